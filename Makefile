@@ -1,0 +1,80 @@
+# Holon. `make` prints this help.
+SHELL := /bin/bash
+GO ?= go
+BIN := bin/holon
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+LISTEN ?= 127.0.0.1:8080
+DATA ?= data
+SOAK ?= 10m
+AGENTS ?=
+export CGO_ENABLED := 1
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Print this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build bin/holon
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/holon
+
+.PHONY: serve
+serve: build ## Build, then serve with SQLite in ./data and the echo agent
+	./$(BIN) serve --listen $(LISTEN) --data $(DATA)
+
+.PHONY: test
+test: ## Run all tests, the short crash, power-cut and full-disk runs among them
+	$(GO) test -shuffle=on -timeout 10m ./...
+
+.PHONY: race
+race: ## Run the tests of what runs in the server with the race detector
+	$(GO) test -race -shuffle=on -timeout 15m $$($(GO) list ./... | grep -vE '/(faults|conformance|bench)')
+
+.PHONY: check
+check: fmt vet lint generated race conformance fuzz-short ## What CI runs beside the tests
+
+.PHONY: fmt
+fmt:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -d $$(git ls-files '*.go'); exit 1; }
+
+.PHONY: vet
+vet:
+	$(GO) vet ./...
+
+.PHONY: lint
+lint:
+	$(GO) tool staticcheck ./...
+
+.PHONY: generate
+generate: ## Write docs/protocol.md and docs/openrpc.json anew
+	$(GO) generate ./...
+
+.PHONY: generated
+generated: generate
+	@git diff --exit-code -- docs/protocol.md docs/openrpc.json || { echo 'generated files have changed: run "make generate" and commit'; exit 1; }
+
+.PHONY: conformance
+conformance: build ## Run the conformance suite against a server of this build
+	./conformance/check.sh
+
+.PHONY: bench
+bench: build ## Measure against the baselines (about 15 minutes)
+	./$(BIN) bench
+
+.PHONY: fuzz-short
+fuzz-short: ## Fuzz every parser for a few seconds
+	FUZZTIME=$${FUZZTIME:-3s} ./.ci/fuzz
+
+.PHONY: crash
+crash: ## Kill a server at every write, 200 times at random, and cut its power (long)
+	CRASH=long REQUIRE_FAULTS=1 $(GO) test -count=1 -v -timeout 60m ./faults/...
+
+.PHONY: soak
+soak: ## Slow readers, reconnects and load for SOAK=10m
+	SOAK=$(SOAK) $(GO) test -count=1 -v -timeout 3h -run Soak ./faults/...
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin coverage.out

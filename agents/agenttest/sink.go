@@ -1,0 +1,315 @@
+// Package agenttest is what agents are tested with: a Sink that records what
+// an agent says and checks each op as the engine would, and Exercise, the
+// suite every agent passes. Only tests import it.
+package agenttest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// ErrOver is what a Sink whose Over was called returns, as the engine does
+// when it has ended a turn without its agent.
+var ErrOver = errors.New("the prompt is over")
+
+// Item is what the ops of one item add up to.
+type Item struct {
+	ID      string
+	Kind    items.Kind
+	Status  items.Status
+	Content items.Content // as created or last updated
+	Text    string        // of kinds that stream, deltas included
+	Deltas  []string
+}
+
+// Sink records and checks. Make it with NewSink; set its fields before it is
+// given to an agent. Its methods may be called from many goroutines.
+type Sink struct {
+	// OnAsk answers questions; nil = they wait until ctx ends.
+	OnAsk func(ctx context.Context, question items.Content, o turns.AskOptions) (turns.Answer, error)
+	// Hold blocks every Emit until it is closed; nil = nothing blocks.
+	Hold chan struct{}
+
+	t        testing.TB
+	mu       sync.Mutex
+	byID     map[string]*Item
+	order    []*Item
+	progress []string
+	usage    *items.Usage
+	emits    int
+	over     bool
+	returned bool
+	changed  chan struct{} // closed and replaced at each change
+}
+
+// NewSink returns a Sink that reports what an agent may not do to t.
+func NewSink(t testing.TB) *Sink {
+	return &Sink{t: t, byID: map[string]*Item{}, changed: make(chan struct{})}
+}
+
+// Emit takes ops as turns.Sink says.
+func (s *Sink) Emit(ctx context.Context, ops []items.Op) error {
+	if s.Hold != nil {
+		select {
+		case <-s.Hold:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.returned {
+		s.t.Errorf("emitted %d ops after Run had returned: %#v", len(ops), ops)
+	}
+	if s.over {
+		return ErrOver
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.emits++
+	for _, op := range ops {
+		s.apply(op)
+	}
+	s.wake()
+	return nil
+}
+
+func (s *Sink) apply(op items.Op) {
+	switch op := op.(type) {
+	case items.Create:
+		kind := op.Content.Kind()
+		status := s.next(op.ItemID, kind, items.VerbCreate, op.Status)
+		text, _ := items.TextOf(op.Content)
+		it := &Item{ID: op.ItemID, Kind: kind, Status: status, Content: op.Content, Text: text}
+		s.byID[op.ItemID] = it
+		s.order = append(s.order, it)
+		s.encodes(op.Content)
+	case items.Append:
+		if !utf8.ValidString(op.Text) {
+			s.t.Errorf("delta %.40q is no UTF-8", op.Text)
+		}
+		if op.Text == "" {
+			s.t.Errorf("empty delta for %s", op.ItemID)
+		}
+		s.next(op.ItemID, s.kind(op.ItemID), items.VerbAppend, "")
+		if it := s.byID[op.ItemID]; it != nil {
+			it.Text += op.Text
+			it.Deltas = append(it.Deltas, op.Text)
+		}
+	case items.Update:
+		status := s.next(op.ItemID, s.kind(op.ItemID), items.VerbUpdate, op.Status)
+		it := s.byID[op.ItemID]
+		if it == nil {
+			return
+		}
+		it.Status = status
+		if op.Content == nil {
+			return
+		}
+		if op.Content.Kind() != it.Kind {
+			s.t.Errorf("item %s turned from %s into %s", op.ItemID, it.Kind, op.Content.Kind())
+		}
+		it.Content = op.Content
+		it.Text, _ = items.TextOf(op.Content)
+		s.encodes(op.Content)
+	case items.Delete:
+		status := s.next(op.ItemID, s.kind(op.ItemID), items.VerbDelete, "")
+		if it := s.byID[op.ItemID]; it != nil {
+			it.Status = status
+		}
+	case items.Progress:
+		s.progress = append(s.progress, op.Message)
+	case items.SetUsage:
+		s.usage = &op.Usage
+		s.encodes(op.Usage)
+	default:
+		s.t.Errorf("unknown op %T", op)
+	}
+}
+
+func (s *Sink) next(id string, kind items.Kind, verb items.Verb, want items.Status) items.Status {
+	status := items.Absent
+	if it := s.byID[id]; it != nil {
+		status = it.Status
+	}
+	next, err := items.Next(status, kind, verb, want)
+	if err != nil {
+		s.t.Errorf("item %s: %v", id, err)
+	}
+	return next
+}
+
+func (s *Sink) kind(id string) items.Kind {
+	if it := s.byID[id]; it != nil {
+		return it.Kind
+	}
+	return ""
+}
+
+func (s *Sink) encodes(c items.Content) {
+	raw, err := items.Encode(c)
+	if err != nil {
+		s.t.Errorf("content %#v: %v", c, err)
+	} else if !utf8.Valid(raw) {
+		s.t.Errorf("content %.80q is no UTF-8", raw)
+	}
+}
+
+// Ask records the question, lets OnAsk answer it and ends it.
+func (s *Sink) Ask(ctx context.Context, id string, q items.Content, o turns.AskOptions) (turns.Answer, error) {
+	s.mu.Lock()
+	if s.returned {
+		s.t.Errorf("asked %#v after Run had returned", q)
+	}
+	if s.over {
+		s.mu.Unlock()
+		return turns.Answer{}, ErrOver
+	}
+	if !q.Kind().IsQuestion() {
+		s.t.Errorf("asked with content %s", q.Kind())
+	}
+	s.apply(items.Create{ItemID: id, Content: q})
+	s.wake()
+	s.mu.Unlock()
+
+	answer, err := turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, error(nil)
+	if s.OnAsk != nil {
+		answer, err = s.OnAsk(ctx, q, o)
+	} else {
+		<-ctx.Done()
+		err = ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.byID[id].Status = items.StatusCancelled
+		return turns.Answer{}, err
+	}
+	s.byID[id].Status = s.next(id, q.Kind(), items.VerbResolve, answer.Status)
+	return answer, nil
+}
+
+func (s *Sink) wake() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Over makes every Emit and Ask from now on return ErrOver.
+func (s *Sink) Over() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+}
+
+// Run gives the agent a prompt with this sink and input and returns its
+// outcome, which it checks. Nothing may be emitted afterwards.
+func (s *Sink) Run(ctx context.Context, a turns.Agent, p turns.Prompt, input ...string) turns.Outcome {
+	s.t.Helper()
+	if p.ThreadID == "" {
+		p.ThreadID, p.TurnID, p.Attempt = "thread_test", "turn_test", 1
+	}
+	for _, text := range input {
+		p.Input = append(p.Input, Message(text))
+	}
+	p.Sink = s
+	out := a.Run(ctx, &p)
+	s.mu.Lock()
+	s.returned = true
+	s.mu.Unlock()
+	switch out.State {
+	case "", turns.Completed, turns.Interrupted:
+		if out.Failure != nil {
+			s.t.Errorf("outcome %q with failure %+v", out.State, *out.Failure)
+		}
+	case turns.Failed:
+		if out.Failure == nil || out.Failure.Kind == "" || out.Failure.Message == "" {
+			s.t.Errorf("failed without saying why: %+v", out.Failure)
+		}
+	default:
+		s.t.Errorf("outcome %q", out.State)
+	}
+	return out
+}
+
+// Message is a client's message with this text.
+func Message(text string) items.UserMessage {
+	return items.UserMessage{
+		Type: items.KindUserMessage, Role: "user", Origin: items.OriginClient,
+		Content: []items.Part{{Type: items.PartText, Text: text}},
+	}
+}
+
+// Items returns a copy of what has been made so far, in the order of making.
+func (s *Sink) Items() []Item {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]Item, len(s.order))
+	for i, it := range s.order {
+		out[i] = *it
+		out[i].Deltas = slices.Clone(it.Deltas)
+	}
+	return out
+}
+
+// Texts returns the text of each item of this kind, in the order of making.
+func (s *Sink) Texts(kind items.Kind) []string {
+	var out []string
+	for _, it := range s.Items() {
+		if it.Kind == kind {
+			out = append(out, it.Text)
+		}
+	}
+	return out
+}
+
+// Open returns the items that have not ended.
+func (s *Sink) Open() []Item {
+	return slices.DeleteFunc(s.Items(), func(it Item) bool { return !it.Status.Open() })
+}
+
+// Progress returns the progress messages so far.
+func (s *Sink) Progress() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.progress)
+}
+
+// Usage returns the last usage, or nil.
+func (s *Sink) Usage() *items.Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.usage
+}
+
+// Emits returns how many calls of Emit were taken.
+func (s *Sink) Emits() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.emits
+}
+
+// Wait blocks until ok holds for what has been recorded; ok may call the
+// methods of s. It reports false when ctx ends first.
+func (s *Sink) Wait(ctx context.Context, ok func() bool) bool {
+	for {
+		s.mu.Lock()
+		changed := s.changed
+		s.mu.Unlock()
+		if ok() {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}

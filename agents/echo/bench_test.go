@@ -1,0 +1,29 @@
+package echo
+
+import (
+	"context"
+	"testing"
+
+	"github.com/seed82539d15/holon/agents/agenttest"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// nowhere takes everything and keeps nothing.
+type nowhere struct{}
+
+func (nowhere) Emit(context.Context, []items.Op) error { return nil }
+func (nowhere) Ask(context.Context, string, items.Content, turns.AskOptions) (turns.Answer, error) {
+	return turns.Answer{}, nil
+}
+
+// BenchmarkItems shows what the load generator itself costs per item: it must
+// be little beside what the log does with it.
+func BenchmarkItems(b *testing.B) {
+	b.ReportAllocs()
+	p := &turns.Prompt{Sink: nowhere{}, Input: []items.UserMessage{agenttest.Message("/items 1000 100")}}
+	for b.Loop() {
+		New("echo").Run(b.Context(), p)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/item")
+}

@@ -1,0 +1,192 @@
+package echo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// maxWord is the largest delta of an echo. A text without white space is
+// streamed too.
+const maxWord = 4 << 10
+
+// A group of ops in one Emit ends at 256 ops or 64 KiB of text: enough that
+// handing over costs nothing per op, little enough that the inbox, which is
+// bounded in bytes, stays a queue of several groups.
+const (
+	groupOps   = 256
+	groupBytes = 64 << 10
+)
+
+// say makes a message and streams it by words.
+func say(ctx context.Context, p *turns.Prompt, c command) error {
+	id := items.NewID()
+	if err := p.Emit(ctx, items.Create{ItemID: id, Content: items.NewAgentMessage("")}); err != nil {
+		return err
+	}
+	for rest := c.text; rest != ""; {
+		var word string
+		word, rest = cutWord(rest)
+		if err := p.Emit(ctx, items.Append{ItemID: id, Text: word}); err != nil {
+			return err
+		}
+	}
+	return p.Emit(ctx, items.Update{ItemID: id, Status: items.StatusCompleted})
+}
+
+// cutWord cuts the first word with the white space around it off a text.
+func cutWord(s string) (word, rest string) {
+	inWord, spaceAfter := false, false
+	for i, r := range s {
+		space := unicode.IsSpace(r)
+		if spaceAfter && !space || i+utf8.RuneLen(r) > maxWord {
+			return s[:i], s[i:]
+		}
+		inWord = inWord || !space
+		spaceAfter = inWord && space
+	}
+	return s, ""
+}
+
+// deltas makes one message of n deltas of size bytes. The text is a pattern
+// that goes on over the deltas: byte k of the message is byte k mod 64 of it,
+// so that a reader sees what is missing, doubled or misplaced.
+func deltas(ctx context.Context, p *turns.Prompt, c command) error {
+	id := items.NewID()
+	if err := p.Emit(ctx, items.Create{ItemID: id, Content: items.NewAgentMessage("")}); err != nil {
+		return err
+	}
+	text := strings.Repeat(pattern, c.size/len(pattern)+2)
+	group := grouper{ctx: ctx, p: p, alone: c.wait > 0}
+	for i := range c.n {
+		from := i * c.size % len(pattern)
+		if err := group.add(items.Append{ItemID: id, Text: text[from : from+c.size]}, c.size); err != nil {
+			return err
+		}
+		if c.wait > 0 {
+			if err := pause(ctx, c.wait); err != nil {
+				return err
+			}
+		}
+	}
+	if err := group.add(items.Update{ItemID: id, Status: items.StatusCompleted}, 0); err != nil {
+		return err
+	}
+	return group.flush()
+}
+
+const pattern = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+\n"
+
+// finishedItems makes n messages of size bytes, each finished at once: the
+// least work for an agent and the most events for the log.
+func finishedItems(ctx context.Context, p *turns.Prompt, c command) error {
+	var content items.Content = items.NewAgentMessage(strings.Repeat(pattern, c.size/len(pattern)+1)[:c.size])
+	group := grouper{ctx: ctx, p: p}
+	for range c.n {
+		op := items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: content}
+		if err := group.add(op, c.size); err != nil {
+			return err
+		}
+	}
+	return group.flush()
+}
+
+// grouper hands ops over in groups. alone makes each its own group.
+type grouper struct {
+	ctx   context.Context
+	p     *turns.Prompt
+	alone bool
+	ops   []items.Op
+	bytes int
+}
+
+func (g *grouper) add(op items.Op, bytes int) error {
+	if g.ops == nil {
+		g.ops = make([]items.Op, 0, groupOps)
+	}
+	g.ops = append(g.ops, op)
+	g.bytes += bytes
+	if g.alone || len(g.ops) == groupOps || g.bytes >= groupBytes {
+		return g.flush()
+	}
+	return nil
+}
+
+func (g *grouper) flush() error {
+	if len(g.ops) == 0 {
+		return nil
+	}
+	ops := g.ops
+	g.ops, g.bytes = nil, 0 // the sink may keep the slice
+	return g.p.Emit(g.ctx, ops...)
+}
+
+func sleep(ctx context.Context, _ *turns.Prompt, c command) error { return pause(ctx, c.wait) }
+
+// stubborn is an agent that is not listening: an interrupt is seen after it.
+// Only the end of the turn itself, without this agent, is the end of it.
+func stubborn(_ context.Context, p *turns.Prompt, c command) error {
+	timer := time.NewTimer(c.wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-p.Over:
+		return turns.ErrPromptOver
+	}
+}
+
+// ask asks for a permission and says what was answered.
+func ask(ctx context.Context, p *turns.Prompt, c command) error {
+	answer, err := p.Ask(ctx, items.PermissionRequest{
+		Type: items.KindPermissionRequest, Title: c.text,
+		Subject: items.Subject{Type: "other"},
+		Options: []items.Option{
+			{OptionID: items.AllowOnce, Name: "Allow", Kind: items.AllowOnce},
+			{OptionID: items.RejectOnce, Name: "Reject", Kind: items.RejectOnce},
+		},
+	}, turns.AskOptions{})
+	if err != nil {
+		return err
+	}
+	said := fmt.Sprintf("%q was answered: %s", c.text, answer.Outcome.Type)
+	if answer.Outcome.OptionID != "" {
+		said += ", " + answer.Outcome.OptionID
+	}
+	return say(ctx, p, command{text: fmt.Sprintf("%s (%s)", said, answer.Status)})
+}
+
+func fail(_ context.Context, _ *turns.Prompt, c command) error {
+	return &ending{failed(kindFailed, c.text)}
+}
+
+// withdraw makes an item, finishes it and takes it back.
+func withdraw(ctx context.Context, p *turns.Prompt, _ command) error {
+	id := items.NewID()
+	if err := p.Emit(ctx, items.Create{ItemID: id, Status: items.StatusCompleted, Content: items.NewAgentMessage("This will be withdrawn.")}); err != nil {
+		return err
+	}
+	return p.Emit(ctx, items.Delete{ItemID: id})
+}
+
+func progress(ctx context.Context, p *turns.Prompt, c command) error {
+	return p.Emit(ctx, items.Progress{Message: c.text})
+}
+
+// crash leaves a message half said, as an agent does that dies.
+func crash(ctx context.Context, p *turns.Prompt, _ command) error {
+	id := items.NewID()
+	err := p.Emit(ctx,
+		items.Create{ItemID: id, Content: items.NewAgentMessage("")},
+		items.Append{ItemID: id, Text: "I am about to"})
+	if err != nil {
+		return err
+	}
+	return &ending{failed(kindFailed, "the agent died: /crash")}
+}

@@ -1,0 +1,108 @@
+// Package echo is the agent that needs no set-up: it answers with its input,
+// streamed by words, and understands lines that begin with a slash, which make
+// it do what an agent can do: wait, ask, fail, die, or speak very much. It is
+// for trying out, for tests and for load. docs/agents.md lists the commands.
+package echo
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Kind is what Info says the agent is.
+const Kind = "echo"
+
+// The error kinds of a failed turn (docs/protocol.md, section 5).
+const (
+	kindFailed  = "agent_failed"
+	kindInvalid = "invalid_params"
+)
+
+// Agent answers with its input. It keeps no state: its methods may be called
+// from any number of goroutines.
+type Agent struct{ name string }
+
+// New returns an echo agent of this name.
+func New(name string) *Agent { return &Agent{name: name} }
+
+// Info describes the agent.
+func (a *Agent) Info() turns.AgentInfo { return turns.AgentInfo{Name: a.name, Kind: Kind} }
+
+// Run carries out the lines of the prompt in their order. A line that cannot
+// be carried out as written fails the turn before anything has been done.
+func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
+	script, err := parse(textOf(p.Input))
+	if err != nil {
+		return failed(kindInvalid, err.Error())
+	}
+	for _, c := range script {
+		if ctx.Err() != nil {
+			return interrupted()
+		}
+		err := c.run(ctx, p, c)
+		var end *ending
+		switch {
+		case errors.As(err, &end):
+			return end.outcome
+		case err != nil:
+			return interrupted() // ctx has ended, or the turn has, without us
+		}
+	}
+	return turns.Outcome{State: turns.Completed, StopReason: "end_turn"}
+}
+
+// ending is how a command ends the whole turn.
+type ending struct{ outcome turns.Outcome }
+
+func (e *ending) Error() string { return "the turn ends here" }
+
+func failed(kind, message string) turns.Outcome {
+	return turns.Outcome{
+		State: turns.Failed, Message: message, StopReason: "error",
+		Failure: &turns.Failure{Kind: kind, Message: message},
+	}
+}
+
+func interrupted() turns.Outcome {
+	return turns.Outcome{State: turns.Interrupted, StopReason: "cancelled"}
+}
+
+// textOf is everything a person said, one message after the other. Parts that
+// are no text are named, so that they are seen to have arrived.
+func textOf(input []items.UserMessage) string {
+	s := ""
+	for _, m := range input {
+		for _, p := range m.Content {
+			if s != "" {
+				s += "\n"
+			}
+			switch p.Type {
+			case items.PartText:
+				s += p.Text
+			case items.PartImage:
+				s += "[image " + p.MimeType + "]"
+			case items.PartResource:
+				s += "[" + p.URI + "]"
+			default:
+				s += "[" + p.Type + "]"
+			}
+		}
+	}
+	return s
+}
+
+// pause waits for d, or for the end of ctx.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,152 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Kind is what Info says the agent is.
+const Kind = "exec"
+
+// The ways in and out of a command.
+const (
+	InputText    = "text"
+	InputJSON    = "json"
+	OutputText   = "text"
+	OutputEvents = "events"
+)
+
+// What Config leaves at zero.
+const (
+	defaultKillAfter  = 3 * time.Second
+	defaultStderrTail = 16 << 10 // a long stack trace
+)
+
+// Config says what to run and how to talk to it.
+type Config struct {
+	// Command is the program and its arguments. A name without a slash is
+	// looked for in the server's PATH, a relative path in the working
+	// directory.
+	Command []string
+	// Env is added to the server's environment. The four HOLON_ variables
+	// that tell the process its turn cannot be set.
+	Env map[string]string
+	// Cwd is the working directory of threads that have none of their own;
+	// "" = the server's.
+	Cwd string
+	// Input is InputText or InputJSON; "" = what fits Output.
+	Input string
+	// Output is OutputText or OutputEvents; "" = OutputText.
+	Output string
+	// URL gives the server's address for HOLON_URL when a process starts.
+	// nil or "" = the process is not told.
+	URL func() string
+	// KillAfter is the time between TERM and KILL; 0 = 3 s.
+	KillAfter time.Duration
+	// StderrTail is how many bytes of stderr a failure shows; 0 = 16 KiB.
+	StderrTail int
+}
+
+// Agent runs a command for each prompt. Its methods may be called from many
+// goroutines. Close it before the server exits.
+type Agent struct {
+	name string
+	cfg  Config
+
+	mu      sync.Mutex
+	closed  bool
+	closing chan struct{} // closed by Close: kill what runs
+	runs    sync.WaitGroup
+}
+
+// New returns an agent of this name. It runs nothing and does not look for
+// the command: that happens for each prompt, so that a program may be
+// installed later. The error names what is wrong with cfg.
+func New(name string, cfg Config) (*Agent, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, fmt.Errorf("agent %q: %w", name, err)
+	}
+	return &Agent{name: name, cfg: cfg, closing: make(chan struct{})}, nil
+}
+
+// Info describes the agent.
+func (a *Agent) Info() turns.AgentInfo { return turns.AgentInfo{Name: a.name, Kind: Kind} }
+
+// Close kills the process groups of all prompts that still run and waits
+// until they are reaped. Later prompts fail. It is for the last moment of the
+// server, after the turns have had their time to end, and may be called twice.
+func (a *Agent) Close() error {
+	a.mu.Lock()
+	if !a.closed {
+		a.closed = true
+		close(a.closing)
+	}
+	a.mu.Unlock()
+	a.runs.Wait()
+	return nil
+}
+
+// enter counts a Run in; false = the agent is closed.
+func (a *Agent) enter() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return false
+	}
+	a.runs.Add(1)
+	return true
+}
+
+func (c *Config) complete() error {
+	if len(c.Command) == 0 || c.Command[0] == "" {
+		return errors.New("command is empty; give the program and its arguments, as in [\"git\", \"log\", \"-5\"]")
+	}
+	for _, arg := range c.Command {
+		if strings.ContainsRune(arg, 0) {
+			return errors.New("command holds a NUL byte")
+		}
+	}
+	if strings.ContainsRune(c.Cwd, 0) {
+		return errors.New("cwd holds a NUL byte")
+	}
+	for key, value := range c.Env {
+		switch {
+		case key == "" || strings.ContainsAny(key, "=\x00"):
+			return fmt.Errorf("env: %q is no name of a variable", key)
+		case strings.ContainsRune(value, 0):
+			return fmt.Errorf("env: the value of %s holds a NUL byte", key)
+		case ours[key]:
+			return fmt.Errorf("env: %s is set by the server for each turn", key)
+		}
+	}
+	if c.Output == "" {
+		c.Output = OutputText
+	}
+	if c.Output != OutputText && c.Output != OutputEvents {
+		return fmt.Errorf("output %q is neither %q nor %q", c.Output, OutputText, OutputEvents)
+	}
+	if c.Input == "" {
+		c.Input = InputText
+		if c.Output == OutputEvents {
+			c.Input = InputJSON
+		}
+	}
+	if c.Input != InputText && c.Input != InputJSON {
+		return fmt.Errorf("input %q is neither %q nor %q", c.Input, InputText, InputJSON)
+	}
+	if c.KillAfter < 0 || c.StderrTail < 0 {
+		return errors.New("kill_after and stderr_tail cannot be negative")
+	}
+	if c.KillAfter == 0 {
+		c.KillAfter = defaultKillAfter
+	}
+	if c.StderrTail == 0 {
+		c.StderrTail = defaultStderrTail
+	}
+	return nil
+}

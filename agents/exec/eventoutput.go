@@ -1,0 +1,343 @@
+package exec
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// What an agent's events may come to, each with what happens at the bound.
+const (
+	maxOpen     = 100      // open items: more are refused, before the engine would
+	maxItems    = 4096     // ids remembered: the oldest finished ones are forgotten
+	maxNotices  = 20       // notices about bad lines: the rest are counted in one at the end
+	maxProgress = 1024     // bytes of a progress message: cut
+	maxDelta    = 64 << 10 // bytes of one delta: split
+)
+
+// eventOutput makes items of NDJSON events. A line that says nothing
+// sensible becomes a notice and changes nothing.
+type eventOutput struct {
+	p     *turns.Prompt
+	lines lines
+	ops   []items.Op // of the chunk in hand
+	known map[string]*local
+	order []*local // in the order of making, to forget the oldest
+	open  int      // of known
+	line  int      // number of the present one, from 1
+	bad   int      // lines that were not understood
+	ended *resultEvent
+	asks  asks
+}
+
+// local is an item under the id that the agent gave it.
+type local struct {
+	name   string
+	id     string
+	kind   items.Kind
+	status items.Status
+}
+
+func newEventOutput(p *turns.Prompt, in *feeder) *eventOutput {
+	return &eventOutput{p: p, lines: lines{max: maxLine}, known: map[string]*local{}, asks: asks{p: p, in: in}}
+}
+
+func (o *eventOutput) write(ctx context.Context, chunk []byte) error {
+	if err := o.lines.feed(chunk, o.each(ctx)); err != nil {
+		return err
+	}
+	return o.flush(ctx)
+}
+
+func (o *eventOutput) finish(ctx context.Context, end turns.State) error {
+	err := o.lines.flush(o.each(ctx))
+	o.asks.stop()
+	if more := o.bad - maxNotices; more > 0 {
+		o.notice(fmt.Sprintf("%d more lines of the agent's output were not understood", more), nil)
+	}
+	if end == turns.Completed {
+		for _, it := range o.order { // text that was only streamed has no other end; the turn ends the rest
+			if it.status.Open() && (it.kind == items.KindAgentMessage || it.kind == items.KindReasoning) {
+				o.ops = append(o.ops, items.Update{ItemID: it.id, Status: items.StatusCompleted})
+			}
+		}
+	}
+	return errors.Join(err, o.flush(ctx))
+}
+
+func (o *eventOutput) result() *resultEvent { return o.ended }
+
+func (o *eventOutput) flush(ctx context.Context) error {
+	if len(o.ops) == 0 {
+		return nil
+	}
+	ops := o.ops
+	o.ops = nil // the sink may keep the slice
+	return o.p.Emit(ctx, ops...)
+}
+
+// each handles one line. It returns only the sink's errors.
+func (o *eventOutput) each(ctx context.Context) func([]byte, bool) error {
+	return func(line []byte, long bool) error {
+		o.line++
+		if long {
+			o.refuse(nil, fmt.Errorf("longer than %d bytes", maxLine))
+			return nil
+		}
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			return nil
+		}
+		event, err := decodeEvent(line)
+		if err == nil && o.ended != nil {
+			err = errors.New("it comes after the result")
+		}
+		if err != nil {
+			o.refuse(line, err)
+			return nil
+		}
+		return o.take(ctx, line, event)
+	}
+}
+
+func (o *eventOutput) take(ctx context.Context, line []byte, event any) error {
+	var err error
+	switch e := event.(type) {
+	case messageEvent:
+		content := items.NewAgentMessage(e.Text)
+		content.Phase = e.Phase
+		err = o.create(e.ID, items.StatusCompleted, content)
+	case deltaEvent:
+		err = o.delta(e)
+	case itemEvent:
+		err = o.item(e)
+	case deleteEvent:
+		err = o.delete(e)
+	case usageEvent:
+		var u items.Usage
+		if u, err = e.usage(); err == nil {
+			o.ops = append(o.ops, items.SetUsage{Usage: u})
+		}
+	case progressEvent:
+		o.ops = append(o.ops, items.Progress{Message: shorten(e.Message, maxProgress)})
+	case askEvent:
+		q, opts, bad := e.permission()
+		return o.ask(ctx, line, e.ID, q, opts, bad)
+	case questionEvent:
+		q, opts, bad := e.question()
+		return o.ask(ctx, line, e.ID, q, opts, bad)
+	case resultEvent:
+		if err = e.check(); err == nil {
+			o.ended = &e
+		}
+	}
+	if err != nil {
+		o.refuse(line, err)
+	}
+	return nil
+}
+
+// ask hands over what was said before the question, then asks it.
+func (o *eventOutput) ask(ctx context.Context, line []byte, id string, q items.Content, opts turns.AskOptions, bad error) error {
+	if bad == nil {
+		bad = o.nameIsFree(id)
+	}
+	if bad == nil {
+		bad = o.asks.admits(id)
+	}
+	if bad != nil {
+		o.refuse(line, bad)
+		return nil
+	}
+	if err := o.flush(ctx); err != nil {
+		return err
+	}
+	o.asks.start(ctx, id, q, opts)
+	return nil
+}
+
+func (o *eventOutput) delta(e deltaEvent) error {
+	it := o.known[e.ID]
+	if e.ID == "" {
+		return errors.New("id is missing")
+	}
+	if it == nil {
+		if err := o.create(e.ID, items.StatusInProgress, items.NewAgentMessage("")); err != nil {
+			return err
+		}
+		it = o.known[e.ID]
+	}
+	if _, err := items.Next(it.status, it.kind, items.VerbAppend, ""); err != nil {
+		return err
+	}
+	for rest := e.Text; rest != ""; {
+		var piece string
+		piece, rest = cut(rest, maxDelta)
+		o.ops = append(o.ops, items.Append{ItemID: it.id, Text: piece})
+	}
+	return nil
+}
+
+func (o *eventOutput) item(e itemEvent) error {
+	it := o.known[e.ID]
+	var content items.Content
+	if len(e.Content) > 0 {
+		var err error
+		if content, err = decodeContent(e.Content, e.ID); err != nil {
+			return err
+		}
+	}
+	switch {
+	case it == nil && content == nil && e.ID == "":
+		return errors.New("content is missing")
+	case it == nil && content == nil:
+		return fmt.Errorf("there is no item %q; content would make one", shorten(e.ID, 64))
+	case it == nil && e.ID == "" && e.Status == "":
+		return o.create("", items.StatusCompleted, content) // nothing can refer to it again
+	case it == nil && e.ID == "" && e.Status.Open():
+		return errors.New("an item without id cannot be ended later")
+	case it == nil:
+		return o.create(e.ID, e.Status, content)
+	case content != nil && content.Kind() != it.kind:
+		return fmt.Errorf("item %q is a %s and stays one", shorten(e.ID, 64), it.kind)
+	case content == nil && e.Status == "":
+		return errors.New("neither status nor content: nothing to change")
+	}
+	status, err := items.Next(it.status, it.kind, items.VerbUpdate, e.Status)
+	if err != nil {
+		return err
+	}
+	o.set(it, status)
+	o.ops = append(o.ops, items.Update{ItemID: it.id, Status: e.Status, Content: content})
+	return nil
+}
+
+func (o *eventOutput) delete(e deleteEvent) error {
+	it := o.known[e.ID]
+	if it == nil {
+		return fmt.Errorf("there is no item %q", shorten(e.ID, 64))
+	}
+	status, err := items.Next(it.status, it.kind, items.VerbDelete, "")
+	if err != nil {
+		return err
+	}
+	o.set(it, status)
+	o.ops = append(o.ops, items.Delete{ItemID: it.id})
+	return nil
+}
+
+// create makes an item and, if it has a name, remembers it.
+func (o *eventOutput) create(name string, want items.Status, content items.Content) error {
+	if name != "" {
+		if err := o.nameIsFree(name); err != nil {
+			return err
+		}
+		if o.open >= maxOpen {
+			return fmt.Errorf("%d items are open, as many as there may be", maxOpen)
+		}
+		o.makeRoom()
+	}
+	status, err := items.Next(items.Absent, content.Kind(), items.VerbCreate, want)
+	if err != nil {
+		return err
+	}
+	it := &local{name: name, id: items.NewID(), kind: content.Kind()}
+	if name != "" {
+		o.set(it, status)
+		o.known[name] = it
+		o.order = append(o.order, it)
+	}
+	o.ops = append(o.ops, items.Create{ItemID: it.id, Status: status, Content: content})
+	return nil
+}
+
+// nameIsFree checks the agent's name for something new.
+func (o *eventOutput) nameIsFree(name string) error {
+	switch {
+	case len(name) > maxLocalID:
+		return fmt.Errorf("id is longer than %d bytes", maxLocalID)
+	case o.known[name] != nil || o.asks.waiting(name):
+		return fmt.Errorf("there is already something with id %q", shorten(name, 64))
+	}
+	return nil
+}
+
+// set keeps the status of an item and the count of open ones.
+func (o *eventOutput) set(it *local, status items.Status) {
+	if it.status.Open() {
+		o.open--
+	}
+	if status.Open() {
+		o.open++
+	}
+	it.status = status
+}
+
+// makeRoom forgets finished items when too many are remembered: a quarter of
+// them, so that it is rarely done.
+func (o *eventOutput) makeRoom() {
+	if len(o.order) < maxItems {
+		return
+	}
+	kept, forget := o.order[:0], maxItems/4
+	for _, it := range o.order {
+		if forget > 0 && !it.status.Open() {
+			forget--
+			delete(o.known, it.name)
+			continue
+		}
+		kept = append(kept, it)
+	}
+	clear(o.order[len(kept):])
+	o.order = kept
+}
+
+// refuse makes a notice of a line that was not understood.
+func (o *eventOutput) refuse(line []byte, why error) {
+	o.bad++
+	if o.bad > maxNotices {
+		return
+	}
+	data, err := json.Marshal(struct {
+		Line int    `json:"line"`
+		Text string `json:"text,omitzero"`
+	}{o.line, shorten(toText(line[:min(len(line), 256)]), 200)})
+	if err != nil {
+		data = nil // the notice is worth more than its data
+	}
+	o.notice(fmt.Sprintf("line %d of the agent's output was not understood: %s", o.line, shorten(why.Error(), 400)), data)
+}
+
+func (o *eventOutput) notice(message string, data jsontext.Value) {
+	n := items.NewNotice("warning", message)
+	n.Data = data
+	o.ops = append(o.ops, items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: n})
+}
+
+// shorten cuts a text to at most max bytes and says so.
+func shorten(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	head, _ := cut(s, max)
+	return head + "…"
+}
+
+// cut cuts a text after at most max bytes, between code points.
+func cut(s string, max int) (head, rest string) {
+	if len(s) <= max {
+		return s, ""
+	}
+	for max > 0 && !utf8.RuneStart(s[max]) {
+		max--
+	}
+	return s[:max], s[max:]
+}

@@ -1,0 +1,259 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// The bounds of an event, besides that of its line.
+const (
+	maxDepth   = 32 // of nesting: what is passed on is nested once more on the wire
+	maxLocalID = 256
+	maxOptions = 32
+	maxExpiry  = 30 * 24 * time.Hour
+)
+
+// The events an agent can print, one JSON object on a line each.
+type (
+	messageEvent struct {
+		Event string `json:"event"`
+		ID    string `json:"id"`
+		Text  string `json:"text"`
+		Phase string `json:"phase"`
+	}
+	deltaEvent struct {
+		Event string `json:"event"`
+		ID    string `json:"id"`
+		Text  string `json:"text"`
+	}
+	itemEvent struct {
+		Event   string         `json:"event"`
+		ID      string         `json:"id"`
+		Status  items.Status   `json:"status"`
+		Content jsontext.Value `json:"content"`
+	}
+	deleteEvent struct {
+		Event string `json:"event"`
+		ID    string `json:"id"`
+	}
+	usageEvent struct {
+		Event           string      `json:"event"`
+		InputTokens     int64       `json:"input_tokens"`
+		OutputTokens    int64       `json:"output_tokens"`
+		CachedTokens    int64       `json:"cached_tokens"`
+		ReasoningTokens int64       `json:"reasoning_tokens"`
+		TotalTokens     int64       `json:"total_tokens"`
+		ContextUsed     int64       `json:"context_used"`
+		ContextSize     int64       `json:"context_size"`
+		Cost            *items.Cost `json:"cost"`
+	}
+	progressEvent struct {
+		Event   string `json:"event"`
+		Message string `json:"message"`
+	}
+	askEvent struct {
+		Event          string         `json:"event"`
+		ID             string         `json:"id"`
+		Title          string         `json:"title"`
+		Description    string         `json:"description"`
+		Subject        items.Subject  `json:"subject"`
+		Options        []items.Option `json:"options"`
+		ExpiresSeconds float64        `json:"expires_seconds"`
+		OnExpiry       string         `json:"on_expiry"`
+	}
+	questionEvent struct {
+		Event          string         `json:"event"`
+		ID             string         `json:"id"`
+		Message        string         `json:"message"`
+		Schema         jsontext.Value `json:"schema"`
+		URL            string         `json:"url"`
+		ExpiresSeconds float64        `json:"expires_seconds"`
+	}
+	resultEvent struct {
+		Event      string      `json:"event"`
+		State      turns.State `json:"state"`
+		Message    string      `json:"message"`
+		StopReason string      `json:"stop_reason"`
+	}
+)
+
+// answerEvent is the line that brings the answer to a question.
+type answerEvent struct {
+	Event   string         `json:"event"`
+	ID      string         `json:"id"`
+	Status  items.Status   `json:"status"`
+	Outcome items.Outcome  `json:"outcome"`
+	Answer  jsontext.Value `json:"answer,omitzero"`
+}
+
+// decodeEvent reads one line. The error says what is wrong with it; whatever
+// it returns is well formed but may not fit what came before.
+func decodeEvent(line []byte) (any, error) {
+	if depth := nesting(line); depth > maxDepth {
+		return nil, fmt.Errorf("nested %d deep, more than %d", depth, maxDepth)
+	}
+	head, err := lax[struct {
+		Event *string `json:"event"`
+	}](line)
+	if err != nil {
+		return nil, err
+	}
+	if head.Event == nil {
+		return nil, errors.New(`no member "event"`)
+	}
+	switch *head.Event {
+	case "message":
+		return strict[messageEvent](line)
+	case "delta":
+		return strict[deltaEvent](line)
+	case "item":
+		return strict[itemEvent](line)
+	case "delete":
+		return strict[deleteEvent](line)
+	case "usage":
+		return strict[usageEvent](line)
+	case "progress":
+		return strict[progressEvent](line)
+	case "ask":
+		return strict[askEvent](line)
+	case "question":
+		return strict[questionEvent](line)
+	case "result":
+		return strict[resultEvent](line)
+	}
+	return nil, fmt.Errorf("unknown event %q", shorten(*head.Event, 64))
+}
+
+// nesting is how deep the arrays and objects of a line are nested. The line
+// need not be JSON.
+func nesting(line []byte) int {
+	depth, deepest, inString := 0, 0, false
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// usage is the event as the turn keeps it.
+func (e usageEvent) usage() (items.Usage, error) {
+	u := items.Usage{
+		Type: items.KindUsage, InputTokens: e.InputTokens, OutputTokens: e.OutputTokens,
+		CachedTokens: e.CachedTokens, ReasoningTokens: e.ReasoningTokens, TotalTokens: e.TotalTokens,
+		ContextUsed: e.ContextUsed, ContextSize: e.ContextSize, Cost: e.Cost,
+	}
+	for _, n := range []int64{u.InputTokens, u.OutputTokens, u.CachedTokens, u.ReasoningTokens, u.TotalTokens, u.ContextUsed, u.ContextSize} {
+		if n < 0 {
+			return u, errors.New("tokens cannot be negative")
+		}
+	}
+	if u.TotalTokens == 0 {
+		u.TotalTokens = u.InputTokens + u.OutputTokens
+	}
+	return u, nil
+}
+
+// permission is the event as a question to a person.
+func (e askEvent) permission() (items.PermissionRequest, turns.AskOptions, error) {
+	q := items.PermissionRequest{
+		Type: items.KindPermissionRequest, Title: e.Title, Description: e.Description, Subject: e.Subject, Options: e.Options,
+	}
+	if q.Title == "" {
+		return q, turns.AskOptions{}, errors.New("title is missing")
+	}
+	if q.Subject.Type == "" {
+		q.Subject.Type = "other"
+	}
+	if len(q.Options) == 0 {
+		q.Options = []items.Option{
+			{OptionID: items.AllowOnce, Name: "Allow", Kind: items.AllowOnce},
+			{OptionID: items.RejectOnce, Name: "Reject", Kind: items.RejectOnce},
+		}
+	}
+	if len(q.Options) > maxOptions {
+		return q, turns.AskOptions{}, fmt.Errorf("more than %d options", maxOptions)
+	}
+	seen, kinds := map[string]bool{}, map[string]bool{}
+	for i, o := range q.Options {
+		switch o.Kind {
+		case items.AllowOnce, items.AllowAlways, items.RejectOnce, items.RejectAlways:
+		default:
+			return q, turns.AskOptions{}, fmt.Errorf("options[%d].kind %q is none of allow_once, allow_always, reject_once, reject_always", i, shorten(o.Kind, 64))
+		}
+		if o.OptionID == "" || seen[o.OptionID] {
+			return q, turns.AskOptions{}, fmt.Errorf("options[%d].option_id is missing or was given before", i)
+		}
+		seen[o.OptionID], kinds[o.Kind] = true, true
+	}
+	expires, err := expiry(e.ExpiresSeconds)
+	if err != nil {
+		return q, turns.AskOptions{}, err
+	}
+	if e.OnExpiry != "" && !kinds[e.OnExpiry] {
+		return q, turns.AskOptions{}, fmt.Errorf("on_expiry %q is the kind of no option", shorten(e.OnExpiry, 64))
+	}
+	return q, turns.AskOptions{ExpiresAfter: expires, OnExpiry: e.OnExpiry}, nil
+}
+
+// question is the event as a question to a person.
+func (e questionEvent) question() (items.Question, turns.AskOptions, error) {
+	q := items.Question{Type: items.KindQuestion, Message: e.Message, Schema: e.Schema, URL: e.URL}
+	expires, err := expiry(e.ExpiresSeconds)
+	switch {
+	case q.Message == "":
+		err = errors.New("message is missing")
+	case len(q.Schema) > 0 && q.URL != "":
+		err = errors.New("schema and url exclude each other")
+	case len(q.Schema) > 0 && q.Schema.Kind() != jsontext.KindBeginObject && q.Schema.Kind() != jsontext.KindTrue:
+		err = errors.New("schema is no JSON Schema: an object is needed")
+	}
+	return q, turns.AskOptions{ExpiresAfter: expires}, err
+}
+
+func expiry(seconds float64) (time.Duration, error) {
+	if seconds < 0 || seconds > maxExpiry.Seconds() {
+		return 0, fmt.Errorf("expires_seconds must be from 0 to %.0f", maxExpiry.Seconds())
+	}
+	return time.Duration(seconds * float64(time.Second)), nil
+}
+
+// check says what is wrong with a result.
+func (e resultEvent) check() error {
+	if e.State != turns.Completed && e.State != turns.Failed {
+		return fmt.Errorf("state %q is neither completed nor failed", shorten(string(e.State), 64))
+	}
+	return nil
+}
+
+// outcome is the result of a process that exited with 0.
+func (e resultEvent) outcome() turns.Outcome {
+	out := turns.Outcome{State: e.State, Message: e.Message, StopReason: e.StopReason}
+	if e.State == turns.Failed {
+		if out.Message == "" {
+			out.Message = "the agent said that it failed"
+		}
+		if out.StopReason == "" {
+			out.StopReason = "error"
+		}
+		out.Failure = &turns.Failure{Kind: kindFailed, Message: out.Message}
+	} else if out.StopReason == "" {
+		out.StopReason = "end_turn"
+	}
+	return out
+}

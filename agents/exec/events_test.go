@@ -1,0 +1,443 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/agents/agenttest"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// printed runs the events through an output as one process that exits well.
+func printed(t testing.TB, text string) (*agenttest.Sink, turns.Outcome) {
+	t.Helper()
+	return printedInPieces(t, []byte(text), len(text)+1)
+}
+
+func printedInPieces(t testing.TB, text []byte, piece int) (*agenttest.Sink, turns.Outcome) {
+	t.Helper()
+	sink := agenttest.NewSink(t)
+	out := sink.Run(t.Context(), replay{text, piece}, turns.Prompt{})
+	return sink, out
+}
+
+// replay is an agent that feeds bytes to an eventOutput, without a process.
+type replay struct {
+	text  []byte
+	piece int
+}
+
+func (replay) Info() turns.AgentInfo { return turns.AgentInfo{Name: "replay", Kind: Kind} }
+
+func (r replay) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
+	o := newEventOutput(p, &feeder{})
+	for rest := r.text; len(rest) > 0; {
+		n := min(len(rest), r.piece)
+		if err := o.write(ctx, rest[:n:n]); err != nil {
+			return turns.Outcome{State: turns.Interrupted}
+		}
+		rest = rest[n:]
+	}
+	if err := o.finish(ctx, turns.Completed); err != nil {
+		return turns.Outcome{State: turns.Interrupted}
+	}
+	if o.result() != nil {
+		return o.result().outcome()
+	}
+	return turns.Outcome{}
+}
+
+// notices returns the messages of the warnings.
+func notices(t testing.TB, s *agenttest.Sink) (out []string) {
+	t.Helper()
+	for _, it := range s.Items() {
+		if n, ok := it.Content.(items.Notice); ok && n.Severity == "warning" {
+			if it.Status != items.StatusCompleted {
+				t.Errorf("notice %q is %s", n.Message, it.Status)
+			}
+			out = append(out, n.Message)
+		}
+	}
+	return out
+}
+
+func summary(s *agenttest.Sink) string {
+	var out []string
+	for _, it := range s.Items() {
+		out = append(out, fmt.Sprintf("%s %s %q", it.Kind, it.Status, it.Text))
+	}
+	return strings.Join(out, "\n")
+}
+
+func TestEventsBecomeItems(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"message":               {`{"event":"message","text":"hi"}`, `agent_message completed "hi"`},
+		"message without text":  {`{"event":"message"}`, `agent_message completed ""`},
+		"last line without LF":  {"\n\r\n" + `{"event":"message","text":"hi"}` + "\r\n" + `{"event":"message","text":"ho"}`, "agent_message completed \"hi\"\nagent_message completed \"ho\""},
+		"deltas":                {`{"event":"delta","id":"m","text":"a "}` + "\n" + `{"event":"delta","id":"m","text":"b"}`, `agent_message completed "a b"`},
+		"deltas ended":          {`{"event":"delta","id":"m","text":"a"}` + "\n" + `{"event":"item","id":"m","status":"failed"}`, `agent_message failed "a"`},
+		"empty delta":           {`{"event":"delta","id":"m","text":""}`, `agent_message completed ""`},
+		"item without id":       {`{"event":"item","content":{"type":"notice","message":"n"}}`, `notice completed ""`},
+		"item without id ended": {`{"event":"item","status":"declined","content":{"type":"plan","entries":[{"content":"x"}]}}`, `plan declined ""`},
+		"reasoning":             {`{"event":"item","id":"r","content":{"type":"reasoning","text":"hm"}}` + "\n" + `{"event":"delta","id":"r","text":" yes"}`, `reasoning completed "hm yes"`},
+		"tool left open":        {`{"event":"item","id":"t","content":{"type":"tool_call","title":"T"}}`, `tool_call in_progress ""`},
+		"tool replaced":         {`{"event":"item","id":"t","content":{"type":"tool_call","title":"T"}}` + "\n" + `{"event":"delta","id":"t","text":"x"}` + "\n" + `{"event":"item","id":"t","status":"completed","content":{"type":"tool_call","title":"T","output":"all"}}`, `tool_call completed "all"`},
+		"deleted":               {`{"event":"message","id":"m","text":"a"}` + "\n" + `{"event":"delete","id":"m"}`, `agent_message deleted "a"`},
+		"agent_message item":    {`{"event":"item","id":"m","content":{"type":"agent_message","content":[{"text":"t"}]}}`, `agent_message completed "t"`},
+	} {
+		sink, _ := printed(t, c.text)
+		if got := summary(sink); got != c.want {
+			t.Errorf("%s: made\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+}
+
+func TestContentIsCompleted(t *testing.T) {
+	sink, _ := printed(t, `{"event":"item","id":"run","content":{"type":"command_execution","command":"ls","exit_code":0}}
+{"event":"item","id":"call","content":{"type":"tool_call","title":"T","input":{"deep":[1,{"x":"y"}]}}}
+{"event":"item","id":"e","content":{"type":"error","message":"m"}}
+{"event":"item","content":{"type":"extension","native_kind":"mine","payload":[1]}}
+{"event":"item","id":"m","content":{"type":"agent_message","phase":"final"}}`)
+	made := sink.Items()
+	if len(made) != 5 {
+		t.Fatalf("made\n%s", summary(sink))
+	}
+	if c := made[0].Content.(items.CommandExecution); c.ToolCallID != "run" || c.ToolKind != "execute" || c.Title != "ls" || c.ExitCode == nil || *c.ExitCode != 0 {
+		t.Errorf("%+v", c)
+	}
+	if c := made[1].Content.(items.ToolCall); c.ToolCallID != "call" || c.ToolKind != "other" || string(c.Input) != `{"deep":[1,{"x":"y"}]}` {
+		t.Errorf("%+v", c)
+	}
+	if c := made[2].Content.(items.Error); c.ErrorKind != "agent_failed" {
+		t.Errorf("%+v", c)
+	}
+	if c := made[3].Content.(items.Extension); c.NativeKind != "mine" || string(c.Payload) != "[1]" {
+		t.Errorf("%+v", c)
+	}
+	if c := made[4].Content.(items.AgentMessage); c.Role != "assistant" || c.Phase != "final" || len(c.Content) != 1 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestUsageAndProgressMakeNoItems(t *testing.T) {
+	sink, _ := printed(t, `{"event":"progress","message":"reading"}
+{"event":"usage","input_tokens":5,"output_tokens":7,"cost":{"amount":0.5,"currency":"EUR"}}
+{"event":"progress","message":"`+strings.Repeat("é", 1000)+`"}`)
+	u := sink.Usage()
+	if u == nil || u.Type != items.KindUsage || u.InputTokens != 5 || u.TotalTokens != 12 || u.Cost == nil || u.Cost.Amount != 0.5 {
+		t.Errorf("usage %+v", u)
+	}
+	if p := sink.Progress(); len(p) != 2 || p[0] != "reading" || len(p[1]) != maxProgress+len("…") {
+		t.Errorf("progress %q", p)
+	}
+	if len(sink.Items()) != 0 {
+		t.Errorf("made\n%s", summary(sink))
+	}
+}
+
+func TestResultDecidesTheOutcome(t *testing.T) {
+	for line, want := range map[string]turns.Outcome{
+		`{"event":"result","state":"completed"}`:                                     {State: turns.Completed, StopReason: "end_turn"},
+		`{"event":"result","state":"completed","message":"m","stop_reason":"limit"}`: {State: turns.Completed, Message: "m", StopReason: "limit"},
+		`{"event":"result","state":"failed","message":"no key"}`:                     {State: turns.Failed, Message: "no key", StopReason: "error", Failure: &turns.Failure{Kind: "agent_failed", Message: "no key"}},
+		`{"event":"result","state":"failed"}`:                                        {State: turns.Failed, Message: "the agent said that it failed", StopReason: "error", Failure: &turns.Failure{Kind: "agent_failed", Message: "the agent said that it failed"}},
+	} {
+		_, out := prompt(t, shell(t, "cat >/dev/null; printf '%s\\n' '"+line+"'", events, func(c *Config) { c.Input = InputText }), turns.Prompt{}, "")
+		if out.State != want.State || out.Message != want.Message || out.StopReason != want.StopReason || (out.Failure == nil) != (want.Failure == nil) || (out.Failure != nil && *out.Failure != *want.Failure) {
+			t.Errorf("%s: %+v, want %+v", line, out, want)
+		}
+	}
+	_, out := prompt(t, shell(t, `echo '{"event":"result","state":"completed"}'; exit 4`, events), turns.Prompt{}, "")
+	if out.State != turns.Failed || out.Failure.Message != "exit status 4" {
+		t.Errorf("a bad exit status after a good result: %+v", out)
+	}
+}
+
+// badLines are lines that mean nothing, with a part of what is said of them.
+var badLines = map[string]string{
+	`hello`:                               "invalid character",
+	`{"event":"message","text":"a"`:       "unexpected EOF",
+	`{"event":"message"} {}`:              "invalid character",
+	`[]`:                                  `it is an array and should be an object`,
+	`5`:                                   `it is a number and should be an object`,
+	`null`:                                `no member "event"`,
+	`{}`:                                  `no member "event"`,
+	`{"Event":"message"}`:                 `no member "event"`,
+	`{"event":null}`:                      `no member "event"`,
+	`{"event":"shout"}`:                   `unknown event "shout"`,
+	`{"event":"message","text":5}`:        `/text is a number and should be a string`,
+	`{"event":"message","txt":"a"}`:       `unknown member /txt`,
+	`{"event":"message","Text":"a"}`:      `unknown member /Text`,
+	`{"event":"message","event":"delta"}`: "duplicate",
+	`{"event":"message","text":"` + "\xff" + `"}`:                                                                                "UTF-8",
+	`{"event":"message","text":"\ud800"}`:                                                                                        `invalid surrogate pair`,
+	`{"event":"message","id":"old","text":"a"}`:                                                                                  `already something with id "old"`,
+	`{"event":"message","id":"` + strings.Repeat("i", 257) + `"}`:                                                                "id is longer than 256 bytes",
+	`{"event":"delta","text":"a"}`:                                                                                               "id is missing",
+	`{"event":"delta","id":"old","text":"a"}`:                                                                                    "it has ended as completed",
+	`{"event":"item","id":"x"}`:                                                                                                  `there is no item "x"`,
+	`{"event":"item"}`:                                                                                                           "content is missing",
+	`{"event":"item","id":"old","status":"failed"}`:                                                                              "it has ended as completed",
+	`{"event":"item","id":"open"}`:                                                                                               "nothing to change",
+	`{"event":"item","id":"open","status":"deleted"}`:                                                                            `status "deleted" cannot be set`,
+	`{"event":"item","id":"open","status":"great"}`:                                                                              `status "great" cannot be set`,
+	`{"event":"item","id":"open","content":{"type":"reasoning","text":"a"}}`:                                                     "is a plan and stays one",
+	`{"event":"delta","id":"open","text":"a"}`:                                                                                   "it has no text that grows",
+	`{"event":"item","id":"x","status":"pending","content":{"type":"plan","entries":[]}}`:                                        `status "pending" cannot be set`,
+	`{"event":"item","status":"in_progress","content":{"type":"plan","entries":[]}}`:                                             "without id cannot be ended",
+	`{"event":"item","id":"x","content":{"type":"plan","entires":[]}}`:                                                           `content of type "plan": unknown member /entires`,
+	`{"event":"item","id":"x","content":{"type":"user_message"}}`:                                                                "only clients make user messages",
+	`{"event":"item","id":"x","content":{"type":"question","message":"?"}}`:                                                      `the events "ask" and "question"`,
+	`{"event":"item","id":"x","content":{"type":"usage"}}`:                                                                       `the event "usage"`,
+	`{"event":"item","id":"x","content":{"type":"poem"}}`:                                                                        "there is no such type",
+	`{"event":"item","id":"x","content":{}}`:                                                                                     "type is missing",
+	`{"event":"item","id":"x","content":7}`:                                                                                      `content: it is a number and should be an object`,
+	`{"event":"item","id":"x","content":{"type":"agent_message","content":[{},{}]}}`:                                             "more than one part",
+	`{"event":"item","id":"x","content":{"type":"agent_message","content":[{"type":"image"}]}}`:                                  "is not output_text",
+	`{"event":"item","id":"x","content":{"type":"extension","native_kind":"k"}}`:                                                 "payload are needed",
+	`{"event":"item","id":"x","content":{"type":"tool_call","input":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}}`: "nested 42 deep",
+	`{"event":"delete","id":"x"}`:                                                                                                `there is no item "x"`,
+	`{"event":"delete"}`:                                                                                                         `there is no item ""`,
+	`{"event":"delete","id":"gone"}`:                                                                                             "it is deleted",
+	`{"event":"usage","input_tokens":-1}`:                                                                                        "cannot be negative",
+	`{"event":"usage","input_tokens":1.5}`:                                                                                       `/input_tokens is 1.5, which is no whole number or too large`,
+	`{"event":"ask","id":"q","title":"t"}`:                                                                                       `questions need input = "json"`,
+	`{"event":"ask","title":"t"}`:                                                                                                "id is missing",
+	`{"event":"ask","id":"q"}`:                                                                                                   "title is missing",
+	`{"event":"ask","id":"open","title":"t"}`:                                                                                    `already something with id "open"`,
+	`{"event":"ask","id":"q","title":"t","options":[{"option_id":"a","kind":"maybe"}]}`:                                          `options[0].kind "maybe"`,
+	`{"event":"ask","id":"q","title":"t","options":[{"kind":"allow_once"}]}`:                                                     "options[0].option_id is missing",
+	`{"event":"ask","id":"q","title":"t","on_expiry":"allow_always"}`:                                                            "is the kind of no option",
+	`{"event":"ask","id":"q","title":"t","expires_seconds":-1}`:                                                                  "expires_seconds must be",
+	`{"event":"ask","id":"q","title":"t","expires_seconds":1e300}`:                                                               "expires_seconds must be",
+	`{"event":"question","id":"q"}`:                                                                                              "message is missing",
+	`{"event":"question","id":"q","message":"m","schema":{},"url":"u"}`:                                                          "exclude each other",
+	`{"event":"question","id":"q","message":"m","schema":[]}`:                                                                    "no JSON Schema",
+	`{"event":"result"}`:                                                                                                         `state "" is neither`,
+	`{"event":"result","state":"interrupted"}`:                                                                                   `state "interrupted" is neither`,
+}
+
+func TestBadLinesBecomeNoticesAndChangeNothing(t *testing.T) {
+	before := `{"event":"message","id":"old","text":"o"}
+{"event":"item","id":"open","content":{"type":"plan","entries":[]}}
+{"event":"message","id":"gone","text":"g"}
+{"event":"delete","id":"gone"}
+`
+	for line, want := range badLines {
+		sink, out := printed(t, before+line+"\n"+`{"event":"message","text":"after"}`)
+		said := notices(t, sink)
+		if len(said) != 1 || !strings.Contains(said[0], want) || !strings.HasPrefix(said[0], "line 5 of the agent's output was not understood: ") {
+			t.Errorf("%.100s: notices %q, want %q", line, said, want)
+			continue
+		}
+		if strings.Contains(said[0], "json: ") || strings.Contains(said[0], "jsontext: ") {
+			t.Errorf("%.100s: %q names a package", line, said[0])
+		}
+		if out.State == turns.Failed {
+			t.Errorf("%.100s: %+v", line, out)
+		}
+		if n := len(sink.Items()); n != 5 {
+			t.Errorf("%.100s: %d items\n%s", line, n, summary(sink))
+		}
+		if data := sink.Items()[3].Content.(items.Notice).Data; !strings.Contains(string(data), `"line":5`) {
+			t.Errorf("%.100s: data %s", line, data)
+		}
+	}
+}
+
+func TestNoticesAboutBadLinesAreBounded(t *testing.T) {
+	sink, _ := printed(t, strings.Repeat("bad\n", maxNotices+50)+`{"event":"message","text":"good"}`)
+	said := notices(t, sink)
+	if len(said) != maxNotices+1 || said[maxNotices] != "50 more lines of the agent's output were not understood" {
+		t.Errorf("%d notices, the last %q", len(said), said[len(said)-1])
+	}
+	if got := sink.Texts(items.KindAgentMessage); len(got) != 1 {
+		t.Errorf("said %q", got)
+	}
+}
+
+func TestLongLineIsSkippedWithoutBeingHeld(t *testing.T) {
+	good := `{"event":"message","text":"good"}` + "\n"
+	o := newEventOutput(&turns.Prompt{Sink: agenttest.NewSink(t)}, &feeder{})
+	chunk := []byte(strings.Repeat("x", readSize))
+	for range 64 << 20 / readSize {
+		if err := o.write(t.Context(), chunk); err != nil {
+			t.Fatal(err)
+		}
+		if held := cap(o.lines.buf); held > 2*maxLine {
+			t.Fatalf("%d bytes are held", held)
+		}
+	}
+	sink, _ := printed(t, `{"event":"message","text":"`+strings.Repeat("x", maxLine)+"\"}\n"+good)
+	if said := notices(t, sink); len(said) != 1 || !strings.HasSuffix(said[0], "longer than 4194304 bytes") || len(sink.Items()) != 2 {
+		t.Errorf("notices %q", said)
+	}
+	largest := `{"event":"message","text":"`
+	largest += strings.Repeat("x", maxLine-len(largest)-2) + `"}`
+	if sink, _ := printed(t, largest+"\n"); len(notices(t, sink)) != 0 {
+		t.Errorf("a line of exactly %d bytes was refused", len(largest))
+	}
+}
+
+func TestNothingCountsAfterTheResult(t *testing.T) {
+	sink, out := printed(t, `{"event":"result","state":"completed","stop_reason":"first"}
+{"event":"result","state":"failed"}
+{"event":"message","text":"more"}`)
+	if out.State != turns.Completed || out.StopReason != "first" || len(notices(t, sink)) != 2 || len(sink.Items()) != 2 {
+		t.Errorf("%+v\n%s", out, summary(sink))
+	}
+}
+
+func TestItemsThatAreRememberedAreBounded(t *testing.T) {
+	var text strings.Builder
+	for i := range 3 * maxItems {
+		fmt.Fprintf(&text, `{"event":"message","id":"m%d","text":""}`+"\n", i)
+	}
+	sink := agenttest.NewSink(t)
+	o := newEventOutput(&turns.Prompt{Sink: sink}, &feeder{})
+	if err := o.write(t.Context(), []byte(text.String())); err != nil || len(o.known) > maxItems || len(o.order) != len(o.known) {
+		t.Errorf("%v, %d remembered", err, len(o.known))
+	}
+	if len(sink.Items()) != 3*maxItems {
+		t.Errorf("%d items made", len(sink.Items()))
+	}
+	text.Reset()
+	for i := range maxOpen + 1 {
+		fmt.Fprintf(&text, `{"event":"item","id":"p%d","content":{"type":"plan","entries":[]}}`+"\n", i)
+	}
+	text.WriteString(`{"event":"item","id":"p7","status":"completed"}` + "\n" + `{"event":"delta","id":"new","text":"fits"}`)
+	sink, _ = printed(t, text.String())
+	if said := notices(t, sink); len(said) != 1 || !strings.HasSuffix(said[0], "100 items are open, as many as there may be") {
+		t.Errorf("notices %q", said)
+	}
+}
+
+func TestLargeDeltaIsSplitBetweenCodePoints(t *testing.T) {
+	sink, _ := printed(t, `{"event":"delta","id":"m","text":"x`+strings.Repeat("é", maxDelta)+`"}`)
+	it := sink.Items()[0]
+	if len(it.Deltas) != 3 || it.Text != "x"+strings.Repeat("é", maxDelta) {
+		t.Errorf("%d deltas, %d bytes", len(it.Deltas), len(it.Text))
+	}
+}
+
+func TestAnswersComeBackOnStdin(t *testing.T) {
+	a := shell(t, `read -r prompt
+		echo '{"event":"message","text":"before"}'
+		echo '{"event":"ask","id":"q1","title":"Run it?","subject":{"type":"command","command":"ls"},"expires_seconds":90,"on_expiry":"reject_once"}'
+		read -r answer
+		printf '{"event":"item","content":{"type":"extension","native_kind":"answer","payload":%s}}\n' "$answer"
+		echo '{"event":"question","id":"q1","message":"Which?","schema":{"type":"string"}}'
+		read -r answer
+		printf '{"event":"item","content":{"type":"extension","native_kind":"answer","payload":%s}}\n' "$answer"`, events)
+	sink := agenttest.NewSink(t)
+	sink.OnAsk = func(_ context.Context, q items.Content, o turns.AskOptions) (turns.Answer, error) {
+		if got := sink.Texts(items.KindAgentMessage); len(got) != 1 {
+			t.Errorf("asked before what was said first was handed over: %q", got)
+		}
+		if q, ok := q.(items.PermissionRequest); ok {
+			if q.Title != "Run it?" || q.Subject.Command != "ls" || len(q.Options) != 2 || o.ExpiresAfter != 90*time.Second || o.OnExpiry != items.RejectOnce {
+				t.Errorf("asked %+v, %+v", q, o)
+			}
+			return turns.Answer{Status: items.StatusCompleted, Outcome: items.Outcome{Type: items.OutcomeSelected, OptionID: "allow_once", Kind: items.AllowOnce}}, nil
+		}
+		return turns.Answer{Status: items.StatusCompleted, Outcome: items.Outcome{Type: items.OutcomeAnswered}, Answer: jsontext.Value(`"this"`)}, nil
+	}
+	out := sink.Run(t.Context(), a, turns.Prompt{}, "go")
+	if out.State != turns.Completed || len(notices(t, sink)) != 0 {
+		t.Errorf("%+v, %q", out, notices(t, sink))
+	}
+	var got []string
+	for _, it := range sink.Items() {
+		if c, ok := it.Content.(items.Extension); ok {
+			got = append(got, string(c.Payload))
+		}
+	}
+	want := `[{"event":"answer","id":"q1","status":"completed","outcome":{"type":"selected","option_id":"allow_once","kind":"allow_once"}} {"event":"answer","id":"q1","status":"completed","outcome":{"type":"answered"},"answer":"this"}]`
+	if fmt.Sprint(got) != want {
+		t.Errorf("answers %s\nwant %s", got, want)
+	}
+}
+
+func TestWhatWasSaidBeforeAQuestionIsHandedOverFirst(t *testing.T) {
+	sink := agenttest.NewSink(t)
+	said := make(chan int, 1)
+	sink.OnAsk = func(context.Context, items.Content, turns.AskOptions) (turns.Answer, error) {
+		said <- len(sink.Texts(items.KindAgentMessage))
+		return turns.Answer{Status: items.StatusCancelled}, nil
+	}
+	o := newEventOutput(&turns.Prompt{Sink: sink}, &feeder{lines: make(chan []byte, answersAhead)})
+	text := `{"event":"message","text":"before"}` + "\n" + `{"event":"ask","id":"q","title":"t"}` + "\n"
+	if err := o.lines.feed([]byte(text), o.each(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if n := <-said; n != 1 {
+		t.Errorf("%d messages were there when the question came", n)
+	}
+	if err := o.finish(t.Context(), turns.Completed); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestQuestionsThatNobodyAnswersEndWithTheProcess(t *testing.T) {
+	sink, out := prompt(t, shell(t, `echo '{"event":"ask","id":"q","title":"t"}'; sleep 0.2`, events), turns.Prompt{}, "")
+	if made := sink.Items(); out.State != turns.Completed || len(made) != 1 || made[0].Status != items.StatusCancelled {
+		t.Errorf("%+v, %+v", out, made)
+	}
+}
+
+func TestQuestionsThatWaitAreBounded(t *testing.T) {
+	sink, _ := prompt(t, shell(t, `i=0; while [ $i -lt 17 ]; do echo '{"event":"ask","id":"q'$i'","title":"t"}'; i=$((i+1)); done; sleep 0.2`, events), turns.Prompt{}, "")
+	if said := notices(t, sink); len(said) != 1 || !strings.HasSuffix(said[0], "16 questions wait already") {
+		t.Errorf("notices %q", said)
+	}
+}
+
+func TestAgentThatNeverReadsItsAnswersStillEnds(t *testing.T) {
+	sink := agenttest.NewSink(t)
+	sink.OnAsk = func(context.Context, items.Content, turns.AskOptions) (turns.Answer, error) {
+		return turns.Answer{Status: items.StatusCompleted, Outcome: items.Outcome{Type: items.OutcomeAnswered}, Answer: jsontext.Value(`"` + strings.Repeat("x", 1<<20) + `"`)}, nil
+	}
+	out := sink.Run(t.Context(), shell(t, `i=0; while [ $i -lt 16 ]; do echo '{"event":"question","id":"q'$i'","message":"m"}'; i=$((i+1)); done; sleep 0.2`, events), turns.Prompt{})
+	if out.State != turns.Completed || len(sink.Open()) != 0 {
+		t.Errorf("%+v, open %+v", out, sink.Open())
+	}
+}
+
+// TestDocumentedEventsAreUnderstood reads the events that docs/agents.md shows.
+func TestDocumentedEventsAreUnderstood(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(doc), "```ndjson\n")[1:]
+	shown := map[string]bool{}
+	for _, block := range blocks {
+		block, _, _ = strings.Cut(block, "```")
+		sink := agenttest.NewSink(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		o := newEventOutput(&turns.Prompt{Sink: sink}, &feeder{lines: make(chan []byte, answersAhead)})
+		if err := o.write(ctx, []byte(block)); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		_ = o.finish(ctx, turns.Interrupted)
+		if said := notices(t, sink); len(said) > 0 {
+			t.Errorf("%s\n%q", block, said)
+		}
+		for _, line := range strings.Split(strings.TrimSpace(block), "\n") {
+			if e, err := decodeEvent([]byte(line)); err == nil {
+				shown[fmt.Sprintf("%T", e)] = true
+			}
+		}
+	}
+	if len(shown) != 9 {
+		t.Errorf("the documentation shows %d of 9 events: %v", len(shown), shown)
+	}
+}

@@ -1,0 +1,58 @@
+package exec
+
+import (
+	"context"
+	"os"
+)
+
+// feeder writes to a process's stdin: the prompt, then, if it is kept open,
+// answers. A process that does not read delays nobody but itself.
+type feeder struct {
+	f     *os.File
+	first []byte
+	lines chan []byte // nil = stdin ends after the prompt
+}
+
+// answersAhead is how many answers wait while the process does not read.
+const answersAhead = 4
+
+func newFeeder(f *os.File, first []byte, keep bool) *feeder {
+	in := &feeder{f: f, first: first}
+	if keep {
+		in.lines = make(chan []byte, answersAhead)
+	}
+	return in
+}
+
+// run writes until there is nothing more to come, or nobody to read it.
+func (in *feeder) run() {
+	_, err := in.f.Write(in.first) // EPIPE: a process need not read its input
+	if in.lines == nil {
+		in.f.Close()
+		return
+	}
+	for line := range in.lines {
+		if err == nil {
+			_, err = in.f.Write(line)
+		}
+	}
+}
+
+// open reports whether answers can be sent.
+func (in *feeder) open() bool { return in.lines != nil }
+
+// send hands a line over. It waits while too many do, at most until ctx ends.
+func (in *feeder) send(ctx context.Context, line []byte) {
+	select {
+	case in.lines <- line:
+	case <-ctx.Done():
+	}
+}
+
+// close ends stdin and run. Nobody sends any more.
+func (in *feeder) close() {
+	if in.lines != nil {
+		close(in.lines)
+	}
+	in.f.Close() // a second close of the file is refused, which is no harm
+}

@@ -1,0 +1,220 @@
+package exec
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/agents/agenttest"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+var marks atomic.Int64
+
+// marked returns the argument of a sleep by which it can be found again.
+func marked(t *testing.T) string {
+	if runtime.GOOS != "linux" {
+		t.Skip("LOUD SKIP: processes are found through /proc, which only Linux has")
+	}
+	return fmt.Sprintf("%d.%d", 3600+marks.Add(1), os.Getpid())
+}
+
+// alive returns the processes, zombies excepted, with this argument.
+func alive(t *testing.T, mark string) (pids []int) {
+	t.Helper()
+	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range paths {
+		line, err := os.ReadFile(path) // empty for a zombie
+		if err != nil || !strings.Contains(string(line), "sleep\x00"+mark) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func none(t *testing.T, mark string) {
+	t.Helper()
+	// A process that got KILL is gone when the kernel has got round to it.
+	for limit := time.Now().Add(3 * time.Second); ; {
+		pids := alive(t, mark)
+		if len(pids) == 0 {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Errorf("still alive: %v", pids)
+			for _, pid := range pids {
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func TestInterruptIsTermAndLastWordsAreKept(t *testing.T) {
+	a := shell(t, `trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.05; done`)
+	sink, out, took := until(t, a, "ready\n")
+	if out.State != turns.Interrupted || out.StopReason != "exit status 0" || took > killAfter {
+		t.Errorf("%+v after %v", out, took)
+	}
+	if made := sink.Items(); len(made) != 1 || made[0].Text != "ready\nbye\n" || made[0].Status != items.StatusInterrupted {
+		t.Errorf("made %+v", made)
+	}
+}
+
+func TestInterruptKillsWhatIgnoresTerm(t *testing.T) {
+	mark := marked(t)
+	_, out, took := until(t, shell(t, `trap '' TERM; echo ready; sleep `+mark+`; sleep `+mark), "ready")
+	if out.State != turns.Interrupted || out.StopReason != "signal: killed" || took < killAfter || took > killAfter+time.Second {
+		t.Errorf("%+v after %v", out, took)
+	}
+	none(t, mark)
+}
+
+func TestInterruptReachesTheWholeGroup(t *testing.T) {
+	mark := marked(t)
+	_, out, took := until(t, shell(t, `sleep `+mark+` & sh -c 'sleep `+mark+` & echo ready; wait' & wait`), "ready")
+	if out.State != turns.Interrupted || took > killAfter {
+		t.Errorf("%+v after %v", out, took)
+	}
+	none(t, mark)
+}
+
+func TestLeftoverThatHoldsAnOutputHasALittleTime(t *testing.T) {
+	mark := marked(t)
+	began := time.Now()
+	sink, out := prompt(t, shell(t, `(sleep 0.1; echo late; sleep `+mark+`) & echo done`), turns.Prompt{}, "")
+	if took := time.Since(began); took < killAfter || took > killAfter+time.Second || out.State != turns.Completed || said(sink) != "done\nlate\n" {
+		t.Errorf("%+v after %v, said %q", out, took, said(sink))
+	}
+	none(t, mark)
+}
+
+func TestLeftoverThatHoldsNothingIsKilledAtOnce(t *testing.T) {
+	mark := marked(t)
+	began := time.Now()
+	_, out := prompt(t, shell(t, `sleep `+mark+` <&- >&- 2>&- & echo done`), turns.Prompt{}, "")
+	if took := time.Since(began); took > killAfter || out.State != turns.Completed {
+		t.Errorf("%+v after %v", out, took)
+	}
+	none(t, mark)
+}
+
+func TestProcessThatLeftTheGroupDelaysTheEndOnlyALittle(t *testing.T) {
+	if _, err := osexec.LookPath("setsid"); err != nil {
+		t.Skip("LOUD SKIP: setsid is not installed")
+	}
+	for _, escaped := range []string{"sleep %s", "while echo again; do :; done; : sleep %s", "while echo again; do sleep 0.2; done; : sleep %s"} {
+		mark := marked(t)
+		began := time.Now()
+		sink, out := prompt(t, shell(t, `setsid sh -c '`+fmt.Sprintf(escaped, mark)+`' & echo $!; sleep 0.1`), turns.Prompt{}, "")
+		if took := time.Since(began); took > killAfter+3*drainWait || out.State != turns.Completed {
+			t.Errorf("%+v after %v", out, took)
+		}
+		first, _, _ := strings.Cut(said(sink), "\n")
+		pid, err := strconv.Atoi(strings.TrimPrefix(first, "again"))
+		if err == nil && pid > 1 {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+		for _, pid := range alive(t, mark) {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+func TestInterruptWhileOnlyALeftoverRuns(t *testing.T) {
+	mark := marked(t)
+	a := shell(t, `sleep `+mark+` & echo ready`, func(c *Config) { c.KillAfter = time.Minute })
+	_, out, took := until(t, a, "ready")
+	if out.State != turns.Interrupted || took > 5*time.Second {
+		t.Errorf("%+v after %v", out, took)
+	}
+	none(t, mark)
+}
+
+func TestEndOfTheTurnWithoutTheAgentKillsAtOnce(t *testing.T) {
+	mark := marked(t)
+	a := shell(t, `trap '' TERM; echo ready; sleep `+mark, func(c *Config) { c.KillAfter = time.Minute })
+	sink, over := agenttest.NewSink(t), make(chan struct{})
+	go func() {
+		sink.Wait(t.Context(), func() bool { return said(sink) != "" })
+		close(over)
+	}()
+	began := time.Now()
+	out := sink.Run(t.Context(), a, turns.Prompt{Over: over})
+	if took := time.Since(began); took > 5*time.Second || out.State != turns.Interrupted {
+		t.Errorf("%+v after %v", out, took)
+	}
+	none(t, mark)
+}
+
+func TestCloseKillsWhatRunsAndRefusesMore(t *testing.T) {
+	mark := marked(t)
+	a := shell(t, `trap '' TERM; echo ready; sleep `+mark)
+	sink := agenttest.NewSink(t)
+	closed := make(chan error, 1)
+	go func() {
+		sink.Wait(t.Context(), func() bool { return said(sink) != "" })
+		closed <- a.Close()
+	}()
+	out := sink.Run(t.Context(), a, turns.Prompt{})
+	if err := <-closed; err != nil || out.State != turns.Failed || out.Failure.Kind != "agent_unavailable" {
+		t.Errorf("%v, %+v", err, out)
+	}
+	none(t, mark)
+	if _, out := prompt(t, a, turns.Prompt{}, ""); out.State != turns.Failed || out.Failure.Message != "the server is stopping" {
+		t.Errorf("after Close: %+v", out)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// beServer is the process that TestProcessDiesWithAKilledServer kills.
+func beServer() {
+	a, err := New("test", Config{Command: []string{"sleep", os.Getenv("EXEC_TEST_SERVER")}})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("ready")
+	a.Run(context.Background(), &turns.Prompt{ThreadID: "thread_1", TurnID: "turn_1", Attempt: 1})
+}
+
+func TestProcessDiesWithAKilledServer(t *testing.T) {
+	mark := marked(t)
+	server := osexec.Command(os.Args[0])
+	server.Env = append(os.Environ(), "EXEC_TEST_SERVER="+mark)
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	for limit := time.Now().Add(5 * time.Second); len(alive(t, mark)) == 0; {
+		if time.Now().After(limit) {
+			t.Fatal("the agent's process never started")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	server.Process.Kill()
+	server.Wait()
+	none(t, mark)
+}

@@ -1,0 +1,122 @@
+package exec
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed82539d15/holon/items"
+)
+
+func TestTextNeverDependsOnWhereThePiecesBegin(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		// Bytes of code points, whole and broken, are likelier than any byte.
+		part := rapid.OneOf(
+			rapid.SliceOfN(rapid.Byte(), 0, 4),
+			rapid.Map(rapid.Rune(), func(c rune) []byte { return []byte(string(c)) }),
+			rapid.SampledFrom([][]byte{{0xe2, 0x82}, {0xf0, 0x9f, 0x98}, {0xc3}, {0x80}, {0xed, 0xa0, 0x80}}),
+		)
+		all := bytes.Join(rapid.SliceOf(part).Draw(r, "bytes"), nil)
+		var rs runes
+		got := ""
+		for rest := all; len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(r, "piece")
+			text := rs.feed(rest[:n])
+			if !utf8.ValidString(text) {
+				r.Fatalf("piece %q", text)
+			}
+			got, rest = got+text, rest[n:]
+		}
+		got += rs.flush()
+		if want := string([]rune(string(all))); got != want {
+			r.Fatalf("got %q, want %q", got, want)
+		}
+	})
+}
+
+func TestLinesNeverDependOnWhereThePiecesBegin(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		all := []byte(rapid.StringOf(rapid.SampledFrom([]rune("ab\n"))).Draw(r, "text"))
+		l := lines{max: 4}
+		var got []string
+		each := func(line []byte, long bool) error {
+			if long {
+				line = []byte("long")
+			}
+			got = append(got, string(line))
+			return nil
+		}
+		for rest := all; len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(r, "piece")
+			if err := l.feed(rest[:n], each); err != nil {
+				r.Fatal(err)
+			}
+			rest = rest[n:]
+		}
+		if err := l.flush(each); err != nil {
+			r.Fatal(err)
+		}
+		want := strings.Split(string(all), "\n")
+		if want[len(want)-1] == "" {
+			want = want[:len(want)-1]
+		}
+		for i := range want {
+			if len(want[i]) > l.max {
+				want[i] = "long"
+			}
+		}
+		if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+			r.Fatalf("got %q, want %q", got, want)
+		}
+	})
+}
+
+func TestTailKeepsTheNewest(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"", ""}, {" \n", ""}, {"abc\n", "abc"}, {"0123456789", "0123456789"}, {"x0123456789", "…0123456789"},
+		{strings.Repeat("y", 100) + "0123456789", "…0123456789"}, {"ab" + strings.Repeat("é", 6)[1:], "…ééééé"}, {"z" + strings.Repeat("é", 5) + "q", "…ééééq"},
+	} {
+		for piece := 1; piece < 30; piece++ {
+			tl := tail{max: 10}
+			for rest := c.in; rest != ""; {
+				n := min(piece, len(rest))
+				tl.Write([]byte(rest[:n]))
+				rest = rest[n:]
+			}
+			if got := tl.String(); got != c.want {
+				t.Errorf("%q in pieces of %d: %q, want %q", c.in, piece, got, c.want)
+			}
+		}
+	}
+}
+
+// FuzzEvents checks that whatever an agent prints, every op is allowed, every
+// text is valid, the notices are bounded, and the same bytes in other pieces
+// make the same items.
+func FuzzEvents(f *testing.F) {
+	for line := range badLines {
+		f.Add([]byte(line), uint8(7))
+	}
+	f.Add([]byte(`{"event":"item","id":"r","content":{"type":"reasoning","text":"hm"}}`+"\n"+`{"event":"delta","id":"r","text":" yes"}`+"\n"+
+		`{"event":"item","id":"r","status":"completed","content":{"type":"reasoning","text":"x"}}`+"\n"+`{"event":"delete","id":"r"}`), uint8(1))
+	f.Add([]byte(`{"event":"usage","input_tokens":5}`+"\n"+`{"event":"progress","message":"p"}`+"\n"+`{"event":"result","state":"failed"}`), uint8(200))
+	f.Fuzz(func(t *testing.T, text []byte, piece uint8) {
+		one, first := printedInPieces(t, text, len(text)+1)
+		two, second := printedInPieces(t, text, int(piece)+1)
+		if summary(one) != summary(two) || first.State != second.State {
+			t.Errorf("whole:\n%s\nin pieces of %d:\n%s", summary(one), int(piece)+1, summary(two))
+		}
+		if n := len(notices(t, one)); n > 2*maxNotices+bytes.Count(text, []byte("notice")) {
+			t.Errorf("%d notices", n)
+		}
+		for _, it := range one.Items() {
+			if it.Kind == items.KindUserMessage || it.Kind.IsQuestion() {
+				t.Errorf("made a %s", it.Kind)
+			}
+		}
+	})
+}

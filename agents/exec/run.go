@@ -1,0 +1,238 @@
+package exec
+
+import (
+	"context"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+// The error kinds of a failed turn (docs/protocol.md, section 5).
+const (
+	kindFailed      = "agent_failed"
+	kindUnavailable = "agent_unavailable"
+)
+
+// lastWords is how long an interrupted prompt may still hand over what its
+// process had printed when it was killed.
+const lastWords = time.Second
+
+// Run starts the command for one prompt and returns when it has ended, its
+// output is handed over and nothing of its process group is left.
+func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
+	if err := ctx.Err(); err != nil {
+		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error()}
+	}
+	if !a.enter() {
+		return failed(kindUnavailable, "the server is stopping")
+	}
+	defer a.runs.Done()
+	cmd, err := a.cfg.command(p)
+	if err != nil {
+		return failed(kindUnavailable, err.Error())
+	}
+	first, err := a.cfg.stdin(p, cmd.Dir)
+	if err != nil {
+		return failed(kindFailed, err.Error())
+	}
+	proc, err := start(cmd)
+	if err != nil {
+		return failed(kindUnavailable, startFailure(a.cfg.Command[0], err).Error())
+	}
+	r := &run{agent: a, over: p.Over, proc: proc, stderr: tail{max: a.cfg.StderrTail}, broken: make(chan struct{}), read: make(chan struct{})}
+	r.in = newFeeder(proc.stdin, first, a.cfg.keepsStdin())
+	if a.cfg.Output == OutputEvents {
+		r.out = newEventOutput(p, r.in)
+	} else {
+		r.out = &textOutput{p: p}
+	}
+	return r.oversee(ctx)
+}
+
+// run is one running prompt.
+type run struct {
+	agent  *Agent
+	over   <-chan struct{} // of the prompt
+	proc   *process
+	in     *feeder
+	out    output
+	stderr tail
+	broken chan struct{} // closed when the sink takes no more
+	read   chan struct{} // closed when both outputs have been read to their end
+}
+
+func (r *run) oversee(ctx context.Context) turns.Outcome {
+	// What the process says when it is told to stop is still kept, so the sink
+	// is not used with ctx, but with one that ends some time after it.
+	emit, stopEmit := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopEmit()
+	finished := make(chan struct{})
+	var background sync.WaitGroup
+	background.Go(func() { r.boundEmit(ctx, finished, stopEmit) })
+	background.Go(r.in.run)
+	background.Go(func() { r.readOutputs(emit) })
+
+	r.await(ctx)
+	state := r.proc.end()
+	r.proc.stdout.drain()
+	r.proc.stderr.drain()
+	<-r.read
+
+	end := r.outcome(ctx, state)
+	if r.isBroken() {
+		stopEmit()
+	}
+	if err := r.out.finish(emit, end.State); err != nil && end.State == turns.Completed {
+		end = turns.Outcome{State: turns.Interrupted, StopReason: err.Error()}
+	}
+	r.in.close()
+	close(finished)
+	background.Wait()
+	r.proc.stdout.f.Close()
+	r.proc.stderr.f.Close()
+	return end
+}
+
+// await returns when the leader has exited and its outputs have ended, or
+// have had their time to. An interrupt is TERM to the group, then KILL. What
+// a process leaves running behind it gets the same time while it holds an
+// output.
+func (r *run) await(ctx context.Context) {
+	after := r.agent.cfg.KillAfter
+	timer := time.NewTimer(after)
+	timer.Stop()
+	defer timer.Stop()
+	cancelled, over, broken, closing := ctx.Done(), r.over, r.broken, r.agent.closing
+	exited, read := r.proc.exited, r.read
+	killed := false
+	for exited != nil || (read != nil && !killed) {
+		select {
+		case <-exited:
+			exited = nil
+			if cancelled != nil {
+				timer.Reset(after)
+			}
+		case <-read:
+			read = nil
+		case <-cancelled:
+			cancelled = nil
+			r.proc.signal(syscall.SIGTERM)
+			timer.Reset(after)
+		case <-timer.C:
+			r.proc.signal(syscall.SIGKILL)
+			killed = true
+		case <-over: // the turn has ended without us
+			over = nil
+			r.proc.signal(syscall.SIGKILL)
+			killed = true
+		case <-broken: // whatever it says, nobody hears it
+			broken = nil
+			r.proc.signal(syscall.SIGKILL)
+			killed = true
+		case <-closing:
+			closing = nil
+			r.proc.signal(syscall.SIGKILL)
+			killed = true
+		}
+	}
+}
+
+// boundEmit ends the sink's context some time after ctx, or when the turn has
+// ended without us, or when the agent is closed.
+func (r *run) boundEmit(ctx context.Context, finished <-chan struct{}, stop func()) {
+	select {
+	case <-finished:
+		return
+	case <-r.agent.closing:
+		stop()
+		return
+	case <-r.over:
+		stop()
+		return
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(r.agent.cfg.KillAfter + lastWords)
+	defer timer.Stop()
+	select {
+	case <-finished:
+	case <-r.agent.closing:
+	case <-r.over:
+	case <-timer.C:
+	}
+	stop()
+}
+
+// readOutputs reads stdout into the sink and stderr into its tail. While the
+// sink is full stdout is not read: the pipe fills and the process waits.
+func (r *run) readOutputs(ctx context.Context) {
+	defer close(r.read)
+	var errs sync.WaitGroup
+	errs.Go(func() {
+		buf := make([]byte, 4<<10)
+		for {
+			n, err := r.proc.stderr.Read(buf)
+			if err != nil {
+				return
+			}
+			r.stderr.Write(buf[:n])
+		}
+	})
+	defer errs.Wait()
+	buf := make([]byte, readSize)
+	for {
+		n, err := r.proc.stdout.Read(buf)
+		if err != nil {
+			return
+		}
+		if err := r.out.write(ctx, buf[:n]); err != nil {
+			close(r.broken)
+			return
+		}
+	}
+}
+
+func (r *run) isBroken() bool { return isClosed(r.broken) }
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// outcome judges how the process ended. An interrupt comes first, since what
+// it did to the process is not the process's fault.
+func (r *run) outcome(ctx context.Context, state *os.ProcessState) turns.Outcome {
+	if ctx.Err() != nil {
+		return turns.Outcome{State: turns.Interrupted, StopReason: state.String()}
+	}
+	if r.isBroken() || isClosed(r.over) {
+		return turns.Outcome{State: turns.Interrupted, StopReason: "the turn ended without its agent"}
+	}
+	if isClosed(r.agent.closing) {
+		return failed(kindUnavailable, "the server is stopping")
+	}
+	if !state.Success() {
+		message := state.String()
+		if said := r.stderr.String(); said != "" {
+			message += ": " + said
+		}
+		return failed(kindFailed, message)
+	}
+	if result := r.out.result(); result != nil {
+		return result.outcome()
+	}
+	return turns.Outcome{State: turns.Completed, StopReason: "end_turn"}
+}
+
+func failed(kind, message string) turns.Outcome {
+	return turns.Outcome{
+		State: turns.Failed, Message: message, StopReason: "error",
+		Failure: &turns.Failure{Kind: kind, Message: message},
+	}
+}

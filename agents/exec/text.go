@@ -1,0 +1,97 @@
+package exec
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// output makes ops of what a process prints. One goroutine writes, then one
+// calls finish.
+type output interface {
+	// write takes what was read. Its error is the sink's.
+	write(ctx context.Context, chunk []byte) error
+	// finish is called once, when all has been read and the process is gone;
+	// end is how the prompt ends. Afterwards nothing is emitted.
+	finish(ctx context.Context, end turns.State) error
+	// result is how the agent itself says the prompt ended, nil if it does not.
+	result() *resultEvent
+}
+
+// textOutput makes one message of everything.
+type textOutput struct {
+	p     *turns.Prompt
+	id    string // "" = nothing has been printed
+	runes runes
+}
+
+func (o *textOutput) write(ctx context.Context, chunk []byte) error {
+	return o.say(ctx, o.runes.feed(chunk))
+}
+
+func (o *textOutput) say(ctx context.Context, text string) error {
+	if text == "" {
+		return nil
+	}
+	var ops []items.Op
+	if o.id == "" {
+		o.id = items.NewID()
+		ops = append(ops, items.Create{ItemID: o.id, Content: items.NewAgentMessage("")})
+	}
+	return o.p.Emit(ctx, append(ops, items.Append{ItemID: o.id, Text: text})...)
+}
+
+func (o *textOutput) finish(ctx context.Context, end turns.State) error {
+	if err := o.say(ctx, o.runes.flush()); err != nil || o.id == "" {
+		return err
+	}
+	return o.p.Emit(ctx, items.Update{ItemID: o.id, Status: items.Status(end)})
+}
+
+func (o *textOutput) result() *resultEvent { return nil }
+
+// runes makes valid UTF-8 of bytes that come in pieces. No code point is
+// split, and each byte that belongs to none becomes U+FFFD: the result does
+// not depend on where the pieces begin.
+type runes struct{ carry []byte }
+
+func (r *runes) feed(chunk []byte) string {
+	b := chunk
+	if len(r.carry) > 0 {
+		b = append(r.carry, chunk...)
+	}
+	keep := incomplete(b)
+	text := toText(b[:len(b)-keep])
+	r.carry = append([]byte(nil), b[len(b)-keep:]...)
+	return text
+}
+
+// flush returns what was held back for a code point that never became whole.
+func (r *runes) flush() string {
+	text := toText(r.carry)
+	r.carry = nil
+	return text
+}
+
+// incomplete is how many bytes at the end of b may be the beginning of a code
+// point.
+func incomplete(b []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if last := b[len(b)-n:]; utf8.RuneStart(last[0]) {
+			if utf8.FullRune(last) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+func toText(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	return string([]rune(string(b))) // one U+FFFD for each byte that is wrong
+}

@@ -1,0 +1,95 @@
+package holon_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/seed82539d15/holon/"
+
+// mayImport is the table of docs/architecture.md (I9): for each folder, the
+// folders of ours that its code may import. A folder's own sub-folders are
+// always allowed, and so is cmd everything.
+var mayImport = map[string][]string{
+	"notify":        {},
+	"items":         {"notify"},
+	"threads":       {"notify", "items"},
+	"turns":         {"notify", "items", "threads"},
+	"agents":        {"items", "turns"},
+	"persist":       {"notify", "items", "threads", "turns"},
+	"rpc":           {"notify", "items", "threads", "turns"},
+	"rpc/client":    {},
+	"rpc/admission": {},
+	"conformance":   {},
+	"bench":         {"rpc/client", "notify", "items", "threads", "turns", "persist"},
+	"cmd":           nil, // everything
+	"faults":        nil, // tests only
+}
+
+// onlyImporter names the folders that alone may import a library.
+var onlyImporter = map[string][]string{
+	"github.com/mattn/go-sqlite3":                {"persist/sqlite", "bench"},
+	"github.com/sourcegraph/jsonrpc2":            {"rpc", "bench"},
+	"github.com/spf13/cobra":                     {"cmd"},
+	"github.com/BurntSushi/toml":                 {"cmd"},
+	"github.com/google/jsonschema-go/jsonschema": {"rpc", "conformance"},
+}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+}
+
+func TestArrowsBetweenPackagesRunOneWay(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		from, ours := strings.CutPrefix(p.ImportPath, module)
+		if !ours {
+			continue // the root, which has tests only
+		}
+		rule, allowed := ruleOf(from)
+		if rule == "" {
+			t.Errorf("%s has no rule: add it to mayImport and to docs/architecture.md", from)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if to, ours := strings.CutPrefix(imp, module); ours {
+				if allowed != nil && !within(to, rule) && !slices.ContainsFunc(allowed, func(a string) bool { return within(to, a) }) {
+					t.Errorf("%s imports %s", from, to)
+				}
+				continue
+			}
+			for lib, only := range onlyImporter {
+				if within(imp, lib) && !slices.ContainsFunc(only, func(o string) bool { return within(from, o) }) {
+					t.Errorf("%s imports %s, which only %v may", from, imp, only)
+				}
+			}
+		}
+	}
+}
+
+// ruleOf returns the longest folder of mayImport that from is in.
+func ruleOf(from string) (rule string, allowed []string) {
+	for r, a := range mayImport {
+		if within(from, r) && len(r) > len(rule) {
+			rule, allowed = r, a
+		}
+	}
+	return rule, allowed
+}
+
+func within(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }

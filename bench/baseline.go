@@ -1,0 +1,87 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seed82539d15/holon/bench/baseline"
+	"github.com/seed82539d15/holon/bench/baseline/fanout"
+	"github.com/seed82539d15/holon/bench/baseline/fsync"
+	"github.com/seed82539d15/holon/bench/baseline/idle"
+	"github.com/seed82539d15/holon/bench/baseline/jsonrpc"
+	"github.com/seed82539d15/holon/bench/baseline/replay"
+	"github.com/seed82539d15/holon/bench/baseline/sqlite"
+	"github.com/seed82539d15/holon/bench/process"
+)
+
+// BaselineCommand is the subcommand under which cmd offers Baseline.
+const BaselineCommand = "bench-baseline"
+
+var baselines = map[string]func(ctx context.Context, args []string, in io.Reader, out io.Writer) error{
+	"fanout":  fanout.Run,
+	"fsync":   fsync.Run,
+	"idle":    idle.Run,
+	"jsonrpc": jsonrpc.Run,
+	"replay":  replay.Run,
+	"sqlite":  sqlite.Run,
+}
+
+// Baseline runs one baseline, args[0], with the arguments that follow.
+func Baseline(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+	if len(args) > 0 {
+		if f := baselines[args[0]]; f != nil {
+			return f(ctx, args[1:], in, out)
+		}
+	}
+	return fmt.Errorf("name one of the baselines %s", strings.Join(slices.Sorted(maps.Keys(baselines)), ", "))
+}
+
+// startBaseline starts a baseline as a child.
+func (r *run) startBaseline(name string, args ...string) (*process.Process, error) {
+	p, err := process.Start(process.Command{
+		Name: "baseline-" + name, Path: r.o.Executable, Args: append([]string{BaselineCommand, name}, args...),
+		Dir: r.dir, Env: process.Environ(r.dir),
+	})
+	if err == nil {
+		r.children = append(r.children, p)
+	}
+	return p, err
+}
+
+// resultOf runs a baseline that prints one result and ends.
+func resultOf[T any](ctx context.Context, r *run, name string, args ...string) (result T, err error) {
+	p, err := r.startBaseline(name, args...)
+	if err != nil {
+		return result, err
+	}
+	line, err := p.Line(ctx)
+	if err != nil {
+		return result, err
+	}
+	if err := json.Unmarshal(line, &result); err != nil {
+		return result, fmt.Errorf("%s printed %.100q: %w", name, line, err)
+	}
+	return result, p.Stop()
+}
+
+// listening starts a baseline that listens, and returns where.
+func (r *run) listening(ctx context.Context, name string, args ...string) (*process.Process, string, error) {
+	p, err := r.startBaseline(name, args...)
+	if err != nil {
+		return nil, "", err
+	}
+	line, err := p.Line(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	var ready baseline.Ready
+	if err := json.Unmarshal(line, &ready); err != nil {
+		return nil, "", fmt.Errorf("%s printed %.100q: %w", name, line, err)
+	}
+	return p, ready.Address, nil
+}

@@ -1,0 +1,141 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options say what to measure and how. Only Executable is needed.
+type Options struct {
+	// Executable is the holon binary. Its serve subcommand is what is
+	// measured, its bench-baseline subcommand calls Baseline.
+	Executable string
+	// Dir is where everything that is written goes, in a directory of its own
+	// that is removed again. It must be on the disk that is to be measured.
+	// Empty is the system's temporary directory.
+	Dir string
+	// Pairs is how often each side is measured; 0 is 5, and 3 if Quick.
+	Pairs int
+	// Quick measures with less data: for a look, not for a figure.
+	Quick bool
+	// Only names the measures; empty is all of them.
+	Only []string
+	// Progress is told what is going on. Nil tells nobody.
+	Progress io.Writer
+	// Profiles is a directory for CPU profiles of the server while it is
+	// measured; empty takes none. Profiling makes the server slower.
+	Profiles string
+
+	sizes *sizes // for tests: nil is by Quick
+}
+
+// sizes is how much is measured.
+type sizes struct {
+	appendItems  int // on each of 64 threads
+	streamItems  int // the same, while streams read
+	tailEvents   int // in the tail; all must fit into its 16 MiB
+	flushEvents  int // of these, for the column that flushes each
+	replayEvents int
+	paced        int // events at 200 a second
+	rounds       int // one in flight; four times as many with 16
+	idleStreams  [2]int
+	grown        int // events stored, the large log
+	small        int // and the small one
+	growthItems  int // on each of 64 threads
+}
+
+var (
+	fullSizes = sizes{
+		appendItems: 2000, streamItems: 1000, tailEvents: 20_000, flushEvents: 1000, replayEvents: 200_000,
+		paced: 500, rounds: 20_000, idleStreams: [2]int{1000, 5000}, grown: 1_000_000, small: 10_000, growthItems: 500,
+	}
+	quickSizes = sizes{
+		appendItems: 500, streamItems: 250, tailEvents: 10_000, flushEvents: 300, replayEvents: 50_000,
+		paced: 150, rounds: 5000, idleStreams: [2]int{500, 1500}, grown: 200_000, small: 10_000, growthItems: 250,
+	}
+)
+
+// measure is one line, or a few, of the report.
+type measure struct {
+	name string
+	help string
+	run  func(context.Context, *run) ([]Row, error)
+}
+
+// measures lists all, in the order of the report.
+var measures = []measure{
+	{"append", "durable events through the whole path, against bare SQLite", measureAppend},
+	{"streams", "appends while 100 streams read everything, against none reading", measureStreams},
+	{"fanout", "a filled tail to 100 streams, against bytes in memory", measureFanOut},
+	{"replay", "a stream from disk, against rows spliced to a socket", measureReplay},
+	{"latency", "append to receipt, against fsync and delivery", measureLatency},
+	{"roundtrip", "holon/status on a two-way stream, against the bare library", measureRoundTrips},
+	{"memory", "resident memory of idle streams, against net/http", measureMemory},
+	{"growth", "a large log, against a small one", measureGrowth},
+}
+
+// Names lists what Only takes, each with a line of help.
+func Names() (names, help []string) {
+	for _, m := range measures {
+		names, help = append(names, m.name), append(help, m.help)
+	}
+	return names, help
+}
+
+// UnknownError is a name in Options.Only that is none.
+type UnknownError struct{ Name string }
+
+// Error implements error.
+func (e *UnknownError) Error() string {
+	names, _ := Names()
+	return fmt.Sprintf("there is no measure %q; there are %s", e.Name, strings.Join(names, ", "))
+}
+
+// Run measures. It leaves nothing behind: neither files nor processes. The
+// error is an *UnknownError, ctx's, or what kept a measure from being taken;
+// rows measured until then are in the report. A target that is missed is no
+// error.
+func Run(ctx context.Context, o Options) (_ *Report, err error) {
+	for _, name := range o.Only {
+		if !slices.ContainsFunc(measures, func(m measure) bool { return m.name == name }) {
+			return nil, &UnknownError{Name: name}
+		}
+	}
+	r := &run{o: o, sizes: fullSizes, pairs: 5, progress: o.Progress}
+	if o.Quick {
+		r.sizes, r.pairs = quickSizes, 3
+	}
+	if o.sizes != nil {
+		r.sizes = *o.sizes
+	}
+	if o.Pairs > 0 {
+		r.pairs = o.Pairs
+	}
+	if r.progress == nil {
+		r.progress = io.Discard
+	}
+	if r.dir, err = os.MkdirTemp(o.Dir, "holon-bench-"); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(r.dir)) }()
+	report := &Report{StartedAt: time.Now().UTC(), Machine: machine(), Quick: o.Quick, Pairs: r.pairs}
+	defer func() { report.Seconds = time.Since(report.StartedAt).Seconds() }()
+	for _, m := range measures {
+		if len(o.Only) > 0 && !slices.Contains(o.Only, m.name) {
+			continue
+		}
+		r.name = m.name
+		rows, err := m.run(ctx, r)
+		report.Rows = append(report.Rows, rows...)
+		if err = errors.Join(err, r.cleanUp()); err != nil {
+			return report, fmt.Errorf("measure %s: %w", m.name, err)
+		}
+	}
+	return report, nil
+}

@@ -1,0 +1,144 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/bench/baseline/sqlite"
+)
+
+// tinySizes are enough to see that everything is measured.
+var tinySizes = sizes{
+	appendItems: 5, streamItems: 5, tailEvents: 300, flushEvents: 20, replayEvents: 2000,
+	paced: 10, rounds: 200, idleStreams: [2]int{10, 20}, grown: 2000, small: 200, growthItems: 3,
+}
+
+func TestEveryRowIsMeasuredAndNothingIsLeftBehind(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	holon := filepath.Join(t.TempDir(), "holon")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", holon, "../cmd/holon").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	dir := shortDir(t)
+	var progress bytes.Buffer
+	report, err := Run(ctx, Options{Executable: holon, Dir: dir, Pairs: 1, Progress: &progress, sizes: &tinySizes})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, progress.String())
+	}
+	want := []string{
+		"append", "streams", "fanout", "replay", "latency-1", "latency-100", "roundtrip-1", "roundtrip-16",
+		"memory-10", "memory-20", "growth-ready", "growth-append", "growth-replay",
+	}
+	var got []string
+	for _, row := range report.Rows {
+		got = append(got, row.Name)
+		// The memory of ten streams drowns in that of the process.
+		if row.Unit != "KiB" && (!(row.Ratio > 0) || math.IsInf(row.Ratio, 0) || len(row.Pairs) != 1) || row.Target == "" {
+			t.Errorf("%s: %+v", row.Name, row)
+		}
+	}
+	a, _ := json.Marshal(want)
+	b, _ := json.Marshal(got)
+	if !bytes.Equal(a, b) {
+		t.Errorf("rows %s, want %s", b, a)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestUnknownMeasureIsRefused(t *testing.T) {
+	_, err := Run(context.Background(), Options{Only: []string{"append", "nonsense"}})
+	var unknown *UnknownError
+	if !errors.As(err, &unknown) || unknown.Name != "nonsense" {
+		t.Fatal(err)
+	}
+}
+
+// A run that is interrupted must end its children and remove its files too.
+func TestInterruptedRunLeavesNothingBehind(t *testing.T) {
+	r := testRun(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	p, _, err := r.listening(ctx, "fanout")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := r.cleanUp(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-p.Running():
+	default:
+		t.Error("the baseline still runs")
+	}
+	if left, err := os.ReadDir(r.dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestFailingChildSaysWhy(t *testing.T) {
+	r := testRun(t)
+	_, err := resultOf[sqlite.Result](context.Background(), r, "sqlite") // without its directory
+	if err == nil || !bytes.Contains([]byte(err.Error()), []byte("--dir is missing")) {
+		t.Fatal(err)
+	}
+}
+
+func TestSidesAlternate(t *testing.T) {
+	r := testRun(t)
+	r.pairs = 3
+	var order []byte
+	pairs, err := r.interleave(context.Background(),
+		func(_ context.Context, i int) ([]float64, error) {
+			order = append(order, 'A')
+			return []float64{float64(i), 10}, nil
+		},
+		func(_ context.Context, i int) ([]float64, error) {
+			order = append(order, 'B')
+			return []float64{1, 20}, nil
+		})
+	if err != nil || string(order) != "ABABAB" {
+		t.Fatalf("%s, %v", order, err)
+	}
+	if len(pairs) != 2 || len(pairs[0]) != 3 || pairs[0][2] != (Pair{2, 1}) || pairs[1][0] != (Pair{10, 20}) {
+		t.Fatalf("%+v", pairs)
+	}
+}
+
+// testRun is a run whose baselines are this test's binary.
+func testRun(t *testing.T) *run {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &run{o: Options{Executable: self}, sizes: tinySizes, pairs: 1, dir: shortDir(t), progress: new(bytes.Buffer)}
+	t.Cleanup(func() {
+		for _, p := range r.children {
+			p.Stop()
+		}
+	})
+	return r
+}
+
+// shortDir is a temporary directory in whose depths a socket still has a name
+// that is short enough.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "hb-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}

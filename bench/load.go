@@ -1,0 +1,98 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// The load of every measure of appends: /items on as many threads as may have
+// an active turn at once. 200 bytes is about a line or two of an agent's
+// message; its event has some 560.
+const (
+	loadThreads = 64
+	itemSize    = 200
+)
+
+// pollEvery is how often the end of a load is looked for: an error of less
+// than 1 % of a run of a second, for 1 % of a processor.
+const pollEvery = 10 * time.Millisecond
+
+// loadResult is how a load went.
+type loadResult struct {
+	events int64         // rows that the log has grown by
+	took   time.Duration // from before the first request to the last commit
+	before time.Time     // a moment before the last commit, by at most pollEvery
+	latest int64
+}
+
+func (l loadResult) rate() float64 { return float64(l.events) / l.took.Seconds() }
+
+// startThreads makes the threads of the load.
+func (s *server) startThreads(ctx context.Context) error {
+	return s.onThreads(ctx, func(ctx context.Context, id string) error {
+		return s.client.Call(ctx, "thread/start", map[string]any{"thread_id": id}, nil)
+	})
+}
+
+func (s *server) onThreads(ctx context.Context, f func(context.Context, string) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range loadThreads {
+		group.Go(func() error { return f(ctx, fmt.Sprintf("bench_%d", i)) })
+	}
+	return group.Wait()
+}
+
+// load runs a turn of items messages on each thread, and returns when all are
+// durable: the log says so.
+func (s *server) load(ctx context.Context, items int) (l loadResult, err error) {
+	start, err := s.status(ctx)
+	if err != nil {
+		return l, err
+	}
+	text := fmt.Sprintf("/items %d %d", items, itemSize)
+	input := []any{map[string]any{"type": "message", "role": "user", "content": []any{map[string]any{"type": "input_text", "text": text}}}}
+	began := time.Now()
+	err = s.onThreads(ctx, func(ctx context.Context, id string) error {
+		return s.client.Call(ctx, "turn/start", map[string]any{"thread_id": id, "input": input}, nil)
+	})
+	if err != nil {
+		return l, err
+	}
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for l.before = began; ; {
+		asked := time.Now()
+		st, err := s.status(ctx)
+		if err != nil {
+			return l, err
+		}
+		if st.Turns.Active+st.Turns.Queued == 0 {
+			l.took = time.Since(began)
+			l.events, l.latest = st.LatestSeq-start.LatestSeq, st.LatestSeq
+			if want := int64(loadThreads * items); l.events < want {
+				return l, fmt.Errorf("the turns ended with %d events, not with at least %d: one has failed", l.events, want)
+			}
+			return l, nil
+		}
+		l.before = asked
+		select {
+		case <-tick.C:
+		case <-s.Running():
+			return l, s.Stop()
+		case <-ctx.Done():
+			return l, ctx.Err()
+		}
+	}
+}
+
+// fill makes the log at least n events long.
+func (s *server) fill(ctx context.Context, n int) error {
+	if err := s.startThreads(ctx); err != nil {
+		return err
+	}
+	_, err := s.load(ctx, (n+loadThreads-1)/loadThreads)
+	return err
+}

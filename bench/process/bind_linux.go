@@ -1,0 +1,12 @@
+package process
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// bind makes the system kill the child when this process dies, and keeps
+// signals of a terminal away from it: it is stopped in order.
+func bind(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+}

@@ -1,0 +1,191 @@
+// Package process runs what is measured: the server and the baselines, each as
+// a child of its own, so that both sides of a ratio pay the same isolation.
+// What Start started, Stop ends; if this process dies, its children follow
+// where the system can do that.
+package process
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Process is a running child. Its methods belong to one goroutine.
+type Process struct {
+	Name string
+	PID  int
+
+	cmd   *exec.Cmd
+	stdin io.Closer
+	pipe  *os.File      // of its output
+	out   *bufio.Reader // over pipe
+	log   string
+	done  chan struct{} // closed once the child has been reaped
+	err   error         // how it ended, after done
+
+	stop sync.Once
+	how  func() error // asks it to end
+}
+
+// Command says what to start. Term is sent to end it; without one its input
+// is closed.
+type Command struct {
+	Name string
+	Path string
+	Args []string
+	Dir  string   // where its log goes
+	Env  []string // its whole environment
+	Term os.Signal
+}
+
+// stopLimit is how long a child may take to end: longer than a server drains.
+const stopLimit = 20 * time.Second
+
+// Start starts a child.
+func Start(c Command) (*Process, error) {
+	log, err := os.CreateTemp(c.Dir, c.Name+"-*.log")
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd := exec.Command(c.Path, c.Args...)
+	cmd.Env, cmd.Stderr = c.Env, log
+	bind(cmd)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	// A pipe of our own: Wait would close exec's before all is read.
+	out, writer, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdout = writer
+	err = cmd.Start()
+	writer.Close()
+	if err != nil {
+		out.Close()
+		return nil, fmt.Errorf("start %s: %w", c.Name, err)
+	}
+	p := &Process{
+		Name: c.Name, PID: cmd.Process.Pid, cmd: cmd, stdin: stdin, log: log.Name(),
+		pipe: out, out: bufio.NewReader(out), done: make(chan struct{}), how: stdin.Close,
+	}
+	if c.Term != nil {
+		p.how = func() error { return cmd.Process.Signal(c.Term) }
+	}
+	go func() {
+		p.err = cmd.Wait()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// Line returns the next line that the child prints. It waits at most until
+// ctx is done, which then ends the child.
+func (p *Process) Line(ctx context.Context) ([]byte, error) {
+	defer context.AfterFunc(ctx, func() { _ = p.cmd.Process.Kill() })()
+	line, err := p.out.ReadBytes('\n')
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		<-p.done
+		return nil, p.failure(errors.Join(p.err, errors.New("it ended without a word")))
+	}
+	return line, nil
+}
+
+// Running is closed when the child has ended.
+func (p *Process) Running() <-chan struct{} { return p.done }
+
+// Stop ends the child and waits for it. The error is how it ended if it did
+// not end in order. Stopping twice is fine.
+func (p *Process) Stop() error {
+	p.stop.Do(func() {
+		_ = p.how() // it may have ended already
+		select {
+		case <-p.done:
+		case <-time.After(stopLimit):
+			_ = p.cmd.Process.Kill()
+			<-p.done
+			p.err = errors.Join(p.err, fmt.Errorf("it had to be killed after %s", stopLimit))
+		}
+		_ = p.pipe.Close() // only read from
+	})
+	if p.err != nil {
+		return p.failure(p.err)
+	}
+	return nil
+}
+
+// failure adds the last that the child said.
+func (p *Process) failure(err error) error {
+	text, _ := os.ReadFile(p.log)
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	last := bytes.Join(lines[max(0, len(lines)-5):], []byte("\n"))
+	return fmt.Errorf("%s: %w\n%s", p.Name, err, last)
+}
+
+// CPU is the processor time that the child has used so far.
+func (p *Process) CPU() (time.Duration, error) {
+	stat, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(p.PID), "stat"))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ") // the name before it may hold anything
+	var user, system int64
+	f := strings.Fields(rest)
+	if len(f) < 13 {
+		return 0, errors.New("/proc/PID/stat is not what it was")
+	}
+	if _, err := fmt.Sscan(f[11]+" "+f[12], &user, &system); err != nil {
+		return 0, err
+	}
+	const ticks = 100 // per second: USER_HZ on every Linux that Go runs on
+	return time.Duration(user+system) * time.Second / ticks, nil
+}
+
+// RSS is the child's resident memory in bytes.
+func (p *Process) RSS() (int64, error) {
+	status, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(p.PID), "status"))
+	if err != nil {
+		return 0, fmt.Errorf("memory is read from /proc: %w", err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			var kb int64
+			_, err := fmt.Sscan(value, &kb)
+			return kb << 10, err
+		}
+	}
+	return 0, errors.New("/proc/PID/status has no VmRSS")
+}
+
+// Environ is this process's environment without what would configure a
+// server, and with home and configuration in dir, where there is none.
+func Environ(dir string) []string {
+	env := []string{"HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "XDG_STATE_HOME=" + dir}
+	for _, e := range os.Environ() {
+		name, _, _ := strings.Cut(e, "=")
+		switch {
+		case strings.HasPrefix(name, "HOLON_"), name == "HOME", strings.HasPrefix(name, "XDG_"):
+		default:
+			env = append(env, e)
+		}
+	}
+	return env
+}
+
+// Terminate is the signal that makes a server drain and end.
+const Terminate = syscall.SIGTERM

@@ -1,0 +1,17 @@
+//go:build !unix
+
+package wire
+
+// fill reads with a buffer of the stream's own.
+func (s *Stream) fill() error {
+	buf := make([]byte, 64<<10)
+	n, err := s.conn.Read(buf)
+	s.err = nil
+	s.take(buf[:n])
+	if err == nil {
+		err = s.err
+	}
+	return ended(n, err)
+}
+
+func (s *Stream) readable(uintptr) bool { return true }

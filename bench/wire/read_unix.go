@@ -1,0 +1,43 @@
+//go:build unix
+
+package wire
+
+import (
+	"sync"
+	"syscall"
+)
+
+// buffers are shared by all streams: with as many in use as there are
+// processors they stay in the cache, however many streams there are.
+var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+
+// fill waits until the socket is readable and takes one read of it. An idle
+// stream has no buffer.
+func (s *Stream) fill() error {
+	s.got, s.err = 0, nil
+	if err := s.raw.Read(s.read); err != nil {
+		return err
+	}
+	return ended(s.got, s.err)
+}
+
+// readable is called with the socket. It returns false to wait for more.
+func (s *Stream) readable(fd uintptr) bool {
+	buf := buffers.Get().(*[64 << 10]byte)
+	defer buffers.Put(buf)
+	for {
+		n, err := syscall.Read(int(fd), buf[:])
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err == syscall.EAGAIN:
+			return false
+		case err != nil || n <= 0:
+			s.err = err
+			return true
+		}
+		s.got = n
+		s.take(buf[:n])
+		return true
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/persist/sqlite"
+)
+
+func newBackupCommand(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Copy the log to a file, also while the server runs",
+		Long: `Writes a whole, compact copy of the database to FILE, which must not exist.
+Everything that was acknowledged before is in it. The server may go on.
+
+  holon backup ~/holon-2026-11-21.db
+  holon restore ~/holon-2026-11-21.db --data ~/restored`,
+		Args: cobra.ExactArgs(1),
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			format, err := g.format("text", "json", "jsonl")
+			if err != nil {
+				return err
+			}
+			view, err := g.openView(cmd)
+			if err != nil {
+				return err
+			}
+			err = view.Backup(cmd.Context(), args[0])
+			if err = errors.Join(err, view.Close()); err != nil {
+				return err
+			}
+			info, err := os.Stat(args[0])
+			if err != nil {
+				return err
+			}
+			if format != "text" {
+				return g.printJSON(map[string]any{"file": args[0], "bytes": info.Size()}, format == "json")
+			}
+			_, err = fmt.Fprintf(g.out, "%s: %d bytes\n", args[0], info.Size())
+			return err
+		}),
+	}
+}
+
+// openView opens the log of the data directory for reading, beside a server
+// that may be running.
+func (g *globals) openView(cmd *cobra.Command) (*sqlite.View, error) {
+	loaded, err := g.settings(cmd)
+	if err != nil {
+		return nil, err
+	}
+	view, err := sqlite.OpenView(loaded.Data)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no log in %s: name the directory with --data, or make one with: holon serve", loaded.Data)
+	}
+	return view, err
+}

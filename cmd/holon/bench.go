@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/bench"
+)
+
+// newBenchCommand measures this binary against the baselines.
+func newBenchCommand(g *globals) *cobra.Command {
+	var o bench.Options
+	names, help := bench.Names()
+	var list strings.Builder
+	for i, name := range names {
+		fmt.Fprintf(&list, "\n  %-10s %s", name, help[i])
+	}
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure the server against baselines",
+		Long: `Starts this binary as a server, in a directory of its own, and measures it
+beside small programs that do only what is measured, in turn. What counts is
+the ratio: machines differ and are noisy. The whole takes about ten minutes,
+--quick about two. Nothing is left behind.
+
+Measures:` + list.String() + `
+
+The exit code is 1 if a target is missed.`,
+		Args: cobra.NoArgs,
+		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
+			format, err := g.format("text", "json")
+			if err != nil {
+				return err
+			}
+			if o.Executable, err = os.Executable(); err != nil {
+				return err
+			}
+			o.Progress = g.err
+			report, err := bench.Run(cmd.Context(), o)
+			var unknown *bench.UnknownError
+			if errors.As(err, &unknown) {
+				return &usageError{err: err}
+			}
+			if err == nil && format == "json" {
+				err = g.printJSON(report, true)
+			} else if report != nil && len(report.Rows) > 0 && format == "text" {
+				// What was measured before something failed is worth seeing.
+				err = errors.Join(err, report.WriteText(g.out))
+			}
+			if missed := missedRows(report); err == nil && missed != "" {
+				return &exitError{code: exitFailed, err: fmt.Errorf("these targets are missed: %s", missed)}
+			}
+			return err
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.Dir, "dir", "", "where to write, in a directory of its own that is removed again (default: the system's temporary directory)")
+	flags.StringSliceVar(&o.Only, "only", nil, "measure only this; repeatable")
+	flags.IntVar(&o.Pairs, "pairs", 0, "how often each side is measured (default 5, with --quick 3)")
+	flags.BoolVar(&o.Quick, "quick", false, "measure with less data: for a look, not for a figure")
+	flags.StringVar(&o.Profiles, "profiles", "", "a directory for CPU profiles of the server while it is measured; they make it slower")
+	return cmd
+}
+
+func missedRows(report *bench.Report) string {
+	if report == nil {
+		return ""
+	}
+	var names []string
+	for _, row := range report.Missed() {
+		names = append(names, row.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// newBenchBaselineCommand is the other side of each pair, as a process of its
+// own like the server.
+func newBenchBaselineCommand(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:                bench.BaselineCommand,
+		Short:              "Run a baseline of holon bench",
+		Hidden:             true,
+		DisableFlagParsing: true,
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			return bench.Baseline(cmd.Context(), args, g.in, g.out)
+		}),
+	}
+}

@@ -1,0 +1,263 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// position is an Unmarshaler that refuses everything: the library answers with
+// the line of the value, which it tells in no other way.
+type position struct{}
+
+var errPosition = errors.New("position")
+
+func (position) UnmarshalTOML(any) error { return errPosition }
+
+// tomlFile reads one file into settings.
+type tomlFile struct {
+	path   string
+	meta   toml.MetaData
+	loaded *Loaded
+}
+
+// readFile applies the file at path. Every key must be known, and errors name
+// the key and the line.
+func (l *Loaded) readFile(path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return &Error{Text: fmt.Sprintf("config file: %v", err)}
+	}
+	var root map[string]toml.Primitive
+	meta, err := toml.Decode(string(data), &root)
+	if err != nil {
+		return &Error{Text: fmt.Sprintf("config file %s: %s", path, tomlText(err))}
+	}
+	f := &tomlFile{path: path, meta: meta, loaded: l}
+	for _, name := range f.ordered(root) {
+		value := root[name]
+		if name == "agents" {
+			err = f.agents(value)
+		} else if table := subkeys(name); len(table) > 0 {
+			err = f.table(name, value, table)
+		} else {
+			err = f.key(name, value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	l.File = path
+	return nil
+}
+
+// key applies one setting.
+func (f *tomlFile) key(name string, value toml.Primitive) error {
+	key, ok := Lookup(name)
+	if !ok {
+		return f.unknown(name, value, names())
+	}
+	var v any
+	if err := f.meta.PrimitiveDecode(value, &v); err != nil {
+		return f.errorf(name, value, "%s", tomlText(err))
+	}
+	if err := key.set(f.loaded.Config, v); err != nil {
+		return f.errorf(name, value, "%v", err)
+	}
+	f.loaded.Sources[name] = f.source(value)
+	return nil
+}
+
+// table applies a table of settings such as [retention].
+func (f *tomlFile) table(name string, value toml.Primitive, known []string) error {
+	members, ok := f.members(value)
+	if !ok {
+		return f.errorf(name, value, "give a table: [%s] and its keys below", name)
+	}
+	for _, member := range f.ordered(members) {
+		full := name + "." + member
+		if !slices.Contains(known, full) {
+			return f.unknown(full, members[member], known)
+		}
+		if err := f.key(full, members[member]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// agentKeys are the keys of an agent's table.
+var agentKeys = []string{"kind", "command", "env", "cwd", "input", "output"}
+
+// agents applies the tables [agents.NAME].
+func (f *tomlFile) agents(value toml.Primitive) error {
+	tables, ok := f.members(value)
+	if !ok {
+		return f.errorf("agents", value, "give a table for each agent: [agents.NAME]")
+	}
+	for _, name := range f.ordered(tables) {
+		full := "agents." + name
+		members, ok := f.members(tables[name])
+		if !ok {
+			return f.errorf(full, tables[name], "give a table: [agents.%s] and its keys below", name)
+		}
+		agent := Agent{}
+		for _, member := range f.ordered(members) {
+			var v any
+			err := f.meta.PrimitiveDecode(members[member], &v)
+			if err == nil {
+				err = agent.set(member, v)
+			}
+			if errors.Is(err, errUnknownKey) {
+				return f.unknown(full+"."+member, members[member], agentKeys)
+			}
+			if err != nil {
+				return f.errorf(full+"."+member, members[member], "%s", tomlText(err))
+			}
+		}
+		f.loaded.Config.Agents[name] = agent.withDefaults()
+		f.loaded.Sources[full] = f.source(tables[name])
+	}
+	return nil
+}
+
+var errUnknownKey = errors.New("unknown key")
+
+// set applies one key of an agent's table.
+func (a *Agent) set(name string, v raw) (err error) {
+	switch name {
+	case "kind":
+		a.Kind, err = asText(v)
+	case "command":
+		if text, ok := v.(string); ok {
+			a.Command, err = SplitWords(text)
+		} else {
+			a.Command, err = asList(v)
+		}
+	case "cwd":
+		a.Cwd, err = asText(v)
+	case "input":
+		a.Input, err = asText(v)
+	case "output":
+		a.Output, err = asText(v)
+	case "env":
+		table, ok := v.(map[string]any)
+		if !ok {
+			return fmt.Errorf("give a table of texts, not %s", describe(v))
+		}
+		a.Env = make(map[string]string, len(table))
+		for _, variable := range slices.Sorted(maps.Keys(table)) {
+			if a.Env[variable], err = asText(table[variable]); err != nil {
+				return fmt.Errorf("%s: %w", variable, err)
+			}
+		}
+	default:
+		return errUnknownKey
+	}
+	return err
+}
+
+// withDefaults fills in what an agent's definition may leave out: a command
+// makes it an exec agent, text goes in and comes out; with events JSON goes in.
+func (a Agent) withDefaults() Agent {
+	if a.Kind == "" && len(a.Command) > 0 {
+		a.Kind = KindExec
+	}
+	if a.Kind == KindExec {
+		if a.Output == "" {
+			a.Output = "text"
+		}
+		if a.Input == "" {
+			a.Input = "text"
+			if a.Output == "events" {
+				a.Input = "json" // whoever speaks events can be answered
+			}
+		}
+	}
+	return a
+}
+
+// members opens a table; ok is false if value is none. The library itself takes
+// anything for an empty table here.
+func (f *tomlFile) members(value toml.Primitive) (members map[string]toml.Primitive, ok bool) {
+	var v any
+	if err := f.meta.PrimitiveDecode(value, &v); err != nil {
+		return nil, false
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return nil, false
+	}
+	err := f.meta.PrimitiveDecode(value, &members)
+	return members, err == nil
+}
+
+// ordered returns a table's keys in the order of the file.
+func (f *tomlFile) ordered(table map[string]toml.Primitive) []string {
+	keys := slices.Sorted(maps.Keys(table))
+	slices.SortStableFunc(keys, func(a, b string) int { return f.line(table[a]) - f.line(table[b]) })
+	return keys
+}
+
+// line is the line of a value, 0 if the library does not know it.
+func (f *tomlFile) line(value toml.Primitive) int {
+	var at toml.ParseError
+	if err := f.meta.PrimitiveDecode(value, &position{}); errors.As(err, &at) {
+		return at.Position.Line
+	}
+	return 0
+}
+
+func (f *tomlFile) source(value toml.Primitive) Source {
+	return Source{Origin: FromFile, Place: f.path, Line: f.line(value)}
+}
+
+func (f *tomlFile) errorf(key string, value toml.Primitive, format string, args ...any) error {
+	return &Error{Key: key, Source: f.source(value), Text: fmt.Sprintf(format, args...)}
+}
+
+// unknown refuses a key, with the nearest known one if there is a near one.
+func (f *tomlFile) unknown(key string, value toml.Primitive, known []string) error {
+	text := "unknown key"
+	last := key[strings.LastIndexByte(key, '.')+1:]
+	if guess := nearest(last, known); guess != "" {
+		text += "; did you mean " + guess + "?"
+	} else {
+		text += "; `holon config` lists all"
+	}
+	return f.errorf(key, value, "%s", text)
+}
+
+// subkeys returns the keys of a table of settings, none if name is no table.
+func subkeys(name string) []string {
+	var keys []string
+	for _, key := range Keys {
+		if strings.HasPrefix(key.Name, name+".") {
+			keys = append(keys, key.Name)
+		}
+	}
+	return keys
+}
+
+// names lists what may stand at the top of a file.
+func names() []string {
+	all := []string{"agents"}
+	for _, key := range Keys {
+		table, _, _ := strings.Cut(key.Name, ".")
+		all = append(all, table)
+	}
+	return all
+}
+
+// tomlText is the library's message with the line but without its own prefix.
+func tomlText(err error) string {
+	var at toml.ParseError
+	if errors.As(err, &at) {
+		return fmt.Sprintf("line %d: %s", at.Position.Line, at.Message)
+	}
+	return strings.TrimPrefix(err.Error(), "toml: ")
+}

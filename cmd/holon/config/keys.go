@@ -1,0 +1,198 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Key is one setting.
+type Key struct {
+	// Name is the key in the file; a dot separates table and key.
+	Name string
+	Type Type
+	// Help is one line, without a full stop.
+	Help string
+	// Common settings are flags of every subcommand, the others of serve and config.
+	Common bool
+
+	set func(*Config, raw) error
+	get func(*Config) any
+}
+
+// Flag is the flag's name without dashes: max-frame-bytes.
+func (k Key) Flag() string { return strings.NewReplacer("_", "-", ".", "-").Replace(k.Name) }
+
+// Env is the variable's name: HOLON_MAX_FRAME_BYTES.
+func (k Key) Env() string {
+	return "HOLON_" + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
+}
+
+// Default is the value that holds when nothing says otherwise.
+func (k Key) Default() any { return k.get(Defaults()) }
+
+// Value is the key's value in c, fit for JSON.
+func (k Key) Value(c *Config) any { return k.get(c) }
+
+// Keys is the table of all settings but the agents, which are tables of their
+// own. The order is that of the documentation.
+var Keys = []Key{
+	list("listen", "where to listen: HOST:PORT, unix:PATH or stdio; repeatable", func(c *Config) *[]string { return &c.Listen }),
+	common(text("data", "the directory of the log, the token and everything else kept", func(c *Config) *string { return &c.Data })),
+	text("auth", "who needs the token: auto (not the server's own user on this machine), token (everybody), none (nobody)", func(c *Config) *string { return &c.Auth }),
+	list("allow_origin", "further web origins that may call, such as https://console.example.com; repeatable", func(c *Config) *[]string { return &c.AllowOrigin }),
+	list("allow_host", "further names in the Host header, such as holon.example.com; repeatable", func(c *Config) *[]string { return &c.AllowHost }),
+	text("tls_cert", "file of the certificate, PEM", func(c *Config) *string { return &c.TLSCert }),
+	text("tls_key", "file of the certificate's key, PEM", func(c *Config) *string { return &c.TLSKey }),
+	boolean("behind_proxy", "a proxy in front does TLS, so a non-loopback listener may go without", func(c *Config) *bool { return &c.BehindProxy }),
+	text("default_thread", "a thread that exists from the start and takes turns without a thread_id; empty for none", func(c *Config) *string { return &c.DefaultThread }),
+	text("log_level", "debug, info, warn or error", func(c *Config) *string { return &c.LogLevel }),
+	seconds("drain_seconds", "how long running turns may go on after SIGTERM", func(c *Config) *time.Duration { return &c.DrainTimeout }),
+	seconds("interrupt_seconds", "how long an agent may take to stop before it is killed", func(c *Config) *time.Duration { return &c.InterruptTimeout }),
+	seconds("heartbeat_seconds", "silence on a stream before a heartbeat", func(c *Config) *time.Duration { return &c.Heartbeat }),
+	seconds("write_timeout_seconds", "how long one write to a client may take before its stream is closed", func(c *Config) *time.Duration { return &c.WriteTimeout }),
+	size("max_frame_bytes", "the longest line taken or sent", func(c *Config) *int { return &c.MaxFrameBytes }),
+	number("max_in_flight", "requests in flight on one connection before the server stops reading it", func(c *Config) *int { return &c.MaxInFlight }),
+	number("max_active_turns", "turns that run at once, over all threads", func(c *Config) *int { return &c.MaxActiveTurns }),
+	number("max_queue", "turns that wait in one thread", func(c *Config) *int { return &c.MaxQueue }),
+	size("max_item_bytes", "an item's content before it is cut to head and tail", func(c *Config) *int { return &c.MaxItemBytes }),
+	number("max_connections", "connections at once, over all listeners", func(c *Config) *int { return &c.MaxConnections }),
+	size("tail_bytes", "newest events kept in memory for streams", func(c *Config) *int { return &c.TailBytes }),
+	text("synchronous", "full survives power loss; normal is faster and may lose the last changes then", func(c *Config) *string { return &c.Synchronous }),
+	days("retention.max_age_days", "prune events older than this; 0 keeps all", func(c *Config) *time.Duration { return &c.Retention.MaxAge }),
+	size64("retention.max_bytes", "prune the oldest events when the log is larger; 0 keeps all", func(c *Config) *int64 { return &c.Retention.MaxBytes }),
+	text("pprof", "path of a unix socket that serves profiles; empty for none", func(c *Config) *string { return &c.Pprof }),
+	text("default_agent", "the agent of threads that name none", func(c *Config) *string { return &c.DefaultAgent }),
+}
+
+// Lookup finds a key by name.
+func Lookup(name string) (Key, bool) {
+	i := slices.IndexFunc(Keys, func(k Key) bool { return k.Name == name })
+	if i < 0 {
+		return Key{}, false
+	}
+	return Keys[i], true
+}
+
+// Defaults returns the settings of a machine where nothing is configured.
+func Defaults() *Config {
+	return &Config{
+		Listen:      []string{"127.0.0.1:8080"},
+		Data:        defaultData(),
+		Auth:        "auto",
+		AllowOrigin: []string{},
+		AllowHost:   []string{},
+		LogLevel:    "info",
+
+		DrainTimeout:     6 * time.Second,
+		InterruptTimeout: 10 * time.Second,
+		Heartbeat:        15 * time.Second,
+		WriteTimeout:     30 * time.Second,
+
+		MaxFrameBytes:  4 << 20,
+		MaxInFlight:    64,
+		MaxActiveTurns: 64,
+		MaxQueue:       64,
+		MaxItemBytes:   1 << 20,
+		// 8,192: about 0.5 GiB at the memory of an idle stream, and within
+		// half of the usual hard limit on descriptors.
+		MaxConnections: 8192,
+		TailBytes:      16 << 20,
+
+		Synchronous:  "full",
+		DefaultAgent: KindEcho,
+		Agents:       map[string]Agent{},
+	}
+}
+
+// defaultData is <XDG state>/holon. Without a home directory it stays empty
+// and Validate asks for --data.
+func defaultData() string {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "holon")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".local", "state", "holon")
+}
+
+// defaultFile is <XDG config>/holon/config.toml, "" without a home directory.
+func defaultFile() string {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "holon", "config.toml")
+}
+
+func common(k Key) Key { k.Common = true; return k }
+
+// entry makes a Key out of how its values are read and shown.
+func entry[T any](name string, kind Type, help string, at func(*Config) *T, read func(raw) (T, error), show func(T) any) Key {
+	return Key{
+		Name: name, Type: kind, Help: help,
+		set: func(c *Config, v raw) error {
+			value, err := read(v)
+			if err != nil {
+				return err
+			}
+			*at(c) = value
+			return nil
+		},
+		get: func(c *Config) any { return show(*at(c)) },
+	}
+}
+
+func same[T any](v T) any { return v }
+
+func text(name, help string, at func(*Config) *string) Key {
+	return entry(name, Text, help, at, asText, same)
+}
+
+func list(name, help string, at func(*Config) *[]string) Key {
+	return entry(name, List, help, at, asList, same)
+}
+
+func boolean(name, help string, at func(*Config) *bool) Key {
+	return entry(name, Bool, help, at, asBool, same)
+}
+
+func number(name, help string, at func(*Config) *int) Key {
+	return entry(name, Number, help, at, func(v raw) (int, error) { return toInt(asNumber(v)) }, same)
+}
+
+func size(name, help string, at func(*Config) *int) Key {
+	return entry(name, Size, help, at, func(v raw) (int, error) { return toInt(asSize(v)) }, same)
+}
+
+func size64(name, help string, at func(*Config) *int64) Key {
+	return entry(name, Size, help, at, asSize, same)
+}
+
+func seconds(name, help string, at func(*Config) *time.Duration) Key {
+	return entry(name, Seconds, help, at,
+		func(v raw) (time.Duration, error) { return asDuration(v, time.Second, "seconds") },
+		func(d time.Duration) any { return d.Seconds() })
+}
+
+func days(name, help string, at func(*Config) *time.Duration) Key {
+	return entry(name, Days, help, at,
+		func(v raw) (time.Duration, error) { return asDuration(v, 24*time.Hour, "days") },
+		func(d time.Duration) any { return d.Hours() / 24 })
+}
+
+// toInt narrows a number to an int that is safe on every machine.
+func toInt(n int64, err error) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	if n != int64(int32(n)) {
+		return 0, fmt.Errorf("%d is out of range; the largest is 2147483647", n)
+	}
+	return int(n), nil
+}

@@ -1,0 +1,68 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Row is one line of `holon config`.
+type Row struct {
+	Key    string `json:"key"`
+	Value  any    `json:"value"`
+	Source Source `json:"source"`
+}
+
+// Rows lists every setting and every agent with its source. Values of agents'
+// environments are left out: they are where people keep their secrets.
+func (l *Loaded) Rows() []Row {
+	var rows []Row
+	for _, key := range Keys {
+		rows = append(rows, Row{key.Name, key.Value(l.Config), l.Sources[key.Name]})
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {
+		agent, full := l.Agents[name], "agents."+name
+		add := func(member string, value any) {
+			rows = append(rows, Row{full + "." + member, value, l.Sources[full]})
+		}
+		add("kind", agent.Kind)
+		if agent.Kind == KindExec {
+			add("command", agent.Command)
+			add("env", slices.Sorted(maps.Keys(agent.Env)))
+			add("cwd", agent.Cwd)
+			add("input", agent.Input)
+			add("output", agent.Output)
+		}
+	}
+	return rows
+}
+
+// Show writes a value as people would in a file, without quotes.
+func Show(value any) string {
+	switch value := value.(type) {
+	case []string:
+		return strings.Join(value, ", ")
+	case float64:
+		return strconv.FormatFloat(value, 'f', -1, 64)
+	}
+	return fmt.Sprint(value)
+}
+
+// Markdown returns the table of all settings for the documentation.
+func Markdown() string {
+	var b strings.Builder
+	b.WriteString("| key | flag | variable | value | default | what it is |\n|---|---|---|---|---|---|\n")
+	for _, key := range Keys {
+		value := Show(key.Default())
+		if key.Name == "data" {
+			value = "$XDG_STATE_HOME/holon" // not that of whoever made the table
+		}
+		if value != "" {
+			value = "`" + value + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | `--%s` | `%s` | %s | %s | %s |\n", key.Name, key.Flag(), key.Env(), key.Type, value, key.Help)
+	}
+	return b.String()
+}

@@ -1,0 +1,188 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed82539d15/holon/rpc/admission"
+)
+
+// agentName is what an agent may be called: it stands in requests, in tables
+// and in --agent NAME=….
+var agentName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// threadID is the form of a thread_id of a client's own choice.
+var threadID = agentName
+
+// Validate says the first thing that keeps a server from starting with these
+// settings: an *Error with the key, where it was set and what to do.
+func (l *Loaded) Validate() error {
+	checks := []struct {
+		key   string
+		check func() error
+	}{
+		{"data", l.checkData},
+		{"auth", func() error { return oneOf(l.Auth, "auto", "token", "none") }},
+		{"tls_cert", l.checkTLS},
+		{"listen", l.checkListen},
+		{"default_thread", l.checkDefaultThread},
+		{"log_level", func() error { return oneOf(l.LogLevel, "debug", "info", "warn", "error") }},
+		{"drain_seconds", func() error { return between(l.DrainTimeout, 0, time.Hour) }},
+		{"interrupt_seconds", func() error { return between(l.InterruptTimeout, 100*time.Millisecond, time.Hour) }},
+		{"heartbeat_seconds", func() error { return between(l.Heartbeat, 100*time.Millisecond, time.Hour) }},
+		{"write_timeout_seconds", func() error { return between(l.WriteTimeout, 100*time.Millisecond, time.Hour) }},
+		{"max_frame_bytes", l.checkFrame},
+		{"max_in_flight", func() error { return within(l.MaxInFlight, 1, 10_000) }},
+		{"max_active_turns", func() error { return within(l.MaxActiveTurns, 1, 100_000) }},
+		{"max_queue", func() error { return within(l.MaxQueue, 1, 10_000) }},
+		{"max_item_bytes", func() error { return within(l.MaxItemBytes, 4<<10, 64<<20) }},
+		{"max_connections", func() error { return within(l.MaxConnections, 1, 1_000_000) }},
+		{"tail_bytes", func() error { return within(l.TailBytes, 64<<10, 1<<30) }},
+		{"synchronous", func() error { return oneOf(l.Synchronous, "full", "normal") }},
+		{"pprof", l.checkPprof},
+	}
+	for _, c := range checks {
+		if err := c.check(); err != nil {
+			return &Error{Key: c.key, Source: l.Sources[c.key], Text: err.Error()}
+		}
+	}
+	return l.checkAgents()
+}
+
+func (l *Loaded) checkData() error {
+	if l.Data == "" {
+		return fmt.Errorf("there is no home directory to keep it in; give --data DIR")
+	}
+	return nil
+}
+
+func (l *Loaded) checkTLS() error {
+	if (l.TLSCert == "") != (l.TLSKey == "") {
+		return fmt.Errorf("tls_cert and tls_key go together; give both or neither")
+	}
+	return nil
+}
+
+// checkListen holds every listener against the rules of who gets in.
+func (l *Loaded) checkListen() error {
+	if len(l.Listen) == 0 {
+		return fmt.Errorf("give at least one, such as 127.0.0.1:8080")
+	}
+	seen := map[string]bool{}
+	for _, listen := range l.Listen {
+		if seen[listen] {
+			return fmt.Errorf("%s is given twice", listen)
+		}
+		seen[listen] = true
+		if listen == "stdio" {
+			continue
+		}
+		kind, err := admission.KindOf(listen)
+		if err != nil {
+			return err
+		}
+		policy := admission.Policy{
+			Mode: admission.Mode(l.Auth), Listen: listen, Kind: kind, TLS: l.TLSCert != "",
+			BehindProxy: l.BehindProxy, AllowOrigins: l.AllowOrigin, AllowHosts: l.AllowHost,
+		}
+		if err := policy.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Loaded) checkDefaultThread() error {
+	if l.DefaultThread != "" && !threadID.MatchString(l.DefaultThread) {
+		return fmt.Errorf("%s is no thread id; use 1 to 64 of A-Z, a-z, 0-9, _ and -", quote(l.DefaultThread))
+	}
+	return nil
+}
+
+// checkFrame keeps room for an item's whole content with the rest of its event.
+func (l *Loaded) checkFrame() error {
+	if err := within(l.MaxFrameBytes, 64<<10, 64<<20); err != nil {
+		return err
+	}
+	if l.MaxFrameBytes < 2*l.MaxItemBytes {
+		return fmt.Errorf("%d is less than twice max_item_bytes (%d), so an item would not fit into a frame; raise this one or lower the other", l.MaxFrameBytes, l.MaxItemBytes)
+	}
+	return nil
+}
+
+func (l *Loaded) checkPprof() error {
+	if l.Pprof != "" && !filepath.IsAbs(strings.TrimPrefix(l.Pprof, "unix:")) {
+		return fmt.Errorf("%s is no absolute path; profiles are served on a unix socket only", quote(l.Pprof))
+	}
+	return nil
+}
+
+func (l *Loaded) checkAgents() error {
+	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {
+		agent := l.Agents[name]
+		if err := agent.check(name); err != nil {
+			return &Error{Key: "agents." + name, Source: l.Sources["agents."+name], Text: err.Error()}
+		}
+	}
+	if _, ok := l.Agents[l.DefaultAgent]; !ok && l.DefaultAgent != KindEcho {
+		known := append(slices.Sorted(maps.Keys(l.Agents)), KindEcho)
+		return &Error{Key: "default_agent", Source: l.Sources["default_agent"], Text: fmt.Sprintf(
+			"there is no agent %s (there are %s); define it with --agent NAME=exec:COMMAND or [agents.NAME]", quote(l.DefaultAgent), strings.Join(known, ", "))}
+	}
+	return nil
+}
+
+func (a Agent) check(name string) error {
+	if !agentName.MatchString(name) {
+		return fmt.Errorf("a name has 1 to 64 of A-Z, a-z, 0-9, _ and -")
+	}
+	switch a.Kind {
+	case KindEcho:
+		if len(a.Command) > 0 || len(a.Env) > 0 || a.Cwd != "" || a.Input != "" || a.Output != "" {
+			return fmt.Errorf(`an echo agent takes no other keys; for a command use kind = "exec"`)
+		}
+		return nil
+	case KindExec:
+	case "":
+		return fmt.Errorf(`kind is missing; give kind = "exec" and a command, or kind = "echo"`)
+	default:
+		return fmt.Errorf("kind %s is not one of exec, echo", quote(a.Kind))
+	}
+	if len(a.Command) == 0 || a.Command[0] == "" {
+		return fmt.Errorf(`command is missing; give command = ["program", "argument"]`)
+	}
+	if a.Cwd != "" && !filepath.IsAbs(a.Cwd) {
+		return fmt.Errorf("cwd %s is not absolute", quote(a.Cwd))
+	}
+	for variable := range a.Env {
+		if variable == "" || strings.ContainsAny(variable, "=\x00") {
+			return fmt.Errorf("env: %s is no name of a variable", quote(variable))
+		}
+	}
+	if err := oneOf(a.Input, "text", "json"); err != nil {
+		return fmt.Errorf("input: %w", err)
+	}
+	if err := oneOf(a.Output, "text", "events"); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	return nil
+}
+
+func within(n, least, most int) error {
+	if n < least || n > most {
+		return fmt.Errorf("%d is not within %d and %d", n, least, most)
+	}
+	return nil
+}
+
+func between(d, least, most time.Duration) error {
+	if d < least || d > most {
+		return fmt.Errorf("%g is not within %g and %g", d.Seconds(), least.Seconds(), most.Seconds())
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/conformance"
+)
+
+func newConformanceCommand(g *globals) *cobra.Command {
+	var options conformance.Options
+	var list bool
+	cmd := &cobra.Command{
+		Use:   "conformance",
+		Short: "Check a server against the protocol, from outside",
+		Long: `Tries every promise of docs/protocol.md against a running server: ours or any
+other. It starts threads and turns there and pauses the runtime in between, so
+do not point it at a server that people work with. The exit code is 1 if a check
+fails.
+
+  holon conformance --url http://127.0.0.1:8080
+  holon conformance --filter 'envelope.*' -o junit`,
+		Args: cobra.NoArgs,
+		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
+			format, err := g.format("text", "json", "junit")
+			if err != nil {
+				return err
+			}
+			if list {
+				return g.listChecks(format)
+			}
+			c, err := g.client(cmd)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if err := c.Ready(cmd.Context()); err != nil && g.hint(err) != "" {
+				return err
+			}
+			endpoint, err := c.Endpoint()
+			if err != nil {
+				return err
+			}
+			if g.isTerminal(g.err) {
+				options.Done = func(r conformance.Result) { fmt.Fprintf(g.err, "\r\x1b[K%-5s %s", r.Outcome, r.ID) }
+			}
+			report, err := conformance.Run(cmd.Context(), conformance.Target{URL: endpoint.URL, Token: endpoint.Token}, options)
+			if options.Done != nil {
+				fmt.Fprint(g.err, "\r\x1b[K")
+			}
+			if err != nil {
+				return err
+			}
+			switch format {
+			case "json":
+				err = report.WriteJSON(g.out)
+			case "junit":
+				err = report.WriteJUnit(g.out)
+			default:
+				err = report.WriteText(g.out)
+			}
+			if err == nil && report.Failed() {
+				return &exitError{code: exitFailed}
+			}
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&options.Filter, "filter", "", "only these checks: ids or globs with commas between, such as envelope.*")
+	cmd.Flags().DurationVar(&options.Timeout, "timeout", 30*time.Second, "the most one check may take")
+	cmd.Flags().BoolVar(&list, "list", false, "list the checks instead")
+	return cmd
+}
+
+// listChecks prints what the suite checks.
+func (g *globals) listChecks(format string) error {
+	checks := conformance.List()
+	if format == "json" {
+		return g.printJSON(map[string]any{"checks": checks}, true)
+	}
+	t := newTable("CHECK", "PROMISE", "SOURCE")
+	for _, check := range checks {
+		t.add(check.ID, check.Sentence, check.Source)
+	}
+	return t.write(g, 1)
+}

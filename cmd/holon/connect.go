@@ -1,0 +1,251 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// answerPatience bounds the wait for answers after the end of input, counted
+// from the last line that came: a server that says nothing for so long has
+// lost the request.
+const answerPatience = 30 * time.Second
+
+func newConnectCommand(g *globals) *cobra.Command {
+	var noStart bool
+	cmd := &cobra.Command{
+		Use:   "connect",
+		Short: "Bridge stdin and stdout to the server, starting one if there is none",
+		Long: `Speaks the protocol on stdin and stdout, one JSON-RPC message per line: the
+command to give an editor. Without --url a server of the data directory is
+started if none runs; it stays when this command ends. The end of stdin ends
+the command once everything asked has been answered.`,
+		Args: cobra.NoArgs,
+		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
+			if _, err := g.format("jsonl"); err != nil {
+				return err
+			}
+			c, err := g.client(cmd)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if g.url == "" && g.env("HOLON_URL") == "" {
+				// Only the data directory says which server is meant: the
+				// default address may be somebody else's.
+				if c, err = g.ensureServer(cmd, c, !noStart); err != nil {
+					return err
+				}
+				defer c.Close()
+			}
+			return g.bridge(cmd.Context(), c)
+		}),
+	}
+	cmd.Flags().BoolVar(&noStart, "no-start", false, "fail if no server runs")
+	return cmd
+}
+
+// bridge carries lines both ways until stdin has ended and all is answered.
+func (g *globals) bridge(ctx context.Context, c *client.Client) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	requests, writer := io.Pipe()
+	defer requests.Close()
+	// Requests go out before the answer's header is in: a server may want to
+	// see some first.
+	b := &bridge{changed: make(chan struct{}, 1)}
+	go func() {
+		b.send(g.in, writer)
+		writer.Close()
+		b.inputEnded()
+	}()
+	body, err := c.Bridge(ctx, requests, nil)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	received := make(chan error, 1)
+	go func() { received <- b.receive(body, g.out) }()
+	patience := time.NewTimer(answerPatience)
+	defer patience.Stop()
+	for {
+		select {
+		case err := <-received:
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if b.done() {
+				return nil
+			}
+			if err == nil {
+				err = errors.New("it closed the connection")
+			}
+			if reason := b.reason(); reason != "" {
+				err = errors.New(reason)
+			}
+			return fmt.Errorf("the server is gone: %w", err)
+		case <-b.changed:
+			if b.done() {
+				return nil
+			}
+			patience.Reset(answerPatience)
+		case <-patience.C:
+			if b.atEnd() {
+				return fmt.Errorf("no answer came for %s to what was asked last", answerPatience)
+			}
+			patience.Reset(answerPatience)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// bridge counts what is asked and what is answered.
+type bridge struct {
+	changed chan struct{} // has an entry after anything below changed
+
+	mu      sync.Mutex
+	pending int
+	ended   bool
+	closing string // the reason of a stream/closing
+}
+
+// send copies lines, counting those that will be answered.
+func (b *bridge) send(in io.Reader, out io.Writer) {
+	reader := bufio.NewReaderSize(in, 64<<10)
+	for {
+		line, err := reader.ReadBytes('\n')
+		if len(line) > 0 {
+			if expectsAnswer(line) {
+				b.change(func() { b.pending++ })
+			}
+			if _, err := out.Write(line); err != nil {
+				return // the receiving side tells why
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// receive copies lines back, counting answers; nil is an end in order.
+func (b *bridge) receive(in io.Reader, out io.Writer) error {
+	reader := bufio.NewReaderSize(in, 64<<10)
+	for {
+		line, err := reader.ReadBytes('\n')
+		if len(line) > 0 {
+			if _, err := out.Write(line); err != nil {
+				return fmt.Errorf("write to stdout: %w", err)
+			}
+			answer, reason := readServerLine(line)
+			b.change(func() {
+				if answer {
+					b.pending--
+				}
+				if reason != "" {
+					b.closing = reason
+				}
+			})
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (b *bridge) change(what func()) {
+	b.mu.Lock()
+	what()
+	b.mu.Unlock()
+	select {
+	case b.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (b *bridge) inputEnded() { b.change(func() { b.ended = true }) }
+
+func (b *bridge) atEnd() bool { b.mu.Lock(); defer b.mu.Unlock(); return b.ended }
+
+// done tells whether stdin has ended and everything asked is answered.
+func (b *bridge) done() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ended && b.pending <= 0
+}
+
+func (b *bridge) reason() string { b.mu.Lock(); defer b.mu.Unlock(); return b.closing }
+
+// expectsAnswer tells whether the server will answer a line: requests, and
+// whatever is wrong, but neither notifications nor responses.
+func expectsAnswer(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 {
+		return false
+	}
+	if line[0] == '[' {
+		var members []json.RawMessage
+		if json.Unmarshal(line, &members) != nil || len(members) == 0 {
+			return true
+		}
+		for _, member := range members {
+			if expectsAnswer(member) {
+				return true
+			}
+		}
+		return false
+	}
+	var message map[string]json.RawMessage
+	if json.Unmarshal(line, &message) != nil {
+		return true
+	}
+	_, hasID := message["id"]
+	_, isRequest := message["method"]
+	_, isResult := message["result"]
+	_, isError := message["error"]
+	if !isRequest && (isResult || isError) {
+		return false
+	}
+	valid := isRequest && string(message["jsonrpc"]) == `"2.0"`
+	return hasID || !valid
+}
+
+// readServerLine tells whether a line answers something, and the reason if it
+// says that the stream closes.
+func readServerLine(line []byte) (answer bool, closing string) {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 {
+		return false, ""
+	}
+	if line[0] == '[' {
+		return true, ""
+	}
+	var message struct {
+		Method string `json:"method"`
+		Params struct {
+			Code   string `json:"code"`
+			Reason string `json:"reason"`
+		} `json:"params"`
+	}
+	if err := json.Unmarshal(line, &message); err != nil {
+		return false, ""
+	}
+	if message.Method == "stream/closing" {
+		return false, fmt.Sprintf("%s [%s]", message.Params.Reason, message.Params.Code)
+	}
+	return message.Method == "", ""
+}

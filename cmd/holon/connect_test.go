@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestConnectEndsWhenAllIsAnswered(t *testing.T) {
+	s := startServer(t)
+	input := strings.Join([]string{
+		`{"jsonrpc":"2.0","id":1,"method":"thread/start","params":{"thread_id":"t"}}`,
+		`{"jsonrpc":"2.0","id":"two","method":"turn/start","params":{"thread_id":"t","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"/sleep 60000"}]}]}}`,
+		``,
+		`no json`,
+		`{"jsonrpc":"2.0","method":"holon/status"}`,
+		`{"jsonrpc":"2.0","id":99,"result":{}}`,
+		`[{"jsonrpc":"2.0","id":5,"method":"holon/status"},{"jsonrpc":"2.0","method":"holon/status"}]`,
+		`[{"jsonrpc":"2.0","method":"holon/status"}]`,
+		`{"id":7,"method":"holon/status"}`,
+		`{"jsonrpc":"2.0","id":8,"method":"nope"}`,
+	}, "\n") // the last line without its end counts too
+	r := holon(t, s.data, input, "connect")
+	if r.code != exitOK || r.err != "" {
+		t.Fatalf("exit %d: %s", r.code, r.err)
+	}
+	for _, want := range []string{`"id":1,"result"`, `"id":"two","result"`, `"id":null,"error"`, `[{"jsonrpc":"2.0","id":5`, `"id":7,"error"`, `"id":8,"error"`, `"method":"thread/started"`, `"method":"stream/opened"`} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("no %s in:\n%s", want, r.out)
+		}
+	}
+	if r := holon(t, s.data, "", "connect", "-o", "json"); r.code != exitUsage {
+		t.Errorf("-o json: %+v", r)
+	}
+}
+
+func TestConnectTellsWhyTheServerLeft(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		if err := control.EnableFullDuplex(); err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		fmt.Fprintln(w, `{"jsonrpc":"2.0","method":"stream/closing","params":{"code":"draining","reason":"server stopping","reconnect":true}}`)
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+	r := holon(t, t.TempDir(), `{"jsonrpc":"2.0","id":1,"method":"x"}`, "connect", "--url", server.URL)
+	if r.code != exitFailed || !strings.Contains(r.err, "server stopping [draining]") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestWhatIsAnswered(t *testing.T) {
+	cases := map[string]bool{
+		``: false, `  `: false, `{`: true, `5`: true, `null`: true, `[]`: true, `[1]`: true, `{}`: true,
+		`{"jsonrpc":"2.0","method":"m"}`:                                         false,
+		`{"jsonrpc":"2.0","method":"m","id":null}`:                               true,
+		`{"jsonrpc":"2.0","method":"m","id":1}`:                                  true,
+		`{"jsonrpc":"1.0","method":"m"}`:                                         true,
+		`{"method":"m"}`:                                                         true,
+		`{"jsonrpc":"2.0","result":1,"id":1}`:                                    false,
+		`{"jsonrpc":"2.0","error":{},"id":1}`:                                    false,
+		`[{"jsonrpc":"2.0","method":"m"}]`:                                       false,
+		`[{"jsonrpc":"2.0","method":"m"},{"jsonrpc":"2.0","method":"m","id":1}]`: true,
+	}
+	for line, want := range cases {
+		if got := expectsAnswer([]byte(line)); got != want {
+			t.Errorf("%s: %v", line, got)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// announce writes server.json, which clients on this machine find the server
+// by, and prints lines to paste.
+func (d *daemon) announce() error {
+	urls := make([]string, 0, len(d.listeners))
+	for _, l := range d.listeners {
+		urls = append(urls, l.url)
+	}
+	if len(urls) > 0 {
+		d.agents.url.Store(&urls[0])
+	}
+	position, err := d.store.Position(context.Background())
+	if err != nil {
+		return err
+	}
+	record, err := json.Marshal(client.ServerRecord{PID: os.Getpid(), URLs: urls, LogID: position.LogID})
+	if err != nil {
+		return err
+	}
+	if err := writeWhole(client.ServerFile(d.cfg.Data), record); err != nil {
+		return fmt.Errorf("write server.json: %w", err)
+	}
+	for _, u := range urls {
+		d.say("holon %s is serving on %s (data in %s, log %s, %d events)", d.Version, u, d.cfg.Data, position.LogID, position.Latest)
+	}
+	for _, u := range urls {
+		if strings.HasPrefix(u, "http://") {
+			header := ""
+			if d.cfg.Auth == "token" {
+				header = "-H @" + filepath.Join(d.cfg.Data, "curl-header") + " "
+			}
+			d.say("try: %s run --data %s \"hello\"        watch: curl -N %s'%s/rpc/stream?after_seq=0'", program(), d.cfg.Data, header, u)
+			break
+		}
+	}
+	return nil
+}
+
+// program is how the person who started us can call us again.
+func program() string {
+	exe, err := os.Executable()
+	if err != nil {
+		return "holon"
+	}
+	if wd, err := os.Getwd(); err == nil && wd != "/" {
+		if rel, err := filepath.Rel(wd, exe); err == nil && !strings.HasPrefix(rel, "..") {
+			return "./" + rel
+		}
+	}
+	return exe
+}
+
+// writeWhole replaces a file so that a reader sees the old or the new one. It
+// is not synced: after a crash the file names a process that is gone.
+func writeWhole(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data) // CreateTemp has made it 0600
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}

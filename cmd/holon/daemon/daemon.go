@@ -1,0 +1,221 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/persist/sqlite"
+	"github.com/seed82539d15/holon/rpc"
+	"github.com/seed82539d15/holon/rpc/admission"
+	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/rpc/logring"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Options are what a daemon is made of beside its configuration.
+type Options struct {
+	Config  *config.Config
+	Version string
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer       // of the log and of the lines for people
+	Stop    <-chan struct{} // closed to stop in order: SIGTERM
+
+	// OnAgents, if not nil, is handed what kills the processes of all agents,
+	// for an end that does not wait for the drain. It may be called at any time.
+	OnAgents func(kill func())
+}
+
+// UsageError is a configuration that cannot be served: exit code 2.
+type UsageError struct{ Err error }
+
+// Error implements error.
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the reason.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// daemon holds the parts of one run.
+type daemon struct {
+	Options
+	cfg       *config.Config
+	log       *zap.Logger
+	logs      *logring.Ring
+	store     *sqlite.Store
+	agents    *agents
+	engine    *turns.Engine
+	wire      *rpc.Server
+	metrics   http.Handler
+	token     admission.Token
+	listeners []*listener
+	pprof     *listener // nil: none
+	startedAt time.Time
+}
+
+// Run serves until Stop is closed and the drain is over, or until ctx is done,
+// which stops at once. It returns nil after an orderly stop.
+func Run(ctx context.Context, o Options) (err error) {
+	d := &daemon{Options: o, cfg: o.Config, startedAt: time.Now()}
+	if err := d.checkListeners(); err != nil {
+		return &UsageError{err}
+	}
+	d.logs = logring.New(logring.DefaultLines)
+	if d.log, err = newLogger(d.cfg.LogLevel, o.Stderr, d.logs); err != nil {
+		return &UsageError{err}
+	}
+	defer func() { _ = d.log.Sync() }() // stderr may be gone; there is nobody to tell
+
+	observed := newStoreMetrics()
+	d.store, err = sqlite.Open(sqlite.Options{
+		Dir: d.cfg.Data, Normal: d.cfg.Synchronous == "normal", TailBytes: d.cfg.TailBytes, Observer: observed.observer(),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.store.Close()) }()
+	if info, err := os.Stat(d.cfg.Data); err == nil && info.Mode().Perm()&0o077 != 0 {
+		d.log.Warn("others can read the data directory: chmod 700 it", zap.String("data", d.cfg.Data))
+	}
+	if d.token, err = admission.LoadOrCreateToken(d.cfg.Data); err != nil {
+		return err
+	}
+	if d.agents, err = newAgents(d.cfg); err != nil {
+		return &UsageError{err}
+	}
+	if o.OnAgents != nil {
+		o.OnAgents(d.agents.close)
+	}
+	if d.engine, err = turns.New(d.engineConfig(), d.store, d.agents.list, d.log.Named("turns")); err != nil {
+		return &UsageError{err}
+	}
+
+	// The store outlives everything that writes to it.
+	storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
+	storeDone := make(chan error, 1)
+	go func() { storeDone <- d.store.Run(storeCtx) }()
+	defer func() {
+		stopStore()
+		err = errors.Join(err, <-storeDone)
+	}()
+	return d.serve(ctx, observed)
+}
+
+func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
+	began := time.Now()
+	if err := d.engine.Recover(ctx); err != nil {
+		return fmt.Errorf("recover what the last run left: %w", err)
+	}
+	d.log.Info("recovered", zap.Duration("took", time.Since(began)))
+	if name := d.cfg.DefaultThread; name != "" {
+		switch _, err := d.engine.StartThread(ctx, turns.StartThread{ThreadID: name}); {
+		case errors.Is(err, threads.ErrClosed):
+			// A client closed it; that must not keep the server from starting.
+			d.log.Warn("the default thread is closed: turns without a thread_id are refused; name another with --default-thread", zap.String("thread_id", name))
+		case err != nil:
+			return fmt.Errorf("start the default thread %s: %w", name, err)
+		}
+	}
+	if err := d.newWire(ctx, observed); err != nil {
+		return err
+	}
+	if err := d.listen(); err != nil {
+		return err
+	}
+	defer d.closeListeners()
+
+	if err := d.openPprof(); err != nil {
+		return err
+	}
+	// Before anything runs: queued turns start at once, and their processes
+	// are told the address. Until the listeners are served, clients wait.
+	if err := d.announce(); err != nil {
+		return err
+	}
+	defer d.withdraw()
+
+	// What serves ends when run is cancelled, which happens after the drain.
+	runCtx, stopRun := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopRun()
+	group, runCtx := errgroup.WithContext(runCtx)
+	group.Go(func() error { return d.engine.Run(runCtx) })
+	group.Go(func() error { return d.retain(runCtx) })
+	stdioEnded := d.serveListeners(runCtx, group)
+	d.servePprof(runCtx, group)
+
+	select {
+	case <-d.Stop:
+	case <-stdioEnded:
+	case <-runCtx.Done(): // something failed
+	case <-ctx.Done():
+	}
+	if ctx.Err() == nil && runCtx.Err() == nil {
+		d.drain(ctx)
+	}
+	stopRun()
+	d.closeListeners()
+	err := group.Wait()
+	d.agents.close()
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return err
+}
+
+// The stop takes 8 s at most where drain_seconds is 6: what runs is told to
+// stop, then streams get the last events and their goodbye.
+const (
+	drainGrace = 1500 * time.Millisecond
+	closeGrace = 500 * time.Millisecond
+)
+
+func (d *daemon) drain(ctx context.Context) {
+	d.log.Info("stopping: new turns are refused, running ones may end", zap.Duration("within", d.cfg.DrainTimeout))
+	if err := d.engine.Drain(ctx); err != nil {
+		d.log.Warn("some turns did not end in time; the next start ends them", zap.Error(err))
+	}
+	closeCtx, cancel := context.WithTimeout(ctx, closeGrace)
+	defer cancel()
+	if err := d.wire.Close(closeCtx, rpc.Closing{
+		Code: "server_stopping", Reason: "the server is stopping", Reconnect: true, RetryAfter: time.Second,
+	}); err != nil {
+		d.log.Warn("some streams did not take their last line", zap.Error(err))
+	}
+	d.log.Info("stopped", zap.Duration("after", time.Since(d.startedAt).Round(time.Millisecond)))
+}
+
+func (d *daemon) engineConfig() turns.Config {
+	return turns.Config{
+		DefaultAgent:   d.cfg.DefaultAgent,
+		MaxActiveTurns: d.cfg.MaxActiveTurns,
+		MaxQueue:       d.cfg.MaxQueue,
+		MaxItemBytes:   d.cfg.MaxItemBytes,
+		InterruptAfter: d.cfg.InterruptTimeout,
+		DrainAfter:     d.cfg.DrainTimeout,
+		DrainGrace:     drainGrace,
+	}
+}
+
+// say prints a line for people.
+func (d *daemon) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(d.Stderr, format+"\n", args...) // a closed stderr is no reason to stop
+}
+
+// withdraw removes server.json, if it is still ours.
+func (d *daemon) withdraw() {
+	if r, err := client.ReadServerFile(d.cfg.Data); err != nil || r.PID != os.Getpid() {
+		return
+	}
+	if err := os.Remove(client.ServerFile(d.cfg.Data)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		d.log.Warn("remove server.json", zap.Error(err))
+	}
+}

@@ -1,0 +1,216 @@
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/seed82539d15/holon/rpc/admission"
+)
+
+const stdio = "stdio"
+
+// listener is one place where the server listens, with its own rules of who
+// gets in.
+type listener struct {
+	net.Listener
+	url    string
+	server *http.Server
+}
+
+// checkListeners refuses what would be unsafe, before anything is opened.
+func (d *daemon) checkListeners() error {
+	if len(d.cfg.Listen) == 0 {
+		return errors.New("listen is empty: name at least one listener, such as --listen 127.0.0.1:8080")
+	}
+	for _, at := range d.cfg.Listen {
+		if at == stdio {
+			continue
+		}
+		kind, err := admission.KindOf(at)
+		if err != nil {
+			return err
+		}
+		if err := d.policy(at, kind).Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *daemon) policy(at string, kind admission.Kind) admission.Policy {
+	return admission.Policy{
+		Mode: admission.Mode(d.cfg.Auth), Token: d.token, Listen: at, Kind: kind,
+		AllowOrigins: d.cfg.AllowOrigin, AllowHosts: d.cfg.AllowHost,
+		TLS: d.cfg.TLSCert != "" && kind != admission.Unix, BehindProxy: d.cfg.BehindProxy,
+	}
+}
+
+// listen opens all listeners, or none.
+func (d *daemon) listen() error {
+	for _, at := range d.cfg.Listen {
+		if at == stdio {
+			continue
+		}
+		l, err := d.open(at)
+		if err != nil {
+			d.closeListeners()
+			return fmt.Errorf("listen on %s: %w", at, err)
+		}
+		d.listeners = append(d.listeners, l)
+	}
+	return nil
+}
+
+func (d *daemon) open(at string) (*listener, error) {
+	l := &listener{}
+	var err error
+	path, isUnix := strings.CutPrefix(at, "unix:")
+	if isUnix {
+		l.Listener, err = admission.ListenUnix(path)
+		l.url = at
+	} else {
+		l.Listener, err = net.Listen("tcp", at)
+	}
+	if err != nil {
+		return nil, err
+	}
+	kind := admission.KindOfAddr(l.Addr())
+	policy := d.policy(at, kind)
+	if err := policy.Check(); err != nil { // the name may have meant another address than it seemed
+		return nil, errors.Join(err, l.Close())
+	}
+	for _, w := range policy.Warnings() {
+		d.log.Warn(w, zap.String("listen", at))
+	}
+	gate, err := admission.New(policy)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	scheme := "http://"
+	if d.cfg.TLSCert != "" && !isUnix {
+		cert, err := tls.LoadX509KeyPair(d.cfg.TLSCert, d.cfg.TLSKey)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("read the certificate: %w", err), l.Close())
+		}
+		scheme = "https://"
+		// HTTP/1.1 only: a two-way stream over HTTP/2 would need its own rules.
+		l.Listener = tls.NewListener(l.Listener, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
+	}
+	if !isUnix {
+		l.url = scheme + reachable(l.Addr())
+	}
+	l.server = d.httpServer(gate)
+	return l, nil
+}
+
+// reachable is the address that clients on this machine use: a listener on all
+// addresses is reached by loopback.
+func reachable(a net.Addr) string {
+	t, ok := a.(*net.TCPAddr)
+	if !ok || !t.IP.IsUnspecified() {
+		return a.String()
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(t.Port))
+}
+
+// serveListeners serves until run is done. The channel is closed when the
+// input of stdio has ended and nobody else can come: time to drain.
+func (d *daemon) serveListeners(run context.Context, group *errgroup.Group) <-chan struct{} {
+	for _, l := range d.listeners {
+		group.Go(func() error {
+			if err := l.server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+				return fmt.Errorf("serve %s: %w", l.url, err)
+			}
+			return nil
+		})
+	}
+	ended := make(chan struct{})
+	if slices.Contains(d.cfg.Listen, stdio) {
+		var inputEnded func() // nil: that client's stream ends, the server goes on
+		if len(d.listeners) == 0 {
+			inputEnded = sync.OnceFunc(func() { close(ended) })
+		}
+		group.Go(func() error {
+			// That client has left when its output cannot be written: the end
+			// of its input in other words.
+			if err := d.wire.ServeStdio(run, d.Stdin, d.Stdout, inputEnded); err != nil && run.Err() == nil {
+				d.log.Info("the client on stdio has left", zap.Error(err))
+			}
+			if inputEnded != nil {
+				inputEnded()
+			}
+			return nil
+		})
+	}
+	return ended
+}
+
+// closeListeners ends the listeners and what is still connected. It may be
+// called twice.
+func (d *daemon) closeListeners() {
+	if d.pprof != nil {
+		// The server first: closed under its feet, the listener would look broken.
+		_ = d.pprof.server.Close()
+		_ = d.pprof.Close() // closed already if it was served
+	}
+	for _, l := range d.listeners {
+		if l.server == nil {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		if err := l.server.Shutdown(ctx); err != nil {
+			_ = l.server.Close() // cut: they had their time in the drain
+		}
+		cancel()
+		_ = l.Close() // Shutdown has closed it if it was served
+	}
+}
+
+// openPprof listens for profiles on a unix socket of its own, if one is named:
+// profiles tell secrets, so they are on no other listener.
+func (d *daemon) openPprof() error {
+	if d.cfg.Pprof == "" {
+		return nil
+	}
+	l, err := admission.ListenUnix(strings.TrimPrefix(d.cfg.Pprof, "unix:"))
+	if err != nil {
+		return fmt.Errorf("listen on the pprof socket: %w", err)
+	}
+	gate, err := admission.New(admission.Policy{Mode: admission.Auto, Token: d.token, Listen: d.cfg.Pprof, Kind: admission.Unix})
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	d.pprof = &listener{Listener: l, server: &http.Server{
+		Handler: gate.Middleware(pprofMux()), ConnContext: gate.ConnContext, ReadHeaderTimeout: 5 * time.Second,
+	}}
+	return nil
+}
+
+func (d *daemon) servePprof(run context.Context, group *errgroup.Group) {
+	if d.pprof == nil {
+		return
+	}
+	group.Go(func() error {
+		if err := d.pprof.server.Serve(d.pprof); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve pprof: %w", err)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		<-run.Done()
+		_ = d.pprof.server.Close() // closeListeners may have been first
+		return nil
+	})
+}

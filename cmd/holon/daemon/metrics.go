@@ -1,0 +1,118 @@
+package daemon
+
+import (
+	"context"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/seed82539d15/holon/persist"
+)
+
+// storeMetrics is what the appender tells.
+type storeMetrics struct {
+	events  prometheus.Counter
+	bytes   prometheus.Counter
+	seconds prometheus.Histogram
+	batch   prometheus.Histogram
+	units   prometheus.Counter
+	refused *prometheus.CounterVec
+}
+
+func newStoreMetrics() *storeMetrics {
+	return &storeMetrics{
+		events: prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_appended_events_total", Help: "Events appended to the log."}),
+		bytes:  prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_appended_bytes_total", Help: "Bytes of params appended to the log."}),
+		units:  prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_appended_units_total", Help: "Changes committed; several share a transaction."}),
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "holon_commit_seconds", Help: "Time of a transaction, fsync included.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5}}),
+		batch: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "holon_commit_events", Help: "Events in a transaction.",
+			Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_append_refused_total", Help: "Changes that were not committed, by kind."}, []string{"kind"}),
+	}
+}
+
+func (m *storeMetrics) observer() persist.Observer {
+	return persist.Observer{
+		Committed: func(units, events, bytes int, took time.Duration) {
+			m.units.Add(float64(units))
+			m.events.Add(float64(events))
+			m.bytes.Add(float64(bytes))
+			m.batch.Observe(float64(events))
+			m.seconds.Observe(took.Seconds())
+		},
+		Refused: func(kind string) { m.refused.WithLabelValues(kind).Inc() },
+	}
+}
+
+// metricsHandler serves /metrics.
+func (d *daemon) metricsHandler(m *storeMetrics) http.Handler {
+	gauge := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+	}
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.events, m.bytes, m.units, m.seconds, m.batch, m.refused,
+		gauge("holon_append_queue_units", "Changes that wait for a transaction.", func() float64 { return float64(d.store.QueueDepth()) }),
+		gauge("holon_tail_bytes", "Bytes of the newest events in memory.", func() float64 { return float64(d.store.Tail().Bytes()) }),
+		gauge("holon_latest_seq", "The newest seq of the log.", func() float64 { return float64(d.store.Tail().Head()) }),
+		gauge("holon_threads_busy", "Threads that have an actor.", func() float64 { return float64(d.engine.Load().Actors) }),
+		gauge("holon_turns_active", "Turns that run.", func() float64 { return float64(d.engine.Load().Active) }),
+		gauge("holon_turns_waiting", "Active turns that wait for a person.", func() float64 { return float64(d.engine.Load().Waiting) }),
+		gauge("holon_turns_capacity", "Turns that may run at once.", func() float64 { return float64(d.engine.Load().Capacity) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "holon_agent_late_output_total", Help: "Outputs of agents whose turn had ended; they are dropped."},
+			func() float64 { return float64(d.engine.Load().LateOutput) }),
+		&storeSizes{d: d},
+	)
+	if d.wire != nil {
+		reg.MustRegister(d.wire.Collector())
+	}
+	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{Registry: reg})
+}
+
+// storeSizes reads the store once per scrape.
+type storeSizes struct{ d *daemon }
+
+var (
+	descDatabase = prometheus.NewDesc("holon_database_bytes", "Size of the database file.", nil, nil)
+	descWAL      = prometheus.NewDesc("holon_wal_bytes", "Size of the write-ahead log.", nil, nil)
+	descQueued   = prometheus.NewDesc("holon_turns_queued", "Turns that are queued.", nil, nil)
+	descThreads  = prometheus.NewDesc("holon_threads", "Threads, closed ones included.", nil, nil)
+	descFirst    = prometheus.NewDesc("holon_first_seq", "The oldest seq that is kept.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (s *storeSizes) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descDatabase, descWAL, descQueued, descThreads, descFirst} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (s *storeSizes) Collect(ch chan<- prometheus.Metric) {
+	c, err := s.d.store.Counts(context.Background())
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(descDatabase, err)
+		return
+	}
+	for desc, v := range map[*prometheus.Desc]int64{
+		descDatabase: c.DatabaseBytes, descWAL: c.WALBytes, descQueued: c.TurnsQueued, descThreads: c.Threads, descFirst: c.First,
+	} {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(v))
+	}
+}
+
+func pprofMux() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}

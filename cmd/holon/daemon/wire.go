@@ -1,0 +1,65 @@
+package daemon
+
+import (
+	"context"
+	"net/http"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/persist"
+	"github.com/seed82539d15/holon/persist/sqlite"
+	"github.com/seed82539d15/holon/rpc"
+	"github.com/seed82539d15/holon/rpc/admission"
+)
+
+// newWire makes the server of the protocol.
+func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
+	position, err := d.store.Position(ctx)
+	if err != nil {
+		return err
+	}
+	d.wire, err = rpc.New(rpc.Config{
+		Engine: d.engine, Reader: d.store, Tail: d.store.Tail(), LogID: position.LogID,
+		Pruner: pruner{d.store}, Logs: d.logs, Log: d.log.Named("rpc"),
+		Metrics: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.metrics.ServeHTTP(w, r) }),
+		Ready:   func(context.Context) error { return d.store.Healthy() },
+		Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread,
+		Limits: rpc.Limits{
+			MaxFrameBytes: d.cfg.MaxFrameBytes, MaxInFlight: d.cfg.MaxInFlight,
+			MaxConnections: d.cfg.MaxConnections, MaxItemBytes: d.cfg.MaxItemBytes, MaxActiveTurns: d.cfg.MaxActiveTurns,
+			MaxQueuedTurns: d.cfg.MaxQueue, TailBytes: d.cfg.TailBytes, HeartbeatSeconds: d.cfg.Heartbeat.Seconds(),
+			WriteTimeoutSeconds: d.cfg.WriteTimeout.Seconds(), DrainSeconds: d.cfg.DrainTimeout.Seconds(),
+			InterruptSeconds: d.cfg.InterruptTimeout.Seconds(),
+		},
+	})
+	if err != nil {
+		return err
+	}
+	d.metrics = d.metricsHandler(observed)
+	return nil
+}
+
+// httpServer serves one listener behind its gate.
+func (d *daemon) httpServer(gate *admission.Gate) *http.Server {
+	return d.wire.HTTPServer(gate.Middleware(d.wire.Handler()), gate.ConnContext)
+}
+
+// pruner gives the store's answer the wire's shape.
+type pruner struct{ store *sqlite.Store }
+
+func (p pruner) Prune(ctx context.Context, before int64) (first, pruned int64, err error) {
+	done, err := p.store.Prune(ctx, before)
+	return done.First, done.Removed, err
+}
+
+// retain prunes by the configured retention.
+func (d *daemon) retain(ctx context.Context) error {
+	r := persist.Retention{MaxAgeDays: d.cfg.Retention.MaxAge.Hours() / 24, MaxBytes: d.cfg.Retention.MaxBytes}
+	return r.Run(ctx, d.store, func(p persist.Pruned, err error) {
+		if err != nil {
+			d.log.Error("retention", zap.Error(err))
+			return
+		}
+		d.log.Info("pruned by retention", zap.Int64("events", p.Removed), zap.Int64("first_seq", p.First))
+	})
+}

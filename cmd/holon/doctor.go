@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/persist"
+	"github.com/seed82539d15/holon/persist/sqlite"
+	"github.com/seed82539d15/holon/rpc/admission"
+)
+
+func newDoctorCommand(g *globals) *cobra.Command {
+	var refold bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the log and the data directory",
+		Long: `Checks settings, soundness and density of the log, permissions and free space,
+also while the server runs. With --refold every thread whose log is whole is
+rebuilt from its events and compared with what is stored. The exit code is 1 if
+anything is wrong, 0 with warnings.
+
+  holon doctor
+  holon doctor --refold -o json`,
+		Args: cobra.NoArgs,
+		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
+			format, err := g.format("text", "json", "jsonl")
+			if err != nil {
+				return err
+			}
+			report, err := g.examine(cmd, refold)
+			if err != nil {
+				return err
+			}
+			if format == "text" {
+				err = g.printReport(report)
+			} else {
+				err = g.printJSON(report, format == "json")
+			}
+			if err == nil && !report.OK {
+				return &exitError{code: exitFailed}
+			}
+			return err
+		}),
+	}
+	cmd.Flags().BoolVar(&refold, "refold", false, "rebuild all rows from the log and compare")
+	return cmd
+}
+
+// doctorReport is what doctor prints. OK is false if anything is wrong.
+type doctorReport struct {
+	OK       bool              `json:"ok"`
+	Data     string            `json:"data"`
+	Findings []sqlite.Finding  `json:"findings"`
+	Refold   *persist.Refolded `json:"refold,omitempty"`
+}
+
+func (g *globals) examine(cmd *cobra.Command, refold bool) (r *doctorReport, err error) {
+	view, err := g.openView(cmd)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	r = &doctorReport{OK: true, Data: view.Dir()}
+	if r.Findings, err = view.Check(cmd.Context()); err != nil {
+		return nil, err
+	}
+	if g.loaded.Synchronous == "normal" {
+		r.Findings = append(r.Findings, sqlite.Finding{
+			Name: "synchronous", Level: sqlite.Warning, Text: "configured as normal: a power cut may lose what was acknowledged",
+		})
+	}
+	if err := admission.PeersAreKnown(); err != nil {
+		r.Findings = append(r.Findings, sqlite.Finding{
+			Name: "peers", Level: sqlite.Warning, Text: "the owner of a loopback connection cannot be looked up, so clients on TCP need the token: " + err.Error(),
+		})
+	} else {
+		r.Findings = append(r.Findings, sqlite.Finding{Name: "peers", Level: sqlite.OK, Text: "the owner of a loopback connection can be looked up"})
+	}
+	if refold {
+		if r.Refold, err = persist.Refold(cmd.Context(), view); err != nil {
+			return nil, err
+		}
+		level := sqlite.OK
+		if len(r.Refold.Differences) > 0 {
+			level = sqlite.Error
+		}
+		r.Findings = append(r.Findings, sqlite.Finding{Name: "refold", Level: level, Text: fmt.Sprintf(
+			"%d threads rebuilt from %d events, %d differences (%d pruned, %d busy)",
+			r.Refold.Threads, r.Refold.Events, len(r.Refold.Differences), r.Refold.Pruned, r.Refold.Busy)})
+	}
+	for _, f := range r.Findings {
+		r.OK = r.OK && f.Level != sqlite.Error
+	}
+	return r, nil
+}
+
+func (g *globals) printReport(r *doctorReport) error {
+	for _, f := range r.Findings {
+		if _, err := fmt.Fprintf(g.out, "%-8s %-14s %s\n", f.Level, f.Name, timeline.Clean(f.Text)); err != nil {
+			return err
+		}
+	}
+	if r.Refold == nil {
+		return nil
+	}
+	for _, d := range r.Refold.Differences {
+		if _, err := fmt.Fprintf(g.out, "  %s\n", timeline.Clean(d.String())); err != nil {
+			return err
+		}
+	}
+	if r.Refold.More {
+		_, err := fmt.Fprintln(g.out, "  … and more")
+		return err
+	}
+	return nil
+}

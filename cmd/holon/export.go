@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/persist"
+)
+
+// exportBuffer gathers lines for one write: what a pipe takes at a time.
+const exportBuffer = 64 << 10
+
+func newExportCommand(g *globals) *cobra.Command {
+	var after int64
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Print the log as NDJSON, also while the server runs",
+		Long: `Prints every event of the log as one line of JSON, the same bytes that a stream
+sends, up to where the log ends when the command starts.
+
+  holon export > log.ndjson
+  holon export --after 1200 | jq -c '.params | select(.type == "completed")'`,
+		Args: cobra.NoArgs,
+		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
+			if _, err := g.format("jsonl"); err != nil {
+				return err
+			}
+			if after < 0 {
+				return usagef("--after %d: a seq is 0 or more", after)
+			}
+			view, err := g.openView(cmd)
+			if err != nil {
+				return err
+			}
+			out := bufio.NewWriterSize(g.out, exportBuffer)
+			last, err := persist.Export(cmd.Context(), view, out, after)
+			err = errors.Join(err, out.Flush(), view.Close())
+			var expired *notify.ExpiredError
+			switch {
+			case errors.As(err, &expired):
+				return usagef("--after %d: the log begins at %d, so the lowest is %d (or 0 for everything there is)", after, expired.First, expired.First-1)
+			case err != nil:
+				return err
+			}
+			g.note("exported up to seq %d", last)
+			return nil
+		}),
+	}
+	cmd.Flags().Int64Var(&after, "after", 0, "print what comes after this seq; 0 prints everything there is")
+	return cmd
+}

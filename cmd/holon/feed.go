@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// tickEvery is how often the status line moves: fast enough to look alive.
+const tickEvery = 120 * time.Millisecond
+
+// feedItem is an event or a change of the connection, whichever came.
+type feedItem struct {
+	event client.Event
+	state *client.State
+}
+
+// feed runs a subscription in a goroutine and hands on what it brings, in
+// order. items is closed when the subscription has ended; err is set then.
+type feed struct {
+	items chan feedItem
+	err   error
+	stop  context.CancelFunc
+}
+
+// startFeed starts a feed; the caller calls end.
+func startFeed(ctx context.Context, c *client.Client, options client.Options) *feed {
+	ctx, stop := context.WithCancel(ctx)
+	// 256 items: the terminal may fall behind a burst for a moment without
+	// holding the connection up.
+	f := &feed{items: make(chan feedItem, 256), stop: stop}
+	send := func(item feedItem) error {
+		select {
+		case f.items <- item:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	options.OnState = func(state client.State) { _ = send(feedItem{state: &state}) }
+	go func() {
+		defer close(f.items)
+		f.err = c.Subscribe(options).Run(ctx, func(event client.Event) error { return send(feedItem{event: event}) })
+	}()
+	return f
+}
+
+// end stops the feed and waits for it.
+func (f *feed) end() {
+	f.stop()
+	for range f.items {
+	}
+}
+
+// newTimeline returns a renderer for stdout: live on a terminal, plain lines
+// elsewhere.
+func (g *globals) newTimeline(options timeline.Options) *timeline.Renderer {
+	options.Terminal = g.isTerminal(g.out)
+	options.Color = options.Terminal && g.env("NO_COLOR") == ""
+	options.ASCII = !g.utf8Locale()
+	options.Width = g.columns
+	return timeline.New(g.out, options)
+}
+
+// ticks returns a channel that ticks while the timeline is live; nil, which
+// never does, where it is not.
+func (g *globals) ticks() (<-chan time.Time, func()) {
+	if !g.isTerminal(g.out) {
+		return nil, func() {}
+	}
+	ticker := time.NewTicker(tickEvery)
+	return ticker.C, ticker.Stop
+}
+
+// noteState tells a change of the connection on stderr, for outputs that are
+// for programs.
+func (g *globals) noteState(state client.State) {
+	switch {
+	case state.Kind == client.Lost && state.Attempt == 1:
+		g.note("holon: connection lost (%s), resuming after seq %d …", timeline.OneLine(state.Reason.Error()), state.AfterSeq)
+	case state.Kind == client.Resumed:
+		g.note("holon: resumed after seq %d", state.AfterSeq)
+	}
+}

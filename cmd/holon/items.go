@@ -1,0 +1,51 @@
+package main
+
+import (
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+)
+
+func newItemsCommand(g *globals) *cobra.Command {
+	var thread, turn, status, kind string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "items",
+		Short: "List items, the newest last",
+		Args:  cobra.NoArgs,
+		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
+			filter := map[string]any{"thread_id": thread, "turn_id": turn, "status": status, "type": kind}
+			return itemListing.print(g, cmd, filter, limit)
+		}),
+	}
+	cmd.Flags().StringVar(&thread, "thread", "", "only those of this thread")
+	cmd.Flags().StringVar(&turn, "turn", "", "only those of this turn")
+	cmd.Flags().StringVar(&status, "status", "", "only those with this status: pending, in_progress, completed, failed, …")
+	cmd.Flags().StringVar(&kind, "type", "", "only those of this type: agent_message, command_execution, …")
+	bindLimit(cmd, &limit)
+	return cmd
+}
+
+// itemRow is an item as lists have it.
+type itemRow struct {
+	ID        string          `json:"item_id"`
+	ThreadID  string          `json:"thread_id"`
+	TurnID    string          `json:"turn_id"`
+	Status    string          `json:"status"`
+	CreatedAt string          `json:"created_at"`
+	Content   json.RawMessage `json:"content"`
+}
+
+var itemListing = listing{
+	method: "item/list", member: "items", flex: 4,
+	head: []string{"ITEM", "TYPE", "STATUS", "CREATED", "CONTENT"},
+	drop: []string{"CREATED", "STATUS", "TYPE"},
+	row: func(raw json.RawMessage) ([]string, error) {
+		var row itemRow
+		err := json.Unmarshal(raw, &row)
+		content := timeline.ReadContent(row.Content)
+		return []string{row.ID, content.Type, row.Status, when(row.CreatedAt), content.Summary(row.Status)}, err
+	},
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/seed82539d15/holon/persist"
+	"github.com/seed82539d15/holon/persist/sqlite"
+)
+
+func newPruneCommand(g *globals) *cobra.Command {
+	var before int64
+	cmd := &cobra.Command{
+		Use:   "prune --before SEQ",
+		Short: "Remove the oldest events of the log",
+		Long: `Removes the events below SEQ, but never those of an open turn. Threads, turns
+and items stay readable; cursors below SEQ expire. A running server is asked to
+do it, otherwise the log is opened here.
+
+  holon prune --before 100000`,
+		Args: cobra.NoArgs,
+		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
+			format, err := g.format("text", "json", "jsonl")
+			if err != nil {
+				return err
+			}
+			if before < 1 {
+				return usagef("--before SEQ is needed: the first seq to keep, from 1")
+			}
+			loaded, err := g.settings(cmd)
+			if err != nil {
+				return err
+			}
+			var result prunedResult
+			if g.url != "" || g.env("HOLON_URL") != "" {
+				result, err = g.pruneThere(cmd, before)
+			} else {
+				result, err = g.pruneHere(cmd, loaded.Synchronous == "normal", before)
+				var locked *sqlite.LockedError
+				if errors.As(err, &locked) {
+					result, err = g.pruneThere(cmd, before)
+				}
+			}
+			if err != nil {
+				return err
+			}
+			if format != "text" {
+				return g.printJSON(result, format == "json")
+			}
+			_, err = fmt.Fprintf(g.out, "removed %d events, the log begins at %d now\n", result.Pruned, result.FirstSeq)
+			return err
+		}),
+	}
+	cmd.Flags().Int64Var(&before, "before", 0, "the first seq to keep")
+	return cmd
+}
+
+// prunedResult is the result of holon/prune.
+type prunedResult struct {
+	FirstSeq int64 `json:"first_seq"`
+	Pruned   int64 `json:"pruned"`
+}
+
+// pruneThere asks the running server.
+func (g *globals) pruneThere(cmd *cobra.Command, before int64) (result prunedResult, err error) {
+	c, err := g.client(cmd)
+	if err != nil {
+		return result, err
+	}
+	defer c.Close()
+	err = c.Call(cmd.Context(), "holon/prune", map[string]any{"before_seq": before}, &result)
+	return result, err
+}
+
+// pruneHere opens the log that no server has open.
+func (g *globals) pruneHere(cmd *cobra.Command, normal bool, before int64) (result prunedResult, err error) {
+	view, err := g.openView(cmd) // sqlite.Open would make a log where there is none
+	if err != nil {
+		return result, err
+	}
+	if err := view.Close(); err != nil {
+		return result, err
+	}
+	store, err := sqlite.Open(sqlite.Options{Dir: view.Dir(), Normal: normal})
+	if err != nil {
+		return result, err
+	}
+	run, stop := context.WithCancel(context.Background())
+	var group errgroup.Group
+	group.Go(func() error { return store.Run(run) })
+	var p persist.Pruned
+	p, err = store.Prune(cmd.Context(), before)
+	stop()
+	err = errors.Join(err, group.Wait(), store.Close())
+	return prunedResult{FirstSeq: p.First, Pruned: p.Removed}, err
+}

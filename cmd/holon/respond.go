@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+func newRespondCommand(g *globals) *cobra.Command {
+	var allow, reject, always, cancel bool
+	var option, answer string
+	cmd := &cobra.Command{
+		Use:   "respond [ITEM]",
+		Short: "Answer a question of an agent; without ITEM list what waits",
+		Long: `Answers a permission request or question. The first answer wins.
+
+  holon respond                          list what waits
+  holon respond item_… --allow           the option that allows it once
+  holon respond item_… --reject          the option that rejects it once
+  holon respond item_… --option ID       an option by its id
+  holon respond item_… --answer '{"name":"x"}'`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			chosen := 0
+			for _, name := range []string{"allow", "reject", "option", "answer", "cancel"} {
+				if cmd.Flags().Changed(name) {
+					chosen++
+				}
+			}
+			if len(args) == 0 {
+				if chosen > 0 {
+					return usagef("which ITEM? `holon respond` lists what waits")
+				}
+				return waitingListing.print(g, cmd, map[string]any{"status": "pending"}, 0)
+			}
+			if chosen != 1 {
+				return usagef("give exactly one of --allow, --reject, --option ID, --answer JSON and --cancel")
+			}
+			format, err := g.format("text", "json", "jsonl")
+			if err != nil {
+				return err
+			}
+			params := map[string]any{"item_id": args[0]}
+			switch {
+			case allow:
+				params["kind"] = onceOrAlways("allow", always)
+			case reject:
+				params["kind"] = onceOrAlways("reject", always)
+			case cancel:
+				params["outcome"] = "cancelled"
+			case option != "":
+				params["option_id"] = option
+			default:
+				if !json.Valid([]byte(answer)) {
+					return usagef(`--answer is not JSON; a text goes in quotes: --answer '"yes"'`)
+				}
+				params["answer"] = json.RawMessage(answer)
+			}
+			c, err := g.client(cmd)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			return g.respond(cmd.Context(), c, params, format)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&allow, "allow", false, "allow it")
+	flags.BoolVar(&reject, "reject", false, "reject it")
+	flags.BoolVar(&always, "always", false, "with --allow or --reject: this and the next times")
+	flags.BoolVar(&cancel, "cancel", false, "answer that nobody will answer")
+	flags.StringVar(&option, "option", "", "choose the option with this id")
+	flags.StringVar(&answer, "answer", "", "answer a question with this JSON")
+	return cmd
+}
+
+func onceOrAlways(verb string, always bool) string {
+	if always {
+		return verb + "_always"
+	}
+	return verb + "_once"
+}
+
+// respond sends an answer and prints what became of it.
+func (g *globals) respond(ctx context.Context, c *client.Client, params map[string]any, format string) error {
+	var raw json.RawMessage
+	if err := c.Call(ctx, "item/respond", params, &raw); err != nil {
+		if client.IsKind(err, "invalid_params") {
+			if options := optionsOf(ctx, c, params["item_id"]); options != "" {
+				return fmt.Errorf("%w\n  its options are %s", err, options)
+			}
+		}
+		return err
+	}
+	if format != "text" {
+		return g.printRaw(raw, format == "json")
+	}
+	var result struct {
+		Status  string           `json:"status"`
+		Outcome timeline.Outcome `json:"outcome"`
+	}
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	text := result.Status
+	if result.Outcome.OptionID != "" {
+		text += " (" + result.Outcome.OptionID + ")"
+	}
+	_, err := fmt.Fprintf(g.out, "%v: %s\n", params["item_id"], timeline.OneLine(text))
+	return err
+}
+
+// optionsOf names an item's options, "" if it cannot be read or has none.
+func optionsOf(ctx context.Context, c *client.Client, id any) string {
+	var result struct {
+		Item itemRow `json:"item"`
+	}
+	if c.Call(ctx, "item/read", map[string]any{"item_id": id}, &result) != nil {
+		return ""
+	}
+	return optionNames(timeline.ReadContent(result.Item.Content))
+}
+
+func optionNames(content timeline.Content) string {
+	var names []string
+	for _, option := range content.Options {
+		names = append(names, fmt.Sprintf("%s (%s)", option.ID, option.Kind))
+	}
+	return timeline.OneLine(strings.Join(names, ", "))
+}
+
+// waitingListing shows questions with the answers they take.
+var waitingListing = listing{
+	method: "item/list", member: "items", flex: 3,
+	head: []string{"ITEM", "THREAD", "ASKED", "QUESTION", "OPTIONS"},
+	drop: []string{"THREAD", "ASKED", "OPTIONS"},
+	row: func(raw json.RawMessage) ([]string, error) {
+		var row itemRow
+		err := json.Unmarshal(raw, &row)
+		content := timeline.ReadContent(row.Content)
+		return []string{row.ID, row.ThreadID, when(row.CreatedAt), content.Summary(row.Status), optionNames(content)}, err
+	},
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/config"
+)
+
+// newRootCommand lists every subcommand. Groups order the help.
+func newRootCommand(g *globals) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "holon",
+		Short: "A durable control plane for agents",
+		Long: `Holon runs agents as threads of turns and keeps everything that happens in one
+durable log, which any number of clients follow live and resume by cursor.
+
+  holon serve              start the server (SQLite, echo agent)
+  holon run "hello"        start a turn and watch it
+  holon watch              follow everything that happens`,
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRun: func(*cobra.Command, []string) {
+			g.started = true
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(g.in)
+	root.SetOut(g.out)
+	root.SetErr(g.err)
+	root.CompletionOptions.HiddenDefaultCmd = false
+	flags := root.PersistentFlags()
+	flags.StringVar(&g.url, "url", "", "the server: http://HOST:PORT, https://HOST:PORT or unix:PATH (default: HOLON_URL, then DATA/server.json, then http://127.0.0.1:8080)")
+	flags.StringVarP(&g.output, "output", "o", "", "how to print: text, json or jsonl, as the subcommand allows")
+	config.BindCommon(flags)
+
+	root.AddGroup(
+		&cobra.Group{ID: groupWork, Title: "Working with agents:"},
+		&cobra.Group{ID: groupServer, Title: "The server:"},
+		&cobra.Group{ID: groupProgram, Title: "For programs:"},
+	)
+	add := func(group string, commands ...*cobra.Command) {
+		for _, command := range commands {
+			command.GroupID = group
+			root.AddCommand(command)
+		}
+	}
+	add(groupWork,
+		newRunCommand(g),
+		newWatchCommand(g),
+		newRespondCommand(g),
+		newStatusCommand(g),
+		newThreadsCommand(g),
+		newTurnsCommand(g),
+		newItemsCommand(g),
+	)
+	add(groupServer,
+		newServeCommand(g),
+		newDoctorCommand(g),
+		newBackupCommand(g),
+		newRestoreCommand(g),
+		newExportCommand(g),
+		newPruneCommand(g),
+		newConfigCommand(g),
+		newVersionCommand(g),
+	)
+	add(groupProgram,
+		newCallCommand(g),
+		newConnectCommand(g),
+		newSchemaCommand(g),
+		newConformanceCommand(g),
+		newBenchCommand(g),
+		newBenchBaselineCommand(g),
+	)
+	root.SetHelpCommandGroupID(groupServer)
+	root.SetCompletionCommandGroupID(groupProgram)
+	return root
+}
+
+// The groups of subcommands in the help.
+const (
+	groupWork    = "work"
+	groupServer  = "server"
+	groupProgram = "program"
+)
+
+// execute runs one command line and returns the exit code. What goes wrong
+// before a subcommand starts (cobra's part) is wrong usage.
+func execute(ctx context.Context, g *globals, args []string) int {
+	root := newRootCommand(g)
+	root.SetArgs(args)
+	command, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitOK
+	}
+	var exit *exitError
+	if errors.As(err, &exit) {
+		if exit.err != nil {
+			g.complain(exit.err)
+		}
+		return exit.code
+	}
+	var usage *usageError
+	var setting *config.Error
+	switch {
+	case !g.started || errors.As(err, &usage):
+		g.complain(err)
+		fmt.Fprintf(g.err, "Try: %s --help\n", command.CommandPath())
+		return exitUsage
+	case errors.As(err, &setting):
+		g.complain(err)
+		return exitUsage
+	}
+	g.complain(err)
+	return exitFailed
+}

@@ -1,0 +1,291 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// runOptions are the flags of run.
+type runOptions struct {
+	thread  string
+	agent   string
+	cwd     string
+	title   string
+	onBusy  string
+	key     string
+	timeout time.Duration
+	quiet   bool
+}
+
+func newRunCommand(g *globals) *cobra.Command {
+	var options runOptions
+	cmd := &cobra.Command{
+		Use:   "run [flags] PROMPT…",
+		Short: "Start a turn and watch it to its end",
+		Long: `Starts a thread (or takes --thread) and a turn in it, and shows what happens
+until the turn has ended. Questions of the agent are asked on the terminal.
+Ctrl-C interrupts the turn; a second one leaves it running. The exit code is 0
+if the turn completed, 1 otherwise.
+
+PROMPT is text; "-", or no PROMPT with input piped in, reads it from stdin. The
+turn goes on at the server if this command is cut off, and a connection that
+breaks is resumed without a gap.
+
+  holon run "hello"
+  holon run --thread thread_… "and now the tests"
+  git diff | holon run --agent review -
+  holon run -o json "hello" | jq -r .text`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			format, err := g.format("text", "json", "jsonl")
+			if err != nil {
+				return err
+			}
+			if options.timeout < 0 {
+				return usagef("--timeout %s: give a duration such as 90s or 10m", options.timeout)
+			}
+			prompt, piped, err := g.prompt(args)
+			if err != nil {
+				return err
+			}
+			if options.cwd, err = cwd(options.cwd); err != nil {
+				return err
+			}
+			c, err := g.client(cmd)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			return g.run(cmd.Context(), c, options, prompt, format, piped)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&options.thread, "thread", "", "the thread to go on with; made if it does not exist")
+	flags.StringVar(&options.agent, "agent", "", "the agent of a new thread")
+	flags.StringVar(&options.cwd, "cwd", "", "the directory a new thread's agent works in")
+	flags.StringVar(&options.title, "title", "", "the title of a new thread")
+	flags.StringVar(&options.onBusy, "on-busy", "", "if the thread is busy: queue (default), reject, interrupt or steer")
+	flags.StringVar(&options.key, "idempotency-key", "", "the same key and prompt start only one turn, however often this is run")
+	flags.DurationVar(&options.timeout, "timeout", 0, "fail the turn after this time, such as 10m")
+	flags.BoolVarP(&options.quiet, "quiet", "q", false, "print only the agent's text, at the end")
+	return cmd
+}
+
+// prompt returns the prompt and whether stdin was used up for it.
+func (g *globals) prompt(args []string) (text string, piped bool, err error) {
+	fromStdin := len(args) == 1 && args[0] == "-"
+	if file, ok := g.in.(*os.File); len(args) == 0 && !(ok && g.isTerminal(file)) {
+		fromStdin = true
+	}
+	if fromStdin {
+		data, err := io.ReadAll(g.in)
+		if err != nil {
+			return "", false, fmt.Errorf("read the prompt from stdin: %w", err)
+		}
+		text, piped = strings.TrimRight(string(data), "\r\n"), true
+	} else {
+		text = strings.Join(args, " ")
+	}
+	if strings.TrimSpace(text) == "" {
+		return "", false, usagef(`there is no prompt; give one: holon run "hello"`)
+	}
+	return text, piped, nil
+}
+
+// start starts thread and turn. Both calls carry keys, so that trying again
+// after a lost answer starts nothing twice.
+func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) (*turnRun, error) {
+	key := o.key
+	if key == "" {
+		id, err := uuid.NewV7()
+		if err != nil {
+			return nil, fmt.Errorf("make a key: %w", err)
+		}
+		key = id.String()
+	}
+	// Keys are one space per server: the thread's needs its own, and room in
+	// the 128 characters that a key may have.
+	threadKey := uuid.NewSHA1(uuid.NameSpaceURL, []byte("holon run thread "+key)).String()
+	thread := map[string]any{"idempotency_key": threadKey}
+	for name, value := range map[string]string{"thread_id": o.thread, "agent": o.agent, "cwd": o.cwd, "title": o.title} {
+		if value != "" {
+			thread[name] = value
+		}
+	}
+	var started struct {
+		ThreadID string `json:"thread_id"`
+		Created  bool   `json:"created"`
+		Seq      int64  `json:"seq"`
+	}
+	if err := callAgain(ctx, c, "thread/start", thread, &started); err != nil {
+		return nil, err
+	}
+	turn := map[string]any{
+		"thread_id":       started.ThreadID,
+		"input":           userInput(prompt),
+		"idempotency_key": key,
+	}
+	if o.onBusy != "" {
+		turn["on_busy"] = o.onBusy
+	}
+	if o.timeout > 0 {
+		turn["timeout_seconds"] = o.timeout.Seconds()
+	}
+	var accepted struct {
+		TurnID  string `json:"turn_id"`
+		State   string `json:"state"`
+		Steered bool   `json:"steered"`
+	}
+	if err := callAgain(ctx, c, "turn/start", turn, &accepted); err != nil {
+		return nil, err
+	}
+	after := started.Seq
+	if started.Created {
+		after-- // show the thread's own start too
+	}
+	return &turnRun{ctx: ctx, client: c, threadID: started.ThreadID, turnID: accepted.TurnID, after: max(0, after)}, nil
+}
+
+// userInput is a prompt as turn/start takes it.
+func userInput(text string) []any {
+	return []any{map[string]any{
+		"type": "message", "role": "user",
+		"content": []any{map[string]any{"type": "input_text", "text": text}},
+	}}
+}
+
+// callAgain calls, and calls again when the connection broke after it had been
+// made: only then is it unknown whether the change happened. A server that is
+// not there is reported at once.
+func callAgain(ctx context.Context, c *client.Client, method string, params, result any) error {
+	for attempt := 1; ; attempt++ {
+		err := c.Call(ctx, method, params, result)
+		var refused *client.Error
+		absent := errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, os.ErrNotExist)
+		if err == nil || errors.As(err, &refused) || attempt == 1 && absent || attempt == 5 {
+			return err
+		}
+		timer := time.NewTimer(time.Duration(attempt) * 200 * time.Millisecond)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		case <-timer.C:
+		}
+	}
+}
+
+// run starts the turn and follows it. Signals are its own: the first SIGINT
+// interrupts the turn, not the command.
+func (g *globals) run(ctx context.Context, c *client.Client, options runOptions, prompt, format string, piped bool) error {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type outcome struct {
+		run *turnRun
+		err error
+	}
+	begun := make(chan outcome, 1)
+	go func() {
+		run, err := options.start(ctx, c, prompt)
+		begun <- outcome{run, err}
+	}()
+	var run *turnRun
+	select {
+	case o := <-begun:
+		if o.err != nil {
+			return o.err
+		}
+		run = o.run
+	case <-signals:
+		cancel()
+		if o := <-begun; o.err == nil {
+			run = o.run
+			g.note("holon: %s", run.left())
+		}
+		return &exitError{code: exitFailed, err: errors.New("stopped before the turn had started")}
+	}
+	run.g, run.signals = g, signals
+	run.view = g.runViewer(format, options.quiet)
+	run.questions = g.questions(piped)
+	err := run.follow()
+	if closeErr := run.view.close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	return run.report(format, options.quiet)
+}
+
+// runResult is what `holon run -o json` prints.
+type runResult struct {
+	ThreadID   string          `json:"thread_id"`
+	TurnID     string          `json:"turn_id"`
+	State      string          `json:"state"`
+	Text       string          `json:"text"`
+	Reason     string          `json:"reason,omitempty"`
+	StopReason string          `json:"stop_reason,omitempty"`
+	Error      json.RawMessage `json:"error,omitempty"`
+	Usage      json.RawMessage `json:"usage,omitempty"`
+	Seq        int64           `json:"seq"`
+}
+
+// ending says in a sentence how a turn ended that did not complete.
+func (r runResult) ending() string {
+	var failure struct {
+		Message string `json:"message"`
+	}
+	why := r.Reason
+	if json.Unmarshal(r.Error, &failure) == nil && failure.Message != "" {
+		why = failure.Message
+	}
+	text := "the turn " + map[string]string{"interrupted": "was interrupted", "failed": "failed"}[r.State]
+	if why != "" {
+		text += ": " + cleanText(why)
+	}
+	return text
+}
+
+// report prints the result and turns the outcome into the exit code.
+func (r *turnRun) report(format string, quiet bool) error {
+	switch {
+	case format == "json":
+		if err := r.g.printJSON(r.result, true); err != nil {
+			return err
+		}
+	case quiet && format == "text":
+		text := r.result.Text
+		if r.g.isTerminal(r.g.out) {
+			text = cleanText(text)
+		}
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		if _, err := io.WriteString(r.g.out, text); err != nil {
+			return err
+		}
+		if r.result.State != "completed" {
+			r.g.note("holon: %s", r.result.ending())
+		}
+	}
+	if r.result.State != "completed" {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}

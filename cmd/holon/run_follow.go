@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// turnRun is one turn that the command follows. One goroutine, the command's,
+// uses it; what it waits for comes by channels.
+type turnRun struct {
+	g         *globals
+	ctx       context.Context
+	client    *client.Client
+	threadID  string
+	turnID    string
+	after     int64
+	signals   <-chan os.Signal
+	view      viewer
+	questions *questions
+
+	interrupted bool
+	calls       chan string // sentences from calls under way, for a person
+	result      runResult
+	texts       []string
+	ended       bool
+}
+
+// runViewer shows a run: nothing but the result for json and --quiet.
+func (g *globals) runViewer(format string, quiet bool) viewer {
+	switch {
+	case format == "jsonl":
+		return &lineViewer{g: g}
+	case format == "json" || quiet:
+		return &silentViewer{g: g}
+	}
+	return &timelineViewer{g.newTimeline(timeline.Options{Idle: "waiting for the turn", Hint: "Ctrl-C interrupts"})}
+}
+
+// silentViewer shows only changes of the connection, on stderr.
+type silentViewer struct{ g *globals }
+
+func (v *silentViewer) event(client.Event) error   { return nil }
+func (v *silentViewer) state(s client.State) error { v.g.noteState(s); return nil }
+func (v *silentViewer) tick() error                { return nil }
+func (v *silentViewer) close() error               { return nil }
+
+// follow shows the turn until it has ended or the person leaves.
+func (r *turnRun) follow() error {
+	r.result = runResult{ThreadID: r.threadID, TurnID: r.turnID, State: "unknown"}
+	r.calls = make(chan string, 16)
+	f := startFeed(r.ctx, r.client, client.Options{AfterSeq: &r.after, ThreadIDs: []string{r.threadID}, RetryFirst: true})
+	defer f.end()
+	ticks, stop := r.g.ticks()
+	defer stop()
+	for !r.ended {
+		var err error
+		select {
+		case item, open := <-f.items:
+			switch {
+			case !open:
+				return fmt.Errorf("%w\n  %s", f.err, r.left())
+			case item.state != nil:
+				err = r.beside(func() error { return r.view.state(*item.state) })
+			default:
+				err = r.take(item.event)
+			}
+		case <-ticks:
+			err = r.view.tick()
+		case line, open := <-r.questions.lines:
+			err = r.answer(line, open)
+		case text := <-r.calls:
+			err = r.say(text)
+		case sig := <-r.signals:
+			if sig != syscall.SIGINT || r.interrupted {
+				return &exitError{code: exitFailed, err: errors.New(r.left())}
+			}
+			err = r.interrupt()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// left says how to come back to a turn that goes on without this command.
+func (r *turnRun) left() string {
+	return fmt.Sprintf("the turn goes on at the server; watch it with: holon watch --thread %s --after %d", r.threadID, max(r.after, r.result.Seq))
+}
+
+// take shows an event of this turn or of its thread, and remembers what the
+// result needs.
+func (r *turnRun) take(event client.Event) error {
+	if event.TurnID != "" && event.TurnID != r.turnID {
+		return nil // another turn of the thread: this one may be queued behind it
+	}
+	r.result.Seq = max(r.result.Seq, event.Seq)
+	if event.Method == "item/updated" || event.Method == "item/deleted" {
+		// A question that has been answered leaves before its answer is shown.
+		if err := r.withdraw(event.ItemID); err != nil {
+			return err
+		}
+	}
+	show := func() error { return r.view.event(event) }
+	if event.Method == "turn/progress" {
+		// Only the status line changes, and that is away while a question stands.
+		if err := show(); err != nil {
+			return err
+		}
+	} else if err := r.beside(show); err != nil {
+		return err
+	}
+	switch event.Method {
+	case "turn/completed", "turn/interrupted", "turn/failed":
+		return r.end(event)
+	case "item/created", "item/updated":
+		return r.item(event)
+	}
+	return nil
+}
+
+// end takes the result out of the terminal event.
+func (r *turnRun) end(event client.Event) error {
+	r.ended = true
+	r.result.State = strings.TrimPrefix(event.Method, "turn/")
+	r.result.Text = strings.Join(r.texts, "\n\n")
+	var p struct {
+		Reason     string          `json:"reason"`
+		StopReason string          `json:"stop_reason"`
+		Error      json.RawMessage `json:"error"`
+		Usage      json.RawMessage `json:"usage"`
+	}
+	if err := json.Unmarshal(event.Params, &p); err != nil {
+		return fmt.Errorf("read %s: %w", event.Method, err)
+	}
+	r.result.Reason, r.result.StopReason, r.result.Error, r.result.Usage = p.Reason, p.StopReason, p.Error, p.Usage
+	return nil
+}
+
+// item collects finished messages and asks what an agent asks.
+func (r *turnRun) item(event client.Event) error {
+	var p struct {
+		Status  string          `json:"status"`
+		Content json.RawMessage `json:"content"`
+	}
+	if err := json.Unmarshal(event.Params, &p); err != nil {
+		return fmt.Errorf("read %s: %w", event.Method, err)
+	}
+	content := timeline.ReadContent(p.Content)
+	switch content.Type {
+	case "agent_message":
+		if p.Status != "in_progress" {
+			if text := content.MessageText(); text != "" {
+				r.texts = append(r.texts, text)
+			}
+		}
+	case "permission_request", "question":
+		if p.Status == "pending" {
+			return r.ask(event.ItemID, content)
+		}
+	}
+	return nil
+}
+
+// interrupt asks the server to interrupt the turn; its end comes as an event.
+func (r *turnRun) interrupt() error {
+	r.interrupted = true
+	if err := r.say("interrupting the turn; Ctrl-C again leaves it running"); err != nil {
+		return err
+	}
+	r.call("turn/interrupt", map[string]any{"turn_id": r.turnID, "reason": "Ctrl-C at holon run"}, func(err error) string {
+		switch {
+		case err == nil || client.IsKind(err, "turn_not_active"):
+			return ""
+		}
+		return fmt.Sprintf("the turn could not be interrupted: %v", err)
+	})
+	return nil
+}
+
+// call calls in a goroutine of its own; say makes the sentence for a person of
+// the outcome, "" for none. It may outlive the loop: calls has room for it.
+func (r *turnRun) call(method string, params map[string]any, say func(error) string) {
+	go func() {
+		ctx, cancel := context.WithTimeout(r.ctx, 30*time.Second)
+		defer cancel()
+		text := say(callAgain(ctx, r.client, method, params, nil))
+		if text == "" {
+			return
+		}
+		select {
+		case r.calls <- text:
+		case <-ctx.Done():
+		}
+	}()
+}
+
+// say tells a sentence: in the timeline if there is one, else on stderr.
+func (r *turnRun) say(text string) error {
+	if v, ok := r.view.(*timelineViewer); ok && r.g.isTerminal(r.g.out) {
+		return r.beside(func() error { return v.r.Note(text) })
+	}
+	r.g.note("holon: %s", timeline.Clean(text))
+	return nil
+}
+
+func cleanText(text string) string { return strings.TrimRight(timeline.Clean(text), "\n") }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/rpc"
+)
+
+func newSchemaCommand(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema [openrpc|json|ts|markdown]",
+		Short: "Print the protocol as a machine reads it",
+		Long: `Prints the protocol of this version, without asking a server: the OpenRPC
+document (the default), all of its types as one JSON Schema, TypeScript
+declarations, or the page docs/protocol.md.`,
+		ValidArgs: []string{"openrpc", "json", "ts", "markdown"},
+		Args:      cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			name := "openrpc"
+			if len(args) > 0 {
+				name = args[0]
+			}
+			switch name {
+			case "openrpc":
+				document, err := rpc.Document()
+				if err != nil {
+					return err
+				}
+				return g.printRaw(json.RawMessage(document), true)
+			case "json":
+				return g.printSchema()
+			case "ts":
+				return g.printText(rpc.TypeScript())
+			case "markdown":
+				return g.printText(rpc.Protocol())
+			}
+			return usagef("%q is none of openrpc, json, ts, markdown", name)
+		},
+	}
+}
+
+func (g *globals) printText(text string, err error) error {
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(g.out, text)
+	return err
+}
+
+// printSchema prints every type of the document under $defs: ThreadStartParams,
+// ThreadStartResult, ThreadStartedEvent.
+func (g *globals) printSchema() error {
+	document, err := rpc.Document()
+	if err != nil {
+		return err
+	}
+	var surface struct {
+		Methods []struct {
+			Name   string          `json:"name"`
+			Params json.RawMessage `json:"x-params-schema"`
+			Result struct {
+				Schema json.RawMessage `json:"schema"`
+			} `json:"result"`
+		} `json:"methods"`
+		Notifications []struct {
+			Name   string          `json:"name"`
+			Params json.RawMessage `json:"params"`
+		} `json:"x-notifications"`
+	}
+	if err := json.Unmarshal(document, &surface); err != nil {
+		return fmt.Errorf("read the OpenRPC document: %w", err)
+	}
+	definitions := map[string]json.RawMessage{}
+	for _, method := range surface.Methods {
+		definitions[typeName(method.Name)+"Params"] = method.Params
+		definitions[typeName(method.Name)+"Result"] = method.Result.Schema
+	}
+	for _, notification := range surface.Notifications {
+		definitions[typeName(notification.Name)+"Event"] = notification.Params
+	}
+	return g.printJSON(map[string]any{
+		"$schema":     "https://json-schema.org/draft/2020-12/schema",
+		"title":       "Holon",
+		"description": "The types of the Holon protocol, version " + rpc.ProtocolVersion + ".",
+		"$defs":       definitions,
+	}, true)
+}
+
+// typeName turns thread/start into ThreadStart.
+func typeName(method string) string {
+	var b strings.Builder
+	for _, word := range strings.FieldsFunc(method, func(r rune) bool { return r == '/' || r == '.' || r == '_' }) {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
+}

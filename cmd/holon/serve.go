@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/cmd/holon/daemon"
+)
+
+func newServeCommand(g *globals) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Start the server",
+		Long: `Starts the server: SQLite in the data directory, the echo agent and whatever
+agents are configured. SIGTERM drains (running turns get drain_seconds), a
+second one exits at once.
+
+  holon serve
+  holon serve --listen 127.0.0.1:8080 --listen unix:/run/user/1000/holon.sock
+  holon serve --agent git=exec:git\ log\ -5`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			loaded, err := g.settings(cmd)
+			if err != nil {
+				return err
+			}
+			if err := loaded.Validate(); err != nil {
+				return err
+			}
+			// Whoever reads stdout or stderr may leave; writes then fail, and the
+			// server goes on.
+			signal.Ignore(syscall.SIGPIPE)
+			var kill atomic.Pointer[func()]
+			stop, done := stopSignals(&kill)
+			defer done()
+			err = daemon.Run(cmd.Context(), daemon.Options{
+				Config: loaded.Config, Version: version, Stdin: g.in, Stdout: g.out, Stderr: g.err, Stop: stop,
+				OnAgents: func(f func()) { kill.Store(&f) },
+			})
+			var usage *daemon.UsageError
+			if errors.As(err, &usage) {
+				return &exitError{code: exitUsage, err: usage.Err}
+			}
+			return err
+		},
+	}
+	config.Bind(cmd.Flags())
+	return cmd
+}
+
+// killWithin is what ending the agents' processes may take at a second signal.
+const killWithin = 500 * time.Millisecond
+
+// stopSignals closes stop at the first SIGTERM or SIGINT and ends the process
+// at the second, its agents' processes killed: whoever sends two does not want
+// to wait.
+func stopSignals(kill *atomic.Pointer[func()]) (stop <-chan struct{}, done func()) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	first := make(chan struct{})
+	go func() {
+		if _, ok := <-signals; !ok {
+			return
+		}
+		close(first)
+		if _, ok := <-signals; !ok {
+			return
+		}
+		if f := kill.Load(); f != nil {
+			killed := make(chan struct{})
+			go func() {
+				(*f)()
+				close(killed)
+			}()
+			select {
+			case <-killed:
+			case <-time.After(killWithin):
+			}
+		}
+		os.Exit(exitFailed)
+	}()
+	return first, func() {
+		signal.Stop(signals)
+		close(signals)
+	}
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+const (
+	// startPatience bounds the start of a server: a recovery of a large log
+	// takes seconds.
+	startPatience = 60 * time.Second
+	startPoll     = 50 * time.Millisecond
+	startLog      = "serve.log"
+)
+
+// ensureServer returns a client of the data directory's running server and
+// starts one if there is none. c has been resolved already.
+func (g *globals) ensureServer(cmd *cobra.Command, c *client.Client, start bool) (*client.Client, error) {
+	loaded, err := g.settings(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if record, err := client.ReadServerFile(loaded.Data); err == nil && record.Alive() {
+		return c, g.awaitReady(cmd.Context(), c, nil)
+	}
+	if !start {
+		return nil, &client.UnreachableError{URL: client.DefaultURL, Source: client.ServerFile(loaded.Data), Err: errors.New("no server runs on this data directory")}
+	}
+	if err := os.MkdirAll(loaded.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	began := time.Now()
+	g.note("holon: starting a server for %s …", loaded.Data)
+	exited, err := g.spawn(loaded)
+	if err != nil {
+		return nil, err
+	}
+	fresh := client.New(discoverRunning(loaded.Data))
+	if err := g.awaitReady(cmd.Context(), fresh, exited); err != nil {
+		fresh.Close()
+		return nil, fmt.Errorf("%w%s", err, lastLines(filepath.Join(loaded.Data, startLog)))
+	}
+	g.note("holon: the server is ready after %.1f s", time.Since(began).Seconds())
+	return fresh, nil
+}
+
+// discoverRunning is Discover without the guess of the default address.
+func discoverRunning(data string) client.Resolver {
+	discover := client.Discover(data)
+	return func() (client.Endpoint, error) {
+		record, err := client.ReadServerFile(data)
+		if err != nil {
+			return client.Endpoint{}, err
+		}
+		if !record.Alive() {
+			return client.Endpoint{}, errors.New("the server has not come up yet")
+		}
+		return discover()
+	}
+}
+
+// spawn starts holon serve in a session of its own, so that it outlives this
+// command and its terminal. exited tells when it has ended.
+func (g *globals) spawn(loaded *config.Loaded) (exited <-chan error, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	args := []string{"serve", "--data", loaded.Data}
+	if loaded.File != "" {
+		file, err := filepath.Abs(loaded.File)
+		if err != nil {
+			return nil, fmt.Errorf("config file: %w", err)
+		}
+		args = append(args, "--config", file)
+	}
+	if loaded.Sources["listen"].Origin == config.FromDefault && taken(loaded.Listen[0]) {
+		// Another server has the default address; this one is found by its
+		// server.json wherever it listens.
+		args = append(args, "--listen", "127.0.0.1:0")
+	}
+	log, err := os.OpenFile(filepath.Join(loaded.Data, startLog), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the server's log: %w", err)
+	}
+	defer log.Close()
+	server := exec.Command(program, args...)
+	server.Dir = "/"
+	server.Env = g.environ
+	server.Stdout, server.Stderr = log, log
+	server.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := server.Start(); err != nil {
+		return nil, fmt.Errorf("start the server: %w", err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Wait() }()
+	return done, nil
+}
+
+// taken tells whether somebody listens at a TCP address.
+func taken(address string) bool {
+	conn, err := net.DialTimeout("tcp", address, time.Second)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
+// awaitReady polls until the server is ready. A server that has exited may
+// have lost a race against another start on the same directory: the winner
+// gets a moment to come up.
+func (g *globals) awaitReady(ctx context.Context, c *client.Client, exited <-chan error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fmt.Errorf("the server was not ready after %s", startPatience))
+	defer cancel()
+	ticker := time.NewTicker(startPoll)
+	defer ticker.Stop()
+	var ended error
+	var grace <-chan time.Time
+	for {
+		err := c.Ready(ctx)
+		if err == nil {
+			return nil
+		}
+		var refused *client.Error
+		if errors.As(err, &refused) && refused.HTTPStatus < 500 {
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case err := <-exited:
+			ended, exited = fmt.Errorf("the server ended at its start: %v", err), nil
+			grace = time.After(3 * time.Second)
+		case <-grace:
+			return ended
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// lastLines returns the end of a log for an error message.
+func lastLines(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil || len(data) == 0 {
+		return ""
+	}
+	lines := bytes.Split(bytes.TrimSpace(data), []byte("\n"))
+	if len(lines) > 5 {
+		lines = lines[len(lines)-5:]
+	}
+	return fmt.Sprintf("\n  the end of %s:\n  %s", path, bytes.Join(lines, []byte("\n  ")))
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+)
+
+// serverStatus is the result of holon/status, as far as it is shown.
+type serverStatus struct {
+	State       string    `json:"state"`
+	Version     string    `json:"version"`
+	StartedAt   time.Time `json:"started_at"`
+	LastEventAt *string   `json:"last_event_at"`
+	PausedAt    *string   `json:"paused_at"`
+	LogID       string    `json:"log_id"`
+	FirstSeq    int64     `json:"first_seq"`
+	LatestSeq   int64     `json:"latest_seq"`
+	Threads     int64     `json:"threads"`
+	Streams     int64     `json:"streams"`
+	Turns       struct {
+		Queued  int64 `json:"queued"`
+		Active  int64 `json:"active"`
+		Waiting int64 `json:"waiting"`
+	} `json:"turns"`
+	Agents []struct {
+		Name    string `json:"name"`
+		Kind    string `json:"kind"`
+		Default bool   `json:"default"`
+	} `json:"agents"`
+}
+
+func newStatusCommand(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show how the server is",
+		Args:  cobra.NoArgs,
+		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
+			format, err := g.format("text", "json", "jsonl")
+			if err != nil {
+				return err
+			}
+			c, err := g.client(cmd)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			var raw json.RawMessage
+			if err := c.Call(cmd.Context(), "holon/status", nil, &raw); err != nil {
+				return err
+			}
+			if format != "text" {
+				return g.printRaw(raw, format == "json")
+			}
+			var status serverStatus
+			if err := json.Unmarshal(raw, &status); err != nil {
+				return fmt.Errorf("read the status: %w", err)
+			}
+			endpoint, err := c.Endpoint()
+			if err != nil {
+				return err
+			}
+			return g.printStatus(endpoint.URL, status)
+		}),
+	}
+}
+
+func (g *globals) printStatus(url string, s serverStatus) error {
+	var agents []string
+	for _, agent := range s.Agents {
+		text := timeline.OneLine(agent.Name)
+		if agent.Kind != "" && agent.Kind != agent.Name {
+			text += " (" + timeline.OneLine(agent.Kind) + ")"
+		}
+		if agent.Default && len(s.Agents) > 1 {
+			text += " by default"
+		}
+		agents = append(agents, text)
+	}
+	last := "no event yet"
+	if s.LastEventAt != nil {
+		last = "last " + *s.LastEventAt
+		if at, err := time.Parse(time.RFC3339, *s.LastEventAt); err == nil {
+			last = "last " + timeline.Elapsed(time.Since(at)) + " ago"
+		}
+	}
+	state := timeline.OneLine(s.State)
+	if s.PausedAt != nil && s.State == "paused" {
+		state += " since " + timeline.OneLine(*s.PausedAt) + " (go on with: holon call holon/resume)"
+	}
+	lines := [][2]string{
+		{"server", fmt.Sprintf("%s, version %s, up %s", url, timeline.OneLine(s.Version), timeline.Elapsed(time.Since(s.StartedAt)))},
+		{"state", state},
+		{"turns", fmt.Sprintf("%d active (%d waiting for a person), %d queued", s.Turns.Active, s.Turns.Waiting, s.Turns.Queued)},
+		{"threads", fmt.Sprint(s.Threads)},
+		{"streams", fmt.Sprint(s.Streams)},
+		{"log", fmt.Sprintf("events %d to %d, %s", s.FirstSeq, s.LatestSeq, last)},
+		{"log id", timeline.OneLine(s.LogID)},
+		{"agents", strings.Join(agents, ", ")},
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintf(g.out, "%-8s %s\n", line[0], line[1]); err != nil {
+			return err
+		}
+	}
+	if s.Turns.Waiting > 0 {
+		g.note("See what waits with: holon respond")
+	}
+	return nil
+}

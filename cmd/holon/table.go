@@ -1,0 +1,85 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+)
+
+// table lines columns up. On a terminal it fits the width: it leaves out the
+// columns that matter least and cuts one; elsewhere nothing is lost.
+type table struct {
+	rows [][]string
+	drop []string // heads of the columns to leave out, the first first
+}
+
+func newTable(head ...string) *table { return &table{rows: [][]string{head}} }
+
+// add appends a row; its texts are made harmless.
+func (t *table) add(cells ...string) {
+	row := make([]string, len(cells))
+	for i, cell := range cells {
+		row[i] = timeline.OneLine(cell)
+	}
+	t.rows = append(t.rows, row)
+}
+
+// leastFlexible is what stays of the column that gives way.
+const leastFlexible = 12
+
+// write prints the table; flexible is the column that gives way.
+func (t *table) write(g *globals, flexible int) error {
+	columns := 0 // no bound
+	if g.isTerminal(g.out) {
+		columns = g.columns() - 1
+	}
+	_, err := io.WriteString(g.out, t.layout(columns, flexible))
+	return err
+}
+
+// layout writes the table within a number of columns, 0 for no bound.
+func (t *table) layout(columns, flexible int) string {
+	widths := make([]int, len(t.rows[0]))
+	for _, row := range t.rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], timeline.Width(cell))
+		}
+	}
+	if columns > 0 {
+		least := min(widths[flexible], leastFlexible)
+		for _, head := range t.drop {
+			if total(widths)-widths[flexible]+least <= columns {
+				break
+			}
+			widths[slices.Index(t.rows[0], head)] = 0
+		}
+		if over := total(widths) - columns; over > 0 {
+			widths[flexible] = max(least, widths[flexible]-over)
+		}
+	}
+	var b strings.Builder
+	for _, row := range t.rows {
+		var line strings.Builder
+		for i, cell := range row {
+			if widths[i] > 0 {
+				cell = timeline.Fit(cell, widths[i])
+				line.WriteString(cell + strings.Repeat(" ", widths[i]-timeline.Width(cell)+2))
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+// total is the width of a row: its columns and two spaces between them.
+func total(widths []int) int {
+	sum := -2
+	for _, width := range widths {
+		if width > 0 {
+			sum += width + 2
+		}
+	}
+	return sum
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+)
+
+func TestTablesFitTheWidth(t *testing.T) {
+	tb := newTable("ID", "KIND", "WHEN", "TEXT")
+	tb.drop = []string{"WHEN", "KIND"}
+	tb.add("id_0123456789", "kind_a", "12:00:00", "a text that is long\x1b[2J and 日本語 wide")
+	tb.add("id_9876543210", "k", "12:00:01", "")
+	cases := []struct {
+		columns int
+		head    string
+	}{
+		{0, "ID             KIND    WHEN      TEXT"},
+		{60, "ID             KIND    WHEN      TEXT"},
+		{46, "ID             KIND    WHEN      TEXT"},
+		{40, "ID             KIND    TEXT"},
+		{30, "ID             TEXT"},
+	}
+	for _, tc := range cases {
+		lines := strings.Split(tb.layout(tc.columns, 3), "\n")
+		if lines[0] != tc.head {
+			t.Errorf("%d columns: head %q, want %q", tc.columns, lines[0], tc.head)
+		}
+		for _, line := range lines {
+			if tc.columns > 0 && timeline.Width(line) > tc.columns {
+				t.Errorf("%d columns: %q has %d", tc.columns, line, timeline.Width(line))
+			}
+			if strings.Contains(line, "\x1b") {
+				t.Errorf("%q has an escape", line)
+			}
+		}
+	}
+	if whole := tb.layout(0, 3); !strings.Contains(whole, "a text that is long and 日本語 wide\n") {
+		t.Errorf("without a bound something is lost:\n%s", whole)
+	}
+}

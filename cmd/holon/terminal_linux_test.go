@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal is a pseudo terminal with a command at its far end.
+type terminal struct {
+	t      *testing.T
+	master *os.File
+	seen   buffer
+	codes  chan int
+}
+
+// openTerminal runs a command line on a terminal of 60 columns.
+func (s *server) openTerminal(args ...string) *terminal {
+	t := s.t
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(int(far.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 60}); err != nil {
+		t.Fatal(err)
+	}
+	p := &terminal{t: t, master: master, codes: make(chan int, 1)}
+	reading := make(chan struct{})
+	go func() {
+		defer close(reading)
+		chunk := make([]byte, 4096)
+		for {
+			n, err := master.Read(chunk)
+			p.seen.Write(chunk[:n])
+			if err != nil {
+				return // EIO once the far end is closed
+			}
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	g := &globals{in: far, out: far, err: far, environ: []string{"HOLON_DATA=" + s.data, "TERM=xterm", "LANG=C.UTF-8"}}
+	go func() { p.codes <- execute(ctx, g, args) }()
+	t.Cleanup(func() {
+		cancel()
+		// Ctrl-D ends a read of the far end that is still under way; without
+		// it neither end would close.
+		if _, err := master.Write([]byte{4}); err != nil {
+			t.Error(err)
+		}
+		far.Close()
+		<-reading
+		master.Close()
+	})
+	return p
+}
+
+// await waits until a text has been on the terminal.
+func (p *terminal) await(text string) {
+	p.t.Helper()
+	p.awaitAfter("", text)
+}
+
+// awaitAfter waits for text that comes after the last of marker.
+func (p *terminal) awaitAfter(marker, text string) {
+	p.t.Helper()
+	came := func() bool {
+		all := colours.ReplaceAllString(p.seen.String(), "")
+		if marker == "" {
+			return strings.Contains(all, text)
+		}
+		i := strings.LastIndex(all, marker)
+		return i >= 0 && strings.Contains(all[i:], text)
+	}
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	timeout := time.After(30 * time.Second)
+	for !came() {
+		select {
+		case <-ticker.C:
+		case <-timeout:
+			p.t.Fatalf("%q never came; the terminal ends with:\n%q", text, p.end())
+		}
+	}
+}
+
+var colours = regexp.MustCompile("\x1b\\[[0-9]*m")
+
+// end is the last of what has been on the terminal.
+func (p *terminal) end() string {
+	all := p.seen.String()
+	return all[max(0, len(all)-2000):]
+}
+
+func (p *terminal) enter(line string) {
+	p.t.Helper()
+	if _, err := p.master.WriteString(line + "\n"); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *terminal) exit() int {
+	p.t.Helper()
+	select {
+	case code := <-p.codes:
+		return code
+	case <-time.After(30 * time.Second):
+		p.t.Fatalf("the command does not end; the terminal ends with:\n%q", p.end())
+		return -1
+	}
+}
+
+func TestQuestionsAreAskedAtTheTerminal(t *testing.T) {
+	s := startServer(t)
+	p := s.openTerminal("run", "/ask Delete it?\n/ask Really?")
+	p.await("answer 1-2, y or n: ")
+	p.enter("perhaps")
+	p.await("That is none of the answers.")
+	p.enter("y")
+	// What is typed before a question is asked answers nothing.
+	p.awaitAfter("selected, allow_once", "answer 1-2, y or n: ")
+	p.enter("2")
+	p.await("reject_once")
+	if code := p.exit(); code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+	if !strings.Contains(p.seen.String(), "\x1b[32m") {
+		t.Error("a timeline without colours on a terminal")
+	}
+}
+
+func TestAQuestionAnsweredElsewhereLeavesTheTerminal(t *testing.T) {
+	s := startServer(t)
+	p := s.openTerminal("run", "/ask Delete it?")
+	p.await("answer 1-2, y or n: ")
+	item := oneObject(t, s.want("respond", "-o", "json"))["items"].([]any)[0].(map[string]any)["item_id"].(string)
+	s.want("respond", item, "--reject")
+	p.await("Reject")
+	if code := p.exit(); code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// TestCtrlC sends the signal to this process: the command has taken it over
+// once it shows the turn. The test holds it too, so that a late one is harmless.
+func TestCtrlCInterruptsTheTurnAndTheSecondLeaves(t *testing.T) {
+	held := make(chan os.Signal, 8)
+	signal.Notify(held, syscall.SIGINT)
+	defer signal.Stop(held)
+	interrupt := func() {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := startServer(t)
+	p := s.openTerminal("run", "/sleep 60000")
+	p.await("running")
+	interrupt()
+	p.await("interrupted after")
+	if code := p.exit(); code != exitFailed {
+		t.Errorf("exit %d", code)
+	}
+
+	p = s.openTerminal("run", "--thread=left", "/stubborn 2000\n/sleep 60000")
+	p.await("running")
+	interrupt()
+	p.await("Ctrl-C again leaves it")
+	interrupt()
+	if code := p.exit(); code != exitFailed {
+		t.Errorf("exit %d", code)
+	}
+	p.await("holon watch --thread left --after")
+}
+
+func TestRunSurvivesARestartOfTheServer(t *testing.T) {
+	s := startServer(t)
+	s.want("call", "holon/pause")
+	p := s.openTerminal("run", "--thread=away", "/say at last")
+	p.await("queued at position 1 (paused)")
+	s.stop()
+	p.await("connection lost")
+	s.start()
+	p.await("resumed after seq")
+	s.want("call", "holon/resume")
+	if code := p.exit(); code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+	p.await("at last")
+}

@@ -1,0 +1,299 @@
+package timeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// params are the params of every event, as far as they are shown.
+type params struct {
+	Status      string          `json:"status"`
+	State       string          `json:"state"`
+	Title       string          `json:"title"`
+	Agent       string          `json:"agent"`
+	Reason      string          `json:"reason"`
+	Message     string          `json:"message"`
+	StopReason  string          `json:"stop_reason"`
+	Position    int             `json:"position"`
+	StartedAt   string          `json:"started_at"`
+	CompletedAt string          `json:"completed_at"`
+	Until       string          `json:"until"`
+	Content     json.RawMessage `json:"content"`
+	Truncated   bool            `json:"truncated"`
+	TotalBytes  int64           `json:"total_bytes"`
+	Offset      int64           `json:"offset"`
+	Delta       struct {
+		Text string `json:"text"`
+	} `json:"delta"`
+	Error *struct {
+		Kind    string `json:"kind"`
+		Message string `json:"message"`
+	} `json:"error"`
+	Usage       *usage   `json:"usage"`
+	Undelivered []string `json:"undelivered_item_ids"`
+}
+
+// elapsed is how long the turn took, 0 if unknown.
+func (p params) elapsed() time.Duration {
+	started, err := time.Parse(time.RFC3339, p.StartedAt)
+	if err != nil {
+		return 0
+	}
+	completed, err := time.Parse(time.RFC3339, p.CompletedAt)
+	if err != nil {
+		return 0
+	}
+	return max(0, completed.Sub(started))
+}
+
+type usage struct {
+	InputTokens  int64 `json:"input_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+	TotalTokens  int64 `json:"total_tokens"`
+	Cost         *struct {
+		Amount   float64 `json:"amount"`
+		Currency string  `json:"currency"`
+	} `json:"cost"`
+}
+
+func (u usage) String() string {
+	text := fmt.Sprintf("%d tokens (%d in, %d out)", u.TotalTokens, u.InputTokens, u.OutputTokens)
+	if u.Cost != nil {
+		text += fmt.Sprintf(", %.4g %s", u.Cost.Amount, OneLine(u.Cost.Currency))
+	}
+	return text
+}
+
+// Content is the content of an item of any kind, as far as it is shown. Fields
+// that another kind uses otherwise are kept raw.
+type Content struct {
+	Type        string          `json:"type"`
+	Parts       json.RawMessage `json:"content"`
+	Text        string          `json:"text"`
+	Title       string          `json:"title"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Command     string          `json:"command"`
+	Cwd         string          `json:"cwd"`
+	Output      string          `json:"output"`
+	ExitCode    *int            `json:"exit_code"`
+	Signal      string          `json:"signal"`
+	Error       string          `json:"error"`
+	Kind        string          `json:"kind"`
+	Message     string          `json:"message"`
+	Severity    string          `json:"severity"`
+	NativeKind  string          `json:"native_kind"`
+	URL         string          `json:"url"`
+	Origin      string          `json:"origin"`
+	ResolvedBy  string          `json:"resolved_by"`
+	Answer      json.RawMessage `json:"answer"`
+	Options     []Option        `json:"options"`
+	Outcome     *Outcome        `json:"outcome"`
+	Subject     struct {
+		Command string `json:"command"`
+		Cwd     string `json:"cwd"`
+	} `json:"subject"`
+	Entries []struct {
+		Content string `json:"content"`
+		Status  string `json:"status"`
+	} `json:"entries"`
+	Changes []struct {
+		Path      string  `json:"path"`
+		OldPath   string  `json:"old_path"`
+		Operation string  `json:"operation"`
+		OldText   *string `json:"old_text"`
+		NewText   *string `json:"new_text"`
+	} `json:"changes"`
+	usage
+}
+
+// Option is one answer a permission request offers.
+type Option struct {
+	ID   string `json:"option_id"`
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+}
+
+// Outcome is how a question was answered.
+type Outcome struct {
+	Type     string `json:"type"`
+	OptionID string `json:"option_id"`
+	Kind     string `json:"kind"`
+}
+
+// ReadContent reads an item's content. One that has another shape than this
+// protocol's (a foreign server) comes back with its type or none.
+func ReadContent(raw json.RawMessage) Content {
+	var content Content
+	if len(raw) == 0 || json.Unmarshal(raw, &content) == nil {
+		return content
+	}
+	var only struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(raw, &only) != nil {
+		return Content{}
+	}
+	return Content{Type: only.Type}
+}
+
+// stream is the text that deltas append to.
+func (c Content) stream() string {
+	switch c.Type {
+	case "agent_message":
+		return c.message()
+	case "reasoning":
+		return c.Text
+	}
+	return c.Output
+}
+
+// message is the text of a message's parts, with what is no text named.
+func (c Content) message() string {
+	var parts []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+		URI  string `json:"uri"`
+		URL  string `json:"url"`
+		Name string `json:"name"`
+		MIME string `json:"mime_type"`
+	}
+	if json.Unmarshal(c.Parts, &parts) != nil {
+		return c.Text // the first server put plain text there
+	}
+	var texts []string
+	for _, part := range parts {
+		switch part.Type {
+		case "input_image":
+			texts = append(texts, strings.TrimSpace("[image "+part.MIME+" "+part.URL)+"]")
+		case "resource_link":
+			texts = append(texts, "["+strings.TrimSpace(part.Name+" "+part.URI)+"]")
+		default:
+			texts = append(texts, part.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// MessageText is the text of a message as the agent or person wrote it, not
+// made harmless.
+func (c Content) MessageText() string { return c.message() }
+
+// headline names a tool call or command on one line.
+func (c Content) headline() string {
+	switch {
+	case c.Type == "command_execution" && c.Command != "":
+		return OneLine(c.Command)
+	case c.Title != "":
+		return OneLine(c.Title)
+	case c.Name != "":
+		return OneLine(c.Name)
+	}
+	return OneLine(c.Kind)
+}
+
+// ending says how a tool call or command ended, "" if it simply completed.
+func (c Content) ending(status string) string {
+	var parts []string
+	if c.ExitCode != nil && *c.ExitCode != 0 {
+		parts = append(parts, "exit "+strconv.Itoa(*c.ExitCode))
+	}
+	if c.Signal != "" {
+		parts = append(parts, OneLine(c.Signal))
+	}
+	if status != "completed" && status != "" {
+		parts = append(parts, status)
+	}
+	if c.Error != "" {
+		parts = append(parts, OneLine(c.Error))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// answer says how a question was answered.
+func (c Content) answer(status string) string {
+	text := status
+	switch {
+	case c.Outcome != nil && c.Outcome.OptionID != "":
+		text = c.Outcome.OptionID
+		for _, option := range c.Options {
+			if option.ID == c.Outcome.OptionID && option.Name != "" {
+				text = option.Name
+			}
+		}
+		if c.Outcome.Type == "expired" {
+			text += ", because nobody answered in time"
+		}
+	case c.Outcome != nil && c.Outcome.Type == "expired":
+		text = "nobody answered in time"
+	case len(c.Answer) > 0 && string(c.Answer) != "null":
+		text = string(c.Answer)
+	case c.Outcome != nil && c.Outcome.Type != "":
+		text = c.Outcome.Type
+	}
+	return OneLine(text)
+}
+
+// changes lists changed files, one a line.
+func (c Content) changes() string {
+	var lines []string
+	for _, change := range c.Changes {
+		line := OneLine(change.Operation) + " " + OneLine(change.Path)
+		if change.OldPath != "" {
+			line = fmt.Sprintf("%s %s to %s", OneLine(change.Operation), OneLine(change.OldPath), OneLine(change.Path))
+		}
+		if change.NewText != nil || change.OldText != nil {
+			line += fmt.Sprintf(" (%d lines to %d)", countLines(change.OldText), countLines(change.NewText))
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func countLines(text *string) int {
+	if text == nil || *text == "" {
+		return 0
+	}
+	return strings.Count(strings.TrimSuffix(*text, "\n"), "\n") + 1
+}
+
+// Summary is an item's content in one harmless line, for tables.
+func (c Content) Summary(status string) string {
+	switch c.Type {
+	case "user_message", "agent_message":
+		return OneLine(c.message())
+	case "reasoning":
+		return OneLine(c.Text)
+	case "tool_call", "command_execution":
+		text := c.headline()
+		if ending := c.ending(""); ending != "" {
+			text += " (" + ending + ")"
+		}
+		return text
+	case "permission_request":
+		if c.Outcome != nil {
+			return OneLine(c.Title) + ": " + c.answer(status)
+		}
+		return OneLine(c.Title)
+	case "question", "notice", "error":
+		return OneLine(c.Message)
+	case "plan":
+		done := 0
+		for _, entry := range c.Entries {
+			if entry.Status == "completed" {
+				done++
+			}
+		}
+		return fmt.Sprintf("%d of %d steps done", done, len(c.Entries))
+	case "file_change":
+		return OneLine(strings.ReplaceAll(c.changes(), "\n", ", "))
+	case "usage":
+		return c.usage.String()
+	case "extension":
+		return OneLine(c.NativeKind)
+	}
+	return OneLine(c.Text)
+}

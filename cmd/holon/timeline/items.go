@@ -1,0 +1,237 @@
+package timeline
+
+import (
+	"strings"
+
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// itemEvent shows the life of an item. What streams is written as it comes;
+// the last update brings what deltas left out, and nothing twice.
+func (r *Renderer) itemEvent(event client.Event, p params) {
+	id := event.ItemID
+	it := r.items[id]
+	switch event.Method {
+	case "item/deleted":
+		if it != nil {
+			r.drain(id, it, "")
+			r.sink.finish(id)
+			delete(r.items, id)
+		}
+		r.block(event.ThreadID, labelOther, "an item was withdrawn")
+		return
+	case "item/delta":
+		if it == nil {
+			// The stream began in the middle of this item.
+			it = &item{label: labelAgent, shown: p.Offset}
+			r.items[id] = it
+			r.write(event, it, "… ")
+		}
+		r.delta(event, it, p)
+		return
+	}
+	content := ReadContent(p.Content)
+	ended := p.Status != "in_progress" && p.Status != "pending"
+	if it == nil {
+		it = &item{}
+		r.items[id] = it
+	}
+	it.content = content
+	if !it.begun || it.label.word == "" {
+		it.label = labelOf(content)
+	}
+	r.show(event, it, p, ended)
+	if ended {
+		r.drain(id, it, event.ThreadID)
+		r.sink.finish(id)
+		delete(r.items, id)
+		r.ending(event, it, p)
+	}
+}
+
+// labelOf chooses an item's label.
+func labelOf(c Content) label {
+	switch c.Type {
+	case "user_message":
+		return labelUser
+	case "agent_message":
+		return labelAgent
+	case "reasoning":
+		return labelThought
+	case "plan":
+		return labelPlan
+	case "tool_call":
+		return labelTool
+	case "command_execution":
+		return labelCommand
+	case "file_change":
+		return labelFile
+	case "permission_request", "question":
+		return labelAsk
+	case "error":
+		return labelError
+	case "notice":
+		switch c.Severity {
+		case "warning":
+			return labelWarning
+		case "error":
+			return labelError
+		}
+		return labelNotice
+	}
+	return labelOther
+}
+
+// show writes what an item's content adds to what has been shown.
+func (r *Renderer) show(event client.Event, it *item, p params, ended bool) {
+	c := it.content
+	switch c.Type {
+	case "agent_message", "reasoning":
+		r.catchUp(event, it, p)
+	case "tool_call", "command_execution":
+		if !it.begun {
+			it.begun = true
+			r.block(event.ThreadID, it.label, c.headline())
+			it.label = labelOutput
+		}
+		r.catchUp(event, it, p)
+	case "user_message":
+		if !it.begun {
+			it.begun = true
+			r.block(event.ThreadID, it.label, Clean(c.message()))
+		}
+	case "plan":
+		var lines []string
+		for _, entry := range c.Entries {
+			lines = append(lines, planMark(entry.Status)+OneLine(entry.Content))
+		}
+		r.block(event.ThreadID, it.label, strings.Join(lines, "\n"))
+	case "permission_request", "question":
+		if !it.asked {
+			it.asked = true
+			text := questionText(c)
+			if r.options.HowToAnswer && !ended {
+				text += "\nanswer with: holon respond " + OneLine(event.ItemID)
+			}
+			r.block(event.ThreadID, it.label, text)
+		}
+	case "usage":
+		if t := r.turns[event.TurnID]; t != nil && c.TotalTokens > 0 {
+			t.usage = &it.content.usage
+		}
+	default:
+		if ended {
+			r.block(event.ThreadID, it.label, otherText(c, event))
+		}
+	}
+}
+
+// planMark shows how far a step of a plan is.
+func planMark(status string) string {
+	switch status {
+	case "completed":
+		return "[x] "
+	case "in_progress":
+		return "[>] "
+	}
+	return "[ ] "
+}
+
+// questionText is a question with what it is about.
+func questionText(c Content) string {
+	text := OneLine(c.Title)
+	if c.Type == "question" {
+		text = Clean(c.Message)
+	}
+	for _, more := range []string{Clean(c.Description), OneLine(c.Subject.Command), OneLine(c.URL)} {
+		if more != "" {
+			text += "\n" + more
+		}
+	}
+	return text
+}
+
+// otherText is the text of the kinds that come in one piece.
+func otherText(c Content, event client.Event) string {
+	switch c.Type {
+	case "file_change":
+		return c.changes()
+	case "notice", "error":
+		return Clean(c.Message)
+	case "extension":
+		return OneLine(c.NativeKind)
+	case "":
+		return Clean(c.Text)
+	}
+	return OneLine(c.Type + " " + event.ItemID)
+}
+
+// ending adds how an item ended, where that is news.
+func (r *Renderer) ending(event client.Event, it *item, p params) {
+	c := it.content
+	switch c.Type {
+	case "agent_message", "reasoning":
+		if p.Truncated {
+			r.block(event.ThreadID, labelOther, "the text was too long and is kept with its middle cut out")
+		}
+		if p.Status != "completed" {
+			r.block(event.ThreadID, labelOther, OneLine(p.Status))
+		}
+	case "tool_call", "command_execution":
+		if text := c.ending(p.Status); text != "" {
+			l := labelStop
+			if p.Status == "failed" || c.ExitCode != nil && *c.ExitCode != 0 {
+				l = labelError
+			}
+			l.word = it.label.word
+			r.block(event.ThreadID, l, text)
+		}
+	case "permission_request", "question":
+		r.block(event.ThreadID, labelAnswer, c.answer(p.Status))
+	case "user_message":
+		if p.Status == "interrupted" {
+			r.block(event.ThreadID, labelWarning, "this message did not reach the agent")
+		}
+	}
+}
+
+// catchUp writes the part of a streamed text that deltas have not brought. A
+// truncated text has lost its middle, so positions in it mean nothing.
+func (r *Renderer) catchUp(event client.Event, it *item, p params) {
+	whole := it.content.stream()
+	if p.Truncated && it.shown > 0 {
+		return
+	}
+	if int64(len(whole)) > it.shown {
+		r.write(event, it, whole[it.shown:])
+		it.shown = int64(len(whole))
+	}
+}
+
+// delta writes the part of a delta that is new.
+func (r *Renderer) delta(event client.Event, it *item, p params) {
+	text := p.Delta.Text
+	if known := it.shown - p.Offset; known > 0 {
+		if known >= int64(len(text)) {
+			return
+		}
+		text = text[known:]
+	}
+	r.write(event, it, text)
+	it.shown = p.Offset + int64(len(p.Delta.Text))
+}
+
+// write makes a piece harmless and shows it.
+func (r *Renderer) write(event client.Event, it *item, text string) {
+	it.begun = true
+	if clean := it.clean.Append(nil, text); len(clean) > 0 {
+		r.sink.write(event.ItemID, event.ThreadID, it.label, string(clean))
+	}
+}
+
+// drain shows what the sanitiser held back at the end of an item's text.
+func (r *Renderer) drain(id string, it *item, thread string) {
+	if rest := it.clean.Finish(nil); len(rest) > 0 {
+		r.sink.write(id, thread, it.label, string(rest))
+	}
+}

@@ -1,0 +1,89 @@
+package timeline
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// screen is a terminal of unbounded height that understands what a Renderer
+// writes and nothing else: anything more fails the test.
+type screen struct {
+	t     *testing.T
+	width int
+	rows  [][]rune
+	row   int
+	col   int
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	text := []rune(string(p))
+	for i := 0; i < len(text); i++ {
+		switch r := text[i]; r {
+		case '\n':
+			s.row, s.col = s.row+1, 0
+		case '\r':
+			s.col = 0
+		case 0x1b:
+			end := i + 1
+			for end < len(text) && (text[end] < 'A' || text[end] > 'Z' && text[end] < 'a') {
+				end++
+			}
+			s.control(string(text[i+1 : end+1]))
+			i = end
+		default:
+			s.put(r)
+		}
+	}
+	return len(p), nil
+}
+
+func (s *screen) put(r rune) {
+	for len(s.rows) <= s.row {
+		s.rows = append(s.rows, nil)
+	}
+	width := RuneWidth(r)
+	if width == 0 {
+		return // it joins the rune before it
+	}
+	if s.col+width > s.width {
+		s.t.Errorf("row %d is wider than %d columns", s.row, s.width)
+	}
+	for len(s.rows[s.row]) < s.col+width {
+		s.rows[s.row] = append(s.rows[s.row], ' ')
+	}
+	s.rows[s.row][s.col] = r
+	if width == 2 {
+		s.rows[s.row][s.col+1] = 0
+	}
+	s.col += width
+}
+
+func (s *screen) control(sequence string) {
+	final := sequence[len(sequence)-1]
+	n, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(sequence, "["), string(final)))
+	switch final {
+	case 'm':
+	case 'K':
+		if s.row < len(s.rows) {
+			s.rows[s.row] = s.rows[s.row][:min(s.col, len(s.rows[s.row]))]
+		}
+	case 'A':
+		s.row -= max(1, n)
+	case 'C':
+		s.col += max(1, n)
+	default:
+		s.t.Errorf("unexpected sequence %q", sequence)
+	}
+}
+
+// String is what is on the screen.
+func (s *screen) String() string {
+	var b strings.Builder
+	for _, row := range s.rows {
+		line := strings.ReplaceAll(string(row), "\x00", "")
+		b.WriteString(strings.TrimRight(line, " "))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

@@ -1,0 +1,61 @@
+package timeline
+
+// label is how a block begins: a sign on terminals, a word in plain lines.
+type label struct {
+	sign  string // one column
+	ascii string // the sign where the locale is not UTF-8
+	word  string
+	style style
+	// quiet blocks show their text in the label's style too.
+	quiet bool
+}
+
+// The labels of all blocks.
+var (
+	labelThread  = label{"●", "*", "thread", styleDim, true}
+	labelTurn    = label{"▶", ">", "turn", styleDim, true}
+	labelUser    = label{"❯", ">", "user", styleCyan, false}
+	labelAgent   = label{"◆", "*", "agent", styleGreen, false}
+	labelThought = label{"∴", ".", "reasoning", styleDim, true}
+	labelTool    = label{"⚙", "#", "tool", styleYellow, false}
+	labelCommand = label{"$", "$", "command", styleYellow, false}
+	labelOutput  = label{"│", "|", "output", styleDim, true}
+	labelPlan    = label{"☰", "=", "plan", styleCyan, false}
+	labelFile    = label{"±", "~", "files", styleYellow, false}
+	labelAsk     = label{"?", "?", "question", styleBold, false}
+	labelAnswer  = label{"→", "-", "answer", styleCyan, false}
+	labelNotice  = label{"i", "i", "notice", styleDim, true}
+	labelWarning = label{"!", "!", "warning", styleYellow, false}
+	labelError   = label{"✗", "x", "error", styleRed, false}
+	labelDone    = label{"✓", "+", "turn", styleGreen, false}
+	labelStop    = label{"■", "-", "turn", styleYellow, false}
+	labelFail    = label{"✗", "x", "turn", styleRed, false}
+	labelLink    = label{"↯", "!", "stream", styleYellow, true}
+	labelOther   = label{"·", ".", "event", styleDim, true}
+)
+
+// style is an SGR parameter.
+type style string
+
+const (
+	styleDim    style = "2"
+	styleBold   style = "1"
+	styleRed    style = "31"
+	styleGreen  style = "32"
+	styleYellow style = "33"
+	styleCyan   style = "36"
+)
+
+// sink is a way to show blocks. Text given to it is harmless already.
+type sink interface {
+	// write shows more of the block named key, which belongs to a thread.
+	write(key, thread string, l label, text string)
+	// finish ends a block; one never written is none.
+	finish(key string)
+	// status replaces the status line; "" removes it.
+	status(text string)
+	// settle shows what was held back for want of its next letters.
+	settle()
+	// flush hands everything to the writer.
+	flush() error
+}

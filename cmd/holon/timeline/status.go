@@ -1,0 +1,66 @@
+package timeline
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Frames of the spinner.
+var (
+	spinner      = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
+	spinnerASCII = []string{"|", "/", "-", `\`}
+)
+
+// status is the text of the status line: the lost connection, else the oldest
+// turn that runs with its time, else the idle text.
+func (r *Renderer) status() string {
+	frames := spinner
+	if r.options.ASCII {
+		frames = spinnerASCII
+	}
+	spin := frames[r.frame%len(frames)]
+	switch {
+	case r.asking:
+		return ""
+	case r.lost != "":
+		return spin + " " + r.lost
+	case len(r.order) == 0 && r.options.Idle == "":
+		return ""
+	case len(r.order) == 0:
+		return spin + " " + r.options.Idle
+	}
+	t := r.turns[r.order[0]]
+	parts := []string{t.state}
+	if t.note != "" {
+		parts = append(parts, t.note)
+	}
+	parts = append(parts, Elapsed(r.options.Now().Sub(t.since)))
+	if more := len(r.order) - 1; more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	if r.options.Hint != "" {
+		parts = append(parts, r.options.Hint)
+	}
+	separator := " · "
+	if r.options.ASCII {
+		separator = " - "
+	}
+	return spin + " " + strings.Join(parts, separator)
+}
+
+// Elapsed writes a duration as people say it: 0.4s, 12s, 3m05s, 2h07m.
+func Elapsed(d time.Duration) string {
+	d = max(0, d)
+	switch {
+	case d < 100*time.Millisecond:
+		return "<0.1s"
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+}

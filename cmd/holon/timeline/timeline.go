@@ -1,0 +1,199 @@
+package timeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// Options say how a Renderer shows things.
+type Options struct {
+	// Terminal asks for signs, wrapping and the status line; otherwise plain
+	// lines are written.
+	Terminal bool
+	// Color allows colours on a terminal.
+	Color bool
+	// ASCII keeps to ASCII for the renderer's own signs.
+	ASCII bool
+	// Width is asked for the terminal's columns before each line; nil means 80.
+	Width func() int
+	// Now is the clock of the status line; nil means time.Now.
+	Now func() time.Time
+	// Threads names the thread of each block: for more than one thread.
+	Threads bool
+	// HowToAnswer says at each question which command answers it.
+	HowToAnswer bool
+	// Idle is the status while nothing runs; "" shows none.
+	Idle string
+	// Hint is added to the status while a turn runs.
+	Hint string
+}
+
+// Renderer shows events one after the other. One goroutine uses it: Event and
+// State as they come, Tick a few times a second on a terminal, Close at the end.
+type Renderer struct {
+	sink    sink
+	options Options
+	turns   map[string]*turn
+	order   []string // of turns, oldest first
+	items   map[string]*item
+	lost    string // what the status says while the connection is away
+	asking  bool   // a question is on the terminal
+	frame   int
+	blocks  int
+}
+
+// turn is a turn that has not ended.
+type turn struct {
+	since time.Time
+	state string
+	note  string
+	usage *usage
+}
+
+// item is an item that has not ended.
+type item struct {
+	label   label
+	content Content
+	clean   Sanitizer
+	shown   int64 // bytes of the streamed text that have been shown
+	begun   bool
+	asked   bool
+}
+
+// New returns a Renderer that writes to w.
+func New(w io.Writer, options Options) *Renderer {
+	if options.Width == nil {
+		options.Width = func() int { return 80 }
+	}
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	r := &Renderer{options: options, turns: map[string]*turn{}, items: map[string]*item{}}
+	if options.Terminal {
+		r.sink = &terminal{
+			w: w, color: options.Color, utf8: !options.ASCII, width: options.Width, many: options.Threads, begun: map[string]bool{},
+		}
+	} else {
+		r.sink = newPlain(w, options.Threads)
+	}
+	return r
+}
+
+// Event shows one event. The error is that of the writer.
+func (r *Renderer) Event(event client.Event) error {
+	var p params
+	if len(event.Params) > 0 && json.Unmarshal(event.Params, &p) != nil {
+		// A foreign shape: the name alone is still worth showing.
+		r.block(event.ThreadID, labelOther, OneLine(event.Method))
+		return r.update()
+	}
+	switch event.Method {
+	case "thread/started", "thread/resumed", "thread/paused", "thread/closed", "thread/updated":
+		r.threadEvent(event, p)
+	case "turn/queued", "turn/started", "turn/progress", "turn/completed", "turn/interrupted", "turn/failed":
+		r.turnEvent(event, p)
+	case "item/created", "item/updated", "item/deleted", "item/delta":
+		r.itemEvent(event, p)
+	case "holon/paused":
+		text := "server paused: turns wait"
+		if p.Until != "" {
+			text += " until " + OneLine(p.Until)
+		}
+		r.block("", labelLink, text+because(p.Reason))
+	case "holon/resumed":
+		r.block("", labelLink, "server resumed"+because(p.Reason))
+	default:
+		r.block(event.ThreadID, labelOther, OneLine(event.Method))
+	}
+	return r.update()
+}
+
+// State shows a change of the connection.
+func (r *Renderer) State(state client.State) error {
+	switch state.Kind {
+	case client.Lost:
+		r.lost = fmt.Sprintf("connection lost, attempt %d", state.Attempt)
+		if state.RetryIn >= time.Second {
+			r.lost += fmt.Sprintf(" in %s", state.RetryIn.Round(time.Second))
+		}
+		if state.Attempt == 1 {
+			r.block("", labelLink, fmt.Sprintf("connection lost (%s), resuming after seq %d …", OneLine(fmt.Sprint(state.Reason)), state.AfterSeq))
+		}
+	case client.Resumed:
+		r.lost = ""
+		r.block("", labelLink, fmt.Sprintf("resumed after seq %d", state.AfterSeq))
+	case client.Connected:
+		r.lost = ""
+	}
+	return r.update()
+}
+
+// Note shows a sentence of the command itself.
+func (r *Renderer) Note(text string) error {
+	r.block("", labelLink, Clean(text))
+	return r.update()
+}
+
+// Ask takes the status line away so that a person can be asked on the
+// terminal; done brings it back.
+func (r *Renderer) Ask() error {
+	r.asking = true
+	return r.update()
+}
+
+// Answered ends Ask.
+func (r *Renderer) Answered() error {
+	r.asking = false
+	return r.update()
+}
+
+// Tick moves the spinner and shows text that was held back.
+func (r *Renderer) Tick() error {
+	r.frame++
+	r.sink.settle()
+	return r.update()
+}
+
+// Close ends open blocks and removes the status line.
+func (r *Renderer) Close() error {
+	for _, id := range slices.Sorted(maps.Keys(r.items)) {
+		r.drain(id, r.items[id], "")
+		r.sink.finish(id)
+	}
+	r.sink.settle()
+	r.sink.finish("")
+	r.sink.status("")
+	if t, ok := r.sink.(*terminal); ok {
+		t.erase()
+		t.endLine()
+	}
+	return r.sink.flush()
+}
+
+// block shows one finished block.
+func (r *Renderer) block(thread string, l label, text string) {
+	r.blocks++
+	key := fmt.Sprintf("#%d", r.blocks)
+	r.sink.write(key, thread, l, text)
+	r.sink.finish(key)
+}
+
+// update refreshes the status line and flushes.
+func (r *Renderer) update() error {
+	r.sink.status(r.status())
+	return r.sink.flush()
+}
+
+// because adds a reason to a sentence.
+func because(reason string) string {
+	if reason = OneLine(reason); reason == "" {
+		return ""
+	}
+	return " (" + reason + ")"
+}

@@ -1,0 +1,125 @@
+package timeline
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+func (r *Renderer) threadEvent(event client.Event, p params) {
+	text := OneLine(event.ThreadID)
+	switch event.Method {
+	case "thread/started":
+		text += " started"
+		if p.Agent != "" {
+			text += " with agent " + OneLine(p.Agent)
+		}
+		if p.Title != "" {
+			text += ": " + OneLine(p.Title)
+		}
+	case "thread/updated":
+		switch {
+		case p.State != "":
+			text += " " + OneLine(p.State)
+		case p.Title != "":
+			text += " is now called " + OneLine(p.Title)
+		default:
+			return
+		}
+	default:
+		text += " " + event.Method[len("thread/"):]
+	}
+	r.block(event.ThreadID, labelThread, text+because(p.Reason))
+}
+
+func (r *Renderer) turnEvent(event client.Event, p params) {
+	id := event.TurnID
+	switch event.Method {
+	case "turn/queued":
+		r.begin(event, "queued")
+		r.block(event.ThreadID, labelTurn, fmt.Sprintf("queued at position %d", p.Position)+because(p.Reason))
+		return
+	case "turn/started":
+		t := r.begin(event, "running")
+		t.since = r.options.Now()
+		if !event.Time.IsZero() && event.Time.Before(t.since) {
+			t.since = event.Time // it may be a replay of a turn that runs for long
+		}
+		r.block(event.ThreadID, labelTurn, OneLine(id)+" started")
+		return
+	case "turn/progress":
+		t := r.begin(event, p.State)
+		t.note = OneLine(p.Message)
+		if _, live := r.sink.(*terminal); !live && t.note != "" {
+			r.block(event.ThreadID, labelTurn, OneLine(p.State)+": "+t.note)
+		}
+		return
+	}
+	r.endTurn(event, p)
+}
+
+// begin returns the turn, made known if it is not: a stream may begin in the
+// middle of one.
+func (r *Renderer) begin(event client.Event, state string) *turn {
+	t := r.turns[event.TurnID]
+	if t == nil {
+		t = &turn{since: r.options.Now()}
+		r.turns[event.TurnID] = t
+		r.order = append(r.order, event.TurnID)
+	}
+	if state != "" {
+		t.state = OneLine(state)
+	}
+	return t
+}
+
+// endTurn shows how a turn ended.
+func (r *Renderer) endTurn(event client.Event, p params) {
+	used := p.Usage
+	if t := r.turns[event.TurnID]; t != nil && used == nil {
+		used = t.usage
+	}
+	delete(r.turns, event.TurnID)
+	r.order = slices.DeleteFunc(r.order, func(id string) bool { return id == event.TurnID })
+	took := ""
+	if d := p.elapsed(); d > 0 {
+		took = " after " + Elapsed(d)
+	}
+	switch event.Method {
+	case "turn/completed":
+		if took != "" {
+			took = " in " + took[len(" after "):]
+		}
+		text := "completed" + took
+		if p.StopReason != "" && p.StopReason != "end_turn" && p.StopReason != "completed" {
+			text += because(p.StopReason)
+		}
+		if used != nil && used.TotalTokens > 0 {
+			text += ", " + used.String()
+		}
+		r.block(event.ThreadID, labelDone, text)
+	case "turn/interrupted":
+		r.block(event.ThreadID, labelStop, "interrupted"+took+because(p.Reason))
+	default:
+		text := "failed" + took
+		message := p.Message
+		if p.Error != nil {
+			message = p.Error.Message
+			if p.Error.Kind != "" {
+				text += " (" + OneLine(p.Error.Kind) + ")"
+			}
+		}
+		if message != "" {
+			text += ": " + Clean(message)
+		}
+		r.block(event.ThreadID, labelFail, text)
+	}
+	switch n := len(p.Undelivered); n {
+	case 0:
+	case 1:
+		r.block(event.ThreadID, labelWarning, "a message did not reach the agent before the turn ended")
+	default:
+		r.block(event.ThreadID, labelWarning, fmt.Sprintf("%d messages did not reach the agent before the turn ended", n))
+	}
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+func newWatchCommand(g *globals) *cobra.Command {
+	var options client.Options
+	var after string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "Follow what happens, live or from a cursor",
+		Long: `Shows events as they happen, as a timeline on a terminal and as plain lines
+elsewhere, until Ctrl-C. It reconnects by itself and misses nothing.
+
+-o jsonl prints every notification exactly as it was received, one per line.
+-o json prints one object with all of them, finished when the watch ends.
+
+  holon watch                                 everything from now on
+  holon watch --after 0                       everything there ever was, then live
+  holon watch --thread thread_… --method 'item/*'
+  holon watch --after 0 --limit 100 -o jsonl`,
+		Args: cobra.NoArgs,
+		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
+			format, err := g.format("text", "json", "jsonl")
+			if err != nil {
+				return err
+			}
+			if options.AfterSeq, options.LogID, err = parseCursor(after); err != nil {
+				return err
+			}
+			if limit < 0 {
+				return usagef("--limit %d: give a number of events, or 0 for no limit", limit)
+			}
+			c, err := g.client(cmd)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			return g.watch(cmd.Context(), c, options, format, limit)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&options.ThreadIDs, "thread", nil, "only this thread; repeatable")
+	flags.StringArrayVar(&options.Methods, "method", nil, "only this method, or a kind such as item/*; repeatable")
+	flags.StringVar(&after, "after", "", "start after this seq (0: from the beginning); LOG_ID:SEQ also checks that it is the same log")
+	flags.IntVar(&limit, "limit", 0, "end after this many events; 0 goes on")
+	return cmd
+}
+
+// parseCursor reads SEQ or LOG_ID:SEQ; "" is a live subscription.
+func parseCursor(text string) (after *int64, logID string, err error) {
+	if text == "" {
+		return nil, "", nil
+	}
+	number := text
+	if i := strings.LastIndexByte(text, ':'); i >= 0 {
+		logID, number = text[:i], text[i+1:]
+	}
+	seq, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || seq < 0 || strings.HasPrefix(number, "+") {
+		return nil, "", usagef("--after %q: give a seq such as 41, or LOG_ID:41", text)
+	}
+	return &seq, logID, nil
+}
+
+// viewer shows what a feed brings.
+type viewer interface {
+	event(client.Event) error
+	state(client.State) error
+	tick() error
+	close() error
+}
+
+func (g *globals) watch(ctx context.Context, c *client.Client, options client.Options, format string, limit int) error {
+	view := g.newViewer(format, len(options.ThreadIDs) != 1)
+	f := startFeed(ctx, c, options)
+	defer f.end()
+	seen, err := g.show(f, view, limit)
+	if closeErr := view.close(); err == nil {
+		err = closeErr
+	}
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = nil // Ctrl-C is how a watch ends
+	}
+	if err == nil && seen > 0 && format == "text" && limit == 0 {
+		g.note("stopped after seq %d; go on with: holon watch --after %d", seen, seen)
+	}
+	return err
+}
+
+// show runs the loop and returns the last seq shown.
+func (g *globals) show(f *feed, view viewer, limit int) (seen int64, err error) {
+	ticks, stop := g.ticks()
+	defer stop()
+	count := 0
+	for {
+		select {
+		case item, open := <-f.items:
+			if !open {
+				return seen, f.err
+			}
+			if item.state != nil {
+				err = view.state(*item.state)
+			} else {
+				err = view.event(item.event)
+				seen = max(seen, item.event.Seq)
+				count++
+			}
+			if err != nil || limit > 0 && count == limit {
+				return seen, err
+			}
+		case <-ticks:
+			if err := view.tick(); err != nil {
+				return seen, err
+			}
+		}
+	}
+}
+
+func (g *globals) newViewer(format string, threads bool) viewer {
+	switch format {
+	case "jsonl":
+		return &lineViewer{g: g}
+	case "json":
+		return &objectViewer{g: g}
+	}
+	return &timelineViewer{g.newTimeline(timeline.Options{Threads: threads, HowToAnswer: true, Idle: "waiting for events"})}
+}
+
+// timelineViewer shows a timeline.
+type timelineViewer struct{ r *timeline.Renderer }
+
+func (v *timelineViewer) event(e client.Event) error { return v.r.Event(e) }
+func (v *timelineViewer) state(s client.State) error { return v.r.State(s) }
+func (v *timelineViewer) tick() error                { return v.r.Tick() }
+func (v *timelineViewer) close() error               { return v.r.Close() }
+
+// lineViewer prints each notification as it came.
+type lineViewer struct{ g *globals }
+
+func (v *lineViewer) event(e client.Event) error {
+	_, err := v.g.out.Write(append(e.Line, '\n'))
+	return err
+}
+func (v *lineViewer) state(s client.State) error { v.g.noteState(s); return nil }
+func (v *lineViewer) tick() error                { return nil }
+func (v *lineViewer) close() error               { return nil }
+
+// objectViewer prints one object whose events are written as they come, so
+// that memory does not grow with them.
+type objectViewer struct {
+	g     *globals
+	any   bool
+	logID string
+	after int64
+}
+
+func (v *objectViewer) event(e client.Event) error {
+	start := ",\n"
+	if !v.any {
+		start = "{\"events\":[\n"
+	}
+	v.any = true
+	v.after = max(v.after, e.Seq)
+	_, err := fmt.Fprintf(v.g.out, "%s%s", start, e.Line)
+	return err
+}
+
+func (v *objectViewer) state(s client.State) error {
+	v.logID, v.after = s.LogID, max(v.after, s.AfterSeq)
+	v.g.noteState(s)
+	return nil
+}
+
+func (v *objectViewer) tick() error { return nil }
+
+func (v *objectViewer) close() error {
+	if !v.any {
+		if _, err := io.WriteString(v.g.out, "{\"events\":["); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(v.g.out, "\n],\"next_after_seq\":%d,\"log_id\":%q}\n", v.after, v.logID)
+	return err
+}

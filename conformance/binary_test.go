@@ -1,0 +1,149 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// binary builds the command once for all tests of this package.
+var binary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "holon-conformance-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "holon")
+	out, err := exec.Command("go", "build", "-o", path, "github.com/seed82539d15/holon/cmd/holon").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	builtIn = dir
+	return path, nil
+})
+
+// builtIn is the folder of the binary, empty when none was built.
+var builtIn string
+
+// cleanUpBinary removes the binary and ends the test process.
+func cleanUpBinary(code int) {
+	if builtIn != "" {
+		_ = os.RemoveAll(builtIn)
+	}
+	os.Exit(code)
+}
+
+// served is a real server as a child process.
+type served struct {
+	http, unix, token string
+}
+
+// serve starts the real server on a loopback port and a unix socket, and ends
+// it with the test.
+func serve(t *testing.T, flags ...string) served {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Socket paths have at most 107 bytes, which t.TempDir can exceed.
+	dir, err := os.MkdirTemp("", "holon-serve-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	logs, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, append([]string{"serve", "--data", filepath.Join(dir, "data"),
+		"--listen", "127.0.0.1:0", "--listen", "unix:" + filepath.Join(dir, "sock")}, flags...)...)
+	cmd.Stdout, cmd.Stderr = logs, logs
+	cmd.Env = append(os.Environ(), "HOLON_URL=")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case err := <-exited:
+			if err != nil {
+				t.Errorf("the server ended with %v:\n%s", err, tail(logs.Name()))
+			}
+		case <-time.After(20 * time.Second):
+			_ = cmd.Process.Kill()
+			<-exited
+			t.Errorf("the server did not end on SIGTERM:\n%s", tail(logs.Name()))
+		}
+		_ = logs.Close()
+	})
+	s := served{unix: "unix:" + filepath.Join(dir, "sock")}
+	for deadline := time.Now().Add(20 * time.Second); s.http == ""; time.Sleep(20 * time.Millisecond) {
+		var told struct {
+			URLs []string `json:"urls"`
+		}
+		b, err := os.ReadFile(filepath.Join(dir, "data", "server.json"))
+		if err == nil && json.Unmarshal(b, &told) == nil {
+			for _, u := range told.URLs {
+				if strings.HasPrefix(u, "http://") {
+					s.http = u
+				}
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the server did not start:\n%s", tail(logs.Name()))
+		}
+	}
+	token, err := os.ReadFile(filepath.Join(dir, "data", "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.token = strings.TrimSpace(string(token))
+	return s
+}
+
+func tail(path string) string {
+	b, _ := os.ReadFile(path)
+	return string(b[max(0, len(b)-4000):])
+}
+
+// TestRealServerConforms runs the whole suite against the real binary, over
+// TCP and over its unix socket, where only what browsers do is skipped.
+func TestRealServerConforms(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		target func(served) Target
+		skips  bool
+	}{
+		{"tcp", func(s served) Target { return Target{URL: s.http, Token: s.token} }, false},
+		{"unix", func(s served) Target { return Target{URL: s.unix} }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, "--heartbeat-seconds", "3") // the default of 15 would be most of the run
+			r, err := Run(t.Context(), c.target(s), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b strings.Builder
+			_ = r.WriteText(&b)
+			if r.Failed() {
+				t.Errorf("the server does not conform:\n%s", b.String())
+			}
+			for _, id := range r.IDs(Skip) {
+				if !c.skips || !strings.HasPrefix(id, "admission.") && id != "error.no_token" {
+					t.Errorf("%s was skipped:\n%s", id, b.String())
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,83 @@
+package conformance
+
+// check is one promise of the protocol and the way to try it.
+type check struct {
+	// id is stable: reports of different releases are compared by it.
+	id string
+	// sentence says what is promised, as a full sentence.
+	sentence string
+	// source names the document and section the rule comes from.
+	source string
+	// needs is what the server must have before the check means anything.
+	needs need
+	// run tries the promise. It returns when the promise holds and leaves
+	// through probe.failf, skipf or errorf when it does not.
+	run func(p *probe)
+}
+
+// need is a set of conditions, without which a check is skipped.
+type need uint
+
+const (
+	// needEcho asks for the echo agent, which drives turns on command.
+	needEcho need = 1 << iota
+	// needTCP asks for a TCP address, where browsers can reach the server.
+	needTCP
+	// background marks a check that mostly waits: it runs beside the others.
+	background
+	// last marks a check that judges what the others have seen.
+	last
+)
+
+// The sources of the rules. docs/protocol.md has numbered sections.
+const (
+	srcRequest  = "JSON-RPC 2.0 §4 Request object"
+	srcNotify   = "JSON-RPC 2.0 §4.1 Notification"
+	srcResponse = "JSON-RPC 2.0 §5 Response object"
+	srcError    = "JSON-RPC 2.0 §5.1 Error object"
+	srcBatch    = "JSON-RPC 2.0 §6 Batch"
+	srcFrames   = "protocol.md §1 Transports and frames"
+	srcStreams  = "protocol.md §2 Streams and cursors"
+	srcMethods  = "protocol.md §3 Methods"
+	srcEvents   = "protocol.md §4 Notifications"
+	srcErrors   = "protocol.md §5 Errors"
+	srcAdmit    = "protocol.md §6 Who gets in"
+	srcSSE      = "HTML Living Standard §9.2 Server-sent events"
+)
+
+// table returns every check in the order of the report.
+func table() []check {
+	var all []check
+	for _, area := range [][]check{
+		envelopeChecks(),
+		idChecks(),
+		batchChecks(),
+		paramsChecks(),
+		frameChecks(),
+		httpChecks(),
+		admissionChecks(),
+		runtimeChecks(),
+		logStreamChecks(),
+		threadChecks(),
+		turnChecks(),
+		busyChecks(),
+		interruptChecks(),
+		steerChecks(),
+		questionChecks(),
+		itemChecks(),
+		deltaChecks(),
+		readChecks(),
+		idempotencyChecks(),
+		streamChecks(),
+		cursorChecks(),
+		filterChecks(),
+		subscribeChecks(),
+		sseChecks(),
+		errorChecks(),
+		nameChecks(),
+		schemaChecks(),
+	} {
+		all = append(all, area...)
+	}
+	return all
+}

@@ -1,0 +1,117 @@
+package conformance
+
+import (
+	"maps"
+	"strings"
+)
+
+// input is the smallest input of a turn: one message with one text.
+func input(text string) []any {
+	return []any{obj{"type": "message", "role": "user", "content": []any{obj{"type": "input_text", "text": text}}}}
+}
+
+// thread starts a thread and has it closed at the end of the check.
+func (p *probe) thread(c caller, params obj) object {
+	t := p.call(c, "thread/start", params)
+	id := t.str("thread_id")
+	p.must(id != "", "thread/start gave no thread_id")
+	p.later(func() { p.http().try("thread/close", obj{"thread_id": id}) })
+	return t
+}
+
+// echoThread starts a thread with the echo agent and returns its id.
+func (p *probe) echoThread(c caller) string {
+	return p.thread(c, obj{"agent": "echo", "title": "conformance"}).str("thread_id")
+}
+
+// startParams is the params of turn/start; more are merged in.
+func startParams(thread, text string, more ...obj) obj {
+	params := obj{"thread_id": thread, "input": input(text)}
+	for _, m := range more {
+		maps.Copy(params, m)
+	}
+	return params
+}
+
+// turn starts a turn and returns the result.
+func (p *probe) turn(c caller, thread, text string, more ...obj) object {
+	r := p.call(c, "turn/start", startParams(thread, text, more...))
+	p.must(r.str("turn_id") != "", "turn/start gave no turn_id")
+	return r
+}
+
+// isTerminal says whether the event ends a turn.
+func isTerminal(m *message) bool {
+	switch m.method {
+	case "turn/completed", "turn/interrupted", "turn/failed":
+		return m.isNotification()
+	}
+	return false
+}
+
+// outcome waits for the terminal event of a turn.
+func (in *inbox) outcome(turn string) *message {
+	return in.await("the end of turn "+turn, 0, func(m *message) bool {
+		return isTerminal(m) && m.args().str("turn_id") == turn
+	})
+}
+
+// completed waits for the end of a turn, which must be turn/completed.
+func (in *inbox) completed(turn string) *message {
+	m := in.outcome(turn)
+	in.p.must(m.method == "turn/completed", "turn %s ended with %s, want turn/completed", turn, m.method)
+	return m
+}
+
+// ofTurn is the events of a turn so far.
+func (in *inbox) ofTurn(turn string) []*message {
+	return in.events(func(m *message) bool { return m.args().str("turn_id") == turn })
+}
+
+// ofThread is the events of a thread so far.
+func (in *inbox) ofThread(thread string) []*message {
+	return in.events(func(m *message) bool { return m.args().str("thread_id") == thread })
+}
+
+// itemOf waits for the creation of an item of the type within a turn.
+func (in *inbox) itemOf(turn, kind string) object {
+	return in.await("item/created of a "+kind, 0, func(m *message) bool {
+		a := m.args()
+		return m.method == "item/created" && a.str("turn_id") == turn && a.str("content.type") == kind
+	}).args()
+}
+
+// running starts a turn with the echo agent and returns when the agent has
+// visibly begun: it has spoken a word of its own, and then does as told.
+func (p *probe) running(d *duplex, thread, commands string, more ...obj) string {
+	turn := p.turn(d, thread, "/say begun\n"+commands, more...).str("turn_id")
+	d.itemOf(turn, "agent_message")
+	return turn
+}
+
+// methods lists the methods of events, for messages.
+func methods(events []*message) string {
+	var names []string
+	for _, m := range events {
+		names = append(names, m.method)
+	}
+	return strings.Join(names, ", ")
+}
+
+// firstText is the text of an agent_message's content.
+func firstText(o object) string { return o.str("content.content.0.text") }
+
+// head is the newest seq of the log.
+func (p *probe) head(c caller) int64 {
+	return int64(p.call(c, "holon/status", nil).num("latest_seq"))
+}
+
+// mustBeSilent asserts that no event of the choice came after a seq. It asks
+// for events of its own matter only, since other clients may be at work.
+func (p *probe) mustBeSilent(c caller, after int64, what string, choice obj) {
+	params := obj{"after_seq": after, "limit": 1000}
+	maps.Copy(params, choice)
+	for _, e := range p.call(c, "event/list", params).objs("events") {
+		p.failf("%s made the event %s", what, e.str("method"))
+	}
+}

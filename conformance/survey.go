@@ -1,0 +1,72 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// facts is what the suite learns of a server before it starts. Every part is
+// optional: a foreign server tells nothing, and the defaults stand.
+type facts struct {
+	unix     bool
+	server   string
+	protocol string
+	limits   object
+	// silent says that the two-way stream did not open within the usual
+	// patience; the checks that need it then give up sooner.
+	silent bool
+	// echo says why there is no echo agent; empty means that there is one.
+	echo string
+}
+
+// limit is a bound that the server told in initialize, or the protocol's own.
+func (f facts) limit(name string, otherwise int) int {
+	if n := f.limits.num(name); n > 0 {
+		return int(n)
+	}
+	return otherwise
+}
+
+// lacks says why a check that needs this cannot run; empty means that it can.
+func (f facts) lacks(n need) string {
+	switch {
+	case n&needEcho != 0 && f.echo != "":
+		return "needs the echo agent: " + f.echo
+	case n&needTCP != 0 && f.unix:
+		return "needs a TCP address: browsers do not reach a unix socket"
+	}
+	return ""
+}
+
+// survey asks the server what it is. Whatever goes wrong leaves facts out.
+func survey(ctx context.Context, s *session) facts {
+	f := facts{unix: s.end.unix}
+	limited, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+	defer cancel()
+	step := func(run func(p *probe)) string {
+		p := &probe{session: s, ctx: limited, trail: &trail{}}
+		if v := p.guard(run); v.outcome != Pass {
+			return v.message
+		}
+		return ""
+	}
+	// Why it went wrong is reported by the check of initialize.
+	_ = step(func(p *probe) {
+		r := p.call(p.http(), "initialize", obj{"client_info": obj{"name": "conformance", "version": "1"}})
+		f.protocol = r.str("protocol_version")
+		f.limits = r.obj("limits")
+		f.server = strings.TrimSpace(r.str("server_info.name") + " " + r.str("server_info.version"))
+	})
+	f.echo = step(func(p *probe) {
+		t := p.call(p.http(), "thread/start", obj{"agent": "echo", "title": "conformance"})
+		id := t.str("thread_id")
+		p.must(id != "", "thread/start gave no thread_id")
+		p.later(func() { p.http().try("thread/close", obj{"thread_id": id}) })
+	})
+	f.silent = step(func(p *probe) { p.duplex("") }) != ""
+	if f.echo != "" {
+		f.echo = fmt.Sprintf("a thread with agent %q cannot be started (%s)", "echo", f.echo)
+	}
+	return f
+}

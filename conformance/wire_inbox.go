@@ -1,0 +1,182 @@
+package conformance
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"sync"
+	"time"
+)
+
+// inbox is everything a stream has sent so far, in order. A reader goroutine
+// fills it; the check looks into it as often as it likes and waits for what is
+// not there yet. Nothing is consumed: looking twice finds the same.
+type inbox struct {
+	p    *probe
+	name string
+
+	mu    sync.Mutex
+	kept  []*message
+	ended error // io.EOF for an orderly end
+	wake  chan struct{}
+}
+
+func newInbox(p *probe, name string) *inbox {
+	return &inbox{p: p, name: name, wake: make(chan struct{})}
+}
+
+// push adds a message; line numbers are positions.
+func (in *inbox) push(m *message) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	m.at = len(in.kept)
+	in.kept = append(in.kept, m)
+	close(in.wake)
+	in.wake = make(chan struct{})
+}
+
+// finish says why nothing more will come. The first reason stands.
+func (in *inbox) finish(err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.ended == nil {
+		in.ended = err
+		close(in.wake)
+		in.wake = make(chan struct{})
+	}
+}
+
+// readLines takes NDJSON lines until the reader ends. One line is one message
+// or a batch of responses, which is kept as the array it is.
+func (in *inbox) readLines(r io.Reader, on func(line []byte)) {
+	buffered := bufio.NewReaderSize(r, 64<<10)
+	for {
+		line, err := buffered.ReadBytes('\n')
+		// What is left of a line when the suite hangs up is no fault of the
+		// server; at an end that the server chose it is.
+		if len(line) > 0 && (err == nil || errors.Is(err, io.EOF)) {
+			on(line)
+		}
+		if err != nil {
+			in.finish(err)
+			return
+		}
+	}
+}
+
+// all returns the messages so far.
+func (in *inbox) all() []*message {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.kept[:len(in.kept):len(in.kept)]
+}
+
+// find waits for the first message from position on that the predicate takes,
+// and returns nil when the time is up or the stream has ended without one.
+func (in *inbox) find(from int, within time.Duration, want func(*message) bool) *message {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	for at := from; ; {
+		in.mu.Lock()
+		kept, ended, wake := in.kept, in.ended, in.wake
+		in.mu.Unlock()
+		for ; at < len(kept); at++ {
+			if want(kept[at]) {
+				return kept[at]
+			}
+		}
+		if ended != nil {
+			return nil
+		}
+		select {
+		case <-wake:
+		case <-timer.C:
+			return nil
+		case <-in.p.ctx.Done():
+			return nil
+		}
+	}
+}
+
+// await is find with the usual patience, and fails the check when nothing came.
+func (in *inbox) await(what string, from int, want func(*message) bool) *message {
+	m := in.find(from, in.p.opts.Patience, want)
+	if m == nil {
+		in.p.failf("%s: waited in vain for %s%s", in.name, what, in.state())
+	}
+	return m
+}
+
+// state tells in words whether the stream still lives.
+func (in *inbox) state() string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	switch {
+	case in.ended == nil:
+		return " (the stream is open)"
+	case errors.Is(in.ended, io.EOF):
+		return " (the stream has ended)"
+	default:
+		return " (the stream broke: " + in.ended.Error() + ")"
+	}
+}
+
+// event waits for an event of the method for which the paths of params have
+// the values: event("turn/completed", "turn_id", id).
+func (in *inbox) event(method string, pairs ...string) *message {
+	return in.eventFrom(0, method, pairs...)
+}
+
+// eventFrom is event, from a position on.
+func (in *inbox) eventFrom(from int, method string, pairs ...string) *message {
+	return in.await(method+describe(pairs), from, func(m *message) bool { return matches(m, method, pairs) })
+}
+
+// matches says whether the message is such a notification.
+func matches(m *message, method string, pairs []string) bool {
+	if !m.isNotification() || m.method != method {
+		return false
+	}
+	args := m.args()
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if args.str(pairs[i]) != pairs[i+1] {
+			return false
+		}
+	}
+	return true
+}
+
+func describe(pairs []string) string {
+	out := ""
+	for i := 0; i+1 < len(pairs); i += 2 {
+		out += " " + pairs[i] + "=" + pairs[i+1]
+	}
+	return out
+}
+
+// events returns the events so far that the predicate takes.
+func (in *inbox) events(want func(*message) bool) []*message {
+	var out []*message
+	for _, m := range in.all() {
+		if m.isEvent() && want(m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// upTo waits until the stream has passed on an event with at least this seq.
+func (in *inbox) upTo(seq int64) *message {
+	return in.await("the event with seq "+itoa(seq), 0, func(m *message) bool {
+		return m.isEvent() && m.seq() >= seq
+	})
+}
+
+// opened waits for stream/opened, which must be the first line.
+func (in *inbox) opened() object {
+	first := in.await("stream/opened", 0, func(*message) bool { return true })
+	if first.method != "stream/opened" {
+		in.p.failf("%s: the first line is not stream/opened but %s", in.name, clip(first.raw, 200))
+	}
+	return first.args()
+}

@@ -1,0 +1,11 @@
+#!/bin/sh
+# An agent for Holon: counts the lines of the files it is told, one a line.
+trap 'echo "Stopped."; exit 1' TERM
+while read -r file; do
+	[ -n "$file" ] || continue
+	lines=$(wc -l <"$file") || {
+		echo "turn $HOLON_TURN_ID: $file cannot be read" >&2
+		exit 2
+	}
+	echo "$file has $((lines)) lines."
+done

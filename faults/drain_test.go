@@ -1,0 +1,161 @@
+//go:build linux
+
+package faults
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A SIGTERM lets running turns go on for drain_seconds, interrupts them, keeps
+// what is queued, and tells every stream that keeps up (I5).
+func TestSIGTERMDrainsAndSaysGoodbye(t *testing.T) {
+	t.Parallel()
+	drain := either(1.5, 6.0)
+	p := newPlace(t)
+	s := p.start(t, "--drain-seconds", fmt.Sprint(drain))
+	v, followed := newView(0), make(chan error, 1)
+	go func() { followed <- v.follow(s) }()
+	s.must(t, "thread/start", object{"thread_id": "a"})
+	s.must(t, "thread/start", object{"thread_id": "b"})
+	long := s.must(t, "turn/start", turn("a", "/sleep 60000"))
+	queued := s.must(t, "turn/start", turn("a", "later"))
+	short := s.must(t, "turn/start", turn("b", "/sleep 500\n/say in time"))
+	stuck := stuckReader(t, p)
+	defer stuck.Close()
+	// The socket's buffers must be full, or the reader that never reads keeps up.
+	s.must(t, "thread/start", object{"thread_id": "c"})
+	big := s.must(t, "turn/start", turn("c", "/items 60 60000"))
+	if _, err := v.waitLine(10*time.Second, 0, `"method":"turn/completed"`, big.TurnID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.waitLine(10*time.Second, 0, `"method":"turn/queued"`, queued.TurnID); err != nil {
+		t.Fatal(err)
+	}
+
+	began := time.Now()
+	if err := s.signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := becomes(s, http.StatusServiceUnavailable); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.call("turn/start", turn("b", "too late")); kindOf(err) != "unavailable" {
+		t.Errorf("turn/start while draining: %v, want unavailable", err)
+	}
+	if _, err := s.call("holon/status", nil); err != nil {
+		t.Errorf("a read while draining: %v", err)
+	}
+	if !s.wait(20 * time.Second) {
+		t.Fatalf("the server does not stop\n%s", s.stderr.tail())
+	}
+	took := time.Since(began)
+	if s.status != nil {
+		t.Errorf("exit: %v\n%s", s.status, s.stderr.tail())
+	}
+	if limit := time.Duration((drain + 2.5) * float64(time.Second)); took > limit || took.Seconds() < drain {
+		t.Errorf("the stop took %v, want %v to %v s", took, drain, drain+2)
+	}
+	<-followed
+
+	lines := v.all()
+	for what, parts := range map[string][]string{
+		"the long turn is interrupted":  {`"method":"turn/interrupted"`, long.TurnID, `"reason":"server stopping"`},
+		"the short turn ends by itself": {`"method":"turn/completed"`, short.TurnID},
+	} {
+		found := false
+		for _, line := range lines {
+			found = found || containsAll(line, parts)
+		}
+		if !found {
+			t.Errorf("a stream that keeps up was not told that %s", what)
+		}
+	}
+	if !containsAll(v.closing, []string{`"reconnect":true`, fmt.Sprintf(`"seq":%d`, v.cursor())}) {
+		t.Errorf("the goodbye at %d was %q", v.cursor(), v.closing)
+	}
+
+	s = p.start(t)
+	if err := s.idle(10 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	log := s.log(t)
+	if err := v.within(log); err != nil {
+		t.Error(err)
+	}
+	if err := checkLog(log, true); err != nil {
+		t.Error(err)
+	}
+	after := log[v.cursor():]
+	if !strings.Contains(strings.Join(after, ""), queued.TurnID) {
+		t.Error("the queued turn did not start after the restart")
+	}
+	for _, line := range after {
+		if methodOf(line) == "turn/interrupted" {
+			t.Errorf("the restart still had to interrupt: %s", line)
+		}
+	}
+	t.Logf("drained in %v with drain_seconds %v", took.Round(time.Millisecond), drain)
+}
+
+// becomes waits until readyz answers so.
+func becomes(s *server, want int) error {
+	var code int
+	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		if code, _ = s.readyz(); code == want {
+			return nil
+		}
+	}
+	return fmt.Errorf("readyz is %d, want %d", code, want)
+}
+
+// stuckReader subscribes from the beginning and never reads a byte.
+func stuckReader(t testing.TB, p *place) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("unix", p.socket)
+	if err == nil {
+		_, err = fmt.Fprint(conn, "GET /rpc/stream?after_seq=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// Whoever sends two signals does not want to wait; what was acknowledged is
+// kept all the same (I6).
+func TestSecondSIGTERMExitsAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	s := p.start(t)
+	s.must(t, "thread/start", object{"thread_id": "a"})
+	started := s.must(t, "turn/start", turn("a", "/sleep 60000"))
+	if err := s.signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := becomes(s, http.StatusServiceUnavailable); err != nil {
+		t.Error(err)
+	}
+	if err := s.signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if !s.wait(time.Second) {
+		t.Error("the server goes on after a second SIGTERM")
+	}
+	s.kill()
+	s = p.start(t)
+	log := s.log(t)
+	if err := checkLog(log, true); err != nil {
+		t.Error(err)
+	}
+	if last := log[len(log)-1]; !containsAll(last, []string{started.TurnID, `"reason":"server restarted"`}) {
+		t.Errorf("the last event is %s", last)
+	}
+	s.stop(t)
+	p.doctor(t)
+}

@@ -1,0 +1,84 @@
+//go:build linux
+
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// binary is the program under test, built by TestMain. scratch holds
+// everything the tests write; its path is short, since it has sockets in it.
+var binary, scratch string
+
+func TestMain(m *testing.M) {
+	if job := os.Getenv(traceEnv); job != "" {
+		os.Exit(traceMain(job, os.Args[1:]))
+	}
+	os.Exit(buildAndRun(m))
+}
+
+func buildAndRun(m *testing.M) int {
+	var err error
+	if scratch, err = os.MkdirTemp("", "faults"); err != nil {
+		fmt.Fprintln(os.Stderr, "faults:", err)
+		return 1
+	}
+	defer os.RemoveAll(scratch)
+	binary = filepath.Join(scratch, "holon")
+	args := []string{"build", "-o", binary}
+	if raced {
+		args = append(args, "-race")
+	}
+	build := exec.Command("go", append(args, "../cmd/holon")...)
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "faults: build the program:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+// either returns the figure for the short form, or for CRASH=long.
+func either[T any](short, long T) T {
+	if os.Getenv("CRASH") == "long" {
+		return long
+	}
+	return short
+}
+
+// probes try what a test needs beside the program; the error says what is
+// missing.
+var probes = map[string]func() error{
+	"ptrace": func() error {
+		cmd := exec.Command(os.Args[0], "true")
+		cmd.Env = append(os.Environ(), traceEnv+"="+string(mustJSON(trace{Report: os.DevNull, PID: os.DevNull})))
+		return cmd.Run()
+	},
+	"strace": func() error { return exec.Command("strace", "-o", os.DevNull, "true").Run() },
+	"mount": func() error {
+		if os.Geteuid() != 0 {
+			return errors.New("only root may mount")
+		}
+		script := "mount -t tmpfs -o size=1m tmpfs " + scratch + " && nsenter --version"
+		return exec.Command("unshare", "-m", "sh", "-c", script).Run()
+	},
+}
+
+// need skips the test loudly if the machine has or permits no ptrace, strace
+// or mount (in a name space of its own); with REQUIRE_FAULTS=1 it fails.
+func need(t testing.TB, what string) {
+	t.Helper()
+	err := probes[what]()
+	switch {
+	case err == nil:
+	case os.Getenv("REQUIRE_FAULTS") == "1":
+		t.Fatalf("REQUIRE_FAULTS=1 and there is no %s here: %v", what, err)
+	default:
+		t.Skipf("NOT TESTED: this test needs %s: %v", what, err)
+	}
+}

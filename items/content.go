@@ -1,0 +1,367 @@
+package items
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Raw is JSON that is kept as it came.
+type Raw = jsontext.Value
+
+// Content is what an item holds; Kind tells which of the structs below it is.
+// Values are immutable once they are in an event.
+type Content interface{ Kind() Kind }
+
+// Part is one part of a message a person sends. Text is set for input_text;
+// MimeType and one of Data (base64) and URL for input_image; URI, Name and
+// MimeType for resource_link.
+type Part struct {
+	Type     string `json:"type"`
+	Text     string `json:"text,omitzero"`
+	MimeType string `json:"mime_type,omitzero"`
+	Data     string `json:"data,omitzero"`
+	URL      string `json:"url,omitzero"`
+	URI      string `json:"uri,omitzero"`
+	Name     string `json:"name,omitzero"`
+}
+
+// The part types.
+const (
+	PartText     = "input_text"
+	PartImage    = "input_image"
+	PartResource = "resource_link"
+)
+
+// UserMessage is what a person (or whoever started or steered the turn) said.
+type UserMessage struct {
+	Type    Kind   `json:"type"`
+	Role    string `json:"role"`
+	Content []Part `json:"content"`
+	Origin  string `json:"origin"`
+}
+
+// The origins of a user message.
+const (
+	OriginClient = "client"
+	OriginSteer  = "steer"
+	OriginWake   = "wake"
+)
+
+// Text is all text parts of the message, joined by line feeds.
+func (m UserMessage) Text() string {
+	s := ""
+	for _, p := range m.Content {
+		if p.Type != PartText {
+			continue
+		}
+		if s != "" {
+			s += "\n"
+		}
+		s += p.Text
+	}
+	return s
+}
+
+// OutputText is the one part of an agent's message.
+type OutputText struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// AgentMessage is text an agent says to its user.
+type AgentMessage struct {
+	Type    Kind         `json:"type"`
+	Role    string       `json:"role"`
+	Content []OutputText `json:"content"`
+	Phase   string       `json:"phase,omitzero"`
+}
+
+// Reasoning is text an agent says to itself.
+type Reasoning struct {
+	Type    Kind   `json:"type"`
+	Text    string `json:"text"`
+	Summary string `json:"summary,omitzero"`
+}
+
+// Plan is what an agent means to do.
+type Plan struct {
+	Type    Kind        `json:"type"`
+	Entries []PlanEntry `json:"entries"`
+}
+
+// PlanEntry is one step of a Plan.
+type PlanEntry struct {
+	Content  string `json:"content"`
+	Priority string `json:"priority,omitzero"`
+	Status   string `json:"status"`
+}
+
+// Location is a place in a file that a tool touches. Line 0 = not known.
+type Location struct {
+	Path string `json:"path"`
+	Line int    `json:"line,omitzero"`
+}
+
+// ToolCall is the use of a tool. ToolKind is one of read, edit, delete, move,
+// search, execute, think, fetch, other.
+type ToolCall struct {
+	Type       Kind       `json:"type"`
+	ToolCallID string     `json:"tool_call_id"`
+	Name       string     `json:"name,omitzero"`
+	Title      string     `json:"title"`
+	ToolKind   string     `json:"kind"`
+	Server     string     `json:"server,omitzero"`
+	Input      Raw        `json:"input,omitzero"`
+	Output     string     `json:"output"`
+	Content    []Raw      `json:"content,omitzero"`
+	Locations  []Location `json:"locations,omitzero"`
+	Error      string     `json:"error,omitzero"`
+}
+
+// CommandExecution is a tool call that runs a command.
+type CommandExecution struct {
+	Type       Kind       `json:"type"`
+	ToolCallID string     `json:"tool_call_id"`
+	Name       string     `json:"name,omitzero"`
+	Title      string     `json:"title"`
+	ToolKind   string     `json:"kind"`
+	Server     string     `json:"server,omitzero"`
+	Input      Raw        `json:"input,omitzero"`
+	Command    string     `json:"command"`
+	Cwd        string     `json:"cwd,omitzero"`
+	ExitCode   *int       `json:"exit_code,omitzero"`
+	Signal     string     `json:"signal,omitzero"`
+	Output     string     `json:"output"`
+	Content    []Raw      `json:"content,omitzero"`
+	Locations  []Location `json:"locations,omitzero"`
+	Error      string     `json:"error,omitzero"`
+}
+
+// FileChange is a change of files by an agent.
+type FileChange struct {
+	Type       Kind     `json:"type"`
+	ToolCallID string   `json:"tool_call_id,omitzero"`
+	Title      string   `json:"title,omitzero"`
+	Changes    []Change `json:"changes"`
+}
+
+// Change is what happened to one file. Operation is one of add, modify,
+// delete, move.
+type Change struct {
+	Path      string `json:"path"`
+	OldPath   string `json:"old_path,omitzero"`
+	Operation string `json:"operation"`
+	OldText   string `json:"old_text,omitzero"`
+	NewText   string `json:"new_text,omitzero"`
+}
+
+// Subject is what a permission is asked for.
+type Subject struct {
+	Type    string `json:"type"`
+	ItemID  string `json:"item_id,omitzero"`
+	Command string `json:"command,omitzero"`
+	Cwd     string `json:"cwd,omitzero"`
+}
+
+// Option is one answer that a permission request offers.
+type Option struct {
+	OptionID string `json:"option_id"`
+	Name     string `json:"name"`
+	Kind     string `json:"kind"`
+}
+
+// The kinds of option.
+const (
+	AllowOnce    = "allow_once"
+	AllowAlways  = "allow_always"
+	RejectOnce   = "reject_once"
+	RejectAlways = "reject_always"
+)
+
+// Outcome is how a question ended. Type is selected, answered, cancelled or
+// expired.
+type Outcome struct {
+	Type     string `json:"type"`
+	OptionID string `json:"option_id,omitzero"`
+	Kind     string `json:"kind,omitzero"`
+}
+
+// The outcome types.
+const (
+	OutcomeSelected  = "selected"
+	OutcomeAnswered  = "answered"
+	OutcomeCancelled = "cancelled"
+	OutcomeExpired   = "expired"
+)
+
+// PermissionRequest asks a person whether the agent may do something.
+// ExpiresAt is RFC 3339, empty = it waits for ever.
+type PermissionRequest struct {
+	Type        Kind     `json:"type"`
+	Title       string   `json:"title"`
+	Description string   `json:"description,omitzero"`
+	Subject     Subject  `json:"subject"`
+	Options     []Option `json:"options"`
+	Outcome     *Outcome `json:"outcome,omitzero"`
+	ResolvedBy  string   `json:"resolved_by,omitzero"`
+	ExpiresAt   string   `json:"expires_at,omitzero"`
+}
+
+// Question asks a person for an answer; Schema is a JSON Schema of it, URL a
+// page where it is given.
+type Question struct {
+	Type    Kind     `json:"type"`
+	Message string   `json:"message"`
+	Schema  Raw      `json:"schema,omitzero"`
+	URL     string   `json:"url,omitzero"`
+	Outcome *Outcome `json:"outcome,omitzero"`
+	Answer  Raw      `json:"answer,omitzero"`
+}
+
+// Cost is an amount of money.
+type Cost struct {
+	Amount   float64 `json:"amount"`
+	Currency string  `json:"currency"`
+}
+
+// Usage counts tokens.
+type Usage struct {
+	Type            Kind  `json:"type"`
+	InputTokens     int64 `json:"input_tokens"`
+	OutputTokens    int64 `json:"output_tokens"`
+	CachedTokens    int64 `json:"cached_tokens,omitzero"`
+	ReasoningTokens int64 `json:"reasoning_tokens,omitzero"`
+	TotalTokens     int64 `json:"total_tokens"`
+	ContextUsed     int64 `json:"context_used,omitzero"`
+	ContextSize     int64 `json:"context_size,omitzero"`
+	Cost            *Cost `json:"cost,omitzero"`
+}
+
+// Notice is something the server or the agent wants known. Severity is info,
+// warning or error.
+type Notice struct {
+	Type     Kind   `json:"type"`
+	Severity string `json:"severity"`
+	Message  string `json:"message"`
+	Data     Raw    `json:"data,omitzero"`
+}
+
+// Error is an error that did not end the turn.
+type Error struct {
+	Type      Kind   `json:"type"`
+	ErrorKind string `json:"kind"`
+	Message   string `json:"message"`
+	Data      Raw    `json:"data,omitzero"`
+}
+
+// Extension is whatever an agent says that maps to nothing else.
+type Extension struct {
+	Type       Kind   `json:"type"`
+	NativeKind string `json:"native_kind"`
+	Payload    Raw    `json:"payload"`
+}
+
+func (UserMessage) Kind() Kind       { return KindUserMessage }
+func (AgentMessage) Kind() Kind      { return KindAgentMessage }
+func (Reasoning) Kind() Kind         { return KindReasoning }
+func (Plan) Kind() Kind              { return KindPlan }
+func (ToolCall) Kind() Kind          { return KindToolCall }
+func (CommandExecution) Kind() Kind  { return KindCommandExecution }
+func (FileChange) Kind() Kind        { return KindFileChange }
+func (PermissionRequest) Kind() Kind { return KindPermissionRequest }
+func (Question) Kind() Kind          { return KindQuestion }
+func (Usage) Kind() Kind             { return KindUsage }
+func (Notice) Kind() Kind            { return KindNotice }
+func (Error) Kind() Kind             { return KindError }
+func (Extension) Kind() Kind         { return KindExtension }
+
+// NewAgentMessage is an agent's message with this text.
+func NewAgentMessage(text string) AgentMessage {
+	return AgentMessage{Type: KindAgentMessage, Role: "assistant", Content: []OutputText{{Type: "output_text", Text: text}}}
+}
+
+// NewNotice is a notice of this severity.
+func NewNotice(severity, message string) Notice {
+	return Notice{Type: KindNotice, Severity: severity, Message: message}
+}
+
+// Encode is the content as JSON.
+func Encode(c Content) (Raw, error) {
+	b, err := json.Marshal(c, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", c.Kind(), err)
+	}
+	return b, nil
+}
+
+// Decode is the inverse of Encode. Members it does not know are ignored; a
+// kind it does not know is an *UnknownKindError.
+func Decode(raw Raw) (Content, error) {
+	var head struct {
+		Type Kind `json:"type"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return nil, fmt.Errorf("decode content: %w", err)
+	}
+	switch head.Type {
+	case KindUserMessage:
+		return decode[UserMessage](raw)
+	case KindAgentMessage:
+		return decode[AgentMessage](raw)
+	case KindReasoning:
+		return decode[Reasoning](raw)
+	case KindPlan:
+		return decode[Plan](raw)
+	case KindToolCall:
+		return decode[ToolCall](raw)
+	case KindCommandExecution:
+		return decode[CommandExecution](raw)
+	case KindFileChange:
+		return decode[FileChange](raw)
+	case KindPermissionRequest:
+		return decode[PermissionRequest](raw)
+	case KindQuestion:
+		return decode[Question](raw)
+	case KindUsage:
+		return decode[Usage](raw)
+	case KindNotice:
+		return decode[Notice](raw)
+	case KindError:
+		return decode[Error](raw)
+	case KindExtension:
+		return decode[Extension](raw)
+	}
+	return nil, &UnknownKindError{Kind: head.Type}
+}
+
+func decode[T Content](raw Raw) (Content, error) {
+	var v T
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", v.Kind(), err)
+	}
+	return v, nil
+}
+
+// UnknownKindError says that content.type is none of Kinds.
+type UnknownKindError struct{ Kind Kind }
+
+// Error implements error.
+func (e *UnknownKindError) Error() string { return fmt.Sprintf("unknown kind of item %q", e.Kind) }
+
+// Errors of this package. rpc maps them to the wire.
+var (
+	ErrNotFound        = errors.New("no such item")
+	ErrAlreadyResolved = errors.New("the question has been answered already")
+)
+
+// kindOf reads content.type without decoding the rest.
+func kindOf(raw Raw) Kind {
+	var head struct {
+		Type Kind `json:"type"`
+	}
+	_ = json.Unmarshal(raw, &head) // content in the log was encoded by us
+	return head.Type
+}

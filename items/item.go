@@ -1,0 +1,119 @@
+package items
+
+import (
+	"github.com/seed82539d15/holon/notify"
+)
+
+// Item is the row of an item and what reads return. It is the fold of the
+// item's events, but for deltas: the text of an open item stays in the log
+// until the item ends (docs/architecture.md, I2).
+//
+// TurnID and Attempt are zero for an item made outside any turn. TotalBytes
+// is the size of the whole content if Truncated, else 0.
+type Item struct {
+	ItemID     string      `json:"item_id"`
+	ThreadID   string      `json:"thread_id"`
+	TurnID     string      `json:"turn_id,omitzero"`
+	Attempt    int         `json:"attempt,omitzero"`
+	Type       Kind        `json:"type"`
+	Status     Status      `json:"status"`
+	Content    Raw         `json:"content"`
+	Truncated  bool        `json:"truncated,omitzero"`
+	TotalBytes int64       `json:"total_bytes,omitzero"`
+	CreatedAt  notify.Time `json:"created_at"`
+	UpdatedAt  notify.Time `json:"updated_at"`
+	CreatedSeq int64       `json:"created_seq"`
+	UpdatedSeq int64       `json:"updated_seq"`
+}
+
+// Created is the body of item/created.
+type Created struct {
+	ItemID     string `json:"item_id"`
+	Type       string `json:"type"`
+	Status     Status `json:"status"`
+	Content    Raw    `json:"content"`
+	Truncated  bool   `json:"truncated,omitzero"`
+	TotalBytes int64  `json:"total_bytes,omitzero"`
+	Kind       Kind   `json:"-"` // of Content; Apply reads it from there if it is ""
+}
+
+// Updated is the body of item/updated; it has the whole content.
+type Updated struct {
+	ItemID     string `json:"item_id"`
+	Type       string `json:"type"`
+	Status     Status `json:"status"`
+	Content    Raw    `json:"content"`
+	Truncated  bool   `json:"truncated,omitzero"`
+	TotalBytes int64  `json:"total_bytes,omitzero"`
+}
+
+// Deleted is the body of item/deleted.
+type Deleted struct {
+	ItemID string `json:"item_id"`
+	Type   string `json:"type"`
+	Status Status `json:"status"`
+}
+
+// Delta is the body of item/delta. Offset is where the text goes: the number
+// of bytes of UTF-8 in the field before it.
+type Delta struct {
+	ItemID string    `json:"item_id"`
+	Type   string    `json:"type"`
+	Delta  DeltaText `json:"delta"`
+	Offset int64     `json:"offset"`
+}
+
+// DeltaText is what a Delta appends.
+type DeltaText struct {
+	Text string `json:"text"`
+}
+
+// Apply returns the row that the event leaves: prev with the event applied,
+// or a new one for *Created. It returns nil if the event changes no row
+// (*Delta, or an event of an item that is not there). prev is not changed.
+func Apply(prev *Item, h notify.Header, body any) *Item {
+	if c, ok := body.(*Created); ok {
+		kind := c.Kind
+		if kind == "" {
+			kind = kindOf(c.Content)
+		}
+		return &Item{
+			ItemID: c.ItemID, ThreadID: h.ThreadID, TurnID: h.TurnID, Attempt: h.Attempt,
+			Type: kind, Status: c.Status, Content: c.Content,
+			Truncated: c.Truncated, TotalBytes: c.TotalBytes,
+			CreatedAt: h.Timestamp, UpdatedAt: h.Timestamp, CreatedSeq: h.Seq, UpdatedSeq: h.Seq,
+		}
+	}
+	if prev == nil {
+		return nil
+	}
+	next := *prev
+	switch b := body.(type) {
+	case *Updated:
+		next.Status, next.Content, next.Truncated, next.TotalBytes = b.Status, b.Content, b.Truncated, b.TotalBytes
+	case *Deleted:
+		next.Status = StatusDeleted
+	default:
+		return nil
+	}
+	next.UpdatedAt, next.UpdatedSeq = h.Timestamp, h.Seq
+	return &next
+}
+
+// Settle turns the row's provisional seqs into real ones.
+func (it *Item) Settle(first int64) {
+	it.CreatedSeq = notify.Settle(it.CreatedSeq, first)
+	it.UpdatedSeq = notify.Settle(it.UpdatedSeq, first)
+}
+
+// Query chooses items for item/list. Empty fields choose everything. Items
+// come in the order of their making; Cursor is the created_seq to go on
+// after, as text.
+type Query struct {
+	ThreadID string
+	TurnID   string
+	Status   Status
+	Type     Kind
+	Cursor   string
+	Limit    int
+}

@@ -1,0 +1,162 @@
+package items
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Op is something an agent does to the items of its turn.
+type Op interface{ op() }
+
+// Create makes an item. ItemID is made by the agent with NewID. Status "" is
+// in_progress; an item that is created with a final status is finished at
+// once.
+type Create struct {
+	ItemID  string
+	Status  Status
+	Content Content
+}
+
+// Append adds text to an open item that Streams.
+type Append struct {
+	ItemID string
+	Text   string
+}
+
+// Update changes an open item. Status "" keeps the status, a nil Content
+// keeps the content with all text appended so far; a Content replaces it,
+// text included. A final status ends the item.
+type Update struct {
+	ItemID  string
+	Status  Status
+	Content Content
+}
+
+// Delete withdraws an item, open or finished, of the running turn.
+type Delete struct{ ItemID string }
+
+// Progress says in a few words what the agent is doing. It makes no item.
+type Progress struct{ Message string }
+
+// SetUsage replaces what the turn has used so far. It makes no item.
+type SetUsage struct{ Usage Usage }
+
+func (Create) op()   {}
+func (Append) op()   {}
+func (Update) op()   {}
+func (Delete) op()   {}
+func (Progress) op() {}
+func (SetUsage) op() {}
+
+// Answer is how a question ended. Answer is set for a Question that was
+// answered.
+type Answer struct {
+	Status  Status
+	Outcome Outcome
+	Answer  Raw
+}
+
+// Verb is what happens to an item, for the table of Next.
+type Verb string
+
+// The verbs. VerbResolve is an answer to a question, VerbClose the end of an
+// item because its turn ends.
+const (
+	VerbCreate  Verb = "create"
+	VerbAppend  Verb = "append"
+	VerbUpdate  Verb = "update"
+	VerbDelete  Verb = "delete"
+	VerbResolve Verb = "resolve"
+	VerbClose   Verb = "close"
+)
+
+// Verbs lists all verbs.
+var Verbs = []Verb{VerbCreate, VerbAppend, VerbUpdate, VerbDelete, VerbResolve, VerbClose}
+
+// Absent is the status of an item that does not exist.
+const Absent Status = ""
+
+// ErrRefused is wrapped by what Next returns for a verb that the item's
+// status or kind does not allow.
+var ErrRefused = errors.New("the item does not allow it")
+
+// Next checks that an item of this kind and status takes the verb. For
+// create, status is Absent. want is the status that a create or update asks
+// for ("" = in_progress for create, unchanged for update). It returns the
+// status that follows.
+func Next(status Status, kind Kind, verb Verb, want Status) (Status, error) {
+	refuse := func(why string) (Status, error) {
+		return status, fmt.Errorf("%s of %s item: %s: %w", verb, kind, why, ErrRefused)
+	}
+	if (status == Absent) != (verb == VerbCreate) {
+		if status == Absent {
+			return refuse("it does not exist")
+		}
+		return refuse("it exists already")
+	}
+	if verb == VerbDelete {
+		if status == StatusDeleted {
+			return refuse("it is deleted")
+		}
+		return StatusDeleted, nil
+	}
+	if verb != VerbCreate && !status.Open() {
+		return refuse("it has ended as " + string(status))
+	}
+	switch verb {
+	case VerbCreate:
+		return nextCreated(kind, want, refuse)
+	case VerbAppend:
+		if !kind.Streams() {
+			return refuse("it has no text that grows")
+		}
+		return status, nil
+	case VerbUpdate:
+		switch {
+		case kind.IsQuestion():
+			return refuse("only an answer changes a question")
+		case want == "":
+			return status, nil
+		case !want.known() || want == StatusPending || want == StatusDeleted:
+			return refuse(fmt.Sprintf("status %q cannot be set", want))
+		}
+		return want, nil
+	case VerbResolve:
+		if !kind.IsQuestion() || status != StatusPending {
+			return refuse("it is no question that waits")
+		}
+		return want, nil
+	case VerbClose:
+		if kind.IsQuestion() {
+			return StatusCancelled, nil
+		}
+		return want, nil
+	}
+	return refuse("unknown verb")
+}
+
+func nextCreated(kind Kind, want Status, refuse func(string) (Status, error)) (Status, error) {
+	switch {
+	case kind == KindUserMessage:
+		return refuse("only clients make user messages")
+	case kind.IsQuestion():
+		if want != "" && want != StatusPending {
+			return refuse("a question begins pending")
+		}
+		return StatusPending, nil
+	case want == "":
+		return StatusInProgress, nil
+	case !want.known() || want == StatusPending || want == StatusDeleted:
+		return refuse(fmt.Sprintf("status %q cannot be set", want))
+	}
+	return want, nil
+}
+
+func (s Status) known() bool {
+	for _, k := range Statuses {
+		if s == k {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,282 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+)
+
+// ErrBadCursor says that a position or page cursor cannot be read.
+var ErrBadCursor = errors.New("the cursor is malformed")
+
+// ChunkBytes is the most that a cursor returns at once, unless a single frame
+// is larger: the unit in which a stream writes and renews its deadline.
+const ChunkBytes = 64 << 10
+
+// caughtUpBytes is how far behind the head a stream may be and still count as
+// caught up: four chunks, what a socket's send buffer takes.
+const caughtUpBytes = 4 * ChunkBytes
+
+// idleBytes is the buffer a waiting cursor may keep: thousands wait at once.
+const idleBytes = 4 << 10
+
+// Pages of the log are copied out whole before a byte is written, so that a
+// slow reader never holds a query open.
+const (
+	pageEvents = 1000
+	pageBytes  = 1 << 20
+)
+
+// Query asks the log for the events after a seq that pass a filter.
+type Query struct {
+	After     int64
+	Filter    Filter
+	MaxEvents int // at least 1
+	MaxBytes  int // of params; a page has at least one event if there is one
+	// Frames asks for Page.Frames instead of Page.Events, where the filter
+	// lets everything through. A log may answer with Events all the same.
+	Frames bool
+}
+
+// Page is a part of the log. Its Events have Seq, Method, Time and Params; the
+// other fields, which Params hold, may be empty. Scanned is the last seq that was looked at:
+// nothing between Query.After and Scanned is missing from Events but what the
+// filter left out. More says that there was more when the page was read.
+type Page struct {
+	Events []Event
+	// Frames are the frames of all events from Query.After+1 to Scanned, back
+	// to back, in place of Events: a log can make them of a whole page at once.
+	Frames  []byte
+	Scanned int64
+	Latest  int64 // the newest seq of the log, in the same snapshot
+	First   int64 // the oldest seq that is kept (Latest+1 if none is)
+	More    bool
+}
+
+// Log reads stored events. Implementations close their query before they
+// return. They answer what is there, also when After is below First: the
+// caller compares.
+type Log interface {
+	Page(ctx context.Context, q Query) (Page, error)
+}
+
+// ExpiredError says that events after a cursor have been pruned.
+type ExpiredError struct{ After, First int64 }
+
+// Error implements error.
+func (e *ExpiredError) Error() string {
+	return fmt.Sprintf("events after %d are no longer kept, the oldest is %d", e.After, e.First)
+}
+
+// Cursor is one reader's place in the log. It takes frames from the tail
+// while they are there, else pages from the log: there is no other difference
+// between live and replay (I3), and nobody waits for it (I4).
+//
+// A cursor belongs to one goroutine.
+type Cursor struct {
+	tail   *Tail
+	log    Log
+	filter Filter
+	after  int64
+
+	page    []Event // read from the log and not returned yet
+	ready   *batch  // the same as frames; nil or not used up
+	scanned int64   // where the cursor stands once page is used up
+	buf     []byte  // frames of the last chunk, if they had to be copied
+	ends    []int32
+	seqs    []int64
+}
+
+// NewCursor returns a cursor that stands after the given seq.
+func NewCursor(tail *Tail, log Log, filter Filter, after int64) *Cursor {
+	return &Cursor{tail: tail, log: log, filter: filter, after: after}
+}
+
+// Chunk is a run of whole frames. Data is shared or reused memory: it must
+// not be changed, and is valid until the cursor's next call.
+type Chunk struct {
+	Data []byte
+	ends []int32
+	base int32   // what to take off ends
+	seqs []int64 // of each frame; nil: first, first+1, …
+	from int64
+}
+
+// Len is the number of frames.
+func (c Chunk) Len() int { return len(c.ends) }
+
+// Each calls f with each frame, its line feed included.
+func (c Chunk) Each(f func(seq int64, frame []byte)) {
+	start := int32(0)
+	for i, end := range c.ends {
+		seq := c.from + int64(i)
+		if c.seqs != nil {
+			seq = c.seqs[i]
+		}
+		f(seq, c.Data[start:end-c.base])
+		start = end - c.base
+	}
+}
+
+// After is the seq the cursor stands after: everything up to it has been
+// returned or left out by the filter.
+func (c *Cursor) After() int64 { return c.after }
+
+// CaughtUp reports whether the stream is near enough to the head to be
+// brought there before something else is written.
+func (c *Cursor) CaughtUp() bool {
+	if len(c.page) > 0 || c.ready != nil {
+		return false
+	}
+	n, held := c.tail.distance(c.after)
+	return held && n <= caughtUpBytes
+}
+
+// Wait returns a channel that is closed once there may be something to read.
+func (c *Cursor) Wait() <-chan struct{} {
+	if len(c.page) > 0 || c.ready != nil {
+		return closedChan
+	}
+	if cap(c.buf) > idleBytes {
+		c.buf, c.ends, c.seqs = nil, nil, nil
+	}
+	return c.tail.Wait(c.after)
+}
+
+// Next returns the frames that follow, at most ChunkBytes of them and none
+// above upTo (0 = no bound), and moves the cursor. An empty chunk with a nil
+// error means that the cursor moved over filtered events or stands at the
+// head: look at After, or Wait. The error is an *ExpiredError if the next
+// event has been pruned, else the log's.
+func (c *Cursor) Next(ctx context.Context, upTo int64) (Chunk, error) {
+	if upTo > 0 && c.after >= upTo {
+		return Chunk{}, nil
+	}
+	if len(c.page) > 0 {
+		return c.fromPage(upTo), nil
+	}
+	if c.ready != nil {
+		return c.fromReady(upTo), nil
+	}
+	b, held := c.tail.find(c.after)
+	switch {
+	case b != nil && c.filter.All():
+		return c.share(b, upTo), nil
+	case b != nil:
+		return c.copyMatching(b, upTo), nil
+	case held:
+		return Chunk{}, nil
+	}
+	p, err := c.log.Page(ctx, Query{After: c.after, Filter: c.filter, MaxEvents: pageEvents, MaxBytes: pageBytes, Frames: c.filter.All()})
+	if err != nil {
+		return Chunk{}, err
+	}
+	if c.after+1 < p.First {
+		return Chunk{}, &ExpiredError{After: c.after, First: p.First}
+	}
+	if len(p.Frames) > 0 {
+		c.ready = batchOf(c.after+1, p.Frames)
+		return c.fromReady(upTo), nil
+	}
+	c.page, c.scanned = p.Events, p.Scanned
+	if len(c.page) == 0 {
+		c.after = max(c.after, p.Scanned)
+		return Chunk{}, nil
+	}
+	return c.fromPage(upTo), nil
+}
+
+// fromReady returns a part of the frames that the log has made.
+func (c *Cursor) fromReady(upTo int64) Chunk {
+	chunk := c.share(c.ready, upTo)
+	if c.after == c.ready.last {
+		c.ready = nil // the chunk keeps what it needs of it
+	}
+	return chunk
+}
+
+// batchOf finds the ends of frames, which are lines; the first has the seq.
+func batchOf(first int64, frames []byte) *batch {
+	b := &batch{first: first, data: frames, ends: make([]int32, 0, pageEvents)}
+	for end := 0; end < len(frames); {
+		end += bytes.IndexByte(frames[end:], '\n') + 1
+		b.ends = append(b.ends, int32(end))
+	}
+	b.last = first + int64(len(b.ends)) - 1
+	return b
+}
+
+// share returns a part of the batch's own bytes.
+func (c *Cursor) share(b *batch, upTo int64) Chunk {
+	i := int(c.after + 1 - b.first)
+	start := b.start(c.after)
+	j := i
+	for j < len(b.ends) && (j == i || int(b.ends[j])-start <= ChunkBytes) && (upTo == 0 || b.first+int64(j) <= upTo) {
+		j++
+	}
+	c.after = b.first + int64(j) - 1
+	return Chunk{Data: b.data[start:b.ends[j-1]], ends: b.ends[i:j], base: int32(start), from: b.first + int64(i)}
+}
+
+// copyMatching gathers the frames of one batch that pass the filter.
+func (c *Cursor) copyMatching(b *batch, upTo int64) Chunk {
+	c.reset()
+	for i := int(c.after + 1 - b.first); i < len(b.ends); i++ {
+		seq := b.first + int64(i)
+		if upTo > 0 && seq > upTo {
+			break
+		}
+		if m := b.meta[i]; c.filter.Match(m.threadID, m.method) {
+			frame := b.data[b.start(seq-1):b.ends[i]]
+			if len(c.buf) > 0 && len(c.buf)+len(frame) > ChunkBytes {
+				break
+			}
+			c.buf = append(c.buf, frame...)
+			c.add(seq)
+		}
+		c.after = seq
+	}
+	return c.chunk()
+}
+
+// fromPage splices stored params into frames, without decoding them.
+func (c *Cursor) fromPage(upTo int64) Chunk {
+	c.reset()
+	n := 0
+	for n < len(c.page) {
+		e := &c.page[n]
+		if upTo > 0 && e.Seq > upTo {
+			break
+		}
+		if n > 0 && len(c.buf)+e.FrameSize() > ChunkBytes {
+			break
+		}
+		c.buf = e.AppendFrame(c.buf)
+		c.add(e.Seq)
+		c.after = e.Seq
+		n++
+	}
+	if c.page = c.page[n:]; len(c.page) == 0 {
+		c.page = nil
+		c.after = max(c.after, c.scanned)
+	} else if n == 0 {
+		// Everything left is above upTo: the caller has what it asked for.
+		c.after = max(c.after, min(upTo, c.page[0].Seq-1))
+	}
+	return c.chunk()
+}
+
+func (c *Cursor) reset() {
+	if cap(c.buf) > 2*ChunkBytes { // one huge frame must not be paid for until the stream ends
+		c.buf = nil
+	}
+	c.buf, c.ends, c.seqs = c.buf[:0], c.ends[:0], c.seqs[:0]
+}
+
+func (c *Cursor) add(seq int64) {
+	c.ends = append(c.ends, int32(len(c.buf)))
+	c.seqs = append(c.seqs, seq)
+}
+
+func (c *Cursor) chunk() Chunk { return Chunk{Data: c.buf, ends: c.ends, seqs: c.seqs} }

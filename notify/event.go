@@ -1,0 +1,121 @@
+package notify
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Header is the part of params that events share. ThreadSeq and ThreadID are
+// zero on events of the whole log, TurnID and Attempt on events outside a
+// turn.
+type Header struct {
+	Seq       int64  `json:"seq"`
+	ThreadSeq int64  `json:"thread_seq,omitzero"`
+	ThreadID  string `json:"thread_id,omitzero"`
+	TurnID    string `json:"turn_id,omitzero"`
+	Attempt   int    `json:"attempt,omitzero"`
+	Timestamp Time   `json:"timestamp"`
+}
+
+// Event is one durable entry of the log. Params is the complete encoded
+// params object, seq included; it is written once and never encoded again.
+type Event struct {
+	Seq       int64
+	ThreadSeq int64
+	ThreadID  string
+	ItemID    string
+	Method    string
+	Time      Time
+	Params    []byte
+}
+
+// Draft is an event that has no place in the log yet. A draft is made by one
+// goroutine, encoded by it, and handed to the appender, which gives it its
+// seq and splices that in front of Rest.
+type Draft struct {
+	Method string
+	Header Header // Seq is provisional: see Provisional; ThreadSeq is 0
+	ItemID string // set on item events
+	Body   any    // the typed rest of params; a struct or a pointer to one
+	Rest   []byte // what Encode made: all of params after thread_seq, without the opening brace
+}
+
+// Provisional is the seq that a draft (and whatever row follows from it) has
+// before its transaction: −1 for the first draft of a unit, −2 for the second.
+func Provisional(index int) int64 { return -int64(index) - 1 }
+
+// Settle turns a provisional seq into the real one, once first, the seq of
+// the unit's first draft, is known. Real seqs are left as they are.
+func Settle(seq, first int64) int64 {
+	if seq < 0 {
+		return first - seq - 1
+	}
+	return seq
+}
+
+// Encode makes Rest from Header and Body. It must be called once before the
+// draft is handed to the appender.
+func (d *Draft) Encode() error {
+	h := struct {
+		ThreadID  string `json:"thread_id,omitzero"`
+		TurnID    string `json:"turn_id,omitzero"`
+		Attempt   int    `json:"attempt,omitzero"`
+		Timestamp Time   `json:"timestamp"`
+	}{d.Header.ThreadID, d.Header.TurnID, d.Header.Attempt, d.Header.Timestamp}
+	head, err := json.Marshal(h, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return fmt.Errorf("encode header of %s: %w", d.Method, err)
+	}
+	body, err := json.Marshal(d.Body, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", d.Method, err)
+	}
+	rest := make([]byte, 0, len(head)+len(body))
+	rest = append(rest, head[1:len(head)-1]...)
+	if len(body) > 2 { // more than {}
+		rest = append(rest, ',')
+		rest = append(rest, body[1:]...)
+	} else {
+		rest = append(rest, '}')
+	}
+	d.Rest = rest
+	return nil
+}
+
+// Event gives the draft its place in the log. threadSeq is ignored for events
+// without a thread.
+func (d *Draft) Event(seq, threadSeq int64) Event {
+	params := make([]byte, 0, len(d.Rest)+48)
+	params = append(params, `{"seq":`...)
+	params = strconv.AppendInt(params, seq, 10)
+	if d.Header.ThreadID != "" {
+		params = append(params, `,"thread_seq":`...)
+		params = strconv.AppendInt(params, threadSeq, 10)
+	} else {
+		threadSeq = 0
+	}
+	params = append(params, ',')
+	params = append(params, d.Rest...)
+	return Event{
+		Seq: seq, ThreadSeq: threadSeq, ThreadID: d.Header.ThreadID, ItemID: d.ItemID,
+		Method: d.Method, Time: d.Header.Timestamp, Params: params,
+	}
+}
+
+// AppendFrame appends the event's NDJSON line: the stored params spliced into
+// the envelope.
+func (e *Event) AppendFrame(b []byte) []byte {
+	b = append(b, `{"jsonrpc":"2.0","method":"`...)
+	b = append(b, e.Method...)
+	b = append(b, `","params":`...)
+	b = append(b, e.Params...)
+	return append(b, "}\n"...)
+}
+
+// FrameSize is the number of bytes AppendFrame appends.
+func (e *Event) FrameSize() int {
+	return len(`{"jsonrpc":"2.0","method":"","params":}`) + 1 + len(e.Method) + len(e.Params)
+}

@@ -1,0 +1,43 @@
+package notify
+
+// The names of all notifications. They are constants so that a search finds
+// every use; none is ever composed.
+const (
+	ThreadStarted = "thread/started"
+	ThreadResumed = "thread/resumed"
+	ThreadPaused  = "thread/paused"
+	ThreadUpdated = "thread/updated"
+	ThreadClosed  = "thread/closed"
+
+	TurnQueued      = "turn/queued"
+	TurnStarted     = "turn/started"
+	TurnProgress    = "turn/progress"
+	TurnCompleted   = "turn/completed"
+	TurnInterrupted = "turn/interrupted"
+	TurnFailed      = "turn/failed"
+
+	ItemCreated = "item/created"
+	ItemUpdated = "item/updated"
+	ItemDeleted = "item/deleted"
+	ItemDelta   = "item/delta"
+
+	HolonPaused  = "holon/paused"
+	HolonResumed = "holon/resumed"
+
+	// These live on a connection and are never in the log.
+	StreamOpened    = "stream/opened"
+	StreamHeartbeat = "stream/heartbeat"
+	StreamClosing   = "stream/closing"
+	HolonLog        = "holon/log"
+)
+
+// LogMethods lists every notification that can be in the log.
+var LogMethods = []string{
+	ThreadStarted, ThreadResumed, ThreadPaused, ThreadUpdated, ThreadClosed,
+	TurnQueued, TurnStarted, TurnProgress, TurnCompleted, TurnInterrupted, TurnFailed,
+	ItemCreated, ItemUpdated, ItemDeleted, ItemDelta,
+	HolonPaused, HolonResumed,
+}
+
+// StreamMethods lists every notification that lives on a connection only.
+var StreamMethods = []string{StreamOpened, StreamHeartbeat, StreamClosing, HolonLog}

@@ -1,0 +1,155 @@
+package notify
+
+import (
+	"sort"
+	"sync"
+)
+
+// Tail keeps the newest frames of the log in memory for all streams at once.
+// It is bounded in bytes: the oldest batches leave first, and a cursor that
+// needs them reads the log instead. Frames are encoded once, when published.
+//
+// One goroutine publishes (the appender, after its commit); any number read.
+type Tail struct {
+	maxBytes int
+
+	mu      sync.RWMutex
+	batches []*batch
+	bytes   int
+	head    int64
+	wake    chan struct{} // closed and replaced at each publish
+}
+
+// batch is what one commit published: frames back to back in one slice, so
+// that a stream without a filter writes a part of it without copying.
+type batch struct {
+	first, last int64
+	data        []byte
+	ends        []int32 // where each frame ends in data
+	meta        []frameMeta
+}
+
+type frameMeta struct{ threadID, method string }
+
+// frameCost is what a frame takes in memory beside its bytes: its end and
+// its meta (two string headers).
+const frameCost = 36
+
+// NewTail makes a tail that holds at most maxBytes (0 = 16 MiB) and stands at
+// head, the newest seq of the log.
+func NewTail(maxBytes int, head int64) *Tail {
+	if maxBytes <= 0 {
+		maxBytes = 16 << 20
+	}
+	return &Tail{maxBytes: maxBytes, head: head, wake: make(chan struct{})}
+}
+
+// Publish makes committed events visible to all cursors and wakes them. The
+// events must follow the head without a gap, and be durable (I1).
+func (t *Tail) Publish(events []Event) {
+	if len(events) == 0 {
+		return
+	}
+	size := 0
+	for i := range events {
+		size += events[i].FrameSize()
+	}
+	b := &batch{
+		first: events[0].Seq, last: events[len(events)-1].Seq,
+		data: make([]byte, 0, size),
+		ends: make([]int32, len(events)), meta: make([]frameMeta, len(events)),
+	}
+	for i := range events {
+		b.data = events[i].AppendFrame(b.data)
+		b.ends[i] = int32(len(b.data))
+		b.meta[i] = frameMeta{events[i].ThreadID, events[i].Method}
+	}
+
+	t.mu.Lock()
+	t.batches = append(t.batches, b)
+	t.bytes += b.cost()
+	drop := 0
+	for t.bytes > t.maxBytes && drop < len(t.batches)-1 {
+		t.bytes -= t.batches[drop].cost()
+		drop++
+	}
+	if drop > 0 {
+		// A fresh slice, so that the dropped batches can be collected.
+		t.batches = append(make([]*batch, 0, len(t.batches)), t.batches[drop:]...)
+	}
+	t.head = b.last
+	close(t.wake)
+	t.wake = make(chan struct{})
+	t.mu.Unlock()
+}
+
+func (b *batch) cost() int { return len(b.data) + frameCost*len(b.ends) }
+
+// Head is the newest published seq.
+func (t *Tail) Head() int64 {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.head
+}
+
+// Bytes is what the tail holds, for metrics.
+func (t *Tail) Bytes() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.bytes
+}
+
+// Wait returns a channel that is closed once the head is above after; if it
+// already is, the channel is closed.
+func (t *Tail) Wait(after int64) <-chan struct{} {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if t.head > after {
+		return closedChan
+	}
+	return t.wake
+}
+
+var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// find returns the batch that holds seq after+1. held is false if that event
+// has left the tail (or never was in it) although it exists; batch is nil and
+// held true if there is nothing after the cursor yet.
+func (t *Tail) find(after int64) (b *batch, held bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if after >= t.head {
+		return nil, true
+	}
+	i := sort.Search(len(t.batches), func(i int) bool { return t.batches[i].last > after })
+	if i == len(t.batches) || t.batches[i].first > after+1 {
+		return nil, false
+	}
+	return t.batches[i], true
+}
+
+// distance is the number of bytes between the cursor and the head; held is
+// false if a part of that is no longer in the tail.
+func (t *Tail) distance(after int64) (n int, held bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if after >= t.head {
+		return 0, true
+	}
+	for i := len(t.batches) - 1; i >= 0; i-- {
+		b := t.batches[i]
+		if b.first <= after+1 {
+			return n + len(b.data) - b.start(after), true
+		}
+		n += len(b.data)
+	}
+	return 0, false
+}
+
+// start is the offset in data of the first frame after the cursor.
+func (b *batch) start(after int64) int {
+	if after < b.first {
+		return 0
+	}
+	return int(b.ends[after-b.first])
+}

@@ -1,0 +1,350 @@
+package persist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Bounds of one transaction (DESIGN: group commit). 1,024 events of the usual
+// size commit in a few milliseconds; 1 MiB keeps a batch well below the tail.
+// A single larger unit goes alone.
+const (
+	batchEvents = 1024
+	batchBytes  = 1 << 20
+)
+
+// queueUnits bounds the units that wait. Every actor has at most one in
+// flight, so it is reached only with more busy threads than that; Append then
+// blocks, which is what an actor does anyway.
+const queueUnits = 1024
+
+// probeEvery is how often a store that said it was full is asked again, so
+// that readiness returns by itself.
+const probeEvery = time.Second
+
+// Committer executes units in a store. All its methods are called by the one
+// goroutine that runs the Appender.
+type Committer interface {
+	// Commit executes the units, in their order, in one transaction that is
+	// durable when it returns. It checks keys and fences against what stands
+	// at that point of the batch, gives seqs, and settles the units' rows. A
+	// unit that is refused has an error in its Outcome and leaves no trace. If
+	// Commit itself returns an error nothing at all has happened: the error
+	// wraps turns.ErrStorageFull or turns.ErrStorageFailed if it is the
+	// disk's, else the units are tried again one by one.
+	Commit(units []*turns.Unit) (Committed, error)
+	// Probe tries a small durable write.
+	Probe() error
+	// Maintain does what is due between two batches, once the units of the
+	// last one have been answered. Its error is one that the disk cannot be
+	// trusted after: it wraps turns.ErrStorageFailed, or is nil.
+	Maintain() error
+}
+
+// Committed is what a transaction did. There is an Outcome for each unit, and
+// Events are those of all units, in the order of their seqs.
+type Committed struct {
+	Events   []notify.Event
+	Outcomes []Outcome
+}
+
+// Outcome is how one unit of a batch fared.
+type Outcome struct {
+	Receipt turns.Receipt
+	Err     error
+}
+
+// Observer is told what the appender does, for metrics. Any of its functions
+// may be nil; they are called by the appender's goroutine and must not block.
+type Observer struct {
+	// Committed follows every transaction that holds something.
+	Committed func(units, events, bytes int, took time.Duration)
+	// Refused follows every unit that was not committed. Kind is
+	// storage_full, storage_failed, runtime_paused or internal.
+	Refused func(kind string)
+}
+
+// Appender is the group commit: units of all actors wait in one bounded
+// queue, and one goroutine commits what waits as one transaction. There is no
+// timer: while a commit runs the next batch gathers by itself.
+//
+// Append, Do, Healthy and QueueDepth may be called from many goroutines.
+type Appender struct {
+	committer Committer
+	tail      *notify.Tail
+	observer  Observer
+
+	queue chan *request
+	jobs  chan job
+
+	gate     sync.RWMutex // closing, against Append's step into the queue
+	closing  bool
+	accepted sync.WaitGroup // units in the queue or in the batch
+
+	failed atomic.Pointer[error] // for good: a failed fsync
+	full   atomic.Pointer[error] // until a commit succeeds again
+}
+
+type request struct {
+	unit  *turns.Unit
+	bytes int
+	reply chan Outcome // size 1: the appender never waits for an actor
+}
+
+type job struct {
+	do   func() error
+	done chan error
+}
+
+// errClosed refuses what comes after Run has ended.
+var errClosed = fmt.Errorf("the log is closed: %w", turns.ErrStorageFailed)
+
+// NewAppender returns an appender that publishes what committer has committed
+// into tail. It starts nothing: see Run.
+func NewAppender(committer Committer, tail *notify.Tail, observer Observer) *Appender {
+	return &Appender{
+		committer: committer, tail: tail, observer: observer,
+		queue: make(chan *request, queueUnits), jobs: make(chan job),
+	}
+}
+
+// Observe replaces the observer. It must be called before Run.
+func (a *Appender) Observe(o Observer) { a.observer = o }
+
+// Append commits the unit, together with others that wait, and returns when
+// it is durable. It takes no context: a client that hangs up does not decide
+// whether a commit happens. It blocks until Run is running.
+func (a *Appender) Append(u *turns.Unit) (turns.Receipt, error) {
+	if err := a.failed.Load(); err != nil {
+		return turns.Receipt{}, *err
+	}
+	r := &request{unit: u, reply: make(chan Outcome, 1)}
+	for i := range u.Drafts {
+		r.bytes += len(u.Drafts[i].Rest)
+	}
+	a.gate.RLock()
+	if a.closing {
+		a.gate.RUnlock()
+		return turns.Receipt{}, errClosed
+	}
+	a.accepted.Add(1)
+	a.gate.RUnlock()
+	a.queue <- r
+	out := <-r.reply
+	return out.Receipt, out.Err
+}
+
+// Do runs f on the appender's goroutine between two batches: the way to write
+// to the store beside the units. f must be short.
+func (a *Appender) Do(ctx context.Context, f func() error) error {
+	a.gate.RLock()
+	if a.closing {
+		a.gate.RUnlock()
+		return errClosed
+	}
+	a.accepted.Add(1)
+	a.gate.RUnlock()
+	defer a.accepted.Done()
+	j := job{do: f, done: make(chan error, 1)}
+	select {
+	case a.jobs <- j:
+		return <-j.done
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Healthy is nil as long as commits succeed. It is ErrStorageFailed for good
+// after a failed fsync, and ErrStorageFull until there is space again.
+func (a *Appender) Healthy() error {
+	if err := a.failed.Load(); err != nil {
+		return *err
+	}
+	if err := a.full.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// QueueDepth is the number of units that wait, for metrics.
+func (a *Appender) QueueDepth() int { return len(a.queue) }
+
+// Fail makes every later change fail with err, which wraps ErrStorageFailed.
+// The store calls it when it learns beside a commit (in a checkpoint, say)
+// that the disk cannot be trusted.
+func (a *Appender) Fail(err error) { a.failed.CompareAndSwap(nil, &err) }
+
+// Run commits until ctx is done, then what has been accepted by then, and
+// returns nil. Later units are refused. It must be called at most once.
+func (a *Appender) Run(ctx context.Context) error {
+	probe := time.NewTicker(probeEvery)
+	defer probe.Stop()
+	stop := ctx.Done()
+	var drained chan struct{}
+	var held *request // did not fit into the batch before
+	for {
+		if held == nil {
+			select {
+			case held = <-a.queue:
+			case j := <-a.jobs:
+				j.done <- j.do()
+				continue
+			case <-probe.C:
+				a.probe()
+				continue
+			case <-stop:
+				stop = nil
+				drained = a.close()
+				continue
+			case <-drained:
+				return nil
+			}
+		}
+		var batch []*request
+		batch, held = a.gather(held)
+		a.commit(batch)
+		if err := a.committer.Maintain(); err != nil {
+			a.Fail(err)
+		}
+		select { // a queue that never runs empty must not keep jobs waiting
+		case j := <-a.jobs:
+			j.done <- j.do()
+		default:
+		}
+	}
+}
+
+// close lets no further unit in, and returns a channel that is closed once
+// all units that were let in have been answered.
+func (a *Appender) close() chan struct{} {
+	a.gate.Lock()
+	a.closing = true
+	a.gate.Unlock()
+	drained := make(chan struct{})
+	go func() {
+		a.accepted.Wait()
+		close(drained)
+	}()
+	return drained
+}
+
+// gather takes what waits, within the bounds of a batch. held is the unit
+// that did not fit any more.
+func (a *Appender) gather(first *request) (batch []*request, held *request) {
+	batch = append(batch, first)
+	events, bytes := len(first.unit.Drafts), first.bytes
+	for {
+		select {
+		case r := <-a.queue:
+			events += len(r.unit.Drafts)
+			bytes += r.bytes
+			if events > batchEvents || bytes > batchBytes {
+				return batch, r
+			}
+			batch = append(batch, r)
+		default:
+			return batch, nil
+		}
+	}
+}
+
+func (a *Appender) commit(batch []*request) {
+	if err := a.failed.Load(); err != nil {
+		a.refuse(batch, *err)
+		return
+	}
+	units := make([]*turns.Unit, len(batch))
+	bytes := 0
+	for i, r := range batch {
+		units[i] = r.unit
+		bytes += r.bytes
+	}
+	began := time.Now()
+	done, err := a.committer.Commit(units)
+	switch {
+	case err == nil:
+		a.full.Store(nil)
+		// Publish before the answers: whoever is told a seq may at once ask
+		// for what is after it.
+		a.tail.Publish(done.Events)
+		if a.observer.Committed != nil {
+			a.observer.Committed(len(units), len(done.Events), bytes, time.Since(began))
+		}
+		for i, r := range batch {
+			if done.Outcomes[i].Err != nil {
+				a.count(done.Outcomes[i].Err)
+			}
+			a.answer(r, done.Outcomes[i])
+		}
+	case errors.Is(err, turns.ErrStorageFailed):
+		a.Fail(err)
+		a.refuse(batch, err)
+	case errors.Is(err, turns.ErrStorageFull):
+		a.full.Store(&err)
+		if len(batch) > 1 { // a smaller unit may still fit
+			a.singly(batch)
+			return
+		}
+		a.refuse(batch, err)
+	case len(batch) > 1:
+		a.singly(batch)
+	default:
+		a.refuse(batch, err)
+	}
+}
+
+// singly tries each unit of a failed batch in a transaction of its own, so
+// that only the one that is at fault fails.
+func (a *Appender) singly(batch []*request) {
+	for _, r := range batch {
+		a.commit([]*request{r})
+	}
+}
+
+func (a *Appender) refuse(batch []*request, err error) {
+	for _, r := range batch {
+		a.count(err)
+		a.answer(r, Outcome{Err: err})
+	}
+}
+
+func (a *Appender) answer(r *request, out Outcome) {
+	r.reply <- out
+	a.accepted.Done()
+}
+
+func (a *Appender) count(err error) {
+	if a.observer.Refused == nil {
+		return
+	}
+	kind := "internal"
+	switch {
+	case errors.Is(err, turns.ErrStorageFailed):
+		kind = "storage_failed"
+	case errors.Is(err, turns.ErrStorageFull):
+		kind = "storage_full"
+	case errors.Is(err, turns.ErrRuntimePaused):
+		kind = "runtime_paused"
+	}
+	a.observer.Refused(kind)
+}
+
+// probe asks a store that was full whether it takes writes again.
+func (a *Appender) probe() {
+	if a.full.Load() == nil || a.failed.Load() != nil {
+		return
+	}
+	switch err := a.committer.Probe(); {
+	case err == nil:
+		a.full.Store(nil)
+	case errors.Is(err, turns.ErrStorageFailed):
+		a.Fail(err)
+	}
+}

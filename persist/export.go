@@ -1,0 +1,45 @@
+package persist
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/seed82539d15/holon/notify"
+)
+
+// Export writes the events after a seq as NDJSON, each line the notification
+// that a stream sends, up to the head as it stands when Export begins. It
+// returns the last seq written, or after if there was none. After below the
+// oldest event that is kept is an *notify.ExpiredError, but for 0, which means
+// everything there is.
+func Export(ctx context.Context, log notify.Log, w io.Writer, after int64) (int64, error) {
+	var buf []byte
+	head := int64(-1)
+	for last := after; ; {
+		p, err := log.Page(ctx, notify.Query{After: last, MaxEvents: refoldEvents, MaxBytes: refoldBytes})
+		if err != nil {
+			return last, fmt.Errorf("export after %d: %w", last, err)
+		}
+		if head < 0 {
+			head = p.Latest
+			if after > 0 && after+1 < p.First {
+				return after, &notify.ExpiredError{After: after, First: p.First}
+			}
+		}
+		buf = buf[:0]
+		for i := range p.Events {
+			if p.Events[i].Seq > head {
+				break
+			}
+			buf = p.Events[i].AppendFrame(buf)
+			last = p.Events[i].Seq
+		}
+		if _, err := w.Write(buf); err != nil {
+			return last, fmt.Errorf("export: %w", err)
+		}
+		if last >= head || len(p.Events) == 0 {
+			return last, nil
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package persisttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+func keyExpires(t *testing.T, h Harness) {
+	use := func(result string) turns.Receipt {
+		t.Helper()
+		r, err := h.Store.Append(&turns.Unit{Key: KeyOf("k", "m", ""), Result: []byte(result)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	h.SetNow(epoch)
+	use("1")
+	h.SetNow(epoch.Add(7*24*time.Hour - time.Second))
+	if r := use("2"); r.Stored == nil || string(r.Stored.Result) != "1" {
+		t.Errorf("within seven days: %+v", r)
+	}
+	h.SetNow(epoch.Add(7*24*time.Hour + time.Second))
+	if s, err := h.Store.Stored(context.Background(), "k"); s != nil || err != nil {
+		t.Errorf("after seven days: %+v, %v", s, err)
+	}
+	if r := use("3"); r.Stored != nil {
+		t.Errorf("after seven days: %+v", r)
+	}
+	if r := use("4"); r.Stored == nil || string(r.Stored.Result) != "3" {
+		t.Errorf("used again: %+v", r)
+	}
+}
+
+// pauseFence starts turns while the runtime is paused and resumed.
+func pauseFence(t *testing.T, h Harness) {
+	ctx := context.Background()
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	var started sync.WaitGroup
+	for i := range 8 {
+		started.Add(1)
+		wg.Go(func() {
+			m := NewMaker(t, h.Store, fmt.Sprintf("thread_%d", i))
+			m.Start().Commit()
+			started.Done()
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				m.StartTurn(fmt.Sprintf("turn_%d_%d", i, n))
+				u := m.Unit()
+				u.StartsTurn = true
+				r, err := h.Store.Append(u)
+				switch {
+				case err == nil:
+					m.Took(u, r)
+				case !errors.Is(err, turns.ErrRuntimePaused):
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	started.Wait()
+	for n := range 60 {
+		prev, err := h.Store.Runtime(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Store.Append(RuntimeUnit(t, prev, n%2 == 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	wg.Wait()
+	paused, turnsSeen := false, 0
+	for _, e := range all(t, h.Store) {
+		switch e.Method {
+		case notify.HolonPaused:
+			paused = true
+		case notify.HolonResumed:
+			paused = false
+		case notify.TurnStarted:
+			turnsSeen++
+			if paused {
+				t.Fatalf("turn/started %d stands in a pause", e.Seq)
+			}
+		}
+	}
+	if turnsSeen == 0 {
+		t.Error("no turn started: the race did not happen")
+	}
+	if r, err := h.Store.Runtime(ctx); err != nil || r.Paused || r.PausedAt.IsZero() {
+		t.Errorf("runtime is %+v, %v", r, err)
+	}
+}
+
+func afterEnd(t *testing.T, open func(testing.TB) Harness) {
+	var h Harness
+	t.Run("open", func(t *testing.T) {
+		h = open(t)
+		NewMaker(t, h.Store, "thread_a").Start().Commit()
+	})
+	if _, err := h.Store.Append(NewMaker(t, h.Store, "thread_b").Start().Unit()); !errors.Is(err, turns.ErrStorageFailed) {
+		t.Errorf("after the end: %v", err)
+	}
+}

@@ -1,0 +1,153 @@
+package persisttest
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/persist"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Store is everything that a store of the log offers.
+type Store interface {
+	turns.Store
+	turns.Reader
+	persist.Pruner
+}
+
+// Harness is a running, empty store. SetNow moves the clock that it dates
+// idempotency keys with.
+type Harness struct {
+	Store  Store
+	Tail   *notify.Tail
+	SetNow func(time.Time)
+}
+
+// Exercise holds a store to everything that turns, rpc and notify rely on.
+// open makes a new store, which lives until t ends.
+func Exercise(t *testing.T, open func(t testing.TB) Harness) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, Harness)
+	}{
+		{"ConcurrentUnitsGetOneDenseOrder", concurrentUnits},
+		{"TailAndLogHaveTheSameBytes", tailAndLog},
+		{"HeadIsPublishedBeforeTheAnswer", publishedFirst},
+		{"StaleUnitIsRefusedAndLeavesNoTrace", staleUnit},
+		{"MixedThreadsAreRefused", mixedThreads},
+		{"FailingUnitSinksNoNeighbour", failingUnit},
+		{"LargeUnitGoesAlone", largeUnit},
+		{"KeyIsUsedOnceAlsoBetweenConcurrentRequests", keyRace},
+		{"KeyWithoutEventsIsKept", keyWithoutEvents},
+		{"KeyExpiresAfterSevenDays", keyExpires},
+		{"KeyOfARefusedUnitIsFree", keyOfRefused},
+		{"NoTurnStartsInAPause", pauseFence},
+		{"EveryFilterPagesExactlyItsEvents", filteredPages},
+		{"SparseFilterMovesOnWithinABound", sparseFilter},
+		{"PageEndsAtItsBytes", pageBytes},
+		{"OpenItemIsReadWithItsText", openItem},
+		{"LoadHasWhatAnActorNeeds", load},
+		{"UnfinishedThreadsAreFound", unfinished},
+		{"ListsPageInOrderOfMaking", lists},
+		{"ListPageEndsAtOneMiB", listBytes},
+		{"ReadsAreSnapshots", snapshots},
+		{"CountsFollowEveryCommit", counts},
+		{"PruneStopsAtWhatIsUnfinished", prune},
+		{"RetentionKeepsWhatItSays", retention},
+		{"RowsAreTheFoldOfTheLog", refold},
+		{"ExportIsTheLog", export},
+		{"StoreBehavesAsItsModel", property},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
+	}
+	t.Run("AfterTheEndEverythingIsRefused", func(t *testing.T) { afterEnd(t, open) })
+}
+
+// all reads the whole log in pages.
+func all(t testing.TB, log notify.Log) []notify.Event {
+	t.Helper()
+	return paged(t, log, notify.Query{MaxEvents: 100, MaxBytes: 1 << 20})
+}
+
+// paged reads everything after q.After that passes its filter.
+func paged(t testing.TB, log notify.Log, q notify.Query) (events []notify.Event) {
+	t.Helper()
+	for {
+		p, err := log.Page(context.Background(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Events) > max(1, q.MaxEvents) {
+			t.Fatalf("%d events in a page of %d", len(p.Events), q.MaxEvents)
+		}
+		events = append(events, p.Events...)
+		if !p.More {
+			if p.Scanned < p.Latest {
+				t.Fatalf("the last page after %d looked at %d of %d only", q.After, p.Scanned, p.Latest)
+			}
+			return events
+		}
+		if p.Scanned <= q.After {
+			t.Fatalf("a page after %d did not move on", q.After)
+		}
+		q.After = p.Scanned
+	}
+}
+
+// dense fails unless seqs and thread_seqs have no gap.
+func dense(t testing.TB, events []notify.Event) {
+	t.Helper()
+	threads := map[string]int64{}
+	for i := range events {
+		e := headerOf(t, events[i])
+		if e.Seq != int64(i)+1 || e.Seq != events[i].Seq {
+			t.Fatalf("event %d has seq %d (I3)", i+1, e.Seq)
+		}
+		if e.ThreadID == "" {
+			if e.ThreadSeq != 0 {
+				t.Fatalf("event %d has no thread but thread_seq %d", e.Seq, e.ThreadSeq)
+			}
+			continue
+		}
+		threads[e.ThreadID]++
+		if e.ThreadSeq != threads[e.ThreadID] {
+			t.Fatalf("event %d is %d of %s, want %d (I3)", e.Seq, e.ThreadSeq, e.ThreadID, threads[e.ThreadID])
+		}
+	}
+}
+
+// headerOf is what the params of an event say.
+func headerOf(t testing.TB, e notify.Event) notify.Header {
+	t.Helper()
+	h, _, err := persist.Decode(e.Method, e.Params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func sameEvents(t testing.TB, what string, got, want []notify.Event) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d events, want %d", what, len(got), len(want))
+	}
+	for i := range got {
+		g, w := got[i], want[i]
+		if g.Seq != w.Seq || g.Method != w.Method || !g.Time.Equal(w.Time.Time) || !bytes.Equal(g.Params, w.Params) {
+			t.Fatalf("%s: event %d is\n%+v, want\n%+v", what, i, g, w)
+		}
+	}
+}
+
+func matching(t testing.TB, events []notify.Event, f notify.Filter) []notify.Event {
+	return slices.DeleteFunc(slices.Clone(events), func(e notify.Event) bool {
+		if e.ThreadID == "" { // a page leaves it to the params
+			e.ThreadID = headerOf(t, e).ThreadID
+		}
+		return !f.Match(e.ThreadID, e.Method)
+	})
+}

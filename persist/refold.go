@@ -1,0 +1,384 @@
+package persist
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Difference is a member of a row that is not what the log says (I2). Column
+// is the member's JSON name, or "row" if a whole row is missing or too much.
+type Difference struct {
+	Table  string `json:"table"`
+	ID     string `json:"id"`
+	Column string `json:"column"`
+	Row    string `json:"row"` // what the table has, shortened
+	Log    string `json:"log"` // what the log gives
+}
+
+// String implements fmt.Stringer.
+func (d Difference) String() string {
+	return fmt.Sprintf("%s %s: %s is %s, the log gives %s", d.Table, d.ID, d.Column, d.Row, d.Log)
+}
+
+// Refolded is the result of Refold. Pruned counts the threads whose log is no
+// longer whole, Busy those that changed all the time while they were looked
+// at.
+type Refolded struct {
+	Threads     int          `json:"threads"`
+	Events      int64        `json:"events"`
+	Pruned      int          `json:"pruned"`
+	Busy        int          `json:"busy"`
+	Differences []Difference `json:"differences"`
+	More        bool         `json:"more"` // there were more differences than are kept
+}
+
+// The bounds of Refold: pages as streams read them, and as many differences
+// as a person reads.
+const (
+	refoldEvents      = 1000
+	refoldBytes       = 1 << 20
+	refoldDifferences = 100
+	refoldTries       = 3
+)
+
+// Refold rebuilds, thread by thread and in memory, the rows of every thread
+// whose log is whole, by the same Apply that made them, and compares. It may
+// run while the store is written. Its memory is bounded by the number of
+// items of one thread, not by their content.
+func Refold(ctx context.Context, r turns.Reader) (*Refolded, error) {
+	out := &Refolded{}
+	cursor := ""
+	for {
+		page, err := r.ListThreads(ctx, threads.Query{Cursor: cursor})
+		if err != nil {
+			return nil, fmt.Errorf("refold: %w", err)
+		}
+		for i := range page.Rows {
+			if err := out.thread(ctx, r, &page.Rows[i]); err != nil {
+				return nil, fmt.Errorf("refold %s: %w", page.Rows[i].ThreadID, err)
+			}
+		}
+		if cursor = page.Next; cursor == "" {
+			return out, out.runtime(ctx, r)
+		}
+	}
+}
+
+// thread refolds one thread; if it moves on meanwhile, once more.
+func (out *Refolded) thread(ctx context.Context, r turns.Reader, t *threads.Thread) error {
+	for range refoldTries {
+		pos, err := r.Position(ctx)
+		if err != nil {
+			return err
+		}
+		if t.CreatedSeq < pos.First {
+			out.Pruned++
+			return nil
+		}
+		f := &folding{thread: t.ThreadID, turns: map[string]*turns.Turn{}, items: map[string]*foldedItem{}, upTo: t.LatestSeq}
+		if err := f.read(ctx, r); err != nil {
+			return err
+		}
+		if err := f.compare(ctx, r, t); err != nil {
+			return err
+		}
+		now, err := r.ReadThread(ctx, t.ThreadID, 0)
+		if err != nil {
+			return err
+		}
+		if now.Thread == nil || now.Thread.LatestSeq == t.LatestSeq {
+			out.Threads++
+			out.Events += f.events
+			out.add(f.diffs)
+			return nil
+		}
+		t = now.Thread
+	}
+	out.Busy++
+	return nil
+}
+
+func (out *Refolded) add(diffs []Difference) {
+	if room := refoldDifferences - len(out.Differences); len(diffs) > room {
+		diffs, out.More = diffs[:room], true
+	}
+	out.Differences = append(out.Differences, diffs...)
+}
+
+// runtimeReader is what a store offers beside turns.Reader.
+type runtimeReader interface {
+	Runtime(ctx context.Context) (turns.Runtime, error)
+}
+
+// runtime refolds the pause, if the whole log is there.
+func (out *Refolded) runtime(ctx context.Context, r turns.Reader) error {
+	pos, err := r.Position(ctx)
+	if err != nil {
+		return err
+	}
+	store, ok := r.(runtimeReader)
+	if !ok || pos.First != 1 {
+		return nil
+	}
+	var fold turns.Runtime
+	if err := eachEvent(ctx, r, notify.Filter{Methods: []string{notify.HolonPaused, notify.HolonResumed}}, pos.Latest, func(h notify.Header, body any) error {
+		if next := turns.ApplyRuntime(fold, h, body); next != nil {
+			fold = *next
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	row, err := store.Runtime(ctx)
+	if err != nil {
+		return err
+	}
+	if now, err := r.Position(ctx); err != nil || now.Latest != pos.Latest {
+		return err // written meanwhile: nothing to compare with
+	}
+	out.add(compareRows("runtime", "-", &row, &fold))
+	return nil
+}
+
+// folding is the rebuild of one thread.
+type folding struct {
+	thread string
+	upTo   int64
+	events int64
+	row    *threads.Thread
+	turns  map[string]*turns.Turn
+	items  map[string]*foldedItem
+	diffs  []Difference
+}
+
+// foldedItem is an item whose content is kept only as long as it grows; then
+// its hash stands for it.
+type foldedItem struct {
+	items.Item
+	deltas []string
+	hash   [sha256.Size]byte
+}
+
+func (f *folding) read(ctx context.Context, r turns.Reader) error {
+	return eachEvent(ctx, r, notify.Filter{ThreadIDs: []string{f.thread}}, f.upTo, func(h notify.Header, body any) error {
+		f.events++
+		if h.ThreadSeq != f.events {
+			f.diff("events", fmt.Sprint(h.Seq), "thread_seq", fmt.Sprint(h.ThreadSeq), fmt.Sprint(f.events))
+		}
+		return f.apply(h, body)
+	})
+}
+
+func (f *folding) apply(h notify.Header, body any) error {
+	if next := threads.Apply(f.row, h, body); next != nil {
+		f.row = next
+	}
+	if f.row != nil {
+		f.row.LatestSeq, f.row.LatestThreadSeq = h.Seq, h.ThreadSeq
+	}
+	if next := turns.Apply(f.turns[h.TurnID], h, body); next != nil {
+		f.turns[h.TurnID] = next
+	}
+	id := itemID(body)
+	if id == "" {
+		return nil
+	}
+	old := f.items[id]
+	if d, ok := body.(*items.Delta); ok {
+		if old != nil {
+			old.deltas = append(old.deltas, d.Delta.Text)
+		}
+		return nil
+	}
+	var prev *items.Item
+	if old != nil {
+		prev = &old.Item
+	}
+	next := items.Apply(prev, h, body)
+	if next == nil {
+		return nil
+	}
+	it := &foldedItem{Item: *next}
+	if old != nil {
+		it.hash = old.hash
+	}
+	switch {
+	case next.Status.Open():
+		it.hash = [sha256.Size]byte{}
+	case next.Content != nil:
+		it.hash, it.Content = hashJSON(next.Content), nil
+	}
+	f.items[id] = it
+	return nil
+}
+
+func itemID(body any) string {
+	switch b := body.(type) {
+	case *items.Created:
+		return b.ItemID
+	case *items.Updated:
+		return b.ItemID
+	case *items.Deleted:
+		return b.ItemID
+	case *items.Delta:
+		return b.ItemID
+	}
+	return ""
+}
+
+func (f *folding) compare(ctx context.Context, r turns.Reader, t *threads.Thread) error {
+	f.diffs = append(f.diffs, compareRows("threads", t.ThreadID, t, f.row)...)
+	cursor := ""
+	for {
+		page, err := r.ListTurns(ctx, turns.Query{ThreadID: f.thread, Cursor: cursor})
+		if err != nil {
+			return err
+		}
+		for i := range page.Rows {
+			row := &page.Rows[i]
+			f.diffs = append(f.diffs, compareRows("turns", row.TurnID, row, f.turns[row.TurnID])...)
+			delete(f.turns, row.TurnID)
+		}
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	for {
+		page, err := r.ListItems(ctx, items.Query{ThreadID: f.thread, Cursor: cursor})
+		if err != nil {
+			return err
+		}
+		for i := range page.Rows {
+			if err := f.compareItem(&page.Rows[i]); err != nil {
+				return err
+			}
+		}
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	for id := range f.turns {
+		f.diff("turns", id, "row", "missing", "a row")
+	}
+	for id := range f.items {
+		f.diff("items", id, "row", "missing", "a row")
+	}
+	return nil
+}
+
+func (f *folding) compareItem(row *items.Item) error {
+	want := f.items[row.ItemID]
+	if want == nil {
+		f.diff("items", row.ItemID, "row", "there", "none")
+		return nil
+	}
+	delete(f.items, row.ItemID)
+	log := want.Item
+	if log.Status.Open() {
+		folded, err := items.Fold(log.Content, want.deltas)
+		if err != nil {
+			return err
+		}
+		log.Content = folded
+	} else if hashJSON(row.Content) == want.hash {
+		log.Content = row.Content
+	} else {
+		log.Content = items.Raw(`"other content"`)
+	}
+	f.diffs = append(f.diffs, compareRows("items", row.ItemID, row, &log)...)
+	return nil
+}
+
+func (f *folding) diff(table, id, column, row, log string) {
+	f.diffs = append(f.diffs, Difference{Table: table, ID: id, Column: column, Row: row, Log: log})
+}
+
+// eachEvent decodes every event up to a seq that passes the filter.
+func eachEvent(ctx context.Context, log notify.Log, filter notify.Filter, upTo int64, f func(notify.Header, any) error) error {
+	for after := int64(0); after < upTo; {
+		p, err := log.Page(ctx, notify.Query{After: after, Filter: filter, MaxEvents: refoldEvents, MaxBytes: refoldBytes})
+		if err != nil {
+			return err
+		}
+		for i := range p.Events {
+			e := &p.Events[i]
+			if e.Seq > upTo {
+				return nil
+			}
+			h, body, err := Decode(e.Method, e.Params)
+			if err != nil {
+				return err
+			}
+			if h.Seq != e.Seq {
+				return fmt.Errorf("event %d says of itself that it is %d", e.Seq, h.Seq)
+			}
+			if err := f(h, body); err != nil {
+				return err
+			}
+		}
+		if p.Scanned <= after {
+			return nil
+		}
+		after = p.Scanned
+	}
+	return nil
+}
+
+// compareRows compares two structs of one type member by member, JSON as
+// values.
+func compareRows[T any](table, id string, row, log *T) []Difference {
+	if row == nil || log == nil {
+		return []Difference{{Table: table, ID: id, Column: "row", Row: there(row), Log: there(log)}}
+	}
+	var diffs []Difference
+	a, b := reflect.ValueOf(row).Elem(), reflect.ValueOf(log).Elem()
+	for i := range a.NumField() {
+		x, y := a.Field(i).Interface(), b.Field(i).Interface()
+		if reflect.DeepEqual(x, y) {
+			continue
+		}
+		p, q := normal(x), normal(y)
+		if p == q {
+			continue
+		}
+		column, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
+		diffs = append(diffs, Difference{Table: table, ID: id, Column: column, Row: short(p), Log: short(q)})
+	}
+	return diffs
+}
+
+func there[T any](v *T) string {
+	if v == nil {
+		return "missing"
+	}
+	return "there"
+}
+
+// normal is a value as JSON, spelled in one way.
+func normal(v any) string {
+	b, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
+	if err != nil {
+		return fmt.Sprintf("%v", v)
+	}
+	return string(b)
+}
+
+func hashJSON(raw items.Raw) [sha256.Size]byte { return sha256.Sum256([]byte(normal(raw))) }
+
+func short(s string) string {
+	if len(s) > 120 {
+		return s[:120] + "…"
+	}
+	return s
+}

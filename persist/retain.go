@@ -1,0 +1,108 @@
+package persist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Retention says what of the log is kept. The zero value keeps everything.
+// Rows of threads, turns and items are always kept, and count in MaxBytes:
+// if they alone are larger, as much of the log goes as may go.
+type Retention struct {
+	MaxAgeDays float64
+	MaxBytes   int64
+}
+
+// Pruner is what retention needs of a store.
+type Pruner interface {
+	// Prune removes the events below a seq, but none that is needed to read
+	// what is unfinished. It returns the oldest seq that is left.
+	Prune(ctx context.Context, before int64) (Pruned, error)
+	// SeqAt is the first seq at or after an instant, the head plus one if
+	// there is none.
+	SeqAt(ctx context.Context, at time.Time) (int64, error)
+	// UsedBytes is what log and rows take; it shrinks with a prune.
+	UsedBytes(ctx context.Context) (int64, error)
+}
+
+// Pruned is what a prune did. First is the oldest seq that is kept now.
+type Pruned struct {
+	First   int64 `json:"first_seq"`
+	Removed int64 `json:"removed"`
+}
+
+// retainEvery is how often retention is looked at: often enough that a log
+// grows by a minute over its bound at most.
+const retainEvery = time.Minute
+
+// retainStep is how many events go at a time while the log is too large:
+// about 5 MiB of the usual ones.
+const retainStep = 10_000
+
+// Run prunes the store every minute until ctx is done. report is told of
+// every prune that removed something, and of errors, which do not end it.
+func (r Retention) Run(ctx context.Context, store Pruner, report func(Pruned, error)) error {
+	if r == (Retention{}) {
+		return nil
+	}
+	ticker := time.NewTicker(retainEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-ticker.C:
+			p, err := r.Enforce(ctx, store, now)
+			if err != nil && errors.Is(err, ctx.Err()) {
+				return nil
+			}
+			if p.Removed > 0 || err != nil {
+				report(p, err)
+			}
+		}
+	}
+}
+
+// Enforce prunes what is too old or too much at this instant.
+func (r Retention) Enforce(ctx context.Context, store Pruner, now time.Time) (Pruned, error) {
+	var all Pruned
+	if r.MaxAgeDays > 0 {
+		before, err := store.SeqAt(ctx, now.Add(-time.Duration(r.MaxAgeDays*24*float64(time.Hour))))
+		if err != nil {
+			return all, fmt.Errorf("retention by age: %w", err)
+		}
+		p, err := store.Prune(ctx, before)
+		if err != nil {
+			return all, fmt.Errorf("retention by age: %w", err)
+		}
+		all.First, all.Removed = p.First, p.Removed
+	}
+	for r.MaxBytes > 0 {
+		used, err := store.UsedBytes(ctx)
+		if err != nil {
+			return all, fmt.Errorf("retention by size: %w", err)
+		}
+		if used <= r.MaxBytes {
+			break
+		}
+		if all.First == 0 {
+			p, err := store.Prune(ctx, 0) // removes nothing, tells where the log begins
+			if err != nil {
+				return all, fmt.Errorf("retention by size: %w", err)
+			}
+			all.First = p.First
+		}
+		p, err := store.Prune(ctx, all.First+retainStep)
+		if err != nil {
+			return all, fmt.Errorf("retention by size: %w", err)
+		}
+		all.First = p.First
+		all.Removed += p.Removed
+		if p.Removed == 0 {
+			break
+		}
+	}
+	return all, nil
+}

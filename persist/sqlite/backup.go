@@ -1,0 +1,151 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// Backup writes a whole, compact copy of the database to a file that must not
+// exist, while others read and write: everything that was acknowledged before
+// the call is in it. The copy is readable by its owner only.
+func (s *View) Backup(ctx context.Context, dest string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	dest, err := filepath.Abs(dest)
+	if err != nil {
+		return err
+	}
+	// A connection of its own: a large copy must not take one from readers,
+	// and VACUUM INTO does not work on one that is query_only.
+	c, err := dial(s.path, url.Values{"mode": {"rw"}, "_busy_timeout": {"5000"}})
+	if err != nil {
+		return fmt.Errorf("back up %s: %w", s.path, err)
+	}
+	err = vacuumInto(c, dest)
+	return errors.Join(err, c.close())
+}
+
+// ErrNotEmpty says that a directory to restore into has something in it.
+var ErrNotEmpty = errors.New("the directory is not empty")
+
+// Restore makes a data directory of a backup. The directory must be empty or
+// absent. The log gets a new log_id, so that no cursor of the log that the
+// backup was made of is taken for one of this log, which goes on differently.
+func Restore(file, dir string) (err error) {
+	if _, err := os.Stat(file); err != nil {
+		return err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("restore into %s: %w", dir, ErrNotEmpty)
+	}
+	if err := checkBackup(file); err != nil {
+		return fmt.Errorf("restore %s: %w", file, err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	lock, err := lockDir(dir)
+	if err != nil {
+		return err
+	}
+	temp := filepath.Join(dir, "restoring.db")
+	defer func() {
+		if err != nil { // leave the directory as empty as it was
+			err = errors.Join(err, removeIfThere(temp), removeIfThere(lock.Name()))
+		}
+		err = errors.Join(err, lock.Close())
+	}()
+	if err := copyInto(file, temp); err != nil {
+		return fmt.Errorf("restore %s: %w", file, err)
+	}
+	if err := renewLogID(temp); err != nil {
+		return fmt.Errorf("restore %s: %w", file, err)
+	}
+	if err := syncPath(temp); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, filepath.Join(dir, FileName)); err != nil {
+		return err
+	}
+	return errors.Join(syncPath(dir), syncPath(filepath.Dir(dir)))
+}
+
+// checkBackup makes sure that the file is a database of ours and sound.
+func checkBackup(file string) error {
+	c, err := dial(file, url.Values{"mode": {"ro"}, "_busy_timeout": {"5000"}})
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if problems, err := integrity(c); err != nil {
+		return fmt.Errorf("it is no sound database: %w", err)
+	} else if len(problems) > 0 {
+		return fmt.Errorf("it is damaged: %s", problems[0])
+	}
+	text, err := c.pragma("user_version")
+	if err != nil {
+		return err
+	}
+	version, err := strconv.Atoi(text)
+	if err != nil {
+		return err
+	}
+	if known := schemaVersion(); version > known {
+		return &NewerError{Database: version, Program: known}
+	}
+	id := ""
+	if version > 0 {
+		if _, err := c.queryOne("SELECT log_id FROM meta", func(r row) { id = r.text(0) }); err != nil {
+			return err
+		}
+	}
+	if id == "" {
+		return errors.New("it is no backup of a log")
+	}
+	return nil
+}
+
+func copyInto(file, temp string) error {
+	c, err := dial(file, url.Values{"mode": {"ro"}, "_busy_timeout": {"5000"}})
+	if err != nil {
+		return err
+	}
+	return errors.Join(vacuumInto(c, temp), c.close())
+}
+
+func renewLogID(path string) error {
+	id, err := newLogID()
+	if err != nil {
+		return err
+	}
+	c, err := dial(path, settings(false)) // write-ahead logging is a property of the file
+	if err != nil {
+		return err
+	}
+	_, err = c.exec("UPDATE meta SET log_id = ?", id)
+	return errors.Join(err, c.close())
+}
+
+// integrity is what SQLite finds wrong with its file; empty if nothing.
+func integrity(c *conn) (problems []string, err error) {
+	err = c.query("PRAGMA integrity_check(20)", func(r row) error {
+		if text := r.text(0); text != "ok" {
+			problems = append(problems, text)
+		}
+		return nil
+	})
+	return problems, err
+}

@@ -1,0 +1,142 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Level says how bad a finding is.
+type Level string
+
+// The levels: a warning leaves the store usable, an error means that it loses
+// or has lost something, or that others can read it.
+const (
+	OK      Level = "ok"
+	Warning Level = "warning"
+	Error   Level = "error"
+)
+
+// Finding is one thing that Check has looked at.
+type Finding struct {
+	Name  string `json:"name"`
+	Level Level  `json:"level"`
+	Text  string `json:"text"`
+}
+
+// freeWarning is the free space below which doctor warns: a day of a busy
+// server's log, about.
+const freeWarning = 1 << 30
+
+// Check looks at what a store must be: its settings, its schema, the soundness
+// of its file, the density of its log, permissions and free space. It may run
+// while a server has the store open. The error is about Check itself.
+func (s *View) Check(ctx context.Context) (list []Finding, err error) {
+	add := func(name string, level Level, format string, args ...any) {
+		list = append(list, Finding{Name: name, Level: level, Text: fmt.Sprintf(format, args...)})
+	}
+	if err := s.read(ctx, func(c *conn) error {
+		for _, setting := range []struct{ name, want string }{
+			{"journal_mode", "wal"}, {"user_version", fmt.Sprint(schemaVersion())},
+		} {
+			got, err := c.pragma(setting.name)
+			if err != nil {
+				return err
+			}
+			add(setting.name, levelIf(got == setting.want), "%s", got)
+		}
+		problems, err := integrity(c)
+		if err != nil {
+			return err
+		}
+		add("integrity", levelIf(len(problems) == 0), "%d problems", len(problems))
+		for _, p := range problems {
+			add("integrity", Error, "%s", p)
+		}
+		return checkLog(c, add)
+	}); err != nil {
+		return list, err
+	}
+	if err := s.checkDurable(add); err != nil {
+		return list, err
+	}
+	s.checkFiles(add)
+	return list, nil
+}
+
+func levelIf(ok bool) Level {
+	if ok {
+		return OK
+	}
+	return Error
+}
+
+type addFinding func(name string, level Level, format string, args ...any)
+
+// checkDurable opens a connection as the writer does: synchronous is a
+// setting of the connection, so what counts is what a writer gets.
+func (s *View) checkDurable(add addFinding) error {
+	c, err := dial(s.path, settings(false))
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	got, err := c.pragma("synchronous")
+	if err != nil {
+		return err
+	}
+	add("synchronous", levelIf(got == "2"), "%s (2 is FULL)", got)
+	return nil
+}
+
+func checkLog(c *conn, add addFinding) error {
+	var first, latest, count, lowest int64
+	if err := ends(c, &first, &latest); err != nil {
+		return err
+	}
+	if _, err := c.queryOne("SELECT count(*), coalesce(min(seq), 0) FROM events", func(r row) { count, lowest = r.int(0), r.int(1) }); err != nil {
+		return err
+	}
+	add("log", levelIf(count == latest-first+1 && (count == 0 || lowest == first)),
+		"%d events, seq %d to %d", count, first, latest)
+	// Rows must not speak of events that are not there yet.
+	ahead := int64(0)
+	if _, err := c.queryOne(`SELECT (SELECT count(*) FROM threads WHERE latest_seq > ?1) + (SELECT count(*) FROM turns WHERE updated_seq > ?1)
+		+ (SELECT count(*) FROM items WHERE updated_seq > ?1)`, func(r row) { ahead = r.int(0) }, latest); err != nil {
+		return err
+	}
+	add("rows", levelIf(ahead == 0), "%d rows are newer than the log", ahead)
+	return nil
+}
+
+func (s *View) checkFiles(add addFinding) {
+	secret := []string{s.dir, s.path, s.path + "-wal", s.path + "-shm", filepath.Join(s.dir, "lock"),
+		filepath.Join(s.dir, "token"), filepath.Join(s.dir, "curl-header"), filepath.Join(s.dir, "server.json"), filepath.Join(s.dir, "backups")}
+	open := 0
+	for _, path := range secret {
+		info, err := os.Lstat(path)
+		if err != nil {
+			continue // most of them need not be there
+		}
+		if mode := info.Mode(); mode.Perm()&0o077 != 0 {
+			open++
+			add("permissions", Error, "%s is open to others (%s): chmod go= it", path, mode.Perm())
+		}
+	}
+	if open == 0 {
+		add("permissions", OK, "only the owner can read %s", s.dir)
+	}
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(s.dir, &fs); err != nil {
+		add("free space", Warning, "not known: %v", err)
+		return
+	}
+	free := int64(fs.Bavail) * int64(fs.Bsize)
+	level := OK
+	if free < freeWarning {
+		level = Warning
+	}
+	add("free space", level, "%d MiB", free>>20)
+}

@@ -1,0 +1,74 @@
+package sqlite
+
+import (
+	"errors"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+// When the write-ahead log is written back. A commit of one small event
+// touches about ten pages, so 200 commits leave it at 8 MiB, and 4 MiB of
+// events with their rows and indexes at some 20. Often enough that the file
+// soon stops to grow: an fsync of overwritten blocks is the faster one. Past
+// walMax readers are waited for, so that it starts again from its beginning.
+const (
+	walCommits = 200
+	walBytes   = 4 << 20
+	walMax     = 64 << 20
+)
+
+// wal counts what was written since the last checkpoint.
+type wal struct {
+	commits int
+	bytes   int
+	floor   int64 // size of the file when a reader was last in the way
+}
+
+func (s *wal) add(bytes int) {
+	s.commits++
+	s.bytes += bytes
+}
+
+// Maintain implements persist.Committer: it writes the write-ahead log back
+// when that is due.
+func (w *writer) Maintain() error {
+	if w.since.commits < walCommits && w.since.bytes < walBytes {
+		return nil
+	}
+	w.since.commits, w.since.bytes = 0, 0
+	mode := "PASSIVE"
+	if size := fileSize(w.store.path + "-wal"); size > w.limit+w.since.floor {
+		mode, w.since.floor = "TRUNCATE", size // a long reader is asked again only after as much again
+	}
+	if err := classify("write the log back", w.checkpoint(mode)); errors.Is(err, turns.ErrStorageFailed) {
+		return err
+	}
+	return nil // a full disk: the log stays where it is
+}
+
+// failIfLost ends all writing if err says that the disk cannot be trusted.
+func (w *writer) failIfLost(err error) {
+	if errors.Is(err, turns.ErrStorageFailed) {
+		w.store.Fail(err)
+	}
+}
+
+// checkpoint writes the write-ahead log back into the database. Readers in
+// the way are no error: the next checkpoint goes on. Nor is a full disk: the
+// log then stays where it is.
+func (w *writer) checkpoint(mode string) error {
+	whole := false
+	if mode != "PASSIVE" {
+		if err := w.conn.run("PRAGMA busy_timeout = 100"); err != nil {
+			return err
+		}
+		defer func() { _ = w.conn.run("PRAGMA busy_timeout = 5000") }() // it only sets a number
+	}
+	_, err := w.conn.queryOne("PRAGMA wal_checkpoint("+mode+")", func(r row) {
+		whole = r.int(0) == 0 && r.int(1) == r.int(2) // not busy, and every page of it written back
+	})
+	if whole {
+		w.since.floor = 0
+	}
+	return err
+}

@@ -1,0 +1,58 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// The layout of the write-ahead log and its index, as far as disown needs it
+// (https://www.sqlite.org/walformat.html). The index
+// is in the byte order of the machine.
+const (
+	walHeader      = 32 // bytes before the first frame
+	walFrameHeader = 24
+	indexPageSize  = 14 // u16; 1 stands for 65,536
+	indexMaxFrame  = 16 // u32, the last frame that is committed
+)
+
+// disown makes sure that a change whose sync failed does not come back. The
+// client was told that it did not happen, but its frames may stand in the
+// write-ahead log with their commit mark, and after a kill SQLite's recovery
+// would take them for committed. The header of the first of them is written
+// over with zeros, where recovery then ends. The disk has just failed, so
+// this may fail too; it is the best that can be done.
+func (w *writer) disown() (err error) {
+	index := make([]byte, indexMaxFrame+4)
+	// The descriptor stays open until the process ends: to close it would drop
+	// SQLite's locks on the file. The store writes no more, so there is one.
+	shm, err := syscall.Open(w.store.path+"-shm", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open the index of the write-ahead log: %w", err)
+	}
+	if n, err := syscall.Pread(shm, index, 0); err != nil || n < len(index) {
+		return fmt.Errorf("read %d bytes of the index of the write-ahead log: %w", n, err)
+	}
+	page := int64(binary.NativeEndian.Uint16(index[indexPageSize:]))
+	if page == 1 {
+		page = 1 << 16
+	}
+	committed := int64(binary.NativeEndian.Uint32(index[indexMaxFrame:]))
+	at := walHeader + committed*(walFrameHeader+page)
+
+	wal, err := os.OpenFile(w.store.path+"-wal", os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, wal.Close()) }()
+	info, err := wal.Stat()
+	if err != nil || info.Size() <= at {
+		return err // nothing of the change got there
+	}
+	if _, err := wal.WriteAt(make([]byte, walFrameHeader), at); err != nil {
+		return err
+	}
+	return wal.Sync()
+}

@@ -1,0 +1,35 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	sqlite3 "github.com/mattn/go-sqlite3"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+// classify wraps what the driver says when a change fails. No space (also
+// under a quota) is ErrStorageFull: nothing was written, later changes try
+// again. Any other I/O error, a failed fsync above all, is ErrStorageFailed:
+// what the page cache holds can no longer be trusted, because the kernel may
+// have dropped the dirty pages and will report success next time.
+func classify(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	switch {
+	case e.Code == sqlite3.ErrFull, e.ExtendedCode == sqlite3.ErrIoErrSHMSize,
+		e.ExtendedCode == sqlite3.ErrIoErrWrite && (e.SystemErrno == syscall.ENOSPC || e.SystemErrno == syscall.EDQUOT):
+		return fmt.Errorf("%s: %w: %w", op, turns.ErrStorageFull, err)
+	case e.Code == sqlite3.ErrIoErr, e.Code == sqlite3.ErrCorrupt, e.Code == sqlite3.ErrNotADB,
+		e.Code == sqlite3.ErrReadonly, e.Code == sqlite3.ErrCantOpen:
+		return fmt.Errorf("%s: %w: %w", op, turns.ErrStorageFailed, err)
+	}
+	return fmt.Errorf("%s: %w", op, err)
+}

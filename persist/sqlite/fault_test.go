@@ -1,0 +1,261 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	sqlite3 "github.com/mattn/go-sqlite3"
+
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/persist"
+	"github.com/seed82539d15/holon/persist/persisttest"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// The faults need a process of their own: the test starts itself again with
+// this variable, in a mount namespace or under strace.
+const faultVariable = "HOLON_TEST_FAULT_DIR"
+
+// withoutFaults says loudly that a fault could not be made.
+func withoutFaults(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("REQUIRE_FAULTS") == "1" {
+		t.Fatalf("REQUIRE_FAULTS=1, but %s", why)
+	}
+	t.Skipf("NOT TESTED: %s", why)
+}
+
+func TestErrorsAreClassified(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want error
+	}{
+		{sqlite3.Error{Code: sqlite3.ErrFull}, turns.ErrStorageFull},
+		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrSHMSize}, turns.ErrStorageFull},
+		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrWrite, SystemErrno: syscall.EDQUOT}, turns.ErrStorageFull},
+		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrWrite, SystemErrno: syscall.EIO}, turns.ErrStorageFailed},
+		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrFsync, SystemErrno: syscall.ENOSPC}, turns.ErrStorageFailed},
+		{sqlite3.Error{Code: sqlite3.ErrCorrupt}, turns.ErrStorageFailed},
+		{sqlite3.Error{Code: sqlite3.ErrConstraint}, nil},
+		{sqlite3.Error{Code: sqlite3.ErrBusy}, nil},
+		{errors.New("other"), nil},
+	} {
+		got := classify("op", c.err)
+		for _, class := range []error{turns.ErrStorageFull, turns.ErrStorageFailed} {
+			if errors.Is(got, class) != (class == c.want) {
+				t.Errorf("%#v is %v", c.err, got)
+			}
+		}
+	}
+}
+
+// fill appends until the store says that it is full, and checks that what
+// was acknowledged is there and nothing else.
+func fill(t testing.TB, s *Store) *persisttest.Maker {
+	t.Helper()
+	m := persisttest.NewMaker(t, s, "thread_a")
+	m.Start().Commit()
+	last := int64(1)
+	for range 20_000 {
+		m.Messages("", 3, 2000)
+		u := m.Unit()
+		r, err := s.Append(u)
+		if err == nil {
+			m.Took(u, r)
+			last = r.Last
+			continue
+		}
+		if !errors.Is(err, turns.ErrStorageFull) {
+			t.Fatalf("the disk is full: %v", err)
+		}
+		if u.Items[0].CreatedSeq != notify.Provisional(0) || u.Items[2].UpdatedSeq != notify.Provisional(2) {
+			t.Error("a failed commit settled its rows")
+		}
+		if err := s.Healthy(); !errors.Is(err, turns.ErrStorageFull) {
+			t.Errorf("healthy says %v", err)
+		}
+		standsAt(t, s, last)
+		return m
+	}
+	t.Fatal("the disk never was full")
+	return nil
+}
+
+// standsAt reads the whole log and compares it with what was acknowledged.
+func standsAt(t testing.TB, s *Store, last int64) {
+	t.Helper()
+	p, err := s.Page(context.Background(), notify.Query{After: last - 1, MaxEvents: 10, MaxBytes: 1 << 20})
+	if err != nil || p.Latest != last || len(p.Events) != 1 || s.Tail().Head() != last {
+		t.Errorf("acknowledged up to %d, the log has %d, the tail %d, %v", last, p.Latest, s.Tail().Head(), err)
+	}
+	if out, err := persist.Refold(context.Background(), s); err != nil || len(out.Differences) > 0 {
+		t.Errorf("refold %+v, %v", out, err)
+	}
+}
+
+func TestFullDatabaseRecoversWithoutRestart(t *testing.T) {
+	s := running(t, Options{Dir: t.TempDir()})
+	limit := func(pages int) {
+		t.Helper()
+		if err := s.Do(context.Background(), func() error { return s.w.conn.run(fmt.Sprintf("PRAGMA max_page_count = %d", pages)) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(300)
+	m := fill(t, s)
+	limit(1 << 30)
+	m.Messages("", 3, 2000)
+	r := m.Commit()
+	if err := s.Healthy(); err != nil {
+		t.Errorf("there is space again: %v", err)
+	}
+	standsAt(t, s, r.Last)
+}
+
+func TestFullDiskRecoversWithoutRestart(t *testing.T) {
+	if dir := os.Getenv(faultVariable); dir != "" {
+		fullDisk(t, dir)
+		return
+	}
+	if os.Getuid() != 0 {
+		withoutFaults(t, "a small tmpfs needs root")
+	}
+	rerun(t, exec.Command(os.Args[0], "-test.run=^TestFullDiskRecoversWithoutRestart$", "-test.v"), &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, t.TempDir())
+}
+
+// fullDisk runs in a mount namespace of its own.
+func fullDisk(t *testing.T, dir string) {
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4m"); err != nil {
+		t.Fatal(err)
+	}
+	s := running(t, Options{Dir: filepath.Join(dir, "data")})
+	m := fill(t, s)
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {
+		t.Fatal(err)
+	}
+	for range 50 { // the probe comes every second
+		if s.Healthy() == nil {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if err := s.Healthy(); err != nil {
+		t.Errorf("there is space, nobody appends: %v", err)
+	}
+	m.Messages("", 3, 2000)
+	r := m.Commit()
+	standsAt(t, s, r.Last)
+}
+
+func TestFailedFsyncStopsForGood(t *testing.T) {
+	if dir := os.Getenv(faultVariable); dir != "" {
+		failedFsync(t, dir)
+		return
+	}
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		withoutFaults(t, "strace is not installed")
+	}
+	for _, when := range []int{12, 13, 20} {
+		t.Run(fmt.Sprint(when), func(t *testing.T) {
+			dir := t.TempDir()
+			rerun(t, exec.Command(strace, "-f", "-o", filepath.Join(t.TempDir(), "trace"), "-e", "trace=fsync,fdatasync",
+				"-e", fmt.Sprintf("inject=fsync,fdatasync:error=EIO:when=%d", when),
+				os.Args[0], "-test.run=^TestFailedFsyncStopsForGood$", "-test.v"), nil, dir)
+			// The restart is here, where no fsync fails: strace counts per thread.
+			text, err := os.ReadFile(acknowledgedFile(dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			last, err := strconv.ParseInt(string(text), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := running(t, Options{Dir: dir})
+			if at, err := r.Position(context.Background()); err != nil || at.Latest < last {
+				t.Errorf("after a restart the log ends at %d, acknowledged was %d, %v", at.Latest, last, err)
+			}
+		})
+	}
+}
+
+// failedFsync runs under strace: one fsync of many fails, all others succeed.
+func failedFsync(t *testing.T, dir string) {
+	s, err := Open(Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	m := persisttest.NewMaker(t, s, "thread_a")
+	m.Start()
+	last := int64(0)
+	for n := 0; ; n++ {
+		if n == 100 {
+			t.Fatal("no fsync failed: FULL does not sync every commit?")
+		}
+		m.Messages("", 1, 100)
+		u := m.Unit()
+		r, err := s.Append(u)
+		if err == nil {
+			m.Took(u, r)
+			last = r.Last
+			continue
+		}
+		if !errors.Is(err, turns.ErrStorageFailed) {
+			t.Fatalf("fsync failed: %v", err)
+		}
+		break
+	}
+	for range 3 {
+		m.Messages("", 1, 100)
+		if _, err := s.Append(m.Unit()); !errors.Is(err, turns.ErrStorageFailed) {
+			t.Errorf("later: %v", err)
+		}
+	}
+	if err := s.Healthy(); !errors.Is(err, turns.ErrStorageFailed) {
+		t.Errorf("healthy says %v", err)
+	}
+	p, err := s.Page(ctx, notify.Query{MaxEvents: 1000, MaxBytes: 1 << 20})
+	if err != nil || p.Latest != last || int64(len(p.Events)) != last || s.Tail().Head() != last {
+		t.Errorf("acknowledged up to %d, read up to %d, the tail %d, %v", last, p.Latest, s.Tail().Head(), err)
+	}
+	cancel()
+	if err := errors.Join(<-done, s.Close()); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(acknowledgedFile(dir), fmt.Append(nil, last), 0o600); err != nil {
+		t.Error(err)
+	}
+}
+
+// acknowledgedFile is where the process that had the failure says how far it
+// had acknowledged.
+func acknowledgedFile(dir string) string { return filepath.Join(dir, "acknowledged") }
+
+// rerun runs this test again in a process of its own.
+func rerun(t *testing.T, cmd *exec.Cmd, attr *syscall.SysProcAttr, dir string) {
+	t.Helper()
+	cmd.Env = append(os.Environ(), faultVariable+"="+dir)
+	cmd.SysProcAttr = attr
+	out, err := cmd.CombinedOutput()
+	if attr != nil && errors.Is(err, syscall.EPERM) {
+		withoutFaults(t, "mount namespaces are not allowed here")
+	}
+	if err != nil || !strings.Contains(string(out), "--- PASS") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

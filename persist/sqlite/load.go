@@ -1,0 +1,143 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Load implements turns.Store.
+func (s *View) Load(ctx context.Context, threadID string) (l turns.Loaded, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		if _, err := c.queryOne("SELECT "+threadColumns+" FROM threads WHERE thread_id = ?", func(r row) { l.Thread = threadOf(r) }, threadID); err != nil {
+			return err
+		}
+		if err := c.query(`SELECT `+turnColumns+` FROM turns WHERE thread_id = ? AND state IN ('queued', 'active')
+			ORDER BY state = 'queued', rank, created_seq`, func(r row) error {
+			t, err := turnOf(r)
+			l.Turns = append(l.Turns, t)
+			return err
+		}, threadID); err != nil {
+			return err
+		}
+		for _, t := range l.Turns {
+			sql := "SELECT " + itemColumns + " FROM items WHERE turn_id = ? AND status IN ('pending', 'in_progress') ORDER BY created_seq"
+			args := []driver.Value{t.TurnID}
+			if t.State == turns.Queued {
+				sql = "SELECT " + itemColumns + ` FROM items WHERE turn_id = ? AND thread_id = ? AND created_seq > ?
+					AND type = 'user_message' ORDER BY created_seq`
+				args = append(args, threadID, t.CreatedSeq)
+			}
+			if err := c.query(sql, func(r row) error {
+				l.Items = append(l.Items, itemOf(r))
+				return nil
+			}, args...); err != nil {
+				return err
+			}
+		}
+		return foldAll(c, l.Items)
+	})
+	return l, err
+}
+
+// foldAll adds to open items the text that is still in the log.
+func foldAll(c *conn, list []*items.Item) error {
+	for _, it := range list {
+		if err := fold(c, it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fold adds to an open item the deltas since its row was written.
+func fold(c *conn, it *items.Item) error {
+	if !it.Status.Open() || !it.Type.Streams() {
+		return nil
+	}
+	var deltas []string
+	if err := c.query("SELECT params FROM events WHERE item_id = ? AND method = 'item/delta' AND seq > ? ORDER BY seq", func(r row) error {
+		var d items.Delta
+		if err := json.Unmarshal(r.blob(0), &d); err != nil {
+			return err
+		}
+		deltas = append(deltas, d.Delta.Text)
+		return nil
+	}, it.ItemID, it.UpdatedSeq); err != nil {
+		return fmt.Errorf("read the text of %s: %w", it.ItemID, err)
+	}
+	content, err := items.Fold(it.Content, deltas)
+	if err != nil {
+		return fmt.Errorf("read the text of %s: %w", it.ItemID, err)
+	}
+	it.Content = content
+	return nil
+}
+
+// TurnThread implements turns.Store.
+func (s *View) TurnThread(ctx context.Context, turnID string) (string, error) {
+	return s.oneText(ctx, "SELECT thread_id FROM turns WHERE turn_id = ?", turnID)
+}
+
+// ItemThread implements turns.Store.
+func (s *View) ItemThread(ctx context.Context, itemID string) (string, error) {
+	return s.oneText(ctx, "SELECT thread_id FROM items WHERE item_id = ?", itemID)
+}
+
+func (s *View) oneText(ctx context.Context, sql, id string) (text string, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		_, err := c.queryOne(sql, func(r row) { text = r.text(0) }, id)
+		return err
+	})
+	return text, err
+}
+
+// Turn implements turns.Store.
+func (s *View) Turn(ctx context.Context, turnID string) (t *turns.Turn, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		t, err = oneTurn(c, turnID)
+		return err
+	})
+	return t, err
+}
+
+// Item implements turns.Store.
+func (s *View) Item(ctx context.Context, itemID string) (*items.Item, error) {
+	it, _, err := s.ReadItem(ctx, itemID)
+	return it, err
+}
+
+func oneTurn(c *conn, turnID string) (t *turns.Turn, err error) {
+	if e := c.query("SELECT "+turnColumns+" FROM turns WHERE turn_id = ?", func(r row) error {
+		t, err = turnOf(r)
+		return err
+	}, turnID); e != nil {
+		return nil, e
+	}
+	return t, nil
+}
+
+// Unfinished implements turns.Store.
+func (s *View) Unfinished(ctx context.Context) (active, queued []string, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		if err := c.query(`SELECT thread_id FROM (
+				SELECT thread_id, created_seq FROM turns WHERE state = 'active'
+				UNION ALL SELECT thread_id, created_seq FROM threads WHERE state = 'closing')
+			GROUP BY thread_id ORDER BY min(created_seq)`, func(r row) error {
+			active = append(active, r.text(0))
+			return nil
+		}); err != nil {
+			return err
+		}
+		return c.query("SELECT thread_id FROM turns WHERE state = 'queued' GROUP BY thread_id ORDER BY min(created_seq)", func(r row) error {
+			queued = append(queued, r.text(0))
+			return nil
+		})
+	})
+	return active, queued, err
+}

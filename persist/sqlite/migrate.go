@@ -1,0 +1,116 @@
+package sqlite
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// NewerError says that the database was written by a later version of the
+// program.
+type NewerError struct{ Database, Program int }
+
+// Error implements error.
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("the database has schema version %d, this program knows %d: use a newer program", e.Database, e.Program)
+}
+
+// migrate brings the database to the newest schema: forward only, each step
+// in a transaction of its own. A database that has data is copied to
+// dir/backups first.
+func migrate(c *conn, dir string, now time.Time) error {
+	steps, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	text, err := c.pragma("user_version")
+	if err != nil {
+		return fmt.Errorf("read the schema version: %w", err)
+	}
+	version, err := strconv.Atoi(text)
+	if err != nil {
+		return fmt.Errorf("read the schema version: %w", err)
+	}
+	switch {
+	case version > len(steps):
+		return &NewerError{Database: version, Program: len(steps)}
+	case version == len(steps):
+		return nil
+	case version > 0:
+		if err := copyBefore(c, dir, version, now); err != nil {
+			return err
+		}
+	}
+	for i, name := range steps[version:] {
+		if err := step(c, name, version+i+1); err != nil {
+			return classify("migrate to schema version "+strconv.Itoa(version+i+1), err)
+		}
+	}
+	return nil
+}
+
+// schemaVersion is the newest that this program knows.
+func schemaVersion() int {
+	steps, _ := fs.Glob(migrations, "migrations/*.sql") // the pattern is a constant
+	return len(steps)
+}
+
+// copyBefore keeps the database as it was before a migration.
+func copyBefore(c *conn, dir string, version int, now time.Time) error {
+	backups := filepath.Join(dir, "backups")
+	if err := os.MkdirAll(backups, 0o700); err != nil {
+		return err
+	}
+	name := fmt.Sprintf("before-schema-%d-%s.db", version+1, now.UTC().Format("20060102T150405.000Z"))
+	return vacuumInto(c, filepath.Join(backups, name))
+}
+
+func step(c *conn, name string, version int) (err error) {
+	sql, err := migrations.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if err := c.run("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil && !c.c.AutoCommit() {
+			_ = c.run("ROLLBACK") // the first error is the one to tell; opening fails anyway
+		}
+	}()
+	if err := c.run(string(sql)); err != nil {
+		return err
+	}
+	if version == 1 {
+		id, err := newLogID()
+		if err != nil {
+			return err
+		}
+		if _, err := c.exec("INSERT INTO meta (id, log_id, first_seq, runtime) VALUES (1, ?, 1, ?)", id, []byte("{}")); err != nil {
+			return err
+		}
+	}
+	if err := c.run("PRAGMA user_version = " + strconv.Itoa(version)); err != nil {
+		return err
+	}
+	return c.run("COMMIT")
+}
+
+// newLogID names a log: another log never has the same, so that a cursor of
+// one is not taken for a cursor of the other.
+func newLogID() (string, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return "", err
+	}
+	return "log_" + id.String(), nil
+}

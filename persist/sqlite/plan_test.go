@@ -1,0 +1,155 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/persist/persisttest"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// TestQueriesFindTheirIndexes keeps a million events from turning a read
+// into a scan. A plan that scans or sorts says so.
+func TestQueriesFindTheirIndexes(t *testing.T) {
+	s := running(t, Options{Dir: t.TempDir()})
+	explain := func(sql string, args ...driver.Value) string {
+		t.Helper()
+		var plan []string
+		if err := s.read(context.Background(), func(c *conn) error {
+			return c.query("EXPLAIN QUERY PLAN "+sql, func(r row) error {
+				plan = append(plan, r.text(3))
+				return nil
+			}, args...)
+		}); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		return strings.Join(plan, "; ")
+	}
+	page := func(q notify.Query, seqs []int64) string {
+		sql, args := pageSQL(q, 100, seqs)
+		return explain("SELECT params "+sql, args...)
+	}
+	list := func(columns, table string, equal ...string) string {
+		t.Helper()
+		l, err := newListing("", 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, column := range equal {
+			l.equal(column, "x")
+		}
+		return explain(l.sql(columns, table), l.args...)
+	}
+	ofTurn, err := newListing("", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofTurn.turn(&turns.Turn{TurnID: "turn_a", ThreadID: "thread_a", State: turns.Completed})
+	const open = "status IN ('pending', 'in_progress')"
+	for name, c := range map[string]struct{ plan, want string }{
+		"page":                  {page(notify.Query{}, nil), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
+		"page of methods":       {page(notify.Query{Filter: notify.Filter{Methods: []string{"item/*"}}}, nil), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
+		"page of a thread":      {page(notify.Query{Filter: notify.Filter{ThreadIDs: []string{"a"}}}, nil), "events_thread (thread_id=? AND rowid>? AND rowid<?)"},
+		"page of threads":       {page(notify.Query{Filter: notify.Filter{ThreadIDs: []string{"a", "b"}}}, []int64{1}), "USING INTEGER PRIMARY KEY (rowid=?)"},
+		"window of a thread":    {explain("SELECT seq FROM events WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?", "a", int64(1), int64(2)), "COVERING INDEX events_thread (thread_id=? AND rowid>?)"},
+		"deltas of an item":     {explain("SELECT params FROM events WHERE item_id = ? AND method = 'item/delta' AND seq > ? ORDER BY seq", "a", int64(1)), "events_delta (item_id=? AND rowid>?)"},
+		"open items of a turn":  {explain("SELECT content FROM items WHERE turn_id = ? AND "+open+" ORDER BY created_seq", "a"), "items_open (turn_id=?)"},
+		"queue of a thread":     {explain("SELECT rank FROM turns WHERE thread_id = ? AND state IN ('queued', 'active')", "a"), "turns_unfinished (thread_id=?)"},
+		"unfinished turns":      {explain("SELECT turn_id FROM turns WHERE state IN ('queued', 'active')"), "turns_"},
+		"turns of a thread":     {list(turnColumns, "turns", "thread_id"), "turns_thread (thread_id=? AND rowid>?)"},
+		"turns of a state":      {list(turnColumns, "turns", "state"), "turns_state (state=? AND rowid>?)"},
+		"items of a thread":     {list(itemColumns, "items", "thread_id"), "items_thread (thread_id=? AND created_seq>?)"},
+		"items of a turn":       {explain(ofTurn.sql(itemColumns, "items"), ofTurn.args...), "items_thread (thread_id=? AND created_seq>?"},
+		"input of a turn":       {explain("SELECT content FROM items WHERE turn_id = ? AND thread_id = ? AND created_seq > ? AND type = 'user_message' ORDER BY created_seq", "a", "b", int64(1)), "items_thread (thread_id=? AND created_seq>?)"},
+		"questions":             {explain("SELECT "+itemColumns+" FROM items WHERE created_seq > ? AND status = 'pending' ORDER BY created_seq", int64(1)), "items_pending (created_seq>?)"},
+		"newest turns":          {explain("SELECT "+turnColumns+" FROM turns WHERE thread_id = ? ORDER BY created_seq DESC LIMIT ?", "a", int64(1)), "turns_thread (thread_id=?)"},
+		"an item":               {explain("SELECT content FROM items WHERE item_id = ?", "a"), "(item_id=?)"},
+		"an item that is fresh": {explain("SELECT time FROM events WHERE seq = ?", int64(1)), "PRIMARY KEY"},
+		"a key":                 {explain("SELECT seq FROM idempotency WHERE key = ?", "a"), "(key=?)"},
+		"the oldest keys":       {explain("SELECT id FROM idempotency ORDER BY id LIMIT ?", int64(1)), "SCAN idempotency"}, // in order, and limited
+	} {
+		if !strings.Contains(c.plan, c.want) || strings.Contains(c.plan, "TEMP B-TREE") {
+			t.Errorf("%s: the plan is %s, want %s", name, c.plan, c.want)
+		}
+		if strings.Contains(c.plan, "SCAN") && !strings.Contains(c.want, "SCAN") && !strings.Contains(c.plan, "json_each") {
+			t.Errorf("%s scans: %s", name, c.plan)
+		}
+	}
+}
+
+// TestKeysAreTrimmed keeps commits short and the table bounded.
+func TestKeysAreTrimmed(t *testing.T) {
+	s := running(t, Options{Dir: t.TempDir()})
+	if err := s.Do(context.Background(), func() error {
+		s.w.keys = 1000
+		// As many keys as if they had been used, of which five are expired.
+		return s.w.conn.run(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+			INSERT INTO idempotency (id, key, method, hash, seq, created_at)
+			SELECT i, 'old' || i, 'm', x'00', 1, CASE WHEN i <= 5 THEN 1 ELSE 4102444800000 END FROM n`)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	m := persisttest.NewMaker(t, s, "thread_a")
+	m.Start()
+	for n := range 10 {
+		m.Messages("", 1, 1)
+		u := m.Unit()
+		u.Key = persisttest.KeyOf(fmt.Sprintf("new%d", n), "m", "")
+		r, err := s.Append(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Took(u, r)
+	}
+	if err := s.read(context.Background(), func(c *conn) error {
+		_, err := c.queryOne("SELECT count(*), min(id) FROM idempotency", func(r row) {
+			if r.int(0) != 1000 || r.int(1) != 11 {
+				t.Errorf("%d keys from %d, want 1000 from 11", r.int(0), r.int(1))
+			}
+		})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWALShrinksAgainAfterALongReader lets a reader hold its snapshot while
+// more is written than the write-ahead log is to grow to.
+func TestWALShrinksAgainAfterALongReader(t *testing.T) {
+	ctx := context.Background()
+	s := running(t, Options{Dir: t.TempDir()})
+	const limit = 4 << 20
+	if err := s.Do(ctx, func() error { s.w.limit = limit; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	m := persisttest.NewMaker(t, s, "thread_a")
+	m.Start()
+	write := func(units int) {
+		for range units { // 1 MB each, with its rows
+			m.Messages("", 25, 20_000)
+			m.Commit()
+		}
+	}
+	wal := func() int64 { return fileSize(s.path + "-wal") }
+	if err := s.read(ctx, func(c *conn) error {
+		var first, latest int64
+		if err := ends(c, &first, &latest); err != nil {
+			return err
+		}
+		write(20)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if wal() < 3*limit {
+		t.Fatalf("a long reader left the log at %d KiB: it was not in the way", wal()>>10)
+	}
+	write(12)
+	if wal() > 3*limit {
+		t.Errorf("the reader is gone, the log still has %d KiB", wal()>>10)
+	}
+}

@@ -1,0 +1,170 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/persist"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// FileName is the database's name in its data directory.
+const FileName = "holon.db"
+
+// Options says how to open a store. Only Dir is needed.
+type Options struct {
+	Dir string // the data directory; made with mode 0700 if absent
+
+	// Normal gives up durability against power loss for speed: a commit that
+	// was acknowledged may be gone after a power cut (never after a crash of
+	// the process). The default is synchronous=FULL.
+	Normal bool
+
+	TailBytes int              // bound of the tail in memory; 0 = 16 MiB
+	Now       func() time.Time // nil = time.Now
+	Observer  persist.Observer
+}
+
+// Store is the log in one SQLite database. It implements turns.Store and
+// persist.Reader. All methods may be called from many goroutines, Run once.
+type Store struct {
+	*View
+	*persist.Appender
+	tail *notify.Tail
+	lock *os.File
+
+	w     *writer
+	state atomic.Pointer[state]
+	sizes atomic.Pointer[sizes]
+}
+
+// Open locks the data directory, migrates the database and makes sure that
+// it keeps what it acknowledges. It starts nothing: see Run. Errors are a
+// *LockedError if another process has the directory open, a *NewerError if
+// the database is of a later version, or the system's.
+func Open(o Options) (_ *Store, err error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	s := &Store{View: newView(dir, o.Now)}
+	if s.lock, err = lockDir(dir); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if err := private(s.path); err != nil {
+		return nil, err
+	}
+	// The names on the way to the database must survive a power cut too.
+	if err := errors.Join(syncPath(dir), syncPath(filepath.Dir(dir))); err != nil {
+		return nil, err
+	}
+	c, err := dial(s.path, settings(o.Normal))
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", s.path, err)
+	}
+	s.w = &writer{conn: c, store: s, keys: keyCount, limit: walMax}
+	if err := assertDurable(c, o.Normal); err != nil {
+		return nil, err
+	}
+	if err := migrate(c, dir, o.Now()); err != nil {
+		return nil, fmt.Errorf("open %s: %w", s.path, err)
+	}
+	if err := s.w.load(); err != nil {
+		return nil, fmt.Errorf("open %s: %w", s.path, err)
+	}
+	if err := s.dial(); err != nil {
+		return nil, err
+	}
+	s.tail = notify.NewTail(o.TailBytes, s.w.state.latest)
+	s.Appender = persist.NewAppender(s.w, s.tail, o.Observer)
+	return s, nil
+}
+
+// private makes the database file, if there is none, readable by its owner
+// only; SQLite gives its other files the same mode.
+func private(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func settings(normal bool) url.Values {
+	sync := "FULL"
+	if normal {
+		sync = "NORMAL"
+	}
+	return url.Values{
+		"_journal_mode": {"WAL"}, "_synchronous": {sync}, "_txlock": {"immediate"},
+		"_busy_timeout": {"5000"}, "_foreign_keys": {"1"},
+	}
+}
+
+// assertDurable refuses a database that would lose what it acknowledged: a
+// build default or a file system without WAL must not go unnoticed.
+func assertDurable(c *conn, normal bool) error {
+	want := map[string]string{"journal_mode": "wal", "synchronous": "2"}
+	if normal {
+		want["synchronous"] = "1"
+	}
+	for name, value := range want {
+		got, err := c.pragma(name)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		if !strings.EqualFold(got, value) {
+			return fmt.Errorf("the database has %s=%s, it must be %s", name, got, value)
+		}
+	}
+	// Checkpoints are run by the writer, which looks at their errors: after a
+	// failed fsync in one of SQLite's own nobody would know.
+	return c.run("PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY")
+}
+
+// Tail is where committed events are published.
+func (s *Store) Tail() *notify.Tail { return s.tail }
+
+// Close writes the log back into the database and ends everything. Run must
+// have returned, and no other method may be running. Closing twice is fine.
+func (s *Store) Close() error {
+	errs := []error{s.View.Close()}
+	if s.w != nil {
+		if s.Appender == nil || s.Healthy() == nil {
+			errs = append(errs, s.w.checkpoint("TRUNCATE"))
+		}
+		errs = append(errs, s.w.conn.close())
+		s.w = nil
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+		s.lock = nil
+	}
+	return errors.Join(errs...)
+}
+
+var (
+	_ turns.Store       = (*Store)(nil)
+	_ turns.Reader      = (*Store)(nil)
+	_ turns.Reader      = (*View)(nil)
+	_ persist.Committer = (*writer)(nil)
+	_ persist.Pruner    = (*Store)(nil)
+)

@@ -1,0 +1,164 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+// readers is the number of reading connections: enough to keep a few cores
+// busy, few enough that pages of lagging streams queue instead of thrashing.
+const readers = 4
+
+// View reads a store: the reading half of a Store, or all of it in a process
+// beside the one that serves (doctor, export, backup). It implements
+// turns.Reader. All methods may be called from many goroutines.
+type View struct {
+	dir, path string
+	now       func() time.Time
+	pool      chan *conn // idle connections
+}
+
+func newView(dir string, now func() time.Time) *View {
+	return &View{dir: dir, path: filepath.Join(dir, FileName), now: now, pool: make(chan *conn, readers)}
+}
+
+// OpenView opens the store of a data directory for reading, also while a
+// server has it open. The database must exist and be of this program's schema
+// version. The caller closes it.
+func OpenView(dir string) (*View, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	v := newView(dir, time.Now)
+	if _, err := os.Stat(v.path); err != nil {
+		return nil, err
+	}
+	if err := v.dial(); err != nil {
+		return nil, errors.Join(err, v.Close())
+	}
+	if err := v.read(context.Background(), checkVersion); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", v.path, err), v.Close())
+	}
+	return v, nil
+}
+
+func checkVersion(c *conn) error {
+	text, err := c.pragma("user_version")
+	if err != nil {
+		return err
+	}
+	version, err := strconv.Atoi(text)
+	if err != nil {
+		return err
+	}
+	switch known := schemaVersion(); {
+	case version > known:
+		return &NewerError{Database: version, Program: known}
+	case version < known:
+		return fmt.Errorf("the database has schema version %d, this program %d: holon serve migrates it", version, known)
+	}
+	return nil
+}
+
+func (s *View) dial() error {
+	for range readers {
+		c, err := dial(s.path, url.Values{"mode": {"rw"}, "_query_only": {"1"}, "_busy_timeout": {"5000"}, "_txlock": {"deferred"}})
+		if err != nil {
+			return fmt.Errorf("open %s for reading: %w", s.path, err)
+		}
+		s.pool <- c
+	}
+	return nil
+}
+
+// Dir is the data directory.
+func (s *View) Dir() string { return s.dir }
+
+// Close closes the connections. No other method may be running. Closing twice
+// is fine.
+func (s *View) Close() error {
+	var errs []error
+	for len(s.pool) > 0 {
+		errs = append(errs, (<-s.pool).close())
+	}
+	return errors.Join(errs...)
+}
+
+// read calls f with a reading connection in one transaction: one snapshot.
+func (s *View) read(ctx context.Context, f func(*conn) error) (err error) {
+	var c *conn
+	select {
+	case c = <-s.pool:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { s.pool <- c }()
+	if _, err := c.exec("BEGIN"); err != nil {
+		return err
+	}
+	defer func() {
+		if _, e := c.exec("COMMIT"); err == nil {
+			err = e
+		}
+	}()
+	return f(c)
+}
+
+// Position implements turns.Reader.
+func (s *View) Position(ctx context.Context) (p turns.Position, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		st, err := stateOf(c, func(string, turns.State, turns.Progress) {})
+		p = st.position()
+		return err
+	})
+	return p, err
+}
+
+// Counts implements turns.Reader.
+func (s *View) Counts(ctx context.Context) (n turns.Counts, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		w := &writer{live: map[string]mark{}}
+		st, err := stateOf(c, w.count)
+		st.queued, st.active, st.waiting = w.state.queued, w.state.active, w.state.waiting
+		n = st.counts(s.fileSizes())
+		return err
+	})
+	return n, err
+}
+
+// Runtime implements turns.Store.
+func (s *View) Runtime(ctx context.Context) (r turns.Runtime, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		st, err := stateOf(c, func(string, turns.State, turns.Progress) {})
+		r = st.runtime
+		return err
+	})
+	return r, err
+}
+
+// sizes is how large the files are.
+type sizes struct {
+	at            time.Time
+	database, wal int64
+}
+
+func (s *View) fileSizes() sizes {
+	return sizes{at: time.Now(), database: fileSize(s.path), wal: fileSize(s.path + "-wal")}
+}
+
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0 // the write-ahead log need not be there
+	}
+	return info.Size()
+}

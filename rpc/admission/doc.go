@@ -1,0 +1,26 @@
+// Package admission decides who gets in: which connections and requests may
+// reach the control plane at all. Control of agents is code execution as the
+// user, so every doubt is answered with a refusal.
+//
+// It owns the rules against browsers (Host, Origin, Sec-Fetch-Site), the
+// bearer token and its files, the identity of the peer behind a loopback TCP
+// connection or a unix socket, and the unix socket file itself. It knows no
+// JSON-RPC method and imports no other package of this module.
+//
+// A server makes one [Gate] for each listener, because what admits depends on
+// the listener, and so needs one http.Server for each listener:
+//
+//	policy := admission.Policy{Mode: admission.Auto, Listen: "127.0.0.1:8080", Kind: admission.LoopbackTCP}
+//	if err := policy.Check(); err != nil { … }     // before anything is opened; exit status 2
+//	policy.Token, err = admission.LoadOrCreateToken(dataDir)
+//	gate, err := admission.New(policy)
+//	srv := &http.Server{
+//		Handler:                      gate.Middleware(mux),
+//		ConnContext:                  gate.ConnContext,
+//		DisableGeneralOptionsHandler: true,        // else net/http answers "OPTIONS *" itself
+//	}
+//
+// The package never writes a token into a log, an error, a header of a reply
+// or a metric, and never takes one from a URL. docs/security.md has the threat
+// model and the tables.
+package admission

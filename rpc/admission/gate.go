@@ -1,0 +1,105 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+)
+
+// Gate applies one policy to the connections and requests of one listener. It
+// is immutable and safe for use from many goroutines.
+type Gate struct {
+	mode     Mode
+	kind     Kind
+	secure   bool // the client sees https: TLS here or at the proxy in front
+	peers    bool // being the server's user admits
+	token    Token
+	origins  map[origin]bool
+	hosts    []hostRule
+	observer func(Refusal)
+}
+
+// New makes the gate of one listener. It repeats [Policy.Check], and a mode
+// that can ask for the token needs one.
+func New(p Policy) (*Gate, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	if p.Mode != None && p.Token.IsZero() {
+		return nil, fmt.Errorf("--auth %s needs a token, and none was loaded", p.Mode)
+	}
+	origins, errOrigins := parseAllowedOrigins(p.AllowOrigins)
+	hosts, errHosts := parseAllowedHosts(p.AllowHosts)
+	if err := errors.Join(errOrigins, errHosts); err != nil {
+		return nil, err
+	}
+	return &Gate{
+		mode:    p.Mode,
+		kind:    p.Kind,
+		secure:  p.TLS && p.Kind != Unix || p.BehindProxy,
+		peers:   p.Mode == Auto && p.Kind != OtherTCP && !p.BehindProxy,
+		token:   p.Token,
+		origins: origins,
+		hosts:   hosts,
+	}, nil
+}
+
+// Observe returns a copy of the gate that calls f for each refused request,
+// for a metric or the log. f runs before the answer is written, from many
+// goroutines, and must not block; what it is told holds nothing secret.
+func (g *Gate) Observe(f func(Refusal)) *Gate {
+	c := *g
+	c.observer = f
+	return &c
+}
+
+type peerKey struct{}
+
+// ConnContext is the http.Server hook that remembers the connection, so that
+// the first request on it that has no token can ask whose socket the other end
+// is. Nothing is looked up before that; a connection whose server lacks the
+// hook needs the token.
+func (g *Gate) ConnContext(ctx context.Context, c net.Conn) context.Context {
+	if !g.peers {
+		return ctx
+	}
+	return context.WithValue(ctx, peerKey{}, &peer{conn: c})
+}
+
+// Middleware lets the requests that are admitted through to next and answers
+// the others itself, in this order: the rules against browsers (403), the CORS
+// preflight of an allowed origin (204), then who is asking (401). /healthz and
+// /readyz need neither a known Host nor the token.
+func (g *Gate) Middleware(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
+
+		allowed, refusal := g.checkBrowser(r, probe)
+		if len(g.origins) > 0 {
+			h.Add("Vary", "Origin")
+		}
+		if refusal == nil && allowed != "" {
+			allowCrossOrigin(h, allowed)
+			if isPreflight(r) {
+				answerPreflight(w, r)
+				return
+			}
+		}
+		if refusal == nil && !probe {
+			refusal = g.authorize(r)
+		}
+		if refusal != nil {
+			if g.observer != nil {
+				g.observer(*refusal)
+			}
+			refusal.write(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,48 @@
+//go:build unix
+
+package admission
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// ReadPrivate reads a file that holds a secret or that decides whom to trust,
+// such as the token and server.json. It refuses a symlink, anything but a
+// regular file, an owner other than the user this process acts as, permissions
+// for group or others, and more than limit bytes. The error says what to do
+// and never quotes the content.
+func ReadPrivate(path string, limit int) ([]byte, error) {
+	// O_NONBLOCK: a FIFO in the file's place must not hang the start.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file; remove it", path)
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int64(st.Uid) != int64(os.Geteuid()) {
+		return nil, fmt.Errorf("%s belongs to another user; run as its owner, or remove it", path)
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		return nil, fmt.Errorf("%s has mode %04o, so other users may have read it; remove it and start the server to get a new one, or if nobody could: chmod 600 %s", path, mode, path)
+	}
+	return readAtMost(f, path, limit)
+}
+
+// syncDir makes new names in a directory survive a power cut.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,15 @@
+// Package client is the Go client of a Holon server: the one that the holon
+// command takes and that programs can take too.
+//
+// It owns finding a server (Discover, At), calling its methods (Client.Call for
+// one request over POST /rpc, Session for many on one two-way connection) and
+// following its log (Client.Subscribe). A Subscription resumes by itself: it
+// keeps the cursor of the last event it handed over, reconnects with backoff
+// when the connection breaks or falls silent, and drops what it has already
+// handed over, so that its handler sees every event once and in order.
+//
+// It never decodes what it does not need: an Event keeps the bytes that came,
+// and unknown methods, fields and values pass through untouched. It imports no
+// package of the server, writes to no standard stream and keeps no state
+// outside the values it returns.
+package client

@@ -1,0 +1,144 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// Kinds of error that the client itself acts on. The list of all kinds is in
+// docs/protocol.md; a server may send others, which pass through as they are.
+const (
+	KindCursorExpired = "cursor_expired"
+	KindCursorAhead   = "cursor_ahead"
+	KindLogChanged    = "log_changed"
+	KindUnavailable   = "unavailable"
+	KindOverloaded    = "overloaded"
+	KindUnauthorized  = "unauthorized"
+)
+
+// Error is what a server answered instead of a result. Switch on Kind: Message
+// is for people and may change. Code is 0 when the answer was an HTTP status
+// without a JSON-RPC error in its body; Kind then names the status.
+type Error struct {
+	Code      int
+	Message   string
+	Kind      string
+	Retryable bool
+	// Field and Reason say what was wrong with the params, where the server does.
+	Field  string
+	Reason string
+	// RetryAfter is zero when the server did not say when to try again.
+	RetryAfter time.Duration
+	// FirstSeq, LatestSeq and LogID come with the kinds about cursors.
+	FirstSeq  int64
+	LatestSeq int64
+	LogID     string
+	// Data is error.data as it came, nil if absent.
+	Data json.RawMessage
+	// HTTPStatus is 0 for an error that came on a stream.
+	HTTPStatus int
+}
+
+// Error says the message with its kind and, when known, the field.
+func (e *Error) Error() string {
+	text := e.Message
+	if e.Field != "" {
+		text = fmt.Sprintf("%s (field %s)", text, e.Field)
+	}
+	if e.Kind == "" {
+		return fmt.Sprintf("%s [%d]", text, e.Code)
+	}
+	return fmt.Sprintf("%s [%s]", text, e.Kind)
+}
+
+// IsKind tells whether err is, or wraps, a server's error of that kind.
+func IsKind(err error, kind string) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Kind == kind
+}
+
+// UnreachableError says that no server answered at URL. Source tells where the
+// URL came from, for a message that helps.
+type UnreachableError struct {
+	URL    string
+	Source string
+	Err    error
+}
+
+// Error names the URL and the cause.
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("no server at %s (%s): %v", e.URL, e.Source, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// errorBody is the error member of a JSON-RPC response.
+type errorBody struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data"`
+}
+
+// typed turns the wire form into an Error. Data that is not an object is kept
+// but not read: a foreign server may put anything there.
+func (b *errorBody) typed(status int) *Error {
+	e := &Error{Code: b.Code, Message: b.Message, Data: b.Data, HTTPStatus: status}
+	var data struct {
+		Kind         string `json:"kind"`
+		Retryable    bool   `json:"retryable"`
+		Field        string `json:"field"`
+		Reason       string `json:"reason"`
+		RetryAfterMS int64  `json:"retry_after_ms"`
+		FirstSeq     int64  `json:"first_seq"`
+		LatestSeq    int64  `json:"latest_seq"`
+		LogID        string `json:"log_id"`
+	}
+	if len(b.Data) > 0 && json.Unmarshal(b.Data, &data) == nil {
+		e.Kind, e.Retryable, e.Field, e.Reason = data.Kind, data.Retryable, data.Field, data.Reason
+		e.RetryAfter = time.Duration(data.RetryAfterMS) * time.Millisecond
+		e.FirstSeq, e.LatestSeq, e.LogID = data.FirstSeq, data.LatestSeq, data.LogID
+	}
+	return e
+}
+
+// fromJSONRPC turns the library's error into an Error.
+func fromJSONRPC(err *jsonrpc2.Error) *Error {
+	body := errorBody{Code: int(err.Code), Message: err.Message}
+	if err.Data != nil {
+		body.Data = *err.Data
+	}
+	return body.typed(0)
+}
+
+// statusError reads the JSON-RPC error out of a response's body, or names the
+// HTTP status when there is none (a proxy's page, say).
+func statusError(status int, body []byte) *Error {
+	var message struct {
+		Error *errorBody `json:"error"`
+	}
+	if json.Unmarshal(body, &message) == nil && message.Error != nil {
+		return message.Error.typed(status)
+	}
+	e := &Error{
+		Message:    fmt.Sprintf("HTTP %d %s", status, http.StatusText(status)),
+		HTTPStatus: status,
+		Retryable:  status >= 500 || status == http.StatusTooManyRequests,
+	}
+	switch status {
+	case http.StatusUnauthorized:
+		e.Kind = KindUnauthorized
+	case http.StatusForbidden:
+		e.Kind = "forbidden"
+	case http.StatusServiceUnavailable:
+		e.Kind = KindUnavailable
+	default:
+		e.Kind = fmt.Sprintf("http_%d", status)
+	}
+	return e
+}

@@ -1,0 +1,344 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+)
+
+// Defaults of the watch over a silent connection.
+const (
+	// heartbeatsMissed: a heartbeat may come late once, not twice.
+	heartbeatsMissed = 2.5
+	// beforeOpened bounds the silence before stream/opened has told the
+	// server's own heartbeat.
+	beforeOpened = 30 * time.Second
+	// steadyAfter is how long a connection must last before its loss counts as
+	// a new one, with the wait starting small again.
+	steadyAfter = 5 * time.Second
+)
+
+// Options say what a subscription receives and from where.
+type Options struct {
+	// AfterSeq is the cursor: events after it are replayed, then live ones
+	// follow. 0 means from the beginning, nil means live from now on.
+	AfterSeq *int64
+	// LogID, if known, makes the server refuse a cursor of another log.
+	LogID string
+	// ThreadIDs and Methods narrow what is sent; methods are exact or a kind
+	// such as item/*. Empty means everything.
+	ThreadIDs []string
+	Methods   []string
+	// OnState is told every change of the connection, on the goroutine of Run.
+	OnState func(State)
+	// Backoff spaces the attempts to reconnect.
+	Backoff Backoff
+	// RetryFirst keeps trying when the first connection fails; otherwise Run
+	// returns that failure, since a wrong address is the likely reason.
+	RetryFirst bool
+}
+
+// Subscription follows a server's log. It is a cursor: what its handler has
+// returned from is behind it, whatever happens to connections.
+type Subscription struct {
+	client  *Client
+	options Options
+
+	mu     sync.Mutex // guards cursor and logID; Run alone writes them
+	cursor int64
+	known  bool
+	logID  string
+
+	// Owned by the goroutine of Run.
+	opened  bool  // whether any connection was ever opened
+	lostAt  int64 // the seq before the last gap seen, -1 if none
+	attempt int
+}
+
+// Subscribe returns a subscription; Run or All starts it, once.
+func (c *Client) Subscribe(options Options) *Subscription {
+	s := &Subscription{client: c, options: options, logID: options.LogID, lostAt: -1}
+	if options.AfterSeq != nil {
+		s.cursor, s.known = *options.AfterSeq, true
+	}
+	return s
+}
+
+// Cursor returns the seq after which the subscription would resume and the log
+// it belongs to; ok is false as long as a live subscription has not connected.
+func (s *Subscription) Cursor() (seq int64, logID string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cursor, s.logID, s.known
+}
+
+// Run hands every event to handle, in order and once, and blocks until handle
+// returns an error (which it returns), ctx ends (its cause), or the server
+// refuses for good: an *Error, of kind cursor_expired, cursor_ahead or
+// log_changed when the cursor is no longer good, or a *ClosedError.
+func (s *Subscription) Run(ctx context.Context, handle func(Event) error) error {
+	for {
+		started := time.Now()
+		err := s.connect(ctx, handle)
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		var stop *handlerError
+		if errors.As(err, &stop) {
+			return stop.err
+		}
+		if !s.retryable(err) {
+			return err
+		}
+		if time.Since(started) >= steadyAfter {
+			s.attempt = 0
+		}
+		s.attempt++
+		wait := max(s.options.Backoff.wait(s.attempt), retryAfter(err))
+		s.tell(State{Kind: Lost, AfterSeq: s.cursor, Reason: err, Attempt: s.attempt, RetryIn: wait})
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+		s.client.refresh()
+	}
+}
+
+// All returns Run as an iterator: the last pair has a nil Event method and the
+// error that ended it. Breaking out of the loop ends the subscription.
+func (s *Subscription) All(ctx context.Context) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		broke := errors.New("the loop ended")
+		err := s.Run(ctx, func(event Event) error {
+			if !yield(event, nil) {
+				return broke
+			}
+			return nil
+		})
+		if !errors.Is(err, broke) {
+			yield(Event{}, err)
+		}
+	}
+}
+
+// handlerError marks what the handler returned, as against what the
+// connection did.
+type handlerError struct{ err error }
+
+func (e *handlerError) Error() string { return e.err.Error() }
+
+// retryable decides whether another attempt makes sense after err.
+func (s *Subscription) retryable(err error) bool {
+	if !s.opened && !s.options.RetryFirst {
+		return false
+	}
+	var refused *Error
+	var closed *ClosedError
+	var gap *GapError
+	switch {
+	case errors.As(err, &refused):
+		return refused.Retryable || refused.HTTPStatus >= 500
+	case errors.As(err, &closed):
+		return closed.Reconnect
+	case errors.As(err, &gap):
+		again := s.lostAt == gap.After
+		s.lostAt = gap.After
+		return !again
+	}
+	return true
+}
+
+// retryAfter is the wait that the server asked for, zero if none.
+func retryAfter(err error) time.Duration {
+	var refused *Error
+	var closed *ClosedError
+	switch {
+	case errors.As(err, &refused):
+		return refused.RetryAfter
+	case errors.As(err, &closed):
+		return closed.RetryAfter
+	}
+	return 0
+}
+
+// connect opens one stream and reads it to its end; the error is never nil.
+func (s *Subscription) connect(ctx context.Context, handle func(Event) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watch := &watchedBody{limit: beforeOpened}
+	watch.dead = func() { cancel(&SilentError{Limit: watch.limit}) }
+	// The answer's header is watched like the stream behind it.
+	header := time.AfterFunc(beforeOpened, func() { cancel(&SilentError{Limit: beforeOpened}) })
+	response, err := s.client.do(ctx, http.MethodGet, "/rpc/stream", s.query(), nil, http.Header{"Accept": {"application/x-ndjson"}})
+	header.Stop()
+	if err != nil {
+		return err
+	}
+	if err := expectStream(response); err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	watch.body = response.Body
+	lines := newLineReader(watch)
+	for {
+		line, err := lines.next()
+		if err != nil {
+			var silent *SilentError
+			if errors.As(context.Cause(ctx), &silent) {
+				return silent
+			}
+			if errors.Is(err, io.EOF) {
+				return errors.New("the connection ended")
+			}
+			return fmt.Errorf("read the stream: %w", err)
+		}
+		if err := s.take(line, watch, handle); err != nil {
+			return err
+		}
+	}
+}
+
+// query is where to start and what to send.
+func (s *Subscription) query() url.Values {
+	query := url.Values{"thread_id": s.options.ThreadIDs, "method": s.options.Methods}
+	if s.known {
+		cursor := strconv.FormatInt(s.cursor, 10)
+		if s.logID != "" {
+			cursor = s.logID + ":" + cursor
+		}
+		query.Set("after_seq", cursor)
+	}
+	return query
+}
+
+// controlParams are what the stream/* notifications carry.
+type controlParams struct {
+	LogID            string  `json:"log_id"`
+	AfterSeq         int64   `json:"after_seq"`
+	FirstSeq         int64   `json:"first_seq"`
+	LatestSeq        int64   `json:"latest_seq"`
+	HeartbeatSeconds float64 `json:"heartbeat_seconds"`
+	Seq              int64   `json:"seq"`
+	Code             string  `json:"code"`
+	Reason           string  `json:"reason"`
+	Reconnect        bool    `json:"reconnect"`
+	RetryAfterMS     int64   `json:"retry_after_ms"`
+}
+
+// take reads one line: the stream's own notifications it acts on, events it
+// hands over.
+func (s *Subscription) take(line []byte, watch *watchedBody, handle func(Event) error) error {
+	var m message
+	if err := jsonv2.Unmarshal(line, &m, lenient); err != nil {
+		return fmt.Errorf("the server sent a line that is not JSON-RPC: %w", err)
+	}
+	switch m.Method {
+	case "stream/opened", "stream/heartbeat", "stream/closing":
+		var params controlParams
+		if err := jsonv2.Unmarshal(m.Params, &params, lenient); err != nil {
+			return fmt.Errorf("read %s: %w", m.Method, err)
+		}
+		return s.control(m.Method, params, watch)
+	case "":
+		return nil
+	}
+	event, err := newEvent(m, line)
+	if err != nil {
+		return err
+	}
+	return s.deliver(event, handle)
+}
+
+// control acts on one of the stream's own notifications.
+func (s *Subscription) control(method string, params controlParams, watch *watchedBody) error {
+	switch method {
+	case "stream/opened":
+		if params.HeartbeatSeconds > 0 {
+			watch.limit = time.Duration(params.HeartbeatSeconds * heartbeatsMissed * float64(time.Second))
+		}
+		if !s.known {
+			s.advance(params.AfterSeq)
+		}
+		s.mu.Lock()
+		s.logID = params.LogID
+		s.mu.Unlock()
+		state := State{Kind: Connected, AfterSeq: s.cursor, FirstSeq: params.FirstSeq, LatestSeq: params.LatestSeq, LogID: params.LogID}
+		if s.opened {
+			state.Kind, state.Attempt = Resumed, s.attempt
+		}
+		s.opened = true
+		s.tell(state)
+	case "stream/heartbeat":
+		// Without a filter every event comes, so a heartbeat ahead of the
+		// cursor tells of one that did not.
+		if s.unfiltered() && s.known && params.Seq > s.cursor {
+			return &GapError{After: s.cursor, Got: params.Seq}
+		}
+		s.attempt = 0
+		s.advance(params.Seq)
+	case "stream/closing":
+		if !s.unfiltered() {
+			s.advance(params.Seq)
+		}
+		return &ClosedError{Code: params.Code, Reason: params.Reason, Reconnect: params.Reconnect,
+			RetryAfter: time.Duration(params.RetryAfterMS) * time.Millisecond}
+	}
+	return nil
+}
+
+// deliver hands an event over unless it has been, and moves the cursor behind
+// it once the handler has returned.
+func (s *Subscription) deliver(event Event, handle func(Event) error) error {
+	if event.Seq > 0 && s.known {
+		if event.Seq <= s.cursor {
+			return nil
+		}
+		if s.unfiltered() && event.Seq != s.cursor+1 {
+			return &GapError{After: s.cursor, Got: event.Seq}
+		}
+	}
+	if err := handle(event); err != nil {
+		return &handlerError{err: err}
+	}
+	if event.Seq > 0 {
+		s.opened, s.attempt = true, 0
+		s.advance(event.Seq)
+	}
+	return nil
+}
+
+// unfiltered tells whether the stream brings every event of the log.
+func (s *Subscription) unfiltered() bool {
+	return len(s.options.ThreadIDs) == 0 && len(s.options.Methods) == 0
+}
+
+// advance moves the cursor forward, never back.
+func (s *Subscription) advance(seq int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.known || seq > s.cursor {
+		s.cursor, s.known = seq, true
+	}
+}
+
+// tell reports a change of the connection.
+func (s *Subscription) tell(state State) {
+	if s.options.OnState == nil {
+		return
+	}
+	if endpoint, err := s.client.Endpoint(); err == nil {
+		state.URL = endpoint.URL
+	}
+	if state.LogID == "" {
+		state.LogID = s.logID
+	}
+	s.options.OnState(state)
+}

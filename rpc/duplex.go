@@ -1,0 +1,198 @@
+package rpc
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed82539d15/holon/notify"
+)
+
+// answer is one line that goes to the client of a two-way connection: a
+// response, or the responses of a batch.
+type answer struct {
+	line []byte
+	seq  int64  // events up to it go first, if the stream is caught up
+	then func() // what is to happen as soon as the line is written, under mu
+}
+
+// duplex is what a two-way connection has beside a one-way stream: a queue of
+// answers, bounded in number and bytes, what asks for the writer's attention, and the logs that
+// the client follows (under the outlet's mu).
+type duplex struct {
+	slots chan struct{} // one per queued answer: who finds it full waits
+	wake  chan struct{}
+	done  chan struct{} // closed when nobody writes any more
+	end   chan Closing  // ends this stream alone
+	busy  atomic.Int64  // requests in flight
+
+	finishing atomic.Bool // the writer waits for busy to become 0
+
+	queueMu sync.Mutex
+	queue   []answer
+	queued  int           // bytes in queue
+	room    chan struct{} // closed and replaced when the queue is taken
+
+	followers []follower
+}
+
+type follower struct {
+	streamID string
+	position int64
+}
+
+func newDuplex(queue int) *duplex {
+	return &duplex{
+		slots: make(chan struct{}, queue), wake: make(chan struct{}, 1),
+		done: make(chan struct{}), end: make(chan Closing, 1), room: make(chan struct{}),
+	}
+}
+
+// The three below are nil channels on a one-way stream: nothing ever comes.
+
+func (o *outlet) woken() <-chan struct{} {
+	if o.duplex == nil {
+		return nil
+	}
+	return o.wake
+}
+
+func (o *outlet) ended() <-chan Closing {
+	if o.duplex == nil {
+		return nil
+	}
+	return o.end
+}
+
+func (o *outlet) logsReady() <-chan struct{} {
+	if o.duplex == nil || len(o.followers) == 0 {
+		return nil
+	}
+	return o.server.logs.Wait(o.followers[0].position) // all stand at the same line
+}
+
+// idle reports whether no answer is owed.
+func (o *outlet) idle() bool {
+	return o.duplex == nil || o.busy.Load() == 0
+}
+
+func (d *duplex) nudge() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// respond sends an answer. If direct, and the writer has nothing to do, it is
+// written at once by the caller; else it is queued. It blocks while the queue
+// is full, and drops the answer if the connection has ended.
+func (o *outlet) respond(ctx context.Context, a answer, direct bool) {
+	if direct && o.mu.TryLock() {
+		if o.failed == nil && o.queueEmpty() {
+			o.put(ctx, a)
+			o.flush()
+			wake := a.then != nil || o.failed != nil
+			o.mu.Unlock()
+			if wake {
+				o.nudge()
+			}
+			return
+		}
+		o.mu.Unlock()
+	}
+	select {
+	case o.slots <- struct{}{}:
+	case <-o.done:
+		return
+	}
+	for {
+		room, ok := o.enqueue(a)
+		if ok {
+			o.nudge()
+			return
+		}
+		select {
+		case <-room:
+		case <-o.done:
+			return
+		}
+	}
+}
+
+// maxQueuedBytes is what may wait for the writer: a few pages of a list. One
+// answer is always taken, however large.
+const maxQueuedBytes = 8 << 20
+
+func (d *duplex) enqueue(a answer) (room <-chan struct{}, ok bool) {
+	d.queueMu.Lock()
+	defer d.queueMu.Unlock()
+	if d.queued > 0 && d.queued+len(a.line) > maxQueuedBytes {
+		return d.room, false
+	}
+	d.queue = append(d.queue, a)
+	d.queued += len(a.line)
+	return nil, true
+}
+
+// take empties the queue.
+func (d *duplex) take() []answer {
+	d.queueMu.Lock()
+	defer d.queueMu.Unlock()
+	queue := d.queue
+	if len(queue) > 0 {
+		d.queue, d.queued = nil, 0
+		close(d.room)
+		d.room = make(chan struct{})
+	}
+	return queue
+}
+
+func (d *duplex) queueEmpty() bool {
+	d.queueMu.Lock()
+	defer d.queueMu.Unlock()
+	return len(d.queue) == 0
+}
+
+// drain writes the queued answers and the log lines that are followed. It
+// reports whether there were any.
+func (o *outlet) drain(ctx context.Context) bool {
+	if o.duplex == nil {
+		return false
+	}
+	queue := o.take()
+	for _, a := range queue {
+		o.put(ctx, a)
+		<-o.slots
+	}
+	return o.logLines() || len(queue) > 0
+}
+
+// put writes one answer after the events that its request caused.
+func (o *outlet) put(ctx context.Context, a answer) {
+	if a.seq > 0 {
+		o.advance(ctx, a.seq)
+	}
+	o.write(a.line)
+	if a.then != nil {
+		a.then()
+	}
+}
+
+// logLines writes what the followed log has to say.
+func (o *outlet) logLines() bool {
+	wrote := false
+	for i := range o.followers {
+		f := &o.followers[i]
+		lines, next := o.server.logs.From(f.position, maxFollowed)
+		f.position = next
+		for _, l := range lines {
+			o.notify(notify.HolonLog, HolonLog{StreamID: f.streamID, Position: l.Position, Level: l.Level, Time: notify.TimeOf(l.Time), Message: l.Message})
+			wrote = true
+		}
+	}
+	return wrote
+}
+
+// maxFollowed is how many lines of the log go out before events get their
+// turn again.
+const maxFollowed = 256

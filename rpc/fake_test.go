@@ -1,0 +1,230 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// memory is a log and rows without a disk: what rpc needs of a store.
+type memory struct {
+	mu      sync.Mutex
+	events  []notify.Event
+	first   int64
+	tail    *notify.Tail
+	threads map[string]*threads.Thread
+	seqs    map[string]int64
+	ahead   int64 // what Position says beyond what the tail has seen
+}
+
+func newMemory(tailBytes int) *memory {
+	return &memory{first: 1, tail: notify.NewTail(tailBytes, 0), threads: map[string]*threads.Thread{}, seqs: map[string]int64{}}
+}
+
+// append commits events of one thread and publishes them.
+func (m *memory) append(t testing.TB, drafts ...notify.Draft) (last int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var fresh []notify.Event
+	for _, d := range drafts {
+		if err := d.Encode(); err != nil {
+			t.Error(err)
+		}
+		id := d.Header.ThreadID
+		if id != "" {
+			m.seqs[id]++
+		}
+		fresh = append(fresh, d.Event(int64(len(m.events)+len(fresh))+1, m.seqs[id]))
+	}
+	m.events = append(m.events, fresh...)
+	m.tail.Publish(fresh)
+	return int64(len(m.events))
+}
+
+func (m *memory) latest() int64 { return int64(len(m.events)) }
+
+// prune forgets the events before seq.
+func (m *memory) prune(before int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.first = before
+}
+
+func (m *memory) Page(_ context.Context, q notify.Query) (notify.Page, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := notify.Page{Scanned: q.After, Latest: m.latest(), First: m.first}
+	size := 0
+	for seq := max(q.After+1, m.first); seq <= m.latest(); seq++ {
+		e := m.events[seq-1]
+		if q.Filter.Match(e.ThreadID, e.Method) {
+			if len(p.Events) == q.MaxEvents || len(p.Events) > 0 && size+len(e.Params) > q.MaxBytes {
+				p.More = true
+				break
+			}
+			p.Events = append(p.Events, e)
+			size += len(e.Params)
+		}
+		p.Scanned = seq
+	}
+	return p, nil
+}
+
+func (m *memory) Position(context.Context) (Position, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return Position{LogID: testLogID, First: m.first, Latest: m.latest() + m.ahead}, nil
+}
+
+func (m *memory) Counts(ctx context.Context) (turns.Counts, error) {
+	p, err := m.Position(ctx)
+	return turns.Counts{Position: p, Threads: int64(len(m.threads))}, err
+}
+
+func (m *memory) ReadThread(_ context.Context, id string, _ int) (turns.ThreadSnapshot, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return turns.ThreadSnapshot{Thread: m.threads[id], Latest: m.latest()}, nil
+}
+
+func (m *memory) ListThreads(_ context.Context, q threads.Query) (turns.List[threads.Thread], error) {
+	if q.Cursor != "" {
+		return turns.List[threads.Thread]{}, notify.ErrBadCursor
+	}
+	return turns.List[threads.Thread]{Latest: m.latest()}, nil
+}
+
+func (m *memory) ReadTurn(context.Context, string, int) (turns.TurnSnapshot, error) {
+	return turns.TurnSnapshot{}, nil
+}
+
+func (m *memory) ListTurns(context.Context, turns.Query) (turns.List[turns.Turn], error) {
+	return turns.List[turns.Turn]{}, nil
+}
+
+func (m *memory) ReadItem(_ context.Context, id string) (*items.Item, int64, error) {
+	if !strings.HasPrefix(id, "big") {
+		return nil, m.latest(), nil
+	}
+	var n int
+	_, _ = fmt.Sscanf(id, "big%d", &n)
+	return &items.Item{ItemID: id, Content: jsontext.Value(`{"type":"reasoning","text":"` + strings.Repeat("x", n) + `"}`)}, m.latest(), nil
+}
+
+func (m *memory) ListItems(context.Context, items.Query) (turns.List[items.Item], error) {
+	return turns.List[items.Item]{}, nil
+}
+
+// fakeEngine does the least that each command has to do.
+type fakeEngine struct {
+	t      testing.TB
+	memory *memory
+
+	mu       sync.Mutex
+	calls    []string
+	stubborn map[string]chan turns.InterruptResult // turns that end only when told
+	block    chan struct{}                         // turn/start waits for it, if not nil
+	failWith error
+}
+
+func (e *fakeEngine) note(format string, args ...any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.calls = append(e.calls, fmt.Sprintf(format, args...))
+}
+
+func (e *fakeEngine) called() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]string{}, e.calls...)
+}
+
+func draft(method, threadID string, body any) notify.Draft {
+	return notify.Draft{Method: method, Header: notify.Header{ThreadID: threadID, Timestamp: notify.TimeOf(time.UnixMilli(1_700_000_000_000))}, Body: body}
+}
+
+func (e *fakeEngine) StartThread(_ context.Context, c turns.StartThread) (turns.StartThreadResult, error) {
+	e.note("StartThread %s", c.ThreadID)
+	if e.failWith != nil {
+		return turns.StartThreadResult{}, e.failWith
+	}
+	id := c.ThreadID
+	if id == "" {
+		id = threads.NewID()
+	}
+	seq := e.memory.append(e.t, draft(notify.ThreadStarted, id, &threads.Changed{Type: "started", State: threads.Running, SessionID: id}))
+	e.memory.mu.Lock()
+	e.memory.threads[id] = &threads.Thread{ThreadID: id, SessionID: id, State: threads.Running}
+	e.memory.mu.Unlock()
+	return turns.StartThreadResult{ThreadID: id, SessionID: id, State: threads.Running, Created: true, Seq: seq}, nil
+}
+
+func (e *fakeEngine) ChangeThread(_ context.Context, c turns.ChangeThread) (turns.ChangeThreadResult, error) {
+	return turns.ChangeThreadResult{}, fmt.Errorf("change: %w", threads.ErrClosed)
+}
+
+func (e *fakeEngine) Start(_ context.Context, c turns.Start) (turns.StartResult, error) {
+	text := ""
+	if len(c.Input) > 0 && len(c.Input[0].Content) > 0 {
+		text = c.Input[0].Content[0].Text
+	}
+	e.note("Start %s %s", c.ThreadID, text)
+	if e.block != nil {
+		<-e.block
+	}
+	if len(c.Input) == 0 {
+		return turns.StartResult{}, &turns.InvalidError{Field: "input", Reason: "required", Text: "give at least one message"}
+	}
+	id := turns.NewID()
+	seq := e.memory.append(e.t,
+		draft(notify.TurnStarted, c.ThreadID, &turns.StartedEvent{Type: "started", State: turns.Active}),
+		draft(notify.ItemCreated, c.ThreadID, &items.Created{ItemID: items.NewID(), Type: "created", Content: jsontext.Value(`{"type":"user_message"}`)}))
+	return turns.StartResult{TurnID: id, ThreadID: c.ThreadID, State: turns.Active, Seq: seq}, nil
+}
+
+func (e *fakeEngine) Steer(context.Context, turns.Steer) (turns.SteerResult, error) {
+	panic("the agent's fault")
+}
+
+func (e *fakeEngine) Interrupt(_ context.Context, c turns.Interrupt) (turns.InterruptResult, <-chan turns.InterruptResult, error) {
+	e.note("Interrupt %s", c.TurnID)
+	seq := e.memory.append(e.t, draft(notify.TurnProgress, "t", &turns.ProgressEvent{Type: "progress", State: turns.Interrupting}))
+	r := turns.InterruptResult{TurnID: c.TurnID, State: "interrupting", Seq: seq}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if ended := e.stubborn[c.TurnID]; ended != nil {
+		return r, ended, nil
+	}
+	r.State = "interrupted"
+	return r, nil, nil
+}
+
+func (e *fakeEngine) Respond(context.Context, turns.Respond) (turns.RespondResult, error) {
+	return turns.RespondResult{}, items.ErrAlreadyResolved
+}
+
+func (e *fakeEngine) Pause(_ context.Context, c turns.Pause) (turns.PauseResult, error) {
+	if c.Key != nil {
+		e.note("Pause %x", c.Key.Hash[:8])
+	}
+	return turns.PauseResult{Success: true, State: "paused"}, nil
+}
+
+func (e *fakeEngine) Resume(context.Context, turns.Resume) (turns.PauseResult, error) {
+	return turns.PauseResult{}, fmt.Errorf("something in the disk: %w", context.Cause(context.Background()))
+}
+func (e *fakeEngine) State() string          { return "running" }
+func (e *fakeEngine) Runtime() turns.Runtime { return turns.Runtime{} }
+func (e *fakeEngine) Agents() []turns.AgentInfo {
+	return []turns.AgentInfo{{Name: "echo", Kind: "echo"}}
+}

@@ -1,0 +1,183 @@
+package rpc
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// Bounds of a connection before there is a request on it.
+const (
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 32 << 10
+	sendBuffer        = 256 << 10 // what the kernel holds for a reader that lags
+	refusedBodyWait   = time.Second
+	// hardRefused is how many connections above the bound still get their 503.
+	// Past it they are closed at once.
+	hardRefused = 64
+)
+
+// Handler serves every path of the HTTP surface. Put an admission gate in
+// front of it.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/rpc", s.only(s.serveRPC, http.MethodPost))
+	mux.HandleFunc("/rpc/stream", s.only(s.serveStream, http.MethodGet, http.MethodPost))
+	mux.HandleFunc("/events", s.only(s.serveEvents, http.MethodGet))
+	mux.HandleFunc("/healthz", s.only(s.serveHealth, http.MethodGet, http.MethodHead))
+	mux.HandleFunc("/readyz", s.only(s.serveReady, http.MethodGet, http.MethodHead))
+	if s.cfg.Metrics != nil {
+		mux.Handle("/metrics", s.cfg.Metrics)
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, http.StatusNotFound, Errorf(KindInvalidRequest, "there is nothing at this path; /rpc, /rpc/stream and /events are served"))
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Context().Value(surplusKey{}) != nil {
+			s.fail(w, r, http.StatusServiceUnavailable, s.surplus())
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// only answers other verbs 405.
+func (s *Server) only(serve http.HandlerFunc, methods ...string) http.HandlerFunc {
+	allow := methods[0]
+	for _, m := range methods[1:] {
+		allow += ", " + m
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		for _, m := range methods {
+			if r.Method == m {
+				serve(w, r)
+				return
+			}
+		}
+		w.Header().Set("Allow", allow)
+		s.fail(w, r, http.StatusMethodNotAllowed, Errorf(KindInvalidRequest, "this path takes %s", allow))
+	}
+}
+
+// HTTPServer returns a server with the bounds of this one: header and idle
+// timeouts, the size of send buffers, the number of connections. h is the
+// Handler with whatever stands in front of it; connContext is called for each
+// connection, nil for none. The caller sets TLS, serves and shuts it down.
+func (s *Server) HTTPServer(h http.Handler, connContext func(context.Context, net.Conn) context.Context) *http.Server {
+	errorLog, _ := zap.NewStdLogAt(s.log.Named("http"), zap.DebugLevel) // the level is one that exists
+	return &http.Server{
+		Handler:                      h,
+		DisableGeneralOptionsHandler: true,
+		ReadHeaderTimeout:            readHeaderTimeout,
+		IdleTimeout:                  idleTimeout,
+		MaxHeaderBytes:               maxHeaderBytes,
+		ErrorLog:                     errorLog,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			ctx = s.connected(ctx, c)
+			if connContext != nil {
+				ctx = connContext(ctx, c)
+			}
+			return ctx
+		},
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			if state == http.StateClosed || state == http.StateHijacked {
+				s.connections.Add(-1)
+				s.metrics.ConnectionClosed()
+			}
+		},
+	}
+}
+
+type surplusKey struct{}
+
+// connected bounds what a connection may take. One above max_connections is
+// let in to be told so.
+func (s *Server) connected(ctx context.Context, c net.Conn) context.Context {
+	n := s.connections.Add(1)
+	s.metrics.ConnectionOpened()
+	if over := int(n) - s.limits.MaxConnections; over > 0 {
+		s.metrics.ConnectionRefused()
+		if over > hardRefused {
+			_ = c.Close()
+		}
+		return context.WithValue(ctx, surplusKey{}, true)
+	}
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	if b, ok := c.(interface{ SetWriteBuffer(int) error }); ok {
+		_ = b.SetWriteBuffer(sendBuffer) // the kernel's own size does as well
+	}
+	return ctx
+}
+
+func (s *Server) surplus() *Error {
+	e := Errorf(KindUnavailable, "the server has all the connections it takes")
+	e.Data.RetryAfterMs = retryAfterMs
+	return e
+}
+
+// fail answers a request with an error. It neither reads nor waits for the
+// rest of the request's body: the client learns at once, also while it still
+// has the body open.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, status int, e *Error) {
+	s.metrics.Error(string(e.Data.Kind))
+	if r.ContentLength != 0 {
+		control := http.NewResponseController(w)
+		// Neither exists on every writer; without them the answer waits for
+		// the body, which is no harm.
+		_ = control.EnableFullDuplex()
+		_ = control.SetReadDeadline(time.Now().Add(refusedBodyWait))
+		if r.ProtoMajor == 1 {
+			w.Header().Set("Connection", "close")
+		}
+	}
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", strconv.FormatInt(max(1, e.Data.RetryAfterMs/1000), 10))
+	}
+	s.writeJSON(w, status, appendError(nil, nil, e))
+}
+
+// writeJSON writes a whole answer. An error means that the client has gone.
+func (s *Server) writeJSON(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("Cache-Control", "no-store")
+	if len(body) <= sendBuffer/2 {
+		w.WriteHeader(status)
+		_, _ = w.Write(body)
+		return
+	}
+	// More than the kernel takes: a client that does not read must not hold
+	// the answer for ever.
+	control := http.NewResponseController(w)
+	_ = control.SetWriteDeadline(time.Now().Add(s.limits.writeTimeout()))
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+	_ = control.Flush()
+	_ = control.SetWriteDeadline(time.Time{})
+}
+
+// statusOf is the HTTP status of an error that comes instead of a stream.
+func statusOf(e *Error) int {
+	switch e.Data.Kind {
+	case KindParseError, KindInvalidRequest, KindDuplicateID, KindInvalidParams, KindInvalidCursor:
+		return http.StatusBadRequest
+	case KindFrameTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case KindCursorAhead, KindLogChanged:
+		return http.StatusConflict
+	case KindCursorExpired:
+		return http.StatusGone
+	case KindUnavailable:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}

@@ -1,0 +1,146 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/seed82539d15/holon/rpc/frame"
+)
+
+// serveRPC answers one message or one batch.
+func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
+	if len(r.URL.RawQuery) > 0 {
+		if bad := onlyParameters(r.URL.RawQuery); bad != nil {
+			s.fail(w, r, http.StatusBadRequest, bad)
+			return
+		}
+	}
+	body, bad := s.readBody(w, r)
+	if bad != nil {
+		s.fail(w, r, statusOf(bad), bad)
+		return
+	}
+	var parser frame.Parser
+	members, isBatch := parser.Parse(body)
+	ctx := s.base(r.Context())
+	if isBatch {
+		s.answerBatch(ctx, w, members)
+		return
+	}
+	m := &members[0]
+	switch {
+	case m.Fault == frame.Dropped:
+		s.metrics.ResponseDropped()
+		w.WriteHeader(http.StatusNoContent)
+		return
+	case m.Notification():
+		s.call(ctx, m)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	reply := s.call(ctx, m)
+	line := s.responseLine(m.ID, reply)
+	s.writeJSON(w, statusOfReply(reply, line), line)
+}
+
+// statusOfReply: a method's error is a result like any other; only a message
+// that is none gets a status of its own.
+func statusOfReply(r reply, line []byte) int {
+	if r.err == nil {
+		if len(line) < len(r.result) {
+			return http.StatusRequestEntityTooLarge // the result has become frame_too_large
+		}
+		return http.StatusOK
+	}
+	switch r.err.Code {
+	case -32700, -32600:
+		return statusOf(r.err)
+	}
+	return http.StatusOK
+}
+
+// readBody reads the message, which need not be one line here.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *Error) {
+	limit := int64(s.limits.MaxFrameBytes)
+	tooLarge := Errorf(KindFrameTooLarge, "a message has at most %d bytes", limit)
+	if r.ContentLength > limit+2 { // a line's end does not count
+		return nil, tooLarge
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(requestTimeout)) // a recorder has no deadlines
+	size := 512
+	if r.ContentLength > 0 {
+		size = int(r.ContentLength) + 1
+	}
+	body, err := readAll(io.LimitReader(r.Body, limit+3), size)
+	_ = control.SetReadDeadline(time.Time{})
+	if err != nil {
+		return nil, Errorf(KindParseError, "the message ended early")
+	}
+	for len(body) > 0 && (body[len(body)-1] == '\n' || body[len(body)-1] == '\r') {
+		body = body[:len(body)-1]
+	}
+	if int64(len(body)) > limit {
+		return nil, tooLarge
+	}
+	return body, nil
+}
+
+// readAll is io.ReadAll with a first guess.
+func readAll(r io.Reader, size int) ([]byte, error) {
+	b := make([]byte, 0, size)
+	for {
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if errors.Is(err, io.EOF) {
+			return b, nil
+		}
+		if err != nil {
+			return b, err
+		}
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+	}
+}
+
+// call executes one message and waits for its final answer.
+func (s *Server) call(ctx context.Context, m *frame.Message) reply {
+	began := time.Now()
+	r, method := s.methods.dispatch(ctx, m, false)
+	if r.later != nil {
+		r = r.later(ctx)
+	}
+	s.count(method, began)
+	return r
+}
+
+// answerBatch executes the members in their order.
+func (s *Server) answerBatch(ctx context.Context, w http.ResponseWriter, members []frame.Message) {
+	a := s.newAssembly(members)
+	if a.owed == 0 {
+		defer w.WriteHeader(http.StatusNoContent)
+	}
+	answered := a.owed > 0
+	for i := range members {
+		m := &members[i]
+		switch {
+		case m.Fault == frame.Dropped:
+			s.metrics.ResponseDropped()
+			continue
+		case m.Notification():
+			s.call(ctx, m)
+			continue
+		case a.seen(frame.IDKey(m.ID)):
+			a.add(i, m.ID, s.responseLine(m.ID, reply{err: Errorf(KindDuplicateID, "the id is in the batch twice")}))
+			continue
+		}
+		a.add(i, m.ID, s.responseLine(m.ID, s.call(ctx, m)))
+	}
+	if answered {
+		s.writeJSON(w, http.StatusOK, a.line())
+	}
+}

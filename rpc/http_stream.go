@@ -1,0 +1,133 @@
+package rpc
+
+import (
+	"net/http"
+	"time"
+)
+
+// serveStream serves NDJSON: notifications on GET, and requests and answers
+// beside them on POST.
+func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
+	at, now, ok := s.begin(w, r, "application/x-ndjson")
+	if !ok {
+		return
+	}
+	if r.Method == http.MethodPost {
+		s.serveTwoWay(w, r, at, now)
+		return
+	}
+	o := s.newOutlet(w, ndjson, "ndjson")
+	s.serveOneWay(w, r, o, at, now)
+}
+
+// serveEvents serves server-sent events.
+func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
+	at, now, ok := s.begin(w, r, "text/event-stream")
+	if !ok {
+		return
+	}
+	s.serveOneWay(w, r, s.newOutlet(w, sse, "sse"), at, now)
+}
+
+// begin checks all that can be wrong with a stream, answers it, and else sets
+// the headers.
+func (s *Server) begin(w http.ResponseWriter, r *http.Request, contentType string) (*start, Position, bool) {
+	if !accepts(r.Header.Values("Accept"), contentType) {
+		s.fail(w, r, http.StatusNotAcceptable, Errorf(KindInvalidRequest, "this stream is %s, which Accept rules out", contentType))
+		return nil, Position{}, false
+	}
+	at, bad := parseStart(r)
+	if bad != nil {
+		if bad.Data.Kind == KindInvalidCursor {
+			// An error about a cursor says where the log is.
+			if now, err := s.position(r.Context()); err == nil {
+				bad.Data.FirstSeq, bad.Data.LatestSeq, bad.Data.LogID = &now.First, &now.Latest, now.LogID
+			}
+		}
+		s.fail(w, r, statusOf(bad), bad)
+		return nil, Position{}, false
+	}
+	now, err := s.place(r.Context(), at)
+	if err != nil {
+		bad := mapError(s.log, r.URL.Path, err)
+		s.fail(w, r, statusOf(bad), bad)
+		return nil, Position{}, false
+	}
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+	if r.ProtoMajor == 1 {
+		h.Set("Connection", "keep-alive")
+	}
+	return at, now, true
+}
+
+func (s *Server) newOutlet(w http.ResponseWriter, f format, transport string) *outlet {
+	return &outlet{server: s, w: w, control: http.NewResponseController(w), format: f, transport: transport}
+}
+
+// enter counts a stream in; leave must be called at its end.
+func (s *Server) enter(o *outlet) bool {
+	if !s.streams.add(o) {
+		return false
+	}
+	s.metrics.StreamOpened(o.transport)
+	return true
+}
+
+func (s *Server) leave(o *outlet, why string) {
+	s.streams.remove(o)
+	s.metrics.StreamClosed(o.transport, why)
+	if o.control != nil && o.failed == nil && !s.isClosing() {
+		// The connection may carry another request.
+		_ = o.control.SetWriteDeadline(time.Time{})
+	}
+}
+
+func (s *Server) refuseStream(w http.ResponseWriter, r *http.Request) {
+	for _, name := range []string{"Content-Type", "Cache-Control", "X-Accel-Buffering", "Connection"} {
+		w.Header().Del(name)
+	}
+	e := Errorf(KindUnavailable, "the server is stopping")
+	e.Data.RetryAfterMs = retryAfterMs
+	s.fail(w, r, http.StatusServiceUnavailable, e)
+}
+
+// serveOneWay is the whole life of a one-way stream: the handler's goroutine
+// is its writer, so a stream that waits costs little more than its connection.
+func (s *Server) serveOneWay(w http.ResponseWriter, r *http.Request, o *outlet, at *start, now Position) {
+	if !s.enter(o) {
+		s.refuseStream(w, r)
+		return
+	}
+	why := whyLeft
+	defer func() { s.leave(o, why) }()
+	if o.open(r.Context(), at, now) == nil {
+		why = o.run(r.Context())
+	}
+}
+
+// serveTwoWay is the whole life of a two-way stream.
+func (s *Server) serveTwoWay(w http.ResponseWriter, r *http.Request, at *start, now Position) {
+	o := s.newOutlet(w, ndjson, "duplex")
+	if err := o.control.EnableFullDuplex(); err != nil && r.ProtoMajor == 1 {
+		s.fail(w, r, http.StatusInternalServerError, internalError(s.log, r.URL.Path, err))
+		return
+	}
+	session := newSession(s, r.Body, o)
+	if !s.enter(o) {
+		s.refuseStream(w, r)
+		return
+	}
+	why := whyLeft
+	defer func() { s.leave(o, why) }()
+	if o.open(r.Context(), at, now) != nil {
+		return
+	}
+	why = session.serve(r.Context(), func() {
+		// A read of the body that waits for the client returns now. The
+		// deadline stays, so that nothing waits for the rest of the body.
+		_ = o.control.SetReadDeadline(time.Now())
+	})
+}

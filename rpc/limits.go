@@ -1,0 +1,105 @@
+package rpc
+
+import (
+	"time"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+// ProtocolVersion is the version of the wire contract (docs/protocol.md).
+const ProtocolVersion = "2026-11-21"
+
+// Bounds of lists, part of the contract.
+const (
+	defaultLimit     = 100
+	maxLimit         = 1000
+	maxPageBytes     = 1 << 20
+	newestTurns      = 20
+	defaultLogLines  = 100
+	maxLogLines      = 10_000
+	maxFilterEntries = 100
+)
+
+// Limits are all bounds that a client can meet, as initialize tells them
+// (I7). Zero fields of Config.Limits get their default.
+type Limits struct {
+	MaxFrameBytes         int     `json:"max_frame_bytes"`
+	MaxBatchMembers       int     `json:"max_batch_members"`
+	MaxDepth              int     `json:"max_depth"`
+	MaxInFlight           int     `json:"max_in_flight"`
+	MaxConnections        int     `json:"max_connections"`
+	MaxItemBytes          int     `json:"max_item_bytes"`
+	MaxActiveTurns        int     `json:"max_active_turns"`
+	MaxQueuedTurns        int     `json:"max_queued_turns"`
+	MaxQueuedByInterrupt  int     `json:"max_queued_by_interrupt"`
+	MaxSteersPerTurn      int     `json:"max_steers_per_turn"`
+	MaxWaitingCommands    int     `json:"max_waiting_commands_per_thread"`
+	MaxOpenItems          int     `json:"max_open_items_per_turn"`
+	MaxInputMessages      int     `json:"max_input_messages"`
+	MaxMetadataBytes      int     `json:"max_metadata_bytes"`
+	MaxTextBytes          int     `json:"max_text_bytes"`
+	MaxTurnTimeoutSeconds float64 `json:"max_turn_timeout_seconds"`
+	InboxBytes            int     `json:"inbox_bytes_per_thread"`
+	InterruptSeconds      float64 `json:"interrupt_seconds"`
+	MaxListLimit          int     `json:"max_list_limit"`
+	MaxPageBytes          int     `json:"max_page_bytes"`
+	MaxLogLines           int     `json:"max_log_lines"`
+	MaxLogStreams         int     `json:"max_log_streams"`
+	MaxFilterEntries      int     `json:"max_filter_entries"`
+	MaxIdempotencyKeyLen  int     `json:"max_idempotency_key_characters"`
+	MaxIdempotencyKeys    int     `json:"max_idempotency_keys"`
+	IdempotencyKeySeconds float64 `json:"idempotency_key_seconds"`
+	TailBytes             int     `json:"tail_bytes"`
+	HeartbeatSeconds      float64 `json:"heartbeat_seconds"`
+	WriteTimeoutSeconds   float64 `json:"write_timeout_seconds"`
+	RequestTimeoutSeconds float64 `json:"request_timeout_seconds"`
+	DrainSeconds          float64 `json:"drain_seconds"`
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(v *int, d int) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	seconds := func(v *float64, d float64) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	set(&l.MaxFrameBytes, 4<<20)
+	set(&l.MaxInFlight, 64)
+	set(&l.MaxConnections, 10_000)
+	set(&l.MaxItemBytes, 1<<20)
+	set(&l.MaxActiveTurns, 64)
+	set(&l.MaxQueuedTurns, 64)
+	set(&l.MaxQueuedByInterrupt, 8)
+	set(&l.MaxLogStreams, 16)
+	set(&l.MaxSteersPerTurn, l.MaxQueuedTurns)
+	set(&l.MaxWaitingCommands, turns.DefaultMaxCommands)
+	set(&l.MaxOpenItems, turns.DefaultMaxOpenItems)
+	set(&l.InboxBytes, turns.DefaultInboxBytes)
+	set(&l.MaxIdempotencyKeys, 1_000_000)
+	set(&l.TailBytes, 16<<20)
+	seconds(&l.IdempotencyKeySeconds, (7 * 24 * time.Hour).Seconds())
+	seconds(&l.HeartbeatSeconds, 15)
+	seconds(&l.WriteTimeoutSeconds, 30)
+	seconds(&l.DrainSeconds, 6)
+	seconds(&l.InterruptSeconds, turns.DefaultInterruptAfter.Seconds())
+	// These are part of the contract and no setting.
+	l.MaxInputMessages, l.MaxMetadataBytes, l.MaxTextBytes = turns.MaxInputMessages, turns.MaxMetadataBytes, turns.MaxTextBytes
+	l.MaxTurnTimeoutSeconds = turns.MaxTimeout.Seconds()
+	l.MaxBatchMembers, l.MaxDepth = 100, 64
+	l.MaxListLimit, l.MaxPageBytes, l.MaxLogLines = maxLimit, maxPageBytes, maxLogLines
+	l.MaxFilterEntries, l.MaxIdempotencyKeyLen = maxFilterEntries, maxKeyLength
+	l.RequestTimeoutSeconds = requestTimeout.Seconds()
+	return l
+}
+
+func (l Limits) heartbeat() time.Duration {
+	return time.Duration(l.HeartbeatSeconds * float64(time.Second))
+}
+
+func (l Limits) writeTimeout() time.Duration {
+	return time.Duration(l.WriteTimeoutSeconds * float64(time.Second))
+}

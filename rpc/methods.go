@@ -1,0 +1,37 @@
+package rpc
+
+// Handlers execute methods. A handler holds no JSON and no HTTP: the registry
+// decodes, checks required members, maps errors and encodes.
+type Handlers struct{ server *Server }
+
+// Methods is the one table of methods, in the order of the documentation.
+func (h *Handlers) methods() []Method {
+	return []Method{
+		define("initialize", "Says hello: who the server is, what it can do and every bound it has. Optional, once per connection.", h.Initialize),
+		define("holon/status", "What the server is doing and where its log stands.", h.HolonStatus, quick),
+		define("holon/pause", "Pauses the runtime: turns are accepted and queued, running ones go on, none starts. Survives a restart; with timeout_seconds it ends by itself.", h.HolonPause),
+		define("holon/resume", "Ends the pause of the runtime.", h.HolonResume),
+		define("holon/logStream", "Lines of the server's own log: the newest, or those from a position on. With follow, further lines come as holon/log on this connection.", h.HolonLogStream, quick),
+		define("holon/logStream/stop", "Ends a holon/logStream with follow.", h.HolonLogStreamStop, quick),
+		define("holon/prune", "Removes the events before a seq from the log, never past an open turn. Rows of threads, turns and items stay.", h.HolonPrune),
+		define("agent/list", "The agents that threads can have.", h.AgentList, quick),
+		define("thread/start", "Starts a thread, or finds the open one of this id.", h.ThreadStart),
+		define("thread/pause", "No further turn of the thread starts; the active one goes on.", h.ThreadPause),
+		define("thread/resume", "Ends the pause of a thread.", h.ThreadResume),
+		define("thread/close", "Closes a thread: interrupts its active turn and its queue. thread/closed is its last event.", h.ThreadClose),
+		define("thread/list", "Threads in the order of their starting.", h.ThreadList),
+		define("thread/read", "One thread and, with include_turns, its newest 20 turns, newest first.", h.ThreadRead),
+		define("turn/start", "Starts a turn, or queues it behind the active one; on_busy chooses otherwise.", h.TurnStart),
+		define("turn/steer", "Adds text to an active turn: into the running agent, or as its next prompt before the turn ends.", h.TurnSteer),
+		defineWaiting("turn/interrupt", "Ends a queued or active turn. Once accepted it ends turn/interrupted, whatever the agent says.", interruptWait, h.TurnInterrupt),
+		define("turn/read", "One turn and, with include_items, the first page of its items.", h.TurnRead),
+		define("turn/list", "Turns in the order of their making.", h.TurnList),
+		define("item/list", "Items in the order of their making. With status pending: every question that waits.", h.ItemList),
+		define("item/read", "One item; an open one with its text so far.", h.ItemRead),
+		define("item/respond", "Answers a permission_request or a question. The first answer wins.", h.ItemRespond),
+		define("event/list", "Events of the log after a seq.", h.EventList),
+		define("stream/subscribe", "Replaces the subscription of this connection. The answer comes before its first event.", h.StreamSubscribe, bound),
+		define("stream/unsubscribe", "Ends the subscription of this connection.", h.StreamUnsubscribe, bound, quick),
+		define("rpc.discover", "The OpenRPC document of all this.", h.RPCDiscover),
+	}
+}

@@ -1,0 +1,3 @@
+// Package metrics holds what rpc counts, as Prometheus collectors. It decides
+// nothing; cmd registers the Set with its registry and rpc increments it.
+package metrics

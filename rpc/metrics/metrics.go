@@ -1,0 +1,111 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Set is every collector of one server. Its methods may be called from many
+// goroutines. Labels are bounded: methods and kinds come from tables.
+type Set struct {
+	connections prometheus.Gauge
+	refused     prometheus.Counter
+	streams     *prometheus.GaugeVec
+	opened      *prometheus.CounterVec
+	closed      *prometheus.CounterVec
+	requests    *prometheus.CounterVec
+	errors      *prometheus.CounterVec
+	seconds     *prometheus.HistogramVec
+	dropped     prometheus.Counter
+	sent        prometheus.Counter
+	inFlight    prometheus.Gauge
+	lag         prometheus.GaugeFunc
+	all         []prometheus.Collector
+}
+
+// New makes the collectors. lag tells how many events the slowest stream is
+// behind the head; it is called when metrics are read.
+func New(lag func() float64) *Set {
+	s := &Set{
+		connections: prometheus.NewGauge(prometheus.GaugeOpts{Name: "holon_connections", Help: "Open network connections."}),
+		refused:     prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_connections_refused_total", Help: "Connections answered 503 because max_connections was reached."}),
+		streams:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "holon_streams", Help: "Open streams by transport."}, []string{"transport"}),
+		opened:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_streams_opened_total", Help: "Streams opened by transport."}, []string{"transport"}),
+		closed:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_streams_closed_total", Help: "Streams ended, by why: left (the client), stalled (a write took too long), or the code of stream/closing."}, []string{"why"}),
+		requests:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_requests_total", Help: "Requests and notifications executed, by method."}, []string{"method"}),
+		errors:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_errors_total", Help: "Errors answered, by kind."}, []string{"kind"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "holon_request_seconds", Help: "Time from a request's arrival to its answer being ready.",
+			Buckets: []float64{.0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .5, 1, 2.5, 10}}, []string{"method"}),
+		dropped:  prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_responses_dropped_total", Help: "Response objects from clients that answer nothing that was asked."}),
+		sent:     prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_stream_bytes_total", Help: "Bytes written to streams."}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "holon_requests_in_flight", Help: "Requests on two-way connections that are not answered yet."}),
+		lag:      prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "holon_stream_lag_events", Help: "Events that the slowest stream is behind the head of the log."}, lag),
+	}
+	s.all = []prometheus.Collector{s.connections, s.refused, s.streams, s.opened, s.closed, s.requests, s.errors, s.seconds, s.dropped, s.sent, s.inFlight, s.lag}
+	return s
+}
+
+// Describe implements prometheus.Collector.
+func (s *Set) Describe(ch chan<- *prometheus.Desc) {
+	for _, c := range s.all {
+		c.Describe(ch)
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (s *Set) Collect(ch chan<- prometheus.Metric) {
+	for _, c := range s.all {
+		c.Collect(ch)
+	}
+}
+
+// ConnectionOpened and ConnectionClosed count network connections.
+func (s *Set) ConnectionOpened() { s.connections.Inc() }
+
+// ConnectionClosed is the other half of ConnectionOpened.
+func (s *Set) ConnectionClosed() { s.connections.Dec() }
+
+// ConnectionRefused counts a connection above the bound.
+func (s *Set) ConnectionRefused() { s.refused.Inc() }
+
+// StreamOpened counts a stream.
+func (s *Set) StreamOpened(transport string) {
+	s.streams.WithLabelValues(transport).Inc()
+	s.opened.WithLabelValues(transport).Inc()
+}
+
+// StreamClosed is the other half of StreamOpened.
+func (s *Set) StreamClosed(transport, why string) {
+	s.streams.WithLabelValues(transport).Dec()
+	s.closed.WithLabelValues(why).Inc()
+}
+
+// Method is what one method counts, looked up once.
+type Method struct {
+	requests prometheus.Counter
+	seconds  prometheus.Observer
+}
+
+// Method returns the counters of a method.
+func (s *Set) Method(name string) Method {
+	return Method{s.requests.WithLabelValues(name), s.seconds.WithLabelValues(name)}
+}
+
+// Done counts an executed request.
+func (m Method) Done(took time.Duration) {
+	m.requests.Inc()
+	m.seconds.Observe(took.Seconds())
+}
+
+// Error counts an error by its kind.
+func (s *Set) Error(kind string) { s.errors.WithLabelValues(kind).Inc() }
+
+// ResponseDropped counts a response to nothing.
+func (s *Set) ResponseDropped() { s.dropped.Inc() }
+
+// Sent counts bytes written to streams.
+func (s *Set) Sent(n int) { s.sent.Add(float64(n)) }
+
+// InFlight adds to the requests in flight.
+func (s *Set) InFlight(n int) { s.inFlight.Add(float64(n)) }

@@ -1,0 +1,127 @@
+package rpc
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+)
+
+// StreamOpened is the body of stream/opened, the first thing on a stream.
+type StreamOpened struct {
+	LogID            string   `json:"log_id"`
+	AfterSeq         int64    `json:"after_seq"`
+	LatestSeq        int64    `json:"latest_seq"`
+	FirstSeq         int64    `json:"first_seq"`
+	ProtocolVersion  string   `json:"protocol_version"`
+	Server           PeerInfo `json:"server"`
+	HeartbeatSeconds float64  `json:"heartbeat_seconds"`
+}
+
+// StreamHeartbeat is the body of stream/heartbeat. Seq is a valid cursor.
+type StreamHeartbeat struct {
+	Seq int64 `json:"seq"`
+}
+
+// StreamClosing is the body of stream/closing, the last thing on a stream.
+type StreamClosing struct {
+	Code         string `json:"code"`
+	Reason       string `json:"reason"`
+	Reconnect    bool   `json:"reconnect"`
+	RetryAfterMs int64  `json:"retry_after_ms"`
+	Seq          int64  `json:"seq"`
+}
+
+// HolonLog is the body of holon/log, a line that holon/logStream follows.
+// Positions that are missing were lost: the reader was slower than the log.
+type HolonLog struct {
+	StreamID string      `json:"stream_id"`
+	Position int64       `json:"position"`
+	Level    string      `json:"level"`
+	Time     notify.Time `json:"time"`
+	Message  string      `json:"message"`
+}
+
+// The codes of stream/closing.
+const (
+	CloseStopping   = "server_stopping"
+	CloseInputEnded = "input_ended"
+	CloseExpired    = "cursor_expired"
+	CloseInternal   = "internal"
+)
+
+// notify writes a notification that is not in the log.
+func (o *outlet) notify(method string, params any) {
+	o.notifySeq(method, params, 0)
+}
+
+func (o *outlet) notifySeq(method string, params any, seq int64) {
+	body, err := json.Marshal(params, wireOptions)
+	if err != nil {
+		o.server.log.Error("notification cannot be encoded", zap.String("method", method), zap.Error(err))
+		return
+	}
+	frame := make([]byte, 0, len(body)+len(method)+48)
+	frame = append(frame, `{"jsonrpc":"2.0","method":"`...)
+	frame = append(frame, method...)
+	frame = append(frame, `","params":`...)
+	frame = append(frame, body...)
+	o.writeFrame(append(frame, "}\n"...), seq)
+}
+
+func (o *outlet) writeFrame(frame []byte, seq int64) {
+	if o.format == sse {
+		frame = o.appendSSE(make([]byte, 0, len(frame)+80), seq, frame)
+	}
+	o.write(frame)
+}
+
+// heartbeat writes the smallest of notifications.
+func (o *outlet) heartbeat() {
+	frame := append(make([]byte, 0, 96), `{"jsonrpc":"2.0","method":"`+notify.StreamHeartbeat+`","params":{"seq":`...)
+	frame = strconv.AppendInt(frame, o.at.Load(), 10)
+	o.writeFrame(append(frame, "}}\n"...), o.at.Load())
+}
+
+// sayClosing writes stream/closing and returns its code.
+func (o *outlet) sayClosing(c Closing) string {
+	o.notify(notify.StreamClosing, StreamClosing{
+		Code: c.Code, Reason: c.Reason, Reconnect: c.Reconnect,
+		RetryAfterMs: int64(c.RetryAfter / time.Millisecond), Seq: o.at.Load(),
+	})
+	o.flush()
+	return c.Code
+}
+
+// announcement is the body of the thread/started, without a place in the log,
+// that tells clients of the first holon serve which thread is there.
+type announcement struct {
+	ThreadID  string      `json:"thread_id"`
+	Timestamp notify.Time `json:"timestamp"`
+	threads.Changed
+}
+
+// announce tells a stream without a cursor of the default thread.
+func (o *outlet) announce(ctx context.Context, at *start) {
+	id := o.server.cfg.DefaultThread
+	if id == "" || !at.filter.Match(id, notify.ThreadStarted) {
+		return
+	}
+	snapshot, err := o.server.cfg.Reader.ReadThread(ctx, id, 0)
+	if err != nil || snapshot.Thread == nil {
+		o.server.log.Warn("default thread cannot be announced", zap.String("thread_id", id), zap.Error(err))
+		return
+	}
+	t := snapshot.Thread
+	o.notify(notify.ThreadStarted, announcement{
+		ThreadID: t.ThreadID, Timestamp: t.StartedAt,
+		Changed: threads.Changed{Type: "started", State: t.State, StartedAt: t.StartedAt, SessionID: t.SessionID, Agent: t.Agent, Title: t.Title},
+	})
+}
+
+func zapError(err error) zap.Field { return zap.Error(err) }

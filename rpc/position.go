@@ -1,0 +1,92 @@
+package rpc
+
+import (
+	"context"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/seed82539d15/holon/notify"
+)
+
+// start is where a stream is to begin.
+type start struct {
+	logID  string // "" = any
+	after  int64
+	given  bool // false: live, from now on
+	filter notify.Filter
+}
+
+// parseCursor reads N or <log_id>:N. A number too large for any log is above
+// its head, not malformed.
+func parseCursor(s string) (logID string, seq int64, ok bool) {
+	if i := strings.LastIndexByte(s, ':'); i >= 0 {
+		if logID, s = s[:i], s[i+1:]; logID == "" || len(logID) > 128 {
+			return "", 0, false
+		}
+	}
+	if s == "" {
+		return "", 0, false
+	}
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' {
+			return "", 0, false
+		}
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		n = math.MaxInt64
+	}
+	return logID, n, true
+}
+
+func invalidCursor(field, why string) *Error {
+	e := Errorf(KindInvalidCursor, "%s: %s", field, why)
+	e.Data.Field, e.Data.Reason = field, "malformed"
+	return e
+}
+
+// position is where the log begins and ends. The tail may be a moment behind
+// the store: a seq that a read has told a client counts.
+func (s *Server) position(ctx context.Context) (Position, error) {
+	at, err := s.cfg.Reader.Position(ctx)
+	if err != nil {
+		return at, err
+	}
+	if at.LogID == "" {
+		at.LogID = s.cfg.LogID
+	}
+	at.Latest = max(at.Latest, s.cfg.Tail.Head())
+	return at, nil
+}
+
+// place checks where a stream is to begin and fills after for a live one. It
+// returns where the log stands.
+func (s *Server) place(ctx context.Context, at *start) (Position, error) {
+	head := s.cfg.Tail.Head()
+	now, err := s.position(ctx)
+	if err != nil {
+		return now, err
+	}
+	if at.logID != "" && at.logID != now.LogID {
+		return now, cursorError(KindLogChanged, now, "the cursor belongs to log %.64q, this one is %s", at.logID, now.LogID)
+	}
+	if !at.given {
+		at.after = head
+		return now, nil
+	}
+	return now, checkPosition(at.after, now)
+}
+
+// checkPosition refuses a cursor that the log cannot follow.
+func checkPosition(after int64, at Position) error {
+	switch {
+	case after > at.Latest:
+		return cursorError(KindCursorAhead, at, "the cursor is above the newest event, %d", at.Latest)
+	case after+1 < at.First:
+		return cursorError(KindCursorExpired, at, "events after the cursor are no longer kept, the oldest is %d: read the thread, then subscribe after its latest_seq", at.First)
+	}
+	return nil
+}
+
+func indexed(name string, i int) string { return name + "[" + strconv.Itoa(i) + "]" }

@@ -1,0 +1,103 @@
+package rpc
+
+import (
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// parseStart reads the query and headers of a stream: where to start and what
+// to send.
+func parseStart(r *http.Request) (*start, *Error) {
+	if bad := onlyParameters(r.URL.RawQuery, "after_seq", "thread_id", "method"); bad != nil {
+		return nil, bad
+	}
+	q := r.URL.Query()
+	filter, err := filterOf(q["thread_id"], q["method"])
+	if err != nil {
+		bad := err.(*Error)
+		// The parameters are called otherwise than the params of subscribe.
+		bad.Data.Field = strings.NewReplacer("thread_ids", "thread_id", "methods", "method").Replace(bad.Data.Field)
+		return nil, bad
+	}
+	at := &start{filter: filter}
+	field, values := "after_seq", q["after_seq"]
+	if header := r.Header.Values("Last-Event-ID"); len(header) > 0 {
+		field, values = "Last-Event-ID", header
+	}
+	switch len(values) {
+	case 0:
+		return at, nil
+	case 1:
+	default:
+		return nil, invalidCursor(field, "give one cursor")
+	}
+	var ok bool
+	if at.logID, at.after, ok = parseCursor(values[0]); !ok {
+		return nil, invalidCursor(field, "a cursor is a seq such as 0 or 42, or <log_id>:42")
+	}
+	at.given = true
+	return at, nil
+}
+
+// onlyParameters refuses a query that has other parameters than these.
+func onlyParameters(raw string, known ...string) *Error {
+	q, err := url.ParseQuery(raw)
+	if err != nil {
+		return invalid("query", "malformed", "the query cannot be read")
+	}
+	for name := range q {
+		found := false
+		for _, k := range known {
+			found = found || k == name
+		}
+		if !found {
+			if len(name) > 128 {
+				name = name[:128]
+			}
+			return invalid(strings.ToValidUTF8(name, "\ufffd"), "unknown_field", "there is no such query parameter here")
+		}
+	}
+	return nil
+}
+
+// accepts reports whether Accept allows the type (RFC 9110, section 12.5.1):
+// the most specific range that matches decides. No header allows everything;
+// a range that cannot be read rules nothing out.
+func accepts(headers []string, contentType string) bool {
+	kind, _, _ := strings.Cut(contentType, "/")
+	best, quality, any := -1, 0.0, false
+	for _, header := range headers {
+		for _, part := range strings.Split(header, ",") {
+			if part = strings.TrimSpace(part); part == "" {
+				continue
+			}
+			media, params, err := mime.ParseMediaType(part)
+			if err != nil || !strings.Contains(media, "/") {
+				return true
+			}
+			any = true
+			specific := -1
+			switch media {
+			case contentType:
+				specific = 2
+			case kind + "/*":
+				specific = 1
+			case "*/*":
+				specific = 0
+			}
+			q := 1.0
+			if s, ok := params["q"]; ok {
+				if v, err := strconv.ParseFloat(s, 64); err == nil {
+					q = v
+				}
+			}
+			if specific > best {
+				best, quality = specific, q
+			}
+		}
+	}
+	return !any || best >= 0 && quality > 0
+}

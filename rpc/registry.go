@@ -1,0 +1,211 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/rpc/frame"
+)
+
+// requestTimeout is how long a request may take: a commit under load takes
+// milliseconds, a page of a cold log less than a second.
+const requestTimeout = 30 * time.Second
+
+// interruptWait is how long turn/interrupt waits for the agent before it
+// answers "interrupting".
+const interruptWait = 2 * time.Second
+
+// Method is one row of the table of methods: what dispatches, rpc.discover,
+// the schemas, docs/protocol.md and the TypeScript types are made from.
+type Method struct {
+	Name    string
+	Summary string
+	Params  reflect.Type
+	Result  reflect.Type
+	Bound   bool // lives on a connection, so POST /rpc does not carry it
+	Change  bool // changes something: durable before it is answered
+
+	quick  bool // answers from memory, needs no deadline
+	invoke func(ctx context.Context, raw jsontext.Value) reply
+}
+
+// reply is what a handler leaves: one of result, err and later.
+type reply struct {
+	result []byte
+	seq    int64 // of the change: events up to it go first
+	err    *Error
+	later  func(ctx context.Context) reply // blocks until the answer is there
+}
+
+type option func(*Method)
+
+func bound(m *Method) { m.Bound = true }
+func quick(m *Method) { m.quick = true }
+
+// define makes a row from a handler. Everything that is the same for all
+// methods happens here and in dispatch: decoding, required members, encoding.
+func define[P, R any](name, summary string, handle func(context.Context, P) (R, error), options ...option) Method {
+	m, shape, seq := describe[P, R](name, summary, options)
+	m.invoke = func(ctx context.Context, raw jsontext.Value) reply {
+		p, bad := decodeParams[P](name, raw, shape)
+		if bad != nil {
+			return reply{err: mapError(loggerOf(ctx), name, bad)}
+		}
+		r, err := handle(ctx, p)
+		if err != nil {
+			return reply{err: shape.withIDs(mapError(loggerOf(ctx), name, err), reflect.ValueOf(p))}
+		}
+		return encodeResult(ctx, name, r, seq)
+	}
+	return m
+}
+
+// defineWaiting is define for a method whose change is durable before its
+// result is final: the handler returns a first result and, if there is more
+// to come, where it will come from. The final result is awaited at most so
+// long, away from the read loop, so that it delays no other request.
+func defineWaiting[P, R any](name, summary string, wait time.Duration, handle func(context.Context, P) (R, <-chan R, error), options ...option) Method {
+	m, shape, seq := describe[P, R](name, summary, options)
+	m.invoke = func(ctx context.Context, raw jsontext.Value) reply {
+		p, bad := decodeParams[P](name, raw, shape)
+		if bad != nil {
+			return reply{err: mapError(loggerOf(ctx), name, bad)}
+		}
+		first, final, err := handle(ctx, p)
+		if err != nil {
+			return reply{err: shape.withIDs(mapError(loggerOf(ctx), name, err), reflect.ValueOf(p))}
+		}
+		if final == nil {
+			return encodeResult(ctx, name, first, seq)
+		}
+		return reply{later: func(ctx context.Context) reply {
+			timer := time.NewTimer(wait)
+			defer timer.Stop()
+			r := first
+			select {
+			case r = <-final:
+			case <-timer.C:
+			case <-ctx.Done():
+			}
+			out := encodeResult(ctx, name, r, seq)
+			out.seq = max(out.seq, seqOf(&first, seq))
+			return out
+		}}
+	}
+	return m
+}
+
+// seqOf reads the member Seq of a result, whose index is known; 0 for results
+// without one.
+func seqOf[R any](r *R, index int) int64 {
+	if index < 0 {
+		return 0
+	}
+	return reflect.ValueOf(r).Elem().Field(index).Int()
+}
+
+func describe[P, R any](name, summary string, options []option) (Method, *shape, int) {
+	m := Method{Name: name, Summary: summary, Params: reflect.TypeFor[P](), Result: reflect.TypeFor[R]()}
+	for _, o := range options {
+		o(&m)
+	}
+	s := shapeOf(m.Params)
+	m.Change = s.keyed
+	seq := -1
+	if m.Result.Kind() == reflect.Struct {
+		if f, ok := m.Result.FieldByName("Seq"); ok && len(f.Index) == 1 {
+			seq = f.Index[0]
+		}
+	}
+	return m, s, seq
+}
+
+func encodeResult[R any](ctx context.Context, name string, r R, seq int) reply {
+	b, err := json.Marshal(r, wireOptions)
+	if err != nil {
+		return reply{err: internalError(loggerOf(ctx), name, fmt.Errorf("encode result: %w", err))}
+	}
+	return reply{result: b, seq: seqOf(&r, seq)}
+}
+
+// registry finds methods by name. It does not change once made.
+type registry struct {
+	list   []Method
+	byName map[string]*Method
+}
+
+func newRegistry(list []Method) *registry {
+	r := &registry{list: list, byName: make(map[string]*Method, len(list))}
+	for i := range list {
+		r.byName[list[i].Name] = &list[i]
+	}
+	return r
+}
+
+// dispatch executes one message. It returns the method for metrics, nil if
+// there is none.
+func (r *registry) dispatch(ctx context.Context, m *frame.Message, onConnection bool) (rep reply, method *Method) {
+	switch m.Fault {
+	case frame.NoFault:
+	case frame.ParseError:
+		return reply{err: Errorf(KindParseError, "%s", m.Why)}, nil
+	case frame.InvalidParams:
+		e := invalid("params", "wrong_type", "%s", m.Why)
+		e.Message = m.Why
+		return reply{err: e}, nil
+	default:
+		return reply{err: Errorf(KindInvalidRequest, "%s", m.Why)}, nil
+	}
+	method, ok := r.byName[m.Method]
+	if !ok {
+		name := m.Method
+		if len(name) > 128 {
+			name = name[:128]
+		}
+		e := Errorf(KindMethodNotFound, "there is no method %q; rpc.discover lists all", name)
+		e.Data.Method = name
+		return reply{err: e}, nil
+	}
+	if method.Bound && !onConnection {
+		return reply{err: Errorf(KindInvalidRequest, "%s lives on a connection: send it on POST /rpc/stream", method.Name)}, method
+	}
+	return method.run(ctx, m.Params), method
+}
+
+// run guards one call: a deadline, and a panic ends the request, not the
+// server. A change is not cut off by its client's leaving: who hangs up does
+// not decide whether a commit happens.
+func (m *Method) run(ctx context.Context, raw jsontext.Value) (rep reply) {
+	defer func() {
+		if v := recover(); v != nil {
+			rep = reply{err: internalError(loggerOf(ctx), m.Name, fmt.Errorf("panic: %v\n%s", v, debug.Stack()))}
+		}
+	}()
+	if m.quick {
+		return m.invoke(ctx, raw)
+	}
+	deadline := ctx
+	if m.Change {
+		deadline = context.WithoutCancel(ctx)
+	}
+	deadline, cancel := context.WithTimeout(deadline, requestTimeout)
+	defer cancel()
+	return m.invoke(deadline, raw)
+}
+
+type loggerKey struct{}
+
+// loggerOf returns the log of the server whose request this is.
+func loggerOf(ctx context.Context) *zap.Logger {
+	if log, ok := ctx.Value(loggerKey{}).(*zap.Logger); ok {
+		return log
+	}
+	return zap.NewNop()
+}

@@ -1,0 +1,338 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/seed82539d15/holon/rpc/frame"
+)
+
+// session is one two-way connection. It is the ObjectStream of a
+// jsonrpc2.Conn: it reads bounded lines, judges envelopes, answers what is
+// wrong itself, unpacks batches, and hands requests to the Conn under ids of
+// its own, because the Conn would change the client's. Requests are handled
+// in the Conn's read loop, one after the other: that is the promise that they
+// take effect in the order of their arrival.
+//
+// The read loop owns lines, parser, pending, current and initialized.
+type session struct {
+	server *Server
+	ctx    context.Context
+	out    *outlet
+	conn   *jsonrpc2.Conn
+
+	lines       *frame.Lines
+	parser      frame.Parser
+	pending     []frame.Message // members of the current batch that are still to come
+	batch       *batch
+	current     *exchange
+	initialized bool
+	envelope    []byte
+	inputEnded  func()        // called once at the end of input; nil: nothing happens
+	connected   chan struct{} // closed once conn is set: NewConn reads before it returns
+	readerDone  chan struct{}
+	readerOnce  sync.Once
+	slots       chan struct{} // requests in flight
+	waiting     sync.WaitGroup
+
+	mu       sync.Mutex
+	inFlight map[uint64]*exchange
+	ids      map[string]struct{}
+	lastID   uint64
+
+	sending uint64 // id of the response that WriteObject is to write; under the Conn's lock
+}
+
+// exchange is one request and its answer.
+type exchange struct {
+	number uint64
+	id     []byte // nil for a notification
+	key    string
+	m      frame.Message
+	batch  *batch
+	member int
+	answer answer
+	direct bool
+}
+
+type sessionKey struct{}
+
+// sessionOf returns the connection a request came on, nil on POST /rpc.
+func sessionOf(ctx context.Context) *session {
+	s, _ := ctx.Value(sessionKey{}).(*session)
+	return s
+}
+
+func newSession(s *Server, in io.Reader, out *outlet) *session {
+	out.duplex = newDuplex(s.limits.MaxInFlight)
+	return &session{
+		server: s, out: out, lines: frame.NewLines(in, s.limits.MaxFrameBytes),
+		connected: make(chan struct{}), readerDone: make(chan struct{}), slots: make(chan struct{}, s.limits.MaxInFlight),
+		inFlight: make(map[uint64]*exchange), ids: make(map[string]struct{}),
+	}
+}
+
+// serve reads and writes until the connection ends. unblock makes a read that
+// is under way return; it is called once.
+func (s *session) serve(ctx context.Context, unblock func()) string {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.ctx = context.WithValue(s.server.base(ctx), sessionKey{}, s)
+	s.conn = jsonrpc2.NewConn(s.ctx, s, s,
+		jsonrpc2.OnSend(func(_ *jsonrpc2.Request, r *jsonrpc2.Response) {
+			if r != nil {
+				s.sending = r.ID.Num
+			}
+		}),
+		jsonrpc2.SetLogger(silent{}))
+	close(s.connected)
+	why := s.out.run(s.ctx)
+	close(s.out.done)
+	cancel()
+	unblock()
+	<-s.readerDone
+	s.waiting.Wait()
+	s.server.metrics.InFlight(-int(s.out.busy.Load())) // what the end overtook
+	return why
+}
+
+// silent takes what jsonrpc2 would print: every fault it could tell of is
+// answered or counted here already.
+type silent struct{}
+
+func (silent) Printf(string, ...interface{}) {}
+
+// ReadObject implements jsonrpc2.ObjectStream: it returns when there is a
+// request or notification to handle, or when the connection has ended.
+func (s *session) ReadObject(v interface{}) error {
+	<-s.connected
+	x, err := s.next()
+	if err != nil {
+		s.abandon()
+		return err
+	}
+	s.current = x
+	b := append(s.envelope[:0], `{"jsonrpc":"2.0"`...)
+	if x.id != nil {
+		b = append(b, `,"id":`...)
+		b = strconv.AppendUint(b, x.number, 10)
+	}
+	// The Conn hands the name on and does nothing with it: the table is asked
+	// with what the client sent.
+	b = append(b, `,"method":"request"}`...)
+	s.envelope = b
+	return v.(json.Unmarshaler).UnmarshalJSON(b)
+}
+
+// abandon says that the reader has ended, or is not to be waited for.
+func (s *session) abandon() { s.readerOnce.Do(func() { close(s.readerDone) }) }
+
+// next returns the next message that is to be executed.
+func (s *session) next() (*exchange, error) {
+	for {
+		for len(s.pending) > 0 {
+			m := s.pending[0]
+			s.pending = s.pending[1:]
+			x, ok := s.admit(m)
+			if ok {
+				return x, nil
+			}
+		}
+		if s.batch != nil {
+			s.batch.close()
+			s.batch = nil
+		}
+		s.pending = nil
+		s.parser.Forget() // this connection may be idle for hours now
+		line, err := s.lines.Next()
+		switch {
+		case errors.Is(err, frame.ErrTooLong):
+			s.refuse(Errorf(KindFrameTooLarge, "a line has at most %d bytes", s.server.limits.MaxFrameBytes))
+			continue
+		case errors.Is(err, io.EOF):
+			s.endOfInput()
+			return nil, io.EOF
+		case err != nil:
+			s.out.leave()
+			<-s.ctx.Done()
+			return nil, err
+		}
+		members, isBatch := s.parser.Parse(line)
+		if isBatch {
+			s.batch = newBatch(s, members)
+		}
+		s.pending = members
+	}
+}
+
+// endOfInput: what is pending is answered and notifications go on until the
+// client leaves.
+func (s *session) endOfInput() {
+	if s.inputEnded != nil {
+		s.inputEnded()
+	}
+	<-s.ctx.Done()
+}
+
+// leave ends a stream whose client has gone.
+func (o *outlet) leave() {
+	o.mu.Lock()
+	if o.failed == nil {
+		o.failed = io.ErrClosedPipe
+	}
+	o.mu.Unlock()
+	o.nudge()
+}
+
+// admit takes a place in flight for a message. It reports false if the
+// message is answered already, or needs no answer and no execution.
+func (s *session) admit(m frame.Message) (*exchange, bool) {
+	x := &exchange{m: m, batch: s.batch}
+	if x.batch != nil {
+		x.member = x.batch.take()
+	}
+	if m.Fault == frame.Dropped {
+		s.server.metrics.ResponseDropped()
+		return nil, false
+	}
+	if m.Notification() {
+		return x, true
+	}
+	x.id = append([]byte{}, m.ID...)
+	if m.ID == nil {
+		x.id = []byte("null") // a broken envelope is answered even so
+	}
+	x.key = frame.IDKey(x.id)
+	duplicate := x.batch != nil && x.batch.seen(x.key)
+	if x.batch == nil {
+		if !s.place() {
+			return nil, false
+		}
+	}
+	s.mu.Lock()
+	if _, taken := s.ids[x.key]; taken && x.key != "" {
+		duplicate = true
+	}
+	s.lastID++
+	x.number = s.lastID
+	s.inFlight[x.number] = x
+	if !duplicate && x.key != "" {
+		s.ids[x.key] = struct{}{}
+	}
+	s.mu.Unlock()
+	if duplicate {
+		x.key = ""
+		s.answer(x, reply{err: Errorf(KindDuplicateID, "")}, true)
+		return nil, false
+	}
+	return x, true
+}
+
+// place waits for one of max_in_flight places: until there is one, the
+// connection is not read.
+func (s *session) place() bool {
+	select {
+	case s.slots <- struct{}{}:
+		s.out.busy.Add(1)
+		s.server.metrics.InFlight(1)
+		return true
+	case <-s.ctx.Done():
+		return false
+	}
+}
+
+// vacate gives the place back.
+func (s *session) vacate() {
+	<-s.slots
+	s.server.metrics.InFlight(-1) // before busy: who sees 0 there sees it here
+	if s.out.busy.Add(-1) == 0 && s.out.finishing.Load() {
+		s.out.nudge()
+	}
+}
+
+// Handle implements jsonrpc2.Handler. It runs in the read loop.
+func (s *session) Handle(ctx context.Context, _ *jsonrpc2.Conn, _ *jsonrpc2.Request) {
+	x := s.current
+	began := time.Now()
+	r, method := s.server.methods.dispatch(ctx, &x.m, true)
+	// The message points into the line it came on, which an answer that takes
+	// its time must not keep in memory.
+	x.m, s.current = frame.Message{}, nil
+	if r.later != nil && x.id != nil {
+		s.waiting.Add(1)
+		go func() {
+			defer s.waiting.Done()
+			final := r.later(ctx)
+			s.server.count(method, began)
+			s.answer(x, final, false)
+		}()
+		return
+	}
+	s.server.count(method, began)
+	if x.id == nil {
+		if x.answer.then != nil { // stream/subscribe as a notification
+			s.out.mu.Lock()
+			x.answer.then()
+			s.out.mu.Unlock()
+			s.out.nudge()
+		}
+		return
+	}
+	s.answer(x, r, !s.lines.Buffered())
+}
+
+// answer encodes the reply and sends it through the Conn, whose lock orders
+// the answers of one connection.
+func (s *session) answer(x *exchange, r reply, direct bool) {
+	x.direct = direct
+	x.answer.seq = r.seq
+	x.answer.line = s.server.responseLine(x.id, r)
+	// ErrClosed is the one error: then nobody waits for the answer.
+	_ = s.conn.SendResponse(s.ctx, &jsonrpc2.Response{ID: jsonrpc2.ID{Num: x.number}})
+}
+
+// WriteObject implements jsonrpc2.ObjectStream: it puts the client's own id
+// back, which the answer's line has already.
+func (s *session) WriteObject(interface{}) error {
+	s.mu.Lock()
+	x := s.inFlight[s.sending]
+	delete(s.inFlight, s.sending)
+	if x != nil && x.key != "" {
+		delete(s.ids, x.key)
+	}
+	s.mu.Unlock()
+	switch {
+	case x == nil:
+	case x.batch != nil:
+		x.batch.answered(x)
+	default:
+		s.out.respond(s.ctx, x.answer, x.direct)
+		s.vacate()
+	}
+	return nil
+}
+
+// Close implements jsonrpc2.ObjectStream. The connection is closed by who
+// serves it.
+func (s *session) Close() error { return nil }
+
+// refuse answers a line that could not even be read.
+func (s *session) refuse(e *Error) {
+	s.server.metrics.Error(string(e.Data.Kind))
+	s.out.respond(s.ctx, answer{line: appendError(nil, nil, e)}, true)
+}
+
+// count takes an executed request into the metrics. Method is nil for what
+// never became one.
+func (s *Server) count(method *Method, began time.Time) {
+	if method != nil {
+		s.counters[method.Name].Done(time.Since(began))
+	}
+}

@@ -1,0 +1,56 @@
+package rpc
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// stdioReaderWait is how long the end waits for a read of the input that
+// cannot be interrupted: a terminal, say.
+const stdioReaderWait = 100 * time.Millisecond
+
+// ServeStdio serves one client as on POST /rpc/stream and blocks until it is
+// done. inputEnded is called once at the end of input; the stream then goes on
+// until Close, so that a drain is still seen. With a nil inputEnded the stream
+// ends by itself once everything pending is answered and the events up to then
+// are written. The caller owns in and out and closes them.
+func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, inputEnded func()) error {
+	at := &start{}
+	now, err := s.place(ctx, at)
+	if err != nil {
+		return err
+	}
+	o := &outlet{server: s, w: out, format: ndjson, transport: "stdio"}
+	session := newSession(s, in, o)
+	session.inputEnded = func() {
+		if inputEnded != nil {
+			inputEnded()
+			return
+		}
+		o.end <- Closing{Code: CloseInputEnded, Reason: "the input has ended"}
+	}
+	if !s.enter(o) {
+		return Errorf(KindUnavailable, "the server is stopping")
+	}
+	why := whyLeft
+	defer func() { s.leave(o, why) }()
+	if err := o.open(ctx, at, now); err != nil {
+		return err
+	}
+	why = session.serve(ctx, func() {
+		if d, ok := in.(interface{ SetReadDeadline(time.Time) error }); ok && d.SetReadDeadline(time.Now()) == nil {
+			return
+		}
+		// A read that cannot be interrupted is left behind: the process is
+		// about to end, or the caller closes the input.
+		timer := time.NewTimer(stdioReaderWait)
+		defer timer.Stop()
+		select {
+		case <-session.readerDone:
+		case <-timer.C:
+			session.abandon()
+		}
+	})
+	return o.failed
+}

@@ -1,0 +1,227 @@
+package threads
+
+import (
+	"errors"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"github.com/seed82539d15/holon/notify"
+)
+
+// State is where a thread is in its life.
+type State string
+
+// The states of a thread. Absent is the state before it exists. A closing
+// thread waits for its active turn to end.
+const (
+	Absent  State = ""
+	Running State = "running"
+	Paused  State = "paused"
+	Closing State = "closing"
+	Closed  State = "closed"
+)
+
+// States lists the states a thread can be seen in.
+var States = []State{Running, Paused, Closing, Closed}
+
+// Parent says which thread, and which of its turns, this one works for.
+type Parent struct {
+	ThreadID string `json:"thread_id"`
+	TurnID   string `json:"turn_id,omitzero"`
+}
+
+// Thread is the row of a thread and what reads return: the fold of the
+// thread's events. LatestSeq and LatestThreadSeq are those of its newest
+// event of any kind.
+type Thread struct {
+	ThreadID        string         `json:"thread_id"`
+	SessionID       string         `json:"session_id"` // the same; what older clients read
+	State           State          `json:"state"`
+	Agent           string         `json:"agent"`
+	Title           string         `json:"title,omitzero"`
+	Cwd             string         `json:"cwd,omitzero"`
+	Metadata        jsontext.Value `json:"metadata,omitzero"`
+	Config          jsontext.Value `json:"config,omitzero"`
+	AgentSessionID  string         `json:"agent_session_id,omitzero"`
+	Parent          *Parent        `json:"parent,omitzero"`
+	Reason          string         `json:"reason,omitzero"`
+	StartedAt       notify.Time    `json:"started_at"`
+	ClosedAt        notify.Time    `json:"closed_at,omitzero"`
+	CreatedSeq      int64          `json:"created_seq"`
+	UpdatedSeq      int64          `json:"updated_seq"`
+	LatestSeq       int64          `json:"latest_seq"`
+	LatestThreadSeq int64          `json:"latest_thread_seq"`
+}
+
+// Settle turns the row's provisional seqs into real ones.
+func (t *Thread) Settle(first int64) {
+	t.CreatedSeq = notify.Settle(t.CreatedSeq, first)
+	t.UpdatedSeq = notify.Settle(t.UpdatedSeq, first)
+}
+
+// Changed is the body of thread/started, thread/resumed, thread/paused and
+// thread/closed. Cwd, Metadata and Parent are on thread/started only.
+type Changed struct {
+	Type      string         `json:"type"`
+	State     State          `json:"state"`
+	StartedAt notify.Time    `json:"started_at"`
+	SessionID string         `json:"session_id"`
+	Agent     string         `json:"agent"`
+	Title     string         `json:"title,omitzero"`
+	Reason    string         `json:"reason,omitzero"`
+	Cwd       string         `json:"cwd,omitzero"`
+	Metadata  jsontext.Value `json:"metadata,omitzero"`
+	Parent    *Parent        `json:"parent,omitzero"`
+}
+
+// Updated is the body of thread/updated: what changed, and nothing else.
+// State is only ever closing here.
+type Updated struct {
+	Type           string         `json:"type"`
+	Title          string         `json:"title,omitzero"`
+	Config         jsontext.Value `json:"config,omitzero"`
+	AgentSessionID string         `json:"agent_session_id,omitzero"`
+	Metadata       jsontext.Value `json:"metadata,omitzero"`
+	State          State          `json:"state,omitzero"`
+	Reason         string         `json:"reason,omitzero"`
+}
+
+// Apply returns the row that the event leaves, or nil if it changes none.
+// prev is nil before thread/started, and is not changed.
+func Apply(prev *Thread, h notify.Header, body any) *Thread {
+	var next Thread
+	switch b := body.(type) {
+	case *Changed:
+		if prev != nil {
+			next = *prev
+		} else {
+			next = Thread{
+				ThreadID: h.ThreadID, SessionID: h.ThreadID, Agent: b.Agent, Title: b.Title,
+				Cwd: b.Cwd, Metadata: b.Metadata, Parent: b.Parent,
+				StartedAt: b.StartedAt, CreatedSeq: h.Seq,
+			}
+		}
+		next.State, next.Reason = b.State, b.Reason
+		if b.State == Closed {
+			next.ClosedAt = h.Timestamp
+		}
+	case *Updated:
+		if prev == nil {
+			return nil
+		}
+		next = *prev
+		if b.Title != "" {
+			next.Title = b.Title
+		}
+		if b.Config != nil {
+			next.Config = b.Config
+		}
+		if b.AgentSessionID != "" {
+			next.AgentSessionID = b.AgentSessionID
+		}
+		if b.Metadata != nil {
+			next.Metadata = b.Metadata
+		}
+		if b.State != "" {
+			next.State, next.Reason = b.State, b.Reason
+		}
+	default:
+		return nil
+	}
+	next.UpdatedSeq = h.Seq
+	return &next
+}
+
+// Verb is what a client, or the end of a turn, does to a thread.
+type Verb string
+
+// The verbs. VerbEnd is the end of the last turn of a closing thread.
+const (
+	VerbStart  Verb = "start"
+	VerbPause  Verb = "pause"
+	VerbResume Verb = "resume"
+	VerbClose  Verb = "close"
+	VerbEnd    Verb = "end"
+)
+
+// Verbs lists all verbs.
+var Verbs = []Verb{VerbStart, VerbPause, VerbResume, VerbClose, VerbEnd}
+
+// Next returns the state that follows. It equals state if the verb has been
+// done already: repeating succeeds and changes nothing. busy says whether a
+// turn is active, which makes closing take its time.
+func Next(state State, verb Verb, busy bool) (State, error) {
+	if state == Absent {
+		if verb == VerbStart {
+			return Running, nil
+		}
+		return state, ErrNotFound
+	}
+	switch verb {
+	case VerbStart:
+		if state == Closing || state == Closed {
+			return state, ErrClosed
+		}
+		return state, nil
+	case VerbPause:
+		if state == Closing || state == Closed {
+			return state, ErrClosed
+		}
+		return Paused, nil
+	case VerbResume:
+		if state == Closing || state == Closed {
+			return state, ErrClosed
+		}
+		return Running, nil
+	case VerbClose:
+		if state == Closing || state == Closed {
+			return state, nil
+		}
+		if busy {
+			return Closing, nil
+		}
+		return Closed, nil
+	case VerbEnd:
+		if state == Closing && !busy {
+			return Closed, nil
+		}
+		return state, nil
+	}
+	return state, errors.New("unknown verb " + string(verb))
+}
+
+// Errors of this package. rpc maps them to the wire.
+var (
+	ErrNotFound = errors.New("no such thread")
+	ErrClosed   = errors.New("the thread is closed")
+	ErrPaused   = errors.New("the thread is paused")
+	ErrConflict = errors.New("the thread exists with another agent or cwd")
+)
+
+// NewID is a new thread id.
+func NewID() string { return "thread_" + uuid.Must(uuid.NewV7()).String() }
+
+// ValidID reports whether a client may use id for a thread of its own:
+// [A-Za-z0-9_-]{1,64}.
+func ValidID(id string) bool {
+	if len(id) == 0 || len(id) > 64 {
+		return false
+	}
+	for i := 0; i < len(id); i++ {
+		c := id[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// Query chooses threads for thread/list. Threads come in the order of their
+// starting; Cursor is the created_seq to go on after, as text.
+type Query struct {
+	State  State
+	Agent  string
+	Cursor string
+	Limit  int
+}

@@ -1,0 +1,151 @@
+package turns
+
+import (
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// builder gathers one Unit: each event it adds is encoded, and folded into a
+// copy of its row by the same Apply that a rebuild uses (I2).
+//
+// Rows it returns are the actor's once the commit has returned, not before.
+type builder struct {
+	a      *actor
+	unit   Unit
+	now    notify.Time
+	bytes  int
+	turnAt map[string]int // of a row in unit.Turns, so that the last one per id is stored
+	itemAt map[string]int
+	delta  pendingDelta
+	after  []func(Receipt) // what to do once committed: tell agents, answer waiters
+	err    error           // the first encoding error: a bug, the unit is not handed in
+}
+
+func (a *actor) build() *builder {
+	return &builder{a: a, now: nowTime()}
+}
+
+// add appends an event and returns the header it is folded with.
+func (b *builder) add(method, turnID string, attempt int, itemID string, body any) notify.Header {
+	b.flushDelta()
+	h := notify.Header{
+		Seq:      notify.Provisional(len(b.unit.Drafts)),
+		ThreadID: b.a.id, TurnID: turnID, Attempt: attempt, Timestamp: b.now,
+	}
+	d := notify.Draft{Method: method, Header: h, ItemID: itemID, Body: body}
+	if err := d.Encode(); err != nil && b.err == nil {
+		b.err = err
+	}
+	b.bytes += len(d.Rest)
+	b.unit.Drafts = append(b.unit.Drafts, d)
+	return h
+}
+
+// thread adds an event of the thread itself.
+func (b *builder) thread(method string, body any) {
+	h := b.add(method, "", 0, "", body)
+	prev := b.unit.Thread
+	if prev == nil {
+		prev = b.a.thread
+	}
+	b.unit.Thread = applyThread(prev, h, body)
+}
+
+// turn adds an event of a turn and returns the row it leaves. prev is nil for
+// the turn's first event.
+func (b *builder) turn(prev *Turn, turnID, method string, attempt int, body any) *Turn {
+	next := Apply(prev, b.add(method, turnID, attempt, "", body), body)
+	if next == nil {
+		return prev
+	}
+	if b.turnAt == nil {
+		b.turnAt = map[string]int{}
+	}
+	if i, ok := b.turnAt[turnID]; ok {
+		b.unit.Turns[i] = next
+	} else {
+		b.turnAt[turnID] = len(b.unit.Turns)
+		b.unit.Turns = append(b.unit.Turns, next)
+	}
+	return next
+}
+
+// item adds an event of an item and returns the row it leaves.
+func (b *builder) item(prev *items.Item, turnID, method, itemID string, attempt int, body any) *items.Item {
+	next := items.Apply(prev, b.add(method, turnID, attempt, itemID, body), body)
+	if next == nil {
+		return prev
+	}
+	if i, ok := b.rowOf(prev); ok {
+		b.unit.Items[i] = next
+		return next
+	}
+	if next.Status.Open() || prev != nil { // what begins ended comes again only to be deleted: see rowOf
+		if b.itemAt == nil {
+			b.itemAt = map[string]int{}
+		}
+		b.itemAt[itemID] = len(b.unit.Items)
+	}
+	b.unit.Items = append(b.unit.Items, next)
+	return next
+}
+
+// rowOf says where in the unit the item's row is, if it is there already.
+func (b *builder) rowOf(row *items.Item) (int, bool) {
+	if row == nil {
+		return 0, false
+	}
+	if i, ok := b.itemAt[row.ItemID]; ok {
+		return i, true
+	}
+	if row.CreatedSeq < 0 { // made in this unit, ended: not in itemAt
+		for i := len(b.unit.Items) - 1; i >= 0; i-- {
+			if b.unit.Items[i] == row {
+				return i, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// pendingDelta is text of one item that waits for more of it: deltas that go
+// into the same commit are merged, up to deltaBytes.
+type pendingDelta struct {
+	open   *openItem
+	offset int64
+	text   []byte
+}
+
+// addDelta takes text that has been added to the item at offset.
+func (b *builder) addDelta(o *openItem, offset int64, text string) {
+	if b.delta.open != o || len(b.delta.text)+len(text) > deltaBytes {
+		b.flushDelta()
+		b.delta.open, b.delta.offset = o, offset
+	}
+	b.delta.text = append(b.delta.text, text...)
+}
+
+func (b *builder) flushDelta() {
+	d := b.delta
+	if d.open == nil {
+		return
+	}
+	b.delta = pendingDelta{}
+	row := d.open.row
+	b.add(notify.ItemDelta, row.TurnID, row.Attempt, row.ItemID, &items.Delta{
+		ItemID: row.ItemID, Type: "delta", Delta: items.DeltaText{Text: string(d.text)}, Offset: d.offset,
+	})
+}
+
+// events is how many events the unit will have.
+func (b *builder) events() int {
+	n := len(b.unit.Drafts)
+	if b.delta.open != nil {
+		n++
+	}
+	return n
+}
+
+func (b *builder) full() bool {
+	return b.events() >= unitEvents || b.bytes+len(b.delta.text) >= unitBytes
+}

@@ -1,0 +1,183 @@
+package turns
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+)
+
+// InputMessage is one message of a turn's input.
+type InputMessage struct {
+	Type    string       `json:"type"`
+	Role    string       `json:"role"`
+	Content []items.Part `json:"content"`
+}
+
+// Command structs are what clients ask for; Key is nil without an
+// idempotency key. Results have the JSON of the wire, because an idempotency
+// key keeps them.
+
+// StartThread starts a thread, or finds the one of this id.
+type StartThread struct {
+	ThreadID string // "" = a new id
+	Agent    string // "" = the default agent
+	Title    string
+	Cwd      string
+	Metadata jsontext.Value
+	Parent   *threads.Parent
+	Key      *Key
+}
+
+// StartThreadResult answers thread/start.
+type StartThreadResult struct {
+	ThreadID  string        `json:"thread_id"`
+	SessionID string        `json:"session_id"`
+	State     threads.State `json:"state"`
+	Agent     string        `json:"agent"`
+	StartedAt notify.Time   `json:"started_at"`
+	Created   bool          `json:"created"`
+	Seq       int64         `json:"seq"`
+}
+
+// ChangeThread pauses, resumes or closes a thread: VerbPause, VerbResume,
+// VerbClose.
+type ChangeThread struct {
+	ThreadID string
+	Verb     threads.Verb
+	Reason   string
+	Key      *Key
+}
+
+// ChangeThreadResult answers thread/pause, thread/resume and thread/close.
+type ChangeThreadResult struct {
+	ThreadID string        `json:"thread_id"`
+	State    threads.State `json:"state"`
+	Seq      int64         `json:"seq"`
+}
+
+// OnBusy says what turn/start does when a turn of the thread is active.
+type OnBusy string
+
+// The values of OnBusy; "" is BusyQueue.
+const (
+	BusyQueue     OnBusy = "queue"
+	BusyReject    OnBusy = "reject"
+	BusyInterrupt OnBusy = "interrupt"
+	BusySteer     OnBusy = "steer"
+)
+
+// Start starts a turn.
+type Start struct {
+	ThreadID       string
+	Input          []InputMessage
+	OnBusy         OnBusy
+	Metadata       jsontext.Value
+	TimeoutSeconds float64 // 0 = the configured one
+	Parent         *threads.Parent
+	Key            *Key
+}
+
+// StartResult answers turn/start. Steered, ItemIDs and Delivery are set if
+// the text went to the active turn.
+type StartResult struct {
+	TurnID    string      `json:"turn_id"`
+	ThreadID  string      `json:"thread_id"`
+	State     State       `json:"state"`
+	StartedAt notify.Time `json:"started_at,omitzero"`
+	QueuedAt  notify.Time `json:"queued_at,omitzero"`
+	Position  int         `json:"position,omitzero"`
+	Steered   bool        `json:"steered,omitzero"`
+	ItemIDs   []string    `json:"item_ids,omitzero"`
+	Delivery  Delivery    `json:"delivery,omitzero"`
+	Seq       int64       `json:"seq"`
+}
+
+// Delivery is the way steered text takes to the agent.
+type Delivery string
+
+// The deliveries.
+const (
+	Injected       Delivery = "injected"
+	DeliveryQueued Delivery = "queued"
+)
+
+// Steer adds text to an active turn. Interrupt cuts the agent's present
+// prompt short.
+type Steer struct {
+	TurnID    string
+	Input     []InputMessage
+	Interrupt bool
+	Key       *Key
+}
+
+// SteerResult answers turn/steer.
+type SteerResult struct {
+	TurnID        string      `json:"turn_id"`
+	State         State       `json:"state"`
+	AcceptedItems int         `json:"accepted_items"`
+	ItemIDs       []string    `json:"item_ids"`
+	AcceptedAt    notify.Time `json:"accepted_at"`
+	Delivery      Delivery    `json:"delivery"`
+	Seq           int64       `json:"seq"`
+}
+
+// Interrupt ends a queued or active turn.
+type Interrupt struct {
+	TurnID string
+	Reason string
+	Key    *Key
+}
+
+// InterruptResult answers turn/interrupt. State is "interrupted" or
+// "interrupting".
+type InterruptResult struct {
+	TurnID        string      `json:"turn_id"`
+	State         string      `json:"state"`
+	InterruptedAt notify.Time `json:"interrupted_at"`
+	Message       string      `json:"message"`
+	Seq           int64       `json:"seq"`
+}
+
+// Respond answers a question: with an option, the first option of a kind, an
+// answer, or the outcome "cancelled".
+type Respond struct {
+	ItemID     string
+	OptionID   string
+	OptionKind string
+	Outcome    string // "" or "cancelled"
+	Answer     jsontext.Value
+	By         string // who answers, shown as resolved_by
+	Key        *Key
+}
+
+// RespondResult answers item/respond.
+type RespondResult struct {
+	ItemID  string        `json:"item_id"`
+	Status  items.Status  `json:"status"`
+	Outcome items.Outcome `json:"outcome"`
+	Seq     int64         `json:"seq"`
+}
+
+// Pause pauses the runtime, for TimeoutSeconds if that is not 0.
+type Pause struct {
+	TimeoutSeconds float64
+	Reason         string
+	Key            *Key
+}
+
+// Resume resumes the runtime.
+type Resume struct {
+	Reason string
+	Key    *Key
+}
+
+// PauseResult answers holon/pause and holon/resume.
+type PauseResult struct {
+	Success bool        `json:"success"`
+	Message string      `json:"message"`
+	State   string      `json:"state"`
+	Until   notify.Time `json:"until,omitzero"`
+	Seq     int64       `json:"seq"`
+}

@@ -1,0 +1,74 @@
+package turns
+
+import "time"
+
+// Config bounds the engine. The zero value of each field means its default.
+type Config struct {
+	DefaultAgent   string        // name of the agent of threads that name none; the first agent
+	MaxActiveTurns int           // over all threads; 64
+	MaxQueue       int           // queued turns of a thread; 64, and 8 more by on_busy interrupt
+	MaxItemBytes   int           // encoded content of an item; 1 MiB
+	InboxBytes     int           // agent output that waits at one thread; 1 MiB
+	MaxCommands    int           // commands that wait at one thread; 256
+	MaxOpenItems   int           // open items of one turn; 128: all of them are written whole when the turn ends
+	InterruptAfter time.Duration // how long an agent may take to stop; 10 s
+	DefaultTimeout time.Duration // of a turn that names none; 0 = none
+	DrainAfter     time.Duration // how long running turns may go on once the server stops; 6 s
+	DrainGrace     time.Duration // how long they may then take to be interrupted; 2 s
+}
+
+// Defaults that clients are told of (initialize, limits).
+const (
+	DefaultInboxBytes     = 1 << 20
+	DefaultMaxCommands    = 256
+	DefaultMaxOpenItems   = 128
+	DefaultInterruptAfter = 10 * time.Second
+)
+
+// interruptExtra is how many turns on_busy interrupt may queue above the
+// bound, so that "stop that and do this" still works with a full queue.
+const interruptExtra = 8
+
+// Bounds that are not worth a setting. Metadata and texts are stored in every
+// backup and sent to every stream.
+const (
+	MaxMetadataBytes = 64 << 10
+	MaxTextBytes     = 4 << 10 // titles, reasons, progress messages
+	MaxInputMessages = 64
+	MaxTimeout       = 30 * 24 * time.Hour
+
+	// A unit joins as much agent output as one transaction usefully takes.
+	unitEvents = 512
+	unitBytes  = 512 << 10
+
+	// deltaBytes is the most that merged deltas have: one chunk of a stream.
+	deltaBytes = 64 << 10
+
+	progressEvery = time.Second            // of progress messages
+	heldRetry     = 500 * time.Millisecond // of a unit that a full disk refused
+	idleAfter     = 5 * time.Second        // an actor with nothing to do leaves
+)
+
+func (c Config) withDefaults() Config {
+	set := func(v *int, d int) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	set(&c.MaxActiveTurns, 64)
+	set(&c.MaxQueue, 64)
+	set(&c.MaxItemBytes, 1<<20)
+	set(&c.InboxBytes, DefaultInboxBytes)
+	set(&c.MaxCommands, DefaultMaxCommands)
+	set(&c.MaxOpenItems, DefaultMaxOpenItems)
+	if c.InterruptAfter <= 0 {
+		c.InterruptAfter = DefaultInterruptAfter
+	}
+	if c.DrainAfter <= 0 {
+		c.DrainAfter = 6 * time.Second
+	}
+	if c.DrainGrace <= 0 {
+		c.DrainGrace = 2 * time.Second
+	}
+	return c
+}

@@ -1,0 +1,90 @@
+package turns_test
+
+import (
+	"sync"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+// faults is the real store with faults and stops in front of it. Its fields
+// are set by methods only; a store without any behaves as the real one.
+type faults struct {
+	turns.Store
+
+	mu     sync.Mutex
+	refuse func(*turns.Unit) error // nil = nothing is refused
+	hold   func(*turns.Unit) <-chan struct{}
+	strip  func(*turns.Unit) // takes a guard away, to show what it is for
+	broken bool              // refuse has been used for good
+}
+
+func newFaults() *faults { return &faults{} }
+
+// fail refuses units that f has an error for.
+func (s *faults) fail(f func(*turns.Unit) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = f
+}
+
+// failAll refuses all units with err.
+func (s *faults) failAll(err error) { s.fail(func(*turns.Unit) error { return err }) }
+
+// breakDown refuses all units for good, as after a failed fsync.
+func (s *faults) breakDown() {
+	s.failAll(turns.ErrStorageFailed)
+	s.mu.Lock()
+	s.broken = true
+	s.mu.Unlock()
+}
+
+// holdBack lets units for which f returns a channel wait until it is closed,
+// before they are committed.
+func (s *faults) holdBack(f func(*turns.Unit) <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hold = f
+}
+
+// without changes every unit before it is committed: tests take a guard away
+// with it, to show that they lose without.
+func (s *faults) without(f func(*turns.Unit)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.strip = f
+}
+
+func (s *faults) heal() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse, s.hold, s.strip, s.broken = nil, nil, nil, false
+}
+
+func (s *faults) healthy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.broken
+}
+
+func (s *faults) Append(u *turns.Unit) (turns.Receipt, error) {
+	s.mu.Lock()
+	hold := s.hold
+	s.mu.Unlock()
+	if hold != nil {
+		if c := hold(u); c != nil {
+			<-c
+		}
+	}
+	s.mu.Lock()
+	refuse, strip := s.refuse, s.strip
+	s.mu.Unlock()
+	if strip != nil {
+		strip(u)
+	}
+	if refuse != nil {
+		if err := refuse(u); err != nil {
+			return turns.Receipt{}, err
+		}
+	}
+	return s.Store.Append(u)
+}

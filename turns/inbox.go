@@ -1,0 +1,178 @@
+package turns
+
+import (
+	"context"
+	"sync"
+
+	"github.com/seed82539d15/holon/items"
+)
+
+// inbox is what waits for an actor: commands, bounded in number, and agent
+// output, bounded in bytes. A full command box refuses; a full output box
+// makes the agent wait, so that its pipe is not read (I7).
+type inbox struct {
+	maxCommands int
+	maxBytes    int
+	bell        chan struct{} // rung when something is put in; capacity 1
+
+	mu       sync.Mutex
+	commands []func(*actor)
+	output   []output
+	bytes    int
+	room     chan struct{} // closed when output has been taken
+}
+
+// output is one thing an agent handed in. Exactly one of ops, ask and end is
+// set.
+type output struct {
+	run  *run
+	ops  []items.Op
+	ask  *ask
+	end  *Outcome
+	size int
+}
+
+func newInbox(maxCommands, maxBytes int) *inbox {
+	return &inbox{maxCommands: maxCommands, maxBytes: maxBytes, bell: make(chan struct{}, 1), room: make(chan struct{})}
+}
+
+func (in *inbox) ring() {
+	select {
+	case in.bell <- struct{}{}:
+	default:
+	}
+}
+
+// command puts a command in. force is for the engine's own, which are few.
+func (in *inbox) command(f func(*actor), force bool) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !force && len(in.commands) >= in.maxCommands {
+		return ErrInboxFull
+	}
+	in.commands = append(in.commands, f)
+	in.ring()
+	return nil
+}
+
+// put hands agent output in and waits for room first: until ctx is done, or
+// over is closed because the prompt has ended. An end does not wait.
+func (in *inbox) put(ctx context.Context, over <-chan struct{}, o output) error {
+	for {
+		in.mu.Lock()
+		if in.bytes == 0 || in.bytes+o.size <= in.maxBytes || o.end != nil {
+			in.output = append(in.output, o)
+			in.bytes += o.size
+			in.ring()
+			in.mu.Unlock()
+			return nil
+		}
+		room := in.room
+		in.mu.Unlock()
+		select {
+		case <-room:
+		case <-over:
+			return ErrPromptOver
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// takeCommand returns the next command, nil if there is none.
+func (in *inbox) takeCommand() func(*actor) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if len(in.commands) == 0 {
+		return nil
+	}
+	f := in.commands[0]
+	in.commands[0] = nil
+	in.commands = in.commands[1:]
+	return f
+}
+
+// takeOutput returns the next output; ok is false if there is none.
+func (in *inbox) takeOutput() (o output, ok bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if len(in.output) == 0 {
+		return output{}, false
+	}
+	o = in.output[0]
+	in.output[0] = output{}
+	in.output = in.output[1:]
+	in.bytes -= o.size
+	close(in.room)
+	in.room = make(chan struct{})
+	return o, true
+}
+
+// empty reports whether nothing waits.
+func (in *inbox) empty() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.commands) == 0 && len(in.output) == 0
+}
+
+// opSize is about what an op takes in memory and in the log.
+func opSize(op items.Op) int {
+	const overhead = 256
+	switch op := op.(type) {
+	case items.Create:
+		return overhead + contentSize(op.Content)
+	case items.Update:
+		return overhead + contentSize(op.Content)
+	case items.Append:
+		return overhead + len(op.Text)
+	case items.Progress:
+		return overhead + len(op.Message)
+	}
+	return overhead
+}
+
+// contentSize counts the members of content that can be large.
+func contentSize(c items.Content) int {
+	n := 0
+	raws := func(list ...items.Raw) {
+		for _, r := range list {
+			n += len(r)
+		}
+	}
+	switch c := c.(type) {
+	case nil:
+		return 0
+	case items.ToolCall:
+		raws(c.Input)
+		raws(c.Content...)
+	case items.CommandExecution:
+		n += len(c.Command)
+		raws(c.Input)
+		raws(c.Content...)
+	case items.Reasoning:
+		n += len(c.Summary)
+	case items.Plan:
+		for _, e := range c.Entries {
+			n += len(e.Content)
+		}
+	case items.FileChange:
+		for _, ch := range c.Changes {
+			n += len(ch.OldText) + len(ch.NewText)
+		}
+	case items.PermissionRequest:
+		n += len(c.Title) + len(c.Description) + len(c.Subject.Command)
+	case items.Question:
+		n += len(c.Message)
+		raws(c.Schema)
+	case items.Notice:
+		n += len(c.Message)
+		raws(c.Data)
+	case items.Error:
+		n += len(c.Message)
+		raws(c.Data)
+	case items.Extension:
+		raws(c.Payload)
+	}
+	text, _ := items.TextOf(c)
+	return n + len(text)
+}

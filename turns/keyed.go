@@ -1,0 +1,93 @@
+package turns
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+)
+
+// answerer is a result that an idempotency key can give again.
+type answerer[R any] interface {
+	*R
+	setSeq(int64)
+}
+
+func (r *StartThreadResult) setSeq(seq int64)  { r.Seq = seq }
+func (r *ChangeThreadResult) setSeq(seq int64) { r.Seq = seq }
+func (r *StartResult) setSeq(seq int64)        { r.Seq = seq }
+func (r *SteerResult) setSeq(seq int64)        { r.Seq = seq }
+func (r *InterruptResult) setSeq(seq int64)    { r.Seq = seq }
+func (r *RespondResult) setSeq(seq int64)      { r.Seq = seq }
+func (r *PauseResult) setSeq(seq int64)        { r.Seq = seq }
+
+// keyed decides one command of a thread and commits it: f adds its events to
+// the builder and says what to answer. With a key that has been used, f is
+// not asked and the first answer is given again; two that race are told apart
+// by the appending transaction.
+func keyed[R any, P answerer[R]](a *actor, key *Key, f func(b *builder) (R, error)) (result R, replayed bool, err error) {
+	if key != nil {
+		if r, ok, err := replay[R, P](a.e.store, key); ok || err != nil {
+			return r, true, err
+		}
+	}
+	b := a.build()
+	r, err := f(b)
+	if err != nil {
+		return r, false, err
+	}
+	if len(b.unit.Drafts) == 0 && key == nil {
+		P(&r).setSeq(a.thread.LatestSeq)
+		return r, false, nil
+	}
+	if err := b.setKey(key, r); err != nil {
+		return r, false, err
+	}
+	if len(b.unit.Drafts) == 0 {
+		b.unit.Thread = a.thread // says whose newest seq is the answer's
+	}
+	rc, err := a.commit(b)
+	if err != nil {
+		return r, false, err
+	}
+	if rc.Stored != nil {
+		r, err = again[R, P](rc.Stored, key)
+		return r, true, err
+	}
+	P(&r).setSeq(rc.Last)
+	return r, false, nil
+}
+
+func (b *builder) setKey(key *Key, result any) error {
+	if key == nil {
+		return nil
+	}
+	raw, err := json.Marshal(result)
+	if err != nil {
+		return fmt.Errorf("encode result of %s: %w", key.Method, err)
+	}
+	b.unit.Key, b.unit.Result = key, raw
+	return nil
+}
+
+// replay looks a key up; ok is false if it has not been used.
+func replay[R any, P answerer[R]](store Store, key *Key) (r R, ok bool, err error) {
+	stored, err := store.Stored(context.Background(), key.Key)
+	if err != nil || stored == nil {
+		return r, false, err
+	}
+	r, err = again[R, P](stored, key)
+	return r, true, err
+}
+
+// again gives the first answer, if it was to the same question.
+func again[R any, P answerer[R]](stored *Stored, key *Key) (r R, err error) {
+	if stored.Key.Method != key.Method || stored.Key.Hash != key.Hash {
+		return r, ErrKeyConflict
+	}
+	if err := json.Unmarshal(stored.Result, &r); err != nil {
+		return r, fmt.Errorf("decode result of %s: %w", key.Method, err)
+	}
+	P(&r).setSeq(stored.Seq)
+	return r, nil
+}

@@ -1,0 +1,137 @@
+package turns
+
+import (
+	"strings"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// openItem is an item of the active turn that has not ended: its row, its
+// content and, if it streams, the text so far.
+type openItem struct {
+	row     *items.Item
+	content items.Content
+	text    *items.Text // nil if the kind does not stream
+	ask     *ask        // set for questions
+}
+
+// contentOverhead is what content takes beside its text, at least: names,
+// quotes and the line that says what was left out.
+const contentOverhead = 256
+
+func newOpenItem(row *items.Item, content items.Content, maxBytes int) *openItem {
+	o := &openItem{row: row}
+	o.replace(content, maxBytes)
+	return o
+}
+
+// replace sets the content, its text included.
+func (o *openItem) replace(content items.Content, maxBytes int) {
+	o.content, o.text = content, nil
+	text, ok := items.TextOf(content)
+	if !ok || !content.Kind().Streams() {
+		return
+	}
+	// The text has what the rest of the content leaves. A message has no rest
+	// to speak of, and messages are many.
+	rest := contentOverhead
+	if content.Kind() != items.KindAgentMessage {
+		if raw, err := items.Encode(items.WithText(content, "")); err == nil { // encode reports the error
+			rest += len(raw)
+		}
+	}
+	// Offsets count what is stored, and only UTF-8 is.
+	o.text = items.NewText(strings.ToValidUTF8(text, "\uFFFD"), max(0, maxBytes-rest))
+}
+
+// encoded is content as it is stored: total is the size of the whole if it is
+// truncated, else 0.
+type encoded struct {
+	raw       items.Raw
+	truncated bool
+	total     int64
+}
+
+func fit(c items.Content, maxBytes int) (e encoded, err error) {
+	e.raw, e.truncated, e.total, err = items.Fit(c, maxBytes)
+	return e, err
+}
+
+// encode is the whole content as it is now, within the bound.
+func (o *openItem) encode(maxBytes int) (encoded, error) {
+	c := o.content
+	if o.text != nil {
+		c = items.WithText(c, o.text.String())
+	}
+	e, err := fit(c, maxBytes)
+	if o.text != nil && o.text.Truncated() {
+		bare, err := items.Encode(items.WithText(o.content, ""))
+		if err != nil {
+			return e, err
+		}
+		e.truncated, e.total = true, int64(len(bare))+o.text.Total()
+	}
+	return e, err
+}
+
+// openItems are the open items of a turn in the order of their making.
+type openItems struct {
+	byID map[string]*openItem
+	list []*openItem
+}
+
+func (s *openItems) get(id string) *openItem { return s.byID[id] }
+
+func (s *openItems) add(o *openItem) {
+	if s.byID == nil {
+		s.byID = map[string]*openItem{}
+	}
+	s.byID[o.row.ItemID] = o
+	s.list = append(s.list, o)
+}
+
+func (s *openItems) remove(id string) {
+	o := s.byID[id]
+	if o == nil {
+		return
+	}
+	delete(s.byID, id)
+	for i := range s.list {
+		if s.list[i] == o {
+			s.list = append(s.list[:i:i], s.list[i+1:]...)
+			return
+		}
+	}
+}
+
+// updated adds item/updated with the whole content.
+func (b *builder) updated(o *openItem, status items.Status) {
+	b.flushDelta()
+	content, err := o.encode(b.a.e.cfg.MaxItemBytes)
+	if err != nil && b.err == nil {
+		b.err = err
+	}
+	b.put(o, status, content)
+}
+
+// put adds item/updated with this content.
+func (b *builder) put(o *openItem, status items.Status, c encoded) {
+	b.flushDelta()
+	o.row = b.item(o.row, o.row.TurnID, notify.ItemUpdated, o.row.ItemID, o.row.Attempt, &items.Updated{
+		ItemID: o.row.ItemID, Type: "updated", Status: status, Content: c.raw, Truncated: c.truncated, TotalBytes: c.total,
+	})
+}
+
+// resolved returns the content of a question with its outcome.
+func resolved(c items.Content, out items.Outcome, answer items.Raw, by string) items.Content {
+	switch c := c.(type) {
+	case items.PermissionRequest:
+		c.Outcome, c.ResolvedBy = &out, by
+		return c
+	case items.Question:
+		c.Outcome, c.Answer = &out, answer
+		return c
+	}
+	return c
+}

@@ -1,0 +1,352 @@
+package turns
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// maxNotices is how many refused ops of a turn are told of; a broken agent
+// must not fill the log with them.
+const maxNotices = 20
+
+// takeOutput commits what agents have handed in, as much as one unit takes.
+// It reports whether there was anything.
+func (a *actor) takeOutput() bool {
+	var b *builder
+	for b == nil || !b.full() {
+		o, ok := a.in.takeOutput()
+		if !ok {
+			break
+		}
+		if b == nil {
+			b = a.build()
+		}
+		if a.active == nil || a.active.run == nil || a.active.run != o.run {
+			a.e.late.Add(1) // the turn has ended without this agent
+			continue
+		}
+		switch {
+		case o.ask != nil:
+			b.ask(o.ask)
+		case o.end != nil:
+			b.promptEnded(*o.end)
+		default:
+			for _, op := range o.ops {
+				b.op(op)
+			}
+		}
+		if o.end != nil {
+			break // nothing of this turn follows
+		}
+	}
+	if b == nil {
+		return false
+	}
+	a.commitOutput(b)
+	return true
+}
+
+// op applies one op of the agent to the active turn. Units of agent output
+// change the actor's memory at once; commitOutput sees to it that they last.
+func (b *builder) op(op items.Op) {
+	var err error
+	switch op := op.(type) {
+	case items.Create:
+		err = b.create(op)
+	case items.Append:
+		err = b.appendText(op)
+	case items.Update:
+		err = b.update(op)
+	case items.Delete:
+		err = b.delete(op)
+	case items.Progress:
+		b.say(op.Message)
+	case items.SetUsage:
+		op.Usage.Type = items.KindUsage
+		b.a.active.usage = &op.Usage
+	}
+	if err != nil {
+		b.refused(err)
+	}
+}
+
+// refused tells of an op that cannot be.
+func (b *builder) refused(err error) {
+	act := b.a.active
+	if act.notices++; act.notices > maxNotices {
+		return
+	}
+	text := "the agent sent something that cannot be: " + err.Error()
+	if act.notices == maxNotices {
+		text += " (further ones are not shown)"
+	}
+	_ = b.create(items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: items.NewNotice("warning", text)})
+}
+
+func (b *builder) create(op items.Create) error {
+	act, cfg := b.a.active, b.a.e.cfg
+	if op.Content == nil || op.ItemID == "" {
+		return fmt.Errorf("an item without id or content: %w", items.ErrRefused)
+	}
+	kind, was := op.Content.Kind(), items.Absent
+	if o := act.open.get(op.ItemID); o != nil {
+		was = o.row.Status
+	}
+	status, err := items.Next(was, kind, items.VerbCreate, op.Status)
+	if err != nil {
+		return err
+	}
+	if kind.IsQuestion() {
+		return fmt.Errorf("a question is asked, not created: %w", items.ErrRefused)
+	}
+	if status.Open() && len(act.open.list) >= cfg.MaxOpenItems {
+		return fmt.Errorf("more than %d open items: %w", cfg.MaxOpenItems, items.ErrRefused)
+	}
+	var (
+		o       *openItem
+		content encoded
+	)
+	if status.Open() {
+		o = newOpenItem(nil, op.Content, cfg.MaxItemBytes)
+		content, err = o.encode(cfg.MaxItemBytes)
+	} else {
+		content, err = fit(op.Content, cfg.MaxItemBytes)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", err, items.ErrRefused)
+	}
+	row := b.item(nil, act.turn.TurnID, notify.ItemCreated, op.ItemID, act.turn.Attempt, &items.Created{
+		ItemID: op.ItemID, Type: "created", Status: status,
+		Content: content.raw, Truncated: content.truncated, TotalBytes: content.total, Kind: kind,
+	})
+	if o != nil {
+		o.row = row
+		act.open.add(o)
+	}
+	return nil
+}
+
+func (b *builder) appendText(op items.Append) error {
+	o := b.a.active.open.get(op.ItemID)
+	if o == nil {
+		return fmt.Errorf("text for item %.60q, which is not open: %w", op.ItemID, items.ErrRefused)
+	}
+	if _, err := items.Next(o.row.Status, o.row.Type, items.VerbAppend, ""); err != nil {
+		return err
+	}
+	text := op.Text
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\uFFFD")
+	}
+	if text == "" {
+		return nil
+	}
+	offset := o.text.Len()
+	if o.text.Add(text) {
+		b.addDelta(o, offset, text)
+	}
+	return nil
+}
+
+func (b *builder) update(op items.Update) error {
+	act := b.a.active
+	o := act.open.get(op.ItemID)
+	if o == nil {
+		return fmt.Errorf("update of item %.60q, which is not open: %w", op.ItemID, items.ErrRefused)
+	}
+	status, err := items.Next(o.row.Status, o.row.Type, items.VerbUpdate, op.Status)
+	if err != nil {
+		return err
+	}
+	prev := *o
+	if op.Content != nil {
+		if op.Content.Kind() != o.row.Type {
+			return fmt.Errorf("a %s cannot become a %s: %w", o.row.Type, op.Content.Kind(), items.ErrRefused)
+		}
+		b.flushDelta() // of the text that is replaced now
+		o.replace(op.Content, b.a.e.cfg.MaxItemBytes)
+	}
+	content, err := o.encode(b.a.e.cfg.MaxItemBytes)
+	if err != nil {
+		*o = prev
+		return fmt.Errorf("%w: %w", err, items.ErrRefused)
+	}
+	b.put(o, status, content)
+	if !status.Open() {
+		act.open.remove(op.ItemID)
+	}
+	return nil
+}
+
+func (b *builder) delete(op items.Delete) error {
+	act := b.a.active
+	var row *items.Item
+	if o := act.open.get(op.ItemID); o != nil {
+		row = o.row
+		if o.ask != nil {
+			b.after = append(b.after, func(Receipt) {
+				o.ask.answer <- Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}
+			})
+		}
+	} else {
+		var err error
+		if row, err = b.finished(op.ItemID); err != nil {
+			return fmt.Errorf("%w: %w", err, items.ErrRefused)
+		}
+		if row == nil || row.TurnID != act.turn.TurnID {
+			return fmt.Errorf("delete of item %.60q, which is not of this turn: %w", op.ItemID, items.ErrRefused)
+		}
+	}
+	if _, err := items.Next(row.Status, row.Type, items.VerbDelete, ""); err != nil {
+		return err
+	}
+	b.item(row, act.turn.TurnID, notify.ItemDeleted, op.ItemID, row.Attempt, &items.Deleted{
+		ItemID: op.ItemID, Type: "deleted", Status: items.StatusDeleted,
+	})
+	act.open.remove(op.ItemID)
+	if act.isWaiting && act.pendingQuestions() == 0 {
+		act.setWaiting(b.a.e, false)
+		if b.activeRow().Progress == Waiting {
+			b.progress(Running, "")
+		}
+	}
+	return nil
+}
+
+// finished reads an item that is not open: from this unit, else the store.
+func (b *builder) finished(itemID string) (*items.Item, error) {
+	for i := len(b.unit.Items) - 1; i >= 0; i-- {
+		if b.unit.Items[i].ItemID == itemID {
+			return b.unit.Items[i], nil
+		}
+	}
+	return b.a.e.store.Item(context.Background(), itemID)
+}
+
+// say sends a progress message, at most one a second: the newest waits.
+func (b *builder) say(message string) {
+	act := b.a.active
+	if len(message) > MaxTextBytes {
+		message = strings.ToValidUTF8(message[:MaxTextBytes], "")
+	}
+	if time.Since(act.progressAt) < progressEvery {
+		act.progressNext = &message
+		return
+	}
+	b.progress(b.activeRow().Progress, message)
+	act.progressAt, act.progressNext = time.Now(), nil
+}
+
+// ask makes a question; the turn waits.
+func (b *builder) ask(q *ask) {
+	act, cfg := b.a.active, b.a.e.cfg
+	cancelled := Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}
+	if act.stop != nil || act.cut || len(act.open.list) >= cfg.MaxOpenItems {
+		q.answer <- cancelled // nobody is to be asked any more
+		return
+	}
+	if q.options.ExpiresAfter > 0 {
+		at := notify.TimeOf(b.now.Add(q.options.ExpiresAfter))
+		q.expires = at.Milli()
+		if p, ok := q.content.(items.PermissionRequest); ok {
+			text, _ := at.MarshalText()
+			p.ExpiresAt = string(text)
+			q.content = p
+		}
+	}
+	raw, cut, total, err := items.Fit(q.content, cfg.MaxItemBytes)
+	if err != nil {
+		b.refused(err)
+		q.answer <- cancelled
+		return
+	}
+	row := b.item(nil, act.turn.TurnID, notify.ItemCreated, q.itemID, act.turn.Attempt, &items.Created{
+		ItemID: q.itemID, Type: "created", Status: items.StatusPending, Content: raw, Truncated: cut, TotalBytes: total, Kind: q.content.Kind(),
+	})
+	act.open.add(&openItem{row: row, content: q.content, ask: q})
+	if b.activeRow().Progress != Waiting {
+		b.progress(Waiting, "")
+	}
+	act.setWaiting(b.a.e, true)
+}
+
+// promptEnded is the agent's return: the turn goes on with what was steered
+// to it, or ends.
+func (b *builder) promptEnded(out Outcome) {
+	a, act := b.a, b.a.active
+	close(act.run.over)
+	act.run, act.stopBy = nil, time.Time{}
+	if s := act.stop; s != nil {
+		b.endStopped(s, out)
+		return
+	}
+	if out.State == "" {
+		out.State = Completed
+	}
+	goesOn := len(act.steers) > 0 && (act.cut || out.State == Completed)
+	if goesOn {
+		b.nextPrompt()
+		return
+	}
+	end := ending{state: out.State, message: out.Message, stopReason: out.StopReason, failure: out.Failure}
+	switch {
+	case end.state == Interrupted:
+		end.reason = "the agent stopped"
+		if end.message == "" {
+			end.message = interruption(end.reason)
+		}
+	case end.state == Failed && end.failure == nil:
+		end.failure = &Failure{Kind: "agent_failed", Message: "the agent gave no reason"}
+	}
+	b.endTurn(end)
+	b.after = append(b.after, a.turnOver)
+}
+
+// endStopped ends a turn that was told to stop, as the stop says.
+func (b *builder) endStopped(s *stop, out Outcome) {
+	end := ending{state: s.state, reason: s.reason, stopReason: out.StopReason, failure: s.failure}
+	if end.stopReason == "" && out.State == Failed && out.Failure != nil {
+		end.stopReason = out.Failure.Message
+	}
+	if end.state == Interrupted {
+		end.message = interruption(s.reason)
+	}
+	b.endTurn(end)
+	b.after = append(b.after, b.a.turnOver)
+}
+
+// nextPrompt gives the agent, in the same turn, what was steered to it.
+func (b *builder) nextPrompt() {
+	a, act := b.a, b.a.active
+	status := items.StatusCompleted
+	if act.cut {
+		status = items.StatusInterrupted
+	}
+	act.cut = false
+	var input []items.UserMessage
+	for _, o := range append([]*openItem(nil), act.open.list...) {
+		switch m, isUser := o.content.(items.UserMessage); {
+		case isUser:
+			input = append(input, m)
+			b.updated(o, items.StatusCompleted)
+			act.open.remove(o.row.ItemID)
+		case o.row.Type.IsQuestion():
+			b.resolve(o, Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, "")
+		default:
+			b.updated(o, status)
+			act.open.remove(o.row.ItemID)
+		}
+	}
+	act.steers = nil
+	act.setWaiting(a.e, false)
+	if b.activeRow().Progress != Running {
+		b.progress(Running, "")
+	}
+	b.after = append(b.after, func(Receipt) { a.startPrompt(input) })
+}

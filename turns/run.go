@@ -1,0 +1,122 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/items"
+)
+
+// run is one prompt under way: what connects the agent's goroutine with the
+// actor. It is the Sink of its Prompt.
+type run struct {
+	a      *actor
+	turnID string
+	index  int
+	cancel context.CancelCauseFunc
+	over   chan struct{} // closed by the actor: the prompt has ended for the turn
+}
+
+// Causes of the cancellation of an agent's context.
+var (
+	errTurnInterrupted = errors.New("the turn is interrupted")
+	errPromptCut       = errors.New("the prompt is cut short for a steer")
+	errAbandoned       = errors.New("the turn has ended without the agent")
+)
+
+// ask is a question on its way from the agent to the actor, and its answer on
+// the way back.
+type ask struct {
+	itemID  string
+	content items.Content
+	options AskOptions
+	answer  chan Answer // capacity 1
+	expires int64       // Unix milliseconds, 0 = never; set by the actor
+}
+
+// Emit implements Sink.
+func (r *run) Emit(ctx context.Context, ops []items.Op) error {
+	select {
+	case <-r.over:
+		return ErrPromptOver
+	default:
+	}
+	// Large groups are handed over in parts, so that the bound on the inbox
+	// holds and the first part can be on its way to the disk.
+	for len(ops) > 0 {
+		n, size := 0, 0
+		for n < len(ops) && n < unitEvents && (n == 0 || size < unitBytes) {
+			size += opSize(ops[n])
+			n++
+		}
+		if err := r.a.in.put(ctx, r.over, output{run: r, ops: ops[:n], size: size}); err != nil {
+			return err
+		}
+		ops = ops[n:]
+	}
+	return nil
+}
+
+// Ask implements Sink.
+func (r *run) Ask(ctx context.Context, itemID string, question items.Content, o AskOptions) (Answer, error) {
+	if !question.Kind().IsQuestion() {
+		return Answer{}, fmt.Errorf("ask with a %s: %w", question.Kind(), items.ErrRefused)
+	}
+	q := &ask{itemID: itemID, content: question, options: o, answer: make(chan Answer, 1)}
+	if err := r.a.in.put(ctx, r.over, output{run: r, ask: q, size: 1024 + contentSize(question)}); err != nil {
+		return Answer{}, err
+	}
+	select {
+	case a := <-q.answer:
+		return a, nil
+	default:
+	}
+	select {
+	case a := <-q.answer:
+		return a, nil
+	case <-r.over:
+		return Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, ErrPromptOver
+	case <-ctx.Done(): // nobody waits for the answer any more; the question ends with its prompt
+		return Answer{}, context.Cause(ctx)
+	}
+}
+
+// startPrompt lets the agent run, after the commit that says so. It does not
+// block.
+func (a *actor) startPrompt(input []items.UserMessage) {
+	act := a.active
+	ctx, cancel := context.WithCancelCause(a.e.agentCtx)
+	r := &run{a: a, turnID: act.turn.TurnID, index: act.prompts, cancel: cancel, over: make(chan struct{})}
+	act.run = r
+	act.prompts++
+	p := &Prompt{
+		ThreadID: a.id, TurnID: r.turnID, Attempt: act.turn.Attempt, Index: r.index,
+		Cwd: a.thread.Cwd, Input: input, Metadata: act.turn.Metadata, Sink: r, Over: r.over,
+	}
+	name := a.thread.Agent // the goroutine below must not look at the thread
+	agent := a.e.agents[name]
+	a.e.prompts.Go(func() {
+		out := Outcome{State: Failed, Failure: &Failure{Kind: "agent_unavailable", Message: "the agent " + name + " is no longer configured"}}
+		if agent != nil {
+			out = a.e.runAgent(ctx, agent, p)
+		}
+		cancel(nil)
+		// An end waits for no room, so this never blocks.
+		_ = a.in.put(context.Background(), r.over, output{run: r, end: &out})
+	})
+}
+
+// runAgent keeps a panic of an agent from ending more than its turn.
+func (e *Engine) runAgent(ctx context.Context, agent Agent, p *Prompt) (out Outcome) {
+	defer func() {
+		if v := recover(); v != nil {
+			e.log.Error("agent panicked", zap.String("agent", agent.Info().Name), zap.Any("panic", v), zap.ByteString("stack", debug.Stack()))
+			out = Outcome{State: Failed, Failure: &Failure{Kind: "agent_failed", Message: fmt.Sprint("the agent panicked: ", v)}}
+		}
+	}()
+	return agent.Run(ctx, p)
+}

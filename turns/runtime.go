@@ -1,0 +1,237 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/notify"
+)
+
+// Pause keeps turns of all threads from starting; those that run go on. It
+// survives a restart. Errors: *InvalidError, ErrKeyConflict, ErrStorageFull,
+// ErrStorageFailed.
+func (e *Engine) Pause(ctx context.Context, c Pause) (PauseResult, error) {
+	if err := checkSeconds("timeout_seconds", c.TimeoutSeconds); err != nil {
+		return PauseResult{}, err
+	}
+	body := &RuntimeEvent{Type: "paused", Reason: c.Reason}
+	if c.TimeoutSeconds > 0 {
+		body.Until = notify.TimeOf(time.Now().Add(time.Duration(c.TimeoutSeconds * float64(time.Second))))
+	}
+	return e.changeRuntime(notify.HolonPaused, body, c.Key)
+}
+
+// Resume ends a pause. Errors: as Pause.
+func (e *Engine) Resume(ctx context.Context, c Resume) (PauseResult, error) {
+	return e.changeRuntime(notify.HolonResumed, &RuntimeEvent{Type: "resumed", Reason: c.Reason}, c.Key)
+}
+
+// changeRuntime closes the gate before a pause is in the log, and opens it
+// after a resume is: see gate.
+func (e *Engine) changeRuntime(method string, body *RuntimeEvent, key *Key) (PauseResult, error) {
+	e.runtimeMu.Lock()
+	defer e.runtimeMu.Unlock()
+	if err := checkText("reason", body.Reason); err != nil {
+		return PauseResult{}, err
+	}
+	if key != nil {
+		if r, ok, err := replay[PauseResult](e.store, key); ok || err != nil {
+			return r, err
+		}
+	}
+	prev := e.Runtime()
+	next := &prev
+	r := PauseResult{Success: true, Message: "already " + body.Type, State: e.stateAfter(prev), Until: prev.Until}
+	b := &builder{now: nowTime()}
+	pauses := method == notify.HolonPaused
+	if prev.Paused != pauses {
+		d := notify.Draft{Method: method, Header: notify.Header{Seq: notify.Provisional(0), Timestamp: b.now}, Body: body}
+		if err := d.Encode(); err != nil {
+			return PauseResult{}, err
+		}
+		next = ApplyRuntime(prev, d.Header, body)
+		b.unit.Drafts, b.unit.Runtime = []notify.Draft{d}, next
+		r.Message, r.State, r.Until = body.Type, e.stateAfter(*next), next.Until
+	}
+	if err := b.setKey(key, r); err != nil {
+		return PauseResult{}, err
+	}
+	if pauses {
+		e.gate.set(true, e.isDraining())
+	}
+	rc, err := e.store.Append(&b.unit)
+	if err == nil && rc.Stored != nil {
+		r, err = again[PauseResult](rc.Stored, key)
+		e.gate.set(prev.Paused, e.isDraining())
+		return r, err
+	}
+	if err != nil {
+		e.gate.set(prev.Paused, e.isDraining())
+		return PauseResult{}, err
+	}
+	e.stateMu.Lock()
+	e.runtime = *next
+	e.stateMu.Unlock()
+	e.gate.set(next.Paused, e.isDraining())
+	select {
+	case e.timer <- struct{}{}:
+	default:
+	}
+	r.Seq = rc.Last
+	return r, nil
+}
+
+func (e *Engine) stateAfter(r Runtime) string {
+	switch {
+	case e.isDraining():
+		return "draining"
+	case r.Paused:
+		return "paused"
+	}
+	return "running"
+}
+
+// keepPause ends a pause whose time has come, until ctx is done.
+func (e *Engine) keepPause(ctx context.Context) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		wait := time.Hour
+		if r := e.Runtime(); r.Paused && !r.Until.IsZero() {
+			wait = max(0, time.Until(r.Until.Time))
+		}
+		timer.Reset(wait)
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.timer:
+		case <-timer.C:
+			if r := e.Runtime(); r.Paused && !r.Until.IsZero() && !time.Now().Before(r.Until.Time) {
+				if _, err := e.Resume(ctx, Resume{Reason: "timeout"}); err != nil {
+					e.log.Error("resume after timeout", zap.Error(err))
+					timer.Reset(heldRetry)
+					select {
+					case <-ctx.Done():
+						return
+					case <-timer.C:
+					}
+				}
+			}
+		}
+	}
+}
+
+// Recover ends what a crash left unfinished, before a listener opens: active
+// turns are interrupted, closing threads closed. Queued turns start with Run.
+func (e *Engine) Recover(ctx context.Context) error {
+	rt, err := e.store.Runtime(ctx)
+	if err != nil {
+		return fmt.Errorf("read the runtime's state: %w", err)
+	}
+	e.stateMu.Lock()
+	e.runtime = rt
+	e.stateMu.Unlock()
+	e.gate.set(rt.Paused, false)
+	active, queued, err := e.store.Unfinished(ctx)
+	if err != nil {
+		return fmt.Errorf("look for unfinished turns: %w", err)
+	}
+	// In parallel, so that they share commits.
+	errs := make(chan error, len(active))
+	places := make(chan struct{}, e.cfg.MaxActiveTurns)
+	for _, id := range active {
+		places <- struct{}{}
+		go func() {
+			errs <- newActor(e, id).recoverThread()
+			<-places
+		}()
+	}
+	for range active {
+		err = errors.Join(err, <-errs)
+	}
+	if err != nil {
+		return fmt.Errorf("recover threads: %w", err)
+	}
+	e.gate.queue(queued)
+	return nil
+}
+
+// recoverThread commits the end of the turn that was active. The actor has no
+// goroutine of its own yet and is dropped afterwards.
+func (a *actor) recoverThread() error {
+	if err := a.load(); err != nil {
+		return fmt.Errorf("load thread %s: %w", a.id, err)
+	}
+	b := a.build()
+	switch {
+	case a.active != nil:
+		b.endTurn(ending{state: Interrupted, reason: "server restarted", message: interruption("server restarted")})
+	case a.thread != nil && a.thread.State == "closing":
+		b.threadClosed(a.thread.Reason)
+	default:
+		return nil
+	}
+	_, err := a.append(b)
+	return err
+}
+
+// Drain lets running turns go on for DrainAfter, interrupts the rest and
+// waits DrainGrace for them. New turns are refused from now on, queued ones
+// stay queued. It returns early when no turn is active or ctx is done.
+func (e *Engine) Drain(ctx context.Context) error {
+	e.stateMu.Lock()
+	e.draining = true
+	paused := e.runtime.Paused
+	e.stateMu.Unlock()
+	e.gate.set(paused, true)
+
+	empty := e.gate.whenEmpty()
+	if waitFor(ctx, empty, e.cfg.DrainAfter) {
+		return nil
+	}
+	e.mu.Lock()
+	ids := make([]string, 0, len(e.actors))
+	for id := range e.actors {
+		ids = append(ids, id)
+	}
+	e.mu.Unlock()
+	// Three quarters of the grace for agents, the rest for the commits.
+	within := e.cfg.DrainGrace * 3 / 4
+	for _, id := range ids {
+		_ = e.submit(id, func(a *actor) { a.stopForDrain(within) }, true) // fails only when the engine has ended
+	}
+	if !waitFor(ctx, empty, e.cfg.DrainGrace) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+func (a *actor) stopForDrain(within time.Duration) {
+	if a.active == nil || a.active.run == nil || a.held != nil || a.dead {
+		return
+	}
+	b := a.build()
+	if a.active.stop == nil {
+		b.stopTurn(stop{state: Interrupted, reason: "server stopping"}, within)
+		a.commitOutput(b)
+		return
+	}
+	a.tellStop(errTurnInterrupted, within)
+}
+
+// waitFor reports whether c was closed before the time was over or ctx done.
+func waitFor(ctx context.Context, c <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}

@@ -1,0 +1,154 @@
+package turns
+
+import (
+	"context"
+	"errors"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+)
+
+// Unit is what is committed together: events, the rows they leave, and the
+// idempotency key of the command that made them. All of it happens or nothing.
+type Unit struct {
+	Drafts []notify.Draft // encoded, of one thread or of none; may be empty if there is a Key
+
+	Thread        *threads.Thread // its row, if a draft changed it
+	Turns         []*Turn         // rows after the drafts, the last of each
+	Items         []*items.Item
+	BaseThreadSeq int64 // thread_seq of the thread's newest committed event
+
+	Key    *Key
+	Result []byte // what Key is to answer again, JSON
+
+	// StartsTurn makes the commit fail with ErrRuntimePaused if holon/paused
+	// stands in the log and holon/resumed does not: the fence that keeps every
+	// turn/started out of a pause.
+	StartsTurn bool
+
+	Runtime *Runtime // set by holon/paused and holon/resumed only
+}
+
+// Key is an idempotency key and what it was used for. Hash is of the params
+// as JSON values, so that the order of members does not count.
+type Key struct {
+	Key    string
+	Method string
+	Hash   [32]byte
+}
+
+// Stored is what an idempotency key has answered before. Seq is the seq of
+// the answer.
+type Stored struct {
+	Key    Key
+	Result []byte
+	Seq    int64
+}
+
+// Receipt says where a Unit went. If the key had been used before, nothing
+// was written and Stored says what it answered; the caller compares method
+// and hash.
+type Receipt struct {
+	First  int64 // seq of the first draft; 0 if there was none
+	Last   int64 // seq of the last draft; for a unit without drafts the newest seq of the thread, else of the log
+	Stored *Stored
+}
+
+// Runtime is the pause of the whole server: the fold of holon/paused and
+// holon/resumed. Until is zero for a pause without an end.
+type Runtime struct {
+	Paused    bool        `json:"paused"`
+	Reason    string      `json:"reason,omitzero"`
+	Until     notify.Time `json:"until,omitzero"`
+	PausedAt  notify.Time `json:"paused_at,omitzero"`
+	ResumedAt notify.Time `json:"resumed_at,omitzero"`
+}
+
+// RuntimeEvent is the body of holon/paused and holon/resumed.
+type RuntimeEvent struct {
+	Type   string      `json:"type"`
+	Reason string      `json:"reason,omitzero"`
+	Until  notify.Time `json:"until,omitzero"`
+}
+
+// ApplyRuntime returns the runtime that the event leaves, or nil if body is
+// none of its events.
+func ApplyRuntime(prev Runtime, h notify.Header, body any) *Runtime {
+	b, ok := body.(*RuntimeEvent)
+	if !ok {
+		return nil
+	}
+	next := prev
+	next.Reason, next.Until = b.Reason, b.Until
+	if next.Paused = b.Type == "paused"; next.Paused {
+		next.PausedAt = h.Timestamp
+	} else {
+		next.ResumedAt, next.Until = h.Timestamp, notify.Time{}
+	}
+	return &next
+}
+
+// Loaded is a thread with all that its actor has to know: the turns that are
+// queued (by rank) or active, and the items of the active turn that are open,
+// with the text so far, as well as the user messages of every queued turn.
+type Loaded struct {
+	Thread *threads.Thread // nil: there is none
+	Turns  []*Turn
+	Items  []*items.Item
+}
+
+// Store is what the engine needs of the log. All methods may be called from
+// many goroutines.
+type Store interface {
+	// Append commits the unit, together with others that wait, and returns
+	// when it is durable. It does not take a context on purpose: a client
+	// that hangs up does not decide whether a commit happens. Errors are
+	// ErrRuntimePaused, ErrStorageFull, ErrStorageFailed or wrap them.
+	Append(u *Unit) (Receipt, error)
+	// Stored looks an idempotency key up; nil if it has not been used.
+	Stored(ctx context.Context, key string) (*Stored, error)
+	// Load reads what an actor needs.
+	Load(ctx context.Context, threadID string) (Loaded, error)
+	// TurnThread and ItemThread name the thread of a turn or item; "" if
+	// there is none.
+	TurnThread(ctx context.Context, turnID string) (string, error)
+	ItemThread(ctx context.Context, itemID string) (string, error)
+	// Turn and Item read one row (an open item with its text so far); nil if
+	// there is none.
+	Turn(ctx context.Context, turnID string) (*Turn, error)
+	Item(ctx context.Context, itemID string) (*items.Item, error)
+	// Unfinished lists the threads that have an active turn or are closing,
+	// and those that have queued turns, each in the order of the log.
+	Unfinished(ctx context.Context) (active, queued []string, err error)
+	// Runtime reads the pause.
+	Runtime(ctx context.Context) (Runtime, error)
+}
+
+// Errors of the engine. rpc maps them to the wire.
+var (
+	ErrNotFound       = errors.New("no such turn")
+	ErrNotActive      = errors.New("the turn is not active")
+	ErrBusy           = errors.New("the thread is busy")
+	ErrQueueFull      = errors.New("the queue of the thread is full")
+	ErrDraining       = errors.New("the server is stopping")
+	ErrAgentNotFound  = errors.New("no such agent")
+	ErrKeyConflict    = errors.New("the idempotency key was used for something else")
+	ErrRuntimePaused  = errors.New("the runtime is paused")
+	ErrStorageFull    = errors.New("the disk is full")
+	ErrStorageFailed  = errors.New("the log cannot be written until the server is started again")
+	ErrInboxFull      = errors.New("too many commands wait for the thread")
+	ErrPromptOver     = errors.New("the prompt has ended")
+	ErrAlreadyDecided = errors.New("the turn is being interrupted")
+)
+
+// InvalidError says which member of a command is wrong, and why. Field is a
+// path such as input[0].content[0].text.
+type InvalidError struct {
+	Field  string
+	Reason string // a word for programs
+	Text   string // a sentence for people
+}
+
+// Error implements error.
+func (e *InvalidError) Error() string { return e.Field + ": " + e.Text }

@@ -1,0 +1,170 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+)
+
+// StartThread starts a thread, or returns the open one of that id. Errors:
+// *InvalidError, ErrAgentNotFound, threads.ErrClosed, threads.ErrConflict,
+// ErrKeyConflict, ErrDraining, ErrStorageFull, ErrStorageFailed.
+func (e *Engine) StartThread(ctx context.Context, c StartThread) (StartThreadResult, error) {
+	if err := c.check(e); err != nil {
+		return StartThreadResult{}, err
+	}
+	id := c.ThreadID
+	if id == "" {
+		if c.Key != nil { // a repeat must not wait behind a new, empty thread
+			if r, ok, err := replay[StartThreadResult](e.store, c.Key); ok || err != nil {
+				return r, err
+			}
+		}
+		id = threads.NewID()
+	}
+	return call(ctx, e, id, func(a *actor) (StartThreadResult, error) {
+		r, _, err := keyed(a, c.Key, func(b *builder) (StartThreadResult, error) { return a.startThread(b, c) })
+		return r, err
+	})
+}
+
+func (a *actor) startThread(b *builder, c StartThread) (StartThreadResult, error) {
+	state := threads.Absent
+	if a.thread != nil {
+		state = a.thread.State
+	}
+	if c.Agent != "" && a.e.agents[c.Agent] == nil {
+		return StartThreadResult{}, ErrAgentNotFound
+	}
+	next, err := threads.Next(state, threads.VerbStart, false)
+	if err != nil {
+		return StartThreadResult{}, err
+	}
+	created := next != state
+	if created {
+		if a.e.isDraining() {
+			return StartThreadResult{}, ErrDraining
+		}
+		agent := c.Agent
+		if agent == "" {
+			agent = a.e.cfg.DefaultAgent
+		}
+		b.thread(notify.ThreadStarted, &threads.Changed{
+			Type: "started", State: threads.Running, StartedAt: b.now, SessionID: a.id, Agent: agent,
+			Title: c.Title, Cwd: c.Cwd, Metadata: c.Metadata, Parent: c.Parent,
+		})
+	} else if (c.Agent != "" && c.Agent != a.thread.Agent) || (c.Cwd != "" && c.Cwd != a.thread.Cwd) {
+		return StartThreadResult{}, threads.ErrConflict
+	}
+	t := b.unit.Thread
+	if t == nil {
+		t = a.thread
+	}
+	return StartThreadResult{
+		ThreadID: t.ThreadID, SessionID: t.ThreadID, State: t.State, Agent: t.Agent, StartedAt: t.StartedAt, Created: created,
+	}, nil
+}
+
+// ChangeThread pauses, resumes or closes a thread. Repeating succeeds and
+// changes nothing. Errors: *InvalidError, threads.ErrNotFound,
+// threads.ErrClosed (not for close), ErrKeyConflict, ErrStorageFull,
+// ErrStorageFailed.
+func (e *Engine) ChangeThread(ctx context.Context, c ChangeThread) (ChangeThreadResult, error) {
+	if err := checkText("reason", c.Reason); err != nil {
+		return ChangeThreadResult{}, err
+	}
+	return call(ctx, e, c.ThreadID, func(a *actor) (ChangeThreadResult, error) {
+		r, replayed, err := keyed(a, c.Key, func(b *builder) (ChangeThreadResult, error) { return a.changeThread(b, c) })
+		if err == nil && !replayed && c.Verb == threads.VerbResume {
+			a.startNext()
+		}
+		return r, err
+	})
+}
+
+func (a *actor) changeThread(b *builder, c ChangeThread) (ChangeThreadResult, error) {
+	if a.thread == nil {
+		return ChangeThreadResult{}, threads.ErrNotFound
+	}
+	next, err := threads.Next(a.thread.State, c.Verb, a.active != nil)
+	if err != nil {
+		return ChangeThreadResult{}, err
+	}
+	if next != a.thread.State {
+		switch next {
+		case threads.Paused:
+			b.thread(notify.ThreadPaused, b.changed("paused", next, c.Reason))
+		case threads.Running:
+			b.thread(notify.ThreadResumed, b.changed("resumed", next, c.Reason))
+		default:
+			b.closeThread(next, c.Reason)
+		}
+	}
+	return ChangeThreadResult{ThreadID: a.id, State: next}, nil
+}
+
+// closeThread ends the queue, tells the active turn to stop, and closes the
+// thread if there is none.
+func (b *builder) closeThread(next threads.State, reason string) {
+	a := b.a
+	if reason == "" {
+		reason = "thread closed"
+	}
+	if next == threads.Closing {
+		b.thread(notify.ThreadUpdated, &threads.Updated{Type: "updated", State: threads.Closing, Reason: reason})
+	}
+	for _, t := range a.queue {
+		b.endQueued(t, reason)
+	}
+	if next == threads.Closing {
+		b.stopTurn(stop{state: Interrupted, reason: reason}, a.e.cfg.InterruptAfter)
+	} else {
+		b.threadClosed(reason)
+	}
+	b.after = append(b.after, func(Receipt) { a.e.gate.decline(a.id) })
+}
+
+func (b *builder) changed(kind string, state threads.State, reason string) *threads.Changed {
+	t := b.a.thread
+	return &threads.Changed{
+		Type: kind, State: state, StartedAt: t.StartedAt, SessionID: t.ThreadID, Agent: t.Agent, Title: t.Title, Reason: reason,
+	}
+}
+
+// startNext starts the turn that is first in the queue, if it may.
+func (a *actor) startNext() {
+	if err := a.load(); err != nil {
+		a.startBy = time.Now().Add(heldRetry)
+		return
+	}
+	if a.active != nil || len(a.queue) == 0 || a.thread.State != threads.Running || a.held != nil || a.dead || a.gone {
+		a.e.gate.decline(a.id)
+		return
+	}
+	for {
+		if ok, _ := a.e.gate.enter(a.id); !ok {
+			return
+		}
+		t := a.queue[0]
+		b := a.build()
+		b.started(t, t.TurnID, OriginQueue, Start{})
+		input := a.inputs[t.TurnID]
+		b.after = append(b.after, func(Receipt) { a.startPrompt(input) })
+		_, err := a.commit(b)
+		if err == nil {
+			return
+		}
+		a.e.gate.leave()
+		switch {
+		case errors.Is(err, ErrRuntimePaused): // the gate is closed by now, and the next try stands in line
+		case errors.Is(err, ErrStorageFailed):
+			return // for good
+		default:
+			a.startBy = time.Now().Add(heldRetry)
+			return
+		}
+	}
+}
