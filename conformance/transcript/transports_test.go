@@ -269,6 +269,7 @@ func (p *pipes) Close() error {
 // inProcess is the same server within the test's own process, on stdio that
 // are pipes in memory. A kill is a stop without a drain.
 type inProcess struct {
+	t      *testing.T
 	dir    string
 	stop   chan struct{}
 	cancel context.CancelFunc
@@ -277,7 +278,7 @@ type inProcess struct {
 }
 
 func newInProcess(t *testing.T) *inProcess {
-	s := &inProcess{dir: tempDir(t)}
+	s := &inProcess{t: t, dir: tempDir(t)}
 	t.Cleanup(func() { _ = s.Stop(context.Background(), true) })
 	return s
 }
@@ -296,6 +297,9 @@ func (s *inProcess) Dial(context.Context) (io.ReadWriteCloser, error) {
 		err := daemon.Run(ctx, daemon.Options{
 			Config: cfg, Version: "test", Stdin: inReader, Stdout: outWriter, Stderr: io.Discard, Stop: s.stop,
 		})
+		if err != nil {
+			s.t.Log("the server ended:", err) // before the test sees its end
+		}
 		_ = inReader.Close()
 		_ = outWriter.Close()
 		done <- err

@@ -64,9 +64,9 @@ func Restore(file, dir string) (err error) {
 	temp := filepath.Join(dir, "restoring.db")
 	defer func() {
 		if err != nil { // leave the directory as empty as it was
-			err = errors.Join(err, removeIfThere(temp), removeIfThere(lock.Name()))
+			err = errors.Join(err, removeIfThere(temp), removeIfThere(lock.path()))
 		}
-		err = errors.Join(err, lock.Close())
+		err = errors.Join(err, lock.release())
 	}()
 	if err := copyInto(file, temp); err != nil {
 		return fmt.Errorf("restore %s: %w", file, err)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +24,24 @@ func TestSecondServerOnADirectoryIsRefused(t *testing.T) {
 	if !errors.As(err, &locked) || locked.PID != os.Getpid() || !strings.Contains(err.Error(), "process") {
 		t.Errorf("the second open: %v", err)
 	}
+}
+
+// A child that is being forked holds the lock's file for a moment longer.
+func TestLockEndsWithTheStoreThoughItsFileIsStillHeld(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := syscall.Dup(int(s.lock.file.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Close(held) }()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	running(t, Options{Dir: dir})
 }
 
 func TestFilesAreTheirOwnersOnly(t *testing.T) {

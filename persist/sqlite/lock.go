@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // LockedError says that another process has the data directory open. PID is
@@ -26,14 +27,26 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("the data directory %s is in use by process %d", e.Dir, e.PID)
 }
 
-// lockDir takes the one lock of a data directory. The lock ends with the
-// process, so a crash leaves none behind; the file stays.
-func lockDir(dir string) (*os.File, error) {
+// lockPatience is how long a lock may still be held by what is left of a
+// process that has ended: a child that it was just forking keeps every open
+// file until its exec, whoever closes it meanwhile.
+const lockPatience = 500 * time.Millisecond
+
+// dirLock is the one lock of a data directory. It ends with the process, so a
+// crash leaves none behind; the file stays.
+type dirLock struct{ file *os.File }
+
+func lockDir(dir string) (*dirLock, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	for until := time.Now().Add(lockPatience); ; time.Sleep(10 * time.Millisecond) {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) || time.Now().After(until) {
+			break
+		}
+	}
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		b, _ := io.ReadAll(io.LimitReader(f, 32)) // without a pid the error is still clear
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
@@ -48,5 +61,13 @@ func lockDir(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, err), f.Close())
 	}
-	return f, nil
+	return &dirLock{f}, nil
 }
+
+// release gives the lock up at once: closing alone would leave it with a
+// child between fork and exec.
+func (l *dirLock) release() error {
+	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
+}
+
+func (l *dirLock) path() string { return l.file.Name() }

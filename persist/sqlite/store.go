@@ -38,7 +38,7 @@ type Store struct {
 	*View
 	*persist.Appender
 	tail *notify.Tail
-	lock *os.File
+	lock *dirLock
 
 	w     *writer
 	state atomic.Pointer[state]
@@ -155,7 +155,7 @@ func (s *Store) Close() error {
 		s.w = nil
 	}
 	if s.lock != nil {
-		errs = append(errs, s.lock.Close())
+		errs = append(errs, s.lock.release())
 		s.lock = nil
 	}
 	return errors.Join(errs...)
