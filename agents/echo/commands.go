@@ -3,6 +3,7 @@ package echo
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -95,6 +96,26 @@ func finishedItems(ctx context.Context, p *turns.Prompt, c command) error {
 		}
 	}
 	return group.flush()
+}
+
+// clock makes n messages at a steady pace. Each is finished at once and says
+// when it was handed over, so that a reader sees how long it was under way.
+func clock(ctx context.Context, p *turns.Prompt, c command) error {
+	tick := time.NewTicker(c.wait)
+	defer tick.Stop()
+	for range c.n {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		op := items.Create{ItemID: items.NewID(), Status: items.StatusCompleted}
+		op.Content = items.NewAgentMessage(strconv.FormatInt(time.Now().UnixNano(), 10))
+		if err := p.Emit(ctx, op); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // grouper hands ops over in groups. alone makes each its own group.

@@ -153,6 +153,29 @@ func TestItemsAreMadeFinishedAndHandedOverInGroups(t *testing.T) {
 	}
 }
 
+func TestClockSaysWhenEachMessageWasHandedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		sink, out := run(t, "/clock 5 20")
+		texts := sink.Texts(items.KindAgentMessage)
+		if out.State != turns.Completed || len(texts) != 5 || sink.Emits() != 5 {
+			t.Fatalf("%+v, %d messages in %d groups", out, len(texts), sink.Emits())
+		}
+		for i, text := range texts {
+			want := began.Add(time.Duration(i+1) * 20 * time.Millisecond)
+			if text != fmt.Sprint(want.UnixNano()) {
+				t.Errorf("message %d says %s, want %d", i, text, want.UnixNano())
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		sink = agenttest.NewSink(t)
+		if out := sink.Run(ctx, New("echo"), turns.Prompt{}, "/clock 1000 20"); out.State != turns.Interrupted || len(sink.Items()) != 2 {
+			t.Errorf("interrupted: %+v, %d messages", out, len(sink.Items()))
+		}
+	})
+}
+
 func TestAskSaysWhatWasAnswered(t *testing.T) {
 	for _, c := range []struct {
 		answer turns.Answer
@@ -244,6 +267,9 @@ func TestBadArgumentsFailTheTurnBeforeAnythingIsDone(t *testing.T) {
 		"/items 1 1048577":               `SIZE must be a number from 0 to 1048576, not "1048577"`,
 		"/items 5":                       "two numbers are needed, not 1",
 		"/items 5 5 5":                   "two numbers are needed, not 3",
+		"/clock 5":                       "two numbers are needed, not 1",
+		"/clock 0 5":                     `N must be a number from 1 to 1000000, not "0"`,
+		"/clock 5 0":                     `MS must be a number from 1 to 3600000, not "0"`,
 		"/items 1000000 1048576":         "a line may make at most 1073741824 bytes, not 1048576000000",
 		"/deltas 1 0":                    `SIZE must be a number from 1 to 1048576, not "0"`,
 		"/deltas 1":                      "two or three numbers are needed, not 1",

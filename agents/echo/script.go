@@ -42,6 +42,7 @@ var verbs = []verb{
 	{"say", "/say TEXT", needsText, say},
 	{"deltas", "/deltas N SIZE [DELAY_MS]", parseDeltas, deltas},
 	{"items", "/items N SIZE", parseItems, finishedItems},
+	{"clock", "/clock N MS", parseClock, clock},
 	{"sleep", "/sleep MS", parseWait, sleep},
 	{"ask", "/ask TITLE", needsText, ask},
 	{"fail", "/fail MESSAGE", needsText, fail},
@@ -159,6 +160,19 @@ func parseItems(rest string) (command, error) {
 		return command{}, fmt.Errorf("two numbers are needed, not %d", len(fields))
 	}
 	return parseVolume(fields, 0)
+}
+
+func parseClock(rest string) (command, error) {
+	fields := strings.Fields(rest)
+	if len(fields) != 2 {
+		return command{}, fmt.Errorf("two numbers are needed, not %d", len(fields))
+	}
+	n, err := number("N", fields[0], 1, maxCount)
+	if err != nil {
+		return command{}, err
+	}
+	ms, err := number("MS", fields[1], 1, int(maxWait/time.Millisecond))
+	return command{n: n, wait: time.Duration(ms) * time.Millisecond}, err
 }
 
 func parseVolume(fields []string, minSize int) (command, error) {
