@@ -36,17 +36,32 @@ type Update struct {
 type Delete struct{ ItemID string }
 
 // Progress says in a few words what the agent is doing. It makes no item.
-type Progress struct{ Message string }
+// State is "starting" while the agent itself is not up yet and "running" once
+// it is; "" keeps what it was.
+type Progress struct {
+	Message string
+	State   string
+}
+
+// SetThread says what has become known of the thread: its title, the agent's
+// settings (a JSON object, whole), the agent's own name for the session. Zero
+// members keep what is. It makes no item.
+type SetThread struct {
+	Title          string
+	Config         Raw
+	AgentSessionID string
+}
 
 // SetUsage replaces what the turn has used so far. It makes no item.
 type SetUsage struct{ Usage Usage }
 
-func (Create) op()   {}
-func (Append) op()   {}
-func (Update) op()   {}
-func (Delete) op()   {}
-func (Progress) op() {}
-func (SetUsage) op() {}
+func (Create) op()    {}
+func (Append) op()    {}
+func (Update) op()    {}
+func (Delete) op()    {}
+func (Progress) op()  {}
+func (SetUsage) op()  {}
+func (SetThread) op() {}
 
 // Answer is how a question ended. Answer is set for a Question that was
 // answered.

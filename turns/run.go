@@ -85,6 +85,12 @@ func (r *run) Ask(ctx context.Context, itemID string, question items.Content, o 
 	}
 }
 
+// Sync implements Sink.
+func (r *run) Sync(ctx context.Context) error { return ctx.Err() }
+
+// OnSteer implements Sink.
+func (r *run) OnSteer(Injector) {}
+
 // startPrompt lets the agent run, after the commit that says so. It does not
 // block.
 func (a *actor) startPrompt(input []items.UserMessage) {
@@ -95,7 +101,7 @@ func (a *actor) startPrompt(input []items.UserMessage) {
 	act.prompts++
 	p := &Prompt{
 		ThreadID: a.id, TurnID: r.turnID, Attempt: act.turn.Attempt, Index: r.index,
-		Cwd: a.thread.Cwd, Input: input, Metadata: act.turn.Metadata, Sink: r, Over: r.over,
+		Cwd: a.thread.Cwd, SessionID: a.thread.AgentSessionID, Config: a.thread.Config, Input: input, Metadata: act.turn.Metadata, Sink: r, Over: r.over,
 	}
 	name := a.thread.Agent // the goroutine below must not look at the thread
 	agent := a.e.agents[name]

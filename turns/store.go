@@ -139,6 +139,7 @@ var (
 	ErrStorageFailed  = errors.New("the log cannot be written until the server is started again")
 	ErrInboxFull      = errors.New("too many commands wait for the thread")
 	ErrPromptOver     = errors.New("the prompt has ended")
+	ErrNotInjected    = errors.New("the agent does not take text now")
 	ErrAlreadyDecided = errors.New("the turn is being interrupted")
 )
 

@@ -43,6 +43,8 @@ type Sink struct {
 	order    []*Item
 	progress []string
 	usage    *items.Usage
+	injector turns.Injector
+	thread   []items.SetThread
 	emits    int
 	over     bool
 	returned bool
@@ -127,6 +129,8 @@ func (s *Sink) apply(op items.Op) {
 		}
 	case items.Progress:
 		s.progress = append(s.progress, op.Message)
+	case items.SetThread:
+		s.thread = append(s.thread, op)
 	case items.SetUsage:
 		s.usage = &op.Usage
 		s.encodes(op.Usage)
@@ -282,6 +286,13 @@ func (s *Sink) Progress() []string {
 	return slices.Clone(s.progress)
 }
 
+// Thread returns what the agent has said of its thread, in order.
+func (s *Sink) Thread() []items.SetThread {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.thread)
+}
+
 // Usage returns the last usage, or nil.
 func (s *Sink) Usage() *items.Usage {
 	s.mu.Lock()
@@ -312,4 +323,26 @@ func (s *Sink) Wait(ctx context.Context, ok func() bool) bool {
 			return false
 		}
 	}
+}
+
+// Sync takes it that all is durable at once.
+func (s *Sink) Sync(ctx context.Context) error { return ctx.Err() }
+
+// OnSteer keeps the agent's injector: see Inject.
+func (s *Sink) OnSteer(f turns.Injector) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.injector = f
+	s.wake()
+}
+
+// Inject hands a message to the agent as the engine does for turn/steer.
+func (s *Sink) Inject(ctx context.Context, msg items.UserMessage) error {
+	s.mu.Lock()
+	f := s.injector
+	s.mu.Unlock()
+	if f == nil {
+		return turns.ErrNotInjected
+	}
+	return f(ctx, msg)
 }

@@ -16,6 +16,8 @@ func (nowhere) Emit(context.Context, []items.Op) error { return nil }
 func (nowhere) Ask(context.Context, string, items.Content, turns.AskOptions) (turns.Answer, error) {
 	return turns.Answer{}, nil
 }
+func (nowhere) Sync(context.Context) error { return nil }
+func (nowhere) OnSteer(turns.Injector)     {}
 
 // BenchmarkItems shows what the load generator itself costs per item: it must
 // be little beside what the log does with it.
