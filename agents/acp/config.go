@@ -1,0 +1,169 @@
+package acp
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/items"
+)
+
+// Kind is what Info says the agent is.
+const Kind = "acp"
+
+// What is done with the agent's permission requests.
+const (
+	PermissionsAsk    = "ask"    // a person answers
+	PermissionsAllow  = "allow"  // allowed at once
+	PermissionsReject = "reject" // rejected at once
+)
+
+// What Config leaves at zero. A real agent takes 0.2 to 6 s to come up on an
+// idle machine.
+const (
+	defaultStartTimeout = 60 * time.Second
+	defaultCancelAfter  = 5 * time.Second
+	defaultIdleAfter    = 600 * time.Second
+	defaultStderrTail   = 16 << 10 // a long stack trace
+)
+
+// Config says what to run and how to treat it. The zero value of each field
+// but Command means its default.
+type Config struct {
+	// Command is the program and its arguments. A name without a slash is
+	// looked for in the server's PATH.
+	Command []string
+	// Env is added to the server's environment.
+	Env map[string]string
+	// Cwd is the working directory of threads that have none of their own, and
+	// of the process; absolute. "" = the server's.
+	Cwd string
+
+	// Permissions is PermissionsAsk, PermissionsAllow or PermissionsReject; ""
+	// = PermissionsAsk.
+	Permissions string
+	// PermissionTimeout is how long a question waits for a person; 0 = for
+	// ever.
+	PermissionTimeout time.Duration
+	// PermissionDefault is the kind of option that is chosen then; "" =
+	// items.RejectOnce.
+	PermissionDefault string
+
+	// MCPServers are given to every session.
+	MCPServers []MCPServer
+
+	// Eager starts a process with the server; otherwise the first turn does.
+	Eager bool
+	// MaxProcesses is how many may run at once; 0 = 1. A second one is started
+	// when a turn runs in each.
+	MaxProcesses int
+	// IdleAfter is when a process in which no turn runs is ended; 0 = after
+	// 600 s, negative = never.
+	IdleAfter time.Duration
+	// CancelAfter is how long a turn may take to end once the agent was told
+	// to cancel it; 0 = 5 s.
+	CancelAfter time.Duration
+	// StartTimeout bounds the start of a process and the opening of a session,
+	// each; 0 = 60 s.
+	StartTimeout time.Duration
+
+	// KeepRaw keeps what the agent sent beside what it was mapped to.
+	KeepRaw bool
+	// Handover gives the thread's messages so far to a session that begins
+	// because the agent has lost the former one.
+	Handover bool
+
+	// ClientVersion is what the agent is told of us.
+	ClientVersion string
+	// Log takes what is not for a thread: junk on stdout, messages of no known
+	// session; nil = nowhere.
+	Log *zap.Logger
+}
+
+// MCPServer is a Model Context Protocol server that the agent is to use.
+// Command is set for one that the agent starts, URL for one it connects to.
+type MCPServer struct {
+	Name    string
+	Command string // absolute, as the protocol asks
+	Args    []string
+	Env     map[string]string
+	Type    string // "http" or "sse", with URL; "" = "http"
+	URL     string
+	Headers map[string]string
+}
+
+var optionKinds = map[string]bool{items.AllowOnce: true, items.AllowAlways: true, items.RejectOnce: true, items.RejectAlways: true}
+
+// complete checks c and fills its defaults in.
+func (c *Config) complete() error {
+	if len(c.Command) == 0 || c.Command[0] == "" {
+		return errors.New("command is empty; give the program and its arguments, as in [\"opencode\", \"acp\"]")
+	}
+	for _, arg := range c.Command {
+		if strings.ContainsRune(arg, 0) {
+			return errors.New("command holds a NUL byte")
+		}
+	}
+	for key, value := range c.Env {
+		if key == "" || strings.ContainsAny(key, "=\x00") || strings.ContainsRune(value, 0) {
+			return fmt.Errorf("env: %q is no variable that can be set", key)
+		}
+	}
+	if c.Cwd != "" && (!filepath.IsAbs(c.Cwd) || strings.ContainsRune(c.Cwd, 0)) {
+		return fmt.Errorf("cwd %q is not absolute; agents take absolute directories only", c.Cwd)
+	}
+	if c.Permissions == "" {
+		c.Permissions = PermissionsAsk
+	}
+	if c.Permissions != PermissionsAsk && c.Permissions != PermissionsAllow && c.Permissions != PermissionsReject {
+		return fmt.Errorf("permissions %q is none of ask, allow, reject", c.Permissions)
+	}
+	if c.PermissionDefault == "" {
+		c.PermissionDefault = items.RejectOnce
+	}
+	if !optionKinds[c.PermissionDefault] {
+		return fmt.Errorf("permission_default %q is none of allow_once, allow_always, reject_once, reject_always", c.PermissionDefault)
+	}
+	if c.PermissionTimeout < 0 || c.MaxProcesses < 0 || c.CancelAfter < 0 || c.StartTimeout < 0 {
+		return errors.New("permission_timeout_seconds, max_processes and cancel_seconds cannot be negative")
+	}
+	for i, s := range c.MCPServers {
+		if err := s.check(); err != nil {
+			return fmt.Errorf("mcp_servers[%d]: %w", i, err)
+		}
+	}
+	if c.MaxProcesses == 0 {
+		c.MaxProcesses = 1
+	}
+	if c.IdleAfter == 0 {
+		c.IdleAfter = defaultIdleAfter
+	}
+	if c.CancelAfter == 0 {
+		c.CancelAfter = defaultCancelAfter
+	}
+	if c.StartTimeout == 0 {
+		c.StartTimeout = defaultStartTimeout
+	}
+	if c.Log == nil {
+		c.Log = zap.NewNop()
+	}
+	return nil
+}
+
+func (s MCPServer) check() error {
+	switch {
+	case s.Name == "":
+		return errors.New("name is missing")
+	case (s.Command == "") == (s.URL == ""):
+		return fmt.Errorf("%q needs either command or url", s.Name)
+	case s.Type != "" && s.Type != "http" && s.Type != "sse":
+		return fmt.Errorf("%q: type %q is neither http nor sse", s.Name, s.Type)
+	case s.Type != "" && s.Command != "":
+		return fmt.Errorf("%q: type is for a url", s.Name)
+	}
+	return nil
+}
