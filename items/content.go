@@ -140,12 +140,18 @@ type CommandExecution struct {
 	Error      string     `json:"error,omitzero"`
 }
 
-// FileChange is a change of files by an agent.
+// FileChange is a change of files by an agent. Of a tool call that makes the
+// change it also has what a ToolCall has, as far as Changes does not say it.
 type FileChange struct {
-	Type       Kind     `json:"type"`
-	ToolCallID string   `json:"tool_call_id,omitzero"`
-	Title      string   `json:"title,omitzero"`
-	Changes    []Change `json:"changes"`
+	Type       Kind       `json:"type"`
+	ToolCallID string     `json:"tool_call_id,omitzero"`
+	Title      string     `json:"title,omitzero"`
+	Changes    []Change   `json:"changes"`
+	Input      Raw        `json:"input,omitzero"`
+	Output     string     `json:"output,omitzero"`
+	Content    []Raw      `json:"content,omitzero"`
+	Locations  []Location `json:"locations,omitzero"`
+	Error      string     `json:"error,omitzero"`
 }
 
 // Change is what happened to one file. Operation is one of add, modify,
