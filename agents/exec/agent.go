@@ -33,7 +33,7 @@ type Config struct {
 	// looked for in the server's PATH, a relative path in the working
 	// directory.
 	Command []string
-	// Env is added to the server's environment. The four HOLON_ variables
+	// Env is added to the server's environment. The HOLON_ variables
 	// that tell the process its turn cannot be set.
 	Env map[string]string
 	// Cwd is the working directory of threads that have none of their own;

@@ -298,7 +298,7 @@ func TestFullSinkHoldsTheProcessBackAndLosesNothing(t *testing.T) {
 func TestOutputOfADeadProcessWaitsForAFullSink(t *testing.T) {
 	sink := agenttest.NewSink(t)
 	sink.Hold = make(chan struct{})
-	timer := time.AfterFunc(4*killAfter+drainWait, func() { close(sink.Hold) })
+	timer := time.AfterFunc(4*killAfter+time.Second, func() { close(sink.Hold) })
 	defer timer.Stop()
 	out := sink.Run(t.Context(), shell(t, `head -c 60000 /dev/zero | tr '\0' x`), turns.Prompt{})
 	if out.State != turns.Completed || len(said(sink)) != 60_000 {

@@ -1,18 +1,16 @@
 package exec
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	osexec "os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -27,7 +25,7 @@ const (
 
 // ours are the variables a process gets from us or not at all: a server that
 // was itself started by an agent must not pass its own turn on.
-var ours = map[string]bool{envThreadID: true, envTurnID: true, envAttempt: true, envURL: true}
+var ours = map[string]bool{envThreadID: true, envTurnID: true, envAttempt: true, envURL: true, process.EnvGroup: true}
 
 // promptEvent is the line a process with input "json" gets first.
 type promptEvent struct {
@@ -81,19 +79,10 @@ func (c *Config) command(p *turns.Prompt) (*osexec.Cmd, error) {
 		}
 		dir = wd
 	}
-	switch info, err := os.Stat(dir); {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("the working directory %q does not exist", dir)
-	case err != nil:
-		return nil, fmt.Errorf("the working directory %q cannot be used: %w", dir, err)
-	case !info.IsDir():
-		return nil, fmt.Errorf("the working directory %q is no directory", dir)
+	cmd, err := process.Command(c.Command, dir)
+	if err != nil {
+		return nil, err
 	}
-	cmd := osexec.Command(c.Command[0], c.Command[1:]...)
-	if cmd.Err != nil {
-		return nil, startFailure(c.Command[0], cmd.Err)
-	}
-	cmd.Dir = dir
 	cmd.Env = c.environment(p, dir)
 	return cmd, nil
 }
@@ -116,24 +105,4 @@ func (c *Config) environment(p *turns.Prompt, dir string) []string {
 		}
 	}
 	return env
-}
-
-// startFailure says why a command could not be started and what to do.
-func startFailure(name string, err error) error {
-	var pathErr *fs.PathError
-	switch {
-	case errors.As(err, &pathErr) && pathErr.Op == "chdir":
-		return fmt.Errorf("the working directory %q cannot be entered: %w", pathErr.Path, pathErr.Err)
-	case errors.Is(err, osexec.ErrNotFound):
-		return fmt.Errorf("the command %q was not found in the server's PATH", name)
-	case errors.Is(err, osexec.ErrDot):
-		return fmt.Errorf("the command %q was found only in the working directory; write ./%s", name, name)
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("the command %q does not exist, or the interpreter that its first line names does not", name)
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("the command %q may not be executed: permission denied", name)
-	case errors.Is(err, syscall.ENOEXEC):
-		return fmt.Errorf("the command %q is no program this system can run; a script needs a first line such as #!/bin/sh", name)
-	}
-	return fmt.Errorf("the command %q cannot be started: %w", name, err)
 }

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -15,6 +16,9 @@ const (
 	kindFailed      = "agent_failed"
 	kindUnavailable = "agent_unavailable"
 )
+
+// readSize is what one read, and so one delta, has at most.
+const readSize = 32 << 10
 
 // lastWords is how long an interrupted prompt may still hand over what its
 // process had printed when it was killed.
@@ -38,12 +42,15 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	if err != nil {
 		return failed(kindFailed, err.Error())
 	}
-	proc, err := start(cmd)
+	group, err := process.Start(cmd)
 	if err != nil {
-		return failed(kindUnavailable, startFailure(a.cfg.Command[0], err).Error())
+		return failed(kindUnavailable, err.Error())
 	}
-	r := &run{agent: a, over: p.Over, proc: proc, stderr: tail{max: a.cfg.StderrTail}, broken: make(chan struct{}), read: make(chan struct{})}
-	r.in = newFeeder(proc.stdin, first, a.cfg.keepsStdin())
+	r := &run{
+		agent: a, over: p.Over, group: group, stderr: process.NewTail(a.cfg.StderrTail),
+		broken: make(chan struct{}), read: make(chan struct{}),
+	}
+	r.in = newFeeder(group.Stdin, first, a.cfg.keepsStdin())
 	if a.cfg.Output == OutputEvents {
 		r.out = newEventOutput(p, r.in)
 	} else {
@@ -56,10 +63,10 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 type run struct {
 	agent  *Agent
 	over   <-chan struct{} // of the prompt
-	proc   *process
+	group  *process.Group
 	in     *feeder
 	out    output
-	stderr tail
+	stderr *process.Tail
 	broken chan struct{} // closed when the sink takes no more
 	read   chan struct{} // closed when both outputs have been read to their end
 }
@@ -76,9 +83,9 @@ func (r *run) oversee(ctx context.Context) turns.Outcome {
 	background.Go(func() { r.readOutputs(emit) })
 
 	r.await(ctx)
-	state := r.proc.end()
-	r.proc.stdout.drain()
-	r.proc.stderr.drain()
+	state := r.group.End()
+	r.group.Stdout.Drain()
+	r.group.Stderr.Drain()
 	<-r.read
 
 	end := r.outcome(ctx, state)
@@ -91,8 +98,8 @@ func (r *run) oversee(ctx context.Context) turns.Outcome {
 	r.in.close()
 	close(finished)
 	background.Wait()
-	r.proc.stdout.f.Close()
-	r.proc.stderr.f.Close()
+	r.group.Stdout.Close()
+	r.group.Stderr.Close()
 	return end
 }
 
@@ -106,7 +113,7 @@ func (r *run) await(ctx context.Context) {
 	timer.Stop()
 	defer timer.Stop()
 	cancelled, over, broken, closing := ctx.Done(), r.over, r.broken, r.agent.closing
-	exited, read := r.proc.exited, r.read
+	exited, read := r.group.Exited(), r.read
 	killed := false
 	for exited != nil || (read != nil && !killed) {
 		select {
@@ -119,22 +126,22 @@ func (r *run) await(ctx context.Context) {
 			read = nil
 		case <-cancelled:
 			cancelled = nil
-			r.proc.signal(syscall.SIGTERM)
+			r.group.Signal(syscall.SIGTERM)
 			timer.Reset(after)
 		case <-timer.C:
-			r.proc.signal(syscall.SIGKILL)
+			r.group.Kill()
 			killed = true
 		case <-over: // the turn has ended without us
 			over = nil
-			r.proc.signal(syscall.SIGKILL)
+			r.group.Kill()
 			killed = true
 		case <-broken: // whatever it says, nobody hears it
 			broken = nil
-			r.proc.signal(syscall.SIGKILL)
+			r.group.Kill()
 			killed = true
 		case <-closing:
 			closing = nil
-			r.proc.signal(syscall.SIGKILL)
+			r.group.Kill()
 			killed = true
 		}
 	}
@@ -173,7 +180,7 @@ func (r *run) readOutputs(ctx context.Context) {
 	errs.Go(func() {
 		buf := make([]byte, 4<<10)
 		for {
-			n, err := r.proc.stderr.Read(buf)
+			n, err := r.group.Stderr.Read(buf)
 			if err != nil {
 				return
 			}
@@ -183,7 +190,7 @@ func (r *run) readOutputs(ctx context.Context) {
 	defer errs.Wait()
 	buf := make([]byte, readSize)
 	for {
-		n, err := r.proc.stdout.Read(buf)
+		n, err := r.group.Stdout.Read(buf)
 		if err != nil {
 			return
 		}

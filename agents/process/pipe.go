@@ -1,4 +1,4 @@
-package exec
+package process
 
 import (
 	"errors"
@@ -11,17 +11,15 @@ import (
 // Once a process and its group are dead all that is left is what the pipe
 // holds (64 KiB, 1 MiB if enlarged). Only one that left the group can go on
 // writing: it is read until it has sent drainMax, or was waited for drainWait
-// in all. Time in which the sink is full does not count.
+// in all. Time in which nobody reads does not count.
 const (
 	drainWait = time.Second
 	drainMax  = 1 << 20
 )
 
-// readSize is what one read, and so one delta, has at most.
-const readSize = 32 << 10
-
-// pipe is the reading end of an output. One goroutine reads it.
-type pipe struct {
+// Pipe is the reading end of an output. One goroutine reads it; Drain and
+// Close may be called from any.
+type Pipe struct {
 	f        *os.File
 	draining atomic.Bool
 	drained  int           // bytes read while draining
@@ -30,7 +28,7 @@ type pipe struct {
 
 // Read returns what is there, or waits. It ends with io.EOF, also when there
 // is nothing more to wait for.
-func (p *pipe) Read(buf []byte) (int, error) {
+func (p *Pipe) Read(buf []byte) (int, error) {
 	for {
 		draining, began := p.draining.Load(), time.Now()
 		if draining {
@@ -47,7 +45,7 @@ func (p *pipe) Read(buf []byte) (int, error) {
 		if n > 0 {
 			return n, nil
 		}
-		// drain woke this read, which waited without bound: the next has one.
+		// Drain woke this read, which waited without bound: the next has one.
 		if errors.Is(err, os.ErrDeadlineExceeded) && !draining {
 			continue
 		}
@@ -55,8 +53,13 @@ func (p *pipe) Read(buf []byte) (int, error) {
 	}
 }
 
-// drain bounds what is read from now on. It may be called from any goroutine.
-func (p *pipe) drain() {
+// Drain bounds what is read from now on to what a dead process has left: at
+// most 1 MiB, and at most 1 s of waiting for it. It is called after End.
+func (p *Pipe) Drain() {
 	p.draining.Store(true)
 	_ = p.f.SetReadDeadline(time.Now()) // wakes a read that waits
 }
+
+// Close ends a Read that waits and gives the descriptor back. A second call is
+// refused with an error, which is no harm.
+func (p *Pipe) Close() error { return p.f.Close() }

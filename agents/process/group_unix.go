@@ -1,9 +1,9 @@
 //go:build unix && !linux
 
-package exec
+package process
 
 import (
-	osexec "os/exec"
+	"os/exec"
 	"syscall"
 )
 
@@ -14,6 +14,6 @@ func groupAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: tru
 
 // awaitExit waits for the process and, for want of a portable way not to,
 // reaps it. The number of its group stays taken while a member of it lives.
-func awaitExit(cmd *osexec.Cmd) { _ = cmd.Wait() }
+func awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
 
-func reap(*osexec.Cmd) {}
+func reap(*exec.Cmd) {}

@@ -1,7 +1,7 @@
-package exec
+package process
 
 import (
-	osexec "os/exec"
+	"os/exec"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -15,7 +15,7 @@ func groupAttr() *syscall.SysProcAttr {
 
 // awaitExit waits until the process is dead and leaves it unreaped, so that
 // its group can still be signalled by its number.
-func awaitExit(cmd *osexec.Cmd) {
+func awaitExit(cmd *exec.Cmd) {
 	for {
 		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if err != unix.EINTR {
@@ -25,4 +25,4 @@ func awaitExit(cmd *osexec.Cmd) {
 }
 
 // reap fills cmd.ProcessState in.
-func reap(cmd *osexec.Cmd) { _ = cmd.Wait() } // the state says all
+func reap(cmd *exec.Cmd) { _ = cmd.Wait() } // the state says all

@@ -1,0 +1,40 @@
+// Package process runs the processes of agents: each the leader of its own
+// process group, with pipes of ours, so that the whole of what it starts can
+// be told to stop, killed and reaped. It knows nothing of turns or protocols;
+// agents/exec and agents/acp are its callers.
+//
+//	func Command(command []string, dir string) (*exec.Cmd, error)  // errors are *StartError
+//	func Start(cmd *exec.Cmd) (*Group, error)                      // errors are *StartError
+//	func (g *Group) PID() int
+//	func (g *Group) Exited() <-chan struct{}
+//	func (g *Group) Signal(sig syscall.Signal)
+//	func (g *Group) Kill()
+//	func (g *Group) End() *os.ProcessState
+//	func (g *Group) Stop(l Ladder) *os.ProcessState
+//	func (p *Pipe) Read(buf []byte) (int, error)   // Group.Stdout, Group.Stderr
+//	func (p *Pipe) Drain()
+//	func (p *Pipe) Close() error
+//	func NewTail(max int) *Tail                    // an io.Writer for stderr
+//	func OpenRecords(dir string) (*Records, error)
+//	func (r *Records) Add(g *Group, command []string) (remove func(), err error)
+//	func (r *Records) EndSurvivors(ctx context.Context, log *zap.Logger) (ended int, err error)
+//
+// What the package promises: a group that was started is ended by End or Stop,
+// with every member that stayed in it, and its leader is reaped; no signal is
+// ever sent to a group whose number may belong to somebody else; a group that
+// was recorded and outlives a killed server is ended by the next start.
+//
+// # Outliving a server
+//
+// A server that is killed cannot end anything. Three things see to it that
+// nothing is left: the processes find the end of their stdin; on Linux the
+// kernel kills each group's leader; and Records holds what is needed to find
+// the rest of a group again. A process that left its group on purpose (setsid)
+// is on its own. So is one that a leader started in the few milliseconds before
+// its group was recorded, if the server is killed just then and the process
+// does not end at the end of its input.
+//
+// On systems without /proc a group cannot be told from a later one with the
+// same number, so EndSurvivors ends nothing there: it removes the records and
+// logs the groups that are still there, for a person to look at.
+package process

@@ -1,0 +1,41 @@
+package process
+
+import (
+	"os"
+	"syscall"
+	"time"
+)
+
+// Ladder is how much time a group gets to end. The zero value is none.
+type Ladder struct {
+	// EOF is the time between the end of stdin and TERM.
+	EOF time.Duration
+	// Term is the time between TERM and KILL.
+	Term time.Duration
+	// Now, once closed, means KILL at once. nil = never.
+	Now <-chan struct{}
+}
+
+// Stop ends the group: it closes Stdin, sends TERM to the group if the leader
+// is still there after l.EOF, KILL after another l.Term, and returns what End
+// does. When the leader has gone the rest of its group is killed. The outputs
+// are to be read meanwhile, or the process may hang in a write until it is
+// killed.
+func (g *Group) Stop(l Ladder) *os.ProcessState {
+	g.Stdin.Close() // a second close is refused, which is no harm
+	for _, step := range []struct {
+		wait time.Duration
+		sig  syscall.Signal
+	}{{l.EOF, syscall.SIGTERM}, {l.Term, syscall.SIGKILL}} {
+		timer := time.NewTimer(step.wait)
+		select {
+		case <-g.exited:
+		case <-timer.C:
+			g.Signal(step.sig)
+		case <-l.Now:
+			g.Kill()
+		}
+		timer.Stop()
+	}
+	return g.End()
+}
