@@ -45,6 +45,31 @@ func (s *server) onThreads(ctx context.Context, f func(context.Context, string) 
 	return group.Wait()
 }
 
+// startTurn gives the agent of a thread a text.
+func (s *server) startTurn(ctx context.Context, thread, text string) error {
+	input := []any{map[string]any{"type": "message", "role": "user", "content": []any{map[string]any{"type": "input_text", "text": text}}}}
+	return s.client.Call(ctx, "turn/start", map[string]any{"thread_id": thread, "input": input}, nil)
+}
+
+// idle waits until no turn is active or queued.
+func (s *server) idle(ctx context.Context) error {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		st, err := s.status(ctx)
+		if err != nil || st.Turns.Active+st.Turns.Queued == 0 {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-s.Running():
+			return s.Stop()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // load runs a turn of items messages on each thread, and returns when all are
 // durable: the log says so.
 func (s *server) load(ctx context.Context, items int) (l loadResult, err error) {
@@ -53,11 +78,8 @@ func (s *server) load(ctx context.Context, items int) (l loadResult, err error) 
 		return l, err
 	}
 	text := fmt.Sprintf("/items %d %d", items, itemSize)
-	input := []any{map[string]any{"type": "message", "role": "user", "content": []any{map[string]any{"type": "input_text", "text": text}}}}
 	began := time.Now()
-	err = s.onThreads(ctx, func(ctx context.Context, id string) error {
-		return s.client.Call(ctx, "turn/start", map[string]any{"thread_id": id, "input": input}, nil)
-	})
+	err = s.onThreads(ctx, func(ctx context.Context, id string) error { return s.startTurn(ctx, id, text) })
 	if err != nil {
 		return l, err
 	}

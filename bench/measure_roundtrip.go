@@ -71,6 +71,18 @@ func measureRoundTrips(ctx context.Context, r *run) ([]Row, error) {
 	return rows, nil
 }
 
+func eachOf(ctx context.Context, counts []int, f func(context.Context, int) (float64, error)) ([]float64, error) {
+	var values []float64
+	for _, n := range counts {
+		v, err := f(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
 // appendRequest appends a request as one line. Its length does not depend on
 // the id, which is at least a million.
 func appendRequest(b []byte, id int) []byte {

@@ -37,7 +37,7 @@ type Row struct {
 	Ours     float64  `json:"ours"`
 	Baseline float64  `json:"baseline"`
 	Ratio    float64  `json:"ratio"`
-	Target   string   `json:"target"`
+	Target   string   `json:"target"` // empty: the row is only shown
 	Reached  bool     `json:"reached"`
 	Notes    []string `json:"notes,omitempty"`
 	Pairs    []Pair   `json:"pairs"`
@@ -77,6 +77,12 @@ func (r Row) atLeast(ratio float64) Row {
 // atMost sets the target of a row where less is better.
 func (r Row) atMost(ratio float64) Row {
 	r.Target, r.Reached = fmt.Sprintf("≤ %g", ratio), r.Ratio <= ratio
+	return r
+}
+
+// shown makes a row that has no target.
+func (r Row) shown() Row {
+	r.Target, r.Reached = "", true
 	return r
 }
 
@@ -131,7 +137,13 @@ func (r *Report) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "\tmeasure\tours\tbaseline\tunit\tratio\treach\t")
 	for _, row := range r.Rows {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.2f\t%s\t%s\n", row.Name, row.Measure, figure(row.Ours), figure(row.Baseline), row.Unit, row.Ratio, row.Target, mark(row.Reached))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.2f\t%s\t%s\n", row.Name, row.Measure, figure(row.Ours), figure(row.Baseline), row.Unit, row.Ratio, row.Target, row.mark())
+	}
+	targets := 0
+	for _, row := range r.Rows {
+		if row.Target != "" {
+			targets++
+		}
 	}
 	t.Flush() // into a strings.Builder, which does not fail
 	for _, row := range r.Rows {
@@ -142,13 +154,16 @@ func (r *Report) WriteText(w io.Writer) error {
 			fmt.Fprintf(&b, " %s.", note)
 		}
 	}
-	fmt.Fprintf(&b, "\n\n%d of %d reached, in %.0f s\n", len(r.Rows)-len(r.Missed()), len(r.Rows), r.Seconds)
+	fmt.Fprintf(&b, "\n\n%d of %d reached, in %.0f s\n", targets-len(r.Missed()), targets, r.Seconds)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func mark(reached bool) string {
-	if reached {
+func (r Row) mark() string {
+	switch {
+	case r.Target == "":
+		return ""
+	case r.Reached:
 		return "yes"
 	}
 	return "NO"

@@ -58,6 +58,7 @@ func TestReportSaysWhatIsMissed(t *testing.T) {
 	r := &Report{StartedAt: time.Unix(1_700_000_000, 0), Pairs: 5, Rows: []Row{
 		newRow("fast", "a fast thing", "events/s", []Pair{{1234567, 1000000}}).atLeast(0.5).note("with a note"),
 		newRow("slow", "a slow thing", "ms", []Pair{{3, 1}}).atMost(1.5),
+		newRow("beside", "a thing without a target", "ms", []Pair{{9, 1}}).shown(),
 	}}
 	if missed := r.Missed(); len(missed) != 1 || missed[0].Name != "slow" {
 		t.Errorf("missed: %+v", missed)

@@ -98,6 +98,31 @@ func TestFanoutSendsWhatIsThereAndWhatFollows(t *testing.T) {
 	}
 }
 
+func TestFanoutSaysWhenItMadeALine(t *testing.T) {
+	address := start(t, fanout.Run)
+	before := time.Now()
+	s := open(t, address, "GET", "/stream")
+	made, err := fanout.Produce(t.Context(), address, 5, 40, time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Until(5); err != nil {
+		t.Fatal(err)
+	}
+	if s.Bytes != 5*40 {
+		t.Errorf("%d bytes came, want 5 lines of 40", s.Bytes)
+	}
+	for i, at := range append(made, time.Now()) {
+		if at.Before(before) {
+			t.Errorf("line %d was made at %v, before %v", i, at, before)
+		}
+		before = at
+	}
+	if _, err := fanout.Produce(t.Context(), address, 0, 40, time.Millisecond); err == nil {
+		t.Error("an order for nothing is taken")
+	}
+}
+
 // The frames must be those that the server would send.
 func TestReplaySplicesTheServersFrames(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")

@@ -1,8 +1,10 @@
 // Package fanout is the baseline of deliveries: bytes shared in memory and
 // written by cursor to chunked responses of net/http. Nothing is stored.
 //
-//	GET /stream?from=BYTE   everything from there on, then what follows
+//	GET /stream?from=BYTE   everything from there on, then what follows;
+//	                        without from only what follows
 //	POST /publish           each line of the body is one event
+//	POST /produce           makes events at a pace: see Produce
 package fanout
 
 import (
@@ -43,6 +45,7 @@ func Run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /stream", s.stream)
 	mux.HandleFunc("POST /publish", s.publish)
+	mux.HandleFunc("POST /produce", s.produce)
 	return baseline.Serve(ctx, in, out, func(l net.Listener) error { return http.Serve(l, mux) })
 }
 
@@ -62,8 +65,25 @@ func (s *shared) after(pos int) ([]byte, <-chan struct{}) {
 	return s.data[pos:], s.wake
 }
 
+func (s *shared) from(text string) (int, error) {
+	if text != "" {
+		return strconv.Atoi(text)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.data), nil
+}
+
+func (s *shared) add(line []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.data = append(s.data, line...)
+	close(s.wake)
+	s.wake = make(chan struct{})
+}
+
 func (s *shared) stream(w http.ResponseWriter, r *http.Request) {
-	pos, err := strconv.Atoi(r.URL.Query().Get("from"))
+	pos, err := s.from(r.URL.Query().Get("from"))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -103,10 +123,6 @@ func (s *shared) publish(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return // the publisher has left
 		}
-		s.mu.Lock()
-		s.data = append(s.data, line...)
-		close(s.wake)
-		s.wake = make(chan struct{})
-		s.mu.Unlock()
+		s.add(line)
 	}
 }
