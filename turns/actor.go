@@ -34,6 +34,10 @@ type actor struct {
 	gone   bool      // the engine has stopped: commands are refused
 
 	startBy time.Time // when to try again to start the next turn; zero = no need
+
+	newest   string // no item of the thread that has an id of NewID has a greater one
+	lateTold bool   // the log has been told of output that could not be stored
+	emitters int    // agents about to put something in; guarded by the engine's mu
 }
 
 // activeTurn is the turn that runs.
@@ -160,7 +164,7 @@ func (a *actor) load() error {
 			a.inputs[it.TurnID] = append(a.inputs[it.TurnID], m)
 		}
 	}
-	a.loaded = true
+	a.loaded, a.newest = true, items.NewID()
 	return nil
 }
 
@@ -206,6 +210,10 @@ func (a *actor) commitOutput(b *builder) {
 		a.held, a.heldBy = b, time.Now().Add(heldRetry)
 	case errors.Is(err, ErrStorageFailed):
 		a.die()
+	case a.active == nil:
+		a.e.log.Error("what an agent said outside of a turn cannot be stored", zap.String("thread_id", a.id), zap.Error(err))
+		a.e.late.Add(1)
+		a.held, a.loaded = nil, false
 	default:
 		a.e.log.Error("agent output cannot be stored: the turn is given up", zap.String("thread_id", a.id), zap.Error(err))
 		a.giveUpTurn()

@@ -78,8 +78,10 @@ type Host interface {
 	// SetThread. Other ops are refused. It blocks while the thread's inbox is
 	// full. What comes for a thread that has closed is logged and counted.
 	Emit(ctx context.Context, threadID string, ops []items.Op) error
-	// Transcript reads the newest messages (user_message and agent_message)
-	// of a thread, the oldest of them first, as many as fit maxBytes.
+	// Transcript reads the newest messages of a thread, the oldest of them
+	// first, as many as fit maxBytes: the agent_message items, and the
+	// user_message items that an agent was given. Those of the turn that runs
+	// are among them: TurnID tells.
 	Transcript(ctx context.Context, threadID string, maxBytes int) ([]*items.Item, error)
 }
 

@@ -76,6 +76,9 @@ func (b *builder) item(prev *items.Item, turnID, method, itemID string, attempt 
 	if next == nil {
 		return prev
 	}
+	if prev == nil && itemID > b.a.newest && items.Made(itemID) {
+		b.a.newest = itemID
+	}
 	if i, ok := b.rowOf(prev); ok {
 		b.unit.Items[i] = next
 		return next

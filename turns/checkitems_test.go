@@ -21,6 +21,15 @@ func (c *checker) item(e event, body any) {
 	c.t.Helper()
 	prev := c.items[e.ItemID]
 	t := c.turns[e.TurnID]
+	if e.TurnID == "" {
+		if prev != nil || e.Method != notify.ItemCreated || e.Attempt != 0 || e.Status.Open() {
+			c.errorf(e, "an item of no turn is written ended, in one event")
+			return
+		}
+		c.items[e.ItemID] = items.Apply(nil, e.header(), body)
+		c.take(e, e.Content, e.Truncated)
+		return
+	}
 	switch {
 	case t == nil || t.ThreadID != e.ThreadID:
 		c.errorf(e, "of an unknown turn")

@@ -33,7 +33,8 @@ const interruptExtra = 8
 // backup and sent to every stream.
 const (
 	MaxMetadataBytes = 64 << 10
-	MaxTextBytes     = 4 << 10 // titles, reasons, progress messages
+	MaxTextBytes     = 4 << 10   // titles, reasons, progress messages
+	MaxConfigBytes   = 256 << 10 // a thread's settings, as its agent tells them
 	MaxInputMessages = 64
 	MaxTimeout       = 30 * 24 * time.Hour
 

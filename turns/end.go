@@ -39,8 +39,8 @@ func (b *builder) endTurn(end ending) {
 		Usage: act.usage, UndeliveredItemIDs: undelivered,
 	}
 	b.ended(b.activeRow(), ended)
-	if next, _ := threads.Next(b.a.thread.State, threads.VerbEnd, false); next != b.a.thread.State {
-		b.threadClosed(b.a.thread.Reason)
+	if next, _ := threads.Next(b.threadRow().State, threads.VerbEnd, false); next != b.threadRow().State {
+		b.threadClosed(b.threadRow().Reason)
 	}
 }
 

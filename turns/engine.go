@@ -29,6 +29,7 @@ type Engine struct {
 	mu     sync.Mutex
 	actors map[string]*actor
 	closed bool
+	ended  chan struct{} // closed with closed
 
 	runtimeMu sync.Mutex // one pause or resume at a time
 	stateMu   sync.Mutex
@@ -46,6 +47,7 @@ func New(cfg Config, store Store, agents []Agent, log *zap.Logger) (*Engine, err
 	e := &Engine{
 		cfg: cfg.withDefaults(), store: store, log: log,
 		agents: map[string]Agent{}, actors: map[string]*actor{}, timer: make(chan struct{}, 1),
+		ended: make(chan struct{}),
 	}
 	for _, a := range agents {
 		name := a.Info().Name
@@ -79,7 +81,10 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.gate.open()
 	e.keepPause(ctx)
 	e.mu.Lock()
-	e.closed = true
+	if !e.closed {
+		e.closed = true
+		close(e.ended)
+	}
 	actors := make([]*actor, 0, len(e.actors))
 	for _, a := range e.actors {
 		actors = append(actors, a)
@@ -106,8 +111,18 @@ func (e *Engine) Run(ctx context.Context) error {
 func (e *Engine) submit(threadID string, f func(*actor), force bool) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	a, err := e.actor(threadID)
+	if err != nil {
+		return err
+	}
+	return a.in.command(f, force)
+}
+
+// actor returns the thread's actor, which it starts if need be. The caller
+// holds mu.
+func (e *Engine) actor(threadID string) (*actor, error) {
 	if e.closed {
-		return ErrDraining
+		return nil, ErrDraining
 	}
 	a := e.actors[threadID]
 	if a == nil {
@@ -115,7 +130,7 @@ func (e *Engine) submit(threadID string, f func(*actor), force bool) error {
 		e.actors[threadID] = a
 		e.wg.Go(a.loop)
 	}
-	return a.in.command(f, force)
+	return a, nil
 }
 
 // wake lets a thread's actor see whether a turn can start. The gate calls it
@@ -129,7 +144,7 @@ func (e *Engine) wake(threadID string) {
 func (e *Engine) retire(a *actor) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !a.in.empty() {
+	if !a.in.empty() || a.emitters > 0 {
 		return false
 	}
 	delete(e.actors, a.id)
@@ -207,7 +222,7 @@ type Load struct {
 	Active     int   // turns that hold a place
 	Waiting    int   // of those, turns that wait for a person
 	Capacity   int   // places in all
-	LateOutput int64 // outputs of agents whose turn had ended, since the start
+	LateOutput int64 // what agents said and could not be stored, because their turn or thread had ended; since the start
 }
 
 // Load returns what the engine has in memory.

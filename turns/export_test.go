@@ -35,3 +35,6 @@ func (e *Engine) InboxBytes(threadID string) int {
 	defer a.in.mu.Unlock()
 	return a.in.bytes
 }
+
+// Host is what the engine gives its agents.
+func (e *Engine) Host() Host { return host{e} }

@@ -22,8 +22,8 @@ type inbox struct {
 	room     chan struct{} // closed when output has been taken
 }
 
-// output is one thing an agent handed in. Exactly one of ops, ask and end is
-// set.
+// output is one thing an agent handed in, for its run or, where that is nil,
+// outside of any turn. Exactly one of the members after run is set.
 type output struct {
 	run  *run
 	ops  []items.Op
@@ -79,6 +79,23 @@ func (in *inbox) put(ctx context.Context, over <-chan struct{}, o output) error 
 	}
 }
 
+// putOps hands ops in. Large groups go in parts, so that the bound on the
+// inbox holds and the first part can be on its way to the disk.
+func (in *inbox) putOps(ctx context.Context, over <-chan struct{}, r *run, ops []items.Op) error {
+	for len(ops) > 0 {
+		n, size := 0, 0
+		for n < len(ops) && n < unitEvents && (n == 0 || size < unitBytes) {
+			size += opSize(ops[n])
+			n++
+		}
+		if err := in.put(ctx, over, output{run: r, ops: ops[:n], size: size}); err != nil {
+			return err
+		}
+		ops = ops[n:]
+	}
+	return nil
+}
+
 // takeCommand returns the next command, nil if there is none.
 func (in *inbox) takeCommand() func(*actor) {
 	in.mu.Lock()
@@ -108,6 +125,13 @@ func (in *inbox) takeOutput() (o output, ok bool) {
 	return o, true
 }
 
+// noOutput reports whether no output waits.
+func (in *inbox) noOutput() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.output) == 0
+}
+
 // empty reports whether nothing waits.
 func (in *inbox) empty() bool {
 	in.mu.Lock()
@@ -127,6 +151,8 @@ func opSize(op items.Op) int {
 		return overhead + len(op.Text)
 	case items.Progress:
 		return overhead + len(op.Message)
+	case items.SetThread:
+		return overhead + len(op.Title) + len(op.Config) + len(op.AgentSessionID)
 	}
 	return overhead
 }

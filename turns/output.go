@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"go.uber.org/zap"
+
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 )
@@ -18,6 +20,16 @@ const maxNotices = 20
 // takeOutput commits what agents have handed in, as much as one unit takes.
 // It reports whether there was anything.
 func (a *actor) takeOutput() bool {
+	if !a.loaded { // an agent speaks to a thread that was not busy
+		if a.in.noOutput() {
+			return false
+		}
+		if err := a.load(); err != nil {
+			a.e.log.Error("read a thread that its agent speaks to", zap.String("thread_id", a.id), zap.Error(err))
+			a.startBy = time.Now().Add(heldRetry)
+			return false
+		}
+	}
 	var b *builder
 	for b == nil || !b.full() {
 		o, ok := a.in.takeOutput()
@@ -27,8 +39,8 @@ func (a *actor) takeOutput() bool {
 		if b == nil {
 			b = a.build()
 		}
-		if a.active == nil || a.active.run == nil || a.active.run != o.run {
-			a.e.late.Add(1) // the turn has ended without this agent
+		if o.run == nil || a.active == nil || a.active.run != o.run {
+			b.outside(o)
 			continue
 		}
 		switch {
@@ -67,6 +79,8 @@ func (b *builder) op(op items.Op) {
 		err = b.delete(op)
 	case items.Progress:
 		b.say(op.Message)
+	case items.SetThread:
+		err = b.setThread(op)
 	case items.SetUsage:
 		op.Usage.Type = items.KindUsage
 		b.a.active.usage = &op.Usage
@@ -100,6 +114,9 @@ func (b *builder) create(op items.Create) error {
 	}
 	status, err := items.Next(was, kind, items.VerbCreate, op.Status)
 	if err != nil {
+		return err
+	}
+	if err := b.mustBeNew(op.ItemID); err != nil {
 		return err
 	}
 	if kind.IsQuestion() {
@@ -219,6 +236,24 @@ func (b *builder) delete(op items.Delete) error {
 	return nil
 }
 
+// mustBeNew refuses an id that an item has already. An id that NewID has made
+// after every other of the thread is new without a look at the store: that is
+// what agents that number their own items never give and all others always do.
+func (b *builder) mustBeNew(itemID string) error {
+	a := b.a
+	if items.Made(itemID) && itemID > a.newest {
+		return nil
+	}
+	row, err := b.finished(itemID)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", err, items.ErrRefused)
+	case row != nil:
+		return fmt.Errorf("an item with the id %.60q exists already: %w", itemID, items.ErrRefused)
+	}
+	return nil
+}
+
 // finished reads an item that is not open: from this unit, else the store.
 func (b *builder) finished(itemID string) (*items.Item, error) {
 	for i := len(b.unit.Items) - 1; i >= 0; i-- {
@@ -232,9 +267,7 @@ func (b *builder) finished(itemID string) (*items.Item, error) {
 // say sends a progress message, at most one a second: the newest waits.
 func (b *builder) say(message string) {
 	act := b.a.active
-	if len(message) > MaxTextBytes {
-		message = strings.ToValidUTF8(message[:MaxTextBytes], "")
-	}
+	message = cutText(message)
 	if time.Since(act.progressAt) < progressEvery {
 		act.progressNext = &message
 		return
@@ -260,7 +293,15 @@ func (b *builder) ask(q *ask) {
 			q.content = p
 		}
 	}
-	raw, cut, total, err := items.Fit(q.content, cfg.MaxItemBytes)
+	err := b.mustBeNew(q.itemID)
+	var (
+		raw   items.Raw
+		cut   bool
+		total int64
+	)
+	if err == nil {
+		raw, cut, total, err = items.Fit(q.content, cfg.MaxItemBytes)
+	}
 	if err != nil {
 		b.refused(err)
 		q.answer <- cancelled

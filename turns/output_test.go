@@ -114,26 +114,74 @@ func TestNoticesOfATurnAreBounded(t *testing.T) {
 	})
 }
 
-func TestItemIDThatIsTakenFailsOnlyTheTurnOfTheAgentThatUsesIt(t *testing.T) {
+func TestItemIDThatIsTakenIsRefusedWhereverItWasUsed(t *testing.T) {
+	message := func(id string) items.Create {
+		return items.Create{ItemID: id, Status: items.StatusCompleted, Content: items.NewAgentMessage("done")}
+	}
 	bubble(t, setup{}, func(h *harness) {
 		c := h.prompt()
-		id := items.NewID()
+		input := h.event(notify.ItemCreated, nil).ItemID
 		q := h.ask(c, permission(), turns.AskOptions{})
 		_, _ = h.engine.Respond(bg, turns.Respond{ItemID: q.id, OptionID: "yes"})
+		early, first := items.NewID(), items.NewID()
+		h.emit(c, message(first), message("mine"))
+		h.event(notify.ItemCreated, ofItem("mine"))
+		taken := []string{input, q.id, first, "mine"}
+		for i, id := range taken {
+			h.emit(c, message(id))
+			if n := h.notices(); len(n) != i+1 || !strings.Contains(n[i], "exists already") {
+				t.Fatalf("%s a second time: %q", id, n)
+			}
+		}
+		// In one unit, out of order, and asked.
+		both := items.NewID()
+		h.emit(c, message(both), message(both), message(early))
+		if a, err := c.Sink.Ask(bg, first, permission(), turns.AskOptions{}); err != nil || a.Status != items.StatusCancelled {
+			t.Errorf("asked with an id that is taken: %+v, %v", a, err)
+		}
+		if n := h.notices(); len(n) != len(taken)+2 {
+			t.Errorf("notices: %q", n)
+		}
+		h.event(notify.ItemCreated, ofItem(early))
+		c.end(turns.Completed)
+		if e := h.ended(c.TurnID); e.Method != notify.TurnCompleted {
+			t.Errorf("ended: %s", e)
+		}
+		h.restart()
+		r := h.start("a")
+		c = h.next(h.agent)
+		h.emit(c, message(first), message("mine"))
+		if n := h.notices(); len(n) != len(taken)+4 {
+			t.Errorf("after a restart: %q", n)
+		}
+		c.end(turns.Completed)
+		h.ended(r.TurnID)
+	})
+}
+
+// An id that another thread has used since is found by the store only.
+func TestItemIDOfAnotherThreadFailsOnlyTheTurnOfTheAgentThatUsesIt(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		c := h.prompt()
 		steered := h.steer(c.TurnID, "more", false)
-		done := items.Create{ItemID: id, Status: items.StatusCompleted, Content: items.NewAgentMessage("done")}
-		h.emit(c, done)
-		h.item(id)
-		h.ask(c, permission(), turns.AskOptions{})
-		h.emit(c, done)
+		q := h.ask(c, permission(), turns.AskOptions{})
+		h.thread("b", "")
+		other := h.start("b")
+		o := h.next(h.agent)
+		id := h.message(o, "x")
+		h.event(notify.ItemCreated, ofItem(id))
+		h.emit(c, items.Create{ItemID: id, Status: items.StatusCompleted, Content: items.NewAgentMessage("done")})
 		e := h.ended(c.TurnID)
 		if e.Method != notify.TurnFailed || e.Error.Kind != "internal" || len(e.Undelivered) != 1 || e.Undelivered[0] != steered.ItemIDs[0] {
 			t.Errorf("ended: %s", e)
 		}
 		<-c.Over
-		if l := h.engine.Load(); l.Waiting != 0 || l.Active != 0 {
+		<-q.answer
+		if l := h.engine.Load(); l.Waiting != 0 || l.Active != 1 {
 			t.Errorf("load: %+v", l)
 		}
+		o.end(turns.Completed)
+		h.ended(other.TurnID)
 		r := h.start("a")
 		h.next(h.agent).end(turns.Completed)
 		h.ended(r.TurnID)

@@ -45,20 +45,7 @@ func (r *run) Emit(ctx context.Context, ops []items.Op) error {
 		return ErrPromptOver
 	default:
 	}
-	// Large groups are handed over in parts, so that the bound on the inbox
-	// holds and the first part can be on its way to the disk.
-	for len(ops) > 0 {
-		n, size := 0, 0
-		for n < len(ops) && n < unitEvents && (n == 0 || size < unitBytes) {
-			size += opSize(ops[n])
-			n++
-		}
-		if err := r.a.in.put(ctx, r.over, output{run: r, ops: ops[:n], size: size}); err != nil {
-			return err
-		}
-		ops = ops[n:]
-	}
-	return nil
+	return r.a.in.putOps(ctx, r.over, r, ops)
 }
 
 // Ask implements Sink.

@@ -118,6 +118,14 @@ type Store interface {
 	// there is none.
 	Turn(ctx context.Context, turnID string) (*Turn, error)
 	Item(ctx context.Context, itemID string) (*items.Item, error)
+	// LastTurn reads the turn of the thread that ran and ended last; nil if
+	// none has.
+	LastTurn(ctx context.Context, threadID string) (*Turn, error)
+	// Transcript reads the newest messages of a thread, newest first: what
+	// persons said and the agent was given, and what the agent said, with the
+	// text so far. It ends after limit messages, or before the one whose
+	// content would make it more than maxBytes.
+	Transcript(ctx context.Context, threadID string, limit, maxBytes int) ([]*items.Item, error)
 	// Unfinished lists the threads that have an active turn or are closing,
 	// and those that have queued turns, each in the order of the log.
 	Unfinished(ctx context.Context) (active, queued []string, err error)

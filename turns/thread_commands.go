@@ -128,7 +128,7 @@ func (b *builder) closeThread(next threads.State, reason string) {
 }
 
 func (b *builder) changed(kind string, state threads.State, reason string) *threads.Changed {
-	t := b.a.thread
+	t := b.threadRow()
 	return &threads.Changed{
 		Type: kind, State: state, StartedAt: t.StartedAt, SessionID: t.ThreadID, Agent: t.Agent, Title: t.Title, Reason: reason,
 	}

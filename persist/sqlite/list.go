@@ -183,6 +183,8 @@ func listItems(c *conn, q items.Query) (out turns.List[items.Item], err error) {
 	})
 }
 
+const newestTurns = "SELECT " + turnColumns + " FROM turns WHERE thread_id = ? ORDER BY created_seq DESC LIMIT ?"
+
 // ReadThread implements turns.Reader.
 func (s *View) ReadThread(ctx context.Context, threadID string, turnLimit int) (out turns.ThreadSnapshot, err error) {
 	var first int64
@@ -197,7 +199,7 @@ func (s *View) ReadThread(ctx context.Context, threadID string, turnLimit int) (
 			return nil
 		}
 		bytes := 0
-		return c.query("SELECT "+turnColumns+" FROM turns WHERE thread_id = ? ORDER BY created_seq DESC LIMIT ?", func(r row) error {
+		return c.query(newestTurns, func(r row) error {
 			t, err := turnOf(r)
 			if err != nil {
 				return err

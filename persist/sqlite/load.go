@@ -122,6 +122,53 @@ func oneTurn(c *conn, turnID string) (t *turns.Turn, err error) {
 	return t, nil
 }
 
+// lastTurns is among how many of a thread's newest turns the one that ended
+// last is: turns of the queue may overtake each other, and it is bounded.
+const lastTurns = 200
+
+// LastTurn implements turns.Store.
+func (s *View) LastTurn(ctx context.Context, threadID string) (last *turns.Turn, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		return c.query(newestTurns, func(r row) error {
+			t, err := turnOf(r)
+			if err != nil {
+				return err
+			}
+			if t.State.Ended() && !t.StartedAt.IsZero() && (last == nil || t.UpdatedSeq > last.UpdatedSeq) {
+				last = t
+			}
+			return nil
+		}, threadID, int64(lastTurns))
+	})
+	return last, err
+}
+
+// transcript is what was said in a thread, newest first. Input that waits in
+// the queue, and text that no agent was given, are not part of it.
+const transcript = "SELECT " + itemColumns + ` FROM items WHERE thread_id = ?1
+	AND (type = 'agent_message' AND status <> 'deleted' OR type = 'user_message' AND status = 'completed'
+		AND turn_id NOT IN (SELECT turn_id FROM turns WHERE thread_id = ?1 AND state IN ('queued', 'active') AND +state = 'queued'))
+	ORDER BY created_seq DESC`
+
+// Transcript implements turns.Store.
+func (s *View) Transcript(ctx context.Context, threadID string, limit, maxBytes int) (list []*items.Item, err error) {
+	bytes := 0
+	err = s.read(ctx, func(c *conn) error {
+		return c.query(transcript, func(r row) error {
+			it := itemOf(r)
+			if err := fold(c, it); err != nil {
+				return err
+			}
+			if bytes += len(it.Content); bytes > maxBytes || len(list) >= limit {
+				return errEnough
+			}
+			list = append(list, it)
+			return nil
+		}, threadID)
+	})
+	return list, err
+}
+
 // Unfinished implements turns.Store.
 func (s *View) Unfinished(ctx context.Context) (active, queued []string, err error) {
 	err = s.read(ctx, func(c *conn) error {
