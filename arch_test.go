@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"bench":         {"rpc/client", "notify", "items", "threads", "turns", "persist"},
 	"cmd":           nil, // everything
 	"faults":        nil, // tests only
+	"docs":          {},  // examples: whoever copies them has nothing of ours
 }
 
 // onlyImporter names the folders that alone may import a library.

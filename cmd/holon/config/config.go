@@ -43,19 +43,3 @@ type Retention struct {
 	MaxAge   time.Duration
 	MaxBytes int64
 }
-
-// The kinds of agent.
-const (
-	KindEcho = "echo"
-	KindExec = "exec"
-)
-
-// Agent is one configured agent.
-type Agent struct {
-	Kind    string
-	Command []string
-	Env     map[string]string
-	Cwd     string
-	Input   string // text or json
-	Output  string // text or events
-}

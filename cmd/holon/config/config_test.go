@@ -207,6 +207,8 @@ kind = "exec"
 command = "my-agent --fast 'two words'"
 input = "json"
 output = "events"
+kill_after_seconds = 0.5
+stderr_tail_bytes = "4KiB"
 `
 	l, err := load(t, file, nil, "--agent", "sh=exec:sh -c 'echo hi'", "--agent", "log", "--agent=e=echo")
 	if err != nil {
@@ -215,10 +217,12 @@ output = "events"
 	if err := l.Validate(); err != nil {
 		t.Fatal(err)
 	}
+	text := ExecAgent{Input: "text", Output: "text", KillAfter: 3 * time.Second, StderrTail: 16 << 10}
+	custom := ExecAgent{Input: "json", Output: "events", KillAfter: 500 * time.Millisecond, StderrTail: 4096}
 	want := map[string]Agent{
-		"log":    {Kind: "exec", Command: []string{"git", "log", "-5"}, Cwd: "/repo", Env: map[string]string{"A": "secret"}, Input: "text", Output: "text"},
-		"custom": {Kind: "exec", Command: []string{"my-agent", "--fast", "two words"}, Input: "json", Output: "events"},
-		"sh":     {Kind: "exec", Command: []string{"sh", "-c", "echo hi"}, Input: "text", Output: "text"},
+		"log":    {Kind: "exec", Command: []string{"git", "log", "-5"}, Cwd: "/repo", Env: map[string]string{"A": "secret"}, Exec: text},
+		"custom": {Kind: "exec", Command: []string{"my-agent", "--fast", "two words"}, Exec: custom},
+		"sh":     {Kind: "exec", Command: []string{"sh", "-c", "echo hi"}, Exec: text},
 		"e":      {Kind: "echo"},
 	}
 	if !reflect.DeepEqual(l.Agents, want) || l.DefaultAgent != "log" {
@@ -253,8 +257,9 @@ func TestValidateSaysWhatToDo(t *testing.T) {
 		{[]string{"--heartbeat-seconds=0"}, "heartbeat_seconds", "within 0.1"},
 		{[]string{"--synchronous=off"}, "synchronous", "full, normal"},
 		{[]string{"--pprof=localhost:6060"}, "pprof", "unix socket"},
-		{[]string{"--agent=nobody"}, "default_agent", "--agent NAME=exec:COMMAND"},
+		{[]string{"--agent=nobody"}, "default_agent", "--agent NAME=acp:COMMAND"},
 		{[]string{"--agent=a=exec:"}, "agents.a", "command is missing"},
+		{[]string{"--agent=a=acp:"}, "agents.a", "name the agent after a preset: claude, codex, gemini, opencode"},
 		{[]string{"--agent=a b=echo"}, "agents.a b", "1 to 64"},
 		{[]string{"--data="}, "data", "--data DIR"},
 	}

@@ -91,9 +91,6 @@ func (f *tomlFile) table(name string, value toml.Primitive, known []string) erro
 	return nil
 }
 
-// agentKeys are the keys of an agent's table.
-var agentKeys = []string{"kind", "command", "env", "cwd", "input", "output"}
-
 // agents applies the tables [agents.NAME].
 func (f *tomlFile) agents(value toml.Primitive) error {
 	tables, ok := f.members(value)
@@ -106,80 +103,41 @@ func (f *tomlFile) agents(value toml.Primitive) error {
 		if !ok {
 			return f.errorf(full, tables[name], "give a table: [agents.%s] and its keys below", name)
 		}
-		agent := Agent{}
-		for _, member := range f.ordered(members) {
-			var v any
-			err := f.meta.PrimitiveDecode(members[member], &v)
-			if err == nil {
-				err = agent.set(member, v)
-			}
-			if errors.Is(err, errUnknownKey) {
-				return f.unknown(full+"."+member, members[member], agentKeys)
-			}
-			if err != nil {
-				return f.errorf(full+"."+member, members[member], "%s", tomlText(err))
-			}
+		agent, err := f.agent(full, members)
+		if err != nil {
+			return err
 		}
-		f.loaded.Config.Agents[name] = agent.withDefaults()
+		f.loaded.Config.Agents[name] = agent.finished(name)
 		f.loaded.Sources[full] = f.source(tables[name])
 	}
 	return nil
 }
 
-var errUnknownKey = errors.New("unknown key")
-
-// set applies one key of an agent's table.
-func (a *Agent) set(name string, v raw) (err error) {
-	switch name {
-	case "kind":
-		a.Kind, err = asText(v)
-	case "command":
-		if text, ok := v.(string); ok {
-			a.Command, err = SplitWords(text)
-		} else {
-			a.Command, err = asList(v)
-		}
-	case "cwd":
-		a.Cwd, err = asText(v)
-	case "input":
-		a.Input, err = asText(v)
-	case "output":
-		a.Output, err = asText(v)
-	case "env":
-		table, ok := v.(map[string]any)
+// agent reads the table of one agent. Which keys it may have is known once all
+// are read: its kind is one of them.
+func (f *tomlFile) agent(full string, members map[string]toml.Primitive) (Agent, error) {
+	agent := newAgent()
+	for _, member := range f.ordered(members) {
+		key, ok := lookupAgentKey(member)
 		if !ok {
-			return fmt.Errorf("give a table of texts, not %s", describe(v))
+			return agent, f.unknown(full+"."+member, members[member], agentKeyNames())
 		}
-		a.Env = make(map[string]string, len(table))
-		for _, variable := range slices.Sorted(maps.Keys(table)) {
-			if a.Env[variable], err = asText(table[variable]); err != nil {
-				return fmt.Errorf("%s: %w", variable, err)
-			}
+		var v any
+		err := f.meta.PrimitiveDecode(members[member], &v)
+		if err == nil {
+			err = key.set(&agent, v)
 		}
-	default:
-		return errUnknownKey
-	}
-	return err
-}
-
-// withDefaults fills in what an agent's definition may leave out: a command
-// makes it an exec agent, text goes in and comes out; with events JSON goes in.
-func (a Agent) withDefaults() Agent {
-	if a.Kind == "" && len(a.Command) > 0 {
-		a.Kind = KindExec
-	}
-	if a.Kind == KindExec {
-		if a.Output == "" {
-			a.Output = "text"
-		}
-		if a.Input == "" {
-			a.Input = "text"
-			if a.Output == "events" {
-				a.Input = "json" // whoever speaks events can be answered
-			}
+		if err != nil {
+			return agent, f.errorf(full+"."+member, members[member], "%s", tomlText(err))
 		}
 	}
-	return a
+	kind := agent.kind()
+	for _, member := range f.ordered(members) {
+		if key, _ := lookupAgentKey(member); isKind(kind) && !slices.Contains(key.Kinds, kind) {
+			return agent, f.errorf(full+"."+member, members[member], "an agent of kind %q has no such key; it is one of kind %s", kind, quoted(key.Kinds))
+		}
+	}
+	return agent, nil
 }
 
 // members opens a table; ok is false if value is none. The library itself takes

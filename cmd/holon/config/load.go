@@ -53,7 +53,7 @@ func Bind(flags *pflag.FlagSet) {
 			bind(flags, key)
 		}
 	}
-	flags.StringArray(agentFlag, nil, "NAME makes it the default agent; NAME=exec:COMMAND or NAME=echo defines one; repeatable")
+	flags.StringArray(agentFlag, nil, "an agent: NAME of a configured one or of a preset ("+presetNames()+"), NAME=acp:COMMAND, NAME=exec:COMMAND or NAME=echo; the first is the default; repeatable")
 }
 
 // Load reads file, environment and flags in that order over the defaults.
@@ -130,7 +130,7 @@ func (l *Loaded) readEnv(env map[string]string) error {
 		l.Sources[key.Name] = source
 	}
 	if definition := env[agentEnv]; definition != "" {
-		if err := l.agent(definition, Source{Origin: FromEnv, Place: agentEnv}); err != nil {
+		if err := l.short([]string{definition}, Source{Origin: FromEnv, Place: agentEnv}); err != nil {
 			return err
 		}
 	}
@@ -187,42 +187,7 @@ func (l *Loaded) readFlags(flags *pflag.FlagSet) error {
 	if err != nil {
 		return nil // run's --agent is one name and no setting
 	}
-	for _, definition := range definitions {
-		if err := l.agent(definition, Source{Origin: FromFlag, Place: "--agent"}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// agent applies the short form: NAME chooses the default, NAME=KIND[:COMMAND]
-// defines one.
-func (l *Loaded) agent(definition string, source Source) error {
-	name, rest, defines := strings.Cut(definition, "=")
-	if !defines {
-		l.DefaultAgent = definition
-		l.Sources["default_agent"] = source
-		return nil
-	}
-	refuse := func(text string) error {
-		return &Error{Key: "agents." + name, Source: source, Text: text}
-	}
-	kind, command, _ := strings.Cut(rest, ":")
-	agent := Agent{Kind: kind}
-	switch kind {
-	case KindEcho:
-	case KindExec:
-		words, err := SplitWords(command)
-		if err != nil {
-			return refuse(err.Error())
-		}
-		agent.Command = words
-	default:
-		return refuse(fmt.Sprintf("%s is no kind of agent; write %s=exec:COMMAND or %s=echo", quote(kind), name, name))
-	}
-	l.Agents[name] = agent.withDefaults()
-	l.Sources["agents."+name] = source
-	return nil
+	return l.short(definitions, Source{Origin: FromFlag, Place: "--agent"})
 }
 
 // flagValue is a flag that keeps what was written; the key reads it.

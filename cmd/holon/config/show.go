@@ -24,16 +24,10 @@ func (l *Loaded) Rows() []Row {
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {
 		agent, full := l.Agents[name], "agents."+name
-		add := func(member string, value any) {
-			rows = append(rows, Row{full + "." + member, value, l.Sources[full]})
-		}
-		add("kind", agent.Kind)
-		if agent.Kind == KindExec {
-			add("command", agent.Command)
-			add("env", slices.Sorted(maps.Keys(agent.Env)))
-			add("cwd", agent.Cwd)
-			add("input", agent.Input)
-			add("output", agent.Output)
+		for _, key := range AgentKeys {
+			if key.Name == "kind" || slices.Contains(key.Kinds, agent.Kind) {
+				rows = append(rows, Row{full + "." + key.Name, key.get(agent), l.Sources[full]})
+			}
 		}
 	}
 	return rows

@@ -2,10 +2,8 @@ package config
 
 import (
 	"fmt"
-	"maps"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -118,57 +116,6 @@ func (l *Loaded) checkFrame() error {
 func (l *Loaded) checkPprof() error {
 	if l.Pprof != "" && !filepath.IsAbs(strings.TrimPrefix(l.Pprof, "unix:")) {
 		return fmt.Errorf("%s is no absolute path; profiles are served on a unix socket only", quote(l.Pprof))
-	}
-	return nil
-}
-
-func (l *Loaded) checkAgents() error {
-	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {
-		agent := l.Agents[name]
-		if err := agent.check(name); err != nil {
-			return &Error{Key: "agents." + name, Source: l.Sources["agents."+name], Text: err.Error()}
-		}
-	}
-	if _, ok := l.Agents[l.DefaultAgent]; !ok && l.DefaultAgent != KindEcho {
-		known := append(slices.Sorted(maps.Keys(l.Agents)), KindEcho)
-		return &Error{Key: "default_agent", Source: l.Sources["default_agent"], Text: fmt.Sprintf(
-			"there is no agent %s (there are %s); define it with --agent NAME=exec:COMMAND or [agents.NAME]", quote(l.DefaultAgent), strings.Join(known, ", "))}
-	}
-	return nil
-}
-
-func (a Agent) check(name string) error {
-	if !agentName.MatchString(name) {
-		return fmt.Errorf("a name has 1 to 64 of A-Z, a-z, 0-9, _ and -")
-	}
-	switch a.Kind {
-	case KindEcho:
-		if len(a.Command) > 0 || len(a.Env) > 0 || a.Cwd != "" || a.Input != "" || a.Output != "" {
-			return fmt.Errorf(`an echo agent takes no other keys; for a command use kind = "exec"`)
-		}
-		return nil
-	case KindExec:
-	case "":
-		return fmt.Errorf(`kind is missing; give kind = "exec" and a command, or kind = "echo"`)
-	default:
-		return fmt.Errorf("kind %s is not one of exec, echo", quote(a.Kind))
-	}
-	if len(a.Command) == 0 || a.Command[0] == "" {
-		return fmt.Errorf(`command is missing; give command = ["program", "argument"]`)
-	}
-	if a.Cwd != "" && !filepath.IsAbs(a.Cwd) {
-		return fmt.Errorf("cwd %s is not absolute", quote(a.Cwd))
-	}
-	for variable := range a.Env {
-		if variable == "" || strings.ContainsAny(variable, "=\x00") {
-			return fmt.Errorf("env: %s is no name of a variable", quote(variable))
-		}
-	}
-	if err := oneOf(a.Input, "text", "json"); err != nil {
-		return fmt.Errorf("input: %w", err)
-	}
-	if err := oneOf(a.Output, "text", "events"); err != nil {
-		return fmt.Errorf("output: %w", err)
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ const (
 	Size    Type = "bytes"
 	Seconds Type = "seconds"
 	Days    Type = "days"
+	Table   Type = "table"
 )
 
 // raw is a value as its source gave it: a string from the environment, strings

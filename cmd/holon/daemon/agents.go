@@ -2,9 +2,14 @@ package daemon
 
 import (
 	"fmt"
+	osexec "os/exec"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/agents/acp"
 	"github.com/seed82539d15/holon/agents/echo"
 	"github.com/seed82539d15/holon/agents/exec"
 	"github.com/seed82539d15/holon/cmd/holon/config"
@@ -19,7 +24,7 @@ type agents struct {
 	closes []func()
 }
 
-func newAgents(cfg *config.Config) (*agents, error) {
+func newAgents(cfg *config.Config, version string, log *zap.Logger) (*agents, error) {
 	a := &agents{}
 	names := make([]string, 0, len(cfg.Agents))
 	for name := range cfg.Agents {
@@ -36,18 +41,65 @@ func newAgents(cfg *config.Config) (*agents, error) {
 			a.list = append(a.list, echo.New(name))
 		case config.KindExec:
 			agent, err := exec.New(name, exec.Config{
-				Command: c.Command, Env: c.Env, Cwd: c.Cwd, Input: c.Input, Output: c.Output, URL: a.address,
+				Command: c.Command, Env: c.Env, Cwd: c.Cwd, Input: c.Exec.Input, Output: c.Exec.Output, URL: a.address,
+				KillAfter: c.Exec.KillAfter, StderrTail: c.Exec.StderrTail,
 			})
 			if err != nil {
 				return nil, fmt.Errorf("agents.%s: %w", name, err)
 			}
 			a.list = append(a.list, agent)
 			a.closes = append(a.closes, func() { _ = agent.Close() })
+		case config.KindACP:
+			if err := c.Missing(); err != nil {
+				log.Warn("an agent is not installed", zap.String("agent", name), zap.Error(err))
+			}
+			agent, err := acp.New(name, ACPConfig(c, version, log.Named("acp")))
+			if err != nil {
+				return nil, fmt.Errorf("agents.%s: %w", name, err)
+			}
+			a.list = append(a.list, agent)
 		default:
-			return nil, fmt.Errorf("agents.%s: kind %q is unknown: use echo or exec", name, c.Kind)
+			return nil, fmt.Errorf("agents.%s: kind %q is unknown: use echo, exec or acp", name, c.Kind)
 		}
 	}
 	return a, nil
+}
+
+// ACPConfig is what an agent of kind acp is made of; the doctor makes it too.
+func ACPConfig(c config.Agent, version string, log *zap.Logger) acp.Config {
+	out := acp.Config{
+		Command: c.Command, Env: c.Env, Cwd: c.Cwd,
+		Permissions: c.ACP.Permissions, PermissionTimeout: c.ACP.PermissionTimeout, PermissionDefault: c.ACP.PermissionDefault,
+		Eager: c.ACP.Start == config.StartEager, StartTimeout: c.ACP.StartTimeout, MaxProcesses: c.ACP.MaxProcesses,
+		IdleAfter: c.ACP.Idle, CancelAfter: c.ACP.Cancel,
+		KeepRaw: c.ACP.KeepRaw, Handover: c.ACP.Handover, ClientVersion: version, Log: log,
+	}
+	if c.ACP.Idle == 0 {
+		out.IdleAfter = -1 // the configuration's 0 is never
+	}
+	for _, s := range c.ACP.MCPServers {
+		server := acp.MCPServer{Name: s.Name, Env: s.Env, URL: s.URL, Headers: s.Headers}
+		if s.Type == config.MCPStdio {
+			server.Command, server.Args = absolute(s.Command[0]), s.Command[1:]
+		} else {
+			server.Type = s.Type
+		}
+		out.MCPServers = append(out.MCPServers, server)
+	}
+	return out
+}
+
+// absolute is where a program is, as the protocol asks. One that is not found
+// stays as it was written: the agent then says that it cannot start it.
+func absolute(program string) string {
+	path, err := osexec.LookPath(program)
+	if err != nil {
+		return program
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return program
+	}
+	return path
 }
 
 // address is what HOLON_URL says; "" before the server listens.

@@ -89,7 +89,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if d.token, err = admission.LoadOrCreateToken(d.cfg.Data); err != nil {
 		return err
 	}
-	if d.agents, err = newAgents(d.cfg); err != nil {
+	if d.agents, err = newAgents(d.cfg, d.Version, d.log.Named("agents")); err != nil {
 		return &UsageError{err}
 	}
 	if o.OnAgents != nil {

@@ -1,0 +1,235 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The kinds of agent.
+const (
+	KindEcho = "echo"
+	KindExec = "exec"
+	KindACP  = "acp"
+)
+
+// kinds are all of them, in the order of the documentation.
+var kinds = []string{KindEcho, KindExec, KindACP}
+
+// Agent is one configured agent.
+type Agent struct {
+	Kind    string
+	Command []string // of exec and acp
+	Env     map[string]string
+	Cwd     string
+	Exec    ExecAgent // zero unless Kind is exec
+	ACP     ACPAgent  // zero unless Kind is acp
+
+	// Preset is the preset that the command was taken from, "" if it was given.
+	Preset string
+}
+
+// ExecAgent is what only agents of kind exec have.
+type ExecAgent struct {
+	Input      string // text or json
+	Output     string // text or events
+	KillAfter  time.Duration
+	StderrTail int
+}
+
+// ACPAgent is what only agents of kind acp have.
+type ACPAgent struct {
+	Permissions       string        // ask, allow or reject
+	PermissionTimeout time.Duration // 0: a request waits for ever
+	PermissionDefault string        // the kind of option that an expired request takes
+	MCPServers        []MCPServer   // by name
+	Start             string        // lazy or eager
+	StartTimeout      time.Duration
+	MaxProcesses      int
+	Idle              time.Duration // 0: a process without turns stays
+	Cancel            time.Duration
+	KeepRaw           bool
+	Handover          bool
+}
+
+// newAgent is an agent before its definition is read: with the defaults of
+// every kind. finished takes away those of the other kinds.
+func newAgent() Agent {
+	return Agent{
+		Exec: ExecAgent{KillAfter: 3 * time.Second, StderrTail: 16 << 10},
+		ACP: ACPAgent{
+			Permissions: PermissionsAsk, PermissionDefault: "reject_once", Start: StartLazy,
+			StartTimeout: time.Minute, MaxProcesses: 1, Idle: 10 * time.Minute, Cancel: 5 * time.Second,
+		},
+	}
+}
+
+// MCPServer is a server of tools that an acp agent is told of.
+type MCPServer struct {
+	Name    string
+	Type    string            // stdio, http or sse
+	Command []string          // of stdio
+	Env     map[string]string // of stdio
+	URL     string            // of http and sse
+	Headers map[string]string // of http and sse
+}
+
+// The words of an acp agent's keys.
+const (
+	PermissionsAsk    = "ask"
+	PermissionsAllow  = "allow"
+	PermissionsReject = "reject"
+
+	StartLazy  = "lazy"
+	StartEager = "eager"
+
+	MCPStdio = "stdio"
+	MCPHTTP  = "http"
+	MCPSSE   = "sse"
+)
+
+// AgentKey is one key of an agent's table.
+type AgentKey struct {
+	Name  string
+	Kinds []string // of agents that have it
+	Type  Type
+	// Help is one line, without a full stop.
+	Help string
+
+	set func(*Agent, raw) error
+	get func(Agent) any
+}
+
+// AgentKeys is the table of the keys of [agents.NAME]. The order is that of
+// the documentation.
+var AgentKeys = []AgentKey{
+	agentEntry("kind", kinds, Text, "echo, exec or acp", func(a *Agent) *string { return &a.Kind }, asText, same),
+	agentEntry("command", process, List, "the program and its arguments, a list or one line", func(a *Agent) *[]string { return &a.Command }, asCommand, same),
+	agentEntry("env", process, Table, "variables added to the server's environment", func(a *Agent) *map[string]string { return &a.Env }, asTexts, shownNames),
+	agentEntry("cwd", process, Text, "the working directory, absolute, of threads that have none of their own", func(a *Agent) *string { return &a.Cwd }, asText, same),
+
+	agentEntry("input", onlyExec, Text, "text or json", func(a *Agent) *string { return &a.Exec.Input }, asText, same),
+	agentEntry("output", onlyExec, Text, "text or events", func(a *Agent) *string { return &a.Exec.Output }, asText, same),
+	agentEntry("kill_after_seconds", onlyExec, Seconds, "the time between TERM and KILL", func(a *Agent) *time.Duration { return &a.Exec.KillAfter }, asSeconds, shownSeconds),
+	agentEntry("stderr_tail_bytes", onlyExec, Size, "how much of stderr a failure shows", func(a *Agent) *int { return &a.Exec.StderrTail }, func(v raw) (int, error) { return toInt(asSize(v)) }, same),
+
+	agentEntry("permissions", onlyACP, Text, "ask, allow or reject: who answers the agent's requests for permission", func(a *Agent) *string { return &a.ACP.Permissions }, asText, same),
+	agentEntry("permission_timeout_seconds", onlyACP, Seconds, "how long a request waits for a person; 0 for ever", func(a *Agent) *time.Duration { return &a.ACP.PermissionTimeout }, asSeconds, shownSeconds),
+	agentEntry("permission_default", onlyACP, Text, "the kind of option an expired request takes: reject_once, reject_always, allow_once or allow_always", func(a *Agent) *string { return &a.ACP.PermissionDefault }, asText, same),
+	agentEntry("mcp_servers", onlyACP, Table, "servers of tools that the agent is told of, a table each", func(a *Agent) *[]MCPServer { return &a.ACP.MCPServers }, asMCPServers, shownServers),
+	agentEntry("start", onlyACP, Text, "lazy starts the agent for its first turn, eager with the server", func(a *Agent) *string { return &a.ACP.Start }, asText, same),
+	agentEntry("start_timeout_seconds", onlyACP, Seconds, "how long a process may take to start, and a session to open", func(a *Agent) *time.Duration { return &a.ACP.StartTimeout }, asSeconds, shownSeconds),
+	agentEntry("max_processes", onlyACP, Number, "processes of the agent at once", func(a *Agent) *int { return &a.ACP.MaxProcesses }, func(v raw) (int, error) { return toInt(asNumber(v)) }, same),
+	agentEntry("idle_seconds", onlyACP, Seconds, "how long a process without a turn stays; 0 for ever", func(a *Agent) *time.Duration { return &a.ACP.Idle }, asSeconds, shownSeconds),
+	agentEntry("cancel_seconds", onlyACP, Seconds, "how long an interrupted agent may take before its process is given up", func(a *Agent) *time.Duration { return &a.ACP.Cancel }, asSeconds, shownSeconds),
+	agentEntry("keep_raw", onlyACP, Bool, "keep the agent's own words beside what they became", func(a *Agent) *bool { return &a.ACP.KeepRaw }, asBool, same),
+	agentEntry("handover", onlyACP, Bool, "tell a new session what was said before, where the agent has lost it", func(a *Agent) *bool { return &a.ACP.Handover }, asBool, same),
+}
+
+var (
+	process  = []string{KindExec, KindACP}
+	onlyExec = []string{KindExec}
+	onlyACP  = []string{KindACP}
+)
+
+// agentEntry makes an AgentKey out of how its values are read and shown.
+func agentEntry[T any](name string, kinds []string, kind Type, help string, at func(*Agent) *T, read func(raw) (T, error), show func(T) any) AgentKey {
+	return AgentKey{
+		Name: name, Kinds: kinds, Type: kind, Help: help,
+		set: func(a *Agent, v raw) error {
+			value, err := read(v)
+			if err != nil {
+				return err
+			}
+			*at(a) = value
+			return nil
+		},
+		get: func(a Agent) any { return show(*at(&a)) },
+	}
+}
+
+func lookupAgentKey(name string) (AgentKey, bool) {
+	i := slices.IndexFunc(AgentKeys, func(k AgentKey) bool { return k.Name == name })
+	if i < 0 {
+		return AgentKey{}, false
+	}
+	return AgentKeys[i], true
+}
+
+func agentKeyNames() []string {
+	names := make([]string, len(AgentKeys))
+	for i, key := range AgentKeys {
+		names[i] = key.Name
+	}
+	return names
+}
+
+func isKind(kind string) bool { return slices.Contains(kinds, kind) }
+
+// kind is the agent's kind, with what follows from leaving it out: a command
+// makes an exec agent.
+func (a Agent) kind() string {
+	if a.Kind == "" && len(a.Command) > 0 {
+		return KindExec
+	}
+	return a.Kind
+}
+
+// finished fills in what an agent's definition may leave out.
+func (a Agent) finished(name string) Agent {
+	a.Kind = a.kind()
+	if a.Kind == KindExec {
+		if a.Exec.Output == "" {
+			a.Exec.Output = "text"
+		}
+		if a.Exec.Input == "" {
+			a.Exec.Input = "text"
+			if a.Exec.Output == "events" {
+				a.Exec.Input = "json" // whoever speaks events can be answered
+			}
+		}
+	} else {
+		a.Exec = ExecAgent{}
+	}
+	if a.Kind != KindACP {
+		a.ACP = ACPAgent{}
+	} else if preset, ok := PresetOf(name); ok && len(a.Command) == 0 {
+		a.Preset, a.Command, a.Env = name, preset.Command, withHints(a.Env, preset.Env)
+	}
+	return a
+}
+
+// withHints adds a preset's variables to those that were given.
+func withHints(given, hints map[string]string) map[string]string {
+	if len(hints) == 0 {
+		return given
+	}
+	env := maps.Clone(hints)
+	maps.Copy(env, given)
+	return env
+}
+
+// shownNames shows the names of variables: values are where people keep their
+// secrets.
+func shownNames(env map[string]string) any { return slices.Sorted(maps.Keys(env)) }
+
+func shownSeconds(d time.Duration) any { return d.Seconds() }
+
+func shownServers(servers []MCPServer) any {
+	names := make([]string, len(servers))
+	for i, s := range servers {
+		names[i] = s.Name
+	}
+	return names
+}
+
+// quoted lists words as a file has them.
+func quoted(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = strconv.Quote(w)
+	}
+	return strings.Join(out, " or ")
+}

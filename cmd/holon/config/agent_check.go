@@ -1,0 +1,119 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+func (l *Loaded) checkAgents() error {
+	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {
+		agent, source := l.Agents[name], l.Sources["agents."+name]
+		err := agent.check(name)
+		if err == nil && source.Origin != FromFile {
+			// Whoever names a preset on the command line wants to use it now; one
+			// in a file may be installed later.
+			err = agent.Missing()
+		}
+		if err != nil {
+			return &Error{Key: "agents." + name, Source: source, Text: err.Error()}
+		}
+	}
+	if _, ok := l.Agents[l.DefaultAgent]; !ok && l.DefaultAgent != KindEcho {
+		known := append(slices.Sorted(maps.Keys(l.Agents)), KindEcho)
+		return &Error{Key: "default_agent", Source: l.Sources["default_agent"], Text: fmt.Sprintf(
+			"there is no agent %s (there are %s; presets are %s); define it with --agent NAME=acp:COMMAND, --agent NAME=exec:COMMAND or [agents.NAME]",
+			quote(l.DefaultAgent), strings.Join(known, ", "), presetNames())}
+	}
+	return nil
+}
+
+// Missing says that the program of a preset is not installed, and how to
+// install it; nil for an agent whose command was given.
+func (a Agent) Missing() error {
+	preset, ok := PresetOf(a.Preset)
+	if !ok {
+		return nil
+	}
+	if _, err := exec.LookPath(preset.Command[0]); err != nil {
+		return fmt.Errorf("%s is not installed (not found in PATH); %s", preset.Command[0], preset.InstallText())
+	}
+	return nil
+}
+
+func (a Agent) check(name string) error {
+	if !agentName.MatchString(name) {
+		return fmt.Errorf("a name has 1 to 64 of A-Z, a-z, 0-9, _ and -")
+	}
+	switch a.Kind {
+	case KindEcho:
+		return nil
+	case KindExec, KindACP:
+	case "":
+		return fmt.Errorf(`kind is missing; give kind = "acp" or kind = "exec" and a command, or kind = "echo"`)
+	default:
+		return fmt.Errorf("kind %s is not one of %s", quote(a.Kind), strings.Join(kinds, ", "))
+	}
+	if len(a.Command) == 0 || a.Command[0] == "" {
+		text := `command is missing; give command = ["program", "argument"]`
+		if a.Kind == KindACP {
+			text += ", or name the agent after a preset: " + presetNames()
+		}
+		return fmt.Errorf("%s", text)
+	}
+	if a.Cwd != "" && !filepath.IsAbs(a.Cwd) {
+		return fmt.Errorf("cwd %s is relative; write the whole path: what it would be relative to is where the server was started, which its clients do not know", quote(a.Cwd))
+	}
+	for variable := range a.Env {
+		if variable == "" || strings.ContainsAny(variable, "=\x00") {
+			return fmt.Errorf("env: %s is no name of a variable", quote(variable))
+		}
+	}
+	if a.Kind == KindExec {
+		return a.Exec.check()
+	}
+	return a.ACP.check()
+}
+
+func (a ExecAgent) check() error {
+	return firstOf(
+		member("input", oneOf(a.Input, "text", "json")),
+		member("output", oneOf(a.Output, "text", "events")),
+		member("kill_after_seconds", between(a.KillAfter, time.Millisecond, time.Hour)),
+		member("stderr_tail_bytes", within(a.StderrTail, 1, 1<<20)),
+	)
+}
+
+func (a ACPAgent) check() error {
+	return firstOf(
+		member("permissions", oneOf(a.Permissions, PermissionsAsk, PermissionsAllow, PermissionsReject)),
+		member("permission_timeout_seconds", between(a.PermissionTimeout, 0, 30*24*time.Hour)),
+		member("permission_default", oneOf(a.PermissionDefault, "reject_once", "reject_always", "allow_once", "allow_always")),
+		member("start", oneOf(a.Start, StartLazy, StartEager)),
+		member("start_timeout_seconds", between(a.StartTimeout, time.Second, time.Hour)),
+		member("max_processes", within(a.MaxProcesses, 1, 1000)),
+		member("idle_seconds", between(a.Idle, 0, 30*24*time.Hour)),
+		member("cancel_seconds", between(a.Cancel, 100*time.Millisecond, time.Hour)),
+	)
+}
+
+// member names the key that an error is about.
+func member(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// short applies the short form of agents, from the flags or the variable:
+// NAME=KIND[:COMMAND] defines one, NAME chooses a configured one or a preset.
+//
+// Who names an agent means to use it, so the first NAME that stands alone is
+// the default agent, else the first that is defined; what default_agent says
+// in the same place counts more.
+func (l *Loaded) short(definitions []string, source Source) error {
+	chosen, defined := "", ""
+	for _, definition := range definitions {
+		name, agent, err := l.define(definition)
+		if err != nil {
+			return &Error{Key: "agents." + name, Source: source, Text: err.Error()}
+		}
+		if agent != nil {
+			l.Agents[name] = *agent
+			l.Sources["agents."+name] = source
+		}
+		if name == definition && chosen == "" {
+			chosen = name
+		} else if defined == "" {
+			defined = name
+		}
+	}
+	if chosen == "" {
+		chosen = defined
+	}
+	if chosen != "" && l.Sources["default_agent"].Origin != source.Origin {
+		l.DefaultAgent = chosen
+		l.Sources["default_agent"] = source
+	}
+	return nil
+}
+
+// define reads one definition. The agent is nil if it only names one that is
+// there, or that is not: Validate says so.
+func (l *Loaded) define(definition string) (name string, agent *Agent, err error) {
+	name, rest, defines := strings.Cut(definition, "=")
+	a := newAgent()
+	if !defines {
+		_, configured := l.Agents[name]
+		if _, ok := PresetOf(name); !ok || configured {
+			return name, nil, nil
+		}
+		a.Kind = KindACP
+		a = a.finished(name)
+		return name, &a, nil
+	}
+	kind, command, _ := strings.Cut(rest, ":")
+	a.Kind = kind
+	switch kind {
+	case KindEcho:
+	case KindExec, KindACP:
+		if a.Command, err = SplitWords(command); err != nil {
+			return name, nil, err
+		}
+	default:
+		return name, nil, fmt.Errorf("%s is no kind of agent; write %s=acp:COMMAND, %s=exec:COMMAND or %s=echo", quote(kind), name, name, name)
+	}
+	a = a.finished(name)
+	return name, &a, nil
+}

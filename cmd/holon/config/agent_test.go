@@ -1,0 +1,224 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestACPAgentTakesEveryKey(t *testing.T) {
+	l, err := load(t, `
+[agents.coder]
+kind = "acp"
+command = ["my-agent", "--acp"]
+cwd = "/repo"
+env = { KEY = "secret" }
+permissions = "allow"
+permission_timeout_seconds = 90
+permission_default = "allow_once"
+start = "eager"
+start_timeout_seconds = 20
+max_processes = 3
+idle_seconds = 0
+cancel_seconds = 2.5
+keep_raw = true
+handover = true
+
+[agents.coder.mcp_servers.files]
+command = "mcp-files --root /repo"
+env = { TOKEN = "secret" }
+
+[agents.coder.mcp_servers.tickets]
+url = "https://tickets.example.com/mcp"
+headers = { Authorization = "secret" }
+
+[agents.coder.mcp_servers.old]
+type = "sse"
+url = "https://old.example.com/sse"
+
+[agents.plain]
+kind = "acp"
+command = "my-agent"
+`, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]Agent{
+		"coder": {Kind: "acp", Command: []string{"my-agent", "--acp"}, Cwd: "/repo", Env: map[string]string{"KEY": "secret"}, ACP: ACPAgent{
+			Permissions: "allow", PermissionTimeout: 90 * time.Second, PermissionDefault: "allow_once", Start: "eager", StartTimeout: 20 * time.Second,
+			MaxProcesses: 3, Cancel: 2500 * time.Millisecond, KeepRaw: true, Handover: true,
+			MCPServers: []MCPServer{
+				{Name: "files", Type: "stdio", Command: []string{"mcp-files", "--root", "/repo"}, Env: map[string]string{"TOKEN": "secret"}},
+				{Name: "old", Type: "sse", URL: "https://old.example.com/sse"},
+				{Name: "tickets", Type: "http", URL: "https://tickets.example.com/mcp", Headers: map[string]string{"Authorization": "secret"}},
+			},
+		}},
+		"plain": {Kind: "acp", Command: []string{"my-agent"}, ACP: newAgent().ACP},
+	}
+	if !reflect.DeepEqual(l.Agents, want) {
+		t.Errorf("got  %+v\nwant %+v", l.Agents, want)
+	}
+	rows := fmt.Sprint(l.Rows())
+	if strings.Contains(rows, "secret") {
+		t.Error("a secret is shown")
+	}
+	for _, key := range AgentKeys {
+		if slices.Contains(key.Kinds, KindACP) != strings.Contains(rows, "agents.coder."+key.Name+" ") {
+			t.Errorf("the row of %s is missing, or there and should not be", key.Name)
+		}
+	}
+}
+
+func TestAgentErrorsNameKeyAndLine(t *testing.T) {
+	agent := "[agents.a]\nkind = \"acp\"\ncommand = \"x\"\n"
+	cases := []struct{ name, file, key, text string }{
+		{"key of another kind", agent + "output = \"events\"\n", "agents.a.output", `holon.toml:4): an agent of kind "acp" has no such key; it is one of kind "exec"`},
+		{"key of acp in exec", "[agents.a]\ncommand=\"x\"\nkeep_raw=true\n", "agents.a.keep_raw", `an agent of kind "exec" has no such key; it is one of kind "acp"`},
+		{"key of echo", "[agents.a]\nkind=\"echo\"\ncommand=\"x\"\n", "agents.a.command", `it is one of kind "exec" or "acp"`},
+		{"unknown key", agent + "permision = \"ask\"\n", "agents.a.permision", "did you mean permissions?"},
+		{"type", agent + "max_processes = \"many\"\n", "agents.a.max_processes", "holon.toml:4): give a whole number"},
+		{"negative", agent + "idle_seconds = -1\n", "agents.a.idle_seconds", "from 0"},
+		{"server is no table", agent + "mcp_servers = [\"x\"]\n", "agents.a.mcp_servers", "give a table for each server"},
+		{"server without command", agent + "[agents.a.mcp_servers.s]\n", "agents.a.mcp_servers", "s: give command"},
+		{"server with both", agent + "[agents.a.mcp_servers.s]\ncommand=\"x\"\nurl=\"y\"\n", "agents.a.mcp_servers", "a server with a url has neither command nor env"},
+		{"stdio server with url", agent + "[agents.a.mcp_servers.s]\ntype=\"stdio\"\ncommand=\"x\"\nurl=\"y\"\n", "agents.a.mcp_servers", "neither url nor headers"},
+		{"server's type", agent + "[agents.a.mcp_servers.s]\ntype=\"tcp\"\nurl=\"y\"\n", "agents.a.mcp_servers", "s.type: \"tcp\" is not one of stdio, http, sse"},
+		{"server without url", agent + "[agents.a.mcp_servers.s]\ntype=\"sse\"\n", "agents.a.mcp_servers", "needs a url"},
+		{"server's unknown key", agent + "[agents.a.mcp_servers.s]\ncomand=\"x\"\n", "agents.a.mcp_servers", "s.comand: unknown key; did you mean command?"},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := load(t, tc.file, nil)
+			var bad *Error
+			if !errors.As(err, &bad) || bad.Key != tc.key || !strings.Contains(err.Error(), tc.text) {
+				t.Errorf("got %v, want key %q and %q", err, tc.key, tc.text)
+			}
+		})
+	}
+}
+
+func TestValidateSaysWhatIsWrongWithAnAgent(t *testing.T) {
+	cases := []struct{ keys, text string }{
+		{`kind = "acp"`, "name the agent after a preset"},
+		{`kind = "acp"` + "\n" + `command = []`, "command is missing"},
+		{`command = "x"` + "\n" + `cwd = "repo"`, `cwd "repo" is relative; write the whole path`},
+		{`kind = "shell"`, `kind "shell" is not one of echo, exec, acp`},
+		{`cwd = "/x"`, "kind is missing"},
+		{`command = "x"` + "\n" + `kill_after_seconds = 0`, "kill_after_seconds: 0 is not within"},
+		{`command = "x"` + "\n" + `stderr_tail_bytes = "1GiB"`, "stderr_tail_bytes: "},
+		{`kind = "acp"` + "\n" + `command = "x"` + "\n" + `permissions = "maybe"`, `permissions: "maybe" is not one of ask, allow, reject`},
+		{`kind = "acp"` + "\n" + `command = "x"` + "\n" + `permission_default = "once"`, "permission_default: "},
+		{`kind = "acp"` + "\n" + `command = "x"` + "\n" + `start = "now"`, "start: "},
+		{`kind = "acp"` + "\n" + `command = "x"` + "\n" + `max_processes = 0`, "max_processes: 0 is not within 1 and 1000"},
+		{`kind = "acp"` + "\n" + `command = "x"` + "\n" + `cancel_seconds = 0`, "cancel_seconds: "},
+	}
+	for _, tc := range cases {
+		t.Run(tc.keys, func(t *testing.T) {
+			l, err := load(t, "[agents.a]\n"+tc.keys+"\n", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = l.Validate()
+			var bad *Error
+			if !errors.As(err, &bad) || bad.Key != "agents.a" || bad.Source.Line != 1 || !strings.Contains(err.Error(), tc.text) {
+				t.Errorf("got %v, want %q", err, tc.text)
+			}
+		})
+	}
+}
+
+func TestTheAgentThatIsNamedIsTheDefault(t *testing.T) {
+	cases := []struct {
+		env  string
+		args []string
+		want string
+	}{
+		{"", nil, "log"}, // the file's
+		{"", []string{"--agent=a=echo"}, "a"},
+		{"", []string{"--agent=a=echo", "--agent=b=acp:x"}, "a"},
+		{"", []string{"--agent=a=echo", "--agent=echo"}, "echo"},
+		{"", []string{"--agent=a=echo", "--default-agent=echo"}, "echo"},
+		{"a=echo", nil, "a"},
+		{"a=echo", []string{"--agent=b=echo"}, "b"},
+		{"a=echo", []string{"--default-agent=log"}, "log"},
+	}
+	for _, tc := range cases {
+		l, err := load(t, "default_agent = \"log\"\n[agents.log]\ncommand=\"git log\"\n", []string{"HOLON_AGENT=" + tc.env}, tc.args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Validate(); err != nil || l.DefaultAgent != tc.want {
+			t.Errorf("%q %v: default %s, want %s (%v)", tc.env, tc.args, l.DefaultAgent, tc.want, err)
+		}
+	}
+}
+
+func TestPresetsGiveTheCommandAndSayHowToInstallIt(t *testing.T) {
+	path := t.TempDir()
+	t.Setenv("PATH", path)
+	file := "[agents.codex]\nkind = \"acp\"\nidle_seconds = 5\n"
+	l, err := load(t, file, nil, "--agent=opencode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := l.Agents["codex"]; a.Preset != "codex" || !reflect.DeepEqual(a.Command, []string{"codex-acp"}) || a.ACP.Idle != 5*time.Second {
+		t.Errorf("codex: %+v", a)
+	}
+	// The one on the command line is missed at once, the one in the file is not.
+	err = l.Validate()
+	if err == nil || !strings.Contains(err.Error(), "agents.opencode (--agent): opencode is not installed (not found in PATH); install it with: npm install -g opencode-ai@") {
+		t.Errorf("got %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(path, "opencode"), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Validate(); err != nil {
+		t.Error(err)
+	}
+	if a := l.Agents["opencode"]; l.DefaultAgent != "opencode" || !reflect.DeepEqual(a.Command, []string{"opencode", "acp"}) || a.ACP.Permissions != "ask" {
+		t.Errorf("default %s, opencode %+v", l.DefaultAgent, a)
+	}
+	if err := l.Agents["codex"].Missing(); err == nil || !strings.Contains(err.Error(), "codex-acp is not installed") {
+		t.Errorf("got %v", err)
+	}
+	// A configured agent of a preset's name is that one, whatever it runs.
+	l, err = load(t, "[agents.gemini]\ncommand = \"my-own\"\n", nil, "--agent=gemini")
+	if err != nil || l.Validate() != nil || l.Agents["gemini"].Kind != KindExec || l.DefaultAgent != "gemini" {
+		t.Errorf("%+v, %v", l.Agents, err)
+	}
+	for name, p := range presets {
+		if found, ok := PresetFor("/opt/bin/" + p.Command[0]); !ok || found.Install != p.Install || p.Login == "" || !agentName.MatchString(name) {
+			t.Errorf("preset %s: %+v", name, p)
+		}
+	}
+}
+
+// The documentation of an agent's keys is written by hand, in the order of
+// the reader's tasks.
+func TestEveryKeyOfAnAgentIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range AgentKeys {
+		if !strings.Contains(string(page), "| `"+key.Name+"` |") {
+			t.Errorf("docs/agents.md has no row for %s", key.Name)
+		}
+	}
+	for name, preset := range presets {
+		for _, text := range []string{"| `" + name + "` | `" + strings.Join(preset.Command, " ") + "`", preset.Install} {
+			if !strings.Contains(string(page), text) {
+				t.Errorf("docs/agents.md lacks %q", text)
+			}
+		}
+	}
+}

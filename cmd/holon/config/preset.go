@@ -1,0 +1,74 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Preset is an agent that is known by name: what starts it, and what to tell
+// a person whose machine has not got it.
+type Preset struct {
+	Command []string
+	// Env are variables that it should be started with, under those given.
+	Env map[string]string
+	// Install is the command line that installs the version this was tried with.
+	Install string
+	// Needs is what has to be there besides, "" for nothing.
+	Needs string
+	// Login says how to log in.
+	Login string
+}
+
+// presets are tried out versions; docs/agents.md says what each of them can.
+var presets = map[string]Preset{
+	"claude": {
+		Command: []string{"claude-agent-acp"},
+		Install: "npm install -g @agentclientprotocol/claude-agent-acp@0.100.0",
+		Needs:   "Node.js 22 or later",
+		Login:   "run `claude` once and log in, or set ANTHROPIC_API_KEY",
+	},
+	"codex": {
+		Command: []string{"codex-acp"},
+		Install: "npm install -g @agentclientprotocol/codex-acp@2.6.0",
+		Login:   "run `codex login` once, or set OPENAI_API_KEY",
+	},
+	"gemini": {
+		Command: []string{"gemini", "--acp"},
+		Install: "npm install -g @google/gemini-cli@0.61.0",
+		Login:   "run `gemini` once and log in, or set GEMINI_API_KEY",
+	},
+	"opencode": {
+		Command: []string{"opencode", "acp"},
+		Install: "npm install -g opencode-ai@1.18.33",
+		Login:   "run `opencode auth login` once",
+	},
+}
+
+// PresetOf finds a preset by its name.
+func PresetOf(name string) (Preset, bool) {
+	p, ok := presets[name]
+	return p, ok
+}
+
+// PresetFor finds the preset of a program, whatever the agent is called.
+func PresetFor(program string) (Preset, bool) {
+	program = program[strings.LastIndexByte(program, '/')+1:]
+	for _, p := range presets {
+		if p.Command[0] == program {
+			return p, true
+		}
+	}
+	return Preset{}, false
+}
+
+// InstallText says how to install the preset's program.
+func (p Preset) InstallText() string {
+	text := "install it with: " + p.Install
+	if p.Needs != "" {
+		text += " (it needs " + p.Needs + ")"
+	}
+	return text
+}
+
+func presetNames() string { return strings.Join(slices.Sorted(maps.Keys(presets)), ", ") }
