@@ -193,10 +193,14 @@ func (p *Prompt) OnSteer(f Injector) { p.Sink.OnSteer(f) }
 
 // AskOptions bounds a question. ExpiresAfter 0 = it waits for ever.
 // OnExpiry is the kind of option that is chosen when it expires, "" = none:
-// the question ends cancelled.
+// the question ends cancelled. OptionID is the option that the configuration
+// has chosen beforehand: the question is stored with this answer, and nobody
+// is waited for; "" = a person is asked. It must be one of the options of a
+// PermissionRequest, else Ask returns an error that wraps items.ErrRefused.
 type AskOptions struct {
 	ExpiresAfter time.Duration
 	OnExpiry     string
+	OptionID     string
 }
 
 // Answer is how a question ended. Answer is set for a Question that was

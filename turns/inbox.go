@@ -29,6 +29,7 @@ type output struct {
 	ops  []items.Op
 	ask  *ask
 	end  *Outcome
+	sync chan struct{} // closed once everything before it is durable
 	size int
 }
 

@@ -48,6 +48,8 @@ func (a *actor) takeOutput() bool {
 			b.ask(o.ask)
 		case o.end != nil:
 			b.promptEnded(*o.end)
+		case o.sync != nil:
+			b.after = append(b.after, func(Receipt) { close(o.sync) })
 		default:
 			for _, op := range o.ops {
 				b.op(op)
@@ -78,7 +80,7 @@ func (b *builder) op(op items.Op) {
 	case items.Delete:
 		err = b.delete(op)
 	case items.Progress:
-		b.say(op.Message)
+		err = b.say(op)
 	case items.SetThread:
 		err = b.setThread(op)
 	case items.SetUsage:
@@ -264,27 +266,48 @@ func (b *builder) finished(itemID string) (*items.Item, error) {
 	return b.a.e.store.Item(context.Background(), itemID)
 }
 
-// say sends a progress message, at most one a second: the newest waits.
-func (b *builder) say(message string) {
-	act := b.a.active
-	message = cutText(message)
-	if time.Since(act.progressAt) < progressEvery {
-		act.progressNext = &message
-		return
+// say sends a change of state at once, and a message alone at most once a
+// second: the newest waits. A turn that waits for a person, or is being
+// interrupted, is that whatever its agent says.
+func (b *builder) say(op items.Progress) error {
+	act, is := b.a.active, b.activeRow().Progress
+	state, message := Progress(op.State), cutText(op.Message)
+	switch state {
+	case "":
+		state = is
+	case Starting, Running:
+		if is != Starting && is != Running {
+			state = is
+		}
+	default:
+		return fmt.Errorf("progress state %.60q is neither starting nor running: %w", op.State, items.ErrRefused)
 	}
-	b.progress(b.activeRow().Progress, message)
-	act.progressAt, act.progressNext = time.Now(), nil
+	switch {
+	case state != is:
+	case message == "":
+		return nil
+	case time.Since(act.progressAt) < progressEvery:
+		act.progressNext = &message
+		return nil
+	}
+	b.progress(state, message)
+	act.progressNext = nil
+	if message != "" {
+		act.progressAt = time.Now()
+	}
+	return nil
 }
 
-// ask makes a question; the turn waits.
+// ask makes a question; the turn waits, unless the answer is there already.
 func (b *builder) ask(q *ask) {
 	act, cfg := b.a.active, b.a.e.cfg
 	cancelled := Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}
-	if act.stop != nil || act.cut || len(act.open.list) >= cfg.MaxOpenItems {
+	answer, answered := chosen(q.content, q.options.OptionID)
+	if act.stop != nil || act.cut || (!answered && len(act.open.list) >= cfg.MaxOpenItems) {
 		q.answer <- cancelled // nobody is to be asked any more
 		return
 	}
-	if q.options.ExpiresAfter > 0 {
+	if q.options.ExpiresAfter > 0 && !answered {
 		at := notify.TimeOf(b.now.Add(q.options.ExpiresAfter))
 		q.expires = at.Milli()
 		if p, ok := q.content.(items.PermissionRequest); ok {
@@ -310,7 +333,12 @@ func (b *builder) ask(q *ask) {
 	row := b.item(nil, act.turn.TurnID, notify.ItemCreated, q.itemID, act.turn.Attempt, &items.Created{
 		ItemID: q.itemID, Type: "created", Status: items.StatusPending, Content: raw, Truncated: cut, TotalBytes: total, Kind: q.content.Kind(),
 	})
-	act.open.add(&openItem{row: row, content: q.content, ask: q})
+	o := &openItem{row: row, content: q.content, ask: q}
+	if answered {
+		b.resolve(o, answer, byConfiguration)
+		return
+	}
+	act.open.add(o)
 	if b.activeRow().Progress != Waiting {
 		b.progress(Waiting, "")
 	}

@@ -1,6 +1,8 @@
 package turns_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -380,6 +382,95 @@ func TestProgressMessagesComeOnceASecondTheNewestWins(t *testing.T) {
 		h.ended(c.TurnID)
 		time.Sleep(5 * time.Second)
 		h.none("progress after the end", func(e event) bool { return e.Message == "never seen" })
+	})
+}
+
+func TestProgressTellsEveryChangeOfStateAtOnce(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		c := h.prompt()
+		h.emit(c,
+			items.Progress{State: "running"}, // it is
+			items.Progress{State: "starting", Message: "starting the agent"},
+			items.Progress{State: "starting", Message: "one"},
+			items.Progress{State: "starting", Message: "two"},
+			items.Progress{State: "running"},
+			items.Progress{},
+			items.Progress{State: "waiting"})
+		time.Sleep(5 * time.Second)
+		q := h.ask(c, permission(), turns.AskOptions{})
+		h.emit(c, items.Progress{State: "starting"}, items.Progress{State: "running", Message: "not yet"})
+		time.Sleep(5 * time.Second)
+		if _, err := h.engine.Respond(bg, turns.Respond{ItemID: q.id, OptionID: "yes"}); err != nil {
+			t.Fatal(err)
+		}
+		h.got(q)
+		c.end(turns.Completed)
+		h.ended(c.TurnID)
+		var got []string
+		for _, e := range h.of(func(e event) bool { return e.Method == notify.TurnProgress }) {
+			got = append(got, e.State+":"+e.Message)
+		}
+		if want := "starting:starting the agent running: waiting: waiting:not yet running:"; strings.Join(got, " ") != want {
+			t.Errorf("progress %q, want %q", got, want)
+		}
+		if n := h.notices(); len(n) != 1 || !strings.Contains(n[0], "neither starting nor running") {
+			t.Errorf("notices: %q", n)
+		}
+	})
+}
+
+func TestSyncReturnsWhenWhatWasEmittedIsDurable(t *testing.T) {
+	for name, fault := range map[string]func(h *harness) (mend func()){
+		"slow":      func(h *harness) func() { return h.hold(has(notify.ItemCreated)) },
+		"full disk": func(h *harness) func() { h.faults.failAll(turns.ErrStorageFull); return h.faults.heal },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, setup{}, func(h *harness) {
+				c := h.prompt()
+				if err := c.Sync(bg); err != nil { // nothing to wait for
+					t.Fatal(err)
+				}
+				mend := fault(h)
+				one := said("one")
+				h.emit(c, one)
+				done := make(chan error, 1)
+				go func() { done <- c.Sync(bg) }()
+				time.Sleep(time.Minute)
+				select {
+				case err := <-done:
+					t.Fatalf("sync came back before the commit: %v", err)
+				default:
+				}
+				ctx, cancel := context.WithTimeout(bg, time.Second)
+				defer cancel()
+				if err := c.Sync(ctx); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("sync with a deadline: %v", err)
+				}
+				mend()
+				if err := <-done; err != nil {
+					t.Errorf("sync: %v", err)
+				}
+				if h.item(one.ItemID) == nil {
+					t.Error("sync came back, the item is not there")
+				}
+				c.end(turns.Completed)
+				h.ended(c.TurnID)
+				if err := c.Sync(bg); !errors.Is(err, turns.ErrPromptOver) {
+					t.Errorf("sync when over: %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestSyncEndsWhenTheStorageFails(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		c := h.prompt()
+		h.faults.breakDown()
+		h.emit(c, said("one"))
+		if err := c.Sync(bg); !errors.Is(err, turns.ErrPromptOver) {
+			t.Errorf("sync: %v", err)
+		}
 	})
 }
 

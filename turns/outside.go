@@ -58,7 +58,9 @@ func (h host) Transcript(ctx context.Context, threadID string, maxBytes int) ([]
 func (b *builder) outside(o output) {
 	a := b.a
 	if o.ops == nil {
-		a.e.late.Add(1)
+		if o.sync == nil { // its run is over, and it is told so
+			a.e.late.Add(1)
+		}
 		return
 	}
 	for _, op := range o.ops {

@@ -134,6 +134,55 @@ func TestQuestionsExpireAsConfigured(t *testing.T) {
 	}
 }
 
+func TestQuestionThatTheConfigurationAnswersWaitsForNobody(t *testing.T) {
+	for id, want := range map[string]struct {
+		status items.Status
+		kind   string
+	}{"yes": {items.StatusCompleted, items.AllowOnce}, "no": {items.StatusDeclined, items.RejectOnce}} {
+		t.Run(id, func(t *testing.T) {
+			bubble(t, setup{cfg: turns.Config{MaxOpenItems: 1}}, func(h *harness) {
+				p := h.prompt()
+				h.message(p, "open")
+				a, err := p.Ask(bg, permission(), turns.AskOptions{OptionID: id, ExpiresAfter: time.Second})
+				outcome := items.Outcome{Type: "selected", OptionID: id, Kind: want.kind}
+				if err != nil || a.Status != want.status || a.Outcome != outcome {
+					t.Errorf("the agent got %+v, %v", a, err)
+				}
+				made := h.event(notify.ItemCreated, func(e event) bool { return kindOf(e) == items.KindPermissionRequest })
+				end := h.event(notify.ItemUpdated, ofItem(made.ItemID))
+				c, err := items.Decode(end.Content)
+				q, _ := c.(items.PermissionRequest)
+				if err != nil || made.Status != items.StatusPending || end.Seq != made.Seq+1 || end.Status != want.status ||
+					*q.Outcome != outcome || q.ResolvedBy != "configuration" || q.ExpiresAt != "" {
+					t.Errorf("created %s, updated %s", made, end)
+				}
+				h.none("nobody is waited for", func(e event) bool { return e.Method == notify.TurnProgress })
+				if _, err := h.engine.Respond(bg, turns.Respond{ItemID: made.ItemID, OptionID: "yes"}); !errors.Is(err, items.ErrAlreadyResolved) {
+					t.Errorf("an answer after that: %v", err)
+				}
+				p.end(turns.Completed)
+				h.ended(p.TurnID)
+			})
+		})
+	}
+}
+
+func TestConfigurationChoosesOnlyWhatIsOffered(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		p := h.prompt()
+		for _, question := range []items.Content{permission(), items.Question{Type: items.KindQuestion, Message: "how many?"}} {
+			if _, err := p.Ask(bg, question, turns.AskOptions{OptionID: "maybe"}); !errors.Is(err, items.ErrRefused) {
+				t.Errorf("%s: %v", question.Kind(), err)
+			}
+		}
+		h.none("nothing is stored", func(e event) bool {
+			return e.TurnID != "" && e.Method == notify.ItemCreated && e.Status == items.StatusPending
+		})
+		p.end(turns.Completed)
+		h.ended(p.TurnID)
+	})
+}
+
 func TestFirstAnswerWins(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		p := h.prompt()

@@ -65,6 +65,30 @@ func (act *activeTurn) pendingQuestions() int {
 	return n
 }
 
+// byConfiguration is resolved_by of what nobody was asked.
+const byConfiguration = "configuration"
+
+// chosen is the answer to a permission request by the id of an option.
+func chosen(question items.Content, optionID string) (Answer, bool) {
+	p, ok := question.(items.PermissionRequest)
+	if !ok || optionID == "" {
+		return Answer{}, false
+	}
+	for _, o := range p.Options {
+		if o.OptionID == optionID {
+			return selected(o), true
+		}
+	}
+	return Answer{}, false
+}
+
+func selected(o items.Option) Answer {
+	return Answer{
+		Status:  statusOfKind(o.Kind),
+		Outcome: items.Outcome{Type: items.OutcomeSelected, OptionID: o.OptionID, Kind: o.Kind},
+	}
+}
+
 // answer checks a response against what was asked.
 func (c Respond) answer(question items.Content) (Answer, error) {
 	given := 0
@@ -87,23 +111,16 @@ func (c Respond) answer(question items.Content) (Answer, error) {
 		if c.Answer != nil {
 			return Answer{}, invalid("answer", reasonInvalid, "a permission request is answered with option_id or kind")
 		}
-		opt, ok := optionOfKind(q.Options, c.OptionKind)
-		for _, o := range q.Options {
-			if c.OptionID != "" && o.OptionID == c.OptionID {
-				opt, ok = o, true
+		if c.OptionID != "" {
+			if ans, ok := chosen(q, c.OptionID); ok {
+				return ans, nil
 			}
+			return Answer{}, invalid("option_id", reasonUnknown, "is none of the options of this request")
 		}
-		if !ok {
-			field := "option_id"
-			if c.OptionID == "" {
-				field = "kind"
-			}
-			return Answer{}, invalid(field, reasonUnknown, "is none of the options of this request")
+		if opt, ok := optionOfKind(q.Options, c.OptionKind); ok {
+			return selected(opt), nil
 		}
-		return Answer{
-			Status:  statusOfKind(opt.Kind),
-			Outcome: items.Outcome{Type: items.OutcomeSelected, OptionID: opt.OptionID, Kind: opt.Kind},
-		}, nil
+		return Answer{}, invalid("kind", reasonUnknown, "is none of the options of this request")
 	default:
 		if c.Answer == nil {
 			return Answer{}, invalid("answer", reasonRequired, "a question is answered with answer")

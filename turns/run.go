@@ -53,6 +53,11 @@ func (r *run) Ask(ctx context.Context, itemID string, question items.Content, o 
 	if !question.Kind().IsQuestion() {
 		return Answer{}, fmt.Errorf("ask with a %s: %w", question.Kind(), items.ErrRefused)
 	}
+	if o.OptionID != "" {
+		if _, ok := chosen(question, o.OptionID); !ok {
+			return Answer{}, fmt.Errorf("%.60q is no option of the question: %w", o.OptionID, items.ErrRefused)
+		}
+	}
 	q := &ask{itemID: itemID, content: question, options: o, answer: make(chan Answer, 1)}
 	if err := r.a.in.put(ctx, r.over, output{run: r, ask: q, size: 1024 + contentSize(question)}); err != nil {
 		return Answer{}, err
@@ -73,7 +78,25 @@ func (r *run) Ask(ctx context.Context, itemID string, question items.Content, o 
 }
 
 // Sync implements Sink.
-func (r *run) Sync(ctx context.Context) error { return ctx.Err() }
+func (r *run) Sync(ctx context.Context) error {
+	done := make(chan struct{})
+	if err := r.a.in.put(ctx, r.over, output{run: r, sync: done, size: 64}); err != nil {
+		return err
+	}
+	select {
+	case <-done:
+		return nil
+	default:
+	}
+	select {
+	case <-done:
+		return nil
+	case <-r.over:
+		return ErrPromptOver
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
 
 // OnSteer implements Sink.
 func (r *run) OnSteer(Injector) {}

@@ -128,6 +128,9 @@ func (s *Sink) apply(op items.Op) {
 			it.Status = status
 		}
 	case items.Progress:
+		if op.State != "" && op.State != string(turns.Starting) && op.State != string(turns.Running) {
+			s.t.Errorf("progress with state %q", op.State)
+		}
 		s.progress = append(s.progress, op.Message)
 	case items.SetThread:
 		s.thread = append(s.thread, op)
@@ -185,7 +188,9 @@ func (s *Sink) Ask(ctx context.Context, id string, q items.Content, o turns.AskO
 	s.mu.Unlock()
 
 	answer, err := turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, error(nil)
-	if s.OnAsk != nil {
+	if o.OptionID != "" {
+		answer = s.chosen(q, o.OptionID)
+	} else if s.OnAsk != nil {
 		answer, err = s.OnAsk(ctx, q, o)
 	} else {
 		<-ctx.Done()
@@ -199,6 +204,24 @@ func (s *Sink) Ask(ctx context.Context, id string, q items.Content, o turns.AskO
 	}
 	s.byID[id].Status = s.next(id, q.Kind(), items.VerbResolve, answer.Status)
 	return answer, nil
+}
+
+// chosen is the answer that AskOptions.OptionID gives beforehand.
+func (s *Sink) chosen(q items.Content, id string) turns.Answer {
+	if p, ok := q.(items.PermissionRequest); ok {
+		for _, o := range p.Options {
+			if o.OptionID != id {
+				continue
+			}
+			status := items.StatusDeclined
+			if o.Kind == items.AllowOnce || o.Kind == items.AllowAlways {
+				status = items.StatusCompleted
+			}
+			return turns.Answer{Status: status, Outcome: items.Outcome{Type: items.OutcomeSelected, OptionID: id, Kind: o.Kind}}
+		}
+	}
+	s.t.Errorf("the option %q chosen beforehand is none of %#v", id, q)
+	return turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}
 }
 
 func (s *Sink) wake() {
