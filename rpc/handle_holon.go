@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -185,19 +184,6 @@ func (h *Handlers) HolonPrune(ctx context.Context, p HolonPruneParams) (HolonPru
 	first, pruned, err := h.server.cfg.Pruner.Prune(context.WithoutCancel(ctx), p.BeforeSeq)
 	h.server.status.forget()
 	return HolonPruneResult{FirstSeq: first, Pruned: pruned}, err
-}
-
-// AgentListParams are the params of agent/list: none of its own.
-type AgentListParams struct{ Extra }
-
-// AgentListResult answers agent/list.
-type AgentListResult struct {
-	Agents []turns.AgentInfo `json:"agents"`
-}
-
-// AgentList answers agent/list.
-func (h *Handlers) AgentList(context.Context, AgentListParams) (AgentListResult, error) {
-	return AgentListResult{Agents: slices.Clone(h.server.cfg.Engine.Agents())}, nil
 }
 
 // RPCDiscoverParams are the params of rpc.discover: none of its own.

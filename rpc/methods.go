@@ -14,7 +14,7 @@ func (h *Handlers) methods() []Method {
 		define("holon/logStream", "Lines of the server's own log: the newest, or those from a position on. With follow, further lines come as holon/log on this connection.", h.HolonLogStream, quick),
 		define("holon/logStream/stop", "Ends a holon/logStream with follow.", h.HolonLogStreamStop, quick),
 		define("holon/prune", "Removes the events before a seq from the log, never past an open turn. Rows of threads, turns and items stay.", h.HolonPrune),
-		define("agent/list", "The agents that threads can have.", h.AgentList, quick),
+		define("agent/list", "The agents that threads can have, the default one first: what each is, can and does. What an agent can do is known once it has been started.", h.AgentList),
 		define("thread/start", "Starts a thread, or finds the open one of this id.", h.ThreadStart),
 		define("thread/pause", "No further turn of the thread starts; the active one goes on.", h.ThreadPause),
 		define("thread/resume", "Ends the pause of a thread.", h.ThreadResume),

@@ -89,7 +89,7 @@ func TestProgramsGetOneObjectOrLines(t *testing.T) {
 	s := startServer(t)
 	s.want("run", "/say one\n/items 2 5")
 	for _, args := range [][]string{
-		{"status"}, {"threads"}, {"turns"}, {"items"}, {"respond"}, {"config"}, {"version"},
+		{"status"}, {"agents"}, {"agents", "echo"}, {"threads"}, {"turns"}, {"items"}, {"respond"}, {"config"}, {"version"},
 		{"call", "holon/status"}, {"run", "hello"}, {"watch", "--after=0", "--limit=3"},
 	} {
 		t.Run(args[0], func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestRunTellsTheOutcome(t *testing.T) {
 	if r := s.holon("run", "-q", "--timeout=50ms", "/sleep 60000"); r.code != exitFailed || !strings.Contains(r.err, "failed") {
 		t.Errorf("timeout: %+v", r)
 	}
-	if r := s.holon("run", "--agent=nobody", "x"); r.code != exitFailed || !strings.Contains(r.err, "holon status lists the agents") {
+	if r := s.holon("run", "--agent=nobody", "x"); r.code != exitFailed || !strings.Contains(r.err, "holon agents lists the agents") {
 		t.Errorf("no such agent: %+v", r)
 	}
 }

@@ -179,7 +179,7 @@ func (g *globals) hint(err error) string {
 	case client.KindLogChanged:
 		return "The log is another one now (restored, or another server): start over with --after 0."
 	case "agent_not_found":
-		return "holon status lists the agents there are."
+		return "holon agents lists the agents there are; holon serve --agent NAME adds one."
 	case "thread_not_found":
 		return "holon threads lists the threads there are."
 	case client.KindUnavailable:

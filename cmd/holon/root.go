@@ -54,6 +54,7 @@ durable log, which any number of clients follow live and resume by cursor.
 		newWatchCommand(g),
 		newRespondCommand(g),
 		newStatusCommand(g),
+		newAgentsCommand(g),
 		newThreadsCommand(g),
 		newTurnsCommand(g),
 		newItemsCommand(g),

@@ -29,9 +29,9 @@ type serverStatus struct {
 		Waiting int64 `json:"waiting"`
 	} `json:"turns"`
 	Agents []struct {
-		Name    string `json:"name"`
-		Kind    string `json:"kind"`
-		Default bool   `json:"default"`
+		Name  string `json:"name"`
+		Kind  string `json:"kind"`
+		State string `json:"state"`
 	} `json:"agents"`
 }
 
@@ -72,12 +72,15 @@ func newStatusCommand(g *globals) *cobra.Command {
 
 func (g *globals) printStatus(url string, s serverStatus) error {
 	var agents []string
-	for _, agent := range s.Agents {
+	for i, agent := range s.Agents {
 		text := timeline.OneLine(agent.Name)
 		if agent.Kind != "" && agent.Kind != agent.Name {
 			text += " (" + timeline.OneLine(agent.Kind) + ")"
 		}
-		if agent.Default && len(s.Agents) > 1 {
+		if agent.State == "failed" {
+			text += " failed"
+		}
+		if i == 0 && len(s.Agents) > 1 {
 			text += " by default"
 		}
 		agents = append(agents, text)

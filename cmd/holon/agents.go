@@ -1,0 +1,166 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+)
+
+// agentRow is an agent as agent/list tells it.
+type agentRow struct {
+	Name         string `json:"name"`
+	Kind         string `json:"kind"`
+	State        string `json:"state"`
+	Version      string `json:"version"`
+	Protocol     string `json:"protocol"`
+	Capabilities struct {
+		Steering bool     `json:"steering"`
+		Load     bool     `json:"load"`
+		Resume   bool     `json:"resume"`
+		Fork     bool     `json:"fork"`
+		Images   bool     `json:"images"`
+		Modes    []string `json:"modes"`
+		Models   []string `json:"models"`
+	} `json:"capabilities"`
+	Processes int    `json:"processes"`
+	Sessions  int    `json:"sessions"`
+	LastError string `json:"last_error"`
+}
+
+func newAgentsCommand(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "agents [NAME]",
+		Short: "List the agents of the server, or show one",
+		Long: `Lists the agents that threads can have, the default one first: what each is,
+can and does. What an agent can do is known once it has been started, so an
+idle one may say nothing yet; "holon doctor" starts each once.
+
+  holon agents
+  holon agents opencode          its modes and models too
+  holon agents -o json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			format, err := g.format("text", "json", "jsonl")
+			if err != nil {
+				return err
+			}
+			c, err := g.client(cmd)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			var result struct {
+				Agents []json.RawMessage `json:"agents"`
+				Latest int64             `json:"latest_seq"`
+			}
+			if err := c.Call(cmd.Context(), "agent/list", nil, &result); err != nil {
+				return err
+			}
+			rows := make([]agentRow, len(result.Agents))
+			for i, raw := range result.Agents {
+				if err := json.Unmarshal(raw, &rows[i]); err != nil {
+					return fmt.Errorf("read an agent: %w", err)
+				}
+			}
+			if len(args) == 1 {
+				i := slices.IndexFunc(rows, func(a agentRow) bool { return a.Name == args[0] })
+				if i < 0 {
+					return fmt.Errorf("there is no agent %q; `holon agents` lists them", args[0])
+				}
+				if format == "text" {
+					return g.printAgent(rows[i], i == 0)
+				}
+				return g.printRaw(result.Agents[i], format == "json")
+			}
+			switch format {
+			case "json":
+				return g.printJSON(map[string]any{"agents": result.Agents, "latest_seq": result.Latest}, true)
+			case "jsonl":
+				for _, raw := range result.Agents {
+					if err := g.printRaw(raw, false); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			return g.printAgents(rows)
+		}),
+	}
+}
+
+func (g *globals) printAgents(rows []agentRow) error {
+	t := newTable("AGENT", "KIND", "STATE", "VERSION", "RUNS", "CAN", "LAST ERROR")
+	t.drop = []string{"RUNS", "VERSION", "CAN"}
+	for i, a := range rows {
+		name := a.Name
+		if i == 0 && len(rows) > 1 {
+			name += " (default)"
+		}
+		t.add(name, a.Kind, a.State, a.Version, a.runs(), a.can(), firstLine(a.LastError))
+	}
+	return t.write(g, 6)
+}
+
+func (g *globals) printAgent(a agentRow, byDefault bool) error {
+	name := a.Name
+	if byDefault {
+		name += " (default)"
+	}
+	lines := [][2]string{
+		{"agent", name}, {"kind", a.Kind}, {"state", a.State}, {"version", a.Version}, {"protocol", a.Protocol}, {"runs", a.runs()},
+		{"can", a.can()}, {"modes", strings.Join(a.Capabilities.Modes, ", ")}, {"models", strings.Join(a.Capabilities.Models, ", ")},
+	}
+	for _, line := range lines {
+		if line[1] == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(g.out, "%-9s %s\n", line[0], timeline.OneLine(line[1])); err != nil {
+			return err
+		}
+	}
+	if a.LastError == "" {
+		return nil
+	}
+	text := strings.ReplaceAll(strings.TrimSpace(timeline.Clean(a.LastError)), "\n", "\n          ")
+	_, err := fmt.Fprintf(g.out, "%-9s %s\n", "error", text)
+	return err
+}
+
+// can names what the agent is known to be able to do beyond running turns.
+func (a agentRow) can() string {
+	c := a.Capabilities
+	var words []string
+	for _, w := range []struct {
+		word string
+		can  bool
+	}{{"steer", c.Steering}, {"load", c.Load}, {"resume", c.Resume}, {"fork", c.Fork}, {"images", c.Images}} {
+		if w.can {
+			words = append(words, w.word)
+		}
+	}
+	if n := len(c.Modes); n > 0 {
+		words = append(words, fmt.Sprintf("%d modes", n))
+	}
+	if n := len(c.Models); n > 0 {
+		words = append(words, fmt.Sprintf("%d models", n))
+	}
+	return strings.Join(words, ", ")
+}
+
+// runs says what of the agent is up, "" for one without processes.
+func (a agentRow) runs() string {
+	if a.Processes == 0 && a.Sessions == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d (%d sessions)", a.Processes, a.Sessions)
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
