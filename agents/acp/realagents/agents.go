@@ -1,0 +1,134 @@
+package realagents
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The environment variables of the runs.
+const (
+	EnvAgents = "HOLON_TEST_AGENTS" // names of agents, separated by spaces
+	EnvCache  = "AGENTS_CACHE"      // where they are installed
+	EnvTable  = "AGENTS_TABLE"      // a file for the table of results
+)
+
+// Agent is one that can be installed and run. The zero value is none.
+type Agent struct {
+	Name    string
+	Title   string
+	Version string
+	// Package is the npm package; its program is called Program.
+	Package string
+	Program string
+	Args    []string
+	// Node is the major version of Node.js that is installed for the agent, ""
+	// if it takes any that npm itself runs with.
+	Node string
+	// ByMinute says that the agent names its session files by the minute, and
+	// loses a session that is loaded in the minute in which it was made.
+	ByMinute bool
+
+	settings func(home, model string) (files map[string]string, env map[string]string)
+}
+
+// nodeVersion is installed for agents that want it.
+const nodeVersion = "22"
+
+// All returns the agents, in the order of the documentation.
+func All() []Agent {
+	return []Agent{
+		{
+			Name: "opencode", Title: "OpenCode", Version: "1.18.33",
+			Package: "opencode-ai", Program: "opencode", Args: []string{"acp"}, settings: openCode,
+		}, {
+			Name: "codex", Title: "Codex", Version: "2.6.0",
+			Package: "@agentclientprotocol/codex-acp", Program: "codex-acp", settings: codex,
+		}, {
+			Name: "claude", Title: "Claude Code", Version: "0.100.0",
+			Package: "@agentclientprotocol/claude-agent-acp", Program: "claude-agent-acp", Node: nodeVersion, settings: claude,
+		}, {
+			Name: "gemini", Title: "Gemini CLI", Version: "0.61.0",
+			Package: "@google/gemini-cli", Program: "gemini",
+			Args: []string{"--acp", "--skip-trust", "-m", "gemini-2.5-flash"}, ByMinute: true, settings: gemini,
+		},
+	}
+}
+
+// Named returns the agents of these names, in their order; the error names the
+// first that is none.
+func Named(names ...string) ([]Agent, error) {
+	var list []Agent
+	for _, name := range names {
+		found := false
+		for _, a := range All() {
+			if a.Name == name {
+				list, found = append(list, a), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("there is no agent %q: choose among opencode, codex, claude, gemini", name)
+		}
+	}
+	return list, nil
+}
+
+// Cache returns where agents are installed.
+func Cache() (string, error) {
+	if dir := os.Getenv(EnvCache); dir != "" {
+		return filepath.Abs(dir)
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("cache of agents: %w (set %s)", err, EnvCache)
+	}
+	return filepath.Join(dir, "holon-agents"), nil
+}
+
+// dir is where the agent's package is installed.
+func (a Agent) dir(cache string) string { return filepath.Join(cache, a.Name+"-"+a.Version) }
+
+func nodeDir(cache, version string) string { return filepath.Join(cache, "node-"+version) }
+
+// bin is where npm puts the programs of what is installed in dir.
+func bin(dir string) string { return filepath.Join(dir, "node_modules", ".bin") }
+
+// Launch is how an agent is started: what a user writes into [agents.NAME].
+type Launch struct {
+	Command []string
+	Env     map[string]string
+}
+
+// Environ returns the environment of the launched process as os/exec takes
+// it, base being the environment it inherits.
+func (l Launch) Environ(base []string) []string {
+	environ := append([]string(nil), base...)
+	for key, value := range l.Env {
+		environ = append(environ, key+"="+value)
+	}
+	return environ
+}
+
+// Configure writes the agent's settings into home, a directory of the run's
+// own, so that it asks the model at this URL, and returns how to start it.
+func (a Agent) Configure(cache, home, model string) (Launch, error) {
+	files, env := a.settings(home, model)
+	for name, text := range files {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return Launch{}, fmt.Errorf("settings of %s: %w", a.Name, err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return Launch{}, fmt.Errorf("settings of %s: %w", a.Name, err)
+		}
+	}
+	env["HOME"] = home
+	for _, xdg := range []string{"config", "data", "state", "cache"} {
+		env["XDG_"+strings.ToUpper(xdg)+"_HOME"] = filepath.Join(home, "xdg", xdg)
+	}
+	if a.Node != "" {
+		env["PATH"] = bin(nodeDir(cache, a.Node)) + string(os.PathListSeparator) + os.Getenv("PATH")
+	}
+	return Launch{Command: append([]string{filepath.Join(bin(a.dir(cache)), a.Program)}, a.Args...), Env: env}, nil
+}

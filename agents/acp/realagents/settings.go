@@ -1,0 +1,82 @@
+package realagents
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+)
+
+// The settings of each agent that lead it to a model of ours, and that keep it
+// from asking for anything else on the network. Paths of files are relative to
+// the home directory.
+
+// anyKey goes where an agent wants an API key; the mock model checks none.
+const anyKey = "mock"
+
+func openCode(home, model string) (files, env map[string]string) {
+	return map[string]string{"opencode.json": object(map[string]any{
+			"provider": map[string]any{"mock": map[string]any{
+				"npm": "@ai-sdk/openai-compatible", "name": "Mock",
+				"options": map[string]any{"baseURL": model + "/v1", "apiKey": anyKey},
+				"models":  map[string]any{"mock-1": map[string]any{"name": "Mock 1", "tool_call": true, "reasoning": true}},
+			}},
+			"model": "mock/mock-1", "small_model": "mock/mock-1", "enabled_providers": []string{"mock"},
+			"permission": map[string]any{"bash": "ask", "edit": "ask"},
+		})}, map[string]string{
+			"OPENCODE_CONFIG":               filepath.Join(home, "opencode.json"),
+			"OPENCODE_DISABLE_MODELS_FETCH": "1",
+			"OPENCODE_DISABLE_AUTOUPDATE":   "1",
+			"OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+		}
+}
+
+func codex(home, model string) (files, env map[string]string) {
+	config := `model = "mock-1"
+model_provider = "mock"
+approval_policy = "on-request"
+
+[model_providers.mock]
+name = "Mock"
+base_url = %q
+wire_api = "responses"
+env_key = "MOCK_API_KEY"
+`
+	return map[string]string{"codex/config.toml": fmt.Sprintf(config, model+"/v1")}, map[string]string{
+		"CODEX_HOME":         filepath.Join(home, "codex"),
+		"MODEL_PROVIDER":     "mock",
+		"INITIAL_AGENT_MODE": "workspace-write",
+		"MOCK_API_KEY":       anyKey,
+	}
+}
+
+func claude(home, model string) (files, env map[string]string) {
+	// As root it refuses to start in a mode that asks for nothing: such modes
+	// are switched off.
+	settings := object(map[string]any{"permissions": map[string]any{"disableBypassPermissionsMode": "disable"}})
+	return map[string]string{"claude/settings.json": settings}, map[string]string{
+		"CLAUDE_CONFIG_DIR":                        filepath.Join(home, "claude"),
+		"ANTHROPIC_BASE_URL":                       model,
+		"ANTHROPIC_API_KEY":                        anyKey,
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+	}
+}
+
+func gemini(home, model string) (files, env map[string]string) {
+	settings := object(map[string]any{
+		"security": map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}},
+		"general":  map[string]any{"enableAutoUpdate": false},
+		"privacy":  map[string]any{"usageStatisticsEnabled": false},
+	})
+	return map[string]string{".gemini/settings.json": settings}, map[string]string{
+		"GOOGLE_GEMINI_BASE_URL": model,
+		"GEMINI_API_KEY":         anyKey,
+	}
+}
+
+func object(v map[string]any) string {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		panic(err) // made of texts, truths and maps of them
+	}
+	return string(b) + "\n"
+}
