@@ -1,0 +1,134 @@
+// Badagent is an agent without a model: it speaks version 1 of the Agent
+// Client Protocol over stdin and stdout, does what the text of each prompt
+// says, and misbehaves in every way a real agent was seen to, and in some that
+// none was. Tests of the peer build and run it (agents/acp/acptest). It uses
+// the standard library only.
+//
+// # How it is started
+//
+//	badagent [WORD | WORD=VALUE]…
+//
+// The same words, separated by white space, are taken from the environment
+// variable BADAGENT. At the end of stdin it exits with 0.
+//
+//	state=FILE     keep sessions in FILE, so that the next process knows them
+//	forget         know no session of an earlier process: session/load, resume
+//	               and fork answer -32002 "session not found"
+//	steering       offer _session/steering (injected, or promptRequired when idle)
+//	steering=X     offer it, and answer failed, error (a JSON-RPC error), hang
+//	               (never), or end (the prompt ends before the answer
+//	               promptRequired)
+//	no-load, no-resume, no-fork, no-image, no-close
+//	               do not offer it, and answer -32601
+//	plain          no modes, models or options in session/new
+//	old-models     models by "models" and session/set_model; else the option
+//	               "model" of category "model"
+//	early          session/update notifications before the result of session/new
+//	one-session    a second session/new answers an error
+//	version=V      agentInfo.version; 1.0.0 if left out
+//
+//	banner=TEXT    print TEXT before anything else, whatever it is
+//	start-ms=N     answer initialize after N ms
+//	new-ms=N       answer session/new, load, resume and fork after N ms
+//	no-init        never answer initialize
+//	protocol=N     answer initialize with protocolVersion N
+//	auth           session/new, load and resume answer auth_required (-32000)
+//	               until authenticate was called
+//	auth=never     the same, and authenticate fails
+//	exit=N:TEXT    write TEXT to stderr and exit with N at once
+//	stubborn       ignore TERM, HUP and the end of stdin
+//	string-ids     the ids of its own requests are strings, not numbers
+//	crlf           end lines with CR LF
+//
+// # What a prompt can say
+//
+// Each line is a word and what belongs to it; they are done one after the
+// other. A line that begins with no known word is answered "you said: LINE".
+// A prompt that is cancelled ends with stopReason cancelled after the present
+// line, else with end_turn. Every message has a messageId of its own.
+//
+// What a good agent does:
+//
+//	say TEXT         one agent_message_chunk
+//	add TEXT         one more with the same messageId
+//	think TEXT       one agent_thought_chunk
+//	stream N         N chunks of one message: "1 ", "2 ", …
+//	plan             a plan of two entries, then with the first completed
+//	tool TITLE       a read: tool_call, in_progress, completed with content
+//	execute COMMAND  an execute: with output as it comes, and exit_code 0
+//	edit PATH        an edit with a diff, completed
+//	fail-tool TITLE  a tool call that ends failed
+//	ask TITLE        tool_call, session/request_permission with four options
+//	                 (their ids are not their kinds), then the tool call ends and
+//	                 the outcome is said: "selected once", "cancelled", …
+//	ask-first TITLE  the same without a tool_call before it
+//	ask-two          two permissions at once; says both outcomes when it has both
+//	usage            a usage_update; the prompt's result has usage as well
+//	mode ID, model ID, option ID VALUE, title TEXT, commands
+//	                 current_mode_update, config_option_update,
+//	                 session_info_update, available_commands_update
+//	good             think, say, plan, tool, execute, edit, ask, usage
+//	elicit TEXT      elicitation/create with a form of one string; says the answer
+//	read-file PATH   fs/read_text_file; says the error code or the text
+//	settings         says mode, model and options in force as JSON
+//	env NAME         says the variable's value
+//	cwd, pid, mcp, blocks, session
+//	                 says the session's cwd, its process id, its mcpServers, the
+//	                 types of the prompt's blocks, its id and how it came to be:
+//	                 new, loaded, resumed or forked
+//	history          says the texts of the session's earlier prompts
+//	await-steer      waits for steered text and says "steered: TEXT"
+//	sleep MS         waits; a cancel ends it
+//	wait             waits for a cancel
+//	stop REASON      ends the prompt with this stopReason
+//	error TEXT       ends it with a JSON-RPC error -32603
+//	violations       says what the client has done against the protocol so far,
+//	                 "none" if nothing: a prompt while one ran, a request before
+//	                 initialize, a relative cwd, a cancel of an unknown session,
+//	                 a cancel before the answers to what was asked, …
+//
+// Steered text that no await-steer takes is done like further lines, after the
+// prompt's own. In TEXT, \n stands for a line feed.
+//
+// What a bad agent does:
+//
+//	late N           N numbered chunks ("late 1", …) after the prompt's result
+//	junk             lines that are no messages, between two chunks ("before
+//	                 junk", "after junk")
+//	huge BYTES       one chunk of BYTES characters; 20 MiB if left out
+//	no-ids           no messageId from now on in this session
+//	stubborn         ignore TERM, HUP and the end of stdin from now on
+//	grandchild MARK  start a process that ignores TERM, HUP and the end of its
+//	                 stdin; it can be found by its arguments "grandchild MARK"
+//	                 and holds stdout and stderr open; says its pid
+//	die N TEXT       write TEXT to stderr and exit with N
+//	kill SIGNAL TEXT write TEXT to stderr and die by this signal (number)
+//	half             write half a line, then exit with 1
+//	close-stdout     close stdout and live on
+//	stop-reading     read stdin no more, once one more line has come
+//	deaf             take no notice of session/cancel from now on in this session
+//	last-words TEXT  say TEXT when the prompt is cancelled, before its result
+//	hang-ask TITLE   as ask, but a cancel that comes while the permission is
+//	                 unanswered hangs the prompt for ever
+//	drop-ask TITLE   ask for a permission and end the prompt without waiting
+//	open-tool TITLE  a tool call that never ends
+//	flood N          N chunks as fast as it can, each the next number in ten
+//	                 digits and a space, all of one message; 50,000 if left out
+//	unknown          updates of kinds nobody knows, and one without a kind
+//	unknown-request  a request and a notification with unknown methods; says the
+//	                 error code
+//	wrong-types      updates whose members have the wrong types
+//	twice            the prompt's result is sent twice
+//	ghost-response   responses to requests nobody made
+//	ghost-session    an update and a permission request for a session nobody opened
+//	same-id          two permission requests with one id; says the outcomes
+//	bad-utf8         a chunk with bytes that are no UTF-8
+//	nul              a chunk with U+0000, a lone surrogate and U+2028
+//	deep             an update nested 10,000 deep
+//	split            one message written byte by byte
+//	stderr TEXT      write TEXT to stderr
+//	stderr-flood N   write N bytes to stderr
+//	no-result        end the prompt without ever answering it
+//
+// A process that ignores everything still ends by itself after ten minutes.
+package main

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// exchange is one prompt of a session and what was said.
+type exchange struct {
+	User  string `json:"user"`
+	Agent string `json:"agent"`
+}
+
+// session is one conversation. What is exported is kept in the state file.
+type session struct {
+	ID       string          `json:"id"`
+	Cwd      string          `json:"cwd"`
+	Servers  json.RawMessage `json:"mcp_servers,omitempty"`
+	Mode     string          `json:"mode"`
+	Options  map[string]any  `json:"options"`
+	History  []exchange      `json:"history"`
+	origin   string          // new, loaded, resumed, forked
+	messages int             // message ids given
+
+	mu      sync.Mutex // guards what follows
+	cancel  context.CancelFunc
+	running *prompt
+	deaf    bool // to session/cancel
+	noIDs   bool
+}
+
+// state is the file of sessions, written whole at each change.
+type state struct {
+	Sessions map[string]*session `json:"sessions"`
+}
+
+// load reads the sessions that earlier processes have left.
+func (a *agent) load() map[string]*session {
+	path := a.options["state"]
+	if path == "" || a.on("forget") {
+		return nil
+	}
+	b, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	var s state
+	if err == nil {
+		err = json.Unmarshal(b, &s)
+	}
+	if err != nil {
+		a.die(1, "read the state: "+err.Error())
+	}
+	return s.Sessions
+}
+
+// save adds what this process knows to the file. a.mu is held.
+func (a *agent) save() {
+	path := a.options["state"]
+	if path == "" {
+		return
+	}
+	all := a.load()
+	if all == nil {
+		all = map[string]*session{}
+	}
+	for id, s := range a.sessions {
+		all[id] = s
+	}
+	b, err := json.Marshal(state{Sessions: all})
+	if err == nil {
+		temp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d", filepath.Base(path), os.Getpid()))
+		if err = os.WriteFile(temp, b, 0o600); err == nil {
+			err = os.Rename(temp, path)
+		}
+	}
+	if err != nil {
+		a.die(1, "write the state: "+err.Error())
+	}
+}
+
+// find returns a session of this process.
+func (a *agent) find(id string) *session {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sessions[id]
+}
+
+// known returns a session of this or an earlier process. a.mu is held.
+func (a *agent) known(id string) *session {
+	if s := a.sessions[id]; s != nil {
+		return s
+	}
+	return a.load()[id]
+}
+
+// open makes a session. a.mu is held.
+func (a *agent) open(cwd string, servers json.RawMessage) *session {
+	a.opened++
+	s := &session{
+		ID: fmt.Sprintf("bad-%d-%d", os.Getpid(), a.opened), Cwd: cwd, Servers: servers, origin: "new",
+		Mode: "ask", Options: map[string]any{"model": "small", "effort": "medium", "verbose": false},
+	}
+	a.sessions[s.ID] = s
+	return s
+}
+
+// fork makes a session that has said what s has. a.mu is held.
+func (a *agent) fork(s *session, cwd string, servers json.RawMessage) *session {
+	twin := a.open(cwd, servers)
+	twin.origin, twin.Mode, twin.History = "forked", s.Mode, slices.Clone(s.History)
+	for id, value := range s.Options {
+		twin.Options[id] = value
+	}
+	return twin
+}
+
+// settings is what the results of session/new and its like say beside the id.
+func (a *agent) settings(s *session) object {
+	if a.on("plain") {
+		return object{}
+	}
+	o := object{
+		"modes": object{"currentModeId": s.Mode, "availableModes": []object{
+			{"id": "ask", "name": "Ask", "description": "Asks before it changes anything"}, {"id": "code", "name": "Code"},
+		}},
+		"configOptions": a.configOptions(s),
+	}
+	if a.on("old-models") {
+		o["models"] = object{"currentModelId": s.Options["model"], "availableModels": []object{
+			{"modelId": "small", "name": "Small"}, {"modelId": "large", "name": "Large", "description": "Slower"},
+		}}
+	}
+	return o
+}
+
+func (a *agent) configOptions(s *session) []object {
+	choice := func(id, name, category string, values ...string) object {
+		options := []object{}
+		for _, v := range values {
+			options = append(options, object{"value": v, "name": "The " + v + " one"})
+		}
+		return object{"id": id, "name": name, "category": category, "type": "select", "currentValue": s.Options[id], "options": options}
+	}
+	all := []object{
+		choice("effort", "Effort", "thought_level", "low", "medium", "high"),
+		{"id": "verbose", "name": "Verbose", "type": "boolean", "currentValue": s.Options["verbose"]},
+	}
+	if !a.on("old-models") {
+		all = append(all, choice("model", "Model", "model", "small", "large"))
+	}
+	return all
+}
+
+// set changes an option; false = there is no such option or value. a.mu is held.
+func (s *session) set(id string, value any) bool {
+	allowed := map[string][]any{
+		"model": {"small", "large"}, "effort": {"low", "medium", "high"}, "verbose": {true, false},
+	}
+	if !slices.Contains(allowed[id], value) {
+		return false
+	}
+	s.Options[id] = value
+	return true
+}
