@@ -71,12 +71,15 @@ type OutputText struct {
 	Text string `json:"text"`
 }
 
-// AgentMessage is text an agent says to its user.
+// AgentMessage is text an agent says to its user. Raw, of this and the kinds
+// below, is what the agent sent of the item in its own protocol, if the agent's
+// configuration says to keep it.
 type AgentMessage struct {
 	Type    Kind         `json:"type"`
 	Role    string       `json:"role"`
 	Content []OutputText `json:"content"`
 	Phase   string       `json:"phase,omitzero"`
+	Raw     []Raw        `json:"raw,omitzero"`
 }
 
 // Reasoning is text an agent says to itself.
@@ -84,12 +87,14 @@ type Reasoning struct {
 	Type    Kind   `json:"type"`
 	Text    string `json:"text"`
 	Summary string `json:"summary,omitzero"`
+	Raw     []Raw  `json:"raw,omitzero"`
 }
 
 // Plan is what an agent means to do.
 type Plan struct {
 	Type    Kind        `json:"type"`
 	Entries []PlanEntry `json:"entries"`
+	Raw     []Raw       `json:"raw,omitzero"`
 }
 
 // PlanEntry is one step of a Plan.
@@ -119,6 +124,7 @@ type ToolCall struct {
 	Content    []Raw      `json:"content,omitzero"`
 	Locations  []Location `json:"locations,omitzero"`
 	Error      string     `json:"error,omitzero"`
+	Raw        []Raw      `json:"raw,omitzero"`
 }
 
 // CommandExecution is a tool call that runs a command.
@@ -138,6 +144,7 @@ type CommandExecution struct {
 	Content    []Raw      `json:"content,omitzero"`
 	Locations  []Location `json:"locations,omitzero"`
 	Error      string     `json:"error,omitzero"`
+	Raw        []Raw      `json:"raw,omitzero"`
 }
 
 // FileChange is a change of files by an agent. Of a tool call that makes the
@@ -152,6 +159,7 @@ type FileChange struct {
 	Content    []Raw      `json:"content,omitzero"`
 	Locations  []Location `json:"locations,omitzero"`
 	Error      string     `json:"error,omitzero"`
+	Raw        []Raw      `json:"raw,omitzero"`
 }
 
 // Change is what happened to one file. Operation is one of add, modify,
