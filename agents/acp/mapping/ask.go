@@ -1,8 +1,12 @@
 package mapping
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
@@ -17,17 +21,200 @@ var ErrNoQuestion = errors.New("the agent's request is no question that can be a
 // With an error the ops hold the request as an extension item, and the agent
 // is to be answered with -32602.
 func (s *Session) Permission(params jsontext.Value) (ops []items.Op, q items.PermissionRequest, err error) {
-	return []items.Op{extension("session/request_permission", params)}, q, ErrNoQuestion
+	f, err := fieldsOf(params)
+	if err != nil {
+		return s.unasked("session/request_permission", params, err)
+	}
+	options, whole := optionsOf(f)
+	if len(options) == 0 {
+		return s.unasked("session/request_permission", params, errors.New("it has no options"))
+	}
+	s.endSpeech(items.StatusCompleted)
+	q = items.PermissionRequest{
+		Type: items.KindPermissionRequest, Title: f.text("title"), Description: f.text("description"),
+		Subject: items.Subject{Type: "other"}, Options: options,
+	}
+	subject := f.object("subject") // version 2
+	call := f.object("toolCall")
+	if call == nil {
+		call = subject.object("toolCall")
+	}
+	switch {
+	case call.text("toolCallId") != "":
+		whole = s.askForCall(&q, call, params) && whole
+	case subject != nil:
+		q.Subject.Type = subject.text("type")
+		q.Subject.Command, q.Subject.Cwd = subject.text("command"), subject.text("cwd")
+		if c := s.calls.byID[subject.text("toolCallId")]; c != nil {
+			q.Subject.ItemID = c.item
+		}
+		whole = whole && q.Subject.Type == "command"
+	default:
+		whole = false
+	}
+	if q.Title == "" {
+		q.Title = "The agent asks for a permission"
+	}
+	if !whole {
+		s.strange("session/request_permission", params) // what it says beside the question
+	}
+	return s.take(), q, nil
 }
 
-// PermissionReply is the result of session/request_permission for an answer.
-func PermissionReply(a items.Answer) jsontext.Value { return nil }
+// askForCall takes what a request says of its tool call. It may be the first
+// sight of the call; of one that is known it fills in what is not known yet,
+// because some agents word the call anew for the question. Text is for the
+// person who is asked and no output of the tool.
+func (s *Session) askForCall(q *items.PermissionRequest, f fields, raw jsontext.Value) bool {
+	c := s.callOf(f.text("toolCallId"), true)
+	seen := c.kind != ""
+	asked := &call{id: c.id, status: items.StatusInProgress}
+	whole := s.merge(asked, f)
+	text := asked.content.text
+	asked.content.text, asked.content.texts = "", 0
+	if !seen {
+		*c = *asked
+		c.status = items.StatusInProgress // it waits for the answer
+	} else {
+		c.fill(asked)
+	}
+	s.tell(c, raw)
+
+	if q.Title == "" {
+		if q.Title = asked.title; q.Title == "" {
+			q.Title = c.titled()
+		}
+	}
+	if q.Description == "" {
+		q.Description = text
+	}
+	in, _ := fieldsOf(asked.input)
+	if q.Description == "" {
+		q.Description = in.text("description", "reason", "justification", "explanation")
+	}
+	if q.Description == "" && seen && asked.given() != nil && !bytes.Equal(asked.input, c.input) {
+		q.Description = string(clean(asked.input)) // it asks for something else than the call has said
+	}
+	q.Subject = items.Subject{Type: string(c.kind), ItemID: c.item}
+	if c.kind == items.KindCommandExecution {
+		q.Subject.Type = "command"
+		q.Subject.Cwd = asked.directory(s.o.Cwd)
+		if asked.cwd == "" {
+			q.Subject.Cwd = c.directory(s.o.Cwd)
+		}
+		if q.Subject.Command = command(asked.input); q.Subject.Command == "" {
+			q.Subject.Command = c.asCommand(s.o.Cwd).(items.CommandExecution).Command
+		}
+	}
+	return whole
+}
+
+// fill takes from a request what the call has not said itself.
+func (c *call) fill(asked *call) {
+	set := func(to *string, v string) {
+		if *to == "" {
+			*to = v
+		}
+	}
+	set(&c.title, asked.title)
+	set(&c.name, asked.name)
+	set(&c.server, asked.server)
+	set(&c.toolKind, asked.toolKind)
+	if c.given() == nil && asked.given() != nil {
+		c.input = asked.input
+		set(&c.cwd, asked.cwd)
+	}
+	if len(c.locations) == 0 {
+		c.locations = asked.locations
+	}
+	if len(c.content.changes) == 0 {
+		c.content.changes, c.content.diffs, c.content.patched = asked.content.changes, asked.content.diffs, asked.content.patched
+	}
+	if len(c.content.rest) == 0 {
+		c.content.rest = asked.content.rest
+	}
+}
+
+// optionsOf reads the options; ok is false if one had to be left out.
+func optionsOf(f fields) (options []items.Option, ok bool) {
+	list, ok := f.list("options")
+	for _, raw := range list {
+		of, err := fieldsOf(raw)
+		o := items.Option{OptionID: of.text("optionId"), Name: of.text("name", "optionId"), Kind: of.text("kind")}
+		if err != nil || o.OptionID == "" {
+			ok = false
+			continue
+		}
+		if o.Kind == "" {
+			o.Kind, ok = "other", false
+		}
+		options = append(options, o)
+	}
+	return options, ok
+}
+
+func (s *Session) unasked(method string, params jsontext.Value, why error) ([]items.Op, items.PermissionRequest, error) {
+	s.strange(method, params)
+	return s.take(), items.PermissionRequest{}, fmt.Errorf("%s: %w: %w", method, ErrNoQuestion, why)
+}
+
+// PermissionReply is the result of session/request_permission for an answer:
+// the option that was chosen, by a person or because nobody answered, else
+// cancelled.
+func PermissionReply(a items.Answer) jsontext.Value {
+	if a.Outcome.OptionID == "" || a.Outcome.Type != items.OutcomeSelected && a.Outcome.Type != items.OutcomeExpired {
+		return jsontext.Value(`{"outcome":{"outcome":"cancelled"}}`)
+	}
+	id, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(a.Outcome.OptionID, "\uFFFD"))
+	return jsontext.Value(`{"outcome":{"outcome":"selected","optionId":` + string(id) + `}}`)
+}
 
 // Elicitation maps the params of elicitation/create (a draft; before it was
 // named session/elicitation), as Permission does.
 func (s *Session) Elicitation(params jsontext.Value) (ops []items.Op, q items.Question, err error) {
-	return []items.Op{extension("elicitation/create", params)}, q, ErrNoQuestion
+	f, err := fieldsOf(params)
+	q = items.Question{Type: items.KindQuestion, Message: f.text("message"), URL: f.text("url")}
+	for _, name := range []string{"requestedSchema", "schema"} {
+		if q.Schema == nil && f.object(name) != nil {
+			q.Schema = clean(f[name])
+		}
+	}
+	if err == nil && q.URL == "" && q.Schema == nil {
+		err = errors.New("it has neither a schema nor a url")
+	}
+	if err != nil {
+		ops, _, err = s.unasked("elicitation/create", params, err)
+		return ops, items.Question{}, err
+	}
+	if q.Message == "" {
+		q.Message = "The agent asks a question"
+	}
+	s.endSpeech(items.StatusCompleted)
+	return s.take(), q, nil
 }
 
-// ElicitationReply is the result of elicitation/create for an answer to q.
-func ElicitationReply(q items.Question, a items.Answer) jsontext.Value { return nil }
+// ElicitationReply is the result of elicitation/create for an answer to q. An
+// answer that is no object answers the only property of the schema, or the one
+// named answer.
+func ElicitationReply(q items.Question, a items.Answer) jsontext.Value {
+	switch {
+	case a.Status == items.StatusDeclined:
+		return jsontext.Value(`{"action":"decline"}`)
+	case a.Status != items.StatusCompleted:
+		return jsontext.Value(`{"action":"cancel"}`)
+	case !present(a.Answer):
+		return jsontext.Value(`{"action":"accept"}`)
+	}
+	content := a.Answer
+	if content.Kind() != '{' {
+		name := "answer"
+		schema, _ := fieldsOf(q.Schema)
+		if properties := schema.object("properties"); len(properties) == 1 {
+			for only := range properties {
+				name = only
+			}
+		}
+		content, _ = json.Marshal(map[string]jsontext.Value{name: content}, jsontext.AllowInvalidUTF8(true))
+	}
+	return jsontext.Value(`{"action":"accept","content":` + string(content) + `}`)
+}

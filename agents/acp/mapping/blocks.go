@@ -1,0 +1,181 @@
+package mapping
+
+import (
+	"encoding/base64"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/items"
+)
+
+// blocks is the content of a tool call, sorted by what becomes of it.
+type blocks struct {
+	text    string         // of all text blocks, joined by line feeds
+	texts   int            // how many they were
+	changes []items.Change // of all diffs
+	diffs   []items.Raw    // as they came
+	patched bool           // a diff says more than Change can
+	rest    []items.Raw    // images, resources, whatever is not known
+}
+
+// maxTerminals is how many terminals a call may show.
+const maxTerminals = 16
+
+// addBlock takes one block of content; what it does not know it keeps.
+func (c *call) addBlock(raw jsontext.Value) {
+	b := &c.content
+	f, err := fieldsOf(raw)
+	if err != nil {
+		b.rest = append(b.rest, clean(raw))
+		return
+	}
+	switch f.text("type") {
+	case "content":
+		if text, ok := blockText(f["content"]); ok {
+			if b.texts++; b.texts > 1 {
+				b.text += "\n"
+			}
+			b.text += text
+			return
+		}
+	case "diff":
+		if changes := changesOf(f, c.toolKind); changes != nil {
+			b.changes = append(b.changes, changes...)
+			b.diffs = append(b.diffs, clean(raw))
+			b.patched = b.patched || f.has("patch")
+			return
+		}
+	case "terminal":
+		if id := f.text("terminalId"); id != "" {
+			c.addTerminal(id)
+			return
+		}
+	}
+	b.rest = append(b.rest, clean(raw))
+}
+
+func (c *call) addTerminal(id string) {
+	if id != "" && !slices.Contains(c.terminals, id) && len(c.terminals) < maxTerminals {
+		c.terminals = append(c.terminals, id)
+	}
+}
+
+// changesOf reads a diff: that of version 1 has the text before and after, that
+// of version 2 a list of operations. nil if it is neither.
+func changesOf(f fields, toolKind string) []items.Change {
+	if list, ok := f.list("changes"); ok {
+		var changes []items.Change
+		for _, l := range list {
+			cf, err := fieldsOf(l)
+			if err != nil || cf.text("path") == "" || cf.text("operation") == "" {
+				return nil
+			}
+			changes = append(changes, items.Change{
+				Path: cf.text("path"), OldPath: cf.text("oldPath"), Operation: cf.text("operation"),
+			})
+		}
+		return changes
+	}
+	place := f.text("path")
+	after, ok := textOf(f["newText"])
+	before, had := textOf(f["oldText"])
+	if place == "" || !ok && f.has("newText") || !had && f.has("oldText") {
+		return nil
+	}
+	change := items.Change{Path: place, Operation: "modify", OldText: before, NewText: after}
+	switch kind := f.object("_meta").text("kind"); {
+	case kind == "add" || kind == "delete" || kind == "modify": // gemini-cli
+		change.Operation = kind
+	case !had:
+		change.Operation = "add"
+	case toolKind == "delete" && after == "":
+		change.Operation = "delete"
+	}
+	return []items.Change{change}
+}
+
+// toolContent maps a draft of version 2: one more block of a call's content.
+func (s *Session) toolContent(f fields, raw jsontext.Value) bool {
+	id := f.text("toolCallId")
+	if id == "" || !f.has("content") {
+		return false
+	}
+	c := s.callOf(id, false)
+	c.addBlock(f["content"])
+	s.tell(c, raw)
+	return true
+}
+
+// terminal maps a draft of version 2: what a terminal shows, for the call that
+// shows it.
+func (s *Session) terminal(f fields, raw jsontext.Value) bool {
+	c := s.callOfTerminal(f.text("terminalId"))
+	if c == nil {
+		return false
+	}
+	if cwd := f.text("cwd"); cwd != "" {
+		c.cwd = cwd
+	}
+	if out := f.object("output"); out != nil {
+		data, err := base64.StdEncoding.DecodeString(out.text("data"))
+		if err != nil {
+			return false
+		}
+		c.stream, c.fresh, c.cut, c.rewrite = items.NewText("", maxKept), "", nil, true
+		c.addBytes(data)
+	}
+	if exit := f.object("exitStatus"); exit != nil {
+		c.exited(exit)
+	}
+	s.tell(c, raw)
+	return true
+}
+
+func (s *Session) terminalOutput(f fields, raw jsontext.Value) bool {
+	c := s.callOfTerminal(f.text("terminalId"))
+	data, err := base64.StdEncoding.DecodeString(f.text("data"))
+	if c == nil || err != nil {
+		return false
+	}
+	c.addBytes(data)
+	s.tell(c, raw)
+	return true
+}
+
+func (s *Session) callOfTerminal(id string) *call {
+	for i := len(s.calls.order) - 1; i >= 0 && id != ""; i-- {
+		if c := s.calls.order[i]; slices.Contains(c.terminals, id) {
+			return c
+		}
+	}
+	return nil
+}
+
+// addBytes adds output that may be cut within a character.
+func (c *call) addBytes(data []byte) {
+	data = append(c.cut, data...)
+	whole := len(data)
+	for i := 1; i < utf8.UTFMax && i <= len(data); i++ {
+		if utf8.RuneStart(data[len(data)-i]) {
+			if !utf8.FullRune(data[len(data)-i:]) {
+				whole = len(data) - i
+			}
+			break
+		}
+	}
+	c.cut = slices.Clone(data[whole:])
+	c.addStream(string([]rune(string(data[:whole])))) // what is no UTF-8 is replaced
+}
+
+func (c *call) addStream(text string) {
+	if text == "" {
+		return
+	}
+	if c.stream == nil {
+		c.stream = items.NewText("", maxKept)
+	}
+	c.stream.Add(text)
+	c.fresh += text
+}

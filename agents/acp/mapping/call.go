@@ -1,0 +1,235 @@
+package mapping
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/items"
+)
+
+// maxCalls is how many tool calls of a session are remembered; the oldest that
+// has ended goes first.
+const maxCalls = 512
+
+// call is a tool call as the agent has said it so far.
+type call struct {
+	id, title, name, server string
+	toolKind                string // the agent's word, "" = not said
+	status                  items.Status
+	input, output           jsontext.Value
+	content                 blocks
+	locations               []items.Location
+	cwd                     string
+	exit                    *int
+	signal                  string
+	terminals               []string    // whose output is this call's
+	stream                  *items.Text // what came piece by piece; nil = nothing
+	fresh                   string      // of stream, not told yet
+	cut                     []byte      // of stream, half a character
+	rewrite                 bool        // stream has begun anew
+	raw                     rawList
+
+	kind  items.Kind // of its item, decided at first sight
+	item  string     // the item that is open for it, "" = none
+	left  bool       // its prompt has ended: so has its item, or soon
+	shown *shown     // what its item, open or ended, says; nil = it has had none
+}
+
+// shown is what the log has of a call.
+type shown struct {
+	status   items.Status
+	body     string // content without the growing text and raw
+	text     string // the growing text, unless it is streamed
+	streamed bool
+}
+
+func (n *shown) same(o *shown) bool { return *n == *o }
+
+// calls are the tool calls of a session.
+type calls struct {
+	byID  map[string]*call
+	order []*call // oldest first
+}
+
+func (l *calls) remove(c *call) {
+	delete(l.byID, c.id)
+	for i, o := range l.order {
+		if o == c {
+			l.order = append(l.order[:i], l.order[i+1:]...)
+			return
+		}
+	}
+}
+
+func (c *call) over() bool { return c.left || !c.status.Open() }
+
+// toolCall maps a tool_call, or an update of one. Its item is made at first
+// sight, whichever of tool_call, tool_call_update and a permission request
+// comes first.
+func (s *Session) toolCall(f fields, raw jsontext.Value, begins bool) bool {
+	id := f.text("toolCallId")
+	if id == "" {
+		return false
+	}
+	c := s.callOf(id, begins)
+	whole := s.merge(c, f)
+	s.tell(c, raw)
+	return whole
+}
+
+// callOf finds the call, or makes it. anew says that the agent begins a call:
+// one of this id that is over is another one then, because some agents count
+// their calls from the start in each prompt.
+func (s *Session) callOf(id string, anew bool) *call {
+	c := s.calls.byID[id]
+	if c != nil && anew && c.over() {
+		s.calls.remove(c)
+		c = nil
+	}
+	if c == nil {
+		s.endSpeech(items.StatusCompleted)
+		s.forgetCall()
+		c = &call{id: id, status: items.StatusInProgress}
+		s.calls.byID[id] = c
+		s.calls.order = append(s.calls.order, c)
+	}
+	return c
+}
+
+// forgetCall makes room for another call.
+func (s *Session) forgetCall() {
+	if len(s.calls.order) < maxCalls {
+		return
+	}
+	oldest := s.calls.order[0]
+	for _, c := range s.calls.order {
+		if c.over() {
+			oldest = c
+			break
+		}
+	}
+	s.giveUp(oldest)
+	s.calls.remove(oldest)
+}
+
+// giveUp ends the item of a call that nothing more is known of; one that has
+// had none yet gets it now.
+func (s *Session) giveUp(c *call) {
+	switch {
+	case c.item != "":
+		s.emit(items.Update{ItemID: c.item, Status: items.StatusInterrupted})
+		c.item, c.left = "", true
+	case c.shown == nil && c.kind != "":
+		c.status = items.StatusInterrupted
+		s.tell(c, nil)
+	}
+}
+
+// leave lets the engine end the item of a call.
+func (s *Session) leave(c *call) {
+	if c.item == "" {
+		return
+	}
+	if s.o.KeepRaw {
+		s.emit(items.Update{ItemID: c.item, Content: c.whole(s.o.Cwd)})
+	}
+	c.item, c.left = "", true
+}
+
+// tell makes the item of the call say what the call has become. An item that
+// has ended cannot change: what the call says after that makes another one.
+func (s *Session) tell(c *call, raw jsontext.Value) {
+	if s.o.KeepRaw && raw != nil {
+		c.raw.add(raw)
+	}
+	if c.kind == "" {
+		c.kind = c.kindOfItem()
+	}
+	now := c.show(s.o.Cwd)
+	defer func() { c.fresh, c.rewrite = "", false }()
+	if c.item == "" {
+		if c.shown == nil || !now.same(c.shown) || c.fresh != "" || c.rewrite {
+			s.begin(c, now)
+		}
+		return
+	}
+	was := c.shown
+	added, grows := c.fresh, was.streamed || was.text == ""
+	if !now.streamed {
+		added, grows = strings.CutPrefix(now.text, was.text)
+		grows = grows && !was.streamed
+	}
+	grows = grows && !c.rewrite
+	update := items.Update{ItemID: c.item}
+	if !now.status.Open() {
+		update.Status = now.status
+	}
+	switch {
+	case now.body != was.body || !grows:
+		update.Content = c.whole(s.o.Cwd)
+	default:
+		if added != "" {
+			s.emit(items.Append{ItemID: c.item, Text: added})
+		}
+		if update.Status != "" && s.o.KeepRaw {
+			update.Content = c.whole(s.o.Cwd)
+		}
+	}
+	if update.Status != "" || update.Content != nil {
+		s.emit(update)
+	}
+	c.shown = &now
+	if update.Status != "" {
+		c.item = ""
+	}
+}
+
+// begin makes an item for the call.
+func (s *Session) begin(c *call, now shown) {
+	id := items.NewID()
+	create := items.Create{ItemID: id, Content: c.whole(s.o.Cwd)}
+	if !now.status.Open() {
+		create.Status = now.status
+	} else {
+		c.item = id
+	}
+	c.left, c.shown = false, &now
+	s.emit(create)
+}
+
+// show is what an item of the call is to say now.
+func (c *call) show(cwd string) shown {
+	body, _ := items.Encode(items.WithText(c.as(cwd), "")) // what agents sent was decoded before
+	now := shown{status: c.status, body: string(body), streamed: c.streams()}
+	if !now.streamed && c.kind.Streams() {
+		now.text = c.text()
+	}
+	return now
+}
+
+// whole is the content of an item of the call, with its text and raw.
+func (c *call) whole(cwd string) items.Content {
+	content := c.as(cwd)
+	if c.streams() {
+		content = items.WithText(content, c.stream.String())
+	} else if c.kind.Streams() {
+		content = items.WithText(content, c.text())
+	}
+	return withRaw(content, c.raw.list())
+}
+
+// streams reports whether the growing text is what came piece by piece. The
+// output of a command is; of other tools only as long as they say nothing
+// whole.
+func (c *call) streams() bool {
+	return c.stream != nil && (c.kind == items.KindCommandExecution || c.kind == items.KindToolCall && c.content.text == "")
+}
+
+// release lets an item that was gathered outside of a turn go: the call goes
+// on inside of one, with an item of its own.
+func (c *call) release() {
+	if c.item != "" {
+		c.item, c.shown = "", nil
+	}
+}

@@ -1,0 +1,112 @@
+package mapping
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/items"
+)
+
+// maxGathered is how much text is gathered for one item outside of a turn:
+// half of what an item holds in the log.
+const maxGathered = 512 << 10
+
+// gathering folds ops into items that are created ended, the only ones there
+// are outside of a turn. The zero value is ready.
+type gathering struct{ open map[string]*gathered }
+
+type gathered struct {
+	content items.Content
+	text    *items.Text
+}
+
+// Outside maps an update that comes while no prompt runs: into items that are
+// created ended, and SetThread. Text is gathered, until something else comes
+// or Flush; a tool call until it ends, or a prompt begins and goes on with it.
+func (s *Session) Outside(raw jsontext.Value) []items.Op {
+	s.update(raw)
+	ops := s.outside.fold(s.take())
+	if g := s.outside.open[s.speech.item]; g != nil && g.text.Len() > maxGathered {
+		s.endSpeech(items.StatusCompleted)
+		ops = append(ops, s.outside.fold(s.take())...)
+	}
+	return ops
+}
+
+// Flush returns the text and the plan that Outside has gathered, as ended
+// items. It is to be called when nothing has come for a moment.
+func (s *Session) Flush() []items.Op {
+	s.endSpeech(items.StatusCompleted)
+	s.endPlans(items.StatusCompleted)
+	return s.outside.fold(s.take())
+}
+
+// Gone returns all that Outside has gathered, tool calls that have not ended
+// as interrupted: nothing of this session comes any more. It is to be called
+// while no prompt runs.
+func (s *Session) Gone() []items.Op {
+	ops := s.Flush()
+	for _, c := range s.calls.order {
+		s.giveUp(c)
+	}
+	return append(ops, s.outside.fold(s.take())...)
+}
+
+// Replayed maps an update that comes while the agent repeats the session's
+// history: what it says of the thread (mode, options, commands, title)
+// counts, items do not, because the log has them.
+func (s *Session) Replayed(raw jsontext.Value) []items.Op {
+	if f, err := fieldsOf(raw); err == nil {
+		s.aboutThread(f.text("sessionUpdate"), f)
+	}
+	return s.take()
+}
+
+// fold takes the ops of the mapping and returns those that may stand outside
+// of a turn.
+func (g *gathering) fold(ops []items.Op) []items.Op {
+	var out []items.Op
+	ended := func(id string, status items.Status, content items.Content) {
+		delete(g.open, id)
+		out = append(out, items.Create{ItemID: id, Status: status, Content: content})
+	}
+	for _, op := range ops {
+		switch op := op.(type) {
+		case items.Create:
+			if !openStatus(op.Status) {
+				out = append(out, op)
+				continue
+			}
+			if g.open == nil {
+				g.open = map[string]*gathered{}
+			}
+			g.open[op.ItemID] = gather(op.Content)
+		case items.Append:
+			if o := g.open[op.ItemID]; o != nil {
+				o.text.Add(op.Text)
+			}
+		case items.Update:
+			o := g.open[op.ItemID]
+			if o == nil {
+				continue
+			}
+			if op.Content != nil {
+				*o = *gather(op.Content)
+			}
+			if !openStatus(op.Status) {
+				ended(op.ItemID, op.Status, items.WithText(o.content, o.text.String()))
+			}
+		case items.SetUsage:
+			out = append(out, items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: op.Usage})
+		case items.SetThread:
+			out = append(out, op)
+		}
+	}
+	return out
+}
+
+func gather(c items.Content) *gathered {
+	text, _ := items.TextOf(c)
+	return &gathered{content: items.WithText(c, ""), text: items.NewText(text, maxKept)}
+}
+
+func openStatus(s items.Status) bool { return s == "" || s.Open() }

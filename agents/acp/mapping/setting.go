@@ -1,0 +1,51 @@
+package mapping
+
+import "github.com/go-json-experiment/json/jsontext"
+
+// Setting is how a setting of the session is changed.
+type Setting struct {
+	// Via is the method: session/set_mode {modeId}, session/set_model
+	// {modelId} or session/set_config_option {configId, value}.
+	Via string
+	// ConfigID is set for session/set_config_option.
+	ConfigID string
+	// Boolean says that the value is true or false; else it is a string, one
+	// of Choices.
+	Boolean bool
+	Choices []string
+	// Value is what is in force, nil = not known.
+	Value jsontext.Value
+}
+
+// Setting finds the setting of this name: "mode", "model" or the id of one of
+// the agent's options. ok is false if the agent has none of that name. Where
+// an agent offers the same as an option, the option is the way.
+func (s *Session) Setting(name string) (set Setting, ok bool) {
+	c := &s.config
+	for _, o := range c.OptionChoices {
+		if o.ID != name && (o.Category != name || name != "mode" && name != "model") {
+			continue
+		}
+		set = Setting{
+			Via: "session/set_config_option", ConfigID: o.ID, Boolean: o.Type == "boolean", Value: c.Options[o.ID],
+		}
+		for _, v := range o.Choices {
+			set.Choices = append(set.Choices, v.Value)
+		}
+		return set, true
+	}
+	value, all := c.Mode, c.Modes
+	set.Via = "session/set_mode"
+	if name == "model" {
+		value, all, set.Via = c.Model, c.Models, "session/set_model"
+	} else if name != "mode" {
+		return Setting{}, false
+	}
+	for _, ch := range all {
+		set.Choices = append(set.Choices, ch.ID)
+	}
+	if value != "" {
+		set.Value, _ = jsontext.AppendQuote(nil, value) // it was decoded, so it is UTF-8
+	}
+	return set, len(all) > 0
+}
