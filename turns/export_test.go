@@ -10,6 +10,7 @@ const (
 	DeltaBytes     = deltaBytes
 	HeldRetry      = heldRetry
 	IdleAfter      = idleAfter
+	InjectWithin   = injectWithin
 )
 
 // GateState is what the gate holds.

@@ -25,12 +25,13 @@ type inbox struct {
 // output is one thing an agent handed in, for its run or, where that is nil,
 // outside of any turn. Exactly one of the members after run is set.
 type output struct {
-	run  *run
-	ops  []items.Op
-	ask  *ask
-	end  *Outcome
-	sync chan struct{} // closed once everything before it is durable
-	size int
+	run       *run
+	ops       []items.Op
+	ask       *ask
+	end       *Outcome
+	delivered string        // the user_message that the agent has got
+	sync      chan struct{} // closed once everything before it is durable
+	size      int
 }
 
 func newInbox(maxCommands, maxBytes int) *inbox {
@@ -57,11 +58,12 @@ func (in *inbox) command(f func(*actor), force bool) error {
 }
 
 // put hands agent output in and waits for room first: until ctx is done, or
-// over is closed because the prompt has ended. An end does not wait.
+// over is closed because the prompt has ended. What has no size, the end of a
+// prompt above all, does not wait.
 func (in *inbox) put(ctx context.Context, over <-chan struct{}, o output) error {
 	for {
 		in.mu.Lock()
-		if in.bytes == 0 || in.bytes+o.size <= in.maxBytes || o.end != nil {
+		if in.bytes == 0 || in.bytes+o.size <= in.maxBytes || o.size == 0 {
 			in.output = append(in.output, o)
 			in.bytes += o.size
 			in.ring()

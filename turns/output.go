@@ -48,6 +48,8 @@ func (a *actor) takeOutput() bool {
 			b.ask(o.ask)
 		case o.end != nil:
 			b.promptEnded(*o.end)
+		case o.delivered != "":
+			b.delivered(o.delivered)
 		case o.sync != nil:
 			b.after = append(b.after, func(Receipt) { close(o.sync) })
 		default:

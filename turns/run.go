@@ -17,8 +17,11 @@ type run struct {
 	a      *actor
 	turnID string
 	index  int
+	ctx    context.Context // the agent's
 	cancel context.CancelCauseFunc
 	over   chan struct{} // closed by the actor: the prompt has ended for the turn
+	inject injector
+	behind bool // the actor's: a text waits for the next prompt, so all later ones do
 }
 
 // Causes of the cancellation of an agent's context.
@@ -98,20 +101,18 @@ func (r *run) Sync(ctx context.Context) error {
 	}
 }
 
-// OnSteer implements Sink.
-func (r *run) OnSteer(Injector) {}
-
 // startPrompt lets the agent run, after the commit that says so. It does not
 // block.
 func (a *actor) startPrompt(input []items.UserMessage) {
 	act := a.active
 	ctx, cancel := context.WithCancelCause(a.e.agentCtx)
-	r := &run{a: a, turnID: act.turn.TurnID, index: act.prompts, cancel: cancel, over: make(chan struct{})}
+	r := &run{a: a, turnID: act.turn.TurnID, index: act.prompts, ctx: ctx, cancel: cancel, over: make(chan struct{})}
 	act.run = r
 	act.prompts++
 	p := &Prompt{
 		ThreadID: a.id, TurnID: r.turnID, Attempt: act.turn.Attempt, Index: r.index,
-		Cwd: a.thread.Cwd, SessionID: a.thread.AgentSessionID, Config: a.thread.Config, Input: input, Metadata: act.turn.Metadata, Sink: r, Over: r.over,
+		Cwd: a.thread.Cwd, Input: input, Metadata: act.turn.Metadata, Sink: r, Over: r.over,
+		SessionID: a.thread.AgentSessionID, Config: a.thread.Config,
 	}
 	name := a.thread.Agent // the goroutine below must not look at the thread
 	agent := a.e.agents[name]
@@ -121,6 +122,7 @@ func (a *actor) startPrompt(input []items.UserMessage) {
 			out = a.e.runAgent(ctx, agent, p)
 		}
 		cancel(nil)
+		r.endInjection()
 		// An end waits for no room, so this never blocks.
 		_ = a.in.put(context.Background(), r.over, output{run: r, end: &out})
 	})

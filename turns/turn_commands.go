@@ -181,8 +181,9 @@ func (e *Engine) Steer(ctx context.Context, c Steer) (SteerResult, error) {
 	})
 }
 
-// steer adds user messages that the agent gets as its next prompt of the same
-// turn. cut ends the present prompt for that.
+// steer adds user messages that the agent gets at once, if it takes text while
+// it works, else as its next prompt of the same turn. cut ends the present
+// prompt for that.
 func (a *actor) steer(b *builder, msgs []items.UserMessage, cut bool) (SteerResult, error) {
 	act := a.active
 	if len(act.steers)+len(msgs) > a.e.cfg.MaxQueue {
@@ -198,6 +199,11 @@ func (a *actor) steer(b *builder, msgs []items.UserMessage, cut bool) (SteerResu
 	for _, row := range rows {
 		r.ItemIDs = append(r.ItemIDs, row.ItemID)
 	}
+	run := act.run
+	inject := !cut && run != nil && !act.cut && run.takesText()
+	if inject {
+		r.Delivery = Injected
+	}
 	if cut {
 		b.cancelQuestions()
 		if b.activeRow().Progress == Waiting {
@@ -209,12 +215,26 @@ func (a *actor) steer(b *builder, msgs []items.UserMessage, cut bool) (SteerResu
 			act.open.add(&openItem{row: row, content: msgs[i]})
 			act.steers = append(act.steers, row.ItemID)
 		}
+		switch {
+		case inject:
+			run.handOver(injections(rows, msgs))
+		case run != nil:
+			run.behind = true
+		}
 		if cut {
 			act.cut = true
 			a.tellStop(errPromptCut, a.e.cfg.InterruptAfter)
 		}
 	})
 	return r, nil
+}
+
+func injections(rows []*items.Item, msgs []items.UserMessage) []injection {
+	list := make([]injection, len(rows))
+	for i, row := range rows {
+		list[i] = injection{itemID: row.ItemID, message: msgs[i]}
+	}
+	return list
 }
 
 // Interrupt ends a queued turn, or tells an active one to stop. It returns
