@@ -26,6 +26,7 @@ type questions struct {
 type question struct {
 	id      string
 	content timeline.Content
+	form    *form // nil: answered as a whole
 }
 
 // questions finds a terminal to ask at: stdin, or the controlling terminal if
@@ -77,7 +78,11 @@ func (r *turnRun) ask(id string, content timeline.Content) error {
 		}
 		return r.say(fmt.Sprintf("the agent waits for an answer: holon respond %s %s", id, how))
 	}
-	q.open = append(q.open, question{id, content})
+	asked := question{id: id, content: content}
+	if content.Type == "question" && content.URL == "" {
+		asked.form = newForm(content.Schema)
+	}
+	q.open = append(q.open, asked)
 	if len(q.open) == 1 {
 		return r.show()
 	}
@@ -90,7 +95,7 @@ func (r *turnRun) show() error {
 	if len(q.open) == 0 {
 		return nil
 	}
-	text := promptText(q.open[0].content)
+	text := promptText(q.open[0])
 	if v, ok := r.view.(*timelineViewer); ok {
 		if err := v.r.Ask(); err != nil {
 			return err
@@ -104,18 +109,49 @@ func (r *turnRun) show() error {
 }
 
 // promptText lists the options and ends where the answer is typed.
-func promptText(content timeline.Content) string {
+func promptText(q question) string {
+	options := q.content.Options
+	if q.form != nil {
+		return q.form.prompt()
+	}
 	var b strings.Builder
-	for i, option := range content.Options {
-		fmt.Fprintf(&b, "  %d) %s\n", i+1, timeline.OneLine(option.Name))
+	yes, no := optionOf(options, "allow"), optionOf(options, "reject")
+	for i, option := range options {
+		fmt.Fprintf(&b, "  %d) %s", i+1, timeline.OneLine(option.Name))
+		switch i {
+		case yes:
+			b.WriteString("  [y]")
+		case no:
+			b.WriteString("  [n]")
+		}
+		b.WriteString("\n")
 	}
 	switch {
-	case len(content.Options) > 0:
-		fmt.Fprintf(&b, "  answer 1-%d, y or n: ", len(content.Options))
+	case len(options) > 0:
+		fmt.Fprintf(&b, "  answer 1-%d", len(options))
+		if yes >= 0 && no >= 0 {
+			b.WriteString(", y or n")
+		}
+		b.WriteString(": ")
+	case q.content.URL != "":
+		b.WriteString("  open the page, then answer (done, or n to decline): ")
 	default:
 		b.WriteString("  answer (text or JSON): ")
 	}
 	return b.String()
+}
+
+// optionOf is the place of the option that a verb (allow, reject) means: the
+// one for once before the one for always, whatever their order; -1 = none.
+func optionOf(options []timeline.Option, verb string) int {
+	for _, prefix := range []string{verb + "_once", verb} {
+		for i, option := range options {
+			if strings.HasPrefix(option.Kind, prefix) {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // beside lets something be written while a question stands on the terminal:
@@ -183,11 +219,14 @@ func (r *turnRun) answer(line string, open bool) error {
 		return nil
 	}
 	first := q.open[0]
-	params, ok := readAnswer(first.content, line)
-	if !ok {
-		if _, err := io.WriteString(q.screen, "  That is none of the answers.\n"); err != nil {
+	params, why := readAnswer(first, line)
+	if why != "" {
+		if _, err := io.WriteString(q.screen, "  "+why+"\n"); err != nil {
 			return err
 		}
+		return r.show()
+	}
+	if params == nil { // the next field of the form
 		return r.show()
 	}
 	params["item_id"] = first.id
@@ -205,35 +244,52 @@ func (r *turnRun) answer(line string, open bool) error {
 }
 
 // readAnswer turns what was typed into params of item/respond: an option's
-// number, id or name, y or n for the first that allows or rejects, or, for a
-// question without options, JSON or else the text itself.
-func readAnswer(content timeline.Content, line string) (params map[string]any, ok bool) {
+// number, id or name, y or n for the one that allows or rejects, a field of a
+// form, or, for another question, JSON or else the text itself. why says what
+// is wrong with it; params are nil if there is more to ask.
+func readAnswer(q question, line string) (params map[string]any, why string) {
 	line = strings.TrimSpace(line)
+	content := q.content
+	if q.form != nil {
+		if why := q.form.take(line); why != "" || !q.form.done() {
+			return nil, why
+		}
+		return map[string]any{"answer": q.form.answer()}, ""
+	}
+	const none = "That is none of the answers."
 	if len(content.Options) == 0 {
-		if line == "" {
-			return nil, false
+		switch {
+		case line == "":
+			return nil, none
+		case content.URL != "" && isNo(line):
+			return map[string]any{"outcome": "cancelled"}, ""
+		case json.Valid([]byte(line)):
+			return map[string]any{"answer": json.RawMessage(line)}, ""
 		}
-		if json.Valid([]byte(line)) {
-			return map[string]any{"answer": json.RawMessage(line)}, true
-		}
-		return map[string]any{"answer": line}, true
+		return map[string]any{"answer": line}, ""
+	}
+	chosen := -1
+	switch strings.ToLower(line) {
+	case "y", "yes", "allow":
+		chosen = optionOf(content.Options, "allow")
+	case "n", "no", "reject":
+		chosen = optionOf(content.Options, "reject")
 	}
 	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(content.Options) {
-		return map[string]any{"option_id": content.Options[n-1].ID}, true
+		chosen = n - 1
 	}
-	verb := ""
-	switch strings.ToLower(line) {
-	case "":
-		return nil, false
-	case "y", "yes", "allow":
-		verb = "allow"
-	case "n", "no", "reject":
-		verb = "reject"
-	}
-	for _, option := range content.Options {
-		if verb != "" && strings.HasPrefix(option.Kind, verb) || option.ID == line || strings.EqualFold(option.Name, line) {
-			return map[string]any{"option_id": option.ID}, true
+	for i, option := range content.Options {
+		if chosen < 0 && (option.ID == line || line != "" && strings.EqualFold(option.Name, line)) {
+			chosen = i
 		}
 	}
-	return nil, false
+	if chosen < 0 {
+		return nil, none
+	}
+	return map[string]any{"option_id": content.Options[chosen].ID}, ""
+}
+
+func isNo(line string) bool {
+	line = strings.ToLower(line)
+	return line == "n" || line == "no"
 }

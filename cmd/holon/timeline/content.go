@@ -28,6 +28,11 @@ type params struct {
 	Delta       struct {
 		Text string `json:"text"`
 	} `json:"delta"`
+	Config struct {
+		Mode    string                     `json:"mode"`
+		Model   string                     `json:"model"`
+		Options map[string]json.RawMessage `json:"options"`
+	} `json:"config"`
 	Error *struct {
 		Kind    string `json:"kind"`
 		Message string `json:"message"`
@@ -90,6 +95,7 @@ type Content struct {
 	Origin      string          `json:"origin"`
 	ResolvedBy  string          `json:"resolved_by"`
 	Answer      json.RawMessage `json:"answer"`
+	Schema      json.RawMessage `json:"schema"`
 	Options     []Option        `json:"options"`
 	Outcome     *Outcome        `json:"outcome"`
 	Subject     struct {
@@ -253,12 +259,57 @@ func (c Content) changes() string {
 	return strings.Join(lines, "\n")
 }
 
-func countLines(text *string) int {
-	if text == nil || *text == "" {
-		return 0
+// diffs lists changed files with the lines that differ: what a person needs
+// to see before allowing a change.
+func (c Content) diffs() string {
+	var blocks []string
+	for i, change := range c.Changes {
+		one := c
+		one.Changes = c.Changes[i : i+1]
+		block := one.changes()
+		if change.NewText != nil || change.OldText != nil {
+			block += differing(linesOf(change.OldText), linesOf(change.NewText))
+		}
+		blocks = append(blocks, block)
 	}
-	return strings.Count(strings.TrimSuffix(*text, "\n"), "\n") + 1
+	return strings.Join(blocks, "\n")
 }
+
+// shownLines is how many lines of a change are shown on each side.
+const shownLines = 8
+
+// differing shows the lines between what two texts begin and end with alike.
+func differing(before, after []string) string {
+	for len(before) > 0 && len(after) > 0 && before[0] == after[0] {
+		before, after = before[1:], after[1:]
+	}
+	for len(before) > 0 && len(after) > 0 && before[len(before)-1] == after[len(after)-1] {
+		before, after = before[:len(before)-1], after[:len(after)-1]
+	}
+	var b strings.Builder
+	for _, side := range []struct {
+		sign  string
+		lines []string
+	}{{"- ", before}, {"+ ", after}} {
+		for i, line := range side.lines {
+			if i == shownLines {
+				fmt.Fprintf(&b, "\n%s… %d more lines", side.sign, len(side.lines)-shownLines)
+				break
+			}
+			b.WriteString("\n" + side.sign + strings.ReplaceAll(Clean(line), "\n", " "))
+		}
+	}
+	return b.String()
+}
+
+func linesOf(text *string) []string {
+	if text == nil || *text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(*text, "\n"), "\n")
+}
+
+func countLines(text *string) int { return len(linesOf(text)) }
 
 // Summary is an item's content in one harmless line, for tables.
 func (c Content) Summary(status string) string {

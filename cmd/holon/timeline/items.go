@@ -115,6 +115,12 @@ func (r *Renderer) show(event client.Event, it *item, p params, ended bool) {
 			}
 			r.block(event.ThreadID, it.label, text)
 		}
+	case "file_change":
+		// Before it ends already: a request for permission may be about it.
+		if text := c.diffs(); text != "" && text != it.changed {
+			it.changed = text
+			r.block(event.ThreadID, it.label, text)
+		}
 	case "usage":
 		if t := r.turns[event.TurnID]; t != nil && c.TotalTokens > 0 {
 			t.usage = &it.content.usage
@@ -154,8 +160,6 @@ func questionText(c Content) string {
 // otherText is the text of the kinds that come in one piece.
 func otherText(c Content, event client.Event) string {
 	switch c.Type {
-	case "file_change":
-		return c.changes()
 	case "notice", "error":
 		return Clean(c.Message)
 	case "extension":
@@ -185,6 +189,10 @@ func (r *Renderer) ending(event client.Event, it *item, p params) {
 			}
 			l.word = it.label.word
 			r.block(event.ThreadID, l, text)
+		}
+	case "file_change":
+		if p.Status != "completed" {
+			r.block(event.ThreadID, labelOther, strings.TrimSpace("change "+OneLine(p.Status)+because(c.Error)))
 		}
 	case "permission_request", "question":
 		r.block(event.ThreadID, labelAnswer, c.answer(p.Status))

@@ -40,7 +40,8 @@ type Renderer struct {
 	sink    sink
 	options Options
 	turns   map[string]*turn
-	order   []string // of turns, oldest first
+	config  map[string]map[string]string // settings of threads' agents that have been shown
+	order   []string                     // of turns, oldest first
 	items   map[string]*item
 	lost    string // what the status says while the connection is away
 	asking  bool   // a question is on the terminal
@@ -61,7 +62,8 @@ type item struct {
 	label   label
 	content Content
 	clean   Sanitizer
-	shown   int64 // bytes of the streamed text that have been shown
+	shown   int64  // bytes of the streamed text that have been shown
+	changed string // the changes of files that have been shown
 	begun   bool
 	asked   bool
 }
@@ -74,7 +76,7 @@ func New(w io.Writer, options Options) *Renderer {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	r := &Renderer{options: options, turns: map[string]*turn{}, items: map[string]*item{}}
+	r := &Renderer{options: options, turns: map[string]*turn{}, items: map[string]*item{}, config: map[string]map[string]string{}}
 	if options.Terminal {
 		r.sink = &terminal{
 			w: w, color: options.Color, utf8: !options.ASCII, width: options.Width, many: options.Threads, begun: map[string]bool{},

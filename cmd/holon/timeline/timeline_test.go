@@ -70,7 +70,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestGoldenTimelines(t *testing.T) {
-	for _, name := range []string{"turn", "watch"} {
+	for _, name := range []string{"turn", "watch", "agent"} {
 		many := name == "watch"
 		t.Run(name+" plain", func(t *testing.T) {
 			var out bytes.Buffer
@@ -100,7 +100,7 @@ func TestGoldenTimelines(t *testing.T) {
 }
 
 func TestStatusLineNeverDisturbsTheText(t *testing.T) {
-	for _, name := range []string{"turn", "watch"} {
+	for _, name := range []string{"turn", "watch", "agent"} {
 		for width := 20; width < 90; width += 7 {
 			show := func(idle, hint string) string {
 				s := &screen{t: t, width: width}

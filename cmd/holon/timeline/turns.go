@@ -2,7 +2,9 @@ package timeline
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/seed82539d15/holon/rpc/client"
 )
@@ -19,18 +21,46 @@ func (r *Renderer) threadEvent(event client.Event, p params) {
 			text += ": " + OneLine(p.Title)
 		}
 	case "thread/updated":
-		switch {
-		case p.State != "":
-			text += " " + OneLine(p.State)
-		case p.Title != "":
-			text += " is now called " + OneLine(p.Title)
-		default:
-			return
-		}
+		r.threadUpdated(event, p)
+		return
 	default:
 		text += " " + event.Method[len("thread/"):]
+		if event.Method == "thread/closed" {
+			delete(r.config, event.ThreadID)
+		}
 	}
 	r.block(event.ThreadID, labelThread, text+because(p.Reason))
+}
+
+// threadUpdated shows what a person wants to know of a thread's attributes:
+// its state and title, and settings of the agent when they change.
+func (r *Renderer) threadUpdated(event client.Event, p params) {
+	text := OneLine(event.ThreadID)
+	if p.State != "" {
+		r.block(event.ThreadID, labelThread, text+" "+OneLine(p.State)+because(p.Reason))
+	}
+	if p.Title != "" {
+		r.block(event.ThreadID, labelThread, text+" is now called "+OneLine(p.Title))
+	}
+	settings := map[string]string{"mode": p.Config.Mode, "model": p.Config.Model}
+	for name, value := range p.Config.Options {
+		settings[name] = strings.Trim(string(value), `"`)
+	}
+	known := r.config[event.ThreadID]
+	if known == nil {
+		known = map[string]string{}
+		r.config[event.ThreadID] = known
+	}
+	var changed []string
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		if value := settings[name]; value != "" && known[name] != value {
+			known[name] = value
+			changed = append(changed, OneLine(name)+" "+OneLine(value))
+		}
+	}
+	if len(changed) > 0 {
+		r.block(event.ThreadID, labelThread, text+" has "+strings.Join(changed, ", "))
+	}
 }
 
 func (r *Renderer) turnEvent(event client.Event, p params) {

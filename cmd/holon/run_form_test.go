@@ -1,0 +1,85 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+)
+
+func TestAFormIsAnsweredFieldByField(t *testing.T) {
+	cases := []struct {
+		name, schema string
+		lines        []string
+		want         string
+	}{
+		{"an object in its order", `{"type":"object","properties":{"z":{"type":"string","title":"Name"},"a":{"type":"integer"},"m":{"type":"boolean","default":true}},"required":["z","a"]}`,
+			[]string{" Ada ", "x", "3.5", "36", ""}, `{"z":"Ada","a":36,"m":true}`},
+		{"what is left out", `{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"string"}}}`, []string{"", ""}, `{}`},
+		{"numbers", `{"type":"number"}`, []string{"NaN", "0x1", "-1.5e3"}, `-1.5e3`},
+		{"a required number", `{"type":"object","properties":{"a":{"type":"number"}},"required":["a"]}`, []string{"", "1"}, `{"a":1}`},
+		{"choices by number", `{"type":"string","enum":["red","green"],"enumNames":["Red","Green"]}`, []string{"3", "2"}, `"green"`},
+		{"choices by title", `{"type":"string","oneOf":[{"const":"r","title":"Red"},{"const":"g","title":"Green"}]}`, []string{"blue", "green"}, `"g"`},
+		{"choices that are no texts", `{"enum":[1,2,null]}`, []string{"2"}, `2`},
+		{"yes and no", `{"type":"boolean"}`, []string{"", "perhaps", "No"}, `false`},
+		{"text that looks like JSON", `{"type":"string"}`, []string{`{"a":1}`}, `"{\"a\":1}"`},
+		{"an empty text", `{"type":"string"}`, []string{""}, `""`},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			q := question{content: timeline.Content{Type: "question"}, form: newForm(json.RawMessage(tc.schema))}
+			if q.form == nil {
+				t.Fatal("no form")
+			}
+			for i, line := range tc.lines {
+				if !strings.HasSuffix(promptText(q), "): ") {
+					t.Errorf("prompt %q", promptText(q))
+				}
+				params, why := readAnswer(q, line)
+				if last := i == len(tc.lines)-1; last != (params != nil) {
+					t.Fatalf("line %q gave %v, %q", line, params, why)
+				} else if last {
+					if got, _ := json.Marshal(params["answer"]); string(got) != tc.want {
+						t.Errorf("got %s, want %s", got, tc.want)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestWhatNoFormCanAskIsAnsweredAsAWhole(t *testing.T) {
+	for _, schema := range []string{
+		``, `{`, `{}`, `true`, `{"type":"array","items":{"type":"string"}}`, `{"type":"object"}`, `{"type":"object","properties":[]}`,
+		`{"type":"object","properties":{"a":{"type":"object"}}}`, `{"type":"string","oneOf":[{"pattern":"x"}]}`, `{"type":["string","null"]}`,
+	} {
+		if f := newForm(json.RawMessage(schema)); f != nil {
+			t.Errorf("%s: %+v", schema, f)
+		}
+	}
+}
+
+func TestYesMeansOnceWhateverTheOrderOfTheOptions(t *testing.T) {
+	q := question{content: timeline.Content{Type: "permission_request", Options: []timeline.Option{
+		{ID: "aa", Name: "Always", Kind: "allow_always"}, {ID: "ao", Name: "Yes", Kind: "allow_once"},
+		{ID: "ra", Name: "Never", Kind: "reject_always"}, {ID: "ro", Name: "No", Kind: "reject_once"},
+	}}}
+	for line, want := range map[string]string{"y": "ao", "YES": "ao", "n": "ro", "1": "aa", "3": "ra", "never": "ra", "aa": "aa"} {
+		if params, why := readAnswer(q, line); params["option_id"] != want {
+			t.Errorf("%q chose %v (%s), want %s", line, params, why, want)
+		}
+	}
+	for _, line := range []string{"", "0", "5", "maybe"} {
+		if params, why := readAnswer(q, line); params != nil || why == "" {
+			t.Errorf("%q chose %v", line, params)
+		}
+	}
+	if got := promptText(q); got != "  1) Always\n  2) Yes  [y]\n  3) Never\n  4) No  [n]\n  answer 1-4, y or n: " {
+		t.Errorf("%q", got)
+	}
+	q.content.Options = q.content.Options[:1]
+	if params, _ := readAnswer(q, "y"); params["option_id"] != "aa" {
+		t.Error("y chose nothing where there is only one option that allows")
+	}
+}
