@@ -7,7 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Fit encodes content in at most max bytes. What is too large loses the
+// Fit encodes content in at most max bytes. What is too large loses what it
+// has of the agent's own protocol, which says nothing else, and if need be the
 // middle of its texts: truncated is true then and total is the size of the
 // whole encoding.
 func Fit(c Content, max int) (raw Raw, truncated bool, total int64, err error) {
@@ -16,6 +17,11 @@ func Fit(c Content, max int) (raw Raw, truncated bool, total int64, err error) {
 		return raw, false, 0, err
 	}
 	total = int64(len(raw))
+	if RawOf(c) != nil {
+		if raw, err = Encode(WithoutRaw(c)); err != nil || len(raw) <= max {
+			return raw, true, total, err
+		}
+	}
 	var tree any
 	if err := json.Unmarshal(raw, &tree); err != nil {
 		return nil, false, 0, fmt.Errorf("shorten %s: %w", c.Kind(), err)

@@ -108,7 +108,8 @@ func (it *Item) Settle(first int64) {
 
 // Query chooses items for item/list. Empty fields choose everything. Items
 // come in the order of their making; Cursor is the created_seq to go on
-// after, as text.
+// after, as text. Newest turns the order around: Cursor is then the
+// created_seq to go on before.
 type Query struct {
 	ThreadID string
 	TurnID   string
@@ -116,4 +117,5 @@ type Query struct {
 	Type     Kind
 	Cursor   string
 	Limit    int
+	Newest   bool
 }

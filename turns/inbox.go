@@ -188,6 +188,9 @@ func contentSize(c items.Content) int {
 		for _, ch := range c.Changes {
 			n += len(ch.OldText) + len(ch.NewText)
 		}
+		raws(c.Input)
+		raws(c.Content...)
+		n += len(c.Output)
 	case items.PermissionRequest:
 		n += len(c.Title) + len(c.Description) + len(c.Subject.Command)
 	case items.Question:
@@ -202,6 +205,7 @@ func contentSize(c items.Content) int {
 	case items.Extension:
 		raws(c.Payload)
 	}
+	raws(items.RawOf(c)...)
 	text, _ := items.TextOf(c)
 	return n + len(text)
 }

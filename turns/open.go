@@ -37,7 +37,7 @@ func (o *openItem) replace(content items.Content, maxBytes int) {
 	// to speak of, and messages are many.
 	rest := contentOverhead
 	if content.Kind() != items.KindAgentMessage {
-		if raw, err := items.Encode(items.WithText(content, "")); err == nil { // encode reports the error
+		if raw, err := items.Encode(items.WithoutRaw(items.WithText(content, ""))); err == nil { // encode reports the error
 			rest += len(raw)
 		}
 	}

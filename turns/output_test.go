@@ -279,6 +279,28 @@ func TestItemsAtTheirBoundKeepHeadAndTail(t *testing.T) {
 	}
 }
 
+func TestTextIsNotCutForWhatTheAgentSentInItsOwnProtocol(t *testing.T) {
+	bubble(t, setup{cfg: turns.Config{MaxItemBytes: 4 << 10}}, func(h *harness) {
+		c := h.prompt()
+		raw := []items.Raw{items.Raw(`"` + strings.Repeat("r", 3<<10) + `"`)}
+		call := tool("1", nil)
+		call.Raw = raw
+		message := items.NewAgentMessage("")
+		message.Raw = raw
+		for _, content := range []items.Content{call, message} {
+			id := items.NewID()
+			h.emit(c, items.Create{ItemID: id, Content: content}, items.Append{ItemID: id, Text: strings.Repeat("t", 3<<10)},
+				items.Update{ItemID: id, Status: items.StatusCompleted})
+			e := h.event(notify.ItemUpdated, ofItem(id))
+			if !e.Truncated || strings.Contains(string(e.Content), "rrr") || strings.Count(string(e.Content), "t") < 3<<10 {
+				t.Errorf("updated: %s", e)
+			}
+		}
+		c.end(turns.Completed)
+		h.ended(c.TurnID)
+	})
+}
+
 func TestOpenItemAtItsBoundEndsTruncatedWithItsTurn(t *testing.T) {
 	bubble(t, setup{cfg: turns.Config{MaxItemBytes: 4 << 10}}, func(h *harness) {
 		c := h.prompt()

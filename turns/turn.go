@@ -184,10 +184,12 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 func NewID() string { return "turn_" + uuid.Must(uuid.NewV7()).String() }
 
 // Query chooses turns for turn/list. Turns come in the order of their making;
-// Cursor is the created_seq to go on after, as text.
+// Cursor is the created_seq to go on after, as text. Newest turns the order
+// around: Cursor is then the created_seq to go on before.
 type Query struct {
 	ThreadID string
 	State    State
 	Cursor   string
 	Limit    int
+	Newest   bool
 }
