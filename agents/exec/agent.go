@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -46,6 +47,9 @@ type Config struct {
 	// URL gives the server's address for HOLON_URL when a process starts.
 	// nil or "" = the process is not told.
 	URL func() string
+	// Records is where running processes are recorded, so that what outlives a
+	// killed server can be ended by the next. nil = they are not.
+	Records *process.Records
 	// KillAfter is the time between TERM and KILL; 0 = 3 s.
 	KillAfter time.Duration
 	// StderrTail is how many bytes of stderr a failure shows; 0 = 16 KiB.

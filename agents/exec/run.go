@@ -46,6 +46,12 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	if err != nil {
 		return failed(kindUnavailable, err.Error())
 	}
+	forget, err := a.cfg.Records.Add(group, a.cfg.Command)
+	if err != nil {
+		group.Discard()
+		return failed(kindUnavailable, err.Error())
+	}
+	defer forget()
 	r := &run{
 		agent: a, over: p.Over, group: group, stderr: process.NewTail(a.cfg.StderrTail),
 		broken: make(chan struct{}), read: make(chan struct{}),

@@ -11,6 +11,7 @@
 //	func (g *Group) Kill()
 //	func (g *Group) End() *os.ProcessState
 //	func (g *Group) Stop(l Ladder) *os.ProcessState
+//	func (g *Group) Discard()
 //	func (p *Pipe) Read(buf []byte) (int, error)   // Group.Stdout, Group.Stderr
 //	func (p *Pipe) Drain()
 //	func (p *Pipe) Close() error
@@ -30,9 +31,11 @@
 // nothing is left: the processes find the end of their stdin; on Linux the
 // kernel kills each group's leader; and Records holds what is needed to find
 // the rest of a group again. A process that left its group on purpose (setsid)
-// is on its own. So is one that a leader started in the few milliseconds before
-// its group was recorded, if the server is killed just then and the process
-// does not end at the end of its input.
+// is on its own. So is one that its leader started in the few milliseconds
+// before the group was recorded, if the server is killed just then; and one
+// whose leader is dead and that hides or has emptied its environment, since
+// nothing proves then that it is ours. These end at the end of their input, or
+// not.
 //
 // On systems without /proc a group cannot be told from a later one with the
 // same number, so EndSurvivors ends nothing there: it removes the records and

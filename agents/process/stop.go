@@ -39,3 +39,10 @@ func (g *Group) Stop(l Ladder) *os.ProcessState {
 	}
 	return g.End()
 }
+
+// Discard kills and reaps a group that is not to be used, and closes its pipes.
+func (g *Group) Discard() {
+	g.Kill()
+	g.End()
+	g.closePipes()
+}

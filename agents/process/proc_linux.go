@@ -1,0 +1,107 @@
+package process
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// maxEnviron is the most that Linux gives a program for its arguments and its
+// environment by default (a quarter of an 8 MiB stack), twice.
+const maxEnviron = 4 << 20
+
+// bootID is a word that the kernel makes at each boot.
+func bootID() (string, error) {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(b)), err
+}
+
+// readIdentity fills in what the system knows of the leader of rec.Group.
+func readIdentity(rec *record) (err error) {
+	if rec.Boot, err = bootID(); err != nil {
+		return err
+	}
+	m, _, err := readStat(rec.Group)
+	if err != nil {
+		return err
+	}
+	rec.Start = m.start
+	if rec.CommandLine, err = commandLine(rec.Group); err != nil {
+		return err
+	}
+	return nil
+}
+
+// readStat reads the fields of /proc/PID/stat (proc_pid_stat(5)) that count.
+func readStat(pid int) (m member, dead bool, err error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return member{}, false, err
+	}
+	// The name of the program, field 2, may hold anything, parentheses too.
+	i := bytes.LastIndexByte(b, ')')
+	fields := strings.Fields(string(b[i+1:])) // the first is field 3
+	if i < 0 || len(fields) < 20 {
+		return member{}, false, fmt.Errorf("/proc/%d/stat: %q", pid, b)
+	}
+	m.pid = pid
+	if m.group, err = strconv.Atoi(fields[2]); err != nil {
+		return member{}, false, err
+	}
+	// A process whose first thread has ended looks dead, but has more threads.
+	dead = fields[0] == "X" || fields[0] == "Z" && (fields[17] == "0" || fields[17] == "1")
+	m.start, err = strconv.ParseUint(fields[19], 10, 64)
+	return m, dead, err
+}
+
+// commandLine is the digest of what the process says it is; "" if it says
+// nothing, as dead ones do.
+func commandLine(pid int) (string, error) {
+	b, err := readAtMost(fmt.Sprintf("/proc/%d/cmdline", pid), maxEnviron)
+	if err != nil || len(b) == 0 {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// marked reports whether the process was started with this mark in its
+// environment, which no program loses by changing its title or by starting
+// another. Of another user's process that cannot be told.
+func marked(pid int, mark string) bool {
+	b, err := readAtMost(fmt.Sprintf("/proc/%d/environ", pid), maxEnviron)
+	if err != nil {
+		return false
+	}
+	want := []byte(EnvGroup + "=" + mark)
+	for variable := range bytes.SplitSeq(b, []byte{0}) {
+		if bytes.Equal(variable, want) {
+			return true
+		}
+	}
+	return false
+}
+
+// groups returns the living processes by their groups.
+func groups() (map[int][]member, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	all := map[int][]member{}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		m, dead, err := readStat(pid)
+		if err == nil && !dead { // those that have ended meanwhile give an error
+			all[m.group] = append(all[m.group], m)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,17 @@
+//go:build unix && !linux
+
+package process
+
+import "errors"
+
+// Without /proc nothing tells a group from a later one with its number.
+
+func bootID() (string, error) { return "", nil }
+
+func readIdentity(*record) error { return nil }
+
+func commandLine(int) (string, error) { return "", nil }
+
+func marked(int, string) bool { return false }
+
+func groups() (map[int][]member, error) { return nil, errors.ErrUnsupported }

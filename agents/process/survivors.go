@@ -1,0 +1,207 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// How long what a killed server has left gets to end. It has lost whoever it
+// worked for, so this is short: the server is not up before it is over.
+const (
+	survivorTerm = 2 * time.Second // after TERM
+	survivorKill = 2 * time.Second // after KILL, for the kernel to get round to it
+	survivorPoll = 20 * time.Millisecond
+)
+
+// survivor is a group that a killed server has left, and the processes in it
+// that were seen, by their numbers and starts.
+type survivor struct {
+	record
+	seen map[member]bool
+}
+
+// EndSurvivors ends the groups that an earlier server of this folder has left
+// running: TERM, up to 2 s, KILL. It is called before anything is added, by
+// the one server that holds the folder. ended counts the groups. When ctx ends
+// the rest gets KILL at once.
+//
+// A group is ended only if its number, its start (the time of its leader, in
+// the same boot) and its command match what was recorded; where the leader is
+// dead, or has changed its title, the mark that its processes have in their
+// environment stands for the command. Records of what is gone, or is not
+// proven to be ours, are removed, with a log line in the second case. Files
+// that are no records are left alone, with a log line. An error says what
+// could not be read or removed; everything else has been done.
+func (r *Records) EndSurvivors(ctx context.Context, log *zap.Logger) (ended int, err error) {
+	if r == nil {
+		return 0, nil
+	}
+	recs, err := r.leftOver(log)
+	if len(recs) == 0 {
+		return 0, err
+	}
+	boot, bootErr := bootID()
+	all, listErr := groups()
+	if errors.Is(listErr, errors.ErrUnsupported) {
+		return 0, errors.Join(err, r.forget(recs, log))
+	}
+	if failed := errors.Join(bootErr, listErr); failed != nil {
+		return 0, errors.Join(err, fmt.Errorf("look for processes: %w", failed)) // the records stay
+	}
+	var alive []*survivor
+	for _, rec := range recs {
+		s := &survivor{record: rec, seen: map[member]bool{}}
+		switch members := all[rec.Group]; {
+		case s.isOurs(boot, members):
+			log.Warn("ending what a server that was killed has left running",
+				zap.Int("group", rec.Group), zap.Int("processes", len(members)), zap.String("command", strings.Join(rec.Command, " ")))
+			alive = append(alive, s)
+			continue
+		case rec.Boot == boot && len(members) > 0:
+			log.Warn("a process group has the number of one that was recorded, but is another: it is left alone",
+				zap.Int("group", rec.Group), zap.String("command", strings.Join(rec.Command, " ")))
+		}
+		err = errors.Join(err, r.discard(rec))
+	}
+	left := endAll(ctx, boot, alive)
+	for _, s := range alive {
+		if slices.Contains(left, s) { // in the kernel, such as on a dead disk: the next start tries again
+			log.Error("a process group does not end", zap.Int("group", s.Group))
+			continue
+		}
+		ended++
+		err = errors.Join(err, r.discard(s.record))
+	}
+	return ended, errors.Join(err, ctx.Err())
+}
+
+// endAll ends groups that are ours and returns those that remain.
+func endAll(ctx context.Context, boot string, alive []*survivor) (left []*survivor) {
+	for _, step := range []struct {
+		sig  syscall.Signal
+		wait time.Duration
+	}{{syscall.SIGTERM, survivorTerm}, {syscall.SIGKILL, survivorKill}} {
+		if len(alive) == 0 {
+			break
+		}
+		for _, s := range alive {
+			_ = syscall.Kill(-s.Group, step.sig) // ESRCH: it has ended meanwhile
+		}
+		done := ctx.Done()
+		if step.sig == syscall.SIGKILL {
+			done = nil // nothing is quicker
+		}
+		alive = await(done, boot, alive, step.wait)
+	}
+	return alive
+}
+
+// await returns the groups that are still there after d, or when done.
+func await(done <-chan struct{}, boot string, alive []*survivor, d time.Duration) []*survivor {
+	limit := time.NewTimer(d)
+	defer limit.Stop()
+	poll := time.NewTicker(survivorPoll)
+	defer poll.Stop()
+	for {
+		if all, err := groups(); err == nil {
+			alive = slices.DeleteFunc(slices.Clone(alive), func(s *survivor) bool { return !s.isOurs(boot, all[s.Group]) })
+		}
+		if len(alive) == 0 {
+			return nil
+		}
+		select {
+		case <-poll.C:
+		case <-limit.C:
+			return alive
+		case <-done:
+			return alive
+		}
+	}
+}
+
+// isOurs reports whether these processes, the living ones with the group's
+// number, are the group that was recorded. The kernel gives a number to nobody
+// else while a process has it as its group's. So it is ours if one of them is
+// proven to be: the leader by its start and command; others, when the leader
+// is dead, by the mark; and whoever is in it with one that was seen in it
+// before.
+func (s *survivor) isOurs(boot string, members []member) bool {
+	if s.Boot == "" || s.Boot != boot || s.Start == 0 || s.Group == syscall.Getpgrp() {
+		return false
+	}
+	ours := false
+	for _, m := range members {
+		if m.pid == s.Group && m.start != s.Start {
+			return false // the number has been given to somebody else
+		}
+		ours = ours || s.seen[m] || m.start >= s.Start && (s.isLeader(m) || marked(m.pid, s.Mark))
+	}
+	if ours {
+		for _, m := range members {
+			s.seen[m] = true
+		}
+	}
+	return ours
+}
+
+func (s *survivor) isLeader(m member) bool {
+	if m.pid != s.Group || s.CommandLine == "" {
+		return false
+	}
+	line, err := commandLine(m.pid)
+	return err == nil && line == s.CommandLine
+}
+
+// leftOver reads all records, and removes what was left of writing one.
+func (r *Records) leftOver(log *zap.Logger) (recs []record, err error) {
+	entries, err := os.ReadDir(r.dir)
+	if err != nil {
+		return nil, fmt.Errorf("read process records: %w", err)
+	}
+	for _, e := range entries {
+		rec, readErr := r.read(e)
+		switch {
+		case readErr == nil:
+			recs = append(recs, rec)
+		case errors.Is(readErr, errNotOurs) && strings.HasSuffix(e.Name(), tempSuffix) && e.Type().IsRegular():
+			err = errors.Join(err, r.drop(e.Name()))
+		case errors.Is(readErr, errNotOurs):
+			log.Warn("a file among the process records is none and is left alone", zap.String("file", filepath.Join(r.dir, e.Name())))
+		default:
+			log.Warn("a process record cannot be used and is removed", zap.String("file", filepath.Join(r.dir, e.Name())), zap.Error(readErr))
+			err = errors.Join(err, r.drop(e.Name()))
+		}
+	}
+	return recs, err
+}
+
+// forget removes records of which nothing can be proven.
+func (r *Records) forget(recs []record, log *zap.Logger) (err error) {
+	for _, rec := range recs {
+		if syscall.Kill(-rec.Group, 0) == nil {
+			log.Warn("a process group has the number of one that a killed server had started; whether it is that one cannot be told on this system",
+				zap.Int("group", rec.Group), zap.String("command", strings.Join(rec.Command, " ")))
+		}
+		err = errors.Join(err, r.discard(rec))
+	}
+	return err
+}
+
+func (r *Records) discard(rec record) error { return r.drop(filepath.Base(r.path(rec))) }
+
+func (r *Records) drop(name string) error {
+	if err := os.Remove(filepath.Join(r.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove a process record: %w", err)
+	}
+	return nil
+}
