@@ -24,6 +24,7 @@ var (
 	someID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(?:ses|msg|prt|per|que|evt|call|toolu|fc|ctc|rs|resp)_[0-9A-Za-z]{6,}`)
 	// Times in milliseconds or microseconds, and as text.
 	someInstant = regexp.MustCompile(`(\D)1[789]\d{11}(?:\d{3})?(\D)`)
+	someDay     = regexp.MustCompile(`[A-Z][a-z]+day, [A-Z][a-z]+ \d{1,2}, 20\d\d`)
 	someTime    = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
 )
 
@@ -31,6 +32,7 @@ var (
 const (
 	instant = "1767225600000"
 	timeOf  = "2026-01-01T00:00:00.000Z"
+	day     = "Thursday, January 1, 2026"
 )
 
 // cutLists are the members whose lists are cut.
@@ -59,6 +61,7 @@ func clean(recording []entry, places []place) []entry {
 		}
 		text = someID.ReplaceAllStringFunc(text, name)
 		text = someInstant.ReplaceAllString(text, "${1}"+instant+"${2}")
+		text = someDay.ReplaceAllString(text, day)
 		text = someTime.ReplaceAllString(text, timeOf)
 		cleaned = append(cleaned, entry{e.Dir, json.RawMessage(text)})
 	}

@@ -26,7 +26,7 @@ import (
 func main() {
 	out := flag.String("out", "", "directory for the recordings")
 	only := flag.String("scenarios", "", "names of scenarios, separated by commas; empty = all")
-	raw := flag.Bool("raw", false, "replace nothing")
+	raw := flag.Bool("raw", false, "replace nothing, and keep what the model was asked")
 	flag.Parse()
 	if *out == "" || flag.NArg() == 0 {
 		flag.Usage()
@@ -116,12 +116,19 @@ func recordOne(ctx context.Context, a realagents.Agent, cache string, s scenario
 		_ = os.WriteFile(keep, text, 0o600) // an aid; the error tells the rest
 		return 0, fmt.Errorf("%w (see %s)", played, keep)
 	}
-	recording := p.recording
-	if !raw {
+	recording, path := p.recording, filepath.Join(out, a.Name+"-"+s.name)
+	if raw {
+		requests, err := os.ReadFile(log.Name())
+		if err != nil {
+			return 0, err
+		}
+		if err := os.WriteFile(path+".model", requests, 0o644); err != nil {
+			return 0, err
+		}
+	} else {
 		recording = clean(recording, []place{
 			{home, "/home/user"}, {project, "/project"}, {cache, "/agents"}, {model.URL(), "http://127.0.0.1:1"}, {root, "/tmp"},
 		})
 	}
-	path := filepath.Join(out, a.Name+"-"+s.name+".ndjson")
-	return len(recording), os.WriteFile(path, join(recording), 0o644)
+	return len(recording), os.WriteFile(path+".ndjson", join(recording), 0o644)
 }

@@ -1,0 +1,422 @@
+//go:build linux
+
+package realagents
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// scenarios in the order in which they are run, on one server.
+var scenarios = []scenario{
+	{"text, first turn", firstTurn},
+	{"text, agent running", secondTurn},
+	{"tool allowed by a second client", toolAllowed},
+	{"tool rejected", toolRejected},
+	{"file written", fileWritten},
+	{"question answered", questionAnswered},
+	{"interrupt while streaming", interruptStream},
+	{"interrupt at a permission", interruptPermission},
+	{"interrupt of a running tool", interruptTool},
+	{"steer", steer},
+	{"steer with interrupt", steerInterrupt},
+	{"two threads at once", twoThreads},
+	{"mode changed", modeChanged},
+	{"fork", forked},
+	{"agent killed in mid-turn", agentKilled},
+	{"server killed in mid-turn", serverKilled},
+}
+
+// lastScenario comes after all others.
+const lastScenario = "server stopped, nothing left"
+
+func contains(text, want string) bool { return strings.Contains(text, want) }
+
+func firstTurn(r *run) {
+	threadID, _ := r.thread()
+	called := time.Now()
+	v := r.says(threadID, "hello", "Hello from the mock model.")
+	r.streamed(v, called)
+	i := r.info()
+	if i.Protocol != "acp/1" || i.Processes < 1 || i.Sessions < 1 || i.State != "ready" {
+		r.fail("agent/list says %+v", i)
+	}
+}
+
+func secondTurn(r *run) {
+	threadID, _ := r.thread()
+	called := time.Now()
+	r.streamed(r.says(threadID, "hello", "Hello from the mock model."), called)
+}
+
+// streamed wants the answer to have come in pieces and notes when the first
+// did.
+func (r *run) streamed(v *turnView, called time.Time) {
+	r.Helper()
+	for _, item := range v.of("agent_message") {
+		if item.deltas > 0 {
+			r.remark("text after %.1f s", item.first.Sub(called).Seconds())
+			return
+		}
+	}
+	r.fail("nothing was streamed: %d messages without a delta", len(v.of("agent_message")))
+}
+
+func toolAllowed(r *run) {
+	threadID, cwd := r.thread()
+	turnID := r.turn(threadID, "TOOL please")
+	question := r.question(turnID, "permission_request")
+	r.respond(question, "allow_once")
+	v := r.end(turnID, "completed")
+	if asked := v.items[question]; asked.status != "completed" {
+		r.fail("the question has ended %s", asked.status)
+	}
+	if !contains(v.said(), "The tool is done.") || !fileExists(filepath.Join(cwd, "tool-was-here.txt")) {
+		r.fail("the tool did not run; the agent said %q", v.said())
+	}
+	calls := v.of("command_execution")
+	if len(calls) != 1 || calls[0].status != "completed" {
+		r.fail("there are %d commands, not one that has completed: %v", len(calls), kinds(v))
+	}
+	if !contains(calls[0].text, "hello-from-tool") {
+		r.remark("the command's output is not told")
+	}
+}
+
+func toolRejected(r *run) {
+	threadID, cwd := r.thread()
+	turnID := r.turn(threadID, "TOOL please")
+	question := r.question(turnID, "permission_request")
+	r.respond(question, "reject_once")
+	v := r.until(turnID, "its end", func(v *turnView) bool { return v.state != "" })
+	if open := v.open(); len(open) > 0 || v.state == "failed" {
+		r.fail("the turn has ended %s (%s) with open items %v", v.state, v.message, open)
+	}
+	if asked := v.items[question]; asked.status != "declined" {
+		r.fail("the question has ended %s", asked.status)
+	}
+	if fileExists(filepath.Join(cwd, "tool-was-here.txt")) {
+		r.fail("the tool ran all the same")
+	}
+	how := "ends its turn"
+	if contains(v.said(), "The tool is done.") {
+		how = "goes on"
+	}
+	r.remark("the agent %s: turn %s (%s), command %s", how, v.state, v.reason, statuses(v.of("command_execution", "tool_call")))
+	r.says(threadID, "SAY again", "I say again.")
+}
+
+func fileWritten(r *run) {
+	threadID, cwd := r.thread()
+	path := filepath.Join(cwd, "notes.txt")
+	turnID := r.turn(threadID, "WRITE "+path)
+	v := r.until(turnID, "a permission or the end", func(v *turnView) bool {
+		return v.state != "" || len(v.of("permission_request")) > 0
+	})
+	if len(v.of("permission_request")) > 0 {
+		r.respond(r.question(turnID, "permission_request"), "allow_once")
+	} else {
+		r.remark("without asking")
+	}
+	v = r.end(turnID, "completed")
+	if text, err := os.ReadFile(path); err != nil || !contains(string(text), "written by the mock model") {
+		r.fail("the file holds %q, %v; items: %v", text, err, kinds(v))
+	}
+	changes := v.of("file_change")
+	if len(changes) == 0 {
+		r.fail("there is no file_change among %v", kinds(v))
+	}
+	if changes[0].status != "completed" {
+		r.fail("the file_change has ended %s", changes[0].status)
+	}
+}
+
+func questionAnswered(r *run) {
+	threadID, _ := r.thread()
+	turnID := r.turn(threadID, "ASK me")
+	v := r.until(turnID, "a question or the end", func(v *turnView) bool {
+		return v.state != "" || len(v.of("question", "permission_request")) > 0
+	})
+	if len(v.of("question")) == 0 {
+		if v.state == "" {
+			r.respond(r.question(turnID, "permission_request"), "reject_once")
+			r.until(turnID, "its end", func(v *turnView) bool { return v.state != "" })
+		}
+		r.lacks("")
+	}
+	id := r.question(turnID, "question")
+	r.callAs(r.second, "item/respond", map[string]any{"item_id": id, "answer": firstChoices(v.items[id].content)}, nil)
+	v = r.end(turnID, "completed")
+	if v.items[id].status != "completed" {
+		r.fail("the question has ended %s", v.items[id].status)
+	}
+}
+
+// firstChoices fills a question's form with the first choice of each field.
+func firstChoices(question map[string]any) map[string]any {
+	answer := map[string]any{}
+	schema, _ := question["schema"].(map[string]any)
+	properties, _ := schema["properties"].(map[string]any)
+	for name, field := range properties {
+		field, _ := field.(map[string]any)
+		if choices, ok := field["oneOf"].([]any); ok && len(choices) > 0 {
+			choice, _ := choices[0].(map[string]any)
+			answer[name] = choice["const"]
+		} else if choices, ok := field["enum"].([]any); ok && len(choices) > 0 {
+			answer[name] = choices[0]
+		}
+	}
+	return answer
+}
+
+// slow starts a slow text and waits for its third word.
+func (r *run) slow(threadID, prompt string) string {
+	r.Helper()
+	turnID := r.turn(threadID, prompt)
+	r.until(turnID, "three words", func(v *turnView) bool { return v.words() >= 3 })
+	return turnID
+}
+
+func interruptStream(r *run) {
+	threadID, _ := r.thread()
+	r.says(threadID, "SAY apple", "I say apple.")
+	session := r.session(threadID)
+	turnID := r.slow(threadID, "SLOW please")
+	v, took := r.interrupt(turnID)
+	if v.words() < 3 {
+		r.fail("of the text only %q is left", v.said())
+	}
+	r.remark("ended after %d ms", took.Milliseconds())
+	r.says(threadID, "RECALL", "apple")
+	if now := r.session(threadID); now != session {
+		r.fail("the session was %s and is %s", session, now)
+	}
+}
+
+func interruptPermission(r *run) {
+	threadID, cwd := r.thread()
+	r.says(threadID, "SAY apple", "I say apple.")
+	turnID := r.turn(threadID, "TOOL please")
+	question := r.question(turnID, "permission_request")
+	v, took := r.interrupt(turnID)
+	if v.items[question].status != "cancelled" {
+		r.fail("the question has ended %s", v.items[question].status)
+	}
+	if fileExists(filepath.Join(cwd, "tool-was-here.txt")) {
+		r.fail("the tool ran all the same")
+	}
+	r.remark("ended after %d ms", took.Milliseconds())
+	r.says(threadID, "RECALL", "apple")
+}
+
+func interruptTool(r *run) {
+	threadID, cwd := r.thread()
+	turnID := r.turn(threadID, "HANG please")
+	r.respond(r.question(turnID, "permission_request"), "allow_once")
+	pid := r.hanging(filepath.Join(cwd, "hanging-pid.txt"))
+	_, took := r.interrupt(turnID)
+	r.remark("ended after %d ms", took.Milliseconds())
+	interrupted := time.Now()
+	for r.owns(pid) {
+		if time.Since(interrupted) > goneWithin {
+			r.fail("the command still runs %s after the turn's end", goneWithin)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if gone := time.Since(interrupted); gone > time.Second {
+		r.remark("the command %.1f s later", gone.Seconds())
+	}
+	r.says(threadID, "SAY again", "I say again.")
+}
+
+// hanging waits for the number of a command that does not end by itself.
+func (r *run) hanging(path string) int {
+	r.Helper()
+	for deadline := time.Now().Add(agentWithin); ; {
+		if text, err := os.ReadFile(path); err == nil && strings.HasSuffix(string(text), "\n") {
+			pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+			if err != nil {
+				r.fail("the command wrote %q", text)
+			}
+			return pid
+		}
+		if time.Now().After(deadline) {
+			r.fail("the command did not start")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func steer(r *run) {
+	threadID, _ := r.thread()
+	r.says(threadID, "SAY apple", "I say apple.")
+	turnID := r.slow(threadID, "SLOW 24")
+	var steered struct {
+		Delivery string
+		ItemIDs  []string `json:"item_ids"`
+	}
+	called := time.Now()
+	r.call("turn/steer", map[string]any{"turn_id": turnID, "input": input("SAY steered")}, &steered)
+	v := r.end(turnID, "completed")
+	if !contains(v.said(), "I say steered.") {
+		r.fail("the steered text was not answered (%s); it said %.200q", steered.Delivery, v.said())
+	}
+	if len(steered.ItemIDs) != 1 || v.items[steered.ItemIDs[0]].status != "completed" {
+		r.fail("the steered message: %+v", steered)
+	}
+	want := "queued"
+	if r.info().Capabilities.Steering {
+		want = "injected"
+	}
+	if steered.Delivery != want {
+		r.fail("the text was %s, not %s", steered.Delivery, want)
+	}
+	r.remark("%s, turn ended %.1f s later", steered.Delivery, v.ended.Sub(called).Seconds())
+}
+
+func steerInterrupt(r *run) {
+	threadID, _ := r.thread()
+	turnID := r.slow(threadID, "SLOW please")
+	called := time.Now()
+	r.call("turn/steer", map[string]any{"turn_id": turnID, "mode": "interrupt", "input": input("SAY instead")}, nil)
+	v := r.end(turnID, "completed")
+	if !contains(v.said(), "I say instead.") || v.words() < 3 {
+		r.fail("it said %.200q", v.said())
+	}
+	r.remark("turn ended %.1f s later", v.ended.Sub(called).Seconds())
+}
+
+func twoThreads(r *run) {
+	one, _ := r.thread()
+	two, _ := r.thread()
+	first := r.slow(one, "SLOW 24")
+	second := r.slow(two, "SLOW 16")
+	if v := r.until(first, "words", func(v *turnView) bool { return v.words() > 0 }); v.state != "" {
+		r.fail("the first turn ended before the second had begun to speak: nothing ran at once")
+	}
+	a, b := r.end(first, "completed"), r.end(second, "completed")
+	if a.words() < 24 || b.words() < 16 {
+		r.fail("%d and %d words came, not 24 and 16", a.words(), b.words())
+	}
+	if r.session(one) == r.session(two) {
+		r.fail("both threads have the session %s", r.session(one))
+	}
+	r.remark("processes: %d", r.info().Processes)
+}
+
+func agentKilled(r *run) {
+	threadID, _ := r.thread()
+	r.says(threadID, "SAY apple", "I say apple.")
+	session := r.session(threadID)
+	if r.agent.ByMinute {
+		r.nextMinute()
+	}
+	turnID := r.slow(threadID, "SLOW please")
+	leaders := r.leaders()
+	if len(leaders) == 0 {
+		r.fail("the server has no process of the agent: %s", describe(r.processes()))
+	}
+	for _, pid := range leaders {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			r.fail("kill %d: %v", pid, err)
+		}
+	}
+	killed := time.Now()
+	v := r.end(turnID, "failed")
+	if v.failure != "agent_failed" {
+		r.fail("the turn has failed with %s: %s", v.failure, v.message)
+	}
+	if v.words() < 3 {
+		r.fail("of the text only %q is left", v.said())
+	}
+	r.remark("failed after %d ms", v.ended.Sub(killed).Milliseconds())
+	r.continued(threadID, session)
+}
+
+// continued wants the thread to go on where it was.
+func (r *run) continued(threadID, session string) {
+	r.Helper()
+	called := time.Now()
+	v := r.says(threadID, "RECALL", "apple")
+	if now := r.session(threadID); now != session {
+		r.fail("the session was %s and is %s: %v", session, now, kinds(v))
+	}
+	if n := strings.Count(v.said(), "I say apple."); n > 0 {
+		r.fail("what was said before came again: %q", v.said())
+	}
+	for _, message := range v.of("user_message") {
+		if contains(message.text, "SAY apple") {
+			r.fail("the history was replayed into the turn")
+		}
+	}
+	r.remark("continued in %.1f s", v.ended.Sub(called).Seconds())
+}
+
+// nextMinute waits until the clock's minute has changed: see Agent.ByMinute.
+func (r *run) nextMinute() {
+	now := time.Now()
+	select {
+	case <-time.After(now.Truncate(time.Minute).Add(61 * time.Second).Sub(now)):
+	case <-r.ctx.Done():
+		r.fail("%v", r.ctx.Err())
+	}
+}
+
+func serverKilled(r *run) {
+	threadID, _ := r.thread()
+	r.says(threadID, "SAY apple", "I say apple.")
+	session := r.session(threadID)
+	turnID := r.slow(threadID, "SLOW please")
+	r.kill()
+	gone := r.gone(r)
+	r.remark("its processes gone after %.1f s", gone.Seconds())
+	if r.agent.ByMinute {
+		r.nextMinute()
+	}
+	r.start(r.T)
+	v := r.until(turnID, "its end", func(v *turnView) bool { return v.state != "" })
+	if open := v.open(); len(open) > 0 || v.words() < 3 {
+		r.fail("after the restart the turn is %s, open: %v, said %q", v.state, open, v.said())
+	}
+	r.remark("turn %s", v.state)
+	r.continued(threadID, session)
+}
+
+func stopInOrder(r *run) {
+	threadID, _ := r.thread()
+	r.says(threadID, "hello", "Hello")
+	if err := r.server.Process.Signal(syscall.SIGTERM); err != nil {
+		r.fail("%v", err)
+	}
+	asked := time.Now()
+	select {
+	case <-r.exited:
+	case <-time.After(serverWithin):
+		r.fail("the server does not stop:\n%s", r.logTail())
+	}
+	r.remark("stopped in %.1f s", time.Since(asked).Seconds())
+	if left := r.processes(); len(left) > 0 {
+		r.fail("the server has ended and left %d processes: %s", len(left), describe(left))
+	}
+}
+
+// kinds are the items of a turn with their states, for messages.
+func kinds(v *turnView) []string {
+	var list []string
+	for _, id := range v.order {
+		list = append(list, v.items[id].kind+" "+v.items[id].status)
+	}
+	return list
+}
+
+func statuses(list []*itemView) string {
+	var all []string
+	for _, item := range list {
+		all = append(all, item.status)
+	}
+	return strings.Join(all, ", ")
+}
