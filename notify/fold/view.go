@@ -24,7 +24,7 @@ type Options struct {
 // whether or not the server collapsed for them; but each only of what it read:
 // who began in the middle does not know what came before.
 //
-// Its memory is what the kept turns have said and about 100 bytes for each of
+// Its memory is twice the text of the kept turns and about 120 bytes for each of
 // their events. A View belongs to one goroutine, and so does what it returns.
 type View struct {
 	keepEnded int

@@ -178,3 +178,38 @@ func TestPositionsMoveTheCursor(t *testing.T) {
 		t.Errorf("text %q from %d", text, from)
 	}
 }
+
+// A server that keeps the rules does none of this; a reader follows the rule
+// all the same.
+func TestRuleIsFollowedToTheLetter(t *testing.T) {
+	v := New(Options{})
+	one := []Ref{{"", 1}}
+	apply := func(e Event) Change {
+		e.TurnID = "t"
+		return v.Apply(&e)
+	}
+	apply(Event{Seq: 1, Method: StreamRewind, Body: Body{NewEpoch: 2, After: 4}}) // a bound that is still to come
+	for _, c := range []struct {
+		seq  int64
+		kind Kind
+	}{{3, Joined}, {4, Joined}, {5, Superseded}} {
+		if got := apply(Event{Seq: c.seq, Method: notify.TurnProgress, Lineage: one}); got.Kind != c.kind {
+			t.Errorf("event %d is %d, want %d", c.seq, got.Kind, c.kind)
+		}
+	}
+	// An item that is written to by a later try: only that stands.
+	apply(Event{Seq: 6, Method: notify.ItemCreated, ItemID: "i", Lineage: one, Body: Body{Status: "in_progress"}})
+	apply(Event{Seq: 7, Method: notify.ItemDelta, ItemID: "i", Lineage: one, Body: Body{Text: "old"}})
+	it := v.Turn("t").Item("i")
+	if text, _ := it.Text(); it.Live || text != "old" || it.Status != "in_progress" {
+		t.Errorf("superseded item: %+v", it)
+	}
+	apply(Event{Seq: 8, Method: notify.ItemDelta, ItemID: "i", Lineage: []Ref{{"", 2}}, Body: Body{Text: "new"}})
+	if text, _ := it.Text(); !it.Live || text != "new" || it.Status != "" || it.CreatedSeq != 6 || it.UpdatedSeq != 8 {
+		t.Errorf("item written to again: %+v, %q", it, text)
+	}
+	apply(Event{Seq: 9, Method: notify.ItemUpdated, ItemID: "i", Lineage: one, Body: Body{Status: "failed"}})
+	if it.Status != "" || it.UpdatedSeq != 8 {
+		t.Errorf("a superseded event changes a live item: %+v", it)
+	}
+}
