@@ -92,8 +92,8 @@ func (s *Session) askForCall(q *items.PermissionRequest, f fields, raw jsontext.
 	if q.Description == "" {
 		q.Description = in.text("description", "reason", "justification", "explanation")
 	}
-	if q.Description == "" && seen && asked.given() != nil && !bytes.Equal(asked.input, c.input) {
-		q.Description = string(clean(asked.input)) // it asks for something else than the call has said
+	if q.Description == "" && seen && len(asked.content.changes) == 0 && asked.given() != nil && !bytes.Equal(asked.input, c.input) {
+		q.Description = short(string(clean(asked.input))) // it asks for something else than the call has said
 	}
 	q.Subject = items.Subject{Type: string(c.kind), ItemID: c.item}
 	if c.kind == items.KindCommandExecution {

@@ -118,6 +118,9 @@ func (s *Session) terminal(f fields, raw jsontext.Value) bool {
 	if cwd := f.text("cwd"); cwd != "" {
 		c.cwd = cwd
 	}
+	if line := f.text("command"); line != "" {
+		c.line = line
+	}
 	if out := f.object("output"); out != nil {
 		data, err := base64.StdEncoding.DecodeString(out.text("data"))
 		if err != nil {

@@ -20,7 +20,7 @@ type call struct {
 	input, output           jsontext.Value
 	content                 blocks
 	locations               []items.Location
-	cwd                     string
+	cwd, line               string // of a command, as its terminal says
 	exit                    *int
 	signal                  string
 	terminals               []string    // whose output is this call's

@@ -49,6 +49,9 @@ func (c *call) as(cwd string) items.Content {
 
 func (c *call) asCommand(cwd string) items.Content {
 	line := command(c.input)
+	if line == "" {
+		line = c.line
+	}
 	if line == "" && !present(c.input) {
 		line = strings.Trim(c.title, "`") // gemini-cli says it nowhere else
 	}
@@ -187,8 +190,17 @@ func (c *call) rawText() string {
 	return string(clean(c.output))
 }
 
-// maxError bounds the error of a call, whose whole text is in its output.
-const maxError = 4 << 10
+// maxShort bounds what is also said in full elsewhere: the error of a call,
+// whose text is in its output, and what a permission is asked for, which is in
+// the call.
+const maxShort = 4 << 10
+
+func short(s string) string {
+	if len(s) <= maxShort {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxShort], "") + "…"
+}
 
 // failure says in words why a call failed, "" if it did not. A command that
 // has an exit code has said it all in its output.
@@ -202,13 +214,10 @@ func (c *call) failure() string {
 			why = out.object("error").text("message")
 		}
 	}
-	if why == "" && (c.kind != items.KindCommandExecution || c.exit == nil) {
-		why = c.text()
+	if text := c.text(); why == "" && (c.kind != items.KindCommandExecution || c.exit == nil && exitCodeIn(text) == nil) {
+		why = text
 	}
-	if len(why) > maxError {
-		why = strings.ToValidUTF8(why[:maxError], "") + "…"
-	}
-	return why
+	return short(why)
 }
 
 var exitCodeLine = regexp.MustCompile(`^Exit code (\d{1,3})(?:\n|$)`)

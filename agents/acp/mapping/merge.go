@@ -71,9 +71,13 @@ func (c *call) mergeContent(f fields) bool {
 	if !ok {
 		return false
 	}
+	was := c.content
 	c.content = blocks{}
 	for _, b := range list {
 		c.addBlock(b)
+	}
+	if len(c.content.changes) == 0 { // gemini-cli puts an error in place of the diff it is about
+		c.content.changes, c.content.diffs, c.content.patched = was.changes, was.diffs, was.patched
 	}
 	return true
 }
@@ -86,7 +90,7 @@ func (c *call) mergeLocations(f fields) bool {
 	if !ok {
 		return false
 	}
-	places := make([]items.Location, 0, len(list))
+	var places []items.Location
 	for _, l := range list {
 		lf, err := fieldsOf(l)
 		if err != nil || lf.text("path") == "" {

@@ -96,7 +96,10 @@ func (g *gathering) fold(ops []items.Op) []items.Op {
 				ended(op.ItemID, op.Status, items.WithText(o.content, o.text.String()))
 			}
 		case items.SetUsage:
-			out = append(out, items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: op.Usage})
+			session := items.Usage{ // the tokens are of a turn that has ended
+				Type: items.KindUsage, ContextUsed: op.Usage.ContextUsed, ContextSize: op.Usage.ContextSize, Cost: op.Usage.Cost,
+			}
+			out = append(out, items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: session})
 		case items.SetThread:
 			out = append(out, op)
 		}

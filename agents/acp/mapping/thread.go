@@ -144,7 +144,7 @@ func (c *config) restore(raw jsontext.Value) {
 // says nothing.
 func (c *config) encode() jsontext.Value {
 	b, err := json.Marshal(c, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
-	if err != nil || string(b) == "{}" {
+	if err != nil || string(b) == "{}" && c.emitted == nil {
 		return nil
 	}
 	return b
@@ -179,6 +179,15 @@ func (c *config) setOptions(f fields, name string) bool {
 	}
 	var options []option
 	values := map[string]jsontext.Value{}
+	for _, o := range c.OptionChoices { // what an option said goes with it
+		switch o.Category {
+		case "mode":
+			c.Mode, c.Modes = "", nil
+		case "model":
+			c.Model, c.Models = "", nil
+		}
+	}
+	told := map[string]bool{}
 	for _, raw := range list {
 		of, err := fieldsOf(raw)
 		o := option{
@@ -200,7 +209,10 @@ func (c *config) setOptions(f fields, name string) bool {
 		if of.has("currentValue") {
 			values[o.ID] = clean(of["currentValue"])
 		}
-		c.follow(o, of.text("currentValue"))
+		if !told[o.Category] {
+			told[o.Category] = true
+			c.follow(o, of.text("currentValue"))
+		}
 	}
 	c.OptionChoices, c.Options = options, values
 	return ok

@@ -31,9 +31,6 @@ func (s *Session) usageUpdate(f fields) bool {
 		return false
 	}
 	u := &s.usage
-	if used == u.used && size == u.size && !f.has("cost") {
-		return true
-	}
 	u.used, u.size = used, size
 	whole := true
 	if f.has("cost") {
