@@ -85,6 +85,24 @@ func readChecks() []check {
 			turns := p.pages("turn/list", "turns", obj{"thread_id": thread}, 1)
 			p.must(len(turns) == 3, "turn/list by pages of one gave %d turns, want 3", len(turns))
 		}},
+		{id: "read.order", sentence: "With order desc a list begins with the newest and goes on backwards.", source: srcMethods, needs: needEcho, run: func(p *probe) {
+			d := p.duplex("")
+			thread := p.echoThread(d)
+			turn := p.turn(d, thread, "/items 7 5").str("turn_id")
+			d.completed(turn)
+			whole := p.pages("item/list", "items", obj{"turn_id": turn}, 1000)
+			back := p.pages("item/list", "items", obj{"turn_id": turn, "order": "desc"}, 3)
+			p.must(len(whole) == 8 && len(back) == 8, "got %d items forwards and %d backwards, want 8", len(whole), len(back))
+			for i := range whole {
+				p.must(whole[i].str("item_id") == back[7-i].str("item_id"), "entry %d differs", i)
+			}
+			newest := p.call(d, "thread/list", obj{"order": "desc", "limit": 1}).objs("threads")
+			p.must(len(newest) == 1, "got %d threads, the limit was 1", len(newest))
+			first := p.call(d, "turn/list", obj{"thread_id": thread, "order": "asc"}).objs("turns")
+			p.must(len(first) == 1 && first[0].str("turn_id") == turn, "turn/list does not list the turn")
+			f := p.refuse(d, -32602, "invalid_params", "turn/list", obj{"order": "sideways"})
+			p.must(f.str("data.field") == "order", "data.field is %q", f.str("data.field"))
+		}},
 		{id: "read.limits", sentence: "A limit outside 1 to 1,000 gets -32602.", source: srcMethods, run: func(p *probe) {
 			for _, method := range []string{"thread/list", "turn/list", "item/list", "event/list"} {
 				for _, limit := range []int{0, -1, 1001} {

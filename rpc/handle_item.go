@@ -39,7 +39,7 @@ func (h *Handlers) ItemList(ctx context.Context, p ItemListParams) (ItemListResu
 		return ItemListResult{}, err
 	}
 	l, err := h.server.cfg.Reader.ListItems(ctx, items.Query{
-		ThreadID: p.ThreadID, TurnID: p.TurnID, Status: p.Status, Type: p.Type, Cursor: p.Cursor, Limit: limit,
+		ThreadID: p.ThreadID, TurnID: p.TurnID, Status: p.Status, Type: p.Type, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc,
 	})
 	return ItemListResult{Items: l.Rows, NextCursor: l.Next, LatestSeq: l.Latest}, err
 }

@@ -120,26 +120,8 @@ func (h *Handlers) ThreadList(ctx context.Context, p ThreadListParams) (ThreadLi
 	if err := oneOf("state", p.State, threads.States); err != nil {
 		return ThreadListResult{}, err
 	}
-	l, err := h.server.cfg.Reader.ListThreads(ctx, threads.Query{State: p.State, Agent: p.Agent, Cursor: p.Cursor, Limit: limit})
+	l, err := h.server.cfg.Reader.ListThreads(ctx, threads.Query{State: p.State, Agent: p.Agent, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc})
 	return ThreadListResult{Threads: l.Rows, NextCursor: l.Next, LatestSeq: l.Latest}, err
-}
-
-// Page is part of the params of every list. Limit is 100 if absent.
-type Page struct {
-	Limit  *int   `json:"limit,omitzero"`
-	Cursor string `json:"cursor,omitzero"`
-}
-
-func (p Page) limit() (int, error) { return limitOf(p.Limit) }
-
-func limitOf(limit *int) (int, error) {
-	if limit == nil {
-		return defaultLimit, nil
-	}
-	if *limit < 1 || *limit > maxLimit {
-		return 0, invalid("limit", "out_of_range", "it must be 1 to %d", maxLimit)
-	}
-	return *limit, nil
 }
 
 // oneOf refuses a filter that can never match: it is a slip of the pen.

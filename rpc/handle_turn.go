@@ -145,6 +145,6 @@ func (h *Handlers) TurnList(ctx context.Context, p TurnListParams) (TurnListResu
 	if err := oneOf("state", p.State, turns.States); err != nil {
 		return TurnListResult{}, err
 	}
-	l, err := h.server.cfg.Reader.ListTurns(ctx, turns.Query{ThreadID: p.ThreadID, State: p.State, Cursor: p.Cursor, Limit: limit})
+	l, err := h.server.cfg.Reader.ListTurns(ctx, turns.Query{ThreadID: p.ThreadID, State: p.State, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc})
 	return TurnListResult{Turns: l.Rows, NextCursor: l.Next, LatestSeq: l.Latest}, err
 }

@@ -42,6 +42,7 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[turns.OnBusy]():   openEnum(turns.BusyQueue, turns.BusyReject, turns.BusyInterrupt, turns.BusySteer),
 	reflect.TypeFor[turns.Delivery](): openEnum(turns.Injected, turns.DeliveryQueued),
 	reflect.TypeFor[SteerMode]():      openEnum(SteerAuto, SteerInterrupt),
+	reflect.TypeFor[Order]():          openEnum(OrderAsc, OrderDesc),
 	reflect.TypeFor[items.Kind]():     openEnum(items.Kinds...),
 	reflect.TypeFor[items.Status]():   openEnum(items.Statuses...),
 	reflect.TypeFor[Kind]():           {Type: "string"},

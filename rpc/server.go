@@ -92,6 +92,10 @@ func New(cfg Config) (*Server, error) {
 // Collector returns the server's metrics, for the registry of cmd.
 func (s *Server) Collector() *metrics.Set { return s.metrics }
 
+// CountError counts an error that was answered in front of the server, by who
+// decides who gets in.
+func (s *Server) CountError(kind Kind) { s.metrics.Error(string(kind)) }
+
 // Limits returns all bounds with their defaults filled in.
 func (s *Server) Limits() Limits { return s.limits }
 

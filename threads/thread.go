@@ -218,10 +218,12 @@ func ValidID(id string) bool {
 }
 
 // Query chooses threads for thread/list. Threads come in the order of their
-// starting; Cursor is the created_seq to go on after, as text.
+// starting; Cursor is the created_seq to go on after, as text. Newest turns
+// the order around: Cursor is then the created_seq to go on before.
 type Query struct {
 	State  State
 	Agent  string
 	Cursor string
 	Limit  int
+	Newest bool
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,8 +12,7 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// Lists come oldest first; a person wants the newest. A listing pages through
-// and keeps the last rows, up to this many pages of 1,000.
+// maxPages bounds a listing of everything: so many pages of 1,000 rows.
 const maxPages = 100
 
 // listing is one of the commands that print rows of the server.
@@ -32,16 +32,20 @@ type rowsFound struct {
 	more   bool
 }
 
-// fetch pages through a list and keeps the newest limit rows (0: all).
+// fetch reads the newest limit rows (0: all) and puts the newest last.
 func (l listing) fetch(ctx context.Context, c *client.Client, filter map[string]any, limit int) (rowsFound, error) {
 	var found rowsFound
-	params := map[string]any{"limit": 1000}
+	params := map[string]any{"order": "desc"}
 	for name, value := range filter {
 		if value != "" {
 			params[name] = value
 		}
 	}
-	for page := range maxPages {
+	for range maxPages {
+		params["limit"] = 1000
+		if left := limit - len(found.rows); limit > 0 && left < 1000 {
+			params["limit"] = left
+		}
 		var result map[string]json.RawMessage
 		if err := c.Call(ctx, l.method, params, &result); err != nil {
 			return found, err
@@ -56,19 +60,13 @@ func (l listing) fetch(ctx context.Context, c *client.Client, filter map[string]
 			}
 		}
 		found.rows = append(found.rows, rows...)
-		if limit > 0 && len(found.rows) > limit {
-			found.rows = append(found.rows[:0:0], found.rows[len(found.rows)-limit:]...)
-			found.more = true
-		}
-		if next == "" {
+		if found.more = next != ""; !found.more || limit > 0 && len(found.rows) >= limit {
+			slices.Reverse(found.rows)
 			return found, nil
-		}
-		if page == maxPages-1 {
-			return found, fmt.Errorf("there are more than %d rows; narrow the list, or page with: holon call %s '{\"cursor\":\"%s\"}'", maxPages*1000, l.method, next)
 		}
 		params["cursor"] = next
 	}
-	return found, nil
+	return found, fmt.Errorf("there are more than %d rows; narrow the list, or page with: holon call %s '{\"cursor\":\"%s\",\"order\":\"desc\"}'", maxPages*1000, l.method, params["cursor"])
 }
 
 // print fetches and prints a listing.

@@ -177,6 +177,7 @@ func lists(t *testing.T, h Harness) {
 	if !slices.Equal(got, ids) {
 		t.Errorf("threads are %v, want %v", got, ids)
 	}
+	newestFirst(t, h, ids)
 	if l, err := h.Store.ListThreads(ctx, threads.Query{State: threads.Closed}); err != nil || len(l.Rows) != 0 {
 		t.Errorf("closed threads: %v, %v", l.Rows, err)
 	}
@@ -219,6 +220,57 @@ func lists(t *testing.T, h Harness) {
 	}
 	if l, err := h.Store.ListItems(ctx, items.Query{TurnID: "turn_of_" + ids[0], Cursor: u.Next}); err != nil || len(l.Rows) != 2 {
 		t.Errorf("the rest of the items: %+v, %v", l, err)
+	}
+}
+
+// newestFirst reads the lists backwards, by pages.
+func newestFirst(t *testing.T, h Harness, threadIDs []string) {
+	t.Helper()
+	ctx := context.Background()
+	read := func(what string, page func(newest bool, cursor string) (ids []string, next string, err error)) {
+		forward, back := []string{}, []string{}
+		for _, into := range []*[]string{&forward, &back} {
+			cursor := ""
+			for more := true; more; more = cursor != "" {
+				ids, next, err := page(into == &back, cursor)
+				if err != nil || len(ids) > 7 {
+					t.Fatalf("%s: %d rows, %v", what, len(ids), err)
+				}
+				*into = append(*into, ids...)
+				cursor = next
+			}
+		}
+		slices.Reverse(back)
+		if len(back) == 0 || !slices.Equal(forward, back) {
+			t.Errorf("%s: the newest first are %v, the oldest first %v", what, back, forward)
+		}
+	}
+	read("threads", func(newest bool, cursor string) (ids []string, next string, err error) {
+		l, err := h.Store.ListThreads(ctx, threads.Query{Cursor: cursor, Limit: 7, Newest: newest})
+		for _, r := range l.Rows {
+			ids = append(ids, r.ThreadID)
+		}
+		return ids, l.Next, err
+	})
+	read("turns", func(newest bool, cursor string) (ids []string, next string, err error) {
+		l, err := h.Store.ListTurns(ctx, turns.Query{State: turns.Completed, Cursor: cursor, Limit: 7, Newest: newest})
+		for _, r := range l.Rows {
+			ids = append(ids, r.TurnID)
+		}
+		return ids, l.Next, err
+	})
+	read("items of a turn", func(newest bool, cursor string) (ids []string, next string, err error) {
+		l, err := h.Store.ListItems(ctx, items.Query{TurnID: "turn_of_" + threadIDs[1], Cursor: cursor, Limit: 2, Newest: newest})
+		for _, r := range l.Rows {
+			ids = append(ids, r.ItemID)
+		}
+		return ids, l.Next, err
+	})
+	if l, err := h.Store.ListThreads(ctx, threads.Query{Limit: 1, Newest: true}); err != nil || len(l.Rows) != 1 || l.Rows[0].ThreadID != threadIDs[len(threadIDs)-1] {
+		t.Errorf("the newest thread: %+v, %v", l.Rows, err)
+	}
+	if _, err := h.Store.ListTurns(ctx, turns.Query{Cursor: "-1", Newest: true}); !errors.Is(err, notify.ErrBadCursor) {
+		t.Errorf("bad cursor: %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -24,23 +25,29 @@ const (
 
 // listing builds the query of one page of rows.
 type listing struct {
-	where []string
-	args  []driver.Value
-	limit int
+	where  []string
+	args   []driver.Value
+	limit  int
+	newest bool // first
 }
 
-func newListing(cursor string, limit int) (*listing, error) {
-	after := int64(0)
+func newListing(cursor string, limit int, newest bool) (*listing, error) {
+	l := &listing{newest: newest}
+	from, first := "created_seq > ?", int64(0)
+	if newest {
+		from, first = "created_seq < ?", math.MaxInt64
+	}
 	if cursor != "" {
 		var err error
-		if after, err = strconv.ParseInt(cursor, 10, 64); err != nil || after < 0 {
+		if first, err = strconv.ParseInt(cursor, 10, 64); err != nil || first < 0 {
 			return nil, fmt.Errorf("cursor %.40q: %w", cursor, notify.ErrBadCursor)
 		}
 	}
 	if limit <= 0 {
 		limit = defaultLimit
 	}
-	return &listing{where: []string{"created_seq > ?"}, args: []driver.Value{after}, limit: min(limit, maxLimit)}, nil
+	l.where, l.args, l.limit = []string{from}, []driver.Value{first}, min(limit, maxLimit)
+	return l, nil
 }
 
 // equal chooses rows; an empty value chooses all.
@@ -65,7 +72,11 @@ func (l *listing) turn(t *turns.Turn) {
 }
 
 func (l *listing) sql(columns, table string) string {
-	return "SELECT " + columns + " FROM " + table + " WHERE " + strings.Join(l.where, " AND ") + " ORDER BY created_seq LIMIT " +
+	order := " ORDER BY created_seq LIMIT "
+	if l.newest {
+		order = " ORDER BY created_seq DESC LIMIT "
+	}
+	return "SELECT " + columns + " FROM " + table + " WHERE " + strings.Join(l.where, " AND ") + order +
 		strconv.Itoa(maxLimit+1)
 }
 
@@ -100,7 +111,7 @@ func list[T any](c *conn, l *listing, columns, table string, of func(row) (v T, 
 
 // ListThreads implements turns.Reader.
 func (s *View) ListThreads(ctx context.Context, q threads.Query) (out turns.List[threads.Thread], err error) {
-	l, err := newListing(q.Cursor, q.Limit)
+	l, err := newListing(q.Cursor, q.Limit, q.Newest)
 	if err != nil {
 		return out, err
 	}
@@ -118,7 +129,7 @@ func (s *View) ListThreads(ctx context.Context, q threads.Query) (out turns.List
 
 // ListTurns implements turns.Reader.
 func (s *View) ListTurns(ctx context.Context, q turns.Query) (out turns.List[turns.Turn], err error) {
-	l, err := newListing(q.Cursor, q.Limit)
+	l, err := newListing(q.Cursor, q.Limit, q.Newest)
 	if err != nil {
 		return out, err
 	}
@@ -151,7 +162,7 @@ func (s *View) ListItems(ctx context.Context, q items.Query) (out turns.List[ite
 }
 
 func listItems(c *conn, q items.Query) (out turns.List[items.Item], err error) {
-	l, err := newListing(q.Cursor, q.Limit)
+	l, err := newListing(q.Cursor, q.Limit, q.Newest)
 	if err != nil {
 		return out, err
 	}

@@ -35,16 +35,24 @@ func TestQueriesFindTheirIndexes(t *testing.T) {
 	}
 	list := func(columns, table string, equal ...string) string {
 		t.Helper()
-		l, err := newListing("", 10)
-		if err != nil {
-			t.Fatal(err)
+		plans := ""
+		for _, newest := range []bool{false, true} { // an index serves both
+			l, err := newListing("", 10, newest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, column := range equal {
+				l.equal(column, "x")
+			}
+			plans += strings.ReplaceAll(explain(l.sql(columns, table), l.args...), "<?", ">?") + "; "
 		}
-		for _, column := range equal {
-			l.equal(column, "x")
+		first, second, _ := strings.Cut(strings.TrimSuffix(plans, "; "), "; ")
+		if first != second {
+			t.Errorf("%s of %v: the plan is %s, the newest first %s", table, equal, first, second)
 		}
-		return explain(l.sql(columns, table), l.args...)
+		return first
 	}
-	ofTurn, err := newListing("", 10)
+	ofTurn, err := newListing("", 10, false)
 	if err != nil {
 		t.Fatal(err)
 	}

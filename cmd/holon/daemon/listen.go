@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seed82539d15/holon/rpc"
 	"github.com/seed82539d15/holon/rpc/admission"
 )
 
@@ -98,6 +99,7 @@ func (d *daemon) open(at string) (*listener, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+	gate = gate.Observe(d.refused)
 	scheme := "http://"
 	if d.cfg.TLSCert != "" && !isUnix {
 		cert, err := tls.LoadX509KeyPair(d.cfg.TLSCert, d.cfg.TLSKey)
@@ -114,6 +116,9 @@ func (d *daemon) open(at string) (*listener, error) {
 	l.server = d.httpServer(gate)
 	return l, nil
 }
+
+// refused counts a request that was not let in with the other errors.
+func (d *daemon) refused(r admission.Refusal) { d.wire.CountError(rpc.Kind(r.Kind)) }
 
 // reachable is the address that clients on this machine use: a listener on all
 // addresses is reached by loopback.
