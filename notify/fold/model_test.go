@@ -157,7 +157,7 @@ func (r *reader) check() error {
 	return r.failed
 }
 
-// checkLooks compares turns and items.
+// checkLooks compares turns, steps and items.
 func (r *reader) checkLooks(want map[string]look) {
 	seen := 0
 	r.view.Turns(func(t *Turn) bool {
@@ -167,6 +167,12 @@ func (r *reader) checkLooks(want map[string]look) {
 		}
 		if t.State != l.state {
 			r.fail("turn %s is %q, want %q", t.TurnID, t.State, l.state)
+		}
+		for _, step := range t.Steps {
+			seen++
+			if got := (look{state: step.Status}); got != want[t.TurnID+"/"+step.Path] {
+				r.fail("step %s of %s is %v, want %v", step.Path, t.TurnID, got, want[t.TurnID+"/"+step.Path])
+			}
 		}
 		for _, it := range t.Items() {
 			seen++
@@ -183,7 +189,7 @@ func (r *reader) checkLooks(want map[string]look) {
 		return true
 	})
 	if seen != len(want) {
-		r.fail("%d turns and items, want %d", seen, len(want))
+		r.fail("%d turns, steps and items, want %d", seen, len(want))
 	}
 }
 
@@ -240,6 +246,11 @@ func run(seed uint64, b broken) error {
 		r.page(r.view.Cursor(), len(w.log), !r.raw && rnd.IntN(2) == 0)
 		if err := r.check(); err != nil {
 			return err
+		}
+	}
+	for _, t := range w.turns {
+		if got := always.view.Turn(t.id).Attempt; got != t.epochs[""] {
+			return fmt.Errorf("turn %s is in attempt %d, want %d", t.id, got, t.epochs[""])
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ func (x *written) stands(asOf int64) bool {
 	return x.owner == nil || x.owner.liveAt(x.e.Seq, asOf)
 }
 
-// look is an item or a turn, as plainly as it can be told.
+// look is an item, a turn or a step, as plainly as it can be told.
 type look struct {
 	state string
 	text  string
@@ -32,8 +32,11 @@ func looks(log []written, asOf int64, pass func(*Event) bool) map[string]look {
 			continue
 		}
 		key := e.TurnID
-		if e.ItemID != "" {
+		switch {
+		case e.ItemID != "":
 			key = e.ItemID
+		case e.Method == StepStarted || e.Method == StepEnded:
+			key += "/" + e.Step
 		}
 		l, seen := out[key]
 		switch e.Method {
@@ -50,6 +53,8 @@ func looks(log []written, asOf int64, pass func(*Event) bool) map[string]look {
 			l.state = e.Body.State
 		case notify.TurnProgress:
 			l.state = "active"
+		case StepStarted, StepEnded:
+			l.state = e.Body.Status
 		}
 		out[key] = l
 	}
