@@ -92,7 +92,7 @@ func (s *Session) askForCall(q *items.PermissionRequest, f fields, raw jsontext.
 	if q.Description == "" {
 		q.Description = in.text("description", "reason", "justification", "explanation")
 	}
-	if q.Description == "" && seen && len(asked.content.changes) == 0 && asked.given() != nil && !bytes.Equal(asked.input, c.input) {
+	if q.Description == "" && seen && len(asked.content.changes) == 0 && !within(in, c.input) {
 		q.Description = short(string(clean(asked.input))) // it asks for something else than the call has said
 	}
 	q.Subject = items.Subject{Type: string(c.kind), ItemID: c.item}
@@ -107,6 +107,31 @@ func (s *Session) askForCall(q *items.PermissionRequest, f fields, raw jsontext.
 		}
 	}
 	return whole
+}
+
+// within reports whether what is asked says nothing that input does not.
+func within(asked fields, input jsontext.Value) bool {
+	in, _ := fieldsOf(input)
+	for name, v := range asked {
+		if !bytes.Equal(v, in[name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Answered says how a permission that Permission has mapped was answered. A
+// call that was refused ends declined, whether the agent calls that failed or
+// does not end it at all.
+func (s *Session) Answered(q items.PermissionRequest, a items.Answer) {
+	if a.Status != items.StatusDeclined || q.Subject.ItemID == "" {
+		return
+	}
+	for _, c := range s.calls.order {
+		if c.item == q.Subject.ItemID {
+			c.refused = true
+		}
+	}
 }
 
 // fill takes from a request what the call has not said itself.

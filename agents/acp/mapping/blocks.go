@@ -88,7 +88,7 @@ func changesOf(f fields, toolKind string) []items.Change {
 	switch kind := f.object("_meta").text("kind"); {
 	case kind == "add" || kind == "delete" || kind == "modify": // gemini-cli
 		change.Operation = kind
-	case !had:
+	case before == "" && (!had || after != ""): // opencode says "" of a file that is not there
 		change.Operation = "add"
 	case toolKind == "delete" && after == "":
 		change.Operation = "delete"

@@ -30,10 +30,11 @@ type call struct {
 	rewrite                 bool        // stream has begun anew
 	raw                     rawList
 
-	kind  items.Kind // of its item, decided at first sight
-	item  string     // the item that is open for it, "" = none
-	left  bool       // its prompt has ended: so has its item, or soon
-	shown *shown     // what its item, open or ended, says; nil = it has had none
+	kind    items.Kind // of its item, decided at first sight
+	item    string     // the item that is open for it, "" = none
+	refused bool       // a person has said no
+	left    bool       // its prompt has ended: so has its item, or soon
+	shown   *shown     // what its item, open or ended, says; nil = it has had none
 }
 
 // shown is what the log has of a call.
@@ -126,12 +127,17 @@ func (s *Session) giveUp(c *call) {
 	}
 }
 
-// leave lets the engine end the item of a call.
+// leave lets the engine end the item of a call; one that was refused ends
+// here, because some agents (gemini-cli) say no more of it.
 func (s *Session) leave(c *call) {
 	if c.item == "" {
 		return
 	}
-	if s.o.KeepRaw {
+	switch {
+	case c.refused:
+		c.status = items.StatusFailed
+		s.tell(c, nil)
+	case s.o.KeepRaw:
 		s.emit(items.Update{ItemID: c.item, Content: c.whole(s.o.Cwd)})
 	}
 	c.item, c.left = "", true
@@ -201,11 +207,19 @@ func (s *Session) begin(c *call, now shown) {
 // show is what an item of the call is to say now.
 func (c *call) show(cwd string) shown {
 	body, _ := items.Encode(items.WithText(c.as(cwd), "")) // what agents sent was decoded before
-	now := shown{status: c.status, body: string(body), streamed: c.streams()}
+	now := shown{status: c.ending(), body: string(body), streamed: c.streams()}
 	if !now.streamed && c.kind.Streams() {
 		now.text = c.text()
 	}
 	return now
+}
+
+// ending is the status of the call's item.
+func (c *call) ending() items.Status {
+	if c.refused && c.status == items.StatusFailed {
+		return items.StatusDeclined
+	}
+	return c.status
 }
 
 // whole is the content of an item of the call, with its text and raw.

@@ -148,14 +148,25 @@ func (c *call) text() string {
 		if c.isDescription() {
 			text = "" // claude-agent-acp: what the command is for, until its output is known
 		}
-		if body, ok := strings.CutPrefix(text, "```console\n"); ok && c.content.texts == 1 {
-			text = strings.TrimSuffix(body, "\n```") // claude-agent-acp
-		}
+		text = unfenced(text)
 	}
 	if text != "" {
 		return text
 	}
 	return c.rawText()
+}
+
+// unfenced is text without the Markdown that claude-agent-acp puts around the
+// output of a command and around an error.
+func unfenced(text string) string {
+	for _, fence := range []string{"```console\n", "```\n"} {
+		if body, ok := strings.CutPrefix(text, fence); ok {
+			if body, ok = strings.CutSuffix(body, "\n```"); ok && !strings.Contains(body, "```") {
+				return body
+			}
+		}
+	}
+	return text
 }
 
 func (c *call) isDescription() bool {
@@ -214,7 +225,7 @@ func (c *call) failure() string {
 			why = out.object("error").text("message")
 		}
 	}
-	if text := c.text(); why == "" && (c.kind != items.KindCommandExecution || c.exit == nil && exitCodeIn(text) == nil) {
+	if text := unfenced(c.text()); why == "" && (c.kind != items.KindCommandExecution || c.exit == nil && exitCodeIn(text) == nil) {
 		why = text
 	}
 	return short(why)

@@ -255,6 +255,25 @@ var callRows = []row{
 		},
 	},
 	{
+		name: "a refused call ends declined, also if the agent says no more of it",
+		steps: []string{
+			`permission {"sessionId":"s","options":[{"optionId":"cancel","name":"Reject","kind":"reject_once"}],"toolCall":{"toolCallId":"a","title":"x","kind":"execute"}}`,
+			`refused`,
+			`permission {"sessionId":"s","options":[{"optionId":"cancel","name":"Reject","kind":"reject_once"}],"toolCall":{"toolCallId":"b","title":"y","kind":"execute"}}`,
+			`refused`,
+			`{"sessionUpdate":"tool_call_update","toolCallId":"b","status":"failed","rawOutput":{"error":"rejected"}}`,
+			`end {"stopReason":"end_turn"}`,
+		},
+		want: []string{
+			`create 1  {"type":"command_execution","tool_call_id":"a","title":"x","kind":"execute","command":"x","output":""}`,
+			`ask {"type":"permission_request","title":"x","subject":{"type":"command","item_id":"1","command":"x"},"options":[{"option_id":"cancel","name":"Reject","kind":"reject_once"}]}`,
+			`create 2  {"type":"command_execution","tool_call_id":"b","title":"y","kind":"execute","command":"y","output":""}`,
+			`ask {"type":"permission_request","title":"y","subject":{"type":"command","item_id":"2","command":"y"},"options":[{"option_id":"cancel","name":"Reject","kind":"reject_once"}]}`,
+			`update 2 declined {"type":"command_execution","tool_call_id":"b","title":"y","kind":"execute","command":"y","output":"","error":"rejected"}`,
+			`update 1 declined`,
+		},
+	},
+	{
 		name: "questions (draft)",
 		steps: []string{
 			`elicitation {"sessionId":"s","mode":"form","message":"Which?","requestedSchema":{"type":"object","properties":{"q":{"type":"string"}}}}`,

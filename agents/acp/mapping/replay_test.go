@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/items"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -51,6 +53,7 @@ type conversation struct {
 	renderer
 	session   *Session
 	asked     map[string]message // requests to the agent, by id
+	asking    map[string]items.PermissionRequest
 	prompting bool
 	loading   bool
 	cancelled bool
@@ -64,7 +67,7 @@ type message struct {
 }
 
 func replay(t *testing.T, input []byte) []string {
-	c := &conversation{session: New(Options{Cwd: "/project"}), asked: map[string]message{}}
+	c := &conversation{session: New(Options{Cwd: "/project"}), asked: map[string]message{}, asking: map[string]items.PermissionRequest{}}
 	for line := range bytes.Lines(input) {
 		var l struct {
 			Dir string  `json:"dir"`
@@ -86,6 +89,7 @@ func replay(t *testing.T, input []byte) []string {
 
 func (c *conversation) sent(m message) {
 	if m.Method == "" {
+		c.answeredBy(m)
 		return
 	}
 	c.lines = append(c.lines, "# "+m.Method)
@@ -95,11 +99,27 @@ func (c *conversation) sent(m message) {
 	switch m.Method {
 	case "session/prompt":
 		c.ops(c.session.Begin(0))
-		c.prompting, c.cancelled = true, false
+		c.prompting, c.cancelled, c.loading = true, false, false
 	case "session/load":
 		c.loading = true
 	case "session/cancel":
 		c.cancelled = true
+	}
+}
+
+// answeredBy takes the answer to a permission request.
+func (c *conversation) answeredBy(m message) {
+	var result struct {
+		Outcome struct {
+			OptionID string `json:"optionId"`
+		} `json:"outcome"`
+	}
+	_ = json.Unmarshal(m.Result, &result)
+	q := c.asking[string(m.ID)]
+	for _, o := range q.Options {
+		if o.OptionID == result.Outcome.OptionID && strings.HasPrefix(o.Kind, "reject") {
+			c.session.Answered(q, items.Answer{Status: items.StatusDeclined})
+		}
 	}
 }
 
@@ -127,6 +147,7 @@ func (c *conversation) received(m message) {
 			return
 		}
 		c.question(q)
+		c.asking[string(m.ID)] = q
 	case "elicitation/create", "session/elicitation":
 		ops, q, err := c.session.Elicitation(m.Params)
 		c.ops(ops)
@@ -154,7 +175,7 @@ func (c *conversation) answered(m message) {
 	_ = json.Unmarshal(request.Params, &p)
 	switch request.Method {
 	case "session/new", "session/load", "session/resume", "session/fork", "session/set_config_option":
-		c.loading = false
+		// gemini-cli goes on with the history after its answer.
 		c.ops(c.session.Opened(m.Result))
 	case "session/set_mode":
 		c.ops(c.session.ModeSet(p.ModeID))

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/items"
 )
 
 // row is a row of the table in docs/agents.md, "ACP: what becomes what". Each
@@ -44,6 +46,7 @@ func TestEachKindOfUpdateBecomesWhatTheTableSays(t *testing.T) {
 
 func play(s *Session, steps []string) []string {
 	var r renderer
+	var asked items.PermissionRequest
 	for _, step := range steps {
 		word, rest, _ := strings.Cut(step, " ")
 		raw := jsontext.Value(rest)
@@ -77,7 +80,10 @@ func play(s *Session, steps []string) []string {
 				r.lines = append(r.lines, fmt.Sprint("error ", err))
 				continue
 			}
+			asked = q
 			r.question(q)
+		case "refused":
+			s.Answered(asked, items.Answer{Status: items.StatusDeclined})
 		case "elicitation":
 			ops, q, err := s.Elicitation(raw)
 			r.ops(ops)

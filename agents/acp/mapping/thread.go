@@ -111,8 +111,10 @@ func (s *Session) aboutThread(kind string, f fields) (ok bool) {
 		ok = s.config.setCommands(f)
 	case "session_info_update":
 		// A title of null takes the title away; a thread keeps the one it had.
+		// What codex-acp puts beside the protocol, several times a turn, is kept
+		// like all of that: only if raw is.
 		title = f.text("title")
-		ok = !f.has("_meta") && (title != "" || !f.has("title"))
+		ok = (title != "" || !f.has("title")) && !(s.o.KeepRaw && f.has("_meta"))
 	}
 	s.setThread(title)
 	return ok

@@ -91,7 +91,6 @@ var threadRows = []row{
 		want: []string{
 			`thread {"commands":[{"name":"init","description":"Write a guide"},{"name":"review","description":"Review","hint":"what"}]}`,
 			`thread A talk`,
-			`create 1 completed {"type":"extension","native_kind":"session_info_update","payload":{"sessionUpdate":"session_info_update","_meta":{"x":1}}}`,
 			`thread {}`,
 		},
 	},
