@@ -31,6 +31,13 @@ type Parent struct {
 	TurnID   string `json:"turn_id,omitzero"`
 }
 
+// ForkedFrom says which conversation a thread goes on from, and the newest
+// turn of it that the two have in common; TurnID is "" if none had run.
+type ForkedFrom struct {
+	ThreadID string `json:"thread_id"`
+	TurnID   string `json:"turn_id,omitzero"`
+}
+
 // Thread is the row of a thread and what reads return: the fold of the
 // thread's events. LatestSeq and LatestThreadSeq are those of its newest
 // event of any kind.
@@ -61,7 +68,8 @@ func (t *Thread) Settle(first int64) {
 }
 
 // Changed is the body of thread/started, thread/resumed, thread/paused and
-// thread/closed. Cwd, Metadata and Parent are on thread/started only.
+// thread/closed. Cwd, Metadata, Parent and ForkedFrom are on thread/started
+// only; the last is in no row.
 type Changed struct {
 	Type      string         `json:"type"`
 	State     State          `json:"state"`
@@ -73,6 +81,8 @@ type Changed struct {
 	Cwd       string         `json:"cwd,omitzero"`
 	Metadata  jsontext.Value `json:"metadata,omitzero"`
 	Parent    *Parent        `json:"parent,omitzero"`
+
+	ForkedFrom *ForkedFrom `json:"forked_from,omitzero"`
 }
 
 // Updated is the body of thread/updated: what changed, and nothing else.

@@ -62,9 +62,12 @@ type AgentCapabilities struct {
 }
 
 // Service is an Agent with a life of its own, such as processes that outlive
-// a turn. The engine's Run calls Serve once, before any turn starts, and
-// cancels ctx when all turns have ended or been given up; Serve then ends
-// everything that the agent has started, and returns.
+// a turn. The engine's Run calls Serve once, in a goroutine of its own that it
+// starts before any queued turn; a prompt may come before Serve has done
+// anything. It cancels ctx when all turns have ended or been given up; Serve
+// then ends everything that the agent has started, and returns, within 7 s.
+// An error (or a panic) before that is logged and shown as the agent's state;
+// the server and the agent's Run go on.
 type Service interface {
 	Agent
 	Serve(ctx context.Context, host Host) error

@@ -7,6 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
@@ -49,6 +52,31 @@ func (a *puppet) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	case <-a.freed:
 		return turns.Outcome{State: turns.Interrupted, StopReason: "freed"}
 	}
+}
+
+// Configure sets settings that the agent has, which are all but "none".
+func (a *puppet) Configure(_ context.Context, t turns.AgentThread, set map[string]jsontext.Value) (turns.AgentThread, error) {
+	config := map[string]jsontext.Value{}
+	if t.Config != nil {
+		if err := json.Unmarshal(t.Config, &config); err != nil {
+			return t, err
+		}
+	}
+	for name, v := range set {
+		if name == "none" {
+			return t, &turns.InvalidError{Field: "config.none", Reason: "unknown", Text: "there is no such setting"}
+		}
+		config[name] = v
+	}
+	var err error
+	t.Config, err = json.Marshal(config, json.Deterministic(true))
+	t.SessionID = "session of " + t.ThreadID
+	return t, err
+}
+
+func (a *puppet) Fork(_ context.Context, t turns.AgentThread, newThreadID string) (turns.AgentThread, error) {
+	t.ThreadID, t.SessionID = newThreadID, "fork of "+t.SessionID
+	return t, nil
 }
 
 func (a *puppet) free() { a.once.Do(func() { close(a.freed) }) }

@@ -181,3 +181,38 @@ type PauseResult struct {
 	Until   notify.Time `json:"until,omitzero"`
 	Seq     int64       `json:"seq"`
 }
+
+// Configure changes settings of a thread that its agent has: mode, model and
+// others of the agent's own, by name.
+type Configure struct {
+	ThreadID string
+	Config   map[string]jsontext.Value
+	Key      *Key
+}
+
+// ConfigureResult answers thread/configure. Config is all there is of the
+// thread's settings, as the log has them.
+type ConfigureResult struct {
+	ThreadID string         `json:"thread_id"`
+	Config   jsontext.Value `json:"config,omitzero"`
+	Seq      int64          `json:"seq"`
+}
+
+// Fork starts a thread that goes on from the conversation of another one.
+type Fork struct {
+	ThreadID    string
+	AfterTurnID string // "" = the newest turn that has ended
+	NewThreadID string // "" = a new id
+	Key         *Key
+}
+
+// ForkResult answers thread/fork; the ids and the state are the new thread's.
+type ForkResult struct {
+	ThreadID   string             `json:"thread_id"`
+	SessionID  string             `json:"session_id"`
+	State      threads.State      `json:"state"`
+	Agent      string             `json:"agent"`
+	StartedAt  notify.Time        `json:"started_at"`
+	ForkedFrom threads.ForkedFrom `json:"forked_from"`
+	Seq        int64              `json:"seq"`
+}

@@ -31,6 +31,9 @@ type Engine struct {
 	closed bool
 	ended  chan struct{} // closed with closed
 
+	services services
+	asking   asking // commands that ask an agent, one of a thread after the other
+
 	runtimeMu sync.Mutex // one pause or resume at a time
 	stateMu   sync.Mutex
 	runtime   Runtime
@@ -72,12 +75,14 @@ func New(cfg Config, store Store, agents []Agent, log *zap.Logger) (*Engine, err
 // told to stop at once. Drain has given them their time before.
 const stopAgentsWithin = 2 * time.Second
 
-// Run starts the turns that are queued, keeps the runtime's pause in time,
-// and blocks until ctx is done. Then it refuses commands, parts from all
-// agents, and returns when its goroutines have ended, or at last
-// stopAgentsWithin later: an agent that ignores everything does not keep the
-// server.
+// Run serves the agents that are services, starts the turns that are queued,
+// keeps the runtime's pause in time, and blocks until ctx is done. Then it
+// refuses commands, parts from all agents, lets the services end, and returns
+// when its goroutines have ended, or at last stopAgentsWithin and
+// stopServicesWithin later: an agent that ignores everything does not keep
+// the server.
 func (e *Engine) Run(ctx context.Context) error {
+	e.serve()
 	e.gate.open()
 	e.keepPause(ctx)
 	e.mu.Lock()
@@ -103,6 +108,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	if !waitFor(context.Background(), stopped, stopAgentsWithin) {
 		e.log.Warn("agents are still running and are left alone")
 	}
+	e.stopServices()
 	return nil
 }
 
@@ -177,17 +183,6 @@ func call[R any](ctx context.Context, e *Engine, threadID string, f func(*actor)
 		var zero R
 		return zero, context.Cause(ctx)
 	}
-}
-
-// Agents lists the configured agents, the default one first.
-func (e *Engine) Agents() []AgentInfo {
-	out := []AgentInfo{e.agents[e.cfg.DefaultAgent].Info()}
-	for _, n := range e.names {
-		if n != e.cfg.DefaultAgent {
-			out = append(out, e.agents[n].Info())
-		}
-	}
-	return out
 }
 
 // State is running, paused or draining.

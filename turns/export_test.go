@@ -11,6 +11,8 @@ const (
 	HeldRetry      = heldRetry
 	IdleAfter      = idleAfter
 	InjectWithin   = injectWithin
+
+	StopServicesWithin = stopServicesWithin
 )
 
 // GateState is what the gate holds.

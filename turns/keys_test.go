@@ -168,6 +168,13 @@ func TestKeyGivesTheFirstAnswerAgain(t *testing.T) {
 		twice("resume nothing", func(k *turns.Key) (any, error) {
 			return h.engine.ChangeThread(bg, turns.ChangeThread{ThreadID: "a", Verb: threads.VerbResume, Key: k})
 		})
+		twice("configure", func(k *turns.Key) (any, error) {
+			return h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Config: settings(`"x"`), Key: k})
+		})
+		twice("configure nothing", func(k *turns.Key) (any, error) {
+			return h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Config: settings(`"x"`), Key: k})
+		})
+		twice("fork", func(k *turns.Key) (any, error) { return h.engine.ThreadFork(bg, turns.Fork{ThreadID: "a", Key: k}) })
 		var turnID string
 		twice("start", func(k *turns.Key) (any, error) {
 			r, err := h.engine.Start(bg, turns.Start{ThreadID: "a", Input: text("x"), Key: k})

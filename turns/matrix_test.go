@@ -24,44 +24,44 @@ import (
 // what on_busy then concerns. The agent is deaf: what is interrupted stays so.
 // A queued turn that is interrupted is final at once.
 const matrix = `
-thread  turn         queue   reject  interrupt steer   | t.steer    t.cut      t.interrupt  respond   | start   pause   resume  close   | rt.pause rt.resume
-absent  absent       !thread !thread !thread   !thread | !turn      !turn      !turn        !item     | created !thread !thread !thread | paused   running
+thread  turn         queue   reject  interrupt steer   | t.steer    t.cut      t.interrupt  respond   | start   pause   resume  close   | config  fork    | rt.pause rt.resume
+absent  absent       !thread !thread !thread   !thread | !turn      !turn      !turn        !item     | created !thread !thread !thread | !thread !thread | paused   running
 
-running absent       active  active  active    active  | !turn      !turn      !turn        !item     | running paused  running closed  | paused   running
-running queued       queued2 !busy   queued1   steered | !notactive !notactive interrupted  !item     | running paused  running closing | paused   running
-running active       queued1 !busy   queued1   steered | queued     queued     interrupting !resolved | running paused  running closing | paused   running
-running waiting      queued1 !busy   queued1   steered | queued     queued     interrupting completed | running paused  running closing | paused   running
-running interrupting queued1 !busy   queued1   queued1 | !notactive !notactive interrupting !resolved | running paused  running closing | paused   running
-running completed    active  active  active    active  | !notactive !notactive !notactive   !resolved | running paused  running closed  | paused   running
-running interrupted  active  active  active    active  | !notactive !notactive !notactive   !resolved | running paused  running closed  | paused   running
-running failed       active  active  active    active  | !notactive !notactive !notactive   !resolved | running paused  running closed  | paused   running
+running absent       active  active  active    active  | !turn      !turn      !turn        !item     | running paused  running closed  | set     forked  | paused   running
+running queued       queued2 !busy   queued1   steered | !notactive !notactive interrupted  !item     | running paused  running closing | set     !busy   | paused   running
+running active       queued1 !busy   queued1   steered | queued     queued     interrupting !resolved | running paused  running closing | set     !busy   | paused   running
+running waiting      queued1 !busy   queued1   steered | queued     queued     interrupting completed | running paused  running closing | set     !busy   | paused   running
+running interrupting queued1 !busy   queued1   queued1 | !notactive !notactive interrupting !resolved | running paused  running closing | set     !busy   | paused   running
+running completed    active  active  active    active  | !notactive !notactive !notactive   !resolved | running paused  running closed  | set     forked  | paused   running
+running interrupted  active  active  active    active  | !notactive !notactive !notactive   !resolved | running paused  running closed  | set     forked  | paused   running
+running failed       active  active  active    active  | !notactive !notactive !notactive   !resolved | running paused  running closed  | set     forked  | paused   running
 
-paused  absent       queued1 !paused queued1   queued1 | !turn      !turn      !turn        !item     | paused  paused  running closed  | paused   running
-paused  queued       queued2 !paused queued1   queued2 | !notactive !notactive interrupted  !item     | paused  paused  running closed  | paused   running
-paused  active       queued1 !paused queued1   steered | queued     queued     interrupting !resolved | paused  paused  running closing | paused   running
-paused  waiting      queued1 !paused queued1   steered | queued     queued     interrupting completed | paused  paused  running closing | paused   running
-paused  interrupting queued1 !paused queued1   queued1 | !notactive !notactive interrupting !resolved | paused  paused  running closing | paused   running
-paused  completed    queued1 !paused queued1   queued1 | !notactive !notactive !notactive   !resolved | paused  paused  running closed  | paused   running
-paused  interrupted  queued1 !paused queued1   queued1 | !notactive !notactive !notactive   !resolved | paused  paused  running closed  | paused   running
-paused  failed       queued1 !paused queued1   queued1 | !notactive !notactive !notactive   !resolved | paused  paused  running closed  | paused   running
+paused  absent       queued1 !paused queued1   queued1 | !turn      !turn      !turn        !item     | paused  paused  running closed  | set     forked  | paused   running
+paused  queued       queued2 !paused queued1   queued2 | !notactive !notactive interrupted  !item     | paused  paused  running closed  | set     forked  | paused   running
+paused  active       queued1 !paused queued1   steered | queued     queued     interrupting !resolved | paused  paused  running closing | set     !busy   | paused   running
+paused  waiting      queued1 !paused queued1   steered | queued     queued     interrupting completed | paused  paused  running closing | set     !busy   | paused   running
+paused  interrupting queued1 !paused queued1   queued1 | !notactive !notactive interrupting !resolved | paused  paused  running closing | set     !busy   | paused   running
+paused  completed    queued1 !paused queued1   queued1 | !notactive !notactive !notactive   !resolved | paused  paused  running closed  | set     forked  | paused   running
+paused  interrupted  queued1 !paused queued1   queued1 | !notactive !notactive !notactive   !resolved | paused  paused  running closed  | set     forked  | paused   running
+paused  failed       queued1 !paused queued1   queued1 | !notactive !notactive !notactive   !resolved | paused  paused  running closed  | set     forked  | paused   running
 
-closing absent       !closed !closed !closed   !closed | !turn      !turn      !turn        !item     | !closed !closed !closed closing | paused   running
-closing queued       –       –       –         –       | –          –          –            –         | –       –       –       –       | –        –
-closing active       –       –       –         –       | –          –          –            –         | –       –       –       –       | –        –
-closing waiting      –       –       –         –       | –          –          –            –         | –       –       –       –       | –        –
-closing interrupting !closed !closed !closed   !closed | !notactive !notactive interrupting !resolved | !closed !closed !closed closing | paused   running
-closing completed    !closed !closed !closed   !closed | !notactive !notactive !notactive   !resolved | !closed !closed !closed closing | paused   running
-closing interrupted  !closed !closed !closed   !closed | !notactive !notactive !notactive   !resolved | !closed !closed !closed closing | paused   running
-closing failed       !closed !closed !closed   !closed | !notactive !notactive !notactive   !resolved | !closed !closed !closed closing | paused   running
+closing absent       !closed !closed !closed   !closed | !turn      !turn      !turn        !item     | !closed !closed !closed closing | !closed !closed | paused   running
+closing queued       –       –       –         –       | –          –          –            –         | –       –       –       –       | –       –       | –        –
+closing active       –       –       –         –       | –          –          –            –         | –       –       –       –       | –       –       | –        –
+closing waiting      –       –       –         –       | –          –          –            –         | –       –       –       –       | –       –       | –        –
+closing interrupting !closed !closed !closed   !closed | !notactive !notactive interrupting !resolved | !closed !closed !closed closing | !closed !closed | paused   running
+closing completed    !closed !closed !closed   !closed | !notactive !notactive !notactive   !resolved | !closed !closed !closed closing | !closed !closed | paused   running
+closing interrupted  !closed !closed !closed   !closed | !notactive !notactive !notactive   !resolved | !closed !closed !closed closing | !closed !closed | paused   running
+closing failed       !closed !closed !closed   !closed | !notactive !notactive !notactive   !resolved | !closed !closed !closed closing | !closed !closed | paused   running
 
-closed  absent       !closed !closed !closed   !closed | !turn      !turn      !turn        !item     | !closed !closed !closed closed  | paused   running
-closed  queued       –       –       –         –       | –          –          –            –         | –       –       –       –       | –        –
-closed  active       –       –       –         –       | –          –          –            –         | –       –       –       –       | –        –
-closed  waiting      –       –       –         –       | –          –          –            –         | –       –       –       –       | –        –
-closed  interrupting –       –       –         –       | –          –          –            –         | –       –       –       –       | –        –
-closed  completed    !closed !closed !closed   !closed | !notactive !notactive !notactive   !resolved | !closed !closed !closed closed  | paused   running
-closed  interrupted  !closed !closed !closed   !closed | !notactive !notactive !notactive   !resolved | !closed !closed !closed closed  | paused   running
-closed  failed       !closed !closed !closed   !closed | !notactive !notactive !notactive   !resolved | !closed !closed !closed closed  | paused   running
+closed  absent       !closed !closed !closed   !closed | !turn      !turn      !turn        !item     | !closed !closed !closed closed  | !closed !closed | paused   running
+closed  queued       –       –       –         –       | –          –          –            –         | –       –       –       –       | –       –       | –        –
+closed  active       –       –       –         –       | –          –          –            –         | –       –       –       –       | –       –       | –        –
+closed  waiting      –       –       –         –       | –          –          –            –         | –       –       –       –       | –       –       | –        –
+closed  interrupting –       –       –         –       | –          –          –            –         | –       –       –       –       | –       –       | –        –
+closed  completed    !closed !closed !closed   !closed | !notactive !notactive !notactive   !resolved | !closed !closed !closed closed  | !closed !closed | paused   running
+closed  interrupted  !closed !closed !closed   !closed | !notactive !notactive !notactive   !resolved | !closed !closed !closed closed  | !closed !closed | paused   running
+closed  failed       !closed !closed !closed   !closed | !notactive !notactive !notactive   !resolved | !closed !closed !closed closed  | !closed !closed | paused   running
 `
 
 // turnStates are the states of a turn as commands can tell them apart.
@@ -100,6 +100,14 @@ var matrixCommands = map[string]func(e *turns.Engine, thread, turn, item string)
 	"pause":  matrixChange(threads.VerbPause),
 	"resume": matrixChange(threads.VerbResume),
 	"close":  matrixChange(threads.VerbClose),
+	"config": func(e *turns.Engine, thread, _, _ string) (string, error) {
+		_, err := e.ThreadConfigure(bg, turns.Configure{ThreadID: thread, Config: settings(`"x"`)})
+		return "set", err
+	},
+	"fork": func(e *turns.Engine, thread, _, _ string) (string, error) {
+		_, err := e.ThreadFork(bg, turns.Fork{ThreadID: thread})
+		return "forked", err
+	},
 	"rt.pause": func(e *turns.Engine, _, _, _ string) (string, error) {
 		r, err := e.Pause(bg, turns.Pause{})
 		return r.State, err

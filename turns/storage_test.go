@@ -29,6 +29,14 @@ func (h *harness) commands(turnID, itemID string) map[string]func() error {
 			_, err := h.engine.ChangeThread(bg, turns.ChangeThread{ThreadID: "a", Verb: threads.VerbClose})
 			return err
 		},
+		"thread/configure": func() error {
+			_, err := h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Config: settings(`"x"`)})
+			return err
+		},
+		"thread/fork": func() error {
+			_, err := h.engine.ThreadFork(bg, turns.Fork{ThreadID: "idle"})
+			return err
+		},
 		"turn/start queue": func() error {
 			_, err := h.engine.Start(bg, turns.Start{ThreadID: "a", Input: text("x")})
 			return err
