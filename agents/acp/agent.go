@@ -2,20 +2,30 @@ package acp
 
 import (
 	"context"
-	"errors"
 	"fmt"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"sync"
+	"sync/atomic"
 
 	"github.com/seed82539d15/holon/turns"
 )
 
 // Agent is an ACP agent. Its methods may be called from many goroutines. The
-// engine calls Serve for its life; without Serve its processes live until the
-// server's end.
+// engine calls Serve for its life; what was started without Serve lives until
+// Close.
 type Agent struct {
 	name string
 	cfg  Config
+	pool pool
+
+	ctx     context.Context // of what is handed over outside of turns
+	cancel  context.CancelFunc
+	closing *once
+	running sync.WaitGroup // processes and sessions
+	host    atomic.Pointer[turns.Host]
+	late    atomic.Int64 // messages that nobody could take any more
+
+	mu      sync.Mutex
+	threads map[string]*thread
 }
 
 var (
@@ -31,37 +41,74 @@ func New(name string, cfg Config) (*Agent, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", name, err)
 	}
-	return &Agent{name: name, cfg: cfg}, nil
+	a := &Agent{name: name, cfg: cfg, closing: newOnce(), threads: map[string]*thread{}}
+	a.pool.a = a
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	return a, nil
 }
 
 // Info describes the agent as far as it is known: an agent that has not been
 // started yet has said nothing of itself.
 func (a *Agent) Info() turns.AgentInfo {
-	return turns.AgentInfo{Name: a.name, Kind: Kind, State: turns.AgentIdle}
+	p := &a.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	info := turns.AgentInfo{
+		Name: a.name, Kind: Kind, State: turns.AgentIdle,
+		Version: p.known.version, Protocol: p.known.protocol, Capabilities: p.known.turns(), LastError: p.lastErr,
+	}
+	starting := false
+	for _, pr := range p.procs {
+		info.Processes++
+		info.Sessions += pr.router.count()
+		select {
+		case <-pr.ready:
+			if !pr.retired {
+				info.State = turns.AgentReady
+			}
+		default:
+			starting = true
+		}
+	}
+	switch {
+	case info.State == turns.AgentReady:
+	case starting:
+		info.State = turns.AgentStarting
+	case p.lastErr != "":
+		info.State = turns.AgentFailed
+	}
+	info.Capabilities.Modes, info.Capabilities.Models = p.modes, p.models
+	return info
 }
 
-// Run implements turns.Agent.
-func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
-	return turns.Outcome{State: turns.Failed, Failure: &turns.Failure{Kind: "agent_unavailable", Message: "not yet"}}
-}
+// Late is how many messages of the agent came too late for anybody: for a
+// session that was left behind, a thread that had closed.
+func (a *Agent) Late() int64 { return a.late.Load() }
 
-// Serve implements turns.Service.
+// Serve implements turns.Service. It returns when all processes have ended:
+// each is told by the end of its stdin, after 3 s by TERM, after another 3 s
+// by KILL, all at the same time.
 func (a *Agent) Serve(ctx context.Context, host turns.Host) error {
+	a.host.Store(&host)
+	if a.cfg.Eager {
+		if pr, err := a.pool.enter(ctx); err == nil {
+			a.running.Go(func() {
+				defer a.pool.leave(pr)
+				_ = pr.wait(ctx) // Info shows what is wrong
+			})
+		}
+	}
 	<-ctx.Done()
+	return a.Close()
+}
+
+// Close ends all processes and waits for them, as the end of Serve does. It
+// may be called more than once; later prompts fail.
+func (a *Agent) Close() error {
+	a.closing.fire()
+	a.pool.close()
+	a.pool.wait()
+	a.cancel() // whoever still waits for room in a thread's inbox
+	a.running.Wait()
 	return nil
 }
-
-// Configure implements turns.Configurer.
-func (a *Agent) Configure(ctx context.Context, t turns.AgentThread, set map[string]jsontext.Value) (turns.AgentThread, error) {
-	return t, &turns.AgentError{Kind: "agent_unavailable", Message: "not yet"}
-}
-
-// Fork implements turns.Forker.
-func (a *Agent) Fork(ctx context.Context, t turns.AgentThread, newThreadID string) (turns.AgentThread, error) {
-	return t, &turns.AgentError{Kind: "agent_unavailable", Message: "not yet"}
-}
-
-// Probe starts the agent once, opens a session and ends it again, for holon
-// doctor. The error is a *Problem that says in a person's words what is wrong
-// and what to do. It needs no Serve and touches nothing that runs.
-func (a *Agent) Probe(ctx context.Context) error { return errors.New("not yet") }

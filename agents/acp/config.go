@@ -77,6 +77,9 @@ type Config struct {
 	// because the agent has lost the former one.
 	Handover bool
 
+	// Records is where processes are recorded; nil = nowhere: what a server
+	// that is killed leaves behind is then not found by the next.
+	Records Recorder
 	// ClientVersion is what the agent is told of us.
 	ClientVersion string
 	// Log takes what is not for a thread: junk on stdout, messages of no known

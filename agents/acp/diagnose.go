@@ -1,13 +1,31 @@
 package acp
 
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/seed82539d15/holon/agents/process"
+	"github.com/seed82539d15/holon/turns"
+)
+
 // Problem is why an agent cannot be used, for a person.
 type Problem struct {
-	// Kind is not_installed, not_logged_in, wrong_node_version, wrong_cwd,
-	// wrong_protocol, timeout or failed.
-	Kind    string
+	Kind    string // one of the Problem constants
 	Message string // what is wrong
 	Hint    string // what to do, "" = unknown
 }
+
+// The kinds of Problem.
+const (
+	ProblemInstall  = "not_installed"
+	ProblemLogin    = "not_logged_in"
+	ProblemNode     = "wrong_node_version"
+	ProblemCwd      = "wrong_cwd"
+	ProblemProtocol = "wrong_protocol"
+	ProblemTimeout  = "timeout"
+	ProblemFailed   = "failed"
+)
 
 // Error implements error: the message and the hint.
 func (p *Problem) Error() string {
@@ -15,4 +33,110 @@ func (p *Problem) Error() string {
 		return p.Message
 	}
 	return p.Message + ". " + p.Hint
+}
+
+// exitError is how a process ended, and the end of what it wrote to stderr.
+type exitError struct {
+	state string
+	tail  string
+}
+
+// Error implements error.
+func (e *exitError) Error() string {
+	text := "the agent's process ended: " + e.state
+	if e.tail != "" {
+		text += ": " + e.tail
+	}
+	return text
+}
+
+// Unwrap says that the process is gone.
+func (e *exitError) Unwrap() error { return errGone }
+
+// diagnose finds the Problem in what went wrong while a process was started
+// or a session opened. tail is the end of stderr, says what is known of the
+// agent.
+func diagnose(err error, tail string, says agentSays) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
+	if start, ok := errors.AsType[*process.StartError](err); ok {
+		p := &Problem{Kind: ProblemInstall, Message: start.Message}
+		switch start.Reason {
+		case process.NotFound:
+			p.Hint = "Install the agent, or give the whole path of its command"
+		case process.BadCwd:
+			p.Kind = ProblemCwd
+		case process.NotStarted:
+			p.Kind = ProblemFailed
+		}
+		return p
+	}
+	if e, ok := errors.AsType[*exitError](err); ok {
+		tail = e.tail
+	}
+	said := err.Error() + "\n" + tail
+	switch rpc, isRPC := errors.AsType[*rpcError](err); {
+	case isRPC && rpc.Code == codeAuthRequired, mentions(said, notLoggedIn):
+		return &Problem{Kind: ProblemLogin, Message: "the agent is not logged in: " + err.Error(), Hint: says.login()}
+	case mentions(said, wrongNode):
+		return &Problem{Kind: ProblemNode, Message: "the agent needs another version of Node.js: " + err.Error(), Hint: "Install the version of Node.js that the agent asks for and put it first in PATH"}
+	case mentions(said, badCwd):
+		return &Problem{Kind: ProblemCwd, Message: "the agent does not take the working directory: " + err.Error(), Hint: "Give an absolute path of a directory that exists"}
+	case errors.Is(err, errTimeout):
+		p := &Problem{Kind: ProblemTimeout, Message: err.Error(), Hint: "Run its command by hand to see whether it waits for something, and that it is the one that speaks the Agent Client Protocol"}
+		if tail != "" {
+			p.Message += "; it wrote to stderr: " + tail
+		}
+		return p
+	}
+	return &Problem{Kind: ProblemFailed, Message: err.Error()}
+}
+
+// What agents and the programs below them write.
+var (
+	notLoggedIn = []string{"authentication required", "auth_required", "not logged in", "please log in", "please login", "invalid api key", "missing api key", "api key not"}
+	wrongNode   = []string{"unsupported engine", "requires node", "node.js version", "node version", "unsupported node", "syntaxerror: unexpected token '??='", "err_unknown_builtin_module", "err_require_esm"}
+	badCwd      = []string{"cwd must be absolute", "cwd must be an absolute", "must be an absolute path", "not an absolute path", "path is not absolute"}
+)
+
+func mentions(text string, words []string) bool {
+	text = strings.ToLower(text)
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// The error kinds of failed turns (docs/protocol.md, section 5).
+const (
+	kindFailed      = "agent_failed"
+	kindUnavailable = "agent_unavailable"
+	kindTimeout     = "timeout"
+)
+
+// agentError is err as callers outside of turns get it.
+func agentError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*turns.InvalidError](err); ok {
+		return e
+	}
+	if e, ok := errors.AsType[*turns.AgentError](err); ok {
+		return e
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	kind := kindFailed
+	switch p, isProblem := errors.AsType[*Problem](err); {
+	case errors.Is(err, errTimeout), isProblem && p.Kind == ProblemTimeout:
+		kind = kindTimeout
+	case isProblem, errors.Is(err, errStopping):
+		kind = kindUnavailable
+	}
+	return &turns.AgentError{Kind: kind, Message: err.Error()}
 }

@@ -1,0 +1,59 @@
+package acp
+
+import "sync"
+
+// budgetBytes is how much of what one process has said may wait for the log.
+// Then, and not when one thread's inbox is full, its stdout is not read.
+const budgetBytes = 4 << 20
+
+// overhead is about what a message costs in memory beside its bytes.
+const overhead = 256
+
+// budget bounds the bytes that wait. One goroutine takes, many give.
+type budget struct {
+	mu    sync.Mutex
+	max   int
+	used  int
+	peak  int
+	freed chan struct{} // capacity 1
+}
+
+func newBudget(max int) *budget { return &budget{max: max, freed: make(chan struct{}, 1)} }
+
+// take waits until n fits; more than the whole budget fits when it is alone.
+func (b *budget) take(n int) {
+	for {
+		b.mu.Lock()
+		if b.used == 0 || b.used+n <= b.max {
+			b.used += n
+			b.peak = max(b.peak, b.used)
+			b.mu.Unlock()
+			return
+		}
+		b.mu.Unlock()
+		<-b.freed
+	}
+}
+
+func (b *budget) give(n int) {
+	b.mu.Lock()
+	b.used -= n
+	b.mu.Unlock()
+	b.wake()
+}
+
+// lift lets everything in from now on: what a dead process has left is
+// bounded by its pipe.
+func (b *budget) lift() {
+	b.mu.Lock()
+	b.max = int(^uint(0) >> 1)
+	b.mu.Unlock()
+	b.wake()
+}
+
+func (b *budget) wake() {
+	select {
+	case b.freed <- struct{}{}:
+	default:
+	}
+}

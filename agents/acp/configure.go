@@ -1,0 +1,263 @@
+package acp
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/agents/acp/mapping"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// chosen is what of a thread's config was chosen, as opposed to what can be.
+type chosen struct {
+	Mode    string                    `json:"mode"`
+	Model   string                    `json:"model"`
+	Options map[string]jsontext.Value `json:"options"`
+}
+
+// settings are the names and values, in the order in which they are set: the
+// model first, because modes and options may depend on it.
+func (c chosen) settings() (out []setting) {
+	if c.Model != "" {
+		out = append(out, setting{"model", quote(c.Model)})
+	}
+	if c.Mode != "" {
+		out = append(out, setting{"mode", quote(c.Mode)})
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.Options)) {
+		out = append(out, setting{id, c.Options[id]})
+	}
+	return out
+}
+
+type setting struct {
+	name  string
+	value jsontext.Value
+}
+
+func quote(s string) jsontext.Value {
+	raw, _ := json.Marshal(s, jsontext.AllowInvalidUTF8(true)) // a string always encodes
+	return raw
+}
+
+// configure brings a session that was just opened to what the thread's config
+// says. What the agent does not take is told of in notes. The session is held,
+// so the mapping is ours.
+func (s *session) configure(ctx context.Context, config jsontext.Value) (notes []string, err error) {
+	for _, want := range decode[chosen](config).settings() {
+		is, ok := s.m.Setting(want.name)
+		switch {
+		case !ok && want.name != "mode" && want.name != "model":
+			continue // an option that the agent, or its model, no longer has
+		case ok && same(is.Value, want.value):
+			continue
+		}
+		err := checkSetting(want, is, ok)
+		if err == nil {
+			err = s.change(ctx, want, is, func(f func()) error { f(); return nil })
+		}
+		if err != nil {
+			if _, refused := answerOf(err); !refused {
+				return notes, err
+			}
+			notes = append(notes, fmt.Sprintf("The agent does not take the thread's %s %s any more: %v", want.name, want.value, err))
+		}
+	}
+	return notes, nil
+}
+
+// answerOf reports whether err is the agent's no, or ours on its behalf,
+// and not that nothing works.
+func answerOf(err error) (error, bool) {
+	switch err := err.(type) {
+	case *rpcError:
+		return err, err.Code != codeAuthRequired
+	case *turns.InvalidError:
+		return err, true
+	}
+	return err, false
+}
+
+// checkSetting says whether a setting can have the value.
+func checkSetting(want setting, is mapping.Setting, ok bool) error {
+	invalid := func(reason, text string) error {
+		return &turns.InvalidError{Field: "config." + want.name, Reason: reason, Text: text}
+	}
+	if !ok {
+		return invalid("unknown", "the agent has no setting of this name")
+	}
+	if is.Boolean {
+		if k := want.value.Kind(); k != jsontext.KindTrue && k != jsontext.KindFalse {
+			return invalid("type", "it is either true or false")
+		}
+		return nil
+	}
+	var value string
+	if json.Unmarshal(want.value, &value) != nil {
+		return invalid("type", "it is a string")
+	}
+	if len(is.Choices) > 0 && !slices.Contains(is.Choices, value) {
+		return invalid("unknown_value", "the choices are "+shorten(strings.Join(is.Choices, ", "), 500))
+	}
+	return nil
+}
+
+// change has the agent change a setting. do calls a function where the
+// mapping may be used.
+func (s *session) change(ctx context.Context, want setting, is mapping.Setting, do func(func()) error) error {
+	var params any
+	value := decode[string](want.value)
+	switch is.Via {
+	case methodSetMode:
+		params = struct {
+			SessionID string `json:"sessionId"`
+			ModeID    string `json:"modeId"`
+		}{s.id, value}
+	case methodSetModel:
+		params = struct {
+			SessionID string `json:"sessionId"`
+			ModelID   string `json:"modelId"`
+		}{s.id, value}
+	default:
+		kind := ""
+		if is.Boolean {
+			kind = "boolean"
+		}
+		params = struct {
+			SessionID string         `json:"sessionId"`
+			ConfigID  string         `json:"configId"`
+			Type      string         `json:"type,omitzero"`
+			Value     jsontext.Value `json:"value"`
+		}{s.id, is.ConfigID, kind, want.value}
+	}
+	result, err := s.pr.peer.call(ctx, is.Via, params, s.a.cfg.StartTimeout, nil)
+	if err != nil {
+		return err
+	}
+	return do(func() {
+		switch is.Via {
+		case methodSetMode:
+			s.m.ModeSet(value)
+		case methodSetModel:
+			s.m.ModelSet(value)
+		default:
+			s.m.Opened(result)
+		}
+	})
+}
+
+// same reports whether two JSON values are equal.
+func same(x, y jsontext.Value) bool {
+	if x == nil || y == nil {
+		return false
+	}
+	x, y = x.Clone(), y.Clone()
+	return x.Canonicalize() == nil && y.Canonicalize() == nil && string(x) == string(y)
+}
+
+// Configure implements turns.Configurer. A thread without a session gets one:
+// only an agent that runs says what can be set.
+func (a *Agent) Configure(ctx context.Context, t turns.AgentThread, set map[string]jsontext.Value) (turns.AgentThread, error) {
+	s, err := a.reach(ctx, t)
+	if err != nil {
+		return t, agentError(err)
+	}
+	defer a.pool.leave(s.pr)
+	use := func(f func()) error { return s.do(ctx, f) }
+	for _, want := range ordered(set) {
+		var is mapping.Setting
+		var ok bool
+		if err := use(func() { is, ok = s.m.Setting(want.name) }); err != nil {
+			return t, agentError(err)
+		}
+		if err := checkSetting(want, is, ok); err != nil {
+			return t, err
+		}
+		if same(is.Value, want.value) {
+			continue
+		}
+		if err := s.change(ctx, want, is, use); err != nil {
+			return t, agentError(err)
+		}
+	}
+	t.SessionID = s.id
+	err = use(func() { t.Config = s.m.Config() })
+	return t, agentError(err)
+}
+
+// ordered is what Configure is to set, as settings orders it. Options may be
+// given by their ids or, as in the config, under options.
+func ordered(set map[string]jsontext.Value) []setting {
+	c := chosen{Options: map[string]jsontext.Value{}}
+	var rest []setting
+	for name, value := range set {
+		switch name {
+		case "options":
+			maps.Copy(c.Options, decode[map[string]jsontext.Value](value))
+		case "mode", "model":
+			rest = append(rest, setting{name, value})
+		default:
+			c.Options[name] = value
+		}
+	}
+	slices.SortFunc(rest, func(x, y setting) int { return strings.Compare(y.name, x.name) }) // model, mode
+	return append(rest, c.settings()...)
+}
+
+// reach returns the thread's session, opened if it is not, and enters its
+// process.
+func (a *Agent) reach(ctx context.Context, t turns.AgentThread) (*session, error) {
+	if s := a.live(t.ThreadID, t.SessionID); s != nil {
+		return s, nil
+	}
+	place, err := a.lock(ctx, t.ThreadID)
+	if err != nil {
+		return nil, err
+	}
+	defer a.unlock(t.ThreadID, place)
+	if s := a.live(t.ThreadID, t.SessionID); s != nil {
+		return s, nil
+	}
+	o, err := a.open(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	a.keep(t.ThreadID, o.s)
+	o.s.release()
+	if o.lost != "" {
+		o.s.push(noticeEvent("The agent has lost the session it had (" + o.lost + ") and goes on in a new one."))
+	}
+	return o.s, nil
+}
+
+// Fork implements turns.Forker.
+func (a *Agent) Fork(ctx context.Context, t turns.AgentThread, newThreadID string) (turns.AgentThread, error) {
+	out := turns.AgentThread{ThreadID: newThreadID, Cwd: t.Cwd}
+	if t.SessionID == "" {
+		return out, &turns.AgentError{Kind: kindUnavailable, Message: "the thread has no session of the agent yet, so there is nothing to fork"}
+	}
+	from, err := a.reach(ctx, t)
+	if err != nil {
+		return out, agentError(err)
+	}
+	pr := from.pr
+	defer a.pool.leave(pr)
+	if !pr.says.fork {
+		return out, &turns.AgentError{Kind: kindUnavailable, Message: "the agent " + a.name + " cannot fork a session"}
+	}
+	servers, _ := mcpServers(a.cfg.MCPServers, pr.says)
+	s, err := a.begin(ctx, pr, methodFork, turns.AgentThread{ThreadID: newThreadID}, sessionParams{SessionID: from.id, Cwd: from.cwd, Servers: servers})
+	if err != nil {
+		return out, agentError(a.openError(pr, err))
+	}
+	a.keep(newThreadID, s)
+	out.SessionID, out.Config = s.id, s.m.Config()
+	s.release()
+	return out, nil
+}

@@ -1,0 +1,174 @@
+package acp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+// protocolVersion is the one that is spoken.
+const (
+	protocolVersion = 1
+	protocolOne     = "acp/1"
+)
+
+// agentSays is what an agent says of itself in its answer to initialize.
+type agentSays struct {
+	name, version string
+	protocol      string
+
+	images, load, resume, fork, closes, steering bool
+	mcpHTTP, mcpSSE                              bool
+
+	auth []authMethod
+}
+
+// authMethod is a way to log in.
+type authMethod struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+// capabilities as the protocol writes them. A member of the wrong type counts
+// as absent and does not spoil the others.
+type capabilities struct {
+	Load    jsontext.Value `json:"loadSession"`
+	Prompt  jsontext.Value `json:"promptCapabilities"`
+	MCP     jsontext.Value `json:"mcpCapabilities"`
+	Session jsontext.Value `json:"sessionCapabilities"`
+	Meta    jsontext.Value `json:"_meta"`
+}
+
+// initialize makes the connection usable: it must be the first request.
+func (pr *proc) initialize(ctx context.Context) (agentSays, error) {
+	type fs struct {
+		Read  bool `json:"readTextFile"`
+		Write bool `json:"writeTextFile"`
+	}
+	type elicitation struct {
+		Form struct{} `json:"form"`
+		URL  struct{} `json:"url"`
+	}
+	var params struct {
+		Version int `json:"protocolVersion"`
+		// The agent works on its own files and terminals: it runs where the
+		// server runs, and the log has what it says of them.
+		Capabilities struct {
+			FS          fs          `json:"fs"`
+			Terminal    bool        `json:"terminal"`
+			Elicitation elicitation `json:"elicitation"`
+		} `json:"clientCapabilities"`
+		Info struct {
+			Name    string `json:"name"`
+			Title   string `json:"title"`
+			Version string `json:"version"`
+		} `json:"clientInfo"`
+	}
+	params.Version = protocolVersion
+	params.Info.Name, params.Info.Title, params.Info.Version = "holon", "Holon", pr.a.cfg.ClientVersion
+	if params.Info.Version == "" {
+		params.Info.Version = "dev"
+	}
+	result, err := pr.peer.call(ctx, methodInitialize, params, pr.a.cfg.StartTimeout, nil)
+	if err != nil {
+		return agentSays{}, err
+	}
+	return readInitialize(result)
+}
+
+func readInitialize(result jsontext.Value) (agentSays, error) {
+	var r struct {
+		Version      jsontext.Value `json:"protocolVersion"`
+		Info         jsontext.Value `json:"agentInfo"`
+		Capabilities jsontext.Value `json:"agentCapabilities"`
+		Auth         jsontext.Value `json:"authMethods"`
+		Meta         jsontext.Value `json:"_meta"`
+	}
+	if err := json.Unmarshal(result, &r, lenient); err != nil {
+		return agentSays{}, &Problem{Kind: ProblemProtocol, Message: "the agent's answer to initialize is not as the Agent Client Protocol says"}
+	}
+	if v := strings.Trim(string(r.Version), `"`); v != fmt.Sprint(protocolVersion) {
+		return agentSays{}, &Problem{
+			Kind:    ProblemProtocol,
+			Message: fmt.Sprintf("the agent speaks version %s of the Agent Client Protocol, and version %d is needed", shorten(v, 32), protocolVersion),
+			Hint:    "Install a version of the agent that speaks it",
+		}
+	}
+	says := agentSays{protocol: protocolOne}
+	info := decode[struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	}](r.Info)
+	says.name, says.version = shorten(info.Name, 128), shorten(info.Version, 128)
+	c := decode[capabilities](r.Capabilities)
+	says.load = offers(c.Load)
+	says.images = offers(member(c.Prompt, "image"))
+	says.mcpHTTP, says.mcpSSE = offers(member(c.MCP, "http")), offers(member(c.MCP, "sse"))
+	says.resume, says.fork = offers(member(c.Session, "resume")), offers(member(c.Session, "fork"))
+	says.closes = offers(member(c.Session, "close"))
+	for _, meta := range []jsontext.Value{r.Meta, c.Meta} {
+		says.steering = says.steering || offers(member(member(meta, "steering"), "supported"))
+	}
+	for _, raw := range decode[[]jsontext.Value](r.Auth) {
+		if m := decode[authMethod](raw); m.ID != "" || m.Name != "" {
+			says.auth = append(says.auth, m)
+		}
+	}
+	return says, nil
+}
+
+// turns is what agent/list shows of it.
+func (s agentSays) turns() turns.AgentCapabilities {
+	return turns.AgentCapabilities{Steering: s.steering, Load: s.load, Resume: s.resume, Fork: s.fork, Images: s.images}
+}
+
+// login says how to log in, for a person.
+func (s agentSays) login() string {
+	if len(s.auth) == 0 {
+		return "Log in with the agent's own command, then try again"
+	}
+	var ways []string
+	for _, m := range s.auth {
+		way := m.Name
+		if way == "" {
+			way = m.ID
+		}
+		if m.Description != "" {
+			way += " (" + m.Description + ")"
+		}
+		ways = append(ways, shorten(way, 256))
+	}
+	return "Log in with the agent's own command: it offers " + strings.Join(ways, "; ")
+}
+
+// decode reads what can be read of raw; a value of another type is the zero
+// value.
+func decode[T any](raw jsontext.Value) T {
+	var v T
+	if len(raw) == 0 || json.Unmarshal(raw, &v, lenient) != nil {
+		var zero T
+		return zero
+	}
+	return v
+}
+
+// member is a member of an object, nil if there is none.
+func member(object jsontext.Value, name string) jsontext.Value {
+	return decode[map[string]jsontext.Value](object)[name]
+}
+
+// offers reports whether a capability is there: an object, even an empty one,
+// or true.
+func offers(v jsontext.Value) bool {
+	switch v.Kind() {
+	case jsontext.KindBeginObject, jsontext.KindTrue:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,63 @@
+package acp
+
+import "slices"
+
+// pair is a variable or a header as the protocol has it.
+type pair struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// stdioServer and urlServer are the two forms of a server.
+type stdioServer struct {
+	Name    string   `json:"name"`
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
+	Env     []pair   `json:"env"`
+}
+
+type urlServer struct {
+	Type    string `json:"type"`
+	Name    string `json:"name"`
+	URL     string `json:"url"`
+	Headers []pair `json:"headers"`
+}
+
+// mcpServers is what a session is opened with. An agent that does not take a
+// kind of server is not given it: left names those.
+func mcpServers(list []MCPServer, says agentSays) (out []any, left []string) {
+	out = []any{} // [], never null
+	for _, s := range list {
+		kind := s.Type
+		if kind == "" {
+			kind = "http"
+		}
+		switch {
+		case s.Command != "":
+			args := s.Args
+			if args == nil {
+				args = []string{}
+			}
+			out = append(out, stdioServer{Name: s.Name, Command: s.Command, Args: args, Env: pairs(s.Env)})
+		case kind == "http" && says.mcpHTTP, kind == "sse" && says.mcpSSE:
+			out = append(out, urlServer{Type: kind, Name: s.Name, URL: s.URL, Headers: pairs(s.Headers)})
+		default:
+			left = append(left, s.Name)
+		}
+	}
+	return out, left
+}
+
+func pairs(m map[string]string) []pair {
+	out := make([]pair, 0, len(m))
+	for name, value := range m {
+		out = append(out, pair{name, value})
+	}
+	slices.SortFunc(out, func(a, b pair) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return out
+}

@@ -1,0 +1,157 @@
+package acp
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The methods of the protocol that are used here, as schema version 1 and its
+// unstable part name them.
+const (
+	methodInitialize  = "initialize"
+	methodNew         = "session/new"
+	methodLoad        = "session/load"
+	methodResume      = "session/resume"
+	methodFork        = "session/fork"
+	methodClose       = "session/close"
+	methodPrompt      = "session/prompt"
+	methodCancel      = "session/cancel"
+	methodSetMode     = "session/set_mode"
+	methodSetModel    = "session/set_model"
+	methodSetOption   = "session/set_config_option"
+	methodSteering    = "_session/steering"
+	methodUpdate      = "session/update"
+	methodPermission  = "session/request_permission"
+	methodElicitation = "elicitation/create"
+	methodElicitOld   = "session/elicitation" // its name before
+)
+
+// The error codes of JSON-RPC and of the protocol.
+const (
+	codeMethodNotFound = -32601
+	codeInvalidParams  = -32602
+	codeAuthRequired   = -32000
+)
+
+// message is any line an agent sends: a request (method and id), a
+// notification (method), a response (id, and result or error).
+type message struct {
+	ID     jsontext.Value `json:"id"`
+	Method string         `json:"method"`
+	Params jsontext.Value `json:"params"`
+	Result jsontext.Value `json:"result"`
+	Error  *rpcError      `json:"error"`
+}
+
+// rpcError is an error response.
+type rpcError struct {
+	Code    int64          `json:"code"`
+	Message string         `json:"message"`
+	Data    jsontext.Value `json:"data,omitzero"`
+}
+
+// Error implements error. Many agents put what a person wants to know into
+// data and "Internal error" into message.
+func (e *rpcError) Error() string {
+	text := e.Message
+	if said := e.details(); said != "" && !strings.Contains(text, said) {
+		text = strings.TrimPrefix(text+": "+said, ": ")
+	}
+	return fmt.Sprintf("%s (code %d)", text, e.Code)
+}
+
+func (e *rpcError) details() string {
+	if len(e.Data) == 0 {
+		return ""
+	}
+	var text string
+	if json.Unmarshal(e.Data, &text) == nil {
+		return shorten(text, 2048)
+	}
+	var object struct {
+		Message string `json:"message"`
+		Details string `json:"details"`
+		Error   string `json:"error"`
+	}
+	_ = json.Unmarshal(e.Data, &object) // what is no such object has no text to show
+	for _, s := range []string{object.Message, object.Details, object.Error} {
+		if s != "" {
+			return shorten(s, 2048)
+		}
+	}
+	if string(e.Data) == "null" || e.Data.Kind() != jsontext.KindBeginObject {
+		return ""
+	}
+	return shorten(string(e.Data), 512)
+}
+
+var (
+	lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	errJunk = errors.New("it is no message of the protocol")
+)
+
+// parse reads a line. What agents get wrong and can be read all the same is
+// put right first: broken UTF-8 and halves of surrogate pairs become U+FFFD,
+// of members given twice the last one counts.
+func parse(line []byte) (message, error) {
+	var m message
+	err := json.Unmarshal(line, &m)
+	if err != nil {
+		if line = mend(line); line == nil {
+			return m, errJunk
+		}
+		m = message{}
+		if err = json.Unmarshal(line, &m); err != nil {
+			return m, errJunk
+		}
+	}
+	if m.Method == "" && (len(m.ID) == 0 || string(m.ID) == "null") {
+		return m, errJunk
+	}
+	return m, nil
+}
+
+// mend makes strict JSON of lenient JSON, nil if it is none at all.
+func mend(line []byte) []byte {
+	if out, err := jsontext.AppendFormat(nil, line, jsontext.AllowInvalidUTF8(true)); err == nil {
+		return out
+	}
+	var v any
+	if json.Unmarshal(line, &v, lenient) != nil {
+		return nil
+	}
+	out, err := json.Marshal(v, lenient)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// number is the id of one of our requests; some agents send it back as a
+// string.
+func number(id jsontext.Value) (int64, bool) {
+	n, err := strconv.ParseInt(strings.Trim(string(id), `"`), 10, 64)
+	return n, err == nil
+}
+
+// encode makes a line. What is passed was made by us of valid values.
+func encode(v any) ([]byte, error) {
+	line, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return nil, fmt.Errorf("encode a message: %w", err)
+	}
+	return append(line, '\n'), nil
+}
+
+// shorten cuts text at a code point.
+func shorten(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	return strings.ToValidUTF8(s[:max], "") + "…"
+}

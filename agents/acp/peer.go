@@ -1,0 +1,233 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// peer is our side of a JSON-RPC 2.0 connection over lines, both ways, made
+// by hand: an agent's messages are kept as they came, whatever they are, and
+// neither a junk line nor a huge one ends the connection. One goroutine calls
+// read; the other methods may be called from many.
+type peer struct {
+	out  *writer
+	host peerHost
+
+	mu     sync.Mutex
+	lastID int64
+	calls  map[int64]*call
+	over   error // set when the connection has ended
+
+	junk    atomic.Int64 // lines that are no message
+	skipped atomic.Int64 // lines longer than maxLine
+	strays  atomic.Int64 // responses to nothing, or to what was given up
+	unsent  atomic.Int64 // replies that the agent did not read
+}
+
+// peerHost takes what the agent sends of itself, in order, from the reader's
+// goroutine. It must not wait for another message of the agent.
+type peerHost interface {
+	// notified takes a notification.
+	notified(method string, params jsontext.Value)
+	// asked takes a request; reply or refuse answers it, once.
+	asked(id jsontext.Value, method string, params jsontext.Value)
+	// noise is told of lines that are no message: text is the line, shortened,
+	// or "" for one of size bytes that was too long.
+	noise(text string, size int64)
+}
+
+// call is a request under way. done is called once, by the reader or when the
+// connection ends, and must not block.
+type call struct {
+	method string
+	done   func(result jsontext.Value, err error)
+}
+
+// errGone is wrapped by what calls get when the process has ended.
+var errGone = errors.New("the agent's process has ended")
+
+// errTimeout is wrapped when an agent does not answer in time.
+var errTimeout = errors.New("the agent did not answer in time")
+
+func newPeer(out *writer, host peerHost) *peer {
+	return &peer{out: out, host: host, calls: map[int64]*call{}}
+}
+
+// start sends a request. done gets the result or the error.
+func (p *peer) start(method string, params any, done func(jsontext.Value, error)) (id int64, err error) {
+	p.mu.Lock()
+	if p.over != nil {
+		p.mu.Unlock()
+		return 0, p.over
+	}
+	p.lastID++
+	id = p.lastID
+	p.calls[id] = &call{method: method, done: done}
+	p.mu.Unlock()
+	line, err := encode(struct {
+		Version string `json:"jsonrpc"`
+		ID      int64  `json:"id"`
+		Method  string `json:"method"`
+		Params  any    `json:"params"`
+	}{"2.0", id, method, params})
+	if err == nil {
+		err = p.out.send(line)
+	}
+	if err != nil && p.forget(id) == nil {
+		return id, nil // the connection ended meanwhile, and done was told
+	}
+	return id, err
+}
+
+// forget takes a request back; nil if it has been answered.
+func (p *peer) forget(id int64) *call {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.calls[id]
+	delete(p.calls, id)
+	return c
+}
+
+// call sends a request and waits for its result, at most limit. first, if not
+// nil, sees a result in the reader's goroutine, before the agent's next
+// message.
+func (p *peer) call(ctx context.Context, method string, params any, limit time.Duration, first func(jsontext.Value)) (jsontext.Value, error) {
+	type answer struct {
+		result jsontext.Value
+		err    error
+	}
+	answers := make(chan answer, 1)
+	id, err := p.start(method, params, func(result jsontext.Value, err error) {
+		if err == nil && first != nil {
+			first(result)
+		}
+		answers <- answer{result, err}
+	})
+	if err != nil {
+		return nil, err
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	var why error
+	select {
+	case a := <-answers:
+		return a.result, a.err
+	case <-ctx.Done():
+		why = context.Cause(ctx)
+	case <-timer.C:
+		why = fmt.Errorf("%s: %w (%v)", method, errTimeout, limit)
+	}
+	if p.forget(id) == nil { // the answer has come all the same
+		a := <-answers
+		return a.result, a.err
+	}
+	return nil, why
+}
+
+// notify sends a notification.
+func (p *peer) notify(method string, params any) error {
+	line, err := encode(struct {
+		Version string `json:"jsonrpc"`
+		Method  string `json:"method"`
+		Params  any    `json:"params"`
+	}{"2.0", method, params})
+	if err != nil {
+		return err
+	}
+	return p.out.send(line)
+}
+
+// reply answers a request of the agent.
+func (p *peer) reply(id, result jsontext.Value) {
+	p.send(struct {
+		Version string         `json:"jsonrpc"`
+		ID      jsontext.Value `json:"id"`
+		Result  jsontext.Value `json:"result"`
+	}{"2.0", id, result})
+}
+
+// refuse answers a request of the agent with an error.
+func (p *peer) refuse(id jsontext.Value, code int64, text string) {
+	p.send(struct {
+		Version string         `json:"jsonrpc"`
+		ID      jsontext.Value `json:"id"`
+		Error   rpcError       `json:"error"`
+	}{"2.0", id, rpcError{Code: code, Message: text}})
+}
+
+// send is for answers: an agent that does not read them has them counted.
+func (p *peer) send(v any) {
+	line, err := encode(v)
+	if err == nil {
+		err = p.out.send(line)
+	}
+	if err != nil {
+		p.unsent.Add(1)
+	}
+}
+
+// read takes the agent's messages until the end of the lines. It returns when
+// there is nothing more to come; end is still to be called.
+func (p *peer) read(lines *lineReader) {
+	for {
+		line, size, err := lines.next()
+		if err != nil {
+			return
+		}
+		if size > 0 {
+			p.skipped.Add(1)
+			p.host.noise("", size)
+			continue
+		}
+		if len(line) == 0 {
+			continue
+		}
+		m, err := parse(line)
+		switch {
+		case err != nil:
+			p.junk.Add(1)
+			p.host.noise(shorten(string(line), 512), int64(len(line)))
+		case m.Method == "":
+			p.answered(m)
+		case len(m.ID) == 0 || string(m.ID) == "null":
+			p.host.notified(m.Method, m.Params)
+		default:
+			p.host.asked(m.ID, m.Method, m.Params)
+		}
+	}
+}
+
+// answered gives a response to whom it belongs.
+func (p *peer) answered(m message) {
+	id, ok := number(m.ID)
+	var c *call
+	if ok {
+		c = p.forget(id)
+	}
+	switch {
+	case c == nil:
+		p.strays.Add(1) // never asked, answered twice, or given up
+	case m.Error != nil:
+		c.done(nil, m.Error)
+	default:
+		c.done(m.Result, nil)
+	}
+}
+
+// end fails all requests under way, and those to come, with err.
+func (p *peer) end(err error) {
+	p.mu.Lock()
+	calls := p.calls
+	p.over, p.calls = err, map[int64]*call{}
+	p.mu.Unlock()
+	p.out.close(err)
+	for _, c := range calls {
+		c.done(nil, err)
+	}
+}

@@ -1,0 +1,165 @@
+package acp
+
+import (
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/agents/acp/mapping"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// request is a question of the agent, which is answered once.
+type request struct {
+	peer   *peer
+	s      *session // nil: of no session
+	id     jsontext.Value
+	method string
+	once   sync.Once
+}
+
+func (q *request) finish(answer func()) {
+	q.once.Do(func() {
+		answer()
+		if q.s != nil {
+			q.s.mu.Lock()
+			delete(q.s.requests, q)
+			q.s.mu.Unlock()
+		}
+	})
+}
+
+func (q *request) reply(result jsontext.Value) { q.finish(func() { q.peer.reply(q.id, result) }) }
+
+func (q *request) refuse(text string) {
+	q.finish(func() { q.peer.refuse(q.id, codeInvalidParams, text) })
+}
+
+// cancel says that nobody will answer.
+func (q *request) cancel() {
+	if q.method == methodPermission {
+		q.reply(jsontext.Value(`{"outcome":{"outcome":"cancelled"}}`))
+	} else {
+		q.reply(jsontext.Value(`{"action":"cancel"}`))
+	}
+}
+
+// request takes a question of the agent. Once the prompt was told to stop it
+// is answered before anything else is read; what it says of its tool call is
+// kept all the same.
+func (s *session) request(q *request, ev event) {
+	s.mu.Lock()
+	s.requests[q] = struct{}{}
+	stopped := s.gone || s.cancelled
+	s.mu.Unlock()
+	if stopped {
+		q.cancel()
+	}
+	s.take(ev)
+	s.mu.Lock()
+	gone := s.gone
+	s.mu.Unlock()
+	if gone {
+		q.cancel()
+	}
+}
+
+// cancelRequests answers all that wait, and those to come until the next
+// prompt. It must be done before session/cancel is sent: there are agents that
+// wait for the answer for ever otherwise.
+func (s *session) cancelRequests() {
+	s.mu.Lock()
+	s.cancelled = true
+	waiting := make([]*request, 0, len(s.requests))
+	for q := range s.requests {
+		waiting = append(waiting, q)
+	}
+	s.mu.Unlock()
+	for _, q := range waiting {
+		q.cancel()
+	}
+}
+
+// ask makes an item of a question, in pump. A person's answer is waited for
+// in a goroutine.
+func (s *session) ask(h *hands, ev event) {
+	q, run := ev.request, h.run
+	if run == nil {
+		q.cancel()
+		h.add(nil, notice("warning", "The agent asked a question while no turn runs. It was told that nobody answers.", ev.raw))
+		return
+	}
+	var (
+		ops      []items.Op
+		question items.Content
+		err      error
+	)
+	permission := q.method == methodPermission
+	if permission {
+		var p items.PermissionRequest
+		ops, p, err = s.m.Permission(ev.raw)
+		question = p
+	} else {
+		var e items.Question
+		ops, e, err = s.m.Elicitation(ev.raw)
+		question = e
+	}
+	h.add(run, ops...)
+	h.over()
+	if err != nil {
+		q.refuse(err.Error())
+		return
+	}
+	cfg := &s.a.cfg
+	o := turns.AskOptions{ExpiresAfter: cfg.PermissionTimeout}
+	if p, ok := question.(items.PermissionRequest); ok {
+		decided := map[string]string{PermissionsAllow: items.AllowOnce, PermissionsReject: items.RejectOnce}[cfg.Permissions]
+		switch option := optionOf(p.Options, kindOffered(p.Options, decided)); {
+		case option != nil:
+			o = turns.AskOptions{OptionID: option.OptionID} // the item is made with its answer
+		case decided != "":
+			h.add(run, notice("warning", "Cancelled, because the answer that is configured is not among the options: "+p.Title, nil))
+			h.over()
+			q.cancel()
+			return
+		case o.ExpiresAfter > 0:
+			o.OnExpiry = kindOffered(p.Options, cfg.PermissionDefault)
+		}
+	}
+	run.asks.Go(func() {
+		answer, err := run.p.Ask(run.askCtx, question, o)
+		switch {
+		case err != nil:
+			q.cancel()
+		case permission:
+			q.reply(mapping.PermissionReply(answer))
+		default:
+			q.reply(mapping.ElicitationReply(question.(items.Question), answer))
+		}
+	})
+}
+
+// kindOffered is the kind that is wanted, or the other one that says the same,
+// if an option has it; else "".
+func kindOffered(options []items.Option, want string) string {
+	other := map[string]string{
+		items.AllowOnce: items.AllowAlways, items.AllowAlways: items.AllowOnce,
+		items.RejectOnce: items.RejectAlways, items.RejectAlways: items.RejectOnce,
+	}[want]
+	for _, kind := range []string{want, other} {
+		if optionOf(options, kind) != nil {
+			return kind
+		}
+	}
+	return ""
+}
+
+func optionOf(options []items.Option, kind string) *items.Option {
+	for i := range options {
+		if options[i].Kind == kind && kind != "" {
+			return &options[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+package acp
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The wait before a process is started again after one that failed to start,
+// or ended before it had opened a session.
+const (
+	firstBackoff = 250 * time.Millisecond
+	maxBackoff   = 30 * time.Second
+)
+
+// pool has the processes of an agent. All its state changes under its lock,
+// and nobody waits while holding it.
+type pool struct {
+	a *Agent
+
+	mu       sync.Mutex
+	procs    []*proc // that take something new or have something running
+	fails    int     // failed starts in a row
+	notUntil time.Time
+	lastErr  string
+	known    agentSays // of the newest process that answered
+	modes    []string  // of the newest session
+	models   []string
+	closed   bool
+}
+
+// enter finds the process for something new and keeps it from being ended:
+// the one in which the fewest run, a new one if something runs in each and
+// there may be more. leave gives it back. The process may not be ready yet.
+func (p *pool) enter(ctx context.Context) (*proc, error) {
+	for {
+		pr, wait, err := p.choose()
+		if err != nil || pr != nil {
+			return pr, err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-p.a.closing.c:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, context.Cause(ctx)
+		}
+		timer.Stop()
+	}
+}
+
+// choose returns a process, or how long none may be started.
+func (p *pool) choose() (pr *proc, wait time.Duration, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, 0, errStopping
+	}
+	n := 0
+	for _, c := range p.procs {
+		if c.retired {
+			continue
+		}
+		n++
+		if pr == nil || c.running < pr.running {
+			pr = c
+		}
+	}
+	if pr != nil && (pr.running == 0 || n >= p.a.cfg.MaxProcesses) {
+		p.keep(pr)
+		return pr, 0, nil
+	}
+	if wait := time.Until(p.notUntil); wait > 0 {
+		if pr != nil {
+			p.keep(pr)
+			return pr, 0, nil
+		}
+		return nil, wait, nil
+	}
+	pr = p.start()
+	p.keep(pr)
+	return pr, 0, nil
+}
+
+// start makes a process; its life begins. The lock is held.
+func (p *pool) start() *proc {
+	pr := newProc(p.a)
+	p.procs = append(p.procs, pr)
+	p.a.running.Go(pr.live)
+	return pr
+}
+
+// enterSame is enter for what needs this process. It reports false if it
+// takes nothing new.
+func (p *pool) enterSame(pr *proc) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || pr.retired {
+		return false
+	}
+	p.keep(pr)
+	return true
+}
+
+func (p *pool) keep(pr *proc) {
+	pr.running++
+	if pr.idle != nil {
+		pr.idle.Stop()
+		pr.idle = nil
+	}
+}
+
+// leave ends what enter began. With the last of them ends a process that did
+// not end a prompt in time.
+func (p *pool) leave(pr *proc) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if pr.running--; pr.running > 0 {
+		return
+	}
+	switch {
+	case pr.spoiled:
+		pr.kill.fire()
+	case p.a.cfg.IdleAfter > 0 && !pr.retired:
+		p.setIdle(pr)
+	}
+}
+
+// setIdle ends the process in order if nothing runs in it until then.
+func (p *pool) setIdle(pr *proc) {
+	var timer *time.Timer
+	timer = time.AfterFunc(p.a.cfg.IdleAfter, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if pr.idle == timer && pr.running == 0 {
+			pr.retired = true
+			pr.stop.fire()
+		}
+	})
+	pr.idle = timer
+}
+
+// killUnlessShared kills a process in which nothing else runs; one that is
+// shared takes nothing new from now on. It reports whether it was killed.
+func (p *pool) killUnlessShared(pr *proc) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pr.retired, pr.spoiled = true, true
+	if pr.running > 1 { // the caller is one
+		return false
+	}
+	pr.kill.fire()
+	return true
+}
+
+// answered takes what an agent says of itself.
+func (p *pool) answered(says agentSays) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known = says
+}
+
+// opened says that a process has opened a session: it was no failed start.
+func (p *pool) opened(pr *proc) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !pr.opened {
+		pr.opened, p.fails, p.notUntil, p.lastErr = true, 0, time.Time{}, ""
+	}
+}
+
+// gone takes a process out that has ended. why is nil if it was told to.
+func (p *pool) gone(pr *proc, why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pr.retired = true
+	if pr.idle != nil {
+		pr.idle.Stop()
+	}
+	for i, c := range p.procs {
+		if c == pr {
+			p.procs = append(p.procs[:i:i], p.procs[i+1:]...)
+			break
+		}
+	}
+	if why == nil {
+		return
+	}
+	p.lastErr = why.Error()
+	if !pr.opened {
+		wait := min(firstBackoff<<min(p.fails, 16), maxBackoff)
+		p.fails++
+		p.notUntil = time.Now().Add(wait)
+	}
+}
+
+// close ends all processes in order, in parallel. Nothing is started any more.
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, pr := range p.procs {
+		pr.retired = true
+		pr.stop.fire()
+	}
+}
+
+// wait returns when all processes have ended. It is called after close.
+func (p *pool) wait() {
+	for {
+		p.mu.Lock()
+		if len(p.procs) == 0 {
+			p.mu.Unlock()
+			return
+		}
+		pr := p.procs[0]
+		p.mu.Unlock()
+		<-pr.dead
+	}
+}
+
+// offers takes what can be chosen in a session that was just opened.
+func (p *pool) offers(config jsontext.Value) {
+	type choice struct {
+		ID string `json:"id"`
+	}
+	c := decode[struct {
+		Modes  []choice `json:"modes"`
+		Models []choice `json:"models"`
+	}](config)
+	ids := func(list []choice) (out []string) {
+		for _, c := range list[:min(len(list), maxOffers)] {
+			out = append(out, c.ID)
+		}
+		return out
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.modes, p.models = ids(c.Modes), ids(c.Models)
+}
+
+// maxOffers is how many modes and models agent/list shows.
+const maxOffers = 200

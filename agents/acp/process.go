@@ -1,0 +1,258 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/agents/process"
+)
+
+// Recorder makes a process known to the next server, in case this one is
+// killed: *process.Records is one. remove is called when the process has been
+// reaped.
+type Recorder interface {
+	Add(g *process.Group, command []string) (remove func(), err error)
+}
+
+// The steps of ending a process in order: the end of its stdin, TERM, KILL.
+const (
+	eofWait  = 3 * time.Second
+	termWait = 3 * time.Second
+)
+
+// errStopping is why nothing is started any more.
+var errStopping = errors.New("the server is stopping")
+
+// proc is one process of an agent. Its life is one goroutine, live; reader and
+// sessions have theirs.
+type proc struct {
+	a      *Agent
+	group  *process.Group // set before ready is closed, if it was started
+	peer   *peer
+	tail   *process.Tail // of stderr
+	said   *process.Tail // of what it wrote to stdout that is no message
+	noises int           // of those and others, by the reader
+	budget *budget
+	router router
+
+	ready chan struct{} // closed when it can be used, or err says why not
+	says  agentSays     // set before ready is closed
+	err   error         // likewise
+
+	stop *once         // end it in order
+	kill *once         // end it at once
+	dead chan struct{} // closed when it is reaped and its calls have failed
+	exit *exitError    // how it ended; set before dead is closed, nil if it never began
+
+	// What follows belongs to the pool and is guarded by its lock.
+	running int         // prompts, and whatever else needs it to stay
+	retired bool        // takes nothing new
+	spoiled bool        // it has not ended a prompt in time: ends with the last that runs
+	opened  bool        // has opened a session: it was no failed start
+	idle    *time.Timer // ends it; nil while something runs
+}
+
+// once is a signal that can be given many times.
+type once struct {
+	do sync.Once
+	c  chan struct{}
+}
+
+func newOnce() *once { return &once{c: make(chan struct{})} }
+
+func (o *once) fire() { o.do.Do(func() { close(o.c) }) }
+
+func (o *once) fired() bool {
+	select {
+	case <-o.c:
+		return true
+	default:
+		return false
+	}
+}
+
+func newProc(a *Agent) *proc {
+	pr := &proc{
+		a: a, tail: process.NewTail(defaultStderrTail), said: process.NewTail(2 << 10), budget: newBudget(budgetBytes),
+		ready: make(chan struct{}), stop: newOnce(), kill: newOnce(), dead: make(chan struct{}),
+	}
+	pr.router.pr = pr
+	return pr
+}
+
+// live starts the process, waits for its end and tells everybody. The pool is
+// told when it can no longer be used.
+func (pr *proc) live() {
+	forget, err := pr.begin()
+	if err != nil {
+		pr.err = diagnose(err, "", agentSays{})
+		close(pr.ready)
+		pr.a.pool.gone(pr, pr.err)
+		close(pr.dead)
+		return
+	}
+	var outputs, start sync.WaitGroup
+	read := make(chan struct{})
+	outputs.Go(func() {
+		defer close(read)
+		pr.peer.read(newLineReader(pr.group.Stdout, maxLine))
+	})
+	outputs.Go(func() { drainInto(pr.group.Stderr, pr.tail) })
+	ctx, cancel := context.WithCancel(context.Background())
+	start.Go(func() {
+		defer close(pr.ready)
+		says, err := pr.initialize(ctx)
+		if err != nil {
+			pr.err = err // put into words by wait, when stderr has been read
+			pr.kill.fire()
+			return
+		}
+		pr.says = says
+		pr.a.pool.answered(says)
+	})
+
+	state := pr.await(read)
+	pr.group.Stdout.Drain()
+	pr.group.Stderr.Drain()
+	pr.budget.lift()
+	outputs.Wait()
+	exit := &exitError{state: state.String(), tail: pr.words()}
+	pr.exit = exit
+	pr.peer.end(exit)
+	pr.peer.out.wait()
+	cancel()
+	start.Wait()
+	pr.group.Stdout.Close()
+	pr.group.Stderr.Close()
+	forget()
+	pr.router.end()
+	var why error
+	if !pr.stop.fired() && !pr.kill.fired() {
+		why = exit
+	}
+	if pr.err != nil {
+		why = diagnose(pr.err, exit.tail, pr.says)
+	}
+	pr.log().Info("agent process ended", zap.String("state", exit.state), zap.Int64("junk_lines", pr.peer.junk.Load()),
+		zap.Int64("skipped_lines", pr.peer.skipped.Load()), zap.Int64("stray_responses", pr.peer.strays.Load()))
+	pr.a.pool.gone(pr, why)
+	close(pr.dead)
+}
+
+// begin starts the process and records it: a server that is killed from now
+// on leaves nothing behind that the next one does not find.
+func (pr *proc) begin() (forget func(), err error) {
+	cfg := &pr.a.cfg
+	dir := cfg.Cwd
+	if dir == "" {
+		if dir, err = os.Getwd(); err != nil {
+			return nil, &Problem{Kind: ProblemCwd, Message: "the server's working directory is gone", Hint: "Give the agent a cwd"}
+		}
+	}
+	cmd, err := process.Command(cfg.Command, dir)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Env = environment(cfg.Env, dir)
+	group, err := process.Start(cmd)
+	if err != nil {
+		return nil, err
+	}
+	pr.group = group
+	forget = func() {}
+	if cfg.Records != nil {
+		if forget, err = cfg.Records.Add(group, cfg.Command); err != nil {
+			group.Kill()
+			group.End()
+			_ = errors.Join(group.Stdin.Close(), group.Stdout.Close(), group.Stderr.Close()) // nothing was written
+			return nil, fmt.Errorf("record the agent's process: %w", err)
+		}
+	}
+	pr.peer = newPeer(newWriter(group.Stdin), pr)
+	return forget, nil
+}
+
+// await returns when the process has ended, by itself or because it was told
+// to. read is closed when its stdout has ended: a process that says nothing
+// more is of no use.
+func (pr *proc) await(read <-chan struct{}) *os.ProcessState {
+	ladder := process.Ladder{EOF: eofWait, Term: termWait, Now: pr.kill.c}
+	select {
+	case <-pr.group.Exited():
+	case <-pr.stop.c:
+	case <-read:
+	case <-pr.kill.c:
+		ladder = process.Ladder{}
+		pr.group.Kill()
+	}
+	pr.peer.out.close(errGone)
+	return pr.group.Stop(ladder)
+}
+
+// theirs are the variables that tell a process of agents/exec its turn: a
+// server that runs in one must not pass them on.
+var theirs = map[string]bool{"HOLON_THREAD_ID": true, "HOLON_TURN_ID": true, "HOLON_ATTEMPT": true}
+
+func environment(set map[string]string, dir string) []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		if key, _, _ := strings.Cut(kv, "="); !theirs[key] {
+			env = append(env, kv)
+		}
+	}
+	env = append(env, "PWD="+dir)
+	for key, value := range set {
+		env = append(env, key+"="+value)
+	}
+	return env
+}
+
+// drainInto reads all there is; a process that writes to stderr never waits.
+func drainInto(from *process.Pipe, to *process.Tail) {
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := from.Read(buf)
+		if err != nil {
+			return
+		}
+		_, _ = to.Write(buf[:n]) // a Tail takes all
+	}
+}
+
+// wait returns when the process can be used, or why it cannot.
+func (pr *proc) wait(ctx context.Context) error {
+	select {
+	case <-pr.ready:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if pr.err == nil {
+		return nil
+	}
+	select { // its last words are known when it is dead
+	case <-pr.dead:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return diagnose(pr.err, pr.words(), pr.says)
+}
+
+// words is what the process has written that is no message.
+func (pr *proc) words() string {
+	return strings.TrimSpace(pr.tail.String() + "\n" + pr.said.String())
+}
+
+func (pr *proc) log() *zap.Logger {
+	l := pr.a.cfg.Log.With(zap.String("agent", pr.a.name))
+	if pr.group != nil {
+		l = l.With(zap.Int("pid", pr.group.PID()))
+	}
+	return l
+}

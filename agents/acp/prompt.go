@@ -1,0 +1,261 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/agents/acp/mapping"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// lastWords is how long a killed process may still be read, and what it said
+// be handed over, before the turn goes on without it.
+const lastWords = time.Second
+
+// promptRun is one prompt under way in a session.
+type promptRun struct {
+	p *turns.Prompt
+
+	// ends decides whether an update ends the prompt; nil: its response does,
+	// as in version 1 of the protocol. In version 2, a draft, the response
+	// acknowledges and an update (state_update) ends it.
+	ends func(update jsontext.Value) (result jsontext.Value, over bool)
+
+	emitCtx  context.Context // outlives Run's, so that the last words are kept
+	stopEmit context.CancelFunc
+	askCtx   context.Context
+	stopAsks context.CancelFunc
+	asks     sync.WaitGroup
+
+	done     chan promptEnd // capacity 1
+	answered *once          // the agent has said how it ended; done may be behind
+	broken   *once          // the sink takes nothing more
+
+	mu        sync.Mutex
+	cancelled bool
+}
+
+// promptEnd is the result of session/prompt, or why there is none.
+type promptEnd struct {
+	result jsontext.Value
+	err    error
+}
+
+// byState ends a prompt as version 2 does: with the state_update that says the
+// session is idle.
+func byState(update jsontext.Value) (result jsontext.Value, over bool) {
+	state, _, ok := mapping.State(update)
+	return update, ok && state == "idle"
+}
+
+func newPromptRun(ctx context.Context, p *turns.Prompt) *promptRun {
+	r := &promptRun{p: p, done: make(chan promptEnd, 1), answered: newOnce(), broken: newOnce()}
+	r.emitCtx, r.stopEmit = context.WithCancel(context.WithoutCancel(ctx))
+	r.askCtx, r.stopAsks = context.WithCancel(ctx)
+	return r
+}
+
+// emit hands ops over; pump calls it. After the first error there is nothing
+// to hand to.
+func (r *promptRun) emit(ops []items.Op) error {
+	if r.broken.fired() {
+		return turns.ErrPromptOver
+	}
+	err := r.p.Emit(r.emitCtx, ops...)
+	if err != nil {
+		r.broken.fire()
+	}
+	return err
+}
+
+func (r *promptRun) wasCancelled() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cancelled
+}
+
+// prompt runs one prompt in the session. The session may be abandoned
+// afterwards: see alive.
+func (s *session) prompt(ctx context.Context, p *turns.Prompt, blocks []block) turns.Outcome {
+	run := newPromptRun(ctx, p)
+	defer run.stopEmit()
+	if s.pr.says.protocol != protocolOne {
+		run.ends = byState
+	}
+	s.mu.Lock()
+	held := s.held
+	s.run, s.cancelled = run, false
+	s.mu.Unlock()
+	begin := event{kind: evBegin, run: run}
+	if held {
+		s.release(begin)
+	} else {
+		s.push(begin)
+	}
+	_, err := s.pr.peer.start(methodPrompt, promptParams{s.id, blocks}, func(result jsontext.Value, err error) {
+		s.responded(run, result, err)
+	})
+	if err != nil {
+		s.push(event{kind: evResult, run: run, err: err})
+	}
+	if s.pr.says.steering {
+		p.OnSteer(s.injector(run))
+		defer p.OnSteer(nil)
+	}
+	end := s.await(ctx, run)
+	run.stopAsks()
+	s.cancelRequests()
+	run.asks.Wait()
+	return s.outcome(ctx, run, end)
+}
+
+type promptParams struct {
+	SessionID string  `json:"sessionId"`
+	Prompt    []block `json:"prompt"`
+}
+
+// responded puts the response to session/prompt behind the updates that came
+// before it.
+func (s *session) responded(run *promptRun, result jsontext.Value, err error) {
+	if run.ends != nil && err == nil {
+		return // it only says that the prompt has begun
+	}
+	run.answered.fire()
+	ev := event{kind: evResult, run: run, raw: result, err: err, size: len(result) + overhead}
+	s.pr.budget.take(ev.size)
+	s.push(ev)
+}
+
+// await waits for the end of the prompt and, once ctx is cancelled, brings it
+// about: questions are answered, the agent is told to cancel and has
+// CancelAfter to end; then its process is killed, or, where other turns run in
+// it, the session is left behind.
+func (s *session) await(ctx context.Context, run *promptRun) promptEnd {
+	deadline := time.NewTimer(time.Hour)
+	deadline.Stop()
+	defer deadline.Stop()
+	cancelled := ctx.Done()
+	for {
+		select {
+		case end := <-run.done:
+			return end
+		case <-cancelled:
+			cancelled = nil
+			s.cancelPrompt(run)
+			deadline.Reset(s.a.cfg.CancelAfter)
+		case <-deadline.C:
+			return s.cutShort(run, fmt.Sprintf("the agent did not stop within %v", s.a.cfg.CancelAfter))
+		case <-run.p.Over:
+			return s.cutShort(run, "the turn ended without its agent")
+		case <-run.broken.c:
+			return s.cutShort(run, "the turn ended without its agent")
+		case <-s.stopped:
+			select {
+			case end := <-run.done:
+				return end
+			default:
+				return promptEnd{err: errGone}
+			}
+		}
+	}
+}
+
+// cancelPrompt tells the agent to stop. Answering what it waits for comes
+// first: see cancelRequests.
+func (s *session) cancelPrompt(run *promptRun) {
+	run.mu.Lock()
+	run.cancelled = true
+	run.mu.Unlock()
+	run.stopAsks()
+	s.cancelRequests()
+	// If it cannot be sent the deadline decides.
+	_ = s.pr.peer.notify(methodCancel, struct {
+		SessionID string `json:"sessionId"`
+	}{s.id})
+}
+
+// cutShort ends a prompt now. If the agent has ended it, and only the log does
+// not take what it said, the session stays as it is.
+func (s *session) cutShort(run *promptRun, why string) promptEnd {
+	if !run.answered.fired() {
+		return s.giveUp(run, why)
+	}
+	run.stopEmit()
+	select {
+	case end := <-run.done:
+		return end
+	case <-s.stopped:
+		return promptEnd{err: errGone}
+	}
+}
+
+// errGaveUp is wrapped by the end of a prompt whose agent did not stop.
+var errGaveUp = errors.New("the session is left behind")
+
+// giveUp ends a prompt whose agent does not. A process of its own is killed,
+// and what it has said until then is still taken; one that others use goes on
+// without this session and takes nothing new.
+func (s *session) giveUp(run *promptRun, why string) promptEnd {
+	if s.a.pool.killUnlessShared(s.pr) {
+		timer := time.NewTimer(lastWords)
+		defer timer.Stop()
+		select {
+		case <-run.done:
+		case <-run.broken.c:
+		case <-run.p.Over:
+		case <-timer.C:
+		}
+	}
+	s.abandon()
+	return promptEnd{err: fmt.Errorf("%s: %w", why, errGaveUp)}
+}
+
+// outcome judges how the prompt ended. An interrupt comes first, since what
+// it does to the agent is not the agent's fault.
+func (s *session) outcome(ctx context.Context, run *promptRun, end promptEnd) turns.Outcome {
+	result := decode[struct {
+		StopReason string `json:"stopReason"`
+	}](end.result)
+	switch {
+	case ctx.Err() != nil:
+		why := result.StopReason
+		if end.err != nil {
+			why = end.err.Error()
+		}
+		return turns.Outcome{State: turns.Interrupted, StopReason: why}
+	case errors.Is(end.err, errGaveUp):
+		return turns.Outcome{State: turns.Interrupted, StopReason: end.err.Error()}
+	case end.err != nil:
+		return s.failure(end.err)
+	}
+	return turns.Outcome{State: turns.Completed, StopReason: result.StopReason}
+}
+
+// failure is the outcome of a prompt that the agent failed.
+func (s *session) failure(err error) turns.Outcome {
+	if errors.Is(err, errGone) {
+		select { // how it ended is known when it is dead
+		case <-s.pr.dead:
+			err = s.pr.exit
+		case <-time.After(lastWords):
+		}
+		return failed(kindFailed, err.Error())
+	}
+	if rpc, ok := errors.AsType[*rpcError](err); ok && rpc.Code == codeAuthRequired {
+		return failed(kindUnavailable, diagnose(err, "", s.pr.says).Error())
+	}
+	return failed(kindFailed, "the agent failed: "+err.Error())
+}
+
+func failed(kind, message string) turns.Outcome {
+	return turns.Outcome{
+		State: turns.Failed, Message: message, StopReason: "error",
+		Failure: &turns.Failure{Kind: kind, Message: message},
+	}
+}

@@ -1,0 +1,134 @@
+package acp
+
+import (
+	"context"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+// thread is what is known of a thread: its session, if one is open. Only who
+// has the place opens or runs in it.
+type thread struct {
+	place   chan struct{} // capacity 1: full = taken
+	users   int           // who has it or waits for it; guarded by Agent.mu
+	session *session      // guarded by Agent.mu
+}
+
+// lock waits for the thread's place. The engine runs one prompt at a time in
+// a thread; one that it has given up may still be on its way out.
+func (a *Agent) lock(ctx context.Context, threadID string) (*thread, error) {
+	a.mu.Lock()
+	t := a.threads[threadID]
+	if t == nil {
+		t = &thread{place: make(chan struct{}, 1)}
+		a.threads[threadID] = t
+	}
+	t.users++
+	a.mu.Unlock()
+	select {
+	case t.place <- struct{}{}:
+		return t, nil
+	default:
+	}
+	select {
+	case t.place <- struct{}{}:
+		return t, nil
+	case <-ctx.Done():
+		a.mu.Lock()
+		a.drop(threadID, t)
+		a.mu.Unlock()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// unlock gives the place back. A thread without a session is forgotten.
+func (a *Agent) unlock(threadID string, t *thread) {
+	<-t.place
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.drop(threadID, t)
+}
+
+func (a *Agent) drop(threadID string, t *thread) {
+	if t.users--; t.users > 0 {
+		return
+	}
+	if t.session != nil && !t.session.alive() {
+		t.session = nil
+	}
+	if t.session == nil && a.threads[threadID] == t {
+		delete(a.threads, threadID)
+	}
+}
+
+// live returns the thread's open session, if it is the one that is wanted (""
+// = any), in a process that takes something new, which is then entered.
+func (a *Agent) live(threadID, sessionID string) *session {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := a.threads[threadID]
+	if t == nil || t.session == nil || !t.session.alive() || (sessionID != "" && t.session.id != sessionID) {
+		return nil
+	}
+	if !a.pool.enterSame(t.session.pr) {
+		return nil
+	}
+	return t.session
+}
+
+// keep makes s the thread's session and parts from the one before.
+func (a *Agent) keep(threadID string, s *session) {
+	a.mu.Lock()
+	t := a.threads[threadID]
+	if t == nil {
+		t = &thread{place: make(chan struct{}, 1)}
+		a.threads[threadID] = t
+	}
+	before := t.session
+	t.session = s
+	a.mu.Unlock()
+	if before != nil && before != s && before.alive() {
+		a.letGo(before)
+	}
+}
+
+// Run implements turns.Agent.
+func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
+	if err := ctx.Err(); err != nil {
+		return turns.Outcome{State: turns.Interrupted, StopReason: context.Cause(ctx).Error()}
+	}
+	t, err := a.lock(ctx, p.ThreadID)
+	if err != nil {
+		return a.notRun(ctx, err)
+	}
+	defer a.unlock(p.ThreadID, t)
+	s := a.live(p.ThreadID, p.SessionID)
+	var first []block
+	if s == nil {
+		if s, first, err = a.openFor(ctx, p); err != nil {
+			return a.notRun(ctx, err)
+		}
+	}
+	defer a.pool.leave(s.pr)
+	if p.SessionID == "" && first == nil {
+		if err := s.tellID(ctx, p); err != nil {
+			return a.notRun(ctx, err)
+		}
+	}
+	input, left := blocks(p.Input, s.pr.says.images)
+	if left > 0 {
+		if err := p.Emit(ctx, notice("warning", "The agent takes no images: it was told of them instead.", nil)); err != nil {
+			s.release()
+			return a.notRun(ctx, err)
+		}
+	}
+	out := s.prompt(ctx, p, append(first, input...))
+	if !s.alive() {
+		a.mu.Lock()
+		if t.session == s {
+			t.session = nil
+		}
+		a.mu.Unlock()
+	}
+	return out
+}
