@@ -3,6 +3,7 @@ package fold
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -179,11 +180,14 @@ func (w *world) giveUp(y *try) {
 	}
 	w.raise(t, y.path)
 	after := int64(0)
-	switch {
-	case w.parts && w.r.IntN(2) == 0:
+	switch n := w.r.IntN(4); {
+	case w.parts && n < 2:
 		after = w.r.Int64N(w.head() + 1)
-	case w.r.IntN(2) == 0:
-		after = max(0, y.first-1)
+	case n == 0: // what came before the try has gone with the markers before
+		after = y.first - 1
+	case n == 1: // before the first try of the step
+		i := slices.IndexFunc(t.tries, func(z *try) bool { return z.path == y.path })
+		after = t.tries[i].first - 1
 	}
 	m := w.put(Event{
 		Method: StreamRewind, ThreadID: t.thread, TurnID: t.id, Step: y.path,
