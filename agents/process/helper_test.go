@@ -1,0 +1,250 @@
+package process
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// patience is how long a test waits for what must come.
+const patience = 30 * time.Second
+
+// lifetime ends the processes of a test that has failed to.
+const lifetime = 5 * time.Minute
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "be:") {
+		be(strings.TrimPrefix(os.Args[1], "be:"), os.Args[2:])
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// be is the life of a helper process: this test binary in another role. The
+// second argument is a mark by which the test finds it.
+func be(role string, args []string) {
+	switch role {
+	case "server":
+		beServer(args[1], args[2], args[3])
+	case "leader":
+		beLeader(args[0], args[1])
+	case "stubborn": // ends by KILL only
+		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
+		fmt.Println("up")
+		time.Sleep(lifetime)
+	case "polite": // leaves a file when it gets TERM
+		term := make(chan os.Signal, 1)
+		signal.Notify(term, syscall.SIGTERM)
+		fmt.Println("up")
+		select {
+		case <-term:
+			_ = os.WriteFile(args[1], nil, 0o600)
+		case <-time.After(lifetime):
+		}
+	}
+}
+
+// self is this binary in a role.
+func self(role string, args ...string) *exec.Cmd {
+	path, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return exec.Command(path, append([]string{"be:" + role}, args...)...)
+}
+
+// beLeader starts what kind says, tells when all is up, and ignores the end
+// of its stdin.
+func beLeader(mark, kind string) {
+	bare := func(cmd *exec.Cmd) *exec.Cmd { cmd.Env = []string{"NOTHING=1"}; return cmd }
+	switch kind {
+	case "alone":
+	case "grandchild":
+		up(self("stubborn", mark))
+	case "bare": // a grandchild without our mark in its environment
+		up(bare(self("stubborn", mark)))
+	case "both":
+		up(self("stubborn", mark))
+		up(bare(self("stubborn", mark)))
+	case "polite":
+		up(self("polite", mark, os.Getenv("POLITE")))
+	case "immortal": // survives the server, as one that was started by other means
+		survive()
+	case "retitled": // and becomes another program, with its mark, once it is recorded
+		survive()
+		awaitLine()
+		become(os.Environ(), "stubborn", mark)
+	case "disguised": // and without
+		survive()
+		awaitLine()
+		become([]string{"NOTHING=1"}, "stubborn", mark)
+	default:
+		panic(kind)
+	}
+	signal.Ignore(syscall.SIGTERM)
+	fmt.Println("up")
+	time.Sleep(lifetime)
+}
+
+func become(env []string, role, mark string) {
+	cmd := self(role, mark)
+	panic(syscall.Exec(cmd.Path, cmd.Args, env))
+}
+
+// up starts cmd and waits until it says that it is up.
+func up(cmd *exec.Cmd) {
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err == nil {
+		_, err = bufio.NewReader(out).ReadString('\n')
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+// beServer records a leader and its family in dir and dies at a point on the
+// way, as by kill -9.
+func beServer(dir, kind, point string) {
+	reached := func(p string) {
+		if p == point {
+			fmt.Println("dying")
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	}
+	must := func(err error) {
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
+	r, err := OpenRecords(dir)
+	must(err)
+	cmd := self("leader", os.Args[2], kind)
+	g, err := Start(cmd)
+	must(err)
+	if kind != "retitled" && kind != "disguised" {
+		awaitUp(g) // its family is complete before it is recorded: the hardest case
+	}
+	reached("started")
+	rec, err := identify(g)
+	must(err)
+	rec.Command = shown(cmd.Args)
+	temp, err := r.write(rec)
+	must(err)
+	reached("written")
+	must(r.publish(rec, temp))
+	reached("recorded")
+	if kind == "retitled" || kind == "disguised" {
+		fmt.Fprintln(g.Stdin)
+		awaitUp(g)
+	}
+	reached("running")
+	g.Kill()
+	reached("killed")
+	g.End()
+	reached("reaped")
+	r.remove(rec)
+	reached("removed")
+	panic("no such point: " + point)
+}
+
+func awaitUp(g *Group) {
+	if _, err := bufio.NewReader(g.Stdout).ReadString('\n'); err != nil {
+		panic(err)
+	}
+}
+
+var marks atomic.Int64
+
+// newMark is an argument by which a test's processes are found.
+func newMark(t *testing.T) string {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("LOUD SKIP: processes are found through /proc, which only Linux has")
+	}
+	mark := fmt.Sprintf("mark-%d-%d", os.Getpid(), marks.Add(1))
+	t.Cleanup(func() {
+		for _, pid := range alive(mark, "") {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // of a test that has failed, or that has left it on purpose
+		}
+	})
+	return mark
+}
+
+// alive returns the living processes with this mark in a role; "" = in any.
+func alive(mark, role string) (pids []int) {
+	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range paths {
+		b, err := os.ReadFile(path) // empty for a zombie
+		if err != nil || !strings.Contains(string(b), "be:"+role) || !strings.Contains(string(b), "\x00"+mark+"\x00") {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// until waits for a condition that needs no more than the kernel's time.
+func until(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(patience); !cond(); {
+		if time.Now().After(limit) {
+			t.Fatalf("never: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func gone(t *testing.T, mark string) {
+	t.Helper()
+	until(t, "all processes are gone", func() bool { return len(alive(mark, "")) == 0 })
+}
+
+// killedServer runs a server that dies at a point and returns when it, and
+// what dies with it, is dead.
+func killedServer(t *testing.T, mark, dir, kind, point string) {
+	t.Helper()
+	server := self("server", mark, dir, kind, point)
+	server.WaitDelay = patience
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Stderr = os.Stderr
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, _ := bufio.NewReader(out).ReadString('\n')
+	if line != "dying\n" {
+		t.Errorf("the server said %q", line)
+	}
+	_, _ = io.Copy(io.Discard, out)
+	if err := server.Wait(); err == nil || err.Error() != "signal: killed" {
+		t.Fatalf("the server ended with %v", err)
+	}
+}
+
+func awaitLine() {
+	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
+		panic(err)
+	}
+}
