@@ -78,6 +78,24 @@ type play struct {
 		} `json:"_meta"`
 	}
 
+	opened struct { // what the session's beginning has told
+		SessionID string `json:"sessionId"`
+		Modes     struct {
+			Current   string `json:"currentModeId"`
+			Available []struct {
+				ID string `json:"id"`
+			} `json:"availableModes"`
+		} `json:"modes"`
+		Options []struct {
+			ID       string `json:"id"`
+			Category string `json:"category"`
+			Type     string `json:"type"`
+			Options  []struct {
+				Value any `json:"value"`
+			} `json:"options"`
+		} `json:"configOptions"`
+	}
+
 	// What the scenario does about requests and updates; nil = its default.
 	permission func(params json.RawMessage) (any, error)
 	update     func(kind string)

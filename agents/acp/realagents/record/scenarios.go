@@ -36,6 +36,8 @@ var scenarios = []scenario{
 	{"cancel", cancelStream},
 	{"cancel-permission", cancelPermission},
 	{"steer", steer},
+	{"mode", setMode},
+	{"fork", fork},
 	{"load", comeBack("load")},
 	{"resume", comeBack("resume")},
 }
@@ -45,11 +47,8 @@ func (p *play) open() error {
 	if err := p.initialize(); err != nil {
 		return err
 	}
-	var result struct {
-		SessionID string `json:"sessionId"`
-	}
-	err := p.call("session/new", map[string]any{"cwd": p.cwd, "mcpServers": []any{}}, &result)
-	p.session = result.SessionID
+	err := p.call("session/new", map[string]any{"cwd": p.cwd, "mcpServers": []any{}}, &p.opened)
+	p.session = p.opened.SessionID
 	return err
 }
 
@@ -234,4 +233,61 @@ func (p *play) nextMinute() error {
 	case <-p.ctx.Done():
 		return context.Cause(p.ctx)
 	}
+}
+
+// setMode takes another mode, first the protocol's own way and then as one of
+// the agent's options, as far as it offers them.
+func setMode(p *play) error {
+	if err := p.open(); err != nil {
+		return err
+	}
+	if err := p.linger(late); err != nil {
+		return err
+	}
+	tried := false
+	for _, mode := range p.opened.Modes.Available {
+		if mode.ID == p.opened.Modes.Current {
+			continue
+		}
+		tried = true
+		if err := p.call("session/set_mode", map[string]any{"sessionId": p.session, "modeId": mode.ID}, nil); err != nil {
+			return err
+		}
+		break
+	}
+	for _, option := range p.opened.Options {
+		if option.Category != "mode" || option.Type != "select" {
+			continue
+		}
+		tried = true
+		params := map[string]any{"sessionId": p.session, "configId": option.ID, "value": option.Options[len(option.Options)-1].Value}
+		if err := p.call("session/set_config_option", params, nil); err != nil {
+			return err
+		}
+	}
+	if !tried {
+		return &notOffered{"modes"}
+	}
+	return p.linger(late)
+}
+
+// fork goes on from a conversation in a second session.
+func fork(p *play) error {
+	if err := p.open(); err != nil {
+		return err
+	}
+	if _, forks := p.agent.AgentCapabilities.SessionCapabilities["fork"]; !forks {
+		return &notOffered{"session/fork"}
+	}
+	if err := p.prompt("SAY apple"); err != nil {
+		return err
+	}
+	if err := p.call("session/fork", map[string]any{"sessionId": p.session, "cwd": p.cwd, "mcpServers": []any{}}, &p.opened); err != nil {
+		return err
+	}
+	p.session = p.opened.SessionID
+	if err := p.linger(late); err != nil {
+		return err
+	}
+	return p.prompt("RECALL")
 }
