@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 
@@ -59,30 +60,39 @@ func Settle(seq, first int64) int64 {
 // Encode makes Rest from Header and Body. It must be called once before the
 // draft is handed to the appender.
 func (d *Draft) Encode() error {
-	h := struct {
-		ThreadID  string `json:"thread_id,omitzero"`
-		TurnID    string `json:"turn_id,omitzero"`
-		Attempt   int    `json:"attempt,omitzero"`
-		Timestamp Time   `json:"timestamp"`
-	}{d.Header.ThreadID, d.Header.TurnID, d.Header.Attempt, d.Header.Timestamp}
-	head, err := json.Marshal(h, jsontext.AllowInvalidUTF8(true))
-	if err != nil {
-		return fmt.Errorf("encode header of %s: %w", d.Method, err)
-	}
-	body, err := json.Marshal(d.Body, jsontext.AllowInvalidUTF8(true))
-	if err != nil {
+	b := bytes.NewBuffer(d.Header.appendRest(make([]byte, 0, 512))) // most events have less
+	head := b.Len()
+	if err := json.MarshalWrite(b, d.Body, jsontext.AllowInvalidUTF8(true)); err != nil {
 		return fmt.Errorf("encode %s: %w", d.Method, err)
 	}
-	rest := make([]byte, 0, len(head)+len(body))
-	rest = append(rest, head[1:len(head)-1]...)
-	if len(body) > 2 { // more than {}
-		rest = append(rest, ',')
-		rest = append(rest, body[1:]...)
+	rest := b.Bytes()
+	if len(rest) == head+2 { // {}
+		rest = append(rest[:head], '}')
 	} else {
-		rest = append(rest, '}')
+		rest[head] = ','
 	}
 	d.Rest = rest
 	return nil
+}
+
+// appendRest appends the members of the header that a draft knows, as its
+// tags say. By hand, because every event has one.
+func (h *Header) appendRest(b []byte) []byte {
+	for _, id := range [...]struct{ name, value string }{{`"thread_id":`, h.ThreadID}, {`"turn_id":`, h.TurnID}} {
+		if id.value != "" {
+			b = append(b, id.name...)
+			b, _ = jsontext.AppendQuote(b, id.value) // its error is of UTF-8 that it has mended
+			b = append(b, ',')
+		}
+	}
+	if h.Attempt != 0 {
+		b = append(b, `"attempt":`...)
+		b = strconv.AppendInt(b, int64(h.Attempt), 10)
+		b = append(b, ',')
+	}
+	b = append(b, `"timestamp":"`...)
+	b, _ = h.Timestamp.AppendText(b) // never an error
+	return append(b, '"')
 }
 
 // Event gives the draft its place in the log. threadSeq is ignored for events

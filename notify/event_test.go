@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 func TestDraftBecomesTheStoredParams(t *testing.T) {
@@ -30,6 +31,26 @@ func TestDraftBecomesTheStoredParams(t *testing.T) {
 	var h Header
 	if err := json.Unmarshal(e.Params, &h); err != nil || h.Seq != 42 || h.Timestamp != d.Header.Timestamp {
 		t.Errorf("header does not come back: %+v, %v", h, err)
+	}
+}
+
+// The header is written by hand: it must be what its tags say.
+func TestHeaderIsWrittenAsItsTagsSay(t *testing.T) {
+	at := TimeFromMilli(1_700_000_000_123)
+	for _, h := range []Header{
+		{},
+		{Timestamp: at},
+		{ThreadID: "thread_a", Timestamp: at},
+		{ThreadID: "thread_a", TurnID: "turn_b", Attempt: 12, Timestamp: at},
+		{ThreadID: "a \"quoted\" one\n", TurnID: "é\xff", Timestamp: at},
+	} {
+		want, err := json.Marshal(h, jsontext.AllowInvalidUTF8(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := `{"seq":0,` + string(h.appendRest(nil)) + "}"; got != string(want) {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
 	}
 }
 
