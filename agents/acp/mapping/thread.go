@@ -165,8 +165,10 @@ func (c *config) choose(category, value string) {
 		}
 		for _, v := range o.Choices {
 			if v.Value == value {
-				quoted, _ := jsontext.AppendQuote(nil, value) // it was decoded, so it is UTF-8
-				c.Options[o.ID] = quoted
+				if c.Options == nil {
+					c.Options = map[string]jsontext.Value{}
+				}
+				c.Options[o.ID], _ = jsontext.AppendQuote(nil, value) // it was decoded, so it is UTF-8
 			}
 		}
 	}
