@@ -59,6 +59,7 @@ func table() []check {
 		runtimeChecks(),
 		logStreamChecks(),
 		threadChecks(),
+		agentChecks(),
 		turnChecks(),
 		busyChecks(),
 		interruptChecks(),

@@ -20,7 +20,7 @@ var kinds = map[string]int{
 	"cursor_expired": -32005, "cursor_ahead": -32005, "log_changed": -32005,
 	"unauthorized": -32006, "forbidden": -32006,
 	"storage_full": -32007, "storage_failed": -32007,
-	"agent_failed": -32008, "agent_unavailable": -32008, "timeout": -32008,
+	"agent_failed": -32008, "agent_unavailable": -32008, "agent_unsupported": -32008, "timeout": -32008,
 	"attempt_superseded": -32009,
 }
 

@@ -18,6 +18,7 @@ var allMethods = []string{
 	"initialize", "rpc.discover",
 	"holon/status", "holon/pause", "holon/resume", "holon/logStream", "holon/logStream/stop",
 	"thread/start", "thread/pause", "thread/resume", "thread/close", "thread/list", "thread/read",
+	"thread/configure", "thread/fork", "agent/list",
 	"turn/start", "turn/steer", "turn/interrupt", "turn/read", "turn/list",
 	"item/list", "item/read", "item/respond", "event/list",
 	"stream/subscribe", "stream/unsubscribe",

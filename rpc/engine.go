@@ -10,6 +10,8 @@ import (
 // A change that returns without an error is durable (I1).
 type Engine interface {
 	StartThread(ctx context.Context, c turns.StartThread) (turns.StartThreadResult, error)
+	ThreadConfigure(ctx context.Context, c turns.Configure) (turns.ConfigureResult, error)
+	ThreadFork(ctx context.Context, c turns.Fork) (turns.ForkResult, error)
 	ChangeThread(ctx context.Context, c turns.ChangeThread) (turns.ChangeThreadResult, error)
 	Start(ctx context.Context, c turns.Start) (turns.StartResult, error)
 	Steer(ctx context.Context, c turns.Steer) (turns.SteerResult, error)

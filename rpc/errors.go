@@ -42,6 +42,7 @@ const (
 	KindStorageFailed       Kind = "storage_failed"
 	KindAgentFailed         Kind = "agent_failed"
 	KindAgentUnavailable    Kind = "agent_unavailable"
+	KindAgentUnsupported    Kind = "agent_unsupported"
 	KindTimeout             Kind = "timeout"
 	KindAttemptSuperseded   Kind = "attempt_superseded"
 )
@@ -87,6 +88,7 @@ var Kinds = []KindInfo{
 	{KindStorageFailed, -32007, false, "The disk failed; the change did not happen, and none will until the server is started again."},
 	{KindAgentFailed, -32008, false, "The agent ended with an error."},
 	{KindAgentUnavailable, -32008, true, "The agent cannot be started."},
+	{KindAgentUnsupported, -32008, false, "The agent of the thread cannot do this."},
 	{KindTimeout, -32008, true, "It took longer than it may."},
 	{KindAttemptSuperseded, -32009, false, "Another attempt has taken this one's place."},
 }

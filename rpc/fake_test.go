@@ -134,6 +134,7 @@ type fakeEngine struct {
 	calls    []string
 	stubborn map[string]chan turns.InterruptResult // turns that end only when told
 	block    chan struct{}                         // turn/start waits for it, if not nil
+	asked    chan struct{}                         // thread/configure waits for it, if not nil
 	failWith error
 }
 
@@ -171,6 +172,26 @@ func (e *fakeEngine) StartThread(_ context.Context, c turns.StartThread) (turns.
 
 func (e *fakeEngine) ChangeThread(_ context.Context, c turns.ChangeThread) (turns.ChangeThreadResult, error) {
 	return turns.ChangeThreadResult{}, fmt.Errorf("change: %w", threads.ErrClosed)
+}
+
+func (e *fakeEngine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.ConfigureResult, error) {
+	e.note("ThreadConfigure %s %s", c.ThreadID, c.Config["mode"])
+	if e.asked != nil {
+		select {
+		case <-e.asked:
+		case <-ctx.Done():
+			return turns.ConfigureResult{}, context.Cause(ctx)
+		}
+	}
+	if e.failWith != nil {
+		return turns.ConfigureResult{}, e.failWith
+	}
+	return turns.ConfigureResult{ThreadID: c.ThreadID, Config: jsontext.Value(`{"mode":"plan"}`)}, nil
+}
+
+func (e *fakeEngine) ThreadFork(_ context.Context, c turns.Fork) (turns.ForkResult, error) {
+	e.note("ThreadFork %s %s %s", c.ThreadID, c.AfterTurnID, c.NewThreadID)
+	return turns.ForkResult{}, &turns.UnsupportedError{Agent: "echo", What: "cannot fork a conversation"}
 }
 
 func (e *fakeEngine) Start(_ context.Context, c turns.Start) (turns.StartResult, error) {

@@ -53,6 +53,7 @@ type Limits struct {
 	HeartbeatSeconds      float64 `json:"heartbeat_seconds"`
 	WriteTimeoutSeconds   float64 `json:"write_timeout_seconds"`
 	RequestTimeoutSeconds float64 `json:"request_timeout_seconds"`
+	AgentTimeoutSeconds   float64 `json:"agent_request_timeout_seconds"`
 	DrainSeconds          float64 `json:"drain_seconds"`
 }
 
@@ -93,6 +94,7 @@ func (l Limits) withDefaults() Limits {
 	l.MaxListLimit, l.MaxPageBytes, l.MaxLogLines = maxLimit, maxPageBytes, maxLogLines
 	l.MaxFilterEntries, l.MaxIdempotencyKeyLen = maxFilterEntries, maxKeyLength
 	l.RequestTimeoutSeconds = requestTimeout.Seconds()
+	l.AgentTimeoutSeconds = askTimeout.Seconds()
 	return l
 }
 

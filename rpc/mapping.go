@@ -57,6 +57,9 @@ func mapError(log *zap.Logger, method string, err error) *Error {
 	if errors.As(err, &bad) {
 		return invalid(bad.Field, bad.Reason, "%s", bad.Text)
 	}
+	if e := agentError(err); e != nil {
+		return e
+	}
 	for _, s := range sentinels {
 		if errors.Is(err, s.err) {
 			e := Errorf(s.kind, "%s", s.err.Error())
@@ -70,6 +73,24 @@ func mapError(log *zap.Logger, method string, err error) *Error {
 		}
 	}
 	return internalError(log, method, err)
+}
+
+// agentError maps what an agent could not do outside of a turn; nil for other
+// errors.
+func agentError(err error) *Error {
+	var cannot *turns.UnsupportedError
+	if errors.As(err, &cannot) {
+		return Errorf(KindAgentUnsupported, "%s", cannot.Error())
+	}
+	var failed *turns.AgentError
+	if !errors.As(err, &failed) {
+		return nil
+	}
+	switch kind := Kind(failed.Kind); kind {
+	case KindAgentUnavailable, KindTimeout:
+		return Errorf(kind, "%s", failed.Message)
+	}
+	return Errorf(KindAgentFailed, "%s", failed.Message)
 }
 
 // internalError logs the cause under a new correlation id.

@@ -19,6 +19,8 @@ func (h *Handlers) methods() []Method {
 		define("thread/pause", "No further turn of the thread starts; the active one goes on.", h.ThreadPause),
 		define("thread/resume", "Ends the pause of a thread.", h.ThreadResume),
 		define("thread/close", "Closes a thread: interrupts its active turn and its queue. thread/closed is its last event.", h.ThreadClose),
+		defineAsking("thread/configure", "Changes settings of a thread that its agent has: mode, model and others, by name.", h.ThreadConfigure),
+		defineAsking("thread/fork", "Starts a thread whose agent goes on from the conversation of this one, as it stands after its newest turn.", h.ThreadFork),
 		define("thread/list", "Threads in the order of their starting; order desc, the newest first.", h.ThreadList),
 		define("thread/read", "One thread and, with include_turns, its newest 20 turns, newest first.", h.ThreadRead),
 		define("turn/start", "Starts a turn, or queues it behind the active one; on_busy chooses otherwise.", h.TurnStart),

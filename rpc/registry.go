@@ -18,6 +18,11 @@ import (
 // milliseconds, a page of a cold log less than a second.
 const requestTimeout = 30 * time.Second
 
+// askTimeout is how long a request may take that an agent has a part in: the
+// engine gives the agent 60 s, and such requests of one thread wait for each
+// other.
+const askTimeout = 90 * time.Second
+
 // interruptWait is how long turn/interrupt waits for the agent before it
 // answers "interrupting".
 const interruptWait = 2 * time.Second
@@ -42,6 +47,7 @@ type reply struct {
 	seq    int64 // of the change: events up to it go first
 	err    *Error
 	later  func(ctx context.Context) reply // blocks until the answer is there
+	undone bool                            // later does the work, not only the waiting
 }
 
 type option func(*Method)
@@ -100,6 +106,37 @@ func defineWaiting[P, R any](name, summary string, wait time.Duration, handle fu
 		}}
 	}
 	return m
+}
+
+// defineAsking is define for a method that asks an agent before it changes
+// anything. Nobody knows how long that takes, so it runs away from the read
+// loop: what comes after it on the connection does not wait for it.
+func defineAsking[P, R any](name, summary string, handle func(context.Context, P) (R, error), options ...option) Method {
+	m, shape, seq := describe[P, R](name, summary, options)
+	m.invoke = func(ctx context.Context, raw jsontext.Value) reply {
+		p, bad := decodeParams[P](name, raw, shape)
+		if bad != nil {
+			return reply{err: mapError(loggerOf(ctx), name, bad)}
+		}
+		return reply{undone: true, later: func(ctx context.Context) (rep reply) {
+			defer catch(ctx, name, &rep)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+			defer cancel()
+			r, err := handle(ctx, p)
+			if err != nil {
+				return reply{err: shape.withIDs(mapError(loggerOf(ctx), name, err), reflect.ValueOf(p))}
+			}
+			return encodeResult(ctx, name, r, seq)
+		}}
+	}
+	return m
+}
+
+// catch makes a panic end the request, not the server.
+func catch(ctx context.Context, name string, rep *reply) {
+	if v := recover(); v != nil {
+		*rep = reply{err: internalError(loggerOf(ctx), name, fmt.Errorf("panic: %v\n%s", v, debug.Stack()))}
+	}
 }
 
 // seqOf reads the member Seq of a result, whose index is known; 0 for results
@@ -183,11 +220,7 @@ func (r *registry) dispatch(ctx context.Context, m *frame.Message, onConnection 
 // server. A change is not cut off by its client's leaving: who hangs up does
 // not decide whether a commit happens.
 func (m *Method) run(ctx context.Context, raw jsontext.Value) (rep reply) {
-	defer func() {
-		if v := recover(); v != nil {
-			rep = reply{err: internalError(loggerOf(ctx), m.Name, fmt.Errorf("panic: %v\n%s", v, debug.Stack()))}
-		}
-	}()
+	defer catch(ctx, m.Name, &rep)
 	if m.quick {
 		return m.invoke(ctx, raw)
 	}

@@ -265,7 +265,11 @@ func (s *session) Handle(ctx context.Context, _ *jsonrpc2.Conn, _ *jsonrpc2.Requ
 	// The message points into the line it came on, which an answer that takes
 	// its time must not keep in memory.
 	x.m, s.current = frame.Message{}, nil
-	if r.later != nil && x.id != nil {
+	if r.undone && x.id == nil {
+		// A notification takes no place in flight, which would bound how many
+		// there are: it holds the connection up instead.
+		r.later(ctx)
+	} else if r.later != nil && x.id != nil {
 		s.waiting.Add(1)
 		go func() {
 			defer s.waiting.Done()
