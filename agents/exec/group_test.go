@@ -15,7 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/seed82539d15/holon/agents/agenttest"
+	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -184,20 +187,38 @@ func TestCloseKillsWhatRunsAndRefusesMore(t *testing.T) {
 	}
 }
 
-// beServer is the process that TestProcessDiesWithAKilledServer kills.
+// beServer is the process that the tests kill: a server that runs a script.
 func beServer() {
-	a, err := New("test", Config{Command: []string{"sleep", os.Getenv("EXEC_TEST_SERVER")}})
+	records, err := process.OpenRecords(os.Getenv("EXEC_TEST_RECORDS"))
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println("ready")
-	a.Run(context.Background(), &turns.Prompt{ThreadID: "thread_1", TurnID: "turn_1", Attempt: 1})
+	a, err := New("test", Config{Command: []string{"sh", "-c", os.Getenv("EXEC_TEST_SERVER")}, Records: records})
+	if err != nil {
+		panic(err)
+	}
+	a.Run(context.Background(), &turns.Prompt{ThreadID: "thread_1", TurnID: "turn_1", Attempt: 1, Sink: sayer{}})
 }
 
-func TestProcessDiesWithAKilledServer(t *testing.T) {
-	mark := marked(t)
+// sayer prints what the agent says.
+type sayer struct{ turns.Sink }
+
+func (sayer) Emit(_ context.Context, ops []items.Op) error {
+	for _, op := range ops {
+		if a, ok := op.(items.Append); ok {
+			fmt.Print(a.Text)
+		}
+	}
+	return nil
+}
+
+// killServer runs a server until its process says "ready" and one with the
+// mark runs, and kills it.
+func killServer(t *testing.T, mark, records, script string) {
+	t.Helper()
 	server := osexec.Command(os.Args[0])
-	server.Env = append(os.Environ(), "EXEC_TEST_SERVER="+mark)
+	server.Env = append(os.Environ(), "EXEC_TEST_SERVER="+script, "EXEC_TEST_RECORDS="+records)
+	server.Stderr = os.Stderr
 	out, err := server.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -205,16 +226,63 @@ func TestProcessDiesWithAKilledServer(t *testing.T) {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatal(err)
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
+		t.Errorf("the server said %q, %v", line, err)
 	}
-	for limit := time.Now().Add(5 * time.Second); len(alive(t, mark)) == 0; {
+	for limit := time.Now().Add(30 * time.Second); len(alive(t, mark)) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(limit) {
-			t.Fatal("the agent's process never started")
+			t.Fatal("the process never came")
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	server.Process.Kill()
 	server.Wait()
+}
+
+func TestProcessDiesWithAKilledServer(t *testing.T) {
+	mark := marked(t)
+	killServer(t, mark, t.TempDir(), "echo ready; exec sleep "+mark)
 	none(t, mark)
+}
+
+// What the process has started ignores TERM and has no pipe of the server's.
+func TestGroupOfAKilledServerIsEndedByTheNextStart(t *testing.T) {
+	mark, dir := marked(t), t.TempDir()
+	killServer(t, mark, dir, "trap '' TERM; sleep "+mark+" <&- >&- 2>&- & echo ready; wait")
+	if n := len(alive(t, mark)); n != 1 {
+		t.Fatalf("%d processes have outlived the server, want one", n)
+	}
+	records, err := process.OpenRecords(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ended, err := records.EndSurvivors(t.Context(), zap.NewNop()); ended != 1 || err != nil {
+		t.Errorf("%d ended, %v", ended, err)
+	}
+	if pids := alive(t, mark); len(pids) > 0 {
+		t.Errorf("still alive: %v", pids)
+		none(t, mark)
+	}
+}
+
+func TestRecordsAreThereWhileTheProcessRuns(t *testing.T) {
+	dir := t.TempDir()
+	records, err := process.OpenRecords(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := shell(t, `read -r line; ls "$line"; echo $$`, func(c *Config) { c.Records = records })
+	sink, out := prompt(t, a, turns.Prompt{}, dir)
+	if pids := strings.Fields(said(sink)); len(pids) != 2 || pids[0] != pids[1] || out.State != turns.Completed {
+		t.Errorf("%+v, said %q", out, said(sink))
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	sink, out = prompt(t, a, turns.Prompt{}, dir)
+	if out.State != turns.Failed || out.Failure.Kind != "agent_unavailable" || len(sink.Items()) != 0 {
+		t.Errorf("a process that cannot be recorded got its prompt: %+v, %q", out, said(sink))
+	}
 }

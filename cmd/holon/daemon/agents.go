@@ -12,6 +12,7 @@ import (
 	"github.com/seed82539d15/holon/agents/acp"
 	"github.com/seed82539d15/holon/agents/echo"
 	"github.com/seed82539d15/holon/agents/exec"
+	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -24,7 +25,7 @@ type agents struct {
 	closes []func()
 }
 
-func newAgents(cfg *config.Config, version string, log *zap.Logger) (*agents, error) {
+func newAgents(cfg *config.Config, version string, records *process.Records, log *zap.Logger) (*agents, error) {
 	a := &agents{}
 	names := make([]string, 0, len(cfg.Agents))
 	for name := range cfg.Agents {
@@ -42,7 +43,7 @@ func newAgents(cfg *config.Config, version string, log *zap.Logger) (*agents, er
 		case config.KindExec:
 			agent, err := exec.New(name, exec.Config{
 				Command: c.Command, Env: c.Env, Cwd: c.Cwd, Input: c.Exec.Input, Output: c.Exec.Output, URL: a.address,
-				KillAfter: c.Exec.KillAfter, StderrTail: c.Exec.StderrTail,
+				KillAfter: c.Exec.KillAfter, StderrTail: c.Exec.StderrTail, Records: records,
 			})
 			if err != nil {
 				return nil, fmt.Errorf("agents.%s: %w", name, err)
@@ -53,7 +54,9 @@ func newAgents(cfg *config.Config, version string, log *zap.Logger) (*agents, er
 			if err := c.Missing(); err != nil {
 				log.Warn("an agent is not installed", zap.String("agent", name), zap.Error(err))
 			}
-			agent, err := acp.New(name, ACPConfig(c, version, log.Named("acp")))
+			conf := ACPConfig(c, version, log.Named("acp"))
+			conf.Records = records
+			agent, err := acp.New(name, conf)
 			if err != nil {
 				return nil, fmt.Errorf("agents.%s: %w", name, err)
 			}

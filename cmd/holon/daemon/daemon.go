@@ -7,11 +7,13 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc"
@@ -89,7 +91,15 @@ func Run(ctx context.Context, o Options) (err error) {
 	if d.token, err = admission.LoadOrCreateToken(d.cfg.Data); err != nil {
 		return err
 	}
-	if d.agents, err = newAgents(d.cfg, d.Version, d.log.Named("agents")); err != nil {
+	records, err := process.OpenRecords(filepath.Join(d.cfg.Data, "processes"))
+	if err != nil {
+		return err
+	}
+	// Before anything runs: what a killed server has left must not work on.
+	if _, err := records.EndSurvivors(ctx, d.log.Named("agents")); err != nil {
+		d.log.Error("end what the last run left running", zap.Error(err))
+	}
+	if d.agents, err = newAgents(d.cfg, d.Version, records, d.log.Named("agents")); err != nil {
 		return &UsageError{err}
 	}
 	if o.OnAgents != nil {
