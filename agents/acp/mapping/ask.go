@@ -16,6 +16,8 @@ import (
 // request that nobody could answer, such as one without options.
 var ErrNoQuestion = errors.New("the agent's request is no question that can be answered")
 
+var errNoObject = errors.New("it is no JSON object")
+
 // Permission maps the params of session/request_permission. The ops are to be
 // emitted before the question is asked: the tool call may be first seen here.
 // With an error the ops hold the request as an extension item, and the agent
@@ -23,7 +25,7 @@ var ErrNoQuestion = errors.New("the agent's request is no question that can be a
 func (s *Session) Permission(params jsontext.Value) (ops []items.Op, q items.PermissionRequest, err error) {
 	f, err := fieldsOf(params)
 	if err != nil {
-		return s.unasked("session/request_permission", params, err)
+		return s.unasked("session/request_permission", params, errNoObject)
 	}
 	options, whole := optionsOf(f)
 	if len(options) == 0 {
@@ -204,7 +206,9 @@ func (s *Session) Elicitation(params jsontext.Value) (ops []items.Op, q items.Qu
 			q.Schema = clean(f[name])
 		}
 	}
-	if err == nil && q.URL == "" && q.Schema == nil {
+	if err != nil {
+		err = errNoObject
+	} else if q.URL == "" && q.Schema == nil {
 		err = errors.New("it has neither a schema nor a url")
 	}
 	if err != nil {

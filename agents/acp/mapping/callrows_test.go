@@ -251,7 +251,7 @@ var callRows = []row{
 			`create 3 completed {"type":"extension","native_kind":"session/request_permission","payload":{"sessionId":"s","title":"Send?","options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}}`,
 			`ask {"type":"permission_request","title":"Send?","subject":{"type":"other"},"options":[{"option_id":"a","name":"Allow","kind":"allow_once"}]}`,
 			`create 4 completed {"type":"extension","native_kind":"session/request_permission","payload":5}`,
-			`error session/request_permission: the agent's request is no question that can be answered: json: cannot unmarshal JSON number into Go mapping.fields`,
+			`error session/request_permission: the agent's request is no question that can be answered: it is no JSON object`,
 		},
 	},
 	{
