@@ -265,7 +265,7 @@ func cases(t *testing.T) uint64 {
 		}
 		return n
 	}
-	return 8_000
+	return 5_000
 }
 
 func TestEveryReaderEndsWithTheViewOfTheOracle(t *testing.T) {
