@@ -37,6 +37,9 @@ type Query struct {
 	// Frames asks for Page.Frames instead of Page.Events, where the filter
 	// lets everything through. A log may answer with Events all the same.
 	Frames bool
+	// Collapse leaves out what is superseded as of Page.AsOf, and turn/late.
+	// Markers are never left out.
+	Collapse bool
 }
 
 // Page is a part of the log. Its Events have Seq, Method, Time and Params; the
@@ -52,6 +55,7 @@ type Page struct {
 	Latest  int64 // the newest seq of the log, in the same snapshot
 	First   int64 // the oldest seq that is kept (Latest+1 if none is)
 	More    bool
+	AsOf    int64 // the newest seq whose marker was looked at for Query.Collapse; else 0
 }
 
 // Log reads stored events. Implementations close their query before they

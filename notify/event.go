@@ -12,17 +12,32 @@ import (
 // Header is the part of params that events share. ThreadSeq and ThreadID are
 // zero on events of the whole log, TurnID and Attempt on events outside a
 // turn.
+//
+// Lineage is nil on an event that nothing supersedes. With it, Step and Epoch
+// are those of its last member, and "step" is on the wire also when it is "".
+// A stream/rewind and a turn/late have a step and an epoch in their bodies,
+// which Step and Epoch have too once such an event has been decoded, and no
+// lineage.
+//
+// Span is the seq of the first event of the try (see Span), 0 without a
+// Lineage. It is not on the wire: who folds events knows it.
 type Header struct {
 	Seq       int64  `json:"seq"`
 	ThreadSeq int64  `json:"thread_seq,omitzero"`
 	ThreadID  string `json:"thread_id,omitzero"`
 	TurnID    string `json:"turn_id,omitzero"`
 	Attempt   int    `json:"attempt,omitzero"`
+	Step      string `json:"step,omitzero"`
+	Epoch     int    `json:"epoch,omitzero"`
+	Lineage   []Ref  `json:"lineage,omitzero"`
+	Span      int64  `json:"-"`
 	Timestamp Time   `json:"timestamp"`
 }
 
 // Event is one durable entry of the log. Params is the complete encoded
 // params object, seq included; it is written once and never encoded again.
+// Span is as in Header; Hides is what a stream/rewind supersedes, set by the
+// store when it appends one. Both are zero on events that are read.
 type Event struct {
 	Seq       int64
 	ThreadSeq int64
@@ -31,6 +46,8 @@ type Event struct {
 	Method    string
 	Time      Time
 	Params    []byte
+	Span      int64
+	Hides     []Hidden
 }
 
 // Draft is an event that has no place in the log yet. A draft is made by one
@@ -39,6 +56,7 @@ type Event struct {
 type Draft struct {
 	Method string
 	Header Header // Seq is provisional: see Provisional; ThreadSeq is 0
+	Span   *Span  // set by In; nil without a lineage
 	ItemID string // set on item events
 	Body   any    // the typed rest of params; a struct or a pointer to one
 	Rest   []byte // what Encode made: all of params after thread_seq, without the opening brace
@@ -57,10 +75,24 @@ func Settle(seq, first int64) int64 {
 	return seq
 }
 
+// In makes the draft an event of the try: it gets its lineage. The first
+// draft of a try gives the try its Seq. The draft's Header.Seq must be set.
+func (d *Draft) In(s *Span) {
+	if s.Seq == 0 {
+		s.Seq = d.Header.Seq
+	}
+	d.Span = s
+	d.Header.Step, d.Header.Epoch, d.Header.Lineage, d.Header.Span = s.Step, s.Epoch, s.Lineage, s.Seq
+}
+
 // Encode makes Rest from Header and Body. It must be called once before the
 // draft is handed to the appender.
 func (d *Draft) Encode() error {
-	b := bytes.NewBuffer(d.Header.appendRest(make([]byte, 0, 512))) // most events have less
+	var lineage []byte
+	if d.Span != nil {
+		lineage = d.Span.members
+	}
+	b := bytes.NewBuffer(d.Header.appendRest(make([]byte, 0, 512+len(lineage)), lineage)) // most events have less
 	head := b.Len()
 	if err := json.MarshalWrite(b, d.Body, jsontext.AllowInvalidUTF8(true)); err != nil {
 		return fmt.Errorf("encode %s: %w", d.Method, err)
@@ -76,8 +108,8 @@ func (d *Draft) Encode() error {
 }
 
 // appendRest appends the members of the header that a draft knows, as its
-// tags say. By hand, because every event has one.
-func (h *Header) appendRest(b []byte) []byte {
+// tags say. By hand, because every event has one. The lineage comes encoded.
+func (h *Header) appendRest(b, lineage []byte) []byte {
 	for _, id := range [...]struct{ name, value string }{{`"thread_id":`, h.ThreadID}, {`"turn_id":`, h.TurnID}} {
 		if id.value != "" {
 			b = append(b, id.name...)
@@ -89,6 +121,11 @@ func (h *Header) appendRest(b []byte) []byte {
 		b = append(b, `"attempt":`...)
 		b = strconv.AppendInt(b, int64(h.Attempt), 10)
 		b = append(b, ',')
+	}
+	if len(lineage) > 0 {
+		b = append(b, lineage...)
+	} else if len(h.Lineage) > 0 {
+		b = appendLineage(b, h.Lineage)
 	}
 	b = append(b, `"timestamp":"`...)
 	b, _ = h.Timestamp.AppendText(b) // never an error
@@ -109,10 +146,15 @@ func (d *Draft) Event(seq, threadSeq int64) Event {
 	}
 	params = append(params, ',')
 	params = append(params, d.Rest...)
-	return Event{
+	e := Event{
 		Seq: seq, ThreadSeq: threadSeq, ThreadID: d.Header.ThreadID, ItemID: d.ItemID,
 		Method: d.Method, Time: d.Header.Timestamp, Params: params,
 	}
+	if d.Span != nil {
+		// A provisional seq counts from the unit's first draft, as this one's does.
+		e.Span = Settle(d.Span.Seq, seq+d.Header.Seq+1)
+	}
+	return e
 }
 
 // AppendFrame appends the event's NDJSON line: the stored params spliced into

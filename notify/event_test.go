@@ -48,7 +48,7 @@ func TestHeaderIsWrittenAsItsTagsSay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := `{"seq":0,` + string(h.appendRest(nil)) + "}"; got != string(want) {
+		if got := `{"seq":0,` + string(h.appendRest(nil, nil)) + "}"; got != string(want) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

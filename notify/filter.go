@@ -15,12 +15,14 @@ type Filter struct {
 // All reports whether the filter lets everything through.
 func (f *Filter) All() bool { return len(f.ThreadIDs) == 0 && len(f.Methods) == 0 }
 
-// Match reports whether an event of this thread and method passes.
+// Match reports whether an event of this thread and method passes. Markers
+// (stream/rewind) pass whatever the methods are: a reader has to be told what
+// stands no longer of what it was sent.
 func (f *Filter) Match(threadID, method string) bool {
 	if len(f.ThreadIDs) > 0 && !slices.Contains(f.ThreadIDs, threadID) {
 		return false
 	}
-	if len(f.Methods) == 0 {
+	if len(f.Methods) == 0 || method == StreamRewind {
 		return true
 	}
 	for _, m := range f.Methods {

@@ -21,6 +21,15 @@ const (
 	ItemDeleted = "item/deleted"
 	ItemDelta   = "item/delta"
 
+	StepStarted = "step/started"
+	StepEnded   = "step/ended"
+
+	// StreamRewind says that a try of a step has been given up: the marker. It
+	// is the one stream/* notification that is in the log. TurnLate keeps what
+	// a try that had been given up still wrote.
+	StreamRewind = "stream/rewind"
+	TurnLate     = "turn/late"
+
 	HolonPaused  = "holon/paused"
 	HolonResumed = "holon/resumed"
 
@@ -36,6 +45,7 @@ var LogMethods = []string{
 	ThreadStarted, ThreadResumed, ThreadPaused, ThreadUpdated, ThreadClosed,
 	TurnQueued, TurnStarted, TurnProgress, TurnCompleted, TurnInterrupted, TurnFailed,
 	ItemCreated, ItemUpdated, ItemDeleted, ItemDelta,
+	StepStarted, StepEnded, StreamRewind, TurnLate,
 	HolonPaused, HolonResumed,
 }
 

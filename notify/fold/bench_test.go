@@ -13,7 +13,7 @@ import (
 // B/op is what the view keeps of it, and what parsing takes on the way.
 func BenchmarkParseAndApply(b *testing.B) {
 	v := New(Options{})
-	open := Event{Seq: 1, Method: notify.ItemCreated, TurnID: "turn", ItemID: "item", Lineage: []Ref{{"", 1}},
+	open := Event{Seq: 1, Method: notify.ItemCreated, TurnID: "turn", ItemID: "item", Lineage: []Ref{{Step: "", Epoch: 1}},
 		Body: Body{Status: "in_progress", Content: jsontext.Value(`{"type":"reasoning","text":""}`)}}
 	v.Apply(&open)
 	b.ReportAllocs()
@@ -36,14 +36,14 @@ func BenchmarkRewind(b *testing.B) {
 	for epoch := 1; b.Loop(); epoch++ {
 		b.StopTimer()
 		v.Forget("turn")
-		refs := []Ref{{"", epoch}}
+		refs := []Ref{{Step: "", Epoch: epoch}}
 		for range n {
 			seq++
 			v.Apply(&Event{Seq: seq, Method: notify.TurnProgress, TurnID: "turn", Lineage: refs})
 		}
 		seq++
 		b.StartTimer()
-		if c := v.Apply(&Event{Seq: seq, Method: StreamRewind, TurnID: "turn", Body: Body{NewEpoch: epoch + 1}}); len(c.TakenBack) != n {
+		if c := v.Apply(&Event{Seq: seq, Method: notify.StreamRewind, TurnID: "turn", Body: Body{NewEpoch: epoch + 1}}); len(c.TakenBack) != n {
 			b.Fatalf("%d are taken back", len(c.TakenBack))
 		}
 	}

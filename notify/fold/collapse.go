@@ -1,5 +1,7 @@
 package fold
 
+import "github.com/seed82539d15/holon/notify"
+
 // Collapser says what a server leaves out of a part of the log, for readers
 // that ask for collapse. It knows the markers up to one seq, those that come
 // after an event among them: a page is made of what stands as of that seq, not
@@ -57,9 +59,9 @@ func (c *Collapser) Hides(turnID string, lineage []Ref) (after int64, hidden boo
 // a turn/late. Markers are always sent.
 func (c *Collapser) LeavesOut(e *Event) bool {
 	switch e.Method {
-	case StreamRewind:
+	case notify.StreamRewind:
 		return false
-	case TurnLate:
+	case notify.TurnLate:
 		return true
 	}
 	after, hidden := c.Hides(e.TurnID, e.Lineage)

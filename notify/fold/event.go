@@ -9,21 +9,8 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// The notifications that exist because work is tried again. Readers that do
-// not know them may ignore them.
-const (
-	StreamRewind = "stream/rewind"
-	TurnLate     = "turn/late"
-	StepStarted  = "step/started"
-	StepEnded    = "step/ended"
-)
-
-// Ref is one try of a step. Step is a path such as "setup/clone", "" for the
-// turn itself; Epoch counts the tries from 1.
-type Ref struct {
-	Step  string `json:"step"`
-	Epoch int    `json:"epoch"`
-}
+// Ref is one try of a step.
+type Ref = notify.Ref
 
 // Event is what a fold reads of a notification. Step and Epoch are those of
 // the step the event belongs to; Lineage is that step and all above it, the
@@ -115,7 +102,7 @@ func (b *Body) parse(method string, params []byte) error {
 			return err
 		}
 		b.Text, b.Offset = p.Delta.Text, p.Offset
-	case notify.ItemCreated, notify.ItemUpdated, notify.ItemDeleted, StepEnded:
+	case notify.ItemCreated, notify.ItemUpdated, notify.ItemDeleted, notify.StepEnded:
 		var p struct {
 			Status    string         `json:"status"`
 			Content   jsontext.Value `json:"content"`
@@ -136,7 +123,7 @@ func (b *Body) parse(method string, params []byte) error {
 			return err
 		}
 		b.State, b.Message, b.Reason, b.Origin = p.State, p.Message, p.Reason, p.Origin
-	case StreamRewind:
+	case notify.StreamRewind:
 		var p struct {
 			NewEpoch int    `json:"new_epoch"`
 			After    int64  `json:"superseded_after_seq"`

@@ -1,5 +1,7 @@
 package fold
 
+import "github.com/seed82539d15/holon/notify"
+
 // Marker is what a stream/rewind says: of the turn, every event that belongs
 // to the step in an epoch below NewEpoch, and whose seq is above After, is
 // superseded. An event belongs to a step if its lineage has it: to its own
@@ -16,7 +18,7 @@ type Marker struct {
 
 // MarkerOf returns the marker that the event is; ok is false if it is none.
 func MarkerOf(e *Event) (m Marker, ok bool) {
-	if e.Method != StreamRewind {
+	if e.Method != notify.StreamRewind {
 		return Marker{}, false
 	}
 	return Marker{

@@ -36,7 +36,7 @@ func newReader(w *world, name string, from int64) *reader {
 
 // passes is the server's filter: a marker passes wherever its thread does.
 func (r *reader) passes(e *Event) bool {
-	if e.Method == StreamRewind {
+	if e.Method == notify.StreamRewind {
 		f := notify.Filter{ThreadIDs: r.filter.ThreadIDs}
 		return f.Match(e.ThreadID, e.Method)
 	}
@@ -63,7 +63,7 @@ func (r *reader) page(after int64, n int, collapse bool) {
 		if collapse && !x.mark && c.LeavesOut(e) == x.stands(c.AsOf()) {
 			r.fail("as of %d collapse leaves out %d: %v", c.AsOf(), e.Seq, c.LeavesOut(e))
 		}
-		if !r.passes(e) || collapse && (c.LeavesOut(e) || w.b == collapseDropsMarks && e.Method == StreamRewind) {
+		if !r.passes(e) || collapse && (c.LeavesOut(e) || w.b == collapseDropsMarks && e.Method == notify.StreamRewind) {
 			continue
 		}
 		r.take(e)

@@ -35,7 +35,7 @@ func looks(log []written, asOf int64, pass func(*Event) bool) map[string]look {
 		switch {
 		case e.ItemID != "":
 			key = e.ItemID
-		case e.Method == StepStarted || e.Method == StepEnded:
+		case e.Method == notify.StepStarted || e.Method == notify.StepEnded:
 			key += "/" + e.Step
 		}
 		l, seen := out[key]
@@ -53,7 +53,7 @@ func looks(log []written, asOf int64, pass func(*Event) bool) map[string]look {
 			l.state = e.Body.State
 		case notify.TurnProgress:
 			l.state = "active"
-		case StepStarted, StepEnded:
+		case notify.StepStarted, notify.StepEnded:
 			l.state = e.Body.Status
 		}
 		out[key] = l

@@ -138,7 +138,7 @@ func (t *Turn) add(e *Event) (*Item, bool) {
 		}
 		n.part = n.item.add(e, n.live)
 	case notify.TurnQueued, notify.TurnStarted, notify.TurnProgress,
-		notify.TurnCompleted, notify.TurnInterrupted, notify.TurnFailed, StepStarted, StepEnded:
+		notify.TurnCompleted, notify.TurnInterrupted, notify.TurnFailed, notify.StepStarted, notify.StepEnded:
 		n.part = int32(len(t.parts))
 		t.parts = append(t.parts, turnPart{method: e.Method, step: e.Step, epoch: e.Epoch, live: n.live, body: e.Body})
 		if n.live {
@@ -241,7 +241,7 @@ func (t *Turn) take(p *turnPart) {
 	case notify.TurnCompleted, notify.TurnInterrupted, notify.TurnFailed:
 		t.State, t.Message, t.Reason = p.method[len("turn/"):], b.Message, b.Reason
 		t.Progress, t.ProgressMessage = "", ""
-	case StepStarted, StepEnded:
+	case notify.StepStarted, notify.StepEnded:
 		i := slices.IndexFunc(t.Steps, func(s Step) bool { return s.Path == p.step })
 		if i < 0 {
 			i = len(t.Steps)

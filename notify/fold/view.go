@@ -119,7 +119,7 @@ func (v *View) Apply(e *Event) Change {
 	if e.TurnID == "" {
 		return Change{Kind: Joined} // nothing that could be taken back
 	}
-	if e.Method == TurnLate {
+	if e.Method == notify.TurnLate {
 		t := v.turns[e.TurnID]
 		if t != nil {
 			t.late = append(t.late, Entry{Seq: e.Seq, Method: e.Method})

@@ -9,23 +9,23 @@ import (
 
 // The worked example of docs/rewind.md.
 func TestWorkedExample(t *testing.T) {
-	root1, root2 := []Ref{{"", 1}}, []Ref{{"", 2}}
-	clone1 := []Ref{{"", 1}, {"setup", 1}, {"setup/clone", 1}}
-	clone2 := []Ref{{"", 1}, {"setup", 1}, {"setup/clone", 2}}
-	setup2 := []Ref{{"", 2}, {"setup", 2}}
+	root1, root2 := []Ref{{Step: "", Epoch: 1}}, []Ref{{Step: "", Epoch: 2}}
+	clone1 := []Ref{{Step: "", Epoch: 1}, {Step: "setup", Epoch: 1}, {Step: "setup/clone", Epoch: 1}}
+	clone2 := []Ref{{Step: "", Epoch: 1}, {Step: "setup", Epoch: 1}, {Step: "setup/clone", Epoch: 2}}
+	setup2 := []Ref{{Step: "", Epoch: 2}, {Step: "setup", Epoch: 2}}
 	log := []Event{
 		{Seq: 1, Method: notify.TurnStarted, Lineage: root1, Body: Body{State: "active", Origin: "client"}},
 		{Seq: 2, Method: notify.ItemCreated, ItemID: "u", Body: Body{Status: "completed"}},
-		{Seq: 3, Method: StepStarted, Step: "setup/clone", Epoch: 1, Lineage: clone1},
+		{Seq: 3, Method: notify.StepStarted, Step: "setup/clone", Epoch: 1, Lineage: clone1},
 		{Seq: 4, Method: notify.ItemCreated, ItemID: "a", Lineage: clone1, Body: Body{Status: "in_progress"}},
 		{Seq: 5, Method: notify.ItemUpdated, ItemID: "a", Lineage: clone1, Body: Body{Status: "interrupted"}},
-		{Seq: 6, Method: StreamRewind, Step: "setup/clone", Body: Body{NewEpoch: 2, After: 2}},
-		{Seq: 7, Method: StepStarted, Step: "setup/clone", Epoch: 2, Lineage: clone2},
+		{Seq: 6, Method: notify.StreamRewind, Step: "setup/clone", Body: Body{NewEpoch: 2, After: 2}},
+		{Seq: 7, Method: notify.StepStarted, Step: "setup/clone", Epoch: 2, Lineage: clone2},
 		{Seq: 8, Method: notify.ItemCreated, ItemID: "b", Lineage: clone2, Body: Body{Status: "completed"}},
-		{Seq: 9, Method: StreamRewind, Step: "", Body: Body{NewEpoch: 2}},
+		{Seq: 9, Method: notify.StreamRewind, Step: "", Body: Body{NewEpoch: 2}},
 		{Seq: 10, Method: notify.TurnStarted, Lineage: root2, Body: Body{State: "active", Origin: "retry"}},
-		{Seq: 11, Method: TurnLate, Step: "setup/clone", Epoch: 2, Attempt: 1},
-		{Seq: 12, Method: StepStarted, Step: "setup", Epoch: 2, Lineage: setup2},
+		{Seq: 11, Method: notify.TurnLate, Step: "setup/clone", Epoch: 2, Attempt: 1},
+		{Seq: 12, Method: notify.StepStarted, Step: "setup", Epoch: 2, Lineage: setup2},
 		{Seq: 13, Method: notify.TurnCompleted, Lineage: root2, Body: Body{State: "completed"}},
 	}
 	v := New(Options{})
@@ -85,7 +85,7 @@ func seqs(entries []Entry) string {
 
 func TestCollapserKnowsNoMarkerAboveItsSeq(t *testing.T) {
 	m := Marker{Seq: 10, TurnID: "t", NewEpoch: 2}
-	e := &Event{Seq: 3, TurnID: "t", Lineage: []Ref{{"", 1}}}
+	e := &Event{Seq: 3, TurnID: "t", Lineage: []Ref{{Step: "", Epoch: 1}}}
 	if NewCollapser(9, m).LeavesOut(e) {
 		t.Error("a marker above the seq is looked at")
 	}
@@ -115,7 +115,7 @@ func TestMarkersKeepOnlyWhatCounts(t *testing.T) {
 		seq   int64
 		stale bool
 	}{{998, 1, true}, {999, 50, false}, {999, 51, true}, {1999, 51, true}, {2000, 51, false}} {
-		if got := s.Stale([]Ref{{"", 1}, {"a", c.epoch}}, c.seq); got != c.stale {
+		if got := s.Stale([]Ref{{Step: "", Epoch: 1}, {Step: "a", Epoch: c.epoch}}, c.seq); got != c.stale {
 			t.Errorf("epoch %d, seq %d: stale %v", c.epoch, c.seq, got)
 		}
 	}
@@ -126,7 +126,7 @@ func TestViewForgetsEndedTurns(t *testing.T) {
 	seq := int64(0)
 	apply := func(method, turn string) Change {
 		seq++
-		return v.Apply(&Event{Seq: seq, Method: method, TurnID: turn, Lineage: []Ref{{"", 1}}, Body: Body{State: "x"}})
+		return v.Apply(&Event{Seq: seq, Method: method, TurnID: turn, Lineage: []Ref{{Step: "", Epoch: 1}}, Body: Body{State: "x"}})
 	}
 	apply(notify.TurnStarted, "long")
 	for i := range 100 {
@@ -137,7 +137,7 @@ func TestViewForgetsEndedTurns(t *testing.T) {
 	if v.Len() != 4 || v.Turn("long") == nil || v.Turn("t99") == nil || v.Turn("t97") == nil || v.Turn("t96") != nil {
 		t.Errorf("%d turns are kept", v.Len())
 	}
-	if c := apply(TurnLate, "t1"); c.Kind != Late || c.Turn != nil || v.Len() != 4 {
+	if c := apply(notify.TurnLate, "t1"); c.Kind != Late || c.Turn != nil || v.Len() != 4 {
 		t.Errorf("a late event brings a forgotten turn back: %+v", c)
 	}
 	for i := range 100 {
@@ -183,12 +183,12 @@ func TestPositionsMoveTheCursor(t *testing.T) {
 // all the same.
 func TestRuleIsFollowedToTheLetter(t *testing.T) {
 	v := New(Options{})
-	one := []Ref{{"", 1}}
+	one := []Ref{{Step: "", Epoch: 1}}
 	apply := func(e Event) Change {
 		e.TurnID = "t"
 		return v.Apply(&e)
 	}
-	apply(Event{Seq: 1, Method: StreamRewind, Body: Body{NewEpoch: 2, After: 4}}) // a bound that is still to come
+	apply(Event{Seq: 1, Method: notify.StreamRewind, Body: Body{NewEpoch: 2, After: 4}}) // a bound that is still to come
 	for _, c := range []struct {
 		seq  int64
 		kind Kind
@@ -204,7 +204,7 @@ func TestRuleIsFollowedToTheLetter(t *testing.T) {
 	if text, _ := it.Text(); it.Live || text != "old" || it.Status != "in_progress" {
 		t.Errorf("superseded item: %+v", it)
 	}
-	apply(Event{Seq: 8, Method: notify.ItemDelta, ItemID: "i", Lineage: []Ref{{"", 2}}, Body: Body{Text: "new"}})
+	apply(Event{Seq: 8, Method: notify.ItemDelta, ItemID: "i", Lineage: []Ref{{Step: "", Epoch: 2}}, Body: Body{Text: "new"}})
 	if text, _ := it.Text(); !it.Live || text != "new" || it.Status != "" || it.CreatedSeq != 6 || it.UpdatedSeq != 8 {
 		t.Errorf("item written to again: %+v, %q", it, text)
 	}

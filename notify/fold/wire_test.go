@@ -40,11 +40,11 @@ func params(e *Event, attempts bool) []byte {
 		p["delta"], p["offset"] = map[string]string{"text": b.Text}, b.Offset
 	}
 	if attempts {
-		set("step", e.Step, len(e.Lineage) > 0 || e.Method == StreamRewind || e.Method == TurnLate)
+		set("step", e.Step, len(e.Lineage) > 0 || e.Method == notify.StreamRewind || e.Method == notify.TurnLate)
 		set("epoch", e.Epoch, e.Epoch > 0)
 		set("lineage", e.Lineage, len(e.Lineage) > 0)
 		set("new_epoch", b.NewEpoch, b.NewEpoch > 0)
-		set("superseded_after_seq", b.After, e.Method == StreamRewind)
+		set("superseded_after_seq", b.After, e.Method == notify.StreamRewind)
 	}
 	raw, err := json.Marshal(p)
 	if err != nil {
@@ -151,7 +151,7 @@ func TestParseToleratesWhatItDoesNotKnow(t *testing.T) {
 		if c := v.Apply(&e); c.Kind != Joined || v.Cursor() != 3 {
 			t.Errorf("%s: %v, cursor %d", method, c.Kind, v.Cursor())
 		}
-		if c := v.Apply(&Event{Seq: 4, Method: StreamRewind, TurnID: "t", Body: Body{NewEpoch: 3}}); len(c.TakenBack) != 1 {
+		if c := v.Apply(&Event{Seq: 4, Method: notify.StreamRewind, TurnID: "t", Body: Body{NewEpoch: 3}}); len(c.TakenBack) != 1 {
 			t.Errorf("%s: a marker does not take it back", method)
 		}
 	}
@@ -178,7 +178,7 @@ func FuzzParse(f *testing.F) {
 		for range 2 {
 			v.Apply(&e)
 			e.Seq++
-			v.Apply(&Event{Seq: e.Seq + 1, Method: StreamRewind, TurnID: e.TurnID, Step: e.Step, Body: Body{NewEpoch: e.Epoch + 1}})
+			v.Apply(&Event{Seq: e.Seq + 1, Method: notify.StreamRewind, TurnID: e.TurnID, Step: e.Step, Body: Body{NewEpoch: e.Epoch + 1}})
 		}
 	})
 }

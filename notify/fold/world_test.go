@@ -139,7 +139,7 @@ func (w *world) begin(t *simTurn, path string, above *try) *try {
 	if above != nil {
 		y.refs = append(y.refs, above.refs...)
 	}
-	y.refs = append(y.refs, Ref{path, y.epoch})
+	y.refs = append(y.refs, Ref{Step: path, Epoch: y.epoch})
 	t.tries = append(t.tries, y)
 	return y
 }
@@ -190,7 +190,7 @@ func (w *world) giveUp(y *try) {
 		after = t.tries[i].first - 1
 	}
 	m := w.put(Event{
-		Method: StreamRewind, ThreadID: t.thread, TurnID: t.id, Step: y.path,
+		Method: notify.StreamRewind, ThreadID: t.thread, TurnID: t.id, Step: y.path,
 		Body: Body{NewEpoch: t.epochs[y.path], After: after, Reason: "again"},
 	}, nil)
 	m.mark = true
@@ -273,7 +273,7 @@ func (w *world) step() {
 		w.put(Event{Method: "step/noted", ThreadID: t.thread, TurnID: t.id}, w.live(t)) // of a later version
 	case n < 95:
 		if y := w.live(t); y.above != nil {
-			w.put(Event{Method: StepEnded, ThreadID: t.thread, TurnID: t.id, Body: Body{Status: "completed"}}, y)
+			w.put(Event{Method: notify.StepEnded, ThreadID: t.thread, TurnID: t.id, Body: Body{Status: "completed"}}, y)
 		}
 	default:
 		w.put(Event{Method: notify.TurnFailed, ThreadID: t.thread, TurnID: t.id, Body: Body{State: "failed", Message: fmt.Sprint(w.head())}}, t.root())
@@ -329,7 +329,7 @@ func (w *world) openStep(y *try) {
 	}
 	t.started[path] = true
 	z := w.begin(t, path, y)
-	w.put(Event{Method: StepStarted, ThreadID: t.thread, TurnID: t.id}, z)
+	w.put(Event{Method: notify.StepStarted, ThreadID: t.thread, TurnID: t.id}, z)
 }
 
 // item writes something of an item of the try.
@@ -386,6 +386,6 @@ func (w *world) late(t *simTurn) {
 		w.log[len(w.log)-1].owner = y // who really said it
 		return
 	}
-	l := w.put(Event{Method: TurnLate, ThreadID: t.thread, TurnID: t.id, Attempt: y.refs[0].Epoch, Step: y.path, Epoch: y.epoch}, nil)
+	l := w.put(Event{Method: notify.TurnLate, ThreadID: t.thread, TurnID: t.id, Attempt: y.refs[0].Epoch, Step: y.path, Epoch: y.epoch}, nil)
 	l.owner, l.late = y, true
 }
