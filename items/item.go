@@ -10,20 +10,32 @@ import (
 //
 // TurnID and Attempt are zero for an item made outside any turn. TotalBytes
 // is the size of the whole content if Truncated, else 0.
+//
+// Step, Epoch and Lineage are those of the item's creation (notify.Header) and
+// never change; without a Lineage nothing supersedes the item. Span is the seq
+// of its try's first event, 0 without one. Superseded and SupersededBySeq, the
+// marker that took the try back, are set by reads that were asked for
+// superseded items; no event of the item tells them.
 type Item struct {
-	ItemID     string      `json:"item_id"`
-	ThreadID   string      `json:"thread_id"`
-	TurnID     string      `json:"turn_id,omitzero"`
-	Attempt    int         `json:"attempt,omitzero"`
-	Type       Kind        `json:"type"`
-	Status     Status      `json:"status"`
-	Content    Raw         `json:"content"`
-	Truncated  bool        `json:"truncated,omitzero"`
-	TotalBytes int64       `json:"total_bytes,omitzero"`
-	CreatedAt  notify.Time `json:"created_at"`
-	UpdatedAt  notify.Time `json:"updated_at"`
-	CreatedSeq int64       `json:"created_seq"`
-	UpdatedSeq int64       `json:"updated_seq"`
+	ItemID          string       `json:"item_id"`
+	ThreadID        string       `json:"thread_id"`
+	TurnID          string       `json:"turn_id,omitzero"`
+	Attempt         int          `json:"attempt,omitzero"`
+	Step            string       `json:"step,omitzero"`
+	Epoch           int          `json:"epoch,omitzero"`
+	Lineage         []notify.Ref `json:"lineage,omitzero"`
+	Type            Kind         `json:"type"`
+	Status          Status       `json:"status"`
+	Content         Raw          `json:"content"`
+	Truncated       bool         `json:"truncated,omitzero"`
+	TotalBytes      int64        `json:"total_bytes,omitzero"`
+	CreatedAt       notify.Time  `json:"created_at"`
+	UpdatedAt       notify.Time  `json:"updated_at"`
+	CreatedSeq      int64        `json:"created_seq"`
+	UpdatedSeq      int64        `json:"updated_seq"`
+	Superseded      bool         `json:"superseded,omitzero"`
+	SupersededBySeq int64        `json:"superseded_by_seq,omitzero"`
+	Span            int64        `json:"-"`
 }
 
 // Created is the body of item/created.
@@ -79,6 +91,7 @@ func Apply(prev *Item, h notify.Header, body any) *Item {
 		}
 		return &Item{
 			ItemID: c.ItemID, ThreadID: h.ThreadID, TurnID: h.TurnID, Attempt: h.Attempt,
+			Step: h.Step, Epoch: h.Epoch, Lineage: h.Lineage, Span: h.Span,
 			Type: kind, Status: c.Status, Content: c.Content,
 			Truncated: c.Truncated, TotalBytes: c.TotalBytes,
 			CreatedAt: h.Timestamp, UpdatedAt: h.Timestamp, CreatedSeq: h.Seq, UpdatedSeq: h.Seq,
@@ -104,18 +117,20 @@ func Apply(prev *Item, h notify.Header, body any) *Item {
 func (it *Item) Settle(first int64) {
 	it.CreatedSeq = notify.Settle(it.CreatedSeq, first)
 	it.UpdatedSeq = notify.Settle(it.UpdatedSeq, first)
+	it.Span = notify.Settle(it.Span, first)
 }
 
 // Query chooses items for item/list. Empty fields choose everything. Items
 // come in the order of their making; Cursor is the created_seq to go on
 // after, as text. Newest turns the order around: Cursor is then the
-// created_seq to go on before.
+// created_seq to go on before. IncludeSuperseded adds what was taken back.
 type Query struct {
-	ThreadID string
-	TurnID   string
-	Status   Status
-	Type     Kind
-	Cursor   string
-	Limit    int
-	Newest   bool
+	ThreadID          string
+	TurnID            string
+	Status            Status
+	Type              Kind
+	Cursor            string
+	Limit             int
+	Newest            bool
+	IncludeSuperseded bool
 }

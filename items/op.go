@@ -10,9 +10,11 @@ type Op interface{ op() }
 
 // Create makes an item. ItemID is made by the agent with NewID. Status "" is
 // in_progress; an item that is created with a final status is finished at
-// once.
+// once. Step is the path of the step that the item belongs to, which must have
+// been started; "" is the turn itself.
 type Create struct {
 	ItemID  string
+	Step    string
 	Status  Status
 	Content Content
 }
@@ -34,6 +36,23 @@ type Update struct {
 
 // Delete withdraws an item, open or finished, of the running turn.
 type Delete struct{ ItemID string }
+
+// StepStart begins a try of a step, a path such as "setup/clone", and of the
+// steps above it that have not begun. If a try of it is under way, or has
+// ended, that one and all below it are superseded, for the Reason. It makes no
+// item.
+type StepStart struct {
+	Step   string
+	Reason string
+}
+
+// StepEnd ends the try of a step that is under way, and of those below it that
+// are. Status is completed, failed or interrupted; "" is completed. Items go
+// on as they are.
+type StepEnd struct {
+	Step   string
+	Status Status
+}
 
 // Progress says in a few words what the agent is doing. It makes no item.
 // State is "starting" while the agent itself is not up yet and "running" once
@@ -59,6 +78,8 @@ func (Create) op()    {}
 func (Append) op()    {}
 func (Update) op()    {}
 func (Delete) op()    {}
+func (StepStart) op() {}
+func (StepEnd) op()   {}
 func (Progress) op()  {}
 func (SetUsage) op()  {}
 func (SetThread) op() {}
@@ -75,7 +96,8 @@ type Answer struct {
 type Verb string
 
 // The verbs. VerbResolve is an answer to a question, VerbClose the end of an
-// item because its turn ends.
+// item because its turn ends. VerbReopen gives a user message that ended
+// undelivered to the next attempt of its turn.
 const (
 	VerbCreate  Verb = "create"
 	VerbAppend  Verb = "append"
@@ -83,10 +105,11 @@ const (
 	VerbDelete  Verb = "delete"
 	VerbResolve Verb = "resolve"
 	VerbClose   Verb = "close"
+	VerbReopen  Verb = "reopen"
 )
 
 // Verbs lists all verbs.
-var Verbs = []Verb{VerbCreate, VerbAppend, VerbUpdate, VerbDelete, VerbResolve, VerbClose}
+var Verbs = []Verb{VerbCreate, VerbAppend, VerbUpdate, VerbDelete, VerbResolve, VerbClose, VerbReopen}
 
 // Absent is the status of an item that does not exist.
 const Absent Status = ""
@@ -114,6 +137,12 @@ func Next(status Status, kind Kind, verb Verb, want Status) (Status, error) {
 			return refuse("it is deleted")
 		}
 		return StatusDeleted, nil
+	}
+	if verb == VerbReopen {
+		if kind != KindUserMessage || status != StatusInterrupted {
+			return refuse("it is no user message that was not delivered")
+		}
+		return StatusInProgress, nil
 	}
 	if verb != VerbCreate && !status.Open() {
 		return refuse("it has ended as " + string(status))

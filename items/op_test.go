@@ -54,6 +54,8 @@ func model(status Status, kind Kind, verb Verb, want Status) (bool, Status) {
 		return settable, want
 	case VerbDelete:
 		return status != Absent && status != StatusDeleted, StatusDeleted
+	case VerbReopen:
+		return kind == KindUserMessage && status == StatusInterrupted, StatusInProgress
 	case VerbAppend:
 		streams := kind == KindAgentMessage || kind == KindReasoning || kind == KindToolCall || kind == KindCommandExecution
 		return open && streams, status

@@ -31,6 +31,11 @@ var bodies = map[string]func() any{
 	notify.ItemDeleted: func() any { return new(items.Deleted) },
 	notify.ItemDelta:   func() any { return new(items.Delta) },
 
+	notify.StepStarted:  func() any { return new(turns.StepEvent) },
+	notify.StepEnded:    func() any { return new(turns.StepEvent) },
+	notify.StreamRewind: func() any { return new(turns.RewindEvent) },
+	notify.TurnLate:     func() any { return new(turns.LateEvent) },
+
 	notify.HolonPaused:  func() any { return new(turns.RuntimeEvent) },
 	notify.HolonResumed: func() any { return new(turns.RuntimeEvent) },
 }

@@ -47,6 +47,10 @@ func Notifications() []Notification {
 		event(notify.ItemUpdated, "An item changed; it carries the whole content.", items.Updated{}),
 		event(notify.ItemDeleted, "An item was withdrawn.", items.Deleted{}),
 		event(notify.ItemDelta, "Text to append to an open item.", items.Delta{}),
+		event(notify.StepStarted, "A try of a step begins; lineage says of which, and which try.", turns.StepEvent{}),
+		event(notify.StepEnded, "A try of a step has ended.", turns.StepEvent{}),
+		event(notify.StreamRewind, "The present try of a step has been given up: what it has said stands no longer (docs/rewind.md). A filter of methods never removes it.", turns.RewindEvent{}),
+		event(notify.TurnLate, "What a try that had been given up still wrote: kept, and never part of what stands.", turns.LateEvent{}),
 		event(notify.HolonPaused, "No turn starts until holon/resumed.", turns.RuntimeEvent{}),
 		event(notify.HolonResumed, "Turns start again.", turns.RuntimeEvent{}),
 		live(notify.StreamOpened, "The first line of a stream: where it begins.", StreamOpened{}),
@@ -54,6 +58,33 @@ func Notifications() []Notification {
 		live(notify.StreamClosing, "The last line of a stream that the server ends in order; seq is the last one passed.", StreamClosing{}),
 		live(notify.HolonLog, "A line of the server's log, for holon/logStream with follow.", HolonLog{}),
 	}
+}
+
+// headerMembers names the members of notify.Header that the notification
+// always has, and those that it may have.
+func (n *Notification) headerMembers() (has, may []string) {
+	has = []string{"seq", "timestamp"}
+	lineage := []string{"step", "epoch", "lineage"}
+	kind, _, _ := strings.Cut(n.Name, "/")
+	if kind == "holon" {
+		return has, nil
+	}
+	has = append(has, "thread_id", "thread_seq")
+	switch kind {
+	case "thread":
+		return has, nil
+	case "item": // one that an agent makes outside any turn has none of them
+		return has, append(lineage, "turn_id", "attempt")
+	case "stream": // the marker: its step is its own
+		return append(has, "turn_id"), nil
+	case "step":
+		return append(append(has, "turn_id", "attempt"), lineage...), nil
+	}
+	has = append(has, "turn_id", "attempt")
+	if n.Name == notify.TurnQueued || n.Name == notify.TurnLate { // never superseded
+		return has, nil
+	}
+	return has, lineage
 }
 
 // schema is the schema of the notification's params: the body, and what all
@@ -67,17 +98,10 @@ func (n *Notification) schema() (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	has := []string{"seq", "timestamp"}
-	if kind, _, _ := strings.Cut(n.Name, "/"); kind != "holon" {
-		has = append(has, "thread_id", "thread_seq")
-		if kind == "turn" {
-			has = append(has, "turn_id", "attempt")
-		}
-	}
+	has, may := n.headerMembers()
 	var order []string
 	for _, name := range h.PropertyOrder {
-		// An item that an agent makes outside any turn has neither.
-		optional := strings.HasPrefix(n.Name, "item/") && (name == "turn_id" || name == "attempt")
+		optional := slices.Contains(may, name)
 		if !slices.Contains(has, name) && !optional {
 			continue
 		}

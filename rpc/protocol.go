@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
 )
 
 //go:embed protocol.md.tmpl
@@ -90,10 +91,14 @@ func pageOf(d *openRPC, content *jsonschema.Schema) protocolPage {
 // eventMembers are the members of a notification that its table leaves out:
 // all events have them.
 func eventMembers(name string) []string {
-	if strings.HasPrefix(name, "stream/") || strings.HasSuffix(name, "/log") {
+	common := []string{"seq", "thread_seq", "thread_id", "turn_id", "attempt", "timestamp"}
+	switch name {
+	case notify.StreamOpened, notify.StreamHeartbeat, notify.StreamClosing, notify.HolonLog:
 		return nil
+	case notify.StreamRewind, notify.TurnLate: // they have a step of their own
+		return common
 	}
-	return []string{"seq", "thread_seq", "thread_id", "turn_id", "attempt", "timestamp"}
+	return append(common, "step", "epoch", "lineage")
 }
 
 // members lists the members of an object.

@@ -33,19 +33,21 @@ func openEnum[T ~string](values ...T) *jsonschema.Schema {
 
 // typeSchemas are the types that are not what Go makes of them.
 var typeSchemas = map[reflect.Type]*jsonschema.Schema{
-	reflect.TypeFor[notify.Time]():    {Type: "string", Format: "date-time"},
-	reflect.TypeFor[jsontext.Value](): {},
-	reflect.TypeFor[threads.State]():  openEnum(threads.States...),
-	reflect.TypeFor[turns.State]():    openEnum(turns.States...),
-	reflect.TypeFor[turns.Progress](): openEnum(turns.Starting, turns.Running, turns.Waiting, turns.Interrupting),
-	reflect.TypeFor[turns.Origin]():   openEnum(turns.OriginClient, turns.OriginQueue, turns.OriginAgent, turns.OriginRetry, turns.OriginWake),
-	reflect.TypeFor[turns.OnBusy]():   openEnum(turns.BusyQueue, turns.BusyReject, turns.BusyInterrupt, turns.BusySteer),
-	reflect.TypeFor[turns.Delivery](): openEnum(turns.Injected, turns.DeliveryQueued),
-	reflect.TypeFor[SteerMode]():      openEnum(SteerAuto, SteerInterrupt),
-	reflect.TypeFor[Order]():          openEnum(OrderAsc, OrderDesc),
-	reflect.TypeFor[items.Kind]():     openEnum(items.Kinds...),
-	reflect.TypeFor[items.Status]():   openEnum(items.Statuses...),
-	reflect.TypeFor[Kind]():           {Type: "string"},
+	reflect.TypeFor[notify.Time]():      {Type: "string", Format: "date-time"},
+	reflect.TypeFor[jsontext.Value]():   {},
+	reflect.TypeFor[threads.State]():    openEnum(threads.States...),
+	reflect.TypeFor[turns.State]():      openEnum(turns.States...),
+	reflect.TypeFor[turns.Progress]():   openEnum(turns.Starting, turns.Running, turns.Waiting, turns.Interrupting),
+	reflect.TypeFor[turns.Origin]():     openEnum(turns.OriginClient, turns.OriginQueue, turns.OriginAgent, turns.OriginRetry, turns.OriginWake),
+	reflect.TypeFor[turns.OnBusy]():     openEnum(turns.BusyQueue, turns.BusyReject, turns.BusyInterrupt, turns.BusySteer),
+	reflect.TypeFor[turns.Delivery]():   openEnum(turns.Injected, turns.DeliveryQueued),
+	reflect.TypeFor[turns.StepStatus](): openEnum(turns.StepInProgress, turns.StepCompleted, turns.StepInterrupted, turns.StepFailed),
+	reflect.TypeFor[turns.OnCrash]():    openEnum(turns.CrashInterrupt, turns.CrashRetry),
+	reflect.TypeFor[SteerMode]():        openEnum(SteerAuto, SteerInterrupt),
+	reflect.TypeFor[Order]():            openEnum(OrderAsc, OrderDesc),
+	reflect.TypeFor[items.Kind]():       openEnum(items.Kinds...),
+	reflect.TypeFor[items.Status]():     openEnum(items.Statuses...),
+	reflect.TypeFor[Kind]():             {Type: "string"},
 }
 
 func infer(t reflect.Type) (*jsonschema.Schema, error) {

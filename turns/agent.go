@@ -126,12 +126,14 @@ func (e *AgentError) Error() string { return e.Message }
 
 // Outcome is how a prompt ended. State is Completed, Failed or Interrupted;
 // Completed if "". Failure is set if State is Failed. An interrupted turn
-// ends interrupted whatever the agent says; its StopReason is kept.
+// ends interrupted whatever the agent says; its StopReason is kept. With a
+// Cause the turn is tried again, if its policy allows.
 type Outcome struct {
 	State      State
 	Message    string
 	StopReason string
 	Failure    *Failure
+	Cause      Cause
 }
 
 // Prompt is the agent's side of one prompt of a turn. Its fields are not

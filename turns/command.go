@@ -74,7 +74,8 @@ type Start struct {
 	Input          []InputMessage
 	OnBusy         OnBusy
 	Metadata       jsontext.Value
-	TimeoutSeconds float64 // 0 = the configured one
+	TimeoutSeconds float64      // 0 = the configured one
+	Retry          *RetryPolicy // nil = the agent's
 	Parent         *threads.Parent
 	Key            *Key
 }

@@ -3,6 +3,7 @@ package turns
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
@@ -14,9 +15,13 @@ import (
 type Unit struct {
 	Drafts []notify.Draft // encoded, of one thread or of none; may be empty if there is a Key
 
-	Thread        *threads.Thread // its row, if a draft changed it
-	Turns         []*Turn         // rows after the drafts, the last of each
-	Items         []*items.Item
+	Thread *threads.Thread // its row, if a draft changed it
+	Turns  []*Turn         // rows after the drafts, the last of each
+	Items  []*items.Item
+	// Steps are rows too: tries that begin in this unit, that end, that a
+	// marker of this unit hides. The drafts' own tries must stand in the log
+	// before the unit, or begin in it under one that does: see ErrSuperseded.
+	Steps         []*Step
 	BaseThreadSeq int64 // thread_seq of the thread's newest committed event
 
 	Key    *Key
@@ -92,10 +97,14 @@ func ApplyRuntime(prev Runtime, h notify.Header, body any) *Runtime {
 // Loaded is a thread with all that its actor has to know: the turns that are
 // queued (by rank) or active, and the items of the active turn that are open,
 // with the text so far, as well as the user messages of every queued turn.
+// Steps are all tries of the active turn, and of queued ones that have been
+// tried before, in the order of their seq; those that were taken back are
+// needed for their epochs and bounds.
 type Loaded struct {
 	Thread *threads.Thread // nil: there is none
 	Turns  []*Turn
 	Items  []*items.Item
+	Steps  []*Step
 }
 
 // Store is what the engine needs of the log. All methods may be called from
@@ -134,6 +143,10 @@ type Store interface {
 }
 
 // Errors of the engine. rpc maps them to the wire.
+//
+// ErrSuperseded comes from Append too, which then has written nothing: a draft
+// is of a try that a marker in the log has taken back, or begins one under
+// such a try, or begins one whose epoch has been used: the fence.
 var (
 	ErrNotFound       = errors.New("no such turn")
 	ErrNotActive      = errors.New("the turn is not active")
@@ -149,7 +162,32 @@ var (
 	ErrPromptOver     = errors.New("the prompt has ended")
 	ErrNotInjected    = errors.New("the agent does not take text now")
 	ErrAlreadyDecided = errors.New("the turn is being interrupted")
+	ErrSuperseded     = errors.New("another attempt has taken this one's place")
+	ErrLease          = errors.New("the lease is not valid")
+	ErrItemConflict   = errors.New("the item_id has been used")
+	ErrNotEnded       = errors.New("the turn has not ended")
+	ErrCompleted      = errors.New("the turn has completed")
 )
+
+// SupersededError says what stands in the place of a try that was to write:
+// the attempt, and of the step that was named the epoch. Seq is the turn/late
+// that kept what it wanted to write, 0 if that has not been kept. It wraps
+// ErrSuperseded.
+type SupersededError struct {
+	TurnID  string
+	Attempt int
+	Step    string
+	Epoch   int
+	Seq     int64
+}
+
+// Error implements error.
+func (e *SupersededError) Error() string {
+	return fmt.Sprintf("%v: attempt %d of %s stands", ErrSuperseded, e.Attempt, e.TurnID)
+}
+
+// Unwrap returns ErrSuperseded.
+func (e *SupersededError) Unwrap() error { return ErrSuperseded }
 
 // InvalidError says which member of a command is wrong, and why. Field is a
 // path such as input[0].content[0].text.

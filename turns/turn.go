@@ -61,6 +61,12 @@ type Failure struct {
 
 // Turn is the row of a turn and what reads return: the fold of its events.
 // Rank orders the queue of a thread: the smallest is next.
+//
+// Of a turn that was tried again everything is the standing attempt's, but for
+// what was asked for (Metadata to Retry), FirstStartedAt, which is zero in the
+// first attempt, and UsedMs, the part of its timeout that earlier attempts
+// have used. RetryAt is when the next attempt begins, zero if none waits.
+// ClaimedSeq is the event by which a worker took the attempt, 0 if none has.
 type Turn struct {
 	TurnID             string          `json:"turn_id"`
 	ThreadID           string          `json:"thread_id"`
@@ -79,7 +85,13 @@ type Turn struct {
 	Metadata           jsontext.Value  `json:"metadata,omitzero"`
 	Parent             *threads.Parent `json:"parent,omitzero"`
 	TimeoutSeconds     float64         `json:"timeout_seconds,omitzero"`
+	Retry              *RetryPolicy    `json:"retry,omitzero"`
+	RetryAt            notify.Time     `json:"retry_at,omitzero"`
+	UsedMs             int64           `json:"used_ms,omitzero"`
+	Worker             string          `json:"worker,omitzero"`
+	ClaimedSeq         int64           `json:"claimed_seq,omitzero"`
 	QueuedAt           notify.Time     `json:"queued_at,omitzero"`
+	FirstStartedAt     notify.Time     `json:"first_started_at,omitzero"`
 	StartedAt          notify.Time     `json:"started_at,omitzero"`
 	CompletedAt        notify.Time     `json:"completed_at,omitzero"`
 	CreatedSeq         int64           `json:"created_seq"`
@@ -90,6 +102,7 @@ type Turn struct {
 func (t *Turn) Settle(first int64) {
 	t.CreatedSeq = notify.Settle(t.CreatedSeq, first)
 	t.UpdatedSeq = notify.Settle(t.UpdatedSeq, first)
+	t.ClaimedSeq = notify.Settle(t.ClaimedSeq, first)
 }
 
 // QueuedEvent is the body of turn/queued. Position counts from 1.
@@ -103,6 +116,7 @@ type QueuedEvent struct {
 	Metadata       jsontext.Value  `json:"metadata,omitzero"`
 	Parent         *threads.Parent `json:"parent,omitzero"`
 	TimeoutSeconds float64         `json:"timeout_seconds,omitzero"`
+	Retry          *RetryPolicy    `json:"retry,omitzero"`
 }
 
 // The reasons of a QueuedEvent.
@@ -112,8 +126,10 @@ const (
 	QueuedCapacity = "capacity"
 )
 
-// StartedEvent is the body of turn/started. Metadata, Parent and
-// TimeoutSeconds are there if no turn/queued came before.
+// StartedEvent is the body of turn/started. Metadata, Parent, TimeoutSeconds
+// and Retry are there if no turn/queued came before, and again when the turn
+// is tried again, because a reader may have been spared the first one; it
+// then says FirstStartedAt too.
 type StartedEvent struct {
 	Type           string          `json:"type"`
 	State          State           `json:"state"`
@@ -122,15 +138,22 @@ type StartedEvent struct {
 	Metadata       jsontext.Value  `json:"metadata,omitzero"`
 	Parent         *threads.Parent `json:"parent,omitzero"`
 	TimeoutSeconds float64         `json:"timeout_seconds,omitzero"`
+	Retry          *RetryPolicy    `json:"retry,omitzero"`
+	FirstStartedAt notify.Time     `json:"first_started_at,omitzero"`
 }
 
 // ProgressEvent is the body of turn/progress. ElapsedMs counts from the
-// turn's start.
+// turn's start. RetryAt is there while the turn waits for its next attempt;
+// Claimed when a worker has taken the attempt, Worker is what that one calls
+// itself.
 type ProgressEvent struct {
-	Type      string   `json:"type"`
-	State     Progress `json:"state"`
-	Message   string   `json:"message,omitzero"`
-	ElapsedMs int64    `json:"elapsed_ms"`
+	Type      string      `json:"type"`
+	State     Progress    `json:"state"`
+	Message   string      `json:"message,omitzero"`
+	ElapsedMs int64       `json:"elapsed_ms"`
+	RetryAt   notify.Time `json:"retry_at,omitzero"`
+	Claimed   bool        `json:"claimed,omitzero"`
+	Worker    string      `json:"worker,omitzero"`
 }
 
 // EndedEvent is the body of turn/completed, turn/interrupted and turn/failed.
@@ -158,26 +181,53 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 	case *QueuedEvent:
 		next.State, next.Rank, next.QueuedAt, next.Reason = Queued, b.Rank, b.QueuedAt, b.Reason
 		if prev == nil {
-			next.Metadata, next.Parent, next.TimeoutSeconds = b.Metadata, b.Parent, b.TimeoutSeconds
+			next.Metadata, next.Parent, next.TimeoutSeconds, next.Retry = b.Metadata, b.Parent, b.TimeoutSeconds, b.Retry
 		}
 	case *StartedEvent:
 		next.State, next.StartedAt, next.Origin, next.Attempt = Active, b.StartedAt, b.Origin, h.Attempt
 		next.Progress, next.Reason, next.Rank = Running, "", 0
+		next.FirstStartedAt, next.RetryAt = b.FirstStartedAt, notify.Time{}
 		if prev == nil {
-			next.Metadata, next.Parent, next.TimeoutSeconds = b.Metadata, b.Parent, b.TimeoutSeconds
+			next.Metadata, next.Parent, next.TimeoutSeconds, next.Retry = b.Metadata, b.Parent, b.TimeoutSeconds, b.Retry
+		} else if b.Origin == OriginRetry {
+			next.ProgressMessage = "" // of the wait
 		}
 	case *ProgressEvent:
-		next.Progress, next.ProgressMessage = b.State, b.Message
+		next.Progress, next.ProgressMessage, next.RetryAt = b.State, b.Message, b.RetryAt
+		if b.Claimed {
+			next.Worker, next.ClaimedSeq = b.Worker, h.Seq
+		}
+	case *RewindEvent:
+		if b.Step != "" || prev == nil {
+			return nil
+		}
+		next.rewind(h, b)
 	case *EndedEvent:
 		next.State, next.CompletedAt = b.State, b.CompletedAt
 		next.Message, next.Reason, next.StopReason = b.Message, b.Reason, b.StopReason
 		next.Error, next.Usage, next.UndeliveredItemIDs = b.Error, b.Usage, b.UndeliveredItemIDs
-		next.Progress, next.ProgressMessage, next.Rank = "", "", 0
+		next.Progress, next.ProgressMessage, next.Rank, next.RetryAt = "", "", 0, notify.Time{}
 	default:
 		return nil
 	}
 	next.UpdatedSeq = h.Seq
 	return &next
+}
+
+// rewind takes back what the attempt has said of the turn. One that had ended
+// is queued again.
+func (t *Turn) rewind(h notify.Header, b *RewindEvent) {
+	if t.FirstStartedAt.IsZero() {
+		t.FirstStartedAt = t.StartedAt
+	}
+	t.Attempt, t.UsedMs = b.NewEpoch, b.UsedMs
+	t.Message, t.Reason, t.StopReason, t.Error, t.Usage, t.UndeliveredItemIDs = "", "", "", nil, nil, nil
+	t.Progress, t.ProgressMessage, t.RetryAt = "", "", notify.Time{}
+	t.Worker, t.ClaimedSeq = "", 0
+	if t.State.Ended() {
+		t.State, t.Rank, t.QueuedAt = Queued, b.Rank, h.Timestamp
+		t.StartedAt, t.CompletedAt, t.Origin = notify.Time{}, notify.Time{}, ""
+	}
 }
 
 // NewID is a new turn id.

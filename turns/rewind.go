@@ -1,0 +1,49 @@
+package turns
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/items"
+)
+
+// RewindEvent is the body of stream/rewind, the marker: of the turn, every
+// event that belongs to the step in an epoch below NewEpoch, and whose seq is
+// above SupersededAfterSeq, is superseded (package fold has the rule). Its
+// header has no lineage and no attempt.
+//
+// SupersededAfterSeq is the seq before the first event of the step's first
+// try, the same in every marker of a step; so whatever a marker hides is
+// hidden wholly. That try must have begun in an earlier unit: the bound is a
+// real seq.
+//
+// A marker of the turn itself (Step "") begins a new attempt. Rank is then
+// the turn's place in the queue if it had ended, UsedMs what it has used of
+// its timeout, Usage what the attempt that is given up has used.
+type RewindEvent struct {
+	Type               string       `json:"type"`
+	Step               string       `json:"step"`
+	NewEpoch           int          `json:"new_epoch"`
+	SupersededAfterSeq int64        `json:"superseded_after_seq"`
+	Reason             string       `json:"reason"`
+	Rank               int64        `json:"rank,omitzero"`
+	UsedMs             int64        `json:"used_ms,omitzero"`
+	Usage              *items.Usage `json:"usage,omitzero"`
+}
+
+// LateEvent is the body of turn/late: what a try that has been given up still
+// wrote. The header has the attempt, and no lineage; Step and Epoch are of
+// the try that wrote.
+type LateEvent struct {
+	Type  string    `json:"type"`
+	Step  string    `json:"step"`
+	Epoch int       `json:"epoch"`
+	Event LateInner `json:"event"`
+}
+
+// LateInner is the event that a LateEvent keeps, as it would have been:
+// Params are without what the log adds (seq, thread_seq, the ids and the
+// lineage, which the turn/late has itself).
+type LateInner struct {
+	Method string         `json:"method"`
+	Params jsontext.Value `json:"params"`
+}

@@ -1,0 +1,127 @@
+package turns
+
+import (
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/notify/fold"
+)
+
+// StepStatus is where one try of a step is in its life.
+type StepStatus string
+
+// The statuses of a try. The end of a turn's own try is that of the turn.
+const (
+	StepInProgress  StepStatus = "in_progress"
+	StepCompleted   StepStatus = "completed"
+	StepInterrupted StepStatus = "interrupted"
+	StepFailed      StepStatus = "failed"
+)
+
+// Ended reports whether the status is final.
+func (s StepStatus) Ended() bool {
+	return s == StepCompleted || s == StepInterrupted || s == StepFailed
+}
+
+// Bounds of steps and attempts.
+const (
+	// MaxSteps is how many tries of steps of a turn may stand at once: the
+	// actor has them in memory, and one marker may have to take all back.
+	MaxSteps = 1000
+	// MaxLate is how many turn/late events are kept per attempt; what comes
+	// after them is refused only.
+	MaxLate = 1000
+)
+
+// Step is the row of one try of a step, the turn itself (Step "", an attempt)
+// among them, and what reads return: the fold of its events. Each member of
+// its Lineage has a row of its own.
+//
+// Seq is the seq of the try's first event, which identifies it: the Span of
+// its events and items. HiddenBy is the seq of the marker that has taken the
+// try back, 0 while it stands; its events above HiddenAfter are superseded
+// then, which are all that it has (see RewindEvent). Late counts the turn/late
+// of an attempt.
+type Step struct {
+	Seq         int64        `json:"seq"`
+	ThreadID    string       `json:"thread_id"`
+	TurnID      string       `json:"turn_id"`
+	Step        string       `json:"step"`
+	Epoch       int          `json:"epoch"`
+	Lineage     []notify.Ref `json:"lineage"`
+	Status      StepStatus   `json:"status"`
+	Superseded  bool         `json:"superseded,omitzero"` // HiddenBy is not 0
+	HiddenBy    int64        `json:"superseded_by_seq,omitzero"`
+	HiddenAfter int64        `json:"-"`
+	Late        int64        `json:"late,omitzero"`
+	StartedAt   notify.Time  `json:"started_at"`
+	EndedAt     notify.Time  `json:"ended_at,omitzero"`
+	UpdatedSeq  int64        `json:"updated_seq"`
+}
+
+// Settle turns the row's provisional seqs into real ones.
+func (s *Step) Settle(first int64) {
+	s.Seq = notify.Settle(s.Seq, first)
+	s.HiddenBy = notify.Settle(s.HiddenBy, first)
+	s.UpdatedSeq = notify.Settle(s.UpdatedSeq, first)
+}
+
+// StepEvent is the body of step/started and step/ended; which step it is
+// about, the header's lineage says. Reason, of a start, is why the step is
+// tried again.
+type StepEvent struct {
+	Type   string     `json:"type"`
+	Status StepStatus `json:"status"`
+	Reason string     `json:"reason,omitzero"`
+}
+
+// ApplyStep returns the row that the event leaves, or nil if it changes none.
+// prev is not changed. Which row it is given is the caller's part:
+//
+//   - an event with a lineage: the row of that try (TurnID, Step, Epoch), nil
+//     for the try's first event, whatever its method: that one makes the row;
+//   - a *RewindEvent: each row of the turn in turn;
+//   - a *LateEvent: the row of the attempt (TurnID, "", h.Attempt).
+func ApplyStep(prev *Step, h notify.Header, body any) *Step {
+	if prev == nil {
+		if len(h.Lineage) == 0 {
+			return nil
+		}
+		prev = &Step{
+			Seq: h.Seq, ThreadID: h.ThreadID, TurnID: h.TurnID, Step: h.Step, Epoch: h.Epoch, Lineage: h.Lineage,
+			Status: StepInProgress, StartedAt: h.Timestamp, UpdatedSeq: h.Seq,
+		}
+		if next := ApplyStep(prev, h, body); next != nil {
+			return next // what begins with its end
+		}
+		return prev
+	}
+	next := *prev
+	switch b := body.(type) {
+	case *StepEvent:
+		if !b.Status.Ended() {
+			return nil
+		}
+		next.Status, next.EndedAt = b.Status, h.Timestamp
+	case *EndedEvent:
+		if len(h.Lineage) == 0 { // of a turn that has not started
+			return nil
+		}
+		next.Status, next.EndedAt = StepStatus(b.State), h.Timestamp
+	case *RewindEvent:
+		var m fold.Markers
+		m.Add(fold.Marker{Step: b.Step, NewEpoch: b.NewEpoch, After: b.SupersededAfterSeq})
+		after, hidden := m.Hides(prev.Lineage)
+		if !hidden || prev.HiddenBy != 0 {
+			return nil // the first marker that hides a try hides all of it
+		}
+		next.Superseded, next.HiddenBy, next.HiddenAfter = true, h.Seq, after
+		if !prev.Status.Ended() {
+			next.Status, next.EndedAt = StepInterrupted, h.Timestamp
+		}
+	case *LateEvent:
+		next.Late++
+	default:
+		return nil
+	}
+	next.UpdatedSeq = h.Seq
+	return &next
+}
