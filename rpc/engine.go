@@ -27,6 +27,21 @@ type Engine interface {
 	Agents() []turns.AgentInfo
 }
 
+// Workers is what handlers of workers change things through, and of turns that
+// are tried again. An error that wraps turns.ErrSuperseded may be of a write
+// that was kept as a turn/late.
+type Workers interface {
+	Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, error)
+	// Claim waits as long as c says, or until ctx ends.
+	Claim(ctx context.Context, c turns.Claim) (turns.ClaimResult, error)
+	Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, error)
+	StepStart(ctx context.Context, c turns.StartStep) (turns.StartStepResult, error)
+	StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepResult, error)
+	WriteItems(ctx context.Context, c turns.WriteItems) (turns.WriteItemsResult, error)
+	Complete(ctx context.Context, c turns.CompleteTurn) (turns.EndTurnResult, error)
+	Fail(ctx context.Context, c turns.FailTurn) (turns.EndTurnResult, error)
+}
+
 // Pruner removes a prefix of the log.
 type Pruner interface {
 	// Prune removes the events before the seq, at most up to the first event

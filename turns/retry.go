@@ -1,5 +1,7 @@
 package turns
 
+import "github.com/seed82539d15/holon/notify"
+
 // Cause is why an attempt is given up; it is the reason of its marker. "" as
 // the cause of an Outcome is a failure that trying again would not mend.
 type Cause string
@@ -42,6 +44,26 @@ const (
 	DefaultBackoffMaxSeconds = 60.0
 	MaxBackoffSeconds        = 24 * 60 * 60.0
 )
+
+// Retry tries a turn again that has failed or was interrupted.
+type Retry struct {
+	TurnID string
+	Reason string // for people; the marker's reason is CauseRequest
+	Key    *Key
+}
+
+// RetryResult answers turn/retry. State is active or queued, Position counts
+// from 1.
+type RetryResult struct {
+	TurnID    string      `json:"turn_id"`
+	ThreadID  string      `json:"thread_id"`
+	State     State       `json:"state"`
+	Attempt   int         `json:"attempt"`
+	StartedAt notify.Time `json:"started_at,omitzero"`
+	QueuedAt  notify.Time `json:"queued_at,omitzero"`
+	Position  int         `json:"position,omitzero"`
+	Seq       int64       `json:"seq"`
+}
 
 // Retrier is an Agent with a policy for turns that name none. Without it a
 // turn is interrupted.

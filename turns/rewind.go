@@ -24,7 +24,8 @@ type RewindEvent struct {
 	Step               string       `json:"step"`
 	NewEpoch           int          `json:"new_epoch"`
 	SupersededAfterSeq int64        `json:"superseded_after_seq"`
-	Reason             string       `json:"reason"`
+	Reason             Cause        `json:"reason"`
+	Message            string       `json:"message,omitzero"` // the reason, for people
 	Rank               int64        `json:"rank,omitzero"`
 	UsedMs             int64        `json:"used_ms,omitzero"`
 	Usage              *items.Usage `json:"usage,omitzero"`
