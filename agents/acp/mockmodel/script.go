@@ -75,9 +75,6 @@ func (q question) answer() reply {
 	r := reply{pause: briskly}
 	if q.afterTool {
 		r.text = []string{"The tool ", "is done."}
-		if word := sayWord.FindStringSubmatch(q.said); word != nil {
-			r.text = append(r.text, " I say ", word[1]+".")
-		}
 		return r
 	}
 	if thinkWord.MatchString(q.said) {
@@ -148,8 +145,6 @@ func ask(conversation []message, tools []tool) question {
 	}
 	var said []string
 	for _, m := range conversation[first:] {
-		// A person may have gone on after the tool's result: that is a new
-		// question then.
 		q.afterTool = m.by == byTool
 		said = append(said, m.texts...)
 	}
@@ -161,23 +156,27 @@ func ask(conversation []message, tools []tool) question {
 	if len(said) == 0 && !q.afterTool && len(q.earlier) > 0 {
 		said = q.earlier[len(q.earlier)-1:]
 	}
-	q.said = newest(said)
+	// A person may have gone on with or after the tool's result: that is a new
+	// question then.
+	var chosen bool
+	q.said, chosen = newest(said)
+	q.afterTool = q.afterTool && !chosen
 	return q
 }
 
-// newest returns the last text that has one of the words, else the last one:
-// agents add texts of their own, and a person may have gone on while the model
-// was cut short.
-func newest(texts []string) string {
+// newest returns the last text that has one of the words, else the last one,
+// and whether it has a word: agents add texts of their own, and a person may
+// have gone on while the model was cut short.
+func newest(texts []string) (text string, chosen bool) {
 	for _, text := range slices.Backward(texts) {
 		for _, word := range words {
 			if word.MatchString(text) {
-				return text
+				return text, true
 			}
 		}
 	}
 	if len(texts) == 0 {
-		return ""
+		return "", false
 	}
-	return texts[len(texts)-1]
+	return texts[len(texts)-1], false
 }

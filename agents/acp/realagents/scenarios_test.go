@@ -106,6 +106,11 @@ func toolRejected(r *run) {
 	if contains(v.said(), "The tool is done.") {
 		how = "goes on"
 	}
+	for _, item := range v.of("command_execution", "tool_call") {
+		if item.status == "completed" {
+			r.fail("the command that was refused is said to have completed")
+		}
+	}
 	r.remark("the agent %s: turn %s (%s), command %s", how, v.state, v.reason, statuses(v.of("command_execution", "tool_call")))
 	r.says(threadID, "SAY again", "I say again.")
 }
@@ -372,12 +377,18 @@ func serverKilled(r *run) {
 	session := r.session(threadID)
 	turnID := r.slow(threadID, "SLOW please")
 	r.kill()
-	gone := r.gone(r)
-	r.remark("its processes gone after %.1f s", gone.Seconds())
+	if gone, left := r.gone(selfWithin); len(left) == 0 {
+		r.remark("its processes gone after %.1f s", gone.Seconds())
+	} else {
+		r.remark("%d of its processes lived until the next start", len(left))
+	}
 	if r.agent.ByMinute {
 		r.nextMinute()
 	}
 	r.start(r.T)
+	if _, left := r.gone(goneWithin); len(left) > 0 {
+		r.fail("%d processes have survived the next start: %s", len(left), describe(left))
+	}
 	v := r.until(turnID, "its end", func(v *turnView) bool { return v.state != "" })
 	if open := v.open(); len(open) > 0 || v.words() < 3 {
 		r.fail("after the restart the turn is %s, open: %v, said %q", v.state, open, v.said())
@@ -399,7 +410,8 @@ func stopInOrder(r *run) {
 		r.fail("the server does not stop:\n%s", r.logTail())
 	}
 	r.remark("stopped in %.1f s", time.Since(asked).Seconds())
-	if left := r.processes(); len(left) > 0 {
+	// They were killed before it ended; the kernel may still be at it.
+	if _, left := r.gone(time.Second); len(left) > 0 {
 		r.fail("the server has ended and left %d processes: %s", len(left), describe(left))
 	}
 }
