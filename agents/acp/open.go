@@ -22,6 +22,10 @@ type opened struct {
 	notes []string // for the log
 }
 
+// openAgain is how often a session is opened once more because its process
+// ended meanwhile, by what another thread did in it.
+const openAgain = 3
+
 // openFor opens the session of a prompt and makes it durable, so that a
 // restart finds it again. first is what the agent is to be told before the
 // input. The session's process has been entered.
@@ -31,7 +35,11 @@ func (a *Agent) openFor(ctx context.Context, p *turns.Prompt) (s *session, first
 	if err := p.Emit(ctx, items.Progress{State: "starting", Message: "starting " + a.name}); err != nil {
 		return nil, nil, err
 	}
-	o, err := a.open(ctx, turns.AgentThread{ThreadID: p.ThreadID, Cwd: p.Cwd, SessionID: p.SessionID, Config: p.Config})
+	t := turns.AgentThread{ThreadID: p.ThreadID, Cwd: p.Cwd, SessionID: p.SessionID, Config: p.Config}
+	o, err := a.open(ctx, t)
+	for again := 0; again < openAgain && errors.Is(err, errGone) && a.pool.healthy(); again++ {
+		o, err = a.open(ctx, t)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -197,6 +197,13 @@ func (p *pool) gone(pr *proc, why error) {
 	}
 }
 
+// healthy reports whether the newest processes could be used at all.
+func (p *pool) healthy() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fails == 0 && !p.closed
+}
+
 // close ends all processes in order, in parallel. Nothing is started any more.
 func (p *pool) close() {
 	p.mu.Lock()

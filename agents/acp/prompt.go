@@ -89,13 +89,9 @@ func (s *session) prompt(ctx context.Context, p *turns.Prompt, blocks []block) t
 		run.ends = byState
 	}
 	s.mu.Lock()
-	held := s.held
 	s.run, s.cancelled = run, false
 	s.mu.Unlock()
-	begin := event{kind: evBegin, run: run}
-	if held {
-		s.release(begin)
-	} else {
+	if begin := (event{kind: evBegin, run: run}); !s.release(begin) {
 		s.push(begin)
 	}
 	_, err := s.pr.peer.start(methodPrompt, promptParams{s.id, blocks}, func(result jsontext.Value, err error) {

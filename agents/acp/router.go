@@ -206,7 +206,7 @@ func (r *router) end() {
 	r.ended = true
 	r.mu.Unlock()
 	for _, s := range r.list() {
-		s.push(event{kind: evGone})
+		s.end()
 		r.remove(s)
 	}
 }
