@@ -345,6 +345,9 @@ func (b *builder) ask(q *ask) {
 		b.progress(Waiting, "")
 	}
 	act.setWaiting(b.a.e, true)
+	if b.a.e.isDraining() {
+		b.after = append(b.after, func(Receipt) { _ = b.a.in.command((*actor).stopWaiting, true) }) // forced: never refused
+	}
 }
 
 // promptEnded is the agent's return: the turn goes on with what was steered
