@@ -206,3 +206,18 @@ func TestRunSurvivesARestartOfTheServer(t *testing.T) {
 	}
 	p.await("at last")
 }
+
+func TestWhatAnACPAgentAsksIsAnsweredAtTheTerminal(t *testing.T) {
+	s := startServerWith(t, badAgent(t, "good"))
+	p := s.openTerminal("run", "--agent=good", "ask Delete it\nelicit Your name?")
+	p.await("answer 1-4, y or n: ")
+	p.await("[y]")
+	p.enter("y")
+	p.await("selected")
+	p.awaitAfter("Your name?", "answer (")
+	p.enter("Ada")
+	p.await(`"Ada"`)
+	if code := p.exit(); code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	osexec "os/exec"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"go.uber.org/zap"
@@ -54,13 +55,14 @@ func newAgents(cfg *config.Config, version string, records *process.Records, log
 			if err := c.Missing(); err != nil {
 				log.Warn("an agent is not installed", zap.String("agent", name), zap.Error(err))
 			}
-			conf := ACPConfig(c, version, log.Named("acp"))
+			conf := ACPConfig(c, version, log.Named(name))
 			conf.Records = records
 			agent, err := acp.New(name, conf)
 			if err != nil {
 				return nil, fmt.Errorf("agents.%s: %w", name, err)
 			}
 			a.list = append(a.list, agent)
+			a.closes = append(a.closes, func() { _ = agent.Close() })
 		default:
 			return nil, fmt.Errorf("agents.%s: kind %q is unknown: use echo, exec or acp", name, c.Kind)
 		}
@@ -113,9 +115,11 @@ func (a *agents) address() string {
 	return ""
 }
 
-// close kills what agents still run.
+// close ends what agents still run, all at the same time.
 func (a *agents) close() {
+	var wg sync.WaitGroup
 	for _, f := range a.closes {
-		f()
+		wg.Go(f)
 	}
+	wg.Wait()
 }

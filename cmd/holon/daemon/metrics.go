@@ -67,7 +67,7 @@ func (d *daemon) metricsHandler(m *storeMetrics) http.Handler {
 		gauge("holon_turns_capacity", "Turns that may run at once.", func() float64 { return float64(d.engine.Load().Capacity) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "holon_agent_late_output_total", Help: "Outputs of agents whose turn had ended; they are dropped."},
 			func() float64 { return float64(d.engine.Load().LateOutput) }),
-		&storeSizes{d: d},
+		&storeSizes{d: d}, &agentMetrics{d: d},
 	)
 	if d.wire != nil {
 		reg.MustRegister(d.wire.Collector())
