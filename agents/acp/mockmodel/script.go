@@ -23,6 +23,7 @@ const (
 // question is what a request asks, whatever API it came by.
 type question struct {
 	said      string   // by the person: what chooses the answer
+	images    int      // since the model spoke last
 	earlier   []string // by the person, before that
 	afterTool bool     // the newest message has the result of a tool
 	tools     []tool
@@ -62,9 +63,10 @@ var (
 	planWord  = regexp.MustCompile(`\bPLAN\b`)
 	askWord   = regexp.MustCompile(`\bASK\b`)
 	thinkWord = regexp.MustCompile(`\bTHINK\b`)
+	lookWord  = regexp.MustCompile(`\bLOOK\b`)
 	recall    = regexp.MustCompile(`\bRECALL\b`)
 
-	words = []*regexp.Regexp{sayWord, slowCount, writePath, toolWord, hangWord, planWord, askWord, thinkWord, recall}
+	words = []*regexp.Regexp{sayWord, lookWord, slowCount, writePath, toolWord, hangWord, planWord, askWord, thinkWord, recall}
 )
 
 // answer decides what the model says. It is a function of the question alone.
@@ -83,6 +85,8 @@ func (q question) answer() reply {
 	switch {
 	case slowCount.MatchString(q.said):
 		r.text, r.pause = slowText(slowCount.FindStringSubmatch(q.said)[1]), slowly
+	case lookWord.MatchString(q.said):
+		r.text = []string{"I see ", fmt.Sprintf("%d images.", q.images)}
 	case recall.MatchString(q.said):
 		r.text = q.recalled()
 	case sayWord.MatchString(q.said):
@@ -126,8 +130,9 @@ func (q question) recalled() []string {
 
 // message is one of a conversation, as far as answers depend on it.
 type message struct {
-	by    string // person, model, tool; a tool's message may have text besides
-	texts []string
+	by     string // person, model, tool; a tool's message may have text besides
+	texts  []string
+	images int
 }
 
 const (
@@ -146,6 +151,7 @@ func ask(conversation []message, tools []tool) question {
 	var said []string
 	for _, m := range conversation[first:] {
 		q.afterTool = m.by == byTool
+		q.images += m.images
 		said = append(said, m.texts...)
 	}
 	for _, m := range conversation[:first] {

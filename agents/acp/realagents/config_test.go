@@ -56,11 +56,11 @@ func modeChanged(r *run) {
 
 // forked goes on from the same conversation in a second thread.
 func forked(r *run) {
+	threadID, _ := r.thread()
+	r.says(threadID, "SAY apple", "I say apple.")
 	if !r.info().Capabilities.Fork {
 		r.lacks("")
 	}
-	threadID, _ := r.thread()
-	r.says(threadID, "SAY apple", "I say apple.")
 	var result struct {
 		ThreadID string `json:"thread_id"`
 	}
