@@ -119,7 +119,7 @@ type Configurer interface {
 type Forker interface {
 	Agent
 	// Fork returns a session of its own, for the thread newThreadID, with what
-	// was said in t so far. Errors: *AgentError.
+	// was said in t so far. Errors: *UnsupportedError, *AgentError.
 	Fork(ctx context.Context, t AgentThread, newThreadID string) (AgentThread, error)
 }
 

@@ -142,7 +142,7 @@ func TestTextNeverOvertakesTextThatWaitsForTheNextPrompt(t *testing.T) {
 		if r := h.steer(c.TurnID, "three", false); r.Delivery != turns.DeliveryQueued {
 			t.Errorf("three is %s", r.Delivery)
 		}
-		hand = next.onSteer()
+		next.onSteer()
 		next.OnSteer(nil)
 		next.end(turns.Completed)
 		h.next(h.agent).end(turns.Completed)
