@@ -249,7 +249,7 @@ func (a *Agent) Fork(ctx context.Context, t turns.AgentThread, newThreadID strin
 	pr := from.pr
 	defer a.pool.leave(pr)
 	if !pr.says.fork {
-		return out, &turns.AgentError{Kind: kindUnavailable, Message: "the agent " + a.name + " cannot fork a session"}
+		return out, &turns.UnsupportedError{Agent: a.name, What: "cannot fork a conversation"}
 	}
 	servers, _ := mcpServers(a.cfg.MCPServers, pr.says)
 	s, err := a.begin(ctx, pr, methodFork, turns.AgentThread{ThreadID: newThreadID}, sessionParams{SessionID: from.id, Cwd: from.cwd, Servers: servers})
