@@ -219,7 +219,9 @@ func TestForkGoesOnTwice(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ words, session string }{"NoSession": {"", ""}, "CannotFork": {"no-fork state=" + t.TempDir() + "/s", "x"}} {
 		_, err := bad(t, c.words).Fork(t.Context(), turns.AgentThread{ThreadID: "t", SessionID: c.session}, "new")
-		if e, ok := err.(*turns.AgentError); !ok || e.Kind != kindUnavailable {
+		e, failed := err.(*turns.AgentError)
+		_, cannot := err.(*turns.UnsupportedError)
+		if cannot != (name == "CannotFork") || failed && e.Kind != kindUnavailable || !failed && !cannot {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -109,8 +109,8 @@ func TestDoctorSaysWhatIsWrongWithAnAgentAndWhatToDo(t *testing.T) {
 		{badAgent(t, "old", "protocol=7"), "error", "version 1 is needed"},
 		{badAgent(t, "dies", "exit=3:no\\ such\\ model"), "error", "no such model"},
 		{"gone=acp:gone-agent", "error", "gone-agent"},
-		{"opencode", "error", "install it with: npm install -g opencode-ai@"},
-		{"claude2=acp:claude-agent-acp", "error", "install it with: npm install -g @agentclientprotocol/claude-agent-acp@"},
+		{"opencode", "error", "Install it with: npm install -g opencode-ai@"},
+		{"claude2=acp:claude-agent-acp", "error", "Install it with: npm install -g @agentclientprotocol/claude-agent-acp@"},
 		{"sh=exec:sh -c true", "ok", "runs /"},
 		{"noexec=exec:no-such-program", "error", "cannot be run"},
 	}

@@ -100,8 +100,6 @@ func problemText(agent config.Agent, err error, patience time.Duration) string {
 	text := strings.TrimRight(p.Message, ". \n")
 	preset, known := config.PresetFor(agent.Command[0])
 	switch {
-	case known && p.Kind == acp.ProblemInstall:
-		return text + "; " + preset.InstallText()
 	case known && p.Kind == acp.ProblemLogin:
 		return text + ". To log in, " + preset.Login
 	case known && p.Kind == acp.ProblemNode && preset.Needs != "":

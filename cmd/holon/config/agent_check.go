@@ -40,7 +40,7 @@ func (a Agent) Missing() error {
 		return nil
 	}
 	if _, err := exec.LookPath(preset.Command[0]); err != nil {
-		return fmt.Errorf("%s is not installed (not found in PATH); %s", preset.Command[0], preset.InstallText())
+		return fmt.Errorf("%s is not installed (not found in PATH). %s", preset.Command[0], preset.InstallText())
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return &UsageError{err}
 	}
 	if o.OnAgents != nil {
-		o.OnAgents(d.agents.close)
+		o.OnAgents(d.agents.kill)
 	}
 	if d.engine, err = turns.New(d.engineConfig(), d.store, d.agents.list, d.log.Named("turns")); err != nil {
 		return &UsageError{err}
