@@ -29,6 +29,14 @@ type question struct {
 	form    *form // nil: answered as a whole
 }
 
+func newQuestion(id string, content timeline.Content) question {
+	q := question{id: id, content: content}
+	if content.Type == "question" && content.URL == "" {
+		q.form = newForm(content.Schema)
+	}
+	return q
+}
+
 // questions finds a terminal to ask at: stdin, or the controlling terminal if
 // the prompt came by stdin. Asking needs a terminal to show the question too.
 func (g *globals) questions(piped bool) *questions {
@@ -78,11 +86,7 @@ func (r *turnRun) ask(id string, content timeline.Content) error {
 		}
 		return r.say(fmt.Sprintf("the agent waits for an answer: holon respond %s %s", id, how))
 	}
-	asked := question{id: id, content: content}
-	if content.Type == "question" && content.URL == "" {
-		asked.form = newForm(content.Schema)
-	}
-	q.open = append(q.open, asked)
+	q.open = append(q.open, newQuestion(id, content))
 	if len(q.open) == 1 {
 		return r.show()
 	}
