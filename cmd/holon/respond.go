@@ -116,6 +116,7 @@ func (g *globals) respondAtTerminal(cmd *cobra.Command, id string) error {
 	}
 	asked := newQuestion(id, content)
 	terminal := g.questions(false)
+	defer terminal.end()
 	fmt.Fprintln(g.out, timeline.QuestionText(content))
 	terminal.read()
 	for {

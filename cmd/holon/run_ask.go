@@ -19,6 +19,7 @@ type questions struct {
 	from    io.Reader // where a person types; nil if nobody can
 	screen  io.Writer // where they are asked
 	lines   chan string
+	over    chan struct{} // closed by end: nobody takes lines any more
 	reading bool
 	open    []question
 }
@@ -40,7 +41,7 @@ func newQuestion(id string, content timeline.Content) question {
 // questions finds a terminal to ask at: stdin, or the controlling terminal if
 // the prompt came by stdin. Asking needs a terminal to show the question too.
 func (g *globals) questions(piped bool) *questions {
-	q := &questions{lines: make(chan string)}
+	q := &questions{lines: make(chan string), over: make(chan struct{})}
 	switch {
 	case g.isTerminal(g.out):
 		q.screen = g.out
@@ -71,10 +72,17 @@ func (q *questions) read() {
 		defer close(q.lines)
 		scanner := bufio.NewScanner(q.from)
 		for scanner.Scan() {
-			q.lines <- scanner.Text()
+			select {
+			case q.lines <- scanner.Text():
+			case <-q.over:
+				return
+			}
 		}
 	}()
 }
+
+// end says that no line is wanted any more. It is called once.
+func (q *questions) end() { close(q.over) }
 
 // ask puts a question to the person, or says how to answer it elsewhere.
 func (r *turnRun) ask(id string, content timeline.Content) error {

@@ -240,7 +240,6 @@ func TestRespondAsksAtTheTerminal(t *testing.T) {
 		})
 		p := s.openTerminal("respond", item)
 		p.await(c.asks)
-		p.enter("")
 		p.enter(c.enter)
 		p.awaitAfter(item+": ", c.answer)
 		if code := p.exit(); code != exitOK {
