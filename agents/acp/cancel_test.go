@@ -45,7 +45,7 @@ func asks(s *agenttest.Sink) bool {
 
 func TestInterruptKeepsWhatWasSaidAndTheSession(t *testing.T) {
 	th := bad(t, "").thread("t")
-	sink, out := th.interruptAfter("say before\nlast-words farewell\nwait", hasItem)
+	sink, out := th.interruptAfter("last-words farewell\nsay before\nwait", hasItem)
 	if out.State != turns.Interrupted || out.StopReason != "cancelled" || !strings.Contains(said2(sink), "before") || !strings.Contains(said2(sink), "farewell") {
 		t.Errorf("%+v, %q", out, said2(sink))
 	}

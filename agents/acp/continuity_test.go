@@ -47,14 +47,15 @@ func TestSessionIsDurableBeforeTheAgentHasThePrompt(t *testing.T) {
 }
 
 func TestThreadGoesOnInItsSessionAfterARestart(t *testing.T) {
-	for words, want := range map[string]string{"": "resumed", "no-resume": "loaded"} {
+	for words, want := range map[string]string{"": "resumed", "no-resume": "loaded", "no-resume late-replay replay-ms=20": "loaded"} {
 		state := t.TempDir() + "/s"
 		th := bad(t, words+" state="+state).thread("t")
 		th.run("say first words")
+		th.run("say more words")
 		th.r.stop()
 
 		th.r = bad(t, words+" state="+state)
-		sink, out := th.prompt(t.Context(), "session\nhistory")
+		sink, out := th.prompt(t.Context(), "session\nhistory\nsleep 200")
 		got := said2(sink)
 		if out.State != turns.Completed || !strings.Contains(got, want) || !strings.Contains(got, "say first words") {
 			t.Errorf("%q: %+v, %q", words, out, got)
@@ -63,10 +64,11 @@ func TestThreadGoesOnInItsSessionAfterARestart(t *testing.T) {
 		if made := sink.Items(); len(made) != 2 || len(notices(sink)) != 0 {
 			t.Errorf("%q: made %+v", words, made)
 		}
+		th.clean()
+		th.r.stop()
 		if said := th.r.host.said(); said != "" {
 			t.Errorf("%q: outside %q", words, said)
 		}
-		th.clean()
 	}
 }
 
@@ -204,7 +206,7 @@ func TestConfigureWhileATurnRuns(t *testing.T) {
 }
 
 func TestForkGoesOnTwice(t *testing.T) {
-	r := bad(t, "state="+t.TempDir()+"/s")
+	r := bad(t, "fork-replay state="+t.TempDir()+"/s")
 	th := r.thread("t")
 	th.run("say common")
 	forked, err := r.Fork(t.Context(), turns.AgentThread{ThreadID: "t", SessionID: th.sessionID}, "new")
@@ -214,8 +216,13 @@ func TestForkGoesOnTwice(t *testing.T) {
 	th.run("say only here")
 	next := r.thread("new")
 	next.sessionID, next.config = forked.SessionID, forked.Config
-	if got := next.run("session\nhistory"); !strings.Contains(got, "forked") || !strings.Contains(got, "say common") || strings.Contains(got, "only here") {
+	sink, _ := next.prompt(t.Context(), "session\nhistory")
+	if got := said2(sink); !strings.Contains(got, "forked") || !strings.Contains(got, "say common") || strings.Contains(got, "only here") {
 		t.Errorf("%q", got)
+	}
+	r.stop()
+	if made, said := sink.Items(), r.host.said(); len(made) != 2 || said != "" {
+		t.Errorf("the history that the agent repeated came as new: %+v, outside %q", made, said)
 	}
 	for name, c := range map[string]struct{ words, session string }{"NoSession": {"", ""}, "CannotFork": {"no-fork state=" + t.TempDir() + "/s", "x"}} {
 		_, err := bad(t, c.words).Fork(t.Context(), turns.AgentThread{ThreadID: "t", SessionID: c.session}, "new")

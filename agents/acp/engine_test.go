@@ -24,8 +24,7 @@ import (
 type server struct {
 	t      testing.TB
 	engine *turns.Engine
-	store  *sqlite.Store
-	tail   func() *notify.Cursor
+	read   func() // begins to read the log
 	stop   func()
 
 	mu  sync.Mutex
@@ -62,6 +61,12 @@ func serve(t testing.TB, dir, words string, change ...func(*acp.Config)) *server
 
 func serveCommand(t testing.TB, dir string, command []string, change ...func(*acp.Config)) *server {
 	t.Helper()
+	return serveStore(t, dir, command, func(s turns.Store) turns.Store { return s }, change...)
+}
+
+// serveStore lets wrap see what the engine stores.
+func serveStore(t testing.TB, dir string, command []string, wrap func(turns.Store) turns.Store, change ...func(*acp.Config)) *server {
+	t.Helper()
 	cfg := acp.Config{Command: command, CancelAfter: 2 * time.Second, Cwd: t.TempDir()}
 	for _, f := range change {
 		f(&cfg)
@@ -74,7 +79,7 @@ func serveCommand(t testing.TB, dir string, command []string, change ...func(*ac
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := turns.New(turns.Config{MaxActiveTurns: 100}, store, []turns.Agent{agent}, zap.NewNop())
+	engine, err := turns.New(turns.Config{MaxActiveTurns: 100}, wrap(store), []turns.Agent{agent}, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,16 +91,19 @@ func serveCommand(t testing.TB, dir string, command []string, change ...func(*ac
 	}
 	engineCtx, stopEngine := context.WithCancel(ctx)
 	go func() { ran <- engine.Run(engineCtx) }()
-	s := &server{t: t, engine: engine, store: store, at: make(chan struct{})}
-	go func() {
-		defer close(read)
-		s.follow(ctx, notify.NewCursor(store.Tail(), store, notify.Filter{}, 0))
-	}()
+	s := &server{t: t, engine: engine, at: make(chan struct{})}
+	s.read = sync.OnceFunc(func() {
+		go func() {
+			defer close(read)
+			s.follow(ctx, notify.NewCursor(store.Tail(), store, notify.Filter{}, 0))
+		}()
+	})
 	s.stop = sync.OnceFunc(func() {
 		stopEngine()
 		if err := <-ran; err != nil {
 			t.Error(err)
 		}
+		s.read()
 		cancel()
 		<-read
 		if err := <-stored; err != nil {
@@ -146,6 +154,7 @@ func (s *server) follow(ctx context.Context, cursor *notify.Cursor) {
 // until waits for an event that matches and returns it.
 func (s *server) until(what string, match func(event) bool) event {
 	s.t.Helper()
+	s.read()
 	limit := time.NewTimer(acptest.Patience)
 	defer limit.Stop()
 	for seen := 0; ; {

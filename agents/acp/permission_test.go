@@ -37,6 +37,25 @@ func TestPermissionIsAQuestionOfTheTurn(t *testing.T) {
 	}
 }
 
+func TestRefusedToolCallEndsDeclinedWhateverTheAgentSays(t *testing.T) {
+	for _, words := range []string{"", "mute-reject"} {
+		for _, prompt := range []string{"ask Write?", "ask-first Write?"} {
+			sink, _ := bad(t, words).thread("t").prompt(t.Context(), prompt, answer(items.RejectOnce))
+			calls := 0
+			for _, it := range sink.Items() {
+				if it.Kind == items.KindCommandExecution || it.Kind == items.KindToolCall {
+					if calls++; it.Status != items.StatusDeclined {
+						t.Errorf("%q, %s: it ended %s", words, prompt, it.Status)
+					}
+				}
+			}
+			if calls != 1 {
+				t.Errorf("%q, %s: %d tool calls", words, prompt, calls)
+			}
+		}
+	}
+}
+
 func TestTwoPermissionsAreAskedAtOnce(t *testing.T) {
 	th := bad(t, "").thread("t")
 	both := make(chan struct{}, 2)

@@ -111,9 +111,26 @@ func (s *session) prompt(ctx context.Context, p *turns.Prompt, blocks []block) t
 	return s.outcome(ctx, run, end)
 }
 
+// promptParams are those of session/prompt.
 type promptParams struct {
-	SessionID string  `json:"sessionId"`
-	Prompt    []block `json:"prompt"`
+	sessionID string
+	prompt    []block
+}
+
+func (p promptParams) appendTo(line []byte) (_ []byte, err error) {
+	line = appendText(append(line, `{"sessionId":`...), p.sessionID)
+	line = append(line, `,"prompt":[`...)
+	for i, b := range p.prompt {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		if t, ok := b.(textBlock); ok {
+			line = append(appendText(append(line, `{"type":"text","text":`...), t.Text), '}')
+		} else if line, err = appendJSON(line, b); err != nil {
+			return line, err
+		}
+	}
+	return append(line, `]}`...), nil
 }
 
 // responded puts the response to session/prompt behind the updates that came

@@ -35,9 +35,10 @@ type session struct {
 
 	mu        sync.Mutex
 	queue     []event
-	held      bool // it is being opened: pump waits
-	heldBytes int  // that came meanwhile
-	replaying bool // the agent repeats its history, for the reader to look at
+	held      bool      // it is being opened: pump waits
+	heldBytes int       // that came meanwhile
+	replaying bool      // the agent repeats its history, for the reader to look at
+	repeated  time.Time // when it did so last
 	title     string
 	gone      bool // abandoned: nothing more is taken
 	ended     bool // the process is dead
@@ -102,6 +103,7 @@ func (s *session) take(ev event) {
 		if ev.kind == evUpdate {
 			s.replayed(ev.raw)
 		}
+		s.repeated = time.Now()
 		s.mu.Unlock()
 		return
 	case s.held: // whoever opens it may wait for an answer that only the reader brings
@@ -119,6 +121,19 @@ func (s *session) take(ev event) {
 	s.pr.budget.take(ev.size)
 	if !s.push(ev) {
 		s.a.late.Add(1)
+	}
+}
+
+// stray takes what was said of the session before it was known.
+func (s *session) stray(ev event) {
+	s.mu.Lock()
+	repeats := s.replaying
+	if repeats && ev.kind == evUpdate {
+		s.replayed(ev.raw)
+	}
+	s.mu.Unlock()
+	if !repeats {
+		s.push(ev)
 	}
 }
 
