@@ -70,6 +70,9 @@ func forked(r *run) {
 	}
 	r.says(threadID, "SAY pear", "I say pear.")
 	v := r.says(result.ThreadID, "RECALL", "apple")
+	if contains(v.said(), "I say apple.") {
+		r.fail("the history was repeated into the fork: %q", v.said())
+	}
 	if contains(v.said(), "pear") {
 		r.fail("the fork knows what was said after it: %q", v.said())
 	}
