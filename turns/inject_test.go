@@ -325,6 +325,11 @@ func (h *harness) injectRace(r *rand.Rand) {
 				}
 				c.OnSteer(inject)
 			case <-over:
+				for len(h.agent.calls) > 0 { // prompts that were cancelled at once
+					for _, m := range (<-h.agent.calls).Input {
+						have(m.Text())
+					}
+				}
 				return
 			}
 		}
