@@ -1,5 +1,20 @@
 package acp
 
+import (
+	"time"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+var _ turns.Stopper = (*Agent)(nil)
+
+// stopExtra is what the last step may take, once CancelAfter is over.
+const stopExtra = time.Second
+
+// StopWithin implements turns.Stopper: a cancelled prompt returns by itself
+// before it.
+func (a *Agent) StopWithin() time.Duration { return a.cfg.CancelAfter + stopExtra }
+
 // Bounds that clients are told of (initialize, limits).
 const (
 	OutputBytes  = budgetBytes // of one process that wait for the log

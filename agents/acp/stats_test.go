@@ -45,6 +45,13 @@ func TestKillDoesNotWaitForWhoIgnoresEverything(t *testing.T) {
 	}
 }
 
+func TestTheConfiguredDeadlineIsTheEngines(t *testing.T) {
+	a, err := New("a", Config{Command: []string{"x"}, CancelAfter: time.Minute})
+	if err != nil || a.StopWithin() <= time.Minute || a.StopWithin() > time.Minute+2*time.Second {
+		t.Errorf("%v, %v", a.StopWithin(), err)
+	}
+}
+
 func TestInstallSaysWhatToDoAboutAMissingCommand(t *testing.T) {
 	r := serve(t, []string{"no-such-agent-anywhere"}, func(c *Config) { c.Install = "Install it with: get agent" })
 	_, out := r.thread("t").prompt(t.Context(), "say x")
