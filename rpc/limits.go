@@ -40,6 +40,9 @@ type Limits struct {
 	MaxTextBytes          int     `json:"max_text_bytes"`
 	MaxTurnTimeoutSeconds float64 `json:"max_turn_timeout_seconds"`
 	InboxBytes            int     `json:"inbox_bytes_per_thread"`
+	AgentOutputBytes      int     `json:"agent_output_bytes_per_process"`
+	AgentInputBytes       int     `json:"agent_input_bytes_per_process"`
+	AgentMessageBytes     int     `json:"max_agent_message_bytes"`
 	InterruptSeconds      float64 `json:"interrupt_seconds"`
 	MaxListLimit          int     `json:"max_list_limit"`
 	MaxPageBytes          int     `json:"max_page_bytes"`
@@ -80,6 +83,9 @@ func (l Limits) withDefaults() Limits {
 	set(&l.MaxWaitingCommands, turns.DefaultMaxCommands)
 	set(&l.MaxOpenItems, turns.DefaultMaxOpenItems)
 	set(&l.InboxBytes, turns.DefaultInboxBytes)
+	set(&l.AgentOutputBytes, 4<<20)
+	set(&l.AgentInputBytes, 64<<20)
+	set(&l.AgentMessageBytes, 64<<20)
 	set(&l.MaxIdempotencyKeys, 1_000_000)
 	set(&l.TailBytes, 16<<20)
 	seconds(&l.IdempotencyKeySeconds, (7 * 24 * time.Hour).Seconds())

@@ -19,9 +19,9 @@ type Agent interface {
 	// prompts: its input first, then whatever was steered to it meanwhile.
 	//
 	// When ctx is cancelled the agent is to stop soon and return; what it
-	// emits until then is kept. If it does not return within the engine's
-	// interrupt deadline its turn ends without it and Emit returns
-	// ErrPromptOver. A panic in Run fails the turn, nothing else.
+	// emits until then is kept. If it does not return within the interrupt
+	// deadline (its own, see Stopper, else the engine's) its turn ends without
+	// it and Emit returns ErrPromptOver. A panic in Run fails the turn, nothing else.
 	Run(ctx context.Context, p *Prompt) Outcome
 }
 
@@ -59,6 +59,15 @@ type AgentCapabilities struct {
 	Images   bool     `json:"images"`
 	Modes    []string `json:"modes,omitzero"`
 	Models   []string `json:"models,omitzero"`
+}
+
+// Stopper is an Agent that says itself how long a prompt may take to return
+// once it is cancelled, such as one that has a ladder of its own to climb: the
+// engine goes on without it only after that. 0 = the engine's interrupt
+// deadline. A server that stops gives less in any case.
+type Stopper interface {
+	Agent
+	StopWithin() time.Duration
 }
 
 // Service is an Agent with a life of its own, such as processes that outlive
@@ -110,7 +119,7 @@ type Configurer interface {
 type Forker interface {
 	Agent
 	// Fork returns a session of its own, for the thread newThreadID, with what
-	// was said in t so far. Errors: *AgentError.
+	// was said in t so far. Errors: *UnsupportedError, *AgentError.
 	Fork(ctx context.Context, t AgentThread, newThreadID string) (AgentThread, error)
 }
 

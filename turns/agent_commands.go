@@ -243,8 +243,9 @@ func (e *Engine) ask(name string, f func(context.Context) (AgentThread, error)) 
 	t, err = f(ctx)
 	var bad *InvalidError
 	var failed *AgentError
+	var cannot *UnsupportedError
 	switch {
-	case err == nil || errors.As(err, &bad) || errors.As(err, &failed):
+	case err == nil || errors.As(err, &bad) || errors.As(err, &failed) || errors.As(err, &cannot):
 	case e.agentCtx.Err() != nil:
 		err = ErrDraining
 	case ctx.Err() != nil:

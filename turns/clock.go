@@ -75,7 +75,7 @@ func (a *actor) onTime() {
 		b.stopTurn(stop{
 			state: Failed, reason: "timeout",
 			failure: &Failure{Kind: "timeout", Message: "the turn took longer than its timeout_seconds"},
-		}, a.e.cfg.InterruptAfter)
+		}, a.stopWithin())
 	default:
 		if act.progressNext != nil && now.Sub(act.progressAt) >= progressEvery {
 			b.progress(b.activeRow().Progress, *act.progressNext)

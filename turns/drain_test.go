@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -85,22 +86,35 @@ func TestDrainShortensADeadlineThatRuns(t *testing.T) {
 	})
 }
 
-func TestDrainEndsATurnThatWaitsForAPerson(t *testing.T) {
-	bubble(t, setup{}, func(h *harness) {
-		c := h.prompt()
-		q := h.ask(c, permission(), turns.AskOptions{})
-		if _, err := h.drain(); err != nil {
-			t.Error(err)
-		}
-		h.got(q)
-		h.ended(c.TurnID)
-	})
+func TestDrainEndsATurnThatWaitsForAPersonAtOnce(t *testing.T) {
+	for name, later := range map[string]time.Duration{"that waits already": 0, "that waits later": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, setup{}, func(h *harness) {
+				c := h.prompt()
+				answers := make(chan turns.Answer, 1)
+				go func() {
+					time.Sleep(later)
+					a, _ := c.Ask(bg, permission(), turns.AskOptions{})
+					answers <- a
+				}()
+				synctest.Wait()
+				if d, err := h.drain(); err != nil || d != later {
+					t.Errorf("drained in %v: %v", d, err)
+				}
+				if a := <-answers; a.Status != items.StatusCancelled {
+					t.Errorf("the agent got %+v", a)
+				}
+				if e := h.ended(c.TurnID); e.Method != notify.TurnInterrupted || e.Reason != "server stopping" {
+					t.Errorf("ended: %s", e)
+				}
+			})
+		})
+	}
 }
 
 func TestDrainRefusesNewTurnsAndLetsRunningOnesBeServed(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c := h.prompt()
-		q := h.ask(c, permission(), turns.AskOptions{})
 		done := make(chan error, 1)
 		go func() { done <- h.engine.Drain(bg) }()
 		synctest.Wait()
@@ -118,10 +132,9 @@ func TestDrainRefusesNewTurnsAndLetsRunningOnesBeServed(t *testing.T) {
 		if r, err := h.engine.StartThread(bg, turns.StartThread{ThreadID: "a"}); err != nil || r.Created {
 			t.Errorf("a thread that is there: %+v, %v", r, err)
 		}
-		if _, err := h.engine.Respond(bg, turns.Respond{ItemID: q.id, OptionID: "yes"}); err != nil {
-			t.Errorf("respond: %v", err)
+		if _, err := h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Config: settings("1")}); !errors.Is(err, turns.ErrDraining) {
+			t.Errorf("configure: %v", err)
 		}
-		h.got(q)
 		h.steer(c.TurnID, "one more thing", false)
 		c.end(turns.Completed)
 		c = h.next(h.agent) // the same turn, which is let finish

@@ -148,6 +148,16 @@ func (b *builder) cancelQuestions() {
 	b.after = append(b.after, func(Receipt) { act.setWaiting(b.a.e, false) })
 }
 
+// stopWithin is how long the thread's agent may take to stop.
+func (a *actor) stopWithin() time.Duration {
+	if s, ok := a.e.agents[a.thread.Agent].(Stopper); ok {
+		if d := s.StopWithin(); d > 0 {
+			return d
+		}
+	}
+	return a.e.cfg.InterruptAfter
+}
+
 // tellStop cancels the present prompt and sets its deadline.
 func (a *actor) tellStop(cause error, within time.Duration) {
 	act := a.active

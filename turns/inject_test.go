@@ -142,7 +142,7 @@ func TestTextNeverOvertakesTextThatWaitsForTheNextPrompt(t *testing.T) {
 		if r := h.steer(c.TurnID, "three", false); r.Delivery != turns.DeliveryQueued {
 			t.Errorf("three is %s", r.Delivery)
 		}
-		hand = next.onSteer()
+		next.onSteer()
 		next.OnSteer(nil)
 		next.end(turns.Completed)
 		h.next(h.agent).end(turns.Completed)
@@ -325,6 +325,11 @@ func (h *harness) injectRace(r *rand.Rand) {
 				}
 				c.OnSteer(inject)
 			case <-over:
+				for len(h.agent.calls) > 0 { // prompts that were cancelled at once
+					for _, m := range (<-h.agent.calls).Input {
+						have(m.Text())
+					}
+				}
 				return
 			}
 		}

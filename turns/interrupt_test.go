@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -89,6 +90,34 @@ func TestStubbornAgentIsGivenUpAtTheDeadline(t *testing.T) {
 		s := h.start("a") // the thread lives on
 		h.next(h.deaf).end(turns.Completed)
 		h.ended(s.TurnID)
+	})
+}
+
+// patient is an agent with a deadline of its own, which it overruns.
+type patient struct{ agentFunc }
+
+func (patient) StopWithin() time.Duration { return time.Minute }
+
+func TestAgentWithADeadlineOfItsOwnIsNotCutBeforeIt(t *testing.T) {
+	p := patient{agentFunc{"patient", func(_ context.Context, p *turns.Prompt) turns.Outcome {
+		<-p.Over
+		return turns.Outcome{}
+	}}}
+	bubble(t, setup{agents: []turns.Agent{p}}, func(h *harness) {
+		for name, stop := range map[string]func(thread, turn string){
+			"interrupt": func(_, id string) { h.interrupt(id) },
+			"close":     func(th, _ string) { h.change(th, threads.VerbClose) },
+			"timeout":   func(_, _ string) { time.Sleep(5 * time.Second) },
+		} {
+			h.thread(name, "patient")
+			r := h.startWith(turns.Start{ThreadID: name, TimeoutSeconds: 5})
+			stop(name, r.TurnID)
+			began := time.Now()
+			h.ended(r.TurnID)
+			if d := time.Since(began); d != time.Minute {
+				t.Errorf("%s: given up after %v", name, d)
+			}
+		}
 	})
 }
 

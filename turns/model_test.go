@@ -61,7 +61,7 @@ func TestWhateverClientsAndAgentsDo(t *testing.T) {
 			w := newWorld()
 			w.h = newHarness(rapidTB{t, rt}, setup{
 				cfg:    turns.Config{MaxActiveTurns: 2, MaxQueue: 5, InboxBytes: 8 << 10, InterruptAfter: 3 * time.Second, DefaultAgent: "random"},
-				agents: []turns.Agent{agentFunc{"random", w.run}},
+				agents: []turns.Agent{random{w}},
 			})
 			defer w.h.close()
 			w.play(phases, crashAfter)
@@ -82,7 +82,7 @@ func TestGateHoldsNothingAfterThousandsOfCommands(t *testing.T) {
 		for range 500 {
 			clients[i] = append(clients[i], move{
 				Kind: pick(moveKinds), Thread: r.IntN(4), Pick: r.IntN(1000), Wait: time.Duration(r.IntN(200)) * time.Millisecond,
-				Script: script{Outcome: pick([]string{"", "", "failed"}), Steps: []string{pick([]string{"message", "usage", "half", "bad", "wait"})}},
+				Script: script{Outcome: pick([]string{"", "", "failed"}), Steps: []string{pick([]string{"message", "usage", "half", "bad", "wait", "taking text", "sync", "title"})}},
 			})
 		}
 	}
@@ -91,7 +91,7 @@ func TestGateHoldsNothingAfterThousandsOfCommands(t *testing.T) {
 		w.neverClose = true
 		w.h = newHarness(t, setup{
 			cfg:    turns.Config{MaxActiveTurns: 2, MaxQueue: 10, DefaultAgent: "random"},
-			agents: []turns.Agent{agentFunc{"random", w.run}},
+			agents: []turns.Agent{random{w}},
 		})
 		w.play([][][]move{clients}, nil)
 		w.settle() // looks at the gate

@@ -111,23 +111,24 @@ func TestOutputThatTheEndOfItsTurnOvertookIsKeptOutsideOfIt(t *testing.T) {
 		h.thread("a", "deaf")
 		r := h.start("a")
 		c := h.next(h.deaf)
-		open := h.message(c, "half")
-		h.event(notify.ItemCreated, ofItem(open))
-		// What is emitted while the turn's last unit is being committed.
-		release := h.hold(has(notify.TurnInterrupted))
 		h.interrupt(r.TurnID)
-		time.Sleep(time.Minute)
+		// While one unit takes longer than the agent is given, more waits.
+		release := h.hold(has(notify.ItemCreated))
+		open := h.message(c, "half")
+		synctest.Wait()
 		late := said("late")
-		if err := c.Emit(bg, late); !errors.Is(err, turns.ErrPromptOver) {
-			t.Errorf("emit when over: %v", err)
-		}
-		if err := h.engine.Host().Emit(bg, "a", []items.Op{late, items.Append{ItemID: open, Text: "x"}}); err != nil {
-			t.Fatal(err)
-		}
+		h.emit(c, items.Append{ItemID: open, Text: " a sentence"}, late, items.SetThread{Title: "late"})
+		time.Sleep(time.Minute)
 		release()
 		end := h.ended(r.TurnID)
 		if e := h.event(notify.ItemCreated, ofItem(late.ItemID)); e.TurnID != "" || e.Seq < end.Seq {
 			t.Errorf("late: %s", e)
+		}
+		if u := h.updates(); len(u) != 1 || u[0].Title != "late" {
+			t.Errorf("updates: %+v", u)
+		}
+		if err := c.Emit(bg, said("x")); !errors.Is(err, turns.ErrPromptOver) {
+			t.Errorf("emit when over: %v", err)
 		}
 		c.end(turns.Completed)
 		synctest.Wait()

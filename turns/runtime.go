@@ -180,8 +180,10 @@ func (a *actor) recoverThread() error {
 }
 
 // Drain lets running turns go on for DrainAfter, interrupts the rest and
-// waits DrainGrace for them. New turns are refused from now on, queued ones
-// stay queued. It returns early when no turn is active or ctx is done.
+// waits DrainGrace for them; those that wait for a person, or begin to, it
+// interrupts at once: nothing would come of letting them go on. New turns are
+// refused from now on, queued ones stay queued. It returns early when no turn
+// is active or ctx is done.
 func (e *Engine) Drain(ctx context.Context) error {
 	e.stateMu.Lock()
 	e.draining = true
@@ -190,24 +192,37 @@ func (e *Engine) Drain(ctx context.Context) error {
 	e.gate.set(paused, true)
 
 	empty := e.gate.whenEmpty()
+	e.eachActor(func(a *actor) { a.stopWaiting() })
 	if waitFor(ctx, empty, e.cfg.DrainAfter) {
 		return nil
 	}
+	// Three quarters of the grace for agents, the rest for the commits.
+	within := e.cfg.DrainGrace * 3 / 4
+	e.eachActor(func(a *actor) { a.stopForDrain(within) })
+	if !waitFor(ctx, empty, e.cfg.DrainGrace) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// eachActor gives all busy threads a command of the engine's own.
+func (e *Engine) eachActor(f func(*actor)) {
 	e.mu.Lock()
 	ids := make([]string, 0, len(e.actors))
 	for id := range e.actors {
 		ids = append(ids, id)
 	}
 	e.mu.Unlock()
-	// Three quarters of the grace for agents, the rest for the commits.
-	within := e.cfg.DrainGrace * 3 / 4
 	for _, id := range ids {
-		_ = e.submit(id, func(a *actor) { a.stopForDrain(within) }, true) // fails only when the engine has ended
+		_ = e.submit(id, f, true) // fails only when the engine has ended
 	}
-	if !waitFor(ctx, empty, e.cfg.DrainGrace) {
-		return context.DeadlineExceeded
+}
+
+// stopWaiting ends a turn for which nobody will be asked any more.
+func (a *actor) stopWaiting() {
+	if a.active != nil && a.active.isWaiting {
+		a.stopForDrain(a.stopWithin())
 	}
-	return nil
 }
 
 func (a *actor) stopForDrain(within time.Duration) {

@@ -120,7 +120,7 @@ func (b *builder) closeThread(next threads.State, reason string) {
 		b.endQueued(t, reason)
 	}
 	if next == threads.Closing {
-		b.stopTurn(stop{state: Interrupted, reason: reason}, a.e.cfg.InterruptAfter)
+		b.stopTurn(stop{state: Interrupted, reason: reason}, a.stopWithin())
 	} else {
 		b.threadClosed(reason)
 	}

@@ -142,7 +142,7 @@ func (a *actor) enqueue(b *builder, c Start, msgs []items.UserMessage, why strin
 	b.input(turnID, msgs, items.StatusCompleted)
 	b.after = append(b.after, func(Receipt) { a.inputs[turnID] = msgs })
 	if first && a.active != nil && a.active.stop == nil {
-		b.stopTurn(stop{state: Interrupted, reason: "a newer turn takes its place"}, a.e.cfg.InterruptAfter)
+		b.stopTurn(stop{state: Interrupted, reason: "a newer turn takes its place"}, a.stopWithin())
 	}
 	return StartResult{TurnID: turnID, ThreadID: a.id, State: Queued, QueuedAt: b.now, Position: position}, nil
 }
@@ -223,7 +223,7 @@ func (a *actor) steer(b *builder, msgs []items.UserMessage, cut bool) (SteerResu
 		}
 		if cut {
 			act.cut = true
-			a.tellStop(errPromptCut, a.e.cfg.InterruptAfter)
+			a.tellStop(errPromptCut, a.stopWithin())
 		}
 	})
 	return r, nil
@@ -300,6 +300,6 @@ func (a *actor) interrupt(b *builder, c Interrupt) (InterruptResult, error) {
 		r.Message = interruption(s.reason)
 		return r, nil // it is on its way already; its end is this answer too
 	}
-	b.stopTurn(stop{state: Interrupted, reason: reason}, a.e.cfg.InterruptAfter)
+	b.stopTurn(stop{state: Interrupted, reason: reason}, a.stopWithin())
 	return r, nil
 }

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
@@ -36,9 +38,11 @@ var moveKinds = []string{
 	"start", "start", "start", "reject", "interrupting start", "steering start", "steer", "steer", "cut", "interrupt", "interrupt",
 	"respond", "respond", "again", "pause thread", "resume thread", "resume thread", "close", "thread",
 	"pause", "resume", "resume", "pause a while", "disk full",
+	"configure", "fork", "speak", "speak",
 }
 
-var stepKinds = []string{"message", "half", "delete", "tool", "ask", "bad", "progress", "usage", "wait", "wait", "flood"}
+var stepKinds = []string{"message", "half", "delete", "tool", "ask", "bad", "progress", "usage", "wait", "wait", "flood",
+	"sync", "title", "taking text", "configured ask"}
 
 // world is the model: what the clients were told.
 type world struct {
@@ -53,6 +57,8 @@ type world struct {
 	stopped  map[string]bool // turns whose interrupt was accepted
 	answered map[string]items.Status
 	closed   map[string]bool
+	got      map[int]int // how often each script reached the agent
+	spoken   []string    // items outside of turns, in the order in which they were handed in
 	keys     []turns.Start
 	first    []turns.StartResult
 }
@@ -60,7 +66,7 @@ type world struct {
 func newWorld() *world {
 	return &world{
 		started: map[string]turns.StartResult{}, steered: map[string]int64{}, stopped: map[string]bool{},
-		answered: map[string]items.Status{}, closed: map[string]bool{},
+		answered: map[string]items.Status{}, closed: map[string]bool{}, got: map[int]int{},
 	}
 }
 
@@ -80,6 +86,7 @@ func (w *world) run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		}
 		w.mu.Lock()
 		s := w.scripts[i]
+		w.got[i]++
 		w.mu.Unlock()
 		if s.Deaf {
 			ctx = context.WithoutCancel(ctx)
@@ -123,6 +130,26 @@ func (w *world) step(ctx context.Context, p *turns.Prompt, step string) error {
 		return p.Emit(ctx, items.Append{ItemID: "none", Text: "x"}, items.Create{ItemID: id, Content: permission()})
 	case "progress":
 		return p.Emit(ctx, items.Progress{Message: "one"}, items.Progress{Message: "two"})
+	case "sync":
+		create := items.Create{ItemID: id, Status: items.StatusCompleted, Content: items.NewAgentMessage("kept")}
+		if err := p.Emit(ctx, create); err != nil {
+			return err
+		}
+		if err := p.Sync(ctx); err != nil {
+			return err
+		}
+		if it, err := w.h.faults.Item(bg, id); err != nil || it == nil {
+			w.h.t.Errorf("sync came back before %s was there: %v", id, err)
+		}
+		return nil
+	case "title":
+		return p.Emit(ctx, items.SetThread{Title: id, AgentSessionID: "s"}, items.Progress{State: "starting"}, items.Progress{State: "running"})
+	case "taking text":
+		p.OnSteer(w.inject)
+		return nil
+	case "configured ask":
+		_, err := p.Ask(ctx, permission(), turns.AskOptions{OptionID: "no"})
+		return err
 	case "usage":
 		return p.Emit(ctx, items.SetUsage{Usage: items.Usage{TotalTokens: 1}})
 	case "flood":
@@ -142,6 +169,45 @@ func (w *world) step(ctx context.Context, p *turns.Prompt, step string) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+}
+
+// inject takes every other text.
+func (w *world) inject(_ context.Context, m items.UserMessage) error {
+	var i int
+	if _, err := fmt.Sscan(m.Text(), &i); err != nil || i%2 > 0 {
+		return turns.ErrNotInjected
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.got[i]++
+	return nil
+}
+
+// random is the agent of the model: its prompts are scripts.
+type random struct{ w *world }
+
+func (random) Info() turns.AgentInfo { return turns.AgentInfo{Name: "random", Kind: "func"} }
+
+func (r random) Run(ctx context.Context, p *turns.Prompt) turns.Outcome { return r.w.run(ctx, p) }
+
+func (random) Configure(_ context.Context, t turns.AgentThread, set map[string]jsontext.Value) (turns.AgentThread, error) {
+	time.Sleep(10 * time.Millisecond)
+	t.Config = jsontext.Value(`{"mode":` + string(set["mode"]) + `}`)
+	return t, nil
+}
+
+func (random) Fork(_ context.Context, t turns.AgentThread, _ string) (turns.AgentThread, error) {
+	time.Sleep(10 * time.Millisecond)
+	return t, nil
+}
+
+// speak says something in a thread outside of its turns.
+func (w *world) speak(e *turns.Engine, thread string) {
+	create := items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: items.NewAgentMessage("by the way")}
+	err := e.Host().Emit(bg, thread, []items.Op{create, items.SetThread{Title: create.ItemID}})
+	if w.ok("speak", err) {
+		w.told(func() { w.spoken = append(w.spoken, create.ItemID) })
 	}
 }
 
@@ -225,6 +291,16 @@ func (w *world) do(e *turns.Engine, m move) {
 	case "resume":
 		_, err := e.Resume(bg, turns.Resume{})
 		w.ok(m.Kind, err)
+	case "configure":
+		r, err := e.ThreadConfigure(bg, turns.Configure{ThreadID: th, Config: settings(fmt.Sprint(m.Pick))})
+		if w.ok(m.Kind, err) && string(r.Config) != fmt.Sprintf(`{"mode":%d}`, m.Pick) {
+			w.h.t.Errorf("configured %d: %s", m.Pick, r.Config)
+		}
+	case "fork":
+		_, err := e.ThreadFork(bg, turns.Fork{ThreadID: th})
+		w.ok(m.Kind, err)
+	case "speak":
+		w.speak(e, th)
 	case "disk full":
 		w.h.faults.failAll(turns.ErrStorageFull)
 		time.Sleep(800 * time.Millisecond)
@@ -371,6 +447,17 @@ func (w *world) check() {
 	for id, status := range w.answered {
 		if e := items[id]; e.Status != status {
 			t.Errorf("answered %s: %s", status, e)
+		}
+	}
+	for i, n := range w.got {
+		if n > 1 {
+			t.Errorf("script %d reached the agent %d times", i, n)
+		}
+	}
+	for _, id := range w.spoken {
+		// A crash takes what was not committed yet, and closed threads take nothing.
+		if e, ok := items[id]; e.TurnID != "" || (!ok && w.neverClose) {
+			t.Errorf("said outside of a turn: %s", e)
 		}
 	}
 	for id := range w.closed {

@@ -42,6 +42,13 @@ func (b *budget) give(n int) {
 	b.wake()
 }
 
+// waiting is how much is taken.
+func (b *budget) waiting() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used
+}
+
 // lift lets everything in from now on: what a dead process has left is
 // bounded by its pipe.
 func (b *budget) lift() {

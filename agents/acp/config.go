@@ -39,6 +39,9 @@ type Config struct {
 	Command []string
 	// Env is added to the server's environment.
 	Env map[string]string
+	// Install is what to do where the command is not found, a sentence without
+	// its full stop; "" = in general words.
+	Install string
 	// Cwd is the working directory of threads that have none of their own, and
 	// of the process; absolute. "" = the server's.
 	Cwd string

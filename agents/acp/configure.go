@@ -169,6 +169,7 @@ func (a *Agent) Configure(ctx context.Context, t turns.AgentThread, set map[stri
 		return t, agentError(err)
 	}
 	defer a.pool.leave(s.pr)
+	s.release()
 	use := func(f func()) error { return s.do(ctx, f) }
 	for _, want := range ordered(set) {
 		var is mapping.Setting
@@ -229,7 +230,6 @@ func (a *Agent) reach(ctx context.Context, t turns.AgentThread) (*session, error
 		return nil, err
 	}
 	a.keep(t.ThreadID, o.s)
-	o.s.release()
 	if o.lost != "" {
 		o.s.push(noticeEvent("The agent has lost the session it had (" + o.lost + ") and goes on in a new one."))
 	}
@@ -249,15 +249,16 @@ func (a *Agent) Fork(ctx context.Context, t turns.AgentThread, newThreadID strin
 	pr := from.pr
 	defer a.pool.leave(pr)
 	if !pr.says.fork {
-		return out, &turns.AgentError{Kind: kindUnavailable, Message: "the agent " + a.name + " cannot fork a session"}
+		return out, &turns.UnsupportedError{Agent: a.name, What: "cannot fork a conversation"}
 	}
 	servers, _ := mcpServers(a.cfg.MCPServers, pr.says)
 	s, err := a.begin(ctx, pr, methodFork, turns.AgentThread{ThreadID: newThreadID}, sessionParams{SessionID: from.id, Cwd: from.cwd, Servers: servers})
 	if err != nil {
 		return out, agentError(a.openError(pr, err))
 	}
-	a.keep(newThreadID, s)
+	// It stays held, because the log does not have the new thread yet: its first
+	// prompt, or change of settings, lets it go on.
 	out.SessionID, out.Config = s.id, s.m.Config()
-	s.release()
+	a.keep(newThreadID, s)
 	return out, nil
 }

@@ -14,7 +14,12 @@ type Problem struct {
 	Kind    string // one of the Problem constants
 	Message string // what is wrong
 	Hint    string // what to do, "" = unknown
+
+	err error
 }
+
+// Unwrap gives the cause, nil if there is none.
+func (p *Problem) Unwrap() error { return p.err }
 
 // The kinds of Problem.
 const (
@@ -60,6 +65,12 @@ func diagnose(err error, tail string, says agentSays) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
+	p := problem(err, tail, says)
+	p.err = err
+	return p
+}
+
+func problem(err error, tail string, says agentSays) *Problem {
 	if start, ok := errors.AsType[*process.StartError](err); ok {
 		p := &Problem{Kind: ProblemInstall, Message: start.Message}
 		switch start.Reason {

@@ -18,8 +18,6 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-func TestMain(m *testing.M) { acptest.Main(m) }
-
 // host is a turns.Host that records.
 type host struct {
 	mu         sync.Mutex

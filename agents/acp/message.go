@@ -139,13 +139,45 @@ func number(id jsontext.Value) (int64, bool) {
 	return n, err == nil
 }
 
+// byHand is what writes itself: the prompt, which is on the way from a person
+// to the agent, and reflection that has not run for a while is slow.
+type byHand interface {
+	appendTo(line []byte) ([]byte, error)
+}
+
+// requestLine is the line of a request, or, with id 0, of a notification.
+func requestLine(id int64, method string, params any) (line []byte, err error) {
+	line = append(make([]byte, 0, 512), `{"jsonrpc":"2.0",`...)
+	if id != 0 {
+		line = append(strconv.AppendInt(append(line, `"id":`...), id, 10), ',')
+	}
+	line = append(appendText(append(line, `"method":`...), method), `,"params":`...)
+	if p, ok := params.(byHand); ok {
+		line, err = p.appendTo(line)
+	} else {
+		line, err = appendJSON(line, params)
+	}
+	return append(line, "}\n"...), err
+}
+
+// appendText appends a JSON string; what is no UTF-8 becomes U+FFFD.
+func appendText(line []byte, s string) []byte {
+	line, _ = jsontext.AppendQuote(line, s) // the error says only that
+	return line
+}
+
+func appendJSON(line []byte, v any) ([]byte, error) {
+	raw, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return line, fmt.Errorf("encode a message: %w", err)
+	}
+	return append(line, raw...), nil
+}
+
 // encode makes a line. What is passed was made by us of valid values.
 func encode(v any) ([]byte, error) {
-	line, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
-	if err != nil {
-		return nil, fmt.Errorf("encode a message: %w", err)
-	}
-	return append(line, '\n'), nil
+	line, err := appendJSON(nil, v)
+	return append(line, '\n'), err
 }
 
 // shorten cuts text at a code point.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -22,6 +23,10 @@ type opened struct {
 	notes []string // for the log
 }
 
+// openAgain is how often a session is opened once more because its process
+// ended meanwhile, by what another thread did in it.
+const openAgain = 3
+
 // openFor opens the session of a prompt and makes it durable, so that a
 // restart finds it again. first is what the agent is to be told before the
 // input. The session's process has been entered.
@@ -31,7 +36,11 @@ func (a *Agent) openFor(ctx context.Context, p *turns.Prompt) (s *session, first
 	if err := p.Emit(ctx, items.Progress{State: "starting", Message: "starting " + a.name}); err != nil {
 		return nil, nil, err
 	}
-	o, err := a.open(ctx, turns.AgentThread{ThreadID: p.ThreadID, Cwd: p.Cwd, SessionID: p.SessionID, Config: p.Config})
+	t := turns.AgentThread{ThreadID: p.ThreadID, Cwd: p.Cwd, SessionID: p.SessionID, Config: p.Config}
+	o, err := a.open(ctx, t)
+	for again := 0; again < openAgain && errors.Is(err, errGone) && a.pool.healthy(); again++ {
+		o, err = a.open(ctx, t)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -176,15 +185,55 @@ func (a *Agent) reopen(ctx context.Context, pr *proc, method string, t turns.Age
 	}
 	result, err := pr.peer.call(ctx, method, params, a.cfg.StartTimeout, func(jsontext.Value) {
 		s.mu.Lock()
-		s.replaying = false // what comes after the answer is new
+		// After resume what comes is new.
+		s.replaying, s.repeated = method == methodLoad, time.Now()
 		s.mu.Unlock()
 	})
+	if err == nil {
+		s.mu.Lock() // what still comes is mapped under it
+		s.m.Opened(result)
+		s.mu.Unlock()
+		err = s.settle(ctx)
+	}
 	if err != nil {
 		s.abandon()
 		return nil, err
 	}
-	s.m.Opened(result)
 	return s, nil
+}
+
+// How long an agent must say nothing after session/load before its history is
+// taken to have been repeated, and how long that is waited for.
+const (
+	settled      = 300 * time.Millisecond
+	settleAtMost = 10 * time.Second
+)
+
+// settle waits until a loaded session has nothing more to repeat: there is an
+// agent that answers session/load first and repeats its history then, in words
+// that look like new ones.
+func (s *session) settle(ctx context.Context) error {
+	started := time.Now()
+	for {
+		s.mu.Lock()
+		silent := time.Since(s.repeated)
+		if !s.replaying || silent >= settled || time.Since(started) >= settleAtMost {
+			s.replaying = false
+			s.mu.Unlock()
+			return nil
+		}
+		s.mu.Unlock()
+		timer := time.NewTimer(settled - silent)
+		select {
+		case <-timer.C:
+		case <-s.pr.dead:
+			timer.Stop()
+			return errGone
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // begin makes a new session: by session/new, or from another by session/fork.
@@ -198,7 +247,15 @@ func (a *Agent) begin(ctx context.Context, pr *proc, method string, t turns.Agen
 		s.id = decode[struct {
 			SessionID string `json:"sessionId"`
 		}](result).SessionID
+		// There is an agent that repeats the history to a fork, before it
+		// tells its id.
+		s.mu.Lock()
+		s.replaying = method == methodFork
+		s.mu.Unlock()
 		added = s.id != "" && pr.router.add(s)
+		s.mu.Lock()
+		s.replaying = false
+		s.mu.Unlock()
 	})
 	if err == nil && !added {
 		err = &Problem{Kind: ProblemProtocol, Message: fmt.Sprintf("the agent made a new session under the id %.80q, which is empty or in use", s.id)}

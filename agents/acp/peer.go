@@ -70,12 +70,7 @@ func (p *peer) start(method string, params any, done func(jsontext.Value, error)
 	id = p.lastID
 	p.calls[id] = &call{method: method, done: done}
 	p.mu.Unlock()
-	line, err := encode(struct {
-		Version string `json:"jsonrpc"`
-		ID      int64  `json:"id"`
-		Method  string `json:"method"`
-		Params  any    `json:"params"`
-	}{"2.0", id, method, params})
+	line, err := requestLine(id, method, params)
 	if err == nil {
 		err = p.out.send(line)
 	}
@@ -132,11 +127,7 @@ func (p *peer) call(ctx context.Context, method string, params any, limit time.D
 
 // notify sends a notification.
 func (p *peer) notify(method string, params any) error {
-	line, err := encode(struct {
-		Version string `json:"jsonrpc"`
-		Method  string `json:"method"`
-		Params  any    `json:"params"`
-	}{"2.0", method, params})
+	line, err := requestLine(0, method, params)
 	if err != nil {
 		return err
 	}

@@ -133,6 +133,9 @@ func (s *session) ask(h *hands, ev event) {
 		case err != nil:
 			q.cancel()
 		case permission:
+			// Before the agent can react to it: not all say of a refused tool
+			// call that it has ended.
+			s.push(event{kind: evDo, do: func() { s.m.Answered(question.(items.PermissionRequest), answer) }})
 			q.reply(mapping.PermissionReply(answer))
 		default:
 			q.reply(mapping.ElicitationReply(question.(items.Question), answer))

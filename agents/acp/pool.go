@@ -29,6 +29,8 @@ type pool struct {
 	modes    []string  // of the newest session
 	models   []string
 	closed   bool
+	starts   int64 // and failures: for Stats
+	failures int64
 }
 
 // enter finds the process for something new and keeps it from being ended:
@@ -88,6 +90,7 @@ func (p *pool) choose() (pr *proc, wait time.Duration, err error) {
 // start makes a process; its life begins. The lock is held.
 func (p *pool) start() *proc {
 	pr := newProc(p.a)
+	p.starts++
 	p.procs = append(p.procs, pr)
 	p.a.running.Go(pr.live)
 	return pr
@@ -189,12 +192,20 @@ func (p *pool) gone(pr *proc, why error) {
 	if why == nil {
 		return
 	}
+	p.failures++
 	p.lastErr = why.Error()
 	if !pr.opened {
 		wait := min(firstBackoff<<min(p.fails, 16), maxBackoff)
 		p.fails++
 		p.notUntil = time.Now().Add(wait)
 	}
+}
+
+// healthy reports whether the newest processes could be used at all.
+func (p *pool) healthy() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fails == 0 && !p.closed
 }
 
 // close ends all processes in order, in parallel. Nothing is started any more.
@@ -205,6 +216,16 @@ func (p *pool) close() {
 	for _, pr := range p.procs {
 		pr.retired = true
 		pr.stop.fire()
+	}
+}
+
+// kill is close for those who do not wait.
+func (p *pool) kill() {
+	p.close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, pr := range p.procs {
+		pr.kill.fire()
 	}
 }
 

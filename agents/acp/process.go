@@ -92,7 +92,11 @@ func newProc(a *Agent) *proc {
 func (pr *proc) live() {
 	forget, err := pr.begin()
 	if err != nil {
-		pr.err = diagnose(err, "", agentSays{})
+		problem := diagnose(err, "", agentSays{})
+		if problem.Kind == ProblemInstall && pr.a.cfg.Install != "" {
+			problem.Hint = pr.a.cfg.Install
+		}
+		pr.err = problem
 		close(pr.ready)
 		pr.a.pool.gone(pr, pr.err)
 		close(pr.dead)

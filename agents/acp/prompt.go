@@ -89,13 +89,9 @@ func (s *session) prompt(ctx context.Context, p *turns.Prompt, blocks []block) t
 		run.ends = byState
 	}
 	s.mu.Lock()
-	held := s.held
 	s.run, s.cancelled = run, false
 	s.mu.Unlock()
-	begin := event{kind: evBegin, run: run}
-	if held {
-		s.release(begin)
-	} else {
+	if begin := (event{kind: evBegin, run: run}); !s.release(begin) {
 		s.push(begin)
 	}
 	_, err := s.pr.peer.start(methodPrompt, promptParams{s.id, blocks}, func(result jsontext.Value, err error) {
@@ -115,9 +111,26 @@ func (s *session) prompt(ctx context.Context, p *turns.Prompt, blocks []block) t
 	return s.outcome(ctx, run, end)
 }
 
+// promptParams are those of session/prompt.
 type promptParams struct {
-	SessionID string  `json:"sessionId"`
-	Prompt    []block `json:"prompt"`
+	sessionID string
+	prompt    []block
+}
+
+func (p promptParams) appendTo(line []byte) (_ []byte, err error) {
+	line = appendText(append(line, `{"sessionId":`...), p.sessionID)
+	line = append(line, `,"prompt":[`...)
+	for i, b := range p.prompt {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		if t, ok := b.(textBlock); ok {
+			line = append(appendText(append(line, `{"type":"text","text":`...), t.Text), '}')
+		} else if line, err = appendJSON(line, b); err != nil {
+			return line, err
+		}
+	}
+	return append(line, `]}`...), nil
 }
 
 // responded puts the response to session/prompt behind the updates that came

@@ -165,7 +165,7 @@ func (r *router) add(s *session) bool {
 	for _, st := range r.strays {
 		if st.sessionID == s.id {
 			st.ev.size = 0 // bounded by maxStrayBytes
-			s.push(st.ev)
+			s.stray(st.ev)
 		} else {
 			rest = append(rest, st)
 		}
@@ -206,7 +206,7 @@ func (r *router) end() {
 	r.ended = true
 	r.mu.Unlock()
 	for _, s := range r.list() {
-		s.push(event{kind: evGone})
+		s.end()
 		r.remove(s)
 	}
 }

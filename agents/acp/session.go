@@ -35,11 +35,13 @@ type session struct {
 
 	mu        sync.Mutex
 	queue     []event
-	held      bool // it is being opened: pump waits
-	heldBytes int  // that came meanwhile
-	replaying bool // the agent repeats its history, for the reader to look at
+	held      bool      // it is being opened: pump waits
+	heldBytes int       // that came meanwhile
+	replaying bool      // the agent repeats its history, for the reader to look at
+	repeated  time.Time // when it did so last
 	title     string
 	gone      bool // abandoned: nothing more is taken
+	ended     bool // the process is dead
 	run       *promptRun
 	cancelled bool // the run was: requests are answered so at once
 	requests  map[*request]struct{}
@@ -101,6 +103,7 @@ func (s *session) take(ev event) {
 		if ev.kind == evUpdate {
 			s.replayed(ev.raw)
 		}
+		s.repeated = time.Now()
 		s.mu.Unlock()
 		return
 	case s.held: // whoever opens it may wait for an answer that only the reader brings
@@ -118,6 +121,19 @@ func (s *session) take(ev event) {
 	s.pr.budget.take(ev.size)
 	if !s.push(ev) {
 		s.a.late.Add(1)
+	}
+}
+
+// stray takes what was said of the session before it was known.
+func (s *session) stray(ev event) {
+	s.mu.Lock()
+	repeats := s.replaying
+	if repeats && ev.kind == evUpdate {
+		s.replayed(ev.raw)
+	}
+	s.mu.Unlock()
+	if !repeats {
+		s.push(ev)
 	}
 }
 
@@ -155,13 +171,18 @@ func (s *session) ring() {
 	}
 }
 
-// release lets pump go on, with first in front of what has come meanwhile.
-func (s *session) release(first ...event) {
+// release lets pump go on, with first in front of what has come meanwhile. It
+// reports false if pump was not held.
+func (s *session) release(first ...event) bool {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.held {
+		return false
+	}
 	s.queue = append(first, s.queue...)
 	s.held = false
-	s.mu.Unlock()
 	s.ring()
+	return true
 }
 
 // alive reports whether a prompt can be run in it.
@@ -249,7 +270,7 @@ func (s *session) next() (batch []event, gone bool) {
 		return nil, true
 	}
 	if s.held {
-		return nil, false
+		return nil, s.ended // nobody has begun to use it
 	}
 	batch, s.queue = s.queue, nil
 	if len(batch) == 0 {
@@ -273,7 +294,7 @@ func (s *session) handle(h *hands, ev event) (last bool) {
 		}
 		if h.run != nil && h.run.ends != nil {
 			if result, over := h.run.ends(ev.raw); over {
-				s.ended(h, result, nil)
+				s.finish(h, result, nil)
 			}
 		}
 	case evOther:
@@ -284,14 +305,14 @@ func (s *session) handle(h *hands, ev event) (last bool) {
 		s.ask(h, ev)
 	case evResult:
 		if h.run != nil && h.run == ev.run {
-			s.ended(h, ev.raw, ev.err)
+			s.finish(h, ev.raw, ev.err)
 		}
 	case evDo:
 		h.over()
 		ev.do()
 	case evGone:
 		if h.run != nil { // its result has not come and never will
-			s.ended(h, nil, errGone)
+			s.finish(h, nil, errGone)
 		}
 		h.add(nil, s.m.Gone()...)
 		h.over()
@@ -303,8 +324,16 @@ func (s *session) handle(h *hands, ev event) (last bool) {
 	return false
 }
 
-// ended hands over what the end of a prompt ends and lets Run return.
-func (s *session) ended(h *hands, result jsontext.Value, err error) {
+// end says that the process is dead, after all that it has said.
+func (s *session) end() {
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.push(event{kind: evGone})
+}
+
+// finish hands over what the end of a prompt ends and lets Run return.
+func (s *session) finish(h *hands, result jsontext.Value, err error) {
 	run := h.run
 	h.add(run, s.m.PromptEnded(result, err != nil || run.wasCancelled())...)
 	h.over()

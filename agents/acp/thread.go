@@ -104,17 +104,18 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	defer a.unlock(p.ThreadID, t)
 	s := a.live(p.ThreadID, p.SessionID)
 	var first []block
-	if s == nil {
-		if s, first, err = a.openFor(ctx, p); err != nil {
-			return a.notRun(ctx, err)
+	switch {
+	case s == nil:
+		s, first, err = a.openFor(ctx, p)
+	case p.SessionID == "":
+		if err = s.tellID(ctx, p); err != nil {
+			a.pool.leave(s.pr)
 		}
+	}
+	if err != nil {
+		return a.notRun(ctx, err)
 	}
 	defer a.pool.leave(s.pr)
-	if p.SessionID == "" && first == nil {
-		if err := s.tellID(ctx, p); err != nil {
-			return a.notRun(ctx, err)
-		}
-	}
 	input, left := blocks(p.Input, s.pr.says.images)
 	if left > 0 {
 		if err := p.Emit(ctx, notice("warning", "The agent takes no images: it was told of them instead.", nil)); err != nil {

@@ -142,7 +142,15 @@ func TestNumberStaysTakenUntilEnd(t *testing.T) {
 	if err := syscall.Kill(g.PID(), 0); err != syscall.ESRCH {
 		t.Errorf("the leader was not reaped by End: %v", err)
 	}
-	g.Signal(syscall.SIGKILL) // to nobody: the number may be another's
+}
+
+func TestNoSignalIsSentAfterEnd(t *testing.T) {
+	other := shell(t, `echo up; exec cat`)
+	g := &Group{cmd: other.cmd, exited: make(chan struct{}), ended: true} // as if its number were another's by now
+	g.Kill()
+	if got := other.Stop(Ladder{EOF: patience, Term: patience}).String(); got != "exit status 0" {
+		t.Errorf("the other group ended with %q", got)
+	}
 }
 
 func TestManyMayStopAGroupAtOnce(t *testing.T) {

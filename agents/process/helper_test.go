@@ -79,6 +79,9 @@ func beLeader(mark, kind string) {
 	case "both":
 		up(self("stubborn", mark))
 		up(bare(self("stubborn", mark)))
+	case "mixed": // the one with the mark ends by TERM, the other does not
+		up(self("polite", mark, ""))
+		up(bare(self("stubborn", mark)))
 	case "polite":
 		up(self("polite", mark, os.Getenv("POLITE")))
 	case "immortal": // survives the server, as one that was started by other means

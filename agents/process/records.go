@@ -60,8 +60,9 @@ func OpenRecords(dir string) (*Records, error) {
 	return &Records{dir: dir, marks: map[int]string{}}, nil
 }
 
-// Add records a group that runs, and returns when that is on disk. It is
-// called before the group is given anything to do, and before End. remove
+// Add records a group that runs. The record outlives the server, kill -9
+// included, once Add returns. It is not synced: what a power cut takes away
+// with it, it takes the processes with too. It is called before the group is given anything to do, and before End. remove
 // takes the record away again, after End; it may be called twice.
 func (r *Records) Add(g *Group, command []string) (remove func(), err error) {
 	if r == nil {
@@ -107,9 +108,6 @@ func (r *Records) write(rec record) (temp string, err error) {
 		return "", err
 	}
 	_, err = f.Write(append(b, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", errors.Join(err, os.Remove(temp))
 	}
@@ -127,10 +125,6 @@ func (r *Records) publish(rec record, temp string) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(temp))
 	}
-	if err := syncDir(r.dir); err != nil {
-		r.remove(rec)
-		return err
-	}
 	return nil
 }
 
@@ -146,14 +140,6 @@ func (r *Records) remove(rec record) {
 	}
 	delete(r.marks, rec.Group)
 	_ = os.Remove(r.path(rec)) // one that stays matches nothing, and the next start removes it
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // shown is the command as people read it, cut to what a record may hold.

@@ -112,6 +112,7 @@ func TestGroupIsKnownByStartAndCommandOrMark(t *testing.T) {
 		"disguised": {0, 1}, // another program without the mark: not proven
 		"bare":      {0, 1}, // a grandchild without the mark, the leader dead: not proven
 		"both":      {1, 0}, // one with the mark vouches for the group
+		"mixed":     {1, 0}, // also when it has ended before the others
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

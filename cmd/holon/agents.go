@@ -157,7 +157,14 @@ func (a agentRow) runs() string {
 	if a.Processes == 0 && a.Sessions == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d (%d sessions)", a.Processes, a.Sessions)
+	return counted(a.Processes, "process", "processes") + ", " + counted(a.Sessions, "session", "sessions")
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 func firstLine(text string) string {

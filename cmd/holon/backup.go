@@ -56,7 +56,18 @@ func (g *globals) openView(cmd *cobra.Command) (*sqlite.View, error) {
 	}
 	view, err := sqlite.OpenView(loaded.Data)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no log in %s: name the directory with --data, or make one with: holon serve", loaded.Data)
+		return nil, &noLogError{loaded.Data}
 	}
 	return view, err
 }
+
+// noLogError is a data directory without a log.
+type noLogError struct{ dir string }
+
+// Error implements error.
+func (e *noLogError) Error() string {
+	return "there is no log in " + e.dir + ": name the directory with --data, or make one with: holon serve"
+}
+
+// Unwrap says that something does not exist.
+func (e *noLogError) Unwrap() error { return fs.ErrNotExist }

@@ -3,9 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/persist/sqlite"
@@ -13,17 +16,21 @@ import (
 )
 
 func newDoctorCommand(g *globals) *cobra.Command {
-	var refold bool
+	var refold, skip bool
+	var patience time.Duration
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the log and the data directory",
+		Short: "Check the log, the data directory and the agents",
 		Long: `Checks settings, soundness and density of the log, permissions and free space,
-also while the server runs. With --refold every thread whose log is whole is
-rebuilt from its events and compared with what is stored. The exit code is 1 if
-anything is wrong, 0 with warnings.
+also while the server runs. Each agent that is configured, or named with
+--agent, is started once, apart from those of the server, and what is wrong with
+it is said: not installed, not logged in, too old a Node.js. With --refold every
+thread whose log is whole is rebuilt from its events and compared with what is
+stored. The exit code is 1 if anything is wrong, 0 with warnings.
 
   holon doctor
-  holon doctor --refold -o json`,
+  holon doctor --agent opencode
+  holon doctor --skip-agents --refold -o json`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
 			format, err := g.format("text", "json", "jsonl")
@@ -33,6 +40,9 @@ anything is wrong, 0 with warnings.
 			report, err := g.examine(cmd, refold)
 			if err != nil {
 				return err
+			}
+			if !skip {
+				g.examineAgents(cmd.Context(), report, patience, format == "text")
 			}
 			if format == "text" {
 				err = g.printReport(report)
@@ -46,6 +56,9 @@ anything is wrong, 0 with warnings.
 		}),
 	}
 	cmd.Flags().BoolVar(&refold, "refold", false, "rebuild all rows from the log and compare")
+	cmd.Flags().BoolVar(&skip, "skip-agents", false, "start no agents")
+	cmd.Flags().DurationVar(&patience, "agent-timeout", time.Minute, "how long each agent may take to start")
+	config.BindAgent(cmd.Flags())
 	return cmd
 }
 
@@ -59,6 +72,12 @@ type doctorReport struct {
 
 func (g *globals) examine(cmd *cobra.Command, refold bool) (r *doctorReport, err error) {
 	view, err := g.openView(cmd)
+	if errors.Is(err, fs.ErrNotExist) && len(g.loaded.Agents) > 0 && !refold {
+		// Agents can be tried before there is a server.
+		return &doctorReport{OK: true, Data: g.loaded.Data, Findings: []sqlite.Finding{{
+			Name: "log", Level: sqlite.Warning, Text: "there is no log in " + g.loaded.Data + " yet; holon serve makes one",
+		}}}, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,13 +1,19 @@
 package main
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/seed82539d15/holon/agents/acp/acptest"
 )
 
 func TestMain(m *testing.M) {
 	// A read from a terminal cannot be called off: the reader of questions ends
 	// with the process.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("main.(*questions).read.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("main.(*questions).read.func1"), goleak.Cleanup(func(code int) {
+		acptest.Clean()
+		os.Exit(code)
+	}))
 }

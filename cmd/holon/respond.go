@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -21,6 +22,7 @@ func newRespondCommand(g *globals) *cobra.Command {
 		Long: `Answers a permission request or question. The first answer wins.
 
   holon respond                          list what waits
+  holon respond item_…                   be asked at the terminal
   holon respond item_… --allow           the option that allows it once
   holon respond item_… --reject          the option that rejects it once
   holon respond item_… --option ID       an option by its id
@@ -38,6 +40,9 @@ func newRespondCommand(g *globals) *cobra.Command {
 					return usagef("which ITEM? `holon respond` lists what waits")
 				}
 				return waitingListing.print(g, cmd, map[string]any{"status": "pending"}, 0)
+			}
+			if chosen == 0 && g.isTerminal(g.in) && g.isTerminal(g.out) {
+				return g.respondAtTerminal(cmd, args[0])
 			}
 			if chosen != 1 {
 				return usagef("give exactly one of --allow, --reject, --option ID, --answer JSON and --cancel")
@@ -85,6 +90,54 @@ func onceOrAlways(verb string, always bool) string {
 		return verb + "_always"
 	}
 	return verb + "_once"
+}
+
+// respondAtTerminal asks the person what an agent has asked.
+func (g *globals) respondAtTerminal(cmd *cobra.Command, id string) error {
+	format, err := g.format("text", "json", "jsonl")
+	if err != nil {
+		return err
+	}
+	c, err := g.client(cmd)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	var result struct {
+		Item itemRow `json:"item"`
+	}
+	ctx := cmd.Context()
+	if err := c.Call(ctx, "item/read", map[string]any{"item_id": id}, &result); err != nil {
+		return err
+	}
+	content := timeline.ReadContent(result.Item.Content)
+	if result.Item.Status != "pending" {
+		return fmt.Errorf("nothing waits for an answer there: it is a %s that is %s", timeline.OneLine(content.Type), timeline.OneLine(result.Item.Status))
+	}
+	asked := newQuestion(id, content)
+	terminal := g.questions(false)
+	defer terminal.end()
+	fmt.Fprintln(g.out, timeline.QuestionText(content))
+	terminal.read()
+	for {
+		fmt.Fprint(g.out, promptText(asked))
+		select {
+		case line, open := <-terminal.lines:
+			if !open {
+				return errors.New("the input ended before there was an answer")
+			}
+			params, why := readAnswer(asked, line)
+			if why != "" {
+				fmt.Fprintln(g.out, "  "+why)
+			}
+			if params != nil {
+				params["item_id"] = id
+				return g.respond(ctx, c, params, format)
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // respond sends an answer and prints what became of it.

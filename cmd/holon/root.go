@@ -56,6 +56,8 @@ durable log, which any number of clients follow live and resume by cursor.
 		newStatusCommand(g),
 		newAgentsCommand(g),
 		newThreadsCommand(g),
+		newConfigureCommand(g),
+		newForkCommand(g),
 		newTurnsCommand(g),
 		newItemsCommand(g),
 	)

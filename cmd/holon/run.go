@@ -223,6 +223,7 @@ func (g *globals) run(ctx context.Context, c *client.Client, options runOptions,
 	run.g, run.signals = g, signals
 	run.view = g.runViewer(format, options.quiet)
 	run.questions = g.questions(piped)
+	defer run.questions.end()
 	err := run.follow()
 	if closeErr := run.view.close(); err == nil {
 		err = closeErr

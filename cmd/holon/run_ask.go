@@ -19,6 +19,7 @@ type questions struct {
 	from    io.Reader // where a person types; nil if nobody can
 	screen  io.Writer // where they are asked
 	lines   chan string
+	over    chan struct{} // closed by end: nobody takes lines any more
 	reading bool
 	open    []question
 }
@@ -29,10 +30,18 @@ type question struct {
 	form    *form // nil: answered as a whole
 }
 
+func newQuestion(id string, content timeline.Content) question {
+	q := question{id: id, content: content}
+	if content.Type == "question" && content.URL == "" {
+		q.form = newForm(content.Schema)
+	}
+	return q
+}
+
 // questions finds a terminal to ask at: stdin, or the controlling terminal if
 // the prompt came by stdin. Asking needs a terminal to show the question too.
 func (g *globals) questions(piped bool) *questions {
-	q := &questions{lines: make(chan string)}
+	q := &questions{lines: make(chan string), over: make(chan struct{})}
 	switch {
 	case g.isTerminal(g.out):
 		q.screen = g.out
@@ -63,10 +72,17 @@ func (q *questions) read() {
 		defer close(q.lines)
 		scanner := bufio.NewScanner(q.from)
 		for scanner.Scan() {
-			q.lines <- scanner.Text()
+			select {
+			case q.lines <- scanner.Text():
+			case <-q.over:
+				return
+			}
 		}
 	}()
 }
+
+// end says that no line is wanted any more. It is called once.
+func (q *questions) end() { close(q.over) }
 
 // ask puts a question to the person, or says how to answer it elsewhere.
 func (r *turnRun) ask(id string, content timeline.Content) error {
@@ -78,11 +94,7 @@ func (r *turnRun) ask(id string, content timeline.Content) error {
 		}
 		return r.say(fmt.Sprintf("the agent waits for an answer: holon respond %s %s", id, how))
 	}
-	asked := question{id: id, content: content}
-	if content.Type == "question" && content.URL == "" {
-		asked.form = newForm(content.Schema)
-	}
-	q.open = append(q.open, asked)
+	q.open = append(q.open, newQuestion(id, content))
 	if len(q.open) == 1 {
 		return r.show()
 	}

@@ -83,3 +83,27 @@ func TestYesMeansOnceWhateverTheOrderOfTheOptions(t *testing.T) {
 		t.Error("y chose nothing where there is only one option that allows")
 	}
 }
+
+func FuzzForm(f *testing.F) {
+	f.Add(`{"type":"object","properties":{"a":{"type":"string","enum":["x"]},"b":{"type":"integer","default":1}},"required":["a"]}`, "x", "")
+	f.Add(`{"type":"boolean"}`, "y", "n")
+	f.Add(`{"oneOf":[{"const":{"a":1},"title":"\u001b[31m"}]}`, "1", "2")
+	f.Fuzz(func(t *testing.T, schema, first, second string) {
+		q := question{form: newForm(json.RawMessage(schema))}
+		if q.form == nil {
+			return
+		}
+		for i := range 2 * len(q.form.fields) {
+			if strings.ContainsAny(promptText(q), "\x1b\x07\r") {
+				t.Fatalf("the prompt %q is not harmless", promptText(q))
+			}
+			params, why := readAnswer(q, []string{first, second}[i%2])
+			if why == "" && params != nil {
+				if answer, ok := params["answer"].(json.RawMessage); !ok || !json.Valid(answer) {
+					t.Fatalf("%q was answered %s", schema, answer)
+				}
+				return
+			}
+		}
+	})
+}

@@ -19,10 +19,12 @@ func newServeCommand(g *globals) *cobra.Command {
 		Use:   "serve",
 		Short: "Start the server",
 		Long: `Starts the server: SQLite in the data directory, the echo agent and whatever
-agents are configured. SIGTERM drains (running turns get drain_seconds), a
-second one exits at once.
+agents are configured. The agent that --agent names is the default. SIGTERM
+drains (running turns get drain_seconds), a second one exits at once.
 
   holon serve
+  holon serve --agent opencode
+  holon serve --agent mine=acp:my-agent\ --acp
   holon serve --listen 127.0.0.1:8080 --listen unix:/run/user/1000/holon.sock
   holon serve --agent git=exec:git\ log\ -5`,
 		Args: cobra.NoArgs,

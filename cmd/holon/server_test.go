@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/daemon"
@@ -40,6 +43,8 @@ type server struct {
 	data string
 	log  buffer
 	stop func()
+
+	agents map[string]config.Agent
 }
 
 // startServer serves in this process until the test ends.
@@ -50,12 +55,39 @@ func startServer(t *testing.T) *server {
 	return s
 }
 
+// startServerWith serves agents besides echo, which stays the default.
+func startServerWith(t *testing.T, definitions ...string) *server {
+	t.Helper()
+	s := &server{t: t, data: t.TempDir(), agents: agentsOf(t, definitions...)}
+	s.start()
+	return s
+}
+
+// agentsOf reads definitions as --agent takes them.
+func agentsOf(t *testing.T, definitions ...string) map[string]config.Agent {
+	t.Helper()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	config.BindAgent(flags)
+	for _, d := range definitions {
+		if err := flags.Set("agent", d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	loaded, err := config.Load(flags, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loaded.Agents
+}
+
 // start serves, also again after stop.
 func (s *server) start() {
 	s.t.Helper()
 	settings := config.Defaults()
 	settings.Data, settings.Listen = s.data, []string{"127.0.0.1:0"}
 	settings.DrainTimeout = 100 * time.Millisecond
+	maps.Copy(settings.Agents, s.agents)
 	stop, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- daemon.Run(context.Background(), daemon.Options{

@@ -206,3 +206,52 @@ func TestRunSurvivesARestartOfTheServer(t *testing.T) {
 	}
 	p.await("at last")
 }
+
+func TestWhatAnACPAgentAsksIsAnsweredAtTheTerminal(t *testing.T) {
+	s := startServerWith(t, badAgent(t, "good"))
+	p := s.openTerminal("run", "--agent=good", "ask Delete it\nelicit Your name?")
+	p.await("answer 1-4, y or n: ")
+	p.await("[y]")
+	p.enter("y")
+	p.await("selected")
+	p.awaitAfter("Your name?", "answer (")
+	p.enter("Ada")
+	p.await(`"Ada"`)
+	if code := p.exit(); code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+}
+
+func TestRespondAsksAtTheTerminal(t *testing.T) {
+	s := startServerWith(t, badAgent(t, "good"))
+	for _, c := range []struct{ prompt, asks, enter, answer string }{
+		{"ask Delete it", "answer 1-4, y or n: ", "n", "declined"},
+		{"elicit Your name?", "answer (", "Ada", "completed"},
+	} {
+		run := make(chan result, 1)
+		go func() { run <- s.holon("run", "--agent=good", c.prompt) }()
+		var item string
+		eventually(t, "it asks", func() bool {
+			waiting, _ := oneObject(t, s.want("respond", "-o", "json"))["items"].([]any)
+			if len(waiting) == 1 {
+				item, _ = waiting[0].(map[string]any)["item_id"].(string)
+			}
+			return len(waiting) == 1
+		})
+		p := s.openTerminal("respond", item)
+		p.await(c.asks)
+		p.enter(c.enter)
+		p.awaitAfter(item+": ", c.answer)
+		if code := p.exit(); code != exitOK {
+			t.Errorf("%s: exit %d, the terminal ends with %q", c.prompt, code, p.end())
+		}
+		if r := <-run; r.code != exitOK {
+			t.Errorf("%s: %+v", c.prompt, r)
+		}
+		p = s.openTerminal("respond", item)
+		p.await("nothing waits for an answer")
+		if code := p.exit(); code != exitFailed {
+			t.Errorf("a second answer: exit %d", code)
+		}
+	}
+}

@@ -23,6 +23,10 @@
 //	plain          no modes, models or options in session/new
 //	old-models     models by "models" and session/set_model; else the option
 //	               "model" of category "model"
+//	late-replay    session/load answers first and repeats the history then
+//	replay-ms=N    with a pause of N ms before each turn of it
+//	fork-replay    session/fork repeats the history before its result
+//	mute-reject    say nothing of a tool call whose permission was rejected
 //	early          session/update notifications before the result of session/new
 //	one-session    a second session/new answers an error
 //	version=V      agentInfo.version; 1.0.0 if left out

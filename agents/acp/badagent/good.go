@@ -239,7 +239,9 @@ func (p *prompt) ask(title string, seen bool) {
 		p.progress(id, "in_progress", nil)
 		end = "completed"
 	}
-	p.progress(id, end, nil)
+	if allowed || !p.a.on("mute-reject") {
+		p.progress(id, end, nil)
+	}
 	if said != "" {
 		p.say(said)
 	}

@@ -91,6 +91,24 @@ func (a *agent) answer(m message, p params) {
 	if _, never := result.(noAnswer); !never {
 		a.reply(m.ID, result, err)
 	}
+	if m.Method == "session/load" && err == nil && a.on("late-replay") {
+		a.mu.Lock()
+		s := a.known(p.SessionID)
+		a.mu.Unlock()
+		a.replay(s)
+	}
+}
+
+// replay repeats what was said in a session.
+func (a *agent) replay(s *session) {
+	a.mu.Lock()
+	history := slices.Clone(s.History)
+	a.mu.Unlock()
+	for _, e := range history {
+		a.pause("replay-ms")
+		a.update(s, object{"sessionUpdate": "user_message_chunk", "content": textBlock(e.User)})
+		a.update(s, object{"sessionUpdate": "agent_message_chunk", "content": textBlock(e.Agent)})
+	}
 }
 
 func (a *agent) handle(method string, p params) (any, *rpcError) {
@@ -241,17 +259,14 @@ func (a *agent) openSession(how string, p params) (any, *rpcError) {
 		a.sessions[s.ID] = s
 	}
 	a.save()
-	result, history := a.settings(s), slices.Clone(s.History)
+	result := a.settings(s)
 	a.mu.Unlock()
 
 	if how == "new" || how == "fork" {
 		result["sessionId"] = s.ID
 	}
-	if how == "load" {
-		for _, e := range history {
-			a.update(s, object{"sessionUpdate": "user_message_chunk", "content": textBlock(e.User)})
-			a.update(s, object{"sessionUpdate": "agent_message_chunk", "content": textBlock(e.Agent)})
-		}
+	if how == "load" && !a.on("late-replay") || how == "fork" && a.on("fork-replay") {
+		a.replay(s)
 	}
 	if a.on("early") {
 		a.update(s, commandsUpdate())

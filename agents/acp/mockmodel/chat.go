@@ -41,7 +41,7 @@ func readChat(body []byte) (exchange, error) {
 		if who := by[m.Role]; who == byTool {
 			conversation = append(conversation, message{by: byTool})
 		} else if who != "" { // the system's words choose nothing
-			conversation = append(conversation, message{who, m.Content.texts()})
+			conversation = append(conversation, message{who, m.Content.texts(), m.Content.images()})
 		}
 	}
 	var tools []tool
@@ -152,6 +152,17 @@ func (p parts) texts() []string {
 		}
 	}
 	return texts
+}
+
+// images counts the parts that are one.
+func (p parts) images() int {
+	n := 0
+	for _, one := range p {
+		if one.Type == "image" || one.Type == "image_url" || one.Type == "input_image" {
+			n++
+		}
+	}
+	return n
 }
 
 // has says whether a part is of this type.

@@ -18,6 +18,7 @@
 //	THINK         thoughts before the answer, where the API has them
 //	SLOW [N]      N words (120 unless told), one each 250 ms
 //	SAY WORD      an answer with WORD in it
+//	LOOK          how many images came with the prompt
 //	RECALL        every WORD of SAY that the conversation has had before
 //
 // Anything else, and every request that offers no tools (agents ask for titles

@@ -7,7 +7,10 @@ type geminiRequest struct {
 	Contents []struct {
 		Role  string `json:"role"`
 		Parts []struct {
-			Text             string `json:"text"`
+			Text       string `json:"text"`
+			InlineData *struct {
+				MimeType string `json:"mimeType"`
+			} `json:"inlineData"`
 			FunctionResponse *struct {
 				Name string `json:"name"`
 			} `json:"functionResponse"`
@@ -37,6 +40,9 @@ func readGemini(body []byte) (exchange, error) {
 		for _, p := range c.Parts {
 			if p.FunctionResponse != nil {
 				m.by = byTool
+			}
+			if p.InlineData != nil {
+				m.images++
 			}
 			if p.Text != "" && m.by != byModel {
 				m.texts = append(m.texts, p.Text)

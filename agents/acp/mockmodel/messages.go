@@ -29,9 +29,9 @@ func readMessages(body []byte) (exchange, error) {
 			conversation = append(conversation, message{by: byModel})
 		case m.Content.has("tool_result"):
 			// The text beside a result is what a person said meanwhile.
-			conversation = append(conversation, message{byTool, m.Content.texts()})
+			conversation = append(conversation, message{byTool, m.Content.texts(), m.Content.images()})
 		case m.Role == "user":
-			conversation = append(conversation, message{byPerson, m.Content.texts()})
+			conversation = append(conversation, message{byPerson, m.Content.texts(), m.Content.images()})
 		}
 	}
 	var tools []tool

@@ -52,7 +52,7 @@ func readResponses(body []byte) (exchange, error) {
 		case strings.HasSuffix(item.Type, "_call"), item.Type == "reasoning", item.Role == "assistant":
 			conversation = append(conversation, message{by: byModel})
 		case item.Role == "user":
-			conversation = append(conversation, message{byPerson, item.Content.texts()})
+			conversation = append(conversation, message{byPerson, item.Content.texts(), item.Content.images()})
 		}
 	}
 	return exchange{question: ask(conversation, flatten(in.Tools, "")), model: in.Model, streamed: in.Stream}, nil

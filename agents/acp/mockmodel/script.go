@@ -23,6 +23,7 @@ const (
 // question is what a request asks, whatever API it came by.
 type question struct {
 	said      string   // by the person: what chooses the answer
+	images    int      // since the model spoke last
 	earlier   []string // by the person, before that
 	afterTool bool     // the newest message has the result of a tool
 	tools     []tool
@@ -62,9 +63,10 @@ var (
 	planWord  = regexp.MustCompile(`\bPLAN\b`)
 	askWord   = regexp.MustCompile(`\bASK\b`)
 	thinkWord = regexp.MustCompile(`\bTHINK\b`)
+	lookWord  = regexp.MustCompile(`\bLOOK\b`)
 	recall    = regexp.MustCompile(`\bRECALL\b`)
 
-	words = []*regexp.Regexp{sayWord, slowCount, writePath, toolWord, hangWord, planWord, askWord, thinkWord, recall}
+	words = []*regexp.Regexp{sayWord, lookWord, slowCount, writePath, toolWord, hangWord, planWord, askWord, thinkWord, recall}
 )
 
 // answer decides what the model says. It is a function of the question alone.
@@ -75,9 +77,6 @@ func (q question) answer() reply {
 	r := reply{pause: briskly}
 	if q.afterTool {
 		r.text = []string{"The tool ", "is done."}
-		if word := sayWord.FindStringSubmatch(q.said); word != nil {
-			r.text = append(r.text, " I say ", word[1]+".")
-		}
 		return r
 	}
 	if thinkWord.MatchString(q.said) {
@@ -86,6 +85,8 @@ func (q question) answer() reply {
 	switch {
 	case slowCount.MatchString(q.said):
 		r.text, r.pause = slowText(slowCount.FindStringSubmatch(q.said)[1]), slowly
+	case lookWord.MatchString(q.said):
+		r.text = []string{"I see ", fmt.Sprintf("%d images.", q.images)}
 	case recall.MatchString(q.said):
 		r.text = q.recalled()
 	case sayWord.MatchString(q.said):
@@ -129,8 +130,9 @@ func (q question) recalled() []string {
 
 // message is one of a conversation, as far as answers depend on it.
 type message struct {
-	by    string // person, model, tool; a tool's message may have text besides
-	texts []string
+	by     string // person, model, tool; a tool's message may have text besides
+	texts  []string
+	images int
 }
 
 const (
@@ -148,9 +150,8 @@ func ask(conversation []message, tools []tool) question {
 	}
 	var said []string
 	for _, m := range conversation[first:] {
-		// A person may have gone on after the tool's result: that is a new
-		// question then.
 		q.afterTool = m.by == byTool
+		q.images += m.images
 		said = append(said, m.texts...)
 	}
 	for _, m := range conversation[:first] {
@@ -161,23 +162,27 @@ func ask(conversation []message, tools []tool) question {
 	if len(said) == 0 && !q.afterTool && len(q.earlier) > 0 {
 		said = q.earlier[len(q.earlier)-1:]
 	}
-	q.said = newest(said)
+	// A person may have gone on with or after the tool's result: that is a new
+	// question then.
+	var chosen bool
+	q.said, chosen = newest(said)
+	q.afterTool = q.afterTool && !chosen
 	return q
 }
 
-// newest returns the last text that has one of the words, else the last one:
-// agents add texts of their own, and a person may have gone on while the model
-// was cut short.
-func newest(texts []string) string {
+// newest returns the last text that has one of the words, else the last one,
+// and whether it has a word: agents add texts of their own, and a person may
+// have gone on while the model was cut short.
+func newest(texts []string) (text string, chosen bool) {
 	for _, text := range slices.Backward(texts) {
 		for _, word := range words {
 			if word.MatchString(text) {
-				return text
+				return text, true
 			}
 		}
 	}
 	if len(texts) == 0 {
-		return ""
+		return "", false
 	}
-	return texts[len(texts)-1]
+	return texts[len(texts)-1], false
 }

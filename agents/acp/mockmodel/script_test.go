@@ -7,7 +7,7 @@ import (
 
 var (
 	someTools = []tool{{name: "Read"}, {name: "Bash"}, {name: "Write"}, {name: "TodoWrite"}, {name: "AskUserQuestion"}}
-	person    = func(texts ...string) message { return message{byPerson, texts} }
+	person    = func(texts ...string) message { return message{by: byPerson, texts: texts} }
 	model     = message{by: byModel}
 	toolEnded = message{by: byTool}
 )
@@ -34,13 +34,16 @@ func TestWordsChooseTheAnswer(t *testing.T) {
 		{"slow", []message{person("SLOW 3 please")}, someTools, "word0 word1 word2 ", ""},
 		{"say", []message{person("SAY Äpfel_1, please")}, someTools, "I say Äpfel_1.", ""},
 		{"after a tool", []message{person("TOOL"), model, toolEnded}, someTools, "The tool is done.", ""},
-		{"text beside the tool's result", []message{person("TOOL"), model, {byTool, []string{"SAY more"}}}, someTools, "The tool is done. I say more.", ""},
+		{"text beside the tool's result", []message{person("TOOL"), model, {by: byTool, texts: []string{"SAY more"}}}, someTools, "I say more.", ""},
+		{"reminder beside the tool's result", []message{person("TOOL"), model, {by: byTool, texts: []string{"<reminder>"}}}, someTools, "The tool is done.", ""},
 		{"a person went on after the tool", []message{person("TOOL"), model, toolEnded, person("SAY more")}, someTools, "I say more.", ""},
 		{"only the newest counts", []message{person("TOOL"), model, person("hi")}, someTools, "Hello from the mock model.", ""},
 		{"context before the prompt", []message{person("<context>"), person("SAY x")}, someTools, "I say x.", ""},
 		{"context after the prompt", []message{person("SAY x", "<context>"), person("<more>")}, someTools, "I say x.", ""},
 		{"gone on while the model spoke", []message{person("SLOW"), person("SAY x")}, someTools, "I say x.", ""},
 		{"nothing new", []message{person("SAY x"), model}, someTools, "I say x.", ""},
+		{"look", []message{{byPerson, []string{"LOOK"}, 2}}, someTools, "I see 2 images.", ""},
+		{"look at the newest only", []message{{byPerson, []string{"LOOK"}, 2}, model, person("LOOK")}, someTools, "I see 0 images.", ""},
 		{"recall", []message{person("SAY one"), model, person("SAY two"), model, person("RECALL")}, someTools, "I remember one, two.", ""},
 		{"recall of nothing", []message{person("RECALL")}, someTools, "I remember nothing.", ""},
 	}

@@ -118,6 +118,7 @@ type wire struct {
 	args   string
 	answer string // where the text of a whole answer is
 	after  string // a body with a tool's result
+	look   string // a body with an image
 }
 
 var wires = []wire{
@@ -128,16 +129,19 @@ var wires = []wire{
 		call: "choices.0.delta.tool_calls.0.function.name", args: "choices.0.delta.tool_calls.0.function.arguments",
 		answer: "choices.0.message.content",
 		after:  `{"stream":true,"messages":[{"role":"user","content":"TOOL"},{"role":"assistant","content":null,"tool_calls":[{}]},{"role":"tool","content":"SAY no"}],"tools":[{"function":{"name":"bash"}}]}`,
+		look:   `{"stream":true,"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}},{"type":"text","text":"LOOK"}]}],"tools":[{"function":{"name":"bash"}}]}`,
 	}, {
 		name: "responses", path: "/v1/responses", whole: "/v1/responses",
 		body:  `{"model":"m","stream":%[2]t,"input":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"TOOL"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":%[1]q}]}],"tools":[{"type":"function","name":"exec_command"}]}`,
 		texts: "delta", think: "delta", call: "item.name", args: "item.arguments", answer: "output.0.content.0.text",
 		after: `{"stream":true,"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"TOOL"}]},{"type":"function_call","name":"exec_command"},{"type":"function_call_output","output":"SAY no"}],"tools":[{"type":"function","name":"exec_command"}]}`,
+		look:  `{"stream":true,"input":[{"type":"message","role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,AA=="},{"type":"input_text","text":"LOOK"}]}],"tools":[{"type":"function","name":"exec_command"}]}`,
 	}, {
 		name: "messages", path: "/v1/messages?beta=true", whole: "/v1/messages",
 		body:  `{"model":"m","stream":%[2]t,"system":[{"type":"text","text":"TOOL"}],"messages":[{"role":"user","content":%[1]q}],"tools":[{"name":"Bash"}]}`,
 		texts: "delta.text", think: "delta.thinking", call: "content_block.name", args: "delta.partial_json", answer: "content.0.text",
 		after: `{"stream":true,"messages":[{"role":"user","content":"TOOL"},{"role":"assistant","content":[{"type":"tool_use"}]},{"role":"user","content":[{"type":"tool_result","content":"SAY no"}]}],"tools":[{"name":"Bash"}]}`,
+		look:  `{"stream":true,"messages":[{"role":"user","content":[{"type":"image","source":{}},{"type":"text","text":"LOOK"}]}],"tools":[{"name":"Bash"}]}`,
 	}, {
 		name: "gemini", path: "/v1beta/models/x:streamGenerateContent?alt=sse", whole: "/v1beta/models/x:generateContent",
 		body:  `{"systemInstruction":{"parts":[{"text":"TOOL"}]},"contents":[{"role":"user","parts":[{"text":%[1]q}]}],"tools":[{"functionDeclarations":[{"name":"run_shell_command"}]}]}`,
@@ -145,6 +149,7 @@ var wires = []wire{
 		call: "candidates.0.content.parts.0.functionCall.name", args: "candidates.0.content.parts.0.functionCall.args.command",
 		answer: "candidates.0.content.parts.0.text",
 		after:  `{"contents":[{"role":"user","parts":[{"text":"TOOL"}]},{"role":"model","parts":[{"functionCall":{"name":"x"}}]},{"role":"user","parts":[{"functionResponse":{"name":"x"}}]}],"tools":[{"functionDeclarations":[{"name":"run_shell_command"}]}]}`,
+		look:   `{"contents":[{"role":"user","parts":[{"inlineData":{"mimeType":"image/png","data":"AA=="}},{"text":"LOOK"}]}],"tools":[{"functionDeclarations":[{"name":"run_shell_command"}]}]}`,
 	},
 }
 
@@ -200,6 +205,19 @@ func TestEveryAPIStreamsTextToolsAndThoughts(t *testing.T) {
 			}
 			if !strings.Contains(log.String(), `"api":"`+w.name+`"`) {
 				t.Errorf("logged %s", log)
+			}
+		})
+	}
+}
+
+func TestEveryAPISeesImages(t *testing.T) {
+	for _, w := range wires {
+		t.Run(w.name, func(t *testing.T) {
+			s, _ := start(t)
+			res := post(t, t.Context(), s.URL()+w.path, w.look)
+			defer res.Body.Close()
+			if text := gather(sse(t, res.Body), w.texts); text != "I see 1 images." {
+				t.Errorf("says %q", text)
 			}
 		})
 	}

@@ -56,11 +56,11 @@ func modeChanged(r *run) {
 
 // forked goes on from the same conversation in a second thread.
 func forked(r *run) {
+	threadID, _ := r.thread()
+	r.says(threadID, "SAY apple", "I say apple.")
 	if !r.info().Capabilities.Fork {
 		r.lacks("")
 	}
-	threadID, _ := r.thread()
-	r.says(threadID, "SAY apple", "I say apple.")
 	var result struct {
 		ThreadID string `json:"thread_id"`
 	}
@@ -70,6 +70,9 @@ func forked(r *run) {
 	}
 	r.says(threadID, "SAY pear", "I say pear.")
 	v := r.says(result.ThreadID, "RECALL", "apple")
+	if contains(v.said(), "I say apple.") {
+		r.fail("the history was repeated into the fork: %q", v.said())
+	}
 	if contains(v.said(), "pear") {
 		r.fail("the fork knows what was said after it: %q", v.said())
 	}

@@ -13,7 +13,7 @@ import (
 func (l *Loaded) checkAgents() error {
 	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {
 		agent, source := l.Agents[name], l.Sources["agents."+name]
-		err := agent.check(name)
+		err := agent.Check(name)
 		if err == nil && source.Origin != FromFile {
 			// Whoever names a preset on the command line wants to use it now; one
 			// in a file may be installed later.
@@ -40,12 +40,13 @@ func (a Agent) Missing() error {
 		return nil
 	}
 	if _, err := exec.LookPath(preset.Command[0]); err != nil {
-		return fmt.Errorf("%s is not installed (not found in PATH); %s", preset.Command[0], preset.InstallText())
+		return fmt.Errorf("%s is not installed (not found in PATH). %s", preset.Command[0], preset.InstallText())
 	}
 	return nil
 }
 
-func (a Agent) check(name string) error {
+// Check says what of the definition cannot be used, and what to do.
+func (a Agent) Check(name string) error {
 	if !agentName.MatchString(name) {
 		return fmt.Errorf("a name has 1 to 64 of A-Z, a-z, 0-9, _ and -")
 	}

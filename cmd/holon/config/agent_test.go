@@ -175,7 +175,7 @@ func TestPresetsGiveTheCommandAndSayHowToInstallIt(t *testing.T) {
 	}
 	// The one on the command line is missed at once, the one in the file is not.
 	err = l.Validate()
-	if err == nil || !strings.Contains(err.Error(), "agents.opencode (--agent): opencode is not installed (not found in PATH); install it with: npm install -g opencode-ai@") {
+	if err == nil || !strings.Contains(err.Error(), "agents.opencode (--agent): opencode is not installed (not found in PATH). Install it with: npm install -g opencode-ai@") {
 		t.Errorf("got %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(path, "opencode"), []byte("#!/bin/sh\n"), 0o700); err != nil {

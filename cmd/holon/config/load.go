@@ -53,6 +53,11 @@ func Bind(flags *pflag.FlagSet) {
 			bind(flags, key)
 		}
 	}
+	BindAgent(flags)
+}
+
+// BindAgent adds --agent.
+func BindAgent(flags *pflag.FlagSet) {
 	flags.StringArray(agentFlag, nil, "an agent: NAME of a configured one or of a preset ("+presetNames()+"), NAME=acp:COMMAND, NAME=exec:COMMAND or NAME=echo; the first is the default; repeatable")
 }
 

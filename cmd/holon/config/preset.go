@@ -62,9 +62,10 @@ func PresetFor(program string) (Preset, bool) {
 	return Preset{}, false
 }
 
-// InstallText says how to install the preset's program.
+// InstallText says how to install the preset's program: a sentence without
+// its full stop.
 func (p Preset) InstallText() string {
-	text := "install it with: " + p.Install
+	text := "Install it with: " + p.Install
 	if p.Needs != "" {
 		text += " (it needs " + p.Needs + ")"
 	}

@@ -5,6 +5,7 @@ import (
 	osexec "os/exec"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"go.uber.org/zap"
@@ -21,12 +22,14 @@ import (
 // them tell their processes once it is known.
 type agents struct {
 	list   []turns.Agent
+	acp    map[string]*acp.Agent
 	url    atomic.Pointer[string]
 	closes []func()
+	kills  []func()
 }
 
 func newAgents(cfg *config.Config, version string, records *process.Records, log *zap.Logger) (*agents, error) {
-	a := &agents{}
+	a := &agents{acp: map[string]*acp.Agent{}}
 	names := make([]string, 0, len(cfg.Agents))
 	for name := range cfg.Agents {
 		names = append(names, name)
@@ -50,17 +53,21 @@ func newAgents(cfg *config.Config, version string, records *process.Records, log
 			}
 			a.list = append(a.list, agent)
 			a.closes = append(a.closes, func() { _ = agent.Close() })
+			a.kills = append(a.kills, func() { _ = agent.Close() })
 		case config.KindACP:
 			if err := c.Missing(); err != nil {
 				log.Warn("an agent is not installed", zap.String("agent", name), zap.Error(err))
 			}
-			conf := ACPConfig(c, version, log.Named("acp"))
+			conf := ACPConfig(c, version, log.Named(name))
 			conf.Records = records
 			agent, err := acp.New(name, conf)
 			if err != nil {
 				return nil, fmt.Errorf("agents.%s: %w", name, err)
 			}
 			a.list = append(a.list, agent)
+			a.acp[name] = agent
+			a.closes = append(a.closes, func() { _ = agent.Close() })
+			a.kills = append(a.kills, agent.Kill)
 		default:
 			return nil, fmt.Errorf("agents.%s: kind %q is unknown: use echo, exec or acp", name, c.Kind)
 		}
@@ -73,7 +80,7 @@ func ACPConfig(c config.Agent, version string, log *zap.Logger) acp.Config {
 	out := acp.Config{
 		Command: c.Command, Env: c.Env, Cwd: c.Cwd,
 		Permissions: c.ACP.Permissions, PermissionTimeout: c.ACP.PermissionTimeout, PermissionDefault: c.ACP.PermissionDefault,
-		Eager: c.ACP.Start == config.StartEager, StartTimeout: c.ACP.StartTimeout, MaxProcesses: c.ACP.MaxProcesses,
+		Install: installHint(c), Eager: c.ACP.Start == config.StartEager, StartTimeout: c.ACP.StartTimeout, MaxProcesses: c.ACP.MaxProcesses,
 		IdleAfter: c.ACP.Idle, CancelAfter: c.ACP.Cancel,
 		KeepRaw: c.ACP.KeepRaw, Handover: c.ACP.Handover, ClientVersion: version, Log: log,
 	}
@@ -90,6 +97,15 @@ func ACPConfig(c config.Agent, version string, log *zap.Logger) acp.Config {
 		out.MCPServers = append(out.MCPServers, server)
 	}
 	return out
+}
+
+// installHint says how to install a program that is known, "" for others.
+func installHint(c config.Agent) string {
+	preset, ok := config.PresetFor(c.Command[0])
+	if !ok {
+		return ""
+	}
+	return preset.InstallText()
 }
 
 // absolute is where a program is, as the protocol asks. One that is not found
@@ -113,9 +129,16 @@ func (a *agents) address() string {
 	return ""
 }
 
-// close kills what agents still run.
-func (a *agents) close() {
-	for _, f := range a.closes {
-		f()
+// close ends what agents still run, in order.
+func (a *agents) close() { together(a.closes) }
+
+// kill ends what agents still run, at once.
+func (a *agents) kill() { together(a.kills) }
+
+func together(all []func()) {
+	var wg sync.WaitGroup
+	for _, f := range all {
+		wg.Go(f)
 	}
+	wg.Wait()
 }

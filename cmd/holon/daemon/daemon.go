@@ -103,7 +103,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return &UsageError{err}
 	}
 	if o.OnAgents != nil {
-		o.OnAgents(d.agents.close)
+		o.OnAgents(d.agents.kill)
 	}
 	if d.engine, err = turns.New(d.engineConfig(), d.store, d.agents.list, d.log.Named("turns")); err != nil {
 		return &UsageError{err}
@@ -181,8 +181,10 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 	return err
 }
 
-// The stop takes 8 s at most where drain_seconds is 6: what runs is told to
-// stop, then streams get the last events and their goodbye.
+// The drain takes 8 s at most where drain_seconds is 6: what runs is told to
+// stop, then streams get the last events and their goodbye. After it agents
+// get up to 7 s to end their processes: 3 s from the end of their input to
+// TERM, 3 s from there to KILL.
 const (
 	drainGrace = 1500 * time.Millisecond
 	closeGrace = 500 * time.Millisecond

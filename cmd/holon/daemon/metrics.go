@@ -65,9 +65,9 @@ func (d *daemon) metricsHandler(m *storeMetrics) http.Handler {
 		gauge("holon_turns_active", "Turns that run.", func() float64 { return float64(d.engine.Load().Active) }),
 		gauge("holon_turns_waiting", "Active turns that wait for a person.", func() float64 { return float64(d.engine.Load().Waiting) }),
 		gauge("holon_turns_capacity", "Turns that may run at once.", func() float64 { return float64(d.engine.Load().Capacity) }),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "holon_agent_late_output_total", Help: "Outputs of agents whose turn had ended; they are dropped."},
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "holon_agent_late_output_total", Help: "What agents said that could not be stored, because their turn or thread had ended."},
 			func() float64 { return float64(d.engine.Load().LateOutput) }),
-		&storeSizes{d: d},
+		&storeSizes{d: d}, &agentMetrics{d: d},
 	)
 	if d.wire != nil {
 		reg.MustRegister(d.wire.Collector())

@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/seed82539d15/holon/agents/acp"
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc"
@@ -30,6 +31,7 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 			MaxQueuedTurns: d.cfg.MaxQueue, TailBytes: d.cfg.TailBytes, HeartbeatSeconds: d.cfg.Heartbeat.Seconds(),
 			WriteTimeoutSeconds: d.cfg.WriteTimeout.Seconds(), DrainSeconds: d.cfg.DrainTimeout.Seconds(),
 			InterruptSeconds: d.cfg.InterruptTimeout.Seconds(),
+			AgentOutputBytes: acp.OutputBytes, AgentMessageBytes: acp.MessageBytes, AgentInputBytes: acp.InputBytes,
 		},
 	})
 	if err != nil {

@@ -109,7 +109,7 @@ func (r *Renderer) show(event client.Event, it *item, p params, ended bool) {
 	case "permission_request", "question":
 		if !it.asked {
 			it.asked = true
-			text := questionText(c)
+			text := QuestionText(c)
 			if r.options.HowToAnswer && !ended {
 				text += "\nanswer with: holon respond " + OneLine(event.ItemID)
 			}
@@ -143,8 +143,8 @@ func planMark(status string) string {
 	return "[ ] "
 }
 
-// questionText is a question with what it is about.
-func questionText(c Content) string {
+// QuestionText is a question with what it is about, harmless.
+func QuestionText(c Content) string {
 	text := OneLine(c.Title)
 	if c.Type == "question" {
 		text = Clean(c.Message)

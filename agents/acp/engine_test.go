@@ -1,0 +1,515 @@
+package acp_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/agents/acp"
+	"github.com/seed82539d15/holon/agents/acp/acptest"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/persist/sqlite"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// server is an engine on a real store with an ACP agent, and its log so far.
+type server struct {
+	t      testing.TB
+	engine *turns.Engine
+	read   func() // begins to read the log
+	stop   func()
+
+	mu  sync.Mutex
+	log []event
+	at  chan struct{} // closed and replaced when the log grows
+}
+
+// event is what the tests look at in a notification.
+type event struct {
+	Method string
+	Params struct {
+		ThreadID       string         `json:"thread_id"`
+		TurnID         string         `json:"turn_id"`
+		ItemID         string         `json:"item_id"`
+		Status         items.Status   `json:"status"`
+		Content        items.Raw      `json:"content"`
+		StopReason     string         `json:"stop_reason"`
+		Error          *turns.Failure `json:"error"`
+		Undelivered    []string       `json:"undelivered_item_ids"`
+		AgentSessionID string         `json:"agent_session_id"`
+		Title          string         `json:"title"`
+		State          string         `json:"state"`
+		Delta          struct {
+			Text string `json:"text"`
+		} `json:"delta"`
+	}
+}
+
+// serve starts an engine on the store in dir with badagent, given these words.
+func serve(t testing.TB, dir, words string, change ...func(*acp.Config)) *server {
+	t.Helper()
+	return serveCommand(t, dir, append([]string{acptest.Build(t, acptest.BadAgent)}, strings.Fields(words)...), change...)
+}
+
+func serveCommand(t testing.TB, dir string, command []string, change ...func(*acp.Config)) *server {
+	t.Helper()
+	return serveStore(t, dir, command, func(s turns.Store) turns.Store { return s }, change...)
+}
+
+// serveStore lets wrap see what the engine stores.
+func serveStore(t testing.TB, dir string, command []string, wrap func(turns.Store) turns.Store, change ...func(*acp.Config)) *server {
+	t.Helper()
+	cfg := acp.Config{Command: command, CancelAfter: 2 * time.Second, Cwd: t.TempDir()}
+	for _, f := range change {
+		f(&cfg)
+	}
+	agent, err := acp.New("agent", cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := sqlite.Open(sqlite.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := turns.New(turns.Config{MaxActiveTurns: 100}, wrap(store), []turns.Agent{agent}, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	stored, ran, read := make(chan error, 1), make(chan error, 1), make(chan struct{})
+	go func() { stored <- store.Run(ctx) }()
+	if err := engine.Recover(ctx); err != nil {
+		t.Fatal(err)
+	}
+	engineCtx, stopEngine := context.WithCancel(ctx)
+	go func() { ran <- engine.Run(engineCtx) }()
+	s := &server{t: t, engine: engine, at: make(chan struct{})}
+	s.read = sync.OnceFunc(func() {
+		go func() {
+			defer close(read)
+			s.follow(ctx, notify.NewCursor(store.Tail(), store, notify.Filter{}, 0))
+		}()
+	})
+	s.stop = sync.OnceFunc(func() {
+		stopEngine()
+		if err := <-ran; err != nil {
+			t.Error(err)
+		}
+		s.read()
+		cancel()
+		<-read
+		if err := <-stored; err != nil {
+			t.Error(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+		if n := agent.Info().Processes; n != 0 {
+			t.Errorf("%d processes are left", n)
+		}
+	})
+	t.Cleanup(s.stop)
+	return s
+}
+
+// follow reads the log until ctx is done.
+func (s *server) follow(ctx context.Context, cursor *notify.Cursor) {
+	for {
+		chunk, err := cursor.Next(ctx, 0)
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		chunk.Each(func(_ int64, frame []byte) {
+			var e event
+			if err := json.Unmarshal(frame, &e, json.MatchCaseInsensitiveNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+				s.t.Errorf("%.200s: %v", frame, err)
+			}
+			s.log = append(s.log, e)
+		})
+		if chunk.Len() > 0 {
+			close(s.at)
+			s.at = make(chan struct{})
+		}
+		s.mu.Unlock()
+		if chunk.Len() > 0 {
+			continue
+		}
+		select {
+		case <-cursor.Wait():
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// until waits for an event that matches and returns it.
+func (s *server) until(what string, match func(event) bool) event {
+	s.t.Helper()
+	s.read()
+	limit := time.NewTimer(acptest.Patience)
+	defer limit.Stop()
+	for seen := 0; ; {
+		s.mu.Lock()
+		log, at := s.log, s.at
+		s.mu.Unlock()
+		for ; seen < len(log); seen++ {
+			if match(log[seen]) {
+				return log[seen]
+			}
+		}
+		select {
+		case <-at:
+		case <-limit.C:
+			s.t.Fatalf("%s did not come; the log is %+v", what, log)
+		}
+	}
+}
+
+func input(text string) []turns.InputMessage {
+	return []turns.InputMessage{{Type: "message", Role: "user", Content: []items.Part{{Type: items.PartText, Text: text}}}}
+}
+
+// start starts a turn in the thread, which it makes if need be.
+func (s *server) start(thread, text string) (turn string) {
+	s.t.Helper()
+	if _, err := s.engine.StartThread(s.t.Context(), turns.StartThread{ThreadID: thread, Agent: "agent"}); err != nil {
+		s.t.Fatal(err)
+	}
+	r, err := s.engine.Start(s.t.Context(), turns.Start{ThreadID: thread, Input: input(text)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return r.TurnID
+}
+
+// end waits for the end of a turn.
+func (s *server) end(turn string) event {
+	s.t.Helper()
+	return s.until("the end of the turn", func(e event) bool {
+		return e.Params.TurnID == turn && (e.Method == notify.TurnCompleted || e.Method == notify.TurnFailed || e.Method == notify.TurnInterrupted)
+	})
+}
+
+// item waits for an item of the turn of this kind to be made.
+func (s *server) item(turn string, kind items.Kind) event {
+	s.t.Helper()
+	return s.until("an item "+string(kind), func(e event) bool {
+		return e.Method == notify.ItemCreated && e.Params.TurnID == turn && kindOf(e) == kind
+	})
+}
+
+func kindOf(e event) items.Kind {
+	var head struct {
+		Type items.Kind `json:"type"`
+	}
+	_ = json.Unmarshal(e.Params.Content, &head)
+	return head.Type
+}
+
+// said is what the agent's messages of the turn say in the end, and the
+// status of each item of it by its kind.
+func (s *server) said(turn string) (said string, status map[items.Kind][]items.Status) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, order := map[string]event{}, []string{}
+	for _, e := range s.log {
+		if e.Params.TurnID != turn || e.Params.ItemID == "" || e.Method == notify.ItemDelta {
+			continue
+		}
+		if _, ok := last[e.Params.ItemID]; !ok {
+			order = append(order, e.Params.ItemID)
+		}
+		last[e.Params.ItemID] = e
+	}
+	status = map[items.Kind][]items.Status{}
+	var texts []string
+	for _, id := range order {
+		c, err := items.Decode(last[id].Params.Content)
+		if err != nil {
+			s.t.Errorf("%s: %v", last[id].Params.Content, err)
+			continue
+		}
+		status[c.Kind()] = append(status[c.Kind()], last[id].Params.Status)
+		if m, ok := c.(items.AgentMessage); ok {
+			text, _ := items.TextOf(m)
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "|"), status
+}
+
+func (s *server) steer(turn, text string, interrupt bool) turns.SteerResult {
+	s.t.Helper()
+	r, err := s.engine.Steer(s.t.Context(), turns.Steer{TurnID: turn, Input: input(text), Interrupt: interrupt})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return r
+}
+
+func (s *server) interrupt(turn string) {
+	s.t.Helper()
+	if _, _, err := s.engine.Interrupt(context.Background(), turns.Interrupt{TurnID: turn}); err != nil {
+		s.t.Error(err)
+	}
+}
+
+func TestEngineLetsAnyoneAnswerAPermission(t *testing.T) {
+	s := serve(t, t.TempDir(), "")
+	turn := s.start("t", "good")
+	asked := s.item(turn, items.KindPermissionRequest)
+	if _, err := s.engine.Respond(t.Context(), turns.Respond{ItemID: asked.Params.ItemID, OptionKind: items.AllowOnce}); err != nil {
+		t.Fatal(err)
+	}
+	end := s.end(turn)
+	said, status := s.said(turn)
+	if end.Method != notify.TurnCompleted || end.Params.StopReason != "end_turn" || !strings.Contains(said, "selected") {
+		t.Errorf("%+v, %q", end, said)
+	}
+	for kind, list := range status {
+		for _, st := range list {
+			if st != items.StatusCompleted {
+				t.Errorf("a %s ended %s", kind, st)
+			}
+		}
+	}
+	for _, kind := range []items.Kind{items.KindPlan, items.KindReasoning, items.KindToolCall, items.KindCommandExecution, items.KindFileChange} {
+		if len(status[kind]) == 0 {
+			t.Errorf("no %s", kind)
+		}
+	}
+}
+
+func TestEngineStoresConfiguredAndExpiredAnswers(t *testing.T) {
+	for _, c := range []struct {
+		change func(*acp.Config)
+		status items.Status
+		want   string
+	}{
+		{func(c *acp.Config) { c.Permissions = acp.PermissionsAllow }, items.StatusCompleted, `"kind":"allow_once"`},
+		{func(c *acp.Config) { c.Permissions = acp.PermissionsReject }, items.StatusDeclined, `"kind":"reject_once"`},
+		{func(c *acp.Config) { c.PermissionTimeout = 50 * time.Millisecond }, items.StatusDeclined, `"type":"expired"`},
+	} {
+		s := serve(t, t.TempDir(), "", c.change)
+		turn := s.start("t", "ask Write?")
+		s.end(turn)
+		answered := s.until("the answer", func(e event) bool { return e.Method == notify.ItemUpdated && kindOf(e) == items.KindPermissionRequest })
+		if answered.Params.Status != c.status || !strings.Contains(string(answered.Params.Content), c.want) {
+			t.Errorf("%s %s, want %s %s", answered.Params.Status, answered.Params.Content, c.status, c.want)
+		}
+		s.stop()
+	}
+}
+
+func TestEngineSteersAnAgentThatTakesIt(t *testing.T) {
+	s := serve(t, t.TempDir(), "steering")
+	turn := s.start("t", "say working\nawait-steer")
+	s.item(turn, items.KindAgentMessage)
+	r := s.steer(turn, "turn left", false)
+	end := s.end(turn)
+	said, status := s.said(turn)
+	if r.Delivery != turns.Delivery("injected") || end.Method != notify.TurnCompleted || !strings.Contains(said, "steered: turn left") {
+		t.Errorf("%+v, %+v, %q", r, end, said)
+	}
+	if got := status[items.KindUserMessage]; len(got) != 2 || got[1] != items.StatusCompleted {
+		t.Errorf("messages %v", got)
+	}
+}
+
+func TestEngineSteersAnyAgentByTheNextPrompt(t *testing.T) {
+	for _, words := range []string{"", "steering=failed", "steering=end"} {
+		s := serve(t, t.TempDir(), words)
+		turn := s.start("t", "say working\nsleep 200")
+		s.item(turn, items.KindAgentMessage)
+		s.steer(turn, "say more\nviolations", false)
+		end := s.end(turn)
+		if said, _ := s.said(turn); end.Method != notify.TurnCompleted || !strings.HasSuffix(said, "more|none") {
+			t.Errorf("%q: %+v, %q", words, end, said)
+		}
+		s.stop()
+	}
+}
+
+func TestEngineCutsThePresentPromptForASteer(t *testing.T) {
+	s := serve(t, t.TempDir(), "")
+	turn := s.start("t", "say working\nwait")
+	s.item(turn, items.KindAgentMessage)
+	s.steer(turn, "say instead\nviolations", true)
+	end := s.end(turn)
+	if said, _ := s.said(turn); end.Method != notify.TurnCompleted || said != "working|instead|none" {
+		t.Errorf("%+v, %q", end, said)
+	}
+}
+
+func TestEngineDeliversASteerOrSaysThatItDidNot(t *testing.T) {
+	s := serve(t, t.TempDir(), "")
+	turn := s.start("t", "say working\nwait")
+	s.item(turn, items.KindAgentMessage)
+	r := s.steer(turn, "say never", false)
+	s.interrupt(turn)
+	if end := s.end(turn); end.Method != notify.TurnInterrupted || len(end.Params.Undelivered) != 1 || end.Params.Undelivered[0] != r.ItemIDs[0] {
+		t.Errorf("%+v", end)
+	}
+}
+
+func TestEngineInterruptsWithAQuestionOpen(t *testing.T) {
+	s := serve(t, t.TempDir(), "")
+	turn := s.start("t", "open-tool x\nsay partial\nhang-ask Write?")
+	s.item(turn, items.KindPermissionRequest)
+	s.interrupt(turn)
+	end := s.end(turn)
+	said, status := s.said(turn)
+	if end.Method != notify.TurnInterrupted || !strings.Contains(said, "partial") {
+		t.Errorf("%+v, %q", end, said)
+	}
+	if status[items.KindPermissionRequest][0] != items.StatusCancelled || status[items.KindToolCall][0] != items.StatusInterrupted {
+		t.Errorf("%v", status)
+	}
+	turn = s.start("t", "violations")
+	s.end(turn)
+	if said, _ := s.said(turn); said != "none" {
+		t.Error(said)
+	}
+}
+
+func TestEngineFailsATurnWhoseAgentDies(t *testing.T) {
+	s := serve(t, t.TempDir(), "")
+	turn := s.start("t", "open-tool x\nsay partial\nask-two")
+	s.item(turn, items.KindPermissionRequest)
+	other := s.start("other", "kill 9 boom")
+	for _, id := range []string{turn, other} {
+		end := s.end(id)
+		if end.Method != notify.TurnFailed || end.Params.Error.Kind != "agent_failed" || !strings.Contains(end.Params.Error.Message, "signal: killed: boom") {
+			t.Errorf("%+v, %+v", end, end.Params.Error)
+		}
+	}
+	said, status := s.said(turn)
+	if said != "partial" || status[items.KindPermissionRequest][0] != items.StatusCancelled || status[items.KindToolCall][0] != items.StatusFailed {
+		t.Errorf("%q, %v", said, status)
+	}
+}
+
+func TestEngineKeepsWhatComesAfterTheTurn(t *testing.T) {
+	s := serve(t, t.TempDir(), "")
+	turn := s.start("t", "say now\ntitle A title\nlate 3")
+	s.end(turn)
+	late := s.until("the late message", func(e event) bool {
+		return e.Method == notify.ItemCreated && e.Params.TurnID == "" && strings.Contains(string(e.Params.Content), "late 3")
+	})
+	if late.Params.ThreadID != "t" || late.Params.Status != items.StatusCompleted {
+		t.Errorf("%+v", late)
+	}
+	s.until("the title", func(e event) bool { return e.Method == notify.ThreadUpdated && e.Params.Title == "A title" })
+}
+
+func TestEngineGoesOnInTheSessionAfterARestart(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()+"/s"
+	s := serve(t, dir, "no-resume state="+state)
+	s.end(s.start("t", "say first words"))
+	turn := s.start("t", "ask Write?")
+	asked := s.item(turn, items.KindPermissionRequest)
+	s.stop() // the turn and its question end with the server
+
+	s = serve(t, dir, "no-resume state="+state)
+	if end := s.end(turn); end.Method != notify.TurnInterrupted {
+		t.Errorf("%+v", end)
+	}
+	s.until("the end of the question", func(e event) bool {
+		return e.Params.ItemID == asked.Params.ItemID && e.Params.Status == items.StatusCancelled
+	})
+	next := s.start("t", "session\nhistory")
+	s.end(next)
+	if said, _ := s.said(next); !strings.Contains(said, "loaded") || !strings.Contains(said, "say first words") {
+		t.Errorf("%q", said)
+	}
+	s.stop()
+
+	s = serve(t, dir, "forget state="+state, func(c *acp.Config) { c.Handover = true })
+	next = s.start("t", "blocks") // what it is told makes it ask again, which nobody answers
+	s.until("the notice", func(e event) bool {
+		return e.Params.TurnID == next && strings.Contains(string(e.Params.Content), "has lost the session") && strings.Contains(string(e.Params.Content), "what was said so far")
+	})
+}
+
+func TestEngineConfiguresAndForks(t *testing.T) {
+	s := serve(t, t.TempDir(), "state="+t.TempDir()+"/s")
+	s.end(s.start("t", "say common"))
+	r, err := s.engine.ThreadConfigure(t.Context(), turns.Configure{ThreadID: "t", Config: map[string]jsontext.Value{"mode": jsontext.Value(`"no-such"`)}})
+	if err == nil {
+		t.Errorf("%s", r.Config)
+	}
+	fork, err := s.engine.ThreadFork(t.Context(), turns.Fork{ThreadID: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn, err := s.engine.Start(t.Context(), turns.Start{ThreadID: fork.ThreadID, Input: input("session\nhistory")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.end(turn.TurnID)
+	if said, _ := s.said(turn.TurnID); !strings.Contains(said, "forked") || !strings.Contains(said, "say common") {
+		t.Errorf("%q", said)
+	}
+}
+
+// TestEngineEndsAllItemsOfManyInterruptsAndKills is the whole ladder a hundred
+// times each: no item stays open, no process is left.
+func TestEngineEndsAllItemsOfManyInterruptsAndKills(t *testing.T) {
+	n := 100
+	if testing.Short() {
+		n = 20
+	}
+	s := serve(t, t.TempDir(), "state="+t.TempDir()+"/s", func(c *acp.Config) { c.CancelAfter, c.MaxProcesses = 200*time.Millisecond, 4 })
+	ways := []string{"say x\nwait", "open-tool x\nsay x\nask y", "say x\ndeaf\nwait", "say x\nstream 500\nhang-ask y"}
+	var wg sync.WaitGroup
+	places := make(chan struct{}, 8)
+	run := func(i int, f func(i int)) {
+		wg.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			f(i)
+		})
+	}
+	for i := range n {
+		run(i, func(i int) {
+			turn := s.start(fmt.Sprint("i", i), ways[i%len(ways)])
+			s.item(turn, items.KindAgentMessage)
+			s.interrupt(turn)
+			if end := s.end(turn); end.Method != notify.TurnInterrupted {
+				t.Errorf("%+v", end)
+			}
+		})
+	}
+	wg.Wait()
+	for i := range n {
+		run(i, func(i int) {
+			turn := s.start(fmt.Sprint("k", i), "open-tool x\nsay x\nkill 9 boom")
+			if end := s.end(turn); end.Method != notify.TurnFailed {
+				t.Errorf("%+v", end)
+			}
+		})
+	}
+	wg.Wait()
+	s.stop()
+	open := map[string]event{}
+	for _, e := range s.log {
+		if e.Params.ItemID != "" && e.Method != notify.ItemDelta {
+			open[e.Params.ItemID] = e
+			if !e.Params.Status.Open() {
+				delete(open, e.Params.ItemID)
+			}
+		}
+	}
+	if len(open) > 0 {
+		t.Errorf("%d items are open: %+v", len(open), open)
+	}
+}

@@ -1,0 +1,295 @@
+package acp
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/agents/acp/acptest"
+	"github.com/seed82539d15/holon/agents/agenttest"
+	"github.com/seed82539d15/holon/agents/process"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+func TestCrashFailsTheTurnWithStatusAndTail(t *testing.T) {
+	for prompt, want := range map[string]string{
+		"say partial\ndie 3 out of memory":   "exit status 3: out of memory",
+		"say partial\nkill 9 boom":           "signal: killed: boom",
+		"say partial\nhalf":                  "exit status 1",
+		"say partial\nopen-tool x\ndie 4 no": "exit status 4: no",
+	} {
+		r := bad(t, "")
+		th := r.thread("t")
+		sink, out := th.prompt(t.Context(), prompt)
+		if out.State != turns.Failed || out.Failure.Kind != kindFailed || !strings.Contains(out.Message, want) {
+			t.Errorf("%q: %+v", prompt, out)
+		}
+		if got := said2(sink); got != "partial" {
+			t.Errorf("%q: said %q", prompt, got)
+		}
+		if info := r.Info(); info.Processes != 0 || info.State != turns.AgentFailed || !strings.Contains(info.LastError, want) {
+			t.Errorf("%q: %+v", prompt, info)
+		}
+		if got := th.run("say back"); got != "back" {
+			t.Errorf("%q: then %q", prompt, got)
+		}
+		if info := r.Info(); info.State != turns.AgentReady || info.LastError != "" {
+			t.Errorf("%q: then %+v", prompt, info)
+		}
+	}
+}
+
+func TestCrashCancelsItsQuestions(t *testing.T) {
+	th := bad(t, "").thread("t")
+	ctx := make(chan context.Context, 1)
+	sink, out := th.prompt(t.Context(), "ask-two\nsay never", func(s *agenttest.Sink) {
+		s.OnAsk = func(c context.Context, q items.Content, _ turns.AskOptions) (turns.Answer, error) {
+			select {
+			case ctx <- c:
+				th.r.pool.mu.Lock()
+				pr := th.r.pool.procs[0]
+				th.r.pool.mu.Unlock()
+				pr.group.Kill()
+			default:
+			}
+			<-c.Done()
+			return turns.Answer{}, c.Err()
+		}
+	})
+	if out.State != turns.Failed || out.Failure.Kind != kindFailed {
+		t.Errorf("%+v", out)
+	}
+	for _, it := range sink.Items() {
+		if it.Kind.IsQuestion() && it.Status.Open() {
+			t.Errorf("open: %+v", it)
+		}
+	}
+}
+
+func TestProcessThatSaysNothingMoreIsEnded(t *testing.T) {
+	th := bad(t, "").thread("t")
+	_, out := th.prompt(t.Context(), "close-stdout\nwait")
+	if out.State != turns.Failed || out.Failure.Kind != kindFailed {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestWhatCannotStartIsSaidInWords(t *testing.T) {
+	script := func(text string) []string {
+		path := filepath.Join(t.TempDir(), "agent")
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return []string{path}
+	}
+	agent := acptest.Build(t, acptest.BadAgent)
+	for name, c := range map[string]struct {
+		command []string
+		change  func(*Config)
+		kind    string
+		want    []string
+	}{
+		"NotInstalled":  {command: []string{"no-such-agent-anywhere"}, kind: ProblemInstall, want: []string{"not found in the server's PATH", "Install"}},
+		"NotExecutable": {command: []string{os.Args[0] + ".no"}, kind: ProblemInstall, want: []string{"does not exist"}},
+		"NoLogin":       {command: []string{agent, "auth"}, kind: ProblemLogin, want: []string{"not logged in", "Log in with the agent's own command"}},
+		"WrongNode":     {command: script(`echo 'Error: this program requires Node.js version 22 or newer' >&2; exit 1`), kind: ProblemNode, want: []string{"another version of Node.js", "version 22"}},
+		"WrongProtocol": {command: []string{agent, "protocol=2"}, kind: ProblemProtocol, want: []string{"speaks version 2"}},
+		"NoCwd":         {command: []string{agent}, change: func(c *Config) { c.Cwd = "/no/such/dir" }, kind: ProblemCwd, want: []string{"/no/such/dir"}},
+		"NeverAnswers":  {command: []string{agent, "no-init"}, change: func(c *Config) { c.StartTimeout = 300 * time.Millisecond }, kind: ProblemTimeout, want: []string{"did not answer in time"}},
+		"DiesAtOnce":    {command: []string{agent, "exit=7:broken configuration"}, kind: ProblemFailed, want: []string{"exit status 7: broken configuration"}},
+		"NoAgentAtAll":  {command: script("echo usage: agent FILE; exit 2"), kind: ProblemFailed, want: []string{"exit status 2", "usage: agent FILE"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			change := func(cfg *Config) {
+				if c.change != nil {
+					c.change(cfg)
+				}
+			}
+			r := serve(t, c.command, change)
+			_, out := r.thread("t").prompt(t.Context(), "say x")
+			if out.State != turns.Failed || out.Failure.Kind != kindUnavailable {
+				t.Errorf("%+v", out)
+			}
+			_, err := r.Probe(t.Context())
+			p, ok := err.(*Problem)
+			if !ok || p.Kind != c.kind {
+				t.Fatalf("probe: %#v", err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(out.Message, want) || !strings.Contains(p.Error(), want) {
+					t.Errorf("%q is missing in %q and %q", want, out.Message, p)
+				}
+			}
+		})
+	}
+}
+
+func TestProbeOfAnAgentThatWorks(t *testing.T) {
+	rec, dir := records(t)
+	r := bad(t, "version=4.2", func(c *Config) { c.Records, c.Cwd = rec, "" })
+	info, err := r.Probe(t.Context())
+	if err != nil || info.Version != "4.2" || info.Protocol != "acp/1" || !info.Capabilities.Load || len(info.Capabilities.Modes) == 0 {
+		t.Errorf("%+v, %v", info, err)
+	}
+	if n := entries(t, dir); n != 0 {
+		t.Errorf("%d processes are recorded", n)
+	}
+}
+
+func TestRelativeCwdIsRefused(t *testing.T) {
+	if _, err := New("x", Config{Command: []string{"y"}, Cwd: "a/b"}); err == nil || !strings.Contains(err.Error(), "absolute") {
+		t.Error(err)
+	}
+}
+
+func TestFailedStartsAreSpacedOut(t *testing.T) {
+	r := bad(t, "exit=1:no")
+	for i := range 3 {
+		if _, out := r.thread(fmt.Sprint("t", i)).prompt(t.Context(), "say x"); out.State != turns.Failed {
+			t.Fatalf("%+v", out)
+		}
+	}
+	r.pool.mu.Lock()
+	fails, wait := r.pool.fails, time.Until(r.pool.notUntil)
+	r.pool.mu.Unlock()
+	if fails != 3 || wait > 4*firstBackoff {
+		t.Errorf("%d failed, the next start in %v", fails, wait)
+	}
+	p := pool{a: r.Agent}
+	for range 40 {
+		p.gone(&proc{}, errGone)
+	}
+	if wait := time.Until(p.notUntil); wait > maxBackoff || wait < maxBackoff/2 {
+		t.Errorf("after many failures %v", wait)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	sink := agenttest.NewSink(t)
+	go func() {
+		sink.Wait(t.Context(), func() bool { return len(sink.Progress()) > 0 })
+		cancel()
+	}()
+	if out := r.thread("t").with(ctx, sink, turns.Prompt{}, "say x"); out.State != turns.Interrupted {
+		t.Errorf("while it waits to start again: %+v", out)
+	}
+}
+
+func TestIdleProcessIsEndedAndStartedAgain(t *testing.T) {
+	r := bad(t, "state="+t.TempDir()+"/s", func(c *Config) { c.IdleAfter = 50 * time.Millisecond })
+	th := r.thread("t")
+	pid, _ := strconv.Atoi(th.run("pid"))
+	gone(t, pid)
+	if got := th.run("session"); !strings.Contains(got, "resumed") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestProcessesAreStartedWhenAllAreBusy(t *testing.T) {
+	r := bad(t, "", func(c *Config) { c.MaxProcesses = 2 })
+	if r.Info().Processes != 0 || r.Info().State != turns.AgentIdle {
+		t.Error("it was started before it was needed")
+	}
+	stop := make([]context.CancelFunc, 3)
+	pids := map[string]bool{}
+	done := make(chan struct{}, 3)
+	for i := range stop {
+		var ctx context.Context
+		ctx, stop[i] = context.WithCancel(t.Context())
+		sink := agenttest.NewSink(t)
+		go func() {
+			r.thread(fmt.Sprint("t", i)).with(ctx, sink, turns.Prompt{}, "pid\nwait")
+			done <- struct{}{}
+		}()
+		sink.Wait(t.Context(), func() bool { return hasItem(sink) })
+		pids[said2(sink)] = true
+	}
+	if len(pids) != 2 || r.Info().Processes != 2 {
+		t.Errorf("processes %v", pids)
+	}
+	for _, f := range stop {
+		f()
+		<-done
+	}
+}
+
+func TestEagerAgentIsUpBeforeItsFirstTurn(t *testing.T) {
+	r := bad(t, "", func(c *Config) { c.Eager = true })
+	for limit := time.Now().Add(acptest.Patience); r.Info().State != turns.AgentReady; time.Sleep(time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("%+v", r.Info())
+		}
+	}
+}
+
+// TestStopEndsWhatIgnoresEverything has processes with a child each, all of
+// which ignore EOF and TERM: they end at the same time, by KILL.
+func TestStopEndsWhatIgnoresEverything(t *testing.T) {
+	rec, dir := records(t)
+	r := bad(t, "", func(c *Config) { c.MaxProcesses, c.Records = 2, rec })
+	stop := make([]context.CancelFunc, 2)
+	var pids []int
+	done := make(chan struct{}, 2)
+	for i := range stop {
+		var ctx context.Context
+		ctx, stop[i] = context.WithCancel(t.Context())
+		sink := agenttest.NewSink(t)
+		go func() {
+			r.thread(fmt.Sprint("t", i)).with(ctx, sink, turns.Prompt{}, fmt.Sprintf("pid\ngrandchild stop%d\nstubborn\nsay ready\nwait", i))
+			done <- struct{}{}
+		}()
+		sink.Wait(t.Context(), func() bool { return strings.HasSuffix(said2(sink), "ready") })
+		for _, s := range strings.Split(said2(sink), "|")[:2] {
+			pid, err := strconv.Atoi(strings.TrimSpace(s))
+			if err != nil {
+				t.Fatal(said2(sink))
+			}
+			pids = append(pids, pid)
+		}
+	}
+	for _, f := range stop {
+		f()
+		<-done
+	}
+	if entries(t, dir) != 2 {
+		t.Error("the processes are not recorded")
+	}
+	began := time.Now()
+	r.stop()
+	t.Logf("stopped in %v", time.Since(began))
+	for _, pid := range pids {
+		gone(t, pid)
+	}
+	if entries(t, dir) != 0 {
+		t.Error("the processes are still recorded")
+	}
+	if _, out := r.thread("late").prompt(t.Context(), "say x"); out.State != turns.Failed || out.Failure.Kind != kindUnavailable {
+		t.Errorf("after the stop: %+v", out)
+	}
+}
+
+// failing is a Recorder without room.
+type failing struct{}
+
+func (failing) Add(*process.Group, []string) (func(), error) {
+	return nil, fmt.Errorf("no space left on device")
+}
+
+func TestNothingRunsThatIsNotRecorded(t *testing.T) {
+	r := bad(t, "", func(c *Config) { c.Records = failing{} })
+	if _, out := r.thread("t").prompt(t.Context(), "say x"); out.State != turns.Failed || !strings.Contains(out.Message, "no space left") {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestEnvironmentIsPassedOn(t *testing.T) {
+	t.Setenv("HOLON_TURN_ID", "not yours")
+	th := bad(t, "", func(c *Config) { c.Env = map[string]string{"COLOUR": "blue"} }).thread("t")
+	if got := th.run("env COLOUR\nenv HOLON_TURN_ID"); !strings.Contains(got, "blue") || strings.Contains(got, "not yours") {
+		t.Errorf("%q", got)
+	}
+}

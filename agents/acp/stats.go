@@ -1,0 +1,49 @@
+package acp
+
+import (
+	"time"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+var _ turns.Stopper = (*Agent)(nil)
+
+// stopExtra is what the last step may take, once CancelAfter is over.
+const stopExtra = time.Second
+
+// StopWithin implements turns.Stopper: a cancelled prompt returns by itself
+// before it.
+func (a *Agent) StopWithin() time.Duration { return a.cfg.CancelAfter + stopExtra }
+
+// Bounds that clients are told of (initialize, limits).
+const (
+	OutputBytes  = budgetBytes // of one process that wait for the log
+	MessageBytes = maxLine     // of one message of an agent
+	InputBytes   = maxUnsent   // that wait for a process to read them
+)
+
+// Stats is what the processes of an agent have done since New, and what waits.
+type Stats struct {
+	Starts   int64 // processes started
+	Failures int64 // of those, the ones that ended without being told to
+	Waiting  int   // bytes of all processes that wait for the log
+}
+
+// Stats may be called at any time.
+func (a *Agent) Stats() Stats {
+	p := &a.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := Stats{Starts: p.starts, Failures: p.failures}
+	for _, pr := range p.procs {
+		s.Waiting += pr.budget.waiting()
+	}
+	return s
+}
+
+// Kill ends all processes at once and waits until they are reaped. Nothing is
+// started any more. It is for an end of the server that does not wait.
+func (a *Agent) Kill() {
+	a.pool.kill()
+	a.pool.wait()
+}

@@ -1,0 +1,89 @@
+package acp
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/seed82539d15/holon/agents/agenttest"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// steered runs a prompt and injects text once it has said something.
+func steered(t *testing.T, th *testThread, prompt, text string) (error, *agenttest.Sink, turns.Outcome) {
+	t.Helper()
+	sink := agenttest.NewSink(t)
+	injected := make(chan error, 1)
+	go func() {
+		sink.Wait(t.Context(), func() bool { return hasItem(sink) })
+		injected <- sink.Inject(t.Context(), agenttest.Message(text))
+	}()
+	out := th.with(t.Context(), sink, turns.Prompt{}, prompt)
+	return <-injected, sink, out
+}
+
+func TestSteeredTextReachesTheAgentAtWork(t *testing.T) {
+	th := bad(t, "steering").thread("t")
+	err, sink, out := steered(t, th, "say working\nawait-steer", "turn left")
+	if err != nil || out.State != turns.Completed || !strings.Contains(said2(sink), "steered: turn left") {
+		t.Errorf("%v, %+v, %q", err, out, said2(sink))
+	}
+	if !th.r.Info().Capabilities.Steering {
+		t.Error("it is not shown")
+	}
+	th.clean()
+}
+
+func TestTextThatIsNotTakenIsSaidNotToBe(t *testing.T) {
+	for _, words := range []string{"", "steering=failed", "steering=error", "steering=end"} {
+		th := bad(t, words).thread("t")
+		err, _, out := steered(t, th, "say working\nsleep 300", "turn left")
+		if !errors.Is(err, turns.ErrNotInjected) || out.State != turns.Completed {
+			t.Errorf("%q: %v, %+v", words, err, out)
+		}
+	}
+}
+
+func TestImagesAreSentOrSaidToBeLeftOut(t *testing.T) {
+	image := items.UserMessage{Type: items.KindUserMessage, Role: "user", Content: []items.Part{
+		{Type: items.PartText, Text: "blocks"}, {Type: items.PartImage, MimeType: "image/png", Data: "aGk="},
+		{Type: items.PartImage, MimeType: "image/png", URL: "https://example.org/a.png"}, {Type: items.PartResource, URI: "file:///x/y.go"},
+	}}
+	for words, want := range map[string]string{"": "text image resource_link resource_link", "no-image": "text text resource_link resource_link"} {
+		th := bad(t, words).thread("t")
+		sink := agenttest.NewSink(t)
+		out := th.with(t.Context(), sink, turns.Prompt{Input: []items.UserMessage{image}}, "")
+		got := strings.NewReplacer(",", " ", "  ", " ").Replace(said2(sink))
+		if out.State != turns.Completed || !strings.Contains(got, want) {
+			t.Errorf("%q: %+v, %q", words, out, got)
+		}
+		if left := len(notices(sink)); left != map[string]int{"": 0, "no-image": 1}[words] {
+			t.Errorf("%q: %q", words, notices(sink))
+		}
+	}
+}
+
+func TestMCPServersAreGivenAsTheAgentTakesThem(t *testing.T) {
+	servers := []MCPServer{
+		{Name: "files", Command: "/bin/files", Args: []string{"-v"}, Env: map[string]string{"B": "2", "A": "1"}},
+		{Name: "web", URL: "https://example.org/mcp", Headers: map[string]string{"Authorization": "x"}},
+		{Name: "old", URL: "https://example.org/sse", Type: "sse"},
+	}
+	out, left := mcpServers(servers, agentSays{mcpHTTP: true})
+	line, err := encode(out)
+	want := `[{"name":"files","command":"/bin/files","args":["-v"],"env":[{"name":"A","value":"1"},{"name":"B","value":"2"}]},` +
+		`{"type":"http","name":"web","url":"https://example.org/mcp","headers":[{"name":"Authorization","value":"x"}]}]` + "\n"
+	if err != nil || string(line) != want || strings.Join(left, " ") != "old" {
+		t.Errorf("%s, left %v, %v", line, left, err)
+	}
+	sink, _ := bad(t, "", func(c *Config) { c.MCPServers = servers }).thread("t").prompt(t.Context(), "mcp")
+	if got := said2(sink); !strings.Contains(got, "files") {
+		t.Errorf("%q", got)
+	}
+	for _, bad := range []MCPServer{{}, {Name: "x"}, {Name: "x", Command: "a", URL: "b"}, {Name: "x", URL: "b", Type: "pigeon"}, {Name: "x", Command: "a", Type: "sse"}} {
+		if bad.check() == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+}

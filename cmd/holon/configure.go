@@ -1,0 +1,185 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// threadConfig is what can be set of a thread's agent, and what is.
+type threadConfig struct {
+	Mode    string                     `json:"mode"`
+	Model   string                     `json:"model"`
+	Options map[string]json.RawMessage `json:"options"`
+	Modes   []namedValue               `json:"modes"`
+	Models  []namedValue               `json:"models"`
+	Choices []struct {
+		ID      string `json:"id"`
+		Name    string `json:"name"`
+		Choices []struct {
+			Value string `json:"value"`
+		} `json:"choices"`
+	} `json:"option_choices"`
+}
+
+type namedValue struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+func newConfigureCommand(g *globals) *cobra.Command {
+	var key string
+	cmd := &cobra.Command{
+		Use:   "configure THREAD [NAME=VALUE…]",
+		Short: "Change mode, model and other settings of a thread's agent",
+		Long: `Changes settings that the thread's agent has, and prints what holds then;
+without NAME=VALUE only that. Which there are is known once the thread has a
+session of its agent, which a change opens if need be.
+
+  holon configure thread_…
+  holon configure thread_… mode=plan
+  holon configure thread_… model=haiku effort=high`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			format, err := g.format("text", "json", "jsonl")
+			if err != nil {
+				return err
+			}
+			set, err := readSettings(args[1:])
+			if err != nil {
+				return err
+			}
+			c, err := g.client(cmd)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			var read struct {
+				Thread struct {
+					Config json.RawMessage `json:"config"`
+				} `json:"thread"`
+			}
+			if err := c.Call(cmd.Context(), "thread/read", map[string]any{"thread_id": args[0]}, &read); err != nil {
+				return err
+			}
+			is, err := readConfig(read.Thread.Config)
+			if err != nil {
+				return err
+			}
+			if len(set) == 0 {
+				if len(read.Thread.Config) == 0 {
+					read.Thread.Config = json.RawMessage("{}")
+				}
+				if format != "text" {
+					return g.printJSON(map[string]any{"thread_id": args[0], "config": read.Thread.Config}, format == "json")
+				}
+				return g.printThreadConfig(is)
+			}
+			params := map[string]any{"thread_id": args[0], "config": is.typed(set)}
+			if key != "" {
+				params["idempotency_key"] = key
+			}
+			var raw json.RawMessage
+			if err := c.Call(cmd.Context(), "thread/configure", params, &raw); err != nil {
+				return err
+			}
+			if format != "text" {
+				return g.printRaw(raw, format == "json")
+			}
+			var result struct {
+				Config json.RawMessage `json:"config"`
+			}
+			if err := json.Unmarshal(raw, &result); err != nil {
+				return fmt.Errorf("read the settings: %w", err)
+			}
+			if is, err = readConfig(result.Config); err != nil {
+				return err
+			}
+			return g.printThreadConfig(is)
+		}),
+	}
+	cmd.Flags().StringVar(&key, "idempotency-key", "", "the same key and settings change only once, however often this is run")
+	return cmd
+}
+
+// readSettings reads NAME=VALUE arguments.
+func readSettings(args []string) (map[string]string, error) {
+	set := map[string]string{}
+	for _, arg := range args {
+		name, value, ok := strings.Cut(arg, "=")
+		if !ok || name == "" {
+			return nil, usagef("%q: give NAME=VALUE, such as mode=plan", arg)
+		}
+		if _, twice := set[name]; twice {
+			return nil, usagef("%s is given twice", name)
+		}
+		set[name] = value
+	}
+	return set, nil
+}
+
+func readConfig(raw json.RawMessage) (c threadConfig, err error) {
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &c); err != nil {
+			return c, fmt.Errorf("read the thread's config: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// typed gives values their JSON: texts, but for a setting that is true or
+// false, or that is not known and looks like one.
+func (c threadConfig) typed(set map[string]string) map[string]any {
+	out := map[string]any{}
+	for name, value := range set {
+		is, known := string(c.Options[name]), c.Options[name] != nil
+		boolean := value == "true" || value == "false"
+		if boolean && name != "mode" && name != "model" && (!known || is == "true" || is == "false") {
+			out[name] = value == "true"
+		} else {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+func (g *globals) printThreadConfig(c threadConfig) error {
+	t := newTable("SETTING", "VALUE", "CHOICES")
+	for _, row := range []struct {
+		name, value string
+		choices     []namedValue
+	}{{"mode", c.Mode, c.Modes}, {"model", c.Model, c.Models}} {
+		if row.value == "" && len(row.choices) == 0 {
+			continue
+		}
+		var ids []string
+		for _, choice := range row.choices {
+			ids = append(ids, choice.ID)
+		}
+		t.add(row.name, row.value, strings.Join(ids, ", "))
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.Options)) {
+		var choices []string
+		for _, option := range c.Choices {
+			if option.ID != id {
+				continue
+			}
+			for _, choice := range option.Choices {
+				choices = append(choices, choice.Value)
+			}
+		}
+		if value := string(c.Options[id]); len(choices) == 0 && (value == "true" || value == "false") {
+			choices = []string{"true", "false"}
+		}
+		t.add(id, plainValue(string(c.Options[id])), strings.Join(choices, ", "))
+	}
+	if len(t.rows) == 1 {
+		g.note("Nothing is known that could be set: the thread's agent has no settings, or no session yet.")
+		return nil
+	}
+	return t.write(g, 2)
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed82539d15/holon/agents/acp"
+	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/cmd/holon/daemon"
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/persist/sqlite"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// probes is how many agents are started at the same time: each may take a
+// few hundred MB.
+const probes = 2
+
+// examineAgents tries every configured agent and adds what it finds, in the
+// order of their names.
+func (g *globals) examineAgents(ctx context.Context, r *doctorReport, patience time.Duration, say bool) {
+	names := slices.Sorted(maps.Keys(g.loaded.Agents))
+	findings := make([]sqlite.Finding, len(names))
+	if say && slices.ContainsFunc(names, func(n string) bool { return g.loaded.Agents[n].Kind == config.KindACP }) {
+		g.note("starting each agent once …")
+	}
+	places := make(chan struct{}, probes)
+	var wg sync.WaitGroup
+	for i, name := range names {
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-places }()
+			findings[i] = examineAgent(ctx, name, g.loaded.Agents[name], patience)
+		})
+	}
+	wg.Wait()
+	for _, f := range findings {
+		r.Findings = append(r.Findings, f)
+		r.OK = r.OK && f.Level != sqlite.Error
+	}
+}
+
+// examineAgent says in a person's words what one agent is, or why it cannot
+// be used and what to do.
+func examineAgent(ctx context.Context, name string, agent config.Agent, patience time.Duration) sqlite.Finding {
+	f := sqlite.Finding{Name: "agent " + name, Level: sqlite.Error}
+	if err := errors.Join(agent.Check(name), agent.Missing()); err != nil {
+		f.Text = strings.ReplaceAll(err.Error(), "\n", "; ")
+		return f
+	}
+	switch agent.Kind {
+	case config.KindExec:
+		path, err := exec.LookPath(agent.Command[0])
+		if err != nil {
+			f.Text = fmt.Sprintf("the command cannot be run: %v", err)
+			return f
+		}
+		f.Level, f.Text = sqlite.OK, "runs "+path
+	case config.KindACP:
+		began := time.Now()
+		info, err := probe(ctx, name, agent, patience)
+		if err != nil {
+			f.Text = problemText(agent, err, patience)
+			return f
+		}
+		f.Level, f.Text = sqlite.OK, probedText(info, time.Since(began))
+	default:
+		f.Level, f.Text = sqlite.OK, "built in"
+	}
+	return f
+}
+
+// probe starts the agent, apart from what a server runs, and ends it again.
+func probe(ctx context.Context, name string, agent config.Agent, patience time.Duration) (turns.AgentInfo, error) {
+	a, err := acp.New(name, daemon.ACPConfig(agent, version, nil))
+	if err != nil {
+		return turns.AgentInfo{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return a.Probe(ctx)
+}
+
+// problemText adds what is known of the program to what is wrong with it.
+func problemText(agent config.Agent, err error, patience time.Duration) string {
+	var p *acp.Problem
+	if !errors.As(err, &p) {
+		if errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Sprintf("it did not open a session within %s; run %q by hand to see whether it waits for something", patience, strings.Join(agent.Command, " "))
+		}
+		return err.Error()
+	}
+	text := strings.TrimRight(p.Message, ". \n")
+	preset, known := config.PresetFor(agent.Command[0])
+	switch {
+	case known && p.Kind == acp.ProblemLogin:
+		return text + ". To log in, " + preset.Login
+	case known && p.Kind == acp.ProblemNode && preset.Needs != "":
+		return text + ". It needs " + preset.Needs + ", first in PATH"
+	case p.Hint != "":
+		return text + ". " + p.Hint
+	}
+	return text
+}
+
+// probedText says what an agent has told of itself.
+func probedText(info turns.AgentInfo, took time.Duration) string {
+	row := agentRow{Version: info.Version, Protocol: info.Protocol}
+	c := info.Capabilities
+	row.Capabilities.Steering, row.Capabilities.Load, row.Capabilities.Resume = c.Steering, c.Load, c.Resume
+	row.Capabilities.Fork, row.Capabilities.Images = c.Fork, c.Images
+	row.Capabilities.Modes, row.Capabilities.Models = c.Modes, c.Models
+	parts := []string{}
+	if row.Version != "" {
+		parts = append(parts, "version "+row.Version)
+	}
+	parts = append(parts, row.Protocol)
+	if can := row.can(); can != "" {
+		parts = append(parts, "can "+can)
+	}
+	return strings.Join(parts, ", ") + "; a session opened after " + timeline.Elapsed(took)
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+)
+
+func newForkCommand(g *globals) *cobra.Command {
+	var as, key string
+	cmd := &cobra.Command{
+		Use:   "fork THREAD",
+		Short: "Start a thread that goes on from the conversation of another",
+		Long: `Starts a thread whose agent goes on from what was said in THREAD so far, where
+the agent can do that ("holon agents" shows which). Both threads go on apart.
+
+  holon fork thread_…
+  holon run --thread "$(holon fork thread_… -o json | jq -r .thread_id)" "and now otherwise"`,
+		Args: cobra.ExactArgs(1),
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			format, err := g.format("text", "json", "jsonl")
+			if err != nil {
+				return err
+			}
+			c, err := g.client(cmd)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if key == "" {
+				id, err := uuid.NewV7()
+				if err != nil {
+					return fmt.Errorf("make a key: %w", err)
+				}
+				key = id.String()
+			}
+			params := map[string]any{"thread_id": args[0], "idempotency_key": key}
+			if as != "" {
+				params["new_thread_id"] = as
+			}
+			var raw json.RawMessage
+			if err := callAgain(cmd.Context(), c, "thread/fork", params, &raw); err != nil {
+				return err
+			}
+			if format != "text" {
+				return g.printRaw(raw, format == "json")
+			}
+			var result struct {
+				ThreadID string `json:"thread_id"`
+			}
+			if err := json.Unmarshal(raw, &result); err != nil {
+				return fmt.Errorf("read the answer: %w", err)
+			}
+			id := timeline.OneLine(result.ThreadID)
+			_, err = fmt.Fprintf(g.out, "%s\n", id)
+			g.note("Go on with: holon run --thread %s \"…\"", id)
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&as, "as", "", "the id of the new thread")
+	cmd.Flags().StringVar(&key, "idempotency-key", "", "the same key forks only once, however often this is run")
+	return cmd
+}

@@ -1,0 +1,82 @@
+package turns
+
+import (
+	"time"
+
+	"github.com/seed82539d15/holon/items"
+)
+
+// promptEnded is the agent's return: the turn goes on with what was steered
+// to it, or ends.
+func (b *builder) promptEnded(out Outcome) {
+	a, act := b.a, b.a.active
+	close(act.run.over)
+	act.run, act.stopBy = nil, time.Time{}
+	if s := act.stop; s != nil {
+		b.endStopped(s, out)
+		return
+	}
+	if out.State == "" {
+		out.State = Completed
+	}
+	goesOn := len(act.steers) > 0 && (act.cut || out.State == Completed)
+	if goesOn {
+		b.nextPrompt()
+		return
+	}
+	end := ending{state: out.State, message: out.Message, stopReason: out.StopReason, failure: out.Failure}
+	switch {
+	case end.state == Interrupted:
+		end.reason = "the agent stopped"
+		if end.message == "" {
+			end.message = interruption(end.reason)
+		}
+	case end.state == Failed && end.failure == nil:
+		end.failure = &Failure{Kind: "agent_failed", Message: "the agent gave no reason"}
+	}
+	b.endTurn(end)
+	b.after = append(b.after, a.turnOver)
+}
+
+// endStopped ends a turn that was told to stop, as the stop says.
+func (b *builder) endStopped(s *stop, out Outcome) {
+	end := ending{state: s.state, reason: s.reason, stopReason: out.StopReason, failure: s.failure}
+	if end.stopReason == "" && out.State == Failed && out.Failure != nil {
+		end.stopReason = out.Failure.Message
+	}
+	if end.state == Interrupted {
+		end.message = interruption(s.reason)
+	}
+	b.endTurn(end)
+	b.after = append(b.after, b.a.turnOver)
+}
+
+// nextPrompt gives the agent, in the same turn, what was steered to it.
+func (b *builder) nextPrompt() {
+	a, act := b.a, b.a.active
+	status := items.StatusCompleted
+	if act.cut {
+		status = items.StatusInterrupted
+	}
+	act.cut = false
+	var input []items.UserMessage
+	for _, o := range append([]*openItem(nil), act.open.list...) {
+		switch m, isUser := o.content.(items.UserMessage); {
+		case isUser:
+			input = append(input, m)
+			b.updated(o, items.StatusCompleted)
+			act.open.remove(o.row.ItemID)
+		case o.row.Type.IsQuestion():
+			b.resolve(o, Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, "")
+		default:
+			b.updated(o, status)
+			act.open.remove(o.row.ItemID)
+		}
+	}
+	act.steers = nil
+	act.setWaiting(a.e, false)
+	if b.activeRow().Progress != Running {
+		b.progress(Running, "")
+	}
+	b.after = append(b.after, func(Receipt) { a.startPrompt(input) })
+}
