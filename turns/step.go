@@ -23,9 +23,12 @@ func (s StepStatus) Ended() bool {
 
 // Bounds of steps and attempts.
 const (
-	// MaxSteps is how many tries of steps of a turn may stand at once: the
-	// actor has them in memory, and one marker may have to take all back.
+	// MaxSteps is how many tries of steps of a turn may stand at once: one
+	// marker may have to take all of them back.
 	MaxSteps = 1000
+	// MaxTries is how many tries of steps a turn may have in all: the actor
+	// has to know the epochs that have been used.
+	MaxTries = 10_000
 	// MaxLate is how many turn/late events are kept per attempt; what comes
 	// after them is refused only.
 	MaxLate = 1000

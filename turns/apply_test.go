@@ -1,0 +1,205 @@
+package turns_test
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+var (
+	firstStart = notify.TimeFromMilli(1_000_000)
+	ended      = notify.TimeFromMilli(2_000_000)
+	now        = notify.TimeFromMilli(3_000_000)
+	later      = notify.TimeFromMilli(4_000_000)
+)
+
+// The whole matrix: what state each event leaves a turn in, "" if it changes
+// no row. What the engine never does to a turn has a defined result too.
+func TestApplyMatrix(t *testing.T) {
+	bodies := []struct {
+		name string
+		body any
+		want map[turns.State]turns.State // by the state before
+	}{
+		{"queued", &turns.QueuedEvent{}, all(turns.Queued)},
+		{"started", &turns.StartedEvent{}, all(turns.Active)},
+		{"progress", &turns.ProgressEvent{}, each(func(s turns.State) turns.State { return s })},
+		{"completed", &turns.EndedEvent{State: turns.Completed}, all(turns.Completed)},
+		{"interrupted", &turns.EndedEvent{State: turns.Interrupted}, all(turns.Interrupted)},
+		{"failed", &turns.EndedEvent{State: turns.Failed}, all(turns.Failed)},
+		{"rewind of the turn", &turns.RewindEvent{NewEpoch: 2}, map[turns.State]turns.State{
+			turns.Queued: turns.Queued, turns.Active: turns.Active,
+			turns.Completed: turns.Queued, turns.Interrupted: turns.Queued, turns.Failed: turns.Queued,
+		}},
+		{"rewind of a step", &turns.RewindEvent{Step: "setup", NewEpoch: 2}, nil},
+		{"late", &turns.LateEvent{}, nil},
+		{"step", &turns.StepEvent{}, nil},
+		{"item", &items.Created{}, nil},
+	}
+	h := notify.Header{Seq: 9, ThreadID: "thread_a", TurnID: "turn_a", Attempt: 1, Timestamp: now}
+	for _, b := range bodies {
+		for _, state := range turns.States {
+			prev := &turns.Turn{TurnID: "turn_a", State: state, UpdatedSeq: 3}
+			before := *prev
+			next := turns.Apply(prev, h, b.body)
+			want := b.want[state]
+			switch {
+			case want == "" && next != nil:
+				t.Errorf("%s of a turn that is %s: changes the row to %+v", b.name, state, next)
+			case want != "" && (next == nil || next.State != want || next.UpdatedSeq != 9):
+				t.Errorf("%s of a turn that is %s: %+v, want %s", b.name, state, next, want)
+			}
+			if !reflect.DeepEqual(*prev, before) {
+				t.Errorf("%s changes the row it was given", b.name)
+			}
+		}
+	}
+	if got := turns.Apply(nil, h, &turns.RewindEvent{NewEpoch: 2}); got != nil {
+		t.Errorf("a marker makes the turn %+v", got)
+	}
+}
+
+func all(to turns.State) map[turns.State]turns.State {
+	return each(func(turns.State) turns.State { return to })
+}
+
+func each(to func(turns.State) turns.State) map[turns.State]turns.State {
+	m := map[turns.State]turns.State{}
+	for _, from := range turns.States {
+		m[from] = to(from)
+	}
+	return m
+}
+
+// A marker of the turn takes back all that the attempt has said, and nothing
+// that was asked for. Every member of the row is one or the other: who adds
+// one has to decide.
+func TestARewindTakesBackWhatTheAttemptHasSaid(t *testing.T) {
+	asked := []string{"TurnID", "ThreadID", "Metadata", "Parent", "TimeoutSeconds", "Retry", "CreatedSeq"}
+	h := notify.Header{Seq: 50, ThreadID: "thread_a", TurnID: "turn_a", Timestamp: now}
+	body := &turns.RewindEvent{Type: "rewind", NewEpoch: 4, SupersededAfterSeq: 3, Rank: 7, UsedMs: 1500}
+	for _, state := range []turns.State{turns.Active, turns.Interrupted, turns.Failed} {
+		full := filled(state)
+		got := turns.Apply(full, h, body)
+		want := &turns.Turn{
+			State: turns.Active, Attempt: 4, UsedMs: 1500, FirstStartedAt: full.FirstStartedAt, UpdatedSeq: 50,
+			Rank: full.Rank, QueuedAt: full.QueuedAt, StartedAt: full.StartedAt, CompletedAt: full.CompletedAt, Origin: full.Origin,
+		}
+		if state.Ended() {
+			want.State, want.Rank, want.QueuedAt = turns.Queued, 7, now
+			want.StartedAt, want.CompletedAt, want.Origin = notify.Time{}, notify.Time{}, ""
+		}
+		for _, name := range asked {
+			reflect.ValueOf(want).Elem().FieldByName(name).Set(reflect.ValueOf(full).Elem().FieldByName(name))
+		}
+		same(t, "turn that was "+string(state), got, want)
+	}
+}
+
+// filled is a turn in which no member is zero.
+func filled(state turns.State) *turns.Turn {
+	full := &turns.Turn{}
+	v := reflect.ValueOf(full).Elem()
+	for i := range v.NumField() {
+		switch f := v.Field(i).Addr().Interface().(type) {
+		case *string:
+			*f = "x"
+		case *int:
+			*f = 3
+		case *int64:
+			*f = 3
+		case *float64:
+			*f = 3
+		case *notify.Time:
+			*f = notify.TimeOf(time.UnixMilli(int64(i+1) * 1000))
+		case **turns.Failure:
+			*f = &turns.Failure{Kind: "internal"}
+		case **items.Usage:
+			*f = &items.Usage{}
+		case **threads.Parent:
+			*f = &threads.Parent{ThreadID: "thread_b"}
+		case **turns.RetryPolicy:
+			*f = &turns.RetryPolicy{MaxAttempts: 3}
+		case *[]string:
+			*f = []string{"item_a"}
+		case *turns.Progress:
+			*f = turns.Running
+		case *turns.Origin:
+			*f = turns.OriginClient
+		}
+	}
+	full.State, full.Metadata = state, []byte(`{"a":1}`)
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			panic("give " + v.Type().Field(i).Name + " a value")
+		}
+	}
+	return full
+}
+
+// The life of a turn that is tried twice by itself and once by hand.
+func TestApplyOfATurnThatIsTriedAgain(t *testing.T) {
+	policy := &turns.RetryPolicy{OnCrash: turns.CrashRetry}
+	var row *turns.Turn
+	seq := int64(0)
+	apply := func(attempt int, at notify.Time, body any) {
+		t.Helper()
+		seq++
+		row = turns.Apply(row, notify.Header{Seq: seq, ThreadID: "thread_a", TurnID: "turn_a", Attempt: attempt, Timestamp: at}, body)
+	}
+	expect := func(want turns.Turn) {
+		t.Helper()
+		want.TurnID, want.ThreadID, want.Retry, want.CreatedSeq, want.UpdatedSeq = "turn_a", "thread_a", policy, 1, seq
+		same(t, "turn", row, &want)
+	}
+	apply(1, firstStart, &turns.StartedEvent{StartedAt: firstStart, Origin: turns.OriginClient, Retry: policy})
+	expect(turns.Turn{State: turns.Active, Attempt: 1, Origin: turns.OriginClient, Progress: turns.Running, StartedAt: firstStart})
+	apply(1, firstStart, &turns.ProgressEvent{State: turns.Running, Claimed: true, Worker: "w"})
+	expect(turns.Turn{State: turns.Active, Attempt: 1, Origin: turns.OriginClient, Progress: turns.Running, StartedAt: firstStart, Worker: "w", ClaimedSeq: 2})
+	apply(1, firstStart, &turns.ProgressEvent{State: turns.Running, Message: "still the worker's"})
+	if row.Worker != "w" || row.ClaimedSeq != 2 {
+		t.Errorf("a message takes the claim back: %+v", row)
+	}
+
+	apply(0, ended, &turns.RewindEvent{NewEpoch: 2, UsedMs: 1000})
+	apply(2, ended, &turns.ProgressEvent{State: turns.Waiting, Message: "it crashed", RetryAt: now})
+	expect(turns.Turn{
+		State: turns.Active, Attempt: 2, Origin: turns.OriginClient, Progress: turns.Waiting, ProgressMessage: "it crashed",
+		RetryAt: now, UsedMs: 1000, FirstStartedAt: firstStart, StartedAt: firstStart,
+	})
+	apply(2, now, &turns.StartedEvent{StartedAt: now, Origin: turns.OriginRetry, FirstStartedAt: firstStart, Retry: policy})
+	expect(turns.Turn{
+		State: turns.Active, Attempt: 2, Origin: turns.OriginRetry, Progress: turns.Running,
+		UsedMs: 1000, FirstStartedAt: firstStart, StartedAt: now,
+	})
+	apply(2, now, &turns.EndedEvent{
+		State: turns.Failed, CompletedAt: now, Error: &turns.Failure{Kind: "agent_failed"}, Usage: &items.Usage{}, UndeliveredItemIDs: []string{"item_a"},
+	})
+	apply(0, later, &turns.RewindEvent{NewEpoch: 3, UsedMs: 2000, Rank: 5})
+	expect(turns.Turn{State: turns.Queued, Attempt: 3, Rank: 5, UsedMs: 2000, FirstStartedAt: firstStart, QueuedAt: later})
+	apply(3, later, &turns.StartedEvent{StartedAt: later, Origin: turns.OriginRetry, FirstStartedAt: firstStart, Retry: policy})
+	apply(3, later, &turns.EndedEvent{State: turns.Completed, StartedAt: later, CompletedAt: later})
+	expect(turns.Turn{
+		State: turns.Completed, Attempt: 3, Origin: turns.OriginRetry, UsedMs: 2000,
+		FirstStartedAt: firstStart, QueuedAt: later, StartedAt: later, CompletedAt: later,
+	})
+}
+
+// A row as the actor has it before the commit: all seqs are provisional.
+func TestSettleOfATurn(t *testing.T) {
+	row := turns.Turn{CreatedSeq: -1, UpdatedSeq: -3, ClaimedSeq: -2}
+	row.Settle(100)
+	if row.CreatedSeq != 100 || row.ClaimedSeq != 101 || row.UpdatedSeq != 102 {
+		t.Errorf("%+v", row)
+	}
+	row = turns.Turn{CreatedSeq: 4, UpdatedSeq: 5}
+	row.Settle(100)
+	if row.CreatedSeq != 4 || row.UpdatedSeq != 5 || row.ClaimedSeq != 0 {
+		t.Errorf("%+v", row)
+	}
+}
