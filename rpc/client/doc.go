@@ -8,8 +8,12 @@
 // when the connection breaks or falls silent, and drops what it has already
 // handed over, so that its handler sees every event once and in order.
 //
+// Work may be tried again, and then some of what was handed over stands no
+// longer (docs/rewind.md). Subscription.Follow folds the events into a
+// fold.View on their way and says of each what it did to it.
+//
 // It never decodes what it does not need: an Event keeps the bytes that came,
-// and unknown methods, fields and values pass through untouched. It imports no
-// package of the server, writes to no standard stream and keeps no state
-// outside the values it returns.
+// and unknown methods, fields and values pass through untouched. Of the
+// server's packages it imports notify, a library, at most; it writes to no
+// standard stream and keeps no state outside the values it returns.
 package client

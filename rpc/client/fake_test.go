@@ -20,10 +20,13 @@ type fakeLog struct {
 	heartbeat float64
 	// spoil decides how the nth stream (from 1) behaves.
 	spoil func(n int, s *fakeStream)
+	// line is the event of a seq; nil means eventLine.
+	line func(seq int) string
 
-	mu      sync.Mutex
-	streams int
-	cursors []string
+	mu       sync.Mutex
+	streams  int
+	cursors  []string
+	collapse []string // of the queries
 }
 
 // fakeStream is one GET /rpc/stream under way.
@@ -33,6 +36,7 @@ type fakeStream struct {
 	r       *http.Request
 	after   int
 	latest  int
+	asOf    int
 	skip    int  // this seq is left out
 	repeat  bool // every event comes twice
 	cutAt   int  // bytes after which the connection is cut, 0 never
@@ -56,6 +60,7 @@ func (f *fakeLog) handler() http.Handler {
 		n := f.streams
 		raw := r.URL.Query().Get("after_seq")
 		f.cursors = append(f.cursors, raw)
+		f.collapse = append(f.collapse, r.URL.Query().Get("collapse"))
 		current := f.logID
 		f.mu.Unlock()
 		logID, cursor, found := strings.Cut(raw, ":")
@@ -109,6 +114,10 @@ func refuse(w http.ResponseWriter, status, code int, kind string) {
 func (s *fakeStream) serve(f *fakeLog) {
 	s.w.Header().Set("Content-Type", "application/x-ndjson")
 	written := 0
+	line := f.line
+	if line == nil {
+		line = eventLine
+	}
 	write := func(line string) bool {
 		line += "\n"
 		if s.cutAt > 0 && written+len(line) > s.cutAt {
@@ -121,7 +130,7 @@ func (s *fakeStream) serve(f *fakeLog) {
 		s.w.(http.Flusher).Flush()
 		return err == nil
 	}
-	write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"stream/opened","params":{"log_id":%q,"after_seq":%d,"first_seq":1,"latest_seq":%d,"heartbeat_seconds":%g}}`, s.logID, s.after, s.latest, f.heartbeat))
+	write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"stream/opened","params":{"log_id":%q,"after_seq":%d,"first_seq":1,"latest_seq":%d,"as_of_seq":%d,"heartbeat_seconds":%g}}`, s.logID, s.after, s.latest, s.asOf, f.heartbeat))
 	if s.silent {
 		<-s.r.Context().Done()
 		return
@@ -130,7 +139,7 @@ func (s *fakeStream) serve(f *fakeLog) {
 		if seq == s.skip {
 			continue
 		}
-		if !write(eventLine(seq)) || s.repeat && !write(eventLine(seq)) {
+		if !write(line(seq)) || s.repeat && !write(line(seq)) {
 			return
 		}
 	}

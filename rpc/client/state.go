@@ -27,7 +27,10 @@ type State struct {
 	// 0 when Lost.
 	FirstSeq  int64
 	LatestSeq int64
-	LogID     string
+	// AsOfSeq is the seq as of which the server leaves out what is superseded;
+	// 0 without Options.Collapse.
+	AsOfSeq int64
+	LogID   string
 	// Reason is why a connection was lost, nil otherwise.
 	Reason error
 	// Attempt counts the attempts since the loss, from 1; 0 when Connected.

@@ -38,6 +38,11 @@ type Options struct {
 	// such as item/*. Empty means everything.
 	ThreadIDs []string
 	Methods   []string
+	// Collapse asks the server to leave out what is superseded as of
+	// State.AsOfSeq, and turn/late. Markers (stream/rewind) come all the same,
+	// and later ones may take back what came: Follow applies them. A server
+	// that cannot collapse refuses (capabilities.collapse of initialize).
+	Collapse bool
 	// OnState is told every change of the connection, on the goroutine of Run.
 	OnState func(State)
 	// Backoff spaces the attempts to reconnect.
@@ -209,6 +214,9 @@ func (s *Subscription) connect(ctx context.Context, handle func(Event) error) er
 // query is where to start and what to send.
 func (s *Subscription) query() url.Values {
 	query := url.Values{"thread_id": s.options.ThreadIDs, "method": s.options.Methods}
+	if s.options.Collapse {
+		query.Set("collapse", "superseded")
+	}
 	if s.known {
 		cursor := strconv.FormatInt(s.cursor, 10)
 		if s.logID != "" {
@@ -225,6 +233,7 @@ type controlParams struct {
 	AfterSeq         int64   `json:"after_seq"`
 	FirstSeq         int64   `json:"first_seq"`
 	LatestSeq        int64   `json:"latest_seq"`
+	AsOfSeq          int64   `json:"as_of_seq"`
 	HeartbeatSeconds float64 `json:"heartbeat_seconds"`
 	Seq              int64   `json:"seq"`
 	Code             string  `json:"code"`
@@ -270,7 +279,7 @@ func (s *Subscription) control(method string, params controlParams, watch *watch
 		s.mu.Lock()
 		s.logID = params.LogID
 		s.mu.Unlock()
-		state := State{Kind: Connected, AfterSeq: s.cursor, FirstSeq: params.FirstSeq, LatestSeq: params.LatestSeq, LogID: params.LogID}
+		state := State{Kind: Connected, AfterSeq: s.cursor, FirstSeq: params.FirstSeq, LatestSeq: params.LatestSeq, AsOfSeq: params.AsOfSeq, LogID: params.LogID}
 		if s.opened {
 			state.Kind, state.Attempt = Resumed, s.attempt
 		}
@@ -317,7 +326,7 @@ func (s *Subscription) deliver(event Event, handle func(Event) error) error {
 
 // unfiltered tells whether the stream brings every event of the log.
 func (s *Subscription) unfiltered() bool {
-	return len(s.options.ThreadIDs) == 0 && len(s.options.Methods) == 0
+	return len(s.options.ThreadIDs) == 0 && len(s.options.Methods) == 0 && !s.options.Collapse
 }
 
 // advance moves the cursor forward, never back.
