@@ -7,8 +7,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// BenchmarkDraftEncode is what the JSON of an event takes, its content made.
+// BenchmarkDraftEncode is what the JSON of an event takes, its content made,
+// without a lineage and with one of three.
 func BenchmarkDraftEncode(b *testing.B) {
+	root := NewSpan("turn_01a1fd6b-63f8-7f1c-8c86-4e982f287184", "", 1, nil)
+	clone := NewSpan(root.TurnID, "setup/clone", 2, NewSpan(root.TurnID, "setup", 1, root))
+	b.Run("plain", func(b *testing.B) { benchEncode(b, nil) })
+	b.Run("turn", func(b *testing.B) { benchEncode(b, root) })
+	b.Run("step", func(b *testing.B) { benchEncode(b, clone) })
+}
+
+func benchEncode(b *testing.B, span *Span) {
 	b.ReportAllocs()
 	body := struct {
 		ItemID  string         `json:"item_id"`
@@ -22,6 +31,9 @@ func BenchmarkDraftEncode(b *testing.B) {
 	d := Draft{
 		Method: ItemCreated, Body: &body,
 		Header: Header{ThreadID: "thread_01a1fd6b-63f8-7f1c-8c86-4e982f287184", TurnID: "turn_01a1fd6b-63f8-7f1c-8c86-4e982f287184", Attempt: 1, Timestamp: TimeOf(time.Now())},
+	}
+	if span != nil {
+		d.In(span)
 	}
 	for b.Loop() {
 		if err := d.Encode(); err != nil {
