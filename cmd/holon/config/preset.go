@@ -31,7 +31,8 @@ var presets = map[string]Preset{
 	"codex": {
 		Command: []string{"codex-acp"},
 		Install: "npm install -g @agentclientprotocol/codex-acp@2.6.0",
-		Login:   "run `codex login` once, or set OPENAI_API_KEY",
+		// A key alone is not enough: the agent wants to be told to use it.
+		Login: "run `codex login` once, or set OPENAI_API_KEY and DEFAULT_AUTH_REQUEST='{\"methodId\":\"api-key\"}'",
 	},
 	"gemini": {
 		Command: []string{"gemini", "--acp"},
