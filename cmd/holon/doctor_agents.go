@@ -141,6 +141,11 @@ func problemText(agent config.Agent, err error, patience time.Duration) string {
 	case p.Hint != "":
 		return text + ". " + p.Hint
 	}
+	for said, do := range preset.Troubles {
+		if strings.Contains(text, said) {
+			return text + ". " + do
+		}
+	}
 	return text
 }
 
