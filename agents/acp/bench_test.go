@@ -53,6 +53,13 @@ func BenchmarkFlood(b *testing.B) {
 			for range 20 {
 				s.turnTime("other")
 			}
+			if !shared { // while the first process is busy another one is started
+				busy := s.start("other", "say busy\nwait")
+				s.item(busy, items.KindAgentMessage)
+				s.end(s.start("flood", "say first"))
+				s.interrupt(busy)
+				s.end(busy)
+			}
 			var alone, beside []time.Duration
 			var peak, took, said int64
 			for b.Loop() {

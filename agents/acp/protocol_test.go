@@ -104,6 +104,16 @@ func TestUpdatesAfterTheResultAreKeptOutsideOfTheTurn(t *testing.T) {
 	}
 }
 
+// TestMessageStaysOneWhenItPauses has the wait for late text of one prompt
+// end within the next.
+func TestMessageStaysOneWhenItPauses(t *testing.T) {
+	th := bad(t, "").thread("t")
+	th.run("say first")
+	if got := th.run(fmt.Sprintf("say one\nsleep %d\nadd two", 2*quiet.Milliseconds())); got != "onetwo" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestFiftyThousandUpdatesAreKeptInBoundedMemory(t *testing.T) {
 	const n = 50000
 	r := bad(t, "")

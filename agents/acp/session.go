@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"time"
 
@@ -245,14 +246,19 @@ func (s *session) pump() {
 			select {
 			case <-s.wake:
 			case <-flush.C:
-				h.add(nil, s.m.Flush()...)
-				h.over()
+				if h.run == nil { // a prompt that has begun meanwhile has fetched it
+					h.add(nil, s.m.Flush()...)
+					h.over()
+				}
 			}
 			continue
 		}
-		for _, ev := range batch {
+		for i, ev := range batch {
 			if s.handle(&h, ev) {
 				return
+			}
+			if i%yieldEvery == yieldEvery-1 {
+				runtime.Gosched()
 			}
 		}
 		h.over()

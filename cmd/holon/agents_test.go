@@ -46,6 +46,9 @@ func TestAgentsShowWhatEachIsAndCan(t *testing.T) {
 	if gone := s.want("agents", "gone"); !strings.Contains(gone, "state     failed") || !strings.Contains(gone, "/nonexistent/agent") {
 		t.Errorf("of the agent that is not there:\n%s", gone)
 	}
+	if r := s.holon("doctor"); r.code != exitFailed || !strings.Contains(r.out, "agent gone     of the running server: ") || !strings.Contains(r.out, "agent good     of the running server, ready") {
+		t.Errorf("the doctor says %+v", r)
+	}
 	if r := s.holon("agents", "nobody"); r.code != exitFailed || !strings.Contains(r.err, "there is no agent") {
 		t.Errorf("%+v", r)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/daemon"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/persist/sqlite"
+	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -41,10 +42,43 @@ func (g *globals) examineAgents(ctx context.Context, r *doctorReport, patience t
 		})
 	}
 	wg.Wait()
-	for _, f := range findings {
+	for _, f := range append(findings, g.servedAgents(ctx)...) {
 		r.Findings = append(r.Findings, f)
 		r.OK = r.OK && f.Level != sqlite.Error
 	}
+}
+
+// servedTimeout is how long a running server may take to list its agents.
+const servedTimeout = 5 * time.Second
+
+// servedAgents asks the running server about agents that only it knows:
+// those that were named when it was started. Nothing if there is no server.
+func (g *globals) servedAgents(ctx context.Context) (findings []sqlite.Finding) {
+	record, err := client.ReadServerFile(g.loaded.Data)
+	if err != nil || !record.Alive() {
+		return nil
+	}
+	c := client.New(discoverRunning(g.loaded.Data))
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(ctx, servedTimeout)
+	defer cancel()
+	var result struct {
+		Agents []agentRow `json:"agents"`
+	}
+	if err := c.Call(ctx, "agent/list", nil, &result); err != nil {
+		return []sqlite.Finding{{Name: "server", Level: sqlite.Warning, Text: "the running server does not list its agents: " + err.Error()}}
+	}
+	for _, a := range result.Agents {
+		if _, configured := g.loaded.Agents[a.Name]; configured || a.Kind == config.KindEcho {
+			continue
+		}
+		f := sqlite.Finding{Name: "agent " + a.Name, Level: sqlite.OK, Text: "of the running server, " + a.State}
+		if a.State == turns.AgentFailed {
+			f.Level, f.Text = sqlite.Error, "of the running server: "+a.LastError
+		}
+		findings = append(findings, f)
+	}
+	return findings
 }
 
 // examineAgent says in a person's words what one agent is, or why it cannot
@@ -106,6 +140,11 @@ func problemText(agent config.Agent, err error, patience time.Duration) string {
 		return text + ". It needs " + preset.Needs + ", first in PATH"
 	case p.Hint != "":
 		return text + ". " + p.Hint
+	}
+	for said, do := range preset.Troubles {
+		if strings.Contains(text, said) {
+			return text + ". " + do
+		}
 	}
 	return text
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func newForkCommand(g *globals) *cobra.Command {
-	var as, key string
+	var as, after, key string
 	cmd := &cobra.Command{
 		Use:   "fork THREAD",
 		Short: "Start a thread that goes on from the conversation of another",
@@ -42,6 +42,9 @@ the agent can do that ("holon agents" shows which). Both threads go on apart.
 			if as != "" {
 				params["new_thread_id"] = as
 			}
+			if after != "" {
+				params["after_turn_id"] = after
+			}
 			var raw json.RawMessage
 			if err := callAgain(cmd.Context(), c, "thread/fork", params, &raw); err != nil {
 				return err
@@ -62,6 +65,7 @@ the agent can do that ("holon agents" shows which). Both threads go on apart.
 		}),
 	}
 	cmd.Flags().StringVar(&as, "as", "", "the id of the new thread")
+	cmd.Flags().StringVar(&after, "after-turn", "", "fork only if this is the newest turn that has ended")
 	cmd.Flags().StringVar(&key, "idempotency-key", "", "the same key forks only once, however often this is run")
 	return cmd
 }

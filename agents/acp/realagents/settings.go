@@ -18,7 +18,10 @@ func openCode(home, model string) (files, env map[string]string) {
 			"provider": map[string]any{"mock": map[string]any{
 				"npm": "@ai-sdk/openai-compatible", "name": "Mock",
 				"options": map[string]any{"baseURL": model + "/v1", "apiKey": anyKey},
-				"models":  map[string]any{"mock-1": map[string]any{"name": "Mock 1", "tool_call": true, "reasoning": true}},
+				"models": map[string]any{"mock-1": map[string]any{
+					"name": "Mock 1", "tool_call": true, "reasoning": true, "attachment": true,
+					"modalities": map[string]any{"input": []string{"text", "image"}, "output": []string{"text"}},
+				}},
 			}},
 			"model": "mock/mock-1", "small_model": "mock/mock-1", "enabled_providers": []string{"mock"},
 			"permission": map[string]any{"bash": "ask", "edit": "ask"},

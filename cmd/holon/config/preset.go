@@ -18,6 +18,9 @@ type Preset struct {
 	Needs string
 	// Login says how to log in.
 	Login string
+	// Troubles are what it is known to say when it cannot work, each with what
+	// to do about it.
+	Troubles map[string]string
 }
 
 // presets are tried out versions; docs/agents.md says what each of them can.
@@ -27,11 +30,15 @@ var presets = map[string]Preset{
 		Install: "npm install -g @agentclientprotocol/claude-agent-acp@0.100.0",
 		Needs:   "Node.js 22 or later",
 		Login:   "run `claude` once and log in, or set ANTHROPIC_API_KEY",
+		Troubles: map[string]string{
+			"bypass_root": `Run the server as another user than root, or put {"permissions":{"disableBypassPermissionsMode":"disable"}} into ~/.claude/settings.json`,
+		},
 	},
 	"codex": {
 		Command: []string{"codex-acp"},
 		Install: "npm install -g @agentclientprotocol/codex-acp@2.6.0",
-		Login:   "run `codex login` once, or set OPENAI_API_KEY",
+		// A key alone is not enough: the agent wants to be told to use it.
+		Login: "run `codex login` once, or set OPENAI_API_KEY and DEFAULT_AUTH_REQUEST='{\"methodId\":\"api-key\"}'",
 	},
 	"gemini": {
 		Command: []string{"gemini", "--acp"},
