@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +49,7 @@ type Page struct {
 	Events []Event
 	// Frames are the frames of all events from Query.After+1 to Scanned, back
 	// to back, in place of Events: a log can make them of a whole page at once.
+	// With Query.Collapse they are those of the events that it has not left out.
 	Frames  []byte
 	Scanned int64
 	Latest  int64 // the newest seq of the log, in the same snapshot
@@ -79,10 +79,11 @@ func (e *ExpiredError) Error() string {
 //
 // A cursor belongs to one goroutine.
 type Cursor struct {
-	tail   *Tail
-	log    Log
-	filter Filter
-	after  int64
+	tail     *Tail
+	log      Log
+	filter   Filter
+	collapse bool
+	after    int64
 
 	page    []Event // read from the log and not returned yet
 	ready   *batch  // the same as frames; nil or not used up
@@ -96,6 +97,13 @@ type Cursor struct {
 func NewCursor(tail *Tail, log Log, filter Filter, after int64) *Cursor {
 	return &Cursor{tail: tail, log: log, filter: filter, after: after}
 }
+
+// Collapse makes the cursor leave out what is superseded, and turn/late, from
+// the first Next on; before that it must be called. Each chunk is made as of
+// the head that the tail has then, or a later seq: what stands no longer as of
+// it is left out, by markers that come further on among them. Markers
+// (stream/rewind) are never left out.
+func (c *Cursor) Collapse() { c.collapse = true }
 
 // Chunk is a run of whole frames. Data is shared or reused memory: it must
 // not be changed, and is valid until the cursor's next call.
@@ -124,7 +132,7 @@ func (c Chunk) Each(f func(seq int64, frame []byte)) {
 }
 
 // After is the seq the cursor stands after: everything up to it has been
-// returned or left out by the filter.
+// returned or left out.
 func (c *Cursor) After() int64 { return c.after }
 
 // CaughtUp reports whether the stream is near enough to the head to be
@@ -150,7 +158,7 @@ func (c *Cursor) Wait() <-chan struct{} {
 
 // Next returns the frames that follow, at most ChunkBytes of them and none
 // above upTo (0 = no bound), and moves the cursor. An empty chunk with a nil
-// error means that the cursor moved over filtered events or stands at the
+// error means that the cursor moved over what is left out or stands at the
 // head: look at After, or Wait. The error is an *ExpiredError if the next
 // event has been pruned, else the log's.
 func (c *Cursor) Next(ctx context.Context, upTo int64) (Chunk, error) {
@@ -165,14 +173,17 @@ func (c *Cursor) Next(ctx context.Context, upTo int64) (Chunk, error) {
 	}
 	b, held := c.tail.find(c.after)
 	switch {
-	case b != nil && c.filter.All():
+	case b != nil && c.filter.All() && !c.collapse:
 		return c.share(b, upTo), nil
 	case b != nil:
 		return c.copyMatching(b, upTo), nil
 	case held:
 		return Chunk{}, nil
 	}
-	p, err := c.log.Page(ctx, Query{After: c.after, Filter: c.filter, MaxEvents: pageEvents, MaxBytes: pageBytes, Frames: c.filter.All()})
+	p, err := c.log.Page(ctx, Query{
+		After: c.after, Filter: c.filter, MaxEvents: pageEvents, MaxBytes: pageBytes,
+		Frames: c.filter.All(), Collapse: c.collapse,
+	})
 	if err != nil {
 		return Chunk{}, err
 	}
@@ -180,7 +191,9 @@ func (c *Cursor) Next(ctx context.Context, upTo int64) (Chunk, error) {
 		return Chunk{}, &ExpiredError{After: c.after, First: p.First}
 	}
 	if len(p.Frames) > 0 {
-		c.ready = batchOf(c.after+1, p.Frames)
+		if c.ready, err = batchOf(c.after+1, p.Scanned, p.Frames, c.collapse); err != nil {
+			return Chunk{}, err
+		}
 		return c.fromReady(upTo), nil
 	}
 	c.page, c.scanned = p.Events, p.Scanned
@@ -200,39 +213,40 @@ func (c *Cursor) fromReady(upTo int64) Chunk {
 	return chunk
 }
 
-// batchOf finds the ends of frames, which are lines; the first has the seq.
-func batchOf(first int64, frames []byte) *batch {
-	b := &batch{first: first, data: frames, ends: make([]int32, 0, pageEvents)}
-	for end := 0; end < len(frames); {
-		end += bytes.IndexByte(frames[end:], '\n') + 1
-		b.ends = append(b.ends, int32(end))
-	}
-	b.last = first + int64(len(b.ends)) - 1
-	return b
-}
-
 // share returns a part of the batch's own bytes.
 func (c *Cursor) share(b *batch, upTo int64) Chunk {
-	i := int(c.after + 1 - b.first)
-	start := b.start(c.after)
+	i := b.index(c.after)
+	start := b.offset(i)
 	j := i
-	for j < len(b.ends) && (j == i || int(b.ends[j])-start <= ChunkBytes) && (upTo == 0 || b.first+int64(j) <= upTo) {
+	for j < len(b.ends) && (j == i || int(b.ends[j])-start <= ChunkBytes) && (upTo == 0 || b.seq(j) <= upTo) {
 		j++
 	}
-	c.after = b.first + int64(j) - 1
-	return Chunk{Data: b.data[start:b.ends[j-1]], ends: b.ends[i:j], base: int32(start), from: b.first + int64(i)}
+	chunk := Chunk{Data: b.data[start:b.offset(j)], ends: b.ends[i:j], base: int32(start), from: b.first + int64(i)}
+	if b.seqs != nil {
+		chunk.seqs = b.seqs[i:j]
+	}
+	switch {
+	case j == len(b.ends):
+		c.after = b.last
+	case j > i:
+		c.after = b.seq(j - 1)
+	default: // everything left is above upTo: the caller has what it asked for
+		c.after = max(c.after, min(upTo, b.seq(j)-1))
+	}
+	return chunk
 }
 
-// copyMatching gathers the frames of one batch that pass the filter.
+// copyMatching gathers the frames of one batch that pass the filter and, with
+// collapse, stand.
 func (c *Cursor) copyMatching(b *batch, upTo int64) Chunk {
 	c.reset()
-	for i := int(c.after + 1 - b.first); i < len(b.ends); i++ {
-		seq := b.first + int64(i)
+	for i := b.index(c.after); i < len(b.ends); i++ {
+		seq := b.seq(i)
 		if upTo > 0 && seq > upTo {
 			break
 		}
-		if m := b.meta[i]; c.filter.Match(m.threadID, m.method) {
-			frame := b.data[b.start(seq-1):b.ends[i]]
+		if m := &b.meta[i]; c.filter.Match(m.threadID, m.method) && !(c.collapse && m.superseded(seq)) {
+			frame := b.data[b.offset(i):b.ends[i]]
 			if len(c.buf) > 0 && len(c.buf)+len(frame) > ChunkBytes {
 				break
 			}

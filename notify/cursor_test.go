@@ -182,6 +182,37 @@ func TestTailIsBounded(t *testing.T) {
 	}
 }
 
+func TestTailForgetsTriesThatItHoldsNothingOf(t *testing.T) {
+	tail := NewTail(10_000, 0)
+	seq := int64(0)
+	for n := range 500 {
+		first := seq + 1
+		var batch []Event
+		for range 3 {
+			seq++
+			e := draft(seq, "a", ItemDelta, 100)
+			e.Span = first
+			batch = append(batch, e)
+		}
+		if n%2 == 0 {
+			seq++
+			e := draft(seq, "a", StreamRewind, 0)
+			e.Hides = []Hidden{{Span: first, After: first - 1}}
+			batch = append(batch, e)
+		}
+		tail.Publish(batch)
+		if tail.Bytes() > 10_000 {
+			t.Fatalf("%d bytes after event %d", tail.Bytes(), seq)
+		}
+		if len(tail.spans) != len(tail.batches) {
+			t.Fatalf("%d tries are known, %d have frames", len(tail.spans), len(tail.batches))
+		}
+	}
+	if len(tail.batches) < 3 {
+		t.Fatalf("the tail holds %d batches, too few to tell", len(tail.batches))
+	}
+}
+
 func TestWaitIsAnsweredAtOnceBelowTheHead(t *testing.T) {
 	tail := NewTail(0, 7)
 	select {

@@ -157,17 +157,23 @@ func (d *Draft) Event(seq, threadSeq int64) Event {
 	return e
 }
 
+// What stands before and between an event's method and params in its frame.
+const (
+	frameMethod = `{"jsonrpc":"2.0","method":"`
+	frameParams = `","params":`
+)
+
 // AppendFrame appends the event's NDJSON line: the stored params spliced into
 // the envelope.
 func (e *Event) AppendFrame(b []byte) []byte {
-	b = append(b, `{"jsonrpc":"2.0","method":"`...)
+	b = append(b, frameMethod...)
 	b = append(b, e.Method...)
-	b = append(b, `","params":`...)
+	b = append(b, frameParams...)
 	b = append(b, e.Params...)
 	return append(b, "}\n"...)
 }
 
 // FrameSize is the number of bytes AppendFrame appends.
 func (e *Event) FrameSize() int {
-	return len(`{"jsonrpc":"2.0","method":"","params":}`) + 1 + len(e.Method) + len(e.Params)
+	return len(frameMethod+frameParams+"}\n") + len(e.Method) + len(e.Params)
 }

@@ -1,8 +1,10 @@
 package notify
 
 import (
+	"math"
 	"sort"
 	"sync"
+	"sync/atomic"
 )
 
 // Tail keeps the newest frames of the log in memory for all streams at once.
@@ -12,6 +14,7 @@ import (
 // One goroutine publishes (the appender, after its commit); any number read.
 type Tail struct {
 	maxBytes int
+	spans    map[int64]*heldSpan // by its seq; the publisher's alone
 
 	mu      sync.RWMutex
 	batches []*batch
@@ -20,20 +23,23 @@ type Tail struct {
 	wake    chan struct{} // closed and replaced at each publish
 }
 
-// batch is what one commit published: frames back to back in one slice, so
-// that a stream without a filter writes a part of it without copying.
-type batch struct {
-	first, last int64
-	data        []byte
-	ends        []int32 // where each frame ends in data
-	meta        []frameMeta
+// heldSpan is a try that has frames in the tail: they share it, so that one
+// store takes all of them back, however many they are.
+type heldSpan struct {
+	seq   int64        // of its first event
+	last  int64        // of its newest one; the publisher's alone
+	after atomic.Int64 // what is above is superseded; notHidden: nothing is
 }
 
-type frameMeta struct{ threadID, method string }
+const notHidden = math.MaxInt64
 
-// frameCost is what a frame takes in memory beside its bytes: its end and
-// its meta (two string headers).
-const frameCost = 36
+// frameCost is what a frame takes in memory beside its bytes: its end and its
+// meta (two string headers and a pointer). spanCost is what a try takes, with
+// its place in the map.
+const (
+	frameCost = 44
+	spanCost  = 96
+)
 
 // NewTail makes a tail that holds at most maxBytes (0 = 16 MiB) and stands at
 // head, the newest seq of the log.
@@ -41,7 +47,7 @@ func NewTail(maxBytes int, head int64) *Tail {
 	if maxBytes <= 0 {
 		maxBytes = 16 << 20
 	}
-	return &Tail{maxBytes: maxBytes, head: head, wake: make(chan struct{})}
+	return &Tail{maxBytes: maxBytes, spans: make(map[int64]*heldSpan), head: head, wake: make(chan struct{})}
 }
 
 // Publish makes committed events visible to all cursors and wakes them. The
@@ -62,7 +68,12 @@ func (t *Tail) Publish(events []Event) {
 	for i := range events {
 		b.data = events[i].AppendFrame(b.data)
 		b.ends[i] = int32(len(b.data))
-		b.meta[i] = frameMeta{events[i].ThreadID, events[i].Method}
+		b.meta[i] = frameMeta{events[i].ThreadID, events[i].Method, t.hold(&events[i], b)}
+	}
+	// A reader may see this before it can see the marker, which is no harm: the
+	// marker is durable and never left out.
+	for i := range events {
+		t.hide(events[i].Hides)
 	}
 
 	t.mu.Lock()
@@ -73,6 +84,7 @@ func (t *Tail) Publish(events []Event) {
 		t.bytes -= t.batches[drop].cost()
 		drop++
 	}
+	dropped := t.batches[:drop]
 	if drop > 0 {
 		// A fresh slice, so that the dropped batches can be collected.
 		t.batches = append(make([]*batch, 0, len(t.batches)), t.batches[drop:]...)
@@ -81,9 +93,48 @@ func (t *Tail) Publish(events []Event) {
 	close(t.wake)
 	t.wake = make(chan struct{})
 	t.mu.Unlock()
+	for _, b := range dropped {
+		t.letGo(b)
+	}
 }
 
-func (b *batch) cost() int { return len(b.data) + frameCost*len(b.ends) }
+// hold returns the try of an event of the batch, nil if it has none.
+func (t *Tail) hold(e *Event, b *batch) *heldSpan {
+	if e.Span == 0 {
+		return nil
+	}
+	s := t.spans[e.Span]
+	if s == nil {
+		s = &heldSpan{seq: e.Span}
+		s.after.Store(notHidden)
+		t.spans[e.Span] = s
+	}
+	if s.last < b.first {
+		b.spans++
+	}
+	s.last = e.Seq
+	return s
+}
+
+// hide takes back what a marker supersedes. A try without frames in the tail
+// needs no mark: it gets none any more, since the store appends nothing to it
+// after its marker (the fence).
+func (t *Tail) hide(hidden []Hidden) {
+	for _, h := range hidden {
+		if s := t.spans[h.Span]; s != nil {
+			s.after.Store(min(s.after.Load(), h.After))
+		}
+	}
+}
+
+// letGo forgets the tries whose newest frame was in the batch.
+func (t *Tail) letGo(b *batch) {
+	for i := range b.meta {
+		if s := b.meta[i].span; s != nil && s.last <= b.last {
+			delete(t.spans, s.seq)
+		}
+	}
+}
 
 // Head is the newest published seq.
 func (t *Tail) Head() int64 {
@@ -139,17 +190,9 @@ func (t *Tail) distance(after int64) (n int, held bool) {
 	for i := len(t.batches) - 1; i >= 0; i-- {
 		b := t.batches[i]
 		if b.first <= after+1 {
-			return n + len(b.data) - b.start(after), true
+			return n + len(b.data) - b.offset(b.index(after)), true
 		}
 		n += len(b.data)
 	}
 	return 0, false
-}
-
-// start is the offset in data of the first frame after the cursor.
-func (b *batch) start(after int64) int {
-	if after < b.first {
-		return 0
-	}
-	return int(b.ends[after-b.first])
 }
