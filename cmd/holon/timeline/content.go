@@ -39,6 +39,7 @@ type params struct {
 	} `json:"error"`
 	Usage       *usage   `json:"usage"`
 	Undelivered []string `json:"undelivered_item_ids"`
+	lineageParams
 }
 
 // elapsed is how long the turn took, 0 if unknown.

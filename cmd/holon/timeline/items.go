@@ -23,7 +23,7 @@ func (r *Renderer) itemEvent(event client.Event, p params) {
 	case "item/delta":
 		if it == nil {
 			// The stream began in the middle of this item.
-			it = &item{label: labelAgent, shown: p.Offset}
+			it = &item{from: r.from, label: labelAgent, shown: p.Offset}
 			r.items[id] = it
 			r.write(event, it, "… ")
 		}
@@ -33,7 +33,7 @@ func (r *Renderer) itemEvent(event client.Event, p params) {
 	content := ReadContent(p.Content)
 	ended := p.Status != "in_progress" && p.Status != "pending"
 	if it == nil {
-		it = &item{}
+		it = &item{from: r.from}
 		r.items[id] = it
 	}
 	it.content = content
@@ -233,13 +233,13 @@ func (r *Renderer) delta(event client.Event, it *item, p params) {
 func (r *Renderer) write(event client.Event, it *item, text string) {
 	it.begun = true
 	if clean := it.clean.Append(nil, text); len(clean) > 0 {
-		r.sink.write(event.ItemID, event.ThreadID, it.label, string(clean))
+		r.sink.write(event.ItemID, event.ThreadID, it.label, string(clean), r.from)
 	}
 }
 
 // drain shows what the sanitiser held back at the end of an item's text.
 func (r *Renderer) drain(id string, it *item, thread string) {
 	if rest := it.clean.Finish(nil); len(rest) > 0 {
-		r.sink.write(id, thread, it.label, string(rest))
+		r.sink.write(id, thread, it.label, string(rest), it.from)
 	}
 }

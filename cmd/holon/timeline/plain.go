@@ -24,7 +24,7 @@ func newPlain(w io.Writer, threads bool) *plain {
 	return &plain{w: w, threads: threads, open: map[string]*plainBlock{}}
 }
 
-func (p *plain) write(key, thread string, l label, text string) {
+func (p *plain) write(key, thread string, l label, text string, _ *source) {
 	block := p.open[key]
 	if block == nil {
 		block = &plainBlock{prefix: l.word + ": "}
@@ -61,6 +61,10 @@ func (p *plain) finish(key string) {
 
 func (p *plain) status(string) {}
 func (p *plain) settle()       {}
+func (p *plain) lose()         {}
+
+// strike can do nothing: what has been printed has been printed.
+func (p *plain) strike(func(*source) bool, bool) (above bool) { return true }
 
 func (p *plain) flush() error {
 	if len(p.out) == 0 {

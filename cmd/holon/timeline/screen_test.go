@@ -6,14 +6,17 @@ import (
 	"testing"
 )
 
-// screen is a terminal of unbounded height that understands what a Renderer
-// writes and nothing else: anything more fails the test.
+// screen is a terminal that understands what a Renderer writes and nothing
+// else: anything more fails the test. What scrolls out of its window is kept,
+// out of the cursor's reach; a window without height has no end.
 type screen struct {
-	t     *testing.T
-	width int
-	rows  [][]rune
-	row   int
-	col   int
+	t      *testing.T
+	width  int
+	height int
+	rows   [][]rune
+	top    int // the first row of the window
+	row    int
+	col    int
 }
 
 func (s *screen) Write(p []byte) (int, error) {
@@ -22,6 +25,9 @@ func (s *screen) Write(p []byte) (int, error) {
 		switch r := text[i]; r {
 		case '\n':
 			s.row, s.col = s.row+1, 0
+			if s.height > 0 {
+				s.top = max(s.top, s.row-s.height+1)
+			}
 		case '\r':
 			s.col = 0
 		case 0x1b:
@@ -69,7 +75,12 @@ func (s *screen) control(sequence string) {
 			s.rows[s.row] = s.rows[s.row][:min(s.col, len(s.rows[s.row]))]
 		}
 	case 'A':
-		s.row -= max(1, n)
+		s.row = max(s.top, s.row-max(1, n))
+	case 'J':
+		if s.row < len(s.rows) {
+			s.rows[s.row] = s.rows[s.row][:min(s.col, len(s.rows[s.row]))]
+			s.rows = s.rows[:s.row+1]
+		}
 	case 'C':
 		s.col += max(1, n)
 	default:
@@ -77,10 +88,15 @@ func (s *screen) control(sequence string) {
 	}
 }
 
-// String is what is on the screen.
-func (s *screen) String() string {
+// String is what is on the screen, with what has scrolled out of the window.
+func (s *screen) String() string { return shown(s.rows) }
+
+// window is what can be seen.
+func (s *screen) window() string { return shown(s.rows[min(s.top, len(s.rows)):]) }
+
+func shown(rows [][]rune) string {
 	var b strings.Builder
-	for _, row := range s.rows {
+	for _, row := range rows {
 		line := strings.ReplaceAll(string(row), "\x00", "")
 		b.WriteString(strings.TrimRight(line, " "))
 		b.WriteByte('\n')

@@ -31,6 +31,9 @@ var (
 	labelStop    = label{"■", "-", "turn", styleYellow, false}
 	labelFail    = label{"✗", "x", "turn", styleRed, false}
 	labelLink    = label{"↯", "!", "stream", styleYellow, true}
+	labelStep    = label{"▸", ">", "step", styleDim, true}
+	labelRewind  = label{"↺", "<", "rewind", styleYellow, true}
+	labelLate    = label{"~", "~", "late", styleDim, true}
 	labelOther   = label{"·", ".", "event", styleDim, true}
 )
 
@@ -44,16 +47,26 @@ const (
 	styleGreen  style = "32"
 	styleYellow style = "33"
 	styleCyan   style = "36"
+	styleStruck style = "2;9"
 )
+
+// struckSign begins a row that is struck out where colours are not wanted.
+const struckSign = "~"
 
 // sink is a way to show blocks. Text given to it is harmless already.
 type sink interface {
-	// write shows more of the block named key, which belongs to a thread.
-	write(key, thread string, l label, text string)
+	// write shows more of the block named key, which belongs to a thread. All
+	// of a block is of one try.
+	write(key, thread string, l label, text string, from *source)
 	// finish ends a block; one never written is none.
 	finish(key string)
 	// status replaces the status line; "" removes it.
 	status(text string)
+	// strike takes back what is stale, or strikes it out if mark is set. above
+	// tells whether there is some that it cannot reach.
+	strike(stale func(*source) bool, mark bool) (above bool)
+	// lose says that something else has been written in between.
+	lose()
 	// settle shows what was held back for want of its next letters.
 	settle()
 	// flush hands everything to the writer.

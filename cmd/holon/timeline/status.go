@@ -35,6 +35,12 @@ func (r *Renderer) status() string {
 	if t.note != "" {
 		parts = append(parts, t.note)
 	}
+	if n := len(t.steps); n > 0 {
+		parts = append(parts, OneLine(t.steps[n-1]))
+	}
+	if wait := t.retryAt.Sub(r.options.Now()); wait > 0 {
+		parts = append(parts, "again in "+Elapsed(wait))
+	}
 	parts = append(parts, Elapsed(r.options.Now().Sub(t.since)))
 	if more := len(r.order) - 1; more > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", more))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 )
 
 // indent is the width of a sign and its space; text stands right of it.
@@ -26,7 +27,10 @@ type terminal struct {
 	line   string          // the status wanted
 	thread string          // the thread of the last block
 	many   bool            // threads are named when they change
+	height func() int      // rows of the window
+	rows   rows            // what has been written
 
+	from      *source // of the text that is written
 	style     style
 	word      strings.Builder // letters held back until the word is complete
 	wordWidth int
@@ -34,29 +38,31 @@ type terminal struct {
 	glued     bool // the letters before the cursor are the start of a word still coming
 }
 
-func (t *terminal) write(key, thread string, l label, text string) {
+func (t *terminal) write(key, thread string, l label, text string, from *source) {
 	t.erase()
 	if t.block != key {
 		t.endLine()
 		if t.many && thread != "" && thread != t.thread {
-			t.thread = thread
-			t.paint(styleDim, "── "+Fit(OneLine(thread), t.columns()-3))
+			t.thread, t.from = thread, nil
+			t.text(styleDim, "── "+Fit(OneLine(thread), t.columns()-3))
+			t.rows.open.header = true
 			t.newLine()
 		}
-		t.block = key
+		t.block, t.from = key, from
 		sign := l.sign
 		if !t.utf8 {
 			sign = l.ascii
 		}
-		t.paint(l.style, sign)
+		t.text(l.style, sign)
 		t.out.WriteByte(' ')
+		t.rows.add(" ", "", from)
 		t.col = indent
 		if t.begun[key] {
 			text = strings.TrimLeft(text, " ") // it goes on after another block
 		}
 		t.begun[key] = true
 	}
-	t.style = ""
+	t.from, t.style = from, ""
 	if l.quiet {
 		t.style = l.style
 	}
@@ -112,13 +118,13 @@ func (t *terminal) putWord() {
 		t.spaces = 0
 	}
 	if t.col < indent {
-		t.out.WriteString(strings.Repeat(" ", indent-t.col))
+		t.put(strings.Repeat(" ", indent-t.col))
 		t.col = indent
 	}
 	// Leading spaces of a line are indentation and stay, if there is room.
 	t.spaces = min(t.spaces, max(0, t.columns()-t.col-t.wordWidth))
-	t.out.WriteString(strings.Repeat(" ", t.spaces))
-	t.out.WriteString(t.word.String())
+	t.put(strings.Repeat(" ", t.spaces))
+	t.put(t.word.String())
 	t.col += t.spaces + t.wordWidth
 	t.spaces, t.wordWidth = 0, 0
 	t.word.Reset()
@@ -133,10 +139,10 @@ func (t *terminal) putSplit() {
 	for _, r := range rest {
 		if t.col+RuneWidth(r) > t.columns() {
 			t.newLine()
-			t.out.WriteString(strings.Repeat(" ", indent))
+			t.put(strings.Repeat(" ", indent))
 			t.col = indent
 		}
-		t.out.WriteRune(r)
+		t.put(string(r))
 		t.col += RuneWidth(r)
 	}
 }
@@ -145,6 +151,19 @@ func (t *terminal) newLine() {
 	t.glued = false
 	t.out.WriteByte('\n')
 	t.col, t.spaces = 0, 0
+	t.rows.end(t.from, t.width(), t.height())
+}
+
+// put writes text of the block, whose style is on.
+func (t *terminal) put(text string) {
+	t.out.WriteString(text)
+	t.rows.add(text, t.style, t.from)
+}
+
+// text writes text in a style of its own.
+func (t *terminal) text(s style, text string) {
+	t.paint(s, text)
+	t.rows.add(text, s, t.from)
 }
 
 // endLine ends the line the cursor is in, if it is in one.
@@ -240,7 +259,54 @@ func (t *terminal) draw() {
 
 // columns is the usable width: the last column stays free, because terminals
 // disagree on where the cursor is after a character there.
-func (t *terminal) columns() int { return max(20, t.width()-1) }
+func (t *terminal) columns() int { return max(leastColumns, t.width()-1) }
+
+// leastColumns is what a line may need whatever the window is.
+const leastColumns = 20
+
+// strike rewrites what is on the screen. Rows that have scrolled out of the
+// window cannot be reached any more.
+func (t *terminal) strike(stale func(*source) bool, mark bool) (above bool) {
+	t.erase()
+	t.endLine()
+	t.block = ""
+	t.rows.look(t.width(), t.height())
+	up, again, above := t.rows.strike(stale, mark)
+	if up == 0 {
+		return above
+	}
+	fmt.Fprintf(&t.out, "\x1b[%dA\x1b[J", up)
+	for _, line := range again {
+		for i, u := range line.runs {
+			t.again(u, i == 0)
+		}
+		t.out.WriteByte('\n')
+	}
+	return above
+}
+
+// again writes a run of a row that is on the screen already. Where there are
+// no colours, a sign at the row's start says that it is struck out.
+func (t *terminal) again(u run, first bool) {
+	switch {
+	case u.struck && t.color:
+		text := strings.TrimLeft(u.text, " ")
+		t.out.WriteString(u.text[:len(u.text)-len(text)])
+		if text != "" {
+			t.paint(styleStruck, text)
+		}
+	case u.struck && first:
+		_, size := utf8.DecodeRuneInString(u.text)
+		t.out.WriteString(struckSign + u.text[size:])
+	case u.style == "":
+		t.out.WriteString(u.text)
+	default:
+		t.paint(u.style, u.text)
+	}
+}
+
+// lose forgets where the rows are: somebody else has written to the terminal.
+func (t *terminal) lose() { t.rows.reach = 0 }
 
 func (t *terminal) flush() error {
 	t.draw()

@@ -22,6 +22,10 @@ type Options struct {
 	ASCII bool
 	// Width is asked for the terminal's columns before each line; nil means 80.
 	Width func() int
+	// Height is asked for the terminal's rows; nil means 24.
+	Height func() int
+	// Superseded says what becomes of lines that a marker takes back.
+	Superseded Superseded
 	// Now is the clock of the status line; nil means time.Now.
 	Now func() time.Time
 	// Threads names the thread of each block: for more than one thread.
@@ -43,22 +47,27 @@ type Renderer struct {
 	config  map[string]map[string]string // settings of threads' agents that have been shown
 	order   []string                     // of turns, oldest first
 	items   map[string]*item
-	lost    string // what the status says while the connection is away
-	asking  bool   // a question is on the terminal
+	markers markers
+	from    *source // of the event that is shown
+	lost    string  // what the status says while the connection is away
+	asking  bool    // a question is on the terminal
 	frame   int
 	blocks  int
 }
 
 // turn is a turn that has not ended.
 type turn struct {
-	since time.Time
-	state string
-	note  string
-	usage *usage
+	since   time.Time
+	state   string
+	note    string
+	retryAt time.Time // of the next attempt, while the turn waits for it
+	steps   []string  // that have started and not ended
+	usage   *usage
 }
 
 // item is an item that has not ended.
 type item struct {
+	from    *source // of its first event
 	label   label
 	content Content
 	clean   Sanitizer
@@ -73,13 +82,17 @@ func New(w io.Writer, options Options) *Renderer {
 	if options.Width == nil {
 		options.Width = func() int { return 80 }
 	}
+	if options.Height == nil {
+		options.Height = func() int { return 24 }
+	}
 	if options.Now == nil {
 		options.Now = time.Now
 	}
 	r := &Renderer{options: options, turns: map[string]*turn{}, items: map[string]*item{}, config: map[string]map[string]string{}}
 	if options.Terminal {
 		r.sink = &terminal{
-			w: w, color: options.Color, utf8: !options.ASCII, width: options.Width, many: options.Threads, begun: map[string]bool{},
+			w: w, color: options.Color, utf8: !options.ASCII, width: options.Width, height: options.Height,
+			many: options.Threads, begun: map[string]bool{},
 		}
 	} else {
 		r.sink = newPlain(w, options.Threads)
@@ -95,6 +108,12 @@ func (r *Renderer) Event(event client.Event) error {
 		r.block(event.ThreadID, labelOther, OneLine(event.Method))
 		return r.update()
 	}
+	r.from = sourceOf(event, p)
+	defer func() { r.from = nil }()
+	if r.stale(r.from) {
+		r.outOfView(event, p)
+		return r.update()
+	}
 	switch event.Method {
 	case "thread/started", "thread/resumed", "thread/paused", "thread/closed", "thread/updated":
 		r.threadEvent(event, p)
@@ -102,6 +121,12 @@ func (r *Renderer) Event(event client.Event) error {
 		r.turnEvent(event, p)
 	case "item/created", "item/updated", "item/deleted", "item/delta":
 		r.itemEvent(event, p)
+	case "step/started", "step/ended":
+		r.stepEvent(event, p)
+	case "stream/rewind":
+		r.rewindEvent(event, p)
+	case "turn/late":
+		r.outOfView(event, p)
 	case "holon/paused":
 		text := "server paused: turns wait"
 		if p.Until != "" {
@@ -149,9 +174,10 @@ func (r *Renderer) Ask() error {
 	return r.update()
 }
 
-// Answered ends Ask.
+// Answered ends Ask. What was asked and typed is on the terminal now.
 func (r *Renderer) Answered() error {
 	r.asking = false
+	r.sink.lose()
 	return r.update()
 }
 
@@ -182,7 +208,7 @@ func (r *Renderer) Close() error {
 func (r *Renderer) block(thread string, l label, text string) {
 	r.blocks++
 	key := fmt.Sprintf("#%d", r.blocks)
-	r.sink.write(key, thread, l, text)
+	r.sink.write(key, thread, l, text, r.from)
 	r.sink.finish(key)
 }
 

@@ -100,7 +100,7 @@ func TestGoldenTimelines(t *testing.T) {
 }
 
 func TestStatusLineNeverDisturbsTheText(t *testing.T) {
-	for _, name := range []string{"turn", "watch", "agent"} {
+	for _, name := range []string{"turn", "watch", "agent", "retry"} {
 		for width := 20; width < 90; width += 7 {
 			show := func(idle, hint string) string {
 				s := &screen{t: t, width: width}
@@ -202,6 +202,7 @@ func FuzzRendererStaysOnItsScreen(f *testing.F) {
 			s.width = 1 << 30
 		}
 		for i, piece := range []string{text, text} {
+			r.from = &source{turn: "turn", seq: int64(i)}
 			it := &item{label: labelAgent}
 			r.items["item"] = it
 			r.write(client.Event{ItemID: "item"}, it, piece)
@@ -210,6 +211,7 @@ func FuzzRendererStaysOnItsScreen(f *testing.F) {
 			}
 			r.block("thread", labelOther, Clean(text))
 		}
+		r.sink.strike(func(from *source) bool { return from.seq == 1 }, width%2 == 0)
 		r.Close()
 	})
 }

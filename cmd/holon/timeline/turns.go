@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed82539d15/holon/rpc/client"
 )
@@ -76,11 +77,16 @@ func (r *Renderer) turnEvent(event client.Event, p params) {
 		if !event.Time.IsZero() && event.Time.Before(t.since) {
 			t.since = event.Time // it may be a replay of a turn that runs for long
 		}
-		r.block(event.ThreadID, labelTurn, OneLine(id)+" started")
+		text := OneLine(id) + " started"
+		if p.Attempt > 1 {
+			text += fmt.Sprintf(", attempt %d", p.Attempt)
+		}
+		r.block(event.ThreadID, labelTurn, text)
 		return
 	case "turn/progress":
 		t := r.begin(event, p.State)
 		t.note = OneLine(p.Message)
+		t.retryAt, _ = time.Parse(time.RFC3339, p.RetryAt) // zero if it says none
 		if _, live := r.sink.(*terminal); !live && t.note != "" {
 			r.block(event.ThreadID, labelTurn, OneLine(p.State)+": "+t.note)
 		}
