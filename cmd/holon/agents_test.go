@@ -34,7 +34,7 @@ func TestAgentsShowWhatEachIsAndCan(t *testing.T) {
 		}
 	}
 	s.want("run", "--agent=good", "say hello")
-	if r := s.holon("run", "--agent=gone", "say hello"); r.code != exitFailed || !strings.Contains(r.out, "agent_unavailable") {
+	if r := s.holon("run", "--agent=gone", "say hello"); r.code != exitFailed || !strings.Contains(r.out, "agent_unavailable") || !strings.Contains(r.err, "holon doctor") {
 		t.Errorf("a turn of an agent that is not there: %+v", r)
 	}
 	good := s.want("agents", "good")
@@ -93,7 +93,7 @@ func TestAThreadIsConfiguredAndForked(t *testing.T) {
 
 	echo := threadOf(t, s.want("run", "--agent=echo", "-o", "json", "hello"))
 	for _, args := range [][]string{{"configure", echo, "mode=x"}, {"fork", echo}} {
-		if r := s.holon(args...); r.code != exitFailed || !strings.Contains(r.err, "agent_unsupported") {
+		if r := s.holon(args...); r.code != exitFailed || !strings.Contains(r.err, "agent_unsupported") || !strings.Contains(r.err, "holon agents shows") {
 			t.Errorf("%v of echo: %+v", args, r)
 		}
 	}
