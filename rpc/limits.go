@@ -43,6 +43,7 @@ type Limits struct {
 	AgentOutputBytes      int     `json:"agent_output_bytes_per_process"`
 	AgentInputBytes       int     `json:"agent_input_bytes_per_process"`
 	AgentMessageBytes     int     `json:"max_agent_message_bytes"`
+	AgentSessions         int     `json:"max_agent_sessions_per_process"`
 	InterruptSeconds      float64 `json:"interrupt_seconds"`
 	MaxListLimit          int     `json:"max_list_limit"`
 	MaxPageBytes          int     `json:"max_page_bytes"`
@@ -86,6 +87,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.AgentOutputBytes, 4<<20)
 	set(&l.AgentInputBytes, 64<<20)
 	set(&l.AgentMessageBytes, 64<<20)
+	set(&l.AgentSessions, 256)
 	set(&l.MaxIdempotencyKeys, 1_000_000)
 	set(&l.TailBytes, 16<<20)
 	seconds(&l.IdempotencyKeySeconds, (7 * 24 * time.Hour).Seconds())

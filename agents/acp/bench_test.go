@@ -133,6 +133,23 @@ func BenchmarkFiftyThreads(b *testing.B) {
 	b.ReportMetric(longest.Seconds(), "s-for-all-50")
 }
 
+// BenchmarkInterrupt measures from turn/interrupt to the turn's end on the log,
+// of an agent that cancels at once, half of the time with a question open.
+func BenchmarkInterrupt(b *testing.B) {
+	s := serve(b, b.TempDir(), "")
+	var took []time.Duration
+	for i := 0; b.Loop(); i++ {
+		turn := s.start("t", []string{"say x\nwait", "say x\nask y"}[i%2])
+		s.item(turn, []items.Kind{items.KindAgentMessage, items.KindPermissionRequest}[i%2])
+		began := time.Now()
+		s.interrupt(turn)
+		s.end(turn)
+		took = append(took, time.Since(began))
+	}
+	b.ReportMetric(float64(p50(took).Microseconds()), "p50-µs")
+	b.ReportMetric(float64(took[len(took)-1].Microseconds()), "max-µs")
+}
+
 // commits is a store that notes when each commit of a turn/started was done,
 // and tells when one of a turn's end was.
 type commits struct {

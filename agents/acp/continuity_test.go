@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -231,5 +232,20 @@ func TestForkGoesOnTwice(t *testing.T) {
 		if cannot != (name == "CannotFork") || failed && e.Kind != kindUnavailable || !failed && !cannot {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestSessionsThatStayOpenAreBounded(t *testing.T) {
+	r := bad(t, "state="+t.TempDir()+"/s")
+	first := r.thread("first")
+	first.run("say remember me")
+	for i := range maxSessions + 3 {
+		r.thread(fmt.Sprint("t", i)).run("say x")
+	}
+	if n := r.Info().Sessions; n > maxSessions {
+		t.Errorf("%d are open", n)
+	}
+	if got := first.run("session\nhistory"); !strings.Contains(got, "resumed") || !strings.Contains(got, "remember me") {
+		t.Errorf("the first: %q", got)
 	}
 }

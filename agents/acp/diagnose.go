@@ -92,6 +92,11 @@ func problem(err error, tail string, says agentSays) *Problem {
 		return &Problem{Kind: ProblemLogin, Message: "the agent is not logged in: " + err.Error(), Hint: says.login()}
 	case mentions(said, wrongNode):
 		return &Problem{Kind: ProblemNode, Message: "the agent needs another version of Node.js: " + err.Error(), Hint: "Install the version of Node.js that the agent asks for and put it first in PATH"}
+	case mentions(said, asRoot):
+		return &Problem{
+			Kind: ProblemFailed, Message: "the agent does not run as root while it has a mode that asks for nothing: " + err.Error(),
+			Hint: `Run the server as another user, or forbid that mode: {"permissions":{"disableBypassPermissionsMode":"disable"}} in ~/.claude/settings.json`,
+		}
 	case mentions(said, badCwd):
 		return &Problem{Kind: ProblemCwd, Message: "the agent does not take the working directory: " + err.Error(), Hint: "Give an absolute path of a directory that exists"}
 	case errors.Is(err, errTimeout):
@@ -108,6 +113,7 @@ func problem(err error, tail string, says agentSays) *Problem {
 var (
 	notLoggedIn = []string{"authentication required", "auth_required", "not logged in", "please log in", "please login", "invalid api key", "missing api key", "api key not"}
 	wrongNode   = []string{"unsupported engine", "requires node", "node.js version", "node version", "unsupported node", "syntaxerror: unexpected token '??='", "err_unknown_builtin_module", "err_require_esm"}
+	asRoot      = []string{"root/sudo privileges"}
 	badCwd      = []string{"cwd must be absolute", "cwd must be an absolute", "must be an absolute path", "not an absolute path", "path is not absolute"}
 )
 

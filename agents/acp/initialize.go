@@ -24,6 +24,7 @@ type agentSays struct {
 
 	images, load, resume, fork, closes, steering bool
 	mcpHTTP, mcpSSE                              bool
+	tellsLogin                                   bool // by methodAuthStatus
 
 	auth []authMethod
 }
@@ -112,6 +113,7 @@ func readInitialize(result jsontext.Value) (agentSays, error) {
 	says.mcpHTTP, says.mcpSSE = offers(member(c.MCP, "http")), offers(member(c.MCP, "sse"))
 	says.resume, says.fork = offers(member(c.Session, "resume")), offers(member(c.Session, "fork"))
 	says.closes = offers(member(c.Session, "close"))
+	says.tellsLogin = offers(member(c.Meta, "authStatus"))
 	for _, meta := range []jsontext.Value{r.Meta, c.Meta} {
 		says.steering = says.steering || offers(member(member(meta, "steering"), "supported"))
 	}

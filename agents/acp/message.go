@@ -26,6 +26,7 @@ const (
 	methodSetOption   = "session/set_config_option"
 	methodSteering    = "_session/steering"
 	methodUpdate      = "session/update"
+	methodAuthStatus  = "_auth/status_update" // not of the protocol: two agents' own
 	methodPermission  = "session/request_permission"
 	methodElicitation = "elicitation/create"
 	methodElicitOld   = "session/elicitation" // its name before

@@ -31,6 +31,7 @@ func (a *Agent) Probe(ctx context.Context) (turns.AgentInfo, error) {
 	defer once.Close()
 	o, err := once.open(ctx, turns.AgentThread{ThreadID: "probe", Cwd: dir})
 	if err == nil {
+		err = o.s.pr.loggedIn(ctx)
 		once.letGo(o.s)
 		once.pool.leave(o.s.pr)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -41,6 +42,7 @@ type proc struct {
 	noises int           // of those and others, by the reader
 	budget *budget
 	router router
+	login  loginStatus
 
 	ready chan struct{} // closed when it can be used, or err says why not
 	says  agentSays     // set before ready is closed
@@ -84,6 +86,7 @@ func newProc(a *Agent) *proc {
 		ready: make(chan struct{}), stop: newOnce(), kill: newOnce(), dead: make(chan struct{}),
 	}
 	pr.router.pr = pr
+	pr.login.told = make(chan struct{})
 	return pr
 }
 
@@ -142,7 +145,7 @@ func (pr *proc) live() {
 		why = exit
 	}
 	if pr.err != nil {
-		why = diagnose(pr.err, exit.tail, pr.says)
+		why = pr.problem()
 	}
 	pr.log().Info("agent process ended", zap.String("state", exit.state), zap.Int64("junk_lines", pr.peer.junk.Load()),
 		zap.Int64("skipped_lines", pr.peer.skipped.Load()), zap.Int64("stray_responses", pr.peer.strays.Load()))
@@ -245,7 +248,17 @@ func (pr *proc) wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	return diagnose(pr.err, pr.words(), pr.says)
+	return pr.problem()
+}
+
+// problem is why a process that is dead never was of use. What could not be
+// sent to it, because it had ended, is not the reason.
+func (pr *proc) problem() *Problem {
+	err := pr.err
+	if pr.exit != nil && (errors.Is(err, errGone) || errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed)) {
+		err = pr.exit
+	}
+	return diagnose(err, pr.words(), pr.says)
 }
 
 // words is what the process has written that is no message.

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -99,6 +100,7 @@ func TestWhatCannotStartIsSaidInWords(t *testing.T) {
 		"NotExecutable": {command: []string{os.Args[0] + ".no"}, kind: ProblemInstall, want: []string{"does not exist"}},
 		"NoLogin":       {command: []string{agent, "auth"}, kind: ProblemLogin, want: []string{"not logged in", "Log in with the agent's own command"}},
 		"WrongNode":     {command: script(`echo 'Error: this program requires Node.js version 22 or newer' >&2; exit 1`), kind: ProblemNode, want: []string{"another version of Node.js", "version 22"}},
+		"AsRoot":        {command: script(`echo '--dangerously-skip-permissions cannot be used with root/sudo privileges' >&2; exit 1`), kind: ProblemFailed, want: []string{"as root", "disableBypassPermissionsMode"}},
 		"WrongProtocol": {command: []string{agent, "protocol=2"}, kind: ProblemProtocol, want: []string{"speaks version 2"}},
 		"NoCwd":         {command: []string{agent}, change: func(c *Config) { c.Cwd = "/no/such/dir" }, kind: ProblemCwd, want: []string{"/no/such/dir"}},
 		"NeverAnswers":  {command: []string{agent, "no-init"}, change: func(c *Config) { c.StartTimeout = 300 * time.Millisecond }, kind: ProblemTimeout, want: []string{"did not answer in time"}},
@@ -139,6 +141,16 @@ func TestProbeOfAnAgentThatWorks(t *testing.T) {
 	}
 	if n := entries(t, dir); n != 0 {
 		t.Errorf("%d processes are recorded", n)
+	}
+}
+
+func TestProbeAsksTheAgentWhoIsLoggedIn(t *testing.T) {
+	for kind, missing := range map[string]bool{"api_key": false, "none": true} {
+		_, err := bad(t, "login="+kind).Probe(t.Context())
+		p, _ := errors.AsType[*Problem](err)
+		if missing != (p != nil && p.Kind == ProblemLogin) {
+			t.Errorf("%s: %v", kind, err)
+		}
 	}
 }
 

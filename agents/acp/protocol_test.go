@@ -235,7 +235,7 @@ func TestStdoutIsNotReadWhenTheBudgetIsUsedUp(t *testing.T) {
 
 func TestOneProcessServesManyThreads(t *testing.T) {
 	r := bad(t, "")
-	type result struct{ pid, said string }
+	type result struct{ pid string }
 	results := make(chan result, 50)
 	for i := range 50 {
 		go func() {

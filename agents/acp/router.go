@@ -36,6 +36,10 @@ type stray struct {
 
 // notified implements peerHost.
 func (pr *proc) notified(method string, params jsontext.Value) {
+	if method == methodAuthStatus { // of the process, not of a session
+		pr.login.set(params)
+		return
+	}
 	var about struct {
 		SessionID string         `json:"sessionId"`
 		Update    jsontext.Value `json:"update"`

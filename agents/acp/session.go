@@ -201,6 +201,12 @@ func (s *session) alive() bool {
 	}
 }
 
+func (s *session) lastUsed() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used
+}
+
 func (s *session) prompting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

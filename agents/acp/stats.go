@@ -20,6 +20,7 @@ const (
 	OutputBytes  = budgetBytes // of one process that wait for the log
 	MessageBytes = maxLine     // of one message of an agent
 	InputBytes   = maxUnsent   // that wait for a process to read them
+	Sessions     = maxSessions // that stay open in one process
 )
 
 // Stats is what the processes of an agent have done since New, and what waits.

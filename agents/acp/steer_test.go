@@ -11,7 +11,7 @@ import (
 )
 
 // steered runs a prompt and injects text once it has said something.
-func steered(t *testing.T, th *testThread, prompt, text string) (error, *agenttest.Sink, turns.Outcome) {
+func steered(t *testing.T, th *testThread, prompt, text string) (*agenttest.Sink, turns.Outcome, error) {
 	t.Helper()
 	sink := agenttest.NewSink(t)
 	injected := make(chan error, 1)
@@ -20,12 +20,12 @@ func steered(t *testing.T, th *testThread, prompt, text string) (error, *agentte
 		injected <- sink.Inject(t.Context(), agenttest.Message(text))
 	}()
 	out := th.with(t.Context(), sink, turns.Prompt{}, prompt)
-	return <-injected, sink, out
+	return sink, out, <-injected
 }
 
 func TestSteeredTextReachesTheAgentAtWork(t *testing.T) {
 	th := bad(t, "steering").thread("t")
-	err, sink, out := steered(t, th, "say working\nawait-steer", "turn left")
+	sink, out, err := steered(t, th, "say working\nawait-steer", "turn left")
 	if err != nil || out.State != turns.Completed || !strings.Contains(said2(sink), "steered: turn left") {
 		t.Errorf("%v, %+v, %q", err, out, said2(sink))
 	}
@@ -38,7 +38,7 @@ func TestSteeredTextReachesTheAgentAtWork(t *testing.T) {
 func TestTextThatIsNotTakenIsSaidNotToBe(t *testing.T) {
 	for _, words := range []string{"", "steering=failed", "steering=error", "steering=end"} {
 		th := bad(t, words).thread("t")
-		err, _, out := steered(t, th, "say working\nsleep 300", "turn left")
+		_, out, err := steered(t, th, "say working\nsleep 300", "turn left")
 		if !errors.Is(err, turns.ErrNotInjected) || out.State != turns.Completed {
 			t.Errorf("%q: %v, %+v", words, err, out)
 		}

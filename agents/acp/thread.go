@@ -90,6 +90,39 @@ func (a *Agent) keep(threadID string, s *session) {
 	if before != nil && before != s && before.alive() {
 		a.letGo(before)
 	}
+	a.trim(s.pr)
+}
+
+// maxSessions is how many sessions stay open in a process. An agent keeps each
+// in its memory; one that is let go is resumed or loaded when it is needed.
+const maxSessions = 256
+
+// trim parts from the session of pr that has not been used for longest, if
+// there are too many, none of whose threads is at work.
+func (a *Agent) trim(pr *proc) {
+	if pr.router.count() <= maxSessions {
+		return
+	}
+	var (
+		oldest *session
+		thread string
+	)
+	a.mu.Lock()
+	for id, t := range a.threads {
+		if t.users > 0 || t.session == nil || t.session.pr != pr {
+			continue
+		}
+		if s := t.session; oldest == nil || s.lastUsed().Before(oldest.lastUsed()) {
+			oldest, thread = s, id
+		}
+	}
+	if oldest != nil {
+		delete(a.threads, thread)
+	}
+	a.mu.Unlock()
+	if oldest != nil {
+		a.letGo(oldest)
+	}
 }
 
 // Run implements turns.Agent.

@@ -144,10 +144,10 @@ func (a agentRow) can() string {
 		}
 	}
 	if n := len(c.Modes); n > 0 {
-		words = append(words, fmt.Sprintf("%d modes", n))
+		words = append(words, counted(n, "mode", "modes"))
 	}
 	if n := len(c.Models); n > 0 {
-		words = append(words, fmt.Sprintf("%d models", n))
+		words = append(words, counted(n, "model", "models"))
 	}
 	return strings.Join(words, ", ")
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/agents/acp"
 	"github.com/seed82539d15/holon/agents/acp/acptest"
 )
 
@@ -34,7 +36,7 @@ func TestAgentsShowWhatEachIsAndCan(t *testing.T) {
 		}
 	}
 	s.want("run", "--agent=good", "say hello")
-	if r := s.holon("run", "--agent=gone", "say hello"); r.code != exitFailed || !strings.Contains(r.out, "agent_unavailable") {
+	if r := s.holon("run", "--agent=gone", "say hello"); r.code != exitFailed || !strings.Contains(r.out, "agent_unavailable") || !strings.Contains(r.err, "holon doctor") {
 		t.Errorf("a turn of an agent that is not there: %+v", r)
 	}
 	good := s.want("agents", "good")
@@ -93,7 +95,7 @@ func TestAThreadIsConfiguredAndForked(t *testing.T) {
 
 	echo := threadOf(t, s.want("run", "--agent=echo", "-o", "json", "hello"))
 	for _, args := range [][]string{{"configure", echo, "mode=x"}, {"fork", echo}} {
-		if r := s.holon(args...); r.code != exitFailed || !strings.Contains(r.err, "agent_unsupported") {
+		if r := s.holon(args...); r.code != exitFailed || !strings.Contains(r.err, "agent_unsupported") || !strings.Contains(r.err, "holon agents shows") {
 			t.Errorf("%v of echo: %+v", args, r)
 		}
 	}
@@ -204,4 +206,20 @@ func TestExamplesOfACPAgentsRun(t *testing.T) {
 			t.Errorf("it said %q", out)
 		}
 	})
+}
+
+// Package rpc knows no agents, so the bounds in its documentation are copies.
+func TestTheDocumentedBoundsOfAgentsAreTheirs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, bound := range map[string]int{
+		"agent_output_bytes_per_process": acp.OutputBytes, "agent_input_bytes_per_process": acp.InputBytes,
+		"max_agent_message_bytes": acp.MessageBytes, "max_agent_sessions_per_process": acp.Sessions,
+	} {
+		if row := fmt.Sprintf("| `%s` | %d |", name, bound); !strings.Contains(string(page), row) {
+			t.Errorf("docs/protocol.md has no %s", row)
+		}
+	}
 }

@@ -161,6 +161,7 @@ func (g *globals) printThreadConfig(c threadConfig) error {
 			ids = append(ids, choice.ID)
 		}
 		t.add(row.name, row.value, strings.Join(ids, ", "))
+		delete(c.Options, row.name) // agents have them as options too
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Options)) {
 		var choices []string

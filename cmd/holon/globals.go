@@ -154,6 +154,9 @@ func (g *globals) complain(err error) {
 	}
 }
 
+// doctorHint is for an agent that could not be started.
+const doctorHint = "holon doctor starts each agent once and says what to do."
+
 // hint says what to do next about an error, "" where the error says it itself.
 func (g *globals) hint(err error) string {
 	var unreachable *client.UnreachableError
@@ -180,6 +183,10 @@ func (g *globals) hint(err error) string {
 		return "The log is another one now (restored, or another server): start over with --after 0."
 	case "agent_not_found":
 		return "holon agents lists the agents there are; holon serve --agent NAME adds one."
+	case "agent_unsupported":
+		return "holon agents shows what each agent can do."
+	case "agent_unavailable":
+		return doctorHint
 	case "thread_not_found":
 		return "holon threads lists the threads there are."
 	case client.KindUnavailable:

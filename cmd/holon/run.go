@@ -263,6 +263,17 @@ func (r runResult) ending() string {
 	return text
 }
 
+// failure is the kind of error that the turn ended with, "" for none.
+func (r runResult) failure() string {
+	var failure struct {
+		Kind string `json:"kind"`
+	}
+	if json.Unmarshal(r.Error, &failure) != nil {
+		return ""
+	}
+	return failure.Kind
+}
+
 // report prints the result and turns the outcome into the exit code.
 func (r *turnRun) report(format string, quiet bool) error {
 	switch {
@@ -286,6 +297,9 @@ func (r *turnRun) report(format string, quiet bool) error {
 		}
 	}
 	if r.result.State != "completed" {
+		if format == "text" && r.result.failure() == "agent_unavailable" {
+			r.g.note("holon: %s", doctorHint)
+		}
 		return &exitError{code: exitFailed}
 	}
 	return nil

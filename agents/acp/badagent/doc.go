@@ -36,6 +36,7 @@
 //	new-ms=N       answer session/new, load, resume and fork after N ms
 //	no-init        never answer initialize
 //	protocol=N     answer initialize with protocolVersion N
+//	login=KIND     offer to tell who is logged in, and tell it after session/new
 //	auth           session/new, load and resume answer auth_required (-32000)
 //	               until authenticate was called
 //	auth=never     the same, and authenticate fails

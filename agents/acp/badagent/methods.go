@@ -91,6 +91,9 @@ func (a *agent) answer(m message, p params) {
 	if _, never := result.(noAnswer); !never {
 		a.reply(m.ID, result, err)
 	}
+	if m.Method == "session/new" && a.on("login") {
+		a.notify("_auth/status_update", object{"authStatus": object{"kind": a.options["login"], "label": "So says the agent"}})
+	}
 	if m.Method == "session/load" && err == nil && a.on("late-replay") {
 		a.mu.Lock()
 		s := a.known(p.SessionID)
@@ -188,16 +191,20 @@ func (a *agent) initialize(p params) (any, *rpcError) {
 		}
 	}
 	can["list"] = object{}
+	capabilities := object{
+		"loadSession":         !a.on("no-load"),
+		"promptCapabilities":  object{"image": !a.on("no-image"), "audio": false, "embeddedContext": false},
+		"mcpCapabilities":     object{"http": true, "sse": false},
+		"sessionCapabilities": can,
+	}
+	if a.on("login") {
+		capabilities["_meta"] = object{"authStatus": object{}}
+	}
 	result := object{
-		"protocolVersion": version,
-		"agentInfo":       object{"name": "badagent", "title": "Bad agent", "version": a.options["version"]},
-		"agentCapabilities": object{
-			"loadSession":         !a.on("no-load"),
-			"promptCapabilities":  object{"image": !a.on("no-image"), "audio": false, "embeddedContext": false},
-			"mcpCapabilities":     object{"http": true, "sse": false},
-			"sessionCapabilities": can,
-		},
-		"authMethods": []object{},
+		"protocolVersion":   version,
+		"agentInfo":         object{"name": "badagent", "title": "Bad agent", "version": a.options["version"]},
+		"agentCapabilities": capabilities,
+		"authMethods":       []object{},
 	}
 	if a.on("auth") {
 		result["authMethods"] = []object{{"id": "login", "name": "Log in", "description": "Run `badagent login` in a terminal"}}

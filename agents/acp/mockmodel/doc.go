@@ -19,7 +19,7 @@
 //	SLOW [N]      N words (120 unless told), one each 250 ms
 //	SAY WORD      an answer with WORD in it
 //	LOOK          how many images came with the prompt
-//	RECALL        every WORD of SAY that the conversation has had before
+//	RECALL        every WORD of SAY that the conversation has had
 //
 // Anything else, and every request that offers no tools (agents ask for titles
 // and summaries on the side), gets a short text. After the result of a tool

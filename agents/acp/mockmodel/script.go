@@ -24,6 +24,7 @@ const (
 type question struct {
 	said      string   // by the person: what chooses the answer
 	images    int      // since the model spoke last
+	besides   []string // what came with it: context, and what was said before, handed over
 	earlier   []string // by the person, before that
 	afterTool bool     // the newest message has the result of a tool
 	tools     []tool
@@ -113,11 +114,11 @@ func slowText(count string) []string {
 	return words
 }
 
-// recalled names what was said in earlier prompts of the conversation, which
-// shows that the agent still has them.
+// recalled names what was said before, in earlier prompts of the conversation
+// or as told with this one, which shows that the agent still has it.
 func (q question) recalled() []string {
 	var words []string
-	for _, text := range q.earlier {
+	for _, text := range slices.Concat(q.earlier, q.besides) {
 		for _, m := range sayWord.FindAllStringSubmatch(text, -1) {
 			words = append(words, m[1])
 		}
@@ -166,6 +167,7 @@ func ask(conversation []message, tools []tool) question {
 	// question then.
 	var chosen bool
 	q.said, chosen = newest(said)
+	q.besides = said
 	q.afterTool = q.afterTool && !chosen
 	return q
 }

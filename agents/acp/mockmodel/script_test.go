@@ -45,6 +45,7 @@ func TestWordsChooseTheAnswer(t *testing.T) {
 		{"look", []message{{byPerson, []string{"LOOK"}, 2}}, someTools, "I see 2 images.", ""},
 		{"look at the newest only", []message{{byPerson, []string{"LOOK"}, 2}, model, person("LOOK")}, someTools, "I see 0 images.", ""},
 		{"recall", []message{person("SAY one"), model, person("SAY two"), model, person("RECALL")}, someTools, "I remember one, two.", ""},
+		{"recall of what is told with it", []message{person("they said: SAY one", "RECALL", "<context>")}, someTools, "I remember one.", ""},
 		{"recall of nothing", []message{person("RECALL")}, someTools, "I remember nothing.", ""},
 	}
 	for _, tc := range cases {

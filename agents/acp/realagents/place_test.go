@@ -41,6 +41,7 @@ const markName = "REAL_AGENTS_RUN"
 // that can be started many times.
 type place struct {
 	agent  Agent
+	cache  string
 	root   string
 	mark   string
 	socket string
@@ -60,11 +61,9 @@ func newPlace(t *testing.T, a Agent, cache string) *place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &place{agent: a, root: root, mark: uuid.NewString(), socket: filepath.Join(root, "s")}
-	for _, dir := range []string{"home", "data"} {
-		if err := os.Mkdir(filepath.Join(root, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+	p := &place{agent: a, cache: cache, root: root, mark: uuid.NewString(), socket: filepath.Join(root, "s")}
+	if err := os.Mkdir(filepath.Join(root, "data"), 0o700); err != nil {
+		t.Fatal(err)
 	}
 	modelLog, err := os.Create(filepath.Join(root, "model.log"))
 	if err != nil {
@@ -76,14 +75,7 @@ func newPlace(t *testing.T, a Agent, cache string) *place {
 	if p.model, err = mockmodel.Start(mockmodel.Options{Log: modelLog}); err != nil {
 		t.Fatal(err)
 	}
-	launch, err := a.Configure(cache, filepath.Join(root, "home"), p.model.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	launch.Env[markName] = p.mark
-	if err := os.WriteFile(filepath.Join(root, "holon.toml"), []byte(launch.config(a.Name)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	p.furnish(t)
 	p.first = client.New(client.At("unix:"+p.socket, client.SourceGiven, "", false))
 	p.second = client.New(client.At("unix:"+p.socket, client.SourceGiven, "", false))
 	t.Cleanup(func() {
@@ -105,10 +97,31 @@ func newPlace(t *testing.T, a Agent, cache string) *place {
 	return p
 }
 
+// furnish makes a home for the agent with its settings only, and the server's
+// configuration.
+func (p *place) furnish(t *testing.T) {
+	t.Helper()
+	home := filepath.Join(p.root, "home")
+	if err := os.RemoveAll(home); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	launch, err := p.agent.Configure(p.cache, home, p.model.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	launch.Env[markName] = p.mark
+	if err := os.WriteFile(filepath.Join(p.root, "holon.toml"), []byte(launch.config(p.agent.Name)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // config is what a user would write to have the agent.
 func (l Launch) config(name string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "default_agent = %q\n\n[agents.%s]\nkind = \"acp\"\ncancel_seconds = 5\ncommand = [", name, name)
+	fmt.Fprintf(&b, "default_agent = %q\n\n[agents.%s]\nkind = \"acp\"\ncancel_seconds = 5\nhandover = true\ncommand = [", name, name)
 	for i, word := range l.Command {
 		if i > 0 {
 			b.WriteString(", ")
@@ -168,6 +181,23 @@ func (p *place) kill() {
 	_ = syscall.Kill(p.server.Process.Pid, syscall.SIGKILL) // it may have ended
 	<-p.exited
 	p.server = nil
+}
+
+// stop ends the server in order and returns how long that took.
+func (p *place) stop(r *run) time.Duration {
+	r.Helper()
+	p.events.stop()
+	asked := time.Now()
+	if err := p.server.Process.Signal(syscall.SIGTERM); err != nil {
+		r.fail("%v", err)
+	}
+	select {
+	case <-p.exited:
+	case <-time.After(serverWithin):
+		r.fail("the server does not stop:\n%s", p.logTail())
+	}
+	p.server = nil
+	return time.Since(asked)
 }
 
 // recover makes the place fit for the next scenario after a failed one.

@@ -4,6 +4,7 @@ package realagents
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,6 +35,7 @@ var scenarios = []scenario{
 	{"fork", forked},
 	{"agent killed in mid-turn", agentKilled},
 	{"server killed in mid-turn", serverKilled},
+	{"session lost by the agent", sessionLost},
 }
 
 // lastScenario comes after all others.
@@ -390,10 +392,8 @@ func (r *run) continued(threadID, session string) {
 	if n := strings.Count(v.said(), "I say apple."); n > 0 {
 		r.fail("what was said before came again: %q", v.said())
 	}
-	for _, message := range v.of("user_message") {
-		if contains(message.text, "SAY apple") {
-			r.fail("the history was replayed into the turn")
-		}
+	if len(v.items) != len(v.of("user_message", "agent_message", "reasoning", "usage")) || len(v.of("user_message")) != 1 {
+		r.fail("the turn has more than the answer: %v", kinds(v))
 	}
 	r.remark("continued in %.1f s", v.ended.Sub(called).Seconds())
 }
@@ -434,19 +434,30 @@ func serverKilled(r *run) {
 	r.continued(threadID, session)
 }
 
+// sessionLost takes the agent's home away while nothing runs: its sessions are
+// gone, and the thread goes on in a new one that is told what was said.
+func sessionLost(r *run) {
+	threadID, _ := r.thread()
+	r.says(threadID, "SAY apple", "I say apple.")
+	session := r.session(threadID)
+	r.stop(r)
+	r.furnish(r.T)
+	r.start(r.T)
+	v := r.says(threadID, "RECALL", "apple")
+	if now := r.session(threadID); now == session {
+		r.fail("the session is still %s", session)
+	}
+	notices := v.of("notice")
+	if len(notices) != 1 || !contains(fmt.Sprint(notices[0].content["message"]), "lost the session") {
+		r.fail("no notice says that the session was lost: %v", kinds(v))
+	}
+	r.remark("goes on in a new one, told what was said")
+}
+
 func stopInOrder(r *run) {
 	threadID, _ := r.thread()
 	r.says(threadID, "hello", "Hello")
-	if err := r.server.Process.Signal(syscall.SIGTERM); err != nil {
-		r.fail("%v", err)
-	}
-	asked := time.Now()
-	select {
-	case <-r.exited:
-	case <-time.After(serverWithin):
-		r.fail("the server does not stop:\n%s", r.logTail())
-	}
-	r.remark("stopped in %.1f s", time.Since(asked).Seconds())
+	r.remark("stopped in %.1f s", r.stop(r).Seconds())
 	// They were killed before it ended; the kernel may still be at it.
 	if _, left := r.gone(time.Second); len(left) > 0 {
 		r.fail("the server has ended and left %d processes: %s", len(left), describe(left))

@@ -32,6 +32,7 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 			WriteTimeoutSeconds: d.cfg.WriteTimeout.Seconds(), DrainSeconds: d.cfg.DrainTimeout.Seconds(),
 			InterruptSeconds: d.cfg.InterruptTimeout.Seconds(),
 			AgentOutputBytes: acp.OutputBytes, AgentMessageBytes: acp.MessageBytes, AgentInputBytes: acp.InputBytes,
+			AgentSessions: acp.Sessions,
 		},
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/seed82539d15/holon/rpc/client"
@@ -143,18 +144,20 @@ func planMark(status string) string {
 	return "[ ] "
 }
 
-// QuestionText is a question with what it is about, harmless.
+// QuestionText is a question with what it is about, harmless. Agents say the
+// same thing in several places: it is said once.
 func QuestionText(c Content) string {
-	text := OneLine(c.Title)
+	first := OneLine(c.Title)
 	if c.Type == "question" {
-		text = Clean(c.Message)
+		first = Clean(c.Message)
 	}
+	lines := []string{first}
 	for _, more := range []string{Clean(c.Description), OneLine(c.Subject.Command), OneLine(c.URL)} {
-		if more != "" {
-			text += "\n" + more
+		if more != "" && !slices.Contains(lines, more) {
+			lines = append(lines, more)
 		}
 	}
-	return text
+	return strings.Join(lines, "\n")
 }
 
 // otherText is the text of the kinds that come in one piece.

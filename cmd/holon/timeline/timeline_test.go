@@ -215,3 +215,11 @@ func FuzzRendererStaysOnItsScreen(f *testing.F) {
 		r.Close()
 	})
 }
+
+func TestAQuestionSaysEachThingOnce(t *testing.T) {
+	c := Content{Type: "permission_request", Title: "rm -r build", Description: "It is old."}
+	c.Subject.Command = "rm -r\x1b[31m build"
+	if got := QuestionText(c); got != "rm -r build\nIt is old." {
+		t.Errorf("%q", got)
+	}
+}
