@@ -86,7 +86,8 @@ func (out *Refolded) thread(ctx context.Context, r turns.Reader, t *threads.Thre
 			out.Pruned++
 			return nil
 		}
-		f := &folding{thread: t.ThreadID, turns: map[string]*turns.Turn{}, items: map[string]*foldedItem{}, upTo: t.LatestSeq}
+		f := &folding{thread: t.ThreadID, upTo: t.LatestSeq,
+			turns: map[string]*turns.Turn{}, items: map[string]*foldedItem{}, tries: map[string][]*turns.Step{}}
 		if err := f.read(ctx, r); err != nil {
 			return err
 		}
@@ -159,6 +160,7 @@ type folding struct {
 	row    *threads.Thread
 	turns  map[string]*turns.Turn
 	items  map[string]*foldedItem
+	tries  map[string][]*turns.Step // of a turn, in the order of their beginning
 	diffs  []Difference
 }
 
@@ -184,6 +186,7 @@ func (f *folding) apply(h notify.Header, body any) error {
 	if next := threads.Apply(f.row, h, body); next != nil {
 		f.row = next
 	}
+	f.applyTries(&h, body)
 	if f.row != nil {
 		f.row.LatestSeq, f.row.LatestThreadSeq = h.Seq, h.ThreadSeq
 	}
@@ -223,6 +226,53 @@ func (f *folding) apply(h notify.Header, body any) error {
 	return nil
 }
 
+// applyTries folds the event into the rows of tries, and tells the header of
+// which try it is.
+func (f *folding) applyTries(h *notify.Header, body any) {
+	list := f.tries[h.TurnID]
+	change := func(i int) {
+		if next := turns.ApplyStep(list[i], *h, body); next != nil {
+			list[i] = next
+		}
+	}
+	switch body.(type) {
+	case *turns.RewindEvent:
+		for i := range list {
+			change(i)
+		}
+		return
+	case *turns.LateEvent:
+		if i := tryAt(list, "", h.Attempt); i >= 0 {
+			change(i)
+		}
+		return
+	}
+	if len(h.Lineage) == 0 {
+		return
+	}
+	i := tryAt(list, h.Step, h.Epoch)
+	if i < 0 {
+		i, list = len(list), append(list, turns.ApplyStep(nil, *h, body))
+		f.tries[h.TurnID] = list
+	} else {
+		change(i)
+	}
+	h.Span = list[i].Seq
+	if by := list[i].HiddenBy; by != 0 { // the fence has let it through (I8)
+		f.diff("events", fmt.Sprint(h.Seq), "lineage", fmt.Sprintf("a try that %d has taken back", by), notify.TurnLate)
+	}
+}
+
+// tryAt looks for a try from the newest on: that is the one that writes.
+func tryAt(list []*turns.Step, step string, epoch int) int {
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].Epoch == epoch && list[i].Step == step {
+			return i
+		}
+	}
+	return -1
+}
+
 func itemID(body any) string {
 	switch b := body.(type) {
 	case *items.Created:
@@ -249,13 +299,16 @@ func (f *folding) compare(ctx context.Context, r turns.Reader, t *threads.Thread
 			row := &page.Rows[i]
 			f.diffs = append(f.diffs, compareRows("turns", row.TurnID, row, f.turns[row.TurnID])...)
 			delete(f.turns, row.TurnID)
+			if err := f.compareTries(ctx, r, row.TurnID); err != nil {
+				return err
+			}
 		}
 		if cursor = page.Next; cursor == "" {
 			break
 		}
 	}
 	for {
-		page, err := r.ListItems(ctx, items.Query{ThreadID: f.thread, Cursor: cursor})
+		page, err := r.ListItems(ctx, items.Query{ThreadID: f.thread, Cursor: cursor, IncludeSuperseded: true})
 		if err != nil {
 			return err
 		}
@@ -277,6 +330,31 @@ func (f *folding) compare(ctx context.Context, r turns.Reader, t *threads.Thread
 	return nil
 }
 
+// compareTries compares the rows of a turn's tries.
+func (f *folding) compareTries(ctx context.Context, r turns.Reader, turnID string) error {
+	want := f.tries[turnID]
+	for cursor := ""; ; {
+		page, err := r.ListSteps(ctx, turns.StepQuery{TurnID: turnID, Cursor: cursor, IncludeSuperseded: true})
+		if err != nil {
+			return err
+		}
+		for i := range page.Rows {
+			var log *turns.Step
+			if len(want) > 0 && want[0].Seq == page.Rows[i].Seq {
+				log, want = want[0], want[1:]
+			}
+			f.diffs = append(f.diffs, compareRows("steps", fmt.Sprint(page.Rows[i].Seq), &page.Rows[i], log)...)
+		}
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	for _, s := range want {
+		f.diff("steps", fmt.Sprint(s.Seq), "row", "missing", "a row")
+	}
+	return nil
+}
+
 func (f *folding) compareItem(row *items.Item) error {
 	want := f.items[row.ItemID]
 	if want == nil {
@@ -285,6 +363,12 @@ func (f *folding) compareItem(row *items.Item) error {
 	}
 	delete(f.items, row.ItemID)
 	log := want.Item
+	if i := tryAt(f.tries[log.TurnID], log.Step, log.Epoch); len(log.Lineage) > 0 && i >= 0 {
+		try := f.tries[log.TurnID][i]
+		if try.HiddenBy != 0 && log.CreatedSeq > try.HiddenAfter {
+			log.Superseded, log.SupersededBySeq = true, try.HiddenBy
+		}
+	}
 	if log.Status.Open() {
 		folded, err := items.Fold(log.Content, want.deltas)
 		if err != nil {
@@ -353,6 +437,9 @@ func compareRows[T any](table, id string, row, log *T) []Difference {
 			continue
 		}
 		column, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
+		if column == "-" {
+			column = strings.ToLower(a.Type().Field(i).Name)
+		}
 		diffs = append(diffs, Difference{Table: table, ID: id, Column: column, Row: short(p), Log: short(q)})
 	}
 	return diffs

@@ -104,7 +104,7 @@ func (m *memory) ListThreads(_ context.Context, q threads.Query) (turns.List[thr
 	return turns.List[threads.Thread]{Latest: m.latest()}, nil
 }
 
-func (m *memory) ReadTurn(context.Context, string, int) (turns.TurnSnapshot, error) {
+func (m *memory) ReadTurn(context.Context, turns.TurnQuery) (turns.TurnSnapshot, error) {
 	return turns.TurnSnapshot{}, nil
 }
 
@@ -123,6 +123,10 @@ func (m *memory) ReadItem(_ context.Context, id string) (*items.Item, int64, err
 
 func (m *memory) ListItems(context.Context, items.Query) (turns.List[items.Item], error) {
 	return turns.List[items.Item]{}, nil
+}
+
+func (m *memory) ListSteps(context.Context, turns.StepQuery) (turns.List[turns.Step], error) {
+	return turns.List[turns.Step]{}, nil
 }
 
 // fakeEngine does the least that each command has to do.

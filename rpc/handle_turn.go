@@ -107,7 +107,7 @@ func (h *Handlers) TurnRead(ctx context.Context, p TurnReadParams) (TurnReadResu
 	if p.IncludeItems {
 		limit = defaultLimit
 	}
-	s, err := h.server.cfg.Reader.ReadTurn(ctx, p.TurnID, limit)
+	s, err := h.server.cfg.Reader.ReadTurn(ctx, turns.TurnQuery{TurnID: p.TurnID, Items: limit})
 	if err != nil {
 		return TurnReadResult{}, err
 	}

@@ -52,6 +52,7 @@ type Thread struct {
 	Config          jsontext.Value `json:"config,omitzero"`
 	AgentSessionID  string         `json:"agent_session_id,omitzero"`
 	Parent          *Parent        `json:"parent,omitzero"`
+	ForkedFrom      *ForkedFrom    `json:"forked_from,omitzero"`
 	Reason          string         `json:"reason,omitzero"`
 	StartedAt       notify.Time    `json:"started_at"`
 	ClosedAt        notify.Time    `json:"closed_at,omitzero"`
@@ -69,7 +70,7 @@ func (t *Thread) Settle(first int64) {
 
 // Changed is the body of thread/started, thread/resumed, thread/paused and
 // thread/closed. Cwd, Metadata, Parent and ForkedFrom are on thread/started
-// only; the last is in no row.
+// only.
 type Changed struct {
 	Type      string         `json:"type"`
 	State     State          `json:"state"`
@@ -108,7 +109,7 @@ func Apply(prev *Thread, h notify.Header, body any) *Thread {
 		} else {
 			next = Thread{
 				ThreadID: h.ThreadID, SessionID: h.ThreadID, Agent: b.Agent, Title: b.Title,
-				Cwd: b.Cwd, Metadata: b.Metadata, Parent: b.Parent,
+				Cwd: b.Cwd, Metadata: b.Metadata, Parent: b.Parent, ForkedFrom: b.ForkedFrom,
 				StartedAt: b.StartedAt, CreatedSeq: h.Seq,
 			}
 		}

@@ -21,10 +21,12 @@ type Reader interface {
 
 	ReadThread(ctx context.Context, threadID string, turnLimit int) (ThreadSnapshot, error)
 	ListThreads(ctx context.Context, q threads.Query) (List[threads.Thread], error)
-	ReadTurn(ctx context.Context, turnID string, itemLimit int) (TurnSnapshot, error)
+	ReadTurn(ctx context.Context, q TurnQuery) (TurnSnapshot, error)
 	ListTurns(ctx context.Context, q Query) (List[Turn], error)
+	// ReadItem reads an item also if it was taken back; it says so.
 	ReadItem(ctx context.Context, itemID string) (*items.Item, int64, error)
 	ListItems(ctx context.Context, q items.Query) (List[items.Item], error)
+	ListSteps(ctx context.Context, q StepQuery) (List[Step], error)
 }
 
 // Position is where the log begins and ends: 1 and 0 if it is empty.
@@ -54,13 +56,38 @@ type ThreadSnapshot struct {
 	Latest int64
 }
 
-// TurnSnapshot is a turn and the first page of its items. Next is the cursor
-// for the items that follow.
+// TurnQuery reads a turn, its attempts and steps, and the first page of its
+// items: at most Items, 0 = none. IncludeSuperseded adds the steps and items
+// that were taken back.
+type TurnQuery struct {
+	TurnID            string
+	Items             int
+	IncludeSuperseded bool
+}
+
+// TurnSnapshot is what a TurnQuery gives. Attempts are the newest 100 tries of
+// the turn itself, those that were taken back too, and Steps the newest 1,000
+// below it, each in the order of their beginning. Next is the cursor for the
+// items that follow.
 type TurnSnapshot struct {
-	Turn   *Turn
-	Items  []items.Item
-	Next   string
-	Latest int64
+	Turn     *Turn
+	Attempts []Step
+	Steps    []Step
+	Items    []items.Item
+	Next     string
+	Latest   int64
+}
+
+// StepQuery chooses the tries of a turn, the turn's own (Step "") among them.
+// They come in the order of their beginning; Cursor is the seq to go on after,
+// as text. Newest turns the order around: Cursor is then the seq to go on
+// before. IncludeSuperseded adds those that were taken back.
+type StepQuery struct {
+	TurnID            string
+	Cursor            string
+	Limit             int
+	Newest            bool
+	IncludeSuperseded bool
 }
 
 // List is one page of rows.

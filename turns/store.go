@@ -127,6 +127,15 @@ type Store interface {
 	// there is none.
 	Turn(ctx context.Context, turnID string) (*Turn, error)
 	Item(ctx context.Context, itemID string) (*items.Item, error)
+	// Input reads all user messages of a turn in their order, also those that
+	// no agent has got.
+	Input(ctx context.Context, turnID string) ([]*items.Item, error)
+	// Steps reads all tries of a turn, those that were taken back too, in the
+	// order of their seq.
+	Steps(ctx context.Context, turnID string) ([]*Step, error)
+	// LeaseSecret reads what the log's leases are signed with. It never
+	// changes, and is told to nobody.
+	LeaseSecret(ctx context.Context) ([]byte, error)
 	// LastTurn reads the turn of the thread that ran and ended last; nil if
 	// none has.
 	LastTurn(ctx context.Context, threadID string) (*Turn, error)

@@ -26,14 +26,20 @@ type Maker struct {
 	Thread *threads.Thread
 	Turns  map[string]*turns.Turn
 	Items  map[string]*items.Item
+	Steps  map[Try]*turns.Step // rows of tries, those that were taken back too
 
+	spans map[Try]*notify.Span
+	in    map[string]string // of a turn: the step that new items are of
 	unit  *turns.Unit
 	clock time.Time
 }
 
 // NewMaker makes a maker for a thread that does not exist yet.
 func NewMaker(t testing.TB, store turns.Store, id string) *Maker {
-	return &Maker{t: t, Store: store, ID: id, Turns: map[string]*turns.Turn{}, Items: map[string]*items.Item{}, clock: epoch}
+	return &Maker{
+		t: t, Store: store, ID: id, Turns: map[string]*turns.Turn{}, Items: map[string]*items.Item{},
+		Steps: map[Try]*turns.Step{}, spans: map[Try]*notify.Span{}, in: map[string]string{}, clock: epoch,
+	}
 }
 
 // open returns the unit that the next Commit commits.
@@ -47,18 +53,41 @@ func (m *Maker) open() *turns.Unit {
 	return m.unit
 }
 
-// Add adds one event and the rows it leaves to the unit.
+// Add adds one event and the rows it leaves to the unit. In a turn that has
+// tries (see Begin) it is of the try that it belongs to.
 func (m *Maker) Add(method, turnID, itemID string, body any) {
+	m.t.Helper()
+	m.AddTo(m.spanOf(method, turnID, itemID, body), method, turnID, itemID, body)
+}
+
+// AddTo adds an event of this try; nil for none.
+func (m *Maker) AddTo(span *notify.Span, method, turnID, itemID string, body any) {
+	m.t.Helper()
+	attempt := 0
+	if _, marker := body.(*turns.RewindEvent); span != nil {
+		attempt = span.Root()
+	} else if turnID != "" && !marker {
+		attempt = 1
+		if row := find(m.open().Turns, m.Turns, turnID, turnKey); row != nil {
+			attempt = row.Attempt
+		}
+	}
+	m.add(span, attempt, method, turnID, itemID, body)
+}
+
+func (m *Maker) add(span *notify.Span, attempt int, method, turnID, itemID string, body any) {
 	m.t.Helper()
 	u := m.open()
 	m.clock = m.clock.Add(time.Millisecond)
 	h := notify.Header{
-		Seq: notify.Provisional(len(u.Drafts)), ThreadID: m.ID, TurnID: turnID, Timestamp: notify.TimeOf(m.clock),
-	}
-	if turnID != "" {
-		h.Attempt = 1
+		Seq: notify.Provisional(len(u.Drafts)), ThreadID: m.ID, TurnID: turnID, Attempt: attempt,
+		Timestamp: notify.TimeOf(m.clock),
 	}
 	d := notify.Draft{Method: method, Header: h, ItemID: itemID, Body: body}
+	if span != nil {
+		d.In(span)
+		h = d.Header
+	}
 	if err := d.Encode(); err != nil {
 		m.t.Fatal(err)
 	}
@@ -76,12 +105,13 @@ func (m *Maker) Add(method, turnID, itemID string, body any) {
 	if itemID != "" {
 		put(&u.Items, items.Apply(find(u.Items, m.Items, itemID, itemKey), h, body), itemKey)
 	}
+	m.steps(h, body)
 }
 
 func turnKey(t *turns.Turn) string  { return t.TurnID }
 func itemKey(it *items.Item) string { return it.ItemID }
 
-func find[T any](unit []*T, known map[string]*T, id string, key func(*T) string) *T {
+func find[T any, K comparable](unit []*T, known map[K]*T, id K, key func(*T) K) *T {
 	for _, v := range unit {
 		if key(v) == id {
 			return v
@@ -90,7 +120,7 @@ func find[T any](unit []*T, known map[string]*T, id string, key func(*T) string)
 	return known[id]
 }
 
-func put[T any](unit *[]*T, v *T, key func(*T) string) {
+func put[T any, K comparable](unit *[]*T, v *T, key func(*T) K) {
 	if v == nil {
 		return
 	}
@@ -124,6 +154,9 @@ func (m *Maker) Took(u *turns.Unit, r turns.Receipt) {
 	}
 	for _, it := range u.Items {
 		m.Items[it.ItemID] = it
+	}
+	for _, s := range u.Steps {
+		m.Steps[tryOf(s)] = s
 	}
 }
 

@@ -58,7 +58,7 @@ func openItem(t *testing.T, h Harness) {
 			return l.Items[0], err
 		},
 		func() (*items.Item, error) {
-			s, err := h.Store.ReadTurn(ctx, "turn_a", 10)
+			s, err := h.Store.ReadTurn(ctx, turns.TurnQuery{TurnID: "turn_a", Items: 10})
 			return &s.Items[0], err
 		},
 	} {
@@ -214,7 +214,7 @@ func lists(t *testing.T, h Harness) {
 	if err != nil || s.Thread == nil || len(s.Turns) != 1 || s.Latest != h.Tail.Head() {
 		t.Errorf("thread: %+v, %v", s, err)
 	}
-	u, err := h.Store.ReadTurn(ctx, "turn_of_"+ids[0], 2)
+	u, err := h.Store.ReadTurn(ctx, turns.TurnQuery{TurnID: "turn_of_" + ids[0], Items: 2})
 	if err != nil || len(u.Items) != 2 || u.Next == "" {
 		t.Fatalf("turn: %+v, %v", u, err)
 	}

@@ -120,6 +120,9 @@ func (b *batch) unit(u *turns.Unit, out *persist.Outcome) error {
 		out.Err = err
 		return nil
 	}
+	if out.Err, err = b.fence(u); out.Err != nil || err != nil {
+		return err
+	}
 	first, n := b.next, int64(len(u.Drafts))
 	if n == 0 {
 		out.Receipt.Last = first - 1
@@ -169,7 +172,7 @@ func threadOfDrafts(drafts []notify.Draft) (string, error) {
 	return id, nil
 }
 
-const insertEvent = `INSERT INTO events (seq, thread_seq, thread_id, item_id, method, time, params) VALUES (?,?,?,?,?,?,?)`
+const insertEvent = `INSERT INTO events (seq, thread_seq, thread_id, item_id, method, time, params, span) VALUES (?,?,?,?,?,?,?,?)`
 
 // orNull keeps absent ids out of the indexes.
 func orNull(s string) any {
@@ -186,7 +189,14 @@ func (b *batch) events(u *turns.Unit) error {
 	}
 	for i := range u.Drafts {
 		e := u.Drafts[i].Event(b.next, u.BaseThreadSeq+int64(i)+1)
-		if _, err := insert.exec(e.Seq, e.ThreadSeq, orNull(e.ThreadID), orNull(e.ItemID), e.Method, e.Time.Milli(), e.Params); err != nil {
+		var span any // NULL: nothing supersedes the event
+		if e.Span != 0 {
+			span = e.Span
+		}
+		if e.Method == notify.StreamRewind {
+			e.Hides = hides(u, i)
+		}
+		if _, err := insert.exec(e.Seq, e.ThreadSeq, orNull(e.ThreadID), orNull(e.ItemID), e.Method, e.Time.Milli(), e.Params, span); err != nil {
 			return err
 		}
 		b.next++
@@ -207,6 +217,11 @@ func (b *batch) rows(u *turns.Unit, first int64) error {
 			return err
 		}
 		b.bytes += len(it.Content)
+	}
+	for _, s := range u.Steps {
+		if err := putStep(b.w.conn, s, first); err != nil {
+			return err
+		}
 	}
 	if u.Runtime == nil {
 		return nil
@@ -235,6 +250,14 @@ func settle(u *turns.Unit, r turns.Receipt) {
 	}
 	for _, it := range u.Items {
 		it.Settle(r.First)
+	}
+	for _, s := range u.Steps {
+		s.Settle(r.First)
+	}
+	for i := range u.Drafts {
+		if s := u.Drafts[i].Span; s != nil {
+			s.Settle(r.First)
+		}
 	}
 }
 

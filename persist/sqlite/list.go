@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -28,14 +29,15 @@ type listing struct {
 	where  []string
 	args   []driver.Value
 	limit  int
-	newest bool // first
+	key    string // the column of the order
+	newest bool   // first
 }
 
-func newListing(cursor string, limit int, newest bool) (*listing, error) {
-	l := &listing{newest: newest}
-	from, first := "created_seq > ?", int64(0)
+func newListing(key, cursor string, limit int, newest bool) (*listing, error) {
+	l := &listing{key: key, newest: newest}
+	from, first := key+" > ?", int64(0)
 	if newest {
-		from, first = "created_seq < ?", math.MaxInt64
+		from, first = key+" < ?", math.MaxInt64
 	}
 	if cursor != "" {
 		var err error
@@ -72,12 +74,12 @@ func (l *listing) turn(t *turns.Turn) {
 }
 
 func (l *listing) sql(columns, table string) string {
-	order := " ORDER BY created_seq LIMIT "
+	order := " ORDER BY " + l.key
 	if l.newest {
-		order = " ORDER BY created_seq DESC LIMIT "
+		order += " DESC"
 	}
 	return "SELECT " + columns + " FROM " + table + " WHERE " + strings.Join(l.where, " AND ") + order +
-		strconv.Itoa(maxLimit+1)
+		" LIMIT " + strconv.Itoa(maxLimit+1)
 }
 
 // list reads one page. of makes a row and says how large it is and where it
@@ -111,15 +113,18 @@ func list[T any](c *conn, l *listing, columns, table string, of func(row) (v T, 
 
 // ListThreads implements turns.Reader.
 func (s *View) ListThreads(ctx context.Context, q threads.Query) (out turns.List[threads.Thread], err error) {
-	l, err := newListing(q.Cursor, q.Limit, q.Newest)
+	l, err := newListing("created_seq", q.Cursor, q.Limit, q.Newest)
 	if err != nil {
 		return out, err
 	}
 	l.equal("state", string(q.State))
 	l.equal("agent", q.Agent)
 	err = s.read(ctx, func(c *conn) error {
-		out, err = list(c, l, threadColumns, "threads", func(r row) (threads.Thread, int, int64, error) {
-			t := threadOf(r)
+		out, err = list(c, l, threadColumns, "threads", func(r row) (v threads.Thread, size int, seq int64, err error) {
+			t, err := threadOf(r)
+			if err != nil {
+				return v, 0, 0, err
+			}
 			return *t, len(t.Metadata) + len(t.Config) + len(t.Title), t.CreatedSeq, nil
 		})
 		return err
@@ -129,7 +134,7 @@ func (s *View) ListThreads(ctx context.Context, q threads.Query) (out turns.List
 
 // ListTurns implements turns.Reader.
 func (s *View) ListTurns(ctx context.Context, q turns.Query) (out turns.List[turns.Turn], err error) {
-	l, err := newListing(q.Cursor, q.Limit, q.Newest)
+	l, err := newListing("created_seq", q.Cursor, q.Limit, q.Newest)
 	if err != nil {
 		return out, err
 	}
@@ -162,7 +167,7 @@ func (s *View) ListItems(ctx context.Context, q items.Query) (out turns.List[ite
 }
 
 func listItems(c *conn, q items.Query) (out turns.List[items.Item], err error) {
-	l, err := newListing(q.Cursor, q.Limit, q.Newest)
+	l, err := newListing("created_seq", q.Cursor, q.Limit, q.Newest)
 	if err != nil {
 		return out, err
 	}
@@ -185,9 +190,13 @@ func listItems(c *conn, q items.Query) (out turns.List[items.Item], err error) {
 	} else {
 		l.equal("status", string(q.Status))
 	}
+	if !q.IncludeSuperseded {
+		l.where = append(l.where, liveItem)
+	}
+	tries := newLineages(c)
 	return list(c, l, itemColumns, "items", func(r row) (v items.Item, size int, seq int64, err error) {
 		it := itemOf(r)
-		if err := fold(c, it); err != nil {
+		if err := errors.Join(tries.of(it), foldText(c, it)); err != nil {
 			return v, 0, 0, err
 		}
 		return *it, len(it.Content), it.CreatedSeq, nil
@@ -203,7 +212,7 @@ func (s *View) ReadThread(ctx context.Context, threadID string, turnLimit int) (
 		if err := ends(c, &first, &out.Latest); err != nil {
 			return err
 		}
-		if _, err := c.queryOne("SELECT "+threadColumns+" FROM threads WHERE thread_id = ?", func(r row) { out.Thread = threadOf(r) }, threadID); err != nil {
+		if out.Thread, err = oneThread(c, threadID); err != nil {
 			return err
 		}
 		if out.Thread == nil || turnLimit <= 0 {
@@ -226,16 +235,19 @@ func (s *View) ReadThread(ctx context.Context, threadID string, turnLimit int) (
 }
 
 // ReadTurn implements turns.Reader.
-func (s *View) ReadTurn(ctx context.Context, turnID string, itemLimit int) (out turns.TurnSnapshot, err error) {
+func (s *View) ReadTurn(ctx context.Context, q turns.TurnQuery) (out turns.TurnSnapshot, err error) {
 	var first int64
 	err = s.read(ctx, func(c *conn) error {
 		if err := ends(c, &first, &out.Latest); err != nil {
 			return err
 		}
-		if out.Turn, err = oneTurn(c, turnID); err != nil || out.Turn == nil || itemLimit <= 0 {
+		if out.Turn, err = oneTurn(c, q.TurnID); err != nil || out.Turn == nil {
 			return err
 		}
-		l, err := listItems(c, items.Query{TurnID: turnID, Limit: itemLimit})
+		if err := readSteps(c, q, &out); err != nil || q.Items <= 0 {
+			return err
+		}
+		l, err := listItems(c, items.Query{TurnID: q.TurnID, Limit: q.Items, IncludeSuperseded: q.IncludeSuperseded})
 		out.Items, out.Next = l.Rows, l.Next
 		return err
 	})
@@ -252,7 +264,7 @@ func (s *View) ReadItem(ctx context.Context, itemID string) (it *items.Item, lat
 		if _, err := c.queryOne("SELECT "+itemColumns+" FROM items WHERE item_id = ?", func(r row) { it = itemOf(r) }, itemID); err != nil || it == nil {
 			return err
 		}
-		return fold(c, it)
+		return errors.Join(newLineages(c).of(it), foldText(c, it))
 	})
 	return it, latest, err
 }

@@ -1,20 +1,23 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
 // Load implements turns.Store.
 func (s *View) Load(ctx context.Context, threadID string) (l turns.Loaded, err error) {
 	err = s.read(ctx, func(c *conn) error {
-		if _, err := c.queryOne("SELECT "+threadColumns+" FROM threads WHERE thread_id = ?", func(r row) { l.Thread = threadOf(r) }, threadID); err != nil {
+		if l.Thread, err = oneThread(c, threadID); err != nil {
 			return err
 		}
 		if err := c.query(`SELECT `+turnColumns+` FROM turns WHERE thread_id = ? AND state IN ('queued', 'active')
@@ -26,12 +29,15 @@ func (s *View) Load(ctx context.Context, threadID string) (l turns.Loaded, err e
 			return err
 		}
 		for _, t := range l.Turns {
+			steps, err := stepsOf(c, t.TurnID)
+			if err != nil {
+				return err
+			}
+			l.Steps = append(l.Steps, steps...)
 			sql := "SELECT " + itemColumns + " FROM items WHERE turn_id = ? AND status IN ('pending', 'in_progress') ORDER BY created_seq"
 			args := []driver.Value{t.TurnID}
 			if t.State == turns.Queued {
-				sql = "SELECT " + itemColumns + ` FROM items WHERE turn_id = ? AND thread_id = ? AND created_seq > ?
-					AND type = 'user_message' ORDER BY created_seq`
-				args = append(args, threadID, t.CreatedSeq)
+				sql, args = inputOfTurn, append(args, threadID, t.CreatedSeq)
 			}
 			if err := c.query(sql, func(r row) error {
 				l.Items = append(l.Items, itemOf(r))
@@ -40,23 +46,68 @@ func (s *View) Load(ctx context.Context, threadID string) (l turns.Loaded, err e
 				return err
 			}
 		}
+		slices.SortFunc(l.Steps, func(a, b *turns.Step) int { return cmp.Compare(a.Seq, b.Seq) })
+		tries := newLineages(c)
+		for _, it := range l.Items {
+			if err := tries.of(it); err != nil {
+				return err
+			}
+		}
 		return foldAll(c, l.Items)
 	})
 	return l, err
 }
 
+// inputOfTurn is what was said to a turn, also what no agent has got.
+const inputOfTurn = "SELECT " + itemColumns + ` FROM items WHERE turn_id = ? AND thread_id = ? AND created_seq > ?
+	AND type = 'user_message' ORDER BY created_seq`
+
+// Input implements turns.Store.
+func (s *View) Input(ctx context.Context, turnID string) (list []*items.Item, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		t, err := oneTurn(c, turnID)
+		if err != nil || t == nil {
+			return err
+		}
+		return c.query(inputOfTurn, func(r row) error {
+			list = append(list, itemOf(r))
+			return nil
+		}, turnID, t.ThreadID, t.CreatedSeq)
+	})
+	return list, err
+}
+
+// LeaseSecret implements turns.Store.
+func (s *View) LeaseSecret(ctx context.Context) (secret []byte, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		_, err := c.queryOne("SELECT secret FROM meta", func(r row) { secret = r.blob(0) })
+		return err
+	})
+	return secret, err
+}
+
+func oneThread(c *conn, threadID string) (t *threads.Thread, err error) {
+	if e := c.query("SELECT "+threadColumns+" FROM threads WHERE thread_id = ?", func(r row) error {
+		t, err = threadOf(r)
+		return err
+	}, threadID); e != nil {
+		return nil, e
+	}
+	return t, nil
+}
+
 // foldAll adds to open items the text that is still in the log.
 func foldAll(c *conn, list []*items.Item) error {
 	for _, it := range list {
-		if err := fold(c, it); err != nil {
+		if err := foldText(c, it); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fold adds to an open item the deltas since its row was written.
-func fold(c *conn, it *items.Item) error {
+// foldText adds to an open item the deltas since its row was written.
+func foldText(c *conn, it *items.Item) error {
 	if !it.Status.Open() || !it.Type.Streams() {
 		return nil
 	}
@@ -148,6 +199,7 @@ func (s *View) LastTurn(ctx context.Context, threadID string) (last *turns.Turn,
 const transcript = "SELECT " + itemColumns + ` FROM items WHERE thread_id = ?1
 	AND (type = 'agent_message' AND status <> 'deleted' OR type = 'user_message' AND status = 'completed'
 		AND turn_id NOT IN (SELECT turn_id FROM turns WHERE thread_id = ?1 AND state IN ('queued', 'active') AND +state = 'queued'))
+	AND ` + liveItem + `
 	ORDER BY created_seq DESC`
 
 // Transcript implements turns.Store.
@@ -156,7 +208,7 @@ func (s *View) Transcript(ctx context.Context, threadID string, limit, maxBytes 
 	err = s.read(ctx, func(c *conn) error {
 		return c.query(transcript, func(r row) error {
 			it := itemOf(r)
-			if err := fold(c, it); err != nil {
+			if err := foldText(c, it); err != nil {
 				return err
 			}
 			if bytes += len(it.Content); bytes > maxBytes || len(list) >= limit {

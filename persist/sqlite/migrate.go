@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"crypto/rand"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -90,12 +91,19 @@ func step(c *conn, name string, version int) (err error) {
 	if err := c.run(string(sql)); err != nil {
 		return err
 	}
-	if version == 1 {
+	switch version {
+	case 1:
 		id, err := newLogID()
 		if err != nil {
 			return err
 		}
 		if _, err := c.exec("INSERT INTO meta (id, log_id, first_seq, runtime) VALUES (1, ?, 1, ?)", id, []byte("{}")); err != nil {
+			return err
+		}
+	case 2:
+		secret := make([]byte, secretBytes)
+		_, _ = rand.Read(secret) // it never fails
+		if _, err := c.exec("UPDATE meta SET secret = ?", secret); err != nil {
 			return err
 		}
 	}
@@ -104,6 +112,10 @@ func step(c *conn, name string, version int) (err error) {
 	}
 	return c.run("COMMIT")
 }
+
+// secretBytes is the size of the secret that leases are signed with: the
+// output of the hash that signs.
+const secretBytes = 32
 
 // newLogID names a log: another log never has the same, so that a cursor of
 // one is not taken for a cursor of the other.

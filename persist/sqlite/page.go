@@ -36,6 +36,9 @@ func pageOf(c *conn, q notify.Query) (notify.Page, error) {
 		return p, err
 	}
 	p.Scanned = q.After
+	if q.Collapse {
+		p.AsOf = p.Latest
+	}
 	if q.After >= p.Latest {
 		return p, nil
 	}
@@ -49,7 +52,7 @@ func pageOf(c *conn, q notify.Query) (notify.Page, error) {
 		return p, err
 	}
 	from, args := pageSQL(q, upTo, seqs)
-	if q.Filter.All() {
+	if q.Filter.All() && !q.Collapse {
 		p.Events = make([]notify.Event, 0, min(int64(max(1, q.MaxEvents)), upTo-q.After, prealloc))
 	}
 	bytes := 0
@@ -74,27 +77,39 @@ func pageOf(c *conn, q notify.Query) (notify.Page, error) {
 	return p, nil
 }
 
+// live leaves out what is superseded: as of the newest marker of the snapshot,
+// because a marker writes the rows of what it takes back. Markers are of no
+// try and always there.
+const live = ` AND method <> 'turn/late' AND (span IS NULL
+	OR NOT EXISTS (SELECT 1 FROM steps s WHERE s.seq = events.span AND events.seq > s.hidden_after))`
+
 // A page of frames is made by SQLite and read as one value: row by row, the
 // way through the driver takes as long again as the query. Params are lines.
 const (
 	pageSize   = "SELECT count(*), coalesce(sum(length(params)), 0) FROM events WHERE seq > ? AND seq <= ?"
 	pageFrames = `SELECT CAST(group_concat('{"jsonrpc":"2.0","method":"' || method || '","params":' || params || '}' || char(10), '') AS BLOB)
-		FROM (SELECT method, params FROM events WHERE seq > ? AND seq <= ? ORDER BY seq)`
+		FROM (SELECT method, params FROM events WHERE seq > ? AND seq <= ?`
+	pageOrder = " ORDER BY seq)"
 )
 
-// framesOf fills the page with frames. It returns false, and leaves the page alone,
-// if they are too large or not dense: the page is then read row by row.
+// framesOf fills the page with frames. It returns false, and leaves the page
+// alone, if they are too large or, without collapse, not dense: the page is
+// then read row by row.
 func framesOf(c *conn, q notify.Query, p *notify.Page) (bool, error) {
 	upTo := min(p.Latest, q.After+int64(max(1, q.MaxEvents)))
+	sizeSQL, framesSQL := pageSize, pageFrames+pageOrder
+	if q.Collapse {
+		sizeSQL, framesSQL = pageSize+live, pageFrames+live+pageOrder
+	}
 	var n, size int64
-	if _, err := c.queryOne(pageSize, func(r row) { n, size = r.int(0), r.int(1) }, q.After, upTo); err != nil {
+	if _, err := c.queryOne(sizeSQL, func(r row) { n, size = r.int(0), r.int(1) }, q.After, upTo); err != nil {
 		return false, err
 	}
-	if n != upTo-q.After || size > int64(q.MaxBytes) {
+	if n != upTo-q.After && !q.Collapse || size > int64(q.MaxBytes) {
 		return false, nil
 	}
 	var frames []byte
-	if _, err := c.queryOne(pageFrames, func(r row) { frames = r.blob(0) }, q.After, upTo); err != nil {
+	if _, err := c.queryOne(framesSQL, func(r row) { frames = r.blob(0) }, q.After, upTo); err != nil {
 		return false, err
 	}
 	if int64(bytes.Count(frames, []byte{'\n'})) != n {
@@ -120,12 +135,13 @@ func ends(c *conn, first, latest *int64) error {
 // them would sort everything they still have.
 func window(c *conn, q notify.Query, latest int64) (upTo int64, seqs []int64, err error) {
 	threads := q.Filter.ThreadIDs
+	sparse := len(q.Filter.Methods) > 0 || q.Collapse // what is looked at need not be in the page
 	switch {
-	case len(threads) == 0 && len(q.Filter.Methods) == 0:
+	case len(threads) == 0 && !sparse:
 		return latest, nil, nil
 	case len(threads) == 0:
 		return min(latest, q.After+scanEvents), nil, nil
-	case len(threads) == 1 && len(q.Filter.Methods) == 0:
+	case len(threads) == 1 && !sparse:
 		return latest, nil, nil
 	}
 	limit := int64(scanEvents)
@@ -185,6 +201,9 @@ func pageSQL(q notify.Query, upTo int64, seqs []int64) (string, []driver.Value) 
 			args = append(args, m)
 		}
 		b.WriteByte(')')
+	}
+	if q.Collapse {
+		b.WriteString(live)
 	}
 	b.WriteString(" ORDER BY seq LIMIT ?")
 	return b.String(), append(args, int64(max(1, q.MaxEvents))+1)

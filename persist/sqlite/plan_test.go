@@ -37,50 +37,72 @@ func TestQueriesFindTheirIndexes(t *testing.T) {
 		t.Helper()
 		plans := ""
 		for _, newest := range []bool{false, true} { // an index serves both
-			l, err := newListing("", 10, newest)
+			key := "created_seq"
+			if table == "steps" {
+				key = "seq"
+			}
+			l, err := newListing(key, "", 10, newest)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, column := range equal {
 				l.equal(column, "x")
 			}
-			plans += strings.ReplaceAll(explain(l.sql(columns, table), l.args...), "<?", ">?") + "; "
+			if table == "items" {
+				l.where = append(l.where, liveItem)
+			}
+			plans += strings.ReplaceAll(explain(l.sql(columns, table), l.args...), "<?", ">?") + "\n"
 		}
-		first, second, _ := strings.Cut(strings.TrimSuffix(plans, "; "), "; ")
+		first, second, _ := strings.Cut(strings.TrimSuffix(plans, "\n"), "\n")
 		if first != second {
 			t.Errorf("%s of %v: the plan is %s, the newest first %s", table, equal, first, second)
 		}
 		return first
 	}
-	ofTurn, err := newListing("", 10, false)
+	ofTurn, err := newListing("created_seq", "", 10, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ofTurn.turn(&turns.Turn{TurnID: "turn_a", ThreadID: "thread_a", State: turns.Completed})
+	ofTurn.where = append(ofTurn.where, liveItem)
+	collapsed := func(f notify.Filter, seqs []int64) string { return page(notify.Query{Filter: f, Collapse: true}, seqs) }
 	const open = "status IN ('pending', 'in_progress')"
 	for name, c := range map[string]struct{ plan, want string }{
-		"page":                  {page(notify.Query{}, nil), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
-		"page of methods":       {page(notify.Query{Filter: notify.Filter{Methods: []string{"item/*"}}}, nil), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
-		"page of a thread":      {page(notify.Query{Filter: notify.Filter{ThreadIDs: []string{"a"}}}, nil), "events_thread (thread_id=? AND rowid>? AND rowid<?)"},
-		"page of threads":       {page(notify.Query{Filter: notify.Filter{ThreadIDs: []string{"a", "b"}}}, []int64{1}), "USING INTEGER PRIMARY KEY (rowid=?)"},
-		"window of a thread":    {explain("SELECT seq FROM events WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?", "a", int64(1), int64(2)), "COVERING INDEX events_thread (thread_id=? AND rowid>?)"},
-		"deltas of an item":     {explain("SELECT params FROM events WHERE item_id = ? AND method = 'item/delta' AND seq > ? ORDER BY seq", "a", int64(1)), "events_delta (item_id=? AND rowid>?)"},
-		"open items of a turn":  {explain("SELECT content FROM items WHERE turn_id = ? AND "+open+" ORDER BY created_seq", "a"), "items_open (turn_id=?)"},
-		"queue of a thread":     {explain("SELECT rank FROM turns WHERE thread_id = ? AND state IN ('queued', 'active')", "a"), "turns_unfinished (thread_id=?)"},
-		"unfinished turns":      {explain("SELECT turn_id FROM turns WHERE state IN ('queued', 'active')"), "turns_"},
-		"turns of a thread":     {list(turnColumns, "turns", "thread_id"), "turns_thread (thread_id=? AND rowid>?)"},
-		"turns of a state":      {list(turnColumns, "turns", "state"), "turns_state (state=? AND rowid>?)"},
-		"items of a thread":     {list(itemColumns, "items", "thread_id"), "items_thread (thread_id=? AND created_seq>?)"},
-		"items of a turn":       {explain(ofTurn.sql(itemColumns, "items"), ofTurn.args...), "items_thread (thread_id=? AND created_seq>?"},
-		"input of a turn":       {explain("SELECT content FROM items WHERE turn_id = ? AND thread_id = ? AND created_seq > ? AND type = 'user_message' ORDER BY created_seq", "a", "b", int64(1)), "items_thread (thread_id=? AND created_seq>?)"},
-		"questions":             {explain("SELECT "+itemColumns+" FROM items WHERE created_seq > ? AND status = 'pending' ORDER BY created_seq", int64(1)), "items_pending (created_seq>?)"},
-		"newest turns":          {explain(newestTurns, "a", int64(1)), "turns_thread (thread_id=?)"},
-		"transcript":            {explain(transcript, "a"), "items_thread (thread_id=?)"},
-		"queue of a transcript": {explain(transcript, "a"), "turns_unfinished (thread_id=?)"},
-		"an item":               {explain("SELECT content FROM items WHERE item_id = ?", "a"), "(item_id=?)"},
-		"an item that is fresh": {explain("SELECT time FROM events WHERE seq = ?", int64(1)), "PRIMARY KEY"},
-		"a key":                 {explain("SELECT seq FROM idempotency WHERE key = ?", "a"), "(key=?)"},
-		"the oldest keys":       {explain("SELECT id FROM idempotency ORDER BY id LIMIT ?", int64(1)), "SCAN idempotency"}, // in order, and limited
+		"page":                       {page(notify.Query{}, nil), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
+		"page of methods":            {page(notify.Query{Filter: notify.Filter{Methods: []string{"item/*"}}}, nil), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
+		"page of a thread":           {page(notify.Query{Filter: notify.Filter{ThreadIDs: []string{"a"}}}, nil), "events_thread (thread_id=? AND rowid>? AND rowid<?)"},
+		"page of threads":            {page(notify.Query{Filter: notify.Filter{ThreadIDs: []string{"a", "b"}}}, []int64{1}), "USING INTEGER PRIMARY KEY (rowid=?)"},
+		"window of a thread":         {explain("SELECT seq FROM events WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?", "a", int64(1), int64(2)), "COVERING INDEX events_thread (thread_id=? AND rowid>?)"},
+		"deltas of an item":          {explain("SELECT params FROM events WHERE item_id = ? AND method = 'item/delta' AND seq > ? ORDER BY seq", "a", int64(1)), "events_delta (item_id=? AND rowid>?)"},
+		"open items of a turn":       {explain("SELECT content FROM items WHERE turn_id = ? AND "+open+" ORDER BY created_seq", "a"), "items_open (turn_id=?)"},
+		"queue of a thread":          {explain("SELECT rank FROM turns WHERE thread_id = ? AND state IN ('queued', 'active')", "a"), "turns_unfinished (thread_id=?)"},
+		"unfinished turns":           {explain("SELECT turn_id FROM turns WHERE state IN ('queued', 'active')"), "turns_"},
+		"turns of a thread":          {list(turnColumns, "turns", "thread_id"), "turns_thread (thread_id=? AND rowid>?)"},
+		"turns of a state":           {list(turnColumns, "turns", "state"), "turns_state (state=? AND rowid>?)"},
+		"items of a thread":          {list(itemColumns, "items", "thread_id"), "items_thread (thread_id=? AND created_seq>?)"},
+		"items of a turn":            {explain(ofTurn.sql(itemColumns, "items"), ofTurn.args...), "items_thread (thread_id=? AND created_seq>?"},
+		"input of a turn":            {explain(inputOfTurn, "a", "b", int64(1)), "items_thread (thread_id=? AND created_seq>?)"},
+		"collapsed page":             {collapsed(notify.Filter{}, nil), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?); CORRELATED SCALAR SUBQUERY 1; SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"},
+		"collapsed page of a thread": {collapsed(notify.Filter{ThreadIDs: []string{"a"}}, nil), "events_thread (thread_id=? AND rowid>? AND rowid<?); CORRELATED SCALAR SUBQUERY 1; SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"},
+		"collapsed page of threads":  {collapsed(notify.Filter{ThreadIDs: []string{"a", "b"}}, []int64{1}), "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"},
+		"size of a collapsed page":   {explain(pageSize+live, int64(1), int64(9)), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?); CORRELATED SCALAR SUBQUERY 1; SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"},
+		"frames of a collapsed page": {explain(pageFrames+live+pageOrder, int64(1), int64(9)), "SEARCH s USING INTEGER PRIMARY KEY (rowid=?); SCAN (subquery-2)"},
+		"live items of a thread":     {list(itemColumns, "items", "thread_id"), "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"},
+		"steps of a turn":            {list(stepColumns, "steps", "turn_id"), "steps_turn (turn_id=? AND rowid>?)"},
+		"all steps of a turn":        {explain(stepsOfTurn, "a"), "steps_turn (turn_id=?)"},
+		"newest attempts":            {explain(newestAttempts, "a", int64(1)), "steps_try (turn_id=? AND step=?)"},
+		"fence of a try":             {explain(tryStands, int64(1), "a"), "USING INTEGER PRIMARY KEY (rowid=?)"},
+		"fence of an epoch":          {explain(triesOfStep, "a", "b"), "steps_try (turn_id=? AND step=?)"},
+		"fence of the step above":    {explain(standingTry, "a", "b", int64(1)), "steps_try (turn_id=? AND step=? AND epoch=?)"},
+		"what a marker takes back":   {explain(liveTries, "a"), "steps_turn (turn_id=?)"},
+		"questions":                  {explain("SELECT "+itemColumns+" FROM items WHERE created_seq > ? AND status = 'pending' ORDER BY created_seq", int64(1)), "items_pending (created_seq>?)"},
+		"newest turns":               {explain(newestTurns, "a", int64(1)), "turns_thread (thread_id=?)"},
+		"transcript":                 {explain(transcript, "a"), "items_thread (thread_id=?)"},
+		"queue of a transcript":      {explain(transcript, "a"), "turns_unfinished (thread_id=?)"},
+		"an item":                    {explain("SELECT content FROM items WHERE item_id = ?", "a"), "(item_id=?)"},
+		"an item that is fresh":      {explain("SELECT time FROM events WHERE seq = ?", int64(1)), "PRIMARY KEY"},
+		"a key":                      {explain("SELECT seq FROM idempotency WHERE key = ?", "a"), "(key=?)"},
+		"the oldest keys":            {explain("SELECT id FROM idempotency ORDER BY id LIMIT ?", int64(1)), "SCAN idempotency"}, // in order, and limited
 	} {
 		if !strings.Contains(c.plan, c.want) || strings.Contains(c.plan, "TEMP B-TREE") {
 			t.Errorf("%s: the plan is %s, want %s", name, c.plan, c.want)

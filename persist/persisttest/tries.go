@@ -1,0 +1,224 @@
+package persisttest
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Try names one try of a step.
+type Try struct {
+	TurnID string
+	Step   string
+	Epoch  int
+}
+
+func tryOf(s *turns.Step) Try { return Try{s.TurnID, s.Step, s.Epoch} }
+
+// Clone is a second actor of the thread, which knows what the first one does.
+func (m *Maker) Clone() *Maker {
+	c := *m
+	c.unit = nil
+	c.Turns, c.Items, c.Steps = maps.Clone(m.Turns), maps.Clone(m.Items), maps.Clone(m.Steps)
+	c.in = maps.Clone(m.in)
+	c.spans = make(map[Try]*notify.Span, len(m.spans))
+	for k, s := range m.spans {
+		own := *s
+		c.spans[k] = &own
+	}
+	return &c
+}
+
+// rows are all tries of the turn as the unit leaves them, in the order of
+// their beginning.
+func (m *Maker) rows(turnID string) (list []*turns.Step) {
+	for k := range m.Steps {
+		if k.TurnID == turnID {
+			list = append(list, find(m.open().Steps, m.Steps, k, tryOf))
+		}
+	}
+	slices.SortFunc(list, func(a, b *turns.Step) int { return int(a.Seq - b.Seq) })
+	for _, s := range m.open().Steps {
+		if s.TurnID == turnID && s.Seq < 0 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// Standing is the try of the step that stands, nil if none does.
+func (m *Maker) Standing(turnID, step string) *notify.Span {
+	for _, s := range m.rows(turnID) {
+		if s.Step == step && s.HiddenBy == 0 {
+			return m.spans[tryOf(s)]
+		}
+	}
+	return nil
+}
+
+// highest is the highest epoch of the step so far.
+func (m *Maker) highest(turnID, step string) (epoch int) {
+	for _, s := range m.rows(turnID) {
+		if s.Step == step {
+			epoch = max(epoch, s.Epoch)
+		}
+	}
+	return epoch
+}
+
+// spanOf is the try that an event belongs to.
+func (m *Maker) spanOf(method, turnID, itemID string, body any) *notify.Span {
+	switch body.(type) {
+	case *turns.RewindEvent, *turns.LateEvent:
+		return nil
+	}
+	if turnID == "" || method == notify.TurnQueued {
+		return nil
+	}
+	if it := find(m.open().Items, m.Items, itemID, itemKey); it != nil {
+		return m.spans[Try{turnID, it.Step, it.Epoch}]
+	}
+	if itemID == "" {
+		return m.Standing(turnID, "")
+	}
+	if c, ok := body.(*items.Created); ok && kindOf(c.Content) == items.KindUserMessage {
+		return nil
+	}
+	return m.Standing(turnID, m.in[turnID])
+}
+
+func kindOf(content items.Raw) items.Kind {
+	c, err := items.Decode(content)
+	if err != nil {
+		return ""
+	}
+	return c.Kind()
+}
+
+// steps adds the rows of tries that the event leaves.
+func (m *Maker) steps(h notify.Header, body any) {
+	u := m.open()
+	switch body.(type) {
+	case *turns.RewindEvent:
+		for _, s := range m.rows(h.TurnID) {
+			put(&u.Steps, turns.ApplyStep(s, h, body), tryOf)
+		}
+		return
+	case *turns.LateEvent:
+		root := Try{h.TurnID, "", h.Attempt}
+		put(&u.Steps, turns.ApplyStep(find(u.Steps, m.Steps, root, tryOf), h, body), tryOf)
+		return
+	}
+	if len(h.Lineage) > 0 {
+		put(&u.Steps, turns.ApplyStep(find(u.Steps, m.Steps, Try{h.TurnID, h.Step, h.Epoch}, tryOf), h, body), tryOf)
+	}
+}
+
+// try makes a new try of the step, under the one above that stands.
+func (m *Maker) try(turnID, step string) *notify.Span {
+	m.t.Helper()
+	var above *notify.Span
+	if step != "" {
+		if above = m.Standing(turnID, notify.StepAbove(step)); above == nil {
+			m.t.Fatalf("%q of %s begins under a step that does not stand", step, turnID)
+		}
+	}
+	s := notify.NewSpan(turnID, step, 1+m.highest(turnID, step), above)
+	m.spans[Try{turnID, step, s.Epoch}] = s
+	return s
+}
+
+// Attempt begins an attempt of a turn: adds turn/started with a lineage.
+func (m *Maker) Attempt(turnID string) *notify.Span {
+	m.t.Helper()
+	s := m.try(turnID, "")
+	m.in[turnID] = ""
+	origin := turns.OriginClient
+	if s.Epoch > 1 {
+		origin = turns.OriginRetry
+	}
+	m.AddTo(s, notify.TurnStarted, turnID, "", &turns.StartedEvent{
+		Type: "started", State: turns.Active, StartedAt: notify.TimeOf(m.clock), Origin: origin, Metadata: items.Raw(`{"n":1}`),
+	})
+	return s
+}
+
+// Begin begins a try of a step below the turn: adds step/started. Items that
+// are made from here on are of it.
+func (m *Maker) Begin(turnID, step string) *notify.Span {
+	m.t.Helper()
+	s := m.try(turnID, step)
+	m.in[turnID] = step
+	m.AddTo(s, notify.StepStarted, turnID, "", &turns.StepEvent{Type: "started", Status: turns.StepInProgress})
+	return s
+}
+
+// In makes further items those of a step that stands.
+func (m *Maker) In(turnID, step string) { m.in[turnID] = step }
+
+// End ends the try of a step that stands: adds step/ended.
+func (m *Maker) End(turnID, step string, status turns.StepStatus) {
+	m.t.Helper()
+	m.AddTo(m.Standing(turnID, step), notify.StepEnded, turnID, "", &turns.StepEvent{Type: "ended", Status: status})
+}
+
+// Rewind gives the step's try up: adds the marker. Open items are left as
+// they are: see Interrupt.
+func (m *Maker) Rewind(turnID, step string, reason turns.Cause) {
+	m.t.Helper()
+	first := int64(0)
+	for _, s := range m.rows(turnID) {
+		if s.Step == step {
+			first = s.Seq
+			break
+		}
+	}
+	if first <= 0 {
+		m.t.Fatalf("%q of %s has not begun before this unit", step, turnID)
+	}
+	m.Add(notify.StreamRewind, turnID, "", &turns.RewindEvent{
+		Type: "rewind", Step: step, NewEpoch: 1 + m.highest(turnID, step), SupersededAfterSeq: first - 1, Reason: reason, Rank: first,
+	})
+	if in := m.in[turnID]; m.Standing(turnID, in) == nil {
+		m.in[turnID] = ""
+	}
+}
+
+// Interrupt ends the open items of the step and of all below it.
+func (m *Maker) Interrupt(turnID, step string) {
+	m.t.Helper()
+	stands := m.Standing(turnID, step)
+	if stands == nil {
+		return
+	}
+	var open []*items.Item
+	for id := range m.Items {
+		it := find(m.open().Items, m.Items, id, itemKey)
+		if it.TurnID == turnID && it.Status.Open() && slices.Contains(it.Lineage, notify.Ref{Step: step, Epoch: stands.Epoch}) {
+			open = append(open, it)
+		}
+	}
+	for _, it := range m.open().Items {
+		if it.CreatedSeq < 0 && it.TurnID == turnID && it.Status.Open() && slices.Contains(it.Lineage, notify.Ref{Step: step, Epoch: stands.Epoch}) {
+			open = append(open, it)
+		}
+	}
+	slices.SortFunc(open, func(a, b *items.Item) int { return int(a.CreatedSeq - b.CreatedSeq) })
+	for _, it := range open {
+		m.Add(notify.ItemUpdated, turnID, it.ItemID, &items.Updated{ItemID: it.ItemID, Type: "updated", Status: items.StatusInterrupted, Content: it.Content})
+	}
+}
+
+// Late adds what a try that has been given up still wrote.
+func (m *Maker) Late(turnID string, attempt int, step string, epoch int) {
+	m.t.Helper()
+	m.add(nil, attempt, notify.TurnLate, turnID, "", &turns.LateEvent{
+		Type: "late", Step: step, Epoch: epoch,
+		Event: turns.LateInner{Method: notify.ItemDelta, Params: jsontext.Value(`{"delta":{"text":"x"}}`)},
+	})
+}
