@@ -2,6 +2,7 @@ package items
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -108,6 +109,13 @@ func (t *Text) Add(s string) (fits bool) {
 		t.tail = append(t.tail[:0], t.tail[over:]...)
 	}
 	return false
+}
+
+// Clone returns a Text that grows without changing t.
+func (t *Text) Clone() *Text {
+	cp := *t
+	cp.head, cp.tail = slices.Clone(t.head), slices.Clone(t.tail)
+	return &cp
 }
 
 func (t *Text) tailMax() int { return t.max / 4 }

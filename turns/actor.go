@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 )
 
@@ -24,9 +25,10 @@ type actor struct {
 	quit chan struct{}
 
 	loaded bool
-	thread *threads.Thread // nil: there is no such thread
-	queue  []*Turn         // by rank
-	inputs map[string][]items.UserMessage
+	thread *threads.Thread        // nil: there is no such thread
+	queue  []*Turn                // by rank
+	inputs map[string][]*openItem // user messages of the queue
+	tried  map[string]*tries      // of turns in the queue that have been tried before
 	active *activeTurn
 	held   *builder  // agent output that a full disk refused; nothing else is decided meanwhile
 	heldBy time.Time // when to hand it in again
@@ -43,6 +45,7 @@ type actor struct {
 // activeTurn is the turn that runs.
 type activeTurn struct {
 	turn    *Turn
+	tries   *tries
 	open    openItems
 	run     *run
 	prompts int      // started so far
@@ -61,6 +64,9 @@ type activeTurn struct {
 	progressAt   time.Time // of the last message sent
 	progressNext *string   // a message that waits for its second
 
+	placed  bool      // it has a place in the gate; one that waits for its next attempt may have none
+	retryAt time.Time // when its next attempt begins; zero = one is under way
+
 	waiters []chan InterruptResult
 }
 
@@ -74,7 +80,7 @@ type stop struct {
 func newActor(e *Engine, id string) *actor {
 	return &actor{
 		e: e, id: id, in: newInbox(e.cfg.MaxCommands, e.cfg.InboxBytes), quit: make(chan struct{}),
-		inputs: map[string][]items.UserMessage{},
+		inputs: map[string][]*openItem{}, tried: map[string]*tries{},
 	}
 }
 
@@ -136,12 +142,17 @@ func (a *actor) load() error {
 	}
 	a.thread, a.queue, a.active = l.Thread, nil, nil
 	clear(a.inputs)
+	clear(a.tried)
 	for _, t := range l.Turns {
 		switch t.State {
 		case Queued:
 			a.queue = append(a.queue, t)
+			if t.Attempt > 1 {
+				a.tried[t.TurnID] = triesOf(t.TurnID, l.Steps)
+			}
 		case Active:
-			a.active = &activeTurn{turn: t}
+			a.active = a.newActive(t, triesOf(t.TurnID, l.Steps))
+			a.active.retryAt = t.RetryAt.Time
 		}
 	}
 	slices.SortFunc(a.queue, byRank)
@@ -150,18 +161,24 @@ func (a *actor) load() error {
 		if err != nil {
 			return err
 		}
-		m, isUser := content.(items.UserMessage)
+		_, isUser := content.(items.UserMessage)
 		switch {
 		case a.active != nil && it.TurnID == a.active.turn.TurnID:
 			if !it.Status.Open() {
 				continue
 			}
-			a.active.open.add(newOpenItem(it, content, a.e.cfg.MaxItemBytes))
+			var span *notify.Span
+			if len(it.Lineage) > 0 {
+				span = a.active.tries.live[it.Step]
+			}
+			a.active.open.add(newOpenItem(it, span, content, a.e.cfg.MaxItemBytes))
 			if isUser {
 				a.active.steers = append(a.active.steers, it.ItemID)
 			}
 		case isUser:
-			a.inputs[it.TurnID] = append(a.inputs[it.TurnID], m)
+			if it.Status != items.StatusDeleted {
+				a.inputs[it.TurnID] = append(a.inputs[it.TurnID], &openItem{row: it, content: content})
+			}
 		}
 	}
 	a.loaded, a.newest = true, items.NewID()
@@ -233,7 +250,7 @@ func (a *actor) die() {
 	}
 	a.active.setWaiting(a.e, false)
 	a.abandonRun()
-	a.e.gate.leave()
+	a.leaveGate(a.active)
 }
 
 // giveUpTurn ends a turn whose memory and log have parted, from what the log
@@ -248,7 +265,7 @@ func (a *actor) giveUpTurn() {
 		return
 	}
 	was.setWaiting(a.e, false)
-	a.active.waiters = was.waiters
+	a.active.waiters, a.active.placed = was.waiters, was.placed
 	b := a.build()
 	b.endTurn(ending{state: Failed, failure: &Failure{Kind: "internal", Message: "the agent's output could not be stored"}})
 	b.after = append(b.after, a.turnOver)
@@ -283,6 +300,12 @@ func (a *actor) adopt(b *builder, rc Receipt) {
 	if b.unit.Thread != nil {
 		a.thread = b.unit.Thread
 	}
+	if b.tries != nil {
+		b.tries.settle(rc.First)
+	}
+	if b.open != nil {
+		a.active.open = *b.open
+	}
 	if n > 0 && a.thread != nil {
 		a.thread.LatestSeq, a.thread.LatestThreadSeq = rc.Last, b.unit.BaseThreadSeq+int64(n)
 	}
@@ -292,25 +315,61 @@ func (a *actor) adopt(b *builder, rc Receipt) {
 		case t.State == Queued:
 			a.queue = append(a.queue, t)
 			slices.SortFunc(a.queue, byRank)
+			if t.Attempt > 1 && b.tries != nil && b.tries.turnID == t.TurnID {
+				a.tried[t.TurnID] = b.tries
+			}
 		case a.active != nil && a.active.turn.TurnID == t.TurnID:
 			a.active.turn = t
 		case t.State == Active:
-			a.active = a.newActive(t)
+			a.active = a.newActive(t, b.tries)
+			a.active.placed = true
+			delete(a.inputs, t.TurnID)
+			delete(a.tried, t.TurnID)
 		default:
 			delete(a.inputs, t.TurnID)
+			delete(a.tried, t.TurnID)
 		}
+	}
+	if b.tries != nil && a.active != nil && a.active.turn.TurnID == b.tries.turnID {
+		a.active.tries = b.tries
 	}
 	for _, f := range b.after {
 		f(rc)
 	}
 }
 
-func (a *actor) newActive(t *Turn) *activeTurn {
-	act := &activeTurn{turn: t, timeout: a.e.cfg.DefaultTimeout, runSince: time.Now()}
-	if t.TimeoutSeconds > 0 {
-		act.timeout = time.Duration(t.TimeoutSeconds * float64(time.Second))
+func (a *actor) newActive(t *Turn, tries *tries) *activeTurn {
+	act := &activeTurn{turn: t, tries: tries, timeout: a.timeoutOf(t), runSince: time.Now()}
+	if act.timeout > 0 {
+		act.timeout = max(1, act.timeout-time.Duration(t.UsedMs)*time.Millisecond)
 	}
 	return act
+}
+
+// timeoutOf is the timeout of all attempts of a turn together; 0 = none.
+func (a *actor) timeoutOf(t *Turn) time.Duration {
+	if t.TimeoutSeconds > 0 {
+		return time.Duration(t.TimeoutSeconds * float64(time.Second))
+	}
+	return a.e.cfg.DefaultTimeout
+}
+
+// triedOf is what is known of the tries of a turn in the queue.
+func (a *actor) triedOf(turnID string) *tries {
+	if t := a.tried[turnID]; t != nil {
+		return t
+	}
+	return newTries(turnID)
+}
+
+// leaveGate frees the place of the active turn, or its place in line.
+func (a *actor) leaveGate(act *activeTurn) {
+	if !act.placed {
+		a.e.gate.decline(a.id)
+		return
+	}
+	act.placed = false
+	a.e.gate.leave()
 }
 
 // turnOver is what follows the commit of a turn's end.
@@ -325,7 +384,7 @@ func (a *actor) turnOver(Receipt) {
 			Message: act.turn.Message, Seq: act.turn.UpdatedSeq,
 		}
 	}
-	a.e.gate.leave()
+	a.leaveGate(act)
 	_ = a.in.command(func(a *actor) { a.startNext() }, true) // forced: never refused
 }
 

@@ -37,10 +37,11 @@ func (b *builder) ask(q *ask) {
 		q.answer <- cancelled
 		return
 	}
-	row := b.item(nil, act.turn.TurnID, notify.ItemCreated, q.itemID, act.turn.Attempt, &items.Created{
+	at := b.here() // a question is asked by the turn, not by one of its steps
+	row := b.item(nil, act.turn.TurnID, notify.ItemCreated, q.itemID, at, &items.Created{
 		ItemID: q.itemID, Type: "created", Status: items.StatusPending, Content: raw, Truncated: cut, TotalBytes: total, Kind: q.content.Kind(),
 	})
-	o := &openItem{row: row, content: q.content, ask: q}
+	o := &openItem{row: row, span: at.span, content: q.content, ask: q}
 	if answered {
 		b.resolve(o, answer, byConfiguration)
 		return

@@ -16,9 +16,32 @@ type builder struct {
 	bytes  int
 	turnAt map[string]int // of a row in unit.Turns, so that the last one per id is stored
 	itemAt map[string]int
+	stepAt map[int64]int // by the seq of the try
 	delta  pendingDelta
 	after  []func(Receipt) // what to do once committed: tell agents, answer waiters
 	err    error           // the first encoding error: a bug, the unit is not handed in
+
+	tries *tries     // as this unit leaves them, nil = as they are: see steps
+	begun bool       // a try begins in this unit, which can therefore take none back
+	open  *openItems // open items as this unit leaves them, nil = they are changed at once: see private
+}
+
+// place is where an event belongs: to a try, or just to an attempt if nothing
+// is ever to supersede it, or to neither.
+type place struct {
+	span    *notify.Span // nil = no lineage
+	attempt int          // 0 = none
+}
+
+// in is the place of the events of a try.
+func in(span *notify.Span) place { return place{span, span.Root()} }
+
+// here is the place of what the active turn itself says.
+func (b *builder) here() place {
+	if root := b.root(); root != nil {
+		return in(root)
+	}
+	return place{attempt: b.activeRow().Attempt}
 }
 
 func (a *actor) build() *builder {
@@ -26,24 +49,34 @@ func (a *actor) build() *builder {
 }
 
 // add appends an event and returns the header it is folded with.
-func (b *builder) add(method, turnID string, attempt int, itemID string, body any) notify.Header {
+func (b *builder) add(method, turnID string, at place, itemID string, body any) notify.Header {
 	b.flushDelta()
-	h := notify.Header{
-		Seq:      notify.Provisional(len(b.unit.Drafts)),
-		ThreadID: b.a.id, TurnID: turnID, Attempt: attempt, Timestamp: b.now,
+	d := notify.Draft{
+		Method: method, ItemID: itemID, Body: body,
+		Header: notify.Header{
+			Seq:      notify.Provisional(len(b.unit.Drafts)),
+			ThreadID: b.a.id, TurnID: turnID, Attempt: at.attempt, Timestamp: b.now,
+		},
 	}
-	d := notify.Draft{Method: method, Header: h, ItemID: itemID, Body: body}
+	first := false
+	if at.span != nil {
+		first = at.span.Seq == 0
+		d.In(at.span)
+	}
 	if err := d.Encode(); err != nil && b.err == nil {
 		b.err = err
 	}
 	b.bytes += len(d.Rest)
 	b.unit.Drafts = append(b.unit.Drafts, d)
-	return h
+	if at.span != nil {
+		b.foldStep(at.span, first, d.Header, body)
+	}
+	return d.Header
 }
 
 // thread adds an event of the thread itself.
 func (b *builder) thread(method string, body any) {
-	h := b.add(method, "", 0, "", body)
+	h := b.add(method, "", place{}, "", body)
 	prev := b.unit.Thread
 	if prev == nil {
 		prev = b.a.thread
@@ -53,11 +86,17 @@ func (b *builder) thread(method string, body any) {
 
 // turn adds an event of a turn and returns the row it leaves. prev is nil for
 // the turn's first event.
-func (b *builder) turn(prev *Turn, turnID, method string, attempt int, body any) *Turn {
-	next := Apply(prev, b.add(method, turnID, attempt, "", body), body)
+func (b *builder) turn(prev *Turn, turnID, method string, at place, body any) *Turn {
+	return b.foldTurn(prev, b.add(method, turnID, at, "", body), body)
+}
+
+// foldTurn makes of an event that was added what it changes of a turn's row.
+func (b *builder) foldTurn(prev *Turn, h notify.Header, body any) *Turn {
+	next := Apply(prev, h, body)
 	if next == nil {
 		return prev
 	}
+	turnID := h.TurnID
 	if b.turnAt == nil {
 		b.turnAt = map[string]int{}
 	}
@@ -71,8 +110,8 @@ func (b *builder) turn(prev *Turn, turnID, method string, attempt int, body any)
 }
 
 // item adds an event of an item and returns the row it leaves.
-func (b *builder) item(prev *items.Item, turnID, method, itemID string, attempt int, body any) *items.Item {
-	next := items.Apply(prev, b.add(method, turnID, attempt, itemID, body), body)
+func (b *builder) item(prev *items.Item, turnID, method, itemID string, at place, body any) *items.Item {
+	next := items.Apply(prev, b.add(method, turnID, at, itemID, body), body)
 	if next == nil {
 		return prev
 	}
@@ -135,7 +174,7 @@ func (b *builder) flushDelta() {
 	}
 	b.delta = pendingDelta{}
 	row := d.open.row
-	b.add(notify.ItemDelta, row.TurnID, row.Attempt, row.ItemID, &items.Delta{
+	b.add(notify.ItemDelta, row.TurnID, d.open.place(), row.ItemID, &items.Delta{
 		ItemID: row.ItemID, Type: "delta", Delta: items.DeltaText{Text: string(d.text)}, Offset: d.offset,
 	})
 }

@@ -22,6 +22,9 @@ func (a *actor) nextDue() time.Time {
 	}
 	if act := a.active; act != nil {
 		at(act.stopBy)
+		if act.placed {
+			at(act.retryAt)
+		}
 		if act.stop == nil && act.timeout > 0 && !act.runSince.IsZero() {
 			at(act.runSince.Add(act.timeout))
 		}
@@ -76,6 +79,9 @@ func (a *actor) onTime() {
 			state: Failed, reason: "timeout",
 			failure: &Failure{Kind: "timeout", Message: "the turn took longer than its timeout_seconds"},
 		}, a.stopWithin())
+	case act.placed && act.waitsForAttempt() && !now.Before(act.retryAt):
+		a.startAttempt()
+		return
 	default:
 		if act.progressNext != nil && now.Sub(act.progressAt) >= progressEvery {
 			b.progress(b.activeRow().Progress, *act.progressNext)

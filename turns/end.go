@@ -33,12 +33,13 @@ func (b *builder) endTurn(end ending) {
 		status = items.StatusInterrupted
 	}
 	undelivered := b.closeItems(status)
+	b.closeSteps("", StepStatus(end.state))
 	ended := &EndedEvent{
 		State: end.state, StartedAt: act.turn.StartedAt, CompletedAt: b.now,
 		Message: end.message, Reason: end.reason, StopReason: end.stopReason, Error: end.failure,
 		Usage: act.usage, UndeliveredItemIDs: undelivered,
 	}
-	b.ended(b.activeRow(), ended)
+	b.ended(b.activeRow(), b.here(), ended)
 	if next, _ := threads.Next(b.threadRow().State, threads.VerbEnd, false); next != b.threadRow().State {
 		b.threadClosed(b.threadRow().Reason)
 	}
@@ -47,22 +48,28 @@ func (b *builder) endTurn(end ending) {
 // closeItems ends all open items and returns the ids of the user messages
 // that the agent never got.
 func (b *builder) closeItems(status items.Status) (undelivered []string) {
-	for _, o := range b.a.active.open.list {
-		switch {
-		case o.row.Type.IsQuestion():
-			b.resolve(o, items.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, "")
-		case o.row.Type == items.KindUserMessage:
-			b.updated(o, items.StatusInterrupted)
+	for _, o := range b.openItems().list {
+		if o.isInput() {
+			_ = b.updated(o, items.StatusInterrupted)
 			undelivered = append(undelivered, o.row.ItemID)
-		default:
-			b.updated(o, status)
+			continue
 		}
+		b.closeItem(o, status)
 	}
 	return undelivered
 }
 
+// closeItem ends an item with what it was part of.
+func (b *builder) closeItem(o *openItem, status items.Status) {
+	if o.row.Type.IsQuestion() {
+		b.resolve(o, items.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, "")
+		return
+	}
+	_ = b.updated(o, status)
+}
+
 // ended adds the terminal event of a turn.
-func (b *builder) ended(row *Turn, e *EndedEvent) {
+func (b *builder) ended(row *Turn, at place, e *EndedEvent) {
 	method := notify.TurnCompleted
 	e.Type = "completed"
 	switch e.State {
@@ -71,13 +78,22 @@ func (b *builder) ended(row *Turn, e *EndedEvent) {
 	case Interrupted:
 		method, e.Type = notify.TurnInterrupted, "interrupted"
 	}
-	b.turn(row, row.TurnID, method, row.Attempt, e)
+	b.turn(row, row.TurnID, method, at, e)
 }
 
-// endQueued ends a turn that has not started.
+// endQueued ends a turn that has not started, or not again. The end is all
+// that there is of this attempt: turn/retry takes it back like any other.
 func (b *builder) endQueued(row *Turn, reason string) {
-	b.ended(row, &EndedEvent{
+	var undelivered []string
+	for _, o := range b.a.inputs[row.TurnID] {
+		if o.row.Status.Open() {
+			_ = b.updated(o, items.StatusInterrupted)
+			undelivered = append(undelivered, o.row.ItemID)
+		}
+	}
+	b.ended(row, in(notify.NewSpan(row.TurnID, "", row.Attempt, nil)), &EndedEvent{
 		State: Interrupted, StartedAt: row.StartedAt, CompletedAt: b.now, Message: interruption(reason), Reason: reason,
+		UndeliveredItemIDs: undelivered,
 	})
 }
 
@@ -96,11 +112,18 @@ func (b *builder) activeRow() *Turn {
 
 // progress adds turn/progress.
 func (b *builder) progress(state Progress, message string) {
+	b.progressed(ProgressEvent{State: state, Message: message})
+}
+
+// progressed is progress for who has more to say; the time it adds itself.
+func (b *builder) progressed(e ProgressEvent) {
 	row := b.activeRow()
-	b.turn(row, row.TurnID, notify.TurnProgress, row.Attempt, &ProgressEvent{
-		Type: "progress", State: state, Message: message,
-		ElapsedMs: max(0, b.now.Sub(row.StartedAt.Time).Milliseconds()),
-	})
+	since := row.FirstStartedAt
+	if since.IsZero() {
+		since = row.StartedAt
+	}
+	e.Type, e.ElapsedMs = "progress", max(0, b.now.Sub(since.Time).Milliseconds())
+	b.turn(row, row.TurnID, notify.TurnProgress, b.here(), &e)
 }
 
 // resolve ends a question. The agent is told after the commit.
@@ -111,7 +134,7 @@ func (b *builder) resolve(o *openItem, ans items.Answer, by string) {
 		b.err = err
 	}
 	row := o.row
-	b.item(row, row.TurnID, notify.ItemUpdated, row.ItemID, row.Attempt, &items.Updated{
+	b.item(row, row.TurnID, notify.ItemUpdated, row.ItemID, o.place(), &items.Updated{
 		ItemID: row.ItemID, Type: "updated", Status: ans.Status, Content: raw, Truncated: truncated, TotalBytes: total,
 	})
 	act := b.a.active
@@ -125,9 +148,14 @@ func (b *builder) resolve(o *openItem, ans items.Answer, by string) {
 
 // stopTurn adds what is seen of a stop at once: the progress, and the end of
 // all questions, which agents wait for. After the commit the agent is told,
-// and has until the deadline.
+// and has until the deadline. A turn between two attempts has no agent at
+// work, and ends at once.
 func (b *builder) stopTurn(s stop, within time.Duration) {
 	act := b.a.active
+	if act.waitsForAttempt() {
+		b.endStopped(&s, Outcome{})
+		return
+	}
 	if b.activeRow().Progress != Interrupting || (act.stop != nil && act.stop.state != s.state) {
 		b.progress(Interrupting, s.reason)
 	}

@@ -75,6 +75,22 @@ func (g *gate) leave() {
 	g.signal()
 }
 
+// stay reports whether a thread that has a place may start an attempt in it.
+// If not, because of a pause or a drain, the place is free and the thread
+// stands in line.
+func (g *gate) stay(threadID string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.paused && !g.draining {
+		return true
+	}
+	g.active--
+	g.line(threadID)
+	g.fill()
+	g.signal()
+	return false
+}
+
 // whenEmpty returns a channel that is closed once no turn is active.
 func (g *gate) whenEmpty() <-chan struct{} {
 	g.mu.Lock()

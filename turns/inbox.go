@@ -2,6 +2,7 @@ package turns
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/seed82539d15/holon/items"
@@ -126,6 +127,14 @@ func (in *inbox) takeOutput() (o output, ok bool) {
 	close(in.room)
 	in.room = make(chan struct{})
 	return o, true
+}
+
+// putBack gives back what takeOutput returned last, or the rest of it.
+func (in *inbox) putBack(o output) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.output = slices.Insert(in.output, 0, o)
+	in.bytes += o.size
 }
 
 // noOutput reports whether no output waits.

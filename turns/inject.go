@@ -130,7 +130,7 @@ func (b *builder) delivered(itemID string) {
 	if o == nil {
 		return
 	}
-	b.updated(o, items.StatusCompleted)
+	_ = b.updated(o, items.StatusCompleted)
 	act.open.remove(itemID)
 	act.dropSteer(itemID)
 }

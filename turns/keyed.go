@@ -22,6 +22,7 @@ func (r *RespondResult) setSeq(seq int64)      { r.Seq = seq }
 func (r *PauseResult) setSeq(seq int64)        { r.Seq = seq }
 func (r *ConfigureResult) setSeq(seq int64)    { r.Seq = seq }
 func (r *ForkResult) setSeq(seq int64)         { r.Seq = seq }
+func (r *RetryResult) setSeq(seq int64)        { r.Seq = seq }
 
 // keyed decides one command of a thread and commits it: f adds its events to
 // the builder and says what to answer. With a key that has been used, f is

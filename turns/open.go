@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/seed82539d15/holon/items"
@@ -11,17 +12,25 @@ import (
 // content and, if it streams, the text so far.
 type openItem struct {
 	row     *items.Item
+	span    *notify.Span // of its creation; nil without a lineage
 	content items.Content
 	text    *items.Text // nil if the kind does not stream
 	ask     *ask        // set for questions
+	shared  bool        // text is also another unit's: it must be copied before it grows (private)
 }
+
+// place is where the item's events belong.
+func (o *openItem) place() place { return place{o.span, o.row.Attempt} }
+
+// isInput reports whether the item is something a person said to the turn.
+func (o *openItem) isInput() bool { return o.row.Type == items.KindUserMessage }
 
 // contentOverhead is what content takes beside its text, at least: names,
 // quotes and the line that says what was left out.
 const contentOverhead = 256
 
-func newOpenItem(row *items.Item, content items.Content, maxBytes int) *openItem {
-	o := &openItem{row: row}
+func newOpenItem(row *items.Item, span *notify.Span, content items.Content, maxBytes int) *openItem {
+	o := &openItem{row: row, span: span}
 	o.replace(content, maxBytes)
 	return o
 }
@@ -105,20 +114,43 @@ func (s *openItems) remove(id string) {
 	}
 }
 
-// updated adds item/updated with the whole content.
-func (b *builder) updated(o *openItem, status items.Status) {
+// openItems are the open items of the active turn. They change at once: a unit
+// of agent output lasts, see commitOutput. After private they change with the
+// commit.
+func (b *builder) openItems() *openItems {
+	if b.open != nil {
+		return b.open
+	}
+	return &b.a.active.open
+}
+
+// private is for units that may be refused and yet change open items, those
+// of commands: they do it on a copy, which becomes the actor's memory with the
+// commit.
+func (b *builder) private() {
+	was := b.a.active.open
+	b.open = &openItems{byID: make(map[string]*openItem, len(was.list)), list: slices.Clone(was.list)}
+	for i, o := range was.list {
+		cp := *o
+		cp.shared = o.text != nil
+		b.open.list[i], b.open.byID[o.row.ItemID] = &cp, &cp
+	}
+}
+
+// updated adds item/updated with the whole content. Of an item that goes on,
+// the row is to be kept.
+func (b *builder) updated(o *openItem, status items.Status) (row *items.Item) {
 	b.flushDelta()
 	content, err := o.encode(b.a.e.cfg.MaxItemBytes)
 	if err != nil && b.err == nil {
 		b.err = err
 	}
-	b.put(o, status, content)
+	return b.put(o, status, content)
 }
 
-// put adds item/updated with this content.
-func (b *builder) put(o *openItem, status items.Status, c encoded) {
-	b.flushDelta()
-	o.row = b.item(o.row, o.row.TurnID, notify.ItemUpdated, o.row.ItemID, o.row.Attempt, &items.Updated{
+// put adds item/updated with this content. The item itself is not changed.
+func (b *builder) put(o *openItem, status items.Status, c encoded) (row *items.Item) {
+	return b.item(o.row, o.row.TurnID, notify.ItemUpdated, o.row.ItemID, o.place(), &items.Updated{
 		ItemID: o.row.ItemID, Type: "updated", Status: status, Content: c.raw, Truncated: c.truncated, TotalBytes: c.total,
 	})
 }

@@ -31,6 +31,7 @@ func (a *actor) takeOutput() bool {
 		}
 	}
 	var b *builder
+outputs:
 	for b == nil || !b.full() {
 		o, ok := a.in.takeOutput()
 		if !ok {
@@ -39,6 +40,10 @@ func (a *actor) takeOutput() bool {
 		if b == nil {
 			b = a.build()
 		}
+		if o.run != nil && o.run.givenUp {
+			b.lateOutput(o)
+			continue
+		}
 		if o.run == nil || a.active == nil || a.active.run != o.run {
 			b.outside(o)
 			continue
@@ -46,6 +51,9 @@ func (a *actor) takeOutput() bool {
 		switch {
 		case o.ask != nil:
 			b.ask(o.ask)
+		case o.end != nil && o.end.Cause != "" && b.begun: // it may take back what has not been committed
+			a.in.putBack(o)
+			break outputs
 		case o.end != nil:
 			b.promptEnded(*o.end)
 		case o.delivered != "":
@@ -53,7 +61,12 @@ func (a *actor) takeOutput() bool {
 		case o.sync != nil:
 			b.after = append(b.after, func(Receipt) { close(o.sync) })
 		default:
-			for _, op := range o.ops {
+			for i, op := range o.ops {
+				if b.mustCommitFirst(op) {
+					o.ops = o.ops[i:]
+					a.in.putBack(o)
+					break outputs
+				}
 				b.op(op)
 			}
 		}
@@ -85,6 +98,10 @@ func (b *builder) op(op items.Op) {
 		err = b.say(op)
 	case items.SetThread:
 		err = b.setThread(op)
+	case items.StepStart:
+		_, err = b.startStep(op.Step, op.Reason)
+	case items.StepEnd:
+		err = b.endStep(op.Step, StepStatus(op.Status))
 	case items.SetUsage:
 		op.Usage.Type = items.KindUsage
 		b.a.active.usage = &op.Usage
@@ -113,7 +130,7 @@ func (b *builder) create(op items.Create) error {
 		return fmt.Errorf("an item without id or content: %w", items.ErrRefused)
 	}
 	kind, was := op.Content.Kind(), items.Absent
-	if o := act.open.get(op.ItemID); o != nil {
+	if o := b.openItems().get(op.ItemID); o != nil {
 		was = o.row.Status
 	}
 	status, err := items.Next(was, kind, items.VerbCreate, op.Status)
@@ -126,7 +143,11 @@ func (b *builder) create(op items.Create) error {
 	if kind.IsQuestion() {
 		return fmt.Errorf("a question is asked, not created: %w", items.ErrRefused)
 	}
-	if status.Open() && len(act.open.list) >= cfg.MaxOpenItems {
+	span, err := b.spanAt(op.Step)
+	if err != nil {
+		return err
+	}
+	if status.Open() && len(b.openItems().list) >= cfg.MaxOpenItems {
 		return fmt.Errorf("more than %d open items: %w", cfg.MaxOpenItems, items.ErrRefused)
 	}
 	var (
@@ -134,7 +155,7 @@ func (b *builder) create(op items.Create) error {
 		content encoded
 	)
 	if status.Open() {
-		o = newOpenItem(nil, op.Content, cfg.MaxItemBytes)
+		o = newOpenItem(nil, span, op.Content, cfg.MaxItemBytes)
 		content, err = o.encode(cfg.MaxItemBytes)
 	} else {
 		content, err = fit(op.Content, cfg.MaxItemBytes)
@@ -142,19 +163,19 @@ func (b *builder) create(op items.Create) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", err, items.ErrRefused)
 	}
-	row := b.item(nil, act.turn.TurnID, notify.ItemCreated, op.ItemID, act.turn.Attempt, &items.Created{
+	row := b.item(nil, act.turn.TurnID, notify.ItemCreated, op.ItemID, in(span), &items.Created{
 		ItemID: op.ItemID, Type: "created", Status: status,
 		Content: content.raw, Truncated: content.truncated, TotalBytes: content.total, Kind: kind,
 	})
 	if o != nil {
 		o.row = row
-		act.open.add(o)
+		b.openItems().add(o)
 	}
 	return nil
 }
 
 func (b *builder) appendText(op items.Append) error {
-	o := b.a.active.open.get(op.ItemID)
+	o := b.openItems().get(op.ItemID)
 	if o == nil {
 		return fmt.Errorf("text for item %.60q, which is not open: %w", op.ItemID, items.ErrRefused)
 	}
@@ -168,6 +189,9 @@ func (b *builder) appendText(op items.Append) error {
 	if text == "" {
 		return nil
 	}
+	if o.shared {
+		o.text, o.shared = o.text.Clone(), false
+	}
 	offset := o.text.Len()
 	if o.text.Add(text) {
 		b.addDelta(o, offset, text)
@@ -176,8 +200,7 @@ func (b *builder) appendText(op items.Append) error {
 }
 
 func (b *builder) update(op items.Update) error {
-	act := b.a.active
-	o := act.open.get(op.ItemID)
+	o := b.openItems().get(op.ItemID)
 	if o == nil {
 		return fmt.Errorf("update of item %.60q, which is not open: %w", op.ItemID, items.ErrRefused)
 	}
@@ -198,18 +221,21 @@ func (b *builder) update(op items.Update) error {
 		*o = prev
 		return fmt.Errorf("%w: %w", err, items.ErrRefused)
 	}
-	b.put(o, status, content)
+	o.row = b.put(o, status, content)
 	if !status.Open() {
-		act.open.remove(op.ItemID)
+		b.openItems().remove(op.ItemID)
 	}
 	return nil
 }
 
 func (b *builder) delete(op items.Delete) error {
 	act := b.a.active
-	var row *items.Item
-	if o := act.open.get(op.ItemID); o != nil {
-		row = o.row
+	var (
+		row *items.Item
+		at  place
+	)
+	if o := b.openItems().get(op.ItemID); o != nil {
+		row, at = o.row, o.place()
 		if o.ask != nil {
 			b.after = append(b.after, func(Receipt) {
 				o.ask.answer <- Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}
@@ -223,14 +249,17 @@ func (b *builder) delete(op items.Delete) error {
 		if row == nil || row.TurnID != act.turn.TurnID {
 			return fmt.Errorf("delete of item %.60q, which is not of this turn: %w", op.ItemID, items.ErrRefused)
 		}
+		if at, err = b.placeOf(row); err != nil {
+			return err
+		}
 	}
 	if _, err := items.Next(row.Status, row.Type, items.VerbDelete, ""); err != nil {
 		return err
 	}
-	b.item(row, act.turn.TurnID, notify.ItemDeleted, op.ItemID, row.Attempt, &items.Deleted{
+	b.item(row, act.turn.TurnID, notify.ItemDeleted, op.ItemID, at, &items.Deleted{
 		ItemID: op.ItemID, Type: "deleted", Status: items.StatusDeleted,
 	})
-	act.open.remove(op.ItemID)
+	b.openItems().remove(op.ItemID)
 	if act.isWaiting && act.pendingQuestions() == 0 {
 		act.setWaiting(b.a.e, false)
 		if b.activeRow().Progress == Waiting {

@@ -116,7 +116,7 @@ func (b *builder) createOutside(op items.Create) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", err, items.ErrRefused)
 	}
-	b.item(nil, "", notify.ItemCreated, op.ItemID, 0, &items.Created{
+	b.item(nil, "", notify.ItemCreated, op.ItemID, place{}, &items.Created{
 		ItemID: op.ItemID, Type: "created", Status: status,
 		Content: content.raw, Truncated: content.truncated, TotalBytes: content.total, Kind: kind,
 	})

@@ -10,7 +10,8 @@ import (
 // to it, or ends.
 func (b *builder) promptEnded(out Outcome) {
 	a, act := b.a, b.a.active
-	close(act.run.over)
+	run := act.run
+	close(run.over)
 	act.run, act.stopBy = nil, time.Time{}
 	if s := act.stop; s != nil {
 		b.endStopped(s, out)
@@ -19,9 +20,13 @@ func (b *builder) promptEnded(out Outcome) {
 	if out.State == "" {
 		out.State = Completed
 	}
-	goesOn := len(act.steers) > 0 && (act.cut || out.State == Completed)
+	goesOn := len(act.steers) > 0 && (act.cut || (out.State == Completed && out.Cause == ""))
 	if goesOn {
 		b.nextPrompt()
+		return
+	}
+	if out.Cause != "" && b.again(out.Cause, out.why()) {
+		run.givenUp = true
 		return
 	}
 	end := ending{state: out.State, message: out.Message, stopReason: out.StopReason, failure: out.Failure}
@@ -64,12 +69,12 @@ func (b *builder) nextPrompt() {
 		switch m, isUser := o.content.(items.UserMessage); {
 		case isUser:
 			input = append(input, m)
-			b.updated(o, items.StatusCompleted)
+			_ = b.updated(o, items.StatusCompleted)
 			act.open.remove(o.row.ItemID)
 		case o.row.Type.IsQuestion():
 			b.resolve(o, Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, "")
 		default:
-			b.updated(o, status)
+			_ = b.updated(o, status)
 			act.open.remove(o.row.ItemID)
 		}
 	}

@@ -1,6 +1,12 @@
 package turns
 
-import "github.com/seed82539d15/holon/notify"
+import (
+	"hash/fnv"
+	"math"
+	"time"
+
+	"github.com/seed82539d15/holon/notify"
+)
 
 // Cause is why an attempt is given up; it is the reason of its marker. "" as
 // the cause of an Outcome is a failure that trying again would not mend.
@@ -14,6 +20,7 @@ const (
 	CauseServer    Cause = "server_restarted" // the server was killed or stopped in mid-turn
 	CauseLease     Cause = "lease_expired"    // its worker has not been heard of
 	CauseRequest   Cause = "requested"        // turn/retry
+	CauseStep      Cause = "step_started"     // of a step only: it was started again
 )
 
 // OnCrash says what becomes of a turn whose attempt was given up.
@@ -71,4 +78,67 @@ type Retrier interface {
 	Agent
 	// RetryPolicy must not block and always returns the same.
 	RetryPolicy() RetryPolicy
+}
+
+// Check says which member cannot be; field is what the policy itself is called.
+// The error is an *InvalidError.
+func (p RetryPolicy) Check(field string) error {
+	switch p.OnCrash {
+	case "", CrashInterrupt, CrashRetry:
+	default:
+		return invalid(field+".on_crash", reasonUnknown, "must be interrupt or retry")
+	}
+	if p.MaxAttempts < 0 || p.MaxAttempts > MaxMaxAttempts {
+		return invalid(field+".max_attempts", reasonRange, "must be between 1 and %d", MaxMaxAttempts)
+	}
+	for name, s := range map[string]float64{"backoff_seconds": p.BackoffSeconds, "backoff_max_seconds": p.BackoffMaxSeconds} {
+		if !(s >= 0) || s > MaxBackoffSeconds { // written so that NaN is refused
+			return invalid(field+"."+name, reasonRange, "must be between 0 and %d", int(MaxBackoffSeconds))
+		}
+	}
+	return nil
+}
+
+func (p RetryPolicy) withDefaults() RetryPolicy {
+	if p.MaxAttempts == 0 {
+		p.MaxAttempts = DefaultMaxAttempts
+	}
+	if p.BackoffSeconds == 0 {
+		p.BackoffSeconds = DefaultBackoffSeconds
+	}
+	if p.BackoffMaxSeconds == 0 {
+		p.BackoffMaxSeconds = DefaultBackoffMaxSeconds
+	}
+	return p
+}
+
+// wait is how long the turn waits after its attempt of this number.
+func (p RetryPolicy) wait(turnID string, attempt int) time.Duration {
+	seconds := min(p.BackoffSeconds*math.Pow(2, float64(attempt-1)), p.BackoffMaxSeconds)
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(turnID)) // never an error
+	spread := 0.8 + 0.4*float64(h.Sum32())/math.MaxUint32
+	return time.Duration(seconds * spread * float64(time.Second))
+}
+
+// policy is the retry policy of the active turn.
+func (a *actor) policy() RetryPolicy {
+	var p RetryPolicy
+	if own := a.active.turn.Retry; own != nil {
+		p = *own
+	} else if r, ok := a.e.agents[a.thread.Agent].(Retrier); ok {
+		p = r.RetryPolicy()
+	}
+	return p.withDefaults()
+}
+
+// why is what the outcome says of a failure, for people.
+func (o Outcome) why() string {
+	switch {
+	case o.Failure != nil && o.Failure.Message != "":
+		return o.Failure.Message
+	case o.Message != "":
+		return o.Message
+	}
+	return string(o.Cause)
 }

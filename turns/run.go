@@ -22,6 +22,9 @@ type run struct {
 	over   chan struct{} // closed by the actor: the prompt has ended for the turn
 	inject injector
 	behind bool // the actor's: a text waits for the next prompt, so all later ones do
+
+	attempt int
+	givenUp bool // the actor's: what still comes is late
 }
 
 // Causes of the cancellation of an agent's context.
@@ -106,11 +109,11 @@ func (r *run) Sync(ctx context.Context) error {
 func (a *actor) startPrompt(input []items.UserMessage) {
 	act := a.active
 	ctx, cancel := context.WithCancelCause(a.e.agentCtx)
-	r := &run{a: a, turnID: act.turn.TurnID, index: act.prompts, ctx: ctx, cancel: cancel, over: make(chan struct{})}
+	r := &run{a: a, turnID: act.turn.TurnID, index: act.prompts, ctx: ctx, cancel: cancel, over: make(chan struct{}), attempt: act.turn.Attempt}
 	act.run = r
 	act.prompts++
 	p := &Prompt{
-		ThreadID: a.id, TurnID: r.turnID, Attempt: act.turn.Attempt, Index: r.index,
+		ThreadID: a.id, TurnID: r.turnID, Attempt: r.attempt, Index: r.index,
 		Cwd: a.thread.Cwd, Input: input, Metadata: act.turn.Metadata, Sink: r, Over: r.over,
 		SessionID: a.thread.AgentSessionID, Config: a.thread.Config,
 	}

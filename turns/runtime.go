@@ -125,8 +125,10 @@ func (e *Engine) keepPause(ctx context.Context) {
 	}
 }
 
-// Recover ends what a crash left unfinished, before a listener opens: active
-// turns are interrupted, closing threads closed. Queued turns start with Run.
+// Recover ends what a crash left unfinished, before a listener opens: the
+// attempts of active turns are given up, by which the turns end or wait to be
+// tried again, and closing threads are closed. Turns start with Run, those that
+// are tried again before those that are queued.
 func (e *Engine) Recover(ctx context.Context) error {
 	rt, err := e.store.Runtime(ctx)
 	if err != nil {
@@ -142,11 +144,14 @@ func (e *Engine) Recover(ctx context.Context) error {
 	}
 	// In parallel, so that they share commits.
 	errs := make(chan error, len(active))
+	waits := make([]bool, len(active)) // for the next attempt of a turn
 	places := make(chan struct{}, e.cfg.MaxActiveTurns)
-	for _, id := range active {
+	for i, id := range active {
 		places <- struct{}{}
 		go func() {
-			errs <- newActor(e, id).recoverThread()
+			var err error
+			waits[i], err = newActor(e, id).recoverThread()
+			errs <- err
 			<-places
 		}()
 	}
@@ -156,27 +161,35 @@ func (e *Engine) Recover(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("recover threads: %w", err)
 	}
+	for i, id := range active {
+		if waits[i] {
+			e.gate.queue([]string{id})
+		}
+	}
 	e.gate.queue(queued)
 	return nil
 }
 
-// recoverThread commits the end of the turn that was active. The actor has no
+// recoverThread commits the end of the turn that was active, or of its
+// attempt: waits says that the turn waits for the next one. The actor has no
 // goroutine of its own yet and is dropped afterwards.
-func (a *actor) recoverThread() error {
+func (a *actor) recoverThread() (waits bool, err error) {
 	if err := a.load(); err != nil {
-		return fmt.Errorf("load thread %s: %w", a.id, err)
+		return false, fmt.Errorf("load thread %s: %w", a.id, err)
 	}
 	b := a.build()
 	switch {
+	case a.active != nil && a.active.waitsForAttempt():
+		return true, nil // it is in the log already
 	case a.active != nil:
-		b.endTurn(ending{state: Interrupted, reason: "server restarted", message: interruption("server restarted")})
+		waits = a.recoverTurn(b)
 	case a.thread != nil && a.thread.State == "closing":
 		b.threadClosed(a.thread.Reason)
 	default:
-		return nil
+		return false, nil
 	}
-	_, err := a.append(b)
-	return err
+	_, err = a.append(b)
+	return waits, err
 }
 
 // Drain lets running turns go on for DrainAfter, interrupts the rest and
@@ -218,9 +231,14 @@ func (e *Engine) eachActor(f func(*actor)) {
 	}
 }
 
-// stopWaiting ends a turn for which nobody will be asked any more.
+// stopWaiting ends a turn for which nobody will be asked any more. One that
+// waits for its next attempt is left to the next server.
 func (a *actor) stopWaiting() {
-	if a.active != nil && a.active.isWaiting {
+	switch {
+	case a.active == nil:
+	case a.active.waitsForAttempt():
+		a.holdOff()
+	case a.active.isWaiting:
 		a.stopForDrain(a.stopWithin())
 	}
 }

@@ -176,6 +176,7 @@ var (
 	ErrItemConflict   = errors.New("the item_id has been used")
 	ErrNotEnded       = errors.New("the turn has not ended")
 	ErrCompleted      = errors.New("the turn has completed")
+	ErrNoAttempts     = errors.New("the turn is from before turns could be tried again")
 )
 
 // SupersededError says what stands in the place of a try that was to write:

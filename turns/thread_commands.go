@@ -89,7 +89,7 @@ func (a *actor) changeThread(b *builder, c ChangeThread) (ChangeThreadResult, er
 	if a.thread == nil {
 		return ChangeThreadResult{}, threads.ErrNotFound
 	}
-	next, err := threads.Next(a.thread.State, c.Verb, a.active != nil)
+	next, err := threads.Next(a.thread.State, c.Verb, a.active != nil && !a.active.waitsForAttempt())
 	if err != nil {
 		return ChangeThreadResult{}, err
 	}
@@ -119,9 +119,10 @@ func (b *builder) closeThread(next threads.State, reason string) {
 	for _, t := range a.queue {
 		b.endQueued(t, reason)
 	}
-	if next == threads.Closing {
+	if a.active != nil {
 		b.stopTurn(stop{state: Interrupted, reason: reason}, a.stopWithin())
-	} else {
+	}
+	if next == threads.Closed {
 		b.threadClosed(reason)
 	}
 	b.after = append(b.after, func(Receipt) { a.e.gate.decline(a.id) })
@@ -134,10 +135,15 @@ func (b *builder) changed(kind string, state threads.State, reason string) *thre
 	}
 }
 
-// startNext starts the turn that is first in the queue, if it may.
+// startNext starts the turn that is first in the queue, if it may. A turn that
+// waits for its next attempt is before all of them.
 func (a *actor) startNext() {
 	if err := a.load(); err != nil {
 		a.startBy = time.Now().Add(heldRetry)
+		return
+	}
+	if a.active != nil && a.active.waitsForAttempt() {
+		a.takePlace()
 		return
 	}
 	if a.active != nil || len(a.queue) == 0 || a.thread.State != threads.Running || a.held != nil || a.dead || a.gone {
@@ -150,9 +156,11 @@ func (a *actor) startNext() {
 		}
 		t := a.queue[0]
 		b := a.build()
+		b.use(a.triedOf(t.TurnID).clone())
 		b.started(t, t.TurnID, OriginQueue, Start{})
 		input := a.inputs[t.TurnID]
-		b.after = append(b.after, func(Receipt) { a.startPrompt(input) })
+		b.given(input)
+		b.after = append(b.after, func(Receipt) { a.startPrompt(messages(input)) })
 		_, err := a.commit(b)
 		if err == nil {
 			return

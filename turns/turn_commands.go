@@ -84,23 +84,37 @@ func (a *actor) whyQueue(onBusy OnBusy) (string, error) {
 
 func (a *actor) startNow(b *builder, c Start, msgs []items.UserMessage) StartResult {
 	turnID := NewID()
+	b.use(newTries(turnID))
 	b.started(nil, turnID, OriginClient, c)
-	b.input(turnID, msgs, items.StatusCompleted)
+	b.input(turnID, 1, msgs, items.StatusCompleted)
 	b.after = append(b.after, func(Receipt) { a.startPrompt(msgs) })
 	return StartResult{TurnID: turnID, ThreadID: a.id, State: Active, StartedAt: b.now}
 }
 
-// started adds turn/started, behind the fence of the runtime's pause.
+// started adds turn/started, behind the fence of the runtime's pause. The
+// attempt begins with it, unless it has begun with the wait for it.
 func (b *builder) started(prev *Turn, turnID string, origin Origin, c Start) {
 	b.unit.StartsTurn = true
-	b.turn(prev, turnID, notify.TurnStarted, 1, &StartedEvent{
+	e := &StartedEvent{
 		Type: "started", State: Active, StartedAt: b.now, Origin: origin,
-		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds,
-	})
+		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds, Retry: c.Retry,
+	}
+	if prev != nil && prev.Attempt > 1 {
+		e.Origin, e.FirstStartedAt = OriginRetry, prev.FirstStartedAt
+		if e.FirstStartedAt.IsZero() { // it was interrupted in the queue
+			e.FirstStartedAt = b.now
+		}
+		e.Metadata, e.Parent, e.TimeoutSeconds, e.Retry = prev.Metadata, prev.Parent, prev.TimeoutSeconds, prev.Retry
+	}
+	span := b.root()
+	if span == nil {
+		span = b.begin("")
+	}
+	b.turn(prev, turnID, notify.TurnStarted, in(span), e)
 }
 
-// input adds the user messages of a turn.
-func (b *builder) input(turnID string, msgs []items.UserMessage, status items.Status) []*items.Item {
+// input adds the user messages of a turn. Nothing supersedes them.
+func (b *builder) input(turnID string, attempt int, msgs []items.UserMessage, status items.Status) []*items.Item {
 	rows := make([]*items.Item, 0, len(msgs))
 	for _, m := range msgs {
 		raw, err := items.Encode(m)
@@ -108,7 +122,7 @@ func (b *builder) input(turnID string, msgs []items.UserMessage, status items.St
 			b.err = err
 		}
 		id := items.NewID()
-		rows = append(rows, b.item(nil, turnID, notify.ItemCreated, id, 1, &items.Created{
+		rows = append(rows, b.item(nil, turnID, notify.ItemCreated, id, place{attempt: attempt}, &items.Created{
 			ItemID: id, Type: "created", Status: status, Content: raw, Kind: items.KindUserMessage,
 		}))
 	}
@@ -135,12 +149,12 @@ func (a *actor) enqueue(b *builder, c Start, msgs []items.UserMessage, why strin
 		position = 1
 	}
 	turnID := NewID()
-	b.turn(nil, turnID, notify.TurnQueued, 1, &QueuedEvent{
+	b.turn(nil, turnID, notify.TurnQueued, place{attempt: 1}, &QueuedEvent{
 		Type: "queued", State: Queued, Position: position, Rank: rank, QueuedAt: b.now, Reason: why,
-		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds,
+		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds, Retry: c.Retry,
 	})
-	b.input(turnID, msgs, items.StatusCompleted)
-	b.after = append(b.after, func(Receipt) { a.inputs[turnID] = msgs })
+	rows := b.input(turnID, 1, msgs, items.StatusCompleted)
+	b.after = append(b.after, func(Receipt) { a.inputs[turnID] = inputItems(rows, msgs) })
 	if first && a.active != nil && a.active.stop == nil {
 		b.stopTurn(stop{state: Interrupted, reason: "a newer turn takes its place"}, a.stopWithin())
 	}
@@ -192,7 +206,8 @@ func (a *actor) steer(b *builder, msgs []items.UserMessage, cut bool) (SteerResu
 	for i := range msgs {
 		msgs[i].Origin = items.OriginSteer
 	}
-	rows := b.input(act.turn.TurnID, msgs, items.StatusInProgress)
+	cut = cut && act.run != nil // between two attempts there is nothing to cut
+	rows := b.input(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusInProgress)
 	r := SteerResult{
 		TurnID: act.turn.TurnID, State: Active, AcceptedItems: len(msgs), AcceptedAt: b.now, Delivery: DeliveryQueued,
 	}
@@ -211,9 +226,9 @@ func (a *actor) steer(b *builder, msgs []items.UserMessage, cut bool) (SteerResu
 		}
 	}
 	b.after = append(b.after, func(Receipt) {
-		for i, row := range rows {
-			act.open.add(&openItem{row: row, content: msgs[i]})
-			act.steers = append(act.steers, row.ItemID)
+		for _, o := range inputItems(rows, msgs) {
+			act.open.add(o)
+			act.steers = append(act.steers, o.row.ItemID)
 		}
 		switch {
 		case inject:
@@ -227,6 +242,26 @@ func (a *actor) steer(b *builder, msgs []items.UserMessage, cut bool) (SteerResu
 		}
 	})
 	return r, nil
+}
+
+// inputItems are user messages as the actor keeps them.
+func inputItems(rows []*items.Item, msgs []items.UserMessage) []*openItem {
+	list := make([]*openItem, len(rows))
+	for i, row := range rows {
+		list[i] = &openItem{row: row, content: msgs[i]}
+	}
+	return list
+}
+
+// messages is what input says, in its order.
+func messages(input []*openItem) []items.UserMessage {
+	list := make([]items.UserMessage, 0, len(input))
+	for _, o := range input {
+		if m, ok := o.content.(items.UserMessage); ok {
+			list = append(list, m)
+		}
+	}
+	return list
 }
 
 func injections(rows []*items.Item, msgs []items.UserMessage) []injection {
@@ -286,7 +321,7 @@ func (a *actor) interrupt(b *builder, c Interrupt) (InterruptResult, error) {
 		if t.TurnID == c.TurnID {
 			b.endQueued(t, reason)
 			r.State = string(Interrupted)
-			if len(a.queue) == 1 {
+			if len(a.queue) == 1 && a.active == nil {
 				b.after = append(b.after, func(Receipt) { a.e.gate.decline(a.id) })
 			}
 			return r, nil
@@ -299,6 +334,9 @@ func (a *actor) interrupt(b *builder, c Interrupt) (InterruptResult, error) {
 	if s := a.active.stop; s != nil && s.state == Interrupted {
 		r.Message = interruption(s.reason)
 		return r, nil // it is on its way already; its end is this answer too
+	}
+	if a.active.waitsForAttempt() {
+		r.State = string(Interrupted)
 	}
 	b.stopTurn(stop{state: Interrupted, reason: reason}, a.stopWithin())
 	return r, nil

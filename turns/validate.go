@@ -178,6 +178,11 @@ func (c Start) check(maxItemBytes int) ([]items.UserMessage, error) {
 	if err := checkParent(c.Parent); err != nil {
 		return nil, err
 	}
+	if c.Retry != nil {
+		if err := c.Retry.Check("retry"); err != nil {
+			return nil, err
+		}
+	}
 	return userMessages(c.Input, items.OriginClient, maxItemBytes)
 }
 

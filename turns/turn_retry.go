@@ -1,0 +1,121 @@
+package turns
+
+import (
+	"context"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// Retry tries a turn again that has failed or was interrupted: it goes to the
+// end of its thread's queue, and starts at once if nothing keeps it. Its clock
+// (timeout_seconds) and its policy's attempts do not go on: somebody has asked
+// for it. Errors: *InvalidError, ErrNotFound, ErrNotEnded, ErrCompleted,
+// ErrNoAttempts, threads.ErrClosed, ErrQueueFull, ErrKeyConflict, ErrDraining,
+// ErrStorageFull, ErrStorageFailed.
+func (e *Engine) Retry(ctx context.Context, c Retry) (RetryResult, error) {
+	if err := checkText("reason", c.Reason); err != nil {
+		return RetryResult{}, err
+	}
+	threadID, err := e.threadOf(ctx, c.TurnID)
+	if err != nil {
+		return RetryResult{}, err
+	}
+	return call(ctx, e, threadID, func(a *actor) (RetryResult, error) {
+		r, replayed, err := keyed(a, c.Key, func(b *builder) (RetryResult, error) { return a.retry(b, c) })
+		switch {
+		case err != nil:
+			return r, err
+		case replayed:
+			return a.asItStands(r), nil
+		}
+		return a.startRetried(r), nil
+	})
+}
+
+// retry adds the marker, which queues the turn: what follows it is lost by no
+// crash. Text that no attempt has got waits for this one.
+func (a *actor) retry(b *builder, c Retry) (RetryResult, error) {
+	if err := a.mayStart(); err != nil {
+		return RetryResult{}, err
+	}
+	t, err := a.e.store.Turn(context.Background(), c.TurnID)
+	switch {
+	case err != nil:
+		return RetryResult{}, err
+	case t == nil:
+		return RetryResult{}, ErrNotFound
+	case !t.State.Ended():
+		return RetryResult{}, ErrNotEnded
+	case t.State == Completed:
+		return RetryResult{}, ErrCompleted
+	case len(a.queue) >= a.e.cfg.MaxQueue:
+		return RetryResult{}, ErrQueueFull
+	}
+	steps, err := a.e.store.Steps(context.Background(), c.TurnID)
+	if err != nil {
+		return RetryResult{}, err
+	}
+	input, err := a.inputOf(c.TurnID)
+	if err != nil {
+		return RetryResult{}, err
+	}
+	b.use(triesOf(c.TurnID, steps))
+	if b.root() == nil {
+		return RetryResult{}, ErrNoAttempts
+	}
+	rank := int64(1)
+	if n := len(a.queue); n > 0 {
+		rank = a.queue[n-1].Rank + 1
+	}
+	b.rewind("", t, RewindEvent{Reason: CauseRequest, Message: cutText(c.Reason), Rank: rank, Usage: t.Usage})
+	for _, o := range input {
+		if status, err := items.Next(o.row.Status, o.row.Type, items.VerbReopen, ""); err == nil {
+			o.row = b.updated(o, status)
+		}
+	}
+	b.after = append(b.after, func(Receipt) { a.inputs[c.TurnID] = input })
+	return RetryResult{
+		TurnID: c.TurnID, ThreadID: a.id, State: Queued, Attempt: t.Attempt + 1, QueuedAt: b.now, Position: len(a.queue) + 1,
+	}, nil
+}
+
+// startRetried starts the turn that was queued again, or says in the log why
+// it waits. What cannot be stored now does not matter: the turn is queued.
+func (a *actor) startRetried(r RetryResult) RetryResult {
+	a.startNext()
+	if a.active != nil && a.active.turn.TurnID == r.TurnID {
+		return a.asItStands(r)
+	}
+	for _, t := range a.queue {
+		if t.TurnID != r.TurnID {
+			continue
+		}
+		why, err := a.whyQueue(BusyQueue)
+		if _, paused, draining := a.e.gate.state(); err == nil && a.active == nil && len(a.queue) == 1 && a.thread.State != "paused" {
+			why = QueuedCapacity
+			if paused || draining {
+				why = QueuedPaused
+			}
+		}
+		b := a.build()
+		b.turn(t, t.TurnID, notify.TurnQueued, place{attempt: t.Attempt}, &QueuedEvent{
+			Type: "queued", State: Queued, Position: r.Position, Rank: t.Rank, QueuedAt: r.QueuedAt, Reason: why,
+		})
+		if rc, err := a.commit(b); err == nil {
+			r.Seq = rc.Last
+		}
+		break
+	}
+	return r
+}
+
+// asItStands is the answer with what was not final when it was committed.
+func (a *actor) asItStands(r RetryResult) RetryResult {
+	if a.active != nil && a.active.turn.TurnID == r.TurnID && a.active.turn.Attempt == r.Attempt {
+		t := a.active.turn
+		r.State, r.StartedAt, r.QueuedAt, r.Position = Active, t.StartedAt, notify.Time{}, 0
+		r.Seq = max(r.Seq, t.UpdatedSeq)
+	}
+	return r
+}
