@@ -104,6 +104,9 @@ func (r *Renderer) rewindEvent(event client.Event, p params) {
 				delete(r.items, id)
 			}
 		}
+		if r.asking {
+			r.sink.lose() // what is asked and typed stands between the rows
+		}
 		above = r.sink.strike(r.stale, r.options.Superseded == Mark)
 	}
 	text := rewindText(p, above)
