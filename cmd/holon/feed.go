@@ -60,7 +60,7 @@ func (g *globals) newTimeline(options timeline.Options) *timeline.Renderer {
 	options.Terminal = g.isTerminal(g.out)
 	options.Color = options.Terminal && g.env("NO_COLOR") == ""
 	options.ASCII = !g.utf8Locale()
-	options.Width = g.columns
+	options.Width, options.Height = g.columns, g.windowRows
 	return timeline.New(g.out, options)
 }
 

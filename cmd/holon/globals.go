@@ -225,6 +225,16 @@ func (g *globals) columns() int {
 	return 80
 }
 
+// windowRows is the height of the terminal on stdout, 24 if unknown.
+func (g *globals) windowRows() int {
+	if file, ok := g.out.(*os.File); ok {
+		if _, height, err := term.GetSize(int(file.Fd())); err == nil && height > 0 {
+			return height
+		}
+	}
+	return 24
+}
+
 // utf8Locale tells whether the locale's character set is UTF-8. Without any
 // locale it counts as such: agents' text is UTF-8 whatever the terminal is.
 func (g *globals) utf8Locale() bool {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +18,7 @@ import (
 
 func newWatchCommand(g *globals) *cobra.Command {
 	var options client.Options
-	var after string
+	var after, superseded string
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "watch",
@@ -24,7 +26,13 @@ func newWatchCommand(g *globals) *cobra.Command {
 		Long: `Shows events as they happen, as a timeline on a terminal and as plain lines
 elsewhere, until Ctrl-C. It reconnects by itself and misses nothing.
 
--o jsonl prints every notification exactly as it was received, one per line.
+When work is tried again, what was said before stands no longer. On a terminal
+its lines are taken back (--superseded=hide) or struck out (mark), as far as
+they have not scrolled away; in plain lines a marker says what no longer holds.
+show leaves all as it is.
+
+-o jsonl prints every notification exactly as it was received, one per line,
+what is superseded too unless --superseded=hide asks the server to leave it out.
 -o json prints one object with all of them, finished when the watch ends.
 
   holon watch                                 everything from now on
@@ -43,20 +51,61 @@ elsewhere, until Ctrl-C. It reconnects by itself and misses nothing.
 			if limit < 0 {
 				return usagef("--limit %d: give a number of events, or 0 for no limit", limit)
 			}
+			mode, err := supersededMode(superseded, format)
+			if err != nil {
+				return err
+			}
 			c, err := g.client(cmd)
 			if err != nil {
 				return err
 			}
 			defer c.Close()
-			return g.watch(cmd.Context(), c, options, format, limit)
+			if mode == timeline.Hide {
+				// It need not come at all, where the server can leave it out.
+				options.Collapse = format != "text" || collapses(cmd.Context(), c)
+			}
+			return g.watch(cmd.Context(), c, options, format, mode, limit)
 		}),
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&options.ThreadIDs, "thread", nil, "only this thread; repeatable")
 	flags.StringArrayVar(&options.Methods, "method", nil, "only this method, or a kind such as item/*; repeatable")
 	flags.StringVar(&after, "after", "", "start after this seq (0: from the beginning); LOG_ID:SEQ also checks that it is the same log")
+	flags.StringVar(&superseded, "superseded", "", "what was taken back: hide (default), mark or show")
 	flags.IntVar(&limit, "limit", 0, "end after this many events; 0 goes on")
 	return cmd
+}
+
+// supersededMode reads --superseded. Programs get the log as it is unless they
+// ask otherwise.
+func supersededMode(flag, format string) (timeline.Superseded, error) {
+	mode := timeline.Superseded(flag)
+	switch {
+	case flag == "" && format == "text":
+		return timeline.Hide, nil
+	case flag == "":
+		return timeline.Show, nil
+	case mode != timeline.Hide && mode != timeline.Mark && mode != timeline.Show:
+		return "", usagef("--superseded %s: give hide, mark or show", flag)
+	case mode == timeline.Mark && format != "text":
+		return "", usagef("--superseded mark: -o %s has nothing to mark it with; give hide or show", format)
+	}
+	return mode, nil
+}
+
+// collapses tells whether the server can leave out what is superseded. If it
+// cannot be asked, what is done next says why.
+func collapses(ctx context.Context, c *client.Client) bool {
+	var hello struct {
+		Capabilities struct {
+			Collapse json.RawMessage `json:"collapse"` // false where there is none
+		} `json:"capabilities"`
+	}
+	if c.Call(ctx, "initialize", nil, &hello) != nil {
+		return false
+	}
+	var kinds []string
+	return json.Unmarshal(hello.Capabilities.Collapse, &kinds) == nil && slices.Contains(kinds, "superseded")
 }
 
 // parseCursor reads SEQ or LOG_ID:SEQ; "" is a live subscription.
@@ -83,8 +132,10 @@ type viewer interface {
 	close() error
 }
 
-func (g *globals) watch(ctx context.Context, c *client.Client, options client.Options, format string, limit int) error {
-	view := g.newViewer(format, len(options.ThreadIDs) != 1)
+func (g *globals) watch(ctx context.Context, c *client.Client, options client.Options, format string, superseded timeline.Superseded, limit int) error {
+	view := g.newViewer(format, timeline.Options{
+		Threads: len(options.ThreadIDs) != 1, Superseded: superseded, HowToAnswer: true, Idle: "waiting for events",
+	})
 	f := startFeed(ctx, c, options)
 	defer f.end()
 	seen, err := g.show(f, view, limit)
@@ -129,14 +180,14 @@ func (g *globals) show(f *feed, view viewer, limit int) (seen int64, err error) 
 	}
 }
 
-func (g *globals) newViewer(format string, threads bool) viewer {
+func (g *globals) newViewer(format string, options timeline.Options) viewer {
 	switch format {
 	case "jsonl":
 		return &lineViewer{g: g}
 	case "json":
 		return &objectViewer{g: g}
 	}
-	return &timelineViewer{g.newTimeline(timeline.Options{Threads: threads, HowToAnswer: true, Idle: "waiting for events"})}
+	return &timelineViewer{g.newTimeline(options)}
 }
 
 // timelineViewer shows a timeline.
