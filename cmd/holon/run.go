@@ -28,6 +28,9 @@ type runOptions struct {
 	key     string
 	timeout time.Duration
 	quiet   bool
+
+	attempts int
+	backoff  time.Duration
 }
 
 func newRunCommand(g *globals) *cobra.Command {
@@ -57,6 +60,9 @@ breaks is resumed without a gap.
 			if options.timeout < 0 {
 				return usagef("--timeout %s: give a duration such as 90s or 10m", options.timeout)
 			}
+			if options.attempts < 0 || options.backoff < 0 {
+				return usagef("--max-attempts and --backoff: give a number of attempts and a duration such as 5s")
+			}
 			prompt, piped, err := g.prompt(args)
 			if err != nil {
 				return err
@@ -80,6 +86,8 @@ breaks is resumed without a gap.
 	flags.StringVar(&options.onBusy, "on-busy", "", "if the thread is busy: queue (default), reject, interrupt or steer")
 	flags.StringVar(&options.key, "idempotency-key", "", "the same key and prompt start only one turn, however often this is run")
 	flags.DurationVar(&options.timeout, "timeout", 0, "fail the turn after this time, such as 10m")
+	flags.IntVar(&options.attempts, "max-attempts", 0, "try the turn so often if its agent or the server dies; 1: once (default: as the agent is configured)")
+	flags.DurationVar(&options.backoff, "backoff", 0, "the wait before the second attempt, doubled for each further one")
 	flags.BoolVarP(&options.quiet, "quiet", "q", false, "print only the agent's text, at the end")
 	return cmd
 }
@@ -144,6 +152,9 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 	if o.timeout > 0 {
 		turn["timeout_seconds"] = o.timeout.Seconds()
 	}
+	if retry := o.retry(); retry != nil {
+		turn["retry"] = retry
+	}
 	var accepted struct {
 		TurnID  string `json:"turn_id"`
 		State   string `json:"state"`
@@ -157,6 +168,24 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 		after-- // show the thread's own start too
 	}
 	return &turnRun{ctx: ctx, client: c, threadID: started.ThreadID, turnID: accepted.TurnID, after: max(0, after)}, nil
+}
+
+// retry is the turn's policy, nil for that of its agent.
+func (o runOptions) retry() map[string]any {
+	if o.attempts == 0 && o.backoff == 0 {
+		return nil
+	}
+	policy := map[string]any{"on_crash": "retry"}
+	if o.attempts == 1 {
+		policy["on_crash"] = "interrupt"
+	}
+	if o.attempts > 0 {
+		policy["max_attempts"] = o.attempts
+	}
+	if o.backoff > 0 {
+		policy["backoff_seconds"] = o.backoff.Seconds()
+	}
+	return policy
 }
 
 // userInput is a prompt as turn/start takes it.
@@ -239,6 +268,7 @@ type runResult struct {
 	ThreadID   string          `json:"thread_id"`
 	TurnID     string          `json:"turn_id"`
 	State      string          `json:"state"`
+	Attempt    int             `json:"attempt,omitempty"`
 	Text       string          `json:"text"`
 	Reason     string          `json:"reason,omitempty"`
 	StopReason string          `json:"stop_reason,omitempty"`

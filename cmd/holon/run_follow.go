@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/notify/fold"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -30,8 +32,17 @@ type turnRun struct {
 	interrupted bool
 	calls       chan string // sentences from calls under way, for a person
 	result      runResult
-	texts       []string
+	said        []saying
+	markers     fold.Markers
 	ended       bool
+}
+
+// saying is a message of the agent that stands until a marker takes it back.
+type saying struct {
+	item    string
+	text    string
+	seq     int64
+	lineage []fold.Ref
 }
 
 // runViewer shows a run: nothing but the result for json and --quiet.
@@ -124,16 +135,35 @@ func (r *turnRun) take(event client.Event) error {
 		return r.end(event)
 	case "item/created", "item/updated":
 		return r.item(event)
+	case "item/deleted":
+		r.unsay(func(s saying) bool { return s.item == event.ItemID })
+	case "stream/rewind":
+		e, err := event.Fold()
+		if err != nil {
+			return err
+		}
+		if m, ok := fold.MarkerOf(&e); ok {
+			r.markers.Add(m)
+			r.unsay(func(s saying) bool { return r.markers.Stale(s.lineage, s.seq) })
+		}
 	}
 	return nil
 }
+
+// unsay takes messages out of the result.
+func (r *turnRun) unsay(gone func(saying) bool) { r.said = slices.DeleteFunc(r.said, gone) }
 
 // end takes the result out of the terminal event.
 func (r *turnRun) end(event client.Event) error {
 	r.ended = true
 	r.result.State = strings.TrimPrefix(event.Method, "turn/")
-	r.result.Text = strings.Join(r.texts, "\n\n")
+	var texts []string
+	for _, s := range r.said {
+		texts = append(texts, s.text)
+	}
+	r.result.Text = strings.Join(texts, "\n\n")
 	var p struct {
+		Attempt    int             `json:"attempt"`
 		Reason     string          `json:"reason"`
 		StopReason string          `json:"stop_reason"`
 		Error      json.RawMessage `json:"error"`
@@ -142,6 +172,7 @@ func (r *turnRun) end(event client.Event) error {
 	if err := json.Unmarshal(event.Params, &p); err != nil {
 		return fmt.Errorf("read %s: %w", event.Method, err)
 	}
+	r.result.Attempt = p.Attempt
 	r.result.Reason, r.result.StopReason, r.result.Error, r.result.Usage = p.Reason, p.StopReason, p.Error, p.Usage
 	return nil
 }
@@ -151,6 +182,7 @@ func (r *turnRun) item(event client.Event) error {
 	var p struct {
 		Status  string          `json:"status"`
 		Content json.RawMessage `json:"content"`
+		Lineage []fold.Ref      `json:"lineage"`
 	}
 	if err := json.Unmarshal(event.Params, &p); err != nil {
 		return fmt.Errorf("read %s: %w", event.Method, err)
@@ -160,7 +192,7 @@ func (r *turnRun) item(event client.Event) error {
 	case "agent_message":
 		if p.Status != "in_progress" {
 			if text := content.MessageText(); text != "" {
-				r.texts = append(r.texts, text)
+				r.said = append(r.said, saying{item: event.ItemID, text: text, seq: event.Seq, lineage: p.Lineage})
 			}
 		}
 	case "permission_request", "question":
