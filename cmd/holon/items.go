@@ -11,12 +11,16 @@ import (
 func newItemsCommand(g *globals) *cobra.Command {
 	var thread, turn, status, kind string
 	var limit int
+	var superseded bool
 	cmd := &cobra.Command{
 		Use:   "items",
 		Short: "List items, the newest last",
 		Args:  cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
 			filter := map[string]any{"thread_id": thread, "turn_id": turn, "status": status, "type": kind}
+			if superseded {
+				filter["include_superseded"] = true
+			}
 			return itemListing.print(g, cmd, filter, limit)
 		}),
 	}
@@ -24,18 +28,20 @@ func newItemsCommand(g *globals) *cobra.Command {
 	cmd.Flags().StringVar(&turn, "turn", "", "only those of this turn")
 	cmd.Flags().StringVar(&status, "status", "", "only those with this status: pending, in_progress, completed, failed, …")
 	cmd.Flags().StringVar(&kind, "type", "", "only those of this type: agent_message, command_execution, …")
+	cmd.Flags().BoolVar(&superseded, "superseded", false, "those too that belong to a try that was given up")
 	bindLimit(cmd, &limit)
 	return cmd
 }
 
 // itemRow is an item as lists have it.
 type itemRow struct {
-	ID        string          `json:"item_id"`
-	ThreadID  string          `json:"thread_id"`
-	TurnID    string          `json:"turn_id"`
-	Status    string          `json:"status"`
-	CreatedAt string          `json:"created_at"`
-	Content   json.RawMessage `json:"content"`
+	ID         string          `json:"item_id"`
+	ThreadID   string          `json:"thread_id"`
+	TurnID     string          `json:"turn_id"`
+	Status     string          `json:"status"`
+	Superseded bool            `json:"superseded"`
+	CreatedAt  string          `json:"created_at"`
+	Content    json.RawMessage `json:"content"`
 }
 
 var itemListing = listing{
@@ -45,7 +51,10 @@ var itemListing = listing{
 	row: func(raw json.RawMessage) ([]string, error) {
 		var row itemRow
 		err := json.Unmarshal(raw, &row)
-		content := timeline.ReadContent(row.Content)
-		return []string{row.ID, content.Type, row.Status, when(row.CreatedAt), content.Summary(row.Status)}, err
+		content, status := timeline.ReadContent(row.Content), row.Status
+		if row.Superseded {
+			status += ", superseded"
+		}
+		return []string{row.ID, content.Type, status, when(row.CreatedAt), content.Summary(row.Status)}, err
 	},
 }

@@ -65,7 +65,10 @@ func newStatusCommand(g *globals) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.printStatus(endpoint.URL, status)
+			if err := g.printStatus(endpoint.URL, status); err != nil || status.Turns.Active == 0 {
+				return err
+			}
+			return g.printActive(cmd.Context(), c)
 		}),
 	}
 }

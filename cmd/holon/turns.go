@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -13,10 +14,16 @@ func newTurnsCommand(g *globals) *cobra.Command {
 	var state, thread string
 	var limit int
 	cmd := &cobra.Command{
-		Use:   "turns",
-		Short: "List turns, the newest last",
-		Args:  cobra.NoArgs,
-		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
+		Use:   "turns [TURN]",
+		Short: "List turns, the newest last, or show one with its attempts and steps",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				if state != "" || thread != "" || cmd.Flags().Changed("limit") {
+					return usagef("the flags choose from the list; leave them out with a TURN")
+				}
+				return g.showTurn(cmd, args[0])
+			}
 			return turnListing.print(g, cmd, map[string]any{"state": state, "thread_id": thread}, limit)
 		}),
 	}
@@ -27,41 +34,17 @@ func newTurnsCommand(g *globals) *cobra.Command {
 }
 
 var turnListing = listing{
-	method: "turn/list", member: "turns", flex: 5,
-	head: []string{"TURN", "THREAD", "STATE", "STARTED", "TOOK", "REASON"},
-	drop: []string{"THREAD", "TOOK", "STARTED"},
+	method: "turn/list", member: "turns", flex: 6,
+	head: []string{"TURN", "THREAD", "STATE", "ATTEMPT", "STARTED", "TOOK", "REASON"},
+	drop: []string{"THREAD", "TOOK", "STARTED", "ATTEMPT"},
 	row: func(raw json.RawMessage) ([]string, error) {
-		var t struct {
-			ID          string `json:"turn_id"`
-			ThreadID    string `json:"thread_id"`
-			State       string `json:"state"`
-			Progress    string `json:"progress"`
-			QueuedAt    string `json:"queued_at"`
-			StartedAt   string `json:"started_at"`
-			CompletedAt string `json:"completed_at"`
-			Reason      string `json:"reason"`
-			Message     string `json:"message"`
-			Error       *struct {
-				Message string `json:"message"`
-			} `json:"error"`
-		}
+		var t turnRow
 		err := json.Unmarshal(raw, &t)
-		reason := t.Reason
-		if reason == "" {
-			reason = t.Message
-		}
-		if t.Error != nil {
-			reason = t.Error.Message
-		}
-		state := t.State
-		if t.State == "active" && t.Progress != "" && t.Progress != "running" {
-			state = t.Progress
-		}
-		started := t.StartedAt
-		if started == "" {
-			started = t.QueuedAt
-		}
-		return []string{t.ID, t.ThreadID, state, when(started), took(t.StartedAt, t.CompletedAt), reason}, err
+		// The time is that of all attempts together.
+		started := cmp.Or(t.FirstStartedAt, t.StartedAt)
+		return []string{
+			t.ID, t.ThreadID, t.doing(), t.attempts(), when(cmp.Or(started, t.QueuedAt)), took(started, t.CompletedAt), t.why(),
+		}, err
 	},
 }
 

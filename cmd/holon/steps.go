@@ -1,0 +1,224 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// turnRow is a turn as lists have it, as far as it is shown.
+type turnRow struct {
+	ID              string `json:"turn_id"`
+	ThreadID        string `json:"thread_id"`
+	State           string `json:"state"`
+	Attempt         int    `json:"attempt"`
+	Progress        string `json:"progress"`
+	ProgressMessage string `json:"progress_message"`
+	Worker          string `json:"worker"`
+	QueuedAt        string `json:"queued_at"`
+	FirstStartedAt  string `json:"first_started_at"`
+	StartedAt       string `json:"started_at"`
+	CompletedAt     string `json:"completed_at"`
+	RetryAt         string `json:"retry_at"`
+	Reason          string `json:"reason"`
+	Message         string `json:"message"`
+	Error           *struct {
+		Message string `json:"message"`
+	} `json:"error"`
+	Retry *struct {
+		OnCrash     string `json:"on_crash"`
+		MaxAttempts int    `json:"max_attempts"`
+	} `json:"retry"`
+}
+
+// doing is the state, and of an active turn what it does instead of running.
+func (t turnRow) doing() string {
+	if t.State == "active" && t.Progress != "" && t.Progress != "running" {
+		return t.Progress
+	}
+	return t.State
+}
+
+// attempts is the attempt, with how many there may be where the turn says so.
+func (t turnRow) attempts() string {
+	switch {
+	case t.Attempt == 0:
+		return "" // it has not started
+	case t.Retry != nil && t.Retry.OnCrash == "retry" && t.Retry.MaxAttempts >= t.Attempt:
+		return fmt.Sprintf("%d of %d", t.Attempt, t.Retry.MaxAttempts)
+	}
+	return fmt.Sprint(t.Attempt)
+}
+
+// why is what is known of how the turn ended, or of what it waits for.
+func (t turnRow) why() string {
+	switch {
+	case t.Error != nil:
+		return t.Error.Message
+	case t.Reason != "":
+		return t.Reason
+	case t.Message != "":
+		return t.Message
+	}
+	return t.ProgressMessage
+}
+
+// tryRow is one try of a step, or of the turn itself.
+type tryRow struct {
+	Seq          int64  `json:"seq"`
+	Step         string `json:"step"`
+	Epoch        int    `json:"epoch"`
+	Status       string `json:"status"`
+	Superseded   bool   `json:"superseded"`
+	SupersededBy int64  `json:"superseded_by_seq"`
+	Late         int64  `json:"late"`
+	StartedAt    string `json:"started_at"`
+	EndedAt      string `json:"ended_at"`
+}
+
+// note says what is special about a try.
+func (t tryRow) note() string {
+	var notes []string
+	if t.Superseded {
+		notes = append(notes, fmt.Sprintf("superseded by %d", t.SupersededBy))
+	}
+	if t.Late > 0 {
+		notes = append(notes, fmt.Sprintf("%d events too late", t.Late))
+	}
+	return strings.Join(notes, ", ")
+}
+
+// turnRead is the answer to turn/read, as far as it is shown.
+type turnRead struct {
+	Turn     turnRow  `json:"turn"`
+	Attempts []tryRow `json:"attempts"`
+	Steps    []tryRow `json:"steps"`
+}
+
+// current is the newest step that has started and not ended, "" if none has.
+func (r turnRead) current() string {
+	for _, step := range slices.Backward(r.Steps) {
+		if !step.Superseded && step.Status == "in_progress" {
+			text := step.Step
+			if step.Epoch > 1 {
+				text += fmt.Sprintf(", try %d", step.Epoch)
+			}
+			return text
+		}
+	}
+	return ""
+}
+
+// readTurn asks for a turn with its attempts and steps.
+func readTurn(ctx context.Context, c *client.Client, id string, superseded bool) (raw json.RawMessage, turn turnRead, err error) {
+	params := map[string]any{"turn_id": id}
+	if superseded {
+		params["include_superseded"] = true
+	}
+	if err := c.Call(ctx, "turn/read", params, &raw); err != nil {
+		return nil, turn, err
+	}
+	if err := json.Unmarshal(raw, &turn); err != nil {
+		return nil, turn, fmt.Errorf("read the turn: %w", err)
+	}
+	return raw, turn, nil
+}
+
+// showTurn prints one turn with its attempts and steps, those too that were
+// taken back.
+func (g *globals) showTurn(cmd *cobra.Command, id string) error {
+	format, err := g.format("text", "json", "jsonl")
+	if err != nil {
+		return err
+	}
+	c, err := g.client(cmd)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	raw, read, err := readTurn(cmd.Context(), c, id, true)
+	if err != nil {
+		return err
+	}
+	if format != "text" {
+		return g.printRaw(raw, format == "json")
+	}
+	t := read.Turn
+	state := t.doing()
+	if why := t.why(); why != "" {
+		state += " (" + why + ")"
+	}
+	lines := [][2]string{
+		{"turn", t.ID}, {"thread", t.ThreadID}, {"state", state}, {"attempt", t.attempts()}, {"worker", t.Worker},
+		{"queued", when(t.QueuedAt)}, {"started", when(cmp.Or(t.FirstStartedAt, t.StartedAt))}, {"again at", when(t.RetryAt)}, {"ended", when(t.CompletedAt)},
+	}
+	for _, line := range lines {
+		if line[1] == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(g.out, "%-8s %s\n", line[0], timeline.OneLine(line[1])); err != nil {
+			return err
+		}
+	}
+	tries := slices.Concat(read.Attempts, read.Steps)
+	if len(tries) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(tries, func(a, b tryRow) int { return cmp.Compare(a.Seq, b.Seq) })
+	if _, err := fmt.Fprintln(g.out); err != nil {
+		return err
+	}
+	rows := newTable("STEP", "TRY", "STATUS", "STARTED", "TOOK", "NOTE")
+	rows.drop = []string{"TOOK", "STARTED"}
+	for _, try := range tries {
+		rows.add(cmp.Or(try.Step, "(the turn)"), fmt.Sprint(try.Epoch), try.Status, when(try.StartedAt), took(try.StartedAt, try.EndedAt), try.note())
+	}
+	return rows.write(g, 0)
+}
+
+// shownActive is how many active turns status shows.
+const shownActive = 10
+
+// printActive shows what runs: attempts and steps of the active turns.
+func (g *globals) printActive(ctx context.Context, c *client.Client) error {
+	found, err := turnListing.fetch(ctx, c, map[string]any{"state": "active"}, shownActive)
+	if err != nil || len(found.rows) == 0 {
+		return err
+	}
+	rows := newTable("TURN", "THREAD", "ATTEMPT", "STEP", "DOING", "FOR")
+	rows.drop = []string{"THREAD", "FOR"}
+	for _, raw := range found.rows {
+		var listed turnRow
+		if err := json.Unmarshal(raw, &listed); err != nil {
+			return fmt.Errorf("read an active turn: %w", err)
+		}
+		_, read, err := readTurn(ctx, c, listed.ID, false)
+		if err != nil {
+			return err
+		}
+		t := read.Turn
+		doing := t.doing()
+		if t.ProgressMessage != "" {
+			doing += ": " + t.ProgressMessage
+		}
+		rows.add(t.ID, t.ThreadID, t.attempts(), cmp.Or(read.current(), "-"), doing, took(cmp.Or(t.FirstStartedAt, t.StartedAt), t.CompletedAt))
+	}
+	if _, err := fmt.Fprintln(g.out); err != nil {
+		return err
+	}
+	if err := rows.write(g, 4); err != nil {
+		return err
+	}
+	if found.more {
+		g.note("These are the newest %d; see all with: holon turns --state active", shownActive)
+	}
+	return nil
+}
