@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/notify/fold"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -25,10 +26,16 @@ type memory struct {
 	threads map[string]*threads.Thread
 	seqs    map[string]int64
 	ahead   int64 // what Position says beyond what the tail has seen
+	scan    int64 // how many events one page looks at; 0 = all
+	markers []fold.Marker
+	tries   map[int64]*notify.Span // that stand, by Seq
+
+	itemQuery items.Query     // of the last ListItems
+	turnQuery turns.TurnQuery // of the last ReadTurn
 }
 
 func newMemory(tailBytes int) *memory {
-	return &memory{first: 1, tail: notify.NewTail(tailBytes, 0), threads: map[string]*threads.Thread{}, seqs: map[string]int64{}}
+	return &memory{first: 1, tail: notify.NewTail(tailBytes, 0), threads: map[string]*threads.Thread{}, seqs: map[string]int64{}, tries: map[int64]*notify.Span{}}
 }
 
 // append commits events of one thread and publishes them.
@@ -45,10 +52,44 @@ func (m *memory) append(t testing.TB, drafts ...notify.Draft) (last int64) {
 			m.seqs[id]++
 		}
 		fresh = append(fresh, d.Event(int64(len(m.events)+len(fresh))+1, m.seqs[id]))
+		m.fold(t, &d, &fresh[len(fresh)-1])
 	}
 	m.events = append(m.events, fresh...)
 	m.tail.Publish(fresh)
 	return int64(len(m.events))
+}
+
+// fold does what a store does of tries and markers.
+func (m *memory) fold(t testing.TB, d *notify.Draft, e *notify.Event) {
+	if e.Span == e.Seq {
+		m.tries[e.Seq] = d.Span
+	}
+	if e.Method != notify.StreamRewind {
+		return
+	}
+	read, err := fold.Parse(e.Method, e.Params)
+	if err != nil {
+		t.Error(err)
+	}
+	marker, _ := fold.MarkerOf(&read)
+	m.markers = append(m.markers, marker)
+	var of fold.Markers
+	of.Add(marker)
+	for seq, span := range m.tries {
+		if after, hidden := of.Hides(span.Lineage); hidden && span.TurnID == marker.TurnID {
+			e.Hides = append(e.Hides, notify.Hidden{Span: seq, After: after})
+			delete(m.tries, seq)
+		}
+	}
+}
+
+// leavesOut is what collapse leaves out, as of the newest event.
+func (m *memory) leavesOut() func(e *notify.Event) bool {
+	c := fold.NewCollapser(m.latest(), m.markers...)
+	return func(e *notify.Event) bool {
+		read, err := fold.Parse(e.Method, e.Params)
+		return err == nil && c.LeavesOut(&read)
+	}
 }
 
 func (m *memory) latest() int64 { return int64(len(m.events)) }
@@ -64,10 +105,18 @@ func (m *memory) Page(_ context.Context, q notify.Query) (notify.Page, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := notify.Page{Scanned: q.After, Latest: m.latest(), First: m.first}
+	leavesOut := func(*notify.Event) bool { return false }
+	if q.Collapse {
+		p.AsOf, leavesOut = p.Latest, m.leavesOut()
+	}
 	size := 0
 	for seq := max(q.After+1, m.first); seq <= m.latest(); seq++ {
+		if m.scan > 0 && seq > q.After+m.scan {
+			p.More = true
+			break
+		}
 		e := m.events[seq-1]
-		if q.Filter.Match(e.ThreadID, e.Method) {
+		if q.Filter.Match(e.ThreadID, e.Method) && !leavesOut(&e) {
 			if len(p.Events) == q.MaxEvents || len(p.Events) > 0 && size+len(e.Params) > q.MaxBytes {
 				p.More = true
 				break
@@ -104,8 +153,17 @@ func (m *memory) ListThreads(_ context.Context, q threads.Query) (turns.List[thr
 	return turns.List[threads.Thread]{Latest: m.latest()}, nil
 }
 
-func (m *memory) ReadTurn(context.Context, turns.TurnQuery) (turns.TurnSnapshot, error) {
-	return turns.TurnSnapshot{}, nil
+func (m *memory) ReadTurn(_ context.Context, q turns.TurnQuery) (turns.TurnSnapshot, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.turnQuery = q
+	if q.TurnID != "tried" {
+		return turns.TurnSnapshot{}, nil
+	}
+	s := turns.TurnSnapshot{Turn: &turns.Turn{TurnID: q.TurnID, State: turns.Active, Attempt: 2}, Latest: m.latest()}
+	s.Attempts = []turns.Step{{Seq: 1, TurnID: q.TurnID, Epoch: 1, Superseded: true, HiddenBy: 4}, {Seq: 5, TurnID: q.TurnID, Epoch: 2}}
+	s.Steps = []turns.Step{{Seq: 6, TurnID: q.TurnID, Step: "setup", Epoch: 2}}
+	return s, nil
 }
 
 func (m *memory) ListTurns(context.Context, turns.Query) (turns.List[turns.Turn], error) {
@@ -121,7 +179,10 @@ func (m *memory) ReadItem(_ context.Context, id string) (*items.Item, int64, err
 	return &items.Item{ItemID: id, Content: jsontext.Value(`{"type":"reasoning","text":"` + strings.Repeat("x", n) + `"}`)}, m.latest(), nil
 }
 
-func (m *memory) ListItems(context.Context, items.Query) (turns.List[items.Item], error) {
+func (m *memory) ListItems(_ context.Context, q items.Query) (turns.List[items.Item], error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.itemQuery = q
 	return turns.List[items.Item]{}, nil
 }
 

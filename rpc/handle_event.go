@@ -8,22 +8,40 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
+// Collapse says what a reader wants left out; "" is nothing.
+type Collapse string
+
+// CollapseSuperseded leaves out what is superseded, and turn/late; markers
+// (stream/rewind) never.
+const CollapseSuperseded Collapse = "superseded"
+
+// collapses are the values of Collapse, as capabilities tell them.
+var collapses = []Collapse{CollapseSuperseded}
+
+// asked reports whether anything is to be left out.
+func (c Collapse) asked() (bool, error) {
+	return c != "", oneOf("collapse", c, collapses)
+}
+
 // EventListParams are the params of event/list.
 type EventListParams struct {
 	AfterSeq *int64   `json:"after_seq"`
 	Limit    *int     `json:"limit,omitzero"`
 	ThreadID string   `json:"thread_id,omitzero"`
 	Methods  []string `json:"methods,omitzero"`
-	Collapse bool     `json:"collapse,omitzero"`
+	Collapse Collapse `json:"collapse,omitzero"`
 	Extra
 }
 
-// EventListResult answers event/list.
+// EventListResult answers event/list. NextAfterSeq is the last seq that was
+// looked at: a page may be empty and have more after it. AsOfSeq is there with
+// collapse: what stands no longer as of it is left out.
 type EventListResult struct {
 	Events       []ListedEvent `json:"events"`
 	NextAfterSeq int64         `json:"next_after_seq"`
 	LatestSeq    int64         `json:"latest_seq"`
 	HasMore      bool          `json:"has_more"`
+	AsOfSeq      *int64        `json:"as_of_seq,omitzero"`
 }
 
 // ListedEvent is one event of event/list. Params are what a stream sends.
@@ -40,7 +58,8 @@ func (h *Handlers) EventList(ctx context.Context, p EventListParams) (EventListR
 	if err != nil {
 		return EventListResult{}, err
 	}
-	if err := noCollapse(p.Collapse); err != nil {
+	collapse, err := p.Collapse.asked()
+	if err != nil {
 		return EventListResult{}, err
 	}
 	if *p.AfterSeq < 0 {
@@ -53,7 +72,7 @@ func (h *Handlers) EventList(ctx context.Context, p EventListParams) (EventListR
 	if p.ThreadID != "" {
 		filter.ThreadIDs = []string{p.ThreadID}
 	}
-	page, err := h.server.cfg.Reader.Page(ctx, notify.Query{After: *p.AfterSeq, Filter: filter, MaxEvents: limit, MaxBytes: maxPageBytes})
+	page, err := h.server.cfg.Reader.Page(ctx, notify.Query{After: *p.AfterSeq, Filter: filter, MaxEvents: limit, MaxBytes: maxPageBytes, Collapse: collapse})
 	if err != nil {
 		return EventListResult{}, err
 	}
@@ -65,19 +84,14 @@ func (h *Handlers) EventList(ctx context.Context, p EventListParams) (EventListR
 		Events: make([]ListedEvent, len(page.Events)), NextAfterSeq: max(page.Scanned, *p.AfterSeq),
 		LatestSeq: page.Latest, HasMore: page.More,
 	}
+	if collapse {
+		r.AsOfSeq = &page.AsOf
+	}
 	for i := range page.Events {
 		e := &page.Events[i]
 		r.Events[i] = ListedEvent{Seq: e.Seq, Time: e.Time, Method: e.Method, Params: e.Params}
 	}
 	return r, nil
-}
-
-// noCollapse refuses what a later version brings, rather than ignoring it.
-func noCollapse(collapse bool) error {
-	if collapse {
-		return invalid("collapse", "unsupported", "this server does not collapse yet (capabilities.collapse)")
-	}
-	return nil
 }
 
 // filterOf checks the filter of a subscription.

@@ -40,16 +40,17 @@ type InitializeResult struct {
 	Limits          Limits       `json:"limits"`
 }
 
-// Capabilities say what a server of this version can do.
+// Capabilities say what a server of this version can do. Collapse are the
+// values that the member collapse of a subscription may have.
 type Capabilities struct {
-	Streams     bool `json:"streams"`
-	Replay      bool `json:"replay"`
-	Steering    bool `json:"steering"`
-	Questions   bool `json:"questions"`
-	Idempotency bool `json:"idempotency"`
-	LogStream   bool `json:"log_stream"`
-	Prune       bool `json:"prune"`
-	Collapse    bool `json:"collapse"`
+	Streams     bool       `json:"streams"`
+	Replay      bool       `json:"replay"`
+	Steering    bool       `json:"steering"`
+	Questions   bool       `json:"questions"`
+	Idempotency bool       `json:"idempotency"`
+	LogStream   bool       `json:"log_stream"`
+	Prune       bool       `json:"prune"`
+	Collapse    []Collapse `json:"collapse"`
 }
 
 // Initialize answers initialize.
@@ -69,7 +70,7 @@ func (h *Handlers) Initialize(ctx context.Context, p InitializeParams) (Initiali
 		LogID: at.LogID, LatestSeq: at.Latest,
 		Capabilities: Capabilities{
 			Streams: true, Replay: true, Steering: true, Questions: true, Idempotency: true,
-			LogStream: h.server.cfg.Logs != nil, Prune: h.server.cfg.Pruner != nil,
+			LogStream: h.server.cfg.Logs != nil, Prune: h.server.cfg.Pruner != nil, Collapse: collapses,
 		},
 		Limits: h.server.limits,
 	}, nil

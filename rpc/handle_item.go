@@ -9,12 +9,14 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// ItemListParams are the params of item/list.
+// ItemListParams are the params of item/list. Without IncludeSuperseded it
+// lists what stands.
 type ItemListParams struct {
-	ThreadID string       `json:"thread_id,omitzero"`
-	TurnID   string       `json:"turn_id,omitzero"`
-	Status   items.Status `json:"status,omitzero"`
-	Type     items.Kind   `json:"type,omitzero"`
+	ThreadID          string       `json:"thread_id,omitzero"`
+	TurnID            string       `json:"turn_id,omitzero"`
+	Status            items.Status `json:"status,omitzero"`
+	Type              items.Kind   `json:"type,omitzero"`
+	IncludeSuperseded bool         `json:"include_superseded,omitzero"`
 	Page
 	Extra
 }
@@ -40,6 +42,7 @@ func (h *Handlers) ItemList(ctx context.Context, p ItemListParams) (ItemListResu
 	}
 	l, err := h.server.cfg.Reader.ListItems(ctx, items.Query{
 		ThreadID: p.ThreadID, TurnID: p.TurnID, Status: p.Status, Type: p.Type, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc,
+		IncludeSuperseded: p.IncludeSuperseded,
 	})
 	return ItemListResult{Items: l.Rows, NextCursor: l.Next, LatestSeq: l.Latest}, err
 }
@@ -56,7 +59,8 @@ type ItemReadResult struct {
 	LatestSeq int64       `json:"latest_seq"`
 }
 
-// ItemRead answers item/read.
+// ItemRead answers item/read, also for an item that has been superseded: the
+// row says so.
 func (h *Handlers) ItemRead(ctx context.Context, p ItemReadParams) (ItemReadResult, error) {
 	it, latest, err := h.server.cfg.Reader.ReadItem(ctx, p.ItemID)
 	if err == nil && it == nil {

@@ -13,27 +13,31 @@ type StreamSubscribeParams struct {
 	LogID     string   `json:"log_id,omitzero"`
 	ThreadIDs []string `json:"thread_ids,omitzero"`
 	Methods   []string `json:"methods,omitzero"`
-	Collapse  bool     `json:"collapse,omitzero"`
+	Collapse  Collapse `json:"collapse,omitzero"`
 	Extra
 }
 
-// StreamSubscribeResult answers stream/subscribe.
+// StreamSubscribeResult answers stream/subscribe. AsOfSeq is there with
+// collapse: what stands no longer as of it is left out, and as the stream goes
+// on what stands no longer as of a later seq.
 type StreamSubscribeResult struct {
 	AfterSeq  int64  `json:"after_seq"`
 	LatestSeq int64  `json:"latest_seq"`
 	LogID     string `json:"log_id"`
+	AsOfSeq   *int64 `json:"as_of_seq,omitzero"`
 }
 
 // StreamSubscribe answers stream/subscribe.
 func (h *Handlers) StreamSubscribe(ctx context.Context, p StreamSubscribeParams) (StreamSubscribeResult, error) {
-	if err := noCollapse(p.Collapse); err != nil {
+	collapse, err := p.Collapse.asked()
+	if err != nil {
 		return StreamSubscribeResult{}, err
 	}
 	filter, err := filterOf(p.ThreadIDs, p.Methods)
 	if err != nil {
 		return StreamSubscribeResult{}, err
 	}
-	start := start{logID: p.LogID, filter: filter}
+	start := start{logID: p.LogID, filter: filter, collapse: collapse}
 	if p.AfterSeq != nil {
 		if *p.AfterSeq < 0 {
 			return StreamSubscribeResult{}, invalidCursor("after_seq", "a seq is not negative")
@@ -45,7 +49,7 @@ func (h *Handlers) StreamSubscribe(ctx context.Context, p StreamSubscribeParams)
 		return StreamSubscribeResult{}, err
 	}
 	sessionOf(ctx).replace(h.server.cursor(&start), start.after)
-	return StreamSubscribeResult{AfterSeq: start.after, LatestSeq: at.Latest, LogID: at.LogID}, nil
+	return StreamSubscribeResult{AfterSeq: start.after, LatestSeq: at.Latest, LogID: at.LogID, AsOfSeq: start.asOfSeq()}, nil
 }
 
 // StreamUnsubscribeParams are the params of stream/unsubscribe: none of its
@@ -68,5 +72,9 @@ func (h *Handlers) StreamUnsubscribe(ctx context.Context, _ StreamUnsubscribePar
 
 // cursor makes the cursor of a subscription that place has checked.
 func (s *Server) cursor(at *start) *notify.Cursor {
-	return notify.NewCursor(s.cfg.Tail, s.cfg.Reader, at.filter, at.after)
+	c := notify.NewCursor(s.cfg.Tail, s.cfg.Reader, at.filter, at.after)
+	if at.collapse {
+		c.Collapse()
+	}
+	return c
 }

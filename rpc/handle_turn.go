@@ -85,17 +85,24 @@ func (h *Handlers) TurnInterrupt(ctx context.Context, p TurnInterruptParams) (Tu
 	return h.server.cfg.Engine.Interrupt(ctx, turns.Interrupt{TurnID: p.TurnID, Reason: p.Reason, Key: p.key})
 }
 
-// TurnReadParams are the params of turn/read.
+// TurnReadParams are the params of turn/read. IncludeSuperseded adds the steps
+// and items that were taken back.
 type TurnReadParams struct {
-	TurnID       string `json:"turn_id"`
-	IncludeItems bool   `json:"include_items,omitzero"`
+	TurnID            string `json:"turn_id"`
+	IncludeItems      bool   `json:"include_items,omitzero"`
+	IncludeSuperseded bool   `json:"include_superseded,omitzero"`
 	Extra
 }
 
-// TurnReadResult answers turn/read. Items are there if asked for; NextCursor
-// goes on in item/list with the same turn_id.
+// TurnReadResult answers turn/read. Attempts are the newest tries of the turn
+// itself, those that were taken back too, and Steps those of the steps below
+// it, each in the order of their beginning; a turn that has not started has
+// none. Items are there if asked for; NextCursor goes on in item/list with the
+// same turn_id and include_superseded.
 type TurnReadResult struct {
 	Turn       *turns.Turn  `json:"turn"`
+	Attempts   []turns.Step `json:"attempts,omitzero"`
+	Steps      []turns.Step `json:"steps,omitzero"`
 	Items      []items.Item `json:"items,omitzero"`
 	NextCursor string       `json:"next_cursor,omitzero"`
 	LatestSeq  int64        `json:"latest_seq"`
@@ -107,14 +114,14 @@ func (h *Handlers) TurnRead(ctx context.Context, p TurnReadParams) (TurnReadResu
 	if p.IncludeItems {
 		limit = defaultLimit
 	}
-	s, err := h.server.cfg.Reader.ReadTurn(ctx, turns.TurnQuery{TurnID: p.TurnID, Items: limit})
+	s, err := h.server.cfg.Reader.ReadTurn(ctx, turns.TurnQuery{TurnID: p.TurnID, Items: limit, IncludeSuperseded: p.IncludeSuperseded})
 	if err != nil {
 		return TurnReadResult{}, err
 	}
 	if s.Turn == nil {
 		return TurnReadResult{}, turns.ErrNotFound
 	}
-	r := TurnReadResult{Turn: s.Turn, NextCursor: s.Next, LatestSeq: s.Latest}
+	r := TurnReadResult{Turn: s.Turn, Attempts: s.Attempts, Steps: s.Steps, NextCursor: s.Next, LatestSeq: s.Latest}
 	if p.IncludeItems {
 		r.Items = append([]items.Item{}, s.Items...)
 	}

@@ -13,6 +13,7 @@ import (
 )
 
 // StreamOpened is the body of stream/opened, the first thing on a stream.
+// AsOfSeq is as in StreamSubscribeResult.
 type StreamOpened struct {
 	LogID            string   `json:"log_id"`
 	AfterSeq         int64    `json:"after_seq"`
@@ -21,6 +22,7 @@ type StreamOpened struct {
 	ProtocolVersion  string   `json:"protocol_version"`
 	Server           PeerInfo `json:"server"`
 	HeartbeatSeconds float64  `json:"heartbeat_seconds"`
+	AsOfSeq          *int64   `json:"as_of_seq,omitzero"`
 }
 
 // StreamHeartbeat is the body of stream/heartbeat. Seq is a valid cursor.

@@ -63,7 +63,7 @@ func (o *outlet) open(ctx context.Context, at *start, now Position) error {
 	o.notify(notify.StreamOpened, StreamOpened{
 		LogID: now.LogID, AfterSeq: at.after, LatestSeq: now.Latest, FirstSeq: now.First,
 		ProtocolVersion: ProtocolVersion, Server: o.server.info(),
-		HeartbeatSeconds: o.server.limits.HeartbeatSeconds,
+		HeartbeatSeconds: o.server.limits.HeartbeatSeconds, AsOfSeq: at.asOfSeq(),
 	})
 	if !at.given {
 		o.announce(ctx, at)

@@ -11,10 +11,20 @@ import (
 
 // start is where a stream is to begin.
 type start struct {
-	logID  string // "" = any
-	after  int64
-	given  bool // false: live, from now on
-	filter notify.Filter
+	logID    string // "" = any
+	after    int64
+	given    bool // false: live, from now on
+	filter   notify.Filter
+	collapse bool
+	asOf     int64 // with collapse: what stands no longer as of it is not sent
+}
+
+// asOfSeq is what a stream is told of collapse: nil without.
+func (at *start) asOfSeq() *int64 {
+	if !at.collapse {
+		return nil
+	}
+	return &at.asOf
 }
 
 // parseCursor reads N or <log_id>:N. A number too large for any log is above
@@ -60,10 +70,11 @@ func (s *Server) position(ctx context.Context) (Position, error) {
 	return at, nil
 }
 
-// place checks where a stream is to begin and fills after for a live one. It
-// returns where the log stands.
+// place checks where a stream is to begin, fills after for a live one, and
+// asOf. It returns where the log stands.
 func (s *Server) place(ctx context.Context, at *start) (Position, error) {
 	head := s.cfg.Tail.Head()
+	at.asOf = head // the cursor's chunks are made as of the tail's head, or later
 	now, err := s.position(ctx)
 	if err != nil {
 		return now, err

@@ -11,7 +11,7 @@ import (
 // parseStart reads the query and headers of a stream: where to start and what
 // to send.
 func parseStart(r *http.Request) (*start, *Error) {
-	if bad := onlyParameters(r.URL.RawQuery, "after_seq", "thread_id", "method"); bad != nil {
+	if bad := onlyParameters(r.URL.RawQuery, "after_seq", "thread_id", "method", "collapse"); bad != nil {
 		return nil, bad
 	}
 	q := r.URL.Query()
@@ -23,6 +23,14 @@ func parseStart(r *http.Request) (*start, *Error) {
 		return nil, bad
 	}
 	at := &start{filter: filter}
+	switch c := q["collapse"]; {
+	case len(c) > 1 || len(c) == 1 && c[0] == "":
+		return nil, invalid("collapse", "malformed", "it is %s, once", CollapseSuperseded)
+	case len(c) == 1:
+		if at.collapse, err = Collapse(c[0]).asked(); err != nil {
+			return nil, err.(*Error)
+		}
+	}
 	field, values := "after_seq", q["after_seq"]
 	if header := r.Header.Values("Last-Event-ID"); len(header) > 0 {
 		field, values = "Last-Event-ID", header

@@ -47,7 +47,7 @@ func TestBadParamsNameTheMemberAndWhy(t *testing.T) {
 		{"item/list", `{"type":"thing"}`, "type", "unknown"},
 		{"event/list", `{}`, "after_seq", "required"},
 		{"event/list", `{"after_seq":0,"methods":["x"]}`, "methods[0]", "malformed"},
-		{"event/list", `{"after_seq":0,"collapse":true}`, "collapse", "unsupported"},
+		{"event/list", `{"after_seq":0,"collapse":true}`, "collapse", "wrong_type"}, {"event/list", `{"after_seq":0,"collapse":"all"}`, "collapse", "unknown"},
 		{"turn/steer", `{"turn_id":"x","input":[],"mode":"now"}`, "mode", "unknown"},
 		{"holon/logStream", `{"max_lines":0}`, "max_lines", "out_of_range"},
 		{"holon/status", `{"_meta":1,"extended_context":{},"x":1}`, "x", "unknown_field"},
@@ -172,7 +172,7 @@ func TestInitializeOncePerConnectionTellsEveryBound(t *testing.T) {
 	st.expect("stream/opened")
 	st.send(request("1", "initialize", `{"client_info":{"name":"x","version":"1"},"protocol_versions":["1999-01-01"]}`), request("2", "initialize", `{}`))
 	m := st.expect("#1")
-	for _, part := range []string{`"protocol_version":"2026-11-21"`, `"max_frame_bytes":4194304`, `"max_in_flight":64`, `"log_id":"log-1"`, `"collapse":false`} {
+	for _, part := range []string{`"protocol_version":"2026-11-21"`, `"max_frame_bytes":4194304`, `"max_in_flight":64`, `"log_id":"log-1"`, `"collapse":["superseded"]`} {
 		if !strings.Contains(string(m.Result), part) {
 			t.Errorf("no %s in %s", part, m.Result)
 		}

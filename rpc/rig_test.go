@@ -34,7 +34,12 @@ type rig struct {
 
 func newRig(t testing.TB, change ...func(*Config)) *rig {
 	t.Helper()
-	m := newMemory(0)
+	return newRigWith(t, newMemory(0), change...)
+}
+
+// newRigWith is newRig with a memory of the test's own.
+func newRigWith(t testing.TB, m *memory, change ...func(*Config)) *rig {
+	t.Helper()
 	e := &fakeEngine{t: t, memory: m}
 	cfg := Config{Engine: e, Reader: m, Tail: m.tail, LogID: testLogID, Version: "test", Logs: logring.New(100)}
 	for _, c := range change {
