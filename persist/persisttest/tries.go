@@ -3,6 +3,7 @@ package persisttest
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -133,10 +134,22 @@ func (m *Maker) try(turnID, step string) *notify.Span {
 	return s
 }
 
-// Attempt begins an attempt of a turn: adds turn/started with a lineage.
+// Wait begins an attempt with its wait: adds turn/progress.
+func (m *Maker) Wait(turnID string) {
+	m.t.Helper()
+	m.AddTo(m.try(turnID, ""), notify.TurnProgress, turnID, "", &turns.ProgressEvent{
+		Type: "progress", State: turns.Waiting, RetryAt: notify.TimeOf(m.clock.Add(time.Second)),
+	})
+}
+
+// Attempt begins an attempt of a turn, or ends its wait: adds turn/started
+// with a lineage.
 func (m *Maker) Attempt(turnID string) *notify.Span {
 	m.t.Helper()
-	s := m.try(turnID, "")
+	s := m.Standing(turnID, "")
+	if s == nil {
+		s = m.try(turnID, "")
+	}
 	m.in[turnID] = ""
 	origin := turns.OriginClient
 	if s.Epoch > 1 {

@@ -164,10 +164,13 @@ func (b *batch) fenceMarker(u *turns.Unit, i int, m *turns.RewindEvent) (refused
 	if m.NewEpoch <= highest {
 		return fmt.Errorf("begin epoch %d of %q in %s: %w", m.NewEpoch, m.Step, turnID, turns.ErrSuperseded), nil
 	}
-	rows := map[int64]*turns.Step{}
+	rows, gone := map[int64]*turns.Step{}, map[int64]bool{}
 	for _, s := range u.Steps {
-		if s.TurnID == turnID && place(s.HiddenBy) == i {
+		switch at := place(s.HiddenBy); {
+		case s.TurnID == turnID && at == i:
 			rows[s.Seq] = s
+		case at >= 0 && at < i: // an earlier marker of the unit
+			gone[s.Seq] = true
 		}
 	}
 	var marks fold.Markers
@@ -178,6 +181,9 @@ func (b *batch) fenceMarker(u *turns.Unit, i int, m *turns.RewindEvent) (refused
 			return err
 		}
 		after, hidden := marks.Hides(s.Lineage)
+		if gone[s.Seq] {
+			return nil
+		}
 		given := rows[s.Seq]
 		delete(rows, s.Seq)
 		// A bound inside of a try would leave it neither live nor taken back.
