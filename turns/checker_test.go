@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/notify/fold"
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/threads"
@@ -22,6 +23,9 @@ type checker struct {
 
 	threads map[string]*threads.Thread
 	turns   map[string]*turns.Turn
+	tries   map[try]*turns.Step
+	paths   map[path]*path1
+	marks   map[string]*fold.Markers
 	items   map[string]*items.Item
 	runtime turns.Runtime
 
@@ -42,6 +46,7 @@ func newChecker(t testing.TB, maxActive int) *checker {
 	return &checker{
 		t: t, maxActive: maxActive,
 		threads: map[string]*threads.Thread{}, turns: map[string]*turns.Turn{}, items: map[string]*items.Item{},
+		tries: map[try]*turns.Step{}, paths: map[path]*path1{}, marks: map[string]*fold.Markers{},
 		threadSeq: map[string]int64{}, order: map[string][]string{}, texts: map[string]*textSoFar{},
 	}
 }
@@ -93,7 +98,14 @@ func (c *checker) event(e event) {
 		}
 	}
 	body := e.body(c.t)
+	c.lineage(&e, body)
 	switch b := body.(type) {
+	case *turns.StepEvent:
+		c.step(e, b)
+	case *turns.RewindEvent:
+		c.rewind(e, b)
+	case *turns.LateEvent:
+		c.late(e, b)
 	case *threads.Changed, *threads.Updated:
 		c.threads[e.ThreadID] = threads.Apply(c.threads[e.ThreadID], e.header(), body)
 	case *turns.RuntimeEvent:
@@ -114,7 +126,7 @@ func (c *checker) event(e event) {
 func (c *checker) turn(e event, body any) {
 	c.t.Helper()
 	prev := c.turns[e.TurnID]
-	if e.Attempt != 1 {
+	if want := 1; prev != nil && e.Attempt != prev.Attempt || prev == nil && e.Attempt != want {
 		c.errorf(e, "attempt is %d", e.Attempt)
 	}
 	if prev != nil && prev.State.Ended() {
@@ -123,12 +135,12 @@ func (c *checker) turn(e event, body any) {
 	next := turns.Apply(prev, e.header(), body)
 	switch b := body.(type) {
 	case *turns.QueuedEvent:
-		if prev != nil {
+		if prev != nil && (prev.State != turns.Queued || prev.Attempt == 1) {
 			c.errorf(e, "is not the turn's first event")
 		}
 		ahead := 0
 		for _, t := range c.turns {
-			if t.ThreadID == e.ThreadID && t.State == turns.Queued {
+			if t.ThreadID == e.ThreadID && t.State == turns.Queued && t.TurnID != e.TurnID {
 				if t.Rank == b.Rank {
 					c.errorf(e, "has the rank of %s", t.TurnID)
 				}
@@ -162,18 +174,21 @@ func (c *checker) started(e event, prev *turns.Turn, b *turns.StartedEvent) {
 	if c.runtime.Paused {
 		c.errorf(e, "is between holon/paused and holon/resumed")
 	}
-	if th := c.threads[e.ThreadID]; th.State != threads.Running {
+	goesOn := prev != nil && prev.State == turns.Active // it has waited for its next attempt
+	if th := c.threads[e.ThreadID]; th.State != threads.Running && (!goesOn || th.State != threads.Paused) {
 		c.errorf(e, "the thread is %s", th.State)
 	}
 	active := 0
 	for _, t := range c.turns {
-		if t.State == turns.Active {
-			active++
+		if t.State == turns.Active && t.TurnID != e.TurnID {
+			if t.RetryAt.IsZero() {
+				active++
+			}
 			if t.ThreadID == e.ThreadID {
 				c.errorf(e, "%s is active in the thread", t.TurnID)
 			}
 		}
-		if t.ThreadID == e.ThreadID && t.State == turns.Queued && (prev == nil || t.Rank < prev.Rank) {
+		if t.ThreadID == e.ThreadID && t.State == turns.Queued && !goesOn && (prev == nil || t.Rank < prev.Rank) {
 			c.errorf(e, "overtakes %s", t.TurnID)
 		}
 	}
@@ -183,7 +198,13 @@ func (c *checker) started(e event, prev *turns.Turn, b *turns.StartedEvent) {
 	want := turns.OriginClient
 	if prev != nil {
 		want = turns.OriginQueue
-		if prev.State != turns.Queued {
+		if prev.Attempt > 1 {
+			want = turns.OriginRetry
+			if b.FirstStartedAt.IsZero() || string(b.Metadata) != string(prev.Metadata) || b.TimeoutSeconds != prev.TimeoutSeconds {
+				c.errorf(e, "does not say what was asked for")
+			}
+		}
+		if prev.State != turns.Queued && (!goesOn || prev.RetryAt.IsZero()) {
 			c.errorf(e, "the turn was %s", prev.State)
 		}
 	}
@@ -222,15 +243,18 @@ func (c *checker) ended(e event, prev *turns.Turn, b *turns.EndedEvent) {
 	}
 }
 
-// active is the number of active turns at the end of the log.
-func (c *checker) active() int {
-	n := 0
+// active is the number of active turns at the end of the log, and how many
+// of them wait for their next attempt.
+func (c *checker) active() (active, waiting int) {
 	for _, t := range c.turns {
 		if t.State == turns.Active {
-			n++
+			active++
+			if !t.RetryAt.IsZero() {
+				waiting++
+			}
 		}
 	}
-	return n
+	return active, waiting
 }
 
 // rows compares the store's rows with the fold.
@@ -254,9 +278,10 @@ func (c *checker) rows(store *sqlite.Store) {
 		return l.Next, err
 	})
 	pages(c.t, func(cursor string) (string, error) {
-		l, err := store.ListItems(bg, items.Query{Cursor: cursor, Limit: 1000})
+		l, err := store.ListItems(bg, items.Query{Cursor: cursor, Limit: 1000, IncludeSuperseded: true})
 		for i := range l.Rows {
 			n++
+			l.Rows[i].Superseded, l.Rows[i].SupersededBySeq = c.unflag(&l.Rows[i]), 0
 			same(c.t, "item", &l.Rows[i], c.folded(l.Rows[i].ItemID))
 		}
 		return l.Next, err
@@ -264,6 +289,7 @@ func (c *checker) rows(store *sqlite.Store) {
 	if want := len(c.threads) + len(c.turns) + len(c.items); n != want {
 		c.t.Errorf("%d rows, the log makes %d", n, want)
 	}
+	c.steps(store)
 	rt, err := store.Runtime(bg)
 	if err != nil {
 		c.t.Error(err)

@@ -1,6 +1,7 @@
 package turns_test
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/seed82539d15/holon/items"
@@ -34,15 +35,19 @@ func (c *checker) item(e event, body any) {
 	case t == nil || t.ThreadID != e.ThreadID:
 		c.errorf(e, "of an unknown turn")
 		return
-	case t.State != turns.Active && (t.State != turns.Queued || e.Method != notify.ItemCreated || kindOf(e) != items.KindUserMessage):
+	case t.State != turns.Active && (t.State != turns.Queued || kindOf(e) != items.KindUserMessage):
 		c.errorf(e, "the turn is %s", t.State)
+	case t.State == turns.Queued && e.Method != notify.ItemCreated && t.Attempt == 1:
+		c.errorf(e, "input of a turn that has not started")
 	case (prev == nil) != (e.Method == notify.ItemCreated):
 		c.errorf(e, "item/created is not the item's first event")
 		return
 	case prev != nil && (prev.TurnID != e.TurnID || prev.ThreadID != e.ThreadID):
 		c.errorf(e, "the item is of %s", prev.TurnID)
-	case e.Attempt != t.Attempt:
+	case prev == nil && e.Attempt != t.Attempt, prev != nil && e.Attempt != prev.Attempt, len(e.Lineage) > 0 && e.Attempt != t.Attempt:
 		c.errorf(e, "attempt is %d", e.Attempt)
+	case prev != nil && !slices.Equal(prev.Lineage, e.Lineage):
+		c.errorf(e, "the item was made as part of %v", prev.Lineage)
 	}
 	next := items.Apply(prev, e.header(), body)
 	switch b := body.(type) {
@@ -75,7 +80,9 @@ func (c *checker) created(e event, b *items.Created, it *items.Item) {
 
 func (c *checker) updated(e event, b *items.Updated, prev *items.Item) {
 	c.t.Helper()
-	if !prev.Status.Open() {
+	reopened := prev.Type == items.KindUserMessage && prev.Status == items.StatusInterrupted && b.Status == items.StatusInProgress &&
+		c.turns[e.TurnID].State == turns.Queued
+	if !prev.Status.Open() && !reopened {
 		c.errorf(e, "the item has ended as %s", prev.Status)
 	}
 	switch b.Status {

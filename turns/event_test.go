@@ -18,6 +18,7 @@ import (
 type event struct {
 	Method string `json:"-"`
 	raw    jsontext.Value
+	span   int64 // of its try; the checker finds it
 
 	Seq         int64           `json:"seq"`
 	ThreadSeq   int64           `json:"thread_seq"`
@@ -25,6 +26,12 @@ type event struct {
 	TurnID      string          `json:"turn_id"`
 	ItemID      string          `json:"item_id"`
 	Attempt     int             `json:"attempt"`
+	Step        string          `json:"step"`
+	Epoch       int             `json:"epoch"`
+	Lineage     []notify.Ref    `json:"lineage"`
+	NewEpoch    int             `json:"new_epoch"`
+	After       int64           `json:"superseded_after_seq"`
+	RetryAt     notify.Time     `json:"retry_at"`
 	Timestamp   notify.Time     `json:"timestamp"`
 	Type        string          `json:"type"`
 	State       string          `json:"state"`
@@ -68,6 +75,9 @@ func parseEvent(t testing.TB, seq int64, frame []byte) event {
 
 func (e event) String() string {
 	s := fmt.Sprintf("%4d %-16s %s/%d", e.Seq, e.Method, e.ThreadID, e.ThreadSeq)
+	for _, r := range e.Lineage {
+		s += fmt.Sprintf(" %s.%d", r.Step, r.Epoch)
+	}
 	for _, v := range []string{e.TurnID, e.ItemID, e.State, string(e.Status), e.Reason, e.Message, e.Delta.Text} {
 		if v != "" {
 			s += " " + v[max(0, len(v)-40):]
@@ -95,6 +105,7 @@ func terminal(method string) bool {
 func (e event) header() notify.Header {
 	return notify.Header{
 		Seq: e.Seq, ThreadSeq: e.ThreadSeq, ThreadID: e.ThreadID, TurnID: e.TurnID, Attempt: e.Attempt, Timestamp: e.Timestamp,
+		Step: e.Step, Epoch: e.Epoch, Lineage: e.Lineage, Span: e.span,
 	}
 }
 
@@ -115,6 +126,12 @@ func (e event) body(t testing.TB) any {
 		b = &turns.ProgressEvent{}
 	case notify.TurnCompleted, notify.TurnInterrupted, notify.TurnFailed:
 		b = &turns.EndedEvent{}
+	case notify.StepStarted, notify.StepEnded:
+		b = &turns.StepEvent{}
+	case notify.StreamRewind:
+		b = &turns.RewindEvent{}
+	case notify.TurnLate:
+		b = &turns.LateEvent{}
 	case notify.ItemCreated:
 		b = &items.Created{}
 	case notify.ItemUpdated:
