@@ -130,6 +130,9 @@ func ends(c *conn, first, latest *int64) error {
 	return err
 }
 
+// reachOfThread is the seq of a thread's event that is so many after the next.
+const reachOfThread = "SELECT seq FROM events WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT 1 OFFSET ?"
+
 // window is how far this page looks. For several threads seqs are the ones to
 // read: the first of each thread's, merged, because one query over all of
 // them would sort everything they still have.
@@ -144,18 +147,17 @@ func window(c *conn, q notify.Query, latest int64) (upTo int64, seqs []int64, er
 	case len(threads) == 1 && !sparse:
 		return latest, nil, nil
 	}
-	limit := int64(scanEvents)
-	if len(threads) > 1 {
-		limit = int64(max(1, q.MaxEvents)) + 1
-	}
 	upTo = latest
+	if len(threads) == 1 { // counted by SQLite: the seqs themselves are not needed
+		_, err := c.queryOne(reachOfThread, func(r row) { upTo = min(upTo, r.int(0)) }, threads[0], q.After, int64(scanEvents-1))
+		return upTo, nil, err
+	}
+	limit := int64(max(1, q.MaxEvents)) + 1
 	for _, id := range threads {
 		n, last := int64(0), int64(0)
 		if err := c.query("SELECT seq FROM events WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?", func(r row) error {
 			n, last = n+1, r.int(0)
-			if len(threads) > 1 {
-				seqs = append(seqs, last)
-			}
+			seqs = append(seqs, last)
 			return nil
 		}, id, q.After, limit); err != nil {
 			return 0, nil, err
@@ -166,7 +168,7 @@ func window(c *conn, q notify.Query, latest int64) (upTo int64, seqs []int64, er
 	}
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs) // a thread may be named twice
-	if n := int64(len(seqs)); len(threads) > 1 && n > limit {
+	if n := int64(len(seqs)); n > limit {
 		seqs = seqs[:limit]
 		upTo = min(upTo, seqs[limit-1])
 	}
