@@ -1,10 +1,12 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql/driver"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -23,22 +25,37 @@ const (
 	benchSize    = 200
 )
 
+var benchSteps = []string{"setup", "setup/clone", "setup/clone/fetch"}
+
 // prepared makes everything that an actor makes, so that only the store is
-// measured.
-func prepared(b *testing.B, prefix string) (start []*turns.Unit, work [][]*turns.Unit) {
+// measured. With deep, events are of a step three levels below the turn.
+func prepared(b *testing.B, prefix string, deep bool) (start []*turns.Unit, work [][]*turns.Unit) {
 	b.Helper()
 	for i := range benchThreads {
 		m := persisttest.NewMaker(b, nil, fmt.Sprintf("thread_0193a1b2-%s-7000-8000-%012d", prefix, i))
 		turn := fmt.Sprintf("turn_0193a1b2-%s-7000-8000-%012d", prefix, i)
 		m.Start()
-		m.StartTurn(turn)
+		if deep {
+			m.Attempt(turn)
+			for _, step := range benchSteps {
+				m.Begin(turn, step)
+			}
+		} else {
+			m.StartTurn(turn)
+		}
 		u := m.Unit()
+		for _, s := range u.Steps {
+			m.Steps[persisttest.Try{TurnID: s.TurnID, Step: s.Step, Epoch: s.Epoch}] = s
+		}
 		start = append(start, u)
 		base := int64(len(u.Drafts))
 		var list []*turns.Unit
 		for range benchUnits {
 			m.Messages(turn, benchEvents, benchSize)
 			v := m.Unit()
+			if deep { // the last try, whose seq is not known before it is committed
+				v.Steps = nil
+			}
 			v.Thread, v.BaseThreadSeq = nil, base
 			base += int64(len(v.Drafts))
 			list = append(list, v)
@@ -54,7 +71,7 @@ func BenchmarkAppend(b *testing.B) {
 	var ours, plain time.Duration
 	events := benchThreads * benchUnits * benchEvents
 	for n := 0; b.Loop(); n++ {
-		o, p := measureOurs(b, n), measurePlain(b, n)
+		o, p := measureOurs(b, n, false), measurePlain(b, n)
 		ours, plain = ours+o, plain+p
 	}
 	total := float64(events * b.N)
@@ -63,12 +80,41 @@ func BenchmarkAppend(b *testing.B) {
 	b.ReportMetric(plain.Seconds()/ours.Seconds(), "ratio")
 }
 
-func measureOurs(b *testing.B, n int) time.Duration {
+// BenchmarkAppendOfSteps compares events of a step, which have a lineage and
+// pass the fence, with events of none, in five interleaved pairs.
+func BenchmarkAppendOfSteps(b *testing.B) {
+	var ratios []float64
+	var deep, plain time.Duration
+	for n := 0; b.Loop(); n++ {
+		for pair := range 5 {
+			p := measureOurs(b, 10*n+pair, false)
+			d := measureOurs(b, 10*n+pair+5, true)
+			deep, plain = deep+d, plain+p
+			ratios = append(ratios, p.Seconds()/d.Seconds())
+		}
+	}
+	slices.Sort(ratios)
+	total := float64(5 * benchThreads * benchUnits * benchEvents * b.N)
+	b.ReportMetric(total/deep.Seconds(), "steps/s")
+	b.ReportMetric(total/plain.Seconds(), "plain/s")
+	b.ReportMetric(ratios[len(ratios)/2], "ratio")
+}
+
+func measureOurs(b *testing.B, n int, deep bool) time.Duration {
 	s := running(b, Options{Dir: b.TempDir()})
-	start, work := prepared(b, fmt.Sprintf("%04d", n%10000))
+	start, work := prepared(b, fmt.Sprintf("%04d", n%10000), deep)
 	for _, u := range start {
 		if _, err := s.Append(u); err != nil {
 			b.Fatal(err)
+		}
+	}
+	for _, list := range work {
+		for _, u := range list {
+			for i := range u.Items { // known only now
+				if span := u.Drafts[i].Span; span != nil {
+					u.Items[i].Span = span.Seq
+				}
+			}
 		}
 	}
 	began := time.Now()
@@ -101,7 +147,7 @@ func measurePlain(b *testing.B, n int) time.Duration {
 		b.Fatal(err)
 	}
 	defer c.close()
-	start, work := prepared(b, fmt.Sprintf("%04d", n%10000))
+	start, work := prepared(b, fmt.Sprintf("%04d", n%10000), false)
 	seq := int64(1)
 	for _, u := range start {
 		plainUnit(b, c, u, seq)
@@ -131,7 +177,7 @@ func measurePlain(b *testing.B, n int) time.Duration {
 		must(b, c, "BEGIN IMMEDIATE")
 		for _, e := range round {
 			for _, v := range e.events {
-				must(b, c, insertEvent, v.Seq, v.ThreadSeq, v.ThreadID, v.ItemID, v.Method, v.Time.Milli(), v.Params)
+				must(b, c, insertEvent, v.Seq, v.ThreadSeq, v.ThreadID, v.ItemID, v.Method, v.Time.Milli(), v.Params, nil)
 			}
 			for _, it := range e.unit.Items {
 				if err := putItem(c, it, e.events[0].Seq); err != nil {
@@ -149,7 +195,7 @@ func measurePlain(b *testing.B, n int) time.Duration {
 func plainUnit(b *testing.B, c *conn, u *turns.Unit, first int64) {
 	for i := range u.Drafts {
 		e := u.Drafts[i].Event(first+int64(i), int64(i)+1)
-		must(b, c, insertEvent, e.Seq, e.ThreadSeq, e.ThreadID, nil, e.Method, e.Time.Milli(), e.Params)
+		must(b, c, insertEvent, e.Seq, e.ThreadSeq, e.ThreadID, nil, e.Method, e.Time.Milli(), e.Params, nil)
 	}
 	last := first + int64(len(u.Drafts)) - 1
 	if _, err := putThread(c, u.Thread, first, 0, last, int64(len(u.Drafts))); err != nil {
@@ -205,4 +251,62 @@ func BenchmarkPage(b *testing.B) {
 	b.ReportMetric(float64(events)/ours.Seconds(), "ours/s")
 	b.ReportMetric(float64(events)/plain.Seconds(), "plain/s")
 	b.ReportMetric(plain.Seconds()/ours.Seconds(), "ratio")
+}
+
+// BenchmarkCollapse reads a thread of 100,000 events of which half are
+// superseded, in the pages of frames that a stream takes, with and without
+// collapse: events scanned, in five interleaved pairs.
+func BenchmarkCollapse(b *testing.B) {
+	s := running(b, Options{Dir: b.TempDir()})
+	m := persisttest.NewMaker(b, s, "thread_0193a1b2-0000-7000-8000-000000000000")
+	m.Start().Commit()
+	for n := range 50 { // of each turn's step the first try is given up
+		turn := fmt.Sprintf("turn_0193a1b2-0000-7000-8000-%012d", n)
+		m.Attempt(turn)
+		for _, step := range benchSteps {
+			m.Begin(turn, step)
+		}
+		m.Messages(turn, 1000, benchSize)
+		m.Commit()
+		last := benchSteps[len(benchSteps)-1]
+		m.Rewind(turn, last, turns.CauseTransient)
+		m.Begin(turn, last)
+		m.Messages(turn, 1000, benchSize)
+		m.EndTurn(turn)
+		m.Commit()
+	}
+	read := func(collapse bool) (took time.Duration, scanned, frames int64) {
+		for {
+			began := time.Now()
+			p, err := s.Page(context.Background(), notify.Query{After: scanned, MaxEvents: 1000, MaxBytes: 1 << 20, Frames: true, Collapse: collapse})
+			if took += time.Since(began); err != nil {
+				b.Fatal(err)
+			}
+			if len(p.Events) > 0 {
+				b.Fatalf("a page after %d is not made of frames", scanned)
+			}
+			frames += int64(bytes.Count(p.Frames, []byte{'\n'}))
+			if scanned = p.Scanned; !p.More {
+				return took, scanned, frames
+			}
+		}
+	}
+	var ratios []float64
+	var plain, collapsed time.Duration
+	var events int64
+	for b.Loop() {
+		for range 5 {
+			p, all, sent := read(false)
+			c, scanned, live := read(true)
+			if all != scanned || sent != all || live < all*45/100 || live > all*55/100 {
+				b.Fatalf("%d and %d scanned, %d and %d sent", all, scanned, sent, live)
+			}
+			plain, collapsed, events = plain+p, collapsed+c, events+all
+			ratios = append(ratios, p.Seconds()/c.Seconds())
+		}
+	}
+	slices.Sort(ratios)
+	b.ReportMetric(float64(events)/collapsed.Seconds(), "collapsed/s")
+	b.ReportMetric(float64(events)/plain.Seconds(), "plain/s")
+	b.ReportMetric(ratios[len(ratios)/2], "ratio")
 }
