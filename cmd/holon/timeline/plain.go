@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -13,6 +14,9 @@ type plain struct {
 	threads bool // name the thread in every line
 	out     []byte
 	open    map[string]*plainBlock
+
+	sources []*source // of the newest lines
+	dropped bool      // there were more
 }
 
 type plainBlock struct {
@@ -24,7 +28,8 @@ func newPlain(w io.Writer, threads bool) *plain {
 	return &plain{w: w, threads: threads, open: map[string]*plainBlock{}}
 }
 
-func (p *plain) write(key, thread string, l label, text string, _ *source) {
+func (p *plain) write(key, thread string, l label, text string, from *source) {
+	p.remember(from)
 	block := p.open[key]
 	if block == nil {
 		block = &plainBlock{prefix: l.word + ": "}
@@ -63,8 +68,23 @@ func (p *plain) status(string) {}
 func (p *plain) settle()       {}
 func (p *plain) lose()         {}
 
-// strike can do nothing: what has been printed has been printed.
-func (p *plain) strike(func(*source) bool, bool) (above bool) { return true }
+// remember keeps where lines came from, as far back as a terminal does.
+func (p *plain) remember(from *source) {
+	if n := len(p.sources); from == nil || n > 0 && p.sources[n-1] == from {
+		return
+	}
+	p.sources = append(p.sources, from)
+	if len(p.sources) > 2*keptRows {
+		p.sources, p.dropped = slices.Delete(p.sources, 0, keptRows), true
+	}
+}
+
+// strike can only tell: what has been printed has been printed.
+func (p *plain) strike(stale func(*source) bool, _ bool) (above bool) {
+	n := len(p.sources)
+	p.sources = slices.DeleteFunc(p.sources, stale)
+	return p.dropped || len(p.sources) < n
+}
 
 func (p *plain) flush() error {
 	if len(p.out) == 0 {

@@ -269,6 +269,14 @@ func TestRowsKeepABound(t *testing.T) {
 	if n := len(r.sink.(*terminal).rows.list); n > 2*keptRows {
 		t.Errorf("%d rows are kept", n)
 	}
+	var out bytes.Buffer
+	p := newPlain(&out, false)
+	for i := range 3 * keptRows {
+		p.write(fmt.Sprint(i), "", labelOther, "x", &source{seq: int64(i)})
+	}
+	if n := len(p.sources); n > 2*keptRows || !p.strike(func(from *source) bool { return from.seq == 0 }, false) {
+		t.Errorf("%d sources of lines are kept", n)
+	}
 	for i := range 3 * keptMarkers {
 		r.markers.add(fold.Marker{TurnID: fmt.Sprint(i), NewEpoch: 2})
 	}

@@ -87,8 +87,13 @@ func (r *Renderer) turnEvent(event client.Event, p params) {
 		t := r.begin(event, p.State)
 		t.note = OneLine(p.Message)
 		t.retryAt, _ = time.Parse(time.RFC3339, p.RetryAt) // zero if it says none
-		if _, live := r.sink.(*terminal); !live && t.note != "" {
-			r.block(event.ThreadID, labelTurn, OneLine(p.State)+": "+t.note)
+		if _, live := r.sink.(*terminal); !live {
+			switch {
+			case !t.retryAt.IsZero(): // the note is that of the marker before
+				r.block(event.ThreadID, labelTurn, fmt.Sprintf("waiting for attempt %d until %s", p.Attempt, OneLine(p.RetryAt)))
+			case t.note != "":
+				r.block(event.ThreadID, labelTurn, OneLine(p.State)+": "+t.note)
+			}
 		}
 		return
 	}
