@@ -189,6 +189,8 @@ func (g *globals) hint(err error) string {
 		return doctorHint
 	case "thread_not_found":
 		return "holon threads lists the threads there are."
+	case "turn_not_found":
+		return "holon turns lists the turns there are."
 	case client.KindUnavailable:
 		return "The server is starting or stopping; try again in a moment."
 	}

@@ -205,7 +205,7 @@ func (g *globals) printActive(ctx context.Context, c *client.Client) error {
 			return err
 		}
 		t := read.Turn
-		doing := t.doing()
+		doing := cmp.Or(t.Progress, t.State)
 		if t.ProgressMessage != "" {
 			doing += ": " + t.ProgressMessage
 		}
