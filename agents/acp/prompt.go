@@ -258,7 +258,9 @@ func (s *session) failure(err error) turns.Outcome {
 			err = s.pr.exit
 		case <-time.After(lastWords):
 		}
-		return failed(kindFailed, err.Error())
+		out := failed(kindFailed, err.Error())
+		out.Cause = turns.CauseCrash
+		return out
 	}
 	if rpc, ok := errors.AsType[*rpcError](err); ok && rpc.Code == codeAuthRequired {
 		return failed(kindUnavailable, diagnose(err, "", s.pr.says).Error())

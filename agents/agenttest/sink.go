@@ -7,11 +7,13 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -22,6 +24,7 @@ var ErrOver = errors.New("the prompt is over")
 // Item is what the ops of one item add up to.
 type Item struct {
 	ID      string
+	Step    string
 	Kind    items.Kind
 	Status  items.Status
 	Content items.Content // as created or last updated
@@ -45,6 +48,8 @@ type Sink struct {
 	usage    *items.Usage
 	injector turns.Injector
 	thread   []items.SetThread
+	steps    map[string]bool // started, by path; true = under way
+	stepOps  []items.Op
 	emits    int
 	over     bool
 	returned bool
@@ -90,7 +95,10 @@ func (s *Sink) apply(op items.Op) {
 		kind := op.Content.Kind()
 		status := s.next(op.ItemID, kind, items.VerbCreate, op.Status)
 		text, _ := items.TextOf(op.Content)
-		it := &Item{ID: op.ItemID, Kind: kind, Status: status, Content: op.Content, Text: text}
+		it := &Item{ID: op.ItemID, Step: op.Step, Kind: kind, Status: status, Content: op.Content, Text: text}
+		if _, started := s.steps[op.Step]; op.Step != "" && !started {
+			s.t.Errorf("item %s is of step %q, which has not been started", op.ItemID, op.Step)
+		}
 		s.byID[op.ItemID] = it
 		s.order = append(s.order, it)
 		s.encodes(op.Content)
@@ -127,6 +135,18 @@ func (s *Sink) apply(op items.Op) {
 		if it := s.byID[op.ItemID]; it != nil {
 			it.Status = status
 		}
+	case items.StepStart:
+		if !notify.ValidStep(op.Step) {
+			s.t.Errorf("step %q", op.Step)
+		}
+		s.startStep(op.Step)
+		s.stepOps = append(s.stepOps, op)
+	case items.StepEnd:
+		if !s.steps[op.Step] {
+			s.t.Errorf("the end of step %q, which is not under way", op.Step)
+		}
+		s.steps[op.Step] = false
+		s.stepOps = append(s.stepOps, op)
 	case items.Progress:
 		if op.State != "" && op.State != string(turns.Starting) && op.State != string(turns.Running) {
 			s.t.Errorf("progress with state %q", op.State)
@@ -140,6 +160,36 @@ func (s *Sink) apply(op items.Op) {
 	default:
 		s.t.Errorf("unknown op %T", op)
 	}
+}
+
+// startStep ends, as the engine does, what is open of a step that is started
+// again.
+func (s *Sink) startStep(path string) {
+	if s.steps == nil {
+		s.steps = map[string]bool{}
+	}
+	for p := range s.steps {
+		if strings.HasPrefix(p, path+"/") {
+			delete(s.steps, p)
+		}
+	}
+	for p := path; p != ""; p = notify.StepAbove(p) {
+		if _, started := s.steps[p]; !started || p == path {
+			s.steps[p] = true
+		}
+	}
+	for _, it := range s.order {
+		if it.Status.Open() && (it.Step == path || strings.HasPrefix(it.Step, path+"/")) {
+			it.Status = items.StatusInterrupted
+		}
+	}
+}
+
+// Steps returns the ops that started and ended steps, in their order.
+func (s *Sink) Steps() []items.Op {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.stepOps)
 }
 
 func (s *Sink) next(id string, kind items.Kind, verb items.Verb, want items.Status) items.Status {

@@ -28,7 +28,7 @@ const (
 // say makes a message and streams it by words.
 func say(ctx context.Context, p *turns.Prompt, c command) error {
 	id := items.NewID()
-	if err := p.Emit(ctx, items.Create{ItemID: id, Content: items.NewAgentMessage("")}); err != nil {
+	if err := p.Emit(ctx, items.Create{ItemID: id, Step: c.step, Content: items.NewAgentMessage("")}); err != nil {
 		return err
 	}
 	for rest := c.text; rest != ""; {
@@ -60,7 +60,7 @@ func cutWord(s string) (word, rest string) {
 // so that a reader sees what is missing, doubled or misplaced.
 func deltas(ctx context.Context, p *turns.Prompt, c command) error {
 	id := items.NewID()
-	if err := p.Emit(ctx, items.Create{ItemID: id, Content: items.NewAgentMessage("")}); err != nil {
+	if err := p.Emit(ctx, items.Create{ItemID: id, Step: c.step, Content: items.NewAgentMessage("")}); err != nil {
 		return err
 	}
 	text := strings.Repeat(pattern, c.size/len(pattern)+2)
@@ -90,7 +90,7 @@ func finishedItems(ctx context.Context, p *turns.Prompt, c command) error {
 	var content items.Content = items.NewAgentMessage(strings.Repeat(pattern, c.size/len(pattern)+1)[:c.size])
 	group := grouper{ctx: ctx, p: p}
 	for range c.n {
-		op := items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: content}
+		op := items.Create{ItemID: items.NewID(), Step: c.step, Status: items.StatusCompleted, Content: content}
 		if err := group.add(op, c.size); err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func clock(ctx context.Context, p *turns.Prompt, c command) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		op := items.Create{ItemID: items.NewID(), Status: items.StatusCompleted}
+		op := items.Create{ItemID: items.NewID(), Step: c.step, Status: items.StatusCompleted}
 		op.Content = items.NewAgentMessage(strconv.FormatInt(time.Now().UnixNano(), 10))
 		if err := p.Emit(ctx, op); err != nil {
 			return err
@@ -180,7 +180,7 @@ func ask(ctx context.Context, p *turns.Prompt, c command) error {
 	if answer.Outcome.OptionID != "" {
 		said += ", " + answer.Outcome.OptionID
 	}
-	return say(ctx, p, command{text: fmt.Sprintf("%s (%s)", said, answer.Status)})
+	return say(ctx, p, command{step: c.step, text: fmt.Sprintf("%s (%s)", said, answer.Status)})
 }
 
 func fail(_ context.Context, _ *turns.Prompt, c command) error {
@@ -188,9 +188,9 @@ func fail(_ context.Context, _ *turns.Prompt, c command) error {
 }
 
 // withdraw makes an item, finishes it and takes it back.
-func withdraw(ctx context.Context, p *turns.Prompt, _ command) error {
+func withdraw(ctx context.Context, p *turns.Prompt, c command) error {
 	id := items.NewID()
-	if err := p.Emit(ctx, items.Create{ItemID: id, Status: items.StatusCompleted, Content: items.NewAgentMessage("This will be withdrawn.")}); err != nil {
+	if err := p.Emit(ctx, items.Create{ItemID: id, Step: c.step, Status: items.StatusCompleted, Content: items.NewAgentMessage("This will be withdrawn.")}); err != nil {
 		return err
 	}
 	return p.Emit(ctx, items.Delete{ItemID: id})
@@ -200,14 +200,43 @@ func progress(ctx context.Context, p *turns.Prompt, c command) error {
 	return p.Emit(ctx, items.Progress{Message: c.text})
 }
 
-// crash leaves a message half said, as an agent does that dies.
-func crash(ctx context.Context, p *turns.Prompt, _ command) error {
+// crash leaves a message half said, as an agent does that dies, in the first
+// attempts of its turn.
+func crash(ctx context.Context, p *turns.Prompt, c command) error {
+	if p.Attempt > c.n {
+		return nil
+	}
 	id := items.NewID()
 	err := p.Emit(ctx,
-		items.Create{ItemID: id, Content: items.NewAgentMessage("")},
+		items.Create{ItemID: id, Step: c.step, Content: items.NewAgentMessage("")},
 		items.Append{ItemID: id, Text: "I am about to"})
 	if err != nil {
 		return err
 	}
-	return &ending{failed(kindFailed, "the agent died: /crash")}
+	end := failed(kindFailed, "the agent died: /crash")
+	end.Cause = turns.CauseCrash
+	return &ending{end}
+}
+
+// transient fails the first attempts of its turn in a way that may pass.
+func transient(_ context.Context, p *turns.Prompt, c command) error {
+	if p.Attempt > c.n {
+		return nil
+	}
+	end := failed(kindFailed, "it may go better another time: /transient")
+	end.Cause = turns.CauseTransient
+	return &ending{end}
+}
+
+// step starts a step, or starts it again.
+func step(ctx context.Context, p *turns.Prompt, c command) error {
+	return p.Emit(ctx, items.StepStart{Step: c.step})
+}
+
+func again(ctx context.Context, p *turns.Prompt, c command) error {
+	return p.Emit(ctx, items.StepStart{Step: c.step, Reason: "/again"})
+}
+
+func endStep(ctx context.Context, p *turns.Prompt, c command) error {
+	return p.Emit(ctx, items.StepEnd{Step: c.step})
 }

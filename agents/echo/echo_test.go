@@ -225,6 +225,34 @@ func TestCrashLeavesItsMessageOpen(t *testing.T) {
 	}
 }
 
+func TestFailuresThatMayPassSayTheirCauseAndPassInTheEnd(t *testing.T) {
+	for line, cause := range map[string]turns.Cause{"/crash 2": turns.CauseCrash, "/transient 2": turns.CauseTransient} {
+		for attempt := 1; attempt <= 3; attempt++ {
+			out := agenttest.NewSink(t).Run(t.Context(), New("echo"), turns.Prompt{ThreadID: "thread_a", TurnID: "turn_a", Attempt: attempt}, line)
+			if attempt < 3 && (out.State != turns.Failed || out.Cause != cause) || attempt == 3 && out.State != turns.Completed {
+				t.Errorf("%s in attempt %d: %+v", line, attempt, out)
+			}
+		}
+	}
+	if _, out := run(t, "/crash"); out.Cause != turns.CauseCrash {
+		t.Errorf("/crash: %+v", out)
+	}
+}
+
+func TestStepsHaveTheLinesThatFollow(t *testing.T) {
+	sink, _ := run(t, "one\n/step a/b\ntwo\n/end\nthree\n/again a/b\nfour\n/end\n/end\nfive")
+	got := ""
+	for _, it := range sink.Items() {
+		got += it.Step + ":" + it.Text + " "
+	}
+	if want := ":one a/b:two a:three a/b:four :five "; got != want {
+		t.Errorf("said %q, want %q", got, want)
+	}
+	if ops := fmt.Sprintf("%T", sink.Steps()); len(sink.Steps()) != 5 {
+		t.Errorf("steps %s: %+v", ops, sink.Steps())
+	}
+}
+
 func TestStubbornSeesAnInterruptOnlyAfterwards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -255,7 +283,12 @@ func TestBadArgumentsFailTheTurnBeforeAnythingIsDone(t *testing.T) {
 		"/fail":                          "the text is missing",
 		"/progress\r":                    "the text is missing",
 		"/delete it":                     `"it" is too much`,
-		"/crash now":                     `"now" is too much`,
+		"/crash now":                     `N must be a number from 0 to 1000000, not "now"`,
+		"/transient -1":                  `N must be a number from 0 to 1000000, not "-1"`,
+		"/step":                          `"" cannot name a step`,
+		"/step a b":                      `"a b" cannot name a step`,
+		"/again a//b":                    `"a//b" cannot name a step`,
+		"/end":                           "no step is under way",
 		"/sleep":                         "one number is needed, not 0",
 		"/sleep 1 2":                     "one number is needed, not 2",
 		"/sleep -1":                      `MS must be a number from 0 to 3600000, not "-1"`,

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -27,6 +28,8 @@ type command struct {
 	n    int
 	size int
 	wait time.Duration
+	ends bool   // it ends the step that is under way
+	step string // what it says belongs to; of a command for a step, that step
 }
 
 // verb is how a line that begins with a slash is read and done.
@@ -48,7 +51,11 @@ var verbs = []verb{
 	{"fail", "/fail MESSAGE", needsText, fail},
 	{"delete", "/delete", needsNothing, withdraw},
 	{"progress", "/progress TEXT", needsText, progress},
-	{"crash", "/crash", needsNothing, crash},
+	{"crash", "/crash [N]", parseAttempts, crash},
+	{"transient", "/transient [N]", parseAttempts, transient},
+	{"step", "/step PATH", needsPath, step},
+	{"again", "/again PATH", needsPath, again},
+	{"end", "/end", needsNothing, endStep},
 	{"stubborn", "/stubborn MS", parseWait, stubborn},
 }
 
@@ -57,6 +64,7 @@ var verbs = []verb{
 func parse(text string) ([]command, error) {
 	var script []command
 	var plain []string
+	step := "" // the lines that follow belong to
 	count := 0
 	lines := strings.Split(text, "\n")
 	flush := func() {
@@ -64,7 +72,7 @@ func parse(text string) ([]command, error) {
 		// Empty lines between commands are layout; a prompt of nothing else is
 		// answered with what it is.
 		if strings.TrimSpace(said) != "" || len(plain) == len(lines) {
-			script = append(script, command{run: say, text: said})
+			script = append(script, command{run: say, text: said, step: step})
 		}
 		plain = nil
 	}
@@ -80,6 +88,16 @@ func parse(text string) ([]command, error) {
 		c, err := parseLine(line[1:])
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+		switch {
+		case c.step != "":
+			step = c.step
+		case c.ends && step == "":
+			return nil, fmt.Errorf("line %d: no step is under way; the command is /end", i+1)
+		case c.ends:
+			c.step, step = step, notify.StepAbove(step)
+		default:
+			c.step = step
 		}
 		script = append(script, c)
 	}
@@ -99,7 +117,7 @@ func parseLine(line string) (command, error) {
 		if err != nil {
 			return command{}, fmt.Errorf("%w; the command is %s", err, v.usage)
 		}
-		c.run = v.run
+		c.run, c.ends = v.run, v.name == "end"
 		return c, nil
 	}
 	return command{run: say, text: unknown(name)}, nil
@@ -129,6 +147,22 @@ func needsNothing(rest string) (command, error) {
 		return command{}, fmt.Errorf("%q is too much", shorten(rest))
 	}
 	return command{}, nil
+}
+
+// parseAttempts reads in how many attempts the command does what it does.
+func parseAttempts(rest string) (command, error) {
+	if rest == "" {
+		return command{n: maxCount}, nil
+	}
+	n, err := number("N", rest, 0, maxCount)
+	return command{n: n}, err
+}
+
+func needsPath(rest string) (command, error) {
+	if !notify.ValidStep(rest) {
+		return command{}, fmt.Errorf("%q cannot name a step", shorten(rest))
+	}
+	return command{step: rest}, nil
 }
 
 func parseWait(rest string) (command, error) {

@@ -31,9 +31,10 @@ type eventOutput struct {
 	ops   []items.Op // of the chunk in hand
 	known map[string]*local
 	order []*local // in the order of making, to forget the oldest
-	open  int      // of known
-	line  int      // number of the present one, from 1
-	bad   int      // lines that were not understood
+	steps steps
+	open  int // of known
+	line  int // number of the present one, from 1
+	bad   int // lines that were not understood
 	ended *resultEvent
 	asks  asks
 }
@@ -42,6 +43,7 @@ type eventOutput struct {
 type local struct {
 	name   string
 	id     string
+	step   string
 	kind   items.Kind
 	status items.Status
 }
@@ -114,7 +116,9 @@ func (o *eventOutput) take(ctx context.Context, line []byte, event any) error {
 	case messageEvent:
 		content := items.NewAgentMessage(e.Text)
 		content.Phase = e.Phase
-		err = o.create(e.ID, items.StatusCompleted, content)
+		err = o.create(e.ID, e.Step, items.StatusCompleted, content)
+	case stepEvent:
+		err = o.step(e)
 	case deltaEvent:
 		err = o.delta(e)
 	case itemEvent:
@@ -170,10 +174,13 @@ func (o *eventOutput) delta(e deltaEvent) error {
 		return errors.New("id is missing")
 	}
 	if it == nil {
-		if err := o.create(e.ID, items.StatusInProgress, items.NewAgentMessage("")); err != nil {
+		if err := o.create(e.ID, e.Step, items.StatusInProgress, items.NewAgentMessage("")); err != nil {
 			return err
 		}
 		it = o.known[e.ID]
+	}
+	if err := it.staysIn(e.Step); err != nil {
+		return err
 	}
 	if _, err := items.Next(it.status, it.kind, items.VerbAppend, ""); err != nil {
 		return err
@@ -201,15 +208,18 @@ func (o *eventOutput) item(e itemEvent) error {
 	case it == nil && content == nil:
 		return fmt.Errorf("there is no item %q; content would make one", shorten(e.ID, 64))
 	case it == nil && e.ID == "" && e.Status == "":
-		return o.create("", items.StatusCompleted, content) // nothing can refer to it again
+		return o.create("", e.Step, items.StatusCompleted, content) // nothing can refer to it again
 	case it == nil && e.ID == "" && e.Status.Open():
 		return errors.New("an item without id cannot be ended later")
 	case it == nil:
-		return o.create(e.ID, e.Status, content)
+		return o.create(e.ID, e.Step, e.Status, content)
 	case content != nil && content.Kind() != it.kind:
 		return fmt.Errorf("item %q is a %s and stays one", shorten(e.ID, 64), it.kind)
 	case content == nil && e.Status == "":
 		return errors.New("neither status nor content: nothing to change")
+	}
+	if err := it.staysIn(e.Step); err != nil {
+		return err
 	}
 	status, err := items.Next(it.status, it.kind, items.VerbUpdate, e.Status)
 	if err != nil {
@@ -235,7 +245,10 @@ func (o *eventOutput) delete(e deleteEvent) error {
 }
 
 // create makes an item and, if it has a name, remembers it.
-func (o *eventOutput) create(name string, want items.Status, content items.Content) error {
+func (o *eventOutput) create(name, step string, want items.Status, content items.Content) error {
+	if err := o.steps.has(step); err != nil {
+		return err
+	}
 	if name != "" {
 		if err := o.nameIsFree(name); err != nil {
 			return err
@@ -249,13 +262,13 @@ func (o *eventOutput) create(name string, want items.Status, content items.Conte
 	if err != nil {
 		return err
 	}
-	it := &local{name: name, id: items.NewID(), kind: content.Kind()}
+	it := &local{name: name, id: items.NewID(), step: step, kind: content.Kind()}
 	if name != "" {
 		o.set(it, status)
 		o.known[name] = it
 		o.order = append(o.order, it)
 	}
-	o.ops = append(o.ops, items.Create{ItemID: it.id, Status: status, Content: content})
+	o.ops = append(o.ops, items.Create{ItemID: it.id, Step: step, Status: status, Content: content})
 	return nil
 }
 

@@ -24,17 +24,20 @@ type (
 	messageEvent struct {
 		Event string `json:"event"`
 		ID    string `json:"id"`
+		Step  string `json:"step"`
 		Text  string `json:"text"`
 		Phase string `json:"phase"`
 	}
 	deltaEvent struct {
 		Event string `json:"event"`
 		ID    string `json:"id"`
+		Step  string `json:"step"`
 		Text  string `json:"text"`
 	}
 	itemEvent struct {
 		Event   string         `json:"event"`
 		ID      string         `json:"id"`
+		Step    string         `json:"step"`
 		Status  items.Status   `json:"status"`
 		Content jsontext.Value `json:"content"`
 	}
@@ -52,6 +55,12 @@ type (
 		ContextUsed     int64       `json:"context_used"`
 		ContextSize     int64       `json:"context_size"`
 		Cost            *items.Cost `json:"cost"`
+	}
+	stepEvent struct {
+		Event  string       `json:"event"`
+		Step   string       `json:"step"`
+		Status items.Status `json:"status"` // "" = it starts
+		Reason string       `json:"reason"`
 	}
 	progressEvent struct {
 		Event   string `json:"event"`
@@ -80,6 +89,7 @@ type (
 		State      turns.State `json:"state"`
 		Message    string      `json:"message"`
 		StopReason string      `json:"stop_reason"`
+		Transient  bool        `json:"transient"`
 	}
 )
 
@@ -118,6 +128,8 @@ func decodeEvent(line []byte) (any, error) {
 		return strict[deleteEvent](line)
 	case "usage":
 		return strict[usageEvent](line)
+	case "step":
+		return strict[stepEvent](line)
 	case "progress":
 		return strict[progressEvent](line)
 	case "ask":
@@ -238,6 +250,9 @@ func (e resultEvent) check() error {
 	if e.State != turns.Completed && e.State != turns.Failed {
 		return fmt.Errorf("state %q is neither completed nor failed", shorten(string(e.State), 64))
 	}
+	if e.Transient && e.State != turns.Failed {
+		return errors.New("only what has failed is transient")
+	}
 	return nil
 }
 
@@ -252,6 +267,9 @@ func (e resultEvent) outcome() turns.Outcome {
 			out.StopReason = "error"
 		}
 		out.Failure = &turns.Failure{Kind: kindFailed, Message: out.Message}
+		if e.Transient {
+			out.Cause = turns.CauseTransient
+		}
 	} else if out.StopReason == "" {
 		out.StopReason = "end_turn"
 	}

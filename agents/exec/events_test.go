@@ -437,7 +437,7 @@ func TestDocumentedEventsAreUnderstood(t *testing.T) {
 			}
 		}
 	}
-	if len(shown) != 9 {
-		t.Errorf("the documentation shows %d of 9 events: %v", len(shown), shown)
+	if len(shown) != 10 {
+		t.Errorf("the documentation shows %d of 10 events: %v", len(shown), shown)
 	}
 }

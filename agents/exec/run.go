@@ -17,6 +17,10 @@ const (
 	kindUnavailable = "agent_unavailable"
 )
 
+// exitTempFail is the exit status of a command that may succeed later
+// (EX_TEMPFAIL of sysexits.h).
+const exitTempFail = 75
+
 // readSize is what one read, and so one delta, has at most.
 const readSize = 32 << 10
 
@@ -44,7 +48,7 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	}
 	group, err := process.Start(cmd)
 	if err != nil {
-		return failed(kindUnavailable, err.Error())
+		return tried(turns.CauseCrash, failed(kindUnavailable, err.Error()))
 	}
 	forget, err := a.cfg.Records.Add(group, a.cfg.Command)
 	if err != nil {
@@ -235,12 +239,25 @@ func (r *run) outcome(ctx context.Context, state *os.ProcessState) turns.Outcome
 		if said := r.stderr.String(); said != "" {
 			message += ": " + said
 		}
-		return failed(kindFailed, message)
+		out := failed(kindFailed, message)
+		if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			return tried(turns.CauseCrash, out) // by somebody else: what we kill has ended, or ends as interrupted
+		}
+		if state.ExitCode() == exitTempFail {
+			return tried(turns.CauseTransient, out)
+		}
+		return out
 	}
 	if result := r.out.result(); result != nil {
 		return result.outcome()
 	}
 	return turns.Outcome{State: turns.Completed, StopReason: "end_turn"}
+}
+
+// tried is a failure that trying again may mend.
+func tried(cause turns.Cause, out turns.Outcome) turns.Outcome {
+	out.Cause = cause
+	return out
 }
 
 func failed(kind, message string) turns.Outcome {
