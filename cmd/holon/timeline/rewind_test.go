@@ -93,74 +93,134 @@ func collapsed(t *testing.T, all []client.Event) []client.Event {
 	return sent
 }
 
-// aLog is a turn with steps that is tried again now and then. Each message has
-// a word of its own, so that it can be looked for.
-func aLog(t *testing.T, random *rand.Rand, n int) []client.Event {
+// logMaker makes logs of turns, one per thread, whose steps are tried again
+// now and then. Each message has a word of its own, so that it can be looked
+// for.
+type logMaker struct {
+	t      *testing.T
+	random *rand.Rand
+	all    []client.Event
+	turns  []*madeTurn
+}
+
+type madeTurn struct {
+	id     string
+	epochs map[string]int        // the highest that each step had
+	begins map[string]int64      // the bound of its markers
+	tries  map[string][]fold.Ref // that stand, by step
+	open   map[string]string     // ids of items that stream, by step
+}
+
+// paths of steps, with those above before those below.
+var paths = []string{"", "a", "a/b", "c"}
+
+// aLog makes n things happen in so many turns. If there are several, items
+// stream and are mixed.
+func aLog(t *testing.T, random *rand.Rand, n, turns int) []client.Event {
 	t.Helper()
-	var all []client.Event
-	add := func(method, rest string) int64 {
-		seq := int64(len(all) + 1)
-		event, err := client.ParseEvent(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q,"params":{"seq":%d,"thread_id":"thread_a","turn_id":"turn_1","timestamp":"2026-11-21T10:00:00Z",%s}}`, method, seq, rest))
-		if err != nil {
-			t.Fatal(err)
+	m := &logMaker{t: t, random: random}
+	for i := range turns {
+		turn := &madeTurn{
+			id: fmt.Sprintf("turn_%d", i+1), epochs: map[string]int{}, begins: map[string]int64{},
+			tries: map[string][]fold.Ref{}, open: map[string]string{},
 		}
-		all = append(all, event)
-		return seq
+		m.turns = append(m.turns, turn)
+		m.add(turn, "turn/started", m.header(turn, "")+`,"type":"started"`)
 	}
-	paths := []string{"", "a", "a/b", "c"}
-	epochs := map[string]int{"": 1, "a": 1, "a/b": 1, "c": 1} // the highest that each had
-	begins := map[string]int64{}                              // the bound of its markers
-	tries := map[string][]fold.Ref{"": {{Step: "", Epoch: 1}}}
-	above := map[string]string{"a": "", "a/b": "a", "c": ""}
-	try := func(path string) []fold.Ref {
-		if tries[path] == nil {
-			tries[path] = append(slices.Clone(tries[above[path]]), fold.Ref{Step: path, Epoch: epochs[path]})
-		}
-		return tries[path]
-	}
-	header := func(path string) string {
-		var refs []string
-		lineage := try(path)
-		for _, r := range lineage {
-			refs = append(refs, fmt.Sprintf(`{"step":%q,"epoch":%d}`, r.Step, r.Epoch))
-		}
-		if _, ok := begins[path]; !ok {
-			begins[path] = int64(len(all))
-		}
-		return fmt.Sprintf(`"attempt":%d,"step":%q,"epoch":%d,"lineage":[%s]`, lineage[0].Epoch, path, lineage[len(lineage)-1].Epoch, strings.Join(refs, ","))
-	}
-	add("turn/started", header("")+`,"type":"started"`)
 	for range n {
-		path := paths[random.IntN(len(paths))]
-		if path == "a/b" {
-			header("a") // begins first
-		}
-		if random.IntN(7) == 0 && tries[path] != nil {
-			for _, below := range paths {
-				if isWithin(below, path) && tries[below] != nil {
-					delete(tries, below)
-					epochs[below]++
-				}
-			}
-			add("stream/rewind", fmt.Sprintf(`"type":"rewind","step":%q,"new_epoch":%d,"superseded_after_seq":%d,"reason":"transient"`, path, epochs[path], begins[path]))
-			if random.IntN(2) == 0 {
-				add("turn/late", fmt.Sprintf(`"attempt":1,"type":"late","step":%q,"epoch":1,"event":{"method":"item/delta","params":{}}`, path))
-			}
-			if path == "" {
-				add("turn/started", header("")+`,"type":"started"`)
-			}
-			continue
-		}
-		if path != "" && tries[path] == nil {
-			add("step/started", header(path)+`,"type":"started"`)
-		}
-		text := fmt.Sprintf("word%d# %s", len(all)+1, strings.Repeat("and so on ", random.IntN(12)))
-		if random.IntN(4) == 0 {
-			text += "\n\n日本語"
-		}
-		add("item/created", header(path)+fmt.Sprintf(`,"item_id":"item_%d","type":"created","status":"completed","content":{"type":"agent_message","content":[{"type":"output_text","text":%q}]}`, len(all)+1, text))
+		m.step(m.turns[random.IntN(turns)])
 	}
-	return all
+	return m.all
+}
+
+func (m *logMaker) add(turn *madeTurn, method, rest string) {
+	m.t.Helper()
+	event, err := client.ParseEvent(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q,"params":{"seq":%d,"thread_id":"thread_of_%s","turn_id":%q,"timestamp":"2026-11-21T10:00:00Z",%s}}`,
+		method, len(m.all)+1, turn.id, turn.id, rest))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.all = append(m.all, event)
+}
+
+// header begins the step's next try if none stands.
+func (m *logMaker) header(turn *madeTurn, path string) string {
+	if turn.tries[path] == nil {
+		if turn.epochs[path]++; path != "" {
+			turn.tries[path] = slices.Clone(turn.tries[path[:max(0, strings.LastIndexByte(path, '/'))]])
+		}
+		turn.tries[path] = append(turn.tries[path], fold.Ref{Step: path, Epoch: turn.epochs[path]})
+	}
+	if _, ok := turn.begins[path]; !ok {
+		turn.begins[path] = int64(len(m.all))
+	}
+	var refs []string
+	lineage := turn.tries[path]
+	for _, r := range lineage {
+		refs = append(refs, fmt.Sprintf(`{"step":%q,"epoch":%d}`, r.Step, r.Epoch))
+	}
+	return fmt.Sprintf(`"attempt":%d,"step":%q,"epoch":%d,"lineage":[%s]`, lineage[0].Epoch, path, lineage[len(lineage)-1].Epoch, strings.Join(refs, ","))
+}
+
+// step makes one thing happen.
+func (m *logMaker) step(turn *madeTurn) {
+	path := paths[m.random.IntN(len(paths))]
+	if path == "a/b" {
+		m.header(turn, "a") // begins first
+	}
+	if m.random.IntN(7) == 0 && turn.tries[path] != nil {
+		m.rewind(turn, path)
+		return
+	}
+	if path != "" && turn.tries[path] == nil {
+		m.add(turn, "step/started", m.header(turn, path)+`,"type":"started"`)
+	}
+	text := fmt.Sprintf("word%d# %s", len(m.all)+1, strings.Repeat("and so on ", m.random.IntN(12)))
+	if m.random.IntN(4) == 0 {
+		text += "\n\n日本語"
+	}
+	id, open := turn.open[path]
+	switch {
+	case open:
+		m.add(turn, "item/delta", m.header(turn, path)+fmt.Sprintf(`,"item_id":%q,"delta":{"text":%q},"offset":%d`, id, " "+text, 1000*len(m.all)))
+		if m.random.IntN(4) == 0 {
+			m.end(turn, path, "completed")
+		}
+	case len(m.turns) > 1 && m.random.IntN(2) == 0:
+		turn.open[path] = fmt.Sprintf("item_%d", len(m.all)+1)
+		m.add(turn, "item/created", m.header(turn, path)+fmt.Sprintf(`,"item_id":%q,"status":"in_progress","content":{"type":"agent_message","content":[{"text":%q}]}`, turn.open[path], text))
+	default:
+		m.add(turn, "item/created", m.header(turn, path)+fmt.Sprintf(`,"item_id":"item_%d","status":"completed","content":{"type":"agent_message","content":[{"text":%q}]}`, len(m.all)+1, text))
+	}
+}
+
+// end ends the item of a step that streams. Its text is that of the deltas.
+func (m *logMaker) end(turn *madeTurn, path, status string) {
+	if id, open := turn.open[path]; open {
+		m.add(turn, "item/updated", m.header(turn, path)+fmt.Sprintf(`,"item_id":%q,"status":%q,"content":{"type":"agent_message","content":[{"text":""}]}`, id, status))
+		delete(turn.open, path)
+	}
+}
+
+// rewind gives the present try of a step up.
+func (m *logMaker) rewind(turn *madeTurn, path string) {
+	for _, below := range paths {
+		if isWithin(below, path) {
+			m.end(turn, below, "interrupted")
+		}
+	}
+	for _, below := range paths {
+		if isWithin(below, path) {
+			delete(turn.tries, below)
+		}
+	}
+	m.add(turn, "stream/rewind", fmt.Sprintf(`"type":"rewind","step":%q,"new_epoch":%d,"superseded_after_seq":%d,"reason":"transient"`, path, turn.epochs[path]+1, turn.begins[path]))
+	if m.random.IntN(2) == 0 {
+		m.add(turn, "turn/late", fmt.Sprintf(`"attempt":1,"type":"late","step":%q,"epoch":1,"event":{"method":"item/delta","params":{}}`, path))
+	}
+	if path == "" {
+		m.add(turn, "turn/started", m.header(turn, "")+`,"type":"started"`)
+	}
 }
 
 // TestTheScreenIsThatOfALateJoiner: whoever saw everything sees in the end
@@ -168,7 +228,7 @@ func aLog(t *testing.T, random *rand.Rand, n int) []client.Event {
 func TestTheScreenIsThatOfALateJoiner(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 7))
 	for round := range 300 {
-		all := aLog(t, random, 5+random.IntN(60))
+		all := aLog(t, random, 5+random.IntN(60), 1)
 		width := 25 + random.IntN(60)
 		show := func(all []client.Event, ticks int) string {
 			s := &screen{t: t, width: width}
@@ -187,11 +247,11 @@ func TestTheScreenIsThatOfALateJoiner(t *testing.T) {
 func TestNothingSupersededIsInTheWindow(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 8))
 	for round := range 200 {
-		all := aLog(t, random, 60)
+		all := aLog(t, random, 60, 1+round%3)
 		width, height := 25+random.IntN(60), 3+random.IntN(30)
 		s := &screen{t: t, width: width, height: height}
 		mode := []Superseded{Hide, Mark}[round%2]
-		r := New(s, Options{Terminal: true, Superseded: mode, Width: func() int { return width }, Height: func() int { return height }, Now: clock, Idle: "idle"})
+		r := New(s, Options{Terminal: true, Superseded: mode, Width: func() int { return width }, Height: func() int { return height }, Now: clock, Idle: "idle", Threads: true})
 		view := fold.New(fold.Options{})
 		for i, event := range all {
 			if err := r.Event(event); err != nil {
@@ -208,7 +268,7 @@ func TestNothingSupersededIsInTheWindow(t *testing.T) {
 				}
 			}
 			window, everything := s.window(), s.String()
-			live, superseded := view.Turn("turn_1").Events()
+			live, superseded := view.Turn(event.TurnID).Events()
 			for _, entry := range superseded {
 				word := fmt.Sprintf("word%d#", entry.Seq)
 				if n := strings.Count(everything, word); n > 1 {
@@ -222,7 +282,7 @@ func TestNothingSupersededIsInTheWindow(t *testing.T) {
 			}
 			for _, entry := range live {
 				word := fmt.Sprintf("word%d#", entry.Seq)
-				if n := strings.Count(everything, word); entry.ItemID != "" && n != 1 {
+				if n := strings.Count(everything, word); entry.ItemID != "" && entry.Method != "item/updated" && n != 1 {
 					t.Fatalf("round %d, window %d×%d: %s stands and is there %d times after event %d:\n%s", round, width, height, word, n, i+1, everything)
 				}
 			}
