@@ -28,8 +28,8 @@ type Extra struct {
 // shape is what the table knows of a params type.
 type shape struct {
 	required []requiredField
-	keyed    bool  // takes an idempotency key
-	ids      []int // indexes of ThreadID, TurnID, ItemID; -1 = none
+	keyed    bool     // takes an idempotency key
+	ids      [3][]int // where ThreadID, TurnID and ItemID are; nil = none
 }
 
 type requiredField struct {
@@ -40,7 +40,7 @@ type requiredField struct {
 // shapeOf reads a params struct. A member without omitzero is required: the
 // same rule that the schemas follow.
 func shapeOf(t reflect.Type) *shape {
-	s := &shape{ids: []int{-1, -1, -1}}
+	s := &shape{}
 	_, s.keyed = reflect.New(t).Interface().(keyed)
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -53,11 +53,14 @@ func shapeOf(t reflect.Type) *shape {
 		}
 		switch name {
 		case "thread_id":
-			s.ids[0] = i
+			s.ids[0] = f.Index
 		case "turn_id":
-			s.ids[1] = i
+			s.ids[1] = f.Index
+		case "lease":
+			id, _ := f.Type.FieldByName("TurnID")
+			s.ids[1] = append(f.Index, id.Index...)
 		case "item_id":
-			s.ids[2] = i
+			s.ids[2] = f.Index
 		}
 	}
 	return s
@@ -69,8 +72,8 @@ func (s *shape) withIDs(e *Error, p reflect.Value) *Error {
 		return e
 	}
 	for n, target := range []*string{&e.Data.ThreadID, &e.Data.TurnID, &e.Data.ItemID} {
-		if i := s.ids[n]; i >= 0 && *target == "" {
-			f := p.Field(i)
+		if at := s.ids[n]; at != nil && *target == "" {
+			f := p.FieldByIndex(at)
 			if f.Kind() == reflect.Pointer && !f.IsNil() {
 				f = f.Elem()
 			}

@@ -14,6 +14,7 @@ type Engine interface {
 	ThreadFork(ctx context.Context, c turns.Fork) (turns.ForkResult, error)
 	ChangeThread(ctx context.Context, c turns.ChangeThread) (turns.ChangeThreadResult, error)
 	Start(ctx context.Context, c turns.Start) (turns.StartResult, error)
+	Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, error)
 	Steer(ctx context.Context, c turns.Steer) (turns.SteerResult, error)
 	// Interrupt returns once the interrupt is durable. If the turn has not
 	// ended by then, ended delivers the final result when it does; it is nil
@@ -27,11 +28,10 @@ type Engine interface {
 	Agents() []turns.AgentInfo
 }
 
-// Workers is what handlers of workers change things through, and of turns that
-// are tried again. An error that wraps turns.ErrSuperseded may be of a write
-// that was kept as a turn/late.
+// Workers is what handlers of workers change things through; *turns.Engine is
+// the one. An error that wraps turns.ErrSuperseded may be of a write that was
+// kept as a turn/late.
 type Workers interface {
-	Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, error)
 	// Claim waits as long as c says, or until ctx ends.
 	Claim(ctx context.Context, c turns.Claim) (turns.ClaimResult, error)
 	Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, error)

@@ -73,7 +73,7 @@ var Kinds = []KindInfo{
 	{KindItemNotFound, -32002, false, "There is no such item."},
 	{KindAgentNotFound, -32002, false, "There is no agent of this name."},
 	{KindIdempotencyConflict, -32003, false, "The idempotency key was used for another method or other params."},
-	{KindConflict, -32003, false, "The thread exists with another agent or another cwd."},
+	{KindConflict, -32003, false, "What there is does not allow it; reason says what, where that is not plain: a thread of this id with another agent or cwd, an item_id that has been used, a turn that cannot be tried again."},
 	{KindThreadClosed, -32004, false, "The thread is closed or closing."},
 	{KindThreadPaused, -32004, true, "The thread is paused, and the request did not want to wait."},
 	{KindThreadBusy, -32004, true, "A turn of the thread is active, and the request did not want to wait."},
@@ -83,14 +83,14 @@ var Kinds = []KindInfo{
 	{KindCursorAhead, -32005, false, "The cursor is above the newest event of the log."},
 	{KindLogChanged, -32005, false, "The cursor belongs to another log: begin anew."},
 	{KindUnauthorized, -32006, false, "The token is missing or wrong."},
-	{KindForbidden, -32006, false, "The request comes from a place that may not ask."},
+	{KindForbidden, -32006, false, "The request comes from a place that may not ask, or its lease is not valid."},
 	{KindStorageFull, -32007, true, "The disk is full; the change did not happen."},
 	{KindStorageFailed, -32007, false, "The disk failed; the change did not happen, and none will until the server is started again."},
 	{KindAgentFailed, -32008, false, "The agent ended with an error."},
 	{KindAgentUnavailable, -32008, true, "The agent cannot be started."},
 	{KindAgentUnsupported, -32008, false, "The agent of the thread cannot do this."},
 	{KindTimeout, -32008, true, "It took longer than it may."},
-	{KindAttemptSuperseded, -32009, false, "Another attempt has taken this one's place."},
+	{KindAttemptSuperseded, -32009, false, "Another attempt, or another try of the step, has taken this one's place; what was to be written is kept as turn/late where late_seq says so."},
 }
 
 var kindByName = func() map[Kind]*KindInfo {
@@ -110,7 +110,8 @@ type Error struct {
 
 // ErrorData is what programs read of an error. Kind and Retryable are always
 // there, the rest where it helps; FirstSeq, LatestSeq and LogID come with
-// every error about a cursor.
+// every error about a cursor, Attempt, Step and Epoch (what stands) with
+// attempt_superseded.
 type ErrorData struct {
 	Kind          Kind   `json:"kind"`
 	Retryable     bool   `json:"retryable"`
@@ -125,6 +126,11 @@ type ErrorData struct {
 	FirstSeq      *int64 `json:"first_seq,omitzero"`
 	LatestSeq     *int64 `json:"latest_seq,omitzero"`
 	LogID         string `json:"log_id,omitzero"`
+
+	Attempt int     `json:"attempt,omitzero"`
+	Step    *string `json:"step,omitzero"`
+	Epoch   int     `json:"epoch,omitzero"`
+	LateSeq int64   `json:"late_seq,omitzero"`
 }
 
 // Error implements error.

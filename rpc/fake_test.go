@@ -265,6 +265,9 @@ func (e *fakeEngine) Start(_ context.Context, c turns.Start) (turns.StartResult,
 		text = c.Input[0].Content[0].Text
 	}
 	e.note("Start %s %s", c.ThreadID, text)
+	if c.Retry != nil {
+		e.note("retry %+v", *c.Retry)
+	}
 	if e.block != nil {
 		<-e.block
 	}
@@ -276,6 +279,11 @@ func (e *fakeEngine) Start(_ context.Context, c turns.Start) (turns.StartResult,
 		draft(notify.TurnStarted, c.ThreadID, &turns.StartedEvent{Type: "started", State: turns.Active}),
 		draft(notify.ItemCreated, c.ThreadID, &items.Created{ItemID: items.NewID(), Type: "created", Content: jsontext.Value(`{"type":"user_message"}`)}))
 	return turns.StartResult{TurnID: id, ThreadID: c.ThreadID, State: turns.Active, Seq: seq}, nil
+}
+
+func (e *fakeEngine) Retry(_ context.Context, c turns.Retry) (turns.RetryResult, error) {
+	e.note("Retry %s %s", c.TurnID, c.Reason)
+	return turns.RetryResult{TurnID: c.TurnID, State: turns.Active, Attempt: 2, Seq: e.memory.latest()}, e.failWith
 }
 
 func (e *fakeEngine) Steer(context.Context, turns.Steer) (turns.SteerResult, error) {

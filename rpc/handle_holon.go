@@ -50,6 +50,7 @@ type Capabilities struct {
 	Idempotency bool       `json:"idempotency"`
 	LogStream   bool       `json:"log_stream"`
 	Prune       bool       `json:"prune"`
+	Workers     bool       `json:"workers"`
 	Collapse    []Collapse `json:"collapse"`
 }
 
@@ -70,7 +71,7 @@ func (h *Handlers) Initialize(ctx context.Context, p InitializeParams) (Initiali
 		LogID: at.LogID, LatestSeq: at.Latest,
 		Capabilities: Capabilities{
 			Streams: true, Replay: true, Steering: true, Questions: true, Idempotency: true,
-			LogStream: h.server.cfg.Logs != nil, Prune: h.server.cfg.Pruner != nil, Collapse: collapses,
+			LogStream: h.server.cfg.Logs != nil, Prune: h.server.cfg.Pruner != nil, Workers: h.server.cfg.Workers != nil, Collapse: collapses,
 		},
 		Limits: h.server.limits,
 	}, nil

@@ -11,7 +11,7 @@ import (
 )
 
 // TurnStartParams are the params of turn/start. ThreadID may be left out if
-// the server has a default thread.
+// the server has a default thread, Retry for the policy of the agent.
 type TurnStartParams struct {
 	ThreadID       string               `json:"thread_id,omitzero"`
 	Input          []turns.InputMessage `json:"input"`
@@ -19,6 +19,7 @@ type TurnStartParams struct {
 	Metadata       jsontext.Value       `json:"metadata,omitzero"`
 	TimeoutSeconds float64              `json:"timeout_seconds,omitzero"`
 	Parent         *threads.Parent      `json:"parent,omitzero"`
+	Retry          *turns.RetryPolicy   `json:"retry,omitzero"`
 	Keyed
 	Extra
 }
@@ -35,7 +36,7 @@ func (h *Handlers) TurnStart(ctx context.Context, p TurnStartParams) (TurnStartR
 	}
 	return h.server.cfg.Engine.Start(ctx, turns.Start{
 		ThreadID: p.ThreadID, Input: p.Input, OnBusy: p.OnBusy, Metadata: given(p.Metadata),
-		TimeoutSeconds: p.TimeoutSeconds, Parent: p.Parent, Key: p.key,
+		TimeoutSeconds: p.TimeoutSeconds, Parent: p.Parent, Retry: p.Retry, Key: p.key,
 	})
 }
 

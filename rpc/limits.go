@@ -3,6 +3,7 @@ package rpc
 import (
 	"time"
 
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -59,6 +60,18 @@ type Limits struct {
 	RequestTimeoutSeconds float64 `json:"request_timeout_seconds"`
 	AgentTimeoutSeconds   float64 `json:"agent_request_timeout_seconds"`
 	DrainSeconds          float64 `json:"drain_seconds"`
+	MaxAttempts           int     `json:"max_attempts"`
+	MaxBackoffSeconds     float64 `json:"max_backoff_seconds"`
+	MaxStepDepth          int     `json:"max_step_depth"`
+	MaxStepBytes          int     `json:"max_step_bytes"`
+	MaxSteps              int     `json:"max_steps_per_turn"`
+	MaxTries              int     `json:"max_tries_per_turn"`
+	MaxLate               int     `json:"max_late_per_attempt"`
+	MaxClaimWaitSeconds   float64 `json:"max_claim_wait_seconds"`
+	MaxClaimers           int     `json:"max_waiting_claims_per_agent"`
+	MaxBatchOps           int     `json:"max_item_batch_ops"`
+	MaxBatchBytes         int     `json:"max_item_batch_bytes"`
+	MaxWorkerName         int     `json:"max_worker_name_bytes"`
 }
 
 func (l Limits) withDefaults() Limits {
@@ -103,6 +116,11 @@ func (l Limits) withDefaults() Limits {
 	l.MaxFilterEntries, l.MaxIdempotencyKeyLen = maxFilterEntries, maxKeyLength
 	l.RequestTimeoutSeconds = requestTimeout.Seconds()
 	l.AgentTimeoutSeconds = askTimeout.Seconds()
+	l.MaxAttempts, l.MaxBackoffSeconds = turns.MaxMaxAttempts, turns.MaxBackoffSeconds
+	l.MaxStepDepth, l.MaxStepBytes = notify.MaxStepDepth, notify.MaxStepBytes
+	l.MaxSteps, l.MaxTries, l.MaxLate = turns.MaxSteps, turns.MaxTries, turns.MaxLate
+	l.MaxClaimWaitSeconds, l.MaxClaimers = turns.MaxClaimWait.Seconds(), turns.MaxClaimers
+	l.MaxBatchOps, l.MaxBatchBytes, l.MaxWorkerName = turns.MaxBatchOps, turns.MaxBatchBytes, turns.MaxWorkerName
 	return l
 }
 

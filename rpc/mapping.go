@@ -17,33 +17,41 @@ import (
 // rarely ends sooner.
 const retryAfterMs = 1000
 
-// sentinels maps the errors of the domain to kinds.
+// sentinels maps the errors of the domain to kinds, and to the field and
+// reason that go with them.
 var sentinels = []struct {
-	err  error
-	kind Kind
+	err           error
+	kind          Kind
+	field, reason string
 }{
-	{threads.ErrNotFound, KindThreadNotFound},
-	{threads.ErrClosed, KindThreadClosed},
-	{threads.ErrPaused, KindThreadPaused},
-	{threads.ErrConflict, KindConflict},
-	{turns.ErrNotFound, KindTurnNotFound},
-	{turns.ErrNotActive, KindTurnNotActive},
-	{turns.ErrAlreadyDecided, KindTurnNotActive},
-	{turns.ErrPromptOver, KindTurnNotActive},
-	{turns.ErrBusy, KindThreadBusy},
-	{turns.ErrQueueFull, KindOverloaded},
-	{turns.ErrInboxFull, KindOverloaded},
-	{turns.ErrDraining, KindUnavailable},
-	{turns.ErrRuntimePaused, KindUnavailable},
-	{turns.ErrAgentNotFound, KindAgentNotFound},
-	{turns.ErrKeyConflict, KindIdempotencyConflict},
-	{turns.ErrStorageFull, KindStorageFull},
-	{turns.ErrStorageFailed, KindStorageFailed},
-	{items.ErrNotFound, KindItemNotFound},
-	{items.ErrAlreadyResolved, KindAlreadyResolved},
-	{notify.ErrBadCursor, KindInvalidCursor},
-	{context.DeadlineExceeded, KindTimeout},
-	{context.Canceled, KindUnavailable},
+	{err: threads.ErrNotFound, kind: KindThreadNotFound},
+	{err: threads.ErrClosed, kind: KindThreadClosed},
+	{err: threads.ErrPaused, kind: KindThreadPaused},
+	{err: threads.ErrConflict, kind: KindConflict},
+	{err: turns.ErrNotFound, kind: KindTurnNotFound},
+	{err: turns.ErrNotActive, kind: KindTurnNotActive},
+	{err: turns.ErrAlreadyDecided, kind: KindTurnNotActive},
+	{err: turns.ErrPromptOver, kind: KindTurnNotActive},
+	{err: turns.ErrBusy, kind: KindThreadBusy},
+	{err: turns.ErrQueueFull, kind: KindOverloaded},
+	{err: turns.ErrInboxFull, kind: KindOverloaded},
+	{err: turns.ErrDraining, kind: KindUnavailable},
+	{err: turns.ErrRuntimePaused, kind: KindUnavailable},
+	{err: turns.ErrAgentNotFound, kind: KindAgentNotFound},
+	{err: turns.ErrKeyConflict, kind: KindIdempotencyConflict},
+	{err: turns.ErrStorageFull, kind: KindStorageFull},
+	{err: turns.ErrStorageFailed, kind: KindStorageFailed},
+	{err: items.ErrNotFound, kind: KindItemNotFound},
+	{err: items.ErrAlreadyResolved, kind: KindAlreadyResolved},
+	{err: turns.ErrNotEnded, kind: KindConflict, field: "turn_id", reason: "not_ended"},
+	{err: turns.ErrCompleted, kind: KindConflict, field: "turn_id", reason: "completed"},
+	{err: turns.ErrNoAttempts, kind: KindConflict, field: "turn_id", reason: "no_attempts"},
+	{err: turns.ErrItemConflict, kind: KindConflict, field: "item_id", reason: "used"},
+	{err: turns.ErrLease, kind: KindForbidden, field: "lease"},
+	{err: turns.ErrSuperseded, kind: KindAttemptSuperseded},
+	{err: notify.ErrBadCursor, kind: KindInvalidCursor, field: "cursor"},
+	{err: context.DeadlineExceeded, kind: KindTimeout},
+	{err: context.Canceled, kind: KindUnavailable},
 }
 
 // mapError makes the one error that goes to the client. What is not known
@@ -60,12 +68,18 @@ func mapError(log *zap.Logger, method string, err error) *Error {
 	if e := agentError(err); e != nil {
 		return e
 	}
+	if e := supersededError(err); e != nil {
+		return e
+	}
+	if errors.Is(err, items.ErrRefused) {
+		e := Errorf(KindConflict, "%s", err.Error()) // which item, and why not
+		e.Data.Reason = "refused"
+		return e
+	}
 	for _, s := range sentinels {
 		if errors.Is(err, s.err) {
 			e := Errorf(s.kind, "%s", s.err.Error())
-			if s.kind == KindInvalidCursor {
-				e.Data.Field = "cursor"
-			}
+			e.Data.Field, e.Data.Reason = s.field, s.reason
 			if s.kind == KindOverloaded {
 				e.Data.RetryAfterMs = retryAfterMs
 			}
@@ -91,6 +105,18 @@ func agentError(err error) *Error {
 		return Errorf(kind, "%s", failed.Message)
 	}
 	return Errorf(KindAgentFailed, "%s", failed.Message)
+}
+
+// supersededError says what stands in the place of what was to be written; nil
+// for errors that do not know.
+func supersededError(err error) *Error {
+	var late *turns.SupersededError
+	if !errors.As(err, &late) {
+		return nil
+	}
+	e := Errorf(KindAttemptSuperseded, "%s", late.Error())
+	e.Data.TurnID, e.Data.Attempt, e.Data.Step, e.Data.Epoch, e.Data.LateSeq = late.TurnID, late.Attempt, &late.Step, late.Epoch, late.Seq
+	return e
 }
 
 // internalError logs the cause under a new correlation id.

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/rpc/frame"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // requestTimeout is how long a request may take: a commit under load takes
@@ -22,6 +23,10 @@ const requestTimeout = 30 * time.Second
 // engine gives the agent 60 s, and such requests of one thread wait for each
 // other.
 const askTimeout = 90 * time.Second
+
+// pollTimeout is how long a request may take that waits for something to do:
+// what it may wait, and what any request may take besides.
+const pollTimeout = turns.MaxClaimWait + requestTimeout
 
 // interruptWait is how long turn/interrupt waits for the agent before it
 // answers "interrupting".
@@ -38,6 +43,7 @@ type Method struct {
 	Change  bool // changes something: durable before it is answered
 
 	quick  bool // answers from memory, needs no deadline
+	polls  bool // waits for what only its answer can hand over
 	invoke func(ctx context.Context, raw jsontext.Value) reply
 }
 
@@ -54,6 +60,7 @@ type option func(*Method)
 
 func bound(m *Method) { m.Bound = true }
 func quick(m *Method) { m.quick = true }
+func polls(m *Method) { m.polls = true }
 
 // define makes a row from a handler. Everything that is the same for all
 // methods happens here and in dispatch: decoding, required members, encoding.
@@ -112,6 +119,24 @@ func defineWaiting[P, R any](name, summary string, wait time.Duration, handle fu
 // anything. Nobody knows how long that takes, so it runs away from the read
 // loop: what comes after it on the connection does not wait for it.
 func defineAsking[P, R any](name, summary string, handle func(context.Context, P) (R, error), options ...option) Method {
+	return defineApart(name, summary, func(ctx context.Context) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+	}, handle, options)
+}
+
+// definePolling is define for a method that waits for something that may not
+// come, away from the read loop. It ends when its client leaves, who would not
+// get what came; a notification does nothing, for the same reason.
+func definePolling[P, R any](name, summary string, handle func(context.Context, P) (R, error), options ...option) Method {
+	return defineApart(name, summary, func(ctx context.Context) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(ctx, pollTimeout)
+	}, handle, append(options, polls))
+}
+
+// defineApart is define for a method that runs away from the read loop, in the
+// context that within makes.
+func defineApart[P, R any](name, summary string, within func(context.Context) (context.Context, context.CancelFunc),
+	handle func(context.Context, P) (R, error), options []option) Method {
 	m, shape, seq := describe[P, R](name, summary, options)
 	m.invoke = func(ctx context.Context, raw jsontext.Value) reply {
 		p, bad := decodeParams[P](name, raw, shape)
@@ -120,7 +145,7 @@ func defineAsking[P, R any](name, summary string, handle func(context.Context, P
 		}
 		return reply{undone: true, later: func(ctx context.Context) (rep reply) {
 			defer catch(ctx, name, &rep)
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+			ctx, cancel := within(ctx)
 			defer cancel()
 			r, err := handle(ctx, p)
 			if err != nil {
@@ -212,6 +237,9 @@ func (r *registry) dispatch(ctx context.Context, m *frame.Message, onConnection 
 	}
 	if method.Bound && !onConnection {
 		return reply{err: Errorf(KindInvalidRequest, "%s lives on a connection: send it on POST /rpc/stream", method.Name)}, method
+	}
+	if method.polls && m.Notification() {
+		return reply{}, method
 	}
 	return method.run(ctx, m.Params), method
 }

@@ -69,6 +69,10 @@ func paramsSchema(t reflect.Type) (*jsonschema.Schema, error) {
 		return nil, err
 	}
 	walk(s, func(s *jsonschema.Schema) {
+		if s.Properties["content"] != nil && s.Properties["status"] != nil {
+			// What belongs to each kind is told once, in what comes back.
+			s.Properties["content"] = &jsonschema.Schema{Type: "object", Extra: map[string]any{extraName: "ItemContent"}}
+		}
 		for name, p := range s.Properties {
 			if slices.Contains(s.Required, name) {
 				notNull(p)
@@ -90,6 +94,7 @@ var bounds = map[string]func(*jsonschema.Schema){
 	"after_seq":       func(s *jsonschema.Schema) { s.Minimum = jsonschema.Ptr(0.0) },
 	"before_seq":      func(s *jsonschema.Schema) { s.Minimum = jsonschema.Ptr(1.0) },
 	"from_position":   func(s *jsonschema.Schema) { s.Minimum = jsonschema.Ptr(0.0) },
+	"wait_seconds":    between(0, turns.MaxClaimWait.Seconds()),
 	"idempotency_key": func(s *jsonschema.Schema) { s.MinLength, s.MaxLength = jsonschema.Ptr(1), jsonschema.Ptr(maxKeyLength) },
 }
 
@@ -107,7 +112,7 @@ func resultSchema(t reflect.Type) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	nullable := map[string]bool{"last_event_at": true, "paused_at": true, "resumed_at": true}
+	nullable := map[string]bool{"last_event_at": true, "paused_at": true, "resumed_at": true, "turn": t == reflect.TypeFor[turns.ClaimResult]()}
 	walk(s, func(s *jsonschema.Schema) {
 		s.AdditionalProperties = nil
 		for name, p := range s.Properties {

@@ -23,6 +23,7 @@ type Config struct {
 	Tail   *notify.Tail
 	LogID  string
 
+	Workers Workers       // nil: the methods of workers are unavailable
 	Pruner  Pruner        // nil: holon/prune is unavailable
 	Logs    *logring.Ring // nil: holon/logStream has no lines
 	Log     *zap.Logger   // nil: nothing is logged
@@ -55,6 +56,8 @@ type Server struct {
 	connections atomic.Int64
 
 	closeOnce sync.Once
+	open      context.Context // ends with closing, for requests that wait
+	shut      context.CancelFunc
 	closing   chan struct{} // closed by Close, after the three below are set
 	notice    Closing
 	lastHead  int64     // what streams are to reach before they close
@@ -76,6 +79,7 @@ func New(cfg Config) (*Server, error) {
 		cfg: cfg, limits: cfg.Limits.withDefaults(), log: cfg.Log, logs: cfg.Logs,
 		startedAt: notify.TimeOf(cfg.StartedAt), closing: make(chan struct{}),
 	}
+	s.open, s.shut = context.WithCancel(context.Background())
 	if s.logs == nil {
 		s.logs = logring.New(1)
 	}
