@@ -16,14 +16,15 @@ import (
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/notify/fold"
 	"github.com/seed82539d15/holon/persist"
+	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
-// workedExample writes the turn of docs/rewind.md, less its queue, and returns
-// its maker. Its events are those after thread/started, which is 1.
-func workedExample(t testing.TB, h Harness) *Maker {
+// WorkedExample writes a turn as that of docs/rewind.md: a step of it is tried
+// twice, then the whole turn is. Its thread is 1, its turn 2 to 16.
+func WorkedExample(t testing.TB, store turns.Store) *Maker {
 	t.Helper()
-	m := NewMaker(t, h.Store, "thread_a").Start()
+	m := NewMaker(t, store, "thread_a").Start()
 	m.Attempt("turn_a")                                                                // 2
 	m.Create("turn_a", "item_ask", items.StatusCompleted, userMessage("do it"))        // 3
 	m.Begin("turn_a", "setup")                                                         // 4
@@ -48,7 +49,7 @@ func workedExample(t testing.TB, h Harness) *Maker {
 
 func attempts(t *testing.T, h Harness) {
 	ctx := context.Background()
-	m := workedExample(t, h)
+	m := WorkedExample(t, h.Store)
 	seqs := func(list []notify.Event) (s []int64) {
 		for _, e := range list {
 			s = append(s, e.Seq)
@@ -149,6 +150,50 @@ func attempts(t *testing.T, h Harness) {
 	}
 	if out, err := persist.Refold(ctx, h.Store); err != nil || len(out.Differences) > 0 {
 		t.Errorf("refold %+v, %v", out, err)
+	}
+}
+
+// wholeRows writes rows in which every column says something.
+func wholeRows(t *testing.T, h Harness) {
+	ctx := context.Background()
+	m := NewMaker(t, h.Store, "thread_a")
+	m.Add(notify.ThreadStarted, "", "", &threads.Changed{
+		Type: "started", State: threads.Running, StartedAt: notify.TimeOf(m.clock), SessionID: m.ID, Agent: "echo",
+		ForkedFrom: &threads.ForkedFrom{ThreadID: "thread_b", TurnID: "turn_b"},
+	})
+	policy := &turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: 4, BackoffSeconds: 0.5, BackoffMaxSeconds: 9}
+	span := notify.NewSpan("turn_a", "", 1, nil)
+	m.spans[Try{"turn_a", "", 1}] = span
+	m.AddTo(span, notify.TurnStarted, "turn_a", "", &turns.StartedEvent{
+		Type: "started", State: turns.Active, StartedAt: notify.TimeOf(m.clock), Origin: turns.OriginClient, Retry: policy,
+	})
+	check := func(what string) {
+		t.Helper()
+		m.Commit()
+		got, err := h.Store.ReadThread(ctx, "thread_a", 5)
+		if err != nil || !reflect.DeepEqual(got.Thread, m.Thread) {
+			t.Errorf("%s: the thread is %+v, want %+v, %v", what, got.Thread, m.Thread, err)
+		}
+		if len(got.Turns) != 1 || !reflect.DeepEqual(&got.Turns[0], m.Turns["turn_a"]) {
+			t.Errorf("%s: the turn is %+v, want %+v", what, got.Turns, m.Turns["turn_a"])
+		}
+		if out, err := persist.Refold(ctx, h.Store); err != nil || len(out.Differences) > 0 {
+			t.Errorf("%s: refold %+v, %v", what, out, err)
+		}
+	}
+	check("begun")
+	m.Add(notify.TurnProgress, "turn_a", "", &turns.ProgressEvent{Type: "progress", State: turns.Running, Claimed: true, Worker: "w"})
+	check("claimed")
+	if row := m.Turns["turn_a"]; row.Worker != "w" || row.ClaimedSeq != 3 || row.Retry == nil {
+		t.Errorf("the claimed turn is %+v", row)
+	}
+	m.Add(notify.StreamRewind, "turn_a", "", &turns.RewindEvent{
+		Type: "rewind", NewEpoch: 2, SupersededAfterSeq: 1, Reason: turns.CauseLease, UsedMs: 1234, Usage: &items.Usage{TotalTokens: 5},
+	})
+	m.Wait("turn_a")
+	check("waiting")
+	if row := m.Turns["turn_a"]; row.RetryAt.IsZero() || row.UsedMs != 1234 || row.FirstStartedAt.IsZero() || row.Worker != "" {
+		t.Errorf("the waiting turn is %+v", row)
 	}
 }
 
@@ -361,7 +406,7 @@ func wrongTries(t *testing.T, h Harness) {
 
 // markersInTail looks at what the tail is told: what a marker takes back.
 func markersInTail(t *testing.T, h Harness) {
-	m := workedExample(t, h)
+	m := WorkedExample(t, h.Store)
 	c := notify.NewCursor(h.Tail, h.Store, notify.Filter{}, 0)
 	var live []byte
 	for c.After() < h.Tail.Head() {

@@ -49,6 +49,7 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"TriesThatWereGivenUpAreNotWritten", triesFence},
 		{"UnitsWithWrongTriesLeaveNoTrace", wrongTries},
 		{"ReadsShowWhatStands", attempts},
+		{"RowsKeepWhatRetriesAndWorkersSay", wholeRows},
 		{"StreamsTellWhatMarkersTakeBack", markersInTail},
 		{"EveryFilterPagesExactlyItsEvents", filteredPages},
 		{"SparseFilterMovesOnWithinABound", sparseFilter},

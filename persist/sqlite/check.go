@@ -31,7 +31,7 @@ type Finding struct {
 const freeWarning = 1 << 30
 
 // Check looks at what a store must be: its settings, its schema, the soundness
-// of its file, the density of its log, permissions and free space. It may run
+// of its file, the density of its log, its attempts, permissions and free space. It may run
 // while a server has the store open. The error is about Check itself.
 func (s *View) Check(ctx context.Context) (list []Finding, err error) {
 	add := func(name string, level Level, format string, args ...any) {
@@ -104,11 +104,11 @@ func checkLog(c *conn, add addFinding) error {
 	// Rows must not speak of events that are not there yet.
 	ahead := int64(0)
 	if _, err := c.queryOne(`SELECT (SELECT count(*) FROM threads WHERE latest_seq > ?1) + (SELECT count(*) FROM turns WHERE updated_seq > ?1)
-		+ (SELECT count(*) FROM items WHERE updated_seq > ?1)`, func(r row) { ahead = r.int(0) }, latest); err != nil {
+		+ (SELECT count(*) FROM items WHERE updated_seq > ?1) + (SELECT count(*) FROM steps WHERE updated_seq > ?1)`, func(r row) { ahead = r.int(0) }, latest); err != nil {
 		return err
 	}
 	add("rows", levelIf(ahead == 0), "%d rows are newer than the log", ahead)
-	return nil
+	return checkTries(c, add, first)
 }
 
 func (s *View) checkFiles(add addFinding) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -284,6 +285,36 @@ func TestDoctorSeesDamage(t *testing.T) {
 	}
 }
 
+// Each kind of damage to attempts and steps has a finding of its own.
+func TestDoctorSeesDamagedAttempts(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range []struct{ want, damage string }{
+		{"tries", "DELETE FROM steps WHERE seq = 9"},
+		{"tries", "UPDATE items SET span = 77 WHERE item_id = 'item_c'"},
+		{"markers", "UPDATE steps SET hidden_by = 10 WHERE hidden_by = 11"},
+		{"markers", "UPDATE steps SET hidden_by = NULL WHERE seq = 4"},
+		{"markers", "UPDATE steps SET hidden_after = 5 WHERE seq = 5"},
+		{"fence", "UPDATE steps SET hidden_by = 11, hidden_after = 1 WHERE seq = 14"},
+		{"ends", "UPDATE steps SET hidden_by = 11, hidden_after = 1 WHERE seq = 13"},
+		{"ends", "UPDATE turns SET state = 'active'"},
+		{"rows", "UPDATE steps SET updated_seq = 100 WHERE seq = 13"},
+	} {
+		t.Run(c.damage, func(t *testing.T) {
+			s := running(t, Options{Dir: t.TempDir()})
+			persisttest.WorkedExample(t, s)
+			if bad := worst(t, s.View); len(bad) > 0 {
+				t.Errorf("of a sound log: %v", bad)
+			}
+			if err := s.Do(ctx, func() error { return s.w.conn.run(c.damage) }); err != nil {
+				t.Fatal(err)
+			}
+			if bad := worst(t, s.View); !slices.ContainsFunc(bad, func(f Finding) bool { return f.Name == c.want }) {
+				t.Errorf("found %v, want %s", bad, c.want)
+			}
+		})
+	}
+}
+
 func worst(t *testing.T, v *View) (bad []Finding) {
 	t.Helper()
 	list, err := v.Check(context.Background())
@@ -298,8 +329,9 @@ func worst(t *testing.T, v *View) (bad []Finding) {
 	return bad
 }
 
+type tampering struct{ damage, want string }
+
 func TestRefoldSeesEveryTamperedColumn(t *testing.T) {
-	ctx := context.Background()
 	s := running(t, Options{Dir: t.TempDir()})
 	m := persisttest.NewMaker(t, s, "thread_a")
 	m.Start()
@@ -307,7 +339,7 @@ func TestRefoldSeesEveryTamperedColumn(t *testing.T) {
 	m.Messages("turn_a", 2, 5)
 	m.EndTurn("turn_a")
 	m.Commit()
-	for _, c := range []struct{ damage, want string }{
+	refoldSees(t, s, []tampering{
 		{"UPDATE threads SET title = 'x'", "title"},
 		{"UPDATE threads SET latest_thread_seq = 99", "latest_thread_seq"},
 		{"UPDATE turns SET state = 'failed'", "state"},
@@ -317,7 +349,34 @@ func TestRefoldSeesEveryTamperedColumn(t *testing.T) {
 		{"DELETE FROM items WHERE created_seq = 3", "row"},
 		{"DELETE FROM turns", "row"},
 		{`UPDATE meta SET runtime = CAST('{"paused":true}' AS BLOB)`, "paused"},
-	} {
+	})
+	s = running(t, Options{Dir: t.TempDir()})
+	persisttest.WorkedExample(t, s)
+	refoldSees(t, s, []tampering{
+		{`UPDATE threads SET forked_from = CAST('{"thread_id":"x"}' AS BLOB)`, "forked_from"},
+		{`UPDATE turns SET retry = CAST('{"max_attempts":3}' AS BLOB)`, "retry"},
+		{"UPDATE turns SET retry_at = 1", "retry_at"},
+		{"UPDATE turns SET used_ms = 1", "used_ms"},
+		{"UPDATE turns SET worker = 'x'", "worker"},
+		{"UPDATE turns SET claimed_seq = 1", "claimed_seq"},
+		{"UPDATE turns SET first_started_at = 1", "first_started_at"},
+		{"UPDATE items SET span = 4 WHERE item_id = 'item_c'", "lineage"},
+		{"UPDATE items SET span = 0 WHERE item_id = 'item_c'", "span"},
+		{"UPDATE steps SET status = 'failed' WHERE seq = 14", "status"},
+		{"UPDATE steps SET late = 9 WHERE seq = 2", "late"},
+		{"UPDATE steps SET epoch = 9 WHERE seq = 14", "epoch"},
+		{"UPDATE steps SET hidden_after = 0 WHERE seq = 9", "hiddenafter"},
+		{"UPDATE steps SET hidden_by = 11 WHERE seq = 5", "superseded_by_seq"},
+		{"UPDATE steps SET hidden_by = NULL, hidden_after = NULL WHERE seq = 4", "superseded"},
+		{"DELETE FROM steps WHERE seq = 14", "row"},
+	})
+}
+
+// refoldSees tampers with rows, one after the other.
+func refoldSees(t *testing.T, s *Store, list []tampering) {
+	t.Helper()
+	ctx := context.Background()
+	for _, c := range list {
 		if err := s.Do(ctx, func() error { return s.w.conn.run("SAVEPOINT t; " + c.damage + "; RELEASE t") }); err != nil {
 			t.Fatal(err)
 		}
