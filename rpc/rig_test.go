@@ -153,7 +153,7 @@ func (st *stream) next() string {
 	select {
 	case line := <-st.lines:
 		return line
-	case <-time.After(5 * time.Second):
+	case <-time.After(20 * time.Second):
 		st.t.Fatal("nothing came")
 		return ""
 	}
