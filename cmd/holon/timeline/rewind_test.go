@@ -47,7 +47,7 @@ func TestGoldenSuperseded(t *testing.T) {
 func TestStatusSaysTheStepAndTheWait(t *testing.T) {
 	r := New(&bytes.Buffer{}, Options{Terminal: true, Now: clock})
 	all := events(t, "retry")
-	for i, want := range map[int]string{7: "running · setup/clone", 10: "running · setup/clone", 18: "waiting · trying again soon · again in 2.0s"} {
+	for i, want := range map[int]string{7: "running · setup/clone", 10: "running · setup/clone", 17: "waiting · trying again soon · again in 2.0s", 19: "running · <0.1s"} {
 		r := New(&bytes.Buffer{}, Options{Terminal: true, Now: clock})
 		for _, event := range all[:i+1] {
 			if err := r.Event(event); err != nil {

@@ -73,7 +73,7 @@ func (r *Renderer) turnEvent(event client.Event, p params) {
 		return
 	case "turn/started":
 		t := r.begin(event, "running")
-		t.since = r.options.Now()
+		t.since, t.note, t.retryAt = r.options.Now(), "", time.Time{}
 		if !event.Time.IsZero() && event.Time.Before(t.since) {
 			t.since = event.Time // it may be a replay of a turn that runs for long
 		}
