@@ -6,17 +6,20 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/seed82539d15/holon/turns"
 )
 
 // The kinds of agent.
 const (
-	KindEcho = "echo"
-	KindExec = "exec"
-	KindACP  = "acp"
+	KindEcho   = "echo"
+	KindExec   = "exec"
+	KindACP    = "acp"
+	KindWorker = "worker"
 )
 
 // kinds are all of them, in the order of the documentation.
-var kinds = []string{KindEcho, KindExec, KindACP}
+var kinds = []string{KindEcho, KindExec, KindACP, KindWorker}
 
 // Agent is one configured agent.
 type Agent struct {
@@ -24,11 +27,21 @@ type Agent struct {
 	Command []string // of exec and acp
 	Env     map[string]string
 	Cwd     string
-	Exec    ExecAgent // zero unless Kind is exec
-	ACP     ACPAgent  // zero unless Kind is acp
+	Retry   RetryPolicy
+	Exec    ExecAgent   // zero unless Kind is exec
+	ACP     ACPAgent    // zero unless Kind is acp
+	Worker  WorkerAgent // zero unless Kind is worker
 
 	// Preset is the preset that the command was taken from, "" if it was given.
 	Preset string
+}
+
+// RetryPolicy says what becomes of turns whose attempt was given up.
+type RetryPolicy struct {
+	OnCrash     string // interrupt or retry
+	MaxAttempts int
+	Backoff     time.Duration
+	BackoffMax  time.Duration
 }
 
 // ExecAgent is what only agents of kind exec have.
@@ -54,11 +67,22 @@ type ACPAgent struct {
 	Handover          bool
 }
 
+// WorkerAgent is what only agents of kind worker have.
+type WorkerAgent struct {
+	Lease        time.Duration
+	ClaimTimeout time.Duration // 0: a turn waits for a worker for ever
+}
+
 // newAgent is an agent before its definition is read: with the defaults of
 // every kind. finished takes away those of the other kinds.
 func newAgent() Agent {
 	return Agent{
-		Exec: ExecAgent{KillAfter: 3 * time.Second, StderrTail: 16 << 10},
+		Retry: RetryPolicy{
+			OnCrash: string(turns.CrashInterrupt), MaxAttempts: turns.DefaultMaxAttempts,
+			Backoff: seconds64(turns.DefaultBackoffSeconds), BackoffMax: seconds64(turns.DefaultBackoffMaxSeconds),
+		},
+		Worker: WorkerAgent{Lease: turns.DefaultLease, ClaimTimeout: turns.DefaultClaimTimeout},
+		Exec:   ExecAgent{KillAfter: 3 * time.Second, StderrTail: 16 << 10},
 		ACP: ACPAgent{
 			Permissions: PermissionsAsk, PermissionDefault: "reject_once", Start: StartLazy,
 			StartTimeout: time.Minute, MaxProcesses: 1, Idle: 10 * time.Minute, Cancel: 5 * time.Second,
@@ -105,10 +129,18 @@ type AgentKey struct {
 // AgentKeys is the table of the keys of [agents.NAME]. The order is that of
 // the documentation.
 var AgentKeys = []AgentKey{
-	agentEntry("kind", kinds, Text, "echo, exec or acp", func(a *Agent) *string { return &a.Kind }, asText, same),
+	agentEntry("kind", kinds, Text, "echo, exec, acp or worker", func(a *Agent) *string { return &a.Kind }, asText, same),
 	agentEntry("command", process, List, "the program and its arguments, a list or one line", func(a *Agent) *[]string { return &a.Command }, asCommand, same),
 	agentEntry("env", process, Table, "variables added to the server's environment", func(a *Agent) *map[string]string { return &a.Env }, asTexts, shownNames),
 	agentEntry("cwd", process, Text, "the working directory, absolute, of threads that have none of their own", func(a *Agent) *string { return &a.Cwd }, asText, same),
+
+	agentEntry("on_crash", kinds, Text, "interrupt or retry: what becomes of a turn whose agent dies or fails for a moment, or whose server is killed", func(a *Agent) *string { return &a.Retry.OnCrash }, asText, same),
+	agentEntry("max_attempts", kinds, Number, "attempts of a turn in all", func(a *Agent) *int { return &a.Retry.MaxAttempts }, func(v raw) (int, error) { return toInt(asNumber(v)) }, same),
+	agentEntry("backoff_seconds", kinds, Seconds, "the wait before the second attempt, twice as long before each further one", func(a *Agent) *time.Duration { return &a.Retry.Backoff }, asSeconds, shownSeconds),
+	agentEntry("backoff_max_seconds", kinds, Seconds, "the longest wait before an attempt", func(a *Agent) *time.Duration { return &a.Retry.BackoffMax }, asSeconds, shownSeconds),
+
+	agentEntry("lease_seconds", onlyWorker, Seconds, "how long a worker may be silent", func(a *Agent) *time.Duration { return &a.Worker.Lease }, asSeconds, shownSeconds),
+	agentEntry("claim_timeout_seconds", onlyWorker, Seconds, "how long a turn waits for a worker; 0 for ever", func(a *Agent) *time.Duration { return &a.Worker.ClaimTimeout }, asSeconds, shownSeconds),
 
 	agentEntry("input", onlyExec, Text, "text or json", func(a *Agent) *string { return &a.Exec.Input }, asText, same),
 	agentEntry("output", onlyExec, Text, "text or events", func(a *Agent) *string { return &a.Exec.Output }, asText, same),
@@ -129,9 +161,10 @@ var AgentKeys = []AgentKey{
 }
 
 var (
-	process  = []string{KindExec, KindACP}
-	onlyExec = []string{KindExec}
-	onlyACP  = []string{KindACP}
+	process    = []string{KindExec, KindACP}
+	onlyExec   = []string{KindExec}
+	onlyACP    = []string{KindACP}
+	onlyWorker = []string{KindWorker}
 )
 
 // agentEntry makes an AgentKey out of how its values are read and shown.
@@ -193,6 +226,9 @@ func (a Agent) finished(name string) Agent {
 	} else {
 		a.Exec = ExecAgent{}
 	}
+	if a.Kind != KindWorker {
+		a.Worker = WorkerAgent{}
+	}
 	if a.Kind != KindACP {
 		a.ACP = ACPAgent{}
 	} else if preset, ok := PresetOf(name); ok && len(a.Command) == 0 {
@@ -216,6 +252,8 @@ func withHints(given, hints map[string]string) map[string]string {
 func shownNames(env map[string]string) any { return slices.Sorted(maps.Keys(env)) }
 
 func shownSeconds(d time.Duration) any { return d.Seconds() }
+
+func seconds64(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 func shownServers(servers []MCPServer) any {
 	names := make([]string, len(servers))

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/seed82539d15/holon/turns"
 )
 
 func (l *Loaded) checkAgents() error {
@@ -52,10 +54,12 @@ func (a Agent) Check(name string) error {
 	}
 	switch a.Kind {
 	case KindEcho:
-		return nil
+		return a.Retry.check()
+	case KindWorker:
+		return firstOf(a.Retry.check(), a.Worker.check())
 	case KindExec, KindACP:
 	case "":
-		return fmt.Errorf(`kind is missing; give kind = "acp" or kind = "exec" and a command, or kind = "echo"`)
+		return fmt.Errorf(`kind is missing; give kind = "acp" or kind = "exec" and a command, or kind = "worker" or "echo"`)
 	default:
 		return fmt.Errorf("kind %s is not one of %s", quote(a.Kind), strings.Join(kinds, ", "))
 	}
@@ -75,9 +79,26 @@ func (a Agent) Check(name string) error {
 		}
 	}
 	if a.Kind == KindExec {
-		return a.Exec.check()
+		return firstOf(a.Retry.check(), a.Exec.check())
 	}
-	return a.ACP.check()
+	return firstOf(a.Retry.check(), a.ACP.check())
+}
+
+func (p RetryPolicy) check() error {
+	const longest = turns.MaxBackoffSeconds * time.Second
+	return firstOf(
+		member("on_crash", oneOf(p.OnCrash, string(turns.CrashInterrupt), string(turns.CrashRetry))),
+		member("max_attempts", within(p.MaxAttempts, 1, turns.MaxMaxAttempts)),
+		member("backoff_seconds", between(p.Backoff, time.Millisecond, longest)),
+		member("backoff_max_seconds", between(p.BackoffMax, time.Millisecond, longest)),
+	)
+}
+
+func (a WorkerAgent) check() error {
+	return firstOf(
+		member("lease_seconds", between(a.Lease, 100*time.Millisecond, 24*time.Hour)),
+		member("claim_timeout_seconds", between(a.ClaimTimeout, 0, 30*24*time.Hour)),
+	)
 }
 
 func (a ExecAgent) check() error {

@@ -55,13 +55,13 @@ func (l *Loaded) define(definition string) (name string, agent *Agent, err error
 	kind, command, _ := strings.Cut(rest, ":")
 	a.Kind = kind
 	switch kind {
-	case KindEcho:
+	case KindEcho, KindWorker:
 	case KindExec, KindACP:
 		if a.Command, err = SplitWords(command); err != nil {
 			return name, nil, err
 		}
 	default:
-		return name, nil, fmt.Errorf("%s is no kind of agent; write %s=acp:COMMAND, %s=exec:COMMAND or %s=echo", quote(kind), name, name, name)
+		return name, nil, fmt.Errorf("%s is no kind of agent; write %s=acp:COMMAND, %s=exec:COMMAND, %s=worker or %s=echo", quote(kind), name, name, name, name)
 	}
 	a = a.finished(name)
 	return name, &a, nil

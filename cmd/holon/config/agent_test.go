@@ -53,7 +53,7 @@ command = "my-agent"
 		t.Fatal(err)
 	}
 	want := map[string]Agent{
-		"coder": {Kind: "acp", Command: []string{"my-agent", "--acp"}, Cwd: "/repo", Env: map[string]string{"KEY": "secret"}, ACP: ACPAgent{
+		"coder": {Kind: "acp", Retry: newAgent().Retry, Command: []string{"my-agent", "--acp"}, Cwd: "/repo", Env: map[string]string{"KEY": "secret"}, ACP: ACPAgent{
 			Permissions: "allow", PermissionTimeout: 90 * time.Second, PermissionDefault: "allow_once", Start: "eager", StartTimeout: 20 * time.Second,
 			MaxProcesses: 3, Cancel: 2500 * time.Millisecond, KeepRaw: true, Handover: true,
 			MCPServers: []MCPServer{
@@ -62,7 +62,7 @@ command = "my-agent"
 				{Name: "tickets", Type: "http", URL: "https://tickets.example.com/mcp", Headers: map[string]string{"Authorization": "secret"}},
 			},
 		}},
-		"plain": {Kind: "acp", Command: []string{"my-agent"}, ACP: newAgent().ACP},
+		"plain": {Kind: "acp", Command: []string{"my-agent"}, Retry: newAgent().Retry, ACP: newAgent().ACP},
 	}
 	if !reflect.DeepEqual(l.Agents, want) {
 		t.Errorf("got  %+v\nwant %+v", l.Agents, want)
@@ -78,11 +78,48 @@ command = "my-agent"
 	}
 }
 
+func TestEveryKindOfAgentHasARetryPolicy(t *testing.T) {
+	policy := "on_crash = \"retry\"\nmax_attempts = 5\nbackoff_seconds = 0.25\nbackoff_max_seconds = 9\n"
+	for kind, keys := range map[string]string{
+		"echo": "", "exec": "command = \"x\"\n", "acp": "command = \"x\"\n", "worker": "lease_seconds = 3\nclaim_timeout_seconds = 0\n",
+	} {
+		l, err := load(t, "[agents.a]\nkind = \""+kind+"\"\n"+keys+policy, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Validate(); err != nil {
+			t.Error(err)
+		}
+		a := l.Agents["a"]
+		if want := (RetryPolicy{"retry", 5, 250 * time.Millisecond, 9 * time.Second}); a.Retry != want {
+			t.Errorf("%s: %+v", kind, a.Retry)
+		}
+		want := WorkerAgent{}
+		if kind == KindWorker {
+			want = WorkerAgent{Lease: 3 * time.Second}
+		}
+		if a.Worker != want {
+			t.Errorf("%s: %+v", kind, a.Worker)
+		}
+	}
+	l, err := load(t, "", nil, "--agent=far=worker")
+	if err != nil || l.Validate() != nil {
+		t.Fatal(err, l.Validate())
+	}
+	want := Agent{Kind: KindWorker, Worker: WorkerAgent{30 * time.Second, 300 * time.Second}, Retry: RetryPolicy{"interrupt", 3, time.Second, time.Minute}}
+	if a := l.Agents["far"]; !reflect.DeepEqual(a, want) || l.DefaultAgent != "far" {
+		t.Errorf("%+v", a)
+	}
+}
+
 func TestAgentErrorsNameKeyAndLine(t *testing.T) {
 	agent := "[agents.a]\nkind = \"acp\"\ncommand = \"x\"\n"
 	cases := []struct{ name, file, key, text string }{
 		{"key of another kind", agent + "output = \"events\"\n", "agents.a.output", `holon.toml:4): an agent of kind "acp" has no such key; it is one of kind "exec"`},
 		{"key of acp in exec", "[agents.a]\ncommand=\"x\"\nkeep_raw=true\n", "agents.a.keep_raw", `an agent of kind "exec" has no such key; it is one of kind "acp"`},
+		{"key of worker", "[agents.a]\nkind=\"echo\"\nlease_seconds=3\n", "agents.a.lease_seconds", `it is one of kind "worker"`},
+		{"command of worker", "[agents.a]\nkind=\"worker\"\ncommand=\"x\"\n", "agents.a.command", `an agent of kind "worker" has no such key`},
+		{"nearly a key of every kind", "[agents.a]\nkind=\"echo\"\nmax_atempts=3\n", "agents.a.max_atempts", "did you mean max_attempts?"},
 		{"key of echo", "[agents.a]\nkind=\"echo\"\ncommand=\"x\"\n", "agents.a.command", `it is one of kind "exec" or "acp"`},
 		{"unknown key", agent + "permision = \"ask\"\n", "agents.a.permision", "did you mean permissions?"},
 		{"type", agent + "max_processes = \"many\"\n", "agents.a.max_processes", "holon.toml:4): give a whole number"},
@@ -111,7 +148,7 @@ func TestValidateSaysWhatIsWrongWithAnAgent(t *testing.T) {
 		{`kind = "acp"`, "name the agent after a preset"},
 		{`kind = "acp"` + "\n" + `command = []`, "command is missing"},
 		{`command = "x"` + "\n" + `cwd = "repo"`, `cwd "repo" is relative; write the whole path`},
-		{`kind = "shell"`, `kind "shell" is not one of echo, exec, acp`},
+		{`kind = "shell"`, `kind "shell" is not one of echo, exec, acp, worker`},
 		{`cwd = "/x"`, "kind is missing"},
 		{`command = "x"` + "\n" + `kill_after_seconds = 0`, "kill_after_seconds: 0 is not within"},
 		{`command = "x"` + "\n" + `stderr_tail_bytes = "1GiB"`, "stderr_tail_bytes: "},
@@ -120,6 +157,12 @@ func TestValidateSaysWhatIsWrongWithAnAgent(t *testing.T) {
 		{`kind = "acp"` + "\n" + `command = "x"` + "\n" + `start = "now"`, "start: "},
 		{`kind = "acp"` + "\n" + `command = "x"` + "\n" + `max_processes = 0`, "max_processes: 0 is not within 1 and 1000"},
 		{`kind = "acp"` + "\n" + `command = "x"` + "\n" + `cancel_seconds = 0`, "cancel_seconds: "},
+		{`kind = "acp"` + "\n" + `command = "x"` + "\n" + `on_crash = "again"`, `on_crash: "again" is not one of interrupt, retry`},
+		{`command = "x"` + "\n" + `max_attempts = 0`, "max_attempts: 0 is not within 1 and 100"},
+		{`kind = "echo"` + "\n" + `backoff_seconds = 0`, "backoff_seconds: "},
+		{`kind = "worker"` + "\n" + `backoff_max_seconds = 100000`, "backoff_max_seconds: "},
+		{`kind = "worker"` + "\n" + `lease_seconds = 0`, "lease_seconds: "},
+		{`kind = "worker"` + "\n" + `claim_timeout_seconds = 1e8`, "claim_timeout_seconds: "},
 	}
 	for _, tc := range cases {
 		t.Run(tc.keys, func(t *testing.T) {

@@ -219,11 +219,12 @@ stderr_tail_bytes = "4KiB"
 	}
 	text := ExecAgent{Input: "text", Output: "text", KillAfter: 3 * time.Second, StderrTail: 16 << 10}
 	custom := ExecAgent{Input: "json", Output: "events", KillAfter: 500 * time.Millisecond, StderrTail: 4096}
+	policy := newAgent().Retry
 	want := map[string]Agent{
-		"log":    {Kind: "exec", Command: []string{"git", "log", "-5"}, Cwd: "/repo", Env: map[string]string{"A": "secret"}, Exec: text},
-		"custom": {Kind: "exec", Command: []string{"my-agent", "--fast", "two words"}, Exec: custom},
-		"sh":     {Kind: "exec", Command: []string{"sh", "-c", "echo hi"}, Exec: text},
-		"e":      {Kind: "echo"},
+		"log":    {Kind: "exec", Command: []string{"git", "log", "-5"}, Cwd: "/repo", Env: map[string]string{"A": "secret"}, Retry: policy, Exec: text},
+		"custom": {Kind: "exec", Command: []string{"my-agent", "--fast", "two words"}, Retry: policy, Exec: custom},
+		"sh":     {Kind: "exec", Command: []string{"sh", "-c", "echo hi"}, Retry: policy, Exec: text},
+		"e":      {Kind: "echo", Retry: policy},
 	}
 	if !reflect.DeepEqual(l.Agents, want) || l.DefaultAgent != "log" {
 		t.Errorf("default %s, agents %+v", l.DefaultAgent, l.Agents)

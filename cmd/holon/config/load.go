@@ -58,7 +58,7 @@ func Bind(flags *pflag.FlagSet) {
 
 // BindAgent adds --agent.
 func BindAgent(flags *pflag.FlagSet) {
-	flags.StringArray(agentFlag, nil, "an agent: NAME of a configured one or of a preset ("+presetNames()+"), NAME=acp:COMMAND, NAME=exec:COMMAND or NAME=echo; the first is the default; repeatable")
+	flags.StringArray(agentFlag, nil, "an agent: NAME of a configured one or of a preset ("+presetNames()+"), NAME=acp:COMMAND, NAME=exec:COMMAND, NAME=worker or NAME=echo; the first is the default; repeatable")
 }
 
 // Load reads file, environment and flags in that order over the defaults.

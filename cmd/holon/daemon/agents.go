@@ -40,9 +40,10 @@ func newAgents(cfg *config.Config, version string, records *process.Records, log
 	slices.Sort(names)
 	for _, name := range names {
 		c := cfg.Agents[name]
+		policy := policyOf(c.Retry)
 		switch c.Kind {
 		case config.KindEcho:
-			a.list = append(a.list, echo.New(name))
+			a.list = append(a.list, echoAgent{echo.New(name), policy})
 		case config.KindExec:
 			agent, err := exec.New(name, exec.Config{
 				Command: c.Command, Env: c.Env, Cwd: c.Cwd, Input: c.Exec.Input, Output: c.Exec.Output, URL: a.address,
@@ -51,7 +52,7 @@ func newAgents(cfg *config.Config, version string, records *process.Records, log
 			if err != nil {
 				return nil, fmt.Errorf("agents.%s: %w", name, err)
 			}
-			a.list = append(a.list, agent)
+			a.list = append(a.list, execAgent{agent, policy})
 			a.closes = append(a.closes, func() { _ = agent.Close() })
 			a.kills = append(a.kills, func() { _ = agent.Close() })
 		case config.KindACP:
@@ -64,7 +65,7 @@ func newAgents(cfg *config.Config, version string, records *process.Records, log
 			if err != nil {
 				return nil, fmt.Errorf("agents.%s: %w", name, err)
 			}
-			a.list = append(a.list, agent)
+			a.list = append(a.list, acpAgent{agent, policy})
 			a.acp[name] = agent
 			a.closes = append(a.closes, func() { _ = agent.Close() })
 			a.kills = append(a.kills, agent.Kill)
@@ -73,6 +74,35 @@ func newAgents(cfg *config.Config, version string, records *process.Records, log
 		}
 	}
 	return a, nil
+}
+
+// policy makes an agent a turns.Retrier. The types below are those agents,
+// each with all that it can do besides.
+type policy turns.RetryPolicy
+
+// RetryPolicy implements turns.Retrier.
+func (p policy) RetryPolicy() turns.RetryPolicy { return turns.RetryPolicy(p) }
+
+type (
+	echoAgent struct {
+		*echo.Agent
+		policy
+	}
+	execAgent struct {
+		*exec.Agent
+		policy
+	}
+	acpAgent struct {
+		*acp.Agent
+		policy
+	}
+)
+
+func policyOf(p config.RetryPolicy) policy {
+	return policy{
+		OnCrash: turns.OnCrash(p.OnCrash), MaxAttempts: p.MaxAttempts,
+		BackoffSeconds: p.Backoff.Seconds(), BackoffMaxSeconds: p.BackoffMax.Seconds(),
+	}
 }
 
 // ACPConfig is what an agent of kind acp is made of; the doctor makes it too.

@@ -1,0 +1,54 @@
+package daemon
+
+import (
+	"testing"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/agents/process"
+	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/turns"
+)
+
+func TestAgentsHaveThePolicyThatIsConfigured(t *testing.T) {
+	cfg := config.Defaults()
+	retry := config.RetryPolicy{OnCrash: "retry", MaxAttempts: 5, Backoff: 250_000_000, BackoffMax: 9_000_000_000}
+	cfg.Agents = map[string]config.Agent{
+		"a": {Kind: config.KindEcho, Retry: retry},
+		"b": {Kind: config.KindExec, Command: []string{"true"}, Retry: retry, Exec: config.ExecAgent{Input: "text", Output: "text"}},
+		"c": {Kind: config.KindACP, Command: []string{"true"}, Retry: retry},
+	}
+	records, err := process.OpenRecords(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := newAgents(cfg, "test", records, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.close()
+	want := turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: 5, BackoffSeconds: 0.25, BackoffMaxSeconds: 9}
+	for _, agent := range all.list {
+		kind := agent.Info().Kind
+		r, ok := agent.(turns.Retrier)
+		if configured := agent.Info().Name != config.KindEcho; ok != configured || ok && r.RetryPolicy() != want {
+			t.Errorf("%s: %v %v", kind, ok, agent)
+		}
+		// What else an agent can do is not hidden by its policy.
+		if kind == config.KindACP {
+			for what, ok := range map[string]bool{
+				"turns.Service": is[turns.Service](agent), "turns.Configurer": is[turns.Configurer](agent),
+				"turns.Forker": is[turns.Forker](agent), "turns.Stopper": is[turns.Stopper](agent),
+			} {
+				if !ok {
+					t.Errorf("the acp agent is no %s", what)
+				}
+			}
+		}
+	}
+}
+
+func is[T any](v any) bool {
+	_, ok := v.(T)
+	return ok
+}
