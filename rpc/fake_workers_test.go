@@ -45,7 +45,7 @@ func (w *fakeWorkers) Claim(ctx context.Context, c turns.Claim) (turns.ClaimResu
 		}, nil
 	case <-timer.C:
 		w.left <- nil
-		return turns.ClaimResult{Seq: 6}, nil
+		return turns.ClaimResult{}, nil
 	case <-ctx.Done():
 		w.left <- ctx.Err()
 		return turns.ClaimResult{}, ctx.Err()

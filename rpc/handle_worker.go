@@ -65,6 +65,9 @@ func (h *Handlers) TurnClaim(ctx context.Context, p TurnClaimParams) (TurnClaimR
 	if errors.Is(err, context.Canceled) && h.server.isClosing() {
 		err = turns.ErrDraining
 	}
+	if r.Turn == nil {
+		r.Seq = h.server.cfg.Tail.Head() // nothing was changed
+	}
 	return r, err
 }
 

@@ -71,11 +71,6 @@ func mapError(log *zap.Logger, method string, err error) *Error {
 	if e := supersededError(err); e != nil {
 		return e
 	}
-	if errors.Is(err, items.ErrRefused) {
-		e := Errorf(KindConflict, "%s", err.Error()) // which item, and why not
-		e.Data.Reason = "refused"
-		return e
-	}
 	for _, s := range sentinels {
 		if errors.Is(err, s.err) {
 			e := Errorf(s.kind, "%s", s.err.Error())
