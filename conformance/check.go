@@ -42,6 +42,7 @@ const (
 	srcEvents   = "protocol.md §4 Notifications"
 	srcErrors   = "protocol.md §5 Errors"
 	srcAdmit    = "protocol.md §6 Who gets in"
+	srcRewind   = "rewind.md § What a consumer must do"
 	srcSSE      = "HTML Living Standard §9.2 Server-sent events"
 )
 
@@ -72,6 +73,7 @@ func table() []check {
 		streamChecks(),
 		cursorChecks(),
 		filterChecks(),
+		collapseChecks(),
 		subscribeChecks(),
 		sseChecks(),
 		errorChecks(),

@@ -30,6 +30,7 @@ var allNotifications = []string{
 	"thread/started", "thread/resumed", "thread/paused", "thread/closed", "thread/updated",
 	"turn/queued", "turn/started", "turn/progress", "turn/completed", "turn/interrupted", "turn/failed",
 	"item/created", "item/updated", "item/deleted", "item/delta",
+	"step/started", "step/ended", "stream/rewind", "turn/late",
 }
 
 func nameChecks() []check {

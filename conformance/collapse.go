@@ -1,0 +1,230 @@
+package conformance
+
+import (
+	"bytes"
+	"net/url"
+	"slices"
+)
+
+// retried is a turn of the echo agent, one step of which is tried again with
+// a step inside it.
+type retried struct {
+	thread, turn string
+	from, to     int64      // seqs: all events of the thread are in (from, to]
+	all          []*message // of the thread, as they came live, without collapse
+	stands       []*message // what collapse lets through
+}
+
+const retriedScript = "/say before\n/step a\n/say one\n/step a/b\n/say two\n/again a\n/say three"
+
+// retry makes such a turn and waits for its end on the stream, which gives
+// everything. The stream says where it began.
+func (p *probe) retry(d *duplex) *retried {
+	x := &retried{from: int64(d.opened().num("latest_seq")), thread: p.echoThread(d)}
+	x.turn = p.turn(d, x.thread, retriedScript).str("turn_id")
+	x.to = d.completed(x.turn).seq()
+	x.all = d.ofThread(x.thread)
+	x.stands = standing(x.all)
+	p.must(slices.ContainsFunc(x.all, func(m *message) bool { return m.method == "stream/rewind" }), "a step was tried again, and no stream/rewind came: %s", methods(x.all))
+	p.must(len(x.stands) < len(x.all)-2, "%d of %d events stand: the marker takes hardly anything back", len(x.stands), len(x.all))
+	return x
+}
+
+// standing is the rule of rewind.md: the markers, and what none of them takes
+// back.
+func standing(all []*message) []*message {
+	var kept []*message
+	for _, m := range all {
+		if m.method != "turn/late" && !slices.ContainsFunc(all, func(by *message) bool { return takesBack(by, m) }) {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+// takesBack says whether by is a marker that supersedes the event.
+func takesBack(by, m *message) bool {
+	marker, e := by.args(), m.args()
+	if by.method != "stream/rewind" || marker.str("turn_id") != e.str("turn_id") || m.seq() <= int64(marker.num("superseded_after_seq")) {
+		return false
+	}
+	return slices.ContainsFunc(e.objs("lineage"), func(ref object) bool {
+		return ref.str("step") == marker.str("step") && ref.num("epoch") < marker.num("new_epoch")
+	})
+}
+
+// came waits for the end of the turn on a stream and returns what it gave of
+// the thread.
+func (x *retried) came(in *inbox) []*message {
+	in.upTo(x.to)
+	return in.events(func(m *message) bool { return m.args().str("thread_id") == x.thread && m.seq() <= x.to })
+}
+
+// mustGive asserts that the stream gave just these events of the thread.
+func (x *retried) mustGive(p *probe, in *inbox, want []*message) {
+	p.mustEqual(in.name, x.came(in), want)
+}
+
+// mustEqual asserts that events are the same, byte for byte.
+func (p *probe) mustEqual(what string, got, want []*message) {
+	p.must(len(got) == len(want), "%s gave %d events, want %d: %s", what, len(got), len(want), methods(got))
+	for i, m := range want {
+		p.must(bytes.Equal(bytes.TrimRight(got[i].raw, "\n"), bytes.TrimRight(m.raw, "\n")), "%s: event %d is %s, want %s", what, i, clip(got[i].raw, 200), clip(m.raw, 200))
+	}
+}
+
+// collapsed subscribes in each way, with further choices: a query, and params.
+func (p *probe) collapsed(query url.Values, params obj) []*inbox {
+	query.Set("collapse", "superseded")
+	params["collapse"] = "superseded"
+	q := "?" + query.Encode()
+	again := p.duplex("?thread_id=nobody")
+	p.call(again, "stream/subscribe", params)
+	return []*inbox{p.listen(q).inbox, p.events(q).inbox, p.duplex(q).inbox, again.inbox}
+}
+
+func collapseChecks() []check {
+	return []check{
+		{id: "collapse.capability", sentence: "initialize lists superseded among what the server can leave out.", source: srcStreams, run: func(p *probe) {
+			r := p.call(p.http(), "initialize", obj{"client_info": obj{"name": "conformance", "version": "1"}})
+			p.must(slices.Contains(r.list("capabilities.collapse"), any("superseded")), "capabilities.collapse is %v", r.list("capabilities.collapse"))
+		}},
+		{id: "collapse.unknown", sentence: "A value of collapse that the server does not know is refused, not ignored.", source: srcStreams, run: func(p *probe) {
+			for _, path := range []string{"/rpc/stream?collapse=everything", "/events?collapse=everything", "/events?collapse="} {
+				r := p.peek(ask{verb: "GET", path: path})
+				p.must(r.status == 400, "%s got status %d, want 400", path, r.status)
+				m, err := parseMessage(bytes.TrimSpace(r.body))
+				p.must(err == nil, "%s: the body is no JSON-RPC message: %v", path, err)
+				p.mustError(m, -32602, "invalid_params", path)
+				p.must(m.fault().str("data.field") == "collapse", "%s: data.field is %q", path, m.fault().str("data.field"))
+			}
+			d := p.duplex("")
+			p.refuse(d, -32602, "invalid_params", "stream/subscribe", obj{"collapse": "everything"})
+			p.refuse(d, -32602, "invalid_params", "event/list", obj{"after_seq": 0, "collapse": "everything"})
+		}},
+		{id: "collapse.off", sentence: "Without collapse superseded events come as well, in the bytes they had live.", source: srcRewind, needs: needEcho, run: func(p *probe) {
+			x := p.retry(p.duplex(""))
+			for _, in := range []*inbox{p.listen("?after_seq=" + itoa(x.from)).inbox, p.events("?after_seq=" + itoa(x.from)).inbox} {
+				p.must(!in.opened().has("as_of_seq"), "%s: as_of_seq is there without collapse", in.name)
+				x.mustGive(p, in, x.all)
+			}
+		}},
+		{id: "collapse.streams", sentence: "With collapse=superseded every kind of stream leaves out what is superseded, and nothing else; the bytes are the same.", source: srcRewind, needs: needEcho, run: func(p *probe) {
+			x := p.retry(p.duplex(""))
+			after := itoa(x.from)
+			for _, in := range p.collapsed(url.Values{"after_seq": {after}}, obj{"after_seq": x.from}) {
+				x.mustGive(p, in, x.stands)
+			}
+			for _, in := range p.collapsed(url.Values{"after_seq": {after}, "thread_id": {x.thread}}, obj{"after_seq": x.from, "thread_ids": []any{x.thread}}) {
+				x.mustGive(p, in, x.stands)
+			}
+		}},
+		{id: "collapse.live", sentence: "A collapsed stream that was open all the time gives the marker and everything that stands, and what it gave besides the marker takes back.", source: srcRewind, needs: needEcho, run: func(p *probe) {
+			live := p.listen("?collapse=superseded")
+			live.opened()
+			x := p.retry(p.duplex(""))
+			p.mustEqual(live.name, standing(x.came(live.inbox)), x.stands)
+		}},
+		{id: "collapse.markers", sentence: "A method filter does not remove markers of a thread that passes, with collapse or without.", source: srcRewind, needs: needEcho, run: func(p *probe) {
+			x := p.retry(p.duplex(""))
+			var want []*message
+			for _, m := range x.all {
+				if m.method == "turn/completed" || m.method == "stream/rewind" {
+					want = append(want, m)
+				}
+			}
+			query := url.Values{"after_seq": {itoa(x.from)}, "thread_id": {x.thread}, "method": {"turn/completed"}}
+			x.mustGive(p, p.listen("?"+query.Encode()).inbox, want)
+			for _, in := range p.collapsed(query, obj{"after_seq": x.from, "thread_ids": []any{x.thread}, "methods": []any{"turn/completed"}}) {
+				x.mustGive(p, in, want)
+			}
+		}},
+		{id: "collapse.cursor", sentence: "A cursor inside a part that is superseded stays good.", source: srcRewind, needs: needEcho, run: func(p *probe) {
+			x := p.retry(p.duplex(""))
+			for _, m := range x.all {
+				if m == x.all[len(x.all)-1] || slices.Contains(x.stands, m) {
+					continue
+				}
+				l := p.listen("?collapse=superseded&after_seq=" + itoa(m.seq()))
+				p.must(int64(l.opened().num("after_seq")) == m.seq(), "stream/opened says after_seq %v, asked for %d", l.opened()["after_seq"], m.seq())
+				at := slices.IndexFunc(x.stands, func(s *message) bool { return s.seq() > m.seq() })
+				x.mustGive(p, l.inbox, x.stands[at:])
+			}
+		}},
+		{id: "collapse.event_list", sentence: "event/list leaves out the same; next_after_seq is the last seq that was looked at, also of an empty page.", source: srcRewind, needs: needEcho, run: func(p *probe) {
+			x := p.retry(p.duplex(""))
+			var got []object
+			for after := x.from; after < x.to; {
+				r := p.call(p.http(), "event/list", obj{"after_seq": after, "limit": 2, "thread_id": x.thread, "collapse": "superseded"})
+				p.must(r.isInt("as_of_seq") && int64(r.num("as_of_seq")) >= x.to, "as_of_seq is %v, the turn ended at %d", r["as_of_seq"], x.to)
+				got = append(got, r.objs("events")...)
+				next := int64(r.num("next_after_seq"))
+				p.must(next > after, "next_after_seq stays at %d", next)
+				p.must(r.isTrue("has_more") || next >= x.to, "no more after %d, the turn ended at %d", next, x.to)
+				after = next
+			}
+			p.must(len(got) == len(x.stands), "event/list gave %d events, want %d", len(got), len(x.stands))
+			for i, m := range x.stands {
+				p.must(int64(got[i].num("seq")) == m.seq() && got[i].str("method") == m.method, "event %d is %s %v, want %s %d", i, got[i].str("method"), got[i]["seq"], m.method, m.seq())
+			}
+		}},
+		{id: "collapse.as_of", sentence: "Whoever asks for collapse is told as of which seq; nobody else is.", source: srcRewind, needs: needEcho, run: func(p *probe) {
+			x := p.retry(p.duplex(""))
+			d := p.duplex("?collapse=superseded")
+			for what, o := range map[string]object{
+				"stream/opened": d.opened(), "stream/subscribe": p.call(d, "stream/subscribe", obj{"after_seq": x.from, "collapse": "superseded"}),
+				"event/list": p.call(d, "event/list", obj{"after_seq": x.from, "collapse": "superseded"}),
+			} {
+				p.must(o.isInt("as_of_seq") && int64(o.num("as_of_seq")) >= x.to, "%s: as_of_seq is %v, the turn ended at %d", what, o["as_of_seq"], x.to)
+			}
+			for what, o := range map[string]object{
+				"stream/subscribe": p.call(d, "stream/subscribe", obj{"after_seq": x.from}), "event/list": p.call(d, "event/list", obj{"after_seq": x.from}),
+			} {
+				p.must(!o.has("as_of_seq"), "%s: as_of_seq is there without collapse", what)
+			}
+		}},
+		{id: "collapse.lists", sentence: "item/list shows what stands; include_superseded adds what was taken back, and says by which marker.", source: srcRewind, needs: needEcho, run: func(p *probe) {
+			x := p.retry(p.duplex(""))
+			var stand, all []string
+			for _, m := range x.all {
+				if id := m.args().str("item_id"); m.method == "item/created" {
+					all = append(all, id)
+					if slices.Contains(x.stands, m) {
+						stand = append(stand, id)
+					}
+				}
+			}
+			for _, by := range []obj{{"turn_id": x.turn}, {"thread_id": x.thread}} {
+				got := p.pages("item/list", "items", by, 2)
+				p.must(slices.Equal(ids(got), stand), "item/list gave %v, want %v", ids(got), stand)
+				by["include_superseded"] = true
+				got = p.pages("item/list", "items", by, 2)
+				p.must(slices.Equal(ids(got), all), "with include_superseded item/list gave %v, want %v", ids(got), all)
+				for _, it := range got {
+					gone := !slices.Contains(stand, it.str("item_id"))
+					p.must(it.isTrue("superseded") == gone && (it.num("superseded_by_seq") > 0) == gone, "item %s has superseded %v by %v", it.str("item_id"), it["superseded"], it["superseded_by_seq"])
+				}
+			}
+		}},
+		{id: "collapse.turn_read", sentence: "turn/read tells the attempts and steps that stand; include_superseded adds the others.", source: srcRewind, needs: needEcho, run: func(p *probe) {
+			x := p.retry(p.duplex(""))
+			r := p.call(p.http(), "turn/read", obj{"turn_id": x.turn})
+			p.must(len(r.list("attempts")) == 1 && r.objs("attempts")[0].num("epoch") == 1, "attempts are %v", r["attempts"])
+			steps := r.objs("steps")
+			p.must(len(steps) == 1 && steps[0].str("step") == "a" && steps[0].num("epoch") == 2 && !steps[0].isTrue("superseded"), "steps are %v, want a in epoch 2", r["steps"])
+			r = p.call(p.http(), "turn/read", obj{"turn_id": x.turn, "include_superseded": true})
+			steps = r.objs("steps")
+			p.must(len(steps) == 3, "with include_superseded there are %d steps, want a, a/b and a again", len(steps))
+			for i, want := range []string{"a", "a/b", "a"} {
+				p.must(steps[i].str("step") == want && steps[i].isTrue("superseded") == (i < 2), "step %d is %v", i, steps[i])
+			}
+		}},
+	}
+}
+
+func ids(list []object) (ids []string) {
+	for _, o := range list {
+		ids = append(ids, o.str("item_id"))
+	}
+	return ids
+}
