@@ -20,7 +20,7 @@ var mayImport = map[string][]string{
 	"items":         {"notify"},
 	"threads":       {"notify", "items"},
 	"turns":         {"notify", "items", "threads"},
-	"agents":        {"items", "turns"},
+	"agents":        {"notify", "items", "turns"},
 	"persist":       {"notify", "items", "threads", "turns"},
 	"rpc":           {"notify", "items", "threads", "turns"},
 	"rpc/client":    {"notify"},
