@@ -14,8 +14,8 @@ import (
 // Step, Epoch and Lineage are those of the item's creation (notify.Header) and
 // never change; without a Lineage nothing supersedes the item. Span is the seq
 // of its try's first event, 0 without one. Superseded and SupersededBySeq, the
-// marker that took the try back, are set by reads that were asked for
-// superseded items; no event of the item tells them.
+// marker that took the try back, are set by reads of one item and by lists that
+// were asked for superseded ones; no event of the item tells them.
 type Item struct {
 	ItemID          string       `json:"item_id"`
 	ThreadID        string       `json:"thread_id"`

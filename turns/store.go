@@ -113,7 +113,8 @@ type Store interface {
 	// Append commits the unit, together with others that wait, and returns
 	// when it is durable. It does not take a context on purpose: a client
 	// that hangs up does not decide whether a commit happens. Errors are
-	// ErrRuntimePaused, ErrStorageFull, ErrStorageFailed or wrap them.
+	// ErrRuntimePaused, ErrSuperseded, ErrItemConflict, ErrStorageFull,
+	// ErrStorageFailed or wrap them.
 	Append(u *Unit) (Receipt, error)
 	// Stored looks an idempotency key up; nil if it has not been used.
 	Stored(ctx context.Context, key string) (*Stored, error)

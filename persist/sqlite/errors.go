@@ -33,3 +33,9 @@ func classify(op string, err error) error {
 	}
 	return fmt.Errorf("%s: %w", op, err)
 }
+
+// isUnique reports whether a row was refused because what names it was used.
+func isUnique(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && e.ExtendedCode == sqlite3.ErrConstraintUnique
+}

@@ -25,7 +25,11 @@ func (b *batch) fence(u *turns.Unit) (refused, err error) {
 	looked := int64(0) // the try that was read last: most units have events of one only
 	for i := range u.Drafts {
 		d := &u.Drafts[i]
-		if m, ok := d.Body.(*turns.RewindEvent); ok {
+		if d.Method == notify.StreamRewind {
+			m, ok := d.Body.(*turns.RewindEvent)
+			if !ok || d.Span != nil {
+				return errMarker, nil
+			}
 			if refused, err = b.fenceMarker(u, i, m); refused != nil || err != nil {
 				return refused, err
 			}

@@ -191,6 +191,9 @@ func putItem(c *conn, it *items.Item, first int64) error {
 		_, err := c.exec(insertItem, notify.Settle(it.CreatedSeq, first), it.ItemID, it.ThreadID, it.TurnID,
 			int64(it.Attempt), string(it.Type), string(it.Status), truncated, it.TotalBytes,
 			it.CreatedAt.Milli(), it.UpdatedAt.Milli(), updated, []byte(it.Content), notify.Settle(it.Span, first))
+		if isUnique(err) { // of item_id: created_seq is new
+			err = fmt.Errorf("insert %s: %w: %w", it.ItemID, turns.ErrItemConflict, err)
+		}
 		return err
 	}
 	n, err := c.exec(updateItem, string(it.Status), truncated, it.TotalBytes, it.UpdatedAt.Milli(), updated,
