@@ -3,6 +3,7 @@ package timeline
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -287,6 +288,32 @@ func TestNothingSupersededIsInTheWindow(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestAMarkerEndsWhatItOvertakes: a stream that collapses may leave out the end
+// of an item whose beginning it has sent.
+func TestAMarkerEndsWhatItOvertakes(t *testing.T) {
+	all := events(t, "retry")
+	s := &screen{t: t, width: 44, height: 40}
+	var out bytes.Buffer
+	for _, o := range []Options{{Terminal: true}, {}} {
+		w := io.Writer(s)
+		if !o.Terminal {
+			w = &out
+		}
+		o.Width, o.Now = func() int { return 44 }, clock
+		r := New(w, o)
+		play(t, r, slices.Concat(all[:8], all[9:]), 1)
+		if len(r.items) > 0 {
+			t.Errorf("items are open: %v", r.items)
+		}
+	}
+	if got := s.String(); strings.Contains(got, "Cloning into") || !strings.Contains(got, "All is there already.") {
+		t.Errorf("the screen:\n%s", got)
+	}
+	if got := out.String(); !strings.Contains(got, "output: and then\nrewind: ") {
+		t.Errorf("plain:\n%s", got)
 	}
 }
 
