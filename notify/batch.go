@@ -86,6 +86,10 @@ func batchOf(first, last int64, frames []byte, sparse bool) (*batch, error) {
 	return b, nil
 }
 
+// maxSeqDigits is what certainly fits: a log that grows by a million events a
+// second has fewer digits for thirty thousand years.
+const maxSeqDigits = 18
+
 // seqOf reads the seq of a frame, which Draft.Event has put first into params.
 func seqOf(frame []byte) (seq int64, ok bool) {
 	at := len(frameMethod)
@@ -104,5 +108,5 @@ func seqOf(frame []byte) (seq int64, ok bool) {
 	for ; at < len(frame) && '0' <= frame[at] && frame[at] <= '9'; at++ {
 		seq = 10*seq + int64(frame[at]-'0')
 	}
-	return seq, at > start
+	return seq, at > start && at-start <= maxSeqDigits
 }

@@ -4,7 +4,8 @@
 //
 // It promises that every reader gets the same bytes in the same order (I3)
 // and that no reader, however slow, delays the writer or another reader (I4).
-// It never decodes an event's params and knows no database.
+// It decodes nothing of an event's params but the seq that they begin with,
+// and knows no database.
 //
 // persist publishes into the Tail, rpc reads through Cursors, and the domain
 // packages make Drafts.
