@@ -39,6 +39,7 @@ func keyed[R any, P answerer[R]](a *actor, key *Key, f func(b *builder) (R, erro
 	if err != nil {
 		return r, false, err
 	}
+	b.flushDelta() // or a text alone would look like nothing
 	if len(b.unit.Drafts) == 0 && key == nil {
 		P(&r).setSeq(a.thread.LatestSeq)
 		return r, false, nil
