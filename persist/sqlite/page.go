@@ -87,7 +87,7 @@ const live = ` AND method <> 'turn/late' AND (span IS NULL
 // way through the driver takes as long again as the query. Params are lines.
 const (
 	pageSize   = "SELECT count(*), coalesce(sum(length(params)), 0) FROM events WHERE seq > ? AND seq <= ?"
-	pageFrames = `SELECT CAST(group_concat('{"jsonrpc":"2.0","method":"' || method || '","params":' || params || '}' || char(10), '') AS BLOB)
+	pageFrames = `SELECT count(*), CAST(group_concat('{"jsonrpc":"2.0","method":"' || method || '","params":' || params || '}' || char(10), '') AS BLOB)
 		FROM (SELECT method, params FROM events WHERE seq > ? AND seq <= ?`
 	pageOrder = " ORDER BY seq)"
 )
@@ -97,19 +97,22 @@ const (
 // then read row by row.
 func framesOf(c *conn, q notify.Query, p *notify.Page) (bool, error) {
 	upTo := min(p.Latest, q.After+int64(max(1, q.MaxEvents)))
-	sizeSQL, framesSQL := pageSize, pageFrames+pageOrder
+	framesSQL := pageFrames + pageOrder
 	if q.Collapse {
-		sizeSQL, framesSQL = pageSize+live, pageFrames+live+pageOrder
+		framesSQL = pageFrames + live + pageOrder
 	}
+	// Also with collapse the size is that of all events, because what is
+	// superseded takes as long to find as the frames take to make: half of a
+	// page whose whole is too large comes row by row.
 	var n, size int64
-	if _, err := c.queryOne(sizeSQL, func(r row) { n, size = r.int(0), r.int(1) }, q.After, upTo); err != nil {
+	if _, err := c.queryOne(pageSize, func(r row) { n, size = r.int(0), r.int(1) }, q.After, upTo); err != nil {
 		return false, err
 	}
 	if n != upTo-q.After && !q.Collapse || size > int64(q.MaxBytes) {
 		return false, nil
 	}
 	var frames []byte
-	if _, err := c.queryOne(framesSQL, func(r row) { frames = r.blob(0) }, q.After, upTo); err != nil {
+	if _, err := c.queryOne(framesSQL, func(r row) { n, frames = r.int(0), r.blob(1) }, q.After, upTo); err != nil {
 		return false, err
 	}
 	if int64(bytes.Count(frames, []byte{'\n'})) != n {

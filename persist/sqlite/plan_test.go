@@ -86,7 +86,6 @@ func TestQueriesFindTheirIndexes(t *testing.T) {
 		"collapsed page":             {collapsed(notify.Filter{}, nil), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?); CORRELATED SCALAR SUBQUERY 1; SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"},
 		"collapsed page of a thread": {collapsed(notify.Filter{ThreadIDs: []string{"a"}}, nil), "events_thread (thread_id=? AND rowid>? AND rowid<?); CORRELATED SCALAR SUBQUERY 1; SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"},
 		"collapsed page of threads":  {collapsed(notify.Filter{ThreadIDs: []string{"a", "b"}}, []int64{1}), "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"},
-		"size of a collapsed page":   {explain(pageSize+live, int64(1), int64(9)), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?); CORRELATED SCALAR SUBQUERY 1; SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"},
 		"frames of a collapsed page": {explain(pageFrames+live+pageOrder, int64(1), int64(9)), "SEARCH s USING INTEGER PRIMARY KEY (rowid=?); SCAN (subquery-2)"},
 		"live items of a thread":     {list(itemColumns, "items", "thread_id"), "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"},
 		"steps of a turn":            {list(stepColumns, "steps", "turn_id"), "steps_turn (turn_id=? AND rowid>?)"},
