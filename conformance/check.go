@@ -65,6 +65,7 @@ func table() []check {
 		busyChecks(),
 		interruptChecks(),
 		steerChecks(),
+		attemptChecks(),
 		questionChecks(),
 		itemChecks(),
 		deltaChecks(),

@@ -19,8 +19,10 @@ var allMethods = []string{
 	"holon/status", "holon/pause", "holon/resume", "holon/logStream", "holon/logStream/stop",
 	"thread/start", "thread/pause", "thread/resume", "thread/close", "thread/list", "thread/read",
 	"thread/configure", "thread/fork", "agent/list",
-	"turn/start", "turn/steer", "turn/interrupt", "turn/read", "turn/list",
+	"turn/start", "turn/steer", "turn/interrupt", "turn/retry", "turn/read", "turn/list",
+	"turn/claim", "turn/renew", "turn/complete", "turn/fail", "step/start", "step/end",
 	"item/list", "item/read", "item/respond", "event/list",
+	"item/create", "item/append", "item/update", "item/delete", "item/batch",
 	"stream/subscribe", "stream/unsubscribe",
 }
 
