@@ -87,10 +87,11 @@ func (a *actor) startRetried(r RetryResult) RetryResult {
 	if a.active != nil && a.active.turn.TurnID == r.TurnID {
 		return a.asItStands(r)
 	}
-	for _, t := range a.queue {
+	for i, t := range a.queue {
 		if t.TurnID != r.TurnID {
 			continue
 		}
+		r.Position = i + 1 // one that was before it may just have started
 		why, err := a.whyQueue(BusyQueue)
 		if _, paused, draining := a.e.gate.state(); err == nil && a.active == nil && len(a.queue) == 1 && a.thread.State != "paused" {
 			why = QueuedCapacity

@@ -38,11 +38,14 @@ var moveKinds = []string{
 	"start", "start", "start", "reject", "interrupting start", "steering start", "steer", "steer", "cut", "interrupt", "interrupt",
 	"respond", "respond", "again", "pause thread", "resume thread", "resume thread", "close", "thread",
 	"pause", "resume", "resume", "pause a while", "disk full",
-	"configure", "fork", "speak", "speak",
+	"configure", "fork", "speak", "speak", "retry", "retry",
 }
 
 var stepKinds = []string{"message", "half", "delete", "tool", "ask", "bad", "progress", "usage", "wait", "wait", "flood",
-	"sync", "title", "taking text", "configured ask"}
+	"sync", "title", "taking text", "configured ask", "step", "step", "nested", "in step", "in nested", "end step", "many steps"}
+
+// outcomes of a prompt; "crash" is a crash in each attempt.
+var outcomes = []string{"", "", "", "failed", "interrupted", "panic", "crash", "crash once", "crash once", "transient"}
 
 // world is the model: what the clients were told.
 type world struct {
@@ -57,8 +60,10 @@ type world struct {
 	stopped  map[string]bool // turns whose interrupt was accepted
 	answered map[string]items.Status
 	closed   map[string]bool
-	got      map[int]int // how often each script reached the agent
-	spoken   []string    // items outside of turns, in the order in which they were handed in
+	got      map[given]int           // how often each script reached the agent in each attempt
+	seen     map[string]map[int]bool // scripts that reached the agent in any attempt, by turn
+	retried  map[string]bool         // turns that turn/retry tried again
+	spoken   []string                // items outside of turns, in the order in which they were handed in
 	keys     []turns.Start
 	first    []turns.StartResult
 }
@@ -66,9 +71,13 @@ type world struct {
 func newWorld() *world {
 	return &world{
 		started: map[string]turns.StartResult{}, steered: map[string]int64{}, stopped: map[string]bool{},
-		answered: map[string]items.Status{}, closed: map[string]bool{}, got: map[int]int{},
+		answered: map[string]items.Status{}, closed: map[string]bool{}, got: map[given]int{},
+		seen: map[string]map[int]bool{}, retried: map[string]bool{},
 	}
 }
+
+// given is a script in an attempt of a turn.
+type given struct{ script, attempt int }
 
 func (w *world) input(s script) []turns.InputMessage {
 	w.mu.Lock()
@@ -79,6 +88,9 @@ func (w *world) input(s script) []turns.InputMessage {
 
 // run is the agent.
 func (w *world) run(ctx context.Context, p *turns.Prompt) turns.Outcome {
+	if p.Attempt > 1 && p.Index == 0 {
+		w.allAgain(p)
+	}
 	for _, m := range p.Input {
 		var i int
 		if _, err := fmt.Sscan(m.Text(), &i); err != nil {
@@ -86,7 +98,7 @@ func (w *world) run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		}
 		w.mu.Lock()
 		s := w.scripts[i]
-		w.got[i]++
+		w.reached(p, i)
 		w.mu.Unlock()
 		if s.Deaf {
 			ctx = context.WithoutCancel(ctx)
@@ -99,12 +111,47 @@ func (w *world) run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		switch s.Outcome {
 		case "panic":
 			panic("as the script says")
+		case "crash":
+			return turns.Outcome{State: turns.Failed, Cause: turns.CauseCrash}
+		case "transient":
+			return turns.Outcome{State: turns.Failed, Cause: turns.CauseTransient}
+		case "crash once":
+			if p.Attempt == 1 {
+				return turns.Outcome{State: turns.Failed, Cause: turns.CauseCrash}
+			}
 		case "":
 		default:
 			return turns.Outcome{State: turns.State(s.Outcome)}
 		}
 	}
 	return turns.Outcome{}
+}
+
+// reached counts a script that the agent has got. The caller holds mu.
+func (w *world) reached(p *turns.Prompt, i int) {
+	w.got[given{i, p.Attempt}]++
+	if w.seen[p.TurnID] == nil {
+		w.seen[p.TurnID] = map[int]bool{}
+	}
+	w.seen[p.TurnID][i] = true
+}
+
+// allAgain says that an attempt gets everything that earlier ones have got.
+func (w *world) allAgain(p *turns.Prompt) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	has := map[int]bool{}
+	for _, m := range p.Input {
+		var i int
+		if _, err := fmt.Sscan(m.Text(), &i); err == nil {
+			has[i] = true
+		}
+	}
+	for i := range w.seen[p.TurnID] {
+		if !has[i] {
+			w.h.t.Errorf("attempt %d of %s got %d texts and not %d, which an earlier one has got", p.Attempt, p.TurnID, len(p.Input), i)
+		}
+	}
 }
 
 func (w *world) step(ctx context.Context, p *turns.Prompt, step string) error {
@@ -145,8 +192,21 @@ func (w *world) step(ctx context.Context, p *turns.Prompt, step string) error {
 	case "title":
 		return p.Emit(ctx, items.SetThread{Title: id, AgentSessionID: "s"}, items.Progress{State: "starting"}, items.Progress{State: "running"})
 	case "taking text":
-		p.OnSteer(w.inject)
+		p.OnSteer(func(_ context.Context, m items.UserMessage) error { return w.inject(p, m) })
 		return nil
+	case "step":
+		return p.Emit(ctx, items.StepStart{Step: "a"})
+	case "nested":
+		return p.Emit(ctx, items.StepStart{Step: "a/b", Reason: "why not"})
+	case "in step":
+		return p.Emit(ctx, inStep("a", "in a"), items.Append{ItemID: id, Text: "x"})
+	case "in nested":
+		c := inStep("a/b", "in a/b")
+		return p.Emit(ctx, c, items.Append{ItemID: c.ItemID, Text: "more"})
+	case "end step":
+		return p.Emit(ctx, items.StepEnd{Step: "a"})
+	case "many steps":
+		return p.Emit(ctx, items.StepStart{Step: "a/b/c"}, inStep("a/b/c", "1"), items.StepStart{Step: "a/b"}, inStep("a/b", "2"), items.StepStart{Step: "a/b/c"}, items.StepStart{Step: "a"})
 	case "configured ask":
 		_, err := p.Ask(ctx, permission(), turns.AskOptions{OptionID: "no"})
 		return err
@@ -173,14 +233,14 @@ func (w *world) step(ctx context.Context, p *turns.Prompt, step string) error {
 }
 
 // inject takes every other text.
-func (w *world) inject(_ context.Context, m items.UserMessage) error {
+func (w *world) inject(p *turns.Prompt, m items.UserMessage) error {
 	var i int
 	if _, err := fmt.Sscan(m.Text(), &i); err != nil || i%2 > 0 {
 		return turns.ErrNotInjected
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.got[i]++
+	w.reached(p, i)
 	return nil
 }
 
@@ -214,7 +274,7 @@ func (w *world) speak(e *turns.Engine, thread string) {
 // expected are the errors a client may get from a command that fits no state.
 var expected = []error{
 	threads.ErrNotFound, threads.ErrClosed, threads.ErrPaused, turns.ErrBusy, turns.ErrNotFound, turns.ErrNotActive,
-	turns.ErrQueueFull, turns.ErrStorageFull, turns.ErrDraining, turns.ErrInboxFull, items.ErrNotFound, items.ErrAlreadyResolved,
+	turns.ErrNotEnded, turns.ErrCompleted, turns.ErrQueueFull, turns.ErrStorageFull, turns.ErrDraining, turns.ErrInboxFull, items.ErrNotFound, items.ErrAlreadyResolved,
 }
 
 func (w *world) ok(what string, err error) bool {
@@ -241,15 +301,19 @@ func (w *world) turn(pick int) string {
 func (w *world) do(e *turns.Engine, m move) {
 	time.Sleep(m.Wait)
 	th := fmt.Sprint("t", m.Thread)
+	var policy *turns.RetryPolicy
+	if m.Pick%5 > 0 {
+		policy = &turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: m.Pick % 5, BackoffSeconds: float64(m.Pick%3) + 0.2}
+	}
 	switch m.Kind {
 	case "start":
-		w.start(e, turns.Start{ThreadID: th, Input: w.input(m.Script), TimeoutSeconds: float64(m.Pick%7) * 3})
+		w.start(e, turns.Start{ThreadID: th, Input: w.input(m.Script), TimeoutSeconds: float64(m.Pick%7) * 3, Retry: policy})
 	case "reject":
-		w.start(e, turns.Start{ThreadID: th, Input: w.input(m.Script), OnBusy: turns.BusyReject})
+		w.start(e, turns.Start{ThreadID: th, Input: w.input(m.Script), OnBusy: turns.BusyReject, Retry: policy})
 	case "interrupting start":
-		w.start(e, turns.Start{ThreadID: th, Input: w.input(m.Script), OnBusy: turns.BusyInterrupt})
+		w.start(e, turns.Start{ThreadID: th, Input: w.input(m.Script), OnBusy: turns.BusyInterrupt, Retry: policy})
 	case "steering start":
-		w.start(e, turns.Start{ThreadID: th, Input: w.input(m.Script), OnBusy: turns.BusySteer})
+		w.start(e, turns.Start{ThreadID: th, Input: w.input(m.Script), OnBusy: turns.BusySteer, Retry: policy})
 	case "again":
 		w.again(e, turns.Start{ThreadID: th, Input: w.input(m.Script)}, m.Pick)
 	case "steer", "cut":
@@ -262,6 +326,11 @@ func (w *world) do(e *turns.Engine, m move) {
 		r, _, err := e.Interrupt(bg, turns.Interrupt{TurnID: id})
 		if w.ok(m.Kind, err) {
 			w.told(func() { w.stopped[r.TurnID] = true })
+		}
+	case "retry":
+		r, err := e.Retry(bg, turns.Retry{TurnID: w.turn(m.Pick)})
+		if w.ok("retry", err) {
+			w.told(func() { w.retried[r.TurnID] = true })
 		}
 	case "respond":
 		w.respond(e, m.Pick)
@@ -414,7 +483,7 @@ func (w *world) check() {
 		switch {
 		case e.ItemID != "":
 			items[e.ItemID] = e
-		case e.TurnID != "":
+		case e.TurnID != "" && e.Method != notify.TurnLate:
 			if _, ok := first[e.TurnID]; !ok {
 				first[e.TurnID] = e
 			}
@@ -435,7 +504,7 @@ func (w *world) check() {
 		}
 	}
 	for id := range w.stopped {
-		if e := last[id]; e.Method != notify.TurnInterrupted {
+		if e := last[id]; e.Method != notify.TurnInterrupted && !w.retried[id] {
 			t.Errorf("an interrupt of %s was accepted: %s", id, e)
 		}
 	}
@@ -451,7 +520,7 @@ func (w *world) check() {
 	}
 	for i, n := range w.got {
 		if n > 1 {
-			t.Errorf("script %d reached the agent %d times", i, n)
+			t.Errorf("script %d reached the agent %d times in attempt %d", i.script, n, i.attempt)
 		}
 	}
 	for _, id := range w.spoken {
