@@ -72,12 +72,16 @@ func (s *server) idle(ctx context.Context) error {
 
 // load runs a turn of items messages on each thread, and returns when all are
 // durable: the log says so.
-func (s *server) load(ctx context.Context, items int) (l loadResult, err error) {
+func (s *server) load(ctx context.Context, items int) (loadResult, error) {
+	return s.loadOf(ctx, fmt.Sprintf("/items %d %d", items, itemSize), items)
+}
+
+// loadOf is load with a text of one's own, which makes that many messages.
+func (s *server) loadOf(ctx context.Context, text string, items int) (l loadResult, err error) {
 	start, err := s.status(ctx)
 	if err != nil {
 		return l, err
 	}
-	text := fmt.Sprintf("/items %d %d", items, itemSize)
 	began := time.Now()
 	err = s.onThreads(ctx, func(ctx context.Context, id string) error { return s.startTurn(ctx, id, text) })
 	if err != nil {
