@@ -90,7 +90,7 @@ var Kinds = []KindInfo{
 	{KindAgentUnavailable, -32008, true, "The agent cannot be started."},
 	{KindAgentUnsupported, -32008, false, "The agent of the thread cannot do this."},
 	{KindTimeout, -32008, true, "It took longer than it may."},
-	{KindAttemptSuperseded, -32009, false, "Another attempt, or another try of the step, has taken this one's place; what was to be written is kept as turn/late where late_seq says so."},
+	{KindAttemptSuperseded, -32009, false, "Another try has taken this one's place; what was to be written is kept as turn/late where late_seq says so."},
 }
 
 var kindByName = func() map[Kind]*KindInfo {

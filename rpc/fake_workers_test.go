@@ -15,7 +15,8 @@ import (
 type fakeWorkers struct {
 	*fakeEngine
 	turns chan *turns.Turn
-	left  chan error // how claims ended that got no turn
+	left  chan error   // how claims ended that got no turn
+	late  func() error // what commands answer instead, if not nil
 }
 
 func newFakeWorkers(e *fakeEngine) *fakeWorkers {
@@ -55,6 +56,9 @@ func (w *fakeWorkers) Claim(ctx context.Context, c turns.Claim) (turns.ClaimResu
 // done notes a command and answers with the error that the test wants.
 func (w *fakeWorkers) done(l turns.Lease, k *turns.Key, format string, args ...any) error {
 	w.note("%s by %s/%d/%s%s", fmt.Sprintf(format, args...), l.TurnID, l.Attempt, l.Token, keyName(k))
+	if w.late != nil {
+		return w.late()
+	}
 	return w.failWith
 }
 

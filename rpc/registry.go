@@ -73,7 +73,7 @@ func define[P, R any](name, summary string, handle func(context.Context, P) (R, 
 		}
 		r, err := handle(ctx, p)
 		if err != nil {
-			return reply{err: shape.withIDs(mapError(loggerOf(ctx), name, err), reflect.ValueOf(p))}
+			return shape.refused(ctx, name, err, reflect.ValueOf(p))
 		}
 		return encodeResult(ctx, name, r, seq)
 	}
@@ -93,7 +93,7 @@ func defineWaiting[P, R any](name, summary string, wait time.Duration, handle fu
 		}
 		first, final, err := handle(ctx, p)
 		if err != nil {
-			return reply{err: shape.withIDs(mapError(loggerOf(ctx), name, err), reflect.ValueOf(p))}
+			return shape.refused(ctx, name, err, reflect.ValueOf(p))
 		}
 		if final == nil {
 			return encodeResult(ctx, name, first, seq)
@@ -149,12 +149,20 @@ func defineApart[P, R any](name, summary string, within func(context.Context) (c
 			defer cancel()
 			r, err := handle(ctx, p)
 			if err != nil {
-				return reply{err: shape.withIDs(mapError(loggerOf(ctx), name, err), reflect.ValueOf(p))}
+				return shape.refused(ctx, name, err, reflect.ValueOf(p))
 			}
 			return encodeResult(ctx, name, r, seq)
 		}}
 	}
 	return m
+}
+
+// refused is the answer to a request whose handler has failed. An error may be
+// of a write that was kept all the same: its event goes first, as that of any
+// change.
+func (s *shape) refused(ctx context.Context, name string, err error, p reflect.Value) reply {
+	e := s.withIDs(mapError(loggerOf(ctx), name, err), p)
+	return reply{err: e, seq: e.Data.LateSeq}
 }
 
 // catch makes a panic end the request, not the server.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -153,6 +154,21 @@ func TestWhatAWorkerMayNotIsATypedError(t *testing.T) {
 		if _, answer := r.post(request("1", "turn/retry", `{"turn_id":"u"}`)); !strings.Contains(answer, `"data":{"kind":"conflict","retryable":false,"field":"turn_id","reason":"`+reason+`","turn_id":"u"}`) {
 			t.Error(answer)
 		}
+	}
+}
+
+func TestLateEventComesBeforeTheRefusal(t *testing.T) {
+	r, w := newWorkerRig(t)
+	st := r.open("POST", "/rpc/stream")
+	st.expect("stream/opened")
+	w.late = func() error {
+		seq := r.memory.append(t, draft(notify.TurnLate, "t", &turns.LateEvent{Type: "late"}))
+		return &turns.SupersededError{TurnID: "u", Attempt: 3, Epoch: 3, Seq: seq}
+	}
+	for range 20 {
+		st.send(request("1", "item/delete", `{"lease":`+lease+`,"item_id":"i"}`))
+		st.expect("turn/late")
+		st.expect("#1")
 	}
 }
 

@@ -184,7 +184,7 @@ func TestRowsOfTriesSayWhatTheFoldSays(t *testing.T) {
 
 func TestSupersededError(t *testing.T) {
 	err := error(&turns.SupersededError{TurnID: "turn_a", Attempt: 2})
-	if got := err.Error(); got != "another attempt has taken this one's place: attempt 2 of turn_a stands" {
+	if got := err.Error(); got != "another try has taken this one's place: attempt 2 of turn_a stands" {
 		t.Error(got)
 	}
 	if !errors.Is(err, turns.ErrSuperseded) {

@@ -172,7 +172,7 @@ var (
 	ErrPromptOver     = errors.New("the prompt has ended")
 	ErrNotInjected    = errors.New("the agent does not take text now")
 	ErrAlreadyDecided = errors.New("the turn is being interrupted")
-	ErrSuperseded     = errors.New("another attempt has taken this one's place")
+	ErrSuperseded     = errors.New("another try has taken this one's place")
 	ErrLease          = errors.New("the lease is not valid")
 	ErrItemConflict   = errors.New("the item_id has been used")
 	ErrNotEnded       = errors.New("the turn has not ended")
@@ -194,7 +194,13 @@ type SupersededError struct {
 
 // Error implements error.
 func (e *SupersededError) Error() string {
-	return fmt.Sprintf("%v: attempt %d of %s stands", ErrSuperseded, e.Attempt, e.TurnID)
+	switch {
+	case e.Step == "":
+		return fmt.Sprintf("%v: attempt %d of %s stands", ErrSuperseded, e.Attempt, e.TurnID)
+	case e.Epoch == 0:
+		return fmt.Sprintf("%v: step %s has not been started in attempt %d of %s", ErrSuperseded, e.Step, e.Attempt, e.TurnID)
+	}
+	return fmt.Sprintf("%v: epoch %d of step %s stands", ErrSuperseded, e.Epoch, e.Step)
 }
 
 // Unwrap returns ErrSuperseded.

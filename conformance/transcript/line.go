@@ -44,7 +44,9 @@ func readLine(raw []byte) (*line, error) {
 		Method string         `json:"method"`
 		Params map[string]any `json:"params"`
 		Result jsontext.Value `json:"result"`
-		Error  jsontext.Value `json:"error"`
+		Error  *struct {
+			Data map[string]any `json:"data"`
+		} `json:"error"`
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return nil, err
@@ -56,6 +58,11 @@ func readLine(raw []byte) (*line, error) {
 	var result map[string]any
 	if m.Result.Kind() == '{' && json.Unmarshal(m.Result, &result) == nil {
 		if n, ok := result["seq"].(float64); ok && n == math.Trunc(n) {
+			l.seq = int64(n)
+		}
+	}
+	if m.Error != nil { // the one error that stores something
+		if n, ok := m.Error.Data["late_seq"].(float64); ok {
 			l.seq = int64(n)
 		}
 	}

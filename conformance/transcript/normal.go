@@ -21,9 +21,14 @@ var (
 // release, and what is written instead.
 var hidden = map[string]string{
 	"seq": "<seq>", "thread_seq": "<seq>", "latest_seq": "<seq>", "after_seq": "<seq>", "next_after_seq": "<seq>",
-	"as_of_seq": "<seq>", "superseded_after_seq": "<seq>", "superseded_by_seq": "<seq>", "events_processed": "<seq>", "created_seq": "<seq>", "updated_seq": "<seq>", "latest_thread_seq": "<seq>", "elapsed_ms": "<ms>", "server": "<server>", "server_info": "<server>",
+	"as_of_seq": "<seq>", "superseded_after_seq": "<seq>", "superseded_by_seq": "<seq>", "late_seq": "<seq>", "claimed_seq": "<seq>",
+	"events_processed": "<seq>", "created_seq": "<seq>", "updated_seq": "<seq>", "latest_thread_seq": "<seq>", "elapsed_ms": "<ms>", "server": "<server>", "server_info": "<server>",
 	"version": "<version>", "correlation_id": "<id>", "retry_after_ms": "<ms>",
 }
+
+// secrets are the keys whose values are named by the order of their
+// appearance, like ids, because the client has to say them again.
+var secrets = map[string]bool{"token": true}
 
 // names gives ids placeholders by their order of appearance.
 type names struct {
@@ -39,14 +44,19 @@ func newNames() *names {
 // hide replaces the ids within a string.
 func (n *names) hide(s string) string {
 	return typedID.ReplaceAllStringFunc(s, func(id string) string {
-		if n.of[id] == "" {
-			kind, _, _ := strings.Cut(id, "_")
-			n.count[kind]++
-			n.of[id] = fmt.Sprintf("<%s-%d>", kind, n.count[kind])
-			n.value[n.of[id]] = id
-		}
-		return n.of[id]
+		kind, _, _ := strings.Cut(id, "_")
+		return n.name(kind, id)
 	})
+}
+
+// name is the placeholder of a value, the next one of its kind if it is new.
+func (n *names) name(kind, value string) string {
+	if n.of[value] == "" {
+		n.count[kind]++
+		n.of[value] = fmt.Sprintf("<%s-%d>", kind, n.count[kind])
+		n.value[n.of[value]] = value
+	}
+	return n.of[value]
 }
 
 // show replaces the placeholders in a line of the client by their values.
@@ -143,6 +153,14 @@ func (n *names) members(b *strings.Builder, dec *jsontext.Decoder, open, end byt
 					return err
 				}
 				b.WriteString(instead)
+				continue
+			}
+			if secrets[key] && dec.PeekKind() == '"' {
+				tok, err := dec.ReadToken()
+				if err != nil {
+					return err
+				}
+				b.WriteString(`"` + n.name(key, tok.String()) + `"`)
 				continue
 			}
 		}
