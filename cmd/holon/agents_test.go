@@ -105,6 +105,7 @@ func TestAThreadIsConfiguredAndForked(t *testing.T) {
 }
 
 func TestDoctorSaysWhatIsWrongWithAnAgentAndWhatToDo(t *testing.T) {
+	acptest.Build(t, acptest.BadAgent) // while go is in PATH
 	t.Setenv("PATH", t.TempDir()+":/usr/bin:/bin")
 	s := &server{t: t, data: t.TempDir()}
 	cases := []struct{ definition, level, text string }{
