@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed82539d15/holon/agents/acp"
 	"github.com/seed82539d15/holon/agents/acp/acptest"
+	"github.com/seed82539d15/holon/cmd/holon/config"
 )
 
 // badAgent is the definition of an agent that does what a prompt says.
@@ -207,6 +208,33 @@ func TestExamplesOfACPAgentsRun(t *testing.T) {
 			t.Errorf("it said %q", out)
 		}
 	})
+}
+
+func TestRunAsksNobodyWhatTheConfigurationAnswers(t *testing.T) {
+	agents := agentsOf(t, "bad=acp:"+acptest.Build(t, acptest.BadAgent))
+	for permissions, asks := range map[string]bool{"ask": true, "allow": false} {
+		bad := agents["bad"]
+		bad.ACP.Permissions = permissions
+		s := &server{t: t, data: t.TempDir(), agents: map[string]config.Agent{"bad": bad}}
+		s.start()
+		var out, errs buffer
+		g := &globals{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{"HOLON_DATA=" + s.data, "XDG_CONFIG_HOME=" + t.TempDir()}}
+		done := make(chan int, 1)
+		go func() { done <- execute(t.Context(), g, []string{"run", "--agent=bad", "ask may I"}) }()
+		if asks {
+			var item string
+			eventually(t, "it says how to answer", func() bool {
+				_, how, ok := strings.Cut(errs.String(), "the agent waits for an answer: holon respond ")
+				item, _, _ = strings.Cut(how, " ")
+				return ok
+			})
+			s.want("respond", item, "--allow")
+		}
+		if code := <-done; code != exitOK || !strings.Contains(out.String(), "selected once") || strings.Contains(errs.String(), "waits for an answer") != asks {
+			t.Errorf("permissions %s: exit %d\n%s%s", permissions, code, out.String(), errs.String())
+		}
+		s.stop()
+	}
 }
 
 // Package rpc knows no agents, so the bounds in its documentation are copies.
