@@ -40,6 +40,9 @@ func TestAgentsShowWhatEachIsAndCan(t *testing.T) {
 	if r := s.holon("run", "--agent=gone", "say hello"); r.code != exitFailed || !strings.Contains(r.out, "agent_unavailable") || !strings.Contains(r.err, "holon doctor") {
 		t.Errorf("a turn of an agent that is not there: %+v", r)
 	}
+	if out := s.want("agents"); !strings.Contains(out, "acp/1") {
+		t.Errorf("no protocol in:\n%s", out)
+	}
 	good := s.want("agents", "good")
 	for _, line := range []string{"state     ready", "version   1.0.0", "protocol  acp/1", "runs      1 process, 1 session", "steer, load, resume, fork"} {
 		if !strings.Contains(good, line) {
