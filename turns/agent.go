@@ -111,7 +111,8 @@ type Configurer interface {
 	Agent
 	// Configure changes settings and returns the thread as it is then, for
 	// the log. It may be called while a turn runs. Errors: *InvalidError for a
-	// setting or value that does not exist, *AgentError.
+	// setting or value that does not exist, *AgentError. What was changed before
+	// an error holds; the agent tells the thread of it itself (Host.Emit).
 	Configure(ctx context.Context, t AgentThread, set map[string]jsontext.Value) (AgentThread, error)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/agents/acp/mapping"
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -162,7 +163,8 @@ func same(x, y jsontext.Value) bool {
 }
 
 // Configure implements turns.Configurer. A thread without a session gets one:
-// only an agent that runs says what can be set.
+// only an agent that runs says what can be set. If one of several settings is
+// refused, those before it hold, and the thread is told so.
 func (a *Agent) Configure(ctx context.Context, t turns.AgentThread, set map[string]jsontext.Value) (turns.AgentThread, error) {
 	s, err := a.reach(ctx, t)
 	if err != nil {
@@ -171,25 +173,39 @@ func (a *Agent) Configure(ctx context.Context, t turns.AgentThread, set map[stri
 	defer a.pool.leave(s.pr)
 	s.release()
 	use := func(f func()) error { return s.do(ctx, f) }
-	for _, want := range ordered(set) {
+	changed, err := s.set(ctx, ordered(set), use)
+	if err != nil {
+		if changed { // without a session id: the caller has not taken it yet
+			_ = use(func() { s.outside([]items.Op{items.SetThread{Config: s.m.Config()}}) })
+		}
+		return t, agentError(err)
+	}
+	t.SessionID = s.id
+	err = use(func() { t.Config = s.m.Config() })
+	return t, agentError(err)
+}
+
+// set has the agent make the changes, up to the first that cannot be made. It
+// reports whether any was.
+func (s *session) set(ctx context.Context, list []setting, use func(func()) error) (changed bool, err error) {
+	for _, want := range list {
 		var is mapping.Setting
 		var ok bool
 		if err := use(func() { is, ok = s.m.Setting(want.name) }); err != nil {
-			return t, agentError(err)
+			return changed, err
 		}
 		if err := checkSetting(want, is, ok); err != nil {
-			return t, err
+			return changed, err
 		}
 		if same(is.Value, want.value) {
 			continue
 		}
 		if err := s.change(ctx, want, is, use); err != nil {
-			return t, agentError(err)
+			return changed, err
 		}
+		changed = true
 	}
-	t.SessionID = s.id
-	err = use(func() { t.Config = s.m.Config() })
-	return t, agentError(err)
+	return changed, nil
 }
 
 // ordered is what Configure is to set, as settings orders it. Options may be

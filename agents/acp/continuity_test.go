@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -183,6 +184,28 @@ func TestConfigureRefusesWhatThereIsNot(t *testing.T) {
 	next.sessionID, next.config = is.SessionID, is.Config
 	if got := next.run("session"); !strings.Contains(got, is.SessionID) {
 		t.Errorf("%q, not %q", got, is.SessionID)
+	}
+}
+
+func TestWhatWasSetBeforeARefusalIsOnTheLog(t *testing.T) {
+	r := bad(t, "")
+	th := r.thread("t")
+	th.run("say x")
+	model := other(t, th.config, "models")
+	_, err := r.Configure(t.Context(), turns.AgentThread{ThreadID: "t", SessionID: th.sessionID, Config: th.config},
+		map[string]items.Raw{"model": items.Raw(`"` + model + `"`), "mode": items.Raw(`"no-such-mode"`)})
+	if _, ok := errors.AsType[*turns.InvalidError](err); !ok {
+		t.Fatal(err)
+	}
+	said := th.run("settings")
+	r.host.mu.Lock()
+	defer r.host.mu.Unlock()
+	if n := len(r.host.ops); n != 1 {
+		t.Fatalf("%d ops: %+v", n, r.host.ops)
+	}
+	set, _ := r.host.ops[0].(items.SetThread)
+	if want := `"model":"` + model + `"`; !strings.Contains(said, want) || !strings.Contains(string(set.Config), want) {
+		t.Errorf("the agent has %s, the log %s", said, set.Config)
 	}
 }
 

@@ -76,6 +76,8 @@ func problem(err error, tail string, says agentSays) *Problem {
 		switch start.Reason {
 		case process.NotFound:
 			p.Hint = "Install the agent, or give the whole path of its command"
+		case process.NotExecutable:
+			p.Hint = "Make it executable (chmod +x)"
 		case process.BadCwd:
 			p.Kind = ProblemCwd
 		case process.NotStarted:
@@ -83,8 +85,10 @@ func problem(err error, tail string, says agentSays) *Problem {
 		}
 		return p
 	}
+	silent := false // it ended before it had said anything at all
 	if e, ok := errors.AsType[*exitError](err); ok {
 		tail = e.tail
+		silent = tail == "" && says.protocol == ""
 	}
 	said := err.Error() + "\n" + tail
 	switch rpc, isRPC := errors.AsType[*rpcError](err); {
@@ -99,6 +103,13 @@ func problem(err error, tail string, says agentSays) *Problem {
 		}
 	case mentions(said, badCwd):
 		return &Problem{Kind: ProblemCwd, Message: "the agent does not take the working directory: " + err.Error(), Hint: "Give an absolute path of a directory that exists"}
+	case isRPC && rpc.Code == codeMethodNotFound && says.protocol == "":
+		return &Problem{
+			Kind: ProblemProtocol, Message: "the command does not speak the Agent Client Protocol: " + err.Error(),
+			Hint: "Give the command, or the option (often --acp), with which the agent does",
+		}
+	case silent:
+		return &Problem{Kind: ProblemFailed, Message: err.Error(), Hint: "Run its command by hand to see why, and that it is the one that speaks the Agent Client Protocol"}
 	case errors.Is(err, errTimeout):
 		p := &Problem{Kind: ProblemTimeout, Message: err.Error(), Hint: "Run its command by hand to see whether it waits for something, and that it is the one that speaks the Agent Client Protocol"}
 		if tail != "" {

@@ -28,6 +28,10 @@ const (
 	termWait = 3 * time.Second
 )
 
+// maxLogged is how much of the reason why a process failed is logged; the turn
+// and agent/list have all of it.
+const maxLogged = 2 << 10
+
 // errStopping is why nothing is started any more.
 var errStopping = errors.New("the server is stopping")
 
@@ -100,6 +104,7 @@ func (pr *proc) live() {
 			problem.Hint = pr.a.cfg.Install
 		}
 		pr.err = problem
+		pr.log().Warn("agent process could not be started", zap.Error(problem))
 		close(pr.ready)
 		pr.a.pool.gone(pr, pr.err)
 		close(pr.dead)
@@ -147,8 +152,15 @@ func (pr *proc) live() {
 	if pr.err != nil {
 		why = pr.problem()
 	}
-	pr.log().Info("agent process ended", zap.String("state", exit.state), zap.Int64("junk_lines", pr.peer.junk.Load()),
-		zap.Int64("skipped_lines", pr.peer.skipped.Load()), zap.Int64("stray_responses", pr.peer.strays.Load()))
+	fields := []zap.Field{
+		zap.String("state", exit.state), zap.Int64("junk_lines", pr.peer.junk.Load()),
+		zap.Int64("skipped_lines", pr.peer.skipped.Load()), zap.Int64("stray_responses", pr.peer.strays.Load()),
+	}
+	if why == nil {
+		pr.log().Info("agent process ended", fields...)
+	} else { // a person who looks for the reason finds it where the server speaks
+		pr.log().Warn("agent process failed", append(fields, zap.String("error", shorten(why.Error(), maxLogged)))...)
+	}
 	pr.a.pool.gone(pr, why)
 	close(pr.dead)
 }

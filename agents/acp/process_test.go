@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
 	"github.com/seed82539d15/holon/agents/acp/acptest"
 	"github.com/seed82539d15/holon/agents/agenttest"
 	"github.com/seed82539d15/holon/agents/process"
@@ -105,6 +108,9 @@ func TestWhatCannotStartIsSaidInWords(t *testing.T) {
 		"NoCwd":         {command: []string{agent}, change: func(c *Config) { c.Cwd = "/no/such/dir" }, kind: ProblemCwd, want: []string{"/no/such/dir"}},
 		"NeverAnswers":  {command: []string{agent, "no-init"}, change: func(c *Config) { c.StartTimeout = 300 * time.Millisecond }, kind: ProblemTimeout, want: []string{"did not answer in time"}},
 		"DiesAtOnce":    {command: []string{agent, "exit=7:broken configuration"}, kind: ProblemFailed, want: []string{"exit status 7: broken configuration"}},
+		"MayNotRun":     {command: []string{"/etc/passwd"}, kind: ProblemInstall, want: []string{"may not be executed", "chmod +x"}},
+		"AnotherServer": {command: []string{"cat"}, kind: ProblemProtocol, want: []string{"does not speak the Agent Client Protocol", "--acp"}},
+		"EndsSilently":  {command: []string{"true"}, kind: ProblemFailed, want: []string{"exit status 0", "Run its command by hand"}},
 		"NoAgentAtAll":  {command: script("echo usage: agent FILE; exit 2"), kind: ProblemFailed, want: []string{"exit status 2", "usage: agent FILE"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,6 +135,22 @@ func TestWhatCannotStartIsSaidInWords(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAnAgentThatCannotRunIsSaidInTheLog(t *testing.T) {
+	agent := acptest.Build(t, acptest.BadAgent)
+	for name, command := range map[string][]string{"NotInstalled": {"/no/such/agent"}, "DiesAtOnce": {agent, "exit=7:broken configuration"}} {
+		core, logged := observer.New(zap.WarnLevel)
+		r := serve(t, command, func(c *Config) { c.Eager, c.Log = true, zap.New(core) })
+		for r.Info().State != turns.AgentFailed { // it starts by itself
+			time.Sleep(time.Millisecond)
+		}
+		r.stop()
+		why, _, _ := strings.Cut(r.Info().LastError, ":")
+		if n := len(logged.Filter(func(e observer.LoggedEntry) bool { return strings.Contains(fmt.Sprint(e.ContextMap()["error"]), why) }).All()); n != 1 {
+			t.Errorf("%s: %q is logged %d times: %v", name, why, n, logged.All())
+		}
 	}
 }
 

@@ -101,7 +101,7 @@ func (g *globals) printAgents(rows []agentRow) error {
 		if i == 0 && len(rows) > 1 {
 			name += " (default)"
 		}
-		t.add(name, a.Kind, a.State, a.Version, a.runs(), a.can(), firstLine(a.LastError))
+		t.add(name, a.speaks(), a.State, a.Version, a.runs(), a.can(), firstLine(a.LastError))
 	}
 	return t.write(g, 6)
 }
@@ -129,6 +129,14 @@ func (g *globals) printAgent(a agentRow, byDefault bool) error {
 	text := strings.ReplaceAll(strings.TrimSpace(timeline.Clean(a.LastError)), "\n", "\n          ")
 	_, err := fmt.Fprintf(g.out, "%-9s %s\n", "error", text)
 	return err
+}
+
+// speaks is the kind and, once it is known, the version of its protocol.
+func (a agentRow) speaks() string {
+	if strings.HasPrefix(a.Protocol, a.Kind+"/") {
+		return a.Protocol
+	}
+	return a.Kind
 }
 
 // can names what the agent is known to be able to do beyond running turns.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed82539d15/holon/agents/acp"
 	"github.com/seed82539d15/holon/agents/acp/acptest"
+	"github.com/seed82539d15/holon/cmd/holon/config"
 )
 
 // badAgent is the definition of an agent that does what a prompt says.
@@ -38,6 +39,9 @@ func TestAgentsShowWhatEachIsAndCan(t *testing.T) {
 	s.want("run", "--agent=good", "say hello")
 	if r := s.holon("run", "--agent=gone", "say hello"); r.code != exitFailed || !strings.Contains(r.out, "agent_unavailable") || !strings.Contains(r.err, "holon doctor") {
 		t.Errorf("a turn of an agent that is not there: %+v", r)
+	}
+	if out := s.want("agents"); !strings.Contains(out, "acp/1") {
+		t.Errorf("no protocol in:\n%s", out)
 	}
 	good := s.want("agents", "good")
 	for _, line := range []string{"state     ready", "version   1.0.0", "protocol  acp/1", "runs      1 process, 1 session", "steer, load, resume, fork"} {
@@ -105,6 +109,7 @@ func TestAThreadIsConfiguredAndForked(t *testing.T) {
 }
 
 func TestDoctorSaysWhatIsWrongWithAnAgentAndWhatToDo(t *testing.T) {
+	acptest.Build(t, acptest.BadAgent) // while go is in PATH
 	t.Setenv("PATH", t.TempDir()+":/usr/bin:/bin")
 	s := &server{t: t, data: t.TempDir()}
 	cases := []struct{ definition, level, text string }{
@@ -206,6 +211,33 @@ func TestExamplesOfACPAgentsRun(t *testing.T) {
 			t.Errorf("it said %q", out)
 		}
 	})
+}
+
+func TestRunAsksNobodyWhatTheConfigurationAnswers(t *testing.T) {
+	agents := agentsOf(t, "bad=acp:"+acptest.Build(t, acptest.BadAgent))
+	for permissions, asks := range map[string]bool{"ask": true, "allow": false} {
+		bad := agents["bad"]
+		bad.ACP.Permissions = permissions
+		s := &server{t: t, data: t.TempDir(), agents: map[string]config.Agent{"bad": bad}}
+		s.start()
+		var out, errs buffer
+		g := &globals{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{"HOLON_DATA=" + s.data, "XDG_CONFIG_HOME=" + t.TempDir()}}
+		done := make(chan int, 1)
+		go func() { done <- execute(t.Context(), g, []string{"run", "--agent=bad", "ask may I"}) }()
+		if asks {
+			var item string
+			eventually(t, "it says how to answer", func() bool {
+				_, how, ok := strings.Cut(errs.String(), "the agent waits for an answer: holon respond ")
+				item, _, _ = strings.Cut(how, " ")
+				return ok
+			})
+			s.want("respond", item, "--allow")
+		}
+		if code := <-done; code != exitOK || !strings.Contains(out.String(), "selected once") || strings.Contains(errs.String(), "waits for an answer") != asks {
+			t.Errorf("permissions %s: exit %d\n%s%s", permissions, code, out.String(), errs.String())
+		}
+		s.stop()
+	}
 }
 
 // Package rpc knows no agents, so the bounds in its documentation are copies.

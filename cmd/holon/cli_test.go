@@ -238,7 +238,7 @@ func TestQuestionsAreListedAndAnswered(t *testing.T) {
 		t.Errorf("second answer: %+v", r)
 	}
 	r := <-done
-	if r.code != exitOK || !strings.Contains(r.err, "holon respond "+item) || !strings.Contains(r.out, "answer: Allow") {
+	if r.code != exitOK || !strings.Contains(r.out, "answer: Allow") {
 		t.Errorf("run: %+v", r)
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/rpc/client"
@@ -83,6 +85,29 @@ func (q *questions) read() {
 
 // end says that no line is wanted any more. It is called once.
 func (q *questions) end() { close(q.over) }
+
+// answeredAtOnce is how long a question is kept back: one that the agent's
+// configuration answers is answered by then, and nobody need be asked.
+const answeredAtOnce = 100 * time.Millisecond
+
+// askSoon asks unless an answer comes at once.
+func (r *turnRun) askSoon(id string, content timeline.Content) {
+	r.asked = append(r.asked, question{id: id, content: content})
+	if r.due == nil {
+		r.due = time.After(answeredAtOnce)
+	}
+}
+
+func (r *turnRun) askAll() error {
+	asked := r.asked
+	r.asked, r.due = nil, nil
+	for _, q := range asked {
+		if err := r.ask(q.id, q.content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // ask puts a question to the person, or says how to answer it elsewhere.
 func (r *turnRun) ask(id string, content timeline.Content) error {
@@ -186,6 +211,7 @@ func (r *turnRun) beside(write func() error) error {
 // was answered here is gone already.
 func (r *turnRun) withdraw(id string) error {
 	q := r.questions
+	r.asked = slices.DeleteFunc(r.asked, func(q question) bool { return q.id == id })
 	for i, open := range q.open {
 		if open.id != id {
 			continue

@@ -28,6 +28,8 @@ type turnRun struct {
 	signals   <-chan os.Signal
 	view      viewer
 	questions *questions
+	asked     []question       // what may be answered by configuration: not shown yet
+	due       <-chan time.Time // when it is shown; nil if there is none
 
 	interrupted bool
 	calls       chan string // sentences from calls under way, for a person
@@ -86,6 +88,8 @@ func (r *turnRun) follow() error {
 			}
 		case <-ticks:
 			err = r.view.tick()
+		case <-r.due:
+			err = r.askAll()
 		case line, open := <-r.questions.lines:
 			err = r.answer(line, open)
 		case text := <-r.calls:
@@ -197,7 +201,7 @@ func (r *turnRun) item(event client.Event) error {
 		}
 	case "permission_request", "question":
 		if p.Status == "pending" {
-			return r.ask(event.ItemID, content)
+			r.askSoon(event.ItemID, content)
 		}
 	}
 	return nil

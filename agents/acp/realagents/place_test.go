@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -36,6 +37,10 @@ const (
 // markName is set in the environment of an agent, so that what it starts can
 // be found whatever becomes of its parents.
 const markName = "REAL_AGENTS_RUN"
+
+// serverBroke is in the log of a server that has gone wrong by itself (GOFLAGS=-race
+// builds it with the race detector).
+var serverBroke = regexp.MustCompile(`(?m)^panic: .*|^fatal error: .*|DATA RACE`)
 
 // place is where one agent is tried: a home of its own, a model, and a server
 // that can be started many times.
@@ -87,6 +92,11 @@ func newPlace(t *testing.T, a Agent, cache string) *place {
 		p.second.Close()
 		if err := errors.Join(p.model.Close(), modelLog.Close(), p.log.Close()); err != nil {
 			t.Error(err)
+		}
+		if text, err := os.ReadFile(p.log.Name()); err != nil {
+			t.Error(err)
+		} else if wrong := serverBroke.Find(text); wrong != nil {
+			t.Errorf("the server's log has %q", wrong)
 		}
 		if t.Failed() {
 			t.Logf("logs are kept in %s", root)

@@ -4,13 +4,9 @@ package realagents
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/seed82539d15/holon/rpc/client"
@@ -218,83 +214,6 @@ func (r *run) slow(threadID, prompt string) string {
 	return turnID
 }
 
-// interrupts is how often a stream is interrupted, to see how the time varies.
-const interrupts = 5
-
-func interruptStream(r *run) {
-	threadID, _ := r.thread()
-	r.says(threadID, "SAY apple", "I say apple.")
-	session := r.session(threadID)
-	var all []time.Duration
-	for range interrupts {
-		v, took := r.interrupt(r.slow(threadID, "SLOW please"))
-		if v.words() < 3 {
-			r.fail("of the text only %q is left", v.said())
-		}
-		all = append(all, took)
-	}
-	slices.Sort(all)
-	r.remark("%d times, ended after %d ms, at most %d", interrupts, all[interrupts/2].Milliseconds(), all[interrupts-1].Milliseconds())
-	r.says(threadID, "RECALL", "apple")
-	if now := r.session(threadID); now != session {
-		r.fail("the session was %s and is %s", session, now)
-	}
-}
-
-func interruptPermission(r *run) {
-	threadID, cwd := r.thread()
-	r.says(threadID, "SAY apple", "I say apple.")
-	turnID := r.turn(threadID, "TOOL please")
-	question := r.question(turnID, "permission_request")
-	v, took := r.interrupt(turnID)
-	if v.items[question].status != "cancelled" {
-		r.fail("the question has ended %s", v.items[question].status)
-	}
-	if fileExists(filepath.Join(cwd, "tool-was-here.txt")) {
-		r.fail("the tool ran all the same")
-	}
-	r.remark("ended after %d ms", took.Milliseconds())
-	r.says(threadID, "RECALL", "apple")
-}
-
-func interruptTool(r *run) {
-	threadID, cwd := r.thread()
-	turnID := r.turn(threadID, "HANG please")
-	r.respond(r.question(turnID, "permission_request"), "allow_once")
-	pid := r.hanging(filepath.Join(cwd, "hanging-pid.txt"))
-	_, took := r.interrupt(turnID)
-	r.remark("ended after %d ms", took.Milliseconds())
-	interrupted := time.Now()
-	for r.owns(pid) {
-		if time.Since(interrupted) > goneWithin {
-			r.fail("the command still runs %s after the turn's end", goneWithin)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	if gone := time.Since(interrupted); gone > time.Second {
-		r.remark("the command %.1f s later", gone.Seconds())
-	}
-	r.says(threadID, "SAY again", "I say again.")
-}
-
-// hanging waits for the number of a command that does not end by itself.
-func (r *run) hanging(path string) int {
-	r.Helper()
-	for deadline := time.Now().Add(agentWithin); ; {
-		if text, err := os.ReadFile(path); err == nil && strings.HasSuffix(string(text), "\n") {
-			pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-			if err != nil {
-				r.fail("the command wrote %q", text)
-			}
-			return pid
-		}
-		if time.Now().After(deadline) {
-			r.fail("the command did not start")
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}
-
 func steer(r *run) {
 	threadID, _ := r.thread()
 	r.says(threadID, "SAY apple", "I say apple.")
@@ -350,118 +269,6 @@ func twoThreads(r *run) {
 		r.fail("both threads have the session %s", r.session(one))
 	}
 	r.remark("processes: %d", r.info().Processes)
-}
-
-func agentKilled(r *run) {
-	threadID, _ := r.thread()
-	r.says(threadID, "SAY apple", "I say apple.")
-	session := r.session(threadID)
-	if r.agent.ByMinute {
-		r.nextMinute()
-	}
-	turnID := r.slow(threadID, "SLOW please")
-	leaders := r.leaders()
-	if len(leaders) == 0 {
-		r.fail("the server has no process of the agent: %s", describe(r.processes()))
-	}
-	for _, pid := range leaders {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			r.fail("kill %d: %v", pid, err)
-		}
-	}
-	killed := time.Now()
-	v := r.end(turnID, "failed")
-	if v.failure != "agent_failed" {
-		r.fail("the turn has failed with %s: %s", v.failure, v.message)
-	}
-	if v.words() < 3 {
-		r.fail("of the text only %q is left", v.said())
-	}
-	r.remark("failed after %d ms", v.ended.Sub(killed).Milliseconds())
-	r.continued(threadID, session)
-}
-
-// continued wants the thread to go on where it was.
-func (r *run) continued(threadID, session string) {
-	r.Helper()
-	called := time.Now()
-	v := r.says(threadID, "RECALL", "apple")
-	if now := r.session(threadID); now != session {
-		r.fail("the session was %s and is %s: %v", session, now, kinds(v))
-	}
-	if n := strings.Count(v.said(), "I say apple."); n > 0 {
-		r.fail("what was said before came again: %q", v.said())
-	}
-	if len(v.items) != len(v.of("user_message", "agent_message", "reasoning", "usage")) || len(v.of("user_message")) != 1 {
-		r.fail("the turn has more than the answer: %v", kinds(v))
-	}
-	r.remark("continued in %.1f s", v.ended.Sub(called).Seconds())
-}
-
-// nextMinute waits until the clock's minute has changed: see Agent.ByMinute.
-func (r *run) nextMinute() {
-	now := time.Now()
-	select {
-	case <-time.After(now.Truncate(time.Minute).Add(61 * time.Second).Sub(now)):
-	case <-r.ctx.Done():
-		r.fail("%v", r.ctx.Err())
-	}
-}
-
-func serverKilled(r *run) {
-	threadID, _ := r.thread()
-	r.says(threadID, "SAY apple", "I say apple.")
-	session := r.session(threadID)
-	turnID := r.slow(threadID, "SLOW please")
-	r.kill()
-	if gone, left := r.gone(selfWithin); len(left) == 0 {
-		r.remark("its processes gone after %.1f s", gone.Seconds())
-	} else {
-		r.remark("%d of its processes lived until the next start", len(left))
-	}
-	if r.agent.ByMinute {
-		r.nextMinute()
-	}
-	r.start(r.T)
-	if _, left := r.gone(goneWithin); len(left) > 0 {
-		r.fail("%d processes have survived the next start: %s", len(left), describe(left))
-	}
-	v := r.until(turnID, "its end", func(v *turnView) bool { return v.state != "" })
-	if open := v.open(); len(open) > 0 || v.words() < 3 {
-		r.fail("after the restart the turn is %s, open: %v, said %q", v.state, open, v.said())
-	}
-	r.remark("turn %s", v.state)
-	r.continued(threadID, session)
-}
-
-// sessionLost takes the agent's home away while nothing runs: its sessions are
-// gone, and the thread goes on in a new one that is told what was said.
-func sessionLost(r *run) {
-	threadID, _ := r.thread()
-	r.says(threadID, "SAY apple", "I say apple.")
-	session := r.session(threadID)
-	r.stop(r)
-	r.furnish(r.T)
-	r.start(r.T)
-	v := r.says(threadID, "RECALL", "apple")
-	if now := r.session(threadID); now == session {
-		r.fail("the session is still %s", session)
-	}
-	notices := v.of("notice")
-	if len(notices) != 1 || !contains(fmt.Sprint(notices[0].content["message"]), "lost the session") {
-		r.fail("no notice says that the session was lost: %v", kinds(v))
-	}
-	r.remark("goes on in a new one, told what was said")
-}
-
-func stopInOrder(r *run) {
-	threadID, _ := r.thread()
-	r.says(threadID, "hello", "Hello")
-	r.remark("stopped in %.1f s", r.stop(r).Seconds())
-	// They were killed before it ended; the kernel may still be at it.
-	if _, left := r.gone(time.Second); len(left) > 0 {
-		r.fail("the server has ended and left %d processes: %s", len(left), describe(left))
-	}
 }
 
 // kinds are the items of a turn with their states, for messages.
