@@ -24,6 +24,8 @@ type actor struct {
 	in   *inbox
 	quit chan struct{}
 
+	recovers bool // it only ends what a crash has left, and is dropped then
+
 	loaded bool
 	thread *threads.Thread        // nil: there is no such thread
 	queue  []*Turn                // by rank
@@ -53,6 +55,8 @@ type activeTurn struct {
 	usage   *items.Usage
 	stop    *stop
 	cut     bool // the present prompt is being cut short for a steer
+
+	worker *worker // nil for a turn that its agent runs itself
 
 	stopBy time.Time // when a prompt that was told to stop is given up; zero = none
 
@@ -182,6 +186,9 @@ func (a *actor) load() error {
 		}
 	}
 	a.loaded, a.newest = true, items.NewID()
+	if !a.recovers {
+		a.resumeWorker()
+	}
 	return nil
 }
 
@@ -378,6 +385,7 @@ func (a *actor) turnOver(Receipt) {
 	a.active = nil
 	delete(a.inputs, act.turn.TurnID)
 	act.setWaiting(a.e, false)
+	a.partFromWorker(act)
 	for _, w := range act.waiters {
 		w <- InterruptResult{
 			TurnID: act.turn.TurnID, State: string(act.turn.State), InterruptedAt: act.turn.CompletedAt,
@@ -388,9 +396,14 @@ func (a *actor) turnOver(Receipt) {
 	_ = a.in.command(func(a *actor) { a.startNext() }, true) // forced: never refused
 }
 
-// abandonRun parts from the agent's goroutine without waiting for it.
+// abandonRun parts from the agent's goroutine without waiting for it, or from
+// the worker.
 func (a *actor) abandonRun() {
-	if a.active == nil || a.active.run == nil {
+	if a.active == nil {
+		return
+	}
+	a.partFromWorker(a.active)
+	if a.active.run == nil {
 		return
 	}
 	a.active.run.cancel(errAbandoned)

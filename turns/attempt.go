@@ -38,6 +38,7 @@ func (b *builder) again(c Cause, message string) bool {
 		act.usage, act.cut, act.prompts, act.stopBy = nil, false, 0, time.Time{}
 		act.progressNext, act.progressAt = nil, time.Time{}
 		act.setWaiting(a.e, false)
+		a.partFromWorker(act)
 		act.retryAt = at.Time
 		if a.e.isDraining() {
 			a.holdOff()
@@ -100,6 +101,7 @@ func (a *actor) startAttempt() {
 			b := a.build()
 			b.started(act.turn, act.turn.TurnID, OriginRetry, Start{})
 			b.given(input)
+			b.waitsForClaim(act.turn.TurnID)
 			b.after = append(b.after, func(Receipt) {
 				for _, o := range input {
 					act.open.remove(o.row.ItemID)

@@ -21,6 +21,8 @@ type builder struct {
 	after  []func(Receipt) // what to do once committed: tell agents, answer waiters
 	err    error           // the first encoding error: a bug, the unit is not handed in
 
+	usage *items.Usage // what the command that ends the turn says it has used; nil = what is known
+
 	tries *tries     // as this unit leaves them, nil = as they are: see steps
 	begun bool       // a try begins in this unit, which can therefore take none back
 	open  *openItems // open items as this unit leaves them, nil = they are changed at once: see private

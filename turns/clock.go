@@ -22,6 +22,7 @@ func (a *actor) nextDue() time.Time {
 	}
 	if act := a.active; act != nil {
 		at(act.stopBy)
+		at(act.worker.due())
 		if act.placed {
 			at(act.retryAt)
 		}
@@ -75,10 +76,9 @@ func (a *actor) onTime() {
 	case !act.stopBy.IsZero() && !now.Before(act.stopBy):
 		b.giveUp()
 	case act.stop == nil && act.timeout > 0 && !act.runSince.IsZero() && act.left() <= 1:
-		b.stopTurn(stop{
-			state: Failed, reason: "timeout",
-			failure: &Failure{Kind: "timeout", Message: "the turn took longer than its timeout_seconds"},
-		}, a.stopWithin())
+		b.stopTurn(timedOut(), a.stopWithin())
+	case act.worker.isOver(now):
+		b.workerGone()
 	case act.placed && act.waitsForAttempt() && !now.Before(act.retryAt):
 		a.startAttempt()
 		return
@@ -92,9 +92,23 @@ func (a *actor) onTime() {
 	a.commitOutput(b)
 }
 
-// giveUp goes on without an agent that did not stop in time.
+const timeoutReason = "timeout"
+
+// timedOut is the stop of a turn that has used up its timeout_seconds.
+func timedOut() stop {
+	return stop{
+		state: Failed, reason: timeoutReason,
+		failure: &Failure{Kind: "timeout", Message: "the turn took longer than its timeout_seconds"},
+	}
+}
+
+// giveUp goes on without an agent, or a worker, that did not stop in time.
 func (b *builder) giveUp() {
 	act := b.a.active
+	if act.worker != nil && act.stop != nil {
+		b.endStopped(act.stop, Outcome{StopReason: "the worker did not stop in time"})
+		return
+	}
 	if act.run == nil {
 		return
 	}

@@ -37,12 +37,20 @@ func (b *builder) endTurn(end ending) {
 	ended := &EndedEvent{
 		State: end.state, StartedAt: act.turn.StartedAt, CompletedAt: b.now,
 		Message: end.message, Reason: end.reason, StopReason: end.stopReason, Error: end.failure,
-		Usage: act.usage, UndeliveredItemIDs: undelivered,
+		Usage: b.used(), UndeliveredItemIDs: undelivered,
 	}
 	b.ended(b.activeRow(), b.here(), ended)
 	if next, _ := threads.Next(b.threadRow().State, threads.VerbEnd, false); next != b.threadRow().State {
 		b.threadClosed(b.threadRow().Reason)
 	}
+}
+
+// used is what the turn has used, as far as is known.
+func (b *builder) used() *items.Usage {
+	if b.usage != nil {
+		return b.usage
+	}
+	return b.a.active.usage
 }
 
 // closeItems ends all open items and returns the ids of the user messages
@@ -117,13 +125,16 @@ func (b *builder) progress(state Progress, message string) {
 
 // progressed is progress for who has more to say; the time it adds itself.
 func (b *builder) progressed(e ProgressEvent) {
-	row := b.activeRow()
+	b.progressOf(b.activeRow(), b.here(), e)
+}
+
+func (b *builder) progressOf(row *Turn, at place, e ProgressEvent) {
 	since := row.FirstStartedAt
 	if since.IsZero() {
 		since = row.StartedAt
 	}
 	e.Type, e.ElapsedMs = "progress", max(0, b.now.Sub(since.Time).Milliseconds())
-	b.turn(row, row.TurnID, notify.TurnProgress, b.here(), &e)
+	b.turn(row, row.TurnID, notify.TurnProgress, at, &e)
 }
 
 // resolve ends a question. The agent is told after the commit.
@@ -148,11 +159,11 @@ func (b *builder) resolve(o *openItem, ans items.Answer, by string) {
 
 // stopTurn adds what is seen of a stop at once: the progress, and the end of
 // all questions, which agents wait for. After the commit the agent is told,
-// and has until the deadline. A turn between two attempts has no agent at
-// work, and ends at once.
+// and has until the deadline. A turn between two attempts, or one that no
+// worker has claimed, has nobody at work, and ends at once.
 func (b *builder) stopTurn(s stop, within time.Duration) {
 	act := b.a.active
-	if act.waitsForAttempt() {
+	if act.unattended() {
 		b.endStopped(&s, Outcome{})
 		return
 	}
@@ -176,8 +187,12 @@ func (b *builder) cancelQuestions() {
 	b.after = append(b.after, func(Receipt) { act.setWaiting(b.a.e, false) })
 }
 
-// stopWithin is how long the thread's agent may take to stop.
+// stopWithin is how long the thread's agent may take to stop. A worker learns
+// of it within a period of its lease.
 func (a *actor) stopWithin() time.Duration {
+	if r := a.remote(); r != nil {
+		return r.Leases().withDefaults().Lease
+	}
 	if s, ok := a.e.agents[a.thread.Agent].(Stopper); ok {
 		if d := s.StopWithin(); d > 0 {
 			return d

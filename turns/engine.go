@@ -34,6 +34,10 @@ type Engine struct {
 	services services
 	asking   asking // commands that ask an agent, one of a thread after the other
 
+	claims claims      // turns that wait for workers, and workers that wait for turns
+	secret leaseSecret // what leases are signed with
+	resume []string    // threads whose active turn goes on in a worker: Recover's, for Run
+
 	runtimeMu sync.Mutex // one pause or resume at a time
 	stateMu   sync.Mutex
 	runtime   Runtime
@@ -83,6 +87,9 @@ const stopAgentsWithin = 2 * time.Second
 // the server.
 func (e *Engine) Run(ctx context.Context) error {
 	e.serve()
+	for _, id := range e.resume {
+		e.wake(id)
+	}
 	e.gate.open()
 	e.keepPause(ctx)
 	e.mu.Lock()
@@ -95,6 +102,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		actors = append(actors, a)
 	}
 	e.mu.Unlock()
+	e.claims.close()
 	e.agentCancel(errAbandoned)
 	for _, a := range actors {
 		a.stop()

@@ -91,6 +91,14 @@ func (g *gate) stay(threadID string) bool {
 	return false
 }
 
+// adopt counts a turn that goes on although the server was started anew. It has
+// a place, whatever the bound: it runs.
+func (g *gate) adopt() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.active++
+}
+
 // whenEmpty returns a channel that is closed once no turn is active.
 func (g *gate) whenEmpty() <-chan struct{} {
 	g.mu.Lock()

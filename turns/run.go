@@ -104,10 +104,14 @@ func (r *run) Sync(ctx context.Context) error {
 	}
 }
 
-// startPrompt lets the agent run, after the commit that says so. It does not
-// block.
+// startPrompt lets the agent run, after the commit that says so, or offers the
+// turn to workers. It does not block.
 func (a *actor) startPrompt(input []items.UserMessage) {
 	act := a.active
+	if r := a.remote(); r != nil {
+		a.offerTurn(r)
+		return
+	}
 	ctx, cancel := context.WithCancelCause(a.e.agentCtx)
 	r := &run{a: a, turnID: act.turn.TurnID, index: act.prompts, ctx: ctx, cancel: cancel, over: make(chan struct{}), attempt: act.turn.Attempt}
 	act.run = r

@@ -127,8 +127,9 @@ func (e *Engine) keepPause(ctx context.Context) {
 
 // Recover ends what a crash left unfinished, before a listener opens: the
 // attempts of active turns are given up, by which the turns end or wait to be
-// tried again, and closing threads are closed. Turns start with Run, those that
-// are tried again before those that are queued.
+// tried again, and closing threads are closed. A worker's turn is left to its
+// worker. Turns start with Run, those that are tried again before those that are
+// queued.
 func (e *Engine) Recover(ctx context.Context) error {
 	rt, err := e.store.Runtime(ctx)
 	if err != nil {
@@ -144,13 +145,13 @@ func (e *Engine) Recover(ctx context.Context) error {
 	}
 	// In parallel, so that they share commits.
 	errs := make(chan error, len(active))
-	waits := make([]bool, len(active)) // for the next attempt of a turn
+	found := make([]recovered, len(active))
 	places := make(chan struct{}, e.cfg.MaxActiveTurns)
 	for i, id := range active {
 		places <- struct{}{}
 		go func() {
 			var err error
-			waits[i], err = newActor(e, id).recoverThread()
+			found[i], err = newActor(e, id).recoverThread()
 			errs <- err
 			<-places
 		}()
@@ -162,47 +163,66 @@ func (e *Engine) Recover(ctx context.Context) error {
 		return fmt.Errorf("recover threads: %w", err)
 	}
 	for i, id := range active {
-		if waits[i] {
+		switch found[i] {
+		case turnWaits:
 			e.gate.queue([]string{id})
+		case turnGoesOn:
+			e.gate.adopt()
+			e.resume = append(e.resume, id)
 		}
 	}
 	e.gate.queue(queued)
 	return nil
 }
 
+// recovered is what there is of a thread's turn after recovery.
+type recovered int
+
+const (
+	turnEnded  recovered = iota
+	turnWaits            // for its next attempt
+	turnGoesOn           // in a worker, or it waits for one
+)
+
 // recoverThread commits the end of the turn that was active, or of its
-// attempt: waits says that the turn waits for the next one. The actor has no
-// goroutine of its own yet and is dropped afterwards.
-func (a *actor) recoverThread() (waits bool, err error) {
+// attempt. The actor has no goroutine of its own yet and is dropped afterwards.
+func (a *actor) recoverThread() (recovered, error) {
+	a.recovers = true
 	if err := a.load(); err != nil {
-		return false, fmt.Errorf("load thread %s: %w", a.id, err)
+		return turnEnded, fmt.Errorf("load thread %s: %w", a.id, err)
 	}
-	b := a.build()
+	b, left := a.build(), turnEnded
 	switch {
 	case a.active != nil && a.active.waitsForAttempt():
-		return true, nil // it is in the log already
+		return turnWaits, nil // it is in the log already
+	case a.active != nil && a.goesOnWithoutUs():
+		return turnGoesOn, nil
 	case a.active != nil:
-		waits = a.recoverTurn(b)
+		if a.recoverTurn(b) {
+			left = turnWaits
+		}
 	case a.thread != nil && a.thread.State == "closing":
 		b.threadClosed(a.thread.Reason)
 	default:
-		return false, nil
+		return turnEnded, nil
 	}
-	_, err = a.append(b)
-	return waits, err
+	_, err := a.append(b)
+	return left, err
 }
 
 // Drain lets running turns go on for DrainAfter, interrupts the rest and
 // waits DrainGrace for them; those that wait for a person, or begin to, it
 // interrupts at once: nothing would come of letting them go on. New turns are
-// refused from now on, queued ones stay queued. It returns early when no turn
-// is active or ctx is done.
+// refused from now on, queued ones stay queued. Turns of workers are left alone
+// and not waited for. It returns early when no other turn is active or ctx is
+// done.
 func (e *Engine) Drain(ctx context.Context) error {
 	e.stateMu.Lock()
 	e.draining = true
 	paused := e.runtime.Paused
 	e.stateMu.Unlock()
 	e.gate.set(paused, true)
+	e.claims.close()
 
 	empty := e.gate.whenEmpty()
 	e.eachActor(func(a *actor) { a.stopWaiting() })
@@ -232,12 +252,14 @@ func (e *Engine) eachActor(f func(*actor)) {
 }
 
 // stopWaiting ends a turn for which nobody will be asked any more. One that
-// waits for its next attempt is left to the next server.
+// waits for its next attempt, or is a worker's, is left to the next server.
 func (a *actor) stopWaiting() {
 	switch {
 	case a.active == nil:
 	case a.active.waitsForAttempt():
 		a.holdOff()
+	case a.active.worker != nil:
+		a.leaveAlone()
 	case a.active.isWaiting:
 		a.stopForDrain(a.stopWithin())
 	}

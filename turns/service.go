@@ -89,6 +89,9 @@ func (e *Engine) agentInfo(name string) AgentInfo {
 	if info.State == "" {
 		info.State = AgentReady
 	}
+	if _, ok := e.agents[name].(Remote); ok {
+		e.claims.about(name, &info)
+	}
 	e.services.mu.Lock()
 	defer e.services.mu.Unlock()
 	if why, failed := e.services.failed[name]; failed {

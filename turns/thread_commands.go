@@ -89,7 +89,7 @@ func (a *actor) changeThread(b *builder, c ChangeThread) (ChangeThreadResult, er
 	if a.thread == nil {
 		return ChangeThreadResult{}, threads.ErrNotFound
 	}
-	next, err := threads.Next(a.thread.State, c.Verb, a.active != nil && !a.active.waitsForAttempt())
+	next, err := threads.Next(a.thread.State, c.Verb, a.active != nil && !a.active.unattended())
 	if err != nil {
 		return ChangeThreadResult{}, err
 	}
@@ -160,6 +160,7 @@ func (a *actor) startNext() {
 		b.started(t, t.TurnID, OriginQueue, Start{})
 		input := a.inputs[t.TurnID]
 		b.given(input)
+		b.waitsForClaim(t.TurnID)
 		b.after = append(b.after, func(Receipt) { a.startPrompt(messages(input)) })
 		_, err := a.commit(b)
 		if err == nil {

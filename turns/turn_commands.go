@@ -87,6 +87,7 @@ func (a *actor) startNow(b *builder, c Start, msgs []items.UserMessage) StartRes
 	b.use(newTries(turnID))
 	b.started(nil, turnID, OriginClient, c)
 	b.input(turnID, 1, msgs, items.StatusCompleted)
+	b.waitsForClaim(turnID)
 	b.after = append(b.after, func(Receipt) { a.startPrompt(msgs) })
 	return StartResult{TurnID: turnID, ThreadID: a.id, State: Active, StartedAt: b.now}
 }
@@ -335,7 +336,7 @@ func (a *actor) interrupt(b *builder, c Interrupt) (InterruptResult, error) {
 		r.Message = interruption(s.reason)
 		return r, nil // it is on its way already; its end is this answer too
 	}
-	if a.active.waitsForAttempt() {
+	if a.active.unattended() {
 		r.State = string(Interrupted)
 	}
 	b.stopTurn(stop{state: Interrupted, reason: reason}, a.stopWithin())

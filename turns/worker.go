@@ -1,0 +1,187 @@
+package turns
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed82539d15/holon/items"
+)
+
+// worker is what the actor knows of whoever works on the active turn's attempt
+// from outside; nil for a turn that its agent runs itself. Of it, the log has
+// the claim: whose lease it was, a restart finds there.
+type worker struct {
+	policy LeasePolicy
+	since  time.Time // when the attempt began to wait for a claim
+	until  time.Time // when the lease runs out; zero = nobody has claimed yet
+	told   []string  // user messages in the last answer: the worker's next word says that it has them
+}
+
+func (p LeasePolicy) withDefaults() LeasePolicy {
+	if p.Lease <= 0 {
+		p.Lease = DefaultLease
+	}
+	if p.ClaimTimeout == 0 {
+		p.ClaimTimeout = DefaultClaimTimeout
+	}
+	return p
+}
+
+func (w *worker) unclaimed() bool { return w != nil && w.until.IsZero() }
+
+// due is when the worker is given up, or the wait for one; zero = never.
+func (w *worker) due() time.Time {
+	switch {
+	case w == nil:
+		return time.Time{}
+	case !w.until.IsZero():
+		return w.until
+	case w.policy.ClaimTimeout < 0:
+		return time.Time{}
+	}
+	return w.since.Add(w.policy.ClaimTimeout)
+}
+
+func (w *worker) isOver(now time.Time) bool {
+	due := w.due()
+	return !due.IsZero() && !now.Before(due)
+}
+
+// renew lets the lease begin anew.
+func (w *worker) renew() { w.until = time.Now().Add(w.policy.Lease) }
+
+// unattended reports whether nobody is at work on the turn, so that there is
+// nobody to be told to stop.
+func (act *activeTurn) unattended() bool { return act.waitsForAttempt() || act.worker.unclaimed() }
+
+// remote is the thread's agent if its turns are claimed, else nil.
+func (a *actor) remote() Remote {
+	r, _ := a.e.agents[a.thread.Agent].(Remote)
+	return r
+}
+
+// waitsForClaim adds that the turn, which starts with this unit, waits for a
+// worker, if it is one for workers.
+func (b *builder) waitsForClaim(turnID string) {
+	if b.a.remote() != nil {
+		b.progressOf(b.unit.Turns[b.turnAt[turnID]], b.here(), ProgressEvent{State: Starting})
+	}
+}
+
+// offerTurn puts the attempt where workers claim it.
+func (a *actor) offerTurn(r Remote) {
+	act := a.active
+	act.worker = &worker{policy: r.Leases().withDefaults(), since: time.Now()}
+	a.e.claims.offer(a.thread.Agent, offer{threadID: a.id, turnID: act.turn.TurnID, attempt: act.turn.Attempt}, false)
+}
+
+// partFromWorker ends what there is between the active turn and a worker. What
+// the worker still writes is refused by the log's own account of the turn.
+func (a *actor) partFromWorker(act *activeTurn) {
+	w := act.worker
+	if w == nil {
+		return
+	}
+	act.worker = nil
+	if w.unclaimed() {
+		a.e.claims.withdraw(a.thread.Agent, act.turn.TurnID)
+	} else {
+		a.e.claims.held(a.thread.Agent, -1)
+	}
+}
+
+// goesOnWithoutUs reports whether the active turn of a server that has just
+// started is a worker's, who knows nothing of the restart.
+func (a *actor) goesOnWithoutUs() bool {
+	t := a.active.turn
+	return a.remote() != nil && !a.active.waitsForAttempt() && len(a.active.tries.live) > 0 &&
+		(t.ClaimedSeq > 0 || t.Progress == Starting)
+}
+
+// resumeWorker makes of what the log has of a worker's turn what the actor
+// knows of it. The lease, or the wait for a claim, begins anew: while the
+// server was away nobody could renew or claim. The turn's timeout has gone on,
+// as the worker has.
+func (a *actor) resumeWorker() {
+	if a.active == nil || !a.goesOnWithoutUs() {
+		return
+	}
+	act := a.active
+	act.placed = true // Recover has seen to that
+	act.runSince = act.turn.StartedAt.Time
+	if act.turn.ClaimedSeq == 0 {
+		a.offerTurn(a.remote())
+		return
+	}
+	act.worker = &worker{policy: a.remote().Leases().withDefaults()}
+	act.worker.renew()
+	a.e.claims.held(a.thread.Agent, 1)
+	if act.turn.Progress == Interrupting {
+		s := stop{state: Interrupted, reason: act.turn.ProgressMessage}
+		if s.reason == timeoutReason && act.timeout > 0 && act.left() <= 1 {
+			s = timedOut()
+		}
+		act.stop, act.stopBy = &s, act.worker.until
+	}
+}
+
+// leaveAlone is what a drain does with a worker's turn: it goes on, and the
+// next server finds it. Nobody waits for it.
+func (a *actor) leaveAlone() {
+	if a.active.placed {
+		a.active.placed = false
+		a.e.gate.leave()
+	}
+}
+
+// workerGone goes on without a worker: one whose lease has run out, or that
+// has never come.
+func (b *builder) workerGone() {
+	a, act := b.a, b.a.active
+	const why = "the worker's lease has run out"
+	switch w := act.worker; {
+	case w.unclaimed():
+		b.endTurn(ending{state: Failed, failure: &Failure{
+			Kind: "agent_unavailable", Message: fmt.Sprintf("no worker has claimed the turn within %v", w.policy.ClaimTimeout),
+		}})
+	case act.stop != nil:
+		b.endStopped(act.stop, Outcome{StopReason: why})
+		return
+	case b.again(CauseLease, why):
+		return
+	case a.policy().OnCrash == CrashRetry:
+		b.endTurn(ending{state: Failed, failure: &Failure{Kind: "agent_unavailable", Message: why + ", in the last attempt of the turn"}})
+	default:
+		b.endTurn(ending{state: Interrupted, reason: why, message: interruption(why)})
+	}
+	b.after = append(b.after, a.turnOver)
+}
+
+// untold are the turn's steers that the last answer did not have.
+func (act *activeTurn) untold() (ids []string) {
+	for _, id := range act.steers {
+		if !slices.Contains(act.worker.told, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// confirmTold completes the user messages that the worker was answered with:
+// it has spoken since, so it has them. The unit must be private.
+func (b *builder) confirmTold() {
+	act := b.a.active
+	told := act.worker.told
+	for _, id := range told {
+		if o := b.openItems().get(id); o != nil {
+			_ = b.updated(o, items.StatusCompleted)
+			b.openItems().remove(id)
+		}
+	}
+	b.after = append(b.after, func(Receipt) {
+		for _, id := range told {
+			act.dropSteer(id)
+		}
+	})
+}
