@@ -14,13 +14,13 @@ import (
 // The sweep kills the server at one operation on its files after the other
 // (I6): in the migration, in commits, in the stop with its checkpoint.
 func TestKillAtEveryWriteLosesNothingAcknowledged(t *testing.T) {
-	sweep(t, "", func(ops []string) []int { return killPoints(ops, either(20, len(ops))) })
+	sweep(t, func() *session { return newSession("") }, func(ops []string) []int { return killPoints(ops, either(20, len(ops))) })
 }
 
 // A checkpoint under load writes the database while commits go on: the turn
 // is large enough to make one due.
 func TestKillInACheckpointLosesNothingAcknowledged(t *testing.T) {
-	sweep(t, "/items 12 400000", func(ops []string) []int {
+	sweep(t, func() *session { return newSession("/items 12 400000") }, func(ops []string) []int {
 		var inside []int
 		for i, op := range ops {
 			if i > len(ops)/4 && strings.HasSuffix(op, " holon.db") {
@@ -32,9 +32,9 @@ func TestKillInACheckpointLosesNothingAcknowledged(t *testing.T) {
 }
 
 // sweep learns the operations of a run, chooses some, and kills at each.
-func sweep(t *testing.T, extra string, choose func(ops []string) []int) {
+func sweep(t *testing.T, fresh func() *session, choose func(ops []string) []int) {
 	need(t, "ptrace")
-	c := newSession(extra)
+	c := fresh()
 	p := newPlace(t)
 	ops := c.killedAt(t, p, 0).Ops
 	c.recovered(t, p)
@@ -49,7 +49,7 @@ func sweep(t *testing.T, extra string, choose func(ops []string) []int) {
 	for _, n := range points {
 		t.Run(fmt.Sprintf("%d_%s", n, ops[n-1]), func(t *testing.T) {
 			t.Parallel()
-			c := newSession(extra)
+			c := fresh()
 			p := newPlace(t)
 			report := c.killedAt(t, p, n)
 			if report.Killed == "" && n < len(ops)*3/4 {
@@ -66,10 +66,11 @@ func (c *session) killedAt(t testing.TB, p *place, n int) traceReport {
 	t.Helper()
 	tr := newTrace(p)
 	tr.KillAt = n
-	s := p.launch(t, launch{trace: tr})
+	s := p.launch(t, launch{trace: tr, args: c.args})
 	if err := s.ready(startWithin); err == nil {
-		followed := make(chan error, 1)
+		followed := make(chan error, 2)
 		go func() { followed <- c.view.follow(s) }()
+		go func() { followed <- c.folded.follow(s) }()
 		err := c.play(s)
 		switch {
 		case err == nil:
@@ -78,6 +79,7 @@ func (c *session) killedAt(t testing.TB, p *place, n int) traceReport {
 			t.Fatalf("the script: %v\n%s", err, s.stderr.tail())
 		}
 		report := tr.report(t, s)
+		<-followed
 		<-followed
 		return report
 	} else if !s.wait(startWithin) {

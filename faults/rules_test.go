@@ -24,8 +24,20 @@ type event struct {
 		Delta     struct {
 			Text string `json:"text"`
 		} `json:"delta"`
-		Content json.RawMessage `json:"content"`
+		Content  json.RawMessage `json:"content"`
+		Attempt  int             `json:"attempt"`
+		Step     string          `json:"step"`
+		Epoch    int             `json:"epoch"`
+		Lineage  []try           `json:"lineage"`
+		NewEpoch int             `json:"new_epoch"`
+		After    int64           `json:"superseded_after_seq"`
 	} `json:"params"`
+}
+
+// try is one of a step.
+type try struct {
+	Step  string `json:"step"`
+	Epoch int    `json:"epoch"`
 }
 
 // rules folds a log and says what in it cannot be (I3, I5).
@@ -40,7 +52,11 @@ type rules struct {
 
 type turnSeen struct {
 	started, ended bool
-	open           map[string]bool
+	open           map[string][]try // items, by their lineage
+	epochs         map[string]int   // of each step, the lowest that may still come
+	tried          map[string]int   // and the highest that has come
+	steps          map[string]bool  // that are under way
+	bounds         map[string]int64 // of the markers of each step
 }
 
 type itemSeen struct {
@@ -107,6 +123,8 @@ func (r *rules) event(e *event) error {
 		r.paused = word == "paused"
 	case "thread":
 		r.closed[p.ThreadID] = word == "closed"
+	case "stream", "step":
+		return r.step(e)
 	case "turn":
 		return r.turn(word, e)
 	case "item":
@@ -121,8 +139,14 @@ func (r *rules) turn(word string, e *event) error {
 		if word != "queued" && word != "started" {
 			return fmt.Errorf("the turn begins with turn/%s", word)
 		}
-		t = &turnSeen{open: map[string]bool{}}
+		t = &turnSeen{open: map[string][]try{}, epochs: map[string]int{}, tried: map[string]int{}, steps: map[string]bool{}, bounds: map[string]int64{}}
 		r.turns[e.Params.TurnID] = t
+	}
+	if word == "late" {
+		if len(e.Params.Lineage) > 0 || e.Params.Epoch >= t.epochs[e.Params.Step] && e.Params.Attempt >= t.epochs[""] {
+			return fmt.Errorf("it is late, and its try stands, or it has a lineage")
+		}
+		return nil
 	}
 	if t.ended {
 		return fmt.Errorf("the turn has ended already")
@@ -136,9 +160,17 @@ func (r *rules) turn(word string, e *event) error {
 			return fmt.Errorf("the turn starts in a pause")
 		}
 		t.started = true
+	}
+	if err := t.stands(e); err != nil {
+		return err
+	}
+	switch word {
 	case "completed", "interrupted", "failed":
 		if len(t.open) > 0 {
 			return fmt.Errorf("the turn ends before its items %v", t.open)
+		}
+		if len(t.steps) > 0 {
+			return fmt.Errorf("the turn ends before its steps %v", t.steps)
 		}
 		t.ended = true
 	}
@@ -150,6 +182,11 @@ func (r *rules) item(word string, e *event) error {
 	it, t := r.items[p.ItemID], r.turns[p.TurnID]
 	if p.TurnID != "" && (t == nil || t.ended) {
 		return fmt.Errorf("an item event of a turn that is not there any more, or not yet")
+	}
+	if t != nil {
+		if err := t.stands(e); err != nil {
+			return err
+		}
 	}
 	if word == "created" {
 		if it != nil {
@@ -181,7 +218,7 @@ func (r *rules) item(word string, e *event) error {
 	}
 	switch p.Status {
 	case "pending", "in_progress":
-		t.open[p.ItemID] = true
+		t.open[p.ItemID] = p.Lineage
 	default:
 		delete(t.open, p.ItemID)
 		it.text = "" // a long log has many

@@ -8,27 +8,34 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed82539d15/holon/notify/fold"
 )
 
 // session is a client that does a short script of changes, each with an
 // idempotency key, and remembers what was acknowledged. After a crash it does
 // the whole script again: what was acknowledged must be answered the same.
 type session struct {
-	acks  map[string]reply
-	view  *view
-	extra string // commands of one more turn
+	acks   map[string]reply
+	view   *view
+	folded *folded
+	args   []string // further flags of the server
+	// play does the script. It returns the first error that is not a refusal:
+	// the connection is gone, or a promise is broken.
+	play  func(s *server) error
+	turns int                            // how many the script makes, however often it is done
+	story func(turns []*fold.Turn) error // what is to stand in the end, nil for what nobody foresees
 }
 
+// newSession returns the session of the plain script; extra are commands of
+// one more agent's text.
 func newSession(extra string) *session {
-	return &session{acks: map[string]reply{}, view: newView(0), extra: extra}
+	c := &session{acks: map[string]reply{}, view: newView(0), folded: newFolded(), turns: 6}
+	c.play = func(s *server) error { return c.plain(s, extra) }
+	return c
 }
 
-// scriptTurns is how many turns the script makes, however often it is done.
-const scriptTurns = 6
-
-// play does the script. It returns the first error that is not a refusal:
-// the connection is gone, or a promise is broken.
-func (c *session) play(s *server) error {
+func (c *session) plain(s *server, extra string) error {
 	var turns []string
 	start := func(key string, params object) error {
 		r, err := c.do(s, key, "turn/start", params)
@@ -38,7 +45,7 @@ func (c *session) play(s *server) error {
 	steps := []func() error{
 		func() error { return c.only(c.do(s, "a", "thread/start", object{"thread_id": "a", "title": "first"})) },
 		func() error { return start("a1", turn("a", "/say hello\n/items 2 20")) },
-		func() error { return start("a2", turn("a", "/deltas 3 10 2\n/delete\n"+c.extra)) },
+		func() error { return start("a2", turn("a", "/deltas 3 10 2\n/delete\n"+extra)) },
 		func() error { return c.only(c.do(s, "b", "thread/start", object{"thread_id": "b"})) },
 		func() error { return start("b1", turn("b", "/ask may I?")) },
 		func() error { return c.only(c.do(s, "p", "holon/pause", object{})) },
@@ -127,7 +134,7 @@ func (c *session) inLog(log []string) error {
 // gives the same answers and no second turn, and the log keeps its rules.
 func (c *session) recovered(t testing.TB, p *place) {
 	t.Helper()
-	s := p.start(t)
+	s := p.start(t, c.args...)
 	if err := c.inLog(s.log(t)); err != nil {
 		t.Error(err)
 	}
@@ -141,8 +148,13 @@ func (c *session) recovered(t testing.TB, p *place) {
 	if err := checkLog(log, true); err != nil {
 		t.Error(err)
 	}
-	if n := turnsOf(log); n != scriptTurns {
-		t.Errorf("the log has %d turns, the script makes %d", n, scriptTurns)
+	if n := turnsOf(log); n != c.turns {
+		t.Errorf("the log has %d turns, the script makes %d", n, c.turns)
+	}
+	if turns := c.folded.coherent(t, s, log); c.story != nil {
+		if err := c.story(turns); err != nil {
+			t.Errorf("%v in\n%s", err, strings.Join(log, ""))
+		}
 	}
 	s.stop(t)
 	p.doctor(t)

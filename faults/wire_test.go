@@ -157,11 +157,20 @@ type stream struct {
 
 // open opens a stream after a seq; -1 is live from now on.
 func (s *server) open(after int64) (*stream, error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	url := "http://localhost/rpc/stream"
-	if after >= 0 {
-		url += "?after_seq=" + strconv.FormatInt(after, 10)
+	if after < 0 {
+		return s.openAs("")
 	}
+	return s.openAs("?after_seq=" + strconv.FormatInt(after, 10))
+}
+
+// openCollapsed opens a stream without what is superseded.
+func (s *server) openCollapsed(after int64) (*stream, error) {
+	return s.openAs("?collapse=superseded&after_seq=" + strconv.FormatInt(after, 10))
+}
+
+func (s *server) openAs(query string) (*stream, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	url := "http://localhost/rpc/stream" + query
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		cancel()
@@ -199,7 +208,7 @@ func (st *stream) next() (string, error) { return st.lines.ReadString('\n') }
 // params; 0 for what is not in the log.
 func seqOf(line string) int64 {
 	_, rest, ok := strings.Cut(line, `"params":{"seq":`)
-	if !ok || strings.HasPrefix(line, `{"jsonrpc":"2.0","method":"stream/`) {
+	if !ok || strings.HasPrefix(line, `{"jsonrpc":"2.0","method":"stream/`) && methodOf(line) != "stream/rewind" {
 		return 0
 	}
 	end := strings.IndexAny(rest, ",}")
