@@ -21,7 +21,7 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 	}
 	d.wire, err = rpc.New(rpc.Config{
 		Engine: d.engine, Reader: d.store, Tail: d.store.Tail(), LogID: position.LogID,
-		Pruner: pruner{d.store}, Logs: d.logs, Log: d.log.Named("rpc"),
+		Workers: d.engine, Pruner: pruner{d.store}, Logs: d.logs, Log: d.log.Named("rpc"),
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.metrics.ServeHTTP(w, r) }),
 		Ready:   func(context.Context) error { return d.store.Healthy() },
 		Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread,
