@@ -1,0 +1,47 @@
+// Package worker is the agent whose turns are worked on elsewhere: by programs
+// that connect to the server as clients, claim turns, and write with the lease
+// that they get (docs/agents.md, "Workers"). The engine does all of it; this
+// package says how. It owns no process, no goroutine and no connection.
+package worker
+
+import (
+	"context"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Agent is a turns.Remote with a retry policy. It has no state and is safe for
+// use by many goroutines.
+type Agent struct {
+	name   string
+	leases turns.LeasePolicy
+	retry  turns.RetryPolicy
+}
+
+// New makes an agent of this name. Zero members of the policies mean their
+// defaults: leases of 30 s, 300 s for a worker to claim a turn, and a turn
+// whose lease runs out is interrupted.
+func New(name string, leases turns.LeasePolicy, retry turns.RetryPolicy) *Agent {
+	return &Agent{name: name, leases: leases, retry: retry}
+}
+
+// Info implements turns.Agent. Whether workers are there, the engine adds:
+// ready while one waits or has a lease, idle when none has been heard of for a
+// while.
+func (a *Agent) Info() turns.AgentInfo {
+	return turns.AgentInfo{Name: a.name, Kind: "worker", State: turns.AgentIdle}
+}
+
+// Leases implements turns.Remote.
+func (a *Agent) Leases() turns.LeasePolicy { return a.leases }
+
+// RetryPolicy implements turns.Retrier.
+func (a *Agent) RetryPolicy() turns.RetryPolicy { return a.retry }
+
+// Run implements turns.Agent. The engine never calls it: turns of a Remote are
+// claimed.
+func (a *Agent) Run(context.Context, *turns.Prompt) turns.Outcome {
+	return turns.Outcome{State: turns.Failed, Failure: &turns.Failure{
+		Kind: "agent_unavailable", Message: "the turns of " + a.name + " are claimed by workers",
+	}}
+}
