@@ -14,6 +14,7 @@ import (
 	"github.com/seed82539d15/holon/agents/echo"
 	"github.com/seed82539d15/holon/agents/exec"
 	"github.com/seed82539d15/holon/agents/process"
+	"github.com/seed82539d15/holon/agents/worker"
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -69,8 +70,10 @@ func newAgents(cfg *config.Config, version string, records *process.Records, log
 			a.acp[name] = agent
 			a.closes = append(a.closes, func() { _ = agent.Close() })
 			a.kills = append(a.kills, agent.Kill)
+		case config.KindWorker:
+			a.list = append(a.list, worker.New(name, leasesOf(c.Worker), turns.RetryPolicy(policy)))
 		default:
-			return nil, fmt.Errorf("agents.%s: kind %q is unknown: use echo, exec or acp", name, c.Kind)
+			return nil, fmt.Errorf("agents.%s: kind %q is unknown: use echo, exec, acp or worker", name, c.Kind)
 		}
 	}
 	return a, nil
@@ -103,6 +106,14 @@ func policyOf(p config.RetryPolicy) policy {
 		OnCrash: turns.OnCrash(p.OnCrash), MaxAttempts: p.MaxAttempts,
 		BackoffSeconds: p.Backoff.Seconds(), BackoffMaxSeconds: p.BackoffMax.Seconds(),
 	}
+}
+
+// leasesOf turns the file's 0, "for ever", into the engine's.
+func leasesOf(w config.WorkerAgent) turns.LeasePolicy {
+	if w.ClaimTimeout == 0 {
+		w.ClaimTimeout = -1
+	}
+	return turns.LeasePolicy{Lease: w.Lease, ClaimTimeout: w.ClaimTimeout}
 }
 
 // ACPConfig is what an agent of kind acp is made of; the doctor makes it too.
