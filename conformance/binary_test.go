@@ -110,6 +110,17 @@ func serve(t *testing.T, flags ...string) served {
 	return s
 }
 
+// workersFile configures the two agents that the checks of workers need.
+func workersFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "holon.toml")
+	if err := os.WriteFile(path, []byte("[agents.conformance]\nkind = \"worker\"\n"+
+		"[agents.conformance_brief]\nkind = \"worker\"\nlease_seconds = 2\non_crash = \"retry\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func tail(path string) string {
 	b, _ := os.ReadFile(path)
 	return string(b[max(0, len(b)-4000):])
@@ -129,7 +140,8 @@ func TestRealServerConforms(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := serve(t, "--heartbeat-seconds", "3") // the default of 15 would be most of the run
+			s := serve(t, "--heartbeat-seconds", "3", // the default of 15 would be most of the run
+				"--config", workersFile(t), "--default-agent", "echo")
 			r, err := Run(t.Context(), c.target(s), Options{})
 			if err != nil {
 				t.Fatal(err)

@@ -21,6 +21,10 @@ type need uint
 const (
 	// needEcho asks for the echo agent, which drives turns on command.
 	needEcho need = 1 << iota
+	// needWorker asks for an agent of kind worker that no worker works for.
+	needWorker
+	// needBrief asks for another one, whose leases run out soon.
+	needBrief
 	// needTCP asks for a TCP address, where browsers can reach the server.
 	needTCP
 	// background marks a check that mostly waits: it runs beside the others.
@@ -68,6 +72,8 @@ func table() []check {
 		attemptChecks(),
 		questionChecks(),
 		itemChecks(),
+		workerChecks(),
+		leaseChecks(),
 		deltaChecks(),
 		readChecks(),
 		idempotencyChecks(),

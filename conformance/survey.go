@@ -18,6 +18,8 @@ type facts struct {
 	silent bool
 	// echo says why there is no echo agent; empty means that there is one.
 	echo string
+	// worker and brief say whether these two agents are there.
+	worker, brief bool
 }
 
 // limit is a bound that the server told in initialize, or the protocol's own.
@@ -33,6 +35,8 @@ func (f facts) lacks(n need) string {
 	switch {
 	case n&needEcho != 0 && f.echo != "":
 		return "needs the echo agent: " + f.echo
+	case n&needWorker != 0 && !f.worker, n&needBrief != 0 && !f.brief:
+		return "needs an agent of kind worker called " + workerAgent + ", and one called " + briefAgent + " with lease_seconds of 1 to 5 and on_crash = \"retry\""
 	case n&needTCP != 0 && f.unix:
 		return "needs a TCP address: browsers do not reach a unix socket"
 	}
@@ -63,6 +67,12 @@ func survey(ctx context.Context, s *session) facts {
 		id := t.str("thread_id")
 		p.must(id != "", "thread/start gave no thread_id")
 		p.later(func() { p.http().try("thread/close", obj{"thread_id": id}) })
+	})
+	_ = step(func(p *probe) {
+		for _, a := range p.call(p.http(), "agent/list", nil).objs("agents") {
+			f.worker = f.worker || a.str("kind") == "worker" && a.str("name") == workerAgent
+			f.brief = f.brief || a.str("kind") == "worker" && a.str("name") == briefAgent
+		}
 	})
 	f.silent = step(func(p *probe) { p.duplex("") }) != ""
 	if f.echo != "" {

@@ -105,6 +105,8 @@ func examineAgent(ctx context.Context, name string, agent config.Agent, patience
 			return f
 		}
 		f.Level, f.Text = sqlite.OK, probedText(info, time.Since(began))
+	case config.KindWorker:
+		f.Level, f.Text = sqlite.OK, fmt.Sprintf("its turns wait for workers to claim them; leases of %s", agent.Worker.Lease)
 	default:
 		f.Level, f.Text = sqlite.OK, "built in"
 	}

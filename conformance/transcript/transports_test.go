@@ -104,7 +104,7 @@ func (p *process) Start(ctx context.Context) error {
 		return err
 	}
 	defer logs.Close()
-	p.cmd = exec.Command(path, "serve", "--data", filepath.Join(p.dir, "data"), "--listen", p.listen)
+	p.cmd = exec.Command(path, "serve", "--data", filepath.Join(p.dir, "data"), "--listen", p.listen, "--agent", "echo", "--agent", "far=worker")
 	p.cmd.Stdout, p.cmd.Stderr = logs, logs
 	if err := p.cmd.Start(); err != nil {
 		return err
@@ -217,7 +217,7 @@ func (s *stdio) Dial(context.Context) (io.ReadWriteCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(path, "serve", "--data", filepath.Join(s.dir, "data"), "--listen", "stdio")
+	cmd := exec.Command(path, "serve", "--data", filepath.Join(s.dir, "data"), "--listen", "stdio", "--agent", "echo", "--agent", "far=worker")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -288,6 +288,7 @@ func (s *inProcess) Start(context.Context) error { return nil }
 func (s *inProcess) Dial(context.Context) (io.ReadWriteCloser, error) {
 	cfg := config.Defaults()
 	cfg.Data, cfg.Listen = filepath.Join(s.dir, "data"), []string{"stdio"}
+	cfg.Agents = map[string]config.Agent{"far": {Kind: config.KindWorker}}
 	inReader, inWriter := io.Pipe()
 	outReader, outWriter := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"testing"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -17,6 +18,7 @@ func TestAgentsHaveThePolicyThatIsConfigured(t *testing.T) {
 		"a": {Kind: config.KindEcho, Retry: retry},
 		"b": {Kind: config.KindExec, Command: []string{"true"}, Retry: retry, Exec: config.ExecAgent{Input: "text", Output: "text"}},
 		"c": {Kind: config.KindACP, Command: []string{"true"}, Retry: retry},
+		"d": {Kind: config.KindWorker, Retry: retry, Worker: config.WorkerAgent{Lease: time.Second}},
 	}
 	records, err := process.OpenRecords(t.TempDir())
 	if err != nil {
@@ -32,6 +34,9 @@ func TestAgentsHaveThePolicyThatIsConfigured(t *testing.T) {
 		kind := agent.Info().Kind
 		r, ok := agent.(turns.Retrier)
 		if configured := agent.Info().Name != config.KindEcho; ok != configured || ok && r.RetryPolicy() != want {
+			t.Errorf("%s: %v %v", kind, ok, agent)
+		}
+		if w, ok := agent.(turns.Remote); ok != (kind == config.KindWorker) || ok && w.Leases() != (turns.LeasePolicy{Lease: time.Second, ClaimTimeout: -1}) {
 			t.Errorf("%s: %v %v", kind, ok, agent)
 		}
 		// What else an agent can do is not hidden by its policy.
