@@ -19,6 +19,9 @@ func TestMain(m *testing.M) {
 	if job := os.Getenv(traceEnv); job != "" {
 		os.Exit(traceMain(job, os.Args[1:]))
 	}
+	if job := os.Getenv(workerEnv); job != "" {
+		os.Exit(workerMain(job))
+	}
 	os.Exit(buildAndRun(m))
 }
 

@@ -116,7 +116,7 @@ func (c *session) inLog(log []string) error {
 		if ack.Seq < 1 || ack.Seq > int64(len(log)) {
 			return fmt.Errorf("%s was acknowledged with seq %d, the log ends at %d", key, ack.Seq, len(log))
 		}
-		if line := log[ack.Seq-1]; !strings.Contains(line, ack.ThreadID) {
+		if line := log[ack.Seq-1]; !containsAll(line, []string{ack.ThreadID, ack.ItemID}) {
 			return fmt.Errorf("%s was acknowledged with seq %d, which is %s", key, ack.Seq, line)
 		}
 		if !slices.ContainsFunc(log[:ack.Seq], func(line string) bool { return strings.Contains(line, ack.TurnID) }) {

@@ -26,6 +26,7 @@ type reply struct {
 	ThreadID string `json:"thread_id"`
 	TurnID   string `json:"turn_id"`
 	State    string `json:"state"`
+	ItemID   string `json:"item_id"`
 	Raw      json.RawMessage
 }
 
@@ -35,6 +36,7 @@ type refusal struct {
 	Data struct {
 		Kind      string `json:"kind"`
 		Retryable bool   `json:"retryable"`
+		LateSeq   int64  `json:"late_seq"`
 	} `json:"data"`
 	Message string `json:"message"`
 }
