@@ -124,6 +124,15 @@ func (a *actor) loop() {
 
 func (a *actor) stop() { close(a.quit) }
 
+func (a *actor) isStopped() bool {
+	select {
+	case <-a.quit:
+		return true
+	default:
+		return false
+	}
+}
+
 func (a *actor) idle() bool { return a.active == nil && a.held == nil && a.startBy.IsZero() }
 
 func (a *actor) runCommand() bool {

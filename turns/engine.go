@@ -103,10 +103,11 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	e.mu.Unlock()
 	e.claims.close()
-	e.agentCancel(errAbandoned)
+	// Actors first: what agents make of being cancelled then is no end of a turn.
 	for _, a := range actors {
 		a.stop()
 	}
+	e.agentCancel(errAbandoned)
 	e.wg.Wait()
 	stopped := make(chan struct{})
 	go func() {

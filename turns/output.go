@@ -51,6 +51,8 @@ outputs:
 		switch {
 		case o.ask != nil:
 			b.ask(o.ask)
+		case o.end != nil && a.isStopped(): // it was cancelled with everything else, which is no end of a turn
+			break outputs
 		case o.end != nil && o.end.Cause != "" && b.begun: // it may take back what has not been committed
 			a.in.putBack(o)
 			break outputs
