@@ -7,6 +7,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 LISTEN ?= 127.0.0.1:8080
 DATA ?= data
 SOAK ?= 10m
+CASES ?= 1000000
 AGENTS ?=
 export CGO_ENABLED := 1
 
@@ -70,6 +71,10 @@ fuzz-short: ## Fuzz every parser for a few seconds
 .PHONY: crash
 crash: ## Kill a server at every write, 200 times at random, and cut its power (long)
 	CRASH=long REQUIRE_FAULTS=1 $(GO) test -count=1 -v -timeout 60m ./faults/...
+
+.PHONY: fold
+fold: ## Fold CASES=1000000 random logs of retries and compare all readers (long)
+	FOLD_CASES=$(CASES) $(GO) test -count=1 -v -timeout 3h ./notify/fold
 
 .PHONY: soak
 soak: ## Slow readers, reconnects and load for SOAK=10m
