@@ -163,7 +163,7 @@ func (h *herd) follow(v *view) {
 
 // prompts are what writers start: long and short, good and bad. The last two
 // are large and left out where the log grows for hours.
-var prompts = []string{"hello there", "/items 5 100", "/deltas 20 50 1", "/sleep 30\n/say woken", "/fail on purpose", "/deltas 200 2000", "/items 3 60000"}
+var prompts = []string{"hello there", "/items 5 100", "/deltas 20 50 1", "/step a/b\n/items 2 50\n/again a\n/sleep 30\n/say woken", "/fail on purpose", "/deltas 200 2000", "/items 3 60000"}
 
 func (h *herd) write(w *writer) {
 	s := &server{place: h.place, client: h.place.http(), stderr: &output{}}
@@ -201,7 +201,11 @@ func (h *herd) write(w *writer) {
 	for {
 		key := fmt.Sprintf("%s-%d", thread, w.turn)
 		busy := []string{"queue", "interrupt", "steer"}[w.turn%3]
-		if !change("turn/start", key, turn(thread, h.prompts[(w.turn+w.id)%len(h.prompts)]).with("on_busy", busy)) {
+		params := turn(thread, h.prompts[(w.turn+w.id)%len(h.prompts)]).with("on_busy", busy)
+		if w.turn%2 == 0 { // it is tried again when the server was killed
+			params = params.with("retry", again)
+		}
+		if !change("turn/start", key, params) {
 			return
 		}
 		w.turn++

@@ -107,6 +107,14 @@ func killPoints(ops []string, n int) (points []int) {
 	return slices.Compact(points)
 }
 
+// numbers are 1 to n.
+func numbers(n int) (all []int) {
+	for i := range n {
+		all = append(all, i+1)
+	}
+	return all
+}
+
 // spread chooses n of all, evenly, at a different offset each time.
 func spread(all []int, n int) (chosen []int) {
 	if n >= len(all) {

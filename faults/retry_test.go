@@ -75,7 +75,7 @@ func saidBy(turn *fold.Turn) (texts []string) {
 // A retried turn of an agent in the server: the server dies in it, between
 // its attempts and in its end, and tries it again.
 func TestKillAtEveryWriteOfARetryTellsOneStory(t *testing.T) {
-	sweep(t, newRetrySession, func(ops []string) []int { return killPoints(ops, either(2, len(ops))) })
+	sweep(t, newRetrySession, func(ops []string) []int { return spread(numbers(len(ops)), either(8, len(ops))) })
 }
 
 // A turn waits for its next attempt: whoever kills the server in that time

@@ -54,7 +54,7 @@ func newWorkerSession() *session {
 // A worker tries a nested step again while the server is killed at one write
 // after the other. It goes on with its lease when the server is back.
 func TestKillAtEveryWriteUnderAWorkerTellsOneStory(t *testing.T) {
-	sweep(t, newWorkerSession, func(ops []string) []int { return killPoints(ops, either(4, len(ops))) })
+	sweep(t, newWorkerSession, func(ops []string) []int { return spread(numbers(len(ops)), either(10, len(ops))) })
 }
 
 // A worker is killed before and after each of its requests is sent, each time
@@ -69,13 +69,9 @@ func TestKillOfAWorkerAtEveryRequestTellsOneStory(t *testing.T) {
 		}
 	}
 	if n := either(16, len(jobs)); n < len(jobs) {
-		at := make([]int, len(jobs))
-		for i := range at {
-			at[i] = i
-		}
 		var some []workerJob
-		for _, i := range spread(at, n) {
-			some = append(some, jobs[i])
+		for _, i := range spread(numbers(len(jobs)), n) {
+			some = append(some, jobs[i-1])
 		}
 		jobs = some
 	}
@@ -121,6 +117,59 @@ func TestKillOfAWorkerAtEveryRequestTellsOneStory(t *testing.T) {
 		if between := job.Stop > 1 && (job.Stop < jobRequests || job.Phase == "before"); between && turn.Attempt < 2 {
 			t.Errorf("killed at %d, %s: the turn ended in attempt %d", job.Stop, job.Phase, turn.Attempt)
 		}
+	}
+	s.stop(t)
+	p.doctor(t)
+}
+
+// Two workers have one lease, which stands, and one of them has begun a step
+// again: what the other one says of the earlier try is too late.
+func TestAnOlderEpochOfTheSameLeaseIsTooLate(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	s := p.start(t, p.farAgents(t, 1, 30)...)
+	s.must(t, "thread/start", object{"thread_id": "t", "agent": "far0"})
+	s.must(t, "turn/start", turn("t", "go"))
+	w := &worker{name: "w", agent: "far0", call: func(key, method string, params object) (reply, error) {
+		return s.call(method, params.with("idempotency_key", key))
+	}}
+	if err := w.claim(); err != nil {
+		t.Fatal(err)
+	}
+	job := w.job()
+	for _, r := range job[:5] { // item 1 is of the nested step's first try
+		if _, err := w.send(r.method, r.params.with("lease", w.lease)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := object{"type": "agent_message", "content": []object{{"type": "output_text", "text": "too late"}}}
+	for method, params := range map[string]object{
+		"item/create": {"item_id": "other", "step": "setup/clone", "epoch": 1, "content": text},
+		"item/append": {"item_id": w.itemID(1), "text": "one"},
+		"step/end":    {"step": "setup/clone", "epoch": 1},
+		"item/batch": {"ops": []object{
+			{"op": "append", "item_id": w.itemID(1), "text": "two"},
+			{"op": "create", "item_id": "stands", "step": "setup", "content": text}, // all or nothing
+		}},
+	} {
+		_, err := s.call(method, params.with("lease", w.lease))
+		if seq := lateSeq(err); !late(err) || seq == 0 {
+			t.Errorf("%s: %v, kept at %d", method, err, seq)
+		}
+	}
+	s.stop(t) // in order: a leased turn is left alone
+	s = p.start(t, p.farAgents(t, 1, 30)...)
+	for _, r := range job[5:] {
+		if _, err := w.send(r.method, r.params.with("lease", w.lease)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log := s.log(t)
+	if err := checkLog(log, true); err != nil {
+		t.Error(err)
+	}
+	if err := done(newFolded().coherent(t, s, log)[0]); err != nil {
+		t.Error(err)
 	}
 	s.stop(t)
 	p.doctor(t)
