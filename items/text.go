@@ -87,6 +87,24 @@ func NewText(initial string, max int) *Text {
 	return t
 }
 
+// ResumeText returns the Text of an item that was truncated: cut is its text as
+// it was stored, whole the encoded size of all that it was made of. Nothing fits
+// any more. What came after cut was stored is not in it. A text of less than
+// what is kept of one that is too long is whole: other content was left out.
+func ResumeText(cut string, whole int64, max int) *Text {
+	if encodedLen(cut) <= max/2 {
+		return NewText(cut, max)
+	}
+	t := &Text{max: max, full: true, head: []byte(cutFront(cut, max/2)), whole: whole}
+	t.encoded = encodedLen(string(t.head))
+	t.tail = []byte(cutBack(cut[len(t.head):], t.tailMax()))
+	t.total = int64(len(cut)) // and what is missing, as long as its encoding
+	if missing := whole - int64(encodedLen(cut)); missing > 0 {
+		t.total += missing
+	}
+	return t
+}
+
 // Add takes text and reports whether it still fits: if not, no delta of it,
 // nor of anything later, is to be sent.
 func (t *Text) Add(s string) (fits bool) {
@@ -122,6 +140,9 @@ func (t *Text) tailMax() int { return t.max / 4 }
 
 // Len is the number of bytes that have fitted: the offset of the next delta.
 func (t *Text) Len() int64 { return t.total }
+
+// Max is the bound of the encoded text.
+func (t *Text) Max() int { return t.max }
 
 // Truncated reports whether text has been left out.
 func (t *Text) Truncated() bool { return t.full }

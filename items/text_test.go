@@ -153,3 +153,25 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func TestTextThatWasCutIsResumedAsCut(t *testing.T) {
+	const bound = 400
+	text := NewText("begins", bound)
+	for range 50 {
+		text.Add("0123456789")
+	}
+	resumed := ResumeText(text.String(), text.Total(), bound)
+	if !resumed.Truncated() || resumed.Total() != text.Total() {
+		t.Errorf("truncated %v, %d bytes of %d", resumed.Truncated(), resumed.Total(), text.Total())
+	}
+	if resumed.Add("ends") {
+		t.Error("it takes deltas again")
+	}
+	got := resumed.String()
+	if !strings.HasPrefix(got, "begins") || !strings.HasSuffix(got, "ends") || strings.Count(got, "left out") != 1 || encodedLen(got) > bound {
+		t.Errorf("resumed as %q", got)
+	}
+	if short := ResumeText("short", 1<<20, bound); short.Truncated() || !short.Add("er") || short.String() != "shorter" {
+		t.Errorf("a text that was not cut is resumed as %q", short.String())
+	}
+}

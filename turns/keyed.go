@@ -41,6 +41,9 @@ func keyed[R any, P answerer[R]](a *actor, key *Key, f func(b *builder) (R, erro
 	}
 	b.flushDelta() // or a text alone would look like nothing
 	if len(b.unit.Drafts) == 0 && key == nil {
+		if b.open != nil { // text beyond an item's bound makes no event, and yet counts
+			a.active.open = *b.open
+		}
 		P(&r).setSeq(a.thread.LatestSeq)
 		return r, false, nil
 	}

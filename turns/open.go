@@ -32,6 +32,9 @@ const contentOverhead = 256
 func newOpenItem(row *items.Item, span *notify.Span, content items.Content, maxBytes int) *openItem {
 	o := &openItem{row: row, span: span}
 	o.replace(content, maxBytes)
+	if o.text != nil && row != nil && row.Truncated {
+		o.text = items.ResumeText(o.text.String(), row.TotalBytes-o.bare(), o.text.Max())
+	}
 	return o
 }
 
@@ -52,6 +55,15 @@ func (o *openItem) replace(content items.Content, maxBytes int) {
 	}
 	// Offsets count what is stored, and only UTF-8 is.
 	o.text = items.NewText(strings.ToValidUTF8(text, "\uFFFD"), max(0, maxBytes-rest))
+}
+
+// bare is the encoded size of the content without its text.
+func (o *openItem) bare() int64 {
+	raw, err := items.Encode(items.WithText(o.content, ""))
+	if err != nil {
+		return 0 // it was decoded from what had been encoded
+	}
+	return int64(len(raw))
 }
 
 // encoded is content as it is stored: total is the size of the whole if it is

@@ -267,7 +267,9 @@ func (b *builder) write(op workerOp) (items.Status, error) {
 		err = b.createByWorker(op, is)
 	case items.Append:
 		if err = b.mine(op); err == nil {
-			err = op.refused("item_id", b.appendText(is))
+			if err = op.refused("item_id", b.appendText(is)); err == nil {
+				b.sayTruncated(op.itemID)
+			}
 		}
 	case items.Update:
 		if err = b.mine(op); err == nil {
@@ -289,6 +291,15 @@ func (b *builder) write(op workerOp) (items.Status, error) {
 		return "", err
 	}
 	return row.Status, nil
+}
+
+// sayTruncated stores an open item whose text has just outgrown its bound. From
+// then on there are no deltas, so that what more is appended is in nothing but
+// memory; a worker outlives that, and the item must not look whole then.
+func (b *builder) sayTruncated(itemID string) {
+	if o := b.openItems().get(itemID); o.text.Truncated() && !o.row.Truncated {
+		o.row = b.updated(o, o.row.Status)
+	}
 }
 
 // createByWorker makes an item. An id of the worker's own is new in the whole
