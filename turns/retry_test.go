@@ -195,7 +195,11 @@ func TestRetryIsAnsweredOnce(t *testing.T) {
 			}
 		}
 		h.next(h.agent).end(turns.Completed)
-		h.endedIn(c.TurnID, 2)
+		end := h.endedIn(c.TurnID, 2)
+		r, err := h.engine.Retry(bg, turns.Retry{TurnID: c.TurnID, Key: k})
+		if err != nil || r.State != turns.Completed || r.StartedAt.IsZero() || r.Position != 0 || r.Seq != end.Seq {
+			t.Errorf("after the end: %+v, %v", r, err)
+		}
 		if n := len(h.of(func(e event) bool { return e.Method == notify.StreamRewind })); n != 1 {
 			t.Errorf("%d markers", n)
 		}

@@ -111,12 +111,17 @@ func (a *actor) startRetried(r RetryResult) RetryResult {
 	return r
 }
 
-// asItStands is the answer with what was not final when it was committed.
+// asItStands is the answer with what was not final when it was committed: the
+// attempt may wait still, run, or have ended since. Of one that has been given
+// up there is no more to say than was said.
 func (a *actor) asItStands(r RetryResult) RetryResult {
-	if a.active != nil && a.active.turn.TurnID == r.TurnID && a.active.turn.Attempt == r.Attempt {
-		t := a.active.turn
-		r.State, r.StartedAt, r.QueuedAt, r.Position = Active, t.StartedAt, notify.Time{}, 0
-		r.Seq = max(r.Seq, t.UpdatedSeq)
+	t, err := a.turnRow(r.TurnID)
+	if err != nil || t == nil || t.Attempt != r.Attempt {
+		return r
+	}
+	r.State, r.Seq = t.State, max(r.Seq, t.UpdatedSeq)
+	if t.State != Queued {
+		r.StartedAt, r.QueuedAt, r.Position = t.StartedAt, notify.Time{}, 0
 	}
 	return r
 }
