@@ -77,7 +77,7 @@ func TestActiveTurnsAreBoundedOverAllThreads(t *testing.T) {
 		}
 		// First come, first served: each end gives its place to the next in line.
 		// One place at a time, since two that start at once start in any order.
-		running := map[string]call{}
+		running := map[string]*call{}
 		for range 2 {
 			c := h.next(h.agent)
 			running[c.TurnID] = c
