@@ -177,6 +177,14 @@ func TestPolicyIsTheTurnsElseTheAgents(t *testing.T) {
 		if e := h.ended(r.TurnID); e.Method != notify.TurnFailed || e.Attempt != 1 {
 			t.Errorf("by its own: %s", e)
 		}
+		r = h.startWith(turns.Start{ThreadID: "p", Retry: &turns.RetryPolicy{MaxAttempts: 5}})
+		if e := h.ended(r.TurnID); e.Method != notify.TurnCompleted || e.Attempt != 2 {
+			t.Errorf("by its own, and the agent's where it says nothing: %s", e)
+		}
+		r = h.startWith(turns.Start{ThreadID: "p", Retry: &turns.RetryPolicy{MaxAttempts: 1}})
+		if e := h.ended(r.TurnID); e.Method != notify.TurnFailed || e.Attempt != 1 {
+			t.Errorf("by its own, one attempt: %s", e)
+		}
 	})
 }
 

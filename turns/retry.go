@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"cmp"
 	"hash/fnv"
 	"math"
 	"time"
@@ -121,15 +122,26 @@ func (p RetryPolicy) wait(turnID string, attempt int) time.Duration {
 	return time.Duration(seconds * spread * float64(time.Second))
 }
 
-// policy is the retry policy of the active turn.
+// policy is the retry policy of the active turn: what the turn says, and for
+// what it leaves open what its agent says.
 func (a *actor) policy() RetryPolicy {
 	var p RetryPolicy
-	if own := a.active.turn.Retry; own != nil {
-		p = *own
-	} else if r, ok := a.e.agents[a.thread.Agent].(Retrier); ok {
+	if r, ok := a.e.agents[a.thread.Agent].(Retrier); ok {
 		p = r.RetryPolicy()
 	}
+	if own := a.active.turn.Retry; own != nil {
+		p = own.over(p)
+	}
 	return p.withDefaults()
+}
+
+// over is the policy with what it leaves at zero taken from the one below.
+func (p RetryPolicy) over(below RetryPolicy) RetryPolicy {
+	p.OnCrash = cmp.Or(p.OnCrash, below.OnCrash)
+	p.MaxAttempts = cmp.Or(p.MaxAttempts, below.MaxAttempts)
+	p.BackoffSeconds = cmp.Or(p.BackoffSeconds, below.BackoffSeconds)
+	p.BackoffMaxSeconds = cmp.Or(p.BackoffMaxSeconds, below.BackoffMaxSeconds)
+	return p
 }
 
 // why is what the outcome says of a failure, for people.
