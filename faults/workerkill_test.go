@@ -76,7 +76,7 @@ func TestKillOfAWorkerAtEveryRequestTellsOneStory(t *testing.T) {
 		jobs = some
 	}
 	p := newPlace(t)
-	s := p.start(t, p.farAgents(t, len(jobs), 1)...)
+	s := p.start(t, p.farAgents(t, len(jobs), 3)...)
 	always := newFolded()
 	followed := make(chan error, 1)
 	go func() { followed <- always.follow(s) }()
@@ -107,7 +107,7 @@ func TestKillOfAWorkerAtEveryRequestTellsOneStory(t *testing.T) {
 	}
 	s.kill()
 	<-followed
-	s = p.start(t, p.farAgents(t, len(jobs), 1)...)
+	s = p.start(t, p.farAgents(t, len(jobs), 3)...)
 	for _, turn := range always.coherent(t, s, log) {
 		job := points[turn.TurnID]
 		if err := done(turn); err != nil {
@@ -207,7 +207,7 @@ func (s *server) workUntilEnded(agent, name, turnID string) error {
 func TestAWorkerPausedPastItsLeaseIsTooLate(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	s := p.start(t, p.farAgents(t, 1, 1)...)
+	s := p.start(t, p.farAgents(t, 1, 4)...)
 	s.must(t, "thread/start", object{"thread_id": "t", "agent": "far0"})
 	s.must(t, "turn/start", turn("t", "go"))
 	always := newFolded()
@@ -330,7 +330,7 @@ func TestAWorkerPausedPastItsLeaseIsTooLate(t *testing.T) {
 	}
 	s.kill()
 	<-followed
-	s = p.start(t, p.farAgents(t, 1, 1)...)
+	s = p.start(t, p.farAgents(t, 1, 4)...)
 	if err := done(always.coherent(t, s, log)[0]); err != nil {
 		t.Error(err)
 	}
