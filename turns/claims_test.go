@@ -101,23 +101,69 @@ func TestClaimThatEndsInVainLeavesTheTurnToTheNext(t *testing.T) {
 	})
 }
 
+// busy keeps the actor of thread a busy until release is called, with a steer.
+func (h *harness) busy(turnID string) (release func()) {
+	release = h.hold(has(notify.ItemCreated))
+	go h.steer(turnID, "more", false)
+	synctest.Wait()
+	return release
+}
+
 func TestWorkerThatLeavesWhileItGetsATurnLeavesItToTheNext(t *testing.T) {
 	bubble(t, remotely(false), func(h *harness) {
 		h.thread("a", "remote")
-		first, second := h.waitForTurn("first", time.Minute), h.waitForTurn("second", time.Minute)
-		release := h.hold(has(notify.TurnStarted))
-		started := make(chan string)
-		go func() { started <- h.start("a").TurnID }()
-		synctest.Wait()
-		go h.thread("a", "") // the actor is busy, and the claim will have to wait for it
+		r := h.start("a")
+		release := h.busy(r.TurnID)
+		first := h.waitForTurn("first", time.Minute)
+		second := h.waitForTurn("second", time.Minute)
 		first.cancel()
-		release()
-		id := <-started
 		if s := first.turn(); s != context.Canceled.Error() {
 			t.Errorf("the first: %s", s)
 		}
-		if s := second.turn(); s != id {
+		release()
+		if s := second.turn(); s != r.TurnID {
 			t.Errorf("the second: %s", s)
+		}
+		if tn := h.turn(r.TurnID); tn.Worker != "second" {
+			t.Errorf("the turn is that of %q", tn.Worker)
+		}
+	})
+}
+
+func TestWorkerWhoseTurnHasEndedKeepsItsPlaceInLine(t *testing.T) {
+	bubble(t, remotely(false), func(h *harness) {
+		h.thread("a", "remote")
+		h.thread("b", "remote")
+		r := h.start("a")
+		release := h.busy(r.TurnID)
+		go h.interrupt(r.TurnID)
+		synctest.Wait()
+		first := h.waitForTurn("first", time.Minute) // it gets what is interrupted before
+		second := h.waitForTurn("second", time.Minute)
+		release()
+		h.ended(r.TurnID)
+		synctest.Wait()
+		r = h.start("b")
+		if s := first.turn(); s != r.TurnID {
+			t.Errorf("the first: %s", s)
+		}
+		second.cancel()
+		second.turn()
+	})
+}
+
+func TestTurnThatHasEndedIsOfferedNoMore(t *testing.T) {
+	bubble(t, remotely(true), func(h *harness) {
+		h.thread("a", "remote")
+		for range 3 {
+			h.interrupt(h.start("a").TurnID)
+		}
+		if n := h.engine.Offers("remote"); n != 0 {
+			t.Errorf("%d turns are offered", n)
+		}
+		h.start("a")
+		if n := h.engine.Offers("remote"); n != 1 {
+			t.Errorf("%d turns are offered, not the one", n)
 		}
 	})
 }

@@ -41,3 +41,10 @@ func (e *Engine) InboxBytes(threadID string) int {
 
 // Host is what the engine gives its agents.
 func (e *Engine) Host() Host { return host{e} }
+
+// Offers is how many turns of an agent wait for a worker.
+func (e *Engine) Offers(agent string) int {
+	e.claims.mu.Lock()
+	defer e.claims.mu.Unlock()
+	return len(e.claims.at(agent).offers)
+}

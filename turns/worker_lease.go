@@ -55,8 +55,6 @@ type leased[R any] struct {
 	do func(a *actor, b *builder) (R, error)
 	// then follows the commit, or the answer by the key; nil = nothing.
 	then func(a *actor, r *R, replayed bool)
-	// failed says what it means that the commit was refused; nil = what it says.
-	failed func(a *actor, err error) error
 	// written is what a turn/late is to keep of the command if its attempt has
 	// been given up; nil = nothing.
 	written func(b *builder) ([]lateEvent, error)
@@ -90,19 +88,14 @@ func byLease[R any, P answerer[R]](ctx context.Context, e *Engine, c leased[R]) 
 		return none, err
 	}
 	return call(ctx, e, threadID, func(a *actor) (R, error) {
-		decided := false
 		r, replayed, err := keyed[R, P](a, c.key, func(b *builder) (R, error) {
 			if err := a.holds(c.lease); err != nil {
 				return none, err
 			}
-			r, err := c.do(a, b)
-			decided = err == nil
-			return r, err
+			return c.do(a, b)
 		})
 		var late *lateError
 		switch {
-		case err != nil && decided && c.failed != nil:
-			return none, c.failed(a, err)
 		case errors.As(err, &late):
 			return none, a.refuseLate(c.lease, late, c.written)
 		case err == nil && c.then != nil:

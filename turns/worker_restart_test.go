@@ -196,7 +196,9 @@ func TestWorkersAndAFullDisk(t *testing.T) {
 	bubble(t, remotely(true), func(h *harness) {
 		c := h.work()
 		h.thread("b", "remote")
+		h.thread("d", "remote")
 		r := h.start("b")
+		h.start("d")
 		h.faults.failAll(turns.ErrStorageFull)
 		if _, err := h.engine.Claim(bg, turns.Claim{Agent: "remote"}); !errors.Is(err, turns.ErrStorageFull) {
 			t.Errorf("claim: %v", err)
