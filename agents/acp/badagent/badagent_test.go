@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,7 @@ type client struct {
 	lines  chan []byte
 	stderr bytes.Buffer
 	id     int
+	early  map[int]string // answers that came while another was waited for
 }
 
 func start(t *testing.T, words ...string) *client {
@@ -34,7 +36,7 @@ func start(t *testing.T, words ...string) *client {
 
 func run(t *testing.T, p acptest.Program, words ...string) *client {
 	t.Helper()
-	c := &client{t: t, cmd: exec.Command(acptest.Build(t, p), words...), lines: make(chan []byte, 100_000)}
+	c := &client{t: t, cmd: exec.Command(acptest.Build(t, p), words...), lines: make(chan []byte, 100_000), early: map[int]string{}}
 	in, err := c.cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -91,10 +93,15 @@ func (c *client) next() string {
 	}
 }
 
-// answer returns the line that answers id, and those that came before it.
+// answer returns the line that answers id, and those that came before it, all
+// of them seen already if the answer came while another was waited for.
 // Permission requests get what on says, "" = nothing.
 func (c *client) answer(id int, on string) (string, []string) {
 	c.t.Helper()
+	if line, ok := c.early[id]; ok {
+		delete(c.early, id)
+		return line, nil
+	}
 	var before []string
 	for {
 		line := c.next()
@@ -105,6 +112,9 @@ func (c *client) answer(id int, on string) (string, []string) {
 		if json.Unmarshal([]byte(line), &m) == nil {
 			if m.Method == "" && string(m.ID) == fmt.Sprint(id) {
 				return line, before
+			}
+			if other, err := strconv.Atoi(string(m.ID)); err == nil && m.Method == "" {
+				c.early[other] = line
 			}
 			if m.Method != "" && m.ID != nil && on != "" {
 				c.send(`{"jsonrpc":"2.0","id":%s,"result":{"outcome":%s}}`, m.ID, on)
