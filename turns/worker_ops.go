@@ -42,7 +42,11 @@ func (c WriteItems) decode(maxItemBytes int) ([]workerOp, error) {
 	list := make([]workerOp, len(c.Ops))
 	for i, op := range c.Ops {
 		if size += len(op.Content) + len(op.Text); size > MaxBatchBytes {
-			return nil, invalid("ops", reasonTooLarge, "the contents and texts have more than %d bytes", MaxBatchBytes)
+			member := "content"
+			if len(op.Text) > len(op.Content) {
+				member = "text"
+			}
+			return nil, invalid(fmt.Sprintf("ops[%d].%s", i, member), reasonTooLarge, "the contents and texts have more than %d bytes", MaxBatchBytes)
 		}
 		w := workerOp{itemID: op.ItemID, given: op.ItemID != "", step: op.Step, epoch: op.Epoch, field: fmt.Sprintf("ops[%d].", i)}
 		if err := w.decode(op); err != nil {
@@ -89,15 +93,29 @@ func (w *workerOp) decode(op ItemOp) error {
 	return nil
 }
 
+// worded says in the words of the wire what the decoder says in those of Go.
+func worded(err error) error {
+	var bad *json.SemanticError
+	switch {
+	case !errors.As(err, &bad):
+		return err
+	case errors.Is(bad.Err, json.ErrUnknownName):
+		return fmt.Errorf("there is no member %s", bad.JSONPointer)
+	case bad.JSONPointer == "":
+		return fmt.Errorf("must be an object with a type")
+	}
+	return fmt.Errorf("a %s does not fit at %s", bad.JSONKind, bad.JSONPointer)
+}
+
 // contentOf reads content as strictly as params are read: what a worker says is
 // stored or refused. The role of a message need not be said.
 func contentOf(raw jsontext.Value) (items.Content, error) {
 	content, err := items.Decode(items.Raw(raw))
 	if err != nil {
-		return nil, err
+		return nil, worded(err)
 	}
 	if err := json.Unmarshal(raw, reflect.New(reflect.TypeOf(content)).Interface(), json.RejectUnknownMembers(true)); err != nil {
-		return nil, fmt.Errorf("decode %s: %w", content.Kind(), err)
+		return nil, worded(err)
 	}
 	m, ok := content.(items.AgentMessage)
 	if !ok {

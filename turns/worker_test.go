@@ -359,12 +359,30 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 				t.Errorf("%s: %v (%+v)", name, err, bad)
 			}
 		}
-		for name, ops := range map[string][]turns.ItemOp{
-			"none": nil, "too many": make([]turns.ItemOp, turns.MaxBatchOps+1),
-			"too large": {message("", strings.Repeat("x", turns.MaxBatchBytes))},
+		for name, group := range map[string]struct {
+			ops   []turns.ItemOp
+			field string
+		}{
+			"none":      {nil, "ops"},
+			"too many":  {make([]turns.ItemOp, turns.MaxBatchOps+1), "ops"},
+			"too large": {[]turns.ItemOp{message("", strings.Repeat("x", turns.MaxBatchBytes))}, "ops[0].content"},
+			"text too large": {[]turns.ItemOp{
+				message("new", "x"), {Op: turns.OpAppend, ItemID: "open", Text: strings.Repeat("x", turns.MaxBatchBytes)},
+			}, "ops[1].text"},
 		} {
-			if _, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: ops}); !errors.As(err, &bad) || bad.Field != "ops" {
+			if _, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: group.ops}); !errors.As(err, &bad) || bad.Field != group.field {
 				t.Errorf("%s: %v", name, err)
+			}
+		}
+		for text, raw := range map[string]string{
+			"there is no member /foo":            `{"type":"agent_message","role":"assistant","content":[],"foo":1}`,
+			"a string does not fit at /content":  `{"type":"agent_message","content":"x"}`,
+			"must be an object with a type":      `"x"`,
+			`unknown kind of item "no_such_one"`: `{"type":"no_such_one"}`,
+		} {
+			_, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{{Op: turns.OpCreate, Content: jsontext.Value(raw)}}})
+			if !errors.As(err, &bad) || bad.Field != "ops[0].content" || bad.Text != text {
+				t.Errorf("%s: %v", raw, err)
 			}
 		}
 		if n := latest(); n != before {
