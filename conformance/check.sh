@@ -4,7 +4,17 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 data=$(mktemp -d)
-bin/holon serve --listen 127.0.0.1:0 --data "$data" 2>"$data/log" &
+# The suite works for these two agents itself.
+cat >"$data/config.toml" <<'END'
+[agents.conformance]
+kind = "worker"
+
+[agents.conformance_brief]
+kind = "worker"
+lease_seconds = 2
+on_crash = "retry"
+END
+bin/holon serve --listen 127.0.0.1:0 --data "$data" --config "$data/config.toml" 2>"$data/log" &
 server=$!
 stop() {
 	kill -TERM "$server" 2>/dev/null || true
