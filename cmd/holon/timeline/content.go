@@ -42,17 +42,18 @@ type params struct {
 	lineageParams
 }
 
-// elapsed is how long the turn took, 0 if unknown.
-func (p params) elapsed() time.Duration {
+// elapsed is how long the turn took, and whether the event says so. Its times
+// are in milliseconds: a short turn takes 0.
+func (p params) elapsed() (took time.Duration, known bool) {
 	started, err := time.Parse(time.RFC3339, p.StartedAt)
 	if err != nil {
-		return 0
+		return 0, false
 	}
 	completed, err := time.Parse(time.RFC3339, p.CompletedAt)
 	if err != nil {
-		return 0
+		return 0, false
 	}
-	return max(0, completed.Sub(started))
+	return max(0, completed.Sub(started)), true
 }
 
 type usage struct {

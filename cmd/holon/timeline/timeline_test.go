@@ -115,6 +115,24 @@ func TestStatusLineNeverDisturbsTheText(t *testing.T) {
 	}
 }
 
+func TestTurnWithinAMillisecondSaysHowLongItTook(t *testing.T) {
+	for _, c := range []struct{ started, want string }{
+		{`"started_at":"2026-11-21T10:00:00.000Z",`, "completed in <0.1s"},
+		{``, "completed"},
+	} {
+		event, err := client.ParseEvent([]byte(`{"jsonrpc":"2.0","method":"turn/completed","params":{"seq":1,"thread_seq":1,"thread_id":"thread_a","turn_id":"turn_1",` +
+			c.started + `"completed_at":"2026-11-21T10:00:00.000Z","stop_reason":"end_turn"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		play(t, New(&out, Options{Now: clock}), []client.Event{event}, 0)
+		if !strings.Contains(out.String(), c.want+"\n") {
+			t.Errorf("%q, want %q", out.String(), c.want)
+		}
+	}
+}
+
 func TestColoursOnlyWhereWanted(t *testing.T) {
 	var out bytes.Buffer
 	play(t, New(&out, Options{Terminal: true, Now: clock}), events(t, "turn"), 0)

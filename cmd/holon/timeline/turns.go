@@ -124,7 +124,7 @@ func (r *Renderer) endTurn(event client.Event, p params) {
 	delete(r.turns, event.TurnID)
 	r.order = slices.DeleteFunc(r.order, func(id string) bool { return id == event.TurnID })
 	took := ""
-	if d := p.elapsed(); d > 0 {
+	if d, known := p.elapsed(); known {
 		took = " after " + Elapsed(d)
 	}
 	switch event.Method {
