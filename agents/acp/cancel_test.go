@@ -34,6 +34,8 @@ func (th *testThread) interruptAfter(text string, seen func(s *agenttest.Sink) b
 
 func hasItem(s *agenttest.Sink) bool { return len(s.Items()) > 0 }
 
+func progressed(s *agenttest.Sink) bool { return len(s.Progress()) > 0 }
+
 func asks(s *agenttest.Sink) bool {
 	for _, it := range s.Items() {
 		if it.Kind == items.KindPermissionRequest {
@@ -148,14 +150,7 @@ func TestTurnThatEndsWithoutItsAgentKillsAtOnce(t *testing.T) {
 }
 
 func TestInterruptWhileTheAgentStarts(t *testing.T) {
-	r := bad(t, "start-ms=60000")
-	ctx, cancel := context.WithCancel(t.Context())
-	sink := agenttest.NewSink(t)
-	go func() {
-		sink.Wait(t.Context(), func() bool { return len(sink.Progress()) > 0 })
-		cancel()
-	}()
-	if out := r.thread("t").with(ctx, sink, turns.Prompt{}, "say x"); out.State != turns.Interrupted {
+	if _, out := bad(t, "start-ms=60000").thread("t").interruptAfter("say x", progressed); out.State != turns.Interrupted {
 		t.Errorf("%+v", out)
 	}
 }

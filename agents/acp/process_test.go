@@ -202,13 +202,7 @@ func TestFailedStartsAreSpacedOut(t *testing.T) {
 	if wait := time.Until(p.notUntil); wait > maxBackoff || wait < maxBackoff/2 {
 		t.Errorf("after many failures %v", wait)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	sink := agenttest.NewSink(t)
-	go func() {
-		sink.Wait(t.Context(), func() bool { return len(sink.Progress()) > 0 })
-		cancel()
-	}()
-	if out := r.thread("t").with(ctx, sink, turns.Prompt{}, "say x"); out.State != turns.Interrupted {
+	if _, out := r.thread("t").interruptAfter("say x", progressed); out.State != turns.Interrupted {
 		t.Errorf("while it waits to start again: %+v", out)
 	}
 }
