@@ -1,7 +1,6 @@
 package agents_test
 
 import (
-	"context"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -11,8 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"go.uber.org/goleak"
-	"go.uber.org/zap"
 
+	"github.com/seed82539d15/holon/agents/agenttest"
 	"github.com/seed82539d15/holon/agents/echo"
 	"github.com/seed82539d15/holon/agents/exec"
 	"github.com/seed82539d15/holon/items"
@@ -52,31 +51,7 @@ func serve(t *testing.T, agents ...turns.Agent) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := turns.New(turns.Config{}, store, agents, zap.NewNop())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	stored, ran := make(chan error, 1), make(chan error, 1)
-	go func() { stored <- store.Run(ctx) }()
-	if err := engine.Recover(ctx); err != nil {
-		t.Fatal(err)
-	}
-	engineCtx, stopEngine := context.WithCancel(ctx)
-	go func() { ran <- engine.Run(engineCtx) }()
-	t.Cleanup(func() {
-		stopEngine()
-		if err := <-ran; err != nil {
-			t.Error(err)
-		}
-		cancel()
-		if err := <-stored; err != nil {
-			t.Error(err)
-		}
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	engine, _ := agenttest.Serve(t, turns.Config{}, store, agents...)
 	return &server{t: t, engine: engine, cursor: notify.NewCursor(store.Tail(), store, notify.Filter{}, 0)}
 }
 

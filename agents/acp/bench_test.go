@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed82539d15/holon/agents/acp"
 	"github.com/seed82539d15/holon/agents/acp/acptest"
+	"github.com/seed82539d15/holon/agents/agenttest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
@@ -153,7 +154,7 @@ func BenchmarkInterrupt(b *testing.B) {
 // commits is a store that notes when each commit of a turn/started was done,
 // and tells when one of a turn's end was.
 type commits struct {
-	turns.Store
+	agenttest.Store
 	at   []int64 // of the one thread there is
 	over chan struct{}
 }
@@ -180,7 +181,7 @@ func BenchmarkCommitToPrompt(b *testing.B) {
 	dir := b.TempDir()
 	clock := &commits{over: make(chan struct{}, 1)}
 	s := serveStore(b, b.TempDir(), []string{os.Args[0]},
-		func(st turns.Store) turns.Store { clock.Store = st; return clock },
+		func(st agenttest.Store) agenttest.Store { clock.Store = st; return clock },
 		func(c *acp.Config) { c.Env = map[string]string{acp.ClockAgent: dir + "/prompts"} })
 	send, stop := linePipe(b, dir+"/lines")
 	defer stop()

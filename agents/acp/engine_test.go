@@ -10,10 +10,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/agents/acp"
 	"github.com/seed82539d15/holon/agents/acp/acptest"
+	"github.com/seed82539d15/holon/agents/agenttest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/sqlite"
@@ -61,11 +61,11 @@ func serve(t testing.TB, dir, words string, change ...func(*acp.Config)) *server
 
 func serveCommand(t testing.TB, dir string, command []string, change ...func(*acp.Config)) *server {
 	t.Helper()
-	return serveStore(t, dir, command, func(s turns.Store) turns.Store { return s }, change...)
+	return serveStore(t, dir, command, func(s agenttest.Store) agenttest.Store { return s }, change...)
 }
 
 // serveStore lets wrap see what the engine stores.
-func serveStore(t testing.TB, dir string, command []string, wrap func(turns.Store) turns.Store, change ...func(*acp.Config)) *server {
+func serveStore(t testing.TB, dir string, command []string, wrap func(agenttest.Store) agenttest.Store, change ...func(*acp.Config)) *server {
 	t.Helper()
 	cfg := acp.Config{Command: command, CancelAfter: 2 * time.Second, Cwd: t.TempDir()}
 	for _, f := range change {
@@ -79,18 +79,9 @@ func serveStore(t testing.TB, dir string, command []string, wrap func(turns.Stor
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := turns.New(turns.Config{MaxActiveTurns: 100}, wrap(store), []turns.Agent{agent}, zap.NewNop())
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine, stop := agenttest.Serve(t, turns.Config{MaxActiveTurns: 100}, wrap(store), agent)
 	ctx, cancel := context.WithCancel(context.Background())
-	stored, ran, read := make(chan error, 1), make(chan error, 1), make(chan struct{})
-	go func() { stored <- store.Run(ctx) }()
-	if err := engine.Recover(ctx); err != nil {
-		t.Fatal(err)
-	}
-	engineCtx, stopEngine := context.WithCancel(ctx)
-	go func() { ran <- engine.Run(engineCtx) }()
+	read := make(chan struct{})
 	s := &server{t: t, engine: engine, at: make(chan struct{})}
 	s.read = sync.OnceFunc(func() {
 		go func() {
@@ -99,19 +90,10 @@ func serveStore(t testing.TB, dir string, command []string, wrap func(turns.Stor
 		}()
 	})
 	s.stop = sync.OnceFunc(func() {
-		stopEngine()
-		if err := <-ran; err != nil {
-			t.Error(err)
-		}
 		s.read()
 		cancel()
 		<-read
-		if err := <-stored; err != nil {
-			t.Error(err)
-		}
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
+		stop()
 		if n := agent.Info().Processes; n != 0 {
 			t.Errorf("%d processes are left", n)
 		}

@@ -1,13 +1,12 @@
 package worker_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
-	"go.uber.org/zap"
 
+	"github.com/seed82539d15/holon/agents/agenttest"
 	"github.com/seed82539d15/holon/agents/worker"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/persist/sqlite"
@@ -26,31 +25,8 @@ func TestAgentIsWorkedOnFromOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := turns.New(turns.Config{}, store, []turns.Agent{agent}, zap.NewNop())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	stored, ran := make(chan error, 1), make(chan error, 1)
-	go func() { stored <- store.Run(ctx) }()
-	if err := engine.Recover(ctx); err != nil {
-		t.Fatal(err)
-	}
-	engineCtx, stopEngine := context.WithCancel(ctx)
-	go func() { ran <- engine.Run(engineCtx) }()
-	defer func() {
-		stopEngine()
-		if err := <-ran; err != nil {
-			t.Error(err)
-		}
-		cancel()
-		if err := <-stored; err != nil {
-			t.Error(err)
-		}
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	engine, _ := agenttest.Serve(t, turns.Config{}, store, agent)
+	ctx := t.Context()
 
 	if _, err := engine.StartThread(ctx, turns.StartThread{ThreadID: "a"}); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,51 @@
+package agenttest
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Store is where the engine of Serve keeps its log; *sqlite.Store is one.
+type Store interface {
+	turns.Store
+	Run(ctx context.Context) error
+	Close() error
+}
+
+// Serve runs an engine with agents on a store until stop is called or the test
+// ends, and then closes the store. Stopping twice is fine.
+func Serve(t testing.TB, cfg turns.Config, store Store, agents ...turns.Agent) (engine *turns.Engine, stop func()) {
+	t.Helper()
+	engine, err := turns.New(cfg, store, agents, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	stored, ran := make(chan error, 1), make(chan error, 1)
+	go func() { stored <- store.Run(ctx) }()
+	if err := engine.Recover(ctx); err != nil {
+		t.Fatal(err)
+	}
+	engineCtx, stopEngine := context.WithCancel(ctx)
+	go func() { ran <- engine.Run(engineCtx) }()
+	stop = sync.OnceFunc(func() {
+		stopEngine()
+		if err := <-ran; err != nil {
+			t.Error(err)
+		}
+		cancel()
+		if err := <-stored; err != nil {
+			t.Error(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return engine, stop
+}
