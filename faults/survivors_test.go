@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/seed82539d15/holon/agents/agenttest"
 )
 
 // A server that is killed cannot end what its agents have started. The next
@@ -62,18 +64,8 @@ func TestNextStartEndsWhatAgentsOfAKilledServerLeft(t *testing.T) {
 }
 
 // withArgument returns the living processes that have mark as an argument.
-func withArgument(mark string) (pids []int) {
-	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, path := range paths {
-		b, err := os.ReadFile(path) // empty for a zombie
-		var pid int
-		if err == nil && strings.Contains(string(b), "\x00"+mark+"\x00") {
-			if _, err := fmt.Sscanf(path, "/proc/%d/", &pid); err == nil {
-				pids = append(pids, pid)
-			}
-		}
-	}
-	return pids
+func withArgument(mark string) []int {
+	return agenttest.Processes(func(args string) bool { return strings.Contains(args, "\x00"+mark+"\x00") })
 }
 
 // eventually waits for what must come, however busy the machine is.

@@ -1,6 +1,7 @@
 // Package agenttest is what agents are tested with: a Sink that records what
-// an agent says and checks each op as the engine would, and Exercise, the
-// suite every agent passes. Only tests import it.
+// an agent says and checks each op as the engine would, Exercise, the suite
+// every agent passes, Serve, an engine on a store, and what is left in /proc.
+// Only tests import it.
 package agenttest
 
 import (

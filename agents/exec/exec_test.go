@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -254,27 +253,16 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 func TestRunsLeaveNoDescriptorsAndNoZombies(t *testing.T) {
 	a := shell(t, `echo hi; exit 1`)
 	prompt(t, a, turns.Prompt{}, "")
-	before := descriptors(t)
+	before := agenttest.Descriptors(t)
 	for range 20 {
 		prompt(t, a, turns.Prompt{}, "")
 	}
-	if after := descriptors(t); after != before {
+	if after := agenttest.Descriptors(t); after != before {
 		t.Errorf("%d descriptors, %d before", after, before)
 	}
 	if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); err != syscall.ECHILD {
 		t.Errorf("wait4 says %d, %v: a child was not reaped", pid, err)
 	}
-}
-
-func descriptors(t *testing.T) int {
-	if runtime.GOOS != "linux" {
-		return 0
-	}
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(entries)
 }
 
 func TestFullSinkHoldsTheProcessBackAndLosesNothing(t *testing.T) {

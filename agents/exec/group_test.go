@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	osexec "os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -34,26 +33,15 @@ func marked(t *testing.T) string {
 }
 
 // alive returns the processes, zombies excepted, with this argument.
-func alive(t *testing.T, mark string) (pids []int) {
-	t.Helper()
-	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, path := range paths {
-		line, err := os.ReadFile(path) // empty for a zombie
-		if err != nil || !strings.Contains(string(line), "sleep\x00"+mark) {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
+func alive(mark string) []int {
+	return agenttest.Processes(func(args string) bool { return strings.Contains(args, "sleep\x00"+mark) })
 }
 
 func none(t *testing.T, mark string) {
 	t.Helper()
 	// A process that got KILL is gone when the kernel has got round to it.
 	for limit := time.Now().Add(3 * time.Second); ; {
-		pids := alive(t, mark)
+		pids := alive(mark)
 		if len(pids) == 0 {
 			return
 		}
@@ -133,7 +121,7 @@ func TestProcessThatLeftTheGroupDelaysTheEndOnlyALittle(t *testing.T) {
 		if err == nil && pid > 1 {
 			syscall.Kill(pid, syscall.SIGKILL)
 		}
-		for _, pid := range alive(t, mark) {
+		for _, pid := range alive(mark) {
 			syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
@@ -229,7 +217,7 @@ func killServer(t *testing.T, mark, records, script string) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
 		t.Errorf("the server said %q, %v", line, err)
 	}
-	for limit := time.Now().Add(30 * time.Second); len(alive(t, mark)) == 0; time.Sleep(10 * time.Millisecond) {
+	for limit := time.Now().Add(30 * time.Second); len(alive(mark)) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatal("the process never came")
 		}
@@ -248,7 +236,7 @@ func TestProcessDiesWithAKilledServer(t *testing.T) {
 func TestGroupOfAKilledServerIsEndedByTheNextStart(t *testing.T) {
 	mark, dir := marked(t), t.TempDir()
 	killServer(t, mark, dir, "trap '' TERM; sleep "+mark+" <&- >&- 2>&- & echo ready; wait")
-	if n := len(alive(t, mark)); n != 1 {
+	if n := len(alive(mark)); n != 1 {
 		t.Fatalf("%d processes have outlived the server, want one", n)
 	}
 	records, err := process.OpenRecords(dir)
@@ -258,7 +246,7 @@ func TestGroupOfAKilledServerIsEndedByTheNextStart(t *testing.T) {
 	if ended, err := records.EndSurvivors(t.Context(), zap.NewNop()); ended != 1 || err != nil {
 		t.Errorf("%d ended, %v", ended, err)
 	}
-	if pids := alive(t, mark); len(pids) > 0 {
+	if pids := alive(mark); len(pids) > 0 {
 		t.Errorf("still alive: %v", pids)
 		none(t, mark)
 	}

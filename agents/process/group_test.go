@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/seed82539d15/holon/agents/agenttest"
 )
 
 func TestWhatCannotStartSaysWhyAndWhatToDo(t *testing.T) {
@@ -202,13 +204,6 @@ func TestGroupsLeaveNoDescriptors(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("LOUD SKIP: descriptors are counted in /proc, which only Linux has")
 	}
-	count := func() int {
-		entries, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(entries)
-	}
 	run := func() {
 		cmd, err := Command([]string{"true"}, t.TempDir())
 		if err != nil {
@@ -224,11 +219,11 @@ func TestGroupsLeaveNoDescriptors(t *testing.T) {
 		}
 	}
 	run()
-	before := count()
+	before := agenttest.Descriptors(t)
 	for range 20 {
 		run()
 	}
-	if after := count(); after != before {
+	if after := agenttest.Descriptors(t); after != before {
 		t.Errorf("%d descriptors, %d before", after, before)
 	}
 }

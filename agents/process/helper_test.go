@@ -7,9 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -17,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/seed82539d15/holon/agents/agenttest"
 )
 
 // patience is how long a test waits for what must come.
@@ -192,18 +192,10 @@ func newMark(t *testing.T) string {
 }
 
 // alive returns the living processes with this mark in a role; "" = in any.
-func alive(mark, role string) (pids []int) {
-	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, path := range paths {
-		b, err := os.ReadFile(path) // empty for a zombie
-		if err != nil || !strings.Contains(string(b), "be:"+role) || !strings.Contains(string(b), "\x00"+mark+"\x00") {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
+func alive(mark, role string) []int {
+	return agenttest.Processes(func(args string) bool {
+		return strings.Contains(args, "be:"+role) && strings.Contains(args, "\x00"+mark+"\x00")
+	})
 }
 
 // until waits for a condition that needs no more than the kernel's time.
