@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
@@ -40,26 +37,7 @@ func stored(t testing.TB, tailBytes int) (*rig, *sqlite.Store) {
 			t.Error(err)
 		}
 	})
-	s, err := New(Config{Engine: &fakeEngine{t: t}, Reader: store, Tail: store.Tail(), LogID: testLogID, Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &rig{t: t, server: s, http: s.HTTPServer(s.Handler(), nil), url: "http://" + l.Addr().String(), client: &http.Client{Transport: &http.Transport{}}}
-	served := make(chan struct{})
-	go func() { defer close(served); _ = r.http.Serve(l) }()
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		defer cancel()
-		_ = s.Close(ctx, Closing{Code: CloseStopping, Reason: "test over"})
-		r.client.CloseIdleConnections()
-		_ = r.http.Close()
-		<-served
-	})
-	return r, store
+	return serve(t, Config{Engine: &fakeEngine{t: t}, Reader: store, Tail: store.Tail(), LogID: testLogID, Version: "test"}), store
 }
 
 // retries writes a random history of one turn, each unit of it one commit: two

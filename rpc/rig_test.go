@@ -46,6 +46,14 @@ func newRigWith(t testing.TB, m *memory, change ...func(*Config)) *rig {
 		c(&cfg)
 	}
 	cfg.Reader, cfg.Tail = m, m.tail
+	r := serve(t, cfg)
+	r.memory, r.engine = m, e
+	return r
+}
+
+// serve is a server on a socket with what cfg says behind it.
+func serve(t testing.TB, cfg Config) *rig {
+	t.Helper()
 	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -54,12 +62,12 @@ func newRigWith(t testing.TB, m *memory, change ...func(*Config)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, memory: m, engine: e, server: s, url: "http://" + l.Addr().String(), client: &http.Client{Transport: &http.Transport{MaxIdleConns: 1000}}}
+	r := &rig{t: t, server: s, url: "http://" + l.Addr().String(), client: &http.Client{Transport: &http.Transport{MaxIdleConns: 1000}}}
 	r.http = s.HTTPServer(s.Handler(), nil)
 	done := make(chan struct{})
 	go func() { defer close(done); _ = r.http.Serve(l) }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
 		_ = s.Close(ctx, Closing{Code: CloseStopping, Reason: "test over"})
 		r.client.CloseIdleConnections()
