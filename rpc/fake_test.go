@@ -26,6 +26,7 @@ type memory struct {
 	threads map[string]*threads.Thread
 	seqs    map[string]int64
 	ahead   int64 // what Position says beyond what the tail has seen
+	held    int64 // how many of the events are not published yet: Page alone has them
 	scan    int64 // how many events one page looks at; 0 = all
 	markers []fold.Marker
 	tries   map[int64]*notify.Span // that stand, by Seq
@@ -42,6 +43,13 @@ func newMemory(tailBytes int) *memory {
 func (m *memory) append(t testing.TB, drafts ...notify.Draft) (last int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.commit(t, drafts...)
+	m.publish()
+	return m.latest()
+}
+
+// commit is the first half of append; the caller holds mu.
+func (m *memory) commit(t testing.TB, drafts ...notify.Draft) {
 	var fresh []notify.Event
 	for _, d := range drafts {
 		if err := d.Encode(); err != nil {
@@ -55,8 +63,13 @@ func (m *memory) append(t testing.TB, drafts ...notify.Draft) (last int64) {
 		m.fold(t, &d, &fresh[len(fresh)-1])
 	}
 	m.events = append(m.events, fresh...)
-	m.tail.Publish(fresh)
-	return int64(len(m.events))
+	m.held += int64(len(fresh))
+}
+
+// publish is the second half of append.
+func (m *memory) publish() {
+	m.tail.Publish(m.events[m.latest()-m.held:])
+	m.held = 0
 }
 
 // fold does what a store does of tries and markers.
@@ -132,7 +145,7 @@ func (m *memory) Page(_ context.Context, q notify.Query) (notify.Page, error) {
 func (m *memory) Position(context.Context) (Position, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return Position{LogID: testLogID, First: m.first, Latest: m.latest() + m.ahead}, nil
+	return Position{LogID: testLogID, First: m.first, Latest: m.latest() - m.held + m.ahead}, nil
 }
 
 func (m *memory) Counts(ctx context.Context) (turns.Counts, error) {

@@ -251,6 +251,40 @@ func TestSeqThatWasToldIsNeverAhead(t *testing.T) {
 	}
 }
 
+func TestSeqThatAReaderToldBeforeItsPublicationIsNeverAhead(t *testing.T) {
+	r := newRig(t)
+	r.memory.append(t, started())
+	two := r.open("POST", "/rpc/stream")
+	two.expect("stream/opened")
+	r.memory.mu.Lock()
+	r.memory.commit(t, started(), started())
+	r.memory.mu.Unlock()
+	_, answer := r.post(request("1", "event/list", `{"after_seq":0}`))
+	if !strings.Contains(answer, `"latest_seq":3`) {
+		t.Fatal(answer)
+	}
+	one := r.open("GET", "/rpc/stream?after_seq=3")
+	if m := one.expect("stream/opened"); m.Params.AfterSeq != 3 {
+		t.Fatalf("%+v", m.Params)
+	}
+	two.send(request("1", "stream/subscribe", `{"after_seq":3}`), request("2", "stream/subscribe", `{"after_seq":4}`))
+	if m := two.expect("#1"); string(m.Result) != `{"after_seq":3,"latest_seq":3,"log_id":"log-1"}` {
+		t.Errorf("%+v", m)
+	}
+	if m := two.expect("#2"); m.Error == nil || m.Error.Data.Kind != KindCursorAhead || *m.Error.Data.LatestSeq != 3 {
+		t.Errorf("%+v", m)
+	}
+	r.memory.mu.Lock()
+	r.memory.publish()
+	r.memory.mu.Unlock()
+	r.memory.append(t, started())
+	for _, st := range []*stream{one, two} {
+		if m := st.expect("thread/started"); m.Params.Seq != 4 {
+			t.Errorf("began with seq %d", m.Params.Seq)
+		}
+	}
+}
+
 func TestServerSentEventsCarryTheBytesOfNDJSON(t *testing.T) {
 	r := newRig(t)
 	for range 300 {

@@ -86,6 +86,15 @@ func (s *Server) place(ctx context.Context, at *start) (Position, error) {
 		at.after = head
 		return now, nil
 	}
+	if at.after > now.Latest {
+		// Readers of the store see a commit a moment before it is published. A
+		// seq that one of them has told a client is never ahead.
+		p, err := s.cfg.Reader.Page(ctx, notify.Query{After: at.after, MaxEvents: 1, MaxBytes: 1})
+		if err != nil {
+			return now, err
+		}
+		now.Latest = max(now.Latest, p.Latest)
+	}
 	return now, checkPosition(at.after, now)
 }
 
