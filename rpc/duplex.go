@@ -33,6 +33,10 @@ type duplex struct {
 	queued  int           // bytes in queue
 	room    chan struct{} // closed and replaced when the queue is taken
 
+	// Under the outlet's mu, as what follows an answer begins once that is
+	// written: the subscription that is to come, and how many logs are.
+	coming    *notify.Cursor
+	following int
 	followers []follower
 }
 

@@ -270,6 +270,36 @@ func TestFollowedLogComesOnTheConnection(t *testing.T) {
 	st.quiet()
 }
 
+func TestConnectionFollowsABoundedNumberOfLogs(t *testing.T) {
+	r := newRig(t)
+	st := r.open("POST", "/rpc/stream")
+	st.expect("stream/opened")
+	// No answer of a batch is written, and no log followed, before its last
+	// member has been executed.
+	var members []string
+	for i := range 20 {
+		members = append(members, request(fmt.Sprint(i), "holon/logStream", `{"follow":true}`))
+	}
+	st.send("[" + strings.Join(members, ",") + "]")
+	line := st.next()
+	if n := strings.Count(line, `"kind":"overloaded"`); n != 20-r.server.limits.MaxLogStreams {
+		t.Errorf("%d of 20 were refused", n)
+	}
+	r.server.logs.Add("info", time.Now(), "one")
+	for range r.server.limits.MaxLogStreams {
+		st.expect("holon/log")
+	}
+	st.quiet()
+	id := line[strings.Index(line, `"stream_id":"`)+len(`"stream_id":"`):][:40]
+	st.send(request("21", "holon/logStream/stop", fmt.Sprintf(`{"stream_id":%q}`, id)), request("22", "holon/logStream", `{"follow":true}`), request("23", "holon/logStream", `{"follow":true}`))
+	if m := st.expect("#21"); string(m.Result) != `{"stopped":true}` {
+		t.Errorf("%s", m.Result)
+	}
+	if a, b := st.expect("#22"), st.expect("#23"); a.Error != nil || b.Error == nil || b.Error.Data.Kind != KindOverloaded {
+		t.Errorf("%+v %+v", a.Error, b.Error)
+	}
+}
+
 func TestEventListPagesTheLog(t *testing.T) {
 	r := newRig(t)
 	for range 25 {

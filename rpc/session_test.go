@@ -253,3 +253,26 @@ func TestSubscriptionWaitsForItsAnswer(t *testing.T) {
 		t.Fatalf("%+v", m.Params)
 	}
 }
+
+func TestUnsubscribeEndsASubscriptionWhoseAnswerIsStillToCome(t *testing.T) {
+	r := newRig(t)
+	r.memory.append(t, started())
+	st := r.open("POST", "/rpc/stream")
+	st.expect("stream/opened")
+	// In a batch no answer is written before the last member has been executed.
+	st.send("[" + request("1", "stream/subscribe", `{"after_seq":0}`) + "," + request("2", "stream/unsubscribe", `{}`) + "]")
+	if line := st.next(); !strings.Contains(line, `"id":2,"result":{"after_seq":0,"latest_seq":1,`) {
+		t.Error(line)
+	}
+	r.memory.append(t, started())
+	st.quiet()
+	st.send("[" + request("3", "stream/unsubscribe", `{}`) + "," + request("4", "stream/subscribe", `{"after_seq":1}`) + "," +
+		request("5", "stream/subscribe", `{"after_seq":0}`) + "]")
+	st.next()
+	for seq := int64(1); seq <= 2; seq++ {
+		if m := st.expect("thread/started"); m.Params.Seq != seq {
+			t.Fatalf("seq %d, want %d", m.Params.Seq, seq)
+		}
+	}
+	st.quiet()
+}

@@ -8,19 +8,27 @@ import "github.com/seed82539d15/holon/notify"
 func (s *session) replace(c *notify.Cursor, after int64) {
 	s.out.mu.Lock()
 	s.out.advance(s.ctx, after)
-	s.out.cursor = nil
+	s.out.cursor, s.out.coming = nil, c
 	s.out.moved()
 	s.out.mu.Unlock()
 	s.current.answer.then = func() {
-		s.out.cursor = c
+		if s.out.coming != c {
+			return // a later request has replaced or ended it
+		}
+		s.out.cursor, s.out.coming = c, nil
 		s.out.moved()
 	}
 }
 
-// unsubscribe ends the subscription and returns the seq it reached.
+// unsubscribe ends the subscription and returns the seq it reached: where it
+// was to begin, if its answer has not been written.
 func (s *session) unsubscribe() int64 {
 	s.out.mu.Lock()
 	defer s.out.mu.Unlock()
+	if c := s.out.coming; c != nil {
+		s.out.coming = nil
+		return c.After()
+	}
 	s.out.advance(s.ctx, s.server.cfg.Tail.Head())
 	s.out.cursor = nil
 	s.out.moved()
@@ -30,12 +38,13 @@ func (s *session) unsubscribe() int64 {
 // follow begins a holon/logStream once its answer is written.
 func (s *session) follow(streamID string, position int64) error {
 	s.out.mu.Lock()
-	n := len(s.out.followers)
-	s.out.mu.Unlock()
-	if n >= s.server.limits.MaxLogStreams {
+	defer s.out.mu.Unlock()
+	if len(s.out.followers)+s.out.following >= s.server.limits.MaxLogStreams {
 		return Errorf(KindOverloaded, "a connection follows at most %d logs", s.server.limits.MaxLogStreams)
 	}
+	s.out.following++
 	s.current.answer.then = func() {
+		s.out.following--
 		s.out.followers = append(s.out.followers, follower{streamID, position})
 	}
 	return nil
