@@ -67,29 +67,20 @@ func (p *probe) prepare(ctx context.Context, a ask) *http.Request {
 	return req
 }
 
-// do makes the request and reads the answer whole. A connection that fails
-// fails the check: every rule is about an answer.
+// do makes the request and reads the answer whole.
 func (p *probe) do(a ask) *reply {
-	ctx, cancel := context.WithTimeout(p.ctx, p.opts.Patience)
-	defer cancel()
-	what := a.String()
-	p.trail.add("> "+what, a.shown)
-	res, err := p.end.client.Do(p.prepare(ctx, a))
-	if err != nil {
-		p.failf("%s: no answer: %v", what, err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, answerLimit))
-	p.trail.add("< "+res.Status, body)
-	if err != nil {
-		p.failf("%s: the answer broke off after %d bytes: %v", what, len(body), err)
-	}
-	return &reply{res.StatusCode, res.Header, body}
+	return p.fetch(a, func(int) bool { return true })
 }
 
 // peek makes the request and reads the body only where the status is not 200:
 // the body of a stream does not end.
 func (p *probe) peek(a ask) *reply {
+	return p.fetch(a, func(status int) bool { return status != http.StatusOK })
+}
+
+// fetch makes the request and reads the body of those statuses. A connection
+// that fails fails the check: every rule is about an answer.
+func (p *probe) fetch(a ask, read func(status int) bool) *reply {
 	ctx, cancel := context.WithTimeout(p.ctx, p.opts.Patience)
 	defer cancel()
 	what := a.String()
@@ -100,13 +91,13 @@ func (p *probe) peek(a ask) *reply {
 	}
 	defer res.Body.Close()
 	out := &reply{status: res.StatusCode, header: res.Header}
-	if res.StatusCode != http.StatusOK {
+	if read(res.StatusCode) {
 		out.body, err = io.ReadAll(io.LimitReader(res.Body, answerLimit))
-		if err != nil {
-			p.failf("%s: the answer broke off: %v", what, err)
-		}
 	}
 	p.trail.add("< "+res.Status, out.body)
+	if err != nil {
+		p.failf("%s: the answer broke off after %d bytes: %v", what, len(out.body), err)
+	}
 	return out
 }
 
