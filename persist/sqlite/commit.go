@@ -19,6 +19,7 @@ type writer struct {
 	since wal             // what was written since the last checkpoint
 	keys  int64           // how many idempotency keys are kept
 	limit int64           // bytes of write-ahead log past which readers are waited for
+	shm   *int            // descriptor of the index of the write-ahead log: see disown
 }
 
 // errStale says that a unit was made on a state of its thread that is not the
@@ -81,9 +82,9 @@ func (w *writer) transaction(f func() error) error {
 			return fmt.Errorf("roll back after %w: %w: %w", err, turns.ErrStorageFailed, e)
 		}
 	}
-	if op == "commit" && errors.Is(err, turns.ErrStorageFailed) {
+	if op == "commit" {
 		if e := w.disown(); e != nil {
-			return fmt.Errorf("%w; it may come back after a crash: %w", err, e)
+			return fmt.Errorf("%w; it may come back after a crash: %w: %w", err, turns.ErrStorageFailed, e)
 		}
 	}
 	return err

@@ -18,21 +18,25 @@ const (
 	indexMaxFrame  = 16 // u32, the last frame that is committed
 )
 
-// disown makes sure that a change whose sync failed does not come back. The
+// disown makes sure that a change whose COMMIT failed does not come back. The
 // client was told that it did not happen, but its frames may stand in the
-// write-ahead log with their commit mark, and after a kill SQLite's recovery
-// would take them for committed. The header of the first of them is written
-// over with zeros, where recovery then ends. The disk has just failed, so
-// this may fail too; it is the best that can be done.
+// write-ahead log with their commit mark (the sync failed, or the index could
+// not grow on a full disk), and after a kill SQLite's recovery would take them
+// for committed. The header of the first of them is written over with zeros,
+// where recovery then ends; a later commit writes over it. The disk has just
+// failed, so this may fail too; nothing more may be written then.
 func (w *writer) disown() (err error) {
 	index := make([]byte, indexMaxFrame+4)
-	// The descriptor stays open until the process ends: to close it would drop
-	// SQLite's locks on the file. The store writes no more, so there is one.
-	shm, err := syscall.Open(w.store.path+"-shm", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("open the index of the write-ahead log: %w", err)
+	if w.shm == nil {
+		// The descriptor stays open until the process ends: to close it would
+		// drop SQLite's locks on the file.
+		shm, err := syscall.Open(w.store.path+"-shm", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("open the index of the write-ahead log: %w", err)
+		}
+		w.shm = &shm
 	}
-	if n, err := syscall.Pread(shm, index, 0); err != nil || n < len(index) {
+	if n, err := syscall.Pread(*w.shm, index, 0); err != nil || n < len(index) {
 		return fmt.Errorf("read %d bytes of the index of the write-ahead log: %w", n, err)
 	}
 	page := int64(binary.NativeEndian.Uint16(index[indexPageSize:]))
