@@ -45,11 +45,7 @@ idle one may say nothing yet; "holon doctor" starts each once.
   holon agents -o json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
-			format, err := g.format("text", "json", "jsonl")
-			if err != nil {
-				return err
-			}
-			c, err := g.client(cmd)
+			format, c, err := g.dial(cmd)
 			if err != nil {
 				return err
 			}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
@@ -22,21 +21,13 @@ the agent can do that ("holon agents" shows which). Both threads go on apart.
   holon run --thread "$(holon fork thread_… -o json | jq -r .thread_id)" "and now otherwise"`,
 		Args: cobra.ExactArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
-			format, err := g.format("text", "json", "jsonl")
-			if err != nil {
-				return err
-			}
-			c, err := g.client(cmd)
+			format, c, err := g.dial(cmd)
 			if err != nil {
 				return err
 			}
 			defer c.Close()
-			if key == "" {
-				id, err := uuid.NewV7()
-				if err != nil {
-					return fmt.Errorf("make a key: %w", err)
-				}
-				key = id.String()
+			if key, err = keyOr(key); err != nil {
+				return err
 			}
 			params := map[string]any{"thread_id": args[0], "idempotency_key": key}
 			if as != "" {

@@ -108,6 +108,15 @@ func (g *globals) client(cmd *cobra.Command) (*client.Client, error) {
 	return c, nil
 }
 
+// dial is format, for a command that prints text or JSON, and then client.
+func (g *globals) dial(cmd *cobra.Command) (format string, c *client.Client, err error) {
+	if format, err = g.format("text", "json", "jsonl"); err != nil {
+		return "", nil, err
+	}
+	c, err = g.client(cmd)
+	return format, c, err
+}
+
 // env is the last value of a variable, "" if it is not set.
 func (g *globals) env(name string) string {
 	value := ""

@@ -94,11 +94,7 @@ func onceOrAlways(verb string, always bool) string {
 
 // respondAtTerminal asks the person what an agent has asked.
 func (g *globals) respondAtTerminal(cmd *cobra.Command, id string) error {
-	format, err := g.format("text", "json", "jsonl")
-	if err != nil {
-		return err
-	}
-	c, err := g.client(cmd)
+	format, c, err := g.dial(cmd)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
@@ -21,23 +20,14 @@ holon turns TURN, still show the attempts before. What they did in the world has
 happened.`,
 		Args: cobra.ExactArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
-			format, err := g.format("text", "json", "jsonl")
-			if err != nil {
-				return err
-			}
-			if key == "" {
-				// It may be sent twice, and is to happen once.
-				id, err := uuid.NewV7()
-				if err != nil {
-					return fmt.Errorf("make a key: %w", err)
-				}
-				key = id.String()
-			}
-			c, err := g.client(cmd)
+			format, c, err := g.dial(cmd)
 			if err != nil {
 				return err
 			}
 			defer c.Close()
+			if key, err = keyOr(key); err != nil {
+				return err
+			}
 			params := map[string]any{"turn_id": args[0], "idempotency_key": key}
 			if reason != "" {
 				params["reason"] = reason

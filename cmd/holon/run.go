@@ -116,13 +116,9 @@ func (g *globals) prompt(args []string) (text string, piped bool, err error) {
 // start starts thread and turn. Both calls carry keys, so that trying again
 // after a lost answer starts nothing twice.
 func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) (*turnRun, error) {
-	key := o.key
-	if key == "" {
-		id, err := uuid.NewV7()
-		if err != nil {
-			return nil, fmt.Errorf("make a key: %w", err)
-		}
-		key = id.String()
+	key, err := keyOr(o.key)
+	if err != nil {
+		return nil, err
 	}
 	// Keys are one space per server: the thread's needs its own, and room in
 	// the 128 characters that a key may have.
@@ -194,6 +190,18 @@ func userInput(text string) []any {
 		"type": "message", "role": "user",
 		"content": []any{map[string]any{"type": "input_text", "text": text}},
 	}}
+}
+
+// keyOr is the key, or a new one: what may be sent twice is to happen once.
+func keyOr(key string) (string, error) {
+	if key != "" {
+		return key, nil
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return "", fmt.Errorf("make a key: %w", err)
+	}
+	return id.String(), nil
 }
 
 // callAgain calls, and calls again when the connection broke after it had been

@@ -41,11 +41,7 @@ func newStatusCommand(g *globals) *cobra.Command {
 		Short: "Show how the server is",
 		Args:  cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
-			format, err := g.format("text", "json", "jsonl")
-			if err != nil {
-				return err
-			}
-			c, err := g.client(cmd)
+			format, c, err := g.dial(cmd)
 			if err != nil {
 				return err
 			}

@@ -135,11 +135,7 @@ func readTurn(ctx context.Context, c *client.Client, id string, superseded bool)
 // showTurn prints one turn with its attempts and steps, those too that were
 // taken back.
 func (g *globals) showTurn(cmd *cobra.Command, id string) error {
-	format, err := g.format("text", "json", "jsonl")
-	if err != nil {
-		return err
-	}
-	c, err := g.client(cmd)
+	format, c, err := g.dial(cmd)
 	if err != nil {
 		return err
 	}
