@@ -2,6 +2,7 @@ package turns
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -82,7 +83,9 @@ func (b *builder) asEvent(op items.Op) (method string, params any) {
 	case items.Create:
 		return notify.ItemCreated, LateItem{ItemID: op.ItemID, Type: "created", Status: op.Status, Content: content(op.Content)}
 	case items.Append:
-		return notify.ItemDelta, LateItem{ItemID: op.ItemID, Type: "delta", Delta: &items.DeltaText{Text: op.Text}}
+		// There is no item whose bound it could reach, and no event may outgrow a frame.
+		text := items.NewText(strings.ToValidUTF8(op.Text, "\uFFFD"), b.a.e.cfg.MaxItemBytes)
+		return notify.ItemDelta, LateItem{ItemID: op.ItemID, Type: "delta", Delta: &items.DeltaText{Text: text.String()}}
 	case items.Update:
 		return notify.ItemUpdated, LateItem{ItemID: op.ItemID, Type: "updated", Status: op.Status, Content: content(op.Content)}
 	case items.Delete:

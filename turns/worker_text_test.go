@@ -1,6 +1,7 @@
 package turns_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -46,4 +47,39 @@ func TestTextBeyondTheBoundOfAWorkersItemIsSaidToBeLeftOut(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a worker says is an event, and each event must fit into a frame, also
+// in lists: else nobody could read past it.
+func TestNothingThatAWorkerSaysIsLargerThanAnItem(t *testing.T) {
+	o := remotely(true)
+	o.cfg.MaxItemBytes = 16 << 10
+	bubble(t, o, func(h *harness) {
+		old := h.work()
+		if _, err := h.engine.Fail(bg, turns.FailTurn{Lease: *old.Lease, Transient: true}); err != nil {
+			t.Fatal(err)
+		}
+		long := "begins" + strings.Repeat("\x01", 64<<10) + "ends"
+		_, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *old.Lease, Ops: []turns.ItemOp{{Op: turns.OpAppend, ItemID: "m", Text: long}}})
+		if h.superseded(err).Seq == 0 {
+			t.Errorf("it was not kept: %v", err)
+		}
+		raw := string(h.late()[0].raw)
+		if len(raw) > o.cfg.MaxItemBytes+1024 || !strings.Contains(raw, "begins") || !strings.Contains(raw, "ends") || !strings.Contains(raw, "bytes left out") {
+			t.Errorf("a late text has %d bytes: %.80s", len(raw), raw)
+		}
+		c, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Wait: turns.MaxClaimWait})
+		if err != nil {
+			t.Fatal(err)
+		}
+		usage := items.Usage{Cost: &items.Cost{Amount: 1, Currency: long}}
+		for name, lease := range map[string]*turns.Lease{"late": old.Lease, "in time": c.Lease} {
+			var bad *turns.InvalidError
+			_, err := h.engine.Complete(bg, turns.CompleteTurn{Lease: *lease, Usage: &usage})
+			if !errors.As(err, &bad) || bad.Field != "usage.cost.currency" {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		h.complete(c.Lease)
+	})
 }

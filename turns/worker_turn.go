@@ -64,6 +64,11 @@ func (e *Engine) Complete(ctx context.Context, c CompleteTurn) (EndTurnResult, e
 		u := *usage
 		u.Type = items.KindUsage
 		usage = &u
+		if u.Cost != nil {
+			if err := checkText("usage.cost.currency", u.Cost.Currency); err != nil {
+				return EndTurnResult{}, err
+			}
+		}
 	}
 	return byLease(ctx, e, leased[EndTurnResult]{
 		lease: c.Lease, key: c.Key,
