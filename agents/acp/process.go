@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -116,7 +117,7 @@ func (pr *proc) live() {
 		defer close(read)
 		pr.peer.read(newLineReader(pr.group.Stdout, maxLine))
 	})
-	outputs.Go(func() { drainInto(pr.group.Stderr, pr.tail) })
+	outputs.Go(func() { _, _ = io.CopyBuffer(pr.tail, pr.group.Stderr, make([]byte, 4<<10)) }) // a Tail takes all
 	ctx, cancel := context.WithCancel(context.Background())
 	start.Go(func() {
 		defer close(pr.ready)
@@ -179,7 +180,7 @@ func (pr *proc) begin() (forget func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd.Env = environment(cfg.Env, dir)
+	cmd.Env = process.Environment(dir, cfg.Env, theirs)
 	group, err := process.Start(cmd)
 	if err != nil {
 		return nil, err
@@ -188,9 +189,7 @@ func (pr *proc) begin() (forget func(), err error) {
 	forget = func() {}
 	if cfg.Records != nil {
 		if forget, err = cfg.Records.Add(group, cfg.Command); err != nil {
-			group.Kill()
-			group.End()
-			_ = errors.Join(group.Stdin.Close(), group.Stdout.Close(), group.Stderr.Close()) // nothing was written
+			group.Discard()
 			return nil, fmt.Errorf("record the agent's process: %w", err)
 		}
 	}
@@ -218,32 +217,6 @@ func (pr *proc) await(read <-chan struct{}) *os.ProcessState {
 // theirs are the variables that tell a process of agents/exec its turn: a
 // server that runs in one must not pass them on.
 var theirs = map[string]bool{"HOLON_THREAD_ID": true, "HOLON_TURN_ID": true, "HOLON_ATTEMPT": true}
-
-func environment(set map[string]string, dir string) []string {
-	var env []string
-	for _, kv := range os.Environ() {
-		if key, _, _ := strings.Cut(kv, "="); !theirs[key] {
-			env = append(env, kv)
-		}
-	}
-	env = append(env, "PWD="+dir)
-	for key, value := range set {
-		env = append(env, key+"="+value)
-	}
-	return env
-}
-
-// drainInto reads all there is; a process that writes to stderr never waits.
-func drainInto(from *process.Pipe, to *process.Tail) {
-	buf := make([]byte, 4<<10)
-	for {
-		n, err := from.Read(buf)
-		if err != nil {
-			return
-		}
-		_, _ = to.Write(buf[:n]) // a Tail takes all
-	}
-}
 
 // wait returns when the process can be used, or why it cannot.
 func (pr *proc) wait(ctx context.Context) error {

@@ -88,16 +88,7 @@ func (c *Config) command(p *turns.Prompt) (*osexec.Cmd, error) {
 }
 
 func (c *Config) environment(p *turns.Prompt, dir string) []string {
-	var env []string
-	for _, kv := range os.Environ() {
-		if key, _, _ := strings.Cut(kv, "="); !ours[key] {
-			env = append(env, kv)
-		}
-	}
-	env = append(env, "PWD="+dir)
-	for key, value := range c.Env {
-		env = append(env, key+"="+value)
-	}
+	env := process.Environment(dir, c.Env, ours)
 	env = append(env, envThreadID+"="+p.ThreadID, envTurnID+"="+p.TurnID, envAttempt+"="+strconv.Itoa(p.Attempt))
 	if c.URL != nil {
 		if url := c.URL(); url != "" {

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"io"
 	"os"
 	"sync"
 	"syscall"
@@ -187,16 +188,7 @@ func (r *run) boundEmit(ctx context.Context, finished <-chan struct{}, stop func
 func (r *run) readOutputs(ctx context.Context) {
 	defer close(r.read)
 	var errs sync.WaitGroup
-	errs.Go(func() {
-		buf := make([]byte, 4<<10)
-		for {
-			n, err := r.group.Stderr.Read(buf)
-			if err != nil {
-				return
-			}
-			r.stderr.Write(buf[:n])
-		}
-	})
+	errs.Go(func() { _, _ = io.CopyBuffer(r.stderr, r.group.Stderr, make([]byte, 4<<10)) }) // a Tail takes all
 	defer errs.Wait()
 	buf := make([]byte, readSize)
 	for {

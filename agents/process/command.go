@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -38,8 +39,8 @@ func (e *StartError) Unwrap() error { return e.Err }
 
 // Command is a command that is not started yet. A name without a slash is
 // looked for in the server's PATH, a relative path with one in dir, which must
-// be absolute. The caller sets Env; Start sets the rest. Errors are
-// *StartError.
+// be absolute. The caller sets Env (see Environment); Start sets the rest.
+// Errors are *StartError.
 func Command(command []string, dir string) (*exec.Cmd, error) {
 	if len(command) == 0 || command[0] == "" {
 		return nil, &StartError{Reason: NotFound, Message: "the command is empty"}
@@ -53,6 +54,22 @@ func Command(command []string, dir string) (*exec.Cmd, error) {
 	}
 	cmd.Dir = dir
 	return cmd, nil
+}
+
+// Environment is what a process in dir gets: the server's variables but those
+// in without, PWD, and what is set.
+func Environment(dir string, set map[string]string, without map[string]bool) []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		if key, _, _ := strings.Cut(kv, "="); !without[key] {
+			env = append(env, kv)
+		}
+	}
+	env = append(env, "PWD="+dir)
+	for key, value := range set {
+		env = append(env, key+"="+value)
+	}
+	return env
 }
 
 func checkDir(dir string) error {

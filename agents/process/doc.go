@@ -4,6 +4,7 @@
 // agents/exec and agents/acp are its callers.
 //
 //	func Command(command []string, dir string) (*exec.Cmd, error)  // errors are *StartError
+//	func Environment(dir string, set map[string]string, without map[string]bool) []string
 //	func Start(cmd *exec.Cmd) (*Group, error)                      // errors are *StartError
 //	func (g *Group) PID() int
 //	func (g *Group) Exited() <-chan struct{}
