@@ -1,6 +1,9 @@
 package acp
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // pair is a variable or a header as the protocol has it.
 type pair struct {
@@ -50,14 +53,8 @@ func mcpServers(list []MCPServer, says agentSays) (out []any, left []string) {
 
 func pairs(m map[string]string) []pair {
 	out := make([]pair, 0, len(m))
-	for name, value := range m {
-		out = append(out, pair{name, value})
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, pair{name, m[name]})
 	}
-	slices.SortFunc(out, func(a, b pair) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
 	return out
 }
