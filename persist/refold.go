@@ -208,6 +208,13 @@ func (f *folding) apply(h notify.Header, body any) error {
 	if old != nil {
 		prev = &old.Item
 	}
+	if _, ok := body.(*items.Deleted); ok && old != nil { // it has no content: what there was stays
+		content, err := items.Fold(old.Content, old.deltas)
+		if err != nil {
+			return err
+		}
+		old.Content = content
+	}
 	next := items.Apply(prev, h, body)
 	if next == nil {
 		return nil

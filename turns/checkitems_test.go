@@ -145,11 +145,12 @@ func (c *checker) delta(e event, b *items.Delta, it *items.Item) {
 	}
 }
 
-// folded is the item's row with the text of its deltas, as reads give it.
+// folded is the item's row with the text of its deltas, as reads give it, and
+// as one that is withdrawn keeps it.
 func (c *checker) folded(id string) *items.Item {
 	it := c.items[id]
 	so := c.texts[id]
-	if it == nil || so == nil || so.cut || !it.Status.Open() {
+	if it == nil || so == nil || so.cut || !it.Status.Open() && it.Status != items.StatusDeleted {
 		return it
 	}
 	content, err := items.Decode(it.Content)

@@ -236,7 +236,8 @@ func (b *builder) delete(op items.Delete) error {
 		row *items.Item
 		at  place
 	)
-	if o := b.openItems().get(op.ItemID); o != nil {
+	o := b.openItems().get(op.ItemID)
+	if o != nil {
 		row, at = o.row, o.place()
 		if o.ask != nil {
 			b.after = append(b.after, func(Receipt) {
@@ -258,6 +259,12 @@ func (b *builder) delete(op items.Delete) error {
 	if _, err := items.Next(row.Status, row.Type, items.VerbDelete, ""); err != nil {
 		return err
 	}
+	if o != nil {
+		var err error
+		if row, err = b.withText(o); err != nil {
+			return fmt.Errorf("%w: %w", err, items.ErrRefused)
+		}
+	}
 	b.item(row, act.turn.TurnID, notify.ItemDeleted, op.ItemID, at, &items.Deleted{
 		ItemID: op.ItemID, Type: "deleted", Status: items.StatusDeleted,
 	})
@@ -269,6 +276,25 @@ func (b *builder) delete(op items.Delete) error {
 		}
 	}
 	return nil
+}
+
+// withText is the row of an open item as its events leave it, its deltas
+// included: item/deleted has no content, and what a reader has of the item stays
+// in the row. What no delta has told is told before.
+func (b *builder) withText(o *openItem) (*items.Item, error) {
+	switch {
+	case o.text == nil:
+		return o.row, nil
+	case o.text.Truncated():
+		return b.updated(o, o.row.Status), nil
+	}
+	c, err := items.Decode(o.row.Content)
+	if err != nil {
+		return nil, err
+	}
+	row := *o.row
+	row.Content, err = items.Encode(items.WithText(c, o.text.String()))
+	return &row, err
 }
 
 // mustBeNew refuses an id that an item has already. An id that NewID has made

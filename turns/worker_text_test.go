@@ -49,6 +49,33 @@ func TestTextBeyondTheBoundOfAWorkersItemIsSaidToBeLeftOut(t *testing.T) {
 	}
 }
 
+// item/deleted has no content: the text that deltas have told stays in the row,
+// whether the server has been restarted in between or not. The harness refolds.
+func TestTextOfAnItemThatIsWithdrawnStaysInItsRow(t *testing.T) {
+	for name, restarts := range map[string]bool{"at once": false, "after a restart": true} {
+		t.Run(name, func(t *testing.T) {
+			o := remotely(false)
+			o.cfg.MaxItemBytes = 4 << 10
+			bubble(t, o, func(h *harness) {
+				c := h.work()
+				h.write(c.Lease, message("short", "begins"), message("long", "begins"), turns.ItemOp{Op: turns.OpAppend, ItemID: "short", Text: ", ends"})
+				h.write(c.Lease, turns.ItemOp{Op: turns.OpAppend, ItemID: "long", Text: strings.Repeat("a", 8<<10) + "ends"})
+				if restarts {
+					h.restart()
+				}
+				h.write(c.Lease, turns.ItemOp{Op: turns.OpDelete, ItemID: "short"}, turns.ItemOp{Op: turns.OpDelete, ItemID: "long"})
+				if it := h.item("short"); it.Status != items.StatusDeleted || !strings.Contains(string(it.Content), `"begins, ends"`) {
+					t.Errorf("%s %s", it.Status, it.Content)
+				}
+				if it := h.item("long"); it.Status != items.StatusDeleted || !it.Truncated || !strings.Contains(string(it.Content), "begins") || !strings.Contains(string(it.Content), "ends") {
+					t.Errorf("%s, truncated %v: %.80s", it.Status, it.Truncated, it.Content)
+				}
+				h.complete(c.Lease)
+			})
+		})
+	}
+}
+
 // What a worker says is an event, and each event must fit into a frame, also
 // in lists: else nobody could read past it.
 func TestNothingThatAWorkerSaysIsLargerThanAnItem(t *testing.T) {
