@@ -163,49 +163,6 @@ func (g *globals) complain(err error) {
 	}
 }
 
-// doctorHint is for an agent that could not be started.
-const doctorHint = "holon doctor starts each agent once and says what to do."
-
-// hint says what to do next about an error, "" where the error says it itself.
-func (g *globals) hint(err error) string {
-	var unreachable *client.UnreachableError
-	if errors.As(err, &unreachable) {
-		if strings.HasPrefix(unreachable.Source, "--url") || strings.HasPrefix(unreachable.Source, "HOLON_URL") {
-			return "Check the address, or start a server there with: holon serve --listen …"
-		}
-		return "Start one with: holon serve"
-	}
-	var refused *client.Error
-	if !errors.As(err, &refused) {
-		return ""
-	}
-	switch refused.Kind {
-	case client.KindUnauthorized:
-		return "The token is in the server's data directory; name it with --data DIR."
-	case "forbidden":
-		return "The server refuses this Host or Origin; see --allow-host and --allow-origin of holon serve."
-	case client.KindCursorExpired:
-		return fmt.Sprintf("The log begins at %d now: go on with --after %d, or read the thread with: holon call thread/read '{\"thread_id\":\"…\"}'", refused.FirstSeq, max(refused.FirstSeq-1, 0))
-	case client.KindCursorAhead:
-		return fmt.Sprintf("The log ends at %d; leave --after out for what comes from now on.", refused.LatestSeq)
-	case client.KindLogChanged:
-		return "The log is another one now (restored, or another server): start over with --after 0."
-	case "agent_not_found":
-		return "holon agents lists the agents there are; holon serve --agent NAME adds one."
-	case "agent_unsupported":
-		return "holon agents shows what each agent can do."
-	case "agent_unavailable":
-		return doctorHint
-	case "thread_not_found":
-		return "holon threads lists the threads there are."
-	case "turn_not_found":
-		return "holon turns lists the turns there are."
-	case client.KindUnavailable:
-		return "The server is starting or stopping; try again in a moment."
-	}
-	return ""
-}
-
 // interruptible ends the context of run at SIGINT and SIGTERM.
 func interruptible(run func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"github.com/seed82539d15/holon/persist/sqlite"
+	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// doctorHint is for an agent that could not be started.
+const doctorHint = "holon doctor starts each agent once and says what to do."
+
+// hint says what to do next about an error, "" where the error says it itself.
+func (g *globals) hint(err error) string {
+	var unreachable *client.UnreachableError
+	if errors.As(err, &unreachable) {
+		if strings.HasPrefix(unreachable.Source, "--url") || strings.HasPrefix(unreachable.Source, "HOLON_URL") {
+			return "Check the address, or start a server there with: holon serve --listen …"
+		}
+		return "Start one with: holon serve"
+	}
+	var refused *client.Error
+	if !errors.As(err, &refused) {
+		return hintOfSystem(err)
+	}
+	switch refused.Kind {
+	case client.KindUnauthorized:
+		return "The token is in the server's data directory; name it with --data DIR."
+	case "forbidden":
+		return "The server refuses this Host or Origin; see --allow-host and --allow-origin of holon serve."
+	case client.KindCursorExpired:
+		return fmt.Sprintf("The log begins at %d now: go on with --after %d, or read the thread with: holon call thread/read '{\"thread_id\":\"…\"}'", refused.FirstSeq, max(refused.FirstSeq-1, 0))
+	case client.KindCursorAhead:
+		return fmt.Sprintf("The log ends at %d; leave --after out for what comes from now on.", refused.LatestSeq)
+	case client.KindLogChanged:
+		return "The log is another one now (restored, or another server): start over with --after 0."
+	case "agent_not_found":
+		return "holon agents lists the agents there are; holon serve --agent NAME adds one."
+	case "agent_unsupported":
+		return "holon agents shows what each agent can do."
+	case "agent_unavailable":
+		return doctorHint
+	case "thread_not_found":
+		return "holon threads lists the threads there are."
+	case "turn_not_found":
+		return "holon turns lists the turns there are."
+	case client.KindUnavailable:
+		return "The server is starting or stopping; try again in a moment."
+	case "storage_full":
+		return "Make space on the disk of the data directory: the server goes on by itself."
+	case "storage_failed":
+		return "Look at the disk first, then restart the server: it writes nothing any more."
+	}
+	return ""
+}
+
+// hintOfSystem is the hint for what the system, or another process, refuses.
+func hintOfSystem(err error) string {
+	var locked *sqlite.LockedError
+	var file *fs.PathError
+	switch {
+	case errors.As(err, &locked):
+		return "A data directory has one server: stop that one, or name another directory with --data DIR."
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "Another program listens there: stop it, or choose another address with --listen."
+	case errors.Is(err, turns.ErrStorageFull), errors.Is(err, syscall.ENOSPC):
+		return "Make space on that disk, or name a place on another one."
+	case errors.As(err, &file) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)):
+		return "Let this user read and write it, or name another place (--data DIR, --config FILE)."
+	}
+	return ""
+}

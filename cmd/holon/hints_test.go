@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"net"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/turns"
+)
+
+func TestWhatServeCannotHaveIsSaidWithAWayOut(t *testing.T) {
+	s := startServer(t)
+	if r := s.holon("serve", "--listen=127.0.0.1:0"); r.code != exitFailed || !strings.Contains(r.err, "stop that one, or name another directory") {
+		t.Errorf("a second server of a data directory: %+v", r)
+	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	if r := holon(t, freshDir(t), "", "serve", "--listen="+taken.Addr().String()); r.code != exitFailed || !strings.Contains(r.err, "choose another address with --listen") {
+		t.Errorf("an address that is taken: %+v", r)
+	}
+}
+
+func TestStorageErrorsSayWhatToDo(t *testing.T) {
+	file := &fs.PathError{Op: "open", Path: filepath.Join(t.TempDir(), "lock")}
+	at := func(errno syscall.Errno) error {
+		e := *file
+		e.Err = errno
+		return fmt.Errorf("serve: %w", &e)
+	}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&client.Error{Kind: "storage_full"}, "the server goes on by itself"},
+		{&client.Error{Kind: "storage_failed"}, "restart the server"},
+		{fmt.Errorf("copy the database: %w", turns.ErrStorageFull), "Make space"},
+		{at(syscall.ENOSPC), "Make space"},
+		{at(syscall.EROFS), "--data DIR"},
+		{at(syscall.EACCES), "--data DIR"},
+		{fmt.Errorf("listen: %w", syscall.EACCES), ""}, // a port below 1024 is no file
+	} {
+		if got := new(globals).hint(c.err); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%v: hint %q, want %q", c.err, got, c.want)
+		}
+	}
+}
