@@ -87,7 +87,7 @@ func (l Limits) withDefaults() Limits {
 	}
 	set(&l.MaxFrameBytes, 4<<20)
 	set(&l.MaxInFlight, 64)
-	set(&l.MaxConnections, 10_000)
+	set(&l.MaxConnections, 8192)
 	set(&l.MaxItemBytes, 1<<20)
 	set(&l.MaxActiveTurns, 64)
 	set(&l.MaxQueuedTurns, 64)
