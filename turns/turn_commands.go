@@ -54,12 +54,10 @@ func (a *actor) start(c Start, msgs []items.UserMessage) (StartResult, error) {
 }
 
 func (a *actor) mayStart() error {
-	switch {
-	case a.thread == nil:
-		return threads.ErrNotFound
-	case a.thread.State == threads.Closing || a.thread.State == threads.Closed:
-		return threads.ErrClosed
-	case a.e.isDraining():
+	if err := a.takesCommands(); err != nil {
+		return err
+	}
+	if a.e.isDraining() {
 		return ErrDraining
 	}
 	return nil
