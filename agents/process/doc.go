@@ -31,8 +31,13 @@
 // A server that is killed cannot end anything. Three things see to it that
 // nothing is left: the processes find the end of their stdin; on Linux the
 // kernel kills each group's leader; and Records holds what is needed to find
-// the rest of a group again. A process that left its group on purpose (setsid)
-// is on its own. So is one that its leader started in the few milliseconds
+// the rest of a group again.
+//
+// A process that has left its group (setsid) is killed with it, on Linux, as
+// long as its parent is in the group or was reached in this way: there are
+// agents that run commands in sessions of their own and cannot end them when
+// they are killed. One that has parted from its parents too, a daemon, is on
+// its own: others may use it. So is one that its leader started in the few milliseconds
 // before the group was recorded, if the server is killed just then; and one
 // whose leader is dead and that hides or has emptied its environment, since
 // nothing proves then that it is ours. These end at the end of their input, or

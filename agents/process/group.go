@@ -116,25 +116,31 @@ func (g *Group) PID() int { return g.cmd.Process.Pid }
 // that its number cannot be given to another process.
 func (g *Group) Exited() <-chan struct{} { return g.exited }
 
-// Signal sends sig to every process of the group; after End to nobody.
+// Signal sends sig to every process of the group, KILL as Kill does; after End
+// to nobody.
 func (g *Group) Signal(sig syscall.Signal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.ended {
+	switch {
+	case g.ended:
+	case sig == syscall.SIGKILL:
+		killAll(g.PID())
+	default:
 		_ = syscall.Kill(-g.PID(), sig) // ESRCH: nobody is left, which is what we want
 	}
 }
 
-// Kill sends KILL to every process of the group.
+// Kill sends KILL to every process of the group, and on Linux to what has left
+// it and still has its parents there: who is killed cannot end its children.
 func (g *Group) Kill() { g.Signal(syscall.SIGKILL) }
 
-// End waits for the leader's exit, kills what is left of the group, reaps the
-// leader and says how it ended. Later calls say it again.
+// End waits for the leader's exit, kills what is left of the group, as Kill
+// does, reaps the leader and says how it ended. Later calls say it again.
 func (g *Group) End() *os.ProcessState {
 	<-g.exited
 	g.mu.Lock()
 	if !g.ended {
-		_ = syscall.Kill(-g.PID(), syscall.SIGKILL)
+		killAll(g.PID())
 		g.ended = true
 		close(g.reap)
 	}

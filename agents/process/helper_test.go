@@ -82,6 +82,17 @@ func beLeader(mark, kind string) {
 	case "mixed": // the one with the mark ends by TERM, the other does not
 		up(self("polite", mark, ""))
 		up(bare(self("stubborn", mark)))
+	case "left": // a child in a session of its own
+		up(leaving(self("stubborn", mark)))
+	case "between": // one more in the group, whose child has left it
+		up(self("leader", mark, "left"))
+	case "daemon": // whose parent is dead
+		if err := self("leader", mark, "orphaning").Run(); err != nil {
+			panic(err)
+		}
+	case "orphaning":
+		up(leaving(self("stubborn", mark)))
+		return
 	case "polite":
 		up(self("polite", mark, os.Getenv("POLITE")))
 	case "immortal": // survives the server, as one that was started by other means
@@ -100,6 +111,12 @@ func beLeader(mark, kind string) {
 	signal.Ignore(syscall.SIGTERM)
 	fmt.Println("up")
 	time.Sleep(lifetime)
+}
+
+// leaving is cmd in a session, and so a group, of its own.
+func leaving(cmd *exec.Cmd) *exec.Cmd {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd
 }
 
 func become(env []string, role, mark string) {

@@ -36,26 +36,34 @@ func readIdentity(rec *record) (err error) {
 	return nil
 }
 
-// readStat reads the fields of /proc/PID/stat (proc_pid_stat(5)) that count.
+// readStat reads what tells a process and the group that it is in.
 func readStat(pid int) (m member, dead bool, err error) {
+	k, dead, err := readKin(pid)
+	return member{pid: pid, group: k.group, start: k.start}, dead, err
+}
+
+// readKin reads the fields of /proc/PID/stat (proc_pid_stat(5)) that count.
+func readKin(pid int) (k kin, dead bool, err error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return member{}, false, err
+		return kin{}, false, err
 	}
 	// The name of the program, field 2, may hold anything, parentheses too.
 	i := bytes.LastIndexByte(b, ')')
 	fields := strings.Fields(string(b[i+1:])) // the first is field 3
 	if i < 0 || len(fields) < 20 {
-		return member{}, false, fmt.Errorf("/proc/%d/stat: %q", pid, b)
+		return kin{}, false, fmt.Errorf("/proc/%d/stat: %q", pid, b)
 	}
-	m.pid = pid
-	if m.group, err = strconv.Atoi(fields[2]); err != nil {
-		return member{}, false, err
+	if k.parent, err = strconv.Atoi(fields[1]); err != nil {
+		return kin{}, false, err
+	}
+	if k.group, err = strconv.Atoi(fields[2]); err != nil {
+		return kin{}, false, err
 	}
 	// A process whose first thread has ended looks dead, but has more threads.
 	dead = fields[0] == "X" || fields[0] == "Z" && (fields[17] == "0" || fields[17] == "1")
-	m.start, err = strconv.ParseUint(fields[19], 10, 64)
-	return m, dead, err
+	k.start, err = strconv.ParseUint(fields[19], 10, 64)
+	return k, dead, err
 }
 
 // commandLine is the digest of what the process says it is; "" if it says
@@ -88,20 +96,30 @@ func marked(pid int, mark string) bool {
 
 // groups returns the living processes by their groups.
 func groups() (map[int][]member, error) {
-	entries, err := os.ReadDir("/proc")
+	pids, err := numbers()
 	if err != nil {
 		return nil, err
 	}
 	all := map[int][]member{}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
+	for _, pid := range pids {
 		m, dead, err := readStat(pid)
 		if err == nil && !dead { // those that have ended meanwhile give an error
 			all[m.group] = append(all[m.group], m)
 		}
 	}
 	return all, nil
+}
+
+// numbers are those of all processes, the dead that nobody has reaped included.
+func numbers() (pids []int, err error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
 }

@@ -2,7 +2,10 @@
 
 package process
 
-import "errors"
+import (
+	"errors"
+	"syscall"
+)
 
 // Without /proc nothing tells a group from a later one with its number.
 
@@ -15,3 +18,7 @@ func commandLine(int) (string, error) { return "", nil }
 func marked(int, string) bool { return false }
 
 func groups() (map[int][]member, error) { return nil, errors.ErrUnsupported }
+
+// killAll kills a group; what its members have started outside of it cannot be
+// told here.
+func killAll(group int) { _ = syscall.Kill(-group, syscall.SIGKILL) } // ESRCH: nobody is left

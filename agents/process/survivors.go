@@ -95,6 +95,10 @@ func endAll(ctx context.Context, boot string, alive []*survivor) (left []*surviv
 			break
 		}
 		for _, s := range alive {
+			if step.sig == syscall.SIGKILL {
+				killAll(s.Group)
+				continue
+			}
 			_ = syscall.Kill(-s.Group, step.sig) // ESRCH: it has ended meanwhile
 		}
 		done := ctx.Done()

@@ -30,6 +30,7 @@ var scenarios = []scenario{
 	{"mode changed", modeChanged},
 	{"fork", forked},
 	{"agent killed in mid-turn", agentKilled},
+	{"agent killed while a command runs", agentKilledInTool},
 	{"server killed in mid-turn", serverKilled},
 	{"session lost by the agent", sessionLost},
 }

@@ -4,6 +4,7 @@ package realagents
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -36,6 +37,26 @@ func agentKilled(r *run) {
 	}
 	r.remark("failed after %d ms", v.ended.Sub(killed).Milliseconds())
 	r.continued(threadID, session)
+}
+
+// agentKilledInTool kills the agent while a command of its runs, which may be
+// in a session of its own.
+func agentKilledInTool(r *run) {
+	threadID, cwd := r.thread()
+	turnID := r.turn(threadID, "HANG please")
+	r.respond(r.question(turnID, "permission_request"), "allow_once")
+	r.hanging(filepath.Join(cwd, "hanging-pid.txt"))
+	for _, pid := range r.leaders() {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			r.fail("kill %d: %v", pid, err)
+		}
+	}
+	if v := r.end(turnID, "failed"); v.failure != "agent_failed" {
+		r.fail("the turn has failed with %s: %s", v.failure, v.message)
+	}
+	if _, left := r.gone(selfWithin); len(left) > 0 {
+		r.fail("%d processes have survived the agent: %s", len(left), describe(left))
+	}
 }
 
 // continued wants the thread to go on where it was.
