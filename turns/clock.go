@@ -78,7 +78,8 @@ func (a *actor) onTime() {
 	case act.stop == nil && act.timeout > 0 && !act.runSince.IsZero() && act.left() <= 1:
 		b.stopTurn(timedOut(), a.stopWithin())
 	case act.worker.isOver(now):
-		b.workerGone()
+		a.hearWorker()
+		return
 	case act.placed && act.waitsForAttempt() && !now.Before(act.retryAt):
 		a.startAttempt()
 		return

@@ -15,6 +15,7 @@ type worker struct {
 	policy LeasePolicy
 	since  time.Time // when the attempt began to wait for a claim
 	until  time.Time // when the lease runs out; zero = nobody has claimed yet
+	last   bool      // it is over, but for what had come by then and waits in the inbox
 	told   []string  // user messages in the last answer: the worker's next word says that it has them
 }
 
@@ -33,7 +34,7 @@ func (w *worker) unclaimed() bool { return w != nil && w.until.IsZero() }
 // due is when the worker is given up, or the wait for one; zero = never.
 func (w *worker) due() time.Time {
 	switch {
-	case w == nil:
+	case w == nil || w.last:
 		return time.Time{}
 	case !w.until.IsZero():
 		return w.until
@@ -50,6 +51,23 @@ func (w *worker) isOver(now time.Time) bool {
 
 // renew lets the lease begin anew.
 func (w *worker) renew() { w.until = time.Now().Add(w.policy.Lease) }
+
+// hearWorker goes on without a worker whose time is over once everything is
+// done that waits in the inbox: a renewal that came in time may have stood
+// behind a disk that was slow.
+func (a *actor) hearWorker() {
+	w := a.active.worker
+	w.last = true
+	_ = a.in.command(func(a *actor) { // forced: never refused
+		w.last = false
+		if a.gone || a.dead || a.held != nil || a.active == nil || a.active.worker != w || !w.isOver(time.Now()) {
+			return
+		}
+		b := a.build()
+		b.workerGone()
+		a.commitOutput(b)
+	}, true)
+}
 
 // unattended reports whether nobody is at work on the turn, so that there is
 // nobody to be told to stop.
