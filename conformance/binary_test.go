@@ -3,6 +3,8 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -157,5 +159,34 @@ func TestRealServerConforms(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPrunedServerConforms begins with a log that has lost its first events.
+func TestPrunedServerConforms(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	for _, body := range []string{
+		request("1", "thread/start", nil), request("2", "thread/start", nil), request("3", "holon/prune", obj{"before_seq": 2}),
+	} {
+		resp, err := http.Post(s.http+"/rpc", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || !strings.Contains(string(answer), `"result":`) {
+			t.Fatalf("%s got %s, %v", body, answer, err)
+		}
+	}
+	r, err := Run(t.Context(), Target{URL: s.http, Token: s.token},
+		Options{Filter: "cursor.*,subscribe.*,stream.opened*,frame.one_message_one_line,sse.no_event_field,read.latest_seq"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	_ = r.WriteText(&b)
+	if r.Failed() || r.Passed < 20 || len(r.IDs(Skip)) > 0 {
+		t.Errorf("%d passed:\n%s", r.Passed, b.String())
 	}
 }

@@ -27,9 +27,14 @@ func (p *probe) refusedCursor(status, code int, kind, query string, header ...st
 
 func cursorChecks() []check {
 	return []check{
-		{id: "cursor.zero", sentence: "after_seq=0 begins at the first event that is kept.", source: srcStreams, run: func(p *probe) {
+		{id: "cursor.zero", sentence: "after_seq=0 begins at the first event; once that has been pruned it gets 410 cursor_expired, and the oldest cursor is one below first_seq.", source: srcStreams, run: func(p *probe) {
 			p.thread(p.http(), nil)
-			l := p.listen("?after_seq=0")
+			if p.oldest() > 0 {
+				p.refusedCursor(410, -32005, "cursor_expired", "?after_seq=0")
+				p.refusedCursor(410, -32005, "cursor_expired", "", "Last-Event-ID: "+itoa(p.oldest()-1))
+				p.refuse(p.http(), -32005, "cursor_expired", "event/list", obj{"after_seq": 0})
+			}
+			l := p.listen(p.fromOldest())
 			first := l.await("an event", 0, func(m *message) bool { return m.isEvent() })
 			p.must(first.seq() == int64(l.opened().num("first_seq")), "the first event has seq %d, first_seq is %v", first.seq(), l.opened()["first_seq"])
 		}},
@@ -53,8 +58,13 @@ func cursorChecks() []check {
 			a := p.thread(p.http(), nil)
 			seq := itoa(int64(a.num("seq")))
 			p.thread(p.http(), nil)
-			l := p.listen("?after_seq=0", "Last-Event-ID: "+seq)
+			oldest := p.oldest()
+			l := p.listen(p.fromOldest(), "Last-Event-ID: "+seq)
 			p.must(l.opened().num("after_seq") == a.num("seq"), "the query won over the header: after_seq is %v", l.opened()["after_seq"])
+			if oldest > 0 { // the header is looked at, and its 0 is no good any more
+				p.refusedCursor(410, -32005, "cursor_expired", "?after_seq="+seq, "Last-Event-ID: 0")
+				return
+			}
 			l = p.listen("?after_seq="+seq, "Last-Event-ID: 0")
 			p.must(l.opened().num("after_seq") == 0, "the query won over the header 0: after_seq is %v", l.opened()["after_seq"])
 		}},

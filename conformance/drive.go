@@ -106,6 +106,19 @@ func (p *probe) head(c caller) int64 {
 	return int64(p.call(c, "holon/status", nil).num("latest_seq"))
 }
 
+// oldest is the cursor that the log begins after: 0 until a prefix of it has
+// been pruned. A server that does not tell where its log begins has it whole.
+func (p *probe) oldest() int64 {
+	m := p.http().try("holon/status", nil)
+	if m.failure != nil {
+		return 0
+	}
+	return max(0, int64(decode(m.result).num("first_seq"))-1)
+}
+
+// fromOldest is a query that asks for everything there is.
+func (p *probe) fromOldest() string { return "?after_seq=" + itoa(p.oldest()) }
+
 // mustBeSilent asserts that no event of the choice came after a seq. It asks
 // for events of its own matter only, since other clients may be at work.
 func (p *probe) mustBeSilent(c caller, after int64, what string, choice obj) {

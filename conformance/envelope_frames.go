@@ -120,7 +120,7 @@ func frameChecks() []check {
 			}
 		}},
 		{id: "frame.one_message_one_line", sentence: "Every line of a stream is one JSON-RPC 2.0 message ended by LF.", source: srcFrames, needs: last, run: func(p *probe) {
-			l := p.listen("?after_seq=0")
+			l := p.listen(p.fromOldest())
 			l.opened()
 			for _, flaw := range p.seen.look().flaws {
 				p.failf("%s", flaw)

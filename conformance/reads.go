@@ -62,7 +62,7 @@ func readChecks() []check {
 			t := p.thread(p.http(), nil)
 			for method, params := range map[string]obj{
 				"thread/list": {"limit": 1}, "thread/read": {"thread_id": t.str("thread_id")},
-				"turn/list": {"limit": 1}, "item/list": {"limit": 1}, "event/list": {"after_seq": 0, "limit": 1},
+				"turn/list": {"limit": 1}, "item/list": {"limit": 1}, "event/list": {"after_seq": p.oldest(), "limit": 1},
 			} {
 				r := p.call(p.http(), method, params)
 				p.must(r.isInt("latest_seq") && r.num("latest_seq") >= t.num("seq"), "%s has latest_seq %v, thread/start had seq %v", method, r["latest_seq"], t["seq"])

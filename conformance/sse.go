@@ -101,7 +101,7 @@ func sseChecks() []check {
 			p.must(l.frame(m).id == want, "id is %q, want %q", l.frame(m).id, want)
 		}},
 		{id: "sse.no_event_field", sentence: "No event has an event field, so that onmessage gets them all.", source: srcFrames, run: func(p *probe) {
-			l := p.events("?after_seq=0")
+			l := p.events(p.fromOldest())
 			l.await("an event", 0, func(m *message) bool { return m.isEvent() || m.method == "stream/opened" })
 			l.sseMu.Lock()
 			defer l.sseMu.Unlock()

@@ -20,7 +20,7 @@ func (p *probe) burst(d *duplex) string {
 func streamChecks() []check {
 	return []check{
 		{id: "stream.opened", sentence: "The first line of every stream is stream/opened with all its fields.", source: srcStreams, run: func(p *probe) {
-			for _, in := range []*inbox{p.listen("").inbox, p.listen("?after_seq=0").inbox, p.duplex("").inbox} {
+			for _, in := range []*inbox{p.listen("").inbox, p.listen(p.fromOldest()).inbox, p.duplex("").inbox} {
 				o := in.opened()
 				p.mustHave(o, in.name+": stream/opened", "log_id", "after_seq", "latest_seq", "first_seq", "protocol_version", "server", "heartbeat_seconds")
 				p.must(o.isInt("after_seq") && o.isInt("latest_seq") && o.isInt("first_seq"), "%s: a seq is no integer", in.name)
@@ -28,9 +28,9 @@ func streamChecks() []check {
 			}
 		}},
 		{id: "stream.opened_once", sentence: "stream/opened comes once on a stream.", source: srcStreams, run: func(p *probe) {
-			d := p.duplex("?after_seq=0")
+			d := p.duplex(p.fromOldest())
 			p.call(d, "stream/subscribe", obj{})
-			p.call(d, "stream/subscribe", obj{"after_seq": 0})
+			p.call(d, "stream/subscribe", obj{"after_seq": p.oldest()})
 			p.call(d, "holon/status", nil)
 			n := 0
 			for _, m := range d.all() {

@@ -5,8 +5,9 @@ func subscribeChecks() []check {
 		{id: "subscribe.result", sentence: "stream/subscribe answers after_seq, latest_seq and log_id.", source: srcStreams, run: func(p *probe) {
 			d := p.duplex("")
 			o := d.opened()
-			r := p.call(d, "stream/subscribe", obj{"after_seq": 0})
-			p.must(r.isInt("after_seq") && r.num("after_seq") == 0, "after_seq is %v", r["after_seq"])
+			from := p.oldest()
+			r := p.call(d, "stream/subscribe", obj{"after_seq": from})
+			p.must(r.isInt("after_seq") && int64(r.num("after_seq")) == from, "after_seq is %v", r["after_seq"])
 			p.must(r.isInt("latest_seq") && r.num("latest_seq") >= o.num("latest_seq"), "latest_seq is %v", r["latest_seq"])
 			p.must(r.str("log_id") == o.str("log_id") && r.str("log_id") != "", "log_id is %q", r.str("log_id"))
 		}},
@@ -33,7 +34,7 @@ func subscribeChecks() []check {
 		}},
 		{id: "subscribe.log_id", sentence: "stream/subscribe takes the log_id that goes with its cursor.", source: srcStreams, run: func(p *probe) {
 			d := p.duplex("")
-			p.call(d, "stream/subscribe", obj{"after_seq": 0, "log_id": d.opened().str("log_id")})
+			p.call(d, "stream/subscribe", obj{"after_seq": p.oldest(), "log_id": d.opened().str("log_id")})
 		}},
 		{id: "subscribe.unsubscribe", sentence: "After stream/unsubscribe no event comes; requests are answered on.", source: srcStreams, run: func(p *probe) {
 			d := p.duplex("")
@@ -45,7 +46,7 @@ func subscribeChecks() []check {
 			for _, m := range d.all()[from:] {
 				p.must(!m.isEvent(), "an event came: %s", clip(m.raw, 200))
 			}
-			p.call(d, "stream/subscribe", obj{"after_seq": 0, "thread_ids": []any{t}})
+			p.call(d, "stream/subscribe", obj{"after_seq": p.oldest(), "thread_ids": []any{t}})
 			d.event("thread/started", "thread_id", t)
 		}},
 		{id: "subscribe.filter_off", sentence: "A new subscription forgets the filters of the old one.", source: srcStreams, run: func(p *probe) {
