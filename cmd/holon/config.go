@@ -38,7 +38,7 @@ server would refuse them. Values of agents' environments are not printed.`,
 		},
 	}
 	config.Bind(cmd.Flags())
-	cmd.Flags().BoolVar(&markdown, "markdown", false, "print the table of the documentation instead")
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "print all settings as a Markdown table instead")
 	return cmd
 }
 
