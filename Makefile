@@ -61,7 +61,7 @@ conformance: build ## Run the conformance suite against a server of this build
 	./conformance/check.sh
 
 .PHONY: bench
-bench: build ## Measure against the baselines (about 15 minutes)
+bench: build ## Measure against the baselines (about ten minutes)
 	./$(BIN) bench
 
 .PHONY: fuzz-short
