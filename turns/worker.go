@@ -186,6 +186,15 @@ func (act *activeTurn) untold() (ids []string) {
 	return ids
 }
 
+// tell notes that the worker has been answered with these messages.
+func (act *activeTurn) tell(messages []WorkerInput) {
+	for _, m := range messages {
+		if o := act.open.get(m.ItemID); o != nil && !slices.Contains(act.worker.told, m.ItemID) {
+			act.worker.told = append(act.worker.told, m.ItemID)
+		}
+	}
+}
+
 // confirmTold completes the user messages that the worker was answered with:
 // it has spoken since, so it has them. The unit must be private.
 func (b *builder) confirmTold() {

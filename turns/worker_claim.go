@@ -134,13 +134,9 @@ func (a *actor) claim(ctx context.Context, c Claim, o offer) (r ClaimResult, rep
 	claimed = true
 	act.worker.renew()
 	a.e.claims.held(a.thread.Agent, 1)
-	for _, o := range input {
-		if o.row.Status.Open() {
-			act.worker.told = append(act.worker.told, o.row.ItemID)
-		}
-	}
 	turn := *act.turn
 	r.Turn, r.Cwd, r.Input = &turn, a.thread.Cwd, workerInput(input)
+	act.tell(r.Input)
 	r.Lease.Token, r.Lease.ExpiresAt = token, notify.TimeOf(act.worker.until)
 	return r, false, nil
 }
@@ -164,11 +160,12 @@ func (e *Engine) claimedBefore(ctx context.Context, r ClaimResult) (ClaimResult,
 		if r.Lease.Token, err = e.token(context.Background(), r.Lease.TurnID, r.Lease.Attempt); err != nil {
 			return ClaimResult{}, err
 		}
-		if a.holds(*r.Lease) == nil {
-			r.Lease.ExpiresAt = notify.TimeOf(a.active.worker.until)
-		}
 		is := *turn
 		r.Turn, r.Cwd, r.Input = &is, a.thread.Cwd, workerInput(input)
+		if a.holds(*r.Lease) == nil {
+			r.Lease.ExpiresAt = notify.TimeOf(a.active.worker.until)
+			a.active.tell(r.Input)
+		}
 		return r, nil
 	})
 }

@@ -244,3 +244,54 @@ func TestStepsOfAWorkerSurviveARestart(t *testing.T) {
 		}
 	})
 }
+
+// A worker whose answer was lost asks again with its key, and if the server
+// was restarted meanwhile it must not be told the same by the next renewal.
+func TestWhatARepeatHasToldIsNotToldAgain(t *testing.T) {
+	for name, restarts := range map[string]bool{"at once": false, "after a restart": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, remotely(true), func(h *harness) {
+				h.thread("a", "remote")
+				turnID := h.start("a").TurnID
+				first := h.steer(turnID, "first", false).ItemIDs[0]
+				claim := func() turns.ClaimResult {
+					r, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Key: key("claim", "turn/claim", 1)})
+					if err != nil || len(r.Input) < 2 || r.Input[1].ItemID != first {
+						t.Fatalf("claim: %+v, %v", r, err)
+					}
+					return r
+				}
+				lease := claim().Lease
+				again := func() {
+					if restarts {
+						h.restart()
+					}
+				}
+				again()
+				second := h.steer(turnID, "second", false).ItemIDs[0]
+				if r := claim(); len(r.Input) != 3 || r.Input[2].ItemID != second {
+					t.Errorf("claimed again: %+v", r)
+				}
+				third := h.steer(turnID, "third", false).ItemIDs[0]
+				k := key("renew", "turn/renew", 1)
+				for range 2 {
+					r, err := h.engine.Renew(bg, turns.Renew{Lease: *lease, Key: k})
+					if err != nil || len(r.Steers) != 1 || r.Steers[0].ItemID != third {
+						t.Errorf("renewed: %+v, %v", r, err)
+					}
+					again()
+				}
+				if _, err := h.engine.Renew(bg, turns.Renew{Lease: *lease, Key: k}); err != nil {
+					t.Error(err)
+				}
+				if r := h.renew(lease); len(r.Steers) > 0 {
+					t.Errorf("told again: %+v", r.Steers)
+				}
+				if got := h.statuses([]string{first, second, third}); !slices.Equal(got, []items.Status{"completed", "completed", "completed"}) {
+					t.Errorf("they are %v", got)
+				}
+				h.complete(lease)
+			})
+		})
+	}
+}

@@ -42,13 +42,10 @@ func (e *Engine) Renew(ctx context.Context, c Renew) (RenewResult, error) {
 			w := a.active.worker
 			w.renew()
 			r.ExpiresAt, r.InterruptRequested = notify.TimeOf(w.until), a.active.stop != nil
-			if replayed {
-				return
-			}
-			w.told = nil
-			for _, s := range r.Steers {
-				w.told = append(w.told, s.ItemID)
-			}
+			if !replayed {
+				w.told = nil
+			} // else it says again what it has said, maybe before a restart
+			a.active.tell(r.Steers)
 		},
 	})
 }
