@@ -12,7 +12,8 @@ import (
 // that a stream sends, up to the head as it stands when Export begins. It
 // returns the last seq written, or after if there was none. After below the
 // oldest event that is kept is an *notify.ExpiredError, but for 0, which means
-// everything there is.
+// everything there is; so is a prune that overtakes the export, with what has
+// been written as its After.
 func Export(ctx context.Context, log notify.Log, w io.Writer, after int64) (int64, error) {
 	var buf []byte
 	head := int64(-1)
@@ -21,11 +22,11 @@ func Export(ctx context.Context, log notify.Log, w io.Writer, after int64) (int6
 		if err != nil {
 			return last, fmt.Errorf("export after %d: %w", last, err)
 		}
+		if last > 0 && last+1 < p.First {
+			return last, &notify.ExpiredError{After: last, First: p.First}
+		}
 		if head < 0 {
 			head = p.Latest
-			if after > 0 && after+1 < p.First {
-				return after, &notify.ExpiredError{After: after, First: p.First}
-			}
 		}
 		buf = buf[:0]
 		for i := range p.Events {

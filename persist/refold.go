@@ -98,6 +98,13 @@ func (out *Refolded) thread(ctx context.Context, r turns.Reader, t *threads.Thre
 		if err != nil {
 			return err
 		}
+		if pos, err = r.Position(ctx); err != nil {
+			return err
+		}
+		if t.CreatedSeq < pos.First { // pruned while it was read
+			out.Pruned++
+			return nil
+		}
 		if now.Thread == nil || now.Thread.LatestSeq == t.LatestSeq {
 			out.Threads++
 			out.Events += f.events
@@ -145,8 +152,8 @@ func (out *Refolded) runtime(ctx context.Context, r turns.Reader) error {
 	if err != nil {
 		return err
 	}
-	if now, err := r.Position(ctx); err != nil || now.Latest != pos.Latest {
-		return err // written meanwhile: nothing to compare with
+	if now, err := r.Position(ctx); err != nil || now.Latest != pos.Latest || now.First != 1 {
+		return err // written or pruned meanwhile: nothing to compare with
 	}
 	out.add(compareRows("runtime", "-", &row, &fold))
 	return nil

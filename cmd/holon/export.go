@@ -40,7 +40,7 @@ sends, up to where the log ends when the command starts.
 			err = errors.Join(err, out.Flush(), view.Close())
 			var expired *notify.ExpiredError
 			switch {
-			case errors.As(err, &expired):
+			case errors.As(err, &expired) && expired.After == after:
 				return usagef("--after %d: the log begins at %d, so the lowest is %d (or 0 for everything there is)", after, expired.First, expired.First-1)
 			case err != nil:
 				return err
