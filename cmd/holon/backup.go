@@ -58,6 +58,12 @@ func (g *globals) openView(cmd *cobra.Command) (*sqlite.View, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &noLogError{loaded.Data}
 	}
+	if err != nil {
+		// SQLite needs to write to read, and says only that it cannot open.
+		if f := writable(loaded.Data); f.Level == sqlite.Error {
+			err = fmt.Errorf("%w (%s)", err, f.Text)
+		}
+	}
 	return view, err
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -86,6 +88,7 @@ func (g *globals) examine(cmd *cobra.Command, refold bool) (r *doctorReport, err
 	if r.Findings, err = view.Check(cmd.Context()); err != nil {
 		return nil, err
 	}
+	r.Findings = append(r.Findings, writable(view.Dir()))
 	if g.loaded.Synchronous == "normal" {
 		r.Findings = append(r.Findings, sqlite.Finding{
 			Name: "synchronous", Level: sqlite.Warning, Text: "configured as normal: a power cut may lose what was acknowledged",
@@ -114,6 +117,19 @@ func (g *globals) examine(cmd *cobra.Command, refold bool) (r *doctorReport, err
 		r.OK = r.OK && f.Level != sqlite.Error
 	}
 	return r, nil
+}
+
+// writable looks whether this user may write a data directory: a disk that the
+// system has made read-only can be read for long without a sign of it.
+func writable(dir string) sqlite.Finding {
+	const mayWrite = 2 // W_OK
+	for _, path := range []string{dir, filepath.Join(dir, sqlite.FileName)} {
+		if err := syscall.Access(path, mayWrite); err != nil {
+			return sqlite.Finding{Name: "writable", Level: sqlite.Error, Text: fmt.Sprintf(
+				"%s cannot be written: %v. No server can start or store here: look at the disk and its mount, or whose directory it is", path, err)}
+		}
+	}
+	return sqlite.Finding{Name: "writable", Level: sqlite.OK, Text: "this user can write " + dir}
 }
 
 func (g *globals) printReport(r *doctorReport) error {
