@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -125,6 +127,42 @@ func stuckReader(t testing.TB, p *place) net.Conn {
 		t.Fatal(err)
 	}
 	return conn
+}
+
+// A client on stdio that does not read has a pipe that nothing can be written
+// to, and a pipe has no deadline: it must not keep the server.
+func TestSIGTERMDoesNotWaitForAClientOnStdioThatNeverReads(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for _, name := range []string{"in", "out"} {
+		path := filepath.Join(p.root, name)
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(path, os.O_RDWR, 0) // both ends: the server's open does not wait
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+	}
+	s := p.launch(t, launch{args: []string{"--listen", "stdio"}, wrap: []string{"sh", "-c", `exec "$@" <"$0/in" >"$0/out"`, p.root}})
+	if err := s.ready(startWithin); err != nil {
+		t.Fatalf("the server does not get ready: %v\n%s", err, s.stderr.tail())
+	}
+	s.must(t, "thread/start", object{"thread_id": "a"})
+	s.must(t, "turn/start", turn("a", "/items 60 60000")) // more than a pipe takes
+	if err := s.idle(20 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if !s.wait(20 * time.Second) {
+		t.Fatalf("the server does not stop\n%s", s.stderr.tail())
+	}
+	if s.status != nil {
+		t.Errorf("exit: %v\n%s", s.status, s.stderr.tail())
+	}
 }
 
 // Whoever sends two signals does not want to wait; what was acknowledged is

@@ -150,8 +150,15 @@ func (d *daemon) serveListeners(run context.Context, group *errgroup.Group) <-ch
 		group.Go(func() error {
 			// That client has left when its output cannot be written: the end
 			// of its input in other words.
-			if err := d.wire.ServeStdio(run, d.Stdin, d.Stdout, inputEnded); err != nil && run.Err() == nil {
-				d.log.Info("the client on stdio has left", zap.Error(err))
+			done := make(chan error, 1)
+			go func() { done <- d.wire.ServeStdio(run, d.Stdin, d.Stdout, inputEnded) }()
+			select {
+			case err := <-done:
+				if err != nil && run.Err() == nil {
+					d.log.Info("the client on stdio has left", zap.Error(err))
+				}
+			case <-run.Done():
+				leaveStdio(done)
 			}
 			if inputEnded != nil {
 				inputEnded()
@@ -160,6 +167,21 @@ func (d *daemon) serveListeners(run context.Context, group *errgroup.Group) <-ch
 		})
 	}
 	return ended
+}
+
+// stdioGrace is what is left to a client on stdio once everything has ended.
+const stdioGrace = 300 * time.Millisecond
+
+// leaveStdio waits for the end of the client on stdio, but not for a write
+// that it does not read: a pipe has no deadline, and the process is about to
+// end.
+func leaveStdio(done <-chan error) {
+	timer := time.NewTimer(stdioGrace)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
 }
 
 // closeListeners ends the listeners and what is still connected. It may be
