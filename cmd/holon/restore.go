@@ -29,17 +29,10 @@ log are told log_changed and start over, because the two logs go on differently.
 			if err != nil {
 				return err
 			}
-			if err := sqlite.Restore(args[0], loaded.Data); errors.Is(err, sqlite.ErrNotEmpty) {
+			at, err := sqlite.Restore(args[0], loaded.Data)
+			if errors.Is(err, sqlite.ErrNotEmpty) {
 				return fmt.Errorf("%w: name an empty or absent one with --data", err)
 			} else if err != nil {
-				return err
-			}
-			view, err := sqlite.OpenView(loaded.Data)
-			if err != nil {
-				return err
-			}
-			at, err := view.Position(cmd.Context())
-			if err = errors.Join(err, view.Close()); err != nil {
 				return err
 			}
 			if format != "text" {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/seed82539d15/holon/turns"
 )
 
 // Backup writes a whole, compact copy of the database to a file that must not
@@ -37,29 +39,31 @@ var ErrNotEmpty = errors.New("the directory is not empty")
 // Restore makes a data directory of a backup. The directory must be empty or
 // absent. The log gets a new log_id, so that no cursor of the log that the
 // backup was made of is taken for one of this log, which goes on differently.
-func Restore(file, dir string) (err error) {
+// A backup of an older schema is restored as it is: Open migrates it. Restore
+// returns where the log begins and ends.
+func Restore(file, dir string) (at turns.Position, err error) {
 	if _, err := os.Stat(file); err != nil {
-		return err
+		return at, err
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
-		return err
+		return at, err
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+		return at, err
 	}
 	if len(entries) > 0 {
-		return fmt.Errorf("restore into %s: %w", dir, ErrNotEmpty)
+		return at, fmt.Errorf("restore into %s: %w", dir, ErrNotEmpty)
 	}
 	if err := checkBackup(file); err != nil {
-		return fmt.Errorf("restore %s: %w", file, err)
+		return at, fmt.Errorf("restore %s: %w", file, err)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+		return at, err
 	}
 	lock, err := lockDir(dir)
 	if err != nil {
-		return err
+		return at, err
 	}
 	temp := filepath.Join(dir, "restoring.db")
 	defer func() {
@@ -69,18 +73,18 @@ func Restore(file, dir string) (err error) {
 		err = errors.Join(err, lock.release())
 	}()
 	if err := copyInto(file, temp); err != nil {
-		return fmt.Errorf("restore %s: %w", file, err)
+		return at, fmt.Errorf("restore %s: %w", file, err)
 	}
-	if err := renewLogID(temp); err != nil {
-		return fmt.Errorf("restore %s: %w", file, err)
+	if at, err = renewLogID(temp); err != nil {
+		return at, fmt.Errorf("restore %s: %w", file, err)
 	}
 	if err := syncPath(temp); err != nil {
-		return err
+		return at, err
 	}
 	if err := os.Rename(temp, filepath.Join(dir, FileName)); err != nil {
-		return err
+		return at, err
 	}
-	return errors.Join(syncPath(dir), syncPath(filepath.Dir(dir)))
+	return at, errors.Join(syncPath(dir), syncPath(filepath.Dir(dir)))
 }
 
 // checkBackup makes sure that the file is a database of ours and sound.
@@ -126,17 +130,18 @@ func copyInto(file, temp string) error {
 	return errors.Join(vacuumInto(c, temp), c.close())
 }
 
-func renewLogID(path string) error {
-	id, err := newLogID()
-	if err != nil {
-		return err
+func renewLogID(path string) (at turns.Position, err error) {
+	if at.LogID, err = newLogID(); err != nil {
+		return at, err
 	}
 	c, err := dial(path, settings(false)) // write-ahead logging is a property of the file
 	if err != nil {
-		return err
+		return at, err
 	}
-	_, err = c.exec("UPDATE meta SET log_id = ?", id)
-	return errors.Join(err, c.close())
+	if _, err = c.exec("UPDATE meta SET log_id = ?", at.LogID); err == nil {
+		err = ends(c, &at.First, &at.Latest)
+	}
+	return at, errors.Join(err, c.close())
 }
 
 // integrity is what SQLite finds wrong with its file; empty if nothing.

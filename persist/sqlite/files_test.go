@@ -195,7 +195,8 @@ func TestBackupUnderLoadRestoresWhole(t *testing.T) {
 			t.Error("a backup replaced a file")
 		}
 		dir := filepath.Join(t.TempDir(), "restored")
-		if err := Restore(file, dir); err != nil {
+		restored, err := Restore(file, dir)
+		if err != nil {
 			t.Fatal(err)
 		}
 		v, err := OpenView(dir)
@@ -210,8 +211,8 @@ func TestBackupUnderLoadRestoresWhole(t *testing.T) {
 		}
 		r := running(t, Options{Dir: dir})
 		at, err := r.Position(ctx)
-		if err != nil || at.Latest < acknowledged.Latest || at.LogID == acknowledged.LogID {
-			t.Errorf("restored %+v, %v; acknowledged before the backup %+v", at, err, acknowledged)
+		if err != nil || at.Latest < acknowledged.Latest || at.LogID == acknowledged.LogID || at != restored {
+			t.Errorf("restored %+v, %v, which told of %+v; acknowledged before the backup %+v", at, err, restored, acknowledged)
 		}
 		var log bytes.Buffer
 		if last, err := persist.Export(ctx, r, &log, 0); err != nil || last != at.Latest || bytes.Count(log.Bytes(), []byte("\n")) != int(last) {
@@ -220,7 +221,7 @@ func TestBackupUnderLoadRestoresWhole(t *testing.T) {
 		if out, err := persist.Refold(ctx, r); err != nil || len(out.Differences) > 0 || out.Threads != 1 {
 			t.Errorf("refold of backup %d: %+v, %v", n, out, err)
 		}
-		if err := Restore(file, dir); !errors.Is(err, ErrNotEmpty) {
+		if _, err := Restore(file, dir); !errors.Is(err, ErrNotEmpty) {
 			t.Errorf("restore over a log: %v", err)
 		}
 	}
@@ -244,7 +245,7 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	}
 	for _, file := range []string{text, other, filepath.Join(dir, "none")} {
 		target := filepath.Join(dir, "target")
-		if err := Restore(file, target); err == nil {
+		if _, err := Restore(file, target); err == nil {
 			t.Errorf("restored %s", file)
 		}
 		if entries, err := os.ReadDir(target); err == nil {

@@ -51,8 +51,17 @@ func TestDatabaseOfSchema1IsUpgraded(t *testing.T) {
 	}
 
 	s := running(t, Options{Dir: dir})
-	if copies, err := filepath.Glob(filepath.Join(dir, "backups", "before-schema-2-*.db")); err != nil || len(copies) != 1 {
-		t.Errorf("copies of before: %v, %v", copies, err)
+	copies, err := filepath.Glob(filepath.Join(dir, "backups", "before-schema-2-*.db"))
+	if err != nil || len(copies) != 1 {
+		t.Fatalf("copies of before: %v, %v", copies, err)
+	}
+	again := filepath.Join(t.TempDir(), "again")
+	restored, err := Restore(copies[0], again)
+	if err != nil || restored.First != 1 || restored.Latest != rows {
+		t.Errorf("the copy restored: %+v, %v", restored, err)
+	}
+	if at, err := running(t, Options{Dir: again}).Position(ctx); err != nil || at != restored {
+		t.Errorf("opened %+v, %v; restored %+v", at, err, restored)
 	}
 	for _, collapse := range []bool{false, true} {
 		p, err := s.Page(ctx, notify.Query{MaxEvents: 1000, MaxBytes: 1 << 20, Frames: true, Collapse: collapse})
