@@ -185,6 +185,7 @@ func (pr *proc) begin() (forget func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	group.Orphans = true
 	pr.group = group
 	forget = func() {}
 	if cfg.Records != nil {

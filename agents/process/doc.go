@@ -36,10 +36,11 @@
 // A process that has left its group (setsid) is killed with it, on Linux, as
 // long as its parent is in the group or was reached in this way: there are
 // agents that run commands in sessions of their own and cannot end them when
-// they are killed. One that has parted from its parents too, a daemon, is on
-// its own: others may use it. So is one that its leader started in the few milliseconds
-// before the group was recorded, if the server is killed just then; and one
-// whose leader is dead and that hides or has emptied its environment, since
+// they are killed. One that has lost its parents too is killed if
+// Group.Orphans is set and its output is a pipe or a socket; else, as a daemon
+// that others may use, it is on its own. So is one that its leader started in
+// the few milliseconds before the group was recorded, if the server is killed
+// just then; and one whose leader is dead and that hides or has emptied its environment, since
 // nothing proves then that it is ours. These end at the end of their input, or
 // not.
 //

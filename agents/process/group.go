@@ -21,6 +21,12 @@ type Group struct {
 	Stdout *Pipe
 	Stderr *Pipe
 
+	// Orphans says that what the leader has started in sessions of their own
+	// is ended with the group, on Linux, also when it has lost its parent, if
+	// its output is still a pipe or a socket: commands of an agent that was
+	// killed, and not daemons. It is set before Add and End.
+	Orphans bool
+
 	cmd    *exec.Cmd
 	mark   string
 	exited chan struct{}
@@ -141,6 +147,9 @@ func (g *Group) End() *os.ProcessState {
 	g.mu.Lock()
 	if !g.ended {
 		killAll(g.PID())
+		if g.Orphans {
+			endOrphans(g.mark)
+		}
 		g.ended = true
 		close(g.reap)
 	}

@@ -2,6 +2,7 @@ package process
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -45,6 +46,12 @@ func be(role string, args []string) {
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
 		fmt.Println("up")
 		time.Sleep(lifetime)
+	case "quiet": // as a daemon: what it prints goes nowhere
+		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
+		told := os.NewFile(3, "told")
+		fmt.Fprintln(told, "up")
+		told.Close()
+		time.Sleep(lifetime)
 	case "polite": // leaves a file when it gets TERM
 		term := make(chan os.Signal, 1)
 		signal.Notify(term, syscall.SIGTERM)
@@ -84,6 +91,8 @@ func beLeader(mark, kind string) {
 		up(bare(self("stubborn", mark)))
 	case "left": // a child in a session of its own
 		up(leaving(self("stubborn", mark)))
+	case "quiet": // the same, and a daemon
+		upQuietly(leaving(self("quiet", mark)))
 	case "between": // one more in the group, whose child has left it
 		up(self("leader", mark, "left"))
 	case "daemon": // whose parent is dead
@@ -138,6 +147,21 @@ func up(cmd *exec.Cmd) {
 	}
 }
 
+// upQuietly is up for one whose output goes nowhere.
+func upQuietly(cmd *exec.Cmd) {
+	r, w, err := os.Pipe()
+	if err == nil {
+		cmd.ExtraFiles = []*os.File{w}
+		err = errors.Join(cmd.Start(), w.Close())
+	}
+	if err == nil {
+		_, err = bufio.NewReader(r).ReadString('\n')
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
 // beServer records a leader and its family in dir and dies at a point on the
 // way, as by kill -9.
 func beServer(dir, kind, point string) {
@@ -159,6 +183,7 @@ func beServer(dir, kind, point string) {
 	cmd := self("leader", os.Args[2], kind)
 	g, err := Start(cmd)
 	must(err)
+	g.Orphans = kind == "left" || kind == "quiet"
 	if kind != "retitled" && kind != "disguised" {
 		awaitUp(g) // its family is complete before it is recorded: the hardest case
 	}

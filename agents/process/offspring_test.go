@@ -1,6 +1,7 @@
 package process
 
 import (
+	"fmt"
 	"syscall"
 	"testing"
 )
@@ -60,5 +61,56 @@ func TestKillSparesWhoHasPartedFromItsParents(t *testing.T) {
 	until(t, "the leader is gone", func() bool { return len(alive(mark, "leader")) == 0 })
 	if n := len(alive(mark, "stubborn")); n != 1 {
 		t.Errorf("%d daemons are left, want 1", n)
+	}
+}
+
+// An agent runs a command in a session of its own and is killed: nobody has
+// the command as its child any more.
+func TestEndOfAKilledLeaderReachesItsOrphans(t *testing.T) {
+	for _, c := range []struct {
+		kind    string
+		orphans bool
+		left    int
+	}{
+		{"left", true, 0},
+		{"left", false, 1}, // was not asked for
+		{"quiet", true, 1}, // a daemon
+	} {
+		t.Run(fmt.Sprint(c.kind, c.orphans), func(t *testing.T) {
+			t.Parallel()
+			mark := newMark(t)
+			g := led(t, mark, c.kind)
+			g.Orphans = c.orphans
+			if err := syscall.Kill(g.PID(), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			g.End()
+			until(t, "the leader is gone", func() bool { return len(alive(mark, "leader")) == 0 })
+			if c.left == 0 {
+				gone(t, mark)
+			} else if n := len(alive(mark, "")); n != c.left {
+				t.Errorf("%d are left, want %d", n, c.left)
+			}
+		})
+	}
+}
+
+func TestNextStartReachesOrphans(t *testing.T) {
+	for kind, want := range map[string]struct{ ended, left int }{"left": {1, 0}, "quiet": {0, 1}} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			mark, dir := newMark(t), t.TempDir()
+			killedServer(t, mark, dir, kind, "running")
+			until(t, "the leader has died with the server", func() bool { return len(alive(mark, "leader")) == 0 })
+			ended, logged := endSurvivors(t, dir)
+			if ended != want.ended || len(names(t, dir)) != 0 {
+				t.Errorf("%d ended, %v left; logged %s", ended, names(t, dir), logged)
+			}
+			if want.left == 0 {
+				gone(t, mark)
+			} else if n := len(alive(mark, "")); n != want.left {
+				t.Errorf("%d are left, want %d", n, want.left)
+			}
+		})
 	}
 }

@@ -22,3 +22,5 @@ func groups() (map[int][]member, error) { return nil, errors.ErrUnsupported }
 // killAll kills a group; what its members have started outside of it cannot be
 // told here.
 func killAll(group int) { _ = syscall.Kill(-group, syscall.SIGKILL) } // ESRCH: nobody is left
+
+func endOrphans(string) int { return 0 }

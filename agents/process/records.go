@@ -48,8 +48,9 @@ type record struct {
 	Command     []string `json:"command"`
 	CommandLine string   `json:"command_line_sha256,omitzero"`
 	// Mark is the word that Start put into the environment of the group.
-	Mark string    `json:"mark"`
-	Time time.Time `json:"recorded_at"`
+	Mark    string    `json:"mark"`
+	Orphans bool      `json:"orphans,omitzero"` // as of Group
+	Time    time.Time `json:"recorded_at"`
 }
 
 // OpenRecords returns the records in dir, which it makes if it is missing.
@@ -85,7 +86,7 @@ func (r *Records) Add(g *Group, command []string) (remove func(), err error) {
 
 // identify reads what tells a group that has not ended from any other.
 func identify(g *Group) (record, error) {
-	rec := record{Group: g.PID(), Mark: g.mark, Time: time.Now().UTC().Truncate(time.Millisecond)}
+	rec := record{Group: g.PID(), Mark: g.mark, Orphans: g.Orphans, Time: time.Now().UTC().Truncate(time.Millisecond)}
 	g.mu.Lock() // so that the leader is not reaped meanwhile
 	defer g.mu.Unlock()
 	if g.ended {

@@ -71,6 +71,9 @@ func (r *Records) EndSurvivors(ctx context.Context, log *zap.Logger) (ended int,
 			log.Warn("a process group has the number of one that was recorded, but is another: it is left alone",
 				zap.Int("group", rec.Group), zap.String("command", strings.Join(rec.Command, " ")))
 		}
+		if s.endOrphans(boot, log) {
+			ended++
+		}
 		err = errors.Join(err, r.discard(rec))
 	}
 	left := endAll(ctx, boot, alive)
@@ -80,6 +83,7 @@ func (r *Records) EndSurvivors(ctx context.Context, log *zap.Logger) (ended int,
 			continue
 		}
 		ended++
+		s.endOrphans(boot, log)
 		err = errors.Join(err, r.discard(s.record))
 	}
 	return ended, errors.Join(err, ctx.Err())
@@ -156,6 +160,19 @@ func (s *survivor) isOurs(boot string, members []member) bool {
 		}
 	}
 	return ours
+}
+
+// endOrphans ends what has left the group, where that belongs to it.
+func (s *survivor) endOrphans(boot string, log *zap.Logger) bool {
+	if !s.Orphans || s.Boot == "" || s.Boot != boot {
+		return false
+	}
+	n := endOrphans(s.Mark)
+	if n > 0 {
+		log.Warn("ended what an agent of a server that was killed has left running",
+			zap.Int("group", s.Group), zap.Int("processes", n), zap.String("command", strings.Join(s.Command, " ")))
+	}
+	return n > 0
 }
 
 func (s *survivor) isLeader(m member) bool {
