@@ -33,6 +33,25 @@ func (s *View) Backup(ctx context.Context, dest string) error {
 	return errors.Join(err, c.close())
 }
 
+// restoring is the name of the database while a restore is under way.
+const restoring = "restoring.db"
+
+// errCutShort says that a restore was killed before the log was there: a
+// server must not begin an empty one in its place.
+var errCutShort = errors.New("a restore into this directory was cut short: remove the directory and restore again")
+
+// restored refuses a directory in which a restore was cut short.
+func restored(dir string) error {
+	_, err := os.Lstat(filepath.Join(dir, restoring))
+	switch {
+	case err == nil:
+		return fmt.Errorf("open %s: %w", dir, errCutShort)
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	}
+	return err
+}
+
 // ErrNotEmpty says that a directory to restore into has something in it.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
@@ -65,7 +84,7 @@ func Restore(file, dir string) (at turns.Position, err error) {
 	if err != nil {
 		return at, err
 	}
-	temp := filepath.Join(dir, "restoring.db")
+	temp := filepath.Join(dir, restoring)
 	defer func() {
 		if err != nil { // leave the directory as empty as it was
 			err = errors.Join(err, removeIfThere(temp), removeIfThere(lock.path()))

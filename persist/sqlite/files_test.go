@@ -254,6 +254,19 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	}
 }
 
+func TestLogIsNotBegunWhereARestoreWasCutShort(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, restoring), []byte("SQLite format 3"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Open(Options{Dir: dir}); !errors.Is(err, errCutShort) {
+		t.Errorf("opened %v, %v", s, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, FileName)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the log: %v", err)
+	}
+}
+
 func TestDoctorSeesDamage(t *testing.T) {
 	ctx := context.Background()
 	for name, damage := range map[string]string{

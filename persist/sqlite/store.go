@@ -69,6 +69,9 @@ func Open(o Options) (_ *Store, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
+	if err := restored(dir); err != nil {
+		return nil, err
+	}
 	if err := private(s.path); err != nil {
 		return nil, err
 	}
