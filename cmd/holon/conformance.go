@@ -20,6 +20,17 @@ other. It starts threads and turns there and pauses the runtime in between, so
 do not point it at a server that people work with. The exit code is 1 if a check
 fails.
 
+A check that the server, or this command, lacks something for is skipped and says
+what. Those of workers want two agents that nobody else works for:
+
+  [agents.conformance]
+  kind = "worker"
+
+  [agents.conformance_brief]
+  kind = "worker"
+  lease_seconds = 2
+  on_crash = "retry"
+
   holon conformance --url http://127.0.0.1:8080
   holon conformance --filter 'envelope.*' -o junit`,
 		Args: cobra.NoArgs,
