@@ -109,6 +109,9 @@ func (a *Agent) open(ctx context.Context, t turns.AgentThread) (o opened, err er
 		return o, err
 	}
 	defer func() {
+		if errors.Is(err, errTimeout) { // it would not open the next either
+			a.pool.killUnlessShared(pr)
+		}
 		if err != nil {
 			a.pool.leave(pr)
 		}

@@ -1,0 +1,68 @@
+package acp
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/agents/acp/acptest"
+	"github.com/seed82539d15/holon/agents/agenttest"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// A process that answers nothing any more is given up with the session that it
+// does not open: the next turn has another.
+func TestProcessThatOpensNoSessionInTimeIsReplaced(t *testing.T) {
+	r := bad(t, "")
+	pid, _ := strconv.Atoi(r.thread("before").run("pid"))
+	r.cfg.StartTimeout = 300 * time.Millisecond
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	sink, out := r.thread("t").prompt(t.Context(), "say x")
+	if out.State != turns.Failed || out.Failure.Kind != kindUnavailable || !strings.Contains(out.Failure.Message, "did not answer in time") {
+		t.Errorf("%+v, %q", out, said2(sink))
+	}
+	r.cfg.StartTimeout = acptest.Patience
+	if got := r.thread("t2").run("say again"); got != "again" {
+		t.Errorf("then %q", got)
+	}
+	gone(t, pid)
+}
+
+// Who else runs in it is not disturbed, and what is new goes elsewhere.
+func TestSharedProcessThatOpensNoSessionInTimeTakesNothingNew(t *testing.T) {
+	r := bad(t, "")
+	sink := agenttest.NewSink(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan turns.Outcome, 1)
+	go func() { done <- r.thread("other").with(ctx, sink, turns.Prompt{}, "pid\nsay up\nwait") }()
+	sink.Wait(t.Context(), func() bool { return strings.HasSuffix(said2(sink), "up") })
+	text, _, _ := strings.Cut(said2(sink), "|")
+	pid, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(said2(sink))
+	}
+	r.cfg.StartTimeout = 300 * time.Millisecond
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if _, out := r.thread("t").prompt(t.Context(), "say x"); out.State != turns.Failed {
+		t.Errorf("%+v", out)
+	}
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal("the process that another turn runs in was killed")
+	}
+	r.cfg.StartTimeout = acptest.Patience
+	if got := r.thread("t").run("pid"); got == text {
+		t.Error("the next turn went to the process that had not answered")
+	}
+	cancel()
+	if out := <-done; out.State != turns.Interrupted || out.StopReason != "cancelled" {
+		t.Errorf("the other turn: %+v", out)
+	}
+	gone(t, pid)
+}
