@@ -72,6 +72,7 @@ type Limits struct {
 	MaxBatchOps           int     `json:"max_item_batch_ops"`
 	MaxBatchBytes         int     `json:"max_item_batch_bytes"`
 	MaxWorkerName         int     `json:"max_worker_name_bytes"`
+	MaxWorkerInput        int     `json:"max_worker_input_bytes"`
 }
 
 func (l Limits) withDefaults() Limits {
@@ -120,7 +121,8 @@ func (l Limits) withDefaults() Limits {
 	l.MaxStepDepth, l.MaxStepBytes = notify.MaxStepDepth, notify.MaxStepBytes
 	l.MaxSteps, l.MaxTries, l.MaxLate = turns.MaxSteps, turns.MaxTries, turns.MaxLate
 	l.MaxClaimWaitSeconds, l.MaxClaimers = turns.MaxClaimWait.Seconds(), turns.MaxClaimers
-	l.MaxBatchOps, l.MaxBatchBytes, l.MaxWorkerName = turns.MaxBatchOps, turns.MaxBatchBytes, turns.MaxWorkerName
+	l.MaxBatchOps, l.MaxBatchBytes = turns.MaxBatchOps, turns.MaxBatchBytes
+	l.MaxWorkerName, l.MaxWorkerInput = turns.MaxWorkerName, turns.MaxWorkerInput
 	return l
 }
 

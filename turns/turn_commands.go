@@ -35,6 +35,9 @@ func (a *actor) start(c Start, msgs []items.UserMessage) (StartResult, error) {
 			if err != nil {
 				return StartResult{}, err
 			}
+			if err := a.canBeClaimed("", msgs); err != nil {
+				return StartResult{}, err
+			}
 			if why == "" {
 				if entered, why = a.e.gate.enter(a.id); entered {
 					return a.startNow(b, c, msgs), nil
@@ -201,6 +204,9 @@ func (a *actor) steer(b *builder, msgs []items.UserMessage, cut bool) (SteerResu
 	act := a.active
 	if len(act.steers)+len(msgs) > a.e.cfg.MaxQueue {
 		return SteerResult{}, ErrQueueFull
+	}
+	if err := a.canBeClaimed(act.turn.TurnID, msgs); err != nil {
+		return SteerResult{}, err
 	}
 	for i := range msgs {
 		msgs[i].Origin = items.OriginSteer

@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -77,6 +78,37 @@ func (act *activeTurn) unattended() bool { return act.waitsForAttempt() || act.w
 func (a *actor) remote() Remote {
 	r, _ := a.e.agents[a.thread.Agent].(Remote)
 	return r
+}
+
+// canBeClaimed refuses messages with which a worker's turn, "" for one that is
+// yet to be made, has more input than an answer to its claim has room for: such
+// a turn would be claimed and never had.
+func (a *actor) canBeClaimed(turnID string, more []items.UserMessage) error {
+	if a.remote() == nil {
+		return nil
+	}
+	const names = 128 // of the members around a message, and its item_id
+	size := 0
+	if turnID != "" {
+		rows, err := a.e.store.Input(context.Background(), turnID)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			size += len(row.Content) + names
+		}
+	}
+	for _, m := range more {
+		raw, err := items.Encode(m)
+		if err != nil {
+			return err
+		}
+		size += len(raw) + names
+	}
+	if size > MaxWorkerInput {
+		return invalid("input", reasonTooLarge, "with it the turn has %d bytes of input, at most %d go to a worker", size, MaxWorkerInput)
+	}
+	return nil
 }
 
 // waitsForClaim adds that the turn, which starts with this unit, waits for a

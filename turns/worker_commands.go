@@ -34,6 +34,9 @@ const (
 	MaxBatchOps         = 256
 	MaxBatchBytes       = 1 << 20
 	MaxWorkerName       = 128
+	// MaxWorkerInput is the size of all that is said to a worker's turn: an
+	// answer to turn/claim has all of it, and must fit into a frame (4 MiB).
+	MaxWorkerInput = 3 << 20
 )
 
 // Lease lets the worker that has it write to one attempt of a turn. It comes

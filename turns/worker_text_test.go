@@ -2,6 +2,7 @@ package turns_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,6 +107,44 @@ func TestNothingThatAWorkerSaysIsLargerThanAnItem(t *testing.T) {
 			if !errors.As(err, &bad) || bad.Field != "usage.cost.currency" {
 				t.Errorf("%s: %v", name, err)
 			}
+		}
+		h.complete(c.Lease)
+	})
+}
+
+// All that is said to a worker's turn is in the answer to its claim, which has
+// to fit into a frame: what is too much is refused, and not lost.
+func TestInputOfAWorkersTurnFitsIntoAClaim(t *testing.T) {
+	o := remotely(true)
+	bubble(t, o, func(h *harness) {
+		h.thread("a", "remote")
+		long := strings.Repeat("x", 1000<<10)
+		tooLarge := func(err error) {
+			t.Helper()
+			var bad *turns.InvalidError
+			if !errors.As(err, &bad) || bad.Field != "input" || bad.Reason != "too_large" {
+				t.Errorf("not refused: %v", err)
+			}
+		}
+		_, err := h.engine.Start(bg, turns.Start{ThreadID: "a", Input: slices.Concat(text(long), text(long), text(long), text(long))})
+		tooLarge(err)
+		r := h.startWith(turns.Start{ThreadID: "a", Input: slices.Concat(text(long), text(long))})
+		c := h.claim("")
+		h.steer(r.TurnID, long, false)
+		_, err = h.engine.Steer(bg, turns.Steer{TurnID: r.TurnID, Input: text(long)})
+		tooLarge(err)
+		_, err = h.engine.Start(bg, turns.Start{ThreadID: "a", OnBusy: turns.BusySteer, Input: text(long)})
+		tooLarge(err)
+		h.steer(r.TurnID, "short", false)
+		if n := len(h.renew(c.Lease).Steers); n != 2 {
+			t.Errorf("told of %d steers", n)
+		}
+		if _, err := h.engine.Fail(bg, turns.FailTurn{Lease: *c.Lease, Transient: true}); err != nil {
+			t.Fatal(err)
+		}
+		c, err = h.engine.Claim(bg, turns.Claim{Agent: "remote", Wait: turns.MaxClaimWait})
+		if err != nil || len(c.Input) != 4 {
+			t.Errorf("claimed with %d messages, %v", len(c.Input), err)
 		}
 		h.complete(c.Lease)
 	})
