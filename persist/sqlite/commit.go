@@ -82,7 +82,7 @@ func (w *writer) transaction(f func() error) error {
 			return fmt.Errorf("roll back after %w: %w: %w", err, turns.ErrStorageFailed, e)
 		}
 	}
-	if op == "commit" {
+	if op == "commit" && !endedUnwritten(err) {
 		if e := w.disown(); e != nil {
 			return fmt.Errorf("%w; it may come back after a crash: %w: %w", err, turns.ErrStorageFailed, e)
 		}

@@ -34,6 +34,15 @@ func classify(op string, err error) error {
 	return fmt.Errorf("%s: %w", op, err)
 }
 
+// endedUnwritten reports whether a COMMIT ended because there was no space for
+// one of its frames: its mark, which is in the last one, is then not in the
+// log. A log that is left alone asks nothing more of a file system that is full
+// and copies what it writes over.
+func endedUnwritten(err error) bool {
+	var e sqlite3.Error
+	return errors.Is(err, turns.ErrStorageFull) && errors.As(err, &e) && e.ExtendedCode != sqlite3.ErrIoErrSHMSize
+}
+
 // isUnique reports whether a row was refused because what names it was used.
 func isUnique(err error) bool {
 	var e sqlite3.Error

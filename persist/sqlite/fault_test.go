@@ -56,6 +56,21 @@ func TestErrorsAreClassified(t *testing.T) {
 			}
 		}
 	}
+	for _, c := range []struct {
+		err  sqlite3.Error
+		want bool
+	}{
+		{sqlite3.Error{Code: sqlite3.ErrFull}, true},
+		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrWrite, SystemErrno: syscall.EDQUOT}, true},
+		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrSHMSize}, false}, // the frames are there
+		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrWrite, SystemErrno: syscall.EIO}, false},
+		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrFsync}, false},
+		{sqlite3.Error{Code: sqlite3.ErrNomem}, false},
+	} {
+		if got := endedUnwritten(classify("commit", c.err)); got != c.want {
+			t.Errorf("%#v ended before its mark was written: %v", c.err, got)
+		}
+	}
 }
 
 // fill appends until the store says that it is full, and checks that what
