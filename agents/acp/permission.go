@@ -56,11 +56,7 @@ func (s *session) request(q *request, ev event) {
 	if stopped {
 		q.cancel()
 	}
-	s.take(ev)
-	s.mu.Lock()
-	gone := s.gone
-	s.mu.Unlock()
-	if gone {
+	if !s.take(ev) {
 		q.cancel()
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/seed82539d15/holon/agents/agenttest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/turns"
@@ -175,5 +177,32 @@ func TestQuestionOutsideOfATurnIsAnsweredAndToldOf(t *testing.T) {
 	defer s.mu.Unlock()
 	if len(s.requests) != 0 {
 		t.Error("it waits")
+	}
+}
+
+// What an agent asks while its session is being loaded reaches nobody: it must
+// not wait for an answer.
+func TestQuestionThatIsNotTakenIsAnswered(t *testing.T) {
+	for name, change := range map[string]func(*session){
+		"Loading": func(s *session) { s.replaying = true },
+		"TooMuch": func(s *session) { s.held, s.heldBytes = true, budgetBytes },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bad(t, "")
+			r.thread("t").run("say x")
+			s := r.live("t", "")
+			defer r.pool.leave(s.pr)
+			s.mu.Lock()
+			change(s)
+			s.cancelled = false // as a prompt has it
+			s.mu.Unlock()
+			s.pr.asked(jsontext.Value("77"), methodPermission, jsontext.Value(`{"sessionId":"`+s.id+`","toolCall":{"toolCallId":"c"},"options":[]}`))
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if n := len(s.requests); n != 0 {
+				t.Errorf("%d questions wait for ever", n)
+			}
+			s.replaying, s.held = false, false
+		})
 	}
 }

@@ -81,37 +81,39 @@ func newSession(a *Agent, pr *proc, threadID, cwd string, config jsontext.Value)
 }
 
 // take queues what the agent sent. It waits while the process's budget is
-// used up; the reader calls it.
-func (s *session) take(ev event) {
+// used up; the reader calls it. It reports false if ev reaches nobody.
+func (s *session) take(ev event) bool {
 	s.mu.Lock()
 	switch {
 	case s.gone:
 		s.mu.Unlock()
 		s.a.late.Add(1)
-		return
+		return false
 	case s.replaying:
 		if ev.kind == evUpdate {
 			s.replayed(ev.raw)
 		}
 		s.repeated = time.Now()
 		s.mu.Unlock()
-		return
+		return false
 	case s.held: // whoever opens it may wait for an answer that only the reader brings
 		if s.heldBytes += ev.size; s.heldBytes > budgetBytes {
 			s.mu.Unlock()
 			s.a.late.Add(1)
-			return
+			return false
 		}
 		ev.size = 0
 		s.queue = append(s.queue, ev)
 		s.mu.Unlock()
-		return
+		return true
 	}
 	s.mu.Unlock()
 	s.pr.budget.take(ev.size)
 	if !s.push(ev) {
 		s.a.late.Add(1)
+		return false
 	}
+	return true
 }
 
 // stray takes what was said of the session before it was known.
