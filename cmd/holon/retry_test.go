@@ -121,6 +121,25 @@ func TestStatusShowsWhatActiveTurnsAreAt(t *testing.T) {
 	}
 }
 
+func TestStatusDoesNotTakeABackoffForAPerson(t *testing.T) {
+	s := startServer(t)
+	done := make(chan result, 1)
+	go func() { done <- s.holon("run", "--thread=later", "--max-attempts=2", "--backoff=1h", "/crash") }()
+	var r result
+	eventually(t, "the turn waits for its next attempt", func() bool {
+		r = s.holon("status")
+		return strings.Contains(r.out, "1 waiting")
+	})
+	if strings.Contains(r.out, "person") || strings.Contains(r.err, "what waits") {
+		t.Errorf("status: %+v", r)
+	}
+	id := oneObject(t, s.want("turns", "--thread=later", "-o", "jsonl"))["turn_id"].(string)
+	s.want("call", "turn/interrupt", `{"turn_id":"`+id+`"}`)
+	if r := <-done; r.code != exitFailed {
+		t.Errorf("run: %+v", r)
+	}
+}
+
 func TestWatchTakesBackWhatARetrySupersedes(t *testing.T) {
 	s := startServer(t)
 	screen := s.openTerminal("watch")

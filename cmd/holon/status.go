@@ -98,7 +98,7 @@ func (g *globals) printStatus(url string, s serverStatus) error {
 	lines := [][2]string{
 		{"server", fmt.Sprintf("%s, version %s, up %s", url, timeline.OneLine(s.Version), timeline.Elapsed(time.Since(s.StartedAt)))},
 		{"state", state},
-		{"turns", fmt.Sprintf("%d active (%d waiting for a person), %d queued", s.Turns.Active, s.Turns.Waiting, s.Turns.Queued)},
+		{"turns", fmt.Sprintf("%d active (%d waiting), %d queued", s.Turns.Active, s.Turns.Waiting, s.Turns.Queued)},
 		{"threads", fmt.Sprint(s.Threads)},
 		{"streams", fmt.Sprint(s.Streams)},
 		{"log", fmt.Sprintf("events %d to %d, %s", s.FirstSeq, s.LatestSeq, last)},
@@ -111,7 +111,7 @@ func (g *globals) printStatus(url string, s serverStatus) error {
 		}
 	}
 	if s.Turns.Waiting > 0 {
-		g.note("See what waits with: holon respond")
+		g.note("Questions that wait are listed by: holon respond")
 	}
 	return nil
 }
