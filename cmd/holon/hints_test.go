@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -49,6 +51,21 @@ func TestStorageErrorsSayWhatToDo(t *testing.T) {
 	} {
 		if got := new(globals).hint(c.err); c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%v: hint %q, want %q", c.err, got, c.want)
+		}
+	}
+}
+
+func TestADamagedLogIsSaidWithAWayOut(t *testing.T) {
+	dir := freshDir(t)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, sqlite.FileName), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"serve", "--listen=127.0.0.1:0"}, {"doctor", "--skip-agents"}, {"export"}} {
+		if r := holon(t, dir, "", args...); r.code != exitFailed || !strings.Contains(r.err, "go on from a backup") {
+			t.Errorf("%v: %+v", args, r)
 		}
 	}
 }
