@@ -7,8 +7,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/mattn/go-sqlite3"
-
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/turns"
@@ -65,7 +63,6 @@ func (g *globals) hint(err error) string {
 func hintOfSystem(err error) string {
 	var locked *sqlite.LockedError
 	var file *fs.PathError
-	var database sqlite3.Error
 	switch {
 	case errors.As(err, &locked):
 		return "A data directory has one server: stop that one, or name another directory with --data DIR."
@@ -75,7 +72,7 @@ func hintOfSystem(err error) string {
 		return "Make space on that disk, or name a place on another one."
 	case errors.As(err, &file) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)):
 		return "Let this user read and write it, or name another place (--data DIR, --config FILE)."
-	case errors.As(err, &database) && (database.Code == sqlite3.ErrCorrupt || database.Code == sqlite3.ErrNotADB):
+	case sqlite.Damaged(err):
 		return "That file is no sound log. Keep it, look at the disk, and go on from a backup: holon restore FILE --data DIR"
 	}
 	return ""

@@ -48,3 +48,10 @@ func isUnique(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) && e.ExtendedCode == sqlite3.ErrConstraintUnique
 }
+
+// Damaged reports whether an error says that the file is no database, or no
+// sound one. The nil error does not.
+func Damaged(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && (e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB)
+}
