@@ -124,7 +124,11 @@ func (s *session) end() {
 // finish hands over what the end of a prompt ends and lets Run return.
 func (s *session) finish(h *hands, result jsontext.Value, err error) {
 	run := h.run
-	h.add(run, s.m.PromptEnded(result, err != nil || run.wasCancelled())...)
+	if err != nil && !run.wasCancelled() {
+		h.add(run, s.m.PromptFailed()...)
+	} else {
+		h.add(run, s.m.PromptEnded(result, run.wasCancelled())...)
+	}
 	h.over()
 	h.run = nil
 	s.mu.Lock()

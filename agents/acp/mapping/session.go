@@ -73,6 +73,14 @@ func (s *Session) PromptEnded(result jsontext.Value, interrupted bool) []items.O
 	if interrupted {
 		status = items.StatusInterrupted
 	}
+	return s.promptEnded(result, status)
+}
+
+// PromptFailed is PromptEnded for a prompt that has no result, because the
+// agent has died or answered with an error: what ends with it ends failed.
+func (s *Session) PromptFailed() []items.Op { return s.promptEnded(nil, items.StatusFailed) }
+
+func (s *Session) promptEnded(result jsontext.Value, status items.Status) []items.Op {
 	s.endSpeech(status)
 	s.endPlans(status)
 	for _, c := range s.calls.order {
