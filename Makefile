@@ -65,8 +65,8 @@ bench: build ## Measure against the baselines (about ten minutes)
 	./$(BIN) bench
 
 .PHONY: fuzz-short
-fuzz-short: ## Fuzz every parser for a few seconds
-	FUZZTIME=$${FUZZTIME:-3s} ./.ci/fuzz
+fuzz-short: ## Fuzz every parser with 20,000 inputs (FUZZTIME=1m: for a minute each)
+	./.ci/fuzz
 
 .PHONY: crash
 crash: ## Kill a server at every write, 200 times at random, and cut its power (long)
