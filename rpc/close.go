@@ -20,9 +20,16 @@ const closeGrace = time.Second
 // closeWrite is how long a stream/closing may take to be written after that.
 const closeWrite = 500 * time.Millisecond
 
+// lastBuffer is what the kernel is asked to hold for a stream that ends before
+// its client has read everything: more than sendBuffer by the largest frame,
+// the end of which may still be under way. The kernel's own bound (Linux:
+// net.core.wmem_max) is at least 80 KiB above sendBuffer where nobody has set it.
+const lastBuffer = sendBuffer + 4<<20
+
 // Close ends every stream: those that keep up get all events first, the
 // others what they took in time, and all of them stream/closing with the seq
-// they reached. It returns when all have ended, or with ctx's error; the
+// they reached, which a slow reader still finds in its socket when the server
+// has gone. It returns when all have ended, or with ctx's error; the
 // connections of streams that did not take their last line are cut. Requests
 // on POST /rpc are still answered: that listener is the caller's to close.
 // Further calls wait for the same end.
@@ -44,15 +51,22 @@ func (s *Server) Close(ctx context.Context, c Closing) error {
 	last := s.until.Add(closeWrite)
 	s.streams.each(func(o *outlet) { o.hurry(last) })
 
-	timer := time.NewTimer(time.Until(last) + closeWrite)
-	defer timer.Stop()
-	select {
-	case <-gone:
-		return nil
-	case <-ctx.Done():
-	case <-timer.C:
+	for _, step := range []struct {
+		at time.Time
+		do func(*outlet)
+	}{
+		{s.until, (*outlet).makeRoom},
+		{last.Add(closeWrite), func(o *outlet) { o.hurry(time.Now()) }},
+	} {
+		timer := time.NewTimer(time.Until(step.at))
+		select {
+		case <-gone:
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+		s.streams.each(step.do)
 	}
-	s.streams.each(func(o *outlet) { o.hurry(time.Now()) })
 	select {
 	case <-gone:
 		return nil
@@ -65,6 +79,14 @@ func (s *Server) Close(ctx context.Context, c Closing) error {
 func (o *outlet) hurry(by time.Time) {
 	if o.control != nil {
 		_ = o.control.SetWriteDeadline(by) // what has no deadline cannot be hurried
+	}
+}
+
+// makeRoom lets the kernel take a write that its client keeps waiting: what
+// comes after it is the last line.
+func (o *outlet) makeRoom() {
+	if o.kernel != nil {
+		_ = o.kernel.SetWriteBuffer(lastBuffer) // if it cannot be, the deadline cuts the write
 	}
 }
 

@@ -223,7 +223,7 @@ func deaf(t testing.TB, r *rig, path string) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)
+	_ = c.(*net.TCPConn).SetReadBuffer(32 << 10)
 	_, _ = fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path)
 	t.Cleanup(func() { c.Close() })
 	return c
@@ -408,14 +408,30 @@ func TestCloseTellsLaggingReadersWhereTheyAre(t *testing.T) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	_ = r.server.Close(ctx, Closing{Code: CloseStopping, Reason: "bye"})
+	if err := r.server.Close(ctx, Closing{Code: CloseStopping, Reason: "bye"}); err != nil {
+		t.Error(err)
+	}
 	if took := time.Since(began); took > 2500*time.Millisecond {
 		t.Fatalf("took %v", took)
 	}
 	if m := keepsUp.expect("stream/closing"); m.Params.Seq != n {
 		t.Fatalf("%+v", m.Params)
 	}
-	_ = never.Close()
+	// What the kernel has taken is still to be read when the server is gone.
+	_ = r.http.Close()
+	res, err := http.ReadResponse(bufio.NewReader(never), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatalf("after %d bytes: %v", len(body), err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")
+	reached, m := parse(t, lines[len(lines)-2]).Params.Seq, parse(t, lines[len(lines)-1])
+	if m.Method != notify.StreamClosing || m.Params.Seq != reached || reached < 1 || reached >= n {
+		t.Errorf("after seq %d: %s %+v", reached, m.Method, m.Params)
+	}
 }
 
 func TestClosingAnswersWhatIsInFlight(t *testing.T) {

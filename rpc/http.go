@@ -16,7 +16,7 @@ const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 32 << 10
-	sendBuffer        = 256 << 10 // what the kernel holds for a reader that lags
+	sendBuffer        = 128 << 10 // what the kernel holds for a reader that lags
 	refusedBodyWait   = time.Second
 	// hardRefused is how many connections above the bound still get their 503.
 	// Past it they are closed at once.
@@ -111,11 +111,19 @@ func (s *Server) connected(ctx context.Context, c net.Conn) context.Context {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
 	}
-	if b, ok := c.(interface{ SetWriteBuffer(int) error }); ok {
-		_ = b.SetWriteBuffer(sendBuffer) // the kernel's own size does as well
+	b, ok := c.(buffered)
+	if !ok {
+		return ctx
 	}
-	return ctx
+	_ = b.SetWriteBuffer(sendBuffer) // the kernel's own size does as well
+	return context.WithValue(ctx, bufferedKey{}, b)
 }
+
+// buffered is a connection whose send buffer in the kernel has a size that can
+// be set.
+type buffered interface{ SetWriteBuffer(bytes int) error }
+
+type bufferedKey struct{}
 
 func (s *Server) surplus() *Error {
 	e := Errorf(KindUnavailable, "the server has all the connections it takes")

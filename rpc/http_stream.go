@@ -16,7 +16,7 @@ func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
 		s.serveTwoWay(w, r, at, now)
 		return
 	}
-	o := s.newOutlet(w, ndjson, "ndjson")
+	o := s.newOutlet(w, r, ndjson, "ndjson")
 	s.serveOneWay(w, r, o, at, now)
 }
 
@@ -26,7 +26,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	s.serveOneWay(w, r, s.newOutlet(w, sse, "sse"), at, now)
+	s.serveOneWay(w, r, s.newOutlet(w, r, sse, "sse"), at, now)
 }
 
 // begin checks all that can be wrong with a stream, answers it, and else sets
@@ -63,8 +63,9 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, contentType strin
 	return at, now, true
 }
 
-func (s *Server) newOutlet(w http.ResponseWriter, f format, transport string) *outlet {
-	return &outlet{server: s, w: w, control: http.NewResponseController(w), format: f, transport: transport}
+func (s *Server) newOutlet(w http.ResponseWriter, r *http.Request, f format, transport string) *outlet {
+	b, _ := r.Context().Value(bufferedKey{}).(buffered)
+	return &outlet{server: s, w: w, control: http.NewResponseController(w), kernel: b, format: f, transport: transport}
 }
 
 // enter counts a stream in; leave must be called at its end.
@@ -110,7 +111,7 @@ func (s *Server) serveOneWay(w http.ResponseWriter, r *http.Request, o *outlet, 
 
 // serveTwoWay is the whole life of a two-way stream.
 func (s *Server) serveTwoWay(w http.ResponseWriter, r *http.Request, at *start, now Position) {
-	o := s.newOutlet(w, ndjson, "duplex")
+	o := s.newOutlet(w, r, ndjson, "duplex")
 	if err := o.control.EnableFullDuplex(); err != nil && r.ProtoMajor == 1 {
 		s.fail(w, r, http.StatusInternalServerError, internalError(s.log, r.URL.Path, err))
 		return

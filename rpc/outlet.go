@@ -33,6 +33,7 @@ type outlet struct {
 	server    *Server
 	w         io.Writer
 	control   *http.ResponseController // nil on stdio
+	kernel    buffered                 // nil if its size cannot be set
 	format    format
 	transport string
 
