@@ -106,6 +106,40 @@ func TestLostSessionIsSaidAndHandedOver(t *testing.T) {
 	}
 }
 
+func TestSessionThatARunningAgentHasForgottenIsOpenedAgain(t *testing.T) {
+	for _, c := range []struct {
+		words, want string
+		notices     int
+	}{
+		{"state=" + t.TempDir() + "/s", "resumed", 0}, // it knows what it has stored
+		{"", "new", 1},
+	} {
+		th := bad(t, c.words).thread("t")
+		th.run("say first words")
+		th.run("lose")
+		sink, out := th.prompt(t.Context(), "session\nhistory")
+		got := said2(sink)
+		if out.State != turns.Completed || !strings.Contains(got, c.want) || strings.Contains(got, "say first words") != (c.notices == 0) {
+			t.Errorf("%q: %+v, %q", c.words, out, got)
+		}
+		if told := notices(sink); len(told) != c.notices {
+			t.Errorf("%q: told %q", c.words, told)
+		}
+		th.clean()
+	}
+}
+
+func TestPromptThatWasBegunIsNotGivenAgain(t *testing.T) {
+	th := bad(t, "").thread("t")
+	sink, out := th.prompt(t.Context(), "say once\nerror upstream said: Session not found")
+	if got := said2(sink); out.State != turns.Failed || strings.Count(got, "once") != 1 {
+		t.Errorf("%+v, %q", out, got)
+	}
+	if _, out := th.prompt(t.Context(), "say on"); out.State != turns.Completed {
+		t.Errorf("%+v", out)
+	}
+}
+
 func TestWhatIsSaidBeforeTheSessionIsKnownIsKept(t *testing.T) {
 	sink, out := bad(t, "early").thread("t").prompt(t.Context(), "say x")
 	config := ""

@@ -125,6 +125,7 @@ var (
 	notLoggedIn = []string{"authentication required", "auth_required", "not logged in", "please log in", "please login", "invalid api key", "missing api key", "api key not"}
 	wrongNode   = []string{"unsupported engine", "requires node", "node.js version", "node version", "unsupported node", "syntaxerror: unexpected token '??='", "err_unknown_builtin_module", "err_require_esm"}
 	asRoot      = []string{"root/sudo privileges"}
+	noSession   = []string{"session not found", "unknown session", "no such session"}
 	badCwd      = []string{"cwd must be absolute", "cwd must be an absolute", "must be an absolute path", "not an absolute path", "path is not absolute"}
 )
 

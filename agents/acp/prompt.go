@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -37,6 +38,8 @@ type promptRun struct {
 	answered *once          // the agent has said how it ended; done may be behind
 	broken   *once          // the sink takes nothing more
 
+	heard atomic.Bool // the agent has said something
+
 	mu        sync.Mutex
 	cancelled bool
 }
@@ -67,6 +70,7 @@ func (r *promptRun) emit(ops []items.Op) error {
 	if r.broken.fired() {
 		return turns.ErrPromptOver
 	}
+	r.heard.Store(true)
 	err := r.p.Emit(r.emitCtx, ops...)
 	if err != nil {
 		r.broken.fire()
@@ -81,8 +85,9 @@ func (r *promptRun) wasCancelled() bool {
 }
 
 // prompt runs one prompt in the session. The session may be abandoned
-// afterwards: see alive.
-func (s *session) prompt(ctx context.Context, p *turns.Prompt, blocks []block) turns.Outcome {
+// afterwards: see alive. It reports unheard if the agent did not have the
+// session any more and has done nothing: the prompt can be given again.
+func (s *session) prompt(ctx context.Context, p *turns.Prompt, blocks []block) (out turns.Outcome, unheard bool) {
 	run := newPromptRun(ctx, p)
 	defer run.stopEmit()
 	if s.pr.says.protocol != protocolOne {
@@ -108,7 +113,11 @@ func (s *session) prompt(ctx context.Context, p *turns.Prompt, blocks []block) t
 	run.stopAsks()
 	s.cancelRequests()
 	run.asks.Wait()
-	return s.outcome(ctx, run, end)
+	if e, ok := errors.AsType[*rpcError](end.err); ok && mentions(e.Error(), noSession) {
+		s.abandon() // the next prompt opens it again, or a new one
+		unheard = !run.heard.Load() && ctx.Err() == nil
+	}
+	return s.outcome(ctx, run, end), unheard
 }
 
 // promptParams are those of session/prompt.

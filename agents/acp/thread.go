@@ -135,8 +135,21 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		return a.notRun(ctx, err)
 	}
 	defer a.unlock(p.ThreadID, t)
+	out, unheard := a.runIn(ctx, p, t)
+	if unheard {
+		out, _ = a.runIn(ctx, p, t)
+	}
+	return out
+}
+
+// runIn runs a prompt in the session of its thread, which is opened if it is
+// not open. It reports unheard as session.prompt does.
+func (a *Agent) runIn(ctx context.Context, p *turns.Prompt, t *thread) (out turns.Outcome, unheard bool) {
 	s := a.live(p.ThreadID, p.SessionID)
-	var first []block
+	var (
+		first []block
+		err   error
+	)
 	switch {
 	case s == nil:
 		s, first, err = a.openFor(ctx, p)
@@ -146,17 +159,17 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		}
 	}
 	if err != nil {
-		return a.notRun(ctx, err)
+		return a.notRun(ctx, err), false
 	}
 	defer a.pool.leave(s.pr)
 	input, left := blocks(p.Input, s.pr.says.images)
 	if left > 0 {
 		if err := p.Emit(ctx, notice("warning", "The agent takes no images: it was told of them instead.", nil)); err != nil {
 			s.release()
-			return a.notRun(ctx, err)
+			return a.notRun(ctx, err), false
 		}
 	}
-	out := s.prompt(ctx, p, append(first, input...))
+	out, unheard = s.prompt(ctx, p, append(first, input...))
 	if !s.alive() {
 		a.mu.Lock()
 		if t.session == s {
@@ -164,5 +177,5 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		}
 		a.mu.Unlock()
 	}
-	return out
+	return out, unheard
 }

@@ -42,6 +42,11 @@ var bad = map[string]func(p *prompt, rest string){
 		defer p.a.mu.Unlock()
 		p.a.ignoring = true
 	},
+	"lose": func(p *prompt, _ string) {
+		p.a.mu.Lock()
+		defer p.a.mu.Unlock()
+		delete(p.a.sessions, p.s.ID)
+	},
 	"stop-reading": func(p *prompt, _ string) {
 		p.a.mu.Lock()
 		defer p.a.mu.Unlock()

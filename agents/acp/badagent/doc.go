@@ -110,6 +110,8 @@
 //	kill SIGNAL TEXT write TEXT to stderr and die by this signal (number)
 //	half             write half a line, then exit with 1
 //	close-stdout     close stdout and live on
+//	lose             this process knows the session no more; what is in the state
+//	                 file can be loaded and resumed
 //	stop-reading     read stdin no more, once one more line has come
 //	deaf             take no notice of session/cancel from now on in this session
 //	last-words TEXT  say TEXT when the prompt is cancelled, before its result
