@@ -102,9 +102,11 @@ func (l *Loaded) checkDefaultThread() error {
 	return nil
 }
 
-// checkFrame keeps room for an item's whole content with the rest of its event.
+// checkFrame keeps room for a page of a list (1 MiB and one row), for what is
+// said to a worker's turn (turns.MaxWorkerInput), and for an item's whole
+// content with the rest of its event.
 func (l *Loaded) checkFrame() error {
-	if err := within(l.MaxFrameBytes, 64<<10, 64<<20); err != nil {
+	if err := within(l.MaxFrameBytes, 4<<20, 64<<20); err != nil {
 		return err
 	}
 	if l.MaxFrameBytes < 2*l.MaxItemBytes {
