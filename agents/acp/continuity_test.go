@@ -140,6 +140,20 @@ func TestPromptThatWasBegunIsNotGivenAgain(t *testing.T) {
 	}
 }
 
+func TestPromptThatAskedIsNotGivenAgain(t *testing.T) {
+	asked := 0
+	_, out := bad(t, "").thread("t").prompt(t.Context(), "elicit\nerror session not found", answer(""), func(s *agenttest.Sink) {
+		first := s.OnAsk
+		s.OnAsk = func(ctx context.Context, q items.Content, o turns.AskOptions) (turns.Answer, error) {
+			asked++
+			return first(ctx, q, o)
+		}
+	})
+	if out.State != turns.Failed || asked != 1 {
+		t.Errorf("%+v, asked %d times", out, asked)
+	}
+}
+
 func TestWhatIsSaidBeforeTheSessionIsKnownIsKept(t *testing.T) {
 	sink, out := bad(t, "early").thread("t").prompt(t.Context(), "say x")
 	config := ""

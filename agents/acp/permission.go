@@ -86,6 +86,7 @@ func (s *session) ask(h *hands, ev event) {
 		h.add(nil, notice("warning", "The agent asked a question while no turn runs. It was told that nobody answers.", ev.raw))
 		return
 	}
+	run.heard.Store(true) // a question need not have ops, and its answer may have effects
 	var (
 		ops      []items.Op
 		question items.Content

@@ -38,7 +38,7 @@ type promptRun struct {
 	answered *once          // the agent has said how it ended; done may be behind
 	broken   *once          // the sink takes nothing more
 
-	heard atomic.Bool // the agent has said something
+	heard atomic.Bool // the agent has said or asked something
 
 	mu        sync.Mutex
 	cancelled bool

@@ -73,7 +73,8 @@
 //	                 current_mode_update, config_option_update,
 //	                 session_info_update, available_commands_update
 //	good             think, say, plan, tool, execute, edit, ask, usage
-//	elicit TEXT      elicitation/create with a form of one string; says the answer
+//	elicit TEXT      elicitation/create with a form of one string; says the answer,
+//	                 but nothing if there is no TEXT
 //	read-file PATH   fs/read_text_file; says the error code or the text
 //	settings         says mode, model and options in force as JSON
 //	env NAME         says the variable's value

@@ -280,7 +280,9 @@ func (p *prompt) elicit(text string) {
 		"sessionId": p.s.ID, "mode": "form", "message": text,
 		"requestedSchema": object{"type": "object", "properties": object{"name": object{"type": "string", "title": "Name"}}, "required": []string{"name"}},
 	}, nil)
-	p.sayResponse(r, ok)
+	if text != "" {
+		p.sayResponse(r, ok)
+	}
 }
 
 func (p *prompt) readFile(path string) {
