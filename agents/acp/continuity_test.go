@@ -140,6 +140,21 @@ func TestPromptThatWasBegunIsNotGivenAgain(t *testing.T) {
 	}
 }
 
+func TestPromptThatIsGivenAgainSaysOnceWhatIsLeftOut(t *testing.T) {
+	th := bad(t, "no-image state="+t.TempDir()+"/s").thread("t")
+	th.run("lose")
+	sink := agenttest.NewSink(t)
+	out := th.r.Run(t.Context(), &turns.Prompt{
+		ThreadID: "t", TurnID: "again", Attempt: 1, SessionID: th.sessionID, Config: th.config, Sink: sink,
+		Input: []items.UserMessage{{Content: []items.Part{
+			{Type: items.PartText, Text: "session"}, {Type: items.PartImage, MimeType: "image/png", Data: "aGk="},
+		}}},
+	})
+	if told := notices(sink); out.State != turns.Completed || !strings.Contains(said2(sink), "resumed") || len(told) != 1 {
+		t.Errorf("%+v, %q, told %q", out, said2(sink), told)
+	}
+}
+
 func TestPromptThatAskedIsNotGivenAgain(t *testing.T) {
 	asked := 0
 	_, out := bad(t, "").thread("t").prompt(t.Context(), "elicit\nerror session not found", answer(""), func(s *agenttest.Sink) {

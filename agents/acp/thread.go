@@ -135,16 +135,17 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		return a.notRun(ctx, err)
 	}
 	defer a.unlock(p.ThreadID, t)
-	out, unheard := a.runIn(ctx, p, t)
+	out, unheard := a.runIn(ctx, p, t, false)
 	if unheard {
-		out, _ = a.runIn(ctx, p, t)
+		out, _ = a.runIn(ctx, p, t, true)
 	}
 	return out
 }
 
 // runIn runs a prompt in the session of its thread, which is opened if it is
-// not open. It reports unheard as session.prompt does.
-func (a *Agent) runIn(ctx context.Context, p *turns.Prompt, t *thread) (out turns.Outcome, unheard bool) {
+// not open; again says that it was run before, and unheard. It reports unheard
+// as session.prompt does.
+func (a *Agent) runIn(ctx context.Context, p *turns.Prompt, t *thread, again bool) (out turns.Outcome, unheard bool) {
 	s := a.live(p.ThreadID, p.SessionID)
 	var (
 		first []block
@@ -163,7 +164,7 @@ func (a *Agent) runIn(ctx context.Context, p *turns.Prompt, t *thread) (out turn
 	}
 	defer a.pool.leave(s.pr)
 	input, left := blocks(p.Input, s.pr.says.images)
-	if left > 0 {
+	if left > 0 && !again { // else it was said before
 		if err := p.Emit(ctx, notice("warning", "The agent takes no images: it was told of them instead.", nil)); err != nil {
 			s.release()
 			return a.notRun(ctx, err), false
