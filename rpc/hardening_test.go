@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -219,11 +220,15 @@ func TestGigabyteWithoutLineFeedOnAStream(t *testing.T) {
 
 // deaf opens a stream and never reads a byte of it.
 func deaf(t testing.TB, r *rig, path string) net.Conn {
-	c, err := net.Dial("tcp", r.url[len("http://"):])
+	return deafOn(t, "tcp", r.url[len("http://"):], path)
+}
+
+func deafOn(t testing.TB, network, address, path string) net.Conn {
+	c, err := net.Dial(network, address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = c.(*net.TCPConn).SetReadBuffer(32 << 10)
+	_ = c.(interface{ SetReadBuffer(int) error }).SetReadBuffer(32 << 10)
 	_, _ = fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path)
 	t.Cleanup(func() { c.Close() })
 	return c
@@ -394,10 +399,19 @@ func TestPrunedUnderALaggingStreamIsSaid(t *testing.T) {
 }
 
 func TestCloseTellsLaggingReadersWhereTheyAre(t *testing.T) {
+	defer func(size int) { lastBuffer = size }(lastBuffer)
+	lastBuffer = 208 << 10 // what the kernel gives where nobody has set its bound
 	r := newRig(t)
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan struct{})
+	go func() { defer close(served); _ = r.http.Serve(l) }()
 	keepsUp := r.open("GET", "/rpc/stream?after_seq=0")
 	keepsUp.expect("stream/opened")
-	never := deaf(t, r, "/rpc/stream?after_seq=0")
+	never := []net.Conn{deaf(t, r, "/rpc/stream?after_seq=0"), deafOn(t, "unix", path, "/rpc/stream?after_seq=0")}
 	const n = 100
 	for range n {
 		r.memory.append(t, bigItem())
@@ -419,18 +433,22 @@ func TestCloseTellsLaggingReadersWhereTheyAre(t *testing.T) {
 	}
 	// What the kernel has taken is still to be read when the server is gone.
 	_ = r.http.Close()
-	res, err := http.ReadResponse(bufio.NewReader(never), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatalf("after %d bytes: %v", len(body), err)
-	}
-	lines := strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")
-	reached, m := parse(t, lines[len(lines)-2]).Params.Seq, parse(t, lines[len(lines)-1])
-	if m.Method != notify.StreamClosing || m.Params.Seq != reached || reached < 1 || reached >= n {
-		t.Errorf("after seq %d: %s %+v", reached, m.Method, m.Params)
+	<-served
+	for _, c := range never {
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Errorf("%s: after %d bytes: %v", c.RemoteAddr().Network(), len(body), err)
+			continue
+		}
+		lines := strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")
+		reached, m := parse(t, lines[len(lines)-2]).Params.Seq, parse(t, lines[len(lines)-1])
+		if m.Method != notify.StreamClosing || m.Params.Seq != reached || reached < 1 || reached >= n {
+			t.Errorf("after seq %d: %s %+v", reached, m.Method, m.Params)
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ const (
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 32 << 10
 	sendBuffer        = 128 << 10 // what the kernel holds for a reader that lags
+	localBuffer       = 32 << 10  // the same on a unix socket: see lastBuffer
 	refusedBodyWait   = time.Second
 	// hardRefused is how many connections above the bound still get their 503.
 	// Past it they are closed at once.
@@ -115,7 +116,11 @@ func (s *Server) connected(ctx context.Context, c net.Conn) context.Context {
 	if !ok {
 		return ctx
 	}
-	_ = b.SetWriteBuffer(sendBuffer) // the kernel's own size does as well
+	size := sendBuffer
+	if _, local := c.(*net.UnixConn); local {
+		size = localBuffer
+	}
+	_ = b.SetWriteBuffer(size) // the kernel's own size does as well
 	return context.WithValue(ctx, bufferedKey{}, b)
 }
 
