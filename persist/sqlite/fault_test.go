@@ -190,14 +190,7 @@ func TestFailedFsyncStopsForGood(t *testing.T) {
 				"-e", fmt.Sprintf("inject=fsync,fdatasync:error=EIO:when=%d", when),
 				os.Args[0], "-test.run=^TestFailedFsyncStopsForGood$", "-test.v"), nil, dir)
 			// The restart is here, where no fsync fails: strace counts per thread.
-			text, err := os.ReadFile(acknowledgedFile(dir))
-			if err != nil {
-				t.Fatal(err)
-			}
-			last, err := strconv.ParseInt(string(text), 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			last := acknowledged(t, dir)
 			r := running(t, Options{Dir: dir})
 			if at, err := r.Position(context.Background()); err != nil || at.Latest < last {
 				t.Errorf("after a restart the log ends at %d, acknowledged was %d, %v", at.Latest, last, err)
@@ -252,14 +245,32 @@ func failedFsync(t *testing.T, dir string) {
 	if err := errors.Join(<-done, s.Close()); err != nil {
 		t.Error(err)
 	}
-	if err := os.WriteFile(acknowledgedFile(dir), fmt.Append(nil, last), 0o600); err != nil {
-		t.Error(err)
-	}
+	acknowledge(t, dir, last)
 }
 
 // acknowledgedFile is where the process that had the failure says how far it
 // had acknowledged.
 func acknowledgedFile(dir string) string { return filepath.Join(dir, "acknowledged") }
+
+func acknowledge(t *testing.T, dir string, last int64) {
+	t.Helper()
+	if err := os.WriteFile(acknowledgedFile(dir), fmt.Append(nil, last), 0o600); err != nil {
+		t.Error(err)
+	}
+}
+
+func acknowledged(t *testing.T, dir string) int64 {
+	t.Helper()
+	text, err := os.ReadFile(acknowledgedFile(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return last
+}
 
 // rerun runs this test again in a process of its own.
 func rerun(t *testing.T, cmd *exec.Cmd, attr *syscall.SysProcAttr, dir string) {

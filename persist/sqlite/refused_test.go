@@ -35,14 +35,7 @@ func TestChangeThatWasRefusedAtItsCommitNeverComesBack(t *testing.T) {
 			rerun(t, exec.Command(strace, "-f", "-o", filepath.Join(t.TempDir(), "trace"), "-P", filepath.Join(dir, FileName+"-shm"),
 				"-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC:when=9..10",
 				os.Args[0], "-test.run=^TestChangeThatWasRefusedAtItsCommitNeverComesBack$", "-test.v"), nil, dir)
-			text, err := os.ReadFile(acknowledgedFile(dir))
-			if err != nil {
-				t.Fatal(err)
-			}
-			last, err := strconv.ParseInt(string(text), 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			last := acknowledged(t, dir)
 			s := running(t, Options{Dir: dir})
 			if at, err := s.Position(context.Background()); err != nil || at.Latest != last {
 				t.Errorf("after a kill the log ends at %d, acknowledged was %d, %v", at.Latest, last, err)
@@ -103,9 +96,7 @@ func fullIndex(t *testing.T, dir string) {
 		}
 		return nil
 	})
-	if err := os.WriteFile(acknowledgedFile(dir), fmt.Append(nil, last), 0o600); err != nil {
-		t.Error(err)
-	}
+	acknowledge(t, dir, last)
 	if t.Failed() {
 		return
 	}
