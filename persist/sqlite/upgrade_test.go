@@ -6,7 +6,10 @@ import (
 	_ "embed"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
@@ -16,32 +19,36 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-//go:embed testdata/schema1.sql
-var schema1 string
+// Databases of every released schema, frozen: what they hold must open, migrate
+// and refold clean for ever.
+var (
+	//go:embed testdata/schema1.sql
+	schema1 string
+	//go:embed testdata/schema2.sql
+	schema2 string
+)
 
 // forked1 adds a thread that was forked, of which that version kept no row.
 const forked1 = `INSERT INTO events VALUES (28, 1, 'thread_fork', NULL, 'thread/started', 1795257740000,
 	CAST('{"seq":28,"thread_seq":1,"thread_id":"thread_fork","timestamp":"2026-11-21T10:42:20.000Z","type":"started","state":"running","started_at":"2026-11-21T10:42:20.000Z","session_id":"thread_fork","agent":"echo","forked_from":{"thread_id":"thread_old","turn_id":"turn_x"}}' AS BLOB));
 	INSERT INTO threads VALUES (28, 'thread_fork', 'running', 'echo', '', '', NULL, NULL, '', '', '', '', 1795257740000, 0, 28, 28, 1);`
 
-// TestDatabaseOfSchema1IsUpgraded opens what a server without attempts left
-// when it was killed.
-func TestDatabaseOfSchema1IsUpgraded(t *testing.T) {
-	ctx := context.Background()
-	dir := t.TempDir()
+// frozen makes a data directory with a database of an earlier version, and
+// returns the frames that a stream over it must give, byte by byte.
+func frozen(t *testing.T, sql string) (dir string, frames []byte, events int64) {
+	t.Helper()
+	dir = t.TempDir()
 	c, err := dial(filepath.Join(dir, FileName), settings(false))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.run(schema1 + forked1); err != nil {
+	if err := c.run(sql); err != nil {
 		t.Fatal(err)
 	}
-	var want []byte
-	rows := int64(0)
 	if err := c.query("SELECT method, params FROM events ORDER BY seq", func(r row) error {
 		e := notify.Event{Method: r.text(0), Params: r.blob(1)}
-		want = e.AppendFrame(want)
-		rows++
+		frames = e.AppendFrame(frames)
+		events++
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -49,6 +56,67 @@ func TestDatabaseOfSchema1IsUpgraded(t *testing.T) {
 	if err := c.close(); err != nil {
 		t.Fatal(err)
 	}
+	return dir, frames, events
+}
+
+// checkUpgraded holds what every upgrade must keep against an opened store:
+// the bytes of the log, rows that the log gives, and nothing for doctor to say.
+func checkUpgraded(t *testing.T, s *Store, frames []byte, events int64, threads int) {
+	t.Helper()
+	ctx := context.Background()
+	p, err := s.Page(ctx, notify.Query{MaxEvents: 1000, MaxBytes: 1 << 20, Frames: true})
+	if err != nil || string(p.Frames) != string(frames) || p.Scanned != events {
+		t.Errorf("other bytes than before, up to %d of %d, %v", p.Scanned, events, err)
+	}
+	out, err := persist.Refold(ctx, s)
+	if err != nil || len(out.Differences) > 0 || out.Threads != threads {
+		t.Errorf("refold %+v, %v", out, err)
+	}
+	if bad := worst(t, s.View); len(bad) > 0 {
+		t.Errorf("doctor: %v", bad)
+	}
+}
+
+// TestDatabaseOfSchema2IsUpgraded opens what a server of the first release left
+// when it was killed, and goes on with it.
+func TestDatabaseOfSchema2IsUpgraded(t *testing.T) {
+	ctx := context.Background()
+	dir, frames, events := frozen(t, schema2)
+	// An hour after the crash, whatever the day: idempotency keys expire.
+	at := time.Date(2026, 11, 22, 0, 30, 0, 0, time.UTC)
+	s := running(t, Options{Dir: dir, Now: func() time.Time { return at }})
+	checkUpgraded(t, s, frames, events, 6)
+	active, queued, err := s.Unfinished(ctx)
+	if err != nil || !slices.Equal(active, []string{"work", "busy", "retrying", "ending"}) || !slices.Equal(queued, []string{"main", "busy"}) {
+		t.Errorf("unfinished: %v, %v, %v", active, queued, err)
+	}
+	l, err := s.Load(ctx, "work")
+	if err != nil || len(l.Turns) != 1 || l.Turns[0].Worker != "build-7" || len(l.Items) != 1 || len(l.Steps) != 3 {
+		t.Fatalf("loaded %+v, %v", l, err)
+	}
+	if text := string(l.Items[0].Content); !strings.Contains(text, "open and growing") || l.Items[0].Epoch != 2 {
+		t.Errorf("the open item is %s, %+v", text, l.Items[0])
+	}
+	if r, err := s.Runtime(ctx); err != nil || !r.Paused || r.Reason != "night" {
+		t.Errorf("runtime %+v, %v", r, err)
+	}
+	if k, err := s.Stored(ctx, "start-main"); err != nil || k == nil || k.Key.Method != "thread/start" {
+		t.Errorf("key %+v, %v", k, err)
+	}
+	m := persisttest.NewMaker(t, s, "thread_new").Start()
+	m.Attempt("turn_new")
+	m.EndTurn("turn_new")
+	m.Commit()
+	if bad := worst(t, s.View); len(bad) > 0 {
+		t.Errorf("doctor: %v", bad)
+	}
+}
+
+// TestDatabaseOfSchema1IsUpgraded opens what a server without attempts left
+// when it was killed.
+func TestDatabaseOfSchema1IsUpgraded(t *testing.T) {
+	ctx := context.Background()
+	dir, want, rows := frozen(t, schema1+forked1)
 
 	s := running(t, Options{Dir: dir})
 	copies, err := filepath.Glob(filepath.Join(dir, "backups", "before-schema-2-*.db"))
@@ -63,18 +131,9 @@ func TestDatabaseOfSchema1IsUpgraded(t *testing.T) {
 	if at, err := running(t, Options{Dir: again}).Position(ctx); err != nil || at != restored {
 		t.Errorf("opened %+v, %v; restored %+v", at, err, restored)
 	}
-	for _, collapse := range []bool{false, true} {
-		p, err := s.Page(ctx, notify.Query{MaxEvents: 1000, MaxBytes: 1 << 20, Frames: true, Collapse: collapse})
-		if err != nil || string(p.Frames) != string(want) || p.Scanned != rows {
-			t.Errorf("collapse %v: other bytes than before, up to %d, %v", collapse, p.Scanned, err)
-		}
-	}
-	out, err := persist.Refold(ctx, s)
-	if err != nil || len(out.Differences) > 0 || out.Threads != 3 {
-		t.Errorf("refold %+v, %v", out, err)
-	}
-	if bad := worst(t, s.View); len(bad) > 0 {
-		t.Errorf("doctor: %v", bad)
+	checkUpgraded(t, s, want, rows, 3)
+	if p, err := s.Page(ctx, notify.Query{MaxEvents: 1000, MaxBytes: 1 << 20, Frames: true, Collapse: true}); err != nil || string(p.Frames) != string(want) {
+		t.Errorf("collapsed: other bytes than before, %v", err)
 	}
 	fork, err := s.ReadThread(ctx, "thread_fork", 0)
 	if err != nil || fork.Thread == nil || !reflect.DeepEqual(fork.Thread.ForkedFrom, &threads.ForkedFrom{ThreadID: "thread_old", TurnID: "turn_x"}) {
