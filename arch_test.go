@@ -17,16 +17,18 @@ const module = "github.com/seed82539d15/holon/"
 // always allowed, and so is cmd everything.
 var mayImport = map[string][]string{
 	"notify":        {},
-	"items":         {"notify"},
-	"threads":       {"notify", "items"},
-	"turns":         {"notify", "items", "threads"},
+	"ledger":        {"notify"},
+	"items":         {"notify", "ledger"},
+	"threads":       {"notify", "ledger", "items"},
+	"turns":         {"notify", "ledger", "items", "threads"},
+	"events":        {"notify", "ledger", "items", "threads", "turns"},
 	"agents":        {"notify", "items", "turns"},
-	"persist":       {"notify", "items", "threads", "turns"},
-	"rpc":           {"notify", "items", "threads", "turns"},
+	"persist":       {"notify", "ledger", "items", "threads", "turns", "events"},
+	"rpc":           {"notify", "ledger", "items", "threads", "turns", "events"},
 	"rpc/client":    {"notify"},
 	"rpc/admission": {},
 	"conformance":   {},
-	"bench":         {"rpc/client", "notify", "items", "threads", "turns", "persist"},
+	"bench":         {"rpc/client", "notify", "ledger", "items", "threads", "turns", "persist"},
 	"cmd":           nil,            // everything
 	"faults":        nil,            // tests only
 	"docs":          {"rpc/client"}, // examples: whoever copies them has the client at most

@@ -113,13 +113,6 @@ func Apply(prev *Item, h notify.Header, body any) *Item {
 	return &next
 }
 
-// Settle turns the row's provisional seqs into real ones.
-func (it *Item) Settle(first int64) {
-	it.CreatedSeq = notify.Settle(it.CreatedSeq, first)
-	it.UpdatedSeq = notify.Settle(it.UpdatedSeq, first)
-	it.Span = notify.Settle(it.Span, first)
-}
-
 // Query chooses items for item/list. Empty fields choose everything. Items
 // come in the order of their making; Cursor is the created_seq to go on
 // after, as text. Newest turns the order around: Cursor is then the

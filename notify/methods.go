@@ -39,15 +39,3 @@ const (
 	StreamClosing   = "stream/closing"
 	HolonLog        = "holon/log"
 )
-
-// LogMethods lists every notification that can be in the log.
-var LogMethods = []string{
-	ThreadStarted, ThreadResumed, ThreadPaused, ThreadUpdated, ThreadClosed,
-	TurnQueued, TurnStarted, TurnProgress, TurnCompleted, TurnInterrupted, TurnFailed,
-	ItemCreated, ItemUpdated, ItemDeleted, ItemDelta,
-	StepStarted, StepEnded, StreamRewind, TurnLate,
-	HolonPaused, HolonResumed,
-}
-
-// StreamMethods lists every notification that lives on a connection only.
-var StreamMethods = []string{StreamOpened, StreamHeartbeat, StreamClosing, HolonLog}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -37,14 +38,14 @@ type Committer interface {
 	// at that point of the batch, gives seqs, and settles the units' rows. A
 	// unit that is refused has an error in its Outcome and leaves no trace. If
 	// Commit itself returns an error nothing at all has happened: the error
-	// wraps turns.ErrStorageFull or turns.ErrStorageFailed if it is the
+	// wraps ledger.ErrStorageFull or ledger.ErrStorageFailed if it is the
 	// disk's, else the units are tried again one by one.
-	Commit(units []*turns.Unit) (Committed, error)
+	Commit(units []*ledger.Unit) (Committed, error)
 	// Probe tries a small durable write.
 	Probe() error
 	// Maintain does what is due between two batches, once the units of the
 	// last one have been answered. Its error is one that the disk cannot be
-	// trusted after: it wraps turns.ErrStorageFailed, or is nil.
+	// trusted after: it wraps ledger.ErrStorageFailed, or is nil.
 	Maintain() error
 }
 
@@ -57,7 +58,7 @@ type Committed struct {
 
 // Outcome is how one unit of a batch fared.
 type Outcome struct {
-	Receipt turns.Receipt
+	Receipt ledger.Receipt
 	Err     error
 }
 
@@ -93,7 +94,7 @@ type Appender struct {
 }
 
 type request struct {
-	unit  *turns.Unit
+	unit  *ledger.Unit
 	bytes int
 	reply chan Outcome // size 1: the appender never waits for an actor
 }
@@ -104,7 +105,7 @@ type job struct {
 }
 
 // errClosed refuses what comes after Run has ended.
-var errClosed = fmt.Errorf("the log is closed: %w", turns.ErrStorageFailed)
+var errClosed = fmt.Errorf("the log is closed: %w", ledger.ErrStorageFailed)
 
 // NewAppender returns an appender that publishes what committer has committed
 // into tail. It starts nothing: see Run.
@@ -121,9 +122,9 @@ func (a *Appender) Observe(o Observer) { a.observer = o }
 // Append commits the unit, together with others that wait, and returns when
 // it is durable. It takes no context: a client that hangs up does not decide
 // whether a commit happens. It blocks until Run is running.
-func (a *Appender) Append(u *turns.Unit) (turns.Receipt, error) {
+func (a *Appender) Append(u *ledger.Unit) (ledger.Receipt, error) {
 	if err := a.failed.Load(); err != nil {
-		return turns.Receipt{}, *err
+		return ledger.Receipt{}, *err
 	}
 	r := &request{unit: u, reply: make(chan Outcome, 1)}
 	for i := range u.Drafts {
@@ -132,7 +133,7 @@ func (a *Appender) Append(u *turns.Unit) (turns.Receipt, error) {
 	a.gate.RLock()
 	if a.closing {
 		a.gate.RUnlock()
-		return turns.Receipt{}, errClosed
+		return ledger.Receipt{}, errClosed
 	}
 	a.accepted.Add(1)
 	a.gate.RUnlock()
@@ -260,7 +261,7 @@ func (a *Appender) commit(batch []*request) {
 		a.refuse(batch, *err)
 		return
 	}
-	units := make([]*turns.Unit, len(batch))
+	units := make([]*ledger.Unit, len(batch))
 	bytes := 0
 	for i, r := range batch {
 		units[i] = r.unit
@@ -283,10 +284,10 @@ func (a *Appender) commit(batch []*request) {
 			}
 			a.answer(r, done.Outcomes[i])
 		}
-	case errors.Is(err, turns.ErrStorageFailed):
+	case errors.Is(err, ledger.ErrStorageFailed):
 		a.Fail(err)
 		a.refuse(batch, err)
-	case errors.Is(err, turns.ErrStorageFull):
+	case errors.Is(err, ledger.ErrStorageFull):
 		a.full.Store(&err)
 		if len(batch) > 1 { // a smaller unit may still fit
 			a.singly(batch)
@@ -326,9 +327,9 @@ func (a *Appender) count(err error) {
 	}
 	kind := "internal"
 	switch {
-	case errors.Is(err, turns.ErrStorageFailed):
+	case errors.Is(err, ledger.ErrStorageFailed):
 		kind = "storage_failed"
-	case errors.Is(err, turns.ErrStorageFull):
+	case errors.Is(err, ledger.ErrStorageFull):
 		kind = "storage_full"
 	case errors.Is(err, turns.ErrRuntimePaused):
 		kind = "runtime_paused"
@@ -344,7 +345,7 @@ func (a *Appender) probe() {
 	switch err := a.committer.Probe(); {
 	case err == nil:
 		a.full.Store(nil)
-	case errors.Is(err, turns.ErrStorageFailed):
+	case errors.Is(err, ledger.ErrStorageFailed):
 		a.Fail(err)
 	}
 }

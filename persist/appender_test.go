@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/turns"
 )
 
 // memory is a committer without a disk whose next commits can be made to
@@ -19,13 +19,13 @@ type memory struct {
 	mu     sync.Mutex
 	latest int64
 	calls  [][]int // seqs of each transaction
-	fail   func(units []*turns.Unit) error
+	fail   func(units []*ledger.Unit) error
 	probe  error
 	broken error         // what Maintain says
 	block  chan struct{} // closed: commits go through
 }
 
-func (m *memory) Commit(units []*turns.Unit) (Committed, error) {
+func (m *memory) Commit(units []*ledger.Unit) (Committed, error) {
 	if m.block != nil {
 		<-m.block
 	}
@@ -39,7 +39,7 @@ func (m *memory) Commit(units []*turns.Unit) (Committed, error) {
 	var out Committed
 	var call []int
 	for _, u := range units {
-		r := turns.Receipt{First: m.latest + 1}
+		r := ledger.Receipt{First: m.latest + 1}
 		for i := range u.Drafts {
 			m.latest++
 			call = append(call, int(m.latest))
@@ -64,8 +64,8 @@ func (m *memory) Maintain() error {
 	return m.broken
 }
 
-func unitOf(events, size int) *turns.Unit {
-	u := &turns.Unit{}
+func unitOf(events, size int) *ledger.Unit {
+	u := &ledger.Unit{}
 	for range events {
 		u.Drafts = append(u.Drafts, notify.Draft{Method: notify.HolonPaused, Rest: append(make([]byte, size-1), '}')})
 	}
@@ -93,7 +93,7 @@ func TestUnitsThatWaitAreOneBatch(t *testing.T) {
 		sizes := []int{}
 		a, stop := run(t, m, Observer{Committed: func(units, events, bytes int, _ time.Duration) { sizes = append(sizes, events) }})
 		var wg sync.WaitGroup
-		add := func(u *turns.Unit) {
+		add := func(u *ledger.Unit) {
 			wg.Go(func() {
 				if _, err := a.Append(u); err != nil {
 					t.Error(err)
@@ -145,10 +145,10 @@ func TestStopCommitsWhatWasAcceptedThenRefuses(t *testing.T) {
 		if m.latest != 50 {
 			t.Errorf("%d of 50 accepted units were committed", m.latest)
 		}
-		if _, err := a.Append(unitOf(1, 10)); !errors.Is(err, turns.ErrStorageFailed) {
+		if _, err := a.Append(unitOf(1, 10)); !errors.Is(err, ledger.ErrStorageFailed) {
 			t.Errorf("after the end: %v", err)
 		}
-		if err := a.Do(context.Background(), func() error { return nil }); !errors.Is(err, turns.ErrStorageFailed) {
+		if err := a.Do(context.Background(), func() error { return nil }); !errors.Is(err, ledger.ErrStorageFailed) {
 			t.Errorf("a job after the end: %v", err)
 		}
 	})
@@ -158,7 +158,7 @@ func TestFailingUnitFailsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := unitOf(1, 10)
 		broken := errors.New("constraint")
-		m := &memory{block: make(chan struct{}), fail: func(units []*turns.Unit) error {
+		m := &memory{block: make(chan struct{}), fail: func(units []*ledger.Unit) error {
 			for _, u := range units {
 				if u == bad {
 					return broken
@@ -192,15 +192,15 @@ func TestFailingUnitFailsAlone(t *testing.T) {
 
 func TestFullDiskIsRecoverable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		full := fmt.Errorf("append: %w", turns.ErrStorageFull)
-		m := &memory{probe: full, fail: func([]*turns.Unit) error { return full }}
+		full := fmt.Errorf("append: %w", ledger.ErrStorageFull)
+		m := &memory{probe: full, fail: func([]*ledger.Unit) error { return full }}
 		a, stop := run(t, m, Observer{})
 		defer stop()
-		if _, err := a.Append(unitOf(1, 10)); !errors.Is(err, turns.ErrStorageFull) {
+		if _, err := a.Append(unitOf(1, 10)); !errors.Is(err, ledger.ErrStorageFull) {
 			t.Errorf("on a full disk: %v", err)
 		}
 		time.Sleep(3 * time.Second)
-		if err := a.Healthy(); !errors.Is(err, turns.ErrStorageFull) {
+		if err := a.Healthy(); !errors.Is(err, ledger.ErrStorageFull) {
 			t.Errorf("healthy: %v", err)
 		}
 		m.mu.Lock()
@@ -218,16 +218,16 @@ func TestFullDiskIsRecoverable(t *testing.T) {
 
 func TestFailedStorageIsForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &memory{fail: func([]*turns.Unit) error { return fmt.Errorf("commit: %w", turns.ErrStorageFailed) }}
+		m := &memory{fail: func([]*ledger.Unit) error { return fmt.Errorf("commit: %w", ledger.ErrStorageFailed) }}
 		a, stop := run(t, m, Observer{})
 		defer stop()
 		for range 2 {
-			if _, err := a.Append(unitOf(1, 10)); !errors.Is(err, turns.ErrStorageFailed) {
+			if _, err := a.Append(unitOf(1, 10)); !errors.Is(err, ledger.ErrStorageFailed) {
 				t.Errorf("after a failed fsync: %v", err)
 			}
 			m.fail = nil // the disk says that it is well again, and must not be believed
 		}
-		if err := a.Healthy(); !errors.Is(err, turns.ErrStorageFailed) || m.latest != 0 {
+		if err := a.Healthy(); !errors.Is(err, ledger.ErrStorageFailed) || m.latest != 0 {
 			t.Errorf("healthy: %v, %d events", err, m.latest)
 		}
 	})
@@ -235,14 +235,14 @@ func TestFailedStorageIsForGood(t *testing.T) {
 
 func TestFailedMaintenanceIsForGoodButNotTheCommitBeforeIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &memory{broken: fmt.Errorf("checkpoint: %w", turns.ErrStorageFailed)}
+		m := &memory{broken: fmt.Errorf("checkpoint: %w", ledger.ErrStorageFailed)}
 		a, stop := run(t, m, Observer{})
 		defer stop()
 		if r, err := a.Append(unitOf(1, 10)); err != nil || r.Last != 1 {
 			t.Errorf("the commit was durable: %+v, %v", r, err)
 		}
 		synctest.Wait()
-		if _, err := a.Append(unitOf(1, 10)); !errors.Is(err, turns.ErrStorageFailed) {
+		if _, err := a.Append(unitOf(1, 10)); !errors.Is(err, ledger.ErrStorageFailed) {
 			t.Errorf("after a failed checkpoint: %v", err)
 		}
 	})

@@ -10,7 +10,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/events"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -86,8 +88,7 @@ func (out *Refolded) thread(ctx context.Context, r turns.Reader, t *threads.Thre
 			out.Pruned++
 			return nil
 		}
-		f := &folding{thread: t.ThreadID, upTo: t.LatestSeq,
-			turns: map[string]*turns.Turn{}, items: map[string]*foldedItem{}, tries: map[string][]*turns.Step{}}
+		f := newFolding(t.ThreadID, t.LatestSeq)
 		if err := f.read(ctx, r); err != nil {
 			return err
 		}
@@ -139,13 +140,8 @@ func (out *Refolded) runtime(ctx context.Context, r turns.Reader) error {
 	if !ok || pos.First != 1 {
 		return nil
 	}
-	var fold turns.Runtime
-	if err := eachEvent(ctx, r, notify.Filter{Methods: []string{notify.HolonPaused, notify.HolonResumed}}, pos.Latest, func(h notify.Header, body any) error {
-		if next := turns.ApplyRuntime(fold, h, body); next != nil {
-			fold = *next
-		}
-		return nil
-	}); err != nil {
+	f := newFolding("", pos.Latest)
+	if err := eachEvent(ctx, r, notify.Filter{Methods: []string{notify.HolonPaused, notify.HolonResumed}}, pos.Latest, f.apply); err != nil {
 		return err
 	}
 	row, err := store.Runtime(ctx)
@@ -155,20 +151,22 @@ func (out *Refolded) runtime(ctx context.Context, r turns.Reader) error {
 	if now, err := r.Position(ctx); err != nil || now.Latest != pos.Latest || now.First != 1 {
 		return err // written or pruned meanwhile: nothing to compare with
 	}
-	out.add(compareRows("runtime", "-", &row, &fold))
+	out.add(compareRows("runtime", "-", &row, &f.runtime))
 	return nil
 }
 
-// folding is the rebuild of one thread.
+// folding is the rebuild of one thread: a ledger.State that holds its rows in
+// memory, but for the content of items that have ended.
 type folding struct {
-	thread string
-	upTo   int64
-	events int64
-	row    *threads.Thread
-	turns  map[string]*turns.Turn
-	items  map[string]*foldedItem
-	tries  map[string][]*turns.Step // of a turn, in the order of their beginning
-	diffs  []Difference
+	thread  string
+	upTo    int64
+	events  int64
+	row     *threads.Thread
+	turns   map[string]*turns.Turn
+	items   map[string]*foldedItem
+	tries   map[string][]*turns.Step // of a turn, in the order of their beginning
+	runtime turns.Runtime
+	diffs   []Difference
 }
 
 // foldedItem is an item whose content is kept only as long as it grows; then
@@ -179,105 +177,111 @@ type foldedItem struct {
 	hash   [sha256.Size]byte
 }
 
+func newFolding(thread string, upTo int64) *folding {
+	return &folding{
+		thread: thread, upTo: upTo,
+		turns: map[string]*turns.Turn{}, items: map[string]*foldedItem{}, tries: map[string][]*turns.Step{},
+	}
+}
+
 func (f *folding) read(ctx context.Context, r turns.Reader) error {
-	return eachEvent(ctx, r, notify.Filter{ThreadIDs: []string{f.thread}}, f.upTo, func(h notify.Header, body any) error {
+	return eachEvent(ctx, r, notify.Filter{ThreadIDs: []string{f.thread}}, f.upTo, func(method string, h notify.Header, body any) error {
 		f.events++
 		if h.ThreadSeq != f.events {
 			f.diff("events", fmt.Sprint(h.Seq), "thread_seq", fmt.Sprint(h.ThreadSeq), fmt.Sprint(f.events))
 		}
-		return f.apply(h, body)
+		return f.apply(method, h, body)
 	})
 }
 
-func (f *folding) apply(h notify.Header, body any) error {
-	if next := threads.Apply(f.row, h, body); next != nil {
-		f.row = next
+func (f *folding) apply(method string, h notify.Header, body any) error {
+	old := f.items[items.OfBody(body)]
+	switch b := body.(type) {
+	case *items.Delta:
+		if old != nil {
+			old.deltas = append(old.deltas, b.Delta.Text)
+		}
+	case *items.Deleted: // it has no content: what there was stays
+		if old != nil {
+			content, err := items.Fold(old.Content, old.deltas)
+			if err != nil {
+				return err
+			}
+			old.Content = content
+		}
 	}
-	f.applyTries(&h, body)
+	events.Fold(f, method, &h, body)
 	if f.row != nil {
 		f.row.LatestSeq, f.row.LatestThreadSeq = h.Seq, h.ThreadSeq
 	}
-	if next := turns.Apply(f.turns[h.TurnID], h, body); next != nil {
-		f.turns[h.TurnID] = next
-	}
-	id := itemID(body)
-	if id == "" {
-		return nil
-	}
-	old := f.items[id]
-	if d, ok := body.(*items.Delta); ok {
-		if old != nil {
-			old.deltas = append(old.deltas, d.Delta.Text)
+	if i := tryAt(f.tries[h.TurnID], h.Step, h.Epoch); i >= 0 && len(h.Lineage) > 0 {
+		if by := f.tries[h.TurnID][i].HiddenBy; by != 0 { // the fence has let it through (I8)
+			f.diff("events", fmt.Sprint(h.Seq), "lineage", fmt.Sprintf("a try that %d has superseded", by), notify.TurnLate)
 		}
-		return nil
 	}
-	var prev *items.Item
-	if old != nil {
-		prev = &old.Item
-	}
-	if _, ok := body.(*items.Deleted); ok && old != nil { // it has no content: what there was stays
-		content, err := items.Fold(old.Content, old.deltas)
-		if err != nil {
-			return err
-		}
-		old.Content = content
-	}
-	next := items.Apply(prev, h, body)
-	if next == nil {
-		return nil
-	}
-	it := &foldedItem{Item: *next}
-	if old != nil {
-		it.hash = old.hash
-	}
-	switch {
-	case next.Status.Open():
-		it.hash = [sha256.Size]byte{}
-	case next.Content != nil:
-		it.hash, it.Content = hashJSON(next.Content), nil
-	}
-	f.items[id] = it
 	return nil
 }
 
-// applyTries folds the event into the rows of tries, and tells the header of
-// which try it is.
-func (f *folding) applyTries(h *notify.Header, body any) {
-	list := f.tries[h.TurnID]
-	change := func(i int) {
-		if next := turns.ApplyStep(list[i], *h, body); next != nil {
-			list[i] = next
+// Row implements ledger.State.
+func (f *folding) Row(t *ledger.Table, id any) ledger.Row {
+	switch t {
+	case threads.Table:
+		if f.row != nil {
+			return f.row
 		}
-	}
-	switch body.(type) {
-	case *turns.RewindEvent:
-		for i := range list {
-			change(i)
+	case turns.Table:
+		if row := f.turns[id.(string)]; row != nil {
+			return row
 		}
-		return
-	case *turns.LateEvent:
-		if i := tryAt(list, "", h.Attempt); i >= 0 {
-			change(i)
+	case items.Table:
+		if it := f.items[id.(string)]; it != nil {
+			return &it.Item
 		}
-		return
+	case turns.RuntimeTable:
+		return &f.runtime
 	}
-	if len(h.Lineage) == 0 {
-		return
-	}
-	i := tryAt(list, h.Step, h.Epoch)
-	if i < 0 {
-		i, list = len(list), append(list, turns.ApplyStep(nil, *h, body))
-		f.tries[h.TurnID] = list
-	} else {
-		change(i)
-	}
-	h.Span = list[i].Seq
-	if by := list[i].HiddenBy; by != 0 { // the fence has let it through (I8)
-		f.diff("events", fmt.Sprint(h.Seq), "lineage", fmt.Sprintf("a try that %d has taken back", by), notify.TurnLate)
+	return nil
+}
+
+// Rows implements ledger.State.
+func (f *folding) Rows(_ *ledger.Table, turnID string, visit func(ledger.Row) bool) {
+	list := f.tries[turnID]
+	for i := len(list) - 1; i >= 0 && visit(list[i]); i-- {
 	}
 }
 
-// tryAt looks for a try from the newest on: that is the one that writes.
+// Put implements ledger.State.
+func (f *folding) Put(row ledger.Row) {
+	switch r := row.(type) {
+	case *threads.Thread:
+		f.row = r
+	case *turns.Turn:
+		f.turns[r.TurnID] = r
+	case *turns.Step:
+		list := f.tries[r.TurnID]
+		if i := tryAt(list, r.Step, r.Epoch); i >= 0 {
+			list[i] = r
+		} else {
+			f.tries[r.TurnID] = append(list, r)
+		}
+	case *turns.Runtime:
+		f.runtime = *r
+	case *items.Item:
+		it := &foldedItem{Item: *r}
+		if old := f.items[r.ItemID]; old != nil {
+			it.hash = old.hash
+		}
+		switch {
+		case r.Status.Open():
+			it.hash = [sha256.Size]byte{}
+		case r.Content != nil:
+			it.hash, it.Content = hashJSON(r.Content), nil
+		}
+		f.items[r.ItemID] = it
+	}
+}
+
+// tryAt looks for a try from the newest on.
 func tryAt(list []*turns.Step, step string, epoch int) int {
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].Epoch == epoch && list[i].Step == step {
@@ -285,20 +289,6 @@ func tryAt(list []*turns.Step, step string, epoch int) int {
 		}
 	}
 	return -1
-}
-
-func itemID(body any) string {
-	switch b := body.(type) {
-	case *items.Created:
-		return b.ItemID
-	case *items.Updated:
-		return b.ItemID
-	case *items.Deleted:
-		return b.ItemID
-	case *items.Delta:
-		return b.ItemID
-	}
-	return ""
 }
 
 func (f *folding) compare(ctx context.Context, r turns.Reader, t *threads.Thread) error {
@@ -403,7 +393,7 @@ func (f *folding) diff(table, id, column, row, log string) {
 }
 
 // eachEvent decodes every event up to a seq that passes the filter.
-func eachEvent(ctx context.Context, log notify.Log, filter notify.Filter, upTo int64, f func(notify.Header, any) error) error {
+func eachEvent(ctx context.Context, log notify.Log, filter notify.Filter, upTo int64, f func(string, notify.Header, any) error) error {
 	for after := int64(0); after < upTo; {
 		p, err := log.Page(ctx, notify.Query{After: after, Filter: filter, MaxEvents: refoldEvents, MaxBytes: refoldBytes})
 		if err != nil {
@@ -414,14 +404,14 @@ func eachEvent(ctx context.Context, log notify.Log, filter notify.Filter, upTo i
 			if e.Seq > upTo {
 				return nil
 			}
-			h, body, err := Decode(e.Method, e.Params)
+			h, body, err := events.Decode(e.Method, e.Params)
 			if err != nil {
 				return err
 			}
 			if h.Seq != e.Seq {
 				return fmt.Errorf("event %d says of itself that it is %d", e.Seq, h.Seq)
 			}
-			if err := f(h, body); err != nil {
+			if err := f(e.Method, h, body); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -23,7 +24,7 @@ func newFakeWorkers(e *fakeEngine) *fakeWorkers {
 	return &fakeWorkers{fakeEngine: e, turns: make(chan *turns.Turn), left: make(chan error, 100)}
 }
 
-func keyName(k *turns.Key) string {
+func keyName(k *ledger.Key) string {
 	if k == nil {
 		return ""
 	}
@@ -54,7 +55,7 @@ func (w *fakeWorkers) Claim(ctx context.Context, c turns.Claim) (turns.ClaimResu
 }
 
 // done notes a command and answers with the error that the test wants.
-func (w *fakeWorkers) done(l turns.Lease, k *turns.Key, format string, args ...any) error {
+func (w *fakeWorkers) done(l turns.Lease, k *ledger.Key, format string, args ...any) error {
 	w.note("%s by %s/%d/%s%s", fmt.Sprintf(format, args...), l.TurnID, l.Attempt, l.Token, keyName(k))
 	if w.late != nil {
 		return w.late()

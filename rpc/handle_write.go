@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -20,7 +21,7 @@ type ItemWriteResult struct {
 }
 
 // write does one op.
-func (h *Handlers) write(ctx context.Context, l turns.Lease, op turns.ItemOp, key *turns.Key) (ItemWriteResult, error) {
+func (h *Handlers) write(ctx context.Context, l turns.Lease, op turns.ItemOp, key *ledger.Key) (ItemWriteResult, error) {
 	w, err := h.leased(l)
 	if err != nil {
 		return ItemWriteResult{}, err

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
-	"github.com/seed82539d15/holon/turns"
 )
 
 func started() notify.Draft {
@@ -123,7 +123,7 @@ func TestPathsAndVerbs(t *testing.T) {
 
 func TestReadyTellsNothingButThatItIsNot(t *testing.T) {
 	r := newRig(t, func(c *Config) {
-		c.Ready = func(context.Context) error { return fmt.Errorf("secret: %w", turns.ErrStorageFailed) }
+		c.Ready = func(context.Context) error { return fmt.Errorf("secret: %w", ledger.ErrStorageFailed) }
 	})
 	resp, err := r.client.Get(r.url + "/readyz")
 	if err != nil {

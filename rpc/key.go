@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/seed82539d15/holon/turns"
+	"github.com/seed82539d15/holon/ledger"
 )
 
 // maxKeyLength bounds an idempotency key, in characters.
@@ -19,7 +19,7 @@ const maxKeyLength = 128
 type Keyed struct {
 	IdempotencyKey *string `json:"idempotency_key,omitzero"`
 
-	key *turns.Key
+	key *ledger.Key
 }
 
 // takeKey makes the key for the handler, from the params as they came.
@@ -39,7 +39,7 @@ var canonicalOptions = jsontext.CanonicalizeRawInts(false)
 // keyOf makes the idempotency key of a request, nil if it has none. The hash
 // is of the params as JSON values without _meta, which is about the message
 // and not about what it asks for.
-func keyOf(method string, key *string, raw jsontext.Value) (*turns.Key, error) {
+func keyOf(method string, key *string, raw jsontext.Value) (*ledger.Key, error) {
 	if key == nil {
 		return nil, nil
 	}
@@ -59,5 +59,5 @@ func keyOf(method string, key *string, raw jsontext.Value) (*turns.Key, error) {
 	if err := value.Canonicalize(canonicalOptions); err != nil {
 		return nil, fmt.Errorf("canonicalize params for the idempotency key: %w", err)
 	}
-	return &turns.Key{Key: *key, Method: method, Hash: sha256.Sum256(value)}, nil
+	return &ledger.Key{Key: *key, Method: method, Hash: sha256.Sum256(value)}, nil
 }

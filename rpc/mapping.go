@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -39,14 +40,14 @@ var sentinels = []struct {
 	{err: turns.ErrRuntimePaused, kind: KindUnavailable},
 	{err: turns.ErrAgentNotFound, kind: KindAgentNotFound},
 	{err: turns.ErrKeyConflict, kind: KindIdempotencyConflict},
-	{err: turns.ErrStorageFull, kind: KindStorageFull},
-	{err: turns.ErrStorageFailed, kind: KindStorageFailed},
+	{err: ledger.ErrStorageFull, kind: KindStorageFull},
+	{err: ledger.ErrStorageFailed, kind: KindStorageFailed},
 	{err: items.ErrNotFound, kind: KindItemNotFound},
 	{err: items.ErrAlreadyResolved, kind: KindAlreadyResolved},
 	{err: turns.ErrNotEnded, kind: KindConflict, field: "turn_id", reason: "not_ended"},
 	{err: turns.ErrCompleted, kind: KindConflict, field: "turn_id", reason: "completed"},
 	{err: turns.ErrNoAttempts, kind: KindConflict, field: "turn_id", reason: "no_attempts"},
-	{err: turns.ErrItemConflict, kind: KindConflict, field: "item_id", reason: "used"},
+	{err: items.ErrConflict, kind: KindConflict, field: "item_id", reason: "used"},
 	{err: turns.ErrLease, kind: KindForbidden, field: "lease"},
 	{err: turns.ErrSuperseded, kind: KindAttemptSuperseded},
 	{err: notify.ErrBadCursor, kind: KindInvalidCursor, field: "cursor"},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -123,7 +124,7 @@ func TestDomainErrorsBecomeKinds(t *testing.T) {
 		{turns.ErrAgentNotFound, KindAgentNotFound, -32002}, {threads.ErrClosed, KindThreadClosed, -32004}, {threads.ErrPaused, KindThreadPaused, -32004},
 		{threads.ErrConflict, KindConflict, -32003}, {turns.ErrKeyConflict, KindIdempotencyConflict, -32003}, {turns.ErrBusy, KindThreadBusy, -32004},
 		{turns.ErrNotActive, KindTurnNotActive, -32004}, {turns.ErrQueueFull, KindOverloaded, -32001}, {turns.ErrInboxFull, KindOverloaded, -32001},
-		{turns.ErrDraining, KindUnavailable, -32000}, {turns.ErrStorageFull, KindStorageFull, -32007}, {turns.ErrStorageFailed, KindStorageFailed, -32007},
+		{turns.ErrDraining, KindUnavailable, -32000}, {ledger.ErrStorageFull, KindStorageFull, -32007}, {ledger.ErrStorageFailed, KindStorageFailed, -32007},
 		{items.ErrAlreadyResolved, KindAlreadyResolved, -32004}, {notify.ErrBadCursor, KindInvalidCursor, -32602},
 		{&turns.InvalidError{Field: "input", Reason: "too_large", Text: "is too large"}, KindInvalidParams, -32602},
 	} {

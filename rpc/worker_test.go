@@ -125,7 +125,7 @@ func TestWhatAWorkerMayNotIsATypedError(t *testing.T) {
 		{turns.ErrSuperseded, `{"kind":"attempt_superseded","retryable":false,"turn_id":"u"}`},
 		{turns.ErrLease, `{"kind":"forbidden","retryable":false,"field":"lease","turn_id":"u"}`},
 		{turns.ErrNotActive, `{"kind":"turn_not_active","retryable":false,"turn_id":"u"}`},
-		{turns.ErrItemConflict, `{"kind":"conflict","retryable":false,"field":"item_id","reason":"used","turn_id":"u"}`},
+		{items.ErrConflict, `{"kind":"conflict","retryable":false,"field":"item_id","reason":"used","turn_id":"u"}`},
 		{items.ErrNotFound, `{"kind":"item_not_found","retryable":false,"turn_id":"u"}`},
 		{&turns.InvalidError{Field: "step", Reason: "ended", Text: "it has ended"}, `{"kind":"invalid_params","retryable":false,"field":"step","reason":"ended"}`},
 	} {
@@ -140,7 +140,7 @@ func TestWhatAWorkerMayNotIsATypedError(t *testing.T) {
 			}
 		}
 	}
-	w.failWith = turns.ErrItemConflict
+	w.failWith = items.ErrConflict
 	if _, answer := r.post(request("1", "item/delete", `{"lease":`+lease+`,"item_id":"i"}`)); !strings.Contains(answer, `"turn_id":"u","item_id":"i"}`) {
 		t.Error(answer)
 	}

@@ -62,12 +62,6 @@ type Thread struct {
 	LatestThreadSeq int64          `json:"latest_thread_seq"`
 }
 
-// Settle turns the row's provisional seqs into real ones.
-func (t *Thread) Settle(first int64) {
-	t.CreatedSeq = notify.Settle(t.CreatedSeq, first)
-	t.UpdatedSeq = notify.Settle(t.UpdatedSeq, first)
-}
-
 // Changed is the body of thread/started, thread/resumed, thread/paused and
 // thread/closed. Cwd, Metadata, Parent and ForkedFrom are on thread/started
 // only.

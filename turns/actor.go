@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/threads"
 )
 
@@ -149,7 +150,7 @@ func (a *actor) leaveGate(act *activeTurn) {
 }
 
 // turnOver is what follows the commit of a turn's end.
-func (a *actor) turnOver(Receipt) {
+func (a *actor) turnOver(ledger.Receipt) {
 	act := a.active
 	a.active = nil
 	delete(a.inputs, act.turn.TurnID)

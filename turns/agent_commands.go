@@ -33,7 +33,7 @@ func (e *UnsupportedError) Error() string { return fmt.Sprintf("the agent %s %s"
 // actor, one change of a thread after the other; a client that hangs up does
 // not stop it. Errors: *InvalidError, threads.ErrNotFound, threads.ErrClosed,
 // ErrAgentNotFound, *UnsupportedError, *AgentError, ErrKeyConflict,
-// ErrDraining, ErrStorageFull, ErrStorageFailed.
+// ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) ThreadConfigure(ctx context.Context, c Configure) (ConfigureResult, error) {
 	if err := c.check(); err != nil {
 		return ConfigureResult{}, err

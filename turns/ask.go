@@ -2,6 +2,7 @@ package turns
 
 import (
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 )
 
@@ -52,6 +53,6 @@ func (b *builder) ask(q *ask) {
 	}
 	act.setWaiting(b.a.e, true)
 	if b.a.e.isDraining() {
-		b.after = append(b.after, func(Receipt) { _ = b.a.in.command((*actor).stopWaiting, true) }) // forced: never refused
+		b.after = append(b.after, func(ledger.Receipt) { _ = b.a.in.command((*actor).stopWaiting, true) }) // forced: never refused
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 )
 
@@ -34,7 +35,7 @@ func (b *builder) again(c Cause, message string) bool {
 	at := notify.TimeOf(b.now.Add(p.wait(row.TurnID, row.Attempt)))
 	b.begin("")
 	b.progressed(ProgressEvent{State: Waiting, Message: message, RetryAt: at})
-	b.after = append(b.after, func(Receipt) {
+	b.after = append(b.after, func(ledger.Receipt) {
 		act.usage, act.cut, act.prompts, act.stopBy = nil, false, 0, time.Time{}
 		act.progressNext, act.progressAt = nil, time.Time{}
 		act.setWaiting(a.e, false)
@@ -102,7 +103,7 @@ func (a *actor) startAttempt() {
 			b.started(act.turn, act.turn.TurnID, OriginRetry, Start{})
 			b.given(input)
 			b.waitsForClaim(act.turn.TurnID)
-			b.after = append(b.after, func(Receipt) {
+			b.after = append(b.after, func(ledger.Receipt) {
 				for _, o := range input {
 					act.open.remove(o.row.ItemID)
 				}
@@ -115,7 +116,7 @@ func (a *actor) startAttempt() {
 		case err == nil:
 			return
 		case errors.Is(err, ErrRuntimePaused): // the gate is closed by now
-		case errors.Is(err, ErrStorageFailed):
+		case errors.Is(err, ledger.ErrStorageFailed):
 			a.die()
 			return
 		default:

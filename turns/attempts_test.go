@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -464,14 +466,14 @@ func TestFullDiskPutsAnAttemptOffAndLosesNothing(t *testing.T) {
 		c := h.tried(turns.Start{})
 		h.message(c, "half")
 		synctest.Wait()
-		h.faults.failAll(turns.ErrStorageFull)
+		h.faults.failAll(ledger.ErrStorageFull)
 		c.crash()
 		time.Sleep(time.Minute)
 		h.none("marker", func(e event) bool { return e.Method == notify.StreamRewind })
 		h.faults.fail(nil)
 		_, wait := h.marker(c.TurnID, 1)
 		if time.Now().Before(wait.RetryAt.Time) {
-			h.faults.failAll(turns.ErrStorageFull)
+			h.faults.failAll(ledger.ErrStorageFull)
 			time.Sleep(time.Minute)
 			h.idle(h.agent)
 			h.faults.fail(nil)
@@ -502,8 +504,8 @@ func TestFailedStorageInAWaitDoesNotHoldADrainUp(t *testing.T) {
 func TestLogFromBeforeAttemptsEndsAsItAlwaysDid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // without the checker: the log breaks its rules
 		h := newHarness(t, setup{})
-		h.faults.without(func(u *turns.Unit) {
-			u.Steps = nil
+		h.faults.without(func(u *ledger.Unit) {
+			persisttest.SetRows[*turns.Step](u)
 			for i := range u.Drafts {
 				d := &u.Drafts[i]
 				d.Span, d.Header.Lineage, d.Header.Step, d.Header.Epoch, d.Header.Span = nil, nil, "", 0, 0
@@ -511,7 +513,7 @@ func TestLogFromBeforeAttemptsEndsAsItAlwaysDid(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			for _, it := range u.Items {
+			for _, it := range persisttest.RowsOf[*items.Item](u) {
 				it.Lineage, it.Step, it.Epoch, it.Span = nil, "", 0, 0
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/notify/fold"
 	"github.com/seed82539d15/holon/turns"
@@ -64,9 +65,9 @@ func endAfter(h *harness, n int) (ended bool) {
 	h.thread("s", "stepper")
 	policy := &turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: 9, BackoffSeconds: 1}
 	var commits atomic.Int64
-	h.faults.fail(func(*turns.Unit) error {
+	h.faults.fail(func(*ledger.Unit) error {
 		if commits.Add(1) > int64(n) {
-			return turns.ErrStorageFailed
+			return ledger.ErrStorageFailed
 		}
 		return nil
 	})

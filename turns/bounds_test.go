@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -151,7 +152,7 @@ func TestCommandsOfAThreadAreBounded(t *testing.T) {
 	bubble(t, setup{cfg: turns.Config{MaxCommands: 4}}, func(h *harness) {
 		h.thread("a", "")
 		gate := make(chan struct{})
-		h.faults.holdBack(func(*turns.Unit) <-chan struct{} { return gate })
+		h.faults.holdBack(func(*ledger.Unit) <-chan struct{} { return gate })
 		errs := make(chan error, 20)
 		for range 20 {
 			go func() {

@@ -2,30 +2,69 @@ package turns
 
 import (
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
 )
 
-// builder gathers one Unit: each event it adds is encoded, and folded into a
+// builder gathers one ledger.Unit: each event it adds is encoded, and folded into a
 // copy of its row by the same Apply that a rebuild uses (I2).
 //
 // Rows it returns are the actor's once the commit has returned, not before.
 type builder struct {
 	a      *actor
-	unit   Unit
+	unit   ledger.Unit
+	rows   rows
 	now    notify.Time
 	bytes  int
-	turnAt map[string]int // of a row in unit.Turns, so that the last one per id is stored
+	turnAt map[string]int // of a row in rows.turns, so that the last one per id is stored
 	itemAt map[string]int
 	stepAt map[int64]int // by the seq of the try
 	delta  pendingDelta
-	after  []func(Receipt) // what to do once committed: tell agents, answer waiters
-	err    error           // the first encoding error: a bug, the unit is not handed in
+	after  []func(ledger.Receipt) // what to do once committed: tell agents, answer waiters
+	err    error                  // the first encoding error: a bug, the unit is not handed in
 
 	usage *items.Usage // what the command that ends the turn says it has used; nil = what is known
 
 	tries *tries     // as this unit leaves them, nil = as they are: see steps
 	begun bool       // a try begins in this unit, which can therefore take none back
 	open  *openItems // open items as this unit leaves them, nil = they are changed at once: see private
+}
+
+// rows are the rows that a unit leaves, the last of each.
+type rows struct {
+	thread *threads.Thread // nil = no event has changed it
+	turns  []*Turn
+	items  []*items.Item
+	steps  []*Step
+}
+
+func (r *rows) none() bool {
+	return r.thread == nil && len(r.turns) == 0 && len(r.items) == 0 && len(r.steps) == 0
+}
+
+// empty reports whether there is nothing to commit.
+func (b *builder) empty() bool {
+	return len(b.unit.Drafts) == 0 && b.delta.open == nil && b.rows.none()
+}
+
+// finish makes the unit whole: it may be handed in afterwards, also again
+// after it was refused.
+func (b *builder) finish(thread *threads.Thread) *ledger.Unit {
+	r := &b.rows
+	list := make([]ledger.Row, 0, len(r.turns)+len(r.items)+len(r.steps)+1)
+	for _, t := range r.turns {
+		list = append(list, t)
+	}
+	for _, it := range r.items {
+		list = append(list, it)
+	}
+	for _, s := range r.steps {
+		list = append(list, s)
+	}
+	b.unit.Rows = list
+	threads.Advance(&b.unit, thread, r.thread)
+	return &b.unit
 }
 
 // place is where an event belongs: to a try, or just to an attempt if nothing
@@ -79,11 +118,11 @@ func (b *builder) add(method, turnID string, at place, itemID string, body any) 
 // thread adds an event of the thread itself.
 func (b *builder) thread(method string, body any) {
 	h := b.add(method, "", place{}, "", body)
-	prev := b.unit.Thread
+	prev := b.rows.thread
 	if prev == nil {
 		prev = b.a.thread
 	}
-	b.unit.Thread = applyThread(prev, h, body)
+	b.rows.thread = applyThread(prev, h, body)
 }
 
 // turn adds an event of a turn and returns the row it leaves. prev is nil for
@@ -103,10 +142,10 @@ func (b *builder) foldTurn(prev *Turn, h notify.Header, body any) *Turn {
 		b.turnAt = map[string]int{}
 	}
 	if i, ok := b.turnAt[turnID]; ok {
-		b.unit.Turns[i] = next
+		b.rows.turns[i] = next
 	} else {
-		b.turnAt[turnID] = len(b.unit.Turns)
-		b.unit.Turns = append(b.unit.Turns, next)
+		b.turnAt[turnID] = len(b.rows.turns)
+		b.rows.turns = append(b.rows.turns, next)
 	}
 	return next
 }
@@ -121,16 +160,16 @@ func (b *builder) item(prev *items.Item, turnID, method, itemID string, at place
 		b.a.newest = itemID
 	}
 	if i, ok := b.rowOf(prev); ok {
-		b.unit.Items[i] = next
+		b.rows.items[i] = next
 		return next
 	}
 	if next.Status.Open() || prev != nil { // what begins ended comes again only to be deleted: see rowOf
 		if b.itemAt == nil {
 			b.itemAt = map[string]int{}
 		}
-		b.itemAt[itemID] = len(b.unit.Items)
+		b.itemAt[itemID] = len(b.rows.items)
 	}
-	b.unit.Items = append(b.unit.Items, next)
+	b.rows.items = append(b.rows.items, next)
 	return next
 }
 
@@ -143,8 +182,8 @@ func (b *builder) rowOf(row *items.Item) (int, bool) {
 		return i, true
 	}
 	if row.CreatedSeq < 0 { // made in this unit, ended: not in itemAt
-		for i := len(b.unit.Items) - 1; i >= 0; i-- {
-			if b.unit.Items[i] == row {
+		for i := len(b.rows.items) - 1; i >= 0; i-- {
+			if b.rows.items[i] == row {
 				return i, true
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 )
 
 // nextDue is when onTime has something to do; zero = never.
@@ -150,7 +151,7 @@ func (b *builder) answered() {
 	if act.stop == nil {
 		b.progress(Running, "")
 	}
-	b.after = append(b.after, func(Receipt) { act.setWaiting(b.a.e, false) })
+	b.after = append(b.after, func(ledger.Receipt) { act.setWaiting(b.a.e, false) })
 }
 
 func optionOfKind(options []items.Option, kind string) (items.Option, bool) {

@@ -4,6 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 )
@@ -27,7 +28,7 @@ type StartThread struct {
 	Cwd      string
 	Metadata jsontext.Value
 	Parent   *threads.Parent
-	Key      *Key
+	Key      *ledger.Key
 }
 
 // StartThreadResult answers thread/start.
@@ -47,7 +48,7 @@ type ChangeThread struct {
 	ThreadID string
 	Verb     threads.Verb
 	Reason   string
-	Key      *Key
+	Key      *ledger.Key
 }
 
 // ChangeThreadResult answers thread/pause, thread/resume and thread/close.
@@ -77,7 +78,7 @@ type Start struct {
 	TimeoutSeconds float64      // 0 = the configured one
 	Retry          *RetryPolicy // nil = the agent's
 	Parent         *threads.Parent
-	Key            *Key
+	Key            *ledger.Key
 }
 
 // StartResult answers turn/start. Steered, ItemIDs and Delivery are set if
@@ -110,7 +111,7 @@ type Steer struct {
 	TurnID    string
 	Input     []InputMessage
 	Interrupt bool
-	Key       *Key
+	Key       *ledger.Key
 }
 
 // SteerResult answers turn/steer.
@@ -128,7 +129,7 @@ type SteerResult struct {
 type Interrupt struct {
 	TurnID string
 	Reason string
-	Key    *Key
+	Key    *ledger.Key
 }
 
 // InterruptResult answers turn/interrupt. State is "interrupted" or
@@ -150,7 +151,7 @@ type Respond struct {
 	Outcome    string // "" or "cancelled"
 	Answer     jsontext.Value
 	By         string // who answers, shown as resolved_by
-	Key        *Key
+	Key        *ledger.Key
 }
 
 // RespondResult answers item/respond.
@@ -165,13 +166,13 @@ type RespondResult struct {
 type Pause struct {
 	TimeoutSeconds float64
 	Reason         string
-	Key            *Key
+	Key            *ledger.Key
 }
 
 // Resume resumes the runtime.
 type Resume struct {
 	Reason string
-	Key    *Key
+	Key    *ledger.Key
 }
 
 // PauseResult answers holon/pause and holon/resume.
@@ -188,7 +189,7 @@ type PauseResult struct {
 type Configure struct {
 	ThreadID string
 	Config   map[string]jsontext.Value
-	Key      *Key
+	Key      *ledger.Key
 }
 
 // ConfigureResult answers thread/configure. Config is all there is of the
@@ -204,7 +205,7 @@ type Fork struct {
 	ThreadID    string
 	AfterTurnID string // "" = the newest turn that has ended
 	NewThreadID string // "" = a new id
-	Key         *Key
+	Key         *ledger.Key
 }
 
 // ForkResult answers thread/fork; the ids and the state are the new thread's.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -16,8 +17,8 @@ func text(s string) []turns.InputMessage {
 	return []turns.InputMessage{{Type: "message", Role: "user", Content: []items.Part{{Type: items.PartText, Text: s}}}}
 }
 
-func key(k, method string, params ...any) *turns.Key {
-	return &turns.Key{Key: k, Method: method, Hash: sha256.Sum256(fmt.Append(nil, params...))}
+func key(k, method string, params ...any) *ledger.Key {
+	return &ledger.Key{Key: k, Method: method, Hash: sha256.Sum256(fmt.Append(nil, params...))}
 }
 
 var bg = context.Background()

@@ -6,18 +6,20 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/ledger"
 )
 
 // commit hands a unit of one command in and, once it is durable, makes its
 // rows the actor's memory. On an error nothing has changed.
-func (a *actor) commit(b *builder) (Receipt, error) {
+func (a *actor) commit(b *builder) (ledger.Receipt, error) {
 	switch {
 	case a.gone:
-		return Receipt{}, ErrDraining
+		return ledger.Receipt{}, ErrDraining
 	case a.dead:
-		return Receipt{}, ErrStorageFailed
+		return ledger.Receipt{}, ledger.ErrStorageFailed
 	case a.held != nil:
-		return Receipt{}, ErrStorageFull
+		return ledger.Receipt{}, ledger.ErrStorageFull
 	}
 	return a.append(b)
 }
@@ -26,9 +28,9 @@ func (a *actor) commit(b *builder) (Receipt, error) {
 // on already, so the unit must become durable: while the disk is full it is
 // kept and tried again, and nothing else happens in the thread.
 func (a *actor) commitOutput(b *builder) {
-	if len(b.unit.Drafts) == 0 && b.delta.open == nil {
+	if b.empty() {
 		for _, f := range b.after { // whoever waits for what came before it
-			f(Receipt{})
+			f(ledger.Receipt{})
 		}
 		return
 	}
@@ -36,12 +38,12 @@ func (a *actor) commitOutput(b *builder) {
 	switch {
 	case err == nil:
 		a.held = nil
-	case errors.Is(err, ErrStorageFull):
+	case errors.Is(err, ledger.ErrStorageFull):
 		if a.held == nil {
 			a.e.log.Warn("disk full: the turn is held until there is space", zap.String("thread_id", a.id))
 		}
 		a.held, a.heldBy = b, time.Now().Add(heldRetry)
-	case errors.Is(err, ErrStorageFailed):
+	case errors.Is(err, ledger.ErrStorageFailed):
 		a.die()
 	case a.active == nil:
 		a.e.log.Error("what an agent said outside of a turn cannot be stored", zap.String("thread_id", a.id), zap.Error(err))
@@ -84,22 +86,19 @@ func (a *actor) giveUpTurn() {
 	b.after = append(b.after, a.turnOver)
 	switch _, err := a.append(b); {
 	case err == nil:
-	case errors.Is(err, ErrStorageFull):
+	case errors.Is(err, ledger.ErrStorageFull):
 		a.held, a.heldBy = b, time.Now().Add(heldRetry)
 	default:
 		a.die()
 	}
 }
 
-func (a *actor) append(b *builder) (Receipt, error) {
+func (a *actor) append(b *builder) (ledger.Receipt, error) {
 	b.flushDelta()
 	if b.err != nil {
-		return Receipt{}, b.err
+		return ledger.Receipt{}, b.err
 	}
-	if a.thread != nil {
-		b.unit.BaseThreadSeq = a.thread.LatestThreadSeq
-	}
-	rc, err := a.e.store.Append(&b.unit)
+	rc, err := a.e.store.Append(b.finish(a.thread))
 	if err != nil || rc.Stored != nil {
 		return rc, err
 	}
@@ -108,10 +107,10 @@ func (a *actor) append(b *builder) (Receipt, error) {
 }
 
 // adopt makes committed rows the actor's memory.
-func (a *actor) adopt(b *builder, rc Receipt) {
+func (a *actor) adopt(b *builder, rc ledger.Receipt) {
 	n := len(b.unit.Drafts)
-	if b.unit.Thread != nil {
-		a.thread = b.unit.Thread
+	if b.rows.thread != nil {
+		a.thread = b.rows.thread
 	}
 	if b.tries != nil {
 		b.tries.settle(rc.First)
@@ -120,9 +119,9 @@ func (a *actor) adopt(b *builder, rc Receipt) {
 		a.active.open = *b.open
 	}
 	if n > 0 && a.thread != nil {
-		a.thread.LatestSeq, a.thread.LatestThreadSeq = rc.Last, b.unit.BaseThreadSeq+int64(n)
+		a.thread.LatestSeq, a.thread.LatestThreadSeq = rc.Last, b.unit.Base+int64(n)
 	}
-	for _, t := range b.unit.Turns {
+	for _, t := range b.rows.turns {
 		a.queue = slices.DeleteFunc(a.queue, func(q *Turn) bool { return q.TurnID == t.TurnID })
 		switch {
 		case t.State == Queued:

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 )
@@ -113,7 +114,7 @@ func (b *builder) threadClosed(reason string) {
 func (b *builder) activeRow() *Turn {
 	row := b.a.active.turn
 	if i, ok := b.turnAt[row.TurnID]; ok {
-		return b.unit.Turns[i]
+		return b.rows.turns[i]
 	}
 	return row
 }
@@ -149,7 +150,7 @@ func (b *builder) resolve(o *openItem, ans items.Answer, by string) {
 		ItemID: row.ItemID, Type: "updated", Status: ans.Status, Content: raw, Truncated: truncated, TotalBytes: total,
 	})
 	act := b.a.active
-	b.after = append(b.after, func(Receipt) {
+	b.after = append(b.after, func(ledger.Receipt) {
 		act.open.remove(row.ItemID)
 		if o.ask != nil {
 			o.ask.answer <- ans
@@ -171,7 +172,7 @@ func (b *builder) stopTurn(s stop, within time.Duration) {
 		b.progress(Interrupting, s.reason)
 	}
 	b.cancelQuestions()
-	b.after = append(b.after, func(Receipt) {
+	b.after = append(b.after, func(ledger.Receipt) {
 		act.stop = &s
 		b.a.tellStop(errTurnInterrupted, within)
 	})
@@ -184,7 +185,7 @@ func (b *builder) cancelQuestions() {
 		}
 	}
 	act := b.a.active
-	b.after = append(b.after, func(Receipt) { act.setWaiting(b.a.e, false) })
+	b.after = append(b.after, func(ledger.Receipt) { act.setWaiting(b.a.e, false) })
 }
 
 // stopWithin is how long the thread's agent may take to stop. A worker learns

@@ -3,6 +3,7 @@ package turns_test
 import (
 	"sync"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -12,27 +13,27 @@ type faults struct {
 	turns.Store
 
 	mu     sync.Mutex
-	refuse func(*turns.Unit) error // nil = nothing is refused
-	hold   func(*turns.Unit) <-chan struct{}
-	strip  func(*turns.Unit) // takes a guard away, to show what it is for
-	broken bool              // refuse has been used for good
+	refuse func(*ledger.Unit) error // nil = nothing is refused
+	hold   func(*ledger.Unit) <-chan struct{}
+	strip  func(*ledger.Unit) // takes a guard away, to show what it is for
+	broken bool               // refuse has been used for good
 }
 
 func newFaults() *faults { return &faults{} }
 
 // fail refuses units that f has an error for.
-func (s *faults) fail(f func(*turns.Unit) error) {
+func (s *faults) fail(f func(*ledger.Unit) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refuse = f
 }
 
 // failAll refuses all units with err.
-func (s *faults) failAll(err error) { s.fail(func(*turns.Unit) error { return err }) }
+func (s *faults) failAll(err error) { s.fail(func(*ledger.Unit) error { return err }) }
 
 // breakDown refuses all units for good, as after a failed fsync.
 func (s *faults) breakDown() {
-	s.failAll(turns.ErrStorageFailed)
+	s.failAll(ledger.ErrStorageFailed)
 	s.mu.Lock()
 	s.broken = true
 	s.mu.Unlock()
@@ -40,7 +41,7 @@ func (s *faults) breakDown() {
 
 // holdBack lets units for which f returns a channel wait until it is closed,
 // before they are committed.
-func (s *faults) holdBack(f func(*turns.Unit) <-chan struct{}) {
+func (s *faults) holdBack(f func(*ledger.Unit) <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hold = f
@@ -48,7 +49,7 @@ func (s *faults) holdBack(f func(*turns.Unit) <-chan struct{}) {
 
 // without changes every unit before it is committed: tests take a guard away
 // with it, to show that they lose without.
-func (s *faults) without(f func(*turns.Unit)) {
+func (s *faults) without(f func(*ledger.Unit)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.strip = f
@@ -66,7 +67,7 @@ func (s *faults) healthy() bool {
 	return !s.broken
 }
 
-func (s *faults) Append(u *turns.Unit) (turns.Receipt, error) {
+func (s *faults) Append(u *ledger.Unit) (ledger.Receipt, error) {
 	s.mu.Lock()
 	hold := s.hold
 	s.mu.Unlock()
@@ -83,7 +84,7 @@ func (s *faults) Append(u *turns.Unit) (turns.Receipt, error) {
 	}
 	if refuse != nil {
 		if err := refuse(u); err != nil {
-			return turns.Receipt{}, err
+			return ledger.Receipt{}, err
 		}
 	}
 	return s.Store.Append(u)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/seed82539d15/holon/ledger"
 )
 
 // answerer is a result that an idempotency key can give again.
@@ -28,7 +30,7 @@ func (r *RetryResult) setSeq(seq int64)        { r.Seq = seq }
 // the builder and says what to answer. With a key that has been used, f is
 // not asked and the first answer is given again; two that race are told apart
 // by the appending transaction.
-func keyed[R any, P answerer[R]](a *actor, key *Key, f func(b *builder) (R, error)) (result R, replayed bool, err error) {
+func keyed[R any, P answerer[R]](a *actor, key *ledger.Key, f func(b *builder) (R, error)) (result R, replayed bool, err error) {
 	if key != nil {
 		if r, ok, err := replay[R, P](a.e.store, key); ok || err != nil {
 			return r, true, err
@@ -40,7 +42,7 @@ func keyed[R any, P answerer[R]](a *actor, key *Key, f func(b *builder) (R, erro
 		return r, false, err
 	}
 	b.flushDelta() // or a text alone would look like nothing
-	if len(b.unit.Drafts) == 0 && key == nil {
+	if b.empty() && key == nil {
 		if b.open != nil { // text beyond an item's bound makes no event, and yet counts
 			a.active.open = *b.open
 		}
@@ -49,9 +51,6 @@ func keyed[R any, P answerer[R]](a *actor, key *Key, f func(b *builder) (R, erro
 	}
 	if err := b.setKey(key, r); err != nil {
 		return r, false, err
-	}
-	if len(b.unit.Drafts) == 0 {
-		b.unit.Thread = a.thread // says whose newest seq is the answer's
 	}
 	rc, err := a.commit(b)
 	if err != nil {
@@ -65,7 +64,7 @@ func keyed[R any, P answerer[R]](a *actor, key *Key, f func(b *builder) (R, erro
 	return r, false, nil
 }
 
-func (b *builder) setKey(key *Key, result any) error {
+func (b *builder) setKey(key *ledger.Key, result any) error {
 	if key == nil {
 		return nil
 	}
@@ -78,7 +77,7 @@ func (b *builder) setKey(key *Key, result any) error {
 }
 
 // replay looks a key up; ok is false if it has not been used.
-func replay[R any, P answerer[R]](store Store, key *Key) (r R, ok bool, err error) {
+func replay[R any, P answerer[R]](store Store, key *ledger.Key) (r R, ok bool, err error) {
 	stored, err := store.Stored(context.Background(), key.Key)
 	if err != nil || stored == nil {
 		return r, false, err
@@ -88,7 +87,7 @@ func replay[R any, P answerer[R]](store Store, key *Key) (r R, ok bool, err erro
 }
 
 // again gives the first answer, if it was to the same question.
-func again[R any, P answerer[R]](stored *Stored, key *Key) (r R, err error) {
+func again[R any, P answerer[R]](stored *ledger.Stored, key *ledger.Key) (r R, err error) {
 	if stored.Key.Method != key.Method || stored.Key.Hash != key.Hash {
 		return r, ErrKeyConflict
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -16,7 +17,7 @@ import (
 // nothing is committed, and only then commits.
 func (h *harness) atOnce(calls ...func()) {
 	gate := make(chan struct{})
-	h.faults.holdBack(func(*turns.Unit) <-chan struct{} { return gate })
+	h.faults.holdBack(func(*ledger.Unit) <-chan struct{} { return gate })
 	var wg sync.WaitGroup
 	for _, f := range calls {
 		wg.Go(f)
@@ -65,7 +66,7 @@ func TestRequestsWithOneKeyAtOnceHappenOnce(t *testing.T) {
 	})
 	t.Run("different threads without the guard", func(t *testing.T) {
 		bubble(t, setup{}, func(h *harness) {
-			h.faults.without(func(u *turns.Unit) { u.Key = nil })
+			h.faults.without(func(u *ledger.Unit) { u.Key = nil })
 			h.keyRace(func(won, conflicts int) { h.expect(won == 10, won, conflicts) })
 		})
 	})
@@ -143,7 +144,7 @@ func (h *harness) keyRace(check func(won, conflicts int)) {
 
 func TestKeyGivesTheFirstAnswerAgain(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
-		twice := func(name string, f func(k *turns.Key) (any, error)) {
+		twice := func(name string, f func(k *ledger.Key) (any, error)) {
 			first, err := f(key(name, name, 1))
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -154,7 +155,7 @@ func TestKeyGivesTheFirstAnswerAgain(t *testing.T) {
 			if err != nil || fmt.Sprint(first) != fmt.Sprint(again) {
 				t.Errorf("%s: first %+v, again %+v, %v", name, first, again, err)
 			}
-			for _, k := range []*turns.Key{key(name, name, 2), key(name, "other", 1)} {
+			for _, k := range []*ledger.Key{key(name, name, 2), key(name, "other", 1)} {
 				if _, err := f(k); !errors.Is(err, turns.ErrKeyConflict) {
 					t.Errorf("%s with other params or method: %v", name, err)
 				}
@@ -163,20 +164,20 @@ func TestKeyGivesTheFirstAnswerAgain(t *testing.T) {
 				t.Errorf("%s: the repeats did\n%s", name, list(h.seen[before:]))
 			}
 		}
-		twice("thread", func(k *turns.Key) (any, error) { return h.engine.StartThread(bg, turns.StartThread{Key: k}) })
+		twice("thread", func(k *ledger.Key) (any, error) { return h.engine.StartThread(bg, turns.StartThread{Key: k}) })
 		h.thread("a", "deaf")
-		twice("resume nothing", func(k *turns.Key) (any, error) {
+		twice("resume nothing", func(k *ledger.Key) (any, error) {
 			return h.engine.ChangeThread(bg, turns.ChangeThread{ThreadID: "a", Verb: threads.VerbResume, Key: k})
 		})
-		twice("configure", func(k *turns.Key) (any, error) {
+		twice("configure", func(k *ledger.Key) (any, error) {
 			return h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Config: settings(`"x"`), Key: k})
 		})
-		twice("configure nothing", func(k *turns.Key) (any, error) {
+		twice("configure nothing", func(k *ledger.Key) (any, error) {
 			return h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Config: settings(`"x"`), Key: k})
 		})
-		twice("fork", func(k *turns.Key) (any, error) { return h.engine.ThreadFork(bg, turns.Fork{ThreadID: "a", Key: k}) })
+		twice("fork", func(k *ledger.Key) (any, error) { return h.engine.ThreadFork(bg, turns.Fork{ThreadID: "a", Key: k}) })
 		var turnID string
-		twice("start", func(k *turns.Key) (any, error) {
+		twice("start", func(k *ledger.Key) (any, error) {
 			r, err := h.engine.Start(bg, turns.Start{ThreadID: "a", Input: text("x"), Key: k})
 			if err == nil {
 				turnID = r.TurnID
@@ -185,28 +186,28 @@ func TestKeyGivesTheFirstAnswerAgain(t *testing.T) {
 		})
 		c := h.next(h.deaf)
 		var queued string
-		twice("queue", func(k *turns.Key) (any, error) {
+		twice("queue", func(k *ledger.Key) (any, error) {
 			r, err := h.engine.Start(bg, turns.Start{ThreadID: "a", Input: text("x"), Key: k})
 			if err == nil {
 				queued = r.TurnID
 			}
 			return r, err
 		})
-		twice("interrupt queued", func(k *turns.Key) (any, error) {
+		twice("interrupt queued", func(k *ledger.Key) (any, error) {
 			r, _, err := h.engine.Interrupt(bg, turns.Interrupt{TurnID: queued, Key: k})
 			return r, err
 		})
-		twice("steer", func(k *turns.Key) (any, error) {
+		twice("steer", func(k *ledger.Key) (any, error) {
 			return h.engine.Steer(bg, turns.Steer{TurnID: turnID, Input: text("x"), Key: k})
 		})
 		q := h.ask(c, permission(), turns.AskOptions{})
-		twice("respond", func(k *turns.Key) (any, error) {
+		twice("respond", func(k *ledger.Key) (any, error) {
 			return h.engine.Respond(bg, turns.Respond{ItemID: q.id, OptionID: "yes", Key: k})
 		})
-		twice("pause", func(k *turns.Key) (any, error) { return h.engine.Pause(bg, turns.Pause{Key: k}) })
-		twice("pause again", func(k *turns.Key) (any, error) { return h.engine.Pause(bg, turns.Pause{Key: k}) })
-		twice("resume", func(k *turns.Key) (any, error) { return h.engine.Resume(bg, turns.Resume{Key: k}) })
-		twice("interrupt", func(k *turns.Key) (any, error) {
+		twice("pause", func(k *ledger.Key) (any, error) { return h.engine.Pause(bg, turns.Pause{Key: k}) })
+		twice("pause again", func(k *ledger.Key) (any, error) { return h.engine.Pause(bg, turns.Pause{Key: k}) })
+		twice("resume", func(k *ledger.Key) (any, error) { return h.engine.Resume(bg, turns.Resume{Key: k}) })
+		twice("interrupt", func(k *ledger.Key) (any, error) {
 			r, _, err := h.engine.Interrupt(bg, turns.Interrupt{TurnID: turnID, Key: k})
 			return r, err
 		})
@@ -217,7 +218,7 @@ func TestKeyGivesTheFirstAnswerAgain(t *testing.T) {
 		if err != nil || r.State != string(turns.Interrupted) || ended != nil {
 			t.Errorf("interrupt after its end: %+v, %v", r, err)
 		}
-		twice("close", func(k *turns.Key) (any, error) {
+		twice("close", func(k *ledger.Key) (any, error) {
 			return h.engine.ChangeThread(bg, turns.ChangeThread{ThreadID: "a", Verb: threads.VerbClose, Key: k})
 		})
 		h.restart()
@@ -234,8 +235,8 @@ func TestKeyOfACommandThatFailedIsNotUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.thread("a", "quick")
-		h.faults.failAll(turns.ErrStorageFull)
-		if _, err := h.engine.Start(bg, turns.Start{ThreadID: "a", Input: text("x"), Key: k}); !errors.Is(err, turns.ErrStorageFull) {
+		h.faults.failAll(ledger.ErrStorageFull)
+		if _, err := h.engine.Start(bg, turns.Start{ThreadID: "a", Input: text("x"), Key: k}); !errors.Is(err, ledger.ErrStorageFull) {
 			t.Fatal(err)
 		}
 		h.faults.heal()

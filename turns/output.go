@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 )
 
@@ -61,7 +62,7 @@ outputs:
 		case o.delivered != "":
 			b.delivered(o.delivered)
 		case o.sync != nil:
-			b.after = append(b.after, func(Receipt) { close(o.sync) })
+			b.after = append(b.after, func(ledger.Receipt) { close(o.sync) })
 		default:
 			for i, op := range o.ops {
 				if b.mustCommitFirst(op) {
@@ -240,7 +241,7 @@ func (b *builder) delete(op items.Delete) error {
 	if o != nil {
 		row, at = o.row, o.place()
 		if o.ask != nil {
-			b.after = append(b.after, func(Receipt) {
+			b.after = append(b.after, func(ledger.Receipt) {
 				o.ask.answer <- Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}
 			})
 		}
@@ -317,9 +318,9 @@ func (b *builder) mustBeNew(itemID string) error {
 
 // finished reads an item that is not open: from this unit, else the store.
 func (b *builder) finished(itemID string) (*items.Item, error) {
-	for i := len(b.unit.Items) - 1; i >= 0; i-- {
-		if b.unit.Items[i].ItemID == itemID {
-			return b.unit.Items[i], nil
+	for i := len(b.rows.items) - 1; i >= 0; i-- {
+		if b.rows.items[i].ItemID == itemID {
+			return b.rows.items[i], nil
 		}
 	}
 	return b.a.e.store.Item(context.Background(), itemID)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -445,7 +446,7 @@ func TestProgressTellsEveryChangeOfStateAtOnce(t *testing.T) {
 func TestSyncReturnsWhenWhatWasEmittedIsDurable(t *testing.T) {
 	for name, fault := range map[string]func(h *harness) (mend func()){
 		"slow":      func(h *harness) func() { return h.hold(has(notify.ItemCreated)) },
-		"full disk": func(h *harness) func() { h.faults.failAll(turns.ErrStorageFull); return h.faults.heal },
+		"full disk": func(h *harness) func() { h.faults.failAll(ledger.ErrStorageFull); return h.faults.heal },
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, setup{}, func(h *harness) {
@@ -502,7 +503,7 @@ func TestFullInboxMakesTheAgentWait(t *testing.T) {
 	bubble(t, setup{cfg: turns.Config{InboxBytes: bound}}, func(h *harness) {
 		c := h.prompt()
 		gate := make(chan struct{})
-		h.faults.holdBack(func(*turns.Unit) <-chan struct{} { return gate })
+		h.faults.holdBack(func(*ledger.Unit) <-chan struct{} { return gate })
 		const chunk = 8 << 10
 		sent := make(chan int, 1)
 		go func() {

@@ -125,8 +125,8 @@ func (b *builder) createOutside(op items.Create) error {
 
 // threadRow is the row of the thread as this unit leaves it so far.
 func (b *builder) threadRow() *threads.Thread {
-	if b.unit.Thread != nil {
-		return b.unit.Thread
+	if b.rows.thread != nil {
+		return b.rows.thread
 	}
 	return b.a.thread
 }

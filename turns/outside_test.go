@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -178,7 +179,7 @@ func TestOutsideOutputIsBoundedAndEndsWithTheEngine(t *testing.T) {
 func TestFullDiskHoldsWhatIsSaidOutsideOfATurn(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		h.thread("a", "")
-		h.faults.failAll(turns.ErrStorageFull)
+		h.faults.failAll(ledger.ErrStorageFull)
 		one := said("one")
 		if err := h.engine.Host().Emit(bg, "a", []items.Op{one}); err != nil {
 			t.Fatal(err)

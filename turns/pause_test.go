@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -121,7 +122,7 @@ func TestPauseResumesByItselfOnceThereIsSpace(t *testing.T) {
 		if _, err := h.engine.Pause(bg, turns.Pause{TimeoutSeconds: 60}); err != nil {
 			t.Fatal(err)
 		}
-		h.faults.failAll(turns.ErrStorageFull)
+		h.faults.failAll(ledger.ErrStorageFull)
 		time.Sleep(2 * time.Minute)
 		if s := h.engine.State(); s != "paused" {
 			t.Errorf("state %s, and nothing in the log", s)
@@ -137,8 +138,8 @@ func TestPauseResumesByItselfOnceThereIsSpace(t *testing.T) {
 func TestPauseThatCannotBeStoredPausesNothing(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		h.thread("a", "quick")
-		h.faults.failAll(turns.ErrStorageFull)
-		if _, err := h.engine.Pause(bg, turns.Pause{}); !errors.Is(err, turns.ErrStorageFull) {
+		h.faults.failAll(ledger.ErrStorageFull)
+		if _, err := h.engine.Pause(bg, turns.Pause{}); !errors.Is(err, ledger.ErrStorageFull) {
 			t.Errorf("pause: %v", err)
 		}
 		h.faults.heal()
@@ -148,8 +149,8 @@ func TestPauseThatCannotBeStoredPausesNothing(t *testing.T) {
 		h.ended(h.start("a").TurnID)
 		h.pause()
 		q := h.start("a")
-		h.faults.failAll(turns.ErrStorageFull)
-		if _, err := h.engine.Resume(bg, turns.Resume{}); !errors.Is(err, turns.ErrStorageFull) {
+		h.faults.failAll(ledger.ErrStorageFull)
+		if _, err := h.engine.Resume(bg, turns.Resume{}); !errors.Is(err, ledger.ErrStorageFull) {
 			t.Errorf("resume: %v", err)
 		}
 		h.faults.heal()

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 )
 
 // promptEnded is the agent's return: the turn goes on with what was steered
@@ -83,5 +84,5 @@ func (b *builder) nextPrompt() {
 	if b.activeRow().Progress != Running {
 		b.progress(Running, "")
 	}
-	b.after = append(b.after, func(Receipt) { a.startPrompt(input) })
+	b.after = append(b.after, func(ledger.Receipt) { a.startPrompt(input) })
 }

@@ -10,15 +10,16 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
 // hold keeps the units that match from the log until release is called.
-func (h *harness) hold(match func(*turns.Unit) bool) (release func()) {
+func (h *harness) hold(match func(*ledger.Unit) bool) (release func()) {
 	gate := make(chan struct{})
-	h.faults.holdBack(func(u *turns.Unit) <-chan struct{} {
+	h.faults.holdBack(func(u *ledger.Unit) <-chan struct{} {
 		if match(u) {
 			return gate
 		}
@@ -31,8 +32,8 @@ func (h *harness) hold(match func(*turns.Unit) bool) (release func()) {
 }
 
 // has says whether a unit has an event of one of the methods.
-func has(methods ...string) func(*turns.Unit) bool {
-	return func(u *turns.Unit) bool {
+func has(methods ...string) func(*ledger.Unit) bool {
+	return func(u *ledger.Unit) bool {
 		for i := range u.Drafts {
 			for _, m := range methods {
 				if u.Drafts[i].Method == m {
@@ -92,7 +93,7 @@ func TestPauseAgainstATurnThatIsStarting(t *testing.T) {
 		t.Run(name+" without the guard", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHarness(t, setup{})
-				h.faults.without(func(u *turns.Unit) { u.StartsTurn = false })
+				h.faults.without(func(u *ledger.Unit) { u.Fences = nil })
 				if _, state := h.pauseWhileStarting(fromQueue); state != turns.Active {
 					t.Errorf("the turn is %s: the guard is not what keeps it", state)
 				}

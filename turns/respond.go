@@ -8,7 +8,7 @@ import (
 
 // Respond answers a question; the first answer wins. Errors: *InvalidError,
 // items.ErrNotFound, items.ErrAlreadyResolved, ErrKeyConflict,
-// ErrStorageFull, ErrStorageFailed.
+// ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) Respond(ctx context.Context, c Respond) (RespondResult, error) {
 	threadID, err := e.store.ItemThread(ctx, c.ItemID)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 )
 
@@ -57,7 +58,7 @@ const (
 type Retry struct {
 	TurnID string
 	Reason string // for people; the marker's reason is CauseRequest
-	Key    *Key
+	Key    *ledger.Key
 }
 
 // RetryResult answers turn/retry. State is active or queued, Position counts

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -209,9 +210,9 @@ func TestRetryIsAnsweredOnce(t *testing.T) {
 func TestCrashAfterTheMarkerOfARetryLosesNothing(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c, lost := h.stopped()
-		h.faults.fail(func(u *turns.Unit) error {
+		h.faults.fail(func(u *ledger.Unit) error {
 			if has(notify.TurnStarted, notify.TurnQueued)(u) {
-				return turns.ErrStorageFull
+				return ledger.ErrStorageFull
 			}
 			return nil
 		})

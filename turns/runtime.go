@@ -8,12 +8,13 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 )
 
 // Pause keeps turns of all threads from starting; those that run go on. It
-// survives a restart. Errors: *InvalidError, ErrKeyConflict, ErrStorageFull,
-// ErrStorageFailed.
+// survives a restart. Errors: *InvalidError, ErrKeyConflict, ledger.ErrStorageFull,
+// ledger.ErrStorageFailed.
 func (e *Engine) Pause(ctx context.Context, c Pause) (PauseResult, error) {
 	if err := checkSeconds("timeout_seconds", c.TimeoutSeconds); err != nil {
 		return PauseResult{}, err
@@ -32,7 +33,7 @@ func (e *Engine) Resume(ctx context.Context, c Resume) (PauseResult, error) {
 
 // changeRuntime closes the gate before a pause is in the log, and opens it
 // after a resume is: see gate.
-func (e *Engine) changeRuntime(method string, body *RuntimeEvent, key *Key) (PauseResult, error) {
+func (e *Engine) changeRuntime(method string, body *RuntimeEvent, key *ledger.Key) (PauseResult, error) {
 	e.runtimeMu.Lock()
 	defer e.runtimeMu.Unlock()
 	if err := checkText("reason", body.Reason); err != nil {
@@ -54,7 +55,7 @@ func (e *Engine) changeRuntime(method string, body *RuntimeEvent, key *Key) (Pau
 			return PauseResult{}, err
 		}
 		next = ApplyRuntime(prev, d.Header, body)
-		b.unit.Drafts, b.unit.Runtime = []notify.Draft{d}, next
+		b.unit.Drafts, b.unit.Rows = []notify.Draft{d}, []ledger.Row{next}
 		r.Message, r.State, r.Until = body.Type, e.stateAfter(*next), next.Until
 	}
 	if err := b.setKey(key, r); err != nil {

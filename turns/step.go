@@ -60,13 +60,6 @@ type Step struct {
 	UpdatedSeq  int64        `json:"updated_seq"`
 }
 
-// Settle turns the row's provisional seqs into real ones.
-func (s *Step) Settle(first int64) {
-	s.Seq = notify.Settle(s.Seq, first)
-	s.HiddenBy = notify.Settle(s.HiddenBy, first)
-	s.UpdatedSeq = notify.Settle(s.UpdatedSeq, first)
-}
-
 // StepEvent is the body of step/started and step/ended; which step it is
 // about, the header's lineage says. Reason, of a start, is why the step is
 // tried again.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -172,7 +173,7 @@ func TestWhatAnAttemptSaysAfterItWasGivenUpIsLate(t *testing.T) {
 		msg := h.message(c, "half")
 		// The agent's end and what its other goroutines said right behind it
 		// wait together.
-		release := h.hold(func(*turns.Unit) bool { return true })
+		release := h.hold(func(*ledger.Unit) bool { return true })
 		h.emit(c, said("in time"))
 		synctest.Wait()
 		c.crash()

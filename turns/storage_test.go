@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -83,9 +84,9 @@ func TestFullDiskRefusesEveryChangeAndChangesNothing(t *testing.T) {
 		q := h.ask(c, permission(), turns.AskOptions{})
 		h.pump()
 		before := len(h.seen)
-		h.faults.failAll(turns.ErrStorageFull)
+		h.faults.failAll(ledger.ErrStorageFull)
 		for name, f := range h.commands(c.TurnID, q.id) {
-			if err := f(); !errors.Is(err, turns.ErrStorageFull) {
+			if err := f(); !errors.Is(err, ledger.ErrStorageFull) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -122,7 +123,7 @@ func TestFullDiskHoldsTheTurnAndLosesNothing(t *testing.T) {
 		id := h.message(c, "before ")
 		h.event(notify.ItemDelta, nil)
 		before := len(h.seen)
-		h.faults.failAll(turns.ErrStorageFull)
+		h.faults.failAll(ledger.ErrStorageFull)
 		sent := make(chan struct{})
 		go func() {
 			for range 100 {
@@ -145,7 +146,7 @@ func TestFullDiskHoldsTheTurnAndLosesNothing(t *testing.T) {
 			if name == "item/respond" {
 				continue // not a question: refused for that
 			}
-			if err := f(); !errors.Is(err, turns.ErrStorageFull) {
+			if err := f(); !errors.Is(err, ledger.ErrStorageFull) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -166,7 +167,7 @@ func TestFullDiskHoldsTheTurnAndLosesNothing(t *testing.T) {
 func TestCommandsDoNotPutTheRetryOfAHeldTurnOff(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c := h.prompt()
-		h.faults.failAll(turns.ErrStorageFull)
+		h.faults.failAll(ledger.ErrStorageFull)
 		id := h.message(c, "held")
 		synctest.Wait()
 		h.faults.heal()
@@ -188,10 +189,10 @@ func TestEndOfATurnThatFindsTheDiskFullComesLater(t *testing.T) {
 		c := h.prompt()
 		queued := h.start("a")
 		_, _ = h.steer(c.TurnID, "x", false), 0
-		h.faults.failAll(turns.ErrStorageFull)
+		h.faults.failAll(ledger.ErrStorageFull)
 		c.end(turns.Failed)
 		time.Sleep(5 * time.Second)
-		if _, _, err := h.engine.Interrupt(bg, turns.Interrupt{TurnID: c.TurnID}); !errors.Is(err, turns.ErrStorageFull) {
+		if _, _, err := h.engine.Interrupt(bg, turns.Interrupt{TurnID: c.TurnID}); !errors.Is(err, ledger.ErrStorageFull) {
 			t.Errorf("interrupt of a turn whose end is held: %v", err)
 		}
 		h.faults.heal()
@@ -211,9 +212,9 @@ func TestQueuedTurnThatFindsTheDiskFullStartsLater(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c := h.prompt()
 		queued := h.start("a")
-		h.faults.fail(func(u *turns.Unit) error {
-			if u.StartsTurn {
-				return turns.ErrStorageFull
+		h.faults.fail(func(u *ledger.Unit) error {
+			if len(u.Fences) > 0 {
+				return ledger.ErrStorageFull
 			}
 			return nil
 		})
@@ -240,7 +241,7 @@ func TestFailedStorageRefusesEveryChangeForGood(t *testing.T) {
 		before := len(h.seen)
 		h.faults.breakDown()
 		for name, f := range h.commands(c.TurnID, q.id) {
-			if err := f(); !errors.Is(err, turns.ErrStorageFailed) {
+			if err := f(); !errors.Is(err, ledger.ErrStorageFailed) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -250,7 +251,7 @@ func TestFailedStorageRefusesEveryChangeForGood(t *testing.T) {
 			t.Errorf("emit: %v", err)
 		}
 		for name, f := range h.commands(c.TurnID, q.id) {
-			if err := f(); !errors.Is(err, turns.ErrStorageFailed) {
+			if err := f(); !errors.Is(err, ledger.ErrStorageFailed) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -283,10 +284,10 @@ func TestFailedStorageEndsTheAttemptsToStartTurns(t *testing.T) {
 		h.pause()
 		q = h.start("a")
 		var tries atomic.Int64
-		h.faults.fail(func(u *turns.Unit) error {
-			if u.StartsTurn {
+		h.faults.fail(func(u *ledger.Unit) error {
+			if len(u.Fences) > 0 {
 				tries.Add(1)
-				return turns.ErrStorageFailed
+				return ledger.ErrStorageFailed
 			}
 			return nil
 		})

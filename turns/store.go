@@ -6,59 +6,10 @@ import (
 	"fmt"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 )
-
-// Unit is what is committed together: events, the rows they leave, and the
-// idempotency key of the command that made them. All of it happens or nothing.
-type Unit struct {
-	Drafts []notify.Draft // encoded, of one thread or of none; may be empty if there is a Key
-
-	Thread *threads.Thread // its row, if a draft changed it
-	Turns  []*Turn         // rows after the drafts, the last of each
-	Items  []*items.Item
-	// Steps are rows too: tries that begin in this unit, that end, that a
-	// marker of this unit hides. The drafts' own tries must stand in the log
-	// before the unit, or begin in it under one that does: see ErrSuperseded.
-	Steps         []*Step
-	BaseThreadSeq int64 // thread_seq of the thread's newest committed event
-
-	Key    *Key
-	Result []byte // what Key is to answer again, JSON
-
-	// StartsTurn makes the commit fail with ErrRuntimePaused if holon/paused
-	// stands in the log and holon/resumed does not: the fence that keeps every
-	// turn/started out of a pause.
-	StartsTurn bool
-
-	Runtime *Runtime // set by holon/paused and holon/resumed only
-}
-
-// Key is an idempotency key and what it was used for. Hash is of the params
-// as JSON values, so that the order of members does not count.
-type Key struct {
-	Key    string
-	Method string
-	Hash   [32]byte
-}
-
-// Stored is what an idempotency key has answered before. Seq is the seq of
-// the answer.
-type Stored struct {
-	Key    Key
-	Result []byte
-	Seq    int64
-}
-
-// Receipt says where a Unit went. If the key had been used before, nothing
-// was written and Stored says what it answered; the caller compares method
-// and hash.
-type Receipt struct {
-	First  int64 // seq of the first draft; 0 if there was none
-	Last   int64 // seq of the last draft; for a unit without drafts the newest seq of the thread, else of the log
-	Stored *Stored
-}
 
 // Runtime is the pause of the whole server: the fold of holon/paused and
 // holon/resumed. Until is zero for a pause without an end.
@@ -113,11 +64,11 @@ type Store interface {
 	// Append commits the unit, together with others that wait, and returns
 	// when it is durable. It does not take a context on purpose: a client
 	// that hangs up does not decide whether a commit happens. Errors are
-	// ErrRuntimePaused, ErrSuperseded, ErrItemConflict, ErrStorageFull,
-	// ErrStorageFailed or wrap them.
-	Append(u *Unit) (Receipt, error)
+	// ErrRuntimePaused, ErrSuperseded, items.ErrConflict,
+	// ledger.ErrStorageFull, ledger.ErrStorageFailed or wrap them.
+	Append(u *ledger.Unit) (ledger.Receipt, error)
 	// Stored looks an idempotency key up; nil if it has not been used.
-	Stored(ctx context.Context, key string) (*Stored, error)
+	Stored(ctx context.Context, key string) (*ledger.Stored, error)
 	// Load reads what an actor needs.
 	Load(ctx context.Context, threadID string) (Loaded, error)
 	// TurnThread and ItemThread name the thread of a turn or item; "" if
@@ -166,15 +117,12 @@ var (
 	ErrAgentNotFound  = errors.New("no such agent")
 	ErrKeyConflict    = errors.New("the idempotency key was used for something else")
 	ErrRuntimePaused  = errors.New("the runtime is paused")
-	ErrStorageFull    = errors.New("the disk is full")
-	ErrStorageFailed  = errors.New("the log cannot be written until the server is started again")
 	ErrInboxFull      = errors.New("too many commands wait for the thread")
 	ErrPromptOver     = errors.New("the prompt has ended")
 	ErrNotInjected    = errors.New("the agent does not take text now")
 	ErrAlreadyDecided = errors.New("the turn is being interrupted")
 	ErrSuperseded     = errors.New("another try has taken this one's place")
 	ErrLease          = errors.New("the lease is not valid")
-	ErrItemConflict   = errors.New("the item_id has been used")
 	ErrNotEnded       = errors.New("the turn has not ended")
 	ErrCompleted      = errors.New("the turn has completed")
 	ErrNoAttempts     = errors.New("the turn is from before turns could be tried again")

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"time"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 )
 
 // StartThread starts a thread, or returns the open one of that id. Errors:
 // *InvalidError, ErrAgentNotFound, threads.ErrClosed, threads.ErrConflict,
-// ErrKeyConflict, ErrDraining, ErrStorageFull, ErrStorageFailed.
+// ErrKeyConflict, ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) StartThread(ctx context.Context, c StartThread) (StartThreadResult, error) {
 	if err := c.check(e); err != nil {
 		return StartThreadResult{}, err
@@ -59,7 +60,7 @@ func (a *actor) startThread(b *builder, c StartThread) (StartThreadResult, error
 	} else if (c.Agent != "" && c.Agent != a.thread.Agent) || (c.Cwd != "" && c.Cwd != a.thread.Cwd) {
 		return StartThreadResult{}, threads.ErrConflict
 	}
-	t := b.unit.Thread
+	t := b.rows.thread
 	if t == nil {
 		t = a.thread
 	}
@@ -70,8 +71,8 @@ func (a *actor) startThread(b *builder, c StartThread) (StartThreadResult, error
 
 // ChangeThread pauses, resumes or closes a thread. Repeating succeeds and
 // changes nothing. Errors: *InvalidError, threads.ErrNotFound,
-// threads.ErrClosed (not for close), ErrKeyConflict, ErrStorageFull,
-// ErrStorageFailed.
+// threads.ErrClosed (not for close), ErrKeyConflict, ledger.ErrStorageFull,
+// ledger.ErrStorageFailed.
 func (e *Engine) ChangeThread(ctx context.Context, c ChangeThread) (ChangeThreadResult, error) {
 	if err := checkText("reason", c.Reason); err != nil {
 		return ChangeThreadResult{}, err
@@ -125,7 +126,7 @@ func (b *builder) closeThread(next threads.State, reason string) {
 	if next == threads.Closed {
 		b.threadClosed(reason)
 	}
-	b.after = append(b.after, func(Receipt) { a.e.gate.decline(a.id) })
+	b.after = append(b.after, func(ledger.Receipt) { a.e.gate.decline(a.id) })
 }
 
 func (b *builder) changed(kind string, state threads.State, reason string) *threads.Changed {
@@ -161,7 +162,7 @@ func (a *actor) startNext() {
 		input := a.inputs[t.TurnID]
 		b.given(input)
 		b.waitsForClaim(t.TurnID)
-		b.after = append(b.after, func(Receipt) { a.startPrompt(messages(input)) })
+		b.after = append(b.after, func(ledger.Receipt) { a.startPrompt(messages(input)) })
 		_, err := a.commit(b)
 		if err == nil {
 			return
@@ -169,7 +170,7 @@ func (a *actor) startNext() {
 		a.e.gate.leave()
 		switch {
 		case errors.Is(err, ErrRuntimePaused): // the gate is closed by now, and the next try stands in line
-		case errors.Is(err, ErrStorageFailed):
+		case errors.Is(err, ledger.ErrStorageFailed):
 			return // for good
 		default:
 			a.startBy = time.Now().Add(heldRetry)

@@ -138,11 +138,11 @@ func (b *builder) putStep(row *Step) {
 		b.stepAt = map[int64]int{}
 	}
 	if i, ok := b.stepAt[row.Seq]; ok {
-		b.unit.Steps[i] = row
+		b.rows.steps[i] = row
 		return
 	}
-	b.stepAt[row.Seq] = len(b.unit.Steps)
-	b.unit.Steps = append(b.unit.Steps, row)
+	b.stepAt[row.Seq] = len(b.rows.steps)
+	b.rows.steps = append(b.rows.steps, row)
 }
 
 // foldStep makes of an event that was added in a try what it changes of the

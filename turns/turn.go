@@ -98,13 +98,6 @@ type Turn struct {
 	UpdatedSeq         int64           `json:"updated_seq"`
 }
 
-// Settle turns the row's provisional seqs into real ones.
-func (t *Turn) Settle(first int64) {
-	t.CreatedSeq = notify.Settle(t.CreatedSeq, first)
-	t.UpdatedSeq = notify.Settle(t.UpdatedSeq, first)
-	t.ClaimedSeq = notify.Settle(t.ClaimedSeq, first)
-}
-
 // QueuedEvent is the body of turn/queued. Position counts from 1.
 type QueuedEvent struct {
 	Type           string          `json:"type"`

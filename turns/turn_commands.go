@@ -5,14 +5,15 @@ import (
 	"errors"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 )
 
 // Start starts a turn or queues it. Errors: *InvalidError,
 // threads.ErrNotFound, threads.ErrClosed, threads.ErrPaused, ErrBusy,
-// ErrQueueFull, ErrKeyConflict, ErrDraining, ErrStorageFull,
-// ErrStorageFailed.
+// ErrQueueFull, ErrKeyConflict, ErrDraining, ledger.ErrStorageFull,
+// ledger.ErrStorageFailed.
 func (e *Engine) Start(ctx context.Context, c Start) (StartResult, error) {
 	msgs, err := c.check(e.cfg.MaxItemBytes)
 	if err != nil {
@@ -89,14 +90,14 @@ func (a *actor) startNow(b *builder, c Start, msgs []items.UserMessage) StartRes
 	b.started(nil, turnID, OriginClient, c)
 	b.input(turnID, 1, msgs, items.StatusCompleted)
 	b.waitsForClaim(turnID)
-	b.after = append(b.after, func(Receipt) { a.startPrompt(msgs) })
+	b.after = append(b.after, func(ledger.Receipt) { a.startPrompt(msgs) })
 	return StartResult{TurnID: turnID, ThreadID: a.id, State: Active, StartedAt: b.now}
 }
 
 // started adds turn/started, behind the fence of the runtime's pause. The
 // attempt begins with it, unless it has begun with the wait for it.
 func (b *builder) started(prev *Turn, turnID string, origin Origin, c Start) {
-	b.unit.StartsTurn = true
+	b.unit.Fences = append(b.unit.Fences, NotPaused)
 	e := &StartedEvent{
 		Type: "started", State: Active, StartedAt: b.now, Origin: origin,
 		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds, Retry: c.Retry,
@@ -156,7 +157,7 @@ func (a *actor) enqueue(b *builder, c Start, msgs []items.UserMessage, why strin
 		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds, Retry: c.Retry,
 	})
 	rows := b.input(turnID, 1, msgs, items.StatusCompleted)
-	b.after = append(b.after, func(Receipt) { a.inputs[turnID] = inputItems(rows, msgs) })
+	b.after = append(b.after, func(ledger.Receipt) { a.inputs[turnID] = inputItems(rows, msgs) })
 	if first && a.active != nil && a.active.stop == nil {
 		b.stopTurn(stop{state: Interrupted, reason: "a newer turn takes its place"}, a.stopWithin())
 	}
@@ -175,8 +176,8 @@ func (a *actor) startBySteer(b *builder, c Start, msgs []items.UserMessage) (Sta
 }
 
 // Steer adds text to an active turn. Errors: *InvalidError, ErrNotFound,
-// ErrNotActive, ErrQueueFull, ErrKeyConflict, ErrStorageFull,
-// ErrStorageFailed.
+// ErrNotActive, ErrQueueFull, ErrKeyConflict, ledger.ErrStorageFull,
+// ledger.ErrStorageFailed.
 func (e *Engine) Steer(ctx context.Context, c Steer) (SteerResult, error) {
 	msgs, err := userMessages(c.Input, items.OriginSteer, e.cfg.MaxItemBytes)
 	if err != nil {
@@ -230,7 +231,7 @@ func (a *actor) steer(b *builder, msgs []items.UserMessage, cut bool) (SteerResu
 			b.progress(Running, "")
 		}
 	}
-	b.after = append(b.after, func(Receipt) {
+	b.after = append(b.after, func(ledger.Receipt) {
 		for _, o := range inputItems(rows, msgs) {
 			act.open.add(o)
 			act.steers = append(act.steers, o.row.ItemID)
@@ -280,8 +281,8 @@ func injections(rows []*items.Item, msgs []items.UserMessage) []injection {
 // Interrupt ends a queued turn, or tells an active one to stop. It returns
 // once that is durable. If the turn has not ended by then, ended delivers the
 // final answer when it does; it is nil if the result is final. Errors:
-// *InvalidError, ErrNotFound, ErrNotActive, ErrKeyConflict, ErrStorageFull,
-// ErrStorageFailed.
+// *InvalidError, ErrNotFound, ErrNotActive, ErrKeyConflict, ledger.ErrStorageFull,
+// ledger.ErrStorageFailed.
 func (e *Engine) Interrupt(ctx context.Context, c Interrupt) (result InterruptResult, ended <-chan InterruptResult, err error) {
 	if err := checkText("reason", c.Reason); err != nil {
 		return InterruptResult{}, nil, err
@@ -327,7 +328,7 @@ func (a *actor) interrupt(b *builder, c Interrupt) (InterruptResult, error) {
 			b.endQueued(t, reason)
 			r.State = string(Interrupted)
 			if len(a.queue) == 1 && a.active == nil {
-				b.after = append(b.after, func(Receipt) { a.e.gate.decline(a.id) })
+				b.after = append(b.after, func(ledger.Receipt) { a.e.gate.decline(a.id) })
 			}
 			return r, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 )
 
@@ -12,7 +13,7 @@ import (
 // (timeout_seconds) and its policy's attempts do not go on: somebody has asked
 // for it. Errors: *InvalidError, ErrNotFound, ErrNotEnded, ErrCompleted,
 // ErrNoAttempts, threads.ErrClosed, ErrQueueFull, ErrKeyConflict, ErrDraining,
-// ErrStorageFull, ErrStorageFailed.
+// ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) Retry(ctx context.Context, c Retry) (RetryResult, error) {
 	if err := checkText("reason", c.Reason); err != nil {
 		return RetryResult{}, err
@@ -74,7 +75,7 @@ func (a *actor) retry(b *builder, c Retry) (RetryResult, error) {
 			o.row = b.updated(o, status)
 		}
 	}
-	b.after = append(b.after, func(Receipt) { a.inputs[c.TurnID] = input })
+	b.after = append(b.after, func(ledger.Receipt) { a.inputs[c.TurnID] = input })
 	return RetryResult{
 		TurnID: c.TurnID, ThreadID: a.id, State: Queued, Attempt: t.Attempt + 1, QueuedAt: b.now, Position: len(a.queue) + 1,
 	}, nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 )
 
 // worker is what the actor knows of whoever works on the active turn's attempt
@@ -115,7 +116,7 @@ func (a *actor) canBeClaimed(turnID string, more []items.UserMessage) error {
 // worker, if it is one for workers.
 func (b *builder) waitsForClaim(turnID string) {
 	if b.a.remote() != nil {
-		b.progressOf(b.unit.Turns[b.turnAt[turnID]], b.here(), ProgressEvent{State: Starting})
+		b.progressOf(b.rows.turns[b.turnAt[turnID]], b.here(), ProgressEvent{State: Starting})
 	}
 }
 
@@ -238,7 +239,7 @@ func (b *builder) confirmTold() {
 			b.openItems().remove(id)
 		}
 	}
-	b.after = append(b.after, func(Receipt) {
+	b.after = append(b.after, func(ledger.Receipt) {
 		for _, id := range told {
 			act.dropSteer(id)
 		}

@@ -19,7 +19,7 @@ var errTaken = errors.New("the turn is not to be claimed any more")
 // for one if there is none: workers get theirs in the order of their coming. If
 // none comes in time that is no error. A worker that has gone (ctx) takes
 // nothing. Errors: *InvalidError, ErrAgentNotFound, ErrInboxFull (too many
-// workers wait), ErrKeyConflict, ErrDraining, ErrStorageFull, ErrStorageFailed,
+// workers wait), ErrKeyConflict, ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed,
 // ctx's.
 func (e *Engine) Claim(ctx context.Context, c Claim) (ClaimResult, error) {
 	if err := c.check(e); err != nil {

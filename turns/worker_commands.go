@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 )
 
@@ -56,7 +57,7 @@ type Claim struct {
 	Agent  string
 	Worker string
 	Wait   time.Duration
-	Key    *Key
+	Key    *ledger.Key
 }
 
 // ClaimResult answers turn/claim. Turn is nil, and all else zero, when none
@@ -81,7 +82,7 @@ type WorkerInput struct {
 // Renew keeps a lease for another of its periods.
 type Renew struct {
 	Lease Lease
-	Key   *Key
+	Key   *ledger.Key
 }
 
 // RenewResult answers turn/renew. Steers are what was said to the turn and
@@ -98,7 +99,7 @@ type StartStep struct {
 	Lease  Lease
 	Step   string
 	Reason string
-	Key    *Key
+	Key    *ledger.Key
 }
 
 // StartStepResult answers step/start.
@@ -115,7 +116,7 @@ type EndStep struct {
 	Step   string
 	Epoch  int
 	Status StepStatus // "" = completed
-	Key    *Key
+	Key    *ledger.Key
 }
 
 // EndStepResult answers step/end.
@@ -157,7 +158,7 @@ type ItemOp struct {
 type WriteItems struct {
 	Lease Lease
 	Ops   []ItemOp
-	Key   *Key
+	Key   *ledger.Key
 }
 
 // WriteItemsResult answers item/batch: what became of the item of each op.
@@ -177,7 +178,7 @@ type CompleteTurn struct {
 	Lease   Lease
 	Message string
 	Usage   *items.Usage
-	Key     *Key
+	Key     *ledger.Key
 }
 
 // FailTurn ends the attempt of the lease badly. Transient asks for another
@@ -186,7 +187,7 @@ type FailTurn struct {
 	Lease     Lease
 	Error     Failure
 	Transient bool
-	Key       *Key
+	Key       *ledger.Key
 }
 
 // EndTurnResult answers turn/complete and turn/fail. State is interrupted if

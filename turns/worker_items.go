@@ -14,8 +14,8 @@ func (r *WriteItemsResult) setSeq(seq int64) { r.Seq = seq }
 // *InvalidError begins with the op: ops[2].status. A write to a step or an item
 // that was taken back is kept as turn/late and refused with all others, of which
 // nothing is kept. Errors: *InvalidError, ErrLease, ErrNotFound, ErrNotActive,
-// items.ErrNotFound, ErrItemConflict, *SupersededError, ErrKeyConflict,
-// ErrDraining, ErrStorageFull, ErrStorageFailed.
+// items.ErrNotFound, items.ErrConflict, *SupersededError, ErrKeyConflict,
+// ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) WriteItems(ctx context.Context, c WriteItems) (WriteItemsResult, error) {
 	ops, err := c.decode(e.cfg.MaxItemBytes)
 	if err != nil {
@@ -170,7 +170,7 @@ func (b *builder) createByWorker(op workerOp, is items.Create) error {
 			return err
 		}
 		if row != nil {
-			return ErrItemConflict
+			return items.ErrConflict
 		}
 	}
 	return op.refused("status", b.create(is))

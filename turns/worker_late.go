@@ -3,6 +3,7 @@ package turns
 import (
 	"context"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/threads"
 )
 
@@ -47,7 +48,7 @@ func (a *actor) useTriesOf(b *builder, turnID string) error {
 		return nil
 	case a.tried[turnID] != nil:
 		b.use(a.tried[turnID].clone())
-		b.after = append(b.after, func(Receipt) { a.tried[turnID] = b.tries })
+		b.after = append(b.after, func(ledger.Receipt) { a.tried[turnID] = b.tries })
 		return nil
 	}
 	rows, err := a.e.store.Steps(context.Background(), turnID)

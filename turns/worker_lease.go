@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/seed82539d15/holon/ledger"
 )
 
 // leaseSecret is what leases are signed with, read once. The zero value is
@@ -50,7 +52,7 @@ func (e *Engine) checkToken(ctx context.Context, l Lease) error {
 // leased is one command of a worker.
 type leased[R any] struct {
 	lease Lease
-	key   *Key
+	key   *ledger.Key
 	// do decides, as in keyed; the lease is good and its attempt stands.
 	do func(a *actor, b *builder) (R, error)
 	// then follows the commit, or the answer by the key; nil = nothing.
@@ -113,7 +115,7 @@ func (a *actor) holds(l Lease) error {
 	case a.gone:
 		return ErrDraining
 	case a.dead:
-		return ErrStorageFailed
+		return ledger.ErrStorageFailed
 	}
 	if act := a.active; act != nil && act.turn.TurnID == l.TurnID && act.turn.Attempt == l.Attempt {
 		if act.worker == nil || act.worker.unclaimed() { // its agent is not one of workers any more

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -199,11 +200,11 @@ func TestWorkersAndAFullDisk(t *testing.T) {
 		h.thread("d", "remote")
 		r := h.start("b")
 		h.start("d")
-		h.faults.failAll(turns.ErrStorageFull)
-		if _, err := h.engine.Claim(bg, turns.Claim{Agent: "remote"}); !errors.Is(err, turns.ErrStorageFull) {
+		h.faults.failAll(ledger.ErrStorageFull)
+		if _, err := h.engine.Claim(bg, turns.Claim{Agent: "remote"}); !errors.Is(err, ledger.ErrStorageFull) {
 			t.Errorf("claim: %v", err)
 		}
-		if _, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{message("m", "x")}}); !errors.Is(err, turns.ErrStorageFull) {
+		if _, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{message("m", "x")}}); !errors.Is(err, ledger.ErrStorageFull) {
 			t.Errorf("write: %v", err)
 		}
 		time.Sleep(20 * time.Second)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -16,7 +17,7 @@ func TestRenewalThatWaitsForTheDiskKeepsTheLease(t *testing.T) {
 			bubble(t, remotely(false), func(h *harness) {
 				c := h.work()
 				stalled := make(chan struct{})
-				h.faults.holdBack(func(*turns.Unit) <-chan struct{} { return stalled })
+				h.faults.holdBack(func(*ledger.Unit) <-chan struct{} { return stalled })
 				done := make(chan error, 2)
 				go func() {
 					_, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{message("m", "x")}})

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -334,8 +335,8 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 		}{
 			"an item that ended":    {turns.ItemOp{Op: turns.OpAppend, ItemID: "gone", Text: "x"}, "ops[3].item_id", nil},
 			"an item that is not":   {turns.ItemOp{Op: turns.OpAppend, ItemID: "none", Text: "x"}, "", items.ErrNotFound},
-			"an id that was used":   {message("gone", "x"), "", turns.ErrItemConflict},
-			"an id of this batch":   {message("new", "x"), "", turns.ErrItemConflict},
+			"an id that was used":   {message("gone", "x"), "", items.ErrConflict},
+			"an id of this batch":   {message("new", "x"), "", items.ErrConflict},
 			"a user's message":      {turns.ItemOp{Op: turns.OpDelete, ItemID: user}, "ops[3].item_id", nil},
 			"another kind":          {turns.ItemOp{Op: turns.OpUpdate, ItemID: "open", Content: jsontext.Value(`{"type":"notice","message":"x"}`)}, "ops[3].status", nil},
 			"a user message":        {turns.ItemOp{Op: turns.OpCreate, Content: jsontext.Value(`{"type":"user_message"}`)}, "ops[3].content", nil},
@@ -453,14 +454,14 @@ func TestItemIDIsUniqueInTheWholeLog(t *testing.T) {
 		h.start("b")
 		one, two := h.claim(""), h.claim("")
 		h.write(one.Lease, message("mine", "x"))
-		if _, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *two.Lease, Ops: []turns.ItemOp{message("mine", "y")}}); !errors.Is(err, turns.ErrItemConflict) {
+		if _, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *two.Lease, Ops: []turns.ItemOp{message("mine", "y")}}); !errors.Is(err, items.ErrConflict) {
 			t.Errorf("in another thread: %v", err)
 		}
 		if _, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *two.Lease, Ops: []turns.ItemOp{{Op: turns.OpAppend, ItemID: "mine", Text: "y"}}}); !errors.Is(err, items.ErrNotFound) {
 			t.Errorf("to an item of another turn: %v", err)
 		}
 		// Both have looked, and neither has found it.
-		release := h.hold(func(u *turns.Unit) bool {
+		release := h.hold(func(u *ledger.Unit) bool {
 			return len(u.Drafts) > 0 && u.Drafts[0].ItemID == "both"
 		})
 		errs := make(chan error, 2)
@@ -476,7 +477,7 @@ func TestItemIDIsUniqueInTheWholeLog(t *testing.T) {
 		if first != nil {
 			first, second = second, first
 		}
-		if first != nil || !errors.Is(second, turns.ErrItemConflict) {
+		if first != nil || !errors.Is(second, items.ErrConflict) {
 			t.Errorf("at once: %v, %v", first, second)
 		}
 		h.complete(one.Lease)

@@ -15,7 +15,7 @@ func (r *EndTurnResult) setSeq(seq int64) { r.Seq = seq }
 // worker speaks next (Renew, Complete or Fail), not before: an answer may be
 // lost, and a repeat with the same key has them again. Errors: ErrLease,
 // ErrNotFound, ErrNotActive, *SupersededError, ErrKeyConflict, ErrDraining,
-// ErrStorageFull, ErrStorageFailed.
+// ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) Renew(ctx context.Context, c Renew) (RenewResult, error) {
 	return byLease(ctx, e, leased[RenewResult]{
 		lease: c.Lease, key: c.Key,

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -274,7 +275,7 @@ func (w *world) speak(e *turns.Engine, thread string) {
 // expected are the errors a client may get from a command that fits no state.
 var expected = []error{
 	threads.ErrNotFound, threads.ErrClosed, threads.ErrPaused, turns.ErrBusy, turns.ErrNotFound, turns.ErrNotActive,
-	turns.ErrNotEnded, turns.ErrCompleted, turns.ErrQueueFull, turns.ErrStorageFull, turns.ErrDraining, turns.ErrInboxFull, items.ErrNotFound, items.ErrAlreadyResolved,
+	turns.ErrNotEnded, turns.ErrCompleted, turns.ErrQueueFull, ledger.ErrStorageFull, turns.ErrDraining, turns.ErrInboxFull, items.ErrNotFound, items.ErrAlreadyResolved,
 }
 
 func (w *world) ok(what string, err error) bool {
@@ -371,7 +372,7 @@ func (w *world) do(e *turns.Engine, m move) {
 	case "speak":
 		w.speak(e, th)
 	case "disk full":
-		w.h.faults.failAll(turns.ErrStorageFull)
+		w.h.faults.failAll(ledger.ErrStorageFull)
 		time.Sleep(800 * time.Millisecond)
 		w.h.faults.fail(nil)
 	default:

@@ -18,8 +18,8 @@ import (
 	"github.com/seed82539d15/holon/agents/acp/acptest"
 	"github.com/seed82539d15/holon/agents/agenttest"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/turns"
 )
 
 func p50(list []time.Duration) time.Duration {
@@ -159,7 +159,7 @@ type commits struct {
 	over chan struct{}
 }
 
-func (c *commits) Append(u *turns.Unit) (turns.Receipt, error) {
+func (c *commits) Append(u *ledger.Unit) (ledger.Receipt, error) {
 	r, err := c.Store.Append(u)
 	now := acp.Monotonic()
 	for _, d := range u.Drafts {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc/client"
-	"github.com/seed82539d15/holon/turns"
 )
 
 // doctorHint is for an agent that could not be started.
@@ -68,7 +68,7 @@ func hintOfSystem(err error) string {
 		return "A data directory has one server: stop that one, or name another directory with --data DIR."
 	case errors.Is(err, syscall.EADDRINUSE):
 		return "Another program listens there: stop it, or choose another address with --listen."
-	case errors.Is(err, turns.ErrStorageFull), errors.Is(err, syscall.ENOSPC):
+	case errors.Is(err, ledger.ErrStorageFull), errors.Is(err, syscall.ENOSPC):
 		return "Make space on that disk, or name a place on another one."
 	case errors.As(err, &file) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)):
 		return "Let this user read and write it, or name another place (--data DIR, --config FILE)."

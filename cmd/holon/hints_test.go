@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc/client"
-	"github.com/seed82539d15/holon/turns"
 )
 
 func TestWhatServeCannotHaveIsSaidWithAWayOut(t *testing.T) {
@@ -43,7 +43,7 @@ func TestStorageErrorsSayWhatToDo(t *testing.T) {
 	}{
 		{&client.Error{Kind: "storage_full"}, "the server goes on by itself"},
 		{&client.Error{Kind: "storage_failed"}, "restart the server"},
-		{fmt.Errorf("copy the database: %w", turns.ErrStorageFull), "Make space"},
+		{fmt.Errorf("copy the database: %w", ledger.ErrStorageFull), "Make space"},
 		{at(syscall.ENOSPC), "Make space"},
 		{at(syscall.EROFS), "--data DIR"},
 		{at(syscall.EACCES), "--data DIR"},

@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -90,7 +92,7 @@ func staleUnit(t *testing.T, h Harness) {
 	if _, err := h.Store.Append(stale); err == nil {
 		t.Error("a unit made on an old state of its thread was committed")
 	}
-	if stale.Turns[0].CreatedSeq != notify.Provisional(0) {
+	if RowsOf[*turns.Turn](stale)[0].CreatedSeq != notify.Provisional(0) {
 		t.Error("the rows of a refused unit were settled")
 	}
 	if events := all(t, h.Store); len(events) != 2 {
@@ -124,7 +126,7 @@ func failingUnit(t *testing.T, h Harness) {
 			for n := range 10 {
 				if i%4 == 0 {
 					m.Create("", "item_taken", items.StatusCompleted, items.NewNotice("info", "y"))
-					if _, err := h.Store.Append(m.Unit()); !errors.Is(err, turns.ErrItemConflict) {
+					if _, err := h.Store.Append(m.Unit()); !errors.Is(err, items.ErrConflict) {
 						t.Errorf("an item id was taken twice: %v", err)
 					}
 					continue
@@ -160,7 +162,7 @@ func largeUnit(t *testing.T, h Harness) {
 func keyRace(t *testing.T, h Harness) {
 	const racers = 16
 	var wg sync.WaitGroup
-	receipts := make([]turns.Receipt, racers)
+	receipts := make([]ledger.Receipt, racers)
 	for i := range racers {
 		wg.Go(func() {
 			m := NewMaker(t, h.Store, fmt.Sprintf("thread_%02d", i))
@@ -170,7 +172,7 @@ func keyRace(t *testing.T, h Harness) {
 			if receipts[i], err = h.Store.Append(u); err != nil {
 				t.Error(err)
 			}
-			if (receipts[i].Stored == nil) != (u.Thread.CreatedSeq > 0) {
+			if (receipts[i].Stored == nil) != (RowsOf[*threads.Thread](u)[0].CreatedSeq > 0) {
 				t.Error("rows are settled if, and only if, the unit was written")
 			}
 		})
@@ -211,11 +213,11 @@ func keyWithoutEvents(t *testing.T, h Harness) {
 	m := NewMaker(t, h.Store, "thread_a")
 	m.Start().Commit()
 	NewMaker(t, h.Store, "thread_b").Start().Commit()
-	r, err := h.Store.Append(&turns.Unit{Key: KeyOf("k", "thread/pause", ""), Result: []byte("{}"), Thread: m.Thread})
+	r, err := h.Store.Append(&ledger.Unit{Key: KeyOf("k", "thread/pause", ""), Result: []byte("{}"), Last: m.Thread.LatestSeq})
 	if err != nil || r.First != 0 || r.Last != 1 {
 		t.Errorf("a unit of thread_a answers %+v, %v; want its newest seq", r, err)
 	}
-	if r, err = h.Store.Append(&turns.Unit{Key: KeyOf("l", "holon/pause", ""), Result: []byte("{}")}); err != nil || r.Last != 2 {
+	if r, err = h.Store.Append(&ledger.Unit{Key: KeyOf("l", "holon/pause", ""), Result: []byte("{}")}); err != nil || r.Last != 2 {
 		t.Errorf("a unit of no thread answers %+v, %v; want the log's newest seq", r, err)
 	}
 	if s, err := h.Store.Stored(context.Background(), "k"); err != nil || s == nil || s.Seq != 1 {
@@ -229,11 +231,11 @@ func keyOfRefused(t *testing.T, h Harness) {
 	}
 	m := NewMaker(t, h.Store, "thread_a")
 	u := m.Start().Unit()
-	u.StartsTurn, u.Key, u.Result = true, KeyOf("k", "turn/start", ""), []byte("{}")
+	u.Fences, u.Key, u.Result = []ledger.Fence{turns.NotPaused}, KeyOf("k", "turn/start", ""), []byte("{}")
 	if _, err := h.Store.Append(u); !errors.Is(err, turns.ErrRuntimePaused) {
 		t.Errorf("in a pause: %v", err)
 	}
-	u.StartsTurn = false
+	u.Fences = nil
 	if r, err := h.Store.Append(u); err != nil || r.Stored != nil {
 		t.Errorf("the key of a refused unit was taken: %+v, %v", r, err)
 	}

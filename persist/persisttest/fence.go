@@ -8,14 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
 
 func keyExpires(t *testing.T, h Harness) {
-	use := func(result string) turns.Receipt {
+	use := func(result string) ledger.Receipt {
 		t.Helper()
-		r, err := h.Store.Append(&turns.Unit{Key: KeyOf("k", "m", ""), Result: []byte(result)})
+		r, err := h.Store.Append(&ledger.Unit{Key: KeyOf("k", "m", ""), Result: []byte(result)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +60,7 @@ func pauseFence(t *testing.T, h Harness) {
 				}
 				m.StartTurn(fmt.Sprintf("turn_%d_%d", i, n))
 				u := m.Unit()
-				u.StartsTurn = true
+				u.Fences = []ledger.Fence{turns.NotPaused}
 				r, err := h.Store.Append(u)
 				switch {
 				case err == nil:
@@ -111,7 +112,7 @@ func afterEnd(t *testing.T, open func(testing.TB) Harness) {
 		h = open(t)
 		NewMaker(t, h.Store, "thread_a").Start().Commit()
 	})
-	if _, err := h.Store.Append(NewMaker(t, h.Store, "thread_b").Start().Unit()); !errors.Is(err, turns.ErrStorageFailed) {
+	if _, err := h.Store.Append(NewMaker(t, h.Store, "thread_b").Start().Unit()); !errors.Is(err, ledger.ErrStorageFailed) {
 		t.Errorf("after the end: %v", err)
 	}
 }

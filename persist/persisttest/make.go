@@ -2,11 +2,14 @@ package persisttest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/events"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -30,7 +33,8 @@ type Maker struct {
 
 	spans map[Try]*notify.Span
 	in    map[string]string // of a turn: the step that new items are of
-	unit  *turns.Unit
+	unit  *ledger.Unit
+	next  *threads.Thread // as the unit leaves it; nil = unchanged
 	clock time.Time
 }
 
@@ -43,12 +47,9 @@ func NewMaker(t testing.TB, store turns.Store, id string) *Maker {
 }
 
 // open returns the unit that the next Commit commits.
-func (m *Maker) open() *turns.Unit {
+func (m *Maker) open() *ledger.Unit {
 	if m.unit == nil {
-		m.unit = &turns.Unit{}
-		if m.Thread != nil {
-			m.unit.BaseThreadSeq = m.Thread.LatestThreadSeq
-		}
+		m.unit = &ledger.Unit{}
 	}
 	return m.unit
 }
@@ -68,7 +69,7 @@ func (m *Maker) AddTo(span *notify.Span, method, turnID, itemID string, body any
 		attempt = span.Root()
 	} else if turnID != "" && !marker {
 		attempt = 1
-		if row := find(m.open().Turns, m.Turns, turnID, turnKey); row != nil {
+		if row := m.turn(turnID); row != nil {
 			attempt = row.Attempt
 		}
 	}
@@ -92,76 +93,118 @@ func (m *Maker) add(span *notify.Span, attempt int, method, turnID, itemID strin
 		m.t.Fatal(err)
 	}
 	u.Drafts = append(u.Drafts, d)
-	prev := u.Thread
-	if prev == nil {
-		prev = m.Thread
-	}
-	if th := threads.Apply(prev, h, body); th != nil {
-		u.Thread = th
-	}
-	if turnID != "" && itemID == "" {
-		put(&u.Turns, turns.Apply(find(u.Turns, m.Turns, turnID, turnKey), h, body), turnKey)
-	}
-	if itemID != "" {
-		put(&u.Items, items.Apply(find(u.Items, m.Items, itemID, itemKey), h, body), itemKey)
-	}
-	m.steps(h, body)
+	events.Fold(m, method, &h, body)
 }
 
-func turnKey(t *turns.Turn) string  { return t.TurnID }
-func itemKey(it *items.Item) string { return it.ItemID }
-
-func find[T any, K comparable](unit []*T, known map[K]*T, id K, key func(*T) K) *T {
-	for _, v := range unit {
-		if key(v) == id {
-			return v
+// Row implements ledger.State: the rows of the unit, then those committed.
+func (m *Maker) Row(t *ledger.Table, id any) ledger.Row {
+	for _, r := range m.open().Rows {
+		if r.Table() == t && r.ID() == id {
+			return r
 		}
 	}
-	return known[id]
+	switch t {
+	case threads.Table:
+		if m.next != nil {
+			return m.next
+		}
+		if m.Thread != nil {
+			return m.Thread
+		}
+	case turns.Table:
+		if r := m.Turns[id.(string)]; r != nil {
+			return r
+		}
+	case items.Table:
+		if r := m.Items[id.(string)]; r != nil {
+			return r
+		}
+	}
+	return nil
 }
 
-func put[T any, K comparable](unit *[]*T, v *T, key func(*T) K) {
-	if v == nil {
-		return
-	}
-	for i, old := range *unit {
-		if key(old) == key(v) {
-			(*unit)[i] = v
+// Rows implements ledger.State, for the tries of a turn.
+func (m *Maker) Rows(_ *ledger.Table, turnID string, visit func(ledger.Row) bool) {
+	list := m.rows(turnID)
+	slices.Reverse(list)
+	for _, s := range list {
+		if !visit(s) {
 			return
 		}
 	}
-	*unit = append(*unit, v)
+}
+
+// Put implements ledger.State.
+func (m *Maker) Put(row ledger.Row) {
+	if t, ok := row.(*threads.Thread); ok {
+		m.next = t
+		return
+	}
+	u := m.open()
+	for i, old := range u.Rows {
+		if old.Table() == row.Table() && old.ID() == row.ID() {
+			u.Rows[i] = row
+			return
+		}
+	}
+	u.Rows = append(u.Rows, row)
 }
 
 // Unit takes the unit out without committing it.
-func (m *Maker) Unit() *turns.Unit {
+func (m *Maker) Unit() *ledger.Unit {
 	u := m.open()
-	m.unit = nil
+	threads.Advance(u, m.Thread, m.next)
+	m.unit, m.next = nil, nil
 	return u
 }
 
 // Took takes a committed unit's rows as the maker's memory.
-func (m *Maker) Took(u *turns.Unit, r turns.Receipt) {
-	if u.Thread != nil {
-		m.Thread = u.Thread
-	} else if m.Thread != nil && len(u.Drafts) > 0 {
+func (m *Maker) Took(u *ledger.Unit, r ledger.Receipt) {
+	if m.Thread != nil && len(u.Drafts) > 0 {
 		next := *m.Thread
-		next.LatestSeq, next.LatestThreadSeq = r.Last, u.BaseThreadSeq+int64(len(u.Drafts))
+		next.LatestSeq, next.LatestThreadSeq = r.Last, u.Base+int64(len(u.Drafts))
 		m.Thread = &next
 	}
-	for _, t := range u.Turns {
-		m.Turns[t.TurnID] = t
-	}
-	for _, it := range u.Items {
-		m.Items[it.ItemID] = it
-	}
-	for _, s := range u.Steps {
-		m.Steps[tryOf(s)] = s
+	for _, row := range u.Rows {
+		switch row := row.(type) {
+		case *threads.Thread:
+			m.Thread = row
+		case *turns.Turn:
+			m.Turns[row.TurnID] = row
+		case *items.Item:
+			m.Items[row.ItemID] = row
+		case *turns.Step:
+			m.Steps[tryOf(row)] = row
+		}
 	}
 }
 
+// RowsOf are the rows of one kind in a unit.
+func RowsOf[R ledger.Row](u *ledger.Unit) (list []R) {
+	for _, row := range u.Rows {
+		if r, ok := row.(R); ok {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// SetRows replaces the rows of one kind.
+func SetRows[R ledger.Row](u *ledger.Unit, list ...R) {
+	u.Rows = slices.DeleteFunc(u.Rows, func(row ledger.Row) bool { _, ok := row.(R); return ok })
+	for _, r := range list {
+		u.Rows = append(u.Rows, r)
+	}
+}
+
+// rebase makes the unit one of the thread as it is now.
+func rebase(u *ledger.Unit, t *threads.Thread) {
+	u.Rows = slices.DeleteFunc(u.Rows, func(row ledger.Row) bool { return row.Table().Name == threads.Table.Name })
+	threads.Advance(u, t, nil)
+}
+
 // Commit commits the unit and takes its rows.
-func (m *Maker) Commit() turns.Receipt {
+func (m *Maker) Commit() ledger.Receipt {
 	m.t.Helper()
 	u := m.Unit()
 	r, err := m.Store.Append(u)
@@ -240,7 +283,7 @@ func (m *Maker) Messages(turnID string, n, size int) {
 }
 
 // RuntimeUnit is holon/paused or holon/resumed.
-func RuntimeUnit(t testing.TB, prev turns.Runtime, paused bool) *turns.Unit {
+func RuntimeUnit(t testing.TB, prev turns.Runtime, paused bool) *ledger.Unit {
 	t.Helper()
 	method, kind := notify.HolonResumed, "resumed"
 	if paused {
@@ -252,12 +295,12 @@ func RuntimeUnit(t testing.TB, prev turns.Runtime, paused bool) *turns.Unit {
 	if err := d.Encode(); err != nil {
 		t.Fatal(err)
 	}
-	return &turns.Unit{Drafts: []notify.Draft{d}, Runtime: turns.ApplyRuntime(prev, h, body)}
+	return &ledger.Unit{Drafts: []notify.Draft{d}, Rows: []ledger.Row{turns.ApplyRuntime(prev, h, body)}}
 }
 
 // KeyOf is an idempotency key whose hash stands for its params.
-func KeyOf(key, method, params string) *turns.Key {
-	k := &turns.Key{Key: key, Method: method}
+func KeyOf(key, method, params string) *ledger.Key {
+	k := &ledger.Key{Key: key, Method: method}
 	copy(k.Hash[:], fmt.Sprintf("%-32s", params))
 	return k
 }

@@ -34,7 +34,7 @@ func mixedLog(t testing.TB, h Harness) []notify.Event {
 		m.Commit()
 		if n%20 == 0 {
 			u := RuntimeUnit(t, rt, n%40 == 0)
-			rt = *u.Runtime
+			rt = *RowsOf[*turns.Runtime](u)[0]
 			if _, err := h.Store.Append(u); err != nil {
 				t.Fatal(err)
 			}

@@ -82,7 +82,7 @@ func (m *model) unit(r *rapid.T) {
 		m.t.Fatalf("receipt %+v after %d events", receipt, len(m.events))
 	}
 	for i := range u.Drafts {
-		m.events = append(m.events, u.Drafts[i].Event(receipt.First+int64(i), u.BaseThreadSeq+int64(i)+1))
+		m.events = append(m.events, u.Drafts[i].Event(receipt.First+int64(i), u.Base+int64(i)+1))
 	}
 	k.Took(u, receipt)
 }

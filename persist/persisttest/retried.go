@@ -94,7 +94,7 @@ func (m *retried) unit(r *rapid.T) {
 		m.t.Fatal(err)
 	}
 	for i := range u.Drafts {
-		e := u.Drafts[i].Event(receipt.First+int64(i), u.BaseThreadSeq+int64(i)+1)
+		e := u.Drafts[i].Event(receipt.First+int64(i), u.Base+int64(i)+1)
 		f, err := fold.Parse(e.Method, e.Params)
 		if err != nil {
 			m.t.Fatal(err)
@@ -178,9 +178,9 @@ func (m *retried) giveUp(r *rapid.T, k *retriedThread, step string) {
 	}
 	k.Rewind(k.turn, step, turns.CauseTransient)
 	k.open = slices.DeleteFunc(k.open, func(id string) bool {
-		return !find(k.Maker.open().Items, k.Items, id, itemKey).Status.Open()
+		return !k.item(id).Status.Open()
 	})
-	switch ended := find(k.Maker.open().Turns, k.Turns, k.turn, turnKey).State == turns.Queued; {
+	switch ended := k.Maker.turn(k.turn).State == turns.Queued; {
 	case step == "" && !ended:
 		k.Wait(k.turn)
 		k.waits, k.fresh = true, true
@@ -192,7 +192,8 @@ func (m *retried) giveUp(r *rapid.T, k *retriedThread, step string) {
 
 func (m *retried) late(r *rapid.T, k *retriedThread) {
 	try := rapid.SampledFrom(k.given).Draw(r, "given up")
-	s := find(k.Maker.open().Steps, k.Steps, try, tryOf)
+	of := k.rows(k.turn)
+	s := of[slices.IndexFunc(of, func(s *turns.Step) bool { return tryOf(s) == try })]
 	k.Late(k.turn, s.Lineage[0].Epoch, try.Step, try.Epoch)
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/events"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/turns"
@@ -133,7 +134,7 @@ func dense(t testing.TB, events []notify.Event) {
 // headerOf is what the params of an event say.
 func headerOf(t testing.TB, e notify.Event) notify.Header {
 	t.Helper()
-	h, _, err := persist.Decode(e.Method, e.Params)
+	h, _, err := events.Decode(e.Method, e.Params)
 	if err != nil {
 		t.Fatal(err)
 	}

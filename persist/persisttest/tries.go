@@ -38,14 +38,21 @@ func (m *Maker) Clone() *Maker {
 // rows are all tries of the turn as the unit leaves them, in the order of
 // their beginning.
 func (m *Maker) rows(turnID string) (list []*turns.Step) {
-	for k := range m.Steps {
+	changed := map[Try]*turns.Step{}
+	for _, s := range RowsOf[*turns.Step](m.open()) {
+		changed[tryOf(s)] = s
+	}
+	for k, s := range m.Steps {
+		if c := changed[k]; c != nil {
+			s = c
+		}
 		if k.TurnID == turnID {
-			list = append(list, find(m.open().Steps, m.Steps, k, tryOf))
+			list = append(list, s)
 		}
 	}
 	slices.SortFunc(list, func(a, b *turns.Step) int { return int(a.Seq - b.Seq) })
-	for _, s := range m.open().Steps {
-		if s.TurnID == turnID && s.Seq < 0 {
+	for _, s := range RowsOf[*turns.Step](m.open()) {
+		if s.TurnID == turnID && s.New() {
 			list = append(list, s)
 		}
 	}
@@ -81,7 +88,7 @@ func (m *Maker) spanOf(method, turnID, itemID string, body any) *notify.Span {
 	if turnID == "" || method == notify.TurnQueued {
 		return nil
 	}
-	if it := find(m.open().Items, m.Items, itemID, itemKey); it != nil {
+	if it := m.item(itemID); it != nil {
 		return m.spans[Try{turnID, it.Step, it.Epoch}]
 	}
 	if itemID == "" {
@@ -101,24 +108,9 @@ func kindOf(content items.Raw) items.Kind {
 	return c.Kind()
 }
 
-// steps adds the rows of tries that the event leaves.
-func (m *Maker) steps(h notify.Header, body any) {
-	u := m.open()
-	switch body.(type) {
-	case *turns.RewindEvent:
-		for _, s := range m.rows(h.TurnID) {
-			put(&u.Steps, turns.ApplyStep(s, h, body), tryOf)
-		}
-		return
-	case *turns.LateEvent:
-		root := Try{h.TurnID, "", h.Attempt}
-		put(&u.Steps, turns.ApplyStep(find(u.Steps, m.Steps, root, tryOf), h, body), tryOf)
-		return
-	}
-	if len(h.Lineage) > 0 {
-		put(&u.Steps, turns.ApplyStep(find(u.Steps, m.Steps, Try{h.TurnID, h.Step, h.Epoch}, tryOf), h, body), tryOf)
-	}
-}
+// item and turn are rows as the unit leaves them; nil if there is none.
+func (m *Maker) item(id string) *items.Item { r, _ := m.Row(items.Table, id).(*items.Item); return r }
+func (m *Maker) turn(id string) *turns.Turn { r, _ := m.Row(turns.Table, id).(*turns.Turn); return r }
 
 // try makes a new try of the step, under the one above that stands.
 func (m *Maker) try(turnID, step string) *notify.Span {
@@ -211,13 +203,13 @@ func (m *Maker) Interrupt(turnID, step string) {
 	}
 	var open []*items.Item
 	for id := range m.Items {
-		it := find(m.open().Items, m.Items, id, itemKey)
+		it := m.item(id)
 		if it.TurnID == turnID && it.Status.Open() && slices.Contains(it.Lineage, notify.Ref{Step: step, Epoch: stands.Epoch}) {
 			open = append(open, it)
 		}
 	}
-	for _, it := range m.open().Items {
-		if it.CreatedSeq < 0 && it.TurnID == turnID && it.Status.Open() && slices.Contains(it.Lineage, notify.Ref{Step: step, Epoch: stands.Epoch}) {
+	for _, it := range RowsOf[*items.Item](m.open()) {
+		if it.New() && it.TurnID == turnID && it.Status.Open() && slices.Contains(it.Lineage, notify.Ref{Step: step, Epoch: stands.Epoch}) {
 			open = append(open, it)
 		}
 	}

@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist"
+	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -59,13 +61,14 @@ func triesFence(t *testing.T, h Harness) {
 			before := h.Tail.Head()
 			c.do(old, "turn_"+id, "item_"+id)
 			u := old.Unit()
-			u.BaseThreadSeq = m.Thread.LatestThreadSeq // as if it knew: only the fence stands
-			if u.Thread != nil {
+			if RowsOf[*threads.Thread](u) != nil {
 				t.Fatal("the unit changes the thread's row")
 			}
-			u.Turns, u.Items = nil, slices.DeleteFunc(u.Items, func(it *items.Item) bool { return it.CreatedSeq > 0 })
+			rebase(u, m.Thread) // as if it knew: only the fence is left
+			SetRows[*turns.Turn](u)
+			SetRows(u, slices.DeleteFunc(RowsOf[*items.Item](u), func(it *items.Item) bool { return it.CreatedSeq > 0 })...)
 			if c.name == "a late event" {
-				for _, s := range u.Steps { // its row has been taken back meanwhile
+				for _, s := range RowsOf[*turns.Step](u) { // its row has been taken back meanwhile
 					late, updated := s.Late, s.UpdatedSeq
 					*s = *m.Steps[tryOf(s)]
 					s.Late, s.UpdatedSeq = late, updated
@@ -95,72 +98,72 @@ func wrongTries(t *testing.T, h Harness) {
 	m.Commit()
 	m.Rewind("turn_a", "gone", turns.CauseCrash)
 	m.Commit()
-	for name, make := range map[string]func(c *Maker) *turns.Unit{
-		"an event after the marker that takes its try back": func(c *Maker) *turns.Unit {
+	for name, make := range map[string]func(c *Maker) *ledger.Unit{
+		"an event after the marker that takes its try back": func(c *Maker) *ledger.Unit {
 			span := c.Standing("turn_a", "setup")
 			c.Rewind("turn_a", "setup", turns.CauseCrash)
 			c.AddTo(span, notify.ItemDelta, "turn_a", "item_a", &items.Delta{ItemID: "item_a", Type: "delta"})
 			return c.Unit()
 		},
-		"a try that begins and is given up in one unit": func(c *Maker) *turns.Unit {
+		"a try that begins and is given up in one unit": func(c *Maker) *ledger.Unit {
 			c.Begin("turn_a", "other")
 			u := c.open()
-			row := *u.Steps[0]
+			row := *RowsOf[*turns.Step](u)[0]
 			row.HiddenBy, row.HiddenAfter = notify.Provisional(1), 3
 			c.Create("turn_a", "item_b", items.StatusCompleted, items.NewAgentMessage("a"))
-			u.Steps[0] = &row
+			SetRows(u, &row)
 			return c.Unit()
 		},
-		"a marker without the rows that it takes back": func(c *Maker) *turns.Unit {
+		"a marker without the rows that it takes back": func(c *Maker) *ledger.Unit {
 			c.Rewind("turn_a", "", turns.CauseCrash)
 			u := c.Unit()
-			u.Steps = u.Steps[:1]
+			SetRows(u, RowsOf[*turns.Step](u)[0])
 			return u
 		},
-		"a marker with a row that it does not take back": func(c *Maker) *turns.Unit {
+		"a marker with a row that it does not take back": func(c *Maker) *ledger.Unit {
 			c.Rewind("turn_a", "setup", turns.CauseCrash)
 			u := c.Unit()
 			row := *m.Steps[Try{"turn_a", "", 1}]
 			row.HiddenBy, row.HiddenAfter = notify.Provisional(0), 1
-			u.Steps = append(u.Steps, &row)
+			u.Rows = append(u.Rows, &row)
 			return u
 		},
-		"a marker with a bound inside of a try": func(c *Maker) *turns.Unit {
+		"a marker with a bound inside of a try": func(c *Maker) *ledger.Unit {
 			h := notify.Header{Seq: notify.Provisional(0), ThreadID: "thread_a", TurnID: "turn_a"}
 			b := &turns.RewindEvent{Type: "rewind", NewEpoch: 2, SupersededAfterSeq: 2}
 			c.Add(notify.StreamRewind, "turn_a", "", b)
 			u := c.Unit()
-			u.Steps = nil
+			SetRows[*turns.Step](u)
 			for _, s := range m.rows("turn_a") {
 				if next := turns.ApplyStep(s, h, b); next != nil {
-					u.Steps = append(u.Steps, next)
+					u.Rows = append(u.Rows, next)
 				}
 			}
 			return u
 		},
-		"two tries of a step at once": func(c *Maker) *turns.Unit {
+		"two tries of a step at once": func(c *Maker) *ledger.Unit {
 			c.Begin("turn_a", "setup")
 			return c.Unit()
 		},
-		"a try with an epoch that has been used": func(c *Maker) *turns.Unit {
+		"a try with an epoch that has been used": func(c *Maker) *ledger.Unit {
 			c.AddTo(notify.NewSpan("turn_a", "gone", 1, c.Standing("turn_a", "")), notify.StepStarted, "turn_a", "", &turns.StepEvent{Type: "started"})
 			u := c.Unit()
 			row := *m.Steps[Try{"turn_a", "gone", 1}]
 			row.Seq, row.UpdatedSeq, row.HiddenBy, row.HiddenAfter = notify.Provisional(0), notify.Provisional(0), 0, 0
-			u.Steps = []*turns.Step{&row}
+			SetRows(u, &row)
 			return u
 		},
-		"a marker with an epoch that has been used": func(c *Maker) *turns.Unit {
+		"a marker with an epoch that has been used": func(c *Maker) *ledger.Unit {
 			c.Add(notify.StreamRewind, "turn_a", "", &turns.RewindEvent{Type: "rewind", Step: "setup", NewEpoch: 1, SupersededAfterSeq: 2})
 			return c.Unit()
 		},
-		"a try without a row": func(c *Maker) *turns.Unit {
+		"a try without a row": func(c *Maker) *ledger.Unit {
 			c.Begin("turn_a", "other")
 			u := c.Unit()
-			u.Steps = nil
+			SetRows[*turns.Step](u)
 			return u
 		},
-		"a step of a try that is not there": func(c *Maker) *turns.Unit {
+		"a step of a try that is not there": func(c *Maker) *ledger.Unit {
 			above := notify.NewSpan("turn_a", "none", 1, c.Standing("turn_a", ""))
 			c.spans[Try{"turn_a", "none/x", 1}] = notify.NewSpan("turn_a", "none/x", 1, above)
 			c.AddTo(c.spans[Try{"turn_a", "none/x", 1}], notify.StepStarted, "turn_a", "", &turns.StepEvent{Type: "started", Status: turns.StepInProgress})

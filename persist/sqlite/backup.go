@@ -131,7 +131,7 @@ func checkBackup(file string) error {
 	}
 	id := ""
 	if version > 0 {
-		if _, err := c.queryOne("SELECT log_id FROM meta", func(r row) { id = r.text(0) }); err != nil {
+		if _, err := c.queryOne("SELECT log_id FROM meta", func(r row) { id = r.Text(0) }); err != nil {
 			return err
 		}
 	}
@@ -166,7 +166,7 @@ func renewLogID(path string) (at turns.Position, err error) {
 // integrity is what SQLite finds wrong with its file; empty if nothing.
 func integrity(c *conn) (problems []string, err error) {
 	err = c.query("PRAGMA integrity_check(20)", func(r row) error {
-		if text := r.text(0); text != "ok" {
+		if text := r.Text(0); text != "ok" {
 			problems = append(problems, text)
 		}
 		return nil

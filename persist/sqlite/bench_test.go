@@ -11,8 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/persisttest"
+	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -29,7 +32,7 @@ var benchSteps = []string{"setup", "setup/clone", "setup/clone/fetch"}
 
 // prepared makes everything that an actor makes, so that only the store is
 // measured. With deep, events are of a step three levels below the turn.
-func prepared(b *testing.B, prefix string, deep bool) (start []*turns.Unit, work [][]*turns.Unit) {
+func prepared(b *testing.B, prefix string, deep bool) (start []*ledger.Unit, work [][]*ledger.Unit) {
 	b.Helper()
 	for i := range benchThreads {
 		m := persisttest.NewMaker(b, nil, fmt.Sprintf("thread_0193a1b2-%s-7000-8000-%012d", prefix, i))
@@ -44,19 +47,19 @@ func prepared(b *testing.B, prefix string, deep bool) (start []*turns.Unit, work
 			m.StartTurn(turn)
 		}
 		u := m.Unit()
-		for _, s := range u.Steps {
+		for _, s := range persisttest.RowsOf[*turns.Step](u) {
 			m.Steps[persisttest.Try{TurnID: s.TurnID, Step: s.Step, Epoch: s.Epoch}] = s
 		}
 		start = append(start, u)
 		base := int64(len(u.Drafts))
-		var list []*turns.Unit
+		var list []*ledger.Unit
 		for range benchUnits {
 			m.Messages(turn, benchEvents, benchSize)
+			m.Thread = &threads.Thread{ThreadID: m.ID, LatestThreadSeq: base} // as if committed
 			v := m.Unit()
 			if deep { // the last try, whose seq is not known before it is committed
-				v.Steps = nil
+				persisttest.SetRows[*turns.Step](v)
 			}
-			v.Thread, v.BaseThreadSeq = nil, base
 			base += int64(len(v.Drafts))
 			list = append(list, v)
 		}
@@ -110,9 +113,9 @@ func measureOurs(b *testing.B, n int, deep bool) time.Duration {
 	}
 	for _, list := range work {
 		for _, u := range list {
-			for i := range u.Items { // known only now
+			for i, it := range persisttest.RowsOf[*items.Item](u) { // known only now
 				if span := u.Drafts[i].Span; span != nil {
-					u.Items[i].Span = span.Seq
+					it.Span = span.Seq
 				}
 			}
 		}
@@ -154,7 +157,7 @@ func measurePlain(b *testing.B, n int) time.Duration {
 		seq += int64(len(u.Drafts))
 	}
 	type ev struct {
-		unit   *turns.Unit
+		unit   *ledger.Unit
 		events []notify.Event
 	}
 	// Params are ready: a loop of inserts does nothing but insert.
@@ -165,7 +168,7 @@ func measurePlain(b *testing.B, n int) time.Duration {
 			u := list[i]
 			e := ev{unit: u}
 			for j := range u.Drafts {
-				e.events = append(e.events, u.Drafts[j].Event(seq, u.BaseThreadSeq+int64(j)+1))
+				e.events = append(e.events, u.Drafts[j].Event(seq, u.Base+int64(j)+1))
 				seq++
 			}
 			round = append(round, e)
@@ -179,8 +182,8 @@ func measurePlain(b *testing.B, n int) time.Duration {
 			for _, v := range e.events {
 				must(b, c, insertEvent, v.Seq, v.ThreadSeq, v.ThreadID, v.ItemID, v.Method, v.Time.Milli(), v.Params, nil)
 			}
-			for _, it := range e.unit.Items {
-				if err := putItem(c, it, e.events[0].Seq); err != nil {
+			for _, it := range persisttest.RowsOf[*items.Item](e.unit) {
+				if err := (&tx{c}).Put(it, e.events[0].Seq, 0); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -192,17 +195,13 @@ func measurePlain(b *testing.B, n int) time.Duration {
 	return time.Since(began)
 }
 
-func plainUnit(b *testing.B, c *conn, u *turns.Unit, first int64) {
+func plainUnit(b *testing.B, c *conn, u *ledger.Unit, first int64) {
 	for i := range u.Drafts {
 		e := u.Drafts[i].Event(first+int64(i), int64(i)+1)
 		must(b, c, insertEvent, e.Seq, e.ThreadSeq, e.ThreadID, nil, e.Method, e.Time.Milli(), e.Params, nil)
 	}
-	last := first + int64(len(u.Drafts)) - 1
-	if _, err := putThread(c, u.Thread, first, 0, last, int64(len(u.Drafts))); err != nil {
-		b.Fatal(err)
-	}
-	for _, t := range u.Turns {
-		if err := putTurn(c, t, first); err != nil {
+	for _, r := range u.Rows {
+		if err := (&tx{c}).Put(r, first, 0); err != nil {
 			b.Fatal(err)
 		}
 	}

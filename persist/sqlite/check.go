@@ -96,7 +96,7 @@ func checkLog(c *conn, add addFinding) error {
 	if err := ends(c, &first, &latest); err != nil {
 		return err
 	}
-	if _, err := c.queryOne("SELECT count(*), coalesce(min(seq), 0) FROM events", func(r row) { count, lowest = r.int(0), r.int(1) }); err != nil {
+	if _, err := c.queryOne("SELECT count(*), coalesce(min(seq), 0) FROM events", func(r row) { count, lowest = r.Int(0), r.Int(1) }); err != nil {
 		return err
 	}
 	add("log", levelIf(count == latest-first+1 && (count == 0 || lowest == first)),
@@ -104,7 +104,7 @@ func checkLog(c *conn, add addFinding) error {
 	// Rows must not speak of events that are not there yet.
 	ahead := int64(0)
 	if _, err := c.queryOne(`SELECT (SELECT count(*) FROM threads WHERE latest_seq > ?1) + (SELECT count(*) FROM turns WHERE updated_seq > ?1)
-		+ (SELECT count(*) FROM items WHERE updated_seq > ?1) + (SELECT count(*) FROM steps WHERE updated_seq > ?1)`, func(r row) { ahead = r.int(0) }, latest); err != nil {
+		+ (SELECT count(*) FROM items WHERE updated_seq > ?1) + (SELECT count(*) FROM steps WHERE updated_seq > ?1)`, func(r row) { ahead = r.Int(0) }, latest); err != nil {
 		return err
 	}
 	add("rows", levelIf(ahead == 0), "%d rows are newer than the log", ahead)

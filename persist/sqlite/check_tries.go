@@ -31,7 +31,7 @@ func checkTries(c *conn, add addFinding, first int64) error {
 			[]driver.Value{first, notify.TurnCompleted, notify.TurnInterrupted, notify.TurnFailed}},
 	} {
 		n := int64(0)
-		if _, err := c.queryOne(look.sql, func(r row) { n = r.int(0) }, look.args...); err != nil {
+		if _, err := c.queryOne(look.sql, func(r row) { n = r.Int(0) }, look.args...); err != nil {
 			return err
 		}
 		add(look.name, levelIf(n == 0), look.text, n)

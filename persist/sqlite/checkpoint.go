@@ -3,7 +3,7 @@ package sqlite
 import (
 	"errors"
 
-	"github.com/seed82539d15/holon/turns"
+	"github.com/seed82539d15/holon/ledger"
 )
 
 // When the write-ahead log is written back. A commit of one small event
@@ -40,7 +40,7 @@ func (w *writer) Maintain() error {
 	if size := fileSize(w.store.path + "-wal"); size > w.limit+w.since.floor {
 		mode, w.since.floor = "TRUNCATE", size // a long reader is asked again only after as much again
 	}
-	if err := classify("write the log back", w.checkpoint(mode)); errors.Is(err, turns.ErrStorageFailed) {
+	if err := classify("write the log back", w.checkpoint(mode)); errors.Is(err, ledger.ErrStorageFailed) {
 		return err
 	}
 	return nil // a full disk: the log stays where it is
@@ -48,7 +48,7 @@ func (w *writer) Maintain() error {
 
 // failIfLost ends all writing if err says that the disk cannot be trusted.
 func (w *writer) failIfLost(err error) {
-	if errors.Is(err, turns.ErrStorageFailed) {
+	if errors.Is(err, ledger.ErrStorageFailed) {
 		w.store.Fail(err)
 	}
 }
@@ -65,7 +65,7 @@ func (w *writer) checkpoint(mode string) error {
 		defer func() { _ = w.conn.run("PRAGMA busy_timeout = 5000") }() // it only sets a number
 	}
 	_, err := w.conn.queryOne("PRAGMA wal_checkpoint("+mode+")", func(r row) {
-		whole = r.int(0) == 0 && r.int(1) == r.int(2) // not busy, and every page of it written back
+		whole = r.Int(0) == 0 && r.Int(1) == r.Int(2) // not busy, and every page of it written back
 	})
 	if whole {
 		w.since.floor = 0

@@ -9,6 +9,8 @@ import (
 	"net/url"
 
 	sqlite3 "github.com/mattn/go-sqlite3"
+
+	"github.com/seed82539d15/holon/ledger"
 )
 
 // conn is one connection with its prepared statements. It belongs to one
@@ -16,6 +18,7 @@ import (
 type conn struct {
 	c     *sqlite3.SQLiteConn
 	stmts map[string]*stmt
+	sql   *statements
 }
 
 // stmt is a prepared statement with the arguments of its last use, kept so
@@ -27,15 +30,7 @@ type stmt struct {
 }
 
 // row is one result row. Blobs are the row's own; texts are strings.
-type row []driver.Value
-
-func (r row) int(i int) int64   { v, _ := r[i].(int64); return v }
-func (r row) text(i int) string { v, _ := r[i].(string); return v }
-func (r row) blob(i int) []byte { v, _ := r[i].([]byte); return v }
-func (r row) float(i int) float64 {
-	v, _ := r[i].(float64)
-	return v
-}
+type row = ledger.Values
 
 // dial opens a connection with these settings of the driver's.
 func dial(path string, settings url.Values) (*conn, error) {
@@ -51,7 +46,7 @@ func dial(path string, settings url.Values) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{c: c.(*sqlite3.SQLiteConn), stmts: map[string]*stmt{}}, nil
+	return &conn{c: c.(*sqlite3.SQLiteConn), stmts: map[string]*stmt{}, sql: newStatements()}, nil
 }
 
 // close closes the statements and the connection.
@@ -117,7 +112,7 @@ func (c *conn) queryOne(sql string, f func(row), args ...driver.Value) (found bo
 }
 
 // errEnough ends a query in order.
-var errEnough = errors.New("enough rows")
+var errEnough = ledger.ErrEnough
 
 func (s *stmt) bind(args []driver.Value) error {
 	if len(args) != len(s.args) {

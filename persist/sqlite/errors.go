@@ -7,7 +7,7 @@ import (
 
 	sqlite3 "github.com/mattn/go-sqlite3"
 
-	"github.com/seed82539d15/holon/turns"
+	"github.com/seed82539d15/holon/ledger"
 )
 
 // classify wraps what the driver says when a change fails. No space (also
@@ -26,10 +26,10 @@ func classify(op string, err error) error {
 	switch {
 	case e.Code == sqlite3.ErrFull, e.ExtendedCode == sqlite3.ErrIoErrSHMSize,
 		e.ExtendedCode == sqlite3.ErrIoErrWrite && (e.SystemErrno == syscall.ENOSPC || e.SystemErrno == syscall.EDQUOT):
-		return fmt.Errorf("%s: %w: %w", op, turns.ErrStorageFull, err)
+		return fmt.Errorf("%s: %w: %w", op, ledger.ErrStorageFull, err)
 	case e.Code == sqlite3.ErrIoErr, e.Code == sqlite3.ErrCorrupt, e.Code == sqlite3.ErrNotADB,
 		e.Code == sqlite3.ErrReadonly, e.Code == sqlite3.ErrCantOpen:
-		return fmt.Errorf("%s: %w: %w", op, turns.ErrStorageFailed, err)
+		return fmt.Errorf("%s: %w: %w", op, ledger.ErrStorageFailed, err)
 	}
 	return fmt.Errorf("%s: %w", op, err)
 }
@@ -40,7 +40,7 @@ func classify(op string, err error) error {
 // and copies what it writes over.
 func endedUnwritten(err error) bool {
 	var e sqlite3.Error
-	return errors.Is(err, turns.ErrStorageFull) && errors.As(err, &e) && e.ExtendedCode != sqlite3.ErrIoErrSHMSize
+	return errors.Is(err, ledger.ErrStorageFull) && errors.As(err, &e) && e.ExtendedCode != sqlite3.ErrIoErrSHMSize
 }
 
 // isUnique reports whether a row was refused because what names it was used.

@@ -15,10 +15,11 @@ import (
 
 	sqlite3 "github.com/mattn/go-sqlite3"
 
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/persist/persisttest"
-	"github.com/seed82539d15/holon/turns"
 )
 
 // The faults need a process of their own: the test starts itself again with
@@ -39,18 +40,18 @@ func TestErrorsAreClassified(t *testing.T) {
 		err  error
 		want error
 	}{
-		{sqlite3.Error{Code: sqlite3.ErrFull}, turns.ErrStorageFull},
-		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrSHMSize}, turns.ErrStorageFull},
-		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrWrite, SystemErrno: syscall.EDQUOT}, turns.ErrStorageFull},
-		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrWrite, SystemErrno: syscall.EIO}, turns.ErrStorageFailed},
-		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrFsync, SystemErrno: syscall.ENOSPC}, turns.ErrStorageFailed},
-		{sqlite3.Error{Code: sqlite3.ErrCorrupt}, turns.ErrStorageFailed},
+		{sqlite3.Error{Code: sqlite3.ErrFull}, ledger.ErrStorageFull},
+		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrSHMSize}, ledger.ErrStorageFull},
+		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrWrite, SystemErrno: syscall.EDQUOT}, ledger.ErrStorageFull},
+		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrWrite, SystemErrno: syscall.EIO}, ledger.ErrStorageFailed},
+		{sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrFsync, SystemErrno: syscall.ENOSPC}, ledger.ErrStorageFailed},
+		{sqlite3.Error{Code: sqlite3.ErrCorrupt}, ledger.ErrStorageFailed},
 		{sqlite3.Error{Code: sqlite3.ErrConstraint}, nil},
 		{sqlite3.Error{Code: sqlite3.ErrBusy}, nil},
 		{errors.New("other"), nil},
 	} {
 		got := classify("op", c.err)
-		for _, class := range []error{turns.ErrStorageFull, turns.ErrStorageFailed} {
+		for _, class := range []error{ledger.ErrStorageFull, ledger.ErrStorageFailed} {
 			if errors.Is(got, class) != (class == c.want) {
 				t.Errorf("%#v is %v", c.err, got)
 			}
@@ -89,13 +90,13 @@ func fill(t testing.TB, s *Store) *persisttest.Maker {
 			last = r.Last
 			continue
 		}
-		if !errors.Is(err, turns.ErrStorageFull) {
+		if !errors.Is(err, ledger.ErrStorageFull) {
 			t.Fatalf("the disk is full: %v", err)
 		}
-		if u.Items[0].CreatedSeq != notify.Provisional(0) || u.Items[2].UpdatedSeq != notify.Provisional(2) {
+		if rows := persisttest.RowsOf[*items.Item](u); rows[0].CreatedSeq != notify.Provisional(0) || rows[2].UpdatedSeq != notify.Provisional(2) {
 			t.Error("a failed commit settled its rows")
 		}
-		if err := s.Healthy(); !errors.Is(err, turns.ErrStorageFull) {
+		if err := s.Healthy(); !errors.Is(err, ledger.ErrStorageFull) {
 			t.Errorf("healthy says %v", err)
 		}
 		standsAt(t, s, last)
@@ -223,18 +224,18 @@ func failedFsync(t *testing.T, dir string) {
 			last = r.Last
 			continue
 		}
-		if !errors.Is(err, turns.ErrStorageFailed) {
+		if !errors.Is(err, ledger.ErrStorageFailed) {
 			t.Fatalf("fsync failed: %v", err)
 		}
 		break
 	}
 	for range 3 {
 		m.Messages("", 1, 100)
-		if _, err := s.Append(m.Unit()); !errors.Is(err, turns.ErrStorageFailed) {
+		if _, err := s.Append(m.Unit()); !errors.Is(err, ledger.ErrStorageFailed) {
 			t.Errorf("later: %v", err)
 		}
 	}
-	if err := s.Healthy(); !errors.Is(err, turns.ErrStorageFailed) {
+	if err := s.Healthy(); !errors.Is(err, ledger.ErrStorageFailed) {
 		t.Errorf("healthy says %v", err)
 	}
 	p, err := s.Page(ctx, notify.Query{MaxEvents: 1000, MaxBytes: 1 << 20})

@@ -121,11 +121,11 @@ func (s *View) ListThreads(ctx context.Context, q threads.Query) (out turns.List
 	l.equal("agent", q.Agent)
 	err = s.read(ctx, func(c *conn) error {
 		out, err = list(c, l, threadColumns, "threads", func(r row) (v threads.Thread, size int, seq int64, err error) {
-			t, err := threadOf(r)
+			t, err := threads.Read(r)
 			if err != nil {
 				return v, 0, 0, err
 			}
-			return *t, len(t.Metadata) + len(t.Config) + len(t.Title), t.CreatedSeq, nil
+			return *t, t.Bytes(), t.CreatedSeq, nil
 		})
 		return err
 	})
@@ -142,19 +142,15 @@ func (s *View) ListTurns(ctx context.Context, q turns.Query) (out turns.List[tur
 	l.equal("state", string(q.State))
 	err = s.read(ctx, func(c *conn) error {
 		out, err = list(c, l, turnColumns, "turns", func(r row) (v turns.Turn, size int, seq int64, err error) {
-			t, err := turnOf(r)
+			t, err := turns.Read(r)
 			if err != nil {
 				return v, 0, 0, err
 			}
-			return *t, turnBytes(t), t.CreatedSeq, nil
+			return *t, t.Bytes(), t.CreatedSeq, nil
 		})
 		return err
 	})
 	return out, err
-}
-
-func turnBytes(t *turns.Turn) int {
-	return len(t.Metadata) + len(t.Message) + len(t.Reason) + len(t.ProgressMessage) + 48*len(t.UndeliveredItemIDs)
 }
 
 // ListItems implements turns.Reader.
@@ -195,7 +191,7 @@ func listItems(c *conn, q items.Query) (out turns.List[items.Item], err error) {
 	}
 	tries := newLineages(c)
 	return list(c, l, itemColumns, "items", func(r row) (v items.Item, size int, seq int64, err error) {
-		it := itemOf(r)
+		it := items.Read(r)
 		if err := errors.Join(tries.of(it), foldText(c, it)); err != nil {
 			return v, 0, 0, err
 		}
@@ -203,7 +199,7 @@ func listItems(c *conn, q items.Query) (out turns.List[items.Item], err error) {
 	})
 }
 
-const newestTurns = "SELECT " + turnColumns + " FROM turns WHERE thread_id = ? ORDER BY created_seq DESC LIMIT ?"
+var newestTurns = "SELECT " + turnColumns + " FROM turns WHERE thread_id = ? ORDER BY created_seq DESC LIMIT ?"
 
 // ReadThread implements turns.Reader.
 func (s *View) ReadThread(ctx context.Context, threadID string, turnLimit int) (out turns.ThreadSnapshot, err error) {
@@ -220,11 +216,11 @@ func (s *View) ReadThread(ctx context.Context, threadID string, turnLimit int) (
 		}
 		bytes := 0
 		return c.query(newestTurns, func(r row) error {
-			t, err := turnOf(r)
+			t, err := turns.Read(r)
 			if err != nil {
 				return err
 			}
-			if bytes += turnBytes(t) + rowBytes; bytes > listBytes && len(out.Turns) > 0 {
+			if bytes += t.Bytes() + rowBytes; bytes > listBytes && len(out.Turns) > 0 {
 				return errEnough
 			}
 			out.Turns = append(out.Turns, *t)
@@ -261,7 +257,7 @@ func (s *View) ReadItem(ctx context.Context, itemID string) (it *items.Item, lat
 		if err := ends(c, &first, &latest); err != nil {
 			return err
 		}
-		if _, err := c.queryOne("SELECT "+itemColumns+" FROM items WHERE item_id = ?", func(r row) { it = itemOf(r) }, itemID); err != nil || it == nil {
+		if _, err := c.queryOne("SELECT "+itemColumns+" FROM items WHERE item_id = ?", func(r row) { it = items.Read(r) }, itemID); err != nil || it == nil {
 			return err
 		}
 		return errors.Join(newLineages(c).of(it), foldText(c, it))

@@ -10,6 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -22,7 +24,7 @@ func (s *View) Load(ctx context.Context, threadID string) (l turns.Loaded, err e
 		}
 		if err := c.query(`SELECT `+turnColumns+` FROM turns WHERE thread_id = ? AND state IN ('queued', 'active')
 			ORDER BY state = 'queued', rank, created_seq`, func(r row) error {
-			t, err := turnOf(r)
+			t, err := turns.Read(r)
 			l.Turns = append(l.Turns, t)
 			return err
 		}, threadID); err != nil {
@@ -40,7 +42,7 @@ func (s *View) Load(ctx context.Context, threadID string) (l turns.Loaded, err e
 				sql, args = inputOfTurn, append(args, threadID, t.CreatedSeq)
 			}
 			if err := c.query(sql, func(r row) error {
-				l.Items = append(l.Items, itemOf(r))
+				l.Items = append(l.Items, items.Read(r))
 				return nil
 			}, args...); err != nil {
 				return err
@@ -59,7 +61,7 @@ func (s *View) Load(ctx context.Context, threadID string) (l turns.Loaded, err e
 }
 
 // inputOfTurn is what was said to a turn, also what no agent has got.
-const inputOfTurn = "SELECT " + itemColumns + ` FROM items WHERE turn_id = ? AND thread_id = ? AND created_seq > ?
+var inputOfTurn = "SELECT " + itemColumns + ` FROM items WHERE turn_id = ? AND thread_id = ? AND created_seq > ?
 	AND type = 'user_message' ORDER BY created_seq`
 
 // Input implements turns.Store.
@@ -70,7 +72,7 @@ func (s *View) Input(ctx context.Context, turnID string) (list []*items.Item, er
 			return err
 		}
 		return c.query(inputOfTurn, func(r row) error {
-			list = append(list, itemOf(r))
+			list = append(list, items.Read(r))
 			return nil
 		}, turnID, t.ThreadID, t.CreatedSeq)
 	})
@@ -80,7 +82,7 @@ func (s *View) Input(ctx context.Context, turnID string) (list []*items.Item, er
 // LeaseSecret implements turns.Store.
 func (s *View) LeaseSecret(ctx context.Context) (secret []byte, err error) {
 	err = s.read(ctx, func(c *conn) error {
-		_, err := c.queryOne("SELECT secret FROM meta", func(r row) { secret = r.blob(0) })
+		_, err := c.queryOne("SELECT secret FROM meta", func(r row) { secret = r.Blob(0) })
 		return err
 	})
 	return secret, err
@@ -88,7 +90,7 @@ func (s *View) LeaseSecret(ctx context.Context) (secret []byte, err error) {
 
 func oneThread(c *conn, threadID string) (t *threads.Thread, err error) {
 	if e := c.query("SELECT "+threadColumns+" FROM threads WHERE thread_id = ?", func(r row) error {
-		t, err = threadOf(r)
+		t, err = threads.Read(r)
 		return err
 	}, threadID); e != nil {
 		return nil, e
@@ -114,7 +116,7 @@ func foldText(c *conn, it *items.Item) error {
 	var deltas []string
 	if err := c.query("SELECT params FROM events WHERE item_id = ? AND method = 'item/delta' AND seq > ? ORDER BY seq", func(r row) error {
 		var d items.Delta
-		if err := json.Unmarshal(r.blob(0), &d); err != nil {
+		if err := json.Unmarshal(r.Blob(0), &d); err != nil {
 			return err
 		}
 		deltas = append(deltas, d.Delta.Text)
@@ -142,7 +144,7 @@ func (s *View) ItemThread(ctx context.Context, itemID string) (string, error) {
 
 func (s *View) oneText(ctx context.Context, sql, id string) (text string, err error) {
 	err = s.read(ctx, func(c *conn) error {
-		_, err := c.queryOne(sql, func(r row) { text = r.text(0) }, id)
+		_, err := c.queryOne(sql, func(r row) { text = r.Text(0) }, id)
 		return err
 	})
 	return text, err
@@ -165,7 +167,7 @@ func (s *View) Item(ctx context.Context, itemID string) (*items.Item, error) {
 
 func oneTurn(c *conn, turnID string) (t *turns.Turn, err error) {
 	if e := c.query("SELECT "+turnColumns+" FROM turns WHERE turn_id = ?", func(r row) error {
-		t, err = turnOf(r)
+		t, err = turns.Read(r)
 		return err
 	}, turnID); e != nil {
 		return nil, e
@@ -181,7 +183,7 @@ const lastTurns = 200
 func (s *View) LastTurn(ctx context.Context, threadID string) (last *turns.Turn, err error) {
 	err = s.read(ctx, func(c *conn) error {
 		return c.query(newestTurns, func(r row) error {
-			t, err := turnOf(r)
+			t, err := turns.Read(r)
 			if err != nil {
 				return err
 			}
@@ -196,7 +198,7 @@ func (s *View) LastTurn(ctx context.Context, threadID string) (last *turns.Turn,
 
 // transcript is what was said in a thread, newest first. Input that waits in
 // the queue, and text that no agent was given, are not part of it.
-const transcript = "SELECT " + itemColumns + ` FROM items WHERE thread_id = ?1
+var transcript = "SELECT " + itemColumns + ` FROM items WHERE thread_id = ?1
 	AND (type = 'agent_message' AND status <> 'deleted' OR type = 'user_message' AND status = 'completed'
 		AND turn_id NOT IN (SELECT turn_id FROM turns WHERE thread_id = ?1 AND state IN ('queued', 'active') AND +state = 'queued'))
 	AND ` + liveItem + `
@@ -207,7 +209,7 @@ func (s *View) Transcript(ctx context.Context, threadID string, limit, maxBytes 
 	bytes := 0
 	err = s.read(ctx, func(c *conn) error {
 		return c.query(transcript, func(r row) error {
-			it := itemOf(r)
+			it := items.Read(r)
 			if err := foldText(c, it); err != nil {
 				return err
 			}
@@ -228,15 +230,24 @@ func (s *View) Unfinished(ctx context.Context) (active, queued []string, err err
 				SELECT thread_id, created_seq FROM turns WHERE state = 'active'
 				UNION ALL SELECT thread_id, created_seq FROM threads WHERE state = 'closing')
 			GROUP BY thread_id ORDER BY min(created_seq)`, func(r row) error {
-			active = append(active, r.text(0))
+			active = append(active, r.Text(0))
 			return nil
 		}); err != nil {
 			return err
 		}
 		return c.query("SELECT thread_id FROM turns WHERE state = 'queued' GROUP BY thread_id ORDER BY min(created_seq)", func(r row) error {
-			queued = append(queued, r.text(0))
+			queued = append(queued, r.Text(0))
 			return nil
 		})
 	})
 	return active, queued, err
+}
+
+// Stored implements turns.Store.
+func (s *View) Stored(ctx context.Context, key string) (stored *ledger.Stored, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		stored, err = persist.StoredKey(&tx{c}, key, s.now())
+		return err
+	})
+	return stored, err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed82539d15/holon/events"
 	"github.com/seed82539d15/holon/notify"
 )
 
@@ -57,13 +58,13 @@ func pageOf(c *conn, q notify.Query) (notify.Page, error) {
 	}
 	bytes := 0
 	if err := c.query("SELECT "+eventColumns+" "+from, func(r row) error {
-		params := r.blob(3)
+		params := r.Blob(3)
 		if len(p.Events) > 0 && (len(p.Events) >= q.MaxEvents || bytes+len(params) > q.MaxBytes) {
 			p.More = true
 			return errEnough
 		}
 		bytes += len(params)
-		p.Events = append(p.Events, notify.Event{Seq: r.int(0), Method: r.text(1), Time: notify.TimeFromMilli(r.int(2)), Params: params})
+		p.Events = append(p.Events, notify.Event{Seq: r.Int(0), Method: r.Text(1), Time: notify.TimeFromMilli(r.Int(2)), Params: params})
 		return nil
 	}, args...); err != nil {
 		return p, err
@@ -105,14 +106,14 @@ func framesOf(c *conn, q notify.Query, p *notify.Page) (bool, error) {
 	// superseded takes as long to find as the frames take to make: half of a
 	// page whose whole is too large comes row by row.
 	var n, size int64
-	if _, err := c.queryOne(pageSize, func(r row) { n, size = r.int(0), r.int(1) }, q.After, upTo); err != nil {
+	if _, err := c.queryOne(pageSize, func(r row) { n, size = r.Int(0), r.Int(1) }, q.After, upTo); err != nil {
 		return false, err
 	}
 	if n != upTo-q.After && !q.Collapse || size > int64(q.MaxBytes) {
 		return false, nil
 	}
 	var frames []byte
-	if _, err := c.queryOne(framesSQL, func(r row) { n, frames = r.int(0), r.blob(1) }, q.After, upTo); err != nil {
+	if _, err := c.queryOne(framesSQL, func(r row) { n, frames = r.Int(0), r.Blob(1) }, q.After, upTo); err != nil {
 		return false, err
 	}
 	if int64(bytes.Count(frames, []byte{'\n'})) != n {
@@ -125,9 +126,9 @@ func framesOf(c *conn, q notify.Query, p *notify.Page) (bool, error) {
 // ends reads where the log begins and ends.
 func ends(c *conn, first, latest *int64) error {
 	_, err := c.queryOne("SELECT first_seq, (SELECT max(seq) FROM events) FROM meta", func(r row) {
-		*first, *latest = r.int(0), r.int(0)-1
+		*first, *latest = r.Int(0), r.Int(0)-1
 		if r[1] != nil {
-			*latest = r.int(1)
+			*latest = r.Int(1)
 		}
 	})
 	return err
@@ -152,14 +153,14 @@ func window(c *conn, q notify.Query, latest int64) (upTo int64, seqs []int64, er
 	}
 	upTo = latest
 	if len(threads) == 1 { // counted by SQLite: the seqs themselves are not needed
-		_, err := c.queryOne(reachOfThread, func(r row) { upTo = min(upTo, r.int(0)) }, threads[0], q.After, int64(scanEvents-1))
+		_, err := c.queryOne(reachOfThread, func(r row) { upTo = min(upTo, r.Int(0)) }, threads[0], q.After, int64(scanEvents-1))
 		return upTo, nil, err
 	}
 	limit := int64(max(1, q.MaxEvents)) + 1
 	for _, id := range threads {
 		n, last := int64(0), int64(0)
 		if err := c.query("SELECT seq FROM events WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?", func(r row) error {
-			n, last = n+1, r.int(0)
+			n, last = n+1, r.Int(0)
 			seqs = append(seqs, last)
 			return nil
 		}, id, q.After, limit); err != nil {
@@ -196,7 +197,7 @@ func pageSQL(q notify.Query, upTo int64, seqs []int64) (string, []driver.Value) 
 		b.WriteString("seq > ? AND seq <= ?")
 	}
 	if len(q.Filter.Methods) > 0 {
-		methods := methodsOf(q.Filter)
+		methods := events.Methods(q.Filter) // there are fewer methods than statements worth preparing
 		b.WriteString(" AND method IN (")
 		for i, m := range methods {
 			if i > 0 {
@@ -212,16 +213,4 @@ func pageSQL(q notify.Query, upTo int64, seqs []int64) (string, []driver.Value) 
 	}
 	b.WriteString(" ORDER BY seq LIMIT ?")
 	return b.String(), append(args, int64(max(1, q.MaxEvents))+1)
-}
-
-// methodsOf spells a filter's kinds out. There are fewer methods than
-// statements worth preparing.
-func methodsOf(f notify.Filter) (names []string) {
-	f.ThreadIDs = nil
-	for _, m := range notify.LogMethods {
-		if f.Match("", m) {
-			names = append(names, m)
-		}
-	}
-	return names
 }

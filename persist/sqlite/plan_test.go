@@ -3,10 +3,12 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/turns"
@@ -21,7 +23,7 @@ func TestQueriesFindTheirIndexes(t *testing.T) {
 		var plan []string
 		if err := s.read(context.Background(), func(c *conn) error {
 			return c.query("EXPLAIN QUERY PLAN "+sql, func(r row) error {
-				plan = append(plan, r.text(3))
+				plan = append(plan, r.Text(3))
 				return nil
 			}, args...)
 		}); err != nil {
@@ -29,6 +31,8 @@ func TestQueriesFindTheirIndexes(t *testing.T) {
 		}
 		return strings.Join(plan, "; ")
 	}
+	get := func(ix *ledger.Index, key ...any) string { return explain(newStatements().get(ix), bound(key)...) }
+	scan := func(r ledger.Range) string { return explain(newStatements().scan(r), bound(r.Prefix)...) }
 	page := func(q notify.Query, seqs []int64) string {
 		sql, args := pageSQL(q, 100, seqs)
 		return explain("SELECT params "+sql, args...)
@@ -91,10 +95,10 @@ func TestQueriesFindTheirIndexes(t *testing.T) {
 		"steps of a turn":            {list(stepColumns, "steps", "turn_id"), "steps_turn (turn_id=? AND rowid>?)"},
 		"all steps of a turn":        {explain(stepsOfTurn, "a"), "steps_turn (turn_id=?)"},
 		"newest attempts":            {explain(newestAttempts, "a", int64(1)), "steps_try (turn_id=? AND step=?)"},
-		"fence of a try":             {explain(tryStands, int64(1), "a"), "USING INTEGER PRIMARY KEY (rowid=?)"},
-		"fence of an epoch":          {explain(triesOfStep, "a", "b"), "steps_try (turn_id=? AND step=?)"},
-		"fence of the step above":    {explain(standingTry, "a", "b", int64(1)), "steps_try (turn_id=? AND step=? AND epoch=?)"},
-		"what a marker takes back":   {explain(liveTries, "a"), "steps_turn (turn_id=?)"},
+		"fence of a try":             {get(turns.StepsBySeq, int64(1)), "USING INTEGER PRIMARY KEY (rowid=?)"},
+		"fence of an epoch":          {scan(ledger.Range{Index: turns.StepsByEpoch, Prefix: []any{"a", "b"}, Newest: true}), "steps_try (turn_id=? AND step=?)"},
+		"fence of the step above":    {get(turns.StepsByEpoch, "a", "b", int64(1)), "steps_try (turn_id=? AND step=? AND epoch=?)"},
+		"what a marker supersedes":   {scan(ledger.Range{Index: turns.LiveSteps, Prefix: []any{"a"}}), "steps_live (turn_id=?)"},
 		"questions":                  {explain("SELECT "+itemColumns+" FROM items WHERE created_seq > ? AND status = 'pending' ORDER BY created_seq", int64(1)), "items_pending (created_seq>?)"},
 		"newest turns":               {explain(newestTurns, "a", int64(1)), "turns_thread (thread_id=?)"},
 		"transcript":                 {explain(transcript, "a"), "items_thread (thread_id=?)"},
@@ -115,14 +119,19 @@ func TestQueriesFindTheirIndexes(t *testing.T) {
 
 // TestKeysAreTrimmed keeps commits short and the table bounded.
 func TestKeysAreTrimmed(t *testing.T) {
-	s := running(t, Options{Dir: t.TempDir()})
-	if err := s.Do(context.Background(), func() error {
-		s.w.keys = 1000
-		// As many keys as if they had been used, of which five are expired.
-		return s.w.conn.run(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
-			INSERT INTO idempotency (id, key, method, hash, seq, created_at)
-			SELECT i, 'old' || i, 'm', x'00', 1, CASE WHEN i <= 5 THEN 1 ELSE 4102444800000 END FROM n`)
-	}); err != nil {
+	dir := t.TempDir()
+	// As many keys as if they had been used, of which five are expired.
+	s, err := Open(Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.w.conn.run(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+		INSERT INTO idempotency (id, key, method, hash, seq, created_at)
+		SELECT i, 'old' || i, 'm', x'00', 1, CASE WHEN i <= 5 THEN 1 ELSE 4102444800000 END FROM n`), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s = running(t, Options{Dir: dir})
+	if err := s.Do(context.Background(), func() error { s.w.KeepKeys = 1000; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	m := persisttest.NewMaker(t, s, "thread_a")
@@ -139,8 +148,8 @@ func TestKeysAreTrimmed(t *testing.T) {
 	}
 	if err := s.read(context.Background(), func(c *conn) error {
 		_, err := c.queryOne("SELECT count(*), min(id) FROM idempotency", func(r row) {
-			if r.int(0) != 1000 || r.int(1) != 11 {
-				t.Errorf("%d keys from %d, want 1000 from 11", r.int(0), r.int(1))
+			if r.Int(0) != 1000 || r.Int(1) != 11 {
+				t.Errorf("%d keys from %d, want 1000 from 11", r.Int(0), r.Int(1))
 			}
 		})
 		return err

@@ -27,7 +27,7 @@ func (s *Store) Prune(ctx context.Context, before int64) (persist.Pruned, error)
 			if n, err = s.w.pruneStep(before); err != nil {
 				return err
 			}
-			out.First = s.w.state.first
+			out.First = s.w.Head().First
 			out.Removed += n
 			done = n == 0
 			return nil
@@ -41,8 +41,8 @@ func (s *Store) Prune(ctx context.Context, before int64) (persist.Pruned, error)
 // pruneStep removes the oldest events, at most so many, and returns how many
 // it has removed.
 func (w *writer) pruneStep(before int64) (n int64, err error) {
-	first := w.state.first
-	to := min(before, w.state.latest+1)
+	first := w.Head().First
+	to := min(before, w.Head().Latest+1)
 	if to <= first {
 		return 0, nil
 	}
@@ -63,8 +63,7 @@ func (w *writer) pruneStep(before int64) (n int64, err error) {
 		w.failIfLost(err)
 		return 0, err
 	}
-	w.state.first = to
-	w.publishState()
+	w.Pruned(to)
 	w.since.add(int(n) * 256) // freed pages are written too
 	w.failIfLost(w.Maintain())
 	return n, nil
@@ -76,7 +75,7 @@ func (w *writer) neededFrom() (int64, error) {
 	_, err := w.conn.queryOne(`SELECT min(
 		coalesce((SELECT min(created_seq) FROM turns WHERE state IN ('queued', 'active')), ?1),
 		coalesce((SELECT min(created_seq) FROM items WHERE status IN ('pending', 'in_progress')), ?1))`,
-		func(r row) { needed = r.int(0) }, int64(math.MaxInt64))
+		func(r row) { needed = r.Int(0) }, int64(math.MaxInt64))
 	return needed, err
 }
 
@@ -92,7 +91,7 @@ func (s *View) SeqAt(ctx context.Context, at time.Time) (seq int64, err error) {
 		for low < high {
 			mid := low + (high-low)/2
 			early := false
-			if _, err := c.queryOne("SELECT time FROM events WHERE seq = ?", func(r row) { early = r.int(0) < at.UnixMilli() }, mid); err != nil {
+			if _, err := c.queryOne("SELECT time FROM events WHERE seq = ?", func(r row) { early = r.Int(0) < at.UnixMilli() }, mid); err != nil {
 				return err
 			}
 			if early {
@@ -112,7 +111,7 @@ func (s *View) SeqAt(ctx context.Context, at time.Time) (seq int64, err error) {
 func (s *View) UsedBytes(ctx context.Context) (used int64, err error) {
 	err = s.read(ctx, func(c *conn) error {
 		_, err := c.queryOne(`SELECT (p.page_count - f.freelist_count) * s.page_size
-			FROM pragma_page_count p, pragma_freelist_count f, pragma_page_size s`, func(r row) { used = r.int(0) })
+			FROM pragma_page_count p, pragma_freelist_count f, pragma_page_size s`, func(r row) { used = r.Int(0) })
 		return err
 	})
 	return used, err

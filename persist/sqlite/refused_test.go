@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist/persisttest"
-	"github.com/seed82539d15/holon/turns"
 )
 
 // TestChangeThatWasRefusedAtItsCommitNeverComesBack has the disk full when the
@@ -81,7 +81,7 @@ func fullIndex(t *testing.T, dir string) {
 		refused := 0
 		for n := 0; refused < 2; n++ {
 			err := commit()
-			if err != nil && !errors.Is(err, turns.ErrStorageFull) || n == 100 {
+			if err != nil && !errors.Is(err, ledger.ErrStorageFull) || n == 100 {
 				t.Fatalf("commit %d: %v", n, err)
 			}
 			if err != nil {

@@ -30,7 +30,7 @@ func (l *lineages) of(it *items.Item) error {
 	s, ok := l.known[it.Span]
 	if !ok {
 		if err := l.c.query("SELECT "+stepColumns+" FROM steps WHERE seq = ?", func(r row) (err error) {
-			s, err = stepOf(r)
+			s, err = turns.ReadStep(r)
 			return err
 		}, it.Span); err != nil {
 			return err
@@ -48,11 +48,11 @@ func (l *lineages) of(it *items.Item) error {
 }
 
 // stepsOfTurn are all tries of a turn in the order of their beginning.
-const stepsOfTurn = "SELECT " + stepColumns + " FROM steps WHERE turn_id = ? ORDER BY seq"
+var stepsOfTurn = "SELECT " + stepColumns + " FROM steps WHERE turn_id = ? ORDER BY seq"
 
 func stepsOf(c *conn, turnID string) (list []*turns.Step, err error) {
 	err = c.query(stepsOfTurn, func(r row) error {
-		s, err := stepOf(r)
+		s, err := turns.ReadStep(r)
 		list = append(list, s)
 		return err
 	}, turnID)
@@ -94,20 +94,20 @@ func newStepListing(q turns.StepQuery) (*listing, error) {
 }
 
 func stepRow(r row) (v turns.Step, size int, seq int64, err error) {
-	s, err := stepOf(r)
+	s, err := turns.ReadStep(r)
 	if err != nil {
 		return v, 0, 0, err
 	}
-	return *s, 48 * len(s.Lineage), s.Seq, nil
+	return *s, s.Bytes(), s.Seq, nil
 }
 
 // newestAttempts are the newest tries of the turn itself.
-const newestAttempts = "SELECT " + stepColumns + " FROM steps WHERE turn_id = ? AND step = '' ORDER BY epoch DESC LIMIT ?"
+var newestAttempts = "SELECT " + stepColumns + " FROM steps WHERE turn_id = ? AND step = '' ORDER BY epoch DESC LIMIT ?"
 
 // readSteps adds the attempts of a turn and its newest steps.
 func readSteps(c *conn, q turns.TurnQuery, out *turns.TurnSnapshot) error {
 	if err := c.query(newestAttempts, func(r row) error {
-		s, err := stepOf(r)
+		s, err := turns.ReadStep(r)
 		if err != nil {
 			return err
 		}

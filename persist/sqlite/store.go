@@ -41,7 +41,6 @@ type Store struct {
 	lock *dirLock
 
 	w     *writer
-	state atomic.Pointer[state]
 	sizes atomic.Pointer[sizes]
 }
 
@@ -83,20 +82,20 @@ func Open(o Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.path, err)
 	}
-	s.w = &writer{conn: c, store: s, keys: keyCount, limit: walMax}
+	s.w = &writer{conn: c, store: s, limit: walMax}
 	if err := assertDurable(c, o.Normal); err != nil {
 		return nil, err
 	}
 	if err := migrate(c, dir, o.Now()); err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.path, err)
 	}
-	if err := s.w.load(); err != nil {
+	if err := s.w.open(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.path, err)
 	}
 	if err := s.dial(); err != nil {
 		return nil, err
 	}
-	s.tail = notify.NewTail(o.TailBytes, s.w.state.latest)
+	s.tail = notify.NewTail(o.TailBytes, s.w.Head().Latest)
 	s.Appender = persist.NewAppender(s.w, s.tail, o.Observer)
 	return s, nil
 }

@@ -46,7 +46,7 @@ func frozen(t *testing.T, sql string) (dir string, frames []byte, events int64) 
 		t.Fatal(err)
 	}
 	if err := c.query("SELECT method, params FROM events ORDER BY seq", func(r row) error {
-		e := notify.Event{Method: r.text(0), Params: r.blob(1)}
+		e := notify.Event{Method: r.Text(0), Params: r.Blob(1)}
 		frames = e.AppendFrame(frames)
 		events++
 		return nil

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
-
-	"github.com/seed82539d15/holon/turns"
 )
 
 // readers is the number of reading connections: enough to keep a few cores
@@ -111,38 +109,6 @@ func (s *View) read(ctx context.Context, f func(*conn) error) (err error) {
 		}
 	}()
 	return f(c)
-}
-
-// Position implements turns.Reader.
-func (s *View) Position(ctx context.Context) (p turns.Position, err error) {
-	err = s.read(ctx, func(c *conn) error {
-		st, err := stateOf(c, func(string, turns.State, turns.Progress) {})
-		p = st.position()
-		return err
-	})
-	return p, err
-}
-
-// Counts implements turns.Reader.
-func (s *View) Counts(ctx context.Context) (n turns.Counts, err error) {
-	err = s.read(ctx, func(c *conn) error {
-		w := &writer{live: map[string]mark{}}
-		st, err := stateOf(c, w.count)
-		st.queued, st.active, st.waiting = w.state.queued, w.state.active, w.state.waiting
-		n = st.counts(s.fileSizes())
-		return err
-	})
-	return n, err
-}
-
-// Runtime implements turns.Store.
-func (s *View) Runtime(ctx context.Context) (r turns.Runtime, err error) {
-	err = s.read(ctx, func(c *conn) error {
-		st, err := stateOf(c, func(string, turns.State, turns.Progress) {})
-		r = st.runtime
-		return err
-	})
-	return r, err
 }
 
 // sizes is how large the files are.

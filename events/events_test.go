@@ -1,4 +1,4 @@
-package persist
+package events
 
 import (
 	"reflect"
@@ -14,12 +14,8 @@ import (
 
 func TestEveryMethodOfTheLogDecodes(t *testing.T) {
 	span := notify.NewSpan("turn_a", "setup", 2, notify.NewSpan("turn_a", "", 1, nil))
-	for _, method := range notify.LogMethods {
-		make := bodies[method]
-		if make == nil {
-			t.Errorf("%s has no body", method)
-			continue
-		}
+	for i := range All {
+		method, make := All[i].Method, All[i].New
 		d := notify.Draft{Method: method, Body: make(), Header: notify.Header{
 			Seq: notify.Provisional(0), ThreadID: "thread_a", TurnID: "turn_a", Attempt: 1, Timestamp: notify.TimeOf(time.UnixMilli(1e12)),
 		}}

@@ -1,0 +1,63 @@
+// Package events is the one table of the events that can be in the log: what
+// each domain lists of its own, joined. Names, decoding, notifications,
+// schemas, documents and rebuilds derive from it. A new event is one row in
+// the list of its domain.
+package events
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// All lists every event, in the order of the documentation. It never changes.
+var All = slices.Concat(threads.Events, turns.Events, items.Events, turns.StepEvents, turns.RuntimeEvents)
+
+var byMethod = func() map[string]*ledger.EventType {
+	m := make(map[string]*ledger.EventType, len(All))
+	for i := range All {
+		if m[All[i].Method] != nil {
+			panic("two events are named " + All[i].Method)
+		}
+		m[All[i].Method] = &All[i]
+	}
+	return m
+}()
+
+// Of returns the event of this method, nil if there is none.
+func Of(method string) *ledger.EventType { return byMethod[method] }
+
+// Methods lists the methods of all events that pass a filter of methods.
+func Methods(f notify.Filter) (names []string) {
+	f.ThreadIDs = nil
+	for i := range All {
+		if f.Match("", All[i].Method) {
+			names = append(names, All[i].Method)
+		}
+	}
+	return names
+}
+
+// Decode takes the params of a stored event apart: see ledger.EventType.
+func Decode(method string, params []byte) (notify.Header, any, error) {
+	t := Of(method)
+	if t == nil {
+		return notify.Header{}, nil, fmt.Errorf("decode %q: no such method is in a log", method)
+	}
+	return t.Decode(params)
+}
+
+// Fold changes the rows of s as an event says: those of its try first, because
+// any event can begin one, then those of its domain. It completes h, which has
+// no Span if it was decoded.
+func Fold(s ledger.State, method string, h *notify.Header, body any) {
+	turns.FoldTry(s, h, body)
+	if t := Of(method); t != nil && t.Fold != nil {
+		t.Fold(s, h, body)
+	}
+}

@@ -1,0 +1,116 @@
+package ledger
+
+import (
+	"database/sql/driver"
+	"slices"
+)
+
+// Row is the state of one thing that is kept beside the log: a thread, a turn,
+// an item. It belongs to one goroutine until its unit is handed in.
+type Row interface {
+	Table() *Table
+	// ID tells the rows of a table apart; it is comparable.
+	ID() any
+	// New reports whether the database does not have the row yet.
+	New() bool
+	// Values are the columns in the order of Table().Columns, with what is
+	// provisional settled: first is the seq of the unit's first draft.
+	Values(first int64) (Values, error)
+	// Settle does to the row itself what Values does to its columns.
+	Settle(first int64)
+	// Bytes is about what the row takes beside its fixed columns.
+	Bytes() int
+}
+
+// Values are the columns of one row: int64, float64, string, []byte or nil.
+// The methods return the zero value for nil and for a value of another type.
+// They have the type of database drivers, so that a row is never copied.
+type Values []driver.Value
+
+// Int is the column as an integer.
+func (v Values) Int(i int) int64 { n, _ := v[i].(int64); return n }
+
+// Text is the column as a string.
+func (v Values) Text(i int) string { s, _ := v[i].(string); return s }
+
+// Blob is the column as bytes. They are the caller's.
+func (v Values) Blob(i int) []byte { b, _ := v[i].([]byte); return b }
+
+// Float is the column as a floating-point number.
+func (v Values) Float(i int) float64 { f, _ := v[i].(float64); return f }
+
+// Table says how the rows of one kind are kept. Tables are made by NewTable
+// when the program starts and never change. Several may share a Name: each
+// then writes some of the columns.
+type Table struct {
+	Name    string
+	Columns []string
+	Key     []string // the columns that find a row that is there; they never change
+	Mutable []string // the columns that an update writes
+	// CAS is a column that must have the value Unit.Base for the row to be
+	// written: otherwise somebody else has moved the aggregate on, and the unit
+	// is refused with ErrStale. "" = none. A new row needs a Base of 0.
+	CAS string
+	// Unique is what a new row is refused with whose id is taken; nil where
+	// that cannot happen.
+	Unique error
+
+	key, mutable []int // places of Key and Mutable in Columns
+}
+
+// NewTable completes a table. It panics if a column is named that is not
+// there: that is a mistake in the program.
+func NewTable(t Table) *Table {
+	t.key, t.mutable = t.places(t.Key), t.places(t.Mutable)
+	if t.CAS != "" {
+		t.places([]string{t.CAS})
+	}
+	return &t
+}
+
+func (t *Table) places(names []string) []int {
+	list := make([]int, len(names))
+	for i, name := range names {
+		list[i] = t.Column(name)
+	}
+	return list
+}
+
+// Column is the place of a column. It panics if there is none of this name.
+func (t *Table) Column(name string) int {
+	i := slices.Index(t.Columns, name)
+	if i < 0 {
+		panic("table " + t.Name + " has no column " + name)
+	}
+	return i
+}
+
+// Update returns what an update of the row binds: its mutable columns, then
+// its key.
+func (t *Table) Update(v Values) Values {
+	args := make(Values, 0, len(t.mutable)+len(t.key)+1)
+	for _, i := range t.mutable {
+		args = append(args, v[i])
+	}
+	for _, i := range t.key {
+		args = append(args, v[i])
+	}
+	return args
+}
+
+// Index is an order in which rows of a table are found: by Columns, among
+// those that Where lets through. The key of the table itself is an index
+// without a name. Like tables, indexes never change.
+type Index struct {
+	Table   *Table
+	Name    string // in the database; "" = the table's own order
+	Columns []string
+	Where   []Only
+}
+
+// Only lets rows into an Index whose column has one of the values; nil is a
+// value too.
+type Only struct {
+	Column string
+	Values []any
+}

@@ -1,0 +1,78 @@
+package ledger
+
+import "github.com/seed82539d15/holon/notify"
+
+// Unit is what is committed together. All of it happens or nothing. Any part
+// may be empty: rows without events are committed too.
+//
+// It is made by one goroutine, which must leave it alone until the commit has
+// returned.
+type Unit struct {
+	// Drafts are the events, encoded, of one thread or of none.
+	Drafts []notify.Draft
+	// Base is the thread_seq of the thread's newest committed event. The unit
+	// is refused with ErrStale if the thread has moved on: see Table.CAS.
+	Base int64
+
+	Rows   []Row   // as the drafts leave them, the last of each
+	Fences []Fence // checked in the transaction, before anything is written
+
+	Key    *Key   // nil without an idempotency key
+	Result []byte // what Key is to answer again, JSON
+
+	// Last is the seq of the receipt of a unit without drafts; 0 = the newest
+	// of the log.
+	Last int64
+}
+
+// Bytes is about what the unit adds to the database. Units are gathered into
+// one transaction up to a number of bytes.
+func (u *Unit) Bytes() int {
+	n := len(u.Result)
+	for i := range u.Drafts {
+		n += len(u.Drafts[i].Rest)
+	}
+	for _, r := range u.Rows {
+		n += r.Bytes()
+	}
+	return n
+}
+
+// Settle gives everything provisional in the unit its real seq. The store
+// calls it once the transaction is durable, before the owner takes the rows as
+// its memory.
+func (u *Unit) Settle(first int64) {
+	for _, r := range u.Rows {
+		r.Settle(first)
+	}
+	for i := range u.Drafts {
+		if s := u.Drafts[i].Span; s != nil {
+			s.Settle(first)
+		}
+	}
+}
+
+// Key is an idempotency key and what it was used for. Hash is of the params
+// as JSON values, so that the order of members does not count.
+type Key struct {
+	Key    string
+	Method string
+	Hash   [32]byte
+}
+
+// Stored is what an idempotency key has answered before. Seq is the seq of
+// that answer.
+type Stored struct {
+	Key    Key
+	Result []byte
+	Seq    int64
+}
+
+// Receipt says where a Unit went. If the key had been used before, nothing
+// was written and Stored says what it answered; the caller compares method
+// and hash.
+type Receipt struct {
+	First  int64 // seq of the first draft; 0 if there was none
+	Last   int64 // seq of the last draft; without drafts that of Unit.Last
+	Stored *Stored
+}

@@ -1,0 +1,229 @@
+package persist
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Database executes transactions. All its methods are called by one goroutine.
+type Database interface {
+	// Transaction calls f and commits what it did, durably; if f or the commit
+	// fails, nothing has happened. An error that is the disk's wraps
+	// ledger.ErrStorageFull or ledger.ErrStorageFailed.
+	Transaction(f func(Tx) error) error
+	// Wrote is told how many bytes a committed batch has added, about.
+	Wrote(bytes int)
+}
+
+// Tx is a transaction of a Database.
+type Tx interface {
+	ledger.Tx
+	// Append adds an event to the log. Its seq is the next one.
+	Append(e *notify.Event) error
+}
+
+// fences are those of every unit, whoever makes it.
+var fences = []ledger.Fence{turns.LiveTries}
+
+// Errors of units that were made wrongly.
+var (
+	errMixed  = errors.New("a unit has events of more than one thread")
+	errNoHead = errors.New("a unit has events of a thread and does not move its head")
+)
+
+// Writer executes units: what a commit means, whatever the database. It
+// checks keys and fences, gives seqs, writes events and rows, and keeps the
+// Head. It belongs to the goroutine that runs the Appender, but for Head.
+type Writer struct {
+	// KeepKeys is how many idempotency keys are kept; NewWriter sets a million.
+	KeepKeys int64
+
+	db        Database
+	now       func() time.Time
+	newestKey int64
+	work      turnCounts // turns that are queued or active, as committed
+	at        Head       // as committed
+	head      atomic.Pointer[Head]
+}
+
+// NewWriter makes a writer of a log that was left at head, where these turns
+// were unfinished.
+func NewWriter(db Database, now func() time.Time, head Head, unfinished []*turns.Turn, newestKey int64) *Writer {
+	w := &Writer{db: db, now: now, at: head, work: turnCounts{}, KeepKeys: keyCount, newestKey: newestKey}
+	for _, t := range unfinished {
+		w.work.count(&w.at, t)
+	}
+	w.publish()
+	return w
+}
+
+// Head is that of the newest commit. It may be called from many goroutines.
+func (w *Writer) Head() *Head { return w.head.Load() }
+
+// Pruned says where the log begins now.
+func (w *Writer) Pruned(first int64) {
+	w.at.First = first
+	w.publish()
+}
+
+func (w *Writer) publish() {
+	h := w.at
+	w.head.Store(&h)
+}
+
+// refusal is a unit that is refused when some of it may have been written:
+// the transaction is undone.
+type refusal struct{ err error }
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+// Commit implements part of Committer.
+func (w *Writer) Commit(units []*ledger.Unit) (Committed, error) {
+	b := batch{w: w, next: w.at.Latest + 1, newestKey: w.newestKey}
+	b.out.Outcomes = make([]Outcome, len(units))
+	err := w.db.Transaction(func(tx Tx) error {
+		b.tx = tx
+		for i, u := range units {
+			if err := b.unit(u, &b.out.Outcomes[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if r := (*refusal)(nil); len(units) == 1 && errors.As(err, &r) {
+		return Committed{Outcomes: []Outcome{{Err: r.err}}}, nil
+	}
+	if err != nil {
+		return Committed{}, err
+	}
+	for i, u := range units {
+		if out := &b.out.Outcomes[i]; out.Err == nil && out.Receipt.Stored == nil {
+			u.Settle(out.Receipt.First)
+			w.count(u)
+		}
+	}
+	w.at.Latest, w.newestKey = b.next-1, b.newestKey
+	if n := len(b.out.Events); n > 0 {
+		w.at.LastEventAt = b.out.Events[n-1].Time
+	}
+	w.publish()
+	w.db.Wrote(b.bytes)
+	return b.out, nil
+}
+
+// batch is the state of a log in the middle of a transaction.
+type batch struct {
+	w         *Writer
+	tx        Tx
+	next      int64 // seq of the next event
+	newestKey int64
+	bytes     int
+	out       Committed
+}
+
+// unit executes one unit. What it refuses goes into out and leaves no trace;
+// an error it returns undoes the whole transaction.
+func (b *batch) unit(u *ledger.Unit, out *Outcome) error {
+	if u.Key != nil {
+		stored, err := StoredKey(b.tx, u.Key.Key, b.w.now())
+		if err != nil {
+			return err
+		}
+		if stored != nil {
+			out.Receipt.Stored = stored
+			return nil
+		}
+	}
+	if out.Err = oneThread(u); out.Err != nil {
+		return nil
+	}
+	for _, list := range [...][]ledger.Fence{u.Fences, fences} {
+		for _, f := range list {
+			refused, fault := f.Check(b.tx, u)
+			if out.Err = refused; refused != nil || fault != nil {
+				return fault
+			}
+		}
+	}
+	first, n := b.next, int64(len(u.Drafts))
+	for _, r := range u.Rows {
+		if err := b.tx.Put(r, first, u.Base); err != nil {
+			if refuses(r, err) {
+				return &refusal{fmt.Errorf("%s %v: %w", r.Table().Name, r.ID(), err)}
+			}
+			return err
+		}
+	}
+	if err := b.events(u); err != nil {
+		return err
+	}
+	b.bytes += u.Bytes()
+	if out.Receipt.Last = u.Last; n > 0 {
+		out.Receipt.First, out.Receipt.Last = first, first+n-1
+	} else if u.Last == 0 {
+		out.Receipt.Last = first - 1
+	}
+	return b.key(u, out.Receipt.Last)
+}
+
+// refuses reports whether the error is about this row only.
+func refuses(r ledger.Row, err error) bool {
+	unique := r.Table().Unique
+	return errors.Is(err, ledger.ErrStale) || unique != nil && errors.Is(err, unique)
+}
+
+// oneThread makes sure that all events are of one thread, or of none, and that
+// nobody appends to a thread without comparing where it is.
+func oneThread(u *ledger.Unit) error {
+	for i := range u.Drafts {
+		if u.Drafts[i].Header.ThreadID != u.Drafts[0].Header.ThreadID {
+			return errMixed
+		}
+	}
+	if len(u.Drafts) > 0 && u.Drafts[0].Header.ThreadID != "" &&
+		!slices.ContainsFunc(u.Rows, func(r ledger.Row) bool { return r.Table().CAS != "" }) {
+		return errNoHead
+	}
+	return nil
+}
+
+func (b *batch) events(u *ledger.Unit) error {
+	for i := range u.Drafts {
+		e := u.Drafts[i].Event(b.next, u.Base+int64(i)+1)
+		if e.Method == notify.StreamRewind {
+			e.Hides = turns.Hides(u, i)
+		}
+		if err := b.tx.Append(&e); err != nil {
+			return err
+		}
+		b.next++
+		b.out.Events = append(b.out.Events, e)
+	}
+	return nil
+}
+
+// count adds what a committed unit has changed to the head.
+func (w *Writer) count(u *ledger.Unit) {
+	for _, row := range u.Rows {
+		switch r := row.(type) {
+		case *threads.Thread:
+			if u.Base == 0 {
+				w.at.Threads++
+				w.at.LastThreadID = r.ThreadID
+			}
+		case *turns.Turn:
+			w.work.count(&w.at, r)
+		case *turns.Runtime:
+			w.at.Runtime = *r
+		}
+	}
+}

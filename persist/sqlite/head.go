@@ -1,0 +1,117 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/persist"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// openLog is what a writer needs to know of a log beside its head.
+type openLog struct {
+	unfinished []*turns.Turn
+	newestKey  int64
+}
+
+const unfinishedTurns = "SELECT turn_id, state, progress FROM turns WHERE state IN ('queued', 'active')"
+
+// headOf reads the head, but for the counts of turns, and what is unfinished.
+func headOf(c *conn, f func(persist.Head, openLog)) error {
+	var h persist.Head
+	var open openLog
+	var decodeErr error
+	for _, q := range []struct {
+		sql string
+		f   func(row)
+	}{
+		{"SELECT log_id, first_seq, runtime FROM meta", func(r row) {
+			h.LogID, h.First = r.Text(0), r.Int(1)
+			h.Latest = h.First - 1
+			decodeErr = decode(r.Blob(2), &h.Runtime)
+		}},
+		{"SELECT seq, time FROM events ORDER BY seq DESC LIMIT 1", func(r row) {
+			h.Latest, h.LastEventAt = r.Int(0), notify.TimeFromMilli(r.Int(1))
+		}},
+		{"SELECT count(*) FROM threads", func(r row) { h.Threads = r.Int(0) }},
+		{"SELECT thread_id FROM threads ORDER BY created_seq DESC LIMIT 1", func(r row) { h.LastThreadID = r.Text(0) }},
+		{"SELECT max(id) FROM idempotency", func(r row) { open.newestKey = r.Int(0) }},
+	} {
+		if _, err := c.queryOne(q.sql, q.f); err != nil {
+			return err
+		}
+	}
+	if decodeErr != nil {
+		return decodeErr
+	}
+	if err := c.query(unfinishedTurns, func(r row) error {
+		open.unfinished = append(open.unfinished, &turns.Turn{
+			TurnID: r.Text(0), State: turns.State(r.Text(1)), Progress: turns.Progress(r.Text(2)),
+		})
+		return nil
+	}); err != nil {
+		return err
+	}
+	f(h, open)
+	return nil
+}
+
+// head reads the head of a log that another process may be writing.
+func (s *View) head(ctx context.Context) (head persist.Head, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		return headOf(c, func(h persist.Head, open openLog) {
+			head = h
+			for _, t := range open.unfinished {
+				head.Count(t)
+			}
+		})
+	})
+	return head, err
+}
+
+// Position implements turns.Reader.
+func (s *View) Position(ctx context.Context) (turns.Position, error) {
+	h, err := s.head(ctx)
+	return h.Position(), err
+}
+
+// Counts implements turns.Reader.
+func (s *View) Counts(ctx context.Context) (turns.Counts, error) {
+	h, err := s.head(ctx)
+	return s.fileSizes().counts(&h), err
+}
+
+// Runtime implements turns.Store.
+func (s *View) Runtime(ctx context.Context) (turns.Runtime, error) {
+	h, err := s.head(ctx)
+	return h.Runtime, err
+}
+
+// Position implements turns.Reader.
+func (s *Store) Position(context.Context) (turns.Position, error) {
+	return s.w.Head().Position(), nil
+}
+
+// Counts implements turns.Reader. The sizes may be a second old: holon/status
+// is asked thousands of times a second.
+func (s *Store) Counts(context.Context) (turns.Counts, error) {
+	sz := s.sizes.Load()
+	if sz == nil || time.Since(sz.at) > time.Second {
+		fresh := s.fileSizes()
+		sz = &fresh
+		s.sizes.Store(sz)
+	}
+	return sz.counts(s.w.Head()), nil
+}
+
+// Runtime implements turns.Store.
+func (s *Store) Runtime(context.Context) (turns.Runtime, error) {
+	return s.w.Head().Runtime, nil
+}
+
+func (sz sizes) counts(h *persist.Head) turns.Counts {
+	n := h.Counts()
+	n.DatabaseBytes, n.WALBytes = sz.database, sz.wal
+	return n
+}

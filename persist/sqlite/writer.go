@@ -1,0 +1,74 @@
+package sqlite
+
+import (
+	"fmt"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/persist"
+)
+
+// writer is the one connection that changes the database. It belongs to the
+// goroutine that runs the appender; before Run, to the one that opens. It
+// implements persist.Committer, with the Writer for what a commit means.
+type writer struct {
+	*persist.Writer
+	conn  *conn
+	store *Store
+	since wal   // what was written since the last checkpoint
+	limit int64 // bytes of write-ahead log past which readers are waited for
+	shm   *int  // descriptor of the index of the write-ahead log: see disown
+}
+
+// open reads where the log was left.
+func (w *writer) open() error {
+	return headOf(w.conn, func(head persist.Head, open openLog) {
+		w.Writer = persist.NewWriter(w, w.store.now, head, open.unfinished, open.newestKey)
+	})
+}
+
+// Transaction implements persist.Database.
+func (w *writer) Transaction(f func(persist.Tx) error) error {
+	return w.transaction(func() error { return f(&tx{w.conn}) })
+}
+
+// Wrote implements persist.Database.
+func (w *writer) Wrote(bytes int) { w.since.add(bytes) }
+
+// transaction executes f between BEGIN and COMMIT. Whatever fails, nothing of
+// it stays, or the store is failed for good.
+func (w *writer) transaction(f func() error) error {
+	if _, err := w.conn.exec("BEGIN IMMEDIATE"); err != nil {
+		return classify("begin", err)
+	}
+	err := f()
+	op := "append"
+	if err == nil {
+		op = "commit"
+		_, err = w.conn.exec("COMMIT")
+	}
+	if err == nil {
+		return nil
+	}
+	err = classify(op, err)
+	// SQLite rolls back by itself after some errors; if it has not and cannot,
+	// what is written later might land in this transaction.
+	if !w.conn.c.AutoCommit() {
+		if _, e := w.conn.exec("ROLLBACK"); e != nil && !w.conn.c.AutoCommit() {
+			return fmt.Errorf("roll back after %w: %w: %w", err, ledger.ErrStorageFailed, e)
+		}
+	}
+	if op == "commit" && !endedUnwritten(err) {
+		if e := w.disown(); e != nil {
+			return fmt.Errorf("%w; it may come back after a crash: %w: %w", err, ledger.ErrStorageFailed, e)
+		}
+	}
+	return err
+}
+
+// Probe implements persist.Committer.
+func (w *writer) Probe() error {
+	return w.transaction(func() error {
+		_, err := w.conn.exec("UPDATE meta SET probed_at = ?", w.store.now().UnixMilli())
+		return err
+	})
+}

@@ -1,0 +1,138 @@
+package threads
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// Table is where threads are kept. A thread's row is written only if nobody
+// else has appended to the thread since it was read (ledger.Unit.Base).
+var Table = ledger.NewTable(ledger.Table{
+	Name: "threads",
+	Columns: []string{"created_seq", "thread_id", "state", "agent", "title", "cwd", "metadata", "config", "agent_session_id",
+		"parent_thread_id", "parent_turn_id", "reason", "started_at", "closed_at", "updated_seq", "latest_seq",
+		"latest_thread_seq", "forked_from"},
+	Key: []string{"thread_id"},
+	Mutable: []string{"state", "agent", "title", "cwd", "metadata", "config", "agent_session_id", "parent_thread_id",
+		"parent_turn_id", "reason", "started_at", "closed_at", "updated_seq", "latest_seq", "latest_thread_seq"},
+	CAS:    "latest_thread_seq",
+	Unique: ledger.ErrStale,
+})
+
+// heads writes only how far a thread has come: what most units change of it.
+var heads = ledger.NewTable(ledger.Table{
+	Name:    "threads",
+	Columns: []string{"thread_id", "latest_seq", "latest_thread_seq"},
+	Key:     []string{"thread_id"},
+	Mutable: []string{"latest_seq", "latest_thread_seq"},
+	CAS:     "latest_thread_seq",
+})
+
+// Table implements ledger.Row.
+func (t *Thread) Table() *ledger.Table { return Table }
+
+// ID implements ledger.Row.
+func (t *Thread) ID() any { return t.ThreadID }
+
+// New implements ledger.Row.
+func (t *Thread) New() bool { return t.CreatedSeq < 0 }
+
+// Bytes implements ledger.Row.
+func (t *Thread) Bytes() int { return len(t.Metadata) + len(t.Config) + len(t.Title) }
+
+// Settle implements ledger.Row.
+func (t *Thread) Settle(first int64) {
+	t.CreatedSeq = notify.Settle(t.CreatedSeq, first)
+	t.UpdatedSeq = notify.Settle(t.UpdatedSeq, first)
+	t.LatestSeq = notify.Settle(t.LatestSeq, first)
+}
+
+// Values implements ledger.Row.
+func (t *Thread) Values(first int64) (ledger.Values, error) {
+	parentThread, parentTurn := t.Parent.Columns()
+	var forked []byte
+	if t.ForkedFrom != nil {
+		var err error
+		if forked, err = json.Marshal(t.ForkedFrom); err != nil {
+			return nil, err
+		}
+	}
+	return ledger.Values{
+		notify.Settle(t.CreatedSeq, first), t.ThreadID, string(t.State), t.Agent, t.Title, t.Cwd, []byte(t.Metadata),
+		[]byte(t.Config), t.AgentSessionID, parentThread, parentTurn, t.Reason, t.StartedAt.Milli(), t.ClosedAt.Milli(),
+		notify.Settle(t.UpdatedSeq, first), notify.Settle(t.LatestSeq, first), t.LatestThreadSeq, forked,
+	}, nil
+}
+
+// Read makes a thread of its columns.
+func Read(v ledger.Values) (*Thread, error) {
+	t := &Thread{
+		CreatedSeq: v.Int(0), ThreadID: v.Text(1), SessionID: v.Text(1), State: State(v.Text(2)),
+		Agent: v.Text(3), Title: v.Text(4), Cwd: v.Text(5), Metadata: v.Blob(6), Config: v.Blob(7),
+		AgentSessionID: v.Text(8), Parent: ParentOf(v.Text(9), v.Text(10)), Reason: v.Text(11),
+		StartedAt: notify.TimeFromMilli(v.Int(12)), ClosedAt: notify.TimeFromMilli(v.Int(13)),
+		UpdatedSeq: v.Int(14), LatestSeq: v.Int(15), LatestThreadSeq: v.Int(16),
+	}
+	if forked := v.Blob(17); forked != nil {
+		if err := json.Unmarshal(forked, &t.ForkedFrom); err != nil {
+			return nil, fmt.Errorf("origin of thread %s: %w", t.ThreadID, err)
+		}
+	}
+	return t, nil
+}
+
+// Columns are the ids of a parent as rows keep them; "" for a nil parent.
+func (p *Parent) Columns() (threadID, turnID string) {
+	if p == nil {
+		return "", ""
+	}
+	return p.ThreadID, p.TurnID
+}
+
+// ParentOf is the parent that these columns keep; nil if threadID is "".
+func ParentOf(threadID, turnID string) *Parent {
+	if threadID == "" {
+		return nil
+	}
+	return &Parent{ThreadID: threadID, TurnID: turnID}
+}
+
+// Advance completes a unit of a thread's events: it moves the head of the
+// thread behind them. before is the thread as committed, nil if the unit makes
+// it; after its row if an event of the unit changed it, else nil. A unit
+// without events is left alone. It may be called again for a unit that was
+// refused.
+func Advance(u *ledger.Unit, before, after *Thread) {
+	n := int64(len(u.Drafts))
+	if before != nil {
+		u.Base, u.Last = before.LatestThreadSeq, before.LatestSeq
+	}
+	if n == 0 {
+		return
+	}
+	latest := notify.Provisional(int(n) - 1)
+	if after != nil {
+		after.LatestSeq, after.LatestThreadSeq = latest, u.Base+n
+		u.Rows = append(u.Rows, after)
+		return
+	}
+	u.Rows = append(u.Rows, &head{id: u.Drafts[0].Header.ThreadID, latest: latest, latestThread: u.Base + n})
+}
+
+type head struct {
+	id                   string
+	latest, latestThread int64
+}
+
+func (h *head) Table() *ledger.Table { return heads }
+func (h *head) ID() any              { return h.id }
+func (h *head) New() bool            { return false }
+func (h *head) Bytes() int           { return 0 }
+func (h *head) Settle(first int64)   { h.latest = notify.Settle(h.latest, first) }
+func (h *head) Values(first int64) (ledger.Values, error) {
+	return ledger.Values{h.id, notify.Settle(h.latest, first), h.latestThread}, nil
+}

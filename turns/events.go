@@ -1,0 +1,88 @@
+package turns
+
+import (
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// Events are the events of turns.
+var Events = []ledger.EventType{
+	ledger.Event[QueuedEvent](notify.TurnQueued, ledger.OfAttempt, foldTurn, "A turn waits. Only for one that could not start at once."),
+	ledger.Event[StartedEvent](notify.TurnStarted, ledger.OfTry, foldTurn, "A turn is active."),
+	ledger.Event[ProgressEvent](notify.TurnProgress, ledger.OfTry, foldTurn, "What an active turn is doing: each change of state, a message at most once a second."),
+	ledger.Event[EndedEvent](notify.TurnCompleted, ledger.OfTry, foldTurn, "A turn ended well. One of the three ends stands per turn, after the ends of all its items."),
+	ledger.Event[EndedEvent](notify.TurnInterrupted, ledger.OfTry, foldTurn, "A turn was ended."),
+	ledger.Event[EndedEvent](notify.TurnFailed, ledger.OfTry, foldTurn, "A turn ended badly; error says how."),
+}
+
+// StepEvents are the events of steps and attempts.
+var StepEvents = []ledger.EventType{
+	ledger.Event[StepEvent](notify.StepStarted, ledger.OfStep, nil, "A try of a step begins; lineage says of which, and which try."),
+	ledger.Event[StepEvent](notify.StepEnded, ledger.OfStep, nil, "A try of a step has ended."),
+	ledger.Event[RewindEvent](notify.StreamRewind, ledger.OfMarker, foldTurn, "The present try of a step has been given up: what it has said stands no longer (docs/rewind.md). A filter of methods never removes it."),
+	ledger.Event[LateEvent](notify.TurnLate, ledger.OfAttempt, nil, "What a try that had been given up still wrote: kept, and never part of what stands."),
+}
+
+// RuntimeEvents are the events of the whole server.
+var RuntimeEvents = []ledger.EventType{
+	ledger.Event[RuntimeEvent](notify.HolonPaused, ledger.OfLog, foldRuntime, "No turn starts until holon/resumed."),
+	ledger.Event[RuntimeEvent](notify.HolonResumed, ledger.OfLog, foldRuntime, "Turns start again."),
+}
+
+func foldTurn(s ledger.State, h *notify.Header, body any) {
+	prev, _ := s.Row(Table, h.TurnID).(*Turn)
+	if next := Apply(prev, *h, body); next != nil {
+		s.Put(next)
+	}
+}
+
+func foldRuntime(s ledger.State, h *notify.Header, body any) {
+	prev, ok := s.Row(RuntimeTable, (&Runtime{}).ID()).(*Runtime)
+	if !ok {
+		prev = &Runtime{}
+	}
+	if next := ApplyRuntime(*prev, *h, body); next != nil {
+		s.Put(next)
+	}
+}
+
+// FoldTry changes the rows of tries as an event of any kind says, and gives h
+// its Span. Which rows those are, ApplyStep says.
+func FoldTry(s ledger.State, h *notify.Header, body any) {
+	change := func(row *Step) {
+		if next := ApplyStep(row, *h, body); next != nil {
+			s.Put(next)
+		}
+	}
+	switch body.(type) {
+	case *RewindEvent:
+		s.Rows(StepTable, h.TurnID, func(r ledger.Row) bool {
+			change(r.(*Step))
+			return true
+		})
+	case *LateEvent:
+		if row := findTry(s, h.TurnID, "", h.Attempt); row != nil {
+			change(row)
+		}
+	default:
+		if len(h.Lineage) == 0 {
+			return
+		}
+		row := findTry(s, h.TurnID, h.Step, h.Epoch)
+		if h.Span = h.Seq; row != nil {
+			h.Span = row.Seq
+		}
+		change(row)
+	}
+}
+
+// findTry looks for a try from the newest on: that is the one that writes.
+func findTry(s ledger.State, turnID, step string, epoch int) (found *Step) {
+	s.Rows(StepTable, turnID, func(r ledger.Row) bool {
+		if row := r.(*Step); row.Step == step && row.Epoch == epoch {
+			found = row
+		}
+		return found == nil
+	})
+	return found
+}

@@ -1,0 +1,239 @@
+package turns
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/notify/fold"
+)
+
+// Errors of units that were made wrongly; they say so before anything of the
+// unit is written.
+var (
+	errNoTry    = errors.New("an event is of a try that has no row")
+	errOneUnit  = errors.New("a try begins and is superseded in one unit")
+	errMarker   = errors.New("a marker does not supersede what it says")
+	errTwoTries = errors.New("a step has another live try")
+)
+
+// Columns of StepTable that the fence looks at.
+var (
+	stepSeq      = StepTable.Column("seq")
+	stepTurn     = StepTable.Column("turn_id")
+	stepEpoch    = StepTable.Column("epoch")
+	stepHiddenBy = StepTable.Column("hidden_by")
+)
+
+// LiveTries is the fence of every unit (I8): what a unit writes to, begins and
+// supersedes must be live in the log before the unit, or begin in it. It looks
+// at a number of rows that does not grow with the tries of a step.
+var LiveTries = ledger.FenceFunc(func(tx ledger.Tx, u *ledger.Unit) (refused, fault error) {
+	f := triesFence{tx: tx, u: u}
+	for _, r := range u.Rows {
+		if s, ok := r.(*Step); ok {
+			f.rows = append(f.rows, s)
+		}
+	}
+	return f.check()
+})
+
+// triesFence is the fence at work on one unit.
+type triesFence struct {
+	tx   ledger.Tx
+	u    *ledger.Unit
+	rows []*Step // of the unit
+}
+
+func (f *triesFence) check() (refused, fault error) {
+	looked := int64(0) // the try that was read last: most units have events of one only
+	for i := range f.u.Drafts {
+		d := &f.u.Drafts[i]
+		if d.Method == notify.StreamRewind {
+			m, ok := d.Body.(*RewindEvent)
+			if !ok || d.Span != nil {
+				return errMarker, nil
+			}
+			if refused, fault = f.marker(i, m); refused != nil || fault != nil {
+				return refused, fault
+			}
+		}
+		if d.Span == nil {
+			continue
+		}
+		if refused = f.inUnit(i, d.Span); refused != nil {
+			return refused, nil
+		}
+		if d.Span.Seq > 0 && d.Span.Seq != looked {
+			looked = d.Span.Seq
+			if refused, fault = f.inLog(d.Span); refused != nil || fault != nil {
+				return refused, fault
+			}
+		}
+	}
+	for _, s := range f.rows {
+		if s.New() {
+			if refused, fault = f.begin(s); refused != nil || fault != nil {
+				return refused, fault
+			}
+		}
+	}
+	return nil, nil
+}
+
+// inUnit looks at the try of the i-th draft among those of the unit: the draft
+// must not come after a marker that supersedes it, nor before it begins.
+func (f *triesFence) inUnit(i int, s *notify.Span) error {
+	known := s.Seq > 0
+	for _, st := range f.rows {
+		if st.Seq != s.Seq {
+			continue
+		}
+		known = known || draftOf(st.Seq) <= i
+		if at := draftOf(st.HiddenBy); at >= 0 && i > at {
+			return fmt.Errorf("append to a try of %s: %w", s.TurnID, ErrSuperseded)
+		}
+	}
+	if !known {
+		return errNoTry
+	}
+	return nil
+}
+
+// inLog looks at a try that began in an earlier unit.
+func (f *triesFence) inLog(s *notify.Span) (refused, fault error) {
+	v, err := f.tx.Get(StepsBySeq, s.Seq)
+	if err != nil {
+		return nil, err
+	}
+	if v == nil || v.Text(stepTurn) != s.TurnID || v[stepHiddenBy] != nil {
+		return fmt.Errorf("append to the try %d of %s: %w", s.Seq, s.TurnID, ErrSuperseded), nil
+	}
+	return nil, nil
+}
+
+// draftOf is the index of the draft that a provisional seq is of; −1 if it is
+// a real one, or none.
+func draftOf(seq int64) int {
+	if seq >= 0 {
+		return -1
+	}
+	return int(-seq - 1)
+}
+
+// newest says how far the epochs of a step have come, and which try of it is
+// live; 0 if none is. Only the newest try of a step can be live.
+func (f *triesFence) newest(turnID, step string) (epoch int, live int64, err error) {
+	err = f.tx.Scan(ledger.Range{Index: StepsByEpoch, Prefix: []any{turnID, step}, Newest: true, Limit: 1}, func(v ledger.Values) error {
+		epoch = int(v.Int(stepEpoch))
+		if v[stepHiddenBy] == nil {
+			live = v.Int(stepSeq)
+		}
+		return ledger.ErrEnough
+	})
+	return epoch, live, err
+}
+
+// begin looks at a try that begins: its epoch is new, no other try of its step
+// is live beside it, and what it is part of is live.
+func (f *triesFence) begin(s *Step) (refused, fault error) {
+	if s.HiddenBy != 0 {
+		return errOneUnit, nil
+	}
+	highest, live, err := f.newest(s.TurnID, s.Step)
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Epoch <= highest:
+		return fmt.Errorf("begin epoch %d of %q in %s: %w", s.Epoch, s.Step, s.TurnID, ErrSuperseded), nil
+	case live != 0 && !f.hides(live):
+		return fmt.Errorf("begin epoch %d of %q in %s: %w", s.Epoch, s.Step, s.TurnID, errTwoTries), nil
+	case len(s.Lineage) < 2:
+		return nil, nil
+	}
+	above := s.Lineage[len(s.Lineage)-2]
+	for _, st := range f.rows {
+		if st.New() && st.TurnID == s.TurnID && st.Step == above.Step && st.Epoch == above.Epoch && draftOf(st.Seq) <= draftOf(s.Seq) {
+			return nil, nil
+		}
+	}
+	v, err := f.tx.Get(StepsByEpoch, s.TurnID, above.Step, int64(above.Epoch))
+	if err != nil {
+		return nil, err
+	}
+	if v == nil || v[stepHiddenBy] != nil || f.hides(v.Int(stepSeq)) {
+		return fmt.Errorf("begin %q in %s: %w", s.Step, s.TurnID, ErrSuperseded), nil
+	}
+	return nil, nil
+}
+
+// hides reports whether a marker of the unit supersedes the try.
+func (f *triesFence) hides(seq int64) bool {
+	for _, s := range f.rows {
+		if s.Seq == seq && draftOf(s.HiddenBy) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// marker looks at the marker that is the i-th draft: its epoch is new, and the
+// rows of all that it supersedes, and of nothing else, are with it.
+func (f *triesFence) marker(i int, m *RewindEvent) (refused, fault error) {
+	turnID := f.u.Drafts[i].Header.TurnID
+	highest, _, err := f.newest(turnID, m.Step)
+	if err != nil {
+		return nil, err
+	}
+	if m.NewEpoch <= highest {
+		return fmt.Errorf("begin epoch %d of %q in %s: %w", m.NewEpoch, m.Step, turnID, ErrSuperseded), nil
+	}
+	rows, gone := map[int64]*Step{}, map[int64]bool{}
+	for _, s := range f.rows {
+		switch at := draftOf(s.HiddenBy); {
+		case s.TurnID == turnID && at == i:
+			rows[s.Seq] = s
+		case at >= 0 && at < i: // an earlier marker of the unit
+			gone[s.Seq] = true
+		}
+	}
+	var marks fold.Markers
+	marks.Add(fold.Marker{Step: m.Step, NewEpoch: m.NewEpoch, After: m.SupersededAfterSeq})
+	if err := f.tx.Scan(ledger.Range{Index: LiveSteps, Prefix: []any{turnID}}, func(v ledger.Values) error {
+		s, err := ReadStep(v)
+		if err != nil {
+			return err
+		}
+		after, hidden := marks.Hides(s.Lineage)
+		if gone[s.Seq] {
+			return nil
+		}
+		given := rows[s.Seq]
+		delete(rows, s.Seq)
+		// A bound inside of a try would leave it neither live nor superseded.
+		if hidden != (given != nil) || hidden && (given.HiddenAfter != after || after >= s.Seq) {
+			refused = fmt.Errorf("marker of %q in %s: %w", m.Step, turnID, errMarker)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	for seq := range rows {
+		if refused = errOneUnit; seq > 0 {
+			refused = fmt.Errorf("supersede the try %d of %s: %w", seq, turnID, ErrSuperseded)
+		}
+	}
+	return refused, nil
+}
+
+// Hides is what the marker that is the i-th draft of a unit supersedes, for
+// those who hold frames in memory.
+func Hides(u *ledger.Unit, i int) (list []notify.Hidden) {
+	for _, r := range u.Rows {
+		if s, ok := r.(*Step); ok && draftOf(s.HiddenBy) == i {
+			list = append(list, notify.Hidden{Span: s.Seq, After: s.HiddenAfter})
+		}
+	}
+	return list
+}

@@ -1,0 +1,112 @@
+package turns
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+)
+
+// Table is where turns are kept.
+var Table = ledger.NewTable(ledger.Table{
+	Name: "turns",
+	Columns: []string{"created_seq", "turn_id", "thread_id", "state", "attempt", "rank", "progress", "progress_message",
+		"origin", "message", "reason", "stop_reason", "error", "usage", "undelivered", "metadata", "parent_thread_id",
+		"parent_turn_id", "timeout_seconds", "queued_at", "started_at", "completed_at", "updated_seq", "retry",
+		"retry_at", "used_ms", "worker", "claimed_seq", "first_started_at"},
+	Key: []string{"created_seq"},
+	Mutable: []string{"state", "attempt", "rank", "progress", "progress_message", "origin", "message", "reason",
+		"stop_reason", "error", "usage", "undelivered", "queued_at", "started_at", "completed_at", "updated_seq",
+		"retry_at", "used_ms", "worker", "claimed_seq", "first_started_at"},
+})
+
+// Table implements ledger.Row.
+func (t *Turn) Table() *ledger.Table { return Table }
+
+// ID implements ledger.Row.
+func (t *Turn) ID() any { return t.TurnID }
+
+// New implements ledger.Row.
+func (t *Turn) New() bool { return t.CreatedSeq < 0 }
+
+// Bytes implements ledger.Row.
+func (t *Turn) Bytes() int {
+	return len(t.Metadata) + len(t.Message) + len(t.Reason) + len(t.ProgressMessage) + 48*len(t.UndeliveredItemIDs)
+}
+
+// Settle implements ledger.Row.
+func (t *Turn) Settle(first int64) {
+	t.CreatedSeq = notify.Settle(t.CreatedSeq, first)
+	t.UpdatedSeq = notify.Settle(t.UpdatedSeq, first)
+	t.ClaimedSeq = notify.Settle(t.ClaimedSeq, first)
+}
+
+// Values implements ledger.Row.
+func (t *Turn) Values(first int64) (ledger.Values, error) {
+	failure, err := optional(t.Error, t.Error == nil)
+	if err != nil {
+		return nil, err
+	}
+	usage, err := optional(t.Usage, t.Usage == nil)
+	if err != nil {
+		return nil, err
+	}
+	undelivered, err := optional(t.UndeliveredItemIDs, t.UndeliveredItemIDs == nil)
+	if err != nil {
+		return nil, err
+	}
+	retry, err := optional(t.Retry, t.Retry == nil)
+	if err != nil {
+		return nil, err
+	}
+	parentThread, parentTurn := t.Parent.Columns()
+	return ledger.Values{
+		notify.Settle(t.CreatedSeq, first), t.TurnID, t.ThreadID, string(t.State), int64(t.Attempt), t.Rank,
+		string(t.Progress), t.ProgressMessage, string(t.Origin), t.Message, t.Reason, t.StopReason, failure, usage,
+		undelivered, []byte(t.Metadata), parentThread, parentTurn, t.TimeoutSeconds, t.QueuedAt.Milli(),
+		t.StartedAt.Milli(), t.CompletedAt.Milli(), notify.Settle(t.UpdatedSeq, first), retry, t.RetryAt.Milli(),
+		t.UsedMs, t.Worker, notify.Settle(t.ClaimedSeq, first), t.FirstStartedAt.Milli(),
+	}, nil
+}
+
+// Read makes a turn of its columns.
+func Read(v ledger.Values) (*Turn, error) {
+	t := &Turn{
+		CreatedSeq: v.Int(0), TurnID: v.Text(1), ThreadID: v.Text(2), State: State(v.Text(3)),
+		Attempt: int(v.Int(4)), Rank: v.Int(5), Progress: Progress(v.Text(6)), ProgressMessage: v.Text(7),
+		Origin: Origin(v.Text(8)), Message: v.Text(9), Reason: v.Text(10), StopReason: v.Text(11),
+		Metadata: v.Blob(15), Parent: threads.ParentOf(v.Text(16), v.Text(17)), TimeoutSeconds: v.Float(18),
+		QueuedAt: notify.TimeFromMilli(v.Int(19)), StartedAt: notify.TimeFromMilli(v.Int(20)),
+		CompletedAt: notify.TimeFromMilli(v.Int(21)), UpdatedSeq: v.Int(22),
+		RetryAt: notify.TimeFromMilli(v.Int(24)), UsedMs: v.Int(25), Worker: v.Text(26), ClaimedSeq: v.Int(27),
+		FirstStartedAt: notify.TimeFromMilli(v.Int(28)),
+	}
+	for _, member := range []struct {
+		name string
+		raw  []byte
+		into any
+	}{
+		{"error", v.Blob(12), &t.Error}, {"usage", v.Blob(13), &t.Usage},
+		{"undelivered items", v.Blob(14), &t.UndeliveredItemIDs}, {"retry", v.Blob(23), &t.Retry},
+	} {
+		if member.raw == nil {
+			continue
+		}
+		if err := json.Unmarshal(member.raw, member.into); err != nil {
+			return nil, fmt.Errorf("%s of turn %s: %w", member.name, t.TurnID, err)
+		}
+	}
+	return t, nil
+}
+
+// optional is v as JSON, nil if v is absent.
+func optional(v any, absent bool) ([]byte, error) {
+	if absent {
+		return nil, nil
+	}
+	return json.Marshal(v, jsontext.AllowInvalidUTF8(true))
+}
