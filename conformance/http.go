@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -127,6 +128,13 @@ func httpChecks() []check {
 			for _, path := range []string{"/healthz", "/readyz"} {
 				r := p.do(ask{verb: "GET", path: path, header: []string{"Authorization: -"}})
 				p.must(r.status == 200, "GET %s got status %d, want 200", path, r.status)
+			}
+		}},
+		{id: "http.body_that_never_comes", sentence: "A path that takes no body does not wait for one that never comes.", source: srcFrames, run: func(p *probe) {
+			for _, path := range []string{"/healthz", "/rpc/stream", "/events"} {
+				body, open := io.Pipe()
+				p.later(func() { open.Close() })
+				p.peek(ask{verb: "GET", path: path, body: body}) // any answer in time will do
 			}
 		}},
 		{id: "http.metrics", sentence: "/metrics answers in the text format of Prometheus.", source: srcFrames, run: func(p *probe) {

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"crypto/tls"
 	"net"
 	"net/http"
 	"strconv"
@@ -19,9 +18,6 @@ const (
 	sendBuffer        = 128 << 10 // what the kernel holds for a reader that lags
 	localBuffer       = 32 << 10  // the same on a unix socket: see lastBuffer
 	refusedBodyWait   = time.Second
-	// hardRefused is how many connections above the bound still get their 503.
-	// Past it they are closed at once.
-	hardRefused = 64
 )
 
 // Handler serves every path of the HTTP surface. Put an admission gate in
@@ -30,17 +26,18 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/rpc", s.only(s.serveRPC, http.MethodPost))
 	mux.HandleFunc("/rpc/stream", s.only(s.serveStream, http.MethodGet, http.MethodPost))
-	mux.HandleFunc("/events", s.only(s.serveEvents, http.MethodGet))
-	mux.HandleFunc("/healthz", s.only(s.serveHealth, http.MethodGet, http.MethodHead))
-	mux.HandleFunc("/readyz", s.only(s.serveReady, http.MethodGet, http.MethodHead))
+	mux.HandleFunc("/events", s.only(s.bodiless(s.serveEvents), http.MethodGet))
+	mux.HandleFunc("/healthz", s.only(s.bodiless(s.serveHealth), http.MethodGet, http.MethodHead))
+	mux.HandleFunc("/readyz", s.only(s.bodiless(s.serveReady), http.MethodGet, http.MethodHead))
 	if s.cfg.Metrics != nil {
-		mux.Handle("/metrics", s.cfg.Metrics)
+		mux.HandleFunc("/metrics", s.bodiless(s.cfg.Metrics.ServeHTTP))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, http.StatusNotFound, Errorf(KindInvalidRequest, "there is nothing at this path; /rpc, /rpc/stream and /events are served"))
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Context().Value(surplusKey{}) != nil {
+		// Everybody may ask for the health: that admits no connection.
+		if probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"; !probe && !admitted(r) {
 			s.fail(w, r, http.StatusServiceUnavailable, s.surplus())
 			return
 		}
@@ -66,69 +63,35 @@ func (s *Server) only(serve http.HandlerFunc, methods ...string) http.HandlerFun
 	}
 }
 
-// HTTPServer returns a server with the bounds of this one: header and idle
-// timeouts, the size of send buffers, the number of connections. h is the
-// Handler with whatever stands in front of it; connContext is called for each
-// connection, nil for none. The caller sets TLS, serves and shuts it down.
+// HTTPServer returns a server for one listener with the bounds of this one:
+// header, body and idle timeouts, the size of send buffers, the number of
+// connections. h is the Handler with whatever stands in front of it;
+// connContext is called for each connection, nil for none. The caller sets
+// TLS, serves and shuts it down.
 func (s *Server) HTTPServer(h http.Handler, connContext func(context.Context, net.Conn) context.Context) *http.Server {
 	errorLog, _ := zap.NewStdLogAt(s.log.Named("http"), zap.DebugLevel) // the level is one that exists
+	arrivals := s.newArrivals()
 	return &http.Server{
-		Handler:                      h,
+		Handler:                      timely(h),
 		DisableGeneralOptionsHandler: true,
 		ReadHeaderTimeout:            readHeaderTimeout,
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHeaderBytes,
 		ErrorLog:                     errorLog,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			ctx = s.connected(ctx, c)
+			ctx = arrivals.connected(ctx, c)
 			if connContext != nil {
 				ctx = connContext(ctx, c)
 			}
 			return ctx
 		},
-		ConnState: func(_ net.Conn, state http.ConnState) {
+		ConnState: func(c net.Conn, state http.ConnState) {
 			if state == http.StateClosed || state == http.StateHijacked {
-				s.connections.Add(-1)
-				s.metrics.ConnectionClosed()
+				arrivals.closed(c)
 			}
 		},
 	}
 }
-
-type surplusKey struct{}
-
-// connected bounds what a connection may take. One above max_connections is
-// let in to be told so.
-func (s *Server) connected(ctx context.Context, c net.Conn) context.Context {
-	n := s.connections.Add(1)
-	s.metrics.ConnectionOpened()
-	if over := int(n) - s.limits.MaxConnections; over > 0 {
-		s.metrics.ConnectionRefused()
-		if over > hardRefused {
-			_ = c.Close()
-		}
-		return context.WithValue(ctx, surplusKey{}, true)
-	}
-	if t, ok := c.(*tls.Conn); ok {
-		c = t.NetConn()
-	}
-	b, ok := c.(buffered)
-	if !ok {
-		return ctx
-	}
-	size := sendBuffer
-	if _, local := c.(*net.UnixConn); local {
-		size = localBuffer
-	}
-	_ = b.SetWriteBuffer(size) // the kernel's own size does as well
-	return context.WithValue(ctx, bufferedKey{}, b)
-}
-
-// buffered is a connection whose send buffer in the kernel has a size that can
-// be set.
-type buffered interface{ SetWriteBuffer(bytes int) error }
-
-type bufferedKey struct{}
 
 func (s *Server) surplus() *Error {
 	e := Errorf(KindUnavailable, "the server has all the connections it takes")

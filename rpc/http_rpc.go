@@ -2,8 +2,6 @@ package rpc
 
 import (
 	"context"
-	"errors"
-	"io"
 	"net/http"
 	"time"
 
@@ -60,51 +58,6 @@ func statusOfReply(r reply, line []byte) int {
 		return statusOf(r.err)
 	}
 	return http.StatusOK
-}
-
-// readBody reads the message, which need not be one line here.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *Error) {
-	limit := int64(s.limits.MaxFrameBytes)
-	tooLarge := Errorf(KindFrameTooLarge, "a message has at most %d bytes", limit)
-	if r.ContentLength > limit+2 { // a line's end does not count
-		return nil, tooLarge
-	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(requestTimeout)) // a recorder has no deadlines
-	size := 512
-	if r.ContentLength > 0 {
-		size = int(r.ContentLength) + 1
-	}
-	body, err := readAll(io.LimitReader(r.Body, limit+3), size)
-	_ = control.SetReadDeadline(time.Time{})
-	if err != nil {
-		return nil, Errorf(KindParseError, "the message ended early")
-	}
-	for len(body) > 0 && (body[len(body)-1] == '\n' || body[len(body)-1] == '\r') {
-		body = body[:len(body)-1]
-	}
-	if int64(len(body)) > limit {
-		return nil, tooLarge
-	}
-	return body, nil
-}
-
-// readAll is io.ReadAll with a first guess.
-func readAll(r io.Reader, size int) ([]byte, error) {
-	b := make([]byte, 0, size)
-	for {
-		n, err := r.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		if errors.Is(err, io.EOF) {
-			return b, nil
-		}
-		if err != nil {
-			return b, err
-		}
-		if len(b) == cap(b) {
-			b = append(b, 0)[:len(b)]
-		}
-	}
 }
 
 // call executes one message and waits for its final answer.

@@ -8,16 +8,23 @@ import (
 // serveStream serves NDJSON: notifications on GET, and requests and answers
 // beside them on POST.
 func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet {
+		s.bodiless(s.serveNDJSON)(w, r)
+		return
+	}
+	if at, now, ok := s.begin(w, r, "application/x-ndjson"); ok {
+		lift(w) // the body is the client's half of the stream
+		s.serveTwoWay(w, r, at, now)
+	}
+}
+
+// serveNDJSON serves notifications as lines.
+func (s *Server) serveNDJSON(w http.ResponseWriter, r *http.Request) {
 	at, now, ok := s.begin(w, r, "application/x-ndjson")
 	if !ok {
 		return
 	}
-	if r.Method == http.MethodPost {
-		s.serveTwoWay(w, r, at, now)
-		return
-	}
-	o := s.newOutlet(w, r, ndjson, "ndjson")
-	s.serveOneWay(w, r, o, at, now)
+	s.serveOneWay(w, r, s.newOutlet(w, r, ndjson, "ndjson"), at, now)
 }
 
 // serveEvents serves server-sent events.

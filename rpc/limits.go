@@ -29,6 +29,7 @@ type Limits struct {
 	MaxDepth              int     `json:"max_depth"`
 	MaxInFlight           int     `json:"max_in_flight"`
 	MaxConnections        int     `json:"max_connections"`
+	MaxUnadmitted         int     `json:"max_unadmitted_connections"`
 	MaxItemBytes          int     `json:"max_item_bytes"`
 	MaxActiveTurns        int     `json:"max_active_turns"`
 	MaxQueuedTurns        int     `json:"max_queued_turns"`
@@ -89,6 +90,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.MaxFrameBytes, 4<<20)
 	set(&l.MaxInFlight, 64)
 	set(&l.MaxConnections, 8192)
+	set(&l.MaxUnadmitted, 512)
 	set(&l.MaxItemBytes, 1<<20)
 	set(&l.MaxActiveTurns, 64)
 	set(&l.MaxQueuedTurns, 64)

@@ -10,7 +10,9 @@ import (
 // goroutines. Labels are bounded: methods and kinds come from tables.
 type Set struct {
 	connections prometheus.Gauge
+	unadmitted  prometheus.Gauge
 	refused     prometheus.Counter
+	displaced   prometheus.Counter
 	streams     *prometheus.GaugeVec
 	opened      *prometheus.CounterVec
 	closed      *prometheus.CounterVec
@@ -29,7 +31,9 @@ type Set struct {
 func New(lag func() float64) *Set {
 	s := &Set{
 		connections: prometheus.NewGauge(prometheus.GaugeOpts{Name: "holon_connections", Help: "Open network connections."}),
-		refused:     prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_connections_refused_total", Help: "Connections answered 503 because max_connections was reached."}),
+		unadmitted:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "holon_connections_unadmitted", Help: "Open network connections on which no request has been admitted."}),
+		displaced:   prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_connections_displaced_total", Help: "Connections closed before they were admitted because a listener had max_unadmitted_connections."}),
+		refused:     prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_connections_refused_total", Help: "Requests answered 503 because max_connections was reached."}),
 		streams:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "holon_streams", Help: "Open streams by transport."}, []string{"transport"}),
 		opened:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_streams_opened_total", Help: "Streams opened by transport."}, []string{"transport"}),
 		closed:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_streams_closed_total", Help: "Streams ended, by why: left (the client), stalled (a write took too long), or the code of stream/closing."}, []string{"why"}),
@@ -42,7 +46,7 @@ func New(lag func() float64) *Set {
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "holon_requests_in_flight", Help: "Requests on two-way connections that are not answered yet."}),
 		lag:      prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "holon_stream_lag_events", Help: "Events that the slowest stream is behind the head of the log."}, lag),
 	}
-	s.all = []prometheus.Collector{s.connections, s.refused, s.streams, s.opened, s.closed, s.requests, s.errors, s.seconds, s.dropped, s.sent, s.inFlight, s.lag}
+	s.all = []prometheus.Collector{s.connections, s.unadmitted, s.refused, s.displaced, s.streams, s.opened, s.closed, s.requests, s.errors, s.seconds, s.dropped, s.sent, s.inFlight, s.lag}
 	return s
 }
 
@@ -66,8 +70,14 @@ func (s *Set) ConnectionOpened() { s.connections.Inc() }
 // ConnectionClosed is the other half of ConnectionOpened.
 func (s *Set) ConnectionClosed() { s.connections.Dec() }
 
-// ConnectionRefused counts a connection above the bound.
+// Unadmitted adds to the connections that are not admitted.
+func (s *Set) Unadmitted(n int) { s.unadmitted.Add(float64(n)) }
+
+// ConnectionRefused counts a request whose connection is above the bound.
 func (s *Set) ConnectionRefused() { s.refused.Inc() }
+
+// ConnectionDisplaced counts a connection that was closed to make room.
+func (s *Set) ConnectionDisplaced() { s.displaced.Inc() }
 
 // StreamOpened counts a stream.
 func (s *Set) StreamOpened(transport string) {

@@ -1,0 +1,91 @@
+package rpc
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+// maxIgnoredBody is how much of a body is read that no one asked for, as much
+// as net/http itself would read.
+const maxIgnoredBody = 256 << 10
+
+// timely gives every body a deadline, whoever sends it: net/http waits for a
+// body before it answers, and has no deadline of its own that a stream could
+// live with. What takes its time lifts the deadline once it is admitted.
+func timely(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			// A recorder in a test has no deadlines.
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(requestTimeout))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// bodiless serves a path that takes no body: one that comes is ignored, and
+// one that does not come in time is refused.
+func (s *Server) bodiless(serve http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 && !ignoreBody(w, r) {
+			s.fail(w, r, http.StatusBadRequest, Errorf(KindInvalidRequest, "this path takes no body, and the request's has not ended"))
+			return
+		}
+		serve(w, r)
+	}
+}
+
+func ignoreBody(w http.ResponseWriter, r *http.Request) bool {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(refusedBodyWait))
+	n, err := io.CopyN(io.Discard, r.Body, maxIgnoredBody+1)
+	_ = control.SetReadDeadline(time.Time{})
+	return errors.Is(err, io.EOF) && n <= maxIgnoredBody
+}
+
+// lift takes the deadline off the body of an admitted request.
+func lift(w http.ResponseWriter) { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }
+
+// readBody reads the message of POST /rpc, which need not be one line.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *Error) {
+	limit := int64(s.limits.MaxFrameBytes)
+	tooLarge := Errorf(KindFrameTooLarge, "a message has at most %d bytes", limit)
+	if r.ContentLength > limit+2 { // a line's end does not count
+		return nil, tooLarge
+	}
+	size := 512
+	if r.ContentLength > 0 {
+		size = int(r.ContentLength) + 1
+	}
+	body, err := readAll(io.LimitReader(r.Body, limit+3), size)
+	lift(w)
+	if err != nil {
+		return nil, Errorf(KindParseError, "the message ended early")
+	}
+	for len(body) > 0 && (body[len(body)-1] == '\n' || body[len(body)-1] == '\r') {
+		body = body[:len(body)-1]
+	}
+	if int64(len(body)) > limit {
+		return nil, tooLarge
+	}
+	return body, nil
+}
+
+// readAll is io.ReadAll with a first guess.
+func readAll(r io.Reader, size int) ([]byte, error) {
+	b := make([]byte, 0, size)
+	for {
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if errors.Is(err, io.EOF) {
+			return b, nil
+		}
+		if err != nil {
+			return b, err
+		}
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+	}
+}
