@@ -171,6 +171,15 @@ func (o *outlet) drain(ctx context.Context) bool {
 	return o.logLines() || len(queue) > 0
 }
 
+// answerAll writes what is queued with the time that every write has: the end
+// of the stream has less.
+func (o *outlet) answerAll(ctx context.Context) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.drain(ctx)
+	o.flush()
+}
+
 // put writes one answer after the events that its request caused.
 func (o *outlet) put(ctx context.Context, a answer) {
 	if a.seq > 0 {

@@ -31,6 +31,8 @@ type memory struct {
 	markers []fold.Marker
 	tries   map[int64]*notify.Span // that stand, by Seq
 
+	slow time.Duration // what ListThreads takes, if its context does not end
+
 	itemQuery items.Query     // of the last ListItems
 	turnQuery turns.TurnQuery // of the last ReadTurn
 }
@@ -159,7 +161,14 @@ func (m *memory) ReadThread(_ context.Context, id string, _ int) (turns.ThreadSn
 	return turns.ThreadSnapshot{Thread: m.threads[id], Latest: m.latest()}, nil
 }
 
-func (m *memory) ListThreads(_ context.Context, q threads.Query) (turns.List[threads.Thread], error) {
+func (m *memory) ListThreads(ctx context.Context, q threads.Query) (turns.List[threads.Thread], error) {
+	if m.slow > 0 {
+		select {
+		case <-ctx.Done():
+			return turns.List[threads.Thread]{}, ctx.Err()
+		case <-time.After(m.slow):
+		}
+	}
 	if q.Cursor != "" {
 		return turns.List[threads.Thread]{}, notify.ErrBadCursor
 	}

@@ -47,7 +47,8 @@ type TurnClaimParams struct {
 type TurnClaimResult = turns.ClaimResult
 
 // TurnClaim answers turn/claim. It waits no longer than its client does, and
-// not beyond the server's stop.
+// not beyond the server's stop. A client that has disconnected gets no turn: if
+// it reads still, it learns that.
 func (h *Handlers) TurnClaim(ctx context.Context, p TurnClaimParams) (TurnClaimResult, error) {
 	w, err := h.workers()
 	if err != nil {
@@ -62,8 +63,10 @@ func (h *Handlers) TurnClaim(ctx context.Context, p TurnClaimParams) (TurnClaimR
 	r, err := w.Claim(ctx, turns.Claim{
 		Agent: p.Agent, Worker: p.Worker, Wait: time.Duration(p.WaitSeconds * float64(time.Second)), Key: p.key,
 	})
-	if errors.Is(err, context.Canceled) && h.server.isClosing() {
-		err = turns.ErrDraining
+	if errors.Is(err, context.Canceled) {
+		if err = nil; h.server.isClosing() {
+			err = turns.ErrDraining
+		}
 	}
 	if r.Turn == nil {
 		r.Seq = h.server.cfg.Tail.Head() // nothing was changed

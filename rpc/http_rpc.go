@@ -23,7 +23,7 @@ func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
 	}
 	var parser frame.Parser
 	members, isBatch := parser.Parse(body)
-	ctx := s.base(r.Context())
+	ctx := s.request(context.WithoutCancel(r.Context()), r.Context())
 	if isBatch {
 		s.answerBatch(ctx, w, members)
 		return

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"net/http"
 	"time"
 )
@@ -133,7 +134,9 @@ func (s *Server) serveTwoWay(w http.ResponseWriter, r *http.Request, at *start, 
 	if o.open(r.Context(), at, now) != nil {
 		return
 	}
-	why = session.serve(r.Context(), func() {
+	// The request's context ends when the client has ended its half of the
+	// connection. The stream lives on until everything is answered.
+	why = session.serve(context.WithoutCancel(r.Context()), r.Context(), func() {
 		// A read of the body that waits for the client returns now. The
 		// deadline stays, so that nothing waits for the rest of the body.
 		_ = o.control.SetReadDeadline(time.Now())

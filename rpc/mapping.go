@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -24,6 +25,7 @@ var sentinels = []struct {
 	err           error
 	kind          Kind
 	field, reason string
+	message       string // "" = the error's own
 }{
 	{err: threads.ErrNotFound, kind: KindThreadNotFound},
 	{err: threads.ErrClosed, kind: KindThreadClosed},
@@ -51,8 +53,8 @@ var sentinels = []struct {
 	{err: turns.ErrLease, kind: KindForbidden, field: "lease"},
 	{err: turns.ErrSuperseded, kind: KindAttemptSuperseded},
 	{err: notify.ErrBadCursor, kind: KindInvalidCursor, field: "cursor"},
-	{err: context.DeadlineExceeded, kind: KindTimeout},
-	{err: context.Canceled, kind: KindUnavailable},
+	{err: context.DeadlineExceeded, kind: KindTimeout, message: "the request took longer than it may"},
+	{err: context.Canceled, kind: KindUnavailable, message: "the request was given up before it was done"},
 }
 
 // mapError makes the one error that goes to the client. What is not known
@@ -74,7 +76,7 @@ func mapError(log *zap.Logger, method string, err error) *Error {
 	}
 	for _, s := range sentinels {
 		if errors.Is(err, s.err) {
-			e := Errorf(s.kind, "%s", s.err.Error())
+			e := Errorf(s.kind, "%s", cmp.Or(s.message, s.err.Error()))
 			e.Data.Field, e.Data.Reason = s.field, s.reason
 			if s.kind == KindOverloaded {
 				e.Data.RetryAfterMs = retryAfterMs

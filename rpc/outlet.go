@@ -93,6 +93,7 @@ func (o *outlet) run(ctx context.Context) string {
 		case <-o.server.closing:
 			return o.finish(ctx, o.server.notice, o.server.lastHead, o.server.until)
 		case notice := <-o.ended():
+			o.answerAll(ctx)
 			return o.finish(ctx, notice, o.server.cfg.Tail.Head(), time.Now().Add(closeGrace))
 		case <-ctx.Done():
 			return whyLeft

@@ -125,11 +125,13 @@ func defineAsking[P, R any](name, summary string, handle func(context.Context, P
 }
 
 // definePolling is define for a method that waits for something that may not
-// come, away from the read loop. It ends when its client leaves, who would not
-// get what came; a notification does nothing, for the same reason.
+// come, away from the read loop. It ends when its client disconnects, who might
+// not get what came; a notification does nothing, for the same reason.
 func definePolling[P, R any](name, summary string, handle func(context.Context, P) (R, error), options ...option) Method {
 	return defineApart(name, summary, func(ctx context.Context) (context.Context, context.CancelFunc) {
-		return context.WithTimeout(ctx, pollTimeout)
+		ctx, stop := untilDisconnect(ctx)
+		ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+		return ctx, func() { cancel(); stop() }
 	}, handle, append(options, polls))
 }
 

@@ -114,8 +114,3 @@ func (s *Server) isClosing() bool {
 		return false
 	}
 }
-
-// base is the context of every request: it carries the log.
-func (s *Server) base(ctx context.Context) context.Context {
-	return context.WithValue(ctx, loggerKey{}, s.log)
-}

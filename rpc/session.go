@@ -35,8 +35,9 @@ type session struct {
 	current     *exchange
 	initialized bool
 	envelope    []byte
-	inputEnded  func()        // called once at the end of input; nil: nothing happens
-	connected   chan struct{} // closed once conn is set: NewConn reads before it returns
+	inputEnded  func()          // called once at the end of input; nil: nothing happens
+	connected   context.Context // ends when the client has ended its half of the connection
+	ready       chan struct{}   // closed once conn is set: NewConn reads before it returns
 	readerDone  chan struct{}
 	readerOnce  sync.Once
 	slots       chan struct{} // requests in flight
@@ -74,17 +75,19 @@ func newSession(s *Server, in io.Reader, out *outlet) *session {
 	out.duplex = newDuplex(s.limits.MaxInFlight)
 	return &session{
 		server: s, out: out, lines: frame.NewLines(in, s.limits.MaxFrameBytes),
-		connected: make(chan struct{}), readerDone: make(chan struct{}), slots: make(chan struct{}, s.limits.MaxInFlight),
+		ready: make(chan struct{}), readerDone: make(chan struct{}), slots: make(chan struct{}, s.limits.MaxInFlight),
 		inFlight: make(map[uint64]*exchange), ids: make(map[string]struct{}),
 	}
 }
 
-// serve reads and writes until the connection ends. unblock makes a read that
+// serve reads and writes until ctx ends, or the stream does. connected ends when
+// the client has ended its half of the connection. unblock makes a read that
 // is under way return; it is called once.
-func (s *session) serve(ctx context.Context, unblock func()) string {
+func (s *session) serve(ctx, connected context.Context, unblock func()) string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s.ctx = context.WithValue(s.server.base(ctx), sessionKey{}, s)
+	s.connected = connected
+	s.ctx = context.WithValue(s.server.request(ctx, connected), sessionKey{}, s)
 	s.conn = jsonrpc2.NewConn(s.ctx, s, s,
 		jsonrpc2.OnSend(func(_ *jsonrpc2.Request, r *jsonrpc2.Response) {
 			if r != nil {
@@ -92,7 +95,7 @@ func (s *session) serve(ctx context.Context, unblock func()) string {
 			}
 		}),
 		jsonrpc2.SetLogger(silent{}))
-	close(s.connected)
+	close(s.ready)
 	why := s.out.run(s.ctx)
 	close(s.out.done)
 	cancel()
@@ -112,7 +115,7 @@ func (silent) Printf(string, ...interface{}) {}
 // ReadObject implements jsonrpc2.ObjectStream: it returns when there is a
 // request or notification to handle, or when the connection has ended.
 func (s *session) ReadObject(v interface{}) error {
-	<-s.connected
+	<-s.ready
 	x, err := s.next()
 	if err != nil {
 		s.abandon()
@@ -172,13 +175,19 @@ func (s *session) next() (*exchange, error) {
 	}
 }
 
-// endOfInput: what is pending is answered and notifications go on until the
-// client leaves.
+// endOfInput: notifications go on until the client disconnects. Then the stream
+// ends once everything pending is answered.
 func (s *session) endOfInput() {
 	if s.inputEnded != nil {
 		s.inputEnded()
 	}
-	<-s.ctx.Done()
+	select {
+	case <-s.connected.Done():
+		s.waiting.Wait() // what answers away from the read loop
+		s.out.end <- Closing{Code: CloseInputEnded, Reason: "the input has ended"}
+		<-s.ctx.Done()
+	case <-s.ctx.Done():
+	}
 }
 
 // leave ends a stream whose client has gone.

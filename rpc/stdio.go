@@ -23,12 +23,10 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, in
 	}
 	o := &outlet{server: s, w: out, format: ndjson, transport: "stdio"}
 	session := newSession(s, in, o)
-	session.inputEnded = func() {
-		if inputEnded != nil {
-			inputEnded()
-			return
-		}
-		o.end <- Closing{Code: CloseInputEnded, Reason: "the input has ended"}
+	connected, disconnect := context.WithCancel(ctx)
+	defer disconnect()
+	if session.inputEnded = inputEnded; inputEnded == nil {
+		session.inputEnded = disconnect
 	}
 	if !s.enter(o) {
 		return Errorf(KindUnavailable, "the server is stopping")
@@ -38,7 +36,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, in
 	if err := o.open(ctx, at, now); err != nil {
 		return err
 	}
-	why = session.serve(ctx, func() {
+	why = session.serve(ctx, connected, func() {
 		if d, ok := in.(interface{ SetReadDeadline(time.Time) error }); ok && d.SetReadDeadline(time.Now()) == nil {
 			return
 		}

@@ -1,0 +1,29 @@
+package rpc
+
+import "context"
+
+// A client that ends its half of a connection may have left, or may still read
+// (nc -N): nobody can tell. What it has sent is executed and answered all the
+// same, so the context of a request does not end then. What would be lost on a
+// client that has left asks for untilDisconnect.
+
+type connectedKey struct{}
+
+// request makes the context of a request: it carries the log, and
+// untilDisconnect ends with connected.
+func (s *Server) request(ctx, connected context.Context) context.Context {
+	ctx = context.WithValue(ctx, loggerKey{}, s.log)
+	return context.WithValue(ctx, connectedKey{}, connected)
+}
+
+// untilDisconnect is ctx, and ends also when the client has ended its half of
+// the connection, with context.Canceled. The caller calls cancel.
+func untilDisconnect(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
+	ctx, end := context.WithCancel(ctx)
+	connected, ok := ctx.Value(connectedKey{}).(context.Context)
+	if !ok {
+		return ctx, end
+	}
+	stop := context.AfterFunc(connected, end)
+	return ctx, func() { stop(); end() }
+}
