@@ -137,7 +137,7 @@ func TestSuiteFindsFaultsOfStreams(t *testing.T) {
 				return nil
 			}
 			return line
-		}}, "sse.*", []string{"sse.heartbeat", "sse.id", "sse.resume"}},
+		}}, "sse.*", []string{"sse.heartbeat", "sse.id", "sse.opened_id", "sse.resume"}},
 		"SSE with event names": {meddler{line: func(_ *http.Request, _ int, line []byte) []byte {
 			if bytes.HasPrefix(line, []byte("data:")) {
 				return append([]byte("event: notification\n"), line...)

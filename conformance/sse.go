@@ -100,6 +100,13 @@ func sseChecks() []check {
 			want := log + ":" + itoa(m.seq())
 			p.must(l.frame(m).id == want, "id is %q, want %q", l.frame(m).id, want)
 		}},
+		{id: "sse.opened_id", sentence: "stream/opened has the id of the position the stream begins after.", source: srcFrames, run: func(p *probe) {
+			l := p.events("")
+			m := l.await("stream/opened", 0, func(m *message) bool { return m.method == "stream/opened" })
+			opened := l.opened()
+			want := opened.str("log_id") + ":" + itoa(int64(opened.num("after_seq")))
+			p.must(l.frame(m).id == want, "id is %q, want %q", l.frame(m).id, want)
+		}},
 		{id: "sse.no_event_field", sentence: "No event has an event field, so that onmessage gets them all.", source: srcFrames, run: func(p *probe) {
 			l := p.events(p.fromOldest())
 			l.await("an event", 0, func(m *message) bool { return m.isEvent() || m.method == "stream/opened" })

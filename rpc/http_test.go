@@ -299,6 +299,9 @@ func TestServerSentEventsCarryTheBytesOfNDJSON(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
+	if got := ev.next(); got != "id: log-1:0" {
+		t.Fatalf("opened: %s", got)
+	}
 	if got, want := ev.next(), "data: "+nd.next(); got != want || ev.next() != "" {
 		t.Fatalf("opened: %s, want %s", got, want)
 	}
@@ -327,10 +330,31 @@ func TestHeartbeatComesAfterSilenceAndMovesTheCursor(t *testing.T) {
 		t.Fatalf("seq %d on a stream that was filtered", m.Params.Seq)
 	}
 	ev := r.open("GET", "/events")
-	ev.next()
-	ev.next()
+	for range 3 { // stream/opened
+		ev.next()
+	}
 	if got := ev.next(); got != "id: log-1:2" {
 		t.Fatal(got)
+	}
+}
+
+func TestEventSourceThatIsCutBeforeTheFirstEventMissesNothing(t *testing.T) {
+	r := newRig(t)
+	for seq := range int64(3) { // an empty log is a position too
+		ev := r.open("GET", "/events")
+		id, ok := strings.CutPrefix(ev.next(), "id: ")
+		if !ok || id != fmt.Sprintf("log-1:%d", seq) {
+			t.Fatalf("stream/opened has the id %q", id)
+		}
+		ev.close()
+		r.memory.append(t, started())
+		again := r.open("GET", "/events", "Last-Event-ID", id)
+		for range 3 { // stream/opened
+			again.next()
+		}
+		if got := again.next(); got != fmt.Sprintf("id: log-1:%d", seq+1) {
+			t.Fatalf("after %s comes %s", id, got)
+		}
 	}
 }
 

@@ -59,10 +59,11 @@ const (
 
 // notify writes a notification that is not in the log.
 func (o *outlet) notify(method string, params any) {
-	o.notifySeq(method, params, 0)
+	o.notifyAt(method, params, noSeq)
 }
 
-func (o *outlet) notifySeq(method string, params any, seq int64) {
+// notifyAt is notify for what tells a position: on /events it is the id.
+func (o *outlet) notifyAt(method string, params any, seq int64) {
 	body, err := json.Marshal(params, wireOptions)
 	if err != nil {
 		o.server.log.Error("notification cannot be encoded", zap.String("method", method), zap.Error(err))

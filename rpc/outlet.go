@@ -61,11 +61,11 @@ func (o *outlet) open(ctx context.Context, at *start, now Position) error {
 	defer o.mu.Unlock()
 	o.cursor = o.server.cursor(at)
 	o.moved()
-	o.notify(notify.StreamOpened, StreamOpened{
+	o.notifyAt(notify.StreamOpened, StreamOpened{
 		LogID: now.LogID, AfterSeq: at.after, LatestSeq: now.Latest, FirstSeq: now.First,
 		ProtocolVersion: ProtocolVersion, Server: o.server.info(),
 		HeartbeatSeconds: o.server.limits.HeartbeatSeconds, AsOfSeq: at.asOfSeq(),
-	})
+	}, at.after)
 	if !at.given {
 		o.announce(ctx, at)
 	}
@@ -279,10 +279,13 @@ func (o *outlet) writeSSE(chunk notify.Chunk) {
 	o.write(o.buf)
 }
 
-// appendSSE appends one event. A frame has one line feed, its last byte. seq 0
+// noSeq is the position of what has none of its own.
+const noSeq = -1
+
+// appendSSE appends one event. A frame has one line feed, its last byte. noSeq
 // leaves the id out, so that a browser keeps the one it has.
 func (o *outlet) appendSSE(b []byte, seq int64, frame []byte) []byte {
-	if seq > 0 {
+	if seq != noSeq {
 		b = append(b, "id: "...)
 		b = append(b, o.server.cfg.LogID...)
 		b = append(b, ':')
