@@ -432,7 +432,12 @@ func TestCloseTellsLaggingReadersWhereTheyAre(t *testing.T) {
 		t.Fatalf("%+v", m.Params)
 	}
 	// What the kernel has taken is still to be read when the server is gone.
-	_ = r.http.Close()
+	// The end of each response's body comes after its stream's last line.
+	ends, cancelEnds := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancelEnds()
+	if err := r.http.Shutdown(ends); err != nil {
+		t.Error(err)
+	}
 	<-served
 	for _, c := range never {
 		res, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -448,6 +453,50 @@ func TestCloseTellsLaggingReadersWhereTheyAre(t *testing.T) {
 		reached, m := parse(t, lines[len(lines)-2]).Params.Seq, parse(t, lines[len(lines)-1])
 		if m.Method != notify.StreamClosing || m.Params.Seq != reached || reached < 1 || reached >= n {
 			t.Errorf("after seq %d: %s %+v", reached, m.Method, m.Params)
+		}
+	}
+}
+
+// pausedAt is a client that takes its first events only when the server has
+// closed. It counts what is written from then on.
+type pausedAt struct {
+	closed <-chan struct{}
+	writes int
+}
+
+func (p *pausedAt) Write(b []byte) (int, error) {
+	if strings.Contains(string(b[:min(len(b), 100)]), notify.ItemUpdated) {
+		<-p.closed
+		p.writes++
+	}
+	return len(b), nil
+}
+
+// A stream that lags when the server closes has room for a chunk or two, then
+// for its last line: each further chunk would cost it that.
+func TestLaggingStreamWritesNoFurtherThanTheClose(t *testing.T) {
+	for range 30 {
+		r := newRig(t)
+		for range 20 {
+			r.memory.append(t, bigItem())
+		}
+		s := r.server
+		client := &pausedAt{closed: s.closing}
+		o := &outlet{server: s, w: client, transport: "test"}
+		if err := o.open(t.Context(), &start{given: true}, Position{First: 1, Latest: 20}); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan string)
+		go func() { ended <- o.run(t.Context()) }()
+		s.closeOnce.Do(func() {
+			s.notice, s.lastHead, s.until = Closing{Code: CloseStopping}, s.cfg.Tail.Head(), time.Now()
+			close(s.closing)
+		})
+		if why := <-ended; why != CloseStopping {
+			t.Fatalf("ended as %s", why)
+		}
+		if client.writes > 2 {
+			t.Fatalf("%d chunks were written after the close", client.writes)
 		}
 	}
 }

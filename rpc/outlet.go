@@ -79,7 +79,10 @@ func (o *outlet) run(ctx context.Context) string {
 	heartbeat := o.server.limits.heartbeat()
 	timer := time.NewTimer(heartbeat)
 	defer timer.Stop()
-	for {
+	// A stream that lags is always ready, so that the select alone would
+	// choose at random between the close and the next chunk: each chunk takes
+	// some of the room that the last line needs.
+	for !o.server.isClosing() {
 		ready, logs, why := o.turn(ctx)
 		if why != "" {
 			return why
@@ -91,7 +94,6 @@ func (o *outlet) run(ctx context.Context) string {
 		case <-timer.C:
 			timer.Reset(o.untilHeartbeat(heartbeat))
 		case <-o.server.closing:
-			return o.finish(ctx, o.server.notice, o.server.lastHead, o.server.until)
 		case notice := <-o.ended():
 			o.answerAll(ctx)
 			return o.finish(ctx, notice, o.server.cfg.Tail.Head(), time.Now().Add(closeGrace))
@@ -99,6 +101,7 @@ func (o *outlet) run(ctx context.Context) string {
 			return whyLeft
 		}
 	}
+	return o.finish(ctx, o.server.notice, o.server.lastHead, o.server.until)
 }
 
 const (
