@@ -16,17 +16,18 @@ const module = "github.com/seed82539d15/holon/"
 // folders of ours that its code may import. A folder's own sub-folders are
 // always allowed, and so is cmd everything.
 var mayImport = map[string][]string{
+	"host":          {},
 	"notify":        {},
 	"ledger":        {"notify"},
 	"items":         {"notify", "ledger"},
 	"threads":       {"notify", "ledger", "items"},
 	"turns":         {"notify", "ledger", "items", "threads"},
 	"events":        {"notify", "ledger", "items", "threads", "turns"},
-	"agents":        {"notify", "items", "turns"},
+	"agents":        {"notify", "items", "turns", "host"},
 	"persist":       {"notify", "ledger", "items", "threads", "turns", "events"},
 	"rpc":           {"notify", "ledger", "items", "threads", "turns", "events"},
-	"rpc/client":    {"notify"},
-	"rpc/admission": {},
+	"rpc/client":    {"notify", "host"},
+	"rpc/admission": {"host"},
 	"conformance":   {},
 	"bench":         {"rpc/client", "notify", "ledger", "items", "threads", "turns", "persist"},
 	"cmd":           nil,            // everything

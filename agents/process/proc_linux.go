@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
+
+	"github.com/seed82539d15/holon/host"
 )
 
 // maxEnviron is the most that Linux gives a program for its arguments and its
@@ -15,10 +16,7 @@ import (
 const maxEnviron = 4 << 20
 
 // bootID is a word that the kernel makes at each boot.
-func bootID() (string, error) {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return strings.TrimSpace(string(b)), err
-}
+func bootID() (string, error) { return host.BootID() }
 
 // readIdentity fills in what the system knows of the leader of rec.Group.
 func readIdentity(rec *record) (err error) {
@@ -42,28 +40,9 @@ func readStat(pid int) (m member, dead bool, err error) {
 	return member{pid: pid, group: k.group, start: k.start}, dead, err
 }
 
-// readKin reads the fields of /proc/PID/stat (proc_pid_stat(5)) that count.
 func readKin(pid int) (k kin, dead bool, err error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return kin{}, false, err
-	}
-	// The name of the program, field 2, may hold anything, parentheses too.
-	i := bytes.LastIndexByte(b, ')')
-	fields := strings.Fields(string(b[i+1:])) // the first is field 3
-	if i < 0 || len(fields) < 20 {
-		return kin{}, false, fmt.Errorf("/proc/%d/stat: %q", pid, b)
-	}
-	if k.parent, err = strconv.Atoi(fields[1]); err != nil {
-		return kin{}, false, err
-	}
-	if k.group, err = strconv.Atoi(fields[2]); err != nil {
-		return kin{}, false, err
-	}
-	// A process whose first thread has ended looks dead, but has more threads.
-	dead = fields[0] == "X" || fields[0] == "Z" && (fields[17] == "0" || fields[17] == "1")
-	k.start, err = strconv.ParseUint(fields[19], 10, 64)
-	return k, dead, err
+	s, err := host.ReadStat(pid)
+	return kin{parent: s.Parent, group: s.Group, start: s.StartTicks}, s.Dead, err
 }
 
 // commandLine is the digest of what the process says it is; "" if it says

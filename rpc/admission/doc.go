@@ -3,9 +3,9 @@
 // user, so every doubt is answered with a refusal.
 //
 // It owns the rules against browsers (Host, Origin, Sec-Fetch-Site), the
-// bearer token and its files, the identity of the peer behind a loopback TCP
-// connection or a unix socket, and the unix socket file itself. It knows no
-// JSON-RPC method and imports no other package of this module.
+// bearer token and its files, which peers behind a loopback TCP connection or
+// a unix socket are let in, and the unix socket file itself. It knows no
+// JSON-RPC method; of this module it imports host, which looks peers up.
 //
 // A server makes one [Gate] for each listener, because what admits depends on
 // the listener, and so needs one http.Server for each listener:

@@ -6,29 +6,21 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/seed82539d15/holon/host/hosttest"
 )
 
-// childEnv makes the test binary a small program instead, where the tests of
-// the system set childMain.
-const childEnv = "HOLON_ADMISSION_CHILD"
+// programs are what the tests start as another user.
+var programs = map[string]func(arg string) error{}
 
-var childMain func(what string) error
-
-// TestMain also is the program that the tests start as another user.
 func TestMain(m *testing.M) {
-	if what := os.Getenv(childEnv); what != "" && childMain != nil {
-		if err := childMain(what); err != nil {
-			fmt.Println("error", err)
-		}
-		os.Exit(0)
-	}
+	hosttest.Main(programs)
 	// A connection that net/http cuts early lingers 500 ms, longer than goleak waits.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 }
@@ -147,14 +139,4 @@ func eventually(t *testing.T, what string, cond func() bool) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-}
-
-// needFault skips a test whose means are missing, or fails it where
-// REQUIRE_FAULTS=1 says that they have to be there.
-func needFault(t *testing.T, missing string) {
-	t.Helper()
-	if os.Getenv("REQUIRE_FAULTS") == "1" {
-		t.Fatalf("REQUIRE_FAULTS=1, but %s", missing)
-	}
-	t.Skipf("NOT TESTED: %s; REQUIRE_FAULTS=1 makes this a failure", missing)
 }

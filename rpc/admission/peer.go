@@ -1,8 +1,12 @@
 package admission
 
 import (
+	"errors"
 	"net"
+	"os"
 	"sync"
+
+	"github.com/seed82539d15/holon/host"
 )
 
 // peer is the other end of one connection. The answer is found once, by the
@@ -10,28 +14,24 @@ import (
 // holds for the life of the connection.
 type peer struct {
 	conn net.Conn
-
 	once sync.Once
 	own  bool
 }
 
 func (p *peer) isServerUser() bool {
 	p.once.Do(func() {
-		p.own = peerIsServerUser(bareConn(p.conn)) == nil
+		p.own = peerIsServerUser(p.conn) == nil
 		p.conn = nil
 	})
 	return p.own
 }
 
-// bareConn takes wrappers such as *tls.Conn off a connection. Wrappers of this
-// module have the same NetConn method. What cannot be unwrapped is unknown.
-func bareConn(c net.Conn) net.Conn {
-	for range 8 { // deeper than any real stack of wrappers
-		w, ok := c.(interface{ NetConn() net.Conn })
-		if !ok {
-			return c
-		}
-		c = w.NetConn()
+// peerIsServerUser returns nil if the other end of the connection is a socket
+// of the user this process acts as, else why that is not certain.
+func peerIsServerUser(c net.Conn) error {
+	uid, err := host.PeerUID(c)
+	if err == nil && int64(uid) != int64(os.Geteuid()) {
+		err = errors.New("the peer is another user")
 	}
-	return nil
+	return err
 }

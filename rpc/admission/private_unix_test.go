@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/seed82539d15/holon/host/hosttest"
 )
 
 func TestTokenThatOthersMayKnowIsRefused(t *testing.T) {
@@ -48,7 +50,7 @@ func TestTokenThatIsNoPlainFileIsRefused(t *testing.T) {
 
 func TestTokenOfAnotherUserIsRefused(t *testing.T) {
 	if os.Geteuid() != 0 {
-		needFault(t, "only root can make a file of another user")
+		hosttest.Need(t, "only root can make a file of another user")
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, TokenFile)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/seed82539d15/holon/host/hosttest"
 )
 
 func mustListenUnix(t *testing.T, path string) net.Listener {
@@ -167,7 +169,7 @@ func must(t *testing.T, err error) {
 
 func TestSocketOfAnotherUserIsRefused(t *testing.T) {
 	if os.Geteuid() != 0 {
-		needFault(t, "only root can make a socket of another user")
+		hosttest.Need(t, "only root can make a socket of another user")
 	}
 	path := filepath.Join(t.TempDir(), "s")
 	deadSocket(t, path)

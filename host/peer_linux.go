@@ -1,4 +1,4 @@
-package admission
+package host
 
 import (
 	"errors"
@@ -16,38 +16,37 @@ import (
 // tcpEstablished is TCP_ESTABLISHED of include/net/tcp_states.h.
 const tcpEstablished = 1
 
-// peerIsServerUser returns nil if the other end of the connection is a socket
-// of the user this process acts as, else why that is not certain.
-func peerIsServerUser(c net.Conn) error {
+func peerUID(c net.Conn) (uint32, error) {
 	switch c := c.(type) {
 	case *net.TCPConn:
-		return tcpPeerIsServerUser(c)
+		return tcpPeerUID(c)
 	case *net.UnixConn:
-		return unixPeerIsServerUser(c)
+		return unixPeerUID(c)
 	}
-	return fmt.Errorf("connection of unknown type %T", c)
+	return 0, fmt.Errorf("connection of unknown type %T", c)
 }
 
-// tcpPeerIsServerUser asks the kernel for the one socket whose local address
-// is our remote one and the reverse, then makes sure that our own end is still
+// tcpPeerUID asks the kernel for the one socket whose local address is our
+// remote one and the reverse, then makes sure that our own end is still
 // established. The second step matters: a peer can send a request, reset the
 // connection and leave its port to the next program, whose socket would then
 // be found instead. As long as our end is established no other socket can have
 // become the peer of this pair of addresses.
-func tcpPeerIsServerUser(c *net.TCPConn) error {
+func tcpPeerUID(c *net.TCPConn) (uint32, error) {
 	local, okLocal := loopbackAddr(c.LocalAddr())
 	remote, okRemote := loopbackAddr(c.RemoteAddr())
 	if !okLocal || !okRemote {
-		return errors.New("not a connection within loopback")
+		return 0, errors.New("not a connection within loopback")
 	}
 	found, err := findTCP(remote, local)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if err := found.belongsTo(os.Geteuid()); err != nil {
-		return err
+	uid, err := found.owner()
+	if err != nil {
+		return 0, err
 	}
-	return stillEstablished(c)
+	return uid, stillEstablished(c)
 }
 
 func loopbackAddr(a net.Addr) (netip.AddrPort, bool) {
@@ -60,29 +59,30 @@ func loopbackAddr(a net.Addr) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(ip, ap.Port()), ip.IsLoopback() && ip.Zone() == ""
 }
 
-// belongsTo is the rule for an entry of the kernel's table. Listening and
-// half-closed sockets are not the peer of a living connection, an entry
-// without inode has no owner any more (its uid reads 0), and the overflow uid
-// stands for every user that this user namespace cannot name.
-func (s tcpSocket) belongsTo(euid int) error {
+// owner is the rule for an entry of the kernel's table. Listening and
+// half-closed sockets are not the peer of a living connection, and an entry
+// without inode has no owner (its uid reads 0).
+func (s tcpSocket) owner() (uint32, error) {
 	switch {
 	case s.state != tcpEstablished:
-		return fmt.Errorf("the peer's socket is in state %d", s.state)
+		return 0, fmt.Errorf("the peer's socket is in state %d", s.state)
 	case s.inode == 0:
-		return errors.New("the peer's socket has no owner")
+		return 0, ErrNoOwner
 	}
-	return sameUser(s.uid, euid)
+	return named(s.uid)
 }
 
-func sameUser(uid uint32, euid int) error {
+// named refuses the overflow uid, which stands for every user that this user
+// namespace cannot name.
+func named(uid uint32) (uint32, error) {
 	overflow, err := overflowUID()
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if uid == overflow || int64(uid) != int64(euid) {
-		return errors.New("the peer is another user")
+	if uid == overflow || uid == ^uint32(0) {
+		return 0, errors.New("the peer is a user without a name here")
 	}
-	return nil
+	return uid, nil
 }
 
 // overflowUID is what the kernel reports for users it cannot name here. It is
@@ -111,18 +111,19 @@ func stillEstablished(c *net.TCPConn) error {
 	return nil
 }
 
-// unixPeerIsServerUser compares the credentials the kernel stored when the
-// peer connected; they do not change when it closes or hands the socket on.
-func unixPeerIsServerUser(c *net.UnixConn) error {
+// unixPeerUID reads the credentials that the kernel stored: of the client when
+// it connected, of the server when it began to listen. They do not change when
+// a process closes the socket or hands it on.
+func unixPeerUID(c *net.UnixConn) (uint32, error) {
 	var cred *unix.Ucred
 	err := onFD(c, func(fd int) (err error) {
 		cred, err = unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 		return err
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return sameUser(cred.Uid, os.Geteuid())
+	return named(cred.Uid)
 }
 
 func onFD(c syscall.Conn, f func(fd int) error) error {

@@ -1,4 +1,4 @@
-package admission
+package host
 
 import (
 	"encoding/binary"

@@ -1,0 +1,68 @@
+package hosttest
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// SpyProgram is a program for Main: it listens on 127.0.0.1 and prints what
+// each connection brings until it is closed, answering the first bytes as a
+// server that is ready.
+const SpyProgram = "spy"
+
+// Spy is the program of SpyProgram. arg is the address to listen at.
+func Spy(arg string) error {
+	l, err := net.Listen("tcp", arg)
+	if err != nil {
+		return err
+	}
+	fmt.Println(l.Addr())
+	go func() { // the test has ended
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		go spyOn(c)
+	}
+}
+
+func spyOn(c net.Conn) {
+	defer func() { _ = c.Close() }()
+	var seen strings.Builder
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := c.Read(buf)
+		seen.Write(buf[:n])
+		if err != nil {
+			break
+		}
+		const result = `{"jsonrpc":"2.0","id":1,"result":{}}`
+		_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(result), result)
+		_ = c.(*net.TCPConn).CloseWrite()
+	}
+	fmt.Println(strconv.Quote(seen.String()))
+}
+
+// StartSpy starts SpyProgram as another user and returns its address. The test
+// binary's TestMain has to know the program. It needs root.
+func StartSpy(t *testing.T) (spy *Child, address string) {
+	t.Helper()
+	NeedRoot(t)
+	spy, err := Start(t, AsUser(OtherUID), SpyProgram, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if address, err = spy.Line(); err != nil {
+		t.Fatal(address, err)
+	}
+	return spy, address
+}
