@@ -20,6 +20,9 @@ type Target struct {
 	// since streams stay open, nor follow redirects. The caller closes it. For
 	// unix:PATH the suite always makes its own.
 	HTTPClient *http.Client
+	// Dial makes the connections of the suite's own client; nil means a
+	// net.Dialer. It can refuse a listener that must not see the token.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // endpoint is a target made ready: a base that net/http accepts, and a client.
@@ -36,9 +39,12 @@ type endpoint struct {
 // open checks the target and prepares its client. It sends nothing.
 func (t Target) open() (*endpoint, error) {
 	e := &endpoint{token: t.Token, client: t.HTTPClient}
-	dialer := &net.Dialer{Timeout: 5 * time.Second}
+	dial := t.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: 5 * time.Second}).DialContext
+	}
 	transport := &http.Transport{
-		DialContext: dialer.DialContext,
+		DialContext: dial,
 		// The bytes are the evidence: no transparent decompression.
 		DisableCompression:  true,
 		MaxIdleConnsPerHost: 4,
@@ -49,7 +55,7 @@ func (t Target) open() (*endpoint, error) {
 			return nil, fmt.Errorf("target %q: a unix target needs a path", t.URL)
 		}
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialer.DialContext(ctx, "unix", path)
+			return dial(ctx, "unix", path)
 		}
 		e.unix, e.base, e.host, e.client = true, "http://localhost", "localhost", nil
 	} else {

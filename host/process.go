@@ -25,26 +25,13 @@ type Stat struct {
 	Dead bool
 }
 
-// Self names this process.
-func Self() (Process, error) {
+// Self names this process. What the system does not tell is left out.
+func Self() Process {
 	p := Process{PID: os.Getpid()}
-	boot, err := BootID()
-	if err != nil {
-		return p, unlessUnsupported(err)
-	}
-	stat, err := ReadStat(p.PID)
-	if err != nil {
-		return p, unlessUnsupported(err)
-	}
-	p.BootID, p.StartTicks = boot, stat.StartTicks
-	return p, nil
-}
-
-func unlessUnsupported(err error) error {
-	if errors.Is(err, errors.ErrUnsupported) {
-		return nil
-	}
-	return err
+	p.BootID, _ = BootID()
+	stat, _ := ReadStat(p.PID)
+	p.StartTicks = stat.StartTicks
+	return p
 }
 
 // Alive tells whether the process still runs. Where the system does not tell

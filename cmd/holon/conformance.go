@@ -57,7 +57,7 @@ what. Those of workers want two agents that nobody else works for:
 			if g.isTerminal(g.err) {
 				options.Done = func(r conformance.Result) { fmt.Fprintf(g.err, "\r\x1b[K%-5s %s", r.Outcome, r.ID) }
 			}
-			report, err := conformance.Run(cmd.Context(), conformance.Target{URL: endpoint.URL, Token: endpoint.Token}, options)
+			report, err := conformance.Run(cmd.Context(), conformance.Target{URL: endpoint.URL, Token: endpoint.Token, Dial: c.DialContext}, options)
 			if options.Done != nil {
 				fmt.Fprint(g.err, "\r\x1b[K")
 			}

@@ -35,19 +35,17 @@ the command once everything asked has been answered.`,
 			if _, err := g.format("jsonl"); err != nil {
 				return err
 			}
-			c, err := g.client(cmd)
+			dial := g.client
+			if g.url == "" && g.env("HOLON_URL") == "" {
+				// Only the data directory says which server is meant: the
+				// default address may be somebody else's.
+				dial = func(cmd *cobra.Command) (*client.Client, error) { return g.ensureServer(cmd, !noStart) }
+			}
+			c, err := dial(cmd)
 			if err != nil {
 				return err
 			}
 			defer c.Close()
-			if g.url == "" && g.env("HOLON_URL") == "" {
-				// Only the data directory says which server is meant: the
-				// default address may be somebody else's.
-				if c, err = g.ensureServer(cmd, c, !noStart); err != nil {
-					return err
-				}
-				defer c.Close()
-			}
 			return g.bridge(cmd.Context(), c)
 		}),
 	}

@@ -54,12 +54,11 @@ const servedTimeout = 5 * time.Second
 // servedAgents asks the running server about agents that only it knows:
 // those that were named when it was started. Nothing if there is no server.
 func (g *globals) servedAgents(ctx context.Context) (findings []sqlite.Finding) {
-	record, err := client.ReadServerFile(g.loaded.Data)
-	if err != nil || !record.Alive() {
+	c := client.New(client.Discover(g.loaded.Data))
+	defer c.Close()
+	if _, err := c.Endpoint(); err != nil {
 		return nil
 	}
-	c := client.New(discoverRunning(g.loaded.Data))
-	defer c.Close()
 	ctx, cancel := context.WithTimeout(ctx, servedTimeout)
 	defer cancel()
 	var result struct {

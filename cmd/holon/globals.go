@@ -89,10 +89,10 @@ func (g *globals) client(cmd *cobra.Command) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	named := loaded.Sources["data"].Origin != config.FromDefault
+	resolve := client.DiscoverOrDefault(loaded.Data)
 	// A token leaves this machine only for a server whose data directory
 	// somebody named on purpose.
-	named := loaded.Sources["data"].Origin != config.FromDefault
-	resolve := client.Discover(loaded.Data)
 	if g.url != "" {
 		resolve = client.At(g.url, "--url", loaded.Data, named)
 	} else if url := g.env("HOLON_URL"); url != "" {

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"syscall"
 
+	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc/client"
@@ -23,6 +25,14 @@ func (g *globals) hint(err error) string {
 			return "Check the address, or start a server there with: holon serve --listen …"
 		}
 		return "Start one with: holon serve"
+	}
+	var none *client.NoServerError
+	if errors.As(err, &none) {
+		return g.startHint(none.DataDir)
+	}
+	var peer *client.PeerError
+	if errors.As(err, &peer) {
+		return "Use a server of this user. Where that is one, reach it by a unix socket (holon serve --listen unix:PATH) or by https."
 	}
 	var refused *client.Error
 	if !errors.As(err, &refused) {
@@ -57,6 +67,15 @@ func (g *globals) hint(err error) string {
 		return "Look at the disk first, then restart the server: it writes nothing any more."
 	}
 	return ""
+}
+
+// startHint says how to start a server on a data directory.
+func (g *globals) startHint(data string) string {
+	text := "Start one with: holon serve --data " + data
+	if given := g.env("HOLON_DATA"); given != "" && !filepath.IsAbs(given) && g.loaded != nil && g.loaded.Sources["data"].Origin == config.FromEnv {
+		text += fmt.Sprintf("\n  HOLON_DATA is %s, which is another directory in every working directory: an absolute path is the same everywhere.", given)
+	}
+	return text
 }
 
 // hintOfSystem is the hint for what the system, or another process, refuses.

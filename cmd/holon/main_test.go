@@ -7,9 +7,14 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed82539d15/holon/agents/acp/acptest"
+	"github.com/seed82539d15/holon/host/hosttest"
 )
 
+// programs are what the tests start as another user.
+var programs = map[string]func(arg string) error{}
+
 func TestMain(m *testing.M) {
+	hosttest.Main(programs)
 	// A read from a terminal cannot be called off: the reader of questions ends
 	// with the process.
 	// A connection that net/http cuts early lingers 500 ms, longer than goleak waits.

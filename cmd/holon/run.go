@@ -211,7 +211,8 @@ func callAgain(ctx context.Context, c *client.Client, method string, params, res
 	for attempt := 1; ; attempt++ {
 		err := c.Call(ctx, method, params, result)
 		var refused *client.Error
-		absent := errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, os.ErrNotExist)
+		var peer *client.PeerError
+		absent := errors.As(err, &peer) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, os.ErrNotExist)
 		if err == nil || errors.As(err, &refused) || attempt == 1 && absent || attempt == 5 {
 			return err
 		}

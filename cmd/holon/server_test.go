@@ -101,7 +101,7 @@ func (s *server) start() {
 		}
 	})
 	s.t.Cleanup(s.stop)
-	c := client.New(discoverRunning(s.data))
+	c := client.New(client.Discover(s.data))
 	defer c.Close()
 	eventually(s.t, "the server is ready", func() bool { return c.Ready(s.t.Context()) == nil })
 }
@@ -161,7 +161,7 @@ func (s *server) events() []client.Event {
 	var status struct {
 		Latest int64 `json:"latest_seq"`
 	}
-	c := client.New(discoverRunning(s.data))
+	c := client.New(client.Discover(s.data))
 	defer c.Close()
 	if err := c.Call(s.t.Context(), "holon/status", nil, &status); err != nil {
 		s.t.Fatal(err)

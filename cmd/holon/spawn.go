@@ -26,50 +26,44 @@ const (
 	startLog      = "serve.log"
 )
 
-// ensureServer returns a client of the data directory's running server and
-// starts one if there is none. c has been resolved already.
-func (g *globals) ensureServer(cmd *cobra.Command, c *client.Client, start bool) (*client.Client, error) {
+// ensureServer returns a client of the server that runs on the data directory,
+// and starts one if there is none. The caller closes it.
+func (g *globals) ensureServer(cmd *cobra.Command, start bool) (*client.Client, error) {
 	loaded, err := g.settings(cmd)
 	if err != nil {
 		return nil, err
 	}
-	if record, err := client.ReadServerFile(loaded.Data); err == nil && record.Alive() {
-		return c, g.awaitReady(cmd.Context(), c, nil)
+	c := client.New(client.Discover(loaded.Data))
+	_, err = c.Endpoint()
+	if err == nil {
+		err = g.awaitReady(cmd.Context(), c, nil)
+	} else if none := (*client.NoServerError)(nil); start && errors.As(err, &none) {
+		err = g.startServer(cmd.Context(), c, loaded)
 	}
-	if !start {
-		return nil, &client.UnreachableError{URL: client.DefaultURL, Source: client.ServerFile(loaded.Data), Err: errors.New("no server runs on this data directory")}
+	if err != nil {
+		c.Close()
+		return nil, err
 	}
+	return c, nil
+}
+
+// startServer starts a server on the data directory and waits until c, which
+// looks for it there, finds it ready.
+func (g *globals) startServer(ctx context.Context, c *client.Client, loaded *config.Loaded) error {
 	if err := os.MkdirAll(loaded.Data, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data directory: %w", err)
+		return fmt.Errorf("make the data directory: %w", err)
 	}
 	began := time.Now()
 	g.note("holon: starting a server for %s …", loaded.Data)
 	exited, err := g.spawn(loaded)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	fresh := client.New(discoverRunning(loaded.Data))
-	if err := g.awaitReady(cmd.Context(), fresh, exited); err != nil {
-		fresh.Close()
-		return nil, fmt.Errorf("%w%s", err, lastLines(filepath.Join(loaded.Data, startLog)))
+	if err := g.awaitReady(ctx, c, exited); err != nil {
+		return fmt.Errorf("%w%s", err, lastLines(filepath.Join(loaded.Data, startLog)))
 	}
 	g.note("holon: the server is ready after %.1f s", time.Since(began).Seconds())
-	return fresh, nil
-}
-
-// discoverRunning is Discover without the guess of the default address.
-func discoverRunning(data string) client.Resolver {
-	discover := client.Discover(data)
-	return func() (client.Endpoint, error) {
-		record, err := client.ReadServerFile(data)
-		if err != nil {
-			return client.Endpoint{}, err
-		}
-		if !record.Alive() {
-			return client.Endpoint{}, errors.New("the server has not come up yet")
-		}
-		return discover()
-	}
+	return nil
 }
 
 // spawn starts holon serve in a session of its own, so that it outlives this
@@ -136,7 +130,8 @@ func (g *globals) awaitReady(ctx context.Context, c *client.Client, exited <-cha
 			return nil
 		}
 		var refused *client.Error
-		if errors.As(err, &refused) && refused.HTTPStatus < 500 {
+		var peer *client.PeerError
+		if errors.As(err, &refused) && refused.HTTPStatus < 500 || errors.As(err, &peer) {
 			return err
 		}
 		select {

@@ -81,7 +81,7 @@ func (s *builds) up() {
 	s.t.Helper()
 	s.process = startProcess(s.t, nil, s.binary, "serve", "--data", s.data,
 		"--config", filepath.Join(filepath.Dir(s.data), "holon.toml"), "--listen", strings.TrimPrefix(s.url, "http://"))
-	c := client.New(discoverRunning(s.data))
+	c := client.New(client.Discover(s.data))
 	defer c.Close()
 	eventually(s.t, "the server is ready", func() bool { return c.Ready(s.t.Context()) == nil })
 }

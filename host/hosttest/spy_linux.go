@@ -10,16 +10,25 @@ import (
 	"testing"
 )
 
-// SpyProgram is a program for Main: it listens on 127.0.0.1 and prints what
-// each connection brings until it is closed, answering the first bytes as a
+// SpyProgram is a program for Main: it listens and prints what each connection
+// brings until it is closed, answering the first bytes as a
 // server that is ready.
 const SpyProgram = "spy"
 
-// Spy is the program of SpyProgram. arg is the address to listen at.
+// Spy is the program of SpyProgram. arg is HOST:PORT or unix:PATH.
 func Spy(arg string) error {
-	l, err := net.Listen("tcp", arg)
+	network, address := "tcp", arg
+	if path, ok := strings.CutPrefix(arg, "unix:"); ok {
+		network, address = "unix", path
+	}
+	l, err := net.Listen(network, address)
 	if err != nil {
 		return err
+	}
+	if network == "unix" {
+		if err := os.Chmod(address, 0o666); err != nil {
+			return err
+		}
 	}
 	fmt.Println(l.Addr())
 	go func() { // the test has ended
@@ -47,7 +56,7 @@ func spyOn(c net.Conn) {
 		}
 		const result = `{"jsonrpc":"2.0","id":1,"result":{}}`
 		_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(result), result)
-		_ = c.(*net.TCPConn).CloseWrite()
+		_ = c.(interface{ CloseWrite() error }).CloseWrite()
 	}
 	fmt.Println(strconv.Quote(seen.String()))
 }

@@ -128,15 +128,3 @@ func askOn(t *testing.T, c net.Conn, raw string) answer {
 	_ = resp.Body.Close()
 	return answer{status: resp.StatusCode, header: resp.Header, body: string(body), raw: seen.String()}
 }
-
-// eventually waits for a condition of the kernel's that no channel tells.
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for !cond() {
-		if time.Now().After(deadline) {
-			t.Fatalf("still not so: %s", what)
-		}
-		time.Sleep(time.Millisecond)
-	}
-}

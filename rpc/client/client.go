@@ -24,8 +24,9 @@ const maxResponseBytes = 64 << 20
 // goroutines. Close it when done.
 type Client struct {
 	resolve Resolver
-	http    *http.Client
-	idle    *http.Transport
+	// Connections that were looked at before they carried a token are kept
+	// apart from those that were not.
+	guarded, plain *http.Client
 
 	mu       sync.Mutex // guards endpoint
 	endpoint *Endpoint
@@ -34,28 +35,34 @@ type Client struct {
 // New returns a client of the server that resolve names. It connects to
 // nothing yet.
 func New(resolve Resolver) *Client {
-	c := &Client{resolve: resolve}
-	c.idle = &http.Transport{
-		Proxy:               proxyFor,
-		DialContext:         dial,
-		TLSHandshakeTimeout: 10 * time.Second,
-		IdleConnTimeout:     90 * time.Second,
-		MaxIdleConnsPerHost: 16,
-		ForceAttemptHTTP2:   true,
-		// The server writes events as they happen; gzip would hold them back.
-		DisableCompression: true,
-	}
-	c.http = &http.Client{
-		Transport: c.idle,
+	c := &Client{resolve: resolve, plain: httpClient(dial)}
+	c.guarded = httpClient(c.dialGuarded)
+	return c
+}
+
+func httpClient(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy:               proxyFor,
+			DialContext:         dial,
+			TLSHandshakeTimeout: 10 * time.Second,
+			IdleConnTimeout:     90 * time.Second,
+			MaxIdleConnsPerHost: 16,
+			ForceAttemptHTTP2:   true,
+			// The server writes events as they happen; gzip would hold them back.
+			DisableCompression: true,
+		},
 		// A redirect would carry the token to wherever it points.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return c
 }
 
 // Close lets go of idle connections. Calls, sessions and subscriptions that are
 // under way go on until their contexts end.
-func (c *Client) Close() { c.idle.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.guarded.CloseIdleConnections()
+	c.plain.CloseIdleConnections()
+}
 
 // Endpoint returns where the client connects to, resolving it if that has not
 // happened yet.
@@ -91,7 +98,8 @@ func (c *Client) refresh() {
 // Call sends one request over POST /rpc and decodes its result into result (a
 // pointer, or nil to ignore it; a *json.RawMessage keeps the bytes). params may
 // be nil, a json.RawMessage or anything that encodes to an object. The error is
-// an *Error if the server refused, an *UnreachableError if nobody answered.
+// an *Error if the server refused, an *UnreachableError if nobody answered, a
+// *PeerError if the token would have gone to another user.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
 	request := struct {
 		JSONRPC string `json:"jsonrpc"`
@@ -194,7 +202,11 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	if endpoint.Token != "" {
 		request.Header.Set("Authorization", "Bearer "+endpoint.Token)
 	}
-	response, err := c.http.Do(request)
+	transport := c.plain
+	if endpoint.guarded() {
+		transport = c.guarded
+	}
+	response, err := transport.Do(request)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
@@ -202,6 +214,10 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err
+		}
+		var peer *PeerError
+		if errors.As(err, &peer) {
+			return nil, peer
 		}
 		return nil, &UnreachableError{URL: endpoint.URL, Source: endpoint.Source, Err: err}
 	}
@@ -222,9 +238,11 @@ func unixHost(path string) string {
 	return strings.Join(append(labels, encoded), ".") + unixSuffix
 }
 
+const dialTimeout = 10 * time.Second
+
 // dial connects over TCP, or to a unix socket for a host name of unixHost.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
-	dialer := net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
+	dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}
 	host, _, err := net.SplitHostPort(address)
 	if err == nil && strings.HasSuffix(host, unixSuffix) {
 		var path []byte

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/seed82539d15/holon/host"
 )
 
 func TestCallCarriesParamsAndResults(t *testing.T) {
@@ -74,7 +76,7 @@ func TestTokenGoesOnlyWhereItBelongs(t *testing.T) {
 		{"unix URL", At("unix:/x", SourceGiven, data, false), "s3cret"},
 		{"another host", At("http://example.test:9", SourceGiven, data, false), ""},
 		{"another host, token meant for it", At("https://example.test", SourceGiven, data, true), "s3cret"},
-		{"default address", Discover(t.TempDir()), ""},
+		{"default address", DiscoverOrDefault(t.TempDir()), ""},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -114,17 +116,31 @@ func TestDiscovery(t *testing.T) {
 		{"unix first", os.Getpid(), []string{"http://127.0.0.1:81", "unix:/a"}, "unix:/a", "server.json"},
 		{"http", os.Getpid(), []string{"stdio", "http://127.0.0.1:81"}, "http://127.0.0.1:81", "server.json"},
 		{"gone", 1 << 30, []string{"http://127.0.0.1:81"}, DefaultURL, "is gone"},
-		{"no process", 0, []string{"http://127.0.0.1:81"}, DefaultURL, "is gone"},
+		{"no process", 0, []string{"http://127.0.0.1:81"}, DefaultURL, SourceDefault},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			data := t.TempDir()
 			writeRecord(t, data, tc.pid, tc.urls...)
-			endpoint, err := Discover(data)()
+			endpoint, err := DiscoverOrDefault(data)()
 			if err != nil || endpoint.URL != tc.want || !strings.Contains(endpoint.Source, tc.wantSource) {
 				t.Errorf("%+v, %v", endpoint, err)
 			}
 		})
+	}
+	// The number of a server that was killed is another process's now.
+	reused := host.Self()
+	reused.StartTicks--
+	for _, record := range []ServerRecord{{}, {Process: reused}, {Process: host.Process{PID: 1 << 30}}} {
+		data := t.TempDir()
+		if record.PID != 0 {
+			record.URLs = []string{"http://127.0.0.1:81"}
+			writeServerRecord(t, data, record)
+		}
+		var none *NoServerError
+		if _, err := Discover(data)(); !errors.As(err, &none) || none.DataDir != data || none.GonePID != record.PID {
+			t.Errorf("%+v: %v", record, err)
+		}
 	}
 	data := t.TempDir()
 	writeRecord(t, data, os.Getpid(), "stdio")
@@ -142,7 +158,7 @@ func TestDiscovery(t *testing.T) {
 func TestRefreshNeverFallsToTheDefaultAddress(t *testing.T) {
 	data := t.TempDir()
 	writeRecord(t, data, os.Getpid(), "http://127.0.0.1:81")
-	c := New(Discover(data))
+	c := New(DiscoverOrDefault(data))
 	defer c.Close()
 	wantURL := func(want string) {
 		t.Helper()
@@ -261,7 +277,12 @@ func startHTTP(t *testing.T, handle http.HandlerFunc) string {
 
 func writeRecord(t *testing.T, data string, pid int, urls ...string) {
 	t.Helper()
-	record, err := json.Marshal(ServerRecord{PID: pid, URLs: urls, LogID: "log"})
+	writeServerRecord(t, data, ServerRecord{Process: host.Process{PID: pid}, URLs: urls, LogID: "log"})
+}
+
+func writeServerRecord(t *testing.T, data string, r ServerRecord) {
+	t.Helper()
+	record, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}

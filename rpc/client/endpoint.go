@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/url"
@@ -11,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/seed82539d15/holon/host"
 )
 
 // DefaultURL is where a server listens when nothing says otherwise.
@@ -32,6 +35,8 @@ type Endpoint struct {
 	LogID string
 	// Source says in words where the URL came from.
 	Source string
+
+	owner uint32 // whose file Token was read from; 0, root, if it was not
 }
 
 // Resolver tells where the server is. It is asked once per client and again at
@@ -49,48 +54,78 @@ func At(rawURL, source, dataDir string, sendToken bool) Resolver {
 		}
 		endpoint := Endpoint{URL: rawURL, Source: source}
 		if dataDir != "" && (sendToken || isLocal(rawURL)) {
-			token, err := readToken(dataDir)
-			if err != nil {
+			if err := endpoint.readToken(dataDir); err != nil {
 				return Endpoint{}, err
 			}
-			endpoint.Token = token
 		}
 		return endpoint, nil
 	}
 }
 
-// Discover returns a Resolver that reads <dataDir>/server.json, which a running
-// server keeps there, and falls back to DefaultURL when there is none or its
-// process is gone. Nothing vouches for who listens at the default address, so
-// no token is sent there.
+// Discover returns a Resolver of the server that runs on a data directory, by
+// <dataDir>/server.json, which a running server keeps there. The error is a
+// *NoServerError if none runs.
 func Discover(dataDir string) Resolver {
 	return func() (Endpoint, error) {
 		record, err := ReadServerFile(dataDir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return Endpoint{URL: DefaultURL, Source: SourceDefault}, nil
+			return Endpoint{}, &NoServerError{DataDir: dataDir}
 		case err != nil:
 			return Endpoint{}, err
 		case !record.Alive():
-			return Endpoint{URL: DefaultURL, Source: fmt.Sprintf(
-				"%s; process %d of %s is gone", SourceDefault, record.PID, ServerFile(dataDir))}, nil
+			return Endpoint{}, &NoServerError{DataDir: dataDir, GonePID: record.PID}
 		}
 		address, ok := record.best()
 		if !ok {
 			return Endpoint{}, fmt.Errorf("%s names no URL that a client can reach: start the server with --listen HOST:PORT or --listen unix:PATH", ServerFile(dataDir))
 		}
-		token, err := readToken(dataDir)
-		if err != nil {
+		endpoint := Endpoint{URL: address, LogID: record.LogID, Source: ServerFile(dataDir)}
+		if err := endpoint.readToken(dataDir); err != nil {
 			return Endpoint{}, err
 		}
-		return Endpoint{URL: address, Token: token, LogID: record.LogID, Source: ServerFile(dataDir)}, nil
+		return endpoint, nil
 	}
 }
 
+// DiscoverOrDefault is Discover that falls back to DefaultURL when no server
+// runs on the data directory: for a directory that nobody has named. Nothing
+// says whose server listens at the default address, so no token is sent there.
+func DiscoverOrDefault(dataDir string) Resolver {
+	discover := Discover(dataDir)
+	return func() (Endpoint, error) {
+		endpoint, err := discover()
+		var none *NoServerError
+		if !errors.As(err, &none) {
+			return endpoint, err
+		}
+		endpoint = Endpoint{URL: DefaultURL, Source: SourceDefault}
+		if none.GonePID != 0 {
+			endpoint.Source = fmt.Sprintf("%s; process %d of %s is gone", SourceDefault, none.GonePID, ServerFile(dataDir))
+		}
+		return endpoint, nil
+	}
+}
+
+// NoServerError says that no server runs on a data directory. GonePID is the
+// process of the last one if it was killed, 0 if none has left a trace.
+type NoServerError struct {
+	DataDir string
+	GonePID int
+}
+
+// Error names the directory.
+func (e *NoServerError) Error() string {
+	if e.GonePID != 0 {
+		return fmt.Sprintf("no server runs on %s: process %d, which did, is gone", e.DataDir, e.GonePID)
+	}
+	return "no server runs on " + e.DataDir
+}
+
 // ServerRecord is what a running server writes to server.json in its data
-// directory, mode 0600.
+// directory, mode 0600. A server that was killed leaves it behind: Alive tells.
 type ServerRecord struct {
-	PID   int      `json:"pid"`
+	host.Process
 	URLs  []string `json:"urls"`
 	LogID string   `json:"log_id"`
 }
@@ -110,16 +145,6 @@ func ReadServerFile(dataDir string) (ServerRecord, error) {
 		return record, fmt.Errorf("read %s: %w", ServerFile(dataDir), err)
 	}
 	return record, nil
-}
-
-// Alive tells whether the recorded process exists. A process of another user
-// counts: kill(2) then fails with EPERM.
-func (r ServerRecord) Alive() bool {
-	if r.PID <= 0 {
-		return false
-	}
-	err := syscall.Kill(r.PID, 0)
-	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
 // best picks the URL to use: a unix socket first, because the kernel vouches
@@ -170,15 +195,32 @@ func isLocal(raw string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// readToken returns the token of a data directory, or "" when there is none or
-// it belongs to somebody else: the server then says whether it wants one.
-func readToken(dataDir string) (string, error) {
-	data, err := os.ReadFile(filepath.Join(dataDir, "token"))
+// readToken takes the token of a data directory along, or none when there is
+// none or it belongs to somebody else: the server then says whether it wants
+// one.
+func (e *Endpoint) readToken(dataDir string) error {
+	f, err := os.Open(filepath.Join(dataDir, "token"))
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return "", nil
+		return nil
 	case err != nil:
-		return "", fmt.Errorf("read token: %w", err)
+		return fmt.Errorf("read token: %w", err)
 	}
-	return strings.TrimSpace(string(data)), nil
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("read token: %w", err)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxTokenBytes))
+	if err != nil {
+		return fmt.Errorf("read token: %w", err)
+	}
+	e.Token = strings.TrimSpace(string(data))
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		e.owner = stat.Uid
+	}
+	return nil
 }
+
+// maxTokenBytes is more than any token has.
+const maxTokenBytes = 4 << 10

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/seed82539d15/holon/host"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -26,7 +27,7 @@ func (d *daemon) announce() error {
 	if err != nil {
 		return err
 	}
-	record, err := json.Marshal(client.ServerRecord{PID: os.Getpid(), URLs: urls, LogID: position.LogID})
+	record, err := json.Marshal(client.ServerRecord{Process: host.Self(), URLs: urls, LogID: position.LogID})
 	if err != nil {
 		return err
 	}

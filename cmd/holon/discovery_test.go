@@ -1,0 +1,65 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/host"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// deadServer leaves what a server that was killed leaves: its number is
+// another process's now, and the address another program's.
+func deadServer(t *testing.T, url string) (data string) {
+	t.Helper()
+	data = freshDir(t)
+	record := client.ServerRecord{Process: host.Self(), URLs: []string{url}, LogID: "log"}
+	if record.StartTicks == 0 {
+		t.Skip("NOT TESTED: this system does not tell when a process was started")
+	}
+	record.StartTicks--
+	b, err := json.Marshal(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(client.ServerFile(data), b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestConnectStartsAServerWhereAKilledOneHasLeftItsFile(t *testing.T) {
+	data := deadServer(t, "http://127.0.0.1:1") // nobody listens there: the wait for it would take a minute
+	c := &process{cmd: exec.Command(build(t, t.TempDir(), "."), "connect"), exited: make(chan struct{})}
+	c.cmd.Env = append(os.Environ(), "HOLON_DATA="+data, "HOLON_LISTEN=127.0.0.1:0", "HOLON_URL=", "XDG_CONFIG_HOME="+t.TempDir())
+	c.cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"holon/status"}`)
+	c.cmd.Stdout, c.cmd.Stderr = &c.output, &c.output
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = c.cmd.Wait() // what it prints is looked at
+		close(c.exited)
+	}()
+	t.Cleanup(func() { // the server is in a session of its own
+		if record, err := client.ReadServerFile(data); err == nil && record.Alive() {
+			_ = syscall.Kill(record.PID, syscall.SIGTERM)
+			eventually(t, "the server ends", func() bool { return !record.Alive() })
+		}
+	})
+	select {
+	case <-c.exited:
+	case <-time.After(50 * time.Second):
+		_ = c.cmd.Process.Kill()
+		<-c.exited
+		t.Error("it waits for the server that is gone")
+	}
+	if said := c.output.String(); !strings.Contains(said, "starting a server for "+data) || !strings.Contains(said, `"id":1,"result"`) {
+		t.Errorf("it says:\n%s", said)
+	}
+}

@@ -1,0 +1,123 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/seed82539d15/holon/host"
+)
+
+// PeerError says that the token was not sent, because the program that listens
+// at Address belongs to another user, or because that is not known. Nothing
+// else was sent either.
+type PeerError struct {
+	Address string
+	// UID is the user who listens there; Err is nil then. With Err it is
+	// without meaning.
+	UID uint32
+	// Err is why the user is not known.
+	Err error
+}
+
+// Error says who listens, or why that is not known.
+func (e *PeerError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("who listens at %s cannot be looked up, so the token was not sent: %v", e.Address, e.Err)
+	}
+	return fmt.Sprintf("the program that listens at %s belongs to another user (uid %d), so the token was not sent", e.Address, e.UID)
+}
+
+// Unwrap returns why the user is not known, nil if it is.
+func (e *PeerError) Unwrap() error { return e.Err }
+
+// guarded tells whether who listens must be looked up before a request is
+// sent: it carries a token, and no certificate vouches for the server.
+func (e Endpoint) guarded() bool { return e.Token != "" && !strings.HasPrefix(e.URL, "https:") }
+
+// maySee tells whether a user may see the token: one who could read its file
+// anyway.
+func (e Endpoint) maySee(uid uint32) bool {
+	return uid == 0 || uid == e.owner || int64(uid) == int64(os.Geteuid())
+}
+
+// DialContext connects to an address of the client's server as the client
+// itself does: a connection that is to carry the token, in clear and within
+// this machine, comes back only if the other end belongs to a user who may read
+// the token anyway. Else the error is a *PeerError. network is tcp or unix.
+func (c *Client) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	endpoint, err := c.Endpoint()
+	if err != nil {
+		return nil, err
+	}
+	if !endpoint.guarded() {
+		return dial(ctx, network, address)
+	}
+	return c.dialGuarded(ctx, network, address)
+}
+
+// dialGuarded connects for requests that carry the token, whatever the endpoint
+// has become since they were made.
+func (c *Client) dialGuarded(ctx context.Context, network, address string) (net.Conn, error) {
+	endpoint, err := c.Endpoint()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if err := endpoint.checkPeer(ctx, conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// checkPeer returns nil if the token may be sent on a connection. Where the
+// system tells no peers, and to other machines, nobody can check that.
+func (e Endpoint) checkPeer(ctx context.Context, conn net.Conn) error {
+	remote := conn.RemoteAddr()
+	if tcp, ok := remote.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		return nil
+	}
+	uid, err := acceptedBy(ctx, conn)
+	switch {
+	case errors.Is(err, host.ErrNoOwner):
+		return err // there may be no server any more
+	case errors.Is(err, errors.ErrUnsupported):
+		return nil
+	case err != nil:
+		return &PeerError{Address: remote.String(), Err: err}
+	case !e.maySee(uid):
+		return &PeerError{Address: remote.String(), UID: uid}
+	}
+	return nil
+}
+
+// Bounds of the wait for a server to take a connection: the kernel connects
+// before that, and does not say then whose the connection will be.
+const (
+	acceptTimeout = dialTimeout
+	firstLook     = 200 * time.Microsecond
+	lastLook      = 20 * time.Millisecond
+)
+
+// acceptedBy returns the user who has taken a connection, once that happened.
+func acceptedBy(ctx context.Context, conn net.Conn) (uint32, error) {
+	ctx, cancel := context.WithTimeout(ctx, acceptTimeout)
+	defer cancel()
+	for wait := firstLook; ; wait = min(2*wait, lastLook) {
+		uid, err := host.PeerUID(conn)
+		if !errors.Is(err, host.ErrNoOwner) {
+			return uid, err
+		}
+		if pause(ctx, wait) != nil {
+			return 0, fmt.Errorf("nobody has taken the connection: %w", err)
+		}
+	}
+}
