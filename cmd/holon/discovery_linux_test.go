@@ -21,6 +21,9 @@ func TestNoCommandGivesTheTokenToAnotherUser(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(data, "token"), []byte(token), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if r := holon(t, data, "", "status"); r.code != exitFailed || !strings.Contains(r.err, "no server runs on") {
+		t.Errorf("a server that was killed: %+v", r)
+	}
 	for _, command := range [][]string{{"status"}, {"run", "hello"}, {"watch"}, {"call", "holon/status"}, {"call", "--follow", "holon/logStream"}, {"conformance"}, {"connect"}} {
 		r := holon(t, data, "", append(command, "--url=http://"+address)...)
 		if r.code != exitFailed || !strings.Contains(r.err, "belongs to another user (uid 54321)") || !strings.Contains(r.err, "Use a server of this user") {

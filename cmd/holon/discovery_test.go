@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,6 +13,38 @@ import (
 	"github.com/seed82539d15/holon/host"
 	"github.com/seed82539d15/holon/rpc/client"
 )
+
+// TestANamedDirectoryWithoutAServerIsAnError: whatever runs at the default
+// address is not used for a directory that somebody has named.
+func TestANamedDirectoryWithoutAServerIsAnError(t *testing.T) {
+	empty := freshDir(t)
+	file := filepath.Join(t.TempDir(), "holon.toml")
+	if err := os.WriteFile(file, []byte("data = \""+empty+"\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	t.Chdir(work)
+	cases := []struct {
+		name, env, named, hint string
+		args                   []string
+	}{
+		{"--data", "", empty, "", []string{"--data", empty}},
+		{"HOLON_DATA", empty, empty, "", nil},
+		{"the configuration file", "", empty, "", []string{"--config", file}},
+		{"a relative HOLON_DATA", "data", filepath.Join(work, "data"), "HOLON_DATA is data,", nil},
+	}
+	for _, tc := range cases {
+		for _, command := range [][]string{{"run", "hello"}, {"status"}, {"watch", "--limit=1"}, {"call", "holon/status"}, {"conformance"}, {"connect", "--no-start"}} {
+			t.Run(tc.name+" "+command[0], func(t *testing.T) {
+				r := holon(t, tc.env, "", append(command, tc.args...)...)
+				if r.code != exitFailed || !strings.Contains(r.err, "no server runs on "+tc.named) ||
+					!strings.Contains(r.err, "holon serve --data "+tc.named) || !strings.Contains(r.err, tc.hint) {
+					t.Errorf("%+v", r)
+				}
+			})
+		}
+	}
+}
 
 // deadServer leaves what a server that was killed leaves: its number is
 // another process's now, and the address another program's.

@@ -83,7 +83,8 @@ func (g *globals) settings(cmd *cobra.Command) (*config.Loaded, error) {
 }
 
 // client returns a client of the server that --url, HOLON_URL or the data
-// directory name. The caller closes it.
+// directory name; a data directory that somebody has named is that of a server
+// that runs, or an error. The caller closes it.
 func (g *globals) client(cmd *cobra.Command) (*client.Client, error) {
 	loaded, err := g.settings(cmd)
 	if err != nil {
@@ -91,6 +92,9 @@ func (g *globals) client(cmd *cobra.Command) (*client.Client, error) {
 	}
 	named := loaded.Sources["data"].Origin != config.FromDefault
 	resolve := client.DiscoverOrDefault(loaded.Data)
+	if named {
+		resolve = client.Discover(loaded.Data)
+	}
 	// A token leaves this machine only for a server whose data directory
 	// somebody named on purpose.
 	if g.url != "" {
