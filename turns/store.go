@@ -86,7 +86,7 @@ type Store interface {
 	// order of their seq.
 	Steps(ctx context.Context, turnID string) ([]*Step, error)
 	// LeaseSecret reads what the log's leases are signed with. It never
-	// changes, and is told to nobody.
+	// changes; a log that is restored from a backup has another.
 	LeaseSecret(ctx context.Context) ([]byte, error)
 	// LastTurn reads the turn of the thread that ran and ended last; nil if
 	// none has.

@@ -3,6 +3,7 @@ package turns_test
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -53,6 +55,35 @@ func TestRestartGivesALeaseOnePeriodOfGrace(t *testing.T) {
 		}
 		again, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Wait: time.Minute})
 		if err != nil || again.Lease.Attempt != 2 {
+			t.Fatalf("%+v, %v", again, err)
+		}
+		h.complete(again.Lease)
+	})
+}
+
+// TestLeaseOfTheOriginalIsRefusedInARestoredLog runs the same attempt of the
+// same turn in two logs: a worker of one must not write into the other.
+func TestLeaseOfTheOriginalIsRefusedInARestoredLog(t *testing.T) {
+	bubble(t, remotely(true), func(h *harness) {
+		c := h.work()
+		file := filepath.Join(t.TempDir(), "backup.db")
+		if err := h.store.Backup(bg, file); err != nil {
+			t.Fatal(err)
+		}
+		h.down()
+		h.dir = filepath.Join(t.TempDir(), "restored")
+		if _, err := sqlite.Restore(file, h.dir); err != nil {
+			t.Fatal(err)
+		}
+		h.up()
+		for i, f := range h.byLease(*c.Lease) {
+			if err := f(); !errors.Is(err, turns.ErrLease) {
+				t.Errorf("command %d: %v", i, err)
+			}
+		}
+		// The attempt has its period of grace and then goes to a worker of this log.
+		again, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Wait: time.Minute})
+		if err != nil || again.Lease == nil || again.Lease.TurnID != c.Turn.TurnID || again.Lease.Attempt != 2 {
 			t.Fatalf("%+v, %v", again, err)
 		}
 		h.complete(again.Lease)

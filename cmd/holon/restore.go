@@ -15,7 +15,8 @@ func newRestoreCommand(g *globals) *cobra.Command {
 		Short: "Make a data directory of a backup",
 		Long: `Checks a backup and makes a data directory of it; the directory must be empty or
 absent. The log gets a new log_id: clients that come with a cursor of the old
-log are told log_changed and start over, because the two logs go on differently.
+log are told log_changed and start over, because the two logs go on differently,
+and leases that the old log has given are forbidden.
 
   holon restore ~/holon-2026-11-21.db --data ~/restored
   holon serve --data ~/restored`,

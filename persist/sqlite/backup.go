@@ -2,12 +2,12 @@ package sqlite
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/seed82539d15/holon/turns"
 )
@@ -56,9 +56,11 @@ func restored(dir string) error {
 var ErrNotEmpty = errors.New("the directory is not empty")
 
 // Restore makes a data directory of a backup. The directory must be empty or
-// absent. The log gets a new log_id, so that no cursor of the log that the
-// backup was made of is taken for one of this log, which goes on differently.
-// A backup of an older schema is restored as it is: Open migrates it. Restore
+// absent. The restored log goes on differently from the log that the backup
+// was made of, so it gets an identity of its own: a new log_id, which refuses
+// cursors of the original, and a new secret, which refuses its leases.
+// Idempotency keys are kept: what they answer is in the restored log too. A
+// backup of an older schema is restored as it is: Open migrates it. Restore
 // returns where the log begins and ends.
 func Restore(file, dir string) (at turns.Position, err error) {
 	if _, err := os.Stat(file); err != nil {
@@ -94,7 +96,7 @@ func Restore(file, dir string) (at turns.Position, err error) {
 	if err := copyInto(file, temp); err != nil {
 		return at, fmt.Errorf("restore %s: %w", file, err)
 	}
-	if at, err = renewLogID(temp); err != nil {
+	if at, err = renewIdentity(temp); err != nil {
 		return at, fmt.Errorf("restore %s: %w", file, err)
 	}
 	if err := syncPath(temp); err != nil {
@@ -118,11 +120,7 @@ func checkBackup(file string) error {
 	} else if len(problems) > 0 {
 		return fmt.Errorf("it is damaged: %s", problems[0])
 	}
-	text, err := c.pragma("user_version")
-	if err != nil {
-		return err
-	}
-	version, err := strconv.Atoi(text)
+	version, err := userVersion(c)
 	if err != nil {
 		return err
 	}
@@ -149,18 +147,31 @@ func copyInto(file, temp string) error {
 	return errors.Join(vacuumInto(c, temp), c.close())
 }
 
-func renewLogID(path string) (at turns.Position, err error) {
-	if at.LogID, err = newLogID(); err != nil {
-		return at, err
-	}
+// renewIdentity gives a copied log what tells it from the original.
+func renewIdentity(path string) (at turns.Position, err error) {
 	c, err := dial(path, settings(false)) // write-ahead logging is a property of the file
 	if err != nil {
 		return at, err
 	}
-	if _, err = c.exec("UPDATE meta SET log_id = ?", at.LogID); err == nil {
-		err = ends(c, &at.First, &at.Latest)
+	defer func() { err = errors.Join(err, c.close()) }()
+	if at.LogID, err = newLogID(); err != nil {
+		return at, err
 	}
-	return at, errors.Join(err, c.close())
+	version, err := userVersion(c)
+	if err != nil {
+		return at, err
+	}
+	// Both in one transaction: a log with a new name and the old secret would
+	// look like one that has been restored.
+	renew, args := "UPDATE meta SET log_id = ?", []driver.Value{at.LogID}
+	if version >= secretVersion { // the migration gives an older one its first secret
+		renew, args = "UPDATE meta SET log_id = ?, secret = ?", append(args, newSecret())
+	}
+	if _, err := c.exec(renew, args...); err != nil {
+		return at, err
+	}
+	err = ends(c, &at.First, &at.Latest)
+	return at, err
 }
 
 // integrity is what SQLite finds wrong with its file; empty if nothing.

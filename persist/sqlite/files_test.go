@@ -214,6 +214,11 @@ func TestBackupUnderLoadRestoresWhole(t *testing.T) {
 		if err != nil || at.Latest < acknowledged.Latest || at.LogID == acknowledged.LogID || at != restored {
 			t.Errorf("restored %+v, %v, which told of %+v; acknowledged before the backup %+v", at, err, restored, acknowledged)
 		}
+		if theirs, err := s.LeaseSecret(ctx); err != nil {
+			t.Error(err)
+		} else if ours, err := r.LeaseSecret(ctx); err != nil || len(ours) != secretBytes || bytes.Equal(ours, theirs) {
+			t.Errorf("the restored log signs leases with %x, the original with %x, %v", ours, theirs, err)
+		}
 		var log bytes.Buffer
 		if last, err := persist.Export(ctx, r, &log, 0); err != nil || last != at.Latest || bytes.Count(log.Bytes(), []byte("\n")) != int(last) {
 			t.Errorf("restored log up to %d, %v", last, err)

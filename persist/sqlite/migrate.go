@@ -33,13 +33,9 @@ func migrate(c *conn, dir string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	text, err := c.pragma("user_version")
+	version, err := userVersion(c)
 	if err != nil {
-		return fmt.Errorf("read the schema version: %w", err)
-	}
-	version, err := strconv.Atoi(text)
-	if err != nil {
-		return fmt.Errorf("read the schema version: %w", err)
+		return err
 	}
 	switch {
 	case version > len(steps):
@@ -57,6 +53,19 @@ func migrate(c *conn, dir string, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// userVersion is the schema version of the database; 0 if it is empty.
+func userVersion(c *conn) (int, error) {
+	text, err := c.pragma("user_version")
+	if err != nil {
+		return 0, fmt.Errorf("read the schema version: %w", err)
+	}
+	version, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, fmt.Errorf("read the schema version: %w", err)
+	}
+	return version, nil
 }
 
 // schemaVersion is the newest that this program knows.
@@ -100,10 +109,8 @@ func step(c *conn, name string, version int) (err error) {
 		if _, err := c.exec("INSERT INTO meta (id, log_id, first_seq, runtime) VALUES (1, ?, 1, ?)", id, []byte("{}")); err != nil {
 			return err
 		}
-	case 2:
-		secret := make([]byte, secretBytes)
-		_, _ = rand.Read(secret) // it never fails
-		if _, err := c.exec("UPDATE meta SET secret = ?", secret); err != nil {
+	case secretVersion:
+		if _, err := c.exec("UPDATE meta SET secret = ?", newSecret()); err != nil {
 			return err
 		}
 	}
@@ -113,9 +120,18 @@ func step(c *conn, name string, version int) (err error) {
 	return c.run("COMMIT")
 }
 
-// secretBytes is the size of the secret that leases are signed with: the
-// output of the hash that signs.
-const secretBytes = 32
+// The secret that leases are signed with: the schema version that brought it,
+// and its size, which is that of the output of the hash that signs.
+const (
+	secretVersion = 2
+	secretBytes   = 32
+)
+
+func newSecret() []byte {
+	secret := make([]byte, secretBytes)
+	_, _ = rand.Read(secret) // it never fails
+	return secret
+}
 
 // newLogID names a log: another log never has the same, so that a cursor of
 // one is not taken for a cursor of the other.

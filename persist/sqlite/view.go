@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 )
 
@@ -50,11 +49,7 @@ func OpenView(dir string) (*View, error) {
 }
 
 func checkVersion(c *conn) error {
-	text, err := c.pragma("user_version")
-	if err != nil {
-		return err
-	}
-	version, err := strconv.Atoi(text)
+	version, err := userVersion(c)
 	if err != nil {
 		return err
 	}
