@@ -54,6 +54,22 @@ func turnChecks() []check {
 			p.must(a.str("type") == "completed" && a.str("state") == "completed", "type %q, state %q", a.str("type"), a.str("state"))
 			p.mustTime(a, "turn/completed", "started_at", "completed_at", "timestamp")
 		}},
+		{id: "turn.message", sentence: "turn/completed repeats the agent's last message, within max_end_message_bytes.", source: srcEvents, needs: needEcho, run: func(p *probe) {
+			d := p.duplex("")
+			thread := p.echoThread(d)
+			end := d.completed(p.turn(d, thread, "/deltas 5 5").str("turn_id"))
+			said := ""
+			for _, m := range d.ofTurn(end.args().str("turn_id")) {
+				if a := m.args(); m.method == "item/updated" && a.str("content.type") == "agent_message" {
+					said = firstText(a)
+				}
+			}
+			p.must(said != "" && end.args().str("message") == said && !end.args().has("message_truncated"), "the agent said %q, the end is %s", said, clip(end.raw, 300))
+			end = d.completed(p.turn(d, thread, "/say begin "+strings.Repeat("x", 20_000)+" end").str("turn_id"))
+			said = end.args().str("message")
+			p.must(len(said) <= 16<<10 && strings.HasPrefix(said, "begin ") && strings.HasSuffix(said, " end"), "of a long message the end has %d bytes: %.40q", len(said), said)
+			p.must(end.args().isTrue("message_truncated"), "the end does not say that its message was cut")
+		}},
 		{id: "turn.one_end", sentence: "Exactly one terminal event stands per turn, after the ends of all its items.", source: srcEvents, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			thread := p.echoThread(d)

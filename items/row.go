@@ -42,13 +42,9 @@ func (it *Item) Settle(first int64) {
 
 // Values implements ledger.Row.
 func (it *Item) Values(first int64) (ledger.Values, error) {
-	truncated := int64(0)
-	if it.Truncated {
-		truncated = 1
-	}
 	return ledger.Values{
 		notify.Settle(it.CreatedSeq, first), it.ItemID, it.ThreadID, it.TurnID, int64(it.Attempt), string(it.Type),
-		string(it.Status), truncated, it.TotalBytes, it.CreatedAt.Milli(), it.UpdatedAt.Milli(),
+		string(it.Status), ledger.Flag(it.Truncated), it.TotalBytes, it.CreatedAt.Milli(), it.UpdatedAt.Milli(),
 		notify.Settle(it.UpdatedSeq, first), []byte(it.Content), notify.Settle(it.Span, first),
 	}, nil
 }

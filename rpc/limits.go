@@ -40,6 +40,7 @@ type Limits struct {
 	MaxInputMessages      int     `json:"max_input_messages"`
 	MaxMetadataBytes      int     `json:"max_metadata_bytes"`
 	MaxTextBytes          int     `json:"max_text_bytes"`
+	MaxEndMessageBytes    int     `json:"max_end_message_bytes"`
 	MaxTurnTimeoutSeconds float64 `json:"max_turn_timeout_seconds"`
 	InboxBytes            int     `json:"inbox_bytes_per_thread"`
 	AgentOutputBytes      int     `json:"agent_output_bytes_per_process"`
@@ -113,6 +114,7 @@ func (l Limits) withDefaults() Limits {
 	seconds(&l.InterruptSeconds, turns.DefaultInterruptAfter.Seconds())
 	// These are part of the contract and no setting.
 	l.MaxInputMessages, l.MaxMetadataBytes, l.MaxTextBytes = turns.MaxInputMessages, turns.MaxMetadataBytes, turns.MaxTextBytes
+	l.MaxEndMessageBytes = turns.MaxEndMessageBytes
 	l.MaxTurnTimeoutSeconds = turns.MaxTimeout.Seconds()
 	l.MaxBatchMembers, l.MaxDepth = 100, 64
 	l.MaxListLimit, l.MaxPageBytes, l.MaxLogLines = maxLimit, maxPageBytes, maxLogLines

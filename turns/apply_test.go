@@ -107,6 +107,8 @@ func filled(state turns.State) *turns.Turn {
 	v := reflect.ValueOf(full).Elem()
 	for i := range v.NumField() {
 		switch f := v.Field(i).Addr().Interface().(type) {
+		case *bool:
+			*f = true
 		case *string:
 			*f = "x"
 		case *int:

@@ -58,6 +58,7 @@ func (b *builder) closeTry(path string) {
 		b.closeItem(o, items.StatusInterrupted)
 		b.openItems().remove(o.row.ItemID)
 	}
+	b.openItems().forget(path)
 }
 
 // usedMs is what the turn has used of its timeout, 0 if it has none.

@@ -2,6 +2,8 @@ package turns_test
 
 import (
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/seed82539d15/holon/items"
@@ -241,6 +243,28 @@ func (c *checker) ended(e event, prev *turns.Turn, b *turns.EndedEvent) {
 			c.errorf(e, "item %s is a %s and %s, but undelivered_item_ids are %v", id, it.Type, it.Status, b.UndeliveredItemIDs)
 		}
 	}
+	if said, whole := c.said(e.TurnID); b.State != turns.Interrupted && whole && b.Message != said && !slices.Contains(results, b.Message) {
+		c.errorf(e, "has the message %.80q, the agent's last one is %.80q", b.Message, said)
+	}
+}
+
+// results are the messages that agents of these tests give themselves.
+var results = []string{"done", "m"}
+
+// said is the agent's last live message of a turn as its end repeats it; whole
+// is false for one that the item's own bound has cut.
+func (c *checker) said(turnID string) (text string, whole bool) {
+	for _, id := range slices.Backward(c.order[turnID]) {
+		it, so := c.items[id], c.texts[id]
+		if it.Type != items.KindAgentMessage || it.Status == items.StatusDeleted || strings.TrimSpace(so.text) == "" {
+			continue
+		}
+		if m := c.marks[turnID]; m != nil && m.Stale(it.Lineage, it.CreatedSeq) {
+			continue
+		}
+		return items.NewText(so.text, turns.MaxEndMessageBytes).String(), !so.cut
+	}
+	return "", true
 }
 
 // active is the number of active turns at the end of the log, and how many

@@ -33,11 +33,15 @@ func (b *builder) endTurn(end ending) {
 	case Interrupted:
 		status = items.StatusInterrupted
 	}
+	truncated := false
+	if end.message == "" && end.state != Interrupted {
+		end.message, truncated = b.message()
+	}
 	undelivered := b.closeItems(status)
 	b.closeSteps("", StepStatus(end.state))
 	ended := &EndedEvent{
 		State: end.state, StartedAt: act.turn.StartedAt, CompletedAt: b.now,
-		Message: end.message, Reason: end.reason, StopReason: end.stopReason, Error: end.failure,
+		Message: end.message, MessageTruncated: truncated, Reason: end.reason, StopReason: end.stopReason, Error: end.failure,
 		Usage: b.used(), UndeliveredItemIDs: undelivered,
 	}
 	b.ended(b.activeRow(), b.here(), ended)

@@ -20,36 +20,37 @@ type event struct {
 	raw    jsontext.Value
 	span   int64 // of its try; the checker finds it
 
-	Seq         int64           `json:"seq"`
-	ThreadSeq   int64           `json:"thread_seq"`
-	ThreadID    string          `json:"thread_id"`
-	TurnID      string          `json:"turn_id"`
-	ItemID      string          `json:"item_id"`
-	Attempt     int             `json:"attempt"`
-	Step        string          `json:"step"`
-	Epoch       int             `json:"epoch"`
-	Lineage     []notify.Ref    `json:"lineage"`
-	NewEpoch    int             `json:"new_epoch"`
-	After       int64           `json:"superseded_after_seq"`
-	RetryAt     notify.Time     `json:"retry_at"`
-	Timestamp   notify.Time     `json:"timestamp"`
-	Type        string          `json:"type"`
-	State       string          `json:"state"`
-	Status      items.Status    `json:"status"`
-	Content     jsontext.Value  `json:"content"`
-	Truncated   bool            `json:"truncated"`
-	TotalBytes  int64           `json:"total_bytes"`
-	Delta       items.DeltaText `json:"delta"`
-	Offset      int64           `json:"offset"`
-	Position    int             `json:"position"`
-	Reason      string          `json:"reason"`
-	Message     string          `json:"message"`
-	StopReason  string          `json:"stop_reason"`
-	Origin      string          `json:"origin"`
-	Error       *turns.Failure  `json:"error"`
-	Undelivered []string        `json:"undelivered_item_ids"`
-	ElapsedMs   int64           `json:"elapsed_ms"`
-	Until       notify.Time     `json:"until"`
+	Seq              int64           `json:"seq"`
+	ThreadSeq        int64           `json:"thread_seq"`
+	ThreadID         string          `json:"thread_id"`
+	TurnID           string          `json:"turn_id"`
+	ItemID           string          `json:"item_id"`
+	Attempt          int             `json:"attempt"`
+	Step             string          `json:"step"`
+	Epoch            int             `json:"epoch"`
+	Lineage          []notify.Ref    `json:"lineage"`
+	NewEpoch         int             `json:"new_epoch"`
+	After            int64           `json:"superseded_after_seq"`
+	RetryAt          notify.Time     `json:"retry_at"`
+	Timestamp        notify.Time     `json:"timestamp"`
+	Type             string          `json:"type"`
+	State            string          `json:"state"`
+	Status           items.Status    `json:"status"`
+	Content          jsontext.Value  `json:"content"`
+	Truncated        bool            `json:"truncated"`
+	TotalBytes       int64           `json:"total_bytes"`
+	Delta            items.DeltaText `json:"delta"`
+	Offset           int64           `json:"offset"`
+	Position         int             `json:"position"`
+	Reason           string          `json:"reason"`
+	Message          string          `json:"message"`
+	MessageTruncated bool            `json:"message_truncated"`
+	StopReason       string          `json:"stop_reason"`
+	Origin           string          `json:"origin"`
+	Error            *turns.Failure  `json:"error"`
+	Undelivered      []string        `json:"undelivered_item_ids"`
+	ElapsedMs        int64           `json:"elapsed_ms"`
+	Until            notify.Time     `json:"until"`
 }
 
 func parseEvent(t testing.TB, seq int64, frame []byte) event {

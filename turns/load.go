@@ -31,6 +31,7 @@ func (a *actor) load() error {
 		case Active:
 			a.active = a.newActive(t, triesOf(t.TurnID, l.Steps))
 			a.active.retryAt = t.RetryAt.Time
+			a.active.open.last.inLog = true
 		}
 	}
 	slices.SortFunc(a.queue, byRank)

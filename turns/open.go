@@ -17,6 +17,7 @@ type openItem struct {
 	text    *items.Text // nil if the kind does not stream
 	ask     *ask        // set for questions
 	shared  bool        // text is also another unit's: it must be copied before it grows (private)
+	number  int         // of an agent's message: its place among those of the turn, from 1
 }
 
 // place is where the item's events belong.
@@ -98,18 +99,29 @@ func (o *openItem) encode(maxBytes int) (encoded, error) {
 
 // openItems are the open items of a turn in the order of their making.
 type openItems struct {
-	byID map[string]*openItem
-	list []*openItem
+	byID     map[string]*openItem
+	list     []*openItem
+	messages int         // of the agent, made so far
+	last     lastMessage // of those that have ended
 }
 
 func (s *openItems) get(id string) *openItem { return s.byID[id] }
 
 func (s *openItems) add(o *openItem) {
+	s.count(o)
 	if s.byID == nil {
 		s.byID = map[string]*openItem{}
 	}
 	s.byID[o.row.ItemID] = o
 	s.list = append(s.list, o)
+}
+
+// count numbers an agent's message.
+func (s *openItems) count(o *openItem) {
+	if o.row.Type == items.KindAgentMessage {
+		s.messages++
+		o.number = s.messages
+	}
 }
 
 func (s *openItems) remove(id string) {
@@ -141,7 +153,9 @@ func (b *builder) openItems() *openItems {
 // commit.
 func (b *builder) private() {
 	was := b.a.active.open
-	b.open = &openItems{byID: make(map[string]*openItem, len(was.list)), list: slices.Clone(was.list)}
+	b.open = &openItems{
+		byID: make(map[string]*openItem, len(was.list)), list: slices.Clone(was.list), messages: was.messages, last: was.last,
+	}
 	for i, o := range was.list {
 		cp := *o
 		cp.shared = o.text != nil

@@ -54,7 +54,7 @@ outputs:
 			b.ask(o.ask)
 		case o.end != nil && a.isStopped(): // it was cancelled with everything else, which is no end of a turn
 			break outputs
-		case o.end != nil && o.end.Cause != "" && b.begun: // it may take back what has not been committed
+		case o.end != nil && (o.end.Cause != "" && b.begun || b.mustReadMessage()): // it may take back what has not been committed
 			a.in.putBack(o)
 			break outputs
 		case o.end != nil:
@@ -173,7 +173,11 @@ func (b *builder) create(op items.Create) error {
 	if o != nil {
 		o.row = row
 		b.openItems().add(o)
+		return nil
 	}
+	o = &openItem{row: row, span: span, content: op.Content}
+	b.openItems().count(o)
+	b.openItems().ended(o)
 	return nil
 }
 
@@ -227,6 +231,7 @@ func (b *builder) update(op items.Update) error {
 	o.row = b.put(o, status, content)
 	if !status.Open() {
 		b.openItems().remove(op.ItemID)
+		b.openItems().ended(o)
 	}
 	return nil
 }
@@ -270,6 +275,9 @@ func (b *builder) delete(op items.Delete) error {
 		ItemID: op.ItemID, Type: "deleted", Status: items.StatusDeleted,
 	})
 	b.openItems().remove(op.ItemID)
+	if o == nil && row.Type == items.KindAgentMessage {
+		b.openItems().last.inLog = true // it may have been the last
+	}
 	if act.isWaiting && act.pendingQuestions() == 0 {
 		act.setWaiting(b.a.e, false)
 		if b.activeRow().Progress == Waiting {

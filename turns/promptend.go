@@ -77,6 +77,7 @@ func (b *builder) nextPrompt() {
 		default:
 			_ = b.updated(o, status)
 			act.open.remove(o.row.ItemID)
+			act.open.ended(o)
 		}
 	}
 	act.steers = nil

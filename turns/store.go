@@ -96,6 +96,10 @@ type Store interface {
 	// text so far. It ends after limit messages, or before the one whose
 	// content would make it more than maxBytes.
 	Transcript(ctx context.Context, threadID string, limit, maxBytes int) ([]*items.Item, error)
+	// LastMessage reads the newest message of the agent in a turn that has a
+	// text and is neither deleted nor superseded, with the text so far; nil if
+	// there is none.
+	LastMessage(ctx context.Context, turnID string) (*items.Item, error)
 	// Unfinished lists the threads that have an active turn or are closing,
 	// and those that have queued turns, each in the order of the log.
 	Unfinished(ctx context.Context) (active, queued []string, err error)

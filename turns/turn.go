@@ -77,6 +77,7 @@ type Turn struct {
 	ProgressMessage    string          `json:"progress_message,omitzero"`
 	Origin             Origin          `json:"origin,omitzero"`
 	Message            string          `json:"message,omitzero"`
+	MessageTruncated   bool            `json:"message_truncated,omitzero"`
 	Reason             string          `json:"reason,omitzero"`
 	StopReason         string          `json:"stop_reason,omitzero"`
 	Error              *Failure        `json:"error,omitzero"`
@@ -150,12 +151,16 @@ type ProgressEvent struct {
 }
 
 // EndedEvent is the body of turn/completed, turn/interrupted and turn/failed.
+// Message is, of an interruption, why; else what the agent gave as its result,
+// or its last message among the live attempt and steps, of which
+// MessageTruncated says that it has been cut to MaxEndMessageBytes.
 type EndedEvent struct {
 	Type               string       `json:"type"`
 	State              State        `json:"state"`
 	StartedAt          notify.Time  `json:"started_at,omitzero"`
 	CompletedAt        notify.Time  `json:"completed_at"`
 	Message            string       `json:"message,omitzero"`
+	MessageTruncated   bool         `json:"message_truncated,omitzero"`
 	Reason             string       `json:"reason,omitzero"`
 	StopReason         string       `json:"stop_reason,omitzero"`
 	Error              *Failure     `json:"error,omitzero"`
@@ -197,7 +202,7 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 		next.rewind(h, b)
 	case *EndedEvent:
 		next.State, next.CompletedAt = b.State, b.CompletedAt
-		next.Message, next.Reason, next.StopReason = b.Message, b.Reason, b.StopReason
+		next.Message, next.MessageTruncated, next.Reason, next.StopReason = b.Message, b.MessageTruncated, b.Reason, b.StopReason
 		next.Error, next.Usage, next.UndeliveredItemIDs = b.Error, b.Usage, b.UndeliveredItemIDs
 		next.Progress, next.ProgressMessage, next.Rank, next.RetryAt = "", "", 0, notify.Time{}
 	default:
@@ -214,7 +219,8 @@ func (t *Turn) rewind(h notify.Header, b *RewindEvent) {
 		t.FirstStartedAt = t.StartedAt
 	}
 	t.Attempt, t.UsedMs = b.NewEpoch, b.UsedMs
-	t.Message, t.Reason, t.StopReason, t.Error, t.Usage, t.UndeliveredItemIDs = "", "", "", nil, nil, nil
+	t.Message, t.MessageTruncated, t.Reason, t.StopReason = "", false, "", ""
+	t.Error, t.Usage, t.UndeliveredItemIDs = nil, nil, nil
 	t.Progress, t.ProgressMessage, t.RetryAt = "", "", notify.Time{}
 	t.Worker, t.ClaimedSeq = "", 0
 	if t.State.Ended() {

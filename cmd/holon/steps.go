@@ -65,7 +65,7 @@ func (t turnRow) why() string {
 		return t.Error.Message
 	case t.Reason != "":
 		return t.Reason
-	case t.Message != "":
+	case t.Message != "" && t.State != "completed": // of one that has completed it is the answer
 		return t.Message
 	}
 	return t.ProgressMessage

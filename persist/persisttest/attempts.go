@@ -106,6 +106,9 @@ func attempts(t *testing.T, h Harness) {
 	if list, err := h.Store.Transcript(ctx, "thread_a", 10, 1<<20); err != nil || len(list) != 2 || list[0].ItemID != "item_c" {
 		t.Errorf("transcript %v, %v", list, err)
 	}
+	if it, err := h.Store.LastMessage(ctx, "turn_a"); err != nil || it == nil || it.ItemID != "item_c" {
+		t.Errorf("last message %+v, %v", it, err)
+	}
 	steps, err := h.Store.Steps(ctx, "turn_a")
 	if err != nil || !reflect.DeepEqual(steps, m.rows("turn_a")) {
 		t.Errorf("steps %+v, %v", steps, err)

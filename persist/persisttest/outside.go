@@ -106,6 +106,40 @@ func transcript(t *testing.T, h Harness) {
 	}
 }
 
+func lastMessage(t *testing.T, h Harness) {
+	m := NewMaker(t, h.Store, "thread_a").Start()
+	m.StartTurn("turn_old")
+	m.Create("turn_old", "item_old", items.StatusCompleted, items.NewAgentMessage("of another turn"))
+	m.EndTurn("turn_old")
+	m.StartTurn("turn_a")
+	is := func(id, text string) {
+		t.Helper()
+		m.Commit()
+		switch it, err := h.Store.LastMessage(context.Background(), "turn_a"); {
+		case err != nil || (it != nil) != (id != ""):
+			t.Errorf("the last message is %+v, %v, want %q", it, err, id)
+		case it != nil && (it.ItemID != id || textOf(t, it) != text):
+			t.Errorf("the last message is %s %s, want %s %q", it.ItemID, it.Content, id, text)
+		}
+	}
+	m.Create("turn_a", "item_ask", items.StatusCompleted, userMessage("ask"))
+	is("", "")
+	m.Create("turn_a", "item_a", items.StatusInProgress, items.NewAgentMessage("a"))
+	m.Delta("turn_a", "item_a", "nswer", 1)
+	is("item_a", "answer")
+	m.Create("turn_a", "item_empty", items.StatusInProgress, items.NewAgentMessage(" "))
+	m.Create("turn_a", "item_tool", items.StatusCompleted, items.ToolCall{Type: items.KindToolCall, Output: "x"})
+	m.Create("", "item_outside", items.StatusCompleted, items.NewAgentMessage("outside of the turn"))
+	is("item_a", "answer")
+	m.Create("turn_a", "item_b", items.StatusCompleted, items.NewAgentMessage("b"))
+	is("item_b", "b")
+	m.Add(notify.ItemDeleted, "turn_a", "item_b", &items.Deleted{ItemID: "item_b", Type: "deleted", Status: items.StatusDeleted})
+	is("item_a", "answer")
+	if it, err := h.Store.LastMessage(context.Background(), "turn_none"); it != nil || err != nil {
+		t.Errorf("of no turn: %+v, %v", it, err)
+	}
+}
+
 func lastTurn(t *testing.T, h Harness) {
 	ctx := context.Background()
 	m := NewMaker(t, h.Store, "thread_a").Start()

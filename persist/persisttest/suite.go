@@ -61,6 +61,7 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"UnfinishedThreadsAreFound", unfinished},
 		{"ItemsOutsideOfTurnsAreReadLikeOthers", withoutTurn},
 		{"TranscriptHasWhatWasSaid", transcript},
+		{"LastMessageIsTheNewestWithAText", lastMessage},
 		{"LastTurnIsTheOneThatEndedLast", lastTurn},
 		{"ListsPageInOrderOfMaking", lists},
 		{"ListPageEndsAtOneMiB", listBytes},

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -221,6 +222,37 @@ func (s *View) Transcript(ctx context.Context, threadID string, limit, maxBytes 
 		}, threadID)
 	})
 	return list, err
+}
+
+// agentMessages are what the agent has said in a turn, newest first.
+var agentMessages = "SELECT " + itemColumns + ` FROM items WHERE thread_id = ? AND created_seq > ? AND turn_id = ?
+	AND type = 'agent_message' AND status <> 'deleted' AND ` + liveItem + `
+	ORDER BY created_seq DESC`
+
+// LastMessage implements turns.Store.
+func (s *View) LastMessage(ctx context.Context, turnID string) (last *items.Item, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		t, err := oneTurn(c, turnID)
+		if err != nil || t == nil {
+			return err
+		}
+		return c.query(agentMessages, func(r row) error {
+			it := items.Read(r)
+			if err := foldText(c, it); err != nil {
+				return err
+			}
+			content, err := items.Decode(it.Content)
+			if err != nil {
+				return fmt.Errorf("read the text of %s: %w", it.ItemID, err)
+			}
+			if text, _ := items.TextOf(content); strings.TrimSpace(text) == "" {
+				return nil
+			}
+			last = it
+			return errEnough
+		}, t.ThreadID, t.CreatedSeq, turnID)
+	})
+	return last, err
 }
 
 // Unfinished implements turns.Store.

@@ -103,6 +103,7 @@ func TestQueriesFindTheirIndexes(t *testing.T) {
 		"newest turns":               {explain(newestTurns, "a", int64(1)), "turns_thread (thread_id=?)"},
 		"transcript":                 {explain(transcript, "a"), "items_thread (thread_id=?)"},
 		"queue of a transcript":      {explain(transcript, "a"), "turns_unfinished (thread_id=?)"},
+		"last message of a turn":     {explain(agentMessages, "a", int64(1), "b"), "items_thread (thread_id=? AND created_seq>?)"},
 		"an item":                    {explain("SELECT content FROM items WHERE item_id = ?", "a"), "(item_id=?)"},
 		"an item that is fresh":      {explain("SELECT time FROM events WHERE seq = ?", int64(1)), "PRIMARY KEY"},
 		"a key":                      {explain("SELECT seq FROM idempotency WHERE key = ?", "a"), "(key=?)"},
