@@ -39,6 +39,14 @@ func (v Values) Blob(i int) []byte { b, _ := v[i].([]byte); return b }
 // Float is the column as a floating-point number.
 func (v Values) Float(i int) float64 { f, _ := v[i].(float64); return f }
 
+// Flag is a boolean as a column keeps it: 1 or 0.
+func Flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // Table says how the rows of one kind are kept. Tables are made by NewTable
 // when the program starts and never change. Several may share a Name: each
 // then writes some of the columns.

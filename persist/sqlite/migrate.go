@@ -25,9 +25,8 @@ func (e *NewerError) Error() string {
 	return fmt.Sprintf("the database has schema version %d, this program knows %d: use a newer program", e.Database, e.Program)
 }
 
-// migrate brings the database to the newest schema: forward only, each step
-// in a transaction of its own. A database that has data is copied to
-// dir/backups first.
+// migrate brings the database to the newest schema: forward only, in one
+// transaction. A database that has data is copied to dir/backups first.
 func migrate(c *conn, dir string, now time.Time) error {
 	steps, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -47,12 +46,29 @@ func migrate(c *conn, dir string, now time.Time) error {
 			return err
 		}
 	}
-	for i, name := range steps[version:] {
-		if err := step(c, name, version+i+1); err != nil {
-			return classify("migrate to schema version "+strconv.Itoa(version+i+1), err)
+	return classify("migrate to schema version "+strconv.Itoa(len(steps)), upgrade(c, steps, version))
+}
+
+// upgrade executes the steps after version in one transaction: a database is
+// of one released schema or of another, never between them.
+func upgrade(c *conn, steps []string, version int) (err error) {
+	if err := c.run("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil && !c.c.AutoCommit() {
+			_ = c.run("ROLLBACK") // the first error is the one to tell; opening fails anyway
+		}
+	}()
+	for i := version; i < len(steps); i++ {
+		if err := step(c, steps[i], i+1); err != nil {
+			return fmt.Errorf("%s: %w", steps[i], err)
 		}
 	}
-	return nil
+	if err := c.run("PRAGMA user_version = " + strconv.Itoa(len(steps))); err != nil {
+		return err
+	}
+	return c.run("COMMIT")
 }
 
 // userVersion is the schema version of the database; 0 if it is empty.
@@ -84,19 +100,11 @@ func copyBefore(c *conn, dir string, version int, now time.Time) error {
 	return vacuumInto(c, filepath.Join(backups, name))
 }
 
-func step(c *conn, name string, version int) (err error) {
+func step(c *conn, name string, version int) error {
 	sql, err := migrations.ReadFile(name)
 	if err != nil {
 		return err
 	}
-	if err := c.run("BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil && !c.c.AutoCommit() {
-			_ = c.run("ROLLBACK") // the first error is the one to tell; opening fails anyway
-		}
-	}()
 	if err := c.run(string(sql)); err != nil {
 		return err
 	}
@@ -114,10 +122,7 @@ func step(c *conn, name string, version int) (err error) {
 			return err
 		}
 	}
-	if err := c.run("PRAGMA user_version = " + strconv.Itoa(version)); err != nil {
-		return err
-	}
-	return c.run("COMMIT")
+	return nil
 }
 
 // The secret that leases are signed with: the schema version that brought it,
