@@ -40,8 +40,8 @@ func newRunCommand(g *globals) *cobra.Command {
 		Short: "Start a turn and watch it to its end",
 		Long: `Starts a thread (or takes --thread) and a turn in it, and shows what happens
 until the turn has ended. Questions of the agent are asked on the terminal.
-Ctrl-C interrupts the turn; a second one leaves it running. The exit code is 0
-if the turn completed, 1 otherwise.
+Ctrl-C interrupts the turn; a second one does not wait for its end. The exit
+code is 0 if the turn completed, 1 otherwise.
 
 PROMPT is text; "-", or no PROMPT with input piped in, reads it from stdin. The
 turn goes on at the server if this command is cut off, and a connection that

@@ -14,6 +14,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/notify/fold"
 	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // turnRun is one turn that the command follows. One goroutine, the command's,
@@ -31,12 +32,15 @@ type turnRun struct {
 	asked     []question       // what may be answered by configuration: not shown yet
 	due       <-chan time.Time // when it is shown; nil if there is none
 
-	interrupted bool
-	calls       chan string // sentences from calls under way, for a person
-	result      runResult
-	said        []saying
-	markers     fold.Markers
-	ended       bool
+	interrupted  bool // by this command's person; the server is asked once
+	refused      bool // it was not possible
+	interrupting bool // the server has said so: the turn ends as interrupted
+
+	calls   chan func() string // what came of calls: each makes a sentence for a person, "" for none
+	result  runResult
+	said    []saying
+	markers fold.Markers
+	ended   bool
 }
 
 // saying is a message of the agent that stands until a marker takes it back.
@@ -69,7 +73,7 @@ func (v *silentViewer) close() error               { return nil }
 // follow shows the turn until it has ended or the person leaves.
 func (r *turnRun) follow() error {
 	r.result = runResult{ThreadID: r.threadID, TurnID: r.turnID, State: "unknown"}
-	r.calls = make(chan string, 16)
+	r.calls = make(chan func() string, 16)
 	f := startFeed(r.ctx, r.client, client.Options{AfterSeq: &r.after, ThreadIDs: []string{r.threadID}, RetryFirst: true})
 	defer f.end()
 	ticks, stop := r.g.ticks()
@@ -92,13 +96,15 @@ func (r *turnRun) follow() error {
 			err = r.askAll()
 		case line, open := <-r.questions.lines:
 			err = r.answer(line, open)
-		case text := <-r.calls:
-			err = r.say(text)
+		case outcome := <-r.calls:
+			if text := outcome(); text != "" {
+				err = r.say(text)
+			}
 		case sig := <-r.signals:
 			if sig != syscall.SIGINT || r.interrupted {
 				return &exitError{code: exitFailed, err: errors.New(r.left())}
 			}
-			err = r.interrupt()
+			err = r.askInterrupt()
 		}
 		if err != nil {
 			return err
@@ -107,9 +113,17 @@ func (r *turnRun) follow() error {
 	return nil
 }
 
-// left says how to come back to a turn that goes on without this command.
+// left says what becomes of the turn without this command, and how to come
+// back to it.
 func (r *turnRun) left() string {
-	return fmt.Sprintf("the turn goes on at the server; watch it with: holon watch --thread %s --after %d", r.threadID, max(r.after, r.result.Seq))
+	fate := "the turn goes on at the server; watch it with"
+	switch {
+	case r.interrupting:
+		fate = "the turn is being interrupted at the server; its end shows"
+	case r.interrupted && !r.refused:
+		fate = "the server was asked to interrupt the turn and has not answered yet; what becomes of it shows"
+	}
+	return fmt.Sprintf("%s: holon watch --thread %s --after %d", fate, r.threadID, max(r.after, r.result.Seq))
 }
 
 // take shows an event of this turn or of its thread, and remembers what the
@@ -139,6 +153,8 @@ func (r *turnRun) take(event client.Event) error {
 		return r.end(event)
 	case "item/created", "item/updated":
 		return r.item(event)
+	case "turn/progress":
+		return r.progress(event)
 	case "item/deleted":
 		r.unsay(func(s saying) bool { return s.item == event.ItemID })
 	case "stream/rewind":
@@ -151,6 +167,19 @@ func (r *turnRun) take(event client.Event) error {
 			r.unsay(func(s saying) bool { return r.markers.Stale(s.lineage, s.seq) })
 		}
 	}
+	return nil
+}
+
+// progress learns from the log what an answer says only after up to 2 s, and
+// not at all if another client has interrupted the turn.
+func (r *turnRun) progress(event client.Event) error {
+	var p struct {
+		State turns.Progress `json:"state"`
+	}
+	if err := json.Unmarshal(event.Params, &p); err != nil {
+		return fmt.Errorf("read %s: %w", event.Method, err)
+	}
+	r.interrupting = r.interrupting || p.State == turns.Interrupting
 	return nil
 }
 
@@ -207,35 +236,36 @@ func (r *turnRun) item(event client.Event) error {
 	return nil
 }
 
-// interrupt asks the server to interrupt the turn; its end comes as an event.
-func (r *turnRun) interrupt() error {
+// askInterrupt asks the server to interrupt the turn; its end comes as an event.
+func (r *turnRun) askInterrupt() error {
 	r.interrupted = true
-	if err := r.say("interrupting the turn; Ctrl-C again leaves it running"); err != nil {
+	if err := r.say("interrupting the turn; Ctrl-C again leaves at once"); err != nil {
 		return err
 	}
 	r.call("turn/interrupt", map[string]any{"turn_id": r.turnID, "reason": "Ctrl-C at holon run"}, func(err error) string {
 		switch {
-		case err == nil || client.IsKind(err, "turn_not_active"):
-			return ""
+		case err == nil:
+			r.interrupting = true
+		case !client.IsKind(err, "turn_not_active"): // else its end is on the way
+			r.refused = true
+			return fmt.Sprintf("the turn could not be interrupted: %v", err)
 		}
-		return fmt.Sprintf("the turn could not be interrupted: %v", err)
+		return ""
 	})
 	return nil
 }
 
-// call calls in a goroutine of its own; say makes the sentence for a person of
-// the outcome, "" for none. It may outlive the loop: calls has room for it.
+// call calls in a goroutine of its own; say takes the outcome on the command's
+// and makes the sentence for a person, "" for none. It may outlive the loop:
+// calls has room for it.
 func (r *turnRun) call(method string, params map[string]any, say func(error) string) {
 	go func() {
 		ctx, cancel := context.WithTimeout(r.ctx, 30*time.Second)
 		defer cancel()
-		text := say(callAgain(ctx, r.client, method, params, nil))
-		if text == "" {
-			return
-		}
+		err := callAgain(ctx, r.client, method, params, nil)
 		select {
-		case r.calls <- text:
-		case <-ctx.Done():
+		case r.calls <- func() string { return say(err) }:
+		case <-r.ctx.Done():
 		}
 	}()
 }

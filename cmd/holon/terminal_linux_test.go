@@ -180,15 +180,29 @@ func TestCtrlCInterruptsTheTurnAndTheSecondLeaves(t *testing.T) {
 		t.Errorf("exit %d", code)
 	}
 
-	p = s.openTerminal("run", "--thread=left", "/stubborn 2000\n/sleep 60000")
+	p = s.openTerminal("run", "--thread=left", "/stubborn 20000\n/sleep 60000")
 	p.await("running")
 	interrupt()
-	p.await("Ctrl-C again leaves it")
+	p.awaitAfter("Ctrl-C again leaves at once", "interrupting · ")
 	interrupt()
 	if code := p.exit(); code != exitFailed {
 		t.Errorf("exit %d", code)
 	}
-	p.await("holon watch --thread left --after")
+	p.await("the turn is being interrupted at the server; its end shows: holon watch --thread left --after")
+}
+
+func TestWhatBecomesOfATurnThatIsLeft(t *testing.T) {
+	for want, r := range map[string]turnRun{
+		"the turn goes on at the server; watch it with: ":                      {},
+		"the server was asked to interrupt the turn and has not answered yet":  {interrupted: true},
+		"the turn goes on at the server; watch it with: holon watch":           {interrupted: true, refused: true},
+		"the turn is being interrupted at the server; its end shows: ":         {interrupted: true, interrupting: true},
+		"the turn is being interrupted at the server; its end shows: holon wa": {interrupting: true},
+	} {
+		if got := r.left(); !strings.HasPrefix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 }
 
 func TestRunSurvivesARestartOfTheServer(t *testing.T) {
