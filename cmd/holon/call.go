@@ -101,7 +101,7 @@ func (g *globals) printRaw(raw json.RawMessage, indent bool) error {
 		return fmt.Errorf("the result is not JSON: %w", err)
 	}
 	b.WriteByte('\n')
-	_, err = g.out.Write(b.Bytes())
+	_, err = g.jsonOut().Write(b.Bytes())
 	return err
 }
 
@@ -130,7 +130,7 @@ func (g *globals) follow(cmd *cobra.Command, c *client.Client, method string, pa
 		answered <- a
 	}()
 	print := func(line []byte) error {
-		_, err := g.out.Write(append(line, '\n'))
+		_, err := g.jsonOut().Write(append(line, '\n'))
 		return err
 	}
 	for {

@@ -66,7 +66,7 @@ what. Those of workers want two agents that nobody else works for:
 			}
 			switch format {
 			case "json":
-				err = report.WriteJSON(g.out)
+				err = report.WriteJSON(g.jsonOut())
 			case "junit":
 				err = report.WriteJUnit(g.out)
 			default:

@@ -73,7 +73,7 @@ func (g *globals) bridge(ctx context.Context, c *client.Client) error {
 	}
 	defer body.Close()
 	received := make(chan error, 1)
-	go func() { received <- b.receive(body, g.out) }()
+	go func() { received <- b.receive(body, g.jsonOut()) }()
 	patience := time.NewTimer(answerPatience)
 	defer patience.Stop()
 	for {

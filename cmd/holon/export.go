@@ -35,7 +35,7 @@ sends, up to where the log ends when the command starts.
 			if err != nil {
 				return err
 			}
-			out := bufio.NewWriterSize(g.out, exportBuffer)
+			out := bufio.NewWriterSize(g.jsonOut(), exportBuffer)
 			last, err := persist.Export(cmd.Context(), view, out, after)
 			err = errors.Join(err, out.Flush(), view.Close())
 			var expired *notify.ExpiredError

@@ -146,7 +146,7 @@ func (g *globals) format(allowed ...string) (string, error) {
 // printJSON writes one value as one indented object for -o json, on one line
 // for -o jsonl.
 func (g *globals) printJSON(value any, indent bool) error {
-	encoder := json.NewEncoder(g.out)
+	encoder := json.NewEncoder(g.jsonOut())
 	encoder.SetEscapeHTML(false)
 	if indent {
 		encoder.SetIndent("", "  ")

@@ -205,6 +205,25 @@ func TestWhatBecomesOfATurnThatIsLeft(t *testing.T) {
 	}
 }
 
+func TestJSONOfAnAgentDoesNothingOnTheTerminal(t *testing.T) {
+	s := startServer(t)
+	const acts = "\u009b31m \u202eexe"
+	s.want("run", "/say begin "+acts)
+	for _, args := range [][]string{
+		{"run", "-o", "json", "/say begin " + acts}, {"run", "-o", "jsonl", "/say begin " + acts}, {"items", "-o", "json"}, {"items", "-o", "jsonl"},
+		{"call", "item/list"}, {"watch", "--after=0", "--limit=10", "-o", "jsonl"}, {"watch", "--after=0", "--limit=10", "-o", "json"}, {"export"},
+	} {
+		p := s.openTerminal(args...)
+		p.await(`begin \u009b31m \u202eexe`)
+		if code := p.exit(); code != exitOK {
+			t.Errorf("%s: exit %d", args, code)
+		}
+		if strings.ContainsAny(p.seen.String(), acts[:2]+"\u202e") {
+			t.Errorf("%s: raw characters came:\n%q", args, p.end())
+		}
+	}
+}
+
 func TestRunSurvivesARestartOfTheServer(t *testing.T) {
 	s := startServer(t)
 	s.want("call", "holon/pause")

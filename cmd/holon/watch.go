@@ -202,7 +202,7 @@ func (v *timelineViewer) close() error               { return v.r.Close() }
 type lineViewer struct{ g *globals }
 
 func (v *lineViewer) event(e client.Event) error {
-	_, err := v.g.out.Write(append(e.Line, '\n'))
+	_, err := v.g.jsonOut().Write(append(e.Line, '\n'))
 	return err
 }
 func (v *lineViewer) state(s client.State) error { v.g.noteState(s); return nil }
@@ -225,7 +225,7 @@ func (v *objectViewer) event(e client.Event) error {
 	}
 	v.any = true
 	v.after = max(v.after, e.Seq)
-	_, err := fmt.Fprintf(v.g.out, "%s%s", start, e.Line)
+	_, err := fmt.Fprintf(v.g.jsonOut(), "%s%s", start, e.Line)
 	return err
 }
 
@@ -239,10 +239,10 @@ func (v *objectViewer) tick() error { return nil }
 
 func (v *objectViewer) close() error {
 	if !v.any {
-		if _, err := io.WriteString(v.g.out, "{\"events\":["); err != nil {
+		if _, err := io.WriteString(v.g.jsonOut(), "{\"events\":["); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(v.g.out, "\n],\"next_after_seq\":%d,\"log_id\":%q}\n", v.after, v.logID)
+	_, err := fmt.Fprintf(v.g.jsonOut(), "\n],\"next_after_seq\":%d,\"log_id\":%q}\n", v.after, v.logID)
 	return err
 }

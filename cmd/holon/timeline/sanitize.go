@@ -157,6 +157,19 @@ func (z *Sanitizer) inSequence(r rune) bool {
 	}
 }
 
+// Acts tells whether a character does something on a terminal, or to the text
+// around it, instead of being shown. Line feed and tab, which only move on, and
+// joiners do not count.
+func Acts(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r < 0x20, r >= 0x7f && r < 0xa0, r == 0x2028, r == 0x2029:
+		return true
+	}
+	return reorders(r) || invisible(r)
+}
+
 // reorders tells whether r changes the direction of the text around it.
 func reorders(r rune) bool {
 	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||

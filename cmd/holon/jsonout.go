@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+)
+
+// jsonOut is stdout for JSON. On a terminal the characters that would act on it
+// (C1 controls, those that reorder text) are written as escapes, so that an
+// agent's text can do nothing there; the values are the same. Everywhere else
+// the bytes are those that came.
+func (g *globals) jsonOut() io.Writer {
+	if file, ok := g.out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		return &jsonEscaper{w: file}
+	}
+	return g.out
+}
+
+// jsonEscaper writes JSON to a terminal. One goroutine uses it.
+type jsonEscaper struct {
+	w       io.Writer
+	partial []byte // the start of a character whose rest comes with the next Write
+}
+
+// Write implements io.Writer. It takes all of p, also where the last character
+// of p waits for its rest.
+func (e *jsonEscaper) Write(p []byte) (int, error) {
+	text := append(e.partial, p...)
+	out := make([]byte, 0, len(text))
+	for len(text) > 0 && utf8.FullRune(text) {
+		r, size := utf8.DecodeRune(text)
+		text = text[size:]
+		switch {
+		case r == utf8.RuneError && size == 1: // as whoever decodes it reads it
+			out = append(out, `\ufffd`...)
+		case r == '\r':
+			out = append(out, ' ') // white space: the rest of the line stays to be seen
+		case timeline.Acts(r):
+			out = appendEscape(out, r)
+		default:
+			out = utf8.AppendRune(out, r)
+		}
+	}
+	e.partial = append([]byte(nil), text...)
+	if _, err := e.w.Write(out); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// appendEscape writes a character as a JSON string may have it.
+func appendEscape(dst []byte, r rune) []byte {
+	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+		return fmt.Appendf(dst, `\u%04x\u%04x`, high, low)
+	}
+	return fmt.Appendf(dst, `\u%04x`, r)
+}
