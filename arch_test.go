@@ -41,6 +41,7 @@ var onlyImporter = map[string][]string{
 	"github.com/sourcegraph/jsonrpc2":            {"rpc", "bench"},
 	"github.com/spf13/cobra":                     {"cmd"},
 	"github.com/BurntSushi/toml":                 {"cmd"},
+	"github.com/mattn/go-runewidth":              {"cmd"},
 	"github.com/google/jsonschema-go/jsonschema": {"rpc", "conformance"},
 }
 
