@@ -72,8 +72,10 @@ func httpChecks() []check {
 			}
 		}},
 		{id: "http.unknown_path", sentence: "A path that is not served gets 404.", source: "RFC 9110 §15.5.5 404 Not Found", run: func(p *probe) {
-			r := p.do(ask{verb: "GET", path: "/no/such/path"})
-			p.must(r.status == 404, "got status %d, want 404", r.status)
+			for _, path := range []string{"/no/such/path", "//rpc/stream"} {
+				r := p.do(ask{verb: "GET", path: path})
+				p.must(r.status == 404, "%s got status %d, want 404", path, r.status)
+			}
 		}},
 		{id: "http.stream_headers", sentence: "The NDJSON streams answer with their type and are neither cached nor buffered.", source: srcFrames, run: func(p *probe) {
 			for what, h := range map[string]http.Header{

@@ -23,25 +23,29 @@ const (
 // Handler serves every path of the HTTP surface. Put an admission gate in
 // front of it.
 func (s *Server) Handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/rpc", s.only(s.serveRPC, http.MethodPost))
-	mux.HandleFunc("/rpc/stream", s.only(s.serveStream, http.MethodGet, http.MethodPost))
-	mux.HandleFunc("/events", s.only(s.bodiless(s.serveEvents), http.MethodGet))
-	mux.HandleFunc("/healthz", s.only(s.bodiless(s.serveHealth), http.MethodGet, http.MethodHead))
-	mux.HandleFunc("/readyz", s.only(s.bodiless(s.serveReady), http.MethodGet, http.MethodHead))
-	if s.cfg.Metrics != nil {
-		mux.HandleFunc("/metrics", s.bodiless(s.cfg.Metrics.ServeHTTP))
+	// No http.ServeMux: it redirects what is nearly a path, in HTML.
+	paths := map[string]http.HandlerFunc{
+		"/rpc":        s.only(s.serveRPC, http.MethodPost),
+		"/rpc/stream": s.only(s.serveStream, http.MethodGet, http.MethodPost),
+		"/events":     s.only(s.bodiless(s.serveEvents), http.MethodGet),
+		"/healthz":    s.only(s.bodiless(s.serveHealth), http.MethodGet, http.MethodHead),
+		"/readyz":     s.only(s.bodiless(s.serveReady), http.MethodGet, http.MethodHead),
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, http.StatusNotFound, Errorf(KindInvalidRequest, "there is nothing at this path; /rpc, /rpc/stream and /events are served"))
-	})
+	if s.cfg.Metrics != nil {
+		paths["/metrics"] = s.bodiless(s.cfg.Metrics.ServeHTTP)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// Everybody may ask for the health: that admits no connection.
 		if probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"; !probe && !admitted(r) {
 			s.fail(w, r, http.StatusServiceUnavailable, s.surplus())
 			return
 		}
-		mux.ServeHTTP(w, r)
+		serve := paths[r.URL.Path]
+		if serve == nil {
+			s.fail(w, r, http.StatusNotFound, Errorf(KindInvalidRequest, "there is nothing at this path; /rpc, /rpc/stream and /events are served"))
+			return
+		}
+		serve(w, r)
 	})
 }
 

@@ -92,12 +92,14 @@ func TestTooLargeABodyIsRefusedWithoutReadingIt(t *testing.T) {
 
 func TestPathsAndVerbs(t *testing.T) {
 	r := newRig(t)
+	r.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for _, c := range []struct {
 		method, path string
 		status       int
 	}{
 		{"GET", "/rpc", 405}, {"PUT", "/rpc", 405}, {"OPTIONS", "/rpc", 405}, {"DELETE", "/rpc/stream", 405}, {"HEAD", "/rpc/stream", 405},
 		{"POST", "/events", 405}, {"POST", "/healthz", 405}, {"GET", "/", 404}, {"POST", "/rpc/", 404}, {"GET", "/nothing", 404},
+		{"POST", "//rpc", 404}, {"GET", "//rpc/stream", 404}, {"GET", "/rpc//stream", 404}, {"GET", "/x/../rpc/stream", 404}, {"GET", "/rpc/./stream", 404},
 		{"GET", "/healthz", 200}, {"GET", "/readyz", 200}, {"GET", "/metrics", 404},
 		{"POST", "/rpc?after_seq=1", 400}, {"GET", "/rpc/stream?after=1", 400}, {"GET", "/rpc/stream?after_seq=1;2", 400}, {"GET", "/rpc/stream?%zz", 400},
 		{"GET", "/rpc/stream?thread_id=", 400}, {"GET", "/rpc/stream?method=started", 400}, {"GET", "/rpc/stream?method=item/*x", 400},
@@ -114,6 +116,9 @@ func TestPathsAndVerbs(t *testing.T) {
 		resp.Body.Close()
 		if resp.StatusCode != c.status {
 			t.Errorf("%s %s: %d, want %d: %s", c.method, c.path, resp.StatusCode, c.status, body)
+		}
+		if c.status >= 400 && c.method != "HEAD" && resp.Header.Get("Content-Type") != "application/json" && c.path != "/metrics" {
+			t.Errorf("%s %s: %s", c.method, c.path, resp.Header.Get("Content-Type"))
 		}
 		if resp.StatusCode == 405 && resp.Header.Get("Allow") == "" {
 			t.Errorf("%s %s: no Allow", c.method, c.path)
