@@ -1,5 +1,11 @@
 package conformance
 
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
 // check is one promise of the protocol and the way to try it.
 type check struct {
 	// id is stable: reports of different releases are compared by it.
@@ -33,6 +39,9 @@ const (
 	last
 )
 
+// needs is the words of the scripts for what a check needs.
+var needs = map[string]need{"echo": needEcho, "worker": needWorker, "brief": needBrief, "tcp": needTCP}
+
 // The sources of the rules. docs/protocol.md has numbered sections.
 const (
 	srcRequest  = "JSON-RPC 2.0 §4 Request object"
@@ -50,10 +59,18 @@ const (
 	srcSSE      = "HTML Living Standard §9.2 Server-sent events"
 )
 
-// table returns every check in the order of the report.
+// areas is the order of the report: a check belongs to the area before the dot
+// of its id.
+var areas = []string{
+	"envelope", "id", "batch", "params", "frame", "http", "admission", "runtime", "log",
+	"thread", "agent", "turn", "busy", "interrupt", "steer", "attempt", "question", "item", "worker", "lease", "delta",
+	"read", "idempotency", "stream", "cursor", "filter", "collapse", "subscribe", "sse", "error", "name", "schema",
+}
+
+// table returns every check by area; within one those in Go come before the
+// scripts.
 func table() []check {
-	var all []check
-	for _, area := range [][]check{
+	all := slices.Concat(
 		envelopeChecks(),
 		idChecks(),
 		batchChecks(),
@@ -86,8 +103,14 @@ func table() []check {
 		errorChecks(),
 		nameChecks(),
 		schemaChecks(),
-	} {
-		all = append(all, area...)
-	}
+		readScripts().checks,
+	)
+	slices.SortStableFunc(all, func(a, b check) int { return cmp.Compare(a.area(), b.area()) })
 	return all
+}
+
+// area is the check's place in the order of areas.
+func (c check) area() int {
+	area, _, _ := strings.Cut(c.id, ".")
+	return slices.Index(areas, area)
 }

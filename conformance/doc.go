@@ -9,6 +9,47 @@
 // nothing of this project, so that a fault in our encoders cannot hide itself:
 // what the server sends is read as bytes and judged as bytes.
 //
+// A check that is a conversation is a script, a section of a file in checks;
+// one that judges bytes, times, or streams side by side is a function. A script
+// begins with its sentence, and with its source and, in brackets, what it needs:
+//
+//	-- turn.fail --
+//	A turn whose agent gives up ends turn/failed with error kind and message.
+//	protocol.md §4 Notifications [echo]
+//	> thread/start {"agent":"echo"} < {"thread_id":"<thread>"}
+//	> turn/start {"thread_id":"<thread>","input":"<input /fail oh>"} < {"turn_id":"<turn>"}
+//	~ turn/failed turn_id=<turn> {"state":"failed","error":{"kind":"<text>","message":"…oh…"}}
+//
+// Its lines are:
+//
+//	# a remark
+//	> METHOD PARAMS            a request
+//	> VERB /PATH [HEADERS]     an HTTP request; POST /rpc carries holon/status
+//	>> BYTES                   the body of a POST /rpc; >>q "BYTES" as Go quotes
+//	< PATTERN                  it succeeds, and the result is so
+//	! KIND PATTERN             it is refused with the kind of error, and error.data is so
+//	< STATUS PATTERN           the HTTP answer has the status, and headers are so
+//	! STATUS KIND PATTERN      the HTTP answer has the status, and its body is such an error
+//	<< PATTERN                 the whole answer is so; << nothing: there is none
+//	~ METHOD PATH=VALUE … PATTERN    this event comes, if it has not come, and params are so
+//	- METHOD PATH=VALUE …            no such event has come
+//	= NAME TEXT                plays the section of that name, where TEXT is <text>
+//
+// An expectation may stand behind its request; on a line of its own it is about
+// every request above it that has none yet. A request without any must succeed.
+// A script that waits for events speaks on POST /rpc/stream, any other by POST
+// /rpc. Threads that it starts are closed at its end, and a pause is ended.
+//
+// A pattern is JSON: members that it does not name may be there, an array is
+// whole unless it has "…" for what is left out. A text with … has anything
+// there. "<time>", "<time?>" (or null), "<int>", "<bool>", "<string>", "<text>"
+// (not empty), "<array>", "<object>" and "<any>" say what a value looks like,
+// "<absent>" that there is none. Any other word in angle brackets is a name: it
+// takes the value that it first meets, and stands for that value from then on,
+// also in requests, where one that begins with new- is a new word. "<= <seq>",
+// "> 5" and "<seq>+1" compare with a name or a number. "<input TEXT>" is the
+// input of a turn with that text.
+//
 // A server that does not speak the protocol gets a report, not a stop. Every
 // check runs by itself under a time limit, a panic in one is that check's
 // result, and a path that answers 404 fails the checks that need it and no

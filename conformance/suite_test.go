@@ -61,6 +61,9 @@ func TestEveryCheckSaysWhatAndWhence(t *testing.T) {
 		if c.run == nil {
 			t.Errorf("%s does nothing", c.id)
 		}
+		if c.area() < 0 {
+			t.Errorf("%s is of no area", c.id)
+		}
 	}
 	if len(List()) != len(seen) {
 		t.Errorf("List gives %d checks of %d", len(List()), len(seen))

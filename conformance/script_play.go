@@ -1,0 +1,221 @@
+package conformance
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// player plays the lines of one check.
+type player struct {
+	*probe
+	scripts *scripts
+	names   scope
+	// stream is the two-way stream of a script that waits for events; others
+	// speak by POST /rpc.
+	stream *duplex
+	// open is what was answered since the last expectation.
+	open []answered
+}
+
+// answered is a request of a script and its answer.
+type answered struct {
+	line   line
+	method string // empty for what is no plain request
+	m      *message
+	reply  *reply // of HTTP, nil on a stream
+}
+
+// play plays a script from its first line to its last.
+func (p *probe) play(s *scripts, lines []line) {
+	pl := &player{probe: p, scripts: s, names: scope{}}
+	if waits(s, lines) {
+		pl.stream = p.duplex("")
+		pl.stream.opened()
+	}
+	pl.lines(lines)
+	pl.mustSucceed()
+}
+
+// waits says whether a script waits for events.
+func waits(s *scripts, lines []line) bool {
+	return slices.ContainsFunc(lines, func(l line) bool {
+		return l.verb == "~" || l.verb == "-" || l.verb == "=" && waits(s, s.sections[l.what])
+	})
+}
+
+func (pl *player) lines(lines []line) {
+	for _, l := range lines {
+		pl.line(l)
+	}
+}
+
+func (pl *player) line(l line) {
+	switch l.verb {
+	case ">", ">>":
+		pl.send(l)
+		if l.then != nil {
+			pl.judge(pl.open[len(pl.open)-1], *l.then)
+			pl.open = pl.open[:len(pl.open)-1]
+		}
+	case "=":
+		section, ok := pl.scripts.sections[l.what]
+		if !ok {
+			panic(fmt.Sprintf("there is no section %q", l.what))
+		}
+		pl.names["text"] = unquote(`"` + pl.fill(l, l.more) + `"`)
+		pl.lines(section)
+	case "~":
+		pl.mustSucceed()
+		m := pl.stream.await(l.text, 0, func(m *message) bool { return pl.chooses(l, m) })
+		pl.fits(l.text, l, m.args())
+	case "-":
+		pl.mustSucceed()
+		pl.call(pl.stream, plain, nil) // what the requests have caused comes before this answer
+		for _, m := range pl.stream.all() {
+			pl.must(!pl.chooses(l, m), "%s: it came: %s", l.text, clip(m.raw, 300))
+		}
+	default:
+		for _, a := range pl.open {
+			pl.judge(a, l)
+		}
+		pl.open = nil
+	}
+}
+
+// mustSucceed judges the requests that have no expectation.
+func (pl *player) mustSucceed() {
+	for _, a := range pl.open {
+		pl.judge(a, line{verb: "<", text: "<"})
+	}
+	pl.open = nil
+}
+
+func (pl *player) fill(l line, text string) string {
+	filled, err := pl.names.fill(text)
+	if err != nil {
+		panic(fmt.Sprintf("%s: %v", l.text, err))
+	}
+	return filled
+}
+
+// send makes the request of a line and keeps the answer.
+func (pl *player) send(l line) {
+	pl.fresh(l)
+	a := answered{line: l}
+	verb, path, isHTTP := strings.Cut(l.what, " ")
+	switch {
+	case l.verb == ">>":
+		a.reply = pl.post(pl.fill(l, l.what))
+	case isHTTP:
+		q := ask{verb: verb, path: pl.fill(l, path)}
+		if l.more != "" {
+			q.header = strings.Split(pl.fill(l, l.more), "; ")
+		}
+		if q.path == "/rpc" && verb == "POST" {
+			q.body = strings.NewReader(request("1", plain, nil))
+		}
+		a.reply = pl.peek(q)
+	default:
+		a.method = l.what
+		var params any
+		if l.more != "" {
+			params = pl.fill(l, l.more)
+		}
+		a.m = pl.caller().try(l.what, params)
+		pl.undo(a)
+	}
+	pl.open = append(pl.open, a)
+}
+
+// fresh gives every name that begins with new- a value that nobody has used.
+func (pl *player) fresh(l line) {
+	for _, word := range anyName.FindAllString(l.what+l.more, -1) {
+		name := strings.Trim(word, `"<>`)
+		if _, ok := pl.names[name]; !ok && strings.HasPrefix(name, "new-") {
+			pl.names[name] = pl.nonce(name)
+		}
+	}
+}
+
+func (pl *player) caller() caller {
+	if pl.stream != nil {
+		return pl.stream
+	}
+	return pl.http()
+}
+
+// undo registers the clean-up of what a request has begun.
+func (pl *player) undo(a answered) {
+	id := decode(a.m.result).str("thread_id")
+	switch {
+	case (a.method == "thread/start" || a.method == "thread/fork") && id != "":
+		pl.later(func() { pl.http().try("thread/close", obj{"thread_id": id}) })
+	case a.method == "holon/pause" && a.m.failure == nil:
+		pl.later(func() { pl.http().try("holon/resume", nil) })
+	}
+}
+
+// judge compares an answer with what is expected.
+func (pl *player) judge(a answered, want line) {
+	what := clip([]byte(a.line.text), 200)
+	if want.status != 0 {
+		pl.must(a.reply.status == want.status, "%s: got status %d, want %d", what, a.reply.status, want.status)
+	}
+	if want.verb == "<<" && want.want == nil {
+		pl.must(len(bytes.TrimSpace(a.reply.body)) == 0, "%s: it was answered: %s", what, clip(a.reply.body, 200))
+		return
+	}
+	if want.verb == "<" && want.status != 0 {
+		headers := object{}
+		for name, values := range a.reply.header {
+			headers[name] = strings.Join(values, ", ")
+		}
+		pl.fits(what, want, headers)
+		return
+	}
+	m := a.m
+	if m == nil {
+		var err error
+		m, err = parseMessage(bytes.TrimSpace(a.reply.body))
+		pl.must(err == nil, "%s: status %d without a JSON-RPC message: %v", what, a.reply.status, err)
+		pl.must(m.isResponse(), "%s: the answer is no response: %s", what, clip(m.raw, 200))
+	}
+	switch want.verb {
+	case "!":
+		pl.mustError(m, kinds[want.what], want.what, what)
+		pl.fits(what, want, m.fault().obj("data"))
+	case "<<":
+		pl.fits(what, want, decode(m.raw))
+	default:
+		pl.must(m.failure == nil, "%s: it was refused: %s", what, clip(m.failure, 300))
+		pl.fits(what, want, decode(m.result))
+	}
+}
+
+// fits fails the check unless a value is as the expectation has it.
+func (pl *player) fits(what string, want line, got object) {
+	why := pl.differs(want, got)
+	pl.must(why == "", "%s: %s", what, why)
+}
+
+func (pl *player) differs(want line, got object) string {
+	if want.want == nil {
+		return ""
+	}
+	return pl.names.differs("", want.want, map[string]any(got), true)
+}
+
+// chooses says whether a message is the event that a line is about.
+func (pl *player) chooses(l line, m *message) bool {
+	if !m.isNotification() || m.method != l.what {
+		return false
+	}
+	args := m.args()
+	return !slices.ContainsFunc(l.choice, func(pair string) bool {
+		path, value, _ := strings.Cut(pair, "=")
+		got, there := args.get(path)
+		return !there || fmt.Sprint(got) != pl.fill(l, value)
+	})
+}
