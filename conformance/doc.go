@@ -18,7 +18,7 @@
 //	protocol.md §4 Notifications [echo]
 //	> thread/start {"agent":"echo"} < {"thread_id":"<thread>"}
 //	> turn/start {"thread_id":"<thread>","input":"<input /fail oh>"} < {"turn_id":"<turn>"}
-//	~ turn/failed turn_id=<turn> {"state":"failed","error":{"kind":"<text>","message":"…oh…"}}
+//	~ turn/failed turn_id=<turn> {"state":"failed","error":{"kind":"<nonempty>","message":"…oh…"}}
 //
 // Its lines are:
 //
@@ -42,9 +42,9 @@
 //
 // A pattern is JSON: members that it does not name may be there, an array is
 // whole unless it has "…" for what is left out. A text with … has anything
-// there. "<time>", "<time?>" (or null), "<int>", "<bool>", "<string>", "<text>"
-// (not empty), "<array>", "<object>" and "<any>" say what a value looks like,
-// "<absent>" that there is none. Any other word in angle brackets is a name: it
+// there. "<time>", "<time?>" (or null), "<int>", "<bool>", "<string>",
+// "<nonempty>", "<array>", "<object>" and "<any>" say what a value looks like,
+// "<absent>" that there is none, "<false?>" that it is false or absent. Any other word in angle brackets is a name: it
 // takes the value that it first meets, and stands for that value from then on,
 // also in requests, where one that begins with new- is a new word. "<= <seq>",
 // "> 5" and "<seq>+1" compare with a name or a number. "<input TEXT>" is the

@@ -20,15 +20,15 @@ type scope map[string]any
 // forms are the words in angle brackets that say what a value looks like.
 // Every other word is a name.
 var forms = map[string]func(o object) bool{
-	"<any>":    func(object) bool { return true },
-	"<array>":  func(o object) bool { _, ok := o["v"].([]any); return ok },
-	"<bool>":   func(o object) bool { return o.isBool("v") },
-	"<int>":    func(o object) bool { return o.isInt("v") },
-	"<object>": func(o object) bool { return o.obj("v") != nil },
-	"<string>": func(o object) bool { return o.isStr("v") },
-	"<text>":   func(o object) bool { return o.str("v") != "" },
-	"<time>":   func(o object) bool { return o.isTime("v") },
-	"<time?>":  func(o object) bool { return o["v"] == nil || o.isTime("v") },
+	"<any>":      func(object) bool { return true },
+	"<array>":    func(o object) bool { _, ok := o["v"].([]any); return ok },
+	"<bool>":     func(o object) bool { return o.isBool("v") },
+	"<int>":      func(o object) bool { return o.isInt("v") },
+	"<object>":   func(o object) bool { return o.obj("v") != nil },
+	"<string>":   func(o object) bool { return o.isStr("v") },
+	"<nonempty>": func(o object) bool { return o.str("v") != "" },
+	"<time>":     func(o object) bool { return o.isTime("v") },
+	"<time?>":    func(o object) bool { return o["v"] == nil || o.isTime("v") },
 }
 
 var (
@@ -38,8 +38,8 @@ var (
 	anyName = regexp.MustCompile(`"<[a-z][A-Za-z0-9_-]*>"|<[a-z][A-Za-z0-9_-]*>`)
 	// anInput is the input of a turn that says one text.
 	anInput = regexp.MustCompile(`"<input ([^>]*)>"`)
-	// aComparison is an order to a number or a name, such as "<= <seq>".
-	aComparison = regexp.MustCompile(`^(<|<=|>|>=|!=) (-?[0-9.]+|<[a-z][A-Za-z0-9_-]*>)(\+[0-9]+)?$`)
+	// aComparison is an order to a number, a name or a text, such as "<= <seq>".
+	aComparison = regexp.MustCompile(`^(<|<=|>|>=|!=) (.+?)(\+[0-9]+)?$`)
 	// aSum is a name and what is added to it.
 	aSum = regexp.MustCompile(`^(<[a-z][A-Za-z0-9_-]*>)\+([0-9]+)$`)
 )
@@ -118,13 +118,14 @@ func (s scope) differsList(at string, want []any, got any, there bool) string {
 }
 
 func (s scope) differsText(at, want string, got any, there bool) string {
-	if want == "<absent>" {
-		if there {
-			return mismatch(at, want, got, there)
-		}
-		return ""
+	ok := there && s.fits(want, got)
+	switch want {
+	case "<absent>":
+		ok = !there
+	case "<false?>":
+		ok = !there || got == false
 	}
-	if !there || !s.fits(want, got) {
+	if !ok {
 		return mismatch(at, want, got, there)
 	}
 	return ""
@@ -149,6 +150,12 @@ func (s scope) fits(want string, got any) bool {
 		return s.compare("=", m[1], m[2], got)
 	}
 	text, isText := got.(string)
+	want = anyName.ReplaceAllStringFunc(want, func(word string) string {
+		if v, ok := s[strings.Trim(word, "<>")].(string); ok {
+			return v
+		}
+		return word
+	})
 	if !strings.Contains(want, "…") || want == "…" {
 		return isText && text == want
 	}
@@ -159,11 +166,11 @@ func (s scope) fits(want string, got any) bool {
 // compare orders a value, and a number or the value of a name, to which
 // something may be added. Times are texts in their order.
 func (s scope) compare(op, with, plus string, got any) bool {
-	var other any
+	var other any = with
 	if n, err := strconv.ParseFloat(with, 64); err == nil {
 		other = n
-	} else if other = s[strings.Trim(with, "<>")]; other == nil {
-		return false
+	} else if m := aName.FindStringSubmatch(with); m != nil {
+		other = s[m[1]] // nil, which nothing compares with, when it is not seen
 	}
 	order := 0
 	switch a := got.(type) {

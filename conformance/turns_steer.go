@@ -16,23 +16,6 @@ func (p *probe) steered(d *duplex, turn, text string, more obj) (object, string)
 
 func steerChecks() []check {
 	return []check{
-		{id: "steer.belongs", sentence: "Steered text belongs to its turn: its message is delivered and answered before the turn ends.", source: srcMethods, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			turn := p.running(d, p.echoThread(d), "/sleep 300")
-			r, item := p.steered(d, turn, "/say steered answer", nil)
-			p.must(r.str("delivery") == "injected" || r.str("delivery") == "queued", "delivery is %q", r.str("delivery"))
-			p.mustTime(r, "turn/steer", "accepted_at")
-			created := d.event("item/created", "item_id", item)
-			p.must(created.seq() <= int64(r.num("seq")), "the message has seq %d, the result says %v", created.seq(), r.num("seq"))
-			p.must(created.args().str("content.origin") == "steer" && created.args().str("turn_id") == turn, "item/created is %s", clip(created.raw, 300))
-			end := d.completed(turn)
-			done := d.event("item/updated", "item_id", item, "status", "completed")
-			p.must(done.seq() < end.seq(), "the message was delivered at %d, after the end at %d", done.seq(), end.seq())
-			answered := slices.ContainsFunc(d.ofTurn(turn), func(m *message) bool {
-				return m.args().str("content.type") == "agent_message" && firstText(m.args()) == "steered answer"
-			})
-			p.must(answered, "nobody answered the steered text: %s", methods(d.ofTurn(turn)))
-		}},
 		{id: "steer.in_progress", sentence: "The message of a steer is in_progress until the agent has it.", source: srcMethods, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			turn := p.running(d, p.echoThread(d), "/sleep 20000")
@@ -55,32 +38,6 @@ func steerChecks() []check {
 			ended := d.event("item/updated", "item_id", item)
 			p.must(ended.args().str("status") == "interrupted" && ended.seq() < end.seq(), "the message ended %s", clip(ended.raw, 300))
 			p.must(slices.Contains(end.args().list("undelivered_item_ids"), any(item)), "undelivered_item_ids is %v, lacks %s", end.args()["undelivered_item_ids"], item)
-		}},
-		{id: "steer.interrupt_mode", sentence: "Mode interrupt cuts the agent's present step short, not the turn.", source: srcMethods, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			turn := p.running(d, p.echoThread(d), "/sleep 20000")
-			_, item := p.steered(d, turn, "/say instead", obj{"mode": "interrupt"})
-			end := d.completed(turn)
-			done := d.event("item/updated", "item_id", item, "status", "completed")
-			p.must(done.seq() < end.seq(), "the message was delivered after the end")
-		}},
-		{id: "steer.order", sentence: "Several steers are delivered in the order they were accepted.", source: srcFrames, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			turn := p.running(d, p.echoThread(d), "/sleep 300")
-			_, first := p.steered(d, turn, "/say first", nil)
-			_, second := p.steered(d, turn, "/say second", nil)
-			d.completed(turn)
-			a := d.event("item/updated", "item_id", first, "status", "completed")
-			b := d.event("item/updated", "item_id", second, "status", "completed")
-			p.must(a.seq() < b.seq(), "the second was delivered at %d, before the first at %d", b.seq(), a.seq())
-		}},
-		{id: "steer.invalid", sentence: "A steer with wrong input or mode gets -32602.", source: srcErrors, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			turn := p.running(d, p.echoThread(d), "/sleep 20000")
-			f := p.refuse(d, -32602, "invalid_params", "turn/steer", obj{"turn_id": turn, "input": []any{}})
-			p.must(f.str("data.field") == "input", "data.field is %q", f.str("data.field"))
-			f = p.refuse(d, -32602, "invalid_params", "turn/steer", obj{"turn_id": turn, "input": input("x"), "mode": "nope"})
-			p.must(f.str("data.field") == "mode", "data.field is %q", f.str("data.field"))
 		}},
 	}
 }
