@@ -90,7 +90,6 @@ func table() []check {
 		questionChecks(),
 		itemChecks(),
 		workerChecks(),
-		leaseChecks(),
 		deltaChecks(),
 		readChecks(),
 		idempotencyChecks(),

@@ -44,7 +44,7 @@
 // whole unless it has "…" for what is left out. A text with … has anything
 // there. "<time>", "<time?>" (or null), "<int>", "<bool>", "<string>",
 // "<nonempty>", "<array>", "<object>" and "<any>" say what a value looks like,
-// "<absent>" that there is none, "<false?>" that it is false or absent. Any other word in angle brackets is a name: it
+// "<absent>" that there is none, "<none?>" that it is false, empty or absent. Any other word in angle brackets is a name: it
 // takes the value that it first meets, and stands for that value from then on,
 // also in requests, where one that begins with new- is a new word. "<= <seq>",
 // "> 5" and "<seq>+1" compare with a name or a number. "<input TEXT>" is the

@@ -33,30 +33,34 @@ var forms = map[string]func(o object) bool{
 
 var (
 	// aName is the whole of a string that is one name.
-	aName = regexp.MustCompile(`^<([a-z][A-Za-z0-9_-]*)>$`)
+	aName = regexp.MustCompile(`^<([a-z][A-Za-z0-9_.-]*)>$`)
 	// anyName is a name inside a string, or the whole of it with its quotes.
-	anyName = regexp.MustCompile(`"<[a-z][A-Za-z0-9_-]*>"|<[a-z][A-Za-z0-9_-]*>`)
+	anyName = regexp.MustCompile(`"<[a-z][A-Za-z0-9_.-]*>"|<[a-z][A-Za-z0-9_.-]*>`)
 	// anInput is the input of a turn that says one text.
 	anInput = regexp.MustCompile(`"<input ([^>]*)>"`)
 	// aComparison is an order to a number, a name or a text, such as "<= <seq>".
 	aComparison = regexp.MustCompile(`^(<|<=|>|>=|!=) (.+?)(\+[0-9]+)?$`)
 	// aSum is a name and what is added to it.
-	aSum = regexp.MustCompile(`^(<[a-z][A-Za-z0-9_-]*>)\+([0-9]+)$`)
+	aSum = regexp.MustCompile(`^(<[a-z][A-Za-z0-9_.-]*>)\+([0-9]+)$`)
 )
+
+// get is the value of a name, such as lease, or of a member of it, such as
+// lease.token.
+func (s scope) get(name string) (any, bool) { return object(s).get(name) }
 
 // fill replaces the names in a text that is to be sent by their values.
 func (s scope) fill(text string) (string, error) {
 	var missing error
 	text = anyName.ReplaceAllStringFunc(text, func(word string) string {
 		name := strings.Trim(word, `"<>`)
-		v, ok := s[name]
+		v, ok := s.get(name)
 		switch {
 		case !ok && missing == nil:
 			missing = fmt.Errorf("<%s> has not been seen yet", name)
 		case word[0] == '"':
 			return marshal(v)
 		}
-		return strings.Trim(marshal(v), `"`)
+		return plainly(v)
 	})
 	return anInput.ReplaceAllStringFunc(text, func(word string) string {
 		return encode(input(unquote(`"` + anInput.FindStringSubmatch(word)[1] + `"`)))
@@ -122,8 +126,8 @@ func (s scope) differsText(at, want string, got any, there bool) string {
 	switch want {
 	case "<absent>":
 		ok = !there
-	case "<false?>":
-		ok = !there || got == false
+	case "<none?>":
+		ok = !there || got == nil || got == false || marshal(got) == "[]"
 	}
 	if !ok {
 		return mismatch(at, want, got, there)
@@ -137,7 +141,7 @@ func (s scope) fits(want string, got any) bool {
 		return form(object{"v": got})
 	}
 	if m := aName.FindStringSubmatch(want); m != nil {
-		if v, bound := s[m[1]]; bound {
+		if v, bound := s.get(m[1]); bound {
 			return reflect.DeepEqual(v, got)
 		}
 		s[m[1]] = got
@@ -151,8 +155,8 @@ func (s scope) fits(want string, got any) bool {
 	}
 	text, isText := got.(string)
 	want = anyName.ReplaceAllStringFunc(want, func(word string) string {
-		if v, ok := s[strings.Trim(word, "<>")].(string); ok {
-			return v
+		if v, ok := s.get(strings.Trim(word, "<>")); ok {
+			return plainly(v)
 		}
 		return word
 	})
@@ -170,7 +174,7 @@ func (s scope) compare(op, with, plus string, got any) bool {
 	if n, err := strconv.ParseFloat(with, 64); err == nil {
 		other = n
 	} else if m := aName.FindStringSubmatch(with); m != nil {
-		other = s[m[1]] // nil, which nothing compares with, when it is not seen
+		other, _ = s.get(m[1]) // nothing compares with nil, when it is not seen
 	}
 	order := 0
 	switch a := got.(type) {
@@ -221,6 +225,9 @@ func marshal(v any) string {
 	}
 	return string(b)
 }
+
+// plainly writes a value for the inside of a JSON string.
+func plainly(v any) string { return strings.Trim(marshal(v), `"`) }
 
 // unquote reads a JSON string of the suite's own.
 func unquote(quoted string) string {

@@ -62,7 +62,7 @@ func (pl *player) line(l line) {
 	case "=":
 		section, ok := pl.scripts.sections[l.what]
 		if !ok {
-			panic(fmt.Sprintf("there is no section %q", l.what))
+			panic(verdict{Error, fmt.Sprintf("there is no section %q", l.what)})
 		}
 		pl.names["text"] = unquote(`"` + pl.fill(l, l.more) + `"`)
 		pl.lines(section)
@@ -92,17 +92,24 @@ func (pl *player) mustSucceed() {
 	pl.open = nil
 }
 
+// fill replaces the names in a text of a line by their values. One that begins
+// with new- and has none gets one that nobody has used.
 func (pl *player) fill(l line, text string) string {
+	for _, word := range anyName.FindAllString(text, -1) {
+		name := strings.Trim(word, `"<>`)
+		if _, ok := pl.names[name]; !ok && strings.HasPrefix(name, "new-") {
+			pl.names[name] = pl.nonce(name)
+		}
+	}
 	filled, err := pl.names.fill(text)
 	if err != nil {
-		panic(fmt.Sprintf("%s: %v", l.text, err))
+		panic(verdict{Error, fmt.Sprintf("%s: %v", l.text, err)})
 	}
 	return filled
 }
 
 // send makes the request of a line and keeps the answer.
 func (pl *player) send(l line) {
-	pl.fresh(l)
 	a := answered{line: l}
 	verb, path, isHTTP := strings.Cut(l.what, " ")
 	switch {
@@ -127,16 +134,6 @@ func (pl *player) send(l line) {
 		pl.undo(a)
 	}
 	pl.open = append(pl.open, a)
-}
-
-// fresh gives every name that begins with new- a value that nobody has used.
-func (pl *player) fresh(l line) {
-	for _, word := range anyName.FindAllString(l.what+l.more, -1) {
-		name := strings.Trim(word, `"<>`)
-		if _, ok := pl.names[name]; !ok && strings.HasPrefix(name, "new-") {
-			pl.names[name] = pl.nonce(name)
-		}
-	}
 }
 
 func (pl *player) caller() caller {
@@ -216,6 +213,6 @@ func (pl *player) chooses(l line, m *message) bool {
 	return !slices.ContainsFunc(l.choice, func(pair string) bool {
 		path, value, _ := strings.Cut(pair, "=")
 		got, there := args.get(path)
-		return !there || fmt.Sprint(got) != pl.fill(l, value)
+		return !there || plainly(got) != pl.fill(l, value)
 	})
 }

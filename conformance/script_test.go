@@ -12,7 +12,7 @@ import (
 )
 
 func TestPatternFits(t *testing.T) {
-	seen := func() scope { return scope{"seq": 7.0, "turn": "turn_1"} }
+	seen := func() scope { return scope{"seq": 7.0, "turn": "turn_1", "lease": map[string]any{"at": "a"}} }
 	for _, c := range []struct {
 		want, got, differs string
 	}{
@@ -27,8 +27,8 @@ func TestPatternFits(t *testing.T) {
 		{`{"a":"<any>"}`, `{}`, `a is missing, want "<any>"`},
 		{`{"a":"<int>"}`, `{"a":1.5}`, `a is 1.5, want "<int>"`},
 		{`{"a":"<nonempty>"}`, `{"a":""}`, `a is "", want "<nonempty>"`},
-		{`{"a":"<false?>"}`, `{}`, ""},
-		{`{"a":"<false?>"}`, `{"a":true}`, `a is true, want "<false?>"`},
+		{`{"a":"<none?>"}`, `{}`, ""},
+		{`{"a":"<none?>"}`, `{"a":true}`, `a is true, want "<none?>"`},
 		{`{"a":"!= done"}`, `{"a":"begun"}`, ""},
 		{`{"a":"!= done"}`, `{"a":"done"}`, `a is "done", want "!= done"`},
 		{`{"a":"<time>"}`, `{"a":"2026-01-02T03:04:05.678Z"}`, ""},
@@ -46,6 +46,8 @@ func TestPatternFits(t *testing.T) {
 		{`{"a":"…why…"}`, `{"a":"this is why not"}`, ""},
 		{`{"a":"…why"}`, `{"a":"this is why not"}`, `a is "this is why not", want "…why"`},
 		{`{"a":"<turn>…"}`, `{"a":"turn_1 and more"}`, ""},
+		{`{"a":"> <lease.at>"}`, `{"a":"b"}`, ""},
+		{`{"a":"> <lease.at>"}`, `{"a":"a"}`, `a is "a", want "> <lease.at>"`},
 		{`{"a":"log:<turn>"}`, `{"a":"log:turn_2"}`, `a is "log:turn_2", want "log:<turn>"`},
 		{`{"a":[1,2]}`, `{"a":[1]}`, "a is [1], want [1,2]"},
 		{`{"a":[1,2]}`, `{"a":[1,3]}`, "a[1] is 3, want 2"},
