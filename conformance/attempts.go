@@ -3,14 +3,10 @@ package conformance
 import (
 	"slices"
 	"strings"
-	"time"
 )
 
 // soon is a policy that tries a turn again at once.
 var soon = obj{"retry": obj{"on_crash": "retry", "max_attempts": 3, "backoff_seconds": 0.05}}
-
-// later is a policy that tries a turn again when no check runs any more.
-var later = obj{"retry": obj{"on_crash": "retry", "backoff_seconds": 3600, "backoff_max_seconds": 3600}}
 
 // ends are the terminal events of a turn so far.
 func ends(events []*message) (list []*message) {
@@ -109,79 +105,6 @@ func attemptChecks() []check {
 			p.must(m.method == "turn/failed" && m.args().str("error.kind") == "agent_failed", "it ended with %s", clip(m.raw, 300))
 			p.must(p.standingEnd(d, turn) == m, "another end stands")
 		}},
-		{id: "attempt.no_policy", sentence: "Without a policy a crash ends the turn, and nothing is taken back.", source: srcMethods, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			turn := p.turn(d, p.echoThread(d), "/crash 1", obj{"retry": obj{"on_crash": "interrupt"}}).str("turn_id")
-			p.must(d.outcome(turn).method == "turn/failed", "it ended with %s", d.outcome(turn).method)
-			p.call(d, "holon/status", nil)
-			for _, m := range d.ofTurn(turn) {
-				p.must(m.method != "stream/rewind", "a marker came: %s", clip(m.raw, 200))
-			}
-		}},
-		{id: "attempt.transient", sentence: "A failure that the agent calls transient is tried again; another one is not.", source: srcMethods, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			thread := p.echoThread(d)
-			turn := p.turn(d, thread, "/transient 1\n/say better", soon).str("turn_id")
-			d.completed(turn)
-			p.must(d.event("stream/rewind", "turn_id", turn).args().str("reason") == "transient", "the reason is %q", d.event("stream/rewind", "turn_id", turn).args().str("reason"))
-			turn = p.turn(d, thread, "/fail for good", soon).str("turn_id")
-			p.must(d.outcome(turn).method == "turn/failed", "it ended with %s", d.outcome(turn).method)
-		}},
-		{id: "attempt.backoff", sentence: "While a turn waits for its next attempt it is active, holds its thread, and can be interrupted at once.", source: srcMethods, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			thread := p.echoThread(d)
-			turn := p.turn(d, thread, "/crash", later).str("turn_id")
-			d.event("turn/progress", "turn_id", turn, "state", "waiting")
-			row := p.call(d, "turn/read", obj{"turn_id": turn}).obj("turn")
-			p.must(row.str("state") == "active" && row.isTime("retry_at"), "turn/read says %s", encode(obj(row)))
-			p.must(p.turn(d, thread, "/say after").str("state") == "queued", "a further turn of the thread did not queue")
-			began := time.Now()
-			r := p.call(d, "turn/interrupt", obj{"turn_id": turn})
-			p.must(r.str("state") == "interrupted", "state is %q after %s", r.str("state"), time.Since(began))
-			p.must(p.standingEnd(d, turn).method == "turn/interrupted", "it ended with %s", p.standingEnd(d, turn).method)
-		}},
-		{id: "attempt.by_hand", sentence: "turn/retry tries a failed turn again: the marker, then turn/started; the same turn_id, the next attempt.", source: srcMethods, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			turn := p.turn(d, p.echoThread(d), "/crash 1\n/say better").str("turn_id")
-			p.must(d.outcome(turn).method == "turn/failed", "it ended with %s", d.outcome(turn).method)
-			params := obj{"turn_id": turn, "reason": "once more", "idempotency_key": p.nonce("key")}
-			r := p.call(d, "turn/retry", params)
-			p.mustHave(r, "turn/retry", "turn_id", "thread_id", "state", "attempt", "seq")
-			p.must(r.str("turn_id") == turn && r.num("attempt") == 2 && r.str("state") == "active", "turn/retry answered %s", encode(obj(r)))
-			again := d.retriedStart(turn)
-			p.must(d.event("stream/rewind", "turn_id", turn, "reason", "requested").seq() < again.seq(), "turn/started came before the marker")
-			p.must(again.seq() <= int64(r.num("seq")), "turn/started has seq %d, the result says %v", again.seq(), r["seq"])
-			d.eventFrom(again.at, "turn/completed", "turn_id", turn)
-			p.must(p.standingEnd(d, turn).method == "turn/completed", "it ended with %s", p.standingEnd(d, turn).method)
-			p.must(p.call(d, "turn/retry", params).num("attempt") == 2, "the same key tried it once more")
-		}},
-		{id: "attempt.by_hand_queued", sentence: "turn/retry of a turn whose thread is busy goes to the end of the queue.", source: srcMethods, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			thread := p.echoThread(d)
-			turn := p.turn(d, thread, "/fail oh").str("turn_id")
-			d.outcome(turn)
-			p.running(d, thread, "/sleep 20000")
-			p.turn(d, thread, "/say first")
-			r := p.call(d, "turn/retry", obj{"turn_id": turn})
-			p.must(r.str("state") == "queued" && r.num("position") == 2, "turn/retry answered %s", encode(obj(r)))
-			marker := d.event("stream/rewind", "turn_id", turn)
-			p.must(d.eventFrom(marker.at, "turn/queued", "turn_id", turn).args().num("attempt") == 2, "turn/queued is not of attempt 2")
-		}},
-		{id: "attempt.by_hand_refused", sentence: "A turn that has completed or has not ended is a conflict, one of a closed thread thread_closed.", source: srcErrors, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			thread := p.echoThread(d)
-			turn := p.turn(d, thread, "/say x").str("turn_id")
-			d.completed(turn)
-			f := p.refuse(d, -32003, "conflict", "turn/retry", obj{"turn_id": turn})
-			p.must(f.str("data.reason") == "completed", "data.reason is %q", f.str("data.reason"))
-			turn = p.running(d, thread, "/sleep 20000")
-			f = p.refuse(d, -32003, "conflict", "turn/retry", obj{"turn_id": turn})
-			p.must(f.str("data.reason") == "not_ended", "data.reason is %q", f.str("data.reason"))
-			p.call(d, "thread/close", obj{"thread_id": thread})
-			d.outcome(turn)
-			p.refuse(d, -32004, "thread_closed", "turn/retry", obj{"turn_id": turn})
-			p.refuse(d, -32002, "turn_not_found", "turn/retry", obj{"turn_id": "turn_00000000-0000-7000-8000-000000000000"})
-		}},
 		{id: "attempt.input_again", sentence: "A new attempt gets the input and every accepted steer again; their messages are of no attempt.", source: srcMethods, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			turn := p.running(d, p.echoThread(d), "/ask May I fail?\n/transient 1", soon)
@@ -205,16 +128,6 @@ func attemptChecks() []check {
 				if m.method == "item/created" && m.args().str("content.type") == "user_message" {
 					p.must(!m.args().has("lineage"), "a message of a person has a lineage: %s", clip(m.raw, 200))
 				}
-			}
-		}},
-		{id: "attempt.policy_params", sentence: "A policy that cannot be is refused, and names its member.", source: srcErrors, needs: needEcho, run: func(p *probe) {
-			thread := p.echoThread(p.http())
-			for field, policy := range map[string]obj{
-				"retry.on_crash": {"on_crash": "again"}, "retry.max_attempts": {"max_attempts": 1000},
-				"retry.backoff_seconds": {"backoff_seconds": -1}, "retry.attempts": {"attempts": 3},
-			} {
-				f := p.refuse(p.http(), -32602, "invalid_params", "turn/start", startParams(thread, "/say x", obj{"retry": policy}))
-				p.must(f.str("data.field") == field, "data.field is %q, want %s", f.str("data.field"), field)
 			}
 		}},
 	}

@@ -85,23 +85,6 @@ func (p *probe) collapsed(query url.Values, params obj) []*inbox {
 
 func collapseChecks() []check {
 	return []check{
-		{id: "collapse.capability", sentence: "initialize lists superseded among what the server can leave out.", source: srcStreams, run: func(p *probe) {
-			r := p.call(p.http(), "initialize", obj{"client_info": obj{"name": "conformance", "version": "1"}})
-			p.must(slices.Contains(r.list("capabilities.collapse"), any("superseded")), "capabilities.collapse is %v", r.list("capabilities.collapse"))
-		}},
-		{id: "collapse.unknown", sentence: "A value of collapse that the server does not know is refused, not ignored.", source: srcStreams, run: func(p *probe) {
-			for _, path := range []string{"/rpc/stream?collapse=everything", "/events?collapse=everything", "/events?collapse="} {
-				r := p.peek(ask{verb: "GET", path: path})
-				p.must(r.status == 400, "%s got status %d, want 400", path, r.status)
-				m, err := parseMessage(bytes.TrimSpace(r.body))
-				p.must(err == nil, "%s: the body is no JSON-RPC message: %v", path, err)
-				p.mustError(m, -32602, "invalid_params", path)
-				p.must(m.fault().str("data.field") == "collapse", "%s: data.field is %q", path, m.fault().str("data.field"))
-			}
-			d := p.duplex("")
-			p.refuse(d, -32602, "invalid_params", "stream/subscribe", obj{"collapse": "everything"})
-			p.refuse(d, -32602, "invalid_params", "event/list", obj{"after_seq": 0, "collapse": "everything"})
-		}},
 		{id: "collapse.off", sentence: "Without collapse superseded events come as well, in the bytes they had live.", source: srcRewind, needs: needEcho, run: func(p *probe) {
 			x := p.retry(p.duplex(""))
 			for _, in := range []*inbox{p.listen("?after_seq=" + itoa(x.from)).inbox, p.events("?after_seq=" + itoa(x.from)).inbox} {

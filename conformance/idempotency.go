@@ -4,17 +4,6 @@ import "strings"
 
 func idempotencyChecks() []check {
 	return []check{
-		{id: "idempotency.same", sentence: "The same key, method and params return the first result again and do nothing.", source: srcMethods, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			thread := p.echoThread(d)
-			params := startParams(thread, "/say once", obj{"idempotency_key": p.nonce("key")})
-			first := p.call(d, "turn/start", params)
-			d.completed(first.str("turn_id"))
-			head := p.head(d)
-			again := p.call(d, "turn/start", params)
-			p.must(again.str("turn_id") == first.str("turn_id") && again.num("seq") == first.num("seq"), "the second answer is %s, the first was %s", encode(obj(again)), encode(obj(first)))
-			p.mustBeSilent(d, head, "the second request", obj{"thread_id": thread})
-		}},
 		{id: "idempotency.every_change", sentence: "Every change takes an idempotency_key.", source: srcMethods, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			twice := func(method string, params obj) object {
@@ -38,23 +27,6 @@ func idempotencyChecks() []check {
 			twice("holon/resume", obj{})
 			twice("thread/close", obj{"thread_id": thread})
 		}},
-		{id: "idempotency.json_equal", sentence: "Params are equal as JSON values: order, white space and escapes do not matter.", source: srcMethods, run: func(p *probe) {
-			key, id := p.nonce("key"), p.nonce("json")
-			p.later(func() { p.http().try("thread/close", obj{"thread_id": id}) })
-			first := p.call(p.http(), "thread/start", `{"thread_id":"`+id+`","title":"A","metadata":{"x":1,"y":[1,2]},"idempotency_key":"`+key+`"}`)
-			again := p.call(p.http(), "thread/start", `{ "idempotency_key":"`+key+`", "metadata" : {"y":[1, 2],"x":1}, "title":"\u0041","thread_id":"`+id+`"}`)
-			p.must(again.isTrue("created") && again.num("seq") == first.num("seq"), "the second answer is %s", encode(obj(again)))
-		}},
-		{id: "idempotency.other_params", sentence: "The same key with other params gets idempotency_conflict.", source: srcMethods, run: func(p *probe) {
-			key := p.nonce("key")
-			p.thread(p.http(), obj{"title": "A", "idempotency_key": key})
-			p.refuse(p.http(), -32003, "idempotency_conflict", "thread/start", obj{"title": "B", "idempotency_key": key})
-		}},
-		{id: "idempotency.other_method", sentence: "The same key with another method gets idempotency_conflict.", source: srcMethods, run: func(p *probe) {
-			key := p.nonce("key")
-			t := p.thread(p.http(), obj{"idempotency_key": key}).str("thread_id")
-			p.refuse(p.http(), -32003, "idempotency_conflict", "thread/pause", obj{"thread_id": t, "idempotency_key": key})
-		}},
 		{id: "idempotency.race", sentence: "Of many requests with one key at once one does the change; all get its result.", source: srcMethods, run: func(p *probe) {
 			params := obj{"title": "race", "idempotency_key": p.nonce("key")}
 			var streams []*duplex
@@ -75,12 +47,6 @@ func idempotencyChecks() []check {
 			}
 			p.call(p.http(), "thread/close", obj{"thread_id": thread})
 		}},
-		{id: "idempotency.errors_free", sentence: "Only successes are kept: a key of a refused request is free.", source: srcMethods, run: func(p *probe) {
-			key, id := p.nonce("key"), p.nonce("free")
-			p.refuse(p.http(), -32002, "thread_not_found", "thread/pause", obj{"thread_id": id, "idempotency_key": key})
-			p.thread(p.http(), obj{"thread_id": id})
-			p.call(p.http(), "thread/pause", obj{"thread_id": id, "idempotency_key": key})
-		}},
 		{id: "idempotency.length", sentence: "A key has 1 to 128 characters.", source: srcMethods, run: func(p *probe) {
 			for _, key := range []string{"", strings.Repeat("k", 129)} {
 				f := p.refuse(p.http(), -32602, "invalid_params", "thread/start", obj{"idempotency_key": key})
@@ -88,10 +54,6 @@ func idempotencyChecks() []check {
 			}
 			key := p.nonce("key")
 			p.thread(p.http(), obj{"idempotency_key": key + strings.Repeat("ü", 128-len(key))})
-		}},
-		{id: "idempotency.reads", sentence: "Reads take no idempotency_key.", source: srcFrames, run: func(p *probe) {
-			f := p.refuse(p.http(), -32602, "invalid_params", "thread/list", obj{"idempotency_key": "k"})
-			p.must(f.str("data.field") == "idempotency_key", "data.field is %q", f.str("data.field"))
 		}},
 	}
 }

@@ -18,26 +18,6 @@ func itemChecks() []check {
 				p.must(m.method == "item/"+a.str("type"), "%s has type %q", m.method, a.str("type"))
 			}
 		}},
-		{id: "item.agent_message", sentence: "An agent_message has role assistant and its text in content[0].", source: srcEvents, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			turn := p.turn(d, p.echoThread(d), "/say hello there").str("turn_id")
-			d.completed(turn)
-			item := p.finalMessage(d, turn)
-			p.must(item.str("content.role") == "assistant" && item.str("content.content.0.type") == "output_text", "content is %v", item["content"])
-			p.must(firstText(item) == "hello there", "the text is %q", firstText(item))
-			p.must(item.str("status") == "completed", "status is %q", item.str("status"))
-		}},
-		{id: "item.deleted", sentence: "An item that is withdrawn ends in item/deleted with status deleted.", source: srcEvents, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			turn := p.turn(d, p.echoThread(d), "/delete").str("turn_id")
-			d.completed(turn)
-			ev := d.event("item/deleted", "turn_id", turn)
-			a := ev.args()
-			p.must(a.str("type") == "deleted" && a.str("status") == "deleted", "item/deleted is %s", clip(ev.raw, 300))
-			d.event("item/created", "item_id", a.str("item_id"))
-			item := p.call(d, "item/read", obj{"item_id": a.str("item_id")}).obj("item")
-			p.must(item.str("status") == "deleted", "item/read says status %q", item.str("status"))
-		}},
 		{id: "item.truncated", sentence: "An item over max_item_bytes is cut to head and tail, and says so with its whole size.", source: srcEvents, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			limit := p.facts.limit("max_item_bytes", 1<<20)
@@ -57,14 +37,6 @@ func itemChecks() []check {
 				}
 			}
 			p.must(sum <= limit, "the deltas went on to %d bytes", sum)
-		}},
-		{id: "item.open_read", sentence: "An open item is read with the text so far.", source: srcMethods, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			turn := p.turn(d, p.echoThread(d), "/deltas 200 8 30").str("turn_id")
-			delta := d.event("item/delta", "turn_id", turn).args()
-			item := p.call(d, "item/read", obj{"item_id": delta.str("item_id")}).obj("item")
-			p.must(item.str("status") == "in_progress", "status is %q", item.str("status"))
-			p.must(strings.HasPrefix(firstText(item), delta.str("delta.text")), "the text is %q, without the first delta %q", firstText(item), delta.str("delta.text"))
 		}},
 	}
 }

@@ -9,65 +9,6 @@ import (
 
 func readChecks() []check {
 	return []check{
-		{id: "read.turn", sentence: "turn/read gives the turn and, when asked, the first page of its items.", source: srcMethods, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			thread := p.echoThread(d)
-			turn := p.turn(d, thread, "/items 3 5").str("turn_id")
-			d.completed(turn)
-			r := p.call(d, "turn/read", obj{"turn_id": turn, "include_items": true})
-			p.mustHave(r, "turn/read", "turn", "items", "latest_seq")
-			p.must(r.str("turn.turn_id") == turn && r.str("turn.thread_id") == thread && r.str("turn.state") == "completed", "turn is %v", r["turn"])
-			p.must(len(r.list("items")) == 4, "got %d items, want the message and three answers", len(r.list("items")))
-		}},
-		{id: "read.turn_list", sentence: "turn/list filters by thread and state.", source: srcMethods, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			thread := p.echoThread(d)
-			done := p.turn(d, thread, "/say x").str("turn_id")
-			d.completed(done)
-			active := p.running(d, thread, "/sleep 20000")
-			for state, want := range map[string]string{"completed": done, "active": active} {
-				got := p.pages("turn/list", "turns", obj{"thread_id": thread, "state": state}, 100)
-				p.must(len(got) == 1 && got[0].str("turn_id") == want, "state %s lists %v, want %s", state, got, want)
-			}
-			p.must(len(p.pages("turn/list", "turns", obj{"thread_id": thread}, 100)) == 2, "the thread has not two turns")
-		}},
-		{id: "read.item_list", sentence: "item/list filters by thread, turn, status and type.", source: srcMethods, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			thread := p.echoThread(d)
-			turn := p.turn(d, thread, "/items 3 5").str("turn_id")
-			d.completed(turn)
-			for _, c := range []struct {
-				params obj
-				want   int
-			}{
-				{obj{"thread_id": thread}, 4}, {obj{"turn_id": turn}, 4},
-				{obj{"turn_id": turn, "type": "agent_message"}, 3},
-				{obj{"turn_id": turn, "type": "user_message"}, 1},
-				{obj{"turn_id": turn, "status": "completed"}, 4},
-				{obj{"turn_id": turn, "status": "failed"}, 0},
-			} {
-				got := p.pages("item/list", "items", c.params, 100)
-				p.must(len(got) == c.want, "item/list %s gave %d items, want %d", encode(c.params), len(got), c.want)
-			}
-		}},
-		{id: "read.same_content", sentence: "item/read gives the content that the last event of the item had.", source: srcMethods, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			turn := p.turn(d, p.echoThread(d), "hello world").str("turn_id")
-			d.completed(turn)
-			want := p.finalMessage(d, turn)
-			got := p.call(d, "item/read", obj{"item_id": want.str("item_id")}).obj("item")
-			p.must(encode(got["content"]) == encode(want["content"]) && got.str("status") == want.str("status"), "item/read gave %s, the event %s", encode(got["content"]), encode(want["content"]))
-		}},
-		{id: "read.latest_seq", sentence: "Reads answer with latest_seq, which covers every change made before.", source: srcMethods, run: func(p *probe) {
-			t := p.thread(p.http(), nil)
-			for method, params := range map[string]obj{
-				"thread/list": {"limit": 1}, "thread/read": {"thread_id": t.str("thread_id")},
-				"turn/list": {"limit": 1}, "item/list": {"limit": 1}, "event/list": {"after_seq": p.oldest(), "limit": 1},
-			} {
-				r := p.call(p.http(), method, params)
-				p.must(r.isInt("latest_seq") && r.num("latest_seq") >= t.num("seq"), "%s has latest_seq %v, thread/start had seq %v", method, r["latest_seq"], t["seq"])
-			}
-		}},
 		{id: "read.pages", sentence: "A list cut by limit goes on at next_cursor, with no entry twice or missing.", source: srcMethods, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			thread := p.echoThread(d)
@@ -102,24 +43,6 @@ func readChecks() []check {
 			p.must(len(first) == 1 && first[0].str("turn_id") == turn, "turn/list does not list the turn")
 			f := p.refuse(d, -32602, "invalid_params", "turn/list", obj{"order": "sideways"})
 			p.must(f.str("data.field") == "order", "data.field is %q", f.str("data.field"))
-		}},
-		{id: "read.limits", sentence: "A limit outside 1 to 1,000 gets -32602.", source: srcMethods, run: func(p *probe) {
-			for _, method := range []string{"thread/list", "turn/list", "item/list", "event/list"} {
-				for _, limit := range []int{0, -1, 1001} {
-					params := obj{"limit": limit}
-					if method == "event/list" {
-						params["after_seq"] = 0
-					}
-					f := p.refuse(p.http(), -32602, "invalid_params", method, params)
-					p.must(f.str("data.field") == "limit", "%s: data.field is %q", method, f.str("data.field"))
-				}
-			}
-		}},
-		{id: "read.bad_cursor", sentence: "A list cursor that is none gets -32602.", source: srcErrors, run: func(p *probe) {
-			for _, method := range []string{"thread/list", "turn/list", "item/list"} {
-				m := p.http().try(method, obj{"cursor": "no such cursor"})
-				p.must(m.code() == -32602, "%s answered %s", method, clip(m.raw, 200))
-			}
 		}},
 		{id: "read.event_list", sentence: "event/list gives seq, time, method and params, and where to go on.", source: srcMethods, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
