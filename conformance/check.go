@@ -33,6 +33,12 @@ const (
 	needBrief
 	// needTCP asks for a TCP address, where browsers can reach the server.
 	needTCP
+	// needLoopback asks for an address of loopback.
+	needLoopback
+	// needToken asks for the server's token, and needAsked for a server that
+	// asks for it.
+	needToken
+	needAsked
 	// background marks a check that mostly waits: it runs beside the others.
 	background
 	// last marks a check that judges what the others have seen.
@@ -40,7 +46,8 @@ const (
 )
 
 // needs is the words of the scripts for what a check needs.
-var needs = map[string]need{"echo": needEcho, "worker": needWorker, "brief": needBrief, "tcp": needTCP}
+var needs = map[string]need{"echo": needEcho, "worker": needWorker, "brief": needBrief, "tcp": needTCP,
+	"loopback": needLoopback, "token": needToken, "asked": needAsked}
 
 // The sources of the rules. docs/protocol.md has numbered sections.
 const (
@@ -74,7 +81,6 @@ func table() []check {
 		envelopeChecks(),
 		idChecks(),
 		batchChecks(),
-		paramsChecks(),
 		frameChecks(),
 		httpChecks(),
 		admissionChecks(),

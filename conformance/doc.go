@@ -35,8 +35,9 @@
 //	- METHOD PATH=VALUE …            no such event has come
 //	= NAME TEXT                plays the section of that name, where TEXT is <text>
 //
-// An expectation may stand behind its request; on a line of its own it is about
-// every request above it that has none yet. A request without any must succeed.
+// An expectation may stand behind its request. On a line of its own it is about
+// the requests above it, up to those that an earlier one was about; several may
+// follow each other. A request without any must succeed.
 // A script that waits for events speaks on POST /rpc/stream, any other by POST
 // /rpc. Threads that it starts are closed at its end, and a pause is ended.
 //
@@ -46,7 +47,8 @@
 // "<nonempty>", "<array>", "<object>" and "<any>" say what a value looks like,
 // "<absent>" that there is none, "<none?>" that it is false, empty or absent. Any other word in angle brackets is a name: it
 // takes the value that it first meets, and stands for that value from then on,
-// also in requests, where one that begins with new- is a new word. "<= <seq>",
+// also in requests, where one that begins with new- is a new word; <base>, <host>
+// and <server-token> are the server's. "<= <seq>",
 // "> 5" and "<seq>+1" compare with a name or a number. "<input TEXT>" is the
 // input of a turn with that text.
 //

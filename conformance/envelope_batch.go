@@ -26,15 +26,6 @@ func byID(all []*message, id string) *message {
 
 func batchChecks() []check {
 	return []check{
-		{id: "batch.empty", sentence: "An empty batch gets one -32600 with id null, not an array.", source: srcBatch, run: func(p *probe) {
-			m := p.rpc(`[]`)
-			p.mustError(m, -32600, "invalid_request", "an empty batch")
-			p.must(string(m.id) == "null", "the answer has id %s, want null", m.id)
-		}},
-		{id: "batch.one", sentence: "A batch of one is answered as a batch of one.", source: srcBatch, run: func(p *probe) {
-			all := p.batch(batchOf(1))
-			p.must(len(all) == 1 && string(all[0].id) == "1", "got %d responses", len(all))
-		}},
 		{id: "batch.hundred", sentence: "A batch of 100 is answered whole.", source: srcFrames, run: func(p *probe) {
 			all := p.batch(batchOf(100))
 			p.must(len(all) == 100, "got %d responses, want 100", len(all))
@@ -45,32 +36,6 @@ func batchChecks() []check {
 		}},
 		{id: "batch.hundred_one", sentence: "A batch of 101 gets -32600.", source: srcFrames, run: func(p *probe) {
 			p.mustError(p.rpc(batchOf(101)), -32600, "invalid_request", "a batch of 101")
-		}},
-		{id: "batch.mixed", sentence: "Wrong members of a batch get their own errors, the others are answered.", source: srcBatch, run: func(p *probe) {
-			all := p.batch(`[1,` + request("2", plain, nil) + `,` + request("", plain, nil) + `,{"foo":"boo"},` + request(`"5"`, "no/such", nil) + `]`)
-			p.must(len(all) == 4, "got %d responses, want 4 (the notification has none)", len(all))
-			wrong := 0
-			for _, m := range all {
-				if string(m.id) == "null" {
-					p.mustError(m, -32600, "invalid_request", "a wrong member")
-					wrong++
-				}
-			}
-			p.must(wrong == 2, "got %d errors with id null, want 2", wrong)
-			p.must(byID(all, "2").isResponse() && byID(all, "2").code() != -32600, "member 2 was not answered")
-			p.mustError(byID(all, `"5"`), -32601, "method_not_found", "member 5")
-		}},
-		{id: "batch.nested", sentence: "A batch inside a batch is a wrong member.", source: srcBatch, run: func(p *probe) {
-			all := p.batch(`[[` + request("1", plain, nil) + `]]`)
-			p.must(len(all) == 1, "got %d responses, want 1", len(all))
-			p.mustError(all[0], -32600, "invalid_request", "the inner batch")
-		}},
-		{id: "batch.notifications", sentence: "A batch of notifications alone is not answered.", source: srcBatch, run: func(p *probe) {
-			r := p.post(`[` + request("", plain, nil) + `,` + request("", plain, nil) + `]`)
-			p.must(len(r.body) == 0, "it was answered: %s", clip(r.body, 200))
-		}},
-		{id: "batch.parse_error", sentence: "A batch that is broken JSON gets one -32700.", source: srcBatch, run: func(p *probe) {
-			p.mustError(p.rpc(`[`+request("1", plain, nil)+`,{"jsonrpc":"2.0","method"]`), -32700, "parse_error", "the batch")
 		}},
 		{id: "batch.duplicate_id", sentence: "An id twice in one batch is a duplicate.", source: srcFrames, run: func(p *probe) {
 			all := p.batch(`[` + request("1", plain, nil) + `,` + request("1", plain, nil) + `]`)
@@ -83,16 +48,6 @@ func batchChecks() []check {
 				}
 			}
 			p.must(dup == 1, "%d of the two members got duplicate_id, want 1", dup)
-		}},
-		{id: "batch.order", sentence: "The members of a batch take effect in the order they stand in.", source: srcFrames, run: func(p *probe) {
-			id := p.nonce("order")
-			p.later(func() { p.http().try("thread/close", obj{"thread_id": id}) })
-			all := p.batch(`[` + request("1", "thread/read", obj{"thread_id": id}) + `,` +
-				request("2", "thread/start", obj{"thread_id": id}) + `,` +
-				request("3", "thread/read", obj{"thread_id": id}) + `]`)
-			p.mustError(byID(all, "1"), -32002, "thread_not_found", "thread/read before thread/start")
-			p.must(byID(all, "2").result != nil, "thread/start failed: %s", clip(byID(all, "2").failure, 200))
-			p.must(byID(all, "3").result != nil, "thread/read after thread/start failed: %s", clip(byID(all, "3").failure, 200))
 		}},
 		{id: "batch.on_stream", sentence: "A batch on a two-way stream is answered as one line with an array.", source: srcFrames, run: func(p *probe) {
 			d := p.duplex("")

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
 )
 
 // player plays the lines of one check.
@@ -15,8 +17,10 @@ type player struct {
 	// stream is the two-way stream of a script that waits for events; others
 	// speak by POST /rpc.
 	stream *duplex
-	// open is what was answered since the last expectation.
-	open []answered
+	// open is what was answered since the last expectation, and judged says that
+	// it has met one.
+	open   []answered
+	judged bool
 }
 
 // answered is a request of a script and its answer.
@@ -29,7 +33,7 @@ type answered struct {
 
 // play plays a script from its first line to its last.
 func (p *probe) play(s *scripts, lines []line) {
-	pl := &player{probe: p, scripts: s, names: scope{}}
+	pl := &player{probe: p, scripts: s, names: scope{"base": p.end.base, "host": p.end.host, "server-token": p.end.token}}
 	if waits(s, lines) {
 		pl.stream = p.duplex("")
 		pl.stream.opened()
@@ -80,14 +84,16 @@ func (pl *player) line(l line) {
 		for _, a := range pl.open {
 			pl.judge(a, l)
 		}
-		pl.open = nil
+		pl.judged = true
 	}
 }
 
 // mustSucceed judges the requests that have no expectation.
 func (pl *player) mustSucceed() {
 	for _, a := range pl.open {
-		pl.judge(a, line{verb: "<", text: "<"})
+		if !pl.judged {
+			pl.judge(a, line{verb: "<"})
+		}
 	}
 	pl.open = nil
 }
@@ -110,6 +116,9 @@ func (pl *player) fill(l line, text string) string {
 
 // send makes the request of a line and keeps the answer.
 func (pl *player) send(l line) {
+	if pl.judged {
+		pl.open, pl.judged = nil, false
+	}
 	a := answered{line: l}
 	verb, path, isHTTP := strings.Cut(l.what, " ")
 	switch {
@@ -160,8 +169,8 @@ func (pl *player) judge(a answered, want line) {
 	if want.status != 0 {
 		pl.must(a.reply.status == want.status, "%s: got status %d, want %d", what, a.reply.status, want.status)
 	}
-	if want.verb == "<<" && want.want == nil {
-		pl.must(len(bytes.TrimSpace(a.reply.body)) == 0, "%s: it was answered: %s", what, clip(a.reply.body, 200))
+	if want.verb == "<<" {
+		pl.judgeWhole(what, a, want)
 		return
 	}
 	if want.verb == "<" && want.status != 0 {
@@ -179,16 +188,33 @@ func (pl *player) judge(a answered, want line) {
 		pl.must(err == nil, "%s: status %d without a JSON-RPC message: %v", what, a.reply.status, err)
 		pl.must(m.isResponse(), "%s: the answer is no response: %s", what, clip(m.raw, 200))
 	}
-	switch want.verb {
-	case "!":
+	if want.verb == "!" {
 		pl.mustError(m, kinds[want.what], want.what, what)
 		pl.fits(what, want, m.fault().obj("data"))
-	case "<<":
-		pl.fits(what, want, decode(m.raw))
-	default:
-		pl.must(m.failure == nil, "%s: it was refused: %s", what, clip(m.failure, 300))
-		pl.fits(what, want, decode(m.result))
+		return
 	}
+	pl.must(m.failure == nil, "%s: it was refused: %s", what, clip(m.failure, 300))
+	pl.fits(what, want, decode(m.result))
+}
+
+// judgeWhole compares all that was answered, a message or a batch, with what is
+// expected.
+func (pl *player) judgeWhole(what string, a answered, want line) {
+	var body []byte
+	if a.m != nil {
+		body = a.m.raw
+	} else {
+		body = bytes.TrimSpace(a.reply.body)
+	}
+	if want.want == nil {
+		pl.must(len(body) == 0, "%s: it was answered: %s", what, clip(body, 200))
+		return
+	}
+	var got any
+	err := json.Unmarshal(body, &got)
+	pl.must(err == nil, "%s: the answer is no JSON: %v", what, err)
+	why := pl.names.differs("", want.want, got, true)
+	pl.must(why == "", "%s: %s", what, why)
 }
 
 // fits fails the check unless a value is as the expectation has it.

@@ -18,6 +18,10 @@ type facts struct {
 	silent bool
 	// echo says why there is no echo agent; empty means that there is one.
 	echo string
+	// host, token and asked say how clients get in: the address, whether there
+	// is a token, and whether a request that was passed on is asked for it.
+	host         string
+	token, asked bool
 	// worker and brief say whether these two agents are there.
 	worker, brief bool
 }
@@ -39,13 +43,20 @@ func (f facts) lacks(n need) string {
 		return "needs an agent of kind worker called " + workerAgent + ", and one called " + briefAgent + " with lease_seconds of 1 to 5 and on_crash = \"retry\""
 	case n&needTCP != 0 && f.unix:
 		return "needs a TCP address: browsers do not reach a unix socket"
+	case n&needLoopback != 0 && !strings.HasPrefix(f.host, "127.") && !strings.HasPrefix(f.host, "localhost") && !strings.HasPrefix(f.host, "[::1]"):
+		// A server that is reached by another name allows that name.
+		return "needs a server on loopback, this one is " + f.host
+	case n&needToken != 0 && !f.token:
+		return "needs the server's token"
+	case n&needAsked != 0 && !f.asked:
+		return "needs a server that asks for a token; this one let a forwarded request in without (it may run with --auth none)"
 	}
 	return ""
 }
 
 // survey asks the server what it is. Whatever goes wrong leaves facts out.
 func survey(ctx context.Context, s *session) facts {
-	f := facts{unix: s.end.unix}
+	f := facts{unix: s.end.unix, host: s.end.host, token: s.end.token != ""}
 	limited, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
 	step := func(run func(p *probe)) string {
@@ -73,6 +84,10 @@ func survey(ctx context.Context, s *session) facts {
 			f.worker = f.worker || a.str("kind") == "worker" && a.str("name") == workerAgent
 			f.brief = f.brief || a.str("kind") == "worker" && a.str("name") == briefAgent
 		}
+	})
+	_ = step(func(p *probe) {
+		f.asked = true // unless it answers 200
+		f.asked = p.do(ask{verb: "POST", path: "/rpc", header: []string{"Authorization: -", "X-Forwarded-For: 1.2.3.4"}, body: strings.NewReader(request("1", plain, nil))}).status != 200
 	})
 	f.silent = step(func(p *probe) { p.duplex("") }) != ""
 	if f.echo != "" {
