@@ -42,7 +42,7 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[turns.OnBusy]():     openEnum(turns.BusyQueue, turns.BusyReject, turns.BusyInterrupt, turns.BusySteer),
 	reflect.TypeFor[turns.Delivery]():   openEnum(turns.Injected, turns.DeliveryQueued),
 	reflect.TypeFor[turns.StepStatus](): openEnum(turns.StepInProgress, turns.StepCompleted, turns.StepInterrupted, turns.StepFailed),
-	reflect.TypeFor[turns.Cause]():      openEnum(turns.CauseCrash, turns.CauseTransient, turns.CauseServer, turns.CauseLease, turns.CauseRequest),
+	reflect.TypeFor[turns.Cause]():      openEnum(turns.CauseCrash, turns.CauseTransient, turns.CauseServer, turns.CauseLease, turns.CauseRequest, turns.CauseStep),
 	reflect.TypeFor[turns.ItemVerb]():   openEnum(turns.OpCreate, turns.OpAppend, turns.OpUpdate, turns.OpDelete),
 	reflect.TypeFor[turns.OnCrash]():    openEnum(turns.CrashInterrupt, turns.CrashRetry),
 	reflect.TypeFor[SteerMode]():        openEnum(SteerAuto, SteerInterrupt),

@@ -20,7 +20,7 @@ var StepEvents = []ledger.EventType{
 	ledger.Event[StepEvent](notify.StepStarted, ledger.OfStep, nil, "A try of a step begins; lineage says of which, and which try."),
 	ledger.Event[StepEvent](notify.StepEnded, ledger.OfStep, nil, "A try of a step has ended."),
 	ledger.Event[RewindEvent](notify.StreamRewind, ledger.OfMarker, foldTurn, "The present try of a step has been given up: what it has said stands no longer (docs/rewind.md). A filter of methods never removes it."),
-	ledger.Event[LateEvent](notify.TurnLate, ledger.OfAttempt, nil, "What a try that had been given up still wrote: kept, and never part of what stands."),
+	ledger.Event[LateEvent](notify.TurnLate, ledger.OfAttempt, nil, "What a try that had been given up still wrote: kept, and never part of the live view. epoch is 0 if that attempt had no try of the step."),
 }
 
 // RuntimeEvents are the events of the whole server.

@@ -33,7 +33,7 @@ type RewindEvent struct {
 
 // LateEvent is the body of turn/late: what a try that has been given up still
 // wrote. The header has the attempt, and no lineage; Step and Epoch are of
-// the try that wrote.
+// the try that wrote. Epoch is 0 if the attempt had no try of the step.
 type LateEvent struct {
 	Type  string    `json:"type"`
 	Step  string    `json:"step"`
