@@ -149,8 +149,8 @@ func TestCollapseOnEveryWayToSubscribe(t *testing.T) {
 	st.seqs(2)
 
 	ev := r.open("GET", "/events?collapse=superseded", "Last-Event-ID", "0")
-	if opened := ev.next(); !strings.Contains(opened, `"as_of_seq":9`) {
-		t.Errorf("%s", opened)
+	if id, opened := ev.next(), ev.next(); id != "id: log-1:0" || !strings.Contains(opened, `"as_of_seq":9`) {
+		t.Errorf("%s %s", id, opened)
 	}
 	ev.next()
 	for _, seq := range want {
