@@ -48,7 +48,7 @@ func (s *Server) Close(ctx context.Context, c Closing) error {
 			}
 		}
 		close(s.closing)
-		s.shut()
+		s.api.Close()
 	})
 	last := s.until.Add(closeWrite)
 	s.streams.each(func(o *outlet) { o.hurry(last) })

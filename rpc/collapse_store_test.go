@@ -37,7 +37,7 @@ func stored(t testing.TB, tailBytes int) (*rig, *sqlite.Store) {
 			t.Error(err)
 		}
 	})
-	return serve(t, Config{Engine: &fakeEngine{t: t}, Reader: store, Tail: store.Tail(), LogID: testLogID, Version: "test"}), store
+	return serve(t, Config{Services: Services{Engine: &fakeEngine{t: t}, Reader: store, LogID: testLogID, Version: "test"}, Tail: store.Tail()}), store
 }
 
 // retries writes a random history of one turn, each unit of it one commit: two

@@ -21,11 +21,11 @@ type AgentListResult struct {
 // AgentList answers agent/list. What agents are doing is not in the log; the
 // seq says which events had happened by then.
 func (h *Handlers) AgentList(ctx context.Context, _ AgentListParams) (AgentListResult, error) {
-	at, err := h.server.position(ctx)
+	at, err := h.api.position(ctx)
 	if err != nil {
 		return AgentListResult{}, err
 	}
-	return AgentListResult{Agents: append([]turns.AgentInfo{}, h.server.cfg.Engine.Agents()...), LatestSeq: at.Latest}, nil
+	return AgentListResult{Agents: append([]turns.AgentInfo{}, h.api.Engine.Agents()...), LatestSeq: at.Latest}, nil
 }
 
 // ThreadConfigureParams are the params of thread/configure. Config has the
@@ -42,7 +42,7 @@ type ThreadConfigureResult = turns.ConfigureResult
 
 // ThreadConfigure answers thread/configure.
 func (h *Handlers) ThreadConfigure(ctx context.Context, p ThreadConfigureParams) (ThreadConfigureResult, error) {
-	return h.server.cfg.Engine.ThreadConfigure(ctx, turns.Configure{ThreadID: p.ThreadID, Config: p.Config, Key: p.key})
+	return h.api.Engine.ThreadConfigure(ctx, turns.Configure{ThreadID: p.ThreadID, Config: p.Config, Key: p.key})
 }
 
 // ThreadForkParams are the params of thread/fork. AfterTurnID "" = the newest
@@ -67,5 +67,5 @@ func (h *Handlers) ThreadFork(ctx context.Context, p ThreadForkParams) (ThreadFo
 			return ThreadForkResult{}, invalid("new_thread_id", "out_of_range", "an id has 1 to 64 characters")
 		}
 	}
-	return h.server.cfg.Engine.ThreadFork(ctx, turns.Fork{ThreadID: p.ThreadID, AfterTurnID: p.AfterTurnID, NewThreadID: id, Key: p.key})
+	return h.api.Engine.ThreadFork(ctx, turns.Fork{ThreadID: p.ThreadID, AfterTurnID: p.AfterTurnID, NewThreadID: id, Key: p.key})
 }

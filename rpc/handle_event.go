@@ -72,11 +72,11 @@ func (h *Handlers) EventList(ctx context.Context, p EventListParams) (EventListR
 	if p.ThreadID != "" {
 		filter.ThreadIDs = []string{p.ThreadID}
 	}
-	page, err := h.server.cfg.Reader.Page(ctx, notify.Query{After: *p.AfterSeq, Filter: filter, MaxEvents: limit, MaxBytes: maxPageBytes, Collapse: collapse})
+	page, err := h.api.Reader.Page(ctx, notify.Query{After: *p.AfterSeq, Filter: filter, MaxEvents: limit, MaxBytes: maxPageBytes, Collapse: collapse})
 	if err != nil {
 		return EventListResult{}, err
 	}
-	at := Position{LogID: h.server.cfg.LogID, First: page.First, Latest: page.Latest}
+	at := Position{LogID: h.api.LogID, First: page.First, Latest: page.Latest}
 	if err := checkPosition(*p.AfterSeq, at); err != nil {
 		return EventListResult{}, err
 	}

@@ -56,24 +56,21 @@ type Capabilities struct {
 
 // Initialize answers initialize.
 func (h *Handlers) Initialize(ctx context.Context, p InitializeParams) (InitializeResult, error) {
-	if s := sessionOf(ctx); s != nil {
-		if s.initialized {
-			return InitializeResult{}, Errorf(KindInvalidRequest, "initialize has been answered on this connection already")
-		}
-		s.initialized = true
+	if conn := connOf(ctx); conn != nil && !conn.Initialize() {
+		return InitializeResult{}, Errorf(KindInvalidRequest, "initialize has been answered on this connection already")
 	}
-	at, err := h.server.position(ctx)
+	at, err := h.api.position(ctx)
 	if err != nil {
 		return InitializeResult{}, err
 	}
 	return InitializeResult{
-		ProtocolVersion: ProtocolVersion, ServerInfo: h.server.info(),
+		ProtocolVersion: ProtocolVersion, ServerInfo: h.api.Info(),
 		LogID: at.LogID, LatestSeq: at.Latest,
 		Capabilities: Capabilities{
 			Streams: true, Replay: true, Steering: true, Questions: true, Idempotency: true,
-			LogStream: h.server.cfg.Logs != nil, Prune: h.server.cfg.Pruner != nil, Workers: h.server.cfg.Workers != nil, Collapse: collapses,
+			LogStream: h.api.hasLogs, Prune: h.api.Pruner != nil, Workers: h.api.Workers != nil, Collapse: collapses,
 		},
-		Limits: h.server.limits,
+		Limits: h.api.Limits,
 	}, nil
 }
 
@@ -108,18 +105,18 @@ type TurnCounts struct {
 
 // HolonStatus answers holon/status.
 func (h *Handlers) HolonStatus(ctx context.Context, _ HolonStatusParams) (HolonStatusResult, error) {
-	c, err := h.server.counts(ctx)
+	c, err := h.api.counts(ctx)
 	if err != nil {
 		return HolonStatusResult{}, err
 	}
-	runtime := h.server.cfg.Engine.Runtime()
+	runtime := h.api.Engine.Runtime()
 	return HolonStatusResult{
-		State: h.server.cfg.Engine.State(), EventsProcessed: c.Latest, LastEventAt: never(c.LastEventAt),
+		State: h.api.Engine.State(), EventsProcessed: c.Latest, LastEventAt: never(c.LastEventAt),
 		SessionID: c.LastThreadID, PausedAt: never(runtime.PausedAt), ResumedAt: never(runtime.ResumedAt),
-		Version: h.server.cfg.Version, StartedAt: h.server.startedAt,
+		Version: h.api.Version, StartedAt: h.api.startedAt,
 		LogID: c.LogID, FirstSeq: c.First, LatestSeq: c.Latest, Threads: c.Threads,
 		Turns:   TurnCounts{c.TurnsQueued, c.TurnsActive, c.TurnsWaiting},
-		Streams: h.server.streams.len(), Agents: h.server.cfg.Engine.Agents(),
+		Streams: h.api.Streams(), Agents: h.api.Engine.Agents(),
 	}, nil
 }
 
@@ -145,7 +142,7 @@ type HolonPauseResult = turns.PauseResult
 
 // HolonPause answers holon/pause.
 func (h *Handlers) HolonPause(ctx context.Context, p HolonPauseParams) (HolonPauseResult, error) {
-	return h.server.cfg.Engine.Pause(ctx, turns.Pause{TimeoutSeconds: p.TimeoutSeconds, Reason: p.Reason, Key: p.key})
+	return h.api.Engine.Pause(ctx, turns.Pause{TimeoutSeconds: p.TimeoutSeconds, Reason: p.Reason, Key: p.key})
 }
 
 // HolonResumeParams are the params of holon/resume.
@@ -160,7 +157,7 @@ type HolonResumeResult = turns.PauseResult
 
 // HolonResume answers holon/resume.
 func (h *Handlers) HolonResume(ctx context.Context, p HolonResumeParams) (HolonResumeResult, error) {
-	return h.server.cfg.Engine.Resume(ctx, turns.Resume{Reason: p.Reason, Key: p.key})
+	return h.api.Engine.Resume(ctx, turns.Resume{Reason: p.Reason, Key: p.key})
 }
 
 // HolonPruneParams are the params of holon/prune.
@@ -177,14 +174,14 @@ type HolonPruneResult struct {
 
 // HolonPrune answers holon/prune.
 func (h *Handlers) HolonPrune(ctx context.Context, p HolonPruneParams) (HolonPruneResult, error) {
-	if h.server.cfg.Pruner == nil {
+	if h.api.Pruner == nil {
 		return HolonPruneResult{}, Errorf(KindUnavailable, "this store cannot be pruned")
 	}
 	if p.BeforeSeq < 1 {
 		return HolonPruneResult{}, invalid("before_seq", "out_of_range", "it must be at least 1")
 	}
-	first, pruned, err := h.server.cfg.Pruner.Prune(context.WithoutCancel(ctx), p.BeforeSeq)
-	h.server.status.forget()
+	first, pruned, err := h.api.Pruner.Prune(context.WithoutCancel(ctx), p.BeforeSeq)
+	h.api.status.forget()
 	return HolonPruneResult{FirstSeq: first, Pruned: pruned}, err
 }
 

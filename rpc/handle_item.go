@@ -40,7 +40,7 @@ func (h *Handlers) ItemList(ctx context.Context, p ItemListParams) (ItemListResu
 	if err := oneOf("type", p.Type, items.Kinds); err != nil {
 		return ItemListResult{}, err
 	}
-	l, err := h.server.cfg.Reader.ListItems(ctx, items.Query{
+	l, err := h.api.Reader.ListItems(ctx, items.Query{
 		ThreadID: p.ThreadID, TurnID: p.TurnID, Status: p.Status, Type: p.Type, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc,
 		IncludeSuperseded: p.IncludeSuperseded,
 	})
@@ -62,7 +62,7 @@ type ItemReadResult struct {
 // ItemRead answers item/read, also for an item that has been superseded: the
 // row says so.
 func (h *Handlers) ItemRead(ctx context.Context, p ItemReadParams) (ItemReadResult, error) {
-	it, latest, err := h.server.cfg.Reader.ReadItem(ctx, p.ItemID)
+	it, latest, err := h.api.Reader.ReadItem(ctx, p.ItemID)
 	if err == nil && it == nil {
 		err = items.ErrNotFound
 	}
@@ -86,7 +86,7 @@ type ItemRespondResult = turns.RespondResult
 
 // ItemRespond answers item/respond.
 func (h *Handlers) ItemRespond(ctx context.Context, p ItemRespondParams) (ItemRespondResult, error) {
-	return h.server.cfg.Engine.Respond(ctx, turns.Respond{
+	return h.api.Engine.Respond(ctx, turns.Respond{
 		ItemID: p.ItemID, OptionID: p.OptionID, OptionKind: p.Kind, Outcome: p.Outcome,
 		Answer: given(p.Answer), By: "client", Key: p.key,
 	})

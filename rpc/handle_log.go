@@ -43,11 +43,11 @@ func (h *Handlers) HolonLogStream(ctx context.Context, p HolonLogStreamParams) (
 	if p.FromPosition != nil && *p.FromPosition < 0 {
 		return HolonLogStreamResult{}, invalid("from_position", "out_of_range", "a position is not negative")
 	}
-	s := sessionOf(ctx)
-	if p.Follow && s == nil {
+	conn := connOf(ctx)
+	if p.Follow && conn == nil {
 		return HolonLogStreamResult{}, Errorf(KindInvalidRequest, "holon/logStream with follow lives on a connection: send it on POST /rpc/stream")
 	}
-	ring := h.server.logs
+	ring := h.api.Logs
 	from := max(1, ring.Next()-int64(n))
 	if p.FromPosition != nil {
 		from = *p.FromPosition
@@ -64,7 +64,7 @@ func (h *Handlers) HolonLogStream(ctx context.Context, p HolonLogStreamParams) (
 	}
 	r.NextPosition = next
 	if p.Follow {
-		return r, s.follow(r.StreamID, next)
+		return r, conn.Follow(r.StreamID, next)
 	}
 	return r, nil
 }
@@ -87,6 +87,6 @@ type HolonLogStreamStopResult struct {
 
 // HolonLogStreamStop answers holon/logStream/stop.
 func (h *Handlers) HolonLogStreamStop(ctx context.Context, p HolonLogStreamStopParams) (HolonLogStreamStopResult, error) {
-	s := sessionOf(ctx)
-	return HolonLogStreamStopResult{Stopped: s != nil && s.unfollow(p.StreamID)}, nil
+	conn := connOf(ctx)
+	return HolonLogStreamStopResult{Stopped: conn != nil && conn.Unfollow(p.StreamID)}, nil
 }

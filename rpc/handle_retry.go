@@ -19,5 +19,5 @@ type TurnRetryResult = turns.RetryResult
 
 // TurnRetry answers turn/retry.
 func (h *Handlers) TurnRetry(ctx context.Context, p TurnRetryParams) (TurnRetryResult, error) {
-	return h.server.cfg.Engine.Retry(ctx, turns.Retry{TurnID: p.TurnID, Reason: p.Reason, Key: p.key})
+	return h.api.Engine.Retry(ctx, turns.Retry{TurnID: p.TurnID, Reason: p.Reason, Key: p.key})
 }

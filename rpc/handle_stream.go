@@ -2,8 +2,6 @@ package rpc
 
 import (
 	"context"
-
-	"github.com/seed82539d15/holon/notify"
 )
 
 // StreamSubscribeParams are the params of stream/subscribe. Without after_seq
@@ -37,19 +35,19 @@ func (h *Handlers) StreamSubscribe(ctx context.Context, p StreamSubscribeParams)
 	if err != nil {
 		return StreamSubscribeResult{}, err
 	}
-	start := start{logID: p.LogID, filter: filter, collapse: collapse}
+	start := StreamStart{LogID: p.LogID, Filter: filter, Collapse: collapse}
 	if p.AfterSeq != nil {
 		if *p.AfterSeq < 0 {
 			return StreamSubscribeResult{}, invalidCursor("after_seq", "a seq is not negative")
 		}
-		start.after, start.given = *p.AfterSeq, true
+		start.After, start.Given = *p.AfterSeq, true
 	}
-	at, err := h.server.place(ctx, &start)
+	at, err := h.api.Place(ctx, &start)
 	if err != nil {
 		return StreamSubscribeResult{}, err
 	}
-	sessionOf(ctx).replace(h.server.cursor(&start), start.after)
-	return StreamSubscribeResult{AfterSeq: start.after, LatestSeq: at.Latest, LogID: at.LogID, AsOfSeq: start.asOfSeq()}, nil
+	connOf(ctx).Subscribe(&start)
+	return StreamSubscribeResult{AfterSeq: start.After, LatestSeq: at.Latest, LogID: at.LogID, AsOfSeq: start.AsOfSeq()}, nil
 }
 
 // StreamUnsubscribeParams are the params of stream/unsubscribe: none of its
@@ -66,15 +64,6 @@ type StreamUnsubscribeResult struct {
 
 // StreamUnsubscribe answers stream/unsubscribe.
 func (h *Handlers) StreamUnsubscribe(ctx context.Context, _ StreamUnsubscribeParams) (StreamUnsubscribeResult, error) {
-	after := sessionOf(ctx).unsubscribe()
-	return StreamUnsubscribeResult{AfterSeq: after, LatestSeq: max(h.server.cfg.Tail.Head(), after), LogID: h.server.cfg.LogID}, nil
-}
-
-// cursor makes the cursor of a subscription that place has checked.
-func (s *Server) cursor(at *start) *notify.Cursor {
-	c := notify.NewCursor(s.cfg.Tail, s.cfg.Reader, at.filter, at.after)
-	if at.collapse {
-		c.Collapse()
-	}
-	return c
+	after := connOf(ctx).Unsubscribe()
+	return StreamUnsubscribeResult{AfterSeq: after, LatestSeq: max(h.api.Head(), after), LogID: h.api.LogID}, nil
 }

@@ -34,7 +34,7 @@ func (h *Handlers) ThreadStart(ctx context.Context, p ThreadStartParams) (Thread
 			return ThreadStartResult{}, invalid("thread_id", "out_of_range", "an id has 1 to 64 characters")
 		}
 	}
-	return h.server.cfg.Engine.StartThread(ctx, turns.StartThread{
+	return h.api.Engine.StartThread(ctx, turns.StartThread{
 		ThreadID: id, Agent: p.Agent, Title: p.Title, Cwd: p.Cwd,
 		Metadata: given(p.Metadata), Parent: p.Parent, Key: p.key,
 	})
@@ -61,7 +61,7 @@ type ThreadPauseResult = turns.ChangeThreadResult
 
 // ThreadPause answers thread/pause.
 func (h *Handlers) ThreadPause(ctx context.Context, p ThreadPauseParams) (ThreadPauseResult, error) {
-	return h.server.cfg.Engine.ChangeThread(ctx, turns.ChangeThread{ThreadID: p.ThreadID, Verb: threads.VerbPause, Reason: p.Reason, Key: p.key})
+	return h.api.Engine.ChangeThread(ctx, turns.ChangeThread{ThreadID: p.ThreadID, Verb: threads.VerbPause, Reason: p.Reason, Key: p.key})
 }
 
 // ThreadResumeParams are the params of thread/resume.
@@ -77,7 +77,7 @@ type ThreadResumeResult = turns.ChangeThreadResult
 
 // ThreadResume answers thread/resume.
 func (h *Handlers) ThreadResume(ctx context.Context, p ThreadResumeParams) (ThreadResumeResult, error) {
-	return h.server.cfg.Engine.ChangeThread(ctx, turns.ChangeThread{ThreadID: p.ThreadID, Verb: threads.VerbResume, Reason: p.Reason, Key: p.key})
+	return h.api.Engine.ChangeThread(ctx, turns.ChangeThread{ThreadID: p.ThreadID, Verb: threads.VerbResume, Reason: p.Reason, Key: p.key})
 }
 
 // ThreadCloseParams are the params of thread/close.
@@ -93,7 +93,7 @@ type ThreadCloseResult = turns.ChangeThreadResult
 
 // ThreadClose answers thread/close.
 func (h *Handlers) ThreadClose(ctx context.Context, p ThreadCloseParams) (ThreadCloseResult, error) {
-	return h.server.cfg.Engine.ChangeThread(ctx, turns.ChangeThread{ThreadID: p.ThreadID, Verb: threads.VerbClose, Reason: p.Reason, Key: p.key})
+	return h.api.Engine.ChangeThread(ctx, turns.ChangeThread{ThreadID: p.ThreadID, Verb: threads.VerbClose, Reason: p.Reason, Key: p.key})
 }
 
 // ThreadListParams are the params of thread/list.
@@ -120,7 +120,7 @@ func (h *Handlers) ThreadList(ctx context.Context, p ThreadListParams) (ThreadLi
 	if err := oneOf("state", p.State, threads.States); err != nil {
 		return ThreadListResult{}, err
 	}
-	l, err := h.server.cfg.Reader.ListThreads(ctx, threads.Query{State: p.State, Agent: p.Agent, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc})
+	l, err := h.api.Reader.ListThreads(ctx, threads.Query{State: p.State, Agent: p.Agent, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc})
 	return ThreadListResult{Threads: l.Rows, NextCursor: l.Next, LatestSeq: l.Latest}, err
 }
 
@@ -152,7 +152,7 @@ func (h *Handlers) ThreadRead(ctx context.Context, p ThreadReadParams) (ThreadRe
 	if p.IncludeTurns {
 		limit = newestTurns
 	}
-	s, err := h.server.cfg.Reader.ReadThread(ctx, p.ThreadID, limit)
+	s, err := h.api.Reader.ReadThread(ctx, p.ThreadID, limit)
 	if err != nil {
 		return ThreadReadResult{}, err
 	}

@@ -30,11 +30,11 @@ type TurnStartResult = turns.StartResult
 // TurnStart answers turn/start.
 func (h *Handlers) TurnStart(ctx context.Context, p TurnStartParams) (TurnStartResult, error) {
 	if p.ThreadID == "" {
-		if p.ThreadID = h.server.cfg.DefaultThread; p.ThreadID == "" {
+		if p.ThreadID = h.api.DefaultThread; p.ThreadID == "" {
 			return TurnStartResult{}, invalid("thread_id", "required", "the member is required")
 		}
 	}
-	return h.server.cfg.Engine.Start(ctx, turns.Start{
+	return h.api.Engine.Start(ctx, turns.Start{
 		ThreadID: p.ThreadID, Input: p.Input, OnBusy: p.OnBusy, Metadata: given(p.Metadata),
 		TimeoutSeconds: p.TimeoutSeconds, Parent: p.Parent, Retry: p.Retry, Key: p.key,
 	})
@@ -66,7 +66,7 @@ func (h *Handlers) TurnSteer(ctx context.Context, p TurnSteerParams) (TurnSteerR
 	if err := oneOf("mode", p.Mode, []SteerMode{SteerAuto, SteerInterrupt}); err != nil {
 		return TurnSteerResult{}, err
 	}
-	return h.server.cfg.Engine.Steer(ctx, turns.Steer{TurnID: p.TurnID, Input: p.Input, Interrupt: p.Mode == SteerInterrupt, Key: p.key})
+	return h.api.Engine.Steer(ctx, turns.Steer{TurnID: p.TurnID, Input: p.Input, Interrupt: p.Mode == SteerInterrupt, Key: p.key})
 }
 
 // TurnInterruptParams are the params of turn/interrupt.
@@ -83,7 +83,7 @@ type TurnInterruptResult = turns.InterruptResult
 // TurnInterrupt answers turn/interrupt. It returns once the interrupt is
 // durable; the channel tells the end of a turn whose agent takes its time.
 func (h *Handlers) TurnInterrupt(ctx context.Context, p TurnInterruptParams) (TurnInterruptResult, <-chan TurnInterruptResult, error) {
-	return h.server.cfg.Engine.Interrupt(ctx, turns.Interrupt{TurnID: p.TurnID, Reason: p.Reason, Key: p.key})
+	return h.api.Engine.Interrupt(ctx, turns.Interrupt{TurnID: p.TurnID, Reason: p.Reason, Key: p.key})
 }
 
 // TurnReadParams are the params of turn/read. IncludeSuperseded adds the steps
@@ -115,7 +115,7 @@ func (h *Handlers) TurnRead(ctx context.Context, p TurnReadParams) (TurnReadResu
 	if p.IncludeItems {
 		limit = defaultLimit
 	}
-	s, err := h.server.cfg.Reader.ReadTurn(ctx, turns.TurnQuery{TurnID: p.TurnID, Items: limit, IncludeSuperseded: p.IncludeSuperseded})
+	s, err := h.api.Reader.ReadTurn(ctx, turns.TurnQuery{TurnID: p.TurnID, Items: limit, IncludeSuperseded: p.IncludeSuperseded})
 	if err != nil {
 		return TurnReadResult{}, err
 	}
@@ -153,6 +153,6 @@ func (h *Handlers) TurnList(ctx context.Context, p TurnListParams) (TurnListResu
 	if err := oneOf("state", p.State, turns.States); err != nil {
 		return TurnListResult{}, err
 	}
-	l, err := h.server.cfg.Reader.ListTurns(ctx, turns.Query{ThreadID: p.ThreadID, State: p.State, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc})
+	l, err := h.api.Reader.ListTurns(ctx, turns.Query{ThreadID: p.ThreadID, State: p.State, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc})
 	return TurnListResult{Turns: l.Rows, NextCursor: l.Next, LatestSeq: l.Latest}, err
 }

@@ -11,10 +11,10 @@ import (
 
 // workers returns what the methods of workers change things through.
 func (h *Handlers) workers() (Workers, error) {
-	if h.server.cfg.Workers == nil {
+	if h.api.Workers == nil {
 		return nil, Errorf(KindUnavailable, "this server has no workers")
 	}
-	return h.server.cfg.Workers, nil
+	return h.api.Workers, nil
 }
 
 // leased is workers for a method that takes a lease, whose members it checks.
@@ -59,17 +59,17 @@ func (h *Handlers) TurnClaim(ctx context.Context, p TurnClaimParams) (TurnClaimR
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(h.server.open, cancel)()
+	defer context.AfterFunc(h.api.open, cancel)()
 	r, err := w.Claim(ctx, turns.Claim{
 		Agent: p.Agent, Worker: p.Worker, Wait: time.Duration(p.WaitSeconds * float64(time.Second)), Key: p.key,
 	})
 	if errors.Is(err, context.Canceled) {
-		if err = nil; h.server.isClosing() {
+		if err = nil; h.api.open.Err() != nil {
 			err = turns.ErrDraining
 		}
 	}
 	if r.Turn == nil {
-		r.Seq = h.server.cfg.Tail.Head() // nothing was changed
+		r.Seq = h.api.Head() // nothing was changed
 	}
 	return r, err
 }

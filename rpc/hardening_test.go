@@ -483,7 +483,7 @@ func TestLaggingStreamWritesNoFurtherThanTheClose(t *testing.T) {
 		s := r.server
 		client := &pausedAt{closed: s.closing}
 		o := &outlet{server: s, w: client, transport: "test"}
-		if err := o.open(t.Context(), &start{given: true}, Position{First: 1, Latest: 20}); err != nil {
+		if err := o.open(t.Context(), &StreamStart{Given: true}, Position{First: 1, Latest: 20}); err != nil {
 			t.Fatal(err)
 		}
 		ended := make(chan string)

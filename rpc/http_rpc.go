@@ -63,7 +63,7 @@ func statusOfReply(r reply, line []byte) int {
 // call executes one message and waits for its final answer.
 func (s *Server) call(ctx context.Context, m *frame.Message) reply {
 	began := time.Now()
-	r, method := s.methods.dispatch(ctx, m, false)
+	r, method := s.dispatch(ctx, m, false)
 	if r.later != nil {
 		r = r.later(ctx)
 	}

@@ -39,7 +39,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 
 // begin checks all that can be wrong with a stream, answers it, and else sets
 // the headers.
-func (s *Server) begin(w http.ResponseWriter, r *http.Request, contentType string) (*start, Position, bool) {
+func (s *Server) begin(w http.ResponseWriter, r *http.Request, contentType string) (*StreamStart, Position, bool) {
 	if !accepts(r.Header.Values("Accept"), contentType) {
 		s.fail(w, r, http.StatusNotAcceptable, Errorf(KindInvalidRequest, "this stream is %s, which Accept rules out", contentType))
 		return nil, Position{}, false
@@ -48,14 +48,14 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, contentType strin
 	if bad != nil {
 		if bad.Data.Kind == KindInvalidCursor {
 			// An error about a cursor says where the log is.
-			if now, err := s.position(r.Context()); err == nil {
+			if now, err := s.api.position(r.Context()); err == nil {
 				bad.Data.FirstSeq, bad.Data.LatestSeq, bad.Data.LogID = &now.First, &now.Latest, now.LogID
 			}
 		}
 		s.fail(w, r, statusOf(bad), bad)
 		return nil, Position{}, false
 	}
-	now, err := s.place(r.Context(), at)
+	now, err := s.api.Place(r.Context(), at)
 	if err != nil {
 		bad := mapError(s.log, r.URL.Path, err)
 		s.fail(w, r, statusOf(bad), bad)
@@ -105,7 +105,7 @@ func (s *Server) refuseStream(w http.ResponseWriter, r *http.Request) {
 
 // serveOneWay is the whole life of a one-way stream: the handler's goroutine
 // is its writer, so a stream that waits costs little more than its connection.
-func (s *Server) serveOneWay(w http.ResponseWriter, r *http.Request, o *outlet, at *start, now Position) {
+func (s *Server) serveOneWay(w http.ResponseWriter, r *http.Request, o *outlet, at *StreamStart, now Position) {
 	if !s.enter(o) {
 		s.refuseStream(w, r)
 		return
@@ -118,7 +118,7 @@ func (s *Server) serveOneWay(w http.ResponseWriter, r *http.Request, o *outlet, 
 }
 
 // serveTwoWay is the whole life of a two-way stream.
-func (s *Server) serveTwoWay(w http.ResponseWriter, r *http.Request, at *start, now Position) {
+func (s *Server) serveTwoWay(w http.ResponseWriter, r *http.Request, at *StreamStart, now Position) {
 	o := s.newOutlet(w, r, ndjson, "duplex")
 	if err := o.control.EnableFullDuplex(); err != nil && r.ProtoMajor == 1 {
 		s.fail(w, r, http.StatusInternalServerError, internalError(s.log, r.URL.Path, err))

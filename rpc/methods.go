@@ -2,7 +2,7 @@ package rpc
 
 // Handlers execute methods. A handler holds no JSON and no HTTP: the registry
 // decodes, checks required members, maps errors and encodes.
-type Handlers struct{ server *Server }
+type Handlers struct{ api *API }
 
 // Methods is the one table of methods, in the order of the documentation.
 func (h *Handlers) methods() []Method {

@@ -110,9 +110,9 @@ type announcement struct {
 }
 
 // announce tells a stream without a cursor of the default thread.
-func (o *outlet) announce(ctx context.Context, at *start) {
+func (o *outlet) announce(ctx context.Context, at *StreamStart) {
 	id := o.server.cfg.DefaultThread
-	if id == "" || !at.filter.Match(id, notify.ThreadStarted) {
+	if id == "" || !at.Filter.Match(id, notify.ThreadStarted) {
 		return
 	}
 	snapshot, err := o.server.cfg.Reader.ReadThread(ctx, id, 0)

@@ -56,17 +56,17 @@ type outlet struct {
 const deadlineSlack = time.Second
 
 // open tells a new stream where it stands.
-func (o *outlet) open(ctx context.Context, at *start, now Position) error {
+func (o *outlet) open(ctx context.Context, at *StreamStart, now Position) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.cursor = o.server.cursor(at)
 	o.moved()
 	o.notifyAt(notify.StreamOpened, StreamOpened{
-		LogID: now.LogID, AfterSeq: at.after, LatestSeq: now.Latest, FirstSeq: now.First,
-		ProtocolVersion: ProtocolVersion, Server: o.server.info(),
-		HeartbeatSeconds: o.server.limits.HeartbeatSeconds, AsOfSeq: at.asOfSeq(),
-	}, at.after)
-	if !at.given {
+		LogID: now.LogID, AfterSeq: at.After, LatestSeq: now.Latest, FirstSeq: now.First,
+		ProtocolVersion: ProtocolVersion, Server: o.server.api.Info(),
+		HeartbeatSeconds: o.server.limits.HeartbeatSeconds, AsOfSeq: at.AsOfSeq(),
+	}, at.After)
+	if !at.Given {
 		o.announce(ctx, at)
 	}
 	o.flush()

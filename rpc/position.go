@@ -9,22 +9,22 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// start is where a stream is to begin.
-type start struct {
-	logID    string // "" = any
-	after    int64
-	given    bool // false: live, from now on
-	filter   notify.Filter
-	collapse bool
-	asOf     int64 // with collapse: what stands no longer as of it is not sent
+// StreamStart is where a stream is to begin.
+type StreamStart struct {
+	LogID    string // "" = any
+	After    int64
+	Given    bool // false: live, from now on
+	Filter   notify.Filter
+	Collapse bool
+	AsOf     int64 // with collapse: what stands no longer as of it is not sent
 }
 
 // asOfSeq is what a stream is told of collapse: nil without.
-func (at *start) asOfSeq() *int64 {
-	if !at.collapse {
+func (at *StreamStart) AsOfSeq() *int64 {
+	if !at.Collapse {
 		return nil
 	}
-	return &at.asOf
+	return &at.AsOf
 }
 
 // parseCursor reads N or <log_id>:N. A number too large for any log is above
@@ -58,44 +58,44 @@ func invalidCursor(field, why string) *Error {
 
 // position is where the log begins and ends. The tail may be a moment behind
 // the store: a seq that a read has told a client counts.
-func (s *Server) position(ctx context.Context) (Position, error) {
-	at, err := s.cfg.Reader.Position(ctx)
+func (a *API) position(ctx context.Context) (Position, error) {
+	at, err := a.Reader.Position(ctx)
 	if err != nil {
 		return at, err
 	}
 	if at.LogID == "" {
-		at.LogID = s.cfg.LogID
+		at.LogID = a.LogID
 	}
-	at.Latest = max(at.Latest, s.cfg.Tail.Head())
+	at.Latest = max(at.Latest, a.Head())
 	return at, nil
 }
 
-// place checks where a stream is to begin, fills after for a live one, and
+// Place checks where a stream is to begin, fills after for a live one, and
 // asOf. It returns where the log stands.
-func (s *Server) place(ctx context.Context, at *start) (Position, error) {
-	head := s.cfg.Tail.Head()
-	at.asOf = head // the cursor's chunks are made as of the tail's head, or later
-	now, err := s.position(ctx)
+func (a *API) Place(ctx context.Context, at *StreamStart) (Position, error) {
+	head := a.Head()
+	at.AsOf = head // the cursor's chunks are made as of the tail's head, or later
+	now, err := a.position(ctx)
 	if err != nil {
 		return now, err
 	}
-	if at.logID != "" && at.logID != now.LogID {
-		return now, cursorError(KindLogChanged, now, "the cursor belongs to log %.64q, this one is %s", at.logID, now.LogID)
+	if at.LogID != "" && at.LogID != now.LogID {
+		return now, cursorError(KindLogChanged, now, "the cursor belongs to log %.64q, this one is %s", at.LogID, now.LogID)
 	}
-	if !at.given {
-		at.after = head
+	if !at.Given {
+		at.After = head
 		return now, nil
 	}
-	if at.after > now.Latest {
+	if at.After > now.Latest {
 		// Readers of the store see a commit a moment before it is published. A
 		// seq that one of them has told a client is never ahead.
-		p, err := s.cfg.Reader.Page(ctx, notify.Query{After: at.after, MaxEvents: 1, MaxBytes: 1})
+		p, err := a.Reader.Page(ctx, notify.Query{After: at.After, MaxEvents: 1, MaxBytes: 1})
 		if err != nil {
 			return now, err
 		}
 		now.Latest = max(now.Latest, p.Latest)
 	}
-	return now, checkPosition(at.after, now)
+	return now, checkPosition(at.After, now)
 }
 
 // checkPosition refuses a cursor that the log cannot follow.

@@ -10,7 +10,7 @@ import (
 
 // parseStart reads the query and headers of a stream: where to start and what
 // to send.
-func parseStart(r *http.Request) (*start, *Error) {
+func parseStart(r *http.Request) (*StreamStart, *Error) {
 	if bad := onlyParameters(r.URL.RawQuery, "after_seq", "thread_id", "method", "collapse"); bad != nil {
 		return nil, bad
 	}
@@ -22,12 +22,12 @@ func parseStart(r *http.Request) (*start, *Error) {
 		bad.Data.Field = strings.NewReplacer("thread_ids", "thread_id", "methods", "method").Replace(bad.Data.Field)
 		return nil, bad
 	}
-	at := &start{filter: filter}
+	at := &StreamStart{Filter: filter}
 	switch c := q["collapse"]; {
 	case len(c) > 1 || len(c) == 1 && c[0] == "":
 		return nil, invalid("collapse", "malformed", "it is %s, once", CollapseSuperseded)
 	case len(c) == 1:
-		if at.collapse, err = Collapse(c[0]).asked(); err != nil {
+		if at.Collapse, err = Collapse(c[0]).asked(); err != nil {
 			return nil, err.(*Error)
 		}
 	}
@@ -43,10 +43,10 @@ func parseStart(r *http.Request) (*start, *Error) {
 		return nil, invalidCursor(field, "give one cursor")
 	}
 	var ok bool
-	if at.logID, at.after, ok = parseCursor(values[0]); !ok {
+	if at.LogID, at.After, ok = parseCursor(values[0]); !ok {
 		return nil, invalidCursor(field, "a cursor is a seq such as 0 or 42, or <log_id>:42")
 	}
-	at.given = true
+	at.Given = true
 	return at, nil
 }
 

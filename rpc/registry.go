@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/zap"
 
-	"github.com/seed82539d15/holon/rpc/frame"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -207,37 +206,17 @@ func encodeResult[R any](ctx context.Context, name string, r R, seq int) reply {
 	return reply{result: b, seq: seqOf(&r, seq)}
 }
 
-// registry finds methods by name. It does not change once made.
-type registry struct {
-	list   []Method
-	byName map[string]*Method
+// Call is how a request came, beside its method and params.
+type Call struct {
+	OnConnection bool // that of WithConn
+	Notification bool // nobody gets an answer
 }
 
-func newRegistry(list []Method) *registry {
-	r := &registry{list: list, byName: make(map[string]*Method, len(list))}
-	for i := range list {
-		r.byName[list[i].Name] = &list[i]
-	}
-	return r
-}
-
-// dispatch executes one message. It returns the method for metrics, nil if
-// there is none.
-func (r *registry) dispatch(ctx context.Context, m *frame.Message, onConnection bool) (rep reply, method *Method) {
-	switch m.Fault {
-	case frame.NoFault:
-	case frame.ParseError:
-		return reply{err: Errorf(KindParseError, "%s", m.Why)}, nil
-	case frame.InvalidParams:
-		e := invalid("params", "wrong_type", "%s", m.Why)
-		e.Message = m.Why
-		return reply{err: e}, nil
-	default:
-		return reply{err: Errorf(KindInvalidRequest, "%s", m.Why)}, nil
-	}
-	method, ok := r.byName[m.Method]
+// Call executes one request. It returns the method for metrics, nil if there
+// is none of this name.
+func (a *API) Call(ctx context.Context, name string, params jsontext.Value, c Call) (rep reply, method *Method) {
+	method, ok := a.byName[name]
 	if !ok {
-		name := m.Method
 		if len(name) > 128 {
 			name = name[:128]
 		}
@@ -245,13 +224,13 @@ func (r *registry) dispatch(ctx context.Context, m *frame.Message, onConnection 
 		e.Data.Method = name
 		return reply{err: e}, nil
 	}
-	if method.Bound && !onConnection {
+	if method.Bound && !c.OnConnection {
 		return reply{err: Errorf(KindInvalidRequest, "%s lives on a connection: send it on POST /rpc/stream", method.Name)}, method
 	}
-	if method.polls && m.Notification() {
+	if method.polls && c.Notification {
 		return reply{}, method
 	}
-	return method.run(ctx, m.Params), method
+	return method.run(ctx, params), method
 }
 
 // run guards one call: a deadline, and a panic ends the request, not the

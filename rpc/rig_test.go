@@ -44,7 +44,7 @@ func newRig(t testing.TB, change ...func(*Config)) *rig {
 func newRigWith(t testing.TB, m *memory, change ...func(*Config)) *rig {
 	t.Helper()
 	e := &fakeEngine{t: t, memory: m}
-	cfg := Config{Engine: e, Reader: m, Tail: m.tail, LogID: testLogID, Version: "test", Logs: logring.New(100)}
+	cfg := Config{Services: Services{Engine: e, Reader: m, LogID: testLogID, Version: "test", Logs: logring.New(100)}, Tail: m.tail}
 	for _, c := range change {
 		c(&cfg)
 	}

@@ -63,12 +63,11 @@ type exchange struct {
 	direct bool
 }
 
-type sessionKey struct{}
-
-// sessionOf returns the connection a request came on, nil on POST /rpc.
-func sessionOf(ctx context.Context) *session {
-	s, _ := ctx.Value(sessionKey{}).(*session)
-	return s
+// Initialize implements Conn.
+func (s *session) Initialize() bool {
+	was := s.initialized
+	s.initialized = true
+	return !was
 }
 
 func newSession(s *Server, in io.Reader, out *outlet) *session {
@@ -87,7 +86,7 @@ func (s *session) serve(ctx, connected context.Context, unblock func()) string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.connected = connected
-	s.ctx = context.WithValue(s.server.request(ctx, connected), sessionKey{}, s)
+	s.ctx = WithConn(s.server.request(ctx, connected), s)
 	s.conn = jsonrpc2.NewConn(s.ctx, s, s,
 		jsonrpc2.OnSend(func(_ *jsonrpc2.Request, r *jsonrpc2.Response) {
 			if r != nil {
@@ -270,7 +269,7 @@ func (s *session) vacate() {
 func (s *session) Handle(ctx context.Context, _ *jsonrpc2.Conn, _ *jsonrpc2.Request) {
 	x := s.current
 	began := time.Now()
-	r, method := s.server.methods.dispatch(ctx, &x.m, true)
+	r, method := s.server.dispatch(ctx, &x.m, true)
 	// The message points into the line it came on, which an answer that takes
 	// its time must not keep in memory.
 	x.m, s.current = frame.Message{}, nil

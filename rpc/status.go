@@ -28,9 +28,9 @@ func (c *statusCache) forget() {
 }
 
 // counts returns what the store holds at the head of the tail or after it.
-func (s *Server) counts(ctx context.Context) (turns.Counts, error) {
-	head, now := s.cfg.Tail.Head(), time.Now()
-	c := &s.status
+func (a *API) counts(ctx context.Context) (turns.Counts, error) {
+	head, now := a.Head(), time.Now()
+	c := &a.status
 	c.mu.Lock()
 	if c.counts.Latest >= head && now.Sub(c.read) < statusAge {
 		defer c.mu.Unlock()
@@ -40,12 +40,12 @@ func (s *Server) counts(ctx context.Context) (turns.Counts, error) {
 
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	counts, err := s.cfg.Reader.Counts(ctx)
+	counts, err := a.Reader.Counts(ctx)
 	if err != nil {
 		return counts, err
 	}
 	if counts.LogID == "" {
-		counts.LogID = s.cfg.LogID
+		counts.LogID = a.LogID
 	}
 	c.mu.Lock()
 	if counts.Latest >= c.counts.Latest {

@@ -16,8 +16,8 @@ const stdioReaderWait = 100 * time.Millisecond
 // ends by itself once everything pending is answered and the events up to then
 // are written. The caller owns in and out and closes them.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, inputEnded func()) error {
-	at := &start{}
-	now, err := s.place(ctx, at)
+	at := &StreamStart{}
+	now, err := s.api.Place(ctx, at)
 	if err != nil {
 		return err
 	}

@@ -2,12 +2,13 @@ package rpc
 
 import "github.com/seed82539d15/holon/notify"
 
-// replace is the writer's side of stream/subscribe: what the old subscription
+// Subscribe is the writer's side of stream/subscribe: what the old subscription
 // has to say up to where the new one begins is written if it is near, then
 // the answer, then the new subscription begins.
-func (s *session) replace(c *notify.Cursor, after int64) {
+func (s *session) Subscribe(at *StreamStart) {
+	c := s.server.cursor(at)
 	s.out.mu.Lock()
-	s.out.advance(s.ctx, after)
+	s.out.advance(s.ctx, at.After)
 	s.out.cursor, s.out.coming = nil, c
 	s.out.moved()
 	s.out.mu.Unlock()
@@ -20,9 +21,9 @@ func (s *session) replace(c *notify.Cursor, after int64) {
 	}
 }
 
-// unsubscribe ends the subscription and returns the seq it reached: where it
+// Unsubscribe ends the subscription and returns the seq it reached: where it
 // was to begin, if its answer has not been written.
-func (s *session) unsubscribe() int64 {
+func (s *session) Unsubscribe() int64 {
 	s.out.mu.Lock()
 	defer s.out.mu.Unlock()
 	if c := s.out.coming; c != nil {
@@ -35,8 +36,8 @@ func (s *session) unsubscribe() int64 {
 	return s.out.at.Load()
 }
 
-// follow begins a holon/logStream once its answer is written.
-func (s *session) follow(streamID string, position int64) error {
+// Follow begins a holon/logStream once its answer is written.
+func (s *session) Follow(streamID string, position int64) error {
 	s.out.mu.Lock()
 	defer s.out.mu.Unlock()
 	if len(s.out.followers)+s.out.following >= s.server.limits.MaxLogStreams {
@@ -50,8 +51,8 @@ func (s *session) follow(streamID string, position int64) error {
 	return nil
 }
 
-// unfollow ends a holon/logStream and reports whether there was one.
-func (s *session) unfollow(streamID string) bool {
+// Unfollow ends a holon/logStream and reports whether there was one.
+func (s *session) Unfollow(streamID string) bool {
 	s.out.mu.Lock()
 	defer s.out.mu.Unlock()
 	for i, f := range s.out.followers {
@@ -61,4 +62,13 @@ func (s *session) unfollow(streamID string) bool {
 		}
 	}
 	return false
+}
+
+// cursor makes the cursor of a subscription that place has checked.
+func (s *Server) cursor(at *StreamStart) *notify.Cursor {
+	c := notify.NewCursor(s.cfg.Tail, s.api.Reader, at.Filter, at.After)
+	if at.Collapse {
+		c.Collapse()
+	}
+	return c
 }

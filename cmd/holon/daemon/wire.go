@@ -20,26 +20,33 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 		return err
 	}
 	d.wire, err = rpc.New(rpc.Config{
-		Engine: d.engine, Reader: d.store, Tail: d.store.Tail(), LogID: position.LogID,
-		Workers: d.engine, Pruner: pruner{d.store}, Logs: d.logs, Log: d.log.Named("rpc"),
+		Services: rpc.Services{
+			Engine: d.engine, Reader: d.store, LogID: position.LogID,
+			Workers: d.engine, Pruner: pruner{d.store}, Logs: d.logs, Log: d.log.Named("rpc"),
+			Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread, Limits: d.limits(),
+		},
+		Tail:    d.store.Tail(),
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.metrics.ServeHTTP(w, r) }),
 		Ready:   func(context.Context) error { return d.store.Healthy() },
-		Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread,
-		Limits: rpc.Limits{
-			MaxFrameBytes: d.cfg.MaxFrameBytes, MaxInFlight: d.cfg.MaxInFlight,
-			MaxConnections: d.cfg.MaxConnections, MaxItemBytes: d.cfg.MaxItemBytes, MaxActiveTurns: d.cfg.MaxActiveTurns,
-			MaxQueuedTurns: d.cfg.MaxQueue, TailBytes: d.cfg.TailBytes, HeartbeatSeconds: d.cfg.Heartbeat.Seconds(),
-			WriteTimeoutSeconds: d.cfg.WriteTimeout.Seconds(), DrainSeconds: d.cfg.DrainTimeout.Seconds(),
-			InterruptSeconds: d.cfg.InterruptTimeout.Seconds(),
-			AgentOutputBytes: acp.OutputBytes, AgentMessageBytes: acp.MessageBytes, AgentInputBytes: acp.InputBytes,
-			AgentSessions: acp.Sessions,
-		},
 	})
 	if err != nil {
 		return err
 	}
 	d.metrics = d.metricsHandler(observed)
 	return nil
+}
+
+// limits are the bounds that the configuration sets, and those of the agents.
+func (d *daemon) limits() rpc.Limits {
+	return rpc.Limits{
+		MaxFrameBytes: d.cfg.MaxFrameBytes, MaxInFlight: d.cfg.MaxInFlight,
+		MaxConnections: d.cfg.MaxConnections, MaxItemBytes: d.cfg.MaxItemBytes, MaxActiveTurns: d.cfg.MaxActiveTurns,
+		MaxQueuedTurns: d.cfg.MaxQueue, TailBytes: d.cfg.TailBytes, HeartbeatSeconds: d.cfg.Heartbeat.Seconds(),
+		WriteTimeoutSeconds: d.cfg.WriteTimeout.Seconds(), DrainSeconds: d.cfg.DrainTimeout.Seconds(),
+		InterruptSeconds: d.cfg.InterruptTimeout.Seconds(),
+		AgentOutputBytes: acp.OutputBytes, AgentMessageBytes: acp.MessageBytes, AgentInputBytes: acp.InputBytes,
+		AgentSessions: acp.Sessions,
+	}
 }
 
 // httpServer serves one listener behind its gate.
