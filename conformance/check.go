@@ -83,7 +83,6 @@ func table() []check {
 		batchChecks(),
 		frameChecks(),
 		httpChecks(),
-		admissionChecks(),
 		runtimeChecks(),
 		logStreamChecks(),
 		threadChecks(),

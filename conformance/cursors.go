@@ -81,20 +81,6 @@ func cursorChecks() []check {
 				p.must(first.seq() == int64(a.num("seq"))+1, "the first event has seq %d", first.seq())
 			}
 		}},
-		{id: "cursor.malformed", sentence: "A malformed cursor gets 400 invalid_cursor with the position of the log.", source: srcStreams, run: func(p *probe) {
-			for _, bad := range []string{"abc", "-1", "1.5", "+1", "0x10", "1e3", " 1", "1 ", ":1", "1:", "a:b:c", "١"} {
-				p.refusedCursor(400, -32602, "invalid_cursor", "?after_seq="+url.QueryEscape(bad))
-			}
-			p.refusedCursor(400, -32602, "invalid_cursor", "?after_seq=0", "Last-Event-ID: abc")
-		}},
-		{id: "cursor.ahead", sentence: "A cursor above the head gets 409 cursor_ahead.", source: srcStreams, run: func(p *probe) {
-			p.refusedCursor(409, -32005, "cursor_ahead", "?after_seq="+itoa(1<<50))
-			p.refusedCursor(409, -32005, "cursor_ahead", "", "Last-Event-ID: "+itoa(1<<50))
-		}},
-		{id: "cursor.log_changed", sentence: "A cursor of another log gets 409 log_changed.", source: srcStreams, run: func(p *probe) {
-			p.refusedCursor(409, -32005, "log_changed", "?after_seq=log_other:1")
-			p.refusedCursor(409, -32005, "log_changed", "", "Last-Event-ID: log_other:0")
-		}},
 		{id: "cursor.refused_at_once", sentence: "A refusal is sent at once, also while the request body is still open.", source: srcStreams, run: func(p *probe) {
 			reader, writer := io.Pipe()
 			defer writer.Close()
@@ -124,16 +110,6 @@ func cursorChecks() []check {
 				}
 			}
 			p.must(len(got) > 0 && at > from, "nothing came")
-		}},
-		{id: "cursor.subscribe", sentence: "stream/subscribe refuses cursors in the same words and leaves the subscription as it was.", source: srcStreams, run: func(p *probe) {
-			d := p.duplex("")
-			d.opened()
-			p.refuse(d, -32005, "cursor_ahead", "stream/subscribe", obj{"after_seq": 1 << 50})
-			p.refuse(d, -32005, "log_changed", "stream/subscribe", obj{"after_seq": 0, "log_id": "log_other"})
-			m := d.try("stream/subscribe", obj{"after_seq": -1})
-			p.must(m.code() == -32602, "after_seq -1 answered %s", clip(m.raw, 200))
-			t := p.thread(p.http(), nil).str("thread_id")
-			d.event("thread/started", "thread_id", t)
 		}},
 	}
 }

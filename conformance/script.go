@@ -160,6 +160,9 @@ func readLine(row string) (line, error) {
 	return l, err
 }
 
+// headers is the headers of an HTTP request and what follows them.
+var headers = regexp.MustCompile(`^\[(.*?)\]( [<!] .*)?$`)
+
 // request reads METHOD PARAMS, or VERB /PATH [HEADERS], and the expectation
 // that may follow.
 func (l *line) request() error {
@@ -169,8 +172,8 @@ func (l *line) request() error {
 		var path string
 		path, rest, _ = strings.Cut(rest, " ")
 		l.what += " " + path
-		if strings.HasPrefix(rest, "[") {
-			l.more, rest, _ = strings.Cut(rest[1:], "]")
+		if m := headers.FindStringSubmatch(rest); m != nil {
+			l.more, rest = m[1], m[2]
 		}
 	} else if rest != "" && !strings.HasPrefix(rest, "< ") && !strings.HasPrefix(rest, "! ") && rest != "<" {
 		dec := jsontext.NewDecoder(strings.NewReader(rest), jsontext.AllowDuplicateNames(true))

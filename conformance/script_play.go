@@ -131,8 +131,10 @@ func (pl *player) send(l line) {
 		}
 		if q.path == "/rpc" && verb == "POST" {
 			q.body = strings.NewReader(request("1", plain, nil))
+			a.reply = pl.do(q)
+		} else {
+			a.reply = pl.peek(q)
 		}
-		a.reply = pl.peek(q)
 	default:
 		a.method = l.what
 		var params any
