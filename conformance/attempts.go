@@ -23,7 +23,7 @@ func ends(events []*message) (list []*message) {
 func (p *probe) standingEnd(d *duplex, turn string) *message {
 	p.call(d, "holon/status", nil)
 	all := ends(standing(d.ofTurn(turn)))
-	p.must(len(all) == 1, "%d ends of the turn stand: %s", len(all), methods(all))
+	p.must(len(all) == 1, "%d ends of the turn stand: %s", len(all), methodsOf(all))
 	return all[0]
 }
 
@@ -48,7 +48,7 @@ func attemptChecks() []check {
 			waiting := d.eventFrom(marker.at, "turn/progress", "turn_id", turn, "state", "waiting")
 			p.mustTime(waiting.args(), "turn/progress", "retry_at")
 			again := d.retriedStart(turn)
-			p.must(marker.seq() < waiting.seq() && waiting.seq() < again.seq() && again.seq() < end.seq(), "the order is not marker, waiting, started, end: %s", methods(d.ofTurn(turn)))
+			p.must(marker.seq() < waiting.seq() && waiting.seq() < again.seq() && again.seq() < end.seq(), "the order is not marker, waiting, started, end: %s", methodsOf(d.ofTurn(turn)))
 			b := again.args()
 			p.must(b.num("attempt") == 2 && b.num("epoch") == 2, "turn/started has attempt %v, epoch %v", b["attempt"], b["epoch"])
 			p.mustTime(b, "turn/started", "started_at", "first_started_at")

@@ -25,7 +25,7 @@ func (p *probe) retry(d *duplex) *retried {
 	x.to = d.completed(x.turn).seq()
 	x.all = d.ofThread(x.thread)
 	x.stands = standing(x.all)
-	p.must(slices.ContainsFunc(x.all, func(m *message) bool { return m.method == "stream/rewind" }), "a step was tried again, and no stream/rewind came: %s", methods(x.all))
+	p.must(slices.ContainsFunc(x.all, func(m *message) bool { return m.method == "stream/rewind" }), "a step was tried again, and no stream/rewind came: %s", methodsOf(x.all))
 	p.must(len(x.stands) < len(x.all)-2, "%d of %d events stand: the marker takes hardly anything back", len(x.stands), len(x.all))
 	return x
 }
@@ -67,7 +67,7 @@ func (x *retried) mustGive(p *probe, in *inbox, want []*message) {
 
 // mustEqual asserts that events are the same, byte for byte.
 func (p *probe) mustEqual(what string, got, want []*message) {
-	p.must(len(got) == len(want), "%s gave %d events, want %d: %s", what, len(got), len(want), methods(got))
+	p.must(len(got) == len(want), "%s gave %d events, want %d: %s", what, len(got), len(want), methodsOf(got))
 	for i, m := range want {
 		p.must(bytes.Equal(bytes.TrimRight(got[i].raw, "\n"), bytes.TrimRight(m.raw, "\n")), "%s: event %d is %s, want %s", what, i, clip(got[i].raw, 200), clip(m.raw, 200))
 	}

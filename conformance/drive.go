@@ -42,11 +42,7 @@ func (p *probe) turn(c caller, thread, text string, more ...obj) object {
 
 // isTerminal says whether the event ends a turn.
 func isTerminal(m *message) bool {
-	switch m.method {
-	case "turn/completed", "turn/interrupted", "turn/failed":
-		return m.isNotification()
-	}
-	return false
+	return m.isNotification() && notifications[m.method] == ending
 }
 
 // outcome waits for the terminal event of a turn.
@@ -89,8 +85,8 @@ func (p *probe) running(d *duplex, thread, commands string, more ...obj) string 
 	return turn
 }
 
-// methods lists the methods of events, for messages.
-func methods(events []*message) string {
+// methodsOf lists the methods of events, for messages.
+func methodsOf(events []*message) string {
 	var names []string
 	for _, m := range events {
 		names = append(names, m.method)
@@ -100,11 +96,6 @@ func methods(events []*message) string {
 
 // firstText is the text of an agent_message's content.
 func firstText(o object) string { return o.str("content.content.0.text") }
-
-// head is the newest seq of the log.
-func (p *probe) head(c caller) int64 {
-	return int64(p.call(c, "holon/status", nil).num("latest_seq"))
-}
 
 // oldest is the cursor that the log begins after: 0 until a prefix of it has
 // been pruned. A server that does not tell where its log begins has it whole.
@@ -118,13 +109,3 @@ func (p *probe) oldest() int64 {
 
 // fromOldest is a query that asks for everything there is.
 func (p *probe) fromOldest() string { return "?after_seq=" + itoa(p.oldest()) }
-
-// mustBeSilent asserts that no event of the choice came after a seq. It asks
-// for events of its own matter only, since other clients may be at work.
-func (p *probe) mustBeSilent(c caller, after int64, what string, choice obj) {
-	params := obj{"after_seq": after, "limit": 1000}
-	maps.Copy(params, choice)
-	for _, e := range p.call(c, "event/list", params).objs("events") {
-		p.failf("%s made the event %s", what, e.str("method"))
-	}
-}

@@ -20,7 +20,7 @@ func (p *probe) filtered(from int64, query url.Values, params obj, want []*messa
 			in.upTo(want[len(want)-1].seq())
 		}
 		got := in.events(func(m *message) bool { return m.seq() <= p.lastSeq(want) })
-		p.must(len(got) == len(want), "%s with %s gave %d events, want %d: %s", in.name, query.Encode(), len(got), len(want), methods(got))
+		p.must(len(got) == len(want), "%s with %s gave %d events, want %d: %s", in.name, query.Encode(), len(got), len(want), methodsOf(got))
 		for i := range want {
 			p.must(got[i].seq() == want[i].seq() && string(got[i].params) == string(want[i].params), "%s: event %d is %s, want %s", in.name, i, clip(got[i].raw, 200), clip(want[i].raw, 200))
 		}

@@ -124,11 +124,7 @@ func (m *message) seq() int64 {
 // isEvent says whether the message is an event of the log. Heartbeats and
 // closings carry a seq too, but it is a position and not theirs.
 func (m *message) isEvent() bool {
-	switch m.method {
-	case "", "stream/opened", "stream/heartbeat", "stream/closing", "holon/log":
-		return false
-	}
-	return m.isNotification() && m.args().has("seq")
+	return m.isNotification() && notifications[m.method] != passing && m.args().has("seq")
 }
 
 // flaws lists where the message breaks the form of JSON-RPC 2.0.

@@ -13,10 +13,10 @@ var slashName = regexp.MustCompile(`^[a-z]+(/[a-z][a-zA-Z]*)+$`)
 // foreignNames are named by other specifications.
 var foreignNames = []string{"initialize", "rpc.discover"}
 
-// allMethods is every method of protocol.md §3 and §2.
-var allMethods = []string{
+// methods is every method of protocol.md §3.
+var methods = []string{
 	"initialize", "rpc.discover",
-	"holon/status", "holon/pause", "holon/resume", "holon/logStream", "holon/logStream/stop",
+	"holon/status", "holon/pause", "holon/resume", "holon/prune", "holon/logStream", "holon/logStream/stop",
 	"thread/start", "thread/pause", "thread/resume", "thread/close", "thread/list", "thread/read",
 	"thread/configure", "thread/fork", "agent/list",
 	"turn/start", "turn/steer", "turn/interrupt", "turn/retry", "turn/read", "turn/list",
@@ -26,13 +26,25 @@ var allMethods = []string{
 	"stream/subscribe", "stream/unsubscribe",
 }
 
-// allNotifications is every notification of protocol.md §2 to §4.
-var allNotifications = []string{
-	"stream/opened", "stream/heartbeat", "stream/closing", "holon/log", "holon/paused", "holon/resumed",
-	"thread/started", "thread/resumed", "thread/paused", "thread/closed", "thread/updated",
-	"turn/queued", "turn/started", "turn/progress", "turn/completed", "turn/interrupted", "turn/failed",
-	"item/created", "item/updated", "item/deleted", "item/delta",
-	"step/started", "step/ended", "stream/rewind", "turn/late",
+// trait is what the suite must know of a notification beside its name.
+type trait int
+
+const (
+	logged  trait = iota // it is an event of the log
+	passing              // it is not, and a seq in it is not its own
+	ending               // it is one, and ends a turn
+)
+
+// notifications is every notification of protocol.md §4. One that is not there
+// is taken for an event.
+var notifications = map[string]trait{
+	"stream/opened": passing, "stream/heartbeat": passing, "stream/closing": passing, "holon/log": passing,
+	"holon/paused": logged, "holon/resumed": logged,
+	"thread/started": logged, "thread/resumed": logged, "thread/paused": logged, "thread/closed": logged, "thread/updated": logged,
+	"turn/queued": logged, "turn/started": logged, "turn/progress": logged,
+	"turn/completed": ending, "turn/interrupted": ending, "turn/failed": ending,
+	"item/created": logged, "item/updated": logged, "item/deleted": logged, "item/delta": logged,
+	"step/started": logged, "step/ended": logged, "stream/rewind": logged, "turn/late": logged,
 }
 
 func nameChecks() []check {
@@ -53,7 +65,7 @@ func nameChecks() []check {
 		}},
 		{id: "name.all_methods", sentence: "rpc.discover lists every method of the protocol, and each is served.", source: srcMethods, run: func(p *probe) {
 			doc := p.discover()
-			for _, name := range allMethods {
+			for _, name := range methods {
 				p.must(doc.method(name) != nil, "rpc.discover does not list %s", name)
 			}
 			for _, m := range doc.methods {
@@ -64,7 +76,7 @@ func nameChecks() []check {
 		}},
 		{id: "name.all_notifications", sentence: "rpc.discover lists every notification of the protocol.", source: srcEvents, run: func(p *probe) {
 			doc := p.discover()
-			for _, name := range allNotifications {
+			for name := range notifications {
 				p.must(doc.notification(name) != nil, "rpc.discover does not list %s", name)
 			}
 		}},
@@ -89,7 +101,7 @@ func nameChecks() []check {
 		{id: "name.times", sentence: "Every event that was seen has seq, timestamp and, with a thread, thread_seq.", source: srcEvents, needs: last, run: func(p *probe) {
 			p.sample()
 			for name, all := range p.seen.look().notifications {
-				if strings.HasPrefix(name, "stream/") || name == "holon/log" {
+				if notifications[name] == passing {
 					continue
 				}
 				for _, raw := range all {

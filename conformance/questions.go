@@ -7,16 +7,6 @@ func (p *probe) asking(d *duplex, thread string) (string, object) {
 	return turn, d.itemOf(turn, "permission_request")
 }
 
-// optionOf finds the option of a kind.
-func optionOf(question object, kind string) string {
-	for _, o := range question.objs("content.options") {
-		if o.str("kind") == kind {
-			return o.str("option_id")
-		}
-	}
-	return ""
-}
-
 func questionChecks() []check {
 	return []check{
 		{id: "question.race", sentence: "Of many answers at once exactly one wins.", source: srcMethods, needs: needEcho, run: func(p *probe) {

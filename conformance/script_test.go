@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -116,6 +117,35 @@ func TestScriptsPlayWhatIsThere(t *testing.T) {
 	for name := range s.sections {
 		if !played[name] {
 			t.Errorf("nobody plays %s", name)
+		}
+	}
+}
+
+// TestNamesAreThoseOfTheDocument compares the tables of the suite with those of
+// protocol.md: a method, a notification or a kind of error is in both.
+func TestNamesAreThoseOfTheDocument(t *testing.T) {
+	text, err := os.ReadFile("../docs/protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for section, c := range map[string]struct {
+		row  string
+		have []string
+	}{
+		"## 3. Methods":       {"(?m)^\\| `([a-zA-Z./]+)`", methods},
+		"## 4. Notifications": {"(?m)^\\| `([a-z]+/[a-zA-Z]+)`", slices.Collect(maps.Keys(notifications))},
+		"## 5. Errors":        {"(?m)^\\| -[0-9]+ \\| `([a-z_]+)`", slices.Collect(maps.Keys(kinds))},
+	} {
+		_, rows, _ := strings.Cut(string(text), section+"\n")
+		rows, _, _ = strings.Cut(rows, "\n## ")
+		var want []string
+		for _, m := range regexp.MustCompile(c.row).FindAllStringSubmatch(rows, -1) {
+			want = append(want, m[1])
+		}
+		slices.Sort(want)
+		have := slices.Sorted(slices.Values(c.have))
+		if !slices.Equal(have, want) {
+			t.Errorf("%s: the suite has\n%v\nthe document\n%v", section, have, want)
 		}
 	}
 }

@@ -9,7 +9,7 @@ func turnChecks() []check {
 			turn := p.turn(d, p.echoThread(d), "/say one\n/items 2 10\n/deltas 3 5").str("turn_id")
 			d.completed(turn)
 			all := d.ofTurn(turn)
-			p.must(len(all) >= 4, "the turn has only %d events: %s", len(all), methods(all))
+			p.must(len(all) >= 4, "the turn has only %d events: %s", len(all), methodsOf(all))
 			p.must(all[0].method == "turn/started", "the first event is %s", all[0].method)
 			p.must(all[1].method == "item/created" && all[1].args().str("content.type") == "user_message" && all[1].args().str("status") == "completed",
 				"the second event is not a completed user_message: %s", clip(all[1].raw, 300))
@@ -46,7 +46,7 @@ func turnChecks() []check {
 						ends++
 					}
 				}
-				p.must(ends == 1 && isTerminal(all[len(all)-1]), "after %q: %d terminal events in %s", text, ends, methods(all))
+				p.must(ends == 1 && isTerminal(all[len(all)-1]), "after %q: %d terminal events in %s", text, ends, methodsOf(all))
 				p.mustEndItems(all)
 			}
 		}},
