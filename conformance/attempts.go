@@ -95,16 +95,6 @@ func attemptChecks() []check {
 			}
 			p.must(said["a/b"] && said[""], "items were made in the steps %v, want a/b and the turn", said)
 		}},
-		{id: "attempt.exhausted", sentence: "Out of attempts the turn fails, with the failure of the last one.", source: srcMethods, needs: needEcho, run: func(p *probe) {
-			d := p.duplex("")
-			turn := p.turn(d, p.echoThread(d), "/crash", obj{"retry": obj{"on_crash": "retry", "max_attempts": 2, "backoff_seconds": 0.05}}).str("turn_id")
-			d.retriedStart(turn)
-			m := d.await("the end of attempt 2", 0, func(m *message) bool {
-				return isTerminal(m) && m.args().str("turn_id") == turn && m.args().num("attempt") == 2
-			})
-			p.must(m.method == "turn/failed" && m.args().str("error.kind") == "agent_failed", "it ended with %s", clip(m.raw, 300))
-			p.must(p.standingEnd(d, turn) == m, "another end stands")
-		}},
 		{id: "attempt.input_again", sentence: "A new attempt gets the input and every accepted steer again; their messages are of no attempt.", source: srcMethods, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			turn := p.running(d, p.echoThread(d), "/ask May I fail?\n/transient 1", soon)

@@ -189,19 +189,6 @@ func collapseChecks() []check {
 				}
 			}
 		}},
-		{id: "collapse.turn_read", sentence: "turn/read tells the attempts and steps that stand; include_superseded adds the others.", source: srcRewind, needs: needEcho, run: func(p *probe) {
-			x := p.retry(p.duplex(""))
-			r := p.call(p.http(), "turn/read", obj{"turn_id": x.turn})
-			p.must(len(r.list("attempts")) == 1 && r.objs("attempts")[0].num("epoch") == 1, "attempts are %v", r["attempts"])
-			steps := r.objs("steps")
-			p.must(len(steps) == 1 && steps[0].str("step") == "a" && steps[0].num("epoch") == 2 && !steps[0].isTrue("superseded"), "steps are %v, want a in epoch 2", r["steps"])
-			r = p.call(p.http(), "turn/read", obj{"turn_id": x.turn, "include_superseded": true})
-			steps = r.objs("steps")
-			p.must(len(steps) == 3, "with include_superseded there are %d steps, want a, a/b and a again", len(steps))
-			for i, want := range []string{"a", "a/b", "a"} {
-				p.must(steps[i].str("step") == want && steps[i].isTrue("superseded") == (i < 2), "step %d is %v", i, steps[i])
-			}
-		}},
 	}
 }
 

@@ -109,3 +109,28 @@ func (p *probe) completedTurn(d *duplex, thread string) string {
 	d.completed(turn)
 	return turn
 }
+
+// pages collects every page of a list.
+func (p *probe) pages(method, key string, params obj, limit int) []object {
+	var all []object
+	cursor := ""
+	for range 200 {
+		ask := obj{"limit": limit}
+		for k, v := range params {
+			ask[k] = v
+		}
+		if cursor != "" {
+			ask["cursor"] = cursor
+		}
+		r := p.call(p.http(), method, ask)
+		p.must(r.has(key), "%s lacks %q", method, key)
+		p.must(len(r.list(key)) <= limit, "%s gave %d entries, the limit was %d", method, len(r.list(key)), limit)
+		all = append(all, r.objs(key)...)
+		cursor = r.str("next_cursor")
+		if cursor == "" {
+			return all
+		}
+	}
+	p.failf("%s did not end after 200 pages", method)
+	return nil
+}
