@@ -25,7 +25,8 @@ var mayImport = map[string][]string{
 	"events":        {"notify", "ledger", "items", "threads", "turns"},
 	"agents":        {"notify", "items", "turns", "host"},
 	"persist":       {"notify", "ledger", "items", "threads", "turns", "events"},
-	"rpc":           {"notify", "ledger", "items", "threads", "turns", "events"},
+	"api":           {"notify", "ledger", "items", "threads", "turns", "events"},
+	"rpc":           {"notify", "threads", "turns", "api"},
 	"rpc/client":    {"notify", "host"},
 	"rpc/admission": {"host"},
 	"conformance":   {},
@@ -42,7 +43,7 @@ var onlyImporter = map[string][]string{
 	"github.com/spf13/cobra":                     {"cmd"},
 	"github.com/BurntSushi/toml":                 {"cmd"},
 	"github.com/mattn/go-runewidth":              {"cmd"},
-	"github.com/google/jsonschema-go/jsonschema": {"rpc", "conformance"},
+	"github.com/google/jsonschema-go/jsonschema": {"api", "conformance"},
 }
 
 type pkg struct {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -20,7 +21,7 @@ func TestAskingAnAgentDelaysNothingElseOnTheConnection(t *testing.T) {
 	if m := st.message(); string(m.ID) != "2" {
 		t.Fatalf("answered first: %s", m.ID)
 	}
-	if m := st.message(); m.Error == nil || m.Error.Data.Kind != KindDuplicateID {
+	if m := st.message(); m.Error == nil || m.Error.Data.Kind != api.KindDuplicateID {
 		t.Fatalf("the id is in flight, got %+v", m)
 	}
 	r.engine.asked <- struct{}{}
@@ -48,20 +49,20 @@ func TestWhatAnAgentCannotDoIsATypedError(t *testing.T) {
 	r := newRig(t)
 	for _, c := range []struct {
 		err  error
-		kind Kind
+		kind api.Kind
 		text string
 	}{
-		{&turns.AgentError{Kind: "agent_failed", Message: "it crashed"}, KindAgentFailed, "it crashed"},
-		{&turns.AgentError{Kind: "agent_unavailable", Message: "not installed"}, KindAgentUnavailable, "not installed"},
-		{&turns.AgentError{Kind: "timeout", Message: "too slow"}, KindTimeout, "too slow"},
-		{&turns.AgentError{Kind: "of its own", Message: "odd"}, KindAgentFailed, "odd"},
-		{&turns.UnsupportedError{Agent: "echo", What: "has no settings"}, KindAgentUnsupported, "the agent echo has no settings"},
-		{&turns.InvalidError{Field: "config.mode", Reason: "unknown", Text: "is none of ask, plan"}, KindInvalidParams, "config.mode: is none of ask, plan"},
+		{&turns.AgentError{Kind: "agent_failed", Message: "it crashed"}, api.KindAgentFailed, "it crashed"},
+		{&turns.AgentError{Kind: "agent_unavailable", Message: "not installed"}, api.KindAgentUnavailable, "not installed"},
+		{&turns.AgentError{Kind: "timeout", Message: "too slow"}, api.KindTimeout, "too slow"},
+		{&turns.AgentError{Kind: "of its own", Message: "odd"}, api.KindAgentFailed, "odd"},
+		{&turns.UnsupportedError{Agent: "echo", What: "has no settings"}, api.KindAgentUnsupported, "the agent echo has no settings"},
+		{&turns.InvalidError{Field: "config.mode", Reason: "unknown", Text: "is none of ask, plan"}, api.KindInvalidParams, "config.mode: is none of ask, plan"},
 	} {
 		r.engine.failWith = fmt.Errorf("wrapped: %w", c.err)
 		_, answer := r.post(request("1", "thread/configure", configure))
 		m := parse(t, answer)
-		if m.Error == nil || m.Error.Data.Kind != c.kind || m.Error.Message != c.text || m.Error.Code != kindByName[c.kind].Code || m.Error.Data.ThreadID != "t" && c.kind != KindInvalidParams {
+		if m.Error == nil || m.Error.Data.Kind != c.kind || m.Error.Message != c.text || m.Error.Code != api.Errorf(c.kind, "").Code || m.Error.Data.ThreadID != "t" && c.kind != api.KindInvalidParams {
 			t.Errorf("%v became %s", c.err, answer)
 		}
 	}

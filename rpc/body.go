@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/seed82539d15/holon/api"
 )
 
 // maxIgnoredBody is how much of a body is read that no one asked for, as much
@@ -18,7 +20,7 @@ func timely(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 {
 			// A recorder in a test has no deadlines.
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(requestTimeout))
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(api.RequestTimeout))
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -29,7 +31,7 @@ func timely(next http.Handler) http.Handler {
 func (s *Server) bodiless(serve http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 && !ignoreBody(w, r) {
-			s.fail(w, r, http.StatusBadRequest, Errorf(KindInvalidRequest, "this path takes no body, and the request's has not ended"))
+			s.fail(w, r, http.StatusBadRequest, api.Errorf(api.KindInvalidRequest, "this path takes no body, and the request's has not ended"))
 			return
 		}
 		serve(w, r)
@@ -48,9 +50,9 @@ func ignoreBody(w http.ResponseWriter, r *http.Request) bool {
 func lift(w http.ResponseWriter) { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }
 
 // readBody reads the message of POST /rpc, which need not be one line.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *Error) {
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *api.Error) {
 	limit := int64(s.limits.MaxFrameBytes)
-	tooLarge := Errorf(KindFrameTooLarge, "a message has at most %d bytes", limit)
+	tooLarge := api.Errorf(api.KindFrameTooLarge, "a message has at most %d bytes", limit)
 	if r.ContentLength > limit+2 { // a line's end does not count
 		return nil, tooLarge
 	}
@@ -61,7 +63,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *Erro
 	body, err := readAll(io.LimitReader(r.Body, limit+3), size)
 	lift(w)
 	if err != nil {
-		return nil, Errorf(KindParseError, "the message ended early")
+		return nil, api.Errorf(api.KindParseError, "the message ended early")
 	}
 	for len(body) > 0 && (body[len(body)-1] == '\n' || body[len(body)-1] == '\r') {
 		body = body[:len(body)-1]

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/notify/fold"
@@ -37,7 +38,7 @@ func stored(t testing.TB, tailBytes int) (*rig, *sqlite.Store) {
 			t.Error(err)
 		}
 	})
-	return serve(t, Config{Services: Services{Engine: &fakeEngine{t: t}, Reader: store, LogID: testLogID, Version: "test"}, Tail: store.Tail()}), store
+	return serve(t, Config{Services: api.Services{Engine: &fakeEngine{t: t}, Reader: store, LogID: testLogID, Version: "test"}, Tail: store.Tail()}), store
 }
 
 // retries writes a random history of one turn, each unit of it one commit: two
@@ -206,7 +207,7 @@ func checkLate(t *testing.T, r *rig, store *sqlite.Store, got []int64) {
 	var listed []int64
 	for after, more := int64(0), true; more; {
 		_, answer := r.post(request("1", "event/list", fmt.Sprintf(`{"after_seq":%d,"limit":3,"collapse":"superseded"}`, after)))
-		var page EventListResult
+		var page api.EventListResult
 		if err := json.Unmarshal(parse(t, answer).Result, &page); err != nil || page.NextAfterSeq <= after || *page.AsOfSeq != p.Latest {
 			t.Fatalf("%s: %v", answer, err)
 		}

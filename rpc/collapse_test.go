@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -181,10 +182,10 @@ func TestEventListCollapses(t *testing.T) {
 	again(r)
 	r.memory.scan = 2
 	type page struct {
-		Events       []ListedEvent `json:"events"`
-		NextAfterSeq int64         `json:"next_after_seq"`
-		HasMore      bool          `json:"has_more"`
-		AsOfSeq      *int64        `json:"as_of_seq"`
+		Events       []api.ListedEvent `json:"events"`
+		NextAfterSeq int64             `json:"next_after_seq"`
+		HasMore      bool              `json:"has_more"`
+		AsOfSeq      *int64            `json:"as_of_seq"`
 	}
 	list := func(params string) (p page) {
 		_, answer := r.post(request("1", "event/list", params))
@@ -234,7 +235,7 @@ func TestCollapseThatIsNoneIsRefused(t *testing.T) {
 			var m message
 			err = json.NewDecoder(resp.Body).Decode(&m)
 			resp.Body.Close()
-			if err != nil || resp.StatusCode != 400 || m.Error == nil || m.Error.Data.Kind != KindInvalidParams || m.Error.Data.Field != "collapse" {
+			if err != nil || resp.StatusCode != 400 || m.Error == nil || m.Error.Data.Kind != api.KindInvalidParams || m.Error.Data.Field != "collapse" {
 				t.Errorf("%s%s: %d %+v %v", path, query, resp.StatusCode, m.Error, err)
 			}
 		}

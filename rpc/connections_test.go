@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/seed82539d15/holon/api"
 )
 
 // dial opens a bare connection that the test's end closes.
@@ -39,7 +41,7 @@ func TestBodyThatNeverComesIsAnsweredAndItsConnectionClosed(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != 400 || !resp.Close || kindOf(t, string(body)) != KindInvalidRequest {
+				if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != 400 || !resp.Close || kindOf(t, string(body)) != api.KindInvalidRequest {
 					t.Fatalf("%d %s, %v", resp.StatusCode, body, err)
 				}
 				if _, err := br.ReadByte(); !errors.Is(err, io.EOF) {
@@ -80,7 +82,7 @@ func TestEveryBodyHasADeadline(t *testing.T) {
 		r, _ := http.NewRequest(http.MethodGet, "/", http.NoBody)
 		r.ContentLength = length
 		timely(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(d, r)
-		if len(d.read) != want || want > 0 && time.Until(d.read[0]) > requestTimeout {
+		if len(d.read) != want || want > 0 && time.Until(d.read[0]) > api.RequestTimeout {
 			t.Errorf("a body of %d: deadlines %v", length, d.read)
 		}
 	}

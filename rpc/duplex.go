@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/notify"
 )
 
@@ -199,7 +200,7 @@ func (o *outlet) logLines() bool {
 		lines, next := o.server.logs.From(f.position, maxFollowed)
 		f.position = next
 		for _, l := range lines {
-			o.notify(notify.HolonLog, HolonLog{StreamID: f.streamID, Position: l.Position, Level: l.Level, Time: notify.TimeOf(l.Time), Message: l.Message})
+			o.notify(notify.HolonLog, api.HolonLog{StreamID: f.streamID, Position: l.Position, Level: l.Level, Time: notify.TimeOf(l.Time), Message: l.Message})
 			wrote = true
 		}
 	}

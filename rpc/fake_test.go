@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/notify/fold"
@@ -144,10 +145,10 @@ func (m *memory) Page(_ context.Context, q notify.Query) (notify.Page, error) {
 	return p, nil
 }
 
-func (m *memory) Position(context.Context) (Position, error) {
+func (m *memory) Position(context.Context) (api.Position, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return Position{LogID: testLogID, First: m.first, Latest: m.latest() - m.held + m.ahead}, nil
+	return api.Position{LogID: testLogID, First: m.first, Latest: m.latest() - m.held + m.ahead}, nil
 }
 
 func (m *memory) Counts(ctx context.Context) (turns.Counts, error) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -91,7 +92,7 @@ func TestHalfClosedStreamIsAnsweredWhole(t *testing.T) {
 					}
 				}
 			}
-			if err := lines.Err(); err != nil || answered != 25 || last.Params.Code != CloseInputEnded {
+			if err := lines.Err(); err != nil || answered != 25 || last.Params.Code != api.CloseInputEnded {
 				t.Fatalf("round %d: %d of 25 are answered; it ends with %+v, %v", round, answered, last, err)
 			}
 		}
@@ -138,7 +139,7 @@ func TestHalfClosedStreamWaitsForSlowAnswers(t *testing.T) {
 		want(`"id":1,"result":{"turn_id":"slow","state":"interrupting"`) // after 2 s, longer than a stream has to close
 		r.engine.asked <- struct{}{}
 		want(`"id":2,"result"`)
-		want(CloseInputEnded)
+		want(api.CloseInputEnded)
 	})
 }
 

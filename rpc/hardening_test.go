@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
@@ -26,41 +27,41 @@ import (
 // served.
 func TestHostileLinesDoNotHurtTheNextGoodOne(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Limits.MaxFrameBytes = 256 << 10 })
-	none := Kind("nothing")
+	none := api.Kind("nothing")
 	for name, c := range map[string]struct {
 		line string
-		kind Kind
+		kind api.Kind
 	}{
-		"binary noise":                   {"\x00\x01\x02\xff\xfe", KindParseError},
-		"invalid UTF-8 in a name":        {"{\"\xc0\xaf\":1}", KindParseError},
-		"overlong UTF-8":                 {"\"\xe0\x80\xaf\"", KindParseError},
-		"UTF-16":                         {"{\x00}\x00", KindParseError},
-		"a byte order mark":              {"\xef\xbb\xbf{}", KindParseError},
-		"a NUL in a string":              {"\"\x00\"", KindParseError},
-		"half a surrogate":               {`{"jsonrpc":"2.0","id":"\udc00","method":"x"}`, KindParseError},
-		"an HTTP request":                {"GET / HTTP/1.1", KindParseError},
-		"single quotes":                  {"{'jsonrpc':'2.0'}", KindParseError},
-		"NaN":                            {`{"jsonrpc":"2.0","id":NaN,"method":"x"}`, KindParseError},
-		"a comment":                      {`{/**/}`, KindParseError},
-		"an open bracket, 200,000 times": {strings.Repeat("[", 200_000), KindInvalidRequest},
-		"an open brace, 40,000 times":    {strings.Repeat(`{"a":`, 40_000), KindInvalidRequest},
-		"200,000 levels, closed":         {strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000), KindInvalidRequest},
+		"binary noise":                   {"\x00\x01\x02\xff\xfe", api.KindParseError},
+		"invalid UTF-8 in a name":        {"{\"\xc0\xaf\":1}", api.KindParseError},
+		"overlong UTF-8":                 {"\"\xe0\x80\xaf\"", api.KindParseError},
+		"UTF-16":                         {"{\x00}\x00", api.KindParseError},
+		"a byte order mark":              {"\xef\xbb\xbf{}", api.KindParseError},
+		"a NUL in a string":              {"\"\x00\"", api.KindParseError},
+		"half a surrogate":               {`{"jsonrpc":"2.0","id":"\udc00","method":"x"}`, api.KindParseError},
+		"an HTTP request":                {"GET / HTTP/1.1", api.KindParseError},
+		"single quotes":                  {"{'jsonrpc':'2.0'}", api.KindParseError},
+		"NaN":                            {`{"jsonrpc":"2.0","id":NaN,"method":"x"}`, api.KindParseError},
+		"a comment":                      {`{/**/}`, api.KindParseError},
+		"an open bracket, 200,000 times": {strings.Repeat("[", 200_000), api.KindInvalidRequest},
+		"an open brace, 40,000 times":    {strings.Repeat(`{"a":`, 40_000), api.KindInvalidRequest},
+		"200,000 levels, closed":         {strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000), api.KindInvalidRequest},
 		"a line of spaces":               {strings.Repeat(" ", 100_000), none},
-		"a line a byte too long":         {strings.Repeat("x", 256<<10+1), KindFrameTooLarge},
-		"a line much too long":           {strings.Repeat("x", 2<<20), KindFrameTooLarge},
-		"a number of 200,000 digits":     {`{"jsonrpc":"2.0","id":1,"method":"thread/list","params":{"limit":` + strings.Repeat("9", 200_000) + `}}`, KindInvalidParams},
-		"an id of 200,000 bytes":         {`{"jsonrpc":"2.0","id":"` + strings.Repeat("i", 200_000) + `","method":"no/such"}`, KindMethodNotFound},
-		"an id that fills the frame":     {`{"jsonrpc":"2.0","id":"` + strings.Repeat("i", 256<<10-100) + `","method":"no/such"}`, KindFrameTooLarge},
-		"a method of 200,000 bytes":      {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("m", 200_000) + `"}`, KindMethodNotFound},
-		"a member of 200,000 bytes":      {`{"jsonrpc":"2.0","id":1,"method":"holon/status","params":{"` + strings.Repeat("m", 200_000) + `":1}}`, KindInvalidParams},
-		"10,000 members":                 {`{"jsonrpc":"2.0","id":1,"method":"holon/status","params":{` + manyMembers(10_000) + `}}`, KindInvalidParams},
-		"10,000 members of the envelope": {`{"jsonrpc":"2.0","id":1,"method":"no/such",` + manyMembers(10_000) + `}`, KindMethodNotFound},
-		"a batch of 50,000":              {"[" + strings.Repeat("1,", 50_000) + "1]", KindInvalidRequest},
-		"a batch in a batch":             {`[[{"jsonrpc":"2.0","id":1,"method":"holon/status"}]]`, KindInvalidRequest},
-		"escapes in a name":              {`{"\u006aso\u006erpc":"2.0","id":1,"method":"no/such"}`, KindMethodNotFound},
-		"the prototype of JavaScript":    {`{"jsonrpc":"2.0","id":1,"method":"holon/status","params":{"__proto__":{}}}`, KindInvalidParams},
-		"a method of dots":               {`{"jsonrpc":"2.0","id":1,"method":"../../etc/passwd"}`, KindMethodNotFound},
-		"a method with a line feed":      {`{"jsonrpc":"2.0","id":1,"method":"a\nb"}`, KindMethodNotFound},
+		"a line a byte too long":         {strings.Repeat("x", 256<<10+1), api.KindFrameTooLarge},
+		"a line much too long":           {strings.Repeat("x", 2<<20), api.KindFrameTooLarge},
+		"a number of 200,000 digits":     {`{"jsonrpc":"2.0","id":1,"method":"thread/list","params":{"limit":` + strings.Repeat("9", 200_000) + `}}`, api.KindInvalidParams},
+		"an id of 200,000 bytes":         {`{"jsonrpc":"2.0","id":"` + strings.Repeat("i", 200_000) + `","method":"no/such"}`, api.KindMethodNotFound},
+		"an id that fills the frame":     {`{"jsonrpc":"2.0","id":"` + strings.Repeat("i", 256<<10-100) + `","method":"no/such"}`, api.KindFrameTooLarge},
+		"a method of 200,000 bytes":      {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("m", 200_000) + `"}`, api.KindMethodNotFound},
+		"a member of 200,000 bytes":      {`{"jsonrpc":"2.0","id":1,"method":"holon/status","params":{"` + strings.Repeat("m", 200_000) + `":1}}`, api.KindInvalidParams},
+		"10,000 members":                 {`{"jsonrpc":"2.0","id":1,"method":"holon/status","params":{` + manyMembers(10_000) + `}}`, api.KindInvalidParams},
+		"10,000 members of the envelope": {`{"jsonrpc":"2.0","id":1,"method":"no/such",` + manyMembers(10_000) + `}`, api.KindMethodNotFound},
+		"a batch of 50,000":              {"[" + strings.Repeat("1,", 50_000) + "1]", api.KindInvalidRequest},
+		"a batch in a batch":             {`[[{"jsonrpc":"2.0","id":1,"method":"holon/status"}]]`, api.KindInvalidRequest},
+		"escapes in a name":              {`{"\u006aso\u006erpc":"2.0","id":1,"method":"no/such"}`, api.KindMethodNotFound},
+		"the prototype of JavaScript":    {`{"jsonrpc":"2.0","id":1,"method":"holon/status","params":{"__proto__":{}}}`, api.KindInvalidParams},
+		"a method of dots":               {`{"jsonrpc":"2.0","id":1,"method":"../../etc/passwd"}`, api.KindMethodNotFound},
+		"a method with a line feed":      {`{"jsonrpc":"2.0","id":1,"method":"a\nb"}`, api.KindMethodNotFound},
 		"a response that nobody asked":   {`{"jsonrpc":"2.0","id":1,"result":{}}`, none},
 		"an error that nobody asked":     {`{"jsonrpc":"2.0","id":null,"error":{"code":1}}`, none},
 	} {
@@ -163,7 +164,7 @@ func TestTenThousandMutatedFramesAreAnsweredByRule(t *testing.T) {
 				continue
 			}
 			m := parse(t, line)
-			if m.Error != nil && m.Error.Data.Kind == KindInternal {
+			if m.Error != nil && m.Error.Data.Kind == api.KindInternal {
 				t.Fatalf("an internal error: %s", line)
 			}
 			if string(m.ID) == mark {
@@ -393,7 +394,7 @@ func TestPrunedUnderALaggingStreamIsSaid(t *testing.T) {
 		}
 		last = line
 	}
-	if m := parse(t, last); m.Method != notify.StreamClosing || m.Params.Code != CloseExpired {
+	if m := parse(t, last); m.Method != notify.StreamClosing || m.Params.Code != api.CloseExpired {
 		t.Fatalf("the last line is %.200s", last)
 	}
 }
@@ -422,7 +423,7 @@ func TestCloseTellsLaggingReadersWhereTheyAre(t *testing.T) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	if err := r.server.Close(ctx, Closing{Code: CloseStopping, Reason: "bye"}); err != nil {
+	if err := r.server.Close(ctx, Closing{Code: api.CloseStopping, Reason: "bye"}); err != nil {
 		t.Error(err)
 	}
 	if took := time.Since(began); took > 2500*time.Millisecond {
@@ -483,16 +484,16 @@ func TestLaggingStreamWritesNoFurtherThanTheClose(t *testing.T) {
 		s := r.server
 		client := &pausedAt{closed: s.closing}
 		o := &outlet{server: s, w: client, transport: "test"}
-		if err := o.open(t.Context(), &StreamStart{Given: true}, Position{First: 1, Latest: 20}); err != nil {
+		if err := o.open(t.Context(), &api.StreamStart{Given: true}, api.Position{First: 1, Latest: 20}); err != nil {
 			t.Fatal(err)
 		}
 		ended := make(chan string)
 		go func() { ended <- o.run(t.Context()) }()
 		s.closeOnce.Do(func() {
-			s.notice, s.lastHead, s.until = Closing{Code: CloseStopping}, s.cfg.Tail.Head(), time.Now()
+			s.notice, s.lastHead, s.until = Closing{Code: api.CloseStopping}, s.cfg.Tail.Head(), time.Now()
 			close(s.closing)
 		})
-		if why := <-ended; why != CloseStopping {
+		if why := <-ended; why != api.CloseStopping {
 			t.Fatalf("ended as %s", why)
 		}
 		if client.writes > 2 {
@@ -510,7 +511,7 @@ func TestClosingAnswersWhatIsInFlight(t *testing.T) {
 	st.send(request("1", "turn/interrupt", `{"turn_id":"slow"}`))
 	st.expect("turn/progress")
 	var group sync.WaitGroup
-	group.Go(func() { _ = r.server.Close(t.Context(), Closing{Code: CloseStopping, Reason: "bye"}) })
+	group.Go(func() { _ = r.server.Close(t.Context(), Closing{Code: api.CloseStopping, Reason: "bye"}) })
 	time.Sleep(20 * time.Millisecond)
 	ended <- turns.InterruptResult{State: "interrupted"}
 	st.expect("#1")
@@ -574,7 +575,7 @@ func FuzzCursor(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		logID, seq, ok := parseCursor(s)
+		logID, seq, ok := api.ParseCursor(s)
 		if !ok {
 			return
 		}
@@ -585,7 +586,7 @@ func FuzzCursor(f *testing.F) {
 		if logID != "" {
 			back = logID + ":" + back
 		}
-		if again, n, ok := parseCursor(back); !ok || again != logID || n != seq {
+		if again, n, ok := api.ParseCursor(back); !ok || again != logID || n != seq {
 			t.Fatalf("%q comes back as %q %d %v", back, again, n, ok)
 		}
 	})

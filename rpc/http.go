@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/api"
 )
 
 // Bounds of a connection before there is a request on it.
@@ -42,7 +44,7 @@ func (s *Server) Handler() http.Handler {
 		}
 		serve := paths[r.URL.Path]
 		if serve == nil {
-			s.fail(w, r, http.StatusNotFound, Errorf(KindInvalidRequest, "there is nothing at this path; /rpc, /rpc/stream and /events are served"))
+			s.fail(w, r, http.StatusNotFound, api.Errorf(api.KindInvalidRequest, "there is nothing at this path; /rpc, /rpc/stream and /events are served"))
 			return
 		}
 		serve(w, r)
@@ -63,7 +65,7 @@ func (s *Server) only(serve http.HandlerFunc, methods ...string) http.HandlerFun
 			}
 		}
 		w.Header().Set("Allow", allow)
-		s.fail(w, r, http.StatusMethodNotAllowed, Errorf(KindInvalidRequest, "this path takes %s", allow))
+		s.fail(w, r, http.StatusMethodNotAllowed, api.Errorf(api.KindInvalidRequest, "this path takes %s", allow))
 	}
 }
 
@@ -97,16 +99,16 @@ func (s *Server) HTTPServer(h http.Handler, connContext func(context.Context, ne
 	}
 }
 
-func (s *Server) surplus() *Error {
-	e := Errorf(KindUnavailable, "the server has all the connections it takes")
-	e.Data.RetryAfterMs = retryAfterMs
+func (s *Server) surplus() *api.Error {
+	e := api.Errorf(api.KindUnavailable, "the server has all the connections it takes")
+	e.Data.RetryAfterMs = api.RetryAfterMs
 	return e
 }
 
 // fail answers a request with an error. It neither reads nor waits for the
 // rest of the request's body: the client learns at once, also while it still
 // has the body open.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, status int, e *Error) {
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, status int, e *api.Error) {
 	s.metrics.Error(string(e.Data.Kind))
 	if r.ContentLength != 0 {
 		control := http.NewResponseController(w)
@@ -138,7 +140,7 @@ func (s *Server) writeJSON(w http.ResponseWriter, status int, body []byte) {
 	// More than the kernel takes: a client that does not read must not hold
 	// the answer for ever.
 	control := http.NewResponseController(w)
-	_ = control.SetWriteDeadline(time.Now().Add(s.limits.writeTimeout()))
+	_ = control.SetWriteDeadline(time.Now().Add(s.limits.WriteTimeout()))
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
 	_ = control.Flush()
@@ -146,17 +148,17 @@ func (s *Server) writeJSON(w http.ResponseWriter, status int, body []byte) {
 }
 
 // statusOf is the HTTP status of an error that comes instead of a stream.
-func statusOf(e *Error) int {
+func statusOf(e *api.Error) int {
 	switch e.Data.Kind {
-	case KindParseError, KindInvalidRequest, KindDuplicateID, KindInvalidParams, KindInvalidCursor:
+	case api.KindParseError, api.KindInvalidRequest, api.KindDuplicateID, api.KindInvalidParams, api.KindInvalidCursor:
 		return http.StatusBadRequest
-	case KindFrameTooLarge:
+	case api.KindFrameTooLarge:
 		return http.StatusRequestEntityTooLarge
-	case KindCursorAhead, KindLogChanged:
+	case api.KindCursorAhead, api.KindLogChanged:
 		return http.StatusConflict
-	case KindCursorExpired:
+	case api.KindCursorExpired:
 		return http.StatusGone
-	case KindUnavailable:
+	case api.KindUnavailable:
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError

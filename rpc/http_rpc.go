@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/rpc/frame"
 )
 
@@ -23,7 +24,7 @@ func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
 	}
 	var parser frame.Parser
 	members, isBatch := parser.Parse(body)
-	ctx := s.request(context.WithoutCancel(r.Context()), r.Context())
+	ctx := api.WithConnected(context.WithoutCancel(r.Context()), r.Context())
 	if isBatch {
 		s.answerBatch(ctx, w, members)
 		return
@@ -46,26 +47,26 @@ func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
 
 // statusOfReply: a method's error is a result like any other; only a message
 // that is none gets a status of its own.
-func statusOfReply(r reply, line []byte) int {
-	if r.err == nil {
-		if len(line) < len(r.result) {
+func statusOfReply(r api.Reply, line []byte) int {
+	if r.Err == nil {
+		if len(line) < len(r.Result) {
 			return http.StatusRequestEntityTooLarge // the result has become frame_too_large
 		}
 		return http.StatusOK
 	}
-	switch r.err.Code {
+	switch r.Err.Code {
 	case -32700, -32600:
-		return statusOf(r.err)
+		return statusOf(r.Err)
 	}
 	return http.StatusOK
 }
 
 // call executes one message and waits for its final answer.
-func (s *Server) call(ctx context.Context, m *frame.Message) reply {
+func (s *Server) call(ctx context.Context, m *frame.Message) api.Reply {
 	began := time.Now()
 	r, method := s.dispatch(ctx, m, false)
-	if r.later != nil {
-		r = r.later(ctx)
+	if r.Later != nil {
+		r = r.Later(ctx)
 	}
 	s.count(method, began)
 	return r
@@ -88,7 +89,7 @@ func (s *Server) answerBatch(ctx context.Context, w http.ResponseWriter, members
 			s.call(ctx, m)
 			continue
 		case a.seen(frame.IDKey(m.ID)):
-			a.add(i, m.ID, s.responseLine(m.ID, reply{err: Errorf(KindDuplicateID, "the id is in the batch twice")}))
+			a.add(i, m.ID, s.responseLine(m.ID, api.Reply{Err: api.Errorf(api.KindDuplicateID, "the id is in the batch twice")}))
 			continue
 		}
 		a.add(i, m.ID, s.responseLine(m.ID, s.call(ctx, m)))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"github.com/seed82539d15/holon/api"
 )
 
 // serveStream serves NDJSON: notifications on GET, and requests and answers
@@ -39,27 +41,27 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 
 // begin checks all that can be wrong with a stream, answers it, and else sets
 // the headers.
-func (s *Server) begin(w http.ResponseWriter, r *http.Request, contentType string) (*StreamStart, Position, bool) {
+func (s *Server) begin(w http.ResponseWriter, r *http.Request, contentType string) (*api.StreamStart, api.Position, bool) {
 	if !accepts(r.Header.Values("Accept"), contentType) {
-		s.fail(w, r, http.StatusNotAcceptable, Errorf(KindInvalidRequest, "this stream is %s, which Accept rules out", contentType))
-		return nil, Position{}, false
+		s.fail(w, r, http.StatusNotAcceptable, api.Errorf(api.KindInvalidRequest, "this stream is %s, which Accept rules out", contentType))
+		return nil, api.Position{}, false
 	}
 	at, bad := parseStart(r)
 	if bad != nil {
-		if bad.Data.Kind == KindInvalidCursor {
+		if bad.Data.Kind == api.KindInvalidCursor {
 			// An error about a cursor says where the log is.
-			if now, err := s.api.position(r.Context()); err == nil {
+			if now, err := s.api.Position(r.Context()); err == nil {
 				bad.Data.FirstSeq, bad.Data.LatestSeq, bad.Data.LogID = &now.First, &now.Latest, now.LogID
 			}
 		}
 		s.fail(w, r, statusOf(bad), bad)
-		return nil, Position{}, false
+		return nil, api.Position{}, false
 	}
 	now, err := s.api.Place(r.Context(), at)
 	if err != nil {
-		bad := mapError(s.log, r.URL.Path, err)
+		bad := s.api.Error(r.URL.Path, err)
 		s.fail(w, r, statusOf(bad), bad)
-		return nil, Position{}, false
+		return nil, api.Position{}, false
 	}
 	h := w.Header()
 	h.Set("Content-Type", contentType)
@@ -98,14 +100,14 @@ func (s *Server) refuseStream(w http.ResponseWriter, r *http.Request) {
 	for _, name := range []string{"Content-Type", "Cache-Control", "X-Accel-Buffering", "Connection"} {
 		w.Header().Del(name)
 	}
-	e := Errorf(KindUnavailable, "the server is stopping")
-	e.Data.RetryAfterMs = retryAfterMs
+	e := api.Errorf(api.KindUnavailable, "the server is stopping")
+	e.Data.RetryAfterMs = api.RetryAfterMs
 	s.fail(w, r, http.StatusServiceUnavailable, e)
 }
 
 // serveOneWay is the whole life of a one-way stream: the handler's goroutine
 // is its writer, so a stream that waits costs little more than its connection.
-func (s *Server) serveOneWay(w http.ResponseWriter, r *http.Request, o *outlet, at *StreamStart, now Position) {
+func (s *Server) serveOneWay(w http.ResponseWriter, r *http.Request, o *outlet, at *api.StreamStart, now api.Position) {
 	if !s.enter(o) {
 		s.refuseStream(w, r)
 		return
@@ -118,10 +120,10 @@ func (s *Server) serveOneWay(w http.ResponseWriter, r *http.Request, o *outlet, 
 }
 
 // serveTwoWay is the whole life of a two-way stream.
-func (s *Server) serveTwoWay(w http.ResponseWriter, r *http.Request, at *StreamStart, now Position) {
+func (s *Server) serveTwoWay(w http.ResponseWriter, r *http.Request, at *api.StreamStart, now api.Position) {
 	o := s.newOutlet(w, r, ndjson, "duplex")
 	if err := o.control.EnableFullDuplex(); err != nil && r.ProtoMajor == 1 {
-		s.fail(w, r, http.StatusInternalServerError, internalError(s.log, r.URL.Path, err))
+		s.fail(w, r, http.StatusInternalServerError, s.api.Error(r.URL.Path, err))
 		return
 	}
 	session := newSession(s, r.Body, o)

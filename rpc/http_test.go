@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
@@ -27,31 +28,31 @@ func TestPostRPCStatusFollowsTheRule(t *testing.T) {
 	for name, c := range map[string]struct {
 		body   string
 		status int
-		kind   Kind
+		kind   api.Kind
 	}{
 		"a result":                 {status, 200, ""},
 		"pretty-printed":           {"{\n \"jsonrpc\": \"2.0\",\r\n \"id\": 1,\n \"method\": \"holon/status\"\n}\n", 200, ""},
-		"a method's error":         {request("1", "turn/read", `{"turn_id":"no"}`), 200, KindTurnNotFound},
-		"an unknown method":        {request("1", "no/such", `{}`), 200, KindMethodNotFound},
-		"bad params":               {request("1", "turn/read", `{"turn":"no"}`), 200, KindInvalidParams},
-		"params as an array":       {request("1", "turn/read", `[]`), 200, KindInvalidParams},
+		"a method's error":         {request("1", "turn/read", `{"turn_id":"no"}`), 200, api.KindTurnNotFound},
+		"an unknown method":        {request("1", "no/such", `{}`), 200, api.KindMethodNotFound},
+		"bad params":               {request("1", "turn/read", `{"turn":"no"}`), 200, api.KindInvalidParams},
+		"params as an array":       {request("1", "turn/read", `[]`), 200, api.KindInvalidParams},
 		"a notification":           {`{"jsonrpc":"2.0","method":"holon/status"}`, 204, ""},
 		"a failing notification":   {`{"jsonrpc":"2.0","method":"no/such"}`, 204, ""},
 		"a response":               {`{"jsonrpc":"2.0","id":1,"result":1}`, 204, ""},
 		"a batch of notifications": {`[{"jsonrpc":"2.0","method":"holon/status"}]`, 204, ""},
-		"nothing":                  {"", 400, KindParseError},
-		"bad JSON":                 {`{`, 400, KindParseError},
-		"two messages":             {status + "\n" + status, 400, KindParseError},
-		"invalid UTF-8":            {"\"\xff\"", 400, KindParseError},
-		"a wrong envelope":         {`{}`, 400, KindInvalidRequest},
-		"a wrong notification":     {`{"jsonrpc":"1.0","method":"holon/status"}`, 400, KindInvalidRequest},
-		"an empty batch":           {`[]`, 400, KindInvalidRequest},
-		"too large a batch":        {"[" + strings.Repeat(status+",", 100) + status + "]", 400, KindInvalidRequest},
-		"what lives on streams":    {request("1", "stream/subscribe", `{}`), 400, KindInvalidRequest},
-		"logStream with follow":    {request("1", "holon/logStream", `{"follow":true}`), 400, KindInvalidRequest},
+		"nothing":                  {"", 400, api.KindParseError},
+		"bad JSON":                 {`{`, 400, api.KindParseError},
+		"two messages":             {status + "\n" + status, 400, api.KindParseError},
+		"invalid UTF-8":            {"\"\xff\"", 400, api.KindParseError},
+		"a wrong envelope":         {`{}`, 400, api.KindInvalidRequest},
+		"a wrong notification":     {`{"jsonrpc":"1.0","method":"holon/status"}`, 400, api.KindInvalidRequest},
+		"an empty batch":           {`[]`, 400, api.KindInvalidRequest},
+		"too large a batch":        {"[" + strings.Repeat(status+",", 100) + status + "]", 400, api.KindInvalidRequest},
+		"what lives on streams":    {request("1", "stream/subscribe", `{}`), 400, api.KindInvalidRequest},
+		"logStream with follow":    {request("1", "holon/logStream", `{"follow":true}`), 400, api.KindInvalidRequest},
 		"logStream without":        {request("1", "holon/logStream", `{}`), 200, ""},
-		"too large":                {huge, 413, KindFrameTooLarge},
-		"too large an answer":      {request("1", "item/read", `{"item_id":"big70000"}`), 413, KindFrameTooLarge},
+		"too large":                {huge, 413, api.KindFrameTooLarge},
+		"too large an answer":      {request("1", "item/read", `{"item_id":"big70000"}`), 413, api.KindFrameTooLarge},
 	} {
 		got, answer := r.post(c.body)
 		if got != c.status {
@@ -177,15 +178,15 @@ func TestCursorsAreRefusedByRule(t *testing.T) {
 	for _, c := range []struct {
 		query, header string
 		status        int
-		kind          Kind
+		kind          api.Kind
 	}{
-		{"after_seq=x", "", 400, KindInvalidCursor}, {"after_seq=", "", 400, KindInvalidCursor}, {"after_seq=-1", "", 400, KindInvalidCursor},
-		{"after_seq=1.0", "", 400, KindInvalidCursor}, {"after_seq=%201", "", 400, KindInvalidCursor}, {"after_seq=5&after_seq=5", "", 400, KindInvalidCursor},
-		{"after_seq=:5", "", 400, KindInvalidCursor}, {"after_seq=log-1:", "", 400, KindInvalidCursor}, {"after_seq=٥", "", 400, KindInvalidCursor},
-		{"", "x", 400, KindInvalidCursor}, {"after_seq=5", "x", 400, KindInvalidCursor},
-		{"after_seq=11", "", 409, KindCursorAhead}, {"after_seq=99999999999999999999999", "", 409, KindCursorAhead}, {"after_seq=5", "11", 409, KindCursorAhead},
-		{"after_seq=log-2:5", "", 409, KindLogChanged}, {"after_seq=log-2:99", "", 409, KindLogChanged}, {"after_seq=log:1:5", "", 409, KindLogChanged},
-		{"after_seq=3", "", 410, KindCursorExpired}, {"after_seq=0", "", 410, KindCursorExpired}, {"after_seq=5", "0", 410, KindCursorExpired}, {"after_seq=log-1:3", "", 410, KindCursorExpired},
+		{"after_seq=x", "", 400, api.KindInvalidCursor}, {"after_seq=", "", 400, api.KindInvalidCursor}, {"after_seq=-1", "", 400, api.KindInvalidCursor},
+		{"after_seq=1.0", "", 400, api.KindInvalidCursor}, {"after_seq=%201", "", 400, api.KindInvalidCursor}, {"after_seq=5&after_seq=5", "", 400, api.KindInvalidCursor},
+		{"after_seq=:5", "", 400, api.KindInvalidCursor}, {"after_seq=log-1:", "", 400, api.KindInvalidCursor}, {"after_seq=٥", "", 400, api.KindInvalidCursor},
+		{"", "x", 400, api.KindInvalidCursor}, {"after_seq=5", "x", 400, api.KindInvalidCursor},
+		{"after_seq=11", "", 409, api.KindCursorAhead}, {"after_seq=99999999999999999999999", "", 409, api.KindCursorAhead}, {"after_seq=5", "11", 409, api.KindCursorAhead},
+		{"after_seq=log-2:5", "", 409, api.KindLogChanged}, {"after_seq=log-2:99", "", 409, api.KindLogChanged}, {"after_seq=log:1:5", "", 409, api.KindLogChanged},
+		{"after_seq=3", "", 410, api.KindCursorExpired}, {"after_seq=0", "", 410, api.KindCursorExpired}, {"after_seq=5", "0", 410, api.KindCursorExpired}, {"after_seq=log-1:3", "", 410, api.KindCursorExpired},
 		{"after_seq=4", "", 200, ""}, {"after_seq=10", "", 200, ""}, {"after_seq=log-1:10", "", 200, ""}, {"after_seq=0", "log-1:7", 200, ""}, {"after_seq=007", "", 200, ""},
 	} {
 		for _, path := range []string{"/rpc/stream", "/events"} {
@@ -228,7 +229,7 @@ func TestCursorIsRefusedWhileTheBodyIsOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	body, _ := io.ReadAll(resp.Body)
-	if resp.StatusCode != 409 || kindOf(t, string(body)) != KindCursorAhead || !resp.Close {
+	if resp.StatusCode != 409 || kindOf(t, string(body)) != api.KindCursorAhead || !resp.Close {
 		t.Fatalf("%d %s, close %v", resp.StatusCode, body, resp.Close)
 	}
 	if took := time.Since(began); took > 500*time.Millisecond {
@@ -276,7 +277,7 @@ func TestSeqThatAReaderToldBeforeItsPublicationIsNeverAhead(t *testing.T) {
 	if m := two.expect("#1"); string(m.Result) != `{"after_seq":3,"latest_seq":3,"log_id":"log-1"}` {
 		t.Errorf("%+v", m)
 	}
-	if m := two.expect("#2"); m.Error == nil || m.Error.Data.Kind != KindCursorAhead || *m.Error.Data.LatestSeq != 3 {
+	if m := two.expect("#2"); m.Error == nil || m.Error.Data.Kind != api.KindCursorAhead || *m.Error.Data.LatestSeq != 3 {
 		t.Errorf("%+v", m)
 	}
 	r.memory.mu.Lock()
@@ -397,7 +398,7 @@ func TestConnectionsAboveTheBoundAreToldSo(t *testing.T) {
 	}
 	body, _ := io.ReadAll(resp.Body)
 	resp.Body.Close()
-	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || kindOf(t, string(body)) != KindUnavailable {
+	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || kindOf(t, string(body)) != api.KindUnavailable {
 		t.Fatalf("%d %s", resp.StatusCode, body)
 	}
 	held[0].close()

@@ -8,53 +8,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"go.uber.org/zap"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
-)
-
-// StreamOpened is the body of stream/opened, the first thing on a stream.
-// AsOfSeq is as in StreamSubscribeResult.
-type StreamOpened struct {
-	LogID            string   `json:"log_id"`
-	AfterSeq         int64    `json:"after_seq"`
-	LatestSeq        int64    `json:"latest_seq"`
-	FirstSeq         int64    `json:"first_seq"`
-	ProtocolVersion  string   `json:"protocol_version"`
-	Server           PeerInfo `json:"server"`
-	HeartbeatSeconds float64  `json:"heartbeat_seconds"`
-	AsOfSeq          *int64   `json:"as_of_seq,omitzero"`
-}
-
-// StreamHeartbeat is the body of stream/heartbeat. Seq is a valid cursor.
-type StreamHeartbeat struct {
-	Seq int64 `json:"seq"`
-}
-
-// StreamClosing is the body of stream/closing, the last thing on a stream.
-type StreamClosing struct {
-	Code         string `json:"code"`
-	Reason       string `json:"reason"`
-	Reconnect    bool   `json:"reconnect"`
-	RetryAfterMs int64  `json:"retry_after_ms"`
-	Seq          int64  `json:"seq"`
-}
-
-// HolonLog is the body of holon/log, a line that holon/logStream follows.
-// Positions that are missing were lost: the reader was slower than the log.
-type HolonLog struct {
-	StreamID string      `json:"stream_id"`
-	Position int64       `json:"position"`
-	Level    string      `json:"level"`
-	Time     notify.Time `json:"time"`
-	Message  string      `json:"message"`
-}
-
-// The codes of stream/closing.
-const (
-	CloseStopping   = "server_stopping"
-	CloseInputEnded = "input_ended"
-	CloseExpired    = "cursor_expired"
-	CloseInternal   = "internal"
 )
 
 // notify writes a notification that is not in the log.
@@ -64,7 +20,7 @@ func (o *outlet) notify(method string, params any) {
 
 // notifyAt is notify for what tells a position: on /events it is the id.
 func (o *outlet) notifyAt(method string, params any, seq int64) {
-	body, err := json.Marshal(params, wireOptions)
+	body, err := json.Marshal(params, api.WireOptions)
 	if err != nil {
 		o.server.log.Error("notification cannot be encoded", zap.String("method", method), zap.Error(err))
 		return
@@ -93,7 +49,7 @@ func (o *outlet) heartbeat() {
 
 // sayClosing writes stream/closing and returns its code.
 func (o *outlet) sayClosing(c Closing) string {
-	o.notify(notify.StreamClosing, StreamClosing{
+	o.notify(notify.StreamClosing, api.StreamClosing{
 		Code: c.Code, Reason: c.Reason, Reconnect: c.Reconnect,
 		RetryAfterMs: int64(c.RetryAfter / time.Millisecond), Seq: o.at.Load(),
 	})
@@ -110,7 +66,7 @@ type announcement struct {
 }
 
 // announce tells a stream without a cursor of the default thread.
-func (o *outlet) announce(ctx context.Context, at *StreamStart) {
+func (o *outlet) announce(ctx context.Context, at *api.StreamStart) {
 	id := o.server.cfg.DefaultThread
 	if id == "" || !at.Filter.Match(id, notify.ThreadStarted) {
 		return

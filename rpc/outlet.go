@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/notify"
 )
 
@@ -56,14 +57,14 @@ type outlet struct {
 const deadlineSlack = time.Second
 
 // open tells a new stream where it stands.
-func (o *outlet) open(ctx context.Context, at *StreamStart, now Position) error {
+func (o *outlet) open(ctx context.Context, at *api.StreamStart, now api.Position) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.cursor = o.server.cursor(at)
 	o.moved()
-	o.notifyAt(notify.StreamOpened, StreamOpened{
+	o.notifyAt(notify.StreamOpened, api.StreamOpened{
 		LogID: now.LogID, AfterSeq: at.After, LatestSeq: now.Latest, FirstSeq: now.First,
-		ProtocolVersion: ProtocolVersion, Server: o.server.api.Info(),
+		ProtocolVersion: api.ProtocolVersion, Server: o.server.api.Info(),
 		HeartbeatSeconds: o.server.limits.HeartbeatSeconds, AsOfSeq: at.AsOfSeq(),
 	}, at.After)
 	if !at.Given {
@@ -76,7 +77,7 @@ func (o *outlet) open(ctx context.Context, at *StreamStart, now Position) error 
 // run writes until the client leaves, the server closes or ctx ends. It
 // returns why, as the metric names it.
 func (o *outlet) run(ctx context.Context) string {
-	heartbeat := o.server.limits.heartbeat()
+	heartbeat := o.server.limits.Heartbeat()
 	timer := time.NewTimer(heartbeat)
 	defer timer.Stop()
 	// A stream that lags is always ready, so that the select alone would
@@ -133,7 +134,7 @@ const idleBuffer = 4 << 10
 
 // beat writes a heartbeat if the stream has been silent for long enough.
 func (o *outlet) beat() {
-	if time.Since(o.written) >= o.server.limits.heartbeat() {
+	if time.Since(o.written) >= o.server.limits.Heartbeat() {
 		o.heartbeat()
 		o.flush()
 	}
@@ -252,7 +253,7 @@ func (o *outlet) renew() {
 	}
 	o.deadline = now
 	// Not every writer has deadlines (a recorder in a test has none).
-	_ = o.control.SetWriteDeadline(now.Add(o.server.limits.writeTimeout() + deadlineSlack))
+	_ = o.control.SetWriteDeadline(now.Add(o.server.limits.WriteTimeout() + deadlineSlack))
 }
 
 // flush hands what was written to the connection.
@@ -310,8 +311,8 @@ func (o *outlet) broken(ctx context.Context, err error) string {
 	case o.failed != nil || ctx.Err() != nil:
 		return whyLeft
 	case errors.As(err, &expired):
-		return o.sayClosing(Closing{Code: CloseExpired, Reason: expired.Error()})
+		return o.sayClosing(Closing{Code: api.CloseExpired, Reason: expired.Error()})
 	}
 	o.server.log.Error("stream cannot read the log", zapError(err))
-	return o.sayClosing(Closing{Code: CloseInternal, Reason: "the log cannot be read", Reconnect: true, RetryAfter: time.Second})
+	return o.sayClosing(Closing{Code: api.CloseInternal, Reason: "the log cannot be read", Reconnect: true, RetryAfter: time.Second})
 }

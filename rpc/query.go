@@ -6,29 +6,31 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/seed82539d15/holon/api"
 )
 
 // parseStart reads the query and headers of a stream: where to start and what
 // to send.
-func parseStart(r *http.Request) (*StreamStart, *Error) {
+func parseStart(r *http.Request) (*api.StreamStart, *api.Error) {
 	if bad := onlyParameters(r.URL.RawQuery, "after_seq", "thread_id", "method", "collapse"); bad != nil {
 		return nil, bad
 	}
 	q := r.URL.Query()
-	filter, err := filterOf(q["thread_id"], q["method"])
+	filter, err := api.FilterOf(q["thread_id"], q["method"])
 	if err != nil {
-		bad := err.(*Error)
+		bad := err.(*api.Error)
 		// The parameters are called otherwise than the params of subscribe.
 		bad.Data.Field = strings.NewReplacer("thread_ids", "thread_id", "methods", "method").Replace(bad.Data.Field)
 		return nil, bad
 	}
-	at := &StreamStart{Filter: filter}
+	at := &api.StreamStart{Filter: filter}
 	switch c := q["collapse"]; {
 	case len(c) > 1 || len(c) == 1 && c[0] == "":
-		return nil, invalid("collapse", "malformed", "it is %s, once", CollapseSuperseded)
+		return nil, api.Invalid("collapse", "malformed", "it is %s, once", api.CollapseSuperseded)
 	case len(c) == 1:
-		if at.Collapse, err = Collapse(c[0]).asked(); err != nil {
-			return nil, err.(*Error)
+		if at.Collapse, err = api.Collapse(c[0]).Asked(); err != nil {
+			return nil, err.(*api.Error)
 		}
 	}
 	field, values := "after_seq", q["after_seq"]
@@ -40,21 +42,21 @@ func parseStart(r *http.Request) (*StreamStart, *Error) {
 		return at, nil
 	case 1:
 	default:
-		return nil, invalidCursor(field, "give one cursor")
+		return nil, api.InvalidCursor(field, "give one cursor")
 	}
 	var ok bool
-	if at.LogID, at.After, ok = parseCursor(values[0]); !ok {
-		return nil, invalidCursor(field, "a cursor is a seq such as 0 or 42, or <log_id>:42")
+	if at.LogID, at.After, ok = api.ParseCursor(values[0]); !ok {
+		return nil, api.InvalidCursor(field, "a cursor is a seq such as 0 or 42, or <log_id>:42")
 	}
 	at.Given = true
 	return at, nil
 }
 
 // onlyParameters refuses a query that has other parameters than these.
-func onlyParameters(raw string, known ...string) *Error {
+func onlyParameters(raw string, known ...string) *api.Error {
 	q, err := url.ParseQuery(raw)
 	if err != nil {
-		return invalid("query", "malformed", "the query cannot be read")
+		return api.Invalid("query", "malformed", "the query cannot be read")
 	}
 	for name := range q {
 		found := false
@@ -65,7 +67,7 @@ func onlyParameters(raw string, known ...string) *Error {
 			if len(name) > 128 {
 				name = name[:128]
 			}
-			return invalid(strings.ToValidUTF8(name, "\ufffd"), "unknown_field", "there is no such query parameter here")
+			return api.Invalid(strings.ToValidUTF8(name, "\ufffd"), "unknown_field", "there is no such query parameter here")
 		}
 	}
 	return nil

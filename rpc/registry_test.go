@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -56,7 +57,7 @@ func TestBadParamsNameTheMemberAndWhy(t *testing.T) {
 	} {
 		_, answer := r.post(request("1", c.method, c.params))
 		m := parse(t, answer)
-		if m.Error == nil || m.Error.Data.Kind != KindInvalidParams || m.Error.Data.Field != c.field || m.Error.Data.Reason != c.reason {
+		if m.Error == nil || m.Error.Data.Kind != api.KindInvalidParams || m.Error.Data.Field != c.field || m.Error.Data.Reason != c.reason {
 			t.Errorf("%s %.100s: %.300s, want %s %s", c.method, c.params, answer, c.field, c.reason)
 		}
 	}
@@ -101,13 +102,13 @@ func TestIdempotencyHashesParamsAsValues(t *testing.T) {
 			t.Errorf("%s hashes the same", other)
 		}
 	}
-	a, err := keyOf("m", new(string), []byte(`{}`))
+	a, err := api.KeyOf("m", new(string), []byte(`{}`))
 	if err == nil || a != nil {
 		t.Error("an empty key is taken")
 	}
 	k := "k"
-	x, _ := keyOf("m", &k, []byte(`{"n":9007199254740993}`))
-	y, _ := keyOf("m", &k, []byte(`{"n":9007199254740992}`))
+	x, _ := api.KeyOf("m", &k, []byte(`{"n":9007199254740993}`))
+	y, _ := api.KeyOf("m", &k, []byte(`{"n":9007199254740992}`))
 	if x.Hash == y.Hash {
 		t.Error("two integers that are one float hash the same")
 	}
@@ -117,16 +118,16 @@ func TestDomainErrorsBecomeKinds(t *testing.T) {
 	r := newRig(t)
 	for _, c := range []struct {
 		err  error
-		kind Kind
+		kind api.Kind
 		code int
 	}{
-		{threads.ErrNotFound, KindThreadNotFound, -32002}, {turns.ErrNotFound, KindTurnNotFound, -32002}, {items.ErrNotFound, KindItemNotFound, -32002},
-		{turns.ErrAgentNotFound, KindAgentNotFound, -32002}, {threads.ErrClosed, KindThreadClosed, -32004}, {threads.ErrPaused, KindThreadPaused, -32004},
-		{threads.ErrConflict, KindConflict, -32003}, {turns.ErrKeyConflict, KindIdempotencyConflict, -32003}, {turns.ErrBusy, KindThreadBusy, -32004},
-		{turns.ErrNotActive, KindTurnNotActive, -32004}, {turns.ErrQueueFull, KindOverloaded, -32001}, {turns.ErrInboxFull, KindOverloaded, -32001},
-		{turns.ErrDraining, KindUnavailable, -32000}, {ledger.ErrStorageFull, KindStorageFull, -32007}, {ledger.ErrStorageFailed, KindStorageFailed, -32007},
-		{items.ErrAlreadyResolved, KindAlreadyResolved, -32004}, {notify.ErrBadCursor, KindInvalidCursor, -32602},
-		{&turns.InvalidError{Field: "input", Reason: "too_large", Text: "is too large"}, KindInvalidParams, -32602},
+		{threads.ErrNotFound, api.KindThreadNotFound, -32002}, {turns.ErrNotFound, api.KindTurnNotFound, -32002}, {items.ErrNotFound, api.KindItemNotFound, -32002},
+		{turns.ErrAgentNotFound, api.KindAgentNotFound, -32002}, {threads.ErrClosed, api.KindThreadClosed, -32004}, {threads.ErrPaused, api.KindThreadPaused, -32004},
+		{threads.ErrConflict, api.KindConflict, -32003}, {turns.ErrKeyConflict, api.KindIdempotencyConflict, -32003}, {turns.ErrBusy, api.KindThreadBusy, -32004},
+		{turns.ErrNotActive, api.KindTurnNotActive, -32004}, {turns.ErrQueueFull, api.KindOverloaded, -32001}, {turns.ErrInboxFull, api.KindOverloaded, -32001},
+		{turns.ErrDraining, api.KindUnavailable, -32000}, {ledger.ErrStorageFull, api.KindStorageFull, -32007}, {ledger.ErrStorageFailed, api.KindStorageFailed, -32007},
+		{items.ErrAlreadyResolved, api.KindAlreadyResolved, -32004}, {notify.ErrBadCursor, api.KindInvalidCursor, -32602},
+		{&turns.InvalidError{Field: "input", Reason: "too_large", Text: "is too large"}, api.KindInvalidParams, -32602},
 	} {
 		r.engine.failWith = fmt.Errorf("wrapped: %w", c.err)
 		_, answer := r.post(request("1", "thread/start", `{"thread_id":"mine"}`))
@@ -138,7 +139,7 @@ func TestDomainErrorsBecomeKinds(t *testing.T) {
 		if c.code == -32002 && m.Error.Data.ThreadID != "mine" {
 			t.Errorf("%v: the thread is not named: %s", c.err, answer)
 		}
-		if c.kind == KindOverloaded && m.Error.Data.RetryAfterMs == 0 {
+		if c.kind == api.KindOverloaded && m.Error.Data.RetryAfterMs == 0 {
 			t.Errorf("%v: no retry_after_ms: %s", c.err, answer)
 		}
 	}
@@ -153,7 +154,7 @@ func TestPanicAndUnknownErrorsTellACorrelationIDOnly(t *testing.T) {
 	} {
 		_, answer := r.post(body)
 		m := parse(t, answer)
-		if m.Error == nil || m.Error.Data.Kind != KindInternal || m.Error.Code != -32603 || len(m.Error.Data.CorrelationID) != 36 {
+		if m.Error == nil || m.Error.Data.Kind != api.KindInternal || m.Error.Code != -32603 || len(m.Error.Data.CorrelationID) != 36 {
 			t.Errorf("%s", answer)
 		}
 		if strings.Contains(answer, "hunter2") || strings.Contains(answer, "fault") {
@@ -178,7 +179,7 @@ func TestInitializeOncePerConnectionTellsEveryBound(t *testing.T) {
 			t.Errorf("no %s in %s", part, m.Result)
 		}
 	}
-	if m := st.expect("#2"); m.Error == nil || m.Error.Data.Kind != KindInvalidRequest {
+	if m := st.expect("#2"); m.Error == nil || m.Error.Data.Kind != api.KindInvalidRequest {
 		t.Errorf("%+v", m)
 	}
 }
@@ -195,7 +196,7 @@ func TestBatchIsAnsweredInOrderAndFitsAFrame(t *testing.T) {
 		var got []string
 		for _, part := range strings.Split(strings.Trim(answer, "[]"), `{"jsonrpc":"2.0",`)[1:] {
 			m := parse(t, `{"jsonrpc":"2.0",`+strings.TrimSuffix(part, ","))
-			kind := Kind("result")
+			kind := api.Kind("result")
 			if m.Error != nil {
 				kind = m.Error.Data.Kind
 			}
@@ -219,7 +220,7 @@ func TestBatchOfOddMembersIsAnsweredOrNot(t *testing.T) {
 	st := r.open("POST", "/rpc/stream")
 	st.expect("stream/opened")
 	st.send(`[{"jsonrpc":"2.0","method":"holon/status"},{"jsonrpc":"2.0","id":4,"result":1}]`, `{"jsonrpc":"2.0","id":4,"result":1}`, `[]`)
-	if m := st.expect("#null"); m.Error.Data.Kind != KindInvalidRequest {
+	if m := st.expect("#null"); m.Error.Data.Kind != api.KindInvalidRequest {
 		t.Fatalf("%+v", m)
 	}
 	ended := make(chan turns.InterruptResult, 1)
@@ -296,7 +297,7 @@ func TestConnectionFollowsABoundedNumberOfLogs(t *testing.T) {
 	if m := st.expect("#21"); string(m.Result) != `{"stopped":true}` {
 		t.Errorf("%s", m.Result)
 	}
-	if a, b := st.expect("#22"), st.expect("#23"); a.Error != nil || b.Error == nil || b.Error.Data.Kind != KindOverloaded {
+	if a, b := st.expect("#22"), st.expect("#23"); a.Error != nil || b.Error == nil || b.Error.Data.Kind != api.KindOverloaded {
 		t.Errorf("%+v %+v", a.Error, b.Error)
 	}
 }
@@ -317,12 +318,12 @@ func TestEventListPagesTheLog(t *testing.T) {
 	if !strings.Contains(answer, `"events":[],"next_after_seq":25`) || !strings.Contains(answer, `"has_more":false`) {
 		t.Error(answer)
 	}
-	for after, kind := range map[string]Kind{"1": KindCursorExpired, "26": KindCursorAhead, "-1": KindInvalidCursor} {
+	for after, kind := range map[string]api.Kind{"1": api.KindCursorExpired, "26": api.KindCursorAhead, "-1": api.KindInvalidCursor} {
 		if _, answer := r.post(request("1", "event/list", `{"after_seq":`+after+`}`)); kindOf(t, answer) != kind {
 			t.Errorf("after %s: %s", after, answer)
 		}
 	}
-	if _, answer := r.post(request("1", "thread/list", `{"cursor":"x"}`)); kindOf(t, answer) != KindInvalidCursor {
+	if _, answer := r.post(request("1", "thread/list", `{"cursor":"x"}`)); kindOf(t, answer) != api.KindInvalidCursor {
 		t.Error(answer)
 	}
 }

@@ -1,23 +1,29 @@
 package rpc
 
+import (
+	"github.com/go-json-experiment/json"
+
+	"github.com/seed82539d15/holon/api"
+)
+
 // echoedID is the longest id that the error for an answer that did not fit
 // still carries: the answer must fit with it.
 const echoedID = 1024
 
 // responseLine is the line that answers a request. No line is longer than a
 // frame may be: what does not fit becomes frame_too_large.
-func (s *Server) responseLine(id []byte, r reply) []byte {
-	if r.err != nil {
-		s.metrics.Error(string(r.err.Data.Kind))
-		if line := appendError(nil, id, r.err); len(line) <= s.limits.MaxFrameBytes {
+func (s *Server) responseLine(id []byte, r api.Reply) []byte {
+	if r.Err != nil {
+		s.metrics.Error(string(r.Err.Data.Kind))
+		if line := appendError(nil, id, r.Err); len(line) <= s.limits.MaxFrameBytes {
 			return line
 		}
 		return s.tooLarge(id)
 	}
-	line := make([]byte, 0, len(r.result)+len(id)+32)
+	line := make([]byte, 0, len(r.Result)+len(id)+32)
 	line = appendHead(line, id)
 	line = append(line, `,"result":`...)
-	line = append(line, r.result...)
+	line = append(line, r.Result...)
 	line = append(line, "}\n"...)
 	if len(line)-1 > s.limits.MaxFrameBytes {
 		return s.tooLarge(id)
@@ -30,7 +36,30 @@ func (s *Server) tooLarge(id []byte) []byte {
 	if len(id) > echoedID {
 		id = nil
 	}
-	e := Errorf(KindFrameTooLarge, "the answer is larger than a frame may be; what the request changed stands")
+	e := api.Errorf(api.KindFrameTooLarge, "the answer is larger than a frame may be; what the request changed stands")
 	s.metrics.Error(string(e.Data.Kind))
 	return appendError(nil, id, e)
+}
+
+// appendError appends the response line that carries the error.
+func appendError(b, id []byte, e *api.Error) []byte {
+	b = appendHead(b, id)
+	b = append(b, `,"error":`...)
+	body, err := json.Marshal(e, api.WireOptions)
+	if err != nil {
+		// Strings and numbers always encode; should that change, the client
+		// still gets an answer.
+		body = []byte(`{"code":-32603,"message":"the error could not be encoded","data":{"kind":"internal","retryable":false}}`)
+	}
+	b = append(b, body...)
+	return append(b, "}\n"...)
+}
+
+// appendHead appends the beginning of a response.
+func appendHead(b, id []byte) []byte {
+	b = append(b, `{"jsonrpc":"2.0","id":`...)
+	if id == nil {
+		return append(b, "null"...)
+	}
+	return append(b, id...)
 }

@@ -14,7 +14,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/seed82539d15/holon/rpc/logring"
+	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/api/logring"
 )
 
 const testLogID = "log-1"
@@ -44,7 +45,7 @@ func newRig(t testing.TB, change ...func(*Config)) *rig {
 func newRigWith(t testing.TB, m *memory, change ...func(*Config)) *rig {
 	t.Helper()
 	e := &fakeEngine{t: t, memory: m}
-	cfg := Config{Services: Services{Engine: e, Reader: m, LogID: testLogID, Version: "test", Logs: logring.New(100)}, Tail: m.tail}
+	cfg := Config{Services: api.Services{Engine: e, Reader: m, LogID: testLogID, Version: "test", Logs: logring.New(100)}, Tail: m.tail}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -72,7 +73,7 @@ func serve(t testing.TB, cfg Config) *rig {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
-		_ = s.Close(ctx, Closing{Code: CloseStopping, Reason: "test over"})
+		_ = s.Close(ctx, Closing{Code: api.CloseStopping, Reason: "test over"})
 		r.client.CloseIdleConnections()
 		_ = r.http.Close()
 		<-done
@@ -182,7 +183,7 @@ type message struct {
 		Message  string `json:"message"`
 	} `json:"params"`
 	Result json.RawMessage `json:"result"`
-	Error  *Error          `json:"error"`
+	Error  *api.Error      `json:"error"`
 }
 
 func parse(t testing.TB, line string) message {
@@ -232,7 +233,7 @@ func request(id, method, params string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, params)
 }
 
-func kindOf(t testing.TB, answer string) Kind {
+func kindOf(t testing.TB, answer string) api.Kind {
 	t.Helper()
 	m := parse(t, answer)
 	if m.Error == nil {

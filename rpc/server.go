@@ -10,15 +10,16 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/api/logring"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/rpc/logring"
 	"github.com/seed82539d15/holon/rpc/metrics"
 )
 
 // Config is what a Server is made of: what its methods need (Head and Streams
 // are its own), and Tail; the rest has defaults.
 type Config struct {
-	Services
+	api.Services
 	Tail    *notify.Tail
 	Metrics http.Handler // serves /metrics; nil: 404
 	// Ready says why the server cannot commit at the moment, for /readyz; nil:
@@ -31,8 +32,8 @@ type Config struct {
 // All methods may be called from many goroutines.
 type Server struct {
 	cfg      Config
-	api      *API
-	limits   Limits
+	api      *api.API
+	limits   api.Limits
 	log      *zap.Logger
 	logs     *logring.Ring
 	metrics  *metrics.Set
@@ -57,7 +58,7 @@ func New(cfg Config) (*Server, error) {
 	s.streams.init()
 	cfg.Head, cfg.Streams = cfg.Tail.Head, s.streams.len
 	var err error
-	if s.api, err = NewAPI(cfg.Services); err != nil {
+	if s.api, err = api.New(cfg.Services); err != nil {
 		return nil, err
 	}
 	s.cfg, s.limits, s.log, s.logs = cfg, s.api.Limits, s.api.Log, s.api.Logs
@@ -70,17 +71,17 @@ func New(cfg Config) (*Server, error) {
 }
 
 // API is the table of methods, for other doors.
-func (s *Server) API() *API { return s.api }
+func (s *Server) API() *api.API { return s.api }
 
 // Collector returns the server's metrics, for the registry of cmd.
 func (s *Server) Collector() *metrics.Set { return s.metrics }
 
 // CountError counts an error that was answered in front of the server, by who
 // decides who gets in.
-func (s *Server) CountError(kind Kind) { s.metrics.Error(string(kind)) }
+func (s *Server) CountError(kind api.Kind) { s.metrics.Error(string(kind)) }
 
 // Limits returns all bounds with their defaults filled in.
-func (s *Server) Limits() Limits { return s.limits }
+func (s *Server) Limits() api.Limits { return s.limits }
 
 // isClosing reports whether Close has been called.
 func (s *Server) isClosing() bool {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/rpc/frame"
 )
 
@@ -86,7 +87,7 @@ func (s *session) serve(ctx, connected context.Context, unblock func()) string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.connected = connected
-	s.ctx = WithConn(s.server.request(ctx, connected), s)
+	s.ctx = api.WithConn(api.WithConnected(ctx, connected), s)
 	s.conn = jsonrpc2.NewConn(s.ctx, s, s,
 		jsonrpc2.OnSend(func(_ *jsonrpc2.Request, r *jsonrpc2.Response) {
 			if r != nil {
@@ -156,7 +157,7 @@ func (s *session) next() (*exchange, error) {
 		line, err := s.lines.Next()
 		switch {
 		case errors.Is(err, frame.ErrTooLong):
-			s.refuse(Errorf(KindFrameTooLarge, "a line has at most %d bytes", s.server.limits.MaxFrameBytes))
+			s.refuse(api.Errorf(api.KindFrameTooLarge, "a line has at most %d bytes", s.server.limits.MaxFrameBytes))
 			continue
 		case errors.Is(err, io.EOF):
 			s.endOfInput()
@@ -183,7 +184,7 @@ func (s *session) endOfInput() {
 	select {
 	case <-s.connected.Done():
 		s.waiting.Wait() // what answers away from the read loop
-		s.out.end <- Closing{Code: CloseInputEnded, Reason: "the input has ended"}
+		s.out.end <- Closing{Code: api.CloseInputEnded, Reason: "the input has ended"}
 		<-s.ctx.Done()
 	case <-s.ctx.Done():
 	}
@@ -237,7 +238,7 @@ func (s *session) admit(m frame.Message) (*exchange, bool) {
 	s.mu.Unlock()
 	if duplicate {
 		x.key = ""
-		s.answer(x, reply{err: Errorf(KindDuplicateID, "")}, true)
+		s.answer(x, api.Reply{Err: api.Errorf(api.KindDuplicateID, "")}, true)
 		return nil, false
 	}
 	return x, true
@@ -273,15 +274,15 @@ func (s *session) Handle(ctx context.Context, _ *jsonrpc2.Conn, _ *jsonrpc2.Requ
 	// The message points into the line it came on, which an answer that takes
 	// its time must not keep in memory.
 	x.m, s.current = frame.Message{}, nil
-	if r.undone && x.id == nil {
+	if r.Undone && x.id == nil {
 		// A notification takes no place in flight, which would bound how many
 		// there are: it holds the connection up instead.
-		r.later(ctx)
-	} else if r.later != nil && x.id != nil {
+		r.Later(ctx)
+	} else if r.Later != nil && x.id != nil {
 		s.waiting.Add(1)
 		go func() {
 			defer s.waiting.Done()
-			final := r.later(ctx)
+			final := r.Later(ctx)
 			s.server.count(method, began)
 			s.answer(x, final, false)
 		}()
@@ -302,9 +303,9 @@ func (s *session) Handle(ctx context.Context, _ *jsonrpc2.Conn, _ *jsonrpc2.Requ
 
 // answer encodes the reply and sends it through the Conn, whose lock orders
 // the answers of one connection.
-func (s *session) answer(x *exchange, r reply, direct bool) {
+func (s *session) answer(x *exchange, r api.Reply, direct bool) {
 	x.direct = direct
-	x.answer.seq = r.seq
+	x.answer.seq = r.Seq
 	x.answer.line = s.server.responseLine(x.id, r)
 	// ErrClosed is the one error: then nobody waits for the answer.
 	_ = s.conn.SendResponse(s.ctx, &jsonrpc2.Response{ID: jsonrpc2.ID{Num: x.number}})
@@ -336,14 +337,14 @@ func (s *session) WriteObject(interface{}) error {
 func (s *session) Close() error { return nil }
 
 // refuse answers a line that could not even be read.
-func (s *session) refuse(e *Error) {
+func (s *session) refuse(e *api.Error) {
 	s.server.metrics.Error(string(e.Data.Kind))
 	s.out.respond(s.ctx, answer{line: appendError(nil, nil, e)}, true)
 }
 
 // count takes an executed request into the metrics. Method is nil for what
 // never became one.
-func (s *Server) count(method *Method, began time.Time) {
+func (s *Server) count(method *api.Method, began time.Time) {
 	if method != nil {
 		s.counters[method.Name].Done(time.Since(began))
 	}

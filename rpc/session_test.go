@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -108,7 +109,7 @@ func TestInterruptWaitsWithoutDelayingOthers(t *testing.T) {
 			continue
 		}
 		order = append(order, string(m.ID))
-		if string(m.ID) == "1" && (m.Error == nil || m.Error.Data.Kind != KindDuplicateID) {
+		if string(m.ID) == "1" && (m.Error == nil || m.Error.Data.Kind != api.KindDuplicateID) {
 			t.Fatalf("the id is in flight, got %+v", m)
 		}
 	}
@@ -126,7 +127,7 @@ func TestInterruptAnswersInterruptingAfterTwoSeconds(t *testing.T) {
 	r.engine.stubborn = map[string]chan turns.InterruptResult{"slow": make(chan turns.InterruptResult)}
 	began := time.Now()
 	_, answer := r.post(request("1", "turn/interrupt", `{"turn_id":"slow"}`))
-	if took := time.Since(began); took < interruptWait || took > interruptWait+time.Second {
+	if took := time.Since(began); took < api.InterruptWait || took > api.InterruptWait+time.Second {
 		t.Fatalf("took %v", took)
 	}
 	if !strings.Contains(answer, `"state":"interrupting"`) {
@@ -175,12 +176,12 @@ func TestCloseSaysGoodbyeAfterTheLastEvent(t *testing.T) {
 	one.expect("stream/opened")
 	two.expect("stream/opened")
 	r.memory.append(t, draft(notify.ThreadStarted, "t", &threads.Changed{Type: "started"}))
-	if err := r.server.Close(t.Context(), Closing{Code: CloseStopping, Reason: "bye", Reconnect: true}); err != nil {
+	if err := r.server.Close(t.Context(), Closing{Code: api.CloseStopping, Reason: "bye", Reconnect: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, st := range []*stream{one, two} {
 		st.expect("thread/started")
-		if m := st.expect("stream/closing"); m.Params.Seq != 1 || m.Params.Code != CloseStopping {
+		if m := st.expect("stream/closing"); m.Params.Seq != 1 || m.Params.Code != api.CloseStopping {
 			t.Fatalf("%+v", m.Params)
 		}
 		if line, ok := <-st.lines; ok {

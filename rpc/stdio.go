@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"time"
+
+	"github.com/seed82539d15/holon/api"
 )
 
 // stdioReaderWait is how long the end waits for a read of the input that
@@ -16,7 +18,7 @@ const stdioReaderWait = 100 * time.Millisecond
 // ends by itself once everything pending is answered and the events up to then
 // are written. The caller owns in and out and closes them.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, inputEnded func()) error {
-	at := &StreamStart{}
+	at := &api.StreamStart{}
 	now, err := s.api.Place(ctx, at)
 	if err != nil {
 		return err
@@ -29,7 +31,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, in
 		session.inputEnded = disconnect
 	}
 	if !s.enter(o) {
-		return Errorf(KindUnavailable, "the server is stopping")
+		return api.Errorf(api.KindUnavailable, "the server is stopping")
 	}
 	why := whyLeft
 	defer func() { s.leave(o, why) }()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -73,7 +74,7 @@ func TestStdioAnswersWhatIsPendingAtTheEndOfInput(t *testing.T) {
 			got = append(got, m.Method)
 		}
 		if m.Method == "stream/closing" {
-			if m.Params.Code != CloseInputEnded {
+			if m.Params.Code != api.CloseInputEnded {
 				t.Errorf("code %s", m.Params.Code)
 			}
 			break
@@ -96,8 +97,8 @@ func TestStdioShowsTheDrainThatItsEndBegins(t *testing.T) {
 	if m := readLine(t, lines); m.Method != "thread/started" {
 		t.Fatalf("%+v", m)
 	}
-	go func() { _ = r.server.Close(t.Context(), Closing{Code: CloseStopping, Reason: "drained"}) }()
-	if m := readLine(t, lines); m.Params.Code != CloseStopping || m.Params.Seq != 1 {
+	go func() { _ = r.server.Close(t.Context(), Closing{Code: api.CloseStopping, Reason: "drained"}) }()
+	if m := readLine(t, lines); m.Params.Code != api.CloseStopping || m.Params.Seq != 1 {
 		t.Fatalf("%+v", m)
 	}
 	wait(t, done)

@@ -1,11 +1,14 @@
 package rpc
 
-import "github.com/seed82539d15/holon/notify"
+import (
+	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/notify"
+)
 
 // Subscribe is the writer's side of stream/subscribe: what the old subscription
 // has to say up to where the new one begins is written if it is near, then
 // the answer, then the new subscription begins.
-func (s *session) Subscribe(at *StreamStart) {
+func (s *session) Subscribe(at *api.StreamStart) {
 	c := s.server.cursor(at)
 	s.out.mu.Lock()
 	s.out.advance(s.ctx, at.After)
@@ -41,7 +44,7 @@ func (s *session) Follow(streamID string, position int64) error {
 	s.out.mu.Lock()
 	defer s.out.mu.Unlock()
 	if len(s.out.followers)+s.out.following >= s.server.limits.MaxLogStreams {
-		return Errorf(KindOverloaded, "a connection follows at most %d logs", s.server.limits.MaxLogStreams)
+		return api.Errorf(api.KindOverloaded, "a connection follows at most %d logs", s.server.limits.MaxLogStreams)
 	}
 	s.out.following++
 	s.current.answer.then = func() {
@@ -65,7 +68,7 @@ func (s *session) Unfollow(streamID string) bool {
 }
 
 // cursor makes the cursor of a subscription that place has checked.
-func (s *Server) cursor(at *StreamStart) *notify.Cursor {
+func (s *Server) cursor(at *api.StreamStart) *notify.Cursor {
 	c := notify.NewCursor(s.cfg.Tail, s.api.Reader, at.Filter, at.After)
 	if at.Collapse {
 		c.Collapse()

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
@@ -105,7 +106,7 @@ func TestBadParamsOfWorkersNameTheMember(t *testing.T) {
 	} {
 		_, answer := r.post(request("1", c.method, c.params))
 		m := parse(t, answer)
-		if m.Error == nil || m.Error.Data.Kind != KindInvalidParams || m.Error.Data.Field != c.field || m.Error.Data.Reason != c.reason {
+		if m.Error == nil || m.Error.Data.Kind != api.KindInvalidParams || m.Error.Data.Field != c.field || m.Error.Data.Reason != c.reason {
 			t.Errorf("%s %s: %s", c.method, c.params, answer)
 		}
 	}
@@ -175,7 +176,7 @@ func TestLateEventComesBeforeTheRefusal(t *testing.T) {
 func TestServerWithoutWorkersSaysSo(t *testing.T) {
 	r := newRig(t)
 	for method, params := range map[string]string{"turn/claim": `{"agent":"w"}`, "turn/renew": `{"lease":` + lease + `}`} {
-		if _, answer := r.post(request("1", method, params)); kindOf(t, answer) != KindUnavailable {
+		if _, answer := r.post(request("1", method, params)); kindOf(t, answer) != api.KindUnavailable {
 			t.Error(answer)
 		}
 	}
@@ -246,10 +247,10 @@ func TestClaimEndsWithTheServer(t *testing.T) {
 	st.expect("#2")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := r.server.Close(ctx, Closing{Code: CloseStopping, Reason: "over"}); err != nil {
+	if err := r.server.Close(ctx, Closing{Code: api.CloseStopping, Reason: "over"}); err != nil {
 		t.Fatal(err)
 	}
-	if m := st.expect("#1"); m.Error == nil || m.Error.Data.Kind != KindUnavailable || m.Error.Message != turns.ErrDraining.Error() {
+	if m := st.expect("#1"); m.Error == nil || m.Error.Data.Kind != api.KindUnavailable || m.Error.Message != turns.ErrDraining.Error() {
 		t.Fatalf("%+v", m.Error)
 	}
 	st.expect("stream/closing")

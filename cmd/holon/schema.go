@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed82539d15/holon/rpc"
+	"github.com/seed82539d15/holon/api"
 )
 
 func newSchemaCommand(g *globals) *cobra.Command {
@@ -27,7 +27,7 @@ declarations, or the page docs/protocol.md.`,
 			}
 			switch name {
 			case "openrpc":
-				document, err := rpc.Document()
+				document, err := api.Document()
 				if err != nil {
 					return err
 				}
@@ -35,9 +35,9 @@ declarations, or the page docs/protocol.md.`,
 			case "json":
 				return g.printSchema()
 			case "ts":
-				return g.printText(rpc.TypeScript())
+				return g.printText(api.TypeScript())
 			case "markdown":
-				return g.printText(rpc.Protocol())
+				return g.printText(api.Protocol())
 			}
 			return usagef("%q is none of openrpc, json, ts, markdown", name)
 		},
@@ -55,7 +55,7 @@ func (g *globals) printText(text string, err error) error {
 // printSchema prints every type of the document under $defs: ThreadStartParams,
 // ThreadStartResult, ThreadStartedEvent.
 func (g *globals) printSchema() error {
-	document, err := rpc.Document()
+	document, err := api.Document()
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (g *globals) printSchema() error {
 	return g.printJSON(map[string]any{
 		"$schema":     "https://json-schema.org/draft/2020-12/schema",
 		"title":       "Holon",
-		"description": "The types of the Holon protocol, version " + rpc.ProtocolVersion + ".",
+		"description": "The types of the Holon protocol, version " + api.ProtocolVersion + ".",
 		"$defs":       definitions,
 	}, true)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed82539d15/holon/rpc"
+	"github.com/seed82539d15/holon/api"
 )
 
 // version is set by the linker: -X main.version=….
@@ -32,7 +32,7 @@ func newVersionCommand(g *globals) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			info := versionInfo{Version: version, Protocol: rpc.ProtocolVersion, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+			info := versionInfo{Version: version, Protocol: api.ProtocolVersion, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 			if build, ok := debug.ReadBuildInfo(); ok {
 				for _, setting := range build.Settings {
 					if setting.Key == "vcs.revision" {

@@ -14,12 +14,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/seed82539d15/holon/agents/process"
+	"github.com/seed82539d15/holon/api/logring"
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc"
 	"github.com/seed82539d15/holon/rpc/admission"
 	"github.com/seed82539d15/holon/rpc/client"
-	"github.com/seed82539d15/holon/rpc/logring"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )

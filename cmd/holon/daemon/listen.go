@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/seed82539d15/holon/rpc"
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/rpc/admission"
 )
 
@@ -118,7 +118,7 @@ func (d *daemon) open(at string) (*listener, error) {
 }
 
 // refused counts a request that was not let in with the other errors.
-func (d *daemon) refused(r admission.Refusal) { d.wire.CountError(rpc.Kind(r.Kind)) }
+func (d *daemon) refused(r admission.Refusal) { d.wire.CountError(api.Kind(r.Kind)) }
 
 // reachable is the address that clients on this machine use: a listener on all
 // addresses is reached by loopback.

@@ -7,7 +7,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/seed82539d15/holon/rpc/logring"
+	"github.com/seed82539d15/holon/api/logring"
 )
 
 // newLogger logs to stderr, one JSON object per line, and to the ring that

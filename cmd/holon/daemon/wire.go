@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/agents/acp"
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc"
@@ -20,7 +21,7 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 		return err
 	}
 	d.wire, err = rpc.New(rpc.Config{
-		Services: rpc.Services{
+		Services: api.Services{
 			Engine: d.engine, Reader: d.store, LogID: position.LogID,
 			Workers: d.engine, Pruner: pruner{d.store}, Logs: d.logs, Log: d.log.Named("rpc"),
 			Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread, Limits: d.limits(),
@@ -37,8 +38,8 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 }
 
 // limits are the bounds that the configuration sets, and those of the agents.
-func (d *daemon) limits() rpc.Limits {
-	return rpc.Limits{
+func (d *daemon) limits() api.Limits {
+	return api.Limits{
 		MaxFrameBytes: d.cfg.MaxFrameBytes, MaxInFlight: d.cfg.MaxInFlight,
 		MaxConnections: d.cfg.MaxConnections, MaxItemBytes: d.cfg.MaxItemBytes, MaxActiveTurns: d.cfg.MaxActiveTurns,
 		MaxQueuedTurns: d.cfg.MaxQueue, TailBytes: d.cfg.TailBytes, HeartbeatSeconds: d.cfg.Heartbeat.Seconds(),

@@ -1,0 +1,115 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/api/logring"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// Services is what methods change and read. Engine, Reader, Head and LogID are
+// needed; the rest has defaults.
+type Services struct {
+	Engine Engine
+	Reader Reader
+	Head   func() int64 // the newest seq that has been published
+	LogID  string
+
+	Workers Workers       // nil: the methods of workers are unavailable
+	Pruner  Pruner        // nil: holon/prune is unavailable
+	Logs    *logring.Ring // nil: holon/logStream has no lines
+	Log     *zap.Logger   // nil: nothing is logged
+	Streams func() int    // how many streams are open; nil: 0
+
+	Version       string
+	StartedAt     time.Time // zero: now
+	DefaultThread string    // serve --default-thread; "" = none
+	Limits        Limits
+}
+
+// API is the table of methods over its services. Every door calls it: the
+// transports of package rpc, and whatever speaks another protocol to the same
+// engine. New starts nothing. All methods may be called from many goroutines.
+type API struct {
+	Services
+	startedAt notify.Time
+	hasLogs   bool
+	methods   []Method
+	byName    map[string]*Method
+	status    statusCache
+	open      context.Context // ends with Close, for requests that wait
+	shut      context.CancelFunc
+}
+
+// New makes the table. It returns an error if s lacks something.
+func New(s Services) (*API, error) {
+	if s.Engine == nil || s.Reader == nil || s.Head == nil || s.LogID == "" {
+		return nil, errors.New("the methods need an engine, a reader, a head and a log id")
+	}
+	a := &API{Services: s, hasLogs: s.Logs != nil}
+	if a.Log == nil {
+		a.Log = zap.NewNop()
+	}
+	if a.StartedAt.IsZero() {
+		a.StartedAt = time.Now()
+	}
+	if a.Logs == nil {
+		a.Logs = logring.New(1)
+	}
+	if a.Streams == nil {
+		a.Streams = func() int { return 0 }
+	}
+	a.Limits, a.startedAt = a.Limits.withDefaults(), notify.TimeOf(a.StartedAt)
+	a.open, a.shut = context.WithCancel(context.Background())
+	a.methods = (&Handlers{api: a}).methods()
+	a.byName = make(map[string]*Method, len(a.methods))
+	for i := range a.methods {
+		a.byName[a.methods[i].Name] = &a.methods[i]
+	}
+	return a, nil
+}
+
+// Methods is the table, in the order of the documentation. It never changes.
+func (a *API) Methods() []Method { return a.methods }
+
+// Info is how the server calls itself.
+func (a *API) Info() PeerInfo { return PeerInfo{Name: "holon", Version: a.Version} }
+
+// Error makes of an error what a client is answered. What is not foreseen
+// becomes internal, with a correlation id, and its cause goes to the log.
+func (a *API) Error(what string, err error) *Error { return mapError(a.Log, what, err) }
+
+// Close ends the requests that wait for something to do. Closing twice is
+// fine.
+func (a *API) Close() { a.shut() }
+
+// Conn is the connection that a request came on, for methods that live on one.
+type Conn interface {
+	// Initialize reports whether it is the first time.
+	Initialize() bool
+	// Subscribe replaces the subscription once the answer is written.
+	Subscribe(at *StreamStart)
+	// Unsubscribe ends the subscription and returns the seq that it reached.
+	Unsubscribe() int64
+	// Follow begins a holon/logStream once its answer is written.
+	Follow(streamID string, position int64) error
+	// Unfollow ends a holon/logStream and reports whether there was one.
+	Unfollow(streamID string) bool
+}
+
+type connKey struct{}
+
+// WithConn returns the context of the requests of a connection.
+func WithConn(ctx context.Context, c Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// connOf returns the connection a request came on, nil if it came on none.
+func connOf(ctx context.Context) Conn {
+	c, _ := ctx.Value(connKey{}).(Conn)
+	return c
+}

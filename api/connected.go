@@ -1,0 +1,28 @@
+package api
+
+import "context"
+
+// A client that ends its half of a connection may have left, or may still read
+// (nc -N): nobody can tell. What it has sent is executed and answered all the
+// same, so the context of a request does not end then. What would be lost on a
+// client that has left asks for untilDisconnect.
+
+type connectedKey struct{}
+
+// WithConnected returns the context of a request that came on a connection:
+// connected ends when its client closes its half.
+func WithConnected(ctx, connected context.Context) context.Context {
+	return context.WithValue(ctx, connectedKey{}, connected)
+}
+
+// untilDisconnect is ctx, and ends also when the client has ended its half of
+// the connection, with context.Canceled. The caller calls cancel.
+func untilDisconnect(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
+	ctx, end := context.WithCancel(ctx)
+	connected, ok := ctx.Value(connectedKey{}).(context.Context)
+	if !ok {
+		return ctx, end
+	}
+	stop := context.AfterFunc(connected, end)
+	return ctx, func() { stop(); end() }
+}

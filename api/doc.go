@@ -1,0 +1,15 @@
+// Package api owns the one table of methods: params, results, errors, schemas,
+// documents, and what each method does. It knows no socket and no HTTP, so that
+// every door calls it: the transports of package rpc, and whatever speaks
+// another protocol to the same engine.
+//
+// A handler holds no JSON: the registry decodes params strictly, checks
+// required members, maps errors and encodes results, once for all. Handlers
+// decide nothing about threads, turns and items; they call the Engine or the
+// Reader.
+//
+// docs/protocol.md, docs/openrpc.json and the TypeScript types are made from
+// the tables of this package.
+package api
+
+//go:generate go run ./gen

@@ -1,0 +1,146 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// The OpenRPC document (https://spec.open-rpc.org). Members that begin with x-
+// are extensions: the params as one schema, the notifications and the table of
+// errors.
+type openRPC struct {
+	OpenRPC       string             `json:"openrpc"`
+	Info          openInfo           `json:"info"`
+	Methods       []openMethod       `json:"methods"`
+	Notifications []openNotification `json:"x-notifications"`
+	Errors        []KindInfo         `json:"x-errors"`
+}
+
+type openInfo struct {
+	Title       string `json:"title"`
+	Version     string `json:"version"`
+	Description string `json:"description"`
+}
+
+type openMethod struct {
+	Name           string             `json:"name"`
+	Summary        string             `json:"summary"`
+	ParamStructure string             `json:"paramStructure"`
+	Params         []openParam        `json:"params"`
+	Result         openResult         `json:"result"`
+	ParamsSchema   *jsonschema.Schema `json:"x-params-schema"`
+	Bound          bool               `json:"x-connection-bound,omitempty"`
+	Change         bool               `json:"x-change,omitempty"`
+}
+
+type openParam struct {
+	Name     string             `json:"name"`
+	Required bool               `json:"required,omitempty"`
+	Schema   *jsonschema.Schema `json:"schema"`
+}
+
+type openResult struct {
+	Name   string             `json:"name"`
+	Schema *jsonschema.Schema `json:"schema"`
+}
+
+type openNotification struct {
+	Name    string             `json:"name"`
+	Summary string             `json:"summary"`
+	Params  *jsonschema.Schema `json:"params"`
+}
+
+// Document returns the OpenRPC document of the whole surface, made from the
+// tables of methods, notifications and errors: what rpc.discover answers and
+// docs/openrpc.json holds. The bytes are shared and must not be changed.
+func Document() (jsontext.Value, error) {
+	discovered.once.Do(func() {
+		d, err := describeAll()
+		if err != nil {
+			discovered.Err = err
+			return
+		}
+		b, err := json.Marshal(d)
+		if err != nil {
+			discovered.Err = fmt.Errorf("encode the OpenRPC document: %w", err)
+		}
+		discovered.document = b
+	})
+	return discovered.document, discovered.Err
+}
+
+// discovered is made once, when it is asked for.
+var discovered struct {
+	once     sync.Once
+	document jsontext.Value
+	Err      error
+}
+
+// describeAll makes the document from the tables.
+func describeAll() (*openRPC, error) {
+	d := &openRPC{
+		OpenRPC: "1.3.2",
+		Info: openInfo{"Holon", ProtocolVersion,
+			"A durable control plane for agents: JSON-RPC 2.0 over HTTP, NDJSON streams, server-sent events, unix sockets and stdio. docs/protocol.md has the rules."},
+		Errors: Kinds,
+	}
+	for _, m := range (&Handlers{}).methods() {
+		params, err := paramsSchema(m.Params)
+		if err != nil {
+			return nil, err
+		}
+		result, err := resultSchema(m.Result)
+		if err != nil {
+			return nil, err
+		}
+		om := openMethod{
+			Name: m.Name, Summary: m.Summary, ParamStructure: "by-name", Params: []openParam{},
+			Result: openResult{"result", result}, ParamsSchema: params, Bound: m.Bound, Change: m.Change,
+		}
+		required := map[string]bool{}
+		for _, name := range params.Required {
+			required[name] = true
+		}
+		for _, name := range ownMembers(params) {
+			om.Params = append(om.Params, openParam{name, required[name], params.Properties[name]})
+		}
+		d.Methods = append(d.Methods, om)
+	}
+	for _, n := range Notifications() {
+		s, err := n.schema()
+		if err != nil {
+			return nil, err
+		}
+		d.Notifications = append(d.Notifications, openNotification{n.Name, n.Summary, s})
+	}
+	return d, nil
+}
+
+// ownMembers are a schema's members in their order, without those that every
+// params may have.
+func ownMembers(s *jsonschema.Schema) (names []string) {
+	for _, name := range s.PropertyOrder {
+		if name != "_meta" && name != "extended_context" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// goName is the name that a slash method has in Go and in TypeScript:
+// turn/interrupt is TurnInterrupt.
+func goName(method string) string {
+	if method == "rpc.discover" {
+		return "RPCDiscover" // named by another specification
+	}
+	var b strings.Builder
+	for _, word := range strings.Split(method, "/") {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
+}

@@ -1,0 +1,51 @@
+package api
+
+import (
+	"context"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Engine is what handlers change things through; *turns.Engine is the one.
+// A change that returns without an error is durable (I1).
+type Engine interface {
+	StartThread(ctx context.Context, c turns.StartThread) (turns.StartThreadResult, error)
+	ThreadConfigure(ctx context.Context, c turns.Configure) (turns.ConfigureResult, error)
+	ThreadFork(ctx context.Context, c turns.Fork) (turns.ForkResult, error)
+	ChangeThread(ctx context.Context, c turns.ChangeThread) (turns.ChangeThreadResult, error)
+	Start(ctx context.Context, c turns.Start) (turns.StartResult, error)
+	Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, error)
+	Steer(ctx context.Context, c turns.Steer) (turns.SteerResult, error)
+	// Interrupt returns once the interrupt is durable. If the turn has not
+	// ended by then, ended delivers the final result when it does; it is nil
+	// if result is final.
+	Interrupt(ctx context.Context, c turns.Interrupt) (result turns.InterruptResult, ended <-chan turns.InterruptResult, err error)
+	Respond(ctx context.Context, c turns.Respond) (turns.RespondResult, error)
+	Pause(ctx context.Context, c turns.Pause) (turns.PauseResult, error)
+	Resume(ctx context.Context, c turns.Resume) (turns.PauseResult, error)
+	State() string // running, paused, draining
+	Runtime() turns.Runtime
+	Agents() []turns.AgentInfo
+}
+
+// Workers is what handlers of workers change things through; *turns.Engine is
+// the one. An error that wraps turns.ErrSuperseded may be of a write that was
+// kept as a turn/late.
+type Workers interface {
+	// Claim waits as long as c says, or until ctx ends.
+	Claim(ctx context.Context, c turns.Claim) (turns.ClaimResult, error)
+	Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, error)
+	StepStart(ctx context.Context, c turns.StartStep) (turns.StartStepResult, error)
+	StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepResult, error)
+	WriteItems(ctx context.Context, c turns.WriteItems) (turns.WriteItemsResult, error)
+	Complete(ctx context.Context, c turns.CompleteTurn) (turns.EndTurnResult, error)
+	Fail(ctx context.Context, c turns.FailTurn) (turns.EndTurnResult, error)
+}
+
+// Pruner removes a prefix of the log.
+type Pruner interface {
+	// Prune removes the events before the seq, at most up to the first event
+	// of the oldest open turn, and says where the log begins now and how many
+	// events went.
+	Prune(ctx context.Context, before int64) (first, pruned int64, err error)
+}

@@ -1,0 +1,162 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind is what a client switches on: data.kind of an error.
+type Kind string
+
+// The kinds of error (docs/protocol.md, section 5).
+const (
+	KindParseError          Kind = "parse_error"
+	KindInvalidRequest      Kind = "invalid_request"
+	KindFrameTooLarge       Kind = "frame_too_large"
+	KindDuplicateID         Kind = "duplicate_id"
+	KindMethodNotFound      Kind = "method_not_found"
+	KindInvalidParams       Kind = "invalid_params"
+	KindInvalidCursor       Kind = "invalid_cursor"
+	KindInternal            Kind = "internal"
+	KindUnavailable         Kind = "unavailable"
+	KindOverloaded          Kind = "overloaded"
+	KindThreadNotFound      Kind = "thread_not_found"
+	KindTurnNotFound        Kind = "turn_not_found"
+	KindItemNotFound        Kind = "item_not_found"
+	KindAgentNotFound       Kind = "agent_not_found"
+	KindIdempotencyConflict Kind = "idempotency_conflict"
+	KindConflict            Kind = "conflict"
+	KindThreadClosed        Kind = "thread_closed"
+	KindThreadPaused        Kind = "thread_paused"
+	KindThreadBusy          Kind = "thread_busy"
+	KindTurnNotActive       Kind = "turn_not_active"
+	KindAlreadyResolved     Kind = "already_resolved"
+	KindCursorExpired       Kind = "cursor_expired"
+	KindCursorAhead         Kind = "cursor_ahead"
+	KindLogChanged          Kind = "log_changed"
+	KindUnauthorized        Kind = "unauthorized"
+	KindForbidden           Kind = "forbidden"
+	KindStorageFull         Kind = "storage_full"
+	KindStorageFailed       Kind = "storage_failed"
+	KindAgentFailed         Kind = "agent_failed"
+	KindAgentUnavailable    Kind = "agent_unavailable"
+	KindAgentUnsupported    Kind = "agent_unsupported"
+	KindTimeout             Kind = "timeout"
+	KindAttemptSuperseded   Kind = "attempt_superseded"
+)
+
+// KindInfo is a row of the table of errors.
+type KindInfo struct {
+	Kind      Kind   `json:"kind"`
+	Code      int    `json:"code"`
+	Retryable bool   `json:"retryable"`
+	Sentence  string `json:"summary"`
+}
+
+// Kinds is the one table of errors: the documentation, the TypeScript types
+// and every error that is sent are made from it.
+var Kinds = []KindInfo{
+	{KindParseError, -32700, false, "The message is not JSON in UTF-8."},
+	{KindInvalidRequest, -32600, false, "The message is no JSON-RPC 2.0 request, or asks for something this transport does not carry."},
+	{KindFrameTooLarge, -32600, false, "The message, or the answer to it, is larger than a frame may be."},
+	{KindDuplicateID, -32600, false, "A request with this id is still in flight on the connection."},
+	{KindMethodNotFound, -32601, false, "There is no such method."},
+	{KindInvalidParams, -32602, false, "A member of params is missing, unknown, or not what it has to be; field and reason say which and why."},
+	{KindInvalidCursor, -32602, false, "The cursor cannot be read."},
+	{KindInternal, -32603, false, "Something went wrong in the server; its log has the cause under the correlation id."},
+	{KindUnavailable, -32000, true, "The server is starting or stopping."},
+	{KindOverloaded, -32001, true, "A queue is full; try again after retry_after_ms."},
+	{KindThreadNotFound, -32002, false, "There is no such thread."},
+	{KindTurnNotFound, -32002, false, "There is no such turn."},
+	{KindItemNotFound, -32002, false, "There is no such item."},
+	{KindAgentNotFound, -32002, false, "There is no agent of this name."},
+	{KindIdempotencyConflict, -32003, false, "The idempotency key was used for another method or other params."},
+	{KindConflict, -32003, false, "What there is does not allow it; reason says what, where that is not plain: a thread of this id with another agent or cwd, an item_id that has been used, a turn that cannot be tried again."},
+	{KindThreadClosed, -32004, false, "The thread is closed or closing."},
+	{KindThreadPaused, -32004, true, "The thread is paused, and the request did not want to wait."},
+	{KindThreadBusy, -32004, true, "A turn of the thread is active, and the request did not want to wait."},
+	{KindTurnNotActive, -32004, false, "The turn has ended, or is about to."},
+	{KindAlreadyResolved, -32004, false, "The question has been answered, or its turn has ended."},
+	{KindCursorExpired, -32005, false, "Events after the cursor are no longer kept: read the thread, then subscribe after its latest_seq."},
+	{KindCursorAhead, -32005, false, "The cursor is above the newest event of the log."},
+	{KindLogChanged, -32005, false, "The cursor belongs to another log: begin anew."},
+	{KindUnauthorized, -32006, false, "The token is missing or wrong."},
+	{KindForbidden, -32006, false, "The request comes from a place that may not ask, or its lease is not valid."},
+	{KindStorageFull, -32007, true, "The disk is full; the change did not happen."},
+	{KindStorageFailed, -32007, false, "The disk failed; the change did not happen, and none will until the server is started again."},
+	{KindAgentFailed, -32008, false, "The agent ended with an error."},
+	{KindAgentUnavailable, -32008, true, "The agent cannot be started."},
+	{KindAgentUnsupported, -32008, false, "The agent of the thread cannot do this."},
+	{KindTimeout, -32008, true, "It took longer than it may."},
+	{KindAttemptSuperseded, -32009, false, "Another try has taken this one's place; what was to be written is kept as turn/late where late_seq says so."},
+}
+
+var kindByName = func() map[Kind]*KindInfo {
+	m := make(map[Kind]*KindInfo, len(Kinds))
+	for i := range Kinds {
+		m[Kinds[i].Kind] = &Kinds[i]
+	}
+	return m
+}()
+
+// Error is the error object of a response.
+type Error struct {
+	Code    int       `json:"code"`
+	Message string    `json:"message"`
+	Data    ErrorData `json:"data"`
+}
+
+// ErrorData is what programs read of an error. Kind and Retryable are always
+// there, the rest where it helps; FirstSeq, LatestSeq and LogID come with
+// every error about a cursor, Attempt, Step and Epoch (what stands) with
+// attempt_superseded.
+type ErrorData struct {
+	Kind          Kind   `json:"kind"`
+	Retryable     bool   `json:"retryable"`
+	Method        string `json:"method,omitzero"`
+	Field         string `json:"field,omitzero"`
+	Reason        string `json:"reason,omitzero"`
+	RetryAfterMs  int64  `json:"retry_after_ms,omitzero"`
+	CorrelationID string `json:"correlation_id,omitzero"`
+	ThreadID      string `json:"thread_id,omitzero"`
+	TurnID        string `json:"turn_id,omitzero"`
+	ItemID        string `json:"item_id,omitzero"`
+	FirstSeq      *int64 `json:"first_seq,omitzero"`
+	LatestSeq     *int64 `json:"latest_seq,omitzero"`
+	LogID         string `json:"log_id,omitzero"`
+
+	Attempt int     `json:"attempt,omitzero"`
+	Step    *string `json:"step,omitzero"`
+	Epoch   int     `json:"epoch,omitzero"`
+	LateSeq int64   `json:"late_seq,omitzero"`
+}
+
+// Error implements error.
+func (e *Error) Error() string { return string(e.Data.Kind) + ": " + e.Message }
+
+// Errorf makes an error of a kind of the table. An empty format takes the
+// table's sentence.
+func Errorf(kind Kind, format string, args ...any) *Error {
+	info := kindByName[kind]
+	message := strings.TrimSuffix(info.Sentence, ".")
+	if format != "" {
+		message = fmt.Sprintf(format, args...)
+	}
+	return &Error{Code: info.Code, Message: message, Data: ErrorData{Kind: kind, Retryable: info.Retryable}}
+}
+
+// invalid is an invalid_params error about one member. The reason is a word
+// for programs.
+func Invalid(field, reason, format string, args ...any) *Error {
+	e := Errorf(KindInvalidParams, format, args...)
+	e.Message = field + ": " + e.Message
+	e.Data.Field, e.Data.Reason = field, reason
+	return e
+}
+
+// cursorError is an error about a cursor; it says where the log is.
+func cursorError(kind Kind, at Position, format string, args ...any) *Error {
+	e := Errorf(kind, format, args...)
+	e.Data.FirstSeq, e.Data.LatestSeq, e.Data.LogID = &at.First, &at.Latest, at.LogID
+	return e
+}

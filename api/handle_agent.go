@@ -1,0 +1,71 @@
+package api
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+// AgentListParams are the params of agent/list: none of its own.
+type AgentListParams struct{ Extra }
+
+// AgentListResult answers agent/list. The first agent is that of threads that
+// name none.
+type AgentListResult struct {
+	Agents    []turns.AgentInfo `json:"agents"`
+	LatestSeq int64             `json:"latest_seq"`
+}
+
+// AgentList answers agent/list. What agents are doing is not in the log; the
+// seq says which events had happened by then.
+func (h *Handlers) AgentList(ctx context.Context, _ AgentListParams) (AgentListResult, error) {
+	at, err := h.api.Position(ctx)
+	if err != nil {
+		return AgentListResult{}, err
+	}
+	return AgentListResult{Agents: append([]turns.AgentInfo{}, h.api.Engine.Agents()...), LatestSeq: at.Latest}, nil
+}
+
+// ThreadConfigureParams are the params of thread/configure. Config has the
+// settings to change: mode, model, and the ids of the agent's other options.
+type ThreadConfigureParams struct {
+	ThreadID string                    `json:"thread_id"`
+	Config   map[string]jsontext.Value `json:"config"`
+	Keyed
+	Extra
+}
+
+// ThreadConfigureResult answers thread/configure.
+type ThreadConfigureResult = turns.ConfigureResult
+
+// ThreadConfigure answers thread/configure.
+func (h *Handlers) ThreadConfigure(ctx context.Context, p ThreadConfigureParams) (ThreadConfigureResult, error) {
+	return h.api.Engine.ThreadConfigure(ctx, turns.Configure{ThreadID: p.ThreadID, Config: p.Config, Key: p.key})
+}
+
+// ThreadForkParams are the params of thread/fork. AfterTurnID "" = the newest
+// turn that has ended. NewThreadID is a pointer because an empty id is a
+// mistake, an absent one asks for a new id.
+type ThreadForkParams struct {
+	ThreadID    string  `json:"thread_id"`
+	AfterTurnID string  `json:"after_turn_id,omitzero"`
+	NewThreadID *string `json:"new_thread_id,omitzero"`
+	Keyed
+	Extra
+}
+
+// ThreadForkResult answers thread/fork.
+type ThreadForkResult = turns.ForkResult
+
+// ThreadFork answers thread/fork.
+func (h *Handlers) ThreadFork(ctx context.Context, p ThreadForkParams) (ThreadForkResult, error) {
+	id := ""
+	if p.NewThreadID != nil {
+		if id = *p.NewThreadID; id == "" {
+			return ThreadForkResult{}, Invalid("new_thread_id", "out_of_range", "an id has 1 to 64 characters")
+		}
+	}
+	return h.api.Engine.ThreadFork(ctx, turns.Fork{ThreadID: p.ThreadID, AfterTurnID: p.AfterTurnID, NewThreadID: id, Key: p.key})
+}

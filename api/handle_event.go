@@ -1,0 +1,115 @@
+package api
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/notify"
+)
+
+// Collapse says what a reader wants left out; "" is nothing.
+type Collapse string
+
+// CollapseSuperseded leaves out what is superseded, and turn/late; markers
+// (stream/rewind) never.
+const CollapseSuperseded Collapse = "superseded"
+
+// collapses are the values of Collapse, as capabilities tell them.
+var collapses = []Collapse{CollapseSuperseded}
+
+// asked reports whether anything is to be left out.
+func (c Collapse) Asked() (bool, error) {
+	return c != "", oneOf("collapse", c, collapses)
+}
+
+// EventListParams are the params of event/list.
+type EventListParams struct {
+	AfterSeq *int64   `json:"after_seq"`
+	Limit    *int     `json:"limit,omitzero"`
+	ThreadID string   `json:"thread_id,omitzero"`
+	Methods  []string `json:"methods,omitzero"`
+	Collapse Collapse `json:"collapse,omitzero"`
+	Extra
+}
+
+// EventListResult answers event/list. NextAfterSeq is the last seq that was
+// looked at: a page may be empty and have more after it. AsOfSeq is there with
+// collapse: what stands no longer as of it is left out.
+type EventListResult struct {
+	Events       []ListedEvent `json:"events"`
+	NextAfterSeq int64         `json:"next_after_seq"`
+	LatestSeq    int64         `json:"latest_seq"`
+	HasMore      bool          `json:"has_more"`
+	AsOfSeq      *int64        `json:"as_of_seq,omitzero"`
+}
+
+// ListedEvent is one event of event/list. Params are what a stream sends.
+type ListedEvent struct {
+	Seq    int64          `json:"seq"`
+	Time   notify.Time    `json:"time"`
+	Method string         `json:"method"`
+	Params jsontext.Value `json:"params"`
+}
+
+// EventList answers event/list.
+func (h *Handlers) EventList(ctx context.Context, p EventListParams) (EventListResult, error) {
+	limit, err := limitOf(p.Limit)
+	if err != nil {
+		return EventListResult{}, err
+	}
+	collapse, err := p.Collapse.Asked()
+	if err != nil {
+		return EventListResult{}, err
+	}
+	if *p.AfterSeq < 0 {
+		return EventListResult{}, InvalidCursor("after_seq", "a seq is not negative")
+	}
+	filter, err := FilterOf(nil, p.Methods)
+	if err != nil {
+		return EventListResult{}, err
+	}
+	if p.ThreadID != "" {
+		filter.ThreadIDs = []string{p.ThreadID}
+	}
+	page, err := h.api.Reader.Page(ctx, notify.Query{After: *p.AfterSeq, Filter: filter, MaxEvents: limit, MaxBytes: maxPageBytes, Collapse: collapse})
+	if err != nil {
+		return EventListResult{}, err
+	}
+	at := Position{LogID: h.api.LogID, First: page.First, Latest: page.Latest}
+	if err := checkPosition(*p.AfterSeq, at); err != nil {
+		return EventListResult{}, err
+	}
+	r := EventListResult{
+		Events: make([]ListedEvent, len(page.Events)), NextAfterSeq: max(page.Scanned, *p.AfterSeq),
+		LatestSeq: page.Latest, HasMore: page.More,
+	}
+	if collapse {
+		r.AsOfSeq = &page.AsOf
+	}
+	for i := range page.Events {
+		e := &page.Events[i]
+		r.Events[i] = ListedEvent{Seq: e.Seq, Time: e.Time, Method: e.Method, Params: e.Params}
+	}
+	return r, nil
+}
+
+// filterOf checks the filter of a subscription.
+func FilterOf(threadIDs, methods []string) (notify.Filter, error) {
+	for i, id := range threadIDs {
+		if id == "" || len(id) > 128 {
+			return notify.Filter{}, Invalid(indexed("thread_ids", i), "malformed", "this is no thread id")
+		}
+	}
+	for i, m := range methods {
+		if !notify.ValidMethod(m) {
+			return notify.Filter{}, Invalid(indexed("methods", i), "malformed", "%.64q is neither a notification nor a kind such as item/*", m)
+		}
+	}
+	for name, n := range map[string]int{"thread_ids": len(threadIDs), "methods": len(methods)} {
+		if n > maxFilterEntries {
+			return notify.Filter{}, Invalid(name, "too_many", "at most %d", maxFilterEntries)
+		}
+	}
+	return notify.Filter{ThreadIDs: threadIDs, Methods: methods}, nil
+}

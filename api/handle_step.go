@@ -1,0 +1,73 @@
+package api
+
+import (
+	"context"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+// StepStartParams are the params of step/start. Reason is why the step is
+// tried again, for people.
+type StepStartParams struct {
+	Lease  turns.Lease `json:"lease"`
+	Step   string      `json:"step"`
+	Reason string      `json:"reason,omitzero"`
+	Keyed
+	Extra
+}
+
+// StepStartResult answers step/start.
+type StepStartResult = turns.StartStepResult
+
+// StepStart answers step/start.
+func (h *Handlers) StepStart(ctx context.Context, p StepStartParams) (StepStartResult, error) {
+	w, err := h.leased(p.Lease)
+	if err != nil {
+		return StepStartResult{}, err
+	}
+	return w.StepStart(ctx, turns.StartStep{Lease: p.Lease, Step: p.Step, Reason: p.Reason, Key: p.key})
+}
+
+// StepEndParams are the params of step/end. Epoch absent is the try that
+// stands; Status absent is completed.
+type StepEndParams struct {
+	Lease  turns.Lease      `json:"lease"`
+	Step   string           `json:"step"`
+	Epoch  *int             `json:"epoch,omitzero"`
+	Status turns.StepStatus `json:"status,omitzero"`
+	Keyed
+	Extra
+}
+
+// StepEndResult answers step/end.
+type StepEndResult = turns.EndStepResult
+
+// endStatuses are what step/end may say.
+var endStatuses = []turns.StepStatus{turns.StepCompleted, turns.StepFailed, turns.StepInterrupted}
+
+// StepEnd answers step/end.
+func (h *Handlers) StepEnd(ctx context.Context, p StepEndParams) (StepEndResult, error) {
+	w, err := h.leased(p.Lease)
+	if err != nil {
+		return StepEndResult{}, err
+	}
+	if err := oneOf("status", p.Status, endStatuses); err != nil {
+		return StepEndResult{}, err
+	}
+	epoch, err := epochOf("epoch", p.Epoch)
+	if err != nil {
+		return StepEndResult{}, err
+	}
+	return w.StepEnd(ctx, turns.EndStep{Lease: p.Lease, Step: p.Step, Epoch: epoch, Status: p.Status, Key: p.key})
+}
+
+// epochOf is an epoch for the engine, to which 0 is the one that stands.
+func epochOf(field string, epoch *int) (int, error) {
+	switch {
+	case epoch == nil:
+		return 0, nil
+	case *epoch < 1:
+		return 0, Invalid(field, "out_of_range", "epochs count from 1")
+	}
+	return *epoch, nil
+}

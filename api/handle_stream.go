@@ -1,0 +1,69 @@
+package api
+
+import (
+	"context"
+)
+
+// StreamSubscribeParams are the params of stream/subscribe. Without after_seq
+// the subscription is live, from now on.
+type StreamSubscribeParams struct {
+	AfterSeq  *int64   `json:"after_seq,omitzero"`
+	LogID     string   `json:"log_id,omitzero"`
+	ThreadIDs []string `json:"thread_ids,omitzero"`
+	Methods   []string `json:"methods,omitzero"`
+	Collapse  Collapse `json:"collapse,omitzero"`
+	Extra
+}
+
+// StreamSubscribeResult answers stream/subscribe. AsOfSeq is there with
+// collapse: what stands no longer as of it is left out, and as the stream goes
+// on what stands no longer as of a later seq.
+type StreamSubscribeResult struct {
+	AfterSeq  int64  `json:"after_seq"`
+	LatestSeq int64  `json:"latest_seq"`
+	LogID     string `json:"log_id"`
+	AsOfSeq   *int64 `json:"as_of_seq,omitzero"`
+}
+
+// StreamSubscribe answers stream/subscribe.
+func (h *Handlers) StreamSubscribe(ctx context.Context, p StreamSubscribeParams) (StreamSubscribeResult, error) {
+	collapse, err := p.Collapse.Asked()
+	if err != nil {
+		return StreamSubscribeResult{}, err
+	}
+	filter, err := FilterOf(p.ThreadIDs, p.Methods)
+	if err != nil {
+		return StreamSubscribeResult{}, err
+	}
+	start := StreamStart{LogID: p.LogID, Filter: filter, Collapse: collapse}
+	if p.AfterSeq != nil {
+		if *p.AfterSeq < 0 {
+			return StreamSubscribeResult{}, InvalidCursor("after_seq", "a seq is not negative")
+		}
+		start.After, start.Given = *p.AfterSeq, true
+	}
+	at, err := h.api.Place(ctx, &start)
+	if err != nil {
+		return StreamSubscribeResult{}, err
+	}
+	connOf(ctx).Subscribe(&start)
+	return StreamSubscribeResult{AfterSeq: start.After, LatestSeq: at.Latest, LogID: at.LogID, AsOfSeq: start.AsOfSeq()}, nil
+}
+
+// StreamUnsubscribeParams are the params of stream/unsubscribe: none of its
+// own.
+type StreamUnsubscribeParams struct{ Extra }
+
+// StreamUnsubscribeResult answers stream/unsubscribe: where the subscription
+// ended, a cursor to come back with.
+type StreamUnsubscribeResult struct {
+	AfterSeq  int64  `json:"after_seq"`
+	LatestSeq int64  `json:"latest_seq"`
+	LogID     string `json:"log_id"`
+}
+
+// StreamUnsubscribe answers stream/unsubscribe.
+func (h *Handlers) StreamUnsubscribe(ctx context.Context, _ StreamUnsubscribeParams) (StreamUnsubscribeResult, error) {
+	after := connOf(ctx).Unsubscribe()
+	return StreamUnsubscribeResult{AfterSeq: after, LatestSeq: max(h.api.Head(), after), LogID: h.api.LogID}, nil
+}

@@ -1,0 +1,167 @@
+package api
+
+import (
+	"context"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// ThreadStartParams are the params of thread/start. ThreadID is a pointer
+// because an empty id is a mistake, an absent one asks for a new id.
+type ThreadStartParams struct {
+	ThreadID *string         `json:"thread_id,omitzero"`
+	Agent    string          `json:"agent,omitzero"`
+	Title    string          `json:"title,omitzero"`
+	Cwd      string          `json:"cwd,omitzero"`
+	Metadata jsontext.Value  `json:"metadata,omitzero"`
+	Parent   *threads.Parent `json:"parent,omitzero"`
+	Keyed
+	Extra
+}
+
+// ThreadStartResult answers thread/start.
+type ThreadStartResult = turns.StartThreadResult
+
+// ThreadStart answers thread/start.
+func (h *Handlers) ThreadStart(ctx context.Context, p ThreadStartParams) (ThreadStartResult, error) {
+	id := ""
+	if p.ThreadID != nil {
+		if id = *p.ThreadID; id == "" {
+			return ThreadStartResult{}, Invalid("thread_id", "out_of_range", "an id has 1 to 64 characters")
+		}
+	}
+	return h.api.Engine.StartThread(ctx, turns.StartThread{
+		ThreadID: id, Agent: p.Agent, Title: p.Title, Cwd: p.Cwd,
+		Metadata: given(p.Metadata), Parent: p.Parent, Key: p.key,
+	})
+}
+
+// given is nil for null: the member might as well be absent.
+func given(v jsontext.Value) jsontext.Value {
+	if v.Kind() == 'n' {
+		return nil
+	}
+	return v
+}
+
+// ThreadPauseParams are the params of thread/pause.
+type ThreadPauseParams struct {
+	ThreadID string `json:"thread_id"`
+	Reason   string `json:"reason,omitzero"`
+	Keyed
+	Extra
+}
+
+// ThreadPauseResult answers thread/pause.
+type ThreadPauseResult = turns.ChangeThreadResult
+
+// ThreadPause answers thread/pause.
+func (h *Handlers) ThreadPause(ctx context.Context, p ThreadPauseParams) (ThreadPauseResult, error) {
+	return h.api.Engine.ChangeThread(ctx, turns.ChangeThread{ThreadID: p.ThreadID, Verb: threads.VerbPause, Reason: p.Reason, Key: p.key})
+}
+
+// ThreadResumeParams are the params of thread/resume.
+type ThreadResumeParams struct {
+	ThreadID string `json:"thread_id"`
+	Reason   string `json:"reason,omitzero"`
+	Keyed
+	Extra
+}
+
+// ThreadResumeResult answers thread/resume.
+type ThreadResumeResult = turns.ChangeThreadResult
+
+// ThreadResume answers thread/resume.
+func (h *Handlers) ThreadResume(ctx context.Context, p ThreadResumeParams) (ThreadResumeResult, error) {
+	return h.api.Engine.ChangeThread(ctx, turns.ChangeThread{ThreadID: p.ThreadID, Verb: threads.VerbResume, Reason: p.Reason, Key: p.key})
+}
+
+// ThreadCloseParams are the params of thread/close.
+type ThreadCloseParams struct {
+	ThreadID string `json:"thread_id"`
+	Reason   string `json:"reason,omitzero"`
+	Keyed
+	Extra
+}
+
+// ThreadCloseResult answers thread/close.
+type ThreadCloseResult = turns.ChangeThreadResult
+
+// ThreadClose answers thread/close.
+func (h *Handlers) ThreadClose(ctx context.Context, p ThreadCloseParams) (ThreadCloseResult, error) {
+	return h.api.Engine.ChangeThread(ctx, turns.ChangeThread{ThreadID: p.ThreadID, Verb: threads.VerbClose, Reason: p.Reason, Key: p.key})
+}
+
+// ThreadListParams are the params of thread/list.
+type ThreadListParams struct {
+	State threads.State `json:"state,omitzero"`
+	Agent string        `json:"agent,omitzero"`
+	Page
+	Extra
+}
+
+// ThreadListResult answers thread/list.
+type ThreadListResult struct {
+	Threads    []threads.Thread `json:"threads"`
+	NextCursor string           `json:"next_cursor,omitzero"`
+	LatestSeq  int64            `json:"latest_seq"`
+}
+
+// ThreadList answers thread/list.
+func (h *Handlers) ThreadList(ctx context.Context, p ThreadListParams) (ThreadListResult, error) {
+	limit, err := p.limit()
+	if err != nil {
+		return ThreadListResult{}, err
+	}
+	if err := oneOf("state", p.State, threads.States); err != nil {
+		return ThreadListResult{}, err
+	}
+	l, err := h.api.Reader.ListThreads(ctx, threads.Query{State: p.State, Agent: p.Agent, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc})
+	return ThreadListResult{Threads: l.Rows, NextCursor: l.Next, LatestSeq: l.Latest}, err
+}
+
+// oneOf refuses a filter that can never match: it is a slip of the pen.
+func oneOf[T ~string](field string, v T, known []T) error {
+	if v == "" || slices.Contains(known, v) {
+		return nil
+	}
+	return Invalid(field, "unknown", "%.64q is none of %v", string(v), known)
+}
+
+// ThreadReadParams are the params of thread/read.
+type ThreadReadParams struct {
+	ThreadID     string `json:"thread_id"`
+	IncludeTurns bool   `json:"include_turns,omitzero"`
+	Extra
+}
+
+// ThreadReadResult answers thread/read. Turns are there if asked for.
+type ThreadReadResult struct {
+	Thread    *threads.Thread `json:"thread"`
+	Turns     []turns.Turn    `json:"turns,omitzero"`
+	LatestSeq int64           `json:"latest_seq"`
+}
+
+// ThreadRead answers thread/read.
+func (h *Handlers) ThreadRead(ctx context.Context, p ThreadReadParams) (ThreadReadResult, error) {
+	limit := 0
+	if p.IncludeTurns {
+		limit = newestTurns
+	}
+	s, err := h.api.Reader.ReadThread(ctx, p.ThreadID, limit)
+	if err != nil {
+		return ThreadReadResult{}, err
+	}
+	if s.Thread == nil {
+		return ThreadReadResult{}, threads.ErrNotFound
+	}
+	r := ThreadReadResult{Thread: s.Thread, LatestSeq: s.Latest}
+	if p.IncludeTurns {
+		r.Turns = append([]turns.Turn{}, s.Turns...)
+	}
+	return r, nil
+}

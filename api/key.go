@@ -1,0 +1,63 @@
+package api
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/ledger"
+)
+
+// maxKeyLength bounds an idempotency key, in characters.
+const maxKeyLength = 128
+
+// Keyed is part of the params of every change. The key is a pointer because
+// an empty key is a mistake, an absent one is not.
+type Keyed struct {
+	IdempotencyKey *string `json:"idempotency_key,omitzero"`
+
+	key *ledger.Key
+}
+
+// takeKey makes the key for the handler, from the params as they came.
+func (k *Keyed) takeKey(method string, raw jsontext.Value) (err error) {
+	k.key, err = KeyOf(method, k.IdempotencyKey, raw)
+	return err
+}
+
+type keyed interface {
+	takeKey(method string, raw jsontext.Value) error
+}
+
+// canonicalOptions: integers are compared digit by digit, since two that
+// differ may be the same float; other numbers as floats, so that 1.50 is 1.5.
+var canonicalOptions = jsontext.CanonicalizeRawInts(false)
+
+// keyOf makes the idempotency key of a request, nil if it has none. The hash
+// is of the params as JSON values without _meta, which is about the message
+// and not about what it asks for.
+func KeyOf(method string, key *string, raw jsontext.Value) (*ledger.Key, error) {
+	if key == nil {
+		return nil, nil
+	}
+	if n := utf8.RuneCountInString(*key); n < 1 || n > maxKeyLength {
+		return nil, Invalid("idempotency_key", "out_of_range", "a key has 1 to %d characters", maxKeyLength)
+	}
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return nil, decodeError(err)
+	}
+	delete(members, "_meta")
+	canonical, err := json.Marshal(members, json.Deterministic(true))
+	if err != nil {
+		return nil, fmt.Errorf("encode params for the idempotency key: %w", err)
+	}
+	value := jsontext.Value(canonical)
+	if err := value.Canonicalize(canonicalOptions); err != nil {
+		return nil, fmt.Errorf("canonicalize params for the idempotency key: %w", err)
+	}
+	return &ledger.Key{Key: *key, Method: method, Hash: sha256.Sum256(value)}, nil
+}

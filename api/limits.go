@@ -1,0 +1,139 @@
+package api
+
+import (
+	"time"
+
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// ProtocolVersion is the version of the wire contract (docs/protocol.md).
+const ProtocolVersion = "2026-11-21"
+
+// Bounds of lists, part of the contract.
+const (
+	defaultLimit     = 100
+	maxLimit         = 1000
+	maxPageBytes     = 1 << 20
+	newestTurns      = 20
+	defaultLogLines  = 100
+	maxLogLines      = 10_000
+	maxFilterEntries = 100
+)
+
+// Limits are all bounds that a client can meet, as initialize tells them
+// (I7). Zero fields of Config.Limits get their default.
+type Limits struct {
+	MaxFrameBytes         int     `json:"max_frame_bytes"`
+	MaxBatchMembers       int     `json:"max_batch_members"`
+	MaxDepth              int     `json:"max_depth"`
+	MaxInFlight           int     `json:"max_in_flight"`
+	MaxConnections        int     `json:"max_connections"`
+	MaxUnadmitted         int     `json:"max_unadmitted_connections"`
+	MaxItemBytes          int     `json:"max_item_bytes"`
+	MaxActiveTurns        int     `json:"max_active_turns"`
+	MaxQueuedTurns        int     `json:"max_queued_turns"`
+	MaxQueuedByInterrupt  int     `json:"max_queued_by_interrupt"`
+	MaxSteersPerTurn      int     `json:"max_steers_per_turn"`
+	MaxWaitingCommands    int     `json:"max_waiting_commands_per_thread"`
+	MaxOpenItems          int     `json:"max_open_items_per_turn"`
+	MaxInputMessages      int     `json:"max_input_messages"`
+	MaxMetadataBytes      int     `json:"max_metadata_bytes"`
+	MaxTextBytes          int     `json:"max_text_bytes"`
+	MaxEndMessageBytes    int     `json:"max_end_message_bytes"`
+	MaxTurnTimeoutSeconds float64 `json:"max_turn_timeout_seconds"`
+	InboxBytes            int     `json:"inbox_bytes_per_thread"`
+	AgentOutputBytes      int     `json:"agent_output_bytes_per_process"`
+	AgentInputBytes       int     `json:"agent_input_bytes_per_process"`
+	AgentMessageBytes     int     `json:"max_agent_message_bytes"`
+	AgentSessions         int     `json:"max_agent_sessions_per_process"`
+	InterruptSeconds      float64 `json:"interrupt_seconds"`
+	MaxListLimit          int     `json:"max_list_limit"`
+	MaxPageBytes          int     `json:"max_page_bytes"`
+	MaxLogLines           int     `json:"max_log_lines"`
+	MaxLogStreams         int     `json:"max_log_streams"`
+	MaxFilterEntries      int     `json:"max_filter_entries"`
+	MaxIdempotencyKeyLen  int     `json:"max_idempotency_key_characters"`
+	MaxIdempotencyKeys    int     `json:"max_idempotency_keys"`
+	IdempotencyKeySeconds float64 `json:"idempotency_key_seconds"`
+	TailBytes             int     `json:"tail_bytes"`
+	HeartbeatSeconds      float64 `json:"heartbeat_seconds"`
+	WriteTimeoutSeconds   float64 `json:"write_timeout_seconds"`
+	RequestTimeoutSeconds float64 `json:"request_timeout_seconds"`
+	AgentTimeoutSeconds   float64 `json:"agent_request_timeout_seconds"`
+	DrainSeconds          float64 `json:"drain_seconds"`
+	MaxAttempts           int     `json:"max_attempts"`
+	MaxBackoffSeconds     float64 `json:"max_backoff_seconds"`
+	MaxStepDepth          int     `json:"max_step_depth"`
+	MaxStepBytes          int     `json:"max_step_bytes"`
+	MaxSteps              int     `json:"max_steps_per_turn"`
+	MaxTries              int     `json:"max_tries_per_turn"`
+	MaxLate               int     `json:"max_late_per_attempt"`
+	MaxClaimWaitSeconds   float64 `json:"max_claim_wait_seconds"`
+	MaxClaimers           int     `json:"max_waiting_claims_per_agent"`
+	MaxBatchOps           int     `json:"max_item_batch_ops"`
+	MaxBatchBytes         int     `json:"max_item_batch_bytes"`
+	MaxWorkerName         int     `json:"max_worker_name_bytes"`
+	MaxWorkerInput        int     `json:"max_worker_input_bytes"`
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(v *int, d int) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	seconds := func(v *float64, d float64) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	set(&l.MaxFrameBytes, 4<<20)
+	set(&l.MaxInFlight, 64)
+	set(&l.MaxConnections, 8192)
+	set(&l.MaxUnadmitted, 512)
+	set(&l.MaxItemBytes, 1<<20)
+	set(&l.MaxActiveTurns, 64)
+	set(&l.MaxQueuedTurns, 64)
+	set(&l.MaxQueuedByInterrupt, 8)
+	set(&l.MaxLogStreams, 16)
+	set(&l.MaxSteersPerTurn, l.MaxQueuedTurns)
+	set(&l.MaxWaitingCommands, turns.DefaultMaxCommands)
+	set(&l.MaxOpenItems, turns.DefaultMaxOpenItems)
+	set(&l.InboxBytes, turns.DefaultInboxBytes)
+	set(&l.AgentOutputBytes, 4<<20)
+	set(&l.AgentInputBytes, 64<<20)
+	set(&l.AgentMessageBytes, 64<<20)
+	set(&l.AgentSessions, 256)
+	set(&l.MaxIdempotencyKeys, 1_000_000)
+	set(&l.TailBytes, 16<<20)
+	seconds(&l.IdempotencyKeySeconds, (7 * 24 * time.Hour).Seconds())
+	seconds(&l.HeartbeatSeconds, 15)
+	seconds(&l.WriteTimeoutSeconds, 30)
+	seconds(&l.DrainSeconds, 6)
+	seconds(&l.InterruptSeconds, turns.DefaultInterruptAfter.Seconds())
+	// These are part of the contract and no setting.
+	l.MaxInputMessages, l.MaxMetadataBytes, l.MaxTextBytes = turns.MaxInputMessages, turns.MaxMetadataBytes, turns.MaxTextBytes
+	l.MaxEndMessageBytes = turns.MaxEndMessageBytes
+	l.MaxTurnTimeoutSeconds = turns.MaxTimeout.Seconds()
+	l.MaxBatchMembers, l.MaxDepth = 100, 64
+	l.MaxListLimit, l.MaxPageBytes, l.MaxLogLines = maxLimit, maxPageBytes, maxLogLines
+	l.MaxFilterEntries, l.MaxIdempotencyKeyLen = maxFilterEntries, maxKeyLength
+	l.RequestTimeoutSeconds = RequestTimeout.Seconds()
+	l.AgentTimeoutSeconds = askTimeout.Seconds()
+	l.MaxAttempts, l.MaxBackoffSeconds = turns.MaxMaxAttempts, turns.MaxBackoffSeconds
+	l.MaxStepDepth, l.MaxStepBytes = notify.MaxStepDepth, notify.MaxStepBytes
+	l.MaxSteps, l.MaxTries, l.MaxLate = turns.MaxSteps, turns.MaxTries, turns.MaxLate
+	l.MaxClaimWaitSeconds, l.MaxClaimers = turns.MaxClaimWait.Seconds(), turns.MaxClaimers
+	l.MaxBatchOps, l.MaxBatchBytes = turns.MaxBatchOps, turns.MaxBatchBytes
+	l.MaxWorkerName, l.MaxWorkerInput = turns.MaxWorkerName, turns.MaxWorkerInput
+	return l
+}
+
+func (l Limits) Heartbeat() time.Duration {
+	return time.Duration(l.HeartbeatSeconds * float64(time.Second))
+}
+
+func (l Limits) WriteTimeout() time.Duration {
+	return time.Duration(l.WriteTimeoutSeconds * float64(time.Second))
+}

@@ -1,0 +1,127 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// retryAfterMs is what an overloaded client is told to wait: a queued turn
+// rarely ends sooner.
+const RetryAfterMs = 1000
+
+// sentinels maps the errors of the domain to kinds, and to the field and
+// reason that go with them.
+var sentinels = []struct {
+	Err           error
+	kind          Kind
+	field, reason string
+	message       string // "" = the error's own
+}{
+	{Err: threads.ErrNotFound, kind: KindThreadNotFound},
+	{Err: threads.ErrClosed, kind: KindThreadClosed},
+	{Err: threads.ErrPaused, kind: KindThreadPaused},
+	{Err: threads.ErrConflict, kind: KindConflict},
+	{Err: turns.ErrNotFound, kind: KindTurnNotFound},
+	{Err: turns.ErrNotActive, kind: KindTurnNotActive},
+	{Err: turns.ErrAlreadyDecided, kind: KindTurnNotActive},
+	{Err: turns.ErrPromptOver, kind: KindTurnNotActive},
+	{Err: turns.ErrBusy, kind: KindThreadBusy},
+	{Err: turns.ErrQueueFull, kind: KindOverloaded},
+	{Err: turns.ErrInboxFull, kind: KindOverloaded},
+	{Err: turns.ErrDraining, kind: KindUnavailable},
+	{Err: turns.ErrRuntimePaused, kind: KindUnavailable},
+	{Err: turns.ErrAgentNotFound, kind: KindAgentNotFound},
+	{Err: turns.ErrKeyConflict, kind: KindIdempotencyConflict},
+	{Err: ledger.ErrStorageFull, kind: KindStorageFull},
+	{Err: ledger.ErrStorageFailed, kind: KindStorageFailed},
+	{Err: items.ErrNotFound, kind: KindItemNotFound},
+	{Err: items.ErrAlreadyResolved, kind: KindAlreadyResolved},
+	{Err: turns.ErrNotEnded, kind: KindConflict, field: "turn_id", reason: "not_ended"},
+	{Err: turns.ErrCompleted, kind: KindConflict, field: "turn_id", reason: "completed"},
+	{Err: turns.ErrNoAttempts, kind: KindConflict, field: "turn_id", reason: "no_attempts"},
+	{Err: items.ErrConflict, kind: KindConflict, field: "item_id", reason: "used"},
+	{Err: turns.ErrLease, kind: KindForbidden, field: "lease"},
+	{Err: turns.ErrSuperseded, kind: KindAttemptSuperseded},
+	{Err: notify.ErrBadCursor, kind: KindInvalidCursor, field: "cursor"},
+	{Err: context.DeadlineExceeded, kind: KindTimeout, message: "the request took longer than it may"},
+	{Err: context.Canceled, kind: KindUnavailable, message: "the request was given up before it was done"},
+}
+
+// mapError makes the one error that goes to the client. What is not known
+// becomes internal; its cause goes to the log and nowhere else.
+func mapError(log *zap.Logger, method string, err error) *Error {
+	var wire *Error
+	if errors.As(err, &wire) {
+		return wire
+	}
+	var bad *turns.InvalidError
+	if errors.As(err, &bad) {
+		return Invalid(bad.Field, bad.Reason, "%s", bad.Text)
+	}
+	if e := agentError(err); e != nil {
+		return e
+	}
+	if e := supersededError(err); e != nil {
+		return e
+	}
+	for _, s := range sentinels {
+		if errors.Is(err, s.Err) {
+			e := Errorf(s.kind, "%s", cmp.Or(s.message, s.Err.Error()))
+			e.Data.Field, e.Data.Reason = s.field, s.reason
+			if s.kind == KindOverloaded {
+				e.Data.RetryAfterMs = RetryAfterMs
+			}
+			return e
+		}
+	}
+	return internalError(log, method, err)
+}
+
+// agentError maps what an agent could not do outside of a turn; nil for other
+// errors.
+func agentError(err error) *Error {
+	var cannot *turns.UnsupportedError
+	if errors.As(err, &cannot) {
+		return Errorf(KindAgentUnsupported, "%s", cannot.Error())
+	}
+	var failed *turns.AgentError
+	if !errors.As(err, &failed) {
+		return nil
+	}
+	switch kind := Kind(failed.Kind); kind {
+	case KindAgentUnavailable, KindTimeout:
+		return Errorf(kind, "%s", failed.Message)
+	}
+	return Errorf(KindAgentFailed, "%s", failed.Message)
+}
+
+// supersededError says what stands in the place of what was to be written; nil
+// for errors that do not know.
+func supersededError(err error) *Error {
+	var late *turns.SupersededError
+	if !errors.As(err, &late) {
+		return nil
+	}
+	e := Errorf(KindAttemptSuperseded, "%s", late.Error())
+	e.Data.TurnID, e.Data.Attempt, e.Data.Step, e.Data.Epoch, e.Data.LateSeq = late.TurnID, late.Attempt, &late.Step, late.Epoch, late.Seq
+	return e
+}
+
+// internalError logs the cause under a new correlation id.
+func internalError(log *zap.Logger, method string, err error) *Error {
+	e := Errorf(KindInternal, "")
+	e.Data.CorrelationID = uuid.NewString()
+	log.Error("request failed", zap.String("method", method),
+		zap.String("correlation_id", e.Data.CorrelationID), zap.Error(err))
+	return e
+}

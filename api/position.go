@@ -1,0 +1,112 @@
+package api
+
+import (
+	"context"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/seed82539d15/holon/notify"
+)
+
+// StreamStart is where a stream is to begin.
+type StreamStart struct {
+	LogID    string // "" = any
+	After    int64
+	Given    bool // false: live, from now on
+	Filter   notify.Filter
+	Collapse bool
+	AsOf     int64 // with collapse: what stands no longer as of it is not sent
+}
+
+// asOfSeq is what a stream is told of collapse: nil without.
+func (at *StreamStart) AsOfSeq() *int64 {
+	if !at.Collapse {
+		return nil
+	}
+	return &at.AsOf
+}
+
+// parseCursor reads N or <log_id>:N. A number too large for any log is above
+// its head, not malformed.
+func ParseCursor(s string) (logID string, seq int64, ok bool) {
+	if i := strings.LastIndexByte(s, ':'); i >= 0 {
+		if logID, s = s[:i], s[i+1:]; logID == "" || len(logID) > 128 {
+			return "", 0, false
+		}
+	}
+	if s == "" {
+		return "", 0, false
+	}
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' {
+			return "", 0, false
+		}
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		n = math.MaxInt64
+	}
+	return logID, n, true
+}
+
+func InvalidCursor(field, why string) *Error {
+	e := Errorf(KindInvalidCursor, "%s: %s", field, why)
+	e.Data.Field, e.Data.Reason = field, "malformed"
+	return e
+}
+
+// position is where the log begins and ends. The tail may be a moment behind
+// the store: a seq that a read has told a client counts.
+func (a *API) Position(ctx context.Context) (Position, error) {
+	at, err := a.Reader.Position(ctx)
+	if err != nil {
+		return at, err
+	}
+	if at.LogID == "" {
+		at.LogID = a.LogID
+	}
+	at.Latest = max(at.Latest, a.Head())
+	return at, nil
+}
+
+// Place checks where a stream is to begin, fills after for a live one, and
+// asOf. It returns where the log stands.
+func (a *API) Place(ctx context.Context, at *StreamStart) (Position, error) {
+	head := a.Head()
+	at.AsOf = head // the cursor's chunks are made as of the tail's head, or later
+	now, err := a.Position(ctx)
+	if err != nil {
+		return now, err
+	}
+	if at.LogID != "" && at.LogID != now.LogID {
+		return now, cursorError(KindLogChanged, now, "the cursor belongs to log %.64q, this one is %s", at.LogID, now.LogID)
+	}
+	if !at.Given {
+		at.After = head
+		return now, nil
+	}
+	if at.After > now.Latest {
+		// Readers of the store see a commit a moment before it is published. A
+		// seq that one of them has told a client is never ahead.
+		p, err := a.Reader.Page(ctx, notify.Query{After: at.After, MaxEvents: 1, MaxBytes: 1})
+		if err != nil {
+			return now, err
+		}
+		now.Latest = max(now.Latest, p.Latest)
+	}
+	return now, checkPosition(at.After, now)
+}
+
+// checkPosition refuses a cursor that the log cannot follow.
+func checkPosition(after int64, at Position) error {
+	switch {
+	case after > at.Latest:
+		return cursorError(KindCursorAhead, at, "the cursor is above the newest event, %d", at.Latest)
+	case after+1 < at.First:
+		return cursorError(KindCursorExpired, at, "events after the cursor are no longer kept, the oldest is %d: read the thread, then subscribe after its latest_seq", at.First)
+	}
+	return nil
+}
+
+func indexed(name string, i int) string { return name + "[" + strconv.Itoa(i) + "]" }

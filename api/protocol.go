@@ -1,0 +1,131 @@
+package api
+
+import (
+	_ "embed"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+)
+
+//go:embed protocol.md.tmpl
+var protocolTemplate string
+
+// Protocol returns docs/protocol.md: the prose of the template, and the tables
+// that everything else is made from too.
+func Protocol() (string, error) {
+	d, err := describeAll()
+	if err != nil {
+		return "", err
+	}
+	content, err := contentSchema()
+	if err != nil {
+		return "", err
+	}
+	t, err := template.New("protocol").Parse(protocolTemplate)
+	if err != nil {
+		return "", fmt.Errorf("parse the template of docs/protocol.md: %w", err)
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, pageOf(d, content)); err != nil {
+		return "", fmt.Errorf("make docs/protocol.md: %w", err)
+	}
+	return b.String(), nil
+}
+
+// protocolPage is what the template is filled with.
+type protocolPage struct {
+	Version       string
+	Limits        []limitRow
+	Methods       []protocolRow
+	Notifications []protocolRow
+	Contents      []protocolRow
+	Errors        []KindInfo
+	Statuses      string
+}
+
+type limitRow struct {
+	Name  string
+	Value any
+}
+
+// protocolRow is a row of a table; Params and Result list members, a question
+// mark behind those that may be absent.
+type protocolRow struct {
+	Name, Summary, Params, Result string
+	Bound                         bool
+}
+
+func pageOf(d *openRPC, content *jsonschema.Schema) protocolPage {
+	p := protocolPage{Version: ProtocolVersion, Errors: d.Errors}
+	limits := reflect.ValueOf(Limits{}.withDefaults())
+	for i := range limits.NumField() {
+		p.Limits = append(p.Limits, limitRow{limits.Type().Field(i).Tag.Get("json"), limits.Field(i).Interface()})
+	}
+	for _, m := range d.Methods {
+		p.Methods = append(p.Methods, protocolRow{Name: m.Name, Summary: m.Summary, Bound: m.Bound,
+			Params: members(m.ParamsSchema, "_meta", "extended_context"), Result: members(m.Result.Schema)})
+	}
+	for _, n := range d.Notifications {
+		p.Notifications = append(p.Notifications, protocolRow{Name: n.Name, Summary: n.Summary,
+			Params: members(n.Params, eventMembers(n.Name)...)})
+	}
+	for _, c := range content.AllOf {
+		p.Contents = append(p.Contents, protocolRow{Name: fmt.Sprint(*c.If.Properties["type"].Const), Params: members(c.Then, "type")})
+	}
+	for i, s := range items.Statuses {
+		if i > 0 {
+			p.Statuses += ", "
+		}
+		p.Statuses += string(s)
+	}
+	return p
+}
+
+// eventMembers are the members of a notification that its table leaves out:
+// all events have them.
+func eventMembers(name string) []string {
+	common := []string{"seq", "thread_seq", "thread_id", "turn_id", "attempt", "timestamp"}
+	switch name {
+	case notify.StreamOpened, notify.StreamHeartbeat, notify.StreamClosing, notify.HolonLog:
+		return nil
+	case notify.StreamRewind, notify.TurnLate: // they have a step of their own
+		return common
+	}
+	return append(common, "step", "epoch", "lineage")
+}
+
+// members lists the members of an object.
+func members(s *jsonschema.Schema, without ...string) string {
+	var b strings.Builder
+	for _, name := range orderOf(s) {
+		if slices.Contains(without, name) {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString("`" + name)
+		if !slices.Contains(s.Required, name) {
+			b.WriteString("?")
+		}
+		b.WriteString("`")
+		if known, ok := s.Properties[name].Extra[knownValues].([]any); ok && name != "type" {
+			words := make([]string, len(known))
+			for i, v := range known {
+				words[i] = fmt.Sprint(v)
+			}
+			b.WriteString(" (" + strings.Join(words, ", ") + ")")
+		}
+	}
+	if b.Len() == 0 {
+		return "–"
+	}
+	return b.String()
+}

@@ -1,0 +1,269 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+// requestTimeout is how long a request may take: a commit under load takes
+// milliseconds, a page of a cold log less than a second.
+const RequestTimeout = 30 * time.Second
+
+// askTimeout is how long a request may take that an agent has a part in: the
+// engine gives the agent 60 s, and such requests of one thread wait for each
+// other.
+const askTimeout = 90 * time.Second
+
+// pollTimeout is how long a request may take that waits for something to do:
+// what it may wait, and what any request may take besides.
+const pollTimeout = turns.MaxClaimWait + RequestTimeout
+
+// interruptWait is how long turn/interrupt waits for the agent before it
+// answers "interrupting".
+const InterruptWait = 2 * time.Second
+
+// Method is one row of the table of methods: what dispatches, rpc.discover,
+// the schemas, docs/protocol.md and the TypeScript types are made from.
+type Method struct {
+	Name    string
+	Summary string
+	Params  reflect.Type
+	Result  reflect.Type
+	Bound   bool // lives on a connection, so POST /rpc does not carry it
+	Change  bool // changes something: durable before it is answered
+
+	quick  bool // answers from memory, needs no deadline
+	polls  bool // waits for what only its answer can hand over
+	invoke func(ctx context.Context, raw jsontext.Value) Reply
+}
+
+// reply is what a handler leaves: one of result, err and later.
+type Reply struct {
+	Result []byte
+	Seq    int64 // of the change: events up to it go first
+	Err    *Error
+	Later  func(ctx context.Context) Reply // blocks until the answer is there
+	Undone bool                            // later does the work, not only the waiting
+}
+
+type option func(*Method)
+
+func bound(m *Method) { m.Bound = true }
+func quick(m *Method) { m.quick = true }
+func polls(m *Method) { m.polls = true }
+
+// define makes a row from a handler. Everything that is the same for all
+// methods happens here and in dispatch: decoding, required members, encoding.
+func define[P, R any](name, summary string, handle func(context.Context, P) (R, error), options ...option) Method {
+	m, shape, seq := describe[P, R](name, summary, options)
+	m.invoke = func(ctx context.Context, raw jsontext.Value) Reply {
+		p, bad := decodeParams[P](name, raw, shape)
+		if bad != nil {
+			return Reply{Err: mapError(loggerOf(ctx), name, bad)}
+		}
+		r, err := handle(ctx, p)
+		if err != nil {
+			return shape.refused(ctx, name, err, reflect.ValueOf(p))
+		}
+		return encodeResult(ctx, name, r, seq)
+	}
+	return m
+}
+
+// defineWaiting is define for a method whose change is durable before its
+// result is final: the handler returns a first result and, if there is more
+// to come, where it will come from. The final result is awaited at most so
+// long, away from the read loop, so that it delays no other request.
+func defineWaiting[P, R any](name, summary string, wait time.Duration, handle func(context.Context, P) (R, <-chan R, error), options ...option) Method {
+	m, shape, seq := describe[P, R](name, summary, options)
+	m.invoke = func(ctx context.Context, raw jsontext.Value) Reply {
+		p, bad := decodeParams[P](name, raw, shape)
+		if bad != nil {
+			return Reply{Err: mapError(loggerOf(ctx), name, bad)}
+		}
+		first, final, err := handle(ctx, p)
+		if err != nil {
+			return shape.refused(ctx, name, err, reflect.ValueOf(p))
+		}
+		if final == nil {
+			return encodeResult(ctx, name, first, seq)
+		}
+		return Reply{Later: func(ctx context.Context) Reply {
+			timer := time.NewTimer(wait)
+			defer timer.Stop()
+			r := first
+			select {
+			case r = <-final:
+			case <-timer.C:
+			case <-ctx.Done():
+			}
+			out := encodeResult(ctx, name, r, seq)
+			out.Seq = max(out.Seq, seqOf(&first, seq))
+			return out
+		}}
+	}
+	return m
+}
+
+// defineAsking is define for a method that asks an agent before it changes
+// anything. Nobody knows how long that takes, so it runs away from the read
+// loop: what comes after it on the connection does not wait for it.
+func defineAsking[P, R any](name, summary string, handle func(context.Context, P) (R, error), options ...option) Method {
+	return defineApart(name, summary, func(ctx context.Context) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+	}, handle, options)
+}
+
+// definePolling is define for a method that waits for something that may not
+// come, away from the read loop. It ends when its client disconnects, who might
+// not get what came; a notification does nothing, for the same reason.
+func definePolling[P, R any](name, summary string, handle func(context.Context, P) (R, error), options ...option) Method {
+	return defineApart(name, summary, func(ctx context.Context) (context.Context, context.CancelFunc) {
+		ctx, stop := untilDisconnect(ctx)
+		ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+		return ctx, func() { cancel(); stop() }
+	}, handle, append(options, polls))
+}
+
+// defineApart is define for a method that runs away from the read loop, in the
+// context that within makes.
+func defineApart[P, R any](name, summary string, within func(context.Context) (context.Context, context.CancelFunc),
+	handle func(context.Context, P) (R, error), options []option) Method {
+	m, shape, seq := describe[P, R](name, summary, options)
+	m.invoke = func(ctx context.Context, raw jsontext.Value) Reply {
+		p, bad := decodeParams[P](name, raw, shape)
+		if bad != nil {
+			return Reply{Err: mapError(loggerOf(ctx), name, bad)}
+		}
+		return Reply{Undone: true, Later: func(ctx context.Context) (rep Reply) {
+			defer catch(ctx, name, &rep)
+			ctx, cancel := within(ctx)
+			defer cancel()
+			r, err := handle(ctx, p)
+			if err != nil {
+				return shape.refused(ctx, name, err, reflect.ValueOf(p))
+			}
+			return encodeResult(ctx, name, r, seq)
+		}}
+	}
+	return m
+}
+
+// refused is the answer to a request whose handler has failed. An error may be
+// of a write that was kept all the same: its event goes first, as that of any
+// change.
+func (s *shape) refused(ctx context.Context, name string, err error, p reflect.Value) Reply {
+	e := s.withIDs(mapError(loggerOf(ctx), name, err), p)
+	return Reply{Err: e, Seq: e.Data.LateSeq}
+}
+
+// catch makes a panic end the request, not the server.
+func catch(ctx context.Context, name string, rep *Reply) {
+	if v := recover(); v != nil {
+		*rep = Reply{Err: internalError(loggerOf(ctx), name, fmt.Errorf("panic: %v\n%s", v, debug.Stack()))}
+	}
+}
+
+// seqOf reads the member Seq of a result, whose index is known; 0 for results
+// without one.
+func seqOf[R any](r *R, index int) int64 {
+	if index < 0 {
+		return 0
+	}
+	return reflect.ValueOf(r).Elem().Field(index).Int()
+}
+
+func describe[P, R any](name, summary string, options []option) (Method, *shape, int) {
+	m := Method{Name: name, Summary: summary, Params: reflect.TypeFor[P](), Result: reflect.TypeFor[R]()}
+	for _, o := range options {
+		o(&m)
+	}
+	s := shapeOf(m.Params)
+	m.Change = s.keyed
+	seq := -1
+	if m.Result.Kind() == reflect.Struct {
+		if f, ok := m.Result.FieldByName("Seq"); ok && len(f.Index) == 1 {
+			seq = f.Index[0]
+		}
+	}
+	return m, s, seq
+}
+
+func encodeResult[R any](ctx context.Context, name string, r R, seq int) Reply {
+	b, err := json.Marshal(r, WireOptions)
+	if err != nil {
+		return Reply{Err: internalError(loggerOf(ctx), name, fmt.Errorf("encode result: %w", err))}
+	}
+	return Reply{Result: b, Seq: seqOf(&r, seq)}
+}
+
+// Call is how a request came, beside its method and params.
+type Call struct {
+	OnConnection bool // that of WithConn
+	Notification bool // nobody gets an answer
+}
+
+// Call executes one request. It returns the method for metrics, nil if there
+// is none of this name.
+func (a *API) Call(ctx context.Context, name string, params jsontext.Value, c Call) (rep Reply, method *Method) {
+	method, ok := a.byName[name]
+	if !ok {
+		if len(name) > 128 {
+			name = name[:128]
+		}
+		e := Errorf(KindMethodNotFound, "there is no method %q; rpc.discover lists all", name)
+		e.Data.Method = name
+		return Reply{Err: e}, nil
+	}
+	if method.Bound && !c.OnConnection {
+		return Reply{Err: Errorf(KindInvalidRequest, "%s lives on a connection: send it on POST /rpc/stream", method.Name)}, method
+	}
+	if method.polls && c.Notification {
+		return Reply{}, method
+	}
+	rep = method.run(a.logging(ctx), params)
+	if later := rep.Later; later != nil {
+		rep.Later = func(ctx context.Context) Reply { return later(a.logging(ctx)) }
+	}
+	return rep, method
+}
+
+// run guards one call: a deadline, and a panic ends the request, not the
+// server. A change is not cut off by its client's leaving: who hangs up does
+// not decide whether a commit happens.
+func (m *Method) run(ctx context.Context, raw jsontext.Value) (rep Reply) {
+	defer catch(ctx, m.Name, &rep)
+	if m.quick {
+		return m.invoke(ctx, raw)
+	}
+	deadline := ctx
+	if m.Change {
+		deadline = context.WithoutCancel(ctx)
+	}
+	deadline, cancel := context.WithTimeout(deadline, RequestTimeout)
+	defer cancel()
+	return m.invoke(deadline, raw)
+}
+
+type loggerKey struct{}
+
+func (a *API) logging(ctx context.Context) context.Context {
+	return context.WithValue(ctx, loggerKey{}, a.Log)
+}
+
+// loggerOf returns the log of the server whose request this is.
+func loggerOf(ctx context.Context) *zap.Logger {
+	if log, ok := ctx.Value(loggerKey{}).(*zap.Logger); ok {
+		return log
+	}
+	return zap.NewNop()
+}
