@@ -30,6 +30,7 @@ type shape struct {
 	required []requiredField
 	keyed    bool     // takes an idempotency key
 	ids      [3][]int // where ThreadID, TurnID and ItemID are; nil = none
+	threads  []int    // where ThreadIDs is; nil = nowhere
 }
 
 type requiredField struct {
@@ -54,6 +55,8 @@ func shapeOf(t reflect.Type) *shape {
 		switch name {
 		case "thread_id":
 			s.ids[0] = f.Index
+		case "thread_ids":
+			s.threads = f.Index
 		case "turn_id":
 			s.ids[1] = f.Index
 		case "lease":
@@ -72,14 +75,8 @@ func (s *shape) withIDs(e *Error, p reflect.Value) *Error {
 		return e
 	}
 	for n, target := range []*string{&e.Data.ThreadID, &e.Data.TurnID, &e.Data.ItemID} {
-		if at := s.ids[n]; at != nil && *target == "" {
-			f := p.FieldByIndex(at)
-			if f.Kind() == reflect.Pointer && !f.IsNil() {
-				f = f.Elem()
-			}
-			if f.Kind() == reflect.String && f.Len() <= 128 {
-				*target = f.String()
-			}
+		if id := s.id(p, n); *target == "" && len(id) <= 128 {
+			*target = id
 		}
 	}
 	return e

@@ -27,7 +27,7 @@ const askTimeout = 90 * time.Second
 // what it may wait, and what any request may take besides.
 const pollTimeout = turns.MaxClaimWait + RequestTimeout
 
-// interruptWait is how long turn/interrupt waits for the agent before it
+// InterruptWait is how long turn/interrupt waits for the agent before it
 // answers "interrupting".
 const InterruptWait = 2 * time.Second
 
@@ -40,19 +40,24 @@ type Method struct {
 	Result  reflect.Type
 	Bound   bool // lives on a connection, so POST /rpc does not carry it
 	Change  bool // changes something: durable before it is answered
+	Scope   Scope
 
 	quick  bool // answers from memory, needs no deadline
 	polls  bool // waits for what only its answer can hand over
 	invoke func(ctx context.Context, raw jsontext.Value) Reply
 }
 
-// reply is what a handler leaves: one of result, err and later.
+// Reply is what a handler leaves: one of Result, Err and Later.
 type Reply struct {
 	Result []byte
 	Seq    int64 // of the change: events up to it go first
 	Err    *Error
 	Later  func(ctx context.Context) Reply // blocks until the answer is there
-	Undone bool                            // later does the work, not only the waiting
+	Undone bool                            // Later does the work, not only the waiting
+	// Sent follows the answer: ok says that its bytes were written to the
+	// client's connection, not that the client has read them. A door calls it
+	// once, also for an answer that is never written; nil = nothing follows.
+	Sent func(ok bool)
 }
 
 type option func(*Method)
@@ -66,9 +71,9 @@ func polls(m *Method) { m.polls = true }
 func define[P, R any](name, summary string, handle func(context.Context, P) (R, error), options ...option) Method {
 	m, shape, seq := describe[P, R](name, summary, options)
 	m.invoke = func(ctx context.Context, raw jsontext.Value) Reply {
-		p, bad := decodeParams[P](name, raw, shape)
-		if bad != nil {
-			return Reply{Err: mapError(loggerOf(ctx), name, bad)}
+		p, refused := prepare[P](ctx, &m, shape, raw)
+		if refused != nil {
+			return *refused
 		}
 		r, err := handle(ctx, p)
 		if err != nil {
@@ -86,9 +91,9 @@ func define[P, R any](name, summary string, handle func(context.Context, P) (R, 
 func defineWaiting[P, R any](name, summary string, wait time.Duration, handle func(context.Context, P) (R, <-chan R, error), options ...option) Method {
 	m, shape, seq := describe[P, R](name, summary, options)
 	m.invoke = func(ctx context.Context, raw jsontext.Value) Reply {
-		p, bad := decodeParams[P](name, raw, shape)
-		if bad != nil {
-			return Reply{Err: mapError(loggerOf(ctx), name, bad)}
+		p, refused := prepare[P](ctx, &m, shape, raw)
+		if refused != nil {
+			return *refused
 		}
 		first, final, err := handle(ctx, p)
 		if err != nil {
@@ -140,9 +145,9 @@ func defineApart[P, R any](name, summary string, within func(context.Context) (c
 	handle func(context.Context, P) (R, error), options []option) Method {
 	m, shape, seq := describe[P, R](name, summary, options)
 	m.invoke = func(ctx context.Context, raw jsontext.Value) Reply {
-		p, bad := decodeParams[P](name, raw, shape)
-		if bad != nil {
-			return Reply{Err: mapError(loggerOf(ctx), name, bad)}
+		p, refused := prepare[P](ctx, &m, shape, raw)
+		if refused != nil {
+			return *refused
 		}
 		return Reply{Undone: true, Later: func(ctx context.Context) (rep Reply) {
 			defer catch(ctx, name, &rep)
@@ -156,6 +161,47 @@ func defineApart[P, R any](name, summary string, within func(context.Context) (c
 		}}
 	}
 	return m
+}
+
+// prepare decodes the params and asks the guard.
+func prepare[P any](ctx context.Context, m *Method, s *shape, raw jsontext.Value) (p P, refused *Reply) {
+	p, err := decodeParams[P](m.Name, raw, s)
+	if err != nil {
+		return p, &Reply{Err: mapError(loggerOf(ctx), m.Name, err)}
+	}
+	if err := m.guarded(ctx, s, reflect.ValueOf(p)); err != nil {
+		r := s.refused(ctx, m.Name, err, reflect.ValueOf(p))
+		return p, &r
+	}
+	return p, nil
+}
+
+type sentKey struct{}
+
+// AfterSent lets f follow the answer of the request whose context this is: see
+// Reply.Sent. Several follow in their order.
+func AfterSent(ctx context.Context, f func(ok bool)) {
+	if list, is := ctx.Value(sentKey{}).(*[]func(bool)); is {
+		*list = append(*list, f)
+	}
+}
+
+// collecting lets AfterSent take effect on a reply.
+func collecting(ctx context.Context, f func(context.Context) Reply) Reply {
+	var list []func(bool)
+	rep := f(context.WithValue(ctx, sentKey{}, &list))
+	if len(list) == 0 {
+		return rep
+	}
+	if before := rep.Sent; before != nil {
+		list = append([]func(bool){before}, list...)
+	}
+	rep.Sent = func(ok bool) {
+		for _, f := range list {
+			f(ok)
+		}
+	}
+	return rep
 }
 
 // refused is the answer to a request whose handler has failed. An error may be
@@ -230,9 +276,22 @@ func (a *API) Call(ctx context.Context, name string, params jsontext.Value, c Ca
 	if method.polls && c.Notification {
 		return Reply{}, method
 	}
-	rep = method.run(a.logging(ctx), params)
+	rep = collecting(a.logging(ctx), func(ctx context.Context) Reply { return method.run(ctx, params) })
 	if later := rep.Later; later != nil {
-		rep.Later = func(ctx context.Context) Reply { return later(a.logging(ctx)) }
+		first := rep.Sent
+		rep.Sent = nil
+		rep.Later = func(ctx context.Context) Reply {
+			final := collecting(a.logging(ctx), later)
+			if second := final.Sent; first != nil {
+				final.Sent = func(ok bool) {
+					first(ok)
+					if second != nil {
+						second(ok)
+					}
+				}
+			}
+			return final
+		}
 	}
 	return rep, method
 }

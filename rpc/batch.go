@@ -15,6 +15,7 @@ type assembly struct {
 	size   int      // of all parts; of those to come, the smallest they can be
 	owed   int      // answers to come
 	keys   map[string]struct{}
+	sent   func(ok bool) // what follows the answers, in the order of their coming
 }
 
 func (s *Server) newAssembly(members []frame.Message) assembly {
@@ -46,16 +47,19 @@ func (a *assembly) seen(key string) bool {
 	return was
 }
 
-// add takes the answer of one member, a line.
-func (a *assembly) add(member int, id, line []byte) {
+// add takes the answer of one member, a line, and what follows it.
+func (a *assembly) add(member int, id, line []byte, sent func(ok bool)) {
 	line = line[:len(line)-1]
 	reserved := smallestAnswer(id)
 	if grown := a.size - reserved + len(line) + 1; grown > a.server.limits.MaxFrameBytes && len(line) >= reserved {
 		line = a.server.tooLarge(id)
 		line = line[:len(line)-1]
+		follow(sent, false)
+		sent = nil
 	}
 	a.size += len(line) + 1 - reserved
 	a.parts[member] = line
+	a.sent = both(a.sent, sent)
 	a.owed--
 }
 
@@ -102,8 +106,9 @@ func (b *batch) take() int {
 // answered takes the answer of one member.
 func (b *batch) answered(x *exchange) {
 	b.mu.Lock()
-	b.add(x.member, x.id, x.answer.line)
+	b.add(x.member, x.id, x.answer.line, x.answer.sent)
 	b.all.seq = max(b.all.seq, x.answer.seq)
+	b.all.sent = b.sent
 	if then := x.answer.then; then != nil {
 		before := b.all.then
 		b.all.then = func() {
@@ -133,6 +138,7 @@ func (b *batch) close() {
 
 func (b *batch) send(direct bool) {
 	if !b.placed {
+		b.all.dropped()
 		return
 	}
 	b.all.line = b.line()

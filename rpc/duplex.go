@@ -13,8 +13,27 @@ import (
 // response, or the responses of a batch.
 type answer struct {
 	line []byte
-	seq  int64  // events up to it go first, if the stream is caught up
-	then func() // what is to happen as soon as the line is written, under mu
+	seq  int64         // events up to it go first, if the stream is caught up
+	then func()        // what is to happen as soon as the line is written, under mu
+	sent func(ok bool) // api.Reply.Sent; nil = nothing follows
+}
+
+// dropped says that the answer will not be written.
+func (a *answer) dropped() {
+	if a.sent != nil {
+		a.sent(false)
+	}
+}
+
+// both calls two functions that may be nil, in their order.
+func both(first, second func(ok bool)) func(ok bool) {
+	if first == nil || second == nil {
+		if first == nil {
+			return second
+		}
+		return first
+	}
+	return func(ok bool) { first(ok); second(ok) }
 }
 
 // duplex is what a two-way connection has beside a one-way stream: a queue of
@@ -108,6 +127,7 @@ func (o *outlet) respond(ctx context.Context, a answer, direct bool) {
 	select {
 	case o.slots <- struct{}{}:
 	case <-o.done:
+		a.dropped()
 		return
 	}
 	for {
@@ -119,6 +139,7 @@ func (o *outlet) respond(ctx context.Context, a answer, direct bool) {
 		select {
 		case <-room:
 		case <-o.done:
+			a.dropped()
 			return
 		}
 	}
@@ -189,6 +210,10 @@ func (o *outlet) put(ctx context.Context, a answer) {
 	o.write(a.line)
 	if a.then != nil {
 		a.then()
+	}
+	if a.sent != nil {
+		o.flush() // what is in a buffer has not been written
+		a.sent(o.failed == nil)
 	}
 }
 

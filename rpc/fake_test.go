@@ -215,6 +215,7 @@ func (m *memory) ListSteps(context.Context, turns.StepQuery) (turns.List[turns.S
 
 // fakeEngine does the least that each command has to do.
 type fakeEngine struct {
+	sent   chan string // what follows the answers of Pause; nil = nothing
 	t      testing.TB
 	memory *memory
 
@@ -330,7 +331,13 @@ func (e *fakeEngine) Respond(context.Context, turns.Respond) (turns.RespondResul
 	return turns.RespondResult{}, items.ErrAlreadyResolved
 }
 
-func (e *fakeEngine) Pause(_ context.Context, c turns.Pause) (turns.PauseResult, error) {
+func (e *fakeEngine) Pause(ctx context.Context, c turns.Pause) (turns.PauseResult, error) {
+	if e.sent != nil {
+		api.AfterSent(ctx, func(ok bool) { e.sent <- fmt.Sprintf("%.8s %v", c.Reason, ok) })
+	}
+	if len(c.Reason) > 64 {
+		return turns.PauseResult{Message: c.Reason}, nil
+	}
 	if c.Key != nil {
 		e.note("Pause %x", c.Key.Hash[:8])
 	}

@@ -147,6 +147,14 @@ func (s *Server) writeJSON(w http.ResponseWriter, status int, body []byte) {
 	_ = control.SetWriteDeadline(time.Time{})
 }
 
+// writeAnswer is writeJSON for an answer that something follows.
+func (s *Server) writeAnswer(w http.ResponseWriter, status int, body []byte, sent func(ok bool)) {
+	s.writeJSON(w, status, body)
+	if sent != nil {
+		sent(http.NewResponseController(w).Flush() == nil) // what is in a buffer has not been written
+	}
+}
+
 // statusOf is the HTTP status of an error that comes instead of a stream.
 func statusOf(e *api.Error) int {
 	switch e.Data.Kind {

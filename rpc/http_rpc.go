@@ -36,13 +36,20 @@ func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	case m.Notification():
-		s.call(ctx, m)
+		follow(s.call(ctx, m).Sent, false)
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
 	reply := s.call(ctx, m)
-	line := s.responseLine(m.ID, reply)
-	s.writeJSON(w, statusOfReply(reply, line), line)
+	line := s.responseLine(m.ID, &reply)
+	s.writeAnswer(w, statusOfReply(reply, line), line, reply.Sent)
+}
+
+// follow does what follows an answer: see api.Reply.Sent.
+func follow(sent func(ok bool), ok bool) {
+	if sent != nil {
+		sent(ok)
+	}
 }
 
 // statusOfReply: a method's error is a result like any other; only a message
@@ -86,15 +93,17 @@ func (s *Server) answerBatch(ctx context.Context, w http.ResponseWriter, members
 			s.metrics.ResponseDropped()
 			continue
 		case m.Notification():
-			s.call(ctx, m)
+			follow(s.call(ctx, m).Sent, false)
 			continue
 		case a.seen(frame.IDKey(m.ID)):
-			a.add(i, m.ID, s.responseLine(m.ID, api.Reply{Err: api.Errorf(api.KindDuplicateID, "the id is in the batch twice")}))
+			a.add(i, m.ID, s.responseLine(m.ID, &api.Reply{Err: api.Errorf(api.KindDuplicateID, "the id is in the batch twice")}), nil)
 			continue
 		}
-		a.add(i, m.ID, s.responseLine(m.ID, s.call(ctx, m)))
+		reply := s.call(ctx, m)
+		line := s.responseLine(m.ID, &reply)
+		a.add(i, m.ID, line, reply.Sent)
 	}
 	if answered {
-		s.writeJSON(w, http.StatusOK, a.line())
+		s.writeAnswer(w, http.StatusOK, a.line(), a.sent)
 	}
 }

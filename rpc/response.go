@@ -12,23 +12,36 @@ const echoedID = 1024
 
 // responseLine is the line that answers a request. No line is longer than a
 // frame may be: what does not fit becomes frame_too_large.
-func (s *Server) responseLine(id []byte, r api.Reply) []byte {
+//
+// If the line is not the result that the reply has, nothing of it is sent: what
+// was to follow the answer is told so, and r.Sent is nil afterwards.
+func (s *Server) responseLine(id []byte, r *api.Reply) []byte {
+	line, whole := s.lineOf(id, r)
+	if !whole {
+		follow(r.Sent, false)
+		r.Sent = nil
+	}
+	return line
+}
+
+// lineOf says too whether the line has the whole result.
+func (s *Server) lineOf(id []byte, r *api.Reply) (line []byte, whole bool) {
 	if r.Err != nil {
 		s.metrics.Error(string(r.Err.Data.Kind))
 		if line := appendError(nil, id, r.Err); len(line) <= s.limits.MaxFrameBytes {
-			return line
+			return line, false
 		}
-		return s.tooLarge(id)
+		return s.tooLarge(id), false
 	}
-	line := make([]byte, 0, len(r.Result)+len(id)+32)
+	line = make([]byte, 0, len(r.Result)+len(id)+32)
 	line = appendHead(line, id)
 	line = append(line, `,"result":`...)
 	line = append(line, r.Result...)
 	line = append(line, "}\n"...)
 	if len(line)-1 > s.limits.MaxFrameBytes {
-		return s.tooLarge(id)
+		return s.tooLarge(id), false
 	}
-	return line
+	return line, true
 }
 
 // tooLarge stands in for an answer that does not fit a frame.

@@ -102,6 +102,9 @@ func (s *session) serve(ctx, connected context.Context, unblock func()) string {
 	unblock()
 	<-s.readerDone
 	s.waiting.Wait()
+	for _, a := range s.out.take() {
+		a.dropped()
+	}
 	s.server.metrics.InFlight(-int(s.out.busy.Load())) // what the end overtook
 	return why
 }
@@ -290,6 +293,9 @@ func (s *session) Handle(ctx context.Context, _ *jsonrpc2.Conn, _ *jsonrpc2.Requ
 	}
 	s.server.count(method, began)
 	if x.id == nil {
+		if r.Sent != nil {
+			r.Sent(false)
+		}
 		if x.answer.then != nil { // stream/subscribe as a notification
 			s.out.mu.Lock()
 			x.answer.then()
@@ -305,8 +311,8 @@ func (s *session) Handle(ctx context.Context, _ *jsonrpc2.Conn, _ *jsonrpc2.Requ
 // the answers of one connection.
 func (s *session) answer(x *exchange, r api.Reply, direct bool) {
 	x.direct = direct
-	x.answer.seq = r.Seq
-	x.answer.line = s.server.responseLine(x.id, r)
+	x.answer.line = s.server.responseLine(x.id, &r)
+	x.answer.seq, x.answer.sent = r.Seq, r.Sent
 	// ErrClosed is the one error: then nobody waits for the answer.
 	_ = s.conn.SendResponse(s.ctx, &jsonrpc2.Response{ID: jsonrpc2.ID{Num: x.number}})
 }

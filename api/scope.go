@@ -1,0 +1,83 @@
+package api
+
+import (
+	"context"
+	"reflect"
+)
+
+// Scope says which threads a method is about. Every method declares one.
+type Scope string
+
+// The scopes. A request of ScopeLog that names threads is about these.
+const (
+	ScopeServer Scope = "server" // no thread: the server itself
+	ScopeLog    Scope = "log"    // all threads
+	ScopeThread Scope = "thread" // the thread of thread_id, "" for a new or the default one
+	ScopeTurn   Scope = "turn"   // the thread of the turn, also where a lease names it
+	ScopeItem   Scope = "item"   // the thread of the item
+)
+
+func ofServer(m *Method) { m.Scope = ScopeServer }
+func ofLog(m *Method)    { m.Scope = ScopeLog }
+func ofThread(m *Method) { m.Scope = ScopeThread }
+func ofTurn(m *Method)   { m.Scope = ScopeTurn }
+func ofItem(m *Method)   { m.Scope = ScopeItem }
+
+// Named are the ids that the params of a request name; "" and nil for none.
+type Named struct {
+	ThreadIDs []string
+	TurnID    string
+	ItemID    string
+}
+
+// Guard decides whether a request may be executed, once its params have been
+// read. An error refuses it.
+type Guard func(ctx context.Context, m *Method, n Named) error
+
+type guardKey struct{}
+
+// WithGuard returns the context of requests that g decides about. Without one
+// every request is executed.
+func WithGuard(ctx context.Context, g Guard) context.Context {
+	return context.WithValue(ctx, guardKey{}, g)
+}
+
+func (m *Method) guarded(ctx context.Context, s *shape, p reflect.Value) error {
+	g, ok := ctx.Value(guardKey{}).(Guard)
+	if !ok {
+		return nil
+	}
+	return g(ctx, m, s.named(p))
+}
+
+// named are the ids in params of this shape.
+func (s *shape) named(p reflect.Value) (n Named) {
+	thread := ""
+	for i, target := range []*string{&thread, &n.TurnID, &n.ItemID} {
+		*target = s.id(p, i)
+	}
+	if thread != "" {
+		n.ThreadIDs = append(n.ThreadIDs, thread)
+	}
+	if s.threads != nil {
+		list, _ := p.FieldByIndex(s.threads).Interface().([]string)
+		n.ThreadIDs = append(n.ThreadIDs, list...)
+	}
+	return n
+}
+
+// id is one of the ids of the shape in params; "" if it is absent.
+func (s *shape) id(p reflect.Value, which int) string {
+	at := s.ids[which]
+	if at == nil {
+		return ""
+	}
+	f := p.FieldByIndex(at)
+	if f.Kind() == reflect.Pointer && !f.IsNil() {
+		f = f.Elem()
+	}
+	if f.Kind() != reflect.String {
+		return ""
+	}
+	return f.String()
+}

@@ -1,0 +1,27 @@
+package api
+
+import (
+	"testing"
+)
+
+// TestEveryMethodDeclaresTheThreadsItIsAbout compares what is declared with
+// what the params can name.
+func TestEveryMethodDeclaresTheThreadsItIsAbout(t *testing.T) {
+	for _, m := range (&Handlers{}).methods() {
+		s := shapeOf(m.Params)
+		names := map[Scope]bool{ScopeThread: s.ids[0] != nil, ScopeTurn: s.ids[1] != nil, ScopeItem: s.ids[2] != nil}
+		switch m.Scope {
+		case ScopeServer:
+			if names[ScopeThread] || names[ScopeTurn] || names[ScopeItem] || s.threads != nil {
+				t.Errorf("%s is declared to be of no thread, and names one", m.Name)
+			}
+		case ScopeThread, ScopeTurn, ScopeItem:
+			if !names[m.Scope] {
+				t.Errorf("%s is declared to be of a %s, and names none", m.Name, m.Scope)
+			}
+		case ScopeLog:
+		default:
+			t.Errorf("%s declares no scope", m.Name)
+		}
+	}
+}
