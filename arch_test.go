@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 // onlyImporter names the folders that alone may import a library.
 var onlyImporter = map[string][]string{
 	"github.com/mattn/go-sqlite3":                {"persist/sqlite", "bench"},
-	"github.com/sourcegraph/jsonrpc2":            {"rpc", "bench"},
+	"github.com/sourcegraph/jsonrpc2":            {"rpc/client", "bench"},
 	"github.com/spf13/cobra":                     {"cmd"},
 	"github.com/BurntSushi/toml":                 {"cmd"},
 	"github.com/mattn/go-runewidth":              {"cmd"},

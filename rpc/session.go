@@ -2,32 +2,25 @@ package rpc
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
-	"strconv"
 	"sync"
 	"time"
-
-	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/rpc/frame"
 )
 
-// session is one two-way connection. It is the ObjectStream of a
-// jsonrpc2.Conn: it reads bounded lines, judges envelopes, answers what is
-// wrong itself, unpacks batches, and hands requests to the Conn under ids of
-// its own, because the Conn would change the client's. Requests are handled
-// in the Conn's read loop, one after the other: that is the promise that they
-// take effect in the order of their arrival.
+// session is one two-way connection: it reads bounded lines, judges envelopes,
+// answers what is wrong itself, and unpacks batches. Its read loop executes
+// requests one after the other: that is the promise that they take effect in
+// the order of their arrival.
 //
 // The read loop owns lines, parser, pending, current and initialized.
 type session struct {
 	server *Server
 	ctx    context.Context
 	out    *outlet
-	conn   *jsonrpc2.Conn
 
 	lines       *frame.Lines
 	parser      frame.Parser
@@ -35,26 +28,19 @@ type session struct {
 	batch       *batch
 	current     *exchange
 	initialized bool
-	envelope    []byte
 	inputEnded  func()          // called once at the end of input; nil: nothing happens
 	connected   context.Context // ends when the client has ended its half of the connection
-	ready       chan struct{}   // closed once conn is set: NewConn reads before it returns
 	readerDone  chan struct{}
 	readerOnce  sync.Once
 	slots       chan struct{} // requests in flight
 	waiting     sync.WaitGroup
 
-	mu       sync.Mutex
-	inFlight map[uint64]*exchange
-	ids      map[string]struct{}
-	lastID   uint64
-
-	sending uint64 // id of the response that WriteObject is to write; under the Conn's lock
+	mu  sync.Mutex
+	ids map[string]struct{} // of the requests in flight
 }
 
 // exchange is one request and its answer.
 type exchange struct {
-	number uint64
 	id     []byte // nil for a notification
 	key    string
 	m      frame.Message
@@ -75,8 +61,8 @@ func newSession(s *Server, in io.Reader, out *outlet) *session {
 	out.duplex = newDuplex(s.limits.MaxInFlight)
 	return &session{
 		server: s, out: out, lines: frame.NewLines(in, s.limits.MaxFrameBytes),
-		ready: make(chan struct{}), readerDone: make(chan struct{}), slots: make(chan struct{}, s.limits.MaxInFlight),
-		inFlight: make(map[uint64]*exchange), ids: make(map[string]struct{}),
+		readerDone: make(chan struct{}), slots: make(chan struct{}, s.limits.MaxInFlight),
+		ids: make(map[string]struct{}),
 	}
 }
 
@@ -88,14 +74,7 @@ func (s *session) serve(ctx, connected context.Context, unblock func()) string {
 	defer cancel()
 	s.connected = connected
 	s.ctx = api.WithConn(api.WithConnected(ctx, connected), s)
-	s.conn = jsonrpc2.NewConn(s.ctx, s, s,
-		jsonrpc2.OnSend(func(_ *jsonrpc2.Request, r *jsonrpc2.Response) {
-			if r != nil {
-				s.sending = r.ID.Num
-			}
-		}),
-		jsonrpc2.SetLogger(silent{}))
-	close(s.ready)
+	go s.read()
 	why := s.out.run(s.ctx)
 	close(s.out.done)
 	cancel()
@@ -109,32 +88,17 @@ func (s *session) serve(ctx, connected context.Context, unblock func()) string {
 	return why
 }
 
-// silent takes what jsonrpc2 would print: every fault it could tell of is
-// answered or counted here already.
-type silent struct{}
-
-func (silent) Printf(string, ...interface{}) {}
-
-// ReadObject implements jsonrpc2.ObjectStream: it returns when there is a
-// request or notification to handle, or when the connection has ended.
-func (s *session) ReadObject(v interface{}) error {
-	<-s.ready
-	x, err := s.next()
-	if err != nil {
-		s.abandon()
-		return err
+// read executes what comes until the connection has ended.
+func (s *session) read() {
+	defer s.abandon()
+	for {
+		x, err := s.next()
+		if err != nil {
+			return
+		}
+		s.current = x
+		s.handle(x)
 	}
-	s.current = x
-	b := append(s.envelope[:0], `{"jsonrpc":"2.0"`...)
-	if x.id != nil {
-		b = append(b, `,"id":`...)
-		b = strconv.AppendUint(b, x.number, 10)
-	}
-	// The Conn hands the name on and does nothing with it: the table is asked
-	// with what the client sent.
-	b = append(b, `,"method":"request"}`...)
-	s.envelope = b
-	return v.(json.Unmarshaler).UnmarshalJSON(b)
 }
 
 // abandon says that the reader has ended, or is not to be waited for.
@@ -232,9 +196,6 @@ func (s *session) admit(m frame.Message) (*exchange, bool) {
 	if _, taken := s.ids[x.key]; taken && x.key != "" {
 		duplicate = true
 	}
-	s.lastID++
-	x.number = s.lastID
-	s.inFlight[x.number] = x
 	if !duplicate && x.key != "" {
 		s.ids[x.key] = struct{}{}
 	}
@@ -269,10 +230,9 @@ func (s *session) vacate() {
 	}
 }
 
-// Handle implements jsonrpc2.Handler. It runs in the read loop.
-func (s *session) Handle(ctx context.Context, _ *jsonrpc2.Conn, _ *jsonrpc2.Request) {
-	x := s.current
-	began := time.Now()
+// handle executes one message. It runs in the read loop.
+func (s *session) handle(x *exchange) {
+	ctx, began := s.ctx, time.Now()
 	r, method := s.server.dispatch(ctx, &x.m, true)
 	// The message points into the line it came on, which an answer that takes
 	// its time must not keep in memory.
@@ -307,40 +267,23 @@ func (s *session) Handle(ctx context.Context, _ *jsonrpc2.Conn, _ *jsonrpc2.Requ
 	s.answer(x, r, !s.lines.Buffered())
 }
 
-// answer encodes the reply and sends it through the Conn, whose lock orders
-// the answers of one connection.
+// answer encodes the reply and sends it.
 func (s *session) answer(x *exchange, r api.Reply, direct bool) {
 	x.direct = direct
 	x.answer.line = s.server.responseLine(x.id, &r)
 	x.answer.seq, x.answer.sent = r.Seq, r.Sent
-	// ErrClosed is the one error: then nobody waits for the answer.
-	_ = s.conn.SendResponse(s.ctx, &jsonrpc2.Response{ID: jsonrpc2.ID{Num: x.number}})
-}
-
-// WriteObject implements jsonrpc2.ObjectStream: it puts the client's own id
-// back, which the answer's line has already.
-func (s *session) WriteObject(interface{}) error {
-	s.mu.Lock()
-	x := s.inFlight[s.sending]
-	delete(s.inFlight, s.sending)
-	if x != nil && x.key != "" {
+	if x.key != "" {
+		s.mu.Lock()
 		delete(s.ids, x.key)
+		s.mu.Unlock()
 	}
-	s.mu.Unlock()
-	switch {
-	case x == nil:
-	case x.batch != nil:
+	if x.batch != nil {
 		x.batch.answered(x)
-	default:
-		s.out.respond(s.ctx, x.answer, x.direct)
-		s.vacate()
+		return
 	}
-	return nil
+	s.out.respond(s.ctx, x.answer, x.direct)
+	s.vacate()
 }
-
-// Close implements jsonrpc2.ObjectStream. The connection is closed by who
-// serves it.
-func (s *session) Close() error { return nil }
 
 // refuse answers a line that could not even be read.
 func (s *session) refuse(e *api.Error) {
