@@ -19,8 +19,8 @@ type Process struct {
 
 // Stat is what the system says of a process.
 type Stat struct {
-	Parent, Group int
-	StartTicks    uint64 // since the boot
+	Parent, Group, Session int
+	StartTicks             uint64 // since the boot
 	// Dead is a process that has ended and that its parent has not reaped.
 	Dead bool
 }

@@ -32,6 +32,9 @@ func ReadStat(pid int) (s Stat, err error) {
 	if s.Group, err = strconv.Atoi(fields[2]); err != nil {
 		return Stat{}, err
 	}
+	if s.Session, err = strconv.Atoi(fields[3]); err != nil {
+		return Stat{}, err
+	}
 	// A process whose first thread has ended looks dead, but has more threads.
 	s.Dead = fields[0] == "X" || fields[0] == "Z" && (fields[17] == "0" || fields[17] == "1")
 	s.StartTicks, err = strconv.ParseUint(fields[19], 10, 64)

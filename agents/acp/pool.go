@@ -110,6 +110,7 @@ func (p *pool) enterSame(pr *proc) bool {
 
 func (p *pool) keep(pr *proc) {
 	pr.running++
+	pr.overlap.now(pr.running)
 	if pr.idle != nil {
 		pr.idle.Stop()
 		pr.idle = nil
@@ -121,7 +122,9 @@ func (p *pool) keep(pr *proc) {
 func (p *pool) leave(pr *proc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if pr.running--; pr.running > 0 {
+	pr.running--
+	pr.overlap.now(pr.running)
+	if pr.running > 0 {
 		return
 	}
 	switch {

@@ -60,6 +60,7 @@ type proc struct {
 
 	// What follows belongs to the pool and is guarded by its lock.
 	running int         // prompts, and whatever else needs it to stay
+	overlap overlap     // when more than one did
 	retired bool        // takes nothing new
 	spoiled bool        // it has not ended a prompt in time: ends with the last that runs
 	opened  bool        // has opened a session: it was no failed start

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/agents/acp/mapping"
+	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -27,6 +28,11 @@ type promptRun struct {
 	// as in version 1 of the protocol. In version 2, a draft, the response
 	// acknowledges and an update (state_update) ends it.
 	ends func(update jsontext.Value) (result jsontext.Value, over bool)
+
+	since process.Moment // when it was given to the agent
+	over  *once          // the agent has ended it after a cancel, and pump waits for the sweep
+	end   promptEnd      // how; set before over fires
+	swept sync.Once
 
 	emitCtx  context.Context // outlives Run's, so that the last words are kept
 	stopEmit context.CancelFunc
@@ -58,7 +64,7 @@ func byState(update jsontext.Value) (result jsontext.Value, over bool) {
 }
 
 func newPromptRun(ctx context.Context, p *turns.Prompt) *promptRun {
-	r := &promptRun{p: p, done: make(chan promptEnd, 1), answered: newOnce(), broken: newOnce()}
+	r := &promptRun{p: p, since: process.Now(), done: make(chan promptEnd, 1), over: newOnce(), answered: newOnce(), broken: newOnce()}
 	r.emitCtx, r.stopEmit = context.WithCancel(context.WithoutCancel(ctx))
 	r.askCtx, r.stopAsks = context.WithCancel(ctx)
 	return r
@@ -162,11 +168,15 @@ func (s *session) await(ctx context.Context, run *promptRun) promptEnd {
 	deadline := time.NewTimer(time.Hour)
 	deadline.Stop()
 	defer deadline.Stop()
-	cancelled := ctx.Done()
+	cancelled, over := ctx.Done(), run.over.c
 	for {
 		select {
 		case end := <-run.done:
 			return end
+		case <-over:
+			over = nil
+			s.sweep(run)
+			deadline.Reset(lastWords)
 		case <-cancelled:
 			cancelled = nil
 			s.cancelPrompt(run)
@@ -209,11 +219,16 @@ func (s *session) cutShort(run *promptRun, why string) promptEnd {
 		return s.giveUp(run, why)
 	}
 	run.stopEmit()
-	select {
-	case end := <-run.done:
-		return end
-	case <-s.stopped:
-		return promptEnd{err: errGone}
+	for over := run.over.c; ; {
+		select {
+		case end := <-run.done:
+			return end
+		case <-over:
+			over = nil
+			s.sweep(run)
+		case <-s.stopped:
+			return promptEnd{err: errGone}
+		}
 	}
 }
 
@@ -235,6 +250,7 @@ func (s *session) giveUp(run *promptRun, why string) promptEnd {
 		}
 	}
 	s.abandon()
+	s.sweepAbandoned(run)
 	return promptEnd{err: fmt.Errorf("%s: %w", why, errGaveUp)}
 }
 

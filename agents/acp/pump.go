@@ -83,7 +83,7 @@ func (s *session) handle(h *hands, ev event) (last bool) {
 		}
 		if h.run != nil && h.run.ends != nil {
 			if result, over := h.run.ends(ev.raw); over {
-				s.finish(h, result, nil)
+				s.promptOver(h, result, nil, false)
 			}
 		}
 	case evOther:
@@ -94,14 +94,18 @@ func (s *session) handle(h *hands, ev event) (last bool) {
 		s.ask(h, ev)
 	case evResult:
 		if h.run != nil && h.run == ev.run {
-			s.finish(h, ev.raw, ev.err)
+			s.promptOver(h, ev.raw, ev.err, ev.swept)
 		}
 	case evDo:
 		h.over()
 		ev.do()
 	case evGone:
-		if h.run != nil { // its result has not come and never will
-			s.finish(h, nil, errGone)
+		if h.run != nil { // nothing more comes of its result
+			end := promptEnd{err: errGone}
+			if h.run.over.fired() {
+				end = h.run.end
+			}
+			s.finish(h, end.result, end.err)
 		}
 		h.add(nil, s.m.Gone()...)
 		h.over()
@@ -119,6 +123,24 @@ func (s *session) end() {
 	s.ended = true
 	s.mu.Unlock()
 	s.push(event{kind: evGone})
+}
+
+// promptOver ends a prompt that the agent has ended. One that was cancelled
+// goes on until what it has left running has been ended, so that what the agent
+// says of that belongs to it.
+func (s *session) promptOver(h *hands, result jsontext.Value, err error, swept bool) {
+	run := h.run
+	if swept || !run.wasCancelled() {
+		s.finish(h, result, err)
+		return
+	}
+	if run.over.fired() {
+		return // the agent has said it twice
+	}
+	h.over()
+	run.end = promptEnd{result: result, err: err}
+	run.answered.fire()
+	run.over.fire()
 }
 
 // finish hands over what the end of a prompt ends and lets Run return.

@@ -52,6 +52,7 @@ type event struct {
 	request *request
 	run     *promptRun
 	err     error
+	swept   bool // of a result: what a cancelled prompt has left running has been ended
 	do      func()
 }
 

@@ -8,8 +8,8 @@ import (
 
 var _ turns.Stopper = (*Agent)(nil)
 
-// stopExtra is what the last step may take, once CancelAfter is over.
-const stopExtra = time.Second
+// stopExtra is what the last steps may take, once CancelAfter is over.
+const stopExtra = time.Second + leftTerm + leftKill
 
 // StopWithin implements turns.Stopper: a cancelled prompt returns by itself
 // before it.

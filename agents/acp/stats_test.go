@@ -47,7 +47,7 @@ func TestKillDoesNotWaitForWhoIgnoresEverything(t *testing.T) {
 
 func TestTheConfiguredDeadlineIsTheEngines(t *testing.T) {
 	a, err := New("a", Config{Command: []string{"x"}, CancelAfter: time.Minute})
-	if err != nil || a.StopWithin() <= time.Minute || a.StopWithin() > time.Minute+2*time.Second {
+	if err != nil || a.StopWithin() <= time.Minute || a.StopWithin() > time.Minute+4*time.Second {
 		t.Errorf("%v, %v", a.StopWithin(), err)
 	}
 }

@@ -16,7 +16,9 @@ func steered(t *testing.T, th *testThread, prompt, text string) (*agenttest.Sink
 	sink := agenttest.NewSink(t)
 	injected := make(chan error, 1)
 	go func() {
-		sink.Wait(t.Context(), func() bool { return hasItem(sink) })
+		sink.Wait(t.Context(), func() bool {
+			return hasItem(sink) && (sink.Steerable() || !th.r.Info().Capabilities.Steering)
+		})
 		injected <- sink.Inject(t.Context(), agenttest.Message(text))
 	}()
 	out := th.with(t.Context(), sink, turns.Prompt{}, prompt)

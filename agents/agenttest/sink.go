@@ -410,6 +410,13 @@ func (s *Sink) OnSteer(f turns.Injector) {
 	s.wake()
 }
 
+// Steerable reports whether the agent takes steered text now.
+func (s *Sink) Steerable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.injector != nil
+}
+
 // Inject hands a message to the agent as the engine does for turn/steer.
 func (s *Sink) Inject(ctx context.Context, msg items.UserMessage) error {
 	s.mu.Lock()

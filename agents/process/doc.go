@@ -13,6 +13,9 @@
 //	func (g *Group) End() *os.ProcessState
 //	func (g *Group) Stop(l Ladder) *os.ProcessState
 //	func (g *Group) Discard()
+//	func Now() Moment
+//	func (g *Group) Since(m Moment) []Descendant
+//	func (g *Group) EndSince(m Moment, which func(Descendant) bool, term, kill time.Duration) (left []Descendant)
 //	func (p *Pipe) Read(buf []byte) (int, error)   // Group.Stdout, Group.Stderr
 //	func (p *Pipe) Drain()
 //	func (p *Pipe) Close() error
@@ -25,6 +28,10 @@
 // with every member that stayed in it, and its leader is reaped; no signal is
 // ever sent to a group whose number may belong to somebody else; a group that
 // was recorded and outlives a killed server is ended by the next start.
+//
+// Since and EndSince are for what a part of the leader's work has started. A
+// signal goes to a process by a handle that does not follow a number which is
+// given away, and only after its start was compared.
 //
 // # Outliving a server
 //

@@ -52,6 +52,10 @@ func be(role string, args []string) {
 		fmt.Fprintln(told, "up")
 		told.Close()
 		time.Sleep(lifetime)
+	case "parent": // of one in the same session, which ends by TERM and leaves it behind
+		up(self("stubborn", args[0]))
+		fmt.Println("up")
+		time.Sleep(lifetime)
 	case "polite": // leaves a file when it gets TERM
 		term := make(chan os.Signal, 1)
 		signal.Notify(term, syscall.SIGTERM)
@@ -93,6 +97,19 @@ func beLeader(mark, kind string) {
 		up(leaving(self("stubborn", mark)))
 	case "quiet": // the same, and a daemon
 		upQuietly(leaving(self("quiet", mark)))
+	case "starts": // one more for each line of its stdin: a role, and whether it leaves the session
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("up")
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			role, apart, _ := strings.Cut(in.Text(), " ")
+			cmd := self(role, mark, "")
+			if apart == "apart" {
+				cmd = leaving(cmd)
+			}
+			up(cmd)
+			fmt.Println(cmd.Process.Pid)
+		}
+		time.Sleep(lifetime)
 	case "between": // one more in the group, whose child has left it
 		up(self("leader", mark, "left"))
 	case "daemon": // whose parent is dead

@@ -9,8 +9,8 @@ import (
 
 // kin is a process and who started it.
 type kin struct {
-	parent, group int
-	start         uint64
+	parent, group, session int
+	start                  uint64 // clock ticks since the boot
 }
 
 // killAll kills a group, and with it what its members have started outside of

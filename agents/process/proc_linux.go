@@ -42,7 +42,7 @@ func readStat(pid int) (m member, dead bool, err error) {
 
 func readKin(pid int) (k kin, dead bool, err error) {
 	s, err := host.ReadStat(pid)
-	return kin{parent: s.Parent, group: s.Group, start: s.StartTicks}, s.Dead, err
+	return kin{parent: s.Parent, group: s.Group, session: s.Session, start: s.StartTicks}, s.Dead, err
 }
 
 // commandLine is the digest of what the process says it is; "" if it says

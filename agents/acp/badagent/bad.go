@@ -53,6 +53,7 @@ var bad = map[string]func(p *prompt, rest string){
 		p.a.unread = true
 	},
 	"grandchild": (*prompt).grandchild,
+	"command":    (*prompt).command,
 	"die": func(p *prompt, rest string) {
 		code, text, _ := strings.Cut(rest, " ")
 		p.a.die(count(code, 1), text)
@@ -168,6 +169,32 @@ func (p *prompt) grandchild(mark string) {
 		p.fail = err.Error()
 		return
 	}
+	p.say(strconv.Itoa(child.Process.Pid))
+}
+
+// command starts what outlives a cancel, as commands of a real agent do. Its
+// end is told whenever it comes.
+func (p *prompt) command(how string) {
+	self, err := os.Executable()
+	if err != nil {
+		p.fail = err.Error()
+		return
+	}
+	child := exec.Command(self, "command")
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: how != "inside"}
+	if how == "named" {
+		child.Env = append(os.Environ(), "BAD_SESSION="+p.s.ID)
+	}
+	id := p.callID()
+	p.update(object{"sessionUpdate": "tool_call", "toolCallId": id, "title": "a long command", "kind": "execute", "status": "in_progress"})
+	if err := child.Start(); err != nil {
+		p.fail = err.Error()
+		return
+	}
+	go func() {
+		_ = child.Wait() // its state says all
+		p.progress(id, "failed", object{"rawOutput": object{"signal": child.ProcessState.String()}})
+	}()
 	p.say(strconv.Itoa(child.Process.Pid))
 }
 

@@ -107,6 +107,10 @@
 //	grandchild MARK  start a process that ignores TERM, HUP and the end of its
 //	                 stdin; it can be found by its arguments "grandchild MARK"
 //	                 and holds stdout and stderr open; says its pid
+//	command HOW      start a command that does not end, with an execute tool call,
+//	                 and say its pid; a cancel leaves it running. HOW is apart
+//	                 (in a session of its own), named (the same, with the id of
+//	                 the agent's session in its environment) or inside
 //	die N TEXT       write TEXT to stderr and exit with N
 //	kill SIGNAL TEXT write TEXT to stderr and die by this signal (number)
 //	half             write half a line, then exit with 1

@@ -25,6 +25,10 @@ func main() {
 		time.Sleep(lifetime)
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == "command" {
+		time.Sleep(lifetime)
+		return
+	}
 	a := newAgent(readOptions())
 	if code, text, ok := strings.Cut(a.options["exit"], ":"); ok {
 		n, _ := strconv.Atoi(code)

@@ -103,7 +103,7 @@ func (a *agent) known(id string) *session {
 func (a *agent) open(cwd string, servers json.RawMessage) *session {
 	a.opened++
 	s := &session{
-		ID: fmt.Sprintf("bad-%d-%d", os.Getpid(), a.opened), Cwd: cwd, Servers: servers, origin: "new",
+		ID: fmt.Sprintf("bad-session-%07d-%d", os.Getpid(), a.opened), Cwd: cwd, Servers: servers, origin: "new",
 		Mode: "ask", Options: map[string]any{"model": "small", "effort": "medium", "verbose": false},
 	}
 	a.sessions[s.ID] = s

@@ -90,6 +90,17 @@ func (s *Session) promptEnded(result jsontext.Value, status items.Status) []item
 	return s.take()
 }
 
+// CommandRuns reports whether a command has not ended, as far as the agent has
+// said.
+func (s *Session) CommandRuns() bool {
+	for _, c := range s.calls.order {
+		if c.kind == items.KindCommandExecution && c.item != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // State tells what a state_update of version 2 says: running, idle (the prompt
 // has ended; stopReason may be "") or requires_action, or a state of the
 // agent's own. ok is false for every other update.

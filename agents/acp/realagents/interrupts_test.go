@@ -55,6 +55,7 @@ func interruptTool(r *run) {
 	turnID := r.turn(threadID, "HANG please")
 	r.respond(r.question(turnID, "permission_request"), "allow_once")
 	pid := r.hanging(filepath.Join(cwd, "hanging-pid.txt"))
+	r.settle() // an agent may end a command that has just begun, and let go one that has run
 	_, took := r.interrupt(turnID)
 	r.remark("ended after %d ms", took.Milliseconds())
 	interrupted := time.Now()
@@ -68,6 +69,17 @@ func interruptTool(r *run) {
 		r.remark("the command %.1f s later", gone.Seconds())
 	}
 	r.says(threadID, "SAY again", "I say again.")
+}
+
+// commandRuns is how long a command has run when it is interrupted.
+const commandRuns = time.Second
+
+func (r *run) settle() {
+	select {
+	case <-time.After(commandRuns):
+	case <-r.ctx.Done():
+		r.fail("%v", r.ctx.Err())
+	}
 }
 
 // hanging waits for the number of a command that does not end by itself.
