@@ -98,17 +98,24 @@ var (
 
 // parse reads a line. What agents get wrong and can be read all the same is
 // put right first: broken UTF-8 and halves of surrogate pairs become U+FFFD,
-// of members given twice the last one counts.
+// of members given twice the last one counts. Updates of a session keep both
+// of the former: the other half may come with the next, and the mapping reads
+// what is broken.
 func parse(line []byte) (message, error) {
 	var m message
 	err := json.Unmarshal(line, &m)
 	if err != nil {
-		if line = mend(line); line == nil {
+		mended := mend(line)
+		if mended == nil {
 			return m, errJunk
 		}
 		m = message{}
-		if err = json.Unmarshal(line, &m); err != nil {
+		if err = json.Unmarshal(mended, &m); err != nil {
 			return m, errJunk
+		}
+		var asSent message
+		if m.Method == methodUpdate && json.Unmarshal(line, &asSent, jsontext.AllowInvalidUTF8(true)) == nil {
+			m.Params = asSent.Params
 		}
 	}
 	if m.Method == "" && (len(m.ID) == 0 || string(m.ID) == "null") {

@@ -27,6 +27,7 @@ func TestMisbehaviourEndsNoPromptAndLosesNothing(t *testing.T) {
 		"stderr-flood 3000000\nsay ok": "ok",
 		"bad-utf8":                     "\ufffd",
 		"nul":                          "\x00",
+		"halves":                       "a😀b",
 		"same-id":                      "",
 		"usage\nsay ok":                "ok",
 		"drop-ask one":                 "",

@@ -50,6 +50,9 @@ func (pr *proc) notified(method string, params jsontext.Value) {
 	}
 	ev := event{kind: evUpdate, raw: about.Update}
 	if method != methodUpdate || len(about.Update) == 0 {
+		if !params.IsValid() {
+			params = mend(params) // it was mended once, as a part of its line
+		}
 		ev = event{kind: evOther, method: method, raw: params}
 	}
 	ev.size = len(ev.raw) + overhead

@@ -99,7 +99,12 @@ var bad = map[string]func(p *prompt, rest string){
 	"ghost-session": (*prompt).ghostSession,
 	"same-id":       (*prompt).sameID,
 	"bad-utf8":      func(p *prompt, _ string) { p.rawText("a@@b", "\xff\xfe\xc3") },
-	"nul":           func(p *prompt, _ string) { p.rawText("a@@b", `\u0000\ud800\u2028`) },
+	"halves": func(p *prompt, _ string) {
+		p.message = p.newMessage()
+		p.rawChunk("a@@", `\ud83d`)
+		p.rawChunk("@@b", `\ude00`)
+	},
+	"nul": func(p *prompt, _ string) { p.rawText("a@@b", `\u0000\ud800\u2028`) },
 	"deep": func(p *prompt, _ string) {
 		p.update(object{"sessionUpdate": "deep_update", "nest": json.RawMessage(strings.Repeat("[", nesting) + strings.Repeat("]", nesting))})
 	},
@@ -263,9 +268,15 @@ func (p *prompt) sameID(title string) {
 
 // rawText says text with raw in the place of its @@, as it is on the wire.
 func (p *prompt) rawText(text, raw string) {
+	p.message = p.newMessage()
+	p.rawChunk(text, raw)
+}
+
+// rawChunk sends text of the present message with raw in place of @@.
+func (p *prompt) rawChunk(text, raw string) {
 	u := object{"sessionUpdate": "agent_message_chunk", "content": textBlock(text)}
 	if p.ids() {
-		u["messageId"] = p.newMessage()
+		u["messageId"] = p.message
 	}
 	line, err := json.Marshal(object{"jsonrpc": "2.0", "method": "session/update", "params": object{"sessionId": p.s.ID, "update": u}})
 	if err != nil {

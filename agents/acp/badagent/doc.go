@@ -136,6 +136,7 @@
 //	same-id          two permission requests with one id; says the outcomes
 //	bad-utf8         a chunk with bytes that are no UTF-8
 //	nul              a chunk with U+0000, a lone surrogate and U+2028
+//	halves           a message of two chunks, cut within a surrogate pair
 //	deep             an update nested 10,000 deep
 //	split            one message written byte by byte
 //	stderr TEXT      write TEXT to stderr

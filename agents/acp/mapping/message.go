@@ -12,9 +12,11 @@ import (
 // that the agent repeats whole.
 const maxTold = 64
 
-// speech is the message or thought that is being said; item "" = none.
+// speech is the message or thought that is being said. item is "" as long as
+// nothing can be said: of none, or of one that has begun with half a character.
 type speech struct {
 	item string
+	half rune // of a character, which the last piece has ended with; 0 = none
 	kind items.Kind
 	id   string
 	text *items.Text // kept only for raw, which the end puts beside the text
@@ -57,29 +59,47 @@ func (s *Session) chunk(kind items.Kind, c chunk, raw jsontext.Value) {
 		s.strange(c.Kind, raw)
 		return
 	}
-	s.say(kind, id, text, raw)
-}
-
-// say appends text to what is being said, or begins anew when the kind or the
-// message id is another. Without ids, whatever ends the speech (a tool call
-// seen first, a question, the end of the prompt) ends the message.
-func (s *Session) say(kind items.Kind, id, text string, raw jsontext.Value) {
 	if text == "" {
 		return
 	}
+	s.speak(kind, id)
+	text, s.speech.half = join(s.speech.half, block.Text, text)
+	s.say(kind, id, text, raw)
+}
+
+// speak makes the message or thought of this kind and id the one that is being
+// said. Without ids, whatever ends the speech (a tool call seen first, a
+// question, the end of the prompt) ends the message.
+func (s *Session) speak(kind items.Kind, id string) {
 	sp := &s.speech
-	if sp.item != "" && (sp.kind != kind || sp.id != id) {
+	if sp.kind != kind || sp.id != id {
 		s.endSpeech(items.StatusCompleted)
+	}
+	sp.kind, sp.id = kind, id
+}
+
+// say appends text to what is being said, or begins anew when the kind or the
+// message id is another. raw is the update that says it, nil for none.
+func (s *Session) say(kind items.Kind, id, text string, raw jsontext.Value) {
+	if text == "" && s.speech.half == 0 {
+		return
+	}
+	s.speak(kind, id)
+	sp := &s.speech
+	if s.o.KeepRaw && raw != nil {
+		sp.raw.add(raw)
+	}
+	if text == "" {
+		return
 	}
 	begins := sp.item == ""
 	if begins {
-		*sp = speech{item: items.NewID(), kind: kind, id: id, of: s.spokenOf(kind, id, true)}
+		sp.item, sp.of = items.NewID(), s.spokenOf(kind, id, true)
 	}
 	if sp.of != nil {
 		sp.of.add(text)
 	}
 	if s.o.KeepRaw {
-		sp.raw.add(raw)
 		if sp.text == nil {
 			sp.text = items.NewText("", maxKept)
 		}
@@ -95,7 +115,12 @@ func (s *Session) say(kind items.Kind, id, text string, raw jsontext.Value) {
 // endSpeech ends the message or thought that is being said, if any.
 func (s *Session) endSpeech(status items.Status) {
 	sp := &s.speech
+	if sp.half != 0 { // the other half does not come
+		sp.half = 0
+		s.say(sp.kind, sp.id, replacement, nil)
+	}
 	if sp.item == "" {
+		*sp = speech{}
 		return
 	}
 	end := items.Update{ItemID: sp.item, Status: status}
@@ -127,6 +152,9 @@ func (s *Session) wholeMessage(kind items.Kind, f fields, raw jsontext.Value) bo
 			return false // an image or the like: the message is kept as it came
 		}
 		text += t
+	}
+	if s.speech.kind == kind && s.speech.id == id {
+		s.speech.half = 0 // the whole has it
 	}
 	before := s.spokenOf(kind, id, false)
 	switch {
