@@ -51,13 +51,46 @@ func interruptPermission(r *run) {
 }
 
 func interruptTool(r *run) {
-	threadID, cwd := r.thread()
-	turnID := r.turn(threadID, "HANG please")
-	r.respond(r.question(turnID, "permission_request"), "allow_once")
-	pid := r.hanging(filepath.Join(cwd, "hanging-pid.txt"))
+	threadID, turnID, pid := r.hang()
 	r.settle() // an agent may end a command that has just begun, and let go one that has run
 	_, took := r.interrupt(turnID)
 	r.remark("ended after %d ms", took.Milliseconds())
+	r.ended(pid)
+	r.says(threadID, "SAY again", "I say again.")
+}
+
+// interruptBesideTool interrupts one of two turns whose commands run in one
+// process of the agent.
+func interruptBesideTool(r *run) {
+	_, other, otherPID := r.hang()
+	_, turnID, pid := r.hang()
+	r.settle()
+	v, _ := r.interrupt(turnID)
+	if !r.owns(otherPID) {
+		r.fail("the command of the other turn has ended")
+	}
+	if doubts := v.of("notice"); len(doubts) > 0 {
+		r.remark("not told apart: %.120s", doubts[0].content["message"])
+	} else {
+		r.ended(pid)
+		r.remark("only the one")
+	}
+	r.interrupt(other)
+	r.ended(otherPID)
+}
+
+// hang starts a turn in a new thread whose command does not end by itself.
+func (r *run) hang() (threadID, turnID string, pid int) {
+	r.Helper()
+	threadID, cwd := r.thread()
+	turnID = r.turn(threadID, "HANG please")
+	r.respond(r.question(turnID, "permission_request"), "allow_once")
+	return threadID, turnID, r.hanging(filepath.Join(cwd, "hanging-pid.txt"))
+}
+
+// ended wants a command to have ended with its turn, or soon.
+func (r *run) ended(pid int) {
+	r.Helper()
 	interrupted := time.Now()
 	for r.owns(pid) {
 		if time.Since(interrupted) > goneWithin {
@@ -68,7 +101,6 @@ func interruptTool(r *run) {
 	if gone := time.Since(interrupted); gone > time.Second {
 		r.remark("the command %.1f s later", gone.Seconds())
 	}
-	r.says(threadID, "SAY again", "I say again.")
 }
 
 // commandRuns is how long a command has run when it is interrupted.

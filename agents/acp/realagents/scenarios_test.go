@@ -24,6 +24,7 @@ var scenarios = []scenario{
 	{"interrupt while streaming", interruptStream},
 	{"interrupt at a permission", interruptPermission},
 	{"interrupt of a running tool", interruptTool},
+	{"interrupt beside another's tool", interruptBesideTool},
 	{"steer", steer},
 	{"steer with interrupt", steerInterrupt},
 	{"two threads at once", twoThreads},
