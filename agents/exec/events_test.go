@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -439,5 +441,31 @@ func TestDocumentedEventsAreUnderstood(t *testing.T) {
 	}
 	if len(shown) != 10 {
 		t.Errorf("the documentation shows %d of 10 events: %v", len(shown), shown)
+	}
+}
+
+// TestEveryEventAndMemberIsDocumented compares the table of docs/agents.md with
+// what is decoded.
+func TestEveryEventAndMemberIsDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (.*?) \\| ").FindAllStringSubmatch(string(doc), -1) {
+		if documented[row[1]] == "" {
+			documented[row[1]] = row[2]
+		}
+	}
+	for name, e := range map[string]any{
+		"message": messageEvent{}, "delta": deltaEvent{}, "item": itemEvent{}, "delete": deleteEvent{}, "usage": usageEvent{},
+		"step": stepEvent{}, "progress": progressEvent{}, "ask": askEvent{}, "question": questionEvent{}, "result": resultEvent{},
+	} {
+		for i := range reflect.TypeOf(e).NumField() {
+			member := reflect.TypeOf(e).Field(i).Tag.Get("json")
+			if found, _ := regexp.MatchString("`"+member+`\b`, documented[name]); member != "event" && !found {
+				t.Errorf("event %q: the table does not have the member %q: %s", name, member, documented[name])
+			}
+		}
 	}
 }
