@@ -83,8 +83,8 @@ soak: ## Slow readers, reconnects and load for SOAK=10m
 .PHONY: test-agents
 test-agents: ## Try real agents: AGENTS="opencode codex claude gemini" (installs what is missing, up to 460 MB each)
 	@test -n "$(AGENTS)" || { echo 'which ones? make test-agents AGENTS="opencode codex claude gemini"' >&2; exit 2; }
-	$(GO) run ./agents/acp/realagents/install $(AGENTS)
-	HOLON_TEST_AGENTS="$(AGENTS)" $(GO) test -count=1 -timeout 60m -v -run TestRealAgents ./agents/acp/realagents
+	$(GO) run ./testagents/realagents/install $(AGENTS)
+	HOLON_TEST_AGENTS="$(AGENTS)" $(GO) test -count=1 -timeout 60m -v -run TestRealAgents ./testagents/realagents
 
 .PHONY: clean
 clean: ## Remove what was built

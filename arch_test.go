@@ -31,10 +31,15 @@ var mayImport = map[string][]string{
 	"rpc/admission": {"host"},
 	"conformance":   {},
 	"bench":         {"rpc/client", "notify", "ledger", "items", "threads", "turns", "persist"},
+	testsOnly:       {"notify", "items", "turns"},
 	"cmd":           nil,            // everything
 	"faults":        nil,            // tests only
 	"docs":          {"rpc/client"}, // examples: whoever copies them has the client at most
 }
+
+// testsOnly is the folder of agents and suites for tests: what is in it is
+// imported by tests and by itself.
+const testsOnly = "testagents"
 
 // onlyImporter names the folders that alone may import a library.
 var onlyImporter = map[string][]string{
@@ -74,6 +79,9 @@ func TestArrowsBetweenPackagesRunOneWay(t *testing.T) {
 		}
 		for _, imp := range p.Imports {
 			if to, ours := strings.CutPrefix(imp, module); ours {
+				if within(to, testsOnly) && !within(from, testsOnly) {
+					t.Errorf("%s imports %s, which is for tests only", from, to)
+				}
 				if allowed != nil && !within(to, rule) && !slices.ContainsFunc(allowed, func(a string) bool { return within(to, a) }) {
 					t.Errorf("%s imports %s", from, to)
 				}

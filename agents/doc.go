@@ -4,6 +4,6 @@
 // Protocol; and worker, whose turns are worked on by programs that connect as
 // clients. process runs the processes of exec and acp. Each agent satisfies
 // turns.Agent and speaks in items.Op; none knows the store, the wire or the
-// log. agents/agenttest has the suite that every agent passes. docs/agents.md
+// log. testagents/agenttest has the suite that every agent passes. docs/agents.md
 // is the users' side of it.
 package agents

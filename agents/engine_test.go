@@ -11,12 +11,12 @@ import (
 	"github.com/go-json-experiment/json"
 	"go.uber.org/goleak"
 
-	"github.com/seed82539d15/holon/agents/agenttest"
 	"github.com/seed82539d15/holon/agents/echo"
 	"github.com/seed82539d15/holon/agents/exec"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/sqlite"
+	"github.com/seed82539d15/holon/testagents/agenttest"
 	"github.com/seed82539d15/holon/turns"
 )
 

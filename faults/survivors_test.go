@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed82539d15/holon/agents/agenttest"
+	"github.com/seed82539d15/holon/testagents/agenttest"
 )
 
 // A server that is killed cannot end what its agents have started. The next
@@ -28,7 +28,7 @@ func TestNextStartEndsWhatAgentsOfAKilledServerLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := filepath.Join(p.root, "badagent")
-	if out, err := exec.Command("go", "build", "-o", bad, "../agents/acp/badagent").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", bad, "../testagents/badagent").CombinedOutput(); err != nil {
 		t.Fatalf("build the agent: %v\n%s", err, out)
 	}
 	t.Cleanup(func() {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/seed82539d15/holon/agents/acp/acptest"
+	"github.com/seed82539d15/holon/testagents/acptest"
 )
 
 func TestLinesAreCutHoweverTheyArrive(t *testing.T) {

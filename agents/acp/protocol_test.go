@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed82539d15/holon/agents/acp/acptest"
-	"github.com/seed82539d15/holon/agents/agenttest"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/testagents/acptest"
+	"github.com/seed82539d15/holon/testagents/agenttest"
 	"github.com/seed82539d15/holon/turns"
 )
 

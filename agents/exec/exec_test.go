@@ -13,8 +13,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"go.uber.org/goleak"
 
-	"github.com/seed82539d15/holon/agents/agenttest"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/testagents/agenttest"
 	"github.com/seed82539d15/holon/turns"
 )
 

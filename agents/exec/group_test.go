@@ -16,9 +16,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/seed82539d15/holon/agents/agenttest"
 	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/testagents/agenttest"
 	"github.com/seed82539d15/holon/turns"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed82539d15/holon/agents/agenttest"
+	"github.com/seed82539d15/holon/testagents/agenttest"
 )
 
 func TestWhatCannotStartSaysWhyAndWhatToDo(t *testing.T) {

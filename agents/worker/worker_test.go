@@ -6,10 +6,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/seed82539d15/holon/agents/agenttest"
 	"github.com/seed82539d15/holon/agents/worker"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/persist/sqlite"
+	"github.com/seed82539d15/holon/testagents/agenttest"
 	"github.com/seed82539d15/holon/turns"
 )
 

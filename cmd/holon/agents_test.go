@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/seed82539d15/holon/agents/acp"
-	"github.com/seed82539d15/holon/agents/acp/acptest"
 	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/testagents/acptest"
 )
 
 // badAgent is the definition of an agent that does what a prompt says.

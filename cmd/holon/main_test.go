@@ -6,8 +6,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/seed82539d15/holon/agents/acp/acptest"
 	"github.com/seed82539d15/holon/host/hosttest"
+	"github.com/seed82539d15/holon/testagents/acptest"
 )
 
 // programs are what the tests start as another user.

@@ -1,7 +1,7 @@
 // Command serve runs the mock model on 127.0.0.1 until it is interrupted, for
 // trying an agent by hand:
 //
-//	go run ./agents/acp/mockmodel/serve -port 8791
+//	go run ./testagents/mockmodel/serve -port 8791
 //
 // The first line on stdout is its URL; each request is a line on stderr.
 package main
@@ -14,7 +14,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/seed82539d15/holon/agents/acp/mockmodel"
+	"github.com/seed82539d15/holon/testagents/mockmodel"
 )
 
 func main() {

@@ -1,6 +1,6 @@
 // Command install brings agents into the cache of the real agents' tests:
 //
-//	go run ./agents/acp/realagents/install opencode codex
+//	go run ./testagents/realagents/install opencode codex
 package main
 
 import (
@@ -9,7 +9,7 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/seed82539d15/holon/agents/acp/realagents"
+	"github.com/seed82539d15/holon/testagents/realagents"
 )
 
 func main() {

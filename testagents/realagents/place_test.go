@@ -19,8 +19,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed82539d15/holon/agents/acp/mockmodel"
 	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/testagents/mockmodel"
 )
 
 // The bounds of waits. Agents on a busy machine take their time; what they

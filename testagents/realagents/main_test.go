@@ -65,7 +65,7 @@ func TestRealAgents(t *testing.T) {
 	for _, a := range agents {
 		t.Run(a.Name, func(t *testing.T) {
 			if !a.Installed(cache) {
-				t.Fatalf("%s %s is not in %s: run go run ./agents/acp/realagents/install %s", a.Name, a.Version, cache, a.Name)
+				t.Fatalf("%s %s is not in %s: run go run ./testagents/realagents/install %s", a.Name, a.Version, cache, a.Name)
 			}
 			p := newPlace(t, a, cache)
 			p.start(t)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed82539d15/holon/agents/acp/acptest"
+	"github.com/seed82539d15/holon/testagents/acptest"
 )
 
 func TestMain(m *testing.M) { acptest.Main(m) }

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/seed82539d15/holon/agents/acp/realagents"
+	"github.com/seed82539d15/holon/testagents/realagents"
 )
 
 // entry is one message of a recording.

@@ -27,7 +27,7 @@ type Program string
 // The programs. Example is pinned in go.mod as a tool, so that it is built
 // from the module cache, without a network.
 const (
-	BadAgent Program = "github.com/seed82539d15/holon/agents/acp/badagent"
+	BadAgent Program = "github.com/seed82539d15/holon/testagents/badagent"
 	Example  Program = "github.com/coder/acp-go-sdk/example/agent"
 )
 

@@ -1,7 +1,7 @@
 // Badagent is an agent without a model: it speaks version 1 of the Agent
 // Client Protocol over stdin and stdout, does what the text of each prompt
 // says, and misbehaves in every way a real agent was seen to, and in some that
-// none was. Tests of the peer build and run it (agents/acp/acptest). It uses
+// none was. Tests of the peer build and run it (testagents/acptest). It uses
 // the standard library only.
 //
 // # How it is started

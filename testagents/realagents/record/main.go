@@ -1,7 +1,7 @@
 // Command record writes down what real agents say over ACP, as material for
 // the tests of package mapping:
 //
-//	go run ./agents/acp/realagents/record -out DIR opencode codex claude gemini
+//	go run ./testagents/realagents/record -out DIR opencode codex claude gemini
 //
 // Each scenario of each agent becomes DIR/<agent>-<scenario>.ndjson, one JSON
 // object a line: {"dir":"in","msg":…} is what the agent sent, "out" what it was
@@ -19,8 +19,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed82539d15/holon/agents/acp/mockmodel"
-	"github.com/seed82539d15/holon/agents/acp/realagents"
+	"github.com/seed82539d15/holon/testagents/mockmodel"
+	"github.com/seed82539d15/holon/testagents/realagents"
 )
 
 func main() {
