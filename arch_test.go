@@ -79,7 +79,7 @@ func TestArrowsBetweenPackagesRunOneWay(t *testing.T) {
 		}
 		for _, imp := range p.Imports {
 			if to, ours := strings.CutPrefix(imp, module); ours {
-				if within(to, testsOnly) && !within(from, testsOnly) {
+				if forTests(to) && !forTests(from) {
 					t.Errorf("%s imports %s, which is for tests only", from, to)
 				}
 				if allowed != nil && !within(to, rule) && !slices.ContainsFunc(allowed, func(a string) bool { return within(to, a) }) {
@@ -105,5 +105,9 @@ func ruleOf(from string) (rule string, allowed []string) {
 	}
 	return rule, allowed
 }
+
+// forTests reports whether a package is for tests only: it is in testsOnly, or
+// a suite or helper beside what it tests, whose name ends so.
+func forTests(path string) bool { return within(path, testsOnly) || strings.HasSuffix(path, "test") }
 
 func within(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
