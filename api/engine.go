@@ -13,6 +13,10 @@ type Engine interface {
 	ThreadConfigure(ctx context.Context, c turns.Configure) (turns.ConfigureResult, error)
 	ThreadFork(ctx context.Context, c turns.Fork) (turns.ForkResult, error)
 	ChangeThread(ctx context.Context, c turns.ChangeThread) (turns.ChangeThreadResult, error)
+	// CloseThread returns once the close is durable. If a turn has to end
+	// first, closed delivers the final result when it has; it is nil if the
+	// first result is final.
+	CloseThread(ctx context.Context, c turns.CloseThread) (result turns.ChangeThreadResult, closed <-chan turns.ChangeThreadResult, err error)
 	Start(ctx context.Context, c turns.Start) (turns.StartResult, error)
 	Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, error)
 	Steer(ctx context.Context, c turns.Steer) (turns.SteerResult, error)

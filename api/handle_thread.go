@@ -91,9 +91,10 @@ type ThreadCloseParams struct {
 // ThreadCloseResult answers thread/close.
 type ThreadCloseResult = turns.ChangeThreadResult
 
-// ThreadClose answers thread/close.
-func (h *Handlers) ThreadClose(ctx context.Context, p ThreadCloseParams) (ThreadCloseResult, error) {
-	return h.api.Engine.ChangeThread(ctx, turns.ChangeThread{ThreadID: p.ThreadID, Verb: threads.VerbClose, Reason: p.Reason, Key: p.key})
+// ThreadClose answers thread/close. It returns once the close is durable; the
+// second result delivers the state closed when the active turn has ended.
+func (h *Handlers) ThreadClose(ctx context.Context, p ThreadCloseParams) (ThreadCloseResult, <-chan ThreadCloseResult, error) {
+	return h.api.Engine.CloseThread(ctx, turns.CloseThread{ThreadID: p.ThreadID, Reason: p.Reason, Key: p.key})
 }
 
 // ThreadListParams are the params of thread/list.

@@ -18,7 +18,7 @@ func (h *Handlers) methods() []Method {
 		define("thread/start", "Starts a thread, or finds the open one of this id.", h.ThreadStart, ofThread),
 		define("thread/pause", "No further turn of the thread starts; the active one goes on.", h.ThreadPause, ofThread),
 		define("thread/resume", "Ends the pause of a thread.", h.ThreadResume, ofThread),
-		define("thread/close", "Closes a thread: interrupts its active turn and its queue. thread/closed is its last event.", h.ThreadClose, ofThread),
+		defineWaiting("thread/close", "Closes a thread: interrupts its active turn and its queue. thread/closed is its last event.", InterruptWait, h.ThreadClose, ofThread),
 		defineAsking("thread/configure", "Changes settings of a thread that its agent has: mode, model and others, by name.", h.ThreadConfigure, ofThread),
 		defineAsking("thread/fork", "Starts a thread whose agent goes on from the conversation of this one, as it stands after its newest turn.", h.ThreadFork, ofThread),
 		define("thread/list", "Threads in the order of their starting; order desc, the newest first.", h.ThreadList, ofLog),

@@ -27,8 +27,8 @@ const askTimeout = 90 * time.Second
 // what it may wait, and what any request may take besides.
 const pollTimeout = turns.MaxClaimWait + RequestTimeout
 
-// InterruptWait is how long turn/interrupt waits for the agent before it
-// answers "interrupting".
+// InterruptWait is how long turn/interrupt and thread/close wait for the agent
+// before they answer "interrupting" and "closing".
 const InterruptWait = 2 * time.Second
 
 // Method is one row of the table of methods: what dispatches, rpc.discover,

@@ -36,6 +36,18 @@ func turnChecks() []check {
 			p.must(len(said) <= 16<<10 && strings.HasPrefix(said, "begin ") && strings.HasSuffix(said, " end"), "of a long message the end has %d bytes: %.40q", len(said), said)
 			p.must(end.args().isTrue("message_truncated"), "the end does not say that its message was cut")
 		}},
+		{id: "thread.close_waits", sentence: "thread/close answers closed once the active turn has ended, and delays no other request of its connection.", source: srcMethods, needs: needEcho, run: func(p *probe) {
+			d := p.duplex("")
+			thread := p.echoThread(d)
+			turn := p.running(d, thread, "/sleep 20000")
+			id := d.start("thread/close", obj{"thread_id": thread})
+			p.call(d, "holon/status", nil)
+			m := d.answer(id)
+			p.must(m.failure == nil && decode(m.result).str("state") == "closed", "thread/close answered %s%s", clip(m.result, 300), clip(m.failure, 300))
+			closed := d.event("thread/closed", "thread_id", thread)
+			p.must(int64(decode(m.result).num("seq")) == closed.seq(), "thread/close answered %s, thread/closed is %d", clip(m.result, 300), closed.seq())
+			p.must(d.outcome(turn).method == "turn/interrupted", "the turn ended with %s", d.outcome(turn).method)
+		}},
 		{id: "turn.one_end", sentence: "Exactly one terminal event stands per turn, after the ends of all its items.", source: srcEvents, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			thread := p.echoThread(d)

@@ -263,6 +263,10 @@ func (e *fakeEngine) ChangeThread(_ context.Context, c turns.ChangeThread) (turn
 	return turns.ChangeThreadResult{}, fmt.Errorf("change: %w", threads.ErrClosed)
 }
 
+func (e *fakeEngine) CloseThread(_ context.Context, c turns.CloseThread) (turns.ChangeThreadResult, <-chan turns.ChangeThreadResult, error) {
+	return turns.ChangeThreadResult{}, nil, fmt.Errorf("close: %w", threads.ErrClosed)
+}
+
 func (e *fakeEngine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.ConfigureResult, error) {
 	e.note("ThreadConfigure %s %s", c.ThreadID, c.Config["mode"])
 	if e.asked != nil {

@@ -34,6 +34,8 @@ type actor struct {
 
 	startBy time.Time // when to try again to start the next turn; zero = no need
 
+	closers []chan ChangeThreadResult // of those who wait for the thread to be closed; capacity 1
+
 	newest   string // no item of the thread that has an id of NewID has a greater one
 	lateTold bool   // the log has been told of output that could not be stored
 	emitters int    // agents about to put something in; guarded by the engine's mu

@@ -51,6 +51,13 @@ type ChangeThread struct {
 	Key      *ledger.Key
 }
 
+// CloseThread closes a thread.
+type CloseThread struct {
+	ThreadID string
+	Reason   string
+	Key      *ledger.Key
+}
+
 // ChangeThreadResult answers thread/pause, thread/resume and thread/close.
 type ChangeThreadResult struct {
 	ThreadID string        `json:"thread_id"`

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/threads"
 )
 
 // commit hands a unit of one command in and, once it is durable, makes its
@@ -147,5 +148,8 @@ func (a *actor) adopt(b *builder, rc ledger.Receipt) {
 	}
 	for _, f := range b.after {
 		f(rc)
+	}
+	if b.rows.thread != nil && a.thread.State == threads.Closed {
+		a.isClosed()
 	}
 }

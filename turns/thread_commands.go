@@ -86,6 +86,43 @@ func (e *Engine) ChangeThread(ctx context.Context, c ChangeThread) (ChangeThread
 	})
 }
 
+// CloseThread is ChangeThread with VerbClose for a caller who waits: if the
+// active turn has to end first, closed delivers the final answer when it has;
+// it is nil if the result is final. Errors: as ChangeThread.
+func (e *Engine) CloseThread(ctx context.Context, c CloseThread) (result ChangeThreadResult, closed <-chan ChangeThreadResult, err error) {
+	if err := checkText("reason", c.Reason); err != nil {
+		return ChangeThreadResult{}, nil, err
+	}
+	type both struct {
+		r      ChangeThreadResult
+		closed chan ChangeThreadResult
+	}
+	out, err := call(ctx, e, c.ThreadID, func(a *actor) (both, error) {
+		r, replayed, err := keyed(a, c.Key, func(b *builder) (ChangeThreadResult, error) {
+			return a.changeThread(b, ChangeThread{ThreadID: c.ThreadID, Verb: threads.VerbClose, Reason: c.Reason})
+		})
+		switch {
+		case err != nil || r.State != threads.Closing:
+			return both{r: r}, err
+		case replayed && a.thread.State == threads.Closed:
+			r.State, r.Seq = threads.Closed, a.thread.UpdatedSeq
+			return both{r: r}, nil
+		}
+		wait := make(chan ChangeThreadResult, 1)
+		a.closers = append(a.closers, wait)
+		return both{r, wait}, nil
+	})
+	return out.r, out.closed, err
+}
+
+// isClosed answers those who wait for the thread to be closed.
+func (a *actor) isClosed() {
+	for _, w := range a.closers {
+		w <- ChangeThreadResult{ThreadID: a.id, State: threads.Closed, Seq: a.thread.UpdatedSeq}
+	}
+	a.closers = nil
+}
+
 func (a *actor) changeThread(b *builder, c ChangeThread) (ChangeThreadResult, error) {
 	if a.thread == nil {
 		return ChangeThreadResult{}, threads.ErrNotFound
