@@ -39,7 +39,9 @@ type Committer interface {
 	// unit that is refused has an error in its Outcome and leaves no trace. If
 	// Commit itself returns an error nothing at all has happened: the error
 	// wraps ledger.ErrStorageFull or ledger.ErrStorageFailed if it is the
-	// disk's, else the units are tried again one by one.
+	// disk's, else the units are tried again one by one. A panic of Commit
+	// leaves the store in doubt and is treated as a failed disk; one that has
+	// been undone is a *PanicError instead, and the fault of a unit.
 	Commit(units []*ledger.Unit) (Committed, error)
 	// Probe tries a small durable write.
 	Probe() error
@@ -70,6 +72,9 @@ type Observer struct {
 	// Refused follows every unit that was not committed. Kind is
 	// storage_full, storage_failed, runtime_paused or internal.
 	Refused func(kind string)
+	// Panicked follows every panic that was caught, with the threads whose
+	// units were at hand; none if it was not about units.
+	Panicked func(threadIDs []string, err *PanicError)
 }
 
 // Appender is the group commit: units of all actors wait in one bounded
@@ -91,6 +96,8 @@ type Appender struct {
 
 	failed atomic.Pointer[error] // for good: a failed fsync
 	full   atomic.Pointer[error] // until a commit succeeds again
+
+	unexplained int // commits in a row that failed, as the probes did that followed them
 }
 
 type request struct {
@@ -195,7 +202,7 @@ func (a *Appender) Run(ctx context.Context) error {
 			select {
 			case held = <-a.queue:
 			case j := <-a.jobs:
-				j.done <- j.do()
+				a.work(j)
 				continue
 			case <-probe.C:
 				a.probe()
@@ -211,12 +218,14 @@ func (a *Appender) Run(ctx context.Context) error {
 		var batch []*request
 		batch, held = a.gather(held)
 		a.commit(batch)
-		if err := a.committer.Maintain(); err != nil {
-			a.Fail(err)
+		if a.failed.Load() == nil { // else nothing is written any more
+			if err := a.guarded(nil, a.committer.Maintain); err != nil {
+				a.Fail(err)
+			}
 		}
 		select { // a queue that never runs empty must not keep jobs waiting
 		case j := <-a.jobs:
-			j.done <- j.do()
+			a.work(j)
 		default:
 		}
 	}
@@ -268,13 +277,19 @@ func (a *Appender) commit(batch []*request) {
 		bytes += r.bytes
 	}
 	began := time.Now()
-	done, err := a.committer.Commit(units)
+	var done Committed
+	err := a.guarded(units, func() (err error) {
+		if done, err = a.committer.Commit(units); err == nil {
+			// Publish before the answers: whoever is told a seq may at once
+			// ask for what is after it.
+			a.tail.Publish(done.Events)
+		}
+		return err
+	})
 	switch {
 	case err == nil:
 		a.full.Store(nil)
-		// Publish before the answers: whoever is told a seq may at once ask
-		// for what is after it.
-		a.tail.Publish(done.Events)
+		a.unexplained = 0
 		if a.observer.Committed != nil {
 			a.observer.Committed(len(units), len(done.Events), bytes, time.Since(began))
 		}
@@ -297,7 +312,8 @@ func (a *Appender) commit(batch []*request) {
 	case len(batch) > 1:
 		a.singly(batch)
 	default:
-		a.refuse(batch, err)
+		a.report(units, err)
+		a.refuse(batch, a.explain(err))
 	}
 }
 
@@ -342,7 +358,7 @@ func (a *Appender) probe() {
 	if a.full.Load() == nil || a.failed.Load() != nil {
 		return
 	}
-	switch err := a.committer.Probe(); {
+	switch err := a.guarded(nil, a.committer.Probe); {
 	case err == nil:
 		a.full.Store(nil)
 	case errors.Is(err, ledger.ErrStorageFailed):

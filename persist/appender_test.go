@@ -16,13 +16,14 @@ import (
 // memory is a committer without a disk whose next commits can be made to
 // fail.
 type memory struct {
-	mu     sync.Mutex
-	latest int64
-	calls  [][]int // seqs of each transaction
-	fail   func(units []*ledger.Unit) error
-	probe  error
-	broken error         // what Maintain says
-	block  chan struct{} // closed: commits go through
+	mu       sync.Mutex
+	latest   int64
+	calls    [][]int // seqs of each transaction
+	fail     func(units []*ledger.Unit) error
+	probe    error
+	broken   error         // what Maintain says
+	maintain func()        // what Maintain does before
+	block    chan struct{} // closed: commits go through
 }
 
 func (m *memory) Commit(units []*ledger.Unit) (Committed, error) {
@@ -61,6 +62,9 @@ func (m *memory) Probe() error {
 func (m *memory) Maintain() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.maintain != nil {
+		m.maintain()
+	}
 	return m.broken
 }
 

@@ -29,12 +29,16 @@ type actor struct {
 	active *activeTurn
 	held   *builder  // agent output that a full disk refused; nothing else is decided meanwhile
 	heldBy time.Time // when to hand it in again
-	dead   bool      // the log cannot be written any more: agents are left unread
+	dead   error     // why nothing of the thread can be decided any more: agents are left unread
 	gone   bool      // the engine has stopped: commands are refused
 
 	startBy time.Time // when to try again to start the next turn; zero = no need
 
 	closers []chan ChangeThreadResult // of those who wait for the thread to be closed; capacity 1
+
+	entered bool // it has a place in the gate for a turn that is not active yet
+	panics  int
+	refused int // commits in a row that failed in a way that nothing explains
 
 	newest   string // no item of the thread that has an id of NewID has a greater one
 	lateTold bool   // the log has been told of output that could not be stored
@@ -85,12 +89,19 @@ func newActor(e *Engine, id string) *actor {
 	}
 }
 
-// loop serves the inbox until the thread has nothing to do, or stop. What is
-// due, and the stop, are looked at in every round: an agent that keeps the
-// inbox full must not put its own deadline off.
+// loop serves the inbox until the thread has nothing to do, or stop.
 func (a *actor) loop() {
 	timer := time.NewTimer(idleAfter)
 	defer timer.Stop()
+	for !a.serve(timer) {
+	}
+}
+
+// serve is loop up to a panic; it reports whether the actor has ended. What is
+// due, and the stop, are looked at in every round: an agent that keeps the
+// inbox full must not put its own deadline off.
+func (a *actor) serve(timer *time.Timer) (ended bool) {
+	defer a.survive()
 	for {
 		select {
 		case <-a.quit:
@@ -98,13 +109,13 @@ func (a *actor) loop() {
 			a.abandonRun()
 			for a.runCommand() { // whoever still waits is told
 			}
-			return
+			return true
 		default:
 		}
 		if due := a.nextDue(); !due.IsZero() && !time.Now().Before(due) {
 			a.onTime()
 		}
-		if a.runCommand() || (a.held == nil && !a.dead && a.takeOutput()) {
+		if a.runCommand() || (a.held == nil && a.dead == nil && a.takeOutput()) {
 			continue
 		}
 		timer.Reset(a.untilNext())
@@ -112,7 +123,7 @@ func (a *actor) loop() {
 		case <-a.in.bell:
 		case <-timer.C:
 			if a.idle() && a.e.retire(a) {
-				return
+				return true
 			}
 		case <-a.quit:
 		}
@@ -139,6 +150,22 @@ func (a *actor) runCommand() bool {
 	}
 	f(a)
 	return true
+}
+
+// enter asks the gate for a place for a turn that is about to start. The actor
+// knows of it until the turn is active, or leave.
+func (a *actor) enter() (ok bool, why string) {
+	ok, why = a.e.gate.enter(a.id)
+	a.entered = ok
+	return ok, why
+}
+
+// leave gives the place back if no turn has become active in it.
+func (a *actor) leave() {
+	if a.entered {
+		a.entered = false
+		a.e.gate.leave()
+	}
 }
 
 // leaveGate frees the place of the active turn, or its place in line.

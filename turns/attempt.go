@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -81,7 +79,7 @@ func (a *actor) holdOff() {
 // takePlace is what a turn that waits for its next attempt does when the gate
 // has a place: it keeps it, also before its time. nextDue has the rest.
 func (a *actor) takePlace() {
-	if a.dead || a.gone {
+	if a.dead != nil || a.gone {
 		a.e.gate.decline(a.id)
 		return
 	}
@@ -117,12 +115,10 @@ func (a *actor) startAttempt() {
 		case err == nil:
 			return
 		case errors.Is(err, ErrRuntimePaused): // the gate is closed by now
-		case errors.Is(err, ledger.ErrStorageFailed):
-			a.die()
-			return
 		default:
-			a.e.log.Warn("an attempt cannot start now", zap.String("turn_id", act.turn.TurnID), zap.Error(err))
-			act.retryAt = time.Now().Add(heldRetry)
+			if at := a.tryLater("an attempt cannot start now", err); !at.IsZero() {
+				act.retryAt = at
+			}
 			return
 		}
 	}

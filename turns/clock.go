@@ -9,7 +9,7 @@ import (
 
 // nextDue is when onTime has something to do; zero = never.
 func (a *actor) nextDue() time.Time {
-	if a.dead {
+	if a.dead != nil {
 		return time.Time{}
 	}
 	if a.held != nil {
@@ -49,7 +49,7 @@ func (a *actor) untilNext() time.Duration {
 		return max(0, time.Until(next))
 	}
 	switch {
-	case a.active != nil || a.dead:
+	case a.active != nil || a.dead != nil:
 		return asleep
 	case a.loaded && a.thread == nil:
 		return 0 // an id that names nothing is not worth keeping an actor for

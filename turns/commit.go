@@ -17,8 +17,8 @@ func (a *actor) commit(b *builder) (ledger.Receipt, error) {
 	switch {
 	case a.gone:
 		return ledger.Receipt{}, ErrDraining
-	case a.dead:
-		return ledger.Receipt{}, ledger.ErrStorageFailed
+	case a.dead != nil:
+		return ledger.Receipt{}, a.dead
 	case a.held != nil:
 		return ledger.Receipt{}, ledger.ErrStorageFull
 	}
@@ -45,22 +45,23 @@ func (a *actor) commitOutput(b *builder) {
 		}
 		a.held, a.heldBy = b, time.Now().Add(heldRetry)
 	case errors.Is(err, ledger.ErrStorageFailed):
-		a.die()
+		a.die(ledger.ErrStorageFailed)
 	case a.active == nil:
 		a.e.log.Error("what an agent said outside of a turn cannot be stored", zap.String("thread_id", a.id), zap.Error(err))
 		a.e.late.Add(1)
 		a.held, a.loaded = nil, false
 	default:
 		a.e.log.Error("agent output cannot be stored: the turn is given up", zap.String("thread_id", a.id), zap.Error(err))
-		a.giveUpTurn()
+		a.startOver("the agent's output could not be stored")
 	}
 }
 
-// die parts from the agent because nothing of the thread can be stored any
-// more. The turn stays as the log has it; its place is free, so that a drain
-// does not wait for it.
-func (a *actor) die() {
-	a.dead, a.held = true, nil
+// die parts from the agent because nothing of the thread can be decided any
+// more; every command is refused with why. The turn stays as the log has it;
+// its place is free, so that a drain does not wait for it.
+func (a *actor) die(why error) {
+	a.dead, a.held, a.startBy = why, nil, time.Time{}
+	a.leave()
 	if a.active == nil {
 		return
 	}
@@ -69,29 +70,36 @@ func (a *actor) die() {
 	a.leaveGate(a.active)
 }
 
-// giveUpTurn ends a turn whose memory and log have parted, from what the log
-// says of it.
-func (a *actor) giveUpTurn() {
-	was := a.active
-	a.abandonRun()
-	a.held, a.loaded = nil, false
-	if err := a.load(); err != nil || a.active == nil {
-		a.active = was
-		a.die()
-		return
-	}
-	was.setWaiting(a.e, false)
-	a.active.waiters, a.active.placed = was.waiters, was.placed
-	b := a.build()
-	b.endTurn(ending{state: Failed, failure: &Failure{Kind: "internal", Message: "the agent's output could not be stored"}})
-	b.after = append(b.after, a.turnOver)
+// commitLast hands in the end of a turn whose agent has been parted from. What
+// the disk has no room for is tried again; after anything else there is nothing
+// more to try.
+func (a *actor) commitLast(b *builder) {
 	switch _, err := a.append(b); {
 	case err == nil:
 	case errors.Is(err, ledger.ErrStorageFull):
 		a.held, a.heldBy = b, time.Now().Add(heldRetry)
 	default:
-		a.die()
+		a.e.log.Error("the end of a turn cannot be stored", zap.String("thread_id", a.id), zap.Error(err))
+		a.die(ledger.ErrStorageFailed)
 	}
+}
+
+// maxRefused is how many commits in a row may fail in a way that nothing
+// explains before the thread is treated as one of a failed disk: ten seconds.
+const maxRefused = 20
+
+// tryLater says when to try again what could not be committed. After a disk
+// that failed, or too many errors that nothing explains, it is never.
+func (a *actor) tryLater(what string, err error) (at time.Time) {
+	a.e.log.Warn(what, zap.String("thread_id", a.id), zap.Error(err))
+	if !errors.Is(err, ledger.ErrStorageFull) {
+		a.refused++
+	}
+	if errors.Is(err, ledger.ErrStorageFailed) || a.refused > maxRefused {
+		a.die(ledger.ErrStorageFailed)
+		return time.Time{}
+	}
+	return time.Now().Add(heldRetry)
 }
 
 func (a *actor) append(b *builder) (ledger.Receipt, error) {
@@ -109,6 +117,7 @@ func (a *actor) append(b *builder) (ledger.Receipt, error) {
 
 // adopt makes committed rows the actor's memory.
 func (a *actor) adopt(b *builder, rc ledger.Receipt) {
+	a.refused = 0
 	n := len(b.unit.Drafts)
 	if b.rows.thread != nil {
 		a.thread = b.rows.thread
@@ -135,7 +144,7 @@ func (a *actor) adopt(b *builder, rc ledger.Receipt) {
 			a.active.turn = t
 		case t.State == Active:
 			a.active = a.newActive(t, b.tries)
-			a.active.placed = true
+			a.active.placed, a.entered = true, false
 			delete(a.inputs, t.TurnID)
 			delete(a.tried, t.TurnID)
 		default:

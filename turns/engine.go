@@ -175,11 +175,13 @@ func call[R any](ctx context.Context, e *Engine, threadID string, f func(*actor)
 	}
 	done := make(chan answer, 1)
 	err := e.submit(threadID, func(a *actor) {
-		var out answer
-		if out.err = a.load(); out.err == nil {
-			out.r, out.err = f(a)
+		out := answer{err: ErrInternal} // if it panics
+		defer func() { done <- out }()
+		if err := a.load(); err != nil {
+			out.err = err
+			return
 		}
-		done <- out
+		out.r, out.err = f(a)
 	}, false)
 	if err != nil {
 		var zero R

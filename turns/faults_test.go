@@ -1,6 +1,7 @@
 package turns_test
 
 import (
+	"context"
 	"sync"
 
 	"github.com/seed82539d15/holon/ledger"
@@ -16,7 +17,9 @@ type faults struct {
 	refuse func(*ledger.Unit) error // nil = nothing is refused
 	hold   func(*ledger.Unit) <-chan struct{}
 	strip  func(*ledger.Unit) // takes a guard away, to show what it is for
-	broken bool               // refuse has been used for good
+	after  func(*ledger.Unit) // follows the commit of a unit
+	loads  func(threadID string)
+	broken bool // refuse has been used for good
 }
 
 func newFaults() *faults { return &faults{} }
@@ -55,10 +58,24 @@ func (s *faults) without(f func(*ledger.Unit)) {
 	s.strip = f
 }
 
+// afterCommit calls f when a unit has been committed, before its actor knows.
+func (s *faults) afterCommit(f func(*ledger.Unit)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.after = f
+}
+
+// onLoad calls f before a thread is read.
+func (s *faults) onLoad(f func(threadID string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.loads = f
+}
+
 func (s *faults) heal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refuse, s.hold, s.strip, s.broken = nil, nil, nil, false
+	s.refuse, s.hold, s.strip, s.after, s.loads, s.broken = nil, nil, nil, nil, nil, false
 }
 
 func (s *faults) healthy() bool {
@@ -77,7 +94,7 @@ func (s *faults) Append(u *ledger.Unit) (ledger.Receipt, error) {
 		}
 	}
 	s.mu.Lock()
-	refuse, strip := s.refuse, s.strip
+	refuse, strip, after := s.refuse, s.strip, s.after
 	s.mu.Unlock()
 	if strip != nil {
 		strip(u)
@@ -87,5 +104,19 @@ func (s *faults) Append(u *ledger.Unit) (ledger.Receipt, error) {
 			return ledger.Receipt{}, err
 		}
 	}
-	return s.Store.Append(u)
+	r, err := s.Store.Append(u)
+	if after != nil && err == nil {
+		after(u)
+	}
+	return r, err
+}
+
+func (s *faults) Load(ctx context.Context, threadID string) (turns.Loaded, error) {
+	s.mu.Lock()
+	loads := s.loads
+	s.mu.Unlock()
+	if loads != nil {
+		loads(threadID)
+	}
+	return s.Store.Load(ctx, threadID)
 }

@@ -23,6 +23,7 @@ const patience = 10 * time.Minute
 type setup struct {
 	cfg    turns.Config
 	agents []turns.Agent // more agents
+	log    *zap.Logger   // nil = nothing is logged
 }
 
 // harness is an engine on a real store, in a bubble. Its methods fail the
@@ -121,7 +122,11 @@ func (h *harness) upWithout() {
 	}
 	h.faults.Store = store
 	agents := append([]turns.Agent{h.agent, h.deaf, h.quick}, h.o.agents...)
-	if h.engine, err = turns.New(h.o.cfg, h.faults, agents, zap.NewNop()); err != nil {
+	log := h.o.log
+	if log == nil {
+		log = zap.NewNop()
+	}
+	if h.engine, err = turns.New(h.o.cfg, h.faults, agents, log); err != nil {
 		h.t.Fatalf("new engine: %v", err)
 	}
 	after := int64(0)

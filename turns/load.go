@@ -2,6 +2,7 @@ package turns
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -13,6 +14,9 @@ import (
 func (a *actor) load() error {
 	if a.loaded {
 		return nil
+	}
+	if errors.Is(a.dead, ErrInternal) {
+		return a.dead
 	}
 	l, err := a.e.store.Load(context.Background(), a.id)
 	if err != nil {

@@ -7,8 +7,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"go.uber.org/zap"
-
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -26,8 +24,7 @@ func (a *actor) takeOutput() bool {
 			return false
 		}
 		if err := a.load(); err != nil {
-			a.e.log.Error("read a thread that its agent speaks to", zap.String("thread_id", a.id), zap.Error(err))
-			a.startBy = time.Now().Add(heldRetry)
+			a.startBy = a.tryLater("a thread that its agent speaks to cannot be read now", err)
 			return false
 		}
 	}

@@ -114,6 +114,10 @@ func (e *Engine) keepPause(ctx context.Context) {
 			if r := e.Runtime(); r.Paused && !r.Until.IsZero() && !time.Now().Before(r.Until.Time) {
 				if _, err := e.Resume(ctx, Resume{Reason: "timeout"}); err != nil {
 					e.log.Error("resume after timeout", zap.Error(err))
+					if errors.Is(err, ledger.ErrStorageFailed) {
+						<-ctx.Done()
+						return
+					}
 					timer.Reset(heldRetry)
 					select {
 					case <-ctx.Done():
@@ -152,7 +156,7 @@ func (e *Engine) Recover(ctx context.Context) error {
 		places <- struct{}{}
 		go func() {
 			var err error
-			found[i], err = newActor(e, id).recoverThread()
+			found[i], err = e.recoverSafely(id)
 			errs <- err
 			<-places
 		}()
@@ -267,7 +271,7 @@ func (a *actor) stopWaiting() {
 }
 
 func (a *actor) stopForDrain(within time.Duration) {
-	if a.active == nil || a.active.run == nil || a.held != nil || a.dead {
+	if a.active == nil || a.active.run == nil || a.held != nil || a.dead != nil {
 		return
 	}
 	b := a.build()

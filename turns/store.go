@@ -109,6 +109,9 @@ type Store interface {
 
 // Errors of the engine. rpc maps them to the wire.
 //
+// ErrInternal is of a command at which the engine panicked, and of a thread in
+// which it did so again and again; its log has the cause.
+//
 // ErrSuperseded comes from Append too, which then has written nothing: a draft
 // is of a try that a marker in the log has taken back, or begins one under
 // such a try, or begins one whose epoch has been used: the fence.
@@ -118,6 +121,7 @@ var (
 	ErrBusy           = errors.New("the thread is busy")
 	ErrQueueFull      = errors.New("the queue of the thread is full")
 	ErrDraining       = errors.New("the server is stopping")
+	ErrInternal       = errors.New("the server failed at the thread")
 	ErrAgentNotFound  = errors.New("no such agent")
 	ErrKeyConflict    = errors.New("the idempotency key was used for something else")
 	ErrRuntimePaused  = errors.New("the runtime is paused")

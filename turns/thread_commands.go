@@ -3,7 +3,6 @@ package turns
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -176,20 +175,24 @@ func (b *builder) changed(kind string, state threads.State, reason string) *thre
 // startNext starts the turn that is first in the queue, if it may. A turn that
 // waits for its next attempt is before all of them.
 func (a *actor) startNext() {
+	if a.dead != nil {
+		a.e.gate.decline(a.id)
+		return
+	}
 	if err := a.load(); err != nil {
-		a.startBy = time.Now().Add(heldRetry)
+		a.startBy = a.tryLater("a thread with queued turns cannot be read now", err)
 		return
 	}
 	if a.active != nil && a.active.waitsForAttempt() {
 		a.takePlace()
 		return
 	}
-	if a.active != nil || len(a.queue) == 0 || a.thread.State != threads.Running || a.held != nil || a.dead || a.gone {
+	if a.active != nil || len(a.queue) == 0 || a.thread.State != threads.Running || a.held != nil || a.dead != nil || a.gone {
 		a.e.gate.decline(a.id)
 		return
 	}
 	for {
-		if ok, _ := a.e.gate.enter(a.id); !ok {
+		if ok, _ := a.enter(); !ok {
 			return
 		}
 		t := a.queue[0]
@@ -204,13 +207,9 @@ func (a *actor) startNext() {
 		if err == nil {
 			return
 		}
-		a.e.gate.leave()
-		switch {
-		case errors.Is(err, ErrRuntimePaused): // the gate is closed by now, and the next try stands in line
-		case errors.Is(err, ledger.ErrStorageFailed):
-			return // for good
-		default:
-			a.startBy = time.Now().Add(heldRetry)
+		a.leave()
+		if !errors.Is(err, ErrRuntimePaused) { // else the gate is closed by now, and the next try stands in line
+			a.startBy = a.tryLater("a queued turn cannot start now", err)
 			return
 		}
 	}

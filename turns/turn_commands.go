@@ -24,7 +24,6 @@ func (e *Engine) Start(ctx context.Context, c Start) (StartResult, error) {
 
 func (a *actor) start(c Start, msgs []items.UserMessage) (StartResult, error) {
 	for {
-		entered := false // a place in the gate, which must not be lost
 		r, replayed, err := keyed(a, c.Key, func(b *builder) (StartResult, error) {
 			if err := a.mayStart(); err != nil {
 				return StartResult{}, err
@@ -40,14 +39,15 @@ func (a *actor) start(c Start, msgs []items.UserMessage) (StartResult, error) {
 				return StartResult{}, err
 			}
 			if why == "" {
-				if entered, why = a.e.gate.enter(a.id); entered {
+				entered := false
+				if entered, why = a.enter(); entered {
 					return a.startNow(b, c, msgs), nil
 				}
 			}
 			return a.enqueue(b, c, msgs, why)
 		})
-		if entered && (err != nil || replayed) {
-			a.e.gate.leave()
+		if err != nil || replayed {
+			a.leave()
 		}
 		if !errors.Is(err, ErrRuntimePaused) {
 			return r, err

@@ -62,7 +62,7 @@ func (a *actor) hearWorker() {
 	w.last = true
 	_ = a.in.command(func(a *actor) { // forced: never refused
 		w.last = false
-		if a.gone || a.dead || a.held != nil || a.active == nil || a.active.worker != w || !w.isOver(time.Now()) {
+		if a.gone || a.dead != nil || a.held != nil || a.active == nil || a.active.worker != w || !w.isOver(time.Now()) {
 			return
 		}
 		b := a.build()

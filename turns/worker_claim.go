@@ -76,8 +76,9 @@ func (e *Engine) claimTurn(ctx context.Context, c Claim, o offer) (ClaimResult, 
 	}
 	done := make(chan answer, 1)
 	err := e.submit(o.threadID, func(a *actor) {
-		r, replayed, err := a.claim(ctx, c, o)
-		done <- answer{r, replayed, err}
+		out := answer{err: ErrInternal} // if it panics
+		defer func() { done <- out }()
+		out.r, out.replayed, out.err = a.claim(ctx, c, o)
 	}, false)
 	if err != nil {
 		e.claims.offer(c.Agent, o, true)

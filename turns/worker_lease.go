@@ -114,8 +114,8 @@ func (a *actor) holds(l Lease) error {
 	switch { // the turn is there, and we are not
 	case a.gone:
 		return ErrDraining
-	case a.dead:
-		return ledger.ErrStorageFailed
+	case a.dead != nil:
+		return a.dead
 	}
 	if act := a.active; act != nil && act.turn.TurnID == l.TurnID && act.turn.Attempt == l.Attempt {
 		if act.worker == nil || act.worker.unclaimed() { // its agent is not one of workers any more

@@ -40,7 +40,7 @@ func (w *writer) transaction(f func() error) error {
 	if _, err := w.conn.exec("BEGIN IMMEDIATE"); err != nil {
 		return classify("begin", err)
 	}
-	err := f()
+	err := persist.Guard(f) // what has panicked is rolled back like any other failure
 	op := "append"
 	if err == nil {
 		op = "commit"

@@ -77,7 +77,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	defer func() { _ = d.log.Sync() }() // stderr may be gone; there is nobody to tell
 
-	observed := newStoreMetrics()
+	observed := newStoreMetrics(d.log)
 	d.store, err = sqlite.Open(sqlite.Options{
 		Dir: d.cfg.Data, Normal: d.cfg.Synchronous == "normal", TailBytes: d.cfg.TailBytes, Observer: observed.observer(),
 	})

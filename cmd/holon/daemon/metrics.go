@@ -9,12 +9,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/persist"
 )
 
 // storeMetrics is what the appender tells.
 type storeMetrics struct {
+	log *zap.Logger
+
 	events  prometheus.Counter
 	bytes   prometheus.Counter
 	seconds prometheus.Histogram
@@ -23,8 +26,9 @@ type storeMetrics struct {
 	refused *prometheus.CounterVec
 }
 
-func newStoreMetrics() *storeMetrics {
+func newStoreMetrics(log *zap.Logger) *storeMetrics {
 	return &storeMetrics{
+		log:    log,
 		events: prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_appended_events_total", Help: "Events appended to the log."}),
 		bytes:  prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_appended_bytes_total", Help: "Bytes of params appended to the log."}),
 		units:  prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_appended_units_total", Help: "Changes committed; several share a transaction."}),
@@ -46,6 +50,9 @@ func (m *storeMetrics) observer() persist.Observer {
 			m.seconds.Observe(took.Seconds())
 		},
 		Refused: func(kind string) { m.refused.WithLabelValues(kind).Inc() },
+		Panicked: func(threadIDs []string, err *persist.PanicError) {
+			m.log.Error("the store panicked", zap.Strings("thread_ids", threadIDs), zap.Any("panic", err.Value), zap.ByteString("stack", err.Stack))
+		},
 	}
 }
 

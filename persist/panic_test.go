@@ -1,0 +1,150 @@
+package persist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/seed82539d15/holon/ledger"
+)
+
+func unitIn(threadID string) *ledger.Unit {
+	u := unitOf(1, 10)
+	u.Drafts[0].Header.ThreadID = threadID
+	return u
+}
+
+// What panics in a store's commit leaves the store in doubt: nothing is written
+// any more, and the log says which threads it was about.
+func TestPanicOfTheStoreIsAFailedDisk(t *testing.T) {
+	for name, act := range map[string]func(a *Appender, m *memory) error{
+		"commit": func(a *Appender, m *memory) error {
+			m.fail = func([]*ledger.Unit) error { panic("as the test says") }
+			_, err := a.Append(unitIn("thread_a"))
+			return err
+		},
+		"maintain": func(a *Appender, m *memory) error {
+			m.maintain = func() { panic("as the test says") }
+			if _, err := a.Append(unitIn("thread_a")); err != nil {
+				t.Errorf("the unit was durable before: %v", err)
+			}
+			synctest.Wait()
+			return a.Healthy()
+		},
+		"job": func(a *Appender, m *memory) error {
+			return a.Do(context.Background(), func() error { panic("as the test says") })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &memory{}
+				var told []string
+				a, stop := run(t, m, Observer{Panicked: func(ids []string, err *PanicError) {
+					told = append(told, fmt.Sprint(ids, err, strings.Contains(string(err.Stack), "panic_test.go")))
+				}})
+				defer stop()
+				if err := act(a, m); !errors.Is(err, ledger.ErrStorageFailed) {
+					t.Errorf("answered %v", err)
+				}
+				want := "[] panic: as the test says true"
+				if name == "commit" {
+					want = "[thread_a] panic: as the test says true"
+				}
+				if !slices.Equal(told, []string{want}) {
+					t.Errorf("told %q", told)
+				}
+				m.mu.Lock()
+				m.fail, m.maintain = nil, nil
+				m.mu.Unlock()
+				if _, err := a.Append(unitOf(1, 10)); !errors.Is(err, ledger.ErrStorageFailed) {
+					t.Errorf("afterwards: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// What the store has undone is the fault of one unit.
+func TestUnitWhosePanicWasUndoneFailsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad := unitIn("bad")
+		m := &memory{block: make(chan struct{}), fail: func(units []*ledger.Unit) error {
+			if slices.Contains(units, bad) {
+				return fmt.Errorf("append: %w", Guard(func() error { panic("as the test says") }))
+			}
+			return nil
+		}}
+		var told [][]string
+		a, stop := run(t, m, Observer{Panicked: func(ids []string, _ *PanicError) { told = append(told, ids) }})
+		var wg sync.WaitGroup
+		for i := range 10 {
+			wg.Go(func() {
+				u := unitIn(fmt.Sprint(i))
+				if i == 5 {
+					u = bad
+				}
+				if _, err := a.Append(u); (err != nil) != (i == 5) {
+					t.Errorf("unit %d: %v", i, err)
+				}
+			})
+		}
+		synctest.Wait()
+		close(m.block)
+		wg.Wait()
+		stop()
+		if err := a.Healthy(); err != nil || m.latest != 9 || len(told) != 1 || !slices.Equal(told[0], []string{"bad"}) {
+			t.Errorf("healthy: %v, %d events, told %v", err, m.latest, told)
+		}
+	})
+}
+
+// A store that takes no writes and does not say why is one that has failed,
+// after a while; a unit that is at fault itself never makes it one.
+func TestUnexplainedErrorsEndAsAFailedDisk(t *testing.T) {
+	for name, probes := range map[string]bool{"of the store": false, "of a unit": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				odd := errors.New("database is locked")
+				m := &memory{fail: func([]*ledger.Unit) error { return odd }}
+				if !probes {
+					m.probe = odd
+				}
+				a, stop := run(t, m, Observer{})
+				defer stop()
+				for i := range 5 * maxUnexplained {
+					_, err := a.Append(unitOf(1, 10))
+					if failed := errors.Is(err, ledger.ErrStorageFailed); err == nil || failed != (!probes && i >= maxUnexplained-1) {
+						t.Fatalf("commit %d: %v", i+1, err)
+					}
+				}
+				if err := a.Healthy(); (err == nil) != probes {
+					t.Errorf("healthy: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// A store that is well again in between has not failed.
+func TestUnexplainedErrorsCountInARow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		odd := errors.New("database is locked")
+		m := &memory{probe: odd}
+		a, stop := run(t, m, Observer{})
+		defer stop()
+		for i := range 3 * maxUnexplained {
+			m.fail = nil
+			if i%maxUnexplained != 0 {
+				m.fail = func([]*ledger.Unit) error { return odd }
+			}
+			if _, err := a.Append(unitOf(1, 10)); errors.Is(err, ledger.ErrStorageFailed) {
+				t.Fatalf("commit %d: %v", i+1, err)
+			}
+		}
+	})
+}
