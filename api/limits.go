@@ -32,6 +32,7 @@ type Limits struct {
 	MaxUnadmitted         int     `json:"max_unadmitted_connections"`
 	MaxItemBytes          int     `json:"max_item_bytes"`
 	MaxActiveTurns        int     `json:"max_active_turns"`
+	MaxWaitingTurns       int     `json:"max_waiting_turns"`
 	MaxQueuedTurns        int     `json:"max_queued_turns"`
 	MaxQueuedByInterrupt  int     `json:"max_queued_by_interrupt"`
 	MaxSteersPerTurn      int     `json:"max_steers_per_turn"`
@@ -94,6 +95,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.MaxUnadmitted, 512)
 	set(&l.MaxItemBytes, 1<<20)
 	set(&l.MaxActiveTurns, 64)
+	set(&l.MaxWaitingTurns, turns.DefaultMaxWaiting)
 	set(&l.MaxQueuedTurns, 64)
 	set(&l.MaxQueuedByInterrupt, 8)
 	set(&l.MaxLogStreams, 16)

@@ -9,6 +9,17 @@ func (p *probe) asking(d *duplex, thread string) (string, object) {
 
 func questionChecks() []check {
 	return []check{
+		{id: "question.place", sentence: "Turns that wait for a person do not keep others from starting.", source: srcMethods, needs: needEcho, run: func(p *probe) {
+			d := p.duplex("")
+			places := p.facts.limit("max_active_turns", 64)
+			if places > 200 {
+				p.skipf("max_active_turns is %d: it would take too many turns", places)
+			}
+			for range places + 1 {
+				p.asking(d, p.echoThread(d))
+			}
+			d.completed(p.turn(d, p.echoThread(d), "/say x").str("turn_id"))
+		}},
 		{id: "question.race", sentence: "Of many answers at once exactly one wins.", source: srcMethods, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			turn, q := p.asking(d, p.echoThread(d))

@@ -70,6 +70,7 @@ type activeTurn struct {
 	progressNext *string   // a message that waits for its second
 
 	placed  bool      // it has a place in the gate; one that waits for its next attempt may have none
+	lent    bool      // it runs without one, because it waits for a person: see keepPlace
 	retryAt time.Time // when its next attempt begins; zero = one is under way
 
 	waiters []chan InterruptResult
@@ -115,6 +116,7 @@ func (a *actor) serve(timer *time.Timer) (ended bool) {
 		if due := a.nextDue(); !due.IsZero() && !time.Now().Before(due) {
 			a.onTime()
 		}
+		a.keepPlace()
 		if a.runCommand() || (a.held == nil && a.dead == nil && a.takeOutput()) {
 			continue
 		}
@@ -170,12 +172,30 @@ func (a *actor) leave() {
 
 // leaveGate frees the place of the active turn, or its place in line.
 func (a *actor) leaveGate(act *activeTurn) {
+	a.claimPlace(act)
 	if !act.placed {
 		a.e.gate.decline(a.id)
 		return
 	}
 	act.placed = false
 	a.e.gate.leave()
+}
+
+// keepPlace gives the place of the active turn back once the log says that it
+// waits for a person.
+func (a *actor) keepPlace() {
+	act := a.active
+	if act != nil && act.placed && a.dead == nil && a.held == nil && act.turn.waitsForPerson() && a.e.gate.lend() {
+		act.placed, act.lent = false, true
+	}
+}
+
+// claimPlace takes the place again that the turn has given back.
+func (a *actor) claimPlace(act *activeTurn) {
+	if act.lent {
+		act.placed, act.lent = true, false
+		a.e.gate.claim()
+	}
 }
 
 // turnOver is what follows the commit of a turn's end.

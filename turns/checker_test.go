@@ -183,7 +183,7 @@ func (c *checker) started(e event, prev *turns.Turn, b *turns.StartedEvent) {
 	active := 0
 	for _, t := range c.turns {
 		if t.State == turns.Active && t.TurnID != e.TurnID {
-			if t.RetryAt.IsZero() {
+			if t.Progress != turns.Waiting {
 				active++
 			}
 			if t.ThreadID == e.ThreadID {
@@ -268,12 +268,12 @@ func (c *checker) said(turnID string) (text string, whole bool) {
 }
 
 // active is the number of active turns at the end of the log, and how many
-// of them wait for their next attempt.
+// of them wait, for a person or for their next attempt.
 func (c *checker) active() (active, waiting int) {
 	for _, t := range c.turns {
 		if t.State == turns.Active {
 			active++
-			if !t.RetryAt.IsZero() {
+			if t.Progress == turns.Waiting {
 				waiting++
 			}
 		}

@@ -107,6 +107,9 @@ func (a *actor) append(b *builder) (ledger.Receipt, error) {
 	if b.err != nil {
 		return ledger.Receipt{}, b.err
 	}
+	if a.active != nil && !b.activeRow().waitsForPerson() {
+		a.claimPlace(a.active) // before the log says that it goes on, or more turns might run than places are taken
+	}
 	rc, err := a.e.store.Append(b.finish(a.thread))
 	if err != nil || rc.Stored != nil {
 		return rc, err

@@ -4,17 +4,20 @@ import "time"
 
 // Config bounds the engine. The zero value of each field means its default.
 type Config struct {
-	DefaultAgent   string        // name of the agent of threads that name none; the first agent
-	MaxActiveTurns int           // over all threads; 64
-	MaxQueue       int           // queued turns of a thread; 64, and 8 more by on_busy interrupt
-	MaxItemBytes   int           // encoded content of an item; 1 MiB
-	InboxBytes     int           // agent output that waits at one thread; 1 MiB
-	MaxCommands    int           // commands that wait at one thread; 256
-	MaxOpenItems   int           // open items of one turn; 128: all of them are written whole when the turn ends
-	InterruptAfter time.Duration // how long an agent may take to stop; 10 s
-	DefaultTimeout time.Duration // of a turn that names none; 0 = none
-	DrainAfter     time.Duration // how long running turns may go on once the server stops; 6 s
-	DrainGrace     time.Duration // how long they may then take to be interrupted; 2 s
+	DefaultAgent   string // name of the agent of threads that name none; the first agent
+	MaxActiveTurns int    // over all threads, without those that wait for a person; 64
+	// MaxWaitingTurns is how many turns that wait for a person give their place
+	// back; further ones keep it. 1,024
+	MaxWaitingTurns int
+	MaxQueue        int           // queued turns of a thread; 64, and 8 more by on_busy interrupt
+	MaxItemBytes    int           // encoded content of an item; 1 MiB
+	InboxBytes      int           // agent output that waits at one thread; 1 MiB
+	MaxCommands     int           // commands that wait at one thread; 256
+	MaxOpenItems    int           // open items of one turn; 128: all of them are written whole when the turn ends
+	InterruptAfter  time.Duration // how long an agent may take to stop; 10 s
+	DefaultTimeout  time.Duration // of a turn that names none; 0 = none
+	DrainAfter      time.Duration // how long running turns may go on once the server stops; 6 s
+	DrainGrace      time.Duration // how long they may then take to be interrupted; 2 s
 }
 
 // Defaults that clients are told of (initialize, limits).
@@ -22,6 +25,7 @@ const (
 	DefaultInboxBytes     = 1 << 20
 	DefaultMaxCommands    = 256
 	DefaultMaxOpenItems   = 128
+	DefaultMaxWaiting     = 1024
 	DefaultInterruptAfter = 10 * time.Second
 )
 
@@ -57,6 +61,7 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	set(&c.MaxActiveTurns, 64)
+	set(&c.MaxWaitingTurns, DefaultMaxWaiting)
 	set(&c.MaxQueue, 64)
 	set(&c.MaxItemBytes, 1<<20)
 	set(&c.InboxBytes, DefaultInboxBytes)

@@ -71,7 +71,7 @@ func New(cfg Config, store Store, agents []Agent, log *zap.Logger) (*Engine, err
 		return nil, fmt.Errorf("the default agent %q is not configured", e.cfg.DefaultAgent)
 	}
 	e.agentCtx, e.agentCancel = context.WithCancelCause(context.Background())
-	e.gate = newGate(e.cfg.MaxActiveTurns, e.wake)
+	e.gate = newGate(e.cfg.MaxActiveTurns, e.cfg.MaxWaitingTurns, e.wake)
 	return e, nil
 }
 
@@ -225,8 +225,9 @@ func (e *Engine) isDraining() bool {
 // Load is what the engine has in memory, for metrics.
 type Load struct {
 	Actors     int   // busy threads
-	Active     int   // turns that hold a place
+	Active     int   // turns that run
 	Waiting    int   // of those, turns that wait for a person
+	Places     int   // that running turns have taken
 	Capacity   int   // places in all
 	LateOutput int64 // what agents said and could not be stored, because their turn or thread had ended; since the start
 }
@@ -236,8 +237,8 @@ func (e *Engine) Load() Load {
 	e.mu.Lock()
 	n := len(e.actors)
 	e.mu.Unlock()
-	active, _, _ := e.gate.state()
-	return Load{Actors: n, Active: active, Waiting: int(e.waiting.Load()), Capacity: e.cfg.MaxActiveTurns, LateOutput: e.late.Load()}
+	running, places := e.gate.load()
+	return Load{Actors: n, Active: running, Waiting: int(e.waiting.Load()), Places: places, Capacity: e.cfg.MaxActiveTurns, LateOutput: e.late.Load()}
 }
 
 // threadOf names the thread of a turn, or says ErrNotFound.

@@ -16,14 +16,14 @@ const (
 )
 
 // GateState is what the gate holds.
-type GateState struct{ Active, Granted, InLine, Waiting int }
+type GateState struct{ Active, Lent, Granted, InLine, Waiting int }
 
 // Gate returns what the gate holds.
 func (e *Engine) Gate() GateState {
 	g := e.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return GateState{Active: g.active, Granted: len(g.granted), InLine: len(g.inLine), Waiting: len(g.waiting)}
+	return GateState{Active: g.places, Lent: g.running - g.places, Granted: len(g.granted), InLine: len(g.inLine), Waiting: len(g.waiting)}
 }
 
 // InboxBytes is the agent output that waits at a thread.

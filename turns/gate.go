@@ -10,25 +10,31 @@ import (
 // start now wait in it, first come first served; whoever leaves hands its
 // place on, so that nobody is overtaken.
 //
+// A turn that waits for a person has given its place back, and takes one over
+// the bound when it goes on. So places and running turns are counted apart: the
+// bound is on the first, the drain waits for the second.
+//
 // The pause is closed before holon/paused is appended and opened after
 // holon/resumed is: a thread that finds the gate open but is refused by the
 // appender's fence (ErrRuntimePaused) simply tries again.
 type gate struct {
-	max  int
-	wake func(threadID string) // must not block
+	max        int                   // places
+	maxWaiting int                   // running turns without one
+	wake       func(threadID string) // must not block
 
 	mu       sync.Mutex
-	active   int
+	places   int // taken, or granted
+	running  int // turns that have a place, or have given theirs back
 	paused   bool
 	draining bool
 	waiting  []string
 	inLine   map[string]bool
 	granted  map[string]bool // places handed on and not yet taken
-	empty    chan struct{}   // closed when active falls to 0; nil if nobody asked
+	empty    chan struct{}   // closed when running falls to 0; nil if nobody asked
 }
 
-func newGate(max int, wake func(string)) *gate {
-	return &gate{max: max, wake: wake, inLine: map[string]bool{}, granted: map[string]bool{}}
+func newGate(max, maxWaiting int, wake func(string)) *gate {
+	return &gate{max: max, maxWaiting: maxWaiting, wake: wake, inLine: map[string]bool{}, granted: map[string]bool{}}
 }
 
 // enter asks for a place for a turn of the thread. If there is none the
@@ -45,8 +51,8 @@ func (g *gate) enter(threadID string) (ok bool, why string) {
 		delete(g.granted, threadID)
 		return true, ""
 	}
-	if g.active < g.max && len(g.waiting) == 0 {
-		g.active++
+	if g.places < g.max && len(g.waiting) == 0 {
+		g.take()
 		return true, ""
 	}
 	g.line(threadID)
@@ -70,9 +76,29 @@ func (g *gate) decline(threadID string) {
 func (g *gate) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.active--
+	g.free()
 	g.fill()
 	g.signal()
+}
+
+// lend gives the place of a turn back that waits for a person. It reports false
+// if as many wait without a place as may: the turn keeps its own.
+func (g *gate) lend() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.running-g.places >= g.maxWaiting {
+		return false
+	}
+	g.places--
+	g.fill()
+	return true
+}
+
+// claim takes the place of a turn that goes on, whatever the bound.
+func (g *gate) claim() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.places++
 }
 
 // stay reports whether a thread that has a place may start an attempt in it.
@@ -84,7 +110,7 @@ func (g *gate) stay(threadID string) bool {
 	if !g.paused && !g.draining {
 		return true
 	}
-	g.active--
+	g.free()
 	g.line(threadID)
 	g.fill()
 	g.signal()
@@ -96,10 +122,10 @@ func (g *gate) stay(threadID string) bool {
 func (g *gate) adopt() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.active++
+	g.take()
 }
 
-// whenEmpty returns a channel that is closed once no turn is active.
+// whenEmpty returns a channel that is closed once no turn runs.
 func (g *gate) whenEmpty() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -112,7 +138,7 @@ func (g *gate) whenEmpty() <-chan struct{} {
 }
 
 func (g *gate) signal() {
-	if g.active == 0 && g.empty != nil {
+	if g.running == 0 && g.empty != nil {
 		close(g.empty)
 		g.empty = nil
 	}
@@ -141,11 +167,21 @@ func (g *gate) open() {
 	g.fill()
 }
 
-func (g *gate) state() (active int, paused, draining bool) {
+func (g *gate) state() (paused, draining bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.active - len(g.granted), g.paused, g.draining
+	return g.paused, g.draining
 }
+
+// load is how many turns run, and how many places they have.
+func (g *gate) load() (running, places int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.running - len(g.granted), g.places - len(g.granted)
+}
+
+func (g *gate) take() { g.places++; g.running++ }
+func (g *gate) free() { g.places--; g.running-- }
 
 func (g *gate) line(threadID string) {
 	if !g.inLine[threadID] {
@@ -157,19 +193,19 @@ func (g *gate) line(threadID string) {
 func (g *gate) dropGrant(threadID string) {
 	if g.granted[threadID] {
 		delete(g.granted, threadID)
-		g.active--
+		g.free()
 		g.signal()
 	}
 }
 
 // fill hands free places to those in line.
 func (g *gate) fill() {
-	for !g.paused && !g.draining && g.active < g.max && len(g.waiting) > 0 {
+	for !g.paused && !g.draining && g.places < g.max && len(g.waiting) > 0 {
 		id := g.waiting[0]
 		g.waiting = g.waiting[1:]
 		delete(g.inLine, id)
 		g.granted[id] = true
-		g.active++
+		g.take()
 		g.wake(id)
 	}
 }

@@ -50,6 +50,7 @@ func (a *actor) logPanic(v any) {
 func (a *actor) startOver(why string) {
 	was, placed := a.active, a.entered
 	if was != nil {
+		a.claimPlace(was)
 		placed = placed || was.placed
 		was.setWaiting(a.e, false)
 	}

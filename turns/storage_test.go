@@ -98,7 +98,7 @@ func TestFullDiskRefusesEveryChangeAndChangesNothing(t *testing.T) {
 		}
 		h.faults.heal()
 		synctest.Wait()
-		if g := h.engine.Gate(); g.Active != 1 || g.Granted != 0 {
+		if g := h.engine.Gate(); g.Active != 0 || g.Lent != 1 || g.Granted != 0 {
 			t.Errorf("gate: %+v", g)
 		}
 		// Everything goes on as if nothing had been asked.

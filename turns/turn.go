@@ -229,6 +229,12 @@ func (t *Turn) rewind(h notify.Header, b *RewindEvent) {
 	}
 }
 
+// waitsForPerson reports whether the turn has asked somebody something, and
+// not been answered.
+func (t *Turn) waitsForPerson() bool {
+	return t.State == Active && t.Progress == Waiting && t.RetryAt.IsZero()
+}
+
 // NewID is a new turn id.
 func NewID() string { return "turn_" + uuid.Must(uuid.NewV7()).String() }
 

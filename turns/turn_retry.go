@@ -94,7 +94,7 @@ func (a *actor) startRetried(r RetryResult) RetryResult {
 		}
 		r.Position = i + 1 // one that was before it may just have started
 		why, err := a.whyQueue(BusyQueue)
-		if _, paused, draining := a.e.gate.state(); err == nil && a.active == nil && len(a.queue) == 1 && a.thread.State != "paused" {
+		if paused, draining := a.e.gate.state(); err == nil && a.active == nil && len(a.queue) == 1 && a.thread.State != "paused" {
 			why = QueuedCapacity
 			if paused || draining {
 				why = QueuedPaused

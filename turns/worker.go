@@ -180,6 +180,7 @@ func (a *actor) resumeWorker() {
 // leaveAlone is what a drain does with a worker's turn: it goes on, and the
 // next server finds it. Nobody waits for it.
 func (a *actor) leaveAlone() {
+	a.claimPlace(a.active)
 	if a.active.placed {
 		a.active.placed = false
 		a.e.gate.leave()

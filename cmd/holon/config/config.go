@@ -20,13 +20,14 @@ type Config struct {
 	Heartbeat        time.Duration
 	WriteTimeout     time.Duration
 
-	MaxFrameBytes  int
-	MaxInFlight    int
-	MaxActiveTurns int
-	MaxQueue       int
-	MaxItemBytes   int
-	MaxConnections int
-	TailBytes      int
+	MaxFrameBytes   int
+	MaxInFlight     int
+	MaxActiveTurns  int
+	MaxWaitingTurns int
+	MaxQueue        int
+	MaxItemBytes    int
+	MaxConnections  int
+	TailBytes       int
 
 	Synchronous string
 	Retention   Retention

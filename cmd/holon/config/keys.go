@@ -56,7 +56,8 @@ var Keys = []Key{
 	seconds("write_timeout_seconds", "how long one write to a client may take before its stream is closed", func(c *Config) *time.Duration { return &c.WriteTimeout }),
 	size("max_frame_bytes", "the longest line taken or sent", func(c *Config) *int { return &c.MaxFrameBytes }),
 	number("max_in_flight", "requests in flight on one connection before the server stops reading it", func(c *Config) *int { return &c.MaxInFlight }),
-	number("max_active_turns", "turns that run at once, over all threads", func(c *Config) *int { return &c.MaxActiveTurns }),
+	number("max_active_turns", "turns that run at once, over all threads; those that wait for a person do not count", func(c *Config) *int { return &c.MaxActiveTurns }),
+	number("max_waiting_turns", "turns that wait for a person without counting as running", func(c *Config) *int { return &c.MaxWaitingTurns }),
 	number("max_queue", "turns that wait in one thread", func(c *Config) *int { return &c.MaxQueue }),
 	size("max_item_bytes", "an item's content before it is cut to head and tail", func(c *Config) *int { return &c.MaxItemBytes }),
 	number("max_connections", "connections at once, over all listeners", func(c *Config) *int { return &c.MaxConnections }),
@@ -92,11 +93,12 @@ func Defaults() *Config {
 		Heartbeat:        15 * time.Second,
 		WriteTimeout:     30 * time.Second,
 
-		MaxFrameBytes:  4 << 20,
-		MaxInFlight:    64,
-		MaxActiveTurns: 64,
-		MaxQueue:       64,
-		MaxItemBytes:   1 << 20,
+		MaxFrameBytes:   4 << 20,
+		MaxInFlight:     64,
+		MaxActiveTurns:  64,
+		MaxWaitingTurns: 1024,
+		MaxQueue:        64,
+		MaxItemBytes:    1 << 20,
 		// 8,192: about 0.5 GiB at the memory of an idle stream, and within
 		// half of the usual hard limit on descriptors.
 		MaxConnections: 8192,

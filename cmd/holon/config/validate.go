@@ -37,6 +37,7 @@ func (l *Loaded) Validate() error {
 		{"max_frame_bytes", l.checkFrame},
 		{"max_in_flight", func() error { return within(l.MaxInFlight, 1, 10_000) }},
 		{"max_active_turns", func() error { return within(l.MaxActiveTurns, 1, 100_000) }},
+		{"max_waiting_turns", func() error { return within(l.MaxWaitingTurns, 1, 100_000) }},
 		{"max_queue", func() error { return within(l.MaxQueue, 1, 10_000) }},
 		{"max_item_bytes", func() error { return within(l.MaxItemBytes, 4<<10, 64<<20) }},
 		{"max_connections", func() error { return within(l.MaxConnections, 1, 1_000_000) }},

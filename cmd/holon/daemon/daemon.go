@@ -207,13 +207,14 @@ func (d *daemon) drain(ctx context.Context) {
 
 func (d *daemon) engineConfig() turns.Config {
 	return turns.Config{
-		DefaultAgent:   d.cfg.DefaultAgent,
-		MaxActiveTurns: d.cfg.MaxActiveTurns,
-		MaxQueue:       d.cfg.MaxQueue,
-		MaxItemBytes:   d.cfg.MaxItemBytes,
-		InterruptAfter: d.cfg.InterruptTimeout,
-		DrainAfter:     d.cfg.DrainTimeout,
-		DrainGrace:     drainGrace,
+		DefaultAgent:    d.cfg.DefaultAgent,
+		MaxActiveTurns:  d.cfg.MaxActiveTurns,
+		MaxWaitingTurns: d.cfg.MaxWaitingTurns,
+		MaxQueue:        d.cfg.MaxQueue,
+		MaxItemBytes:    d.cfg.MaxItemBytes,
+		InterruptAfter:  d.cfg.InterruptTimeout,
+		DrainAfter:      d.cfg.DrainTimeout,
+		DrainGrace:      drainGrace,
 	}
 }
 

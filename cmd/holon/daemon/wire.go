@@ -42,7 +42,8 @@ func (d *daemon) limits() api.Limits {
 	return api.Limits{
 		MaxFrameBytes: d.cfg.MaxFrameBytes, MaxInFlight: d.cfg.MaxInFlight,
 		MaxConnections: d.cfg.MaxConnections, MaxItemBytes: d.cfg.MaxItemBytes, MaxActiveTurns: d.cfg.MaxActiveTurns,
-		MaxQueuedTurns: d.cfg.MaxQueue, TailBytes: d.cfg.TailBytes, HeartbeatSeconds: d.cfg.Heartbeat.Seconds(),
+		MaxWaitingTurns: d.cfg.MaxWaitingTurns,
+		MaxQueuedTurns:  d.cfg.MaxQueue, TailBytes: d.cfg.TailBytes, HeartbeatSeconds: d.cfg.Heartbeat.Seconds(),
 		WriteTimeoutSeconds: d.cfg.WriteTimeout.Seconds(), DrainSeconds: d.cfg.DrainTimeout.Seconds(),
 		InterruptSeconds: d.cfg.InterruptTimeout.Seconds(),
 		AgentOutputBytes: acp.OutputBytes, AgentMessageBytes: acp.MessageBytes, AgentInputBytes: acp.InputBytes,
