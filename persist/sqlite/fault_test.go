@@ -187,6 +187,13 @@ func TestFailedFsyncStopsForGood(t *testing.T) {
 	for _, when := range []int{12, 13, 20} {
 		t.Run(fmt.Sprint(when), func(t *testing.T) {
 			dir := t.TempDir()
+			s, err := Open(Options{Dir: dir}) // here, or the fsync that fails might be one of a migration
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
 			rerun(t, exec.Command(strace, "-f", "-o", filepath.Join(t.TempDir(), "trace"), "-e", "trace=fsync,fdatasync",
 				"-e", fmt.Sprintf("inject=fsync,fdatasync:error=EIO:when=%d", when),
 				os.Args[0], "-test.run=^TestFailedFsyncStopsForGood$", "-test.v"), nil, dir)

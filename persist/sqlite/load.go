@@ -3,7 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,14 +37,13 @@ func (s *View) Load(ctx context.Context, threadID string) (l turns.Loaded, err e
 			}
 			l.Steps = append(l.Steps, steps...)
 			sql := "SELECT " + itemColumns + " FROM items WHERE turn_id = ? AND status IN ('pending', 'in_progress') ORDER BY created_seq"
-			args := []driver.Value{t.TurnID}
 			if t.State == turns.Queued {
-				sql, args = inputOfTurn, append(args, threadID, t.CreatedSeq)
+				sql = inputOfTurn
 			}
 			if err := c.query(sql, func(r row) error {
 				l.Items = append(l.Items, items.Read(r))
 				return nil
-			}, args...); err != nil {
+			}, t.TurnID); err != nil {
 				return err
 			}
 		}
@@ -62,20 +60,15 @@ func (s *View) Load(ctx context.Context, threadID string) (l turns.Loaded, err e
 }
 
 // inputOfTurn is what was said to a turn, also what no agent has got.
-var inputOfTurn = "SELECT " + itemColumns + ` FROM items WHERE turn_id = ? AND thread_id = ? AND created_seq > ?
-	AND type = 'user_message' ORDER BY created_seq`
+var inputOfTurn = "SELECT " + itemColumns + " FROM items WHERE turn_id = ? AND type = 'user_message' ORDER BY created_seq"
 
 // Input implements turns.Store.
 func (s *View) Input(ctx context.Context, turnID string) (list []*items.Item, err error) {
 	err = s.read(ctx, func(c *conn) error {
-		t, err := oneTurn(c, turnID)
-		if err != nil || t == nil {
-			return err
-		}
 		return c.query(inputOfTurn, func(r row) error {
 			list = append(list, items.Read(r))
 			return nil
-		}, turnID, t.ThreadID, t.CreatedSeq)
+		}, turnID)
 	})
 	return list, err
 }

@@ -86,7 +86,7 @@ func TestQueriesFindTheirIndexes(t *testing.T) {
 		"turns of a state":           {list(turnColumns, "turns", "state"), "turns_state (state=? AND rowid>?)"},
 		"items of a thread":          {list(itemColumns, "items", "thread_id"), "items_thread (thread_id=? AND created_seq>?)"},
 		"items of a turn":            {explain(ofTurn.sql(itemColumns, "items"), ofTurn.args...), "items_thread (thread_id=? AND created_seq>?"},
-		"input of a turn":            {explain(inputOfTurn, "a", "b", int64(1)), "items_thread (thread_id=? AND created_seq>?)"},
+		"input of a turn":            {explain(inputOfTurn, "a"), "items_input (turn_id=?)"},
 		"collapsed page":             {collapsed(notify.Filter{}, nil), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?); CORRELATED SCALAR SUBQUERY 1; SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"},
 		"collapsed page of a thread": {collapsed(notify.Filter{ThreadIDs: []string{"a"}}, nil), "events_thread (thread_id=? AND rowid>? AND rowid<?); CORRELATED SCALAR SUBQUERY 1; SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"},
 		"collapsed page of threads":  {collapsed(notify.Filter{ThreadIDs: []string{"a", "b"}}, []int64{1}), "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"},
