@@ -50,6 +50,7 @@ type Workers interface {
 type Pruner interface {
 	// Prune removes the events before the seq, at most up to the first event
 	// of the oldest open turn, and says where the log begins now and how many
-	// events went.
+	// events went. It works in small steps and ends between two of them when
+	// ctx ends; what has gone by then stays gone.
 	Prune(ctx context.Context, before int64) (first, pruned int64, err error)
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -172,7 +173,8 @@ type HolonPruneResult struct {
 	Pruned   int64 `json:"pruned"`
 }
 
-// HolonPrune answers holon/prune.
+// HolonPrune answers holon/prune. It goes on no longer than its client is
+// there, and not beyond the server's stop.
 func (h *Handlers) HolonPrune(ctx context.Context, p HolonPruneParams) (HolonPruneResult, error) {
 	if h.api.Pruner == nil {
 		return HolonPruneResult{}, Errorf(KindUnavailable, "this store cannot be pruned")
@@ -180,8 +182,16 @@ func (h *Handlers) HolonPrune(ctx context.Context, p HolonPruneParams) (HolonPru
 	if p.BeforeSeq < 1 {
 		return HolonPruneResult{}, Invalid("before_seq", "out_of_range", "it must be at least 1")
 	}
-	first, pruned, err := h.api.Pruner.Prune(context.WithoutCancel(ctx), p.BeforeSeq)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(h.api.open, cancel)()
+	first, pruned, err := h.api.Pruner.Prune(ctx, p.BeforeSeq)
 	h.api.status.forget()
+	if errors.Is(err, context.Canceled) { // a client that reads still learns how far it came
+		if err = nil; h.api.open.Err() != nil {
+			err = turns.ErrDraining
+		}
+	}
 	return HolonPruneResult{FirstSeq: first, Pruned: pruned}, err
 }
 

@@ -139,6 +139,13 @@ func definePolling[P, R any](name, summary string, handle func(context.Context, 
 	}, handle, append(options, polls))
 }
 
+// defineSteps is define for a method that does its work in many small changes,
+// away from the read loop. It has no deadline, and ends between two changes
+// when its client disconnects: what has been done by then stays done.
+func defineSteps[P, R any](name, summary string, handle func(context.Context, P) (R, error), options ...option) Method {
+	return defineApart(name, summary, untilDisconnect, handle, options)
+}
+
 // defineApart is define for a method that runs away from the read loop, in the
 // context that within makes.
 func defineApart[P, R any](name, summary string, within func(context.Context) (context.Context, context.CancelFunc),
