@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 
 	"github.com/seed82539d15/holon/ledger"
@@ -40,10 +41,16 @@ func (w *writer) Maintain() error {
 	if size := fileSize(w.store.path + "-wal"); size > w.limit+w.since.floor {
 		mode, w.since.floor = "TRUNCATE", size // a long reader is asked again only after as much again
 	}
-	if err := classify("write the log back", w.checkpoint(mode)); errors.Is(err, ledger.ErrStorageFailed) {
+	return lost(w.checkpoint(mode))
+}
+
+// lost is the error of a checkpoint after which the disk cannot be trusted. A
+// full disk is none: the write-ahead log stays where it is.
+func lost(err error) error {
+	if err = classify("write the log back", err); errors.Is(err, ledger.ErrStorageFailed) {
 		return err
 	}
-	return nil // a full disk: the log stays where it is
+	return nil
 }
 
 // failIfLost ends all writing if err says that the disk cannot be trusted.
@@ -71,4 +78,56 @@ func (w *writer) checkpoint(mode string) error {
 		w.since.floor = 0
 	}
 	return err
+}
+
+// writeBackSteps is after how many steps of a prune the write-ahead log is
+// written back: they leave some 10 MiB there. Pages that many steps change are
+// then written back once.
+const writeBackSteps = 64
+
+// writeBack writes the write-ahead log back beside the appender, which a prune
+// would otherwise hold up with it. The zero value with a store is ready. It
+// belongs to one goroutine.
+type writeBack struct {
+	store *Store
+	conn  *conn // nil until it is first needed
+	steps int
+}
+
+// after follows a step of a prune, and writes back when that is due.
+func (b *writeBack) after(ctx context.Context) (err error) {
+	if b.steps++; b.steps < writeBackSteps {
+		return nil
+	}
+	b.steps = 0
+	if b.conn == nil {
+		if b.conn, err = dial(b.store.path, settings(false)); err != nil {
+			return err
+		}
+		if err := b.conn.run("PRAGMA wal_autocheckpoint = 0"); err != nil {
+			return err
+		}
+	}
+	if err := lost(b.conn.run("PRAGMA wal_checkpoint(PASSIVE)")); err != nil {
+		b.store.Fail(err)
+		return err
+	}
+	if fileSize(b.store.path+"-wal") <= walMax {
+		return nil
+	}
+	// What was committed meanwhile keeps the log from beginning anew. It is
+	// little, and nobody commits more while the appender writes it back.
+	return b.store.Do(ctx, func() error {
+		b.store.w.since.commits = walCommits
+		err := b.store.w.Maintain()
+		b.store.w.failIfLost(err)
+		return err
+	})
+}
+
+func (b *writeBack) close() error {
+	if b.conn == nil {
+		return nil
+	}
+	return b.conn.close()
 }

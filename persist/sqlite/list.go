@@ -182,7 +182,7 @@ func listItems(c *conn, q items.Query) (out turns.List[items.Item], err error) {
 	}
 	l.equal("type", string(q.Type))
 	if q.Status == items.StatusPending {
-		l.where = append(l.where, "status = 'pending'") // spelled out, it finds its partial index
+		l.where = append(l.where, unfinishedItem, "status = 'pending'") // the first finds its partial index
 	} else {
 		l.equal("status", string(q.Status))
 	}

@@ -99,7 +99,7 @@ func TestQueriesFindTheirIndexes(t *testing.T) {
 		"fence of an epoch":          {scan(ledger.Range{Index: turns.StepsByEpoch, Prefix: []any{"a", "b"}, Newest: true}), "steps_try (turn_id=? AND step=?)"},
 		"fence of the step above":    {get(turns.StepsByEpoch, "a", "b", int64(1)), "steps_try (turn_id=? AND step=? AND epoch=?)"},
 		"what a marker supersedes":   {scan(ledger.Range{Index: turns.LiveSteps, Prefix: []any{"a"}}), "steps_live (turn_id=?)"},
-		"questions":                  {explain("SELECT "+itemColumns+" FROM items WHERE created_seq > ? AND status = 'pending' ORDER BY created_seq", int64(1)), "items_pending (created_seq>?)"},
+		"questions":                  {explain("SELECT "+itemColumns+" FROM items WHERE created_seq > ? AND "+unfinishedItem+" AND status = 'pending' ORDER BY created_seq", int64(1)), "items_unfinished (created_seq>?)"},
 		"newest turns":               {explain(newestTurns, "a", int64(1)), "turns_thread (thread_id=?)"},
 		"transcript":                 {explain(transcript, "a"), "items_thread (thread_id=?)"},
 		"queue of a transcript":      {explain(transcript, "a"), "turns_unfinished (thread_id=?)"},

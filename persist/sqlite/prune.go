@@ -2,45 +2,72 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist"
 )
 
-// pruneStep is how many events one transaction removes: a few milliseconds
-// between two batches of the appender.
-const pruneStep = 2000
+// How many events one step removes. Writes wait for a step, so it is to last
+// pruneFor, which is what a few commits take. A step begins small because
+// events can be large.
+const (
+	pruneFor   = 2 * time.Millisecond
+	pruneFirst = 64
+	pruneLeast = 16
+	pruneMost  = 4096
+)
 
 // Prune removes the events below a seq, in steps between commits. It stops at
 // the first event of an unfinished turn or open item, whose text is still
-// folded from the log, and at the head. It needs Run.
-func (s *Store) Prune(ctx context.Context, before int64) (persist.Pruned, error) {
-	var out persist.Pruned
-	for done := false; !done; {
-		if err := s.Healthy(); err != nil {
+// folded from the log, and at the head. It ends after the step that is under
+// way when ctx ends, and then returns what was removed with the error. It
+// needs Run. Two may run at once.
+func (s *Store) Prune(ctx context.Context, before int64) (out persist.Pruned, err error) {
+	out.First = s.w.Head().First
+	back := writeBack{store: s}
+	defer func() { err = errors.Join(err, back.close()) }()
+	size := int64(pruneFirst)
+	for {
+		if err := errors.Join(ctx.Err(), s.Healthy()); err != nil {
 			return out, err
 		}
+		n := int64(0)
 		if err := s.Do(ctx, func() (err error) {
-			var n int64
-			if n, err = s.w.pruneStep(before); err != nil {
-				return err
-			}
-			out.First = s.w.Head().First
-			out.Removed += n
-			done = n == 0
-			return nil
+			n, err = s.w.pruneStep(before, &size)
+			out.First, out.Removed = s.w.Head().First, out.Removed+n
+			return err
 		}); err != nil {
 			return out, fmt.Errorf("prune below %d: %w", before, err)
 		}
+		if n == 0 {
+			break
+		}
+		if err := back.after(ctx); err != nil {
+			return out, fmt.Errorf("prune below %d: %w", before, err)
+		}
+	}
+	if out.Removed == 0 {
+		return out, nil
+	}
+	// The steps are made durable by what is committed after them: before the
+	// answer, by this.
+	if err := s.Do(ctx, func() error {
+		err := s.w.Probe()
+		s.w.failIfLost(err)
+		return err
+	}); err != nil {
+		return out, fmt.Errorf("prune below %d: %w", before, err)
 	}
 	return out, nil
 }
 
-// pruneStep removes the oldest events, at most so many, and returns how many
-// it has removed.
-func (w *writer) pruneStep(before int64) (n int64, err error) {
+// pruneStep removes the oldest events, at most size, and returns how many it
+// has removed. It sets the size of the next step.
+func (w *writer) pruneStep(before int64, size *int64) (n int64, err error) {
 	first := w.Head().First
 	to := min(before, w.Head().Latest+1)
 	if to <= first {
@@ -50,32 +77,67 @@ func (w *writer) pruneStep(before int64) (n int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if to = min(to, needed, first+pruneStep); to <= first {
+	if to = min(to, needed, first+*size); to <= first {
 		return 0, nil
 	}
-	if err := w.transaction(func() error {
-		if n, err = w.conn.exec("DELETE FROM events WHERE seq < ?", to); err != nil {
+	began := time.Now()
+	if err := w.relaxed(func() error {
+		if n, err = w.conn.exec(deleteBelow, to); err != nil {
 			return err
 		}
-		_, err := w.conn.exec("UPDATE meta SET first_seq = ?", to)
+		_, err := w.conn.exec(moveFirst, to)
 		return err
 	}); err != nil {
 		w.failIfLost(err)
 		return 0, err
 	}
+	*size = nextStep(*size, time.Since(began))
 	w.Pruned(to)
-	w.since.add(int(n) * 256) // freed pages are written too
-	w.failIfLost(w.Maintain())
 	return n, nil
 }
 
-// neededFrom is the lowest seq that something unfinished is folded from.
+const (
+	deleteBelow = "DELETE FROM events WHERE seq < ?"
+	moveFirst   = "UPDATE meta SET first_seq = ?"
+)
+
+// relaxed is a transaction without an fsync of its own: the next durable one
+// makes it durable too, because both are in the same write-ahead log in their
+// order. After a power cut it may not have happened, and nothing after it has
+// then. So it is only for what nobody is told of before a durable transaction.
+func (w *writer) relaxed(f func() error) error {
+	if err := w.conn.run("PRAGMA synchronous = NORMAL"); err != nil {
+		return err
+	}
+	err := w.transaction(f)
+	if e := w.conn.run("PRAGMA synchronous = " + w.synchronous); e != nil {
+		return errors.Join(err, fmt.Errorf("commit durably again: %w: %w", ledger.ErrStorageFailed, e))
+	}
+	return err
+}
+
+// nextStep is the size of the step after one that took so long: half the way
+// to the size that would have taken pruneFor.
+func nextStep(size int64, took time.Duration) int64 {
+	fits := float64(size) * float64(pruneFor) / float64(max(took, 1))
+	return int64(min(max((float64(size)+fits)/2, pruneLeast), pruneMost))
+}
+
+// unfinishedItem chooses items by their partial index.
+const unfinishedItem = "status IN ('pending', 'in_progress')"
+
+// firstUnfinished is the first seq that something unfinished is folded from:
+// the first entries of indexes.
+const firstUnfinished = `SELECT min(
+	coalesce((SELECT min(created_seq) FROM turns WHERE state = 'queued'), ?1),
+	coalesce((SELECT min(created_seq) FROM turns WHERE state = 'active'), ?1),
+	coalesce((SELECT min(created_seq) FROM items WHERE ` + unfinishedItem + `), ?1))`
+
+// neededFrom is the lowest seq that something unfinished is folded from. Each
+// step asks, because a turn that has ended may be retried meanwhile.
 func (w *writer) neededFrom() (int64, error) {
 	needed := int64(math.MaxInt64)
-	_, err := w.conn.queryOne(`SELECT min(
-		coalesce((SELECT min(created_seq) FROM turns WHERE state IN ('queued', 'active')), ?1),
-		coalesce((SELECT min(created_seq) FROM items WHERE status IN ('pending', 'in_progress')), ?1))`,
-		func(r row) { needed = r.Int(0) }, int64(math.MaxInt64))
+	_, err := w.conn.queryOne(firstUnfinished, func(r row) { needed = r.Int(0) }, int64(math.MaxInt64))
 	return needed, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist"
@@ -64,5 +65,81 @@ func TestRefoldFindsNothingWrongWithWhatIsPrunedUnderIt(t *testing.T) {
 	out, err := persist.Refold(context.Background(), &prunedMeanwhile{Store: s, t: t, at: 1000, before: 1500})
 	if err != nil || len(out.Differences) > 0 || out.Pruned != 1 || out.Threads != 0 {
 		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// leaving is the context of a client that leaves when it has been looked at so
+// often.
+type leaving struct {
+	context.Context
+	looks int
+}
+
+func (c *leaving) Err() error {
+	if c.looks--; c.looks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestPruneEndsAfterAStep(t *testing.T) {
+	s := withEvents(t, 3000)
+	out, err := s.Prune(&leaving{Context: context.Background(), looks: 1}, 3000)
+	if !errors.Is(err, context.Canceled) || out.Removed != pruneFirst || out.First != out.Removed+1 {
+		t.Errorf("pruned %+v, %v", out, err)
+	}
+	if at, err := s.Position(context.Background()); err != nil || at.First != out.First {
+		t.Errorf("the log begins at %d, pruned %+v, %v", at.First, out, err)
+	}
+	if out, err := s.Prune(context.Background(), 3000); err != nil || out.First != 3000 {
+		t.Errorf("gone on: %+v, %v", out, err)
+	}
+}
+
+// TestCommitsAreDurableAfterAPrune looks at the setting that the steps of a
+// prune change for themselves.
+func TestCommitsAreDurableAfterAPrune(t *testing.T) {
+	for normal, want := range map[bool]string{false: "2", true: "1"} {
+		s := running(t, Options{Dir: t.TempDir(), Normal: normal})
+		m := persisttest.NewMaker(t, s, "thread_a")
+		m.Start().Messages("", 100, 10)
+		m.Commit()
+		if _, err := s.Prune(context.Background(), 50); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Do(context.Background(), func() error {
+			failed := errors.New("x")
+			if err := s.w.relaxed(func() error { return failed }); !errors.Is(err, failed) {
+				t.Errorf("a step that failed: %v", err)
+			}
+			got, err := s.w.conn.pragma("synchronous")
+			if got != want {
+				t.Errorf("normal %v: synchronous is %s, want %s", normal, got, want)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestStepsOfAPruneLastAsLongAsTheyMay(t *testing.T) {
+	for name, perEvent := range map[string]time.Duration{"small events": time.Microsecond, "usual ones": 5 * time.Microsecond, "large ones": 50 * time.Microsecond} {
+		size := int64(pruneFirst)
+		for range 20 {
+			size = nextStep(size, time.Duration(size)*perEvent)
+		}
+		if took := time.Duration(size) * perEvent; took < pruneFor*9/10 || took > pruneFor*11/10 {
+			t.Errorf("%s: a step of %d takes %v", name, size, took)
+		}
+	}
+	if n := nextStep(pruneMost, time.Hour); n != pruneMost/2 {
+		t.Errorf("after an hour %d", n)
+	}
+	if n := nextStep(pruneLeast, time.Hour); n != pruneLeast {
+		t.Errorf("after another %d", n)
+	}
+	if n := nextStep(pruneMost, 0); n != pruneMost {
+		t.Errorf("after no time at all %d", n)
 	}
 }

@@ -82,7 +82,7 @@ func Open(o Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.path, err)
 	}
-	s.w = &writer{conn: c, store: s, limit: walMax}
+	s.w = &writer{conn: c, store: s, limit: walMax, synchronous: synchronous(o.Normal)}
 	if err := assertDurable(c, o.Normal); err != nil {
 		return nil, err
 	}
@@ -110,13 +110,16 @@ func private(path string) error {
 	return f.Close()
 }
 
-func settings(normal bool) url.Values {
-	sync := "FULL"
+func synchronous(normal bool) string {
 	if normal {
-		sync = "NORMAL"
+		return "NORMAL"
 	}
+	return "FULL"
+}
+
+func settings(normal bool) url.Values {
 	return url.Values{
-		"_journal_mode": {"WAL"}, "_synchronous": {sync}, "_txlock": {"immediate"},
+		"_journal_mode": {"WAL"}, "_synchronous": {synchronous(normal)}, "_txlock": {"immediate"},
 		"_busy_timeout": {"5000"}, "_foreign_keys": {"1"},
 	}
 }

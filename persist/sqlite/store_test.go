@@ -96,12 +96,17 @@ func TestReopenedStoreHasEverything(t *testing.T) {
 	}
 }
 
+// TestStorePassesTheSuite runs everything that a store is asked for, and then
+// looks at the plans of all statements that the appender has executed for it.
 func TestStorePassesTheSuite(t *testing.T) {
+	used := executed{}
 	persisttest.Exercise(t, func(t testing.TB) persisttest.Harness {
 		var now atomic.Pointer[time.Time]
 		at := func(n time.Time) { now.Store(&n) }
 		at(time.Now())
 		s := running(t, Options{Dir: t.TempDir(), Now: func() time.Time { return *now.Load() }})
+		used.collect(t, s)
 		return persisttest.Harness{Store: s, Tail: s.Tail(), SetNow: at}
 	})
+	t.Run("NoStatementOfTheAppenderScans", used.check)
 }

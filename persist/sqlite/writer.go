@@ -14,9 +14,12 @@ type writer struct {
 	*persist.Writer
 	conn  *conn
 	store *Store
-	since wal   // what was written since the last checkpoint
-	limit int64 // bytes of write-ahead log past which readers are waited for
-	shm   *int  // descriptor of the index of the write-ahead log: see disown
+	// synchronous is what commits are to survive: FULL, a power cut; NORMAL, a
+	// crash of the process.
+	synchronous string
+	since       wal   // what was written since the last checkpoint
+	limit       int64 // bytes of write-ahead log past which readers are waited for
+	shm         *int  // descriptor of the index of the write-ahead log: see disown
 }
 
 // open reads where the log was left.
