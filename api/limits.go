@@ -50,6 +50,7 @@ type Limits struct {
 	AgentSessions         int     `json:"max_agent_sessions_per_process"`
 	InterruptSeconds      float64 `json:"interrupt_seconds"`
 	MaxListLimit          int     `json:"max_list_limit"`
+	MaxListScan           int     `json:"max_list_rows_looked_at"`
 	MaxPageBytes          int     `json:"max_page_bytes"`
 	MaxLogLines           int     `json:"max_log_lines"`
 	MaxLogStreams         int     `json:"max_log_streams"`
@@ -119,7 +120,7 @@ func (l Limits) withDefaults() Limits {
 	l.MaxEndMessageBytes = turns.MaxEndMessageBytes
 	l.MaxTurnTimeoutSeconds = turns.MaxTimeout.Seconds()
 	l.MaxBatchMembers, l.MaxDepth = 100, 64
-	l.MaxListLimit, l.MaxPageBytes, l.MaxLogLines = maxLimit, maxPageBytes, maxLogLines
+	l.MaxListLimit, l.MaxListScan, l.MaxPageBytes, l.MaxLogLines = maxLimit, turns.MaxListScan, maxPageBytes, maxLogLines
 	l.MaxFilterEntries, l.MaxIdempotencyKeyLen = maxFilterEntries, maxKeyLength
 	l.RequestTimeoutSeconds = RequestTimeout.Seconds()
 	l.AgentTimeoutSeconds = askTimeout.Seconds()

@@ -90,7 +90,14 @@ type StepQuery struct {
 	IncludeSuperseded bool
 }
 
-// List is one page of rows.
+// MaxListScan bounds the rows that one page of a list looks at, so that a
+// filter that matches little returns in time with its place moved on: a few
+// milliseconds.
+const MaxListScan = 10_000
+
+// List is one page of rows. Next is where the next page begins, empty after
+// the last row; a page that has looked at MaxListScan rows may have few of
+// them or none, and still a Next.
 type List[T any] struct {
 	Rows   []T
 	Next   string

@@ -12,8 +12,8 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// maxPages bounds a listing of everything: so many pages of 1,000 rows.
-const maxPages = 100
+// maxRows bounds a listing of everything.
+const maxRows = 100_000
 
 // listing is one of the commands that print rows of the server.
 type listing struct {
@@ -41,7 +41,7 @@ func (l listing) fetch(ctx context.Context, c *client.Client, filter map[string]
 			params[name] = value
 		}
 	}
-	for range maxPages {
+	for len(found.rows) < maxRows { // pages may be empty, and yet there are more
 		params["limit"] = 1000
 		if left := limit - len(found.rows); limit > 0 && left < 1000 {
 			params["limit"] = left
@@ -66,7 +66,7 @@ func (l listing) fetch(ctx context.Context, c *client.Client, filter map[string]
 		}
 		params["cursor"] = next
 	}
-	return found, fmt.Errorf("there are more than %d rows; narrow the list, or page with: holon call %s '{\"cursor\":\"%s\",\"order\":\"desc\"}'", maxPages*1000, l.method, params["cursor"])
+	return found, fmt.Errorf("there are more than %d rows; narrow the list, or page with: holon call %s '{\"cursor\":\"%s\",\"order\":\"desc\"}'", maxRows, l.method, params["cursor"])
 }
 
 // print fetches and prints a listing.

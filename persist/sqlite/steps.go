@@ -75,20 +75,20 @@ func (s *View) ListSteps(ctx context.Context, q turns.StepQuery) (out turns.List
 		return out, err
 	}
 	err = s.read(ctx, func(c *conn) error {
-		out, err = list(c, l, stepColumns, "steps", stepRow)
+		out, err = list(c, l, stepRow)
 		return err
 	})
 	return out, err
 }
 
 func newStepListing(q turns.StepQuery) (*listing, error) {
-	l, err := newListing("seq", q.Cursor, q.Limit, q.Newest)
+	l, err := newListing(stepColumns, "steps", "seq", q.Cursor, q.Limit, q.Newest)
 	if err != nil {
 		return nil, err
 	}
-	l.equal("turn_id", q.TurnID)
+	l.find("turn_id = ?", q.TurnID)
 	if !q.IncludeSuperseded {
-		l.where = append(l.where, "hidden_by IS NULL")
+		l.where("+hidden_by IS NULL") // not by steps_live, which has another order
 	}
 	return l, nil
 }
@@ -121,8 +121,8 @@ func readSteps(c *conn, q turns.TurnQuery, out *turns.TurnSnapshot) error {
 	if err != nil {
 		return err
 	}
-	l.where = append(l.where, "step <> ''")
-	steps, err := list(c, l, stepColumns, "steps", stepRow)
+	l.where("step <> ''")
+	steps, err := list(c, l, stepRow)
 	slices.Reverse(steps.Rows)
 	out.Steps = steps.Rows
 	return err

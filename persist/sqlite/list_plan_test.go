@@ -1,0 +1,133 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// TestEveryListFindsItsIndex enumerates the filters of all lists. Both queries
+// of a page use the same index, and read no more of it than a window: no
+// combination of filters scans or sorts.
+func TestEveryListFindsItsIndex(t *testing.T) {
+	s := running(t, Options{Dir: t.TempDir()})
+	const byKey = "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"
+	check := func(name, index string, l *listing, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sql := range []string{l.reachSQL(), l.windowSQL()} {
+			steps := planOf(t, s, sql)
+			if !strings.HasPrefix(steps[0], "SEARCH "+l.table+" USING ") || !strings.Contains(steps[0], index) {
+				t.Errorf("%s: %s, want %s\n%s", name, steps[0], index, sql)
+			}
+			for _, step := range steps[1:] {
+				if step != "CORRELATED SCALAR SUBQUERY 1" && step != "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)" {
+					t.Errorf("%s: %s\n%s", name, step, sql)
+				}
+			}
+		}
+	}
+	both := []bool{false, true}
+	for _, newest := range both {
+		for _, state := range []threads.State{"", threads.Running} {
+			for _, agent := range []string{"", "echo"} {
+				want := byKey
+				if state != "" {
+					want = "threads_state (state=? AND rowid>? AND rowid<?)"
+				}
+				l, err := threadListing(threads.Query{State: state, Agent: agent, Newest: newest})
+				check(fmt.Sprintf("threads of state %q and agent %q", state, agent), want, l, err)
+			}
+		}
+		for _, thread := range []string{"", "thread_a"} {
+			for _, state := range []turns.State{"", turns.Active, turns.Completed} {
+				want := byKey
+				if thread != "" {
+					want = "turns_thread (thread_id=? AND rowid>? AND rowid<?)"
+				} else if state != "" {
+					want = "turns_state (state=? AND rowid>? AND rowid<?)"
+				}
+				l, err := turnListing(turns.Query{ThreadID: thread, State: state, Newest: newest})
+				check(fmt.Sprintf("turns of thread %q and state %q", thread, state), want, l, err)
+			}
+			for _, turn := range []*turns.Turn{nil, {TurnID: "turn_a", ThreadID: "thread_a", State: turns.Active}, {TurnID: "turn_a", ThreadID: "thread_a", State: turns.Completed, UpdatedSeq: 9}} {
+				for _, kind := range []items.Kind{"", items.KindPlan} {
+					for _, status := range []items.Status{"", items.StatusPending, items.StatusInProgress, items.StatusCompleted} {
+						for _, superseded := range both {
+							q := items.Query{ThreadID: thread, Type: kind, Status: status, IncludeSuperseded: superseded, Newest: newest}
+							want := byKey
+							if turn != nil {
+								q.TurnID = turn.TurnID
+							}
+							if status.Open() {
+								want = "items_unfinished (created_seq>? AND created_seq<?)"
+							} else if thread != "" || turn != nil {
+								want = "items_thread (thread_id=? AND created_seq>? AND created_seq<?)"
+							}
+							l, err := itemListing(q, turn)
+							check(fmt.Sprintf("items %+v", q), want, l, err)
+						}
+					}
+				}
+			}
+		}
+		for _, superseded := range both {
+			l, err := newStepListing(turns.StepQuery{TurnID: "turn_a", IncludeSuperseded: superseded, Newest: newest})
+			check("steps", "steps_turn (turn_id=? AND rowid>? AND rowid<?)", l, err)
+		}
+	}
+}
+
+// TestPageLooksAtABoundedNumberOfRows asks for what is rare among many rows: a
+// page ends with its place moved on, and the pages together have everything.
+func TestPageLooksAtABoundedNumberOfRows(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rows = 45_000
+	if _, err := s.w.conn.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+		INSERT INTO items (`+itemColumns+`) SELECT 2 * i, 'item_' || i, 'thread_' || (i % 2), 'turn_a', 1,
+			CASE WHEN i IN (1, 44990) THEN 'plan' ELSE 'agent_message' END, CASE WHEN i IN (1, 44990) THEN 'failed' ELSE 'completed' END,
+			0, 1, 1, 1, 2 * i, x'7b7d', 0 FROM n`, int64(rows)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = running(t, Options{Dir: dir})
+	for name, c := range map[string]struct {
+		q           items.Query
+		pages, rows int
+	}{
+		"of a type":               {items.Query{Type: items.KindPlan}, 5, 2},
+		"of a status":             {items.Query{Status: items.StatusFailed}, 5, 2},
+		"that there are none of":  {items.Query{Type: items.KindPlan, Status: items.StatusDeclined}, 5, 0},
+		"newest first":            {items.Query{Type: items.KindPlan, Newest: true}, 5, 2},
+		"of a thread":             {items.Query{ThreadID: "thread_0", Type: items.KindPlan}, 3, 1},
+		"that wait":               {items.Query{Status: items.StatusPending}, 1, 0},
+		"of a thread without any": {items.Query{ThreadID: "thread_9", Type: items.KindPlan}, 1, 0},
+	} {
+		found, pages := 0, 0
+		for more := true; more; pages++ {
+			out, err := s.ListItems(context.Background(), c.q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found += len(out.Rows)
+			c.q.Cursor = out.Next
+			more = out.Next != ""
+		}
+		if found != c.rows || pages != c.pages {
+			t.Errorf("items %s: %d in %d pages, want %d in %d", name, found, pages, c.rows, c.pages)
+		}
+	}
+}
