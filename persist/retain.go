@@ -10,6 +10,12 @@ import (
 // Retention says what of the log is kept. The zero value keeps everything.
 // Rows of threads, turns and items are always kept, and count in MaxBytes:
 // if they alone are larger, as much of the log goes as may go.
+//
+// The age of an event is that of its time, which is wrong if the clock was. No
+// event goes whose time is within MaxAgeDays before now. One whose time is
+// below that of an event before it goes only with a later event whose time is
+// not. A time more than a day after now is not believed: its event goes with
+// the later ones.
 type Retention struct {
 	MaxAgeDays float64
 	MaxBytes   int64
@@ -20,9 +26,10 @@ type Pruner interface {
 	// Prune removes the events below a seq, but none that is needed to read
 	// what is unfinished. It returns the oldest seq that is left.
 	Prune(ctx context.Context, before int64) (Pruned, error)
-	// SeqAt is the first seq at or after an instant, the head plus one if
-	// there is none.
-	SeqAt(ctx context.Context, at time.Time) (int64, error)
+	// ExpiredBefore is a seq below which all events are from before an
+	// instant, and as high a one as can be told: see Retention. It is the head
+	// plus one if all are, and at most the oldest seq if none can be told to be.
+	ExpiredBefore(ctx context.Context, at, now time.Time) (int64, error)
 	// UsedBytes is what log and rows take; it shrinks with a prune.
 	UsedBytes(ctx context.Context) (int64, error)
 }
@@ -69,7 +76,7 @@ func (r Retention) Run(ctx context.Context, store Pruner, report func(Pruned, er
 func (r Retention) Enforce(ctx context.Context, store Pruner, now time.Time) (Pruned, error) {
 	var all Pruned
 	if r.MaxAgeDays > 0 {
-		before, err := store.SeqAt(ctx, now.Add(-time.Duration(r.MaxAgeDays*24*float64(time.Hour))))
+		before, err := store.ExpiredBefore(ctx, now.Add(-time.Duration(r.MaxAgeDays*24*float64(time.Hour))), now)
 		if err != nil {
 			return all, fmt.Errorf("retention by age: %w", err)
 		}

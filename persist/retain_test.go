@@ -25,7 +25,9 @@ func (s *shrinking) Prune(_ context.Context, before int64) (Pruned, error) {
 	return p, s.fail
 }
 
-func (s *shrinking) SeqAt(_ context.Context, at time.Time) (int64, error) { return at.Unix(), s.fail }
+func (s *shrinking) ExpiredBefore(_ context.Context, at, _ time.Time) (int64, error) {
+	return at.Unix(), s.fail
+}
 
 func (s *shrinking) UsedBytes(context.Context) (int64, error) {
 	s.mu.Lock()

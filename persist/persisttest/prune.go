@@ -74,11 +74,11 @@ func retention(t *testing.T, h Harness) {
 	m.Commit() // the n-th event is n ms after the epoch
 	at := func(seq int64) time.Time { return epoch.Add(time.Duration(seq) * time.Millisecond) }
 	for _, seq := range []int64{1, 2, 500, 1001} {
-		if got, err := h.Store.SeqAt(ctx, at(seq)); err != nil || got != seq {
+		if got, err := h.Store.ExpiredBefore(ctx, at(seq), at(5000)); err != nil || got != seq {
 			t.Errorf("seq at the time of %d is %d, %v", seq, got, err)
 		}
 	}
-	if got, err := h.Store.SeqAt(ctx, at(5000)); err != nil || got != 1002 {
+	if got, err := h.Store.ExpiredBefore(ctx, at(5000), at(5000)); err != nil || got != 1002 {
 		t.Errorf("seq in the future is %d, %v", got, err)
 	}
 	p, err := persist.Retention{MaxAgeDays: 1}.Enforce(ctx, h.Store, at(300).Add(24*time.Hour))

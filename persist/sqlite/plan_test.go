@@ -46,6 +46,8 @@ func TestQueriesFindTheirIndexes(t *testing.T) {
 		"page of threads":            {page(notify.Query{Filter: notify.Filter{ThreadIDs: []string{"a", "b"}}}, []int64{1}), "USING INTEGER PRIMARY KEY (rowid=?)"},
 		"window of a thread":         {explain(reachOfThread, "a", int64(1), int64(2)), "COVERING INDEX events_thread (thread_id=? AND rowid>?)"},
 		"window of threads":          {explain("SELECT seq FROM events WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?", "a", int64(1), int64(2)), "COVERING INDEX events_thread (thread_id=? AND rowid>?)"},
+		"runs of times":              {explain(runsAfter, int64(1)), "USING INTEGER PRIMARY KEY (rowid>?)"},
+		"times of events":            {explain(timesAfter, int64(1), int64(2)), "USING INTEGER PRIMARY KEY (rowid>?)"},
 		"deltas of an item":          {explain("SELECT params FROM events WHERE item_id = ? AND method = 'item/delta' AND seq > ? ORDER BY seq", "a", int64(1)), "events_delta (item_id=? AND rowid>?)"},
 		"open items of a turn":       {explain("SELECT content FROM items WHERE turn_id = ? AND "+open+" ORDER BY created_seq", "a"), "items_open (turn_id=?)"},
 		"queue of a thread":          {explain("SELECT rank FROM turns WHERE thread_id = ? AND state IN ('queued', 'active')", "a"), "turns_unfinished (thread_id=?)"},

@@ -85,6 +85,9 @@ func (w *writer) pruneStep(before int64, size *int64) (n int64, err error) {
 		if n, err = w.conn.exec(deleteBelow, to); err != nil {
 			return err
 		}
+		if _, err := w.conn.exec(dropRuns, to); err != nil {
+			return err
+		}
 		_, err := w.conn.exec(moveFirst, to)
 		return err
 	}); err != nil {
@@ -139,33 +142,6 @@ func (w *writer) neededFrom() (int64, error) {
 	needed := int64(math.MaxInt64)
 	_, err := w.conn.queryOne(firstUnfinished, func(r row) { needed = r.Int(0) }, int64(math.MaxInt64))
 	return needed, err
-}
-
-// SeqAt implements persist.Pruner. Times follow seqs, so it looks at a few
-// events only.
-func (s *View) SeqAt(ctx context.Context, at time.Time) (seq int64, err error) {
-	err = s.read(ctx, func(c *conn) error {
-		var first, latest int64
-		if err := ends(c, &first, &latest); err != nil {
-			return err
-		}
-		low, high := first, latest+1 // the answer is in [low, high]
-		for low < high {
-			mid := low + (high-low)/2
-			early := false
-			if _, err := c.queryOne("SELECT time FROM events WHERE seq = ?", func(r row) { early = r.Int(0) < at.UnixMilli() }, mid); err != nil {
-				return err
-			}
-			if early {
-				low = mid + 1
-			} else {
-				high = mid
-			}
-		}
-		seq = low
-		return nil
-	})
-	return seq, err
 }
 
 // UsedBytes implements persist.Pruner: the pages in use, because the file

@@ -42,6 +42,8 @@ type Store struct {
 
 	w     *writer
 	sizes atomic.Pointer[sizes]
+
+	runEvents int // const runEvents; less in tests
 }
 
 // Open locks the data directory, migrates the database and makes sure that
@@ -59,7 +61,7 @@ func Open(o Options) (_ *Store, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Store{View: newView(dir, o.Now)}
+	s := &Store{View: newView(dir, o.Now), runEvents: runEvents}
 	if s.lock, err = lockDir(dir); err != nil {
 		return nil, err
 	}
