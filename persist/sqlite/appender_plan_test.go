@@ -74,7 +74,7 @@ func planOf(t *testing.T, s *Store, sql string) (steps []string) {
 		if err != nil {
 			return err
 		}
-		return p.query(func(r row) error {
+		return p.query(context.Background(), func(r row) error {
 			steps = append(steps, r.Text(3))
 			return nil
 		}, make([]driver.Value, len(p.args))...)

@@ -14,11 +14,13 @@ import (
 )
 
 // conn is one connection with its prepared statements. It belongs to one
-// goroutine at a time.
+// goroutine at a time. Queries end when ctx does; what is executed does not,
+// because a transaction must come to its end.
 type conn struct {
 	c     *sqlite3.SQLiteConn
 	stmts map[string]*stmt
 	sql   *statements
+	ctx   context.Context // of the reader that has the connection
 }
 
 // stmt is a prepared statement with the arguments of its last use, kept so
@@ -46,7 +48,7 @@ func dial(path string, settings url.Values) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{c: c.(*sqlite3.SQLiteConn), stmts: map[string]*stmt{}, sql: newStatements()}, nil
+	return &conn{c: c.(*sqlite3.SQLiteConn), stmts: map[string]*stmt{}, sql: newStatements(), ctx: context.Background()}, nil
 }
 
 // close closes the statements and the connection.
@@ -98,7 +100,7 @@ func (c *conn) query(sql string, f func(row) error, args ...driver.Value) error 
 	if err != nil {
 		return err
 	}
-	return s.query(f, args...)
+	return s.query(c.ctx, f, args...)
 }
 
 // queryOne calls f with the only row, if there is one.
@@ -135,11 +137,11 @@ func (s *stmt) exec(args ...driver.Value) (int64, error) {
 	return res.RowsAffected()
 }
 
-func (s *stmt) query(f func(row) error, args ...driver.Value) (err error) {
+func (s *stmt) query(ctx context.Context, f func(row) error, args ...driver.Value) (err error) {
 	if err := s.bind(args); err != nil {
 		return err
 	}
-	rows, err := s.s.QueryContext(context.Background(), s.args)
+	rows, err := s.s.QueryContext(ctx, s.args)
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func headOf(c *conn, f func(persist.Head, openLog)) error {
 
 // head reads the head of a log that another process may be writing.
 func (s *View) head(ctx context.Context) (head persist.Head, err error) {
-	err = s.read(ctx, func(c *conn) error {
+	err = s.points.read(ctx, func(c *conn) error {
 		return headOf(c, func(h persist.Head, open openLog) {
 			head = h
 			for _, t := range open.unfinished {

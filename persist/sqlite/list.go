@@ -314,7 +314,7 @@ var newestTurns = "SELECT " + turnColumns + " FROM turns WHERE thread_id = ? ORD
 // ReadThread implements turns.Reader.
 func (s *View) ReadThread(ctx context.Context, threadID string, turnLimit int) (out turns.ThreadSnapshot, err error) {
 	var first int64
-	err = s.read(ctx, func(c *conn) error {
+	err = s.points.read(ctx, func(c *conn) error {
 		if err := ends(c, &first, &out.Latest); err != nil {
 			return err
 		}
@@ -343,7 +343,7 @@ func (s *View) ReadThread(ctx context.Context, threadID string, turnLimit int) (
 // ReadTurn implements turns.Reader.
 func (s *View) ReadTurn(ctx context.Context, q turns.TurnQuery) (out turns.TurnSnapshot, err error) {
 	var first int64
-	err = s.read(ctx, func(c *conn) error {
+	err = s.points.read(ctx, func(c *conn) error {
 		if err := ends(c, &first, &out.Latest); err != nil {
 			return err
 		}
@@ -361,16 +361,6 @@ func (s *View) ReadTurn(ctx context.Context, q turns.TurnQuery) (out turns.TurnS
 }
 
 // ReadItem implements turns.Reader.
-func (s *View) ReadItem(ctx context.Context, itemID string) (it *items.Item, latest int64, err error) {
-	var first int64
-	err = s.read(ctx, func(c *conn) error {
-		if err := ends(c, &first, &latest); err != nil {
-			return err
-		}
-		if _, err := c.queryOne("SELECT "+itemColumns+" FROM items WHERE item_id = ?", func(r row) { it = items.Read(r) }, itemID); err != nil || it == nil {
-			return err
-		}
-		return errors.Join(newLineages(c).of(it), foldText(c, it))
-	})
-	return it, latest, err
+func (s *View) ReadItem(ctx context.Context, itemID string) (*items.Item, int64, error) {
+	return s.item(ctx, s.points, itemID)
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ import (
 
 // Load implements turns.Store.
 func (s *View) Load(ctx context.Context, threadID string) (l turns.Loaded, err error) {
-	err = s.read(ctx, func(c *conn) error {
+	err = s.engine.read(ctx, func(c *conn) error {
 		if l.Thread, err = oneThread(c, threadID); err != nil {
 			return err
 		}
@@ -64,7 +65,7 @@ var inputOfTurn = "SELECT " + itemColumns + " FROM items WHERE turn_id = ? AND t
 
 // Input implements turns.Store.
 func (s *View) Input(ctx context.Context, turnID string) (list []*items.Item, err error) {
-	err = s.read(ctx, func(c *conn) error {
+	err = s.engine.read(ctx, func(c *conn) error {
 		return c.query(inputOfTurn, func(r row) error {
 			list = append(list, items.Read(r))
 			return nil
@@ -75,7 +76,7 @@ func (s *View) Input(ctx context.Context, turnID string) (list []*items.Item, er
 
 // LeaseSecret implements turns.Store.
 func (s *View) LeaseSecret(ctx context.Context) (secret []byte, err error) {
-	err = s.read(ctx, func(c *conn) error {
+	err = s.engine.read(ctx, func(c *conn) error {
 		_, err := c.queryOne("SELECT secret FROM meta", func(r row) { secret = r.Blob(0) })
 		return err
 	})
@@ -137,7 +138,7 @@ func (s *View) ItemThread(ctx context.Context, itemID string) (string, error) {
 }
 
 func (s *View) oneText(ctx context.Context, sql, id string) (text string, err error) {
-	err = s.read(ctx, func(c *conn) error {
+	err = s.engine.read(ctx, func(c *conn) error {
 		_, err := c.queryOne(sql, func(r row) { text = r.Text(0) }, id)
 		return err
 	})
@@ -146,7 +147,7 @@ func (s *View) oneText(ctx context.Context, sql, id string) (text string, err er
 
 // Turn implements turns.Store.
 func (s *View) Turn(ctx context.Context, turnID string) (t *turns.Turn, err error) {
-	err = s.read(ctx, func(c *conn) error {
+	err = s.engine.read(ctx, func(c *conn) error {
 		t, err = oneTurn(c, turnID)
 		return err
 	})
@@ -155,8 +156,23 @@ func (s *View) Turn(ctx context.Context, turnID string) (t *turns.Turn, err erro
 
 // Item implements turns.Store.
 func (s *View) Item(ctx context.Context, itemID string) (*items.Item, error) {
-	it, _, err := s.ReadItem(ctx, itemID)
+	it, _, err := s.item(ctx, s.engine, itemID)
 	return it, err
+}
+
+// item reads an item with its text so far, and the newest seq.
+func (s *View) item(ctx context.Context, l lane, itemID string) (it *items.Item, latest int64, err error) {
+	var first int64
+	err = l.read(ctx, func(c *conn) error {
+		if err := ends(c, &first, &latest); err != nil {
+			return err
+		}
+		if _, err := c.queryOne("SELECT "+itemColumns+" FROM items WHERE item_id = ?", func(r row) { it = items.Read(r) }, itemID); err != nil || it == nil {
+			return err
+		}
+		return errors.Join(newLineages(c).of(it), foldText(c, it))
+	})
+	return it, latest, err
 }
 
 func oneTurn(c *conn, turnID string) (t *turns.Turn, err error) {
@@ -175,7 +191,7 @@ const lastTurns = 200
 
 // LastTurn implements turns.Store.
 func (s *View) LastTurn(ctx context.Context, threadID string) (last *turns.Turn, err error) {
-	err = s.read(ctx, func(c *conn) error {
+	err = s.engine.read(ctx, func(c *conn) error {
 		return c.query(newestTurns, func(r row) error {
 			t, err := turns.Read(r)
 			if err != nil {
@@ -201,7 +217,7 @@ var transcript = "SELECT " + itemColumns + ` FROM items WHERE thread_id = ?1
 // Transcript implements turns.Store.
 func (s *View) Transcript(ctx context.Context, threadID string, limit, maxBytes int) (list []*items.Item, err error) {
 	bytes := 0
-	err = s.read(ctx, func(c *conn) error {
+	err = s.points.read(ctx, func(c *conn) error {
 		return c.query(transcript, func(r row) error {
 			it := items.Read(r)
 			if err := foldText(c, it); err != nil {
@@ -224,7 +240,7 @@ var agentMessages = "SELECT " + itemColumns + ` FROM items WHERE thread_id = ? A
 
 // LastMessage implements turns.Store.
 func (s *View) LastMessage(ctx context.Context, turnID string) (last *items.Item, err error) {
-	err = s.read(ctx, func(c *conn) error {
+	err = s.engine.read(ctx, func(c *conn) error {
 		t, err := oneTurn(c, turnID)
 		if err != nil || t == nil {
 			return err
@@ -250,7 +266,7 @@ func (s *View) LastMessage(ctx context.Context, turnID string) (last *items.Item
 
 // Unfinished implements turns.Store.
 func (s *View) Unfinished(ctx context.Context) (active, queued []string, err error) {
-	err = s.read(ctx, func(c *conn) error {
+	err = s.engine.read(ctx, func(c *conn) error {
 		if err := c.query(`SELECT thread_id FROM (
 				SELECT thread_id, created_seq FROM turns WHERE state = 'active'
 				UNION ALL SELECT thread_id, created_seq FROM threads WHERE state = 'closing')
@@ -270,7 +286,7 @@ func (s *View) Unfinished(ctx context.Context) (active, queued []string, err err
 
 // Stored implements turns.Store.
 func (s *View) Stored(ctx context.Context, key string) (stored *ledger.Stored, err error) {
-	err = s.read(ctx, func(c *conn) error {
+	err = s.engine.read(ctx, func(c *conn) error {
 		stored, err = persist.StoredKey(&tx{c}, key, s.now())
 		return err
 	})

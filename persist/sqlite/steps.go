@@ -61,7 +61,7 @@ func stepsOf(c *conn, turnID string) (list []*turns.Step, err error) {
 
 // Steps implements turns.Store.
 func (s *View) Steps(ctx context.Context, turnID string) (list []*turns.Step, err error) {
-	err = s.read(ctx, func(c *conn) error {
+	err = s.engine.read(ctx, func(c *conn) error {
 		list, err = stepsOf(c, turnID)
 		return err
 	})

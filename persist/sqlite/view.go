@@ -10,9 +10,14 @@ import (
 	"time"
 )
 
-// readers is the number of reading connections: enough to keep a few cores
-// busy, few enough that pages of lagging streams queue instead of thrashing.
-const readers = 4
+// The reading connections are apart by how long a reader holds one, so that
+// nobody waits for who takes longer: hundreds of streams that replay queue for
+// the scans and delay no command.
+const (
+	engineConns = 2 // what the engine decides on
+	pointConns  = 2 // single rows that clients read
+	scanConns   = 4 // pages of the log, and lists: enough to keep a few cores busy, few enough that they queue instead of thrashing
+)
 
 // View reads a store: the reading half of a Store, or all of it in a process
 // beside the one that serves (doctor, export, backup). It implements
@@ -20,11 +25,15 @@ const readers = 4
 type View struct {
 	dir, path string
 	now       func() time.Time
-	pool      chan *conn // idle connections
+
+	engine, points, scans lane
 }
 
 func newView(dir string, now func() time.Time) *View {
-	return &View{dir: dir, path: filepath.Join(dir, FileName), now: now, pool: make(chan *conn, readers)}
+	return &View{
+		dir: dir, path: filepath.Join(dir, FileName), now: now,
+		engine: make(lane, engineConns), points: make(lane, pointConns), scans: make(lane, scanConns),
+	}
 }
 
 // OpenView opens the store of a data directory for reading, also while a
@@ -42,7 +51,7 @@ func OpenView(dir string) (*View, error) {
 	if err := v.dial(); err != nil {
 		return nil, errors.Join(err, v.Close())
 	}
-	if err := v.read(context.Background(), checkVersion); err != nil {
+	if err := v.points.read(context.Background(), checkVersion); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", v.path, err), v.Close())
 	}
 	return v, nil
@@ -63,12 +72,14 @@ func checkVersion(c *conn) error {
 }
 
 func (s *View) dial() error {
-	for range readers {
-		c, err := dial(s.path, url.Values{"mode": {"rw"}, "_query_only": {"1"}, "_busy_timeout": {"5000"}, "_txlock": {"deferred"}})
-		if err != nil {
-			return fmt.Errorf("open %s for reading: %w", s.path, err)
+	for _, l := range s.lanes() {
+		for range cap(l) {
+			c, err := dial(s.path, url.Values{"mode": {"rw"}, "_query_only": {"1"}, "_busy_timeout": {"5000"}, "_txlock": {"deferred"}})
+			if err != nil {
+				return fmt.Errorf("open %s for reading: %w", s.path, err)
+			}
+			l <- c
 		}
-		s.pool <- c
 	}
 	return nil
 }
@@ -80,21 +91,36 @@ func (s *View) Dir() string { return s.dir }
 // is fine.
 func (s *View) Close() error {
 	var errs []error
-	for len(s.pool) > 0 {
-		errs = append(errs, (<-s.pool).close())
+	for _, l := range s.lanes() {
+		for len(l) > 0 {
+			errs = append(errs, (<-l).close())
+		}
 	}
 	return errors.Join(errs...)
 }
 
-// read calls f with a reading connection in one transaction: one snapshot.
-func (s *View) read(ctx context.Context, f func(*conn) error) (err error) {
+// read calls f with a connection for pages and lists.
+func (s *View) read(ctx context.Context, f func(*conn) error) error { return s.scans.read(ctx, f) }
+
+func (s *View) lanes() []lane { return []lane{s.engine, s.points, s.scans} }
+
+// lane is a set of reading connections: those in the channel are idle.
+type lane chan *conn
+
+// read calls f with a connection in one transaction: one snapshot. Its queries
+// end with ctx's error when ctx ends.
+func (l lane) read(ctx context.Context, f func(*conn) error) (err error) {
 	var c *conn
 	select {
-	case c = <-s.pool:
+	case c = <-l:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { s.pool <- c }()
+	c.ctx = ctx
+	defer func() {
+		c.ctx = context.Background()
+		l <- c
+	}()
 	if _, err := c.exec("BEGIN"); err != nil {
 		return err
 	}
