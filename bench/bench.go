@@ -49,16 +49,22 @@ type sizes struct {
 	small        int // and the small one
 	growthItems  int // on each of 64 threads
 	collapsed    int // events on one thread, half of them superseded
+
+	besideEvents   int // stored, which streams replay
+	besideStreams  int
+	besideCommands int // of each kind
 }
 
 var (
 	fullSizes = sizes{
 		appendItems: 2000, streamItems: 1000, tailEvents: 20_000, flushEvents: 1000, replayEvents: 200_000,
 		paced: 500, rounds: 20_000, idleStreams: [2]int{1000, 5000}, grown: 1_000_000, small: 10_000, growthItems: 500, collapsed: 100_000,
+		besideEvents: 20_000, besideStreams: 512, besideCommands: 300,
 	}
 	quickSizes = sizes{
 		appendItems: 500, streamItems: 250, tailEvents: 10_000, flushEvents: 300, replayEvents: 50_000,
 		paced: 150, rounds: 5000, idleStreams: [2]int{500, 1500}, grown: 200_000, small: 10_000, growthItems: 250, collapsed: 50_000,
+		besideEvents: 20_000, besideStreams: 512, besideCommands: 100,
 	}
 )
 
@@ -80,6 +86,7 @@ var measures = []measure{
 	{"memory", "resident memory of idle streams, against net/http", measureMemory},
 	{"attempts", "appends in nested steps that are tried again, against a plain turn's", measureAttempts},
 	{"collapse", "a stream without what is superseded, against the whole, in events scanned", measureCollapse},
+	{"beside", "turn/start and turn/interrupt beside 512 streams that replay, against alone", measureBeside},
 	{"growth", "a large log, against a small one", measureGrowth},
 }
 

@@ -19,6 +19,7 @@ import (
 var tinySizes = sizes{
 	appendItems: 5, streamItems: 5, tailEvents: 300, flushEvents: 20, replayEvents: 2000,
 	paced: 10, rounds: 200, idleStreams: [2]int{10, 20}, grown: 2000, small: 200, growthItems: 3, collapsed: 1000,
+	besideEvents: 2000, besideStreams: 20, besideCommands: 10,
 }
 
 func TestEveryRowIsMeasuredAndNothingIsLeftBehind(t *testing.T) {
@@ -36,7 +37,7 @@ func TestEveryRowIsMeasuredAndNothingIsLeftBehind(t *testing.T) {
 	}
 	want := []string{
 		"append", "streams", "fanout", "replay", "latency-1", "latency-100", "latency-request", "roundtrip-1", "roundtrip-16",
-		"memory-10", "memory-20", "attempts", "collapse", "growth-ready", "growth-append", "growth-replay",
+		"memory-10", "memory-20", "attempts", "collapse", "beside-start", "beside-interrupt", "growth-ready", "growth-append", "growth-replay",
 	}
 	var got []string
 	for _, row := range report.Rows {
