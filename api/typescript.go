@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/seed82539d15/holon/events"
 )
 
 // TypeScript returns type declarations of the whole surface, made from the
@@ -28,6 +30,11 @@ func TypeScript() (string, error) {
 	b.WriteString("/** One of the values, or another string of a later version. */\nexport type Open<T extends string> = T | (string & {});\n\n")
 	writeContent(&b, content)
 	for _, m := range d.Methods {
+		walk(m.Result.Schema, func(s *jsonschema.Schema) {
+			if s.Properties["method"] != nil && s.Properties["params"] != nil { // of event/list
+				s.Extra = map[string]any{extraName: "Event"}
+			}
+		})
 		fmt.Fprintf(&b, "/** %s */\nexport interface %sParams %s\n", m.Summary, goName(m.Name), tsObject(m.ParamsSchema, ""))
 		fmt.Fprintf(&b, "export type %sResult = %s;\n\n", goName(m.Name), tsType(m.Result.Schema, ""))
 	}
@@ -51,8 +58,13 @@ func writeContent(b *strings.Builder, content *jsonschema.Schema) {
 		names = append(names, name.String())
 		fmt.Fprintf(b, "/** content of an item of type %s */\nexport interface %s %s\n\n", kind, name.String(), tsObject(c.Then, ""))
 	}
-	fmt.Fprintf(b, "/** content of an item of a kind that this version does not know */\nexport interface UnknownContent {\n  type: string & {};\n  [member: string]: unknown;\n}\n\n")
-	fmt.Fprintf(b, "export type ItemContent =\n  | %s\n  | UnknownContent;\n\n", strings.Join(names, "\n  | "))
+	// A member whose type is any string would keep the union from being
+	// narrowed by type: what is unknown is a type beside it.
+	fmt.Fprintf(b, "/**\n * Content of an item, told apart by its type. A later version may send a kind that is\n"+
+		" * not listed: the default of a switch takes it, as UnknownContent.\n */\n"+
+		"export type ItemContent =\n  | %s;\n\n", strings.Join(names, "\n  | "))
+	b.WriteString("/** Content of an item of a kind that this version does not know. */\n" +
+		"export interface UnknownContent {\n  type: string;\n  [member: string]: unknown;\n}\n\n")
 }
 
 // writeMaps declares what goes with which name.
@@ -65,7 +77,15 @@ func writeMaps(b *strings.Builder, d *openRPC) {
 	for _, n := range d.Notifications {
 		fmt.Fprintf(b, "  %s: %sEvent;\n", strconv.Quote(n.Name), goName(n.Name))
 	}
-	b.WriteString("}\n\n/** data.kind of an error. */\nexport type ErrorKind = Open<\n")
+	b.WriteString("}\n\n/** A notification as a stream sends it, told apart by its method. A later version may send others. */\n" +
+		"export type Notification = {\n  [M in keyof Notifications]: { jsonrpc: \"2.0\"; method: M; params: Notifications[M] };\n}[keyof Notifications];\n\n" +
+		"/** The methods of the events in the log. */\nexport type EventMethod =")
+	for i := range events.All {
+		fmt.Fprintf(b, "\n  | %q", events.All[i].Method)
+	}
+	b.WriteString(";\n\n/** An event as event/list returns it, told apart by its method. A later version may have others. */\n" +
+		"export type Event = {\n  [M in EventMethod]: { seq: number; time: string; method: M; params: Notifications[M] };\n}[EventMethod];\n")
+	b.WriteString("\n/** data.kind of an error. */\nexport type ErrorKind = Open<\n")
 	for _, k := range d.Errors {
 		fmt.Fprintf(b, "  | %q\n", string(k.Kind))
 	}

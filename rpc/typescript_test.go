@@ -1,0 +1,59 @@
+package rpc
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// The types must be of use to the compiler: it narrows each union by its
+// literal member, and refuses members that are not there.
+func TestTypeScriptIsNarrowedByTheCompiler(t *testing.T) {
+	compiler := typeScriptCompiler(t)
+	text, err := TypeScript()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := os.ReadFile(filepath.Join("testdata", "narrow.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, b := range map[string][]byte{"holon.ts": []byte(text), "narrow.ts": client} {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	args := append(compiler[1:len(compiler):len(compiler)], "--strict", "--noEmit", "--target", "es2020", "narrow.ts")
+	cmd := exec.CommandContext(ctx, compiler[0], args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// typeScriptCompiler is the command of the compiler: an installed one, or that
+// of npm. Without either the test is skipped; REQUIRE_FAULTS=1 makes that a
+// failure.
+func typeScriptCompiler(t *testing.T) []string {
+	if path, err := exec.LookPath("tsc"); err == nil {
+		return []string{path}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	command := []string{"npx", "--yes", "--package", "typescript@5.9.3", "tsc"}
+	out, err := exec.CommandContext(ctx, command[0], append(command[1:], "--version")...).CombinedOutput()
+	if err == nil {
+		return command
+	}
+	if os.Getenv("REQUIRE_FAULTS") == "1" {
+		t.Fatalf("REQUIRE_FAULTS=1, but there is no tsc, and npx: %v\n%s", err, out)
+	}
+	t.Skipf("NOT TESTED: there is no tsc, and npx: %v", err)
+	return nil
+}
