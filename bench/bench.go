@@ -24,6 +24,9 @@ type Options struct {
 	Pairs int
 	// Quick measures with less data: for a look, not for a figure.
 	Quick bool
+	// Grown is how many events the large log of growth has; 0 is a million,
+	// and 200,000 if Quick. Ten million take some 25 GB of disk.
+	Grown int
 	// Only names the measures; empty is all of them.
 	Only []string
 	// Progress is told what is going on. Nil tells nobody.

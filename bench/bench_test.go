@@ -31,13 +31,14 @@ func TestEveryRowIsMeasuredAndNothingIsLeftBehind(t *testing.T) {
 	}
 	dir := shortDir(t)
 	var progress bytes.Buffer
-	report, err := Run(ctx, Options{Executable: holon, Dir: dir, Pairs: 1, Progress: &progress, sizes: &tinySizes})
+	report, err := Run(ctx, Options{Executable: holon, Dir: dir, Pairs: 1, Grown: 3000, Progress: &progress, sizes: &tinySizes})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, progress.String())
 	}
 	want := []string{
 		"append", "streams", "fanout", "replay", "latency-1", "latency-100", "latency-request", "roundtrip-1", "roundtrip-16",
 		"memory-10", "memory-20", "attempts", "collapse", "beside-start", "beside-interrupt", "growth-ready", "growth-append", "growth-replay",
+		"growth-read", "growth-backup", "growth-backup-writes",
 	}
 	var got []string
 	for _, row := range report.Rows {

@@ -60,6 +60,7 @@ The exit code is 1 if a target is missed.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.Dir, "dir", "", "where to write, in a directory of its own that is removed again (default: the system's temporary directory)")
 	flags.StringSliceVar(&o.Only, "only", nil, "measure only this; repeatable")
+	flags.IntVar(&o.Grown, "grown", 0, "events in the large log of growth (default 1000000, with --quick 200000); 10000000 takes some 25 GB of disk")
 	flags.IntVar(&o.Pairs, "pairs", 0, "how often each side is measured (default 5, with --quick 3)")
 	flags.BoolVar(&o.Quick, "quick", false, "measure with less data: for a look, not for a figure")
 	flags.StringVar(&o.Profiles, "profiles", "", "a directory for CPU profiles of the server while it is measured; they make it slower")
