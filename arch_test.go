@@ -22,6 +22,7 @@ var mayImport = map[string][]string{
 	"items":         {"notify", "ledger"},
 	"threads":       {"notify", "ledger", "items"},
 	"turns":         {"notify", "ledger", "items", "threads"},
+	"engine":        {"notify", "ledger", "items", "threads", "turns"},
 	"events":        {"notify", "ledger", "items", "threads", "turns"},
 	"agents":        {"notify", "items", "turns", "host"},
 	"persist":       {"notify", "ledger", "items", "threads", "turns", "events"},
@@ -31,7 +32,7 @@ var mayImport = map[string][]string{
 	"rpc/admission": {"host"},
 	"conformance":   {},
 	"bench":         {"rpc/client", "notify", "ledger", "items", "threads", "turns", "persist"},
-	testsOnly:       {"notify", "items", "turns"},
+	testsOnly:       {"notify", "items", "turns", "engine"},
 	"cmd":           nil,            // everything
 	"faults":        nil,            // tests only
 	"docs":          {"rpc/client"}, // examples: whoever copies them has the client at most

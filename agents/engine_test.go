@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed82539d15/holon/agents/echo"
 	"github.com/seed82539d15/holon/agents/exec"
+	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/sqlite"
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // server is an engine on a real store with agents, and its log so far.
 type server struct {
 	t      *testing.T
-	engine *turns.Engine
+	engine *engine.Engine
 	cursor *notify.Cursor
 	log    []event
 }
@@ -51,7 +52,7 @@ func serve(t *testing.T, agents ...turns.Agent) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, _ := agenttest.Serve(t, turns.Config{}, store, agents...)
+	engine, _ := agenttest.Serve(t, engine.Config{}, store, agents...)
 	return &server{t: t, engine: engine, cursor: notify.NewCursor(store.Tail(), store, notify.Filter{}, 0)}
 }
 

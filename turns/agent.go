@@ -2,6 +2,7 @@ package turns
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -221,3 +222,12 @@ type AskOptions struct {
 // Answer is how a question ended. Answer is set for a Question that was
 // answered.
 type Answer = items.Answer
+
+// UnsupportedError says that an agent cannot do what was asked of it.
+type UnsupportedError struct {
+	Agent string
+	What  string // such as "has no settings"
+}
+
+// Error implements error.
+func (e *UnsupportedError) Error() string { return fmt.Sprintf("the agent %s %s", e.Agent, e.What) }

@@ -205,3 +205,10 @@ func TestSettleOfATurn(t *testing.T) {
 		t.Errorf("%+v", row)
 	}
 }
+
+func same[T any](t testing.TB, what string, got, want *T) {
+	t.Helper()
+	if want == nil || !reflect.DeepEqual(*got, *want) {
+		t.Errorf("%s row is\n\t%+v\nwant\n\t%+v", what, *got, want)
+	}
+}

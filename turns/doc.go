@@ -1,13 +1,10 @@
-// Package turns owns turns and everything that decides: the actor of a thread
-// with its queue of turns, the commands clients give, the agents' side of a
-// turn (Agent, Prompt), the limit on active turns, the pause of the runtime,
-// recovery after a crash and the drain before a stop.
+// Package turns owns turns: their rows, states, events and folds, the attempts
+// and steps of which they consist, the commands that clients and workers give
+// with all that can be checked without looking at a thread, the policies of
+// retries and leases, and the fence that keeps superseded tries from writing.
 //
-// One goroutine, the actor, owns a busy thread. It decides on what it has in
-// memory, hands the events and the rows they leave to the appender as one
-// Unit, and takes the rows as its memory only when the commit has returned
-// (I1, I6). It tells an agent anything only after that, and never waits for
-// one.
+// It has the interfaces on both sides of the engine as well: what an agent is
+// (Agent, Prompt, Host) and what the engine needs of a log (Store, Reader).
 //
-// rpc calls the Engine, cmd builds it, persist implements its Store.
+// Everything in it is a value or a pure function. What runs is package engine.
 package turns

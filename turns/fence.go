@@ -36,7 +36,7 @@ var LiveTries = ledger.FenceFunc(func(tx ledger.Tx, u *ledger.Unit) (refused, fa
 			f.rows = append(f.rows, s)
 		}
 	}
-	return f.check()
+	return f.Check()
 })
 
 // triesFence is the fence at work on one unit.
@@ -46,7 +46,7 @@ type triesFence struct {
 	rows []*Step // of the unit
 }
 
-func (f *triesFence) check() (refused, fault error) {
+func (f *triesFence) Check() (refused, fault error) {
 	looked := int64(0) // the try that was read last: most units have events of one only
 	for i := range f.u.Drafts {
 		d := &f.u.Drafts[i]

@@ -88,20 +88,20 @@ func (p RetryPolicy) Check(field string) error {
 	switch p.OnCrash {
 	case "", CrashInterrupt, CrashRetry:
 	default:
-		return invalid(field+".on_crash", reasonUnknown, "must be interrupt or retry")
+		return Invalid(field+".on_crash", ReasonUnknown, "must be interrupt or retry")
 	}
 	if p.MaxAttempts < 0 || p.MaxAttempts > MaxMaxAttempts {
-		return invalid(field+".max_attempts", reasonRange, "must be between 1 and %d", MaxMaxAttempts)
+		return Invalid(field+".max_attempts", ReasonRange, "must be between 1 and %d", MaxMaxAttempts)
 	}
 	for name, s := range map[string]float64{"backoff_seconds": p.BackoffSeconds, "backoff_max_seconds": p.BackoffMaxSeconds} {
 		if !(s >= 0) || s > MaxBackoffSeconds { // written so that NaN is refused
-			return invalid(field+"."+name, reasonRange, "must be between 0 and %d", int(MaxBackoffSeconds))
+			return Invalid(field+"."+name, ReasonRange, "must be between 0 and %d", int(MaxBackoffSeconds))
 		}
 	}
 	return nil
 }
 
-func (p RetryPolicy) withDefaults() RetryPolicy {
+func (p RetryPolicy) WithDefaults() RetryPolicy {
 	if p.MaxAttempts == 0 {
 		p.MaxAttempts = DefaultMaxAttempts
 	}
@@ -115,7 +115,7 @@ func (p RetryPolicy) withDefaults() RetryPolicy {
 }
 
 // wait is how long the turn waits after its attempt of this number.
-func (p RetryPolicy) wait(turnID string, attempt int) time.Duration {
+func (p RetryPolicy) Wait(turnID string, attempt int) time.Duration {
 	seconds := min(p.BackoffSeconds*math.Pow(2, float64(attempt-1)), p.BackoffMaxSeconds)
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(turnID)) // never an error
@@ -123,21 +123,8 @@ func (p RetryPolicy) wait(turnID string, attempt int) time.Duration {
 	return time.Duration(seconds * spread * float64(time.Second))
 }
 
-// policy is the retry policy of the active turn: what the turn says, and for
-// what it leaves open what its agent says.
-func (a *actor) policy() RetryPolicy {
-	var p RetryPolicy
-	if r, ok := a.e.agents[a.thread.Agent].(Retrier); ok {
-		p = r.RetryPolicy()
-	}
-	if own := a.active.turn.Retry; own != nil {
-		p = own.over(p)
-	}
-	return p.withDefaults()
-}
-
 // over is the policy with what it leaves at zero taken from the one below.
-func (p RetryPolicy) over(below RetryPolicy) RetryPolicy {
+func (p RetryPolicy) Over(below RetryPolicy) RetryPolicy {
 	p.OnCrash = cmp.Or(p.OnCrash, below.OnCrash)
 	p.MaxAttempts = cmp.Or(p.MaxAttempts, below.MaxAttempts)
 	p.BackoffSeconds = cmp.Or(p.BackoffSeconds, below.BackoffSeconds)
@@ -146,7 +133,7 @@ func (p RetryPolicy) over(below RetryPolicy) RetryPolicy {
 }
 
 // why is what the outcome says of a failure, for people.
-func (o Outcome) why() string {
+func (o Outcome) Why() string {
 	switch {
 	case o.Failure != nil && o.Failure.Message != "":
 		return o.Failure.Message

@@ -231,7 +231,7 @@ func (t *Turn) rewind(h notify.Header, b *RewindEvent) {
 
 // waitsForPerson reports whether the turn has asked somebody something, and
 // not been answered.
-func (t *Turn) waitsForPerson() bool {
+func (t *Turn) WaitsForPerson() bool {
 	return t.State == Active && t.Progress == Waiting && t.RetryAt.IsZero()
 }
 

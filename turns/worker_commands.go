@@ -198,3 +198,13 @@ type EndTurnResult struct {
 	RetryAt notify.Time `json:"retry_at,omitzero"`
 	Seq     int64       `json:"seq"`
 }
+
+func (p LeasePolicy) WithDefaults() LeasePolicy {
+	if p.Lease <= 0 {
+		p.Lease = DefaultLease
+	}
+	if p.ClaimTimeout == 0 {
+		p.ClaimTimeout = DefaultClaimTimeout
+	}
+	return p
+}

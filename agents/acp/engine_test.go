@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/agents/acp"
+	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/sqlite"
@@ -23,7 +24,7 @@ import (
 // server is an engine on a real store with an ACP agent, and its log so far.
 type server struct {
 	t      testing.TB
-	engine *turns.Engine
+	engine *engine.Engine
 	read   func() // begins to read the log
 	stop   func()
 
@@ -79,7 +80,7 @@ func serveStore(t testing.TB, dir string, command []string, wrap func(agenttest.
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, stop := agenttest.Serve(t, turns.Config{MaxActiveTurns: 100}, wrap(store), agent)
+	engine, stop := agenttest.Serve(t, engine.Config{MaxActiveTurns: 100}, wrap(store), agent)
 	ctx, cancel := context.WithCancel(context.Background())
 	read := make(chan struct{})
 	s := &server{t: t, engine: engine, at: make(chan struct{})}

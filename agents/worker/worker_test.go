@@ -7,6 +7,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed82539d15/holon/agents/worker"
+	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/testagents/agenttest"
@@ -25,7 +26,7 @@ func TestAgentIsWorkedOnFromOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, _ := agenttest.Serve(t, turns.Config{}, store, agent)
+	engine, _ := agenttest.Serve(t, engine.Config{}, store, agent)
 	ctx := t.Context()
 
 	if _, err := engine.StartThread(ctx, turns.StartThread{ThreadID: "a"}); err != nil {

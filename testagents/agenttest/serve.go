@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -19,20 +20,20 @@ type Store interface {
 
 // Serve runs an engine with agents on a store until stop is called or the test
 // ends, and then closes the store. Stopping twice is fine.
-func Serve(t testing.TB, cfg turns.Config, store Store, agents ...turns.Agent) (engine *turns.Engine, stop func()) {
+func Serve(t testing.TB, cfg engine.Config, store Store, agents ...turns.Agent) (e *engine.Engine, stop func()) {
 	t.Helper()
-	engine, err := turns.New(cfg, store, agents, zap.NewNop())
+	e, err := engine.New(cfg, store, agents, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	stored, ran := make(chan error, 1), make(chan error, 1)
 	go func() { stored <- store.Run(ctx) }()
-	if err := engine.Recover(ctx); err != nil {
+	if err := e.Recover(ctx); err != nil {
 		t.Fatal(err)
 	}
 	engineCtx, stopEngine := context.WithCancel(ctx)
-	go func() { ran <- engine.Run(engineCtx) }()
+	go func() { ran <- e.Run(engineCtx) }()
 	stop = sync.OnceFunc(func() {
 		stopEngine()
 		if err := <-ran; err != nil {
@@ -47,5 +48,5 @@ func Serve(t testing.TB, cfg turns.Config, store Store, agents ...turns.Agent) (
 		}
 	})
 	t.Cleanup(stop)
-	return engine, stop
+	return e, stop
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/api/logring"
 	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc"
 	"github.com/seed82539d15/holon/rpc/admission"
@@ -55,7 +56,7 @@ type daemon struct {
 	logs      *logring.Ring
 	store     *sqlite.Store
 	agents    *agents
-	engine    *turns.Engine
+	engine    *engine.Engine
 	wire      *rpc.Server
 	metrics   http.Handler
 	token     admission.Token
@@ -105,7 +106,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if o.OnAgents != nil {
 		o.OnAgents(d.agents.kill)
 	}
-	if d.engine, err = turns.New(d.engineConfig(), d.store, d.agents.list, d.log.Named("turns")); err != nil {
+	if d.engine, err = engine.New(d.engineConfig(), d.store, d.agents.list, d.log.Named("turns")); err != nil {
 		return &UsageError{err}
 	}
 
@@ -205,8 +206,8 @@ func (d *daemon) drain(ctx context.Context) {
 	d.log.Info("stopped", zap.Duration("after", time.Since(d.startedAt).Round(time.Millisecond)))
 }
 
-func (d *daemon) engineConfig() turns.Config {
-	return turns.Config{
+func (d *daemon) engineConfig() engine.Config {
+	return engine.Config{
 		DefaultAgent:    d.cfg.DefaultAgent,
 		MaxActiveTurns:  d.cfg.MaxActiveTurns,
 		MaxWaitingTurns: d.cfg.MaxWaitingTurns,

@@ -1,0 +1,250 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// askAgentWithin is how long an agent may take to change settings or to fork:
+// it may have to start first, and to load its session.
+const askAgentWithin = 60 * time.Second
+
+// ThreadConfigure lets the agent of a thread change the thread's settings,
+// and stores what they are then. The agent is asked outside of the thread's
+// actor, one change of a thread after the other; a client that hangs up does
+// not stop it. Errors: *InvalidError, threads.ErrNotFound, threads.ErrClosed,
+// ErrAgentNotFound, *UnsupportedError, *AgentError, ErrKeyConflict,
+// ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed.
+func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.ConfigureResult, error) {
+	if err := c.Check(); err != nil {
+		return turns.ConfigureResult{}, err
+	}
+	unlock, err := e.asking.lock(ctx, c.ThreadID)
+	if err != nil {
+		return turns.ConfigureResult{}, err
+	}
+	defer unlock()
+	if c.Key != nil {
+		if r, ok, err := replay[turns.ConfigureResult](e.store, c.Key); ok || err != nil {
+			return r, err
+		}
+	}
+	t, err := e.ofAgent(ctx, c.ThreadID, false)
+	if err != nil {
+		return turns.ConfigureResult{}, err
+	}
+	agent, ok := e.agents[t.Agent].(turns.Configurer)
+	if !ok {
+		return turns.ConfigureResult{}, &turns.UnsupportedError{Agent: t.Agent, What: "has no settings"}
+	}
+	is, err := e.ask(t.Agent, func(ctx context.Context) (turns.AgentThread, error) {
+		return agent.Configure(ctx, agentThread(t), c.Config)
+	})
+	if err != nil {
+		return turns.ConfigureResult{}, err
+	}
+	return call(context.WithoutCancel(ctx), e, c.ThreadID, func(a *actor) (turns.ConfigureResult, error) {
+		r, _, err := keyed(a, c.Key, func(b *builder) (turns.ConfigureResult, error) {
+			if err := a.takesCommands(); err != nil {
+				return turns.ConfigureResult{}, err
+			}
+			if err := b.setAgentThread(is); err != nil {
+				return turns.ConfigureResult{}, err
+			}
+			return turns.ConfigureResult{ThreadID: a.id, Config: b.threadRow().Config}, nil
+		})
+		return r, err
+	})
+}
+
+// ThreadFork starts a thread whose agent goes on from the conversation of
+// another one, as it stands at the end of its newest turn. Errors: as
+// ThreadConfigure, and ErrNotFound for AfterTurnID, ErrBusy while a turn of
+// the thread is active, threads.ErrConflict if NewThreadID exists.
+func (e *Engine) ThreadFork(ctx context.Context, c turns.Fork) (turns.ForkResult, error) {
+	if err := c.Check(); err != nil {
+		return turns.ForkResult{}, err
+	}
+	unlock, err := e.asking.lock(ctx, c.ThreadID)
+	if err != nil {
+		return turns.ForkResult{}, err
+	}
+	defer unlock()
+	if c.Key != nil {
+		if r, ok, err := replay[turns.ForkResult](e.store, c.Key); ok || err != nil {
+			return r, err
+		}
+	}
+	t, err := e.ofAgent(ctx, c.ThreadID, true)
+	if err != nil {
+		return turns.ForkResult{}, err
+	}
+	agent, ok := e.agents[t.Agent].(turns.Forker)
+	if !ok {
+		return turns.ForkResult{}, &turns.UnsupportedError{Agent: t.Agent, What: "cannot fork a conversation"}
+	}
+	from, err := e.forkPoint(ctx, c)
+	if err != nil {
+		return turns.ForkResult{}, err
+	}
+	newID := c.NewThreadID
+	if newID == "" {
+		newID = threads.NewID()
+	} else if err := e.mustNotExist(ctx, newID); err != nil {
+		return turns.ForkResult{}, err
+	}
+	forked, err := e.ask(t.Agent, func(ctx context.Context) (turns.AgentThread, error) { return agent.Fork(ctx, agentThread(t), newID) })
+	if err != nil {
+		return turns.ForkResult{}, err
+	}
+	// The conversation must not have gone on meanwhile: nobody could say what
+	// of it is in the fork. What the agent has made is given up then.
+	ctx = context.WithoutCancel(ctx)
+	source, err := e.ofAgent(ctx, c.ThreadID, true)
+	if err != nil {
+		return turns.ForkResult{}, err
+	}
+	if now, err := e.forkPoint(ctx, c); err != nil || now != from {
+		return turns.ForkResult{}, errors.Join(err, turns.ErrBusy)
+	}
+	return call(ctx, e, newID, func(a *actor) (turns.ForkResult, error) {
+		r, _, err := keyed(a, c.Key, func(b *builder) (turns.ForkResult, error) { return a.startFork(b, source, from, forked) })
+		return r, err
+	})
+}
+
+func (a *actor) startFork(b *builder, source threads.Thread, from threads.ForkedFrom, forked turns.AgentThread) (turns.ForkResult, error) {
+	if a.thread != nil {
+		return turns.ForkResult{}, threads.ErrConflict
+	}
+	if a.e.isDraining() {
+		return turns.ForkResult{}, turns.ErrDraining
+	}
+	b.thread(notify.ThreadStarted, &threads.Changed{
+		Type: "started", State: threads.Running, StartedAt: b.now, SessionID: a.id, Agent: source.Agent,
+		Title: source.Title, Cwd: source.Cwd, ForkedFrom: &from,
+	})
+	if err := b.setAgentThread(forked); err != nil {
+		return turns.ForkResult{}, err
+	}
+	return turns.ForkResult{
+		ThreadID: a.id, SessionID: a.id, State: threads.Running, Agent: source.Agent, StartedAt: b.now, ForkedFrom: from,
+	}, nil
+}
+
+// setAgentThread stores what an agent says of its thread.
+func (b *builder) setAgentThread(t turns.AgentThread) error {
+	err := b.setThread(items.SetThread{Config: t.Config, AgentSessionID: t.SessionID})
+	if err != nil {
+		return &turns.AgentError{Kind: "agent_failed", Message: err.Error()}
+	}
+	return nil
+}
+
+// takesCommands refuses what needs an open thread.
+func (a *actor) takesCommands() error {
+	switch {
+	case a.thread == nil:
+		return threads.ErrNotFound
+	case a.thread.State == threads.Closing || a.thread.State == threads.Closed:
+		return threads.ErrClosed
+	}
+	return nil
+}
+
+// ofAgent is the row of an open thread whose agent is configured; idle asks
+// that no turn is active.
+func (e *Engine) ofAgent(ctx context.Context, threadID string, idle bool) (threads.Thread, error) {
+	if e.isDraining() {
+		return threads.Thread{}, turns.ErrDraining
+	}
+	return call(ctx, e, threadID, func(a *actor) (threads.Thread, error) {
+		if err := a.takesCommands(); err != nil {
+			return threads.Thread{}, err
+		}
+		switch {
+		case idle && a.active != nil:
+			return threads.Thread{}, turns.ErrBusy
+		case e.agents[a.thread.Agent] == nil:
+			return threads.Thread{}, turns.ErrAgentNotFound
+		}
+		return *a.thread, nil
+	})
+}
+
+func agentThread(t threads.Thread) turns.AgentThread {
+	return turns.AgentThread{ThreadID: t.ThreadID, Cwd: t.Cwd, SessionID: t.AgentSessionID, Config: t.Config}
+}
+
+func (e *Engine) mustNotExist(ctx context.Context, threadID string) error {
+	_, err := call(ctx, e, threadID, func(a *actor) (struct{}, error) {
+		if a.thread != nil {
+			return struct{}{}, threads.ErrConflict
+		}
+		return struct{}{}, nil
+	})
+	return err
+}
+
+// forkPoint is the newest turn of the thread that has run. AfterTurnID must
+// be it, or one that ended after it without having run.
+func (e *Engine) forkPoint(ctx context.Context, c turns.Fork) (threads.ForkedFrom, error) {
+	from := threads.ForkedFrom{ThreadID: c.ThreadID}
+	last, err := e.store.LastTurn(ctx, c.ThreadID)
+	if err != nil {
+		return from, err
+	}
+	if last != nil {
+		from.TurnID = last.TurnID
+	}
+	if c.AfterTurnID == "" || c.AfterTurnID == from.TurnID {
+		return from, nil
+	}
+	t, err := e.store.Turn(ctx, c.AfterTurnID)
+	switch {
+	case err != nil:
+		return from, err
+	case t == nil || t.ThreadID != c.ThreadID:
+		return from, turns.ErrNotFound
+	case !t.State.Ended() || (last != nil && t.UpdatedSeq < last.UpdatedSeq):
+		return from, turns.Invalid("after_turn_id", turns.ReasonInvalid, "agents fork at the end of a conversation only: it must be the thread's newest turn that has ended")
+	}
+	return from, nil
+}
+
+// ask calls an agent outside of its turns. What comes back is one of the
+// errors that ThreadConfigure and ThreadFork promise.
+func (e *Engine) ask(name string, f func(context.Context) (turns.AgentThread, error)) (t turns.AgentThread, err error) {
+	ctx, cancel := context.WithTimeout(e.agentCtx, askAgentWithin)
+	defer cancel()
+	defer func() {
+		if v := recover(); v != nil {
+			e.log.Error("agent panicked", zap.String("agent", name), zap.Any("panic", v), zap.ByteString("stack", debug.Stack()))
+			err = &turns.AgentError{Kind: "agent_failed", Message: fmt.Sprint("the agent panicked: ", v)}
+		}
+	}()
+	t, err = f(ctx)
+	var bad *turns.InvalidError
+	var failed *turns.AgentError
+	var cannot *turns.UnsupportedError
+	switch {
+	case err == nil || errors.As(err, &bad) || errors.As(err, &failed) || errors.As(err, &cannot):
+	case e.agentCtx.Err() != nil:
+		err = turns.ErrDraining
+	case ctx.Err() != nil:
+		err = &turns.AgentError{Kind: "timeout", Message: fmt.Sprintf("the agent %s did not answer within %v", name, askAgentWithin)}
+	default:
+		err = &turns.AgentError{Kind: "agent_failed", Message: err.Error()}
+	}
+	return t, err
+}

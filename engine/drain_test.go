@@ -1,0 +1,194 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// drain drains and says how long it took.
+func (h *harness) drain() (time.Duration, error) {
+	began := time.Now()
+	err := h.engine.Drain(bg)
+	return time.Since(began), err
+}
+
+func TestDrainLetsTurnsFinish(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		c := h.prompt()
+		queued := h.start("a")
+		go func() {
+			time.Sleep(3 * time.Second)
+			c.end(turns.Completed)
+		}()
+		if d, err := h.drain(); err != nil || d != 3*time.Second {
+			t.Errorf("drained in %v: %v", d, err)
+		}
+		if e := h.ended(c.TurnID); e.Method != notify.TurnCompleted {
+			t.Errorf("ended: %s", e)
+		}
+		h.idle(h.agent)
+		if tn := h.turn(queued.TurnID); tn.State != turns.Queued {
+			t.Errorf("the queued turn is %s", tn.State)
+		}
+		h.restart()
+		c = h.next(h.agent)
+		c.end(turns.Completed)
+		h.ended(queued.TurnID)
+	})
+}
+
+func TestDrainInterruptsWhatDoesNotFinish(t *testing.T) {
+	for name, c := range map[string]struct {
+		agent string
+		takes time.Duration
+	}{
+		"cooperative": {"puppet", 6 * time.Second},
+		"stubborn":    {"deaf", 6*time.Second + 1500*time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, setup{}, func(h *harness) {
+				h.thread("a", c.agent)
+				r := h.start("a")
+				d, err := h.drain()
+				if err != nil || d != c.takes {
+					t.Errorf("drained in %v: %v", d, err)
+				}
+				if e := h.ended(r.TurnID); e.Method != notify.TurnInterrupted || e.Reason != "server stopping" {
+					t.Errorf("ended: %s", e)
+				}
+				if g := h.engine.Gate(); g.Active != 0 {
+					t.Errorf("gate: %+v", g)
+				}
+			})
+		})
+	}
+}
+
+func TestDrainShortensADeadlineThatRuns(t *testing.T) {
+	bubble(t, setup{cfg: engine.Config{InterruptAfter: time.Hour}}, func(h *harness) {
+		h.thread("a", "deaf")
+		r := h.start("a")
+		h.interrupt(r.TurnID)
+		if d, err := h.drain(); err != nil || d > 8*time.Second {
+			t.Errorf("drained in %v: %v", d, err)
+		}
+		if e := h.ended(r.TurnID); e.Reason == "server stopping" {
+			t.Errorf("the first reason was lost: %s", e)
+		}
+	})
+}
+
+func TestDrainEndsATurnThatWaitsForAPersonAtOnce(t *testing.T) {
+	for name, later := range map[string]time.Duration{"that waits already": 0, "that waits later": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, setup{}, func(h *harness) {
+				c := h.prompt()
+				answers := make(chan turns.Answer, 1)
+				go func() {
+					time.Sleep(later)
+					a, _ := c.Ask(bg, permission(), turns.AskOptions{})
+					answers <- a
+				}()
+				synctest.Wait()
+				if d, err := h.drain(); err != nil || d != later {
+					t.Errorf("drained in %v: %v", d, err)
+				}
+				if a := <-answers; a.Status != items.StatusCancelled {
+					t.Errorf("the agent got %+v", a)
+				}
+				if e := h.ended(c.TurnID); e.Method != notify.TurnInterrupted || e.Reason != "server stopping" {
+					t.Errorf("ended: %s", e)
+				}
+			})
+		})
+	}
+}
+
+func TestDrainRefusesNewTurnsAndLetsRunningOnesBeServed(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		c := h.prompt()
+		done := make(chan error, 1)
+		go func() { done <- h.engine.Drain(bg) }()
+		synctest.Wait()
+		if s := h.engine.State(); s != "draining" {
+			t.Errorf("state %s", s)
+		}
+		for _, busy := range []turns.OnBusy{turns.BusyQueue, turns.BusyReject, turns.BusyInterrupt, turns.BusySteer} {
+			if _, err := h.engine.Start(bg, turns.Start{ThreadID: "a", Input: text("x"), OnBusy: busy}); !errors.Is(err, turns.ErrDraining) {
+				t.Errorf("start by %s: %v", busy, err)
+			}
+		}
+		if _, err := h.engine.StartThread(bg, turns.StartThread{}); !errors.Is(err, turns.ErrDraining) {
+			t.Errorf("a new thread: %v", err)
+		}
+		if r, err := h.engine.StartThread(bg, turns.StartThread{ThreadID: "a"}); err != nil || r.Created {
+			t.Errorf("a thread that is there: %+v, %v", r, err)
+		}
+		if _, err := h.engine.ThreadConfigure(bg, turns.Configure{ThreadID: "a", Config: settings("1")}); !errors.Is(err, turns.ErrDraining) {
+			t.Errorf("configure: %v", err)
+		}
+		h.steer(c.TurnID, "one more thing", false)
+		c.end(turns.Completed)
+		c = h.next(h.agent) // the same turn, which is let finish
+		c.end(turns.Completed)
+		if err := <-done; err != nil {
+			t.Errorf("drain: %v", err)
+		}
+		if e := h.ended(c.TurnID); e.Method != notify.TurnCompleted {
+			t.Errorf("ended: %s", e)
+		}
+	})
+}
+
+func TestDrainWithoutTurnsIsOverAtOnce(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		if d, err := h.drain(); err != nil || d != 0 {
+			t.Errorf("drained in %v: %v", d, err)
+		}
+	})
+}
+
+func TestDrainEndsWithItsContext(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "deaf")
+		h.start("a")
+		ctx, cancel := context.WithTimeout(bg, time.Second)
+		defer cancel()
+		began := time.Now()
+		if err := h.engine.Drain(ctx); err == nil {
+			t.Error("drained, with a turn active")
+		}
+		if d := time.Since(began); d != time.Second {
+			t.Errorf("took %v", d)
+		}
+		h.restart()
+	})
+}
+
+func TestDrainOfAPausedRuntimeKeepsThePause(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "quick")
+		h.pause()
+		q := h.start("a")
+		if _, err := h.drain(); err != nil {
+			t.Error(err)
+		}
+		h.resume() // nothing starts while draining
+		h.none("started", func(e event) bool { return e.Method == notify.TurnStarted })
+		h.pause()
+		h.restart()
+		h.none("started", func(e event) bool { return e.Method == notify.TurnStarted })
+		h.resume()
+		h.ended(q.TurnID)
+		h.change("a", threads.VerbClose)
+	})
+}

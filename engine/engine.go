@@ -1,0 +1,256 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Engine decides everything that happens to threads and turns. It is safe for
+// use by many goroutines. Call Recover, then Run; Drain before the end.
+type Engine struct {
+	cfg    Config
+	store  turns.Store
+	log    *zap.Logger
+	agents map[string]turns.Agent
+	names  []string
+	gate   *gate
+
+	agentCtx    context.Context // of all prompts; ends with Run
+	agentCancel context.CancelCauseFunc
+	wg          sync.WaitGroup // actors
+	prompts     sync.WaitGroup // agents at work
+
+	mu     sync.Mutex
+	actors map[string]*actor
+	closed bool
+	ended  chan struct{} // closed with closed
+
+	services services
+	asking   asking // commands that ask an agent, one of a thread after the other
+
+	claims claims      // turns that wait for workers, and workers that wait for turns
+	secret leaseSecret // what leases are signed with
+	resume []string    // threads whose active turn goes on in a worker: Recover's, for Run
+
+	runtimeMu sync.Mutex // one pause or resume at a time
+	stateMu   sync.Mutex
+	runtime   turns.Runtime
+	draining  bool
+	timer     chan struct{} // told when runtime.Until changes; capacity 1
+
+	late    counter
+	waiting counter
+}
+
+// New makes an engine; it starts nothing. The first agent is the default one
+// unless cfg names another.
+func New(cfg Config, store turns.Store, agents []turns.Agent, log *zap.Logger) (*Engine, error) {
+	e := &Engine{
+		cfg: cfg.withDefaults(), store: store, log: log,
+		agents: map[string]turns.Agent{}, actors: map[string]*actor{}, timer: make(chan struct{}, 1),
+		ended: make(chan struct{}),
+	}
+	for _, a := range agents {
+		name := a.Info().Name
+		if e.agents[name] != nil {
+			return nil, fmt.Errorf("two agents are named %q", name)
+		}
+		e.agents[name] = a
+		e.names = append(e.names, name)
+	}
+	if e.cfg.DefaultAgent == "" && len(e.names) > 0 {
+		e.cfg.DefaultAgent = e.names[0]
+	}
+	if e.agents[e.cfg.DefaultAgent] == nil {
+		return nil, fmt.Errorf("the default agent %q is not configured", e.cfg.DefaultAgent)
+	}
+	e.agentCtx, e.agentCancel = context.WithCancelCause(context.Background())
+	e.gate = newGate(e.cfg.MaxActiveTurns, e.cfg.MaxWaitingTurns, e.wake)
+	return e, nil
+}
+
+// stopAgentsWithin is how long Run waits, at its end, for agents that it has
+// told to stop at once. Drain has given them their time before.
+const stopAgentsWithin = 2 * time.Second
+
+// Run serves the agents that are services, starts the turns that are queued,
+// keeps the runtime's pause in time, and blocks until ctx is done. Then it
+// refuses commands, parts from all agents, lets the services end, and returns
+// when its goroutines have ended, or at last stopAgentsWithin and
+// stopServicesWithin later: an agent that ignores everything does not keep
+// the server.
+func (e *Engine) Run(ctx context.Context) error {
+	e.serve()
+	for _, id := range e.resume {
+		e.wake(id)
+	}
+	e.gate.open()
+	e.keepPause(ctx)
+	e.mu.Lock()
+	if !e.closed {
+		e.closed = true
+		close(e.ended)
+	}
+	actors := make([]*actor, 0, len(e.actors))
+	for _, a := range e.actors {
+		actors = append(actors, a)
+	}
+	e.mu.Unlock()
+	e.claims.close()
+	// Actors first: what agents make of being cancelled then is no end of a turn.
+	for _, a := range actors {
+		a.stop()
+	}
+	e.agentCancel(errAbandoned)
+	e.wg.Wait()
+	stopped := make(chan struct{})
+	go func() {
+		e.prompts.Wait()
+		close(stopped)
+	}()
+	if !waitFor(context.Background(), stopped, stopAgentsWithin) {
+		e.log.Warn("agents are still running and are left alone")
+	}
+	e.stopServices()
+	return nil
+}
+
+// submit puts a command into the inbox of a thread's actor, which it starts
+// if need be.
+func (e *Engine) submit(threadID string, f func(*actor), force bool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a, err := e.actor(threadID)
+	if err != nil {
+		return err
+	}
+	return a.in.command(f, force)
+}
+
+// actor returns the thread's actor, which it starts if need be. The caller
+// holds mu.
+func (e *Engine) actor(threadID string) (*actor, error) {
+	if e.closed {
+		return nil, turns.ErrDraining
+	}
+	a := e.actors[threadID]
+	if a == nil {
+		a = newActor(e, threadID)
+		e.actors[threadID] = a
+		e.wg.Go(a.loop)
+	}
+	return a, nil
+}
+
+// wake lets a thread's actor see whether a turn can start. The gate calls it
+// with its lock held: locks are taken in the order gate, engine, inbox.
+func (e *Engine) wake(threadID string) {
+	// It fails only when the engine has ended, and then no turn is to start.
+	_ = e.submit(threadID, func(a *actor) { a.startNext() }, true)
+}
+
+// retire ends an idle actor, unless something has come for it meanwhile.
+func (e *Engine) retire(a *actor) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !a.in.empty() || a.emitters > 0 {
+		return false
+	}
+	delete(e.actors, a.id)
+	return true
+}
+
+// call runs f in the actor of the thread and waits for its answer, or for
+// ctx. What f has handed in by then is committed all the same.
+func call[R any](ctx context.Context, e *Engine, threadID string, f func(*actor) (R, error)) (R, error) {
+	type answer struct {
+		r   R
+		err error
+	}
+	done := make(chan answer, 1)
+	err := e.submit(threadID, func(a *actor) {
+		out := answer{err: turns.ErrInternal} // if it panics
+		defer func() { done <- out }()
+		if err := a.load(); err != nil {
+			out.err = err
+			return
+		}
+		out.r, out.err = f(a)
+	}, false)
+	if err != nil {
+		var zero R
+		return zero, err
+	}
+	select {
+	case out := <-done:
+		return out.r, out.err
+	case <-ctx.Done():
+		var zero R
+		return zero, context.Cause(ctx)
+	}
+}
+
+// State is running, paused or draining.
+func (e *Engine) State() string {
+	e.stateMu.Lock()
+	defer e.stateMu.Unlock()
+	switch {
+	case e.draining:
+		return "draining"
+	case e.runtime.Paused:
+		return "paused"
+	}
+	return "running"
+}
+
+// Runtime is the pause of the runtime as it was committed last.
+func (e *Engine) Runtime() turns.Runtime {
+	e.stateMu.Lock()
+	defer e.stateMu.Unlock()
+	return e.runtime
+}
+
+func (e *Engine) isDraining() bool {
+	e.stateMu.Lock()
+	defer e.stateMu.Unlock()
+	return e.draining
+}
+
+// Load is what the engine has in memory, for metrics.
+type Load struct {
+	Actors     int   // busy threads
+	Active     int   // turns that run
+	Waiting    int   // of those, turns that wait for a person
+	Places     int   // that running turns have taken
+	Capacity   int   // places in all
+	LateOutput int64 // what agents said and could not be stored, because their turn or thread had ended; since the start
+}
+
+// Load returns what the engine has in memory.
+func (e *Engine) Load() Load {
+	e.mu.Lock()
+	n := len(e.actors)
+	e.mu.Unlock()
+	running, places := e.gate.load()
+	return Load{Actors: n, Active: running, Waiting: int(e.waiting.Load()), Places: places, Capacity: e.cfg.MaxActiveTurns, LateOutput: e.late.Load()}
+}
+
+// threadOf names the thread of a turn, or says ErrNotFound.
+func (e *Engine) threadOf(ctx context.Context, turnID string) (string, error) {
+	id, err := e.store.TurnThread(ctx, turnID)
+	if err == nil && id == "" {
+		err = turns.ErrNotFound
+	}
+	return id, err
+}
+
+
+// other folds.
+var applyThread = threads.Apply

@@ -1,0 +1,52 @@
+package engine
+
+import "github.com/seed82539d15/holon/turns"
+
+// What tests outside the package look at. They are outside because the real
+// store imports this package.
+
+// Bounds that tests reach for.
+const (
+	InterruptExtra = interruptExtra
+	MaxNotices     = maxNotices
+	DeltaBytes     = deltaBytes
+	HeldRetry      = heldRetry
+	IdleAfter      = idleAfter
+	InjectWithin   = injectWithin
+
+	StopServicesWithin = stopServicesWithin
+)
+
+// GateState is what the gate holds.
+type GateState struct{ Active, Lent, Granted, InLine, Waiting int }
+
+// Gate returns what the gate holds.
+func (e *Engine) Gate() GateState {
+	g := e.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return GateState{Active: g.places, Lent: g.running - g.places, Granted: len(g.granted), InLine: len(g.inLine), Waiting: len(g.waiting)}
+}
+
+// InboxBytes is the agent output that waits at a thread.
+func (e *Engine) InboxBytes(threadID string) int {
+	e.mu.Lock()
+	a := e.actors[threadID]
+	e.mu.Unlock()
+	if a == nil {
+		return 0
+	}
+	a.in.mu.Lock()
+	defer a.in.mu.Unlock()
+	return a.in.bytes
+}
+
+// Host is what the engine gives its agents.
+func (e *Engine) Host() turns.Host { return host{e} }
+
+// Offers is how many turns of an agent wait for a worker.
+func (e *Engine) Offers(agent string) int {
+	e.claims.mu.Lock()
+	defer e.claims.mu.Unlock()
+	return len(e.claims.at(agent).offers)
+}

@@ -1,0 +1,122 @@
+package engine_test
+
+import (
+	"context"
+	"sync"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// faults is the real store with faults and stops in front of it. Its fields
+// are set by methods only; a store without any behaves as the real one.
+type faults struct {
+	turns.Store
+
+	mu     sync.Mutex
+	refuse func(*ledger.Unit) error // nil = nothing is refused
+	hold   func(*ledger.Unit) <-chan struct{}
+	strip  func(*ledger.Unit) // takes a guard away, to show what it is for
+	after  func(*ledger.Unit) // follows the commit of a unit
+	loads  func(threadID string)
+	broken bool // refuse has been used for good
+}
+
+func newFaults() *faults { return &faults{} }
+
+// fail refuses units that f has an error for.
+func (s *faults) fail(f func(*ledger.Unit) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = f
+}
+
+// failAll refuses all units with err.
+func (s *faults) failAll(err error) { s.fail(func(*ledger.Unit) error { return err }) }
+
+// breakDown refuses all units for good, as after a failed fsync.
+func (s *faults) breakDown() {
+	s.failAll(ledger.ErrStorageFailed)
+	s.mu.Lock()
+	s.broken = true
+	s.mu.Unlock()
+}
+
+// holdBack lets units for which f returns a channel wait until it is closed,
+// before they are committed.
+func (s *faults) holdBack(f func(*ledger.Unit) <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hold = f
+}
+
+// without changes every unit before it is committed: tests take a guard away
+// with it, to show that they lose without.
+func (s *faults) without(f func(*ledger.Unit)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.strip = f
+}
+
+// afterCommit calls f when a unit has been committed, before its actor knows.
+func (s *faults) afterCommit(f func(*ledger.Unit)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.after = f
+}
+
+// onLoad calls f before a thread is read.
+func (s *faults) onLoad(f func(threadID string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.loads = f
+}
+
+func (s *faults) heal() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse, s.hold, s.strip, s.after, s.loads, s.broken = nil, nil, nil, nil, nil, false
+}
+
+func (s *faults) healthy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.broken
+}
+
+func (s *faults) Append(u *ledger.Unit) (ledger.Receipt, error) {
+	s.mu.Lock()
+	hold := s.hold
+	s.mu.Unlock()
+	if hold != nil {
+		if c := hold(u); c != nil {
+			<-c
+		}
+	}
+	s.mu.Lock()
+	refuse, strip, after := s.refuse, s.strip, s.after
+	s.mu.Unlock()
+	if strip != nil {
+		strip(u)
+	}
+	if refuse != nil {
+		if err := refuse(u); err != nil {
+			return ledger.Receipt{}, err
+		}
+	}
+	r, err := s.Store.Append(u)
+	if after != nil && err == nil {
+		after(u)
+	}
+	return r, err
+}
+
+func (s *faults) Load(ctx context.Context, threadID string) (turns.Loaded, error) {
+	s.mu.Lock()
+	loads := s.loads
+	s.mu.Unlock()
+	if loads != nil {
+		loads(threadID)
+	}
+	return s.Store.Load(ctx, threadID)
+}

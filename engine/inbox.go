@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// inbox is what waits for an actor: commands, bounded in number, and agent
+// output, bounded in bytes. A full command box refuses; a full output box
+// makes the agent wait, so that its pipe is not read (I7).
+type inbox struct {
+	maxCommands int
+	maxBytes    int
+	bell        chan struct{} // rung when something is put in; capacity 1
+
+	mu       sync.Mutex
+	commands []func(*actor)
+	output   []output
+	bytes    int
+	room     chan struct{} // closed when output has been taken
+}
+
+// output is one thing an agent handed in, for its run or, where that is nil,
+// outside of any turn. Exactly one of the members after run is set.
+type output struct {
+	run       *run
+	ops       []items.Op
+	ask       *ask
+	end       *turns.Outcome
+	delivered string        // the user_message that the agent has got
+	sync      chan struct{} // closed once everything before it is durable
+	size      int
+}
+
+func newInbox(maxCommands, maxBytes int) *inbox {
+	return &inbox{maxCommands: maxCommands, maxBytes: maxBytes, bell: make(chan struct{}, 1), room: make(chan struct{})}
+}
+
+func (in *inbox) ring() {
+	select {
+	case in.bell <- struct{}{}:
+	default:
+	}
+}
+
+// command puts a command in. force is for the engine's own, which are few.
+func (in *inbox) command(f func(*actor), force bool) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !force && len(in.commands) >= in.maxCommands {
+		return turns.ErrInboxFull
+	}
+	in.commands = append(in.commands, f)
+	in.ring()
+	return nil
+}
+
+// put hands agent output in and waits for room first: until ctx is done, or
+// over is closed because the prompt has ended. What has no size, the end of a
+// prompt above all, does not wait.
+func (in *inbox) put(ctx context.Context, over <-chan struct{}, o output) error {
+	for {
+		in.mu.Lock()
+		if in.bytes == 0 || in.bytes+o.size <= in.maxBytes || o.size == 0 {
+			in.output = append(in.output, o)
+			in.bytes += o.size
+			in.ring()
+			in.mu.Unlock()
+			return nil
+		}
+		room := in.room
+		in.mu.Unlock()
+		select {
+		case <-room:
+		case <-over:
+			return turns.ErrPromptOver
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// putOps hands ops in. Large groups go in parts, so that the bound on the
+// inbox holds and the first part can be on its way to the disk.
+func (in *inbox) putOps(ctx context.Context, over <-chan struct{}, r *run, ops []items.Op) error {
+	for len(ops) > 0 {
+		n, size := 0, 0
+		for n < len(ops) && n < unitEvents && (n == 0 || size < unitBytes) {
+			size += opSize(ops[n])
+			n++
+		}
+		if err := in.put(ctx, over, output{run: r, ops: ops[:n], size: size}); err != nil {
+			return err
+		}
+		ops = ops[n:]
+	}
+	return nil
+}
+
+// takeCommand returns the next command, nil if there is none.
+func (in *inbox) takeCommand() func(*actor) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if len(in.commands) == 0 {
+		return nil
+	}
+	f := in.commands[0]
+	in.commands[0] = nil
+	in.commands = in.commands[1:]
+	return f
+}
+
+// takeOutput returns the next output; ok is false if there is none.
+func (in *inbox) takeOutput() (o output, ok bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if len(in.output) == 0 {
+		return output{}, false
+	}
+	o = in.output[0]
+	in.output[0] = output{}
+	in.output = in.output[1:]
+	in.bytes -= o.size
+	close(in.room)
+	in.room = make(chan struct{})
+	return o, true
+}
+
+// putBack gives back what takeOutput returned last, or the rest of it.
+func (in *inbox) putBack(o output) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.output = slices.Insert(in.output, 0, o)
+	in.bytes += o.size
+}
+
+// noOutput reports whether no output waits.
+func (in *inbox) noOutput() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.output) == 0
+}
+
+// empty reports whether nothing waits.
+func (in *inbox) empty() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.commands) == 0 && len(in.output) == 0
+}
+
+// opSize is about what an op takes in memory and in the log.
+func opSize(op items.Op) int {
+	const overhead = 256
+	switch op := op.(type) {
+	case items.Create:
+		return overhead + contentSize(op.Content)
+	case items.Update:
+		return overhead + contentSize(op.Content)
+	case items.Append:
+		return overhead + len(op.Text)
+	case items.Progress:
+		return overhead + len(op.Message)
+	case items.SetThread:
+		return overhead + len(op.Title) + len(op.Config) + len(op.AgentSessionID)
+	}
+	return overhead
+}
+
+// contentSize counts the members of content that can be large.
+func contentSize(c items.Content) int {
+	n := 0
+	raws := func(list ...items.Raw) {
+		for _, r := range list {
+			n += len(r)
+		}
+	}
+	switch c := c.(type) {
+	case nil:
+		return 0
+	case items.ToolCall:
+		raws(c.Input)
+		raws(c.Content...)
+	case items.CommandExecution:
+		n += len(c.Command)
+		raws(c.Input)
+		raws(c.Content...)
+	case items.Reasoning:
+		n += len(c.Summary)
+	case items.Plan:
+		for _, e := range c.Entries {
+			n += len(e.Content)
+		}
+	case items.FileChange:
+		for _, ch := range c.Changes {
+			n += len(ch.OldText) + len(ch.NewText)
+		}
+		raws(c.Input)
+		raws(c.Content...)
+		n += len(c.Output)
+	case items.PermissionRequest:
+		n += len(c.Title) + len(c.Description) + len(c.Subject.Command)
+	case items.Question:
+		n += len(c.Message)
+		raws(c.Schema)
+	case items.Notice:
+		n += len(c.Message)
+		raws(c.Data)
+	case items.Error:
+		n += len(c.Message)
+		raws(c.Data)
+	case items.Extension:
+		raws(c.Payload)
+	}
+	raws(items.RawOf(c)...)
+	text, _ := items.TextOf(c)
+	return n + len(text)
+}

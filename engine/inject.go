@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// injectWithin is how long the end of a prompt waits for an injection that
+// runs and does not heed its context. The text is taken for not delivered
+// then.
+const injectWithin = 2 * time.Second
+
+// injection is a steered text on its way to the agent at work.
+type injection struct {
+	itemID  string
+	message items.UserMessage
+}
+
+// injector hands the texts steered to a prompt to its agent, one at a time
+// and in their order, for as long as the agent takes them: the first that it
+// does not take, and all after it, are the turn's next prompt. Delivered
+// texts are reported to the actor by the inbox, ahead of the prompt's end, so
+// that none is delivered twice or lost.
+type injector struct {
+	mu      sync.Mutex
+	f       turns.Injector
+	waiting []injection   // bounded by MaxQueue
+	busy    chan struct{} // closed when the goroutine that injects has ended; nil if there is none
+	over    bool          // nothing is injected any more
+}
+
+// OnSteer implements Sink.
+func (r *run) OnSteer(f turns.Injector) {
+	r.inject.mu.Lock()
+	defer r.inject.mu.Unlock()
+	r.inject.f = f
+}
+
+// takesText reports whether steered text can be injected now. The actor asks.
+func (r *run) takesText() bool {
+	if r.behind || r.ctx.Err() != nil {
+		return false
+	}
+	r.inject.mu.Lock()
+	defer r.inject.mu.Unlock()
+	return r.inject.f != nil && !r.inject.over
+}
+
+// handOver queues committed texts for the agent. It does not block. What
+// comes too late stays among the turn's steers.
+func (r *run) handOver(list []injection) {
+	in := &r.inject
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.over {
+		return
+	}
+	in.waiting = append(in.waiting, list...)
+	if in.busy == nil {
+		in.busy = make(chan struct{})
+		r.a.e.prompts.Go(r.injectAll)
+	}
+}
+
+// injectAll injects what waits until nothing does, or one is not taken.
+func (r *run) injectAll() {
+	in := &r.inject
+	for {
+		in.mu.Lock()
+		if r.ctx.Err() != nil || in.f == nil {
+			in.over = true
+		}
+		if in.over || len(in.waiting) == 0 {
+			close(in.busy)
+			in.busy = nil
+			in.mu.Unlock()
+			return
+		}
+		f, next := in.f, in.waiting[0]
+		in.waiting = in.waiting[1:]
+		in.mu.Unlock()
+		err := r.injectOne(f, next.message)
+		if err != nil {
+			in.mu.Lock()
+			in.over = true
+			in.mu.Unlock()
+			continue
+		}
+		// It does not wait for room, as little as the prompt's end does.
+		_ = r.a.in.put(context.Background(), r.over, output{run: r, delivered: next.itemID})
+	}
+}
+
+// injectOne keeps a panic of an agent from ending more than an injection.
+func (r *run) injectOne(f turns.Injector, m items.UserMessage) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.a.e.log.Error("agent panicked while it took text", zap.String("turn_id", r.turnID), zap.Any("panic", v), zap.ByteString("stack", debug.Stack()))
+			err = fmt.Errorf("the agent panicked: %v", v)
+		}
+	}()
+	return f(r.ctx, m)
+}
+
+// endInjection is called when the agent has returned and its context is
+// cancelled. From then on nothing is injected; what is being injected is
+// waited for.
+func (r *run) endInjection() {
+	in := &r.inject
+	in.mu.Lock()
+	in.over = true
+	busy := in.busy
+	in.mu.Unlock()
+	if busy != nil && !waitFor(context.Background(), busy, injectWithin) {
+		r.a.e.log.Warn("an agent does not say whether it has taken a text: it is not counted as delivered", zap.String("turn_id", r.turnID))
+	}
+}
+
+// delivered ends a steered text that the agent has got.
+func (b *builder) delivered(itemID string) {
+	act := b.a.active
+	o := act.open.get(itemID)
+	if o == nil {
+		return
+	}
+	_ = b.updated(o, items.StatusCompleted)
+	act.open.remove(itemID)
+	act.dropSteer(itemID)
+}
+
+func (act *activeTurn) dropSteer(itemID string) {
+	for i, id := range act.steers {
+		if id == itemID {
+			act.steers = append(act.steers[:i:i], act.steers[i+1:]...)
+			return
+		}
+	}
+}

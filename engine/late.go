@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// late keeps, as turn/late, what a try that was taken back still wrote. The
+// unit's tries (see use) must be those of the turn; attempt, step and epoch are
+// of the try. It reports false, and has added nothing, if the attempt has had
+// its MaxLate or there is none of this number.
+func (b *builder) late(attempt int, step string, epoch int, method string, params any) bool {
+	t := b.steps()
+	row := t.attempts[attempt]
+	if root := t.rows[""]; row == nil && root != nil && root.Epoch == attempt {
+		row = root // a step of it was taken back
+	}
+	if row == nil || row.Late >= turns.MaxLate {
+		return false
+	}
+	raw, err := json.Marshal(params)
+	if err != nil {
+		b.err = fmt.Errorf("encode late %s: %w", method, err)
+		return false
+	}
+	body := &turns.LateEvent{Type: "late", Step: step, Epoch: epoch, Event: turns.LateInner{Method: method, Params: raw}}
+	next := turns.ApplyStep(row, b.add(notify.TurnLate, t.turnID, place{attempt: attempt}, "", body), body)
+	b.putStep(next)
+	t = b.changeSteps()
+	if _, gone := t.attempts[attempt]; gone {
+		t.attempts[attempt] = next
+	} else {
+		t.rows[""] = next
+	}
+	return true
+}
+
+// LateItem is what a turn/late keeps of an op on an item: the members that the
+// op had.
+type LateItem struct {
+	ItemID  string           `json:"item_id"`
+	Type    string           `json:"type"`
+	Status  items.Status     `json:"status,omitzero"`
+	Content items.Raw        `json:"content,omitzero"`
+	Delta   *items.DeltaText `json:"delta,omitzero"`
+}
+
+// lateOutput keeps what an agent of the engine's still said after its attempt
+// was given up. Whoever waits for an answer is told by the end of its run.
+func (b *builder) lateOutput(o output) {
+	act := b.a.active
+	if act == nil || act.turn.TurnID != o.run.turnID {
+		b.outside(o)
+		return
+	}
+	for _, op := range o.ops {
+		method, params := b.asEvent(op)
+		if method == "" || !b.late(o.run.attempt, "", o.run.attempt, method, params) {
+			b.a.e.late.Add(1)
+		}
+	}
+}
+
+// asEvent is the event that an op would have made; "" for one that is nobody's
+// story, such as what an attempt has used.
+func (b *builder) asEvent(op items.Op) (method string, params any) {
+	content := func(c items.Content) items.Raw {
+		if c == nil {
+			return nil
+		}
+		e, err := fit(c, b.a.e.cfg.MaxItemBytes)
+		if err != nil {
+			return nil
+		}
+		return e.raw
+	}
+	switch op := op.(type) {
+	case items.Create:
+		return notify.ItemCreated, LateItem{ItemID: op.ItemID, Type: "created", Status: op.Status, Content: content(op.Content)}
+	case items.Append:
+		// There is no item whose bound it could reach, and no event may outgrow a frame.
+		text := items.NewText(strings.ToValidUTF8(op.Text, "\uFFFD"), b.a.e.cfg.MaxItemBytes)
+		return notify.ItemDelta, LateItem{ItemID: op.ItemID, Type: "delta", Delta: &items.DeltaText{Text: text.String()}}
+	case items.Update:
+		return notify.ItemUpdated, LateItem{ItemID: op.ItemID, Type: "updated", Status: op.Status, Content: content(op.Content)}
+	case items.Delete:
+		return notify.ItemDeleted, LateItem{ItemID: op.ItemID, Type: "deleted", Status: items.StatusDeleted}
+	case items.StepStart:
+		return notify.StepStarted, turns.StepEvent{Type: "started", Status: turns.StepInProgress, Reason: cutText(op.Reason)}
+	case items.StepEnd:
+		return notify.StepEnded, turns.StepEvent{Type: "ended", Status: turns.StepStatus(op.Status)}
+	case items.Progress:
+		return notify.TurnProgress, turns.ProgressEvent{Type: "progress", State: turns.Progress(op.State), Message: cutText(op.Message)}
+	}
+	return "", nil
+}

@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// openItem is an item of the active turn that has not ended: its row, its
+// content and, if it streams, the text so far.
+type openItem struct {
+	row     *items.Item
+	span    *notify.Span // of its creation; nil without a lineage
+	content items.Content
+	text    *items.Text // nil if the kind does not stream
+	ask     *ask        // set for questions
+	shared  bool        // text is also another unit's: it must be copied before it grows (private)
+	number  int         // of an agent's message: its place among those of the turn, from 1
+}
+
+// place is where the item's events belong.
+func (o *openItem) place() place { return place{o.span, o.row.Attempt} }
+
+// isInput reports whether the item is something a person said to the turn.
+func (o *openItem) isInput() bool { return o.row.Type == items.KindUserMessage }
+
+// contentOverhead is what content takes beside its text, at least: names,
+// quotes and the line that says what was left out.
+const contentOverhead = 256
+
+func newOpenItem(row *items.Item, span *notify.Span, content items.Content, maxBytes int) *openItem {
+	o := &openItem{row: row, span: span}
+	o.replace(content, maxBytes)
+	if o.text != nil && row != nil && row.Truncated {
+		o.text = items.ResumeText(o.text.String(), row.TotalBytes-o.bare(), o.text.Max())
+	}
+	return o
+}
+
+// replace sets the content, its text included.
+func (o *openItem) replace(content items.Content, maxBytes int) {
+	o.content, o.text = content, nil
+	text, ok := items.TextOf(content)
+	if !ok || !content.Kind().Streams() {
+		return
+	}
+	// The text has what the rest of the content leaves. A message has no rest
+	// to speak of, and messages are many.
+	rest := contentOverhead
+	if content.Kind() != items.KindAgentMessage {
+		if raw, err := items.Encode(items.WithoutRaw(items.WithText(content, ""))); err == nil { // encode reports the error
+			rest += len(raw)
+		}
+	}
+	// Offsets count what is stored, and only UTF-8 is.
+	o.text = items.NewText(strings.ToValidUTF8(text, "\uFFFD"), max(0, maxBytes-rest))
+}
+
+// bare is the encoded size of the content without its text.
+func (o *openItem) bare() int64 {
+	raw, err := items.Encode(items.WithText(o.content, ""))
+	if err != nil {
+		return 0 // it was decoded from what had been encoded
+	}
+	return int64(len(raw))
+}
+
+// encoded is content as it is stored: total is the size of the whole if it is
+// truncated, else 0.
+type encoded struct {
+	raw       items.Raw
+	truncated bool
+	total     int64
+}
+
+func fit(c items.Content, maxBytes int) (e encoded, err error) {
+	e.raw, e.truncated, e.total, err = items.Fit(c, maxBytes)
+	return e, err
+}
+
+// encode is the whole content as it is now, within the bound.
+func (o *openItem) encode(maxBytes int) (encoded, error) {
+	c := o.content
+	if o.text != nil {
+		c = items.WithText(c, o.text.String())
+	}
+	e, err := fit(c, maxBytes)
+	if o.text != nil && o.text.Truncated() {
+		bare, err := items.Encode(items.WithText(o.content, ""))
+		if err != nil {
+			return e, err
+		}
+		e.truncated, e.total = true, int64(len(bare))+o.text.Total()
+	}
+	return e, err
+}
+
+// openItems are the open items of a turn in the order of their making.
+type openItems struct {
+	byID     map[string]*openItem
+	list     []*openItem
+	messages int         // of the agent, made so far
+	last     lastMessage // of those that have ended
+}
+
+func (s *openItems) get(id string) *openItem { return s.byID[id] }
+
+func (s *openItems) add(o *openItem) {
+	s.count(o)
+	if s.byID == nil {
+		s.byID = map[string]*openItem{}
+	}
+	s.byID[o.row.ItemID] = o
+	s.list = append(s.list, o)
+}
+
+// count numbers an agent's message.
+func (s *openItems) count(o *openItem) {
+	if o.row.Type == items.KindAgentMessage {
+		s.messages++
+		o.number = s.messages
+	}
+}
+
+func (s *openItems) remove(id string) {
+	o := s.byID[id]
+	if o == nil {
+		return
+	}
+	delete(s.byID, id)
+	for i := range s.list {
+		if s.list[i] == o {
+			s.list = append(s.list[:i:i], s.list[i+1:]...)
+			return
+		}
+	}
+}
+
+// openItems are the open items of the active turn. They change at once: a unit
+// of agent output lasts, see commitOutput. After private they change with the
+// commit.
+func (b *builder) openItems() *openItems {
+	if b.open != nil {
+		return b.open
+	}
+	return &b.a.active.open
+}
+
+// private is for units that may be refused and yet change open items, those
+// of commands: they do it on a copy, which becomes the actor's memory with the
+// commit.
+func (b *builder) private() {
+	was := b.a.active.open
+	b.open = &openItems{
+		byID: make(map[string]*openItem, len(was.list)), list: slices.Clone(was.list), messages: was.messages, last: was.last,
+	}
+	for i, o := range was.list {
+		cp := *o
+		cp.shared = o.text != nil
+		b.open.list[i], b.open.byID[o.row.ItemID] = &cp, &cp
+	}
+}
+
+// updated adds item/updated with the whole content. Of an item that goes on,
+// the row is to be kept.
+func (b *builder) updated(o *openItem, status items.Status) (row *items.Item) {
+	b.flushDelta()
+	content, err := o.encode(b.a.e.cfg.MaxItemBytes)
+	if err != nil && b.err == nil {
+		b.err = err
+	}
+	return b.put(o, status, content)
+}
+
+// put adds item/updated with this content. The item itself is not changed.
+func (b *builder) put(o *openItem, status items.Status, c encoded) (row *items.Item) {
+	return b.item(o.row, o.row.TurnID, notify.ItemUpdated, o.row.ItemID, o.place(), &items.Updated{
+		ItemID: o.row.ItemID, Type: "updated", Status: status, Content: c.raw, Truncated: c.truncated, TotalBytes: c.total,
+	})
+}
+
+// resolved returns the content of a question with its outcome.
+func resolved(c items.Content, out items.Outcome, answer items.Raw, by string) items.Content {
+	switch c := c.(type) {
+	case items.PermissionRequest:
+		c.Outcome, c.ResolvedBy = &out, by
+		return c
+	case items.Question:
+		c.Outcome, c.Answer = &out, answer
+		return c
+	}
+	return c
+}

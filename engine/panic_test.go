@@ -1,0 +1,248 @@
+package engine_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// panics lets f panic for units that have an event of the method in thread a.
+func panics(method string) func(*ledger.Unit) {
+	return func(u *ledger.Unit) {
+		for _, d := range u.Drafts {
+			if d.Method == method && d.Header.ThreadID == "a" {
+				panic("as the test says")
+			}
+		}
+	}
+}
+
+func refusing(f func(*ledger.Unit)) func(*ledger.Unit) error {
+	return func(u *ledger.Unit) error {
+		f(u)
+		return nil
+	}
+}
+
+// idleGate says that no turn has a place, everything being at rest.
+func (h *harness) idleGate() {
+	h.t.Helper()
+	synctest.Wait()
+	if g := h.engine.Gate(); g.Active != 0 || g.Granted != 0 {
+		h.t.Errorf("the gate counts %+v", g)
+	}
+}
+
+// Wherever an actor panics, its turn fails and everything else goes on.
+func TestPanicOfAnActorEndsItsTurnOnly(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after string // the method at which the store panics, before or after the commit
+		do            func(h *harness, c *call) error
+	}{
+		"at output":          {notify.ItemDelta, "", func(h *harness, c *call) error { h.message(c, "x"); return turns.ErrInternal }},
+		"after output":       {"", notify.ItemDelta, func(h *harness, c *call) error { h.message(c, "x"); return turns.ErrInternal }},
+		"at a command":       {notify.ThreadPaused, "", func(h *harness, c *call) error { return h.commands(c.TurnID, "")["thread/pause"]() }},
+		"after a command":    {"", notify.TurnQueued, func(h *harness, c *call) error { return h.commands(c.TurnID, "")["turn/start queue"]() }},
+		"at an interrupt":    {notify.TurnProgress, "", func(h *harness, c *call) error { return h.commands(c.TurnID, "")["turn/interrupt"]() }},
+		"after an interrupt": {"", notify.TurnProgress, func(h *harness, c *call) error { return h.commands(c.TurnID, "")["turn/interrupt"]() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			core, logged := observer.New(zapcore.ErrorLevel)
+			bubble(t, setup{log: zap.New(core)}, func(h *harness) {
+				h.thread("b", "")
+				other := h.start("b")
+				b := h.next(h.agent)
+				p := h.prompt()
+				h.faults.fail(refusing(panics(c.before)))
+				h.faults.afterCommit(panics(c.after))
+				if err := c.do(h, p); !errors.Is(err, turns.ErrInternal) {
+					t.Errorf("the command was answered %v", err)
+				}
+				synctest.Wait()
+				h.faults.heal()
+				if e := h.ended(p.TurnID); e.Method != notify.TurnFailed || e.Error.Kind != "internal" {
+					t.Errorf("ended %s", e)
+				}
+				if p.ctx.Err() == nil {
+					t.Error("the agent was not told")
+				}
+				for _, e := range logged.FilterMessage("the thread's actor panicked").All() {
+					if m := e.ContextMap(); m["thread_id"] != "a" || m["turn_id"] != p.TurnID || !strings.Contains(string(m["stack"].(string)), "panic_test.go") {
+						t.Errorf("logged %v", m)
+					}
+				}
+				if n := logged.Len(); n != 1 {
+					t.Errorf("%d lines in the log", n)
+				}
+				b.end(turns.Completed)
+				if e := h.ended(other.TurnID); e.Method != notify.TurnCompleted {
+					t.Errorf("the other thread's turn ended %s", e)
+				}
+				time.Sleep(engine.HeldRetry)
+				if name == "after a command" { // it is in the log: it starts
+					h.next(h.agent).end(turns.Completed)
+				}
+				h.resumeThread("a")
+				again := h.start("a")
+				h.next(h.agent).end(turns.Completed)
+				h.ended(again.TurnID)
+				h.idleGate()
+			})
+		})
+	}
+}
+
+func (h *harness) resumeThread(id string) {
+	h.t.Helper()
+	h.change(id, "resume")
+}
+
+// A place is not lost, whether the turn's start is in the log or not.
+func TestPanicAtTheStartOfATurnKeepsNoPlace(t *testing.T) {
+	for name, inLog := range map[string]bool{"before the commit": false, "after the commit": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
+				h.thread("a", "")
+				h.thread("b", "")
+				if inLog {
+					h.faults.afterCommit(panics(notify.TurnStarted))
+				} else {
+					h.faults.fail(refusing(panics(notify.TurnStarted)))
+				}
+				if _, err := h.engine.Start(bg, turns.Start{ThreadID: "a", Input: text("x")}); !errors.Is(err, turns.ErrInternal) {
+					t.Errorf("start: %v", err)
+				}
+				h.idleGate()
+				h.faults.heal()
+				if inLog {
+					started := h.event(notify.TurnStarted, nil)
+					if e := h.ended(started.TurnID); e.Method != notify.TurnFailed {
+						t.Errorf("ended %s", e)
+					}
+				}
+				h.start("b")
+				c := h.next(h.agent)
+				queued := h.start("a")
+				h.faults.fail(refusing(panics(notify.TurnStarted)))
+				c.end(turns.Completed)
+				h.ended(c.TurnID)
+				h.idleGate()
+				h.faults.heal()
+				h.next(h.agent).end(turns.Completed)
+				h.ended(queued.TurnID)
+			})
+		})
+	}
+}
+
+// A thread whose actor panics whatever it does is left alone, and costs the
+// others nothing; the next server finds it as the log has it.
+func TestThreadThatAlwaysPanicsIsLeftAlone(t *testing.T) {
+	core, logged := observer.New(zapcore.ErrorLevel)
+	bubble(t, setup{log: zap.New(core)}, func(h *harness) {
+		h.thread("b", "")
+		p := h.prompt()
+		queued := h.start("a")
+		h.faults.fail(refusing(func(u *ledger.Unit) {
+			if slices.ContainsFunc(u.Drafts, func(d notify.Draft) bool { return d.Header.ThreadID == "a" }) {
+				panic("again")
+			}
+		}))
+		p.end(turns.Completed)
+		time.Sleep(time.Minute)
+		if n := logged.Len(); n < 2 || n > 10 {
+			t.Errorf("%d lines in the log", n)
+		}
+		h.idleGate()
+		h.faults.heal()
+		if _, err := h.engine.Start(bg, turns.Start{ThreadID: "a", Input: text("x")}); !errors.Is(err, turns.ErrInternal) {
+			t.Errorf("start: %v", err)
+		}
+		other := h.start("b")
+		h.next(h.agent).end(turns.Completed)
+		h.ended(other.TurnID)
+		h.restart()
+		if e := h.ended(p.TurnID); e.Method != notify.TurnInterrupted {
+			t.Errorf("ended %s", e)
+		}
+		h.next(h.agent).end(turns.Completed)
+		h.ended(queued.TurnID)
+	})
+}
+
+func TestPanicInTheRecoveryOfAThreadKeepsNoServer(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("b", "")
+		h.start("b")
+		h.next(h.agent)
+		p := h.prompt()
+		h.down()
+		h.faults.onLoad(func(threadID string) {
+			if threadID == "a" {
+				panic("as the test says")
+			}
+		})
+		h.up()
+		if _, _, err := h.engine.Interrupt(bg, turns.Interrupt{TurnID: p.TurnID}); !errors.Is(err, turns.ErrInternal) {
+			t.Errorf("interrupt: %v", err)
+		}
+		again := h.start("b")
+		h.next(h.agent).end(turns.Completed)
+		h.ended(again.TurnID)
+		h.restart() // which heals
+		if e := h.ended(p.TurnID); e.Method != notify.TurnInterrupted {
+			t.Errorf("ended %s", e)
+		}
+	})
+}
+
+// An error that nothing explains is not met with the same commit for ever.
+func TestUnexplainedErrorsAreBounded(t *testing.T) {
+	for name, waits := range map[string]bool{"a queued turn": false, "an attempt": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, setup{}, func(h *harness) {
+				h.thread("a", "")
+				r := h.startWith(turns.Start{ThreadID: "a", Retry: retrying()})
+				c := h.next(h.agent)
+				var tries atomic.Int64
+				h.faults.fail(func(u *ledger.Unit) error {
+					if slices.ContainsFunc(u.Drafts, func(d notify.Draft) bool { return d.Method == notify.TurnStarted }) {
+						tries.Add(1)
+						return errors.New("odd")
+					}
+					return nil
+				})
+				if waits {
+					c.crash()
+				} else {
+					h.start("a")
+					c.end(turns.Completed)
+				}
+				time.Sleep(time.Hour)
+				if n := tries.Load(); n < 2 || n > 30 {
+					t.Errorf("%d tries", n)
+				}
+				if _, err := h.engine.Start(bg, turns.Start{ThreadID: "a", Input: text("x")}); !errors.Is(err, ledger.ErrStorageFailed) {
+					t.Errorf("start: %v", err)
+				}
+				h.idleGate()
+				h.restart()
+				h.next(h.agent).end(turns.Completed)
+				_ = r
+			})
+		})
+	}
+}

@@ -1,0 +1,196 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+func TestPausedRuntimeQueuesAndStartsNothing(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "")
+		h.thread("b", "")
+		running := h.start("a")
+		c := h.next(h.agent)
+		if r := h.pause(); !r.Success || r.State != "paused" || r.Message != "paused" || r.Seq == 0 {
+			t.Errorf("pause: %+v", r)
+		}
+		if r := h.pause(); !r.Success || r.State != "paused" || r.Message != "already paused" {
+			t.Errorf("again: %+v", r)
+		}
+		if s := h.engine.State(); s != "paused" {
+			t.Errorf("state %s", s)
+		}
+		q := h.start("b")
+		if q.State != turns.Queued || q.Position != 1 {
+			t.Errorf("start: %+v", q)
+		}
+		if e := h.event(notify.TurnQueued, ofTurn(q.TurnID)); e.Reason != turns.QueuedPaused {
+			t.Errorf("queued: %s", e)
+		}
+		h.message(c, "running turns go on")
+		c.end(turns.Completed)
+		h.ended(running.TurnID)
+		h.idle(h.agent)
+		if r := h.resume(); !r.Success || r.State != "running" || r.Message != "resumed" {
+			t.Errorf("resume: %+v", r)
+		}
+		if r := h.resume(); !r.Success || r.Message != "already resumed" {
+			t.Errorf("again: %+v", r)
+		}
+		c = h.next(h.agent)
+		if c.TurnID != q.TurnID {
+			t.Errorf("%s started", c.TurnID)
+		}
+		c.end(turns.Completed)
+		h.ended(q.TurnID)
+		rt := h.engine.Runtime()
+		if rt.Paused || rt.PausedAt.IsZero() || rt.ResumedAt.IsZero() {
+			t.Errorf("runtime %+v", rt)
+		}
+	})
+}
+
+func TestPauseWithATimeoutResumesByItself(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		t.Run(map[bool]string{false: "running on", true: "restarted"}[restarts], func(t *testing.T) {
+			bubble(t, setup{}, func(h *harness) {
+				h.thread("a", "")
+				began := time.Now()
+				r, err := h.engine.Pause(bg, turns.Pause{TimeoutSeconds: 60, Reason: "lunch"})
+				if err != nil || !r.Until.Equal(began.Add(time.Minute)) {
+					t.Fatalf("pause: %+v, %v", r, err)
+				}
+				q := h.start("a")
+				if restarts {
+					h.restart()
+					if s := h.engine.State(); s != "paused" {
+						t.Errorf("after the restart %s", s)
+					}
+				}
+				c := h.next(h.agent)
+				if d := time.Since(began); d < time.Minute || d > time.Minute+time.Second {
+					t.Errorf("resumed after %v", d)
+				}
+				if e := h.event(notify.HolonResumed, nil); e.Reason != "timeout" {
+					t.Errorf("resumed: %s", e)
+				}
+				c.end(turns.Completed)
+				h.ended(q.TurnID)
+			})
+		})
+	}
+}
+
+func TestPauseThatIsOverWhenTheServerStartsEndsAtOnce(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		if _, err := h.engine.Pause(bg, turns.Pause{TimeoutSeconds: 60}); err != nil {
+			t.Fatal(err)
+		}
+		h.down()
+		time.Sleep(time.Hour)
+		h.up()
+		synctest.Wait()
+		if s := h.engine.State(); s != "running" {
+			t.Errorf("state %s", s)
+		}
+	})
+}
+
+func TestResumeBeforeTheTimeoutIsFinal(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		if _, err := h.engine.Pause(bg, turns.Pause{TimeoutSeconds: 60}); err != nil {
+			t.Fatal(err)
+		}
+		h.resume()
+		h.pause() // without an end
+		time.Sleep(time.Hour)
+		if s := h.engine.State(); s != "paused" {
+			t.Errorf("the first pause's timeout ended the second: %s", s)
+		}
+	})
+}
+
+func TestPauseResumesByItselfOnceThereIsSpace(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		if _, err := h.engine.Pause(bg, turns.Pause{TimeoutSeconds: 60}); err != nil {
+			t.Fatal(err)
+		}
+		h.faults.failAll(ledger.ErrStorageFull)
+		time.Sleep(2 * time.Minute)
+		if s := h.engine.State(); s != "paused" {
+			t.Errorf("state %s, and nothing in the log", s)
+		}
+		h.faults.heal()
+		time.Sleep(time.Second)
+		if s := h.engine.State(); s != "running" {
+			t.Errorf("state %s", s)
+		}
+	})
+}
+
+func TestPauseThatCannotBeStoredPausesNothing(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "quick")
+		h.faults.failAll(ledger.ErrStorageFull)
+		if _, err := h.engine.Pause(bg, turns.Pause{}); !errors.Is(err, ledger.ErrStorageFull) {
+			t.Errorf("pause: %v", err)
+		}
+		h.faults.heal()
+		if s := h.engine.State(); s != "running" {
+			t.Errorf("state %s", s)
+		}
+		h.ended(h.start("a").TurnID)
+		h.pause()
+		q := h.start("a")
+		h.faults.failAll(ledger.ErrStorageFull)
+		if _, err := h.engine.Resume(bg, turns.Resume{}); !errors.Is(err, ledger.ErrStorageFull) {
+			t.Errorf("resume: %v", err)
+		}
+		h.faults.heal()
+		if tn := h.turn(q.TurnID); tn.State != turns.Queued {
+			t.Errorf("a resume that failed started %+v", tn)
+		}
+		h.resume()
+		h.ended(q.TurnID)
+	})
+}
+
+func TestPausedThreadStartsNoFurtherTurn(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "")
+		first := h.start("a")
+		c := h.next(h.agent)
+		second := h.start("a")
+		if r := h.change("a", threads.VerbPause); r.State != threads.Paused {
+			t.Errorf("pause: %+v", r)
+		}
+		third := h.start("a")
+		if e := h.event(notify.TurnQueued, ofTurn(third.TurnID)); e.Reason != turns.QueuedPaused || e.Position != 2 {
+			t.Errorf("queued: %s", e)
+		}
+		if _, err := h.engine.Start(bg, turns.Start{ThreadID: "a", Input: text("x"), OnBusy: turns.BusyReject}); !errors.Is(err, threads.ErrPaused) {
+			t.Errorf("reject: %v", err)
+		}
+		c.end(turns.Completed)
+		h.ended(first.TurnID)
+		h.idle(h.agent)
+		h.restart()
+		h.idle(h.agent)
+		h.change("a", threads.VerbResume)
+		for _, id := range []string{second.TurnID, third.TurnID} {
+			c = h.next(h.agent)
+			if c.TurnID != id || c.said() != "do it" {
+				t.Errorf("%s started with %q", c.TurnID, c.said())
+			}
+			c.end(turns.Completed)
+			h.ended(id)
+		}
+	})
+}

@@ -1,0 +1,188 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// asking starts a turn in a thread of its own that waits for a person.
+func (h *harness) asking(thread string) (*call, *asked) {
+	h.t.Helper()
+	h.thread(thread, "")
+	h.start(thread)
+	c := h.next(h.agent)
+	q := h.ask(c, permission(), turns.AskOptions{})
+	synctest.Wait()
+	return c, q
+}
+
+func (h *harness) allow(q *asked) {
+	h.t.Helper()
+	if _, err := h.engine.Respond(bg, turns.Respond{ItemID: q.id, OptionID: "yes"}); err != nil {
+		h.t.Fatalf("respond: %v", err)
+	}
+	h.got(q)
+	synctest.Wait()
+}
+
+func (h *harness) places(active, lent int) {
+	h.t.Helper()
+	synctest.Wait()
+	if g := h.engine.Gate(); g.Active-g.Granted != active || g.Lent != lent {
+		h.t.Errorf("the gate counts %+v, want %d places and %d turns without one", g, active, lent)
+	}
+}
+
+// Questions that nobody answers keep no turn from starting, and a turn that is
+// answered goes on at once.
+func TestTurnThatWaitsForAPersonHasNoPlace(t *testing.T) {
+	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
+		var asking []*asked
+		var calls []*call
+		for i := range 5 {
+			c, q := h.asking(fmt.Sprint("asks", i))
+			calls, asking = append(calls, c), append(asking, q)
+		}
+		h.places(0, 5)
+		busy := h.prompt()
+		h.places(1, 5)
+		if l := h.engine.Load(); l.Active != 6 || l.Waiting != 5 || l.Places != 1 {
+			t.Errorf("load %+v", l)
+		}
+		h.allow(asking[0])
+		h.allow(asking[1])
+		h.places(3, 3) // over the limit
+		h.thread("next", "")
+		next := h.start("next")
+		busy.end(turns.Completed)
+		calls[0].end(turns.Completed)
+		h.ended(calls[0].TurnID)
+		h.idle(h.agent) // one runs still
+		calls[1].end(turns.Completed)
+		if c := h.next(h.agent); c.TurnID != next.TurnID {
+			t.Errorf("started %s", c.TurnID)
+		} else {
+			c.end(turns.Completed)
+		}
+		h.ended(next.TurnID)
+		// However the rest ends, nothing is left.
+		h.interrupt(calls[2].TurnID)
+		h.interrupt(calls[3].TurnID)
+		calls[4].end(turns.Failed)
+		for _, c := range calls {
+			h.ended(c.TurnID)
+		}
+		h.places(0, 0)
+	})
+}
+
+// A second question of the same turn, and one that is answered while another
+// is open, change nothing.
+func TestPlaceFollowsTheLastOpenQuestion(t *testing.T) {
+	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
+		c, first := h.asking("a")
+		second := h.ask(c, permission(), turns.AskOptions{})
+		h.places(0, 1)
+		h.allow(first)
+		h.places(0, 1)
+		h.allow(second)
+		h.places(1, 0)
+		third := h.ask(c, permission(), turns.AskOptions{ExpiresAfter: time.Minute})
+		h.places(0, 1)
+		time.Sleep(time.Minute)
+		h.got(third)
+		h.places(1, 0)
+		c.end(turns.Completed)
+		h.ended(c.TurnID)
+		h.places(0, 0)
+	})
+}
+
+func TestTurnsThatWaitAboveTheBoundKeepTheirPlaces(t *testing.T) {
+	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 2, MaxWaitingTurns: 1}}, func(h *harness) {
+		_, first := h.asking("a")
+		h.asking("b")
+		h.asking("c")
+		h.places(2, 1)
+		h.thread("d", "")
+		if r := h.start("d"); r.State != turns.Queued {
+			t.Errorf("the turn is %s", r.State)
+		}
+		h.idle(h.agent)
+		h.allow(first)
+		h.places(3, 0)
+	})
+}
+
+// A full disk: a turn that asks has its place until the log says that it
+// waits, and one that is answered while the disk is full waits on.
+func TestPlaceIsGivenBackWithTheLog(t *testing.T) {
+	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
+		h.thread("a", "")
+		h.start("a")
+		c := h.next(h.agent)
+		h.faults.failAll(ledger.ErrStorageFull)
+		healed := time.AfterFunc(10*engine.HeldRetry, h.faults.heal)
+		asked := make(chan *asked)
+		go func() { asked <- h.ask(c, permission(), turns.AskOptions{}) }()
+		h.places(1, 0)
+		q := <-asked
+		healed.Stop()
+		h.places(0, 1)
+		h.faults.failAll(ledger.ErrStorageFull)
+		if _, err := h.engine.Respond(bg, turns.Respond{ItemID: q.id, OptionID: "yes"}); err == nil {
+			t.Error("answered on a full disk")
+		}
+		h.places(0, 1)
+		h.faults.heal()
+		h.allow(q)
+		h.places(1, 0)
+		c.crash()
+		h.ended(c.TurnID)
+		h.places(0, 0)
+	})
+}
+
+// The drain waits for running turns, not for places.
+func TestDrainWaitsForTurnsWithoutAPlace(t *testing.T) {
+	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
+		h.thread("a", "deaf")
+		h.start("a")
+		c := h.next(h.deaf)
+		h.ask(c, permission(), turns.AskOptions{})
+		h.places(0, 1)
+		go func() {
+			time.Sleep(4 * time.Second)
+			c.end(turns.Interrupted)
+		}()
+		if d, err := h.drain(); err != nil || d != 4*time.Second {
+			t.Errorf("drained in %v: %v", d, err)
+		}
+		if e := h.ended(c.TurnID); e.Method != notify.TurnInterrupted {
+			t.Errorf("ended %s", e)
+		}
+	})
+}
+
+// An attempt that is given up at a question waits for the next one as any does.
+func TestAttemptThatDiesAtAQuestionKeepsCount(t *testing.T) {
+	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
+		c := h.tried(turns.Start{})
+		h.ask(c, permission(), turns.AskOptions{})
+		h.places(0, 1)
+		c.crash()
+		h.marker(c.TurnID, 1)
+		h.places(1, 0)
+		c = h.next(h.agent)
+		c.end(turns.Completed)
+		h.endedIn(c.TurnID, 2)
+		h.places(0, 0)
+	})
+}

@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Respond answers a question; the first answer wins. Errors: *InvalidError,
+// items.ErrNotFound, items.ErrAlreadyResolved, ErrKeyConflict,
+// ledger.ErrStorageFull, ledger.ErrStorageFailed.
+func (e *Engine) Respond(ctx context.Context, c turns.Respond) (turns.RespondResult, error) {
+	threadID, err := e.store.ItemThread(ctx, c.ItemID)
+	if err != nil {
+		return turns.RespondResult{}, err
+	}
+	if threadID == "" {
+		return turns.RespondResult{}, items.ErrNotFound
+	}
+	return call(ctx, e, threadID, func(a *actor) (turns.RespondResult, error) {
+		r, _, err := keyed(a, c.Key, func(b *builder) (turns.RespondResult, error) { return a.respond(b, c) })
+		return r, err
+	})
+}
+
+func (a *actor) respond(b *builder, c turns.Respond) (turns.RespondResult, error) {
+	var o *openItem
+	if a.active != nil {
+		o = a.active.open.get(c.ItemID)
+	}
+	if o == nil || o.row.Status != items.StatusPending {
+		it, err := a.e.store.Item(context.Background(), c.ItemID)
+		switch {
+		case err != nil:
+			return turns.RespondResult{}, err
+		case it == nil:
+			return turns.RespondResult{}, items.ErrNotFound
+		case !it.Type.IsQuestion():
+			return turns.RespondResult{}, turns.Invalid("item_id", turns.ReasonInvalid, "is a %s, not a question", it.Type)
+		}
+		return turns.RespondResult{}, items.ErrAlreadyResolved
+	}
+	ans, err := answerOf(c, o.content)
+	if err != nil {
+		return turns.RespondResult{}, err
+	}
+	by := c.By
+	if by == "" {
+		by = "client"
+	}
+	b.resolve(o, ans, by)
+	if a.active.pendingQuestions() == 1 {
+		b.answered()
+	}
+	return turns.RespondResult{ItemID: c.ItemID, Status: ans.Status, Outcome: ans.Outcome}, nil
+}
+
+func (act *activeTurn) pendingQuestions() int {
+	n := 0
+	for _, o := range act.open.list {
+		if o.row.Status == items.StatusPending {
+			n++
+		}
+	}
+	return n
+}
+
+// byConfiguration is resolved_by of what nobody was asked.
+const byConfiguration = "configuration"
+
+// chosen is the answer to a permission request by the id of an option.
+func chosen(question items.Content, optionID string) (turns.Answer, bool) {
+	p, ok := question.(items.PermissionRequest)
+	if !ok || optionID == "" {
+		return turns.Answer{}, false
+	}
+	for _, o := range p.Options {
+		if o.OptionID == optionID {
+			return selected(o), true
+		}
+	}
+	return turns.Answer{}, false
+}
+
+func selected(o items.Option) turns.Answer {
+	return turns.Answer{
+		Status:  statusOfKind(o.Kind),
+		Outcome: items.Outcome{Type: items.OutcomeSelected, OptionID: o.OptionID, Kind: o.Kind},
+	}
+}
+
+// answerOf checks a response against what was asked.
+func answerOf(c turns.Respond, question items.Content) (turns.Answer, error) {
+	given := 0
+	for _, is := range []bool{c.OptionID != "", c.OptionKind != "", c.Outcome != "", c.Answer != nil} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return turns.Answer{}, turns.Invalid("option_id", turns.ReasonRequired, "give exactly one of option_id, kind, outcome and answer")
+	}
+	if c.Outcome != "" {
+		if c.Outcome != items.OutcomeCancelled {
+			return turns.Answer{}, turns.Invalid("outcome", turns.ReasonUnknown, `must be "cancelled"; an option is chosen by option_id or kind`)
+		}
+		return turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, nil
+	}
+	switch q := question.(type) {
+	case items.PermissionRequest:
+		if c.Answer != nil {
+			return turns.Answer{}, turns.Invalid("answer", turns.ReasonInvalid, "a permission request is answered with option_id or kind")
+		}
+		if c.OptionID != "" {
+			if ans, ok := chosen(q, c.OptionID); ok {
+				return ans, nil
+			}
+			return turns.Answer{}, turns.Invalid("option_id", turns.ReasonUnknown, "is none of the options of this request")
+		}
+		if opt, ok := optionOfKind(q.Options, c.OptionKind); ok {
+			return selected(opt), nil
+		}
+		return turns.Answer{}, turns.Invalid("kind", turns.ReasonUnknown, "is none of the options of this request")
+	default:
+		if c.Answer == nil {
+			return turns.Answer{}, turns.Invalid("answer", turns.ReasonRequired, "a question is answered with answer")
+		}
+		return turns.Answer{Status: items.StatusCompleted, Outcome: items.Outcome{Type: items.OutcomeAnswered}, Answer: c.Answer}, nil
+	}
+}

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// run is one prompt under way: what connects the agent's goroutine with the
+// actor. It is the Sink of its Prompt.
+type run struct {
+	a      *actor
+	turnID string
+	index  int
+	ctx    context.Context // the agent's
+	cancel context.CancelCauseFunc
+	over   chan struct{} // closed by the actor: the prompt has ended for the turn
+	inject injector
+	behind bool // the actor's: a text waits for the next prompt, so all later ones do
+
+	attempt int
+	givenUp bool // the actor's: what still comes is late
+}
+
+// Causes of the cancellation of an agent's context.
+var (
+	errTurnInterrupted = errors.New("the turn is interrupted")
+	errPromptCut       = errors.New("the prompt is cut short for a steer")
+	errAbandoned       = errors.New("the turn has ended without the agent")
+)
+
+// ask is a question on its way from the agent to the actor, and its answer on
+// the way back.
+type ask struct {
+	itemID  string
+	content items.Content
+	options turns.AskOptions
+	answer  chan turns.Answer // capacity 1
+	expires int64             // Unix milliseconds, 0 = never; set by the actor
+}
+
+// Emit implements Sink.
+func (r *run) Emit(ctx context.Context, ops []items.Op) error {
+	select {
+	case <-r.over:
+		return turns.ErrPromptOver
+	default:
+	}
+	return r.a.in.putOps(ctx, r.over, r, ops)
+}
+
+// Ask implements Sink.
+func (r *run) Ask(ctx context.Context, itemID string, question items.Content, o turns.AskOptions) (turns.Answer, error) {
+	if !question.Kind().IsQuestion() {
+		return turns.Answer{}, fmt.Errorf("ask with a %s: %w", question.Kind(), items.ErrRefused)
+	}
+	if o.OptionID != "" {
+		if _, ok := chosen(question, o.OptionID); !ok {
+			return turns.Answer{}, fmt.Errorf("%.60q is no option of the question: %w", o.OptionID, items.ErrRefused)
+		}
+	}
+	q := &ask{itemID: itemID, content: question, options: o, answer: make(chan turns.Answer, 1)}
+	if err := r.a.in.put(ctx, r.over, output{run: r, ask: q, size: 1024 + contentSize(question)}); err != nil {
+		return turns.Answer{}, err
+	}
+	select {
+	case a := <-q.answer:
+		return a, nil
+	default:
+	}
+	select {
+	case a := <-q.answer:
+		return a, nil
+	case <-r.over:
+		return turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, turns.ErrPromptOver
+	case <-ctx.Done(): // nobody waits for the answer any more; the question ends with its prompt
+		return turns.Answer{}, context.Cause(ctx)
+	}
+}
+
+// Sync implements Sink.
+func (r *run) Sync(ctx context.Context) error {
+	done := make(chan struct{})
+	if err := r.a.in.put(ctx, r.over, output{run: r, sync: done, size: 64}); err != nil {
+		return err
+	}
+	select {
+	case <-done:
+		return nil
+	default:
+	}
+	select {
+	case <-done:
+		return nil
+	case <-r.over:
+		return turns.ErrPromptOver
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// startPrompt lets the agent run, after the commit that says so, or offers the
+// turn to workers. It does not block.
+func (a *actor) startPrompt(input []items.UserMessage) {
+	act := a.active
+	if r := a.remote(); r != nil {
+		a.offerTurn(r)
+		return
+	}
+	ctx, cancel := context.WithCancelCause(a.e.agentCtx)
+	r := &run{a: a, turnID: act.turn.TurnID, index: act.prompts, ctx: ctx, cancel: cancel, over: make(chan struct{}), attempt: act.turn.Attempt}
+	act.run = r
+	act.prompts++
+	p := &turns.Prompt{
+		ThreadID: a.id, TurnID: r.turnID, Attempt: r.attempt, Index: r.index,
+		Cwd: a.thread.Cwd, Input: input, Metadata: act.turn.Metadata, Sink: r, Over: r.over,
+		SessionID: a.thread.AgentSessionID, Config: a.thread.Config,
+	}
+	name := a.thread.Agent // the goroutine below must not look at the thread
+	agent := a.e.agents[name]
+	a.e.prompts.Go(func() {
+		out := turns.Outcome{State: turns.Failed, Failure: &turns.Failure{Kind: "agent_unavailable", Message: "the agent " + name + " is no longer configured"}}
+		if agent != nil {
+			out = a.e.runAgent(ctx, agent, p)
+		}
+		cancel(nil)
+		r.endInjection()
+		// An end waits for no room, so this never blocks.
+		_ = a.in.put(context.Background(), r.over, output{run: r, end: &out})
+	})
+}
+
+// runAgent keeps a panic of an agent from ending more than its turn.
+func (e *Engine) runAgent(ctx context.Context, agent turns.Agent, p *turns.Prompt) (out turns.Outcome) {
+	defer func() {
+		if v := recover(); v != nil {
+			e.log.Error("agent panicked", zap.String("agent", agent.Info().Name), zap.Any("panic", v), zap.ByteString("stack", debug.Stack()))
+			out = turns.Outcome{State: turns.Failed, Failure: &turns.Failure{Kind: "agent_failed", Message: fmt.Sprint("the agent panicked: ", v)}}
+		}
+	}()
+	return agent.Run(ctx, p)
+}

@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// covers reports whether what belongs to step belongs to path as well: the
+// path itself and all below it, "" being above all.
+func covers(path, step string) bool {
+	return path == "" || step == path || strings.HasPrefix(step, path) && step[len(path)] == '/'
+}
+
+// spanAt is the try of a path that stands.
+func (b *builder) spanAt(path string) (*notify.Span, error) {
+	if span := b.steps().live[path]; span != nil {
+		return span, nil
+	}
+	return nil, fmt.Errorf("step %.60q has not been started: %w", path, items.ErrRefused)
+}
+
+// placeOf is where the events of an item that is not open belong. An item
+// that was taken back has no place any more.
+func (b *builder) placeOf(row *items.Item) (place, error) {
+	if len(row.Lineage) == 0 {
+		return place{attempt: row.Attempt}, nil
+	}
+	span := b.steps().live[row.Step]
+	if span == nil || !slices.Equal(span.Lineage, row.Lineage) {
+		return place{}, fmt.Errorf("item %.60q was superseded: %w", row.ItemID, items.ErrRefused)
+	}
+	return in(span), nil
+}
+
+// mustCommitFirst reports whether the op takes a try back that may have begun
+// in this unit: it needs one of its own then.
+func (b *builder) mustCommitFirst(op items.Op) bool {
+	s, ok := op.(items.StepStart)
+	return ok && b.begun && b.steps().live[s.Step] != nil
+}
+
+// startStep begins a try of a path, and of those above it that have none. A
+// try of it that stands is taken back with all below it: what is open of them
+// ends interrupted, then comes the marker.
+func (b *builder) startStep(path, reason string) (*notify.Span, error) {
+	t := b.steps()
+	if !notify.ValidStep(path) {
+		return nil, fmt.Errorf("%.60q cannot name a step: %w", path, items.ErrRefused)
+	}
+	if t.live[""] == nil {
+		return nil, fmt.Errorf("the turn has no attempts: %w", items.ErrRefused)
+	}
+	begins := []string{path}
+	for above := notify.StepAbove(path); above != "" && t.live[above] == nil; above = notify.StepAbove(above) {
+		begins = append(begins, above)
+	}
+	stands := t.live[path] != nil
+	if !stands && len(t.live)+len(begins) > turns.MaxSteps {
+		return nil, fmt.Errorf("more than %d steps that stand: %w", turns.MaxSteps, items.ErrRefused)
+	}
+	if t.n+len(begins) > turns.MaxTries {
+		return nil, fmt.Errorf("more than %d tries of steps: %w", turns.MaxTries, items.ErrRefused)
+	}
+	reason = cutText(reason)
+	if stands {
+		b.closeTry(path)
+		b.rewind(path, nil, turns.RewindEvent{Reason: turns.CauseStep, Message: reason})
+	}
+	slices.Reverse(begins)
+	var span *notify.Span
+	for _, p := range begins {
+		span = b.begin(p)
+		e := &turns.StepEvent{Type: "started", Status: turns.StepInProgress}
+		if p == path {
+			e.Reason = reason
+		}
+		b.add(notify.StepStarted, t.turnID, in(span), "", e)
+	}
+	return span, nil
+}
+
+// endStep ends the try of a path that is under way, and those below it that
+// are; "" as the status is completed.
+func (b *builder) endStep(path string, status turns.StepStatus) error {
+	if status == "" {
+		status = turns.StepCompleted
+	}
+	row := b.steps().rows[path]
+	switch {
+	case path == "" || row == nil:
+		return fmt.Errorf("step %.60q has not been started: %w", path, items.ErrRefused)
+	case row.Status.Ended():
+		return fmt.Errorf("step %.60q has ended as %s: %w", path, row.Status, items.ErrRefused)
+	case !status.Ended():
+		return fmt.Errorf("a step cannot end as %.60q: %w", status, items.ErrRefused)
+	}
+	b.closeSteps(path, status)
+	return nil
+}
+
+// closeSteps ends what is under way of the path and below it, the deepest
+// first; not the turn itself.
+func (b *builder) closeSteps(path string, status turns.StepStatus) {
+	if len(b.steps().rows) < 2 {
+		return // there is but the turn
+	}
+	t := b.changeSteps()
+	rows := t.inOrder()
+	slices.Reverse(rows)
+	slices.SortStableFunc(rows, func(x, y *turns.Step) int { return len(y.Lineage) - len(x.Lineage) })
+	for _, row := range rows {
+		if row.Step != "" && !row.Status.Ended() && covers(path, row.Step) {
+			b.add(notify.StepEnded, t.turnID, in(t.live[row.Step]), "", &turns.StepEvent{Type: "ended", Status: status})
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// tries are the tries of the steps of one turn, the turn's own (path "", an
+// attempt) among them, as the owner of the turn has them: those that stand,
+// and of every path what its next try must know. Rows and spans in it are
+// never changed, only replaced; a builder that changes tries does so on a
+// clone, which becomes the actor's memory with the commit.
+type tries struct {
+	turnID   string
+	live     map[string]*notify.Span // those that stand, by path
+	rows     map[string]*turns.Step  // of those
+	paths    map[string]tried
+	attempts map[int]*turns.Step // rows of the attempts that were taken back
+	n        int                 // in all
+}
+
+// tried is what is known of all tries of a path: the epoch of the newest, and
+// the seq of the first event of the first, before which nothing of the step is.
+type tried struct {
+	epoch int
+	first int64
+}
+
+func newTries(turnID string) *tries {
+	return &tries{
+		turnID: turnID, live: map[string]*notify.Span{}, rows: map[string]*turns.Step{},
+		paths: map[string]tried{}, attempts: map[int]*turns.Step{},
+	}
+}
+
+// triesOf makes tries of their rows, which are in the order of their seq.
+func triesOf(turnID string, rows []*turns.Step) *tries {
+	t := newTries(turnID)
+	for _, row := range rows {
+		if row.TurnID != turnID {
+			continue
+		}
+		t.n++
+		p := t.paths[row.Step]
+		if p.first == 0 {
+			p.first = row.Seq
+		}
+		p.epoch = max(p.epoch, row.Epoch)
+		t.paths[row.Step] = p
+		switch {
+		case row.HiddenBy == 0:
+			span := notify.NewSpan(turnID, row.Step, row.Epoch, t.above(row.Step))
+			span.Seq = row.Seq
+			t.live[row.Step], t.rows[row.Step] = span, row
+		case row.Step == "":
+			t.attempts[row.Epoch] = row
+		}
+	}
+	return t
+}
+
+// above is the try that a try of the path is part of; nil for the turn's own.
+func (t *tries) above(path string) *notify.Span {
+	if path == "" {
+		return nil
+	}
+	return t.live[notify.StepAbove(path)]
+}
+
+func (t *tries) clone() *tries {
+	return &tries{
+		turnID: t.turnID, live: maps.Clone(t.live), rows: maps.Clone(t.rows),
+		paths: maps.Clone(t.paths), attempts: maps.Clone(t.attempts), n: t.n,
+	}
+}
+
+// settle follows the commit that began tries; rows and spans have been
+// settled with it.
+func (t *tries) settle(first int64) {
+	for path, p := range t.paths {
+		if p.first < 0 {
+			p.first = notify.Settle(p.first, first)
+			t.paths[path] = p
+		}
+	}
+}
+
+// inOrder are the rows of what stands, in the order of their seq.
+func (t *tries) inOrder() []*turns.Step {
+	return slices.SortedFunc(maps.Values(t.rows), func(x, y *turns.Step) int { return cmp.Compare(x.Seq, y.Seq) })
+}
+
+// steps are the tries that the unit is about, as it leaves them so far: of the
+// active turn, unless the builder was given others (use).
+func (b *builder) steps() *tries {
+	if b.tries == nil {
+		return b.a.active.tries
+	}
+	return b.tries
+}
+
+// changeSteps is steps for who changes them.
+func (b *builder) changeSteps() *tries {
+	if b.tries == nil {
+		b.tries = b.a.active.tries.clone()
+	}
+	return b.tries
+}
+
+// use makes the unit one about the turn of t, which is changed with the unit
+// and not by anybody else.
+func (b *builder) use(t *tries) { b.tries = t }
+
+// root is the standing attempt; nil of a turn from before there were any.
+func (b *builder) root() *notify.Span { return b.steps().live[""] }
+
+// begin makes the next try of a path, under the try above that stands. The
+// next event that is added in it makes its row; a try that stands on the path
+// must have been taken back before.
+func (b *builder) begin(path string) *notify.Span {
+	t := b.changeSteps()
+	p := t.paths[path]
+	p.epoch++
+	span := notify.NewSpan(t.turnID, path, p.epoch, t.above(path))
+	t.live[path], t.paths[path] = span, p
+	t.n++
+	b.begun = true
+	return span
+}
+
+// putStep adds a row to the unit, the last of each try.
+func (b *builder) putStep(row *turns.Step) {
+	if b.stepAt == nil {
+		b.stepAt = map[int64]int{}
+	}
+	if i, ok := b.stepAt[row.Seq]; ok {
+		b.rows.steps[i] = row
+		return
+	}
+	b.stepAt[row.Seq] = len(b.rows.steps)
+	b.rows.steps = append(b.rows.steps, row)
+}
+
+// foldStep makes of an event that was added in a try what it changes of the
+// try's row. first says that it is the try's first event.
+func (b *builder) foldStep(span *notify.Span, first bool, h notify.Header, body any) {
+	var prev *turns.Step
+	if !first {
+		switch body.(type) {
+		case *turns.StepEvent, *turns.EndedEvent:
+			prev = b.steps().rows[span.Step]
+		default:
+			return
+		}
+	}
+	row := turns.ApplyStep(prev, h, body)
+	if row == nil {
+		return
+	}
+	b.putStep(row)
+	if t := b.tries; t != nil && t.live[span.Step] == span {
+		t.rows[span.Step] = row
+		if p := t.paths[span.Step]; p.first == 0 {
+			p.first = row.Seq
+			t.paths[span.Step] = p
+		}
+	}
+}
+
+// rewind adds the marker by which the try of the path that stands is taken
+// back with all below it. What is open of them must have ended. The try must
+// have begun in an earlier unit: a marker names the seq before the first one's.
+// row is the turn's, for path "" only.
+func (b *builder) rewind(path string, row *turns.Turn, e turns.RewindEvent) {
+	t := b.changeSteps()
+	p := t.paths[path]
+	e.Type, e.Step, e.NewEpoch, e.SupersededAfterSeq = "rewind", path, p.epoch+1, p.first-1
+	h := b.add(notify.StreamRewind, t.turnID, place{}, "", &e)
+	for _, s := range t.inOrder() {
+		next := turns.ApplyStep(s, h, &e)
+		if next == nil {
+			continue
+		}
+		if (s.Seq < 0 || p.first < 0) && b.err == nil {
+			b.err = fmt.Errorf("a try of step %q is taken back by the unit that begins it", s.Step)
+		}
+		b.putStep(next)
+		delete(t.live, s.Step)
+		delete(t.rows, s.Step)
+		if s.Step == "" {
+			t.attempts[s.Epoch] = next
+		}
+	}
+	if path == "" {
+		b.foldTurn(row, h, &e)
+	}
+}

@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// errTaken says that a turn was offered and then ended, or was tried again,
+// before the worker could have it.
+var errTaken = errors.New("the turn is not to be claimed any more")
+
+// Claim gives a worker the turn of the agent that has waited longest, and waits
+// for one if there is none: workers get theirs in the order of their coming. If
+// none comes in time that is no error. A worker that has gone (ctx) takes
+// nothing. Errors: *InvalidError, ErrAgentNotFound, ErrInboxFull (too many
+// workers wait), ErrKeyConflict, ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed,
+// ctx's.
+func (e *Engine) Claim(ctx context.Context, c turns.Claim) (turns.ClaimResult, error) {
+	if err := e.checkClaim(c); err != nil {
+		return turns.ClaimResult{}, err
+	}
+	if c.Key != nil {
+		if r, ok, err := replay[turns.ClaimResult](e.store, c.Key); err != nil {
+			return turns.ClaimResult{}, err
+		} else if ok {
+			return e.claimedBefore(ctx, r)
+		}
+	}
+	timeout := time.NewTimer(c.Wait)
+	defer timeout.Stop()
+	for first := false; ; first = true {
+		o, ok, err := e.claims.take(ctx, c.Agent, timeout.C, first)
+		if err != nil || !ok {
+			return turns.ClaimResult{}, err
+		}
+		r, replayed, err := e.claimTurn(ctx, c, o)
+		switch {
+		case errors.Is(err, errTaken):
+			continue
+		case err == nil && replayed:
+			return e.claimedBefore(ctx, r)
+		}
+		return r, err
+	}
+}
+
+func (e *Engine) checkClaim(c turns.Claim) error {
+	if e.agents[c.Agent] == nil {
+		return turns.ErrAgentNotFound
+	}
+	if _, ok := e.agents[c.Agent].(turns.Remote); !ok {
+		return turns.Invalid("agent", turns.ReasonInvalid, "%s runs its turns itself: only turns of an agent of kind worker are claimed", c.Agent)
+	}
+	if len(c.Worker) > turns.MaxWorkerName {
+		return turns.Invalid("worker", turns.ReasonTooLarge, "has %d bytes, at most %d are allowed", len(c.Worker), turns.MaxWorkerName)
+	}
+	if c.Wait < 0 || c.Wait > turns.MaxClaimWait {
+		return turns.Invalid("wait_seconds", turns.ReasonRange, "must be between 0 and %d", int(turns.MaxClaimWait.Seconds()))
+	}
+	return turns.CheckText("worker", c.Worker)
+}
+
+// claimTurn lets the actor of an offered turn hand it over. It is a call whose
+// end, whatever it is, decides where the turn goes: see claim.
+func (e *Engine) claimTurn(ctx context.Context, c turns.Claim, o offer) (turns.ClaimResult, bool, error) {
+	type answer struct {
+		r        turns.ClaimResult
+		replayed bool
+		err      error
+	}
+	done := make(chan answer, 1)
+	err := e.submit(o.threadID, func(a *actor) {
+		out := answer{err: turns.ErrInternal} // if it panics
+		defer func() { done <- out }()
+		out.r, out.replayed, out.err = a.claim(ctx, c, o)
+	}, false)
+	if err != nil {
+		e.claims.offer(c.Agent, o, true)
+		return turns.ClaimResult{}, false, err
+	}
+	select {
+	case out := <-done:
+		return out.r, out.replayed, out.err
+	case <-ctx.Done():
+		return turns.ClaimResult{}, false, context.Cause(ctx)
+	}
+}
+
+// claim commits that a worker has the turn. If it cannot have it, the turn goes
+// back to the front of the line, so that it is nobody's fault but its own.
+func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.ClaimResult, replayed bool, err error) {
+	claimed := false
+	defer func() {
+		if !claimed && err != errTaken {
+			a.e.claims.offer(c.Agent, o, true)
+		}
+	}()
+	if err := a.load(); err != nil {
+		return r, false, err
+	}
+	act := a.active
+	switch {
+	case act == nil || act.turn.TurnID != o.turnID || act.turn.Attempt != o.attempt || !act.worker.unclaimed():
+		return r, false, errTaken
+	case ctx.Err() != nil: // nobody would work on it
+		return r, false, context.Cause(ctx)
+	case a.e.isDraining():
+		return r, false, turns.ErrDraining
+	}
+	input, err := a.inputOf(o.turnID)
+	if err != nil {
+		return r, false, err
+	}
+	token, err := a.e.token(context.Background(), o.turnID, o.attempt)
+	if err != nil {
+		return r, false, err
+	}
+	r, replayed, err = keyed(a, c.Key, func(b *builder) (turns.ClaimResult, error) {
+		b.progressed(turns.ProgressEvent{State: turns.Running, Claimed: true, Worker: c.Worker})
+		// What is stored with the key: the rest is read again, and the token
+		// is nowhere.
+		return turns.ClaimResult{
+			Turn: &turns.Turn{TurnID: o.turnID, ThreadID: o.threadID, Attempt: o.attempt}, Lease: &turns.Lease{TurnID: o.turnID, Attempt: o.attempt},
+		}, nil
+	})
+	if err != nil || replayed {
+		return r, replayed, err
+	}
+	claimed = true
+	act.worker.renew()
+	a.e.claims.held(a.thread.Agent, 1)
+	turn := *act.turn
+	r.Turn, r.Cwd, r.Input = &turn, a.thread.Cwd, workerInput(input)
+	act.tell(r.Input)
+	r.Lease.Token, r.Lease.ExpiresAt = token, notify.TimeOf(act.worker.until)
+	return r, false, nil
+}
+
+// claimedBefore makes the whole answer again of what is stored with a key: the
+// turn as it is now, and the lease as it was given, whatever it is still good
+// for.
+func (e *Engine) claimedBefore(ctx context.Context, r turns.ClaimResult) (turns.ClaimResult, error) {
+	return call(ctx, e, r.Turn.ThreadID, func(a *actor) (turns.ClaimResult, error) {
+		turn, err := a.turnRow(r.Lease.TurnID)
+		switch {
+		case err != nil:
+			return turns.ClaimResult{}, err
+		case turn == nil:
+			return turns.ClaimResult{}, turns.ErrNotFound
+		}
+		input, err := a.inputOf(r.Lease.TurnID)
+		if err != nil {
+			return turns.ClaimResult{}, err
+		}
+		if r.Lease.Token, err = e.token(context.Background(), r.Lease.TurnID, r.Lease.Attempt); err != nil {
+			return turns.ClaimResult{}, err
+		}
+		is := *turn
+		r.Turn, r.Cwd, r.Input = &is, a.thread.Cwd, workerInput(input)
+		if a.holds(*r.Lease) == nil {
+			r.Lease.ExpiresAt = notify.TimeOf(a.active.worker.until)
+			a.active.tell(r.Input)
+		}
+		return r, nil
+	})
+}
+
+// workerInput is input as workers get it.
+func workerInput(input []*openItem) []turns.WorkerInput {
+	list := make([]turns.WorkerInput, 0, len(input))
+	for _, o := range input {
+		if m, ok := o.content.(items.UserMessage); ok {
+			list = append(list, turns.WorkerInput{ItemID: o.row.ItemID, Type: "message", Role: m.Role, Content: m.Content})
+		}
+	}
+	return list
+}

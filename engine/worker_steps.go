@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+const (
+	reasonEnded      = "ended"
+	reasonNotStarted = "not_started"
+)
+
+// StepStart begins a try of a step, and of those above it that have none. A try
+// of it that stands, ended or not, is taken back with all below it. Errors: as
+// WriteItems.
+func (e *Engine) StepStart(ctx context.Context, c turns.StartStep) (turns.StartStepResult, error) {
+	if !notify.ValidStep(c.Step) {
+		return turns.StartStepResult{}, turns.Invalid("step", turns.ReasonInvalid, "must be a path such as setup/clone: up to 8 names of A-Z a-z 0-9 _ . -")
+	}
+	if err := turns.CheckText("reason", c.Reason); err != nil {
+		return turns.StartStepResult{}, err
+	}
+	return byLease(ctx, e, leased[turns.StartStepResult]{
+		lease: c.Lease, key: c.Key,
+		do: func(_ *actor, b *builder) (turns.StartStepResult, error) {
+			for above := notify.StepAbove(c.Step); above != ""; above = notify.StepAbove(above) {
+				if row := b.steps().rows[above]; row != nil && row.Status.Ended() {
+					return turns.StartStepResult{}, turns.Invalid("step", reasonEnded, "step %s above it has ended as %s", above, row.Status)
+				}
+			}
+			b.private()
+			span, err := b.startStep(c.Step, c.Reason)
+			if err != nil { // one of its bounds: all else has been looked at
+				return turns.StartStepResult{}, turns.Invalid("step", turns.ReasonTooMany, "%v", err)
+			}
+			return turns.StartStepResult{Step: c.Step, Epoch: span.Epoch}, nil
+		},
+		written: func(b *builder) ([]lateEvent, error) {
+			return []lateEvent{{step: c.Step, method: notify.StepStarted, params: &turns.StepEvent{
+				Type: "started", Status: turns.StepInProgress, Reason: cutText(c.Reason),
+			}}}, nil
+		},
+	})
+}
+
+// StepEnd ends a try of a step that is under way, and those below it that are.
+// Errors: as WriteItems.
+func (e *Engine) StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepResult, error) {
+	if c.Status == "" {
+		c.Status = turns.StepCompleted
+	}
+	switch {
+	case !notify.ValidStep(c.Step):
+		return turns.EndStepResult{}, turns.Invalid("step", turns.ReasonInvalid, "names no step")
+	case !c.Status.Ended():
+		return turns.EndStepResult{}, turns.Invalid("status", turns.ReasonUnknown, "must be completed, failed or interrupted")
+	case c.Epoch < 0:
+		return turns.EndStepResult{}, turns.Invalid("epoch", turns.ReasonRange, "must be 1 or more")
+	}
+	ended := func(epoch int) lateEvent {
+		return lateEvent{c.Step, epoch, notify.StepEnded, &turns.StepEvent{Type: "ended", Status: c.Status}}
+	}
+	return byLease(ctx, e, leased[turns.EndStepResult]{
+		lease: c.Lease, key: c.Key,
+		do: func(a *actor, b *builder) (turns.EndStepResult, error) {
+			span, late, err := b.tryOf("", c.Step, c.Epoch)
+			if late != nil {
+				late.written = []lateEvent{ended(c.Epoch)}
+				return turns.EndStepResult{}, late
+			}
+			if err != nil {
+				return turns.EndStepResult{}, err
+			}
+			if row := b.steps().rows[c.Step]; row.Status.Ended() {
+				return turns.EndStepResult{}, turns.Invalid("step", reasonEnded, "it has ended as %s", row.Status)
+			}
+			if err := b.endStep(c.Step, c.Status); err != nil {
+				return turns.EndStepResult{}, err
+			}
+			return turns.EndStepResult{Step: c.Step, Epoch: span.Epoch, Status: c.Status}, nil
+		},
+		written: func(b *builder) (list []lateEvent, err error) {
+			if c.Epoch == 0 {
+				c.Epoch, err = b.a.epochIn(c.Lease.TurnID, c.Lease.Attempt, c.Step)
+			}
+			return []lateEvent{ended(c.Epoch)}, err
+		},
+	})
+}
+
+// tryOf finds the try that a worker names by path and epoch, 0 being the one
+// that stands. If that has been taken back, late says what stands now. field is
+// what comes before the names of members in an error.
+func (b *builder) tryOf(field, path string, epoch int) (span *notify.Span, late *lateError, err error) {
+	t := b.steps()
+	span = t.live[path]
+	switch {
+	case epoch < 0 || epoch > t.paths[path].epoch:
+		return nil, nil, turns.Invalid(field+"epoch", turns.ReasonUnknown, "step %q has had no epoch %d", path, epoch)
+	case epoch > 0 && (span == nil || epoch < span.Epoch):
+		late = b.superseded(path)
+		return nil, late, nil
+	case span == nil:
+		return nil, nil, turns.Invalid(field+"step", reasonNotStarted, "step %q has not been started in this attempt", path)
+	}
+	return span, nil, nil
+}
+
+// superseded says what stands in the place of a try of the path.
+func (b *builder) superseded(path string) *lateError {
+	t := b.steps()
+	s := turns.SupersededError{TurnID: t.turnID, Attempt: b.activeRow().Attempt, Step: path}
+	if span := t.live[path]; span != nil {
+		s.Epoch = span.Epoch
+	}
+	return &lateError{stands: s}
+}

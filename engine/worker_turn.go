@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Renew keeps a lease for another of its periods, and tells the worker what has
+// become of its turn since. The steers of an answer count as delivered when the
+// worker speaks next (Renew, Complete or Fail), not before: an answer may be
+// lost, and a repeat with the same key has them again. Errors: ErrLease,
+// ErrNotFound, ErrNotActive, *SupersededError, ErrKeyConflict, ErrDraining,
+// ledger.ErrStorageFull, ledger.ErrStorageFailed.
+func (e *Engine) Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, error) {
+	return byLease(ctx, e, leased[turns.RenewResult]{
+		lease: c.Lease, key: c.Key,
+		do: func(a *actor, b *builder) (turns.RenewResult, error) {
+			act := a.active
+			act.worker.renew() // also if what follows cannot be stored: the worker is there
+			b.private()
+			untold := act.untold()
+			b.confirmTold()
+			r := turns.RenewResult{
+				ExpiresAt: notify.TimeOf(act.worker.until), InterruptRequested: act.stop != nil, Steers: []turns.WorkerInput{},
+			}
+			for _, id := range untold {
+				if o := b.openItems().get(id); o != nil {
+					r.Steers = append(r.Steers, workerInput([]*openItem{o})...)
+				}
+			}
+			return r, nil
+		},
+		then: func(a *actor, r *turns.RenewResult, replayed bool) {
+			if a.holds(c.Lease) != nil {
+				return // an answer of old
+			}
+			w := a.active.worker
+			w.renew()
+			r.ExpiresAt, r.InterruptRequested = notify.TimeOf(w.until), a.active.stop != nil
+			if !replayed {
+				w.told = nil
+			} // else it says again what it has said, maybe before a restart
+			a.active.tell(r.Steers)
+		},
+	})
+}
+
+// Complete ends the turn of a lease well; interrupted, if that had been asked
+// for. Errors: as WriteItems.
+func (e *Engine) Complete(ctx context.Context, c turns.CompleteTurn) (turns.EndTurnResult, error) {
+	if err := turns.CheckText("message", c.Message); err != nil {
+		return turns.EndTurnResult{}, err
+	}
+	usage := c.Usage
+	if usage != nil {
+		u := *usage
+		u.Type = items.KindUsage
+		usage = &u
+		if u.Cost != nil {
+			if err := turns.CheckText("usage.cost.currency", u.Cost.Currency); err != nil {
+				return turns.EndTurnResult{}, err
+			}
+		}
+	}
+	return byLease(ctx, e, leased[turns.EndTurnResult]{
+		lease: c.Lease, key: c.Key,
+		do: func(a *actor, b *builder) (turns.EndTurnResult, error) {
+			b.usage = usage
+			return b.endByWorker(turns.Outcome{State: turns.Completed, Message: c.Message}), nil
+		},
+		written: func(b *builder) ([]lateEvent, error) {
+			return lateEnd(c.Lease, notify.TurnCompleted, &turns.EndedEvent{
+				Type: "completed", State: turns.Completed, CompletedAt: b.now, Message: c.Message, Usage: usage,
+			}), nil
+		},
+	})
+}
+
+// Fail ends the attempt of a lease badly: the turn is tried again if the
+// failure is transient and its policy allows, else it has failed; interrupted,
+// if that had been asked for. Errors: as WriteItems.
+func (e *Engine) Fail(ctx context.Context, c turns.FailTurn) (turns.EndTurnResult, error) {
+	failure := c.Error
+	if failure.Kind == "" {
+		failure.Kind = "agent_failed"
+	}
+	for field, s := range map[string]string{"error.kind": failure.Kind, "error.message": failure.Message} {
+		if err := turns.CheckText(field, s); err != nil {
+			return turns.EndTurnResult{}, err
+		}
+	}
+	out := turns.Outcome{State: turns.Failed, Failure: &failure}
+	if c.Transient {
+		out.Cause = turns.CauseTransient
+	}
+	return byLease(ctx, e, leased[turns.EndTurnResult]{
+		lease: c.Lease, key: c.Key,
+		do: func(_ *actor, b *builder) (turns.EndTurnResult, error) { return b.endByWorker(out), nil },
+		written: func(b *builder) ([]lateEvent, error) {
+			return lateEnd(c.Lease, notify.TurnFailed, &turns.EndedEvent{
+				Type: "failed", State: turns.Failed, CompletedAt: b.now, Error: &failure,
+			}), nil
+		},
+	})
+}
+
+// endByWorker ends the turn, or its attempt, as the worker says, or as a stop
+// has said before it.
+func (b *builder) endByWorker(out turns.Outcome) turns.EndTurnResult {
+	act := b.a.active
+	b.private()
+	b.confirmTold()
+	switch {
+	case act.stop != nil:
+		b.endStopped(act.stop, out)
+	case out.Cause != "" && b.again(out.Cause, out.Why()):
+	default:
+		b.endTurn(ending{state: out.State, message: out.Message, failure: out.Failure})
+		b.after = append(b.after, b.a.turnOver)
+	}
+	row := b.activeRow()
+	return turns.EndTurnResult{TurnID: row.TurnID, State: row.State, RetryAt: row.RetryAt}
+}
+
+func lateEnd(l turns.Lease, method string, e *turns.EndedEvent) []lateEvent {
+	return []lateEvent{{epoch: l.Attempt, method: method, params: e}}
+}

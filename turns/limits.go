@@ -1,0 +1,26 @@
+package turns
+
+import "time"
+
+// Defaults that clients are told of (initialize, limits).
+const (
+	DefaultInboxBytes     = 1 << 20
+	DefaultMaxCommands    = 256
+	DefaultMaxOpenItems   = 128
+	DefaultMaxWaiting     = 1024
+	DefaultInterruptAfter = 10 * time.Second
+)
+
+// Bounds that are not worth a setting. Metadata and texts are stored in every
+// backup and sent to every stream.
+const (
+	MaxMetadataBytes = 64 << 10
+	MaxTextBytes     = 4 << 10   // titles, reasons, progress messages
+	MaxConfigBytes   = 256 << 10 // a thread's settings, as its agent tells them
+	MaxInputMessages = 64
+	MaxTimeout       = 30 * 24 * time.Hour
+)
+
+// MaxEndMessageBytes bounds the message that the end of a turn repeats, as
+// JSON: enough for an answer, little beside a frame.
+const MaxEndMessageBytes = 16 << 10
