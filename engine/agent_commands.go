@@ -61,7 +61,7 @@ func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.
 			if err := b.setAgentThread(is); err != nil {
 				return turns.ConfigureResult{}, err
 			}
-			return turns.ConfigureResult{ThreadID: a.id, Config: b.threadRow().Config}, nil
+			return turns.ConfigureResult{ThreadID: a.id, Config: b.change.threadRow().Config}, nil
 		})
 		return r, err
 	})
@@ -130,15 +130,15 @@ func (a *actor) startFork(b *builder, source threads.Thread, from threads.Forked
 	if a.e.isDraining() {
 		return turns.ForkResult{}, turns.ErrDraining
 	}
-	b.thread(notify.ThreadStarted, &threads.Changed{
-		Type: "started", State: threads.Running, StartedAt: b.now, SessionID: a.id, Agent: source.Agent,
+	b.change.thread(notify.ThreadStarted, &threads.Changed{
+		Type: "started", State: threads.Running, StartedAt: b.change.now, SessionID: a.id, Agent: source.Agent,
 		Title: source.Title, Cwd: source.Cwd, ForkedFrom: &from,
 	})
 	if err := b.setAgentThread(forked); err != nil {
 		return turns.ForkResult{}, err
 	}
 	return turns.ForkResult{
-		ThreadID: a.id, SessionID: a.id, State: threads.Running, Agent: source.Agent, StartedAt: b.now, ForkedFrom: from,
+		ThreadID: a.id, SessionID: a.id, State: threads.Running, Agent: source.Agent, StartedAt: b.change.now, ForkedFrom: from,
 	}, nil
 }
 

@@ -17,7 +17,7 @@ func (b *builder) ask(q *ask) {
 		return
 	}
 	if q.options.ExpiresAfter > 0 && !answered {
-		at := notify.TimeOf(b.now.Add(q.options.ExpiresAfter))
+		at := notify.TimeOf(b.change.now.Add(q.options.ExpiresAfter))
 		q.expires = at.Milli()
 		if p, ok := q.content.(items.PermissionRequest); ok {
 			text, _ := at.MarshalText()
@@ -40,7 +40,7 @@ func (b *builder) ask(q *ask) {
 		return
 	}
 	at := b.here() // a question is asked by the turn, not by one of its steps
-	row := b.item(nil, act.turn.TurnID, notify.ItemCreated, q.itemID, at, &items.Created{
+	row := b.change.item(nil, act.turn.TurnID, notify.ItemCreated, q.itemID, at, &items.Created{
 		ItemID: q.itemID, Type: "created", Status: items.StatusPending, Content: raw, Truncated: cut, TotalBytes: total, Kind: q.content.Kind(),
 	})
 	o := &openItem{row: row, span: at.span, content: q.content, ask: q}

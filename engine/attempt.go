@@ -25,14 +25,14 @@ func (act *activeTurn) waitsForAttempt() bool { return !act.retryAt.IsZero() }
 func (b *builder) again(c turns.Cause, message string) bool {
 	a, act, row := b.a, b.a.active, b.activeRow()
 	p := a.policy()
-	if act.stop != nil || p.OnCrash != turns.CrashRetry || row.Attempt >= p.MaxAttempts || b.root() == nil {
+	if act.stop != nil || p.OnCrash != turns.CrashRetry || row.Attempt >= p.MaxAttempts || b.change.root() == nil {
 		return false
 	}
 	message = cutText(message)
 	b.closeTry("")
-	b.rewind("", row, turns.RewindEvent{Reason: c, Message: message, UsedMs: a.usedMs(), Usage: act.usage})
-	at := notify.TimeOf(b.now.Add(p.Wait(row.TurnID, row.Attempt)))
-	b.begin("")
+	b.change.rewind("", row, turns.RewindEvent{Reason: c, Message: message, UsedMs: a.usedMs(), Usage: act.usage})
+	at := notify.TimeOf(b.change.now.Add(p.Wait(row.TurnID, row.Attempt)))
+	b.change.begin("")
 	b.progressed(turns.ProgressEvent{State: turns.Waiting, Message: message, RetryAt: at})
 	b.after = append(b.after, func(ledger.Receipt) {
 		act.usage, act.cut, act.prompts, act.stopBy = nil, false, 0, time.Time{}
@@ -164,7 +164,7 @@ func (a *actor) recoverTurn(b *builder) (waits bool) {
 		if b.again(turns.CauseServer, why) {
 			return true
 		}
-		if a.policy().OnCrash == turns.CrashRetry && b.root() != nil {
+		if a.policy().OnCrash == turns.CrashRetry && b.change.root() != nil {
 			end = ending{state: turns.Failed, failure: &turns.Failure{Kind: "unavailable", Message: "the server was restarted in the last attempt of the turn"}}
 		}
 	}

@@ -30,7 +30,7 @@ func (a *actor) commit(b *builder) (ledger.Receipt, error) {
 // on already, so the unit must become durable: while the disk is full it is
 // kept and tried again, and nothing else happens in the thread.
 func (a *actor) commitOutput(b *builder) {
-	if b.empty() {
+	if b.change.empty() {
 		for _, f := range b.after { // whoever waits for what came before it
 			f(ledger.Receipt{})
 		}
@@ -104,14 +104,14 @@ func (a *actor) tryLater(what string, err error) (at time.Time) {
 }
 
 func (a *actor) append(b *builder) (ledger.Receipt, error) {
-	b.flushDelta()
-	if b.err != nil {
-		return ledger.Receipt{}, b.err
+	b.change.flushDelta()
+	if b.change.err != nil {
+		return ledger.Receipt{}, b.change.err
 	}
 	if a.active != nil && !b.activeRow().WaitsForPerson() {
 		a.claimPlace(a.active) // before the log says that it goes on, or more turns might run than places are taken
 	}
-	rc, err := a.e.store.Append(b.finish(a.thread))
+	rc, err := a.e.store.Append(b.change.finish(a.thread))
 	if err != nil || rc.Stored != nil {
 		return rc, err
 	}
@@ -121,33 +121,34 @@ func (a *actor) append(b *builder) (ledger.Receipt, error) {
 
 // adopt makes committed rows the actor's memory.
 func (a *actor) adopt(b *builder, rc ledger.Receipt) {
+	a.newest = b.change.newest
 	a.refused = 0
-	n := len(b.unit.Drafts)
-	if b.rows.thread != nil {
-		a.thread = b.rows.thread
+	n := len(b.change.unit.Drafts)
+	if b.change.rows.thread != nil {
+		a.thread = b.change.rows.thread
 	}
-	if b.tries != nil {
-		b.tries.settle(rc.First)
+	if b.change.tries != nil {
+		b.change.tries.settle(rc.First)
 	}
 	if b.open != nil {
 		a.active.open = *b.open
 	}
 	if n > 0 && a.thread != nil {
-		a.thread.LatestSeq, a.thread.LatestThreadSeq = rc.Last, b.unit.Base+int64(n)
+		a.thread.LatestSeq, a.thread.LatestThreadSeq = rc.Last, b.change.unit.Base+int64(n)
 	}
-	for _, t := range b.rows.turns {
+	for _, t := range b.change.rows.turns {
 		a.queue = slices.DeleteFunc(a.queue, func(q *turns.Turn) bool { return q.TurnID == t.TurnID })
 		switch {
 		case t.State == turns.Queued:
 			a.queue = append(a.queue, t)
 			slices.SortFunc(a.queue, byRank)
-			if t.Attempt > 1 && b.tries != nil && b.tries.turnID == t.TurnID {
-				a.tried[t.TurnID] = b.tries
+			if t.Attempt > 1 && b.change.tries != nil && b.change.tries.turnID == t.TurnID {
+				a.tried[t.TurnID] = b.change.tries
 			}
 		case a.active != nil && a.active.turn.TurnID == t.TurnID:
 			a.active.turn = t
 		case t.State == turns.Active:
-			a.active = a.newActive(t, b.tries)
+			a.active = a.newActive(t, b.change.tries)
 			a.active.placed, a.entered = true, false
 			delete(a.inputs, t.TurnID)
 			delete(a.tried, t.TurnID)
@@ -156,13 +157,13 @@ func (a *actor) adopt(b *builder, rc ledger.Receipt) {
 			delete(a.tried, t.TurnID)
 		}
 	}
-	if b.tries != nil && a.active != nil && a.active.turn.TurnID == b.tries.turnID {
-		a.active.tries = b.tries
+	if b.change.tries != nil && a.active != nil && a.active.turn.TurnID == b.change.tries.turnID {
+		a.active.tries = b.change.tries
 	}
 	for _, f := range b.after {
 		f(rc)
 	}
-	if b.rows.thread != nil && a.thread.State == threads.Closed {
+	if b.change.rows.thread != nil && a.thread.State == threads.Closed {
 		a.isClosed()
 	}
 }

@@ -41,13 +41,13 @@ func (b *builder) endTurn(end ending) {
 	undelivered := b.closeItems(status)
 	b.closeSteps("", turns.StepStatus(end.state))
 	ended := &turns.EndedEvent{
-		State: end.state, StartedAt: act.turn.StartedAt, CompletedAt: b.now,
+		State: end.state, StartedAt: act.turn.StartedAt, CompletedAt: b.change.now,
 		Message: end.message, MessageTruncated: truncated, Reason: end.reason, StopReason: end.stopReason, Error: end.failure,
 		Usage: b.used(), UndeliveredItemIDs: undelivered,
 	}
 	b.ended(b.activeRow(), b.here(), ended)
-	if next, _ := threads.Next(b.threadRow().State, threads.VerbEnd, false); next != b.threadRow().State {
-		b.threadClosed(b.threadRow().Reason)
+	if next, _ := threads.Next(b.change.threadRow().State, threads.VerbEnd, false); next != b.change.threadRow().State {
+		b.threadClosed(b.change.threadRow().Reason)
 	}
 }
 
@@ -92,7 +92,7 @@ func (b *builder) ended(row *turns.Turn, at place, e *turns.EndedEvent) {
 	case turns.Interrupted:
 		method, e.Type = notify.TurnInterrupted, "interrupted"
 	}
-	b.turn(row, row.TurnID, method, at, e)
+	b.change.turn(row, row.TurnID, method, at, e)
 }
 
 // endQueued ends a turn that has not started, or not again. The end is all
@@ -106,20 +106,20 @@ func (b *builder) endQueued(row *turns.Turn, reason string) {
 		}
 	}
 	b.ended(row, in(notify.NewSpan(row.TurnID, "", row.Attempt, nil)), &turns.EndedEvent{
-		State: turns.Interrupted, StartedAt: row.StartedAt, CompletedAt: b.now, Message: interruption(reason), Reason: reason,
+		State: turns.Interrupted, StartedAt: row.StartedAt, CompletedAt: b.change.now, Message: interruption(reason), Reason: reason,
 		UndeliveredItemIDs: undelivered,
 	})
 }
 
 func (b *builder) threadClosed(reason string) {
-	b.thread(notify.ThreadClosed, b.changed("closed", threads.Closed, reason))
+	b.change.thread(notify.ThreadClosed, b.changed("closed", threads.Closed, reason))
 }
 
 // activeRow is the row of the active turn as this unit leaves it so far.
 func (b *builder) activeRow() *turns.Turn {
 	row := b.a.active.turn
-	if i, ok := b.turnAt[row.TurnID]; ok {
-		return b.rows.turns[i]
+	if i, ok := b.change.turnAt[row.TurnID]; ok {
+		return b.change.rows.turns[i]
 	}
 	return row
 }
@@ -139,19 +139,19 @@ func (b *builder) progressOf(row *turns.Turn, at place, e turns.ProgressEvent) {
 	if since.IsZero() {
 		since = row.StartedAt
 	}
-	e.Type, e.ElapsedMs = "progress", max(0, b.now.Sub(since.Time).Milliseconds())
-	b.turn(row, row.TurnID, notify.TurnProgress, at, &e)
+	e.Type, e.ElapsedMs = "progress", max(0, b.change.now.Sub(since.Time).Milliseconds())
+	b.change.turn(row, row.TurnID, notify.TurnProgress, at, &e)
 }
 
 // resolve ends a question. The agent is told after the commit.
 func (b *builder) resolve(o *openItem, ans items.Answer, by string) {
 	content := resolved(o.content, ans.Outcome, ans.Answer, by)
 	raw, truncated, total, err := items.Fit(content, b.a.e.cfg.MaxItemBytes)
-	if err != nil && b.err == nil {
-		b.err = err
+	if err != nil && b.change.err == nil {
+		b.change.err = err
 	}
 	row := o.row
-	b.item(row, row.TurnID, notify.ItemUpdated, row.ItemID, o.place(), &items.Updated{
+	b.change.item(row, row.TurnID, notify.ItemUpdated, row.ItemID, o.place(), &items.Updated{
 		ItemID: row.ItemID, Type: "updated", Status: ans.Status, Content: raw, Truncated: truncated, TotalBytes: total,
 	})
 	act := b.a.active

@@ -8,7 +8,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -250,7 +249,3 @@ func (e *Engine) threadOf(ctx context.Context, turnID string) (string, error) {
 	}
 	return id, err
 }
-
-
-// other folds.
-var applyThread = threads.Apply

@@ -31,15 +31,15 @@ func keyed[R any, P answerer[R]](a *actor, key *ledger.Key, f func(b *builder) (
 	if err != nil {
 		return r, false, err
 	}
-	b.flushDelta() // or a text alone would look like nothing
-	if b.empty() && key == nil {
+	b.change.flushDelta() // or a text alone would look like nothing
+	if b.change.empty() && key == nil {
 		if b.open != nil { // text beyond an item's bound makes no event, and yet counts
 			a.active.open = *b.open
 		}
 		P(&r).SetSeq(a.thread.LatestSeq)
 		return r, false, nil
 	}
-	if err := b.setKey(key, r); err != nil {
+	if err := b.change.setKey(key, r); err != nil {
 		return r, false, err
 	}
 	rc, err := a.commit(b)
@@ -54,7 +54,7 @@ func keyed[R any, P answerer[R]](a *actor, key *ledger.Key, f func(b *builder) (
 	return r, false, nil
 }
 
-func (b *builder) setKey(key *ledger.Key, result any) error {
+func (c *change) setKey(key *ledger.Key, result any) error {
 	if key == nil {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (b *builder) setKey(key *ledger.Key, result any) error {
 	if err != nil {
 		return fmt.Errorf("encode result of %s: %w", key.Method, err)
 	}
-	b.unit.Key, b.unit.Result = key, raw
+	c.unit.Key, c.unit.Result = key, raw
 	return nil
 }
 

@@ -16,7 +16,7 @@ import (
 // of the try. It reports false, and has added nothing, if the attempt has had
 // its MaxLate or there is none of this number.
 func (b *builder) late(attempt int, step string, epoch int, method string, params any) bool {
-	t := b.steps()
+	t := b.change.steps()
 	row := t.attempts[attempt]
 	if root := t.rows[""]; row == nil && root != nil && root.Epoch == attempt {
 		row = root // a step of it was taken back
@@ -26,13 +26,13 @@ func (b *builder) late(attempt int, step string, epoch int, method string, param
 	}
 	raw, err := json.Marshal(params)
 	if err != nil {
-		b.err = fmt.Errorf("encode late %s: %w", method, err)
+		b.change.err = fmt.Errorf("encode late %s: %w", method, err)
 		return false
 	}
 	body := &turns.LateEvent{Type: "late", Step: step, Epoch: epoch, Event: turns.LateInner{Method: method, Params: raw}}
-	next := turns.ApplyStep(row, b.add(notify.TurnLate, t.turnID, place{attempt: attempt}, "", body), body)
-	b.putStep(next)
-	t = b.changeSteps()
+	next := turns.ApplyStep(row, b.change.add(notify.TurnLate, t.turnID, place{attempt: attempt}, "", body), body)
+	b.change.putStep(next)
+	t = b.change.changeSteps()
 	if _, gone := t.attempts[attempt]; gone {
 		t.attempts[attempt] = next
 	} else {

@@ -102,5 +102,5 @@ func (b *builder) message() (text string, truncated bool) {
 // mustReadMessage reports whether the end of the turn reads the log for its
 // message, which therefore has to have everything first.
 func (b *builder) mustReadMessage() bool {
-	return b.openItems().last.inLog && b.events() > 0
+	return b.openItems().last.inLog && b.change.events() > 0
 }

@@ -166,17 +166,17 @@ func (b *builder) private() {
 // updated adds item/updated with the whole content. Of an item that goes on,
 // the row is to be kept.
 func (b *builder) updated(o *openItem, status items.Status) (row *items.Item) {
-	b.flushDelta()
+	b.change.flushDelta()
 	content, err := o.encode(b.a.e.cfg.MaxItemBytes)
-	if err != nil && b.err == nil {
-		b.err = err
+	if err != nil && b.change.err == nil {
+		b.change.err = err
 	}
 	return b.put(o, status, content)
 }
 
 // put adds item/updated with this content. The item itself is not changed.
 func (b *builder) put(o *openItem, status items.Status, c encoded) (row *items.Item) {
-	return b.item(o.row, o.row.TurnID, notify.ItemUpdated, o.row.ItemID, o.place(), &items.Updated{
+	return b.change.item(o.row, o.row.TurnID, notify.ItemUpdated, o.row.ItemID, o.place(), &items.Updated{
 		ItemID: o.row.ItemID, Type: "updated", Status: status, Content: c.raw, Truncated: c.truncated, TotalBytes: c.total,
 	})
 }

@@ -31,7 +31,7 @@ func (a *actor) takeOutput() bool {
 	}
 	var b *builder
 outputs:
-	for b == nil || !b.full() {
+	for b == nil || !b.change.full() {
 		o, ok := a.in.takeOutput()
 		if !ok {
 			break
@@ -52,7 +52,7 @@ outputs:
 			b.ask(o.ask)
 		case o.end != nil && a.isStopped(): // it was cancelled with everything else, which is no end of a turn
 			break outputs
-		case o.end != nil && (o.end.Cause != "" && b.begun || b.mustReadMessage()): // it may take back what has not been committed
+		case o.end != nil && (o.end.Cause != "" && b.change.begun || b.mustReadMessage()): // it may take back what has not been committed
 			a.in.putBack(o)
 			break outputs
 		case o.end != nil:
@@ -63,7 +63,7 @@ outputs:
 			b.after = append(b.after, func(ledger.Receipt) { close(o.sync) })
 		default:
 			for i, op := range o.ops {
-				if b.mustCommitFirst(op) {
+				if b.change.mustCommitFirst(op) {
 					o.ops = o.ops[i:]
 					a.in.putBack(o)
 					break outputs
@@ -144,7 +144,7 @@ func (b *builder) create(op items.Create) error {
 	if kind.IsQuestion() {
 		return fmt.Errorf("a question is asked, not created: %w", items.ErrRefused)
 	}
-	span, err := b.spanAt(op.Step)
+	span, err := b.change.spanAt(op.Step)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (b *builder) create(op items.Create) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", err, items.ErrRefused)
 	}
-	row := b.item(nil, act.turn.TurnID, notify.ItemCreated, op.ItemID, in(span), &items.Created{
+	row := b.change.item(nil, act.turn.TurnID, notify.ItemCreated, op.ItemID, in(span), &items.Created{
 		ItemID: op.ItemID, Type: "created", Status: status,
 		Content: content.raw, Truncated: content.truncated, TotalBytes: content.total, Kind: kind,
 	})
@@ -199,7 +199,7 @@ func (b *builder) appendText(op items.Append) error {
 	}
 	offset := o.text.Len()
 	if o.text.Add(text) {
-		b.addDelta(o, offset, text)
+		b.change.addDelta(o, offset, text)
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func (b *builder) update(op items.Update) error {
 		if op.Content.Kind() != o.row.Type {
 			return fmt.Errorf("a %s cannot become a %s: %w", o.row.Type, op.Content.Kind(), items.ErrRefused)
 		}
-		b.flushDelta() // of the text that is replaced now
+		b.change.flushDelta() // of the text that is replaced now
 		o.replace(op.Content, b.a.e.cfg.MaxItemBytes)
 	}
 	content, err := o.encode(b.a.e.cfg.MaxItemBytes)
@@ -256,7 +256,7 @@ func (b *builder) delete(op items.Delete) error {
 		if row == nil || row.TurnID != act.turn.TurnID {
 			return fmt.Errorf("delete of item %.60q, which is not of this turn: %w", op.ItemID, items.ErrRefused)
 		}
-		if at, err = b.placeOf(row); err != nil {
+		if at, err = b.change.placeOf(row); err != nil {
 			return err
 		}
 	}
@@ -269,7 +269,7 @@ func (b *builder) delete(op items.Delete) error {
 			return fmt.Errorf("%w: %w", err, items.ErrRefused)
 		}
 	}
-	b.item(row, act.turn.TurnID, notify.ItemDeleted, op.ItemID, at, &items.Deleted{
+	b.change.item(row, act.turn.TurnID, notify.ItemDeleted, op.ItemID, at, &items.Deleted{
 		ItemID: op.ItemID, Type: "deleted", Status: items.StatusDeleted,
 	})
 	b.openItems().remove(op.ItemID)
@@ -308,8 +308,7 @@ func (b *builder) withText(o *openItem) (*items.Item, error) {
 // after every other of the thread is new without a look at the store: that is
 // what agents that number their own items never give and all others always do.
 func (b *builder) mustBeNew(itemID string) error {
-	a := b.a
-	if items.Made(itemID) && itemID > a.newest {
+	if items.Made(itemID) && itemID > b.change.newest {
 		return nil
 	}
 	row, err := b.finished(itemID)
@@ -324,9 +323,9 @@ func (b *builder) mustBeNew(itemID string) error {
 
 // finished reads an item that is not open: from this unit, else the store.
 func (b *builder) finished(itemID string) (*items.Item, error) {
-	for i := len(b.rows.items) - 1; i >= 0; i-- {
-		if b.rows.items[i].ItemID == itemID {
-			return b.rows.items[i], nil
+	for i := len(b.change.rows.items) - 1; i >= 0; i-- {
+		if b.change.rows.items[i].ItemID == itemID {
+			return b.change.rows.items[i], nil
 		}
 	}
 	return b.a.e.store.Item(context.Background(), itemID)

@@ -67,9 +67,9 @@ func (b *builder) outside(o output) {
 	for _, op := range o.ops {
 		var err error
 		switch {
-		case b.threadRow() == nil:
+		case b.change.threadRow() == nil:
 			err = threads.ErrNotFound
-		case b.threadRow().State == threads.Closed:
+		case b.change.threadRow().State == threads.Closed:
 			err = threads.ErrClosed
 		default:
 			err = b.outsideOp(op)
@@ -117,7 +117,7 @@ func (b *builder) createOutside(op items.Create) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", err, items.ErrRefused)
 	}
-	b.item(nil, "", notify.ItemCreated, op.ItemID, place{}, &items.Created{
+	b.change.item(nil, "", notify.ItemCreated, op.ItemID, place{}, &items.Created{
 		ItemID: op.ItemID, Type: "created", Status: status,
 		Content: content.raw, Truncated: content.truncated, TotalBytes: content.total, Kind: kind,
 	})
@@ -125,11 +125,11 @@ func (b *builder) createOutside(op items.Create) error {
 }
 
 // threadRow is the row of the thread as this unit leaves it so far.
-func (b *builder) threadRow() *threads.Thread {
-	if b.rows.thread != nil {
-		return b.rows.thread
+func (c *change) threadRow() *threads.Thread {
+	if c.rows.thread != nil {
+		return c.rows.thread
 	}
-	return b.a.thread
+	return c.was
 }
 
 // setThread adds thread/updated with what op changes; nothing if it changes
@@ -143,7 +143,7 @@ func (b *builder) setThread(op items.SetThread) error {
 	case len(op.AgentSessionID) > turns.MaxTextBytes:
 		return fmt.Errorf("a session id of %d bytes: %w", len(op.AgentSessionID), items.ErrRefused)
 	}
-	is, up := b.threadRow(), threads.Updated{Type: "updated"}
+	is, up := b.change.threadRow(), threads.Updated{Type: "updated"}
 	changed := false
 	if title := cutText(op.Title); title != "" && title != is.Title {
 		up.Title, changed = title, true
@@ -155,7 +155,7 @@ func (b *builder) setThread(op items.SetThread) error {
 		up.Config, changed = op.Config, true
 	}
 	if changed {
-		b.thread(notify.ThreadUpdated, &up)
+		b.change.thread(notify.ThreadUpdated, &up)
 	}
 	return nil
 }

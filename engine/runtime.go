@@ -48,24 +48,24 @@ func (e *Engine) changeRuntime(method string, body *turns.RuntimeEvent, key *led
 	prev := e.Runtime()
 	next := &prev
 	r := turns.PauseResult{Success: true, Message: "already " + body.Type, State: e.stateAfter(prev), Until: prev.Until}
-	b := &builder{now: nowTime()}
+	c := &change{now: nowTime()}
 	pauses := method == notify.HolonPaused
 	if prev.Paused != pauses {
-		d := notify.Draft{Method: method, Header: notify.Header{Seq: notify.Provisional(0), Timestamp: b.now}, Body: body}
+		d := notify.Draft{Method: method, Header: notify.Header{Seq: notify.Provisional(0), Timestamp: c.now}, Body: body}
 		if err := d.Encode(); err != nil {
 			return turns.PauseResult{}, err
 		}
 		next = turns.ApplyRuntime(prev, d.Header, body)
-		b.unit.Drafts, b.unit.Rows = []notify.Draft{d}, []ledger.Row{next}
+		c.unit.Drafts, c.unit.Rows = []notify.Draft{d}, []ledger.Row{next}
 		r.Message, r.State, r.Until = body.Type, e.stateAfter(*next), next.Until
 	}
-	if err := b.setKey(key, r); err != nil {
+	if err := c.setKey(key, r); err != nil {
 		return turns.PauseResult{}, err
 	}
 	if pauses {
 		e.gate.set(true, e.isDraining())
 	}
-	rc, err := e.store.Append(&b.unit)
+	rc, err := e.store.Append(&c.unit)
 	if err == nil && rc.Stored != nil {
 		r, err = again[turns.PauseResult](rc.Stored, key)
 		e.gate.set(prev.Paused, e.isDraining())

@@ -17,8 +17,8 @@ func covers(path, step string) bool {
 }
 
 // spanAt is the try of a path that stands.
-func (b *builder) spanAt(path string) (*notify.Span, error) {
-	if span := b.steps().live[path]; span != nil {
+func (c *change) spanAt(path string) (*notify.Span, error) {
+	if span := c.steps().live[path]; span != nil {
 		return span, nil
 	}
 	return nil, fmt.Errorf("step %.60q has not been started: %w", path, items.ErrRefused)
@@ -26,11 +26,11 @@ func (b *builder) spanAt(path string) (*notify.Span, error) {
 
 // placeOf is where the events of an item that is not open belong. An item
 // that was taken back has no place any more.
-func (b *builder) placeOf(row *items.Item) (place, error) {
+func (c *change) placeOf(row *items.Item) (place, error) {
 	if len(row.Lineage) == 0 {
 		return place{attempt: row.Attempt}, nil
 	}
-	span := b.steps().live[row.Step]
+	span := c.steps().live[row.Step]
 	if span == nil || !slices.Equal(span.Lineage, row.Lineage) {
 		return place{}, fmt.Errorf("item %.60q was superseded: %w", row.ItemID, items.ErrRefused)
 	}
@@ -39,16 +39,16 @@ func (b *builder) placeOf(row *items.Item) (place, error) {
 
 // mustCommitFirst reports whether the op takes a try back that may have begun
 // in this unit: it needs one of its own then.
-func (b *builder) mustCommitFirst(op items.Op) bool {
+func (c *change) mustCommitFirst(op items.Op) bool {
 	s, ok := op.(items.StepStart)
-	return ok && b.begun && b.steps().live[s.Step] != nil
+	return ok && c.begun && c.steps().live[s.Step] != nil
 }
 
 // startStep begins a try of a path, and of those above it that have none. A
 // try of it that stands is taken back with all below it: what is open of them
 // ends interrupted, then comes the marker.
 func (b *builder) startStep(path, reason string) (*notify.Span, error) {
-	t := b.steps()
+	t := b.change.steps()
 	if !notify.ValidStep(path) {
 		return nil, fmt.Errorf("%.60q cannot name a step: %w", path, items.ErrRefused)
 	}
@@ -69,17 +69,17 @@ func (b *builder) startStep(path, reason string) (*notify.Span, error) {
 	reason = cutText(reason)
 	if stands {
 		b.closeTry(path)
-		b.rewind(path, nil, turns.RewindEvent{Reason: turns.CauseStep, Message: reason})
+		b.change.rewind(path, nil, turns.RewindEvent{Reason: turns.CauseStep, Message: reason})
 	}
 	slices.Reverse(begins)
 	var span *notify.Span
 	for _, p := range begins {
-		span = b.begin(p)
+		span = b.change.begin(p)
 		e := &turns.StepEvent{Type: "started", Status: turns.StepInProgress}
 		if p == path {
 			e.Reason = reason
 		}
-		b.add(notify.StepStarted, t.turnID, in(span), "", e)
+		b.change.add(notify.StepStarted, t.turnID, in(span), "", e)
 	}
 	return span, nil
 }
@@ -90,7 +90,7 @@ func (b *builder) endStep(path string, status turns.StepStatus) error {
 	if status == "" {
 		status = turns.StepCompleted
 	}
-	row := b.steps().rows[path]
+	row := b.change.steps().rows[path]
 	switch {
 	case path == "" || row == nil:
 		return fmt.Errorf("step %.60q has not been started: %w", path, items.ErrRefused)
@@ -106,16 +106,16 @@ func (b *builder) endStep(path string, status turns.StepStatus) error {
 // closeSteps ends what is under way of the path and below it, the deepest
 // first; not the turn itself.
 func (b *builder) closeSteps(path string, status turns.StepStatus) {
-	if len(b.steps().rows) < 2 {
+	if len(b.change.steps().rows) < 2 {
 		return // there is but the turn
 	}
-	t := b.changeSteps()
+	t := b.change.changeSteps()
 	rows := t.inOrder()
 	slices.Reverse(rows)
 	slices.SortStableFunc(rows, func(x, y *turns.Step) int { return len(y.Lineage) - len(x.Lineage) })
 	for _, row := range rows {
 		if row.Step != "" && !row.Status.Ended() && covers(path, row.Step) {
-			b.add(notify.StepEnded, t.turnID, in(t.live[row.Step]), "", &turns.StepEvent{Type: "ended", Status: status})
+			b.change.add(notify.StepEnded, t.turnID, in(t.live[row.Step]), "", &turns.StepEvent{Type: "ended", Status: status})
 		}
 	}
 }

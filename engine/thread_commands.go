@@ -53,14 +53,14 @@ func (a *actor) startThread(b *builder, c turns.StartThread) (turns.StartThreadR
 		if agent == "" {
 			agent = a.e.cfg.DefaultAgent
 		}
-		b.thread(notify.ThreadStarted, &threads.Changed{
-			Type: "started", State: threads.Running, StartedAt: b.now, SessionID: a.id, Agent: agent,
+		b.change.thread(notify.ThreadStarted, &threads.Changed{
+			Type: "started", State: threads.Running, StartedAt: b.change.now, SessionID: a.id, Agent: agent,
 			Title: c.Title, Cwd: c.Cwd, Metadata: c.Metadata, Parent: c.Parent,
 		})
 	} else if (c.Agent != "" && c.Agent != a.thread.Agent) || (c.Cwd != "" && c.Cwd != a.thread.Cwd) {
 		return turns.StartThreadResult{}, threads.ErrConflict
 	}
-	t := b.rows.thread
+	t := b.change.rows.thread
 	if t == nil {
 		t = a.thread
 	}
@@ -134,9 +134,9 @@ func (a *actor) changeThread(b *builder, c turns.ChangeThread) (turns.ChangeThre
 	if next != a.thread.State {
 		switch next {
 		case threads.Paused:
-			b.thread(notify.ThreadPaused, b.changed("paused", next, c.Reason))
+			b.change.thread(notify.ThreadPaused, b.changed("paused", next, c.Reason))
 		case threads.Running:
-			b.thread(notify.ThreadResumed, b.changed("resumed", next, c.Reason))
+			b.change.thread(notify.ThreadResumed, b.changed("resumed", next, c.Reason))
 		default:
 			b.closeThread(next, c.Reason)
 		}
@@ -152,7 +152,7 @@ func (b *builder) closeThread(next threads.State, reason string) {
 		reason = "thread closed"
 	}
 	if next == threads.Closing {
-		b.thread(notify.ThreadUpdated, &threads.Updated{Type: "updated", State: threads.Closing, Reason: reason})
+		b.change.thread(notify.ThreadUpdated, &threads.Updated{Type: "updated", State: threads.Closing, Reason: reason})
 	}
 	for _, t := range a.queue {
 		b.endQueued(t, reason)
@@ -167,7 +167,7 @@ func (b *builder) closeThread(next threads.State, reason string) {
 }
 
 func (b *builder) changed(kind string, state threads.State, reason string) *threads.Changed {
-	t := b.threadRow()
+	t := b.change.threadRow()
 	return &threads.Changed{
 		Type: kind, State: state, StartedAt: t.StartedAt, SessionID: t.ThreadID, Agent: t.Agent, Title: t.Title, Reason: reason,
 	}
@@ -198,7 +198,7 @@ func (a *actor) startNext() {
 		}
 		t := a.queue[0]
 		b := a.build()
-		b.use(a.triedOf(t.TurnID).clone())
+		b.change.use(a.triedOf(t.TurnID).clone())
 		b.started(t, t.TurnID, turns.OriginQueue, turns.Start{})
 		input := a.inputs[t.TurnID]
 		b.given(input)

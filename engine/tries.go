@@ -97,63 +97,63 @@ func (t *tries) inOrder() []*turns.Step {
 
 // steps are the tries that the unit is about, as it leaves them so far: of the
 // active turn, unless the builder was given others (use).
-func (b *builder) steps() *tries {
-	if b.tries == nil {
-		return b.a.active.tries
+func (c *change) steps() *tries {
+	if c.tries == nil {
+		return c.known
 	}
-	return b.tries
+	return c.tries
 }
 
 // changeSteps is steps for who changes them.
-func (b *builder) changeSteps() *tries {
-	if b.tries == nil {
-		b.tries = b.a.active.tries.clone()
+func (c *change) changeSteps() *tries {
+	if c.tries == nil {
+		c.tries = c.known.clone()
 	}
-	return b.tries
+	return c.tries
 }
 
 // use makes the unit one about the turn of t, which is changed with the unit
 // and not by anybody else.
-func (b *builder) use(t *tries) { b.tries = t }
+func (c *change) use(t *tries) { c.tries = t }
 
 // root is the standing attempt; nil of a turn from before there were any.
-func (b *builder) root() *notify.Span { return b.steps().live[""] }
+func (c *change) root() *notify.Span { return c.steps().live[""] }
 
 // begin makes the next try of a path, under the try above that stands. The
 // next event that is added in it makes its row; a try that stands on the path
 // must have been taken back before.
-func (b *builder) begin(path string) *notify.Span {
-	t := b.changeSteps()
+func (c *change) begin(path string) *notify.Span {
+	t := c.changeSteps()
 	p := t.paths[path]
 	p.epoch++
 	span := notify.NewSpan(t.turnID, path, p.epoch, t.above(path))
 	t.live[path], t.paths[path] = span, p
 	t.n++
-	b.begun = true
+	c.begun = true
 	return span
 }
 
 // putStep adds a row to the unit, the last of each try.
-func (b *builder) putStep(row *turns.Step) {
-	if b.stepAt == nil {
-		b.stepAt = map[int64]int{}
+func (c *change) putStep(row *turns.Step) {
+	if c.stepAt == nil {
+		c.stepAt = map[int64]int{}
 	}
-	if i, ok := b.stepAt[row.Seq]; ok {
-		b.rows.steps[i] = row
+	if i, ok := c.stepAt[row.Seq]; ok {
+		c.rows.steps[i] = row
 		return
 	}
-	b.stepAt[row.Seq] = len(b.rows.steps)
-	b.rows.steps = append(b.rows.steps, row)
+	c.stepAt[row.Seq] = len(c.rows.steps)
+	c.rows.steps = append(c.rows.steps, row)
 }
 
 // foldStep makes of an event that was added in a try what it changes of the
 // try's row. first says that it is the try's first event.
-func (b *builder) foldStep(span *notify.Span, first bool, h notify.Header, body any) {
+func (c *change) foldStep(span *notify.Span, first bool, h notify.Header, body any) {
 	var prev *turns.Step
 	if !first {
 		switch body.(type) {
 		case *turns.StepEvent, *turns.EndedEvent:
-			prev = b.steps().rows[span.Step]
+			prev = c.steps().rows[span.Step]
 		default:
 			return
 		}
@@ -162,8 +162,8 @@ func (b *builder) foldStep(span *notify.Span, first bool, h notify.Header, body 
 	if row == nil {
 		return
 	}
-	b.putStep(row)
-	if t := b.tries; t != nil && t.live[span.Step] == span {
+	c.putStep(row)
+	if t := c.tries; t != nil && t.live[span.Step] == span {
 		t.rows[span.Step] = row
 		if p := t.paths[span.Step]; p.first == 0 {
 			p.first = row.Seq
@@ -176,20 +176,20 @@ func (b *builder) foldStep(span *notify.Span, first bool, h notify.Header, body 
 // back with all below it. What is open of them must have ended. The try must
 // have begun in an earlier unit: a marker names the seq before the first one's.
 // row is the turn's, for path "" only.
-func (b *builder) rewind(path string, row *turns.Turn, e turns.RewindEvent) {
-	t := b.changeSteps()
+func (c *change) rewind(path string, row *turns.Turn, e turns.RewindEvent) {
+	t := c.changeSteps()
 	p := t.paths[path]
 	e.Type, e.Step, e.NewEpoch, e.SupersededAfterSeq = "rewind", path, p.epoch+1, p.first-1
-	h := b.add(notify.StreamRewind, t.turnID, place{}, "", &e)
+	h := c.add(notify.StreamRewind, t.turnID, place{}, "", &e)
 	for _, s := range t.inOrder() {
 		next := turns.ApplyStep(s, h, &e)
 		if next == nil {
 			continue
 		}
-		if (s.Seq < 0 || p.first < 0) && b.err == nil {
-			b.err = fmt.Errorf("a try of step %q is taken back by the unit that begins it", s.Step)
+		if (s.Seq < 0 || p.first < 0) && c.err == nil {
+			c.err = fmt.Errorf("a try of step %q is taken back by the unit that begins it", s.Step)
 		}
-		b.putStep(next)
+		c.putStep(next)
 		delete(t.live, s.Step)
 		delete(t.rows, s.Step)
 		if s.Step == "" {
@@ -197,6 +197,6 @@ func (b *builder) rewind(path string, row *turns.Turn, e turns.RewindEvent) {
 		}
 	}
 	if path == "" {
-		b.foldTurn(row, h, &e)
+		c.foldTurn(row, h, &e)
 	}
 }

@@ -87,34 +87,34 @@ func (a *actor) whyQueue(onBusy turns.OnBusy) (string, error) {
 
 func (a *actor) startNow(b *builder, c turns.Start, msgs []items.UserMessage) turns.StartResult {
 	turnID := turns.NewID()
-	b.use(newTries(turnID))
+	b.change.use(newTries(turnID))
 	b.started(nil, turnID, turns.OriginClient, c)
 	b.input(turnID, 1, msgs, items.StatusCompleted)
 	b.waitsForClaim(turnID)
 	b.after = append(b.after, func(ledger.Receipt) { a.startPrompt(msgs) })
-	return turns.StartResult{TurnID: turnID, ThreadID: a.id, State: turns.Active, StartedAt: b.now}
+	return turns.StartResult{TurnID: turnID, ThreadID: a.id, State: turns.Active, StartedAt: b.change.now}
 }
 
 // started adds turn/started, behind the fence of the runtime's pause. The
 // attempt begins with it, unless it has begun with the wait for it.
 func (b *builder) started(prev *turns.Turn, turnID string, origin turns.Origin, c turns.Start) {
-	b.unit.Fences = append(b.unit.Fences, turns.NotPaused)
+	b.change.unit.Fences = append(b.change.unit.Fences, turns.NotPaused)
 	e := &turns.StartedEvent{
-		Type: "started", State: turns.Active, StartedAt: b.now, Origin: origin,
+		Type: "started", State: turns.Active, StartedAt: b.change.now, Origin: origin,
 		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds, Retry: c.Retry,
 	}
 	if prev != nil && prev.Attempt > 1 {
 		e.Origin, e.FirstStartedAt = turns.OriginRetry, prev.FirstStartedAt
 		if e.FirstStartedAt.IsZero() { // it was interrupted in the queue
-			e.FirstStartedAt = b.now
+			e.FirstStartedAt = b.change.now
 		}
 		e.Metadata, e.Parent, e.TimeoutSeconds, e.Retry = prev.Metadata, prev.Parent, prev.TimeoutSeconds, prev.Retry
 	}
-	span := b.root()
+	span := b.change.root()
 	if span == nil {
-		span = b.begin("")
+		span = b.change.begin("")
 	}
-	b.turn(prev, turnID, notify.TurnStarted, in(span), e)
+	b.change.turn(prev, turnID, notify.TurnStarted, in(span), e)
 }
 
 // input adds the user messages of a turn. Nothing supersedes them.
@@ -122,11 +122,11 @@ func (b *builder) input(turnID string, attempt int, msgs []items.UserMessage, st
 	rows := make([]*items.Item, 0, len(msgs))
 	for _, m := range msgs {
 		raw, err := items.Encode(m)
-		if err != nil && b.err == nil {
-			b.err = err
+		if err != nil && b.change.err == nil {
+			b.change.err = err
 		}
 		id := items.NewID()
-		rows = append(rows, b.item(nil, turnID, notify.ItemCreated, id, place{attempt: attempt}, &items.Created{
+		rows = append(rows, b.change.item(nil, turnID, notify.ItemCreated, id, place{attempt: attempt}, &items.Created{
 			ItemID: id, Type: "created", Status: status, Content: raw, Kind: items.KindUserMessage,
 		}))
 	}
@@ -153,8 +153,8 @@ func (a *actor) enqueue(b *builder, c turns.Start, msgs []items.UserMessage, why
 		position = 1
 	}
 	turnID := turns.NewID()
-	b.turn(nil, turnID, notify.TurnQueued, place{attempt: 1}, &turns.QueuedEvent{
-		Type: "queued", State: turns.Queued, Position: position, Rank: rank, QueuedAt: b.now, Reason: why,
+	b.change.turn(nil, turnID, notify.TurnQueued, place{attempt: 1}, &turns.QueuedEvent{
+		Type: "queued", State: turns.Queued, Position: position, Rank: rank, QueuedAt: b.change.now, Reason: why,
 		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds, Retry: c.Retry,
 	})
 	rows := b.input(turnID, 1, msgs, items.StatusCompleted)
@@ -162,7 +162,7 @@ func (a *actor) enqueue(b *builder, c turns.Start, msgs []items.UserMessage, why
 	if first && a.active != nil && a.active.stop == nil {
 		b.stopTurn(stop{state: turns.Interrupted, reason: "a newer turn takes its place"}, a.stopWithin())
 	}
-	return turns.StartResult{TurnID: turnID, ThreadID: a.id, State: turns.Queued, QueuedAt: b.now, Position: position}, nil
+	return turns.StartResult{TurnID: turnID, ThreadID: a.id, State: turns.Queued, QueuedAt: b.change.now, Position: position}, nil
 }
 
 func (a *actor) startBySteer(b *builder, c turns.Start, msgs []items.UserMessage) (turns.StartResult, error) {
@@ -216,7 +216,7 @@ func (a *actor) steer(b *builder, msgs []items.UserMessage, cut bool) (turns.Ste
 	cut = cut && act.run != nil // between two attempts there is nothing to cut
 	rows := b.input(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusInProgress)
 	r := turns.SteerResult{
-		TurnID: act.turn.TurnID, State: turns.Active, AcceptedItems: len(msgs), AcceptedAt: b.now, Delivery: turns.DeliveryQueued,
+		TurnID: act.turn.TurnID, State: turns.Active, AcceptedItems: len(msgs), AcceptedAt: b.change.now, Delivery: turns.DeliveryQueued,
 	}
 	for _, row := range rows {
 		r.ItemIDs = append(r.ItemIDs, row.ItemID)
@@ -323,7 +323,7 @@ func (a *actor) interrupt(b *builder, c turns.Interrupt) (turns.InterruptResult,
 	if reason == "" {
 		reason = "requested by a client"
 	}
-	r := turns.InterruptResult{TurnID: c.TurnID, InterruptedAt: b.now, Message: interruption(reason)}
+	r := turns.InterruptResult{TurnID: c.TurnID, InterruptedAt: b.change.now, Message: interruption(reason)}
 	for _, t := range a.queue {
 		if t.TurnID == c.TurnID {
 			b.endQueued(t, reason)

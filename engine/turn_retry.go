@@ -62,15 +62,15 @@ func (a *actor) retry(b *builder, c turns.Retry) (turns.RetryResult, error) {
 	if err != nil {
 		return turns.RetryResult{}, err
 	}
-	b.use(triesOf(c.TurnID, steps))
-	if b.root() == nil {
+	b.change.use(triesOf(c.TurnID, steps))
+	if b.change.root() == nil {
 		return turns.RetryResult{}, turns.ErrNoAttempts
 	}
 	rank := int64(1)
 	if n := len(a.queue); n > 0 {
 		rank = a.queue[n-1].Rank + 1
 	}
-	b.rewind("", t, turns.RewindEvent{Reason: turns.CauseRequest, Message: cutText(c.Reason), Rank: rank, Usage: t.Usage})
+	b.change.rewind("", t, turns.RewindEvent{Reason: turns.CauseRequest, Message: cutText(c.Reason), Rank: rank, Usage: t.Usage})
 	for _, o := range input {
 		if status, err := items.Next(o.row.Status, o.row.Type, items.VerbReopen, ""); err == nil {
 			o.row = b.updated(o, status)
@@ -78,7 +78,7 @@ func (a *actor) retry(b *builder, c turns.Retry) (turns.RetryResult, error) {
 	}
 	b.after = append(b.after, func(ledger.Receipt) { a.inputs[c.TurnID] = input })
 	return turns.RetryResult{
-		TurnID: c.TurnID, ThreadID: a.id, State: turns.Queued, Attempt: t.Attempt + 1, QueuedAt: b.now, Position: len(a.queue) + 1,
+		TurnID: c.TurnID, ThreadID: a.id, State: turns.Queued, Attempt: t.Attempt + 1, QueuedAt: b.change.now, Position: len(a.queue) + 1,
 	}, nil
 }
 
@@ -102,7 +102,7 @@ func (a *actor) startRetried(r turns.RetryResult) turns.RetryResult {
 			}
 		}
 		b := a.build()
-		b.turn(t, t.TurnID, notify.TurnQueued, place{attempt: t.Attempt}, &turns.QueuedEvent{
+		b.change.turn(t, t.TurnID, notify.TurnQueued, place{attempt: t.Attempt}, &turns.QueuedEvent{
 			Type: "queued", State: turns.Queued, Position: r.Position, Rank: t.Rank, QueuedAt: r.QueuedAt, Reason: why,
 		})
 		if rc, err := a.commit(b); err == nil {

@@ -107,7 +107,7 @@ func (a *actor) canBeClaimed(turnID string, more []items.UserMessage) error {
 // worker, if it is one for workers.
 func (b *builder) waitsForClaim(turnID string) {
 	if b.a.remote() != nil {
-		b.progressOf(b.rows.turns[b.turnAt[turnID]], b.here(), turns.ProgressEvent{State: turns.Starting})
+		b.progressOf(b.change.rows.turns[b.change.turnAt[turnID]], b.here(), turns.ProgressEvent{State: turns.Starting})
 	}
 }
 

@@ -75,10 +75,10 @@ func (b *builder) isLate(op workerOp) (late *lateError, epoch int, err error) {
 		return nil, 0, nil
 	}
 	row, err := b.finished(op.itemID)
-	if err != nil || row == nil || row.TurnID != b.steps().turnID || len(row.Lineage) == 0 {
+	if err != nil || row == nil || row.TurnID != b.change.steps().turnID || len(row.Lineage) == 0 {
 		return nil, 0, err
 	}
-	if span := b.steps().live[row.Step]; span != nil && slices.Equal(span.Lineage, row.Lineage) {
+	if span := b.change.steps().live[row.Step]; span != nil && slices.Equal(span.Lineage, row.Lineage) {
 		return nil, 0, nil
 	}
 	return b.superseded(row.Step), row.Epoch, nil
@@ -160,7 +160,7 @@ func (b *builder) sayTruncated(itemID string) {
 // log: here it is looked for, and of two turns that take one at the same moment
 // the store refuses the second.
 func (b *builder) createByWorker(op workerOp, is items.Create) error {
-	if row := b.steps().rows[op.step]; op.step != "" && row.Status.Ended() {
+	if row := b.change.steps().rows[op.step]; op.step != "" && row.Status.Ended() {
 		return op.invalid("step", reasonEnded, "step %s has ended as %s", op.step, row.Status)
 	}
 	if op.given {
@@ -189,7 +189,7 @@ func (b *builder) mine(op workerOp) error {
 	}
 	_, deletes := op.op.(items.Delete)
 	switch {
-	case row == nil || row.TurnID != b.steps().turnID:
+	case row == nil || row.TurnID != b.change.steps().turnID:
 		return fmt.Errorf("%sitem_id: %w", op.field, items.ErrNotFound)
 	case row.Type == items.KindUserMessage:
 		return op.invalid("item_id", turns.ReasonInvalid, "is a user message")

@@ -48,15 +48,15 @@ func (a *actor) useTriesOf(b *builder, turnID string) error {
 	case a.active != nil && a.active.turn.TurnID == turnID:
 		return nil
 	case a.tried[turnID] != nil:
-		b.use(a.tried[turnID].clone())
-		b.after = append(b.after, func(ledger.Receipt) { a.tried[turnID] = b.tries })
+		b.change.use(a.tried[turnID].clone())
+		b.after = append(b.after, func(ledger.Receipt) { a.tried[turnID] = b.change.tries })
 		return nil
 	}
 	rows, err := a.e.store.Steps(context.Background(), turnID)
 	if err != nil {
 		return err
 	}
-	b.use(triesOf(turnID, rows))
+	b.change.use(triesOf(turnID, rows))
 	return nil
 }
 

@@ -26,7 +26,7 @@ func (e *Engine) StepStart(ctx context.Context, c turns.StartStep) (turns.StartS
 		lease: c.Lease, key: c.Key,
 		do: func(_ *actor, b *builder) (turns.StartStepResult, error) {
 			for above := notify.StepAbove(c.Step); above != ""; above = notify.StepAbove(above) {
-				if row := b.steps().rows[above]; row != nil && row.Status.Ended() {
+				if row := b.change.steps().rows[above]; row != nil && row.Status.Ended() {
 					return turns.StartStepResult{}, turns.Invalid("step", reasonEnded, "step %s above it has ended as %s", above, row.Status)
 				}
 			}
@@ -73,7 +73,7 @@ func (e *Engine) StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepRes
 			if err != nil {
 				return turns.EndStepResult{}, err
 			}
-			if row := b.steps().rows[c.Step]; row.Status.Ended() {
+			if row := b.change.steps().rows[c.Step]; row.Status.Ended() {
 				return turns.EndStepResult{}, turns.Invalid("step", reasonEnded, "it has ended as %s", row.Status)
 			}
 			if err := b.endStep(c.Step, c.Status); err != nil {
@@ -94,7 +94,7 @@ func (e *Engine) StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepRes
 // that stands. If that has been taken back, late says what stands now. field is
 // what comes before the names of members in an error.
 func (b *builder) tryOf(field, path string, epoch int) (span *notify.Span, late *lateError, err error) {
-	t := b.steps()
+	t := b.change.steps()
 	span = t.live[path]
 	switch {
 	case epoch < 0 || epoch > t.paths[path].epoch:
@@ -110,7 +110,7 @@ func (b *builder) tryOf(field, path string, epoch int) (span *notify.Span, late 
 
 // superseded says what stands in the place of a try of the path.
 func (b *builder) superseded(path string) *lateError {
-	t := b.steps()
+	t := b.change.steps()
 	s := turns.SupersededError{TurnID: t.turnID, Attempt: b.activeRow().Attempt, Step: path}
 	if span := t.live[path]; span != nil {
 		s.Epoch = span.Epoch

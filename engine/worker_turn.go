@@ -73,7 +73,7 @@ func (e *Engine) Complete(ctx context.Context, c turns.CompleteTurn) (turns.EndT
 		},
 		written: func(b *builder) ([]lateEvent, error) {
 			return lateEnd(c.Lease, notify.TurnCompleted, &turns.EndedEvent{
-				Type: "completed", State: turns.Completed, CompletedAt: b.now, Message: c.Message, Usage: usage,
+				Type: "completed", State: turns.Completed, CompletedAt: b.change.now, Message: c.Message, Usage: usage,
 			}), nil
 		},
 	})
@@ -101,7 +101,7 @@ func (e *Engine) Fail(ctx context.Context, c turns.FailTurn) (turns.EndTurnResul
 		do: func(_ *actor, b *builder) (turns.EndTurnResult, error) { return b.endByWorker(out), nil },
 		written: func(b *builder) ([]lateEvent, error) {
 			return lateEnd(c.Lease, notify.TurnFailed, &turns.EndedEvent{
-				Type: "failed", State: turns.Failed, CompletedAt: b.now, Error: &failure,
+				Type: "failed", State: turns.Failed, CompletedAt: b.change.now, Error: &failure,
 			}), nil
 		},
 	})

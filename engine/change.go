@@ -1,0 +1,237 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// change is what one unit says of a thread: events, and the rows that they
+// leave. Each event is encoded when it is added, and folded into a copy of its
+// row by the same Apply that a rebuild uses (I2). It knows no engine.
+//
+// Rows it returns are the owner's once the commit has returned, not before.
+type change struct {
+	threadID string
+	was      *threads.Thread // as committed; nil = it does not exist
+	unit     ledger.Unit
+	rows     rows
+	now      notify.Time
+	bytes    int
+	turnAt   map[string]int // of a row in rows.turns, so that the last one per id is stored
+	itemAt   map[string]int
+	stepAt   map[int64]int // by the seq of the try
+	delta    pendingDelta
+	newest   string // no item of the thread that has an id of NewID has a greater one
+	err      error  // the first encoding error: a bug, the unit is not handed in
+
+	known *tries // of the active turn, as committed; nil without one
+	tries *tries // as this unit leaves them, nil = as they are: see steps
+	begun bool   // a try begins in this unit, which can therefore supersede none
+}
+
+// newChange begins a unit of the thread as the actor has it.
+func newChange(a *actor) *change {
+	c := &change{threadID: a.id, was: a.thread, now: nowTime(), newest: a.newest}
+	if a.active != nil {
+		c.known = a.active.tries
+	}
+	return c
+}
+
+// rows are the rows that a unit leaves, the last of each.
+type rows struct {
+	thread *threads.Thread // nil = no event has changed it
+	turns  []*turns.Turn
+	items  []*items.Item
+	steps  []*turns.Step
+}
+
+func (r *rows) none() bool {
+	return r.thread == nil && len(r.turns) == 0 && len(r.items) == 0 && len(r.steps) == 0
+}
+
+// empty reports whether there is nothing to commit.
+func (c *change) empty() bool {
+	return len(c.unit.Drafts) == 0 && c.delta.open == nil && c.rows.none()
+}
+
+// finish makes the unit whole: it may be handed in afterwards, also again
+// after it was refused.
+func (c *change) finish(thread *threads.Thread) *ledger.Unit {
+	r := &c.rows
+	list := make([]ledger.Row, 0, len(r.turns)+len(r.items)+len(r.steps)+1)
+	for _, t := range r.turns {
+		list = append(list, t)
+	}
+	for _, it := range r.items {
+		list = append(list, it)
+	}
+	for _, s := range r.steps {
+		list = append(list, s)
+	}
+	c.unit.Rows = list
+	threads.Advance(&c.unit, thread, r.thread)
+	return &c.unit
+}
+
+// place is where an event belongs: to a try, or just to an attempt if nothing
+// is ever to supersede it, or to neither.
+type place struct {
+	span    *notify.Span // nil = no lineage
+	attempt int          // 0 = none
+}
+
+// in is the place of the events of a try.
+func in(span *notify.Span) place { return place{span, span.Root()} }
+
+// add appends an event and returns the header it is folded with.
+func (c *change) add(method, turnID string, at place, itemID string, body any) notify.Header {
+	c.flushDelta()
+	d := notify.Draft{
+		Method: method, ItemID: itemID, Body: body,
+		Header: notify.Header{
+			Seq:      notify.Provisional(len(c.unit.Drafts)),
+			ThreadID: c.threadID, TurnID: turnID, Attempt: at.attempt, Timestamp: c.now,
+		},
+	}
+	first := false
+	if at.span != nil {
+		first = at.span.Seq == 0
+		d.In(at.span)
+	}
+	if err := d.Encode(); err != nil && c.err == nil {
+		c.err = err
+	}
+	c.bytes += len(d.Rest)
+	c.unit.Drafts = append(c.unit.Drafts, d)
+	if at.span != nil {
+		c.foldStep(at.span, first, d.Header, body)
+	}
+	return d.Header
+}
+
+// thread adds an event of the thread itself.
+func (c *change) thread(method string, body any) {
+	h := c.add(method, "", place{}, "", body)
+	prev := c.rows.thread
+	if prev == nil {
+		prev = c.was
+	}
+	c.rows.thread = threads.Apply(prev, h, body)
+}
+
+// turn adds an event of a turn and returns the row it leaves. prev is nil for
+// the turn's first event.
+func (c *change) turn(prev *turns.Turn, turnID, method string, at place, body any) *turns.Turn {
+	return c.foldTurn(prev, c.add(method, turnID, at, "", body), body)
+}
+
+// foldTurn makes of an event that was added what it changes of a turn's row.
+func (c *change) foldTurn(prev *turns.Turn, h notify.Header, body any) *turns.Turn {
+	next := turns.Apply(prev, h, body)
+	if next == nil {
+		return prev
+	}
+	turnID := h.TurnID
+	if c.turnAt == nil {
+		c.turnAt = map[string]int{}
+	}
+	if i, ok := c.turnAt[turnID]; ok {
+		c.rows.turns[i] = next
+	} else {
+		c.turnAt[turnID] = len(c.rows.turns)
+		c.rows.turns = append(c.rows.turns, next)
+	}
+	return next
+}
+
+// item adds an event of an item and returns the row it leaves.
+func (c *change) item(prev *items.Item, turnID, method, itemID string, at place, body any) *items.Item {
+	next := items.Apply(prev, c.add(method, turnID, at, itemID, body), body)
+	if next == nil {
+		return prev
+	}
+	if prev == nil && itemID > c.newest && items.Made(itemID) {
+		c.newest = itemID
+	}
+	if i, ok := c.rowOf(prev); ok {
+		c.rows.items[i] = next
+		return next
+	}
+	if next.Status.Open() || prev != nil { // what begins ended comes again only to be deleted: see rowOf
+		if c.itemAt == nil {
+			c.itemAt = map[string]int{}
+		}
+		c.itemAt[itemID] = len(c.rows.items)
+	}
+	c.rows.items = append(c.rows.items, next)
+	return next
+}
+
+// rowOf says where in the unit the item's row is, if it is there already.
+func (c *change) rowOf(row *items.Item) (int, bool) {
+	if row == nil {
+		return 0, false
+	}
+	if i, ok := c.itemAt[row.ItemID]; ok {
+		return i, true
+	}
+	if row.CreatedSeq < 0 { // made in this unit, ended: not in itemAt
+		for i := len(c.rows.items) - 1; i >= 0; i-- {
+			if c.rows.items[i] == row {
+				return i, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// pendingDelta is text of one item that waits for more of it: deltas that go
+// into the same commit are merged, up to deltaBytes.
+type pendingDelta struct {
+	open   *openItem
+	offset int64
+	text   []byte
+}
+
+// addDelta takes text that has been added to the item at offset.
+func (c *change) addDelta(o *openItem, offset int64, text string) {
+	if c.delta.open != o || len(c.delta.text)+len(text) > deltaBytes {
+		c.flushDelta()
+		c.delta.open, c.delta.offset = o, offset
+	}
+	c.delta.text = append(c.delta.text, text...)
+}
+
+func (c *change) flushDelta() {
+	d := c.delta
+	if d.open == nil {
+		return
+	}
+	c.delta = pendingDelta{}
+	row := d.open.row
+	c.add(notify.ItemDelta, row.TurnID, d.open.place(), row.ItemID, &items.Delta{
+		ItemID: row.ItemID, Type: "delta", Delta: items.DeltaText{Text: string(d.text)}, Offset: d.offset,
+	})
+}
+
+// events is how many events the unit will have.
+func (c *change) events() int {
+	n := len(c.unit.Drafts)
+	if c.delta.open != nil {
+		n++
+	}
+	return n
+}
+
+func (c *change) full() bool {
+	return c.events() >= unitEvents || c.bytes+len(c.delta.text) >= unitBytes
+}
+
+// nowTime is the time that events of one unit share.
+func nowTime() notify.Time { return notify.TimeOf(time.Now()) }
