@@ -125,7 +125,7 @@ func (a *actor) serve(timer *time.Timer) (ended bool) {
 		select {
 		case <-a.in.bell:
 		case <-timer.C:
-			if a.idle() && a.e.retire(a) {
+			if a.idle() && a.e.owners.retire(a) {
 				return true
 			}
 		case <-a.quit:

@@ -127,7 +127,7 @@ func (a *actor) startFork(b *builder, source threads.Thread, from threads.Forked
 	if a.thread != nil {
 		return turns.ForkResult{}, threads.ErrConflict
 	}
-	if a.e.isDraining() {
+	if a.e.pause.isDraining() {
 		return turns.ForkResult{}, turns.ErrDraining
 	}
 	b.change.thread(notify.ThreadStarted, &threads.Changed{
@@ -165,7 +165,7 @@ func (a *actor) takesCommands() error {
 // ofAgent is the row of an open thread whose agent is configured; idle asks
 // that no turn is active.
 func (e *Engine) ofAgent(ctx context.Context, threadID string, idle bool) (threads.Thread, error) {
-	if e.isDraining() {
+	if e.pause.isDraining() {
 		return threads.Thread{}, turns.ErrDraining
 	}
 	return call(ctx, e, threadID, func(a *actor) (threads.Thread, error) {

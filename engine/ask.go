@@ -53,7 +53,7 @@ func (b *builder) ask(q *ask) {
 		b.progress(turns.Waiting, "")
 	}
 	act.setWaiting(b.a.e, true)
-	if b.a.e.isDraining() {
+	if b.a.e.pause.isDraining() {
 		b.after = append(b.after, func(ledger.Receipt) { _ = b.a.in.command((*actor).stopWaiting, true) }) // forced: never refused
 	}
 }

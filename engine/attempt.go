@@ -40,7 +40,7 @@ func (b *builder) again(c turns.Cause, message string) bool {
 		act.setWaiting(a.e, false)
 		a.partFromWorker(act)
 		act.retryAt = at.Time
-		if a.e.isDraining() {
+		if a.e.pause.isDraining() {
 			a.holdOff()
 		}
 	})

@@ -23,14 +23,9 @@ type Engine struct {
 
 	agentCtx    context.Context // of all prompts; ends with Run
 	agentCancel context.CancelCauseFunc
-	wg          sync.WaitGroup // actors
 	prompts     sync.WaitGroup // agents at work
 
-	mu     sync.Mutex
-	actors map[string]*actor
-	closed bool
-	ended  chan struct{} // closed with closed
-
+	owners   *owners
 	services services
 	asking   asking // commands that ask an agent, one of a thread after the other
 
@@ -38,11 +33,7 @@ type Engine struct {
 	secret leaseSecret // what leases are signed with
 	resume []string    // threads whose active turn goes on in a worker: Recover's, for Run
 
-	runtimeMu sync.Mutex // one pause or resume at a time
-	stateMu   sync.Mutex
-	runtime   turns.Runtime
-	draining  bool
-	timer     chan struct{} // told when runtime.Until changes; capacity 1
+	pause *pause
 
 	late    counter
 	waiting counter
@@ -53,9 +44,9 @@ type Engine struct {
 func New(cfg Config, store turns.Store, agents []turns.Agent, log *zap.Logger) (*Engine, error) {
 	e := &Engine{
 		cfg: cfg.withDefaults(), store: store, log: log,
-		agents: map[string]turns.Agent{}, actors: map[string]*actor{}, timer: make(chan struct{}, 1),
-		ended: make(chan struct{}),
+		agents: map[string]turns.Agent{},
 	}
+	e.owners = newOwners(func(id string) *actor { return newActor(e, id) })
 	for _, a := range agents {
 		name := a.Info().Name
 		if e.agents[name] != nil {
@@ -72,6 +63,7 @@ func New(cfg Config, store turns.Store, agents []turns.Agent, log *zap.Logger) (
 	}
 	e.agentCtx, e.agentCancel = context.WithCancelCause(context.Background())
 	e.gate = newGate(e.cfg.MaxActiveTurns, e.cfg.MaxWaitingTurns, e.wake)
+	e.pause = newPause(store, e.gate, log)
 	return e, nil
 }
 
@@ -91,24 +83,15 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.wake(id)
 	}
 	e.gate.open()
-	e.keepPause(ctx)
-	e.mu.Lock()
-	if !e.closed {
-		e.closed = true
-		close(e.ended)
-	}
-	actors := make([]*actor, 0, len(e.actors))
-	for _, a := range e.actors {
-		actors = append(actors, a)
-	}
-	e.mu.Unlock()
+	e.pause.keep(ctx)
+	actors := e.owners.close()
 	e.claims.close()
 	// Actors first: what agents make of being cancelled then is no end of a turn.
 	for _, a := range actors {
 		a.stop()
 	}
 	e.agentCancel(errAbandoned)
-	e.wg.Wait()
+	e.owners.wait()
 	stopped := make(chan struct{})
 	go func() {
 		e.prompts.Wait()
@@ -121,49 +104,11 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// submit puts a command into the inbox of a thread's actor, which it starts
-// if need be.
-func (e *Engine) submit(threadID string, f func(*actor), force bool) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	a, err := e.actor(threadID)
-	if err != nil {
-		return err
-	}
-	return a.in.command(f, force)
-}
-
-// actor returns the thread's actor, which it starts if need be. The caller
-// holds mu.
-func (e *Engine) actor(threadID string) (*actor, error) {
-	if e.closed {
-		return nil, turns.ErrDraining
-	}
-	a := e.actors[threadID]
-	if a == nil {
-		a = newActor(e, threadID)
-		e.actors[threadID] = a
-		e.wg.Go(a.loop)
-	}
-	return a, nil
-}
-
 // wake lets a thread's actor see whether a turn can start. The gate calls it
 // with its lock held: locks are taken in the order gate, engine, inbox.
 func (e *Engine) wake(threadID string) {
 	// It fails only when the engine has ended, and then no turn is to start.
-	_ = e.submit(threadID, func(a *actor) { a.startNext() }, true)
-}
-
-// retire ends an idle actor, unless something has come for it meanwhile.
-func (e *Engine) retire(a *actor) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !a.in.empty() || a.emitters > 0 {
-		return false
-	}
-	delete(e.actors, a.id)
-	return true
+	_ = e.owners.submit(threadID, func(a *actor) { a.startNext() }, true)
 }
 
 // call runs f in the actor of the thread and waits for its answer, or for
@@ -174,7 +119,7 @@ func call[R any](ctx context.Context, e *Engine, threadID string, f func(*actor)
 		err error
 	}
 	done := make(chan answer, 1)
-	err := e.submit(threadID, func(a *actor) {
+	err := e.owners.submit(threadID, func(a *actor) {
 		out := answer{err: turns.ErrInternal} // if it panics
 		defer func() { done <- out }()
 		if err := a.load(); err != nil {
@@ -196,32 +141,6 @@ func call[R any](ctx context.Context, e *Engine, threadID string, f func(*actor)
 	}
 }
 
-// State is running, paused or draining.
-func (e *Engine) State() string {
-	e.stateMu.Lock()
-	defer e.stateMu.Unlock()
-	switch {
-	case e.draining:
-		return "draining"
-	case e.runtime.Paused:
-		return "paused"
-	}
-	return "running"
-}
-
-// Runtime is the pause of the runtime as it was committed last.
-func (e *Engine) Runtime() turns.Runtime {
-	e.stateMu.Lock()
-	defer e.stateMu.Unlock()
-	return e.runtime
-}
-
-func (e *Engine) isDraining() bool {
-	e.stateMu.Lock()
-	defer e.stateMu.Unlock()
-	return e.draining
-}
-
 // Load is what the engine has in memory, for metrics.
 type Load struct {
 	Actors     int   // busy threads
@@ -234,11 +153,8 @@ type Load struct {
 
 // Load returns what the engine has in memory.
 func (e *Engine) Load() Load {
-	e.mu.Lock()
-	n := len(e.actors)
-	e.mu.Unlock()
 	running, places := e.gate.load()
-	return Load{Actors: n, Active: running, Waiting: int(e.waiting.Load()), Places: places, Capacity: e.cfg.MaxActiveTurns, LateOutput: e.late.Load()}
+	return Load{Actors: e.owners.busy(), Active: running, Waiting: int(e.waiting.Load()), Places: places, Capacity: e.cfg.MaxActiveTurns, LateOutput: e.late.Load()}
 }
 
 // threadOf names the thread of a turn, or says ErrNotFound.

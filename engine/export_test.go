@@ -30,9 +30,9 @@ func (e *Engine) Gate() GateState {
 
 // InboxBytes is the agent output that waits at a thread.
 func (e *Engine) InboxBytes(threadID string) int {
-	e.mu.Lock()
-	a := e.actors[threadID]
-	e.mu.Unlock()
+	e.owners.mu.Lock()
+	a := e.owners.actors[threadID]
+	e.owners.mu.Unlock()
 	if a == nil {
 		return 0
 	}

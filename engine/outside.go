@@ -21,20 +21,12 @@ type host struct{ e *Engine }
 // Emit implements Host.
 func (h host) Emit(ctx context.Context, threadID string, ops []items.Op) error {
 	e := h.e
-	e.mu.Lock()
-	a, err := e.actor(threadID)
+	a, release, err := e.owners.hold(threadID)
 	if err != nil {
-		e.mu.Unlock()
 		return err
 	}
-	a.emitters++ // the actor does not leave while somebody waits for room
-	e.mu.Unlock()
-	defer func() {
-		e.mu.Lock()
-		a.emitters--
-		e.mu.Unlock()
-	}()
-	if err := a.in.putOps(ctx, e.ended, nil, ops); err != nil {
+	defer release()
+	if err := a.in.putOps(ctx, e.owners.ended, nil, ops); err != nil {
 		if err == turns.ErrPromptOver { // there is no prompt: the engine is over
 			err = turns.ErrDraining
 		}

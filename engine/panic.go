@@ -97,12 +97,9 @@ func (e *Engine) recoverSafely(threadID string) (found recovered, err error) {
 		if v := recover(); v != nil {
 			a.logPanic(v)
 			found, err = turnEnded, nil
-			e.mu.Lock()
-			defer e.mu.Unlock()
 			broken := newActor(e, threadID)
 			broken.dead = fmt.Errorf("recover thread %s: %w", threadID, turns.ErrInternal)
-			e.actors[threadID] = broken
-			e.wg.Go(broken.loop)
+			e.owners.put(broken)
 		}
 	}()
 	return a.recoverThread()

@@ -46,7 +46,7 @@ func (a *actor) startThread(b *builder, c turns.StartThread) (turns.StartThreadR
 	}
 	created := next != state
 	if created {
-		if a.e.isDraining() {
+		if a.e.pause.isDraining() {
 			return turns.StartThreadResult{}, turns.ErrDraining
 		}
 		agent := c.Agent

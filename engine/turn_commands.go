@@ -62,7 +62,7 @@ func (a *actor) mayStart() error {
 	if err := a.takesCommands(); err != nil {
 		return err
 	}
-	if a.e.isDraining() {
+	if a.e.pause.isDraining() {
 		return turns.ErrDraining
 	}
 	return nil

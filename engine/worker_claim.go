@@ -74,7 +74,7 @@ func (e *Engine) claimTurn(ctx context.Context, c turns.Claim, o offer) (turns.C
 		err      error
 	}
 	done := make(chan answer, 1)
-	err := e.submit(o.threadID, func(a *actor) {
+	err := e.owners.submit(o.threadID, func(a *actor) {
 		out := answer{err: turns.ErrInternal} // if it panics
 		defer func() { done <- out }()
 		out.r, out.replayed, out.err = a.claim(ctx, c, o)
@@ -109,7 +109,7 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 		return r, false, errTaken
 	case ctx.Err() != nil: // nobody would work on it
 		return r, false, context.Cause(ctx)
-	case a.e.isDraining():
+	case a.e.pause.isDraining():
 		return r, false, turns.ErrDraining
 	}
 	input, err := a.inputOf(o.turnID)

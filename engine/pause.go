@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Pause keeps turns of all threads from starting; those that run go on. It
+// survives a restart. Errors: *InvalidError, ErrKeyConflict, ledger.ErrStorageFull,
+// ledger.ErrStorageFailed.
+func (e *Engine) Pause(ctx context.Context, c turns.Pause) (turns.PauseResult, error) {
+	if err := turns.CheckSeconds("timeout_seconds", c.TimeoutSeconds); err != nil {
+		return turns.PauseResult{}, err
+	}
+	body := &turns.RuntimeEvent{Type: "paused", Reason: c.Reason}
+	if c.TimeoutSeconds > 0 {
+		body.Until = notify.TimeOf(time.Now().Add(time.Duration(c.TimeoutSeconds * float64(time.Second))))
+	}
+	return e.pause.change(notify.HolonPaused, body, c.Key)
+}
+
+// Resume ends a pause. Errors: as Pause.
+func (e *Engine) Resume(ctx context.Context, c turns.Resume) (turns.PauseResult, error) {
+	return e.pause.change(notify.HolonResumed, &turns.RuntimeEvent{Type: "resumed", Reason: c.Reason}, c.Key)
+}
+
+// State is running, paused or draining.
+func (e *Engine) State() string { return e.pause.state() }
+
+// Runtime is the pause of the runtime as it was committed last.
+func (e *Engine) Runtime() turns.Runtime { return e.pause.now() }
+
+// pause owns what keeps every thread from starting turns: the pause of the
+// runtime, as it is in the log, and the drain. It is safe for use by many
+// goroutines.
+type pause struct {
+	store turns.Store
+	gate  *gate
+	log   *zap.Logger
+	timer chan struct{} // told when runtime.Until changes; capacity 1
+
+	one sync.Mutex // one pause or resume at a time
+
+	mu       sync.Mutex
+	runtime  turns.Runtime // as committed
+	draining bool
+}
+
+func newPause(store turns.Store, g *gate, log *zap.Logger) *pause {
+	return &pause{store: store, gate: g, log: log, timer: make(chan struct{}, 1)}
+}
+
+// now is the pause as it was committed last.
+func (p *pause) now() turns.Runtime {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.runtime
+}
+
+func (p *pause) set(r turns.Runtime) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.runtime = r
+}
+
+// drain begins the drain, which does not end.
+func (p *pause) drain() {
+	p.mu.Lock()
+	p.draining = true
+	paused := p.runtime.Paused
+	p.mu.Unlock()
+	p.gate.set(paused, true)
+}
+
+func (p *pause) state() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.draining:
+		return "draining"
+	case p.runtime.Paused:
+		return "paused"
+	}
+	return "running"
+}
+
+func (p *pause) isDraining() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.draining
+}
+
+// change closes the gate before a pause is in the log, and opens it
+// after a resume is: see gate.
+func (p *pause) change(method string, body *turns.RuntimeEvent, key *ledger.Key) (turns.PauseResult, error) {
+	p.one.Lock()
+	defer p.one.Unlock()
+	if err := turns.CheckText("reason", body.Reason); err != nil {
+		return turns.PauseResult{}, err
+	}
+	if key != nil {
+		if r, ok, err := replay[turns.PauseResult](p.store, key); ok || err != nil {
+			return r, err
+		}
+	}
+	prev := p.now()
+	next := &prev
+	r := turns.PauseResult{Success: true, Message: "already " + body.Type, State: p.stateAfter(prev), Until: prev.Until}
+	c := &change{now: nowTime()}
+	pauses := method == notify.HolonPaused
+	if prev.Paused != pauses {
+		d := notify.Draft{Method: method, Header: notify.Header{Seq: notify.Provisional(0), Timestamp: c.now}, Body: body}
+		if err := d.Encode(); err != nil {
+			return turns.PauseResult{}, err
+		}
+		next = turns.ApplyRuntime(prev, d.Header, body)
+		c.unit.Drafts, c.unit.Rows = []notify.Draft{d}, []ledger.Row{next}
+		r.Message, r.State, r.Until = body.Type, p.stateAfter(*next), next.Until
+	}
+	if err := c.setKey(key, r); err != nil {
+		return turns.PauseResult{}, err
+	}
+	if pauses {
+		p.gate.set(true, p.isDraining())
+	}
+	rc, err := p.store.Append(&c.unit)
+	if err == nil && rc.Stored != nil {
+		r, err = again[turns.PauseResult](rc.Stored, key)
+		p.gate.set(prev.Paused, p.isDraining())
+		return r, err
+	}
+	if err != nil {
+		p.gate.set(prev.Paused, p.isDraining())
+		return turns.PauseResult{}, err
+	}
+	p.set(*next)
+	p.gate.set(next.Paused, p.isDraining())
+	select {
+	case p.timer <- struct{}{}:
+	default:
+	}
+	r.Seq = rc.Last
+	return r, nil
+}
+
+func (p *pause) stateAfter(r turns.Runtime) string {
+	switch {
+	case p.isDraining():
+		return "draining"
+	case r.Paused:
+		return "paused"
+	}
+	return "running"
+}
+
+// keep ends a pause whose time has come, until ctx is done.
+func (p *pause) keep(ctx context.Context) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		wait := time.Hour
+		if r := p.now(); r.Paused && !r.Until.IsZero() {
+			wait = max(0, time.Until(r.Until.Time))
+		}
+		timer.Reset(wait)
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.timer:
+		case <-timer.C:
+			if r := p.now(); r.Paused && !r.Until.IsZero() && !time.Now().Before(r.Until.Time) {
+				if _, err := p.change(notify.HolonResumed, &turns.RuntimeEvent{Type: "resumed", Reason: "timeout"}, nil); err != nil {
+					p.log.Error("resume after timeout", zap.Error(err))
+					if errors.Is(err, ledger.ErrStorageFailed) {
+						<-ctx.Done()
+						return
+					}
+					timer.Reset(heldRetry)
+					select {
+					case <-ctx.Done():
+						return
+					case <-timer.C:
+					}
+				}
+			}
+		}
+	}
+}
