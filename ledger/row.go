@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"database/sql/driver"
+	"errors"
 	"slices"
 )
 
@@ -105,6 +106,31 @@ func (t *Table) Update(v Values) Values {
 	}
 	return args
 }
+
+// Removal takes the row away that the key of a table finds; it is no error if
+// there is none. In Unit.Rows it has its place among the rows.
+type Removal struct {
+	Of  *Table
+	Key []any
+}
+
+// Table implements Row.
+func (r *Removal) Table() *Table { return r.Of }
+
+// ID implements Row.
+func (r *Removal) ID() any { return r.Key[0] }
+
+// New implements Row.
+func (r *Removal) New() bool { return false }
+
+// Values implements Row. A store deletes the row instead.
+func (r *Removal) Values(int64) (Values, error) { return nil, errors.ErrUnsupported }
+
+// Settle implements Row.
+func (r *Removal) Settle(int64) {}
+
+// Bytes implements Row.
+func (r *Removal) Bytes() int { return 0 }
 
 // Index is an order in which rows of a table are found: by Columns, among
 // those that Where lets through. The key of the table itself is an index

@@ -156,6 +156,12 @@ func (b *batch) unit(u *ledger.Unit, out *Outcome) error {
 	}
 	first, n := b.next, int64(len(u.Drafts))
 	for _, r := range u.Rows {
+		if gone, ok := r.(*ledger.Removal); ok {
+			if err := b.tx.Delete(gone.Of, gone.Key...); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := b.tx.Put(r, first, u.Base); err != nil {
 			if refuses(r, err) {
 				return &refusal{fmt.Errorf("%s %v: %w", r.Table().Name, r.ID(), err)}
