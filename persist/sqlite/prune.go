@@ -23,9 +23,9 @@ const (
 
 // Prune removes the events below a seq, in steps between commits. It stops at
 // the first event of an unfinished turn or open item, whose text is still
-// folded from the log, and at the head. It ends after the step that is under
-// way when ctx ends, and then returns what was removed with the error. It
-// needs Run. Two may run at once.
+// folded from the log, at the floor (see KeepFrom), and at the head. It ends
+// after the step that is under way when ctx ends, and then returns what was
+// removed with the error. It needs Run. Two may run at once.
 func (s *Store) Prune(ctx context.Context, before int64) (out persist.Pruned, err error) {
 	out.First = s.w.Head().First
 	back := writeBack{store: s}
@@ -65,6 +65,15 @@ func (s *Store) Prune(ctx context.Context, before int64) (out persist.Pruned, er
 	return out, nil
 }
 
+// KeepFrom makes floor say from which seq on the log is still needed by its
+// readers: a prune stops there. It is called by the goroutine that runs the
+// appender, before each step, and must not block. KeepFrom must be called
+// before the first Prune.
+func (s *Store) KeepFrom(floor func() int64) { s.floor = floor }
+
+// everythingMayGo is the floor of a store that has been given none.
+func everythingMayGo() int64 { return math.MaxInt64 }
+
 // pruneStep removes the oldest events, at most size, and returns how many it
 // has removed. It sets the size of the next step.
 func (w *writer) pruneStep(before int64, size *int64) (n int64, err error) {
@@ -77,7 +86,7 @@ func (w *writer) pruneStep(before int64, size *int64) (n int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if to = min(to, needed, first+*size); to <= first {
+	if to = min(to, needed, w.store.floor(), first+*size); to <= first {
 		return 0, nil
 	}
 	began := time.Now()

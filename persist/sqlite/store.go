@@ -40,6 +40,8 @@ type Store struct {
 	tail *notify.Tail
 	lock *dirLock
 
+	floor func() int64 // see KeepFrom
+
 	w     *writer
 	sizes atomic.Pointer[sizes]
 
@@ -61,7 +63,7 @@ func Open(o Options) (_ *Store, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Store{View: newView(dir, o.Now), runEvents: runEvents}
+	s := &Store{View: newView(dir, o.Now), floor: everythingMayGo, runEvents: runEvents}
 	if s.lock, err = lockDir(dir); err != nil {
 		return nil, err
 	}
