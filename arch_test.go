@@ -19,6 +19,7 @@ var mayImport = map[string][]string{
 	"host":          {},
 	"notify":        {},
 	"ledger":        {"notify"},
+	"follow":        {"notify", "ledger"},
 	"items":         {"notify", "ledger"},
 	"threads":       {"notify", "ledger", "items"},
 	"turns":         {"notify", "ledger", "items", "threads"},

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/seed82539d15/holon/ledger"
 )
 
 // The reading connections are apart by how long a reader holds one, so that
@@ -97,6 +99,11 @@ func (s *View) Close() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Read calls f with the rows of one snapshot, which end with it.
+func (s *View) Read(ctx context.Context, f func(ledger.Reader) error) error {
+	return s.points.read(ctx, func(c *conn) error { return f(&tx{c}) })
 }
 
 // read calls f with a connection for pages and lists.

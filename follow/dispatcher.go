@@ -1,0 +1,307 @@
+package follow
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// Store is what followers need of the log and of its rows.
+type Store interface {
+	notify.Log
+	// Append commits a unit. It is called until Run has returned.
+	Append(*ledger.Unit) (ledger.Receipt, error)
+	Read(context.Context, func(ledger.Reader) error) error
+	// ExpiredBefore is a seq below which all events are from before an instant.
+	ExpiredBefore(ctx context.Context, at, now time.Time) (int64, error)
+}
+
+// Config is what a Dispatcher works with. Store, Tail and LogID are needed.
+type Config struct {
+	Store  Store
+	Tail   *notify.Tail
+	LogID  string
+	Owners Owners // nil: tasks are an error
+	// Report is called with the errors of followers, and with "" for those of the
+	// Dispatcher. It must not block, or call the Dispatcher. nil = no reports.
+	Report func(follower string, err error)
+	Now    func() time.Time // the clock of the events; nil = time.Now
+	Bounds
+}
+
+// Bounds are those of a Dispatcher. Zero values get their default.
+type Bounds struct {
+	MaxFollowers int // 100,000
+	// MaxBusy is how many handle a batch at the same time (1,024), each of at
+	// most 64 KiB or one event. Others wait for their turn meanwhile.
+	MaxBusy int
+	Timeout time.Duration // of one call of Handle with its tasks; 30 s
+	// Retention waits for a follower that is behind by up to both of these: 14
+	// days and 10,000,000 events.
+	MaxLagAge    time.Duration
+	MaxLagEvents int64
+}
+
+func (b Bounds) withDefaults() Bounds {
+	return Bounds{
+		MaxFollowers: cmp.Or(b.MaxFollowers, 100_000), MaxBusy: cmp.Or(b.MaxBusy, 1024), Timeout: cmp.Or(b.Timeout, 30*time.Second),
+		MaxLagAge: cmp.Or(b.MaxLagAge, 14*24*time.Hour), MaxLagEvents: cmp.Or(b.MaxLagEvents, 10_000_000),
+	}
+}
+
+// pageReaders is how many followers read pages of the log at the same time:
+// the store's reading connections are for others too.
+const pageReaders = 2
+
+// Dispatcher reads the log once for all followers and wakes those that want
+// what is new. All methods may be called from many goroutines, Run once.
+type Dispatcher struct {
+	cfg   Config
+	slots chan struct{} // MaxBusy
+	pages chan struct{} // pageReaders
+	due   chan struct{} // size 1: positions should be saved
+	floor atomic.Int64
+
+	writes sync.Mutex // one writes rows of followers, but for moves
+
+	mu    sync.Mutex
+	lanes map[string]*Lane // also of rows whose follower has not been added
+	index index
+	at    int64 // every event up to it has been looked up in index
+	saved row   // of the dispatcher
+	limit int64 // below it nothing is kept for followers
+	run   context.Context
+	work  sync.WaitGroup // its goroutines: those of lanes, and the one that saves
+}
+
+// Open reads the positions that are stored. It starts nothing: see Run.
+func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
+	cfg.Bounds = cfg.Bounds.withDefaults()
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Report == nil {
+		cfg.Report = func(string, error) {}
+	}
+	d := &Dispatcher{
+		cfg: cfg, slots: make(chan struct{}, cfg.MaxBusy), pages: make(chan struct{}, pageReaders), due: make(chan struct{}, 1),
+		lanes: map[string]*Lane{}, index: index{}, at: cfg.Tail.Head(),
+	}
+	d.saved = row{logID: cfg.LogID, scanned: d.at, fresh: true}
+	var rows []row
+	if err := cfg.Store.Read(ctx, func(tx ledger.Reader) error {
+		return tx.Scan(ledger.Range{Index: byName}, func(v ledger.Values) error {
+			rows = append(rows, readRow(v))
+			return nil
+		})
+	}); err != nil {
+		return nil, fmt.Errorf("read the positions of followers: %w", err)
+	}
+	for _, r := range rows { // the dispatcher's is the first
+		if r.name == "" {
+			d.saved.fresh = false
+			d.saved.scanned = min(r.scanned, d.at)
+			d.at = d.saved.scanned
+			continue
+		}
+		d.lanes[r.name] = newLane(d, r, d.at)
+	}
+	d.setFloor()
+	return d, nil
+}
+
+// Add adds a follower, also while Run is running. A follower that has no
+// position yet gets one, durably, before Add returns. Errors are ErrTaken,
+// ErrTooMany, or the store's.
+func (d *Dispatcher) Add(ctx context.Context, f Follower) (*Lane, error) {
+	if err := f.validate(); err != nil {
+		return nil, err
+	}
+	d.writes.Lock()
+	defer d.writes.Unlock()
+	d.mu.Lock()
+	l := d.lanes[f.Name]
+	taken, many := l != nil && l.f.Handle != nil, l == nil && len(d.lanes) >= d.cfg.MaxFollowers
+	d.mu.Unlock()
+	switch {
+	case taken:
+		return nil, fmt.Errorf("%s: %w", f.Name, ErrTaken)
+	case many:
+		return nil, fmt.Errorf("%s: %w: %d", f.Name, ErrTooMany, d.cfg.MaxFollowers)
+	case l == nil:
+		r, err := d.newRow(ctx, &f)
+		if err != nil {
+			return nil, fmt.Errorf("add the follower %s: %w", f.Name, err)
+		}
+		l = newLane(d, *r, 0)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lanes[f.Name] = l
+	l.attach(f)
+	d.setFloor()
+	return l, nil
+}
+
+// newRow gives a follower a position if it has none.
+func (d *Dispatcher) newRow(ctx context.Context, f *Follower) (*row, error) {
+	if r, err := d.stored(ctx, f.Name); err != nil || r != nil {
+		return r, err
+	}
+	after := d.cfg.Tail.Head()
+	if f.FromFirst {
+		p, err := d.cfg.Store.Page(ctx, notify.Query{After: after, MaxEvents: 1})
+		if err != nil {
+			return nil, err
+		}
+		after = p.First - 1
+	}
+	r := NewRow(f.Name, d.cfg.LogID, after).(*row)
+	_, err := d.cfg.Store.Append(&ledger.Unit{Rows: []ledger.Row{r}})
+	r.fresh = false
+	return r, err
+}
+
+// Remove ends a follower and forgets its position, also one that has only a
+// row. It waits until Handle has returned, and must not be called by it. After
+// an error it can be called again.
+func (d *Dispatcher) Remove(name string) error {
+	d.mu.Lock()
+	if l := d.lanes[name]; l != nil {
+		if gone := l.detach(); gone != nil {
+			d.mu.Unlock()
+			<-gone
+			d.mu.Lock()
+		}
+	}
+	d.mu.Unlock()
+	d.writes.Lock()
+	defer d.writes.Unlock()
+	if _, err := d.cfg.Store.Append(&ledger.Unit{Rows: []ledger.Row{&ledger.Removal{Of: positions, Key: []any{name}}}}); err != nil {
+		return fmt.Errorf("remove the follower %s: %w", name, err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.lanes, name)
+	d.setFloor()
+	return nil
+}
+
+// Run dispatches until ctx is done, and saves positions then: the store must
+// still be running. It returns nil when all its goroutines have ended.
+func (d *Dispatcher) Run(ctx context.Context) error {
+	d.mu.Lock()
+	d.run = ctx
+	for _, l := range d.lanes {
+		d.wake(l)
+	}
+	d.mu.Unlock()
+	d.work.Go(func() { d.saveLoop(ctx) })
+	for fails := 0; ctx.Err() == nil; {
+		if err := d.route(ctx); err != nil && ctx.Err() == nil {
+			fails++
+			d.cfg.Report("", fmt.Errorf("read the log: %w", err))
+			pause(ctx, fails)
+			continue
+		}
+		fails = 0
+		d.mu.Lock()
+		news := d.cfg.Tail.Wait(d.at)
+		d.mu.Unlock()
+		select {
+		case <-news:
+		case <-ctx.Done():
+		}
+	}
+	d.mu.Lock()
+	d.run = nil
+	d.mu.Unlock()
+	d.work.Wait()
+	d.save()
+	return nil
+}
+
+// route looks everything up that is new.
+func (d *Dispatcher) route(ctx context.Context) error {
+	for ctx.Err() == nil {
+		moved, held := d.routeTail()
+		if held && !moved {
+			return nil
+		}
+		if !held {
+			if err := d.routePage(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// routeTail looks up what one commit has published, if the tail has that.
+func (d *Dispatcher) routeTail() (moved, held bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.index) == 0 { // no follower wants anything
+		d.at = max(d.at, d.cfg.Tail.Head())
+		return false, true
+	}
+	through, held := d.cfg.Tail.Walk(d.at, func(e *notify.Walked) bool {
+		d.event(e.Seq, e.ThreadID, e.Method)
+		return true
+	})
+	moved = through > d.at
+	d.passed(through)
+	return moved, held
+}
+
+// routePage looks up a page of the log, of what has left the tail.
+func (d *Dispatcher) routePage(ctx context.Context) error {
+	// Only the goroutine of Run moves d.at.
+	p, err := d.cfg.Store.Page(ctx, notify.Query{After: d.at, MaxEvents: 1000, MaxBytes: 1 << 20})
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.at+1 < p.First { // what was in between was pruned
+		for _, l := range d.lanes {
+			d.wanted(l, d.at+1)
+			d.wanted(l, p.First-1)
+		}
+		d.passed(p.First - 1)
+		return nil
+	}
+	for i := range p.Events {
+		e := &p.Events[i]
+		d.event(e.Seq, notify.ThreadIDOf(e.Params), e.Method)
+	}
+	d.passed(p.Scanned)
+	return nil
+}
+
+func (d *Dispatcher) event(seq int64, threadID, method string) {
+	d.index.find(threadID, method, func(l *Lane) { d.wanted(l, seq) })
+}
+
+func (d *Dispatcher) passed(seq int64) {
+	if d.at = max(d.at, seq); d.at-d.saved.scanned >= saveEvents {
+		d.saveSoon()
+	}
+}
+
+// Floor is the seq from which on the log is needed by followers that are
+// within the bounds, as far as is known durably; retention keeps what is from
+// there on. It never blocks.
+func (d *Dispatcher) Floor() int64 {
+	d.saveSoon() // followers may have come further than what is stored says
+	return d.floor.Load()
+}
+
+const noFloor = math.MaxInt64

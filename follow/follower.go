@@ -1,0 +1,121 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// Follower is what a user of the log declares.
+type Follower struct {
+	// Name is the identity of the follower: its position is found by it after a
+	// restart. 1 to 256 bytes.
+	Name string
+	Interest
+	// FromFirst makes a follower that has no position yet begin with the oldest
+	// event that is kept. Otherwise it begins after the newest.
+	FromFirst bool
+	// Handle handles a batch. It returns tasks for owners of other things, or
+	// does itself what is to be done. An error, or one of the tasks', brings the
+	// same events again, after a pause. A panic ends the follower: its position
+	// stays, and it begins again with the next start of the server. Handle is
+	// called by one goroutine at a time. It must return soon after ctx is done,
+	// which it is after Config.Timeout, and may keep the batch's events.
+	Handle func(ctx context.Context, b *Batch) ([]Task, error)
+}
+
+// Interest is which events a follower wants. The zero value wants none.
+type Interest struct {
+	All     bool     // events of all threads and of none
+	Threads []string // without All: of these; Lane.Watch and Unwatch change them
+	// Methods are names or kinds such as "item/*"; none means all. Markers
+	// (stream/rewind) come whatever the methods are, as in streams: they say
+	// what is superseded of what the follower has seen.
+	Methods []string
+	// Collapse leaves out what is superseded when the follower comes to it, and
+	// turn/late.
+	Collapse bool
+}
+
+// Event is one event of the log.
+type Event struct {
+	Seq              int64
+	ThreadID, Method string
+	Params           []byte
+}
+
+// Lost says that events from From to To are no longer in the log, among which
+// may be some that the follower wanted.
+type Lost struct{ From, To int64 }
+
+// Batch is what a follower handles at once. Lost and Restored come before
+// Events, which may be empty.
+type Batch struct {
+	Lost *Lost // nil: none
+	// Restored says that the log was restored from a backup after the follower
+	// had its position: what follows may have been handled in the log that the
+	// backup is of.
+	Restored bool
+	Events   []Event
+	// Through is the seq up to which Events has everything that is wanted.
+	Through int64
+
+	name  string
+	moved int64 // where a committed unit has left the position
+	upTo  int64 // what comes after is not wanted
+	bytes int
+}
+
+// Move is for followers that own their effects: it puts the position into the
+// unit that has them. The events up to through are handled, exactly once, when
+// the unit is committed. It is refused with ledger.ErrStale if the position has
+// been moved otherwise. The unit must have no events of a thread. The positions
+// of other followers are written lazily: they see events again after a crash.
+func (b *Batch) Move(u *ledger.Unit, through int64) {
+	u.Base = b.moved
+	u.Rows = append(u.Rows, &move{&row{name: b.name, position: through}, b})
+}
+
+// Task is work for the owner of something, such as a thread: only the owner
+// may append to it.
+type Task struct {
+	Owner string // a thread_id
+	// Unique is the identity of the task. The owner does nothing if it has done
+	// a task of this identity before: followers may see events again.
+	Unique string
+	// Do makes the unit on the owner's state, in the owner's goroutine.
+	Do func(owner any) (*ledger.Unit, error)
+}
+
+// Owners takes the tasks of followers. It may be called by many goroutines.
+type Owners interface {
+	// Take returns nil when each of the tasks is durable, now or since before.
+	// After an error some may be; all of them come again.
+	Take(ctx context.Context, tasks []Task) error
+}
+
+// Errors of Add.
+var (
+	ErrTaken   = errors.New("a follower has this name already")
+	ErrTooMany = errors.New("there are too many followers")
+)
+
+const maxNameBytes = 256
+
+func (f *Follower) validate() error {
+	if f.Name == "" || len(f.Name) > maxNameBytes {
+		return fmt.Errorf("the name of a follower has %d bytes, 1 to %d are allowed", len(f.Name), maxNameBytes)
+	}
+	for _, m := range f.Methods {
+		if !notify.ValidMethod(m) {
+			return fmt.Errorf("follower %s: %q is no method", f.Name, m)
+		}
+	}
+	if f.All && len(f.Threads) > 0 || f.Handle == nil {
+		return fmt.Errorf("follower %s wants all threads and some, or handles nothing", f.Name)
+	}
+	return nil
+}

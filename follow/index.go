@@ -1,0 +1,73 @@
+package follow
+
+import (
+	"strings"
+
+	"github.com/seed82539d15/holon/notify"
+)
+
+// index finds the followers that want an event: by its thread ("" = those that
+// want all), then by its method. Looking an event up takes the same time
+// however many followers there are that do not want it.
+type index map[string]*topic
+
+// topic is who wants events of one thread: by method, by kind ("item/"), or
+// whatever the method is ("").
+type topic map[string]map[*Lane]struct{}
+
+// keys are what methods are found by.
+func keys(methods []string) []string {
+	if len(methods) == 0 {
+		return []string{""}
+	}
+	list := []string{notify.StreamRewind}
+	for _, m := range methods {
+		list = append(list, strings.TrimSuffix(m, "*"))
+	}
+	return list
+}
+
+func (x index) add(thread string, l *Lane) {
+	t := x[thread]
+	if t == nil {
+		t = &topic{}
+		x[thread] = t
+	}
+	for _, k := range keys(l.methods.Methods) {
+		if (*t)[k] == nil {
+			(*t)[k] = map[*Lane]struct{}{}
+		}
+		(*t)[k][l] = struct{}{}
+	}
+}
+
+func (x index) remove(thread string, l *Lane) {
+	t := x[thread]
+	if t == nil {
+		return
+	}
+	for _, k := range keys(l.methods.Methods) {
+		if delete((*t)[k], l); len((*t)[k]) == 0 {
+			delete(*t, k)
+		}
+	}
+	if len(*t) == 0 {
+		delete(x, thread)
+	}
+}
+
+// find calls f with each lane that wants the event, with some perhaps twice.
+func (x index) find(thread, method string, f func(*Lane)) {
+	for _, id := range [...]string{"", thread} {
+		if t := x[id]; t != nil {
+			for _, key := range [...]string{"", method[:strings.IndexByte(method, '/')+1], method} {
+				for l := range (*t)[key] {
+					f(l)
+				}
+			}
+		}
+		if thread == "" {
+			break
+		}
+	}
+}

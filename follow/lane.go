@@ -1,0 +1,283 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// Lane is a follower's way through the log. It has a goroutine only while the
+// follower has something to handle.
+type Lane struct {
+	d    *Dispatcher
+	name string
+
+	// Of the Dispatcher's mutex.
+	f        Follower           // without Handle: only its row is there
+	stored   row                // what the database has
+	pos      int64              // everything that is wanted up to it has been handled
+	first    int64              // wanted: the oldest that may have to be handled
+	last     int64              // wanted: the newest; nothing has to be handled if it is ≤ pos
+	restored bool               // the log was, and no batch has said so yet
+	since    time.Time          // since when there is something to handle
+	fails    int                // in a row
+	err      error              // the last of them
+	ended    bool               // by a panic, or removed
+	stop     context.CancelFunc // not nil while the goroutine runs
+	gone     chan struct{}      // closed when it has ended
+
+	interest sync.RWMutex // beside the Dispatcher's mutex for changes
+	threads  map[string]struct{}
+	methods  notify.Filter // whatever the thread
+}
+
+// newLane makes the lane of a stored position. scanned is how far the
+// dispatcher had come when it was stored.
+func newLane(d *Dispatcher, r row, scanned int64) *Lane {
+	l := &Lane{d: d, name: r.name, stored: r, pos: r.handled(), restored: r.logID != d.cfg.LogID}
+	if !r.behind {
+		l.pos = max(l.pos, scanned)
+	}
+	l.pos = min(l.pos, d.cfg.Tail.Head())
+	return l
+}
+
+// attach makes the lane a follower's. d.mu is held.
+func (l *Lane) attach(f Follower) {
+	l.f, l.ended, l.fails, l.err = f, false, 0, nil
+	l.methods = notify.Filter{Methods: f.Methods}
+	l.threads = map[string]struct{}{}
+	if f.All {
+		l.d.index.add("", l)
+	}
+	l.watch(f.Threads)
+	if l.pos < l.d.at { // what the dispatcher has passed the lane looks through itself
+		l.first, l.last, l.since = l.pos+1, l.d.at, time.Now()
+	}
+	l.d.wake(l)
+}
+
+// detach ends the follower. It returns a channel that is closed when its
+// goroutine has ended; nil if there is none. d.mu is held.
+func (l *Lane) detach() <-chan struct{} {
+	if l.f.All {
+		l.d.index.remove("", l)
+	}
+	for id := range l.threads {
+		l.d.index.remove(id, l)
+	}
+	if l.ended = true; l.stop == nil {
+		return nil
+	}
+	l.stop()
+	return l.gone
+}
+
+// Watch adds threads to those whose events are wanted and returns a seq: no
+// event of theirs after it is missed. Some before it may come too. A user that
+// commits why it watches calls Watch before.
+func (l *Lane) Watch(threadIDs ...string) int64 {
+	l.d.mu.Lock()
+	defer l.d.mu.Unlock()
+	if !l.f.All && !l.ended {
+		l.watch(threadIDs)
+	}
+	return max(l.pos, l.d.at)
+}
+
+func (l *Lane) watch(threadIDs []string) {
+	l.interest.Lock()
+	defer l.interest.Unlock()
+	for _, id := range threadIDs {
+		if id != "" {
+			l.threads[id] = struct{}{}
+			l.d.index.add(id, l)
+		}
+	}
+}
+
+// Unwatch takes threads away. Events that are being handled are not called
+// back.
+func (l *Lane) Unwatch(threadIDs ...string) {
+	l.d.mu.Lock()
+	defer l.d.mu.Unlock()
+	l.interest.Lock()
+	defer l.interest.Unlock()
+	for _, id := range threadIDs {
+		delete(l.threads, id)
+		l.d.index.remove(id, l)
+	}
+}
+
+// live reports whether events are handled. d.mu is held.
+func (l *Lane) live() bool { return l.f.Handle != nil && !l.ended }
+
+// pending reports whether there is something to handle. d.mu is held.
+func (l *Lane) pending() bool { return l.last > l.pos || l.restored }
+
+// place is up to where everything is handled. d.mu is held.
+func (l *Lane) place() int64 {
+	switch {
+	case !l.live():
+		return l.pos
+	case l.pending():
+		return max(l.pos, l.first-1)
+	}
+	return max(l.pos, l.d.at)
+}
+
+// wanted says that the lane wants the event. d.mu is held.
+func (d *Dispatcher) wanted(l *Lane, seq int64) {
+	if seq <= l.pos || !l.live() {
+		return
+	}
+	if l.last <= l.pos {
+		l.first, l.since = seq, time.Now()
+	}
+	l.last = max(l.last, seq)
+	d.wake(l)
+}
+
+// wake starts the lane's goroutine if it has something to do. d.mu is held.
+func (d *Dispatcher) wake(l *Lane) {
+	if d.run == nil || l.stop != nil || !l.live() || !l.pending() {
+		return
+	}
+	var ctx context.Context
+	ctx, l.stop = context.WithCancel(d.run)
+	l.gone = make(chan struct{})
+	d.work.Add(1)
+	go d.serve(ctx, l)
+}
+
+// serve handles what the lane wants until nothing is left.
+func (d *Dispatcher) serve(ctx context.Context, l *Lane) {
+	defer d.work.Done()
+	for {
+		b := d.next(ctx, l)
+		if b == nil {
+			return
+		}
+		err := d.handle(ctx, l, b)
+		if fails := d.settle(ctx, l, b, err); fails > 0 {
+			pause(ctx, fails)
+		}
+	}
+}
+
+// next is the batch that the lane has to fill and to handle now, nil if there
+// is none: its goroutine counts as ended then.
+func (d *Dispatcher) next(ctx context.Context, l *Lane) *Batch {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if ctx.Err() != nil || !l.live() || !l.pending() {
+		l.stop()
+		l.stop = nil
+		close(l.gone)
+		return nil
+	}
+	return &Batch{Through: max(l.pos, l.first-1), Restored: l.restored, name: l.name, moved: l.stored.position, upTo: l.last}
+}
+
+// handle fills a batch and has it handled.
+func (d *Dispatcher) handle(ctx context.Context, l *Lane, b *Batch) (err error) {
+	if err := d.fill(ctx, l, b); err != nil {
+		return err
+	}
+	defer func() {
+		<-d.slots
+		if v := recover(); v != nil {
+			err = &PanicError{v, debug.Stack()}
+		}
+	}()
+	if len(b.Events) == 0 && b.Lost == nil && !b.Restored {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
+	defer cancel()
+	tasks, err := l.f.Handle(ctx, b)
+	switch {
+	case err != nil || len(tasks) == 0:
+		return err
+	case d.cfg.Owners == nil:
+		return errors.New("there are no owners for its tasks")
+	}
+	return d.cfg.Owners.Take(ctx, tasks)
+}
+
+// PanicError is what a follower ends with whose Handle panicked.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+// Error implements error.
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack) }
+
+// settle moves the lane on, or not. It returns how often it has failed in a
+// row.
+func (d *Dispatcher) settle(ctx context.Context, l *Lane, b *Batch, err error) (fails int) {
+	var stored *row
+	if errors.Is(err, ledger.ErrStale) { // a move was committed, and that was not known
+		if r, e := d.stored(ctx, l.name); e == nil {
+			stored = r
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if stored != nil {
+		l.stored.position = stored.position
+	} else {
+		l.stored.position = b.moved
+	}
+	l.pos = max(l.pos, l.stored.position)
+	if err == nil {
+		l.pos, l.restored, l.fails, l.err = b.Through, false, 0, nil
+		d.saveSoon()
+		return 0
+	}
+	if ctx.Err() != nil { // not its own failure
+		return 0
+	}
+	l.fails, l.err = l.fails+1, err
+	d.cfg.Report(l.name, err)
+	if panicked := (*PanicError)(nil); errors.As(err, &panicked) {
+		l.ended = true
+		return 0
+	}
+	return l.fails
+}
+
+// stored reads a follower's row, nil if there is none.
+func (d *Dispatcher) stored(ctx context.Context, name string) (found *row, err error) {
+	err = d.cfg.Store.Read(ctx, func(tx ledger.Reader) error {
+		v, err := tx.Get(byName, name)
+		if v != nil {
+			r := readRow(v)
+			found = &r
+		}
+		return err
+	})
+	return found, err
+}
+
+// Waits after failures in a row.
+const (
+	firstBackoff = 250 * time.Millisecond
+	maxBackoff   = 30 * time.Second
+)
+
+func pause(ctx context.Context, fails int) {
+	timer := time.NewTimer(min(firstBackoff<<min(fails-1, 16), maxBackoff))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,193 @@
+package follow
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed82539d15/holon/ledger"
+)
+
+// Positions are saved when a follower has handled something, when so many
+// events have passed, and when retention asks, but not more often than every
+// ten seconds: what is stored only bounds what is searched after a crash.
+const (
+	saveEvery  = 10 * time.Second
+	saveEvents = 1 << 16
+)
+
+// saveRows is how many rows go into one unit.
+const saveRows = 500
+
+func (d *Dispatcher) saveSoon() {
+	select {
+	case d.due <- struct{}{}:
+	default:
+	}
+}
+
+// saveLoop saves positions as they become due.
+func (d *Dispatcher) saveLoop(ctx context.Context) {
+	for {
+		select {
+		case <-d.due:
+		case <-ctx.Done():
+			return
+		}
+		d.save()
+		select {
+		case <-time.After(saveEvery):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// save writes what the database does not know yet, and moves the floor.
+func (d *Dispatcher) save() {
+	d.writes.Lock()
+	defer d.writes.Unlock()
+	for rows := range slices.Chunk(d.unsaved(), saveRows) {
+		if _, err := d.cfg.Store.Append(&ledger.Unit{Rows: rows}); err != nil {
+			d.cfg.Report("", fmt.Errorf("save the positions of followers: %w", err))
+			if errors.Is(err, ErrTaken) { // the first row of the dispatcher was committed, and that was not known
+				d.mu.Lock()
+				d.saved.fresh = false
+				d.mu.Unlock()
+			}
+			d.saveSoon()
+			return
+		}
+		d.mu.Lock()
+		for _, r := range rows {
+			r := *r.(*row)
+			if r.fresh = false; r.name == "" {
+				d.saved = r
+				continue
+			}
+			l := d.lanes[r.name]
+			r.position = l.stored.position // it may have moved meanwhile
+			l.stored = r
+		}
+		d.mu.Unlock()
+	}
+	if err := d.moveFloor(); err != nil {
+		d.cfg.Report("", fmt.Errorf("find the events that are too old for followers: %w", err))
+	}
+}
+
+// unsaved is what has to be written. What is behind comes before the row of
+// the dispatcher, which must not count for it after a crash in between. Only
+// the first row of a dispatcher comes first: until it is there all rows say
+// that they are behind.
+func (d *Dispatcher) unsaved() (rows []ledger.Row) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, l := range d.lanes {
+		r := l.stored
+		r.behind = !l.live() || l.pending()
+		if r.behind { // otherwise the dispatcher's row says it
+			r.scanned = l.place()
+		}
+		if !l.restored {
+			r.logID = d.cfg.LogID
+		}
+		if r != l.stored {
+			rows = append(rows, &r)
+		}
+	}
+	if own := d.saved; len(d.lanes) > 0 && (d.at > own.scanned || own.fresh || len(rows) > 0) {
+		own.scanned = d.at
+		if d.saved.fresh {
+			return append([]ledger.Row{&own}, rows...)
+		}
+		rows = append(rows, &own)
+	}
+	return rows
+}
+
+// moveFloor moves the floor, and finds how far behind a follower may be for
+// retention to wait for it.
+func (d *Dispatcher) moveFloor() error {
+	d.mu.Lock()
+	behind := d.setFloor()
+	d.mu.Unlock()
+	if !behind {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), saveEvery)
+	defer cancel()
+	now := d.cfg.Now()
+	byAge, err := d.cfg.Store.ExpiredBefore(ctx, now.Add(-d.cfg.MaxLagAge), now)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.limit = max(d.limit, byAge, d.cfg.Tail.Head()-d.cfg.MaxLagEvents+1)
+	d.setFloor()
+	return err
+}
+
+// setFloor computes the floor from what is stored, because that is what counts
+// after a crash. It reports whether a follower is behind. d.mu is held.
+func (d *Dispatcher) setFloor() (behind bool) {
+	if len(d.lanes) == 0 {
+		d.floor.Store(noFloor)
+		return false
+	}
+	low := d.saved.scanned
+	if d.saved.fresh { // all rows are behind
+		low = d.cfg.Tail.Head()
+	}
+	for _, l := range d.lanes {
+		if l.stored.behind {
+			behind, low = true, min(low, l.stored.handled())
+		}
+	}
+	d.floor.Store(max(low+1, d.limit))
+	return behind
+}
+
+// Status is how a follower fares.
+type Status struct {
+	Name string
+	// Following is false for a position whose follower has not been added.
+	Following bool
+	Position  int64         // everything that is wanted up to it is handled
+	Lag       int64         // events of the log after that
+	Waiting   time.Duration // since there is something to handle; 0: there is nothing
+	Failures  int           // in a row, the last of them Err
+	Err       error
+	Ended     bool // by a panic
+}
+
+// Followers lists all followers by name, for metrics.
+func (d *Dispatcher) Followers() []Status {
+	head := d.cfg.Tail.Head()
+	d.mu.Lock()
+	list := make([]Status, 0, len(d.lanes))
+	for _, l := range d.lanes {
+		list = append(list, l.status(head))
+	}
+	d.mu.Unlock()
+	slices.SortFunc(list, func(a, b Status) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// Status is how the follower fares now.
+func (l *Lane) Status() Status {
+	head := l.d.cfg.Tail.Head()
+	l.d.mu.Lock()
+	defer l.d.mu.Unlock()
+	return l.status(head)
+}
+
+func (l *Lane) status(head int64) Status {
+	s := Status{Name: l.name, Following: l.f.Handle != nil, Position: l.place(), Failures: l.fails, Err: l.err, Ended: l.ended}
+	s.Lag = max(0, head-s.Position)
+	if l.last > l.pos {
+		s.Waiting = time.Since(l.since)
+	}
+	return s
+}
