@@ -70,6 +70,7 @@ type Dispatcher struct {
 	floor atomic.Int64
 
 	writes sync.Mutex // one writes rows of followers, but for moves
+	unsure bool       // of writes: a save has failed, perhaps after its commit
 
 	mu    sync.Mutex
 	lanes map[string]*Lane // also of rows whose follower has not been added
@@ -95,14 +96,9 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 		lanes: map[string]*Lane{}, index: index{}, at: cfg.Tail.Head(),
 	}
 	d.saved = row{logID: cfg.LogID, scanned: d.at, fresh: true}
-	var rows []row
-	if err := cfg.Store.Read(ctx, func(tx ledger.Reader) error {
-		return tx.Scan(ledger.Range{Index: byName}, func(v ledger.Values) error {
-			rows = append(rows, readRow(v))
-			return nil
-		})
-	}); err != nil {
-		return nil, fmt.Errorf("read the positions of followers: %w", err)
+	rows, err := d.rows(ctx)
+	if err != nil {
+		return nil, err
 	}
 	for _, r := range rows { // the dispatcher's is the first
 		if r.name == "" {
@@ -115,6 +111,19 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	}
 	d.setFloor()
 	return d, nil
+}
+
+// rows reads what is stored.
+func (d *Dispatcher) rows(ctx context.Context) (rows []row, err error) {
+	if err = d.cfg.Store.Read(ctx, func(tx ledger.Reader) error {
+		return tx.Scan(ledger.Range{Index: byName}, func(v ledger.Values) error {
+			rows = append(rows, readRow(v))
+			return nil
+		})
+	}); err != nil {
+		return nil, fmt.Errorf("read the positions of followers: %w", err)
+	}
+	return rows, nil
 }
 
 // Add adds a follower, also while Run is running. A follower that has no

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +17,10 @@ import (
 // effects are what followers have left in the database, in the order of
 // commits. A unit carries them in Result, which a store keeps for nobody
 // without a key.
-type effects struct{ list []effect }
+type effects struct {
+	mu   sync.Mutex
+	list []effect
+}
 
 type effect struct {
 	Follower string
@@ -35,6 +39,8 @@ func (e *effects) unit(follower string, events []Event) *ledger.Unit {
 // committed is called with each unit in order; first is false where its key had
 // been used before.
 func (e *effects) committed(u *ledger.Unit, first bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	var made effect
 	if first && u.Result != nil && json.Unmarshal(u.Result, &made) == nil {
 		e.list = append(e.list, made)
@@ -42,6 +48,8 @@ func (e *effects) committed(u *ledger.Unit, first bool) {
 }
 
 func (e *effects) of(follower string) (seqs []int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	for _, made := range e.list {
 		if made.Follower == follower {
 			seqs = append(seqs, made.Seqs...)

@@ -72,6 +72,8 @@ func (m *model) attach(f *modelFollower) {
 			return nil, errTrouble
 		}
 		if effect == nil {
+			m.e.mu.Lock()
+			defer m.e.mu.Unlock()
 			for _, e := range b.Events {
 				f.handled = append(f.handled, e.Seq)
 				f.everDid = append(f.everDid, e.Seq)
@@ -198,6 +200,8 @@ func (m *model) step(r *rapid.T) {
 		m.life.mu.Unlock()
 	}
 	m.look()
+	m.e.mu.Lock()
+	defer m.e.mu.Unlock()
 	for _, f := range m.followers {
 		if !slices.IsSorted(f.handled) {
 			r.Fatalf("%s handled %s", f.name, ranges(f.handled))
@@ -235,7 +239,7 @@ func (m *model) check(r *rapid.T) {
 		}
 	}
 	for _, err := range m.life.reports("") {
-		if !errors.Is(err, errLost) && !errors.Is(err, ErrTaken) {
+		if !errors.Is(err, errLost) {
 			r.Error(err)
 		}
 	}

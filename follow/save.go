@@ -3,7 +3,6 @@ package follow
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -50,32 +49,50 @@ func (d *Dispatcher) saveLoop(ctx context.Context) {
 func (d *Dispatcher) save() {
 	d.writes.Lock()
 	defer d.writes.Unlock()
-	for rows := range slices.Chunk(d.unsaved(), saveRows) {
-		if _, err := d.cfg.Store.Append(&ledger.Unit{Rows: rows}); err != nil {
-			d.cfg.Report("", fmt.Errorf("save the positions of followers: %w", err))
-			if errors.Is(err, ErrTaken) { // the first row of the dispatcher was committed, and that was not known
-				d.mu.Lock()
-				d.saved.fresh = false
-				d.mu.Unlock()
-			}
-			d.saveSoon()
-			return
+	if err := d.write(); err != nil {
+		d.unsure = true
+		d.cfg.Report("", fmt.Errorf("save the positions of followers: %w", err))
+		d.saveSoon()
+	} else if err := d.moveFloor(); err != nil {
+		d.cfg.Report("", fmt.Errorf("find the events that are too old for followers: %w", err))
+	}
+}
+
+// write is called by one goroutine at a time.
+func (d *Dispatcher) write() error {
+	if d.unsure { // what counts after a crash is what the database has
+		rows, err := d.rows(context.Background())
+		if err != nil {
+			return err
 		}
-		d.mu.Lock()
-		for _, r := range rows {
-			r := *r.(*row)
-			if r.fresh = false; r.name == "" {
-				d.saved = r
-				continue
-			}
-			l := d.lanes[r.name]
+		d.wrote(rows)
+		d.unsure = false
+	}
+	for rows := range slices.Chunk(d.unsaved(), saveRows) {
+		u := ledger.Unit{}
+		for i := range rows {
+			u.Rows = append(u.Rows, &rows[i])
+		}
+		if _, err := d.cfg.Store.Append(&u); err != nil {
+			return err
+		}
+		d.wrote(rows)
+	}
+	return nil
+}
+
+// wrote takes over what the database has.
+func (d *Dispatcher) wrote(rows []row) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range rows {
+		r.fresh = false
+		if l := d.lanes[r.name]; l != nil {
 			r.position = l.stored.position // it may have moved meanwhile
 			l.stored = r
+		} else if r.name == "" {
+			d.saved = r
 		}
-		d.mu.Unlock()
-	}
-	if err := d.moveFloor(); err != nil {
-		d.cfg.Report("", fmt.Errorf("find the events that are too old for followers: %w", err))
 	}
 }
 
@@ -83,7 +100,7 @@ func (d *Dispatcher) save() {
 // the dispatcher, which must not count for it after a crash in between. Only
 // the first row of a dispatcher comes first: until it is there all rows say
 // that they are behind.
-func (d *Dispatcher) unsaved() (rows []ledger.Row) {
+func (d *Dispatcher) unsaved() (rows []row) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, l := range d.lanes {
@@ -96,15 +113,15 @@ func (d *Dispatcher) unsaved() (rows []ledger.Row) {
 			r.logID = d.cfg.LogID
 		}
 		if r != l.stored {
-			rows = append(rows, &r)
+			rows = append(rows, r)
 		}
 	}
 	if own := d.saved; len(d.lanes) > 0 && (d.at > own.scanned || own.fresh || len(rows) > 0) {
 		own.scanned = d.at
 		if d.saved.fresh {
-			return append([]ledger.Row{&own}, rows...)
+			return append([]row{own}, rows...)
 		}
-		rows = append(rows, &own)
+		rows = append(rows, own)
 	}
 	return rows
 }
