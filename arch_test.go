@@ -17,6 +17,7 @@ const module = "github.com/seed82539d15/holon/"
 // always allowed, and so is cmd everything.
 var mayImport = map[string][]string{
 	"host":          {},
+	"lines":         {},
 	"notify":        {},
 	"ledger":        {"notify"},
 	"follow":        {"notify", "ledger"},
@@ -25,11 +26,11 @@ var mayImport = map[string][]string{
 	"turns":         {"notify", "ledger", "items", "threads"},
 	"engine":        {"notify", "ledger", "items", "threads", "turns"},
 	"events":        {"notify", "ledger", "items", "threads", "turns"},
-	"agents":        {"notify", "items", "turns", "host"},
+	"agents":        {"lines", "notify", "items", "turns", "host"},
 	"persist":       {"notify", "ledger", "items", "threads", "turns", "events"},
 	"api":           {"notify", "ledger", "items", "threads", "turns", "events"},
-	"rpc":           {"notify", "threads", "turns", "api"},
-	"rpc/client":    {"notify", "host"},
+	"rpc":           {"lines", "notify", "threads", "turns", "api"},
+	"rpc/client":    {"lines", "notify", "host"},
 	"rpc/admission": {"host"},
 	"conformance":   {},
 	"bench":         {"rpc/client", "notify", "ledger", "items", "threads", "turns", "persist"},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/lines"
 	"github.com/seed82539d15/holon/rpc/frame"
 )
 
@@ -22,7 +23,7 @@ type session struct {
 	ctx    context.Context
 	out    *outlet
 
-	lines       *frame.Lines
+	lines       *lines.Reader
 	parser      frame.Parser
 	pending     []frame.Message // members of the current batch that are still to come
 	batch       *batch
@@ -60,7 +61,7 @@ func (s *session) Initialize() bool {
 func newSession(s *Server, in io.Reader, out *outlet) *session {
 	out.duplex = newDuplex(s.limits.MaxInFlight)
 	return &session{
-		server: s, out: out, lines: frame.NewLines(in, s.limits.MaxFrameBytes),
+		server: s, out: out, lines: lines.New(in, lines.Config{Max: s.limits.MaxFrameBytes}),
 		readerDone: make(chan struct{}), slots: make(chan struct{}, s.limits.MaxInFlight),
 		ids: make(map[string]struct{}),
 	}
@@ -123,7 +124,7 @@ func (s *session) next() (*exchange, error) {
 		s.parser.Forget() // this connection may be idle for hours now
 		line, err := s.lines.Next()
 		switch {
-		case errors.Is(err, frame.ErrTooLong):
+		case errors.Is(err, lines.ErrTooLong):
 			s.refuse(api.Errorf(api.KindFrameTooLarge, "a line has at most %d bytes", s.server.limits.MaxFrameBytes))
 			continue
 		case errors.Is(err, io.EOF):

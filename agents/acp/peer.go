@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/lines"
 )
 
 // peer is our side of a JSON-RPC 2.0 connection over lines, both ways, made
@@ -38,9 +41,9 @@ type peerHost interface {
 	notified(method string, params jsontext.Value)
 	// asked takes a request; reply or refuse answers it, once.
 	asked(id jsontext.Value, method string, params jsontext.Value)
-	// noise is told of lines that are no message: text is the line, shortened,
-	// or "" for one of size bytes that was too long.
-	noise(text string, size int64)
+	// noise takes a line of size bytes that is no message: text is the line,
+	// shortened, or "" for one of more than size bytes, which was skipped.
+	noise(text string, size int)
 }
 
 // call is a request under way. done is called once, by the reader or when the
@@ -48,6 +51,16 @@ type peerHost interface {
 type call struct {
 	method string
 	done   func(result jsontext.Value, err error)
+}
+
+// maxLine is the longest message an agent may send. A longer one is skipped
+// without being held. Real agents send files and images whole, some MiB each.
+const maxLine = 64 << 20
+
+// newLines reads the lines of a process, with a first buffer of what a pipe
+// holds.
+func newLines(r io.Reader) *lines.Reader {
+	return lines.New(r, lines.Config{Max: maxLine, Buffer: 64 << 10})
 }
 
 // errGone is wrapped by what calls get when the process has ended.
@@ -171,30 +184,27 @@ const yieldEvery = 32
 
 // read takes the agent's messages until the end of the lines. It returns when
 // there is nothing more to come; end is still to be called.
-func (p *peer) read(lines *lineReader) {
+func (p *peer) read(from *lines.Reader) {
 	var pace pace
 	for n := 1; ; n++ {
 		if n%yieldEvery == 0 {
 			pace.take(yieldEvery)
 			runtime.Gosched()
 		}
-		line, size, err := lines.next()
+		line, err := from.Next()
+		if errors.Is(err, lines.ErrTooLong) {
+			p.skipped.Add(1)
+			p.host.noise("", maxLine)
+			continue
+		}
 		if err != nil {
 			return
-		}
-		if size > 0 {
-			p.skipped.Add(1)
-			p.host.noise("", size)
-			continue
-		}
-		if len(line) == 0 {
-			continue
 		}
 		m, err := parse(line)
 		switch {
 		case err != nil:
 			p.junk.Add(1)
-			p.host.noise(shorten(string(line), 512), int64(len(line)))
+			p.host.noise(shorten(string(line), 512), len(line))
 		case m.Method == "":
 			p.answered(m)
 		case len(m.ID) == 0 || string(m.ID) == "null":

@@ -9,80 +9,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/testagents/acptest"
 )
-
-func TestLinesAreCutHoweverTheyArrive(t *testing.T) {
-	long := strings.Repeat("x", 3*firstBuffer)
-	in := "one\r\n\ntwo\n" + long + "\nlast"
-	for name, r := range map[string]io.Reader{
-		"Whole": strings.NewReader(in), "Bytewise": iotest.OneByteReader(strings.NewReader(in)),
-		"Halves": iotest.HalfReader(strings.NewReader(in)), "ErrorWithData": iotest.DataErrReader(strings.NewReader(in)),
-	} {
-		l := newLineReader(r, maxLine)
-		var got []string
-		for {
-			line, skipped, err := l.next()
-			if err != nil {
-				break
-			}
-			if skipped != 0 {
-				t.Errorf("%s: %d skipped", name, skipped)
-			}
-			got = append(got, string(line))
-		}
-		if strings.Join(got, "|") != "one||two|"+long+"|last" {
-			t.Errorf("%s: %.60q", name, got)
-		}
-	}
-}
-
-func TestHugeLineIsSkippedWithoutBeingHeld(t *testing.T) {
-	const max = 1 << 20
-	for _, size := range []int64{max + 1, 80 << 20} {
-		in := io.MultiReader(strings.NewReader("a\n"), io.LimitReader(endless{}, size), strings.NewReader("\nb\n"))
-		l := newLineReader(in, max)
-		var got []string
-		for {
-			line, skipped, err := l.next()
-			if err != nil {
-				break
-			}
-			if skipped > 0 {
-				line = []byte("skipped")
-				if skipped != size {
-					t.Errorf("%d are said to be skipped of %d", skipped, size)
-				}
-			}
-			got = append(got, string(line))
-			if cap(l.buf) > 4*max {
-				t.Fatalf("%d bytes are held", cap(l.buf))
-			}
-		}
-		if strings.Join(got, "|") != "a|skipped|b" {
-			t.Errorf("%q", got)
-		}
-	}
-	l := newLineReader(io.MultiReader(io.LimitReader(endless{}, max), strings.NewReader("\n")), max)
-	if line, skipped, err := l.next(); len(line) != max || skipped != 0 || err != nil {
-		t.Errorf("a line of the most bytes: %d, %d, %v", len(line), skipped, err)
-	}
-}
-
-// endless is bytes without a line feed.
-type endless struct{}
-
-func (endless) Read(b []byte) (int, error) {
-	for i := range b {
-		b[i] = 'x'
-	}
-	return len(b), nil
-}
 
 func TestWhatAgentsGetWrongIsReadAllTheSame(t *testing.T) {
 	for line, want := range map[string]string{
@@ -147,7 +79,7 @@ func (h *heard) notified(method string, params jsontext.Value) { h.note(method +
 func (h *heard) asked(id jsontext.Value, method string, _ jsontext.Value) {
 	h.note(string(id) + method)
 }
-func (h *heard) noise(text string, size int64) { h.note("noise " + text) }
+func (h *heard) noise(text string, size int) { h.note("noise " + text) }
 
 func newWire(t *testing.T) *wire {
 	r, w, err := os.Pipe()
@@ -161,7 +93,7 @@ func newWire(t *testing.T) *wire {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		x.peer.read(newLineReader(in, maxLine))
+		x.peer.read(newLines(in))
 	}()
 	t.Cleanup(func() {
 		pw.Close()

@@ -116,7 +116,7 @@ func (pr *proc) live() {
 	read := make(chan struct{})
 	outputs.Go(func() {
 		defer close(read)
-		pr.peer.read(newLineReader(pr.group.Stdout, maxLine))
+		pr.peer.read(newLines(pr.group.Stdout))
 	})
 	outputs.Go(func() { _, _ = io.CopyBuffer(pr.tail, pr.group.Stderr, make([]byte, 4<<10)) }) // a Tail takes all
 	ctx, cancel := context.WithCancel(context.Background())

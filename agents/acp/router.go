@@ -85,15 +85,15 @@ func (pr *proc) asked(id jsontext.Value, method string, params jsontext.Value) {
 const maxNoise = 100
 
 // noise implements peerHost.
-func (pr *proc) noise(text string, size int64) {
+func (pr *proc) noise(text string, size int) {
 	if text == "" {
 		text = "a line that is too long was skipped"
-		pr.router.tell(noticeEvent(fmt.Sprintf("The agent sent a message of %d bytes, which is more than the %d that are taken: it was skipped.", size, maxLine)))
+		pr.router.tell(noticeEvent(fmt.Sprintf("The agent sent a message of more than %d bytes, the most that is taken: it was skipped.", size)))
 	} else {
 		_, _ = pr.said.Write([]byte(text + "\n")) // a Tail takes all
 	}
 	if pr.noises++; pr.noises <= maxNoise {
-		pr.log().Warn("agent sent what belongs to nothing", zap.String("text", text), zap.Int64("bytes", size))
+		pr.log().Warn("agent sent what belongs to nothing", zap.String("text", text), zap.Int("bytes", size))
 	}
 }
 

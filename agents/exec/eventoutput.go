@@ -1,16 +1,17 @@
 package exec
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/lines"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -23,11 +24,13 @@ const (
 	maxDelta    = 64 << 10 // bytes of one delta: split
 )
 
+// maxLine is the longest event line, as long as the longest frame of the wire.
+const maxLine = 4 << 20
+
 // eventOutput makes items of NDJSON events. A line that says nothing
 // sensible becomes a notice and changes nothing.
 type eventOutput struct {
 	p     *turns.Prompt
-	lines lines
 	ops   []items.Op // of the chunk in hand
 	known map[string]*local
 	order []*local // in the order of making, to forget the oldest
@@ -49,18 +52,32 @@ type local struct {
 }
 
 func newEventOutput(p *turns.Prompt, in *feeder) *eventOutput {
-	return &eventOutput{p: p, lines: lines{max: maxLine}, known: map[string]*local{}, asks: asks{p: p, in: in}}
+	return &eventOutput{p: p, known: map[string]*local{}, asks: asks{p: p, in: in}}
 }
 
-func (o *eventOutput) write(ctx context.Context, chunk []byte) error {
-	if err := o.lines.feed(chunk, o.each(ctx)); err != nil {
-		return err
+func (o *eventOutput) read(ctx context.Context, stdout io.Reader) error {
+	for from := lines.New(stdout, lines.Config{Max: maxLine, Buffer: readSize}); ; {
+		line, err := from.Next()
+		o.line = from.Number()
+		switch {
+		case errors.Is(err, lines.ErrTooLong):
+			o.refuse(nil, err)
+		case err != nil:
+			return nil
+		default:
+			if err := o.take(ctx, line); err != nil {
+				return err
+			}
+		}
+		if !from.Buffered() {
+			if err := o.flush(ctx); err != nil {
+				return err
+			}
+		}
 	}
-	return o.flush(ctx)
 }
 
 func (o *eventOutput) finish(ctx context.Context, end turns.State) error {
-	err := o.lines.flush(o.each(ctx))
 	o.asks.stop()
 	if more := o.bad - maxNotices; more > 0 {
 		o.notice(fmt.Sprintf("%d more lines of the agent's output were not understood", more), nil)
@@ -72,7 +89,7 @@ func (o *eventOutput) finish(ctx context.Context, end turns.State) error {
 			}
 		}
 	}
-	return errors.Join(err, o.flush(ctx))
+	return o.flush(ctx)
 }
 
 func (o *eventOutput) result() *resultEvent { return o.ended }
@@ -86,32 +103,16 @@ func (o *eventOutput) flush(ctx context.Context) error {
 	return o.p.Emit(ctx, ops...)
 }
 
-// each handles one line. It returns only the sink's errors.
-func (o *eventOutput) each(ctx context.Context) func([]byte, bool) error {
-	return func(line []byte, long bool) error {
-		o.line++
-		if long {
-			o.refuse(nil, fmt.Errorf("longer than %d bytes", maxLine))
-			return nil
-		}
-		line = bytes.TrimSpace(line)
-		if len(line) == 0 {
-			return nil
-		}
-		event, err := decodeEvent(line)
-		if err == nil && o.ended != nil {
-			err = errors.New("it comes after the result")
-		}
-		if err != nil {
-			o.refuse(line, err)
-			return nil
-		}
-		return o.take(ctx, line, event)
+// take handles one line. It returns only the sink's errors.
+func (o *eventOutput) take(ctx context.Context, line []byte) error {
+	event, err := decodeEvent(line)
+	if err == nil && o.ended != nil {
+		err = errors.New("it comes after the result")
 	}
-}
-
-func (o *eventOutput) take(ctx context.Context, line []byte, event any) error {
-	var err error
+	if err != nil {
+		o.refuse(line, err)
+		return nil
+	}
 	switch e := event.(type) {
 	case messageEvent:
 		content := items.NewAgentMessage(e.Text)

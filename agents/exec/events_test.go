@@ -1,8 +1,10 @@
 package exec
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"regexp"
@@ -40,12 +42,8 @@ func (replay) Info() turns.AgentInfo { return turns.AgentInfo{Name: "replay", Ki
 
 func (r replay) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	o := newEventOutput(p, &feeder{})
-	for rest := r.text; len(rest) > 0; {
-		n := min(len(rest), r.piece)
-		if err := o.write(ctx, rest[:n:n]); err != nil {
-			return turns.Outcome{State: turns.Interrupted}
-		}
-		rest = rest[n:]
+	if err := o.read(ctx, pieces{bytes.NewReader(r.text), r.piece}); err != nil {
+		return turns.Outcome{State: turns.Interrupted}
 	}
 	if err := o.finish(ctx, turns.Completed); err != nil {
 		return turns.Outcome{State: turns.Interrupted}
@@ -55,6 +53,14 @@ func (r replay) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	}
 	return turns.Outcome{}
 }
+
+// pieces reads at most so many bytes at once.
+type pieces struct {
+	io.Reader
+	size int
+}
+
+func (p pieces) Read(b []byte) (int, error) { return p.Reader.Read(b[:min(len(b), p.size)]) }
 
 // notices returns the messages of the warnings.
 func notices(t testing.TB, s *agenttest.Sink) (out []string) {
@@ -265,18 +271,8 @@ func TestNoticesAboutBadLinesAreBounded(t *testing.T) {
 	}
 }
 
-func TestLongLineIsSkippedWithoutBeingHeld(t *testing.T) {
+func TestLongLineIsRefused(t *testing.T) {
 	good := `{"event":"message","text":"good"}` + "\n"
-	o := newEventOutput(&turns.Prompt{Sink: agenttest.NewSink(t)}, &feeder{})
-	chunk := []byte(strings.Repeat("x", readSize))
-	for range 64 << 20 / readSize {
-		if err := o.write(t.Context(), chunk); err != nil {
-			t.Fatal(err)
-		}
-		if held := cap(o.lines.buf); held > 2*maxLine {
-			t.Fatalf("%d bytes are held", held)
-		}
-	}
 	sink, _ := printed(t, `{"event":"message","text":"`+strings.Repeat("x", maxLine)+"\"}\n"+good)
 	if said := notices(t, sink); len(said) != 1 || !strings.HasSuffix(said[0], "longer than 4194304 bytes") || len(sink.Items()) != 2 {
 		t.Errorf("notices %q", said)
@@ -304,7 +300,7 @@ func TestItemsThatAreRememberedAreBounded(t *testing.T) {
 	}
 	sink := agenttest.NewSink(t)
 	o := newEventOutput(&turns.Prompt{Sink: sink}, &feeder{})
-	if err := o.write(t.Context(), []byte(text.String())); err != nil || len(o.known) > maxItems || len(o.order) != len(o.known) {
+	if err := o.read(t.Context(), strings.NewReader(text.String())); err != nil || len(o.known) > maxItems || len(o.order) != len(o.known) {
 		t.Errorf("%v, %d remembered", err, len(o.known))
 	}
 	if len(sink.Items()) != 3*maxItems {
@@ -376,7 +372,7 @@ func TestWhatWasSaidBeforeAQuestionIsHandedOverFirst(t *testing.T) {
 	}
 	o := newEventOutput(&turns.Prompt{Sink: sink}, &feeder{lines: make(chan []byte, answersAhead)})
 	text := `{"event":"message","text":"before"}` + "\n" + `{"event":"ask","id":"q","title":"t"}` + "\n"
-	if err := o.lines.feed([]byte(text), o.each(t.Context())); err != nil {
+	if err := o.read(t.Context(), strings.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
 	if n := <-said; n != 1 {
@@ -425,7 +421,7 @@ func TestDocumentedEventsAreUnderstood(t *testing.T) {
 		sink := agenttest.NewSink(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		o := newEventOutput(&turns.Prompt{Sink: sink}, &feeder{lines: make(chan []byte, answersAhead)})
-		if err := o.write(ctx, []byte(block)); err != nil {
+		if err := o.read(ctx, strings.NewReader(block)); err != nil {
 			t.Fatal(err)
 		}
 		cancel()

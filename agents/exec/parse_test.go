@@ -2,8 +2,6 @@ package exec
 
 import (
 	"bytes"
-	"fmt"
-	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -33,43 +31,6 @@ func TestTextNeverDependsOnWhereThePiecesBegin(t *testing.T) {
 		}
 		got += rs.flush()
 		if want := string([]rune(string(all))); got != want {
-			r.Fatalf("got %q, want %q", got, want)
-		}
-	})
-}
-
-func TestLinesNeverDependOnWhereThePiecesBegin(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		all := []byte(rapid.StringOf(rapid.SampledFrom([]rune("ab\n"))).Draw(r, "text"))
-		l := lines{max: 4}
-		var got []string
-		each := func(line []byte, long bool) error {
-			if long {
-				line = []byte("long")
-			}
-			got = append(got, string(line))
-			return nil
-		}
-		for rest := all; len(rest) > 0; {
-			n := rapid.IntRange(1, len(rest)).Draw(r, "piece")
-			if err := l.feed(rest[:n], each); err != nil {
-				r.Fatal(err)
-			}
-			rest = rest[n:]
-		}
-		if err := l.flush(each); err != nil {
-			r.Fatal(err)
-		}
-		want := strings.Split(string(all), "\n")
-		if want[len(want)-1] == "" {
-			want = want[:len(want)-1]
-		}
-		for i := range want {
-			if len(want[i]) > l.max {
-				want[i] = "long"
-			}
-		}
-		if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
 			r.Fatalf("got %q, want %q", got, want)
 		}
 	})

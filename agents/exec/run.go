@@ -190,16 +190,8 @@ func (r *run) readOutputs(ctx context.Context) {
 	var errs sync.WaitGroup
 	errs.Go(func() { _, _ = io.CopyBuffer(r.stderr, r.group.Stderr, make([]byte, 4<<10)) }) // a Tail takes all
 	defer errs.Wait()
-	buf := make([]byte, readSize)
-	for {
-		n, err := r.group.Stdout.Read(buf)
-		if err != nil {
-			return
-		}
-		if err := r.out.write(ctx, buf[:n]); err != nil {
-			close(r.broken)
-			return
-		}
+	if r.out.read(ctx, r.group.Stdout) != nil {
+		close(r.broken)
 	}
 }
 

@@ -2,17 +2,19 @@ package exec
 
 import (
 	"context"
+	"io"
 	"unicode/utf8"
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/turns"
 )
 
-// output makes ops of what a process prints. One goroutine writes, then one
-// calls finish.
+// output makes ops of what a process prints. One goroutine calls read, then
+// one calls finish.
 type output interface {
-	// write takes what was read. Its error is the sink's.
-	write(ctx context.Context, chunk []byte) error
+	// read takes what is printed until there is no more, and hands over what
+	// has come before it waits for more. Its error is the sink's.
+	read(ctx context.Context, stdout io.Reader) error
 	// finish is called once, when all has been read and the process is gone;
 	// end is how the prompt ends. Afterwards nothing is emitted.
 	finish(ctx context.Context, end turns.State) error
@@ -27,8 +29,16 @@ type textOutput struct {
 	runes runes
 }
 
-func (o *textOutput) write(ctx context.Context, chunk []byte) error {
-	return o.say(ctx, o.runes.feed(chunk))
+func (o *textOutput) read(ctx context.Context, stdout io.Reader) error {
+	for buf := make([]byte, readSize); ; {
+		n, err := stdout.Read(buf)
+		if err := o.say(ctx, o.runes.feed(buf[:n])); err != nil {
+			return err
+		}
+		if err != nil {
+			return nil
+		}
+	}
 }
 
 func (o *textOutput) say(ctx context.Context, text string) error {

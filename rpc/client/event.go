@@ -62,7 +62,8 @@ func ParseEvent(line []byte) (Event, error) {
 	return newEvent(m, line)
 }
 
-// newEvent reads the head of a notification's params.
+// newEvent reads the head of a notification's params. The Event refers to
+// line's bytes.
 func newEvent(m message, line []byte) (Event, error) {
 	var head eventHead
 	if len(m.Params) > 0 {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,8 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/seed82539d15/holon/lines"
 )
 
 // ErrSessionClosed is what calls of a session return when its connection has
@@ -75,7 +78,7 @@ func (c *Client) Dial(ctx context.Context, options SessionOptions) (*Session, er
 		return nil, err
 	}
 	stream := &bodyStream{
-		lines: newLineReader(response.Body), writer: writer, onEvent: options.OnEvent,
+		lines: newLines(response.Body), writer: writer, onEvent: options.OnEvent,
 		end: func() { stop(); cancel(); writer.Close(); response.Body.Close() },
 	}
 	// The server never asks anything in this version; should it, it hears that
@@ -129,7 +132,7 @@ func (s *Session) Close() error {
 // exchange. Notifications never reach jsonrpc2: they go to onEvent with their
 // bytes as they came.
 type bodyStream struct {
-	lines   *lineReader
+	lines   *lines.Reader
 	writer  *io.PipeWriter
 	onEvent func(Event)
 	end     func()
@@ -153,7 +156,7 @@ func (s *bodyStream) WriteObject(v any) error {
 // ReadObject hands notifications to onEvent until a response comes.
 func (s *bodyStream) ReadObject(v any) error {
 	for {
-		line, err := s.lines.next()
+		line, err := s.lines.Next()
 		if err != nil {
 			return s.fail(err)
 		}
@@ -172,7 +175,7 @@ func (s *bodyStream) ReadObject(v any) error {
 			}
 			return nil
 		}
-		event, err := newEvent(m, line)
+		event, err := newEvent(m, bytes.Clone(line))
 		if err != nil {
 			return s.fail(err)
 		}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -192,9 +193,9 @@ func (s *Subscription) connect(ctx context.Context, handle func(Event) error) er
 	}
 	defer response.Body.Close()
 	watch.body = response.Body
-	lines := newLineReader(watch)
+	stream := newLines(watch)
 	for {
-		line, err := lines.next()
+		line, err := stream.Next()
 		if err != nil {
 			var silent *SilentError
 			if errors.As(context.Cause(ctx), &silent) {
@@ -259,7 +260,7 @@ func (s *Subscription) take(line []byte, watch *watchedBody, handle func(Event) 
 	case "":
 		return nil
 	}
-	event, err := newEvent(m, line)
+	event, err := newEvent(m, bytes.Clone(line))
 	if err != nil {
 		return err
 	}

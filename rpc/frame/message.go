@@ -56,7 +56,7 @@ var lenient = jsontext.AllowDuplicateNames(true)
 // call, and as long as the frame is.
 func (p *Parser) Parse(frame []byte) (members []Message, batch bool) {
 	p.members = p.members[:0]
-	frame = trim(frame)
+	frame = bytes.Trim(frame, " \t\r\n")
 	if len(frame) > 0 && frame[0] == '[' {
 		return p.batch(frame)
 	}
