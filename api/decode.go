@@ -1,18 +1,15 @@
 package api
 
 import (
-	"errors"
+	"cmp"
 	"reflect"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-)
 
-// strictOptions are how params are read: names exactly, none unknown, none
-// twice.
-var strictOptions = json.JoinOptions(json.RejectUnknownMembers(true))
+	"github.com/seed82539d15/holon/strict"
+)
 
 // wireOptions are how results are written. Invalid UTF-8 cannot come in; what
 // an agent printed is replaced rather than refused.
@@ -85,7 +82,7 @@ func (s *shape) withIDs(e *Error, p reflect.Value) *Error {
 // decodeParams reads params strictly. Absent and null params are {}.
 func decodeParams[P any](method string, raw jsontext.Value, s *shape) (p P, bad error) {
 	if len(raw) > 2 || len(s.required) > 0 && len(raw) > 0 {
-		if err := json.Unmarshal(raw, &p, strictOptions); err != nil {
+		if err := strict.Unmarshal(raw, &p); err != nil {
 			return p, decodeError(err)
 		}
 	}
@@ -107,71 +104,6 @@ func decodeParams[P any](method string, raw jsontext.Value, s *shape) (p P, bad 
 
 // decodeError says which member is wrong and why.
 func decodeError(err error) *Error {
-	var semantic *json.SemanticError
-	var syntactic *jsontext.SyntacticError
-	switch {
-	case errors.As(err, &semantic):
-		field := fieldPath(semantic.JSONPointer)
-		if errors.Is(err, json.ErrUnknownName) {
-			return Invalid(field, "unknown_field", "there is no such member")
-		}
-		if semantic.JSONKind == '0' && semantic.GoType != nil && isInteger(semantic.GoType.Kind()) {
-			return Invalid(field, "out_of_range", "it must be an integer that fits 64 bits")
-		}
-		if semantic.GoType == nil || semantic.JSONKind == 0 || semantic.JSONKind == '"' && semantic.GoType.Kind() == reflect.String {
-			return Invalid(field, "malformed", "%v", semantic.Err)
-		}
-		return Invalid(field, "wrong_type", "it must be %s", typeName(semantic.GoType))
-	case errors.As(err, &syntactic):
-		field := fieldPath(syntactic.JSONPointer)
-		if errors.Is(err, jsontext.ErrDuplicateName) {
-			return Invalid(field, "duplicate_field", "the member is there twice")
-		}
-		return Invalid(field, "malformed", "%v", syntactic.Err)
-	}
-	return Invalid("params", "malformed", "%v", err)
-}
-
-// fieldPath turns /input/0/content into input[0].content. An index is what
-// looks like one: no member of ours does.
-func fieldPath(p jsontext.Pointer) string {
-	var b strings.Builder
-	for token := range p.Tokens() {
-		if _, err := strconv.ParseUint(token, 10, 32); err == nil && b.Len() > 0 {
-			b.WriteString("[" + token + "]")
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('.')
-		}
-		if len(token) > 128 {
-			token = token[:128]
-		}
-		b.WriteString(strings.ToValidUTF8(token, "\ufffd"))
-	}
-	if b.Len() == 0 {
-		return "params"
-	}
-	return b.String()
-}
-
-func isInteger(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Uint64 }
-
-func typeName(t reflect.Type) string {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch k := t.Kind(); {
-	case k == reflect.String:
-		return "a string"
-	case k == reflect.Bool:
-		return "true or false"
-	case isInteger(k):
-		return "an integer"
-	case k == reflect.Float64 || k == reflect.Float32:
-		return "a number"
-	case k == reflect.Slice || k == reflect.Array:
-		return "an array"
-	}
-	return "an object"
+	bad := strict.Explain(err)
+	return Invalid(cmp.Or(bad.Field, "params"), bad.Reason, "%s", bad.Text)
 }

@@ -3,12 +3,8 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
@@ -65,7 +61,7 @@ func (w *workerOp) decode(op turns.ItemOp) error {
 	var content items.Content
 	if op.Content != nil {
 		var err error
-		if content, err = contentOf(op.Content); err != nil {
+		if content, err = items.FromAgent(op.Content); err != nil {
 			return w.invalid("content", turns.ReasonInvalid, "%v", err)
 		}
 		switch kind := content.Kind(); {
@@ -92,47 +88,6 @@ func (w *workerOp) decode(op turns.ItemOp) error {
 		w.op = items.Delete{ItemID: op.ItemID}
 	}
 	return nil
-}
-
-// worded says in the words of the wire what the decoder says in those of Go.
-func worded(err error) error {
-	var bad *json.SemanticError
-	switch {
-	case !errors.As(err, &bad):
-		return err
-	case errors.Is(bad.Err, json.ErrUnknownName):
-		return fmt.Errorf("there is no member %s", bad.JSONPointer)
-	case bad.JSONPointer == "":
-		return fmt.Errorf("must be an object with a type")
-	}
-	return fmt.Errorf("a %s does not fit at %s", bad.JSONKind, bad.JSONPointer)
-}
-
-// contentOf reads content as strictly as params are read: what a worker says is
-// stored or refused. The role of a message need not be said.
-func contentOf(raw jsontext.Value) (items.Content, error) {
-	content, err := items.Decode(items.Raw(raw))
-	if err != nil {
-		return nil, worded(err)
-	}
-	if err := json.Unmarshal(raw, reflect.New(reflect.TypeOf(content)).Interface(), json.RejectUnknownMembers(true)); err != nil {
-		return nil, worded(err)
-	}
-	m, ok := content.(items.AgentMessage)
-	if !ok {
-		return content, nil
-	}
-	text := ""
-	for _, part := range m.Content {
-		if part.Type != "output_text" {
-			return nil, fmt.Errorf("a part of a message has the type %.60q, not output_text", part.Type)
-		}
-		text += part.Text
-	}
-	if m.Role == "" {
-		m.Role = "assistant"
-	}
-	return items.WithText(m, text), nil // one part: it is what deltas add to
 }
 
 // checkMembers refuses members that the verb does not have: what a worker has

@@ -376,10 +376,11 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 			}
 		}
 		for text, raw := range map[string]string{
-			"there is no member /foo":            `{"type":"agent_message","role":"assistant","content":[],"foo":1}`,
-			"a string does not fit at /content":  `{"type":"agent_message","content":"x"}`,
-			"must be an object with a type":      `"x"`,
-			`unknown kind of item "no_such_one"`: `{"type":"no_such_one"}`,
+			"foo: there is no such member":            `{"type":"agent_message","role":"assistant","content":[],"foo":1}`,
+			"content: it must be an array":            `{"type":"agent_message","content":"x"}`,
+			"it must be an object":                    `"x"`,
+			"content[0].type: it must be output_text": `{"type":"agent_message","content":[{"type":"image"}]}`,
+			`unknown kind of item "no_such_one"`:      `{"type":"no_such_one"}`,
 		} {
 			_, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{{Op: turns.OpCreate, Content: jsontext.Value(raw)}}})
 			if !errors.As(err, &bad) || bad.Field != "ops[0].content" || bad.Text != text {

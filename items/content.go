@@ -1,11 +1,14 @@
 package items
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/strict"
 )
 
 // Raw is JSON that is kept as it came.
@@ -314,6 +317,36 @@ func Encode(c Content) (Raw, error) {
 // Decode is the inverse of Encode. Members it does not know are ignored; a
 // kind it does not know is an *UnknownKindError.
 func Decode(raw Raw) (Content, error) {
+	return decodeWith(raw, func(raw []byte, v any) error { return json.Unmarshal(raw, v) })
+}
+
+// FromAgent reads what an agent says of an item. Errors are *strict.Error, for
+// members that the kind does not have too, and *UnknownKindError. A message
+// gets the one part that deltas add to, and needs no role.
+func FromAgent(raw Raw) (Content, error) {
+	content, err := decodeWith(raw, strict.Unmarshal)
+	if unknown, ok := errors.AsType[*UnknownKindError](err); ok {
+		return nil, unknown
+	}
+	if err != nil {
+		return nil, strict.Explain(err)
+	}
+	m, ok := content.(AgentMessage)
+	if !ok {
+		return content, nil
+	}
+	text := ""
+	for i, part := range m.Content {
+		if part.Type != "" && part.Type != "output_text" {
+			return nil, &strict.Error{Field: fmt.Sprintf("content[%d].type", i), Reason: strict.Malformed, Text: "it must be output_text"}
+		}
+		text += part.Text
+	}
+	m.Role = cmp.Or(m.Role, "assistant")
+	return WithText(m, text), nil
+}
+
+func decodeWith(raw Raw, read func([]byte, any) error) (Content, error) {
 	var head struct {
 		Type Kind `json:"type"`
 	}
@@ -322,38 +355,38 @@ func Decode(raw Raw) (Content, error) {
 	}
 	switch head.Type {
 	case KindUserMessage:
-		return decode[UserMessage](raw)
+		return decode[UserMessage](raw, read)
 	case KindAgentMessage:
-		return decode[AgentMessage](raw)
+		return decode[AgentMessage](raw, read)
 	case KindReasoning:
-		return decode[Reasoning](raw)
+		return decode[Reasoning](raw, read)
 	case KindPlan:
-		return decode[Plan](raw)
+		return decode[Plan](raw, read)
 	case KindToolCall:
-		return decode[ToolCall](raw)
+		return decode[ToolCall](raw, read)
 	case KindCommandExecution:
-		return decode[CommandExecution](raw)
+		return decode[CommandExecution](raw, read)
 	case KindFileChange:
-		return decode[FileChange](raw)
+		return decode[FileChange](raw, read)
 	case KindPermissionRequest:
-		return decode[PermissionRequest](raw)
+		return decode[PermissionRequest](raw, read)
 	case KindQuestion:
-		return decode[Question](raw)
+		return decode[Question](raw, read)
 	case KindUsage:
-		return decode[Usage](raw)
+		return decode[Usage](raw, read)
 	case KindNotice:
-		return decode[Notice](raw)
+		return decode[Notice](raw, read)
 	case KindError:
-		return decode[Error](raw)
+		return decode[Error](raw, read)
 	case KindExtension:
-		return decode[Extension](raw)
+		return decode[Extension](raw, read)
 	}
 	return nil, &UnknownKindError{Kind: head.Type}
 }
 
-func decode[T Content](raw Raw) (Content, error) {
+func decode[T Content](raw Raw, read func([]byte, any) error) (Content, error) {
 	var v T
-	if err := json.Unmarshal(raw, &v); err != nil {
+	if err := read(raw, &v); err != nil {
 		return nil, fmt.Errorf("decode %s: %w", v.Kind(), err)
 	}
 	return v, nil

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/strict"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -108,38 +110,43 @@ func decodeEvent(line []byte) (any, error) {
 	if depth := nesting(line); depth > maxDepth {
 		return nil, fmt.Errorf("nested %d deep, more than %d", depth, maxDepth)
 	}
-	head, err := lax[struct {
+	var head struct {
 		Event *string `json:"event"`
-	}](line)
-	if err != nil {
-		return nil, err
+	}
+	if err := json.Unmarshal(line, &head); err != nil {
+		return nil, strict.Explain(err)
 	}
 	if head.Event == nil {
 		return nil, errors.New(`no member "event"`)
 	}
 	switch *head.Event {
 	case "message":
-		return strict[messageEvent](line)
+		return decode[messageEvent](line)
 	case "delta":
-		return strict[deltaEvent](line)
+		return decode[deltaEvent](line)
 	case "item":
-		return strict[itemEvent](line)
+		return decode[itemEvent](line)
 	case "delete":
-		return strict[deleteEvent](line)
+		return decode[deleteEvent](line)
 	case "usage":
-		return strict[usageEvent](line)
+		return decode[usageEvent](line)
 	case "step":
-		return strict[stepEvent](line)
+		return decode[stepEvent](line)
 	case "progress":
-		return strict[progressEvent](line)
+		return decode[progressEvent](line)
 	case "ask":
-		return strict[askEvent](line)
+		return decode[askEvent](line)
 	case "question":
-		return strict[questionEvent](line)
+		return decode[questionEvent](line)
 	case "result":
-		return strict[resultEvent](line)
+		return decode[resultEvent](line)
 	}
 	return nil, fmt.Errorf("unknown event %q", shorten(*head.Event, 64))
+}
+
+func decode[T any](line []byte) (event T, err error) {
+	err = strict.Unmarshal(line, &event)
+	return event, err
 }
 
 // nesting is how deep the arrays and objects of a line are nested. The line
