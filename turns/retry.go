@@ -2,10 +2,9 @@ package turns
 
 import (
 	"cmp"
-	"hash/fnv"
-	"math"
 	"time"
 
+	"github.com/seed82539d15/holon/backoff"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 )
@@ -116,11 +115,9 @@ func (p RetryPolicy) WithDefaults() RetryPolicy {
 
 // wait is how long the turn waits after its attempt of this number.
 func (p RetryPolicy) Wait(turnID string, attempt int) time.Duration {
-	seconds := min(p.BackoffSeconds*math.Pow(2, float64(attempt-1)), p.BackoffMaxSeconds)
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(turnID)) // never an error
-	spread := 0.8 + 0.4*float64(h.Sum32())/math.MaxUint32
-	return time.Duration(seconds * spread * float64(time.Second))
+	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+	waits := backoff.Backoff{First: seconds(p.BackoffSeconds), Max: seconds(p.BackoffMaxSeconds), Spread: 0.2}
+	return waits.WaitOf(turnID, attempt)
 }
 
 // over is the policy with what it leaves at zero taken from the one below.

@@ -6,14 +6,13 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/backoff"
 )
 
 // The wait before a process is started again after one that failed to start,
 // or ended before it had opened a session.
-const (
-	firstBackoff = 250 * time.Millisecond
-	maxBackoff   = 30 * time.Second
-)
+var restarts = backoff.Backoff{First: 250 * time.Millisecond, Max: 30 * time.Second, Spread: 0.2}
 
 // pool has the processes of an agent. All its state changes under its lock,
 // and nobody waits while holding it.
@@ -198,9 +197,8 @@ func (p *pool) gone(pr *proc, why error) {
 	p.failures++
 	p.lastErr = why.Error()
 	if !pr.opened {
-		wait := min(firstBackoff<<min(p.fails, 16), maxBackoff)
 		p.fails++
-		p.notUntil = time.Now().Add(wait)
+		p.notUntil = time.Now().Add(restarts.Wait(p.fails))
 	}
 }
 

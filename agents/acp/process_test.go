@@ -192,14 +192,14 @@ func TestFailedStartsAreSpacedOut(t *testing.T) {
 	r.pool.mu.Lock()
 	fails, wait := r.pool.fails, time.Until(r.pool.notUntil)
 	r.pool.mu.Unlock()
-	if fails != 3 || wait > 4*firstBackoff {
+	if fails != 3 || wait > 5*restarts.First {
 		t.Errorf("%d failed, the next start in %v", fails, wait)
 	}
 	p := pool{a: r.Agent}
 	for range 40 {
 		p.gone(&proc{}, errGone)
 	}
-	if wait := time.Until(p.notUntil); wait > maxBackoff || wait < maxBackoff/2 {
+	if wait := time.Until(p.notUntil); wait > restarts.Max*6/5 || wait < restarts.Max/2 {
 		t.Errorf("after many failures %v", wait)
 	}
 	if _, out := r.thread("t").interruptAfter("say x", progressed); out.State != turns.Interrupted {

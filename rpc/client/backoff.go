@@ -2,8 +2,9 @@ package client
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
+
+	"github.com/seed82539d15/holon/backoff"
 )
 
 // Backoff says how long to wait before each reconnect. The zero value uses the
@@ -12,29 +13,26 @@ type Backoff struct {
 	// First is the wait before the second attempt; zero means 100 ms. The first
 	// attempt after a loss comes at once.
 	First time.Duration
-	// Max bounds the wait; zero means 5 s, short enough for a person who waits.
+	// Max is where the waits stop doubling; zero means 5 s, short enough for a
+	// person who waits.
 	Max time.Duration
 }
 
 // wait returns the wait before attempt (counted from 1): nothing, then First
-// doubled up to Max, each with jitter down to half so that many clients of a
-// server that restarts do not come back in step.
+// doubled up to Max, each give or take half, so that many clients of a server
+// that restarts do not come back in step.
 func (b Backoff) wait(attempt int) time.Duration {
 	if attempt <= 1 {
 		return 0
 	}
-	first, limit := b.First, b.Max
-	if first <= 0 {
-		first = 100 * time.Millisecond
+	waits := backoff.Backoff{First: b.First, Max: b.Max, Spread: 0.5}
+	if b.First <= 0 {
+		waits.First = 100 * time.Millisecond
 	}
-	if limit <= 0 {
-		limit = 5 * time.Second
+	if b.Max <= 0 {
+		waits.Max = 5 * time.Second
 	}
-	wait := limit
-	if shift := attempt - 2; shift < 16 {
-		wait = min(limit, first<<shift)
-	}
-	return wait/2 + rand.N(wait/2+1)
+	return waits.Wait(attempt - 1)
 }
 
 // pause waits, or returns the context's cause if that ends first.
