@@ -84,7 +84,7 @@ func (g *globals) servedAgents(ctx context.Context) (findings []sqlite.Finding) 
 // be used and what to do.
 func examineAgent(ctx context.Context, name string, agent config.Agent, patience time.Duration) sqlite.Finding {
 	f := sqlite.Finding{Name: "agent " + name, Level: sqlite.Error}
-	if err := errors.Join(agent.Check(name), agent.Missing()); err != nil {
+	if err := errors.Join(config.CheckName(name), agent.Check(), agent.Missing()); err != nil {
 		f.Text = strings.ReplaceAll(err.Error(), "\n", "; ")
 		return f
 	}

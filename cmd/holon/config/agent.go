@@ -114,92 +114,60 @@ const (
 	MCPSSE   = "sse"
 )
 
-// AgentKey is one key of an agent's table.
-type AgentKey struct {
-	Name  string
-	Kinds []string // of agents that have it
-	Type  Type
-	// Help is one line, without a full stop.
-	Help string
-
-	set func(*Agent, raw) error
-	get func(Agent) any
-}
-
 // AgentKeys is the table of the keys of [agents.NAME]. The order is that of
 // the documentation.
-var AgentKeys = []AgentKey{
-	agentEntry("kind", kinds, Text, "echo, exec, acp or worker", func(a *Agent) *string { return &a.Kind }, asText, same),
-	agentEntry("command", process, List, "the program and its arguments, a list or one line", func(a *Agent) *[]string { return &a.Command }, asCommand, same),
-	agentEntry("env", process, Table, "variables added to the server's environment", func(a *Agent) *map[string]string { return &a.Env }, asTexts, shownNames),
-	agentEntry("cwd", process, Text, "the working directory, absolute, of threads that have none of their own", func(a *Agent) *string { return &a.Cwd }, asText, same),
+var AgentKeys = []Key[Agent]{
+	text("kind", "echo, exec, acp or worker", func(a *Agent) *string { return &a.Kind }),
+	command("command", "the program and its arguments, a list or one line", func(a *Agent) *[]string { return &a.Command }).of(KindExec, KindACP),
+	secrets("env", "variables added to the server's environment", func(a *Agent) *map[string]string { return &a.Env }).of(KindExec, KindACP),
+	text("cwd", "the working directory, absolute, of threads that have none of their own", func(a *Agent) *string { return &a.Cwd }).of(KindExec, KindACP),
 
-	agentEntry("on_crash", kinds, Text, "interrupt or retry: what becomes of a turn whose agent dies or fails for a moment, or whose server is killed", func(a *Agent) *string { return &a.Retry.OnCrash }, asText, same),
-	agentEntry("max_attempts", kinds, Number, "attempts of a turn in all", func(a *Agent) *int { return &a.Retry.MaxAttempts }, func(v raw) (int, error) { return toInt(asNumber(v)) }, same),
-	agentEntry("backoff_seconds", kinds, Seconds, "the wait before the second attempt, twice as long before each further one", func(a *Agent) *time.Duration { return &a.Retry.Backoff }, asSeconds, shownSeconds),
-	agentEntry("backoff_max_seconds", kinds, Seconds, "the longest wait before an attempt", func(a *Agent) *time.Duration { return &a.Retry.BackoffMax }, asSeconds, shownSeconds),
+	text("on_crash", "interrupt or retry: what becomes of a turn whose agent dies or fails for a moment, or whose server is killed", func(a *Agent) *string { return &a.Retry.OnCrash }),
+	number("max_attempts", "attempts of a turn in all", func(a *Agent) *int { return &a.Retry.MaxAttempts }),
+	seconds("backoff_seconds", "the wait before the second attempt, twice as long before each further one", func(a *Agent) *time.Duration { return &a.Retry.Backoff }),
+	seconds("backoff_max_seconds", "the longest wait before an attempt", func(a *Agent) *time.Duration { return &a.Retry.BackoffMax }),
 
-	agentEntry("lease_seconds", onlyWorker, Seconds, "how long a worker may be silent", func(a *Agent) *time.Duration { return &a.Worker.Lease }, asSeconds, shownSeconds),
-	agentEntry("claim_timeout_seconds", onlyWorker, Seconds, "how long a turn waits for a worker; 0 for ever", func(a *Agent) *time.Duration { return &a.Worker.ClaimTimeout }, asSeconds, shownSeconds),
+	seconds("lease_seconds", "how long a worker may be silent", func(a *Agent) *time.Duration { return &a.Worker.Lease }).of(KindWorker),
+	seconds("claim_timeout_seconds", "how long a turn waits for a worker; 0 for ever", func(a *Agent) *time.Duration { return &a.Worker.ClaimTimeout }).of(KindWorker),
 
-	agentEntry("input", onlyExec, Text, "text or json", func(a *Agent) *string { return &a.Exec.Input }, asText, same),
-	agentEntry("output", onlyExec, Text, "text or events", func(a *Agent) *string { return &a.Exec.Output }, asText, same),
-	agentEntry("kill_after_seconds", onlyExec, Seconds, "the time between TERM and KILL", func(a *Agent) *time.Duration { return &a.Exec.KillAfter }, asSeconds, shownSeconds),
-	agentEntry("stderr_tail_bytes", onlyExec, Size, "how much of stderr a failure shows", func(a *Agent) *int { return &a.Exec.StderrTail }, func(v raw) (int, error) { return toInt(asSize(v)) }, same),
+	text("input", "text or json", func(a *Agent) *string { return &a.Exec.Input }).of(KindExec),
+	text("output", "text or events", func(a *Agent) *string { return &a.Exec.Output }).of(KindExec),
+	seconds("kill_after_seconds", "the time between TERM and KILL", func(a *Agent) *time.Duration { return &a.Exec.KillAfter }).of(KindExec),
+	size("stderr_tail_bytes", "how much of stderr a failure shows", func(a *Agent) *int { return &a.Exec.StderrTail }).of(KindExec),
 
-	agentEntry("permissions", onlyACP, Text, "ask, allow or reject: who answers the agent's requests for permission", func(a *Agent) *string { return &a.ACP.Permissions }, asText, same),
-	agentEntry("permission_timeout_seconds", onlyACP, Seconds, "how long a request waits for a person; 0 for ever", func(a *Agent) *time.Duration { return &a.ACP.PermissionTimeout }, asSeconds, shownSeconds),
-	agentEntry("permission_default", onlyACP, Text, "the kind of option an expired request takes: reject_once, reject_always, allow_once or allow_always", func(a *Agent) *string { return &a.ACP.PermissionDefault }, asText, same),
-	agentEntry("mcp_servers", onlyACP, Table, "servers of tools that the agent is told of, a table each", func(a *Agent) *[]MCPServer { return &a.ACP.MCPServers }, asMCPServers, shownServers),
-	agentEntry("start", onlyACP, Text, "lazy starts the agent for its first turn, eager with the server", func(a *Agent) *string { return &a.ACP.Start }, asText, same),
-	agentEntry("start_timeout_seconds", onlyACP, Seconds, "how long a process may take to start, and a session to open", func(a *Agent) *time.Duration { return &a.ACP.StartTimeout }, asSeconds, shownSeconds),
-	agentEntry("max_processes", onlyACP, Number, "processes of the agent at once", func(a *Agent) *int { return &a.ACP.MaxProcesses }, func(v raw) (int, error) { return toInt(asNumber(v)) }, same),
-	agentEntry("idle_seconds", onlyACP, Seconds, "how long a process without a turn stays; 0 for ever", func(a *Agent) *time.Duration { return &a.ACP.Idle }, asSeconds, shownSeconds),
-	agentEntry("cancel_seconds", onlyACP, Seconds, "how long an interrupted agent may take before its process is given up", func(a *Agent) *time.Duration { return &a.ACP.Cancel }, asSeconds, shownSeconds),
-	agentEntry("keep_raw", onlyACP, Bool, "keep the agent's own words beside what they became", func(a *Agent) *bool { return &a.ACP.KeepRaw }, asBool, same),
-	agentEntry("handover", onlyACP, Bool, "tell a new session what was said before, where the agent has lost it", func(a *Agent) *bool { return &a.ACP.Handover }, asBool, same),
+	text("permissions", "ask, allow or reject: who answers the agent's requests for permission", func(a *Agent) *string { return &a.ACP.Permissions }).of(KindACP),
+	seconds("permission_timeout_seconds", "how long a request waits for a person; 0 for ever", func(a *Agent) *time.Duration { return &a.ACP.PermissionTimeout }).of(KindACP),
+	text("permission_default", "the kind of option an expired request takes: reject_once, reject_always, allow_once or allow_always", func(a *Agent) *string { return &a.ACP.PermissionDefault }).of(KindACP),
+	entry("mcp_servers", Table, "servers of tools that the agent is told of, a table each", func(a *Agent) *[]MCPServer { return &a.ACP.MCPServers }, asMCPServers, shownServers).of(KindACP),
+	text("start", "lazy starts the agent for its first turn, eager with the server", func(a *Agent) *string { return &a.ACP.Start }).of(KindACP),
+	seconds("start_timeout_seconds", "how long a process may take to start, and a session to open", func(a *Agent) *time.Duration { return &a.ACP.StartTimeout }).of(KindACP),
+	number("max_processes", "processes of the agent at once", func(a *Agent) *int { return &a.ACP.MaxProcesses }).of(KindACP),
+	seconds("idle_seconds", "how long a process without a turn stays; 0 for ever", func(a *Agent) *time.Duration { return &a.ACP.Idle }).of(KindACP),
+	seconds("cancel_seconds", "how long an interrupted agent may take before its process is given up", func(a *Agent) *time.Duration { return &a.ACP.Cancel }).of(KindACP),
+	boolean("keep_raw", "keep the agent's own words beside what they became", func(a *Agent) *bool { return &a.ACP.KeepRaw }).of(KindACP),
+	boolean("handover", "tell a new session what was said before, where the agent has lost it", func(a *Agent) *bool { return &a.ACP.Handover }).of(KindACP),
 }
 
-var (
-	process    = []string{KindExec, KindACP}
-	onlyExec   = []string{KindExec}
-	onlyACP    = []string{KindACP}
-	onlyWorker = []string{KindWorker}
-)
-
-// agentEntry makes an AgentKey out of how its values are read and shown.
-func agentEntry[T any](name string, kinds []string, kind Type, help string, at func(*Agent) *T, read func(raw) (T, error), show func(T) any) AgentKey {
-	return AgentKey{
-		Name: name, Kinds: kinds, Type: kind, Help: help,
-		set: func(a *Agent, v raw) error {
-			value, err := read(v)
-			if err != nil {
-				return err
-			}
-			*at(a) = value
-			return nil
-		},
-		get: func(a Agent) any { return show(*at(&a)) },
-	}
+// agents are the tables [agents.NAME].
+var agents = tables[Agent]{
+	sort: "agents", one: "an agent", keys: AgentKeys, fresh: newAgent, finished: Agent.finished,
+	at: func(c *Config) map[string]Agent { return c.Agents },
+	kind: func(a Agent) string {
+		if kind := a.kind(); slices.Contains(kinds, kind) {
+			return kind
+		}
+		return ""
+	},
+	check: func(a Agent, _ string, source Source) error {
+		err := a.Check()
+		if err == nil && source.Origin != FromFile {
+			// Who names a preset on the command line wants to use it now; one in a
+			// file may be installed later.
+			err = a.Missing()
+		}
+		return err
+	},
 }
-
-func lookupAgentKey(name string) (AgentKey, bool) {
-	i := slices.IndexFunc(AgentKeys, func(k AgentKey) bool { return k.Name == name })
-	if i < 0 {
-		return AgentKey{}, false
-	}
-	return AgentKeys[i], true
-}
-
-func agentKeyNames() []string {
-	names := make([]string, len(AgentKeys))
-	for i, key := range AgentKeys {
-		names[i] = key.Name
-	}
-	return names
-}
-
-func isKind(kind string) bool { return slices.Contains(kinds, kind) }
 
 // kind is the agent's kind, with what follows from leaving it out: a command
 // makes an exec agent.
@@ -246,12 +214,6 @@ func withHints(given, hints map[string]string) map[string]string {
 	maps.Copy(env, given)
 	return env
 }
-
-// shownNames shows the names of variables: values are where people keep their
-// secrets.
-func shownNames(env map[string]string) any { return slices.Sorted(maps.Keys(env)) }
-
-func shownSeconds(d time.Duration) any { return d.Seconds() }
 
 func seconds64(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 

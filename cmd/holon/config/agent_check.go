@@ -12,19 +12,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-func (l *Loaded) checkAgents() error {
-	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {
-		agent, source := l.Agents[name], l.Sources["agents."+name]
-		err := agent.Check(name)
-		if err == nil && source.Origin != FromFile {
-			// Whoever names a preset on the command line wants to use it now; one
-			// in a file may be installed later.
-			err = agent.Missing()
-		}
-		if err != nil {
-			return &Error{Key: "agents." + name, Source: source, Text: err.Error()}
-		}
-	}
+func (l *Loaded) checkDefaultAgent() error {
 	if _, ok := l.Agents[l.DefaultAgent]; !ok && l.DefaultAgent != KindEcho {
 		known := append(slices.Sorted(maps.Keys(l.Agents)), KindEcho)
 		return &Error{Key: "default_agent", Source: l.Sources["default_agent"], Text: fmt.Sprintf(
@@ -48,10 +36,7 @@ func (a Agent) Missing() error {
 }
 
 // Check says what of the definition cannot be used, and what to do.
-func (a Agent) Check(name string) error {
-	if !agentName.MatchString(name) {
-		return fmt.Errorf("a name has 1 to 64 of A-Z, a-z, 0-9, _ and -")
-	}
+func (a Agent) Check() error {
 	switch a.Kind {
 	case KindEcho:
 		return a.Retry.check()

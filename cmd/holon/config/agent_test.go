@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,7 +71,7 @@ command = "my-agent"
 		t.Error("a secret is shown")
 	}
 	for _, key := range AgentKeys {
-		if slices.Contains(key.Kinds, KindACP) != strings.Contains(rows, "agents.coder."+key.Name+" ") {
+		if key.isOf(KindACP) != strings.Contains(rows, "agents.coder."+key.Name+" ") {
 			t.Errorf("the row of %s is missing, or there and should not be", key.Name)
 		}
 	}
@@ -128,7 +127,7 @@ func TestAgentErrorsNameKeyAndLine(t *testing.T) {
 		{"server without command", agent + "[agents.a.mcp_servers.s]\n", "agents.a.mcp_servers", "s: give command"},
 		{"server with both", agent + "[agents.a.mcp_servers.s]\ncommand=\"x\"\nurl=\"y\"\n", "agents.a.mcp_servers", "a server with a url has neither command nor env"},
 		{"stdio server with url", agent + "[agents.a.mcp_servers.s]\ntype=\"stdio\"\ncommand=\"x\"\nurl=\"y\"\n", "agents.a.mcp_servers", "neither url nor headers"},
-		{"server's type", agent + "[agents.a.mcp_servers.s]\ntype=\"tcp\"\nurl=\"y\"\n", "agents.a.mcp_servers", "s.type: \"tcp\" is not one of stdio, http, sse"},
+		{"server's type", agent + "[agents.a.mcp_servers.s]\ntype=\"tcp\"\nurl=\"y\"\n", "agents.a.mcp_servers", "s: type: \"tcp\" is not one of stdio, http, sse"},
 		{"server without url", agent + "[agents.a.mcp_servers.s]\ntype=\"sse\"\n", "agents.a.mcp_servers", "needs a url"},
 		{"server's unknown key", agent + "[agents.a.mcp_servers.s]\ncomand=\"x\"\n", "agents.a.mcp_servers", "s.comand: unknown key; did you mean command?"},
 	}
@@ -239,7 +238,7 @@ func TestPresetsGiveTheCommandAndSayHowToInstallIt(t *testing.T) {
 		t.Errorf("%+v, %v", l.Agents, err)
 	}
 	for name, p := range presets {
-		if found, ok := PresetFor("/opt/bin/" + p.Command[0]); !ok || found.Install != p.Install || p.Login == "" || !agentName.MatchString(name) {
+		if found, ok := PresetFor("/opt/bin/" + p.Command[0]); !ok || found.Install != p.Install || p.Login == "" || !tableName.MatchString(name) {
 			t.Errorf("preset %s: %+v", name, p)
 		}
 	}

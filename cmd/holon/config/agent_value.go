@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 )
 
 // asCommand takes a list of words, or a line that is split into words.
@@ -15,8 +14,6 @@ func asCommand(v raw) ([]string, error) {
 	}
 	return asList(v)
 }
-
-func asSeconds(v raw) (time.Duration, error) { return asDuration(v, time.Second, "seconds") }
 
 // asTexts takes a table of texts.
 func asTexts(v raw) (map[string]string, error) {
@@ -49,7 +46,11 @@ func asMCPServers(v raw) ([]MCPServer, error) {
 		}
 		server := MCPServer{Name: name}
 		for _, member := range slices.Sorted(maps.Keys(members)) {
-			if err := server.set(member, members[member]); err != nil {
+			key, ok := lookup(mcpKeys, member)
+			if !ok {
+				return nil, fmt.Errorf("%s.%s: %s", name, member, unknownKey(member, keyNames(mcpKeys)))
+			}
+			if err := key.set(&server, members[member]); err != nil {
 				return nil, fmt.Errorf("%s.%s: %w", name, member, err)
 			}
 		}
@@ -62,29 +63,12 @@ func asMCPServers(v raw) ([]MCPServer, error) {
 }
 
 // mcpKeys are the keys of a server's table.
-var mcpKeys = []string{"type", "command", "env", "url", "headers"}
-
-func (s *MCPServer) set(name string, v raw) (err error) {
-	switch name {
-	case "type":
-		if s.Type, err = asText(v); err == nil {
-			err = oneOf(s.Type, MCPStdio, MCPHTTP, MCPSSE)
-		}
-	case "command":
-		s.Command, err = asCommand(v)
-	case "env":
-		s.Env, err = asTexts(v)
-	case "url":
-		s.URL, err = asText(v)
-	case "headers":
-		s.Headers, err = asTexts(v)
-	default:
-		err = errors.New("unknown key")
-		if guess := nearest(name, mcpKeys); guess != "" {
-			err = fmt.Errorf("unknown key; did you mean %s?", guess)
-		}
-	}
-	return err
+var mcpKeys = []Key[MCPServer]{
+	text("type", "stdio, http or sse", func(s *MCPServer) *string { return &s.Type }),
+	command("command", "the program and its arguments, of stdio", func(s *MCPServer) *[]string { return &s.Command }),
+	secrets("env", "variables of the program", func(s *MCPServer) *map[string]string { return &s.Env }),
+	text("url", "where the server is, of http and sse", func(s *MCPServer) *string { return &s.URL }),
+	secrets("headers", "sent with each request, of http and sse", func(s *MCPServer) *map[string]string { return &s.Headers }),
 }
 
 // finish holds the keys against each other: a server is a command or a URL.
@@ -94,6 +78,9 @@ func (s *MCPServer) finish() error {
 		if s.URL != "" {
 			s.Type = MCPHTTP
 		}
+	}
+	if err := member("type", oneOf(s.Type, MCPStdio, MCPHTTP, MCPSSE)); err != nil {
+		return err
 	}
 	switch {
 	case s.Type == MCPStdio && (len(s.Command) == 0 || s.Command[0] == ""):

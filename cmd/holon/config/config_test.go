@@ -63,7 +63,7 @@ func TestEverySettingTakesDefaultFileEnvironmentFlagInThatOrder(t *testing.T) {
 				want string
 				from Source
 			}{
-				{want: Show(key.Default()), from: Source{Origin: FromDefault}},
+				{want: Show(key.Value(Defaults())), from: Source{Origin: FromDefault}},
 				{file: file, want: sample[0][1], from: Source{Origin: FromFile, Line: 2}},
 				{file: file, env: env, want: sample[1][1], from: Source{Origin: FromEnv, Place: key.Env()}},
 				{file: file, env: env, args: []string{flag}, want: sample[2][1], from: Source{Origin: FromFlag, Place: "--" + key.Flag()}},

@@ -41,8 +41,8 @@ func (l *Loaded) readFile(path string) error {
 	f := &tomlFile{path: path, meta: meta, loaded: l}
 	for _, name := range f.ordered(root) {
 		value := root[name]
-		if name == "agents" {
-			err = f.agents(value)
+		if i := slices.IndexFunc(sorts, func(s sortOfTables) bool { return s.name() == name }); i >= 0 {
+			err = sorts[i].read(f, value)
 		} else if table := subkeys(name); len(table) > 0 {
 			err = f.table(name, value, table)
 		} else {
@@ -58,7 +58,7 @@ func (l *Loaded) readFile(path string) error {
 
 // key applies one setting.
 func (f *tomlFile) key(name string, value toml.Primitive) error {
-	key, ok := Lookup(name)
+	key, ok := lookup(Keys, name)
 	if !ok {
 		return f.unknown(name, value, names())
 	}
@@ -89,55 +89,6 @@ func (f *tomlFile) table(name string, value toml.Primitive, known []string) erro
 		}
 	}
 	return nil
-}
-
-// agents applies the tables [agents.NAME].
-func (f *tomlFile) agents(value toml.Primitive) error {
-	tables, ok := f.members(value)
-	if !ok {
-		return f.errorf("agents", value, "give a table for each agent: [agents.NAME]")
-	}
-	for _, name := range f.ordered(tables) {
-		full := "agents." + name
-		members, ok := f.members(tables[name])
-		if !ok {
-			return f.errorf(full, tables[name], "give a table: [agents.%s] and its keys below", name)
-		}
-		agent, err := f.agent(full, members)
-		if err != nil {
-			return err
-		}
-		f.loaded.Config.Agents[name] = agent.finished(name)
-		f.loaded.Sources[full] = f.source(tables[name])
-	}
-	return nil
-}
-
-// agent reads the table of one agent. Which keys it may have is known once all
-// are read: its kind is one of them.
-func (f *tomlFile) agent(full string, members map[string]toml.Primitive) (Agent, error) {
-	agent := newAgent()
-	for _, member := range f.ordered(members) {
-		key, ok := lookupAgentKey(member)
-		if !ok {
-			return agent, f.unknown(full+"."+member, members[member], agentKeyNames())
-		}
-		var v any
-		err := f.meta.PrimitiveDecode(members[member], &v)
-		if err == nil {
-			err = key.set(&agent, v)
-		}
-		if err != nil {
-			return agent, f.errorf(full+"."+member, members[member], "%s", tomlText(err))
-		}
-	}
-	kind := agent.kind()
-	for _, member := range f.ordered(members) {
-		if key, _ := lookupAgentKey(member); isKind(kind) && !slices.Contains(key.Kinds, kind) {
-			return agent, f.errorf(full+"."+member, members[member], "an agent of kind %q has no such key; it is one of kind %s", kind, quoted(key.Kinds))
-		}
-	}
-	return agent, nil
 }
 
 // members opens a table; ok is false if value is none. The library itself takes
@@ -180,14 +131,14 @@ func (f *tomlFile) errorf(key string, value toml.Primitive, format string, args 
 
 // unknown refuses a key, with the nearest known one if there is a near one.
 func (f *tomlFile) unknown(key string, value toml.Primitive, known []string) error {
-	text := "unknown key"
-	last := key[strings.LastIndexByte(key, '.')+1:]
-	if guess := nearest(last, known); guess != "" {
-		text += "; did you mean " + guess + "?"
-	} else {
-		text += "; `holon config` lists all"
+	return f.errorf(key, value, "%s", unknownKey(key[strings.LastIndexByte(key, '.')+1:], known))
+}
+
+func unknownKey(name string, known []string) string {
+	if guess := nearest(name, known); guess != "" {
+		return "unknown key; did you mean " + guess + "?"
 	}
-	return f.errorf(key, value, "%s", text)
+	return "unknown key; `holon config` lists all"
 }
 
 // subkeys returns the keys of a table of settings, none if name is no table.
@@ -203,7 +154,10 @@ func subkeys(name string) []string {
 
 // names lists what may stand at the top of a file.
 func names() []string {
-	all := []string{"agents"}
+	var all []string
+	for _, s := range sorts {
+		all = append(all, s.name())
+	}
 	for _, key := range Keys {
 		table, _, _ := strings.Cut(key.Name, ".")
 		all = append(all, table)

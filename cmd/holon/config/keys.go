@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,37 +10,46 @@ import (
 	"time"
 )
 
-// Key is one setting.
-type Key struct {
-	// Name is the key in the file; a dot separates table and key.
+// Key is one key of a C: of the settings, which are a Config, or of a table
+// with a name.
+type Key[C any] struct {
+	// Name is the key in the file; of a setting, a dot separates table and key.
 	Name string
 	Type Type
 	// Help is one line, without a full stop.
 	Help string
 	// Common settings are flags of every subcommand, the others of serve and config.
 	Common bool
+	// Kinds are those of tables that have the key; none means all.
+	Kinds []string
 
-	set func(*Config, raw) error
-	get func(*Config) any
+	set func(*C, raw) error
+	get func(*C) any
 }
 
+// Setting is a key that is also a flag and a variable.
+type Setting = Key[Config]
+
 // Flag is the flag's name without dashes: max-frame-bytes.
-func (k Key) Flag() string { return strings.NewReplacer("_", "-", ".", "-").Replace(k.Name) }
+func (k Key[C]) Flag() string { return strings.NewReplacer("_", "-", ".", "-").Replace(k.Name) }
 
 // Env is the variable's name: HOLON_MAX_FRAME_BYTES.
-func (k Key) Env() string {
+func (k Key[C]) Env() string {
 	return "HOLON_" + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
 }
 
-// Default is the value that holds when nothing says otherwise.
-func (k Key) Default() any { return k.get(Defaults()) }
-
 // Value is the key's value in c, fit for JSON.
-func (k Key) Value(c *Config) any { return k.get(c) }
+func (k Key[C]) Value(c *C) any { return k.get(c) }
 
-// Keys is the table of all settings but the agents, which are tables of their
-// own. The order is that of the documentation.
-var Keys = []Key{
+// isOf reports whether a table of this kind has the key.
+func (k Key[C]) isOf(kind string) bool { return len(k.Kinds) == 0 || slices.Contains(k.Kinds, kind) }
+
+// of says which kinds of table have the key.
+func (k Key[C]) of(kinds ...string) Key[C] { k.Kinds = kinds; return k }
+
+// Keys is the table of all settings but the tables that people name themselves.
+// The order is that of the documentation.
+var Keys = []Setting{
 	list("listen", "where to listen: HOST:PORT, unix:PATH or stdio; repeatable", func(c *Config) *[]string { return &c.Listen }),
 	common(text("data", "the directory of the log, the token and everything else kept", func(c *Config) *string { return &c.Data })),
 	text("auth", "who needs the token: auto (not the server's own user on this machine), token (everybody), none (nobody)", func(c *Config) *string { return &c.Auth }),
@@ -69,13 +79,21 @@ var Keys = []Key{
 	text("default_agent", "the agent of threads that name none", func(c *Config) *string { return &c.DefaultAgent }),
 }
 
-// Lookup finds a key by name.
-func Lookup(name string) (Key, bool) {
-	i := slices.IndexFunc(Keys, func(k Key) bool { return k.Name == name })
+// lookup finds a key by name.
+func lookup[C any](keys []Key[C], name string) (Key[C], bool) {
+	i := slices.IndexFunc(keys, func(k Key[C]) bool { return k.Name == name })
 	if i < 0 {
-		return Key{}, false
+		return Key[C]{}, false
 	}
-	return Keys[i], true
+	return keys[i], true
+}
+
+func keyNames[C any](keys []Key[C]) []string {
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = key.Name
+	}
+	return names
 }
 
 // Defaults returns the settings of a machine where nothing is configured.
@@ -132,13 +150,13 @@ func defaultFile() string {
 	return filepath.Join(dir, "holon", "config.toml")
 }
 
-func common(k Key) Key { k.Common = true; return k }
+func common(k Setting) Setting { k.Common = true; return k }
 
 // entry makes a Key out of how its values are read and shown.
-func entry[T any](name string, kind Type, help string, at func(*Config) *T, read func(raw) (T, error), show func(T) any) Key {
-	return Key{
+func entry[C, T any](name string, kind Type, help string, at func(*C) *T, read func(raw) (T, error), show func(T) any) Key[C] {
+	return Key[C]{
 		Name: name, Type: kind, Help: help,
-		set: func(c *Config, v raw) error {
+		set: func(c *C, v raw) error {
 			value, err := read(v)
 			if err != nil {
 				return err
@@ -146,43 +164,54 @@ func entry[T any](name string, kind Type, help string, at func(*Config) *T, read
 			*at(c) = value
 			return nil
 		},
-		get: func(c *Config) any { return show(*at(c)) },
+		get: func(c *C) any { return show(*at(c)) },
 	}
 }
 
 func same[T any](v T) any { return v }
 
-func text(name, help string, at func(*Config) *string) Key {
+func text[C any](name, help string, at func(*C) *string) Key[C] {
 	return entry(name, Text, help, at, asText, same)
 }
 
-func list(name, help string, at func(*Config) *[]string) Key {
+func list[C any](name, help string, at func(*C) *[]string) Key[C] {
 	return entry(name, List, help, at, asList, same)
 }
 
-func boolean(name, help string, at func(*Config) *bool) Key {
+// command is a list of words, or one line that is split into them.
+func command[C any](name, help string, at func(*C) *[]string) Key[C] {
+	return entry(name, List, help, at, asCommand, same)
+}
+
+// secrets is a table of texts; only its names are shown: values are where
+// people keep their secrets.
+func secrets[C any](name, help string, at func(*C) *map[string]string) Key[C] {
+	return entry(name, Table, help, at, asTexts, func(v map[string]string) any { return slices.Sorted(maps.Keys(v)) })
+}
+
+func boolean[C any](name, help string, at func(*C) *bool) Key[C] {
 	return entry(name, Bool, help, at, asBool, same)
 }
 
-func number(name, help string, at func(*Config) *int) Key {
+func number[C any](name, help string, at func(*C) *int) Key[C] {
 	return entry(name, Number, help, at, func(v raw) (int, error) { return toInt(asNumber(v)) }, same)
 }
 
-func size(name, help string, at func(*Config) *int) Key {
+func size[C any](name, help string, at func(*C) *int) Key[C] {
 	return entry(name, Size, help, at, func(v raw) (int, error) { return toInt(asSize(v)) }, same)
 }
 
-func size64(name, help string, at func(*Config) *int64) Key {
+func size64[C any](name, help string, at func(*C) *int64) Key[C] {
 	return entry(name, Size, help, at, asSize, same)
 }
 
-func seconds(name, help string, at func(*Config) *time.Duration) Key {
+func seconds[C any](name, help string, at func(*C) *time.Duration) Key[C] {
 	return entry(name, Seconds, help, at,
 		func(v raw) (time.Duration, error) { return asDuration(v, time.Second, "seconds") },
 		func(d time.Duration) any { return d.Seconds() })
 }
 
-func days(name, help string, at func(*Config) *time.Duration) Key {
+func days[C any](name, help string, at func(*C) *time.Duration) Key[C] {
 	return entry(name, Days, help, at,
 		func(v raw) (time.Duration, error) { return asDuration(v, 24*time.Hour, "days") },
 		func(d time.Duration) any { return d.Hours() / 24 })

@@ -27,7 +27,7 @@ var notSettings = []string{"HOLON_URL", "HOLON_THREAD_ID", "HOLON_TURN_ID", "HOL
 // Loaded is a configuration with the story of each value.
 type Loaded struct {
 	*Config
-	// Sources has an entry for every key and for every agent ("agents.NAME").
+	// Sources has an entry for every key and for every table ("agents.NAME").
 	Sources map[string]Source
 	// File is the file that was read, "" if there was none.
 	File string
@@ -197,11 +197,11 @@ func (l *Loaded) readFlags(flags *pflag.FlagSet) error {
 
 // flagValue is a flag that keeps what was written; the key reads it.
 type flagValue struct {
-	key   Key
+	key   Setting
 	given []string
 }
 
-func bind(flags *pflag.FlagSet, key Key) {
+func bind(flags *pflag.FlagSet, key Setting) {
 	flag := flags.VarPF(&flagValue{key: key}, key.Flag(), "", key.Help)
 	if key.Type == Bool {
 		flag.NoOptDefVal = "true"
@@ -216,7 +216,7 @@ func (f *flagValue) String() string {
 	if f.key.get == nil {
 		return ""
 	}
-	return Show(f.key.Default())
+	return Show(f.key.Value(Defaults()))
 }
 
 // Set keeps a value; a list gathers, of everything else the last counts.

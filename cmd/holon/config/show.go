@@ -2,8 +2,6 @@ package config
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,20 +13,15 @@ type Row struct {
 	Source Source `json:"source"`
 }
 
-// Rows lists every setting and every agent with its source. Values of agents'
+// Rows lists every setting and every table with its source. Values of agents'
 // environments are left out: they are where people keep their secrets.
 func (l *Loaded) Rows() []Row {
 	var rows []Row
 	for _, key := range Keys {
 		rows = append(rows, Row{key.Name, key.Value(l.Config), l.Sources[key.Name]})
 	}
-	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {
-		agent, full := l.Agents[name], "agents."+name
-		for _, key := range AgentKeys {
-			if key.Name == "kind" || slices.Contains(key.Kinds, agent.Kind) {
-				rows = append(rows, Row{full + "." + key.Name, key.get(agent), l.Sources[full]})
-			}
-		}
+	for _, s := range sorts {
+		rows = append(rows, s.rows(l)...)
 	}
 	return rows
 }
@@ -49,7 +42,7 @@ func Markdown() string {
 	var b strings.Builder
 	b.WriteString("| key | flag | variable | value | default | what it is |\n|---|---|---|---|---|---|\n")
 	for _, key := range Keys {
-		value := Show(key.Default())
+		value := Show(key.Value(Defaults()))
 		if key.Name == "data" {
 			value = "$XDG_STATE_HOME/holon" // not that of whoever made the table
 		}

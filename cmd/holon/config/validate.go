@@ -10,12 +10,12 @@ import (
 	"github.com/seed82539d15/holon/rpc/admission"
 )
 
-// agentName is what an agent may be called: it stands in requests, in tables
-// and in --agent NAME=….
-var agentName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+// tableName is what an agent, or another table, may be called: it is part of
+// requests, of keys and of --agent NAME=….
+var tableName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // threadID is the form of a thread_id of a client's own choice.
-var threadID = agentName
+var threadID = tableName
 
 // Validate says the first thing that keeps a server from starting with these
 // settings: an *Error with the key, where it was set and what to do.
@@ -50,7 +50,20 @@ func (l *Loaded) Validate() error {
 			return &Error{Key: c.key, Source: l.Sources[c.key], Text: err.Error()}
 		}
 	}
-	return l.checkAgents()
+	for _, s := range sorts {
+		if err := s.validate(l); err != nil {
+			return err
+		}
+	}
+	return l.checkDefaultAgent()
+}
+
+// CheckName says that a table, such as an agent's, cannot be called this.
+func CheckName(name string) error {
+	if !tableName.MatchString(name) {
+		return fmt.Errorf("a name has 1 to 64 of A-Z, a-z, 0-9, _ and -")
+	}
+	return nil
 }
 
 func (l *Loaded) checkData() error {
