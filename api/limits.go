@@ -3,6 +3,7 @@ package api
 import (
 	"time"
 
+	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -85,41 +86,36 @@ func (l Limits) withDefaults() Limits {
 			*v = d
 		}
 	}
-	seconds := func(v *float64, d float64) {
+	seconds := func(v *float64, r limits.Range[time.Duration]) {
 		if *v <= 0 {
-			*v = d
+			*v = r.Default.Seconds()
 		}
 	}
-	set(&l.MaxFrameBytes, 4<<20)
-	set(&l.MaxInFlight, 64)
-	set(&l.MaxConnections, 8192)
+	l.MaxFrameBytes = limits.FrameBytes.Or(l.MaxFrameBytes)
+	l.MaxInFlight = limits.InFlight.Or(l.MaxInFlight)
+	l.MaxConnections = limits.Connections.Or(l.MaxConnections)
+	l.MaxItemBytes = limits.ItemBytes.Or(l.MaxItemBytes)
+	l.MaxActiveTurns = limits.ActiveTurns.Or(l.MaxActiveTurns)
+	l.MaxWaitingTurns = limits.WaitingTurns.Or(l.MaxWaitingTurns)
+	l.MaxQueuedTurns = limits.QueuedTurns.Or(l.MaxQueuedTurns)
+	l.TailBytes = limits.TailBytes.Or(l.TailBytes)
+	seconds(&l.HeartbeatSeconds, limits.Heartbeat)
+	seconds(&l.WriteTimeoutSeconds, limits.WriteTimeout)
+	seconds(&l.DrainSeconds, limits.Drain)
+	seconds(&l.InterruptSeconds, limits.Interrupt)
 	set(&l.MaxUnadmitted, 512)
-	set(&l.MaxItemBytes, 1<<20)
-	set(&l.MaxActiveTurns, 64)
-	set(&l.MaxWaitingTurns, turns.DefaultMaxWaiting)
-	set(&l.MaxQueuedTurns, 64)
-	set(&l.MaxQueuedByInterrupt, 8)
 	set(&l.MaxLogStreams, 16)
 	set(&l.MaxSteersPerTurn, l.MaxQueuedTurns)
-	set(&l.MaxWaitingCommands, turns.DefaultMaxCommands)
-	set(&l.MaxOpenItems, turns.DefaultMaxOpenItems)
-	set(&l.InboxBytes, turns.DefaultInboxBytes)
-	set(&l.AgentOutputBytes, 4<<20)
-	set(&l.AgentInputBytes, 64<<20)
-	set(&l.AgentMessageBytes, 64<<20)
-	set(&l.AgentSessions, 256)
-	set(&l.MaxIdempotencyKeys, 1_000_000)
-	set(&l.TailBytes, 16<<20)
-	seconds(&l.IdempotencyKeySeconds, (7 * 24 * time.Hour).Seconds())
-	seconds(&l.HeartbeatSeconds, 15)
-	seconds(&l.WriteTimeoutSeconds, 30)
-	seconds(&l.DrainSeconds, 6)
-	seconds(&l.InterruptSeconds, turns.DefaultInterruptAfter.Seconds())
 	// These are part of the contract and no setting.
+	l.MaxQueuedByInterrupt, l.MaxWaitingCommands, l.MaxOpenItems = limits.QueuedByInterrupt, limits.Commands, limits.OpenItems
+	l.InboxBytes = limits.InboxBytes
+	l.AgentOutputBytes, l.AgentInputBytes = limits.AgentOutputBytes, limits.AgentInputBytes
+	l.AgentMessageBytes, l.AgentSessions = limits.AgentMessageBytes, limits.AgentSessions
+	l.MaxIdempotencyKeys, l.IdempotencyKeySeconds = limits.IdempotencyKeys, limits.IdempotencyKeysFor.Seconds()
 	l.MaxInputMessages, l.MaxMetadataBytes, l.MaxTextBytes = turns.MaxInputMessages, turns.MaxMetadataBytes, turns.MaxTextBytes
 	l.MaxEndMessageBytes = turns.MaxEndMessageBytes
 	l.MaxTurnTimeoutSeconds = turns.MaxTimeout.Seconds()
-	l.MaxBatchMembers, l.MaxDepth = 100, 64
+	l.MaxBatchMembers, l.MaxDepth = limits.BatchMembers, limits.Depth
 	l.MaxListLimit, l.MaxListScan, l.MaxPageBytes, l.MaxLogLines = maxLimit, turns.MaxListScan, maxPageBytes, maxLogLines
 	l.MaxFilterEntries, l.MaxIdempotencyKeyLen = maxFilterEntries, maxKeyLength
 	l.RequestTimeoutSeconds = RequestTimeout.Seconds()

@@ -2,12 +2,14 @@ package engine
 
 import "github.com/seed82539d15/holon/turns"
 
+import "github.com/seed82539d15/holon/limits"
+
 // What tests outside the package look at. They are outside because the real
 // store imports this package.
 
 // Bounds that tests reach for.
 const (
-	InterruptExtra = interruptExtra
+	InterruptExtra = limits.QueuedByInterrupt
 	MaxNotices     = maxNotices
 	DeltaBytes     = deltaBytes
 	HeldRetry      = heldRetry

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -137,7 +138,7 @@ func (a *actor) enqueue(b *builder, c turns.Start, msgs []items.UserMessage, why
 	first := c.OnBusy == turns.BusyInterrupt
 	bound := a.e.cfg.MaxQueue
 	if first {
-		bound += interruptExtra
+		bound += limits.QueuedByInterrupt
 	}
 	if len(a.queue) >= bound {
 		return turns.StartResult{}, turns.ErrQueueFull

@@ -5,6 +5,8 @@ import (
 	"sort"
 	"sync"
 	"sync/atomic"
+
+	"github.com/seed82539d15/holon/limits"
 )
 
 // Tail keeps the newest frames of the log in memory for all streams at once.
@@ -41,13 +43,10 @@ const (
 	spanCost  = 96
 )
 
-// NewTail makes a tail that holds at most maxBytes (0 = 16 MiB) and stands at
+// NewTail makes a tail that holds at most maxBytes (0 = limits.TailBytes) and stands at
 // head, the newest seq of the log.
 func NewTail(maxBytes int, head int64) *Tail {
-	if maxBytes <= 0 {
-		maxBytes = 16 << 20
-	}
-	return &Tail{maxBytes: maxBytes, spans: make(map[int64]*heldSpan), head: head, wake: make(chan struct{})}
+	return &Tail{maxBytes: limits.TailBytes.Or(maxBytes), spans: make(map[int64]*heldSpan), head: head, wake: make(chan struct{})}
 }
 
 // Publish makes committed events visible to all cursors and wakes them. The

@@ -4,14 +4,14 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/limits"
 )
 
-// Idempotency keys are kept for 7 days and at most a million (docs/protocol.md,
-// section 3). Each new key takes a few old ones with it, so that trimming never
+// Idempotency keys are kept for some days and up to a number. Each new key takes a few old ones with it, so that trimming never
 // holds up a commit.
 const (
-	keyAge   = 7 * 24 * time.Hour
-	keyCount = 1_000_000
+	keyAge   = limits.IdempotencyKeysFor
+	keyCount = limits.IdempotencyKeys
 	keyTrim  = 4
 )
 

@@ -2,15 +2,6 @@ package turns
 
 import "time"
 
-// Defaults that clients are told of (initialize, limits).
-const (
-	DefaultInboxBytes     = 1 << 20
-	DefaultMaxCommands    = 256
-	DefaultMaxOpenItems   = 128
-	DefaultMaxWaiting     = 1024
-	DefaultInterruptAfter = 10 * time.Second
-)
-
 // Bounds that are not worth a setting. Metadata and texts are stored in every
 // backup and sent to every stream.
 const (

@@ -2,10 +2,6 @@ package acp
 
 import "sync"
 
-// budgetBytes is how much of what one process has said may wait for the log.
-// Then, and not when one thread's inbox is full, its stdout is not read.
-const budgetBytes = 4 << 20
-
 // overhead is about what a message costs in memory beside its bytes.
 const overhead = 256
 

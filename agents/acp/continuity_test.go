@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/testagents/agenttest"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -325,10 +326,10 @@ func TestSessionsThatStayOpenAreBounded(t *testing.T) {
 	r := bad(t, "state="+t.TempDir()+"/s")
 	first := r.thread("first")
 	first.run("say remember me")
-	for i := range maxSessions + 3 {
+	for i := range limits.AgentSessions + 3 {
 		r.thread(fmt.Sprint("t", i)).run("say x")
 	}
-	if n := r.Info().Sessions; n > maxSessions {
+	if n := r.Info().Sessions; n > limits.AgentSessions {
 		t.Errorf("%d are open", n)
 	}
 	if got := first.run("session\nhistory"); !strings.Contains(got, "resumed") || !strings.Contains(got, "remember me") {

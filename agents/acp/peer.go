@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/lines"
 )
 
@@ -29,7 +30,7 @@ type peer struct {
 	over   error // set when the connection has ended
 
 	junk    atomic.Int64 // lines that are no message
-	skipped atomic.Int64 // lines longer than maxLine
+	skipped atomic.Int64 // lines longer than limits.AgentMessageBytes
 	strays  atomic.Int64 // responses to nothing, or to what was given up
 	unsent  atomic.Int64 // replies that the agent did not read
 }
@@ -53,14 +54,10 @@ type call struct {
 	done   func(result jsontext.Value, err error)
 }
 
-// maxLine is the longest message an agent may send. A longer one is skipped
-// without being held. Real agents send files and images whole, some MiB each.
-const maxLine = 64 << 20
-
 // newLines reads the lines of a process, with a first buffer of what a pipe
 // holds.
 func newLines(r io.Reader) *lines.Reader {
-	return lines.New(r, lines.Config{Max: maxLine, Buffer: 64 << 10})
+	return lines.New(r, lines.Config{Max: limits.AgentMessageBytes, Buffer: 64 << 10})
 }
 
 // errGone is wrapped by what calls get when the process has ended.
@@ -194,7 +191,7 @@ func (p *peer) read(from *lines.Reader) {
 		line, err := from.Next()
 		if errors.Is(err, lines.ErrTooLong) {
 			p.skipped.Add(1)
-			p.host.noise("", maxLine)
+			p.host.noise("", limits.AgentMessageBytes)
 			continue
 		}
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/testagents/acptest"
 )
 
@@ -196,7 +197,7 @@ func TestWriterNeverBlocksAndKeepsTheOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := out.send(make([]byte, maxUnsent)); !errors.Is(err, errStuck) {
+	if err := out.send(make([]byte, limits.AgentInputBytes)); !errors.Is(err, errStuck) {
 		t.Errorf("more than the bound: %v", err)
 	}
 	if err := out.send([]byte("last\n")); err != nil {

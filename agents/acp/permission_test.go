@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/testagents/agenttest"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -185,7 +186,7 @@ func TestQuestionOutsideOfATurnIsAnsweredAndToldOf(t *testing.T) {
 func TestQuestionThatIsNotTakenIsAnswered(t *testing.T) {
 	for name, change := range map[string]func(*session){
 		"Loading": func(s *session) { s.replaying = true },
-		"TooMuch": func(s *session) { s.held, s.heldBytes = true, budgetBytes },
+		"TooMuch": func(s *session) { s.held, s.heldBytes = true, limits.AgentOutputBytes },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bad(t, "")

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/agents/process"
+	"github.com/seed82539d15/holon/limits"
 )
 
 // Recorder makes a process known to the next server, in case this one is
@@ -88,7 +89,7 @@ func (o *once) fired() bool {
 
 func newProc(a *Agent) *proc {
 	pr := &proc{
-		a: a, tail: process.NewTail(defaultStderrTail), said: process.NewTail(2 << 10), budget: newBudget(budgetBytes),
+		a: a, tail: process.NewTail(defaultStderrTail), said: process.NewTail(2 << 10), budget: newBudget(limits.AgentOutputBytes),
 		ready: make(chan struct{}), stop: newOnce(), kill: newOnce(), dead: make(chan struct{}),
 	}
 	pr.router.pr = pr

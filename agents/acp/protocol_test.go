@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/testagents/acptest"
 	"github.com/seed82539d15/holon/testagents/agenttest"
 	"github.com/seed82539d15/holon/turns"
@@ -70,7 +71,7 @@ func TestHugeMessageIsTakenAndOneTooLargeIsToldOf(t *testing.T) {
 	if got := th.run("huge 20000000"); len(got) != 20000000 {
 		t.Errorf("%d bytes", len(got))
 	}
-	sink, out := th.prompt(t.Context(), fmt.Sprintf("say before\nhuge %d\nsay after", maxLine+1))
+	sink, out := th.prompt(t.Context(), fmt.Sprintf("say before\nhuge %d\nsay after", limits.AgentMessageBytes+1))
 	if got := said2(sink); out.State != turns.Completed || got != "before|after" {
 		t.Errorf("%+v, %.60q", out, got)
 	}
@@ -131,7 +132,7 @@ func TestFiftyThousandUpdatesAreKeptInBoundedMemory(t *testing.T) {
 	r.pool.mu.Unlock()
 	budget.mu.Lock()
 	defer budget.mu.Unlock()
-	if budget.peak > budgetBytes || budget.used != 0 {
+	if budget.peak > limits.AgentOutputBytes || budget.used != 0 {
 		t.Errorf("%d bytes waited at most, %d are still charged", budget.peak, budget.used)
 	}
 }
@@ -229,7 +230,7 @@ func TestStdoutIsNotReadWhenTheBudgetIsUsedUp(t *testing.T) {
 	if out := <-done; out.State != turns.Completed || len(said2(g.Sink)) != 10*900000+len("|")*9 {
 		t.Errorf("%+v, %d bytes", out, len(said2(g.Sink)))
 	}
-	if b.peak > budgetBytes {
+	if b.peak > limits.AgentOutputBytes {
 		t.Errorf("%d bytes waited", b.peak)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed82539d15/holon/agents/acp/mapping"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/limits"
 )
 
 // session is a conversation in a process, that of one thread. Its goroutine,
@@ -98,7 +99,7 @@ func (s *session) take(ev event) bool {
 		s.mu.Unlock()
 		return false
 	case s.held: // whoever opens it may wait for an answer that only the reader brings
-		if s.heldBytes += ev.size; s.heldBytes > budgetBytes {
+		if s.heldBytes += ev.size; s.heldBytes > limits.AgentOutputBytes {
 			s.mu.Unlock()
 			s.a.late.Add(1)
 			return false

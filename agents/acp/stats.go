@@ -15,14 +15,6 @@ const stopExtra = time.Second + leftTerm + leftKill
 // before it.
 func (a *Agent) StopWithin() time.Duration { return a.cfg.CancelAfter + stopExtra }
 
-// Bounds that clients are told of (initialize, limits).
-const (
-	OutputBytes  = budgetBytes // of one process that wait for the log
-	MessageBytes = maxLine     // of one message of an agent
-	InputBytes   = maxUnsent   // that wait for a process to read them
-	Sessions     = maxSessions // that stay open in one process
-)
-
 // Stats is what the processes of an agent have done since New, and what waits.
 type Stats struct {
 	Starts   int64 // processes started

@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 
+	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -93,14 +94,10 @@ func (a *Agent) keep(threadID string, s *session) {
 	a.trim(s.pr)
 }
 
-// maxSessions is how many sessions stay open in a process. An agent keeps each
-// in its memory; one that is let go is resumed or loaded when it is needed.
-const maxSessions = 256
-
 // trim parts from the session of pr that has not been used for longest, if
 // there are too many, none of whose threads is at work.
 func (a *Agent) trim(pr *proc) {
-	if pr.router.count() <= maxSessions {
+	if pr.router.count() <= limits.AgentSessions {
 		return
 	}
 	var (

@@ -5,11 +5,9 @@ import (
 	"os"
 	"sync"
 	"syscall"
-)
 
-// maxUnsent is how much may wait for an agent that does not read its stdin:
-// some prompts with images.
-const maxUnsent = 64 << 20
+	"github.com/seed82539d15/holon/limits"
+)
 
 // errStuck says that an agent does not read what it is sent.
 var errStuck = errors.New("the agent does not read its input")
@@ -45,7 +43,7 @@ func (w *writer) send(line []byte) error {
 	switch {
 	case w.err != nil:
 		return w.err
-	case w.writing && w.bytes+len(line) > maxUnsent:
+	case w.writing && w.bytes+len(line) > limits.AgentInputBytes:
 		return errStuck
 	case !w.writing:
 		n := w.try(line)

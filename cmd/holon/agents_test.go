@@ -1,14 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/seed82539d15/holon/agents/acp"
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/testagents/acptest"
 )
@@ -237,21 +235,5 @@ func TestRunAsksNobodyWhatTheConfigurationAnswers(t *testing.T) {
 			t.Errorf("permissions %s: exit %d\n%s%s", permissions, code, out.String(), errs.String())
 		}
 		s.stop()
-	}
-}
-
-// Package rpc knows no agents, so the bounds in its documentation are copies.
-func TestTheDocumentedBoundsOfAgentsAreTheirs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/protocol.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, bound := range map[string]int{
-		"agent_output_bytes_per_process": acp.OutputBytes, "agent_input_bytes_per_process": acp.InputBytes,
-		"max_agent_message_bytes": acp.MessageBytes, "max_agent_sessions_per_process": acp.Sessions,
-	} {
-		if row := fmt.Sprintf("| `%s` | %d |", name, bound); !strings.Contains(string(page), row) {
-			t.Errorf("docs/protocol.md has no %s", row)
-		}
 	}
 }

@@ -6,13 +6,9 @@ import (
 	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/limits"
 )
-
-// MaxDepth is how deep a message may be nested; the message itself is level 1.
-const MaxDepth = 64
-
-// MaxBatch is how many members a batch may have.
-const MaxBatch = 100
 
 // Fault says what is wrong with a message. Clients see it as an error kind.
 type Fault int
@@ -87,7 +83,7 @@ func (p *Parser) batch(frame []byte) ([]Message, bool) {
 		if err != nil {
 			return p.whole(syntax(err))
 		}
-		if n++; n > MaxBatch {
+		if n++; n > limits.BatchMembers {
 			continue // it still has to be JSON
 		}
 		// The decoder's buffer is a copy of nothing: offsets are the frame's.
@@ -103,7 +99,7 @@ func (p *Parser) batch(frame []byte) ([]Message, bool) {
 	switch {
 	case n == 0:
 		return p.whole(InvalidRequest, "a batch has at least one member")
-	case n > MaxBatch:
+	case n > limits.BatchMembers:
 		return p.whole(InvalidRequest, "a batch has at most 100 members")
 	}
 	for _, v := range values {
@@ -227,7 +223,7 @@ func (e *envelope) judge(b []byte) Message {
 		return fault(InvalidRequest, "a member of the envelope is there twice")
 	case !e.hasVersion || !equals(e.version, "2.0"):
 		return fault(InvalidRequest, `the member jsonrpc must be "2.0"`)
-	case depth(b) > MaxDepth:
+	case depth(b) > limits.Depth:
 		return fault(InvalidRequest, tooDeep)
 	case e.method == nil && (e.hasResult || e.hasError) && e.id != nil:
 		return Message{Fault: Dropped}

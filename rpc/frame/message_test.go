@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/limits"
 )
 
 // told is a message in one line, for tables.
@@ -164,7 +166,7 @@ func FuzzParse(f *testing.F) {
 		if !bytes.Equal(frame, in) {
 			t.Fatal("the frame was changed")
 		}
-		if len(members) == 0 || len(members) > MaxBatch || !batch && len(members) != 1 {
+		if len(members) == 0 || len(members) > limits.BatchMembers || !batch && len(members) != 1 {
 			t.Fatalf("%d members, batch %v", len(members), batch)
 		}
 		valid := json.Valid(in)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/seed82539d15/holon/limits"
 )
 
 // Key is one key of a C: of the settings, which are a Config, or of a table
@@ -106,21 +108,19 @@ func Defaults() *Config {
 		AllowHost:   []string{},
 		LogLevel:    "info",
 
-		DrainTimeout:     6 * time.Second,
-		InterruptTimeout: 10 * time.Second,
-		Heartbeat:        15 * time.Second,
-		WriteTimeout:     30 * time.Second,
+		DrainTimeout:     limits.Drain.Default,
+		InterruptTimeout: limits.Interrupt.Default,
+		Heartbeat:        limits.Heartbeat.Default,
+		WriteTimeout:     limits.WriteTimeout.Default,
 
-		MaxFrameBytes:   4 << 20,
-		MaxInFlight:     64,
-		MaxActiveTurns:  64,
-		MaxWaitingTurns: 1024,
-		MaxQueue:        64,
-		MaxItemBytes:    1 << 20,
-		// 8,192: about 0.5 GiB at the memory of an idle stream, and within
-		// half of the usual hard limit on descriptors.
-		MaxConnections: 8192,
-		TailBytes:      16 << 20,
+		MaxFrameBytes:   limits.FrameBytes.Default,
+		MaxInFlight:     limits.InFlight.Default,
+		MaxActiveTurns:  limits.ActiveTurns.Default,
+		MaxWaitingTurns: limits.WaitingTurns.Default,
+		MaxQueue:        limits.QueuedTurns.Default,
+		MaxItemBytes:    limits.ItemBytes.Default,
+		MaxConnections:  limits.Connections.Default,
+		TailBytes:       limits.TailBytes.Default,
 
 		Synchronous:  "full",
 		DefaultAgent: KindEcho,

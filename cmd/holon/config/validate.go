@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/rpc/admission"
 )
 
@@ -30,18 +31,18 @@ func (l *Loaded) Validate() error {
 		{"listen", l.checkListen},
 		{"default_thread", l.checkDefaultThread},
 		{"log_level", func() error { return oneOf(l.LogLevel, "debug", "info", "warn", "error") }},
-		{"drain_seconds", func() error { return between(l.DrainTimeout, 0, time.Hour) }},
-		{"interrupt_seconds", func() error { return between(l.InterruptTimeout, 100*time.Millisecond, time.Hour) }},
-		{"heartbeat_seconds", func() error { return between(l.Heartbeat, 100*time.Millisecond, time.Hour) }},
-		{"write_timeout_seconds", func() error { return between(l.WriteTimeout, 100*time.Millisecond, time.Hour) }},
+		{"drain_seconds", func() error { return between(l.DrainTimeout, limits.Drain.Least, limits.Drain.Most) }},
+		{"interrupt_seconds", func() error { return between(l.InterruptTimeout, limits.Interrupt.Least, limits.Interrupt.Most) }},
+		{"heartbeat_seconds", func() error { return between(l.Heartbeat, limits.Heartbeat.Least, limits.Heartbeat.Most) }},
+		{"write_timeout_seconds", func() error { return between(l.WriteTimeout, limits.WriteTimeout.Least, limits.WriteTimeout.Most) }},
 		{"max_frame_bytes", l.checkFrame},
-		{"max_in_flight", func() error { return within(l.MaxInFlight, 1, 10_000) }},
-		{"max_active_turns", func() error { return within(l.MaxActiveTurns, 1, 100_000) }},
-		{"max_waiting_turns", func() error { return within(l.MaxWaitingTurns, 1, 100_000) }},
-		{"max_queue", func() error { return within(l.MaxQueue, 1, 10_000) }},
-		{"max_item_bytes", func() error { return within(l.MaxItemBytes, 4<<10, 64<<20) }},
-		{"max_connections", func() error { return within(l.MaxConnections, 1, 1_000_000) }},
-		{"tail_bytes", func() error { return within(l.TailBytes, 64<<10, 1<<30) }},
+		{"max_in_flight", func() error { return within(l.MaxInFlight, limits.InFlight.Least, limits.InFlight.Most) }},
+		{"max_active_turns", func() error { return within(l.MaxActiveTurns, limits.ActiveTurns.Least, limits.ActiveTurns.Most) }},
+		{"max_waiting_turns", func() error { return within(l.MaxWaitingTurns, limits.WaitingTurns.Least, limits.WaitingTurns.Most) }},
+		{"max_queue", func() error { return within(l.MaxQueue, limits.QueuedTurns.Least, limits.QueuedTurns.Most) }},
+		{"max_item_bytes", func() error { return within(l.MaxItemBytes, limits.ItemBytes.Least, limits.ItemBytes.Most) }},
+		{"max_connections", func() error { return within(l.MaxConnections, limits.Connections.Least, limits.Connections.Most) }},
+		{"tail_bytes", func() error { return within(l.TailBytes, limits.TailBytes.Least, limits.TailBytes.Most) }},
 		{"synchronous", func() error { return oneOf(l.Synchronous, "full", "normal") }},
 		{"pprof", l.checkPprof},
 	}
@@ -120,7 +121,7 @@ func (l *Loaded) checkDefaultThread() error {
 // said to a worker's turn (turns.MaxWorkerInput), and for an item's whole
 // content with the rest of its event.
 func (l *Loaded) checkFrame() error {
-	if err := within(l.MaxFrameBytes, 4<<20, 64<<20); err != nil {
+	if err := within(l.MaxFrameBytes, limits.FrameBytes.Least, limits.FrameBytes.Most); err != nil {
 		return err
 	}
 	if l.MaxFrameBytes < 2*l.MaxItemBytes {

@@ -6,7 +6,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/seed82539d15/holon/agents/acp"
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/persist/sqlite"
@@ -37,7 +36,7 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 	return nil
 }
 
-// limits are the bounds that the configuration sets, and those of the agents.
+// limits are the bounds that the configuration sets.
 func (d *daemon) limits() api.Limits {
 	return api.Limits{
 		MaxFrameBytes: d.cfg.MaxFrameBytes, MaxInFlight: d.cfg.MaxInFlight,
@@ -46,8 +45,6 @@ func (d *daemon) limits() api.Limits {
 		MaxQueuedTurns:  d.cfg.MaxQueue, TailBytes: d.cfg.TailBytes, HeartbeatSeconds: d.cfg.Heartbeat.Seconds(),
 		WriteTimeoutSeconds: d.cfg.WriteTimeout.Seconds(), DrainSeconds: d.cfg.DrainTimeout.Seconds(),
 		InterruptSeconds: d.cfg.InterruptTimeout.Seconds(),
-		AgentOutputBytes: acp.OutputBytes, AgentMessageBytes: acp.MessageBytes, AgentInputBytes: acp.InputBytes,
-		AgentSessions: acp.Sessions,
 	}
 }
 

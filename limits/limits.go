@@ -1,0 +1,69 @@
+// Package limits is the one table of bounds that more than one part of the
+// server needs: what the engine, the API and the configuration take as
+// defaults, and what a setting may be. A bound that only one package knows is a
+// constant there; api.Limits lists both kinds for clients.
+package limits
+
+import "time"
+
+// Range is a bound that can be set.
+type Range[T int | time.Duration] struct{ Default, Least, Most T }
+
+// Or is v, or the default if v is not positive. It does not look at Least and
+// Most: they are for people's settings, and tests go below them.
+func (r Range[T]) Or(v T) T {
+	if v <= 0 {
+		return r.Default
+	}
+	return v
+}
+
+// The bounds that are settings.
+var (
+	// At least 4 MiB: room for a page of a list (1 MiB and one row) and for what
+	// is said to a worker's turn.
+	FrameBytes = Range[int]{4 << 20, 4 << 20, 64 << 20}
+	ItemBytes  = Range[int]{1 << 20, 4 << 10, 64 << 20}
+	TailBytes  = Range[int]{16 << 20, 64 << 10, 1 << 30}
+	InFlight   = Range[int]{64, 1, 10_000}
+	// 8,192: about 0.5 GiB at the memory of an idle stream, and within half of
+	// the usual hard limit on descriptors.
+	Connections  = Range[int]{8192, 1, 1_000_000}
+	ActiveTurns  = Range[int]{64, 1, 100_000}
+	WaitingTurns = Range[int]{1024, 1, 100_000}
+	QueuedTurns  = Range[int]{64, 1, 10_000}
+
+	Drain        = Range[time.Duration]{6 * time.Second, 0, time.Hour}
+	Interrupt    = Range[time.Duration]{10 * time.Second, 100 * time.Millisecond, time.Hour}
+	Heartbeat    = Range[time.Duration]{15 * time.Second, 100 * time.Millisecond, time.Hour}
+	WriteTimeout = Range[time.Duration]{30 * time.Second, 100 * time.Millisecond, time.Hour}
+)
+
+// The bounds that only code can change.
+const (
+	// QueuedByInterrupt is how many turns on_busy interrupt may queue above the
+	// bound, so that "stop that and do this" still works with a full queue.
+	QueuedByInterrupt = 8
+	InboxBytes        = 1 << 20 // agent output that waits at one thread
+	Commands          = 256     // commands that wait at one thread
+	OpenItems         = 128     // of one turn: all of them are written whole when it ends
+
+	BatchMembers = 100
+	Depth        = 64 // of a message's nesting; the message itself is level 1
+
+	IdempotencyKeys    = 1_000_000
+	IdempotencyKeysFor = 7 * 24 * time.Hour
+
+	// AgentOutputBytes is how much of what one process has said may wait for
+	// the log. Then, and not when one thread's inbox is full, its stdout is not
+	// read.
+	AgentOutputBytes = 4 << 20
+	// AgentInputBytes may wait for one process to read them.
+	AgentInputBytes = 64 << 20
+	// AgentMessageBytes is the longest message of an agent. A longer one is
+	// skipped without being held. Real agents send files and images whole, some
+	// MiB each.
+	AgentMessageBytes = 64 << 20
+	// AgentSessions stay open in one process.
+	AgentSessions = 256
+)
