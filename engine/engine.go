@@ -43,7 +43,7 @@ type Engine struct {
 // unless cfg names another.
 func New(cfg Config, store turns.Store, agents []turns.Agent, log *zap.Logger) (*Engine, error) {
 	e := &Engine{
-		cfg: cfg.withDefaults(), store: store, log: log,
+		cfg: cfg.withDefaults(), store: store, log: log, secret: leaseSecret{store: store}, services: services{log: log},
 		agents: map[string]turns.Agent{},
 	}
 	e.owners = newOwners(func(id string) *actor { return newActor(e, id) })
@@ -78,7 +78,7 @@ const stopAgentsWithin = 2 * time.Second
 // stopServicesWithin later: an agent that ignores everything does not keep
 // the server.
 func (e *Engine) Run(ctx context.Context) error {
-	e.serve()
+	e.services.serve(e.agents, e.names, host{e})
 	for _, id := range e.resume {
 		e.wake(id)
 	}
@@ -100,7 +100,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	if !waitFor(context.Background(), stopped, stopAgentsWithin) {
 		e.log.Warn("agents are still running and are left alone")
 	}
-	e.stopServices()
+	e.services.stop()
 	return nil
 }
 

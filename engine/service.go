@@ -18,6 +18,7 @@ const stopServicesWithin = 7 * time.Second
 
 // services are the agents that are served, and what became of them.
 type services struct {
+	log    *zap.Logger
 	wg     sync.WaitGroup
 	cancel context.CancelFunc
 
@@ -26,51 +27,59 @@ type services struct {
 }
 
 // serve starts serving all agents that want it.
-func (e *Engine) serve() {
+func (s *services) serve(agents map[string]turns.Agent, names []string, h turns.Host) {
 	ctx, cancel := context.WithCancel(context.Background())
-	e.services.cancel = cancel
-	for _, name := range e.names {
-		if s, ok := e.agents[name].(turns.Service); ok {
-			e.services.wg.Go(func() { e.serveOne(ctx, name, s) })
+	s.cancel = cancel
+	for _, name := range names {
+		if agent, ok := agents[name].(turns.Service); ok {
+			s.wg.Go(func() { s.serveOne(ctx, name, agent, h) })
 		}
 	}
 }
 
-func (e *Engine) serveOne(ctx context.Context, name string, s turns.Service) {
+func (s *services) serveOne(ctx context.Context, name string, agent turns.Service, h turns.Host) {
 	err := func() (err error) {
 		defer func() {
 			if v := recover(); v != nil {
-				e.log.Error("agent panicked", zap.String("agent", name), zap.Any("panic", v), zap.ByteString("stack", debug.Stack()))
+				s.log.Error("agent panicked", zap.String("agent", name), zap.Any("panic", v), zap.ByteString("stack", debug.Stack()))
 				err = fmt.Errorf("the agent panicked: %v", v)
 			}
 		}()
-		return s.Serve(ctx, host{e})
+		return agent.Serve(ctx, h)
 	}()
 	switch {
 	case ctx.Err() != nil && err != nil:
-		e.log.Warn("an agent did not end in order", zap.String("agent", name), zap.Error(err))
+		s.log.Warn("an agent did not end in order", zap.String("agent", name), zap.Error(err))
 	case err != nil:
-		e.log.Error("an agent has failed", zap.String("agent", name), zap.Error(err))
-		e.services.mu.Lock()
-		defer e.services.mu.Unlock()
-		if e.services.failed == nil {
-			e.services.failed = map[string]string{}
+		s.log.Error("an agent has failed", zap.String("agent", name), zap.Error(err))
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.failed == nil {
+			s.failed = map[string]string{}
 		}
-		e.services.failed[name] = err.Error()
+		s.failed[name] = err.Error()
 	}
 }
 
-// stopServices ends the services and waits for them within a bound.
-func (e *Engine) stopServices() {
-	e.services.cancel()
+// stop ends the services and waits for them within a bound.
+func (s *services) stop() {
+	s.cancel()
 	stopped := make(chan struct{})
 	go func() {
-		e.services.wg.Wait()
+		s.wg.Wait()
 		close(stopped)
 	}()
 	if !waitFor(context.Background(), stopped, stopServicesWithin) {
-		e.log.Warn("agents have not ended what they started and are left alone")
+		s.log.Warn("agents have not ended what they started and are left alone")
 	}
+}
+
+// whyFailed says why an agent has stopped serving before its time.
+func (s *services) whyFailed(name string) (why string, failed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	why, failed = s.failed[name]
+	return why, failed
 }
 
 // Agents lists the configured agents, the default one first.
@@ -94,9 +103,7 @@ func (e *Engine) agentInfo(name string) turns.AgentInfo {
 	if _, ok := e.agents[name].(turns.Remote); ok {
 		e.claims.about(name, &info)
 	}
-	e.services.mu.Lock()
-	defer e.services.mu.Unlock()
-	if why, failed := e.services.failed[name]; failed {
+	if why, failed := e.services.whyFailed(name); failed {
 		info.State, info.LastError = turns.AgentFailed, why
 	}
 	return info

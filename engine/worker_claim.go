@@ -116,7 +116,7 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 	if err != nil {
 		return r, false, err
 	}
-	token, err := a.e.token(context.Background(), o.turnID, o.attempt)
+	token, err := a.e.secret.token(context.Background(), o.turnID, o.attempt)
 	if err != nil {
 		return r, false, err
 	}
@@ -157,7 +157,7 @@ func (e *Engine) claimedBefore(ctx context.Context, r turns.ClaimResult) (turns.
 		if err != nil {
 			return turns.ClaimResult{}, err
 		}
-		if r.Lease.Token, err = e.token(context.Background(), r.Lease.TurnID, r.Lease.Attempt); err != nil {
+		if r.Lease.Token, err = e.secret.token(context.Background(), r.Lease.TurnID, r.Lease.Attempt); err != nil {
 			return turns.ClaimResult{}, err
 		}
 		is := *turn

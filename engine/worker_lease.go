@@ -13,21 +13,22 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// leaseSecret is what leases are signed with, read once. The zero value is
-// ready.
+// leaseSecret is what leases are signed with, read once. It is safe for use by
+// many goroutines.
 type leaseSecret struct {
+	store turns.Store
+
 	mu  sync.Mutex
 	key []byte
 }
 
 // token is what makes a lease of the attempt: no more than proof that this log
 // has given it, so that nothing about it is stored.
-func (e *Engine) token(ctx context.Context, turnID string, attempt int) (string, error) {
-	s := &e.secret
+func (s *leaseSecret) token(ctx context.Context, turnID string, attempt int) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.key == nil {
-		key, err := e.store.LeaseSecret(ctx)
+		key, err := s.store.LeaseSecret(ctx)
 		if err != nil {
 			return "", fmt.Errorf("read what leases are signed with: %w", err)
 		}
@@ -38,9 +39,9 @@ func (e *Engine) token(ctx context.Context, turnID string, attempt int) (string,
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)), nil
 }
 
-// checkToken says whether this log has given the lease.
-func (e *Engine) checkToken(ctx context.Context, l turns.Lease) error {
-	want, err := e.token(ctx, l.TurnID, l.Attempt)
+// check says whether this log has given the lease.
+func (s *leaseSecret) check(ctx context.Context, l turns.Lease) error {
+	want, err := s.token(ctx, l.TurnID, l.Attempt)
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (e *lateError) Error() string { return e.stands.Error() }
 // that was taken back is kept as turn/late and refused.
 func byLease[R any, P answerer[R]](ctx context.Context, e *Engine, c leased[R]) (R, error) {
 	var none R
-	if err := e.checkToken(ctx, c.lease); err != nil {
+	if err := e.secret.check(ctx, c.lease); err != nil {
 		return none, err
 	}
 	threadID, err := e.threadOf(ctx, c.lease.TurnID)
