@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -25,14 +26,8 @@ func (b Backoff) wait(attempt int) time.Duration {
 	if attempt <= 1 {
 		return 0
 	}
-	waits := backoff.Backoff{First: b.First, Max: b.Max, Spread: 0.5}
-	if b.First <= 0 {
-		waits.First = 100 * time.Millisecond
-	}
-	if b.Max <= 0 {
-		waits.Max = 5 * time.Second
-	}
-	return waits.Wait(attempt - 1)
+	first, limit := cmp.Or(max(b.First, 0), 100*time.Millisecond), cmp.Or(max(b.Max, 0), 5*time.Second)
+	return backoff.Backoff{First: first, Max: limit, Spread: 0.5}.Wait(attempt - 1)
 }
 
 // pause waits, or returns the context's cause if that ends first.
