@@ -36,7 +36,6 @@ func (a *actor) load() error {
 		case turns.Active:
 			a.active = a.newActive(t, triesOf(t.TurnID, l.Steps))
 			a.active.retryAt = t.RetryAt.Time
-			a.active.open.last.inLog = true
 		}
 	}
 	slices.SortFunc(a.queue, byRank)
@@ -64,6 +63,9 @@ func (a *actor) load() error {
 				a.inputs[it.TurnID] = append(a.inputs[it.TurnID], &openItem{row: it, content: content})
 			}
 		}
+	}
+	if a.active != nil {
+		a.active.open.resume()
 	}
 	a.loaded, a.newest = true, items.NewID()
 	if !a.recovers {

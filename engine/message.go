@@ -22,6 +22,14 @@ type lastMessage struct {
 	inLog     bool // this message no longer counts, or is not known: the log has the one before it
 }
 
+// resume is for the open items of a turn that was read from the log. Messages
+// that have ended may be newer than those which are still open: the log knows,
+// as long as no further one is made.
+func (s *openItems) resume() {
+	s.messages++
+	s.last = lastMessage{number: s.messages, inLog: true}
+}
+
 // ended notes an agent's message that has ended.
 func (s *openItems) ended(o *openItem) {
 	if o.row.Type != items.KindAgentMessage || o.number < s.last.number {

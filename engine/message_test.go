@@ -137,3 +137,26 @@ func TestLongMessageIsCutInTheEnd(t *testing.T) {
 		})
 	}
 }
+
+// A server that is restarted knows of an open message from the log, and must
+// not take it for newer than one that has ended meanwhile.
+func TestEndHasTheNewestMessageAlsoAfterARestart(t *testing.T) {
+	for name, c := range map[string]struct{ after, want string }{
+		"none since": {"", "newer"}, "one since": {"newest", "newest"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, remotely(true), func(h *harness) {
+				w := h.work()
+				h.write(w.Lease, message("old", "old"), message("new", "newer"), turns.ItemOp{Op: turns.OpUpdate, ItemID: "new", Status: items.StatusCompleted})
+				h.restart()
+				if c.after != "" {
+					h.write(w.Lease, message("newest", c.after))
+				}
+				h.completeSilently(w.Lease)
+				if e := h.ended(w.Turn.TurnID); e.Message != c.want {
+					t.Errorf("message %q, want %q", e.Message, c.want)
+				}
+			})
+		})
+	}
+}
