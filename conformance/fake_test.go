@@ -73,7 +73,11 @@ func (f *fake) frame(line []byte) []byte {
 		if bytes.Count(line, []byte("[")) > 1000 {
 			return f.refuse(nil, -32600, "invalid_request", "")
 		}
-		return f.refuse(nil, -32700, "parse_error", "")
+		var id []byte
+		if value.IsValid(append(loose, jsontext.AllowInvalidUTF8(true))...) && bytes.HasPrefix(line, []byte(`{"jsonrpc":"2.0","id":1,`)) {
+			id = []byte("1") // only characters are wrong
+		}
+		return f.refuse(id, -32700, "parse_error", "")
 	}
 	if deep(line) > 64 && f.fault != "any depth" {
 		return f.refuse(nil, -32600, "invalid_request", "")

@@ -110,10 +110,34 @@ func (p *Parser) batch(frame []byte) ([]Message, bool) {
 
 // reset points the decoder at b without copying it: a *bytes.Buffer is read in
 // place.
-func (p *Parser) reset(b []byte) *jsontext.Decoder {
+func (p *Parser) reset(b []byte, options ...jsontext.Options) *jsontext.Decoder {
 	p.buf = *bytes.NewBuffer(b)
-	p.dec.Reset(&p.buf, lenient)
+	p.dec.Reset(&p.buf, append(options, lenient)...)
 	return &p.dec
+}
+
+// unreadable is a message that is not JSON in UTF-8. If only characters in its
+// strings are wrong, such as half of a surrogate pair, its id can be read all
+// the same, and the client learns which request it was.
+func (p *Parser) unreadable(b []byte, err error) Message {
+	f, why := syntax(err)
+	m := Message{Fault: f, Why: why}
+	if f != ParseError {
+		return m
+	}
+	dec := p.reset(b, jsontext.AllowInvalidUTF8(true))
+	var e envelope
+	_, _ = dec.ReadToken()
+	for dec.PeekKind() != '}' {
+		if e.member(dec, b) != nil {
+			return m
+		}
+	}
+	_, _ = dec.ReadToken()
+	if _, err := dec.ReadToken(); err == io.EOF && e.method != nil && !e.twice && e.id.IsValid() && validID(e.id) {
+		m.ID = e.id
+	}
+	return m
 }
 
 func syntax(err error) (Fault, string) {
@@ -158,8 +182,7 @@ func (p *Parser) message(b []byte, checked bool) Message {
 	_, _ = dec.ReadToken()
 	for dec.PeekKind() != '}' {
 		if err := e.member(dec, b); err != nil {
-			f, why := syntax(err)
-			return Message{Fault: f, Why: why}
+			return p.unreadable(b, err)
 		}
 	}
 	if _, err := dec.ReadToken(); err != nil {

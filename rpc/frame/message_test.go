@@ -16,7 +16,7 @@ import (
 func told(m Message) string {
 	switch m.Fault {
 	case ParseError:
-		return "parse error"
+		return strings.TrimSuffix(fmt.Sprintf("parse error %s", m.ID), " ")
 	case Dropped:
 		return "dropped"
 	case InvalidRequest:
@@ -91,8 +91,17 @@ func TestEnvelopesAreJudgedByRule(t *testing.T) {
 		{"text behind", `{"jsonrpc":"2.0","id":1,"method":"m"} x`, `parse error`},
 		{"a control character", "{\"jsonrpc\":\"2.0\",\"id\":\"\x01\",\"method\":\"m\"}", `parse error`},
 		{"invalid UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"m\"}", `parse error`},
-		{"invalid UTF-8 in an ignored member", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"x\":\"\xc3\"}", `parse error`},
-		{"half a surrogate pair", `{"jsonrpc":"2.0","id":"\ud800","method":"m"}`, `parse error`},
+		{"invalid UTF-8 in an ignored member", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"x\":\"\xc3\"}", `parse error 1`},
+		{"half a surrogate pair in params", `{"jsonrpc":"2.0","id":7,"method":"m","params":{"text":"\ud83d"}}`, `parse error 7`},
+		{"half a surrogate pair before the id", `{"method":"m","params":{"text":"\udc00"},"id":"x","jsonrpc":"2.0"}`, `parse error "x"`},
+		{"half a surrogate pair in a notification", `{"jsonrpc":"2.0","method":"m","params":{"text":"\ud83d"}}`, `parse error`},
+		{"half a surrogate pair in a response", `{"jsonrpc":"2.0","id":7,"result":"\ud83d"}`, `parse error`},
+		{"half a surrogate pair and two ids", `{"jsonrpc":"2.0","id":7,"id":8,"method":"\ud83d"}`, `parse error`},
+		{"half a surrogate pair and an id that is none", `{"jsonrpc":"2.0","id":{},"method":"\ud83d"}`, `parse error`},
+		{"half a surrogate pair and half a message", `{"jsonrpc":"2.0","id":7,"method":"\ud83d"`, `parse error`},
+		{"half a surrogate pair and more", `{"jsonrpc":"2.0","id":7,"method":"\ud83d"} 5`, `parse error`},
+		{"bytes that are not UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\xff\"}", `parse error 7`},
+		{"half a surrogate pair as id", `{"jsonrpc":"2.0","id":"\ud800","method":"m"}`, `parse error`},
 		{"a byte order mark", "\xef\xbb\xbf{}", `parse error`},
 		{"a broken batch", `[{"jsonrpc":"2.0","id":1,"method":"m"},`, `parse error`},
 		{"something behind a batch", `[{"jsonrpc":"2.0","id":1,"method":"m"}] 5`, `parse error`},
