@@ -36,7 +36,8 @@ type requiredField struct {
 }
 
 // shapeOf reads a params struct. A member without omitzero is required: the
-// same rule that the schemas follow.
+// same rule that the schemas follow. A required number is a pointer, because
+// 0 is not missing.
 func shapeOf(t reflect.Type) *shape {
 	s := &shape{}
 	_, s.keyed = reflect.New(t).Interface().(keyed)

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -49,8 +50,9 @@ type Workers interface {
 // Pruner removes a prefix of the log.
 type Pruner interface {
 	// Prune removes the events before the seq, at most up to the first event
-	// of the oldest open turn, and says where the log begins now and how many
-	// events went. It works in small steps and ends between two of them when
-	// ctx ends; what has gone by then stays gone.
-	Prune(ctx context.Context, before int64) (first, pruned int64, err error)
+	// of the oldest open turn, and keeps the result under the key; nil: nowhere.
+	// It works in small steps and ends between two of them when ctx ends: what
+	// has gone by then stays gone, the result says how far it came, and the key
+	// is not used.
+	Prune(ctx context.Context, before int64, key *ledger.Key) (turns.PruneResult, error)
 }

@@ -163,15 +163,13 @@ func (h *Handlers) HolonResume(ctx context.Context, p HolonResumeParams) (HolonR
 
 // HolonPruneParams are the params of holon/prune.
 type HolonPruneParams struct {
-	BeforeSeq int64 `json:"before_seq"`
+	BeforeSeq *int64 `json:"before_seq"`
+	Keyed
 	Extra
 }
 
-// HolonPruneResult answers holon/prune. FirstSeq is where the log begins now.
-type HolonPruneResult struct {
-	FirstSeq int64 `json:"first_seq"`
-	Pruned   int64 `json:"pruned"`
-}
+// HolonPruneResult answers holon/prune.
+type HolonPruneResult = turns.PruneResult
 
 // HolonPrune answers holon/prune. It goes on no longer than its client is
 // there, and not beyond the server's stop.
@@ -179,20 +177,21 @@ func (h *Handlers) HolonPrune(ctx context.Context, p HolonPruneParams) (HolonPru
 	if h.api.Pruner == nil {
 		return HolonPruneResult{}, Errorf(KindUnavailable, "this store cannot be pruned")
 	}
-	if p.BeforeSeq < 1 {
+	if *p.BeforeSeq < 1 {
 		return HolonPruneResult{}, Invalid("before_seq", "out_of_range", "it must be at least 1")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(h.api.open, cancel)()
-	first, pruned, err := h.api.Pruner.Prune(ctx, p.BeforeSeq)
+	r, err := h.api.Pruner.Prune(ctx, *p.BeforeSeq, p.key)
 	h.api.status.forget()
 	if errors.Is(err, context.Canceled) { // a client that reads still learns how far it came
+		r.Seq = h.api.Head()
 		if err = nil; h.api.open.Err() != nil {
 			err = turns.ErrDraining
 		}
 	}
-	return HolonPruneResult{FirstSeq: first, Pruned: pruned}, err
+	return r, err
 }
 
 // RPCDiscoverParams are the params of rpc.discover: none of its own.

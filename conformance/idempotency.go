@@ -25,6 +25,9 @@ func idempotencyChecks() []check {
 			p.later(func() { p.http().try("holon/resume", nil) })
 			twice("holon/pause", obj{})
 			twice("holon/resume", obj{})
+			if p.call(p.http(), "initialize", nil).isTrue("capabilities.prune") {
+				twice("holon/prune", obj{"before_seq": 1})
+			}
 			twice("thread/close", obj{"thread_id": thread})
 		}},
 		{id: "idempotency.race", sentence: "Of many requests with one key at once one does the change; all get its result.", source: srcMethods, run: func(p *probe) {

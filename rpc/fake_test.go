@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/notify/fold"
 	"github.com/seed82539d15/holon/threads"
@@ -237,6 +238,13 @@ func (e *fakeEngine) called() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]string{}, e.calls...)
+}
+
+// noPruner is a log that has nothing to prune.
+type noPruner struct{}
+
+func (noPruner) Prune(context.Context, int64, *ledger.Key) (turns.PruneResult, error) {
+	return turns.PruneResult{FirstSeq: 1}, nil
 }
 
 func draft(method, threadID string, body any) notify.Draft {

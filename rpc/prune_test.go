@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -18,7 +19,7 @@ type slowPruner struct {
 	ended chan error
 }
 
-func (p *slowPruner) Prune(ctx context.Context, _ int64) (first, pruned int64, err error) {
+func (p *slowPruner) Prune(ctx context.Context, _ int64, _ *ledger.Key) (r turns.PruneResult, err error) {
 	p.began <- struct{}{}
 	select {
 	case <-ctx.Done():
@@ -26,7 +27,7 @@ func (p *slowPruner) Prune(ctx context.Context, _ int64) (first, pruned int64, e
 	case <-time.After(20 * time.Second):
 	}
 	p.ended <- err
-	return 5, 4, err
+	return turns.PruneResult{FirstSeq: 5, Pruned: 4}, err
 }
 
 func newPruneRig(t *testing.T) (*rig, *slowPruner) {

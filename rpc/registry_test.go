@@ -15,7 +15,7 @@ import (
 )
 
 func TestBadParamsNameTheMemberAndWhy(t *testing.T) {
-	r := newRig(t)
+	r := newRig(t, func(c *Config) { c.Pruner = noPruner{} })
 	for _, c := range []struct{ method, params, field, reason string }{
 		{"turn/read", `{}`, "turn_id", "required"},
 		{"turn/read", `null`, "turn_id", "required"},
@@ -48,6 +48,10 @@ func TestBadParamsNameTheMemberAndWhy(t *testing.T) {
 		{"thread/list", `{"state":"open"}`, "state", "unknown"},
 		{"item/list", `{"type":"thing"}`, "type", "unknown"},
 		{"event/list", `{}`, "after_seq", "required"},
+		{"holon/prune", `{}`, "before_seq", "required"},
+		{"holon/prune", `{"before_seq":null}`, "before_seq", "required"},
+		{"holon/prune", `{"before_seq":0}`, "before_seq", "out_of_range"},
+		{"holon/prune", `{"before_seq":1,"idempotency_key":""}`, "idempotency_key", "out_of_range"},
 		{"event/list", `{"after_seq":0,"methods":["x"]}`, "methods[0]", "malformed"},
 		{"event/list", `{"after_seq":0,"collapse":true}`, "collapse", "wrong_type"}, {"event/list", `{"after_seq":0,"collapse":"all"}`, "collapse", "unknown"},
 		{"turn/steer", `{"turn_id":"x","input":[],"mode":"now"}`, "mode", "unknown"},

@@ -225,3 +225,11 @@ type ForkResult struct {
 	ForkedFrom threads.ForkedFrom `json:"forked_from"`
 	Seq        int64              `json:"seq"`
 }
+
+// PruneResult answers holon/prune: where the log begins now, how many events
+// were removed, and the newest seq of the log.
+type PruneResult struct {
+	FirstSeq int64 `json:"first_seq"`
+	Pruned   int64 `json:"pruned"`
+	Seq      int64 `json:"seq"`
+}

@@ -50,3 +50,6 @@ func (r *SteerResult) SetSeq(seq int64) { r.Seq = seq }
 
 // SetSeq sets the seq of the answer.
 func (r *WriteItemsResult) SetSeq(seq int64) { r.Seq = seq }
+
+// SetSeq sets the seq of the answer.
+func (r *PruneResult) SetSeq(seq int64) { r.Seq = seq }

@@ -7,10 +7,13 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc"
 	"github.com/seed82539d15/holon/rpc/admission"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // newWire makes the server of the protocol.
@@ -53,12 +56,14 @@ func (d *daemon) httpServer(gate *admission.Gate) *http.Server {
 	return d.wire.HTTPServer(gate.Middleware(d.wire.Handler()), gate.ConnContext)
 }
 
-// pruner gives the store's answer the wire's shape.
+// pruner gives the store's answer the wire's shape, and keeps it with its key.
 type pruner struct{ store *sqlite.Store }
 
-func (p pruner) Prune(ctx context.Context, before int64) (first, pruned int64, err error) {
-	done, err := p.store.Prune(ctx, before)
-	return done.First, done.Removed, err
+func (p pruner) Prune(ctx context.Context, before int64, key *ledger.Key) (turns.PruneResult, error) {
+	return engine.Once(p.store, key, func() (turns.PruneResult, error) {
+		done, err := p.store.Prune(ctx, before)
+		return turns.PruneResult{FirstSeq: done.First, Pruned: done.Removed}, err
+	})
 }
 
 // retain prunes by the configured retention.
