@@ -9,16 +9,17 @@ import (
 	"time"
 )
 
-// unadmittedGrace is how long a connection has at least to be admitted when
-// all places of those that are not are taken: an honest client's request
-// follows its connection at once, also where thousands come back together.
+// unadmittedGrace is how long the accept loop waits, when all places of
+// connections that are not admitted are taken, for one of them to be admitted
+// or closed. Where thousands of clients come back together one is admitted
+// every few milliseconds, however busy the machine is.
 const unadmittedGrace = 250 * time.Millisecond
 
 // arrivals are the connections of one listener on which no request has been
 // admitted yet. They have a bound of their own, so that a stranger cannot hold
 // places of max_connections. When it is reached, nothing further is accepted
-// until one is admitted or closed, or the oldest has had its grace: that one is
-// closed.
+// until one is admitted or closed. If none is for a grace, those who have had
+// as long are closed.
 type arrivals struct {
 	server *Server
 
@@ -45,43 +46,50 @@ func (s *Server) newArrivals() *arrivals {
 // connection after the other.
 func (l *arrivals) enter(c net.Conn) *arrival {
 	a := &arrival{all: l, conn: c}
-	for {
-		oldest, wait := l.add(a)
-		switch {
-		case oldest == nil:
-			l.server.metrics.ConnectionOpened()
-			return a
-		case wait <= 0:
-			l.server.metrics.ConnectionDisplaced()
-			_ = bare(oldest).Close() // without TLS's goodbye, which could block
-			continue
-		}
-		timer := time.NewTimer(wait)
+	for !l.add(a) {
+		timer := time.NewTimer(unadmittedGrace)
 		select {
 		case <-l.room:
 		case <-timer.C:
+			l.displace()
 		}
 		timer.Stop()
 	}
+	l.server.metrics.ConnectionOpened()
+	return a
 }
 
-// add takes the arrival in if there is room. Else it returns the oldest
-// connection and how long that may still stay; one that may not is removed.
-func (l *arrivals) add(a *arrival) (oldest net.Conn, wait time.Duration) {
+// add takes the arrival in if there is room.
+func (l *arrivals) add(a *arrival) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.waiting.Len() < l.server.limits.MaxUnadmitted {
-		a.since = time.Now()
-		a.place = l.waiting.PushBack(a)
-		l.open[a.conn] = a
-		l.server.metrics.Unadmitted(1)
-		return nil, 0
+	if l.waiting.Len() >= l.server.limits.MaxUnadmitted {
+		return false
 	}
-	first := l.waiting.Front().Value.(*arrival)
-	if wait = unadmittedGrace - time.Since(first.since); wait <= 0 {
-		l.settle(first)
+	a.since = time.Now()
+	a.place = l.waiting.PushBack(a)
+	l.open[a.conn] = a
+	l.server.metrics.Unadmitted(1)
+	return true
+}
+
+// displace closes the connections that have had their grace.
+func (l *arrivals) displace() {
+	l.mu.Lock()
+	var old []net.Conn
+	for e := l.waiting.Front(); e != nil; e = l.waiting.Front() {
+		a := e.Value.(*arrival)
+		if time.Since(a.since) < unadmittedGrace {
+			break
+		}
+		l.settle(a)
+		old = append(old, a.conn)
 	}
-	return first.conn, wait
+	l.mu.Unlock()
+	for _, c := range old {
+		l.server.metrics.ConnectionDisplaced()
+		_ = bare(c).Close() // without TLS's goodbye, which could block
+	}
 }
 
 // settle removes an arrival from those that wait; the caller holds mu.
