@@ -60,6 +60,7 @@ type Limits struct {
 	MaxIdempotencyKeys    int     `json:"max_idempotency_keys"`
 	IdempotencyKeySeconds float64 `json:"idempotency_key_seconds"`
 	TailBytes             int     `json:"tail_bytes"`
+	ReplayBytes           int     `json:"replay_bytes"`
 	HeartbeatSeconds      float64 `json:"heartbeat_seconds"`
 	WriteTimeoutSeconds   float64 `json:"write_timeout_seconds"`
 	RequestTimeoutSeconds float64 `json:"request_timeout_seconds"`
@@ -106,6 +107,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.MaxUnadmitted, 512)
 	set(&l.MaxLogStreams, 16)
 	set(&l.MaxSteersPerTurn, l.MaxQueuedTurns)
+	set(&l.ReplayBytes, 32<<20)
 	// These are part of the contract and no setting.
 	l.MaxQueuedByInterrupt, l.MaxWaitingCommands, l.MaxOpenItems = limits.QueuedByInterrupt, limits.Commands, limits.OpenItems
 	l.InboxBytes = limits.InboxBytes

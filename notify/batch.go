@@ -61,9 +61,10 @@ func (b *batch) seq(i int) int64 {
 // seqs that follow, unless they are sparse: each frame then says its own, and
 // last is where the page ends.
 func batchOf(first, last int64, frames []byte, sparse bool) (*batch, error) {
-	b := &batch{first: first, last: last, data: frames, ends: make([]int32, 0, pageEvents)}
+	room := max(0, min(pageEvents, last-first+1))
+	b := &batch{first: first, last: last, data: frames, ends: make([]int32, 0, room)}
 	if sparse {
-		b.seqs = make([]int64, 0, pageEvents)
+		b.seqs = make([]int64, 0, room)
 	}
 	for end := 0; end < len(frames); {
 		start, n := end, bytes.IndexByte(frames[end:], '\n')

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"unsafe"
 )
 
 // ErrBadCursor says that a position or page cursor cannot be read.
@@ -77,13 +78,17 @@ func (e *ExpiredError) Error() string {
 // while they are there, else pages from the log: there is no other difference
 // between live and replay (I3), and nobody waits for it (I4).
 //
-// A cursor belongs to one goroutine.
+// A cursor belongs to one goroutine at a time. One with a budget is closed by its
+// owner.
 type Cursor struct {
 	tail     *Tail
 	log      Log
 	filter   Filter
 	collapse bool
 	after    int64
+
+	budget *Budget // nil: pages have their full size
+	held   int64   // of the budget; nothing of a page is held without
 
 	page    []Event // read from the log and not returned yet
 	ready   *batch  // the same as frames; nil or not used up
@@ -104,6 +109,33 @@ func NewCursor(tail *Tail, log Log, filter Filter, after int64) *Cursor {
 // it is left out, by markers that come further on among them. Markers
 // (stream/rewind) are never left out.
 func (c *Cursor) Collapse() { c.collapse = true }
+
+// Share makes the cursor take its pages from a budget, from the first Next on;
+// before that it must be called.
+func (c *Cursor) Share(b *Budget) { c.budget = b }
+
+// Close gives back what the cursor holds of its budget. It must not be used
+// afterwards; closing twice is fine.
+func (c *Cursor) Close() {
+	c.page, c.ready, c.buf = nil, nil, nil
+	c.release()
+}
+
+// release gives a page back that has been returned whole: by now its last
+// chunk has been written.
+func (c *Cursor) release() {
+	if c.held != 0 && len(c.page) == 0 && c.ready == nil {
+		c.hold(0)
+	}
+}
+
+// hold says how many bytes of the budget the cursor has.
+func (c *Cursor) hold(n int64) {
+	if c.budget != nil {
+		c.budget.add(n - c.held)
+		c.held = n
+	}
+}
 
 // Chunk is a run of whole frames. Data is shared or reused memory: it must
 // not be changed, and is valid until the cursor's next call.
@@ -150,6 +182,7 @@ func (c *Cursor) Wait() <-chan struct{} {
 	if len(c.page) > 0 || c.ready != nil {
 		return closedChan
 	}
+	c.release()
 	if cap(c.buf) > idleBytes {
 		c.buf, c.ends, c.seqs = nil, nil, nil
 	}
@@ -171,6 +204,7 @@ func (c *Cursor) Next(ctx context.Context, upTo int64) (Chunk, error) {
 	if c.ready != nil {
 		return c.fromReady(upTo), nil
 	}
+	c.release()
 	b, held := c.tail.find(c.after)
 	switch {
 	case b != nil && c.filter.All() && !c.collapse:
@@ -180,15 +214,9 @@ func (c *Cursor) Next(ctx context.Context, upTo int64) (Chunk, error) {
 	case held:
 		return Chunk{}, nil
 	}
-	p, err := c.log.Page(ctx, Query{
-		After: c.after, Filter: c.filter, MaxEvents: pageEvents, MaxBytes: pageBytes,
-		Frames: c.filter.All(), Collapse: c.collapse,
-	})
+	p, err := c.read(ctx)
 	if err != nil {
 		return Chunk{}, err
-	}
-	if c.after+1 < p.First {
-		return Chunk{}, &ExpiredError{After: c.after, First: p.First}
 	}
 	if len(p.Frames) > 0 {
 		if c.ready, err = batchOf(c.after+1, p.Scanned, p.Frames, c.collapse); err != nil {
@@ -202,6 +230,55 @@ func (c *Cursor) Next(ctx context.Context, upTo int64) (Chunk, error) {
 		return Chunk{}, nil
 	}
 	return c.fromPage(upTo), nil
+}
+
+// read reads the next page of the log, as large as the budget allows.
+func (c *Cursor) read(ctx context.Context) (Page, error) {
+	q := Query{
+		After: c.after, Filter: c.filter, MaxEvents: pageEvents, MaxBytes: pageBytes,
+		Frames: c.filter.All(), Collapse: c.collapse,
+	}
+	if c.budget != nil {
+		c.held = c.budget.take()
+		q.MaxBytes, q.MaxEvents = int(c.held), int(min(pageEvents, c.held/eventBytes))
+	}
+	p, err := c.log.Page(ctx, q)
+	if err == nil && c.after+1 < p.First {
+		err = &ExpiredError{After: c.after, First: p.First}
+	}
+	if c.budget != nil {
+		takes := int64(0)
+		if err == nil {
+			takes = p.bytes() + c.room(p.Events)
+		}
+		c.hold(takes)
+	}
+	return p, err
+}
+
+// room makes the buffer of chunks as large as those of a page, and returns its
+// size.
+func (c *Cursor) room(page []Event) int64 {
+	need := 0
+	for i := range page {
+		if need += page[i].FrameSize(); need > ChunkBytes {
+			need = max(ChunkBytes, page[0].FrameSize())
+			break
+		}
+	}
+	if cap(c.buf) < need || cap(c.buf) > 2*need {
+		c.buf, c.ends, c.seqs = make([]byte, 0, need), nil, nil
+	}
+	return int64(cap(c.buf))
+}
+
+// bytes is what the page takes in memory.
+func (p *Page) bytes() int64 {
+	n := int64(cap(p.Frames)) + int64(cap(p.Events))*int64(unsafe.Sizeof(Event{}))
+	for i := range p.Events {
+		n += int64(cap(p.Events[i].Params))
+	}
+	return n
 }
 
 // fromReady returns a part of the frames that the log has made.
@@ -278,6 +355,7 @@ func (c *Cursor) fromPage(upTo int64) Chunk {
 	if c.page = c.page[n:]; len(c.page) == 0 {
 		c.page = nil
 		c.after = max(c.after, c.scanned)
+		c.hold(int64(cap(c.buf)))
 	} else if n == 0 {
 		// Everything left is above upTo: the caller has what it asked for.
 		c.after = max(c.after, min(upTo, c.page[0].Seq-1))

@@ -89,6 +89,9 @@ func (s *Server) enter(o *outlet) bool {
 
 func (s *Server) leave(o *outlet, why string) {
 	s.streams.remove(o)
+	o.mu.Lock()
+	o.drop()
+	o.mu.Unlock()
 	s.metrics.StreamClosed(o.transport, why)
 	if o.control != nil && o.failed == nil && !s.isClosing() {
 		// The connection may carry another request.

@@ -217,6 +217,15 @@ func (o *outlet) advance(ctx context.Context, upTo int64) {
 	}
 }
 
+// drop ends the subscription, if there is one.
+func (o *outlet) drop() {
+	if o.cursor != nil {
+		o.cursor.Close()
+		o.cursor = nil
+	}
+	o.moved()
+}
+
 // moved publishes the cursor's place for metrics and heartbeats.
 func (o *outlet) moved() {
 	o.subscribed.Store(o.cursor != nil)

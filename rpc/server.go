@@ -40,6 +40,7 @@ type Server struct {
 	counters map[string]metrics.Method
 
 	streams     streamSet
+	pages       *notify.Budget // what streams that lag hold of the log
 	connections atomic.Int64
 
 	closeOnce sync.Once
@@ -62,7 +63,8 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.cfg, s.limits, s.log, s.logs = cfg, s.api.Limits, s.api.Log, s.api.Logs
-	s.metrics = metrics.New(func() float64 { return float64(s.streams.lag(cfg.Tail.Head())) })
+	s.pages = notify.NewBudget(s.limits.ReplayBytes)
+	s.metrics = metrics.New(func() float64 { return float64(s.streams.lag(cfg.Tail.Head())) }, func() float64 { return float64(s.pages.Used()) })
 	s.counters = make(map[string]metrics.Method, len(s.api.Methods()))
 	for _, m := range s.api.Methods() {
 		s.counters[m.Name] = s.metrics.Method(m.Name)

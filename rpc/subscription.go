@@ -12,8 +12,8 @@ func (s *session) Subscribe(at *api.StreamStart) {
 	c := s.server.cursor(at)
 	s.out.mu.Lock()
 	s.out.advance(s.ctx, at.After)
-	s.out.cursor, s.out.coming = nil, c
-	s.out.moved()
+	s.out.drop()
+	s.out.coming = c
 	s.out.mu.Unlock()
 	s.current.answer.then = func() {
 		if s.out.coming != c {
@@ -34,8 +34,7 @@ func (s *session) Unsubscribe() int64 {
 		return c.After()
 	}
 	s.out.advance(s.ctx, s.server.cfg.Tail.Head())
-	s.out.cursor = nil
-	s.out.moved()
+	s.out.drop()
 	return s.out.at.Load()
 }
 
@@ -70,6 +69,7 @@ func (s *session) Unfollow(streamID string) bool {
 // cursor makes the cursor of a subscription that place has checked.
 func (s *Server) cursor(at *api.StreamStart) *notify.Cursor {
 	c := notify.NewCursor(s.cfg.Tail, s.api.Reader, at.Filter, at.After)
+	c.Share(s.pages)
 	if at.Collapse {
 		c.Collapse()
 	}

@@ -23,12 +23,14 @@ type Set struct {
 	sent        prometheus.Counter
 	inFlight    prometheus.Gauge
 	lag         prometheus.GaugeFunc
+	pages       prometheus.GaugeFunc
 	all         []prometheus.Collector
 }
 
 // New makes the collectors. lag tells how many events the slowest stream is
-// behind the head; it is called when metrics are read.
-func New(lag func() float64) *Set {
+// behind the head, pages how many bytes streams hold of pages of the log. Both
+// are called when metrics are read.
+func New(lag, pages func() float64) *Set {
 	s := &Set{
 		connections: prometheus.NewGauge(prometheus.GaugeOpts{Name: "holon_connections", Help: "Open network connections."}),
 		unadmitted:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "holon_connections_unadmitted", Help: "Open network connections on which no request has been admitted."}),
@@ -45,8 +47,9 @@ func New(lag func() float64) *Set {
 		sent:     prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_stream_bytes_total", Help: "Bytes written to streams."}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "holon_requests_in_flight", Help: "Requests on two-way connections that are not answered yet."}),
 		lag:      prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "holon_stream_lag_events", Help: "Events that the slowest stream is behind the head of the log."}, lag),
+		pages:    prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "holon_stream_page_bytes", Help: "Bytes of pages of the log that streams hold because their readers have not taken them: replay_bytes bounds them."}, pages),
 	}
-	s.all = []prometheus.Collector{s.connections, s.unadmitted, s.refused, s.displaced, s.streams, s.opened, s.closed, s.requests, s.errors, s.seconds, s.dropped, s.sent, s.inFlight, s.lag}
+	s.all = []prometheus.Collector{s.connections, s.unadmitted, s.refused, s.displaced, s.streams, s.opened, s.closed, s.requests, s.errors, s.seconds, s.dropped, s.sent, s.inFlight, s.lag, s.pages}
 	return s
 }
 
