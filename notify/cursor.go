@@ -34,8 +34,8 @@ type Query struct {
 	Filter    Filter
 	MaxEvents int // at least 1
 	MaxBytes  int // of params; a page has at least one event if there is one
-	// Frames asks for Page.Frames instead of Page.Events, where the filter
-	// lets everything through. A log may answer with Events all the same.
+	// Frames asks for Page.Frames instead of Page.Events. A log may answer with
+	// Events all the same.
 	Frames bool
 	// Collapse leaves out what is superseded as of Page.AsOf, and turn/late.
 	// Markers are never left out.
@@ -50,7 +50,7 @@ type Page struct {
 	Events []Event
 	// Frames are the frames of all events from Query.After+1 to Scanned, back
 	// to back, in place of Events: a log can make them of a whole page at once.
-	// With Query.Collapse they are those of the events that it has not left out.
+	// With a filter or Query.Collapse they are those of the events that pass.
 	Frames  []byte
 	Scanned int64
 	Latest  int64 // the newest seq of the log, in the same snapshot
@@ -84,6 +84,7 @@ type Cursor struct {
 	tail     *Tail
 	log      Log
 	filter   Filter
+	matches  matcher // the filter
 	collapse bool
 	after    int64
 
@@ -100,7 +101,7 @@ type Cursor struct {
 
 // NewCursor returns a cursor that stands after the given seq.
 func NewCursor(tail *Tail, log Log, filter Filter, after int64) *Cursor {
-	return &Cursor{tail: tail, log: log, filter: filter, after: after}
+	return &Cursor{tail: tail, log: log, filter: filter, matches: filter.matcher(), after: after}
 }
 
 // Collapse makes the cursor leave out what is superseded, and turn/late, from
@@ -219,7 +220,7 @@ func (c *Cursor) Next(ctx context.Context, upTo int64) (Chunk, error) {
 		return Chunk{}, err
 	}
 	if len(p.Frames) > 0 {
-		if c.ready, err = batchOf(c.after+1, p.Scanned, p.Frames, c.collapse); err != nil {
+		if c.ready, err = batchOf(c.after+1, p.Scanned, p.Frames, c.collapse || !c.filter.All()); err != nil {
 			return Chunk{}, err
 		}
 		return c.fromReady(upTo), nil
@@ -236,7 +237,7 @@ func (c *Cursor) Next(ctx context.Context, upTo int64) (Chunk, error) {
 func (c *Cursor) read(ctx context.Context) (Page, error) {
 	q := Query{
 		After: c.after, Filter: c.filter, MaxEvents: pageEvents, MaxBytes: pageBytes,
-		Frames: c.filter.All(), Collapse: c.collapse,
+		Frames: len(c.filter.Methods) == 0, Collapse: c.collapse,
 	}
 	if c.budget != nil {
 		c.held = c.budget.take()
@@ -322,7 +323,7 @@ func (c *Cursor) copyMatching(b *batch, upTo int64) Chunk {
 		if upTo > 0 && seq > upTo {
 			break
 		}
-		if m := &b.meta[i]; c.filter.Match(m.threadID, m.method) && !(c.collapse && m.superseded(seq)) {
+		if m := &b.meta[i]; c.matches.match(m.threadID, m.method) && !(c.collapse && m.superseded(seq)) {
 			frame := b.data[b.offset(i):b.ends[i]]
 			if len(c.buf) > 0 && len(c.buf)+len(frame) > ChunkBytes {
 				break

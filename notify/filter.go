@@ -36,6 +36,37 @@ func (f *Filter) Match(threadID, method string) bool {
 	return false
 }
 
+// matcher is a filter made ready for many events: a stream over a hundred
+// threads looks each event's up instead of comparing it with all.
+type matcher struct {
+	filter  Filter
+	threads map[string]struct{} // nil: few enough to compare
+}
+
+// fewThreads are compared as quickly as one is looked up.
+const fewThreads = 8
+
+func (f Filter) matcher() matcher {
+	m := matcher{filter: f}
+	if len(f.ThreadIDs) > fewThreads {
+		m.threads = make(map[string]struct{}, len(f.ThreadIDs))
+		for _, id := range f.ThreadIDs {
+			m.threads[id] = struct{}{}
+		}
+		m.filter.ThreadIDs = nil
+	}
+	return m
+}
+
+func (m *matcher) match(threadID, method string) bool {
+	if m.threads != nil {
+		if _, ok := m.threads[threadID]; !ok {
+			return false
+		}
+	}
+	return m.filter.Match(threadID, method)
+}
+
 // ValidMethod reports whether m may stand in a filter: a slash-style name
 // ("turn/started") or a kind ("turn/*"). Names that no event has yet are
 // allowed, so that a client may name what a newer server sends.

@@ -43,7 +43,7 @@ func pageOf(c *conn, q notify.Query) (notify.Page, error) {
 	if q.After >= p.Latest {
 		return p, nil
 	}
-	if q.Frames && q.Filter.All() {
+	if q.Frames && len(q.Filter.ThreadIDs) != 1 && len(q.Filter.Methods) == 0 {
 		if ok, err := framesOf(c, q, &p); ok || err != nil {
 			return p, err
 		}
@@ -91,29 +91,50 @@ const (
 	pageFrames = `SELECT count(*), CAST(group_concat('{"jsonrpc":"2.0","method":"' || method || '","params":' || params || '}' || char(10), '') AS BLOB)
 		FROM (SELECT method, params FROM events WHERE seq > ? AND seq <= ?`
 	pageOrder = " ORDER BY seq)"
+	// ofThreads is for threads that have many of the events: + keeps SQLite from
+	// looking each of them up by its index.
+	ofThreads = " AND +thread_id IN (SELECT value FROM json_each(?))"
 )
 
+// denseEvents is how few of the events looked at may pass for a page of threads
+// to be read in the order of the log: one in so many. What is fewer is found
+// sooner by the threads' index.
+const denseEvents = 8
+
 // framesOf fills the page with frames. It returns false, and leaves the page
-// alone, if they are too large or, without collapse, not dense: the page is
-// then read row by row.
+// alone, if they are too large, if too few events are of the filter's threads,
+// or if some are missing although nothing is to be left out: the page is then
+// read row by row.
 func framesOf(c *conn, q notify.Query, p *notify.Page) (bool, error) {
 	upTo := min(p.Latest, q.After+int64(max(1, q.MaxEvents)))
-	framesSQL := pageFrames + pageOrder
-	if q.Collapse {
-		framesSQL = pageFrames + live + pageOrder
+	sizeSQL, framesSQL, args := pageSize, pageFrames, []driver.Value{q.After, upTo}
+	if threads := q.Filter.ThreadIDs; len(threads) > 0 {
+		raw, _ := encode(threads, false) // strings always encode
+		sizeSQL, framesSQL, args = sizeSQL+ofThreads, framesSQL+ofThreads, append(args, string(raw))
 	}
+	if q.Collapse {
+		framesSQL += live
+	}
+	framesSQL += pageOrder
 	// Also with collapse the size is that of all events, because what is
 	// superseded takes as long to find as the frames take to make: half of a
 	// page whose whole is too large comes row by row.
 	var n, size int64
-	if _, err := c.queryOne(pageSize, func(r row) { n, size = r.Int(0), r.Int(1) }, q.After, upTo); err != nil {
+	if _, err := c.queryOne(sizeSQL, func(r row) { n, size = r.Int(0), r.Int(1) }, args...); err != nil {
 		return false, err
 	}
-	if n != upTo-q.After && !q.Collapse || size > int64(q.MaxBytes) {
+	switch looked := upTo - q.After; {
+	case size > int64(q.MaxBytes):
+		return false, nil
+	case len(q.Filter.ThreadIDs) > 0:
+		if n*denseEvents < looked && upTo < p.Latest {
+			return false, nil
+		}
+	case n != looked && !q.Collapse:
 		return false, nil
 	}
 	var frames []byte
-	if _, err := c.queryOne(framesSQL, func(r row) { n, frames = r.Int(0), r.Blob(1) }, q.After, upTo); err != nil {
+	if _, err := c.queryOne(framesSQL, func(r row) { n, frames = r.Int(0), r.Blob(1) }, args...); err != nil {
 		return false, err
 	}
 	if int64(bytes.Count(frames, []byte{'\n'})) != n {
@@ -156,27 +177,61 @@ func window(c *conn, q notify.Query, latest int64) (upTo int64, seqs []int64, er
 		_, err := c.queryOne(reachOfThread, func(r row) { upTo = min(upTo, r.Int(0)) }, threads[0], q.After, int64(scanEvents-1))
 		return upTo, nil, err
 	}
-	limit := int64(max(1, q.MaxEvents)) + 1
-	for _, id := range threads {
-		n, last := int64(0), int64(0)
-		if err := c.query("SELECT seq FROM events WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?", func(r row) error {
-			n, last = n+1, r.Int(0)
-			seqs = append(seqs, last)
+	return seqsOf(c, threads, q.After, latest, max(1, q.MaxEvents)+1)
+}
+
+// seqsOfThread are the next seqs of a thread's events.
+const seqsOfThread = "SELECT seq FROM events WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+
+// seqsOf merges the seqs of several threads until there are so many, or all.
+// Each thread gives a share; the one that would end the page too soon gives
+// more. All up to upTo are there.
+func seqsOf(c *conn, threads []string, after, latest int64, limit int) (upTo int64, seqs []int64, err error) {
+	type source struct {
+		id   string
+		last int64 // the newest of its seqs that has been read
+		more bool  // it may have others
+		next int   // how many to read
+	}
+	sources := make([]source, len(threads))
+	read := func(s *source) error {
+		n := 0
+		err := c.query(seqsOfThread, func(r row) error {
+			n, s.last = n+1, r.Int(0)
+			seqs = append(seqs, s.last)
 			return nil
-		}, id, q.After, limit); err != nil {
+		}, s.id, s.last, int64(s.next))
+		s.more, s.next = n == s.next, min(2*s.next, limit)
+		return err
+	}
+	for i := range sources {
+		sources[i] = source{id: threads[i], last: after, next: min(limit, limit/len(threads)+8)}
+		if err := read(&sources[i]); err != nil {
 			return 0, nil, err
 		}
-		if n == limit {
-			upTo = min(upTo, last) // what this thread has beyond was not looked at
+	}
+	for {
+		var first *source // whose unread events may be the next ones
+		for i := range sources {
+			if s := &sources[i]; s.more && (first == nil || s.last < first.last) {
+				first = s
+			}
+		}
+		slices.Sort(seqs)
+		seqs = slices.Compact(seqs) // a thread may be named twice
+		if upTo = latest; first != nil {
+			upTo = first.last
+		}
+		if n := len(seqs); n >= limit && seqs[limit-1] <= upTo {
+			return seqs[limit-1], seqs[:limit], nil
+		}
+		if first == nil {
+			return upTo, seqs, nil
+		}
+		if err := read(first); err != nil {
+			return 0, nil, err
 		}
 	}
-	slices.Sort(seqs)
-	seqs = slices.Compact(seqs) // a thread may be named twice
-	if n := int64(len(seqs)); n > limit {
-		seqs = seqs[:limit]
-		upTo = min(upTo, seqs[limit-1])
-	}
-	return upTo, seqs, nil
 }
 
 // pageSQL is the page's query without its columns: one event more than asked
