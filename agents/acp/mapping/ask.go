@@ -1,7 +1,6 @@
 package mapping
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -31,7 +30,7 @@ func (s *Session) Permission(params jsontext.Value) (ops []items.Op, q items.Per
 	if len(options) == 0 {
 		return s.unasked("session/request_permission", params, errors.New("it has no options"))
 	}
-	s.endSpeech(items.StatusCompleted)
+	s.messages.end(items.StatusCompleted)
 	q = items.PermissionRequest{
 		Type: items.KindPermissionRequest, Title: f.text("title"), Description: f.text("description"),
 		Subject: items.Subject{Type: "other"}, Options: options,
@@ -43,7 +42,7 @@ func (s *Session) Permission(params jsontext.Value) (ops []items.Op, q items.Per
 	}
 	switch {
 	case call.text("toolCallId") != "":
-		whole = s.askForCall(&q, call, params) && whole
+		whole = s.calls.ask(&q, call, params) && whole
 	case subject != nil:
 		q.Subject.Type = subject.text("type")
 		q.Subject.Command, q.Subject.Cwd = subject.text("command"), subject.text("cwd")
@@ -58,68 +57,9 @@ func (s *Session) Permission(params jsontext.Value) (ops []items.Op, q items.Per
 		q.Title = "The agent asks for a permission"
 	}
 	if !whole {
-		s.strange("session/request_permission", params) // what it says beside the question
+		s.keep("session/request_permission", params) // what it says beside the question
 	}
-	return s.take(), q, nil
-}
-
-// askForCall takes what a request says of its tool call. It may be the first
-// sight of the call; of one that is known it fills in what is not known yet,
-// because some agents word the call anew for the question. Text is for the
-// person who is asked and no output of the tool.
-func (s *Session) askForCall(q *items.PermissionRequest, f fields, raw jsontext.Value) bool {
-	c := s.callOf(f.text("toolCallId"), true)
-	seen := c.kind != ""
-	asked := &call{id: c.id, status: items.StatusInProgress}
-	whole := s.merge(asked, f)
-	text := asked.content.text
-	asked.content.text, asked.content.texts = "", 0
-	if !seen {
-		*c = *asked
-		c.status = items.StatusInProgress // it waits for the answer
-	} else {
-		c.fill(asked)
-	}
-	s.tell(c, raw)
-
-	if q.Title == "" {
-		if q.Title = asked.title; q.Title == "" {
-			q.Title = c.titled()
-		}
-	}
-	if q.Description == "" {
-		q.Description = text
-	}
-	in, _ := fieldsOf(asked.input)
-	if q.Description == "" {
-		q.Description = in.text("description", "reason", "justification", "explanation")
-	}
-	if q.Description == "" && seen && len(asked.content.changes) == 0 && !within(in, c.input) {
-		q.Description = short(string(clean(asked.input))) // it asks for something else than the call has said
-	}
-	q.Subject = items.Subject{Type: string(c.kind), ItemID: c.item}
-	if c.kind == items.KindCommandExecution {
-		q.Subject.Type = "command"
-		q.Subject.Cwd = asked.directory(s.o.Cwd)
-		if asked.cwd == "" {
-			q.Subject.Cwd = c.directory(s.o.Cwd)
-		}
-		if q.Subject.Command = command(asked.input); q.Subject.Command == "" {
-			q.Subject.Command = c.asCommand(s.o.Cwd).(items.CommandExecution).Command
-		}
-	}
-	return whole
-}
-
-// within reports whether what is asked says nothing that input does not.
-func within(asked fields, input jsontext.Value) bool {
-	in, _ := fieldsOf(input)
-	for name, v := range asked {
-		if !bytes.Equal(v, in[name]) {
-			return false
-		}
-	}
-	return true
+	return s.out.take(), q, nil
 }
 
 // Answered says how a permission that Permission has mapped was answered. A
@@ -129,37 +69,7 @@ func (s *Session) Answered(q items.PermissionRequest, a items.Answer) {
 	if a.Status != items.StatusDeclined || q.Subject.ItemID == "" {
 		return
 	}
-	for _, c := range s.calls.order {
-		if c.item == q.Subject.ItemID {
-			c.refused = true
-		}
-	}
-}
-
-// fill takes from a request what the call has not said itself.
-func (c *call) fill(asked *call) {
-	set := func(to *string, v string) {
-		if *to == "" {
-			*to = v
-		}
-	}
-	set(&c.title, asked.title)
-	set(&c.name, asked.name)
-	set(&c.server, asked.server)
-	set(&c.toolKind, asked.toolKind)
-	if c.given() == nil && asked.given() != nil {
-		c.input = asked.input
-		set(&c.cwd, asked.cwd)
-	}
-	if len(c.locations) == 0 {
-		c.locations = asked.locations
-	}
-	if len(c.content.changes) == 0 {
-		c.content.changes, c.content.diffs, c.content.patched = asked.content.changes, asked.content.diffs, asked.content.patched
-	}
-	if len(c.content.rest) == 0 {
-		c.content.rest = asked.content.rest
-	}
+	s.calls.refuse(q.Subject.ItemID)
 }
 
 // optionsOf reads the options; ok is false if one had to be left out.
@@ -181,8 +91,8 @@ func optionsOf(f fields) (options []items.Option, ok bool) {
 }
 
 func (s *Session) unasked(method string, params jsontext.Value, why error) ([]items.Op, items.PermissionRequest, error) {
-	s.strange(method, params)
-	return s.take(), items.PermissionRequest{}, fmt.Errorf("%s: %w: %w", method, ErrNoQuestion, why)
+	s.keep(method, params)
+	return s.out.take(), items.PermissionRequest{}, fmt.Errorf("%s: %w: %w", method, ErrNoQuestion, why)
 }
 
 // PermissionReply is the result of session/request_permission for an answer:
@@ -218,8 +128,8 @@ func (s *Session) Elicitation(params jsontext.Value) (ops []items.Op, q items.Qu
 	if q.Message == "" {
 		q.Message = "The agent asks a question"
 	}
-	s.endSpeech(items.StatusCompleted)
-	return s.take(), q, nil
+	s.messages.end(items.StatusCompleted)
+	return s.out.take(), q, nil
 }
 
 // ElicitationReply is the result of elicitation/create for an answer to q. An

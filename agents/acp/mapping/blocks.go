@@ -96,22 +96,22 @@ func changesOf(f fields, toolKind string) []items.Change {
 	return []items.Change{change}
 }
 
-// toolContent maps a draft of version 2: one more block of a call's content.
-func (s *Session) toolContent(f fields, raw jsontext.Value) bool {
+// addContent maps a draft of version 2: one more block of a call's content.
+func (l *calls) addContent(f fields, raw jsontext.Value) bool {
 	id := f.text("toolCallId")
 	if id == "" || !f.has("content") {
 		return false
 	}
-	c := s.callOf(id, false)
+	c := l.of(id, false)
 	c.addBlock(f["content"])
-	s.tell(c, raw)
+	l.emit(c, raw)
 	return true
 }
 
 // terminal maps a draft of version 2: what a terminal shows, for the call that
 // shows it.
-func (s *Session) terminal(f fields, raw jsontext.Value) bool {
-	c := s.callOfTerminal(f.text("terminalId"))
+func (l *calls) terminal(f fields, raw jsontext.Value) bool {
+	c := l.ofTerminal(f.text("terminalId"))
 	if c == nil {
 		return false
 	}
@@ -132,24 +132,24 @@ func (s *Session) terminal(f fields, raw jsontext.Value) bool {
 	if exit := f.object("exitStatus"); exit != nil {
 		c.exited(exit)
 	}
-	s.tell(c, raw)
+	l.emit(c, raw)
 	return true
 }
 
-func (s *Session) terminalOutput(f fields, raw jsontext.Value) bool {
-	c := s.callOfTerminal(f.text("terminalId"))
+func (l *calls) terminalOutput(f fields, raw jsontext.Value) bool {
+	c := l.ofTerminal(f.text("terminalId"))
 	data, err := base64.StdEncoding.DecodeString(f.text("data"))
 	if c == nil || err != nil {
 		return false
 	}
 	c.addBytes(data)
-	s.tell(c, raw)
+	l.emit(c, raw)
 	return true
 }
 
-func (s *Session) callOfTerminal(id string) *call {
-	for i := len(s.calls.order) - 1; i >= 0 && id != ""; i-- {
-		if c := s.calls.order[i]; slices.Contains(c.terminals, id) {
+func (l *calls) ofTerminal(id string) *call {
+	for i := len(l.order) - 1; i >= 0 && id != ""; i-- {
+		if c := l.order[i]; slices.Contains(c.terminals, id) {
 			return c
 		}
 	}

@@ -115,10 +115,10 @@ func TestOutputPastTheBoundKeepsHeadAndTail(t *testing.T) {
 
 func TestARepeatedMessageIsKnownOnlyForAWhile(t *testing.T) {
 	s := New(Options{})
-	for n := range 10 * maxTold {
+	for n := range 10 * maxRecent {
 		s.Update(jsontext.Value(fmt.Sprintf(`{"sessionUpdate":"agent_message","messageId":"m%d","content":[{"type":"text","text":"a"}]}`, n)))
 	}
-	if len(s.told) != maxTold {
-		t.Errorf("%d messages remembered, want %d", len(s.told), maxTold)
+	if len(s.messages.recent) != maxRecent {
+		t.Errorf("%d messages remembered, want %d", len(s.messages.recent), maxRecent)
 	}
 }

@@ -47,10 +47,13 @@ type shown struct {
 
 func (n *shown) same(o *shown) bool { return *n == *o }
 
-// calls are the tool calls of a session.
+// calls maps the tool calls of a session.
 type calls struct {
-	byID  map[string]*call
-	order []*call // oldest first
+	out      *output
+	messages *messages // the open one ends where a call begins
+	cwd      string    // Options.Cwd
+	byID     map[string]*call
+	order    []*call // oldest first
 }
 
 func (l *calls) remove(c *call) {
@@ -65,98 +68,130 @@ func (l *calls) remove(c *call) {
 
 func (c *call) over() bool { return c.left || !c.status.Open() }
 
-// toolCall maps a tool_call, or an update of one. Its item is made at first
-// sight, whichever of tool_call, tool_call_update and a permission request
+// update maps a tool_call (begins), or an update of one. Its item is made at
+// first sight, whichever of tool_call, tool_call_update and a permission request
 // comes first.
-func (s *Session) toolCall(f fields, raw jsontext.Value, begins bool) bool {
+func (l *calls) update(f fields, raw jsontext.Value, begins bool) bool {
 	id := f.text("toolCallId")
 	if id == "" {
 		return false
 	}
-	c := s.callOf(id, begins)
-	whole := s.merge(c, f)
-	s.tell(c, raw)
+	c := l.of(id, begins)
+	whole := l.merge(c, f)
+	l.emit(c, raw)
 	return whole
 }
 
-// callOf finds the call, or makes it. anew says that the agent begins a call:
+// of finds the call, or makes it. anew says that the agent begins a call:
 // one of this id that is over is another one then, because some agents count
 // their calls from the start in each prompt.
-func (s *Session) callOf(id string, anew bool) *call {
-	c := s.calls.byID[id]
+func (l *calls) of(id string, anew bool) *call {
+	c := l.byID[id]
 	if c != nil && anew && c.over() {
-		s.calls.remove(c)
+		l.remove(c)
 		c = nil
 	}
 	if c == nil {
-		s.endSpeech(items.StatusCompleted)
-		s.forgetCall()
+		l.messages.end(items.StatusCompleted)
+		l.makeRoom()
 		c = &call{id: id, status: items.StatusInProgress}
-		s.calls.byID[id] = c
-		s.calls.order = append(s.calls.order, c)
+		l.byID[id] = c
+		l.order = append(l.order, c)
 	}
 	return c
 }
 
-// forgetCall makes room for another call.
-func (s *Session) forgetCall() {
-	if len(s.calls.order) < maxCalls {
+// makeRoom forgets a call if there are too many for another one.
+func (l *calls) makeRoom() {
+	if len(l.order) < maxCalls {
 		return
 	}
-	oldest := s.calls.order[0]
-	for _, c := range s.calls.order {
+	oldest := l.order[0]
+	for _, c := range l.order {
 		if c.over() {
 			oldest = c
 			break
 		}
 	}
-	s.giveUp(oldest)
-	s.calls.remove(oldest)
+	l.giveUp(oldest)
+	l.remove(oldest)
 }
 
 // giveUp ends the item of a call that nothing more is known of; one that has
 // had none yet gets it now.
-func (s *Session) giveUp(c *call) {
+func (l *calls) giveUp(c *call) {
 	switch {
 	case c.item != "":
-		s.emit(items.Update{ItemID: c.item, Status: items.StatusInterrupted})
+		l.out.emit(items.Update{ItemID: c.item, Status: items.StatusInterrupted})
 		c.item, c.left = "", true
 	case c.shown == nil && c.kind != "":
 		c.status = items.StatusInterrupted
-		s.tell(c, nil)
+		l.emit(c, nil)
 	}
+}
+
+// promptBegins lets go of what was gathered outside of a turn: the calls go on
+// inside of one, with items of their own.
+func (l *calls) promptBegins() {
+	for _, c := range l.order {
+		c.release()
+	}
+}
+
+// end ends the items of all calls: nothing more comes.
+func (l *calls) end() {
+	for _, c := range l.order {
+		l.giveUp(c)
+	}
+}
+
+// promptEnded leaves all calls.
+func (l *calls) promptEnded() {
+	for _, c := range l.order {
+		l.leave(c)
+	}
+}
+
+// commandRuns reports whether a command has not ended.
+func (l *calls) commandRuns() bool {
+	for _, c := range l.order {
+		if c.kind == items.KindCommandExecution && c.item != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // leave lets the engine end the item of a call; one that was refused ends
 // here, because some agents (gemini-cli) say no more of it.
-func (s *Session) leave(c *call) {
+func (l *calls) leave(c *call) {
 	if c.item == "" {
 		return
 	}
 	switch {
 	case c.refused:
 		c.status = items.StatusFailed
-		s.tell(c, nil)
-	case s.o.KeepRaw:
-		s.emit(items.Update{ItemID: c.item, Content: c.whole(s.o.Cwd)})
+		l.emit(c, nil)
+	case l.out.keepRaw:
+		l.out.emit(items.Update{ItemID: c.item, Content: c.whole(l.cwd)})
 	}
 	c.item, c.left = "", true
 }
 
-// tell makes the item of the call say what the call has become. An item that
+// emit makes the item of the call say what the call has become. An item that
 // has ended cannot change: what the call says after that makes another one.
-func (s *Session) tell(c *call, raw jsontext.Value) {
-	if s.o.KeepRaw && raw != nil {
+func (l *calls) emit(c *call, raw jsontext.Value) {
+	if l.out.keepRaw && raw != nil {
 		c.raw.add(raw)
 	}
 	if c.kind == "" {
 		c.kind = c.kindOfItem()
 	}
-	now := c.show(s.o.Cwd)
+	now := c.show(l.cwd)
 	defer func() { c.fresh, c.rewrite = "", false }()
 	if c.item == "" {
 		if c.shown == nil || !now.same(c.shown) || c.fresh != "" || c.rewrite {
-			s.begin(c, now)
+			l.begin(c, now)
 		}
 		return
 	}
@@ -173,17 +208,17 @@ func (s *Session) tell(c *call, raw jsontext.Value) {
 	}
 	switch {
 	case now.body != was.body || !grows:
-		update.Content = c.whole(s.o.Cwd)
+		update.Content = c.whole(l.cwd)
 	default:
 		if added != "" {
-			s.emit(items.Append{ItemID: c.item, Text: added})
+			l.out.emit(items.Append{ItemID: c.item, Text: added})
 		}
-		if update.Status != "" && s.o.KeepRaw {
-			update.Content = c.whole(s.o.Cwd)
+		if update.Status != "" && l.out.keepRaw {
+			update.Content = c.whole(l.cwd)
 		}
 	}
 	if update.Status != "" || update.Content != nil {
-		s.emit(update)
+		l.out.emit(update)
 	}
 	c.shown = &now
 	if update.Status != "" {
@@ -192,16 +227,16 @@ func (s *Session) tell(c *call, raw jsontext.Value) {
 }
 
 // begin makes an item for the call.
-func (s *Session) begin(c *call, now shown) {
+func (l *calls) begin(c *call, now shown) {
 	id := items.NewID()
-	create := items.Create{ItemID: id, Content: c.whole(s.o.Cwd)}
+	create := items.Create{ItemID: id, Content: c.whole(l.cwd)}
 	if !now.status.Open() {
 		create.Status = now.status
 	} else {
 		c.item = id
 	}
 	c.left, c.shown = false, &now
-	s.emit(create)
+	l.out.emit(create)
 }
 
 // show is what an item of the call is to say now.

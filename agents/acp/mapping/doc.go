@@ -9,5 +9,10 @@
 // place among the items, or is not as the protocol says, becomes an extension
 // item with the update as it came. It never panics, whatever the JSON.
 //
+// A Session sends each update to the part that maps its kind: messages (and
+// thoughts), calls of tools, plans, usage, or the thread's title and config. All
+// parts emit to one output, so that the ops stay in the order of the updates.
+// What comes outside of a turn is then folded into whole items (gathering).
+//
 // Only agents/acp calls it.
 package mapping

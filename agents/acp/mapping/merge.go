@@ -11,7 +11,7 @@ import (
 
 // merge takes what an update says of a call; members left out or null change
 // nothing. It reports false if something in it is not as the protocol says.
-func (s *Session) merge(c *call, f fields) bool {
+func (l *calls) merge(c *call, f fields) bool {
 	whole := true
 	text := func(name string, to *string) {
 		if v, ok := textOf(f[name]); ok {
@@ -34,7 +34,7 @@ func (s *Session) merge(c *call, f fields) bool {
 	}
 	whole = c.mergeContent(f) && whole
 	whole = c.mergeLocations(f) && whole
-	s.mergeMeta(c, f.object("_meta"))
+	l.mergeMeta(c, f.object("_meta"))
 	c.readInput()
 	c.readOutput()
 	return whole
@@ -107,7 +107,7 @@ func (c *call) mergeLocations(f fields) bool {
 // mergeMeta takes what agents put beside the protocol: the terminal of a
 // command (claude-agent-acp, codex-acp), the name of the tool
 // (claude-agent-acp), how far a tool is (codex-acp).
-func (s *Session) mergeMeta(c *call, meta fields) {
+func (l *calls) mergeMeta(c *call, meta fields) {
 	if meta == nil {
 		return
 	}
@@ -132,7 +132,7 @@ func (s *Session) mergeMeta(c *call, meta fields) {
 		c.exited(exit)
 	}
 	if progress := meta.object("mcp_output_delta").text("data"); progress != "" {
-		s.emit(items.Progress{Message: progress})
+		l.out.emit(items.Progress{Message: progress})
 	}
 }
 

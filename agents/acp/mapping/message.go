@@ -8,44 +8,60 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// maxTold is how many messages with an id are remembered, to know a message
+// maxRecent is how many messages with an id are remembered, to know a message
 // that the agent repeats whole.
-const maxTold = 64
+const maxRecent = 64
 
-// speech is the message or thought that is being said. item is "" as long as
-// nothing can be said: of none, or of one that has begun with half a character.
-type speech struct {
+// messages maps messages and thoughts, one of which is open at a time.
+type messages struct {
+	out    *output
+	open   openMessage
+	recent []*sentMessage // the newest with an id
+}
+
+// openMessage is the message or thought whose pieces are coming. item is "" as
+// long as there is none: no message is open, or one that has begun with half a
+// character.
+type openMessage struct {
 	item string
 	half rune // of a character, which the last piece has ended with; 0 = none
 	kind items.Kind
 	id   string
 	text *items.Text // kept only for raw, which the end puts beside the text
 	raw  rawList
-	of   *spoken // nil without an id
+	sent *sentMessage // nil without an id
 }
 
-// spoken is how much has been said of a message with an id, in however many
-// items: enough to know whether a repetition says more.
-type spoken struct {
+// sentMessage is how much the agent has sent of a message with an id, in
+// however many items: enough to know whether a repetition has more.
+type sentMessage struct {
 	kind items.Kind
 	id   string
 	size int
 	hash maphash.Hash
 }
 
-func (t *spoken) add(text string) {
+func (t *sentMessage) add(text string) {
 	t.size += len(text)
 	t.hash.WriteString(text)
 }
 
-// begins reports whether text begins with what has been said.
-func (t *spoken) begins(text string) bool {
+// reset takes text for what has been sent.
+func (t *sentMessage) reset(text string) {
+	t.size = 0
+	t.hash.Reset()
+	t.add(text)
+}
+
+// begins reports whether text begins with what has been sent.
+func (t *sentMessage) begins(text string) bool {
 	return len(text) >= t.size && maphash.String(t.hash.Seed(), text[:t.size]) == t.hash.Sum64()
 }
 
-// chunk maps a piece of a message or thought: text is appended to the item
-// that is being said, anything else is an item of its own between two.
-func (s *Session) chunk(kind items.Kind, c chunk, raw jsontext.Value) {
+// chunk maps a piece of a message or thought: text is appended to the open
+// item. It reports false for anything else, which is an item of its own between
+// two.
+func (m *messages) chunk(kind items.Kind, c chunk, raw jsontext.Value) bool {
 	var block struct {
 		Type string         `json:"type"`
 		Text jsontext.Value `json:"text"`
@@ -56,90 +72,94 @@ func (s *Session) chunk(kind items.Kind, c chunk, raw jsontext.Value) {
 	}
 	id, isText := textOf(c.MessageID)
 	if !ok || present(c.MessageID) && !isText {
-		s.strange(c.Kind, raw)
+		return false
+	}
+	if text == "" {
+		return true
+	}
+	m.turnTo(kind, id)
+	text, m.open.half = join(m.open.half, block.Text, text)
+	m.append(kind, id, text, raw)
+	return true
+}
+
+// turnTo makes the message or thought of this kind and id the open one. Without
+// ids, whatever ends the open one (a new tool call, a question, the end of the
+// prompt) ends the message.
+func (m *messages) turnTo(kind items.Kind, id string) {
+	if m.open.kind != kind || m.open.id != id {
+		m.end(items.StatusCompleted)
+	}
+	m.open.kind, m.open.id = kind, id
+}
+
+// append appends text to the open message, or opens one when the kind or the
+// message id is another. raw is the update that has the text, nil for none.
+func (m *messages) append(kind items.Kind, id, text string, raw jsontext.Value) {
+	open := &m.open
+	if text == "" && open.half == 0 {
 		return
+	}
+	m.turnTo(kind, id)
+	if m.out.keepRaw && raw != nil {
+		open.raw.add(raw)
 	}
 	if text == "" {
 		return
 	}
-	s.speak(kind, id)
-	text, s.speech.half = join(s.speech.half, block.Text, text)
-	s.say(kind, id, text, raw)
-}
-
-// speak makes the message or thought of this kind and id the one that is being
-// said. Without ids, whatever ends the speech (a tool call seen first, a
-// question, the end of the prompt) ends the message.
-func (s *Session) speak(kind items.Kind, id string) {
-	sp := &s.speech
-	if sp.kind != kind || sp.id != id {
-		s.endSpeech(items.StatusCompleted)
-	}
-	sp.kind, sp.id = kind, id
-}
-
-// say appends text to what is being said, or begins anew when the kind or the
-// message id is another. raw is the update that says it, nil for none.
-func (s *Session) say(kind items.Kind, id, text string, raw jsontext.Value) {
-	if text == "" && s.speech.half == 0 {
-		return
-	}
-	s.speak(kind, id)
-	sp := &s.speech
-	if s.o.KeepRaw && raw != nil {
-		sp.raw.add(raw)
-	}
-	if text == "" {
-		return
-	}
-	begins := sp.item == ""
+	begins := open.item == ""
 	if begins {
-		sp.item, sp.of = items.NewID(), s.spokenOf(kind, id, true)
-	}
-	if sp.of != nil {
-		sp.of.add(text)
-	}
-	if s.o.KeepRaw {
-		if sp.text == nil {
-			sp.text = items.NewText("", maxKept)
+		open.item, open.sent = items.NewID(), m.sent(kind, id)
+		if id != "" && open.sent == nil {
+			open.sent = m.remember(kind, id)
 		}
-		sp.text.Add(text)
+	}
+	if open.sent != nil {
+		open.sent.add(text)
+	}
+	if m.out.keepRaw {
+		if open.text == nil {
+			open.text = items.NewText("", maxKept)
+		}
+		open.text.Add(text)
 	}
 	if begins {
-		s.emit(items.Create{ItemID: sp.item, Content: withRaw(said(kind, text), sp.raw.list())})
+		m.out.emit(items.Create{ItemID: open.item, Content: withRaw(contentOf(kind, text), open.raw.list())})
 		return
 	}
-	s.emit(items.Append{ItemID: sp.item, Text: text})
+	m.out.emit(items.Append{ItemID: open.item, Text: text})
 }
 
-// endSpeech ends the message or thought that is being said, if any.
-func (s *Session) endSpeech(status items.Status) {
-	sp := &s.speech
-	if sp.half != 0 { // the other half does not come
-		sp.half = 0
-		s.say(sp.kind, sp.id, replacement, nil)
+// end ends the open message or thought, if any.
+func (m *messages) end(status items.Status) {
+	open := &m.open
+	if open.half != 0 { // the other half does not come
+		open.half = 0
+		m.append(open.kind, open.id, replacement, nil)
 	}
-	if sp.item == "" {
-		*sp = speech{}
+	if open.item == "" {
+		*open = openMessage{}
 		return
 	}
-	end := items.Update{ItemID: sp.item, Status: status}
-	if s.o.KeepRaw {
-		end.Content = withRaw(said(sp.kind, sp.text.String()), sp.raw.list())
+	end := items.Update{ItemID: open.item, Status: status}
+	if m.out.keepRaw {
+		end.Content = withRaw(contentOf(open.kind, open.text.String()), open.raw.list())
 	}
-	s.emit(end)
-	*sp = speech{}
+	m.out.emit(end)
+	*open = openMessage{}
 }
 
-// wholeMessage maps the messages of version 2 that come whole: what is new of
-// one that has been said already is appended, another text takes its place.
-func (s *Session) wholeMessage(kind items.Kind, f fields, raw jsontext.Value) bool {
+// whole maps the messages of version 2 that come whole: what is new of one that
+// the agent has sent already is appended, another text takes its place. It
+// reports false for one that is to be kept as it came.
+func (m *messages) whole(kind items.Kind, f fields, raw jsontext.Value) bool {
 	id := f.text("messageId")
 	if id == "" {
 		return false
 	}
-	if _, told := f["content"]; !told {
-		return s.spokenOf(kind, id, false) != nil // nothing of it has changed
+	before := m.sent(kind, id)
+	if _, given := f["content"]; !given {
+		return before != nil // nothing of it has changed
 	}
 	blocks, ok := f.list("content")
 	if !ok && f.has("content") {
@@ -153,55 +173,53 @@ func (s *Session) wholeMessage(kind items.Kind, f fields, raw jsontext.Value) bo
 		}
 		text += t
 	}
-	if s.speech.kind == kind && s.speech.id == id {
-		s.speech.half = 0 // the whole has it
+	if m.open.kind == kind && m.open.id == id {
+		m.open.half = 0 // the whole has it
 	}
-	before := s.spokenOf(kind, id, false)
 	switch {
 	case before == nil:
-		s.say(kind, id, text, raw)
+		m.append(kind, id, text, raw)
 	case before.begins(text):
-		s.say(kind, id, text[before.size:], raw)
-	case s.speech.of == before:
-		before.size = 0
-		before.hash.Reset()
-		before.add(text)
-		if s.o.KeepRaw {
-			s.speech.raw.add(raw)
-			s.speech.text = items.NewText(text, maxKept)
+		m.append(kind, id, text[before.size:], raw)
+	case m.open.sent == before:
+		before.reset(text)
+		if m.out.keepRaw {
+			m.open.raw.add(raw)
+			m.open.text = items.NewText(text, maxKept)
 		}
-		s.emit(items.Update{ItemID: s.speech.item, Content: withRaw(said(kind, text), s.speech.raw.list())})
+		m.out.emit(items.Update{ItemID: m.open.item, Content: withRaw(contentOf(kind, text), m.open.raw.list())})
 	default: // what has ended stays; the correction stands after it
-		s.endSpeech(items.StatusCompleted)
-		before.size = 0
-		before.hash.Reset()
-		s.say(kind, id, text, raw)
+		m.end(items.StatusCompleted)
+		before.reset("")
+		m.append(kind, id, text, raw)
 	}
 	return true
 }
 
-// spokenOf finds what has been said of a message; without an id nil.
-func (s *Session) spokenOf(kind items.Kind, id string, add bool) *spoken {
+// sent finds what has been sent of a message; nil = nothing, or it has no id.
+func (m *messages) sent(kind items.Kind, id string) *sentMessage {
 	if id == "" {
 		return nil
 	}
-	for i := len(s.told) - 1; i >= 0; i-- {
-		if t := s.told[i]; t.id == id && t.kind == kind {
+	for i := len(m.recent) - 1; i >= 0; i-- {
+		if t := m.recent[i]; t.id == id && t.kind == kind {
 			return t
 		}
 	}
-	if !add {
-		return nil
+	return nil
+}
+
+// remember begins to keep account of a message in place of the oldest one.
+func (m *messages) remember(kind items.Kind, id string) *sentMessage {
+	if len(m.recent) == maxRecent {
+		m.recent = append(m.recent[:0], m.recent[1:]...)
 	}
-	if len(s.told) == maxTold {
-		s.told = append(s.told[:0], s.told[1:]...)
-	}
-	t := &spoken{kind: kind, id: id}
-	s.told = append(s.told, t)
+	t := &sentMessage{kind: kind, id: id}
+	m.recent = append(m.recent, t)
 	return t
 }
 
-func said(kind items.Kind, text string) items.Content {
+func contentOf(kind items.Kind, text string) items.Content {
 	if kind == items.KindReasoning {
 		return items.Reasoning{Type: items.KindReasoning, Text: text}
 	}

@@ -24,10 +24,10 @@ type gathered struct {
 // or Flush; a tool call until it ends, or a prompt begins and goes on with it.
 func (s *Session) Outside(raw jsontext.Value) []items.Op {
 	s.update(raw)
-	ops := s.outside.fold(s.take())
-	if g := s.outside.open[s.speech.item]; g != nil && g.text.Len() > maxGathered {
-		s.endSpeech(items.StatusCompleted)
-		ops = append(ops, s.outside.fold(s.take())...)
+	ops := s.outside.fold(s.out.take())
+	if g := s.outside.open[s.messages.open.item]; g != nil && g.text.Len() > maxGathered {
+		s.messages.end(items.StatusCompleted)
+		ops = append(ops, s.outside.fold(s.out.take())...)
 	}
 	return ops
 }
@@ -35,9 +35,9 @@ func (s *Session) Outside(raw jsontext.Value) []items.Op {
 // Flush returns the text and the plan that Outside has gathered, as ended
 // items. It is to be called when nothing has come for a moment.
 func (s *Session) Flush() []items.Op {
-	s.endSpeech(items.StatusCompleted)
-	s.endPlans(items.StatusCompleted)
-	return s.outside.fold(s.take())
+	s.messages.end(items.StatusCompleted)
+	s.plans.end(items.StatusCompleted)
+	return s.outside.fold(s.out.take())
 }
 
 // Gone returns all that Outside has gathered, tool calls that have not ended
@@ -45,10 +45,8 @@ func (s *Session) Flush() []items.Op {
 // while no prompt runs.
 func (s *Session) Gone() []items.Op {
 	ops := s.Flush()
-	for _, c := range s.calls.order {
-		s.giveUp(c)
-	}
-	return append(ops, s.outside.fold(s.take())...)
+	s.calls.end()
+	return append(ops, s.outside.fold(s.out.take())...)
 }
 
 // Replayed maps an update that comes while the agent repeats the session's
@@ -56,9 +54,9 @@ func (s *Session) Gone() []items.Op {
 // counts, items do not, because the log has them.
 func (s *Session) Replayed(raw jsontext.Value) []items.Op {
 	if f, err := fieldsOf(raw); err == nil {
-		s.aboutThread(f.text("sessionUpdate"), f)
+		s.thread.update(f.text("sessionUpdate"), f)
 	}
-	return s.take()
+	return s.out.take()
 }
 
 // fold takes the ops of the mapping and returns those that may stand outside

@@ -12,16 +12,21 @@ import (
 // kept as they come.
 const maxPlans = 16
 
-// plan is a plan of the running prompt.
+// plans maps the plans of the running prompt.
+type plans struct {
+	out  *output
+	byID map[string]*plan
+}
+
 type plan struct {
 	item    string
 	entries []items.PlanEntry
 	raw     rawList
 }
 
-// entriesPlan maps a plan that is a list of steps. Each plan of a prompt is
-// one item, which later versions of it change.
-func (s *Session) entriesPlan(id string, f fields, raw jsontext.Value) bool {
+// set maps a plan that is a list of steps; id is "" in version 1. Each plan of a
+// prompt is one item, which later versions of it change.
+func (l *plans) set(id string, f fields, raw jsontext.Value) bool {
 	list, ok := f.list("entries")
 	if !ok {
 		return false
@@ -38,64 +43,65 @@ func (s *Session) entriesPlan(id string, f fields, raw jsontext.Value) bool {
 		}
 		entries = append(entries, entry)
 	}
-	p := s.plans[id]
+	p := l.byID[id]
 	if p == nil && len(entries) == 0 {
 		return true // there is no plan, as before
 	}
 	begins := p == nil
 	if begins {
-		if len(s.plans) >= maxPlans {
+		if len(l.byID) >= maxPlans {
 			return false
 		}
 		p = &plan{item: items.NewID()}
-		s.plans[id] = p
+		l.byID[id] = p
 	} else if slices.Equal(p.entries, entries) {
 		return true
 	}
 	p.entries = entries
-	if s.o.KeepRaw {
+	if l.out.keepRaw {
 		p.raw.add(raw)
 	}
 	if begins {
-		s.emit(items.Create{ItemID: p.item, Content: p.content()})
+		l.out.emit(items.Create{ItemID: p.item, Content: p.content()})
 	} else {
-		s.emit(items.Update{ItemID: p.item, Content: p.content()})
+		l.out.emit(items.Update{ItemID: p.item, Content: p.content()})
 	}
 	return true
 }
 
-// planUpdate maps the draft that gives plans ids. A plan that is a text or a
+// update maps the draft that gives plans ids. A plan that is a text or a
 // file has no steps: it is kept as it came.
-func (s *Session) planUpdate(f fields, raw jsontext.Value) bool {
+func (l *plans) update(f fields, raw jsontext.Value) bool {
 	p := f.object("plan")
 	id := p.text("planId", "id")
 	if kind := p.text("type"); id == "" || kind != "items" {
 		return false
 	}
-	return s.entriesPlan(id, p, raw)
+	return l.set(id, p, raw)
 }
 
-// planRemoved ends a plan of the running prompt that the agent has given up.
-func (s *Session) planRemoved(f fields) bool {
+// remove ends a plan of the running prompt that the agent has given up.
+func (l *plans) remove(f fields) bool {
 	id := f.text("planId", "id")
-	p := s.plans[id]
+	p := l.byID[id]
 	if id == "" || p == nil {
 		return false
 	}
-	s.emit(items.Update{ItemID: p.item, Status: items.StatusCancelled})
-	delete(s.plans, id)
+	l.out.emit(items.Update{ItemID: p.item, Status: items.StatusCancelled})
+	delete(l.byID, id)
 	return true
 }
 
-func (s *Session) endPlans(status items.Status) {
-	ids := make([]string, 0, len(s.plans))
-	for id := range s.plans {
+// end ends all plans.
+func (l *plans) end(status items.Status) {
+	ids := make([]string, 0, len(l.byID))
+	for id := range l.byID {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
 	for _, id := range ids {
-		s.emit(items.Update{ItemID: s.plans[id].item, Status: status})
-		delete(s.plans, id)
+		l.out.emit(items.Update{ItemID: l.byID[id].item, Status: status})
+		delete(l.byID, id)
 	}
 }
 

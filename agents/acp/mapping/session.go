@@ -22,22 +22,23 @@ type Options struct {
 // Session maps what one session of an agent says. Its methods are called in
 // the order in which the agent's messages arrived, by one goroutine at a time.
 type Session struct {
-	o       Options
-	out     []items.Op // what the call that runs has found so far
-	speech  speech     // the message or thought that is being said
-	told    []*spoken  // the newest messages with an id
-	plans   map[string]*plan
-	calls   calls
-	usage   usage
-	config  config
-	outside gathering
+	out      output
+	messages messages
+	calls    calls
+	plans    plans
+	usage    usage
+	thread   thread
+	outside  gathering
 }
 
 // New returns a Session of which nothing is known yet but what o says.
 func New(o Options) *Session {
-	s := &Session{o: o, plans: map[string]*plan{}}
-	s.calls.byID = map[string]*call{}
-	s.config.restore(o.Config)
+	s := &Session{out: output{keepRaw: o.KeepRaw}}
+	s.messages.out = &s.out
+	s.calls = calls{out: &s.out, messages: &s.messages, cwd: o.Cwd, byID: map[string]*call{}}
+	s.plans = plans{out: &s.out, byID: map[string]*plan{}}
+	s.usage.out, s.thread.out = &s.out, &s.out
+	s.thread.restore(o.Config)
 	return s
 }
 
@@ -46,12 +47,10 @@ func New(o Options) *Session {
 // to be emitted by the prompt if not before it.
 func (s *Session) Begin(index int) []items.Op {
 	ops := s.Flush()
-	for _, c := range s.calls.order {
-		c.release() // what was begun outside of a turn goes on inside of one
-	}
+	s.calls.promptBegins()
 	s.outside = gathering{}
 	if index == 0 {
-		s.usage.tokens, s.usage.emitted = items.Usage{}, items.Usage{}
+		s.usage.turnBegins()
 	}
 	return ops
 }
@@ -60,7 +59,7 @@ func (s *Session) Begin(index int) []items.Op {
 // runs. It returns nil for what changes nothing.
 func (s *Session) Update(raw jsontext.Value) []items.Op {
 	s.update(raw)
-	return s.take()
+	return s.out.take()
 }
 
 // PromptEnded ends the items that end with the prompt (messages, thoughts,
@@ -81,25 +80,16 @@ func (s *Session) PromptEnded(result jsontext.Value, interrupted bool) []items.O
 func (s *Session) PromptFailed() []items.Op { return s.promptEnded(nil, items.StatusFailed) }
 
 func (s *Session) promptEnded(result jsontext.Value, status items.Status) []items.Op {
-	s.endSpeech(status)
-	s.endPlans(status)
-	for _, c := range s.calls.order {
-		s.leave(c)
-	}
-	s.promptUsage(result)
-	return s.take()
+	s.messages.end(status)
+	s.plans.end(status)
+	s.calls.promptEnded()
+	s.usage.add(result)
+	return s.out.take()
 }
 
 // CommandRuns reports whether a command has not ended, as far as the agent has
 // said.
-func (s *Session) CommandRuns() bool {
-	for _, c := range s.calls.order {
-		if c.kind == items.KindCommandExecution && c.item != "" {
-			return true
-		}
-	}
-	return false
-}
+func (s *Session) CommandRuns() bool { return s.calls.commandRuns() }
 
 // State tells what a state_update of version 2 says: running, idle (the prompt
 // has ended; stopReason may be "") or requires_action, or a state of the
@@ -116,75 +106,66 @@ func State(raw jsontext.Value) (state, stopReason string, ok bool) {
 func (s *Session) update(raw jsontext.Value) {
 	var c chunk
 	if err := unmarshal(raw, &c); err != nil {
-		s.strange("unknown", raw)
+		s.keep("unknown", raw)
 		return
 	}
+	ok := false
 	switch c.Kind {
 	case "agent_message_chunk":
-		s.chunk(items.KindAgentMessage, c, raw)
+		ok = s.messages.chunk(items.KindAgentMessage, c, raw)
 	case "agent_thought_chunk":
-		s.chunk(items.KindReasoning, c, raw)
+		ok = s.messages.chunk(items.KindReasoning, c, raw)
 	default:
 		f, err := fieldsOf(raw)
 		if err != nil {
-			s.strange("unknown", raw)
+			s.keep("unknown", raw)
 			return
 		}
-		s.other(c.Kind, f, raw)
-	}
-}
-
-// other maps what is no chunk of a message or thought.
-func (s *Session) other(kind string, f fields, raw jsontext.Value) {
-	ok := false
-	switch kind {
-	case "agent_message":
-		ok = s.wholeMessage(items.KindAgentMessage, f, raw)
-	case "agent_thought":
-		ok = s.wholeMessage(items.KindReasoning, f, raw)
-	case "tool_call":
-		ok = s.toolCall(f, raw, true)
-	case "tool_call_update":
-		ok = s.toolCall(f, raw, false)
-	case "tool_call_content_chunk":
-		ok = s.toolContent(f, raw)
-	case "terminal_update":
-		ok = s.terminal(f, raw)
-	case "terminal_output_chunk":
-		ok = s.terminalOutput(f, raw)
-	case "plan":
-		ok = s.entriesPlan("", f, raw)
-	case "plan_update":
-		ok = s.planUpdate(f, raw)
-	case "plan_removed":
-		ok = s.planRemoved(f)
-	case "usage_update":
-		ok = s.usageUpdate(f)
-	case "notice":
-		ok = s.notice(f)
-	case "state_update":
-		ok = s.stateUpdate(f)
-	default:
-		ok = s.aboutThread(kind, f)
+		ok = s.other(c.Kind, f, raw)
 	}
 	if !ok {
-		s.strange(kind, raw)
+		s.keep(c.Kind, raw)
 	}
 }
 
-// emit adds ops to what the running call returns.
-func (s *Session) emit(ops ...items.Op) { s.out = append(s.out, ops...) }
-
-func (s *Session) take() []items.Op {
-	ops := s.out
-	s.out = nil
-	return ops
+// other maps what is no chunk of a message or thought. It reports false for
+// what is to be kept as it came.
+func (s *Session) other(kind string, f fields, raw jsontext.Value) bool {
+	switch kind {
+	case "agent_message":
+		return s.messages.whole(items.KindAgentMessage, f, raw)
+	case "agent_thought":
+		return s.messages.whole(items.KindReasoning, f, raw)
+	case "tool_call":
+		return s.calls.update(f, raw, true)
+	case "tool_call_update":
+		return s.calls.update(f, raw, false)
+	case "tool_call_content_chunk":
+		return s.calls.addContent(f, raw)
+	case "terminal_update":
+		return s.calls.terminal(f, raw)
+	case "terminal_output_chunk":
+		return s.calls.terminalOutput(f, raw)
+	case "plan":
+		return s.plans.set("", f, raw)
+	case "plan_update":
+		return s.plans.update(f, raw)
+	case "plan_removed":
+		return s.plans.remove(f)
+	case "usage_update":
+		return s.usage.update(f)
+	case "notice":
+		return s.notice(f)
+	case "state_update":
+		return stateKnown(f)
+	}
+	return s.thread.update(kind, f)
 }
 
-// strange keeps what has no place among the items as it came.
-func (s *Session) strange(kind string, raw jsontext.Value) {
-	s.endSpeech(items.StatusCompleted) // it comes between what is said before and after
-	s.emit(extension(kind, raw))
+// keep makes an item of what has no place among the others, as it came.
+func (s *Session) keep(kind string, raw jsontext.Value) {
+	s.messages.end(items.StatusCompleted) // it comes between two messages
+	s.out.emit(extension(kind, raw))
 }
 
 func extension(kind string, raw jsontext.Value) items.Op {
@@ -210,12 +191,13 @@ func (s *Session) notice(f fields) bool {
 	if severity == "" {
 		severity = "info"
 	}
-	s.emit(items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: items.NewNotice(severity, message)})
+	s.out.emit(items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: items.NewNotice(severity, message)})
 	return true
 }
 
-// stateUpdate makes no item of what the peer acts upon; see State.
-func (s *Session) stateUpdate(f fields) bool {
+// stateKnown reports whether a state_update is one that the peer acts upon,
+// which makes no item; see State.
+func stateKnown(f fields) bool {
 	switch f.text("state") {
 	case "running", "idle", "requires_action":
 		return true

@@ -21,7 +21,7 @@ type Setting struct {
 // the agent's options. ok is false if the agent has none of that name. Where
 // an agent offers the same as an option, the option is the way.
 func (s *Session) Setting(name string) (set Setting, ok bool) {
-	c := &s.config
+	c := &s.thread.config
 	for _, o := range c.OptionChoices {
 		if o.ID != name && (o.Category != name || name != "mode" && name != "model") {
 			continue

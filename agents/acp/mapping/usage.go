@@ -6,10 +6,11 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// usage is what the running turn has used. Tokens are of its prompts that have
-// ended; how full the context is and the cost are the session's, as the agent
-// said it last.
+// usage maps what the running turn has used. Tokens are of its prompts that
+// have ended; how full the context is and the cost are the session's, as the
+// agent said it last.
 type usage struct {
+	out     *output
 	tokens  items.Usage
 	used    int64
 	size    int64
@@ -23,14 +24,16 @@ func (u *usage) now() items.Usage {
 	return now
 }
 
-// usageUpdate maps how full the context is and what the session has cost.
-func (s *Session) usageUpdate(f fields) bool {
+// turnBegins forgets the tokens of the turn before.
+func (u *usage) turnBegins() { u.tokens, u.emitted = items.Usage{}, items.Usage{} }
+
+// update maps how full the context is and what the session has cost.
+func (u *usage) update(f fields) bool {
 	used, ok := f.number("used")
 	size, known := f.number("size")
 	if !ok || !known || used < 0 || size < 0 {
 		return false
 	}
-	u := &s.usage
 	u.used, u.size = used, size
 	whole := true
 	if f.has("cost") {
@@ -41,26 +44,26 @@ func (s *Session) usageUpdate(f fields) bool {
 			u.cost = &c
 		}
 	}
-	s.setUsage()
+	u.emit()
 	return whole
 }
 
-// promptUsage adds what a prompt has used to the turn's usage.
-func (s *Session) promptUsage(result jsontext.Value) {
+// add adds what a prompt has used to the turn's usage; result is the prompt's.
+func (u *usage) add(result jsontext.Value) {
 	f, err := fieldsOf(result)
 	if err != nil {
 		return
 	}
 	var in, out, cached, thought, total int64
-	if u := f.object("usage"); u != nil {
-		in, _ = u.number("inputTokens")
-		out, _ = u.number("outputTokens")
-		cached, _ = u.number("cachedReadTokens")
-		thought, _ = u.number("thoughtTokens")
-		total, _ = u.number("totalTokens")
-	} else if u := f.object("_meta").object("quota").object("token_count"); u != nil { // gemini-cli
-		in, _ = u.number("input_tokens")
-		out, _ = u.number("output_tokens")
+	if used := f.object("usage"); used != nil {
+		in, _ = used.number("inputTokens")
+		out, _ = used.number("outputTokens")
+		cached, _ = used.number("cachedReadTokens")
+		thought, _ = used.number("thoughtTokens")
+		total, _ = used.number("totalTokens")
+	} else if used := f.object("_meta").object("quota").object("token_count"); used != nil { // gemini-cli
+		in, _ = used.number("input_tokens")
+		out, _ = used.number("output_tokens")
 	}
 	if in <= 0 && out <= 0 && total <= 0 {
 		return
@@ -68,18 +71,19 @@ func (s *Session) promptUsage(result jsontext.Value) {
 	if total == 0 {
 		total = in + out
 	}
-	t := &s.usage.tokens
+	t := &u.tokens
 	t.InputTokens += in
 	t.OutputTokens += out
 	t.CachedTokens += cached
 	t.ReasoningTokens += thought
 	t.TotalTokens += total
-	s.setUsage()
+	u.emit()
 }
 
-func (s *Session) setUsage() {
-	if now := s.usage.now(); now != s.usage.emitted {
-		s.usage.emitted = now
-		s.emit(items.SetUsage{Usage: now})
+// emit emits what has changed.
+func (u *usage) emit() {
+	if now := u.now(); now != u.emitted {
+		u.emitted = now
+		u.out.emit(items.SetUsage{Usage: now})
 	}
 }
