@@ -69,7 +69,7 @@ idle one may say nothing yet; "holon doctor" starts each once.
 					return fmt.Errorf("there is no agent %q; `holon agents` lists them", args[0])
 				}
 				if format == "text" {
-					return g.printAgent(rows[i], i == 0)
+					return rows[i].print(&g.console, i == 0)
 				}
 				return g.printRaw(result.Agents[i], format == "json")
 			}
@@ -84,12 +84,12 @@ idle one may say nothing yet; "holon doctor" starts each once.
 				}
 				return nil
 			}
-			return g.printAgents(rows)
+			return printAgents(&g.console, rows)
 		}),
 	}
 }
 
-func (g *globals) printAgents(rows []agentRow) error {
+func printAgents(con *console, rows []agentRow) error {
 	t := newTable("AGENT", "KIND", "STATE", "VERSION", "RUNS", "CAN", "LAST ERROR")
 	t.drop = []string{"RUNS", "VERSION", "CAN"}
 	for i, a := range rows {
@@ -99,10 +99,10 @@ func (g *globals) printAgents(rows []agentRow) error {
 		}
 		t.add(name, a.speaks(), a.State, a.Version, a.runs(), a.can(), firstLine(a.LastError))
 	}
-	return t.write(g, 6)
+	return t.write(con, 6)
 }
 
-func (g *globals) printAgent(a agentRow, byDefault bool) error {
+func (a agentRow) print(con *console, byDefault bool) error {
 	name := a.Name
 	if byDefault {
 		name += " (default)"
@@ -115,7 +115,7 @@ func (g *globals) printAgent(a agentRow, byDefault bool) error {
 		if line[1] == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(g.out, "%-9s %s\n", line[0], timeline.OneLine(line[1])); err != nil {
+		if _, err := fmt.Fprintf(con.out, "%-9s %s\n", line[0], timeline.OneLine(line[1])); err != nil {
 			return err
 		}
 	}
@@ -123,7 +123,7 @@ func (g *globals) printAgent(a agentRow, byDefault bool) error {
 		return nil
 	}
 	text := strings.ReplaceAll(strings.TrimSpace(timeline.Clean(a.LastError)), "\n", "\n          ")
-	_, err := fmt.Fprintf(g.out, "%-9s %s\n", "error", text)
+	_, err := fmt.Fprintf(con.out, "%-9s %s\n", "error", text)
 	return err
 }
 

@@ -219,7 +219,7 @@ func TestRunAsksNobodyWhatTheConfigurationAnswers(t *testing.T) {
 		s := &server{t: t, data: t.TempDir(), agents: map[string]config.Agent{"bad": bad}}
 		s.start()
 		var out, errs buffer
-		g := &globals{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{"HOLON_DATA=" + s.data, "XDG_CONFIG_HOME=" + t.TempDir()}}
+		g := &globals{console: console{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{"HOLON_DATA=" + s.data, "XDG_CONFIG_HOME=" + t.TempDir()}}}
 		done := make(chan int, 1)
 		go func() { done <- execute(t.Context(), g, []string{"run", "--agent=bad", "ask may I"}) }()
 		if asks {

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +31,7 @@ Ctrl-C.
 			if err != nil {
 				return err
 			}
-			params, err := g.readParams(args[1:])
+			params, err := readParams(g.in, args[1:])
 			if err != nil {
 				return err
 			}
@@ -41,7 +41,7 @@ Ctrl-C.
 			}
 			defer c.Close()
 			if follow {
-				return g.follow(cmd, c, args[0], params)
+				return followCall(cmd.Context(), &g.console, c, args[0], params)
 			}
 			var result json.RawMessage
 			err = c.Call(cmd.Context(), args[0], params, &result)
@@ -62,14 +62,14 @@ Ctrl-C.
 }
 
 // readParams returns the params as raw JSON, nil for none.
-func (g *globals) readParams(args []string) (any, error) {
+func readParams(stdin io.Reader, args []string) (any, error) {
 	if len(args) == 0 {
 		return nil, nil
 	}
 	text := []byte(args[0])
 	if args[0] == "-" {
 		var err error
-		if text, err = io.ReadAll(g.in); err != nil {
+		if text, err = io.ReadAll(stdin); err != nil {
 			return nil, fmt.Errorf("read params from stdin: %w", err)
 		}
 	}
@@ -88,26 +88,8 @@ func wireError(e *client.Error) map[string]any {
 	return wire
 }
 
-// printRaw prints JSON as it came, indented or on one line.
-func (g *globals) printRaw(raw json.RawMessage, indent bool) error {
-	var b bytes.Buffer
-	var err error
-	if indent {
-		err = json.Indent(&b, raw, "", "  ")
-	} else {
-		err = json.Compact(&b, raw)
-	}
-	if err != nil {
-		return fmt.Errorf("the result is not JSON: %w", err)
-	}
-	b.WriteByte('\n')
-	_, err = g.jsonOut().Write(b.Bytes())
-	return err
-}
-
-// follow calls over a two-way connection and prints what comes on it.
-func (g *globals) follow(cmd *cobra.Command, c *client.Client, method string, params any) error {
-	ctx := cmd.Context()
+// followCall calls over a two-way connection and prints what comes on it.
+func followCall(ctx context.Context, con *console, c *client.Client, method string, params any) error {
 	lines := make(chan []byte, 256)
 	session, err := c.Dial(ctx, client.SessionOptions{OnEvent: func(event client.Event) {
 		select {
@@ -130,7 +112,7 @@ func (g *globals) follow(cmd *cobra.Command, c *client.Client, method string, pa
 		answered <- a
 	}()
 	print := func(line []byte) error {
-		_, err := g.jsonOut().Write(append(line, '\n'))
+		_, err := con.jsonOut().Write(append(line, '\n'))
 		return err
 	}
 	for {
@@ -139,7 +121,7 @@ func (g *globals) follow(cmd *cobra.Command, c *client.Client, method string, pa
 			if a.err != nil {
 				return a.err
 			}
-			if err := g.printRaw(a.result, false); err != nil {
+			if err := con.printRaw(a.result, false); err != nil {
 				return err
 			}
 		case line := <-lines:

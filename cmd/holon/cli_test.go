@@ -72,7 +72,7 @@ func TestExitCodesAndHintsWithoutAServer(t *testing.T) {
 
 func TestUnknownVariablesWarnOnStderr(t *testing.T) {
 	var out, errs buffer
-	g := &globals{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{"HOLON_LISTN=x", "HOLON_URL=unix:/x", "HOLON_DATA=" + t.TempDir(), "XDG_CONFIG_HOME=" + t.TempDir()}}
+	g := &globals{console: console{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{"HOLON_LISTN=x", "HOLON_URL=unix:/x", "HOLON_DATA=" + t.TempDir(), "XDG_CONFIG_HOME=" + t.TempDir()}}}
 	if code := execute(t.Context(), g, []string{"config", "-o", "json"}); code != exitOK {
 		t.Fatal(errs.String())
 	}

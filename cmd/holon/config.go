@@ -31,7 +31,7 @@ server would refuse them. Values of agents' environments are not printed.`,
 			if err != nil {
 				return err
 			}
-			if err := g.printConfig(loaded, format); err != nil {
+			if err := printConfig(&g.console, loaded, format); err != nil {
 				return err
 			}
 			return loaded.Validate()
@@ -49,7 +49,7 @@ type configReport struct {
 	Warnings []string     `json:"warnings"`
 }
 
-func (g *globals) printConfig(loaded *config.Loaded, format string) error {
+func printConfig(con *console, loaded *config.Loaded, format string) error {
 	rows := loaded.Rows()
 	switch format {
 	case "json":
@@ -57,10 +57,10 @@ func (g *globals) printConfig(loaded *config.Loaded, format string) error {
 		if report.Warnings == nil {
 			report.Warnings = []string{}
 		}
-		return g.printJSON(report, true)
+		return con.printJSON(report, true)
 	case "jsonl":
 		for _, row := range rows {
-			if err := g.printJSON(row, false); err != nil {
+			if err := con.printJSON(row, false); err != nil {
 				return err
 			}
 		}
@@ -70,11 +70,11 @@ func (g *globals) printConfig(loaded *config.Loaded, format string) error {
 	for _, row := range rows {
 		t.add(row.Key, config.Show(row.Value), row.Source.String())
 	}
-	if err := t.write(g, 1); err != nil {
+	if err := t.write(con, 1); err != nil {
 		return err
 	}
 	if loaded.File == "" {
-		fmt.Fprintln(g.err, "no configuration file was read")
+		fmt.Fprintln(con.err, "no configuration file was read")
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ session of its agent, which a change opens if need be.
 				if format != "text" {
 					return g.printJSON(map[string]any{"thread_id": args[0], "config": read.Thread.Config}, format == "json")
 				}
-				return g.printThreadConfig(is)
+				return is.print(&g.console)
 			}
 			params := map[string]any{"thread_id": args[0], "config": is.typed(set)}
 			if key != "" {
@@ -99,7 +99,7 @@ session of its agent, which a change opens if need be.
 			if is, err = readConfig(result.Config); err != nil {
 				return err
 			}
-			return g.printThreadConfig(is)
+			return is.print(&g.console)
 		}),
 	}
 	cmd.Flags().StringVar(&key, "idempotency-key", "", "the same key and settings change only once, however often this is run")
@@ -147,7 +147,7 @@ func (c threadConfig) typed(set map[string]string) map[string]any {
 	return out
 }
 
-func (g *globals) printThreadConfig(c threadConfig) error {
+func (c threadConfig) print(con *console) error {
 	t := newTable("SETTING", "VALUE", "CHOICES")
 	for _, row := range []struct {
 		name, value string
@@ -179,8 +179,8 @@ func (g *globals) printThreadConfig(c threadConfig) error {
 		t.add(id, plainValue(string(c.Options[id])), strings.Join(choices, ", "))
 	}
 	if len(t.rows) == 1 {
-		g.note("Nothing is known that could be set: the thread's agent has no settings, or no session yet.")
+		con.note("Nothing is known that could be set: the thread's agent has no settings, or no session yet.")
 		return nil
 	}
-	return t.write(g, 2)
+	return t.write(con, 2)
 }

@@ -40,7 +40,7 @@ what. Those of workers want two agents that nobody else works for:
 				return err
 			}
 			if list {
-				return g.listChecks(format)
+				return listChecks(&g.console, format)
 			}
 			c, err := g.client(cmd)
 			if err != nil {
@@ -85,14 +85,14 @@ what. Those of workers want two agents that nobody else works for:
 }
 
 // listChecks prints what the suite checks.
-func (g *globals) listChecks(format string) error {
+func listChecks(con *console, format string) error {
 	checks := conformance.List()
 	if format == "json" {
-		return g.printJSON(map[string]any{"checks": checks}, true)
+		return con.printJSON(map[string]any{"checks": checks}, true)
 	}
 	t := newTable("CHECK", "PROMISE", "SOURCE")
 	for _, check := range checks {
 		t.add(check.ID, check.Sentence, check.Source)
 	}
-	return t.write(g, 1)
+	return t.write(con, 1)
 }

@@ -39,22 +39,22 @@ the command once everything asked has been answered.`,
 			if g.url == "" && g.env("HOLON_URL") == "" {
 				// Only the data directory says which server is meant: the
 				// default address may be somebody else's.
-				dial = func(cmd *cobra.Command) (*client.Client, error) { return g.ensureServer(cmd, !noStart) }
+				dial = func(cmd *cobra.Command) (*client.Client, error) { return ensureServer(g, cmd, !noStart) }
 			}
 			c, err := dial(cmd)
 			if err != nil {
 				return err
 			}
 			defer c.Close()
-			return g.bridge(cmd.Context(), c)
+			return runBridge(cmd.Context(), c, g.in, g.jsonOut())
 		}),
 	}
 	cmd.Flags().BoolVar(&noStart, "no-start", false, "fail if no server runs")
 	return cmd
 }
 
-// bridge carries lines both ways until stdin has ended and all is answered.
-func (g *globals) bridge(ctx context.Context, c *client.Client) error {
+// runBridge carries lines both ways until in has ended and all is answered.
+func runBridge(ctx context.Context, c *client.Client, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	requests, writer := io.Pipe()
@@ -63,7 +63,7 @@ func (g *globals) bridge(ctx context.Context, c *client.Client) error {
 	// see some first.
 	b := &bridge{changed: make(chan struct{}, 1)}
 	go func() {
-		b.send(g.in, writer)
+		b.send(in, writer)
 		writer.Close()
 		b.inputEnded()
 	}()
@@ -73,7 +73,7 @@ func (g *globals) bridge(ctx context.Context, c *client.Client) error {
 	}
 	defer body.Close()
 	received := make(chan error, 1)
-	go func() { received <- b.receive(body, g.jsonOut()) }()
+	go func() { received <- b.receive(body, out) }()
 	patience := time.NewTimer(answerPatience)
 	defer patience.Stop()
 	for {

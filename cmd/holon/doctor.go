@@ -39,15 +39,18 @@ stored. The exit code is 1 if anything is wrong, 0 with warnings.
 			if err != nil {
 				return err
 			}
-			report, err := g.examine(cmd, refold)
+			report, err := examine(g, cmd, refold)
 			if err != nil {
 				return err
 			}
 			if !skip {
-				g.examineAgents(cmd.Context(), report, patience, format == "text")
+				if format == "text" && startsAgents(g.loaded) {
+					g.note("starting each agent once …")
+				}
+				report.examineAgents(cmd.Context(), g.loaded, patience)
 			}
 			if format == "text" {
-				err = g.printReport(report)
+				err = report.print(&g.console)
 			} else {
 				err = g.printJSON(report, format == "json")
 			}
@@ -72,7 +75,8 @@ type doctorReport struct {
 	Refold   *persist.Refolded `json:"refold,omitempty"`
 }
 
-func (g *globals) examine(cmd *cobra.Command, refold bool) (r *doctorReport, err error) {
+// examine looks at the log and the data directory.
+func examine(g *globals, cmd *cobra.Command, refold bool) (r *doctorReport, err error) {
 	view, err := g.openView(cmd)
 	if errors.Is(err, fs.ErrNotExist) && len(g.loaded.Agents) > 0 && !refold {
 		// Agents can be tried before there is a server.
@@ -132,9 +136,9 @@ func writable(dir string) sqlite.Finding {
 	return sqlite.Finding{Name: "writable", Level: sqlite.OK, Text: "this user can write " + dir}
 }
 
-func (g *globals) printReport(r *doctorReport) error {
+func (r *doctorReport) print(con *console) error {
 	for _, f := range r.Findings {
-		if _, err := fmt.Fprintf(g.out, "%-8s %-14s %s\n", f.Level, f.Name, timeline.Clean(f.Text)); err != nil {
+		if _, err := fmt.Fprintf(con.out, "%-8s %-14s %s\n", f.Level, f.Name, timeline.Clean(f.Text)); err != nil {
 			return err
 		}
 	}
@@ -142,12 +146,12 @@ func (g *globals) printReport(r *doctorReport) error {
 		return nil
 	}
 	for _, d := range r.Refold.Differences {
-		if _, err := fmt.Fprintf(g.out, "  %s\n", timeline.Clean(d.String())); err != nil {
+		if _, err := fmt.Fprintf(con.out, "  %s\n", timeline.Clean(d.String())); err != nil {
 			return err
 		}
 	}
 	if r.Refold.More {
-		_, err := fmt.Fprintln(g.out, "  … and more")
+		_, err := fmt.Fprintln(con.out, "  … and more")
 		return err
 	}
 	return nil

@@ -24,25 +24,32 @@ import (
 // few hundred MB.
 const probes = 2
 
+// startsAgents reports whether examineAgents starts any.
+func startsAgents(loaded *config.Loaded) bool {
+	for _, agent := range loaded.Agents {
+		if agent.Kind == config.KindACP {
+			return true
+		}
+	}
+	return false
+}
+
 // examineAgents tries every configured agent and adds what it finds, in the
 // order of their names.
-func (g *globals) examineAgents(ctx context.Context, r *doctorReport, patience time.Duration, say bool) {
-	names := slices.Sorted(maps.Keys(g.loaded.Agents))
+func (r *doctorReport) examineAgents(ctx context.Context, loaded *config.Loaded, patience time.Duration) {
+	names := slices.Sorted(maps.Keys(loaded.Agents))
 	findings := make([]sqlite.Finding, len(names))
-	if say && slices.ContainsFunc(names, func(n string) bool { return g.loaded.Agents[n].Kind == config.KindACP }) {
-		g.note("starting each agent once …")
-	}
 	places := make(chan struct{}, probes)
 	var wg sync.WaitGroup
 	for i, name := range names {
 		places <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-places }()
-			findings[i] = examineAgent(ctx, name, g.loaded.Agents[name], patience)
+			findings[i] = examineAgent(ctx, name, loaded.Agents[name], patience)
 		})
 	}
 	wg.Wait()
-	for _, f := range append(findings, g.servedAgents(ctx)...) {
+	for _, f := range append(findings, servedAgents(ctx, loaded)...) {
 		r.Findings = append(r.Findings, f)
 		r.OK = r.OK && f.Level != sqlite.Error
 	}
@@ -53,8 +60,8 @@ const servedTimeout = 5 * time.Second
 
 // servedAgents asks the running server about agents that only it knows:
 // those that were named when it was started. Nothing if there is no server.
-func (g *globals) servedAgents(ctx context.Context) (findings []sqlite.Finding) {
-	c := client.New(client.Discover(g.loaded.Data))
+func servedAgents(ctx context.Context, loaded *config.Loaded) (findings []sqlite.Finding) {
+	c := client.New(client.Discover(loaded.Data))
 	defer c.Close()
 	if _, err := c.Endpoint(); err != nil {
 		return nil
@@ -68,7 +75,7 @@ func (g *globals) servedAgents(ctx context.Context) (findings []sqlite.Finding) 
 		return []sqlite.Finding{{Name: "server", Level: sqlite.Warning, Text: "the running server does not list its agents: " + err.Error()}}
 	}
 	for _, a := range result.Agents {
-		if _, configured := g.loaded.Agents[a.Name]; configured || a.Kind == config.KindEcho {
+		if _, configured := loaded.Agents[a.Name]; configured || a.Kind == config.KindEcho {
 			continue
 		}
 		f := sqlite.Finding{Name: "agent " + a.Name, Level: sqlite.OK, Text: "of the running server, " + a.State}

@@ -56,18 +56,18 @@ func (f *feed) end() {
 
 // newTimeline returns a renderer for stdout: live on a terminal, plain lines
 // elsewhere.
-func (g *globals) newTimeline(options timeline.Options) *timeline.Renderer {
-	options.Terminal = g.isTerminal(g.out)
-	options.Color = options.Terminal && g.env("NO_COLOR") == ""
-	options.ASCII = !g.utf8Locale()
-	options.Width, options.Height = g.columns, g.windowRows
-	return timeline.New(g.out, options)
+func (c *console) newTimeline(options timeline.Options) *timeline.Renderer {
+	options.Terminal = c.isTerminal(c.out)
+	options.Color = options.Terminal && c.env("NO_COLOR") == ""
+	options.ASCII = !c.utf8Locale()
+	options.Width, options.Height = c.columns, c.windowRows
+	return timeline.New(c.out, options)
 }
 
 // ticks returns a channel that ticks while the timeline is live; nil, which
 // never does, where it is not.
-func (g *globals) ticks() (<-chan time.Time, func()) {
-	if !g.isTerminal(g.out) {
+func (c *console) ticks() (<-chan time.Time, func()) {
+	if !c.isTerminal(c.out) {
 		return nil, func() {}
 	}
 	ticker := time.NewTicker(tickEvery)
@@ -76,11 +76,11 @@ func (g *globals) ticks() (<-chan time.Time, func()) {
 
 // noteState tells a change of the connection on stderr, for outputs that are
 // for programs.
-func (g *globals) noteState(state client.State) {
+func (c *console) noteState(state client.State) {
 	switch {
 	case state.Kind == client.Lost && state.Attempt == 1:
-		g.note("holon: connection lost (%s), resuming after seq %d …", timeline.OneLine(state.Reason.Error()), state.AfterSeq)
+		c.note("holon: connection lost (%s), resuming after seq %d …", timeline.OneLine(state.Reason.Error()), state.AfterSeq)
 	case state.Kind == client.Resumed:
-		g.note("holon: resumed after seq %d", state.AfterSeq)
+		c.note("holon: resumed after seq %d", state.AfterSeq)
 	}
 }

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -14,7 +11,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
@@ -28,14 +24,11 @@ const (
 	exitUsage  = 2
 )
 
-// globals is what all subcommands share: the standard streams, the flags that
-// each takes, and the settings once read. One goroutine, the command's, uses it.
+// globals is what all subcommands share: the console, the flags that each
+// takes, and the settings once read; from these the server, or the log, that
+// the command is for. One goroutine, the command's, uses it.
 type globals struct {
-	in      io.Reader
-	out     io.Writer
-	err     io.Writer
-	environ []string
-
+	console
 	url     string
 	output  string
 	started bool // a subcommand's own code has begun
@@ -121,17 +114,6 @@ func (g *globals) dial(cmd *cobra.Command) (format string, c *client.Client, err
 	return format, c, err
 }
 
-// env is the last value of a variable, "" if it is not set.
-func (g *globals) env(name string) string {
-	value := ""
-	for _, entry := range g.environ {
-		if rest, ok := strings.CutPrefix(entry, name+"="); ok {
-			value = rest
-		}
-	}
-	return value
-}
-
 // format returns -o, which must be among allowed; the first is the default.
 func (g *globals) format(allowed ...string) (string, error) {
 	if g.output == "" {
@@ -141,22 +123,6 @@ func (g *globals) format(allowed ...string) (string, error) {
 		return "", usagef("-o %s: this command prints %s", g.output, strings.Join(allowed, ", "))
 	}
 	return g.output, nil
-}
-
-// printJSON writes one value as one indented object for -o json, on one line
-// for -o jsonl.
-func (g *globals) printJSON(value any, indent bool) error {
-	encoder := json.NewEncoder(g.jsonOut())
-	encoder.SetEscapeHTML(false)
-	if indent {
-		encoder.SetIndent("", "  ")
-	}
-	return encoder.Encode(value)
-}
-
-// note writes a sentence for a person to stderr.
-func (g *globals) note(format string, args ...any) {
-	fmt.Fprintf(g.err, format+"\n", args...)
 }
 
 // complain prints an error and what to do about it.
@@ -179,43 +145,6 @@ func interruptible(run func(cmd *cobra.Command, args []string) error) func(*cobr
 		}
 		return err
 	}
-}
-
-// isTerminal tells whether a stream is a terminal that understands escapes.
-func (g *globals) isTerminal(stream any) bool {
-	file, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd())) && g.env("TERM") != "dumb"
-}
-
-// columns is the width of the terminal on stdout, 80 if unknown.
-func (g *globals) columns() int {
-	if file, ok := g.out.(*os.File); ok {
-		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
-			return width
-		}
-	}
-	return 80
-}
-
-// windowRows is the height of the terminal on stdout, 24 if unknown.
-func (g *globals) windowRows() int {
-	if file, ok := g.out.(*os.File); ok {
-		if _, height, err := term.GetSize(int(file.Fd())); err == nil && height > 0 {
-			return height
-		}
-	}
-	return 24
-}
-
-// utf8Locale tells whether the locale's character set is UTF-8. Without any
-// locale it counts as such: agents' text is UTF-8 whatever the terminal is.
-func (g *globals) utf8Locale() bool {
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if value := strings.ToLower(g.env(name)); value != "" {
-			return strings.Contains(value, "utf-8") || strings.Contains(value, "utf8")
-		}
-	}
-	return true
 }
 
 // cwd is the directory for agents: absolute, as the protocol wants it.

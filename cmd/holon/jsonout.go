@@ -3,25 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"golang.org/x/term"
-
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 )
-
-// jsonOut is stdout for JSON. On a terminal the characters that would act on it
-// (C1 controls, those that reorder text) are written as escapes, so that an
-// agent's text can do nothing there; the values are the same. Everywhere else
-// the bytes are those that came.
-func (g *globals) jsonOut() io.Writer {
-	if file, ok := g.out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		return &jsonEscaper{w: file}
-	}
-	return g.out
-}
 
 // jsonEscaper writes JSON to a terminal. One goroutine uses it.
 type jsonEscaper struct {

@@ -114,7 +114,7 @@ func (l listing) print(g *globals, cmd *cobra.Command, filter map[string]any, li
 		}
 		t.add(cells...)
 	}
-	if err := t.write(g, l.flex); err != nil {
+	if err := t.write(&g.console, l.flex); err != nil {
 		return err
 	}
 	if found.more {

@@ -37,12 +37,12 @@ do it, otherwise the log is opened here.
 			}
 			var result prunedResult
 			if g.url != "" || g.env("HOLON_URL") != "" {
-				result, err = g.pruneThere(cmd, before)
+				result, err = pruneThere(g, cmd, before)
 			} else {
-				result, err = g.pruneHere(cmd, loaded.Synchronous == "normal", before)
+				result, err = pruneHere(g, cmd, loaded.Synchronous == "normal", before)
 				var locked *sqlite.LockedError
 				if errors.As(err, &locked) {
-					result, err = g.pruneThere(cmd, before)
+					result, err = pruneThere(g, cmd, before)
 				}
 			}
 			if err != nil {
@@ -66,7 +66,7 @@ type prunedResult struct {
 }
 
 // pruneThere asks the running server.
-func (g *globals) pruneThere(cmd *cobra.Command, before int64) (result prunedResult, err error) {
+func pruneThere(g *globals, cmd *cobra.Command, before int64) (result prunedResult, err error) {
 	c, err := g.client(cmd)
 	if err != nil {
 		return result, err
@@ -77,7 +77,7 @@ func (g *globals) pruneThere(cmd *cobra.Command, before int64) (result prunedRes
 }
 
 // pruneHere opens the log that no server has open.
-func (g *globals) pruneHere(cmd *cobra.Command, normal bool, before int64) (result prunedResult, err error) {
+func pruneHere(g *globals, cmd *cobra.Command, normal bool, before int64) (result prunedResult, err error) {
 	view, err := g.openView(cmd) // sqlite.Open would make a log where there is none
 	if err != nil {
 		return result, err

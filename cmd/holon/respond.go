@@ -42,7 +42,7 @@ func newRespondCommand(g *globals) *cobra.Command {
 				return waitingListing.print(g, cmd, map[string]any{"status": "pending"}, 0)
 			}
 			if chosen == 0 && g.isTerminal(g.in) && g.isTerminal(g.out) {
-				return g.respondAtTerminal(cmd, args[0])
+				return respondAtTerminal(g, cmd, args[0])
 			}
 			if chosen != 1 {
 				return usagef("give exactly one of --allow, --reject, --option ID, --answer JSON and --cancel")
@@ -72,7 +72,7 @@ func newRespondCommand(g *globals) *cobra.Command {
 				return err
 			}
 			defer c.Close()
-			return g.respond(cmd.Context(), c, params, format)
+			return respond(cmd.Context(), &g.console, c, params, format)
 		}),
 	}
 	flags := cmd.Flags()
@@ -93,7 +93,7 @@ func onceOrAlways(verb string, always bool) string {
 }
 
 // respondAtTerminal asks the person what an agent has asked.
-func (g *globals) respondAtTerminal(cmd *cobra.Command, id string) error {
+func respondAtTerminal(g *globals, cmd *cobra.Command, id string) error {
 	format, c, err := g.dial(cmd)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (g *globals) respondAtTerminal(cmd *cobra.Command, id string) error {
 		return fmt.Errorf("nothing waits for an answer there: it is a %s that is %s", timeline.OneLine(content.Type), timeline.OneLine(result.Item.Status))
 	}
 	asked := newQuestion(id, content)
-	terminal := g.questions(false)
+	terminal := questionsAt(&g.console, false)
 	defer terminal.end()
 	fmt.Fprintln(g.out, timeline.QuestionText(content))
 	terminal.read()
@@ -128,7 +128,7 @@ func (g *globals) respondAtTerminal(cmd *cobra.Command, id string) error {
 			}
 			if params != nil {
 				params["item_id"] = id
-				return g.respond(ctx, c, params, format)
+				return respond(ctx, &g.console, c, params, format)
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -137,7 +137,7 @@ func (g *globals) respondAtTerminal(cmd *cobra.Command, id string) error {
 }
 
 // respond sends an answer and prints what became of it.
-func (g *globals) respond(ctx context.Context, c *client.Client, params map[string]any, format string) error {
+func respond(ctx context.Context, con *console, c *client.Client, params map[string]any, format string) error {
 	var raw json.RawMessage
 	if err := c.Call(ctx, "item/respond", params, &raw); err != nil {
 		if client.IsKind(err, "invalid_params") {
@@ -148,7 +148,7 @@ func (g *globals) respond(ctx context.Context, c *client.Client, params map[stri
 		return err
 	}
 	if format != "text" {
-		return g.printRaw(raw, format == "json")
+		return con.printRaw(raw, format == "json")
 	}
 	var result struct {
 		Status  string           `json:"status"`
@@ -161,7 +161,7 @@ func (g *globals) respond(ctx context.Context, c *client.Client, params map[stri
 	if result.Outcome.OptionID != "" {
 		text += " (" + result.Outcome.OptionID + ")"
 	}
-	_, err := fmt.Fprintf(g.out, "%v: %s\n", params["item_id"], timeline.OneLine(text))
+	_, err := fmt.Fprintf(con.out, "%v: %s\n", params["item_id"], timeline.OneLine(text))
 	return err
 }
 

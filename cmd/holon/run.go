@@ -63,7 +63,7 @@ breaks is resumed without a gap.
 			if options.attempts < 0 || options.backoff < 0 {
 				return usagef("--max-attempts and --backoff: give a number of attempts and a duration such as 5s")
 			}
-			prompt, piped, err := g.prompt(args)
+			prompt, piped, err := readPrompt(&g.console, args)
 			if err != nil {
 				return err
 			}
@@ -75,7 +75,7 @@ breaks is resumed without a gap.
 				return err
 			}
 			defer c.Close()
-			return g.run(cmd.Context(), c, options, prompt, format, piped)
+			return options.run(cmd.Context(), &g.console, c, prompt, format, piped)
 		},
 	}
 	flags := cmd.Flags()
@@ -92,14 +92,14 @@ breaks is resumed without a gap.
 	return cmd
 }
 
-// prompt returns the prompt and whether stdin was used up for it.
-func (g *globals) prompt(args []string) (text string, piped bool, err error) {
+// readPrompt returns the prompt and whether stdin was used up for it.
+func readPrompt(con *console, args []string) (text string, piped bool, err error) {
 	fromStdin := len(args) == 1 && args[0] == "-"
-	if file, ok := g.in.(*os.File); len(args) == 0 && !(ok && g.isTerminal(file)) {
+	if file, ok := con.in.(*os.File); len(args) == 0 && !(ok && con.isTerminal(file)) {
 		fromStdin = true
 	}
 	if fromStdin {
-		data, err := io.ReadAll(g.in)
+		data, err := io.ReadAll(con.in)
 		if err != nil {
 			return "", false, fmt.Errorf("read the prompt from stdin: %w", err)
 		}
@@ -228,7 +228,7 @@ func callAgain(ctx context.Context, c *client.Client, method string, params, res
 
 // run starts the turn and follows it. Signals are its own: the first SIGINT
 // interrupts the turn, not the command.
-func (g *globals) run(ctx context.Context, c *client.Client, options runOptions, prompt, format string, piped bool) error {
+func (o runOptions) run(ctx context.Context, con *console, c *client.Client, prompt, format string, piped bool) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
@@ -240,27 +240,27 @@ func (g *globals) run(ctx context.Context, c *client.Client, options runOptions,
 	}
 	begun := make(chan outcome, 1)
 	go func() {
-		run, err := options.start(ctx, c, prompt)
+		run, err := o.start(ctx, c, prompt)
 		begun <- outcome{run, err}
 	}()
 	var run *turnRun
 	select {
-	case o := <-begun:
-		if o.err != nil {
-			return o.err
+	case b := <-begun:
+		if b.err != nil {
+			return b.err
 		}
-		run = o.run
+		run = b.run
 	case <-signals:
 		cancel()
-		if o := <-begun; o.err == nil {
-			run = o.run
-			g.note("holon: %s", run.left())
+		if b := <-begun; b.err == nil {
+			run = b.run
+			con.note("holon: %s", run.left())
 		}
 		return &exitError{code: exitFailed, err: errors.New("stopped before the turn had started")}
 	}
-	run.g, run.signals = g, signals
-	run.view = g.runViewer(format, options.quiet)
-	run.questions = g.questions(piped)
+	run.con, run.signals = con, signals
+	run.view = newRunViewer(con, format, o.quiet)
+	run.questions = questionsAt(con, piped)
 	defer run.questions.end()
 	err := run.follow()
 	if closeErr := run.view.close(); err == nil {
@@ -269,7 +269,7 @@ func (g *globals) run(ctx context.Context, c *client.Client, options runOptions,
 	if err != nil {
 		return err
 	}
-	return run.report(format, options.quiet)
+	return run.report(format, o.quiet)
 }
 
 // runResult is what `holon run -o json` prints.
@@ -317,27 +317,27 @@ func (r runResult) failure() string {
 func (r *turnRun) report(format string, quiet bool) error {
 	switch {
 	case format == "json":
-		if err := r.g.printJSON(r.result, true); err != nil {
+		if err := r.con.printJSON(r.result, true); err != nil {
 			return err
 		}
 	case quiet && format == "text":
 		text := r.result.Text
-		if r.g.isTerminal(r.g.out) {
+		if r.con.isTerminal(r.con.out) {
 			text = cleanText(text)
 		}
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
 		}
-		if _, err := io.WriteString(r.g.out, text); err != nil {
+		if _, err := io.WriteString(r.con.out, text); err != nil {
 			return err
 		}
 		if r.result.State != "completed" {
-			r.g.note("holon: %s", r.result.ending())
+			r.con.note("holon: %s", r.result.ending())
 		}
 	}
 	if r.result.State != "completed" {
 		if format == "text" && r.result.failure() == "agent_unavailable" {
-			r.g.note("holon: %s", doctorHint)
+			r.con.note("holon: %s", doctorHint)
 		}
 		return &exitError{code: exitFailed}
 	}

@@ -40,21 +40,21 @@ func newQuestion(id string, content timeline.Content) question {
 	return q
 }
 
-// questions finds a terminal to ask at: stdin, or the controlling terminal if
+// questionsAt finds a terminal to ask at: stdin, or the controlling terminal if
 // the prompt came by stdin. Asking needs a terminal to show the question too.
-func (g *globals) questions(piped bool) *questions {
+func questionsAt(con *console, piped bool) *questions {
 	q := &questions{lines: make(chan string), over: make(chan struct{})}
 	switch {
-	case g.isTerminal(g.out):
-		q.screen = g.out
-	case g.isTerminal(g.err):
-		q.screen = g.err
+	case con.isTerminal(con.out):
+		q.screen = con.out
+	case con.isTerminal(con.err):
+		q.screen = con.err
 	default:
 		return q
 	}
 	switch {
-	case g.isTerminal(g.in):
-		q.from = g.in
+	case con.isTerminal(con.in):
+		q.from = con.in
 	case piped:
 		if tty, err := os.Open("/dev/tty"); err == nil {
 			q.from = tty
@@ -195,7 +195,7 @@ func optionOf(options []timeline.Option, verb string) int {
 // the question is shown again below it.
 func (r *turnRun) beside(write func() error) error {
 	q := r.questions
-	if _, timeline := r.view.(*timelineViewer); len(q.open) == 0 || !timeline || q.screen != r.g.out {
+	if _, timeline := r.view.(*timelineViewer); len(q.open) == 0 || !timeline || q.screen != r.con.out {
 		return write()
 	}
 	if _, err := io.WriteString(q.screen, "\n"); err != nil {

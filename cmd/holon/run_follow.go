@@ -20,7 +20,7 @@ import (
 // turnRun is one turn that the command follows. One goroutine, the command's,
 // uses it; what it waits for comes by channels.
 type turnRun struct {
-	g         *globals
+	con       *console
 	ctx       context.Context
 	client    *client.Client
 	threadID  string
@@ -51,22 +51,22 @@ type saying struct {
 	lineage []fold.Ref
 }
 
-// runViewer shows a run: nothing but the result for json and --quiet.
-func (g *globals) runViewer(format string, quiet bool) viewer {
+// newRunViewer shows a run: nothing but the result for json and --quiet.
+func newRunViewer(con *console, format string, quiet bool) viewer {
 	switch {
 	case format == "jsonl":
-		return &lineViewer{g: g}
+		return &lineViewer{con: con}
 	case format == "json" || quiet:
-		return &silentViewer{g: g}
+		return &silentViewer{con: con}
 	}
-	return &timelineViewer{g.newTimeline(timeline.Options{Idle: "waiting for the turn", Hint: "Ctrl-C interrupts"})}
+	return &timelineViewer{con.newTimeline(timeline.Options{Idle: "waiting for the turn", Hint: "Ctrl-C interrupts"})}
 }
 
 // silentViewer shows only changes of the connection, on stderr.
-type silentViewer struct{ g *globals }
+type silentViewer struct{ con *console }
 
 func (v *silentViewer) event(client.Event) error   { return nil }
-func (v *silentViewer) state(s client.State) error { v.g.noteState(s); return nil }
+func (v *silentViewer) state(s client.State) error { v.con.noteState(s); return nil }
 func (v *silentViewer) tick() error                { return nil }
 func (v *silentViewer) close() error               { return nil }
 
@@ -76,7 +76,7 @@ func (r *turnRun) follow() error {
 	r.calls = make(chan func() string, 16)
 	f := startFeed(r.ctx, r.client, client.Options{AfterSeq: &r.after, ThreadIDs: []string{r.threadID}, RetryFirst: true})
 	defer f.end()
-	ticks, stop := r.g.ticks()
+	ticks, stop := r.con.ticks()
 	defer stop()
 	for !r.ended {
 		var err error
@@ -272,10 +272,10 @@ func (r *turnRun) call(method string, params map[string]any, say func(error) str
 
 // say tells a sentence: in the timeline if there is one, else on stderr.
 func (r *turnRun) say(text string) error {
-	if v, ok := r.view.(*timelineViewer); ok && r.g.isTerminal(r.g.out) {
+	if v, ok := r.view.(*timelineViewer); ok && r.con.isTerminal(r.con.out) {
 		return r.beside(func() error { return v.r.Note(text) })
 	}
-	r.g.note("holon: %s", timeline.Clean(text))
+	r.con.note("holon: %s", timeline.Clean(text))
 	return nil
 }
 

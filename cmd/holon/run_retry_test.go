@@ -29,8 +29,8 @@ func retriedLog(t *testing.T) []client.Event {
 
 func TestTheResultOfARunIsTheTextThatStands(t *testing.T) {
 	var out buffer
-	g := &globals{in: bytes.NewReader(nil), out: &out, err: &out}
-	r := &turnRun{g: g, ctx: t.Context(), turnID: "turn_1", view: &silentViewer{g: g}, questions: &questions{}}
+	con := &console{in: bytes.NewReader(nil), out: &out, err: &out}
+	r := &turnRun{con: con, ctx: t.Context(), turnID: "turn_1", view: &silentViewer{con: con}, questions: &questions{}}
 	for i, event := range retriedLog(t) {
 		if err := r.take(event); err != nil {
 			t.Fatal(err)

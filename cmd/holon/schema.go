@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,7 +32,7 @@ declarations, or the page docs/protocol.md.`,
 				}
 				return g.printRaw(json.RawMessage(document), true)
 			case "json":
-				return g.printSchema()
+				return printSchema(&g.console)
 			case "ts":
 				return g.printText(api.TypeScript())
 			case "markdown":
@@ -44,17 +43,9 @@ declarations, or the page docs/protocol.md.`,
 	}
 }
 
-func (g *globals) printText(text string, err error) error {
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(g.out, text)
-	return err
-}
-
 // printSchema prints every type of the document under $defs: ThreadStartParams,
 // ThreadStartResult, ThreadStartedEvent.
-func (g *globals) printSchema() error {
+func printSchema(con *console) error {
 	document, err := api.Document()
 	if err != nil {
 		return err
@@ -83,7 +74,7 @@ func (g *globals) printSchema() error {
 	for _, notification := range surface.Notifications {
 		definitions[typeName(notification.Name)+"Event"] = notification.Params
 	}
-	return g.printJSON(map[string]any{
+	return con.printJSON(map[string]any{
 		"$schema":     "https://json-schema.org/draft/2020-12/schema",
 		"title":       "Holon",
 		"description": "The types of the Holon protocol, version " + api.ProtocolVersion + ".",

@@ -133,7 +133,7 @@ func holon(t *testing.T, data, stdin string, args ...string) result {
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	var out, errs buffer
-	g := &globals{in: strings.NewReader(stdin), out: &out, err: &errs, environ: []string{"HOLON_DATA=" + data, "XDG_CONFIG_HOME=" + t.TempDir()}}
+	g := &globals{console: console{in: strings.NewReader(stdin), out: &out, err: &errs, environ: []string{"HOLON_DATA=" + data, "XDG_CONFIG_HOME=" + t.TempDir()}}}
 	code := execute(ctx, g, args)
 	return result{code, out.String(), errs.String()}
 }

@@ -28,7 +28,7 @@ const (
 
 // ensureServer returns a client of the server that runs on the data directory,
 // and starts one if there is none. The caller closes it.
-func (g *globals) ensureServer(cmd *cobra.Command, start bool) (*client.Client, error) {
+func ensureServer(g *globals, cmd *cobra.Command, start bool) (*client.Client, error) {
 	loaded, err := g.settings(cmd)
 	if err != nil {
 		return nil, err
@@ -36,9 +36,9 @@ func (g *globals) ensureServer(cmd *cobra.Command, start bool) (*client.Client, 
 	c := client.New(client.Discover(loaded.Data))
 	_, err = c.Endpoint()
 	if err == nil {
-		err = g.awaitReady(cmd.Context(), c, nil)
+		err = awaitReady(cmd.Context(), c, nil)
 	} else if none := (*client.NoServerError)(nil); start && errors.As(err, &none) {
-		err = g.startServer(cmd.Context(), c, loaded)
+		err = launch(cmd.Context(), &g.console, c, loaded)
 	}
 	if err != nil {
 		c.Close()
@@ -47,28 +47,28 @@ func (g *globals) ensureServer(cmd *cobra.Command, start bool) (*client.Client, 
 	return c, nil
 }
 
-// startServer starts a server on the data directory and waits until c, which
+// launch starts a server on the data directory and waits until c, which
 // looks for it there, finds it ready.
-func (g *globals) startServer(ctx context.Context, c *client.Client, loaded *config.Loaded) error {
+func launch(ctx context.Context, con *console, c *client.Client, loaded *config.Loaded) error {
 	if err := os.MkdirAll(loaded.Data, 0o700); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)
 	}
 	began := time.Now()
-	g.note("holon: starting a server for %s …", loaded.Data)
-	exited, err := g.spawn(loaded)
+	con.note("holon: starting a server for %s …", loaded.Data)
+	exited, err := spawn(loaded, con.environ)
 	if err != nil {
 		return err
 	}
-	if err := g.awaitReady(ctx, c, exited); err != nil {
+	if err := awaitReady(ctx, c, exited); err != nil {
 		return fmt.Errorf("%w%s", err, lastLines(filepath.Join(loaded.Data, startLog)))
 	}
-	g.note("holon: the server is ready after %.1f s", time.Since(began).Seconds())
+	con.note("holon: the server is ready after %.1f s", time.Since(began).Seconds())
 	return nil
 }
 
 // spawn starts holon serve in a session of its own, so that it outlives this
 // command and its terminal. exited tells when it has ended.
-func (g *globals) spawn(loaded *config.Loaded) (exited <-chan error, err error) {
+func spawn(loaded *config.Loaded, environ []string) (exited <-chan error, err error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
@@ -93,7 +93,7 @@ func (g *globals) spawn(loaded *config.Loaded) (exited <-chan error, err error) 
 	defer log.Close()
 	server := exec.Command(program, args...)
 	server.Dir = "/"
-	server.Env = g.environ
+	server.Env = environ
 	server.Stdout, server.Stderr = log, log
 	server.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := server.Start(); err != nil {
@@ -117,7 +117,7 @@ func taken(address string) bool {
 // awaitReady polls until the server is ready. A server that has exited may
 // have lost a race against another start on the same directory: the winner
 // gets a moment to come up.
-func (g *globals) awaitReady(ctx context.Context, c *client.Client, exited <-chan error) error {
+func awaitReady(ctx context.Context, c *client.Client, exited <-chan error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fmt.Errorf("the server was not ready after %s", startPatience))
 	defer cancel()
 	ticker := time.NewTicker(startPoll)

@@ -61,15 +61,15 @@ func newStatusCommand(g *globals) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := g.printStatus(endpoint.URL, status); err != nil || status.Turns.Active == 0 {
+			if err := status.print(&g.console, endpoint.URL); err != nil || status.Turns.Active == 0 {
 				return err
 			}
-			return g.printActive(cmd.Context(), c)
+			return printActive(cmd.Context(), &g.console, c)
 		}),
 	}
 }
 
-func (g *globals) printStatus(url string, s serverStatus) error {
+func (s serverStatus) print(con *console, url string) error {
 	var agents []string
 	for i, agent := range s.Agents {
 		text := timeline.OneLine(agent.Name)
@@ -106,12 +106,12 @@ func (g *globals) printStatus(url string, s serverStatus) error {
 		{"agents", strings.Join(agents, ", ")},
 	}
 	for _, line := range lines {
-		if _, err := fmt.Fprintf(g.out, "%-8s %s\n", line[0], line[1]); err != nil {
+		if _, err := fmt.Fprintf(con.out, "%-8s %s\n", line[0], line[1]); err != nil {
 			return err
 		}
 	}
 	if s.Turns.Waiting > 0 {
-		g.note("Questions that wait are listed by: holon respond")
+		con.note("Questions that wait are listed by: holon respond")
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func readTurn(ctx context.Context, c *client.Client, id string, superseded bool)
 
 // showTurn prints one turn with its attempts and steps, those too that were
 // taken back.
-func (g *globals) showTurn(cmd *cobra.Command, id string) error {
+func showTurn(g *globals, cmd *cobra.Command, id string) error {
 	format, c, err := g.dial(cmd)
 	if err != nil {
 		return err
@@ -177,14 +177,14 @@ func (g *globals) showTurn(cmd *cobra.Command, id string) error {
 	for _, try := range tries {
 		rows.add(cmp.Or(try.Step, "(the turn)"), fmt.Sprint(try.Epoch), try.Status, when(try.StartedAt), took(try.StartedAt, try.EndedAt), try.note())
 	}
-	return rows.write(g, 0)
+	return rows.write(&g.console, 0)
 }
 
 // shownActive is how many active turns status shows.
 const shownActive = 10
 
 // printActive shows what runs: attempts and steps of the active turns.
-func (g *globals) printActive(ctx context.Context, c *client.Client) error {
+func printActive(ctx context.Context, con *console, c *client.Client) error {
 	found, err := turnListing.fetch(ctx, c, map[string]any{"state": "active"}, shownActive)
 	if err != nil || len(found.rows) == 0 {
 		return err
@@ -207,14 +207,14 @@ func (g *globals) printActive(ctx context.Context, c *client.Client) error {
 		}
 		rows.add(t.ID, t.ThreadID, t.attempts(), cmp.Or(read.current(), "-"), doing, took(cmp.Or(t.FirstStartedAt, t.StartedAt), t.CompletedAt))
 	}
-	if _, err := fmt.Fprintln(g.out); err != nil {
+	if _, err := fmt.Fprintln(con.out); err != nil {
 		return err
 	}
-	if err := rows.write(g, 4); err != nil {
+	if err := rows.write(con, 4); err != nil {
 		return err
 	}
 	if found.more {
-		g.note("These are the newest %d; see all with: holon turns --state active", shownActive)
+		con.note("These are the newest %d; see all with: holon turns --state active", shownActive)
 	}
 	return nil
 }

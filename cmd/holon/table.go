@@ -30,12 +30,12 @@ func (t *table) add(cells ...string) {
 const leastFlexible = 12
 
 // write prints the table; flexible is the column that gives way.
-func (t *table) write(g *globals, flexible int) error {
+func (t *table) write(con *console, flexible int) error {
 	columns := 0 // no bound
-	if g.isTerminal(g.out) {
-		columns = g.columns() - 1
+	if con.isTerminal(con.out) {
+		columns = con.columns() - 1
 	}
-	_, err := io.WriteString(g.out, t.layout(columns, flexible))
+	_, err := io.WriteString(con.out, t.layout(columns, flexible))
 	return err
 }
 

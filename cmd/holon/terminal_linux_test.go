@@ -58,7 +58,7 @@ func (s *server) openTerminal(args ...string) *terminal {
 		}
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
-	g := &globals{in: far, out: far, err: far, environ: []string{"HOLON_DATA=" + s.data, "TERM=xterm", "LANG=C.UTF-8"}}
+	g := &globals{console: console{in: far, out: far, err: far, environ: []string{"HOLON_DATA=" + s.data, "TERM=xterm", "LANG=C.UTF-8"}}}
 	go func() { p.codes <- execute(ctx, g, args) }()
 	t.Cleanup(func() {
 		cancel()

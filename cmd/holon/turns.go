@@ -22,7 +22,7 @@ func newTurnsCommand(g *globals) *cobra.Command {
 				if state != "" || thread != "" || cmd.Flags().Changed("limit") {
 					return usagef("the flags choose from the list; leave them out with a TURN")
 				}
-				return g.showTurn(cmd, args[0])
+				return showTurn(g, cmd, args[0])
 			}
 			return turnListing.print(g, cmd, map[string]any{"state": state, "thread_id": thread}, limit)
 		}),

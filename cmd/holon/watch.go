@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -64,7 +65,7 @@ what is superseded too unless --superseded=hide asks the server to leave it out.
 				// It need not come at all, where the server can leave it out.
 				options.Collapse = format != "text" || collapses(cmd.Context(), c)
 			}
-			return g.watch(cmd.Context(), c, options, format, mode, limit)
+			return watch(cmd.Context(), &g.console, c, options, format, mode, limit)
 		}),
 	}
 	flags := cmd.Flags()
@@ -132,13 +133,15 @@ type viewer interface {
 	close() error
 }
 
-func (g *globals) watch(ctx context.Context, c *client.Client, options client.Options, format string, superseded timeline.Superseded, limit int) error {
-	view := g.newViewer(format, timeline.Options{
+func watch(ctx context.Context, con *console, c *client.Client, options client.Options, format string, superseded timeline.Superseded, limit int) error {
+	view := newViewer(con, format, timeline.Options{
 		Threads: len(options.ThreadIDs) != 1, Superseded: superseded, HowToAnswer: true, Idle: "waiting for events",
 	})
 	f := startFeed(ctx, c, options)
 	defer f.end()
-	seen, err := g.show(f, view, limit)
+	ticks, stop := con.ticks()
+	defer stop()
+	seen, err := f.show(view, ticks, limit)
 	if closeErr := view.close(); err == nil {
 		err = closeErr
 	}
@@ -146,15 +149,13 @@ func (g *globals) watch(ctx context.Context, c *client.Client, options client.Op
 		err = nil // Ctrl-C is how a watch ends
 	}
 	if err == nil && seen > 0 && format == "text" && limit == 0 {
-		g.note("stopped after seq %d; go on with: holon watch --after %d", seen, seen)
+		con.note("stopped after seq %d; go on with: holon watch --after %d", seen, seen)
 	}
 	return err
 }
 
 // show runs the loop and returns the last seq shown.
-func (g *globals) show(f *feed, view viewer, limit int) (seen int64, err error) {
-	ticks, stop := g.ticks()
-	defer stop()
+func (f *feed) show(view viewer, ticks <-chan time.Time, limit int) (seen int64, err error) {
 	count := 0
 	for {
 		select {
@@ -180,14 +181,14 @@ func (g *globals) show(f *feed, view viewer, limit int) (seen int64, err error) 
 	}
 }
 
-func (g *globals) newViewer(format string, options timeline.Options) viewer {
+func newViewer(con *console, format string, options timeline.Options) viewer {
 	switch format {
 	case "jsonl":
-		return &lineViewer{g: g}
+		return &lineViewer{con: con}
 	case "json":
-		return &objectViewer{g: g}
+		return &objectViewer{con: con}
 	}
-	return &timelineViewer{g.newTimeline(options)}
+	return &timelineViewer{con.newTimeline(options)}
 }
 
 // timelineViewer shows a timeline.
@@ -199,20 +200,20 @@ func (v *timelineViewer) tick() error                { return v.r.Tick() }
 func (v *timelineViewer) close() error               { return v.r.Close() }
 
 // lineViewer prints each notification as it came.
-type lineViewer struct{ g *globals }
+type lineViewer struct{ con *console }
 
 func (v *lineViewer) event(e client.Event) error {
-	_, err := v.g.jsonOut().Write(append(e.Line, '\n'))
+	_, err := v.con.jsonOut().Write(append(e.Line, '\n'))
 	return err
 }
-func (v *lineViewer) state(s client.State) error { v.g.noteState(s); return nil }
+func (v *lineViewer) state(s client.State) error { v.con.noteState(s); return nil }
 func (v *lineViewer) tick() error                { return nil }
 func (v *lineViewer) close() error               { return nil }
 
 // objectViewer prints one object whose events are written as they come, so
 // that memory does not grow with them.
 type objectViewer struct {
-	g     *globals
+	con   *console
 	any   bool
 	logID string
 	after int64
@@ -225,13 +226,13 @@ func (v *objectViewer) event(e client.Event) error {
 	}
 	v.any = true
 	v.after = max(v.after, e.Seq)
-	_, err := fmt.Fprintf(v.g.jsonOut(), "%s%s", start, e.Line)
+	_, err := fmt.Fprintf(v.con.jsonOut(), "%s%s", start, e.Line)
 	return err
 }
 
 func (v *objectViewer) state(s client.State) error {
 	v.logID, v.after = s.LogID, max(v.after, s.AfterSeq)
-	v.g.noteState(s)
+	v.con.noteState(s)
 	return nil
 }
 
@@ -239,10 +240,10 @@ func (v *objectViewer) tick() error { return nil }
 
 func (v *objectViewer) close() error {
 	if !v.any {
-		if _, err := io.WriteString(v.g.jsonOut(), "{\"events\":["); err != nil {
+		if _, err := io.WriteString(v.con.jsonOut(), "{\"events\":["); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(v.g.jsonOut(), "\n],\"next_after_seq\":%d,\"log_id\":%q}\n", v.after, v.logID)
+	_, err := fmt.Fprintf(v.con.jsonOut(), "\n],\"next_after_seq\":%d,\"log_id\":%q}\n", v.after, v.logID)
 	return err
 }

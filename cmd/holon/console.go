@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// console is where a command reads and writes: the standard streams, what is
+// known of a terminal behind them, and the environment that describes it. One
+// goroutine, the command's, uses it.
+type console struct {
+	in      io.Reader
+	out     io.Writer
+	err     io.Writer
+	environ []string
+}
+
+// env is the last value of a variable, "" if it is not set.
+func (c *console) env(name string) string {
+	value := ""
+	for _, entry := range c.environ {
+		if rest, ok := strings.CutPrefix(entry, name+"="); ok {
+			value = rest
+		}
+	}
+	return value
+}
+
+// isTerminal tells whether a stream is a terminal that understands escapes.
+func (c *console) isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd())) && c.env("TERM") != "dumb"
+}
+
+// columns is the width of the terminal on stdout, 80 if unknown.
+func (c *console) columns() int {
+	if file, ok := c.out.(*os.File); ok {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return 80
+}
+
+// windowRows is the height of the terminal on stdout, 24 if unknown.
+func (c *console) windowRows() int {
+	if file, ok := c.out.(*os.File); ok {
+		if _, height, err := term.GetSize(int(file.Fd())); err == nil && height > 0 {
+			return height
+		}
+	}
+	return 24
+}
+
+// utf8Locale tells whether the locale's character set is UTF-8. Without any
+// locale it counts as such: agents' text is UTF-8 whatever the terminal is.
+func (c *console) utf8Locale() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if value := strings.ToLower(c.env(name)); value != "" {
+			return strings.Contains(value, "utf-8") || strings.Contains(value, "utf8")
+		}
+	}
+	return true
+}
+
+// jsonOut is stdout for JSON. On a terminal the characters that would act on it
+// (C1 controls, those that reorder text) are written as escapes, so that an
+// agent's text can do nothing there; the values are the same. Everywhere else
+// the bytes are those that came.
+func (c *console) jsonOut() io.Writer {
+	if file, ok := c.out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		return &jsonEscaper{w: file}
+	}
+	return c.out
+}
+
+// printJSON writes one value as one indented object for -o json, on one line
+// for -o jsonl.
+func (c *console) printJSON(value any, indent bool) error {
+	encoder := json.NewEncoder(c.jsonOut())
+	encoder.SetEscapeHTML(false)
+	if indent {
+		encoder.SetIndent("", "  ")
+	}
+	return encoder.Encode(value)
+}
+
+// printRaw prints JSON as it came, indented or on one line.
+func (c *console) printRaw(raw json.RawMessage, indent bool) error {
+	var b bytes.Buffer
+	var err error
+	if indent {
+		err = json.Indent(&b, raw, "", "  ")
+	} else {
+		err = json.Compact(&b, raw)
+	}
+	if err != nil {
+		return fmt.Errorf("the result is not JSON: %w", err)
+	}
+	b.WriteByte('\n')
+	_, err = c.jsonOut().Write(b.Bytes())
+	return err
+}
+
+// printText prints a text that was made, or returns err.
+func (c *console) printText(text string, err error) error {
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(c.out, text)
+	return err
+}
+
+// note writes a sentence for a person to stderr.
+func (c *console) note(format string, args ...any) {
+	fmt.Fprintf(c.err, format+"\n", args...)
+}
