@@ -24,7 +24,7 @@ const (
 // ended it, and has pump end it too. Later calls do nothing.
 func (s *session) sweep(run *promptRun) {
 	run.swept.Do(func() {
-		s.endLeft(run, func() bool {
+		leftoversOf(s, run).end(func() bool {
 			runs := false
 			ctx, stop := context.WithTimeout(s.ctx, lastWords)
 			defer stop()
@@ -38,46 +38,58 @@ func (s *session) sweep(run *promptRun) {
 // sweepAbandoned is sweep for a session that has been abandoned, in a process
 // that goes on.
 func (s *session) sweepAbandoned(run *promptRun) {
-	s.endLeft(run, s.m.CommandRuns, func(text string) { // pump has ended: the mapping is nobody's
+	leftoversOf(s, run).end(s.m.CommandRuns, func(text string) { // pump has ended: the mapping is nobody's
 		ctx, stop := context.WithTimeout(context.WithoutCancel(run.emitCtx), lastWords)
 		defer stop()
 		_ = run.p.Emit(ctx, notice("warning", text, nil)) // the turn may be over: then nobody can be told
 	})
 }
 
-// endLeft ends the commands that a prompt has started and its agent has left
-// running, as Codex does; see ours. If the agent says that a command runs, and
-// something is left of which it cannot be told what it is, tell is called.
-func (s *session) endLeft(run *promptRun, runs func() bool, tell func(text string)) {
-	if s.pr.kill.fired() {
+// leftovers are the commands that a prompt has started and its agent has left
+// running, as Codex does.
+type leftovers struct {
+	pr        *proc
+	threadID  string
+	sessionID string
+	since     process.Moment // when the prompt was given to the agent; 0 = not known
+}
+
+func leftoversOf(s *session, run *promptRun) leftovers {
+	return leftovers{pr: s.pr, threadID: s.threadID, sessionID: s.id, since: run.since}
+}
+
+// end ends them; see ours. If the agent says that a command runs, and something
+// is left of which it cannot be told what it is, tell is called.
+func (l leftovers) end(runs func() bool, tell func(text string)) {
+	if l.pr.kill.fired() {
 		return // what is below it ends with it
 	}
 	ran := runs()
 	ended := map[int]string{}
-	left := s.pr.group.EndSince(run.since, func(d process.Descendant) bool {
-		ours := s.ours(d)
+	left := l.pr.group.EndSince(l.since, func(d process.Descendant) bool {
+		ours := l.ours(d)
 		if ours {
 			ended[d.PID] = d.Command
 		}
 		return ours
 	}, leftTerm, leftKill)
 	if len(ended) > 0 {
-		s.pr.log().Info("ended what a cancelled prompt has left running",
-			zap.String("thread", s.threadID), zap.Any("processes", ended), zap.Int("left", len(left)))
+		l.pr.log().Info("ended what a cancelled prompt has left running",
+			zap.String("thread", l.threadID), zap.Any("processes", ended), zap.Int("left", len(left)))
 	}
 	switch {
 	case !ran:
-	case run.since == 0:
+	case l.since == 0:
 		tell(leftText + "which cannot be told on this system.")
 	case len(ended) > 0 && len(left) == 0:
 		settle(func() bool { return !runs() }) // the agent may say how it has ended
 	default:
 		settle(func() bool {
-			left = s.pr.group.Since(run.since)
+			left = l.pr.group.Since(l.since)
 			return len(left) == 0 || !runs()
 		})
 		if len(left) > 0 {
-			tell(leftText + s.doubt(left))
+			tell(leftText + l.doubt(left))
 		}
 	}
 }
@@ -108,7 +120,7 @@ const minSessionID = 16
 // which later turns need, are not. And it has the id of the agent's session in
 // its environment, as Codex sets it, or none of another, and began while
 // nothing else ran in the agent's process.
-func (s *session) ours(d process.Descendant) bool {
+func (l leftovers) ours(d process.Descendant) bool {
 	if !d.Apart {
 		return false
 	}
@@ -117,21 +129,21 @@ func (s *session) ours(d process.Descendant) bool {
 		if len(value) < minSessionID {
 			continue
 		}
-		if value == s.id {
+		if value == l.sessionID {
 			return true
 		}
-		if s.pr.router.find(value) != nil {
+		if l.pr.router.find(value) != nil {
 			return false
 		}
 	}
-	return !s.a.pool.sharedAt(s.pr, d.Began)
+	return !l.pr.a.pool.sharedAt(l.pr, d.Began)
 }
 
 // maxLeft is how many processes a notice names.
 const maxLeft = 8
 
 // doubt says why it cannot be told what these processes are.
-func (s *session) doubt(left []process.Descendant) string {
+func (l leftovers) doubt(left []process.Descendant) string {
 	why := "because the agent has processes in its own session, as its helpers are: "
 	var names []string
 	for _, d := range left {
