@@ -133,17 +133,17 @@ func (r *Removal) Settle(int64) {}
 func (r *Removal) Bytes() int { return 0 }
 
 // Index is an order in which rows of a table are found: by Columns, among
-// those that Where lets through. The key of the table itself is an index
-// without a name. Like tables, indexes never change.
+// those that Where lets through. Like tables, indexes never change.
 type Index struct {
 	Table   *Table
-	Name    string // in the database; "" = the table's own order
+	Name    string // in the database; "" = the order of the table itself, or Unique
+	Unique  bool   // by the one column, beside its key, that no two rows share
 	Columns []string
 	Where   []Only
 }
 
-// Only lets rows into an Index whose column has one of the values; nil is a
-// value too.
+// Only lets rows through whose column has one of the values; nil is a value
+// too.
 type Only struct {
 	Column string
 	Values []any

@@ -16,14 +16,27 @@ type Reader interface {
 
 // Range is a part of an Index: the rows whose first columns have the values of
 // Prefix. After, unless it is nil, lets those through whose next column is
-// above it, or below it if Newest turns the order around. Limit is about how
-// many rows will be asked for, 0 = not known; more may come.
+// above it, or below it if Newest turns the order around; Until those whose
+// next column has not come to it in that order. The rows that Only and Live
+// leave out are looked at all the same. Skip is how many rows of what is left
+// are passed over first.
 type Range struct {
 	Index  *Index
 	Prefix []any
 	After  any
+	Until  any
 	Newest bool
-	Limit  int
+	Only   []Only
+	Live   *Superseded // leaves out what it says is superseded; nil = nothing
+	Skip   int
+}
+
+// Superseded says which rows of a table are superseded: those whose column Seq
+// is above the column After of the row that By finds with their column Ref. A
+// row that By does not find, and a nil in After, supersede nothing.
+type Superseded struct {
+	By              *Index // of one column
+	Ref, Seq, After string
 }
 
 // ErrEnough ends a Scan in order.

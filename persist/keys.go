@@ -23,7 +23,7 @@ var keyTable = ledger.NewTable(ledger.Table{
 })
 
 var (
-	keysByName = &ledger.Index{Table: keyTable, Name: "sqlite_autoindex_idempotency_1", Columns: []string{"key"}}
+	keysByName = &ledger.Index{Table: keyTable, Unique: true, Columns: []string{"key"}}
 	keysByAge  = &ledger.Index{Table: keyTable, Columns: []string{"id"}}
 )
 
@@ -58,7 +58,7 @@ func (b *batch) key(u *ledger.Unit, seq int64) error {
 		return err
 	}
 	looked, gone := 0, make([]int64, 0, keyTrim)
-	if err := b.tx.Scan(ledger.Range{Index: keysByAge, Limit: keyTrim}, func(v ledger.Values) error {
+	if err := b.tx.Scan(ledger.Range{Index: keysByAge}, func(v ledger.Values) error {
 		if looked++; looked > keyTrim {
 			return ledger.ErrEnough
 		}

@@ -125,7 +125,7 @@ func draftOf(seq int64) int {
 // newest says how far the epochs of a step have come, and which try of it is
 // live; 0 if none is. Only the newest try of a step can be live.
 func (f *triesFence) newest(turnID, step string) (epoch int, live int64, err error) {
-	err = f.tx.Scan(ledger.Range{Index: StepsByEpoch, Prefix: []any{turnID, step}, Newest: true, Limit: 1}, func(v ledger.Values) error {
+	err = f.tx.Scan(ledger.Range{Index: StepsByEpoch, Prefix: []any{turnID, step}, Newest: true}, func(v ledger.Values) error {
 		epoch = int(v.Int(stepEpoch))
 		if v[stepHiddenBy] == nil {
 			live = v.Int(stepSeq)

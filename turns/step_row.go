@@ -26,6 +26,8 @@ var (
 	StepsBySeq = &ledger.Index{Table: StepTable, Columns: []string{"seq"}}
 	// StepsByEpoch finds the tries of a step of a turn.
 	StepsByEpoch = &ledger.Index{Table: StepTable, Name: "steps_try", Columns: []string{"turn_id", "step", "epoch"}}
+	// StepsOfTurn finds all tries of a turn in the order of their beginning.
+	StepsOfTurn = &ledger.Index{Table: StepTable, Name: "steps_turn", Columns: []string{"turn_id", "seq"}}
 	// LiveSteps finds those that nothing has superseded.
 	LiveSteps = &ledger.Index{Table: StepTable, Name: "steps_live", Columns: []string{"turn_id", "step"},
 		Where: []ledger.Only{{Column: "hidden_by", Values: []any{nil}}}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,11 +12,19 @@ import (
 )
 
 // executed are the statements that the writer's connections have prepared while
-// stores ran. While the appender executes one of them nobody's writes go on.
-type executed map[string]bool
+// stores ran, and those that readers have for rows. While the appender executes
+// one of them nobody's writes go on.
+type executed struct {
+	appender, readers map[string]bool
+	indexes           map[*ledger.Index]bool
+}
 
-// collect adds what the store's appender executes from now until the test ends.
-func (used executed) collect(t testing.TB, s *Store) {
+func newExecuted() *executed {
+	return &executed{appender: map[string]bool{}, readers: map[string]bool{}, indexes: map[*ledger.Index]bool{}}
+}
+
+// collect adds what the store executes from now until the test ends.
+func (used *executed) collect(t testing.TB, s *Store) {
 	ctx := context.Background()
 	// What opening has prepared is not the appender's.
 	if err := s.Do(ctx, func() (err error) {
@@ -30,11 +39,15 @@ func (used executed) collect(t testing.TB, s *Store) {
 	t.Cleanup(func() {
 		if err := s.Do(ctx, func() error {
 			for sql := range s.w.conn.stmts {
-				used[sql] = true
+				used.appender[sql] = true
 			}
 			return nil
 		}); err != nil && !errors.Is(err, ledger.ErrStorageFailed) {
 			t.Error(err)
+		}
+		statements, indexes := prepared(t, s)
+		for i, sql := range statements {
+			used.readers[sql], used.indexes[indexes[i]] = true, true
 		}
 	})
 }
@@ -46,19 +59,43 @@ var unindexed = map[string]string{
 	"SCAN CONSTANT ROW":  "no table",
 	"SCAN idempotency":   "keyTrim rows from the beginning of the table",
 	"SEARCH idempotency": "the last row",
+
+	"SCAN items USING INDEX items_unfinished": "the first entry",
 }
 
-func (used executed) check(t *testing.T) {
-	if len(used) < 20 || !used[deleteBelow] || !used[firstUnfinished] || !used[insertEvent] {
-		t.Fatalf("only %d statements were collected", len(used))
+func (used *executed) check(t *testing.T) {
+	if n := len(used.appender); n < 20 || !used.appender[deleteBelow] || !used.appender[insertEvent] {
+		t.Fatalf("only %d statements of the appender were collected", n)
+	}
+	if n := len(used.readers); n < 20 {
+		t.Fatalf("only %d statements of readers were collected", n)
 	}
 	s := running(t, Options{Dir: t.TempDir()})
-	for sql := range used {
-		for _, step := range planOf(t, s, sql) {
-			walks := strings.HasPrefix(step, "SCAN") || strings.HasPrefix(step, "SEARCH") && !strings.Contains(step, "USING")
-			if unindexed[step] == "" && (walks || strings.Contains(step, "TEMP B-TREE")) {
-				t.Errorf("%s\n%s", step, sql)
+	for _, statements := range []map[string]bool{used.appender, used.readers} {
+		for sql := range statements {
+			for _, step := range planOf(t, s, sql) {
+				walks := strings.HasPrefix(step, "SCAN") || strings.HasPrefix(step, "SEARCH") && !strings.Contains(step, "USING")
+				if unindexed[step] == "" && (walks || strings.Contains(step, "TEMP B-TREE")) {
+					t.Errorf("%s\n%s", step, sql)
+				}
 			}
+		}
+	}
+	for ix := range used.indexes {
+		if ix.Name == "" {
+			continue // of the table: the plans show that it is used
+		}
+		var columns []string
+		if err := s.points.read(context.Background(), func(c *conn) error {
+			return c.query("SELECT coalesce(x.name, p.name) FROM pragma_index_xinfo(?) x, pragma_table_info(?) p WHERE p.pk = 1 ORDER BY x.seqno", func(r row) error {
+				columns = append(columns, r.Text(0)) // a rowid has no name but that of the key
+				return nil
+			}, ix.Name, ix.Table.Name)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if len(columns) < len(ix.Columns) || !slices.Equal(columns[:len(ix.Columns)], ix.Columns) {
+			t.Errorf("%s has the columns %v in the database, %v are declared", ix.Name, columns, ix.Columns)
 		}
 	}
 }

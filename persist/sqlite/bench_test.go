@@ -30,9 +30,9 @@ const (
 
 var benchSteps = []string{"setup", "setup/clone", "setup/clone/fetch"}
 
-// prepared makes everything that an actor makes, so that only the store is
+// readyUnits makes everything that an actor makes, so that only the store is
 // measured. With deep, events are of a step three levels below the turn.
-func prepared(b *testing.B, prefix string, deep bool) (start []*ledger.Unit, work [][]*ledger.Unit) {
+func readyUnits(b *testing.B, prefix string, deep bool) (start []*ledger.Unit, work [][]*ledger.Unit) {
 	b.Helper()
 	for i := range benchThreads {
 		m := persisttest.NewMaker(b, nil, fmt.Sprintf("thread_0193a1b2-%s-7000-8000-%012d", prefix, i))
@@ -105,7 +105,7 @@ func BenchmarkAppendOfSteps(b *testing.B) {
 
 func measureOurs(b *testing.B, n int, deep bool) time.Duration {
 	s := running(b, Options{Dir: b.TempDir()})
-	start, work := prepared(b, fmt.Sprintf("%04d", n%10000), deep)
+	start, work := readyUnits(b, fmt.Sprintf("%04d", n%10000), deep)
 	for _, u := range start {
 		if _, err := s.Append(u); err != nil {
 			b.Fatal(err)
@@ -150,7 +150,7 @@ func measurePlain(b *testing.B, n int) time.Duration {
 		b.Fatal(err)
 	}
 	defer c.close()
-	start, work := prepared(b, fmt.Sprintf("%04d", n%10000), false)
+	start, work := readyUnits(b, fmt.Sprintf("%04d", n%10000), false)
 	seq := int64(1)
 	for _, u := range start {
 		plainUnit(b, c, u, seq)

@@ -88,6 +88,15 @@ func (s *View) Runtime(ctx context.Context) (turns.Runtime, error) {
 	return h.Runtime, err
 }
 
+// LeaseSecret implements turns.Store.
+func (s *View) LeaseSecret(ctx context.Context) (secret []byte, err error) {
+	err = s.engine.read(ctx, func(c *conn) error {
+		_, err := c.queryOne("SELECT secret FROM meta", func(r row) { secret = r.Blob(0) })
+		return err
+	})
+	return secret, err
+}
+
 // Position implements turns.Reader.
 func (s *Store) Position(context.Context) (turns.Position, error) {
 	return s.w.Head().Position(), nil

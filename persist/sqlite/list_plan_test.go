@@ -7,24 +7,62 @@ import (
 	"testing"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
+
+// prepared are the statements that the readers' connections have prepared for
+// ranges and rows since they were last asked.
+func prepared(t testing.TB, s *Store) (sql []string, indexes []*ledger.Index) {
+	t.Helper()
+	for _, l := range s.lanes() {
+		var list []*conn
+		for range cap(l) {
+			list = append(list, <-l)
+		}
+		for _, c := range list {
+			for shape, text := range c.sql.ranges {
+				sql, indexes = append(sql, text), append(indexes, shape.index)
+			}
+			for ix, text := range c.sql.gets {
+				sql, indexes = append(sql, text), append(indexes, ix)
+			}
+			c.sql = newStatements()
+			l <- c
+		}
+	}
+	return sql, indexes
+}
 
 // TestEveryListFindsItsIndex enumerates the filters of all lists. Both queries
 // of a page use the same index, and read no more of it than a window: no
 // combination of filters scans or sorts.
 func TestEveryListFindsItsIndex(t *testing.T) {
+	ctx := context.Background()
 	s := running(t, Options{Dir: t.TempDir()})
+	m := persisttest.NewMaker(t, s, "thread_a").Start()
+	m.StartTurn("turn_ended")
+	m.EndTurn("turn_ended")
+	m.StartTurn("turn_active")
+	m.Commit()
 	const byKey = "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"
-	check := func(name, index string, l *listing, err error) {
+	prepared(t, s)
+	check := func(name, table, index string, err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, sql := range []string{l.reachSQL(), l.windowSQL()} {
+		pages := 0
+		statements, _ := prepared(t, s)
+		for _, sql := range statements {
+			if !strings.Contains(sql, " FROM "+table+" ") || !strings.Contains(sql, "ORDER BY") {
+				continue // it reads the turn whose items are listed
+			}
+			pages++
 			steps := planOf(t, s, sql)
-			if !strings.HasPrefix(steps[0], "SEARCH "+l.table+" USING ") || !strings.Contains(steps[0], index) {
+			if !strings.HasPrefix(steps[0], "SEARCH "+table+" USING ") || !strings.Contains(steps[0], index) {
 				t.Errorf("%s: %s, want %s\n%s", name, steps[0], index, sql)
 			}
 			for _, step := range steps[1:] {
@@ -32,6 +70,9 @@ func TestEveryListFindsItsIndex(t *testing.T) {
 					t.Errorf("%s: %s\n%s", name, step, sql)
 				}
 			}
+		}
+		if pages != 2 {
+			t.Errorf("%s: %d statements, want the reach of a window and its rows: %q", name, pages, statements)
 		}
 	}
 	both := []bool{false, true}
@@ -42,8 +83,8 @@ func TestEveryListFindsItsIndex(t *testing.T) {
 				if state != "" {
 					want = "threads_state (state=? AND rowid>? AND rowid<?)"
 				}
-				l, err := threadListing(threads.Query{State: state, Agent: agent, Newest: newest})
-				check(fmt.Sprintf("threads of state %q and agent %q", state, agent), want, l, err)
+				_, err := s.ListThreads(ctx, threads.Query{State: state, Agent: agent, Newest: newest})
+				check(fmt.Sprintf("threads of state %q and agent %q", state, agent), "threads", want, err)
 			}
 		}
 		for _, thread := range []string{"", "thread_a"} {
@@ -54,33 +95,30 @@ func TestEveryListFindsItsIndex(t *testing.T) {
 				} else if state != "" {
 					want = "turns_state (state=? AND rowid>? AND rowid<?)"
 				}
-				l, err := turnListing(turns.Query{ThreadID: thread, State: state, Newest: newest})
-				check(fmt.Sprintf("turns of thread %q and state %q", thread, state), want, l, err)
+				_, err := s.ListTurns(ctx, turns.Query{ThreadID: thread, State: state, Newest: newest})
+				check(fmt.Sprintf("turns of thread %q and state %q", thread, state), "turns", want, err)
 			}
-			for _, turn := range []*turns.Turn{nil, {TurnID: "turn_a", ThreadID: "thread_a", State: turns.Active}, {TurnID: "turn_a", ThreadID: "thread_a", State: turns.Completed, UpdatedSeq: 9}} {
+			for _, turn := range []string{"", "turn_active", "turn_ended"} {
 				for _, kind := range []items.Kind{"", items.KindPlan} {
 					for _, status := range []items.Status{"", items.StatusPending, items.StatusInProgress, items.StatusCompleted} {
 						for _, superseded := range both {
-							q := items.Query{ThreadID: thread, Type: kind, Status: status, IncludeSuperseded: superseded, Newest: newest}
+							q := items.Query{ThreadID: thread, TurnID: turn, Type: kind, Status: status, IncludeSuperseded: superseded, Newest: newest}
 							want := byKey
-							if turn != nil {
-								q.TurnID = turn.TurnID
-							}
 							if status.Open() {
 								want = "items_unfinished (created_seq>? AND created_seq<?)"
-							} else if thread != "" || turn != nil {
+							} else if thread != "" || turn != "" {
 								want = "items_thread (thread_id=? AND created_seq>? AND created_seq<?)"
 							}
-							l, err := itemListing(q, turn)
-							check(fmt.Sprintf("items %+v", q), want, l, err)
+							_, err := s.ListItems(ctx, q)
+							check(fmt.Sprintf("items %+v", q), "items", want, err)
 						}
 					}
 				}
 			}
 		}
 		for _, superseded := range both {
-			l, err := newStepListing(turns.StepQuery{TurnID: "turn_a", IncludeSuperseded: superseded, Newest: newest})
-			check("steps", "steps_turn (turn_id=? AND rowid>? AND rowid<?)", l, err)
+			_, err := s.ListSteps(ctx, turns.StepQuery{TurnID: "turn_a", IncludeSuperseded: superseded, Newest: newest})
+			check("steps", "steps", "steps_turn (turn_id=? AND rowid>? AND rowid<?)", err)
 		}
 	}
 }
@@ -95,7 +133,7 @@ func TestPageLooksAtABoundedNumberOfRows(t *testing.T) {
 	}
 	const rows = 45_000
 	if _, err := s.w.conn.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-		INSERT INTO items (`+itemColumns+`) SELECT 2 * i, 'item_' || i, 'thread_' || (i % 2), 'turn_a', 1,
+		INSERT INTO items (`+strings.Join(items.Table.Columns, ", ")+`) SELECT 2 * i, 'item_' || i, 'thread_' || (i % 2), 'turn_a', 1,
 			CASE WHEN i IN (1, 44990) THEN 'plan' ELSE 'agent_message' END, CASE WHEN i IN (1, 44990) THEN 'failed' ELSE 'completed' END,
 			0, 1, 1, 1, 2 * i, x'7b7d', 0 FROM n`, int64(rows)); err != nil {
 		t.Fatal(err)

@@ -8,14 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/persisttest"
-	"github.com/seed82539d15/holon/turns"
 )
 
-// TestQueriesFindTheirIndexes keeps a million events from turning a read
-// into a scan. A plan that scans or sorts says so.
+// TestQueriesFindTheirIndexes keeps a million events from turning a page into
+// a scan. A plan that scans or sorts says so. Rows have a test of their own:
+// the suite, with the plans of all that it has read.
 func TestQueriesFindTheirIndexes(t *testing.T) {
 	s := running(t, Options{Dir: t.TempDir()})
 	explain := func(sql string, args ...driver.Value) string {
@@ -31,14 +30,11 @@ func TestQueriesFindTheirIndexes(t *testing.T) {
 		}
 		return strings.Join(plan, "; ")
 	}
-	get := func(ix *ledger.Index, key ...any) string { return explain(newStatements().get(ix), bound(key)...) }
-	scan := func(r ledger.Range) string { return explain(newStatements().scan(r), bound(r.Prefix)...) }
 	page := func(q notify.Query, seqs []int64) string {
 		sql, args := pageSQL(q, 100, seqs)
 		return explain("SELECT params "+sql, args...)
 	}
 	collapsed := func(f notify.Filter, seqs []int64) string { return page(notify.Query{Filter: f, Collapse: true}, seqs) }
-	const open = "status IN ('pending', 'in_progress')"
 	for name, c := range map[string]struct{ plan, want string }{
 		"page":                       {page(notify.Query{}, nil), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
 		"page of methods":            {page(notify.Query{Filter: notify.Filter{Methods: []string{"item/*"}}}, nil), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
@@ -50,29 +46,12 @@ func TestQueriesFindTheirIndexes(t *testing.T) {
 		"window of threads":          {explain(seqsOfThread, "a", int64(1), int64(2)), "COVERING INDEX events_thread (thread_id=? AND rowid>?)"},
 		"runs of times":              {explain(runsAfter, int64(1)), "USING INTEGER PRIMARY KEY (rowid>?)"},
 		"times of events":            {explain(timesAfter, int64(1), int64(2)), "USING INTEGER PRIMARY KEY (rowid>?)"},
-		"deltas of an item":          {explain("SELECT params FROM events WHERE item_id = ? AND method = 'item/delta' AND seq > ? ORDER BY seq", "a", int64(1)), "events_delta (item_id=? AND rowid>?)"},
-		"open items of a turn":       {explain("SELECT content FROM items WHERE turn_id = ? AND "+open+" ORDER BY created_seq", "a"), "items_open (turn_id=?)"},
-		"queue of a thread":          {explain("SELECT rank FROM turns WHERE thread_id = ? AND state IN ('queued', 'active')", "a"), "turns_unfinished (thread_id=?)"},
 		"unfinished turns":           {explain("SELECT turn_id FROM turns WHERE state IN ('queued', 'active')"), "turns_"},
-		"input of a turn":            {explain(inputOfTurn, "a"), "items_input (turn_id=?)"},
 		"collapsed page":             {collapsed(notify.Filter{}, nil), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?); CORRELATED SCALAR SUBQUERY 1; SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"},
 		"collapsed page of a thread": {collapsed(notify.Filter{ThreadIDs: []string{"a"}}, nil), "events_thread (thread_id=? AND rowid>? AND rowid<?); CORRELATED SCALAR SUBQUERY 1; SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"},
 		"collapsed page of threads":  {collapsed(notify.Filter{ThreadIDs: []string{"a", "b"}}, []int64{1}), "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"},
 		"frames of a collapsed page": {explain(pageFrames+live+pageOrder, int64(1), int64(9)), "SEARCH s USING INTEGER PRIMARY KEY (rowid=?); SCAN (subquery-2)"},
-		"all steps of a turn":        {explain(stepsOfTurn, "a"), "steps_turn (turn_id=?)"},
-		"newest attempts":            {explain(newestAttempts, "a", int64(1)), "steps_try (turn_id=? AND step=?)"},
-		"fence of a try":             {get(turns.StepsBySeq, int64(1)), "USING INTEGER PRIMARY KEY (rowid=?)"},
-		"fence of an epoch":          {scan(ledger.Range{Index: turns.StepsByEpoch, Prefix: []any{"a", "b"}, Newest: true}), "steps_try (turn_id=? AND step=?)"},
-		"fence of the step above":    {get(turns.StepsByEpoch, "a", "b", int64(1)), "steps_try (turn_id=? AND step=? AND epoch=?)"},
-		"what a marker supersedes":   {scan(ledger.Range{Index: turns.LiveSteps, Prefix: []any{"a"}}), "steps_live (turn_id=?)"},
-		"newest turns":               {explain(newestTurns, "a", int64(1)), "turns_thread (thread_id=?)"},
-		"transcript":                 {explain(transcript, "a"), "items_thread (thread_id=?)"},
-		"queue of a transcript":      {explain(transcript, "a"), "turns_unfinished (thread_id=?)"},
-		"last message of a turn":     {explain(agentMessages, "a", int64(1), "b"), "items_thread (thread_id=? AND created_seq>?)"},
-		"an item":                    {explain("SELECT content FROM items WHERE item_id = ?", "a"), "(item_id=?)"},
 		"an item that is fresh":      {explain("SELECT time FROM events WHERE seq = ?", int64(1)), "PRIMARY KEY"},
-		"a key":                      {explain("SELECT seq FROM idempotency WHERE key = ?", "a"), "(key=?)"},
-		"the oldest keys":            {explain("SELECT id FROM idempotency ORDER BY id LIMIT ?", int64(1)), "SCAN idempotency"}, // in order, and limited
 	} {
 		if !strings.Contains(c.plan, c.want) || strings.Contains(c.plan, "TEMP B-TREE") {
 			t.Errorf("%s: the plan is %s, want %s", name, c.plan, c.want)

@@ -82,7 +82,7 @@ func (w *writer) pruneStep(before int64, size *int64) (n int64, err error) {
 	if to <= first {
 		return 0, nil
 	}
-	needed, err := w.neededFrom()
+	needed, err := persist.NeededFrom(&tx{w.conn}) // in each step: a turn that has ended may be retried meanwhile
 	if err != nil {
 		return 0, err
 	}
@@ -133,24 +133,6 @@ func (w *writer) relaxed(f func() error) error {
 func nextStep(size int64, took time.Duration) int64 {
 	fits := float64(size) * float64(pruneFor) / float64(max(took, 1))
 	return int64(min(max((float64(size)+fits)/2, pruneLeast), pruneMost))
-}
-
-// unfinishedItem chooses items by their partial index.
-const unfinishedItem = "status IN ('pending', 'in_progress')"
-
-// firstUnfinished is the first seq that something unfinished is folded from:
-// the first entries of indexes.
-const firstUnfinished = `SELECT min(
-	coalesce((SELECT min(created_seq) FROM turns WHERE state = 'queued'), ?1),
-	coalesce((SELECT min(created_seq) FROM turns WHERE state = 'active'), ?1),
-	coalesce((SELECT min(created_seq) FROM items WHERE ` + unfinishedItem + `), ?1))`
-
-// neededFrom is the lowest seq that something unfinished is folded from. Each
-// step asks, because a turn that has ended may be retried meanwhile.
-func (w *writer) neededFrom() (int64, error) {
-	needed := int64(math.MaxInt64)
-	_, err := w.conn.queryOne(firstUnfinished, func(r row) { needed = r.Int(0) }, int64(math.MaxInt64))
-	return needed, err
 }
 
 // UsedBytes implements persist.Pruner: the pages in use, because the file

@@ -3,9 +3,11 @@ package sqlite
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
@@ -26,7 +28,7 @@ const (
 )
 
 // pruneItems makes the items of the log.
-var pruneItems = `INSERT INTO items (` + itemColumns + `)
+var pruneItems = `INSERT INTO items (` + strings.Join(items.Table.Columns, ", ") + `)
 		SELECT seq, printf('item_0193a1b2-0000-7000-8000-%012d', seq / 4), thread_id, 'turn_' || seq / 4000, 1, 'agent_message', 'completed',
 			0, 500, time, time, seq + 3, zeroblob(500), 0 FROM events WHERE method = 'item/created'`
 

@@ -43,6 +43,7 @@ type Store struct {
 	floor func() int64 // see KeepFrom
 
 	w     *writer
+	now   func() time.Time
 	sizes atomic.Pointer[sizes]
 
 	runEvents int // const runEvents; less in tests
@@ -63,7 +64,7 @@ func Open(o Options) (_ *Store, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Store{View: newView(dir, o.Now), floor: everythingMayGo, runEvents: runEvents}
+	s := &Store{View: newView(dir, o.Now), now: o.Now, floor: everythingMayGo, runEvents: runEvents}
 	if s.lock, err = lockDir(dir); err != nil {
 		return nil, err
 	}

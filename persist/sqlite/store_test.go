@@ -97,9 +97,10 @@ func TestReopenedStoreHasEverything(t *testing.T) {
 }
 
 // TestStorePassesTheSuite runs everything that a store is asked for, and then
-// looks at the plans of all statements that the appender has executed for it.
+// looks at the plans of all statements that the appender and the readers of rows
+// have executed for it.
 func TestStorePassesTheSuite(t *testing.T) {
-	used := executed{}
+	used := newExecuted()
 	persisttest.Exercise(t, func(t testing.TB) persisttest.Harness {
 		var now atomic.Pointer[time.Time]
 		at := func(n time.Time) { now.Store(&n) }
@@ -108,5 +109,5 @@ func TestStorePassesTheSuite(t *testing.T) {
 		used.collect(t, s)
 		return persisttest.Harness{Store: s, Tail: s.Tail(), SetNow: at}
 	})
-	t.Run("NoStatementOfTheAppenderScans", used.check)
+	t.Run("NoStatementScans", used.check)
 }

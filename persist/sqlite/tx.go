@@ -11,7 +11,7 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// tx is a transaction over one connection. It implements ledger.Reader, and
+// tx is a transaction over one connection. It implements persist.Snapshot, and
 // persist.Tx on the connection that writes.
 type tx struct{ c *conn }
 
@@ -27,9 +27,11 @@ type tableSQL struct{ insert, update, delete string }
 
 // rangeShape is what tells the SQL of two ranges apart.
 type rangeShape struct {
-	index         *ledger.Index
-	prefix        int
-	after, newest bool
+	index                      *ledger.Index
+	live                       *ledger.Superseded
+	only                       string
+	prefix                     int
+	after, until, newest, skip bool
 }
 
 func newStatements() *statements {
@@ -61,63 +63,92 @@ func allOf(columns []string) string { return strings.Join(columns, " = ? AND ") 
 // the query fails where it is missing instead of walking the table.
 func from(ix *ledger.Index) string {
 	sql := "SELECT " + strings.Join(ix.Table.Columns, ", ") + " FROM " + ix.Table.Name
-	if ix.Name != "" {
+	switch {
+	case ix.Name != "":
 		sql += " INDEXED BY " + ix.Name
+	case ix.Unique: // the name that SQLite gives the index of a column that is UNIQUE
+		sql += " INDEXED BY sqlite_autoindex_" + ix.Table.Name + "_1"
 	}
 	return sql + " WHERE "
 }
 
-// only spells the condition of a partial index as its migration does, which is
-// how SQLite knows that it may be used.
-func only(ix *ledger.Index) (conditions []string) {
+// partial spells the condition of a partial index as its migration does, which
+// is how SQLite knows that it may be used.
+func partial(ix *ledger.Index) (conditions []string) {
 	for _, o := range ix.Where {
-		var list []string
-		for _, v := range o.Values {
-			switch v := v.(type) {
-			case nil:
-				conditions = append(conditions, o.Column+" IS NULL")
-			case int64:
-				list = append(list, strconv.FormatInt(v, 10))
-			default:
-				list = append(list, "'"+fmt.Sprint(v)+"'")
+		conditions = append(conditions, oneOf(o, func(v any) string {
+			if n, ok := v.(int64); ok {
+				return strconv.FormatInt(n, 10)
 			}
-		}
-		switch len(list) {
-		case 0:
-		case 1:
-			conditions = append(conditions, o.Column+" = "+list[0])
-		default:
-			conditions = append(conditions, o.Column+" IN ("+strings.Join(list, ", ")+")")
-		}
+			return "'" + fmt.Sprint(v) + "'"
+		}))
 	}
 	return conditions
+}
+
+// filter is the condition of Range.Only. The plus sign keeps SQLite from
+// choosing an index of the column.
+func filter(list []ledger.Only) (conditions []string) {
+	for _, o := range list {
+		conditions = append(conditions, "+"+oneOf(o, func(any) string { return "?" }))
+	}
+	return conditions
+}
+
+// oneOf is the condition that a column has one of the values, each as spelled.
+func oneOf(o ledger.Only, spelled func(any) string) string {
+	if len(o.Values) == 1 && o.Values[0] == nil {
+		return o.Column + " IS NULL"
+	}
+	var list []string
+	for _, v := range o.Values {
+		list = append(list, spelled(v))
+	}
+	if len(list) == 1 {
+		return o.Column + " = " + list[0]
+	}
+	return o.Column + " IN (" + strings.Join(list, ", ") + ")"
+}
+
+// notSuperseded is the condition that a row of the table is not superseded.
+func notSuperseded(table string, s *ledger.Superseded) string {
+	return "NOT EXISTS (SELECT 1 FROM " + s.By.Table.Name + " s WHERE s." + s.By.Columns[0] + " = " + table + "." + s.Ref +
+		" AND " + table + "." + s.Seq + " > s." + s.After + ")"
 }
 
 func (s *statements) get(ix *ledger.Index) string {
 	sql, ok := s.gets[ix]
 	if !ok {
-		sql = from(ix) + strings.Join(append(only(ix), allOf(ix.Columns)), " AND ")
+		sql = from(ix) + strings.Join(append(partial(ix), allOf(ix.Columns)), " AND ")
 		s.gets[ix] = sql
 	}
 	return sql
 }
 
 func (s *statements) scan(r ledger.Range) string {
-	shape := rangeShape{r.Index, len(r.Prefix), r.After != nil, r.Newest}
+	where := filter(r.Only)
+	shape := rangeShape{r.Index, r.Live, strings.Join(where, " "), len(r.Prefix), r.After != nil, r.Until != nil, r.Newest, r.Skip > 0}
 	sql, ok := s.ranges[shape]
 	if ok {
 		return sql
 	}
-	ix, conditions, direction, above := r.Index, only(r.Index), "", " > ?"
+	ix, conditions, direction, after, until := r.Index, partial(r.Index), "", " > ?", " < ?"
 	if r.Newest {
-		direction, above = " DESC", " < ?"
+		direction, after, until = " DESC", until, after
 	}
 	if len(r.Prefix) > 0 {
 		conditions = append(conditions, allOf(ix.Columns[:len(r.Prefix)]))
 	}
 	rest := ix.Columns[len(r.Prefix):]
-	if r.After != nil {
-		conditions = append(conditions, rest[0]+above)
+	if shape.after {
+		conditions = append(conditions, rest[0]+after)
+	}
+	if shape.until {
+		conditions = append(conditions, rest[0]+until)
+	}
+	conditions = append(conditions, where...)
+	if r.Live != nil {
+		conditions = append(conditions, notSuperseded(ix.Table.Name, r.Live))
 	}
 	if len(conditions) == 0 {
 		conditions = []string{"true"}
@@ -126,8 +157,30 @@ func (s *statements) scan(r ledger.Range) string {
 	if len(rest) > 0 {
 		sql += " ORDER BY " + strings.Join(rest, direction+", ") + direction
 	}
+	if shape.skip {
+		sql += " LIMIT -1 OFFSET ?"
+	}
 	s.ranges[shape] = sql
 	return sql
+}
+
+// arguments are what the SQL of a range binds.
+func arguments(r ledger.Range) []driver.Value {
+	args := bound(r.Prefix)
+	for _, v := range [...]any{r.After, r.Until} {
+		if v != nil {
+			args = append(args, v)
+		}
+	}
+	for _, o := range r.Only {
+		if len(o.Values) > 1 || o.Values[0] != nil {
+			args = append(args, bound(o.Values)...)
+		}
+	}
+	if r.Skip > 0 {
+		args = append(args, int64(r.Skip))
+	}
+	return args
 }
 
 // Get implements ledger.Reader.
@@ -140,11 +193,13 @@ func (t *tx) Get(ix *ledger.Index, key ...any) (found ledger.Values, err error) 
 
 // Scan implements ledger.Reader.
 func (t *tx) Scan(r ledger.Range, f func(ledger.Values) error) error {
-	args := bound(r.Prefix)
-	if r.After != nil {
-		args = append(args, r.After)
-	}
-	return t.c.query(t.c.sql.scan(r), f, args...)
+	return t.c.query(t.c.sql.scan(r), f, arguments(r)...)
+}
+
+// Ends implements persist.Snapshot.
+func (t *tx) Ends() (first, latest int64, err error) {
+	err = ends(t.c, &first, &latest)
+	return first, latest, err
 }
 
 // Put implements ledger.Tx.
@@ -187,7 +242,7 @@ func (t *tx) Delete(table *ledger.Table, key ...any) error {
 
 // bound are values as the driver takes them.
 func bound(list []any) []driver.Value {
-	args := make([]driver.Value, len(list), len(list)+1)
+	args := make([]driver.Value, len(list), len(list)+2)
 	for i, v := range list {
 		args[i] = v
 	}

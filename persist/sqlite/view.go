@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/persist"
 )
 
 // The reading connections are apart by how long a reader holds one, so that
@@ -25,17 +26,19 @@ const (
 // beside the one that serves (doctor, export, backup). It implements
 // turns.Reader. All methods may be called from many goroutines.
 type View struct {
+	*persist.Reads
 	dir, path string
-	now       func() time.Time
 
 	engine, points, scans lane
 }
 
 func newView(dir string, now func() time.Time) *View {
-	return &View{
-		dir: dir, path: filepath.Join(dir, FileName), now: now,
+	s := &View{
+		dir: dir, path: filepath.Join(dir, FileName),
 		engine: make(lane, engineConns), points: make(lane, pointConns), scans: make(lane, scanConns),
 	}
+	s.Reads = persist.NewReads(s, now)
+	return s
 }
 
 // OpenView opens the store of a data directory for reading, also while a
@@ -109,6 +112,12 @@ func (s *View) Read(ctx context.Context, f func(ledger.Reader) error) error {
 // read calls f with a connection for pages and lists.
 func (s *View) read(ctx context.Context, f func(*conn) error) error { return s.scans.read(ctx, f) }
 
+// Snapshot implements persist.Snapshots.
+func (s *View) Snapshot(ctx context.Context, l persist.Lane, f func(persist.Snapshot) error) error {
+	return s.lanes()[l].read(ctx, func(c *conn) error { return f(&tx{c}) })
+}
+
+// lanes are in the order of persist.Lane.
 func (s *View) lanes() []lane { return []lane{s.engine, s.points, s.scans} }
 
 // lane is a set of reading connections: those in the channel are idle.

@@ -1,0 +1,38 @@
+package items
+
+import (
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// The orders in which items are found.
+var (
+	ByID     = &ledger.Index{Table: Table, Unique: true, Columns: []string{"item_id"}}
+	BySeq    = &ledger.Index{Table: Table, Columns: []string{"created_seq"}}
+	OfThread = &ledger.Index{Table: Table, Name: "items_thread", Columns: []string{"thread_id", "created_seq"}}
+	// OpenOfTurn finds the items of a turn that are pending or in progress.
+	OpenOfTurn = &ledger.Index{Table: Table, Name: "items_open", Columns: []string{"turn_id", "created_seq"}, Where: open}
+	// Open finds those of the whole log.
+	Open = &ledger.Index{Table: Table, Name: "items_unfinished", Columns: []string{"created_seq"}, Where: open}
+	// Input finds what was said to a turn, also what no agent has got.
+	Input = &ledger.Index{Table: Table, Name: "items_input", Columns: []string{"turn_id", "created_seq"},
+		Where: []ledger.Only{{Column: "type", Values: []any{string(KindUserMessage)}}}}
+
+	open = []ledger.Only{{Column: "status", Values: []any{string(StatusPending), string(StatusInProgress)}}}
+)
+
+// places are where items are in the log, and in which threads.
+var places = ledger.NewTable(ledger.Table{Name: Table.Name, Columns: []string{"created_seq", "thread_id"}})
+
+// The orders in which the places of items are found.
+var (
+	PlacesByID = &ledger.Index{Table: places, Unique: true, Columns: ByID.Columns}
+	PlacesOpen = &ledger.Index{Table: places, Name: Open.Name, Columns: Open.Columns, Where: open}
+)
+
+// Deltas finds the params of the item/delta events of an item.
+var Deltas = &ledger.Index{
+	Table: ledger.NewTable(ledger.Table{Name: "events", Columns: []string{"params"}}),
+	Name:  "events_delta", Columns: []string{"item_id", "seq"},
+	Where: []ledger.Only{{Column: "method", Values: []any{notify.ItemDelta}}},
+}

@@ -1,0 +1,292 @@
+package persist
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// The bounds of a page of rows (docs/protocol.md, limits). rowBytes is about
+// what a row takes in JSON beside its content.
+const (
+	defaultLimit = 100
+	maxLimit     = 1000
+	listBytes    = 1 << 20
+	rowBytes     = 512
+)
+
+// listing is one page of rows: those that one index finds in the order of
+// their making, and of these the ones that pass the filters. What an index
+// finds has no bound, so it is looked at in windows, up to turns.MaxListScan
+// rows in all.
+type listing struct {
+	rows          ledger.Range
+	limit         int
+	after, before int64 // what is left of the order, both exclusive
+}
+
+func newListing(ix *ledger.Index, cursor string, limit int, newest bool) (*listing, error) {
+	l := &listing{rows: ledger.Range{Index: ix, Newest: newest}, before: math.MaxInt64}
+	if cursor != "" {
+		at, err := strconv.ParseInt(cursor, 10, 64)
+		if err != nil || at < 0 {
+			return nil, fmt.Errorf("cursor %.40q: %w", cursor, notify.ErrBadCursor)
+		}
+		l.moveTo(at)
+	}
+	if limit <= 0 {
+		limit = defaultLimit
+	}
+	l.limit = min(limit, maxLimit)
+	return l, nil
+}
+
+// find chooses the index, and which of its rows.
+func (l *listing) find(ix *ledger.Index, prefix ...any) { l.rows.Index, l.rows.Prefix = ix, prefix }
+
+// equal looks for a value in each row; an empty one is not looked for.
+func (l *listing) equal(column, value string) {
+	if value != "" {
+		l.rows.Only = append(l.rows.Only, ledger.Only{Column: column, Values: []any{value}})
+	}
+}
+
+// moveTo makes the listing go on behind a row.
+func (l *listing) moveTo(seq int64) {
+	if l.rows.Newest {
+		l.before = min(l.before, seq)
+	} else {
+		l.after = max(l.after, seq)
+	}
+}
+
+// window is the part of the listing that ends with the row of this seq.
+func (l *listing) window(seq int64) *listing {
+	w := *l
+	if l.rows.Newest {
+		w.after = max(w.after, seq-1)
+	} else {
+		w.before = min(w.before, seq+1)
+	}
+	return &w
+}
+
+// between is the listing as a range.
+func (l *listing) between() ledger.Range {
+	r := l.rows
+	if r.After, r.Until = l.after, l.before; r.Newest {
+		r.After, r.Until = l.before, l.after
+	}
+	return r
+}
+
+// reach is the seq of the last of n rows, whether they pass or not; false if
+// there are fewer.
+func (l *listing) reach(s Snapshot, n int) (seq int64, found bool, err error) {
+	r := l.between()
+	r.Only, r.Live, r.Skip = nil, nil, n-1
+	err = s.Scan(r, func(v ledger.Values) error {
+		seq, found = v.Int(0), true
+		return ledger.ErrEnough
+	})
+	return seq, found, err
+}
+
+// listOf reads one page. of makes a row and says how large it is, and whether
+// it belongs to the list. The first column of all rows is the seq of their
+// making. The first window is somewhat larger than the page and each further
+// one larger again, so that a page without filters costs little more than its
+// rows.
+func listOf[T any](s Snapshot, l *listing, of func(ledger.Values) (v T, size int, belongs bool, err error)) (out turns.List[T], err error) {
+	if _, out.Latest, err = s.Ends(); err != nil {
+		return out, err
+	}
+	bytes, last := 0, int64(0)
+	full := func() error {
+		out.Next = strconv.FormatInt(last, 10)
+		return ledger.ErrEnough
+	}
+	take := func(v ledger.Values) error {
+		if len(out.Rows) >= l.limit {
+			return full()
+		}
+		seq := v.Int(0)
+		row, size, belongs, err := of(v)
+		if err != nil || !belongs {
+			return err
+		}
+		if len(out.Rows) > 0 && bytes+size+rowBytes > listBytes {
+			return full()
+		}
+		bytes += size + rowBytes
+		last = seq
+		out.Rows = append(out.Rows, row)
+		return nil
+	}
+	for looked, size := 0, 2*l.limit; ; size *= 4 {
+		size = min(size, turns.MaxListScan-looked)
+		end, more, err := l.reach(s, size)
+		if err != nil {
+			return out, err
+		}
+		w := l
+		if more {
+			w = l.window(end)
+		}
+		if err := s.Scan(w.between(), take); err != nil {
+			return out, err
+		}
+		if out.Next != "" || !more {
+			return out, nil
+		}
+		l.moveTo(end)
+		if looked += size; looked >= turns.MaxListScan {
+			out.Next = strconv.FormatInt(end, 10)
+			return out, nil
+		}
+	}
+}
+
+// ListThreads implements turns.Reader.
+func (r *Reads) ListThreads(ctx context.Context, q threads.Query) (out turns.List[threads.Thread], err error) {
+	l, err := newListing(threads.BySeq, q.Cursor, q.Limit, q.Newest)
+	if err != nil {
+		return out, err
+	}
+	if q.State != "" {
+		l.find(threads.ByState, string(q.State))
+	}
+	l.equal("agent", q.Agent)
+	return in(ctx, r, ForScans, func(s Snapshot) (turns.List[threads.Thread], error) {
+		return listOf(s, l, func(v ledger.Values) (row threads.Thread, size int, belongs bool, err error) {
+			t, err := threads.Read(v)
+			if err != nil {
+				return row, 0, false, err
+			}
+			return *t, t.Bytes(), true, nil
+		})
+	})
+}
+
+// ListTurns implements turns.Reader.
+func (r *Reads) ListTurns(ctx context.Context, q turns.Query) (out turns.List[turns.Turn], err error) {
+	l, err := newListing(turns.BySeq, q.Cursor, q.Limit, q.Newest)
+	if err != nil {
+		return out, err
+	}
+	switch {
+	case q.ThreadID != "":
+		l.find(turns.OfThread, q.ThreadID)
+		l.equal("state", string(q.State))
+	case q.State != "":
+		l.find(turns.ByState, string(q.State))
+	}
+	return in(ctx, r, ForScans, func(s Snapshot) (turns.List[turns.Turn], error) {
+		return listOf(s, l, func(v ledger.Values) (row turns.Turn, size int, belongs bool, err error) {
+			t, err := turns.Read(v)
+			if err != nil {
+				return row, 0, false, err
+			}
+			return *t, t.Bytes(), true, nil
+		})
+	})
+}
+
+// ListSteps implements turns.Reader.
+func (r *Reads) ListSteps(ctx context.Context, q turns.StepQuery) (out turns.List[turns.Step], err error) {
+	l, err := newStepListing(q)
+	if err != nil {
+		return out, err
+	}
+	return in(ctx, r, ForScans, func(s Snapshot) (turns.List[turns.Step], error) { return listOf(s, l, stepRow) })
+}
+
+func newStepListing(q turns.StepQuery) (*listing, error) {
+	l, err := newListing(turns.StepsOfTurn, q.Cursor, q.Limit, q.Newest)
+	if err != nil {
+		return nil, err
+	}
+	l.find(turns.StepsOfTurn, q.TurnID)
+	if !q.IncludeSuperseded {
+		l.rows.Only = append(l.rows.Only, ledger.Only{Column: "hidden_by", Values: []any{nil}})
+	}
+	return l, nil
+}
+
+func stepRow(v ledger.Values) (row turns.Step, size int, belongs bool, err error) {
+	st, err := turns.ReadStep(v)
+	if err != nil {
+		return row, 0, false, err
+	}
+	return *st, st.Bytes(), true, nil
+}
+
+// ListItems implements turns.Reader.
+func (r *Reads) ListItems(ctx context.Context, q items.Query) (turns.List[items.Item], error) {
+	return in(ctx, r, ForScans, func(s Snapshot) (turns.List[items.Item], error) { return listItems(s, q) })
+}
+
+func listItems(s Snapshot, q items.Query) (out turns.List[items.Item], err error) {
+	var turn *turns.Turn
+	if q.TurnID != "" {
+		if turn, err = one(s, turns.Read, turns.ByID, q.TurnID); err != nil {
+			return out, err
+		}
+	}
+	l, err := newItemListing(q, turn)
+	if err != nil {
+		return out, err
+	}
+	if q.TurnID != "" && (turn == nil || q.ThreadID != "" && q.ThreadID != turn.ThreadID) {
+		_, out.Latest, err = s.Ends()
+		return out, err
+	}
+	whole := newCompletion(s)
+	return listOf(s, l, func(v ledger.Values) (row items.Item, size int, belongs bool, err error) {
+		it := items.Read(v)
+		if err := whole.complete(it); err != nil {
+			return row, 0, false, err
+		}
+		return *it, len(it.Content), true, nil
+	})
+}
+
+// newItemListing lists items. turn is that of q.TurnID, nil if there is none.
+// Of what is unfinished there is little in the whole log; the items of a turn
+// are among its thread's, between its first event and, once it has ended, its
+// last.
+func newItemListing(q items.Query, turn *turns.Turn) (*listing, error) {
+	l, err := newListing(items.BySeq, q.Cursor, q.Limit, q.Newest)
+	if err != nil {
+		return nil, err
+	}
+	thread := q.ThreadID
+	if turn != nil {
+		thread = turn.ThreadID
+		l.after = max(l.after, turn.CreatedSeq)
+		if turn.State.Ended() {
+			l.before = min(l.before, turn.UpdatedSeq)
+		}
+	}
+	switch {
+	case q.Status.Open():
+		l.find(items.Open)
+		l.equal("thread_id", thread)
+	case thread != "":
+		l.find(items.OfThread, thread)
+	}
+	l.equal("turn_id", q.TurnID)
+	l.equal("type", string(q.Type))
+	l.equal("status", string(q.Status))
+	if !q.IncludeSuperseded {
+		l.rows.Live = turns.SupersededItems
+	}
+	return l, nil
+}

@@ -1,0 +1,16 @@
+package threads
+
+import "github.com/seed82539d15/holon/ledger"
+
+// The orders in which threads are found.
+var (
+	ByID    = &ledger.Index{Table: Table, Unique: true, Columns: []string{"thread_id"}}
+	BySeq   = &ledger.Index{Table: Table, Columns: []string{"created_seq"}}
+	ByState = &ledger.Index{Table: Table, Name: "threads_state", Columns: []string{"state", "created_seq"}}
+)
+
+// PlacesByState finds where threads are in the log.
+var PlacesByState = &ledger.Index{
+	Table: ledger.NewTable(ledger.Table{Name: Table.Name, Columns: []string{"created_seq", "thread_id"}}),
+	Name:  ByState.Name, Columns: ByState.Columns,
+}
