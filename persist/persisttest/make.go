@@ -34,8 +34,14 @@ type Maker struct {
 	spans map[Try]*notify.Span
 	in    map[string]string // of a turn: the step that new items are of
 	unit  *ledger.Unit
+	rowAt map[rowID]int   // place of a row in the unit
 	next  *threads.Thread // as the unit leaves it; nil = unchanged
 	clock time.Time
+}
+
+type rowID struct {
+	table *ledger.Table
+	id    any
 }
 
 // NewMaker makes a maker for a thread that does not exist yet.
@@ -49,7 +55,7 @@ func NewMaker(t testing.TB, store turns.Store, id string) *Maker {
 // open returns the unit that the next Commit commits.
 func (m *Maker) open() *ledger.Unit {
 	if m.unit == nil {
-		m.unit = &ledger.Unit{}
+		m.unit, m.rowAt = &ledger.Unit{}, map[rowID]int{}
 	}
 	return m.unit
 }
@@ -98,10 +104,8 @@ func (m *Maker) add(span *notify.Span, attempt int, method, turnID, itemID strin
 
 // Row implements ledger.State: the rows of the unit, then those committed.
 func (m *Maker) Row(t *ledger.Table, id any) ledger.Row {
-	for _, r := range m.open().Rows {
-		if r.Table() == t && r.ID() == id {
-			return r
-		}
+	if i, ok := m.rowAt[rowID{t, id}]; ok && m.unit != nil {
+		return m.unit.Rows[i]
 	}
 	switch t {
 	case threads.Table:
@@ -140,13 +144,12 @@ func (m *Maker) Put(row ledger.Row) {
 		m.next = t
 		return
 	}
-	u := m.open()
-	for i, old := range u.Rows {
-		if old.Table() == row.Table() && old.ID() == row.ID() {
-			u.Rows[i] = row
-			return
-		}
+	u, key := m.open(), rowID{row.Table(), row.ID()}
+	if i, ok := m.rowAt[key]; ok {
+		u.Rows[i] = row
+		return
 	}
+	m.rowAt[key] = len(u.Rows)
 	u.Rows = append(u.Rows, row)
 }
 

@@ -1,0 +1,219 @@
+package memory
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/persist"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Store is a log in memory. It implements turns.Store, persist.Reader and
+// persist.Pruner. All methods may be called from many goroutines, Run once.
+type Store struct {
+	*persist.Reads
+	*persist.Appender
+	w    *persist.Writer
+	tail *notify.Tail
+
+	mu    sync.Mutex // of a transaction, or of a snapshot
+	rows  *tables
+	first int64 // seq of log[0], or of the next event
+	log   []notify.Event
+}
+
+// New makes an empty log. It starts nothing: see Run.
+func New(now func() time.Time) *Store {
+	s := &Store{
+		tail: notify.NewTail(0, 0), first: 1,
+		rows: newTables(threads.ByID, turns.ByID, items.ByID, turns.StepsByEpoch),
+	}
+	s.rows.add(turns.RuntimeTable.Name, &record{"id": int64(1)})
+	s.w = persist.NewWriter(s, now, persist.Head{LogID: "log_memory", First: 1}, nil, 0)
+	s.Reads = persist.NewReads(s, now)
+	s.Appender = persist.NewAppender(committer{s.w}, s.tail, persist.Observer{})
+	return s
+}
+
+// Tail is where committed events are published.
+func (s *Store) Tail() *notify.Tail { return s.tail }
+
+// committer has nothing to probe and nothing to maintain.
+type committer struct{ *persist.Writer }
+
+func (committer) Probe() error    { return nil }
+func (committer) Maintain() error { return nil }
+
+// tx is a transaction or a snapshot of the store, which is locked meanwhile.
+type tx struct {
+	*tables
+	s *Store
+}
+
+// Ends implements persist.Snapshot.
+func (t tx) Ends() (first, latest int64, err error) {
+	return t.s.first, t.s.first + int64(len(t.s.log)) - 1, nil
+}
+
+// eventTable is what rows of events have: enough for the text of open items.
+var eventTable = ledger.NewTable(ledger.Table{
+	Name: items.Deltas.Table.Name, Columns: []string{"seq", "item_id", "method", "params"}, Key: []string{"seq"},
+})
+
+// Append implements persist.Tx.
+func (t tx) Append(e *notify.Event) error {
+	n := len(t.s.log)
+	t.s.log = append(t.s.log, *e)
+	t.undo = append(t.undo, func() { t.s.log = t.s.log[:n] })
+	if e.Method != notify.ItemDelta {
+		return nil
+	}
+	return t.insert(eventTable, record{"seq": e.Seq, "item_id": e.ItemID, "method": e.Method, "params": e.Params})
+}
+
+// Transaction implements persist.Database.
+func (s *Store) Transaction(f func(persist.Tx) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := persist.Guard(func() error { return f(tx{s.rows, s}) })
+	if err != nil {
+		s.rows.rollBack()
+	}
+	s.rows.undo = nil
+	return err
+}
+
+// Wrote implements persist.Database.
+func (s *Store) Wrote(int) {}
+
+// Snapshot implements persist.Snapshots.
+func (s *Store) Snapshot(ctx context.Context, _ persist.Lane, f func(persist.Snapshot) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return f(tx{s.rows, s})
+}
+
+// scanEvents bounds the events that one page looks at.
+const scanEvents = 20_000
+
+// Page implements notify.Log.
+func (s *Store) Page(_ context.Context, q notify.Query) (p notify.Page, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := tx{s.rows, s}
+	if p.First, p.Latest, err = t.Ends(); err != nil {
+		return p, err
+	}
+	p.Scanned = q.After
+	if q.Collapse {
+		p.AsOf = p.Latest
+	}
+	log := s.log[min(max(q.After+1-s.first, 0), int64(len(s.log))):]
+	p.More = len(log) > scanEvents
+	bytes := 0
+	for _, e := range log[:min(len(log), scanEvents)] {
+		if q.Filter.Match(e.ThreadID, e.Method) && !(q.Collapse && t.hides(&e)) {
+			if n := len(p.Events); n > 0 && (n >= q.MaxEvents || bytes+len(e.Params) > q.MaxBytes) {
+				p.More = true
+				break
+			}
+			bytes += len(e.Params)
+			p.Events = append(p.Events, notify.Event{Seq: e.Seq, Method: e.Method, Time: e.Time, Params: e.Params})
+		}
+		p.Scanned = e.Seq
+	}
+	return p, nil
+}
+
+// hides reports whether a page with collapse leaves the event out.
+func (t tx) hides(e *notify.Event) bool {
+	return e.Method == notify.TurnLate ||
+		e.Span != 0 && t.superseded(record{"span": e.Span, "created_seq": e.Seq}, turns.SupersededItems)
+}
+
+// Position implements turns.Reader.
+func (s *Store) Position(context.Context) (turns.Position, error) { return s.w.Head().Position(), nil }
+
+// Counts implements turns.Reader.
+func (s *Store) Counts(ctx context.Context) (n turns.Counts, err error) {
+	n = s.w.Head().Counts()
+	n.DatabaseBytes, err = s.UsedBytes(ctx)
+	return n, err
+}
+
+// Runtime implements turns.Store.
+func (s *Store) Runtime(context.Context) (turns.Runtime, error) { return s.w.Head().Runtime, nil }
+
+// LeaseSecret implements turns.Store.
+func (s *Store) LeaseSecret(context.Context) ([]byte, error) {
+	return []byte("the secret of a log that is lost"), nil
+}
+
+// Prune implements persist.Pruner.
+func (s *Store) Prune(ctx context.Context, before int64) (out persist.Pruned, err error) {
+	err = s.Do(ctx, func() error {
+		if err := s.Transaction(func(persist.Tx) error {
+			needed, err := persist.NeededFrom(s.rows)
+			if err != nil {
+				return err
+			}
+			out.Removed = max(min(before, needed, s.first+int64(len(s.log)))-s.first, 0)
+			for i := range out.Removed {
+				if err := s.rows.Delete(eventTable, s.log[i].Seq); err != nil {
+					return err
+				}
+			}
+			s.first, s.log = s.first+out.Removed, s.log[out.Removed:]
+			return nil
+		}); err != nil {
+			return err
+		}
+		out.First = s.first
+		s.w.Pruned(s.first)
+		return nil
+	})
+	return out, err
+}
+
+// ExpiredBefore implements persist.Pruner.
+func (s *Store) ExpiredBefore(_ context.Context, at, now time.Time) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, rising := s.first-1, int64(math.MinInt64)
+	for i := range s.log {
+		ms := s.log[i].Time.Milli()
+		if ms < rising || ms > now.Add(24*time.Hour).UnixMilli() {
+			continue
+		}
+		if ms >= at.UnixMilli() {
+			break
+		}
+		rising, old = ms, s.log[i].Seq
+	}
+	return old + 1, nil
+}
+
+// UsedBytes implements persist.Pruner.
+func (s *Store) UsedBytes(context.Context) (used int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.log {
+		used += int64(len(s.log[i].Params))
+	}
+	return used + 1, nil // rows are never nothing
+}
+
+var (
+	_ turns.Store    = (*Store)(nil)
+	_ turns.Reader   = (*Store)(nil)
+	_ persist.Pruner = (*Store)(nil)
+)
