@@ -21,15 +21,6 @@ var (
 	open = []ledger.Only{{Column: "status", Values: []any{string(StatusPending), string(StatusInProgress)}}}
 )
 
-// places are where items are in the log, and in which threads.
-var places = ledger.NewTable(ledger.Table{Name: Table.Name, Columns: []string{"created_seq", "thread_id"}})
-
-// The orders in which the places of items are found.
-var (
-	PlacesByID = &ledger.Index{Table: places, Unique: true, Columns: ByID.Columns}
-	PlacesOpen = &ledger.Index{Table: places, Name: Open.Name, Columns: Open.Columns, Where: open}
-)
-
 // Deltas finds the params of the item/delta events of an item.
 var Deltas = &ledger.Index{
 	Table: ledger.NewTable(ledger.Table{Name: "events", Columns: []string{"params"}}),

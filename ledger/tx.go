@@ -19,7 +19,8 @@ type Reader interface {
 // above it, or below it if Newest turns the order around; Until those whose
 // next column has not come to it in that order. The rows that Only and Live
 // leave out are looked at all the same. Skip is how many rows of what is left
-// are passed over first.
+// are passed over first. First is how many columns of a row are read, from the
+// first of the table on: large ones stand last. 0 = all.
 type Range struct {
 	Index  *Index
 	Prefix []any
@@ -29,6 +30,7 @@ type Range struct {
 	Only   []Only
 	Live   *Superseded // leaves out what it says is superseded; nil = nothing
 	Skip   int
+	First  int
 }
 
 // Superseded says which rows of a table are superseded: those whose column Seq

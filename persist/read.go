@@ -86,25 +86,32 @@ func (r *Reads) Stored(ctx context.Context, key string) (*ledger.Stored, error) 
 	return in(ctx, r, ForEngine, func(s Snapshot) (*ledger.Stored, error) { return StoredKey(s, key, r.now()) })
 }
 
+// The first columns of turns and of items say where in the log the row was
+// made, its id, and its thread; those of threads end with the id.
+const (
+	turnNames   = 3
+	itemNames   = 3
+	threadNames = 2
+)
+
 // TurnThread implements turns.Store.
 func (r *Reads) TurnThread(ctx context.Context, turnID string) (string, error) {
-	return r.threadOf(ctx, turns.PlacesByID, turnID)
+	return r.threadOf(ctx, ledger.Range{Index: turns.ByID, Prefix: []any{turnID}, First: turnNames})
 }
 
 // ItemThread implements turns.Store.
 func (r *Reads) ItemThread(ctx context.Context, itemID string) (string, error) {
-	return r.threadOf(ctx, items.PlacesByID, itemID)
+	return r.threadOf(ctx, ledger.Range{Index: items.ByID, Prefix: []any{itemID}, First: itemNames})
 }
 
-// threadOf is the thread of a place.
-func (r *Reads) threadOf(ctx context.Context, ix *ledger.Index, id string) (string, error) {
-	return in(ctx, r, ForEngine, func(s Snapshot) (string, error) {
-		v, err := s.Get(ix, id)
-		if err != nil || v == nil {
-			return "", err
-		}
-		return v.Text(1), nil
+func (r *Reads) threadOf(ctx context.Context, row ledger.Range) (id string, err error) {
+	err = r.db.Snapshot(ctx, ForEngine, func(s Snapshot) error {
+		return s.Scan(row, func(v ledger.Values) error {
+			id = v.Text(row.First - 1)
+			return ledger.ErrEnough
+		})
 	})
+	return id, err
 }
 
 // Turn implements turns.Store.
@@ -194,9 +201,9 @@ func load(s Snapshot, threadID string) (l turns.Loaded, err error) {
 func NeededFrom(s ledger.Reader) (int64, error) {
 	needed := int64(math.MaxInt64)
 	for _, r := range [...]ledger.Range{
-		{Index: turns.PlacesByState, Prefix: []any{string(turns.Queued)}},
-		{Index: turns.PlacesByState, Prefix: []any{string(turns.Active)}},
-		{Index: items.PlacesOpen},
+		{Index: turns.ByState, Prefix: []any{string(turns.Queued)}, First: 1},
+		{Index: turns.ByState, Prefix: []any{string(turns.Active)}, First: 1},
+		{Index: items.Open, First: 1},
 	} {
 		if err := s.Scan(r, func(v ledger.Values) error {
 			needed = min(needed, v.Int(0))

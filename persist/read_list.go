@@ -91,7 +91,7 @@ func (l *listing) between() ledger.Range {
 // there are fewer.
 func (l *listing) reach(s Snapshot, n int) (seq int64, found bool, err error) {
 	r := l.between()
-	r.Only, r.Live, r.Skip = nil, nil, n-1
+	r.Only, r.Live, r.Skip, r.First = nil, nil, n-1, 1
 	err = s.Scan(r, func(v ledger.Values) error {
 		seq, found = v.Int(0), true
 		return ledger.ErrEnough

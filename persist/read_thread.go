@@ -90,9 +90,10 @@ func said(it *items.Item, queued map[string]bool) bool {
 func queuedTurns(s Snapshot, threadID string) (map[string]bool, error) {
 	ids := map[string]bool{}
 	err := s.Scan(ledger.Range{
-		Index: turns.UnfinishedIDs, Prefix: []any{threadID}, Only: []ledger.Only{{Column: "state", Values: []any{string(turns.Queued)}}},
+		Index: turns.UnfinishedOfThread, Prefix: []any{threadID}, First: turnNames,
+		Only: []ledger.Only{{Column: "state", Values: []any{string(turns.Queued)}}},
 	}, func(v ledger.Values) error {
-		ids[v.Text(0)] = true
+		ids[v.Text(1)] = true
 		return nil
 	})
 	return ids, err
@@ -134,24 +135,24 @@ func (r *Reads) LastMessage(ctx context.Context, turnID string) (last *items.Ite
 func (r *Reads) Unfinished(ctx context.Context) (active, queued []string, err error) {
 	err = r.db.Snapshot(ctx, ForEngine, func(s Snapshot) error {
 		if active, err = threadsOf(s,
-			ledger.Range{Index: turns.PlacesByState, Prefix: []any{string(turns.Active)}},
-			ledger.Range{Index: threads.PlacesByState, Prefix: []any{string(threads.Closing)}},
+			ledger.Range{Index: turns.ByState, Prefix: []any{string(turns.Active)}, First: turnNames},
+			ledger.Range{Index: threads.ByState, Prefix: []any{string(threads.Closing)}, First: threadNames},
 		); err != nil {
 			return err
 		}
-		queued, err = threadsOf(s, ledger.Range{Index: turns.PlacesByState, Prefix: []any{string(turns.Queued)}})
+		queued, err = threadsOf(s, ledger.Range{Index: turns.ByState, Prefix: []any{string(turns.Queued)}, First: turnNames})
 		return err
 	})
 	return active, queued, err
 }
 
-// threadsOf lists the threads of rows by the created_seq of the first row of
+// threadsOf lists the threads that the last columns of rows name, by the created_seq of the first row of
 // each.
 func threadsOf(s Snapshot, ranges ...ledger.Range) (ids []string, err error) {
 	first := map[string]int64{}
 	for _, r := range ranges {
 		if err := s.Scan(r, func(v ledger.Values) error {
-			seq, id := v.Int(0), v.Text(1)
+			seq, id := v.Int(0), v.Text(r.First-1)
 			if at, ok := first[id]; !ok {
 				ids = append(ids, id)
 				first[id] = seq

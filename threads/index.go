@@ -8,9 +8,3 @@ var (
 	BySeq   = &ledger.Index{Table: Table, Columns: []string{"created_seq"}}
 	ByState = &ledger.Index{Table: Table, Name: "threads_state", Columns: []string{"state", "created_seq"}}
 )
-
-// PlacesByState finds where threads are in the log.
-var PlacesByState = &ledger.Index{
-	Table: ledger.NewTable(ledger.Table{Name: Table.Name, Columns: []string{"created_seq", "thread_id"}}),
-	Name:  ByState.Name, Columns: ByState.Columns,
-}

@@ -14,20 +14,6 @@ var (
 	unfinished = []ledger.Only{{Column: "state", Values: []any{string(Queued), string(Active)}}}
 )
 
-// places are where turns are in the log, and in which threads.
-var places = ledger.NewTable(ledger.Table{Name: Table.Name, Columns: []string{"created_seq", "thread_id"}})
-
-// The orders in which the places of turns are found, and the ids of those that
-// have not ended.
-var (
-	PlacesByID    = &ledger.Index{Table: places, Unique: true, Columns: ByID.Columns}
-	PlacesByState = &ledger.Index{Table: places, Name: ByState.Name, Columns: ByState.Columns}
-	UnfinishedIDs = &ledger.Index{
-		Table: ledger.NewTable(ledger.Table{Name: Table.Name, Columns: []string{"turn_id"}}),
-		Name:  UnfinishedOfThread.Name, Columns: UnfinishedOfThread.Columns, Where: unfinished,
-	}
-)
-
 // SupersededItems says which items are superseded: what a try made after the
 // seq that a marker of it goes back to.
 var SupersededItems = &ledger.Superseded{By: StepsBySeq, Ref: "span", Seq: "created_seq", After: "hidden_after"}

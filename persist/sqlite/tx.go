@@ -30,7 +30,7 @@ type rangeShape struct {
 	index                      *ledger.Index
 	live                       *ledger.Superseded
 	only                       string
-	prefix                     int
+	prefix, first              int
 	after, until, newest, skip bool
 }
 
@@ -59,10 +59,11 @@ func (s *statements) table(t *ledger.Table) tableSQL {
 // allOf is the condition that these columns have the values bound.
 func allOf(columns []string) string { return strings.Join(columns, " = ? AND ") + " = ?" }
 
-// from is the beginning of a query by an index. The index is named, so that
-// the query fails where it is missing instead of walking the table.
-func from(ix *ledger.Index) string {
-	sql := "SELECT " + strings.Join(ix.Table.Columns, ", ") + " FROM " + ix.Table.Name
+// from is the beginning of a query for these columns by an index. The index is
+// named, so that the query fails where it is missing instead of walking the
+// table.
+func from(ix *ledger.Index, columns []string) string {
+	sql := "SELECT " + strings.Join(columns, ", ") + " FROM " + ix.Table.Name
 	switch {
 	case ix.Name != "":
 		sql += " INDEXED BY " + ix.Name
@@ -119,7 +120,7 @@ func notSuperseded(table string, s *ledger.Superseded) string {
 func (s *statements) get(ix *ledger.Index) string {
 	sql, ok := s.gets[ix]
 	if !ok {
-		sql = from(ix) + strings.Join(append(partial(ix), allOf(ix.Columns)), " AND ")
+		sql = from(ix, ix.Table.Columns) + strings.Join(append(partial(ix), allOf(ix.Columns)), " AND ")
 		s.gets[ix] = sql
 	}
 	return sql
@@ -127,7 +128,7 @@ func (s *statements) get(ix *ledger.Index) string {
 
 func (s *statements) scan(r ledger.Range) string {
 	where := filter(r.Only)
-	shape := rangeShape{r.Index, r.Live, strings.Join(where, " "), len(r.Prefix), r.After != nil, r.Until != nil, r.Newest, r.Skip > 0}
+	shape := rangeShape{r.Index, r.Live, strings.Join(where, " "), len(r.Prefix), r.First, r.After != nil, r.Until != nil, r.Newest, r.Skip > 0}
 	sql, ok := s.ranges[shape]
 	if ok {
 		return sql
@@ -153,7 +154,11 @@ func (s *statements) scan(r ledger.Range) string {
 	if len(conditions) == 0 {
 		conditions = []string{"true"}
 	}
-	sql = from(ix) + strings.Join(conditions, " AND ")
+	columns := ix.Table.Columns
+	if r.First > 0 {
+		columns = columns[:r.First]
+	}
+	sql = from(ix, columns) + strings.Join(conditions, " AND ")
 	if len(rest) > 0 {
 		sql += " ORDER BY " + strings.Join(rest, direction+", ") + direction
 	}

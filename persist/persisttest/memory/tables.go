@@ -140,7 +140,11 @@ func (t *tables) Scan(r ledger.Range, f func(ledger.Values) error) error {
 		if skip--; skip >= 0 {
 			continue
 		}
-		if err := f(valuesOf(*next, r.Index.Table)); err == ledger.ErrEnough {
+		values := valuesOf(*next, r.Index.Table)
+		if r.First > 0 {
+			values = values[:r.First]
+		}
+		if err := f(values); err == ledger.ErrEnough {
 			return nil
 		} else if err != nil {
 			return err
