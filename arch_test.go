@@ -113,7 +113,9 @@ func ruleOf(from string) (rule string, allowed []string) {
 }
 
 // forTests reports whether a package is for tests only: it is in testsOnly, or
-// a suite or helper beside what it tests, whose name ends so.
-func forTests(path string) bool { return within(path, testsOnly) || strings.HasSuffix(path, "test") }
+// a suite or helper beside what it tests, whose name ends so, or below one.
+func forTests(path string) bool {
+	return within(path, testsOnly) || strings.HasSuffix(path, "test") || strings.Contains(path, "test/")
+}
 
 func within(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }

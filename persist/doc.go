@@ -1,6 +1,8 @@
 // Package persist owns what every store of the log has in common: the
-// appender with its group commit, the decoding of stored events, the rebuild
-// of rows from the log (I2), retention, and the types that reads return.
+// appender with its group commit, what a commit and what a read of rows mean,
+// the rebuild of rows from the log (I2), and retention. A database offers
+// transactions and snapshots over declared tables and indexes (Database, Tx,
+// Snapshots), and pages of events.
 //
 // It promises that a unit is acknowledged, and its events are published, only
 // after the transaction that holds them is durable (I1, I6), that seqs are
