@@ -7,7 +7,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Engine is what handlers change things through; *turns.Engine is the one.
+// Engine is what handlers change things through; *engine.Engine is the one.
 // A change that returns without an error is durable (I1).
 type Engine interface {
 	StartThread(ctx context.Context, c turns.StartThread) (turns.StartThreadResult, error)
@@ -33,7 +33,7 @@ type Engine interface {
 	Agents() []turns.AgentInfo
 }
 
-// Workers is what handlers of workers change things through; *turns.Engine is
+// Workers is what handlers of workers change things through; *engine.Engine is
 // the one. An error that wraps turns.ErrSuperseded may be of a write that was
 // kept as a turn/late.
 type Workers interface {

@@ -398,7 +398,7 @@ type UnknownKindError struct{ Kind Kind }
 // Error implements error.
 func (e *UnknownKindError) Error() string { return fmt.Sprintf("unknown kind of item %q", e.Kind) }
 
-// Errors of this package. rpc maps them to the wire.
+// Errors of this package. api maps them to the wire.
 var (
 	ErrNotFound        = errors.New("no such item")
 	ErrAlreadyResolved = errors.New("the question has been answered already")

@@ -196,7 +196,7 @@ func Next(state State, verb Verb, busy bool) (State, error) {
 	return state, errors.New("unknown verb " + string(verb))
 }
 
-// Errors of this package. rpc maps them to the wire.
+// Errors of this package. api maps them to the wire.
 var (
 	ErrNotFound = errors.New("no such thread")
 	ErrClosed   = errors.New("the thread is closed")

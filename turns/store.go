@@ -107,7 +107,7 @@ type Store interface {
 	Runtime(ctx context.Context) (Runtime, error)
 }
 
-// Errors of the engine. rpc maps them to the wire.
+// Errors of the engine. api maps them to the wire.
 //
 // ErrInternal is of a command at which the engine panicked, and of a thread in
 // which it did so again and again; its log has the cause.

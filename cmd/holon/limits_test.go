@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The page has the limits of package rpc; the command's own defaults go to the
+// The page has the limits of package api; the command's own defaults go to the
 // server, so the two must be the same.
 func TestTheDocumentedLimitsAreThoseOfAServer(t *testing.T) {
 	page, err := os.ReadFile("../../docs/protocol.md")
