@@ -30,7 +30,7 @@ var manyMethods = map[string]struct {
 	most int
 	why  string
 }{
-	"engine.builder":       {96, "to be split: what the kinds of rows say belongs to their domains"},
+	"engine.builder":       {71, "to be split: what the kinds of rows say belongs to their domains"},
 	"engine.actor":         {78, "to be split: its state, its intake and its attempts are jobs of their own"},
 	"persist/sqlite.Store": {0, "a view and an appender as one store; each of the two is below the bound"},
 	"api.Handlers":         {0, "one for each method of the wire; it holds no state"},
