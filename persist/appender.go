@@ -150,7 +150,8 @@ func (a *Appender) Append(u *ledger.Unit) (ledger.Receipt, error) {
 }
 
 // Do runs f on the appender's goroutine between two batches: the way to write
-// to the store beside the units. f must be short.
+// to the store beside the units. f must be short. After a failed fsync it is not
+// run.
 func (a *Appender) Do(ctx context.Context, f func() error) error {
 	a.gate.RLock()
 	if a.closing {

@@ -237,6 +237,17 @@ func TestFailedStorageIsForGood(t *testing.T) {
 	})
 }
 
+// Nothing is written to a store that has failed, by a job neither.
+func TestNoJobRunsAfterAFailure(t *testing.T) {
+	a, stop := run(t, &memory{}, Observer{})
+	defer stop()
+	a.Fail(ledger.ErrStorageFailed)
+	ran := false
+	if err := a.Do(context.Background(), func() error { ran = true; return nil }); !errors.Is(err, ledger.ErrStorageFailed) || ran {
+		t.Errorf("ran %v, %v", ran, err)
+	}
+}
+
 func TestFailedMaintenanceIsForGoodButNotTheCommitBeforeIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{broken: fmt.Errorf("checkpoint: %w", ledger.ErrStorageFailed)}

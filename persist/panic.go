@@ -50,8 +50,15 @@ func (a *Appender) guarded(units []*ledger.Unit, f func() error) error {
 	return err
 }
 
-// work does a job. One that panics is answered with the error.
-func (a *Appender) work(j job) { j.done <- a.guarded(nil, j.do) }
+// work does a job, unless the store has failed. One that panics is answered
+// with the error.
+func (a *Appender) work(j job) {
+	if err := a.failed.Load(); err != nil {
+		j.done <- *err
+		return
+	}
+	j.done <- a.guarded(nil, j.do)
+}
 
 // report tells of a panic, also of one that was undone.
 func (a *Appender) report(units []*ledger.Unit, err error) {
