@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -144,7 +145,11 @@ func (a *actor) isStopped() bool {
 	}
 }
 
-func (a *actor) idle() bool { return a.active == nil && a.held == nil && a.startBy.IsZero() }
+// idle reports whether the actor may end. One that has panicked too often stays:
+// it is what refuses the commands of its thread.
+func (a *actor) idle() bool {
+	return a.active == nil && a.held == nil && a.startBy.IsZero() && !errors.Is(a.dead, turns.ErrInternal)
+}
 
 func (a *actor) runCommand() bool {
 	f := a.in.takeCommand()
@@ -167,7 +172,7 @@ func (a *actor) enter() (ok bool, why string) {
 func (a *actor) leave() {
 	if a.entered {
 		a.entered = false
-		a.e.gate.leave()
+		a.e.gate.leave(a.id)
 	}
 }
 
@@ -179,14 +184,14 @@ func (a *actor) leaveGate(act *activeTurn) {
 		return
 	}
 	act.placed = false
-	a.e.gate.leave()
+	a.e.gate.leave(a.id)
 }
 
 // keepPlace gives the place of the active turn back once the log says that it
 // waits for a person.
 func (a *actor) keepPlace() {
 	act := a.active
-	if act != nil && act.placed && a.dead == nil && a.held == nil && act.turn.WaitsForPerson() && a.e.gate.lend() {
+	if act != nil && act.placed && a.dead == nil && a.held == nil && act.turn.WaitsForPerson() && a.e.gate.lend(a.id) {
 		act.placed, act.lent = false, true
 	}
 }
@@ -206,14 +211,19 @@ func (a *actor) turnOver(ledger.Receipt) {
 	delete(a.inputs, act.turn.TurnID)
 	act.setWaiting(a.e, false)
 	a.partFromWorker(act)
-	for _, w := range act.waiters {
-		w <- turns.InterruptResult{
-			TurnID: act.turn.TurnID, State: string(act.turn.State), InterruptedAt: act.turn.CompletedAt,
-			Message: act.turn.Message, Seq: act.turn.UpdatedSeq,
-		}
-	}
+	act.answer(act.turn)
 	a.leaveGate(act)
 	_ = a.in.command(func(a *actor) { a.startNext() }, true) // forced: never refused
+}
+
+// answer tells those who wait for the end of the turn how it has ended.
+func (act *activeTurn) answer(t *turns.Turn) {
+	for _, w := range act.waiters {
+		w <- turns.InterruptResult{
+			TurnID: t.TurnID, State: string(t.State), InterruptedAt: t.CompletedAt, Message: t.Message, Seq: t.UpdatedSeq,
+		}
+	}
+	act.waiters = nil
 }
 
 // abandonRun parts from the agent's goroutine without waiting for it, or from

@@ -19,6 +19,7 @@ type faults struct {
 	strip  func(*ledger.Unit) // takes a guard away, to show what it is for
 	after  func(*ledger.Unit) // follows the commit of a unit
 	loads  func(threadID string)
+	half   bool // what is read of a thread is not whole
 	broken bool // refuse has been used for good
 }
 
@@ -72,10 +73,17 @@ func (s *faults) onLoad(f func(threadID string)) {
 	s.loads = f
 }
 
+// halve lets whoever reads a thread panic in the middle of it.
+func (s *faults) halve() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.half = true
+}
+
 func (s *faults) heal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refuse, s.hold, s.strip, s.after, s.loads, s.broken = nil, nil, nil, nil, nil, false
+	s.refuse, s.hold, s.strip, s.after, s.loads, s.half, s.broken = nil, nil, nil, nil, nil, false, false
 }
 
 func (s *faults) healthy() bool {
@@ -113,10 +121,14 @@ func (s *faults) Append(u *ledger.Unit) (ledger.Receipt, error) {
 
 func (s *faults) Load(ctx context.Context, threadID string) (turns.Loaded, error) {
 	s.mu.Lock()
-	loads := s.loads
+	loads, half := s.loads, s.half
 	s.mu.Unlock()
 	if loads != nil {
 		loads(threadID)
 	}
-	return s.Store.Load(ctx, threadID)
+	l, err := s.Store.Load(ctx, threadID)
+	if half {
+		l.Steps = append(l.Steps, nil)
+	}
+	return l, err
 }

@@ -32,11 +32,12 @@ type gate struct {
 	waiting  []string
 	inLine   map[string]bool
 	granted  map[string]bool // places handed on and not yet taken
+	keeping  map[string]bool // threads that could not lend their places
 	empty    chan struct{}   // closed when running falls to 0; nil if nobody asked
 }
 
 func newGate(max, maxWaiting int, wake func(string)) *gate {
-	return &gate{max: max, maxWaiting: maxWaiting, wake: wake, inLine: map[string]bool{}, granted: map[string]bool{}}
+	return &gate{max: max, maxWaiting: maxWaiting, wake: wake, inLine: map[string]bool{}, granted: map[string]bool{}, keeping: map[string]bool{}}
 }
 
 // enter asks for a place for a turn of the thread. If there is none the
@@ -74,23 +75,27 @@ func (g *gate) decline(threadID string) {
 	g.fill()
 }
 
-// leave frees the place of a turn that has ended.
-func (g *gate) leave() {
+// leave frees the place of a turn of the thread that has ended.
+func (g *gate) leave(threadID string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	delete(g.keeping, threadID)
 	g.free()
 	g.fill()
 	g.signal()
 }
 
 // lend gives the place of a turn back that waits for a person. It reports false
-// if as many wait without a place as may: the turn keeps its own.
-func (g *gate) lend() bool {
+// if as many wait without a place as may: the turn keeps its own, and its thread
+// is woken when fewer do.
+func (g *gate) lend(threadID string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.running-g.places >= g.maxWaiting {
+		g.keeping[threadID] = true
 		return false
 	}
+	delete(g.keeping, threadID)
 	g.places--
 	g.fill()
 	return true
@@ -101,6 +106,10 @@ func (g *gate) claim() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.places++
+	for id := range g.keeping { // one may lend its place now; one that has gone on meanwhile asks no more
+		delete(g.keeping, id)
+		g.wake(id)
+	}
 }
 
 // stay reports whether a thread that has a place may start an attempt in it.
@@ -155,12 +164,19 @@ func (g *gate) queue(threadIDs []string) {
 	}
 }
 
-// set changes the pause and the drain, and wakes whom it may.
-func (g *gate) set(paused, draining bool) {
+// pause changes the pause, and wakes whom it may.
+func (g *gate) pause(paused bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.paused, g.draining = paused, draining
+	g.paused = paused
 	g.fill()
+}
+
+// drain lets no turn start any more.
+func (g *gate) drain() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.draining = true
 }
 
 func (g *gate) open() {

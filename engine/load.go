@@ -68,8 +68,9 @@ func (a *actor) load() error {
 		a.active.open.resume()
 	}
 	a.loaded, a.newest = true, items.NewID()
-	if !a.recovers {
+	if !a.recovers && a.active != nil && a.goesOnWithoutUs() {
 		a.resumeWorker()
+		a.active.placed = true // Recover has seen to that
 	}
 	return nil
 }

@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"runtime/debug"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -50,13 +52,15 @@ func (a *actor) logPanic(v any) {
 // startOver makes the actor's memory of what the log says, after the two may
 // have parted. The turn that was active fails, for the reason given.
 func (a *actor) startOver(why string) {
-	was, placed := a.active, a.entered
+	was := a.active
 	if was != nil {
 		a.claimPlace(was)
-		placed = placed || was.placed
 		was.setWaiting(a.e, false)
 	}
 	a.abandonRun()
+	if was != nil && was.placed { // the place is the actor's while it reads
+		was.placed, a.entered = false, true
+	}
 	a.held, a.loaded = nil, false
 	if err := a.load(); err != nil {
 		a.e.log.Error("read the thread again", zap.String("thread_id", a.id), zap.Error(err))
@@ -64,13 +68,13 @@ func (a *actor) startOver(why string) {
 		a.die(turns.ErrInternal)
 		return
 	}
-	a.entered = false
 	if a.active == nil { // it had ended, or there was none
-		a.giveBack(placed)
+		a.giveBack()
+		a.answerEnded(was)
 		a.startBy = time.Now().Add(heldRetry)
 		return
 	}
-	a.active.placed = placed
+	a.active.placed, a.entered = a.entered, false
 	if was != nil {
 		a.active.waiters = was.waiters
 	}
@@ -80,13 +84,30 @@ func (a *actor) startOver(why string) {
 	a.commitLast(b)
 }
 
-// giveBack frees a place of the thread's, or its place in line.
-func (a *actor) giveBack(placed bool) {
-	if placed {
-		a.e.gate.leave()
+// giveBack frees the actor's place, or its place in line.
+func (a *actor) giveBack() {
+	if a.entered {
+		a.leave()
 	} else {
 		a.e.gate.decline(a.id)
 	}
+}
+
+// answerEnded answers those who wait for what was in the commit after which
+// the actor panicked.
+func (a *actor) answerEnded(was *activeTurn) {
+	if a.thread != nil && a.thread.State == threads.Closed {
+		a.isClosed()
+	}
+	if was == nil || len(was.waiters) == 0 {
+		return
+	}
+	t, err := a.e.store.Turn(context.Background(), was.turn.TurnID)
+	if err != nil || t == nil {
+		a.e.log.Error("read the end of a turn", zap.String("turn_id", was.turn.TurnID), zap.Error(err))
+		return
+	}
+	was.answer(t)
 }
 
 // recoverSafely is recoverThread for a thread whose recovery may panic: the

@@ -75,9 +75,8 @@ func (p *pause) set(r turns.Runtime) {
 func (p *pause) drain() {
 	p.mu.Lock()
 	p.draining = true
-	paused := p.runtime.Paused
 	p.mu.Unlock()
-	p.gate.set(paused, true)
+	p.gate.drain()
 }
 
 func (p *pause) state() string {
@@ -129,20 +128,20 @@ func (p *pause) change(method string, body *turns.RuntimeEvent, key *ledger.Key)
 		return turns.PauseResult{}, err
 	}
 	if pauses {
-		p.gate.set(true, p.isDraining())
+		p.gate.pause(true)
 	}
 	rc, err := p.store.Append(&c.unit)
 	if err == nil && rc.Stored != nil {
 		r, err = again[turns.PauseResult](rc.Stored, key)
-		p.gate.set(prev.Paused, p.isDraining())
+		p.gate.pause(prev.Paused)
 		return r, err
 	}
 	if err != nil {
-		p.gate.set(prev.Paused, p.isDraining())
+		p.gate.pause(prev.Paused)
 		return turns.PauseResult{}, err
 	}
 	p.set(*next)
-	p.gate.set(next.Paused, p.isDraining())
+	p.gate.pause(next.Paused)
 	select {
 	case p.timer <- struct{}{}:
 	default:

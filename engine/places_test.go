@@ -117,7 +117,7 @@ func TestTurnsThatWaitAboveTheBoundKeepTheirPlaces(t *testing.T) {
 		}
 		h.idle(h.agent)
 		h.allow(first)
-		h.places(3, 0)
+		h.places(2, 1) // another gives its place back instead
 	})
 }
 
@@ -185,4 +185,36 @@ func TestAttemptThatDiesAtAQuestionKeepsCount(t *testing.T) {
 		h.endedIn(c.TurnID, 2)
 		h.places(0, 0)
 	})
+}
+
+// A turn that had to keep its place gives it back as soon as fewer wait
+// without one, or it would keep others from starting until it is answered.
+func TestTurnThatKeptItsPlaceGivesItBackWhenItMay(t *testing.T) {
+	for name, goesOn := range map[string]bool{"one is answered": true, "one is interrupted": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1, MaxWaitingTurns: 1}}, func(h *harness) {
+				first, q := h.asking("a")
+				second, _ := h.asking("b")
+				h.places(1, 1)
+				h.thread("c", "")
+				queued := h.start("c")
+				h.idle(h.agent)
+				if goesOn {
+					h.allow(q)
+					h.places(1, 1)
+					first.end(turns.Completed)
+				} else {
+					h.interrupt(first.TurnID)
+				}
+				h.ended(first.TurnID)
+				c := h.next(h.agent)
+				h.places(1, 1)
+				c.end(turns.Completed)
+				h.ended(queued.TurnID)
+				h.interrupt(second.TurnID)
+				h.ended(second.TurnID)
+				h.places(0, 0)
+			})
+		})
+	}
 }

@@ -20,7 +20,7 @@ func (e *Engine) Recover(ctx context.Context) error {
 		return fmt.Errorf("read the runtime's state: %w", err)
 	}
 	e.pause.set(rt)
-	e.gate.set(rt.Paused, false)
+	e.gate.pause(rt.Paused)
 	active, queued, err := e.store.Unfinished(ctx)
 	if err != nil {
 		return fmt.Errorf("look for unfinished turns: %w", err)

@@ -146,11 +146,7 @@ func (a *actor) goesOnWithoutUs() bool {
 // server was away nobody could renew or claim. The turn's timeout has gone on,
 // as the worker has.
 func (a *actor) resumeWorker() {
-	if a.active == nil || !a.goesOnWithoutUs() {
-		return
-	}
 	act := a.active
-	act.placed = true // Recover has seen to that
 	act.runSince = act.turn.StartedAt.Time
 	if act.turn.ClaimedSeq == 0 {
 		a.offerTurn(a.remote())
@@ -174,7 +170,7 @@ func (a *actor) leaveAlone() {
 	a.claimPlace(a.active)
 	if a.active.placed {
 		a.active.placed = false
-		a.e.gate.leave()
+		a.e.gate.leave(a.id)
 	}
 }
 
