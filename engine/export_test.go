@@ -1,8 +1,9 @@
 package engine
 
-import "github.com/seed82539d15/holon/turns"
-
-import "github.com/seed82539d15/holon/limits"
+import (
+	"github.com/seed82539d15/holon/limits"
+	"github.com/seed82539d15/holon/turns"
+)
 
 // What tests outside the package look at. They are outside because the real
 // store imports this package.

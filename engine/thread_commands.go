@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -170,48 +169,5 @@ func (b *builder) changed(kind string, state threads.State, reason string) *thre
 	t := b.change.threadRow()
 	return &threads.Changed{
 		Type: kind, State: state, StartedAt: t.StartedAt, SessionID: t.ThreadID, Agent: t.Agent, Title: t.Title, Reason: reason,
-	}
-}
-
-// startNext starts the turn that is first in the queue, if it may. A turn that
-// waits for its next attempt is before all of them.
-func (a *actor) startNext() {
-	if a.dead != nil {
-		a.e.gate.decline(a.id)
-		return
-	}
-	if err := a.load(); err != nil {
-		a.startBy = a.tryLater("a thread with queued turns cannot be read now", err)
-		return
-	}
-	if a.active != nil && a.active.waitsForAttempt() {
-		a.takePlace()
-		return
-	}
-	if a.active != nil || len(a.queue) == 0 || a.thread.State != threads.Running || a.held != nil || a.dead != nil || a.gone {
-		a.e.gate.decline(a.id)
-		return
-	}
-	for {
-		if ok, _ := a.enter(); !ok {
-			return
-		}
-		t := a.queue[0]
-		b := a.build()
-		b.change.use(a.triedOf(t.TurnID).clone())
-		b.started(t, t.TurnID, turns.OriginQueue, turns.Start{})
-		input := a.inputs[t.TurnID]
-		b.given(input)
-		b.waitsForClaim(t.TurnID)
-		b.after = append(b.after, func(ledger.Receipt) { a.startPrompt(messages(input)) })
-		_, err := a.commit(b)
-		if err == nil {
-			return
-		}
-		a.leave()
-		if !errors.Is(err, turns.ErrRuntimePaused) { // else the gate is closed by now, and the next try stands in line
-			a.startBy = a.tryLater("a queued turn cannot start now", err)
-			return
-		}
 	}
 }

@@ -96,7 +96,7 @@ func (b *builder) lateOps(l turns.Lease, ops []workerOp) (list []lateEvent, err 
 		step, epoch := op.step, op.epoch
 		if _, creates := op.op.(items.Create); creates {
 			if epoch == 0 {
-				epoch, err = b.a.epochIn(l.TurnID, l.Attempt, step)
+				epoch, err = epochIn(b.a.e.store, l.TurnID, l.Attempt, step)
 			}
 		} else {
 			epoch = l.Attempt

@@ -62,11 +62,11 @@ func (a *actor) useTriesOf(b *builder, turnID string) error {
 
 // epochIn is the epoch of the newest try of a path in an attempt that may have
 // been given up; 0 if there is none. Late is rare, so the log is read for it.
-func (a *actor) epochIn(turnID string, attempt int, step string) (epoch int, err error) {
+func epochIn(store turns.Store, turnID string, attempt int, step string) (epoch int, err error) {
 	if step == "" {
 		return attempt, nil
 	}
-	rows, err := a.e.store.Steps(context.Background(), turnID)
+	rows, err := store.Steps(context.Background(), turnID)
 	for _, row := range rows {
 		if row.Step == step && row.Lineage[0].Epoch == attempt {
 			epoch = row.Epoch

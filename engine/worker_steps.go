@@ -83,7 +83,7 @@ func (e *Engine) StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepRes
 		},
 		written: func(b *builder) (list []lateEvent, err error) {
 			if c.Epoch == 0 {
-				c.Epoch, err = b.a.epochIn(c.Lease.TurnID, c.Lease.Attempt, c.Step)
+				c.Epoch, err = epochIn(b.a.e.store, c.Lease.TurnID, c.Lease.Attempt, c.Step)
 			}
 			return []lateEvent{ended(c.Epoch)}, err
 		},

@@ -177,175 +177,45 @@ func (a *actor) startBySteer(b *builder, c turns.Start, msgs []items.UserMessage
 	}, nil
 }
 
-// Steer adds text to an active turn. Errors: *InvalidError, ErrNotFound,
-// ErrNotActive, ErrQueueFull, ErrKeyConflict, ledger.ErrStorageFull,
-// ledger.ErrStorageFailed.
-func (e *Engine) Steer(ctx context.Context, c turns.Steer) (turns.SteerResult, error) {
-	msgs, err := turns.UserMessages(c.Input, items.OriginSteer, e.cfg.MaxItemBytes)
-	if err != nil {
-		return turns.SteerResult{}, err
+// startNext starts the turn that is first in the queue, if it may. A turn that
+// waits for its next attempt is before all of them.
+func (a *actor) startNext() {
+	if a.dead != nil {
+		a.e.gate.decline(a.id)
+		return
 	}
-	threadID, err := e.threadOf(ctx, c.TurnID)
-	if err != nil {
-		return turns.SteerResult{}, err
+	if err := a.load(); err != nil {
+		a.startBy = a.tryLater("a thread with queued turns cannot be read now", err)
+		return
 	}
-	return call(ctx, e, threadID, func(a *actor) (turns.SteerResult, error) {
-		r, _, err := keyed(a, c.Key, func(b *builder) (turns.SteerResult, error) {
-			if a.active == nil || a.active.turn.TurnID != c.TurnID || a.active.stop != nil {
-				return turns.SteerResult{}, turns.ErrNotActive
-			}
-			return a.steer(b, msgs, c.Interrupt)
-		})
-		return r, err
-	})
-}
-
-// steer adds user messages that the agent gets at once, if it takes text while
-// it works, else as its next prompt of the same turn. cut ends the present
-// prompt for that.
-func (a *actor) steer(b *builder, msgs []items.UserMessage, cut bool) (turns.SteerResult, error) {
-	act := a.active
-	if len(act.steers)+len(msgs) > a.e.cfg.MaxQueue {
-		return turns.SteerResult{}, turns.ErrQueueFull
+	if a.active != nil && a.active.waitsForAttempt() {
+		a.takePlace()
+		return
 	}
-	if err := a.canBeClaimed(act.turn.TurnID, msgs); err != nil {
-		return turns.SteerResult{}, err
+	if a.active != nil || len(a.queue) == 0 || a.thread.State != threads.Running || a.held != nil || a.dead != nil || a.gone {
+		a.e.gate.decline(a.id)
+		return
 	}
-	for i := range msgs {
-		msgs[i].Origin = items.OriginSteer
-	}
-	cut = cut && act.run != nil // between two attempts there is nothing to cut
-	rows := b.input(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusInProgress)
-	r := turns.SteerResult{
-		TurnID: act.turn.TurnID, State: turns.Active, AcceptedItems: len(msgs), AcceptedAt: b.change.now, Delivery: turns.DeliveryQueued,
-	}
-	for _, row := range rows {
-		r.ItemIDs = append(r.ItemIDs, row.ItemID)
-	}
-	run := act.run
-	inject := !cut && run != nil && !act.cut && run.takesText()
-	if inject {
-		r.Delivery = turns.Injected
-	}
-	if cut {
-		b.cancelQuestions()
-		if b.activeRow().Progress == turns.Waiting {
-			b.progress(turns.Running, "")
+	for {
+		if ok, _ := a.enter(); !ok {
+			return
+		}
+		t := a.queue[0]
+		b := a.build()
+		b.change.use(a.triedOf(t.TurnID).clone())
+		b.started(t, t.TurnID, turns.OriginQueue, turns.Start{})
+		input := a.inputs[t.TurnID]
+		b.given(input)
+		b.waitsForClaim(t.TurnID)
+		b.after = append(b.after, func(ledger.Receipt) { a.startPrompt(messages(input)) })
+		_, err := a.commit(b)
+		if err == nil {
+			return
+		}
+		a.leave()
+		if !errors.Is(err, turns.ErrRuntimePaused) { // else the gate is closed by now, and the next try stands in line
+			a.startBy = a.tryLater("a queued turn cannot start now", err)
+			return
 		}
 	}
-	b.after = append(b.after, func(ledger.Receipt) {
-		for _, o := range inputItems(rows, msgs) {
-			act.open.add(o)
-			act.steers = append(act.steers, o.row.ItemID)
-		}
-		switch {
-		case inject:
-			run.handOver(injections(rows, msgs))
-		case run != nil:
-			run.behind = true
-		}
-		if cut {
-			act.cut = true
-			a.tellStop(errPromptCut, a.stopWithin())
-		}
-	})
-	return r, nil
-}
-
-// inputItems are user messages as the actor keeps them.
-func inputItems(rows []*items.Item, msgs []items.UserMessage) []*openItem {
-	list := make([]*openItem, len(rows))
-	for i, row := range rows {
-		list[i] = &openItem{row: row, content: msgs[i]}
-	}
-	return list
-}
-
-// messages is what input says, in its order.
-func messages(input []*openItem) []items.UserMessage {
-	list := make([]items.UserMessage, 0, len(input))
-	for _, o := range input {
-		if m, ok := o.content.(items.UserMessage); ok {
-			list = append(list, m)
-		}
-	}
-	return list
-}
-
-func injections(rows []*items.Item, msgs []items.UserMessage) []injection {
-	list := make([]injection, len(rows))
-	for i, row := range rows {
-		list[i] = injection{itemID: row.ItemID, message: msgs[i]}
-	}
-	return list
-}
-
-// Interrupt ends a queued turn, or tells an active one to stop. It returns
-// once that is durable. If the turn has not ended by then, ended delivers the
-// final answer when it does; it is nil if the result is final. Errors:
-// *InvalidError, ErrNotFound, ErrNotActive, ErrKeyConflict, ledger.ErrStorageFull,
-// ledger.ErrStorageFailed.
-func (e *Engine) Interrupt(ctx context.Context, c turns.Interrupt) (result turns.InterruptResult, ended <-chan turns.InterruptResult, err error) {
-	if err := turns.CheckText("reason", c.Reason); err != nil {
-		return turns.InterruptResult{}, nil, err
-	}
-	threadID, err := e.threadOf(ctx, c.TurnID)
-	if err != nil {
-		return turns.InterruptResult{}, nil, err
-	}
-	type both struct {
-		r     turns.InterruptResult
-		ended chan turns.InterruptResult
-	}
-	out, err := call(ctx, e, threadID, func(a *actor) (both, error) {
-		var wait chan turns.InterruptResult
-		r, replayed, err := keyed(a, c.Key, func(b *builder) (turns.InterruptResult, error) { return a.interrupt(b, c) })
-		if err != nil {
-			return both{}, err
-		}
-		if replayed {
-			// What was not final at the commit is answered as it stands.
-			if t, err := e.store.Turn(context.Background(), r.TurnID); err == nil && t != nil && t.State.Ended() {
-				r.State, r.InterruptedAt, r.Message, r.Seq = string(t.State), t.CompletedAt, t.Message, t.UpdatedSeq
-				return both{r: r}, nil
-			}
-		}
-		if r.State == string(turns.Interrupting) && a.active != nil && a.active.turn.TurnID == c.TurnID {
-			wait = make(chan turns.InterruptResult, 1)
-			a.active.waiters = append(a.active.waiters, wait)
-		}
-		return both{r, wait}, nil
-	})
-	return out.r, out.ended, err
-}
-
-func (a *actor) interrupt(b *builder, c turns.Interrupt) (turns.InterruptResult, error) {
-	reason := c.Reason
-	if reason == "" {
-		reason = "requested by a client"
-	}
-	r := turns.InterruptResult{TurnID: c.TurnID, InterruptedAt: b.change.now, Message: interruption(reason)}
-	for _, t := range a.queue {
-		if t.TurnID == c.TurnID {
-			b.endQueued(t, reason)
-			r.State = string(turns.Interrupted)
-			if len(a.queue) == 1 && a.active == nil {
-				b.after = append(b.after, func(ledger.Receipt) { a.e.gate.decline(a.id) })
-			}
-			return r, nil
-		}
-	}
-	if a.active == nil || a.active.turn.TurnID != c.TurnID {
-		return r, turns.ErrNotActive
-	}
-	r.State = string(turns.Interrupting)
-	if s := a.active.stop; s != nil && s.state == turns.Interrupted {
-		r.Message = interruption(s.reason)
-		return r, nil // it is on its way already; its end is this answer too
-	}
-	if a.active.unattended() {
-		r.State = string(turns.Interrupted)
-	}
-	b.stopTurn(stop{state: turns.Interrupted, reason: reason}, a.stopWithin())
-	return r, nil
 }
