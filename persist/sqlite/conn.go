@@ -103,7 +103,7 @@ func (c *conn) query(sql string, f func(row) error, args ...driver.Value) error 
 	return s.query(c.ctx, f, args...)
 }
 
-// queryOne calls f with the only row, if there is one.
+// queryOne calls f with the only row, if there is one. f may keep it.
 func (c *conn) queryOne(sql string, f func(row), args ...driver.Value) (found bool, err error) {
 	err = c.query(sql, func(r row) error {
 		found = true

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"database/sql/driver"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -190,9 +189,7 @@ func arguments(r ledger.Range) []driver.Value {
 
 // Get implements ledger.Reader.
 func (t *tx) Get(ix *ledger.Index, key ...any) (found ledger.Values, err error) {
-	_, err = t.c.queryOne(t.c.sql.get(ix), func(r row) {
-		found = slices.Clone(r)
-	}, bound(key)...)
+	_, err = t.c.queryOne(t.c.sql.get(ix), func(r row) { found = r }, bound(key)...) // no other row comes
 	return found, err
 }
 
