@@ -49,8 +49,8 @@ type Workers interface {
 
 // Pruner removes a prefix of the log.
 type Pruner interface {
-	// Prune removes the events before the seq, at most up to the first event
-	// of the oldest open turn, and keeps the result under the key; nil: nowhere.
+	// Prune removes the events before the seq, at most up to the text
+	// of an open item that only the log has, and keeps the result under the key; nil: nowhere.
 	// It works in small steps and ends between two of them when ctx ends: what
 	// has gone by then stays gone, the result says how far it came, and the key
 	// is not used.

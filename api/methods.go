@@ -13,7 +13,7 @@ func (h *Handlers) methods() []Method {
 		define("holon/resume", "Ends the pause of the runtime.", h.HolonResume, ofServer),
 		define("holon/logStream", "Lines of the server's own log: the newest, or those from a position on. With follow, further lines come as holon/log on this connection.", h.HolonLogStream, ofServer, quick),
 		define("holon/logStream/stop", "Ends a holon/logStream with follow.", h.HolonLogStreamStop, ofServer, quick),
-		defineSteps("holon/prune", "Removes the events before a seq from the log, never past an open turn. Rows of threads, turns and items stay.", h.HolonPrune, ofServer),
+		defineSteps("holon/prune", "Removes the events before a seq from the log, never past text of an open item that only the log has. Rows of threads, turns and items stay.", h.HolonPrune, ofServer),
 		define("agent/list", "The agents that threads can have, the default one first: what each is, can and does. What an agent can do is known once it has been started.", h.AgentList, ofServer),
 		define("thread/start", "Starts a thread, or finds the open one of this id.", h.ThreadStart, ofThread),
 		define("thread/pause", "No further turn of the thread starts; the active one goes on.", h.ThreadPause, ofThread),

@@ -21,9 +21,9 @@ var (
 	open = []ledger.Only{{Column: "status", Values: []any{string(StatusPending), string(StatusInProgress)}}}
 )
 
-// Deltas finds the params of the item/delta events of an item.
+// Deltas finds the item/delta events of an item.
 var Deltas = &ledger.Index{
-	Table: ledger.NewTable(ledger.Table{Name: "events", Columns: []string{"params"}}),
+	Table: ledger.NewTable(ledger.Table{Name: "events", Columns: []string{"params", "seq"}}),
 	Name:  "events_delta", Columns: []string{"item_id", "seq"},
 	Where: []ledger.Only{{Column: "method", Values: []any{notify.ItemDelta}}},
 }

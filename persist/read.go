@@ -196,17 +196,26 @@ func load(s Snapshot, threadID string) (l turns.Loaded, err error) {
 	return l, nil
 }
 
-// NeededFrom is the lowest seq that something unfinished is folded from:
-// retention keeps what comes after it.
+// NeededFrom is the lowest seq that the text of an open item is read from, of
+// the deltas that its row does not have: see foldText. Everything else of what
+// is unfinished is in rows, so that a turn that waits keeps nothing in the log.
 func NeededFrom(s ledger.Reader) (int64, error) {
+	type open struct {
+		id    string
+		since int64
+	}
+	var list []open
+	id, updated := items.Table.Column("item_id"), items.Table.Column("updated_seq")
+	if err := s.Scan(ledger.Range{Index: items.Open}, func(v ledger.Values) error {
+		list = append(list, open{v.Text(id), v.Int(updated)})
+		return nil
+	}); err != nil {
+		return 0, err
+	}
 	needed := int64(math.MaxInt64)
-	for _, r := range [...]ledger.Range{
-		{Index: turns.ByState, Prefix: []any{string(turns.Queued)}, First: 1},
-		{Index: turns.ByState, Prefix: []any{string(turns.Active)}, First: 1},
-		{Index: items.Open, First: 1},
-	} {
-		if err := s.Scan(r, func(v ledger.Values) error {
-			needed = min(needed, v.Int(0))
+	for _, o := range list {
+		if err := s.Scan(ledger.Range{Index: items.Deltas, Prefix: []any{o.id}, After: o.since}, func(v ledger.Values) error {
+			needed = min(needed, v.Int(1))
 			return ledger.ErrEnough
 		}); err != nil {
 			return 0, err

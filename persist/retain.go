@@ -23,8 +23,8 @@ type Retention struct {
 
 // Pruner is what retention needs of a store.
 type Pruner interface {
-	// Prune removes the events below a seq, but none that is needed to read
-	// what is unfinished. It returns the oldest seq that is left.
+	// Prune removes the events below a seq, but none that the text of an open
+	// item is read from. It returns the oldest seq that is left.
 	Prune(ctx context.Context, before int64) (Pruned, error)
 	// ExpiredBefore is a seq below which all events are from before an
 	// instant, and as high a one as can be told: see Retention. It is the head

@@ -22,12 +22,15 @@ const (
 )
 
 // Prune removes the events below a seq, in steps between commits. It stops at
-// the first event of an unfinished turn or open item, whose text is still
-// folded from the log, at the floor (see KeepFrom), and at the head. It ends
+// the first delta of an open item that is in no row yet, at the floor (see
+// KeepFrom), and at the head. It ends
 // after the step that is under way when ctx ends, and then returns what was
 // removed with the error. It needs Run. Two may run at once.
 func (s *Store) Prune(ctx context.Context, before int64) (out persist.Pruned, err error) {
 	out.First = s.w.Head().First
+	if before, err = s.mayGo(ctx, before); err != nil {
+		return out, fmt.Errorf("prune: %w", err)
+	}
 	back := writeBack{store: s}
 	defer func() { err = errors.Join(err, back.close()) }()
 	size := int64(pruneFirst)
@@ -65,6 +68,18 @@ func (s *Store) Prune(ctx context.Context, before int64) (out persist.Pruned, er
 	return out, nil
 }
 
+// mayGo bounds before by what is still read from the log. It is asked once for
+// a prune: what an item needs later is above the head of now.
+func (s *Store) mayGo(ctx context.Context, before int64) (int64, error) {
+	latest := s.w.Head().Latest
+	err := s.engine.read(ctx, func(c *conn) error {
+		needed, err := persist.NeededFrom(&tx{c})
+		before = min(before, needed, latest+1)
+		return err
+	})
+	return before, err
+}
+
 // KeepFrom makes floor say from which seq on the log is still needed by its
 // readers: a prune stops there. It is called by the goroutine that runs the
 // appender, before each step, and must not block. KeepFrom must be called
@@ -82,11 +97,7 @@ func (w *writer) pruneStep(before int64, size *int64) (n int64, err error) {
 	if to <= first {
 		return 0, nil
 	}
-	needed, err := persist.NeededFrom(&tx{w.conn}) // in each step: a turn that has ended may be retried meanwhile
-	if err != nil {
-		return 0, err
-	}
-	if to = min(to, needed, w.store.floor(), first+*size); to <= first {
+	if to = min(to, w.store.floor(), first+*size); to <= first {
 		return 0, nil
 	}
 	began := time.Now()
