@@ -99,7 +99,8 @@ func (w *Writer) Commit(units []*ledger.Unit) (Committed, error) {
 		}
 		return nil
 	})
-	if r := (*refusal)(nil); len(units) == 1 && errors.As(err, &r) {
+	// A refusal that could not be rolled back is a store that has failed.
+	if r := (*refusal)(nil); len(units) == 1 && errors.As(err, &r) && !errors.Is(err, ledger.ErrStorageFailed) {
 		return Committed{Outcomes: []Outcome{{Err: r.err}}}, nil
 	}
 	if err != nil {

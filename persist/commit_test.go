@@ -1,0 +1,33 @@
+package persist
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/ledger"
+)
+
+// stuck is a database that refuses every row and cannot roll back then.
+type stuck struct{}
+
+func (d stuck) Transaction(f func(Tx) error) error {
+	return fmt.Errorf("roll back after %w: %w", f(staleTx{}), ledger.ErrStorageFailed)
+}
+func (stuck) Wrote(int) {}
+
+// staleTx is a transaction in which every row has moved on.
+type staleTx struct{ Tx }
+
+func (staleTx) Put(ledger.Row, int64, int64) error { return ledger.ErrStale }
+
+// TestARefusalThatCannotBeUndoneFailsTheStore: what is written later would
+// land in the transaction of the refused unit.
+func TestARefusalThatCannotBeUndoneFailsTheStore(t *testing.T) {
+	w := NewWriter(stuck{}, time.Now, Head{}, nil, 0)
+	_, err := w.Commit([]*ledger.Unit{{Rows: []ledger.Row{&keyRow{}}}})
+	if !errors.Is(err, ledger.ErrStorageFailed) {
+		t.Errorf("the commit ended with %v", err)
+	}
+}
