@@ -10,7 +10,7 @@ type Reader interface {
 	Get(ix *Index, key ...any) (Values, error)
 	// Scan calls f with each row of the range, in its order. The values are
 	// reused: f must copy what it keeps (blobs are its own). ErrEnough from f
-	// ends the scan without an error.
+	// ends the scan without an error. f may read, and must not write.
 	Scan(r Range, f func(Values) error) error
 }
 

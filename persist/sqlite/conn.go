@@ -29,6 +29,7 @@ type stmt struct {
 	s    *sqlite3.SQLiteStmt
 	args []driver.NamedValue
 	sql  string
+	open bool // a query is under way, which another use would begin anew
 }
 
 // row is one result row. Blobs are the row's own; texts are strings.
@@ -71,6 +72,15 @@ func (c *conn) prepare(sql string) (*stmt, error) {
 	if s := c.stmts[sql]; s != nil {
 		return s, nil
 	}
+	s, err := c.compile(sql)
+	if err == nil {
+		c.stmts[sql] = s
+	}
+	return s, err
+}
+
+// compile makes a statement of this text.
+func (c *conn) compile(sql string) (*stmt, error) {
 	p, err := c.c.Prepare(sql)
 	if err != nil {
 		return nil, fmt.Errorf("prepare %.60q: %w", sql, err)
@@ -80,7 +90,6 @@ func (c *conn) prepare(sql string) (*stmt, error) {
 	for i := range s.args {
 		s.args[i].Ordinal = i + 1
 	}
-	c.stmts[sql] = s
 	return s, nil
 }
 
@@ -99,6 +108,12 @@ func (c *conn) query(sql string, f func(row) error, args ...driver.Value) error 
 	s, err := c.prepare(sql)
 	if err != nil {
 		return err
+	}
+	if s.open { // f of a query asks the same again
+		if s, err = c.compile(sql); err != nil {
+			return err
+		}
+		defer func() { _ = s.s.Close() }() // it only reads: its query has ended
 	}
 	return s.query(c.ctx, f, args...)
 }
@@ -145,7 +160,9 @@ func (s *stmt) query(ctx context.Context, f func(row) error, args ...driver.Valu
 	if err != nil {
 		return err
 	}
+	s.open = true
 	defer func() {
+		s.open = false
 		if e := rows.Close(); err == nil {
 			err = e
 		}
