@@ -284,6 +284,9 @@ func (a *API) Call(ctx context.Context, name string, params jsontext.Value, c Ca
 		return Reply{}, method
 	}
 	rep = collecting(a.logging(ctx), func(ctx context.Context) Reply { return method.run(ctx, params) })
+	if c.Notification && !rep.Undone {
+		rep.Later = nil // the work is done, and nobody waits for the result
+	}
 	if later := rep.Later; later != nil {
 		first := rep.Sent
 		rep.Sent = nil

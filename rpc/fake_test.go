@@ -277,6 +277,9 @@ func (e *fakeEngine) CloseThread(_ context.Context, c turns.CloseThread) (turns.
 
 func (e *fakeEngine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.ConfigureResult, error) {
 	e.note("ThreadConfigure %s %s", c.ThreadID, c.Config["mode"])
+	if e.sent != nil {
+		api.AfterSent(ctx, func(ok bool) { e.sent <- fmt.Sprint("configure ", ok) })
+	}
 	if e.asked != nil {
 		select {
 		case <-e.asked:
@@ -326,8 +329,11 @@ func (e *fakeEngine) Steer(context.Context, turns.Steer) (turns.SteerResult, err
 	panic("the agent's fault")
 }
 
-func (e *fakeEngine) Interrupt(_ context.Context, c turns.Interrupt) (turns.InterruptResult, <-chan turns.InterruptResult, error) {
+func (e *fakeEngine) Interrupt(ctx context.Context, c turns.Interrupt) (turns.InterruptResult, <-chan turns.InterruptResult, error) {
 	e.note("Interrupt %s", c.TurnID)
+	if e.sent != nil {
+		api.AfterSent(ctx, func(ok bool) { e.sent <- fmt.Sprintf("%s %v", c.TurnID, ok) })
+	}
 	seq := e.memory.append(e.t, draft(notify.TurnProgress, "t", &turns.ProgressEvent{Type: "progress", State: turns.Interrupting}))
 	r := turns.InterruptResult{TurnID: c.TurnID, State: "interrupting", Seq: seq}
 	e.mu.Lock()

@@ -238,11 +238,11 @@ func (s *session) handle(x *exchange) {
 	// The message points into the line it came on, which an answer that takes
 	// its time must not keep in memory.
 	x.m, s.current = frame.Message{}, nil
-	if r.Undone && x.id == nil {
+	if r.Later != nil && x.id == nil {
 		// A notification takes no place in flight, which would bound how many
 		// there are: it holds the connection up instead.
-		r.Later(ctx)
-	} else if r.Later != nil && x.id != nil {
+		r = r.Later(ctx)
+	} else if r.Later != nil {
 		s.waiting.Add(1)
 		go func() {
 			defer s.waiting.Done()
