@@ -31,7 +31,7 @@ test: ## Run all tests, the short crash, power-cut and full-disk runs among them
 
 .PHONY: race
 race: ## Run the tests of what runs in the server with the race detector
-	$(GO) test -race -shuffle=on -timeout 15m $$($(GO) list ./... | grep -vE '/(faults|conformance|bench)')
+	$(GO) test -race -short -shuffle=on -timeout 15m $$($(GO) list ./... | grep -vE '/(faults|conformance|bench|timeline)')
 
 .PHONY: check
 check: fmt vet lint generated race conformance fuzz-short ## What CI runs beside the tests

@@ -41,7 +41,11 @@ func seqsOfPages(t *testing.T, s *Store, q notify.Query) (seqs []int64) {
 // events lie in the log: alternating, alone for long, and few among many.
 func TestPagesOfThreadsAreThoseOfEach(t *testing.T) {
 	s := running(t, Options{Dir: t.TempDir(), Normal: true})
-	ids := threadLog(t, s, 30, 1500)
+	events := 1500
+	if testing.Short() {
+		events = 300
+	}
+	ids := threadLog(t, s, 30, events)
 	for _, id := range []string{"thread_alone", "thread_rare"} {
 		m := persisttest.NewMaker(t, s, id).Start()
 		for range 40 {

@@ -200,7 +200,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func FuzzID(f *testing.F) {
-	for _, s := range []string{`1`, `-0`, `"a"`, `"\u00e4"`, `null`, `1.5`, `1e3`, `[]`} {
+	for _, s := range []string{`1`, `-0`, `"a"`, `"\u00e4"`, `null`, `1.5`, `1e3`, `[]`, strings.Repeat("5", 400)} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, id string) {
@@ -219,11 +219,9 @@ func FuzzID(f *testing.F) {
 		if string(m.ID) != strings.Trim(id, " \t\r\n") {
 			t.Fatalf("id %q became %q", id, m.ID)
 		}
-		var v any
-		if err := json.Unmarshal(m.ID, &v); err != nil {
-			t.Fatal(err)
-		}
-		if key := IDKey(m.ID); (key == "") != (v == nil) {
+		// Not decoded: a number may have more digits than a float64 holds.
+		null := string(m.ID) == "null"
+		if key := IDKey(m.ID); (key == "") != null {
 			t.Fatalf("key %q of %s", key, m.ID)
 		}
 	})
