@@ -48,7 +48,8 @@ func retriedLogs(t *testing.T, h Harness) {
 	rapid.Check(t, func(r *rapid.T) {
 		r.Repeat(map[string]func(*rapid.T){"unit": m.unit, "page": m.page, "": func(*rapid.T) {}})
 	})
-	if len(m.marks) < 20 {
+	// Twenty histories, the short form, had 14 to 43 in sixty runs.
+	if len(m.marks) < 5 {
 		t.Errorf("only %d markers in %d events", len(m.marks), len(m.events))
 	}
 	for _, e := range all(t, h.Store) {
