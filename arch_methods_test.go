@@ -30,8 +30,6 @@ var manyMethods = map[string]struct {
 	most int
 	why  string
 }{
-	"engine.builder":       {71, "to be split: what the kinds of rows say belongs to their domains"},
-	"engine.actor":         {78, "to be split: its state, its intake and its attempts are jobs of their own"},
 	"persist/sqlite.Store": {0, "a view and an appender as one store; each of the two is below the bound"},
 	"api.Handlers":         {0, "one for each method of the wire; it holds no state"},
 	"conformance.probe":    {0, "the vocabulary of the checks, as testing.T is that of tests; one check uses it, and then nobody"},

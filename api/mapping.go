@@ -41,7 +41,7 @@ var sentinels = []struct {
 	{Err: turns.ErrDraining, kind: KindUnavailable},
 	{Err: turns.ErrRuntimePaused, kind: KindUnavailable},
 	{Err: turns.ErrAgentNotFound, kind: KindAgentNotFound},
-	{Err: turns.ErrKeyConflict, kind: KindIdempotencyConflict},
+	{Err: ledger.ErrKeyConflict, kind: KindIdempotencyConflict},
 	{Err: ledger.ErrStorageFull, kind: KindStorageFull},
 	{Err: ledger.ErrStorageFailed, kind: KindStorageFailed},
 	{Err: items.ErrNotFound, kind: KindItemNotFound},

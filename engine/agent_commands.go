@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -34,17 +35,15 @@ func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.
 		return turns.ConfigureResult{}, err
 	}
 	defer unlock()
-	if c.Key != nil {
-		if r, ok, err := replay[turns.ConfigureResult](e.store, c.Key); ok || err != nil {
-			return r, err
-		}
+	if r, ok, err := ledger.Replay[turns.ConfigureResult](e.store, c.Key); ok || err != nil {
+		return r, err
 	}
 	t, err := e.ofAgent(ctx, c.ThreadID, false)
 	if err != nil {
 		return turns.ConfigureResult{}, err
 	}
-	agent, ok := e.agents[t.Agent].(turns.Configurer)
-	if !ok {
+	agent := e.rules.agents.of(t.Agent).configurer
+	if agent == nil {
 		return turns.ConfigureResult{}, &turns.UnsupportedError{Agent: t.Agent, What: "has no settings"}
 	}
 	is, err := e.ask(t.Agent, func(ctx context.Context) (turns.AgentThread, error) {
@@ -54,14 +53,14 @@ func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.
 		return turns.ConfigureResult{}, err
 	}
 	return call(context.WithoutCancel(ctx), e, c.ThreadID, func(a *actor) (turns.ConfigureResult, error) {
-		r, _, err := keyed(a, c.Key, func(b *builder) (turns.ConfigureResult, error) {
-			if err := a.takesCommands(); err != nil {
+		r, _, err := keyed(a, c.Key, func(d *decision) (turns.ConfigureResult, error) {
+			if err := d.takesCommands(); err != nil {
 				return turns.ConfigureResult{}, err
 			}
-			if err := b.setAgentThread(is); err != nil {
+			if err := d.setAgentThread(is); err != nil {
 				return turns.ConfigureResult{}, err
 			}
-			return turns.ConfigureResult{ThreadID: a.id, Config: b.change.threadRow().Config}, nil
+			return turns.ConfigureResult{ThreadID: a.id, Config: d.next().thread.Config}, nil
 		})
 		return r, err
 	})
@@ -80,17 +79,15 @@ func (e *Engine) ThreadFork(ctx context.Context, c turns.Fork) (turns.ForkResult
 		return turns.ForkResult{}, err
 	}
 	defer unlock()
-	if c.Key != nil {
-		if r, ok, err := replay[turns.ForkResult](e.store, c.Key); ok || err != nil {
-			return r, err
-		}
+	if r, ok, err := ledger.Replay[turns.ForkResult](e.store, c.Key); ok || err != nil {
+		return r, err
 	}
 	t, err := e.ofAgent(ctx, c.ThreadID, true)
 	if err != nil {
 		return turns.ForkResult{}, err
 	}
-	agent, ok := e.agents[t.Agent].(turns.Forker)
-	if !ok {
+	agent := e.rules.agents.of(t.Agent).forker
+	if agent == nil {
 		return turns.ForkResult{}, &turns.UnsupportedError{Agent: t.Agent, What: "cannot fork a conversation"}
 	}
 	from, err := e.forkPoint(ctx, c)
@@ -118,33 +115,33 @@ func (e *Engine) ThreadFork(ctx context.Context, c turns.Fork) (turns.ForkResult
 		return turns.ForkResult{}, errors.Join(err, turns.ErrBusy)
 	}
 	return call(ctx, e, newID, func(a *actor) (turns.ForkResult, error) {
-		r, _, err := keyed(a, c.Key, func(b *builder) (turns.ForkResult, error) { return a.startFork(b, source, from, forked) })
+		r, _, err := keyed(a, c.Key, func(d *decision) (turns.ForkResult, error) { return d.startFork(source, from, forked) })
 		return r, err
 	})
 }
 
-func (a *actor) startFork(b *builder, source threads.Thread, from threads.ForkedFrom, forked turns.AgentThread) (turns.ForkResult, error) {
-	if a.thread != nil {
+func (d *decision) startFork(source threads.Thread, from threads.ForkedFrom, forked turns.AgentThread) (turns.ForkResult, error) {
+	if d.next().thread != nil {
 		return turns.ForkResult{}, threads.ErrConflict
 	}
-	if a.e.pause.isDraining() {
+	if d.rules.draining() {
 		return turns.ForkResult{}, turns.ErrDraining
 	}
-	b.change.thread(notify.ThreadStarted, &threads.Changed{
-		Type: "started", State: threads.Running, StartedAt: b.change.now, SessionID: a.id, Agent: source.Agent,
+	d.change.thread(notify.ThreadStarted, &threads.Changed{
+		Type: "started", State: threads.Running, StartedAt: d.change.now, SessionID: d.change.threadID, Agent: source.Agent,
 		Title: source.Title, Cwd: source.Cwd, ForkedFrom: &from,
 	})
-	if err := b.setAgentThread(forked); err != nil {
+	if err := d.setAgentThread(forked); err != nil {
 		return turns.ForkResult{}, err
 	}
 	return turns.ForkResult{
-		ThreadID: a.id, SessionID: a.id, State: threads.Running, Agent: source.Agent, StartedAt: b.change.now, ForkedFrom: from,
+		ThreadID: d.change.threadID, SessionID: d.change.threadID, State: threads.Running, Agent: source.Agent, StartedAt: d.change.now, ForkedFrom: from,
 	}, nil
 }
 
 // setAgentThread stores what an agent says of its thread.
-func (b *builder) setAgentThread(t turns.AgentThread) error {
-	err := b.setThread(items.SetThread{Config: t.Config, AgentSessionID: t.SessionID})
+func (d *decision) setAgentThread(t turns.AgentThread) error {
+	err := d.setThread(items.SetThread{Config: t.Config, AgentSessionID: t.SessionID})
 	if err != nil {
 		return &turns.AgentError{Kind: "agent_failed", Message: err.Error()}
 	}
@@ -152,11 +149,11 @@ func (b *builder) setAgentThread(t turns.AgentThread) error {
 }
 
 // takesCommands refuses what needs an open thread.
-func (a *actor) takesCommands() error {
+func (s *state) takesCommands() error {
 	switch {
-	case a.thread == nil:
+	case s.thread == nil:
 		return threads.ErrNotFound
-	case a.thread.State == threads.Closing || a.thread.State == threads.Closed:
+	case s.thread.State == threads.Closing || s.thread.State == threads.Closed:
 		return threads.ErrClosed
 	}
 	return nil
@@ -169,16 +166,16 @@ func (e *Engine) ofAgent(ctx context.Context, threadID string, idle bool) (threa
 		return threads.Thread{}, turns.ErrDraining
 	}
 	return call(ctx, e, threadID, func(a *actor) (threads.Thread, error) {
-		if err := a.takesCommands(); err != nil {
+		if err := a.state.takesCommands(); err != nil {
 			return threads.Thread{}, err
 		}
 		switch {
-		case idle && a.active != nil:
+		case idle && a.state.active != nil:
 			return threads.Thread{}, turns.ErrBusy
-		case e.agents[a.thread.Agent] == nil:
+		case e.rules.agents[a.state.thread.Agent] == nil:
 			return threads.Thread{}, turns.ErrAgentNotFound
 		}
-		return *a.thread, nil
+		return *a.state.thread, nil
 	})
 }
 
@@ -188,7 +185,7 @@ func agentThread(t threads.Thread) turns.AgentThread {
 
 func (e *Engine) mustNotExist(ctx context.Context, threadID string) error {
 	_, err := call(ctx, e, threadID, func(a *actor) (struct{}, error) {
-		if a.thread != nil {
+		if a.state.thread != nil {
 			return struct{}{}, threads.ErrConflict
 		}
 		return struct{}{}, nil

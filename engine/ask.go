@@ -2,22 +2,20 @@ package engine
 
 import (
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
 
 // ask makes a question; the turn waits, unless the answer is there already.
-func (b *builder) ask(q *ask) {
-	act, cfg := b.a.active, b.a.e.cfg
-	cancelled := turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}
-	answer, answered := chosen(q.content, q.options.OptionID)
+func (w *itemWriter) ask(q *ask) {
+	act, cfg := w.d.active(), w.d.rules.cfg
+	ans, answered := chosen(q.content, q.options.OptionID)
 	if act.stop != nil || act.cut || (!answered && len(act.open.list) >= cfg.MaxOpenItems) {
-		q.answer <- cancelled // nobody is to be asked any more
+		w.d.then(answer{q, cancelled}) // nobody is to be asked any more
 		return
 	}
 	if q.options.ExpiresAfter > 0 && !answered {
-		at := notify.TimeOf(b.change.now.Add(q.options.ExpiresAfter))
+		at := notify.TimeOf(w.d.change.now.Add(q.options.ExpiresAfter))
 		q.expires = at.Milli()
 		if p, ok := q.content.(items.PermissionRequest); ok {
 			text, _ := at.MarshalText()
@@ -25,7 +23,7 @@ func (b *builder) ask(q *ask) {
 			q.content = p
 		}
 	}
-	err := b.mustBeNew(q.itemID)
+	err := w.mustBeNew(q.itemID)
 	var (
 		raw   items.Raw
 		cut   bool
@@ -35,25 +33,25 @@ func (b *builder) ask(q *ask) {
 		raw, cut, total, err = items.Fit(q.content, cfg.MaxItemBytes)
 	}
 	if err != nil {
-		b.refused(err)
-		q.answer <- cancelled
+		w.d.refused(err)
+		w.d.then(answer{q, cancelled})
 		return
 	}
-	at := b.here() // a question is asked by the turn, not by one of its steps
-	row := b.change.item(nil, act.turn.TurnID, notify.ItemCreated, q.itemID, at, &items.Created{
+	at := w.d.here() // a question is asked by the turn, not by one of its steps
+	row := w.d.change.item(nil, act.turn.TurnID, notify.ItemCreated, q.itemID, at, &items.Created{
 		ItemID: q.itemID, Type: "created", Status: items.StatusPending, Content: raw, Truncated: cut, TotalBytes: total, Kind: q.content.Kind(),
 	})
 	o := &openItem{row: row, span: at.span, content: q.content, ask: q}
 	if answered {
-		b.resolve(o, answer, byConfiguration)
+		w.resolve(o, ans, byConfiguration)
 		return
 	}
 	act.open.add(o)
-	if b.activeRow().Progress != turns.Waiting {
-		b.progress(turns.Waiting, "")
+	if act.turn.Progress != turns.Waiting {
+		w.d.turn.progress(turns.Waiting, "")
 	}
-	act.setWaiting(b.a.e, true)
-	if b.a.e.pause.isDraining() {
-		b.after = append(b.after, func(ledger.Receipt) { _ = b.a.in.command((*actor).stopWaiting, true) }) // forced: never refused
+	act.clock.wait(true)
+	if w.d.rules.draining() {
+		w.d.then(endWaiting{})
 	}
 }

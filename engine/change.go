@@ -14,10 +14,12 @@ import (
 // leave. Each event is encoded when it is added, and folded into a copy of its
 // row by the same Apply that a rebuild uses (I2). It knows no engine.
 //
-// Rows it returns are the owner's once the commit has returned, not before.
+// The rows are also in next as soon as their event is added.
 type change struct {
 	threadID string
 	was      *threads.Thread // as committed; nil = it does not exist
+	next     *state          // as the unit leaves it
+	timeout  time.Duration   // of turns that name none
 	unit     ledger.Unit
 	rows     rows
 	now      notify.Time
@@ -26,19 +28,18 @@ type change struct {
 	itemAt   map[string]int
 	stepAt   map[int64]int // by the seq of the try
 	delta    pendingDelta
-	newest   string // no item of the thread that has an id of NewID has a greater one
-	err      error  // the first encoding error: a bug, the unit is not handed in
+	err      error // the first encoding error: a bug, the unit is not handed in
 
 	known *tries // of the active turn, as committed; nil without one
 	tries *tries // as this unit leaves them, nil = as they are: see steps
 	begun bool   // a try begins in this unit, which can therefore supersede none
 }
 
-// newChange begins a unit of the thread as the actor has it.
-func newChange(a *actor) *change {
-	c := &change{threadID: a.id, was: a.thread, now: nowTime(), newest: a.newest}
-	if a.active != nil {
-		c.known = a.active.tries
+// newChange begins a unit that makes next, which is as the log says so far.
+func newChange(threadID string, next *state, timeout time.Duration) *change {
+	c := &change{threadID: threadID, was: next.thread, next: next, timeout: timeout, now: nowTime()}
+	if next.active != nil {
+		c.known = next.active.tries
 	}
 	return c
 }
@@ -62,7 +63,7 @@ func (c *change) empty() bool {
 
 // finish makes the unit whole: it may be handed in afterwards, also again
 // after it was refused.
-func (c *change) finish(thread *threads.Thread) *ledger.Unit {
+func (c *change) finish() *ledger.Unit {
 	r := &c.rows
 	list := make([]ledger.Row, 0, len(r.turns)+len(r.items)+len(r.steps)+1)
 	for _, t := range r.turns {
@@ -75,8 +76,20 @@ func (c *change) finish(thread *threads.Thread) *ledger.Unit {
 		list = append(list, s)
 	}
 	c.unit.Rows = list
-	threads.Advance(&c.unit, thread, r.thread)
+	threads.Advance(&c.unit, c.was, r.thread)
 	return &c.unit
+}
+
+// settle follows the commit: what was provisional has its seq.
+func (c *change) settle(rc ledger.Receipt) {
+	if c.tries != nil {
+		c.tries.settle(rc.First)
+	}
+	if n := len(c.unit.Drafts); n > 0 && c.next.thread != nil {
+		t := *c.next.thread
+		t.LatestSeq, t.LatestThreadSeq = rc.Last, c.unit.Base+int64(n)
+		c.next.thread = &t
+	}
 }
 
 // place is where an event belongs: to a try, or just to an attempt if nothing
@@ -117,12 +130,8 @@ func (c *change) add(method, turnID string, at place, itemID string, body any) n
 
 // thread adds an event of the thread itself.
 func (c *change) thread(method string, body any) {
-	h := c.add(method, "", place{}, "", body)
-	prev := c.rows.thread
-	if prev == nil {
-		prev = c.was
-	}
-	c.rows.thread = threads.Apply(prev, h, body)
+	row := threads.Apply(c.next.thread, c.add(method, "", place{}, "", body), body)
+	c.rows.thread, c.next.thread = row, row
 }
 
 // turn adds an event of a turn and returns the row it leaves. prev is nil for
@@ -147,8 +156,38 @@ func (c *change) foldTurn(prev *turns.Turn, h notify.Header, body any) *turns.Tu
 		c.turnAt[turnID] = len(c.rows.turns)
 		c.rows.turns = append(c.rows.turns, next)
 	}
+	c.file(next)
 	return next
 }
+
+// file puts the row of a turn where the next state has it.
+func (c *change) file(row *turns.Turn) {
+	s := c.next
+	switch {
+	case s.isActive(row.TurnID) && row.State.Ended():
+		s.active = nil
+	case s.isActive(row.TurnID):
+		s.active.turn = row
+	case row.State == turns.Queued:
+		q := queuedTurn{tries: newTries(row.TurnID)}
+		if was := s.queued(row.TurnID); was != nil {
+			q = *was
+		}
+		if c.tries != nil && c.tries.turnID == row.TurnID {
+			q.tries = c.tries
+		}
+		q.turn = row
+		s.enqueue(&q)
+	case row.State == turns.Active:
+		s.dequeue(row.TurnID)
+		s.active = newActive(row, c.steps(), c.timeout)
+	default:
+		s.dequeue(row.TurnID)
+	}
+}
+
+// turnRow is the row that the unit leaves of a turn which it changes.
+func (c *change) turnRow(turnID string) *turns.Turn { return c.rows.turns[c.turnAt[turnID]] }
 
 // item adds an event of an item and returns the row it leaves.
 func (c *change) item(prev *items.Item, turnID, method, itemID string, at place, body any) *items.Item {
@@ -156,8 +195,8 @@ func (c *change) item(prev *items.Item, turnID, method, itemID string, at place,
 	if next == nil {
 		return prev
 	}
-	if prev == nil && itemID > c.newest && items.Made(itemID) {
-		c.newest = itemID
+	if prev == nil && itemID > c.next.newest && items.Made(itemID) {
+		c.next.newest = itemID
 	}
 	if i, ok := c.rowOf(prev); ok {
 		c.rows.items[i] = next

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -273,7 +274,7 @@ func TestClaimWithAKeyIsAnsweredAgain(t *testing.T) {
 		if again := claim("k"); again.Lease.Token != first.Lease.Token || again.Lease.Attempt != 1 {
 			t.Errorf("after a restart %+v", again)
 		}
-		if _, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Key: key("k", "turn/claim", "x")}); !errors.Is(err, turns.ErrKeyConflict) {
+		if _, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Key: key("k", "turn/claim", "x")}); !errors.Is(err, ledger.ErrKeyConflict) {
 			t.Errorf("for something else: %v", err)
 		}
 		h.none("the token is told", func(e event) bool { return strings.Contains(string(e.raw), first.Lease.Token) })

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -22,11 +21,10 @@ type ending struct {
 // interruption is the message of an interrupted turn.
 func interruption(reason string) string { return "Turn interrupted: " + reason }
 
-// endTurn adds the ends of all open items, then the end of the turn, then the
-// end of a thread that waited for it (I5). The caller drops the active turn
-// once this is committed.
-func (b *builder) endTurn(end ending) {
-	act := b.a.active
+// end adds the ends of all open items, then the end of the turn, then the
+// end of a thread that waited for it (I5). The thread has no active turn then.
+func (w *turnWriter) end(end ending) {
+	act := w.d.active()
 	status := items.StatusCompleted
 	switch end.state {
 	case turns.Failed:
@@ -36,54 +34,46 @@ func (b *builder) endTurn(end ending) {
 	}
 	truncated := false
 	if end.message == "" && end.state != turns.Interrupted {
-		end.message, truncated = b.message()
+		end.message, truncated = w.d.items.message()
 	}
-	undelivered := b.closeItems(status)
-	b.closeSteps("", turns.StepStatus(end.state))
+	undelivered := w.d.items.closeItems(status)
+	w.d.steps.closeAll("", turns.StepStatus(end.state))
 	ended := &turns.EndedEvent{
-		State: end.state, StartedAt: act.turn.StartedAt, CompletedAt: b.change.now,
+		State: end.state, StartedAt: act.turn.StartedAt, CompletedAt: w.d.change.now,
 		Message: end.message, MessageTruncated: truncated, Reason: end.reason, StopReason: end.stopReason, Error: end.failure,
-		Usage: b.used(), UndeliveredItemIDs: undelivered,
+		Usage: act.usage, UndeliveredItemIDs: undelivered,
 	}
-	b.ended(b.activeRow(), b.here(), ended)
-	if next, _ := threads.Next(b.change.threadRow().State, threads.VerbEnd, false); next != b.change.threadRow().State {
-		b.threadClosed(b.change.threadRow().Reason)
+	w.ended(w.d.active().turn, w.d.here(), ended)
+	if next, _ := threads.Next(w.d.next().thread.State, threads.VerbEnd, false); next != w.d.next().thread.State {
+		w.d.threadClosed(w.d.next().thread.Reason)
 	}
-}
-
-// used is what the turn has used, as far as is known.
-func (b *builder) used() *items.Usage {
-	if b.usage != nil {
-		return b.usage
-	}
-	return b.a.active.usage
 }
 
 // closeItems ends all open items and returns the ids of the user messages
 // that the agent never got.
-func (b *builder) closeItems(status items.Status) (undelivered []string) {
-	for _, o := range b.openItems().list {
+func (w *itemWriter) closeItems(status items.Status) (undelivered []string) {
+	for _, o := range w.d.active().open.list {
 		if o.isInput() {
-			_ = b.updated(o, items.StatusInterrupted)
+			_ = w.updated(o, items.StatusInterrupted)
 			undelivered = append(undelivered, o.row.ItemID)
 			continue
 		}
-		b.closeItem(o, status)
+		w.closeItem(o, status)
 	}
 	return undelivered
 }
 
 // closeItem ends an item with what it was part of.
-func (b *builder) closeItem(o *openItem, status items.Status) {
+func (w *itemWriter) closeItem(o *openItem, status items.Status) {
 	if o.row.Type.IsQuestion() {
-		b.resolve(o, items.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, "")
+		w.resolve(o, cancelled, "")
 		return
 	}
-	_ = b.updated(o, status)
+	_ = w.updated(o, status)
 }
 
 // ended adds the terminal event of a turn.
-func (b *builder) ended(row *turns.Turn, at place, e *turns.EndedEvent) {
+func (w *turnWriter) ended(row *turns.Turn, at place, e *turns.EndedEvent) {
 	method := notify.TurnCompleted
 	e.Type = "completed"
 	switch e.State {
@@ -92,153 +82,88 @@ func (b *builder) ended(row *turns.Turn, at place, e *turns.EndedEvent) {
 	case turns.Interrupted:
 		method, e.Type = notify.TurnInterrupted, "interrupted"
 	}
-	b.change.turn(row, row.TurnID, method, at, e)
+	w.d.change.turn(row, row.TurnID, method, at, e)
 }
 
 // endQueued ends a turn that has not started, or not again. The end is all
-// that there is of this attempt: turn/retry takes it back like any other.
-func (b *builder) endQueued(row *turns.Turn, reason string) {
+// that there is of this attempt: turn/retry supersedes it like any other.
+func (w *turnWriter) endQueued(row *turns.Turn, reason string) {
 	var undelivered []string
-	for _, o := range b.a.inputs[row.TurnID] {
+	for _, o := range w.d.next().queued(row.TurnID).input {
 		if o.row.Status.Open() {
-			_ = b.updated(o, items.StatusInterrupted)
+			_ = w.d.items.updated(o, items.StatusInterrupted)
 			undelivered = append(undelivered, o.row.ItemID)
 		}
 	}
-	b.ended(row, in(notify.NewSpan(row.TurnID, "", row.Attempt, nil)), &turns.EndedEvent{
-		State: turns.Interrupted, StartedAt: row.StartedAt, CompletedAt: b.change.now, Message: interruption(reason), Reason: reason,
+	w.ended(row, in(notify.NewSpan(row.TurnID, "", row.Attempt, nil)), &turns.EndedEvent{
+		State: turns.Interrupted, StartedAt: row.StartedAt, CompletedAt: w.d.change.now, Message: interruption(reason), Reason: reason,
 		UndeliveredItemIDs: undelivered,
 	})
 }
 
-func (b *builder) threadClosed(reason string) {
-	b.change.thread(notify.ThreadClosed, b.changed("closed", threads.Closed, reason))
-}
-
-// activeRow is the row of the active turn as this unit leaves it so far.
-func (b *builder) activeRow() *turns.Turn {
-	row := b.a.active.turn
-	if i, ok := b.change.turnAt[row.TurnID]; ok {
-		return b.change.rows.turns[i]
-	}
-	return row
+func (d *decision) threadClosed(reason string) {
+	d.change.thread(notify.ThreadClosed, d.changed("closed", threads.Closed, reason))
 }
 
 // progress adds turn/progress.
-func (b *builder) progress(state turns.Progress, message string) {
-	b.progressed(turns.ProgressEvent{State: state, Message: message})
+func (w *turnWriter) progress(state turns.Progress, message string) {
+	w.progressed(turns.ProgressEvent{State: state, Message: message})
 }
 
 // progressed is progress for who has more to say; the time it adds itself.
-func (b *builder) progressed(e turns.ProgressEvent) {
-	b.progressOf(b.activeRow(), b.here(), e)
+func (w *turnWriter) progressed(e turns.ProgressEvent) {
+	w.progressOf(w.d.active().turn, w.d.here(), e)
 }
 
-func (b *builder) progressOf(row *turns.Turn, at place, e turns.ProgressEvent) {
+func (w *turnWriter) progressOf(row *turns.Turn, at place, e turns.ProgressEvent) {
 	since := row.FirstStartedAt
 	if since.IsZero() {
 		since = row.StartedAt
 	}
-	e.Type, e.ElapsedMs = "progress", max(0, b.change.now.Sub(since.Time).Milliseconds())
-	b.change.turn(row, row.TurnID, notify.TurnProgress, at, &e)
+	e.Type, e.ElapsedMs = "progress", max(0, w.d.change.now.Sub(since.Time).Milliseconds())
+	w.d.change.turn(row, row.TurnID, notify.TurnProgress, at, &e)
 }
 
-// resolve ends a question. The agent is told after the commit.
-func (b *builder) resolve(o *openItem, ans items.Answer, by string) {
+// resolve ends a question. The agent gets the answer after the commit.
+func (w *itemWriter) resolve(o *openItem, ans items.Answer, by string) {
 	content := resolved(o.content, ans.Outcome, ans.Answer, by)
-	raw, truncated, total, err := items.Fit(content, b.a.e.cfg.MaxItemBytes)
-	if err != nil && b.change.err == nil {
-		b.change.err = err
+	raw, truncated, total, err := items.Fit(content, w.d.rules.cfg.MaxItemBytes)
+	if err != nil && w.d.change.err == nil {
+		w.d.change.err = err
 	}
 	row := o.row
-	b.change.item(row, row.TurnID, notify.ItemUpdated, row.ItemID, o.place(), &items.Updated{
+	w.d.change.item(row, row.TurnID, notify.ItemUpdated, row.ItemID, o.place(), &items.Updated{
 		ItemID: row.ItemID, Type: "updated", Status: ans.Status, Content: raw, Truncated: truncated, TotalBytes: total,
 	})
-	act := b.a.active
-	b.after = append(b.after, func(ledger.Receipt) {
-		act.open.remove(row.ItemID)
-		if o.ask != nil {
-			o.ask.answer <- ans
-		}
-	})
+	w.d.active().open.remove(row.ItemID)
+	if o.ask != nil {
+		w.d.then(answer{o.ask, ans})
+	}
 }
 
-// stopTurn adds what is seen of a stop at once: the progress, and the end of
-// all questions, which agents wait for. After the commit the agent is told,
-// and has until the deadline. A turn between two attempts, or one that no
-// worker has claimed, has nobody at work, and ends at once.
-func (b *builder) stopTurn(s stop, within time.Duration) {
-	act := b.a.active
+// stop adds what clients see of a stop at once: the progress, and the end of
+// all questions, which agents wait for. After the commit the agent is asked to
+// stop, and has until the deadline. A turn that nobody works on ends at once:
+// one between two attempts, or one that no worker has claimed.
+func (w *turnWriter) stop(s stop, within time.Duration) {
+	act := w.d.active()
 	if act.unattended() {
-		b.endStopped(&s, turns.Outcome{})
+		w.endStopped(&s, turns.Outcome{})
 		return
 	}
-	if b.activeRow().Progress != turns.Interrupting || (act.stop != nil && act.stop.state != s.state) {
-		b.progress(turns.Interrupting, s.reason)
+	if w.d.active().turn.Progress != turns.Interrupting || (act.stop != nil && act.stop.state != s.state) {
+		w.progress(turns.Interrupting, s.reason)
 	}
-	b.cancelQuestions()
-	b.after = append(b.after, func(ledger.Receipt) {
-		act.stop = &s
-		b.a.tellStop(errTurnInterrupted, within)
-	})
+	w.d.items.cancelQuestions()
+	act.stop = &s
+	w.d.then(stopWork{errTurnInterrupted, within})
 }
 
-func (b *builder) cancelQuestions() {
-	for _, o := range b.a.active.open.list {
+func (w *itemWriter) cancelQuestions() {
+	for _, o := range w.d.active().open.list {
 		if o.row.Type.IsQuestion() {
-			b.resolve(o, items.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, "")
+			w.resolve(o, cancelled, "")
 		}
 	}
-	act := b.a.active
-	b.after = append(b.after, func(ledger.Receipt) { act.setWaiting(b.a.e, false) })
-}
-
-// stopWithin is how long the thread's agent may take to stop. A worker learns
-// of it within a period of its lease.
-func (a *actor) stopWithin() time.Duration {
-	if r := a.remote(); r != nil {
-		return r.Leases().WithDefaults().Lease
-	}
-	if s, ok := a.e.agents[a.thread.Agent].(turns.Stopper); ok {
-		if d := s.StopWithin(); d > 0 {
-			return d
-		}
-	}
-	return a.e.cfg.InterruptAfter
-}
-
-// tellStop cancels the present prompt and sets its deadline.
-func (a *actor) tellStop(cause error, within time.Duration) {
-	act := a.active
-	if act.run != nil {
-		act.run.cancel(cause)
-	}
-	if by := time.Now().Add(within); act.stopBy.IsZero() || by.Before(act.stopBy) {
-		act.stopBy = by
-	}
-}
-
-// setWaiting stops and starts the turn's clock.
-func (act *activeTurn) setWaiting(e *Engine, waiting bool) {
-	if act.isWaiting == waiting {
-		return
-	}
-	act.isWaiting = waiting
-	if waiting {
-		e.waiting.Add(1)
-		act.timeout = act.left()
-		act.runSince = time.Time{}
-		return
-	}
-	e.waiting.Add(-1)
-	act.runSince = time.Now()
-}
-
-// left is what is left of the timeout; 0 = there is none. One that has run
-// out is a nanosecond, so that it is not taken for none.
-func (act *activeTurn) left() time.Duration {
-	if act.timeout == 0 || act.runSince.IsZero() {
-		return act.timeout
-	}
-	return max(1, act.timeout-time.Since(act.runSince))
+	w.d.active().clock.wait(false)
 }

@@ -14,12 +14,11 @@ import (
 // Engine decides everything that happens to threads and turns. It is safe for
 // use by many goroutines. Call Recover, then Run; Drain before the end.
 type Engine struct {
-	cfg    Config
-	store  turns.Store
-	log    *zap.Logger
-	agents map[string]turns.Agent
-	names  []string
-	gate   *gate
+	rules *rules
+	store turns.Store
+	log   *zap.Logger
+	names []string // of agents, in the order of the configuration
+	gate  *gate
 
 	agentCtx    context.Context // of all prompts; ends with Run
 	agentCancel context.CancelCauseFunc
@@ -41,29 +40,31 @@ type Engine struct {
 
 // New makes an engine; it starts nothing. The first agent is the default one
 // unless cfg names another.
-func New(cfg Config, store turns.Store, agents []turns.Agent, log *zap.Logger) (*Engine, error) {
+func New(cfg Config, store turns.Store, list []turns.Agent, log *zap.Logger) (*Engine, error) {
 	e := &Engine{
-		cfg: cfg.withDefaults(), store: store, log: log, secret: leaseSecret{store: store}, services: services{log: log},
-		agents: map[string]turns.Agent{},
+		rules: &rules{cfg: cfg.withDefaults(), agents: agents{}, log: store, zap: log},
+		store: store, log: log, secret: leaseSecret{store: store}, services: services{log: log},
 	}
 	e.owners = newOwners(func(id string) *actor { return newActor(e, id) })
-	for _, a := range agents {
-		name := a.Info().Name
-		if e.agents[name] != nil {
+	for _, is := range list {
+		name := is.Info().Name
+		if e.rules.agents[name] != nil {
 			return nil, fmt.Errorf("two agents are named %q", name)
 		}
-		e.agents[name] = a
+		e.rules.agents[name] = newAgent(is)
 		e.names = append(e.names, name)
 	}
-	if e.cfg.DefaultAgent == "" && len(e.names) > 0 {
-		e.cfg.DefaultAgent = e.names[0]
+	c := &e.rules.cfg
+	if c.DefaultAgent == "" && len(e.names) > 0 {
+		c.DefaultAgent = e.names[0]
 	}
-	if e.agents[e.cfg.DefaultAgent] == nil {
-		return nil, fmt.Errorf("the default agent %q is not configured", e.cfg.DefaultAgent)
+	if e.rules.agents[c.DefaultAgent] == nil {
+		return nil, fmt.Errorf("the default agent %q is not configured", c.DefaultAgent)
 	}
 	e.agentCtx, e.agentCancel = context.WithCancelCause(context.Background())
-	e.gate = newGate(e.cfg.MaxActiveTurns, e.cfg.MaxWaitingTurns, e.wake)
+	e.gate = newGate(c.MaxActiveTurns, c.MaxWaitingTurns, e.wake)
 	e.pause = newPause(store, e.gate, log)
+	e.rules.draining = e.pause.isDraining
 	return e, nil
 }
 
@@ -78,17 +79,17 @@ const stopAgentsWithin = 2 * time.Second
 // stopServicesWithin later: an agent that ignores everything does not keep
 // the server.
 func (e *Engine) Run(ctx context.Context) error {
-	e.services.serve(e.agents, e.names, host{e})
+	e.services.serve(e.rules.agents, e.names, host{e})
 	for _, id := range e.resume {
 		e.wake(id)
 	}
 	e.gate.open()
 	e.pause.keep(ctx)
-	actors := e.owners.close()
+	intakes := e.owners.close()
 	e.claims.close()
 	// Actors first: what agents make of being cancelled then is no end of a turn.
-	for _, a := range actors {
-		a.stop()
+	for _, in := range intakes {
+		in.stop()
 	}
 	e.agentCancel(errAbandoned)
 	e.owners.wait()
@@ -105,10 +106,10 @@ func (e *Engine) Run(ctx context.Context) error {
 }
 
 // wake lets a thread's actor see whether a turn can start. The gate calls it
-// with its lock held: locks are taken in the order gate, engine, inbox.
+// with its lock held: locks are taken in the order gate, owners, intake.
 func (e *Engine) wake(threadID string) {
 	// It fails only when the engine has ended, and then no turn is to start.
-	_ = e.owners.submit(threadID, func(a *actor) { a.startNext() }, true)
+	_ = e.owners.submit(threadID, (*actor).startNext, true)
 }
 
 // call runs f in the actor of the thread and waits for its answer, or for
@@ -154,7 +155,7 @@ type Load struct {
 // Load returns what the engine has in memory.
 func (e *Engine) Load() Load {
 	running, places := e.gate.load()
-	return Load{Actors: e.owners.busy(), Active: running, Waiting: int(e.waiting.Load()), Places: places, Capacity: e.cfg.MaxActiveTurns, LateOutput: e.late.Load()}
+	return Load{Actors: e.owners.busy(), Active: running, Waiting: int(e.waiting.Load()), Places: places, Capacity: e.rules.cfg.MaxActiveTurns, LateOutput: e.late.Load()}
 }
 
 // threadOf names the thread of a turn, or says ErrNotFound.

@@ -34,7 +34,7 @@ func (e *Engine) Gate() GateState {
 // InboxBytes is the agent output that waits at a thread.
 func (e *Engine) InboxBytes(threadID string) int {
 	e.owners.mu.Lock()
-	a := e.owners.actors[threadID]
+	a := e.owners.loops[threadID]
 	e.owners.mu.Unlock()
 	if a == nil {
 		return 0

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest"
 
 	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/notify"
@@ -125,7 +126,7 @@ func (h *harness) upWithout() {
 	agents := append([]turns.Agent{h.agent, h.deaf, h.quick}, h.o.agents...)
 	log := h.o.log
 	if log == nil {
-		log = zap.NewNop()
+		log = zaptest.NewLogger(h.t, zaptest.Level(zap.ErrorLevel))
 	}
 	if h.engine, err = engine.New(h.o.cfg, h.faults, agents, log); err != nil {
 		h.t.Fatalf("new engine: %v", err)

@@ -27,7 +27,7 @@ type injection struct {
 // injector hands the texts steered to a prompt to its agent, one at a time
 // and in their order, for as long as the agent takes them: the first that it
 // does not take, and all after it, are the turn's next prompt. Delivered
-// texts are reported to the actor by the inbox, ahead of the prompt's end, so
+// texts are reported to the actor by the intake, ahead of the prompt's end, so
 // that none is delivered twice or lost.
 type injector struct {
 	mu      sync.Mutex
@@ -125,22 +125,13 @@ func (r *run) endInjection() {
 }
 
 // delivered ends a steered text that the agent has got.
-func (b *builder) delivered(itemID string) {
-	act := b.a.active
+func (w *itemWriter) delivered(itemID string) {
+	act := w.d.active()
 	o := act.open.get(itemID)
 	if o == nil {
 		return
 	}
-	_ = b.updated(o, items.StatusCompleted)
+	_ = w.updated(o, items.StatusCompleted)
 	act.open.remove(itemID)
 	act.dropSteer(itemID)
-}
-
-func (act *activeTurn) dropSteer(itemID string) {
-	for i, id := range act.steers {
-		if id == itemID {
-			act.steers = append(act.steers[:i:i], act.steers[i+1:]...)
-			return
-		}
-	}
 }

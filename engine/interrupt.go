@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 
-	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -26,53 +25,48 @@ func (e *Engine) Interrupt(ctx context.Context, c turns.Interrupt) (result turns
 	}
 	out, err := call(ctx, e, threadID, func(a *actor) (both, error) {
 		var wait chan turns.InterruptResult
-		r, replayed, err := keyed(a, c.Key, func(b *builder) (turns.InterruptResult, error) { return a.interrupt(b, c) })
+		r, replayed, err := keyed(a, c.Key, func(d *decision) (turns.InterruptResult, error) { return d.interrupt(c) })
 		if err != nil {
 			return both{}, err
 		}
 		if replayed {
-			// What was not final at the commit is answered as it stands.
+			// What was not final at the commit is answered as it is now.
 			if t, err := e.store.Turn(context.Background(), r.TurnID); err == nil && t != nil && t.State.Ended() {
 				r.State, r.InterruptedAt, r.Message, r.Seq = string(t.State), t.CompletedAt, t.Message, t.UpdatedSeq
 				return both{r: r}, nil
 			}
 		}
-		if r.State == string(turns.Interrupting) && a.active != nil && a.active.turn.TurnID == c.TurnID {
-			wait = make(chan turns.InterruptResult, 1)
-			a.active.waiters = append(a.active.waiters, wait)
+		if r.State == string(turns.Interrupting) && a.state.isActive(c.TurnID) {
+			wait = a.waiters.forEnd(c.TurnID)
 		}
 		return both{r, wait}, nil
 	})
 	return out.r, out.ended, err
 }
 
-func (a *actor) interrupt(b *builder, c turns.Interrupt) (turns.InterruptResult, error) {
+func (d *decision) interrupt(c turns.Interrupt) (turns.InterruptResult, error) {
 	reason := c.Reason
 	if reason == "" {
 		reason = "requested by a client"
 	}
-	r := turns.InterruptResult{TurnID: c.TurnID, InterruptedAt: b.change.now, Message: interruption(reason)}
-	for _, t := range a.queue {
-		if t.TurnID == c.TurnID {
-			b.endQueued(t, reason)
-			r.State = string(turns.Interrupted)
-			if len(a.queue) == 1 && a.active == nil {
-				b.after = append(b.after, func(ledger.Receipt) { a.e.gate.decline(a.id) })
-			}
-			return r, nil
-		}
+	r := turns.InterruptResult{TurnID: c.TurnID, InterruptedAt: d.change.now, Message: interruption(reason)}
+	if q := d.next().queued(c.TurnID); q != nil {
+		d.turn.endQueued(q.turn, reason)
+		r.State = string(turns.Interrupted)
+		return r, nil
 	}
-	if a.active == nil || a.active.turn.TurnID != c.TurnID {
+	if !d.next().isActive(c.TurnID) {
 		return r, turns.ErrNotActive
 	}
+	act := d.active()
 	r.State = string(turns.Interrupting)
-	if s := a.active.stop; s != nil && s.state == turns.Interrupted {
+	if s := act.stop; s != nil && s.state == turns.Interrupted {
 		r.Message = interruption(s.reason)
 		return r, nil // it is on its way already; its end is this answer too
 	}
-	if a.active.unattended() {
+	if act.unattended() {
 		r.State = string(turns.Interrupted)
 	}
-	b.stopTurn(stop{state: turns.Interrupted, reason: reason}, a.stopWithin())
+	d.turn.stop(stop{state: turns.Interrupted, reason: reason}, d.stopWithin())
 	return r, nil
 }

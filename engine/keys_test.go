@@ -127,7 +127,7 @@ func (h *harness) keyRace(check func(won, conflicts int)) {
 		switch {
 		case err == nil:
 			won++
-		case errors.Is(err, turns.ErrKeyConflict):
+		case errors.Is(err, ledger.ErrKeyConflict):
 			conflicts++
 		default:
 			h.t.Error(err)
@@ -156,7 +156,7 @@ func TestKeyGivesTheFirstAnswerAgain(t *testing.T) {
 				t.Errorf("%s: first %+v, again %+v, %v", name, first, again, err)
 			}
 			for _, k := range []*ledger.Key{key(name, name, 2), key(name, "other", 1)} {
-				if _, err := f(k); !errors.Is(err, turns.ErrKeyConflict) {
+				if _, err := f(k); !errors.Is(err, ledger.ErrKeyConflict) {
 					t.Errorf("%s with other params or method: %v", name, err)
 				}
 			}

@@ -15,8 +15,8 @@ import (
 // unit's tries (see use) must be those of the turn; attempt, step and epoch are
 // of the try. It reports false, and has added nothing, if the attempt has had
 // its MaxLate or there is none of this number.
-func (b *builder) late(attempt int, step string, epoch int, method string, params any) bool {
-	t := b.change.steps()
+func (w *lateWriter) keep(attempt int, step string, epoch int, method string, params any) bool {
+	t := w.d.change.steps()
 	row := t.attempts[attempt]
 	if root := t.rows[""]; row == nil && root != nil && root.Epoch == attempt {
 		row = root // a step of it was taken back
@@ -26,13 +26,13 @@ func (b *builder) late(attempt int, step string, epoch int, method string, param
 	}
 	raw, err := json.Marshal(params)
 	if err != nil {
-		b.change.err = fmt.Errorf("encode late %s: %w", method, err)
+		w.d.change.err = fmt.Errorf("encode late %s: %w", method, err)
 		return false
 	}
 	body := &turns.LateEvent{Type: "late", Step: step, Epoch: epoch, Event: turns.LateInner{Method: method, Params: raw}}
-	next := turns.ApplyStep(row, b.change.add(notify.TurnLate, t.turnID, place{attempt: attempt}, "", body), body)
-	b.change.putStep(next)
-	t = b.change.changeSteps()
+	next := turns.ApplyStep(row, w.d.change.add(notify.TurnLate, t.turnID, place{attempt: attempt}, "", body), body)
+	w.d.change.putStep(next)
+	t = w.d.change.changeSteps()
 	if _, gone := t.attempts[attempt]; gone {
 		t.attempts[attempt] = next
 	} else {
@@ -51,30 +51,27 @@ type LateItem struct {
 	Delta   *items.DeltaText `json:"delta,omitzero"`
 }
 
-// lateOutput keeps what an agent of the engine's still said after its attempt
-// was given up. Whoever waits for an answer is told by the end of its run.
-func (b *builder) lateOutput(o output) {
-	act := b.a.active
-	if act == nil || act.turn.TurnID != o.run.turnID {
-		b.outside(o)
-		return
-	}
+// output keeps what an agent of the engine's still said after its attempt was
+// superseded, and returns how much of it there was no room for. An agent that
+// waits for an answer gets it from the end of its run.
+func (w *lateWriter) output(o output) (lost int64) {
 	for _, op := range o.ops {
-		method, params := b.asEvent(op)
-		if method == "" || !b.late(o.run.attempt, "", o.run.attempt, method, params) {
-			b.a.e.late.Add(1)
+		method, params := w.asEvent(op)
+		if method == "" || !w.keep(o.run.attempt, "", o.run.attempt, method, params) {
+			lost++
 		}
 	}
+	return lost
 }
 
 // asEvent is the event that an op would have made; "" for one that is nobody's
 // story, such as what an attempt has used.
-func (b *builder) asEvent(op items.Op) (method string, params any) {
+func (w *lateWriter) asEvent(op items.Op) (method string, params any) {
 	content := func(c items.Content) items.Raw {
 		if c == nil {
 			return nil
 		}
-		e, err := fit(c, b.a.e.cfg.MaxItemBytes)
+		e, err := fit(c, w.d.rules.cfg.MaxItemBytes)
 		if err != nil {
 			return nil
 		}
@@ -85,7 +82,7 @@ func (b *builder) asEvent(op items.Op) (method string, params any) {
 		return notify.ItemCreated, LateItem{ItemID: op.ItemID, Type: "created", Status: op.Status, Content: content(op.Content)}
 	case items.Append:
 		// There is no item whose bound it could reach, and no event may outgrow a frame.
-		text := items.NewText(strings.ToValidUTF8(op.Text, "\uFFFD"), b.a.e.cfg.MaxItemBytes)
+		text := items.NewText(strings.ToValidUTF8(op.Text, "\uFFFD"), w.d.rules.cfg.MaxItemBytes)
 		return notify.ItemDelta, LateItem{ItemID: op.ItemID, Type: "delta", Delta: &items.DeltaText{Text: text.String()}}
 	case items.Update:
 		return notify.ItemUpdated, LateItem{ItemID: op.ItemID, Type: "updated", Status: op.Status, Content: content(op.Content)}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/seed82539d15/holon/items"
@@ -23,88 +22,81 @@ func (a *actor) load() error {
 	if err != nil {
 		return err
 	}
-	a.thread, a.queue, a.active = l.Thread, nil, nil
-	clear(a.inputs)
-	clear(a.tried)
-	for _, t := range l.Turns {
-		switch t.State {
-		case turns.Queued:
-			a.queue = append(a.queue, t)
-			if t.Attempt > 1 {
-				a.tried[t.TurnID] = triesOf(t.TurnID, l.Steps)
-			}
-		case turns.Active:
-			a.active = a.newActive(t, triesOf(t.TurnID, l.Steps))
-			a.active.retryAt = t.RetryAt.Time
-		}
+	s, err := loadState(l, a.e.rules.cfg)
+	if err != nil {
+		return err
 	}
-	slices.SortFunc(a.queue, byRank)
-	for _, it := range l.Items {
-		content, err := items.Decode(it.Content)
-		if err != nil {
-			return err
+	a.state, a.work, a.loaded = s, nil, true
+	if s.active != nil {
+		a.work = s.active.work
+		if !a.recovers && s.active.outlivesRestart(a.agent()) {
+			a.resumeWorker()
+			a.slot.hold() // Recover has taken it
 		}
-		_, isUser := content.(items.UserMessage)
-		switch {
-		case a.active != nil && it.TurnID == a.active.turn.TurnID:
-			if !it.Status.Open() {
-				continue
-			}
-			var span *notify.Span
-			if len(it.Lineage) > 0 {
-				span = a.active.tries.live[it.Step]
-			}
-			a.active.open.add(newOpenItem(it, span, content, a.e.cfg.MaxItemBytes))
-			if isUser {
-				a.active.steers = append(a.active.steers, it.ItemID)
-			}
-		case isUser:
-			if it.Status != items.StatusDeleted {
-				a.inputs[it.TurnID] = append(a.inputs[it.TurnID], &openItem{row: it, content: content})
-			}
-		}
-	}
-	if a.active != nil {
-		a.active.open.resume()
-	}
-	a.loaded, a.newest = true, items.NewID()
-	if !a.recovers && a.active != nil && a.goesOnWithoutUs() {
-		a.resumeWorker()
-		a.active.placed = true // Recover has seen to that
 	}
 	return nil
 }
 
-func byRank(x, y *turns.Turn) int {
-	switch {
-	case x.Rank < y.Rank:
-		return -1
-	case x.Rank > y.Rank:
-		return 1
+// loadState makes the state of what the log has.
+func loadState(l turns.Loaded, cfg Config) (*state, error) {
+	s := &state{thread: l.Thread, newest: items.NewID()}
+	for _, t := range l.Turns {
+		switch t.State {
+		case turns.Queued:
+			s.enqueue(&queuedTurn{turn: t, tries: triesOf(t.TurnID, l.Steps)})
+		case turns.Active:
+			s.active = newActive(t, triesOf(t.TurnID, l.Steps), cfg.DefaultTimeout)
+			s.active.retryAt = t.RetryAt.Time
+		}
 	}
-	return 0
+	for _, it := range l.Items {
+		content, err := items.Decode(it.Content)
+		if err != nil {
+			return nil, err
+		}
+		_, isUser := content.(items.UserMessage)
+		switch {
+		case s.isActive(it.TurnID):
+			if it.Status.Open() {
+				s.active.load(it, content, cfg.MaxItemBytes)
+			}
+		case isUser && it.Status != items.StatusDeleted && s.queued(it.TurnID) != nil:
+			s.setInput(it.TurnID, append(s.queued(it.TurnID).input, &openItem{row: it, content: content}))
+		}
+	}
+	if s.active != nil {
+		s.active.open.resume()
+	}
+	return s, nil
 }
 
-func (a *actor) newActive(t *turns.Turn, tries *tries) *activeTurn {
-	act := &activeTurn{turn: t, tries: tries, timeout: a.timeoutOf(t), runSince: time.Now()}
-	if act.timeout > 0 {
-		act.timeout = max(1, act.timeout-time.Duration(t.UsedMs)*time.Millisecond)
+// load adds an open item of the turn as the log has it.
+func (act *activeTurn) load(it *items.Item, content items.Content, maxBytes int) {
+	var span *notify.Span
+	if len(it.Lineage) > 0 {
+		span = act.tries.live[it.Step]
+	}
+	o := newOpenItem(it, span, content, maxBytes)
+	act.open.add(o)
+	if o.isInput() {
+		act.steers = append(act.steers, it.ItemID)
+	}
+}
+
+// newActive is a turn that has just started. otherwise is the timeout of one
+// that names none.
+func newActive(t *turns.Turn, tries *tries, otherwise time.Duration) *activeTurn {
+	act := &activeTurn{turn: t, tries: tries, open: &openItems{}, work: &work{turnID: t.TurnID}, clock: clock{timeout: timeoutOf(t, otherwise), since: time.Now()}}
+	if act.clock.timeout > 0 {
+		act.clock.timeout = max(1, act.clock.timeout-time.Duration(t.UsedMs)*time.Millisecond)
 	}
 	return act
 }
 
 // timeoutOf is the timeout of all attempts of a turn together; 0 = none.
-func (a *actor) timeoutOf(t *turns.Turn) time.Duration {
+func timeoutOf(t *turns.Turn, otherwise time.Duration) time.Duration {
 	if t.TimeoutSeconds > 0 {
 		return time.Duration(t.TimeoutSeconds * float64(time.Second))
 	}
-	return a.e.cfg.DefaultTimeout
-}
-
-// triedOf is what is known of the tries of a turn in the queue.
-func (a *actor) triedOf(turnID string) *tries {
-	if t := a.tried[turnID]; t != nil {
-		return t
-	}
-	return newTries(turnID)
+	return otherwise
 }

@@ -69,8 +69,8 @@ func (s *openItems) forget(path string) {
 // reads the log only if a message was deleted or superseded, or the server was
 // restarted in the turn; what the unit has must then be committed before: see
 // mustReadMessage.
-func (b *builder) message() (text string, truncated bool) {
-	open := b.openItems()
+func (w *itemWriter) message() (text string, truncated bool) {
+	open := w.d.active().open
 	for i := len(open.list) - 1; i >= 0; i-- {
 		o := open.list[i]
 		if o.row.Type != items.KindAgentMessage {
@@ -86,17 +86,17 @@ func (b *builder) message() (text string, truncated bool) {
 	if !open.last.inLog {
 		return open.last.text, open.last.truncated
 	}
-	act := b.a.active
-	row, err := b.a.e.store.LastMessage(context.Background(), act.turn.TurnID)
+	act := w.d.active()
+	row, err := w.d.rules.log.LastMessage(context.Background(), act.turn.TurnID)
 	if err != nil { // the end of the turn matters more
-		b.a.e.log.Warn("read the last message of a turn", zap.String("turn_id", act.turn.TurnID), zap.Error(err))
+		w.d.rules.zap.Warn("read the last message of a turn", zap.String("turn_id", act.turn.TurnID), zap.Error(err))
 	}
 	if err != nil || row == nil {
 		return "", false
 	}
 	content, err := items.Decode(row.Content)
 	if err != nil {
-		b.a.e.log.Warn("read the last message of a turn", zap.String("turn_id", act.turn.TurnID), zap.Error(err))
+		w.d.rules.zap.Warn("read the last message of a turn", zap.String("turn_id", act.turn.TurnID), zap.Error(err))
 		return "", false
 	}
 	o := open.get(row.ItemID)
@@ -109,6 +109,6 @@ func (b *builder) message() (text string, truncated bool) {
 
 // mustReadMessage reports whether the end of the turn reads the log for its
 // message, which therefore has to have everything first.
-func (b *builder) mustReadMessage() bool {
-	return b.openItems().last.inLog && b.change.events() > 0
+func (w *itemWriter) mustReadMessage() bool {
+	return w.d.active().open.last.inLog && w.d.change.events() > 0
 }

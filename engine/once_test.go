@@ -4,7 +4,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -13,7 +12,7 @@ func TestChangeWithoutEventsHappensOnceWithAKey(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		runs := 0
 		prune := func(k *ledger.Key) (turns.PruneResult, error) {
-			return engine.Once(h.store, k, func() (turns.PruneResult, error) {
+			return ledger.Once(h.store, k, func() (turns.PruneResult, error) {
 				runs++
 				return turns.PruneResult{FirstSeq: 2, Pruned: 1}, nil
 			})
@@ -29,7 +28,7 @@ func TestChangeWithoutEventsHappensOnceWithAKey(t *testing.T) {
 		if again, err := prune(key("k", "holon/prune", 2)); err != nil || again != first || runs != 1 {
 			t.Fatalf("%+v after %d runs, %v, want %+v", again, runs, err, first)
 		}
-		if _, err := prune(key("k", "holon/prune", 3)); !errors.Is(err, turns.ErrKeyConflict) || runs != 1 {
+		if _, err := prune(key("k", "holon/prune", 3)); !errors.Is(err, ledger.ErrKeyConflict) || runs != 1 {
 			t.Fatalf("%v after %d runs", err, runs)
 		}
 		if r, err := prune(nil); err != nil || r != (turns.PruneResult{FirstSeq: 2, Pruned: 1, Seq: 3}) || runs != 2 {
@@ -42,7 +41,7 @@ func TestChangeThatFailsKeepsNoKey(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		broken := errors.New("broken")
 		for _, want := range []error{broken, nil} {
-			if _, err := engine.Once(h.store, key("k", "holon/prune"), func() (turns.PruneResult, error) { return turns.PruneResult{}, want }); !errors.Is(err, want) {
+			if _, err := ledger.Once(h.store, key("k", "holon/prune"), func() (turns.PruneResult, error) { return turns.PruneResult{}, want }); !errors.Is(err, want) {
 				t.Fatal(err)
 			}
 		}

@@ -16,7 +16,7 @@ type openItem struct {
 	content items.Content
 	text    *items.Text // nil if the kind does not stream
 	ask     *ask        // set for questions
-	shared  bool        // text is also another unit's: it must be copied before it grows (private)
+	shared  bool        // text is also that of another state: it must be copied before it grows
 	number  int         // of an agent's message: its place among those of the turn, from 1
 }
 
@@ -105,6 +105,27 @@ type openItems struct {
 	last     lastMessage // of those that have ended
 }
 
+// clone copies the items. Their texts are shared until they grow.
+func (s *openItems) clone() *openItems {
+	next := &openItems{
+		byID: make(map[string]*openItem, len(s.list)), list: slices.Clone(s.list), messages: s.messages, last: s.last,
+	}
+	for i, o := range s.list {
+		cp := *o
+		cp.shared = o.text != nil
+		next.list[i], next.byID[o.row.ItemID] = &cp, &cp
+	}
+	return next
+}
+
+// own says that what the items were cloned from is gone, and their texts are
+// theirs alone.
+func (s *openItems) own() {
+	for _, o := range s.list {
+		o.shared = false
+	}
+}
+
 func (s *openItems) get(id string) *openItem { return s.byID[id] }
 
 func (s *openItems) add(o *openItem) {
@@ -138,45 +159,20 @@ func (s *openItems) remove(id string) {
 	}
 }
 
-// openItems are the open items of the active turn. They change at once: a unit
-// of agent output lasts, see commitOutput. After private they change with the
-// commit.
-func (b *builder) openItems() *openItems {
-	if b.open != nil {
-		return b.open
-	}
-	return &b.a.active.open
-}
-
-// private is for units that may be refused and yet change open items, those
-// of commands: they do it on a copy, which becomes the actor's memory with the
-// commit.
-func (b *builder) private() {
-	was := b.a.active.open
-	b.open = &openItems{
-		byID: make(map[string]*openItem, len(was.list)), list: slices.Clone(was.list), messages: was.messages, last: was.last,
-	}
-	for i, o := range was.list {
-		cp := *o
-		cp.shared = o.text != nil
-		b.open.list[i], b.open.byID[o.row.ItemID] = &cp, &cp
-	}
-}
-
 // updated adds item/updated with the whole content. Of an item that goes on,
 // the row is to be kept.
-func (b *builder) updated(o *openItem, status items.Status) (row *items.Item) {
-	b.change.flushDelta()
-	content, err := o.encode(b.a.e.cfg.MaxItemBytes)
-	if err != nil && b.change.err == nil {
-		b.change.err = err
+func (w *itemWriter) updated(o *openItem, status items.Status) (row *items.Item) {
+	w.d.change.flushDelta()
+	content, err := o.encode(w.d.rules.cfg.MaxItemBytes)
+	if err != nil && w.d.change.err == nil {
+		w.d.change.err = err
 	}
-	return b.put(o, status, content)
+	return w.put(o, status, content)
 }
 
 // put adds item/updated with this content. The item itself is not changed.
-func (b *builder) put(o *openItem, status items.Status, c encoded) (row *items.Item) {
-	return b.change.item(o.row, o.row.TurnID, notify.ItemUpdated, o.row.ItemID, o.place(), &items.Updated{
+func (w *itemWriter) put(o *openItem, status items.Status, c encoded) (row *items.Item) {
+	return w.d.change.item(o.row, o.row.TurnID, notify.ItemUpdated, o.row.ItemID, o.place(), &items.Updated{
 		ItemID: o.row.ItemID, Type: "updated", Status: status, Content: c.raw, Truncated: c.truncated, TotalBytes: c.total,
 	})
 }

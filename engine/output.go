@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -20,6 +19,9 @@ const maxNotices = 20
 // takeOutput commits what agents have handed in, as much as one unit takes.
 // It reports whether there was anything.
 func (a *actor) takeOutput() bool {
+	if a.held != nil || a.dead != nil {
+		return false
+	}
 	if !a.loaded { // an agent speaks to a thread that was not busy
 		if a.in.noOutput() {
 			return false
@@ -29,92 +31,97 @@ func (a *actor) takeOutput() bool {
 			return false
 		}
 	}
-	var b *builder
-outputs:
-	for b == nil || !b.change.full() {
+	var d *decision
+	for d == nil || !d.change.full() {
 		o, ok := a.in.takeOutput()
 		if !ok {
 			break
 		}
-		if b == nil {
-			b = a.build()
+		if d == nil {
+			d = a.observe()
 		}
-		if o.run != nil && o.run.givenUp {
-			b.lateOutput(o)
-			continue
+		rest, more := a.add(d, o)
+		if rest != nil {
+			a.in.putBack(*rest)
 		}
-		if o.run == nil || a.active == nil || a.active.run != o.run {
-			b.outside(o)
-			continue
-		}
-		switch {
-		case o.ask != nil:
-			b.ask(o.ask)
-		case o.end != nil && a.isStopped(): // it was cancelled with everything else, which is no end of a turn
-			break outputs
-		case o.end != nil && (o.end.Cause != "" && b.change.begun || b.mustReadMessage()): // it may take back what has not been committed
-			a.in.putBack(o)
-			break outputs
-		case o.end != nil:
-			b.promptEnded(*o.end)
-		case o.delivered != "":
-			b.delivered(o.delivered)
-		case o.sync != nil:
-			b.after = append(b.after, func(ledger.Receipt) { close(o.sync) })
-		default:
-			for i, op := range o.ops {
-				if b.change.mustCommitFirst(op) {
-					o.ops = o.ops[i:]
-					a.in.putBack(o)
-					break outputs
-				}
-				b.op(op)
-			}
-		}
-		if o.end != nil {
-			break // nothing of this turn follows
+		if !more {
+			break
 		}
 	}
-	if b == nil {
+	if d == nil {
 		return false
 	}
-	a.commitOutput(b)
+	a.commitOutput(d)
 	return true
+}
+
+// add adds one output to the decision. rest is what has to wait until the
+// decision is committed, and more reports whether it takes further output.
+func (a *actor) add(d *decision, o output) (rest *output, more bool) {
+	act := d.active()
+	switch {
+	case o.run != nil && o.run.superseded && d.next().isActive(o.run.turnID):
+		a.e.late.Add(d.late.output(o))
+	case o.run == nil || act == nil || act.work.exec != o.run:
+		a.outside(d, o)
+	case o.end != nil && a.in.isStopped(): // it was cancelled with everything else, which is no end of a turn
+		return nil, false
+	case o.end != nil && (o.end.Cause != "" && d.change.begun || d.items.mustReadMessage()): // it may supersede what has not been committed
+		return &o, false
+	case o.end != nil:
+		d.turn.promptEnded(*o.end)
+		return nil, false // nothing of this prompt follows
+	case o.ask != nil:
+		d.items.ask(o.ask)
+	case o.delivered != "":
+		d.items.delivered(o.delivered)
+	case o.sync != nil:
+		d.then(synced{o.sync})
+	default:
+		for i, op := range o.ops {
+			if d.change.mustCommitFirst(op) {
+				o.ops = o.ops[i:]
+				return &o, false
+			}
+			d.op(op)
+		}
+	}
+	return nil, true
 }
 
 // op applies one op of the agent to the active turn. Units of agent output
 // change the actor's memory at once; commitOutput sees to it that they last.
-func (b *builder) op(op items.Op) {
+func (d *decision) op(op items.Op) {
 	var err error
 	switch op := op.(type) {
 	case items.Create:
-		err = b.create(op)
+		err = d.items.create(op)
 	case items.Append:
-		err = b.appendText(op)
+		err = d.items.appendText(op)
 	case items.Update:
-		err = b.update(op)
+		err = d.items.update(op)
 	case items.Delete:
-		err = b.delete(op)
+		err = d.items.delete(op)
 	case items.Progress:
-		err = b.say(op)
+		err = d.turn.say(op)
 	case items.SetThread:
-		err = b.setThread(op)
+		err = d.setThread(op)
 	case items.StepStart:
-		_, err = b.startStep(op.Step, op.Reason)
+		_, err = d.steps.start(op.Step, op.Reason)
 	case items.StepEnd:
-		err = b.endStep(op.Step, turns.StepStatus(op.Status))
+		err = d.steps.end(op.Step, turns.StepStatus(op.Status))
 	case items.SetUsage:
 		op.Usage.Type = items.KindUsage
-		b.a.active.usage = &op.Usage
+		d.active().usage = &op.Usage
 	}
 	if err != nil {
-		b.refused(err)
+		d.refused(err)
 	}
 }
 
 // refused tells of an op that cannot be.
-func (b *builder) refused(err error) {
-	act := b.a.active
+func (d *decision) refused(err error) {
+	act := d.active()
 	if act.notices++; act.notices > maxNotices {
 		return
 	}
@@ -122,33 +129,33 @@ func (b *builder) refused(err error) {
 	if act.notices == maxNotices {
 		text += " (further ones are not shown)"
 	}
-	_ = b.create(items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: items.NewNotice("warning", text)})
+	_ = d.items.create(items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: items.NewNotice("warning", text)})
 }
 
-func (b *builder) create(op items.Create) error {
-	act, cfg := b.a.active, b.a.e.cfg
+func (w *itemWriter) create(op items.Create) error {
+	act, cfg := w.d.active(), w.d.rules.cfg
 	if op.Content == nil || op.ItemID == "" {
 		return fmt.Errorf("an item without id or content: %w", items.ErrRefused)
 	}
 	kind, was := op.Content.Kind(), items.Absent
-	if o := b.openItems().get(op.ItemID); o != nil {
+	if o := w.d.active().open.get(op.ItemID); o != nil {
 		was = o.row.Status
 	}
 	status, err := items.Next(was, kind, items.VerbCreate, op.Status)
 	if err != nil {
 		return err
 	}
-	if err := b.mustBeNew(op.ItemID); err != nil {
+	if err := w.mustBeNew(op.ItemID); err != nil {
 		return err
 	}
 	if kind.IsQuestion() {
 		return fmt.Errorf("a question is asked, not created: %w", items.ErrRefused)
 	}
-	span, err := b.change.spanAt(op.Step)
+	span, err := w.d.change.spanAt(op.Step)
 	if err != nil {
 		return err
 	}
-	if status.Open() && len(b.openItems().list) >= cfg.MaxOpenItems {
+	if status.Open() && len(w.d.active().open.list) >= cfg.MaxOpenItems {
 		return fmt.Errorf("more than %d open items: %w", cfg.MaxOpenItems, items.ErrRefused)
 	}
 	var (
@@ -164,23 +171,23 @@ func (b *builder) create(op items.Create) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", err, items.ErrRefused)
 	}
-	row := b.change.item(nil, act.turn.TurnID, notify.ItemCreated, op.ItemID, in(span), &items.Created{
+	row := w.d.change.item(nil, act.turn.TurnID, notify.ItemCreated, op.ItemID, in(span), &items.Created{
 		ItemID: op.ItemID, Type: "created", Status: status,
 		Content: content.raw, Truncated: content.truncated, TotalBytes: content.total, Kind: kind,
 	})
 	if o != nil {
 		o.row = row
-		b.openItems().add(o)
+		w.d.active().open.add(o)
 		return nil
 	}
 	o = &openItem{row: row, span: span, content: op.Content}
-	b.openItems().count(o)
-	b.openItems().ended(o)
+	w.d.active().open.count(o)
+	w.d.active().open.ended(o)
 	return nil
 }
 
-func (b *builder) appendText(op items.Append) error {
-	o := b.openItems().get(op.ItemID)
+func (w *itemWriter) appendText(op items.Append) error {
+	o := w.d.active().open.get(op.ItemID)
 	if o == nil {
 		return fmt.Errorf("text for item %.60q, which is not open: %w", op.ItemID, items.ErrRefused)
 	}
@@ -199,13 +206,13 @@ func (b *builder) appendText(op items.Append) error {
 	}
 	offset := o.text.Len()
 	if o.text.Add(text) {
-		b.change.addDelta(o, offset, text)
+		w.d.change.addDelta(o, offset, text)
 	}
 	return nil
 }
 
-func (b *builder) update(op items.Update) error {
-	o := b.openItems().get(op.ItemID)
+func (w *itemWriter) update(op items.Update) error {
+	o := w.d.active().open.get(op.ItemID)
 	if o == nil {
 		return fmt.Errorf("update of item %.60q, which is not open: %w", op.ItemID, items.ErrRefused)
 	}
@@ -218,45 +225,43 @@ func (b *builder) update(op items.Update) error {
 		if op.Content.Kind() != o.row.Type {
 			return fmt.Errorf("a %s cannot become a %s: %w", o.row.Type, op.Content.Kind(), items.ErrRefused)
 		}
-		b.change.flushDelta() // of the text that is replaced now
-		o.replace(op.Content, b.a.e.cfg.MaxItemBytes)
+		w.d.change.flushDelta() // of the text that is replaced now
+		o.replace(op.Content, w.d.rules.cfg.MaxItemBytes)
 	}
-	content, err := o.encode(b.a.e.cfg.MaxItemBytes)
+	content, err := o.encode(w.d.rules.cfg.MaxItemBytes)
 	if err != nil {
 		*o = prev
 		return fmt.Errorf("%w: %w", err, items.ErrRefused)
 	}
-	o.row = b.put(o, status, content)
+	o.row = w.put(o, status, content)
 	if !status.Open() {
-		b.openItems().remove(op.ItemID)
-		b.openItems().ended(o)
+		w.d.active().open.remove(op.ItemID)
+		w.d.active().open.ended(o)
 	}
 	return nil
 }
 
-func (b *builder) delete(op items.Delete) error {
-	act := b.a.active
+func (w *itemWriter) delete(op items.Delete) error {
+	act := w.d.active()
 	var (
 		row *items.Item
 		at  place
 	)
-	o := b.openItems().get(op.ItemID)
+	o := w.d.active().open.get(op.ItemID)
 	if o != nil {
 		row, at = o.row, o.place()
 		if o.ask != nil {
-			b.after = append(b.after, func(ledger.Receipt) {
-				o.ask.answer <- turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}
-			})
+			w.d.then(answer{o.ask, cancelled})
 		}
 	} else {
 		var err error
-		if row, err = b.finished(op.ItemID); err != nil {
+		if row, err = w.finished(op.ItemID); err != nil {
 			return fmt.Errorf("%w: %w", err, items.ErrRefused)
 		}
 		if row == nil || row.TurnID != act.turn.TurnID {
 			return fmt.Errorf("delete of item %.60q, which is not of this turn: %w", op.ItemID, items.ErrRefused)
 		}
-		if at, err = b.change.placeOf(row); err != nil {
+		if at, err = w.d.change.placeOf(row); err != nil {
 			return err
 		}
 	}
@@ -265,21 +270,21 @@ func (b *builder) delete(op items.Delete) error {
 	}
 	if o != nil {
 		var err error
-		if row, err = b.withText(o); err != nil {
+		if row, err = w.withText(o); err != nil {
 			return fmt.Errorf("%w: %w", err, items.ErrRefused)
 		}
 	}
-	b.change.item(row, act.turn.TurnID, notify.ItemDeleted, op.ItemID, at, &items.Deleted{
+	w.d.change.item(row, act.turn.TurnID, notify.ItemDeleted, op.ItemID, at, &items.Deleted{
 		ItemID: op.ItemID, Type: "deleted", Status: items.StatusDeleted,
 	})
-	b.openItems().remove(op.ItemID)
+	w.d.active().open.remove(op.ItemID)
 	if o == nil && row.Type == items.KindAgentMessage {
-		b.openItems().last.inLog = true // it may have been the last
+		w.d.active().open.last.inLog = true // it may have been the last
 	}
-	if act.isWaiting && act.pendingQuestions() == 0 {
-		act.setWaiting(b.a.e, false)
-		if b.activeRow().Progress == turns.Waiting {
-			b.progress(turns.Running, "")
+	if act.clock.waiting && act.pendingQuestions() == 0 {
+		act.clock.wait(false)
+		if act.turn.Progress == turns.Waiting {
+			w.d.turn.progress(turns.Running, "")
 		}
 	}
 	return nil
@@ -288,12 +293,12 @@ func (b *builder) delete(op items.Delete) error {
 // withText is the row of an open item as its events leave it, its deltas
 // included: item/deleted has no content, and what a reader has of the item stays
 // in the row. What no delta has told is told before.
-func (b *builder) withText(o *openItem) (*items.Item, error) {
+func (w *itemWriter) withText(o *openItem) (*items.Item, error) {
 	switch {
 	case o.text == nil:
 		return o.row, nil
 	case o.text.Truncated():
-		return b.updated(o, o.row.Status), nil
+		return w.updated(o, o.row.Status), nil
 	}
 	c, err := items.Decode(o.row.Content)
 	if err != nil {
@@ -307,11 +312,11 @@ func (b *builder) withText(o *openItem) (*items.Item, error) {
 // mustBeNew refuses an id that an item has already. An id that NewID has made
 // after every other of the thread is new without a look at the store: that is
 // what agents that number their own items never give and all others always do.
-func (b *builder) mustBeNew(itemID string) error {
-	if items.Made(itemID) && itemID > b.change.newest {
+func (w *itemWriter) mustBeNew(itemID string) error {
+	if items.Made(itemID) && itemID > w.d.next().newest {
 		return nil
 	}
-	row, err := b.finished(itemID)
+	row, err := w.finished(itemID)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", err, items.ErrRefused)
@@ -322,20 +327,21 @@ func (b *builder) mustBeNew(itemID string) error {
 }
 
 // finished reads an item that is not open: from this unit, else the store.
-func (b *builder) finished(itemID string) (*items.Item, error) {
-	for i := len(b.change.rows.items) - 1; i >= 0; i-- {
-		if b.change.rows.items[i].ItemID == itemID {
-			return b.change.rows.items[i], nil
+func (w *itemWriter) finished(itemID string) (*items.Item, error) {
+	for i := len(w.d.change.rows.items) - 1; i >= 0; i-- {
+		if w.d.change.rows.items[i].ItemID == itemID {
+			return w.d.change.rows.items[i], nil
 		}
 	}
-	return b.a.e.store.Item(context.Background(), itemID)
+	return w.d.rules.log.Item(context.Background(), itemID)
 }
 
 // say sends a change of state at once, and a message alone at most once a
 // second: the newest waits. A turn that waits for a person, or is being
 // interrupted, is that whatever its agent says.
-func (b *builder) say(op items.Progress) error {
-	act, is := b.a.active, b.activeRow().Progress
+func (w *turnWriter) say(op items.Progress) error {
+	act := w.d.active()
+	is := act.turn.Progress
 	state, message := turns.Progress(op.State), cutText(op.Message)
 	switch state {
 	case "":
@@ -355,7 +361,7 @@ func (b *builder) say(op items.Progress) error {
 		act.progressNext = &message
 		return nil
 	}
-	b.progress(state, message)
+	w.progress(state, message)
 	act.progressNext = nil
 	if message != "" {
 		act.progressAt = time.Now()

@@ -21,12 +21,12 @@ type host struct{ e *Engine }
 // Emit implements Host.
 func (h host) Emit(ctx context.Context, threadID string, ops []items.Op) error {
 	e := h.e
-	a, release, err := e.owners.hold(threadID)
+	in, release, err := e.owners.hold(threadID)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := a.in.putOps(ctx, e.owners.ended, nil, ops); err != nil {
+	if err := in.putOps(ctx, e.owners.ended, nil, ops); err != nil {
 		if err == turns.ErrPromptOver { // there is no prompt: the engine is over
 			err = turns.ErrDraining
 		}
@@ -48,49 +48,46 @@ func (h host) Transcript(ctx context.Context, threadID string, maxBytes int) ([]
 // outside stores what an agent says while it runs no turn of the thread: what
 // came by Host.Emit, and what was on its way when the turn ended without the
 // agent. What cannot be without a turn is counted.
-func (b *builder) outside(o output) {
-	a := b.a
+func (a *actor) outside(d *decision, o output) {
 	if o.ops == nil {
-		if o.sync == nil { // its run is over, and it is told so
+		if o.sync == nil { // its run has been parted from, which answers it
 			a.e.late.Add(1)
 		}
 		return
 	}
 	for _, op := range o.ops {
-		var err error
-		switch {
-		case b.change.threadRow() == nil:
-			err = threads.ErrNotFound
-		case b.change.threadRow().State == threads.Closed:
-			err = threads.ErrClosed
-		default:
-			err = b.outsideOp(op)
-		}
+		err := d.outsideOp(op)
 		if err == nil {
 			continue
 		}
 		a.e.late.Add(1)
-		if !a.lateTold { // once: an agent that has lost its way says very much
-			a.lateTold = true
+		if !a.lateLogged { // once: an agent that has lost its way says very much
+			a.lateLogged = true
 			a.e.log.Warn("an agent said something outside of a turn that cannot be stored; more of it is only counted",
 				zap.String("thread_id", a.id), zap.Error(err))
 		}
 	}
 }
 
-func (b *builder) outsideOp(op items.Op) error {
+func (d *decision) outsideOp(op items.Op) error {
+	switch {
+	case d.next().thread == nil:
+		return threads.ErrNotFound
+	case d.next().thread.State == threads.Closed:
+		return threads.ErrClosed
+	}
 	switch op := op.(type) {
 	case items.SetThread:
-		return b.setThread(op)
+		return d.setThread(op)
 	case items.Create:
-		return b.createOutside(op)
+		return d.items.createOutside(op)
 	}
 	return fmt.Errorf("%T without a turn: %w", op, items.ErrRefused)
 }
 
 // createOutside makes an item of no turn, which is written ended, in one
 // event.
-func (b *builder) createOutside(op items.Create) error {
+func (w *itemWriter) createOutside(op items.Create) error {
 	if op.Content == nil || op.ItemID == "" {
 		return fmt.Errorf("an item without id or content: %w", items.ErrRefused)
 	}
@@ -102,31 +99,23 @@ func (b *builder) createOutside(op items.Create) error {
 	if status.Open() {
 		return fmt.Errorf("an open %s without a turn: %w", kind, items.ErrRefused)
 	}
-	if err := b.mustBeNew(op.ItemID); err != nil {
+	if err := w.mustBeNew(op.ItemID); err != nil {
 		return err
 	}
-	content, err := fit(op.Content, b.a.e.cfg.MaxItemBytes)
+	content, err := fit(op.Content, w.d.rules.cfg.MaxItemBytes)
 	if err != nil {
 		return fmt.Errorf("%w: %w", err, items.ErrRefused)
 	}
-	b.change.item(nil, "", notify.ItemCreated, op.ItemID, place{}, &items.Created{
+	w.d.change.item(nil, "", notify.ItemCreated, op.ItemID, place{}, &items.Created{
 		ItemID: op.ItemID, Type: "created", Status: status,
 		Content: content.raw, Truncated: content.truncated, TotalBytes: content.total, Kind: kind,
 	})
 	return nil
 }
 
-// threadRow is the row of the thread as this unit leaves it so far.
-func (c *change) threadRow() *threads.Thread {
-	if c.rows.thread != nil {
-		return c.rows.thread
-	}
-	return c.was
-}
-
 // setThread adds thread/updated with what op changes; nothing if it changes
 // nothing.
-func (b *builder) setThread(op items.SetThread) error {
+func (d *decision) setThread(op items.SetThread) error {
 	switch {
 	case len(op.Config) > turns.MaxConfigBytes:
 		return fmt.Errorf("settings of %d bytes, at most %d are kept: %w", len(op.Config), turns.MaxConfigBytes, items.ErrRefused)
@@ -135,7 +124,7 @@ func (b *builder) setThread(op items.SetThread) error {
 	case len(op.AgentSessionID) > turns.MaxTextBytes:
 		return fmt.Errorf("a session id of %d bytes: %w", len(op.AgentSessionID), items.ErrRefused)
 	}
-	is, up := b.change.threadRow(), threads.Updated{Type: "updated"}
+	is, up := d.next().thread, threads.Updated{Type: "updated"}
 	changed := false
 	if title := cutText(op.Title); title != "" && title != is.Title {
 		up.Title, changed = title, true
@@ -147,7 +136,7 @@ func (b *builder) setThread(op items.SetThread) error {
 		up.Config, changed = op.Config, true
 	}
 	if changed {
-		b.change.thread(notify.ThreadUpdated, &up)
+		d.change.thread(notify.ThreadUpdated, &up)
 	}
 	return nil
 }

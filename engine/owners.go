@@ -7,79 +7,79 @@ import (
 )
 
 // owners are the actors of busy threads, at most one for each. It is safe for
-// use by many goroutines. Locks are taken in the order gate, owners, inbox.
+// use by many goroutines. Locks are taken in the order gate, owners, intake.
 type owners struct {
-	one func(threadID string) *actor // makes an actor
+	one func(threadID string) *actor
 	wg  sync.WaitGroup
 
 	mu     sync.Mutex
-	actors map[string]*actor
+	loops  map[string]*loop
 	closed bool
 	ended  chan struct{} // closed with closed
 }
 
 func newOwners(one func(threadID string) *actor) *owners {
-	return &owners{one: one, actors: map[string]*actor{}, ended: make(chan struct{})}
+	return &owners{one: one, loops: map[string]*loop{}, ended: make(chan struct{})}
 }
 
-// submit puts a command into the inbox of a thread's actor, which it starts
+// submit puts a command into the intake of a thread's actor, which it starts
 // if need be.
 func (o *owners) submit(threadID string, f func(*actor), force bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	a, err := o.actor(threadID)
+	l, err := o.loop(threadID)
 	if err != nil {
 		return err
 	}
-	return a.in.command(f, force)
+	return l.in.command(f, force)
 }
 
-// actor returns the thread's actor, which it starts if need be. The caller
-// holds mu.
-func (o *owners) actor(threadID string) (*actor, error) {
+// loop returns the loop of the thread's actor, which it starts if need be. The
+// caller holds mu.
+func (o *owners) loop(threadID string) (*loop, error) {
 	if o.closed {
 		return nil, turns.ErrDraining
 	}
-	a := o.actors[threadID]
-	if a == nil {
-		a = o.one(threadID)
-		o.start(a)
+	l := o.loops[threadID]
+	if l == nil {
+		l = o.start(o.one(threadID))
 	}
-	return a, nil
+	return l, nil
 }
 
-// hold returns the thread's actor, which does not retire before release: for
-// somebody who waits for room in its inbox.
-func (o *owners) hold(threadID string) (a *actor, release func(), err error) {
+// hold returns the intake of the thread's actor, which does not retire before
+// release: for a caller that waits for room.
+func (o *owners) hold(threadID string) (in *intake, release func(), err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if a, err = o.actor(threadID); err != nil {
+	l, err := o.loop(threadID)
+	if err != nil {
 		return nil, nil, err
 	}
-	a.emitters++
-	return a, func() {
+	l.emitters++
+	return l.in, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		a.emitters--
+		l.emitters--
 	}, nil
 }
 
 // retire ends an idle actor, unless something has come for it meanwhile.
-func (o *owners) retire(a *actor) bool {
+func (o *owners) retire(l *loop) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !a.in.empty() || a.emitters > 0 {
+	if !l.in.empty() || l.emitters > 0 {
 		return false
 	}
-	delete(o.actors, a.id)
+	delete(o.loops, l.a.id)
 	return true
 }
 
 // eachActor gives all busy threads a command of the engine's own.
 func (o *owners) eachActor(f func(*actor)) {
 	o.mu.Lock()
-	ids := make([]string, 0, len(o.actors))
-	for id := range o.actors {
+	ids := make([]string, 0, len(o.loops))
+	for id := range o.loops {
 		ids = append(ids, id)
 	}
 	o.mu.Unlock()
@@ -96,32 +96,34 @@ func (o *owners) put(a *actor) {
 }
 
 // start lets a run. The caller holds mu.
-func (o *owners) start(a *actor) {
-	o.actors[a.id] = a
-	o.wg.Go(a.loop)
+func (o *owners) start(a *actor) *loop {
+	l := &loop{a: a, in: a.in, owners: o}
+	o.loops[a.id] = l
+	o.wg.Go(l.run)
+	return l
 }
 
 // busy is how many there are.
 func (o *owners) busy() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.actors)
+	return len(o.loops)
 }
 
-// close lets no further actor begin and returns those that run: who closes
-// stops them.
-func (o *owners) close() []*actor {
+// close lets no further actor begin and returns the intakes of those that run:
+// the caller stops them.
+func (o *owners) close() []*intake {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.closed {
 		o.closed = true
 		close(o.ended)
 	}
-	actors := make([]*actor, 0, len(o.actors))
-	for _, a := range o.actors {
-		actors = append(actors, a)
+	list := make([]*intake, 0, len(o.loops))
+	for _, l := range o.loops {
+		list = append(list, l.in)
 	}
-	return actors
+	return list
 }
 
 // wait returns when the actors that were stopped have ended.

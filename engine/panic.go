@@ -8,7 +8,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -17,13 +16,9 @@ import (
 // is wrong there must not fill the log, nor run for ever.
 const maxPanics = 3
 
-// survive is deferred around an actor's work: a panic ends what the thread was
+// panicked follows a panic in the actor's work, which ends what the thread was
 // at, and nothing else of the server.
-func (a *actor) survive() {
-	v := recover()
-	if v == nil {
-		return
-	}
+func (a *actor) panicked(v any) {
 	a.logPanic(v)
 	if a.gone {
 		return // what is left of the thread is the next server's
@@ -43,8 +38,8 @@ func (a *actor) survive() {
 
 func (a *actor) logPanic(v any) {
 	fields := []zap.Field{zap.String("thread_id", a.id), zap.Any("panic", v), zap.ByteString("stack", debug.Stack())}
-	if a.active != nil {
-		fields = append(fields, zap.String("turn_id", a.active.turn.TurnID))
+	if act := a.state.active; act != nil {
+		fields = append(fields, zap.String("turn_id", act.turn.TurnID))
 	}
 	a.e.log.Error("the thread's actor panicked", fields...)
 }
@@ -52,62 +47,42 @@ func (a *actor) logPanic(v any) {
 // startOver makes the actor's memory of what the log says, after the two may
 // have parted. The turn that was active fails, for the reason given.
 func (a *actor) startOver(why string) {
-	was := a.active
-	if was != nil {
-		a.claimPlace(was)
-		was.setWaiting(a.e, false)
-	}
-	a.abandonRun()
-	if was != nil && was.placed { // the place is the actor's while it reads
-		was.placed, a.entered = false, true
-	}
+	a.work.part()
+	a.slot.reclaim()
 	a.held, a.loaded = nil, false
 	if err := a.load(); err != nil {
 		a.e.log.Error("read the thread again", zap.String("thread_id", a.id), zap.Error(err))
-		a.active = was
 		a.die(turns.ErrInternal)
 		return
 	}
-	if a.active == nil { // it had ended, or there was none
-		a.giveBack()
-		a.answerEnded(was)
+	a.countWaiting()
+	if a.state.active == nil { // it had ended, or there was none
+		a.slot.leave()
+		a.answerWaiters()
 		a.startBy = time.Now().Add(heldRetry)
 		return
 	}
-	a.active.placed, a.entered = a.entered, false
-	if was != nil {
-		a.active.waiters = was.waiters
+	if a.slot.is == slotReserved {
+		a.slot.hold()
 	}
-	b := a.build()
-	b.endTurn(ending{state: turns.Failed, failure: &turns.Failure{Kind: "internal", Message: why}})
-	b.after = append(b.after, a.turnOver)
-	a.commitLast(b)
+	d := a.decide()
+	d.turn.end(ending{state: turns.Failed, failure: &turns.Failure{Kind: "internal", Message: why}})
+	a.commitLast(d)
 }
 
-// giveBack frees the actor's place, or its place in line.
-func (a *actor) giveBack() {
-	if a.entered {
-		a.leave()
-	} else {
-		a.e.gate.decline(a.id)
-	}
-}
-
-// answerEnded answers those who wait for what was in the commit after which
+// answerWaiters answers those who wait for what was in the commit after which
 // the actor panicked.
-func (a *actor) answerEnded(was *activeTurn) {
-	if a.thread != nil && a.thread.State == threads.Closed {
-		a.isClosed()
-	}
-	if was == nil || len(was.waiters) == 0 {
+func (a *actor) answerWaiters() {
+	a.waiters.closed(a.state.thread)
+	if len(a.waiters.ends) == 0 {
 		return
 	}
-	t, err := a.e.store.Turn(context.Background(), was.turn.TurnID)
+	t, err := a.e.store.Turn(context.Background(), a.waiters.turnID)
 	if err != nil || t == nil {
-		a.e.log.Error("read the end of a turn", zap.String("turn_id", was.turn.TurnID), zap.Error(err))
+		a.e.log.Error("read the end of a turn", zap.String("turn_id", a.waiters.turnID), zap.Error(err))
 		return
 	}
-	was.answer(t)
+	a.waiters.ended(t)
 }
 
 // recoverSafely is recoverThread for a thread whose recovery may panic: the

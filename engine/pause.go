@@ -105,48 +105,36 @@ func (p *pause) change(method string, body *turns.RuntimeEvent, key *ledger.Key)
 	if err := turns.CheckText("reason", body.Reason); err != nil {
 		return turns.PauseResult{}, err
 	}
-	if key != nil {
-		if r, ok, err := replay[turns.PauseResult](p.store, key); ok || err != nil {
-			return r, err
-		}
-	}
 	prev := p.now()
-	next := &prev
-	r := turns.PauseResult{Success: true, Message: "already " + body.Type, State: p.stateAfter(prev), Until: prev.Until}
-	c := &change{now: nowTime()}
-	pauses := method == notify.HolonPaused
-	if prev.Paused != pauses {
-		d := notify.Draft{Method: method, Header: notify.Header{Seq: notify.Provisional(0), Timestamp: c.now}, Body: body}
-		if err := d.Encode(); err != nil {
-			return turns.PauseResult{}, err
+	next, pauses := prev, method == notify.HolonPaused
+	r, replayed, err := ledger.Keyed(p.store, key, func() (*ledger.Unit, turns.PauseResult, error) {
+		u := &ledger.Unit{}
+		if prev.Paused == pauses {
+			return u, turns.PauseResult{Success: true, Message: "already " + body.Type, State: p.stateAfter(prev), Until: prev.Until}, nil
 		}
-		next = turns.ApplyRuntime(prev, d.Header, body)
-		c.unit.Drafts, c.unit.Rows = []notify.Draft{d}, []ledger.Row{next}
-		r.Message, r.State, r.Until = body.Type, p.stateAfter(*next), next.Until
-	}
-	if err := c.setKey(key, r); err != nil {
-		return turns.PauseResult{}, err
-	}
-	if pauses {
-		p.gate.pause(true)
-	}
-	rc, err := p.store.Append(&c.unit)
-	if err == nil && rc.Stored != nil {
-		r, err = again[turns.PauseResult](rc.Stored, key)
+		d := notify.Draft{Method: method, Header: notify.Header{Seq: notify.Provisional(0), Timestamp: nowTime()}, Body: body}
+		if err := d.Encode(); err != nil {
+			return nil, turns.PauseResult{}, err
+		}
+		next = *turns.ApplyRuntime(prev, d.Header, body)
+		u.Drafts, u.Rows = []notify.Draft{d}, []ledger.Row{&next}
+		return u, turns.PauseResult{Success: true, Message: body.Type, State: p.stateAfter(next), Until: next.Until}, nil
+	}, func(u *ledger.Unit) (ledger.Receipt, error) {
+		if pauses {
+			p.gate.pause(true)
+		}
+		return p.store.Append(u)
+	})
+	if err != nil || replayed {
 		p.gate.pause(prev.Paused)
 		return r, err
 	}
-	if err != nil {
-		p.gate.pause(prev.Paused)
-		return turns.PauseResult{}, err
-	}
-	p.set(*next)
+	p.set(next)
 	p.gate.pause(next.Paused)
 	select {
 	case p.timer <- struct{}{}:
 	default:
 	}
-	r.Seq = rc.Last
 	return r, nil
 }
 

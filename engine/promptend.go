@@ -1,34 +1,26 @@
 package engine
 
 import (
-	"time"
-
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
 )
 
-// promptEnded is the agent's return: the turn goes on with what was steered
+// promptEnded is the agent's return: the turn continues with what was steered
 // to it, or ends.
-func (b *builder) promptEnded(out turns.Outcome) {
-	a, act := b.a, b.a.active
-	run := act.run
-	close(run.over)
-	act.run, act.stopBy = nil, time.Time{}
+func (w *turnWriter) promptEnded(out turns.Outcome) {
+	act := w.d.active()
 	if s := act.stop; s != nil {
-		b.endStopped(s, out)
+		w.endStopped(s, out)
 		return
 	}
 	if out.State == "" {
 		out.State = turns.Completed
 	}
-	goesOn := len(act.steers) > 0 && (act.cut || (out.State == turns.Completed && out.Cause == ""))
-	if goesOn {
-		b.nextPrompt()
+	if len(act.steers) > 0 && (act.cut || (out.State == turns.Completed && out.Cause == "")) {
+		w.nextPrompt()
 		return
 	}
-	if out.Cause != "" && b.again(out.Cause, out.Why()) {
-		run.givenUp = true
+	if out.Cause != "" && w.retry(out.Cause, out.Why()) {
 		return
 	}
 	end := ending{state: out.State, message: out.Message, stopReason: out.StopReason, failure: out.Failure}
@@ -41,12 +33,11 @@ func (b *builder) promptEnded(out turns.Outcome) {
 	case end.state == turns.Failed && end.failure == nil:
 		end.failure = &turns.Failure{Kind: "agent_failed", Message: "the agent gave no reason"}
 	}
-	b.endTurn(end)
-	b.after = append(b.after, a.turnOver)
+	w.end(end)
 }
 
-// endStopped ends a turn that was told to stop, as the stop says.
-func (b *builder) endStopped(s *stop, out turns.Outcome) {
+// endStopped ends a turn that was asked to stop, as the stop says.
+func (w *turnWriter) endStopped(s *stop, out turns.Outcome) {
 	end := ending{state: s.state, reason: s.reason, stopReason: out.StopReason, failure: s.failure}
 	if end.stopReason == "" && out.State == turns.Failed && out.Failure != nil {
 		end.stopReason = out.Failure.Message
@@ -54,37 +45,37 @@ func (b *builder) endStopped(s *stop, out turns.Outcome) {
 	if end.state == turns.Interrupted {
 		end.message = interruption(s.reason)
 	}
-	b.endTurn(end)
-	b.after = append(b.after, b.a.turnOver)
+	w.end(end)
 }
 
 // nextPrompt gives the agent, in the same turn, what was steered to it.
-func (b *builder) nextPrompt() {
-	a, act := b.a, b.a.active
+func (w *turnWriter) nextPrompt() {
+	act := w.d.active()
 	status := items.StatusCompleted
 	if act.cut {
 		status = items.StatusInterrupted
 	}
 	act.cut = false
 	var input []items.UserMessage
-	for _, o := range append([]*openItem(nil), act.open.list...) {
+	for _, o := range act.open.list {
 		switch m, isUser := o.content.(items.UserMessage); {
 		case isUser:
 			input = append(input, m)
-			_ = b.updated(o, items.StatusCompleted)
+			_ = w.d.items.updated(o, items.StatusCompleted)
 			act.open.remove(o.row.ItemID)
 		case o.row.Type.IsQuestion():
-			b.resolve(o, turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, "")
+			w.d.items.resolve(o, cancelled, "")
 		default:
-			_ = b.updated(o, status)
+			_ = w.d.items.updated(o, status)
 			act.open.remove(o.row.ItemID)
 			act.open.ended(o)
 		}
 	}
 	act.steers = nil
-	act.setWaiting(a.e, false)
-	if b.activeRow().Progress != turns.Running {
-		b.progress(turns.Running, "")
+	act.clock.wait(false)
+	if act.turn.Progress != turns.Running {
+		w.progress(turns.Running, "")
 	}
-	b.after = append(b.after, func(ledger.Receipt) { a.startPrompt(input) })
+	w.d.then(partWork{})
+	w.d.then(startPrompt{input})
 }

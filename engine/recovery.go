@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -28,7 +29,7 @@ func (e *Engine) Recover(ctx context.Context) error {
 	// In parallel, so that they share commits.
 	errs := make(chan error, len(active))
 	found := make([]recovered, len(active))
-	places := make(chan struct{}, e.cfg.MaxActiveTurns)
+	places := make(chan struct{}, e.rules.cfg.MaxActiveTurns)
 	for i, id := range active {
 		places <- struct{}{}
 		go func() {
@@ -73,22 +74,22 @@ func (a *actor) recoverThread() (recovered, error) {
 	if err := a.load(); err != nil {
 		return turnEnded, fmt.Errorf("load thread %s: %w", a.id, err)
 	}
-	b, left := a.build(), turnEnded
-	switch {
-	case a.active != nil && a.active.waitsForAttempt():
+	d, left := a.decide(), turnEnded
+	switch act := d.active(); {
+	case act != nil && act.waitsForAttempt():
 		return turnWaits, nil // it is in the log already
-	case a.active != nil && a.goesOnWithoutUs():
+	case act != nil && act.outlivesRestart(a.agent()):
 		return turnGoesOn, nil
-	case a.active != nil:
-		if a.recoverTurn(b) {
+	case act != nil:
+		if d.turn.recover() {
 			left = turnWaits
 		}
-	case a.thread != nil && a.thread.State == "closing":
-		b.threadClosed(a.thread.Reason)
+	case d.next().thread != nil && d.next().thread.State == threads.Closing:
+		d.threadClosed(d.next().thread.Reason)
 	default:
 		return turnEnded, nil
 	}
-	_, err := a.append(b)
+	_, err := a.append(d)
 	return left, err
 }
 
@@ -103,14 +104,14 @@ func (e *Engine) Drain(ctx context.Context) error {
 	e.claims.close()
 
 	empty := e.gate.whenEmpty()
-	e.owners.eachActor(func(a *actor) { a.stopWaiting() })
-	if waitFor(ctx, empty, e.cfg.DrainAfter) {
+	e.owners.eachActor((*actor).stopWaiting)
+	if waitFor(ctx, empty, e.rules.cfg.DrainAfter) {
 		return nil
 	}
 	// Three quarters of the grace for agents, the rest for the commits.
-	within := e.cfg.DrainGrace * 3 / 4
+	within := e.rules.cfg.DrainGrace * 3 / 4
 	e.owners.eachActor(func(a *actor) { a.stopForDrain(within) })
-	if !waitFor(ctx, empty, e.cfg.DrainGrace) {
+	if !waitFor(ctx, empty, e.rules.cfg.DrainGrace) {
 		return context.DeadlineExceeded
 	}
 	return nil
@@ -119,28 +120,30 @@ func (e *Engine) Drain(ctx context.Context) error {
 // stopWaiting ends a turn for which nobody will be asked any more. One that
 // waits for its next attempt, or is a worker's, is left to the next server.
 func (a *actor) stopWaiting() {
+	act := a.state.active
 	switch {
-	case a.active == nil:
-	case a.active.waitsForAttempt():
-		a.holdOff()
-	case a.active.worker != nil:
-		a.leaveAlone()
-	case a.active.isWaiting:
-		a.stopForDrain(a.stopWithin())
+	case act == nil:
+	case act.waitsForAttempt():
+		a.slot.keep()
+	case act.work.exec != nil && act.work.exec.outlives():
+		a.slot.leave() // nobody waits for it, and the next server finds it
+	case act.clock.waiting:
+		a.stopForDrain(a.agent().stopWithin(a.e.rules.cfg.InterruptAfter))
 	}
 }
 
 func (a *actor) stopForDrain(within time.Duration) {
-	if a.active == nil || a.active.run == nil || a.held != nil || a.dead != nil {
+	act := a.state.active
+	if act == nil || act.work.exec == nil || act.work.exec.outlives() || a.held != nil || a.dead != nil {
 		return
 	}
-	b := a.build()
-	if a.active.stop == nil {
-		b.stopTurn(stop{state: turns.Interrupted, reason: "server stopping"}, within)
-		a.commitOutput(b)
+	if act.stop != nil {
+		act.work.stop(errTurnInterrupted, within)
 		return
 	}
-	a.tellStop(errTurnInterrupted, within)
+	d := a.observe()
+	d.turn.stop(stop{state: turns.Interrupted, reason: "server stopping"}, within)
+	a.commitOutput(d)
 }
 
 // waitFor reports whether c was closed before the time was over or ctx done.

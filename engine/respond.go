@@ -19,18 +19,18 @@ func (e *Engine) Respond(ctx context.Context, c turns.Respond) (turns.RespondRes
 		return turns.RespondResult{}, items.ErrNotFound
 	}
 	return call(ctx, e, threadID, func(a *actor) (turns.RespondResult, error) {
-		r, _, err := keyed(a, c.Key, func(b *builder) (turns.RespondResult, error) { return a.respond(b, c) })
+		r, _, err := keyed(a, c.Key, func(d *decision) (turns.RespondResult, error) { return d.respond(c) })
 		return r, err
 	})
 }
 
-func (a *actor) respond(b *builder, c turns.Respond) (turns.RespondResult, error) {
+func (d *decision) respond(c turns.Respond) (turns.RespondResult, error) {
 	var o *openItem
-	if a.active != nil {
-		o = a.active.open.get(c.ItemID)
+	if act := d.active(); act != nil {
+		o = act.open.get(c.ItemID)
 	}
 	if o == nil || o.row.Status != items.StatusPending {
-		it, err := a.e.store.Item(context.Background(), c.ItemID)
+		it, err := d.rules.log.Item(context.Background(), c.ItemID)
 		switch {
 		case err != nil:
 			return turns.RespondResult{}, err
@@ -49,22 +49,15 @@ func (a *actor) respond(b *builder, c turns.Respond) (turns.RespondResult, error
 	if by == "" {
 		by = "client"
 	}
-	b.resolve(o, ans, by)
-	if a.active.pendingQuestions() == 1 {
-		b.answered()
+	d.items.resolve(o, ans, by)
+	if d.active().pendingQuestions() == 0 {
+		d.turn.answered()
 	}
 	return turns.RespondResult{ItemID: c.ItemID, Status: ans.Status, Outcome: ans.Outcome}, nil
 }
 
-func (act *activeTurn) pendingQuestions() int {
-	n := 0
-	for _, o := range act.open.list {
-		if o.row.Status == items.StatusPending {
-			n++
-		}
-	}
-	return n
-}
+// cancelled is the answer to a question that nobody is asked any more.
+var cancelled = turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}
 
 // byConfiguration is resolved_by of what nobody was asked.
 const byConfiguration = "configuration"
@@ -105,7 +98,7 @@ func answerOf(c turns.Respond, question items.Content) (turns.Answer, error) {
 		if c.Outcome != items.OutcomeCancelled {
 			return turns.Answer{}, turns.Invalid("outcome", turns.ReasonUnknown, `must be "cancelled"; an option is chosen by option_id or kind`)
 		}
-		return turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, nil
+		return cancelled, nil
 	}
 	switch q := question.(type) {
 	case items.PermissionRequest:

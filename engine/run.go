@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -24,8 +25,9 @@ type run struct {
 	inject injector
 	behind bool // the actor's: a text waits for the next prompt, so all later ones do
 
-	attempt int
-	givenUp bool // the actor's: what still comes is late
+	attempt    int
+	isApart    bool // the actor's: over is closed
+	superseded bool // the actor's: its attempt was, so what still comes is late
 }
 
 // Causes of the cancellation of an agent's context.
@@ -34,6 +36,39 @@ var (
 	errPromptCut       = errors.New("the prompt is cut short for a steer")
 	errAbandoned       = errors.New("the turn has ended without the agent")
 )
+
+// stop implements executor.
+func (r *run) stop(cause error) { r.cancel(cause) }
+
+// part implements executor.
+func (r *run) part() {
+	if !r.isApart {
+		r.isApart = true
+		r.cancel(errAbandoned)
+		close(r.over)
+	}
+}
+
+// unattended implements executor.
+func (r *run) unattended() bool { return false }
+
+// outlives implements executor.
+func (r *run) outlives() bool { return false }
+
+// due implements executor. Only the turn's timeout bounds a prompt.
+func (r *run) due() time.Time { return time.Time{} }
+
+// overdue implements executor.
+func (r *run) overdue() string { return "the agent did not stop in time" }
+
+// steer implements executor.
+func (r *run) steer(list []injection, inject bool) {
+	if inject {
+		r.handOver(list)
+	} else {
+		r.behind = true
+	}
+}
 
 // ask is a question on its way from the agent to the actor, and its answer on
 // the way back.
@@ -78,7 +113,7 @@ func (r *run) Ask(ctx context.Context, itemID string, question items.Content, o 
 	case a := <-q.answer:
 		return a, nil
 	case <-r.over:
-		return turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, turns.ErrPromptOver
+		return cancelled, turns.ErrPromptOver
 	case <-ctx.Done(): // nobody waits for the answer any more; the question ends with its prompt
 		return turns.Answer{}, context.Cause(ctx)
 	}
@@ -108,25 +143,26 @@ func (r *run) Sync(ctx context.Context) error {
 // startPrompt lets the agent run, after the commit that says so, or offers the
 // turn to workers. It does not block.
 func (a *actor) startPrompt(input []items.UserMessage) {
-	act := a.active
-	if r := a.remote(); r != nil {
-		a.offerTurn(r)
+	act, agent := a.state.active, a.agent()
+	if agent.remote != nil {
+		w := newWorker(a)
+		act.work.exec = w
+		a.e.claims.offer(w.agent, w.offer, false)
 		return
 	}
 	ctx, cancel := context.WithCancelCause(a.e.agentCtx)
-	r := &run{a: a, turnID: act.turn.TurnID, index: act.prompts, ctx: ctx, cancel: cancel, over: make(chan struct{}), attempt: act.turn.Attempt}
-	act.run = r
-	act.prompts++
+	r := &run{a: a, turnID: act.turn.TurnID, index: act.work.prompts, ctx: ctx, cancel: cancel, over: make(chan struct{}), attempt: act.turn.Attempt}
+	act.work.exec = r
+	act.work.prompts++
 	p := &turns.Prompt{
 		ThreadID: a.id, TurnID: r.turnID, Attempt: r.attempt, Index: r.index,
-		Cwd: a.thread.Cwd, Input: input, Metadata: act.turn.Metadata, Sink: r, Over: r.over,
-		SessionID: a.thread.AgentSessionID, Config: a.thread.Config,
+		Cwd: a.state.thread.Cwd, Input: input, Metadata: act.turn.Metadata, Sink: r, Over: r.over,
+		SessionID: a.state.thread.AgentSessionID, Config: a.state.thread.Config,
 	}
-	name := a.thread.Agent // the goroutine below must not look at the thread
-	agent := a.e.agents[name]
+	name := a.state.thread.Agent // the goroutine below must not look at the thread
 	a.e.prompts.Go(func() {
 		out := turns.Outcome{State: turns.Failed, Failure: &turns.Failure{Kind: "agent_unavailable", Message: "the agent " + name + " is no longer configured"}}
-		if agent != nil {
+		if agent.Agent != nil {
 			out = a.e.runAgent(ctx, agent, p)
 		}
 		cancel(nil)

@@ -27,11 +27,11 @@ type services struct {
 }
 
 // serve starts serving all agents that want it.
-func (s *services) serve(agents map[string]turns.Agent, names []string, h turns.Host) {
+func (s *services) serve(all agents, names []string, h turns.Host) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	for _, name := range names {
-		if agent, ok := agents[name].(turns.Service); ok {
+		if agent := all[name].service; agent != nil {
 			s.wg.Go(func() { s.serveOne(ctx, name, agent, h) })
 		}
 	}
@@ -84,9 +84,9 @@ func (s *services) whyFailed(name string) (why string, failed bool) {
 
 // Agents lists the configured agents, the default one first.
 func (e *Engine) Agents() []turns.AgentInfo {
-	out := []turns.AgentInfo{e.agentInfo(e.cfg.DefaultAgent)}
+	out := []turns.AgentInfo{e.agentInfo(e.rules.cfg.DefaultAgent)}
 	for _, n := range e.names {
-		if n != e.cfg.DefaultAgent {
+		if n != e.rules.cfg.DefaultAgent {
 			out = append(out, e.agentInfo(n))
 		}
 	}
@@ -96,11 +96,11 @@ func (e *Engine) Agents() []turns.AgentInfo {
 // agentInfo is what the agent says of itself. One that says nothing of its
 // state needs nothing to be ready.
 func (e *Engine) agentInfo(name string) turns.AgentInfo {
-	info := e.agents[name].Info()
+	info := e.rules.agents[name].Info()
 	if info.State == "" {
 		info.State = turns.AgentReady
 	}
-	if _, ok := e.agents[name].(turns.Remote); ok {
+	if e.rules.agents[name].remote != nil {
 		e.claims.about(name, &info)
 	}
 	if why, failed := e.services.whyFailed(name); failed {

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
@@ -17,7 +16,7 @@ import (
 // ErrQueueFull, ErrKeyConflict, ErrDraining, ledger.ErrStorageFull,
 // ledger.ErrStorageFailed.
 func (e *Engine) Start(ctx context.Context, c turns.Start) (turns.StartResult, error) {
-	msgs, err := c.Messages(e.cfg.MaxItemBytes)
+	msgs, err := c.Messages(e.rules.cfg.MaxItemBytes)
 	if err != nil {
 		return turns.StartResult{}, err
 	}
@@ -26,30 +25,9 @@ func (e *Engine) Start(ctx context.Context, c turns.Start) (turns.StartResult, e
 
 func (a *actor) start(c turns.Start, msgs []items.UserMessage) (turns.StartResult, error) {
 	for {
-		r, replayed, err := keyed(a, c.Key, func(b *builder) (turns.StartResult, error) {
-			if err := a.mayStart(); err != nil {
-				return turns.StartResult{}, err
-			}
-			if a.active != nil && c.OnBusy == turns.BusySteer && a.active.stop == nil {
-				return a.startBySteer(b, c, msgs)
-			}
-			why, err := a.whyQueue(c.OnBusy)
-			if err != nil {
-				return turns.StartResult{}, err
-			}
-			if err := a.canBeClaimed("", msgs); err != nil {
-				return turns.StartResult{}, err
-			}
-			if why == "" {
-				entered := false
-				if entered, why = a.enter(); entered {
-					return a.startNow(b, c, msgs), nil
-				}
-			}
-			return a.enqueue(b, c, msgs, why)
-		})
+		r, replayed, err := keyed(a, c.Key, func(d *decision) (turns.StartResult, error) { return d.start(c, msgs, a.slot.reserve) })
 		if err != nil || replayed {
-			a.leave()
+			a.slot.unreserve()
 		}
 		if !errors.Is(err, turns.ErrRuntimePaused) {
 			return r, err
@@ -59,26 +37,40 @@ func (a *actor) start(c turns.Start, msgs []items.UserMessage) (turns.StartResul
 	}
 }
 
-func (a *actor) mayStart() error {
-	if err := a.takesCommands(); err != nil {
-		return err
+// start begins a turn in the slot that reserve gives, or queues it.
+func (d *decision) start(c turns.Start, msgs []items.UserMessage, reserve func() (ok bool, why string)) (turns.StartResult, error) {
+	if err := d.mayStart(); err != nil {
+		return turns.StartResult{}, err
 	}
-	if a.e.pause.isDraining() {
-		return turns.ErrDraining
+	if act := d.active(); act != nil && c.OnBusy == turns.BusySteer && act.stop == nil {
+		return d.startBySteer(c, msgs)
 	}
-	return nil
+	why, err := d.next().whyQueue(c.OnBusy)
+	if err != nil {
+		return turns.StartResult{}, err
+	}
+	if err := d.canBeClaimed("", msgs); err != nil {
+		return turns.StartResult{}, err
+	}
+	if why == "" {
+		var reserved bool
+		if reserved, why = reserve(); reserved {
+			return d.startNow(c, msgs), nil
+		}
+	}
+	return d.enqueue(c, msgs, why)
 }
 
 // whyQueue says why a turn cannot start now as far as its thread is
 // concerned; "" if it can.
-func (a *actor) whyQueue(onBusy turns.OnBusy) (string, error) {
-	busy := a.active != nil || len(a.queue) > 0
+func (s *state) whyQueue(onBusy turns.OnBusy) (string, error) {
+	busy := s.active != nil || len(s.queue) > 0
 	switch {
-	case a.thread.State == threads.Paused && onBusy == turns.BusyReject:
+	case s.thread.State == threads.Paused && onBusy == turns.BusyReject:
 		return "", threads.ErrPaused
 	case busy && onBusy == turns.BusyReject:
 		return "", turns.ErrBusy
-	case a.thread.State == threads.Paused:
+	case s.thread.State == threads.Paused:
 		return turns.QueuedPaused, nil
 	case busy:
 		return turns.QueuedBusy, nil
@@ -86,135 +78,170 @@ func (a *actor) whyQueue(onBusy turns.OnBusy) (string, error) {
 	return "", nil
 }
 
-func (a *actor) startNow(b *builder, c turns.Start, msgs []items.UserMessage) turns.StartResult {
+func (d *decision) startNow(c turns.Start, msgs []items.UserMessage) turns.StartResult {
 	turnID := turns.NewID()
-	b.change.use(newTries(turnID))
-	b.started(nil, turnID, turns.OriginClient, c)
-	b.input(turnID, 1, msgs, items.StatusCompleted)
-	b.waitsForClaim(turnID)
-	b.after = append(b.after, func(ledger.Receipt) { a.startPrompt(msgs) })
-	return turns.StartResult{TurnID: turnID, ThreadID: a.id, State: turns.Active, StartedAt: b.change.now}
+	d.change.use(newTries(turnID))
+	d.turn.started(nil, turnID, turns.OriginClient, c)
+	d.items.input(turnID, 1, msgs, items.StatusCompleted)
+	d.turn.begins(msgs)
+	return turns.StartResult{TurnID: turnID, ThreadID: d.change.threadID, State: turns.Active, StartedAt: d.change.now}
 }
 
 // started adds turn/started, behind the fence of the runtime's pause. The
 // attempt begins with it, unless it has begun with the wait for it.
-func (b *builder) started(prev *turns.Turn, turnID string, origin turns.Origin, c turns.Start) {
-	b.change.unit.Fences = append(b.change.unit.Fences, turns.NotPaused)
+func (w *turnWriter) started(prev *turns.Turn, turnID string, origin turns.Origin, c turns.Start) {
+	w.d.change.unit.Fences = append(w.d.change.unit.Fences, turns.NotPaused)
 	e := &turns.StartedEvent{
-		Type: "started", State: turns.Active, StartedAt: b.change.now, Origin: origin,
+		Type: "started", State: turns.Active, StartedAt: w.d.change.now, Origin: origin,
 		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds, Retry: c.Retry,
 	}
 	if prev != nil && prev.Attempt > 1 {
 		e.Origin, e.FirstStartedAt = turns.OriginRetry, prev.FirstStartedAt
 		if e.FirstStartedAt.IsZero() { // it was interrupted in the queue
-			e.FirstStartedAt = b.change.now
+			e.FirstStartedAt = w.d.change.now
 		}
 		e.Metadata, e.Parent, e.TimeoutSeconds, e.Retry = prev.Metadata, prev.Parent, prev.TimeoutSeconds, prev.Retry
 	}
-	span := b.change.root()
+	span := w.d.change.root()
 	if span == nil {
-		span = b.change.begin("")
+		span = w.d.change.begin("")
 	}
-	b.change.turn(prev, turnID, notify.TurnStarted, in(span), e)
+	w.d.change.turn(prev, turnID, notify.TurnStarted, in(span), e)
 }
 
 // input adds the user messages of a turn. Nothing supersedes them.
-func (b *builder) input(turnID string, attempt int, msgs []items.UserMessage, status items.Status) []*items.Item {
+func (w *itemWriter) input(turnID string, attempt int, msgs []items.UserMessage, status items.Status) []*items.Item {
 	rows := make([]*items.Item, 0, len(msgs))
 	for _, m := range msgs {
 		raw, err := items.Encode(m)
-		if err != nil && b.change.err == nil {
-			b.change.err = err
+		if err != nil && w.d.change.err == nil {
+			w.d.change.err = err
 		}
 		id := items.NewID()
-		rows = append(rows, b.change.item(nil, turnID, notify.ItemCreated, id, place{attempt: attempt}, &items.Created{
+		rows = append(rows, w.d.change.item(nil, turnID, notify.ItemCreated, id, place{attempt: attempt}, &items.Created{
 			ItemID: id, Type: "created", Status: status, Content: raw, Kind: items.KindUserMessage,
 		}))
 	}
 	return rows
 }
 
-func (a *actor) enqueue(b *builder, c turns.Start, msgs []items.UserMessage, why string) (turns.StartResult, error) {
-	first := c.OnBusy == turns.BusyInterrupt
-	bound := a.e.cfg.MaxQueue
+// begins follows turn/started: the agent gets the input, or the turn waits for
+// a worker.
+func (w *turnWriter) begins(input []items.UserMessage) {
+	if w.d.agent().remote != nil {
+		w.progress(turns.Starting, "")
+	}
+	w.d.then(startPrompt{input})
+}
+
+func (d *decision) enqueue(c turns.Start, msgs []items.UserMessage, why string) (turns.StartResult, error) {
+	queue, first := d.next().queue, c.OnBusy == turns.BusyInterrupt
+	bound := d.rules.cfg.MaxQueue
 	if first {
 		bound += limits.QueuedByInterrupt
 	}
-	if len(a.queue) >= bound {
+	if len(queue) >= bound {
 		return turns.StartResult{}, turns.ErrQueueFull
 	}
-	rank, position := int64(1), len(a.queue)+1
-	if n := len(a.queue); n > 0 {
-		rank = a.queue[n-1].Rank + 1
-		if first {
-			rank = a.queue[0].Rank - 1
-		}
-	}
+	rank, position := d.next().lastRank(), len(queue)+1
 	if first {
 		position = 1
+		if len(queue) > 0 {
+			rank = queue[0].turn.Rank - 1
+		}
 	}
 	turnID := turns.NewID()
-	b.change.turn(nil, turnID, notify.TurnQueued, place{attempt: 1}, &turns.QueuedEvent{
-		Type: "queued", State: turns.Queued, Position: position, Rank: rank, QueuedAt: b.change.now, Reason: why,
+	d.change.turn(nil, turnID, notify.TurnQueued, place{attempt: 1}, &turns.QueuedEvent{
+		Type: "queued", State: turns.Queued, Position: position, Rank: rank, QueuedAt: d.change.now, Reason: why,
 		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds, Retry: c.Retry,
 	})
-	rows := b.input(turnID, 1, msgs, items.StatusCompleted)
-	b.after = append(b.after, func(ledger.Receipt) { a.inputs[turnID] = inputItems(rows, msgs) })
-	if first && a.active != nil && a.active.stop == nil {
-		b.stopTurn(stop{state: turns.Interrupted, reason: "a newer turn takes its place"}, a.stopWithin())
+	d.next().setInput(turnID, inputItems(d.items.input(turnID, 1, msgs, items.StatusCompleted), msgs))
+	if act := d.active(); first && act != nil && act.stop == nil {
+		d.turn.stop(stop{state: turns.Interrupted, reason: "a newer turn takes its place"}, d.stopWithin())
 	}
-	return turns.StartResult{TurnID: turnID, ThreadID: a.id, State: turns.Queued, QueuedAt: b.change.now, Position: position}, nil
+	return turns.StartResult{TurnID: turnID, ThreadID: d.change.threadID, State: turns.Queued, QueuedAt: d.change.now, Position: position}, nil
 }
 
-func (a *actor) startBySteer(b *builder, c turns.Start, msgs []items.UserMessage) (turns.StartResult, error) {
-	r, err := a.steer(b, msgs, false)
+// lastRank is the rank of a turn behind all others of the queue.
+func (s *state) lastRank() int64 {
+	if n := len(s.queue); n > 0 {
+		return s.queue[n-1].turn.Rank + 1
+	}
+	return 1
+}
+
+func (d *decision) startBySteer(c turns.Start, msgs []items.UserMessage) (turns.StartResult, error) {
+	r, err := d.steer(msgs, false)
 	if err != nil {
 		return turns.StartResult{}, err
 	}
 	return turns.StartResult{
-		TurnID: r.TurnID, ThreadID: a.id, State: r.State, StartedAt: a.active.turn.StartedAt,
+		TurnID: r.TurnID, ThreadID: d.change.threadID, State: r.State, StartedAt: d.active().turn.StartedAt,
 		Steered: true, ItemIDs: r.ItemIDs, Delivery: r.Delivery,
 	}, nil
+}
+
+// startQueued starts the turn that is first in the queue.
+func (d *decision) startQueued() {
+	q := d.next().queue[0]
+	d.change.use(q.tries.clone())
+	d.turn.started(q.turn, q.turn.TurnID, turns.OriginQueue, turns.Start{})
+	d.items.given(q.input)
+	d.turn.begins(messages(q.input))
 }
 
 // startNext starts the turn that is first in the queue, if it may. A turn that
 // waits for its next attempt is before all of them.
 func (a *actor) startNext() {
 	if a.dead != nil {
-		a.e.gate.decline(a.id)
+		a.slot.leave()
 		return
 	}
 	if err := a.load(); err != nil {
 		a.startBy = a.tryLater("a thread with queued turns cannot be read now", err)
 		return
 	}
-	if a.active != nil && a.active.waitsForAttempt() {
-		a.takePlace()
+	s := a.state
+	if s.active != nil && s.active.waitsForAttempt() && !a.gone {
+		a.slot.take() // and keeps it, also before its time: see nextDue
 		return
 	}
-	if a.active != nil || len(a.queue) == 0 || a.thread.State != threads.Running || a.held != nil || a.dead != nil || a.gone {
+	if s.active != nil || len(s.queue) == 0 || s.thread.State != threads.Running || a.held != nil || a.gone {
 		a.e.gate.decline(a.id)
 		return
 	}
 	for {
-		if ok, _ := a.enter(); !ok {
+		if ok, _ := a.slot.reserve(); !ok {
 			return
 		}
-		t := a.queue[0]
-		b := a.build()
-		b.change.use(a.triedOf(t.TurnID).clone())
-		b.started(t, t.TurnID, turns.OriginQueue, turns.Start{})
-		input := a.inputs[t.TurnID]
-		b.given(input)
-		b.waitsForClaim(t.TurnID)
-		b.after = append(b.after, func(ledger.Receipt) { a.startPrompt(messages(input)) })
-		_, err := a.commit(b)
+		d := a.decide()
+		d.startQueued()
+		_, err := a.commit(d)
 		if err == nil {
 			return
 		}
-		a.leave()
-		if !errors.Is(err, turns.ErrRuntimePaused) { // else the gate is closed by now, and the next try stands in line
+		a.slot.unreserve()
+		if !errors.Is(err, turns.ErrRuntimePaused) { // else the gate is closed by now, and the next try waits in line
 			a.startBy = a.tryLater("a queued turn cannot start now", err)
+			return
+		}
+	}
+}
+
+// startAttempt starts the attempt that the turn has waited for.
+func (a *actor) startAttempt() {
+	for a.slot.keep() { // else it waits in line
+		d := a.decide()
+		err := d.startAttempt()
+		if err == nil {
+			_, err = a.commit(d)
+		}
+		switch {
+		case err == nil:
+			return
+		case errors.Is(err, turns.ErrRuntimePaused): // the gate is closed by now
+		default:
+			a.attemptBy = a.tryLater("an attempt cannot start now", err)
 			return
 		}
 	}

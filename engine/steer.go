@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -12,7 +11,7 @@ import (
 // ErrNotActive, ErrQueueFull, ErrKeyConflict, ledger.ErrStorageFull,
 // ledger.ErrStorageFailed.
 func (e *Engine) Steer(ctx context.Context, c turns.Steer) (turns.SteerResult, error) {
-	msgs, err := turns.UserMessages(c.Input, items.OriginSteer, e.cfg.MaxItemBytes)
+	msgs, err := turns.UserMessages(c.Input, items.OriginSteer, e.rules.cfg.MaxItemBytes)
 	if err != nil {
 		return turns.SteerResult{}, err
 	}
@@ -21,11 +20,11 @@ func (e *Engine) Steer(ctx context.Context, c turns.Steer) (turns.SteerResult, e
 		return turns.SteerResult{}, err
 	}
 	return call(ctx, e, threadID, func(a *actor) (turns.SteerResult, error) {
-		r, _, err := keyed(a, c.Key, func(b *builder) (turns.SteerResult, error) {
-			if a.active == nil || a.active.turn.TurnID != c.TurnID || a.active.stop != nil {
+		r, _, err := keyed(a, c.Key, func(d *decision) (turns.SteerResult, error) {
+			if !d.next().isActive(c.TurnID) || d.active().stop != nil {
 				return turns.SteerResult{}, turns.ErrNotActive
 			}
-			return a.steer(b, msgs, c.Interrupt)
+			return d.steer(msgs, c.Interrupt)
 		})
 		return r, err
 	})
@@ -34,52 +33,43 @@ func (e *Engine) Steer(ctx context.Context, c turns.Steer) (turns.SteerResult, e
 // steer adds user messages that the agent gets at once, if it takes text while
 // it works, else as its next prompt of the same turn. cut ends the present
 // prompt for that.
-func (a *actor) steer(b *builder, msgs []items.UserMessage, cut bool) (turns.SteerResult, error) {
-	act := a.active
-	if len(act.steers)+len(msgs) > a.e.cfg.MaxQueue {
+func (d *decision) steer(msgs []items.UserMessage, cut bool) (turns.SteerResult, error) {
+	act := d.active()
+	if len(act.steers)+len(msgs) > d.rules.cfg.MaxQueue {
 		return turns.SteerResult{}, turns.ErrQueueFull
 	}
-	if err := a.canBeClaimed(act.turn.TurnID, msgs); err != nil {
+	if err := d.canBeClaimed(act.turn.TurnID, msgs); err != nil {
 		return turns.SteerResult{}, err
 	}
 	for i := range msgs {
 		msgs[i].Origin = items.OriginSteer
 	}
-	cut = cut && act.run != nil // between two attempts there is nothing to cut
-	rows := b.input(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusInProgress)
+	exec := act.work.exec
+	cut = cut && exec != nil && !exec.outlives() // otherwise there is no prompt to cut
+	inject := !cut && exec != nil && !act.cut && exec.takesText()
+	rows := d.items.input(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusInProgress)
 	r := turns.SteerResult{
-		TurnID: act.turn.TurnID, State: turns.Active, AcceptedItems: len(msgs), AcceptedAt: b.change.now, Delivery: turns.DeliveryQueued,
+		TurnID: act.turn.TurnID, State: turns.Active, AcceptedItems: len(msgs), AcceptedAt: d.change.now, Delivery: turns.DeliveryQueued,
 	}
-	for _, row := range rows {
-		r.ItemIDs = append(r.ItemIDs, row.ItemID)
-	}
-	run := act.run
-	inject := !cut && run != nil && !act.cut && run.takesText()
 	if inject {
 		r.Delivery = turns.Injected
 	}
 	if cut {
-		b.cancelQuestions()
-		if b.activeRow().Progress == turns.Waiting {
-			b.progress(turns.Running, "")
+		d.items.cancelQuestions()
+		if act.turn.Progress == turns.Waiting {
+			d.turn.progress(turns.Running, "")
 		}
 	}
-	b.after = append(b.after, func(ledger.Receipt) {
-		for _, o := range inputItems(rows, msgs) {
-			act.open.add(o)
-			act.steers = append(act.steers, o.row.ItemID)
-		}
-		switch {
-		case inject:
-			run.handOver(injections(rows, msgs))
-		case run != nil:
-			run.behind = true
-		}
-		if cut {
-			act.cut = true
-			a.tellStop(errPromptCut, a.stopWithin())
-		}
-	})
+	for _, o := range inputItems(rows, msgs) {
+		r.ItemIDs = append(r.ItemIDs, o.row.ItemID)
+		act.open.add(o)
+		act.steers = append(act.steers, o.row.ItemID)
+	}
+	d.then(steerWork{injections(rows, msgs), inject})
+	if cut {
+		act.cut = true
+		d.then(stopWork{errPromptCut, d.stopWithin()})
+	}
 	return r, nil
 }
 

@@ -47,8 +47,8 @@ func (c *change) mustCommitFirst(op items.Op) bool {
 // startStep begins a try of a path, and of those above it that have none. A
 // try of it that stands is taken back with all below it: what is open of them
 // ends interrupted, then comes the marker.
-func (b *builder) startStep(path, reason string) (*notify.Span, error) {
-	t := b.change.steps()
+func (w *stepWriter) start(path, reason string) (*notify.Span, error) {
+	t := w.d.change.steps()
 	if !notify.ValidStep(path) {
 		return nil, fmt.Errorf("%.60q cannot name a step: %w", path, items.ErrRefused)
 	}
@@ -68,29 +68,29 @@ func (b *builder) startStep(path, reason string) (*notify.Span, error) {
 	}
 	reason = cutText(reason)
 	if stands {
-		b.closeTry(path)
-		b.change.rewind(path, nil, turns.RewindEvent{Reason: turns.CauseStep, Message: reason})
+		w.closeTry(path)
+		w.d.change.rewind(path, nil, turns.RewindEvent{Reason: turns.CauseStep, Message: reason})
 	}
 	slices.Reverse(begins)
 	var span *notify.Span
 	for _, p := range begins {
-		span = b.change.begin(p)
+		span = w.d.change.begin(p)
 		e := &turns.StepEvent{Type: "started", Status: turns.StepInProgress}
 		if p == path {
 			e.Reason = reason
 		}
-		b.change.add(notify.StepStarted, t.turnID, in(span), "", e)
+		w.d.change.add(notify.StepStarted, t.turnID, in(span), "", e)
 	}
 	return span, nil
 }
 
 // endStep ends the try of a path that is under way, and those below it that
 // are; "" as the status is completed.
-func (b *builder) endStep(path string, status turns.StepStatus) error {
+func (w *stepWriter) end(path string, status turns.StepStatus) error {
 	if status == "" {
 		status = turns.StepCompleted
 	}
-	row := b.change.steps().rows[path]
+	row := w.d.change.steps().rows[path]
 	switch {
 	case path == "" || row == nil:
 		return fmt.Errorf("step %.60q has not been started: %w", path, items.ErrRefused)
@@ -99,23 +99,23 @@ func (b *builder) endStep(path string, status turns.StepStatus) error {
 	case !status.Ended():
 		return fmt.Errorf("a step cannot end as %.60q: %w", status, items.ErrRefused)
 	}
-	b.closeSteps(path, status)
+	w.closeAll(path, status)
 	return nil
 }
 
 // closeSteps ends what is under way of the path and below it, the deepest
 // first; not the turn itself.
-func (b *builder) closeSteps(path string, status turns.StepStatus) {
-	if len(b.change.steps().rows) < 2 {
+func (w *stepWriter) closeAll(path string, status turns.StepStatus) {
+	if len(w.d.change.steps().rows) < 2 {
 		return // there is but the turn
 	}
-	t := b.change.changeSteps()
+	t := w.d.change.changeSteps()
 	rows := t.inOrder()
 	slices.Reverse(rows)
 	slices.SortStableFunc(rows, func(x, y *turns.Step) int { return len(y.Lineage) - len(x.Lineage) })
 	for _, row := range rows {
 		if row.Step != "" && !row.Status.Ended() && covers(path, row.Step) {
-			b.change.add(notify.StepEnded, t.turnID, in(t.live[row.Step]), "", &turns.StepEvent{Type: "ended", Status: status})
+			w.d.change.add(notify.StepEnded, t.turnID, in(t.live[row.Step]), "", &turns.StepEvent{Type: "ended", Status: status})
 		}
 	}
 }

@@ -18,25 +18,24 @@ func (e *Engine) StartThread(ctx context.Context, c turns.StartThread) (turns.St
 	}
 	id := c.ThreadID
 	if id == "" {
-		if c.Key != nil { // a repeat must not wait behind a new, empty thread
-			if r, ok, err := replay[turns.StartThreadResult](e.store, c.Key); ok || err != nil {
-				return r, err
-			}
+		// A repeat must not wait behind a new, empty thread.
+		if r, ok, err := ledger.Replay[turns.StartThreadResult](e.store, c.Key); ok || err != nil {
+			return r, err
 		}
 		id = threads.NewID()
 	}
 	return call(ctx, e, id, func(a *actor) (turns.StartThreadResult, error) {
-		r, _, err := keyed(a, c.Key, func(b *builder) (turns.StartThreadResult, error) { return a.startThread(b, c) })
+		r, _, err := keyed(a, c.Key, func(d *decision) (turns.StartThreadResult, error) { return d.startThread(c) })
 		return r, err
 	})
 }
 
-func (a *actor) startThread(b *builder, c turns.StartThread) (turns.StartThreadResult, error) {
+func (d *decision) startThread(c turns.StartThread) (turns.StartThreadResult, error) {
 	state := threads.Absent
-	if a.thread != nil {
-		state = a.thread.State
+	if d.next().thread != nil {
+		state = d.next().thread.State
 	}
-	if c.Agent != "" && a.e.agents[c.Agent] == nil {
+	if c.Agent != "" && d.rules.agents[c.Agent] == nil {
 		return turns.StartThreadResult{}, turns.ErrAgentNotFound
 	}
 	next, err := threads.Next(state, threads.VerbStart, false)
@@ -45,24 +44,21 @@ func (a *actor) startThread(b *builder, c turns.StartThread) (turns.StartThreadR
 	}
 	created := next != state
 	if created {
-		if a.e.pause.isDraining() {
+		if d.rules.draining() {
 			return turns.StartThreadResult{}, turns.ErrDraining
 		}
 		agent := c.Agent
 		if agent == "" {
-			agent = a.e.cfg.DefaultAgent
+			agent = d.rules.cfg.DefaultAgent
 		}
-		b.change.thread(notify.ThreadStarted, &threads.Changed{
-			Type: "started", State: threads.Running, StartedAt: b.change.now, SessionID: a.id, Agent: agent,
+		d.change.thread(notify.ThreadStarted, &threads.Changed{
+			Type: "started", State: threads.Running, StartedAt: d.change.now, SessionID: d.change.threadID, Agent: agent,
 			Title: c.Title, Cwd: c.Cwd, Metadata: c.Metadata, Parent: c.Parent,
 		})
-	} else if (c.Agent != "" && c.Agent != a.thread.Agent) || (c.Cwd != "" && c.Cwd != a.thread.Cwd) {
+	} else if (c.Agent != "" && c.Agent != d.next().thread.Agent) || (c.Cwd != "" && c.Cwd != d.next().thread.Cwd) {
 		return turns.StartThreadResult{}, threads.ErrConflict
 	}
-	t := b.change.rows.thread
-	if t == nil {
-		t = a.thread
-	}
+	t := d.next().thread
 	return turns.StartThreadResult{
 		ThreadID: t.ThreadID, SessionID: t.ThreadID, State: t.State, Agent: t.Agent, StartedAt: t.StartedAt, Created: created,
 	}, nil
@@ -77,7 +73,7 @@ func (e *Engine) ChangeThread(ctx context.Context, c turns.ChangeThread) (turns.
 		return turns.ChangeThreadResult{}, err
 	}
 	return call(ctx, e, c.ThreadID, func(a *actor) (turns.ChangeThreadResult, error) {
-		r, replayed, err := keyed(a, c.Key, func(b *builder) (turns.ChangeThreadResult, error) { return a.changeThread(b, c) })
+		r, replayed, err := keyed(a, c.Key, func(d *decision) (turns.ChangeThreadResult, error) { return d.changeThread(c) })
 		if err == nil && !replayed && c.Verb == threads.VerbResume {
 			a.startNext()
 		}
@@ -97,76 +93,65 @@ func (e *Engine) CloseThread(ctx context.Context, c turns.CloseThread) (result t
 		closed chan turns.ChangeThreadResult
 	}
 	out, err := call(ctx, e, c.ThreadID, func(a *actor) (both, error) {
-		r, replayed, err := keyed(a, c.Key, func(b *builder) (turns.ChangeThreadResult, error) {
-			return a.changeThread(b, turns.ChangeThread{ThreadID: c.ThreadID, Verb: threads.VerbClose, Reason: c.Reason})
+		r, replayed, err := keyed(a, c.Key, func(d *decision) (turns.ChangeThreadResult, error) {
+			return d.changeThread(turns.ChangeThread{ThreadID: c.ThreadID, Verb: threads.VerbClose, Reason: c.Reason})
 		})
 		switch {
 		case err != nil || r.State != threads.Closing:
 			return both{r: r}, err
-		case replayed && a.thread.State == threads.Closed:
-			r.State, r.Seq = threads.Closed, a.thread.UpdatedSeq
+		case replayed && a.state.thread.State == threads.Closed:
+			r.State, r.Seq = threads.Closed, a.state.thread.UpdatedSeq
 			return both{r: r}, nil
 		}
-		wait := make(chan turns.ChangeThreadResult, 1)
-		a.closers = append(a.closers, wait)
-		return both{r, wait}, nil
+		return both{r, a.waiters.forClose()}, nil
 	})
 	return out.r, out.closed, err
 }
 
-// isClosed answers those who wait for the thread to be closed.
-func (a *actor) isClosed() {
-	for _, w := range a.closers {
-		w <- turns.ChangeThreadResult{ThreadID: a.id, State: threads.Closed, Seq: a.thread.UpdatedSeq}
-	}
-	a.closers = nil
-}
-
-func (a *actor) changeThread(b *builder, c turns.ChangeThread) (turns.ChangeThreadResult, error) {
-	if a.thread == nil {
+func (d *decision) changeThread(c turns.ChangeThread) (turns.ChangeThreadResult, error) {
+	is := d.next().thread
+	if is == nil {
 		return turns.ChangeThreadResult{}, threads.ErrNotFound
 	}
-	next, err := threads.Next(a.thread.State, c.Verb, a.active != nil && !a.active.unattended())
+	next, err := threads.Next(is.State, c.Verb, d.active() != nil && !d.active().unattended())
 	if err != nil {
 		return turns.ChangeThreadResult{}, err
 	}
-	if next != a.thread.State {
+	if next != is.State {
 		switch next {
 		case threads.Paused:
-			b.change.thread(notify.ThreadPaused, b.changed("paused", next, c.Reason))
+			d.change.thread(notify.ThreadPaused, d.changed("paused", next, c.Reason))
 		case threads.Running:
-			b.change.thread(notify.ThreadResumed, b.changed("resumed", next, c.Reason))
+			d.change.thread(notify.ThreadResumed, d.changed("resumed", next, c.Reason))
 		default:
-			b.closeThread(next, c.Reason)
+			d.closeThread(next, c.Reason)
 		}
 	}
-	return turns.ChangeThreadResult{ThreadID: a.id, State: next}, nil
+	return turns.ChangeThreadResult{ThreadID: d.change.threadID, State: next}, nil
 }
 
-// closeThread ends the queue, tells the active turn to stop, and closes the
+// closeThread ends the queue, asks the active turn to stop, and closes the
 // thread if there is none.
-func (b *builder) closeThread(next threads.State, reason string) {
-	a := b.a
+func (d *decision) closeThread(next threads.State, reason string) {
 	if reason == "" {
 		reason = "thread closed"
 	}
 	if next == threads.Closing {
-		b.change.thread(notify.ThreadUpdated, &threads.Updated{Type: "updated", State: threads.Closing, Reason: reason})
+		d.change.thread(notify.ThreadUpdated, &threads.Updated{Type: "updated", State: threads.Closing, Reason: reason})
 	}
-	for _, t := range a.queue {
-		b.endQueued(t, reason)
+	for _, q := range d.next().queue {
+		d.turn.endQueued(q.turn, reason)
 	}
-	if a.active != nil {
-		b.stopTurn(stop{state: turns.Interrupted, reason: reason}, a.stopWithin())
+	if d.active() != nil {
+		d.turn.stop(stop{state: turns.Interrupted, reason: reason}, d.stopWithin())
 	}
 	if next == threads.Closed {
-		b.threadClosed(reason)
+		d.threadClosed(reason)
 	}
-	b.after = append(b.after, func(ledger.Receipt) { a.e.gate.decline(a.id) })
 }
 
-func (b *builder) changed(kind string, state threads.State, reason string) *threads.Changed {
-	t := b.change.threadRow()
+func (d *decision) changed(kind string, state threads.State, reason string) *threads.Changed {
+	t := d.next().thread
 	return &threads.Changed{
 		Type: kind, State: state, StartedAt: t.StartedAt, SessionID: t.ThreadID, Agent: t.Agent, Title: t.Title, Reason: reason,
 	}

@@ -108,6 +108,9 @@ func (c *change) steps() *tries {
 func (c *change) changeSteps() *tries {
 	if c.tries == nil {
 		c.tries = c.known.clone()
+		if c.next.isActive(c.tries.turnID) {
+			c.next.active.tries = c.tries
+		}
 	}
 	return c.tries
 }

@@ -2,10 +2,11 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -24,12 +25,12 @@ func (e *Engine) Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, e
 		return turns.RetryResult{}, err
 	}
 	return call(ctx, e, threadID, func(a *actor) (turns.RetryResult, error) {
-		r, replayed, err := keyed(a, c.Key, func(b *builder) (turns.RetryResult, error) { return a.retry(b, c) })
+		r, replayed, err := keyed(a, c.Key, func(d *decision) (turns.RetryResult, error) { return d.retry(c) })
 		switch {
 		case err != nil:
 			return r, err
 		case replayed:
-			return a.asItStands(r), nil
+			return a.asItIs(r), nil
 		}
 		return a.startRetried(r), nil
 	})
@@ -37,11 +38,11 @@ func (e *Engine) Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, e
 
 // retry adds the marker, which queues the turn: what follows it is lost by no
 // crash. Text that no attempt has got waits for this one.
-func (a *actor) retry(b *builder, c turns.Retry) (turns.RetryResult, error) {
-	if err := a.mayStart(); err != nil {
+func (d *decision) retry(c turns.Retry) (turns.RetryResult, error) {
+	if err := d.mayStart(); err != nil {
 		return turns.RetryResult{}, err
 	}
-	t, err := a.e.store.Turn(context.Background(), c.TurnID)
+	t, err := d.rules.log.Turn(context.Background(), c.TurnID)
 	switch {
 	case err != nil:
 		return turns.RetryResult{}, err
@@ -51,34 +52,31 @@ func (a *actor) retry(b *builder, c turns.Retry) (turns.RetryResult, error) {
 		return turns.RetryResult{}, turns.ErrNotEnded
 	case t.State == turns.Completed:
 		return turns.RetryResult{}, turns.ErrCompleted
-	case len(a.queue) >= a.e.cfg.MaxQueue:
+	case len(d.next().queue) >= d.rules.cfg.MaxQueue:
 		return turns.RetryResult{}, turns.ErrQueueFull
 	}
-	steps, err := a.e.store.Steps(context.Background(), c.TurnID)
+	steps, err := d.rules.log.Steps(context.Background(), c.TurnID)
 	if err != nil {
 		return turns.RetryResult{}, err
 	}
-	input, err := a.inputOf(c.TurnID)
+	input, err := d.rules.inputOf(c.TurnID)
 	if err != nil {
 		return turns.RetryResult{}, err
 	}
-	b.change.use(triesOf(c.TurnID, steps))
-	if b.change.root() == nil {
+	d.change.use(triesOf(c.TurnID, steps))
+	if d.change.root() == nil {
 		return turns.RetryResult{}, turns.ErrNoAttempts
 	}
-	rank := int64(1)
-	if n := len(a.queue); n > 0 {
-		rank = a.queue[n-1].Rank + 1
-	}
-	b.change.rewind("", t, turns.RewindEvent{Reason: turns.CauseRequest, Message: cutText(c.Reason), Rank: rank, Usage: t.Usage})
+	position := len(d.next().queue) + 1
+	d.change.rewind("", t, turns.RewindEvent{Reason: turns.CauseRequest, Message: cutText(c.Reason), Rank: d.next().lastRank(), Usage: t.Usage})
 	for _, o := range input {
 		if status, err := items.Next(o.row.Status, o.row.Type, items.VerbReopen, ""); err == nil {
-			o.row = b.updated(o, status)
+			o.row = d.items.updated(o, status)
 		}
 	}
-	b.after = append(b.after, func(ledger.Receipt) { a.inputs[c.TurnID] = input })
+	d.next().setInput(c.TurnID, input)
 	return turns.RetryResult{
-		TurnID: c.TurnID, ThreadID: a.id, State: turns.Queued, Attempt: t.Attempt + 1, QueuedAt: b.change.now, Position: len(a.queue) + 1,
+		TurnID: c.TurnID, ThreadID: d.change.threadID, State: turns.Queued, Attempt: t.Attempt + 1, QueuedAt: d.change.now, Position: position,
 	}, nil
 }
 
@@ -86,38 +84,36 @@ func (a *actor) retry(b *builder, c turns.Retry) (turns.RetryResult, error) {
 // it waits. What cannot be stored now does not matter: the turn is queued.
 func (a *actor) startRetried(r turns.RetryResult) turns.RetryResult {
 	a.startNext()
-	if a.active != nil && a.active.turn.TurnID == r.TurnID {
-		return a.asItStands(r)
+	if a.state.isActive(r.TurnID) {
+		return a.asItIs(r)
 	}
-	for i, t := range a.queue {
-		if t.TurnID != r.TurnID {
-			continue
+	i := slices.IndexFunc(a.state.queue, func(q *queuedTurn) bool { return q.turn.TurnID == r.TurnID })
+	if i < 0 {
+		return r
+	}
+	r.Position = i + 1 // one that was before it may just have started
+	why, err := a.state.whyQueue(turns.BusyQueue)
+	if paused, draining := a.e.gate.state(); err == nil && a.state.active == nil && len(a.state.queue) == 1 && a.state.thread.State != threads.Paused {
+		why = turns.QueuedCapacity
+		if paused || draining {
+			why = turns.QueuedPaused
 		}
-		r.Position = i + 1 // one that was before it may just have started
-		why, err := a.whyQueue(turns.BusyQueue)
-		if paused, draining := a.e.gate.state(); err == nil && a.active == nil && len(a.queue) == 1 && a.thread.State != "paused" {
-			why = turns.QueuedCapacity
-			if paused || draining {
-				why = turns.QueuedPaused
-			}
-		}
-		b := a.build()
-		b.change.turn(t, t.TurnID, notify.TurnQueued, place{attempt: t.Attempt}, &turns.QueuedEvent{
-			Type: "queued", State: turns.Queued, Position: r.Position, Rank: t.Rank, QueuedAt: r.QueuedAt, Reason: why,
-		})
-		if rc, err := a.commit(b); err == nil {
-			r.Seq = rc.Last
-		}
-		break
+	}
+	t, d := a.state.queue[i].turn, a.decide()
+	d.change.turn(t, t.TurnID, notify.TurnQueued, place{attempt: t.Attempt}, &turns.QueuedEvent{
+		Type: "queued", State: turns.Queued, Position: r.Position, Rank: t.Rank, QueuedAt: r.QueuedAt, Reason: why,
+	})
+	if rc, err := a.commit(d); err == nil {
+		r.Seq = rc.Last
 	}
 	return r
 }
 
-// asItStands is the answer with what was not final when it was committed: the
+// asItIs is the answer with what was not final when it was committed: the
 // attempt may wait still, run, or have ended since. Of one that has been given
 // up there is no more to say than was said.
-func (a *actor) asItStands(r turns.RetryResult) turns.RetryResult {
-	t, err := a.turnRow(r.TurnID)
+func (a *actor) asItIs(r turns.RetryResult) turns.RetryResult {
+	t, err := a.e.rules.turnRow(a.state, r.TurnID)
 	if err != nil || t == nil || t.Attempt != r.Attempt {
 		return r
 	}

@@ -7,27 +7,59 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
 )
 
-// worker is what the actor knows of whoever works on the active turn's attempt
-// from outside; nil for a turn that its agent runs itself. Of it, the log has
-// the claim: whose lease it was, a restart finds there.
+// worker is the executor of an attempt that a worker claims over the wire. The
+// log has only the claim; the rest is memory, and a restart gives it anew.
 type worker struct {
-	policy turns.LeasePolicy
-	since  time.Time // when the attempt began to wait for a claim
-	until  time.Time // when the lease runs out; zero = nobody has claimed yet
-	last   bool      // it is over, but for what had come by then and waits in the inbox
-	told   []string  // user messages in the last answer: the worker's next word says that it has them
+	claims  *claims
+	agent   string
+	offer   offer
+	policy  turns.LeasePolicy
+	since   time.Time // when the attempt began to wait for a claim
+	until   time.Time // when the lease runs out; zero = not claimed yet
+	last    bool      // it is overdue, and what waits in the intake is its last chance
+	told    []string  // user messages in the last answer: with its next request the worker confirms them
+	isApart bool
 }
 
-func (w *worker) unclaimed() bool { return w != nil && w.until.IsZero() }
+// stop implements executor. The worker learns of the stop when it renews its
+// lease.
+func (w *worker) stop(error) {}
 
-// due is when the worker is given up, or the wait for one; zero = never.
+// part implements executor. What the worker still writes is refused by what
+// the log says of the turn.
+func (w *worker) part() {
+	switch {
+	case w.isApart:
+	case w.unattended():
+		w.claims.withdraw(w.agent, w.offer.turnID)
+	default:
+		w.claims.held(w.agent, -1)
+	}
+	w.isApart = true
+}
+
+// unattended implements executor.
+func (w *worker) unattended() bool { return w.until.IsZero() }
+
+// outlives implements executor.
+func (w *worker) outlives() bool { return true }
+
+// overdue implements executor.
+func (w *worker) overdue() string { return "the worker did not stop in time" }
+
+// takesText implements executor.
+func (w *worker) takesText() bool { return false }
+
+// steer implements executor. The worker gets the text when it renews its lease.
+func (w *worker) steer([]injection, bool) {}
+
+// due implements executor: the end of the lease, or of the wait for a claim.
 func (w *worker) due() time.Time {
 	switch {
-	case w == nil || w.last:
+	case w.last:
 		return time.Time{}
 	case !w.until.IsZero():
 		return w.until
@@ -37,52 +69,51 @@ func (w *worker) due() time.Time {
 	return w.since.Add(w.policy.ClaimTimeout)
 }
 
-func (w *worker) isOver(now time.Time) bool {
-	due := w.due()
-	return !due.IsZero() && !now.Before(due)
-}
-
-// renew lets the lease begin anew.
+// renew begins the lease anew.
 func (w *worker) renew() { w.until = time.Now().Add(w.policy.Lease) }
 
-// hearWorker goes on without a worker whose time is over once everything is
-// done that waits in the inbox: a renewal that came in time may have stood
-// behind a disk that was slow.
-func (a *actor) hearWorker() {
-	w := a.active.worker
-	w.last = true
-	_ = a.in.command(func(a *actor) { // forced: never refused
-		w.last = false
-		if a.gone || a.dead != nil || a.held != nil || a.active == nil || a.active.worker != w || !w.isOver(time.Now()) {
-			return
-		}
-		b := a.build()
-		b.workerGone()
-		a.commitOutput(b)
-	}, true)
+// claimed begins the lease.
+func (w *worker) claimed() {
+	w.renew()
+	w.claims.held(w.agent, 1)
 }
 
-// unattended reports whether nobody is at work on the turn, so that there is
-// nobody to be told to stop.
-func (act *activeTurn) unattended() bool { return act.waitsForAttempt() || act.worker.unclaimed() }
+// claimedWorker is the worker that has the active turn, nil if none has.
+func (act *activeTurn) claimedWorker() *worker {
+	if w := act.work.worker(); w != nil && !w.unattended() {
+		return w
+	}
+	return nil
+}
 
-// remote is the thread's agent if its turns are claimed, else nil.
-func (a *actor) remote() turns.Remote {
-	r, _ := a.e.agents[a.thread.Agent].(turns.Remote)
-	return r
+// giveLastChance gives a worker up whose time is over, once everything is done
+// that waits in the intake: a renewal that came in time may have waited for a
+// slow disk.
+func (a *actor) giveLastChance(w *worker) {
+	w.last = true
+	a.in.post(func(a *actor) {
+		w.last = false
+		act := a.state.active
+		if a.gone || a.dead != nil || a.held != nil || act == nil || act.work.worker() != w || time.Now().Before(w.due()) {
+			return
+		}
+		d := a.observe()
+		d.turn.workerGone(w)
+		a.commitOutput(d)
+	})
 }
 
 // canBeClaimed refuses messages with which a worker's turn, "" for one that is
 // yet to be made, has more input than an answer to its claim has room for: such
 // a turn would be claimed and never had.
-func (a *actor) canBeClaimed(turnID string, more []items.UserMessage) error {
-	if a.remote() == nil {
+func (d *decision) canBeClaimed(turnID string, more []items.UserMessage) error {
+	if d.agent().remote == nil {
 		return nil
 	}
 	const names = 128 // of the members around a message, and its item_id
 	size := 0
 	if turnID != "" {
-		rows, err := a.e.store.Input(context.Background(), turnID)
+		rows, err := d.rules.log.Input(context.Background(), turnID)
 		if err != nil {
 			return err
 		}
@@ -103,104 +134,69 @@ func (a *actor) canBeClaimed(turnID string, more []items.UserMessage) error {
 	return nil
 }
 
-// waitsForClaim adds that the turn, which starts with this unit, waits for a
-// worker, if it is one for workers.
-func (b *builder) waitsForClaim(turnID string) {
-	if b.a.remote() != nil {
-		b.progressOf(b.change.rows.turns[b.change.turnAt[turnID]], b.here(), turns.ProgressEvent{State: turns.Starting})
+// newWorker is the executor of the active turn of the thread, which is not
+// claimed yet.
+func newWorker(a *actor) *worker {
+	t, agent := a.state.active.turn, a.state.thread.Agent
+	return &worker{
+		claims: &a.e.claims, agent: agent, policy: a.e.rules.agents.of(agent).leases(), since: time.Now(),
+		offer: offer{threadID: a.id, turnID: t.TurnID, attempt: t.Attempt},
 	}
 }
 
-// offerTurn puts the attempt where workers claim it.
-func (a *actor) offerTurn(r turns.Remote) {
-	act := a.active
-	act.worker = &worker{policy: r.Leases().WithDefaults(), since: time.Now()}
-	a.e.claims.offer(a.thread.Agent, offer{threadID: a.id, turnID: act.turn.TurnID, attempt: act.turn.Attempt}, false)
+// outlivesRestart reports whether the active turn of a server that has just
+// started is a worker's, which does not know of the restart.
+func (act *activeTurn) outlivesRestart(g *agent) bool {
+	return g.remote != nil && !act.waitsForAttempt() && len(act.tries.live) > 0 &&
+		(act.turn.ClaimedSeq > 0 || act.turn.Progress == turns.Starting)
 }
 
-// partFromWorker ends what there is between the active turn and a worker. What
-// the worker still writes is refused by the log's own account of the turn.
-func (a *actor) partFromWorker(act *activeTurn) {
-	w := act.worker
-	if w == nil {
-		return
-	}
-	act.worker = nil
-	if w.unclaimed() {
-		a.e.claims.withdraw(a.thread.Agent, act.turn.TurnID)
-	} else {
-		a.e.claims.held(a.thread.Agent, -1)
-	}
-}
-
-// goesOnWithoutUs reports whether the active turn of a server that has just
-// started is a worker's, who knows nothing of the restart.
-func (a *actor) goesOnWithoutUs() bool {
-	t := a.active.turn
-	return a.remote() != nil && !a.active.waitsForAttempt() && len(a.active.tries.live) > 0 &&
-		(t.ClaimedSeq > 0 || t.Progress == turns.Starting)
-}
-
-// resumeWorker makes of what the log has of a worker's turn what the actor
-// knows of it. The lease, or the wait for a claim, begins anew: while the
-// server was away nobody could renew or claim. The turn's timeout has gone on,
-// as the worker has.
+// resumeWorker makes the worker of a turn from what the log has of it. The
+// lease, or the wait for a claim, begins anew: while the server was away nobody
+// could renew or claim. The turn's timeout has gone on, as the worker has.
 func (a *actor) resumeWorker() {
-	act := a.active
-	act.runSince = act.turn.StartedAt.Time
+	act, w := a.state.active, newWorker(a)
+	act.clock.since = act.turn.StartedAt.Time
+	act.work.exec = w
 	if act.turn.ClaimedSeq == 0 {
-		a.offerTurn(a.remote())
+		a.e.claims.offer(w.agent, w.offer, false)
 		return
 	}
-	act.worker = &worker{policy: a.remote().Leases().WithDefaults()}
-	act.worker.renew()
-	a.e.claims.held(a.thread.Agent, 1)
+	w.claimed()
 	if act.turn.Progress == turns.Interrupting {
 		s := stop{state: turns.Interrupted, reason: act.turn.ProgressMessage}
-		if s.reason == timeoutReason && act.timeout > 0 && act.left() <= 1 {
+		if s.reason == timeoutReason && act.clock.timeout > 0 && act.clock.left() <= 1 {
 			s = timedOut()
 		}
-		act.stop, act.stopBy = &s, act.worker.until
+		act.stop, act.work.stopBy = &s, w.until
 	}
 }
 
-// leaveAlone is what a drain does with a worker's turn: it goes on, and the
-// next server finds it. Nobody waits for it.
-func (a *actor) leaveAlone() {
-	a.claimPlace(a.active)
-	if a.active.placed {
-		a.active.placed = false
-		a.e.gate.leave(a.id)
-	}
-}
-
-// workerGone goes on without a worker: one whose lease has run out, or that
-// has never come.
-func (b *builder) workerGone() {
-	a, act := b.a, b.a.active
+// workerGone ends the attempt of a worker whose lease has run out, or that has
+// never come.
+func (w *turnWriter) workerGone(is *worker) {
 	const why = "the worker's lease has run out"
-	switch w := act.worker; {
-	case w.unclaimed():
-		b.endTurn(ending{state: turns.Failed, failure: &turns.Failure{
-			Kind: "agent_unavailable", Message: fmt.Sprintf("no worker has claimed the turn within %v", w.policy.ClaimTimeout),
+	act := w.d.active()
+	switch {
+	case is.unattended():
+		w.end(ending{state: turns.Failed, failure: &turns.Failure{
+			Kind: "agent_unavailable", Message: fmt.Sprintf("no worker has claimed the turn within %v", is.policy.ClaimTimeout),
 		}})
 	case act.stop != nil:
-		b.endStopped(act.stop, turns.Outcome{StopReason: why})
-		return
-	case b.again(turns.CauseLease, why):
-		return
-	case a.policy().OnCrash == turns.CrashRetry:
-		b.endTurn(ending{state: turns.Failed, failure: &turns.Failure{Kind: "agent_unavailable", Message: why + ", in the last attempt of the turn"}})
+		w.endStopped(act.stop, turns.Outcome{StopReason: why})
+	case w.retry(turns.CauseLease, why):
+	case w.d.agent().retryPolicy(act.turn.Retry).OnCrash == turns.CrashRetry:
+		w.end(ending{state: turns.Failed, failure: &turns.Failure{Kind: "agent_unavailable", Message: why + ", in the last attempt of the turn"}})
 	default:
-		b.endTurn(ending{state: turns.Interrupted, reason: why, message: interruption(why)})
+		w.end(ending{state: turns.Interrupted, reason: why, message: interruption(why)})
 	}
-	b.after = append(b.after, a.turnOver)
 }
 
 // untold are the turn's steers that the last answer did not have.
 func (act *activeTurn) untold() (ids []string) {
+	told := act.work.worker().told
 	for _, id := range act.steers {
-		if !slices.Contains(act.worker.told, id) {
+		if !slices.Contains(told, id) {
 			ids = append(ids, id)
 		}
 	}
@@ -209,27 +205,23 @@ func (act *activeTurn) untold() (ids []string) {
 
 // tell notes that the worker has been answered with these messages.
 func (act *activeTurn) tell(messages []turns.WorkerInput) {
+	w := act.work.worker()
 	for _, m := range messages {
-		if o := act.open.get(m.ItemID); o != nil && !slices.Contains(act.worker.told, m.ItemID) {
-			act.worker.told = append(act.worker.told, m.ItemID)
+		if o := act.open.get(m.ItemID); o != nil && !slices.Contains(w.told, m.ItemID) {
+			w.told = append(w.told, m.ItemID)
 		}
 	}
 }
 
 // confirmTold completes the user messages that the worker was answered with:
-// it has spoken since, so it has them. The unit must be private.
-func (b *builder) confirmTold() {
-	act := b.a.active
-	told := act.worker.told
-	for _, id := range told {
-		if o := b.openItems().get(id); o != nil {
-			_ = b.updated(o, items.StatusCompleted)
-			b.openItems().remove(id)
+// it has made another request since, so it has them.
+func (w *turnWriter) confirmTold() {
+	act := w.d.active()
+	for _, id := range act.work.worker().told {
+		if o := act.open.get(id); o != nil {
+			_ = w.d.items.updated(o, items.StatusCompleted)
+			act.open.remove(id)
 		}
+		act.dropSteer(id)
 	}
-	b.after = append(b.after, func(ledger.Receipt) {
-		for _, id := range told {
-			act.dropSteer(id)
-		}
-	})
 }

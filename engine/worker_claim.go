@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -24,12 +25,10 @@ func (e *Engine) Claim(ctx context.Context, c turns.Claim) (turns.ClaimResult, e
 	if err := e.checkClaim(c); err != nil {
 		return turns.ClaimResult{}, err
 	}
-	if c.Key != nil {
-		if r, ok, err := replay[turns.ClaimResult](e.store, c.Key); err != nil {
-			return turns.ClaimResult{}, err
-		} else if ok {
-			return e.claimedBefore(ctx, r)
-		}
+	if r, ok, err := ledger.Replay[turns.ClaimResult](e.store, c.Key); err != nil {
+		return turns.ClaimResult{}, err
+	} else if ok {
+		return e.claimedBefore(ctx, r)
 	}
 	timeout := time.NewTimer(c.Wait)
 	defer timeout.Stop()
@@ -50,10 +49,10 @@ func (e *Engine) Claim(ctx context.Context, c turns.Claim) (turns.ClaimResult, e
 }
 
 func (e *Engine) checkClaim(c turns.Claim) error {
-	if e.agents[c.Agent] == nil {
+	if e.rules.agents[c.Agent] == nil {
 		return turns.ErrAgentNotFound
 	}
-	if _, ok := e.agents[c.Agent].(turns.Remote); !ok {
+	if e.rules.agents[c.Agent].remote == nil {
 		return turns.Invalid("agent", turns.ReasonInvalid, "%s runs its turns itself: only turns of an agent of kind worker are claimed", c.Agent)
 	}
 	if len(c.Worker) > turns.MaxWorkerName {
@@ -103,16 +102,20 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 	if err := a.load(); err != nil {
 		return r, false, err
 	}
-	act := a.active
+	act := a.state.active
+	if act == nil || act.turn.TurnID != o.turnID || act.turn.Attempt != o.attempt {
+		return r, false, errTaken
+	}
+	w := act.work.worker()
 	switch {
-	case act == nil || act.turn.TurnID != o.turnID || act.turn.Attempt != o.attempt || !act.worker.unclaimed():
+	case w == nil || !w.unattended():
 		return r, false, errTaken
 	case ctx.Err() != nil: // nobody would work on it
 		return r, false, context.Cause(ctx)
 	case a.e.pause.isDraining():
 		return r, false, turns.ErrDraining
 	}
-	input, err := a.inputOf(o.turnID)
+	input, err := a.e.rules.inputOf(o.turnID)
 	if err != nil {
 		return r, false, err
 	}
@@ -120,8 +123,8 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 	if err != nil {
 		return r, false, err
 	}
-	r, replayed, err = keyed(a, c.Key, func(b *builder) (turns.ClaimResult, error) {
-		b.progressed(turns.ProgressEvent{State: turns.Running, Claimed: true, Worker: c.Worker})
+	r, replayed, err = keyed(a, c.Key, func(d *decision) (turns.ClaimResult, error) {
+		d.turn.progressed(turns.ProgressEvent{State: turns.Running, Claimed: true, Worker: c.Worker})
 		// What is stored with the key: the rest is read again, and the token
 		// is nowhere.
 		return turns.ClaimResult{
@@ -132,12 +135,12 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 		return r, replayed, err
 	}
 	claimed = true
-	act.worker.renew()
-	a.e.claims.held(a.thread.Agent, 1)
+	w.claimed()
+	act = a.state.active
 	turn := *act.turn
-	r.Turn, r.Cwd, r.Input = &turn, a.thread.Cwd, workerInput(input)
+	r.Turn, r.Cwd, r.Input = &turn, a.state.thread.Cwd, workerInput(input)
 	act.tell(r.Input)
-	r.Lease.Token, r.Lease.ExpiresAt = token, notify.TimeOf(act.worker.until)
+	r.Lease.Token, r.Lease.ExpiresAt = token, notify.TimeOf(w.until)
 	return r, false, nil
 }
 
@@ -146,14 +149,14 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 // for.
 func (e *Engine) claimedBefore(ctx context.Context, r turns.ClaimResult) (turns.ClaimResult, error) {
 	return call(ctx, e, r.Turn.ThreadID, func(a *actor) (turns.ClaimResult, error) {
-		turn, err := a.turnRow(r.Lease.TurnID)
+		turn, err := e.rules.turnRow(a.state, r.Lease.TurnID)
 		switch {
 		case err != nil:
 			return turns.ClaimResult{}, err
 		case turn == nil:
 			return turns.ClaimResult{}, turns.ErrNotFound
 		}
-		input, err := a.inputOf(r.Lease.TurnID)
+		input, err := a.e.rules.inputOf(r.Lease.TurnID)
 		if err != nil {
 			return turns.ClaimResult{}, err
 		}
@@ -161,10 +164,10 @@ func (e *Engine) claimedBefore(ctx context.Context, r turns.ClaimResult) (turns.
 			return turns.ClaimResult{}, err
 		}
 		is := *turn
-		r.Turn, r.Cwd, r.Input = &is, a.thread.Cwd, workerInput(input)
-		if a.holds(*r.Lease) == nil {
-			r.Lease.ExpiresAt = notify.TimeOf(a.active.worker.until)
-			a.active.tell(r.Input)
+		r.Turn, r.Cwd, r.Input = &is, a.state.thread.Cwd, workerInput(input)
+		if a.mayDecide() == nil && e.rules.holds(a.state, *r.Lease) == nil {
+			r.Lease.ExpiresAt = notify.TimeOf(a.state.active.work.worker().until)
+			a.state.active.tell(r.Input)
 		}
 		return r, nil
 	})

@@ -16,20 +16,19 @@ import (
 // items.ErrNotFound, items.ErrConflict, *SupersededError, ErrKeyConflict,
 // ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) WriteItems(ctx context.Context, c turns.WriteItems) (turns.WriteItemsResult, error) {
-	ops, err := decodeOps(c, e.cfg.MaxItemBytes)
+	ops, err := decodeOps(c, e.rules.cfg.MaxItemBytes)
 	if err != nil {
 		return turns.WriteItemsResult{}, err
 	}
 	return byLease(ctx, e, leased[turns.WriteItemsResult]{
 		lease: c.Lease, key: c.Key,
-		do: func(_ *actor, b *builder) (turns.WriteItemsResult, error) {
-			b.private()
-			if err := b.refuseLateOps(ops); err != nil {
+		do: func(d *decision) (turns.WriteItemsResult, error) {
+			if err := d.late.refuseOps(ops); err != nil {
 				return turns.WriteItemsResult{}, err
 			}
 			r := turns.WriteItemsResult{Items: make([]turns.WrittenItem, len(ops))}
 			for i, op := range ops {
-				status, err := b.write(op)
+				status, err := d.items.write(op)
 				if err != nil {
 					return turns.WriteItemsResult{}, err
 				}
@@ -37,16 +36,16 @@ func (e *Engine) WriteItems(ctx context.Context, c turns.WriteItems) (turns.Writ
 			}
 			return r, nil
 		},
-		written: func(b *builder) ([]lateEvent, error) { return b.lateOps(c.Lease, ops) },
+		written: func(d *decision) ([]lateEvent, error) { return d.late.ops(c.Lease, ops) },
 	})
 }
 
 // refuseLateOps looks for ops in tries that were taken back within the attempt
 // that stands. A *lateError has all of them.
-func (b *builder) refuseLateOps(ops []workerOp) error {
+func (w *lateWriter) refuseOps(ops []workerOp) error {
 	var found *lateError
 	for _, op := range ops {
-		late, epoch, err := b.isLate(op)
+		late, epoch, err := w.isLate(op)
 		if err != nil {
 			return err
 		}
@@ -56,7 +55,7 @@ func (b *builder) refuseLateOps(ops []workerOp) error {
 		if found == nil {
 			found = late
 		}
-		found.written = append(found.written, b.lateOp(op, late.stands.Step, epoch))
+		found.written = append(found.written, w.op(op, late.live.Step, epoch))
 	}
 	if found != nil {
 		return found
@@ -66,81 +65,81 @@ func (b *builder) refuseLateOps(ops []workerOp) error {
 
 // isLate reports whether the op belongs to a try that was taken back, and to
 // which epoch of it.
-func (b *builder) isLate(op workerOp) (late *lateError, epoch int, err error) {
+func (w *lateWriter) isLate(op workerOp) (late *lateError, epoch int, err error) {
 	if _, creates := op.op.(items.Create); creates {
-		_, late, err = b.tryOf(op.field, op.step, op.epoch)
+		_, late, err = w.d.steps.find(op.field, op.step, op.epoch)
 		return late, op.epoch, err
 	}
-	if b.openItems().get(op.itemID) != nil {
+	if w.d.active().open.get(op.itemID) != nil {
 		return nil, 0, nil
 	}
-	row, err := b.finished(op.itemID)
-	if err != nil || row == nil || row.TurnID != b.change.steps().turnID || len(row.Lineage) == 0 {
+	row, err := w.d.items.finished(op.itemID)
+	if err != nil || row == nil || row.TurnID != w.d.change.steps().turnID || len(row.Lineage) == 0 {
 		return nil, 0, err
 	}
-	if span := b.change.steps().live[row.Step]; span != nil && slices.Equal(span.Lineage, row.Lineage) {
+	if span := w.d.change.steps().live[row.Step]; span != nil && slices.Equal(span.Lineage, row.Lineage) {
 		return nil, 0, nil
 	}
-	return b.superseded(row.Step), row.Epoch, nil
+	return w.d.steps.superseded(row.Step), row.Epoch, nil
 }
 
 // lateOp is the op as a turn/late keeps it.
-func (b *builder) lateOp(op workerOp, step string, epoch int) lateEvent {
-	method, params := b.asEvent(op.op)
+func (w *lateWriter) op(op workerOp, step string, epoch int) lateEvent {
+	method, params := w.asEvent(op.op)
 	return lateEvent{step: step, epoch: epoch, method: method, params: params}
 }
 
 // lateOps are all ops of a worker whose attempt was given up.
-func (b *builder) lateOps(l turns.Lease, ops []workerOp) (list []lateEvent, err error) {
+func (w *lateWriter) ops(l turns.Lease, ops []workerOp) (list []lateEvent, err error) {
 	for _, op := range ops {
 		step, epoch := op.step, op.epoch
 		if _, creates := op.op.(items.Create); creates {
 			if epoch == 0 {
-				epoch, err = epochIn(b.a.e.store, l.TurnID, l.Attempt, step)
+				epoch, err = epochIn(w.d.rules.log, l.TurnID, l.Attempt, step)
 			}
 		} else {
 			epoch = l.Attempt
 			var row *items.Item
-			if row, err = b.finished(op.itemID); row != nil && row.TurnID == l.TurnID {
+			if row, err = w.d.items.finished(op.itemID); row != nil && row.TurnID == l.TurnID {
 				step, epoch = row.Step, row.Epoch
 			}
 		}
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, b.lateOp(op, step, epoch))
+		list = append(list, w.op(op, step, epoch))
 	}
 	return list, nil
 }
 
 // write does one op, which is not late, and says what status its item has.
-func (b *builder) write(op workerOp) (items.Status, error) {
+func (w *itemWriter) write(op workerOp) (items.Status, error) {
 	var err error
 	switch is := op.op.(type) {
 	case items.Create:
-		err = b.createByWorker(op, is)
+		err = w.createByWorker(op, is)
 	case items.Append:
-		if err = b.mine(op); err == nil {
-			if err = op.refused("item_id", b.appendText(is)); err == nil {
-				b.sayTruncated(op.itemID)
+		if err = w.mine(op); err == nil {
+			if err = op.refused("item_id", w.appendText(is)); err == nil {
+				w.sayTruncated(op.itemID)
 			}
 		}
 	case items.Update:
-		if err = b.mine(op); err == nil {
-			err = op.refused("status", b.update(is))
+		if err = w.mine(op); err == nil {
+			err = op.refused("status", w.update(is))
 		}
 	case items.Delete:
-		if err = b.mine(op); err == nil {
-			err = op.refused("item_id", b.delete(is))
+		if err = w.mine(op); err == nil {
+			err = op.refused("item_id", w.delete(is))
 		}
 	}
 	if err != nil {
 		return "", err
 	}
-	if o := b.openItems().get(op.itemID); o != nil {
+	if o := w.d.active().open.get(op.itemID); o != nil {
 		return o.row.Status, nil
 	}
-	row, err := b.finished(op.itemID)
+	row, err := w.finished(op.itemID)
 	if err != nil {
 		return "", err
 	}
@@ -150,21 +149,21 @@ func (b *builder) write(op workerOp) (items.Status, error) {
 // sayTruncated stores an open item whose text has just outgrown its bound. From
 // then on there are no deltas, so that what more is appended is in nothing but
 // memory; a worker outlives that, and the item must not look whole then.
-func (b *builder) sayTruncated(itemID string) {
-	if o := b.openItems().get(itemID); o.text.Truncated() && !o.row.Truncated {
-		o.row = b.updated(o, o.row.Status)
+func (w *itemWriter) sayTruncated(itemID string) {
+	if o := w.d.active().open.get(itemID); o.text.Truncated() && !o.row.Truncated {
+		o.row = w.updated(o, o.row.Status)
 	}
 }
 
 // createByWorker makes an item. An id of the worker's own is new in the whole
 // log: here it is looked for, and of two turns that take one at the same moment
 // the store refuses the second.
-func (b *builder) createByWorker(op workerOp, is items.Create) error {
-	if row := b.change.steps().rows[op.step]; op.step != "" && row.Status.Ended() {
+func (w *itemWriter) createByWorker(op workerOp, is items.Create) error {
+	if row := w.d.change.steps().rows[op.step]; op.step != "" && row.Status.Ended() {
 		return op.invalid("step", reasonEnded, "step %s has ended as %s", op.step, row.Status)
 	}
 	if op.given {
-		row, err := b.finished(op.itemID)
+		row, err := w.finished(op.itemID)
 		if err != nil {
 			return err
 		}
@@ -172,24 +171,24 @@ func (b *builder) createByWorker(op workerOp, is items.Create) error {
 			return items.ErrConflict
 		}
 	}
-	return op.refused("status", b.create(is))
+	return op.refused("status", w.create(is))
 }
 
 // mine says whether the op's item is one of the turn that its worker may
 // change.
-func (b *builder) mine(op workerOp) error {
+func (w *itemWriter) mine(op workerOp) error {
 	var row *items.Item
-	if o := b.openItems().get(op.itemID); o != nil {
+	if o := w.d.active().open.get(op.itemID); o != nil {
 		row = o.row
 	} else {
 		var err error
-		if row, err = b.finished(op.itemID); err != nil {
+		if row, err = w.finished(op.itemID); err != nil {
 			return err
 		}
 	}
 	_, deletes := op.op.(items.Delete)
 	switch {
-	case row == nil || row.TurnID != b.change.steps().turnID:
+	case row == nil || row.TurnID != w.d.change.steps().turnID:
 		return fmt.Errorf("%sitem_id: %w", op.field, items.ErrNotFound)
 	case row.Type == items.KindUserMessage:
 		return op.invalid("item_id", turns.ReasonInvalid, "is a user message")

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 
-	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -11,29 +10,29 @@ import (
 // refuseLate keeps what was written of a try that had been taken back, as far
 // as the attempt has room for it, and returns the refusal. Nothing is kept in a
 // thread that has closed: it has had its last event.
-func (a *actor) refuseLate(l turns.Lease, late *lateError, written func(*builder) ([]lateEvent, error)) error {
-	refusal := late.stands
-	b := a.build()
-	if err := a.useTriesOf(b, l.TurnID); err != nil {
+func (a *actor) refuseLate(l turns.Lease, late *lateError, written func(*decision) ([]lateEvent, error)) error {
+	refusal := late.live
+	d := a.decide()
+	if err := d.useTriesOf(l.TurnID); err != nil {
 		return err
 	}
 	list := late.written
 	if list == nil && written != nil {
 		var err error
-		if list, err = written(b); err != nil {
+		if list, err = written(d); err != nil {
 			return err
 		}
 	}
 	kept := false
-	if a.thread.State != threads.Closed {
+	if a.state.thread.State != threads.Closed {
 		for _, w := range list {
-			kept = b.late(l.Attempt, w.step, w.epoch, w.method, w.params) || kept
+			kept = d.late.keep(l.Attempt, w.step, w.epoch, w.method, w.params) || kept
 		}
 	}
 	if !kept {
 		return &refusal
 	}
-	rc, err := a.commit(b)
+	rc, err := a.commit(d)
 	if err != nil {
 		return err
 	}
@@ -43,30 +42,32 @@ func (a *actor) refuseLate(l turns.Lease, late *lateError, written func(*builder
 
 // useTriesOf makes the unit one about a turn of the thread, whatever state it
 // is in.
-func (a *actor) useTriesOf(b *builder, turnID string) error {
-	switch {
-	case a.active != nil && a.active.turn.TurnID == turnID:
-		return nil
-	case a.tried[turnID] != nil:
-		b.change.use(a.tried[turnID].clone())
-		b.after = append(b.after, func(ledger.Receipt) { a.tried[turnID] = b.change.tries })
+func (d *decision) useTriesOf(turnID string) error {
+	if d.next().isActive(turnID) {
 		return nil
 	}
-	rows, err := a.e.store.Steps(context.Background(), turnID)
+	if was := d.next().queued(turnID); was != nil && was.turn.Attempt > 1 {
+		q := *was
+		q.tries = was.tries.clone()
+		d.next().enqueue(&q)
+		d.change.use(q.tries)
+		return nil
+	}
+	rows, err := d.rules.log.Steps(context.Background(), turnID)
 	if err != nil {
 		return err
 	}
-	b.change.use(triesOf(turnID, rows))
+	d.change.use(triesOf(turnID, rows))
 	return nil
 }
 
 // epochIn is the epoch of the newest try of a path in an attempt that may have
 // been given up; 0 if there is none. Late is rare, so the log is read for it.
-func epochIn(store turns.Store, turnID string, attempt int, step string) (epoch int, err error) {
+func epochIn(log logReader, turnID string, attempt int, step string) (epoch int, err error) {
 	if step == "" {
 		return attempt, nil
 	}
-	rows, err := store.Steps(context.Background(), turnID)
+	rows, err := log.Steps(context.Background(), turnID)
 	for _, row := range rows {
 		if row.Step == step && row.Lineage[0].Epoch == attempt {
 			epoch = row.Epoch

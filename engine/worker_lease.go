@@ -56,12 +56,12 @@ type leased[R any] struct {
 	lease turns.Lease
 	key   *ledger.Key
 	// do decides, as in keyed; the lease is good and its attempt stands.
-	do func(a *actor, b *builder) (R, error)
+	do func(d *decision) (R, error)
 	// then follows the commit, or the answer by the key; nil = nothing.
 	then func(a *actor, r *R, replayed bool)
 	// written is what a turn/late is to keep of the command if its attempt has
 	// been given up; nil = nothing.
-	written func(b *builder) ([]lateEvent, error)
+	written func(d *decision) ([]lateEvent, error)
 }
 
 // lateEvent is what a worker wanted to write in a try that was taken back.
@@ -74,15 +74,15 @@ type lateEvent struct {
 
 // lateError says that a try has been taken back, and what it still wrote.
 type lateError struct {
-	stands  turns.SupersededError
+	live    turns.SupersededError
 	written []lateEvent
 }
 
-func (e *lateError) Error() string { return e.stands.Error() }
+func (e *lateError) Error() string { return e.live.Error() }
 
 // byLease runs a worker's command in the actor of its turn. What is of a try
 // that was taken back is kept as turn/late and refused.
-func byLease[R any, P answerer[R]](ctx context.Context, e *Engine, c leased[R]) (R, error) {
+func byLease[R any, P ledger.Result[R]](ctx context.Context, e *Engine, c leased[R]) (R, error) {
 	var none R
 	if err := e.secret.check(ctx, c.lease); err != nil {
 		return none, err
@@ -92,11 +92,11 @@ func byLease[R any, P answerer[R]](ctx context.Context, e *Engine, c leased[R]) 
 		return none, err
 	}
 	return call(ctx, e, threadID, func(a *actor) (R, error) {
-		r, replayed, err := keyed[R, P](a, c.key, func(b *builder) (R, error) {
-			if err := a.holds(c.lease); err != nil {
+		r, replayed, err := keyed[R, P](a, c.key, func(d *decision) (R, error) {
+			if err := a.e.rules.holds(d.next(), c.lease); err != nil {
 				return none, err
 			}
-			return c.do(a, b)
+			return c.do(d)
 		})
 		var late *lateError
 		switch {
@@ -110,22 +110,16 @@ func byLease[R any, P answerer[R]](ctx context.Context, e *Engine, c leased[R]) 
 }
 
 // holds says whether the lease, whose token is good, is of the attempt that
-// runs: nil, ErrNotActive if that attempt has ended, a *lateError if it has
-// been given up.
-func (a *actor) holds(l turns.Lease) error {
-	switch { // the turn is there, and we are not
-	case a.gone:
-		return turns.ErrDraining
-	case a.dead != nil:
-		return a.dead
-	}
-	if act := a.active; act != nil && act.turn.TurnID == l.TurnID && act.turn.Attempt == l.Attempt {
-		if act.worker == nil || act.worker.unclaimed() { // its agent is not one of workers any more
+// runs: nil, ErrNotActive if that attempt has ended, a *lateError if it was
+// superseded.
+func (r *rules) holds(s *state, l turns.Lease) error {
+	if act := s.active; act != nil && act.turn.TurnID == l.TurnID && act.turn.Attempt == l.Attempt {
+		if act.claimedWorker() == nil { // its agent is not one of workers any more
 			return turns.ErrLease
 		}
 		return nil
 	}
-	t, err := a.turnRow(l.TurnID)
+	t, err := r.turnRow(s, l.TurnID)
 	switch {
 	case err != nil:
 		return err
@@ -136,18 +130,16 @@ func (a *actor) holds(l turns.Lease) error {
 	case t.Attempt < l.Attempt:
 		return turns.ErrLease
 	}
-	return &lateError{stands: turns.SupersededError{TurnID: l.TurnID, Attempt: t.Attempt, Epoch: t.Attempt}}
+	return &lateError{live: turns.SupersededError{TurnID: l.TurnID, Attempt: t.Attempt, Epoch: t.Attempt}}
 }
 
-// turnRow is the row of a turn of the thread, in memory or in the log.
-func (a *actor) turnRow(turnID string) (*turns.Turn, error) {
-	if a.active != nil && a.active.turn.TurnID == turnID {
-		return a.active.turn, nil
+// turnRow is the row of a turn of the thread, from its state or the log.
+func (r *rules) turnRow(s *state, turnID string) (*turns.Turn, error) {
+	if s.isActive(turnID) {
+		return s.active.turn, nil
 	}
-	for _, t := range a.queue {
-		if t.TurnID == turnID {
-			return t, nil
-		}
+	if q := s.queued(turnID); q != nil {
+		return q.turn, nil
 	}
-	return a.e.store.Turn(context.Background(), turnID)
+	return r.log.Turn(context.Background(), turnID)
 }

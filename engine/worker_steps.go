@@ -24,20 +24,19 @@ func (e *Engine) StepStart(ctx context.Context, c turns.StartStep) (turns.StartS
 	}
 	return byLease(ctx, e, leased[turns.StartStepResult]{
 		lease: c.Lease, key: c.Key,
-		do: func(_ *actor, b *builder) (turns.StartStepResult, error) {
+		do: func(d *decision) (turns.StartStepResult, error) {
 			for above := notify.StepAbove(c.Step); above != ""; above = notify.StepAbove(above) {
-				if row := b.change.steps().rows[above]; row != nil && row.Status.Ended() {
+				if row := d.change.steps().rows[above]; row != nil && row.Status.Ended() {
 					return turns.StartStepResult{}, turns.Invalid("step", reasonEnded, "step %s above it has ended as %s", above, row.Status)
 				}
 			}
-			b.private()
-			span, err := b.startStep(c.Step, c.Reason)
+			span, err := d.steps.start(c.Step, c.Reason)
 			if err != nil { // one of its bounds: all else has been looked at
 				return turns.StartStepResult{}, turns.Invalid("step", turns.ReasonTooMany, "%v", err)
 			}
 			return turns.StartStepResult{Step: c.Step, Epoch: span.Epoch}, nil
 		},
-		written: func(b *builder) ([]lateEvent, error) {
+		written: func(d *decision) ([]lateEvent, error) {
 			return []lateEvent{{step: c.Step, method: notify.StepStarted, params: &turns.StepEvent{
 				Type: "started", Status: turns.StepInProgress, Reason: cutText(c.Reason),
 			}}}, nil
@@ -64,8 +63,8 @@ func (e *Engine) StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepRes
 	}
 	return byLease(ctx, e, leased[turns.EndStepResult]{
 		lease: c.Lease, key: c.Key,
-		do: func(a *actor, b *builder) (turns.EndStepResult, error) {
-			span, late, err := b.tryOf("", c.Step, c.Epoch)
+		do: func(d *decision) (turns.EndStepResult, error) {
+			span, late, err := d.steps.find("", c.Step, c.Epoch)
 			if late != nil {
 				late.written = []lateEvent{ended(c.Epoch)}
 				return turns.EndStepResult{}, late
@@ -73,17 +72,17 @@ func (e *Engine) StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepRes
 			if err != nil {
 				return turns.EndStepResult{}, err
 			}
-			if row := b.change.steps().rows[c.Step]; row.Status.Ended() {
+			if row := d.change.steps().rows[c.Step]; row.Status.Ended() {
 				return turns.EndStepResult{}, turns.Invalid("step", reasonEnded, "it has ended as %s", row.Status)
 			}
-			if err := b.endStep(c.Step, c.Status); err != nil {
+			if err := d.steps.end(c.Step, c.Status); err != nil {
 				return turns.EndStepResult{}, err
 			}
 			return turns.EndStepResult{Step: c.Step, Epoch: span.Epoch, Status: c.Status}, nil
 		},
-		written: func(b *builder) (list []lateEvent, err error) {
+		written: func(d *decision) (list []lateEvent, err error) {
 			if c.Epoch == 0 {
-				c.Epoch, err = epochIn(b.a.e.store, c.Lease.TurnID, c.Lease.Attempt, c.Step)
+				c.Epoch, err = epochIn(d.rules.log, c.Lease.TurnID, c.Lease.Attempt, c.Step)
 			}
 			return []lateEvent{ended(c.Epoch)}, err
 		},
@@ -93,14 +92,14 @@ func (e *Engine) StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepRes
 // tryOf finds the try that a worker names by path and epoch, 0 being the one
 // that stands. If that has been taken back, late says what stands now. field is
 // what comes before the names of members in an error.
-func (b *builder) tryOf(field, path string, epoch int) (span *notify.Span, late *lateError, err error) {
-	t := b.change.steps()
+func (w *stepWriter) find(field, path string, epoch int) (span *notify.Span, late *lateError, err error) {
+	t := w.d.change.steps()
 	span = t.live[path]
 	switch {
 	case epoch < 0 || epoch > t.paths[path].epoch:
 		return nil, nil, turns.Invalid(field+"epoch", turns.ReasonUnknown, "step %q has had no epoch %d", path, epoch)
 	case epoch > 0 && (span == nil || epoch < span.Epoch):
-		late = b.superseded(path)
+		late = w.superseded(path)
 		return nil, late, nil
 	case span == nil:
 		return nil, nil, turns.Invalid(field+"step", reasonNotStarted, "step %q has not been started in this attempt", path)
@@ -109,11 +108,11 @@ func (b *builder) tryOf(field, path string, epoch int) (span *notify.Span, late 
 }
 
 // superseded says what stands in the place of a try of the path.
-func (b *builder) superseded(path string) *lateError {
-	t := b.change.steps()
-	s := turns.SupersededError{TurnID: t.turnID, Attempt: b.activeRow().Attempt, Step: path}
+func (w *stepWriter) superseded(path string) *lateError {
+	t := w.d.change.steps()
+	s := turns.SupersededError{TurnID: t.turnID, Attempt: w.d.active().turn.Attempt, Step: path}
 	if span := t.live[path]; span != nil {
 		s.Epoch = span.Epoch
 	}
-	return &lateError{stands: s}
+	return &lateError{live: s}
 }

@@ -17,33 +17,33 @@ import (
 func (e *Engine) Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, error) {
 	return byLease(ctx, e, leased[turns.RenewResult]{
 		lease: c.Lease, key: c.Key,
-		do: func(a *actor, b *builder) (turns.RenewResult, error) {
-			act := a.active
-			act.worker.renew() // also if what follows cannot be stored: the worker is there
-			b.private()
+		do: func(d *decision) (turns.RenewResult, error) {
+			act := d.active()
+			w := act.work.worker()
+			w.renew() // also if what follows cannot be stored: the worker is there
 			untold := act.untold()
-			b.confirmTold()
+			d.turn.confirmTold()
 			r := turns.RenewResult{
-				ExpiresAt: notify.TimeOf(act.worker.until), InterruptRequested: act.stop != nil, Steers: []turns.WorkerInput{},
+				ExpiresAt: notify.TimeOf(w.until), InterruptRequested: act.stop != nil, Steers: []turns.WorkerInput{},
 			}
 			for _, id := range untold {
-				if o := b.openItems().get(id); o != nil {
+				if o := act.open.get(id); o != nil {
 					r.Steers = append(r.Steers, workerInput([]*openItem{o})...)
 				}
 			}
 			return r, nil
 		},
 		then: func(a *actor, r *turns.RenewResult, replayed bool) {
-			if a.holds(c.Lease) != nil {
+			if e.rules.holds(a.state, c.Lease) != nil {
 				return // an answer of old
 			}
-			w := a.active.worker
+			w := a.state.active.work.worker()
 			w.renew()
-			r.ExpiresAt, r.InterruptRequested = notify.TimeOf(w.until), a.active.stop != nil
+			r.ExpiresAt, r.InterruptRequested = notify.TimeOf(w.until), a.state.active.stop != nil
 			if !replayed {
 				w.told = nil
 			} // else it says again what it has said, maybe before a restart
-			a.active.tell(r.Steers)
+			a.state.active.tell(r.Steers)
 		},
 	})
 }
@@ -67,13 +67,15 @@ func (e *Engine) Complete(ctx context.Context, c turns.CompleteTurn) (turns.EndT
 	}
 	return byLease(ctx, e, leased[turns.EndTurnResult]{
 		lease: c.Lease, key: c.Key,
-		do: func(a *actor, b *builder) (turns.EndTurnResult, error) {
-			b.usage = usage
-			return b.endByWorker(turns.Outcome{State: turns.Completed, Message: c.Message}), nil
+		do: func(d *decision) (turns.EndTurnResult, error) {
+			if usage != nil {
+				d.active().usage = usage
+			}
+			return d.turn.endByWorker(turns.Outcome{State: turns.Completed, Message: c.Message}), nil
 		},
-		written: func(b *builder) ([]lateEvent, error) {
+		written: func(d *decision) ([]lateEvent, error) {
 			return lateEnd(c.Lease, notify.TurnCompleted, &turns.EndedEvent{
-				Type: "completed", State: turns.Completed, CompletedAt: b.change.now, Message: c.Message, Usage: usage,
+				Type: "completed", State: turns.Completed, CompletedAt: d.change.now, Message: c.Message, Usage: usage,
 			}), nil
 		},
 	})
@@ -98,10 +100,10 @@ func (e *Engine) Fail(ctx context.Context, c turns.FailTurn) (turns.EndTurnResul
 	}
 	return byLease(ctx, e, leased[turns.EndTurnResult]{
 		lease: c.Lease, key: c.Key,
-		do: func(_ *actor, b *builder) (turns.EndTurnResult, error) { return b.endByWorker(out), nil },
-		written: func(b *builder) ([]lateEvent, error) {
+		do: func(d *decision) (turns.EndTurnResult, error) { return d.turn.endByWorker(out), nil },
+		written: func(d *decision) ([]lateEvent, error) {
 			return lateEnd(c.Lease, notify.TurnFailed, &turns.EndedEvent{
-				Type: "failed", State: turns.Failed, CompletedAt: b.change.now, Error: &failure,
+				Type: "failed", State: turns.Failed, CompletedAt: d.change.now, Error: &failure,
 			}), nil
 		},
 	})
@@ -109,19 +111,17 @@ func (e *Engine) Fail(ctx context.Context, c turns.FailTurn) (turns.EndTurnResul
 
 // endByWorker ends the turn, or its attempt, as the worker says, or as a stop
 // has said before it.
-func (b *builder) endByWorker(out turns.Outcome) turns.EndTurnResult {
-	act := b.a.active
-	b.private()
-	b.confirmTold()
+func (w *turnWriter) endByWorker(out turns.Outcome) turns.EndTurnResult {
+	act := w.d.active()
+	w.confirmTold()
 	switch {
 	case act.stop != nil:
-		b.endStopped(act.stop, out)
-	case out.Cause != "" && b.again(out.Cause, out.Why()):
+		w.endStopped(act.stop, out)
+	case out.Cause != "" && w.retry(out.Cause, out.Why()):
 	default:
-		b.endTurn(ending{state: out.State, message: out.Message, failure: out.Failure})
-		b.after = append(b.after, b.a.turnOver)
+		w.end(ending{state: out.State, message: out.Message, failure: out.Failure})
 	}
-	row := b.activeRow()
+	row := w.d.change.turnRow(act.turn.TurnID)
 	return turns.EndTurnResult{TurnID: row.TurnID, State: row.State, RetryAt: row.RetryAt}
 }
 

@@ -61,14 +61,9 @@ type Loaded struct {
 // Store is what the engine needs of the log. All methods may be called from
 // many goroutines.
 type Store interface {
-	// Append commits the unit, together with others that wait, and returns
-	// when it is durable. It does not take a context on purpose: a client
-	// that hangs up does not decide whether a commit happens. Errors are
-	// ErrRuntimePaused, ErrSuperseded, items.ErrConflict,
+	// Append's errors are ErrRuntimePaused, ErrSuperseded, items.ErrConflict,
 	// ledger.ErrStorageFull, ledger.ErrStorageFailed or wrap them.
-	Append(u *ledger.Unit) (ledger.Receipt, error)
-	// Stored looks an idempotency key up; nil if it has not been used.
-	Stored(ctx context.Context, key string) (*ledger.Stored, error)
+	ledger.Log
 	// Load reads what an actor needs.
 	Load(ctx context.Context, threadID string) (Loaded, error)
 	// TurnThread and ItemThread name the thread of a turn or item; "" if
@@ -123,7 +118,6 @@ var (
 	ErrDraining       = errors.New("the server is stopping")
 	ErrInternal       = errors.New("the server failed at the thread")
 	ErrAgentNotFound  = errors.New("no such agent")
-	ErrKeyConflict    = errors.New("the idempotency key was used for something else")
 	ErrRuntimePaused  = errors.New("the runtime is paused")
 	ErrInboxFull      = errors.New("too many commands wait for the thread")
 	ErrPromptOver     = errors.New("the prompt has ended")

@@ -7,7 +7,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/api"
-	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/persist/sqlite"
@@ -60,7 +59,7 @@ func (d *daemon) httpServer(gate *admission.Gate) *http.Server {
 type pruner struct{ store *sqlite.Store }
 
 func (p pruner) Prune(ctx context.Context, before int64, key *ledger.Key) (turns.PruneResult, error) {
-	return engine.Once(p.store, key, func() (turns.PruneResult, error) {
+	return ledger.Once(p.store, key, func() (turns.PruneResult, error) {
 		done, err := p.store.Prune(ctx, before)
 		return turns.PruneResult{FirstSeq: done.First, Pruned: done.Removed}, err
 	})

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -22,14 +21,14 @@ func (a *actor) nextDue() time.Time {
 			next = t
 		}
 	}
-	if act := a.active; act != nil {
-		at(act.stopBy)
-		at(act.worker.due())
-		if act.placed {
-			at(act.retryAt)
+	if act := a.state.active; act != nil {
+		at(act.work.stopBy)
+		if act.work.exec != nil {
+			at(act.work.exec.due())
 		}
-		if act.stop == nil && act.timeout > 0 && !act.runSince.IsZero() {
-			at(act.runSince.Add(act.timeout))
+		at(a.attemptDue())
+		if act.stop == nil {
+			at(act.clock.due())
 		}
 		if act.progressNext != nil {
 			at(act.progressAt.Add(progressEvery))
@@ -43,6 +42,19 @@ func (a *actor) nextDue() time.Time {
 	return next
 }
 
+// attemptDue is when the attempt begins that the active turn waits for; zero =
+// there is none, or it has no slot yet.
+func (a *actor) attemptDue() time.Time {
+	due := a.state.active.retryAt
+	if due.IsZero() || !a.slot.held() {
+		return time.Time{}
+	}
+	if a.attemptBy.After(due) {
+		return a.attemptBy
+	}
+	return due
+}
+
 // untilNext is how long the actor may sleep.
 func (a *actor) untilNext() time.Duration {
 	const asleep = time.Hour
@@ -50,9 +62,9 @@ func (a *actor) untilNext() time.Duration {
 		return max(0, time.Until(next))
 	}
 	switch {
-	case a.active != nil || a.dead != nil:
+	case a.state.active != nil || a.dead != nil:
 		return asleep
-	case a.loaded && a.thread == nil:
+	case a.loaded && a.state.thread == nil:
 		return 0 // an id that names nothing is not worth keeping an actor for
 	}
 	return idleAfter
@@ -65,34 +77,39 @@ func (a *actor) onTime() {
 		return
 	}
 	now := time.Now()
-	if !a.startBy.IsZero() && !now.Before(a.startBy) {
+	is := func(due time.Time) bool { return !due.IsZero() && !now.Before(due) }
+	if is(a.startBy) {
 		a.startBy = time.Time{}
 		a.startNext()
 	}
-	act := a.active
+	act := a.state.active
 	if act == nil {
 		return
 	}
-	b := a.build()
+	d := a.observe()
 	switch {
-	case !act.stopBy.IsZero() && !now.Before(act.stopBy):
-		b.giveUp()
-	case act.stop == nil && act.timeout > 0 && !act.runSince.IsZero() && act.left() <= 1:
-		b.stopTurn(timedOut(), a.stopWithin())
-	case act.worker.isOver(now):
-		a.hearWorker()
+	case is(act.work.stopBy) && act.work.exec == nil: // it has stopped
+		act.work.stopBy = time.Time{}
+	case is(act.work.stopBy):
+		why := act.work.exec.overdue()
+		act.work.exec.part()
+		d.turn.promptEnded(turns.Outcome{State: turns.Interrupted, StopReason: why})
+	case act.stop == nil && is(act.clock.due()):
+		d.turn.stop(timedOut(), d.stopWithin())
+	case act.work.exec != nil && is(act.work.exec.due()):
+		a.giveLastChance(act.work.worker())
 		return
-	case act.placed && act.waitsForAttempt() && !now.Before(act.retryAt):
+	case is(a.attemptDue()):
 		a.startAttempt()
 		return
 	default:
 		if act.progressNext != nil && now.Sub(act.progressAt) >= progressEvery {
-			b.progress(b.activeRow().Progress, *act.progressNext)
+			d.turn.progress(act.turn.Progress, *act.progressNext)
 			act.progressAt, act.progressNext = now, nil
 		}
-		b.expire(now)
+		d.turn.expire(now)
 	}
-	a.commitOutput(b)
+	a.commitOutput(d)
 }
 
 const timeoutReason = "timeout"
@@ -105,24 +122,9 @@ func timedOut() stop {
 	}
 }
 
-// giveUp goes on without an agent, or a worker, that did not stop in time.
-func (b *builder) giveUp() {
-	act := b.a.active
-	if act.worker != nil && act.stop != nil {
-		b.endStopped(act.stop, turns.Outcome{StopReason: "the worker did not stop in time"})
-		return
-	}
-	if act.run == nil {
-		return
-	}
-	run := act.run
-	run.cancel(errAbandoned)
-	b.promptEnded(turns.Outcome{State: turns.Interrupted, StopReason: "the agent did not stop in time"})
-}
-
 // expire ends the questions whose time has come, as they were configured.
-func (b *builder) expire(now time.Time) {
-	act := b.a.active
+func (w *turnWriter) expire(now time.Time) {
+	act := w.d.active()
 	left := 0
 	for _, o := range act.open.list {
 		if o.ask == nil {
@@ -139,20 +141,20 @@ func (b *builder) expire(now time.Time) {
 				ans.Status = statusOfKind(opt.Kind)
 			}
 		}
-		b.resolve(o, ans, "expiry")
+		w.d.items.resolve(o, ans, "expiry")
 	}
-	if left == 0 && act.isWaiting {
-		b.answered()
+	if left == 0 && act.clock.waiting {
+		w.answered()
 	}
 }
 
 // answered adds what follows the last answer a turn waited for.
-func (b *builder) answered() {
-	act := b.a.active
+func (w *turnWriter) answered() {
+	act := w.d.active()
 	if act.stop == nil {
-		b.progress(turns.Running, "")
+		w.progress(turns.Running, "")
 	}
-	b.after = append(b.after, func(ledger.Receipt) { act.setWaiting(b.a.e, false) })
+	act.clock.wait(false)
 }
 
 func optionOfKind(options []items.Option, kind string) (items.Option, bool) {

@@ -9,13 +9,14 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// inbox is what waits for an actor: commands, bounded in number, and agent
+// intake is what waits for an actor: commands, bounded in number, and agent
 // output, bounded in bytes. A full command box refuses; a full output box
 // makes the agent wait, so that its pipe is not read (I7).
-type inbox struct {
+type intake struct {
 	maxCommands int
 	maxBytes    int
 	bell        chan struct{} // rung when something is put in; capacity 1
+	quit        chan struct{} // closed when the actor is to end
 
 	mu       sync.Mutex
 	commands []func(*actor)
@@ -36,11 +37,11 @@ type output struct {
 	size      int
 }
 
-func newInbox(maxCommands, maxBytes int) *inbox {
-	return &inbox{maxCommands: maxCommands, maxBytes: maxBytes, bell: make(chan struct{}, 1), room: make(chan struct{})}
+func newIntake(maxCommands, maxBytes int) *intake {
+	return &intake{maxCommands: maxCommands, maxBytes: maxBytes, bell: make(chan struct{}, 1), quit: make(chan struct{}), room: make(chan struct{})}
 }
 
-func (in *inbox) ring() {
+func (in *intake) ring() {
 	select {
 	case in.bell <- struct{}{}:
 	default:
@@ -48,7 +49,7 @@ func (in *inbox) ring() {
 }
 
 // command puts a command in. force is for the engine's own, which are few.
-func (in *inbox) command(f func(*actor), force bool) error {
+func (in *intake) command(f func(*actor), force bool) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if !force && len(in.commands) >= in.maxCommands {
@@ -59,10 +60,27 @@ func (in *inbox) command(f func(*actor), force bool) error {
 	return nil
 }
 
+// post puts a command of the engine's own behind everything that waits.
+func (in *intake) post(f func(*actor)) {
+	_ = in.command(f, true) // forced: never refused
+}
+
+// stop tells the actor to end. It is called once.
+func (in *intake) stop() { close(in.quit) }
+
+func (in *intake) isStopped() bool {
+	select {
+	case <-in.quit:
+		return true
+	default:
+		return false
+	}
+}
+
 // put hands agent output in and waits for room first: until ctx is done, or
 // over is closed because the prompt has ended. What has no size, the end of a
 // prompt above all, does not wait.
-func (in *inbox) put(ctx context.Context, over <-chan struct{}, o output) error {
+func (in *intake) put(ctx context.Context, over <-chan struct{}, o output) error {
 	for {
 		in.mu.Lock()
 		if in.bytes == 0 || in.bytes+o.size <= in.maxBytes || o.size == 0 {
@@ -85,8 +103,8 @@ func (in *inbox) put(ctx context.Context, over <-chan struct{}, o output) error 
 }
 
 // putOps hands ops in. Large groups go in parts, so that the bound on the
-// inbox holds and the first part can be on its way to the disk.
-func (in *inbox) putOps(ctx context.Context, over <-chan struct{}, r *run, ops []items.Op) error {
+// intake holds and the first part can be on its way to the disk.
+func (in *intake) putOps(ctx context.Context, over <-chan struct{}, r *run, ops []items.Op) error {
 	for len(ops) > 0 {
 		n, size := 0, 0
 		for n < len(ops) && n < unitEvents && (n == 0 || size < unitBytes) {
@@ -102,7 +120,7 @@ func (in *inbox) putOps(ctx context.Context, over <-chan struct{}, r *run, ops [
 }
 
 // takeCommand returns the next command, nil if there is none.
-func (in *inbox) takeCommand() func(*actor) {
+func (in *intake) takeCommand() func(*actor) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if len(in.commands) == 0 {
@@ -115,7 +133,7 @@ func (in *inbox) takeCommand() func(*actor) {
 }
 
 // takeOutput returns the next output; ok is false if there is none.
-func (in *inbox) takeOutput() (o output, ok bool) {
+func (in *intake) takeOutput() (o output, ok bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if len(in.output) == 0 {
@@ -131,7 +149,7 @@ func (in *inbox) takeOutput() (o output, ok bool) {
 }
 
 // putBack gives back what takeOutput returned last, or the rest of it.
-func (in *inbox) putBack(o output) {
+func (in *intake) putBack(o output) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.output = slices.Insert(in.output, 0, o)
@@ -139,14 +157,14 @@ func (in *inbox) putBack(o output) {
 }
 
 // noOutput reports whether no output waits.
-func (in *inbox) noOutput() bool {
+func (in *intake) noOutput() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return len(in.output) == 0
 }
 
 // empty reports whether nothing waits.
-func (in *inbox) empty() bool {
+func (in *intake) empty() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return len(in.commands) == 0 && len(in.output) == 0

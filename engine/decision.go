@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// decision is what a command, an agent's output or a moment in time makes of
+// the state of a thread: the unit that is to be committed, the state that it
+// leaves, and what follows the commit. It looks at its state, its rules and
+// the log, and changes nothing but its own next state.
+//
+// There are two regimes. The decision about a command may be refused by the
+// log, so it works on a clone of the state. Output of an agent has been said
+// and must become durable, so it works on the state itself: copying texts of
+// 1 MiB for each delta would cost more than all the rest.
+type decision struct {
+	rules   *rules
+	change  *change
+	effects []effect
+
+	items itemWriter
+	steps stepWriter
+	turn  turnWriter
+	late  lateWriter
+}
+
+// rules are what decisions look at beside the state of their thread. It is
+// safe for use by many goroutines.
+type rules struct {
+	cfg      Config
+	agents   agents
+	log      logReader
+	zap      *zap.Logger
+	draining func() bool
+}
+
+// logReader is what decisions read of the log.
+type logReader interface {
+	Turn(ctx context.Context, turnID string) (*turns.Turn, error)
+	Item(ctx context.Context, itemID string) (*items.Item, error)
+	Input(ctx context.Context, turnID string) ([]*items.Item, error)
+	Steps(ctx context.Context, turnID string) ([]*turns.Step, error)
+	LastMessage(ctx context.Context, turnID string) (*items.Item, error)
+}
+
+func newDecision(r *rules, threadID string, next *state) *decision {
+	d := &decision{rules: r, change: newChange(threadID, next, r.cfg.DefaultTimeout)}
+	d.items.d, d.steps.d, d.turn.d, d.late.d = d, d, d, d
+	return d
+}
+
+// next is the state as the decision leaves it so far.
+func (d *decision) next() *state { return d.change.next }
+
+// active is the active turn as the decision leaves it so far.
+func (d *decision) active() *activeTurn { return d.change.next.active }
+
+// agent is the agent of the thread.
+func (d *decision) agent() *agent { return d.rules.agents.of(d.next().thread.Agent) }
+
+// stopWithin is how long the thread's agent may take to stop.
+func (d *decision) stopWithin() time.Duration {
+	return d.agent().stopWithin(d.rules.cfg.InterruptAfter)
+}
+
+// then adds what follows the commit.
+func (d *decision) then(e effect) { d.effects = append(d.effects, e) }
+
+// here is the scope of what the active turn itself says.
+func (d *decision) here() place {
+	if root := d.change.root(); root != nil {
+		return in(root)
+	}
+	return place{attempt: d.active().turn.Attempt}
+}
+
+// mayStart refuses a turn of a thread that takes none.
+func (d *decision) mayStart() error {
+	if err := d.takesCommands(); err != nil {
+		return err
+	}
+	if d.rules.draining() {
+		return turns.ErrDraining
+	}
+	return nil
+}
+
+// takesCommands refuses what needs an open thread.
+func (d *decision) takesCommands() error { return d.next().takesCommands() }
+
+// inputOf reads everything that was said to a turn.
+func (r *rules) inputOf(turnID string) ([]*openItem, error) {
+	rows, err := r.log.Input(context.Background(), turnID)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*openItem, 0, len(rows))
+	for _, row := range rows {
+		if row.Status == items.StatusDeleted {
+			continue
+		}
+		content, err := items.Decode(row.Content)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, &openItem{row: row, content: content})
+	}
+	return list, nil
+}

@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// effect is one thing that follows a commit, so that nobody acts on what may
+// still be refused (I1). It changes no state: what a decision changes is in
+// its next state. Effects do not block.
+type effect interface {
+	apply(a *actor)
+}
+
+// startPrompt lets the agent run, or offers the turn to workers.
+type startPrompt struct{ input []items.UserMessage }
+
+func (e startPrompt) apply(a *actor) { a.startPrompt(e.input) }
+
+// answer gives the agent the answer to its question.
+type answer struct {
+	to     *ask
+	answer turns.Answer
+}
+
+func (e answer) apply(*actor) { e.to.answer <- e.answer }
+
+// stopWork asks the executor of the active turn to stop.
+type stopWork struct {
+	cause  error
+	within time.Duration
+}
+
+func (e stopWork) apply(a *actor) {
+	if act := a.state.active; act != nil {
+		act.work.stop(e.cause, e.within)
+	}
+}
+
+// partWork parts from the executor whose prompt has ended. superseded says
+// that the attempt has ended with it.
+type partWork struct{ superseded bool }
+
+func (e partWork) apply(a *actor) {
+	w := a.state.active.work
+	if r, isRun := w.exec.(*run); isRun {
+		r.superseded = e.superseded
+	}
+	w.part()
+	if e.superseded {
+		w.prompts = 0
+		if a.e.pause.isDraining() {
+			a.slot.keep()
+		}
+	}
+}
+
+// steerWork hands steered text to the executor of the active turn.
+type steerWork struct {
+	list   []injection
+	inject bool
+}
+
+func (e steerWork) apply(a *actor) {
+	if exec := a.state.active.work.exec; exec != nil {
+		exec.steer(e.list, e.inject)
+	}
+}
+
+// synced tells an agent that everything it said before is durable.
+type synced struct{ done chan<- struct{} }
+
+func (e synced) apply(*actor) { close(e.done) }
+
+// endWaiting ends a turn that begins to wait for a person in a drain.
+type endWaiting struct{}
+
+func (endWaiting) apply(a *actor) { a.in.post((*actor).stopWaiting) }

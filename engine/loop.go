@@ -1,0 +1,68 @@
+package engine
+
+import "time"
+
+// loop is the goroutine of an actor. It gives the actor one thing at a time:
+// what is due, a command, or output.
+type loop struct {
+	a      *actor
+	in     *intake
+	owners *owners
+
+	emitters int // agents about to put something in; guarded by the mutex of owners
+}
+
+// run serves the intake until the thread has nothing to do, or is stopped.
+func (l *loop) run() {
+	timer := time.NewTimer(idleAfter)
+	defer timer.Stop()
+	for !l.serve(timer) {
+	}
+}
+
+// serve is run up to a panic; it reports whether the loop has ended. What is
+// due, and the stop, are looked at in every round: an agent that keeps the
+// intake full must not put its own deadline off.
+func (l *loop) serve(timer *time.Timer) (ended bool) {
+	a := l.a
+	defer func() {
+		if v := recover(); v != nil {
+			a.panicked(v)
+		}
+	}()
+	for {
+		if l.in.isStopped() {
+			a.gone = true
+			a.work.part()
+			for l.command() { // it is refused
+			}
+			return true
+		}
+		if due := a.nextDue(); !due.IsZero() && !time.Now().Before(due) {
+			a.onTime()
+		}
+		a.lendSlot()
+		if l.command() || a.takeOutput() {
+			continue
+		}
+		timer.Reset(a.untilNext())
+		select {
+		case <-l.in.bell:
+		case <-timer.C:
+			if a.idle() && l.owners.retire(l) {
+				return true
+			}
+		case <-l.in.quit:
+		}
+	}
+}
+
+// command runs the next command, and reports whether there was one.
+func (l *loop) command() bool {
+	f := l.in.takeCommand()
+	if f == nil {
+		return false
+	}
+	f(l.a)
+	return true
+}

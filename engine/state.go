@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// state is what the owner of a thread knows of it. A decision makes the next
+// state; nothing else changes one. Rows, spans, tries and queued turns in it
+// are replaced, never changed, so that a clone shares them.
+type state struct {
+	thread *threads.Thread // nil: there is no such thread
+	queue  []*queuedTurn   // by rank
+	active *activeTurn     // nil: no turn is active
+	newest string          // no item of the thread that has an id of NewID has a greater one
+}
+
+// queuedTurn is a turn that waits to start.
+type queuedTurn struct {
+	turn  *turns.Turn
+	input []*openItem // its user messages
+	tries *tries      // of its earlier attempts
+}
+
+// activeTurn is the turn that is active: it runs, or waits for its next attempt.
+type activeTurn struct {
+	turn    *turns.Turn
+	tries   *tries
+	open    *openItems
+	steers  []string // user_message items not delivered yet, in order
+	usage   *items.Usage
+	stop    *stop // nil: nobody has asked it to stop
+	cut     bool  // the present prompt is being cut short for a steer
+	clock   clock
+	notices int // made for ops that were refused
+
+	progressAt   time.Time // of the last message sent
+	progressNext *string   // a message that waits for its second
+
+	retryAt time.Time // when its next attempt begins; zero = one is under way
+
+	// work is what executes the turn. It is shared by clones, because it is no
+	// part of what is decided: executors and effects change it.
+	work *work
+}
+
+// stop says how the turn is to end whatever the agent does.
+type stop struct {
+	state   turns.State
+	reason  string
+	failure *turns.Failure
+}
+
+// clone returns a state that can be changed without s.
+func (s *state) clone() *state {
+	next := *s
+	if s.active != nil {
+		act := *s.active
+		act.open, act.steers = s.active.open.clone(), slices.Clone(s.active.steers)
+		next.active = &act
+	}
+	return &next
+}
+
+// isActive reports whether the turn is the active one.
+func (s *state) isActive(turnID string) bool {
+	return s.active != nil && s.active.turn.TurnID == turnID
+}
+
+// queued returns a turn of the queue, nil if it is not there.
+func (s *state) queued(turnID string) *queuedTurn {
+	for _, q := range s.queue {
+		if q.turn.TurnID == turnID {
+			return q
+		}
+	}
+	return nil
+}
+
+// enqueue puts a turn into the queue, in place of what it was there.
+func (s *state) enqueue(q *queuedTurn) {
+	s.dequeue(q.turn.TurnID)
+	s.queue = append(slices.Clip(s.queue), q)
+	slices.SortFunc(s.queue, func(x, y *queuedTurn) int { return cmp.Compare(x.turn.Rank, y.turn.Rank) })
+}
+
+// dequeue takes a turn out of the queue, if it is there.
+func (s *state) dequeue(turnID string) {
+	if s.queued(turnID) != nil {
+		s.queue = slices.DeleteFunc(slices.Clone(s.queue), func(q *queuedTurn) bool { return q.turn.TurnID == turnID })
+	}
+}
+
+// setInput sets the user messages of a queued turn.
+func (s *state) setInput(turnID string, input []*openItem) {
+	q := *s.queued(turnID)
+	q.input = input
+	s.enqueue(&q)
+}
+
+// waitsForAttempt reports whether the turn is between two attempts: the old
+// one has been given up, the new one begins at retryAt. Nothing runs then.
+func (act *activeTurn) waitsForAttempt() bool { return !act.retryAt.IsZero() }
+
+// unattended reports whether nobody is at work on the turn, so that there is
+// nobody to ask to stop.
+func (act *activeTurn) unattended() bool {
+	return act.waitsForAttempt() || act.work.exec != nil && act.work.exec.unattended()
+}
+
+// pendingQuestions is how many questions of the turn wait for an answer.
+func (act *activeTurn) pendingQuestions() int {
+	n := 0
+	for _, o := range act.open.list {
+		if o.row.Status == items.StatusPending {
+			n++
+		}
+	}
+	return n
+}
+
+func (act *activeTurn) dropSteer(itemID string) {
+	act.steers = slices.DeleteFunc(act.steers, func(id string) bool { return id == itemID })
+}
+
+// clock measures what a turn has left of its timeout_seconds. It stands still
+// while the turn waits for a person.
+type clock struct {
+	timeout time.Duration // left when since began; 0 = none
+	since   time.Time     // zero while waiting
+	waiting bool          // for a person
+}
+
+// wait stops the clock, or lets it go on.
+func (c *clock) wait(waiting bool) {
+	if c.waiting == waiting {
+		return
+	}
+	c.waiting = waiting
+	if waiting {
+		c.timeout, c.since = c.left(), time.Time{}
+		return
+	}
+	c.since = time.Now()
+}
+
+// left is what is left of the timeout; 0 = there is none. One that has run
+// out is a nanosecond, so that it is not taken for none.
+func (c *clock) left() time.Duration {
+	if c.timeout == 0 || c.since.IsZero() {
+		return c.timeout
+	}
+	return max(1, c.timeout-time.Since(c.since))
+}
+
+// due is when the timeout has run out; zero = never, as it is now.
+func (c *clock) due() time.Time {
+	if c.timeout == 0 || c.since.IsZero() {
+		return time.Time{}
+	}
+	return c.since.Add(c.timeout)
+}
