@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// batch is what one commit published: frames back to back in one slice, so
-// that a stream without a filter writes a part of it without copying. A page
-// of frames from the log is one too, without meta.
+// batch is what one commit published. Its frames lie back to back in one slice,
+// so that a stream without a filter writes a part of it without copying. A page
+// of frames from the log is also a batch; it has no meta.
 type batch struct {
 	first, last int64
 	data        []byte
@@ -23,15 +23,15 @@ type frameMeta struct {
 	span             *heldSpan // nil: nothing supersedes it
 }
 
-// superseded reports whether collapse leaves the frame out. A marker has no
-// span.
+// superseded reports whether collapse leaves the frame out. Markers have no
+// span and are never left out.
 func (m *frameMeta) superseded(seq int64) bool {
 	return m.span != nil && seq > m.span.after.Load() || m.method == TurnLate
 }
 
 func (b *batch) cost() int { return len(b.data) + frameCost*len(b.ends) + spanCost*b.spans }
 
-// index is the place of the first frame after a seq.
+// index returns the index of the first frame after a seq.
 func (b *batch) index(after int64) int {
 	if b.seqs != nil {
 		i, _ := slices.BinarySearch(b.seqs, after+1)
@@ -40,7 +40,7 @@ func (b *batch) index(after int64) int {
 	return max(0, int(after+1-b.first))
 }
 
-// offset is where the frame at index i begins in data.
+// offset returns where the frame at index i begins in data.
 func (b *batch) offset(i int) int {
 	if i == 0 {
 		return 0
@@ -48,7 +48,7 @@ func (b *batch) offset(i int) int {
 	return int(b.ends[i-1])
 }
 
-// seq is the seq of the frame at index i.
+// seq returns the seq of the frame at index i.
 func (b *batch) seq(i int) int64 {
 	if b.seqs != nil {
 		return b.seqs[i]
@@ -56,15 +56,15 @@ func (b *batch) seq(i int) int64 {
 	return b.first + int64(i)
 }
 
-// batchOf makes a page of frames from the log a batch: it finds their ends,
-// which are those of lines. The first has the seq first and those after it the
-// seqs that follow, unless they are sparse: each frame then says its own, and
-// last is where the page ends.
+// batchOf makes a batch of a page of frames from the log. A frame ends where
+// its line ends. Frames that are not sparse have the seqs first, first+1, ….
+// The seqs of sparse frames are read from the frames, and last is the seq at
+// which the page ends.
 func batchOf(first, last int64, frames []byte, sparse bool) (*batch, error) {
-	room := max(0, min(pageEvents, last-first+1))
-	b := &batch{first: first, last: last, data: frames, ends: make([]int32, 0, room)}
+	capacity := max(0, min(pageEvents, last-first+1))
+	b := &batch{first: first, last: last, data: frames, ends: make([]int32, 0, capacity)}
 	if sparse {
-		b.seqs = make([]int64, 0, room)
+		b.seqs = make([]int64, 0, capacity)
 	}
 	for end := 0; end < len(frames); {
 		start, n := end, bytes.IndexByte(frames[end:], '\n')
@@ -87,11 +87,11 @@ func batchOf(first, last int64, frames []byte, sparse bool) (*batch, error) {
 	return b, nil
 }
 
-// maxSeqDigits is what certainly fits: a log that grows by a million events a
-// second has fewer digits for thirty thousand years.
+// maxSeqDigits is how many digits certainly fit into an int64. A log that grows
+// by a million events a second has fewer for thirty thousand years.
 const maxSeqDigits = 18
 
-// seqOf reads the seq of a frame, which Draft.Event has put first into params.
+// seqOf reads the seq of a frame. Draft.Event puts it first into params.
 func seqOf(frame []byte) (seq int64, ok bool) {
 	at := len(frameMethod)
 	if len(frame) < at {

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// BenchmarkDraftEncode is what the JSON of an event takes, its content made,
-// without a lineage and with one of three.
+// BenchmarkDraftEncode is the cost of encoding an event whose content is made:
+// without a lineage, and with lineages of one and of three tries.
 func BenchmarkDraftEncode(b *testing.B) {
 	root := NewSpan("turn_01a1fd6b-63f8-7f1c-8c86-4e982f287184", "", 1, nil)
 	clone := NewSpan(root.TurnID, "setup/clone", 2, NewSpan(root.TurnID, "setup", 1, root))

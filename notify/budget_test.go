@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestCursorsThatDoNotReadOnShareOneBudget(t *testing.T) {
+func TestCursorsThatStopReadingShareOneBudget(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		filter Filter
@@ -49,13 +49,13 @@ func TestCursorsThatDoNotReadOnShareOneBudget(t *testing.T) {
 				}
 			}
 			if used := budget.Used(); used != 0 {
-				t.Fatalf("%d bytes are held by nobody", used)
+				t.Fatalf("%d bytes are held by no cursor", used)
 			}
 		})
 	}
 }
 
-func TestCursorThatIsClosedInMidPageGivesItBack(t *testing.T) {
+func TestCursorClosedInMidPageReturnsItsBudget(t *testing.T) {
 	log := &memoryLog{events: many(3000)}
 	budget := NewBudget(0)
 	c := NewCursor(NewTail(1, 3000), log, Filter{}, 0)
@@ -71,7 +71,7 @@ func TestCursorThatIsClosedInMidPageGivesItBack(t *testing.T) {
 		t.Fatal("the events are gone")
 	}
 	if budget.Used() != 0 {
-		t.Fatal(fmt.Sprint(budget.Used(), " bytes are held by nobody"))
+		t.Fatal(fmt.Sprint(budget.Used(), " bytes are held by no cursor"))
 	}
 }
 

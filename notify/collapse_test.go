@@ -37,15 +37,15 @@ func newReading(t *rapid.T, l *collapsingLog, tail *notify.Tail, filter notify.F
 	return r
 }
 
-// Page is the log's; the reader notes how far it goes, and as of what.
+// Page returns the log's page and notes how far it goes and as of which seq.
 func (r *reading) Page(ctx context.Context, q notify.Query) (notify.Page, error) {
 	p, err := r.log.Page(ctx, q)
 	r.asOf, r.upTo = p.Latest, p.Scanned
 	return p, err
 }
 
-// next reads one chunk and compares it with what package fold lets through,
-// as of the seq that the cursor had to make it of.
+// next reads one chunk and compares it with what package fold lets through as
+// of the seq that the cursor had to use.
 func (r *reading) next(upTo int64) {
 	before, head := r.cursor.After(), r.tail.Head()
 	chunk, err := r.cursor.Next(context.Background(), upTo)
@@ -53,7 +53,7 @@ func (r *reading) next(upTo int64) {
 		r.t.Fatal(err)
 	}
 	asOf := head
-	if before < r.upTo { // of a page, perhaps one read before
+	if before < r.upTo { // it comes from a page, perhaps one read before
 		asOf = r.asOf
 	}
 	if r.plain {
@@ -88,7 +88,7 @@ func (r *reading) toHead() {
 	}
 }
 
-// live are the seqs of the events that stand in the view.
+// live returns the seqs of the events that are live in the view.
 func (r *reading) live() []int64 {
 	seqs := map[int64]bool{}
 	r.view.Turns(func(t *fold.Turn) bool {
@@ -143,7 +143,7 @@ func TestCollapsingCursorSendsWhatTheFoldLetsThrough(t *testing.T) {
 			r.toHead()
 		}
 		if a, b := readers[1].live(), readers[2].live(); !slices.Equal(a, b) {
-			t.Fatalf("with collapse %v stand, without %v", a, b)
+			t.Fatalf("with collapse %v are live, without %v", a, b)
 		}
 	})
 }

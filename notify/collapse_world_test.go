@@ -11,8 +11,8 @@ import (
 	"github.com/seed82539d15/holon/notify/fold"
 )
 
-// collapsingLog is the model of a log whose turns are tried again: a slice,
-// and what package fold says of it.
+// collapsingLog is the model of a log whose turns are retried: a slice, and
+// what package fold says of it.
 type collapsingLog struct {
 	t       *rapid.T
 	frames  bool // answers with frames where that is asked for
@@ -27,9 +27,9 @@ type modelTurn struct {
 	id, thread string
 	epochs     map[string]int          // the highest of each path
 	firsts     map[string]int64        // the seq of the first event of a path's first try
-	live       map[string]*notify.Span // the present try of each path
-	spans      map[int64]*notify.Span  // all, by Seq
-	hidden     map[int64]int64         // what is superseded of them: what is above
+	live       map[string]*notify.Span // the live try of each path
+	spans      map[int64]*notify.Span  // all tries, by Seq
+	hidden     map[int64]int64         // by Seq: the seq above which a try is superseded
 	fresh      map[*notify.Span]bool   // begun in this unit
 	markers    *fold.Markers
 }
@@ -70,7 +70,7 @@ func (l *collapsingLog) unit() []notify.Event {
 			}
 		case 2:
 			if !turn.fresh[turn.live[path]] {
-				l.again(turn, path)
+				l.rewind(turn, path)
 			}
 		case 3:
 			l.put(turn, notify.TurnLate, nil, map[string]any{"type": "late", "step": path, "epoch": 1})
@@ -101,14 +101,14 @@ func (l *collapsingLog) begin(turn *modelTurn, path string, above *notify.Span) 
 	}
 }
 
-// again gives the present try of a step up: an end, then the marker.
-func (l *collapsingLog) again(turn *modelTurn, path string) {
+// rewind gives up the live try of a step: an end, then the marker.
+func (l *collapsingLog) rewind(turn *modelTurn, path string) {
 	l.put(turn, notify.ItemUpdated, turn.live[path], map[string]any{"item_id": "i", "status": "interrupted"})
 	after := turn.firsts[path] - 1
 	switch rapid.IntRange(0, 3).Draw(l.t, "bound") {
 	case 0:
 		after = 0
-	case 1: // inside a try, as another server might
+	case 1: // inside a try, as another server might do
 		after = rapid.Int64Range(0, l.head()).Draw(l.t, "after")
 	}
 	l.put(turn, notify.StreamRewind, nil, map[string]any{
@@ -153,7 +153,7 @@ func (l *collapsingLog) put(turn *modelTurn, method string, span *notify.Span, b
 	return seq
 }
 
-// want is what a reader is to be sent of (after, upTo], as of a seq; asOf < 0
+// want returns what a reader must be sent of (after, upTo] as of a seq. asOf < 0
 // is for a reader that does not collapse.
 func (l *collapsingLog) want(f notify.Filter, after, upTo, asOf int64) (events []notify.Event) {
 	c := fold.NewCollapser(max(0, asOf), l.markers...)
@@ -166,7 +166,7 @@ func (l *collapsingLog) want(f notify.Filter, after, upTo, asOf int64) (events [
 	return events
 }
 
-// Page answers with few events at once, so that there are many pages.
+// Page returns few events at once, so that there are many pages.
 func (l *collapsingLog) Page(_ context.Context, q notify.Query) (notify.Page, error) {
 	p := notify.Page{Scanned: min(l.head(), q.After+7), First: 1, Latest: l.head()}
 	p.More = p.Scanned < l.head()
@@ -175,7 +175,7 @@ func (l *collapsingLog) Page(_ context.Context, q notify.Query) (notify.Page, er
 		p.AsOf, asOf = l.head(), l.head()
 	}
 	p.Events = l.want(q.Filter, q.After, p.Scanned, asOf)
-	for i := range p.Events { // a page that was read has neither
+	for i := range p.Events { // events that are read have neither
 		p.Events[i].Span, p.Events[i].Hides = 0, nil
 	}
 	if l.frames && q.Frames {

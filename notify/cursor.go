@@ -21,8 +21,8 @@ const caughtUpBytes = 4 * ChunkBytes
 // idleBytes is the buffer a waiting cursor may keep: thousands wait at once.
 const idleBytes = 4 << 10
 
-// Pages of the log are copied out whole before a byte is written, so that a
-// slow reader never holds a query open.
+// A page of the log is copied out whole before a byte of it is written, so that
+// a slow reader never holds a query open.
 const (
 	pageEvents = 1000
 	pageBytes  = 1 << 20
@@ -37,20 +37,20 @@ type Query struct {
 	// Frames asks for Page.Frames instead of Page.Events. A log may answer with
 	// Events all the same.
 	Frames bool
-	// Collapse leaves out what is superseded as of Page.AsOf, and turn/late.
-	// Markers are never left out.
+	// Collapse leaves out what is superseded as of Page.AsOf, and turn/late. It
+	// never leaves out markers.
 	Collapse bool
 }
 
-// Page is a part of the log. Its Events have Seq, Method, Time and Params; the
-// other fields, which Params hold, may be empty. Scanned is the last seq that was looked at:
-// nothing between Query.After and Scanned is missing from Events but what the
-// filter left out. More says that there was more when the page was read.
+// Page is a part of the log. Its Events have Seq, Method, Time and Params; their
+// other fields may be empty, since Params holds them too. Scanned is the last
+// seq that was looked at: up to it, Events misses only what the query left out.
+// More says that there was more when the page was read.
 type Page struct {
 	Events []Event
-	// Frames are the frames of all events from Query.After+1 to Scanned, back
-	// to back, in place of Events: a log can make them of a whole page at once.
-	// With a filter or Query.Collapse they are those of the events that pass.
+	// Frames replaces Events: the frames of all events from Query.After+1 to
+	// Scanned, back to back. A log can make them of a whole page at once. With
+	// a filter or Query.Collapse they are those of the events that pass.
 	Frames  []byte
 	Scanned int64
 	Latest  int64 // the newest seq of the log, in the same snapshot
@@ -60,8 +60,8 @@ type Page struct {
 }
 
 // Log reads stored events. Implementations close their query before they
-// return. They answer what is there, also when After is below First: the
-// caller compares.
+// return. They return what they have, also when After is below First: the
+// caller compares the two.
 type Log interface {
 	Page(ctx context.Context, q Query) (Page, error)
 }
@@ -74,64 +74,64 @@ func (e *ExpiredError) Error() string {
 	return fmt.Sprintf("events after %d are no longer kept, the oldest is %d", e.After, e.First)
 }
 
-// Cursor is one reader's place in the log. It takes frames from the tail
-// while they are there, else pages from the log: there is no other difference
-// between live and replay (I3), and nobody waits for it (I4).
+// Cursor is one reader's position in the log. It takes frames from the tail if
+// the tail has them, else pages from the log. That is the only difference
+// between live and replay (I3). Nothing waits for a cursor (I4).
 //
-// A cursor belongs to one goroutine at a time. One with a budget is closed by its
-// owner.
+// A cursor belongs to one goroutine at a time. The owner must close a cursor
+// that has a budget.
 type Cursor struct {
 	tail     *Tail
 	log      Log
 	filter   Filter
-	matches  matcher // the filter
+	matches  matcher // made of filter
 	collapse bool
 	after    int64
 
 	budget *Budget // nil: pages have their full size
-	held   int64   // of the budget; nothing of a page is held without
+	held   int64   // bytes of the budget; 0 if no page is held
 
 	page    []Event // read from the log and not returned yet
-	ready   *batch  // the same as frames; nil or not used up
-	scanned int64   // where the cursor stands once page is used up
+	frames  *batch  // a page that the log made as frames; nil once returned
+	scanned int64   // the position once page is used up
 	buf     []byte  // frames of the last chunk, if they had to be copied
 	ends    []int32
 	seqs    []int64
 }
 
-// NewCursor returns a cursor that stands after the given seq.
+// NewCursor returns a cursor that is positioned after the given seq.
 func NewCursor(tail *Tail, log Log, filter Filter, after int64) *Cursor {
 	return &Cursor{tail: tail, log: log, filter: filter, matches: filter.matcher(), after: after}
 }
 
-// Collapse makes the cursor leave out what is superseded, and turn/late, from
-// the first Next on; before that it must be called. Each chunk is made as of
-// the head that the tail has then, or a later seq: what stands no longer as of
-// it is left out, by markers that come further on among them. Markers
+// Collapse makes the cursor leave out what is superseded, and turn/late. It
+// must be called before the first Next. Each chunk is made as of the tail's
+// head at that moment, or of a later seq: it leaves out what is superseded as
+// of that seq, also by markers that follow later in the stream. Markers
 // (stream/rewind) are never left out.
 func (c *Cursor) Collapse() { c.collapse = true }
 
-// Share makes the cursor take its pages from a budget, from the first Next on;
-// before that it must be called.
+// Share makes the cursor take its pages from a budget. It must be called before
+// the first Next.
 func (c *Cursor) Share(b *Budget) { c.budget = b }
 
 // Close gives back what the cursor holds of its budget. It must not be used
 // afterwards; closing twice is fine.
 func (c *Cursor) Close() {
-	c.page, c.ready, c.buf = nil, nil, nil
+	c.page, c.frames, c.buf = nil, nil, nil
 	c.release()
 }
 
-// release gives a page back that has been returned whole: by now its last
-// chunk has been written.
+// release gives the budget back if the whole page has been returned. Its last
+// chunk has been written by then.
 func (c *Cursor) release() {
-	if c.held != 0 && len(c.page) == 0 && c.ready == nil {
-		c.hold(0)
+	if c.held != 0 && len(c.page) == 0 && c.frames == nil {
+		c.setHeld(0)
 	}
 }
 
-// hold says how many bytes of the budget the cursor has.
-func (c *Cursor) hold(n int64) {
+// setHeld sets how many bytes of the budget the cursor holds.
+func (c *Cursor) setHeld(n int64) {
 	if c.budget != nil {
 		c.budget.add(n - c.held)
 		c.held = n
@@ -143,7 +143,7 @@ func (c *Cursor) hold(n int64) {
 type Chunk struct {
 	Data []byte
 	ends []int32
-	base int32   // what to take off ends
+	base int32   // subtracted from ends
 	seqs []int64 // of each frame; nil: first, first+1, …
 	from int64
 }
@@ -164,14 +164,14 @@ func (c Chunk) Each(f func(seq int64, frame []byte)) {
 	}
 }
 
-// After is the seq the cursor stands after: everything up to it has been
-// returned or left out.
+// After is the cursor's position: everything up to this seq has been returned
+// or left out.
 func (c *Cursor) After() int64 { return c.after }
 
-// CaughtUp reports whether the stream is near enough to the head to be
-// brought there before something else is written.
+// CaughtUp reports whether the stream is so near to the head that it should
+// reach it before anything else is written.
 func (c *Cursor) CaughtUp() bool {
-	if len(c.page) > 0 || c.ready != nil {
+	if len(c.page) > 0 || c.frames != nil {
 		return false
 	}
 	n, held := c.tail.distance(c.after)
@@ -180,7 +180,7 @@ func (c *Cursor) CaughtUp() bool {
 
 // Wait returns a channel that is closed once there may be something to read.
 func (c *Cursor) Wait() <-chan struct{} {
-	if len(c.page) > 0 || c.ready != nil {
+	if len(c.page) > 0 || c.frames != nil {
 		return closedChan
 	}
 	c.release()
@@ -190,11 +190,11 @@ func (c *Cursor) Wait() <-chan struct{} {
 	return c.tail.Wait(c.after)
 }
 
-// Next returns the frames that follow, at most ChunkBytes of them and none
-// above upTo (0 = no bound), and moves the cursor. An empty chunk with a nil
-// error means that the cursor moved over what is left out or stands at the
-// head: look at After, or Wait. The error is an *ExpiredError if the next
-// event has been pruned, else the log's.
+// Next returns the frames that follow and moves the cursor. It returns at most
+// ChunkBytes and no frame above upTo (0 = no bound). An empty chunk with a nil
+// error means that the cursor moved over what is left out, or is at the head:
+// look at After, or Wait. The error is an *ExpiredError if the next event has
+// been pruned, else the log's.
 func (c *Cursor) Next(ctx context.Context, upTo int64) (Chunk, error) {
 	if upTo > 0 && c.after >= upTo {
 		return Chunk{}, nil
@@ -202,14 +202,14 @@ func (c *Cursor) Next(ctx context.Context, upTo int64) (Chunk, error) {
 	if len(c.page) > 0 {
 		return c.fromPage(upTo), nil
 	}
-	if c.ready != nil {
-		return c.fromReady(upTo), nil
+	if c.frames != nil {
+		return c.fromFrames(upTo), nil
 	}
 	c.release()
 	b, held := c.tail.find(c.after)
 	switch {
 	case b != nil && c.filter.All() && !c.collapse:
-		return c.share(b, upTo), nil
+		return c.fromBatch(b, upTo), nil
 	case b != nil:
 		return c.copyMatching(b, upTo), nil
 	case held:
@@ -220,10 +220,10 @@ func (c *Cursor) Next(ctx context.Context, upTo int64) (Chunk, error) {
 		return Chunk{}, err
 	}
 	if len(p.Frames) > 0 {
-		if c.ready, err = batchOf(c.after+1, p.Scanned, p.Frames, c.collapse || !c.filter.All()); err != nil {
+		if c.frames, err = batchOf(c.after+1, p.Scanned, p.Frames, c.collapse || !c.filter.All()); err != nil {
 			return Chunk{}, err
 		}
-		return c.fromReady(upTo), nil
+		return c.fromFrames(upTo), nil
 	}
 	c.page, c.scanned = p.Events, p.Scanned
 	if len(c.page) == 0 {
@@ -248,18 +248,18 @@ func (c *Cursor) read(ctx context.Context) (Page, error) {
 		err = &ExpiredError{After: c.after, First: p.First}
 	}
 	if c.budget != nil {
-		takes := int64(0)
+		held := int64(0)
 		if err == nil {
-			takes = p.bytes() + c.room(p.Events)
+			held = p.bytes() + c.fitBuffer(p.Events)
 		}
-		c.hold(takes)
+		c.setHeld(held)
 	}
 	return p, err
 }
 
-// room makes the buffer of chunks as large as those of a page, and returns its
-// size.
-func (c *Cursor) room(page []Event) int64 {
+// fitBuffer makes the buffer as large as the chunks of a page need, and returns
+// its size.
+func (c *Cursor) fitBuffer(page []Event) int64 {
 	need := 0
 	for i := range page {
 		if need += page[i].FrameSize(); need > ChunkBytes {
@@ -273,7 +273,7 @@ func (c *Cursor) room(page []Event) int64 {
 	return int64(cap(c.buf))
 }
 
-// bytes is what the page takes in memory.
+// bytes is the memory that the page takes.
 func (p *Page) bytes() int64 {
 	n := int64(cap(p.Frames)) + int64(cap(p.Events))*int64(unsafe.Sizeof(Event{}))
 	for i := range p.Events {
@@ -282,17 +282,17 @@ func (p *Page) bytes() int64 {
 	return n
 }
 
-// fromReady returns a part of the frames that the log has made.
-func (c *Cursor) fromReady(upTo int64) Chunk {
-	chunk := c.share(c.ready, upTo)
-	if c.after == c.ready.last {
-		c.ready = nil // the chunk keeps what it needs of it
+// fromFrames returns a part of the frames that the log has made.
+func (c *Cursor) fromFrames(upTo int64) Chunk {
+	chunk := c.fromBatch(c.frames, upTo)
+	if c.after == c.frames.last {
+		c.frames = nil // the chunk still refers to its memory
 	}
 	return chunk
 }
 
-// share returns a part of the batch's own bytes.
-func (c *Cursor) share(b *batch, upTo int64) Chunk {
+// fromBatch returns a part of the batch's own bytes, without copying.
+func (c *Cursor) fromBatch(b *batch, upTo int64) Chunk {
 	i := b.index(c.after)
 	start := b.offset(i)
 	j := i
@@ -308,14 +308,14 @@ func (c *Cursor) share(b *batch, upTo int64) Chunk {
 		c.after = b.last
 	case j > i:
 		c.after = b.seq(j - 1)
-	default: // everything left is above upTo: the caller has what it asked for
+	default: // all that is left is above upTo: the caller has what it asked for
 		c.after = max(c.after, min(upTo, b.seq(j)-1))
 	}
 	return chunk
 }
 
-// copyMatching gathers the frames of one batch that pass the filter and, with
-// collapse, stand.
+// copyMatching copies the frames of one batch that pass the filter and, with
+// collapse, are not superseded.
 func (c *Cursor) copyMatching(b *batch, upTo int64) Chunk {
 	c.reset()
 	for i := b.index(c.after); i < len(b.ends); i++ {
@@ -356,16 +356,16 @@ func (c *Cursor) fromPage(upTo int64) Chunk {
 	if c.page = c.page[n:]; len(c.page) == 0 {
 		c.page = nil
 		c.after = max(c.after, c.scanned)
-		c.hold(int64(cap(c.buf)))
+		c.setHeld(int64(cap(c.buf)))
 	} else if n == 0 {
-		// Everything left is above upTo: the caller has what it asked for.
+		// All that is left is above upTo: the caller has what it asked for.
 		c.after = max(c.after, min(upTo, c.page[0].Seq-1))
 	}
 	return c.chunk()
 }
 
 func (c *Cursor) reset() {
-	if cap(c.buf) > 2*ChunkBytes { // one huge frame must not be paid for until the stream ends
+	if cap(c.buf) > 2*ChunkBytes { // do not keep the memory of one huge frame until the stream ends
 		c.buf = nil
 	}
 	c.buf, c.ends, c.seqs = c.buf[:0], c.ends[:0], c.seqs[:0]

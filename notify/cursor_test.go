@@ -182,7 +182,7 @@ func TestTailIsBounded(t *testing.T) {
 	}
 }
 
-func TestTailForgetsTriesThatItHoldsNothingOf(t *testing.T) {
+func TestTailForgetsTriesWithoutFrames(t *testing.T) {
 	tail := NewTail(10_000, 0)
 	seq := int64(0)
 	for n := range 500 {
@@ -213,7 +213,7 @@ func TestTailForgetsTriesThatItHoldsNothingOf(t *testing.T) {
 	}
 }
 
-func TestWaitIsAnsweredAtOnceBelowTheHead(t *testing.T) {
+func TestWaitReturnsAtOnceBelowTheHead(t *testing.T) {
 	tail := NewTail(0, 7)
 	select {
 	case <-tail.Wait(6):

@@ -13,14 +13,13 @@ import (
 // zero on events of the whole log, TurnID and Attempt on events outside a
 // turn.
 //
-// Lineage is nil on an event that nothing supersedes. With it, Step and Epoch
-// are those of its last member, and "step" is on the wire also when it is "".
-// A stream/rewind and a turn/late have a step and an epoch in their bodies,
-// which Step and Epoch have too once such an event has been decoded, and no
-// lineage.
+// Lineage is nil on an event that nothing supersedes. With a Lineage, Step and
+// Epoch are those of its last member, and "step" is on the wire even if it is
+// "". A stream/rewind and a turn/late have no lineage. Their bodies have a step
+// and an epoch, which decoding also puts into Step and Epoch.
 //
 // Span is the seq of the first event of the try (see Span), 0 without a
-// Lineage. It is not on the wire: who folds events knows it.
+// Lineage. It is not on the wire: the code that folds events sets it.
 type Header struct {
 	Seq       int64  `json:"seq"`
 	ThreadSeq int64  `json:"thread_seq,omitzero"`
@@ -50,24 +49,24 @@ type Event struct {
 	Hides     []Hidden
 }
 
-// Draft is an event that has no place in the log yet. A draft is made by one
-// goroutine, encoded by it, and handed to the appender, which gives it its
-// seq and splices that in front of Rest.
+// Draft is an event that is not in the log yet. One goroutine makes it, encodes
+// it and hands it to the appender. The appender gives it its seq and puts that
+// in front of Rest.
 type Draft struct {
 	Method string
 	Header Header // Seq is provisional: see Provisional; ThreadSeq is 0
 	Span   *Span  // set by In; nil without a lineage
 	ItemID string // set on item events
 	Body   any    // the typed rest of params; a struct or a pointer to one
-	Rest   []byte // what Encode made: all of params after thread_seq, without the opening brace
+	Rest   []byte // made by Encode: all of params after thread_seq, without the opening brace
 }
 
-// Provisional is the seq that a draft (and whatever row follows from it) has
-// before its transaction: −1 for the first draft of a unit, −2 for the second.
+// Provisional is the seq that a draft, and the rows made of it, have before
+// their transaction: −1 for the first draft of a unit, −2 for the second.
 func Provisional(index int) int64 { return -int64(index) - 1 }
 
-// Settle turns a provisional seq into the real one, once first, the seq of
-// the unit's first draft, is known. Real seqs are left as they are.
+// Settle turns a provisional seq into the real one; first is the seq of the
+// unit's first draft. It returns real seqs as they are.
 func Settle(seq, first int64) int64 {
 	if seq < 0 {
 		return first - seq - 1
@@ -75,7 +74,7 @@ func Settle(seq, first int64) int64 {
 	return seq
 }
 
-// In makes the draft an event of the try: it gets its lineage. The first
+// In makes the draft an event of the try, with the try's lineage. The first
 // draft of a try gives the try its Seq. The draft's Header.Seq must be set.
 func (d *Draft) In(s *Span) {
 	if s.Seq == 0 {
@@ -107,13 +106,14 @@ func (d *Draft) Encode() error {
 	return nil
 }
 
-// appendRest appends the members of the header that a draft knows, as its
-// tags say. By hand, because every event has one. The lineage comes encoded.
+// appendRest appends the members of the header that a draft knows, as its tags
+// say. It does so by hand, because every event has a header. lineage is encoded
+// already; without it, h.Lineage is encoded.
 func (h *Header) appendRest(b, lineage []byte) []byte {
 	for _, id := range [...]struct{ name, value string }{{`"thread_id":`, h.ThreadID}, {`"turn_id":`, h.TurnID}} {
 		if id.value != "" {
 			b = append(b, id.name...)
-			b, _ = jsontext.AppendQuote(b, id.value) // its error is of UTF-8 that it has mended
+			b, _ = jsontext.AppendQuote(b, id.value) // an error only says that invalid UTF-8 was replaced
 			b = append(b, ',')
 		}
 	}
@@ -132,7 +132,7 @@ func (h *Header) appendRest(b, lineage []byte) []byte {
 	return append(b, '"')
 }
 
-// Event gives the draft its place in the log. threadSeq is ignored for events
+// Event makes the draft an event with this seq. threadSeq is ignored for events
 // without a thread.
 func (d *Draft) Event(seq, threadSeq int64) Event {
 	params := make([]byte, 0, len(d.Rest)+48)
@@ -157,14 +157,14 @@ func (d *Draft) Event(seq, threadSeq int64) Event {
 	return e
 }
 
-// What stands before and between an event's method and params in its frame.
+// The text before the method of a frame, and between its method and params.
 const (
 	frameMethod = `{"jsonrpc":"2.0","method":"`
 	frameParams = `","params":`
 )
 
-// AppendFrame appends the event's NDJSON line: the stored params spliced into
-// the envelope.
+// AppendFrame appends the event's NDJSON line: the envelope around the stored
+// params.
 func (e *Event) AppendFrame(b []byte) []byte {
 	b = append(b, frameMethod...)
 	b = append(b, e.Method...)

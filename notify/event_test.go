@@ -30,12 +30,12 @@ func TestDraftBecomesTheStoredParams(t *testing.T) {
 	}
 	var h Header
 	if err := json.Unmarshal(e.Params, &h); err != nil || h.Seq != 42 || h.Timestamp != d.Header.Timestamp {
-		t.Errorf("header does not come back: %+v, %v", h, err)
+		t.Errorf("the header is decoded as %+v, %v", h, err)
 	}
 }
 
-// The header is written by hand: it must be what its tags say.
-func TestHeaderIsWrittenAsItsTagsSay(t *testing.T) {
+// The header is encoded by hand: it must match its tags.
+func TestHeaderIsEncodedAsItsTagsSay(t *testing.T) {
 	at := TimeFromMilli(1_700_000_000_123)
 	for _, h := range []Header{
 		{},

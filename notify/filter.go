@@ -16,8 +16,8 @@ type Filter struct {
 func (f *Filter) All() bool { return len(f.ThreadIDs) == 0 && len(f.Methods) == 0 }
 
 // Match reports whether an event of this thread and method passes. Markers
-// (stream/rewind) pass whatever the methods are: a reader has to be told what
-// stands no longer of what it was sent.
+// (stream/rewind) pass any choice of methods: a reader must learn what of its
+// events has been superseded.
 func (f *Filter) Match(threadID, method string) bool {
 	if len(f.ThreadIDs) > 0 && !slices.Contains(f.ThreadIDs, threadID) {
 		return false
@@ -36,14 +36,14 @@ func (f *Filter) Match(threadID, method string) bool {
 	return false
 }
 
-// matcher is a filter made ready for many events: a stream over a hundred
-// threads looks each event's up instead of comparing it with all.
+// matcher is a filter prepared for many events: a stream over a hundred threads
+// looks up the thread of each event instead of comparing it with all.
 type matcher struct {
 	filter  Filter
 	threads map[string]struct{} // nil: few enough to compare
 }
 
-// fewThreads are compared as quickly as one is looked up.
+// fewThreads is how many threads are compared as quickly as one is looked up.
 const fewThreads = 8
 
 func (f Filter) matcher() matcher {
@@ -67,9 +67,9 @@ func (m *matcher) match(threadID, method string) bool {
 	return m.filter.Match(threadID, method)
 }
 
-// ValidMethod reports whether m may stand in a filter: a slash-style name
-// ("turn/started") or a kind ("turn/*"). Names that no event has yet are
-// allowed, so that a client may name what a newer server sends.
+// ValidMethod reports whether m may be in a filter: a name such as
+// "turn/started" or a kind such as "turn/*". Names that no event has yet are
+// allowed, so that a client may name events of newer servers.
 func ValidMethod(m string) bool {
 	kind, word, ok := strings.Cut(m, "/")
 	if !ok || kind == "" || word == "" || len(m) > 64 {

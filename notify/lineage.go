@@ -14,25 +14,25 @@ type Ref struct {
 	Epoch int    `json:"epoch"`
 }
 
-// Span is one try of a step, as its events carry it. It is made once per try
-// by NewSpan and is immutable but for Seq.
+// Span is one try of a step, as its events carry it. NewSpan makes one per try.
+// Only its Seq ever changes.
 //
-// Seq is the seq of the try's first event and identifies the try in rows; 0
-// before it has one, provisional (see Provisional) until the unit that has
-// the first event is committed. A Span that got its Seq in a unit that was
-// refused is of no further use: make another one.
+// Seq is the seq of the try's first event and identifies the try in rows. It is
+// 0 before there is one, and provisional (see Provisional) until the unit with
+// the first event is committed. If that unit is refused, the Span must not be
+// used again: make another one.
 type Span struct {
 	Seq     int64
 	TurnID  string
 	Step    string
 	Epoch   int
-	Lineage []Ref // the try and those above it, the turn's first; never changed
+	Lineage []Ref // the turn's try, the tries between, this try; never changed
 
-	members []byte // of the header, encoded once: see appendLineage
+	members []byte // the header's members of the try, encoded once: see appendLineage
 }
 
-// NewSpan returns a try of the step, which runs as part of the try above; nil
-// above is for the turn itself, whose step is "".
+// NewSpan returns a try of the step. It runs as part of the try above; above is
+// nil for the turn itself, whose step is "".
 func NewSpan(turnID, step string, epoch int, above *Span) *Span {
 	s := &Span{TurnID: turnID, Step: step, Epoch: epoch}
 	if above != nil {
@@ -46,15 +46,15 @@ func NewSpan(turnID, step string, epoch int, above *Span) *Span {
 // Root is the epoch of the turn itself: the attempt that the try belongs to.
 func (s *Span) Root() int { return s.Lineage[0].Epoch }
 
-// Settle turns a provisional seq into the real one, as Settle does.
+// Settle turns a provisional Seq into the real one, as the function Settle does.
 func (s *Span) Settle(first int64) { s.Seq = Settle(s.Seq, first) }
 
-// appendLineage appends the members that the events of a try have: step and
-// epoch are those of the last in the lineage, and step is there when it is "".
+// appendLineage appends the members that the events of a try have. step and
+// epoch are those of the last in the lineage; step is written even if it is "".
 func appendLineage(b []byte, lineage []Ref) []byte {
 	appendRef := func(r Ref) {
 		b = append(b, `"step":`...)
-		b, _ = jsontext.AppendQuote(b, r.Step) // its error is of UTF-8 that it has mended
+		b, _ = jsontext.AppendQuote(b, r.Step) // an error only says that invalid UTF-8 was replaced
 		b = append(b, `,"epoch":`...)
 		b = strconv.AppendInt(b, int64(r.Epoch), 10)
 	}
@@ -71,12 +71,12 @@ func appendLineage(b []byte, lineage []Ref) []byte {
 	return append(b, `],`...)
 }
 
-// Hidden is what a marker supersedes of one try: the events whose span is
-// Span and whose seq is above After.
+// Hidden says what a marker supersedes of one try: the events with this Span
+// and a seq above After.
 type Hidden struct{ Span, After int64 }
 
 // Bounds of the path of a step. Each event of a step repeats its lineage, so
-// that depth costs bytes.
+// depth costs bytes.
 const (
 	MaxStepBytes = 256
 	MaxStepDepth = 8
@@ -84,8 +84,9 @@ const (
 )
 
 // ValidStep reports whether path can name a step below the turn: up to
-// MaxStepDepth words of 1 to 64 of A-Z, a-z, 0-9, '_', '.' and '-', with '/'
-// between them, MaxStepBytes in all. "", the turn itself, is none.
+// MaxStepDepth words with '/' between them, MaxStepBytes in all. A word has 1 to
+// 64 characters of A-Z, a-z, 0-9, '_', '.' and '-'. "", the turn itself, is not
+// valid.
 func ValidStep(path string) bool {
 	if path == "" || len(path) > MaxStepBytes {
 		return false

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wireHeader is what an event of a try has on the wire, as JSON tags say it:
-// its step is there although it may be "".
+// wireHeader is what an event of a try has on the wire, as JSON tags: its step
+// is there even if it is "".
 type wireHeader struct {
 	Seq       int64   `json:"seq"`
 	ThreadSeq int64   `json:"thread_seq,omitzero"`
@@ -23,9 +23,9 @@ type wireHeader struct {
 	Text      string  `json:"text,omitzero"` // the body
 }
 
-// What Encode and Event write by hand is what the JSON library makes of the
-// same members, with and without a lineage, and comes back as it was.
-func TestEveryEventIsWrittenAsItsTagsSay(t *testing.T) {
+// Encode and Event encode by hand what the JSON library makes of the same
+// members, with and without a lineage. Decoding returns the same header.
+func TestEveryEventIsEncodedAsItsTagsSay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringN(0, 20, 40)
 		var span *Span
@@ -66,7 +66,7 @@ func TestEveryEventIsWrittenAsItsTagsSay(t *testing.T) {
 		if string(e.Params) != string(bytes) {
 			t.Fatalf("got  %s\nwant %s", e.Params, bytes)
 		}
-		// A draft of the same header that was not told of the span has no other bytes.
+		// A draft with the same header, but without the span, has the same bytes.
 		plain := Draft{Method: ItemCreated, Header: d.Header, Body: &body}
 		if err := plain.Encode(); err != nil || string(plain.Rest) != string(d.Rest) {
 			t.Fatalf("by its header %s, %v\nby its span   %s", plain.Rest, err, d.Rest)
@@ -77,7 +77,7 @@ func TestEveryEventIsWrittenAsItsTagsSay(t *testing.T) {
 	})
 }
 
-func TestASpanHasTheLineageOfWhatIsAbove(t *testing.T) {
+func TestSpanHasTheLineageOfTheTriesAbove(t *testing.T) {
 	root := NewSpan("turn_b", "", 3, nil)
 	setup := NewSpan("turn_b", "setup", 2, root)
 	clone := NewSpan("turn_b", "setup/clone", 5, setup)
@@ -97,9 +97,9 @@ func TestASpanHasTheLineageOfWhatIsAbove(t *testing.T) {
 	}
 }
 
-// The seq of a span is that of its first draft, provisional in the unit that
-// begins it and real in all that follow.
-func TestASpanIsNamedByItsFirstEvent(t *testing.T) {
+// The seq of a span is that of its first draft. It is provisional in the unit
+// that begins the try and real in later units.
+func TestSpanHasTheSeqOfItsFirstEvent(t *testing.T) {
 	s := NewSpan("turn_b", "", 1, nil)
 	draft := func(index int) Draft {
 		d := Draft{Method: TurnProgress, Header: Header{Seq: Provisional(index), ThreadID: "thread_a"}}
@@ -146,8 +146,8 @@ func TestValidStep(t *testing.T) {
 	}
 }
 
-// A reader that chose methods is told all the same what stands no longer.
-func TestMarkersPassWhateverTheMethodsAre(t *testing.T) {
+// A reader that filters by method still learns what is superseded.
+func TestMarkersPassAnyChoiceOfMethods(t *testing.T) {
 	f := Filter{ThreadIDs: []string{"thread_a"}, Methods: []string{"item/*"}}
 	if !f.Match("thread_a", StreamRewind) {
 		t.Error("a marker is filtered out by method")

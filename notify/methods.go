@@ -24,16 +24,16 @@ const (
 	StepStarted = "step/started"
 	StepEnded   = "step/ended"
 
-	// StreamRewind says that a try of a step has been given up: the marker. It
-	// is the one stream/* notification that is in the log. TurnLate keeps what
-	// a try that had been given up still wrote.
+	// StreamRewind is the marker: it says that a try of a step has been given
+	// up. It is the one stream/* notification that is in the log. TurnLate
+	// keeps what a try wrote after it had been given up.
 	StreamRewind = "stream/rewind"
 	TurnLate     = "turn/late"
 
 	HolonPaused  = "holon/paused"
 	HolonResumed = "holon/resumed"
 
-	// These live on a connection and are never in the log.
+	// These belong to a connection and are never in the log.
 	StreamOpened    = "stream/opened"
 	StreamHeartbeat = "stream/heartbeat"
 	StreamClosing   = "stream/closing"

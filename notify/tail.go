@@ -9,14 +9,14 @@ import (
 	"github.com/seed82539d15/holon/limits"
 )
 
-// Tail keeps the newest frames of the log in memory for all streams at once.
-// It is bounded in bytes: the oldest batches leave first, and a cursor that
-// needs them reads the log instead. Frames are encoded once, when published.
+// Tail keeps the newest frames of the log in memory, once for all streams. It
+// is bounded in bytes: the oldest batches are dropped first, and a cursor that
+// needs them reads the log instead. A frame is encoded once, when published.
 //
 // One goroutine publishes (the appender, after its commit); any number read.
 type Tail struct {
 	maxBytes int
-	spans    map[int64]*heldSpan // by its seq; the publisher's alone
+	spans    map[int64]*heldSpan // by seq; only the publisher uses it
 
 	mu      sync.RWMutex
 	batches []*batch
@@ -25,26 +25,26 @@ type Tail struct {
 	wake    chan struct{} // closed and replaced at each publish
 }
 
-// heldSpan is a try that has frames in the tail: they share it, so that one
-// store takes all of them back, however many they are.
+// heldSpan is a try that has frames in the tail. They share it, so that one
+// store supersedes all of them.
 type heldSpan struct {
 	seq   int64        // of its first event
-	last  int64        // of its newest one; the publisher's alone
-	after atomic.Int64 // what is above is superseded; notHidden: nothing is
+	last  int64        // of its newest event; only the publisher uses it
+	after atomic.Int64 // frames above it are superseded; notHidden: none are
 }
 
 const notHidden = math.MaxInt64
 
-// frameCost is what a frame takes in memory beside its bytes: its end and its
-// meta (two string headers and a pointer). spanCost is what a try takes, with
-// its place in the map.
+// frameCost is the memory that a frame takes beside its bytes: its end and its
+// meta (two string headers and a pointer). spanCost is the memory of a try with
+// its entry in the map.
 const (
 	frameCost = 44
 	spanCost  = 96
 )
 
-// NewTail makes a tail that holds at most maxBytes (0 = limits.TailBytes) and stands at
-// head, the newest seq of the log.
+// NewTail makes an empty tail of at most maxBytes (0 = limits.TailBytes); head
+// is the newest seq of the log.
 func NewTail(maxBytes int, head int64) *Tail {
 	return &Tail{maxBytes: limits.TailBytes.Or(maxBytes), spans: make(map[int64]*heldSpan), head: head, wake: make(chan struct{})}
 }
@@ -67,10 +67,10 @@ func (t *Tail) Publish(events []Event) {
 	for i := range events {
 		b.data = events[i].AppendFrame(b.data)
 		b.ends[i] = int32(len(b.data))
-		b.meta[i] = frameMeta{events[i].ThreadID, events[i].Method, t.hold(&events[i], b)}
+		b.meta[i] = frameMeta{events[i].ThreadID, events[i].Method, t.spanOf(&events[i], b)}
 	}
-	// A reader may see this before it can see the marker, which is no harm: the
-	// marker is durable and never left out.
+	// A reader may see the effect before it can see the marker. That is no harm:
+	// the marker is durable and never left out.
 	for i := range events {
 		t.hide(events[i].Hides)
 	}
@@ -93,12 +93,13 @@ func (t *Tail) Publish(events []Event) {
 	t.wake = make(chan struct{})
 	t.mu.Unlock()
 	for _, b := range dropped {
-		t.letGo(b)
+		t.forgetSpans(b)
 	}
 }
 
-// hold returns the try of an event of the batch, nil if it has none.
-func (t *Tail) hold(e *Event, b *batch) *heldSpan {
+// spanOf returns the try of an event of the batch and counts it; nil if the
+// event belongs to none.
+func (t *Tail) spanOf(e *Event, b *batch) *heldSpan {
 	if e.Span == 0 {
 		return nil
 	}
@@ -115,9 +116,9 @@ func (t *Tail) hold(e *Event, b *batch) *heldSpan {
 	return s
 }
 
-// hide takes back what a marker supersedes. A try without frames in the tail
-// needs no mark: it gets none any more, since the store appends nothing to it
-// after its marker (the fence).
+// hide notes what a marker supersedes. A try without frames in the tail needs no
+// note: it gets no frames any more, since the store appends nothing to it after
+// its marker (the fence).
 func (t *Tail) hide(hidden []Hidden) {
 	for _, h := range hidden {
 		if s := t.spans[h.Span]; s != nil {
@@ -126,8 +127,8 @@ func (t *Tail) hide(hidden []Hidden) {
 	}
 }
 
-// letGo forgets the tries whose newest frame was in the batch.
-func (t *Tail) letGo(b *batch) {
+// forgetSpans forgets the tries whose newest frame was in the batch.
+func (t *Tail) forgetSpans(b *batch) {
 	for i := range b.meta {
 		if s := b.meta[i].span; s != nil && s.last <= b.last {
 			delete(t.spans, s.seq)
@@ -142,15 +143,15 @@ func (t *Tail) Head() int64 {
 	return t.head
 }
 
-// Bytes is what the tail holds, for metrics.
+// Bytes is the memory that the tail holds, for metrics.
 func (t *Tail) Bytes() int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.bytes
 }
 
-// Wait returns a channel that is closed once the head is above after; if it
-// already is, the channel is closed.
+// Wait returns a channel that is closed once the head is above after. If it
+// already is, the channel is closed already.
 func (t *Tail) Wait(after int64) <-chan struct{} {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -163,8 +164,8 @@ func (t *Tail) Wait(after int64) <-chan struct{} {
 var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // find returns the batch that holds seq after+1. held is false if that event
-// has left the tail (or never was in it) although it exists; batch is nil and
-// held true if there is nothing after the cursor yet.
+// exists but is not, or no longer, in the tail. If there is nothing after the
+// cursor yet, b is nil and held is true.
 func (t *Tail) find(after int64) (b *batch, held bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -178,8 +179,8 @@ func (t *Tail) find(after int64) (b *batch, held bool) {
 	return t.batches[i], true
 }
 
-// distance is the number of bytes between the cursor and the head; held is
-// false if a part of that is no longer in the tail.
+// distance returns the number of bytes between the cursor and the head. held is
+// false if some of them are not in the tail.
 func (t *Tail) distance(after int64) (n int, held bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -8,11 +8,11 @@ import (
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // Time is an instant on the wire and in rows: RFC 3339, UTC, milliseconds.
-// The zero value means "never" and is left out of JSON by omitzero.
+// The zero value means "never"; omitzero leaves it out of JSON.
 type Time struct{ time.Time }
 
-// TimeOf rounds t down to the millisecond that is stored and shown, so that
-// a value in memory equals the one read back.
+// TimeOf rounds t down to the millisecond that is stored and shown, so that a
+// value in memory equals the one that is read back.
 func TimeOf(t time.Time) Time {
 	if t.IsZero() {
 		return Time{}
@@ -44,7 +44,7 @@ func (t Time) AppendText(b []byte) ([]byte, error) {
 // MarshalText implements encoding.TextMarshaler.
 func (t Time) MarshalText() ([]byte, error) { return t.AppendText(nil) }
 
-// MarshalJSON implements json.Marshaler; it hides time.Time's own, which
+// MarshalJSON implements json.Marshaler. It hides that of time.Time, which
 // prints nanoseconds.
 func (t Time) MarshalJSON() ([]byte, error) {
 	b := append(make([]byte, 0, len(timeLayout)+2), '"')

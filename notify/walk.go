@@ -7,7 +7,7 @@ import (
 )
 
 // Walked is an event as Tail.Walk shows it. Params is shared memory: it must
-// not be changed. Superseded is what collapse leaves out.
+// not be changed. Superseded says that collapse leaves the event out.
 type Walked struct {
 	Seq              int64
 	ThreadID, Method string
@@ -16,9 +16,10 @@ type Walked struct {
 }
 
 // Walk calls f with the events after a seq that one commit has published, in
-// order, until f returns false. It returns the seq of the last event that f
-// has taken, or after if there is none. held is false if the event after the
-// seq has left the tail: the log has it then. It holds no lock while f runs.
+// order, until f returns false. It returns the seq of the last event for which
+// f returned true, or after if there is none. held is false if the next event
+// has left the tail; it must then be read from the log. Walk holds no lock while
+// f runs.
 func (t *Tail) Walk(after int64, f func(*Walked) bool) (through int64, held bool) {
 	b, held := t.find(after)
 	if b == nil {
@@ -36,7 +37,7 @@ func (t *Tail) Walk(after int64, f func(*Walked) bool) (through int64, held bool
 }
 
 // ThreadIDOf reads the thread of an event from its params, which begin with
-// seq, thread_seq and thread_id: see Draft.Event. "" = it is of no thread.
+// seq, thread_seq and thread_id: see Draft.Event. "" = it belongs to no thread.
 func ThreadIDOf(params []byte) string {
 	const seq, threadSeq, threadID = `{"seq":`, `,"thread_seq":`, `,"thread_id":`
 	rest := params
@@ -55,7 +56,7 @@ func ThreadIDOf(params []byte) string {
 		case '\\':
 			end++
 		case '"':
-			id, _ := jsontext.AppendUnquote(nil, rest[:end+1]) // Draft.Encode has quoted it
+			id, _ := jsontext.AppendUnquote(nil, rest[:end+1]) // quoted by Draft.Encode
 			return string(id)
 		}
 	}

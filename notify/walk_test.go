@@ -13,7 +13,7 @@ func TestThreadIDOfReadsWhatDraftsWrite(t *testing.T) {
 		if got := ThreadIDOf(e.Params); got != string([]rune(id)) {
 			t.Fatalf("%q of %s", got, e.Params)
 		}
-		for n := range e.Params { // cut anywhere it does no harm
+		for n := range e.Params { // params cut anywhere do no harm
 			ThreadIDOf(e.Params[:n])
 		}
 	})
@@ -50,7 +50,7 @@ func TestWalkShowsEachEventOfTheTailOnce(t *testing.T) {
 			if after++; e.Seq != after || e.ThreadID != want.ThreadID || e.Method != want.Method || string(e.Params) != string(want.Params) || e.Superseded != hidden {
 				t.Errorf("%+v after %d, want %+v, hidden %v", e, after-1, want, hidden)
 			}
-			if n%3 == 1 { // not taken: it comes again
+			if n%3 == 1 { // f returned false: it comes again
 				after--
 				return false
 			}

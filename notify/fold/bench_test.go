@@ -9,8 +9,8 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// BenchmarkParseAndApply is the cost of one delta from its bytes to the view;
-// B/op is what the view keeps of it, and what parsing takes on the way.
+// BenchmarkParseAndApply is the cost of one delta from its bytes to the view.
+// B/op is what the view keeps of it plus what parsing takes.
 func BenchmarkParseAndApply(b *testing.B) {
 	v := New(Options{})
 	open := Event{Seq: 1, Method: notify.ItemCreated, TurnID: "turn", ItemID: "item", Lineage: []Ref{{Step: "", Epoch: 1}},
@@ -28,7 +28,7 @@ func BenchmarkParseAndApply(b *testing.B) {
 	}
 }
 
-// BenchmarkRewind is the cost of one marker that takes back 100,000 events.
+// BenchmarkRewind is the cost of one marker that supersedes 100,000 events.
 func BenchmarkRewind(b *testing.B) {
 	const n = 100_000
 	v := New(Options{})
@@ -44,7 +44,7 @@ func BenchmarkRewind(b *testing.B) {
 		seq++
 		b.StartTimer()
 		if c := v.Apply(&Event{Seq: seq, Method: notify.StreamRewind, TurnID: "turn", Body: Body{NewEpoch: epoch + 1}}); len(c.TakenBack) != n {
-			b.Fatalf("%d are taken back", len(c.TakenBack))
+			b.Fatalf("%d events are superseded", len(c.TakenBack))
 		}
 	}
 }

@@ -3,14 +3,14 @@ package fold
 import "github.com/seed82539d15/holon/notify"
 
 // Collapser says what a server leaves out of a part of the log, for readers
-// that ask for collapse. It knows the markers up to one seq, those that come
-// after an event among them: a page is made of what stands as of that seq, not
-// of what stood when its last event was written.
+// that ask for collapse. It knows all markers up to one seq, also those that
+// come after an event. So a page has what is live as of that seq, not what was
+// live when its last event was written.
 //
-// Leaving out by markers that the reader has not come to yet is right because
-// it will come to them: they are never left out, and would take back just what
-// was not sent. Leaving markers out would not be: a reader may have taken in,
-// before it asked, what they take back.
+// It may use markers that the reader has not reached yet: the reader will reach
+// them, since they are never left out, and they supersede just what was not
+// sent. Markers must not be left out: the reader may have read what they
+// supersede before it asked for collapse.
 //
 // A Collapser is filled by one goroutine and may then be read by many.
 type Collapser struct {
@@ -18,8 +18,8 @@ type Collapser struct {
 	turns map[string]*Markers
 }
 
-// NewCollapser returns a collapser that knows these markers. Those above asOf
-// are not taken in.
+// NewCollapser returns a collapser that knows these markers. It ignores those
+// above asOf.
 func NewCollapser(asOf int64, markers ...Marker) *Collapser {
 	c := &Collapser{asOf: asOf, turns: map[string]*Markers{}}
 	for _, m := range markers {
@@ -28,10 +28,10 @@ func NewCollapser(asOf int64, markers ...Marker) *Collapser {
 	return c
 }
 
-// AsOf is the seq that the answer is to name as as_of_seq.
+// AsOf is the seq that the response must name as as_of_seq.
 func (c *Collapser) AsOf() int64 { return c.asOf }
 
-// Add takes a marker in, in any order.
+// Add adds a marker. They may come in any order.
 func (c *Collapser) Add(m Marker) {
 	if m.Seq > c.asOf {
 		return
@@ -45,8 +45,8 @@ func (c *Collapser) Add(m Marker) {
 }
 
 // Hides says what of a turn's lineage is left out: if hidden, the events whose
-// seq is above after. A store that numbers lineages asks once for each of
-// them, instead of for each event.
+// seq is above after. A store that numbers lineages calls it once for each
+// lineage instead of for each event.
 func (c *Collapser) Hides(turnID string, lineage []Ref) (after int64, hidden bool) {
 	s := c.turns[turnID]
 	if s == nil {
@@ -55,8 +55,8 @@ func (c *Collapser) Hides(turnID string, lineage []Ref) (after int64, hidden boo
 	return s.Hides(lineage)
 }
 
-// LeavesOut reports whether the event is not to be sent: it is superseded, or
-// a turn/late. Markers are always sent.
+// LeavesOut reports whether the event must not be sent: it is superseded, or a
+// turn/late. Markers are always sent.
 func (c *Collapser) LeavesOut(e *Event) bool {
 	switch e.Method {
 	case notify.StreamRewind:

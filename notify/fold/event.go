@@ -15,7 +15,8 @@ type Ref = notify.Ref
 // Event is what a fold reads of a notification. Step and Epoch are those of
 // the step the event belongs to; Lineage is that step and all above it, the
 // turn itself first. Without a Lineage an event is never superseded. An Event
-// is not changed once it has been given to a View, which keeps parts of it.
+// must not be changed once it has been given to a View, which keeps parts of
+// it.
 type Event struct {
 	Seq      int64 // 0: it is not in the log
 	Method   string
@@ -29,8 +30,8 @@ type Event struct {
 	Body     Body
 }
 
-// Body is the rest of an event's params, as far as a fold reads it: what an
-// event of the method does not have is zero.
+// Body is the rest of an event's params, as far as a fold reads it. Fields that
+// events of the method do not have are zero.
 type Body struct {
 	// Of item/created and item/updated. Status is also that of item/deleted
 	// and step/ended.
@@ -42,7 +43,7 @@ type Body struct {
 	Text   string
 	Offset int64
 
-	// Of turn/queued, turn/started and the ends of a turn; of turn/progress
+	// Of turn/queued, turn/started and the ends of a turn. Of turn/progress:
 	// State is what the turn is doing.
 	State   string
 	Message string
@@ -54,8 +55,8 @@ type Body struct {
 	After    int64 // superseded_after_seq
 }
 
-// lenient: keys are matched exactly, but a foreign server's duplicates or
-// stray bytes are no reason to lose an event.
+// lenient matches names exactly, but accepts duplicate names and invalid UTF-8
+// of another server: they are no reason to lose an event.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 type head struct {
@@ -69,9 +70,9 @@ type head struct {
 	Lineage  []Ref  `json:"lineage"`
 }
 
-// Parse reads a notification. Params may be nil. Methods and members that it
-// does not know are left alone: of an unknown method only the head that all
-// events share is read. The Event may refer to the bytes of params.
+// Parse reads a notification. Params may be nil. It ignores members that it does
+// not know. Of an unknown method it reads only the head that all events share.
+// The Event may refer to the bytes of params.
 func Parse(method string, params []byte) (Event, error) {
 	e := Event{Method: method}
 	if len(params) == 0 {

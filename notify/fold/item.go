@@ -7,25 +7,25 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Item is an item as its live events leave it. If none of its events is live
-// any more, Live is false and it is as it stood before it was taken back. Its
+// Item is an item as its live events leave it. If none of its events is live any
+// more, Live is false and the item is as it was before it was superseded. Its
 // fields belong to the View and change with its next Apply.
 type Item struct {
 	ItemID string
 	Live   bool
 	Type   string // content.type; "" if the view began after it was made
 	Status string
-	// Content is that of the last item/created or item/updated; what was
-	// appended since is only in Text.
+	// Content is that of the last item/created or item/updated. Text appended
+	// since is only in Text.
 	Content    jsontext.Value
 	Truncated  bool
 	CreatedSeq int64 // of its first event that was read
-	UpdatedSeq int64 // of its last live one
+	UpdatedSeq int64 // of its last live event
 
 	from  int64 // where text begins in the field
 	text  []byte
 	parts []itemPart
-	dirty bool
+	dirty bool // a part was superseded: refold
 }
 
 type itemPart struct {
@@ -39,11 +39,11 @@ type itemPart struct {
 
 // Text is the text that grows by deltas: content[0].text of an agent_message,
 // text of reasoning, output of tool_call and command_execution. Other kinds
-// have none. from is where it begins in that field: above 0 if the view began
-// in the middle of the item.
+// have no text. from is the offset in that field at which text begins: above 0
+// if the view began in the middle of the item.
 func (it *Item) Text() (text string, from int64) { return string(it.text), it.from }
 
-// add takes an event of the item in and returns its place among the parts.
+// add adds an event of the item and returns its index in parts.
 func (it *Item) add(e *Event, live bool) int32 {
 	p := itemPart{seq: e.Seq, method: e.Method, live: live}
 	if e.Method == notify.ItemDelta {
@@ -57,36 +57,36 @@ func (it *Item) add(e *Event, live bool) int32 {
 	it.parts = append(it.parts, p)
 	switch {
 	case live == it.Live:
-		it.take(&it.parts[len(it.parts)-1])
-	case live: // what was thought to be gone has a live event after all
+		it.apply(&it.parts[len(it.parts)-1])
+	case live: // a superseded item has a live event after all
 		it.refold()
 	}
 	return int32(len(it.parts) - 1)
 }
 
-// refold makes the item anew of its live parts, or of all if none is live.
+// refold rebuilds the item from its live parts, or from all if none is live.
 func (it *Item) refold() {
 	parts, created := it.parts, it.CreatedSeq
-	was := it.Live
+	wasLive := it.Live
 	live := false
 	for i := range parts {
 		live = live || parts[i].live
 	}
 	it.dirty = false
-	if was && !live {
-		it.Live = false // it keeps the look it had
+	if wasLive && !live {
+		it.Live = false // all else stays as it was
 		return
 	}
 	*it = Item{ItemID: it.ItemID, Live: live, CreatedSeq: created, parts: parts}
 	for i := range parts {
 		if parts[i].live || !live {
-			it.take(&parts[i])
+			it.apply(&parts[i])
 		}
 	}
 }
 
-// take folds one event.
-func (it *Item) take(p *itemPart) {
+// apply folds one event.
+func (it *Item) apply(p *itemPart) {
 	it.UpdatedSeq = p.seq
 	switch p.method {
 	case notify.ItemDelta:
@@ -104,8 +104,8 @@ func (it *Item) take(p *itemPart) {
 	}
 }
 
-// grow puts text at its offset. It follows what is there; where a view began
-// in the middle, or a server repeats itself, the offset decides.
+// grow puts text at its offset, usually the end of the text so far. If the view
+// began in the middle, or a server repeats itself, the offset decides.
 func (it *Item) grow(offset int64, text string) {
 	switch at := offset - it.from; {
 	case at == int64(len(it.text)):

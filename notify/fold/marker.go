@@ -2,10 +2,9 @@ package fold
 
 import "github.com/seed82539d15/holon/notify"
 
-// Marker is what a stream/rewind says: of the turn, every event that belongs
-// to the step in an epoch below NewEpoch, and whose seq is above After, is
-// superseded. An event belongs to a step if its lineage has it: to its own
-// step and to all above.
+// Marker is what a stream/rewind says: an event of the turn is superseded if it
+// belongs to the step in an epoch below NewEpoch and its seq is above After. An
+// event belongs to each step of its lineage: its own and all above.
 type Marker struct {
 	Seq      int64
 	ThreadID string
@@ -16,7 +15,7 @@ type Marker struct {
 	Reason   string
 }
 
-// MarkerOf returns the marker that the event is; ok is false if it is none.
+// MarkerOf returns the event as a marker; ok is false if it is not one.
 func MarkerOf(e *Event) (m Marker, ok bool) {
 	if e.Method != notify.StreamRewind {
 		return Marker{}, false
@@ -29,47 +28,48 @@ func MarkerOf(e *Event) (m Marker, ok bool) {
 
 // Markers are the markers of one turn. The zero value has none.
 type Markers struct {
-	steps map[string][]edge
+	steps map[string][]cutoff
 }
 
-// edge is what counts of a marker. Of two on one step the one with the higher
-// epoch and the lower bound says all; so there is one per step, unless markers
-// with a bound differ in both.
-type edge struct {
-	below int
-	after int64
+// cutoff is what a marker says of its step: epochs below belowEpoch are
+// superseded above afterSeq. A cutoff with the higher epoch and the lower seq
+// covers another. So a step has one, unless its markers differ the opposite way.
+type cutoff struct {
+	belowEpoch int
+	afterSeq   int64
 }
 
-// Add takes a marker in. Its turn is not looked at.
+// Add adds a marker. It does not look at the marker's turn.
 func (s *Markers) Add(m Marker) {
-	edges := s.steps[m.Step]
-	for _, e := range edges {
-		if e.below >= m.NewEpoch && e.after <= m.After {
+	cutoffs := s.steps[m.Step]
+	for _, c := range cutoffs {
+		if c.belowEpoch >= m.NewEpoch && c.afterSeq <= m.After {
 			return
 		}
 	}
-	kept := make([]edge, 0, len(edges)+1)
-	for _, e := range edges {
-		if e.below > m.NewEpoch || e.after < m.After {
-			kept = append(kept, e)
+	kept := make([]cutoff, 0, len(cutoffs)+1)
+	for _, c := range cutoffs {
+		if c.belowEpoch > m.NewEpoch || c.afterSeq < m.After {
+			kept = append(kept, c)
 		}
 	}
 	if s.steps == nil {
-		s.steps = map[string][]edge{}
+		s.steps = map[string][]cutoff{}
 	}
-	s.steps[m.Step] = append(kept, edge{m.NewEpoch, m.After})
+	s.steps[m.Step] = append(kept, cutoff{m.NewEpoch, m.After})
 }
 
 // Hides says what of a lineage is superseded: if hidden, the events whose seq
-// is above after. It is the whole rule, asked once for all events of a step.
+// is above after. This is the whole rule, evaluated once for all events of a
+// try.
 func (s *Markers) Hides(lineage []Ref) (after int64, hidden bool) {
 	if len(s.steps) == 0 {
 		return 0, false
 	}
 	for _, r := range lineage {
-		for _, e := range s.steps[r.Step] {
-			if r.Epoch < e.below && (!hidden || e.after < after) {
-				after, hidden = e.after, true
+		for _, c := range s.steps[r.Step] {
+			if r.Epoch < c.belowEpoch && (!hidden || c.afterSeq < after) {
+				after, hidden = c.afterSeq, true
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// reader is a client: it has a view, a place, and lines on a terminal.
+// reader is a client with a view, a position, and lines on a terminal.
 type reader struct {
 	name   string
 	w      *world
@@ -24,7 +24,7 @@ type reader struct {
 	filter notify.Filter
 	lines  map[int64]bool // what the terminal shows, not struck out
 	read   map[int64]bool // events that were handed to it, markers apart
-	asOf   int64          // the newest that a page was made as of
+	asOf   int64          // the newest seq as of which a page was made
 	failed error
 }
 
@@ -60,7 +60,7 @@ func (r *reader) page(after int64, n int, collapse bool) {
 		x := &w.log[after]
 		e := &x.e
 		after++
-		if collapse && !x.mark && c.LeavesOut(e) == x.stands(c.AsOf()) {
+		if collapse && !x.mark && c.LeavesOut(e) == x.liveAt(c.AsOf()) {
 			r.fail("as of %d collapse leaves out %d: %v", c.AsOf(), e.Seq, c.LeavesOut(e))
 		}
 		if !r.passes(e) || collapse && (c.LeavesOut(e) || w.b == collapseDropsMarks && e.Method == notify.StreamRewind) {
@@ -71,7 +71,7 @@ func (r *reader) page(after int64, n int, collapse bool) {
 	r.view.Advance(after) // next_after_seq
 }
 
-// take gives the event to the view, and strikes lines out as it says.
+// take gives the event to the view, and strikes out the superseded lines.
 func (r *reader) take(e *Event) {
 	if r.w.b == ownStepOnly && len(e.Lineage) > 1 {
 		own := *e
@@ -96,13 +96,13 @@ func (r *reader) take(e *Event) {
 	if c.Kind == Joined {
 		r.lines[e.Seq] = true
 	}
-	for _, taken := range c.TakenBack {
-		if !r.lines[taken.Seq] {
-			r.fail("marker %d takes %d back, which is not shown", e.Seq, taken.Seq)
+	for _, superseded := range c.TakenBack {
+		if !r.lines[superseded.Seq] {
+			r.fail("marker %d supersedes %d, which is not shown", e.Seq, superseded.Seq)
 		}
-		delete(r.lines, taken.Seq)
+		delete(r.lines, superseded.Seq)
 	}
-	if c.Kind != Rewound && (c.Kind != Late || c.Turn != nil) { // of a turn that it has read nothing of it keeps nothing
+	if c.Kind != Rewound && (c.Kind != Late || c.Turn != nil) { // a turn/late of an unknown turn is not kept
 		r.read[e.Seq] = true
 	}
 }
@@ -116,11 +116,11 @@ func (r *reader) fail(format string, args ...any) {
 // sees says whether the oracle expects the reader to have the event.
 func (r *reader) sees(e *Event) bool { return e.Seq > r.from && r.passes(e) }
 
-// check compares view and terminal with the oracle, as of the reader's place.
+// check compares view and terminal with the oracle, as of the reader's cursor.
 func (r *reader) check() error {
 	w, asOf := r.w, r.view.Cursor()
 	if !r.raw && asOf < r.asOf {
-		return r.failed // its pages knew markers that it has not come to
+		return r.failed // its pages used markers that it has not reached
 	}
 	live, superseded := map[int64]bool{}, map[int64]bool{}
 	r.view.Turns(func(t *Turn) bool {
@@ -136,7 +136,7 @@ func (r *reader) check() error {
 	for i := range w.log[:asOf] {
 		x := &w.log[i]
 		e := &x.e
-		want := x.stands(asOf) && r.sees(e)
+		want := x.liveAt(asOf) && r.sees(e)
 		if r.lines[e.Seq] != want {
 			r.fail("as of %d the terminal shows %d (%s): %v, want %v", asOf, e.Seq, e.Method, r.lines[e.Seq], want)
 		}
@@ -183,7 +183,7 @@ func (r *reader) checkLooks(want map[string]look) {
 		}
 		for _, it := range t.Superseded() {
 			if _, ok := want[it.ItemID]; ok {
-				r.fail("item %s is superseded, yet it stands", it.ItemID)
+				r.fail("item %s is superseded, want it live", it.ItemID)
 			}
 		}
 		return true
@@ -193,7 +193,7 @@ func (r *reader) checkLooks(want map[string]look) {
 	}
 }
 
-// run makes one random log and reads it in many ways. The error is the first
+// run makes one random log and reads it in many ways. It returns the first
 // difference from the oracle.
 func run(seed uint64, b broken) error {
 	rnd := rand.New(rand.NewPCG(seed, 7))
@@ -213,7 +213,7 @@ func run(seed uint64, b broken) error {
 	for range 5 + rnd.IntN(40) {
 		w.step()
 		switch rnd.IntN(8) {
-		case 0: // comes back, perhaps to a place it has passed, perhaps in the other mode
+		case 0: // reconnects, perhaps at an earlier position, perhaps in the other mode
 			after := restless.view.Cursor()
 			if rnd.IntN(3) == 0 {
 				after = rnd.Int64N(after + 1)
@@ -256,7 +256,7 @@ func run(seed uint64, b broken) error {
 	return nil
 }
 
-// cases is how many random logs the short form makes; FOLD_CASES asks for more.
+// cases is how many random logs are made: by default a few, or FOLD_CASES.
 func cases(t *testing.T) uint64 {
 	if text := os.Getenv("FOLD_CASES"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 64)

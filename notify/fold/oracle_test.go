@@ -4,31 +4,31 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// The oracle knows of every event which try wrote it, and of every try when it
-// was given up. It reads no lineage, no epoch and no marker.
+// The oracle knows which try wrote each event, and when each try was given up.
+// It reads no lineage, no epoch and no marker.
 
-// stands says whether an event is live as of a seq.
-func (x *written) stands(asOf int64) bool {
+// liveAt reports whether an event is live as of a seq.
+func (x *written) liveAt(asOf int64) bool {
 	if x.mark || x.late || x.e.Seq > asOf {
 		return false
 	}
 	return x.owner == nil || x.owner.liveAt(x.e.Seq, asOf)
 }
 
-// look is an item, a turn or a step, as plainly as it can be told.
+// look is the simplest description of an item, a turn or a step.
 type look struct {
 	state string
 	text  string
 	from  int64
 }
 
-// looks folds, as naively as can be, the events that stand and that pass.
+// looks folds, in the simplest way, the events that are live and pass.
 func looks(log []written, asOf int64, pass func(*Event) bool) map[string]look {
 	out := map[string]look{}
 	for i := range log {
 		x := &log[i]
 		e := &x.e
-		if e.TurnID == "" || !x.stands(asOf) || !pass(e) {
+		if e.TurnID == "" || !x.liveAt(asOf) || !pass(e) {
 			continue
 		}
 		key := e.TurnID

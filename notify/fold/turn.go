@@ -10,10 +10,10 @@ import (
 // Turn is a turn as its live events leave it. Its fields and what its methods
 // return belong to the View and change with its next Apply.
 //
-// State is queued, active, completed, interrupted or failed, and "" as long
-// as no live event says; Progress (starting, running, waiting, interrupting)
-// and ProgressMessage are those of an active turn. Attempt is the highest that
-// was seen, markers included.
+// State is queued, active, completed, interrupted or failed, or "" if no live
+// event says it. Progress (starting, running, waiting, interrupting) and
+// ProgressMessage are those of an active turn. Attempt is the highest one seen,
+// in markers too.
 type Turn struct {
 	TurnID          string
 	ThreadID        string
@@ -21,8 +21,8 @@ type Turn struct {
 	Attempt         int
 	Progress        string
 	ProgressMessage string
-	Origin          string // of the start that stands
-	Message         string // of the end that stands
+	Origin          string // of the live start
+	Message         string // of the live end
 	Reason          string
 	Steps           []Step // that have started, in the order of their first event
 
@@ -34,8 +34,8 @@ type Turn struct {
 	items    map[string]*Item
 	order    []*Item // by their first event
 
-	place *list.Element // in the View's order of forgetting
-	in    *list.List
+	queue   *list.List // View.open or View.ended
+	element *list.Element
 }
 
 // Step is a step as its live events leave it. Status is "" until it has ended.
@@ -45,8 +45,7 @@ type Step struct {
 	Status string
 }
 
-// lineage is one of the lineages that a turn's events have, and what of it is
-// superseded.
+// lineage is one lineage of a turn's events, and what of it is superseded.
 type lineage struct {
 	refs   []Ref
 	after  int64
@@ -58,8 +57,8 @@ type entry struct {
 	seq     int64
 	method  string
 	item    *Item // nil: the event is the turn's own
-	part    int32 // in item.parts or Turn.parts; -1: of neither
-	lineage int32 // in Turn.lineages; -1: it has none
+	part    int32 // index in item.parts or Turn.parts; -1: in neither
+	lineage int32 // index in Turn.lineages; -1: no lineage
 	live    bool
 }
 
@@ -76,15 +75,15 @@ func (t *Turn) Ended() bool {
 	return t.State == "completed" || t.State == "interrupted" || t.State == "failed"
 }
 
-// Items returns the items of the live view, in the order of their first
-// events; withdrawn ones (status deleted) are among them.
-func (t *Turn) Items() []*Item { return t.itemsThat(true) }
+// Items returns the items of the live view, also withdrawn ones (status
+// deleted), in the order of their first events.
+func (t *Turn) Items() []*Item { return t.filterItems(true) }
 
-// Superseded returns the items of which nothing is live any more, as they
-// stood when they were taken back.
-func (t *Turn) Superseded() []*Item { return t.itemsThat(false) }
+// Superseded returns the items of which nothing is live any more, as they were
+// before they were superseded.
+func (t *Turn) Superseded() []*Item { return t.filterItems(false) }
 
-func (t *Turn) itemsThat(live bool) []*Item {
+func (t *Turn) filterItems(live bool) []*Item {
 	var out []*Item
 	for _, it := range t.order {
 		if it.Live == live {
@@ -98,8 +97,8 @@ func (t *Turn) itemsThat(live bool) []*Item {
 func (t *Turn) Item(itemID string) *Item { return t.items[itemID] }
 
 // Events returns the turn's events that were read, in the order of their seq:
-// what is live, and what is superseded, turn/late included. Markers are in
-// neither.
+// the live ones, and the superseded ones with turn/late. Markers are in neither
+// list.
 func (t *Turn) Events() (live, superseded []Entry) {
 	for i := range t.entries {
 		if e := &t.entries[i]; e.live {
@@ -121,7 +120,7 @@ func (e *entry) entry() Entry {
 	return out
 }
 
-// add takes an event in and reports whether it is live.
+// add adds an event and returns its item and whether it is live.
 func (t *Turn) add(e *Event) (*Item, bool) {
 	n := entry{seq: e.Seq, method: e.Method, part: -1, lineage: t.lineageOf(e.Lineage), live: true}
 	if n.lineage >= 0 {
@@ -142,7 +141,7 @@ func (t *Turn) add(e *Event) (*Item, bool) {
 		n.part = int32(len(t.parts))
 		t.parts = append(t.parts, turnPart{method: e.Method, step: e.Step, epoch: e.Epoch, live: n.live, body: e.Body})
 		if n.live {
-			t.take(&t.parts[n.part])
+			t.apply(&t.parts[n.part])
 		}
 	}
 	if n.live {
@@ -152,8 +151,8 @@ func (t *Turn) add(e *Event) (*Item, bool) {
 	return n.item, n.live
 }
 
-// lineageOf finds the lineage among the turn's; most events have the one of
-// the event before. -1 is none.
+// lineageOf returns the index of the lineage in t.lineages, -1 without one. Most
+// events have the same lineage as the event before.
 func (t *Turn) lineageOf(refs []Ref) int32 {
 	if len(refs) == 0 {
 		return -1
@@ -169,7 +168,7 @@ func (t *Turn) lineageOf(refs []Ref) int32 {
 	return int32(len(t.lineages) - 1)
 }
 
-// rewind takes back what the marker supersedes and returns what was live.
+// rewind supersedes what the marker says and returns what was live of it.
 func (t *Turn) rewind(m Marker) []Entry {
 	if m.Step == "" {
 		t.Attempt = max(t.Attempt, m.NewEpoch)
@@ -185,7 +184,7 @@ func (t *Turn) rewind(m Marker) []Entry {
 	if !changed {
 		return nil
 	}
-	var taken []Entry
+	var superseded []Entry
 	for i := range t.entries {
 		e := &t.entries[i]
 		if !e.live || e.lineage < 0 {
@@ -195,7 +194,7 @@ func (t *Turn) rewind(m Marker) []Entry {
 			continue
 		}
 		e.live = false
-		taken = append(taken, e.entry())
+		superseded = append(superseded, e.entry())
 		switch {
 		case e.part < 0:
 		case e.item != nil:
@@ -204,13 +203,13 @@ func (t *Turn) rewind(m Marker) []Entry {
 			t.parts[e.part].live = false
 		}
 	}
-	if len(taken) > 0 {
+	if len(superseded) > 0 {
 		t.refold()
 	}
-	return taken
+	return superseded
 }
 
-// refold makes the live view anew, after some of it has been taken back.
+// refold rebuilds the live view after some of it was superseded.
 func (t *Turn) refold() {
 	for _, it := range t.order {
 		if it.dirty {
@@ -221,13 +220,13 @@ func (t *Turn) refold() {
 	t.Steps = nil
 	for i := range t.parts {
 		if t.parts[i].live {
-			t.take(&t.parts[i])
+			t.apply(&t.parts[i])
 		}
 	}
 }
 
-// take folds one live event of the turn itself, or of a step.
-func (t *Turn) take(p *turnPart) {
+// apply folds one live event of the turn itself or of a step.
+func (t *Turn) apply(p *turnPart) {
 	b := &p.body
 	switch p.method {
 	case notify.TurnQueued:
@@ -236,7 +235,7 @@ func (t *Turn) take(p *turnPart) {
 		t.State, t.Origin, t.Reason = "active", b.Origin, ""
 		t.Progress, t.ProgressMessage = "running", ""
 	case notify.TurnProgress:
-		// Of a turn that is tried again this may be all that is known.
+		// Of a retried turn this may be all that is known.
 		t.State, t.Progress, t.ProgressMessage = "active", b.State, b.Message
 	case notify.TurnCompleted, notify.TurnInterrupted, notify.TurnFailed:
 		t.State, t.Message, t.Reason = p.method[len("turn/"):], b.Message, b.Reason

@@ -10,39 +10,39 @@ import (
 // Options bound a View. The zero value of each means its default, -1 that
 // there is no bound.
 type Options struct {
-	// KeepEnded is how many ended turns are kept; 64. The one whose last event
-	// is the oldest is forgotten first.
+	// KeepEnded is how many ended turns are kept; 0 = 64. The one whose last
+	// event is the oldest is forgotten first.
 	KeepEnded int
-	// KeepTurns is how many turns are kept in all; 4,096. It matters where
-	// ends are not seen, because a filter leaves them out.
+	// KeepTurns is how many turns are kept in all; 0 = 4,096. It matters if a
+	// filter leaves out the ends of turns.
 	KeepTurns int
 }
 
 // View is the live view of a log, as far as it has been read: the fold of
 // events in the order of their seq. Two readers that end at the same seq have
-// the same live view, wherever they began, however often they came back and
-// whether or not the server collapsed for them; but each only of what it read:
-// who began in the middle does not know what came before.
+// the same live view of what both have read. It does not matter where they
+// began, how often they reconnected, or whether the server collapsed for them.
+// A reader that began in the middle does not know what came before.
 //
-// Its memory is twice the text of the kept turns and about 120 bytes for each of
-// their events. A View belongs to one goroutine, and so does what it returns.
+// A View takes twice the text of the kept turns and about 120 bytes for each of
+// their events. It belongs to one goroutine, and so does what it returns.
 type View struct {
 	keepEnded int
 	keepTurns int
 	cursor    int64
 	turns     map[string]*Turn
 	open      *list.List // of *Turn, the one with the newest event last
-	ended     *list.List
+	ended     *list.List // the same
 }
 
-// New returns an empty view that stands before the first event.
+// New returns an empty view that is positioned before the first event.
 func New(o Options) *View {
-	bound := func(n, usual int) int {
+	bound := func(n, byDefault int) int {
 		switch {
 		case n < 0:
 			return math.MaxInt
 		case n == 0:
-			return usual
+			return byDefault
 		}
 		return n
 	}
@@ -57,17 +57,17 @@ type Kind int
 
 // The kinds of Change.
 const (
-	// Skipped: the view has read it already. Or it says nothing of the log: it
-	// lives on the connection.
+	// Skipped: the view has read the event already, or the notification belongs
+	// to the connection and is not in the log.
 	Skipped Kind = iota
 	// Joined: the event is part of the live view.
 	Joined
-	// Superseded: a marker that came before takes it back at once.
+	// Superseded: a marker that came before supersedes the event at once.
 	Superseded
 	// Late: a turn/late, from an attempt that had been given up. It is kept for
 	// audit and never was part of the live view.
 	Late
-	// Rewound: a marker; what it took back is in TakenBack.
+	// Rewound: a marker; what it superseded is in TakenBack.
 	Rewound
 )
 
@@ -93,14 +93,14 @@ type Change struct {
 	TakenBack []Entry
 }
 
-// Cursor is the seq up to which the view has read: the place to come back to.
+// Cursor is the seq up to which the view has read: where to resume.
 func (v *View) Cursor() int64 { return v.cursor }
 
-// Advance moves the cursor, never back. It is for positions that are told
-// without an event: a heartbeat's, or the next_after_seq of a page.
+// Advance moves the cursor, never back. It is for positions that come without
+// an event: a heartbeat's, or the next_after_seq of a page.
 func (v *View) Advance(seq int64) { v.cursor = max(v.cursor, seq) }
 
-// Apply folds one event in.
+// Apply folds one event and says what it did to the view.
 func (v *View) Apply(e *Event) Change {
 	switch e.Method {
 	case notify.StreamOpened, notify.HolonLog:
@@ -109,7 +109,7 @@ func (v *View) Apply(e *Event) Change {
 		v.Advance(e.Seq)
 		return Change{}
 	}
-	if e.Seq <= v.cursor { // what is not in the log has the seq 0
+	if e.Seq <= v.cursor { // an event that is not in the log has seq 0
 		return Change{}
 	}
 	v.cursor = e.Seq
@@ -117,7 +117,7 @@ func (v *View) Apply(e *Event) Change {
 		return v.rewind(m)
 	}
 	if e.TurnID == "" {
-		return Change{Kind: Joined} // nothing that could be taken back
+		return Change{Kind: Joined} // nothing supersedes it
 	}
 	if e.Method == notify.TurnLate {
 		t := v.turns[e.TurnID]
@@ -128,7 +128,7 @@ func (v *View) Apply(e *Event) Change {
 	}
 	t := v.turn(e.TurnID, e.ThreadID)
 	item, live := t.add(e)
-	v.place(t)
+	v.touch(t)
 	c := Change{Kind: Superseded, Turn: t, Item: item}
 	if live {
 		c.Kind = Joined
@@ -136,37 +136,37 @@ func (v *View) Apply(e *Event) Change {
 	return c
 }
 
-// rewind takes back what the marker supersedes.
+// rewind supersedes what the marker says.
 func (v *View) rewind(m Marker) Change {
 	t := v.turn(m.TurnID, m.ThreadID)
 	c := Change{Kind: Rewound, Turn: t, Marker: &m, TakenBack: t.rewind(m)}
-	v.place(t)
+	v.touch(t)
 	return c
 }
 
-// turn returns the turn, made known if it is not.
+// turn returns the turn; it adds the turn if it is not known.
 func (v *View) turn(id, threadID string) *Turn {
 	t := v.turns[id]
 	if t == nil {
 		t = &Turn{TurnID: id, ThreadID: threadID, items: map[string]*Item{}}
-		t.place, t.in = v.open.PushBack(t), v.open
+		t.element, t.queue = v.open.PushBack(t), v.open
 		v.turns[id] = t
 	}
 	return t
 }
 
-// place keeps the turn's place in the order of forgetting, and forgets what
-// is above the bounds.
-func (v *View) place(t *Turn) {
+// touch makes the turn the newest in its list, and forgets the turns that are
+// above the bounds.
+func (v *View) touch(t *Turn) {
 	to := v.open
 	if t.Ended() {
 		to = v.ended
 	}
-	if t.in == to {
-		to.MoveToBack(t.place)
+	if t.queue == to {
+		to.MoveToBack(t.element)
 	} else {
-		t.in.Remove(t.place)
-		t.place, t.in = to.PushBack(t), to
+		t.queue.Remove(t.element)
+		t.element, t.queue = to.PushBack(t), to
 	}
 	for v.ended.Len() > v.keepEnded {
 		v.Forget(v.ended.Front().Value.(*Turn).TurnID)
@@ -180,12 +180,12 @@ func (v *View) place(t *Turn) {
 	}
 }
 
-// Forget drops a turn, its markers too. If more of it is read, it is as if
-// the view had begun there. The server's fence makes that safe: of an attempt
-// that was given up, nothing but turn/late comes after the marker.
+// Forget drops a turn and its markers. If more of the turn is read, it is as if
+// the view had begun there. The server's fence makes that safe: after a marker,
+// the attempt that was given up writes only turn/late.
 func (v *View) Forget(turnID string) {
 	if t := v.turns[turnID]; t != nil {
-		t.in.Remove(t.place)
+		t.queue.Remove(t.element)
 		delete(v.turns, turnID)
 	}
 }

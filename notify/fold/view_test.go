@@ -29,16 +29,16 @@ func TestWorkedExample(t *testing.T) {
 		{Seq: 13, Method: notify.TurnCompleted, Lineage: root2, Body: Body{State: "completed"}},
 	}
 	v := New(Options{})
-	taken := map[int64]string{}
+	rewound := map[int64]string{}
 	for i := range log {
 		log[i].TurnID = "t"
 		c := v.Apply(&log[i])
 		if c.Kind == Rewound {
-			taken[log[i].Seq] = fmt.Sprint(c.TakenBack)
+			rewound[log[i].Seq] = fmt.Sprint(c.TakenBack)
 		}
 	}
-	if got, want := fmt.Sprint(taken), "map[6:[{3 step/started } {4 item/created a} {5 item/updated a}] 9:[{1 turn/started } {7 step/started } {8 item/created b}]]"; got != want {
-		t.Errorf("taken back %s, want %s", got, want)
+	if got, want := fmt.Sprint(rewound), "map[6:[{3 step/started } {4 item/created a} {5 item/updated a}] 9:[{1 turn/started } {7 step/started } {8 item/created b}]]"; got != want {
+		t.Errorf("superseded by the markers: %s, want %s", got, want)
 	}
 	turn := v.Turn("t")
 	live, superseded := turn.Events()
@@ -93,10 +93,10 @@ func TestCollapserKnowsNoMarkerAboveItsSeq(t *testing.T) {
 		t.Error("the marker is not looked at")
 	}
 	if NewCollapser(10, m).LeavesOut(&Event{Seq: 3, TurnID: "other", Lineage: e.Lineage}) {
-		t.Error("it reaches another turn")
+		t.Error("the marker affects another turn")
 	}
 	if NewCollapser(10, m).LeavesOut(&Event{Seq: 3, TurnID: "t"}) {
-		t.Error("it reaches an event without lineage")
+		t.Error("the marker affects an event without lineage")
 	}
 }
 
@@ -107,7 +107,7 @@ func TestMarkersKeepOnlyWhatCounts(t *testing.T) {
 		s.Add(Marker{Step: "a", NewEpoch: epoch, After: int64(epoch)})
 	}
 	if n := len(s.steps["a"]); n != 1 {
-		t.Errorf("%d edges are kept", n)
+		t.Errorf("%d cutoffs are kept", n)
 	}
 	s.Add(Marker{Step: "a", NewEpoch: 2000, After: 50})
 	for _, c := range []struct {
@@ -179,8 +179,8 @@ func TestPositionsMoveTheCursor(t *testing.T) {
 	}
 }
 
-// A server that keeps the rules does none of this; a reader follows the rule
-// all the same.
+// A server that keeps the rules writes none of these logs. A reader must follow
+// the rule all the same.
 func TestRuleIsFollowedToTheLetter(t *testing.T) {
 	v := New(Options{})
 	one := []Ref{{Step: "", Epoch: 1}}
@@ -197,7 +197,7 @@ func TestRuleIsFollowedToTheLetter(t *testing.T) {
 			t.Errorf("event %d is %d, want %d", c.seq, got.Kind, c.kind)
 		}
 	}
-	// An item that is written to by a later try: only that stands.
+	// A later try writes to the item: only its events are live.
 	apply(Event{Seq: 6, Method: notify.ItemCreated, ItemID: "i", Lineage: one, Body: Body{Status: "in_progress"}})
 	apply(Event{Seq: 7, Method: notify.ItemDelta, ItemID: "i", Lineage: one, Body: Body{Text: "old"}})
 	it := v.Turn("t").Item("i")
@@ -206,7 +206,7 @@ func TestRuleIsFollowedToTheLetter(t *testing.T) {
 	}
 	apply(Event{Seq: 8, Method: notify.ItemDelta, ItemID: "i", Lineage: []Ref{{Step: "", Epoch: 2}}, Body: Body{Text: "new"}})
 	if text, _ := it.Text(); !it.Live || text != "new" || it.Status != "" || it.CreatedSeq != 6 || it.UpdatedSeq != 8 {
-		t.Errorf("item written to again: %+v, %q", it, text)
+		t.Errorf("item with an event of a later try: %+v, %q", it, text)
 	}
 	apply(Event{Seq: 9, Method: notify.ItemUpdated, ItemID: "i", Lineage: one, Body: Body{Status: "failed"}})
 	if it.Status != "" || it.UpdatedSeq != 8 {

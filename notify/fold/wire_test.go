@@ -13,12 +13,12 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// encode is the event's params as a server sends them.
+// encode returns the event's params as a server sends them.
 func encode(e *Event) []byte {
 	return params(e, true)
 }
 
-// params encodes an event with or without what came with attempts.
+// params encodes an event with or without the members that came with attempts.
 func params(e *Event, attempts bool) []byte {
 	p := map[string]any{"seq": e.Seq, "thread_id": e.ThreadID, "timestamp": "2026-11-21T10:00:00.000Z", "unheard_of": []int{1}}
 	set := func(name string, v any, there bool) {
@@ -53,8 +53,7 @@ func params(e *Event, attempts bool) []byte {
 	return raw
 }
 
-// oldClient knows the methods and members that there were before attempts,
-// and ignores all others.
+// oldClient knows only the methods and members from before attempts.
 func oldClient(log []jsontext.Value, methods []string) (map[string]look, error) {
 	out := map[string]look{}
 	for i, raw := range log {
@@ -122,7 +121,7 @@ func TestClientThatIgnoresTheNewFieldsSeesWhatItSawBefore(t *testing.T) {
 		}
 		view.Turns(func(turn *Turn) bool {
 			if got[turn.TurnID].state != turn.State {
-				t.Errorf("case %d: where nothing is tried again it sees %v, the view has %s", seed, got[turn.TurnID], turn.State)
+				t.Errorf("case %d: without a retry it sees %v, the view has %s", seed, got[turn.TurnID], turn.State)
 			}
 			for _, it := range turn.Items() {
 				text, _ := it.Text()
@@ -152,7 +151,7 @@ func TestParseToleratesWhatItDoesNotKnow(t *testing.T) {
 			t.Errorf("%s: %v, cursor %d", method, c.Kind, v.Cursor())
 		}
 		if c := v.Apply(&Event{Seq: 4, Method: notify.StreamRewind, TurnID: "t", Body: Body{NewEpoch: 3}}); len(c.TakenBack) != 1 {
-			t.Errorf("%s: a marker does not take it back", method)
+			t.Errorf("%s: a marker does not supersede it", method)
 		}
 	}
 	if e, err := Parse("stream/rewind", []byte(`{"seq":9,"turn_id":"t","step":"a/b","new_epoch":4,"superseded_after_seq":5,"reason":"lease"}`)); err != nil {
@@ -161,7 +160,7 @@ func TestParseToleratesWhatItDoesNotKnow(t *testing.T) {
 		t.Errorf("marker %+v", m)
 	}
 	if _, err := Parse("item/created", []byte(`{"seq":`)); err == nil {
-		t.Error("params that are not JSON are taken")
+		t.Error("params that are not JSON are accepted")
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// broken says which part of the system is made wrong, to see that the harness
-// notices.
+// broken says which part of the system is broken on purpose, to see that the
+// harness notices it.
 type broken int
 
 const (
@@ -20,15 +20,14 @@ const (
 	ownStepOnly               // the fold looks at an event's own step, not at those above
 	collapseDropsMarks        // the server's collapse leaves markers out too
 	childEpochsReset          // a new epoch of a step starts those below at 1 again
-	noFence                   // what an abandoned try writes is stored as if the present one had said it
+	noFence                   // what a superseded try writes is stored as if the live one had written it
 )
 
 func (b broken) String() string {
 	return [...]string{"nothing", "fold by own step only", "collapse that drops markers", "child epochs that reset", "no fence"}[b]
 }
 
-// try is one try of a step, as the oracle keeps it: by identity, not by
-// number.
+// try is one try of a step. The oracle knows it by identity, not by number.
 type try struct {
 	turn  *simTurn
 	path  string
@@ -36,26 +35,26 @@ type try struct {
 	epoch int
 	refs  []Ref
 	first int64  // seq of its first event; 0 = none
-	given []mark // when it was given up, and what of it
+	marks []mark // the markers that supersede it
 	open  []*simItem
 }
 
-// mark is one marker that names a try's step with a later epoch.
+// mark is one marker of the try's step with a later epoch.
 type mark struct{ seq, after int64 }
 
 func (y *try) dead() bool {
 	for ; y != nil; y = y.above {
-		if len(y.given) > 0 {
+		if len(y.marks) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// liveAt says whether an event of the try at seq stands as of a seq.
+// liveAt reports whether the try's event at seq is live as of asOf.
 func (y *try) liveAt(seq, asOf int64) bool {
 	for ; y != nil; y = y.above {
-		for _, m := range y.given {
+		for _, m := range y.marks {
 			if m.seq <= asOf && seq > m.after {
 				return false
 			}
@@ -95,9 +94,9 @@ type world struct {
 	log   []written
 	turns []*simTurn
 	items int
-	calm  bool // nothing is tried again
-	parts bool // markers may keep a part of what they name
-	wire  bool // events go through their encoding
+	calm  bool // nothing is retried
+	parts bool // markers may keep a part of the try that they name
+	wire  bool // events are encoded and parsed
 }
 
 func newWorld(r *rand.Rand, b broken) *world {
@@ -133,7 +132,7 @@ func (w *world) put(e Event, owner *try) *written {
 	return &w.log[len(w.log)-1]
 }
 
-// begin makes the try that the counters allow now.
+// begin makes a try with the current epoch of the path.
 func (w *world) begin(t *simTurn, path string, above *try) *try {
 	y := &try{turn: t, path: path, above: above, epoch: t.epochs[path]}
 	if above != nil {
@@ -149,7 +148,7 @@ func below(path, step string) bool {
 	return path != step && (step == "" || strings.HasPrefix(path, step+"/"))
 }
 
-// raise begins a new epoch of a step: the server's bookkeeping.
+// raise begins a new epoch of a step and of the steps below it, as a server does.
 func (w *world) raise(t *simTurn, path string) {
 	t.epochs[path]++
 	for p := range t.epochs {
@@ -165,8 +164,8 @@ func (w *world) raise(t *simTurn, path string) {
 	}
 }
 
-// giveUp ends what is open of a try and all below it, then writes the marker
-// and raises the epoch.
+// giveUp ends the open items of a try and of the tries below it, raises the
+// epoch and writes the marker.
 func (w *world) giveUp(y *try) {
 	t := y.turn
 	for _, z := range t.tries {
@@ -183,7 +182,7 @@ func (w *world) giveUp(y *try) {
 	switch n := w.r.IntN(4); {
 	case w.parts && n < 2:
 		after = w.r.Int64N(w.head() + 1)
-	case n == 0: // what came before the try has gone with the markers before
+	case n == 0: // earlier markers supersede what came before this try
 		after = y.first - 1
 	case n == 1: // before the first try of the step
 		i := slices.IndexFunc(t.tries, func(z *try) bool { return z.path == y.path })
@@ -194,9 +193,9 @@ func (w *world) giveUp(y *try) {
 		Body: Body{NewEpoch: t.epochs[y.path], After: after, Reason: "again"},
 	}, nil)
 	m.mark = true
-	for _, z := range t.tries { // all tries of this step until now are given up
+	for _, z := range t.tries { // the marker supersedes all tries of the step until now
 		if z.path == y.path {
-			z.given = append(z.given, mark{m.e.Seq, after})
+			z.marks = append(z.marks, mark{m.e.Seq, after})
 		}
 	}
 }
@@ -225,7 +224,8 @@ func (w *world) userMessage(t *simTurn, status string) {
 	}
 }
 
-// live picks a try that may write, dead one that may not; nil if there is none.
+// live picks a try that may write, dead picks one that may not; nil if there is
+// none.
 func (w *world) live(t *simTurn) *try { return w.pick(t, false) }
 func (w *world) dead(t *simTurn) *try { return w.pick(t, true) }
 
@@ -244,7 +244,7 @@ func (w *world) step() {
 	t := w.turns[w.r.IntN(len(w.turns))]
 	if t.ended {
 		if !w.calm && w.r.IntN(4) == 0 { // turn/retry
-			w.again(t, t.root(), w.r.IntN(2) == 0)
+			w.retry(t, t.root(), w.r.IntN(2) == 0)
 			t.ended = false
 			return
 		}
@@ -257,7 +257,7 @@ func (w *world) step() {
 	case n < 60:
 		w.openStep(w.live(t))
 	case n < 66 && !w.calm:
-		w.again(t, t.root(), true)
+		w.retry(t, t.root(), true)
 	case n < 76:
 		w.late(t)
 	case n < 80:
@@ -270,7 +270,7 @@ func (w *world) step() {
 	case n < 89:
 		w.put(Event{Method: notify.ThreadUpdated, ThreadID: t.thread}, nil)
 	case n < 92:
-		w.put(Event{Method: "step/noted", ThreadID: t.thread, TurnID: t.id}, w.live(t)) // of a later version
+		w.put(Event{Method: "step/noted", ThreadID: t.thread, TurnID: t.id}, w.live(t)) // a method of a later version
 	case n < 95:
 		if y := w.live(t); y.above != nil {
 			w.put(Event{Method: notify.StepEnded, ThreadID: t.thread, TurnID: t.id, Body: Body{Status: "completed"}}, y)
@@ -281,7 +281,7 @@ func (w *world) step() {
 	}
 }
 
-// root is the try of the turn that stands.
+// root returns the newest try of the turn itself.
 func (t *simTurn) root() *try {
 	for i := len(t.tries) - 1; i >= 0; i-- {
 		if y := t.tries[i]; y.above == nil {
@@ -291,20 +291,20 @@ func (t *simTurn) root() *try {
 	return nil
 }
 
-// again gives the attempt up and begins the next.
-func (w *world) again(t *simTurn, y *try, waits bool) {
+// retry gives up the attempt and begins the next.
+func (w *world) retry(t *simTurn, y *try, waits bool) {
 	w.giveUp(y)
 	next := w.begin(t, "", nil)
 	if waits {
 		w.put(Event{Method: notify.TurnProgress, ThreadID: t.thread, TurnID: t.id, Body: Body{State: "waiting"}}, next)
-		for range w.r.IntN(3) { // backoff: others go on, and the old attempt talks
+		for range w.r.IntN(3) { // during the backoff the old attempt still writes
 			w.late(t)
 		}
 	}
 	w.start(t, next, "retry")
 }
 
-// openStep begins a step below y, or begins it again.
+// openStep starts or retries a step below y.
 func (w *world) openStep(y *try) {
 	t := y.turn
 	path := string(rune('a' + w.r.IntN(2)))
@@ -332,7 +332,7 @@ func (w *world) openStep(y *try) {
 	w.put(Event{Method: notify.StepStarted, ThreadID: t.thread, TurnID: t.id}, z)
 }
 
-// item writes something of an item of the try.
+// item writes an event of an item of the try.
 func (w *world) item(y *try) {
 	t := y.turn
 	if len(y.open) == 0 || w.r.IntN(3) == 0 {
@@ -372,8 +372,8 @@ var (
 	texts = []string{"one ", "two ", "…", "three"}
 )
 
-// late writes what an abandoned try still says. Behind the fence it is stored
-// as turn/late.
+// late writes something of a superseded try. Behind the fence it is stored as
+// turn/late.
 func (w *world) late(t *simTurn) {
 	y := w.dead(t)
 	if y == nil {
@@ -383,7 +383,7 @@ func (w *world) late(t *simTurn) {
 		w.items++
 		e := Event{Method: notify.ItemCreated, ThreadID: t.thread, TurnID: t.id, ItemID: fmt.Sprint("i", w.items), Body: Body{Status: "completed", Content: contents["plan"]}}
 		w.put(e, t.root())
-		w.log[len(w.log)-1].owner = y // who really said it
+		w.log[len(w.log)-1].owner = y // the try that really wrote it
 		return
 	}
 	l := w.put(Event{Method: notify.TurnLate, ThreadID: t.thread, TurnID: t.id, Attempt: y.refs[0].Epoch, Step: y.path, Epoch: y.epoch}, nil)
