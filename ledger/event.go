@@ -9,60 +9,61 @@ import (
 )
 
 // EventType is one row of the table of events: all that the log, its readers
-// and its documents need to know of one kind of event. Each domain lists its
-// own; package events joins them.
+// and its documents need to know about one kind of event. Each domain lists its
+// own kinds; package events joins the lists.
 type EventType struct {
 	Method  string
 	Summary string
 	New     func() any // a pointer to an empty body
 	Header  *HeaderRule
-	// Fold changes the rows of a state as the event says. nil = the event
-	// changes none. Every rebuild of rows uses it (I2).
+	// Fold applies the event to the rows of a state. nil = the event changes no
+	// row. Every rebuild of rows uses it (I2).
 	Fold func(s State, h *notify.Header, body any)
 }
 
-// Event is one row of a domain's list: B is the body. fold may be nil.
+// Event returns one row of a domain's list; B is the type of the body. fold may
+// be nil.
 func Event[B any](method string, header *HeaderRule, fold func(State, *notify.Header, any), summary string) EventType {
 	return EventType{Method: method, Summary: summary, New: func() any { return new(B) }, Header: header, Fold: fold}
 }
 
-// HeaderRule says which members of notify.Header the events of a kind have
-// always, and which they may have.
+// HeaderRule says which members of notify.Header events of a kind always have,
+// and which they may have.
 type HeaderRule struct{ Has, May []string }
 
-// The header rules. An event that may have a lineage belongs to a try of a
-// step, if it has one, and is superseded with it (docs/rewind.md).
+// The header rules. An event with a lineage belongs to a try of a step and is
+// superseded with it (docs/rewind.md).
 var (
 	lineage = []string{"step", "epoch", "lineage"}
 
 	OfLog    = &HeaderRule{Has: []string{"seq", "timestamp"}}
 	OfThread = &HeaderRule{Has: []string{"seq", "timestamp", "thread_id", "thread_seq"}}
-	// OfMarker is for events of a turn that are of none of its attempts.
+	// OfMarker is for events of a turn that belong to none of its attempts.
 	OfMarker = &HeaderRule{Has: append([]string{"turn_id"}, OfThread.Has...)}
 	// OfAttempt is for events of an attempt that nothing supersedes.
 	OfAttempt = &HeaderRule{Has: append([]string{"attempt"}, OfMarker.Has...)}
 	OfTry     = &HeaderRule{Has: OfAttempt.Has, May: lineage}
 	OfStep    = &HeaderRule{Has: append(lineage, OfAttempt.Has...)}
-	// OfItem is for items, which an agent can make outside of any turn.
+	// OfItem is for items. An agent can also make them outside of any turn.
 	OfItem = &HeaderRule{Has: OfThread.Has, May: append([]string{"turn_id", "attempt"}, lineage...)}
 )
 
 // State is a set of rows into which events are folded. It belongs to one
 // goroutine.
 type State interface {
-	// Row returns the row of the table with this ID, nil if there is none. It
-	// must not be changed: a fold puts a changed copy.
+	// Row returns the row of the table with this ID, nil if there is none. The
+	// row must not be changed: a fold puts a changed copy.
 	Row(t *Table, id any) Row
-	// Rows calls f with the rows of the table that belong to the group, such
-	// as the tries of a turn, the newest first, until f returns false. f may
-	// put changed rows of the group.
+	// Rows calls f with the rows of the table that belong to the group, such as
+	// the tries of a turn. The newest comes first; it stops when f returns
+	// false. f may put changed rows of the group.
 	Rows(t *Table, group string, f func(Row) bool)
 	Put(r Row)
 }
 
-// Decode takes the params of a stored event apart: the header, and a pointer
-// to the typed body that Fold understands. It is for rebuilding rows; nothing
-// that is sent to a client passes through it.
+// Decode decodes the params of a stored event: the header, and a pointer to the
+// typed body that Fold understands. It is for rebuilding rows; nothing that is
+// sent to a client passes through it.
 func (t *EventType) Decode(params []byte) (notify.Header, any, error) {
 	var h notify.Header
 	if err := json.Unmarshal(params, &h); err != nil {

@@ -38,7 +38,7 @@ func TestUpdateBindsWhatChangesThenTheKey(t *testing.T) {
 	}
 }
 
-func TestTableRefusesAColumnThatIsNotThere(t *testing.T) {
+func TestTableRefusesAnUnknownColumn(t *testing.T) {
 	for name, table := range map[string]ledger.Table{
 		"key":     {Name: "t", Columns: []string{"a"}, Key: []string{"b"}},
 		"mutable": {Name: "t", Columns: []string{"a"}, Mutable: []string{"b"}},
@@ -85,6 +85,6 @@ func TestSettleGivesRowsAndTriesTheirSeqs(t *testing.T) {
 		t.Errorf("the try is at %d, the row at %d; want 7 and 8", span.Seq, row.seq)
 	}
 	if u.Settle(100); span.Seq != 7 || row.seq != 8 {
-		t.Error("what is settled moves again")
+		t.Error("a settled seq moves again")
 	}
 }

@@ -7,19 +7,19 @@ import (
 )
 
 // Row is the state of one thing that is kept beside the log: a thread, a turn,
-// an item. It belongs to one goroutine until its unit is handed in.
+// an item. It belongs to one goroutine until its unit is appended.
 type Row interface {
 	Table() *Table
-	// ID tells the rows of a table apart; it is comparable.
+	// ID identifies the row in its table; it is comparable.
 	ID() any
 	// New reports whether the database does not have the row yet.
 	New() bool
-	// Values are the columns in the order of Table().Columns, with what is
-	// provisional settled: first is the seq of the unit's first draft.
+	// Values are the columns in the order of Table().Columns, with provisional
+	// seqs settled; first is the seq of the unit's first draft.
 	Values(first int64) (Values, error)
-	// Settle does to the row itself what Values does to its columns.
+	// Settle settles the provisional seqs of the row itself.
 	Settle(first int64)
-	// Bytes is about what the row takes beside its fixed columns.
+	// Bytes is roughly the size of the row beside its fixed columns.
 	Bytes() int
 }
 
@@ -34,13 +34,13 @@ func (v Values) Int(i int) int64 { n, _ := v[i].(int64); return n }
 // Text is the column as a string.
 func (v Values) Text(i int) string { s, _ := v[i].(string); return s }
 
-// Blob is the column as bytes. They are the caller's.
+// Blob is the column as bytes. They belong to the caller.
 func (v Values) Blob(i int) []byte { b, _ := v[i].([]byte); return b }
 
 // Float is the column as a floating-point number.
 func (v Values) Float(i int) float64 { f, _ := v[i].(float64); return f }
 
-// Flag is a boolean as a column keeps it: 1 or 0.
+// Flag is a boolean as it is stored in a column: 1 or 0.
 func Flag(b bool) int64 {
 	if b {
 		return 1
@@ -48,36 +48,36 @@ func Flag(b bool) int64 {
 	return 0
 }
 
-// Table says how the rows of one kind are kept. Tables are made by NewTable
-// when the program starts and never change. Several may share a Name: each
-// then writes some of the columns.
+// Table says how the rows of one kind are stored. NewTable makes tables when the
+// program starts; they never change. Several tables may share a Name; each then
+// writes some of the columns.
 type Table struct {
 	Name    string
 	Columns []string
-	Key     []string // the columns that find a row that is there; they never change
+	Key     []string // the columns that find an existing row; they never change
 	Mutable []string // the columns that an update writes
-	// CAS is a column that must have the value Unit.Base for the row to be
-	// written: otherwise somebody else has moved the aggregate on, and the unit
-	// is refused with ErrStale. "" = none. A new row needs a Base of 0.
+	// CAS is a column that must have the value Unit.Base when the row is
+	// written. If not, another owner has changed the aggregate, and the unit is
+	// refused with ErrStale. "" = no check. A new row needs a Base of 0.
 	CAS string
-	// Unique is what a new row is refused with whose id is taken; nil where
-	// that cannot happen.
+	// Unique is the error for a new row whose id is taken; nil if that cannot
+	// happen.
 	Unique error
 
-	key, mutable []int // places of Key and Mutable in Columns
+	key, mutable []int // indexes of Key and Mutable in Columns
 }
 
-// NewTable completes a table. It panics if a column is named that is not
-// there: that is a mistake in the program.
+// NewTable completes a table. It panics if t names a column that is not among
+// its Columns: that is a mistake in the program.
 func NewTable(t Table) *Table {
-	t.key, t.mutable = t.places(t.Key), t.places(t.Mutable)
+	t.key, t.mutable = t.indexes(t.Key), t.indexes(t.Mutable)
 	if t.CAS != "" {
-		t.places([]string{t.CAS})
+		t.indexes([]string{t.CAS})
 	}
 	return &t
 }
 
-func (t *Table) places(names []string) []int {
+func (t *Table) indexes(names []string) []int {
 	list := make([]int, len(names))
 	for i, name := range names {
 		list[i] = t.Column(name)
@@ -85,7 +85,7 @@ func (t *Table) places(names []string) []int {
 	return list
 }
 
-// Column is the place of a column. It panics if there is none of this name.
+// Column is the index of a column. It panics if the table has none of this name.
 func (t *Table) Column(name string) int {
 	i := slices.Index(t.Columns, name)
 	if i < 0 {
@@ -107,8 +107,8 @@ func (t *Table) Update(v Values) Values {
 	return args
 }
 
-// Removal takes the row away that the key of a table finds; it is no error if
-// there is none. In Unit.Rows it has its place among the rows.
+// Removal deletes the row that the key of a table finds; it is no error if there
+// is none. In Unit.Rows it is executed in the order of the rows.
 type Removal struct {
 	Of  *Table
 	Key []any
@@ -132,18 +132,17 @@ func (r *Removal) Settle(int64) {}
 // Bytes implements Row.
 func (r *Removal) Bytes() int { return 0 }
 
-// Index is an order in which rows of a table are found: by Columns, among
-// those that Where lets through. Like tables, indexes never change.
+// Index is an order in which rows of a table are found: by Columns, among the
+// rows that match Where. Like tables, indexes never change.
 type Index struct {
 	Table   *Table
 	Name    string // in the database; "" = the order of the table itself, or Unique
-	Unique  bool   // by the one column, beside its key, that no two rows share
+	Unique  bool   // Columns is one column that no two rows share, beside the primary key
 	Columns []string
 	Where   []Only
 }
 
-// Only lets rows through whose column has one of the values; nil is a value
-// too.
+// Only matches rows whose column has one of the values; nil is a value too.
 type Only struct {
 	Column string
 	Values []any

@@ -5,22 +5,22 @@ import "errors"
 // Reader finds rows in one snapshot of a store. It belongs to one goroutine
 // and ends with the transaction that it was given for.
 type Reader interface {
-	// Get returns the columns of the row whose index columns have these
-	// values, nil if there is none. The values are the caller's.
+	// Get returns the columns of the row whose index columns have these values,
+	// nil if there is none. The values belong to the caller.
 	Get(ix *Index, key ...any) (Values, error)
 	// Scan calls f with each row of the range, in its order. The values are
-	// reused: f must copy what it keeps (blobs are its own). ErrEnough from f
-	// ends the scan without an error. f may read, and must not write.
+	// reused: f must copy what it keeps, except for blobs. ErrEnough from f ends
+	// the scan without an error. f may read, but must not write.
 	Scan(r Range, f func(Values) error) error
 }
 
 // Range is a part of an Index: the rows whose first columns have the values of
-// Prefix. After, unless it is nil, lets those through whose next column is
-// above it, or below it if Newest turns the order around; Until those whose
-// next column has not come to it in that order. The rows that Only and Live
-// leave out are looked at all the same. Skip is how many rows of what is left
-// are passed over first. First is how many columns of a row are read, from the
-// first of the table on: large ones stand last. 0 = all.
+// Prefix, in the order of the index, or in the opposite order if Newest. After
+// and Until bound the next column, in that order: rows come after After and
+// before Until, unless these are nil. Only and Live leave out rows; the scan
+// still visits them. Skip is how many of the remaining rows are skipped first.
+// First is how many columns are read, counted from the first of the table, where
+// large columns come last; 0 = all.
 type Range struct {
 	Index  *Index
 	Prefix []any
@@ -33,33 +33,34 @@ type Range struct {
 	First  int
 }
 
-// Superseded says which rows of a table are superseded: those whose column Seq
-// is above the column After of the row that By finds with their column Ref. A
-// row that By does not find, and a nil in After, supersede nothing.
+// Superseded says which rows of a table are superseded. By finds another row by
+// the column Ref. A row is superseded if its column Seq is above the column
+// After of that other row. If there is no other row, or its After is nil, it is
+// not superseded.
 type Superseded struct {
 	By              *Index // of one column
 	Ref, Seq, After string
 }
 
-// ErrEnough ends a Scan in order.
+// ErrEnough ends a Scan early, without an error.
 var ErrEnough = errors.New("enough rows")
 
-// Tx is a transaction that writes, as fences see it. What an earlier unit of
-// the same transaction wrote is there already.
+// Tx is a transaction that writes, as fences see it. It already has what earlier
+// units of the same transaction wrote.
 type Tx interface {
 	Reader
 	// Put writes a row. first is the seq of the unit's first draft, base its
 	// Unit.Base. Errors are those of Table.Unique, ErrStale, or the store's.
 	Put(r Row, first, base int64) error
-	// Delete removes the row that the table's key finds, if it is there.
+	// Delete removes the row that the table's key finds, if there is one.
 	Delete(t *Table, key ...any) error
 }
 
-// Fence is a condition that must hold in the log for a unit to be committed.
-// It is checked in the transaction, where everything is in order; whoever is
-// refused decides anew. refused is for the caller of Append and leaves no
-// trace; fault is the store's and undoes the whole transaction. Check writes
-// nothing.
+// Fence is a condition that must hold in the log for a unit to be committed. It
+// is checked in the transaction, where units come one after the other. Check
+// writes nothing. refused goes to the caller of Append, who decides again; the
+// unit leaves no trace. fault is an error of the store and undoes the whole
+// transaction.
 type Fence interface {
 	Check(tx Tx, u *Unit) (refused, fault error)
 }

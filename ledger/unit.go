@@ -2,11 +2,10 @@ package ledger
 
 import "github.com/seed82539d15/holon/notify"
 
-// Unit is what is committed together. All of it happens or nothing. Any part
-// may be empty: rows without events are committed too.
+// Unit is what is committed together: all of it or nothing. Any part may be
+// empty: rows without events are committed too.
 //
-// It is made by one goroutine, which must leave it alone until the commit has
-// returned.
+// One goroutine makes it and must not touch it until the commit has returned.
 type Unit struct {
 	// Drafts are the events, encoded, of one thread or of none.
 	Drafts []notify.Draft
@@ -14,19 +13,19 @@ type Unit struct {
 	// is refused with ErrStale if the thread has moved on: see Table.CAS.
 	Base int64
 
-	Rows   []Row   // as the drafts leave them, the last of each
+	Rows   []Row   // as the drafts leave them, the last state of each
 	Fences []Fence // checked in the transaction, before anything is written
 
 	Key    *Key   // nil without an idempotency key
-	Result []byte // what Key is to answer again, JSON
+	Result []byte // the response that Key repeats, JSON
 
-	// Last is the seq of the receipt of a unit without drafts; 0 = the newest
-	// of the log.
+	// Last is the seq in the receipt of a unit without drafts; 0 = the newest
+	// seq of the log.
 	Last int64
 }
 
-// Bytes is about what the unit adds to the database. Units are gathered into
-// one transaction up to a number of bytes.
+// Bytes is roughly what the unit adds to the database. It bounds how many units
+// go into one transaction.
 func (u *Unit) Bytes() int {
 	n := len(u.Result)
 	for i := range u.Drafts {
@@ -38,9 +37,8 @@ func (u *Unit) Bytes() int {
 	return n
 }
 
-// Settle gives everything provisional in the unit its real seq. The store
-// calls it once the transaction is durable, before the owner takes the rows as
-// its memory.
+// Settle replaces all provisional seqs in the unit by real ones. The store calls
+// it once the transaction is durable, before the owner keeps the rows in memory.
 func (u *Unit) Settle(first int64) {
 	for _, r := range u.Rows {
 		r.Settle(first)
@@ -52,25 +50,25 @@ func (u *Unit) Settle(first int64) {
 	}
 }
 
-// Key is an idempotency key and what it was used for. Hash is of the params
-// as JSON values, so that the order of members does not count.
+// Key is an idempotency key and what it was used for. Hash is the hash of the
+// params as JSON values, so that the order of members does not count.
 type Key struct {
 	Key    string
 	Method string
 	Hash   [32]byte
 }
 
-// Stored is what an idempotency key has answered before. Seq is the seq of
-// that answer.
+// Stored is the response stored with an idempotency key. Seq is the seq of that
+// response.
 type Stored struct {
 	Key    Key
 	Result []byte
 	Seq    int64
 }
 
-// Receipt says where a Unit went. If the key had been used before, nothing
-// was written and Stored says what it answered; the caller compares method
-// and hash.
+// Receipt says where a Unit is in the log. If the key had been used before,
+// nothing was written, and Stored has the response of then; the caller compares
+// method and hash.
 type Receipt struct {
 	First  int64 // seq of the first draft; 0 if there was none
 	Last   int64 // seq of the last draft; without drafts that of Unit.Last
