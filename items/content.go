@@ -14,7 +14,7 @@ import (
 // Raw is JSON that is kept as it came.
 type Raw = jsontext.Value
 
-// Content is what an item holds; Kind tells which of the structs below it is.
+// Content is what an item holds; Kind says which of the structs below it is.
 // Values are immutable once they are in an event.
 type Content interface{ Kind() Kind }
 
@@ -38,7 +38,8 @@ const (
 	PartResource = "resource_link"
 )
 
-// UserMessage is what a person (or whoever started or steered the turn) said.
+// UserMessage is a message of the person or program that started or steered the
+// turn.
 type UserMessage struct {
 	Type    Kind   `json:"type"`
 	Role    string `json:"role"`
@@ -53,7 +54,7 @@ const (
 	OriginWake   = "wake"
 )
 
-// Text is all text parts of the message, joined by line feeds.
+// Text returns all text parts of the message, joined by line feeds.
 func (m UserMessage) Text() string {
 	s := ""
 	for _, p := range m.Content {
@@ -74,9 +75,9 @@ type OutputText struct {
 	Text string `json:"text"`
 }
 
-// AgentMessage is text an agent says to its user. Raw, of this and the kinds
-// below, is what the agent sent of the item in its own protocol, if the agent's
-// configuration says to keep it.
+// AgentMessage is text an agent says to its user. Raw, here and in the kinds
+// below, is what the agent sent about the item in its own protocol; it is kept
+// if the agent's configuration says so.
 type AgentMessage struct {
 	Type    Kind         `json:"type"`
 	Role    string       `json:"role"`
@@ -93,7 +94,7 @@ type Reasoning struct {
 	Raw     []Raw  `json:"raw,omitzero"`
 }
 
-// Plan is what an agent means to do.
+// Plan is what an agent intends to do.
 type Plan struct {
 	Type    Kind        `json:"type"`
 	Entries []PlanEntry `json:"entries"`
@@ -150,8 +151,8 @@ type CommandExecution struct {
 	Raw        []Raw      `json:"raw,omitzero"`
 }
 
-// FileChange is a change of files by an agent. Of a tool call that makes the
-// change it also has what a ToolCall has, as far as Changes does not say it.
+// FileChange is a change of files by an agent. If a tool call makes the change,
+// the other fields have what a ToolCall has and Changes does not say.
 type FileChange struct {
 	Type       Kind       `json:"type"`
 	ToolCallID string     `json:"tool_call_id,omitzero"`
@@ -175,7 +176,7 @@ type Change struct {
 	NewText   string `json:"new_text,omitzero"`
 }
 
-// Subject is what a permission is asked for.
+// Subject is what a permission is requested for.
 type Subject struct {
 	Type    string `json:"type"`
 	ItemID  string `json:"item_id,omitzero"`
@@ -215,7 +216,7 @@ const (
 )
 
 // PermissionRequest asks a person whether the agent may do something.
-// ExpiresAt is RFC 3339, empty = it waits for ever.
+// ExpiresAt is RFC 3339; empty = it never expires.
 type PermissionRequest struct {
 	Type        Kind     `json:"type"`
 	Title       string   `json:"title"`
@@ -227,8 +228,8 @@ type PermissionRequest struct {
 	ExpiresAt   string   `json:"expires_at,omitzero"`
 }
 
-// Question asks a person for an answer; Schema is a JSON Schema of it, URL a
-// page where it is given.
+// Question asks a person for an answer. Schema is a JSON Schema of the answer,
+// URL a page on which it is given.
 type Question struct {
 	Type    Kind     `json:"type"`
 	Message string   `json:"message"`
@@ -257,8 +258,8 @@ type Usage struct {
 	Cost            *Cost `json:"cost,omitzero"`
 }
 
-// Notice is something the server or the agent wants known. Severity is info,
-// warning or error.
+// Notice is information from the server or the agent. Severity is info, warning
+// or error.
 type Notice struct {
 	Type     Kind   `json:"type"`
 	Severity string `json:"severity"`
@@ -274,7 +275,7 @@ type Error struct {
 	Data      Raw    `json:"data,omitzero"`
 }
 
-// Extension is whatever an agent says that maps to nothing else.
+// Extension is output of an agent that maps to no other kind.
 type Extension struct {
 	Type       Kind   `json:"type"`
 	NativeKind string `json:"native_kind"`
@@ -295,17 +296,17 @@ func (Notice) Kind() Kind            { return KindNotice }
 func (Error) Kind() Kind             { return KindError }
 func (Extension) Kind() Kind         { return KindExtension }
 
-// NewAgentMessage is an agent's message with this text.
+// NewAgentMessage returns an agent's message with this text.
 func NewAgentMessage(text string) AgentMessage {
 	return AgentMessage{Type: KindAgentMessage, Role: "assistant", Content: []OutputText{{Type: "output_text", Text: text}}}
 }
 
-// NewNotice is a notice of this severity.
+// NewNotice returns a notice of this severity.
 func NewNotice(severity, message string) Notice {
 	return Notice{Type: KindNotice, Severity: severity, Message: message}
 }
 
-// Encode is the content as JSON.
+// Encode returns the content as JSON.
 func Encode(c Content) (Raw, error) {
 	b, err := json.Marshal(c, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
@@ -314,15 +315,16 @@ func Encode(c Content) (Raw, error) {
 	return b, nil
 }
 
-// Decode is the inverse of Encode. Members it does not know are ignored; a
-// kind it does not know is an *UnknownKindError.
+// Decode is the inverse of Encode. It ignores members that it does not know. A
+// kind that it does not know is an *UnknownKindError.
 func Decode(raw Raw) (Content, error) {
 	return decodeWith(raw, func(raw []byte, v any) error { return json.Unmarshal(raw, v) })
 }
 
-// FromAgent reads what an agent says of an item. Errors are *strict.Error, for
-// members that the kind does not have too, and *UnknownKindError. A message
-// gets the one part that deltas add to, and needs no role.
+// FromAgent decodes the content of an item from an agent. Errors are
+// *strict.Error, also for members that the kind does not have, and
+// *UnknownKindError. The parts of a message are joined into the one part that
+// deltas append to. A message needs no role.
 func FromAgent(raw Raw) (Content, error) {
 	content, err := decodeWith(raw, strict.Unmarshal)
 	if unknown, ok := errors.AsType[*UnknownKindError](err); ok {
@@ -409,6 +411,6 @@ func kindOf(raw Raw) Kind {
 	var head struct {
 		Type Kind `json:"type"`
 	}
-	_ = json.Unmarshal(raw, &head) // content in the log was encoded by us
+	_ = json.Unmarshal(raw, &head) // content in the log was encoded by this package
 	return head.Type
 }

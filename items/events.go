@@ -5,8 +5,7 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Events are the events of items. Text stays in the log until its item ends:
-// see Item.
+// Events are the events of items. Deltas change no row: see Item.
 var Events = []ledger.EventType{
 	ledger.Event[Created](notify.ItemCreated, ledger.OfItem, fold, "An item exists."),
 	ledger.Event[Updated](notify.ItemUpdated, ledger.OfItem, fold, "An item changed; it carries the whole content."),
@@ -14,7 +13,7 @@ var Events = []ledger.EventType{
 	ledger.Event[Delta](notify.ItemDelta, ledger.OfItem, nil, "Text to append to an open item."),
 }
 
-// OfBody is the id of the item that an event is about; "" if it is about none.
+// OfBody returns the id of the item that an event is about; "" if there is none.
 func OfBody(body any) string {
 	switch b := body.(type) {
 	case *Created:

@@ -7,10 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Fit encodes content in at most max bytes. What is too large loses what it
-// has of the agent's own protocol, which says nothing else, and if need be the
-// middle of its texts: truncated is true then and total is the size of the
-// whole encoding.
+// Fit encodes content in at most max bytes. Content that is too large loses its
+// Raw, which repeats the other fields, and then, if needed, the middle of its
+// texts. truncated is true then, and total is the size of the whole encoding.
 func Fit(c Content, max int) (raw Raw, truncated bool, total int64, err error) {
 	raw, err = Encode(c)
 	if err != nil || len(raw) <= max {

@@ -14,7 +14,7 @@ var (
 	OpenOfTurn = &ledger.Index{Table: Table, Name: "items_open", Columns: []string{"turn_id", "created_seq"}, Where: open}
 	// Open finds those of the whole log.
 	Open = &ledger.Index{Table: Table, Name: "items_unfinished", Columns: []string{"created_seq"}, Where: open}
-	// Input finds what was said to a turn, also what no agent has got.
+	// Input finds the user messages of a turn, delivered or not.
 	Input = &ledger.Index{Table: Table, Name: "items_input", Columns: []string{"turn_id", "created_seq"},
 		Where: []ledger.Only{{Column: "type", Values: []any{string(KindUserMessage)}}}}
 

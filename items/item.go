@@ -5,17 +5,17 @@ import (
 )
 
 // Item is the row of an item and what reads return. It is the fold of the
-// item's events, but for deltas: the text of an open item stays in the log
-// until the item ends (docs/architecture.md, I2).
+// item's events except deltas: the text of an open item stays in the log until
+// the item ends (docs/architecture.md, I2).
 //
 // TurnID and Attempt are zero for an item made outside any turn. TotalBytes
 // is the size of the whole content if Truncated, else 0.
 //
 // Step, Epoch and Lineage are those of the item's creation (notify.Header) and
-// never change; without a Lineage nothing supersedes the item. Span is the seq
-// of its try's first event, 0 without one. Superseded and SupersededBySeq, the
-// marker that took the try back, are set by reads of one item and by lists that
-// were asked for superseded ones; no event of the item tells them.
+// never change. Without a Lineage nothing supersedes the item. Span is the seq
+// of the first event of its try, 0 without a try. Superseded and SupersededBySeq
+// (the marker that superseded the try) come from no event of the item. They are
+// set by reads of one item, and by lists that include superseded items.
 type Item struct {
 	ItemID          string       `json:"item_id"`
 	ThreadID        string       `json:"thread_id"`
@@ -46,7 +46,7 @@ type Created struct {
 	Content    Raw    `json:"content"`
 	Truncated  bool   `json:"truncated,omitzero"`
 	TotalBytes int64  `json:"total_bytes,omitzero"`
-	Kind       Kind   `json:"-"` // of Content; Apply reads it from there if it is ""
+	Kind       Kind   `json:"-"` // of Content; if "", Apply reads it from Content
 }
 
 // Updated is the body of item/updated; it has the whole content.
@@ -66,8 +66,8 @@ type Deleted struct {
 	Status Status `json:"status"`
 }
 
-// Delta is the body of item/delta. Offset is where the text goes: the number
-// of bytes of UTF-8 in the field before it.
+// Delta is the body of item/delta. Offset is the number of bytes of UTF-8 in the
+// field before the text.
 type Delta struct {
 	ItemID string    `json:"item_id"`
 	Type   string    `json:"type"`
@@ -81,8 +81,8 @@ type DeltaText struct {
 }
 
 // Apply returns the row that the event leaves: prev with the event applied,
-// or a new one for *Created. It returns nil if the event changes no row
-// (*Delta, or an event of an item that is not there). prev is not changed.
+// or a new one for *Created. It returns nil if the event changes no row (*Delta,
+// or an event of an item that does not exist). prev is not changed.
 func Apply(prev *Item, h notify.Header, body any) *Item {
 	if c, ok := body.(*Created); ok {
 		kind := c.Kind
@@ -113,10 +113,10 @@ func Apply(prev *Item, h notify.Header, body any) *Item {
 	return &next
 }
 
-// Query chooses items for item/list. Empty fields choose everything. Items
-// come in the order of their making; Cursor is the created_seq to go on
-// after, as text. Newest turns the order around: Cursor is then the
-// created_seq to go on before. IncludeSuperseded adds what was taken back.
+// Query selects items for item/list. Empty fields select everything. Items
+// come in the order of their creation, and Cursor is the created_seq after which
+// the page begins, as text. Newest reverses the order: the page then begins
+// before Cursor. IncludeSuperseded adds superseded items.
 type Query struct {
 	ThreadID          string
 	TurnID            string

@@ -7,8 +7,8 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// An item belongs to the try that created it, whoever changes it later.
-func TestAnItemKeepsTheLineageOfItsCreation(t *testing.T) {
+// An item belongs to the try that created it, also after other tries change it.
+func TestItemKeepsTheLineageOfItsCreation(t *testing.T) {
 	setup := notify.NewSpan("turn_a", "setup", 2, notify.NewSpan("turn_a", "", 1, nil))
 	d := notify.Draft{Header: notify.Header{Seq: notify.Provisional(1), TurnID: "turn_a", Attempt: 1}}
 	d.In(setup)
@@ -24,6 +24,6 @@ func TestAnItemKeepsTheLineageOfItsCreation(t *testing.T) {
 	}
 	plain := Apply(nil, notify.Header{Seq: notify.Provisional(0)}, &Created{Content: Raw(`{"type":"plan"}`)})
 	if plain.Settle(10); plain.Span != 0 || plain.Lineage != nil {
-		t.Errorf("an item of no try: %+v", plain)
+		t.Errorf("an item without a try: %+v", plain)
 	}
 }

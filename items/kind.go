@@ -30,7 +30,7 @@ var Kinds = []Kind{
 // IsQuestion reports whether items of this kind wait for a person.
 func (k Kind) IsQuestion() bool { return k == KindPermissionRequest || k == KindQuestion }
 
-// Streams reports whether the kind has a text that grows by item/delta.
+// Streams reports whether the kind has text that grows by item/delta.
 func (k Kind) Streams() bool {
 	switch k {
 	case KindAgentMessage, KindReasoning, KindToolCall, KindCommandExecution:
@@ -60,5 +60,5 @@ var Statuses = []Status{
 	StatusDeclined, StatusCancelled, StatusInterrupted, StatusDeleted,
 }
 
-// Open reports whether the item still can change.
+// Open reports whether the item can still change.
 func (s Status) Open() bool { return s == StatusPending || s == StatusInProgress }

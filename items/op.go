@@ -8,10 +8,10 @@ import (
 // Op is something an agent does to the items of its turn.
 type Op interface{ op() }
 
-// Create makes an item. ItemID is made by the agent with NewID. Status "" is
-// in_progress; an item that is created with a final status is finished at
-// once. Step is the path of the step that the item belongs to, which must have
-// been started; "" is the turn itself.
+// Create makes an item. The agent makes ItemID with NewID. Status "" is
+// in_progress; an item that is created with a final status has ended at once.
+// Step is the path of the item's step, which must have been started; "" is the
+// turn itself.
 type Create struct {
 	ItemID  string
 	Step    string
@@ -19,52 +19,52 @@ type Create struct {
 	Content Content
 }
 
-// Append adds text to an open item that Streams.
+// Append adds text to an open item of a kind that Streams.
 type Append struct {
 	ItemID string
 	Text   string
 }
 
-// Update changes an open item. Status "" keeps the status, a nil Content
-// keeps the content with all text appended so far; a Content replaces it,
-// text included. A final status ends the item.
+// Update changes an open item. Status "" keeps the status. A nil Content keeps
+// the content with all text appended so far; any other Content replaces both. A
+// final status ends the item.
 type Update struct {
 	ItemID  string
 	Status  Status
 	Content Content
 }
 
-// Delete withdraws an item, open or finished, of the running turn.
+// Delete withdraws an item of the running turn, open or ended.
 type Delete struct{ ItemID string }
 
 // StepStart begins a try of a step, a path such as "setup/clone", and of the
-// steps above it that have not begun. If a try of it is under way, or has
-// ended, that one and all below it are superseded, for the Reason. It makes no
+// steps above it that have not begun. A try of the step that runs or has ended
+// is superseded with all tries below it, for the Reason. StepStart makes no
 // item.
 type StepStart struct {
 	Step   string
 	Reason string
 }
 
-// StepEnd ends the try of a step that is under way, and of those below it that
-// are. Status is completed, failed or interrupted; "" is completed. Items go
-// on as they are.
+// StepEnd ends the running try of a step and the running tries below it. Status
+// is completed, failed or interrupted; "" is completed. It does not change
+// items.
 type StepEnd struct {
 	Step   string
 	Status Status
 }
 
 // Progress says in a few words what the agent is doing. It makes no item.
-// State is "starting" while the agent itself is not up yet and "running" once
-// it is; "" keeps what it was.
+// State is "starting" while the agent itself starts and "running" once it runs;
+// "" keeps the state.
 type Progress struct {
 	Message string
 	State   string
 }
 
-// SetThread says what has become known of the thread: its title, the agent's
-// settings (a JSON object, whole), the agent's own name for the session. Zero
-// members keep what is. It makes no item.
+// SetThread sets what has become known about the thread: its title, the agent's
+// settings (the whole JSON object), the agent's own id of the session. Zero
+// members change nothing. It makes no item.
 type SetThread struct {
 	Title          string
 	Config         Raw
@@ -92,12 +92,12 @@ type Answer struct {
 	Answer  Raw
 }
 
-// Verb is what happens to an item, for the table of Next.
+// Verb is what happens to an item: an input of Next.
 type Verb string
 
-// The verbs. VerbResolve is an answer to a question, VerbClose the end of an
-// item because its turn ends. VerbReopen gives a user message that ended
-// undelivered to the next attempt of its turn.
+// The verbs. VerbResolve answers a question. VerbClose ends an item because its
+// turn ends. VerbReopen opens a user message that ended undelivered, for the
+// next attempt of its turn.
 const (
 	VerbCreate  Verb = "create"
 	VerbAppend  Verb = "append"
@@ -114,14 +114,14 @@ var Verbs = []Verb{VerbCreate, VerbAppend, VerbUpdate, VerbDelete, VerbResolve, 
 // Absent is the status of an item that does not exist.
 const Absent Status = ""
 
-// ErrRefused is wrapped by what Next returns for a verb that the item's
-// status or kind does not allow.
+// ErrRefused is wrapped by the errors of Next: the item's status or kind does
+// not allow the verb.
 var ErrRefused = errors.New("the item does not allow it")
 
-// Next checks that an item of this kind and status takes the verb. For
-// create, status is Absent. want is the status that a create or update asks
-// for ("" = in_progress for create, unchanged for update). It returns the
-// status that follows.
+// Next checks that an item of this kind and status allows the verb, and returns
+// the status that follows. For create, status is Absent. want is the status that
+// a create or update asks for ("" = in_progress for create, unchanged for
+// update).
 func Next(status Status, kind Kind, verb Verb, want Status) (Status, error) {
 	refuse := func(why string) (Status, error) {
 		return status, fmt.Errorf("%s of %s item: %s: %w", verb, kind, why, ErrRefused)

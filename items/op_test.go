@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// The whole matrix: every status (and absence) × every kind × every verb ×
-// every wanted status either is refused or leads to a status that the rules
-// below allow.
+// The whole matrix: every status (and absence) × every kind × every verb × every
+// wanted status is either refused or leads to the status that model allows.
 func TestNextMatrix(t *testing.T) {
 	statuses := append([]Status{Absent}, Statuses...)
 	wants := append([]Status{"", "nonsense"}, Statuses...)
@@ -35,7 +34,7 @@ func TestNextMatrix(t *testing.T) {
 	}
 }
 
-// model says the same as Next in the words of docs/protocol.md, section 4.
+// model states the rules of Next as docs/protocol.md, section 4, does.
 func model(status Status, kind Kind, verb Verb, want Status) (bool, Status) {
 	question := kind == KindPermissionRequest || kind == KindQuestion
 	settable := want == StatusInProgress || want == StatusCompleted || want == StatusFailed ||

@@ -1,6 +1,6 @@
 package items
 
-// RawOf returns what the agent sent of the item in its own protocol; nil if
+// RawOf returns what the agent sent about the item in its own protocol; nil if
 // that is not kept.
 func RawOf(c Content) []Raw {
 	switch c := c.(type) {

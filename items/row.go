@@ -7,11 +7,11 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// ErrConflict refuses a unit that makes an item whose id has been used.
+// ErrConflict refuses a unit that creates an item whose id has been used.
 var ErrConflict = errors.New("the item_id has been used")
 
-// Table is where items are kept. What names an item never changes, so an
-// update touches no index of names.
+// Table is where items are stored. The columns that identify an item never
+// change, so an update touches none of their indexes.
 var Table = ledger.NewTable(ledger.Table{
 	Name: "items",
 	Columns: []string{"created_seq", "item_id", "thread_id", "turn_id", "attempt", "type", "status", "truncated",
@@ -49,7 +49,7 @@ func (it *Item) Values(first int64) (ledger.Values, error) {
 	}, nil
 }
 
-// Read makes an item of its columns. What it has of its try is not among them.
+// Read makes an item of its columns. Step, Epoch and Lineage are not among them.
 func Read(v ledger.Values) *Item {
 	return &Item{
 		CreatedSeq: v.Int(0), ItemID: v.Text(1), ThreadID: v.Text(2), TurnID: v.Text(3), Attempt: int(v.Int(4)),

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// TextOf returns the text of content that grows by deltas; ok is false for
-// kinds that have none.
+// TextOf returns the text of content that grows by deltas; ok is false for kinds
+// without one.
 func TextOf(c Content) (text string, ok bool) {
 	switch c := c.(type) {
 	case AgentMessage:
@@ -46,8 +46,8 @@ func WithText(c Content, text string) Content {
 	return c
 }
 
-// Fold returns the content of an open item with the texts of its deltas, in
-// their order, appended.
+// Fold returns the content of an open item with the texts of its deltas
+// appended in their order.
 func Fold(content Raw, deltas []string) (Raw, error) {
 	if len(deltas) == 0 {
 		return content, nil
@@ -67,12 +67,12 @@ func Fold(content Raw, deltas []string) (Raw, error) {
 	return Encode(WithText(c, string(b)))
 }
 
-// Text gathers the growing text of one open item within a bound. Sizes count
-// encoded JSON, because that is what is stored and sent. Past the bound it
-// keeps the head and, in a ring, the tail. The zero value is not usable.
+// Text collects the growing text of one open item within a bound. Sizes count
+// encoded JSON, because that is what is stored and sent. Past the bound it keeps
+// the head and the newest bytes. The zero value is not usable.
 type Text struct {
-	max     int    // for the encoded text
-	head    []byte // everything, as long as it fits
+	max     int    // bound of the encoded text
+	head    []byte // everything while it fits, then the beginning
 	encoded int    // encoded size of head
 	total   int64  // bytes seen
 	whole   int64  // encoded size of all bytes seen
@@ -87,10 +87,11 @@ func NewText(initial string, max int) *Text {
 	return t
 }
 
-// ResumeText returns the Text of an item that was truncated: cut is its text as
-// it was stored, whole the encoded size of all that it was made of. Nothing fits
-// any more. What came after cut was stored is not in it. A text of less than
-// what is kept of one that is too long is whole: other content was left out.
+// ResumeText returns the Text of an item that was truncated. cut is its text as
+// it was stored, whole the encoded size of all text before it was cut. Nothing
+// more fits. Text that came after cut was stored is not in it. If cut is shorter
+// than what is kept of a text that is too long, it is whole: other content was
+// left out.
 func ResumeText(cut string, whole int64, max int) *Text {
 	if encodedLen(cut) <= max/2 {
 		return NewText(cut, max)
@@ -98,15 +99,15 @@ func ResumeText(cut string, whole int64, max int) *Text {
 	t := &Text{max: max, full: true, head: []byte(cutFront(cut, max/2)), whole: whole}
 	t.encoded = encodedLen(string(t.head))
 	t.tail = []byte(cutBack(cut[len(t.head):], t.tailMax()))
-	t.total = int64(len(cut)) // and what is missing, as long as its encoding
+	t.total = int64(len(cut)) // plus the missing bytes, counted as encoded
 	if missing := whole - int64(encodedLen(cut)); missing > 0 {
 		t.total += missing
 	}
 	return t
 }
 
-// Add takes text and reports whether it still fits: if not, no delta of it,
-// nor of anything later, is to be sent.
+// Add appends text and reports whether it still fits. If not, neither this text
+// nor any later one must be sent as a delta.
 func (t *Text) Add(s string) (fits bool) {
 	n := encodedLen(s)
 	t.total += int64(len(s))
@@ -129,7 +130,7 @@ func (t *Text) Add(s string) (fits bool) {
 	return false
 }
 
-// Clone returns a Text that grows without changing t.
+// Clone returns a copy that grows without changing t.
 func (t *Text) Clone() *Text {
 	cp := *t
 	cp.head, cp.tail = slices.Clone(t.head), slices.Clone(t.tail)
@@ -138,7 +139,7 @@ func (t *Text) Clone() *Text {
 
 func (t *Text) tailMax() int { return t.max / 4 }
 
-// Len is the number of bytes that have fitted: the offset of the next delta.
+// Len is the number of bytes added: the offset of the next delta.
 func (t *Text) Len() int64 { return t.total }
 
 // Max is the bound of the encoded text.
@@ -150,8 +151,8 @@ func (t *Text) Truncated() bool { return t.full }
 // Total is the encoded size of all text added.
 func (t *Text) Total() int64 { return t.whole }
 
-// String is the text, or its head and tail with a line between them that says
-// how much is missing.
+// String returns the text, or its head and tail with a line between them that
+// says how much is missing.
 func (t *Text) String() string {
 	if !t.full {
 		return string(t.head)
@@ -186,7 +187,7 @@ func cutFront(s string, max int) string {
 	return s
 }
 
-// cutBack is cutFront from the other end.
+// cutBack is cutFront for the longest suffix.
 func cutBack(s string, max int) string {
 	used, i := 0, len(s)
 	for i > 0 {

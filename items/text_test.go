@@ -165,7 +165,7 @@ func TestTextThatWasCutIsResumedAsCut(t *testing.T) {
 		t.Errorf("truncated %v, %d bytes of %d", resumed.Truncated(), resumed.Total(), text.Total())
 	}
 	if resumed.Add("ends") {
-		t.Error("it takes deltas again")
+		t.Error("a truncated text accepts deltas")
 	}
 	got := resumed.String()
 	if !strings.HasPrefix(got, "begins") || !strings.HasSuffix(got, "ends") || strings.Count(got, "left out") != 1 || encodedLen(got) > bound {
