@@ -1,7 +1,7 @@
-// Package events is the one table of the events that can be in the log: what
-// each domain lists of its own, joined. Names, decoding, notifications,
-// schemas, documents and rebuilds derive from it. A new event is one row in
-// the list of its domain.
+// Package events has the one table of the events that can be in the log. It
+// joins the lists of the domains. Names, decoding, notifications, schemas,
+// documents and rebuilds derive from it. A new event is one row in the list of
+// its domain.
 package events
 
 import (
@@ -32,7 +32,7 @@ var byMethod = func() map[string]*ledger.EventType {
 // Of returns the event of this method, nil if there is none.
 func Of(method string) *ledger.EventType { return byMethod[method] }
 
-// Methods lists the methods of all events that pass a filter of methods.
+// Methods lists the methods that pass a filter; its ThreadIDs are ignored.
 func Methods(f notify.Filter) (names []string) {
 	f.ThreadIDs = nil
 	for i := range All {
@@ -43,7 +43,7 @@ func Methods(f notify.Filter) (names []string) {
 	return names
 }
 
-// Decode takes the params of a stored event apart: see ledger.EventType.
+// Decode decodes the params of a stored event: see ledger.EventType.
 func Decode(method string, params []byte) (notify.Header, any, error) {
 	t := Of(method)
 	if t == nil {
@@ -52,9 +52,9 @@ func Decode(method string, params []byte) (notify.Header, any, error) {
 	return t.Decode(params)
 }
 
-// Fold changes the rows of s as an event says: those of its try first, because
-// any event can begin one, then those of its domain. It completes h, which has
-// no Span if it was decoded.
+// Fold applies an event to the rows of s: first to those of its try, because any
+// event can begin a try, then to those of its domain. It sets h.Span, which
+// decoding leaves at 0.
 func Fold(s ledger.State, method string, h *notify.Header, body any) {
 	turns.FoldTry(s, h, body)
 	if t := Of(method); t != nil && t.Fold != nil {

@@ -24,7 +24,7 @@ func TestEveryMethodOfTheLogDecodes(t *testing.T) {
 		}
 		want := d.Header
 		switch b := d.Body.(type) {
-		case *turns.RewindEvent: // they have a step of their own, and no lineage
+		case *turns.RewindEvent: // the body has a step, and there is no lineage
 			b.Step, want.Step = "setup", "setup"
 		case *turns.LateEvent:
 			b.Step, b.Epoch, want.Step, want.Epoch = "setup", 1, "setup", 1

@@ -9,8 +9,8 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Table is where threads are kept. A thread's row is written only if nobody
-// else has appended to the thread since it was read (ledger.Unit.Base).
+// Table is where threads are stored. A thread's row is written only if no other
+// unit was appended to the thread since it was read (ledger.Unit.Base).
 var Table = ledger.NewTable(ledger.Table{
 	Name: "threads",
 	Columns: []string{"created_seq", "thread_id", "state", "agent", "title", "cwd", "metadata", "config", "agent_session_id",
@@ -23,7 +23,7 @@ var Table = ledger.NewTable(ledger.Table{
 	Unique: ledger.ErrStale,
 })
 
-// heads writes only how far a thread has come: what most units change of it.
+// heads writes only the newest seqs of a thread: most units change nothing else.
 var heads = ledger.NewTable(ledger.Table{
 	Name:    "threads",
 	Columns: []string{"thread_id", "latest_seq", "latest_thread_seq"},
@@ -85,7 +85,7 @@ func Read(v ledger.Values) (*Thread, error) {
 	return t, nil
 }
 
-// Columns are the ids of a parent as rows keep them; "" for a nil parent.
+// Columns returns the ids of a parent as rows store them; "" for a nil parent.
 func (p *Parent) Columns() (threadID, turnID string) {
 	if p == nil {
 		return "", ""
@@ -93,7 +93,7 @@ func (p *Parent) Columns() (threadID, turnID string) {
 	return p.ThreadID, p.TurnID
 }
 
-// ParentOf is the parent that these columns keep; nil if threadID is "".
+// ParentOf returns the parent of these columns; nil if threadID is "".
 func ParentOf(threadID, turnID string) *Parent {
 	if threadID == "" {
 		return nil
@@ -102,10 +102,10 @@ func ParentOf(threadID, turnID string) *Parent {
 }
 
 // Advance completes a unit of a thread's events: it moves the head of the
-// thread behind them. before is the thread as committed, nil if the unit makes
-// it; after its row if an event of the unit changed it, else nil. A unit
-// without events is left alone. It may be called again for a unit that was
-// refused.
+// thread to the last of them. before is the thread as committed, nil if the unit
+// creates it. after is its row if an event of the unit changed it, else nil.
+// A unit without events only gets its Base and Last. Advance may be called again
+// for a unit that was refused.
 func Advance(u *ledger.Unit, before, after *Thread) {
 	n := int64(len(u.Drafts))
 	if before != nil {

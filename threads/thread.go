@@ -22,17 +22,17 @@ const (
 	Closed  State = "closed"
 )
 
-// States lists the states a thread can be seen in.
+// States lists the states that clients can see.
 var States = []State{Running, Paused, Closing, Closed}
 
-// Parent says which thread, and which of its turns, this one works for.
+// Parent is the thread, and the turn in it, for which another one works.
 type Parent struct {
 	ThreadID string `json:"thread_id"`
 	TurnID   string `json:"turn_id,omitzero"`
 }
 
-// ForkedFrom says which conversation a thread goes on from, and the newest
-// turn of it that the two have in common; TurnID is "" if none had run.
+// ForkedFrom says which thread's conversation a thread continues, and the newest
+// turn that both have in common. TurnID is "" if no turn had run.
 type ForkedFrom struct {
 	ThreadID string `json:"thread_id"`
 	TurnID   string `json:"turn_id,omitzero"`
@@ -43,7 +43,7 @@ type ForkedFrom struct {
 // event of any kind.
 type Thread struct {
 	ThreadID        string         `json:"thread_id"`
-	SessionID       string         `json:"session_id"` // the same; what older clients read
+	SessionID       string         `json:"session_id"` // the same, for older clients
 	State           State          `json:"state"`
 	Agent           string         `json:"agent"`
 	Title           string         `json:"title,omitzero"`
@@ -81,7 +81,7 @@ type Changed struct {
 }
 
 // Updated is the body of thread/updated: what changed, and nothing else.
-// State is only ever closing here.
+// State is closing or "".
 type Updated struct {
 	Type           string         `json:"type"`
 	Title          string         `json:"title,omitzero"`
@@ -153,9 +153,9 @@ const (
 // Verbs lists all verbs.
 var Verbs = []Verb{VerbStart, VerbPause, VerbResume, VerbClose, VerbEnd}
 
-// Next returns the state that follows. It equals state if the verb has been
-// done already: repeating succeeds and changes nothing. busy says whether a
-// turn is active, which makes closing take its time.
+// Next returns the state that follows. It equals state if the verb was done
+// already: repeating succeeds and changes nothing. busy says that a turn is
+// active: the thread then is closing before it is closed.
 func Next(state State, verb Verb, busy bool) (State, error) {
 	if state == Absent {
 		if verb == VerbStart {
@@ -204,10 +204,10 @@ var (
 	ErrConflict = errors.New("the thread exists with another agent or cwd")
 )
 
-// NewID is a new thread id.
+// NewID returns a new thread id.
 func NewID() string { return "thread_" + uuid.Must(uuid.NewV7()).String() }
 
-// ValidID reports whether a client may use id for a thread of its own:
+// ValidID reports whether a client may use id for a new thread:
 // [A-Za-z0-9_-]{1,64}.
 func ValidID(id string) bool {
 	if len(id) == 0 || len(id) > 64 {
@@ -222,9 +222,9 @@ func ValidID(id string) bool {
 	return true
 }
 
-// Query chooses threads for thread/list. Threads come in the order of their
-// starting; Cursor is the created_seq to go on after, as text. Newest turns
-// the order around: Cursor is then the created_seq to go on before.
+// Query selects threads for thread/list. Threads come in the order in which
+// they were started, and Cursor is the created_seq after which the page begins,
+// as text. Newest reverses the order: the page then begins before Cursor.
 type Query struct {
 	State  State
 	Agent  string
