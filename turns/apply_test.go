@@ -18,8 +18,8 @@ var (
 	later      = notify.TimeFromMilli(4_000_000)
 )
 
-// The whole matrix: what state each event leaves a turn in, "" if it changes
-// no row. What the engine never does to a turn has a defined result too.
+// The whole matrix: the state in which each event leaves a turn, "" if it changes
+// no row. Events that the engine never writes have a defined result too.
 func TestApplyMatrix(t *testing.T) {
 	bodies := []struct {
 		name string
@@ -76,11 +76,10 @@ func each(to func(turns.State) turns.State) map[turns.State]turns.State {
 	return m
 }
 
-// A marker of the turn takes back all that the attempt has said, and nothing
-// that was asked for. Every member of the row is one or the other: who adds
-// one has to decide.
-func TestARewindTakesBackWhatTheAttemptHasSaid(t *testing.T) {
-	asked := []string{"TurnID", "ThreadID", "Metadata", "Parent", "TimeoutSeconds", "Retry", "CreatedSeq"}
+// A marker of the turn clears all that the attempt has set, and nothing that was
+// requested. Every new member of the row must be added to one of the two.
+func TestRewindClearsWhatTheAttemptHasSet(t *testing.T) {
+	requested := []string{"TurnID", "ThreadID", "Metadata", "Parent", "TimeoutSeconds", "Retry", "CreatedSeq"}
 	h := notify.Header{Seq: 50, ThreadID: "thread_a", TurnID: "turn_a", Timestamp: now}
 	body := &turns.RewindEvent{Type: "rewind", NewEpoch: 4, SupersededAfterSeq: 3, Rank: 7, UsedMs: 1500}
 	for _, state := range []turns.State{turns.Active, turns.Interrupted, turns.Failed} {
@@ -94,7 +93,7 @@ func TestARewindTakesBackWhatTheAttemptHasSaid(t *testing.T) {
 			want.State, want.Rank, want.QueuedAt = turns.Queued, 7, now
 			want.StartedAt, want.CompletedAt, want.Origin = notify.Time{}, notify.Time{}, ""
 		}
-		for _, name := range asked {
+		for _, name := range requested {
 			reflect.ValueOf(want).Elem().FieldByName(name).Set(reflect.ValueOf(full).Elem().FieldByName(name))
 		}
 		same(t, "turn that was "+string(state), got, want)
@@ -144,8 +143,8 @@ func filled(state turns.State) *turns.Turn {
 	return full
 }
 
-// The life of a turn that is tried twice by itself and once by hand.
-func TestApplyOfATurnThatIsTriedAgain(t *testing.T) {
+// The life of a turn that is retried once by its policy and once by request.
+func TestApplyOfARetriedTurn(t *testing.T) {
 	policy := &turns.RetryPolicy{OnCrash: turns.CrashRetry}
 	var row *turns.Turn
 	seq := int64(0)
@@ -165,7 +164,7 @@ func TestApplyOfATurnThatIsTriedAgain(t *testing.T) {
 	expect(turns.Turn{State: turns.Active, Attempt: 1, Origin: turns.OriginClient, Progress: turns.Running, StartedAt: firstStart, Worker: "w", ClaimedSeq: 2})
 	apply(1, firstStart, &turns.ProgressEvent{State: turns.Running, Message: "still the worker's"})
 	if row.Worker != "w" || row.ClaimedSeq != 2 {
-		t.Errorf("a message takes the claim back: %+v", row)
+		t.Errorf("a message clears the claim: %+v", row)
 	}
 
 	apply(0, ended, &turns.RewindEvent{NewEpoch: 2, UsedMs: 1000})
@@ -192,7 +191,7 @@ func TestApplyOfATurnThatIsTriedAgain(t *testing.T) {
 	})
 }
 
-// A row as the actor has it before the commit: all seqs are provisional.
+// Before the commit all seqs of the actor's row are provisional.
 func TestSettleOfATurn(t *testing.T) {
 	row := turns.Turn{CreatedSeq: -1, UpdatedSeq: -3, ClaimedSeq: -2}
 	row.Settle(100)

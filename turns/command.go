@@ -16,11 +16,11 @@ type InputMessage struct {
 	Content []items.Part `json:"content"`
 }
 
-// Command structs are what clients ask for; Key is nil without an
-// idempotency key. Results have the JSON of the wire, because an idempotency
-// key keeps them.
+// Command structs are the requests of clients. Key is nil without an idempotency
+// key. Results have the JSON of the wire, because they are stored with an
+// idempotency key.
 
-// StartThread starts a thread, or finds the one of this id.
+// StartThread starts a thread, or finds the one with this id.
 type StartThread struct {
 	ThreadID string // "" = a new id
 	Agent    string // "" = the default agent
@@ -103,7 +103,7 @@ type StartResult struct {
 	Seq       int64       `json:"seq"`
 }
 
-// Delivery is the way steered text takes to the agent.
+// Delivery is how steered text gets to the agent.
 type Delivery string
 
 // The deliveries.
@@ -112,8 +112,8 @@ const (
 	DeliveryQueued Delivery = "queued"
 )
 
-// Steer adds text to an active turn. Interrupt cuts the agent's present
-// prompt short.
+// Steer adds text to an active turn. Interrupt ends the agent's current prompt
+// early.
 type Steer struct {
 	TurnID    string
 	Input     []InputMessage
@@ -191,23 +191,23 @@ type PauseResult struct {
 	Seq     int64       `json:"seq"`
 }
 
-// Configure changes settings of a thread that its agent has: mode, model and
-// others of the agent's own, by name.
+// Configure changes settings of a thread by name. Its agent defines them: mode,
+// model and others.
 type Configure struct {
 	ThreadID string
 	Config   map[string]jsontext.Value
 	Key      *ledger.Key
 }
 
-// ConfigureResult answers thread/configure. Config is all there is of the
-// thread's settings, as the log has them.
+// ConfigureResult answers thread/configure. Config is all settings of the
+// thread, as the log has them.
 type ConfigureResult struct {
 	ThreadID string         `json:"thread_id"`
 	Config   jsontext.Value `json:"config,omitzero"`
 	Seq      int64          `json:"seq"`
 }
 
-// Fork starts a thread that goes on from the conversation of another one.
+// Fork starts a thread that continues the conversation of another one.
 type Fork struct {
 	ThreadID    string
 	AfterTurnID string // "" = the newest turn that has ended
@@ -226,7 +226,7 @@ type ForkResult struct {
 	Seq        int64              `json:"seq"`
 }
 
-// PruneResult answers holon/prune: where the log begins now, how many events
+// PruneResult answers holon/prune: the oldest seq that is kept, how many events
 // were removed, and the newest seq of the log.
 type PruneResult struct {
 	FirstSeq int64 `json:"first_seq"`

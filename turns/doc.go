@@ -1,10 +1,10 @@
-// Package turns owns turns: their rows, states, events and folds, the attempts
-// and steps of which they consist, the commands that clients and workers give
-// with all that can be checked without looking at a thread, the policies of
-// retries and leases, and the fence that keeps superseded tries from writing.
+// Package turns owns turns, attempts and steps: their rows, states, events and
+// folds. It has the commands of clients and workers, with the checks that need
+// no thread, the policies of retries and leases, and the fence that keeps
+// superseded tries from writing.
 //
-// It has the interfaces on both sides of the engine as well: what an agent is
-// (Agent, Prompt, Host) and what the engine needs of a log (Store, Reader).
+// It also has the interfaces on both sides of the engine: to agents (Agent,
+// Prompt, Host) and to the log (Store, Reader).
 //
-// Everything in it is a value or a pure function. What runs is package engine.
+// Everything in it is a value or a pure function. Package engine runs turns.
 package turns

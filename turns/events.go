@@ -46,8 +46,8 @@ func foldRuntime(s ledger.State, h *notify.Header, body any) {
 	}
 }
 
-// FoldTry changes the rows of tries as an event of any kind says, and gives h
-// its Span. Which rows those are, ApplyStep says.
+// FoldTry applies an event of any kind to the rows of tries, and sets h.Span.
+// ApplyStep says which rows those are.
 func FoldTry(s ledger.State, h *notify.Header, body any) {
 	change := func(row *Step) {
 		if next := ApplyStep(row, *h, body); next != nil {
@@ -76,7 +76,7 @@ func FoldTry(s ledger.State, h *notify.Header, body any) {
 	}
 }
 
-// findTry looks for a try from the newest on: that is the one that writes.
+// findTry looks for a try. It begins with the newest, which writes most.
 func findTry(s ledger.State, turnID, step string, epoch int) (found *Step) {
 	s.Rows(StepTable, turnID, func(r ledger.Row) bool {
 		if row := r.(*Step); row.Step == step && row.Epoch == epoch {

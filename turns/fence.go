@@ -9,10 +9,10 @@ import (
 	"github.com/seed82539d15/holon/notify/fold"
 )
 
-// Errors of units that were made wrongly; they say so before anything of the
-// unit is written.
+// Errors of units that were made wrongly. They are returned before anything of
+// the unit is written.
 var (
-	errNoTry    = errors.New("an event is of a try that has no row")
+	errNoTry    = errors.New("an event belongs to a try that has no row")
 	errOneUnit  = errors.New("a try begins and is superseded in one unit")
 	errMarker   = errors.New("a marker does not supersede what it says")
 	errTwoTries = errors.New("a step has another live try")
@@ -26,9 +26,10 @@ var (
 	stepHiddenBy = StepTable.Column("hidden_by")
 )
 
-// LiveTries is the fence of every unit (I8): what a unit writes to, begins and
-// supersedes must be live in the log before the unit, or begin in it. It looks
-// at a number of rows that does not grow with the tries of a step.
+// LiveTries is the fence of every unit (I8). Each try that a unit writes to or
+// supersedes must be live in the log, or begin in the unit; so must the try
+// above one that begins. The number of rows that it reads does not grow with the
+// tries of a step.
 var LiveTries = ledger.FenceFunc(func(tx ledger.Tx, u *ledger.Unit) (refused, fault error) {
 	f := triesFence{tx: tx, u: u}
 	for _, r := range u.Rows {
@@ -39,7 +40,7 @@ var LiveTries = ledger.FenceFunc(func(tx ledger.Tx, u *ledger.Unit) (refused, fa
 	return f.Check()
 })
 
-// triesFence is the fence at work on one unit.
+// triesFence is LiveTries at work on one unit.
 type triesFence struct {
 	tx   ledger.Tx
 	u    *ledger.Unit
@@ -47,7 +48,7 @@ type triesFence struct {
 }
 
 func (f *triesFence) Check() (refused, fault error) {
-	looked := int64(0) // the try that was read last: most units have events of one only
+	checked := int64(0) // the try that was read last: most units have events of only one
 	for i := range f.u.Drafts {
 		d := &f.u.Drafts[i]
 		if d.Method == notify.StreamRewind {
@@ -65,8 +66,8 @@ func (f *triesFence) Check() (refused, fault error) {
 		if refused = f.inUnit(i, d.Span); refused != nil {
 			return refused, nil
 		}
-		if d.Span.Seq > 0 && d.Span.Seq != looked {
-			looked = d.Span.Seq
+		if d.Span.Seq > 0 && d.Span.Seq != checked {
+			checked = d.Span.Seq
 			if refused, fault = f.inLog(d.Span); refused != nil || fault != nil {
 				return refused, fault
 			}
@@ -82,8 +83,9 @@ func (f *triesFence) Check() (refused, fault error) {
 	return nil, nil
 }
 
-// inUnit looks at the try of the i-th draft among those of the unit: the draft
-// must not come after a marker that supersedes it, nor before it begins.
+// inUnit checks the try of the i-th draft against the unit's own rows: the draft
+// must not come after a marker that supersedes the try, nor before the try
+// begins.
 func (f *triesFence) inUnit(i int, s *notify.Span) error {
 	known := s.Seq > 0
 	for _, st := range f.rows {
@@ -101,7 +103,7 @@ func (f *triesFence) inUnit(i int, s *notify.Span) error {
 	return nil
 }
 
-// inLog looks at a try that began in an earlier unit.
+// inLog checks a try that began in an earlier unit.
 func (f *triesFence) inLog(s *notify.Span) (refused, fault error) {
 	v, err := f.tx.Get(StepsBySeq, s.Seq)
 	if err != nil {
@@ -113,8 +115,8 @@ func (f *triesFence) inLog(s *notify.Span) (refused, fault error) {
 	return nil, nil
 }
 
-// draftOf is the index of the draft that a provisional seq is of; −1 if it is
-// a real one, or none.
+// draftOf returns the index of the draft with this provisional seq; −1 for a
+// real seq and for 0.
 func draftOf(seq int64) int {
 	if seq >= 0 {
 		return -1
@@ -122,8 +124,8 @@ func draftOf(seq int64) int {
 	return int(-seq - 1)
 }
 
-// newest says how far the epochs of a step have come, and which try of it is
-// live; 0 if none is. Only the newest try of a step can be live.
+// newest returns the highest epoch of a step, and the seq of its live try; 0 if
+// none is live. Only the newest try of a step can be live.
 func (f *triesFence) newest(turnID, step string) (epoch int, live int64, err error) {
 	err = f.tx.Scan(ledger.Range{Index: StepsByEpoch, Prefix: []any{turnID, step}, Newest: true}, func(v ledger.Values) error {
 		epoch = int(v.Int(stepEpoch))
@@ -135,8 +137,8 @@ func (f *triesFence) newest(turnID, step string) (epoch int, live int64, err err
 	return epoch, live, err
 }
 
-// begin looks at a try that begins: its epoch is new, no other try of its step
-// is live beside it, and what it is part of is live.
+// begin checks a try that begins: its epoch is new, no other try of its step is
+// live, and the try above it is live.
 func (f *triesFence) begin(s *Step) (refused, fault error) {
 	if s.HiddenBy != 0 {
 		return errOneUnit, nil
@@ -178,8 +180,8 @@ func (f *triesFence) hides(seq int64) bool {
 	return false
 }
 
-// marker looks at the marker that is the i-th draft: its epoch is new, and the
-// rows of all that it supersedes, and of nothing else, are with it.
+// marker checks the marker that is the i-th draft: its epoch is new, and the unit
+// has the rows of exactly the tries that it supersedes.
 func (f *triesFence) marker(i int, m *RewindEvent) (refused, fault error) {
 	turnID := f.u.Drafts[i].Header.TurnID
 	highest, _, err := f.newest(turnID, m.Step)
@@ -189,13 +191,13 @@ func (f *triesFence) marker(i int, m *RewindEvent) (refused, fault error) {
 	if m.NewEpoch <= highest {
 		return fmt.Errorf("begin epoch %d of %q in %s: %w", m.NewEpoch, m.Step, turnID, ErrSuperseded), nil
 	}
-	rows, gone := map[int64]*Step{}, map[int64]bool{}
+	rows, earlier := map[int64]*Step{}, map[int64]bool{} // superseded by this marker, by an earlier one of the unit
 	for _, s := range f.rows {
 		switch at := draftOf(s.HiddenBy); {
 		case s.TurnID == turnID && at == i:
 			rows[s.Seq] = s
-		case at >= 0 && at < i: // an earlier marker of the unit
-			gone[s.Seq] = true
+		case at >= 0 && at < i:
+			earlier[s.Seq] = true
 		}
 	}
 	var marks fold.Markers
@@ -206,13 +208,13 @@ func (f *triesFence) marker(i int, m *RewindEvent) (refused, fault error) {
 			return err
 		}
 		after, hidden := marks.Hides(s.Lineage)
-		if gone[s.Seq] {
+		if earlier[s.Seq] {
 			return nil
 		}
-		given := rows[s.Seq]
+		row := rows[s.Seq]
 		delete(rows, s.Seq)
-		// A bound inside of a try would leave it neither live nor superseded.
-		if hidden != (given != nil) || hidden && (given.HiddenAfter != after || after >= s.Seq) {
+		// A bound inside a try would leave the try neither live nor superseded.
+		if hidden != (row != nil) || hidden && (row.HiddenAfter != after || after >= s.Seq) {
 			refused = fmt.Errorf("marker of %q in %s: %w", m.Step, turnID, errMarker)
 		}
 		return nil
@@ -227,8 +229,8 @@ func (f *triesFence) marker(i int, m *RewindEvent) (refused, fault error) {
 	return refused, nil
 }
 
-// Hides is what the marker that is the i-th draft of a unit supersedes, for
-// those who hold frames in memory.
+// Hides returns what the marker that is the i-th draft of a unit supersedes. It
+// is for those who hold frames in memory.
 func Hides(u *ledger.Unit, i int) (list []notify.Hidden) {
 	for _, r := range u.Rows {
 		if s, ok := r.(*Step); ok && draftOf(s.HiddenBy) == i {

@@ -14,6 +14,6 @@ var (
 	unfinished = []ledger.Only{{Column: "state", Values: []any{string(Queued), string(Active)}}}
 )
 
-// SupersededItems says which items are superseded: what a try made after the
-// seq that a marker of it goes back to.
+// SupersededItems says which items are superseded: those that a superseded try
+// created after the bound of its marker.
 var SupersededItems = &ledger.Superseded{By: StepsBySeq, Ref: "span", Seq: "created_seq", After: "hidden_after"}

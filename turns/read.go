@@ -8,11 +8,10 @@ import (
 	"github.com/seed82539d15/holon/threads"
 )
 
-// Reader is what a store offers to those who only look. Every method works on
-// one snapshot, and Latest in what it returns is the newest seq in that
-// snapshot. Rows that are not there are nil, not an error. A page of a list
-// also ends at 1 MiB; Next is "" on the last page. A cursor that cannot be
-// read is notify.ErrBadCursor.
+// Reader is the reading side of a store. Every method works on one snapshot;
+// Latest in its result is the newest seq in that snapshot. Rows that do not
+// exist are nil, not an error. A page of a list also ends at 1 MiB; Next is "" on
+// the last page. A cursor that cannot be read is notify.ErrBadCursor.
 type Reader interface {
 	notify.Log
 
@@ -23,7 +22,7 @@ type Reader interface {
 	ListThreads(ctx context.Context, q threads.Query) (List[threads.Thread], error)
 	ReadTurn(ctx context.Context, q TurnQuery) (TurnSnapshot, error)
 	ListTurns(ctx context.Context, q Query) (List[Turn], error)
-	// ReadItem reads an item also if it was taken back; it says so.
+	// ReadItem also reads superseded items; they say so.
 	ReadItem(ctx context.Context, itemID string) (*items.Item, int64, error)
 	ListItems(ctx context.Context, q items.Query) (List[items.Item], error)
 	ListSteps(ctx context.Context, q StepQuery) (List[Step], error)
@@ -57,18 +56,18 @@ type ThreadSnapshot struct {
 }
 
 // TurnQuery reads a turn, its attempts and steps, and the first page of its
-// items: at most Items, 0 = none. IncludeSuperseded adds the steps and items
-// that were taken back.
+// items: at most Items, 0 = none. IncludeSuperseded adds superseded steps and
+// items.
 type TurnQuery struct {
 	TurnID            string
 	Items             int
 	IncludeSuperseded bool
 }
 
-// TurnSnapshot is what a TurnQuery gives. Attempts are the newest 100 tries of
-// the turn itself, those that were taken back too, and Steps the newest 1,000
-// below it, each in the order of their beginning. Next is the cursor for the
-// items that follow.
+// TurnSnapshot is the result of a TurnQuery. Attempts are the newest 100 tries
+// of the turn itself, also superseded ones; Steps are the newest 1,000 tries
+// below it. Both are in the order in which they began. Next is the cursor of the
+// next page of items.
 type TurnSnapshot struct {
 	Turn     *Turn
 	Attempts []Step
@@ -78,10 +77,10 @@ type TurnSnapshot struct {
 	Latest   int64
 }
 
-// StepQuery chooses the tries of a turn, the turn's own (Step "") among them.
-// They come in the order of their beginning; Cursor is the seq to go on after,
-// as text. Newest turns the order around: Cursor is then the seq to go on
-// before. IncludeSuperseded adds those that were taken back.
+// StepQuery selects the tries of a turn, also those of the turn itself (Step
+// ""). They come in the order in which they began, and Cursor is the seq after
+// which the page begins, as text. Newest reverses the order: the page then begins
+// before Cursor. IncludeSuperseded adds superseded tries.
 type StepQuery struct {
 	TurnID            string
 	Cursor            string
@@ -90,14 +89,13 @@ type StepQuery struct {
 	IncludeSuperseded bool
 }
 
-// MaxListScan bounds the rows that one page of a list looks at, so that a
-// filter that matches little returns in time with its place moved on: a few
-// milliseconds.
+// MaxListScan bounds the rows that one page of a list looks at, so that a filter
+// that matches little returns within a few milliseconds, with a later Next.
 const MaxListScan = 10_000
 
-// List is one page of rows. Next is where the next page begins, empty after
-// the last row; a page that has looked at MaxListScan rows may have few of
-// them or none, and still a Next.
+// List is one page of rows. Next is where the next page begins, empty after the
+// last row. A page that looked at MaxListScan rows may have few rows, or none,
+// and still a Next.
 type List[T any] struct {
 	Rows   []T
 	Next   string

@@ -9,22 +9,22 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Cause is why an attempt is given up; it is the reason of its marker. "" as
-// the cause of an Outcome is a failure that trying again would not mend.
+// Cause is why an attempt is given up; it is the reason of its marker. In an
+// Outcome, "" is a failure that a retry would not fix.
 type Cause string
 
-// The causes. CauseServer, CauseLease and CauseRequest are the engine's own;
-// an Agent says CauseCrash or CauseTransient.
+// The causes. An Agent returns CauseCrash or CauseTransient; the others come from
+// the engine.
 const (
 	CauseCrash     Cause = "agent_crash"      // its process died, or could not be started
-	CauseTransient Cause = "transient"        // it says so itself: it may go better another time
+	CauseTransient Cause = "transient"        // the agent says that a retry may succeed
 	CauseServer    Cause = "server_restarted" // the server was killed or stopped in mid-turn
-	CauseLease     Cause = "lease_expired"    // its worker has not been heard of
+	CauseLease     Cause = "lease_expired"    // its worker did not renew the lease
 	CauseRequest   Cause = "requested"        // turn/retry
 	CauseStep      Cause = "step_started"     // of a step only: it was started again
 )
 
-// OnCrash says what becomes of a turn whose attempt was given up.
+// OnCrash says what happens to a turn whose attempt was given up.
 type OnCrash string
 
 // The values of OnCrash; "" is CrashInterrupt.
@@ -33,10 +33,10 @@ const (
 	CrashRetry     OnCrash = "retry"
 )
 
-// RetryPolicy says whether and when a turn is tried again by itself. The zero
-// value never does; zero numbers mean the defaults below. The wait before
-// attempt n+1 is BackoffSeconds doubled n−1 times, at most BackoffMaxSeconds,
-// give or take a fifth by the turn's id.
+// RetryPolicy says whether and when the server retries a turn. The zero value
+// never does; zero numbers mean the defaults below. The wait before attempt n+1
+// is BackoffSeconds doubled n−1 times, at most BackoffMaxSeconds, plus or minus
+// up to a fifth that depends on the turn's id.
 type RetryPolicy struct {
 	OnCrash           OnCrash `json:"on_crash,omitzero"`
 	MaxAttempts       int     `json:"max_attempts,omitzero"` // the first one included
@@ -53,7 +53,7 @@ const (
 	MaxBackoffSeconds        = 24 * 60 * 60.0
 )
 
-// Retry tries a turn again that has failed or was interrupted.
+// Retry retries a turn that has failed or was interrupted.
 type Retry struct {
 	TurnID string
 	Reason string // for people; the marker's reason is CauseRequest
@@ -73,16 +73,16 @@ type RetryResult struct {
 	Seq       int64       `json:"seq"`
 }
 
-// Retrier is an Agent with a policy for turns that name none. Without it a
+// Retrier is an Agent with a policy for turns that have none. Without a policy a
 // turn is interrupted.
 type Retrier interface {
 	Agent
-	// RetryPolicy must not block and always returns the same.
+	// RetryPolicy must not block and must always return the same.
 	RetryPolicy() RetryPolicy
 }
 
-// Check says which member cannot be; field is what the policy itself is called.
-// The error is an *InvalidError.
+// Check checks the members of the policy; field is the name of the policy
+// itself. The error is an *InvalidError.
 func (p RetryPolicy) Check(field string) error {
 	switch p.OnCrash {
 	case "", CrashInterrupt, CrashRetry:
@@ -100,6 +100,7 @@ func (p RetryPolicy) Check(field string) error {
 	return nil
 }
 
+// WithDefaults returns the policy with the defaults in place of zero numbers.
 func (p RetryPolicy) WithDefaults() RetryPolicy {
 	if p.MaxAttempts == 0 {
 		p.MaxAttempts = DefaultMaxAttempts
@@ -113,14 +114,14 @@ func (p RetryPolicy) WithDefaults() RetryPolicy {
 	return p
 }
 
-// wait is how long the turn waits after its attempt of this number.
+// Wait is how long the turn waits after its attempt of this number.
 func (p RetryPolicy) Wait(turnID string, attempt int) time.Duration {
 	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	waits := backoff.Backoff{First: seconds(p.BackoffSeconds), Max: seconds(p.BackoffMaxSeconds), Spread: 0.2}
 	return waits.WaitOf(turnID, attempt)
 }
 
-// over is the policy with what it leaves at zero taken from the one below.
+// Over returns the policy with its zero members taken from the policy below.
 func (p RetryPolicy) Over(below RetryPolicy) RetryPolicy {
 	p.OnCrash = cmp.Or(p.OnCrash, below.OnCrash)
 	p.MaxAttempts = cmp.Or(p.MaxAttempts, below.MaxAttempts)
@@ -129,7 +130,7 @@ func (p RetryPolicy) Over(below RetryPolicy) RetryPolicy {
 	return p
 }
 
-// why is what the outcome says of a failure, for people.
+// Why is what the outcome says about a failure, for people.
 func (o Outcome) Why() string {
 	switch {
 	case o.Failure != nil && o.Failure.Message != "":

@@ -6,19 +6,19 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// RewindEvent is the body of stream/rewind, the marker: of the turn, every
-// event that belongs to the step in an epoch below NewEpoch, and whose seq is
-// above SupersededAfterSeq, is superseded (package fold has the rule). Its
-// header has no lineage and no attempt.
+// RewindEvent is the body of stream/rewind, the marker: an event of the turn is
+// superseded if it belongs to the step in an epoch below NewEpoch and its seq is
+// above SupersededAfterSeq (package fold has the rule). The header has no
+// lineage and no attempt.
 //
-// SupersededAfterSeq is the seq before the first event of the step's first
-// try, the same in every marker of a step; so whatever a marker hides is
-// hidden wholly. That try must have begun in an earlier unit: the bound is a
-// real seq.
+// SupersededAfterSeq is the seq before the first event of the step's first try.
+// It is the same in every marker of a step, so a marker supersedes a try wholly
+// or not at all. The first try must have begun in an earlier unit: the bound is
+// a real seq.
 //
-// A marker of the turn itself (Step "") begins a new attempt. Rank is then
-// the turn's place in the queue if it had ended, UsedMs what it has used of
-// its timeout, Usage what the attempt that is given up has used.
+// A marker of the turn itself (Step "") begins a new attempt. Rank is then the
+// turn's rank in the queue if the turn had ended. UsedMs is the part of the
+// timeout that has been used, Usage what the superseded attempt has used.
 type RewindEvent struct {
 	Type               string       `json:"type"`
 	Step               string       `json:"step"`
@@ -31,9 +31,9 @@ type RewindEvent struct {
 	Usage              *items.Usage `json:"usage,omitzero"`
 }
 
-// LateEvent is the body of turn/late: what a try that has been given up still
-// wrote. The header has the attempt, and no lineage; Step and Epoch are of
-// the try that wrote. Epoch is 0 if the attempt had no try of the step.
+// LateEvent is the body of turn/late: what a try wrote after it had been given
+// up. The header has the attempt and no lineage. Step and Epoch are those of the
+// try that wrote; Epoch is 0 if the attempt had no try of the step.
 type LateEvent struct {
 	Type  string    `json:"type"`
 	Step  string    `json:"step"`
@@ -41,9 +41,8 @@ type LateEvent struct {
 	Event LateInner `json:"event"`
 }
 
-// LateInner is the event that a LateEvent keeps, as it would have been:
-// Params are without what the log adds (seq, thread_seq, the ids and the
-// lineage, which the turn/late has itself).
+// LateInner is the event that a LateEvent keeps. Params are without what the log
+// adds: seq, thread_seq, the ids and the lineage. The turn/late itself has these.
 type LateInner struct {
 	Method string         `json:"method"`
 	Params jsontext.Value `json:"params"`

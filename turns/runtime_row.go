@@ -6,8 +6,8 @@ import (
 	"github.com/seed82539d15/holon/ledger"
 )
 
-// RuntimeTable is where the pause of the runtime is kept: in the one row that
-// a log has of itself.
+// RuntimeTable is where the pause of the runtime is stored: in the one row that
+// describes the log itself.
 var RuntimeTable = ledger.NewTable(ledger.Table{
 	Name: "meta", Columns: []string{"id", "runtime"}, Key: []string{"id"}, Mutable: []string{"runtime"},
 })
@@ -44,8 +44,8 @@ func ReadRuntime(tx ledger.Reader) (r Runtime, err error) {
 	return r, json.Unmarshal(v.Blob(1), &r)
 }
 
-// NotPaused is the fence that keeps every turn/started out of a pause: it
-// refuses a unit with ErrRuntimePaused if holon/paused is in the log and no
+// NotPaused is the fence that refuses a turn/started during a pause: it refuses
+// a unit with ErrRuntimePaused if holon/paused is in the log and no
 // holon/resumed came after it.
 var NotPaused = ledger.FenceFunc(func(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) {
 	r, err := ReadRuntime(tx)

@@ -23,26 +23,26 @@ func (s StepStatus) Ended() bool {
 
 // Bounds of steps and attempts.
 const (
-	// MaxSteps is how many tries of steps of a turn may stand at once: one
-	// marker may have to take all of them back.
+	// MaxSteps is how many tries of steps of a turn may be live at once: one
+	// marker may have to supersede all of them.
 	MaxSteps = 1000
 	// MaxTries is how many tries of steps a turn may have in all: the actor
-	// has to know the epochs that have been used.
+	// must know all used epochs.
 	MaxTries = 10_000
-	// MaxLate is how many turn/late events are kept per attempt; what comes
-	// after them is refused only.
+	// MaxLate is how many turn/late events are kept per attempt; later ones are
+	// refused and not kept.
 	MaxLate = 1000
 )
 
-// Step is the row of one try of a step, the turn itself (Step "", an attempt)
-// among them, and what reads return: the fold of its events. Each member of
-// its Lineage has a row of its own.
+// Step is the row of one try of a step and what reads return: the fold of the
+// try's events. A try of the turn itself (Step "") is an attempt. Each member of
+// the Lineage has its own row.
 //
-// Seq is the seq of the try's first event, which identifies it: the Span of
-// its events and items. HiddenBy is the seq of the marker that has taken the
-// try back, 0 while it stands; its events above HiddenAfter are superseded
-// then, which are all that it has (see RewindEvent). Late counts the turn/late
-// of an attempt.
+// Seq is the seq of the try's first event, which identifies the try: the Span of
+// its events and items. HiddenBy is the seq of the marker that superseded the
+// try, 0 while the try is live. Events above HiddenAfter are superseded then:
+// all events of the try (see RewindEvent). Late counts the turn/late of an
+// attempt.
 type Step struct {
 	Seq         int64        `json:"seq"`
 	ThreadID    string       `json:"thread_id"`
@@ -60,9 +60,8 @@ type Step struct {
 	UpdatedSeq  int64        `json:"updated_seq"`
 }
 
-// StepEvent is the body of step/started and step/ended; which step it is
-// about, the header's lineage says. Reason, of a start, is why the step is
-// tried again.
+// StepEvent is the body of step/started and step/ended. The header's lineage
+// names the step. Reason, of a start, is why the step is retried.
 type StepEvent struct {
 	Type   string     `json:"type"`
 	Status StepStatus `json:"status"`
@@ -70,12 +69,12 @@ type StepEvent struct {
 }
 
 // ApplyStep returns the row that the event leaves, or nil if it changes none.
-// prev is not changed. Which row it is given is the caller's part:
+// prev is not changed. The caller passes as prev:
 //
-//   - an event with a lineage: the row of that try (TurnID, Step, Epoch), nil
-//     for the try's first event, whatever its method: that one makes the row;
-//   - a *RewindEvent: each row of the turn in turn;
-//   - a *LateEvent: the row of the attempt (TurnID, "", h.Attempt).
+//   - for an event with a lineage: the row of that try (TurnID, Step, Epoch), or
+//     nil for the try's first event of any method, which makes the row;
+//   - for a *RewindEvent: each row of the turn, one after the other;
+//   - for a *LateEvent: the row of the attempt (TurnID, "", h.Attempt).
 func ApplyStep(prev *Step, h notify.Header, body any) *Step {
 	if prev == nil {
 		if len(h.Lineage) == 0 {
@@ -86,7 +85,7 @@ func ApplyStep(prev *Step, h notify.Header, body any) *Step {
 			Status: StepInProgress, StartedAt: h.Timestamp, UpdatedSeq: h.Seq,
 		}
 		if next := ApplyStep(prev, h, body); next != nil {
-			return next // what begins with its end
+			return next // its first event is also its end
 		}
 		return prev
 	}
@@ -98,7 +97,7 @@ func ApplyStep(prev *Step, h notify.Header, body any) *Step {
 		}
 		next.Status, next.EndedAt = b.Status, h.Timestamp
 	case *EndedEvent:
-		if len(h.Lineage) == 0 { // of a turn that has not started
+		if len(h.Lineage) == 0 { // the end of a turn that has not started
 			return nil
 		}
 		next.Status, next.EndedAt = StepStatus(b.State), h.Timestamp
@@ -107,7 +106,7 @@ func ApplyStep(prev *Step, h notify.Header, body any) *Step {
 		m.Add(fold.Marker{Step: b.Step, NewEpoch: b.NewEpoch, After: b.SupersededAfterSeq})
 		after, hidden := m.Hides(prev.Lineage)
 		if !hidden || prev.HiddenBy != 0 {
-			return nil // the first marker that hides a try hides all of it
+			return nil // the first marker that supersedes a try supersedes all of it
 		}
 		next.Superseded, next.HiddenBy, next.HiddenAfter = true, h.Seq, after
 		if !prev.Status.Ended() {

@@ -9,7 +9,7 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// StepTable is where the tries of steps are kept. hidden_after and hidden_by
+// StepTable is where the tries of steps are stored. hidden_after and hidden_by
 // are nil while a try is live.
 var StepTable = ledger.NewTable(ledger.Table{
 	Name: "steps",
@@ -26,9 +26,9 @@ var (
 	StepsBySeq = &ledger.Index{Table: StepTable, Columns: []string{"seq"}}
 	// StepsByEpoch finds the tries of a step of a turn.
 	StepsByEpoch = &ledger.Index{Table: StepTable, Name: "steps_try", Columns: []string{"turn_id", "step", "epoch"}}
-	// StepsOfTurn finds all tries of a turn in the order of their beginning.
+	// StepsOfTurn finds all tries of a turn in the order in which they began.
 	StepsOfTurn = &ledger.Index{Table: StepTable, Name: "steps_turn", Columns: []string{"turn_id", "seq"}}
-	// LiveSteps finds those that nothing has superseded.
+	// LiveSteps finds the live tries.
 	LiveSteps = &ledger.Index{Table: StepTable, Name: "steps_live", Columns: []string{"turn_id", "step"},
 		Where: []ledger.Only{{Column: "hidden_by", Values: []any{nil}}}}
 )
@@ -59,7 +59,7 @@ func (s *Step) Values(first int64) (ledger.Values, error) {
 		after, by = s.HiddenAfter, notify.Settle(s.HiddenBy, first)
 	}
 	var lineage []byte
-	if s.New() { // it never changes
+	if s.New() { // the lineage never changes
 		var err error
 		if lineage, err = json.Marshal(s.Lineage); err != nil {
 			return nil, err

@@ -11,14 +11,14 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// of is the header of an event of a try.
+// of returns the header of an event of a try.
 func of(s *notify.Span, seq int64, at notify.Time) notify.Header {
 	d := notify.Draft{Header: notify.Header{Seq: seq, ThreadID: "thread_a", TurnID: s.TurnID, Attempt: s.Root(), Timestamp: at}}
 	d.In(s)
 	return d.Header
 }
 
-func TestTheRowOfATry(t *testing.T) {
+func TestRowOfATry(t *testing.T) {
 	setup := notify.NewSpan("turn_a", "setup", 2, notify.NewSpan("turn_a", "", 1, nil))
 	row := turns.ApplyStep(nil, of(setup, 10, firstStart), &turns.StepEvent{Type: "started", Status: turns.StepInProgress})
 	want := turns.Step{
@@ -36,17 +36,17 @@ func TestTheRowOfATry(t *testing.T) {
 	}
 
 	marker := notify.Header{Seq: 20, ThreadID: "thread_a", TurnID: "turn_a", Timestamp: now}
-	gone := turns.ApplyStep(done, marker, &turns.RewindEvent{Step: "setup", NewEpoch: 3, SupersededAfterSeq: 4})
+	superseded := turns.ApplyStep(done, marker, &turns.RewindEvent{Step: "setup", NewEpoch: 3, SupersededAfterSeq: 4})
 	want.Superseded, want.HiddenBy, want.HiddenAfter, want.UpdatedSeq = true, 20, 4, 20
-	same(t, "step", gone, &want)
+	same(t, "step", superseded, &want)
 	marker.Seq = 30
-	if again := turns.ApplyStep(gone, marker, &turns.RewindEvent{NewEpoch: 2}); again != nil {
-		t.Errorf("a second marker changes it to %+v", again)
+	if got := turns.ApplyStep(superseded, marker, &turns.RewindEvent{NewEpoch: 2}); got != nil {
+		t.Errorf("a second marker changes it to %+v", got)
 	}
 
 	open := turns.ApplyStep(row, marker, &turns.RewindEvent{NewEpoch: 2})
 	if open == nil || open.HiddenBy != 30 || open.Status != turns.StepInterrupted || open.EndedAt != now {
-		t.Errorf("one that was under way becomes %+v", open)
+		t.Errorf("a running try becomes %+v", open)
 	}
 	for _, m := range []turns.RewindEvent{{Step: "setup", NewEpoch: 2}, {NewEpoch: 1}, {Step: "set", NewEpoch: 9}, {Step: "setup/clone", NewEpoch: 9}} {
 		if got := turns.ApplyStep(row, marker, &m); got != nil {
@@ -62,9 +62,9 @@ func TestTheRowOfATry(t *testing.T) {
 	}
 }
 
-// The turn's own try begins with whatever comes first, ends with the turn, and
-// counts what came too late.
-func TestTheRowOfAnAttempt(t *testing.T) {
+// An attempt begins with any first event, ends with the turn, and counts its
+// turn/late events.
+func TestRowOfAnAttempt(t *testing.T) {
 	root := notify.NewSpan("turn_a", "", 2, nil)
 	row := turns.ApplyStep(nil, of(root, 10, firstStart), &turns.ProgressEvent{State: turns.Waiting})
 	if row == nil || row.Seq != 10 || row.Step != "" || row.Epoch != 2 || row.Status != turns.StepInProgress {
@@ -84,7 +84,7 @@ func TestTheRowOfAnAttempt(t *testing.T) {
 	if once == nil || once.Seq != 30 || once.Status != turns.StepInterrupted {
 		t.Errorf("an attempt of one event: %+v", once)
 	}
-	// What has no lineage makes no row: the end of a queued turn, a marker.
+	// Events without a lineage make no row: the end of a queued turn, a marker.
 	for _, body := range []any{&turns.EndedEvent{State: turns.Interrupted}, &turns.RewindEvent{}, &turns.LateEvent{}, &turns.QueuedEvent{}} {
 		h := notify.Header{Seq: 5, TurnID: "turn_a", Attempt: 1}
 		if got := turns.ApplyStep(nil, h, body); got != nil {
@@ -106,10 +106,9 @@ func TestSettleOfAStep(t *testing.T) {
 	}
 }
 
-// Rows say of every event of a log what the fold says, when all markers of a
-// step have the same bound, before its first event: an event stands if the
-// row of its try does.
-func TestRowsOfTriesSayWhatTheFoldSays(t *testing.T) {
+// If all markers of a step have the same bound, before its first event, an event
+// is live exactly if the row of its try is live.
+func TestRowsOfTriesAgreeWithTheFold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type try struct {
 			span *notify.Span
@@ -129,7 +128,7 @@ func TestRowsOfTriesSayWhatTheFoldSays(t *testing.T) {
 			}
 			events[seq] = x
 		}
-		standing := func(path string) *try {
+		liveTry := func(path string) *try {
 			all := tries[path]
 			if len(all) == 0 || all[len(all)-1].row.HiddenBy != 0 {
 				return nil
@@ -138,7 +137,7 @@ func TestRowsOfTriesSayWhatTheFoldSays(t *testing.T) {
 		}
 		var begin func(path string) *try
 		begin = func(path string) *try {
-			if live := standing(path); live != nil {
+			if live := liveTry(path); live != nil {
 				seq++
 				m := turns.RewindEvent{Step: path, NewEpoch: live.span.Epoch + 1, SupersededAfterSeq: tries[path][0].row.Seq - 1}
 				h := notify.Header{Seq: seq, TurnID: "turn_a", Timestamp: now}
@@ -153,7 +152,7 @@ func TestRowsOfTriesSayWhatTheFoldSays(t *testing.T) {
 			}
 			var above *notify.Span
 			if path != "" {
-				parent := standing(notify.StepAbove(path))
+				parent := liveTry(notify.StepAbove(path))
 				if parent == nil {
 					parent = begin(notify.StepAbove(path))
 				}
@@ -166,8 +165,8 @@ func TestRowsOfTriesSayWhatTheFoldSays(t *testing.T) {
 		}
 		for range rapid.IntRange(1, 40).Draw(t, "moves") {
 			path := rapid.SampledFrom(paths).Draw(t, "path")
-			switch live := standing(path); {
-			case live == nil || rapid.IntRange(0, 3).Draw(t, "again") == 0:
+			switch live := liveTry(path); {
+			case live == nil || rapid.IntRange(0, 3).Draw(t, "retry") == 0:
 				begin(path)
 			default:
 				emit(live, &turns.ProgressEvent{})

@@ -28,8 +28,8 @@ type RuntimeEvent struct {
 	Until  notify.Time `json:"until,omitzero"`
 }
 
-// ApplyRuntime returns the runtime that the event leaves, or nil if body is
-// none of its events.
+// ApplyRuntime returns the runtime that the event leaves, or nil if body is not
+// a *RuntimeEvent.
 func ApplyRuntime(prev Runtime, h notify.Header, body any) *Runtime {
 	b, ok := body.(*RuntimeEvent)
 	if !ok {
@@ -45,55 +45,54 @@ func ApplyRuntime(prev Runtime, h notify.Header, body any) *Runtime {
 	return &next
 }
 
-// Loaded is a thread with all that its actor has to know: the turns that are
-// queued (by rank) or active, and the items of the active turn that are open,
-// with the text so far, as well as the user messages of every queued turn.
-// Steps are all tries of the active turn, and of queued ones that have been
-// tried before, in the order of their seq; those that were taken back are
-// needed for their epochs and bounds.
+// Loaded is a thread with all that its actor must know.
 type Loaded struct {
-	Thread *threads.Thread // nil: there is none
-	Turns  []*Turn
-	Items  []*items.Item
-	Steps  []*Step
+	Thread *threads.Thread // nil: it does not exist
+	Turns  []*Turn         // queued (by rank) or active
+	// Items are the open items of the active turn, with the text so far, and
+	// the user messages of every queued turn.
+	Items []*items.Item
+	// Steps are all tries of the active turn and of queued turns that have been
+	// tried before, in the order of their seq. Superseded tries are included for
+	// their epochs and bounds.
+	Steps []*Step
 }
 
 // Store is what the engine needs of the log. All methods may be called from
 // many goroutines.
 type Store interface {
-	// Append's errors are ErrRuntimePaused, ErrSuperseded, items.ErrConflict,
-	// ledger.ErrStorageFull, ledger.ErrStorageFailed or wrap them.
+	// Append's errors are, or wrap, ErrRuntimePaused, ErrSuperseded,
+	// items.ErrConflict, ledger.ErrStorageFull and ledger.ErrStorageFailed.
 	ledger.Log
 	// Load reads what an actor needs.
 	Load(ctx context.Context, threadID string) (Loaded, error)
-	// TurnThread and ItemThread name the thread of a turn or item; "" if
-	// there is none.
+	// TurnThread and ItemThread return the thread of a turn or item; "" if there
+	// is no such turn or item.
 	TurnThread(ctx context.Context, turnID string) (string, error)
 	ItemThread(ctx context.Context, itemID string) (string, error)
-	// Turn and Item read one row (an open item with its text so far); nil if
-	// there is none.
+	// Turn and Item read one row (an open item with its text so far); nil if it
+	// does not exist.
 	Turn(ctx context.Context, turnID string) (*Turn, error)
 	Item(ctx context.Context, itemID string) (*items.Item, error)
-	// Input reads all user messages of a turn in their order, also those that
-	// no agent has got.
+	// Input reads all user messages of a turn in their order, delivered or not.
 	Input(ctx context.Context, turnID string) ([]*items.Item, error)
-	// Steps reads all tries of a turn, those that were taken back too, in the
-	// order of their seq.
+	// Steps reads all tries of a turn, also superseded ones, in the order of
+	// their seq.
 	Steps(ctx context.Context, turnID string) ([]*Step, error)
-	// LeaseSecret reads what the log's leases are signed with. It never
-	// changes; a log that is restored from a backup has another.
+	// LeaseSecret reads the secret with which the log's leases are signed. It
+	// never changes; a log that is restored from a backup has another one.
 	LeaseSecret(ctx context.Context) ([]byte, error)
-	// LastTurn reads the turn of the thread that ran and ended last; nil if
-	// none has.
+	// LastTurn reads the turn of the thread that ran and ended last; nil if there
+	// is none.
 	LastTurn(ctx context.Context, threadID string) (*Turn, error)
-	// Transcript reads the newest messages of a thread, newest first: what
-	// persons said and the agent was given, and what the agent said, with the
-	// text so far. It ends after limit messages, or before the one whose
-	// content would make it more than maxBytes.
+	// Transcript reads the newest messages of a thread, newest first: delivered
+	// user messages, and messages of the agent with the text so far. It ends
+	// after limit messages, or before the message whose content would exceed
+	// maxBytes.
 	Transcript(ctx context.Context, threadID string, limit, maxBytes int) ([]*items.Item, error)
-	// LastMessage reads the newest message of the agent in a turn that has a
-	// text and is neither deleted nor superseded, with the text so far; nil if
-	// there is none.
+	// LastMessage reads the newest message of the agent in a turn, with the text
+	// so far; nil if there is none. It skips messages that have no text, are
+	// deleted or are superseded.
 	LastMessage(ctx context.Context, turnID string) (*items.Item, error)
 	// Unfinished lists the threads that have an active turn or are closing,
 	// and those that have queued turns, each in the order of the log.
@@ -104,12 +103,12 @@ type Store interface {
 
 // Errors of the engine. api maps them to the wire.
 //
-// ErrInternal is of a command at which the engine panicked, and of a thread in
-// which it did so again and again; its log has the cause.
+// ErrInternal is for a command at which the engine panicked, and for a thread
+// in which it panicked repeatedly. The server's log has the cause.
 //
-// ErrSuperseded comes from Append too, which then has written nothing: a draft
-// is of a try that a marker in the log has taken back, or begins one under
-// such a try, or begins one whose epoch has been used: the fence.
+// ErrSuperseded also comes from Append, which has then written nothing (the
+// fence): a draft belongs to a superseded try, or begins a try below a superseded
+// one, or begins a try whose epoch has been used.
 var (
 	ErrNotFound       = errors.New("no such turn")
 	ErrNotActive      = errors.New("the turn is not active")
@@ -130,10 +129,10 @@ var (
 	ErrNoAttempts     = errors.New("the turn is from before turns could be tried again")
 )
 
-// SupersededError says what stands in the place of a try that was to write:
-// the attempt, and of the step that was named the epoch. Seq is the turn/late
-// that kept what it wanted to write, 0 if that has not been kept. It wraps
-// ErrSuperseded.
+// SupersededError says that a superseded try wanted to write. Attempt is the live
+// attempt, Epoch the live epoch of the step that was named. Seq is the seq of the
+// turn/late that keeps what the try wanted to write, 0 if nothing was kept. It
+// wraps ErrSuperseded.
 type SupersededError struct {
 	TurnID  string
 	Attempt int

@@ -22,7 +22,7 @@ const (
 	Failed      State = "failed"
 )
 
-// States lists the states a turn can be seen in.
+// States lists the states that clients can see.
 var States = []State{Queued, Active, Completed, Interrupted, Failed}
 
 // Ended reports whether the state is final.
@@ -31,8 +31,8 @@ func (s State) Ended() bool { return s == Completed || s == Interrupted || s == 
 // Progress is what an active turn is doing.
 type Progress string
 
-// The progress states. A turn that waits for a person is Waiting; its timeout
-// stands still.
+// The progress states. A turn that waits for a person is Waiting; its timeout is
+// suspended.
 const (
 	Starting     Progress = "starting"
 	Running      Progress = "running"
@@ -62,11 +62,12 @@ type Failure struct {
 // Turn is the row of a turn and what reads return: the fold of its events.
 // Rank orders the queue of a thread: the smallest is next.
 //
-// Of a turn that was tried again everything is the standing attempt's, but for
-// what was asked for (Metadata to Retry), FirstStartedAt, which is zero in the
-// first attempt, and UsedMs, the part of its timeout that earlier attempts
-// have used. RetryAt is when the next attempt begins, zero if none waits.
-// ClaimedSeq is the event by which a worker took the attempt, 0 if none has.
+// In a retried turn all fields are those of the live attempt, with these
+// exceptions: what was requested (Metadata to Retry), FirstStartedAt, which is
+// zero in the first attempt, and UsedMs, the part of the timeout that earlier
+// attempts have used. RetryAt is when the next attempt begins, zero if none
+// waits. ClaimedSeq is the seq of the event by which a worker claimed the
+// attempt, 0 if it is not claimed.
 type Turn struct {
 	TurnID             string          `json:"turn_id"`
 	ThreadID           string          `json:"thread_id"`
@@ -121,9 +122,8 @@ const (
 )
 
 // StartedEvent is the body of turn/started. Metadata, Parent, TimeoutSeconds
-// and Retry are there if no turn/queued came before, and again when the turn
-// is tried again, because a reader may have been spared the first one; it
-// then says FirstStartedAt too.
+// and Retry are set if no turn/queued came before. A retry repeats them, since
+// collapse may have left out the first event, and also sets FirstStartedAt.
 type StartedEvent struct {
 	Type           string          `json:"type"`
 	State          State           `json:"state"`
@@ -136,10 +136,9 @@ type StartedEvent struct {
 	FirstStartedAt notify.Time     `json:"first_started_at,omitzero"`
 }
 
-// ProgressEvent is the body of turn/progress. ElapsedMs counts from the
-// turn's start. RetryAt is there while the turn waits for its next attempt;
-// Claimed when a worker has taken the attempt, Worker is what that one calls
-// itself.
+// ProgressEvent is the body of turn/progress. ElapsedMs counts from the turn's
+// start. RetryAt is set while the turn waits for its next attempt. Claimed says
+// that a worker has claimed the attempt; Worker is the worker's name.
 type ProgressEvent struct {
 	Type      string      `json:"type"`
 	State     Progress    `json:"state"`
@@ -151,9 +150,9 @@ type ProgressEvent struct {
 }
 
 // EndedEvent is the body of turn/completed, turn/interrupted and turn/failed.
-// Message is, of an interruption, why; else what the agent gave as its result,
-// or its last message among the live attempt and steps, of which
-// MessageTruncated says that it has been cut to MaxEndMessageBytes.
+// Message is the reason of an interruption; otherwise it is the agent's result,
+// or else the agent's last live message. MessageTruncated says that such a
+// message was cut to MaxEndMessageBytes.
 type EndedEvent struct {
 	Type               string       `json:"type"`
 	State              State        `json:"state"`
@@ -188,7 +187,7 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 		if prev == nil {
 			next.Metadata, next.Parent, next.TimeoutSeconds, next.Retry = b.Metadata, b.Parent, b.TimeoutSeconds, b.Retry
 		} else if b.Origin == OriginRetry {
-			next.ProgressMessage = "" // of the wait
+			next.ProgressMessage = "" // it described the wait
 		}
 	case *ProgressEvent:
 		next.Progress, next.ProgressMessage, next.RetryAt = b.State, b.Message, b.RetryAt
@@ -212,8 +211,8 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 	return &next
 }
 
-// rewind takes back what the attempt has said of the turn. One that had ended
-// is queued again.
+// rewind clears what the superseded attempt has set. A turn that had ended is
+// queued again.
 func (t *Turn) rewind(h notify.Header, b *RewindEvent) {
 	if t.FirstStartedAt.IsZero() {
 		t.FirstStartedAt = t.StartedAt
@@ -229,18 +228,17 @@ func (t *Turn) rewind(h notify.Header, b *RewindEvent) {
 	}
 }
 
-// waitsForPerson reports whether the turn has asked somebody something, and
-// not been answered.
+// WaitsForPerson reports whether the turn has an unanswered question.
 func (t *Turn) WaitsForPerson() bool {
 	return t.State == Active && t.Progress == Waiting && t.RetryAt.IsZero()
 }
 
-// NewID is a new turn id.
+// NewID returns a new turn id.
 func NewID() string { return "turn_" + uuid.Must(uuid.NewV7()).String() }
 
-// Query chooses turns for turn/list. Turns come in the order of their making;
-// Cursor is the created_seq to go on after, as text. Newest turns the order
-// around: Cursor is then the created_seq to go on before.
+// Query selects turns for turn/list. Turns come in the order of their creation,
+// and Cursor is the created_seq after which the page begins, as text. Newest
+// reverses the order: the page then begins before Cursor.
 type Query struct {
 	ThreadID string
 	State    State

@@ -11,7 +11,7 @@ import (
 	"github.com/seed82539d15/holon/threads"
 )
 
-// Table is where turns are kept.
+// Table is where turns are stored.
 var Table = ledger.NewTable(ledger.Table{
 	Name: "turns",
 	Columns: []string{"created_seq", "turn_id", "thread_id", "state", "attempt", "rank", "progress", "progress_message",
@@ -104,7 +104,7 @@ func Read(v ledger.Values) (*Turn, error) {
 	return t, nil
 }
 
-// optional is v as JSON, nil if v is absent.
+// optional returns v as JSON, nil if v is absent.
 func optional(v any, absent bool) ([]byte, error) {
 	if absent {
 		return nil, nil

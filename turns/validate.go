@@ -22,12 +22,13 @@ const (
 	ReasonRange    = "out_of_range"
 )
 
+// Invalid returns an InvalidError; format and args make its Text.
 func Invalid(field, reason, format string, args ...any) *InvalidError {
 	return &InvalidError{Field: field, Reason: reason, Text: fmt.Sprintf(format, args...)}
 }
 
-// userMessages checks input and makes it the content of user_message items.
-// Input is never cut: what is too large is refused.
+// UserMessages checks input and returns the content of user_message items. Input
+// that is too large is refused, never cut. The error is an *InvalidError.
 func UserMessages(input []InputMessage, origin string, maxBytes int) ([]items.UserMessage, error) {
 	if len(input) == 0 {
 		return nil, Invalid("input", ReasonRequired, "give at least one message")
@@ -113,6 +114,7 @@ func checkMetadata(field string, m jsontext.Value) error {
 	return nil
 }
 
+// CheckText checks that a text is UTF-8 of at most MaxTextBytes.
 func CheckText(field, s string) error {
 	switch {
 	case len(s) > MaxTextBytes:
@@ -136,6 +138,7 @@ func checkParent(p *threads.Parent) error {
 	return nil
 }
 
+// CheckSeconds checks that a time is between 0 and MaxTimeout.
 func CheckSeconds(field string, s float64) error {
 	if !(s >= 0) || s > MaxTimeout.Seconds() { // written so that NaN is refused
 		return Invalid(field, ReasonRange, "must be between 0 and %d", int(MaxTimeout.Seconds()))
@@ -143,6 +146,7 @@ func CheckSeconds(field string, s float64) error {
 	return nil
 }
 
+// Check checks what needs no thread. The error is an *InvalidError.
 func (c StartThread) Check() error {
 	if c.ThreadID != "" && !threads.ValidID(c.ThreadID) {
 		return Invalid("thread_id", ReasonInvalid, "must be 1 to 64 of A-Z a-z 0-9 _ -")
@@ -161,6 +165,8 @@ func (c StartThread) Check() error {
 	return checkParent(c.Parent)
 }
 
+// Messages checks the command and returns its input as the content of
+// user_message items. The error is an *InvalidError.
 func (c Start) Messages(maxItemBytes int) ([]items.UserMessage, error) {
 	switch c.OnBusy {
 	case "", BusyQueue, BusyReject, BusyInterrupt, BusySteer:
@@ -184,6 +190,7 @@ func (c Start) Messages(maxItemBytes int) ([]items.UserMessage, error) {
 	return UserMessages(c.Input, items.OriginClient, maxItemBytes)
 }
 
+// Check checks what needs no thread. The error is an *InvalidError.
 func (c Configure) Check() error {
 	if len(c.Config) == 0 {
 		return Invalid("config", ReasonRequired, "name at least one setting")
@@ -201,6 +208,7 @@ func (c Configure) Check() error {
 	return nil
 }
 
+// Check checks what needs no thread. The error is an *InvalidError.
 func (c Fork) Check() error {
 	if c.NewThreadID != "" && !threads.ValidID(c.NewThreadID) {
 		return Invalid("new_thread_id", ReasonInvalid, "must be 1 to 64 of A-Z a-z 0-9 _ -")

@@ -10,17 +10,17 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Remote is an Agent whose turns run wherever workers are: they claim them,
-// and write with the lease that they get. Its Run is never called.
+// Remote is an Agent whose turns run in workers. A worker claims a turn and
+// writes with the lease that it receives. Run is never called.
 type Remote interface {
 	Agent
-	// Leases must not block and always returns the same.
+	// Leases must not block and must always return the same.
 	Leases() LeasePolicy
 }
 
-// LeasePolicy bounds how long a worker may be silent, and how long a turn
-// waits for one. Zero means the default; a negative ClaimTimeout waits for
-// ever.
+// LeasePolicy bounds how long a worker may be silent, and how long a turn waits
+// for a worker. Zero means the default; with a negative ClaimTimeout a turn waits
+// without a bound.
 type LeasePolicy struct {
 	Lease        time.Duration // 30 s; a worker renews every third of it
 	ClaimTimeout time.Duration // 300 s
@@ -31,18 +31,18 @@ const (
 	DefaultLease        = 30 * time.Second
 	DefaultClaimTimeout = 300 * time.Second
 	MaxClaimWait        = 60 * time.Second // of one turn/claim
-	MaxClaimers         = 1024             // that wait at one agent
+	MaxClaimers         = 1024             // waiting turn/claim requests of one agent
 	MaxBatchOps         = 256
 	MaxBatchBytes       = 1 << 20
 	MaxWorkerName       = 128
-	// MaxWorkerInput is the size of all that is said to a worker's turn: an
-	// answer to turn/claim has all of it, and must fit into a frame (4 MiB).
+	// MaxWorkerInput bounds all input of a worker's turn: the response to
+	// turn/claim has all of it and must fit into a frame (4 MiB).
 	MaxWorkerInput = 3 << 20
 )
 
-// Lease lets the worker that has it write to one attempt of a turn. It comes
-// from Claim and goes with every command of a worker. ExpiresAt is what the
-// server says; what a client says of it is not looked at.
+// Lease lets its worker write to one attempt of a turn. It comes from Claim and
+// is part of every command of a worker. The server sets ExpiresAt and ignores it
+// in requests.
 type Lease struct {
 	TurnID    string      `json:"turn_id"`
 	Attempt   int         `json:"attempt"`
@@ -50,9 +50,8 @@ type Lease struct {
 	ExpiresAt notify.Time `json:"expires_at,omitzero"`
 }
 
-// Claim takes the next turn of an agent that is a Remote, and waits for one
-// up to Wait. Worker is what the worker calls itself, shown with the turn; it
-// may be "".
+// Claim takes the next turn of an agent that is a Remote. It waits for a turn up
+// to Wait. Worker is the worker's name, shown with the turn; it may be "".
 type Claim struct {
 	Agent  string
 	Worker string
@@ -60,8 +59,8 @@ type Claim struct {
 	Key    *ledger.Key
 }
 
-// ClaimResult answers turn/claim. Turn is nil, and all else zero, when none
-// came in time. Input is everything that was said to the turn so far.
+// ClaimResult answers turn/claim. If no turn came in time, Turn is nil and all
+// else zero. Input is all input of the turn so far.
 type ClaimResult struct {
 	Turn  *Turn         `json:"turn"`
 	Cwd   string        `json:"cwd,omitzero"` // of the thread
@@ -70,8 +69,8 @@ type ClaimResult struct {
 	Seq   int64         `json:"seq"`
 }
 
-// WorkerInput is a message for the worker's turn: one of InputMessage, with
-// the id of its item.
+// WorkerInput is a message for the worker's turn: an InputMessage with the id of
+// its item.
 type WorkerInput struct {
 	ItemID  string       `json:"item_id"`
 	Type    string       `json:"type"` // message
@@ -79,14 +78,14 @@ type WorkerInput struct {
 	Content []items.Part `json:"content"`
 }
 
-// Renew keeps a lease for another of its periods.
+// Renew extends a lease by its period, counted from now.
 type Renew struct {
 	Lease Lease
 	Key   *ledger.Key
 }
 
-// RenewResult answers turn/renew. Steers are what was said to the turn and
-// not answered with before.
+// RenewResult answers turn/renew. Steers are the messages of the turn that no
+// response has had before.
 type RenewResult struct {
 	ExpiresAt          notify.Time   `json:"expires_at"`
 	InterruptRequested bool          `json:"interrupt_requested"`
@@ -109,8 +108,7 @@ type StartStepResult struct {
 	Seq   int64  `json:"seq"`
 }
 
-// EndStep ends a try of a step: see items.StepEnd. Epoch 0 is the one that
-// stands.
+// EndStep ends a try of a step: see items.StepEnd. Epoch 0 is the live one.
 type EndStep struct {
 	Lease  Lease
 	Step   string
@@ -138,10 +136,10 @@ const (
 	OpDelete ItemVerb = "delete"
 )
 
-// ItemOp is one thing a worker does to an item; members that its verb does not
-// name are refused. create: ItemID ("" = a new id), Step and Epoch ("" = the
-// turn, 0 = the one that stands), Status, Content. append: ItemID, Text.
-// update: ItemID, Status, Content. delete: ItemID.
+// ItemOp is one operation of a worker on an item. Each verb takes these members;
+// others are refused. create: ItemID ("" = a new id), Step ("" = the turn), Epoch
+// (0 = the live one), Status, Content. append: ItemID, Text. update: ItemID,
+// Status, Content. delete: ItemID.
 type ItemOp struct {
 	Op      ItemVerb       `json:"op"`
 	ItemID  string         `json:"item_id,omitzero"`
@@ -152,16 +150,16 @@ type ItemOp struct {
 	Text    string         `json:"text,omitzero"`
 }
 
-// WriteItems does all of the ops, in their order and in one transaction, or
-// none of them: item/create, item/append, item/update and item/delete with one
-// op, item/batch with up to MaxBatchOps.
+// WriteItems executes all ops, in their order and in one transaction, or none of
+// them. item/create, item/append, item/update and item/delete have one op,
+// item/batch has up to MaxBatchOps.
 type WriteItems struct {
 	Lease Lease
 	Ops   []ItemOp
 	Key   *ledger.Key
 }
 
-// WriteItemsResult answers item/batch: what became of the item of each op.
+// WriteItemsResult answers item/batch: the item of each op after it.
 type WriteItemsResult struct {
 	Items []WrittenItem `json:"items"`
 	Seq   int64         `json:"seq"`
@@ -173,7 +171,7 @@ type WrittenItem struct {
 	Status items.Status `json:"status"`
 }
 
-// CompleteTurn ends the lease's turn well.
+// CompleteTurn ends the lease's turn as completed.
 type CompleteTurn struct {
 	Lease   Lease
 	Message string
@@ -181,8 +179,8 @@ type CompleteTurn struct {
 	Key     *ledger.Key
 }
 
-// FailTurn ends the attempt of the lease badly. Transient asks for another
-// one, if the turn's policy allows.
+// FailTurn ends the lease's attempt as failed. Transient asks for a retry, if the
+// turn's policy allows one.
 type FailTurn struct {
 	Lease     Lease
 	Error     Failure
@@ -190,8 +188,8 @@ type FailTurn struct {
 	Key       *ledger.Key
 }
 
-// EndTurnResult answers turn/complete and turn/fail. State is interrupted if
-// that had been asked for, active if the turn is tried again at RetryAt.
+// EndTurnResult answers turn/complete and turn/fail. State is interrupted if an
+// interrupt had been requested, active if the turn is retried at RetryAt.
 type EndTurnResult struct {
 	TurnID  string      `json:"turn_id"`
 	State   State       `json:"state"`
@@ -199,6 +197,7 @@ type EndTurnResult struct {
 	Seq     int64       `json:"seq"`
 }
 
+// WithDefaults returns the policy with the defaults in place of zeros.
 func (p LeasePolicy) WithDefaults() LeasePolicy {
 	if p.Lease <= 0 {
 		p.Lease = DefaultLease
