@@ -13,41 +13,42 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Bounds of one transaction (DESIGN: group commit). 1,024 events of the usual
-// size commit in a few milliseconds; 1 MiB keeps a batch well below the tail.
-// A single larger unit goes alone.
+// Bounds of one transaction. 1,024 events of the usual size commit in a few
+// milliseconds; 1 MiB keeps a batch well below the size of the tail. A larger
+// unit is committed alone.
 const (
 	batchEvents = 1024
 	batchBytes  = 1 << 20
 )
 
-// queueUnits bounds the units that wait. Every actor has at most one in
-// flight, so it is reached only with more busy threads than that; Append then
-// blocks, which is what an actor does anyway.
+// queueUnits bounds the units that wait. Every actor has at most one in flight,
+// so only more busy threads than this reach the bound. Append then blocks, as
+// actors do anyway.
 const queueUnits = 1024
 
-// probeEvery is how often a store that said it was full is asked again, so
-// that readiness returns by itself.
+// probeEvery is how often a full store is probed, so that readiness returns
+// without a client's write.
 const probeEvery = time.Second
 
 // Committer executes units in a store. All its methods are called by the one
 // goroutine that runs the Appender.
 type Committer interface {
 	// Commit executes the units, in their order, in one transaction that is
-	// durable when it returns. It checks keys and fences against what stands
-	// at that point of the batch, gives seqs, and settles the units' rows. A
-	// unit that is refused has an error in its Outcome and leaves no trace. If
-	// Commit itself returns an error nothing at all has happened: the error
-	// wraps ledger.ErrStorageFull or ledger.ErrStorageFailed if it is the
-	// disk's, else the units are tried again one by one. A panic of Commit
-	// leaves the store in doubt and is treated as a failed disk; one that has
-	// been undone is a *PanicError instead, and the fault of a unit.
+	// durable when it returns. It checks keys and fences against the log and
+	// the earlier units of the batch, assigns seqs, and settles the units' rows.
+	// A unit that is refused has an error in its Outcome and leaves no trace.
+	//
+	// If Commit itself returns an error, nothing has happened. An error of the
+	// disk wraps ledger.ErrStorageFull or ledger.ErrStorageFailed. After any
+	// other error the units are retried one by one. A panic that was rolled back
+	// is returned as a *PanicError and is the fault of a unit. A panic of Commit
+	// leaves the state of the store unknown and is treated as a failed disk.
 	Commit(units []*ledger.Unit) (Committed, error)
 	// Probe tries a small durable write.
 	Probe() error
-	// Maintain does what is due between two batches, once the units of the
-	// last one have been answered. Its error is one that the disk cannot be
-	// trusted after: it wraps ledger.ErrStorageFailed, or is nil.
+	// Maintain does what is due between two batches, after the units of the
+	// last one have been answered. Its error is nil or wraps
+	// ledger.ErrStorageFailed: the disk cannot be trusted any more.
 	Maintain() error
 }
 
@@ -58,28 +59,29 @@ type Committed struct {
 	Outcomes []Outcome
 }
 
-// Outcome is how one unit of a batch fared.
+// Outcome is the result of one unit of a batch.
 type Outcome struct {
 	Receipt ledger.Receipt
 	Err     error
 }
 
-// Observer is told what the appender does, for metrics. Any of its functions
-// may be nil; they are called by the appender's goroutine and must not block.
+// Observer is notified of what the appender does, for metrics. Any of its
+// functions may be nil. The appender's goroutine calls them; they must not
+// block.
 type Observer struct {
-	// Committed follows every transaction that holds something.
+	// Committed is called after every transaction that was committed.
 	Committed func(units, events, bytes int, took time.Duration)
-	// Refused follows every unit that was not committed. Kind is
+	// Refused is called for every unit that was not committed. kind is
 	// storage_full, storage_failed, runtime_paused or internal.
 	Refused func(kind string)
-	// Panicked follows every panic that was caught, with the threads whose
-	// units were at hand; none if it was not about units.
+	// Panicked is called after every panic that was caught, with the threads of
+	// the units in work; none if no units were.
 	Panicked func(threadIDs []string, err *PanicError)
 }
 
-// Appender is the group commit: units of all actors wait in one bounded
-// queue, and one goroutine commits what waits as one transaction. There is no
-// timer: while a commit runs the next batch gathers by itself.
+// Appender is the group commit: units of all actors wait in one bounded queue,
+// and one goroutine commits the waiting units in one transaction. There is no
+// timer: while a commit runs, the next batch collects in the queue.
 //
 // Append, Do, Healthy and QueueDepth may be called from many goroutines.
 type Appender struct {
@@ -90,14 +92,14 @@ type Appender struct {
 	queue chan *request
 	jobs  chan job
 
-	gate     sync.RWMutex // closing, against Append's step into the queue
+	gate     sync.RWMutex // guards closing: no unit is accepted once it is set
 	closing  bool
 	accepted sync.WaitGroup // units in the queue or in the batch
 
-	failed atomic.Pointer[error] // for good: a failed fsync
+	failed atomic.Pointer[error] // permanently, such as after a failed fsync
 	full   atomic.Pointer[error] // until a commit succeeds again
 
-	unexplained int // commits in a row that failed, as the probes did that followed them
+	unexplained int // commits in a row that failed together with the probe after them
 }
 
 type request struct {
@@ -111,11 +113,11 @@ type job struct {
 	done chan error
 }
 
-// errClosed refuses what comes after Run has ended.
+// errClosed refuses units and jobs after Run has ended.
 var errClosed = fmt.Errorf("the log is closed: %w", ledger.ErrStorageFailed)
 
-// NewAppender returns an appender that publishes what committer has committed
-// into tail. It starts nothing: see Run.
+// NewAppender returns an appender that publishes into tail what committer has
+// committed. It starts nothing: see Run.
 func NewAppender(committer Committer, tail *notify.Tail, observer Observer) *Appender {
 	return &Appender{
 		committer: committer, tail: tail, observer: observer,
@@ -126,8 +128,8 @@ func NewAppender(committer Committer, tail *notify.Tail, observer Observer) *App
 // Observe replaces the observer. It must be called before Run.
 func (a *Appender) Observe(o Observer) { a.observer = o }
 
-// Append commits the unit, together with others that wait, and returns when
-// it is durable. It takes no context: a client that hangs up does not decide
+// Append commits the unit, together with others that wait, and returns when it
+// is durable. It takes no context: a client that hangs up must not decide
 // whether a commit happens. It blocks until Run is running.
 func (a *Appender) Append(u *ledger.Unit) (ledger.Receipt, error) {
 	if err := a.failed.Load(); err != nil {
@@ -149,9 +151,9 @@ func (a *Appender) Append(u *ledger.Unit) (ledger.Receipt, error) {
 	return out.Receipt, out.Err
 }
 
-// Do runs f on the appender's goroutine between two batches: the way to write
-// to the store beside the units. f must be short. After a failed fsync it is not
-// run.
+// Do runs f on the appender's goroutine between two batches. It is the way to
+// write to the store without a unit. f must be short. After a failed fsync it is
+// not run.
 func (a *Appender) Do(ctx context.Context, f func() error) error {
 	a.gate.RLock()
 	if a.closing {
@@ -170,7 +172,7 @@ func (a *Appender) Do(ctx context.Context, f func() error) error {
 	}
 }
 
-// Healthy is nil as long as commits succeed. It is ErrStorageFailed for good
+// Healthy is nil as long as commits succeed. It is ErrStorageFailed permanently
 // after a failed fsync, and ErrStorageFull until there is space again.
 func (a *Appender) Healthy() error {
 	if err := a.failed.Load(); err != nil {
@@ -186,18 +188,19 @@ func (a *Appender) Healthy() error {
 func (a *Appender) QueueDepth() int { return len(a.queue) }
 
 // Fail makes every later change fail with err, which wraps ErrStorageFailed.
-// The store calls it when it learns beside a commit (in a checkpoint, say)
+// The store calls it when it learns outside a commit, such as in a checkpoint,
 // that the disk cannot be trusted.
 func (a *Appender) Fail(err error) { a.failed.CompareAndSwap(nil, &err) }
 
-// Run commits until ctx is done, then what has been accepted by then, and
-// returns nil. Later units are refused. It must be called at most once.
+// Run commits until ctx is done. It then commits what has been accepted until
+// then, and returns nil. Later units are refused. It must be called at most
+// once.
 func (a *Appender) Run(ctx context.Context) error {
 	probe := time.NewTicker(probeEvery)
 	defer probe.Stop()
 	stop := ctx.Done()
 	var drained chan struct{}
-	var held *request // did not fit into the batch before
+	var held *request // did not fit into the last batch
 	for {
 		if held == nil {
 			select {
@@ -232,8 +235,8 @@ func (a *Appender) Run(ctx context.Context) error {
 	}
 }
 
-// close lets no further unit in, and returns a channel that is closed once
-// all units that were let in have been answered.
+// close accepts no further unit, and returns a channel that is closed once all
+// accepted units have been answered.
 func (a *Appender) close() chan struct{} {
 	a.gate.Lock()
 	a.closing = true
@@ -246,8 +249,8 @@ func (a *Appender) close() chan struct{} {
 	return drained
 }
 
-// gather takes what waits, within the bounds of a batch. held is the unit
-// that did not fit any more.
+// gather takes waiting units, within the bounds of a batch. held is the unit
+// that did not fit.
 func (a *Appender) gather(first *request) (batch []*request, held *request) {
 	batch = append(batch, first)
 	events, bytes := len(first.unit.Drafts), first.bytes
@@ -281,8 +284,8 @@ func (a *Appender) commit(batch []*request) {
 	var done Committed
 	err := a.guarded(units, func() (err error) {
 		if done, err = a.committer.Commit(units); err == nil {
-			// Publish before the answers: whoever is told a seq may at once
-			// ask for what is after it.
+			// Publish before answering: a caller that receives a seq may at
+			// once read what is after it.
 			a.tail.Publish(done.Events)
 		}
 		return err
@@ -306,21 +309,21 @@ func (a *Appender) commit(batch []*request) {
 	case errors.Is(err, ledger.ErrStorageFull):
 		a.full.Store(&err)
 		if len(batch) > 1 { // a smaller unit may still fit
-			a.singly(batch)
+			a.commitSingly(batch)
 			return
 		}
 		a.refuse(batch, err)
 	case len(batch) > 1:
-		a.singly(batch)
+		a.commitSingly(batch)
 	default:
 		a.report(units, err)
 		a.refuse(batch, a.explain(err))
 	}
 }
 
-// singly tries each unit of a failed batch in a transaction of its own, so
-// that only the one that is at fault fails.
-func (a *Appender) singly(batch []*request) {
+// commitSingly commits each unit of a failed batch in a separate transaction, so
+// that only the unit at fault fails.
+func (a *Appender) commitSingly(batch []*request) {
 	for _, r := range batch {
 		a.commit([]*request{r})
 	}
@@ -354,7 +357,7 @@ func (a *Appender) count(err error) {
 	a.observer.Refused(kind)
 }
 
-// probe asks a store that was full whether it takes writes again.
+// probe checks whether a store that was full takes writes again.
 func (a *Appender) probe() {
 	if a.full.Load() == nil || a.failed.Load() != nil {
 		return

@@ -105,7 +105,7 @@ func TestUnitsThatWaitAreOneBatch(t *testing.T) {
 			})
 			synctest.Wait()
 		}
-		add(unitOf(1, 10)) // this one is being committed while the others gather
+		add(unitOf(1, 10)) // it is committed while the others wait
 		for range 6 {
 			add(unitOf(200, 10))
 		}
@@ -212,7 +212,7 @@ func TestFullDiskIsRecoverable(t *testing.T) {
 		m.mu.Unlock()
 		time.Sleep(1100 * time.Millisecond)
 		if err := a.Healthy(); err != nil {
-			t.Errorf("there is space, nobody appends: %v", err)
+			t.Errorf("there is space, without an append: %v", err)
 		}
 		if r, err := a.Append(unitOf(1, 10)); err != nil || r.Last != 1 {
 			t.Errorf("there is space: %+v, %v", r, err)
@@ -220,7 +220,7 @@ func TestFullDiskIsRecoverable(t *testing.T) {
 	})
 }
 
-func TestFailedStorageIsForGood(t *testing.T) {
+func TestFailedStorageStaysFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{fail: func([]*ledger.Unit) error { return fmt.Errorf("commit: %w", ledger.ErrStorageFailed) }}
 		a, stop := run(t, m, Observer{})
@@ -229,7 +229,7 @@ func TestFailedStorageIsForGood(t *testing.T) {
 			if _, err := a.Append(unitOf(1, 10)); !errors.Is(err, ledger.ErrStorageFailed) {
 				t.Errorf("after a failed fsync: %v", err)
 			}
-			m.fail = nil // the disk says that it is well again, and must not be believed
+			m.fail = nil // the disk reports success again and must not be trusted
 		}
 		if err := a.Healthy(); !errors.Is(err, ledger.ErrStorageFailed) || m.latest != 0 {
 			t.Errorf("healthy: %v, %d events", err, m.latest)
@@ -237,7 +237,7 @@ func TestFailedStorageIsForGood(t *testing.T) {
 	})
 }
 
-// Nothing is written to a store that has failed, by a job neither.
+// Nothing is written to a store that has failed, not even by a job.
 func TestNoJobRunsAfterAFailure(t *testing.T) {
 	a, stop := run(t, &memory{}, Observer{})
 	defer stop()
@@ -248,7 +248,7 @@ func TestNoJobRunsAfterAFailure(t *testing.T) {
 	}
 }
 
-func TestFailedMaintenanceIsForGoodButNotTheCommitBeforeIt(t *testing.T) {
+func TestFailedMaintenanceFailsTheStoreButNotTheCommitBeforeIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{broken: fmt.Errorf("checkpoint: %w", ledger.ErrStorageFailed)}
 		a, stop := run(t, m, Observer{})

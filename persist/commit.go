@@ -15,11 +15,11 @@ import (
 
 // Database executes transactions. All its methods are called by one goroutine.
 type Database interface {
-	// Transaction calls f and commits what it did, durably; if f or the commit
-	// fails, nothing has happened. An error that is the disk's wraps
+	// Transaction calls f and commits durably what it did. If f or the commit
+	// fails, nothing has happened. An error of the disk wraps
 	// ledger.ErrStorageFull or ledger.ErrStorageFailed.
 	Transaction(f func(Tx) error) error
-	// Wrote is told how many bytes a committed batch has added, about.
+	// Wrote is called with roughly how many bytes a committed batch has added.
 	Wrote(bytes int)
 }
 
@@ -30,7 +30,7 @@ type Tx interface {
 	Append(e *notify.Event) error
 }
 
-// fences are those of every unit, whoever makes it.
+// fences are checked for every unit, in addition to its own.
 var fences = []ledger.Fence{turns.LiveTries}
 
 // Errors of units that were made wrongly.
@@ -39,36 +39,38 @@ var (
 	errNoHead = errors.New("a unit has events of a thread and does not move its head")
 )
 
-// Writer executes units: what a commit means, whatever the database. It
-// checks keys and fences, gives seqs, writes events and rows, and keeps the
-// Head. It belongs to the goroutine that runs the Appender, but for Head.
+// Writer executes units in any database: it defines what a commit means. It
+// checks keys and fences, assigns seqs, writes events and rows, and keeps the
+// Head. It belongs to the goroutine that runs the Appender; only Head may be
+// called from others.
 type Writer struct {
-	// KeepKeys is how many idempotency keys are kept; NewWriter sets a million.
+	// KeepKeys is how many idempotency keys are kept; NewWriter sets it to a
+	// million.
 	KeepKeys int64
 
 	db        Database
 	now       func() time.Time
 	newestKey int64
-	work      turnCounts // turns that are queued or active, as committed
+	unended   turnCounts // turns that are queued or active, as committed
 	at        Head       // as committed
 	head      atomic.Pointer[Head]
 }
 
-// NewWriter makes a writer of a log that was left at head, where these turns
-// were unfinished.
+// NewWriter makes a writer of a log with this head and these unfinished turns.
 func NewWriter(db Database, now func() time.Time, head Head, unfinished []*turns.Turn, newestKey int64) *Writer {
-	w := &Writer{db: db, now: now, at: head, work: turnCounts{}, KeepKeys: keyCount, newestKey: newestKey}
+	w := &Writer{db: db, now: now, at: head, unended: turnCounts{}, KeepKeys: keyCount, newestKey: newestKey}
 	for _, t := range unfinished {
-		w.work.count(&w.at, t)
+		w.unended.count(&w.at, t)
 	}
 	w.publish()
 	return w
 }
 
-// Head is that of the newest commit. It may be called from many goroutines.
+// Head is the head after the newest commit. It may be called from many
+// goroutines.
 func (w *Writer) Head() *Head { return w.head.Load() }
 
-// Pruned says where the log begins now.
+// Pruned sets the oldest seq that is kept.
 func (w *Writer) Pruned(first int64) {
 	w.at.First = first
 	w.publish()
@@ -79,8 +81,8 @@ func (w *Writer) publish() {
 	w.head.Store(&h)
 }
 
-// refusal is a unit that is refused when some of it may have been written:
-// the transaction is undone.
+// refusal is the refusal of a unit that may have been written in part: the
+// transaction is rolled back.
 type refusal struct{ err error }
 
 func (r *refusal) Error() string { return r.err.Error() }
@@ -131,8 +133,8 @@ type batch struct {
 	out       Committed
 }
 
-// unit executes one unit. What it refuses goes into out and leaves no trace;
-// an error it returns undoes the whole transaction.
+// unit executes one unit. A refusal goes into out and leaves no trace; a
+// returned error rolls back the whole transaction.
 func (b *batch) unit(u *ledger.Unit, out *Outcome) error {
 	if u.Key != nil {
 		stored, err := StoredKey(b.tx, u.Key.Key, b.w.now())
@@ -182,14 +184,14 @@ func (b *batch) unit(u *ledger.Unit, out *Outcome) error {
 	return b.key(u, out.Receipt.Last)
 }
 
-// refuses reports whether the error is about this row only.
+// refuses reports whether the error concerns only this row.
 func refuses(r ledger.Row, err error) bool {
 	unique := r.Table().Unique
 	return errors.Is(err, ledger.ErrStale) || unique != nil && errors.Is(err, unique)
 }
 
-// oneThread makes sure that all events are of one thread, or of none, and that
-// nobody appends to a thread without comparing where it is.
+// oneThread checks that all events belong to one thread, or to none, and that a
+// unit with events of a thread compares and moves the thread's head.
 func oneThread(u *ledger.Unit) error {
 	for i := range u.Drafts {
 		if u.Drafts[i].Header.ThreadID != u.Drafts[0].Header.ThreadID {
@@ -218,7 +220,7 @@ func (b *batch) events(u *ledger.Unit) error {
 	return nil
 }
 
-// count adds what a committed unit has changed to the head.
+// count updates the head by what a committed unit has changed.
 func (w *Writer) count(u *ledger.Unit) {
 	for _, row := range u.Rows {
 		switch r := row.(type) {
@@ -228,7 +230,7 @@ func (w *Writer) count(u *ledger.Unit) {
 				w.at.LastThreadID = r.ThreadID
 			}
 		case *turns.Turn:
-			w.work.count(&w.at, r)
+			w.unended.count(&w.at, r)
 		case *turns.Runtime:
 			w.at.Runtime = *r
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/seed82539d15/holon/ledger"
 )
 
-// stuck is a database that refuses every row and cannot roll back then.
+// stuck is a database that refuses every row and then cannot roll back.
 type stuck struct{}
 
 func (d stuck) Transaction(f func(Tx) error) error {
@@ -17,13 +17,12 @@ func (d stuck) Transaction(f func(Tx) error) error {
 }
 func (stuck) Wrote(int) {}
 
-// staleTx is a transaction in which every row has moved on.
+// staleTx is a transaction in which every row has been changed meanwhile.
 type staleTx struct{ Tx }
 
 func (staleTx) Put(ledger.Row, int64, int64) error { return ledger.ErrStale }
 
-// TestARefusalThatCannotBeUndoneFailsTheStore: what is written later would
-// land in the transaction of the refused unit.
+// Later changes would become part of the transaction of the refused unit.
 func TestARefusalThatCannotBeUndoneFailsTheStore(t *testing.T) {
 	w := NewWriter(stuck{}, time.Now, Head{}, nil, 0)
 	_, err := w.Commit([]*ledger.Unit{{Rows: []ledger.Row{&keyRow{}}}})

@@ -8,12 +8,11 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Export writes the events after a seq as NDJSON, each line the notification
-// that a stream sends, up to the head as it stands when Export begins. It
-// returns the last seq written, or after if there was none. After below the
-// oldest event that is kept is an *notify.ExpiredError, but for 0, which means
-// everything there is; so is a prune that overtakes the export, with what has
-// been written as its After.
+// Export writes the events after a seq as NDJSON, up to the head when Export
+// begins. Each line is the notification that a stream sends. It returns the last
+// seq written, or after if there was none. after 0 means everything that is
+// kept. Any other after below the oldest event is a *notify.ExpiredError. So is
+// a prune that overtakes the export; its After is the last seq written.
 func Export(ctx context.Context, log notify.Log, w io.Writer, after int64) (int64, error) {
 	var buf []byte
 	head := int64(-1)

@@ -5,8 +5,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Head is what is asked of a log so often (every holon/status) that it is kept
-// in memory: always that of the newest commit, published as a whole.
+// Head is what is read of a log so often, such as by every holon/status, that it
+// is kept in memory. It is published as a whole after each commit.
 type Head struct {
 	LogID        string
 	First        int64
@@ -20,12 +20,12 @@ type Head struct {
 	Waiting      int64
 }
 
-// Position is where the log begins and ends.
+// Position returns where the log begins and ends.
 func (h *Head) Position() turns.Position {
 	return turns.Position{LogID: h.LogID, First: h.First, Latest: h.Latest}
 }
 
-// Counts is what the log holds, but for the sizes of its files.
+// Counts returns what the log holds, without the sizes of its files.
 func (h *Head) Counts() turns.Counts {
 	return turns.Counts{
 		Position: h.Position(), LastEventAt: h.LastEventAt, LastThreadID: h.LastThreadID,
@@ -36,7 +36,7 @@ func (h *Head) Counts() turns.Counts {
 // Count adds an unfinished turn of a log that is being opened.
 func (h *Head) Count(t *turns.Turn) { turnCounts{}.count(h, t) }
 
-// turnCounts is what is counted of turns that have not ended.
+// turnCounts has the turns that have not ended, as they are counted in a Head.
 type turnCounts map[string]countedTurn
 
 type countedTurn struct{ active, waiting bool }

@@ -7,15 +7,15 @@ import (
 	"github.com/seed82539d15/holon/limits"
 )
 
-// Idempotency keys are kept for some days and up to a number. Each new key takes a few old ones with it, so that trimming never
-// holds up a commit.
+// Idempotency keys are kept for some days and up to a number. Each new key
+// removes a few old ones, so that trimming never delays a commit.
 const (
 	keyAge   = limits.IdempotencyKeysFor
 	keyCount = limits.IdempotencyKeys
 	keyTrim  = 4
 )
 
-// keyTable is where idempotency keys are kept, in the order of their use.
+// keyTable is where idempotency keys are stored, in the order of their use.
 var keyTable = ledger.NewTable(ledger.Table{
 	Name:    "idempotency",
 	Columns: []string{"id", "key", "method", "hash", "result", "seq", "created_at"},
@@ -27,7 +27,7 @@ var (
 	keysByAge  = &ledger.Index{Table: keyTable, Columns: []string{"id"}}
 )
 
-// StoredKey looks a key up; nil if it has not been used, or has expired.
+// StoredKey looks up a key; nil if it has not been used or has expired.
 func StoredKey(tx ledger.Reader, key string, now time.Time) (*ledger.Stored, error) {
 	v, err := tx.Get(keysByName, key)
 	if err != nil || v == nil || expired(v, now) {
@@ -46,7 +46,7 @@ func (b *batch) key(u *ledger.Unit, seq int64) error {
 		return nil
 	}
 	now := b.w.now()
-	old, err := b.tx.Get(keysByName, u.Key.Key) // it has expired
+	old, err := b.tx.Get(keysByName, u.Key.Key) // if there is one, it has expired
 	if err == nil && old != nil {
 		err = b.tx.Delete(keyTable, old.Int(0))
 	}
@@ -57,19 +57,19 @@ func (b *batch) key(u *ledger.Unit, seq int64) error {
 	if err := b.tx.Put(&keyRow{id: b.newestKey, key: u.Key, result: u.Result, seq: seq, at: now}, 0, 0); err != nil {
 		return err
 	}
-	looked, gone := 0, make([]int64, 0, keyTrim)
+	looked, drop := 0, make([]int64, 0, keyTrim)
 	if err := b.tx.Scan(ledger.Range{Index: keysByAge}, func(v ledger.Values) error {
 		if looked++; looked > keyTrim {
 			return ledger.ErrEnough
 		}
 		if expired(v, now) || v.Int(0) <= b.newestKey-b.w.KeepKeys {
-			gone = append(gone, v.Int(0))
+			drop = append(drop, v.Int(0))
 		}
 		return nil
 	}); err != nil {
 		return err
 	}
-	for _, id := range gone {
+	for _, id := range drop {
 		if err := b.tx.Delete(keyTable, id); err != nil {
 			return err
 		}

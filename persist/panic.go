@@ -17,7 +17,7 @@ type PanicError struct {
 // Error implements error. It has no stack.
 func (e *PanicError) Error() string { return fmt.Sprint("panic: ", e.Value) }
 
-// Guard runs f and makes a panic of it an error, a *PanicError.
+// Guard runs f and returns its error. A panic of f becomes a *PanicError.
 func Guard(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -27,13 +27,13 @@ func Guard(f func() error) (err error) {
 	return f()
 }
 
-// maxUnexplained is how many commits in a row may fail in a way that nothing
-// explains, together with the probes that follow them.
+// maxUnexplained is how many commits in a row may fail for an unknown reason,
+// together with the probes after them, before the store has failed.
 const maxUnexplained = 10
 
-// guarded runs f, a part of the appender's work. Nobody knows how much of it a
-// panic has left undone, in the store or in memory, so the log is not written
-// any more.
+// guarded runs f, a part of the appender's work. After a panic it is unknown how
+// much of f was done, in the store and in memory, so the log is not written any
+// more.
 func (a *Appender) guarded(units []*ledger.Unit, f func() error) error {
 	done := false
 	err := Guard(func() error {
@@ -50,8 +50,8 @@ func (a *Appender) guarded(units []*ledger.Unit, f func() error) error {
 	return err
 }
 
-// work does a job, unless the store has failed. One that panics is answered
-// with the error.
+// work does a job, unless the store has failed. A job that panics gets the panic
+// as its error.
 func (a *Appender) work(j job) {
 	if err := a.failed.Load(); err != nil {
 		j.done <- *err
@@ -60,7 +60,7 @@ func (a *Appender) work(j job) {
 	j.done <- a.guarded(nil, j.do)
 }
 
-// report tells of a panic, also of one that was undone.
+// report reports a panic to the observer, also one that was rolled back.
 func (a *Appender) report(units []*ledger.Unit, err error) {
 	var p *PanicError
 	if a.observer.Panicked == nil || !errors.As(err, &p) {
@@ -75,10 +75,10 @@ func (a *Appender) report(units []*ledger.Unit, err error) {
 	a.observer.Panicked(ids, p)
 }
 
-// explain looks, after the commit of one unit has failed in a way that nothing
-// explains, whether the store still takes writes. If it does, the unit is at
-// fault. If it does not, again and again, it is treated as a disk that failed:
-// the same commit must not be tried for ever.
+// explain is called when the commit of one unit has failed for an unknown reason.
+// It probes whether the store still takes writes. If it does, the unit is at
+// fault. If it repeatedly does not, the disk is treated as failed: the same
+// commit must not be retried without end.
 func (a *Appender) explain(err error) error {
 	probe := a.guarded(nil, a.committer.Probe)
 	switch {

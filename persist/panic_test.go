@@ -19,8 +19,8 @@ func unitIn(threadID string) *ledger.Unit {
 	return u
 }
 
-// What panics in a store's commit leaves the store in doubt: nothing is written
-// any more, and the log says which threads it was about.
+// After a panic in a commit the state of the store is unknown: nothing is
+// written any more, and the observer gets the threads of the units.
 func TestPanicOfTheStoreIsAFailedDisk(t *testing.T) {
 	for name, act := range map[string]func(a *Appender, m *memory) error{
 		"commit": func(a *Appender, m *memory) error {
@@ -69,7 +69,7 @@ func TestPanicOfTheStoreIsAFailedDisk(t *testing.T) {
 	}
 }
 
-// What the store has undone is the fault of one unit.
+// A panic that the store has rolled back is the fault of one unit.
 func TestUnitWhosePanicWasUndoneFailsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := unitIn("bad")
@@ -103,8 +103,8 @@ func TestUnitWhosePanicWasUndoneFailsAlone(t *testing.T) {
 	})
 }
 
-// A store that takes no writes and does not say why is one that has failed,
-// after a while; a unit that is at fault itself never makes it one.
+// A store that refuses writes for an unknown reason has failed after a number of
+// commits. A unit that is at fault itself never makes it fail.
 func TestUnexplainedErrorsEndAsAFailedDisk(t *testing.T) {
 	for name, probes := range map[string]bool{"of the store": false, "of a unit": true} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestUnexplainedErrorsEndAsAFailedDisk(t *testing.T) {
 	}
 }
 
-// A store that is well again in between has not failed.
+// A store that recovers in between has not failed.
 func TestUnexplainedErrorsCountInARow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		odd := errors.New("database is locked")

@@ -12,7 +12,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Reader is what a store offers to those who only look.
+// Reader is the reading side of a store.
 type Reader = turns.Reader
 
 // Snapshot is one state of a log, for reading. It ends with the call that it
@@ -29,7 +29,7 @@ type Lane int
 
 // The lanes.
 const (
-	ForEngine Lane = iota // what the engine decides on
+	ForEngine Lane = iota // reads on which the engine decides
 	ForPoints             // single rows that clients read
 	ForScans              // lists and pages of the log
 )
@@ -40,8 +40,8 @@ type Snapshots interface {
 	Snapshot(ctx context.Context, l Lane, f func(Snapshot) error) error
 }
 
-// Reads are the methods of turns.Store and turns.Reader that read rows: what
-// they mean, whatever the database. They may be called from many goroutines.
+// Reads are the methods of turns.Store and turns.Reader that read rows, for any
+// database. They may be called from many goroutines.
 type Reads struct {
 	db  Snapshots
 	now func() time.Time
@@ -78,7 +78,7 @@ func rows[T any](s ledger.Reader, of func(ledger.Values) (*T, error), r ledger.R
 	return list, err
 }
 
-// itemOf is items.Read as one and rows take it.
+// itemOf is items.Read with the signature that one and rows need.
 func itemOf(v ledger.Values) (*items.Item, error) { return items.Read(v), nil }
 
 // Stored implements turns.Store.
@@ -164,7 +164,7 @@ func load(s Snapshot, threadID string) (l turns.Loaded, err error) {
 	if l.Turns, err = rows(s, turns.Read, ledger.Range{Index: turns.UnfinishedOfThread, Prefix: []any{threadID}}); err != nil {
 		return l, err
 	}
-	slices.SortStableFunc(l.Turns, func(a, b *turns.Turn) int { // those of one rank in the order of the log
+	slices.SortStableFunc(l.Turns, func(a, b *turns.Turn) int { // turns of one rank stay in the order of the log
 		if a.State != b.State {
 			return cmp.Compare(a.State, b.State) // active, queued
 		}
@@ -196,9 +196,9 @@ func load(s Snapshot, threadID string) (l turns.Loaded, err error) {
 	return l, nil
 }
 
-// NeededFrom is the lowest seq that the text of an open item is read from, of
-// the deltas that its row does not have: see foldText. Everything else of what
-// is unfinished is in rows, so that a turn that waits keeps nothing in the log.
+// NeededFrom returns the lowest seq that must stay in the log: that of the first
+// delta of an open item that is not in the item's row (see foldText). All else
+// that is unfinished is in rows, so a waiting turn keeps no other event.
 func NeededFrom(s ledger.Reader) (int64, error) {
 	type open struct {
 		id    string

@@ -20,8 +20,8 @@ func wholeItem(s Snapshot, itemID string) (*items.Item, error) {
 	return it, newCompletion(s).complete(it)
 }
 
-// completion gives items what their rows do not have: what they have of their
-// tries, and text that is still in the log. Each try is read once.
+// completion adds to items what their rows do not have: the lineage of their
+// try, and text that is still in the log. Each try is read once.
 type completion struct {
 	s     ledger.Reader
 	tries map[int64]*turns.Step

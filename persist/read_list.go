@@ -13,7 +13,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// The bounds of a page of rows (docs/protocol.md, limits). rowBytes is about
+// The bounds of a page of rows (docs/protocol.md, limits). rowBytes is roughly
 // what a row takes in JSON beside its content.
 const (
 	defaultLimit = 100
@@ -22,14 +22,14 @@ const (
 	rowBytes     = 512
 )
 
-// listing is one page of rows: those that one index finds in the order of
-// their making, and of these the ones that pass the filters. What an index
-// finds has no bound, so it is looked at in windows, up to turns.MaxListScan
-// rows in all.
+// listing is one page of rows. An index finds rows in the order of their
+// creation; those that pass the filters are in the page. An index may find any
+// number of rows, so they are scanned in windows, up to turns.MaxListScan rows
+// in all.
 type listing struct {
 	rows          ledger.Range
 	limit         int
-	after, before int64 // what is left of the order, both exclusive
+	after, before int64 // the seqs that are left, both exclusive
 }
 
 func newListing(ix *ledger.Index, cursor string, limit int, newest bool) (*listing, error) {
@@ -48,17 +48,17 @@ func newListing(ix *ledger.Index, cursor string, limit int, newest bool) (*listi
 	return l, nil
 }
 
-// find chooses the index, and which of its rows.
+// find sets the index and the prefix of its rows.
 func (l *listing) find(ix *ledger.Index, prefix ...any) { l.rows.Index, l.rows.Prefix = ix, prefix }
 
-// equal looks for a value in each row; an empty one is not looked for.
+// equal keeps only rows with this value in the column; "" keeps all.
 func (l *listing) equal(column, value string) {
 	if value != "" {
 		l.rows.Only = append(l.rows.Only, ledger.Only{Column: column, Values: []any{value}})
 	}
 }
 
-// moveTo makes the listing go on behind a row.
+// moveTo makes the listing continue after the row with this seq.
 func (l *listing) moveTo(seq int64) {
 	if l.rows.Newest {
 		l.before = min(l.before, seq)
@@ -67,7 +67,7 @@ func (l *listing) moveTo(seq int64) {
 	}
 }
 
-// window is the part of the listing that ends with the row of this seq.
+// window returns the part of the listing that ends with the row of this seq.
 func (l *listing) window(seq int64) *listing {
 	w := *l
 	if l.rows.Newest {
@@ -78,7 +78,7 @@ func (l *listing) window(seq int64) *listing {
 	return &w
 }
 
-// between is the listing as a range.
+// between returns the listing as a range.
 func (l *listing) between() ledger.Range {
 	r := l.rows
 	if r.After, r.Until = l.after, l.before; r.Newest {
@@ -87,8 +87,8 @@ func (l *listing) between() ledger.Range {
 	return r
 }
 
-// reach is the seq of the last of n rows, whether they pass or not; false if
-// there are fewer.
+// reach returns the seq of the n-th row, whether rows pass the filters or not;
+// found is false if there are fewer.
 func (l *listing) reach(s Snapshot, n int) (seq int64, found bool, err error) {
 	r := l.between()
 	r.Only, r.Live, r.Skip, r.First = nil, nil, n-1, 1
@@ -99,11 +99,11 @@ func (l *listing) reach(s Snapshot, n int) (seq int64, found bool, err error) {
 	return seq, found, err
 }
 
-// listOf reads one page. of makes a row and says how large it is, and whether
-// it belongs to the list. The first column of all rows is the seq of their
-// making. The first window is somewhat larger than the page and each further
-// one larger again, so that a page without filters costs little more than its
-// rows.
+// listOf reads one page. of makes a row, and says how large it is and whether it
+// belongs to the list. The first column of every row is the seq at which it was
+// created. The first window is somewhat larger than the page, and each further
+// one is larger than the last, so that a page without filters costs little more
+// than its rows.
 func listOf[T any](s Snapshot, l *listing, of func(ledger.Values) (v T, size int, belongs bool, err error)) (out turns.List[T], err error) {
 	if _, out.Latest, err = s.Ends(); err != nil {
 		return out, err
@@ -259,9 +259,9 @@ func listItems(s Snapshot, q items.Query) (out turns.List[items.Item], err error
 }
 
 // newItemListing lists items. turn is that of q.TurnID, nil if there is none.
-// Of what is unfinished there is little in the whole log; the items of a turn
-// are among its thread's, between its first event and, once it has ended, its
-// last.
+// Open items are few in the whole log, so they have an index. The items of a turn
+// are found among those of its thread, between the turn's first event and, once
+// it has ended, its last.
 func newItemListing(q items.Query, turn *turns.Turn) (*listing, error) {
 	l, err := newListing(items.BySeq, q.Cursor, q.Limit, q.Newest)
 	if err != nil {

@@ -17,8 +17,8 @@ func readThread(s Snapshot, threadID string) (*threads.Thread, error) {
 	return one(s, threads.Read, threads.ByID, threadID)
 }
 
-// newestTurns calls f with the newest turns of a thread, until it returns
-// false or there were limit of them.
+// newestTurns calls f with the newest turns of a thread, at most limit, until it
+// returns false.
 func newestTurns(s Snapshot, threadID string, limit int, f func(*turns.Turn) bool) error {
 	return s.Scan(ledger.Range{Index: turns.OfThread, Prefix: []any{threadID}, Newest: true}, func(v ledger.Values) error {
 		t, err := turns.Read(v)
@@ -32,8 +32,8 @@ func newestTurns(s Snapshot, threadID string, limit int, f func(*turns.Turn) boo
 	})
 }
 
-// lastTurns is among how many of a thread's newest turns the one that ended
-// last is: turns of the queue may overtake each other, and it is bounded.
+// lastTurns is how many of a thread's newest turns are read to find the one that
+// ended last. Queued turns may overtake each other, but the queue is bounded.
 const lastTurns = 200
 
 // LastTurn implements turns.Store.
@@ -62,7 +62,7 @@ func (r *Reads) Transcript(ctx context.Context, threadID string, limit, maxBytes
 			Only: []ledger.Only{{Column: "type", Values: []any{string(items.KindUserMessage), string(items.KindAgentMessage)}}},
 		}, func(v ledger.Values) error {
 			it := items.Read(v)
-			if !said(it, queued) {
+			if !inTranscript(it, queued) {
 				return nil
 			}
 			if err := foldText(s, it); err != nil {
@@ -78,9 +78,9 @@ func (r *Reads) Transcript(ctx context.Context, threadID string, limit, maxBytes
 	return list, err
 }
 
-// said reports whether a message is part of the transcript. Input that waits
-// in the queue, and text that no agent was given, are not.
-func said(it *items.Item, queued map[string]bool) bool {
+// inTranscript reports whether a message is part of the transcript. Input of
+// queued turns, and messages that were not delivered, are not.
+func inTranscript(it *items.Item, queued map[string]bool) bool {
 	if it.Type == items.KindAgentMessage {
 		return it.Status != items.StatusDeleted
 	}
@@ -146,8 +146,8 @@ func (r *Reads) Unfinished(ctx context.Context) (active, queued []string, err er
 	return active, queued, err
 }
 
-// threadsOf lists the threads that the last columns of rows name, by the created_seq of the first row of
-// each.
+// threadsOf lists the threads that the last column of each row names, in the
+// order of the lowest created_seq of their rows.
 func threadsOf(s Snapshot, ranges ...ledger.Range) (ids []string, err error) {
 	first := map[string]int64{}
 	for _, r := range ranges {
@@ -210,7 +210,7 @@ func (r *Reads) ReadTurn(ctx context.Context, q turns.TurnQuery) (out turns.Turn
 		}
 		steps, err := listOf(s, l, func(v ledger.Values) (turns.Step, int, bool, error) {
 			st, size, _, err := stepRow(v)
-			return st, size, st.Step != "", err // attempts are apart
+			return st, size, st.Step != "", err // attempts are listed separately
 		})
 		slices.Reverse(steps.Rows)
 		if out.Steps = steps.Rows; err != nil || q.Items <= 0 {
@@ -223,7 +223,7 @@ func (r *Reads) ReadTurn(ctx context.Context, q turns.TurnQuery) (out turns.Turn
 	return out, err
 }
 
-// newestAttempts are the newest tries of the turn itself, the oldest first.
+// newestAttempts returns the newest tries of the turn itself, the oldest first.
 func newestAttempts(s Snapshot, turnID string) (list []turns.Step, err error) {
 	err = s.Scan(ledger.Range{Index: turns.StepsByEpoch, Prefix: []any{turnID, ""}, Newest: true}, func(v ledger.Values) error {
 		st, err := turns.ReadStep(v)

@@ -18,8 +18,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Difference is a member of a row that is not what the log says (I2). Column
-// is the member's JSON name, or "row" if a whole row is missing or too much.
+// Difference is a member of a row that differs from the log (I2). Column is the
+// member's JSON name, or "row" if a whole row is missing or has no event.
 type Difference struct {
 	Table  string `json:"table"`
 	ID     string `json:"id"`
@@ -34,8 +34,7 @@ func (d Difference) String() string {
 }
 
 // Refolded is the result of Refold. Pruned counts the threads whose log is no
-// longer whole, Busy those that changed all the time while they were looked
-// at.
+// longer whole, Busy those that changed at every try to read them.
 type Refolded struct {
 	Threads     int          `json:"threads"`
 	Events      int64        `json:"events"`
@@ -45,8 +44,8 @@ type Refolded struct {
 	More        bool         `json:"more"` // there were more differences than are kept
 }
 
-// The bounds of Refold: pages as streams read them, and as many differences
-// as a person reads.
+// The bounds of Refold: pages as large as those of streams, and as many
+// differences as a person reads.
 const (
 	refoldEvents      = 1000
 	refoldBytes       = 1 << 20
@@ -54,10 +53,10 @@ const (
 	refoldTries       = 3
 )
 
-// Refold rebuilds, thread by thread and in memory, the rows of every thread
-// whose log is whole, by the same Apply that made them, and compares. It may
-// run while the store is written. Its memory is bounded by the number of
-// items of one thread, not by their content.
+// Refold rebuilds the rows of every thread whose log is whole and compares them
+// with the stored rows. It uses the same Apply that made them, one thread at a
+// time, in memory. It may run while the store is written. Its memory is bounded
+// by the number of items of one thread, not by their content.
 func Refold(ctx context.Context, r turns.Reader) (*Refolded, error) {
 	out := &Refolded{}
 	cursor := ""
@@ -77,7 +76,7 @@ func Refold(ctx context.Context, r turns.Reader) (*Refolded, error) {
 	}
 }
 
-// thread refolds one thread; if it moves on meanwhile, once more.
+// thread refolds one thread. It retries if the thread changes meanwhile.
 func (out *Refolded) thread(ctx context.Context, r turns.Reader, t *threads.Thread) error {
 	for range refoldTries {
 		pos, err := r.Position(ctx)
@@ -125,7 +124,7 @@ func (out *Refolded) add(diffs []Difference) {
 	out.Differences = append(out.Differences, diffs...)
 }
 
-// runtimeReader is what a store offers beside turns.Reader.
+// runtimeReader is what a store has beside turns.Reader.
 type runtimeReader interface {
 	Runtime(ctx context.Context) (turns.Runtime, error)
 }
@@ -149,14 +148,14 @@ func (out *Refolded) runtime(ctx context.Context, r turns.Reader) error {
 		return err
 	}
 	if now, err := r.Position(ctx); err != nil || now.Latest != pos.Latest || now.First != 1 {
-		return err // written or pruned meanwhile: nothing to compare with
+		return err // written or pruned meanwhile: the two cannot be compared
 	}
 	out.add(compareRows("runtime", "-", &row, &f.runtime))
 	return nil
 }
 
-// folding is the rebuild of one thread: a ledger.State that holds its rows in
-// memory, but for the content of items that have ended.
+// folding is the rebuild of one thread: a ledger.State with its rows in memory.
+// Of items that have ended it does not keep the content.
 type folding struct {
 	thread  string
 	upTo    int64
@@ -164,13 +163,13 @@ type folding struct {
 	row     *threads.Thread
 	turns   map[string]*turns.Turn
 	items   map[string]*foldedItem
-	tries   map[string][]*turns.Step // of a turn, in the order of their beginning
+	tries   map[string][]*turns.Step // by turn, in the order in which they began
 	runtime turns.Runtime
 	diffs   []Difference
 }
 
-// foldedItem is an item whose content is kept only as long as it grows; then
-// its hash stands for it.
+// foldedItem is an item whose content is kept only while it is open. Then the
+// hash replaces it.
 type foldedItem struct {
 	items.Item
 	deltas []string
@@ -201,7 +200,7 @@ func (f *folding) apply(method string, h notify.Header, body any) error {
 		if old != nil {
 			old.deltas = append(old.deltas, b.Delta.Text)
 		}
-	case *items.Deleted: // it has no content: what there was stays
+	case *items.Deleted: // the event has no content: the item keeps its own
 		if old != nil {
 			content, err := items.Fold(old.Content, old.deltas)
 			if err != nil {
@@ -215,7 +214,7 @@ func (f *folding) apply(method string, h notify.Header, body any) error {
 		f.row.LatestSeq, f.row.LatestThreadSeq = h.Seq, h.ThreadSeq
 	}
 	if i := tryAt(f.tries[h.TurnID], h.Step, h.Epoch); i >= 0 && len(h.Lineage) > 0 {
-		if by := f.tries[h.TurnID][i].HiddenBy; by != 0 { // the fence has let it through (I8)
+		if by := f.tries[h.TurnID][i].HiddenBy; by != 0 { // the fence should have refused it (I8)
 			f.diff("events", fmt.Sprint(h.Seq), "lineage", fmt.Sprintf("a try that %d has superseded", by), notify.TurnLate)
 		}
 	}
@@ -281,7 +280,8 @@ func (f *folding) Put(row ledger.Row) {
 	}
 }
 
-// tryAt looks for a try from the newest on.
+// tryAt returns the index of a try, -1 if it is not in the list. It begins with
+// the newest.
 func tryAt(list []*turns.Step, step string, epoch int) int {
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].Epoch == epoch && list[i].Step == step {
@@ -423,11 +423,11 @@ func eachEvent(ctx context.Context, log notify.Log, filter notify.Filter, upTo i
 	return nil
 }
 
-// compareRows compares two structs of one type member by member, JSON as
-// values.
+// compareRows compares two structs of one type, member by member. JSON is
+// compared as values.
 func compareRows[T any](table, id string, row, log *T) []Difference {
 	if row == nil || log == nil {
-		return []Difference{{Table: table, ID: id, Column: "row", Row: there(row), Log: there(log)}}
+		return []Difference{{Table: table, ID: id, Column: "row", Row: presence(row), Log: presence(log)}}
 	}
 	var diffs []Difference
 	a, b := reflect.ValueOf(row).Elem(), reflect.ValueOf(log).Elem()
@@ -449,14 +449,14 @@ func compareRows[T any](table, id string, row, log *T) []Difference {
 	return diffs
 }
 
-func there[T any](v *T) string {
+func presence[T any](v *T) string {
 	if v == nil {
 		return "missing"
 	}
 	return "there"
 }
 
-// normal is a value as JSON, spelled in one way.
+// normal returns a value as JSON in one normal form.
 func normal(v any) string {
 	b, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
 	if err != nil {

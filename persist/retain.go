@@ -8,14 +8,14 @@ import (
 )
 
 // Retention says what of the log is kept. The zero value keeps everything.
-// Rows of threads, turns and items are always kept, and count in MaxBytes:
-// if they alone are larger, as much of the log goes as may go.
+// Rows of threads, turns and items are always kept and count in MaxBytes. If
+// they alone are larger, as much of the log is removed as may be.
 //
-// The age of an event is that of its time, which is wrong if the clock was. No
-// event goes whose time is within MaxAgeDays before now. One whose time is
-// below that of an event before it goes only with a later event whose time is
-// not. A time more than a day after now is not believed: its event goes with
-// the later ones.
+// The age of an event comes from its time, which is wrong if the clock was. No
+// event is removed whose time is within MaxAgeDays before now. An event whose
+// time is below that of an earlier event is removed only together with a later
+// event whose time is not. A time more than a day after now is ignored: such an
+// event is removed with the later ones.
 type Retention struct {
 	MaxAgeDays float64
 	MaxBytes   int64
@@ -23,14 +23,14 @@ type Retention struct {
 
 // Pruner is what retention needs of a store.
 type Pruner interface {
-	// Prune removes the events below a seq, but none that the text of an open
-	// item is read from. It returns the oldest seq that is left.
+	// Prune removes the events below a seq. It keeps those from which the text
+	// of an open item is read, and all after them.
 	Prune(ctx context.Context, before int64) (Pruned, error)
-	// ExpiredBefore is a seq below which all events are from before an
-	// instant, and as high a one as can be told: see Retention. It is the head
-	// plus one if all are, and at most the oldest seq if none can be told to be.
+	// ExpiredBefore returns the highest known seq below which all events are
+	// older than at: see Retention. It is the head plus one if all events are
+	// older, and at most the oldest seq if none is known to be.
 	ExpiredBefore(ctx context.Context, at, now time.Time) (int64, error)
-	// UsedBytes is what log and rows take; it shrinks with a prune.
+	// UsedBytes is how much log and rows take; a prune reduces it.
 	UsedBytes(ctx context.Context) (int64, error)
 }
 
@@ -40,16 +40,16 @@ type Pruned struct {
 	Removed int64 `json:"removed"`
 }
 
-// retainEvery is how often retention is looked at: often enough that a log
-// grows by a minute over its bound at most.
+// retainEvery is how often retention is enforced: a log grows above its bound
+// for a minute at most.
 const retainEvery = time.Minute
 
-// retainStep is how many events go at a time while the log is too large:
-// about 5 MiB of the usual ones.
+// retainStep is how many events are removed at a time while the log is too
+// large: about 5 MiB of usual events.
 const retainStep = 10_000
 
-// Run prunes the store every minute until ctx is done. report is told of
-// every prune that removed something, and of errors, which do not end it.
+// Run prunes the store every minute until ctx is done. report is called after
+// every prune that removed something, and with errors, which do not end Run.
 func (r Retention) Run(ctx context.Context, store Pruner, report func(Pruned, error)) error {
 	if r == (Retention{}) {
 		return nil
@@ -72,7 +72,7 @@ func (r Retention) Run(ctx context.Context, store Pruner, report func(Pruned, er
 	}
 }
 
-// Enforce prunes what is too old or too much at this instant.
+// Enforce prunes what is too old at now, then what is too much.
 func (r Retention) Enforce(ctx context.Context, store Pruner, now time.Time) (Pruned, error) {
 	var all Pruned
 	if r.MaxAgeDays > 0 {
@@ -95,7 +95,7 @@ func (r Retention) Enforce(ctx context.Context, store Pruner, now time.Time) (Pr
 			break
 		}
 		if all.First == 0 {
-			p, err := store.Prune(ctx, 0) // removes nothing, tells where the log begins
+			p, err := store.Prune(ctx, 0) // removes nothing, returns where the log begins
 			if err != nil {
 				return all, fmt.Errorf("retention by size: %w", err)
 			}

@@ -72,11 +72,11 @@ func publishedFirst(t *testing.T, h Harness) {
 	for n := range 50 {
 		r := m.Commit()
 		if head := h.Tail.Head(); head < r.Last {
-			t.Fatalf("told %d while the head is %d", r.Last, head)
+			t.Fatalf("the receipt says %d while the head is %d", r.Last, head)
 		}
 		p, err := h.Store.Position(context.Background())
 		if err != nil || p.Latest < r.Last {
-			t.Fatalf("told %d while the position is %+v, %v", r.Last, p, err)
+			t.Fatalf("the receipt says %d while the position is %+v, %v", r.Last, p, err)
 		}
 		m.Create("", fmt.Sprintf("item_%d", n), items.StatusCompleted, items.NewNotice("info", "x"))
 	}
@@ -188,13 +188,13 @@ func keyRace(t *testing.T, h Harness) {
 		}
 	}
 	if winner < 0 {
-		t.Fatal("nobody used the key")
+		t.Fatal("no unit used the key")
 	}
 	want := fmt.Sprintf(`{"thread_id":"thread_%02d"}`, winner)
 	for i, r := range receipts {
 		if i != winner && (string(r.Stored.Result) != want || r.Stored.Seq != receipts[winner].Last ||
 			r.Stored.Key != *KeyOf("k", "thread/start", "same")) {
-			t.Errorf("%d was told %+v, want %s", i, r.Stored, want)
+			t.Errorf("%d received %+v, want %s", i, r.Stored, want)
 		}
 	}
 	if events := all(t, h.Store); len(events) != 1 {

@@ -19,8 +19,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// WorkedExample writes a turn as that of docs/rewind.md: a step of it is tried
-// twice, then the whole turn is. Its thread is 1, its turn 2 to 16.
+// WorkedExample writes a turn like that of docs/rewind.md: a step is tried twice,
+// then the whole turn. Event 1 is its thread's, 2 to 16 are its turn's.
 func WorkedExample(t testing.TB, store turns.Store) *Maker {
 	t.Helper()
 	m := NewMaker(t, store, "thread_a").Start()
@@ -155,7 +155,7 @@ func attempts(t *testing.T, h Harness) {
 	}
 }
 
-// wholeRows writes rows in which every column says something.
+// wholeRows writes rows in which every column has a value.
 func wholeRows(t *testing.T, h Harness) {
 	ctx := context.Background()
 	m := NewMaker(t, h.Store, "thread_a")
@@ -199,8 +199,8 @@ func wholeRows(t *testing.T, h Harness) {
 	}
 }
 
-// loadTries loads a turn that is tried again: by itself, and by hand after its
-// end, which makes it wait in the queue.
+// loadTries loads a turn that is retried by its policy, and by request after its
+// end, which puts it into the queue.
 func loadTries(t *testing.T, h Harness) {
 	ctx := context.Background()
 	m := NewMaker(t, h.Store, "thread_a").Start()
@@ -256,8 +256,8 @@ func loadTries(t *testing.T, h Harness) {
 	}
 }
 
-// markersInTail reads the same streams from the tail, which is told what
-// markers take back, and from the log, which has rows of it.
+// markersInTail reads the same streams from the tail, which gets what markers
+// supersede from the events, and from the log, which gets it from rows.
 func markersInTail(t *testing.T, h Harness) {
 	WorkedExample(t, h.Store)
 	head := h.Tail.Head()

@@ -94,7 +94,7 @@ func pauseFence(t *testing.T, h Harness) {
 		case notify.TurnStarted:
 			turnsSeen++
 			if paused {
-				t.Fatalf("turn/started %d stands in a pause", e.Seq)
+				t.Fatalf("turn/started %d is in a pause", e.Seq)
 			}
 		}
 	}

@@ -18,9 +18,9 @@ import (
 // epoch is the time of the first event that a maker makes.
 var epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// Maker makes units of one thread the way an actor does: it applies each
-// event to a copy of its rows, and takes the rows as its own when the commit
-// has returned. It belongs to one goroutine.
+// Maker makes units of one thread as an actor does: it applies each event to a
+// copy of its rows, and keeps the rows when the commit has returned. It belongs
+// to one goroutine.
 type Maker struct {
 	t     testing.TB
 	Store turns.Store
@@ -29,12 +29,12 @@ type Maker struct {
 	Thread *threads.Thread
 	Turns  map[string]*turns.Turn
 	Items  map[string]*items.Item
-	Steps  map[Try]*turns.Step // rows of tries, those that were taken back too
+	Steps  map[Try]*turns.Step // rows of tries, also superseded ones
 
 	spans map[Try]*notify.Span
-	in    map[string]string // of a turn: the step that new items are of
+	in    map[string]string // by turn: the step of new items
 	unit  *ledger.Unit
-	rowAt map[rowID]int   // place of a row in the unit
+	rowAt map[rowID]int   // index of a row in the unit
 	next  *threads.Thread // as the unit leaves it; nil = unchanged
 	clock time.Time
 }
@@ -60,8 +60,8 @@ func (m *Maker) open() *ledger.Unit {
 	return m.unit
 }
 
-// Add adds one event and the rows it leaves to the unit. In a turn that has
-// tries (see Begin) it is of the try that it belongs to.
+// Add adds one event and the rows it leaves to the unit. In a turn with tries
+// (see Begin) it gets the span of its try.
 func (m *Maker) Add(method, turnID, itemID string, body any) {
 	m.t.Helper()
 	m.AddTo(m.spanOf(method, turnID, itemID, body), method, turnID, itemID, body)
@@ -161,7 +161,7 @@ func (m *Maker) Unit() *ledger.Unit {
 	return u
 }
 
-// Took takes a committed unit's rows as the maker's memory.
+// Took keeps a committed unit's rows in the maker's memory.
 func (m *Maker) Took(u *ledger.Unit, r ledger.Receipt) {
 	if m.Thread != nil && len(u.Drafts) > 0 {
 		next := *m.Thread
@@ -182,7 +182,7 @@ func (m *Maker) Took(u *ledger.Unit, r ledger.Receipt) {
 	}
 }
 
-// RowsOf are the rows of one kind in a unit.
+// RowsOf returns the rows of one kind in a unit.
 func RowsOf[R ledger.Row](u *ledger.Unit) (list []R) {
 	for _, row := range u.Rows {
 		if r, ok := row.(R); ok {
@@ -200,7 +200,7 @@ func SetRows[R ledger.Row](u *ledger.Unit, list ...R) {
 	}
 }
 
-// rebase makes the unit one of the thread as it is now.
+// rebase makes the unit follow the thread's present state.
 func rebase(u *ledger.Unit, t *threads.Thread) {
 	u.Rows = slices.DeleteFunc(u.Rows, func(row ledger.Row) bool { return row.Table().Name == threads.Table.Name })
 	threads.Advance(u, t, nil)
@@ -285,7 +285,7 @@ func (m *Maker) Messages(turnID string, n, size int) {
 	}
 }
 
-// RuntimeUnit is holon/paused or holon/resumed.
+// RuntimeUnit returns a unit with holon/paused or holon/resumed.
 func RuntimeUnit(t testing.TB, prev turns.Runtime, paused bool) *ledger.Unit {
 	t.Helper()
 	method, kind := notify.HolonResumed, "resumed"
@@ -301,7 +301,7 @@ func RuntimeUnit(t testing.TB, prev turns.Runtime, paused bool) *ledger.Unit {
 	return &ledger.Unit{Drafts: []notify.Draft{d}, Rows: []ledger.Row{turns.ApplyRuntime(prev, h, body)}}
 }
 
-// KeyOf is an idempotency key whose hash stands for its params.
+// KeyOf returns an idempotency key whose hash is made of its params.
 func KeyOf(key, method, params string) *ledger.Key {
 	k := &ledger.Key{Key: key, Method: method}
 	copy(k.Hash[:], fmt.Sprintf("%-32s", params))

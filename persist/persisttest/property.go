@@ -25,7 +25,7 @@ type model struct {
 }
 
 // property runs random histories of threads on one store and compares it with
-// the model. Every history adds to the same log: it is long, as real ones are.
+// the model. All histories add to one log, so that it is as long as real ones.
 func property(t *testing.T, h Harness) {
 	m := &model{h: h, t: t, turns: map[string][]string{}, items: map[string][]string{}}
 	rapid.Check(t, func(r *rapid.T) {

@@ -19,8 +19,8 @@ import (
 // retriedSteps are the paths that random turns have.
 var retriedSteps = []string{"a", "b", "a/x", "a/y", "a/x/z"}
 
-// retried is a log of turns whose steps are tried again in any order, and what
-// package fold, which reads nothing but the events, says of it.
+// retried is a log of turns whose steps are retried in any order, and what
+// package fold, which reads only the events, says about it.
 type retried struct {
 	h      Harness
 	t      *testing.T
@@ -34,11 +34,11 @@ type retried struct {
 // retriedThread has one turn at a time.
 type retriedThread struct {
 	*Maker
-	turn  string
-	waits bool  // for its next attempt
-	given []Try // of the turn, given up: they may still write
-	open  []string
-	fresh bool // no unit has been committed since a try began
+	turn       string
+	waits      bool  // for its next attempt
+	superseded []Try // of the turn; they may still write
+	open       []string
+	fresh      bool // no unit has been committed since a try began
 }
 
 // retriedLogs runs random histories with attempts and steps on one store, and
@@ -111,7 +111,7 @@ func (m *retried) unit(r *rapid.T) {
 // event adds something that an actor could do now.
 func (m *retried) event(r *rapid.T, k *retriedThread) {
 	if k.turn == "" {
-		k.turn, k.waits, k.given, k.open = m.id("turn"), false, nil, nil
+		k.turn, k.waits, k.superseded, k.open = m.id("turn"), false, nil, nil
 		if rapid.Bool().Draw(r, "queued") {
 			k.QueueTurn(k.turn, int64(m.next))
 			return
@@ -124,7 +124,7 @@ func (m *retried) event(r *rapid.T, k *retriedThread) {
 		}
 	}
 	if len(standing) == 0 || k.waits {
-		if len(k.given) > 0 && rapid.Bool().Draw(r, "late first") {
+		if len(k.superseded) > 0 && rapid.Bool().Draw(r, "late first") {
 			m.late(r, k)
 		}
 		k.Attempt(k.turn)
@@ -134,7 +134,7 @@ func (m *retried) event(r *rapid.T, k *retriedThread) {
 	step := rapid.SampledFrom(standing).Draw(r, "step")
 	text := rapid.StringN(0, 20, 60).Draw(r, "text")
 	switch what := rapid.IntRange(0, 11).Draw(r, "what"); {
-	case what <= 2: // a step that does not stand, under one that does
+	case what <= 2: // a step without a live try, below one that has one
 		path := rapid.SampledFrom(retriedSteps).Draw(r, "path")
 		if slices.Contains(standing, path) || !slices.Contains(standing, notify.StepAbove(path)) {
 			return
@@ -147,7 +147,7 @@ func (m *retried) event(r *rapid.T, k *retriedThread) {
 		k.Create(k.turn, m.id("item"), items.StatusCompleted, userMessage(text))
 	case what <= 6 && !k.fresh:
 		m.giveUp(r, k, step)
-	case what == 7 && len(k.given) > 0:
+	case what == 7 && len(k.superseded) > 0:
 		m.late(r, k)
 	case what == 8 && len(k.open) == 0:
 		k.EndTurn(k.turn)
@@ -169,12 +169,12 @@ func (m *retried) event(r *rapid.T, k *retriedThread) {
 	}
 }
 
-// giveUp takes the try of a step back, and perhaps begins the next at once.
+// giveUp supersedes the try of a step, and perhaps begins the next at once.
 func (m *retried) giveUp(r *rapid.T, k *retriedThread, step string) {
 	k.Interrupt(k.turn, step)
 	for _, s := range k.rows(k.turn) {
 		if s.HiddenBy == 0 && slices.Contains(s.Lineage, notify.Ref{Step: step, Epoch: k.Standing(k.turn, step).Epoch}) {
-			k.given = append(k.given, tryOf(s))
+			k.superseded = append(k.superseded, tryOf(s))
 		}
 	}
 	k.Rewind(k.turn, step, turns.CauseTransient)
@@ -192,7 +192,7 @@ func (m *retried) giveUp(r *rapid.T, k *retriedThread, step string) {
 }
 
 func (m *retried) late(r *rapid.T, k *retriedThread) {
-	try := rapid.SampledFrom(k.given).Draw(r, "given up")
+	try := rapid.SampledFrom(k.superseded).Draw(r, "given up")
 	of := k.rows(k.turn)
 	s := of[slices.IndexFunc(of, func(s *turns.Step) bool { return tryOf(s) == try })]
 	k.Late(k.turn, s.Lineage[0].Epoch, try.Step, try.Epoch)
@@ -248,7 +248,7 @@ func (m *retried) checkTurn(tn *fold.Turn) {
 		m.t.Fatalf("turn %s: %v", tn.TurnID, err)
 	}
 	state := tn.State
-	if state == "" { // of what it was before it was tried again by hand no event stands
+	if state == "" { // a request retried it: no event of its earlier state is live
 		state = string(turns.Queued)
 	}
 	if string(row.State) != state || row.Attempt != max(1, tn.Attempt) {
@@ -301,6 +301,6 @@ func (m *retried) checkTurn(tn *fold.Turn) {
 		}
 	}
 	if row.State.Ended() != (n == 1) || n > 1 {
-		m.t.Errorf("turn %s is %s, %d ends stand", tn.TurnID, row.State, n)
+		m.t.Errorf("turn %s is %s, %d ends are live", tn.TurnID, row.State, n)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Store is everything that a store of the log offers.
+// Store is all interfaces of a store.
 type Store interface {
 	turns.Store
 	turns.Reader
@@ -40,18 +40,18 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"HeadIsPublishedBeforeTheAnswer", publishedFirst},
 		{"StaleUnitIsRefusedAndLeavesNoTrace", staleUnit},
 		{"MixedThreadsAreRefused", mixedThreads},
-		{"FailingUnitSinksNoNeighbour", failingUnit},
-		{"LargeUnitGoesAlone", largeUnit},
+		{"FailingUnitFailsAlone", failingUnit},
+		{"LargeUnitIsCommittedAlone", largeUnit},
 		{"KeyIsUsedOnceAlsoBetweenConcurrentRequests", keyRace},
 		{"KeyWithoutEventsIsKept", keyWithoutEvents},
 		{"KeyExpiresAfterSevenDays", keyExpires},
 		{"KeyOfARefusedUnitIsFree", keyOfRefused},
 		{"NoTurnStartsInAPause", pauseFence},
-		{"TriesThatWereGivenUpAreNotWritten", triesFence},
+		{"SupersededTriesAreNotWritten", triesFence},
 		{"UnitsWithWrongTriesLeaveNoTrace", wrongTries},
-		{"ReadsShowWhatStands", attempts},
-		{"RowsKeepWhatRetriesAndWorkersSay", wholeRows},
-		{"StreamsTellWhatMarkersTakeBack", markersInTail},
+		{"ReadsShowTheLiveView", attempts},
+		{"RowsKeepAllColumnsOfRetriesAndWorkers", wholeRows},
+		{"StreamsLeaveOutWhatMarkersSupersede", markersInTail},
 		{"EveryFilterPagesExactlyItsEvents", filteredPages},
 		{"SparseFilterMovesOnWithinABound", sparseFilter},
 		{"PageEndsAtItsBytes", pageBytes},
@@ -63,12 +63,12 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"TranscriptHasWhatWasSaid", transcript},
 		{"LastMessageIsTheNewestWithAText", lastMessage},
 		{"LastTurnIsTheOneThatEndedLast", lastTurn},
-		{"ListsPageInOrderOfMaking", lists},
+		{"ListsPageInOrderOfCreation", lists},
 		{"ListPageEndsAtOneMiB", listBytes},
 		{"ReadsAreSnapshots", snapshots},
 		{"CountsFollowEveryCommit", counts},
 		{"PruneStopsAtWhatIsUnfinished", prune},
-		{"RetentionKeepsWhatItSays", retention},
+		{"RetentionKeepsWhatItPromises", retention},
 		{"RowsAreTheFoldOfTheLog", refold},
 		{"ExportIsTheLog", export},
 		{"StoreBehavesAsItsModel", property},
@@ -132,7 +132,7 @@ func dense(t testing.TB, events []notify.Event) {
 	}
 }
 
-// headerOf is what the params of an event say.
+// headerOf returns the header in the params of an event.
 func headerOf(t testing.TB, e notify.Event) notify.Header {
 	t.Helper()
 	h, _, err := events.Decode(e.Method, e.Params)

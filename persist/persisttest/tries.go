@@ -35,8 +35,8 @@ func (m *Maker) Clone() *Maker {
 	return &c
 }
 
-// rows are all tries of the turn as the unit leaves them, in the order of
-// their beginning.
+// rows returns all tries of the turn as the unit leaves them, in the order in
+// which they began.
 func (m *Maker) rows(turnID string) (list []*turns.Step) {
 	changed := map[Try]*turns.Step{}
 	for _, s := range RowsOf[*turns.Step](m.open()) {
@@ -59,7 +59,7 @@ func (m *Maker) rows(turnID string) (list []*turns.Step) {
 	return list
 }
 
-// Standing is the try of the step that stands, nil if none does.
+// Standing returns the live try of the step, nil if none is live.
 func (m *Maker) Standing(turnID, step string) *notify.Span {
 	for _, s := range m.rows(turnID) {
 		if s.Step == step && s.HiddenBy == 0 {
@@ -69,7 +69,7 @@ func (m *Maker) Standing(turnID, step string) *notify.Span {
 	return nil
 }
 
-// highest is the highest epoch of the step so far.
+// highest returns the highest epoch of the step so far.
 func (m *Maker) highest(turnID, step string) (epoch int) {
 	for _, s := range m.rows(turnID) {
 		if s.Step == step {
@@ -79,7 +79,7 @@ func (m *Maker) highest(turnID, step string) (epoch int) {
 	return epoch
 }
 
-// spanOf is the try that an event belongs to.
+// spanOf returns the try that an event belongs to.
 func (m *Maker) spanOf(method, turnID, itemID string, body any) *notify.Span {
 	switch body.(type) {
 	case *turns.RewindEvent, *turns.LateEvent:
@@ -108,17 +108,17 @@ func kindOf(content items.Raw) items.Kind {
 	return c.Kind()
 }
 
-// item and turn are rows as the unit leaves them; nil if there is none.
+// item and turn return rows as the unit leaves them; nil if there is none.
 func (m *Maker) item(id string) *items.Item { r, _ := m.Row(items.Table, id).(*items.Item); return r }
 func (m *Maker) turn(id string) *turns.Turn { r, _ := m.Row(turns.Table, id).(*turns.Turn); return r }
 
-// try makes a new try of the step, under the one above that stands.
+// try makes a new try of the step, below the live try above it.
 func (m *Maker) try(turnID, step string) *notify.Span {
 	m.t.Helper()
 	var above *notify.Span
 	if step != "" {
 		if above = m.Standing(turnID, notify.StepAbove(step)); above == nil {
-			m.t.Fatalf("%q of %s begins under a step that does not stand", step, turnID)
+			m.t.Fatalf("%q of %s begins below a step without a live try", step, turnID)
 		}
 	}
 	s := notify.NewSpan(turnID, step, 1+m.highest(turnID, step), above)
@@ -153,8 +153,8 @@ func (m *Maker) Attempt(turnID string) *notify.Span {
 	return s
 }
 
-// Begin begins a try of a step below the turn: adds step/started. Items that
-// are made from here on are of it.
+// Begin begins a try of a step below the turn: adds step/started. Items created
+// from here on belong to it.
 func (m *Maker) Begin(turnID, step string) *notify.Span {
 	m.t.Helper()
 	s := m.try(turnID, step)
@@ -163,17 +163,17 @@ func (m *Maker) Begin(turnID, step string) *notify.Span {
 	return s
 }
 
-// In makes further items those of a step that stands.
+// In makes further items belong to a step, which must be live.
 func (m *Maker) In(turnID, step string) { m.in[turnID] = step }
 
-// End ends the try of a step that stands: adds step/ended.
+// End ends the live try of a step: adds step/ended.
 func (m *Maker) End(turnID, step string, status turns.StepStatus) {
 	m.t.Helper()
 	m.AddTo(m.Standing(turnID, step), notify.StepEnded, turnID, "", &turns.StepEvent{Type: "ended", Status: status})
 }
 
-// Rewind gives the step's try up: adds the marker. Open items are left as
-// they are: see Interrupt.
+// Rewind gives up the step's try: adds the marker. It does not change open
+// items: see Interrupt.
 func (m *Maker) Rewind(turnID, step string, reason turns.Cause) {
 	m.t.Helper()
 	first := int64(0)
@@ -219,7 +219,7 @@ func (m *Maker) Interrupt(turnID, step string) {
 	}
 }
 
-// Late adds what a try that has been given up still wrote.
+// Late adds a turn/late of a superseded try.
 func (m *Maker) Late(turnID string, attempt int, step string, epoch int) {
 	m.t.Helper()
 	m.add(nil, attempt, notify.TurnLate, turnID, "", &turns.LateEvent{

@@ -15,7 +15,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// triesFence has two actors that know as much write to one turn.
+// triesFence has two actors with the same knowledge write to one turn.
 func triesFence(t *testing.T, h Harness) {
 	ctx := context.Background()
 	begin := func(id string) *Maker {
@@ -47,7 +47,7 @@ func triesFence(t *testing.T, h Harness) {
 			old.Create(turn, items.NewID(), items.StatusCompleted, userMessage("x"))
 		}},
 	} {
-		for _, newTry := range []bool{false, true} { // the fence stands with the marker, not with the next try
+		for _, newTry := range []bool{false, true} { // the fence begins with the marker, not with the next try
 			id := items.NewID()
 			m := begin(id)
 			old := m.Clone()
@@ -64,11 +64,11 @@ func triesFence(t *testing.T, h Harness) {
 			if RowsOf[*threads.Thread](u) != nil {
 				t.Fatal("the unit changes the thread's row")
 			}
-			rebase(u, m.Thread) // as if it knew: only the fence is left
+			rebase(u, m.Thread) // as if the actor knew the thread: only the fence can refuse it
 			SetRows[*turns.Turn](u)
 			SetRows(u, slices.DeleteFunc(RowsOf[*items.Item](u), func(it *items.Item) bool { return it.CreatedSeq > 0 })...)
 			if c.name == "a late event" {
-				for _, s := range RowsOf[*turns.Step](u) { // its row has been taken back meanwhile
+				for _, s := range RowsOf[*turns.Step](u) { // its row has been superseded meanwhile
 					late, updated := s.Late, s.UpdatedSeq
 					*s = *m.Steps[tryOf(s)]
 					s.Late, s.UpdatedSeq = late, updated
@@ -88,7 +88,7 @@ func triesFence(t *testing.T, h Harness) {
 	}
 }
 
-// wrongTries are units that no actor makes.
+// wrongTries appends units that no actor makes.
 func wrongTries(t *testing.T, h Harness) {
 	m := NewMaker(t, h.Store, "thread_a").Start()
 	m.Attempt("turn_a")

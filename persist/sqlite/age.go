@@ -6,37 +6,38 @@ import (
 	"time"
 )
 
-// Times of events need not rise: the clock may have been wrong and set right
-// again, and threads give their events times before they get their seqs. Seqs
-// do rise, so an event is older than every later one. What is old is therefore
-// told by the events whose times rise: each that is not below a believable one
-// before it. All events up to the last of these that is old are old. Events
-// after it with lower times, written while the clock was behind, may be recent
-// and are kept until a later event has told their age.
+// Times of events need not rise: the clock may have been wrong and corrected,
+// and threads date their events before these get their seqs. Seqs do rise, so an
+// event is older than every later one. Age is therefore judged by the events
+// whose times rise: those whose time is not below a believable earlier time. All
+// events up to the last of these that is old are old. Events after it with lower
+// times, written while the clock was behind, may be recent. They are kept until
+// a later event shows their age.
 //
-// To look at every event each time would take too long where a turn that waits
-// keeps old events in the log. So their times are kept by runs of events
-// (table event_times), made by whoever asks, when a run is first passed.
+// To read every event each time would take too long when a waiting turn keeps
+// old events in the log. So times are stored for runs of events (table
+// event_times). ExpiredBefore writes the row of a run when it first passes it.
 
-// believedAhead is how far in the future a time may be. One that is further is
-// of a clock that was ahead: it says nothing, and does not keep what is before
-// and after it in the log until that time comes. It is also how much the times
+// believedAhead is how far in the future a time may be. A later time comes from
+// a clock that was ahead and is ignored, so that it does not keep the events
+// around it in the log until that time. believedAhead is also how much the times
 // of a run may differ, so that a run is believable as a whole or not at all.
 const believedAhead = 24 * time.Hour
 
-// runEvents is how many events a run has at most: some milliseconds of reading.
+// runEvents is how many events a run has at most: reading them takes some
+// milliseconds.
 const runEvents = 4096
 
-// aging goes through the log and finds where its recent events begin.
+// aging reads through the log and finds where its recent events begin.
 type aging struct {
-	at, ahead int64 // milliseconds: what is before at is old, what is after ahead is not believed
-	from      int64 // seq up to which the log was looked at
-	rising    int64 // the highest time up to there that is believed
+	at, ahead int64 // milliseconds: times before at are old, times after ahead are not believed
+	from      int64 // seq up to which the log was read
+	rising    int64 // the highest believed time up to from
 	old       int64 // all events up to this seq are old
 }
 
-// recent says that the event, or run of events, which ends with this seq is
-// recent. Then everything from it on is kept; else the look goes on behind it.
+// recent reports whether the event, or run of events, that ends with this seq is
+// recent. If it is, everything from it on is kept; if not, a moves past it.
 func (a *aging) recent(seq, time int64) bool {
 	believed := time <= a.ahead && time >= a.rising
 	if believed && time >= a.at {
@@ -48,7 +49,7 @@ func (a *aging) recent(seq, time int64) bool {
 	return false
 }
 
-// run is a run of events as its row has it.
+// run is a run of events: the seq of its last event and its highest time.
 type run struct{ seq, time int64 }
 
 const (
@@ -58,8 +59,8 @@ const (
 	dropRuns   = "DELETE FROM event_times WHERE seq < ?"
 )
 
-// ExpiredBefore implements persist.Pruner. What it learns of the log it keeps
-// there, in transactions of their own: it needs Run.
+// ExpiredBefore implements persist.Pruner. It stores the runs that it finds in
+// separate transactions, so it needs Run.
 func (s *Store) ExpiredBefore(ctx context.Context, at, now time.Time) (int64, error) {
 	a := aging{at: at.UnixMilli(), ahead: now.Add(believedAhead).UnixMilli(), from: -1, rising: math.MinInt64}
 	for {
@@ -70,8 +71,8 @@ func (s *Store) ExpiredBefore(ctx context.Context, at, now time.Time) (int64, er
 	}
 }
 
-// age goes through the runs that are known and the next events after them. It
-// returns true if it has made runs of these, and there may be more.
+// age reads the stored runs and the next events after them. It returns true if
+// it has stored these events as runs and there may be more.
 func (s *Store) age(ctx context.Context, a *aging) (more bool, err error) {
 	var made []run
 	var open runs
@@ -81,7 +82,7 @@ func (s *Store) age(ctx context.Context, a *aging) (more bool, err error) {
 		if err := ends(c, &first, &latest); err != nil {
 			return err
 		}
-		if a.from < first-1 { // at the beginning, or after a prune meanwhile
+		if a.from < first-1 { // at the first call, or after a prune meanwhile
 			a.from, a.old = first-1, max(a.old, first-1)
 		}
 		look := func(r row) error {
@@ -94,8 +95,7 @@ func (s *Store) age(ctx context.Context, a *aging) (more bool, err error) {
 		if err := c.query(runsAfter, look, a.from); err != nil {
 			return err
 		}
-		// The events of a run: of that which is recent, or of the first that
-		// has no row.
+		// The events of the recent run, or of the first run without a row.
 		found = false
 		if err := c.query(timesAfter, func(r row) error {
 			events++
@@ -112,7 +112,7 @@ func (s *Store) age(ctx context.Context, a *aging) (more bool, err error) {
 		return false, err
 	}
 	return true, s.Do(ctx, func() error {
-		err := s.w.relaxed(func() error {
+		err := s.w.unsynced(func() error {
 			for _, r := range made {
 				if _, err := s.w.conn.exec(insertRun, r.seq, r.time); err != nil {
 					return err
@@ -125,7 +125,8 @@ func (s *Store) age(ctx context.Context, a *aging) (more bool, err error) {
 	})
 }
 
-// runs makes runs of events: a new one where times would differ by too much.
+// runs collects events into runs. It begins a new run when times would differ by
+// too much.
 type runs struct {
 	ended    []run
 	last     int64 // seq of the newest event; 0 = none yet

@@ -73,9 +73,10 @@ func TestRetentionByAgeWhereTheClockWasWrong(t *testing.T) {
 }
 
 // TestRetentionByAgeWithClocksThatJump writes with a clock that jumps both ways
-// while time goes on, and enforces a limit at any time. No event goes whose
-// time is within the limit. What a later event tells to be old goes: whatever
-// was in the log before is gone when the clock has been right for long enough.
+// while time passes, and enforces a limit at any time. No event is removed whose
+// time is within the limit. Events that a later event shows to be old are
+// removed: once the clock has been right for long enough, all earlier events are
+// gone.
 func TestRetentionByAgeWithClocksThatJump(t *testing.T) {
 	s := running(t, Options{Dir: t.TempDir()})
 	ctx := context.Background()
@@ -104,8 +105,8 @@ func TestRetentionByAgeWithClocksThatJump(t *testing.T) {
 			if before < first || before > next {
 				t.Fatalf("the log is %d to %d, old before %d", first, next-1, before)
 			}
-			// Told by the events one by one, without runs. Events that are gone
-			// may still be in the run of the first that are there.
+			// Computed from the single events, without runs. Removed events may
+			// still be in the run of the first events that are kept.
 			a := aging{at: now.Add(-limit).UnixMilli(), ahead: now.Add(believedAhead).UnixMilli(), rising: -1 << 62, old: first - 1}
 			for seq := int64(1); seq < next && !a.recent(seq, times[seq].UnixMilli()); seq++ {
 			}
@@ -118,7 +119,7 @@ func TestRetentionByAgeWithClocksThatJump(t *testing.T) {
 				}
 			}
 		}
-		ask := func(limit time.Duration) { // as where a turn that waits keeps everything
+		ask := func(limit time.Duration) { // as if a waiting turn kept everything
 			before, err := s.ExpiredBefore(ctx, now.Add(-limit), now)
 			if err != nil {
 				t.Fatal(err)

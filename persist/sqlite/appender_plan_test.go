@@ -12,8 +12,8 @@ import (
 )
 
 // executed are the statements that the writer's connections have prepared while
-// stores ran, and those that readers have for rows. While the appender executes
-// one of them nobody's writes go on.
+// stores ran, and those that readers use for rows. All writes wait while the
+// appender executes one of them.
 type executed struct {
 	appender, readers map[string]bool
 	indexes           map[*ledger.Index]bool
@@ -52,8 +52,7 @@ func (used *executed) collect(t testing.TB, s *Store) {
 	})
 }
 
-// unindexed are the steps of plans that use no index and are bounded all the
-// same.
+// unindexed are the steps of plans that use no index but are bounded.
 var unindexed = map[string]string{
 	"SCAN meta":          "it has one row",
 	"SCAN CONSTANT ROW":  "no table",
@@ -100,7 +99,8 @@ func (used *executed) check(t *testing.T) {
 	}
 }
 
-// planOf are the steps of the plan of a statement, whatever its arguments.
+// planOf returns the steps of the plan of a statement; they do not depend on its
+// arguments.
 func planOf(t *testing.T, s *Store, sql string) (steps []string) {
 	t.Helper()
 	if strings.HasPrefix(sql, "BEGIN") || sql == "COMMIT" || sql == "ROLLBACK" || strings.HasPrefix(sql, "PRAGMA") {

@@ -13,8 +13,8 @@ import (
 )
 
 // Backup writes a whole, compact copy of the database to a file that must not
-// exist, while others read and write: everything that was acknowledged before
-// the call is in it. The copy is readable by its owner only.
+// exist. Others may read and write meanwhile. The copy has everything that was
+// acknowledged before the call. Only its owner can read it.
 func (s *View) Backup(ctx context.Context, dest string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -23,8 +23,8 @@ func (s *View) Backup(ctx context.Context, dest string) error {
 	if err != nil {
 		return err
 	}
-	// A connection of its own: a large copy must not take one from readers,
-	// and VACUUM INTO does not work on one that is query_only.
+	// A separate connection: a large copy must not take one from readers, and
+	// VACUUM INTO does not work on a connection that is query_only.
 	c, err := dial(s.path, url.Values{"mode": {"rw"}, "_busy_timeout": {"5000"}})
 	if err != nil {
 		return fmt.Errorf("back up %s: %w", s.path, err)
@@ -33,15 +33,15 @@ func (s *View) Backup(ctx context.Context, dest string) error {
 	return errors.Join(err, c.close())
 }
 
-// restoring is the name of the database while a restore is under way.
+// restoring is the name of the database during a restore.
 const restoring = "restoring.db"
 
-// errCutShort says that a restore was killed before the log was there: a
-// server must not begin an empty one in its place.
+// errCutShort says that a restore was killed before it was complete. A server
+// must not begin an empty log in its place.
 var errCutShort = errors.New("a restore into this directory was cut short: remove the directory and restore again")
 
-// restored refuses a directory in which a restore was cut short.
-func restored(dir string) error {
+// checkRestored refuses a directory in which a restore was cut short.
+func checkRestored(dir string) error {
 	_, err := os.Lstat(filepath.Join(dir, restoring))
 	switch {
 	case err == nil:
@@ -52,16 +52,16 @@ func restored(dir string) error {
 	return err
 }
 
-// ErrNotEmpty says that a directory to restore into has something in it.
+// ErrNotEmpty says that the directory to restore into is not empty.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
 // Restore makes a data directory of a backup. The directory must be empty or
-// absent. The restored log goes on differently from the log that the backup
-// was made of, so it gets an identity of its own: a new log_id, which refuses
-// cursors of the original, and a new secret, which refuses its leases.
-// Idempotency keys are kept: what they answer is in the restored log too. A
-// backup of an older schema is restored as it is: Open migrates it. Restore
-// returns where the log begins and ends.
+// absent. The restored log will differ from the original, so it gets a new
+// identity: a new log_id, so that cursors of the original are refused, and a new
+// secret, so that its leases are refused. Idempotency keys are kept: their
+// responses are about events that the restored log has too. A backup of an older
+// schema is restored as it is; Open migrates it. Restore returns where the log
+// begins and ends.
 func Restore(file, dir string) (at turns.Position, err error) {
 	if _, err := os.Stat(file); err != nil {
 		return at, err
@@ -108,7 +108,7 @@ func Restore(file, dir string) (at turns.Position, err error) {
 	return at, errors.Join(syncPath(dir), syncPath(filepath.Dir(dir)))
 }
 
-// checkBackup makes sure that the file is a database of ours and sound.
+// checkBackup checks that the file is a sound database of a log.
 func checkBackup(file string) error {
 	c, err := dial(file, url.Values{"mode": {"ro"}, "_busy_timeout": {"5000"}})
 	if err != nil {
@@ -147,7 +147,7 @@ func copyInto(file, temp string) error {
 	return errors.Join(vacuumInto(c, temp), c.close())
 }
 
-// renewIdentity gives a copied log what tells it from the original.
+// renewIdentity gives a copied log a new log_id and secret.
 func renewIdentity(path string) (at turns.Position, err error) {
 	c, err := dial(path, settings(false)) // write-ahead logging is a property of the file
 	if err != nil {
@@ -161,10 +161,10 @@ func renewIdentity(path string) (at turns.Position, err error) {
 	if err != nil {
 		return at, err
 	}
-	// Both in one transaction: a log with a new name and the old secret would
-	// look like one that has been restored.
+	// Both in one transaction: a log with a new log_id and the old secret would
+	// look as if its restore had been complete.
 	renew, args := "UPDATE meta SET log_id = ?", []driver.Value{at.LogID}
-	if version >= secretVersion { // the migration gives an older one its first secret
+	if version >= secretVersion { // the migration of an older schema makes its first secret
 		renew, args = "UPDATE meta SET log_id = ?, secret = ?", append(args, newSecret())
 	}
 	if _, err := c.exec(renew, args...); err != nil {
@@ -174,7 +174,7 @@ func renewIdentity(path string) (at turns.Position, err error) {
 	return at, err
 }
 
-// integrity is what SQLite finds wrong with its file; empty if nothing.
+// integrity returns the problems that SQLite finds in its file.
 func integrity(c *conn) (problems []string, err error) {
 	err = c.query("PRAGMA integrity_check(20)", func(r row) error {
 		if text := r.Text(0); text != "ok" {

@@ -259,7 +259,7 @@ func BenchmarkCollapse(b *testing.B) {
 	s := running(b, Options{Dir: b.TempDir()})
 	m := persisttest.NewMaker(b, s, "thread_0193a1b2-0000-7000-8000-000000000000")
 	m.Start().Commit()
-	for n := range 50 { // of each turn's step the first try is given up
+	for n := range 50 { // the first try of each turn's step is superseded
 		turn := fmt.Sprintf("turn_0193a1b2-0000-7000-8000-%012d", n)
 		m.Attempt(turn)
 		for _, step := range benchSteps {

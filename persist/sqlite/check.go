@@ -11,28 +11,28 @@ import (
 // Level says how bad a finding is.
 type Level string
 
-// The levels: a warning leaves the store usable, an error means that it loses
-// or has lost something, or that others can read it.
+// The levels. With a warning the store is usable. An error means that the store
+// loses or has lost something, or that others can read it.
 const (
 	OK      Level = "ok"
 	Warning Level = "warning"
 	Error   Level = "error"
 )
 
-// Finding is one thing that Check has looked at.
+// Finding is the result of one check.
 type Finding struct {
 	Name  string `json:"name"`
 	Level Level  `json:"level"`
 	Text  string `json:"text"`
 }
 
-// freeWarning is the free space below which doctor warns: a day of a busy
-// server's log, about.
+// freeWarning is the free space below which doctor warns: roughly a day of a
+// busy server's log.
 const freeWarning = 1 << 30
 
-// Check looks at what a store must be: its settings, its schema, the soundness
-// of its file, the density of its log, its attempts, permissions and free space. It may run
-// while a server has the store open. The error is about Check itself.
+// Check checks a store: its settings, its schema, the soundness of its file, the
+// density of its log, its attempts, permissions and free space. It may run while
+// a server has the store open. An error says that Check itself failed.
 func (s *View) Check(ctx context.Context) (list []Finding, err error) {
 	add := func(name string, level Level, format string, args ...any) {
 		list = append(list, Finding{Name: name, Level: level, Text: fmt.Sprintf(format, args...)})
@@ -75,8 +75,8 @@ func levelIf(ok bool) Level {
 
 type addFinding func(name string, level Level, format string, args ...any)
 
-// checkDurable opens a connection as the writer does: synchronous is a
-// setting of the connection, so what counts is what a writer gets.
+// checkDurable opens a connection as the writer does: synchronous is a setting
+// of the connection, so the writer's is the one to check.
 func (s *View) checkDurable(add addFinding) error {
 	c, err := dial(s.path, settings(false))
 	if err != nil {
@@ -101,7 +101,7 @@ func checkLog(c *conn, add addFinding) error {
 	}
 	add("log", levelIf(count == latest-first+1 && (count == 0 || lowest == first)),
 		"%d events, seq %d to %d", count, first, latest)
-	// Rows must not speak of events that are not there yet.
+	// No row may have a seq above the log's.
 	ahead := int64(0)
 	if _, err := c.queryOne(`SELECT (SELECT count(*) FROM threads WHERE latest_seq > ?1) + (SELECT count(*) FROM turns WHERE updated_seq > ?1)
 		+ (SELECT count(*) FROM items WHERE updated_seq > ?1) + (SELECT count(*) FROM steps WHERE updated_seq > ?1)`, func(r row) { ahead = r.Int(0) }, latest); err != nil {
@@ -118,7 +118,7 @@ func (s *View) checkFiles(add addFinding) {
 	for _, path := range secret {
 		info, err := os.Lstat(path)
 		if err != nil {
-			continue // most of them need not be there
+			continue // most of them need not exist
 		}
 		if mode := info.Mode(); mode.Perm()&0o077 != 0 {
 			open++

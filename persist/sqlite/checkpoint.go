@@ -7,11 +7,12 @@ import (
 	"github.com/seed82539d15/holon/ledger"
 )
 
-// When the write-ahead log is written back. A commit of one small event
-// touches about ten pages, so 200 commits leave it at 8 MiB, and 4 MiB of
-// events with their rows and indexes at some 20. Often enough that the file
-// soon stops to grow: an fsync of overwritten blocks is the faster one. Past
-// walMax readers are waited for, so that it starts again from its beginning.
+// When the write-ahead log is written back. A commit of one small event touches
+// about ten pages, so 200 commits leave the file at 8 MiB. 4 MiB of events, with
+// their rows and indexes, leave it at about 20 MiB. This is often enough that
+// the file soon stops growing: an fsync of overwritten blocks is faster. Above
+// walMax the checkpoint waits for readers, so that the file is used again from
+// its beginning.
 const (
 	walCommits = 200
 	walBytes   = 4 << 20
@@ -39,30 +40,31 @@ func (w *writer) Maintain() error {
 	w.since.commits, w.since.bytes = 0, 0
 	mode := "PASSIVE"
 	if size := fileSize(w.store.path + "-wal"); size > w.limit+w.since.floor {
-		mode, w.since.floor = "TRUNCATE", size // a long reader is asked again only after as much again
+		mode, w.since.floor = "TRUNCATE", size // waits for a long reader again only after another w.limit
 	}
-	return lost(w.checkpoint(mode))
+	return onlyFailed(w.checkpoint(mode))
 }
 
-// lost is the error of a checkpoint after which the disk cannot be trusted. A
-// full disk is none: the write-ahead log stays where it is.
-func lost(err error) error {
+// onlyFailed returns the error of a checkpoint if the disk cannot be trusted
+// after it, else nil. After a full disk it can: the write-ahead log stays as it
+// is.
+func onlyFailed(err error) error {
 	if err = classify("write the log back", err); errors.Is(err, ledger.ErrStorageFailed) {
 		return err
 	}
 	return nil
 }
 
-// failIfLost ends all writing if err says that the disk cannot be trusted.
+// failIfLost stops all writing if err says that the disk cannot be trusted.
 func (w *writer) failIfLost(err error) {
 	if errors.Is(err, ledger.ErrStorageFailed) {
 		w.store.Fail(err)
 	}
 }
 
-// checkpoint writes the write-ahead log back into the database. Readers in
-// the way are no error: the next checkpoint goes on. Nor is a full disk: the
-// log then stays where it is.
+// checkpoint writes the write-ahead log back into the database. Readers that
+// prevent it are no error: the next checkpoint continues. Nor is a full disk: the
+// log then stays as it is.
 func (w *writer) checkpoint(mode string) error {
 	whole := false
 	if mode != "PASSIVE" {
@@ -81,20 +83,20 @@ func (w *writer) checkpoint(mode string) error {
 }
 
 // writeBackSteps is after how many steps of a prune the write-ahead log is
-// written back: they leave some 10 MiB there. Pages that many steps change are
-// then written back once.
+// written back. They leave about 10 MiB in it, and pages that many steps change
+// are written back only once.
 const writeBackSteps = 64
 
-// writeBack writes the write-ahead log back beside the appender, which a prune
-// would otherwise hold up with it. The zero value with a store is ready. It
-// belongs to one goroutine.
+// writeBack writes the write-ahead log back outside the appender's goroutine, so
+// that a prune does not delay the appender. The zero value with a store is
+// ready. It belongs to one goroutine.
 type writeBack struct {
 	store *Store
 	conn  *conn // nil until it is first needed
 	steps int
 }
 
-// after follows a step of a prune, and writes back when that is due.
+// after is called after a step of a prune, and writes back when that is due.
 func (b *writeBack) after(ctx context.Context) (err error) {
 	if b.steps++; b.steps < writeBackSteps {
 		return nil
@@ -108,15 +110,15 @@ func (b *writeBack) after(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := lost(b.conn.run("PRAGMA wal_checkpoint(PASSIVE)")); err != nil {
+	if err := onlyFailed(b.conn.run("PRAGMA wal_checkpoint(PASSIVE)")); err != nil {
 		b.store.Fail(err)
 		return err
 	}
 	if fileSize(b.store.path+"-wal") <= walMax {
 		return nil
 	}
-	// What was committed meanwhile keeps the log from beginning anew. It is
-	// little, and nobody commits more while the appender writes it back.
+	// Commits made meanwhile keep the file from being used from its beginning.
+	// They are few, and no others come while the appender writes them back.
 	return b.store.Do(ctx, func() error {
 		b.store.w.since.commits = walCommits
 		err := b.store.w.Maintain()

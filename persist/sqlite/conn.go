@@ -14,8 +14,8 @@ import (
 )
 
 // conn is one connection with its prepared statements. It belongs to one
-// goroutine at a time. Queries end when ctx does; what is executed does not,
-// because a transaction must come to its end.
+// goroutine at a time. Queries end when ctx ends. Changes do not, because a
+// transaction must be completed.
 type conn struct {
 	c     *sqlite3.SQLiteConn
 	stmts map[string]*stmt
@@ -23,19 +23,19 @@ type conn struct {
 	ctx   context.Context // of the reader that has the connection
 }
 
-// stmt is a prepared statement with the arguments of its last use, kept so
-// that a use allocates nothing but what boxing takes.
+// stmt is a prepared statement with the arguments of its last use. They are kept
+// so that a use allocates only what boxing takes.
 type stmt struct {
 	s    *sqlite3.SQLiteStmt
 	args []driver.NamedValue
 	sql  string
-	open bool // a query is under way, which another use would begin anew
+	open bool // a query is running, which another use would restart
 }
 
-// row is one result row. Blobs are the row's own; texts are strings.
+// row is one result row. Blobs belong to the caller; texts are strings.
 type row = ledger.Values
 
-// dial opens a connection with these settings of the driver's.
+// dial opens a connection with these settings of the driver.
 func dial(path string, settings url.Values) (*conn, error) {
 	d := &sqlite3.SQLiteDriver{}
 	if settings == nil {
@@ -67,7 +67,7 @@ func (c *conn) run(sql string) error {
 	return err
 }
 
-// prepare returns the statement of this text, made at its first use.
+// prepare returns the statement of this text; it is made at its first use.
 func (c *conn) prepare(sql string) (*stmt, error) {
 	if s := c.stmts[sql]; s != nil {
 		return s, nil
@@ -109,7 +109,7 @@ func (c *conn) query(sql string, f func(row) error, args ...driver.Value) error 
 	if err != nil {
 		return err
 	}
-	if s.open { // f of a query asks the same again
+	if s.open { // f of a running query uses the same statement
 		if s, err = c.compile(sql); err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (c *conn) queryOne(sql string, f func(row), args ...driver.Value) (found bo
 	return found, err
 }
 
-// errEnough ends a query in order.
+// errEnough ends a query early, without an error.
 var errEnough = ledger.ErrEnough
 
 func (s *stmt) bind(args []driver.Value) error {

@@ -19,16 +19,16 @@ const (
 )
 
 // disown makes sure that a change whose COMMIT failed does not come back. The
-// client was told that it did not happen, but its frames may stand in the
-// write-ahead log with their commit mark (the sync failed, or the index could
-// not grow on a full disk), and after a kill SQLite's recovery would take them
-// for committed. The header of the first of them is written over with zeros,
-// where recovery then ends; a later commit writes over it. The disk has just
-// failed, so this may fail too; nothing more may be written then.
+// client has received an error. But the frames of the change may be in the
+// write-ahead log with their commit mark: the sync failed, or the index could not
+// grow on a full disk. After a kill SQLite's recovery would take them for
+// committed. So disown overwrites the header of the first of them with zeros,
+// where recovery then ends; a later commit overwrites it. The disk has just
+// failed, so this may fail too. Then nothing more may be written.
 func (w *writer) disown() (err error) {
 	index := make([]byte, indexMaxFrame+4)
 	if w.shm == nil {
-		// The descriptor stays open until the process ends: to close it would
+		// The descriptor stays open until the process ends: closing it would
 		// drop SQLite's locks on the file.
 		shm, err := syscall.Open(w.store.path+"-shm", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 		if err != nil {
@@ -53,7 +53,7 @@ func (w *writer) disown() (err error) {
 	defer func() { err = errors.Join(err, wal.Close()) }()
 	info, err := wal.Stat()
 	if err != nil || info.Size() <= at {
-		return err // nothing of the change got there
+		return err // no frame of the change was written
 	}
 	if _, err := wal.WriteAt(make([]byte, walFrameHeader), at); err != nil {
 		return err

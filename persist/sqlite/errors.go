@@ -10,11 +10,11 @@ import (
 	"github.com/seed82539d15/holon/ledger"
 )
 
-// classify wraps what the driver says when a change fails. No space (also
-// under a quota) is ErrStorageFull: nothing was written, later changes try
-// again. Any other I/O error, a failed fsync above all, is ErrStorageFailed:
-// what the page cache holds can no longer be trusted, because the kernel may
-// have dropped the dirty pages and will report success next time.
+// classify wraps the driver's error of a failed change. No space, also under a
+// quota, is ErrStorageFull: nothing was written, and later changes are tried. Any
+// other I/O error, above all a failed fsync, is ErrStorageFailed: the page cache
+// can no longer be trusted, because the kernel may have dropped dirty pages and
+// will report success next time.
 func classify(op string, err error) error {
 	if err == nil {
 		return nil
@@ -35,22 +35,22 @@ func classify(op string, err error) error {
 }
 
 // endedUnwritten reports whether a COMMIT ended because there was no space for
-// one of its frames: its mark, which is in the last one, is then not in the
-// log. A log that is left alone asks nothing more of a file system that is full
-// and copies what it writes over.
+// one of its frames. Its commit mark is in the last frame, so it is not in the
+// log, and the log need not be touched. That matters on a full file system that
+// copies what it overwrites.
 func endedUnwritten(err error) bool {
 	var e sqlite3.Error
 	return errors.Is(err, ledger.ErrStorageFull) && errors.As(err, &e) && e.ExtendedCode != sqlite3.ErrIoErrSHMSize
 }
 
-// isUnique reports whether a row was refused because what names it was used.
+// isUnique reports whether a row was refused because its id was used.
 func isUnique(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) && e.ExtendedCode == sqlite3.ErrConstraintUnique
 }
 
-// Damaged reports whether an error says that the file is no database, or no
-// sound one. The nil error does not.
+// Damaged reports whether an error says that the file is not a database or is
+// damaged. The nil error does not.
 func Damaged(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) && (e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB)

@@ -22,8 +22,8 @@ import (
 	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
-// The faults need a process of their own: the test starts itself again with
-// this variable, in a mount namespace or under strace.
+// The faults need a separate process: the test starts itself again with this
+// variable, in a mount namespace or under strace.
 const faultVariable = "HOLON_TEST_FAULT_DIR"
 
 // withoutFaults says loudly that a fault could not be made.
@@ -99,15 +99,15 @@ func fill(t testing.TB, s *Store) *persisttest.Maker {
 		if err := s.Healthy(); !errors.Is(err, ledger.ErrStorageFull) {
 			t.Errorf("healthy says %v", err)
 		}
-		standsAt(t, s, last)
+		checkLogEnd(t, s, last)
 		return m
 	}
 	t.Fatal("the disk never was full")
 	return nil
 }
 
-// standsAt reads the whole log and compares it with what was acknowledged.
-func standsAt(t testing.TB, s *Store, last int64) {
+// checkLogEnd reads the whole log and compares it with what was acknowledged.
+func checkLogEnd(t testing.TB, s *Store, last int64) {
 	t.Helper()
 	p, err := s.Page(context.Background(), notify.Query{After: last - 1, MaxEvents: 10, MaxBytes: 1 << 20})
 	if err != nil || p.Latest != last || len(p.Events) != 1 || s.Tail().Head() != last {
@@ -134,7 +134,7 @@ func TestFullDatabaseRecoversWithoutRestart(t *testing.T) {
 	if err := s.Healthy(); err != nil {
 		t.Errorf("there is space again: %v", err)
 	}
-	standsAt(t, s, r.Last)
+	checkLogEnd(t, s, r.Last)
 }
 
 func TestFullDiskRecoversWithoutRestart(t *testing.T) {
@@ -148,7 +148,7 @@ func TestFullDiskRecoversWithoutRestart(t *testing.T) {
 	rerun(t, exec.Command(os.Args[0], "-test.run=^TestFullDiskRecoversWithoutRestart$", "-test.v"), &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, t.TempDir())
 }
 
-// fullDisk runs in a mount namespace of its own.
+// fullDisk runs in a separate mount namespace.
 func fullDisk(t *testing.T, dir string) {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		t.Fatal(err)
@@ -168,14 +168,14 @@ func fullDisk(t *testing.T, dir string) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	if err := s.Healthy(); err != nil {
-		t.Errorf("there is space, nobody appends: %v", err)
+		t.Errorf("there is space, without an append: %v", err)
 	}
 	m.Messages("", 3, 2000)
 	r := m.Commit()
-	standsAt(t, s, r.Last)
+	checkLogEnd(t, s, r.Last)
 }
 
-func TestFailedFsyncStopsForGood(t *testing.T) {
+func TestFailedFsyncStopsWritesPermanently(t *testing.T) {
 	if dir := os.Getenv(faultVariable); dir != "" {
 		failedFsync(t, dir)
 		return
@@ -196,7 +196,7 @@ func TestFailedFsyncStopsForGood(t *testing.T) {
 			}
 			rerun(t, exec.Command(strace, "-f", "-o", filepath.Join(t.TempDir(), "trace"), "-e", "trace=fsync,fdatasync",
 				"-e", fmt.Sprintf("inject=fsync,fdatasync:error=EIO:when=%d", when),
-				os.Args[0], "-test.run=^TestFailedFsyncStopsForGood$", "-test.v"), nil, dir)
+				os.Args[0], "-test.run=^TestFailedFsyncStopsWritesPermanently$", "-test.v"), nil, dir)
 			// The restart is here, where no fsync fails: strace counts per thread.
 			last := acknowledged(t, dir)
 			r := running(t, Options{Dir: dir})
@@ -256,8 +256,8 @@ func failedFsync(t *testing.T, dir string) {
 	acknowledge(t, dir, last)
 }
 
-// acknowledgedFile is where the process that had the failure says how far it
-// had acknowledged.
+// acknowledgedFile is where the process with the failure writes the last seq that
+// it acknowledged.
 func acknowledgedFile(dir string) string { return filepath.Join(dir, "acknowledged") }
 
 func acknowledge(t *testing.T, dir string, last int64) {
@@ -280,7 +280,7 @@ func acknowledged(t *testing.T, dir string) int64 {
 	return last
 }
 
-// rerun runs this test again in a process of its own.
+// rerun runs this test again in a separate process.
 func rerun(t *testing.T, cmd *exec.Cmd, attr *syscall.SysProcAttr, dir string) {
 	t.Helper()
 	cmd.Env = append(os.Environ(), faultVariable+"="+dir)

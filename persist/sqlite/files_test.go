@@ -27,8 +27,8 @@ func TestSecondServerOnADirectoryIsRefused(t *testing.T) {
 	}
 }
 
-// A child that is being forked holds the lock's file for a moment longer.
-func TestLockEndsWithTheStoreThoughItsFileIsStillHeld(t *testing.T) {
+// A child that is being forked holds the lock's file a moment longer.
+func TestLockEndsWithTheStoreWhileItsFileIsStillHeld(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(Options{Dir: dir})
 	if err != nil {

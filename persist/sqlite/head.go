@@ -9,7 +9,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// openLog is what a writer needs to know of a log beside its head.
+// openLog is what a writer must know about a log beside its head.
 type openLog struct {
 	unfinished []*turns.Turn
 	newestKey  int64
@@ -17,7 +17,7 @@ type openLog struct {
 
 const unfinishedTurns = "SELECT turn_id, state, progress FROM turns WHERE state IN ('queued', 'active')"
 
-// headOf reads the head, but for the counts of turns, and what is unfinished.
+// headOf reads the head without the counts of turns, and the unfinished turns.
 func headOf(c *conn, f func(persist.Head, openLog)) error {
 	var h persist.Head
 	var open openLog

@@ -27,13 +27,12 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("the data directory %s is in use by process %d", e.Dir, e.PID)
 }
 
-// lockPatience is how long a lock may still be held by what is left of a
-// process that has ended: a child that it was just forking keeps every open
-// file until its exec, whoever closes it meanwhile.
+// lockPatience is how long the lock of an ended process may still be held: a
+// child that the process was just forking keeps every open file until its exec.
 const lockPatience = 500 * time.Millisecond
 
-// dirLock is the one lock of a data directory. It ends with the process, so a
-// crash leaves none behind; the file stays.
+// dirLock is the lock of a data directory. It ends with the process, so a crash
+// leaves no lock behind; the file stays.
 type dirLock struct{ file *os.File }
 
 func lockDir(dir string) (*dirLock, error) {
@@ -64,8 +63,8 @@ func lockDir(dir string) (*dirLock, error) {
 	return &dirLock{f}, nil
 }
 
-// release gives the lock up at once: closing alone would leave it with a
-// child between fork and exec.
+// release releases the lock at once: closing alone would leave it with a child
+// between fork and exec.
 func (l *dirLock) release() error {
 	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
 }

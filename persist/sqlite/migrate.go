@@ -49,15 +49,15 @@ func migrate(c *conn, dir string, now time.Time) error {
 	return classify("migrate to schema version "+strconv.Itoa(len(steps)), upgrade(c, steps, version))
 }
 
-// upgrade executes the steps after version in one transaction: a database is
-// of one released schema or of another, never between them.
+// upgrade executes the steps after version in one transaction, so that a
+// database always has one of the released schemas.
 func upgrade(c *conn, steps []string, version int) (err error) {
 	if err := c.run("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil && !c.c.AutoCommit() {
-			_ = c.run("ROLLBACK") // the first error is the one to tell; opening fails anyway
+			_ = c.run("ROLLBACK") // the first error is reported; opening fails anyway
 		}
 	}()
 	for i := version; i < len(steps); i++ {
@@ -71,7 +71,7 @@ func upgrade(c *conn, steps []string, version int) (err error) {
 	return c.run("COMMIT")
 }
 
-// userVersion is the schema version of the database; 0 if it is empty.
+// userVersion returns the schema version of the database; 0 if it is empty.
 func userVersion(c *conn) (int, error) {
 	text, err := c.pragma("user_version")
 	if err != nil {
@@ -84,13 +84,13 @@ func userVersion(c *conn) (int, error) {
 	return version, nil
 }
 
-// schemaVersion is the newest that this program knows.
+// schemaVersion returns the newest schema version that this program knows.
 func schemaVersion() int {
 	steps, _ := fs.Glob(migrations, "migrations/*.sql") // the pattern is a constant
 	return len(steps)
 }
 
-// copyBefore keeps the database as it was before a migration.
+// copyBefore writes a copy of the database before a migration.
 func copyBefore(c *conn, dir string, version int, now time.Time) error {
 	backups := filepath.Join(dir, "backups")
 	if err := os.MkdirAll(backups, 0o700); err != nil {
@@ -125,8 +125,8 @@ func step(c *conn, name string, version int) error {
 	return nil
 }
 
-// The secret that leases are signed with: the schema version that brought it,
-// and its size, which is that of the output of the hash that signs.
+// The secret with which leases are signed: the schema version that introduced
+// it, and its size, which is the output size of the signing hash.
 const (
 	secretVersion = 2
 	secretBytes   = 32
@@ -138,8 +138,8 @@ func newSecret() []byte {
 	return secret
 }
 
-// newLogID names a log: another log never has the same, so that a cursor of
-// one is not taken for a cursor of the other.
+// newLogID returns an id that no other log has, so that a cursor of one log is
+// not accepted by another.
 func newLogID() (string, error) {
 	id, err := uuid.NewV7()
 	if err != nil {

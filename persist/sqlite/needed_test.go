@@ -13,9 +13,9 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// waitingTurn leaves a log that a turn has waited in for long: a tool call that
-// asks, a try that was taken back, a text that waits for the next prompt, and a
-// turn in the queue.
+// waitingTurn writes a log in which a turn has waited for long. It has a tool
+// call with a question, a superseded try, text that waits for the next prompt,
+// and a queued turn.
 func waitingTurn(t *testing.T, s *Store) (m *persisttest.Maker, asked int64) {
 	m = persisttest.NewMaker(t, s, "thread_a").Start()
 	m.Attempt("turn_a")
@@ -36,8 +36,8 @@ func waitingTurn(t *testing.T, s *Store) (m *persisttest.Maker, asked int64) {
 	return m, m.Commit().Last
 }
 
-// A turn that waits for a person keeps nothing in the log: everything that is
-// read of it, also after a restart, is in rows.
+// A turn that waits for a person keeps nothing in the log: all that is read of
+// it, also after a restart, is in rows.
 func TestPruneKeepsNothingForATurnThatWaits(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -78,7 +78,7 @@ func TestPruneKeepsNothingForATurnThatWaits(t *testing.T) {
 	if after := read(); !reflect.DeepEqual(before, after) {
 		t.Errorf("before the prune\n%+v\nafter it\n%+v", before, after)
 	}
-	// It goes on, and what checks the log finds nothing wrong.
+	// The turn continues, and doctor and refold find nothing wrong.
 	m.Delta("turn_a", "item_call", "out", 0)
 	delta := m.Commit().Last
 	if p, err := s.Prune(ctx, 1<<40); err != nil || p.First != delta {

@@ -12,14 +12,14 @@ import (
 )
 
 // scanEvents bounds the events that one page looks at, so that a filter that
-// matches nothing returns in time with its place moved on.
+// matches nothing returns in time, with a later position.
 const scanEvents = 20_000
 
-// prealloc is the room made for a page's events at once.
+// prealloc is the capacity that a page's events get at once.
 const prealloc = 1000
 
-// eventColumns are what the events of a page have: params holds all the rest,
-// and every further column costs a tenth of the replay rate.
+// eventColumns are the columns of a page's events. params holds all the rest;
+// each further column costs a tenth of the replay rate.
 const eventColumns = "seq, method, time, params"
 
 // Page implements notify.Log.
@@ -78,33 +78,33 @@ func pageOf(c *conn, q notify.Query) (notify.Page, error) {
 	return p, nil
 }
 
-// live leaves out what is superseded: as of the newest marker of the snapshot,
-// because a marker writes the rows of what it takes back. Markers are of no
-// try and always there.
+// live leaves out what is superseded as of the newest marker of the snapshot: a
+// marker updates the rows of the tries that it supersedes. Markers belong to no
+// try and are never left out.
 const live = ` AND method <> 'turn/late' AND (span IS NULL
 	OR NOT EXISTS (SELECT 1 FROM steps s WHERE s.seq = events.span AND events.seq > s.hidden_after))`
 
-// A page of frames is made by SQLite and read as one value: row by row, the
-// way through the driver takes as long again as the query. Params are lines.
+// SQLite makes a page of frames, which is read as one value. Reading row by row
+// through the driver would take twice as long. Params have no line feeds.
 const (
 	pageSize   = "SELECT count(*), coalesce(sum(length(params)), 0) FROM events WHERE seq > ? AND seq <= ?"
 	pageFrames = `SELECT count(*), CAST(group_concat('{"jsonrpc":"2.0","method":"' || method || '","params":' || params || '}' || char(10), '') AS BLOB)
 		FROM (SELECT method, params FROM events WHERE seq > ? AND seq <= ?`
 	pageOrder = " ORDER BY seq)"
-	// ofThreads is for threads that have many of the events: + keeps SQLite from
-	// looking each of them up by its index.
+	// ofThreads is for threads that have many of the events: the + keeps SQLite
+	// from using their index.
 	ofThreads = " AND +thread_id IN (SELECT value FROM json_each(?))"
 )
 
-// denseEvents is how few of the events looked at may pass for a page of threads
-// to be read in the order of the log: one in so many. What is fewer is found
-// sooner by the threads' index.
+// denseEvents decides how a page of several threads is read. If at least one
+// event in denseEvents passes, the page is read in the order of the log. If
+// fewer pass, the threads' index is faster.
 const denseEvents = 8
 
-// framesOf fills the page with frames. It returns false, and leaves the page
-// alone, if they are too large, if too few events are of the filter's threads,
-// or if some are missing although nothing is to be left out: the page is then
-// read row by row.
+// framesOf fills the page with frames. It returns false and does not change the
+// page if the frames are too large, if too few events belong to the filter's
+// threads, or if events are missing although none may be left out. The page is
+// then read row by row.
 func framesOf(c *conn, q notify.Query, p *notify.Page) (bool, error) {
 	upTo := min(p.Latest, q.After+int64(max(1, q.MaxEvents)))
 	sizeSQL, framesSQL, args := pageSize, pageFrames, []driver.Value{q.After, upTo}
@@ -116,9 +116,9 @@ func framesOf(c *conn, q notify.Query, p *notify.Page) (bool, error) {
 		framesSQL += live
 	}
 	framesSQL += pageOrder
-	// Also with collapse the size is that of all events, because what is
-	// superseded takes as long to find as the frames take to make: half of a
-	// page whose whole is too large comes row by row.
+	// Also with collapse the size is that of all events: finding what is
+	// superseded takes as long as making the frames. So a page that is too large
+	// only without collapse is read row by row too.
 	var n, size int64
 	if _, err := c.queryOne(sizeSQL, func(r row) { n, size = r.Int(0), r.Int(1) }, args...); err != nil {
 		return false, err
@@ -155,15 +155,15 @@ func ends(c *conn, first, latest *int64) error {
 	return err
 }
 
-// reachOfThread is the seq of a thread's event that is so many after the next.
+// reachOfThread finds the seq of a thread's n-th next event.
 const reachOfThread = "SELECT seq FROM events WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT 1 OFFSET ?"
 
-// window is how far this page looks. For several threads seqs are the ones to
-// read: the first of each thread's, merged, because one query over all of
-// them would sort everything they still have.
+// window returns how far this page looks. For several threads it also returns
+// the seqs to read: the next of each thread, merged. One query over all threads
+// would sort all events that they still have.
 func window(c *conn, q notify.Query, latest int64) (upTo int64, seqs []int64, err error) {
 	threads := q.Filter.ThreadIDs
-	sparse := len(q.Filter.Methods) > 0 || q.Collapse // what is looked at need not be in the page
+	sparse := len(q.Filter.Methods) > 0 || q.Collapse // events that are looked at may be left out of the page
 	switch {
 	case len(threads) == 0 && !sparse:
 		return latest, nil, nil
@@ -180,17 +180,17 @@ func window(c *conn, q notify.Query, latest int64) (upTo int64, seqs []int64, er
 	return seqsOf(c, threads, q.After, latest, max(1, q.MaxEvents)+1)
 }
 
-// seqsOfThread are the next seqs of a thread's events.
+// seqsOfThread finds the next seqs of a thread's events.
 const seqsOfThread = "SELECT seq FROM events WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 
-// seqsOf merges the seqs of several threads until there are so many, or all.
-// Each thread gives a share; the one that would end the page too soon gives
-// more. All up to upTo are there.
+// seqsOf merges the next seqs of several threads, up to limit. It first reads a
+// share of each thread, then more of the thread that would end the page too
+// soon. seqs has all of them up to upTo.
 func seqsOf(c *conn, threads []string, after, latest int64, limit int) (upTo int64, seqs []int64, err error) {
 	type source struct {
 		id   string
-		last int64 // the newest of its seqs that has been read
-		more bool  // it may have others
+		last int64 // the newest seq that was read
+		more bool  // there may be later ones
 		next int   // how many to read
 	}
 	sources := make([]source, len(threads))
@@ -211,7 +211,7 @@ func seqsOf(c *conn, threads []string, after, latest int64, limit int) (upTo int
 		}
 	}
 	for {
-		var first *source // whose unread events may be the next ones
+		var first *source // the thread whose unread events may come next
 		for i := range sources {
 			if s := &sources[i]; s.more && (first == nil || s.last < first.last) {
 				first = s
@@ -234,8 +234,8 @@ func seqsOf(c *conn, threads []string, after, latest int64, limit int) (upTo int
 	}
 }
 
-// pageSQL is the page's query without its columns: one event more than asked
-// for, to know whether there are more.
+// pageSQL returns the page's query without its columns. It reads one event more
+// than MaxEvents, to know whether there are more.
 func pageSQL(q notify.Query, upTo int64, seqs []int64) (string, []driver.Value) {
 	var b strings.Builder
 	args := []driver.Value{q.After, upTo}

@@ -12,9 +12,9 @@ import (
 	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
-// TestQueriesFindTheirIndexes keeps a million events from turning a page into
-// a scan. A plan that scans or sorts says so. Rows have a test of their own:
-// the suite, with the plans of all that it has read.
+// TestQueriesFindTheirIndexes checks that a page is no scan in a log of a million
+// events. A plan that scans or sorts says so. The suite tests the plans of reads
+// of rows.
 func TestQueriesFindTheirIndexes(t *testing.T) {
 	s := running(t, Options{Dir: t.TempDir()})
 	explain := func(sql string, args ...driver.Value) string {
@@ -132,7 +132,7 @@ func TestWALShrinksAgainAfterALongReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	if wal() < 3*limit {
-		t.Fatalf("a long reader left the log at %d KiB: it was not in the way", wal()>>10)
+		t.Fatalf("with a long reader the log has only %d KiB: the reader did not block the checkpoint", wal()>>10)
 	}
 	write(12)
 	if wal() > 3*limit {

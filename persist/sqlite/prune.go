@@ -11,9 +11,9 @@ import (
 	"github.com/seed82539d15/holon/persist"
 )
 
-// How many events one step removes. Writes wait for a step, so it is to last
-// pruneFor, which is what a few commits take. A step begins small because
-// events can be large.
+// How many events one step removes. Writes wait for a step, so it should last
+// pruneFor, as long as a few commits. The first step is small because events can
+// be large.
 const (
 	pruneFor   = 2 * time.Millisecond
 	pruneFirst = 64
@@ -23,12 +23,12 @@ const (
 
 // Prune removes the events below a seq, in steps between commits. It stops at
 // the first delta of an open item that is in no row yet, at the floor (see
-// KeepFrom), and at the head. It ends
-// after the step that is under way when ctx ends, and then returns what was
-// removed with the error. It needs Run. Two may run at once.
+// KeepFrom), and at the head. If ctx ends, it ends after the running step and
+// returns what was removed with the error. It needs Run. Several prunes may run
+// at once.
 func (s *Store) Prune(ctx context.Context, before int64) (out persist.Pruned, err error) {
 	out.First = s.w.Head().First
-	if before, err = s.mayGo(ctx, before); err != nil {
+	if before, err = s.prunable(ctx, before); err != nil {
 		return out, fmt.Errorf("prune: %w", err)
 	}
 	back := writeBack{store: s}
@@ -56,8 +56,8 @@ func (s *Store) Prune(ctx context.Context, before int64) (out persist.Pruned, er
 	if out.Removed == 0 {
 		return out, nil
 	}
-	// The steps are made durable by what is committed after them: before the
-	// answer, by this.
+	// A later commit makes the steps durable. This one does, before the caller
+	// gets its result.
 	if err := s.Do(ctx, func() error {
 		err := s.w.Probe()
 		s.w.failIfLost(err)
@@ -68,9 +68,9 @@ func (s *Store) Prune(ctx context.Context, before int64) (out persist.Pruned, er
 	return out, nil
 }
 
-// mayGo bounds before by what is still read from the log. It is asked once for
-// a prune: what an item needs later is above the head of now.
-func (s *Store) mayGo(ctx context.Context, before int64) (int64, error) {
+// prunable bounds before by what is still read from the log. One call per prune
+// is enough: what an item needs later is above the present head.
+func (s *Store) prunable(ctx context.Context, before int64) (int64, error) {
 	latest := s.w.Head().Latest
 	err := s.engine.read(ctx, func(c *conn) error {
 		needed, err := persist.NeededFrom(&tx{c})
@@ -80,14 +80,14 @@ func (s *Store) mayGo(ctx context.Context, before int64) (int64, error) {
 	return before, err
 }
 
-// KeepFrom makes floor say from which seq on the log is still needed by its
-// readers: a prune stops there. It is called by the goroutine that runs the
-// appender, before each step, and must not block. KeepFrom must be called
-// before the first Prune.
+// KeepFrom sets the floor: a function that returns the seq from which on readers
+// still need the log. A prune stops there. The goroutine that runs the appender
+// calls it before each step; it must not block. KeepFrom must be called before
+// the first Prune.
 func (s *Store) KeepFrom(floor func() int64) { s.floor = floor }
 
-// everythingMayGo is the floor of a store that has been given none.
-func everythingMayGo() int64 { return math.MaxInt64 }
+// noFloor is the floor of a store without KeepFrom: all may be pruned.
+func noFloor() int64 { return math.MaxInt64 }
 
 // pruneStep removes the oldest events, at most size, and returns how many it
 // has removed. It sets the size of the next step.
@@ -101,7 +101,7 @@ func (w *writer) pruneStep(before int64, size *int64) (n int64, err error) {
 		return 0, nil
 	}
 	began := time.Now()
-	if err := w.relaxed(func() error {
+	if err := w.unsynced(func() error {
 		if n, err = w.conn.exec(deleteBelow, to); err != nil {
 			return err
 		}
@@ -124,11 +124,11 @@ const (
 	moveFirst   = "UPDATE meta SET first_seq = ?"
 )
 
-// relaxed is a transaction without an fsync of its own: the next durable one
+// unsynced executes a transaction without an fsync. The next durable transaction
 // makes it durable too, because both are in the same write-ahead log in their
-// order. After a power cut it may not have happened, and nothing after it has
-// then. So it is only for what nobody is told of before a durable transaction.
-func (w *writer) relaxed(f func() error) error {
+// order. After a power cut it may be lost, with everything after it. So it is
+// only for changes that no caller learns of before a durable transaction.
+func (w *writer) unsynced(f func() error) error {
 	if err := w.conn.run("PRAGMA synchronous = NORMAL"); err != nil {
 		return err
 	}
@@ -139,15 +139,15 @@ func (w *writer) relaxed(f func() error) error {
 	return err
 }
 
-// nextStep is the size of the step after one that took so long: half the way
-// to the size that would have taken pruneFor.
+// nextStep returns the size of the next step: halfway between the last size and
+// the size that would have taken pruneFor.
 func nextStep(size int64, took time.Duration) int64 {
 	fits := float64(size) * float64(pruneFor) / float64(max(took, 1))
 	return int64(min(max((float64(size)+fits)/2, pruneLeast), pruneMost))
 }
 
-// UsedBytes implements persist.Pruner: the pages in use, because the file
-// itself keeps its size after a prune and fills up again.
+// UsedBytes implements persist.Pruner. It counts the pages in use, because the
+// file keeps its size after a prune and is filled again.
 func (s *View) UsedBytes(ctx context.Context) (used int64, err error) {
 	err = s.read(ctx, func(c *conn) error {
 		_, err := c.queryOne(`SELECT (p.page_count - f.freelist_count) * s.page_size

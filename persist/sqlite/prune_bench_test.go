@@ -48,8 +48,9 @@ func largeLog(b *testing.B, events int64) *Store {
 	return running(b, Options{Dir: dir})
 }
 
-// BenchmarkPrune removes nine tenths of a log, while one client writes. The latencies of its writes are those beside the
-// prune and, measured before it, alone.
+// BenchmarkPrune removes nine tenths of a log while one client writes. It reports
+// the latencies of the client's writes during the prune and, measured before,
+// without it.
 func BenchmarkPrune(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()

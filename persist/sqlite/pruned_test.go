@@ -68,8 +68,7 @@ func TestRefoldFindsNothingWrongWithWhatIsPrunedUnderIt(t *testing.T) {
 	}
 }
 
-// leaving is the context of a client that leaves when it has been looked at so
-// often.
+// leaving is the context of a client that leaves after a number of looks at it.
 type leaving struct {
 	context.Context
 	looks int
@@ -92,7 +91,7 @@ func TestPruneEndsAfterAStep(t *testing.T) {
 		t.Errorf("the log begins at %d, pruned %+v, %v", at.First, out, err)
 	}
 	if out, err := s.Prune(context.Background(), 3000); err != nil || out.First != 3000 {
-		t.Errorf("gone on: %+v, %v", out, err)
+		t.Errorf("continued: %+v, %v", out, err)
 	}
 }
 
@@ -109,7 +108,7 @@ func TestCommitsAreDurableAfterAPrune(t *testing.T) {
 		}
 		if err := s.Do(context.Background(), func() error {
 			failed := errors.New("x")
-			if err := s.w.relaxed(func() error { return failed }); !errors.Is(err, failed) {
+			if err := s.w.unsynced(func() error { return failed }); !errors.Is(err, failed) {
 				t.Errorf("a step that failed: %v", err)
 			}
 			got, err := s.w.conn.pragma("synchronous")

@@ -11,9 +11,9 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// BenchmarkReads is what the engine and clients read again and again: rows,
-// lists and what is folded of them, in a log of 100 threads with an active
-// turn and a queue, and one thread of 20,000 items.
+// BenchmarkReads measures the reads that the engine and clients repeat: rows,
+// lists and their folds, in a log of 100 threads with an active turn and a
+// queue, and one thread of 20,000 items.
 func BenchmarkReads(b *testing.B) {
 	s := running(b, Options{Dir: b.TempDir(), Normal: true})
 	for i := range 100 {

@@ -5,7 +5,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// encode is v as JSON, nil if v is absent.
+// encode returns v as JSON, nil if v is absent.
 func encode[T any](v T, absent bool) ([]byte, error) {
 	if absent {
 		return nil, nil
@@ -13,7 +13,7 @@ func encode[T any](v T, absent bool) ([]byte, error) {
 	return json.Marshal(v, jsontext.AllowInvalidUTF8(true))
 }
 
-// decode fills v from JSON that encode made; nil leaves it alone.
+// decode fills v from JSON that encode made; nil does not change v.
 func decode(b []byte, v any) error {
 	if b == nil {
 		return nil

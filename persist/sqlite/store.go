@@ -22,9 +22,9 @@ const FileName = "holon.db"
 type Options struct {
 	Dir string // the data directory; made with mode 0700 if absent
 
-	// Normal gives up durability against power loss for speed: a commit that
-	// was acknowledged may be gone after a power cut (never after a crash of
-	// the process). The default is synchronous=FULL.
+	// Normal trades durability against power loss for speed: an acknowledged
+	// commit may be lost after a power cut, but not after a crash of the
+	// process. The default is synchronous=FULL.
 	Normal bool
 
 	TailBytes int              // bound of the tail in memory; 0 = 16 MiB
@@ -49,10 +49,10 @@ type Store struct {
 	runEvents int // const runEvents; less in tests
 }
 
-// Open locks the data directory, migrates the database and makes sure that
-// it keeps what it acknowledges. It starts nothing: see Run. Errors are a
-// *LockedError if another process has the directory open, a *NewerError if
-// the database is of a later version, or the system's.
+// Open locks the data directory, migrates the database and checks that it is
+// durable. It starts nothing: see Run. Errors are a *LockedError if another
+// process has the directory open, a *NewerError if a later version of the program
+// wrote the database, or the system's.
 func Open(o Options) (_ *Store, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -64,7 +64,7 @@ func Open(o Options) (_ *Store, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Store{View: newView(dir, o.Now), now: o.Now, floor: everythingMayGo, runEvents: runEvents}
+	s := &Store{View: newView(dir, o.Now), now: o.Now, floor: noFloor, runEvents: runEvents}
 	if s.lock, err = lockDir(dir); err != nil {
 		return nil, err
 	}
@@ -73,13 +73,13 @@ func Open(o Options) (_ *Store, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	if err := restored(dir); err != nil {
+	if err := checkRestored(dir); err != nil {
 		return nil, err
 	}
-	if err := private(s.path); err != nil {
+	if err := createOwnerOnly(s.path); err != nil {
 		return nil, err
 	}
-	// The names on the way to the database must survive a power cut too.
+	// The directory entries of the database must survive a power cut too.
 	if err := errors.Join(syncPath(dir), syncPath(filepath.Dir(dir))); err != nil {
 		return nil, err
 	}
@@ -105,9 +105,9 @@ func Open(o Options) (_ *Store, err error) {
 	return s, nil
 }
 
-// private makes the database file, if there is none, readable by its owner
-// only; SQLite gives its other files the same mode.
-func private(path string) error {
+// createOwnerOnly creates the database file, if there is none, with a mode that
+// lets only its owner read it. SQLite gives its other files the same mode.
+func createOwnerOnly(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -129,8 +129,8 @@ func settings(normal bool) url.Values {
 	}
 }
 
-// assertDurable refuses a database that would lose what it acknowledged: a
-// build default or a file system without WAL must not go unnoticed.
+// assertDurable refuses a database that would lose what it acknowledged, because
+// of a build default or a file system without WAL.
 func assertDurable(c *conn, normal bool) error {
 	want := map[string]string{"journal_mode": "wal", "synchronous": "2"}
 	if normal {
@@ -145,15 +145,15 @@ func assertDurable(c *conn, normal bool) error {
 			return fmt.Errorf("the database has %s=%s, it must be %s", name, got, value)
 		}
 	}
-	// Checkpoints are run by the writer, which looks at their errors: after a
-	// failed fsync in one of SQLite's own nobody would know.
+	// The writer runs checkpoints and checks their errors: a failed fsync in an
+	// automatic checkpoint would go unnoticed.
 	return c.run("PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY")
 }
 
 // Tail is where committed events are published.
 func (s *Store) Tail() *notify.Tail { return s.tail }
 
-// Close writes the log back into the database and ends everything. Run must
+// Close writes the log back into the database and closes everything. Run must
 // have returned, and no other method may be running. Closing twice is fine.
 func (s *Store) Close() error {
 	errs := []error{s.View.Close()}

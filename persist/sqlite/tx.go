@@ -14,8 +14,8 @@ import (
 // persist.Tx on the connection that writes.
 type tx struct{ c *conn }
 
-// statements is the SQL of tables and indexes, spelled once for each. It
-// belongs to the connection it is used with.
+// statements is the SQL of tables and indexes, made once for each. It belongs to
+// its connection.
 type statements struct {
 	tables map[*ledger.Table]tableSQL
 	ranges map[rangeShape]string
@@ -24,7 +24,7 @@ type statements struct {
 
 type tableSQL struct{ insert, update, delete string }
 
-// rangeShape is what tells the SQL of two ranges apart.
+// rangeShape is the part of a range on which its SQL depends.
 type rangeShape struct {
 	index                      *ledger.Index
 	live                       *ledger.Superseded
@@ -55,25 +55,25 @@ func (s *statements) table(t *ledger.Table) tableSQL {
 	return sql
 }
 
-// allOf is the condition that these columns have the values bound.
+// allOf is the condition that these columns have the bound values.
 func allOf(columns []string) string { return strings.Join(columns, " = ? AND ") + " = ?" }
 
-// from is the beginning of a query for these columns by an index. The index is
-// named, so that the query fails where it is missing instead of walking the
-// table.
+// from is the beginning of a query for these columns by an index. It names the
+// index, so that the query fails if the index is missing, instead of scanning
+// the table.
 func from(ix *ledger.Index, columns []string) string {
 	sql := "SELECT " + strings.Join(columns, ", ") + " FROM " + ix.Table.Name
 	switch {
 	case ix.Name != "":
 		sql += " INDEXED BY " + ix.Name
-	case ix.Unique: // the name that SQLite gives the index of a column that is UNIQUE
+	case ix.Unique: // the name that SQLite gives the index of a UNIQUE column
 		sql += " INDEXED BY sqlite_autoindex_" + ix.Table.Name + "_1"
 	}
 	return sql + " WHERE "
 }
 
-// partial spells the condition of a partial index as its migration does, which
-// is how SQLite knows that it may be used.
+// partial is the condition of a partial index, written as in its migration:
+// that is how SQLite knows that it may use the index.
 func partial(ix *ledger.Index) (conditions []string) {
 	for _, o := range ix.Where {
 		conditions = append(conditions, oneOf(o, func(v any) string {
@@ -168,7 +168,7 @@ func (s *statements) scan(r ledger.Range) string {
 	return sql
 }
 
-// arguments are what the SQL of a range binds.
+// arguments are the values that the SQL of a range binds.
 func arguments(r ledger.Range) []driver.Value {
 	args := bound(r.Prefix)
 	for _, v := range [...]any{r.After, r.Until} {
@@ -217,7 +217,7 @@ func (t *tx) Put(r ledger.Row, first, base int64) error {
 			return ledger.ErrStale
 		}
 		_, err := t.c.exec(sql.insert, values...)
-		if table.Unique != nil && isUnique(err) { // of an id: the key is new
+		if table.Unique != nil && isUnique(err) { // it is the id that is taken: the key is new
 			return fmt.Errorf("%w: %w", table.Unique, err)
 		}
 		return err

@@ -8,8 +8,8 @@ import (
 	"github.com/seed82539d15/holon/ledger"
 )
 
-// TestAScanInsideOfAScanLeavesTheOuterOneAlone has both of one statement.
-func TestAScanInsideOfAScanLeavesTheOuterOneAlone(t *testing.T) {
+// Both scans use one statement.
+func TestNestedScanDoesNotDisturbTheOuterOne(t *testing.T) {
 	s := running(t, Options{Dir: t.TempDir()})
 	if err := s.Do(context.Background(), func() error {
 		return s.w.conn.run("INSERT INTO event_times (seq, time) VALUES (1, 10), (2, 20), (3, 30)")
@@ -22,7 +22,7 @@ func TestAScanInsideOfAScanLeavesTheOuterOneAlone(t *testing.T) {
 	if err := s.Read(context.Background(), func(tx ledger.Reader) error {
 		return tx.Scan(all, func(v ledger.Values) error {
 			if outer = append(outer, v.Int(0)); len(outer) > 3 {
-				return ledger.ErrEnough // an outer scan that begins anew never ends
+				return ledger.ErrEnough // an outer scan that restarts never ends
 			}
 			return tx.Scan(all, func(v ledger.Values) error {
 				inner = append(inner, v.Int(0))

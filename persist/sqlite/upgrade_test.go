@@ -19,8 +19,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Databases of every released schema, frozen: what they hold must open, migrate
-// and refold clean for ever.
+// Frozen databases of every released schema. They must always open, migrate and
+// refold without differences.
 var (
 	//go:embed testdata/schema1.sql
 	schema1 string
@@ -59,8 +59,8 @@ func frozen(t *testing.T, sql string) (dir string, frames []byte, events int64) 
 	return dir, frames, events
 }
 
-// checkUpgraded holds what every upgrade must keep against an opened store:
-// the bytes of the log, rows that the log gives, and nothing for doctor to say.
+// checkUpgraded checks what every upgrade must keep: the bytes of the log, rows
+// that equal the fold of the log, and no finding of doctor.
 func checkUpgraded(t *testing.T, s *Store, frames []byte, events int64, threads int) {
 	t.Helper()
 	ctx := context.Background()
@@ -78,7 +78,7 @@ func checkUpgraded(t *testing.T, s *Store, frames []byte, events int64, threads 
 }
 
 // TestDatabaseOfSchema2IsUpgraded opens what a server of the first release left
-// when it was killed, and goes on with it.
+// when it was killed, and continues with it.
 func TestDatabaseOfSchema2IsUpgraded(t *testing.T) {
 	ctx := context.Background()
 	dir, frames, events := frozen(t, schema2)

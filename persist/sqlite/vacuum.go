@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// vacuumInto writes a compact copy of the database, as it stands in one
-// snapshot, to a file that must not exist. It appears whole or not at all:
-// the copy is made beside it, synced, and renamed.
+// vacuumInto writes a compact copy of one snapshot of the database to a file
+// that must not exist. The file appears whole or not at all: the copy is made
+// beside it, synced, and renamed.
 func vacuumInto(c *conn, dest string) (err error) {
 	if _, err := os.Lstat(dest); err == nil {
 		return fmt.Errorf("%s exists already", dest)

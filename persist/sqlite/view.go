@@ -13,17 +13,17 @@ import (
 	"github.com/seed82539d15/holon/persist"
 )
 
-// The reading connections are apart by how long a reader holds one, so that
-// nobody waits for who takes longer: hundreds of streams that replay queue for
-// the scans and delay no command.
+// Reading connections are separated by how long a reader holds one, so that no
+// read waits for a slower kind. Hundreds of streams that replay queue for the
+// scans and delay no command.
 const (
-	engineConns = 2 // what the engine decides on
+	engineConns = 2 // reads on which the engine decides
 	pointConns  = 2 // single rows that clients read
 	scanConns   = 4 // pages of the log, and lists: enough to keep a few cores busy, few enough that they queue instead of thrashing
 )
 
-// View reads a store: the reading half of a Store, or all of it in a process
-// beside the one that serves (doctor, export, backup). It implements
+// View reads a store. It is the reading half of a Store, or is used alone by a
+// process beside the server (doctor, export, backup). It implements
 // turns.Reader. All methods may be called from many goroutines.
 type View struct {
 	*persist.Reads
@@ -43,7 +43,7 @@ func newView(dir string, now func() time.Time) *View {
 
 // OpenView opens the store of a data directory for reading, also while a
 // server has it open. The database must exist and be of this program's schema
-// version. The caller closes it.
+// version. The caller must close the View.
 func OpenView(dir string) (*View, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *View) Close() error {
 	return errors.Join(errs...)
 }
 
-// Read calls f with the rows of one snapshot, which end with it.
+// Read calls f with the rows of one snapshot, which ends when f returns.
 func (s *View) Read(ctx context.Context, f func(ledger.Reader) error) error {
 	return s.points.read(ctx, func(c *conn) error { return f(&tx{c}) })
 }
@@ -123,8 +123,8 @@ func (s *View) lanes() []lane { return []lane{s.engine, s.points, s.scans} }
 // lane is a set of reading connections: those in the channel are idle.
 type lane chan *conn
 
-// read calls f with a connection in one transaction: one snapshot. Its queries
-// end with ctx's error when ctx ends.
+// read calls f with a connection in one transaction, which is one snapshot. Its
+// queries end with ctx's error when ctx ends.
 func (l lane) read(ctx context.Context, f func(*conn) error) (err error) {
 	var c *conn
 	select {
@@ -161,7 +161,7 @@ func (s *View) fileSizes() sizes {
 func fileSize(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {
-		return 0 // the write-ahead log need not be there
+		return 0 // the write-ahead log need not exist
 	}
 	return info.Size()
 }

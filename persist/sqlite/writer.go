@@ -8,21 +8,21 @@ import (
 )
 
 // writer is the one connection that changes the database. It belongs to the
-// goroutine that runs the appender; before Run, to the one that opens. It
-// implements persist.Committer, with the Writer for what a commit means.
+// goroutine that runs the appender, and before Run to the one that opens. It
+// implements persist.Committer; the embedded Writer defines what a commit means.
 type writer struct {
 	*persist.Writer
 	conn  *conn
 	store *Store
-	// synchronous is what commits are to survive: FULL, a power cut; NORMAL, a
-	// crash of the process.
+	// synchronous is what commits survive: with FULL a power cut, with NORMAL
+	// only a crash of the process.
 	synchronous string
-	since       wal   // what was written since the last checkpoint
-	limit       int64 // bytes of write-ahead log past which readers are waited for
+	since       wal   // written since the last checkpoint
+	limit       int64 // bytes of write-ahead log above which a checkpoint waits for readers
 	shm         *int  // descriptor of the index of the write-ahead log: see disown
 }
 
-// open reads where the log was left.
+// open reads the head of the log.
 func (w *writer) open() error {
 	return headOf(w.conn, func(head persist.Head, open openLog) {
 		w.Writer = persist.NewWriter(w, w.store.now, head, open.unfinished, open.newestKey)
@@ -37,13 +37,13 @@ func (w *writer) Transaction(f func(persist.Tx) error) error {
 // Wrote implements persist.Database.
 func (w *writer) Wrote(bytes int) { w.since.add(bytes) }
 
-// transaction executes f between BEGIN and COMMIT. Whatever fails, nothing of
-// it stays, or the store is failed for good.
+// transaction executes f between BEGIN and COMMIT. After a failure nothing of it
+// remains, or the store has failed permanently.
 func (w *writer) transaction(f func() error) error {
 	if _, err := w.conn.exec("BEGIN IMMEDIATE"); err != nil {
 		return classify("begin", err)
 	}
-	err := persist.Guard(f) // what has panicked is rolled back like any other failure
+	err := persist.Guard(f) // a panic is rolled back like any other failure
 	op := "append"
 	if err == nil {
 		op = "commit"
@@ -53,8 +53,8 @@ func (w *writer) transaction(f func() error) error {
 		return nil
 	}
 	err = classify(op, err)
-	// SQLite rolls back by itself after some errors; if it has not and cannot,
-	// what is written later might land in this transaction.
+	// SQLite rolls back by itself after some errors. If it has not and cannot,
+	// later changes might become part of this transaction.
 	if !w.conn.c.AutoCommit() {
 		if _, e := w.conn.exec("ROLLBACK"); e != nil && !w.conn.c.AutoCommit() {
 			return fmt.Errorf("roll back after %w: %w: %w", err, ledger.ErrStorageFailed, e)

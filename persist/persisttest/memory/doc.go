@@ -1,4 +1,4 @@
 // Package memory is a log in memory: the rules of package persist over the
-// smallest database that can carry them. It shows that the rules need no SQL,
-// and what a database has to offer. It is for tests: it keeps nothing.
+// smallest possible database. It shows that the rules need no SQL, and what they
+// need of a database. It is for tests: nothing is durable.
 package memory

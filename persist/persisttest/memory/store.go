@@ -22,13 +22,13 @@ type Store struct {
 	w    *persist.Writer
 	tail *notify.Tail
 
-	mu    sync.Mutex // of a transaction, or of a snapshot
+	mu    sync.Mutex // held by a transaction or a snapshot
 	rows  *tables
 	first int64 // seq of log[0], or of the next event
 	log   []notify.Event
 }
 
-// New makes an empty log. It starts nothing: see Run.
+// New returns an empty log. It starts nothing: see Run.
 func New(now func() time.Time) *Store {
 	s := &Store{
 		tail: notify.NewTail(0, 0), first: 1,
@@ -50,7 +50,7 @@ type committer struct{ *persist.Writer }
 func (committer) Probe() error    { return nil }
 func (committer) Maintain() error { return nil }
 
-// tx is a transaction or a snapshot of the store, which is locked meanwhile.
+// tx is a transaction or a snapshot. The store is locked while it lasts.
 type tx struct {
 	*tables
 	s *Store
@@ -61,7 +61,7 @@ func (t tx) Ends() (first, latest int64, err error) {
 	return t.s.first, t.s.first + int64(len(t.s.log)) - 1, nil
 }
 
-// eventTable is what rows of events have: enough for the text of open items.
+// eventTable has the columns of events that the text of open items needs.
 var eventTable = ledger.NewTable(ledger.Table{
 	Name: items.Deltas.Table.Name, Columns: []string{"seq", "item_id", "method", "params"}, Key: []string{"seq"},
 })
@@ -209,7 +209,7 @@ func (s *Store) UsedBytes(context.Context) (used int64, err error) {
 	for i := range s.log {
 		used += int64(len(s.log[i].Params))
 	}
-	return used + 1, nil // rows are never nothing
+	return used + 1, nil // rows always take something
 }
 
 var (

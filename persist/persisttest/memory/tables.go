@@ -13,14 +13,14 @@ import (
 // record is a row: its columns by their names.
 type record map[string]any
 
-// tables keeps records and the orders in which they were asked for. It belongs
+// tables keeps records, and for each index that was used their order. It belongs
 // to one goroutine at a time. It implements ledger.Tx.
 type tables struct {
 	records map[string]map[*record]bool // by the name of the table
-	orders  map[*ledger.Index][]*record // made when first asked for
+	orders  map[*ledger.Index][]*record // made at the first use
 	keys    map[*ledger.Table]*ledger.Index
 	unique  []*ledger.Index
-	undo    []func() // of the transaction that is under way, the last change last
+	undo    []func() // of the running transaction, the last change last
 }
 
 func newTables(unique ...*ledger.Index) *tables {
@@ -38,7 +38,7 @@ func (t *tables) rollBack() {
 	t.undo = nil
 }
 
-// order is the list of the records of an index.
+// order returns the records of an index in its order.
 func (t *tables) order(ix *ledger.Index) []*record {
 	list, ok := t.orders[ix]
 	if !ok {
@@ -53,7 +53,7 @@ func (t *tables) order(ix *ledger.Index) []*record {
 	return list
 }
 
-// add puts a record into its table and the orders of it.
+// add puts a record into its table and the table's orders.
 func (t *tables) add(table string, r *record) {
 	if t.records[table] == nil {
 		t.records[table] = map[*record]bool{}
@@ -76,7 +76,7 @@ func (t *tables) remove(table string, r *record) {
 	}
 }
 
-// replace puts a record in the place of another; nil = none.
+// replace replaces one record by another; nil = none.
 func (t *tables) replace(table string, old, r *record) {
 	if old != nil {
 		t.remove(table, old)
@@ -161,7 +161,7 @@ func (t *tables) superseded(r record, s *ledger.Superseded) bool {
 	return by != nil && (*by)[s.After] != nil && compare(r[s.Seq], (*by)[s.After]) > 0
 }
 
-// key is the index by the key of a table.
+// key returns the index by the key of a table.
 func (t *tables) key(table *ledger.Table) *ledger.Index {
 	if t.keys[table] == nil {
 		t.keys[table] = &ledger.Index{Table: table, Columns: table.Key}
@@ -226,8 +226,8 @@ func (t *tables) Delete(table *ledger.Table, key ...any) error {
 	return nil
 }
 
-// from is the place of the first record whose columns are not below the key,
-// after that of the first whose columns are above it.
+// from returns the index of the first record whose columns are not below the
+// key; after that of the first whose columns are above it.
 func from(list []*record, columns []string, key []any) int {
 	return sort.Search(len(list), func(i int) bool { return compareKey(*list[i], columns, key) >= 0 })
 }
@@ -296,7 +296,8 @@ func valuesOf(r record, table *ledger.Table) ledger.Values {
 	return values
 }
 
-// owned is a value that nobody else can change. An absent blob is nil.
+// owned returns a copy of a value that no other code can change. An absent blob
+// is nil.
 func owned(v any) any {
 	b, ok := v.([]byte)
 	if !ok {
