@@ -19,31 +19,32 @@ type Store interface {
 	// Append commits a unit. It is called until Run has returned.
 	Append(*ledger.Unit) (ledger.Receipt, error)
 	Read(context.Context, func(ledger.Reader) error) error
-	// ExpiredBefore is a seq below which all events are from before an instant.
+	// ExpiredBefore returns a seq below which all events are older than at.
 	ExpiredBefore(ctx context.Context, at, now time.Time) (int64, error)
 }
 
-// Config is what a Dispatcher works with. Store, Tail and LogID are needed.
+// Config is what a Dispatcher works with. Store, Tail and LogID are required.
 type Config struct {
 	Store  Store
 	Tail   *notify.Tail
 	LogID  string
 	Owners Owners // nil: tasks are an error
-	// Report is called with the errors of followers, and with "" for those of the
-	// Dispatcher. It must not block, or call the Dispatcher. nil = no reports.
+	// Report is called with the errors of followers, and with "" for errors of
+	// the Dispatcher. It must not block, nor call the Dispatcher. nil = no
+	// reports.
 	Report func(follower string, err error)
 	Now    func() time.Time // the clock of the events; nil = time.Now
 	Bounds
 }
 
-// Bounds are those of a Dispatcher. Zero values get their default.
+// Bounds are the bounds of a Dispatcher. Zero values get their default.
 type Bounds struct {
 	MaxFollowers int // 100,000
-	// MaxBusy is how many handle a batch at the same time (1,024), each of at
-	// most 64 KiB or one event. Others wait for their turn meanwhile.
+	// MaxBusy is how many followers handle a batch at the same time (1,024),
+	// each of at most 64 KiB or one event. The others wait for a slot.
 	MaxBusy int
 	Timeout time.Duration // of one call of Handle with its tasks; 30 s
-	// Retention waits for a follower that is behind by up to both of these: 14
+	// Retention waits for a follower that lags by no more than both of these: 14
 	// days and 10,000,000 events.
 	MaxLagAge    time.Duration
 	MaxLagEvents int64
@@ -56,12 +57,12 @@ func (b Bounds) withDefaults() Bounds {
 	}
 }
 
-// pageReaders is how many followers read pages of the log at the same time:
-// the store's reading connections are for others too.
+// pageReaders is how many followers read pages of the log at the same time: they
+// share the store's reading connections with other readers.
 const pageReaders = 2
 
-// Dispatcher reads the log once for all followers and wakes those that want
-// what is new. All methods may be called from many goroutines, Run once.
+// Dispatcher reads the log once for all followers and wakes those that want a
+// new event. All methods may be called from many goroutines, Run once.
 type Dispatcher struct {
 	cfg   Config
 	slots chan struct{} // MaxBusy
@@ -69,20 +70,20 @@ type Dispatcher struct {
 	due   chan struct{} // size 1: positions should be saved
 	floor atomic.Int64
 
-	writes sync.Mutex // one writes rows of followers, but for moves
-	unsure bool       // of writes: a save has failed, perhaps after its commit
+	writes sync.Mutex // held to write rows of followers, except moves
+	reread bool       // guarded by writes: a save has failed, perhaps after its commit
 
 	mu    sync.Mutex
-	lanes map[string]*Lane // also of rows whose follower has not been added
+	lanes map[string]*Lane // also for rows whose follower has not been added
 	index index
-	at    int64 // every event up to it has been looked up in index
-	saved row   // of the dispatcher
-	limit int64 // below it nothing is kept for followers
+	at    int64 // every event up to this seq has been looked up in index
+	saved row   // the dispatcher's own row
+	limit int64 // below this seq nothing is kept for followers
 	run   context.Context
-	work  sync.WaitGroup // its goroutines: those of lanes, and the one that saves
+	work  sync.WaitGroup // goroutines of lanes, and the one that saves
 }
 
-// Open reads the positions that are stored. It starts nothing: see Run.
+// Open reads the stored positions. It starts nothing: see Run.
 func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	cfg.Bounds = cfg.Bounds.withDefaults()
 	if cfg.Now == nil {
@@ -100,7 +101,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range rows { // the dispatcher's is the first
+	for _, r := range rows { // the dispatcher's row is the first
 		if r.name == "" {
 			d.saved.fresh = false
 			d.saved.scanned = min(r.scanned, d.at)
@@ -113,7 +114,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 	return d, nil
 }
 
-// rows reads what is stored.
+// rows reads the stored rows.
 func (d *Dispatcher) rows(ctx context.Context) (rows []row, err error) {
 	if err = d.cfg.Store.Read(ctx, func(tx ledger.Reader) error {
 		return tx.Scan(ledger.Range{Index: byName}, func(v ledger.Values) error {
@@ -159,7 +160,7 @@ func (d *Dispatcher) Add(ctx context.Context, f Follower) (*Lane, error) {
 	return l, nil
 }
 
-// newRow gives a follower a position if it has none.
+// newRow returns the row of a follower. It stores a new one if there is none.
 func (d *Dispatcher) newRow(ctx context.Context, f *Follower) (*row, error) {
 	if r, err := d.stored(ctx, f.Name); err != nil || r != nil {
 		return r, err
@@ -178,15 +179,15 @@ func (d *Dispatcher) newRow(ctx context.Context, f *Follower) (*row, error) {
 	return r, err
 }
 
-// Remove ends a follower and forgets its position, also one that has only a
-// row. It waits until Handle has returned, and must not be called by it. After
-// an error it can be called again.
+// Remove ends a follower and deletes its position. The follower need not have
+// been added. Remove waits until Handle has returned; Handle must not call it.
+// After an error it can be called again.
 func (d *Dispatcher) Remove(name string) error {
 	d.mu.Lock()
 	if l := d.lanes[name]; l != nil {
-		if gone := l.detach(); gone != nil {
+		if done := l.detach(); done != nil {
 			d.mu.Unlock()
-			<-gone
+			<-done
 			d.mu.Lock()
 		}
 	}
@@ -203,8 +204,8 @@ func (d *Dispatcher) Remove(name string) error {
 	return nil
 }
 
-// Run dispatches until ctx is done, and saves positions then: the store must
-// still be running. It returns nil when all its goroutines have ended.
+// Run dispatches until ctx is done. It then saves positions, so the store must
+// still run. It returns nil when all its goroutines have ended.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	d.mu.Lock()
 	d.run = ctx
@@ -222,10 +223,10 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		}
 		fails = 0
 		d.mu.Lock()
-		news := d.cfg.Tail.Wait(d.at)
+		newEvents := d.cfg.Tail.Wait(d.at)
 		d.mu.Unlock()
 		select {
-		case <-news:
+		case <-newEvents:
 		case <-ctx.Done():
 		}
 	}
@@ -237,7 +238,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	return nil
 }
 
-// route looks everything up that is new.
+// route looks up all new events.
 func (d *Dispatcher) route(ctx context.Context) error {
 	for ctx.Err() == nil {
 		moved, held := d.routeTail()
@@ -253,7 +254,7 @@ func (d *Dispatcher) route(ctx context.Context) error {
 	return nil
 }
 
-// routeTail looks up what one commit has published, if the tail has that.
+// routeTail looks up the events of one commit, if the tail has them.
 func (d *Dispatcher) routeTail() (moved, held bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -270,7 +271,7 @@ func (d *Dispatcher) routeTail() (moved, held bool) {
 	return moved, held
 }
 
-// routePage looks up a page of the log, of what has left the tail.
+// routePage looks up a page of the log, for events that have left the tail.
 func (d *Dispatcher) routePage(ctx context.Context) error {
 	// Only the goroutine of Run moves d.at.
 	p, err := d.cfg.Store.Page(ctx, notify.Query{After: d.at, MaxEvents: 1000, MaxBytes: 1 << 20})
@@ -279,7 +280,7 @@ func (d *Dispatcher) routePage(ctx context.Context) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.at+1 < p.First { // what was in between was pruned
+	if d.at+1 < p.First { // the events between were pruned
 		for _, l := range d.lanes {
 			d.wanted(l, d.at+1)
 			d.wanted(l, p.First-1)
@@ -305,11 +306,11 @@ func (d *Dispatcher) passed(seq int64) {
 	}
 }
 
-// Floor is the seq from which on the log is needed by followers that are
-// within the bounds, as far as is known durably; retention keeps what is from
-// there on. It never blocks.
+// Floor is the seq from which on followers within the bounds need the log,
+// according to what is stored. Retention keeps the log from there on. Floor
+// never blocks.
 func (d *Dispatcher) Floor() int64 {
-	d.saveSoon() // followers may have come further than what is stored says
+	d.saveSoon() // followers may be further than their stored positions
 	return d.floor.Load()
 }
 

@@ -60,7 +60,7 @@ func TestFollowersGetWhatTheyWantInOrder(t *testing.T) {
 	}
 }
 
-func TestMarkersComeWhateverTheMethodsAndCollapseLeavesOutWhatTheyHide(t *testing.T) {
+func TestMarkersPassAnyMethodsAndCollapseLeavesOutWhatTheySupersede(t *testing.T) {
 	for _, tail := range []int{0, 1} {
 		inWorld(t, tail, func(t *testing.T, w *world) {
 			m := w.thread("a", 0)
@@ -148,7 +148,7 @@ func TestNewFollowerBeginsAtTheHeadAndAKnownOneWhereItWas(t *testing.T) {
 	})
 }
 
-func TestARowCanBeMadeWithWhatTheFollowerIsFor(t *testing.T) {
+func TestRowCanBeCreatedInTheUnitOfItsPurpose(t *testing.T) {
 	inWorld(t, 0, func(t *testing.T, w *world) {
 		w.thread("a", 4)
 		log, _ := w.store.Position(t.Context())
@@ -173,7 +173,7 @@ func TestARowCanBeMadeWithWhatTheFollowerIsFor(t *testing.T) {
 	})
 }
 
-func TestSlowFollowerHoldsUpNobody(t *testing.T) {
+func TestSlowFollowerDelaysNoOther(t *testing.T) {
 	inWorld(t, 4000, func(t *testing.T, w *world) {
 		var slow, quick seen
 		release := make(chan struct{})
@@ -207,8 +207,8 @@ func TestSlowFollowerHoldsUpNobody(t *testing.T) {
 	})
 }
 
-// TestBusyFollowersTakeTurns has more followers that are busy than may be.
-func TestBusyFollowersTakeTurns(t *testing.T) {
+// TestBusyFollowersShareTheSlots has more busy followers than slots.
+func TestBusyFollowersShareTheSlots(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dir, 0)
@@ -242,7 +242,7 @@ func TestBusyFollowersTakeTurns(t *testing.T) {
 	})
 }
 
-func TestFailingFollowerIsTriedAgainAfterLongerAndLongerPauses(t *testing.T) {
+func TestFailingFollowerIsRetriedAfterGrowingPauses(t *testing.T) {
 	inWorld(t, 0, func(t *testing.T, w *world) {
 		var s, other seen
 		var at []time.Duration
@@ -300,7 +300,7 @@ func TestPanicEndsTheFollowerAndNothingElse(t *testing.T) {
 	})
 }
 
-func TestNothingIsWrittenForEventsThatNobodyWants(t *testing.T) {
+func TestNothingIsWrittenForUnwantedEvents(t *testing.T) {
 	inWorld(t, 0, func(t *testing.T, w *world) {
 		var s seen
 		for i := range 50 {
@@ -318,7 +318,7 @@ func TestNothingIsWrittenForEventsThatNobodyWants(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		if n := w.life.writes(); n != 0 {
-			t.Errorf("%d units for events that nobody wants", n)
+			t.Errorf("%d units for unwanted events", n)
 		}
 		m.Messages("", 1, 1)
 		m.Commit()
@@ -367,8 +367,8 @@ func TestRemovedFollowerIsForgotten(t *testing.T) {
 	})
 }
 
-// TestPositionsAreRightAfterASaveWhoseAnswerWasLost has a save that says that a
-// follower is not behind, and nobody learns that it was committed.
+// A save that says that a follower does not lag is committed, but its answer is
+// lost.
 func TestPositionsAreRightAfterASaveWhoseAnswerWasLost(t *testing.T) {
 	inWorld(t, 0, func(t *testing.T, w *world) {
 		var s seen

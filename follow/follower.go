@@ -11,32 +11,31 @@ import (
 
 // Follower is what a user of the log declares.
 type Follower struct {
-	// Name is the identity of the follower: its position is found by it after a
-	// restart. 1 to 256 bytes.
+	// Name is the identity of the follower: after a restart its position is
+	// found by it. 1 to 256 bytes.
 	Name string
 	Interest
 	// FromFirst makes a follower that has no position yet begin with the oldest
 	// event that is kept. Otherwise it begins after the newest.
 	FromFirst bool
-	// Handle handles a batch. It returns tasks for owners of other things, or
-	// does itself what is to be done. An error, or one of the tasks', brings the
-	// same events again, after a pause. A panic ends the follower: its position
-	// stays, and it begins again with the next start of the server. Handle is
-	// called by one goroutine at a time. It must return soon after ctx is done,
-	// which it is after Config.Timeout, and may keep the batch's events.
+	// Handle handles a batch: it does the work itself, or returns tasks for
+	// owners of other things. After an error, also of a task, the same events
+	// are delivered again after a pause. A panic ends the follower: it keeps its
+	// position and continues at the next start of the server. Handle is called
+	// by one goroutine at a time. ctx is done after Config.Timeout at the
+	// latest; Handle must then return soon. It may keep the batch's events.
 	Handle func(ctx context.Context, b *Batch) ([]Task, error)
 }
 
 // Interest is which events a follower wants. The zero value wants none.
 type Interest struct {
 	All     bool     // events of all threads and of none
-	Threads []string // without All: of these; Lane.Watch and Unwatch change them
+	Threads []string // without All: events of these; Lane.Watch and Unwatch change them
 	// Methods are names or kinds such as "item/*"; none means all. Markers
-	// (stream/rewind) come whatever the methods are, as in streams: they say
-	// what is superseded of what the follower has seen.
+	// (stream/rewind) pass any choice of methods, as in streams: they say which
+	// events that the follower has seen are superseded.
 	Methods []string
-	// Collapse leaves out what is superseded when the follower comes to it, and
-	// turn/late.
+	// Collapse leaves out turn/late and what is superseded when it is read.
 	Collapse bool
 }
 
@@ -47,33 +46,34 @@ type Event struct {
 	Params           []byte
 }
 
-// Lost says that events from From to To are no longer in the log, among which
-// may be some that the follower wanted.
+// Lost says that the events from From to To are no longer in the log. The
+// follower may have wanted some of them.
 type Lost struct{ From, To int64 }
 
 // Batch is what a follower handles at once. Lost and Restored come before
 // Events, which may be empty.
 type Batch struct {
 	Lost *Lost // nil: none
-	// Restored says that the log was restored from a backup after the follower
-	// had its position: what follows may have been handled in the log that the
-	// backup is of.
+	// Restored says that the log was restored from a backup after the position
+	// was stored: the events that follow may have been handled in the original
+	// log.
 	Restored bool
 	Events   []Event
-	// Through is the seq up to which Events has everything that is wanted.
+	// Through is the seq up to which Events has all wanted events.
 	Through int64
 
 	name  string
-	moved int64 // where a committed unit has left the position
-	upTo  int64 // what comes after is not wanted
+	moved int64 // the position as a committed unit has moved it
+	upTo  int64 // no event after it is known to be wanted
 	bytes int
 }
 
 // Move is for followers that own their effects: it puts the position into the
-// unit that has them. The events up to through are handled, exactly once, when
-// the unit is committed. It is refused with ledger.ErrStale if the position has
-// been moved otherwise. The unit must have no events of a thread. The positions
-// of other followers are written lazily: they see events again after a crash.
+// unit with the effects. Once the unit is committed, the events up to through
+// are handled, exactly once. The unit is refused with ledger.ErrStale if the
+// position has been moved meanwhile. It must have no events of a thread. The
+// positions of other followers are saved later: after a crash these followers
+// see events again.
 func (b *Batch) Move(u *ledger.Unit, through int64) {
 	u.Base = b.moved
 	u.Rows = append(u.Rows, &move{&row{name: b.name, position: through}, b})
@@ -92,8 +92,8 @@ type Task struct {
 
 // Owners takes the tasks of followers. It may be called by many goroutines.
 type Owners interface {
-	// Take returns nil when each of the tasks is durable, now or since before.
-	// After an error some may be; all of them come again.
+	// Take returns nil when each of the tasks is durable, by this call or an
+	// earlier one. After an error some may be; all of them are delivered again.
 	Take(ctx context.Context, tasks []Task) error
 }
 

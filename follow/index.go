@@ -7,15 +7,15 @@ import (
 )
 
 // index finds the followers that want an event: by its thread ("" = those that
-// want all), then by its method. Looking an event up takes the same time
-// however many followers there are that do not want it.
+// want all threads), then by its method. The time of a look-up does not depend on
+// the number of followers that do not want the event.
 type index map[string]*topic
 
-// topic is who wants events of one thread: by method, by kind ("item/"), or
-// whatever the method is ("").
+// topic has the followers that want events of one thread: by method, by kind
+// ("item/"), or for all methods ("").
 type topic map[string]map[*Lane]struct{}
 
-// keys are what methods are found by.
+// keys returns the keys in a topic of these methods.
 func keys(methods []string) []string {
 	if len(methods) == 0 {
 		return []string{""}
@@ -56,7 +56,7 @@ func (x index) remove(thread string, l *Lane) {
 	}
 }
 
-// find calls f with each lane that wants the event, with some perhaps twice.
+// find calls f with each lane that wants the event, perhaps twice with some.
 func (x index) find(thread, method string, f func(*Lane)) {
 	for _, id := range [...]string{"", thread} {
 		if t := x[id]; t != nil {

@@ -12,33 +12,33 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Lane is a follower's way through the log. It has a goroutine only while the
-// follower has something to handle.
+// Lane is a follower's progress through the log. It has a goroutine only while
+// the follower has something to handle.
 type Lane struct {
 	d    *Dispatcher
 	name string
 
-	// Of the Dispatcher's mutex.
-	f        Follower           // without Handle: only its row is there
+	// Guarded by the Dispatcher's mutex.
+	f        Follower           // without Handle: there is only a row
 	stored   row                // what the database has
-	pos      int64              // everything that is wanted up to it has been handled
-	first    int64              // wanted: the oldest that may have to be handled
-	last     int64              // wanted: the newest; nothing has to be handled if it is ≤ pos
-	restored bool               // the log was, and no batch has said so yet
+	pos      int64              // all wanted events up to it have been handled
+	first    int64              // the oldest wanted event that may have to be handled
+	last     int64              // the newest wanted event; if ≤ pos, nothing has to be handled
+	restored bool               // the log was restored, and no batch has said so yet
 	since    time.Time          // since when there is something to handle
-	fails    int                // in a row
-	err      error              // the last of them
+	fails    int                // failures in a row
+	err      error              // the last failure
 	ended    bool               // by a panic, or removed
 	stop     context.CancelFunc // not nil while the goroutine runs
-	gone     chan struct{}      // closed when it has ended
+	done     chan struct{}      // closed when the goroutine has ended
 
-	interest sync.RWMutex // beside the Dispatcher's mutex for changes
+	interest sync.RWMutex // changes also hold the Dispatcher's mutex
 	threads  map[string]struct{}
-	methods  notify.Filter // whatever the thread
+	methods  notify.Filter // of methods only
 }
 
-// newLane makes the lane of a stored position. scanned is how far the
-// dispatcher had come when it was stored.
+// newLane makes the lane of a stored position. scanned is the stored position of
+// the dispatcher.
 func newLane(d *Dispatcher, r row, scanned int64) *Lane {
 	l := &Lane{d: d, name: r.name, stored: r, pos: r.handled(), restored: r.logID != d.cfg.LogID}
 	if !r.behind {
@@ -48,7 +48,7 @@ func newLane(d *Dispatcher, r row, scanned int64) *Lane {
 	return l
 }
 
-// attach makes the lane a follower's. d.mu is held.
+// attach gives the lane its follower. d.mu is held.
 func (l *Lane) attach(f Follower) {
 	l.f, l.ended, l.fails, l.err = f, false, 0, nil
 	l.methods = notify.Filter{Methods: f.Methods}
@@ -57,7 +57,7 @@ func (l *Lane) attach(f Follower) {
 		l.d.index.add("", l)
 	}
 	l.watch(f.Threads)
-	if l.pos < l.d.at { // what the dispatcher has passed the lane looks through itself
+	if l.pos < l.d.at { // the lane itself must search what the dispatcher has passed
 		l.first, l.last, l.since = l.pos+1, l.d.at, time.Now()
 	}
 	l.d.wake(l)
@@ -76,12 +76,12 @@ func (l *Lane) detach() <-chan struct{} {
 		return nil
 	}
 	l.stop()
-	return l.gone
+	return l.done
 }
 
-// Watch adds threads to those whose events are wanted and returns a seq: no
-// event of theirs after it is missed. Some before it may come too. A user that
-// commits why it watches calls Watch before.
+// Watch adds threads to those whose events are wanted. It returns a seq after
+// which no event of theirs is missed; some before it may come too. Call Watch
+// before committing the reason to watch.
 func (l *Lane) Watch(threadIDs ...string) int64 {
 	l.d.mu.Lock()
 	defer l.d.mu.Unlock()
@@ -102,8 +102,7 @@ func (l *Lane) watch(threadIDs []string) {
 	}
 }
 
-// Unwatch takes threads away. Events that are being handled are not called
-// back.
+// Unwatch removes threads. It does not affect a batch that is being handled.
 func (l *Lane) Unwatch(threadIDs ...string) {
 	l.d.mu.Lock()
 	defer l.d.mu.Unlock()
@@ -121,8 +120,9 @@ func (l *Lane) live() bool { return l.f.Handle != nil && !l.ended }
 // pending reports whether there is something to handle. d.mu is held.
 func (l *Lane) pending() bool { return l.last > l.pos || l.restored }
 
-// place is up to where everything is handled. d.mu is held.
-func (l *Lane) place() int64 {
+// handledUpTo returns the seq up to which all wanted events are handled. d.mu is
+// held.
+func (l *Lane) handledUpTo() int64 {
 	switch {
 	case !l.live():
 		return l.pos
@@ -132,7 +132,7 @@ func (l *Lane) place() int64 {
 	return max(l.pos, l.d.at)
 }
 
-// wanted says that the lane wants the event. d.mu is held.
+// wanted notes that the lane wants the event. d.mu is held.
 func (d *Dispatcher) wanted(l *Lane, seq int64) {
 	if seq <= l.pos || !l.live() {
 		return
@@ -151,7 +151,7 @@ func (d *Dispatcher) wake(l *Lane) {
 	}
 	var ctx context.Context
 	ctx, l.stop = context.WithCancel(d.run)
-	l.gone = make(chan struct{})
+	l.done = make(chan struct{})
 	d.work.Add(1)
 	go d.serve(ctx, l)
 }
@@ -171,21 +171,21 @@ func (d *Dispatcher) serve(ctx context.Context, l *Lane) {
 	}
 }
 
-// next is the batch that the lane has to fill and to handle now, nil if there
-// is none: its goroutine counts as ended then.
+// next returns the batch that the lane must fill and handle now. It returns nil
+// if there is none; the goroutine then counts as ended.
 func (d *Dispatcher) next(ctx context.Context, l *Lane) *Batch {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if ctx.Err() != nil || !l.live() || !l.pending() {
 		l.stop()
 		l.stop = nil
-		close(l.gone)
+		close(l.done)
 		return nil
 	}
 	return &Batch{Through: max(l.pos, l.first-1), Restored: l.restored, name: l.name, moved: l.stored.position, upTo: l.last}
 }
 
-// handle fills a batch and has it handled.
+// handle fills a batch and calls the follower with it.
 func (d *Dispatcher) handle(ctx context.Context, l *Lane, b *Batch) (err error) {
 	if err := d.fill(ctx, l, b); err != nil {
 		return err
@@ -211,7 +211,7 @@ func (d *Dispatcher) handle(ctx context.Context, l *Lane, b *Batch) (err error) 
 	return d.cfg.Owners.Take(ctx, tasks)
 }
 
-// PanicError is what a follower ends with whose Handle panicked.
+// PanicError is the error of a follower whose Handle panicked.
 type PanicError struct {
 	Value any
 	Stack []byte
@@ -220,11 +220,11 @@ type PanicError struct {
 // Error implements error.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack) }
 
-// settle moves the lane on, or not. It returns how often it has failed in a
-// row.
+// settle moves the lane past the batch, unless err is set. It returns the number
+// of failures in a row.
 func (d *Dispatcher) settle(ctx context.Context, l *Lane, b *Batch, err error) (fails int) {
 	var stored *row
-	if errors.Is(err, ledger.ErrStale) { // a move was committed, and that was not known
+	if errors.Is(err, ledger.ErrStale) { // a move was committed without the lane's knowledge
 		if r, e := d.stored(ctx, l.name); e == nil {
 			stored = r
 		}
@@ -242,7 +242,7 @@ func (d *Dispatcher) settle(ctx context.Context, l *Lane, b *Batch, err error) (
 		d.saveSoon()
 		return 0
 	}
-	if ctx.Err() != nil { // not its own failure
+	if ctx.Err() != nil { // it was stopped: not a failure
 		return 0
 	}
 	l.fails, l.err = l.fails+1, err

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a store that runs, and a dispatcher on it that can end in order or
-// by a crash.
+// world is a running store with a dispatcher that can end normally or by a
+// crash.
 type world struct {
 	t     testing.TB
 	store *sqlite.Store
@@ -33,8 +33,8 @@ type world struct {
 	bounds Bounds
 }
 
-// life is a store as one run of a program sees it: after a crash nothing that
-// it writes arrives any more.
+// life is a store as one run of a program sees it: nothing that it writes after
+// its crash arrives.
 type life struct {
 	*sqlite.Store
 	mu       sync.Mutex
@@ -46,7 +46,7 @@ type life struct {
 }
 
 var errDead = errors.New("the program has ended")
-var errLost = errors.New("nobody knows whether it was committed")
+var errLost = errors.New("it is not known whether it was committed")
 
 func (l *life) Append(u *ledger.Unit) (ledger.Receipt, error) {
 	l.mu.Lock()
@@ -85,7 +85,7 @@ func (l *life) Append(u *ledger.Unit) (ledger.Receipt, error) {
 	return r, nil
 }
 
-// writes is how many units were committed since it was last asked.
+// writes returns how many units were committed since its last call.
 func (l *life) writes() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -250,7 +250,7 @@ func (s *seen) handle(_ context.Context, b *Batch) ([]Task, error) {
 	return nil, nil
 }
 
-// take returns what was handled since it was last asked.
+// take returns what was handled since its last call.
 func (s *seen) take() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,9 +14,8 @@ import (
 	"github.com/seed82539d15/holon/ledger"
 )
 
-// effects are what followers have left in the database, in the order of
-// commits. A unit carries them in Result, which a store keeps for nobody
-// without a key.
+// effects are what followers have written to the database, in the order of
+// commits. A unit has them in Result, which a store ignores without a key.
 type effects struct {
 	mu   sync.Mutex
 	list []effect

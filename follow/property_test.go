@@ -38,7 +38,7 @@ type model struct {
 	makers    []*persisttest.Maker
 	followers []*modelFollower
 	read      int64          // the log up to it is in must and may
-	trouble   func(int) bool // whether something goes wrong this time
+	trouble   func(int) bool // whether to inject a failure this time
 	turns     int
 }
 
@@ -209,7 +209,7 @@ func (m *model) step(r *rapid.T) {
 	}
 }
 
-// check holds what followers did against what they had to.
+// check compares what followers did with what they had to do.
 func (m *model) check(r *rapid.T) {
 	for _, f := range m.followers {
 		s := f.lane.Status()

@@ -7,28 +7,28 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Bounds of a batch: a few milliseconds of work, and 64 MiB for all that can be
-// handled at once. A larger event goes alone.
+// Bounds of a batch: a few milliseconds of work, and 64 MiB for all batches that
+// are handled at once. A larger event is a batch alone.
 const (
 	batchEvents = 256
 	batchBytes  = 64 << 10
 )
 
-// filterThreads is up to how many threads a page of the log is asked for by
-// thread. For more of them all events are read.
+// filterThreads is up to how many threads a page of the log is read by thread.
+// For more threads all events are read.
 const filterThreads = 64
 
-// fill gathers what the lane wants of the events after b.Through, up to b.upTo.
-// Unless it fails it has taken a slot.
+// fill collects what the lane wants of the events after b.Through, up to b.upTo.
+// Unless it fails, it holds a slot when it returns.
 func (d *Dispatcher) fill(ctx context.Context, l *Lane, b *Batch) error {
 	for {
-		if err := take(ctx, d.slots); err != nil {
+		if err := acquire(ctx, d.slots); err != nil {
 			return err
 		}
 		if done := d.fillFromTail(l, b); done {
 			return nil
 		}
-		<-d.slots // while it waits for the log it handles nothing
+		<-d.slots // a lane that waits for the log needs no slot
 		if err := d.fillFromLog(ctx, l, b); err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (d *Dispatcher) fillFromTail(l *Lane, b *Batch) (done bool) {
 			if !l.wants(e.ThreadID, e.Method) || l.f.Collapse && e.Superseded {
 				return true
 			}
-			if done = !b.room(len(e.Params)); !done {
+			if done = !b.fits(len(e.Params)); !done {
 				b.add(Event{e.Seq, e.ThreadID, e.Method, bytes.Clone(e.Params)})
 			}
 			return !done
@@ -61,7 +61,7 @@ func (d *Dispatcher) fillFromTail(l *Lane, b *Batch) (done bool) {
 
 // fillFromLog reads a page of the log into the batch, which has no events.
 func (d *Dispatcher) fillFromLog(ctx context.Context, l *Lane, b *Batch) error {
-	if err := take(ctx, d.pages); err != nil {
+	if err := acquire(ctx, d.pages); err != nil {
 		return err
 	}
 	defer func() { <-d.pages }()
@@ -91,7 +91,7 @@ func (d *Dispatcher) fillFromLog(ctx context.Context, l *Lane, b *Batch) error {
 	return nil
 }
 
-func (b *Batch) room(bytes int) bool {
+func (b *Batch) fits(bytes int) bool {
 	return len(b.Events) == 0 || len(b.Events) < batchEvents && b.bytes+bytes <= batchBytes
 }
 
@@ -110,7 +110,7 @@ func (l *Lane) wants(threadID, method string) bool {
 	return l.methods.Match("", method)
 }
 
-// filter is what the log need not send. It may send too much.
+// filter returns a filter for the log. It may let through more than is wanted.
 func (l *Lane) filter() notify.Filter {
 	l.interest.RLock()
 	defer l.interest.RUnlock()
@@ -123,9 +123,9 @@ func (l *Lane) filter() notify.Filter {
 	return f
 }
 
-func take(ctx context.Context, places chan struct{}) error {
+func acquire(ctx context.Context, slots chan struct{}) error {
 	select {
-	case places <- struct{}{}:
+	case slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

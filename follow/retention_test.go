@@ -50,7 +50,8 @@ func TestRetentionKeepsWhatFollowersNeed(t *testing.T) {
 		if first := w.prune(150); first != 150 {
 			t.Errorf("pruned to %d when everything is handled", first)
 		}
-		// Nobody wants what comes now, and nothing is stored of it until it is asked.
+		// No follower wants the next events, and no position is stored until the
+		// floor is read.
 		w.thread("b", 99)
 		if err := w.d.Remove("behind"); err != nil {
 			t.Fatal(err)
@@ -108,8 +109,7 @@ func TestFollowerBeyondTheBoundGetsTheRangeThatItLost(t *testing.T) {
 	}
 }
 
-// TestLogThatWasPrunedBesideTheFollowers has a log that something has pruned
-// that does not know of them.
+// Something that does not know the followers has pruned the log.
 func TestLogThatWasPrunedBesideTheFollowers(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		m := w.thread("a", 9)

@@ -2,11 +2,11 @@ package follow
 
 import "github.com/seed82539d15/holon/ledger"
 
-// positions is where followers have come to, as the dispatcher writes it, and
-// moves the same table as followers write it that own their effects: a move is
-// compare-and-swap. Neither writes a column of the other, and the higher one
-// counts. The row with the name "" is the dispatcher's: what it has scanned is
-// handled by all followers that are not behind, so that those write nothing.
+// positions is the table of positions as the dispatcher writes it. moves is the
+// same table as followers that own their effects write it; a move is
+// compare-and-swap. They write different columns, and the higher position counts.
+// The row with the name "" is the dispatcher's: followers that do not lag have
+// handled what it has scanned, so they write nothing.
 var (
 	columns   = []string{"name", "log_id", "position", "scanned", "behind"}
 	positions = ledger.NewTable(ledger.Table{Name: "followers", Columns: columns, Key: columns[:1],
@@ -19,17 +19,17 @@ var (
 // row is a follower's position as it is stored.
 type row struct {
 	name     string
-	logID    string // of the log that it was written in
-	position int64  // where the follower has moved itself
-	scanned  int64  // up to where it has handled all that it wants
-	behind   bool   // what the dispatcher has scanned does not count
+	logID    string // of the log in which it was written
+	position int64  // as the follower itself has moved it
+	scanned  int64  // seq up to which it has handled all wanted events
+	behind   bool   // it lags: the dispatcher's scanned does not count for it
 
 	fresh bool // not in the database yet
 }
 
-// NewRow is the position of a follower that does not exist yet: it wants what
-// comes after the seq. It may be in the unit that makes what the follower is
-// for, so that nothing is missed between that unit and Dispatcher.Add. The unit
+// NewRow returns the position of a follower that does not exist yet and begins
+// after the seq. The row may be part of the unit that creates what the follower
+// is for: then nothing is missed between that unit and Dispatcher.Add. The unit
 // is refused with ErrTaken if there is a follower of this name.
 func NewRow(name, logID string, after int64) ledger.Row {
 	return &row{name: name, logID: logID, position: after, scanned: after, behind: true, fresh: true}
@@ -39,7 +39,7 @@ func readRow(v ledger.Values) row {
 	return row{name: v.Text(0), logID: v.Text(1), position: v.Int(2), scanned: v.Int(3), behind: v.Int(4) != 0}
 }
 
-// handled is up to where the row says that everything is.
+// handled returns the seq up to which all is handled, according to the row.
 func (r *row) handled() int64 { return max(r.position, r.scanned) }
 
 // Table implements ledger.Row.

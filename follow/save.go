@@ -10,9 +10,9 @@ import (
 	"github.com/seed82539d15/holon/ledger"
 )
 
-// Positions are saved when a follower has handled something, when so many
-// events have passed, and when retention asks, but not more often than every
-// ten seconds: what is stored only bounds what is searched after a crash.
+// Positions are saved when a follower has handled something, after saveEvents
+// events, and when retention asks, but at most every ten seconds: stored
+// positions only bound what is searched after a crash.
 const (
 	saveEvery  = 10 * time.Second
 	saveEvents = 1 << 16
@@ -45,12 +45,12 @@ func (d *Dispatcher) saveLoop(ctx context.Context) {
 	}
 }
 
-// save writes what the database does not know yet, and moves the floor.
+// save writes what the database does not have yet, and moves the floor.
 func (d *Dispatcher) save() {
 	d.writes.Lock()
 	defer d.writes.Unlock()
 	if err := d.write(); err != nil {
-		d.unsure = true
+		d.reread = true
 		d.cfg.Report("", fmt.Errorf("save the positions of followers: %w", err))
 		d.saveSoon()
 	} else if err := d.moveFloor(); err != nil {
@@ -60,13 +60,13 @@ func (d *Dispatcher) save() {
 
 // write is called by one goroutine at a time.
 func (d *Dispatcher) write() error {
-	if d.unsure { // what counts after a crash is what the database has
+	if d.reread { // what counts after a crash is what the database has
 		rows, err := d.rows(context.Background())
 		if err != nil {
 			return err
 		}
 		d.wrote(rows)
-		d.unsure = false
+		d.reread = false
 	}
 	for rows := range slices.Chunk(d.unsaved(), saveRows) {
 		u := ledger.Unit{}
@@ -81,14 +81,14 @@ func (d *Dispatcher) write() error {
 	return nil
 }
 
-// wrote takes over what the database has.
+// wrote notes what the database has.
 func (d *Dispatcher) wrote(rows []row) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, r := range rows {
 		r.fresh = false
 		if l := d.lanes[r.name]; l != nil {
-			r.position = l.stored.position // it may have moved meanwhile
+			r.position = l.stored.position // the follower may have moved it meanwhile
 			l.stored = r
 		} else if r.name == "" {
 			d.saved = r
@@ -96,18 +96,17 @@ func (d *Dispatcher) wrote(rows []row) {
 	}
 }
 
-// unsaved is what has to be written. What is behind comes before the row of
-// the dispatcher, which must not count for it after a crash in between. Only
-// the first row of a dispatcher comes first: until it is there all rows say
-// that they are behind.
+// unsaved returns the rows to write. Rows that lag come before the dispatcher's
+// row, which must not count for them after a crash in between. Only a new
+// dispatcher's row comes first: until it exists, all rows lag.
 func (d *Dispatcher) unsaved() (rows []row) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, l := range d.lanes {
 		r := l.stored
 		r.behind = !l.live() || l.pending()
-		if r.behind { // otherwise the dispatcher's row says it
-			r.scanned = l.place()
+		if r.behind { // otherwise the dispatcher's row has it
+			r.scanned = l.handledUpTo()
 		}
 		if !l.restored {
 			r.logID = d.cfg.LogID
@@ -126,8 +125,8 @@ func (d *Dispatcher) unsaved() (rows []row) {
 	return rows
 }
 
-// moveFloor moves the floor, and finds how far behind a follower may be for
-// retention to wait for it.
+// moveFloor moves the floor, and computes the limit: how far a follower may lag
+// before retention no longer waits for it.
 func (d *Dispatcher) moveFloor() error {
 	d.mu.Lock()
 	behind := d.setFloor()
@@ -146,15 +145,15 @@ func (d *Dispatcher) moveFloor() error {
 	return err
 }
 
-// setFloor computes the floor from what is stored, because that is what counts
-// after a crash. It reports whether a follower is behind. d.mu is held.
+// setFloor computes the floor from stored positions, because they count after a
+// crash. It reports whether a follower lags. d.mu is held.
 func (d *Dispatcher) setFloor() (behind bool) {
 	if len(d.lanes) == 0 {
 		d.floor.Store(noFloor)
 		return false
 	}
 	low := d.saved.scanned
-	if d.saved.fresh { // all rows are behind
+	if d.saved.fresh { // all rows lag
 		low = d.cfg.Tail.Head()
 	}
 	for _, l := range d.lanes {
@@ -166,14 +165,14 @@ func (d *Dispatcher) setFloor() (behind bool) {
 	return behind
 }
 
-// Status is how a follower fares.
+// Status is the state of a follower.
 type Status struct {
 	Name string
 	// Following is false for a position whose follower has not been added.
 	Following bool
-	Position  int64         // everything that is wanted up to it is handled
-	Lag       int64         // events of the log after that
-	Waiting   time.Duration // since there is something to handle; 0: there is nothing
+	Position  int64         // all wanted events up to it are handled
+	Lag       int64         // number of events of the log after Position
+	Waiting   time.Duration // since when there is something to handle; 0: there is nothing
 	Failures  int           // in a row, the last of them Err
 	Err       error
 	Ended     bool // by a panic
@@ -192,7 +191,7 @@ func (d *Dispatcher) Followers() []Status {
 	return list
 }
 
-// Status is how the follower fares now.
+// Status returns the present state of the follower.
 func (l *Lane) Status() Status {
 	head := l.d.cfg.Tail.Head()
 	l.d.mu.Lock()
@@ -201,7 +200,7 @@ func (l *Lane) Status() Status {
 }
 
 func (l *Lane) status(head int64) Status {
-	s := Status{Name: l.name, Following: l.f.Handle != nil, Position: l.place(), Failures: l.fails, Err: l.err, Ended: l.ended}
+	s := Status{Name: l.name, Following: l.f.Handle != nil, Position: l.handledUpTo(), Failures: l.fails, Err: l.err, Ended: l.ended}
 	s.Lag = max(0, head-s.Position)
 	if l.last > l.pos {
 		s.Waiting = time.Since(l.since)
