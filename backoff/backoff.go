@@ -1,5 +1,5 @@
-// Package backoff says how long to wait before something is tried again. It
-// owns no clock and waits for nothing itself.
+// Package backoff computes how long to wait before a retry. It has no clock and
+// does not wait itself.
 package backoff
 
 import (
@@ -12,11 +12,10 @@ import (
 // Backoff is a series of waits that double. It is a value; any goroutine may
 // use it.
 type Backoff struct {
-	// First is the wait before the first retry, Max the most that doubling
-	// makes of it.
+	// First is the wait before the first retry, Max the bound of doubling.
 	First, Max time.Duration
-	// Spread is the share of a wait by which it may be shorter or longer, from
-	// 0 to 1, so that many who failed together do not come back together.
+	// Spread is the share of a wait by which it may be shorter or longer, from 0
+	// to 1, so that clients that failed together do not retry together.
 	Spread float64
 }
 
@@ -24,8 +23,8 @@ type Backoff struct {
 // of the spread.
 func (b Backoff) Wait(retry int) time.Duration { return b.wait(retry, rand.Float64()) }
 
-// WaitOf is Wait with the share that key determines: whoever asks again, also
-// after a restart, gets the same wait.
+// WaitOf is Wait with a share that key determines: the result is always the same,
+// also after a restart.
 func (b Backoff) WaitOf(key string, retry int) time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key)) // never an error

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestWaitsDoubleUpToTheMost(t *testing.T) {
+func TestWaitsDoubleUpToTheMaximum(t *testing.T) {
 	b := Backoff{First: 100 * time.Millisecond, Max: time.Second}
 	for retry, want := range map[int]time.Duration{
 		1: 100 * time.Millisecond, 2: 200 * time.Millisecond, 4: 800 * time.Millisecond, 5: time.Second,

@@ -26,12 +26,11 @@ func peerUID(c net.Conn) (uint32, error) {
 	return 0, fmt.Errorf("connection of unknown type %T", c)
 }
 
-// tcpPeerUID asks the kernel for the one socket whose local address is our
-// remote one and the reverse, then makes sure that our own end is still
-// established. The second step matters: a peer can send a request, reset the
-// connection and leave its port to the next program, whose socket would then
-// be found instead. As long as our end is established no other socket can have
-// become the peer of this pair of addresses.
+// tcpPeerUID asks the kernel for the one socket whose local address is our remote
+// one, and the reverse. Then it checks that our own end is still established. The
+// check is needed: a peer can send a request, reset the connection and leave its
+// port to another program, whose socket would be found instead. While our end is
+// established, no other socket can have this pair of addresses.
 func tcpPeerUID(c *net.TCPConn) (uint32, error) {
 	local, okLocal := loopbackAddr(c.LocalAddr())
 	remote, okRemote := loopbackAddr(c.RemoteAddr())
@@ -59,9 +58,9 @@ func loopbackAddr(a net.Addr) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(ip, ap.Port()), ip.IsLoopback() && ip.Zone() == ""
 }
 
-// owner is the rule for an entry of the kernel's table. Listening and
-// half-closed sockets are not the peer of a living connection, and an entry
-// without inode has no owner (its uid reads 0).
+// owner returns the user of an entry of the kernel's table. Listening and
+// half-closed sockets are not the peer of an open connection. An entry without
+// inode has no owner (its uid reads 0).
 func (s tcpSocket) owner() (uint32, error) {
 	switch {
 	case s.state != tcpEstablished:
@@ -69,12 +68,12 @@ func (s tcpSocket) owner() (uint32, error) {
 	case s.inode == 0:
 		return 0, ErrNoOwner
 	}
-	return named(s.uid)
+	return knownUser(s.uid)
 }
 
-// named refuses the overflow uid, which stands for every user that this user
+// knownUser refuses the overflow uid, which replaces every user that this user
 // namespace cannot name.
-func named(uid uint32) (uint32, error) {
+func knownUser(uid uint32) (uint32, error) {
 	overflow, err := overflowUID()
 	if err != nil {
 		return 0, err
@@ -85,8 +84,9 @@ func named(uid uint32) (uint32, error) {
 	return uid, nil
 }
 
-// overflowUID is what the kernel reports for users it cannot name here. It is
-// a setting, so it is read each time; without it every uid is in doubt.
+// overflowUID is the uid that the kernel reports for users it cannot name here.
+// It is a setting, so it is read each time. If it cannot be read, no uid is
+// certain.
 func overflowUID() (uint32, error) {
 	b, err := os.ReadFile("/proc/sys/kernel/overflowuid")
 	if err != nil {
@@ -111,9 +111,9 @@ func stillEstablished(c *net.TCPConn) error {
 	return nil
 }
 
-// unixPeerUID reads the credentials that the kernel stored: of the client when
-// it connected, of the server when it began to listen. They do not change when
-// a process closes the socket or hands it on.
+// unixPeerUID reads the credentials that the kernel stored: those of the client
+// when it connected, of the server when it began to listen. They do not change
+// when a process closes the socket or passes it to another.
 func unixPeerUID(c *net.UnixConn) (uint32, error) {
 	var cred *unix.Ucred
 	err := onFD(c, func(fd int) (err error) {
@@ -123,7 +123,7 @@ func unixPeerUID(c *net.UnixConn) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	return named(cred.Uid)
+	return knownUser(cred.Uid)
 }
 
 func onFD(c syscall.Conn, f func(fd int) error) error {

@@ -65,8 +65,8 @@ func TestClientSocketOfFamilyIPv6ToAnIPv4Address(t *testing.T) {
 }
 
 // TestUsersThatCannotBeNamedAreUnknown runs a server as the overflow uid inside
-// a user namespace: to it this process, which has no name in there, looks
-// exactly like itself.
+// a user namespace. This process has no name there, so to the server it looks
+// like the server's own user.
 func TestUsersThatCannotBeNamedAreUnknown(t *testing.T) {
 	hosttest.NeedRoot(t)
 	overflow, err := overflowUID()
@@ -92,8 +92,8 @@ func TestUsersThatCannotBeNamedAreUnknown(t *testing.T) {
 	}
 }
 
-// childAccept is a server in a small way: it takes one connection and prints
-// what the kernel says of its peer.
+// childAccept is a small server: it accepts one connection and prints what the
+// kernel says about the peer.
 func childAccept(string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -318,9 +318,8 @@ func TestUnknownConnectionsHaveNoUser(t *testing.T) {
 	}
 }
 
-// TestConnectionThatNobodyHasAcceptedHasNoOwner is how a client finds it that
-// comes before its server has taken the connection.
-func TestConnectionThatNobodyHasAcceptedHasNoOwner(t *testing.T) {
+// A client may look up a connection before its server has accepted it.
+func TestConnectionThatIsNotAcceptedHasNoOwner(t *testing.T) {
 	l := listen(t, "tcp", "127.0.0.1:0")
 	defer func() { _ = l.Close() }()
 	client, err := net.Dial("tcp", l.Addr().String())

@@ -8,8 +8,8 @@ import (
 	"net"
 )
 
-// peerUID never knows on this system: there is no exact way here to ask whose
-// socket the other end is.
+// peerUID always fails: this system has no exact way to find the user of the
+// socket at the other end.
 func peerUID(net.Conn) (uint32, error) {
 	return 0, fmt.Errorf("peers are not known on this system: %w", errors.ErrUnsupported)
 }

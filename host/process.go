@@ -6,26 +6,26 @@ import (
 	"syscall"
 )
 
-// Process names a process for good: its number alone may be another process's
-// later.
+// Process identifies a process permanently. Its number alone may later be the
+// number of another process.
 type Process struct {
 	PID int `json:"pid"`
-	// BootID is the boot that the process belongs to, StartTicks the time of
-	// its start in clock ticks since then. They are "" and 0 where the system
-	// does not tell, and then are not compared.
+	// BootID is the boot in which the process started, StartTicks the time of
+	// its start in clock ticks since then. They are "" and 0 if the system does
+	// not say, and are not compared then.
 	BootID     string `json:"boot_id,omitempty"`
 	StartTicks uint64 `json:"start_ticks,omitempty"`
 }
 
-// Stat is what the system says of a process.
+// Stat is what the system says about a process.
 type Stat struct {
 	Parent, Group, Session int
 	StartTicks             uint64 // since the boot
-	// Dead is a process that has ended and that its parent has not reaped.
+	// Dead says that the process has ended and its parent has not reaped it.
 	Dead bool
 }
 
-// Self names this process. What the system does not tell is left out.
+// Self identifies this process. What the system does not say is left out.
 func Self() Process {
 	p := Process{PID: os.Getpid()}
 	p.BootID, _ = BootID()
@@ -34,8 +34,8 @@ func Self() Process {
 	return p
 }
 
-// Alive tells whether the process still runs. Where the system does not tell
-// its start, any process of that number counts, also one of another user.
+// Alive reports whether the process still runs. If the system does not say when
+// it started, any process with its number counts, also one of another user.
 func (p Process) Alive() bool {
 	if p.PID <= 0 {
 		return false

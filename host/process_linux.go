@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// BootID is a word that the kernel makes at each boot.
+// BootID returns the id that the kernel makes at each boot.
 func BootID() (string, error) {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(b)), err
 }
 
-// ReadStat reads the fields of /proc/PID/stat (proc_pid_stat(5)) that count.
+// ReadStat reads the needed fields of /proc/PID/stat (proc_pid_stat(5)).
 func ReadStat(pid int) (s Stat, err error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return Stat{}, err
 	}
-	// The name of the program, field 2, may hold anything, parentheses too.
+	// The name of the program, field 2, may contain anything, also parentheses.
 	i := bytes.LastIndexByte(b, ')')
 	fields := strings.Fields(string(b[i+1:])) // the first is field 3
 	if i < 0 || len(fields) < 20 {

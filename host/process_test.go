@@ -63,7 +63,7 @@ func TestAProcessThatHasEndedIsNotAlive(t *testing.T) {
 	}
 }
 
-// eventually waits for a condition of the kernel's that no channel tells.
+// eventually waits for a condition of the kernel that no channel reports.
 func eventually(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)

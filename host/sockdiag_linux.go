@@ -30,12 +30,12 @@ const (
 var diagTimeout = unix.Timeval{Sec: 1}
 
 // findTCP asks the kernel for the one socket with exactly these addresses. It
-// is not a dump: a dump is filtered by ports alone, costs time with the number
-// of sockets, and may come back incomplete. The kernel falls back to a
-// listening socket when no connection matches, so callers check the state.
+// does not use a dump: a dump is filtered only by ports, takes longer the more
+// sockets there are, and may be incomplete. If no connection matches, the kernel
+// returns a listening socket, so callers check the state.
 //
-// Each query has a netlink socket of its own: it lasts microseconds, happens
-// once per connection, and shares no state between goroutines.
+// Each query opens its own netlink socket. It lasts microseconds, happens once
+// per connection, and shares no state between goroutines.
 func findTCP(local, remote netip.AddrPort) (tcpSocket, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
@@ -63,7 +63,7 @@ func findTCP(local, remote netip.AddrPort) (tcpSocket, error) {
 	return found, nil
 }
 
-// receive reads one datagram that comes from the kernel itself.
+// receive reads one datagram and checks that the kernel sent it.
 func receive(fd int, buf []byte) (int, error) {
 	for {
 		n, from, err := unix.Recvfrom(fd, buf, 0)
@@ -80,9 +80,9 @@ func receive(fd int, buf []byte) (int, error) {
 	}
 }
 
-// diagRequest encodes a netlink message with an inet_diag_req_v2. Both
-// addresses are of one family and plain: v4-mapped ones were unmapped before,
-// which is how the kernel files such connections.
+// diagRequest encodes a netlink message with an inet_diag_req_v2. Both addresses
+// have the same family. v4-mapped ones were unmapped before, because the kernel
+// keeps such connections as IPv4.
 func diagRequest(local, remote netip.AddrPort) []byte {
 	family := byte(unix.AF_INET6)
 	if local.Addr().Is4() {
@@ -114,7 +114,7 @@ func appendAddr(b []byte, a netip.Addr) []byte {
 	return append(b, field[:]...)
 }
 
-// parseDiagReply takes the one message of an exact query's answer.
+// parseDiagReply decodes the one message that answers an exact query.
 func parseDiagReply(b []byte) (tcpSocket, error) {
 	msgs, err := syscall.ParseNetlinkMessage(b)
 	if err != nil || len(msgs) != 1 {

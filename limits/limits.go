@@ -1,7 +1,7 @@
-// Package limits is the one table of bounds that more than one part of the
-// server needs: what the engine, the API and the configuration take as
-// defaults, and what a setting may be. A bound that only one package knows is a
-// constant there; api.Limits lists both kinds for clients.
+// Package limits has the one table of bounds that several parts of the server
+// need: the defaults of the engine, the API and the configuration, and the range
+// of each setting. A bound that only one package needs is a constant there.
+// api.Limits lists both kinds for clients.
 package limits
 
 import "time"
@@ -9,8 +9,8 @@ import "time"
 // Range is a bound that can be set.
 type Range[T int | time.Duration] struct{ Default, Least, Most T }
 
-// Or is v, or the default if v is not positive. It does not look at Least and
-// Most: they are for people's settings, and tests go below them.
+// Or returns v, or the default if v is not positive. It does not check Least and
+// Most: they bound settings, and tests go below them.
 func (r Range[T]) Or(v T) T {
 	if v <= 0 {
 		return r.Default
@@ -20,8 +20,8 @@ func (r Range[T]) Or(v T) T {
 
 // The bounds that are settings.
 var (
-	// At least 4 MiB: room for a page of a list (1 MiB and one row) and for what
-	// is said to a worker's turn.
+	// At least 4 MiB, so that a page of a list (1 MiB and one row) and the input of
+	// a worker's turn fit.
 	FrameBytes = Range[int]{4 << 20, 4 << 20, 64 << 20}
 	ItemBytes  = Range[int]{1 << 20, 4 << 10, 64 << 20}
 	TailBytes  = Range[int]{16 << 20, 64 << 10, 1 << 30}
@@ -46,24 +46,24 @@ const (
 	QueuedByInterrupt = 8
 	InboxBytes        = 1 << 20 // agent output that waits at one thread
 	Commands          = 256     // commands that wait at one thread
-	OpenItems         = 128     // of one turn: all of them are written whole when it ends
+	OpenItems         = 128     // of one turn: all are written whole when it ends
 
 	BatchMembers = 100
-	Depth        = 64 // of a message's nesting; the message itself is level 1
+	Depth        = 64 // nesting of a message; the message itself is level 1
 
 	IdempotencyKeys    = 1_000_000
 	IdempotencyKeysFor = 7 * 24 * time.Hour
 
-	// AgentOutputBytes is how much of what one process has said may wait for
-	// the log. Then, and not when one thread's inbox is full, its stdout is not
-	// read.
+	// AgentOutputBytes is how much output of one process may wait for the log.
+	// When it is reached, the process's stdout is not read. A full intake of one
+	// thread does not stop the reading.
 	AgentOutputBytes = 4 << 20
-	// AgentInputBytes may wait for one process to read them.
+	// AgentInputBytes is how much input may wait for one process to read it.
 	AgentInputBytes = 64 << 20
 	// AgentMessageBytes is the longest message of an agent. A longer one is
-	// skipped without being held. Real agents send files and images whole, some
-	// MiB each.
+	// skipped and not kept in memory. Real agents send whole files and images of
+	// several MiB.
 	AgentMessageBytes = 64 << 20
-	// AgentSessions stay open in one process.
+	// AgentSessions is how many sessions stay open in one process.
 	AgentSessions = 256
 )

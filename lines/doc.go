@@ -1,6 +1,6 @@
-// Package lines reads the lines of a byte stream within a bound on memory. All
-// of the wire's framing is one line per message, and so is what agents print.
+// Package lines reads the lines of a byte stream within a bound on memory. The
+// wire has one line per message, and so has the output of agents.
 //
-// It owns the rules for where a line ends, for lines that are too long, and
-// for the memory that a connection keeps. It never looks at what a line says.
+// It owns the rules for where a line ends, for lines that are too long, and for
+// the memory that a connection keeps. It never reads the content of a line.
 package lines

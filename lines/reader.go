@@ -7,19 +7,19 @@ import (
 	"io"
 )
 
-// ErrTooLong says that a line is longer than the bound. It is returned once,
-// with the bound, as soon as that is passed; the rest of the line is skipped.
+// ErrTooLong says that a line is longer than the bound. It is returned once, with
+// the bound, as soon as the bound is passed. The rest of the line is skipped.
 var ErrTooLong = errors.New("too long")
 
 const (
-	// firstBuffer is what a connection costs that says little: most requests
+	// firstBuffer is the memory of a connection with short lines: most requests
 	// fit.
 	firstBuffer = 4 << 10
-	// growth is by what a buffer that is full grows: in large steps, so that
-	// all buffers of one long line together stay well below twice the bound.
+	// growth is the factor by which a full buffer grows. It is large, so that all
+	// buffers of one long line together stay well below twice the bound.
 	growth = 4
-	// keep is how many first buffers may be kept after a long line: a stream
-	// whose lines are often a little longer does not pay for each.
+	// keep is how many times the first buffer may be kept after a long line, so
+	// that a stream of slightly longer lines does not allocate for each.
 	keep = 16
 )
 
@@ -28,11 +28,11 @@ type Config struct {
 	// Max is the most bytes a line may have, its line feed not counted.
 	Max int
 	// Buffer is the size of the first buffer, and so the most that one read
-	// takes while lines are short. 0 means 4 KiB, which suits connections that
-	// are mostly idle.
+	// takes while lines are short. 0 means 4 KiB, for connections that are mostly
+	// idle.
 	Buffer int
-	// NeedsEnd says that a last line without a line feed was cut off: it is
-	// not returned, and an io.EOF after it becomes io.ErrUnexpectedEOF.
+	// NeedsEnd says that a last line without a line feed is incomplete. It is not
+	// returned, and an io.EOF after it becomes io.ErrUnexpectedEOF.
 	NeedsEnd bool
 }
 
@@ -41,10 +41,10 @@ type Reader struct {
 	r          io.Reader
 	config     Config
 	buf        []byte
-	start, end int // what is read and not returned yet
-	scanned    int // no line feed before this index
+	start, end int // the part of buf that is read and not returned yet
+	scanned    int // there is no line feed before this index
 	number     int
-	skipping   bool // in the rest of a line that was too long
+	skipping   bool // the rest of a line that was too long
 	err        error
 }
 
@@ -58,8 +58,8 @@ func New(r io.Reader, config Config) *Reader {
 
 // Next returns the next line that is not empty, without its line feed and
 // without the white space of JSON around it. The line is valid until the next
-// call. ErrTooLong says that a line was too long: Next may be called again.
-// Every other error is the reader's, io.EOF at the end, and is final.
+// call. After ErrTooLong Next may be called again. Every other error is the
+// reader's, io.EOF at the end, and is final.
 func (l *Reader) Next() ([]byte, error) {
 	l.shrink()
 	for {
@@ -117,11 +117,11 @@ func (l *Reader) last() ([]byte, error) {
 	return nil, l.err
 }
 
-// Number returns the number of the line that Next was last about, from 1.
-// Empty lines count.
+// Number returns the number of the last line that Next returned or refused,
+// from 1. Empty lines count.
 func (l *Reader) Number() int { return l.number }
 
-// Buffered reports whether a whole further line has been read already, so that
+// Buffered reports whether another whole line has been read already, so that
 // Next would return without waiting for the other side.
 func (l *Reader) Buffered() bool {
 	if l.skipping {
@@ -136,7 +136,7 @@ func (l *Reader) Buffered() bool {
 	}
 }
 
-// fill reads once, behind what is kept.
+// fill reads once, after the bytes that are kept.
 func (l *Reader) fill() {
 	if l.end == len(l.buf) {
 		switch {
@@ -149,14 +149,14 @@ func (l *Reader) fill() {
 		default:
 			size := len(l.buf) * growth
 			if size > l.config.Max/2 {
-				size = l.config.Max + l.config.Buffer // the last time
+				size = l.config.Max + l.config.Buffer // the largest
 			}
 			grown := make([]byte, size)
 			copy(grown, l.buf)
 			l.buf = grown
 		}
 	}
-	for range 100 { // as bufio: a reader that returns nothing for ever is broken
+	for range 100 { // as bufio: a reader that always returns nothing is broken
 		n, err := l.r.Read(l.buf[l.end:])
 		l.end += n
 		if err != nil {
@@ -170,8 +170,8 @@ func (l *Reader) fill() {
 	l.err = io.ErrNoProgress
 }
 
-// shrink gives a large buffer back once nothing is left in it, so that one
-// long line does not cost its memory until the connection ends.
+// shrink drops a large buffer once it is empty, so that one long line does not
+// take its memory until the connection ends.
 func (l *Reader) shrink() {
 	if l.start == l.end {
 		l.start, l.end, l.scanned = 0, 0, 0
@@ -181,6 +181,6 @@ func (l *Reader) shrink() {
 	}
 }
 
-// trim takes the white space of JSON off both ends, the CR before a line feed
-// included.
+// trim removes the white space of JSON at both ends, also the CR before a line
+// feed.
 func trim(b []byte) []byte { return bytes.Trim(b, " \t\r\n") }

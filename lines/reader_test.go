@@ -116,7 +116,7 @@ func TestGigabyteWithoutLineFeedTakesAFrameOfMemory(t *testing.T) {
 	}
 }
 
-func TestLongLineIsNotPaidForAfterwards(t *testing.T) {
+func TestMemoryOfALongLineIsFreed(t *testing.T) {
 	l := New(io.MultiReader(strings.NewReader(strings.Repeat("x", 1<<20)+"\n"), iotest.OneByteReader(strings.NewReader("a\nb\n"))), Config{Max: 4 << 20})
 	for range 2 {
 		if _, err := l.Next(); err != nil {

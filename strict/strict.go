@@ -1,7 +1,7 @@
-// Package strict decodes JSON of others exactly: names of members as they are
-// written, none unknown, none twice. It owns the words and reasons for what is
-// wrong with such JSON, for clients and agents alike, who know nothing of the
-// Go types behind it.
+// Package strict decodes JSON of clients and agents strictly: names of members
+// must match exactly, and none may be unknown or duplicate. It owns the reasons
+// and texts of errors in such JSON. They do not mention Go types, which clients
+// and agents do not know.
 package strict
 
 import (
@@ -25,7 +25,7 @@ const (
 
 // Error says which member is wrong and why.
 type Error struct {
-	Field  string // where, as in input[0].content; "" = the value itself
+	Field  string // a path such as input[0].content; "" = the value itself
 	Reason string
 	Text   string // about the field: "it must be a string"
 }
@@ -46,8 +46,8 @@ func Unmarshal(raw []byte, v any) error {
 	return nil
 }
 
-// Explain makes an *Error of what json.Unmarshal or Unmarshal returned, wrapped
-// or not.
+// Explain makes an *Error of an error of json.Unmarshal or Unmarshal, wrapped or
+// not.
 func Explain(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -82,8 +82,8 @@ func malformed(field string, err error) *Error {
 	return &Error{field, Malformed, text}
 }
 
-// path turns /input/0/content into input[0].content. An index is what looks
-// like one: no member of ours does.
+// path turns /input/0/content into input[0].content. A number is taken for an
+// index: no member's name is a number.
 func path(p jsontext.Pointer) string {
 	var b strings.Builder
 	for token := range p.Tokens() {

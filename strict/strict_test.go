@@ -56,7 +56,7 @@ func TestErrorSaysWhichMemberIsWrongAndWhy(t *testing.T) {
 }
 
 // FuzzExplain checks that every error has a reason and a text that can be sent
-// and that names neither a package nor a type of ours.
+// and that names neither a package nor a type of this module.
 func FuzzExplain(f *testing.F) {
 	f.Add(`{"text":5}`)
 	f.Add(`{"` + strings.Repeat("n", 200) + `":{"a":[1,2]}}`)

@@ -19,9 +19,9 @@ const OtherUID = 54321
 // childEnv makes the test binary a small program instead.
 const childEnv = "HOLON_TEST_CHILD"
 
-// Main runs the program that Command has named, if this process is its child,
-// and does not return then. TestMain calls it first. A program gets the
-// argument of Command and prints its results to stdout.
+// Main must be called first by TestMain. If Command started this process, Main
+// runs the program that Command named and does not return. A program receives
+// the argument of Command and prints its results to stdout.
 func Main(programs map[string]func(arg string) error) {
 	what, isChild := os.LookupEnv(childEnv)
 	if !isChild {
@@ -38,8 +38,8 @@ func Main(programs map[string]func(arg string) error) {
 	os.Exit(0)
 }
 
-// Command is the test binary as one of its programs.
-// /proc/self/exe works where that user may not enter the binary's directory.
+// Command returns a command that runs the test binary as one of its programs.
+// /proc/self/exe works even if the user may not enter the binary's directory.
 func Command(attr *syscall.SysProcAttr, name, arg string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Dir = "/"
@@ -99,8 +99,7 @@ func NeedRoot(t *testing.T) {
 	}
 }
 
-// Need skips a test whose means are missing, or fails it where
-// REQUIRE_FAULTS=1 says that they have to be there.
+// Need skips a test that lacks something, or fails it if REQUIRE_FAULTS=1 is set.
 func Need(t *testing.T, missing string) {
 	t.Helper()
 	if os.Getenv("REQUIRE_FAULTS") == "1" {

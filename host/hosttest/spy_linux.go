@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// SpyProgram is a program for Main: it listens and prints what each connection
-// brings until it is closed, answering the first bytes as a
-// server that is ready.
+// SpyProgram is a program for Main. It listens, answers the first bytes of each
+// connection like a server that is ready, and prints what the connection sent
+// once it is closed.
 const SpyProgram = "spy"
 
 // Spy is the program of SpyProgram. arg is HOST:PORT or unix:PATH.
