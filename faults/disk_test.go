@@ -21,7 +21,7 @@ type disk struct {
 	records int
 	names   map[string]*inode // as the processes see them
 	durable map[string]*inode // names that the directory keeps for sure
-	told    int64             // the newest seq that was sent to anybody
+	told    int64             // the newest seq that was sent to any client
 }
 
 // inode is a file beside its name.
@@ -40,7 +40,7 @@ func newDisk() *disk { return &disk{names: map[string]*inode{}, durable: map[str
 var toldSeq = regexp.MustCompile(`"seq":(\d+)[,}]`)
 
 // database reports whether a file counts. The shared memory of SQLite is
-// rebuilt whenever nobody has it open, as after a power cut.
+// rebuilt whenever no process has it open, as after a power cut.
 func database(path string) bool {
 	name := filepath.Base(path)
 	return strings.HasPrefix(name, "holon.db") && !strings.HasSuffix(name, "-shm")

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A SIGTERM lets running turns go on for drain_seconds, interrupts them, keeps
-// what is queued, and tells every stream that keeps up (I5).
+// A SIGTERM lets running turns continue for drain_seconds, then interrupts them,
+// keeps queued turns, and notifies every stream that keeps up (I5).
 func TestSIGTERMDrainsAndSaysGoodbye(t *testing.T) {
 	t.Parallel()
 	drain := either(1.5, 6.0)
@@ -75,7 +75,7 @@ func TestSIGTERMDrainsAndSaysGoodbye(t *testing.T) {
 			found = found || containsAll(line, parts)
 		}
 		if !found {
-			t.Errorf("a stream that keeps up was not told that %s", what)
+			t.Errorf("a stream that keeps up was not notified that %s", what)
 		}
 	}
 	if !containsAll(v.closing, []string{`"reconnect":true`, fmt.Sprintf(`"seq":%d`, v.cursor())}) {
@@ -183,7 +183,7 @@ func TestSecondSIGTERMExitsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !s.wait(time.Second) {
-		t.Error("the server goes on after a second SIGTERM")
+		t.Error("the server still runs after a second SIGTERM")
 	}
 	s.kill()
 	s = p.start(t)

@@ -141,7 +141,7 @@ func (f *folded) coherent(t testing.TB, s *server, log []string) []*fold.Turn {
 			n[e.Method]++
 		}
 		if ends := n["turn/completed"] + n["turn/interrupted"] + n["turn/failed"]; ends != 1 || n["turn/started"] > 1 {
-			t.Errorf("turn %s: %d ends and %d starts stand, of\n%s", turn.TurnID, ends, n["turn/started"], strings.Join(log, ""))
+			t.Errorf("turn %s: %d ends and %d starts are live, of\n%s", turn.TurnID, ends, n["turn/started"], strings.Join(log, ""))
 		}
 		lates := 0
 		for i := range events {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// duplex is a two-way stream over a connection of its own, in raw bytes.
+// duplex is a two-way stream over a separate connection, in raw bytes.
 type duplex struct {
 	conn  net.Conn
 	lines *bufio.Reader
@@ -213,7 +213,7 @@ func TestEndlessLineTakesNoMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		peakRSS = max(peakRSS, s.memory("VmRSS"))
-		if sent == 3<<20 || sent == total/2 { // rarely: to ask makes garbage of its own
+		if sent == 3<<20 || sent == total/2 { // rarely: asking makes garbage too
 			peakHeap = max(peakHeap, s.heap(t))
 		}
 	}

@@ -89,7 +89,7 @@ func TestFullDiskHoldsTurnsBackAndLosesNothing(t *testing.T) {
 	log := s.log(t)
 	for i, v := range views {
 		if err := v.waitFor(full, 5*time.Second); err != nil {
-			t.Errorf("stream %d stands on a full disk: %v", i, err)
+			t.Errorf("stream %d stops on a full disk: %v", i, err)
 		}
 		if err := v.within(s.log(t)); err != nil {
 			t.Errorf("stream %d: %v", i, err)
@@ -106,7 +106,7 @@ func TestFullDiskHoldsTurnsBackAndLosesNothing(t *testing.T) {
 		t.Errorf("with space again: %v", err)
 	}
 	if _, err := views[0].waitLine(60*time.Second, int64(len(log))-1, `"turn/completed"`, running.TurnID); err != nil {
-		t.Errorf("the held turn does not go on: %v\n%s", err, s.stderr.tail())
+		t.Errorf("the held turn does not continue: %v\n%s", err, s.stderr.tail())
 	}
 	s.must(t, "turn/start", turn("b", "after"))
 	if err := s.idle(20 * time.Second); err != nil {

@@ -95,7 +95,7 @@ func (s *server) refused(t *testing.T, kind string) {
 	}
 }
 
-// reads checks that reads, replays and live streams go on, and that no
+// reads checks that reads, replays and live streams continue, and that no
 // refused change is seen in any.
 func (s *server) reads(t *testing.T, v *view) {
 	t.Helper()
@@ -137,9 +137,9 @@ func (s *server) reads(t *testing.T, v *view) {
 	}
 }
 
-// After a failed fsync nobody knows what is on the disk: every change is
-// refused until a restart, while reads and streams go on (I1, I6).
-func TestFailedSyncStopsChangesForGood(t *testing.T) {
+// After a failed fsync it is unknown what is on the disk: every change is refused
+// until a restart, while reads and streams continue (I1, I6).
+func TestFailedSyncStopsChangesUntilARestart(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, how string

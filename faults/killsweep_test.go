@@ -17,7 +17,7 @@ func TestKillAtEveryWriteLosesNothingAcknowledged(t *testing.T) {
 	sweep(t, func() *session { return newSession("") }, func(ops []string) []int { return killPoints(ops, either(20, len(ops))) })
 }
 
-// A checkpoint under load writes the database while commits go on: the turn
+// A checkpoint under load writes the database while commits continue: the turn
 // is large enough to make one due.
 func TestKillInACheckpointLosesNothingAcknowledged(t *testing.T) {
 	sweep(t, func() *session { return newSession("/items 12 400000") }, func(ops []string) []int {

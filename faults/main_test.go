@@ -73,7 +73,7 @@ var probes = map[string]func() error{
 }
 
 // need skips the test loudly if the machine has or permits no ptrace, strace
-// or mount (in a name space of its own); with REQUIRE_FAULTS=1 it fails.
+// or mount (in a separate name space); with REQUIRE_FAULTS=1 it fails.
 func need(t testing.TB, what string) {
 	t.Helper()
 	err := probes[what]()

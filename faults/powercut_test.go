@@ -22,7 +22,7 @@ import (
 )
 
 // I6 against the power: whatever of the un-synced writes a disk keeps, loses,
-// tears or reorders, every event that anybody was told of is there.
+// tears or reorders, every event that was sent to a client is there.
 func TestPowerCutLosesNothingThatWasTold(t *testing.T) {
 	for name, extra := range map[string]string{"commits": "", "checkpoint": "/items 12 400000"} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +59,7 @@ type cuts struct {
 	errs                          []error // the first few
 }
 
-// errLost says that an event is gone that somebody was told of.
+// errLost says that an event that was sent to a client is gone.
 var errLost = errors.New("lost")
 
 // cutPower records a run and opens n states that a power cut may have left at
@@ -103,7 +103,7 @@ func cutPower(t *testing.T, extra string, n int, args ...string) *cuts {
 	close(states)
 	wg.Wait()
 	if d.told < int64(len(log)) {
-		t.Errorf("the record knows of %d events that were told, the log has %d", d.told, len(log))
+		t.Errorf("the record has %d events that were sent, the log has %d", d.told, len(log))
 	}
 	return c
 }
@@ -211,7 +211,7 @@ func openState(dir string, told int64, log []string) (err error) {
 		return err
 	}
 	if latest < told {
-		return fmt.Errorf("%w: %d was told, the log ends at %d", errLost, told, latest)
+		return fmt.Errorf("%w: %d was sent, the log ends at %d", errLost, told, latest)
 	}
 	v, err := sqlite.OpenView(dir)
 	if err != nil {

@@ -58,7 +58,7 @@ func newRetrySession() *session {
 	return c
 }
 
-// saidBy lists the agent's messages that stand; there is always a last one.
+// saidBy lists the agent's live messages; there is always a last one.
 func saidBy(turn *fold.Turn) (texts []string) {
 	for _, it := range turn.Items() {
 		if it.Type == "agent_message" && it.Status == "completed" {
@@ -120,7 +120,7 @@ func TestKillInABackoffKeepsIt(t *testing.T) {
 	p.doctor(t)
 }
 
-// turnRow is what turn/read says of a turn.
+// turnRow is what turn/read says about a turn.
 type turnRow struct {
 	Turn struct {
 		State    string `json:"state"`

@@ -144,7 +144,7 @@ func (r *rules) turn(word string, e *event) error {
 	}
 	if word == "late" {
 		if len(e.Params.Lineage) > 0 || e.Params.Epoch >= t.epochs[e.Params.Step] && e.Params.Attempt >= t.epochs[""] {
-			return fmt.Errorf("it is late, and its try stands, or it has a lineage")
+			return fmt.Errorf("it is late, and its try is live, or it has a lineage")
 		}
 		return nil
 	}
@@ -161,7 +161,7 @@ func (r *rules) turn(word string, e *event) error {
 		}
 		t.started = true
 	}
-	if err := t.stands(e); err != nil {
+	if err := t.checkLive(e); err != nil {
 		return err
 	}
 	switch word {
@@ -184,7 +184,7 @@ func (r *rules) item(word string, e *event) error {
 		return fmt.Errorf("an item event of a turn that is not there any more, or not yet")
 	}
 	if t != nil {
-		if err := t.stands(e); err != nil {
+		if err := t.checkLive(e); err != nil {
 			return err
 		}
 	}

@@ -22,7 +22,7 @@ func (r *rules) step(e *event) error {
 		if p.Epoch <= t.tried[p.Step] {
 			return fmt.Errorf("epoch %d of a step that had %d", p.Epoch, t.tried[p.Step])
 		}
-		if err := t.stands(e); err != nil {
+		if err := t.checkLive(e); err != nil {
 			return err
 		}
 		t.steps[p.Step] = true
@@ -31,7 +31,7 @@ func (r *rules) step(e *event) error {
 			return fmt.Errorf("a step ends that is not under way")
 		}
 		delete(t.steps, p.Step)
-		return t.stands(e)
+		return t.checkLive(e)
 	}
 	return nil
 }
@@ -60,14 +60,14 @@ func (t *turnSeen) rewind(e *event) error {
 	if p.Step == "" {
 		t.started, t.ended = false, false
 	}
-	// Nothing of a lower epoch may come any more: stands looks at these.
+	// Nothing of a lower epoch may come any more: checkLive checks it.
 	t.epochs[p.Step] = p.NewEpoch
 	return nil
 }
 
-// stands is the fence: an event of a try that was given up never comes. It
+// checkLive is the fence: an event of a superseded try never comes. It
 // also learns the epochs of new tries.
-func (t *turnSeen) stands(e *event) error {
+func (t *turnSeen) checkLive(e *event) error {
 	p := &e.Params
 	if len(p.Lineage) == 0 {
 		return nil

@@ -24,7 +24,7 @@ type session struct {
 	// the connection is gone, or a promise is broken.
 	play  func(s *server) error
 	turns int                            // how many the script makes, however often it is done
-	story func(turns []*fold.Turn) error // what is to stand in the end, nil for what nobody foresees
+	story func(turns []*fold.Turn) error // what must be live in the end, nil if it cannot be foreseen
 }
 
 // newSession returns the session of the plain script; extra are commands of
@@ -82,7 +82,7 @@ func (c *session) do(s *server, key, method string, params object) (reply, error
 	case err != nil:
 		return r, nil
 	case acked && (r.TurnID != before.TurnID || r.ThreadID != before.ThreadID || r.Seq != before.Seq && method != "turn/interrupt"):
-		// An interrupt is answered as it stands: with its end, once it has one.
+		// An interrupt is answered with the turn's end, once it has one.
 		return r, fmt.Errorf("%s %s was answered %s, now %s", method, key, before.Raw, r.Raw)
 	}
 	c.acks[key] = r

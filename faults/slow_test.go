@@ -203,7 +203,7 @@ func (sl *sleeper) wake(s *server, latest int64) error {
 	return sl.view.broken()
 }
 
-// Readers that never read delay nobody (I4), take bounded memory (I7), and
+// Readers that never read delay no other (I4), take bounded memory (I7), and
 // miss nothing when they come back (I3), whether they were cut meanwhile or
 // not.
 func TestReadersThatNeverReadDelayNobody(t *testing.T) {

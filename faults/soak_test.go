@@ -105,7 +105,7 @@ func (k *soak) drive(t *testing.T, d time.Duration) {
 		}
 		k.server.kill()
 		k.start(t)
-		for _, sl := range sleepers { // wherever they stand, the log goes on from there
+		for _, sl := range sleepers { // the log continues from their position
 			close(sl.quit)
 			<-sl.done
 			sl.conn.Close()

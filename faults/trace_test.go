@@ -13,7 +13,7 @@ import (
 
 // A trace follows all threads of a child through ptrace and counts its
 // operations on the files below Dir: writes, truncations, syncs, and changes
-// of names. It runs in a process of its own, because it waits for every child
+// of names. It runs in a separate process, because it waits for every child
 // there is (see traceMain).
 type trace struct {
 	Dir    string

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// view is what one client has got of the log: the lines after a seq, byte
+// view is what one client has received of the log: the lines after a seq, byte
 // for byte. It may be read while follow adds to it.
 type view struct {
 	mu      sync.Mutex

@@ -87,7 +87,7 @@ func (w *worker) itemID(n int) string {
 }
 
 // job is what an attempt asks for after its claim. Of what it says, "second"
-// and "said" are to stand in the end.
+// and "said" must be live in the end.
 func (w *worker) job() []request {
 	message := func(text string) object {
 		return object{"type": "agent_message", "content": []object{{"type": "output_text", "text": text}}}
@@ -124,7 +124,7 @@ func (w *worker) job() []request {
 	}
 }
 
-// done checks that what stands of a turn is one whole attempt of the job.
+// done checks that the live view of a turn is one whole attempt of the job.
 func done(turn *fold.Turn) error {
 	want := []string{"second", "said"}
 	if got := saidBy(turn); turn.State != "completed" || turn.Message != "done" || !slices.Equal(got, want) {

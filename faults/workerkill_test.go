@@ -52,7 +52,7 @@ func newWorkerSession() *session {
 }
 
 // A worker tries a nested step again while the server is killed at one write
-// after the other. It goes on with its lease when the server is back.
+// after the other. It continues with its lease when the server is back.
 func TestKillAtEveryWriteUnderAWorkerTellsOneStory(t *testing.T) {
 	sweep(t, newWorkerSession, func(ops []string) []int { return spread(numbers(len(ops)), either(10, len(ops))) })
 }
@@ -122,8 +122,8 @@ func TestKillOfAWorkerAtEveryRequestTellsOneStory(t *testing.T) {
 	p.doctor(t)
 }
 
-// Two workers have one lease, which stands, and one of them has begun a step
-// again: what the other one says of the earlier try is too late.
+// Two workers have one valid lease, and one of them has started a step again:
+// what the other one writes to the earlier try is late.
 func TestAnOlderEpochOfTheSameLeaseIsTooLate(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

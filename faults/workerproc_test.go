@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// workerJob is what a process that is a worker is told.
+// workerJob is the job of a worker process.
 type workerJob struct {
 	Socket string
 	Name   string
