@@ -29,7 +29,7 @@ func benchWorld(b *testing.B, idle int) *world {
 }
 
 // BenchmarkIdleFollowers holds what an event costs from its commit until the
-// dispatcher has passed it beside that with 10,000 followers that do not want
+// dispatcher has passed it, compared with that with 10,000 followers that do not want
 // it. Both take turns, so that what else the machine does is the same for both.
 // ratio is the rate with them by the rate without.
 func BenchmarkIdleFollowers(b *testing.B) {

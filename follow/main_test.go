@@ -159,7 +159,7 @@ func (w *world) open() {
 	w.life = &life{Store: w.store, errs: map[string][]error{}}
 	w.owner = &owner{life: w.life}
 	cfg := Config{Store: w.life, Tail: w.store.Tail(), LogID: p.LogID, Owners: w.owner, Report: w.life.report, Bounds: w.bounds}
-	cfg.Now = func() time.Time { // makers have a clock of their own
+	cfg.Now = func() time.Time { // makers have their own clock
 		c, _ := w.store.Counts(context.Background())
 		return c.LastEventAt.Time
 	}

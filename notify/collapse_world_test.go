@@ -12,7 +12,7 @@ import (
 )
 
 // collapsingLog is the model of a log whose turns are retried: a slice, and
-// what package fold says of it.
+// what package fold says about it.
 type collapsingLog struct {
 	t       *rapid.T
 	frames  bool // answers with frames where that is asked for

@@ -43,9 +43,9 @@ func TestPanicOfTheStoreIsAFailedDisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &memory{}
-				var told []string
+				var reported []string
 				a, stop := run(t, m, Observer{Panicked: func(ids []string, err *PanicError) {
-					told = append(told, fmt.Sprint(ids, err, strings.Contains(string(err.Stack), "panic_test.go")))
+					reported = append(reported, fmt.Sprint(ids, err, strings.Contains(string(err.Stack), "panic_test.go")))
 				}})
 				defer stop()
 				if err := act(a, m); !errors.Is(err, ledger.ErrStorageFailed) {
@@ -55,8 +55,8 @@ func TestPanicOfTheStoreIsAFailedDisk(t *testing.T) {
 				if name == "commit" {
 					want = "[thread_a] panic: as the test says true"
 				}
-				if !slices.Equal(told, []string{want}) {
-					t.Errorf("told %q", told)
+				if !slices.Equal(reported, []string{want}) {
+					t.Errorf("reported %q", reported)
 				}
 				m.mu.Lock()
 				m.fail, m.maintain = nil, nil
@@ -79,8 +79,8 @@ func TestUnitWhosePanicWasUndoneFailsAlone(t *testing.T) {
 			}
 			return nil
 		}}
-		var told [][]string
-		a, stop := run(t, m, Observer{Panicked: func(ids []string, _ *PanicError) { told = append(told, ids) }})
+		var reported [][]string
+		a, stop := run(t, m, Observer{Panicked: func(ids []string, _ *PanicError) { reported = append(reported, ids) }})
 		var wg sync.WaitGroup
 		for i := range 10 {
 			wg.Go(func() {
@@ -97,8 +97,8 @@ func TestUnitWhosePanicWasUndoneFailsAlone(t *testing.T) {
 		close(m.block)
 		wg.Wait()
 		stop()
-		if err := a.Healthy(); err != nil || m.latest != 9 || len(told) != 1 || !slices.Equal(told[0], []string{"bad"}) {
-			t.Errorf("healthy: %v, %d events, told %v", err, m.latest, told)
+		if err := a.Healthy(); err != nil || m.latest != 9 || len(reported) != 1 || !slices.Equal(reported[0], []string{"bad"}) {
+			t.Errorf("healthy: %v, %d events, reported %v", err, m.latest, reported)
 		}
 	})
 }

@@ -409,7 +409,7 @@ func eachEvent(ctx context.Context, log notify.Log, filter notify.Filter, upTo i
 				return err
 			}
 			if h.Seq != e.Seq {
-				return fmt.Errorf("event %d says of itself that it is %d", e.Seq, h.Seq)
+				return fmt.Errorf("event %d has the seq %d in its params", e.Seq, h.Seq)
 			}
 			if err := f(e.Method, h, body); err != nil {
 				return err

@@ -31,7 +31,7 @@ type Markers struct {
 	steps map[string][]cutoff
 }
 
-// cutoff is what a marker says of its step: epochs below belowEpoch are
+// cutoff is what a marker says about its step: epochs below belowEpoch are
 // superseded above afterSeq. A cutoff with the higher epoch and the lower seq
 // covers another. So a step has one, unless its markers differ the opposite way.
 type cutoff struct {

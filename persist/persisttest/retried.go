@@ -117,13 +117,13 @@ func (m *retried) event(r *rapid.T, k *retriedThread) {
 			return
 		}
 	}
-	standing := []string{}
+	livePaths := []string{}
 	for _, path := range append([]string{""}, retriedSteps...) {
 		if k.Standing(k.turn, path) != nil {
-			standing = append(standing, path)
+			livePaths = append(livePaths, path)
 		}
 	}
-	if len(standing) == 0 || k.waits {
+	if len(livePaths) == 0 || k.waits {
 		if len(k.superseded) > 0 && rapid.Bool().Draw(r, "late first") {
 			m.late(r, k)
 		}
@@ -131,12 +131,12 @@ func (m *retried) event(r *rapid.T, k *retriedThread) {
 		k.waits, k.fresh = false, true
 		return
 	}
-	step := rapid.SampledFrom(standing).Draw(r, "step")
+	step := rapid.SampledFrom(livePaths).Draw(r, "step")
 	text := rapid.StringN(0, 20, 60).Draw(r, "text")
 	switch what := rapid.IntRange(0, 11).Draw(r, "what"); {
 	case what <= 2: // a step without a live try, below one that has one
 		path := rapid.SampledFrom(retriedSteps).Draw(r, "path")
-		if slices.Contains(standing, path) || !slices.Contains(standing, notify.StepAbove(path)) {
+		if slices.Contains(livePaths, path) || !slices.Contains(livePaths, notify.StepAbove(path)) {
 			return
 		}
 		k.Begin(k.turn, path)

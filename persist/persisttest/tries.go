@@ -197,19 +197,19 @@ func (m *Maker) Rewind(turnID, step string, reason turns.Cause) {
 // Interrupt ends the open items of the step and of all below it.
 func (m *Maker) Interrupt(turnID, step string) {
 	m.t.Helper()
-	stands := m.Standing(turnID, step)
-	if stands == nil {
+	live := m.Standing(turnID, step)
+	if live == nil {
 		return
 	}
 	var open []*items.Item
 	for id := range m.Items {
 		it := m.item(id)
-		if it.TurnID == turnID && it.Status.Open() && slices.Contains(it.Lineage, notify.Ref{Step: step, Epoch: stands.Epoch}) {
+		if it.TurnID == turnID && it.Status.Open() && slices.Contains(it.Lineage, notify.Ref{Step: step, Epoch: live.Epoch}) {
 			open = append(open, it)
 		}
 	}
 	for _, it := range RowsOf[*items.Item](m.open()) {
-		if it.New() && it.TurnID == turnID && it.Status.Open() && slices.Contains(it.Lineage, notify.Ref{Step: step, Epoch: stands.Epoch}) {
+		if it.New() && it.TurnID == turnID && it.Status.Open() && slices.Contains(it.Lineage, notify.Ref{Step: step, Epoch: live.Epoch}) {
 			open = append(open, it)
 		}
 	}

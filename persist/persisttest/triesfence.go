@@ -37,7 +37,7 @@ func triesFence(t *testing.T, h Harness) {
 		{"its end", turns.ErrSuperseded, func(old *Maker, turn, _ string) { old.EndTurn(turn) }},
 		{"a step below it", turns.ErrSuperseded, func(old *Maker, turn, _ string) { old.Begin(turn, "setup/clone/deep") }},
 		{"a step beside it", turns.ErrSuperseded, func(old *Maker, turn, _ string) { old.Begin(turn, "other") }},
-		{"something of its own before that", turns.ErrSuperseded, func(old *Maker, turn, item string) {
+		{"a user message before that", turns.ErrSuperseded, func(old *Maker, turn, item string) {
 			old.Create(turn, items.NewID(), items.StatusCompleted, userMessage("x"))
 			old.Delta(turn, item, "b", 1)
 		}},
@@ -114,13 +114,13 @@ func wrongTries(t *testing.T, h Harness) {
 			SetRows(u, &row)
 			return c.Unit()
 		},
-		"a marker without the rows that it takes back": func(c *Maker) *ledger.Unit {
+		"a marker without the rows that it supersedes": func(c *Maker) *ledger.Unit {
 			c.Rewind("turn_a", "", turns.CauseCrash)
 			u := c.Unit()
 			SetRows(u, RowsOf[*turns.Step](u)[0])
 			return u
 		},
-		"a marker with a row that it does not take back": func(c *Maker) *ledger.Unit {
+		"a marker with a row that it does not supersede": func(c *Maker) *ledger.Unit {
 			c.Rewind("turn_a", "setup", turns.CauseCrash)
 			u := c.Unit()
 			row := *m.Steps[Try{"turn_a", "", 1}]

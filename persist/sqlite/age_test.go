@@ -154,12 +154,12 @@ func TestRetentionByAgeWithClocksThatJump(t *testing.T) {
 		// Right again: after twice as long as the clock was ever wrong.
 		now = now.Add(201 * day)
 		write(now)
-		told := next
+		recent := next
 		now = now.Add(limit + time.Hour)
 		write(now)
 		enforce()
-		if first != told {
-			t.Fatalf("the log begins at %d, all before %d is old", first, told)
+		if first != recent {
+			t.Fatalf("the log begins at %d, all before %d is old", first, recent)
 		}
 	})
 }

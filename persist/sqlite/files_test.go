@@ -212,7 +212,7 @@ func TestBackupUnderLoadRestoresWhole(t *testing.T) {
 		r := running(t, Options{Dir: dir})
 		at, err := r.Position(ctx)
 		if err != nil || at.Latest < acknowledged.Latest || at.LogID == acknowledged.LogID || at != restored {
-			t.Errorf("restored %+v, %v, which told of %+v; acknowledged before the backup %+v", at, err, restored, acknowledged)
+			t.Errorf("restored %+v, %v, which returned %+v; acknowledged before the backup %+v", at, err, restored, acknowledged)
 		}
 		if theirs, err := s.LeaseSecret(ctx); err != nil {
 			t.Error(err)
@@ -304,7 +304,7 @@ func TestDoctorSeesDamage(t *testing.T) {
 	}
 }
 
-// Each kind of damage to attempts and steps has a finding of its own.
+// Each kind of damage to attempts and steps has its own finding.
 func TestDoctorSeesDamagedAttempts(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct{ want, damage string }{

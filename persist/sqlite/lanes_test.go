@@ -91,7 +91,7 @@ func TestNobodyWaitsForConnectionsOfSlowerReaders(t *testing.T) {
 	}
 }
 
-// endless takes minutes if nobody interrupts it.
+// endless takes minutes unless it is interrupted.
 const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c WHERE x < 2000000000) SELECT count(*) FROM c"
 
 func TestQueryEndsWithItsContext(t *testing.T) {
@@ -111,7 +111,7 @@ func TestQueryEndsWithItsContext(t *testing.T) {
 					t.Errorf("ended with %v", err)
 				}
 			case <-time.After(20 * time.Second):
-				t.Fatal("the query goes on after its context has ended")
+				t.Fatal("the query continues after its context has ended")
 			}
 			cancel()
 		}

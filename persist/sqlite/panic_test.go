@@ -46,13 +46,13 @@ func TestPanicInATransactionLeavesNoTrace(t *testing.T) {
 // TestUnitThatPanicsIsRefused has the fault where the units are committed.
 func TestUnitThatPanicsIsRefused(t *testing.T) {
 	var armed atomic.Bool
-	var told []string
+	var reported []string
 	s := running(t, Options{Dir: t.TempDir(), Now: func() time.Time {
 		if armed.Load() {
 			panic("as the test says")
 		}
 		return time.Now()
-	}, Observer: persist.Observer{Panicked: func(ids []string, _ *persist.PanicError) { told = ids }}})
+	}, Observer: persist.Observer{Panicked: func(ids []string, _ *persist.PanicError) { reported = ids }}})
 	a, b := persisttest.NewMaker(t, s, "thread_a").Start(), persisttest.NewMaker(t, s, "thread_b").Start()
 	a.Commit()
 	a.Messages("", 1, 10)
@@ -64,7 +64,7 @@ func TestUnitThatPanicsIsRefused(t *testing.T) {
 	}
 	armed.Store(false)
 	b.Commit()
-	if err := s.Healthy(); err != nil || len(told) != 1 || told[0] != "thread_a" {
-		t.Errorf("healthy: %v, told %v", err, told)
+	if err := s.Healthy(); err != nil || len(reported) != 1 || reported[0] != "thread_a" {
+		t.Errorf("healthy: %v, reported %v", err, reported)
 	}
 }
