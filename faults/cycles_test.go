@@ -39,7 +39,7 @@ func (s *server) goroutines(t testing.TB) (n int) {
 // kind of stream: nothing of them stays (I7).
 func TestConnectAndCutLeavesNothing(t *testing.T) {
 	cycles := either(500, 10_000)
-	p := newPlace(t)
+	p := newTestbed(t)
 	s := p.start(t)
 	s.must(t, "thread/start", object{"thread_id": "a"})
 	s.must(t, "turn/start", turn("a", "/items 200 500"))
@@ -93,7 +93,7 @@ func TestConnectAndCutLeavesNothing(t *testing.T) {
 	s.stop(t)
 }
 
-func connectAndCut(p *place, request string) error {
+func connectAndCut(p *testbed, request string) error {
 	conn, err := net.Dial("unix", p.socket)
 	if err != nil {
 		return err

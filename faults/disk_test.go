@@ -21,7 +21,7 @@ type disk struct {
 	records int
 	names   map[string]*inode // as the processes see them
 	durable map[string]*inode // names that the directory keeps for sure
-	told    int64             // the newest seq that was sent to any client
+	sent    int64             // the newest seq that was sent to any client
 }
 
 // inode is a file beside its name.
@@ -54,7 +54,7 @@ func (d *disk) apply(r record) {
 	case recSent:
 		for _, m := range toldSeq.FindAllSubmatch(r.Data, -1) {
 			if seq, err := strconv.ParseInt(string(m[1]), 10, 64); err == nil {
-				d.told = max(d.told, seq)
+				d.sent = max(d.sent, seq)
 			}
 		}
 	case recWrite, recTruncate:
@@ -124,7 +124,7 @@ func (d *disk) cut(dir string, rng *rand.Rand) error {
 	for name := range all {
 		f := d.durable[name]
 		if now := d.names[name]; now != f && rng.IntN(2) == 0 {
-			f = now // the change of the name got there, though nobody asked for it
+			f = now // the change of the name is on disk, though it was not synced
 		}
 		if f == nil {
 			continue

@@ -19,7 +19,7 @@ import (
 func TestSIGTERMDrainsAndSaysGoodbye(t *testing.T) {
 	t.Parallel()
 	drain := either(1.5, 6.0)
-	p := newPlace(t)
+	p := newTestbed(t)
 	s := p.start(t, "--drain-seconds", fmt.Sprint(drain))
 	v, followed := newView(0), make(chan error, 1)
 	go func() { followed <- v.follow(s) }()
@@ -117,7 +117,7 @@ func becomes(s *server, want int) error {
 }
 
 // stuckReader subscribes from the beginning and never reads a byte.
-func stuckReader(t testing.TB, p *place) net.Conn {
+func stuckReader(t testing.TB, p *testbed) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("unix", p.socket)
 	if err == nil {
@@ -133,7 +133,7 @@ func stuckReader(t testing.TB, p *place) net.Conn {
 // to, and a pipe has no deadline: it must not keep the server.
 func TestSIGTERMDoesNotWaitForAClientOnStdioThatNeverReads(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newTestbed(t)
 	for _, name := range []string{"in", "out"} {
 		path := filepath.Join(p.root, name)
 		if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -169,7 +169,7 @@ func TestSIGTERMDoesNotWaitForAClientOnStdioThatNeverReads(t *testing.T) {
 // kept all the same (I6).
 func TestSecondSIGTERMExitsAtOnce(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newTestbed(t)
 	s := p.start(t)
 	s.must(t, "thread/start", object{"thread_id": "a"})
 	started := s.must(t, "turn/start", turn("a", "/sleep 60000"))

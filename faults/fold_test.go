@@ -15,7 +15,7 @@ import (
 )
 
 // folded is a client that folds what it reads into a live view and asks for
-// collapse. It survives the server: the next connection goes on at its cursor.
+// collapse. It survives the server: the next connection continues at its cursor.
 type folded struct{ view *fold.View }
 
 func newFolded() *folded { return &folded{view: fold.New(fold.Options{KeepEnded: -1, KeepTurns: -1})} }

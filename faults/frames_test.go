@@ -24,7 +24,7 @@ type duplex struct {
 	body  io.WriteCloser // chunks
 }
 
-func (p *place) duplex(t testing.TB) *duplex {
+func (p *testbed) duplex(t testing.TB) *duplex {
 	t.Helper()
 	d, err := p.dialDuplex()
 	if err != nil {
@@ -34,7 +34,7 @@ func (p *place) duplex(t testing.TB) *duplex {
 	return d
 }
 
-func (p *place) dialDuplex() (*duplex, error) {
+func (p *testbed) dialDuplex() (*duplex, error) {
 	conn, err := net.Dial("unix", p.socket)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (d *duplex) until(part string) (lines []string, err error) {
 // served.
 func TestMutatedFramesAreAnsweredByRule(t *testing.T) {
 	n := either(3000, 10_000)
-	p := newPlace(t)
+	p := newTestbed(t)
 	s := p.start(t)
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -188,7 +188,7 @@ func byRule(line string, kinds map[string]int) error {
 func TestEndlessLineTakesNoMemory(t *testing.T) {
 	total := either[int64](64<<20, 1<<30)
 	const bound = 8 << 20
-	p := newPlace(t)
+	p := newTestbed(t)
 	s := p.start(t)
 	d := p.duplex(t)
 	good := func(id string) {

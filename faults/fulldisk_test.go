@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// smallDisk starts a server whose data lie on a disk of their own, of this
+// smallDisk starts a server whose data are on a separate disk, of this
 // size, that no other process sees.
-func (p *place) smallDisk(t testing.TB, size string, args ...string) *server {
+func (p *testbed) smallDisk(t testing.TB, size string, args ...string) *server {
 	t.Helper()
 	need(t, "mount")
 	if err := os.MkdirAll(p.data, 0o700); err != nil {
@@ -39,11 +39,11 @@ func (s *server) inside(t testing.TB, args ...string) {
 }
 
 // A disk that is really full: what does not fit is refused with its kind,
-// readers notice nothing, a turn that runs is held back and goes on when
+// readers notice nothing, a running turn is held back and continues when
 // there is space, without a restart (I1, I6).
 func TestFullDiskHoldsTurnsBackAndLosesNothing(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newTestbed(t)
 	s := p.smallDisk(t, "6m", "--heartbeat-seconds", "1")
 	views := []*view{newView(0), newView(0)}
 	for _, v := range views {

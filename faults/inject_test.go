@@ -59,9 +59,9 @@ func (s *server) inject(t testing.TB, how string) (end func()) {
 }
 
 // sickServer is a server with some events and a stream that follows.
-func sickServer(t *testing.T) (p *place, s *server, v *view, followed chan error) {
+func sickServer(t *testing.T) (p *testbed, s *server, v *view, followed chan error) {
 	t.Helper()
-	p = newPlace(t)
+	p = newTestbed(t)
 	s = p.start(t, "--heartbeat-seconds", "1")
 	v, followed = newView(0), make(chan error, 1)
 	go func() { followed <- v.follow(s) }()

@@ -13,12 +13,12 @@ import (
 )
 
 // Kills that nothing is synchronised with, under clients that come back with
-// their cursors (I3, I6): what each has got, over all its connections, is the
+// their cursors (I3, I6): what each has received, over all its connections, is the
 // log.
 func TestEachClientsViewIsTheLogAcrossRandomKills(t *testing.T) {
 	const clients, writers = 8, 3
 	kills := either(10, 200)
-	p := newPlace(t)
+	p := newTestbed(t)
 	h := newHerd(p, clients, writers)
 	s := p.start(t)
 	h.run(t)
@@ -42,7 +42,7 @@ func TestEachClientsViewIsTheLogAcrossRandomKills(t *testing.T) {
 // herd is a crowd of clients that survive the server: followers with a cursor
 // each, and writers that repeat what was not answered.
 type herd struct {
-	place   *place
+	testbed *testbed
 	think   time.Duration // between two changes of a writer
 	prompts []string
 	views   []*view
@@ -63,8 +63,8 @@ type writer struct {
 	turn int
 }
 
-func newHerd(p *place, clients, writers int) *herd {
-	h := &herd{place: p, prompts: prompts, quit: make(chan struct{})}
+func newHerd(p *testbed, clients, writers int) *herd {
+	h := &herd{testbed: p, prompts: prompts, quit: make(chan struct{})}
 	for range clients {
 		h.views = append(h.views, newBriefView(0))
 	}
@@ -113,7 +113,7 @@ func (h *herd) fail(err error) {
 }
 
 func (h *herd) follow(v *view) {
-	s := &server{place: h.place, client: h.place.http()}
+	s := &server{testbed: h.testbed, client: h.testbed.http()}
 	defer s.client.CloseIdleConnections()
 	done := h.done()
 	for {
@@ -166,7 +166,7 @@ func (h *herd) follow(v *view) {
 var prompts = []string{"hello there", "/items 5 100", "/deltas 20 50 1", "/step a/b\n/items 2 50\n/again a\n/sleep 30\n/say woken", "/fail on purpose", "/deltas 200 2000", "/items 3 60000"}
 
 func (h *herd) write(w *writer) {
-	s := &server{place: h.place, client: h.place.http(), stderr: &output{}}
+	s := &server{testbed: h.testbed, client: h.testbed.http(), stderr: &output{}}
 	defer s.client.CloseIdleConnections()
 	done := h.done()
 	change := func(method, key string, params object) bool {
@@ -202,7 +202,7 @@ func (h *herd) write(w *writer) {
 		key := fmt.Sprintf("%s-%d", thread, w.turn)
 		busy := []string{"queue", "interrupt", "steer"}[w.turn%3]
 		params := turn(thread, h.prompts[(w.turn+w.id)%len(h.prompts)]).with("on_busy", busy)
-		if w.turn%2 == 0 { // it is tried again when the server was killed
+		if w.turn%2 == 0 { // it is retried when the server was killed
 			params = params.with("retry", again)
 		}
 		if !change("turn/start", key, params) {

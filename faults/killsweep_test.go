@@ -35,7 +35,7 @@ func TestKillInACheckpointLosesNothingAcknowledged(t *testing.T) {
 func sweep(t *testing.T, fresh func() *session, choose func(ops []string) []int) {
 	need(t, "ptrace")
 	c := fresh()
-	p := newPlace(t)
+	p := newTestbed(t)
 	ops := c.killedAt(t, p, 0).Ops
 	c.recovered(t, p)
 	if t.Failed() {
@@ -50,7 +50,7 @@ func sweep(t *testing.T, fresh func() *session, choose func(ops []string) []int)
 		t.Run(fmt.Sprintf("%d_%s", n, ops[n-1]), func(t *testing.T) {
 			t.Parallel()
 			c := fresh()
-			p := newPlace(t)
+			p := newTestbed(t)
 			report := c.killedAt(t, p, n)
 			if report.Killed == "" && n < len(ops)*3/4 {
 				t.Errorf("no kill at %d: the run had %d operations only", n, len(report.Ops))
@@ -62,7 +62,7 @@ func sweep(t *testing.T, fresh func() *session, choose func(ops []string) []int)
 
 // killedAt plays the script on a traced server that is killed at an
 // operation, 0 for none: then it is stopped in order.
-func (c *session) killedAt(t testing.TB, p *place, n int) traceReport {
+func (c *session) killedAt(t testing.TB, p *testbed, n int) traceReport {
 	t.Helper()
 	tr := newTrace(p)
 	tr.KillAt = n

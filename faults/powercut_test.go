@@ -71,7 +71,7 @@ func cutPower(t *testing.T, extra string, n int, args ...string) *cuts {
 	c := &cuts{records: len(records)}
 	type state struct {
 		dir  string
-		told int64
+		sent int64
 		what string
 	}
 	states := make(chan state)
@@ -79,7 +79,7 @@ func cutPower(t *testing.T, extra string, n int, args ...string) *cuts {
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for st := range states {
-				c.add(openState(st.dir, st.told, log), st.what)
+				c.add(openState(st.dir, st.sent, log), st.what)
 				_ = os.RemoveAll(st.dir) // the scratch directory goes at the end
 			}
 		})
@@ -97,13 +97,13 @@ func cutPower(t *testing.T, extra string, n int, args ...string) *cuts {
 				t.Error(err)
 				break
 			}
-			states <- state{dir, d.told, fmt.Sprintf("cut after record %d of %d, seed %d", i+1, len(records), seed)}
+			states <- state{dir, d.sent, fmt.Sprintf("cut after record %d of %d, seed %d", i+1, len(records), seed)}
 		}
 	}
 	close(states)
 	wg.Wait()
-	if d.told < int64(len(log)) {
-		t.Errorf("the record has %d events that were sent, the log has %d", d.told, len(log))
+	if d.sent < int64(len(log)) {
+		t.Errorf("the record has %d events that were sent, the log has %d", d.sent, len(log))
 	}
 	return c
 }
@@ -138,7 +138,7 @@ func (c *cuts) add(err error, what string) {
 func recordRun(t *testing.T, extra string, args ...string) (records []record, log []string) {
 	t.Helper()
 	need(t, "ptrace")
-	p := newPlace(t)
+	p := newTestbed(t)
 	tr := newTrace(p)
 	tr.Record = filepath.Join(p.root, "records")
 	s := p.launch(t, launch{args: args, trace: tr})
@@ -171,24 +171,24 @@ func recordRun(t *testing.T, extra string, args ...string) (records []record, lo
 }
 
 // moments chooses where to cut: half of them where somebody has just been
-// told something, half anywhere. The value is how many states to rebuild.
+// sent something, half anywhere. The value is how many states to rebuild.
 func moments(records []record, n int) map[int]int {
-	var told, all []int
+	var sent, all []int
 	d := newDisk()
 	for i, r := range records {
-		before := d.told
+		before := d.sent
 		if r.Kind == recSent {
 			d.apply(r)
 		}
-		if d.told > before {
-			told = append(told, i)
+		if d.sent > before {
+			sent = append(sent, i)
 		}
 		if r.Kind != recSent {
 			all = append(all, i)
 		}
 	}
 	chosen := map[int]int{}
-	for i, from := range [][]int{told, all} {
+	for i, from := range [][]int{sent, all} {
 		for range (n + i) / 2 {
 			if len(from) > 0 {
 				chosen[from[rand.IntN(len(from))]]++
@@ -199,9 +199,9 @@ func moments(records []record, n int) map[int]int {
 }
 
 // openState opens what a cut has left with the real store and compares its
-// log with the one that was: as long as what was told, and no event other
+// log with the one that was: as long as what was sent, and no event other
 // than it was.
-func openState(dir string, told int64, log []string) (err error) {
+func openState(dir string, sent int64, log []string) (err error) {
 	s, err := sqlite.Open(sqlite.Options{Dir: dir})
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
@@ -210,8 +210,8 @@ func openState(dir string, told int64, log []string) (err error) {
 	if err = errors.Join(err, s.Close()); err != nil {
 		return err
 	}
-	if latest < told {
-		return fmt.Errorf("%w: %d was sent, the log ends at %d", errLost, told, latest)
+	if latest < sent {
+		return fmt.Errorf("%w: %d was sent, the log ends at %d", errLost, sent, latest)
 	}
 	v, err := sqlite.OpenView(dir)
 	if err != nil {

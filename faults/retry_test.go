@@ -18,7 +18,7 @@ import (
 // again is a policy of turn/start that tries often and soon.
 var again = object{"on_crash": "retry", "max_attempts": 20, "backoff_seconds": 0.05, "backoff_max_seconds": 0.2}
 
-// newRetrySession returns the session of a turn whose agent tries steps again
+// newRetrySession returns the session of a turn whose agent retries steps
 // and crashes, with another one behind it.
 func newRetrySession() *session {
 	c := &session{acks: map[string]reply{}, view: newView(0), folded: newFolded(), turns: 2}
@@ -73,16 +73,16 @@ func saidBy(turn *fold.Turn) (texts []string) {
 }
 
 // A retried turn of an agent in the server: the server dies in it, between
-// its attempts and in its end, and tries it again.
+// its attempts and in its end, and retries it.
 func TestKillAtEveryWriteOfARetryTellsOneStory(t *testing.T) {
 	sweep(t, newRetrySession, func(ops []string) []int { return spread(numbers(len(ops)), either(8, len(ops))) })
 }
 
-// A turn waits for its next attempt: whoever kills the server in that time
+// A turn waits for its next attempt: killing the server in that time
 // only makes it wait longer.
 func TestKillInABackoffKeepsIt(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newTestbed(t)
 	s := p.start(t)
 	s.must(t, "thread/start", object{"thread_id": "t"})
 	policy := object{"on_crash": "retry", "max_attempts": 3, "backoff_seconds": 5, "backoff_max_seconds": 5}
@@ -135,7 +135,7 @@ type turnRow struct {
 // says what it has to say.
 func TestAProgramThatDiesIsTriedAgainAcrossRestarts(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newTestbed(t)
 	script := filepath.Join(p.root, "frail.sh")
 	text := `#!/bin/sh
 n=$(($(cat count 2>/dev/null || echo 0) + 1))

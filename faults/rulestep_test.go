@@ -36,7 +36,7 @@ func (r *rules) step(e *event) error {
 	return nil
 }
 
-// rewind is a marker: what it takes back has ended before, its epoch was never
+// rewind is a marker: what it supersedes has ended before, its epoch was never
 // there, and its bound is the one of the step's other markers.
 func (t *turnSeen) rewind(e *event) error {
 	p := &e.Params

@@ -129,10 +129,10 @@ func (c *session) inLog(log []string) error {
 	return nil
 }
 
-// recovered starts the place again and checks everything that a crash must
+// recovered restarts the server and checks everything that a crash must
 // not break: nothing acknowledged or streamed is lost, the script done again
 // gives the same answers and no second turn, and the log keeps its rules.
-func (c *session) recovered(t testing.TB, p *place) {
+func (c *session) recovered(t testing.TB, p *testbed) {
 	t.Helper()
 	s := p.start(t, c.args...)
 	if err := c.inLog(s.log(t)); err != nil {

@@ -24,15 +24,15 @@ import (
 // startWithin bounds the start of a server on a busy machine.
 const startWithin = 20 * time.Second
 
-// place is where a server lives: it may be started there many times.
-type place struct {
+// testbed is where a server keeps its files: it may be started there many times.
+type testbed struct {
 	root   string // of everything
 	data   string // --data
 	socket string
 	pprof  string
 }
 
-func newPlace(t testing.TB) *place {
+func newTestbed(t testing.TB) *testbed {
 	t.Helper()
 	root, err := os.MkdirTemp(scratch, "")
 	if err != nil {
@@ -43,13 +43,13 @@ func newPlace(t testing.TB) *place {
 			_ = os.RemoveAll(root) // TestMain removes what is left
 		}
 	})
-	return &place{root: root, data: filepath.Join(root, "data"), socket: filepath.Join(root, "s"), pprof: filepath.Join(root, "p")}
+	return &testbed{root: root, data: filepath.Join(root, "data"), socket: filepath.Join(root, "s"), pprof: filepath.Join(root, "p")}
 }
 
 // server is one process of the program. Its methods may be called from many
 // goroutines.
 type server struct {
-	*place
+	*testbed
 	cmd    *exec.Cmd
 	pid    int // of the program itself, whatever wraps it
 	stderr *output
@@ -67,7 +67,7 @@ type launch struct {
 }
 
 // start starts a server and waits until it is ready.
-func (p *place) start(t testing.TB, args ...string) *server {
+func (p *testbed) start(t testing.TB, args ...string) *server {
 	t.Helper()
 	s := p.launch(t, launch{args: args})
 	if err := s.ready(startWithin); err != nil {
@@ -77,7 +77,7 @@ func (p *place) start(t testing.TB, args ...string) *server {
 }
 
 // launch starts a server and does not wait for it.
-func (p *place) launch(t testing.TB, l launch) *server {
+func (p *testbed) launch(t testing.TB, l launch) *server {
 	t.Helper()
 	args := append([]string{binary, "serve", "--data", p.data, "--listen", "unix:" + p.socket, "--pprof", p.pprof}, l.args...)
 	args = append(append([]string(nil), l.wrap...), args...)
@@ -88,7 +88,7 @@ func (p *place) launch(t testing.TB, l launch) *server {
 		args, job = l.trace.wrap(t, args)
 		env = append(env, job)
 	}
-	s := &server{place: p, stderr: &output{}, exited: make(chan struct{}), client: p.http()}
+	s := &server{testbed: p, stderr: &output{}, exited: make(chan struct{}), client: p.http()}
 	s.cmd = exec.Command(args[0], args[1:]...)
 	s.cmd.Env = env
 	s.cmd.Stdout, s.cmd.Stderr = s.stderr, s.stderr
@@ -125,8 +125,8 @@ func cleanEnv() (env []string) {
 	return env
 }
 
-// http is a client of the place's socket.
-func (p *place) http() *http.Client {
+// http is a client of the testbed's socket.
+func (p *testbed) http() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", p.socket)
@@ -218,7 +218,7 @@ func (s *server) wait(d time.Duration) bool {
 }
 
 // doctor runs holon doctor --refold over the data of a stopped server.
-func (p *place) doctor(t testing.TB) {
+func (p *testbed) doctor(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()

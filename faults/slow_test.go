@@ -242,7 +242,7 @@ func (r slowResult) String() string {
 
 func slowReaders(t testing.TB, sleepers, healthy, perSecond int, d time.Duration, pairs int) (r slowResult) {
 	t.Helper()
-	p := newPlace(t)
+	p := newTestbed(t)
 	s := p.start(t, "--write-timeout-seconds", "2")
 	s.measure(t, "warm", healthy, perSecond, d/4)
 	r.sleepers, r.healthy = sleepers, healthy
@@ -266,7 +266,7 @@ func slowReaders(t testing.TB, sleepers, healthy, perSecond int, d time.Duration
 	return r
 }
 
-// resumeAll wakes the sleepers, compares what each has got with the log, and
+// resumeAll wakes the sleepers, compares what each has received with the log, and
 // says how many had been cut.
 func resumeAll(t testing.TB, s *server, all []*sleeper) (cut int) {
 	t.Helper()

@@ -27,8 +27,8 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Fatalf("SOAK: %v", err)
 	}
-	k := &soak{place: newPlace(t), began: time.Now(), quit: make(chan struct{}), live: &latency{}}
-	k.herd = newHerd(k.place, 8, 4)
+	k := &soak{testbed: newTestbed(t), began: time.Now(), quit: make(chan struct{}), live: &latency{}}
+	k.herd = newHerd(k.testbed, 8, 4)
 	k.herd.think, k.herd.prompts = 100*time.Millisecond, prompts[:len(prompts)-2]
 	k.start(t)
 	k.herd.run(t)
@@ -53,7 +53,7 @@ func TestSoak(t *testing.T) {
 
 // soak is the state of a run. What goroutines share is atomic or under mu.
 type soak struct {
-	*place
+	*testbed
 	server *server
 	herd   *herd
 	began  time.Time
@@ -83,7 +83,7 @@ func (k *soak) fail(err error) {
 }
 
 func (k *soak) start(t *testing.T) {
-	k.server = k.place.start(t, "--write-timeout-seconds", "5", "--drain-seconds", "2")
+	k.server = k.testbed.start(t, "--write-timeout-seconds", "5", "--drain-seconds", "2")
 }
 
 // drive lets a server live for some time, among sleepers, ends it, and starts
@@ -157,7 +157,7 @@ func (k *soak) over() bool {
 func (k *soak) cutClients() {
 	for !k.over() {
 		// It fails while the server is away, which is no fault.
-		if connectAndCut(k.place, "GET /rpc/stream?after_seq=0 HTTP/1.1\r\nHost: localhost\r\n\r\n") == nil {
+		if connectAndCut(k.testbed, "GET /rpc/stream?after_seq=0 HTTP/1.1\r\nHost: localhost\r\n\r\n") == nil {
 			k.cycles.Add(1)
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -196,7 +196,7 @@ func (k *soak) breakFrames() {
 
 // watchLatency follows live, as a person would, and measures.
 func (k *soak) watchLatency() {
-	s := &server{place: k.place, client: k.http()}
+	s := &server{testbed: k.testbed, client: k.http()}
 	defer s.client.CloseIdleConnections()
 	for !k.over() {
 		st, err := s.open(-1)

@@ -19,7 +19,7 @@ import (
 // start does, whatever signals and ends of input that ignores.
 func TestNextStartEndsWhatAgentsOfAKilledServerLeft(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newTestbed(t)
 	script := filepath.Join(p.root, "stray.sh")
 	mark := fmt.Sprintf("mark-%d", os.Getpid())
 	// The background shell ignores TERM and holds none of our pipes.

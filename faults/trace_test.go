@@ -70,7 +70,7 @@ func (tr trace) wrap(t testing.TB, args []string) (wrapped []string, env string)
 }
 
 // newTrace returns a trace of the place's data.
-func newTrace(p *place) *trace {
+func newTrace(p *testbed) *trace {
 	return &trace{Dir: p.data, Report: filepath.Join(p.root, "report"), PID: filepath.Join(p.root, "pid")}
 }
 

@@ -206,7 +206,7 @@ func (st *stream) close() {
 // next returns the next line with its end.
 func (st *stream) next() (string, error) { return st.lines.ReadString('\n') }
 
-// seqOf reads the seq of an event's line as it stands at the front of its
+// seqOf reads the seq of an event's line as it is at the front of its
 // params; 0 for what is not in the log.
 func seqOf(line string) int64 {
 	_, rest, ok := strings.Cut(line, `"params":{"seq":`)

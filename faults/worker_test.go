@@ -142,8 +142,8 @@ func done(turn *fold.Turn) error {
 }
 
 // farAgents configures n agents whose turns workers claim: far0, far1, … with
-// short leases, each turn tried again. It returns the flags.
-func (p *place) farAgents(t testing.TB, n int, lease float64) []string {
+// short leases, each turn retried. It returns the flags.
+func (p *testbed) farAgents(t testing.TB, n int, lease float64) []string {
 	t.Helper()
 	var text string
 	for i := range n {

@@ -51,14 +51,14 @@ func newWorkerSession() *session {
 	return c
 }
 
-// A worker tries a nested step again while the server is killed at one write
+// A worker retries a nested step while the server is killed at one write
 // after the other. It continues with its lease when the server is back.
 func TestKillAtEveryWriteUnderAWorkerTellsOneStory(t *testing.T) {
 	sweep(t, newWorkerSession, func(ops []string) []int { return spread(numbers(len(ops)), either(10, len(ops))) })
 }
 
 // A worker is killed before and after each of its requests is sent, each time
-// in a turn of its own. The next one does the turn again, and what stands is
+// in a separate turn. The next one does the turn again, and the live view is
 // one whole attempt.
 func TestKillOfAWorkerAtEveryRequestTellsOneStory(t *testing.T) {
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestKillOfAWorkerAtEveryRequestTellsOneStory(t *testing.T) {
 		}
 		jobs = some
 	}
-	p := newPlace(t)
+	p := newTestbed(t)
 	s := p.start(t, p.farAgents(t, len(jobs), 3)...)
 	always := newFolded()
 	followed := make(chan error, 1)
@@ -126,7 +126,7 @@ func TestKillOfAWorkerAtEveryRequestTellsOneStory(t *testing.T) {
 // what the other one writes to the earlier try is late.
 func TestAnOlderEpochOfTheSameLeaseIsTooLate(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newTestbed(t)
 	s := p.start(t, p.farAgents(t, 1, 30)...)
 	s.must(t, "thread/start", object{"thread_id": "t", "agent": "far0"})
 	s.must(t, "turn/start", turn("t", "go"))
@@ -206,7 +206,7 @@ func (s *server) workUntilEnded(agent, name, turnID string) error {
 // the other has begun the next attempt. Nothing that it says then is shown.
 func TestAWorkerPausedPastItsLeaseIsTooLate(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newTestbed(t)
 	s := p.start(t, p.farAgents(t, 1, 4)...)
 	s.must(t, "thread/start", object{"thread_id": "t", "agent": "far0"})
 	s.must(t, "turn/start", turn("t", "go"))

@@ -30,7 +30,7 @@ type workerJob struct {
 const workerEnv = "FAULTS_WORKER"
 
 // workerMain is the worker's process. With Steps it prints a line for each
-// request, its method and how it went, and goes on whatever that was. It
+// request, its method and how it went, and continues in any case. It
 // returns the exit code.
 func workerMain(raw string) int {
 	var job workerJob
@@ -38,8 +38,8 @@ func workerMain(raw string) int {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		return 2
 	}
-	p := &place{socket: job.Socket}
-	s := &server{place: p, client: p.http()}
+	p := &testbed{socket: job.Socket}
+	s := &server{testbed: p, client: p.http()}
 	in := bufio.NewReader(os.Stdin)
 	w := &worker{name: job.Name, agent: job.Agent}
 	w.call = func(key, method string, params object) (reply, error) {
@@ -85,7 +85,7 @@ func die() {
 }
 
 // post writes a request and does not wait for anything.
-func (p *place) post(method string, params object) error {
+func (p *testbed) post(method string, params object) error {
 	c, err := net.Dial("unix", p.socket)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (p *place) post(method string, params object) error {
 }
 
 // launchWorker starts a worker's process.
-func (p *place) launchWorker(t testing.TB, job workerJob) *exec.Cmd {
+func (p *testbed) launchWorker(t testing.TB, job workerJob) *exec.Cmd {
 	t.Helper()
 	job.Socket = p.socket
 	self, err := os.Executable()
@@ -111,7 +111,7 @@ func (p *place) launchWorker(t testing.TB, job workerJob) *exec.Cmd {
 }
 
 // killedWorker runs a worker's process to its end, which is to be a kill.
-func (p *place) killedWorker(t testing.TB, job workerJob) error {
+func (p *testbed) killedWorker(t testing.TB, job workerJob) error {
 	cmd := p.launchWorker(t, job)
 	var out bytes.Buffer
 	cmd.Stderr = &out
