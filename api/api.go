@@ -31,9 +31,10 @@ type Services struct {
 	Limits        Limits
 }
 
-// API is the table of methods over its services. Every door calls it: the
-// transports of package rpc, and whatever speaks another protocol to the same
-// engine. New starts nothing. All methods may be called from many goroutines.
+// API is the table of methods over its services. Every entry point calls it:
+// the transports of package rpc, and any adapter that speaks another protocol
+// to the same engine. New starts nothing. All methods may be called from many
+// goroutines.
 type API struct {
 	Services
 	startedAt notify.Time
@@ -41,11 +42,11 @@ type API struct {
 	methods   []Method
 	byName    map[string]*Method
 	status    statusCache
-	open      context.Context // ends with Close, for requests that wait
+	open      context.Context // ends with Close; requests that wait end with it
 	shut      context.CancelFunc
 }
 
-// New makes the table. It returns an error if s lacks something.
+// New makes the table. It returns an error if a required service is missing.
 func New(s Services) (*API, error) {
 	if s.Engine == nil || s.Reader == nil || s.Head == nil || s.LogID == "" {
 		return nil, errors.New("the methods need an engine, a reader, a head and a log id")
@@ -76,20 +77,20 @@ func New(s Services) (*API, error) {
 // Methods is the table, in the order of the documentation. It never changes.
 func (a *API) Methods() []Method { return a.methods }
 
-// Info is how the server calls itself.
+// Info is the server's name and version.
 func (a *API) Info() PeerInfo { return PeerInfo{Name: "holon", Version: a.Version} }
 
-// Error makes of an error what a client is answered. What is not foreseen
-// becomes internal, with a correlation id, and its cause goes to the log.
+// Error maps an error to the one that the client receives. An error that is not
+// mapped becomes internal, with a correlation id, and its cause goes to the
+// log.
 func (a *API) Error(what string, err error) *Error { return mapError(a.Log, what, err) }
 
-// Close ends the requests that wait for something to do. Closing twice is
-// fine.
+// Close ends the requests that wait for work. Closing twice is fine.
 func (a *API) Close() { a.shut() }
 
 // Conn is the connection that a request came on, for methods that live on one.
 type Conn interface {
-	// Initialize reports whether it is the first time.
+	// Initialize reports whether this is the first call.
 	Initialize() bool
 	// Subscribe replaces the subscription once the answer is written.
 	Subscribe(at *StreamStart)
@@ -108,7 +109,7 @@ func WithConn(ctx context.Context, c Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// connOf returns the connection a request came on, nil if it came on none.
+// connOf returns the connection that a request came on, nil if there is none.
 func connOf(ctx context.Context) Conn {
 	c, _ := ctx.Value(connKey{}).(Conn)
 	return c

@@ -3,9 +3,10 @@ package api
 import "context"
 
 // A client that ends its half of a connection may have left, or may still read
-// (nc -N): nobody can tell. What it has sent is executed and answered all the
-// same, so the context of a request does not end then. What would be lost on a
-// client that has left asks for untilDisconnect.
+// (nc -N). The server cannot tell. It executes and answers the client's
+// requests all the same, so the context of a request does not end then. A
+// method whose result would be lost on a client that has left uses
+// untilDisconnect.
 
 type connectedKey struct{}
 
@@ -15,8 +16,9 @@ func WithConnected(ctx, connected context.Context) context.Context {
 	return context.WithValue(ctx, connectedKey{}, connected)
 }
 
-// untilDisconnect is ctx, and ends also when the client has ended its half of
-// the connection, with context.Canceled. The caller calls cancel.
+// untilDisconnect returns a context that ends with ctx, or with
+// context.Canceled when the client has ended its half of the connection. The
+// caller must call cancel.
 func untilDisconnect(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
 	ctx, end := context.WithCancel(ctx)
 	connected, ok := ctx.Value(connectedKey{}).(context.Context)

@@ -9,17 +9,17 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// StreamStart is where a stream is to begin.
+// StreamStart says where a stream begins and what it sends.
 type StreamStart struct {
 	LogID    string // "" = any
 	After    int64
 	Given    bool // false: live, from now on
 	Filter   notify.Filter
 	Collapse bool
-	AsOf     int64 // with collapse: what stands no longer as of it is not sent
+	AsOf     int64 // with collapse: what is superseded as of this seq is not sent
 }
 
-// asOfSeq is what a stream is told of collapse: nil without.
+// AsOfSeq is the member as_of_seq of a stream: nil without collapse.
 func (at *StreamStart) AsOfSeq() *int64 {
 	if !at.Collapse {
 		return nil
@@ -27,8 +27,8 @@ func (at *StreamStart) AsOfSeq() *int64 {
 	return &at.AsOf
 }
 
-// parseCursor reads N or <log_id>:N. A number too large for any log is above
-// its head, not malformed.
+// ParseCursor reads N or <log_id>:N. A number that is too large for any log is
+// above its head, not malformed.
 func ParseCursor(s string) (logID string, seq int64, ok bool) {
 	if i := strings.LastIndexByte(s, ':'); i >= 0 {
 		if logID, s = s[:i], s[i+1:]; logID == "" || len(logID) > 128 {
@@ -50,14 +50,15 @@ func ParseCursor(s string) (logID string, seq int64, ok bool) {
 	return logID, n, true
 }
 
+// InvalidCursor is an error about a cursor that cannot be read.
 func InvalidCursor(field, why string) *Error {
 	e := Errorf(KindInvalidCursor, "%s: %s", field, why)
 	e.Data.Field, e.Data.Reason = field, "malformed"
 	return e
 }
 
-// position is where the log begins and ends. The tail may be a moment behind
-// the store: a seq that a read has told a client counts.
+// Position is where the log begins and ends. The tail may be a moment behind
+// the store, so a seq that a read has returned to a client counts too.
 func (a *API) Position(ctx context.Context) (Position, error) {
 	at, err := a.Reader.Position(ctx)
 	if err != nil {
@@ -70,11 +71,11 @@ func (a *API) Position(ctx context.Context) (Position, error) {
 	return at, nil
 }
 
-// Place checks where a stream is to begin, fills after for a live one, and
-// asOf. It returns where the log stands.
-func (a *API) Place(ctx context.Context, at *StreamStart) (Position, error) {
+// ResolveStart checks where a stream is to begin. It fills AsOf, and After for
+// a live stream. It returns where the log begins and ends.
+func (a *API) ResolveStart(ctx context.Context, at *StreamStart) (Position, error) {
 	head := a.Head()
-	at.AsOf = head // the cursor's chunks are made as of the tail's head, or later
+	at.AsOf = head // the cursor makes its chunks as of the tail's head, or later
 	now, err := a.Position(ctx)
 	if err != nil {
 		return now, err
@@ -88,7 +89,7 @@ func (a *API) Place(ctx context.Context, at *StreamStart) (Position, error) {
 	}
 	if at.After > now.Latest {
 		// Readers of the store see a commit a moment before it is published. A
-		// seq that one of them has told a client is never ahead.
+		// seq that a client has from one of them is never ahead.
 		p, err := a.Reader.Page(ctx, notify.Query{After: at.After, MaxEvents: 1, MaxBytes: 1})
 		if err != nil {
 			return now, err

@@ -11,18 +11,18 @@ import (
 	"github.com/seed82539d15/holon/strict"
 )
 
-// wireOptions are how results are written. Invalid UTF-8 cannot come in; what
-// an agent printed is replaced rather than refused.
+// WireOptions are the options with which results are encoded. Requests hold no
+// invalid UTF-8. In the output of agents it is replaced, not refused.
 var WireOptions = json.JoinOptions(jsontext.AllowInvalidUTF8(true))
 
-// Extra are the members that every params may have beside its own. They are
-// read and set aside.
+// Extra are the members that all params may have beside their own. They are
+// read and ignored.
 type Extra struct {
 	Meta            jsontext.Value `json:"_meta,omitzero"`
 	ExtendedContext jsontext.Value `json:"extended_context,omitzero"`
 }
 
-// shape is what the table knows of a params type.
+// shape describes a params type.
 type shape struct {
 	required []requiredField
 	keyed    bool     // takes an idempotency key
@@ -35,9 +35,9 @@ type requiredField struct {
 	name  string
 }
 
-// shapeOf reads a params struct. A member without omitzero is required: the
-// same rule that the schemas follow. A required number is a pointer, because
-// 0 is not missing.
+// shapeOf reads a params struct. A member without omitzero is required; the
+// schemas follow the same rule. A required number is a pointer, because 0 is
+// not missing.
 func shapeOf(t reflect.Type) *shape {
 	s := &shape{}
 	_, s.keyed = reflect.New(t).Interface().(keyed)

@@ -1,10 +1,10 @@
 // Package api owns the one table of methods: params, results, errors, schemas,
-// documents, and what each method does. It knows no socket and no HTTP, so that
-// every door calls it: the transports of package rpc, and whatever speaks
-// another protocol to the same engine.
+// documents, and what each method does. It knows no socket and no HTTP, so
+// every entry point can call it: the transports of package rpc, and any adapter
+// that speaks another protocol to the same engine.
 //
-// A handler holds no JSON: the registry decodes params strictly, checks
-// required members, maps errors and encodes results, once for all. Handlers
+// A handler holds no JSON. The registry decodes params strictly, checks
+// required members, maps errors and encodes results, for all methods. Handlers
 // decide nothing about threads, turns and items; they call the Engine or the
 // Reader.
 //

@@ -55,9 +55,9 @@ type openNotification struct {
 	Params  *jsonschema.Schema `json:"params"`
 }
 
-// Document returns the OpenRPC document of the whole surface, made from the
-// tables of methods, notifications and errors: what rpc.discover answers and
-// docs/openrpc.json holds. The bytes are shared and must not be changed.
+// Document returns the OpenRPC document of all methods, made from the tables of
+// methods, notifications and errors. It is the result of rpc.discover and the
+// content of docs/openrpc.json. The bytes are shared and must not be changed.
 func Document() (jsontext.Value, error) {
 	discovered.once.Do(func() {
 		d, err := describeAll()
@@ -74,7 +74,7 @@ func Document() (jsontext.Value, error) {
 	return discovered.document, discovered.Err
 }
 
-// discovered is made once, when it is asked for.
+// discovered is made once, at the first use.
 var discovered struct {
 	once     sync.Once
 	document jsontext.Value
@@ -121,7 +121,7 @@ func describeAll() (*openRPC, error) {
 	return d, nil
 }
 
-// ownMembers are a schema's members in their order, without those that every
+// ownMembers are a schema's members in their order, without those that all
 // params may have.
 func ownMembers(s *jsonschema.Schema) (names []string) {
 	for _, name := range s.PropertyOrder {

@@ -7,22 +7,22 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Engine is what handlers change things through; *engine.Engine is the one.
-// A change that returns without an error is durable (I1).
+// Engine is what handlers change state through; *engine.Engine implements it. A
+// change that returns without an error is durable (I1).
 type Engine interface {
 	StartThread(ctx context.Context, c turns.StartThread) (turns.StartThreadResult, error)
 	ThreadConfigure(ctx context.Context, c turns.Configure) (turns.ConfigureResult, error)
 	ThreadFork(ctx context.Context, c turns.Fork) (turns.ForkResult, error)
 	ChangeThread(ctx context.Context, c turns.ChangeThread) (turns.ChangeThreadResult, error)
 	// CloseThread returns once the close is durable. If a turn has to end
-	// first, closed delivers the final result when it has; it is nil if the
-	// first result is final.
+	// first, closed delivers the final result once it has ended. closed is nil
+	// if the first result is final.
 	CloseThread(ctx context.Context, c turns.CloseThread) (result turns.ChangeThreadResult, closed <-chan turns.ChangeThreadResult, err error)
 	Start(ctx context.Context, c turns.Start) (turns.StartResult, error)
 	Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, error)
 	Steer(ctx context.Context, c turns.Steer) (turns.SteerResult, error)
 	// Interrupt returns once the interrupt is durable. If the turn has not
-	// ended by then, ended delivers the final result when it does; it is nil
+	// ended by then, ended delivers the final result when it does. ended is nil
 	// if result is final.
 	Interrupt(ctx context.Context, c turns.Interrupt) (result turns.InterruptResult, ended <-chan turns.InterruptResult, err error)
 	Respond(ctx context.Context, c turns.Respond) (turns.RespondResult, error)
@@ -33,9 +33,9 @@ type Engine interface {
 	Agents() []turns.AgentInfo
 }
 
-// Workers is what handlers of workers change things through; *engine.Engine is
-// the one. An error that wraps turns.ErrSuperseded may be of a write that was
-// kept as a turn/late.
+// Workers is what the methods of workers change state through; *engine.Engine
+// implements it. An error that wraps turns.ErrSuperseded may belong to a write
+// that was kept as a turn/late.
 type Workers interface {
 	// Claim waits as long as c says, or until ctx ends.
 	Claim(ctx context.Context, c turns.Claim) (turns.ClaimResult, error)
@@ -49,10 +49,10 @@ type Workers interface {
 
 // Pruner removes a prefix of the log.
 type Pruner interface {
-	// Prune removes the events before the seq, at most up to the text
-	// of an open item that only the log has, and keeps the result under the key; nil: nowhere.
-	// It works in small steps and ends between two of them when ctx ends: what
-	// has gone by then stays gone, the result says how far it came, and the key
-	// is not used.
+	// Prune removes the events before the seq, but never the text of an open
+	// item that only the log has. It keeps the result under the key; nil:
+	// nowhere. It works in small steps and stops between two of them when ctx
+	// ends. Events removed by then stay removed, the result says how far it
+	// came, and the key is not used.
 	Prune(ctx context.Context, before int64, key *ledger.Key) (turns.PruneResult, error)
 }

@@ -107,9 +107,9 @@ type Error struct {
 }
 
 // ErrorData is what programs read of an error. Kind and Retryable are always
-// there, the rest where it helps; FirstSeq, LatestSeq and LogID come with
-// every error about a cursor, Attempt, Step and Epoch (what stands) with
-// attempt_superseded.
+// present, the rest where it helps. FirstSeq, LatestSeq and LogID come with
+// every error about a cursor. Attempt, Step and Epoch (of the live try) come
+// with attempt_superseded.
 type ErrorData struct {
 	Kind          Kind   `json:"kind"`
 	Retryable     bool   `json:"retryable"`
@@ -145,8 +145,8 @@ func Errorf(kind Kind, format string, args ...any) *Error {
 	return &Error{Code: info.Code, Message: message, Data: ErrorData{Kind: kind, Retryable: info.Retryable}}
 }
 
-// invalid is an invalid_params error about one member. The reason is a word
-// for programs.
+// Invalid is an invalid_params error about one member. The reason is a word for
+// programs.
 func Invalid(field, reason, format string, args ...any) *Error {
 	e := Errorf(KindInvalidParams, format, args...)
 	e.Message = field + ": " + e.Message

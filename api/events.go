@@ -13,15 +13,15 @@ import (
 )
 
 // Notification is one row of the table of notifications: an event of the log,
-// or what lives on a connection only.
+// or a notification of one connection.
 type Notification struct {
 	Name    string
 	Summary string
 	Body    reflect.Type
-	Header  *ledger.HeaderRule // nil = it has no place in the log
+	Header  *ledger.HeaderRule // nil = it is not in the log
 }
 
-// InLog reports whether the notification has a place in the log: a seq.
+// InLog reports whether the notification is in the log and so has a seq.
 func (n *Notification) InLog() bool { return n.Header != nil }
 
 // Notifications is the table of notifications, in the order of the
@@ -41,8 +41,8 @@ func Notifications() (list []Notification) {
 	return list
 }
 
-// schema is the schema of the notification's params: the body, and what all
-// events have.
+// schema is the schema of the notification's params: the body, and the members
+// of all events.
 func (n *Notification) schema() (*jsonschema.Schema, error) {
 	s, err := resultSchema(n.Body)
 	if err != nil || !n.InLog() {
@@ -63,7 +63,7 @@ func (n *Notification) schema() (*jsonschema.Schema, error) {
 		}
 		s.Properties[name] = h.Properties[name]
 		order = append(order, name)
-		// The announcement of a default thread has no place in the log.
+		// The announcement of a default thread is not in the log.
 		announced := n.Name == notify.ThreadStarted && (name == "seq" || name == "thread_seq")
 		if !optional && !announced {
 			s.Required = append(s.Required, name)

@@ -11,15 +11,15 @@ import (
 // AgentListParams are the params of agent/list: none of its own.
 type AgentListParams struct{ Extra }
 
-// AgentListResult answers agent/list. The first agent is that of threads that
-// name none.
+// AgentListResult answers agent/list. The first agent is the default for
+// threads that name none.
 type AgentListResult struct {
 	Agents    []turns.AgentInfo `json:"agents"`
 	LatestSeq int64             `json:"latest_seq"`
 }
 
-// AgentList answers agent/list. What agents are doing is not in the log; the
-// seq says which events had happened by then.
+// AgentList answers agent/list. The state of agents is not in the log; the seq
+// says which events had happened by then.
 func (h *Handlers) AgentList(ctx context.Context, _ AgentListParams) (AgentListResult, error) {
 	at, err := h.api.Position(ctx)
 	if err != nil {

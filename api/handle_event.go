@@ -8,17 +8,17 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Collapse says what a reader wants left out; "" is nothing.
+// Collapse says what to leave out for a reader; "" leaves out nothing.
 type Collapse string
 
-// CollapseSuperseded leaves out what is superseded, and turn/late; markers
-// (stream/rewind) never.
+// CollapseSuperseded leaves out superseded events and turn/late. It never
+// leaves out markers (stream/rewind).
 const CollapseSuperseded Collapse = "superseded"
 
-// collapses are the values of Collapse, as capabilities tell them.
+// collapses are the values of Collapse, as capabilities list them.
 var collapses = []Collapse{CollapseSuperseded}
 
-// asked reports whether anything is to be left out.
+// Asked reports whether anything is to be left out.
 func (c Collapse) Asked() (bool, error) {
 	return c != "", oneOf("collapse", c, collapses)
 }
@@ -34,8 +34,8 @@ type EventListParams struct {
 }
 
 // EventListResult answers event/list. NextAfterSeq is the last seq that was
-// looked at: a page may be empty and have more after it. AsOfSeq is there with
-// collapse: what stands no longer as of it is left out.
+// looked at: a page may be empty and have more after it. AsOfSeq is present
+// with collapse: what is superseded as of it is left out.
 type EventListResult struct {
 	Events       []ListedEvent `json:"events"`
 	NextAfterSeq int64         `json:"next_after_seq"`
@@ -44,7 +44,8 @@ type EventListResult struct {
 	AsOfSeq      *int64        `json:"as_of_seq,omitzero"`
 }
 
-// ListedEvent is one event of event/list. Params are what a stream sends.
+// ListedEvent is one event of event/list. Params are the params that a stream
+// sends.
 type ListedEvent struct {
 	Seq    int64          `json:"seq"`
 	Time   notify.Time    `json:"time"`
@@ -94,7 +95,7 @@ func (h *Handlers) EventList(ctx context.Context, p EventListParams) (EventListR
 	return r, nil
 }
 
-// filterOf checks the filter of a subscription.
+// FilterOf checks the filter of a subscription.
 func FilterOf(threadIDs, methods []string) (notify.Filter, error) {
 	for i, id := range threadIDs {
 		if id == "" || len(id) > 128 {

@@ -112,8 +112,8 @@ func (h *Handlers) HolonStatus(ctx context.Context, _ HolonStatusParams) (HolonS
 	}
 	runtime := h.api.Engine.Runtime()
 	return HolonStatusResult{
-		State: h.api.Engine.State(), EventsProcessed: c.Latest, LastEventAt: never(c.LastEventAt),
-		SessionID: c.LastThreadID, PausedAt: never(runtime.PausedAt), ResumedAt: never(runtime.ResumedAt),
+		State: h.api.Engine.State(), EventsProcessed: c.Latest, LastEventAt: orNever(c.LastEventAt),
+		SessionID: c.LastThreadID, PausedAt: orNever(runtime.PausedAt), ResumedAt: orNever(runtime.ResumedAt),
 		Version: h.api.Version, StartedAt: h.api.startedAt,
 		LogID: c.LogID, FirstSeq: c.First, LatestSeq: c.Latest, Threads: c.Threads,
 		Turns:   TurnCounts{c.TurnsQueued, c.TurnsActive, c.TurnsWaiting},
@@ -121,8 +121,8 @@ func (h *Handlers) HolonStatus(ctx context.Context, _ HolonStatusParams) (HolonS
 	}, nil
 }
 
-// never is nil for the zero time: null on the wire.
-func never(t notify.Time) *notify.Time {
+// orNever is nil for the zero time: null on the wire.
+func orNever(t notify.Time) *notify.Time {
 	if t.IsZero() {
 		return nil
 	}
@@ -171,8 +171,8 @@ type HolonPruneParams struct {
 // HolonPruneResult answers holon/prune.
 type HolonPruneResult = turns.PruneResult
 
-// HolonPrune answers holon/prune. It goes on no longer than its client is
-// there, and not beyond the server's stop.
+// HolonPrune answers holon/prune. It stops when its client disconnects or the
+// server stops.
 func (h *Handlers) HolonPrune(ctx context.Context, p HolonPruneParams) (HolonPruneResult, error) {
 	if h.api.Pruner == nil {
 		return HolonPruneResult{}, Errorf(KindUnavailable, "this store cannot be pruned")
@@ -185,7 +185,7 @@ func (h *Handlers) HolonPrune(ctx context.Context, p HolonPruneParams) (HolonPru
 	defer context.AfterFunc(h.api.open, cancel)()
 	r, err := h.api.Pruner.Prune(ctx, *p.BeforeSeq, p.key)
 	h.api.status.forget()
-	if errors.Is(err, context.Canceled) { // a client that reads still learns how far it came
+	if errors.Is(err, context.Canceled) { // a client that still reads learns how far it came
 		r.Seq = h.api.Head()
 		if err = nil; h.api.open.Err() != nil {
 			err = turns.ErrDraining

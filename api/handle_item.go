@@ -10,7 +10,7 @@ import (
 )
 
 // ItemListParams are the params of item/list. Without IncludeSuperseded it
-// lists what stands.
+// lists live items.
 type ItemListParams struct {
 	ThreadID          string       `json:"thread_id,omitzero"`
 	TurnID            string       `json:"turn_id,omitzero"`
@@ -59,8 +59,7 @@ type ItemReadResult struct {
 	LatestSeq int64       `json:"latest_seq"`
 }
 
-// ItemRead answers item/read, also for an item that has been superseded: the
-// row says so.
+// ItemRead answers item/read, also for a superseded item: the row says so.
 func (h *Handlers) ItemRead(ctx context.Context, p ItemReadParams) (ItemReadResult, error) {
 	it, latest, err := h.api.Reader.ReadItem(ctx, p.ItemID)
 	if err == nil && it == nil {
@@ -88,6 +87,6 @@ type ItemRespondResult = turns.RespondResult
 func (h *Handlers) ItemRespond(ctx context.Context, p ItemRespondParams) (ItemRespondResult, error) {
 	return h.api.Engine.Respond(ctx, turns.Respond{
 		ItemID: p.ItemID, OptionID: p.OptionID, OptionKind: p.Kind, Outcome: p.Outcome,
-		Answer: given(p.Answer), By: "client", Key: p.key,
+		Answer: nilIfNull(p.Answer), By: "client", Key: p.key,
 	})
 }

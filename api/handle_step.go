@@ -28,8 +28,8 @@ func (h *Handlers) StepStart(ctx context.Context, p StepStartParams) (StepStartR
 	return w.StepStart(ctx, turns.StartStep{Lease: p.Lease, Step: p.Step, Reason: p.Reason, Key: p.key})
 }
 
-// StepEndParams are the params of step/end. Epoch absent is the try that
-// stands; Status absent is completed.
+// StepEndParams are the params of step/end. Epoch absent is the live try;
+// Status absent is completed.
 type StepEndParams struct {
 	Lease  turns.Lease      `json:"lease"`
 	Step   string           `json:"step"`
@@ -61,7 +61,7 @@ func (h *Handlers) StepEnd(ctx context.Context, p StepEndParams) (StepEndResult,
 	return w.StepEnd(ctx, turns.EndStep{Lease: p.Lease, Step: p.Step, Epoch: epoch, Status: p.Status, Key: p.key})
 }
 
-// epochOf is an epoch for the engine, to which 0 is the one that stands.
+// epochOf is an epoch for the engine, where 0 means the live one.
 func epochOf(field string, epoch *int) (int, error) {
 	switch {
 	case epoch == nil:

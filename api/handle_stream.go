@@ -15,9 +15,9 @@ type StreamSubscribeParams struct {
 	Extra
 }
 
-// StreamSubscribeResult answers stream/subscribe. AsOfSeq is there with
-// collapse: what stands no longer as of it is left out, and as the stream goes
-// on what stands no longer as of a later seq.
+// StreamSubscribeResult answers stream/subscribe. AsOfSeq is present with
+// collapse: what is superseded as of it is left out, and later in the stream
+// also what is superseded as of a later seq.
 type StreamSubscribeResult struct {
 	AfterSeq  int64  `json:"after_seq"`
 	LatestSeq int64  `json:"latest_seq"`
@@ -42,7 +42,7 @@ func (h *Handlers) StreamSubscribe(ctx context.Context, p StreamSubscribeParams)
 		}
 		start.After, start.Given = *p.AfterSeq, true
 	}
-	at, err := h.api.Place(ctx, &start)
+	at, err := h.api.ResolveStart(ctx, &start)
 	if err != nil {
 		return StreamSubscribeResult{}, err
 	}
@@ -54,8 +54,8 @@ func (h *Handlers) StreamSubscribe(ctx context.Context, p StreamSubscribeParams)
 // own.
 type StreamUnsubscribeParams struct{ Extra }
 
-// StreamUnsubscribeResult answers stream/unsubscribe: where the subscription
-// ended, a cursor to come back with.
+// StreamUnsubscribeResult answers stream/unsubscribe: the position at which the
+// subscription ended, a cursor to resume from.
 type StreamUnsubscribeResult struct {
 	AfterSeq  int64  `json:"after_seq"`
 	LatestSeq int64  `json:"latest_seq"`

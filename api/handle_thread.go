@@ -36,63 +36,61 @@ func (h *Handlers) ThreadStart(ctx context.Context, p ThreadStartParams) (Thread
 	}
 	return h.api.Engine.StartThread(ctx, turns.StartThread{
 		ThreadID: id, Agent: p.Agent, Title: p.Title, Cwd: p.Cwd,
-		Metadata: given(p.Metadata), Parent: p.Parent, Key: p.key,
+		Metadata: nilIfNull(p.Metadata), Parent: p.Parent, Key: p.key,
 	})
 }
 
-// given is nil for null: the member might as well be absent.
-func given(v jsontext.Value) jsontext.Value {
+// nilIfNull is nil for null, which means the same as absent.
+func nilIfNull(v jsontext.Value) jsontext.Value {
 	if v.Kind() == 'n' {
 		return nil
 	}
 	return v
 }
 
-// ThreadPauseParams are the params of thread/pause.
-type ThreadPauseParams struct {
+// threadChange is the form of the params of thread/pause, thread/resume and
+// thread/close.
+type threadChange struct {
 	ThreadID string `json:"thread_id"`
 	Reason   string `json:"reason,omitzero"`
 	Keyed
 	Extra
 }
+
+// ThreadPauseParams are the params of thread/pause.
+type ThreadPauseParams threadChange
 
 // ThreadPauseResult answers thread/pause.
 type ThreadPauseResult = turns.ChangeThreadResult
 
 // ThreadPause answers thread/pause.
 func (h *Handlers) ThreadPause(ctx context.Context, p ThreadPauseParams) (ThreadPauseResult, error) {
-	return h.api.Engine.ChangeThread(ctx, turns.ChangeThread{ThreadID: p.ThreadID, Verb: threads.VerbPause, Reason: p.Reason, Key: p.key})
+	return h.changeThread(ctx, threadChange(p), threads.VerbPause)
 }
 
 // ThreadResumeParams are the params of thread/resume.
-type ThreadResumeParams struct {
-	ThreadID string `json:"thread_id"`
-	Reason   string `json:"reason,omitzero"`
-	Keyed
-	Extra
-}
+type ThreadResumeParams threadChange
 
 // ThreadResumeResult answers thread/resume.
 type ThreadResumeResult = turns.ChangeThreadResult
 
 // ThreadResume answers thread/resume.
 func (h *Handlers) ThreadResume(ctx context.Context, p ThreadResumeParams) (ThreadResumeResult, error) {
-	return h.api.Engine.ChangeThread(ctx, turns.ChangeThread{ThreadID: p.ThreadID, Verb: threads.VerbResume, Reason: p.Reason, Key: p.key})
+	return h.changeThread(ctx, threadChange(p), threads.VerbResume)
+}
+
+func (h *Handlers) changeThread(ctx context.Context, p threadChange, verb threads.Verb) (turns.ChangeThreadResult, error) {
+	return h.api.Engine.ChangeThread(ctx, turns.ChangeThread{ThreadID: p.ThreadID, Verb: verb, Reason: p.Reason, Key: p.key})
 }
 
 // ThreadCloseParams are the params of thread/close.
-type ThreadCloseParams struct {
-	ThreadID string `json:"thread_id"`
-	Reason   string `json:"reason,omitzero"`
-	Keyed
-	Extra
-}
+type ThreadCloseParams threadChange
 
 // ThreadCloseResult answers thread/close.
 type ThreadCloseResult = turns.ChangeThreadResult
 
-// ThreadClose answers thread/close. It returns once the close is durable; the
-// second result delivers the state closed when the active turn has ended.
+// ThreadClose answers thread/close. It returns once the close is durable. The
+// channel delivers the state closed when the active turn has ended.
 func (h *Handlers) ThreadClose(ctx context.Context, p ThreadCloseParams) (ThreadCloseResult, <-chan ThreadCloseResult, error) {
 	return h.api.Engine.CloseThread(ctx, turns.CloseThread{ThreadID: p.ThreadID, Reason: p.Reason, Key: p.key})
 }
@@ -125,7 +123,7 @@ func (h *Handlers) ThreadList(ctx context.Context, p ThreadListParams) (ThreadLi
 	return ThreadListResult{Threads: l.Rows, NextCursor: l.Next, LatestSeq: l.Latest}, err
 }
 
-// oneOf refuses a filter that can never match: it is a slip of the pen.
+// oneOf refuses a filter that can never match: it is a typing error.
 func oneOf[T ~string](field string, v T, known []T) error {
 	if v == "" || slices.Contains(known, v) {
 		return nil
@@ -140,7 +138,8 @@ type ThreadReadParams struct {
 	Extra
 }
 
-// ThreadReadResult answers thread/read. Turns are there if asked for.
+// ThreadReadResult answers thread/read. Turns are present if include_turns is
+// set.
 type ThreadReadResult struct {
 	Thread    *threads.Thread `json:"thread"`
 	Turns     []turns.Turn    `json:"turns,omitzero"`

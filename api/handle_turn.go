@@ -10,8 +10,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// TurnStartParams are the params of turn/start. ThreadID may be left out if
-// the server has a default thread, Retry for the policy of the agent.
+// TurnStartParams are the params of turn/start. ThreadID may be left out if the
+// server has a default thread. Without Retry the policy of the agent applies.
 type TurnStartParams struct {
 	ThreadID       string               `json:"thread_id,omitzero"`
 	Input          []turns.InputMessage `json:"input"`
@@ -35,7 +35,7 @@ func (h *Handlers) TurnStart(ctx context.Context, p TurnStartParams) (TurnStartR
 		}
 	}
 	return h.api.Engine.Start(ctx, turns.Start{
-		ThreadID: p.ThreadID, Input: p.Input, OnBusy: p.OnBusy, Metadata: given(p.Metadata),
+		ThreadID: p.ThreadID, Input: p.Input, OnBusy: p.OnBusy, Metadata: nilIfNull(p.Metadata),
 		TimeoutSeconds: p.TimeoutSeconds, Parent: p.Parent, Retry: p.Retry, Key: p.key,
 	})
 }
@@ -49,7 +49,7 @@ type TurnSteerParams struct {
 	Extra
 }
 
-// SteerMode says whether a steer may cut the agent's present step short.
+// SteerMode says whether a steer may interrupt the agent's current step.
 type SteerMode string
 
 // The modes of turn/steer.
@@ -81,13 +81,13 @@ type TurnInterruptParams struct {
 type TurnInterruptResult = turns.InterruptResult
 
 // TurnInterrupt answers turn/interrupt. It returns once the interrupt is
-// durable; the channel tells the end of a turn whose agent takes its time.
+// durable. The channel delivers the end of a turn that has not ended by then.
 func (h *Handlers) TurnInterrupt(ctx context.Context, p TurnInterruptParams) (TurnInterruptResult, <-chan TurnInterruptResult, error) {
 	return h.api.Engine.Interrupt(ctx, turns.Interrupt{TurnID: p.TurnID, Reason: p.Reason, Key: p.key})
 }
 
-// TurnReadParams are the params of turn/read. IncludeSuperseded adds the steps
-// and items that were taken back.
+// TurnReadParams are the params of turn/read. IncludeSuperseded adds the
+// superseded steps and items.
 type TurnReadParams struct {
 	TurnID            string `json:"turn_id"`
 	IncludeItems      bool   `json:"include_items,omitzero"`
@@ -96,10 +96,10 @@ type TurnReadParams struct {
 }
 
 // TurnReadResult answers turn/read. Attempts are the newest tries of the turn
-// itself, those that were taken back too, and Steps those of the steps below
-// it, each in the order of their beginning; a turn that has not started has
-// none. Items are there if asked for; NextCursor goes on in item/list with the
-// same turn_id and include_superseded.
+// itself, superseded ones included. Steps are those of the steps below it. Both
+// are in the order of their beginning; a turn that has not started has none.
+// Items are present if include_items is set. NextCursor continues in item/list
+// with the same turn_id and include_superseded.
 type TurnReadResult struct {
 	Turn       *turns.Turn  `json:"turn"`
 	Attempts   []turns.Step `json:"attempts,omitzero"`

@@ -9,7 +9,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// workers returns what the methods of workers change things through.
+// workers returns the Workers of the server, or an error if it has none.
 func (h *Handlers) workers() (Workers, error) {
 	if h.api.Workers == nil {
 		return nil, Errorf(KindUnavailable, "this server has no workers")
@@ -17,8 +17,8 @@ func (h *Handlers) workers() (Workers, error) {
 	return h.api.Workers, nil
 }
 
-// leased is workers for a method that takes a lease, whose members it checks.
-// Whether the lease holds is for the engine to say.
+// leased is workers for a method that takes a lease. It checks the members of
+// the lease; the engine decides whether the lease is valid.
 func (h *Handlers) leased(l turns.Lease) (Workers, error) {
 	switch {
 	case l.TurnID == "":
@@ -31,8 +31,8 @@ func (h *Handlers) leased(l turns.Lease) (Workers, error) {
 	return h.workers()
 }
 
-// TurnClaimParams are the params of turn/claim. Worker is what the worker
-// calls itself. WaitSeconds is how long to wait for a turn; absent or 0, the
+// TurnClaimParams are the params of turn/claim. Worker is what the worker calls
+// itself. WaitSeconds is how long to wait for a turn; if absent or 0, the
 // answer comes at once.
 type TurnClaimParams struct {
 	Agent       string  `json:"agent"`
@@ -42,13 +42,13 @@ type TurnClaimParams struct {
 	Extra
 }
 
-// TurnClaimResult answers turn/claim. Turn is null, and lease and input are
-// not there, when no turn came in time.
+// TurnClaimResult answers turn/claim. If no turn came in time, Turn is null,
+// and lease and input are absent.
 type TurnClaimResult = turns.ClaimResult
 
-// TurnClaim answers turn/claim. It waits no longer than its client does, and
-// not beyond the server's stop. A client that has disconnected gets no turn: if
-// it reads still, it learns that.
+// TurnClaim answers turn/claim. It stops waiting when its client disconnects or
+// the server stops. A client that has disconnected gets no turn; if it still
+// reads, the answer says so.
 func (h *Handlers) TurnClaim(ctx context.Context, p TurnClaimParams) (TurnClaimResult, error) {
 	w, err := h.workers()
 	if err != nil {

@@ -28,7 +28,7 @@ func (h *Handlers) write(ctx context.Context, l turns.Lease, op turns.ItemOp, ke
 	}
 	r, err := w.WriteItems(ctx, turns.WriteItems{Lease: l, Ops: []turns.ItemOp{op}, Key: key})
 	if err != nil {
-		return ItemWriteResult{}, inOne(err)
+		return ItemWriteResult{}, singleOpError(err)
 	}
 	out := ItemWriteResult{Seq: r.Seq}
 	for _, it := range r.Items { // one
@@ -37,8 +37,8 @@ func (h *Handlers) write(ctx context.Context, l turns.Lease, op turns.ItemOp, ke
 	return out, nil
 }
 
-// inOne names the member of an error as the params of a single op have it.
-func inOne(err error) error {
+// singleOpError names the member of an error as the params of a single op do.
+func singleOpError(err error) error {
 	var bad *turns.InvalidError
 	if errors.As(err, &bad) {
 		if field, ok := strings.CutPrefix(bad.Field, "ops[0]."); ok {
@@ -50,7 +50,7 @@ func inOne(err error) error {
 
 // ItemCreateParams are the params of item/create. ItemID is a pointer because
 // an empty id is a mistake, an absent one asks for a new id. Step absent is the
-// turn itself, Epoch absent the try that stands.
+// turn itself, Epoch absent the live try.
 type ItemCreateParams struct {
 	Lease   turns.Lease    `json:"lease"`
 	ItemID  *string        `json:"item_id,omitzero"`
@@ -67,7 +67,7 @@ type ItemCreateResult = ItemWriteResult
 
 // ItemCreate answers item/create.
 func (h *Handlers) ItemCreate(ctx context.Context, p ItemCreateParams) (ItemCreateResult, error) {
-	op := turns.ItemOp{Op: turns.OpCreate, Step: p.Step, Status: p.Status, Content: given(p.Content)}
+	op := turns.ItemOp{Op: turns.OpCreate, Step: p.Step, Status: p.Status, Content: nilIfNull(p.Content)}
 	if op.Content == nil {
 		return ItemCreateResult{}, Invalid("content", "required", "the member is required")
 	}
@@ -116,7 +116,7 @@ type ItemUpdateResult = ItemWriteResult
 
 // ItemUpdate answers item/update.
 func (h *Handlers) ItemUpdate(ctx context.Context, p ItemUpdateParams) (ItemUpdateResult, error) {
-	return h.write(ctx, p.Lease, turns.ItemOp{Op: turns.OpUpdate, ItemID: p.ItemID, Status: p.Status, Content: given(p.Content)}, p.key)
+	return h.write(ctx, p.Lease, turns.ItemOp{Op: turns.OpUpdate, ItemID: p.ItemID, Status: p.Status, Content: nilIfNull(p.Content)}, p.key)
 }
 
 // ItemDeleteParams are the params of item/delete.
@@ -157,7 +157,7 @@ func (h *Handlers) ItemBatch(ctx context.Context, p ItemBatchParams) (ItemBatchR
 		return ItemBatchResult{}, Invalid("ops", "required", "give at least one")
 	}
 	for i := range p.Ops {
-		p.Ops[i].Content = given(p.Ops[i].Content)
+		p.Ops[i].Content = nilIfNull(p.Ops[i].Content)
 		if p.Ops[i].Epoch < 0 {
 			return ItemBatchResult{}, Invalid(indexed("ops", i)+".epoch", "out_of_range", "epochs count from 1")
 		}

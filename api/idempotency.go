@@ -22,7 +22,7 @@ type Keyed struct {
 	key *ledger.Key
 }
 
-// takeKey makes the key for the handler, from the params as they came.
+// takeKey makes the key for the handler, from the params as received.
 func (k *Keyed) takeKey(method string, raw jsontext.Value) (err error) {
 	k.key, err = KeyOf(method, k.IdempotencyKey, raw)
 	return err
@@ -32,13 +32,14 @@ type keyed interface {
 	takeKey(method string, raw jsontext.Value) error
 }
 
-// canonicalOptions: integers are compared digit by digit, since two that
-// differ may be the same float; other numbers as floats, so that 1.50 is 1.5.
+// canonicalOptions compare integers digit by digit, since two different ones
+// may be the same float. They compare other numbers as floats, so 1.50 equals
+// 1.5.
 var canonicalOptions = jsontext.CanonicalizeRawInts(false)
 
-// keyOf makes the idempotency key of a request, nil if it has none. The hash
-// is of the params as JSON values without _meta, which is about the message
-// and not about what it asks for.
+// KeyOf makes the idempotency key of a request, nil if it has none. The hash
+// covers the params as JSON values without _meta, which describes the message
+// and not the request.
 func KeyOf(method string, key *string, raw jsontext.Value) (*ledger.Key, error) {
 	if key == nil {
 		return nil, nil

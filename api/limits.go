@@ -22,7 +22,7 @@ const (
 	maxFilterEntries = 100
 )
 
-// Limits are all bounds that a client can meet, as initialize tells them
+// Limits are all bounds that a client can reach, as initialize returns them
 // (I7). Zero fields of Config.Limits get their default.
 type Limits struct {
 	MaxFrameBytes         int     `json:"max_frame_bytes"`
@@ -108,7 +108,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.MaxLogStreams, 16)
 	set(&l.MaxSteersPerTurn, l.MaxQueuedTurns)
 	set(&l.ReplayBytes, 32<<20)
-	// These are part of the contract and no setting.
+	// These are part of the contract and cannot be configured.
 	l.MaxQueuedByInterrupt, l.MaxWaitingCommands, l.MaxOpenItems = limits.QueuedByInterrupt, limits.Commands, limits.OpenItems
 	l.InboxBytes = limits.InboxBytes
 	l.AgentOutputBytes, l.AgentInputBytes = limits.AgentOutputBytes, limits.AgentInputBytes

@@ -2,7 +2,7 @@ package api
 
 import "github.com/seed82539d15/holon/notify"
 
-// The notifications that live on a connection and have no place in the log.
+// The notifications of one connection, which are not in the log.
 
 // StreamOpened is the body of stream/opened, the first thing on a stream.
 // AsOfSeq is as in StreamSubscribeResult.
@@ -31,8 +31,9 @@ type StreamClosing struct {
 	Seq          int64  `json:"seq"`
 }
 
-// HolonLog is the body of holon/log, a line that holon/logStream follows.
-// Positions that are missing were lost: the reader was slower than the log.
+// HolonLog is the body of holon/log: one line for a holon/logStream with
+// follow. Positions that are missing were lost: the reader was slower than the
+// log.
 type HolonLog struct {
 	StreamID string      `json:"stream_id"`
 	Position int64       `json:"position"`

@@ -15,7 +15,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// retryAfterMs is what an overloaded client is told to wait: a queued turn
+// RetryAfterMs is how long an overloaded client is asked to wait: a queued turn
 // rarely ends sooner.
 const RetryAfterMs = 1000
 
@@ -57,8 +57,8 @@ var sentinels = []struct {
 	{Err: context.Canceled, kind: KindUnavailable, message: "the request was given up before it was done"},
 }
 
-// mapError makes the one error that goes to the client. What is not known
-// becomes internal; its cause goes to the log and nowhere else.
+// mapError makes the one error that goes to the client. An unknown error
+// becomes internal; its cause goes to the log only.
 func mapError(log *zap.Logger, method string, err error) *Error {
 	var wire *Error
 	if errors.As(err, &wire) {
@@ -87,7 +87,7 @@ func mapError(log *zap.Logger, method string, err error) *Error {
 	return internalError(log, method, err)
 }
 
-// agentError maps what an agent could not do outside of a turn; nil for other
+// agentError maps the failure of an agent outside of a turn; nil for other
 // errors.
 func agentError(err error) *Error {
 	var cannot *turns.UnsupportedError
@@ -105,8 +105,8 @@ func agentError(err error) *Error {
 	return Errorf(KindAgentFailed, "%s", failed.Message)
 }
 
-// supersededError says what stands in the place of what was to be written; nil
-// for errors that do not know.
+// supersededError names the live try that the write came too late for; nil for
+// errors that do not name one.
 func supersededError(err error) *Error {
 	var late *turns.SupersededError
 	if !errors.As(err, &late) {

@@ -4,7 +4,7 @@ package api
 // decodes, checks required members, maps errors and encodes.
 type Handlers struct{ api *API }
 
-// Methods is the one table of methods, in the order of the documentation.
+// methods is the one table of methods, in the order of the documentation.
 func (h *Handlers) methods() []Method {
 	return []Method{
 		define("initialize", "Says hello: who the server is, what it can do and every bound it has. Optional, once per connection.", h.Initialize, ofServer),

@@ -10,7 +10,7 @@ const (
 )
 
 // Page is part of the params of every list. Limit is 100 if absent. A cursor
-// goes on in the order that it came from.
+// continues in the order of the page that returned it.
 type Page struct {
 	Limit  *int   `json:"limit,omitzero"`
 	Cursor string `json:"cursor,omitzero"`

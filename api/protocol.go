@@ -17,8 +17,8 @@ import (
 //go:embed protocol.md.tmpl
 var protocolTemplate string
 
-// Protocol returns docs/protocol.md: the prose of the template, and the tables
-// that everything else is made from too.
+// Protocol returns docs/protocol.md: the prose of the template and the tables
+// of this package.
 func Protocol() (string, error) {
 	d, err := describeAll()
 	if err != nil {
@@ -39,7 +39,7 @@ func Protocol() (string, error) {
 	return b.String(), nil
 }
 
-// protocolPage is what the template is filled with.
+// protocolPage is the data of the template.
 type protocolPage struct {
 	Version       string
 	Limits        []limitRow
@@ -55,8 +55,8 @@ type limitRow struct {
 	Value any
 }
 
-// protocolRow is a row of a table; Params and Result list members, a question
-// mark behind those that may be absent.
+// protocolRow is a row of a table. Params and Result list members, with a
+// question mark after those that may be absent.
 type protocolRow struct {
 	Name, Summary, Params, Result string
 	Bound                         bool
@@ -88,8 +88,8 @@ func pageOf(d *openRPC, content *jsonschema.Schema) protocolPage {
 	return p
 }
 
-// eventMembers are the members of a notification that its table leaves out:
-// all events have them.
+// eventMembers are the members of a notification that its row leaves out,
+// because all events have them.
 func eventMembers(name string) []string {
 	common := []string{"seq", "thread_seq", "thread_id", "turn_id", "attempt", "timestamp"}
 	switch name {

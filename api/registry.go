@@ -14,25 +14,24 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// requestTimeout is how long a request may take: a commit under load takes
+// RequestTimeout is how long a request may take: a commit under load takes
 // milliseconds, a page of a cold log less than a second.
 const RequestTimeout = 30 * time.Second
 
-// askTimeout is how long a request may take that an agent has a part in: the
-// engine gives the agent 60 s, and such requests of one thread wait for each
-// other.
+// askTimeout is how long a request that asks an agent may take: the engine
+// gives the agent 60 s, and such requests of one thread wait for each other.
 const askTimeout = 90 * time.Second
 
-// pollTimeout is how long a request may take that waits for something to do:
-// what it may wait, and what any request may take besides.
+// pollTimeout is how long a request that waits for work may take: the longest
+// wait, and the time that any request may take.
 const pollTimeout = turns.MaxClaimWait + RequestTimeout
 
 // InterruptWait is how long turn/interrupt and thread/close wait for the agent
 // before they answer "interrupting" and "closing".
 const InterruptWait = 2 * time.Second
 
-// Method is one row of the table of methods: what dispatches, rpc.discover,
-// the schemas, docs/protocol.md and the TypeScript types are made from.
+// Method is one row of the table of methods. Dispatch, rpc.discover, the
+// schemas, docs/protocol.md and the TypeScript types are made from it.
 type Method struct {
 	Name    string
 	Summary string
@@ -43,20 +42,21 @@ type Method struct {
 	Scope   Scope
 
 	quick  bool // answers from memory, needs no deadline
-	polls  bool // waits for what only its answer can hand over
+	polls  bool // waits for a result that only its answer delivers
 	invoke func(ctx context.Context, raw jsontext.Value) Reply
 }
 
-// Reply is what a handler leaves: one of Result, Err and Later.
+// Reply is the outcome of a handler: one of Result, Err and Later.
 type Reply struct {
 	Result []byte
 	Seq    int64 // of the change: events up to it go first
 	Err    *Error
 	Later  func(ctx context.Context) Reply // blocks until the answer is there
-	Undone bool                            // Later does the work, not only the waiting
-	// Sent follows the answer: ok says that its bytes were written to the
-	// client's connection, not that the client has read them. A door calls it
-	// once, also for an answer that is never written; nil = nothing follows.
+	Undone bool                            // Later executes the request; otherwise it only waits
+	// Sent is called after the answer: ok says that its bytes were written to
+	// the client's connection, not that the client has read them. The transport
+	// calls it once, also for an answer that is never written; nil = nothing to
+	// call.
 	Sent func(ok bool)
 }
 
@@ -66,8 +66,8 @@ func bound(m *Method) { m.Bound = true }
 func quick(m *Method) { m.quick = true }
 func polls(m *Method) { m.polls = true }
 
-// define makes a row from a handler. Everything that is the same for all
-// methods happens here and in dispatch: decoding, required members, encoding.
+// define makes a row from a handler. Work that is the same for all methods
+// happens here and in dispatch: decoding, required members, encoding.
 func define[P, R any](name, summary string, handle func(context.Context, P) (R, error), options ...option) Method {
 	m, shape, seq := describe[P, R](name, summary, options)
 	m.invoke = func(ctx context.Context, raw jsontext.Value) Reply {
@@ -85,9 +85,9 @@ func define[P, R any](name, summary string, handle func(context.Context, P) (R, 
 }
 
 // defineWaiting is define for a method whose change is durable before its
-// result is final: the handler returns a first result and, if there is more
-// to come, where it will come from. The final result is awaited at most so
-// long, away from the read loop, so that it delays no other request.
+// result is final: the handler returns a first result and, if it is not final,
+// a channel that delivers the final one. The final result is awaited for at
+// most wait, outside of the read loop, so that it delays no other request.
 func defineWaiting[P, R any](name, summary string, wait time.Duration, handle func(context.Context, P) (R, <-chan R, error), options ...option) Method {
 	m, shape, seq := describe[P, R](name, summary, options)
 	m.invoke = func(ctx context.Context, raw jsontext.Value) Reply {
@@ -120,17 +120,18 @@ func defineWaiting[P, R any](name, summary string, wait time.Duration, handle fu
 }
 
 // defineAsking is define for a method that asks an agent before it changes
-// anything. Nobody knows how long that takes, so it runs away from the read
-// loop: what comes after it on the connection does not wait for it.
+// anything. How long that takes is unknown, so it runs outside of the read
+// loop: later requests on the connection do not wait for it.
 func defineAsking[P, R any](name, summary string, handle func(context.Context, P) (R, error), options ...option) Method {
 	return defineApart(name, summary, func(ctx context.Context) (context.Context, context.CancelFunc) {
 		return context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
 	}, handle, options)
 }
 
-// definePolling is define for a method that waits for something that may not
-// come, away from the read loop. It ends when its client disconnects, who might
-// not get what came; a notification does nothing, for the same reason.
+// definePolling is define for a method that waits, outside of the read loop,
+// for something that may not come. It ends when its client disconnects, because
+// that client might not receive the result. A notification does nothing, for
+// the same reason.
 func definePolling[P, R any](name, summary string, handle func(context.Context, P) (R, error), options ...option) Method {
 	return defineApart(name, summary, func(ctx context.Context) (context.Context, context.CancelFunc) {
 		ctx, stop := untilDisconnect(ctx)
@@ -139,14 +140,14 @@ func definePolling[P, R any](name, summary string, handle func(context.Context, 
 	}, handle, append(options, polls))
 }
 
-// defineSteps is define for a method that does its work in many small changes,
-// away from the read loop. It has no deadline, and ends between two changes
-// when its client disconnects: what has been done by then stays done.
+// defineSteps is define for a method that makes many small changes, outside of
+// the read loop. It has no deadline. It ends between two changes when its
+// client disconnects; the changes made by then stay.
 func defineSteps[P, R any](name, summary string, handle func(context.Context, P) (R, error), options ...option) Method {
 	return defineApart(name, summary, untilDisconnect, handle, options)
 }
 
-// defineApart is define for a method that runs away from the read loop, in the
+// defineApart is define for a method that runs outside of the read loop, in the
 // context that within makes.
 func defineApart[P, R any](name, summary string, within func(context.Context) (context.Context, context.CancelFunc),
 	handle func(context.Context, P) (R, error), options []option) Method {
@@ -185,15 +186,15 @@ func prepare[P any](ctx context.Context, m *Method, s *shape, raw jsontext.Value
 
 type sentKey struct{}
 
-// AfterSent lets f follow the answer of the request whose context this is: see
-// Reply.Sent. Several follow in their order.
+// AfterSent calls f after the answer of the request whose context this is: see
+// Reply.Sent. Several functions are called in their order.
 func AfterSent(ctx context.Context, f func(ok bool)) {
 	if list, is := ctx.Value(sentKey{}).(*[]func(bool)); is {
 		*list = append(*list, f)
 	}
 }
 
-// collecting lets AfterSent take effect on a reply.
+// collecting adds the functions of AfterSent to a reply.
 func collecting(ctx context.Context, f func(context.Context) Reply) Reply {
 	var list []func(bool)
 	rep := f(context.WithValue(ctx, sentKey{}, &list))
@@ -211,9 +212,9 @@ func collecting(ctx context.Context, f func(context.Context) Reply) Reply {
 	return rep
 }
 
-// refused is the answer to a request whose handler has failed. An error may be
-// of a write that was kept all the same: its event goes first, as that of any
-// change.
+// refused is the answer to a request whose handler has failed. The error may
+// belong to a write that was kept as turn/late: its event goes first, as with
+// any change.
 func (s *shape) refused(ctx context.Context, name string, err error, p reflect.Value) Reply {
 	e := s.withIDs(mapError(loggerOf(ctx), name, err), p)
 	return Reply{Err: e, Seq: e.Data.LateSeq}
@@ -259,14 +260,14 @@ func encodeResult[R any](ctx context.Context, name string, r R, seq int) Reply {
 	return Reply{Result: b, Seq: seqOf(&r, seq)}
 }
 
-// Call is how a request came, beside its method and params.
+// Call says how a request came.
 type Call struct {
-	OnConnection bool // that of WithConn
-	Notification bool // nobody gets an answer
+	OnConnection bool // on the connection of WithConn
+	Notification bool // no answer is sent
 }
 
-// Call executes one request. It returns the method for metrics, nil if there
-// is none of this name.
+// Call executes one request. It returns the method for metrics, nil if no
+// method has this name.
 func (a *API) Call(ctx context.Context, name string, params jsontext.Value, c Call) (rep Reply, method *Method) {
 	method, ok := a.byName[name]
 	if !ok {
@@ -285,7 +286,7 @@ func (a *API) Call(ctx context.Context, name string, params jsontext.Value, c Ca
 	}
 	rep = collecting(a.logging(ctx), func(ctx context.Context) Reply { return method.run(ctx, params) })
 	if c.Notification && !rep.Undone {
-		rep.Later = nil // the work is done, and nobody waits for the result
+		rep.Later = nil // the work is done, and no client waits for the result
 	}
 	if later := rep.Later; later != nil {
 		first := rep.Sent
@@ -306,9 +307,9 @@ func (a *API) Call(ctx context.Context, name string, params jsontext.Value, c Ca
 	return rep, method
 }
 
-// run guards one call: a deadline, and a panic ends the request, not the
-// server. A change is not cut off by its client's leaving: who hangs up does
-// not decide whether a commit happens.
+// run executes one call with a deadline; a panic ends the request, not the
+// server. A change does not end when its client disconnects: a client that
+// hangs up must not decide whether a commit happens.
 func (m *Method) run(ctx context.Context, raw jsontext.Value) (rep Reply) {
 	defer catch(ctx, m.Name, &rep)
 	if m.quick {

@@ -15,11 +15,11 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Keywords of our own in schemas. Enumerations are open (docs/protocol.md,
-// section 4), so the values that are known are told, not demanded.
+// Extension keywords in schemas. Enumerations are open (docs/protocol.md,
+// section 4), so a schema lists the known values and does not demand them.
 const (
 	knownValues = "x-known-values"
-	extraName   = "x-type" // what TypeScript calls the schema
+	extraName   = "x-type" // the schema's name in TypeScript
 )
 
 // openEnum is the schema of a string with known values.
@@ -31,7 +31,7 @@ func openEnum[T ~string](values ...T) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", Extra: map[string]any{knownValues: known}}
 }
 
-// typeSchemas are the types that are not what Go makes of them.
+// typeSchemas are the schemas of types that cannot be inferred from Go.
 var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[notify.Time]():      {Type: "string", Format: "date-time"},
 	reflect.TypeFor[jsontext.Value]():   {},
@@ -62,7 +62,7 @@ func infer(t reflect.Type) (*jsonschema.Schema, error) {
 }
 
 // paramsSchema is the schema of a method's params: closed, as the server reads
-// them, and with null where null is as good as absent.
+// them, and with null where null means absent.
 func paramsSchema(t reflect.Type) (*jsonschema.Schema, error) {
 	s, err := infer(t)
 	if err != nil {
@@ -70,7 +70,7 @@ func paramsSchema(t reflect.Type) (*jsonschema.Schema, error) {
 	}
 	walk(s, func(s *jsonschema.Schema) {
 		if s.Properties["content"] != nil && s.Properties["status"] != nil {
-			// What belongs to each kind is told once, in what comes back.
+			// The members of each kind are described once, in the results.
 			s.Properties["content"] = &jsonschema.Schema{Type: "object", Extra: map[string]any{extraName: "ItemContent"}}
 		}
 		for name, p := range s.Properties {
@@ -87,7 +87,7 @@ func paramsSchema(t reflect.Type) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// bounds are what the types of params do not say.
+// bounds are the constraints that the types of params do not express.
 var bounds = map[string]func(*jsonschema.Schema){
 	"limit":           between(1, maxLimit),
 	"max_lines":       between(1, maxLogLines),
@@ -103,7 +103,8 @@ func between(least, most float64) func(*jsonschema.Schema) {
 }
 
 // resultSchema is the schema of a result or of a notification's params: open,
-// since members may be added, and without null but for what is never.
+// since members may be added, and without null except for members that mean
+// "never" or "none".
 func resultSchema(t reflect.Type) (*jsonschema.Schema, error) {
 	if t == reflect.TypeFor[jsontext.Value]() {
 		return &jsonschema.Schema{Type: "object"}, nil
@@ -127,7 +128,7 @@ func resultSchema(t reflect.Type) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// walk calls f with a schema and all that is in it.
+// walk calls f with a schema and all schemas inside it.
 func walk(s *jsonschema.Schema, f func(*jsonschema.Schema)) {
 	if s == nil {
 		return
@@ -154,8 +155,8 @@ func orNull(s *jsonschema.Schema) {
 	}
 }
 
-// describeContent gives every member called content, beside a member called
-// status, the schema of an item's content: what belongs to each kind.
+// describeContent gives every member content that stands beside a member status
+// the schema of an item's content.
 func describeContent(s *jsonschema.Schema) error {
 	content, err := contentSchema()
 	if err != nil {
@@ -169,15 +170,15 @@ func describeContent(s *jsonschema.Schema) error {
 	return nil
 }
 
-// contents are the kinds of item, an example of each.
+// contents has one value of each kind of item.
 var contents = []items.Content{
 	items.UserMessage{}, items.AgentMessage{}, items.Reasoning{}, items.Plan{}, items.ToolCall{},
 	items.CommandExecution{}, items.FileChange{}, items.PermissionRequest{}, items.Question{},
 	items.Usage{}, items.Notice{}, items.Error{}, items.Extension{},
 }
 
-// contentSchema says: it has a type, and if that is a known one, these are the
-// members. Unknown kinds are allowed.
+// contentSchema is the schema of an item's content: it has a type, and for a
+// known type these members. Unknown types are allowed.
 var contentSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	s := &jsonschema.Schema{
 		Type: "object", Required: []string{"type"},

@@ -8,7 +8,7 @@ import (
 // Scope says which threads a method is about. Every method declares one.
 type Scope string
 
-// The scopes. A request of ScopeLog that names threads is about these.
+// The scopes. A request of ScopeLog that names threads is about those.
 const (
 	ScopeServer Scope = "server" // no thread: the server itself
 	ScopeLog    Scope = "log"    // all threads
@@ -36,7 +36,7 @@ type Guard func(ctx context.Context, m *Method, n Named) error
 
 type guardKey struct{}
 
-// WithGuard returns the context of requests that g decides about. Without one
+// WithGuard returns the context of requests that g may refuse. Without a guard
 // every request is executed.
 func WithGuard(ctx context.Context, g Guard) context.Context {
 	return context.WithValue(ctx, guardKey{}, g)

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestEveryMethodDeclaresTheThreadsItIsAbout compares what is declared with
-// what the params can name.
+// TestEveryMethodDeclaresTheThreadsItIsAbout compares the declared scope with
+// the ids that the params can name.
 func TestEveryMethodDeclaresTheThreadsItIsAbout(t *testing.T) {
 	for _, m := range (&Handlers{}).methods() {
 		s := shapeOf(m.Params)

@@ -8,13 +8,12 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// statusAge is how long counts are believed while the log does not grow: what
-// changes without an event (a prune from outside) is seen a second later.
+// statusAge is how long counts are cached while the log does not grow: a change
+// without an event (a prune by another process) is seen a second later.
 const statusAge = time.Second
 
-// statusCache keeps the store's counts as long as they are true. Rows change
-// with events only, so they are, until the head moves: clients that poll
-// holon/status cost no query.
+// statusCache keeps the store's counts until the head moves, because rows
+// change with events only. So clients that poll holon/status cost no query.
 type statusCache struct {
 	mu     sync.Mutex
 	counts turns.Counts

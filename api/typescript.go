@@ -11,7 +11,7 @@ import (
 	"github.com/seed82539d15/holon/events"
 )
 
-// TypeScript returns type declarations of the whole surface, made from the
+// TypeScript returns type declarations of the whole protocol, made from the
 // same tables as the document: params and results by method, params by
 // notification, the kinds of item and of error.
 func TypeScript() (string, error) {
@@ -58,8 +58,8 @@ func writeContent(b *strings.Builder, content *jsonschema.Schema) {
 		names = append(names, name.String())
 		fmt.Fprintf(b, "/** content of an item of type %s */\nexport interface %s %s\n\n", kind, name.String(), tsObject(c.Then, ""))
 	}
-	// A member whose type is any string would keep the union from being
-	// narrowed by type: what is unknown is a type beside it.
+	// A member whose type is any string would keep the compiler from narrowing
+	// the union by type, so unknown content is a separate type.
 	fmt.Fprintf(b, "/**\n * Content of an item, told apart by its type. A later version may send a kind that is\n"+
 		" * not listed: the default of a switch takes it, as UnknownContent.\n */\n"+
 		"export type ItemContent =\n  | %s;\n\n", strings.Join(names, "\n  | "))
@@ -67,7 +67,7 @@ func writeContent(b *strings.Builder, content *jsonschema.Schema) {
 		"export interface UnknownContent {\n  type: string;\n  [member: string]: unknown;\n}\n\n")
 }
 
-// writeMaps declares what goes with which name.
+// writeMaps declares the types that map names to params, results and events.
 func writeMaps(b *strings.Builder, d *openRPC) {
 	b.WriteString("/** Every method with its params and its result. */\nexport interface Methods {\n")
 	for _, m := range d.Methods {
@@ -113,7 +113,7 @@ func tsObject(s *jsonschema.Schema, indent string) string {
 	return b.String()
 }
 
-// orderOf is every property, those with an order first.
+// orderOf lists every property, those with an order first.
 func orderOf(s *jsonschema.Schema) []string {
 	names := slices.Clone(s.PropertyOrder)
 	var rest []string

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The types must be of use to the compiler: it narrows each union by its
-// literal member, and refuses members that are not there.
+// The compiler can narrow each union by its literal member, and refuses members
+// that do not exist.
 func TestTypeScriptIsNarrowedByTheCompiler(t *testing.T) {
 	compiler := typeScriptCompiler(t)
 	text, err := TypeScript()
@@ -37,9 +37,9 @@ func TestTypeScriptIsNarrowedByTheCompiler(t *testing.T) {
 	}
 }
 
-// typeScriptCompiler is the command of the compiler: an installed one, or that
-// of npm. Without either the test is skipped; REQUIRE_FAULTS=1 makes that a
-// failure.
+// typeScriptCompiler is the command of the compiler: an installed one, or one
+// from npm. Without either the test is skipped; REQUIRE_FAULTS=1 turns the skip
+// into a failure.
 func typeScriptCompiler(t *testing.T) []string {
 	if path, err := exec.LookPath("tsc"); err == nil {
 		return []string{path}

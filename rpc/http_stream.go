@@ -8,15 +8,15 @@ import (
 	"github.com/seed82539d15/holon/api"
 )
 
-// serveStream serves NDJSON: notifications on GET, and requests and answers
-// beside them on POST.
+// serveStream serves NDJSON: notifications on GET; on POST also requests and
+// answers.
 func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet {
 		s.bodiless(s.serveNDJSON)(w, r)
 		return
 	}
 	if at, now, ok := s.begin(w, r, "application/x-ndjson"); ok {
-		lift(w) // the body is the client's half of the stream
+		clearBodyDeadline(w) // the body is the client's half of the stream
 		s.serveTwoWay(w, r, at, now)
 	}
 }
@@ -39,8 +39,8 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	s.serveOneWay(w, r, s.newOutlet(w, r, sse, "sse"), at, now)
 }
 
-// begin checks all that can be wrong with a stream, answers it, and else sets
-// the headers.
+// begin checks the request for a stream. It answers an error itself; otherwise
+// it sets the headers.
 func (s *Server) begin(w http.ResponseWriter, r *http.Request, contentType string) (*api.StreamStart, api.Position, bool) {
 	if !accepts(r.Header.Values("Accept"), contentType) {
 		s.fail(w, r, http.StatusNotAcceptable, api.Errorf(api.KindInvalidRequest, "this stream is %s, which Accept rules out", contentType))
@@ -57,7 +57,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, contentType strin
 		s.fail(w, r, statusOf(bad), bad)
 		return nil, api.Position{}, false
 	}
-	now, err := s.api.Place(r.Context(), at)
+	now, err := s.api.ResolveStart(r.Context(), at)
 	if err != nil {
 		bad := s.api.Error(r.URL.Path, err)
 		s.fail(w, r, statusOf(bad), bad)
@@ -78,7 +78,8 @@ func (s *Server) newOutlet(w http.ResponseWriter, r *http.Request, f format, tra
 	return &outlet{server: s, w: w, control: http.NewResponseController(w), kernel: b, format: f, transport: transport}
 }
 
-// enter counts a stream in; leave must be called at its end.
+// enter adds a stream; leave must be called at its end. It reports false once
+// the server closes.
 func (s *Server) enter(o *outlet) bool {
 	if !s.streams.add(o) {
 		return false
@@ -108,8 +109,8 @@ func (s *Server) refuseStream(w http.ResponseWriter, r *http.Request) {
 	s.fail(w, r, http.StatusServiceUnavailable, e)
 }
 
-// serveOneWay is the whole life of a one-way stream: the handler's goroutine
-// is its writer, so a stream that waits costs little more than its connection.
+// serveOneWay serves a one-way stream to its end. The handler's goroutine is
+// its writer, so a stream that waits costs little more than its connection.
 func (s *Server) serveOneWay(w http.ResponseWriter, r *http.Request, o *outlet, at *api.StreamStart, now api.Position) {
 	if !s.enter(o) {
 		s.refuseStream(w, r)
@@ -122,7 +123,7 @@ func (s *Server) serveOneWay(w http.ResponseWriter, r *http.Request, o *outlet, 
 	}
 }
 
-// serveTwoWay is the whole life of a two-way stream.
+// serveTwoWay serves a two-way stream to its end.
 func (s *Server) serveTwoWay(w http.ResponseWriter, r *http.Request, at *api.StreamStart, now api.Position) {
 	o := s.newOutlet(w, r, ndjson, "duplex")
 	if err := o.control.EnableFullDuplex(); err != nil && r.ProtoMajor == 1 {

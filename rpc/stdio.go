@@ -8,18 +8,19 @@ import (
 	"github.com/seed82539d15/holon/api"
 )
 
-// stdioReaderWait is how long the end waits for a read of the input that
-// cannot be interrupted: a terminal, say.
+// stdioReaderWait is how long the end waits for a read of the input that cannot
+// be interrupted, such as a read from a terminal.
 const stdioReaderWait = 100 * time.Millisecond
 
 // ServeStdio serves one client as on POST /rpc/stream and blocks until it is
-// done. inputEnded is called once at the end of input; the stream then goes on
-// until Close, so that a drain is still seen. With a nil inputEnded the stream
-// ends by itself once everything pending is answered and the events up to then
-// are written. The caller owns in and out and closes them.
+// done. inputEnded is called once at the end of input; the stream then
+// continues until Close, so that the client still sees a drain. With a nil
+// inputEnded the stream ends by itself once everything pending is answered and
+// the events up to then are written. The caller owns in and out and closes
+// them.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, inputEnded func()) error {
 	at := &api.StreamStart{}
-	now, err := s.api.Place(ctx, at)
+	now, err := s.api.ResolveStart(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -42,8 +43,8 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, in
 		if d, ok := in.(interface{ SetReadDeadline(time.Time) error }); ok && d.SetReadDeadline(time.Now()) == nil {
 			return
 		}
-		// A read that cannot be interrupted is left behind: the process is
-		// about to end, or the caller closes the input.
+		// A read that cannot be interrupted is abandoned: the process is about
+		// to end, or the caller closes the input.
 		timer := time.NewTimer(stdioReaderWait)
 		defer timer.Stop()
 		select {

@@ -1,5 +1,5 @@
-// Command gen writes what is made from the tables of package api:
-// docs/protocol.md and docs/openrpc.json. Run it by go generate ./api.
+// Command gen writes the documents that are made from the tables of package
+// api: docs/protocol.md and docs/openrpc.json. Run it by go generate ./api.
 package main
 
 import (

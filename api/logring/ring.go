@@ -9,8 +9,8 @@ import (
 // maxMessageBytes bounds one line: the ring never holds more than lines × this.
 const maxMessageBytes = 4 << 10
 
-// DefaultLines is what a ring holds if it is not told: as many as a client can
-// ask for at once.
+// DefaultLines is how many lines a ring holds by default: as many as a client
+// can request at once.
 const DefaultLines = 10_000
 
 // Line is one line of the log.
@@ -26,8 +26,8 @@ type Ring struct {
 	mu    sync.Mutex
 	lines []Line // a ring once full; the line of position p is at (p-1) % max
 	max   int
-	next  int64         // the position of the line to come
-	wake  chan struct{} // closed and replaced at each line; nil while nobody waits
+	next  int64         // the position of the next line
+	wake  chan struct{} // closed and replaced at each line; nil while no reader waits
 }
 
 // New makes a ring of at most max lines (0 = DefaultLines).
@@ -38,7 +38,7 @@ func New(max int) *Ring {
 	return &Ring{max: max, next: 1}
 }
 
-// Add appends a line. What is longer than 4 KiB is cut.
+// Add appends a line. A message longer than 4 KiB is cut.
 func (r *Ring) Add(level string, at time.Time, message string) {
 	if len(message) > maxMessageBytes {
 		cut := maxMessageBytes
@@ -69,8 +69,8 @@ func (r *Ring) Next() int64 {
 	return r.next
 }
 
-// From returns at most limit lines from the position on, oldest first, and
-// the position to go on from. Lines that the ring has lost are passed over.
+// From returns at most limit lines from the position on, oldest first, and the
+// position to continue from. It skips lines that the ring has lost.
 func (r *Ring) From(position int64, limit int) (lines []Line, next int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
