@@ -6,23 +6,23 @@ import (
 	"github.com/seed82539d15/holon/rpc/frame"
 )
 
-// assembly makes the one line that answers a batch. It reserves room for the
-// error that each member's answer can become, so that the whole always fits a
+// assembly makes the one line that answers a batch. It reserves space for the
+// error that each member's answer can become, so that the line always fits a
 // frame.
 type assembly struct {
 	server *Server
-	parts  [][]byte // by member; nil for what is not answered
-	size   int      // of all parts; of those to come, the smallest they can be
-	owed   int      // answers to come
+	parts  [][]byte // by member; nil for a member that is not answered
+	size   int      // bytes of all parts; of those to come, the reserved minimum
+	open   int      // answers to come
 	keys   map[string]struct{}
-	sent   func(ok bool) // what follows the answers, in the order of their coming
+	sent   func(ok bool) // calls Reply.Sent of the answers, in the order in which they came
 }
 
 func (s *Server) newAssembly(members []frame.Message) assembly {
 	a := assembly{server: s, parts: make([][]byte, len(members)), size: len("[]"), keys: make(map[string]struct{})}
 	for i := range members {
 		if !members[i].Notification() && members[i].Fault != frame.Dropped {
-			a.owed++
+			a.open++
 			a.size += smallestAnswer(members[i].ID)
 		}
 	}
@@ -37,30 +37,31 @@ func smallestAnswer(id []byte) int {
 	return 256 + len(id)
 }
 
-// seen reports whether the id was in the batch before.
+// seen reports whether an earlier member of the batch had this id.
 func (a *assembly) seen(key string) bool {
 	if key == "" {
 		return false
 	}
-	_, was := a.keys[key]
+	_, known := a.keys[key]
 	a.keys[key] = struct{}{}
-	return was
+	return known
 }
 
-// add takes the answer of one member, a line, and what follows it.
+// add takes the answer of one member, a line, and the function to call once it
+// is sent.
 func (a *assembly) add(member int, id, line []byte, sent func(ok bool)) {
 	line = line[:len(line)-1]
 	reserved := smallestAnswer(id)
 	if grown := a.size - reserved + len(line) + 1; grown > a.server.limits.MaxFrameBytes && len(line) >= reserved {
 		line = a.server.tooLarge(id)
 		line = line[:len(line)-1]
-		follow(sent, false)
+		callSent(sent, false)
 		sent = nil
 	}
 	a.size += len(line) + 1 - reserved
 	a.parts[member] = line
 	a.sent = both(a.sent, sent)
-	a.owed--
+	a.open--
 }
 
 // line is the array of all answers, in the order of the members.
@@ -78,22 +79,22 @@ func (a *assembly) line() []byte {
 	return append(line, "]\n"...)
 }
 
-// batch is a batch on a two-way connection. It counts as one request in
-// flight and is answered once the last member has its answer.
+// batch is a batch on a two-way connection. It counts as one request in flight.
+// It is answered once its last member has an answer.
 type batch struct {
 	session *session
-	placed  bool
-	taken   int // members handed out, by the read loop
+	hasSlot bool
+	taken   int // members that the read loop has taken
 
 	mu sync.Mutex
 	assembly
-	closed bool // all members have been handed out
+	closed bool // all members have been taken
 	all    answer
 }
 
 func newBatch(s *session, members []frame.Message) *batch {
 	b := &batch{session: s, assembly: s.server.newAssembly(members)}
-	b.placed = b.owed > 0 && s.place()
+	b.hasSlot = b.open > 0 && s.takeSlot()
 	return b
 }
 
@@ -118,18 +119,18 @@ func (b *batch) answered(x *exchange) {
 			then()
 		}
 	}
-	complete := b.owed == 0 && b.closed
+	complete := b.open == 0 && b.closed
 	b.mu.Unlock()
 	if complete {
 		b.send(x.direct)
 	}
 }
 
-// close says that all members have been handed out.
+// close says that all members have been taken.
 func (b *batch) close() {
 	b.mu.Lock()
 	b.closed = true
-	complete := b.owed == 0
+	complete := b.open == 0
 	b.mu.Unlock()
 	if complete {
 		b.send(!b.session.lines.Buffered())
@@ -137,11 +138,11 @@ func (b *batch) close() {
 }
 
 func (b *batch) send(direct bool) {
-	if !b.placed {
+	if !b.hasSlot {
 		b.all.dropped()
 		return
 	}
 	b.all.line = b.line()
 	b.session.out.respond(b.session.ctx, b.all, direct)
-	b.session.vacate()
+	b.session.freeSlot()
 }

@@ -9,14 +9,15 @@ import (
 	"github.com/seed82539d15/holon/api"
 )
 
-// maxIgnoredBody is how much of a body is read that no one asked for, as much
-// as net/http itself would read.
+// maxIgnoredBody is how much of an unwanted body is read, as much as net/http
+// itself would read.
 const maxIgnoredBody = 256 << 10
 
-// timely gives every body a deadline, whoever sends it: net/http waits for a
-// body before it answers, and has no deadline of its own that a stream could
-// live with. What takes its time lifts the deadline once it is admitted.
-func timely(next http.Handler) http.Handler {
+// withBodyDeadline gives the body of every request a deadline: net/http waits
+// for a body before it answers, and its own deadlines do not suit streams. A
+// handler that needs longer calls clearBodyDeadline once the request is
+// admitted.
+func withBodyDeadline(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 {
 			// A recorder in a test has no deadlines.
@@ -26,8 +27,8 @@ func timely(next http.Handler) http.Handler {
 	})
 }
 
-// bodiless serves a path that takes no body: one that comes is ignored, and
-// one that does not come in time is refused.
+// bodiless serves a path that takes no body. A body that comes is ignored; a
+// request whose body does not end in time is refused.
 func (s *Server) bodiless(serve http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 && !ignoreBody(w, r) {
@@ -46,8 +47,10 @@ func ignoreBody(w http.ResponseWriter, r *http.Request) bool {
 	return errors.Is(err, io.EOF) && n <= maxIgnoredBody
 }
 
-// lift takes the deadline off the body of an admitted request.
-func lift(w http.ResponseWriter) { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }
+// clearBodyDeadline removes the deadline from the body of an admitted request.
+func clearBodyDeadline(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+}
 
 // readBody reads the message of POST /rpc, which need not be one line.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *api.Error) {
@@ -61,7 +64,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *api.
 		size = int(r.ContentLength) + 1
 	}
 	body, err := readAll(io.LimitReader(r.Body, limit+3), size)
-	lift(w)
+	clearBodyDeadline(w)
 	if err != nil {
 		return nil, api.Errorf(api.KindParseError, "the message ended early")
 	}
@@ -74,7 +77,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *api.
 	return body, nil
 }
 
-// readAll is io.ReadAll with a first guess.
+// readAll is io.ReadAll with a first guess of the size.
 func readAll(r io.Reader, size int) ([]byte, error) {
 	b := make([]byte, 0, size)
 	for {

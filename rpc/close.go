@@ -5,35 +5,36 @@ import (
 	"time"
 )
 
-// Closing is what a stream is told when the server ends it in order.
+// Closing is the content of stream/closing, which the server sends when it ends
+// a stream in order.
 type Closing struct {
 	Code       string // one of the Close constants
 	Reason     string // a sentence for people
-	Reconnect  bool   // whether it is worth coming back
+	Reconnect  bool   // whether reconnecting is useful
 	RetryAfter time.Duration
 }
 
-// closeGrace is how long streams may take to reach the head before they are
-// told that they end: a reader that keeps up needs milliseconds.
+// closeGrace is how long streams may take to reach the head before
+// stream/closing is sent: a reader that keeps up needs milliseconds.
 const closeGrace = time.Second
 
 // closeWrite is how long a stream/closing may take to be written after that.
 const closeWrite = 500 * time.Millisecond
 
-// lastBuffer is what the kernel is asked to hold for a stream that ends before
-// its client has read everything: more than sendBuffer by the largest frame,
-// the end of which may still be under way. The kernel's own bound (Linux:
-// net.core.wmem_max, 208 KiB where nobody has set it) leaves room for a chunk: a
-// TCP socket takes more when a third of its buffer is free, a unix socket only
-// when three quarters are, so that it begins with less. A variable for tests.
+// lastBuffer is the send buffer of a stream that ends before its client has
+// read everything: sendBuffer plus the largest frame, the end of which may
+// still be under way. The kernel's own bound (Linux: net.core.wmem_max, 208 KiB
+// by default) leaves room for a chunk. A TCP socket accepts more data when a
+// third of its buffer is free, a unix socket only when three quarters are, so a
+// unix socket begins with a smaller buffer. A variable for tests.
 var lastBuffer = sendBuffer + 4<<20
 
-// Close ends every stream: those that keep up get all events first, the
-// others what they took in time, and all of them stream/closing with the seq
-// they reached, which a slow reader still finds in its socket when the server
-// has gone. It returns when all have ended, or with ctx's error; the
-// connections of streams that did not take their last line are cut. Requests
-// on POST /rpc are still answered: that listener is the caller's to close.
+// Close ends every stream. Streams that keep up get all events first, the
+// others the events they read in time. Each then gets stream/closing with the
+// seq it reached, which a slow reader still finds in its socket after the
+// server has exited. Close returns when all streams have ended, or with ctx's
+// error; it cuts the connections of streams that did not take their last line.
+// Requests on POST /rpc are still answered: the caller closes that listener.
 // Further calls wait for the same end.
 func (s *Server) Close(ctx context.Context, c Closing) error {
 	gone := s.streams.shutDown()
@@ -51,14 +52,14 @@ func (s *Server) Close(ctx context.Context, c Closing) error {
 		s.api.Close()
 	})
 	last := s.until.Add(closeWrite)
-	s.streams.each(func(o *outlet) { o.hurry(last) })
+	s.streams.each(func(o *outlet) { o.limitWrite(last) })
 
 	for _, step := range []struct {
 		at time.Time
 		do func(*outlet)
 	}{
 		{s.until, (*outlet).makeRoom},
-		{last.Add(closeWrite), func(o *outlet) { o.hurry(time.Now()) }},
+		{last.Add(closeWrite), func(o *outlet) { o.limitWrite(time.Now()) }},
 	} {
 		timer := time.NewTimer(time.Until(step.at))
 		select {
@@ -77,23 +78,23 @@ func (s *Server) Close(ctx context.Context, c Closing) error {
 	}
 }
 
-// hurry bounds a write that may be under way.
-func (o *outlet) hurry(by time.Time) {
+// limitWrite sets the deadline of a write that may be under way.
+func (o *outlet) limitWrite(by time.Time) {
 	if o.control != nil {
-		_ = o.control.SetWriteDeadline(by) // what has no deadline cannot be hurried
+		_ = o.control.SetWriteDeadline(by) // without deadlines the write cannot be cut
 	}
 }
 
-// makeRoom lets the kernel take a write that its client keeps waiting: what
-// comes after it is the last line.
+// makeRoom lets the kernel take a write that waits for its client: only the
+// last line comes after it.
 func (o *outlet) makeRoom() {
 	if o.kernel != nil {
 		_ = o.kernel.SetWriteBuffer(lastBuffer) // if it cannot be, the deadline cuts the write
 	}
 }
 
-// finish brings the stream to target, answers what is pending, and says
-// goodbye. It returns the code.
+// finish brings the stream to target, writes pending answers, and then
+// stream/closing. It returns the code.
 func (o *outlet) finish(ctx context.Context, c Closing, target int64, until time.Time) string {
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
@@ -101,7 +102,7 @@ func (o *outlet) finish(ctx context.Context, c Closing, target int64, until time
 		o.finishing.Store(true)
 	}
 	for {
-		ready, done, err := o.lastWords(ctx, c, target, until)
+		ready, done, err := o.finishStep(ctx, c, target, until)
 		if err != nil {
 			o.mu.Lock()
 			defer o.mu.Unlock()
@@ -120,17 +121,19 @@ func (o *outlet) finish(ctx context.Context, c Closing, target int64, until time
 	}
 }
 
-func (o *outlet) lastWords(ctx context.Context, c Closing, target int64, until time.Time) (ready <-chan struct{}, done bool, err error) {
+// finishStep writes what can be written towards the end of the stream. done
+// says that stream/closing is written; otherwise ready says when to try again.
+func (o *outlet) finishStep(ctx context.Context, c Closing, target int64, until time.Time) (ready <-chan struct{}, done bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.deadline = until.Add(time.Hour) // hurry has set the last one
-	o.hurry(until.Add(closeWrite))
+	o.deadline = until.Add(time.Hour) // limitWrite has set the last one
+	o.limitWrite(until.Add(closeWrite))
 	if err := o.pump(ctx, until); err != nil {
 		return nil, false, err
 	}
 	reached := (o.cursor == nil || o.cursor.After() >= target) && o.idle()
 	if reached || !time.Now().Before(until) {
-		o.sayClosing(c)
+		o.writeClosing(c)
 		return nil, true, o.failed
 	}
 	if o.cursor != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// BenchmarkCollapse replays a thread of 100,000 events, half of which are
+// BenchmarkCollapse replays a thread of 100,000 events, half of them
 // superseded, with collapse and without, in five interleaved pairs. Both count
-// the events that were looked at: the whole log.
+// the scanned events: the whole log.
 func BenchmarkCollapse(b *testing.B) {
 	const events, pairs = 100_000, 5
 	for _, where := range []struct {

@@ -19,7 +19,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// stored is a server on a socket with a store of its own on disk.
+// stored is a server on a socket with its own store on disk.
 func stored(t testing.TB, tailBytes int) (*rig, *sqlite.Store) {
 	t.Helper()
 	store, err := sqlite.Open(sqlite.Options{Dir: t.TempDir(), TailBytes: tailBytes, Normal: true})
@@ -41,8 +41,8 @@ func stored(t testing.TB, tailBytes int) (*rig, *sqlite.Store) {
 	return serve(t, Config{Services: api.Services{Engine: &fakeEngine{t: t}, Reader: store, LogID: testLogID, Version: "test"}, Tail: store.Tail()}), store
 }
 
-// retries writes a random history of one turn, each unit of it one commit: two
-// attempts at least, steps in steps, all tried again at any time.
+// retries writes a random history of one turn, each unit as one commit: at
+// least two attempts, nested steps, all retried at random times.
 func retries(m *persisttest.Maker, rnd *rand.Rand, units int) {
 	const turn = "turn_a"
 	paths := []string{"a", "b", "a/x", "a/y"}
@@ -77,13 +77,13 @@ func retries(m *persisttest.Maker, rnd *rand.Rand, units int) {
 	m.Commit()
 }
 
-// folding folds what streams send.
+// folding folds the events of streams.
 type folding struct {
 	view *fold.View
 	seqs []int64
 }
 
-// to reads a stream up to a seq, or so many lines of it.
+// to reads a stream up to a seq, or n lines of it.
 func (f *folding) to(st *stream, head int64, lines int) {
 	st.t.Helper()
 	for ; f.view.Cursor() < head && lines > 0; lines-- {
@@ -113,7 +113,7 @@ func (f *folding) to(st *stream, head int64, lines int) {
 	}
 }
 
-// live are the seqs of the events that stand in the view.
+// live are the seqs of the live events in the view.
 func (f *folding) live() []int64 {
 	seqs := map[int64]bool{}
 	f.view.Turns(func(t *fold.Turn) bool {
@@ -174,8 +174,8 @@ func TestEveryReaderOfARetriedTurnEndsWithTheSameView(t *testing.T) {
 	}
 }
 
-// checkLate compares what a reader of the finished log was sent with what
-// package fold lets through, and with event/list page by page.
+// checkLate compares the events that a reader of the finished log received with
+// those that package fold keeps, and with event/list page by page.
 func checkLate(t *testing.T, r *rig, store *sqlite.Store, got []int64) {
 	t.Helper()
 	p, err := store.Page(context.Background(), notify.Query{MaxEvents: 100_000, MaxBytes: 1 << 30})

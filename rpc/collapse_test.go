@@ -21,7 +21,8 @@ type tried struct {
 	attempt *notify.Span
 }
 
-// put appends an event of a try; nil is for one that nothing supersedes.
+// put appends an event of a try; a nil try means an event that is never
+// superseded.
 func (x *tried) put(method string, in *notify.Span, body any) int64 {
 	d := draft(method, x.thread, body)
 	d.Header.TurnID, d.Header.Seq = x.turn, notify.Provisional(0)
@@ -52,9 +53,9 @@ func (x *tried) giveUp(epoch int) int64 {
 	return x.put(notify.StreamRewind, nil, &turns.RewindEvent{Type: "rewind", NewEpoch: epoch, Reason: turns.CauseCrash})
 }
 
-// again writes 9 events on a fresh memory: 1 to 3 of an attempt that marker 4
-// takes back, a late one, and 6 to 9 of the attempt that stands.
-func again(r *rig) *tried {
+// retried writes 9 events into an empty memory: 1 to 3 of an attempt that
+// marker 4 supersedes, a late one, and 6 to 9 of the live attempt.
+func retried(r *rig) *tried {
 	x := &tried{t: r.t, memory: r.memory, thread: "t", turn: "turn"}
 	x.begin(1)
 	x.say(2)
@@ -65,7 +66,7 @@ func again(r *rig) *tried {
 	return x
 }
 
-// seqs reads the seqs of so many events of a stream.
+// seqs reads the seqs of n events of a stream.
 func (st *stream) seqs(n int) (seqs []int64) {
 	st.t.Helper()
 	for len(seqs) < n {
@@ -80,7 +81,7 @@ func TestCollapsedStreamLeavesOutWhatStandsNoLonger(t *testing.T) {
 	for name, tail := range map[string]int{"from the tail": 0, "from the log": 1} {
 		t.Run(name, func(t *testing.T) {
 			r := newRigWith(t, newMemory(tail))
-			x := again(r)
+			x := retried(r)
 			for query, want := range map[string][]int64{
 				"after_seq=0":                     {4, 6, 7, 8, 9},
 				"after_seq=2":                     {4, 6, 7, 8, 9}, // inside what is superseded
@@ -99,7 +100,7 @@ func TestCollapsedStreamLeavesOutWhatStandsNoLonger(t *testing.T) {
 				st.quiet()
 				st.close()
 			}
-			// What comes while a stream is open: the marker, and what follows.
+			// While a stream is open, the marker and the events after it come.
 			live := r.open("GET", "/rpc/stream?collapse=superseded")
 			live.expect(notify.StreamOpened)
 			plain := r.open("GET", "/rpc/stream?after_seq=0")
@@ -130,7 +131,7 @@ func TestCollapsedStreamLeavesOutWhatStandsNoLonger(t *testing.T) {
 
 func TestCollapseOnEveryWayToSubscribe(t *testing.T) {
 	r := newRig(t)
-	again(r)
+	retried(r)
 	want := []int64{4, 6, 7, 8, 9}
 	st := r.open("POST", "/rpc/stream")
 	if opened := st.next(); strings.Contains(opened, "as_of_seq") {
@@ -164,7 +165,7 @@ func TestCollapseOnEveryWayToSubscribe(t *testing.T) {
 
 func TestHeartbeatTellsACollapsedStreamWhereItIs(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Limits.HeartbeatSeconds = 0.1 })
-	x := again(r)
+	x := retried(r)
 	st := r.open("GET", "/rpc/stream?collapse=superseded")
 	st.expect(notify.StreamOpened)
 	for range 3 {
@@ -179,7 +180,7 @@ func TestHeartbeatTellsACollapsedStreamWhereItIs(t *testing.T) {
 
 func TestEventListCollapses(t *testing.T) {
 	r := newRig(t)
-	again(r)
+	retried(r)
 	r.memory.scan = 2
 	type page struct {
 		Events       []api.ListedEvent `json:"events"`

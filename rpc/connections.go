@@ -9,32 +9,32 @@ import (
 	"time"
 )
 
-// unadmittedGrace is how long the accept loop waits, when all places of
-// connections that are not admitted are taken, for one of them to be admitted
-// or closed. Where thousands of clients come back together one is admitted
-// every few milliseconds, however busy the machine is.
+// unadmittedGrace is how long the accept loop waits, when
+// max_unadmitted_connections is reached, for one of them to be admitted or
+// closed. When thousands of clients reconnect together, one is admitted every
+// few milliseconds, however busy the machine is.
 const unadmittedGrace = 250 * time.Millisecond
 
 // arrivals are the connections of one listener on which no request has been
-// admitted yet. They have a bound of their own, so that a stranger cannot hold
-// places of max_connections. When it is reached, nothing further is accepted
-// until one is admitted or closed. If none is for a grace, those who have had
-// as long are closed.
+// admitted yet. They have their own bound, so that a stranger cannot use up
+// max_connections. When it is reached, no further connection is accepted until
+// one is admitted or closed. If that takes longer than unadmittedGrace, all
+// connections older than that are closed.
 type arrivals struct {
 	server *Server
 
 	mu      sync.Mutex
-	open    map[net.Conn]*arrival // all of the listener, the admitted ones too
-	waiting list.List             // of *arrival: those not admitted, the oldest first
-	room    chan struct{}         // one signal: waiting has become shorter
+	open    map[net.Conn]*arrival // all of the listener, admitted ones included
+	waiting list.List             // of *arrival: not admitted, the oldest first
+	room    chan struct{}         // holds one signal: waiting has become shorter
 }
 
-// arrival is one connection. Its fields are guarded by the mutex of all.
+// arrival is one connection. The mutex of all guards its fields.
 type arrival struct {
 	all      *arrivals
 	conn     net.Conn
 	since    time.Time
-	place    *list.Element // in waiting; nil: admitted, or closed
+	element  *list.Element // in waiting; nil: admitted, or closed
 	admitted bool          // counted in max_connections
 }
 
@@ -42,7 +42,7 @@ func (s *Server) newArrivals() *arrivals {
 	return &arrivals{server: s, open: make(map[net.Conn]*arrival), room: make(chan struct{}, 1)}
 }
 
-// enter takes a connection in. The listener's accept loop calls it, one
+// enter adds a connection. The listener's accept loop calls it for one
 // connection after the other.
 func (l *arrivals) enter(c net.Conn) *arrival {
 	a := &arrival{all: l, conn: c}
@@ -59,7 +59,7 @@ func (l *arrivals) enter(c net.Conn) *arrival {
 	return a
 }
 
-// add takes the arrival in if there is room.
+// add adds the arrival if the bound allows it.
 func (l *arrivals) add(a *arrival) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,13 +67,13 @@ func (l *arrivals) add(a *arrival) bool {
 		return false
 	}
 	a.since = time.Now()
-	a.place = l.waiting.PushBack(a)
+	a.element = l.waiting.PushBack(a)
 	l.open[a.conn] = a
 	l.server.metrics.Unadmitted(1)
 	return true
 }
 
-// displace closes the connections that have had their grace.
+// displace closes the connections that have waited for unadmittedGrace.
 func (l *arrivals) displace() {
 	l.mu.Lock()
 	var old []net.Conn
@@ -88,17 +88,17 @@ func (l *arrivals) displace() {
 	l.mu.Unlock()
 	for _, c := range old {
 		l.server.metrics.ConnectionDisplaced()
-		_ = bare(c).Close() // without TLS's goodbye, which could block
+		_ = bare(c).Close() // without TLS's close_notify, which could block
 	}
 }
 
-// settle removes an arrival from those that wait; the caller holds mu.
+// settle removes an arrival from waiting; the caller holds mu.
 func (l *arrivals) settle(a *arrival) {
-	if a.place == nil {
+	if a.element == nil {
 		return
 	}
-	l.waiting.Remove(a.place)
-	a.place = nil
+	l.waiting.Remove(a.element)
+	a.element = nil
 	l.server.metrics.Unadmitted(-1)
 	select {
 	case l.room <- struct{}{}:
@@ -106,12 +106,12 @@ func (l *arrivals) settle(a *arrival) {
 	}
 }
 
-// admit counts the connection into max_connections, once. It reports false if
-// they are reached; a later request on the connection may try again.
+// admit counts the connection in max_connections, once. It reports false if
+// that bound is reached; a later request on the connection may try again.
 func (a *arrival) admit() bool {
 	a.all.mu.Lock()
 	defer a.all.mu.Unlock()
-	if a.place == nil {
+	if a.element == nil {
 		return true // admitted before, or closed
 	}
 	s := a.all.server
@@ -125,7 +125,7 @@ func (a *arrival) admit() bool {
 	return true
 }
 
-// closed takes a connection out that has ended.
+// closed removes a connection that has ended.
 func (l *arrivals) closed(c net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,14 +143,15 @@ func (l *arrivals) closed(c net.Conn) {
 
 type arrivalKey struct{}
 
-// admitted reports whether the connection of an admitted request has a place
-// in max_connections. What came without a listener of ours needs none.
+// admitted reports whether the connection of an admitted request is counted in
+// max_connections. A request that came on no listener of arrivals is not
+// counted.
 func admitted(r *http.Request) bool {
 	a, ok := r.Context().Value(arrivalKey{}).(*arrival)
 	return !ok || a.admit()
 }
 
-// connected is what the context of a new connection carries.
+// connected adds a new connection and returns its context.
 func (l *arrivals) connected(ctx context.Context, c net.Conn) context.Context {
 	ctx = context.WithValue(ctx, arrivalKey{}, l.enter(c))
 	b, ok := bare(c).(buffered)
@@ -161,11 +162,11 @@ func (l *arrivals) connected(ctx context.Context, c net.Conn) context.Context {
 	if _, local := b.(*net.UnixConn); local {
 		size = localBuffer
 	}
-	_ = b.SetWriteBuffer(size) // the kernel's own size does as well
+	_ = b.SetWriteBuffer(size) // if it fails, the kernel's own size is good enough
 	return context.WithValue(ctx, bufferedKey{}, b)
 }
 
-// bare takes TLS off a connection.
+// bare returns the connection below TLS.
 func bare(c net.Conn) net.Conn {
 	if t, ok := c.(interface{ NetConn() net.Conn }); ok {
 		return t.NetConn()

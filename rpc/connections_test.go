@@ -14,7 +14,7 @@ import (
 	"github.com/seed82539d15/holon/api"
 )
 
-// dial opens a bare connection that the test's end closes.
+// dial opens a raw connection that is closed at the end of the test.
 func (r *rig) dial() net.Conn {
 	r.t.Helper()
 	c, err := net.Dial("tcp", r.url[len("http://"):])
@@ -68,7 +68,7 @@ func TestBodyWhereNoneIsTakenIsIgnored(t *testing.T) {
 	}
 }
 
-// deadlines is a response writer that knows its read deadline.
+// deadlines is a response writer that records its read deadline.
 type deadlines struct {
 	http.ResponseWriter
 	read []time.Time
@@ -81,14 +81,15 @@ func TestEveryBodyHasADeadline(t *testing.T) {
 		d := &deadlines{}
 		r, _ := http.NewRequest(http.MethodGet, "/", http.NoBody)
 		r.ContentLength = length
-		timely(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(d, r)
+		withBodyDeadline(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(d, r)
 		if len(d.read) != want || want > 0 && time.Until(d.read[0]) > api.RequestTimeout {
 			t.Errorf("a body of %d: deadlines %v", length, d.read)
 		}
 	}
 }
 
-// Strangers are those that a gate would refuse: here, who asks for the health.
+// Strangers are clients that a gate would refuse: here, requests for the
+// health.
 func TestStrangersHoldNoPlaceOfThoseWhoAreAdmitted(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Limits.MaxConnections, c.Limits.MaxUnadmitted = 2, 8 })
 	for range 6 {
@@ -168,7 +169,7 @@ func TestConnectionsAreCountedOutAgain(t *testing.T) {
 		t.Fatalf("%d are counted, want 1", r.server.connections.Load())
 	}
 	three, four := enter(), enter() // the place of one; and nobody leaves for the next
-	if two.place != nil || four.place == nil {
+	if two.element != nil || four.element == nil {
 		t.Fatal("the oldest has not given way")
 	}
 	if _, err := two.conn.Write([]byte("x")); !errors.Is(err, io.ErrClosedPipe) {

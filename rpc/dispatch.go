@@ -7,7 +7,7 @@ import (
 	"github.com/seed82539d15/holon/rpc/frame"
 )
 
-// dispatch executes one message, or says what is wrong with it.
+// dispatch executes one message, or returns the error for its fault.
 func (s *Server) dispatch(ctx context.Context, m *frame.Message, onConnection bool) (api.Reply, *api.Method) {
 	switch m.Fault {
 	case frame.NoFault:

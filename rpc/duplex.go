@@ -14,18 +14,19 @@ import (
 type answer struct {
 	line []byte
 	seq  int64         // events up to it go first, if the stream is caught up
-	then func()        // what is to happen as soon as the line is written, under mu
-	sent func(ok bool) // api.Reply.Sent; nil = nothing follows
+	then func()        // called as soon as the line is written, under mu
+	sent func(ok bool) // api.Reply.Sent; nil = nothing to call
 }
 
-// dropped says that the answer will not be written.
+// dropped says that the answer is not written.
 func (a *answer) dropped() {
 	if a.sent != nil {
 		a.sent(false)
 	}
 }
 
-// both calls two functions that may be nil, in their order.
+// both returns a function that calls two functions, which may be nil, in their
+// order.
 func both(first, second func(ok bool)) func(ok bool) {
 	if first == nil || second == nil {
 		if first == nil {
@@ -36,13 +37,13 @@ func both(first, second func(ok bool)) func(ok bool) {
 	return func(ok bool) { first(ok); second(ok) }
 }
 
-// duplex is what a two-way connection has beside a one-way stream: a queue of
-// answers, bounded in number and bytes, what asks for the writer's attention, and the logs that
-// the client follows (under the outlet's mu).
+// duplex is what a two-way connection has in addition to a one-way stream: a
+// queue of answers, bounded in number and bytes, the channels that wake the
+// writer, and the logs that the client follows (under the outlet's mu).
 type duplex struct {
-	slots chan struct{} // one per queued answer: who finds it full waits
+	slots chan struct{} // one per queued answer: respond waits while it is full
 	wake  chan struct{}
-	done  chan struct{} // closed when nobody writes any more
+	done  chan struct{} // closed when the writer has ended
 	end   chan Closing  // ends this stream alone
 	busy  atomic.Int64  // requests in flight
 
@@ -51,13 +52,13 @@ type duplex struct {
 	queueMu sync.Mutex
 	queue   []answer
 	queued  int           // bytes in queue
-	room    chan struct{} // closed and replaced when the queue is taken
+	room    chan struct{} // closed and replaced when the queue is emptied
 
-	// Under the outlet's mu, as what follows an answer begins once that is
-	// written: the subscription that is to come, and how many logs are.
-	coming    *notify.Cursor
-	following int
-	followers []follower
+	// Under the outlet's mu: the subscription and the number of followed logs
+	// that begin once an answer is written.
+	nextCursor    *notify.Cursor
+	nextFollowers int
+	followers     []follower
 }
 
 type follower struct {
@@ -72,7 +73,7 @@ func newDuplex(queue int) *duplex {
 	}
 }
 
-// The three below are nil channels on a one-way stream: nothing ever comes.
+// The three below are nil channels on a one-way stream and never ready.
 
 func (o *outlet) woken() <-chan struct{} {
 	if o.duplex == nil {
@@ -92,10 +93,10 @@ func (o *outlet) logsReady() <-chan struct{} {
 	if o.duplex == nil || len(o.followers) == 0 {
 		return nil
 	}
-	return o.server.logs.Wait(o.followers[0].position) // all stand at the same line
+	return o.server.logs.Wait(o.followers[0].position) // all are at the same line
 }
 
-// idle reports whether no answer is owed.
+// idle reports whether no request is in flight.
 func (o *outlet) idle() bool {
 	return o.duplex == nil || o.busy.Load() == 0
 }
@@ -107,9 +108,9 @@ func (d *duplex) nudge() {
 	}
 }
 
-// respond sends an answer. If direct, and the writer has nothing to do, it is
-// written at once by the caller; else it is queued. It blocks while the queue
-// is full, and drops the answer if the connection has ended.
+// respond sends an answer. If direct is set and the writer has nothing to do,
+// the caller writes it at once; otherwise it is queued. It blocks while the
+// queue is full, and drops the answer if the connection has ended.
 func (o *outlet) respond(ctx context.Context, a answer, direct bool) {
 	if direct && o.mu.TryLock() {
 		if o.failed == nil && o.queueEmpty() {
@@ -145,8 +146,8 @@ func (o *outlet) respond(ctx context.Context, a answer, direct bool) {
 	}
 }
 
-// maxQueuedBytes is what may wait for the writer: a few pages of a list. One
-// answer is always taken, however large.
+// maxQueuedBytes bounds the answers that wait for the writer: a few pages of a
+// list. An empty queue takes any answer, however large.
 const maxQueuedBytes = 8 << 20
 
 func (d *duplex) enqueue(a answer) (room <-chan struct{}, ok bool) {
@@ -179,8 +180,8 @@ func (d *duplex) queueEmpty() bool {
 	return len(d.queue) == 0
 }
 
-// drain writes the queued answers and the log lines that are followed. It
-// reports whether there were any.
+// drain writes the queued answers and the followed log lines. It reports
+// whether there were any.
 func (o *outlet) drain(ctx context.Context) bool {
 	if o.duplex == nil {
 		return false
@@ -193,8 +194,8 @@ func (o *outlet) drain(ctx context.Context) bool {
 	return o.logLines() || len(queue) > 0
 }
 
-// answerAll writes what is queued with the time that every write has: the end
-// of the stream has less.
+// answerAll writes the queued answers with the normal write timeout: at the end
+// of the stream it is shorter.
 func (o *outlet) answerAll(ctx context.Context) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -212,12 +213,13 @@ func (o *outlet) put(ctx context.Context, a answer) {
 		a.then()
 	}
 	if a.sent != nil {
-		o.flush() // what is in a buffer has not been written
+		o.flush() // bytes in a buffer have not been written
 		a.sent(o.failed == nil)
 	}
 }
 
-// logLines writes what the followed log has to say.
+// logLines writes new lines of the log to its followers. It reports whether
+// there were any.
 func (o *outlet) logLines() bool {
 	wrote := false
 	for i := range o.followers {
@@ -232,6 +234,6 @@ func (o *outlet) logLines() bool {
 	return wrote
 }
 
-// maxFollowed is how many lines of the log go out before events get their
-// turn again.
+// maxFollowed is how many log lines are written before events are written
+// again.
 const maxFollowed = 256

@@ -76,7 +76,7 @@ func (m *memory) publish() {
 	m.held = 0
 }
 
-// fold does what a store does of tries and markers.
+// fold does with tries and markers what a store does.
 func (m *memory) fold(t testing.TB, d *notify.Draft, e *notify.Event) {
 	if e.Span == e.Seq {
 		m.tries[e.Seq] = d.Span
@@ -100,7 +100,8 @@ func (m *memory) fold(t testing.TB, d *notify.Draft, e *notify.Event) {
 	}
 }
 
-// leavesOut is what collapse leaves out, as of the newest event.
+// leavesOut reports whether collapse leaves the event out, as of the newest
+// event.
 func (m *memory) leavesOut() func(e *notify.Event) bool {
 	c := fold.NewCollapser(m.latest(), m.markers...)
 	return func(e *notify.Event) bool {
@@ -214,7 +215,7 @@ func (m *memory) ListSteps(context.Context, turns.StepQuery) (turns.List[turns.S
 	return turns.List[turns.Step]{}, nil
 }
 
-// fakeEngine does the least that each command has to do.
+// fakeEngine does the minimum of each command.
 type fakeEngine struct {
 	sent   chan string // what follows the answers of Pause; nil = nothing
 	t      testing.TB
@@ -240,7 +241,7 @@ func (e *fakeEngine) called() []string {
 	return append([]string{}, e.calls...)
 }
 
-// noPruner is a log that has nothing to prune.
+// noPruner has nothing to prune.
 type noPruner struct{}
 
 func (noPruner) Prune(context.Context, int64, *ledger.Key) (turns.PruneResult, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// fakeWorkers notes what it is asked and answers the least. A claim takes what
-// comes on turns, within its wait.
+// fakeWorkers records its commands and answers the minimum. A claim takes a
+// turn that comes on turns within its wait.
 type fakeWorkers struct {
 	*fakeEngine
 	turns chan *turns.Turn
@@ -54,7 +54,7 @@ func (w *fakeWorkers) Claim(ctx context.Context, c turns.Claim) (turns.ClaimResu
 	}
 }
 
-// done notes a command and answers with the error that the test wants.
+// done records a command and answers with the error that the test wants.
 func (w *fakeWorkers) done(l turns.Lease, k *ledger.Key, format string, args ...any) error {
 	w.note("%s by %s/%d/%s%s", fmt.Sprintf(format, args...), l.TurnID, l.Attempt, l.Token, keyName(k))
 	if w.late != nil {

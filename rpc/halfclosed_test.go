@@ -115,8 +115,8 @@ func TestHalfClosedPostIsAnswered(t *testing.T) {
 	})
 }
 
-// What waits for an agent is answered too, however long after the client has
-// closed its half.
+// A request that waits for an agent is answered too, however long after the
+// client has closed its half.
 func TestHalfClosedStreamWaitsForSlowAnswers(t *testing.T) {
 	r := newRig(t)
 	ended := make(chan turns.InterruptResult, 1)

@@ -23,8 +23,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Every hostile line is answered or ignored by rule, and the next good one is
-// served.
+// Every hostile line is answered or ignored according to the protocol, and the
+// next valid line is served.
 func TestHostileLinesDoNotHurtTheNextGoodOne(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Limits.MaxFrameBytes = 256 << 10 })
 	none := api.Kind("nothing")
@@ -433,8 +433,9 @@ func TestCloseTellsLaggingReadersWhereTheyAre(t *testing.T) {
 	if m := keepsUp.expect("stream/closing"); m.Params.Seq != n {
 		t.Fatalf("%+v", m.Params)
 	}
-	// What the kernel has taken is still to be read when the server is gone.
-	// The end of each response's body comes after its stream's last line.
+	// Bytes in the kernel's buffers can still be read when the server has
+	// exited. The end of each response's body comes after its stream's last
+	// line.
 	ends, cancelEnds := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancelEnds()
 	if err := r.http.Shutdown(ends); err != nil {
@@ -474,8 +475,8 @@ func (p *pausedAt) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A stream that lags when the server closes has room for a chunk or two, then
-// for its last line: each further chunk would cost it that.
+// A stream that lags when the server closes has space for a chunk or two and
+// its last line: each further chunk would take the space of the last line.
 func TestLaggingStreamWritesNoFurtherThanTheClose(t *testing.T) {
 	for range 30 {
 		r := newRig(t)

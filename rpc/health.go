@@ -7,13 +7,13 @@ import (
 	"go.uber.org/zap"
 )
 
-// serveHealth says that the process answers.
+// serveHealth answers that the process is alive.
 func (s *Server) serveHealth(w http.ResponseWriter, _ *http.Request) {
 	plain(w, http.StatusOK, "ok\n")
 }
 
-// serveReady says whether changes are taken. It is open to everybody, so it
-// names the reason in a word and leaves the rest to the log.
+// serveReady answers whether the server accepts changes. It needs no token, so
+// it gives the reason in a word and leaves the rest to the log.
 func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
 	if s.isClosing() || s.cfg.Engine.State() == "draining" {
 		plain(w, http.StatusServiceUnavailable, "draining\n")
@@ -33,5 +33,5 @@ func plain(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text) // an error means that the client has gone
+	_, _ = io.WriteString(w, text) // an error means that the client has disconnected
 }

@@ -17,7 +17,7 @@ const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 32 << 10
-	sendBuffer        = 128 << 10 // what the kernel holds for a reader that lags
+	sendBuffer        = 128 << 10 // held by the kernel for a reader that lags
 	localBuffer       = 32 << 10  // the same on a unix socket: see lastBuffer
 	refusedBodyWait   = time.Second
 )
@@ -37,7 +37,7 @@ func (s *Server) Handler() http.Handler {
 		paths["/metrics"] = s.bodiless(s.cfg.Metrics.ServeHTTP)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Everybody may ask for the health: that admits no connection.
+		// Any client may read the health: that admits no connection.
 		if probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"; !probe && !admitted(r) {
 			s.fail(w, r, http.StatusServiceUnavailable, s.surplus())
 			return
@@ -51,7 +51,7 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-// only answers other verbs 405.
+// only answers other HTTP methods with 405.
 func (s *Server) only(serve http.HandlerFunc, methods ...string) http.HandlerFunc {
 	allow := methods[0]
 	for _, m := range methods[1:] {
@@ -69,16 +69,16 @@ func (s *Server) only(serve http.HandlerFunc, methods ...string) http.HandlerFun
 	}
 }
 
-// HTTPServer returns a server for one listener with the bounds of this one:
+// HTTPServer returns an HTTP server for one listener with the bounds of s:
 // header, body and idle timeouts, the size of send buffers, the number of
-// connections. h is the Handler with whatever stands in front of it;
-// connContext is called for each connection, nil for none. The caller sets
-// TLS, serves and shuts it down.
+// connections. h is the Handler with the middleware in front of it. connContext
+// is called for each connection; it may be nil. The caller sets TLS, serves and
+// shuts it down.
 func (s *Server) HTTPServer(h http.Handler, connContext func(context.Context, net.Conn) context.Context) *http.Server {
-	errorLog, _ := zap.NewStdLogAt(s.log.Named("http"), zap.DebugLevel) // the level is one that exists
+	errorLog, _ := zap.NewStdLogAt(s.log.Named("http"), zap.DebugLevel) // the level is valid
 	arrivals := s.newArrivals()
 	return &http.Server{
-		Handler:                      timely(h),
+		Handler:                      withBodyDeadline(h),
 		DisableGeneralOptionsHandler: true,
 		ReadHeaderTimeout:            readHeaderTimeout,
 		IdleTimeout:                  idleTimeout,
@@ -105,15 +105,15 @@ func (s *Server) surplus() *api.Error {
 	return e
 }
 
-// fail answers a request with an error. It neither reads nor waits for the
-// rest of the request's body: the client learns at once, also while it still
-// has the body open.
+// fail answers a request with an error. It neither reads nor waits for the rest
+// of the request's body: the client gets the answer at once, even while it
+// still sends the body.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, status int, e *api.Error) {
 	s.metrics.Error(string(e.Data.Kind))
 	if r.ContentLength != 0 {
 		control := http.NewResponseController(w)
-		// Neither exists on every writer; without them the answer waits for
-		// the body, which is no harm.
+		// Not every writer supports these; without them the answer waits for
+		// the body, which does no harm.
 		_ = control.EnableFullDuplex()
 		_ = control.SetReadDeadline(time.Now().Add(refusedBodyWait))
 		if r.ProtoMajor == 1 {
@@ -126,7 +126,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, status int, e *api
 	s.writeJSON(w, status, appendError(nil, nil, e))
 }
 
-// writeJSON writes a whole answer. An error means that the client has gone.
+// writeJSON writes a whole answer. An error means that the client has
+// disconnected.
 func (s *Server) writeJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
@@ -137,8 +138,8 @@ func (s *Server) writeJSON(w http.ResponseWriter, status int, body []byte) {
 		_, _ = w.Write(body)
 		return
 	}
-	// More than the kernel takes: a client that does not read must not hold
-	// the answer for ever.
+	// This is more than the kernel buffers: a client that does not read must
+	// not hold the answer forever.
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Now().Add(s.limits.WriteTimeout()))
 	w.WriteHeader(status)
@@ -147,15 +148,15 @@ func (s *Server) writeJSON(w http.ResponseWriter, status int, body []byte) {
 	_ = control.SetWriteDeadline(time.Time{})
 }
 
-// writeAnswer is writeJSON for an answer that something follows.
+// writeAnswer is writeJSON that calls sent afterwards.
 func (s *Server) writeAnswer(w http.ResponseWriter, status int, body []byte, sent func(ok bool)) {
 	s.writeJSON(w, status, body)
 	if sent != nil {
-		sent(http.NewResponseController(w).Flush() == nil) // what is in a buffer has not been written
+		sent(http.NewResponseController(w).Flush() == nil) // bytes in a buffer have not been written
 	}
 }
 
-// statusOf is the HTTP status of an error that comes instead of a stream.
+// statusOf is the HTTP status of an error that is answered instead of a stream.
 func statusOf(e *api.Error) int {
 	switch e.Data.Kind {
 	case api.KindParseError, api.KindInvalidRequest, api.KindDuplicateID, api.KindInvalidParams, api.KindInvalidCursor:

@@ -36,7 +36,7 @@ func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	case m.Notification():
-		follow(s.call(ctx, m).Sent, false)
+		callSent(s.call(ctx, m).Sent, false)
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
@@ -45,15 +45,15 @@ func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
 	s.writeAnswer(w, statusOfReply(reply, line), line, reply.Sent)
 }
 
-// follow does what follows an answer: see api.Reply.Sent.
-func follow(sent func(ok bool), ok bool) {
+// callSent calls sent, which may be nil: see api.Reply.Sent.
+func callSent(sent func(ok bool), ok bool) {
 	if sent != nil {
 		sent(ok)
 	}
 }
 
-// statusOfReply: a method's error is a result like any other; only a message
-// that is none gets a status of its own.
+// statusOfReply: a method's error has status 200 like a result; only a message
+// that is no valid request has another status.
 func statusOfReply(r api.Reply, line []byte) int {
 	if r.Err == nil {
 		if len(line) < len(r.Result) {
@@ -82,10 +82,10 @@ func (s *Server) call(ctx context.Context, m *frame.Message) api.Reply {
 // answerBatch executes the members in their order.
 func (s *Server) answerBatch(ctx context.Context, w http.ResponseWriter, members []frame.Message) {
 	a := s.newAssembly(members)
-	if a.owed == 0 {
+	if a.open == 0 {
 		defer w.WriteHeader(http.StatusNoContent)
 	}
-	answered := a.owed > 0
+	answered := a.open > 0
 	for i := range members {
 		m := &members[i]
 		switch {
@@ -93,7 +93,7 @@ func (s *Server) answerBatch(ctx context.Context, w http.ResponseWriter, members
 			s.metrics.ResponseDropped()
 			continue
 		case m.Notification():
-			follow(s.call(ctx, m).Sent, false)
+			callSent(s.call(ctx, m).Sent, false)
 			continue
 		case a.seen(frame.IDKey(m.ID)):
 			a.add(i, m.ID, s.responseLine(m.ID, &api.Reply{Err: api.Errorf(api.KindDuplicateID, "the id is in the batch twice")}), nil)

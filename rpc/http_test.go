@@ -235,7 +235,7 @@ func TestCursorIsRefusedWhileTheBodyIsOpen(t *testing.T) {
 	if took := time.Since(began); took > 500*time.Millisecond {
 		t.Fatalf("the refusal took %v", took)
 	}
-	// And the connection does not wait for the body for ever.
+	// And the connection does not wait for the body forever.
 	if _, err := br.ReadByte(); err == nil {
 		t.Fatal("something follows the refusal")
 	}

@@ -18,7 +18,8 @@ func (o *outlet) notify(method string, params any) {
 	o.notifyAt(method, params, noSeq)
 }
 
-// notifyAt is notify for what tells a position: on /events it is the id.
+// notifyAt is notify for a notification with a position: on /events the
+// position is the id.
 func (o *outlet) notifyAt(method string, params any, seq int64) {
 	body, err := json.Marshal(params, api.WireOptions)
 	if err != nil {
@@ -40,15 +41,15 @@ func (o *outlet) writeFrame(frame []byte, seq int64) {
 	o.write(frame)
 }
 
-// heartbeat writes the smallest of notifications.
+// heartbeat writes stream/heartbeat, the smallest notification.
 func (o *outlet) heartbeat() {
 	frame := append(make([]byte, 0, 96), `{"jsonrpc":"2.0","method":"`+notify.StreamHeartbeat+`","params":{"seq":`...)
 	frame = strconv.AppendInt(frame, o.at.Load(), 10)
 	o.writeFrame(append(frame, "}}\n"...), o.at.Load())
 }
 
-// sayClosing writes stream/closing and returns its code.
-func (o *outlet) sayClosing(c Closing) string {
+// writeClosing writes stream/closing and returns its code.
+func (o *outlet) writeClosing(c Closing) string {
 	o.notify(notify.StreamClosing, api.StreamClosing{
 		Code: c.Code, Reason: c.Reason, Reconnect: c.Reconnect,
 		RetryAfterMs: int64(c.RetryAfter / time.Millisecond), Seq: o.at.Load(),
@@ -57,15 +58,15 @@ func (o *outlet) sayClosing(c Closing) string {
 	return c.Code
 }
 
-// announcement is the body of the thread/started, without a place in the log,
-// that tells clients of the first holon serve which thread is there.
+// announcement is the body of a thread/started that is not in the log. It tells
+// clients of the first holon serve which thread exists.
 type announcement struct {
 	ThreadID  string      `json:"thread_id"`
 	Timestamp notify.Time `json:"timestamp"`
 	threads.Changed
 }
 
-// announce tells a stream without a cursor of the default thread.
+// announce announces the default thread to a stream without a cursor.
 func (o *outlet) announce(ctx context.Context, at *api.StreamStart) {
 	id := o.server.cfg.DefaultThread
 	if id == "" || !at.Filter.Match(id, notify.ThreadStarted) {

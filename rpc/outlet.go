@@ -23,18 +23,18 @@ const (
 	sse
 )
 
-// outlet is what one client reads: the place of its subscription in the log
-// and, on a two-way connection, the answers to its requests. run is its
-// writer; on a two-way connection the reader writes an answer itself when the
-// writer has nothing to do, which saves a change of goroutine.
+// outlet is the output of one client: the position of its subscription in the
+// log and, on a two-way connection, the answers to its requests. run is its
+// writer. On a two-way connection the reader writes an answer itself when the
+// writer has nothing to do, which saves a switch of goroutines.
 //
-// mu guards everything but at and subscribed, and is held while a write is
-// under way: whoever cannot wait uses TryLock.
+// mu guards everything but at and subscribed. It is held during a write: a
+// caller that cannot wait uses TryLock.
 type outlet struct {
 	server    *Server
 	w         io.Writer
 	control   *http.ResponseController // nil on stdio
-	kernel    buffered                 // nil if its size cannot be set
+	kernel    buffered                 // nil if the size of the send buffer cannot be set
 	format    format
 	transport string
 
@@ -43,20 +43,20 @@ type outlet struct {
 
 	mu       sync.Mutex
 	cursor   *notify.Cursor // nil: not subscribed
-	written  time.Time      // when something was written last
-	deadline time.Time      // when the write deadline was renewed last
+	written  time.Time      // the time of the last write
+	deadline time.Time      // when the write deadline was last renewed
 	dirty    bool           // written and not flushed
 	failed   error          // the first write that failed
-	buf      []byte         // of server-sent events
+	buf      []byte         // for server-sent events
 
 	*duplex // nil on a one-way stream
 }
 
-// deadlineSlack is how often the write deadline is renewed: asking the
-// runtime for a timer at each small write would cost more than the write.
+// deadlineSlack is how often the write deadline is renewed: setting a timer at
+// each small write would cost more than the write.
 const deadlineSlack = time.Second
 
-// open tells a new stream where it stands.
+// open starts a stream at its position and writes stream/opened.
 func (o *outlet) open(ctx context.Context, at *api.StreamStart, now api.Position) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -80,11 +80,11 @@ func (o *outlet) run(ctx context.Context) string {
 	heartbeat := o.server.limits.Heartbeat()
 	timer := time.NewTimer(heartbeat)
 	defer timer.Stop()
-	// A stream that lags is always ready, so that the select alone would
-	// choose at random between the close and the next chunk: each chunk takes
-	// some of the room that the last line needs.
+	// A stream that lags is always ready, so the select alone would choose at
+	// random between the close and the next chunk, and each chunk uses buffer
+	// space that the last line needs.
 	for !o.server.isClosing() {
-		ready, logs, why := o.turn(ctx)
+		ready, logs, why := o.writeReady(ctx)
 		if why != "" {
 			return why
 		}
@@ -110,8 +110,9 @@ const (
 	whyStalled = "stalled"
 )
 
-// turn writes everything there is to write, and says what to wait for.
-func (o *outlet) turn(ctx context.Context) (ready, logs <-chan struct{}, why string) {
+// writeReady writes everything that is ready. It returns the channels to wait
+// for, or why the stream ends.
+func (o *outlet) writeReady(ctx context.Context) (ready, logs <-chan struct{}, why string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := o.pump(ctx, time.Time{}); err != nil {
@@ -129,7 +130,8 @@ func (o *outlet) turn(ctx context.Context) (ready, logs <-chan struct{}, why str
 	return ready, o.logsReady(), ""
 }
 
-// idleBuffer is what a waiting stream may keep: thousands wait at once.
+// idleBuffer is how large a buffer an idle stream may keep: thousands are idle
+// at once.
 const idleBuffer = 4 << 10
 
 // beat writes a heartbeat if the stream has been silent for long enough.
@@ -146,9 +148,9 @@ func (o *outlet) untilHeartbeat(heartbeat time.Duration) time.Duration {
 	return max(time.Millisecond, heartbeat-time.Since(o.written))
 }
 
-// pump writes answers and events until there are none, or until a time that
-// is not zero, then flushes once. Answers go before further events, so that a
-// long replay delays none.
+// pump writes answers and events until there are none, or until the given time
+// (zero: no limit), then flushes once. Answers go before further events, so
+// that a long replay does not delay them.
 func (o *outlet) pump(ctx context.Context, until time.Time) error {
 	for o.failed == nil {
 		answered := o.drain(ctx)
@@ -161,8 +163,8 @@ func (o *outlet) pump(ctx context.Context, until time.Time) error {
 			break
 		}
 		if !wrote {
-			// A filter may pass over the whole log before the next event: what
-			// is written must not wait for that, nor a heartbeat.
+			// A filter may skip the whole log before the next event: neither
+			// written bytes nor a heartbeat must wait for that.
 			o.flush()
 			o.beat()
 		}
@@ -181,7 +183,7 @@ func (o *outlet) pump(ctx context.Context, until time.Time) error {
 	return o.failed
 }
 
-// events writes one chunk of events, none above upTo (0 = no bound), and says
+// events writes one chunk of events, none above upTo (0 = no bound). It reports
 // whether there were any and whether the cursor moved.
 func (o *outlet) events(ctx context.Context, upTo int64) (wrote, moved bool, err error) {
 	if o.cursor == nil {
@@ -203,14 +205,14 @@ func (o *outlet) events(ctx context.Context, upTo int64) (wrote, moved bool, err
 	return chunk.Len() > 0, o.cursor.After() != before, o.failed
 }
 
-// advance brings the subscription up to a seq, if it is near enough for that
-// to be done before something else is written.
+// advance brings the subscription up to a seq if it has caught up. One that
+// lags stays where it is, so that nothing else waits for it.
 func (o *outlet) advance(ctx context.Context, upTo int64) {
 	if o.cursor == nil || o.cursor.After() >= upTo || !o.cursor.CaughtUp() {
 		return
 	}
 	for o.cursor.After() < upTo {
-		// An error shows again when the writer comes to this place.
+		// The writer meets the same error again when it comes to this position.
 		if _, moved, err := o.events(ctx, upTo); err != nil || !moved {
 			return
 		}
@@ -226,7 +228,7 @@ func (o *outlet) drop() {
 	o.moved()
 }
 
-// moved publishes the cursor's place for metrics and heartbeats.
+// moved publishes the cursor's position for metrics and heartbeats.
 func (o *outlet) moved() {
 	o.subscribed.Store(o.cursor != nil)
 	if o.cursor != nil {
@@ -235,7 +237,7 @@ func (o *outlet) moved() {
 }
 
 // write writes b in pieces that each get the whole write timeout: a reader is
-// cut for standing still, never for being slow.
+// cut if it stalls, never because it is slow.
 func (o *outlet) write(b []byte) {
 	for len(b) > 0 && o.failed == nil {
 		piece := b
@@ -253,7 +255,7 @@ func (o *outlet) write(b []byte) {
 	}
 }
 
-// renew pushes the write deadline ahead.
+// renew extends the write deadline.
 func (o *outlet) renew() {
 	now := time.Now()
 	o.written = now
@@ -261,11 +263,11 @@ func (o *outlet) renew() {
 		return
 	}
 	o.deadline = now
-	// Not every writer has deadlines (a recorder in a test has none).
+	// Not every writer supports deadlines (a recorder in a test does not).
 	_ = o.control.SetWriteDeadline(now.Add(o.server.limits.WriteTimeout() + deadlineSlack))
 }
 
-// flush hands what was written to the connection.
+// flush passes the written bytes to the connection.
 func (o *outlet) flush() {
 	if !o.dirty || o.failed != nil {
 		return
@@ -292,11 +294,11 @@ func (o *outlet) writeSSE(chunk notify.Chunk) {
 	o.write(o.buf)
 }
 
-// noSeq is the position of what has none of its own.
+// noSeq means that a frame has no position.
 const noSeq = -1
 
-// appendSSE appends one event. A frame has one line feed, its last byte. noSeq
-// leaves the id out, so that a browser keeps the one it has.
+// appendSSE appends one event. A frame has one line feed, its last byte. For
+// noSeq it omits the id, so that a browser keeps its last one.
 func (o *outlet) appendSSE(b []byte, seq int64, frame []byte) []byte {
 	if seq != noSeq {
 		b = append(b, "id: "...)
@@ -310,8 +312,8 @@ func (o *outlet) appendSSE(b []byte, seq int64, frame []byte) []byte {
 	return append(b, '\n')
 }
 
-// broken names why a stream ends that cannot go on, and tells the client if
-// it still can be told.
+// broken returns why a stream that cannot continue ends, and sends
+// stream/closing if the client can still receive it.
 func (o *outlet) broken(ctx context.Context, err error) string {
 	var expired *notify.ExpiredError
 	switch {
@@ -320,8 +322,8 @@ func (o *outlet) broken(ctx context.Context, err error) string {
 	case o.failed != nil || ctx.Err() != nil:
 		return whyLeft
 	case errors.As(err, &expired):
-		return o.sayClosing(Closing{Code: api.CloseExpired, Reason: expired.Error()})
+		return o.writeClosing(Closing{Code: api.CloseExpired, Reason: expired.Error()})
 	}
 	o.server.log.Error("stream cannot read the log", zapError(err))
-	return o.sayClosing(Closing{Code: api.CloseInternal, Reason: "the log cannot be read", Reconnect: true, RetryAfter: time.Second})
+	return o.writeClosing(Closing{Code: api.CloseInternal, Reason: "the log cannot be read", Reconnect: true, RetryAfter: time.Second})
 }

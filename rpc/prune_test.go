@@ -35,8 +35,8 @@ func newPruneRig(t *testing.T) (*rig, *slowPruner) {
 	return newRig(t, func(c *Config) { c.Pruner = p }), p
 }
 
-// TestPruneEndsWithWhoAskedForIt hangs up on both transports.
-func TestPruneEndsWithWhoAskedForIt(t *testing.T) {
+// TestPruneEndsWithItsRequester hangs up on both transports.
+func TestPruneEndsWithItsRequester(t *testing.T) {
 	r, p := newPruneRig(t)
 	st := r.open("POST", "/rpc/stream?method=none/none")
 	st.expect("stream/opened")
@@ -61,7 +61,7 @@ func TestPruneEndsWithWhoAskedForIt(t *testing.T) {
 	}
 	for range 2 {
 		if err := <-p.ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("a prune went on whose client had gone: %v", err)
+			t.Errorf("a prune continued after its client had disconnected: %v", err)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func parseStart(r *http.Request) (*api.StreamStart, *api.Error) {
 	filter, err := api.FilterOf(q["thread_id"], q["method"])
 	if err != nil {
 		bad := err.(*api.Error)
-		// The parameters are called otherwise than the params of subscribe.
+		// The query parameters have other names than the params of subscribe.
 		bad.Data.Field = strings.NewReplacer("thread_ids", "thread_id", "methods", "method").Replace(bad.Data.Field)
 		return nil, bad
 	}
@@ -52,7 +52,7 @@ func parseStart(r *http.Request) (*api.StreamStart, *api.Error) {
 	return at, nil
 }
 
-// onlyParameters refuses a query that has other parameters than these.
+// onlyParameters refuses a query with parameters other than these.
 func onlyParameters(raw string, known ...string) *api.Error {
 	q, err := url.ParseQuery(raw)
 	if err != nil {
@@ -74,8 +74,8 @@ func onlyParameters(raw string, known ...string) *api.Error {
 }
 
 // accepts reports whether Accept allows the type (RFC 9110, section 12.5.1):
-// the most specific range that matches decides. No header allows everything;
-// a range that cannot be read rules nothing out.
+// the most specific range that matches decides. Without the header everything
+// is allowed; a range that cannot be read excludes nothing.
 func accepts(headers []string, contentType string) bool {
 	kind, _, _ := strings.Cut(contentType, "/")
 	best, quality, any := -1, 0.0, false

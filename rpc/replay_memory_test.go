@@ -12,9 +12,9 @@ import (
 	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
-// unread opens so many streams from the beginning of a log of 20 MiB, reads
-// none of them, and returns by how many bytes the process has grown once none
-// of them goes on. Its client's half takes little: it has a socket for each.
+// unread opens streams from the beginning of a log of 20 MiB and reads none of
+// them. It returns by how many bytes the process has grown once none of them
+// writes any more. The client's half adds little: one socket per stream.
 func unread(t testing.TB, streams int) (grown int64) {
 	r, store := stored(t, 1)
 	r.server.limits.WriteTimeoutSeconds = 3600
@@ -65,7 +65,7 @@ func unread(t testing.TB, streams int) (grown int64) {
 	return bytesInUse() - before
 }
 
-// bytesInUse is what the heap and all stacks take.
+// bytesInUse is the size of the heap and all stacks.
 func bytesInUse() int64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -82,7 +82,7 @@ func TestStreamsThatDoNotReadShareABudget(t *testing.T) {
 	}
 }
 
-// BenchmarkStreamsThatDoNotRead says what 5,000 of them take.
+// BenchmarkStreamsThatDoNotRead measures the memory of 5,000 of them.
 func BenchmarkStreamsThatDoNotRead(b *testing.B) {
 	for b.Loop() {
 		b.ReportMetric(float64(unread(b, 5000))/(1<<20), "MiB")

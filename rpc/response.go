@@ -6,25 +6,26 @@ import (
 	"github.com/seed82539d15/holon/api"
 )
 
-// echoedID is the longest id that the error for an answer that did not fit
-// still carries: the answer must fit with it.
+// echoedID is the longest id that the error frame_too_large repeats: the error
+// must fit a frame with it.
 const echoedID = 1024
 
-// responseLine is the line that answers a request. No line is longer than a
-// frame may be: what does not fit becomes frame_too_large.
+// responseLine is the line that answers a request. An answer that does not fit
+// a frame becomes frame_too_large.
 //
-// If the line is not the result that the reply has, nothing of it is sent: what
-// was to follow the answer is told so, and r.Sent is nil afterwards.
+// If the line does not have the reply's result, responseLine calls r.Sent with
+// false and sets it to nil.
 func (s *Server) responseLine(id []byte, r *api.Reply) []byte {
 	line, whole := s.lineOf(id, r)
 	if !whole {
-		follow(r.Sent, false)
+		callSent(r.Sent, false)
 		r.Sent = nil
 	}
 	return line
 }
 
-// lineOf says too whether the line has the whole result.
+// lineOf is responseLine that also reports whether the line has the whole
+// result.
 func (s *Server) lineOf(id []byte, r *api.Reply) (line []byte, whole bool) {
 	if r.Err != nil {
 		s.metrics.Error(string(r.Err.Data.Kind))
@@ -44,7 +45,7 @@ func (s *Server) lineOf(id []byte, r *api.Reply) (line []byte, whole bool) {
 	return line, true
 }
 
-// tooLarge stands in for an answer that does not fit a frame.
+// tooLarge replaces an answer that does not fit a frame.
 func (s *Server) tooLarge(id []byte) []byte {
 	if len(id) > echoedID {
 		id = nil
@@ -60,8 +61,8 @@ func appendError(b, id []byte, e *api.Error) []byte {
 	b = append(b, `,"error":`...)
 	body, err := json.Marshal(e, api.WireOptions)
 	if err != nil {
-		// Strings and numbers always encode; should that change, the client
-		// still gets an answer.
+		// Strings and numbers always encode. If that changes, the client still
+		// gets an answer.
 		body = []byte(`{"code":-32603,"message":"the error could not be encoded","data":{"kind":"internal","retryable":false}}`)
 	}
 	b = append(b, body...)

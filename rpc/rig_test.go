@@ -41,7 +41,7 @@ func newRig(t testing.TB, change ...func(*Config)) *rig {
 	return newRigWith(t, newMemory(0), change...)
 }
 
-// newRigWith is newRig with a memory of the test's own.
+// newRigWith is newRig with the test's own memory.
 func newRigWith(t testing.TB, m *memory, change ...func(*Config)) *rig {
 	t.Helper()
 	e := &fakeEngine{t: t, memory: m}
@@ -55,7 +55,7 @@ func newRigWith(t testing.TB, m *memory, change ...func(*Config)) *rig {
 	return r
 }
 
-// serve is a server on a socket with what cfg says behind it.
+// serve is a server on a socket with the services of cfg.
 func serve(t testing.TB, cfg Config) *rig {
 	t.Helper()
 	s, err := New(cfg)
@@ -217,7 +217,7 @@ func (st *stream) expect(what string) message {
 	return m
 }
 
-// quiet says that nothing more comes for a while.
+// quiet checks that nothing more comes for a while.
 func (st *stream) quiet() {
 	st.t.Helper()
 	select {

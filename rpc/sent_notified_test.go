@@ -9,7 +9,7 @@ import (
 )
 
 // TestANotificationThatWouldWaitTellsThatNothingIsSent has a turn that never
-// ends: the interrupt's final result would be waited for.
+// ends: a request would wait for the interrupt's final result.
 func TestANotificationThatWouldWaitTellsThatNothingIsSent(t *testing.T) {
 	r := newRig(t)
 	r.engine.sent = make(chan string, 10)
@@ -25,7 +25,7 @@ func TestANotificationThatWouldWaitTellsThatNothingIsSent(t *testing.T) {
 	told(t, r, "turn_a false")
 }
 
-// TestANotificationThatWorksApartTellsThatNothingIsSent is of a method whose
+// TestANotificationThatWorksApartTellsThatNothingIsSent uses a method whose
 // handler runs in Later.
 func TestANotificationThatWorksApartTellsThatNothingIsSent(t *testing.T) {
 	r := newRig(t)

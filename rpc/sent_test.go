@@ -14,7 +14,7 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// pausing is a request whose answer is followed.
+// pausing is a request with a function to call after its answer.
 func pausing(id, reason string) string {
 	return request(id, "holon/pause", fmt.Sprintf(`{"reason":%q}`, reason))
 }

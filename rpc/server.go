@@ -16,14 +16,14 @@ import (
 	"github.com/seed82539d15/holon/rpc/metrics"
 )
 
-// Config is what a Server is made of: what its methods need (Head and Streams
-// are its own), and Tail; the rest has defaults.
+// Config has the services of the methods (New sets Head and Streams itself) and
+// Tail, which are required; the rest has defaults.
 type Config struct {
 	api.Services
 	Tail    *notify.Tail
 	Metrics http.Handler // serves /metrics; nil: 404
-	// Ready says why the server cannot commit at the moment, for /readyz; nil:
-	// it always can. A draining engine is not ready whatever Ready says.
+	// Ready returns why the server cannot commit at the moment, for /readyz;
+	// nil: it always can. A draining engine is never ready.
 	Ready func(ctx context.Context) error
 }
 
@@ -40,17 +40,17 @@ type Server struct {
 	counters map[string]metrics.Method
 
 	streams     streamSet
-	pages       *notify.Budget // what streams that lag hold of the log
+	pages       *notify.Budget // pages of the log that lagging streams hold
 	connections atomic.Int64
 
 	closeOnce sync.Once
 	closing   chan struct{} // closed by Close, after the three below are set
 	notice    Closing
-	lastHead  int64     // what streams are to reach before they close
+	lastHead  int64     // the seq that streams are to reach before they close
 	until     time.Time // when they close without having reached it
 }
 
-// New makes a server. It returns an error if cfg lacks something.
+// New makes a server. It returns an error if a required part of cfg is missing.
 func New(cfg Config) (*Server, error) {
 	if cfg.Tail == nil {
 		return nil, errors.New("rpc needs a tail")
@@ -72,14 +72,14 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// API is the table of methods, for other doors.
+// API is the table of methods, for other entry points.
 func (s *Server) API() *api.API { return s.api }
 
 // Collector returns the server's metrics, for the registry of cmd.
 func (s *Server) Collector() *metrics.Set { return s.metrics }
 
-// CountError counts an error that was answered in front of the server, by who
-// decides who gets in.
+// CountError counts an error that the admission gate in front of the server
+// answered.
 func (s *Server) CountError(kind api.Kind) { s.metrics.Error(string(kind)) }
 
 // Limits returns all bounds with their defaults filled in.

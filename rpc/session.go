@@ -12,10 +12,10 @@ import (
 	"github.com/seed82539d15/holon/rpc/frame"
 )
 
-// session is one two-way connection: it reads bounded lines, judges envelopes,
-// answers what is wrong itself, and unpacks batches. Its read loop executes
-// requests one after the other: that is the promise that they take effect in
-// the order of their arrival.
+// session is one two-way connection: it reads bounded lines, checks envelopes,
+// answers invalid ones itself, and unpacks batches. Its read loop executes
+// requests one after the other, so they take effect in the order of their
+// arrival.
 //
 // The read loop owns lines, parser, pending, current and initialized.
 type session struct {
@@ -25,11 +25,11 @@ type session struct {
 
 	lines       *lines.Reader
 	parser      frame.Parser
-	pending     []frame.Message // members of the current batch that are still to come
+	pending     []frame.Message // members of the current batch that are not executed yet
 	batch       *batch
 	current     *exchange
 	initialized bool
-	inputEnded  func()          // called once at the end of input; nil: nothing happens
+	inputEnded  func()          // called once at the end of input; may be nil
 	connected   context.Context // ends when the client has ended its half of the connection
 	readerDone  chan struct{}
 	readerOnce  sync.Once
@@ -51,11 +51,11 @@ type exchange struct {
 	direct bool
 }
 
-// Initialize implements Conn.
+// Initialize implements api.Conn.
 func (s *session) Initialize() bool {
-	was := s.initialized
+	before := s.initialized
 	s.initialized = true
-	return !was
+	return !before
 }
 
 func newSession(s *Server, in io.Reader, out *outlet) *session {
@@ -67,9 +67,9 @@ func newSession(s *Server, in io.Reader, out *outlet) *session {
 	}
 }
 
-// serve reads and writes until ctx ends, or the stream does. connected ends when
-// the client has ended its half of the connection. unblock makes a read that
-// is under way return; it is called once.
+// serve reads and writes until ctx or the stream ends. connected ends when the
+// client has ended its half of the connection. unblock makes a running read
+// return; it is called once.
 func (s *session) serve(ctx, connected context.Context, unblock func()) string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -85,11 +85,11 @@ func (s *session) serve(ctx, connected context.Context, unblock func()) string {
 	for _, a := range s.out.take() {
 		a.dropped()
 	}
-	s.server.metrics.InFlight(-int(s.out.busy.Load())) // what the end overtook
+	s.server.metrics.InFlight(-int(s.out.busy.Load())) // requests that were in flight at the end
 	return why
 }
 
-// read executes what comes until the connection has ended.
+// read executes messages until the connection has ended.
 func (s *session) read() {
 	defer s.abandon()
 	for {
@@ -102,7 +102,7 @@ func (s *session) read() {
 	}
 }
 
-// abandon says that the reader has ended, or is not to be waited for.
+// abandon says that the reader has ended, or that serve must not wait for it.
 func (s *session) abandon() { s.readerOnce.Do(func() { close(s.readerDone) }) }
 
 // next returns the next message that is to be executed.
@@ -143,22 +143,22 @@ func (s *session) next() (*exchange, error) {
 	}
 }
 
-// endOfInput: notifications go on until the client disconnects. Then the stream
-// ends once everything pending is answered.
+// endOfInput waits: notifications continue until the client disconnects. Then
+// the stream ends once everything pending is answered.
 func (s *session) endOfInput() {
 	if s.inputEnded != nil {
 		s.inputEnded()
 	}
 	select {
 	case <-s.connected.Done():
-		s.waiting.Wait() // what answers away from the read loop
+		s.waiting.Wait() // answers that come outside of the read loop
 		s.out.end <- Closing{Code: api.CloseInputEnded, Reason: "the input has ended"}
 		<-s.ctx.Done()
 	case <-s.ctx.Done():
 	}
 }
 
-// leave ends a stream whose client has gone.
+// leave ends a stream whose client has disconnected.
 func (o *outlet) leave() {
 	o.mu.Lock()
 	if o.failed == nil {
@@ -168,8 +168,8 @@ func (o *outlet) leave() {
 	o.nudge()
 }
 
-// admit takes a place in flight for a message. It reports false if the
-// message is answered already, or needs no answer and no execution.
+// admit takes a slot for a message. It reports false if the message is already
+// answered, or needs neither an answer nor execution.
 func (s *session) admit(m frame.Message) (*exchange, bool) {
 	x := &exchange{m: m, batch: s.batch}
 	if x.batch != nil {
@@ -184,17 +184,17 @@ func (s *session) admit(m frame.Message) (*exchange, bool) {
 	}
 	x.id = append([]byte{}, m.ID...)
 	if m.ID == nil {
-		x.id = []byte("null") // a broken envelope is answered even so
+		x.id = []byte("null") // a broken envelope is answered too
 	}
 	x.key = frame.IDKey(x.id)
 	duplicate := x.batch != nil && x.batch.seen(x.key)
 	if x.batch == nil {
-		if !s.place() {
+		if !s.takeSlot() {
 			return nil, false
 		}
 	}
 	s.mu.Lock()
-	if _, taken := s.ids[x.key]; taken && x.key != "" {
+	if _, used := s.ids[x.key]; used && x.key != "" {
 		duplicate = true
 	}
 	if !duplicate && x.key != "" {
@@ -209,9 +209,9 @@ func (s *session) admit(m frame.Message) (*exchange, bool) {
 	return x, true
 }
 
-// place waits for one of max_in_flight places: until there is one, the
-// connection is not read.
-func (s *session) place() bool {
+// takeSlot waits for one of max_in_flight slots. Until one is free, the
+// connection is not read. It reports false if the connection ends first.
+func (s *session) takeSlot() bool {
 	select {
 	case s.slots <- struct{}{}:
 		s.out.busy.Add(1)
@@ -222,10 +222,10 @@ func (s *session) place() bool {
 	}
 }
 
-// vacate gives the place back.
-func (s *session) vacate() {
+// freeSlot returns the slot.
+func (s *session) freeSlot() {
 	<-s.slots
-	s.server.metrics.InFlight(-1) // before busy: who sees 0 there sees it here
+	s.server.metrics.InFlight(-1) // before busy: a reader that sees 0 there sees it here too
 	if s.out.busy.Add(-1) == 0 && s.out.finishing.Load() {
 		s.out.nudge()
 	}
@@ -235,12 +235,12 @@ func (s *session) vacate() {
 func (s *session) handle(x *exchange) {
 	ctx, began := s.ctx, time.Now()
 	r, method := s.server.dispatch(ctx, &x.m, true)
-	// The message points into the line it came on, which an answer that takes
-	// its time must not keep in memory.
+	// The message points into its line, which a slow answer must not keep in
+	// memory.
 	x.m, s.current = frame.Message{}, nil
 	if r.Later != nil && x.id == nil {
-		// A notification takes no place in flight, which would bound how many
-		// there are: it holds the connection up instead.
+		// A notification takes no slot, which would bound how many there are:
+		// instead it blocks the connection.
 		r = r.Later(ctx)
 	} else if r.Later != nil {
 		s.waiting.Add(1)
@@ -283,17 +283,17 @@ func (s *session) answer(x *exchange, r api.Reply, direct bool) {
 		return
 	}
 	s.out.respond(s.ctx, x.answer, x.direct)
-	s.vacate()
+	s.freeSlot()
 }
 
-// refuse answers a line that could not even be read.
+// refuse answers a line that could not be read.
 func (s *session) refuse(e *api.Error) {
 	s.server.metrics.Error(string(e.Data.Kind))
 	s.out.respond(s.ctx, answer{line: appendError(nil, nil, e)}, true)
 }
 
-// count takes an executed request into the metrics. Method is nil for what
-// never became one.
+// count counts an executed request in the metrics. method is nil for a message
+// that was no valid request.
 func (s *Server) count(method *api.Method, began time.Time) {
 	if method != nil {
 		s.counters[method.Name].Done(time.Since(began))

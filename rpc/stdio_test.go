@@ -141,7 +141,7 @@ func TestIdleConnectionKeepsNothingOfALargeMessage(t *testing.T) {
 			t.Fatal(line)
 		}
 	}
-	// A handler lets go of its message a moment after the answer is written.
+	// A handler releases its message a moment after the answer is written.
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		grown := int64(heap()) - int64(before)

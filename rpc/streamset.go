@@ -2,7 +2,7 @@ package rpc
 
 import "sync"
 
-// streamSet knows every open stream, for Close, holon/status and the lag.
+// streamSet holds every open stream, for Close, holon/status and the lag.
 type streamSet struct {
 	mu     sync.Mutex
 	open   map[*outlet]struct{}
@@ -16,7 +16,7 @@ func (s *streamSet) init() {
 	s.empty = make(chan struct{})
 }
 
-// add reports false once the server closes.
+// add adds a stream. It reports false once the server closes.
 func (s *streamSet) add(o *outlet) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,8 +41,8 @@ func (s *streamSet) settle() {
 	}
 }
 
-// shutDown lets no further stream in; the channel is closed when all have
-// gone.
+// shutDown admits no further stream. It returns a channel that is closed when
+// all have ended.
 func (s *streamSet) shutDown() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,8 +51,8 @@ func (s *streamSet) shutDown() <-chan struct{} {
 	return s.empty
 }
 
-// each calls f with every open stream. A stream is not removed, and so its
-// connection not given back, before f returns.
+// each calls f with every open stream. A stream is not removed before f
+// returns, so its connection is not reused either.
 func (s *streamSet) each(f func(*outlet)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,32 +5,32 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Subscribe is the writer's side of stream/subscribe: what the old subscription
-// has to say up to where the new one begins is written if it is near, then
-// the answer, then the new subscription begins.
+// Subscribe replaces the subscription. If the old one is near the start of the
+// new one, its events up to there are written first. Then the answer is
+// written, then the new subscription begins.
 func (s *session) Subscribe(at *api.StreamStart) {
 	c := s.server.cursor(at)
 	s.out.mu.Lock()
 	s.out.advance(s.ctx, at.After)
 	s.out.drop()
-	s.out.coming = c
+	s.out.nextCursor = c
 	s.out.mu.Unlock()
 	s.current.answer.then = func() {
-		if s.out.coming != c {
+		if s.out.nextCursor != c {
 			return // a later request has replaced or ended it
 		}
-		s.out.cursor, s.out.coming = c, nil
+		s.out.cursor, s.out.nextCursor = c, nil
 		s.out.moved()
 	}
 }
 
-// Unsubscribe ends the subscription and returns the seq it reached: where it
-// was to begin, if its answer has not been written.
+// Unsubscribe ends the subscription and returns the seq it reached. If the
+// answer of the subscription is not written yet, that is where it was to begin.
 func (s *session) Unsubscribe() int64 {
 	s.out.mu.Lock()
 	defer s.out.mu.Unlock()
-	if c := s.out.coming; c != nil {
-		s.out.coming = nil
+	if c := s.out.nextCursor; c != nil {
+		s.out.nextCursor = nil
 		return c.After()
 	}
 	s.out.advance(s.ctx, s.server.cfg.Tail.Head())
@@ -42,12 +42,12 @@ func (s *session) Unsubscribe() int64 {
 func (s *session) Follow(streamID string, position int64) error {
 	s.out.mu.Lock()
 	defer s.out.mu.Unlock()
-	if len(s.out.followers)+s.out.following >= s.server.limits.MaxLogStreams {
+	if len(s.out.followers)+s.out.nextFollowers >= s.server.limits.MaxLogStreams {
 		return api.Errorf(api.KindOverloaded, "a connection follows at most %d logs", s.server.limits.MaxLogStreams)
 	}
-	s.out.following++
+	s.out.nextFollowers++
 	s.current.answer.then = func() {
-		s.out.following--
+		s.out.nextFollowers--
 		s.out.followers = append(s.out.followers, follower{streamID, position})
 	}
 	return nil
@@ -66,7 +66,7 @@ func (s *session) Unfollow(streamID string) bool {
 	return false
 }
 
-// cursor makes the cursor of a subscription that place has checked.
+// cursor makes the cursor of a subscription that ResolveStart has checked.
 func (s *Server) cursor(at *api.StreamStart) *notify.Cursor {
 	c := notify.NewCursor(s.cfg.Tail, s.api.Reader, at.Filter, at.After)
 	c.Share(s.pages)

@@ -145,7 +145,7 @@ func TestWhatAWorkerMayNotIsATypedError(t *testing.T) {
 	if _, answer := r.post(request("1", "item/delete", `{"lease":`+lease+`,"item_id":"i"}`)); !strings.Contains(answer, `"turn_id":"u","item_id":"i"}`) {
 		t.Error(answer)
 	}
-	// A single op has no place in a list.
+	// A single op has no index.
 	w.failWith = &turns.InvalidError{Field: "ops[0].content.type", Reason: "unknown", Text: "no such kind"}
 	if _, answer := r.post(request("1", "item/create", `{"lease":`+lease+`,"content":{"type":"x"}}`)); !strings.Contains(answer, `"field":"content.type"`) {
 		t.Error(answer)
@@ -234,7 +234,7 @@ func TestClaimEndsWithWhoAskedForIt(t *testing.T) {
 				t.Errorf("a claim ended with %v", err)
 			}
 		case <-time.After(20 * time.Second):
-			t.Fatal("a claim goes on whose client has gone")
+			t.Fatal("a claim continues after its client has disconnected")
 		}
 	}
 }

@@ -61,8 +61,8 @@ func TestTokenMatrix(t *testing.T) {
 	})
 }
 
-// TestForwardedRequestsNeedTheToken comes from the server's own user, who is
-// let in without it when no proxy is in between.
+// TestForwardedRequestsNeedTheToken sends requests of the server's own user,
+// who is admitted without a token if no proxy is in between.
 func TestForwardedRequestsNeedTheToken(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("NOT TESTED: only Linux lets anyone in without the token")
@@ -115,7 +115,8 @@ func TestEachConnectionIsLookedUpOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// The answer holds for the connection, so a client may half-close and still be served.
+	// The result is valid for the connection, so a client may half-close and
+	// still be served.
 	_ = client.Close()
 	if !p.isServerUser() {
 		t.Error("asked again")
@@ -142,9 +143,9 @@ func TestIdleConnectionCostsNoLookup(t *testing.T) {
 	}
 }
 
-// TestTokenIsInNoOutput sends the right token in every way that fails, wrong
-// ones too, and looks at all that comes out: replies, what an observer is told,
-// what printing any of our values gives.
+// TestTokenIsInNoOutput sends right and wrong tokens in every way that fails.
+// It searches all output: replies, what the observer receives, and our values
+// when printed.
 func TestTokenIsInNoOutput(t *testing.T) {
 	const wrong = "another-secret-of-somebody-0123456789"
 	tok := testToken(t)

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// checkBrowser holds off web pages that use the user's browser to reach the
+// checkBrowser refuses web pages that use the user's browser to reach the
 // server: DNS rebinding by the Host rule, other pages by Origin and
-// Sec-Fetch-Site. It returns the Origin header where --allow-origin admitted
-// it, so that the reply can say so, or the refusal.
+// Sec-Fetch-Site. It returns the Origin header if --allow-origin admits it, so
+// that the reply can say so, or the refusal.
 func (g *Gate) checkBrowser(r *http.Request, probe bool) (allowed string, _ *Refusal) {
 	// Absolute-form targets are for proxies. net/http takes the host from them
-	// and drops the Host header unseen, so there would be two names, one
-	// unchecked. "*" and the authority-form of CONNECT have no use here.
+	// and drops the Host header, so there would be two names, one unchecked.
+	// "*" and the authority-form of CONNECT have no use here.
 	if !strings.HasPrefix(r.RequestURI, "/") {
 		return "", forbidden(ReasonTarget, "the request target must be a path such as /rpc; this server is no proxy")
 	}
 	own, known := parseHostPort(r.Host)
-	for _, again := range r.Header["Host"] {
+	for _, header := range r.Header["Host"] {
 		// HTTP/2 can carry a Host header beside :authority.
-		known = known && again == r.Host
+		known = known && header == r.Host
 	}
 	if !probe && g.kind != Unix && (!known || !g.knowsHost(own)) {
 		return "", forbidden(ReasonHost, "the Host header does not name this server; use localhost or 127.0.0.1, or start the server with --allow-host NAME")
@@ -39,9 +39,9 @@ func (g *Gate) knowsHost(h hostPort) bool {
 	return false
 }
 
-// checkOrigin refuses what a page of another origin sends. An origin that is
-// allowed by name also excuses Sec-Fetch-Site, which for it is cross-site by
-// nature; without an Origin header nothing excuses it.
+// checkOrigin refuses requests of pages of another origin. For an origin that
+// is allowed by name, Sec-Fetch-Site is cross-site by nature and is not
+// checked. Without an Origin header it is always checked.
 func (g *Gate) checkOrigin(r *http.Request, own hostPort, ownKnown bool) (allowed string, _ *Refusal) {
 	if values, ok := r.Header["Origin"]; ok {
 		if len(values) != 1 {
@@ -64,7 +64,7 @@ func (g *Gate) checkOrigin(r *http.Request, own hostPort, ownKnown bool) (allowe
 	return "", nil
 }
 
-// scheme is that of the request's own origin, as its client sees it.
+// scheme is the scheme of the request's own origin, as its client sees it.
 func (g *Gate) scheme(r *http.Request) string {
 	if g.secure || r.TLS != nil {
 		return "https"
@@ -78,16 +78,16 @@ func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// allowCrossOrigin lets pages of an allowed origin read the reply, refusals
-// for want of a token included. There are no cookies, so credentials in the
-// sense of CORS are never allowed.
+// allowCrossOrigin lets pages of an allowed origin read the reply, also a
+// refusal because the token is missing. There are no cookies, so credentials in
+// the sense of CORS are never allowed.
 func allowCrossOrigin(h http.Header, origin string) {
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Expose-Headers", "WWW-Authenticate")
 }
 
 // answerPreflight says what an allowed origin may send. Browsers send no
-// credentials with a preflight, so it is answered before the token is asked.
+// credentials with a preflight, so it is answered before the token is checked.
 func answerPreflight(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Methods", "GET, POST")

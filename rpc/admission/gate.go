@@ -14,15 +14,15 @@ type Gate struct {
 	mode     Mode
 	kind     Kind
 	secure   bool // the client sees https: TLS here or at the proxy in front
-	peers    bool // being the server's user admits
+	peers    bool // the server's own user needs no token
 	token    Token
 	origins  map[origin]bool
 	hosts    []hostRule
 	observer func(Refusal)
 }
 
-// New makes the gate of one listener. It repeats [Policy.Check], and a mode
-// that can ask for the token needs one.
+// New makes the gate of one listener. It repeats [Policy.Check]. Every mode but
+// None needs a token.
 func New(p Policy) (*Gate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -46,9 +46,9 @@ func New(p Policy) (*Gate, error) {
 	}, nil
 }
 
-// Observe returns a copy of the gate that calls f for each refused request,
-// for a metric or the log. f runs before the answer is written, from many
-// goroutines, and must not block; what it is told holds nothing secret.
+// Observe returns a copy of the gate that calls f for each refused request, for
+// a metric or the log. f runs before the answer is written, from many
+// goroutines, and must not block. The refusal holds nothing secret.
 func (g *Gate) Observe(f func(Refusal)) *Gate {
 	c := *g
 	c.observer = f
@@ -57,9 +57,9 @@ func (g *Gate) Observe(f func(Refusal)) *Gate {
 
 type peerKey struct{}
 
-// ConnContext is the http.Server hook that remembers the connection, so that
-// the first request on it that has no token can ask whose socket the other end
-// is. Nothing is looked up before that; a connection whose server lacks the
+// ConnContext is the http.Server hook that remembers the connection. The first
+// request on it without a token looks up which user owns the other end of the
+// socket. Nothing is looked up before that. A connection whose server lacks the
 // hook needs the token.
 func (g *Gate) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	if !g.peers {
@@ -68,10 +68,10 @@ func (g *Gate) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, peerKey{}, &peer{conn: c})
 }
 
-// Middleware lets the requests that are admitted through to next and answers
-// the others itself, in this order: the rules against browsers (403), the CORS
-// preflight of an allowed origin (204), then who is asking (401). /healthz and
-// /readyz need neither a known Host nor the token.
+// Middleware passes admitted requests to next and answers the others itself. It
+// checks in this order: the rules against browsers (403), the CORS preflight of
+// an allowed origin (204), then the requester (401). /healthz and /readyz need
+// neither a known Host nor the token.
 func (g *Gate) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -16,7 +16,7 @@ import (
 	"github.com/seed82539d15/holon/host/hosttest"
 )
 
-// programs are what the tests start as another user.
+// programs are the programs that the tests start as another user.
 var programs = map[string]func(arg string) error{}
 
 func TestMain(m *testing.M) {
@@ -36,7 +36,7 @@ func testToken(t testing.TB) Token {
 	return tok
 }
 
-// guarded is a real server behind a gate. Its handler counts who got in.
+// guarded is a real server behind a gate. Its handler counts admitted requests.
 type guarded struct {
 	gate *Gate
 	addr net.Addr

@@ -23,8 +23,8 @@ func recordRequest(t *testing.T, g *Gate, method, path, host string) *httptest.R
 	return rec
 }
 
-// attack is a request that carries the right token and is refused even so, or,
-// to show that the matrix can tell, one that is let in.
+// attack is a request that carries the right token and is refused anyway, or,
+// as a check of the matrix, one that is admitted.
 type attack struct {
 	name   string
 	raw    string
@@ -45,7 +45,8 @@ func runAttacks(t *testing.T, g *guarded, attacks []attack) {
 			if a.reason != "" && !strings.Contains(got.body, `"reason":"`+string(a.reason)+`"`) {
 				t.Errorf("want the reason %s: %s", a.reason, got.body)
 			}
-			// What net/http itself refuses as malformed (400) never gets to a handler.
+			// Requests that net/http refuses as malformed (400) never reach a
+			// handler.
 			if got.status != 400 {
 				wantShielded(t, got.header)
 			}

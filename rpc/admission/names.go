@@ -16,8 +16,8 @@ type hostPort struct {
 }
 
 // parseHostPort reads the value of a Host header or the authority of an origin
-// (RFC 9110 section 7.2). It takes only the one plain spelling of each host and
-// nothing that a resolver or another parser could read differently: no
+// (RFC 9110 section 7.2). It accepts only the one plain spelling of each host
+// and nothing that a resolver or another parser could read differently: no
 // userinfo, no trailing dot, no zone, no octal, hexadecimal or short IPv4, no
 // IPv6 without brackets, no empty port.
 func parseHostPort(s string) (hostPort, bool) {
@@ -63,8 +63,9 @@ func (h hostPort) withName(name string) (hostPort, bool) {
 	}
 	h.name = strings.ToLower(name)
 	if lastLabelIsNumber(h.name) {
-		// What ends in a number is an IPv4 address to a browser (WHATWG URL,
-		// "ends in a number"), so it has to be one in the plain spelling.
+		// A browser takes a name that ends in a number for an IPv4 address
+		// (WHATWG URL, "ends in a number"), so it has to be one in the plain
+		// spelling.
 		ip, err := netip.ParseAddr(h.name)
 		if err != nil || !ip.Is4() {
 			return hostPort{}, false
@@ -74,7 +75,7 @@ func (h hostPort) withName(name string) (hostPort, bool) {
 	return h, true
 }
 
-// parsePort takes 1 to 65535 in decimal, without sign or leading zeros.
+// parsePort accepts 1 to 65535 in decimal, without sign or leading zeros.
 func parsePort(s string) (uint16, bool) {
 	n, err := strconv.ParseUint(s, 10, 16)
 	if err != nil || n == 0 || s[0] == '0' || s[0] == '+' {
@@ -83,8 +84,8 @@ func parsePort(s string) (uint16, bool) {
 	return uint16(n), true
 }
 
-// validName takes the labels of a host name: letters, digits, hyphen and
-// underscore, none empty, so neither a leading nor a trailing dot.
+// validName checks the labels of a host name: letters, digits, hyphen and
+// underscore. None is empty, so there is neither a leading nor a trailing dot.
 func validName(s string) bool {
 	if s == "" || len(s) > 253 {
 		return false
@@ -116,13 +117,13 @@ func lastLabelIsNumber(s string) bool {
 }
 
 // isLoopback tells whether the host names this machine to every client:
-// localhost, 127.0.0.0/8 or ::1. Names under .localhost are not taken, since
-// not every resolver keeps them at home.
+// localhost, 127.0.0.0/8 or ::1. Names under .localhost are not accepted, since
+// not every resolver maps them to this machine.
 func (h hostPort) isLoopback() bool {
 	return h.name == "localhost" || h.addr.IsValid() && h.addr.IsLoopback()
 }
 
-// hostRule is one --allow-host: port 0 stands for every port.
+// hostRule is one --allow-host: port 0 means every port.
 type hostRule hostPort
 
 func (r hostRule) matches(h hostPort) bool {
@@ -149,7 +150,7 @@ type origin struct {
 }
 
 // parseOrigin reads the value of an Origin header: scheme://host[:port] and
-// nothing behind it. The opaque origin "null" is no origin here.
+// nothing after it. The opaque origin "null" is refused.
 func parseOrigin(s string) (origin, bool) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok || !validScheme(scheme) {
@@ -175,9 +176,9 @@ func makeOrigin(scheme string, h hostPort) origin {
 	return o
 }
 
-// validScheme takes RFC 3986 schemes. Others than http and https are allowed
-// because editors and desktop shells have their own (vscode-webview://…), but
-// never file, whose pages all share one origin.
+// validScheme accepts RFC 3986 schemes. It allows others than http and https
+// because editors and desktop shells have their own (vscode-webview://…). It
+// never allows file, whose pages all share one origin.
 func validScheme(s string) bool {
 	if s == "" || len(s) > 64 || strings.EqualFold(s, "file") {
 		return false

@@ -153,8 +153,8 @@ func FuzzHostPort(f *testing.F) {
 		if strings.ContainsAny(s, "@/?#%\\ \t\r\n\x00,") {
 			t.Fatalf("%q was taken", s)
 		}
-		// net/url is another reader of the same grammar: what we take it must
-		// take too, with the same host.
+		// net/url is another parser of the same grammar: it must accept what we
+		// accept, with the same host.
 		u, err := url.Parse("http://" + s + "/")
 		if err != nil {
 			t.Fatalf("%q: net/url refuses it: %v", s, err)

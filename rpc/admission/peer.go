@@ -9,9 +9,9 @@ import (
 	"github.com/seed82539d15/holon/host"
 )
 
-// peer is the other end of one connection. The answer is found once, by the
-// first request that depends on it, while both ends are still connected, and
-// holds for the life of the connection.
+// peer is the other end of one connection. Its user is looked up once, by the
+// first request that depends on it, while both ends are still connected. The
+// result is valid for the life of the connection.
 type peer struct {
 	conn net.Conn
 	once sync.Once
@@ -26,8 +26,8 @@ func (p *peer) isServerUser() bool {
 	return p.own
 }
 
-// peerIsServerUser returns nil if the other end of the connection is a socket
-// of the user this process acts as, else why that is not certain.
+// peerIsServerUser returns nil if the other end of the connection belongs to
+// the user that this process acts as, else why that is not certain.
 func peerIsServerUser(c net.Conn) error {
 	uid, err := host.PeerUID(c)
 	if err == nil && int64(uid) != int64(os.Geteuid()) {

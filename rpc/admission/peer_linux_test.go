@@ -37,7 +37,7 @@ func childAsk(at string) error {
 	return resp.Body.Close()
 }
 
-// childAs asks as another user, and returns what that printed.
+// childAs sends the request as another user and returns the output.
 func childAs(t *testing.T, uid uint32, at string) string {
 	t.Helper()
 	out, err := hosttest.Command(hosttest.AsUser(uid), "ask", at).CombinedOutput()
@@ -101,7 +101,8 @@ func TestOtherUserOnUnixSocketIsNotLetIn(t *testing.T) {
 	if got := childAs(t, 0, "unix "+path); got != "status 200" {
 		t.Errorf("the own user got %q", got)
 	}
-	// Even when the file's mode no longer keeps others away, their identity does.
+	// Even if the file's mode admits other users, the check of the peer refuses
+	// them.
 	if err := os.Chmod(path, 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// Mode is the value of --auth: when a request has to carry the token.
+// Mode is the value of --auth: which requests have to carry the token.
 type Mode string
 
 // The three modes. The zero value of Mode is none of them and is refused by
-// [Policy.Check], so that a forgotten setting opens nothing.
+// [Policy.Check], so that a forgotten setting admits no one.
 const (
 	// Auto admits the server's own user on loopback TCP (Linux) and on unix
-	// sockets, and asks everybody else for the token.
+	// sockets, and demands the token from everyone else.
 	Auto Mode = "auto"
-	// RequireToken asks for the token on every listener.
+	// RequireToken demands the token on every listener.
 	RequireToken Mode = "token"
-	// None asks nobody. The rules against browsers still hold.
+	// None demands no token. The rules against browsers still hold.
 	None Mode = "none"
 )
 
-// Kind says what a listener is reachable from.
+// Kind says from where a listener is reachable.
 type Kind int
 
 // The kinds of listeners. The zero value is the one with the strictest rules.
@@ -48,13 +48,13 @@ func (k Kind) String() string {
 	}
 }
 
-// Policy is what decides on one listener. It is a plain value: fill it, call
-// Check, then hand it to [New].
+// Policy holds the rules of one listener. It is a plain value: fill it, call
+// Check, then pass it to [New].
 type Policy struct {
 	// Mode is --auth; empty is an error.
 	Mode Mode
-	// Token is what RequireToken and Auto ask for. Check does not look at it,
-	// so that a bad command line is refused before the token file is made.
+	// Token is what RequireToken and Auto demand. Check does not look at it, so
+	// that a bad command line is refused before the token file is made.
 	Token Token
 	// AllowOrigins are further origins of web pages that may send requests:
 	// scheme://host[:port]. Empty: only the server's own origin.
@@ -64,12 +64,12 @@ type Policy struct {
 	AllowHosts []string
 	// Listen is the address as the user wrote it, for messages only.
 	Listen string
-	// Kind is what the listener is reachable from; see [KindOf].
+	// Kind says from where the listener is reachable; see [KindOf].
 	Kind Kind
 	// TLS says that the listener itself speaks TLS.
 	TLS bool
-	// BehindProxy says that a proxy in front ends TLS. Then nobody is admitted
-	// for being the server's user, because the proxy may run as that user.
+	// BehindProxy says that a proxy in front ends TLS. Then the server's own
+	// user needs the token too, because the proxy may run as that user.
 	BehindProxy bool
 }
 
@@ -96,8 +96,8 @@ func KindOf(listen string) (Kind, error) {
 	return OtherTCP, nil
 }
 
-// KindOfAddr tells the kind of an address that is bound already. What it does
-// not know counts as reachable from other machines.
+// KindOfAddr tells the kind of an address that is already bound. An unknown
+// type of address counts as reachable from other machines.
 func KindOfAddr(addr net.Addr) Kind {
 	switch a := addr.(type) {
 	case *net.UnixAddr:
@@ -110,8 +110,8 @@ func KindOfAddr(addr net.Addr) Kind {
 	return OtherTCP
 }
 
-// Check reports the first thing that makes the policy unsafe or unusable. The
-// text says why and what to do instead; a command prints it and exits 2.
+// Check returns the first reason why the policy is unsafe or unusable. The text
+// says why and what to do instead; a command prints it and exits 2.
 func (p Policy) Check() error {
 	switch p.Mode {
 	case Auto, RequireToken, None:
@@ -133,7 +133,8 @@ func (p Policy) Check() error {
 	return err
 }
 
-// checkReachable holds the rules for a listener that other machines reach.
+// checkReachable applies the rules for a listener that other machines can
+// reach.
 func (p Policy) checkReachable() error {
 	switch {
 	case p.Mode == Auto:
@@ -146,8 +147,9 @@ func (p Policy) checkReachable() error {
 	return nil
 }
 
-// Warnings returns what is allowed but probably not meant, one sentence each,
-// for the log at start. A policy that Check refuses may return nothing.
+// Warnings returns settings that are allowed but probably not intended, one
+// sentence each, for the log at start. A policy that Check refuses may return
+// nothing.
 func (p Policy) Warnings() []string {
 	var out []string
 	if p.Kind != Unix && len(p.AllowHosts) == 0 && (p.Kind == OtherTCP || p.BehindProxy) {

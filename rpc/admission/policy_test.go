@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestEveryCombinationOfKindModeAndShieldIsJudged goes through the whole
-// matrix, so that a new mode or kind cannot slip in unjudged.
+// TestEveryCombinationOfKindModeAndShieldIsJudged covers the whole matrix, so
+// that a new mode or kind cannot be added without a decision.
 func TestEveryCombinationOfKindModeAndShieldIsJudged(t *testing.T) {
 	for _, kind := range []Kind{OtherTCP, LoopbackTCP, Unix} {
 		for _, mode := range []Mode{Auto, RequireToken, None} {

@@ -5,7 +5,7 @@ package admission
 import "os"
 
 // ReadPrivate reads a file that holds a secret, at most limit bytes. Owner and
-// permissions have another shape on this system and are not checked.
+// permissions work differently on this system and are not checked.
 func ReadPrivate(path string, limit int) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// PeersAreKnown tells whether this system lets a server find out whose socket
-// the other end of a loopback connection is: nil, or why everybody needs the
-// token on TCP here. It tries with a connection to itself, for the log at
-// start and for doctor; admission never depends on the result.
+// PeersAreKnown tells whether a server on this system can find out which user
+// owns the other end of a loopback connection: nil, or why all clients need the
+// token on TCP here. It tries a connection to itself, for the log at start and
+// for doctor. Admission never depends on the result.
 func PeersAreKnown() error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

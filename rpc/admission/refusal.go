@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Reason says in one word which rule refused a request. It is in the error's
-// data.reason, and a good label for a metric: the set is closed and small.
+// Reason says in one word which rule refused a request. It is the error's
+// data.reason and suits as a label of a metric: the set is closed and small.
 type Reason string
 
 // The reasons of refusals. The first group is answered 403 `forbidden`, the
@@ -24,8 +24,8 @@ const (
 	ReasonTokenWrong   Reason = "token_wrong"
 )
 
-// Refusal is a request that is not let in. Its message holds nothing that came
-// with the request: neither a token nor a name is ever echoed.
+// Refusal describes a request that is not admitted. Its message never repeats
+// anything from the request: neither a token nor a name.
 type Refusal struct {
 	Status  int    // 401 or 403
 	Kind    string // unauthorized or forbidden
@@ -72,8 +72,8 @@ func (f *Refusal) Body() []byte {
 		},
 	})
 	if err != nil {
-		// Strings and numbers of our own always encode; if that ever changes,
-		// the request is still refused.
+		// These strings and numbers always encode. If that ever changes, the
+		// request is still refused.
 		b = []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32006,"message":"refused","data":{"kind":"forbidden","retryable":false}}}`)
 	}
 	return append(b, '\n')
@@ -84,8 +84,9 @@ func (f *Refusal) Body() []byte {
 // too short to hold connections open.
 const refusedBodyWait = time.Second
 
-// write sends the refusal. A request that still has a body gets its answer at
-// once and its connection is closed: what is refused is not worth reading.
+// write sends the refusal. A request that still has a body is answered at once
+// and its connection is closed: the body of a refused request is not worth
+// reading.
 func (f *Refusal) write(w http.ResponseWriter, r *http.Request) {
 	body := f.Body()
 	h := w.Header()
@@ -102,9 +103,10 @@ func (f *Refusal) write(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 && r.ProtoMajor == 1 {
 		// With this header net/http does not wait for the body before it answers.
 		h.Set("Connection", "close")
-		// A writer without deadlines, a test's recorder say, has no connection to hold.
+		// A writer without deadlines, such as a recorder in a test, holds no
+		// connection.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(refusedBodyWait))
 	}
 	w.WriteHeader(f.Status)
-	_, _ = w.Write(body) // net/http leaves it out for HEAD
+	_, _ = w.Write(body) // net/http omits it for HEAD
 }

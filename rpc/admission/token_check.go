@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// authorize answers who is asking: nil admits. A credential that is offered is
-// checked, even where none is needed, so that a client with a stale token or
-// the token of another server learns it at once; only --auth none looks at
-// nothing.
+// authorize checks the requester: nil admits. It checks a credential even where
+// none is needed, so that a client with a stale token or the token of another
+// server learns it at once. Only --auth none checks nothing.
 func (g *Gate) authorize(r *http.Request) *Refusal {
 	if g.mode == None {
 		return nil
@@ -34,8 +33,9 @@ func (g *Gate) checkToken(values []string) *Refusal {
 	return unauthorized(ReasonTokenWrong, "the Authorization header does not hold this server's token; compare with the file token of its data directory")
 }
 
-// forwarded tells whether a proxy says that it passes the request on. Then the
-// connection's user is the proxy's, not the sender's, and admits nobody.
+// forwarded tells whether the headers of a proxy say that it forwards the
+// request. Then the connection belongs to the proxy's user, not the sender's,
+// and admits no one.
 func forwarded(h http.Header) bool {
 	for name := range h {
 		switch {

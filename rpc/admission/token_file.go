@@ -29,8 +29,8 @@ const (
 	maxTokenChars = 512
 )
 
-// Token is the secret that admits. It prints, formats and encodes as
-// "[redacted]"; only [Token.Authorization] gives it away. The zero value is no
+// Token is the secret that admits a request. It prints, formats and encodes as
+// "[redacted]"; only [Token.Authorization] reveals it. The zero value is no
 // token and matches nothing.
 type Token struct {
 	// reveal is nil for the zero value. The secret lives in a closure because
@@ -45,7 +45,7 @@ type tokenSecret struct {
 	hash [sha256.Size]byte
 }
 
-// ParseToken makes a Token of its text, 32 to 512 characters that are allowed
+// ParseToken makes a Token from its text, 32 to 512 characters that are allowed
 // in an Authorization header (RFC 6750 b64token). The error does not quote it.
 func ParseToken(text string) (Token, error) {
 	if len(text) < minTokenChars || len(text) > maxTokenChars {
@@ -66,8 +66,8 @@ func ParseToken(text string) (Token, error) {
 // IsZero tells whether there is no token.
 func (t Token) IsZero() bool { return t.reveal == nil }
 
-// Matches compares in constant time, over hashes, so that neither content nor
-// length of the token shows in the time it takes.
+// Matches compares hashes in constant time, so that the time it takes reveals
+// neither the content nor the length of the token.
 func (t Token) Matches(candidate string) bool {
 	if t.reveal == nil {
 		return false
@@ -77,7 +77,8 @@ func (t Token) Matches(candidate string) bool {
 }
 
 // Authorization returns the value of the Authorization header that a client of
-// this server sends, or "" for the zero value. It is the only way to the text.
+// this server sends, or "" for the zero value. No other method returns the
+// text.
 func (t Token) Authorization() string {
 	if t.reveal == nil {
 		return ""
@@ -96,10 +97,10 @@ func (t Token) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) 
 // MarshalText encodes as "[redacted]", so JSON, TOML and loggers show no more.
 func (t Token) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// LoadOrCreateToken returns the token of a data directory, making it at the
-// first start, and sees to it that the curl-header file beside it holds the
-// same. The directory must exist. Several processes may call it at once: one
-// token wins, and all return it.
+// LoadOrCreateToken returns the token of a data directory. It makes the token
+// at the first start, and updates the curl-header file beside it. The directory
+// must exist. Several processes may call it at once: one token wins, and all
+// return it.
 func LoadOrCreateToken(dir string) (Token, error) {
 	t, err := LoadToken(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -115,8 +116,8 @@ func LoadOrCreateToken(dir string) (Token, error) {
 }
 
 // LoadToken reads the token of a data directory. The error is fs.ErrNotExist
-// (errors.Is) where the server has not made one yet; a token that others can
-// read, or that another user owns, is refused with what to do about it.
+// (errors.Is) if the server has not made one yet. A token that others can read,
+// or that another user owns, is refused; the error says what to do.
 func LoadToken(dir string) (Token, error) {
 	path := filepath.Join(dir, TokenFile)
 	b, err := ReadPrivate(path, maxTokenChars+2)
@@ -130,8 +131,8 @@ func LoadToken(dir string) (Token, error) {
 	return t, nil
 }
 
-// createToken makes the file whole or not at all. A link does not replace what
-// another process made meanwhile.
+// createToken makes the file whole or not at all. A link does not replace a
+// file that another process has made meanwhile.
 func createToken(dir string) error {
 	random := make([]byte, tokenBytes)
 	if _, err := rand.Read(random); err != nil {
@@ -148,7 +149,7 @@ func createToken(dir string) error {
 		if errors.Is(err, fs.ErrExist) {
 			return nil
 		}
-		// A file system without links: the data directory's lock keeps a
+		// This file system has no links. The data directory's lock keeps a
 		// second server away, so nothing is replaced here either.
 		if err := os.Rename(temp, path); err != nil {
 			return fmt.Errorf("make a token: %w", err)
@@ -190,7 +191,7 @@ func writeTemp(dir, text string) (string, error) {
 	return f.Name(), nil
 }
 
-// readAtMost is the end of every ReadPrivate.
+// readAtMost reads the file for every ReadPrivate, at most limit bytes.
 func readAtMost(f *os.File, path string, limit int) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
 	if err != nil {

@@ -14,21 +14,21 @@ import (
 	"time"
 )
 
-// maxSocketPath is what fits into sun_path everywhere (104 bytes on the BSDs,
-// 108 on Linux), with its final zero.
+// maxSocketPath is the longest path that fits into sun_path everywhere (104
+// bytes on the BSDs, 108 on Linux), without its final zero.
 const maxSocketPath = 103
 
-// ListenUnix listens on a unix socket that nobody but this user can connect
-// to, not even for a moment. A socket that no server answers on is replaced; a
-// live one, a symlink, a file of any other type and another user's socket are
-// refused with a text that says so. Closing the listener removes the socket,
-// unless another server has taken its place.
+// ListenUnix listens on a unix socket that no other user can connect to, not
+// even for a moment. It replaces a socket that no server answers on. It refuses
+// a live one, a symlink, a file of any other type and another user's socket;
+// the error says which. Closing the listener removes the socket, unless another
+// server has replaced it.
 //
-// The socket has mode 0600, as if made under umask 0177. The umask itself is
-// left alone: it belongs to the whole process, so another goroutine's new
-// directory or a child started in that moment would get it too. Instead the
-// socket is made inside a new directory of mode 0700, narrowed there and then
-// moved to its place.
+// The socket has mode 0600, as if made under umask 0177. The umask itself stays
+// as it is: it belongs to the whole process, so a directory that another
+// goroutine makes, or a child that starts in that moment, would get it too.
+// Instead the socket is made inside a new directory of mode 0700, restricted
+// there and then moved to its path.
 func ListenUnix(path string) (net.Listener, error) {
 	if path == "" || strings.HasPrefix(path, "@") || strings.ContainsRune(path, 0) {
 		return nil, fmt.Errorf("unix socket %q: want the path of a file; abstract sockets have no permissions", path)
@@ -40,7 +40,7 @@ func ListenUnix(path string) (net.Listener, error) {
 	if err := checkSocketDir(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("unix socket %s: %w", path, err)
 	}
-	if err := checkSocketPlace(path); err != nil {
+	if err := checkSocketPath(path); err != nil {
 		return nil, fmt.Errorf("unix socket %s: %w", path, err)
 	}
 	l, err := bindUnix(path)
@@ -50,8 +50,8 @@ func ListenUnix(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// checkSocketDir refuses a directory in which others could put a socket of
-// their own in the place of ours.
+// checkSocketDir refuses a directory in which other users could replace the
+// socket with their own.
 func checkSocketDir(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -63,9 +63,9 @@ func checkSocketDir(dir string) error {
 	return nil
 }
 
-// checkSocketPlace returns nil if there is nothing at path, or a socket of
-// this user that no server answers on any more.
-func checkSocketPlace(path string) error {
+// checkSocketPath returns nil if there is nothing at path, or a socket of this
+// user that no server answers on any more.
+func checkSocketPath(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -93,7 +93,8 @@ func checkSocketPlace(path string) error {
 	return fmt.Errorf("it cannot be told whether a server still listens on it: %w", err)
 }
 
-// bindUnix makes the socket out of everybody's reach and moves it to path.
+// bindUnix makes the socket where no other user can reach it and moves it to
+// path.
 func bindUnix(path string) (*unixListener, error) {
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".h") // mode 0700
 	if err != nil {
@@ -109,14 +110,15 @@ func bindUnix(path string) (*unixListener, error) {
 		return nil, err
 	}
 	l.SetUnlinkOnClose(false) // it would remove what is at temp
-	info, err := placeSocket(temp, path)
+	info, err := moveSocket(temp, path)
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return &unixListener{UnixListener: l, path: path, info: info}, nil
 }
 
-func placeSocket(temp, path string) (fs.FileInfo, error) {
+// moveSocket sets the mode of the socket and moves it to path.
+func moveSocket(temp, path string) (fs.FileInfo, error) {
 	if err := os.Chmod(temp, 0o600); err != nil {
 		return nil, err
 	}
@@ -127,7 +129,8 @@ func placeSocket(temp, path string) (fs.FileInfo, error) {
 	return info, os.Rename(temp, path)
 }
 
-// unixListener is known by the path it was moved to, not the one it was made at.
+// unixListener reports the path that the socket was moved to, not the one it
+// was made at.
 type unixListener struct {
 	*net.UnixListener
 	path string
@@ -139,9 +142,9 @@ func (l *unixListener) Addr() net.Addr {
 	return &net.UnixAddr{Name: l.path, Net: "unix"}
 }
 
-// Close stops listening and removes the socket if it is still this one. The
-// file goes first: a dead socket would invite the next server to replace it
-// just before it is removed.
+// Close stops listening and removes the socket if it is still this one. It
+// removes the file first: otherwise the next server could replace a dead socket
+// just before its file is removed.
 func (l *unixListener) Close() error {
 	if info, err := os.Lstat(l.path); err == nil && os.SameFile(info, l.info) {
 		_ = os.Remove(l.path)

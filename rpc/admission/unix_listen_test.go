@@ -24,7 +24,7 @@ func mustListenUnix(t *testing.T, path string) net.Listener {
 	return l
 }
 
-// deadSocket leaves a socket behind as a server that was killed does.
+// deadSocket leaves a socket behind, as a killed server does.
 func deadSocket(t *testing.T, path string) {
 	t.Helper()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})

@@ -14,14 +14,14 @@ type Backoff struct {
 	// First is the wait before the second attempt; zero means 100 ms. The first
 	// attempt after a loss comes at once.
 	First time.Duration
-	// Max is where the waits stop doubling; zero means 5 s, short enough for a
-	// person who waits.
+	// Max is the longest wait; zero means 5 s, short enough for a person who
+	// waits.
 	Max time.Duration
 }
 
 // wait returns the wait before attempt (counted from 1): nothing, then First
-// doubled up to Max, each give or take half, so that many clients of a server
-// that restarts do not come back in step.
+// doubled up to Max. Each is varied by up to half, so that many clients of a
+// server that restarts do not reconnect at the same moment.
 func (b Backoff) wait(attempt int) time.Duration {
 	if attempt <= 1 {
 		return 0
@@ -30,7 +30,7 @@ func (b Backoff) wait(attempt int) time.Duration {
 	return backoff.Backoff{First: first, Max: limit, Spread: 0.5}.Wait(attempt - 1)
 }
 
-// pause waits, or returns the context's cause if that ends first.
+// pause waits, or returns the context's cause if the context ends first.
 func pause(ctx context.Context, wait time.Duration) error {
 	if wait <= 0 {
 		return context.Cause(ctx)

@@ -12,7 +12,7 @@ import (
 const maxLineBytes = 64 << 20
 
 // newLines reads the lines of a stream. A last line without an end was cut off
-// by whatever broke the connection: the cursor brings the whole event again.
+// when the connection broke: resuming from the cursor brings the whole event.
 func newLines(r io.Reader) *lines.Reader {
 	return lines.New(r, lines.Config{Max: maxLineBytes, Buffer: 64 << 10, NeedsEnd: true})
 }

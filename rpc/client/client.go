@@ -24,16 +24,15 @@ const maxResponseBytes = 64 << 20
 // goroutines. Close it when done.
 type Client struct {
 	resolve Resolver
-	// Connections that were looked at before they carried a token are kept
-	// apart from those that were not.
+	// Connections whose peer was checked before they carried a token are pooled
+	// apart from the others.
 	guarded, plain *http.Client
 
 	mu       sync.Mutex // guards endpoint
 	endpoint *Endpoint
 }
 
-// New returns a client of the server that resolve names. It connects to
-// nothing yet.
+// New returns a client of the server that resolve names. It does not connect.
 func New(resolve Resolver) *Client {
 	c := &Client{resolve: resolve, plain: httpClient(dial)}
 	c.guarded = httpClient(c.dialGuarded)
@@ -57,8 +56,8 @@ func httpClient(dial func(ctx context.Context, network, address string) (net.Con
 	}
 }
 
-// Close lets go of idle connections. Calls, sessions and subscriptions that are
-// under way go on until their contexts end.
+// Close closes idle connections. Running calls, sessions and subscriptions
+// continue until their contexts end.
 func (c *Client) Close() {
 	c.guarded.CloseIdleConnections()
 	c.plain.CloseIdleConnections()
@@ -80,8 +79,8 @@ func (c *Client) Endpoint() (Endpoint, error) {
 }
 
 // refresh resolves anew after a connection was lost. It keeps the known
-// endpoint when all that is left is the guess of the default address: another
-// server may listen there, and this one may be about to come back.
+// endpoint when only the guess of the default address is left: another server
+// may listen there, and this one may be about to come back.
 func (c *Client) refresh() {
 	endpoint, err := c.resolve()
 	if err != nil {
@@ -98,8 +97,8 @@ func (c *Client) refresh() {
 // Call sends one request over POST /rpc and decodes its result into result (a
 // pointer, or nil to ignore it; a *json.RawMessage keeps the bytes). params may
 // be nil, a json.RawMessage or anything that encodes to an object. The error is
-// an *Error if the server refused, an *UnreachableError if nobody answered, a
-// *PeerError if the token would have gone to another user.
+// an *Error if the server refused, an *UnreachableError if no server answered,
+// a *PeerError if the token would have gone to another user.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
 	request := struct {
 		JSONRPC string `json:"jsonrpc"`
@@ -224,7 +223,7 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	return response, nil
 }
 
-// unixSuffix marks host names that stand for the path of a unix socket.
+// unixSuffix marks host names that encode the path of a unix socket.
 const unixSuffix = ".unix-socket.invalid"
 
 // unixHost encodes a socket's path as a host name, labels of at most 63 bytes

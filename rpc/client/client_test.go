@@ -128,7 +128,7 @@ func TestDiscovery(t *testing.T) {
 			}
 		})
 	}
-	// The number of a server that was killed is another process's now.
+	// The pid of the killed server now belongs to another process.
 	reused := host.Self()
 	reused.StartTicks--
 	for _, record := range []ServerRecord{{}, {Process: reused}, {Process: host.Process{PID: 1 << 30}}} {

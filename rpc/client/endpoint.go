@@ -25,28 +25,29 @@ const (
 	SourceGiven   = "given"
 )
 
-// Endpoint is a place where a server listens and what gets one in.
+// Endpoint is the address of a server and the token for it.
 type Endpoint struct {
 	// URL is http://…, https://… or unix:PATH.
 	URL string
-	// Token is the bearer token; empty sends none. It is never part of an error.
+	// Token is the bearer token; if empty none is sent. It is never part of an
+	// error.
 	Token string
-	// LogID is what the server recorded about itself, empty if unknown.
+	// LogID is the log id that the server recorded, empty if unknown.
 	LogID string
 	// Source says in words where the URL came from.
 	Source string
 
-	owner uint32 // whose file Token was read from; 0, root, if it was not
+	owner uint32 // the user who owns the file of Token; 0, root, if it came from no file
 }
 
-// Resolver tells where the server is. It is asked once per client and again at
+// Resolver tells where the server is. It is called once per client and again at
 // every reconnect, because a server that restarts may listen elsewhere.
 type Resolver func() (Endpoint, error)
 
-// At returns a Resolver for a URL somebody gave. The token of dataDir goes
-// along when the host is this machine, or when sendToken says that the token
-// was meant for this server: it is a key to running commands, and a URL alone
-// is no reason to hand it to another host. dataDir may be empty.
+// At returns a Resolver for a given URL. The token of dataDir is sent if the
+// host is this machine, or if sendToken says that the token is meant for this
+// server. The token allows running commands, so a URL alone is no reason to
+// send it to another host. dataDir may be empty.
 func At(rawURL, source, dataDir string, sendToken bool) Resolver {
 	return func() (Endpoint, error) {
 		if err := checkURL(rawURL); err != nil {
@@ -62,9 +63,9 @@ func At(rawURL, source, dataDir string, sendToken bool) Resolver {
 	}
 }
 
-// Discover returns a Resolver of the server that runs on a data directory, by
-// <dataDir>/server.json, which a running server keeps there. The error is a
-// *NoServerError if none runs.
+// Discover returns a Resolver of the server that runs on a data directory. It
+// reads <dataDir>/server.json, which a running server keeps there. The error is
+// a *NoServerError if none runs.
 func Discover(dataDir string) Resolver {
 	return func() (Endpoint, error) {
 		record, err := ReadServerFile(dataDir)
@@ -89,8 +90,9 @@ func Discover(dataDir string) Resolver {
 }
 
 // DiscoverOrDefault is Discover that falls back to DefaultURL when no server
-// runs on the data directory: for a directory that nobody has named. Nothing
-// says whose server listens at the default address, so no token is sent there.
+// runs on the data directory: for a directory that the user has not named. It
+// is unknown whose server listens at the default address, so no token is sent
+// there.
 func DiscoverOrDefault(dataDir string) Resolver {
 	discover := Discover(dataDir)
 	return func() (Endpoint, error) {
@@ -108,7 +110,7 @@ func DiscoverOrDefault(dataDir string) Resolver {
 }
 
 // NoServerError says that no server runs on a data directory. GonePID is the
-// process of the last one if it was killed, 0 if none has left a trace.
+// process of the last one if it was killed, 0 if there is no record of one.
 type NoServerError struct {
 	DataDir string
 	GonePID int
@@ -123,7 +125,8 @@ func (e *NoServerError) Error() string {
 }
 
 // ServerRecord is what a running server writes to server.json in its data
-// directory, mode 0600. A server that was killed leaves it behind: Alive tells.
+// directory, mode 0600. A killed server leaves it behind; Alive tells whether
+// the server still runs.
 type ServerRecord struct {
 	host.Process
 	URLs  []string `json:"urls"`
@@ -147,8 +150,8 @@ func ReadServerFile(dataDir string) (ServerRecord, error) {
 	return record, nil
 }
 
-// best picks the URL to use: a unix socket first, because the kernel vouches
-// for both sides there, then the first of HTTP.
+// best picks the URL to use: a unix socket first, because the kernel names the
+// users of both ends, then the first http URL, then https.
 func (r ServerRecord) best() (string, bool) {
 	for _, prefix := range []string{"unix:", "http://", "https://"} {
 		for _, candidate := range r.URLs {
@@ -160,7 +163,7 @@ func (r ServerRecord) best() (string, bool) {
 	return "", false
 }
 
-// checkURL says what is wrong with a URL in words that help.
+// checkURL checks a URL; the error says what to give instead.
 func checkURL(raw string) error {
 	if path, ok := strings.CutPrefix(raw, "unix:"); ok {
 		if path == "" {
@@ -195,9 +198,8 @@ func isLocal(raw string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// readToken takes the token of a data directory along, or none when there is
-// none or it belongs to somebody else: the server then says whether it wants
-// one.
+// readToken reads the token of a data directory, or none if there is none or
+// another user owns it: the server then says whether it needs one.
 func (e *Endpoint) readToken(dataDir string) error {
 	f, err := os.Open(filepath.Join(dataDir, "token"))
 	switch {

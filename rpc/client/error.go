@@ -21,15 +21,16 @@ const (
 	KindUnauthorized  = "unauthorized"
 )
 
-// Error is what a server answered instead of a result. Switch on Kind: Message
-// is for people and may change. Code is 0 when the answer was an HTTP status
+// Error is a server's answer instead of a result. Switch on Kind: Message is
+// for people and may change. Code is 0 when the answer was an HTTP status
 // without a JSON-RPC error in its body; Kind then names the status.
 type Error struct {
 	Code      int
 	Message   string
 	Kind      string
 	Retryable bool
-	// Field and Reason say what was wrong with the params, where the server does.
+	// Field and Reason say what was wrong with the params, if the server says
+	// it.
 	Field  string
 	Reason string
 	// RetryAfter is zero when the server did not say when to try again.
@@ -38,9 +39,9 @@ type Error struct {
 	FirstSeq  int64
 	LatestSeq int64
 	LogID     string
-	// Data is error.data as it came, nil if absent.
+	// Data is error.data as received, nil if absent.
 	Data json.RawMessage
-	// HTTPStatus is 0 for an error that came on a stream.
+	// HTTPStatus is 0 for an error on a stream.
 	HTTPStatus int
 }
 
@@ -63,7 +64,7 @@ func IsKind(err error, kind string) bool {
 }
 
 // UnreachableError says that no server answered at URL. Source tells where the
-// URL came from, for a message that helps.
+// URL came from, for the message.
 type UnreachableError struct {
 	URL    string
 	Source string

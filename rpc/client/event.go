@@ -9,12 +9,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Event is one notification of a stream. Line and Params are the bytes that
-// came and belong to the receiver.
+// Event is one notification of a stream. Line and Params are the received bytes
+// and belong to the receiver.
 type Event struct {
 	Method string
-	// Seq is the position in the log; 0 for what is not in the log (holon/log,
-	// the announcement of a default thread).
+	// Seq is the position in the log; 0 for a notification that is not in the
+	// log (holon/log, the announcement of a default thread).
 	Seq int64
 	// ThreadSeq is the position within the thread; 0 for events of no thread.
 	ThreadSeq int64
@@ -24,7 +24,7 @@ type Event struct {
 	// Time is params.timestamp, zero if absent.
 	Time   time.Time
 	Params json.RawMessage
-	// Line is the whole notification as it came, without the line's end.
+	// Line is the whole notification as received, without the line's end.
 	Line []byte
 }
 
@@ -46,8 +46,8 @@ type eventHead struct {
 	Timestamp string `json:"timestamp"`
 }
 
-// lenient: keys are matched exactly, yet a foreign server's duplicates or stray
-// bytes are no reason to lose an event.
+// lenient matches keys exactly, but accepts duplicates and invalid bytes: they
+// are no reason to lose an event of a foreign server.
 var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // ParseEvent reads one notification line. The Event refers to line's bytes.

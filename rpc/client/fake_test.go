@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// fakeLog is a server of a fixed log whose streams the test may spoil.
+// fakeLog is a server of a fixed log whose streams the test may break.
 type fakeLog struct {
 	logID     string
 	events    int
@@ -189,5 +189,5 @@ func serveEcho(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// soon bounds a test's waiting.
+// soon bounds the wait of a test.
 const soon = 20 * time.Second

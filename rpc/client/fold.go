@@ -6,20 +6,20 @@ import (
 	"github.com/seed82539d15/holon/notify/fold"
 )
 
-// Fold reads the event as a fold.View takes it. The error is of params of
-// another shape than this protocol's; what the head says is there even then.
+// Fold reads the event for a fold.View. The error says that the params do not
+// have the form of this protocol; the members of the head are set even then.
 func (e Event) Fold() (fold.Event, error) { return fold.Parse(e.Method, e.Params) }
 
-// Follow is Run with the events folded into view: each is handed over with
-// what it did to the view. A marker (fold.Rewound) says in TakenBack which of
-// the events that were handed over stand no longer; what joins nothing
-// (fold.Superseded, fold.Late) comes too, so that it can be shown apart. An
-// event that the fold cannot read comes with the zero Change.
+// Follow is Run with the events folded into view: each is delivered with its
+// change to the view. A marker (fold.Rewound) lists in TakenBack which of the
+// delivered events are superseded. Events that do not change the view
+// (fold.Superseded, fold.Late) are delivered too, so that they can be shown
+// apart. An event that the fold cannot read comes with the zero Change.
 //
-// The view belongs to the caller, who may look at it in handle and after
-// Follow has returned. After a restart of the program go on with the same
-// view, or read anew from a place before the turns that matter: a view knows
-// only of what it has read.
+// The view belongs to the caller, who may read it in handle and after Follow
+// has returned. After a restart of the program, continue with the same view, or
+// read again from a seq before the turns that matter: a view knows only the
+// events it has read.
 func (s *Subscription) Follow(ctx context.Context, view *fold.View, handle func(Event, fold.Change) error) error {
 	return s.Run(ctx, func(event Event) error {
 		e, err := event.Fold()

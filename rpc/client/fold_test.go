@@ -11,7 +11,7 @@ import (
 	"github.com/seed82539d15/holon/notify/fold"
 )
 
-// retriedLine is the event of a seq of a log in which a turn is tried twice.
+// retriedLine is the event of a seq in a log where a turn is tried twice.
 func retriedLine(seq int) string {
 	event := func(method, rest string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":{"seq":%d,"thread_seq":%d,"thread_id":"thread_a","turn_id":"turn_1",%s}}`, method, seq, seq, rest)

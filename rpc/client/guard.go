@@ -13,12 +13,11 @@ import (
 )
 
 // PeerError says that the token was not sent, because the program that listens
-// at Address belongs to another user, or because that is not known. Nothing
+// at Address belongs to another user, or because its user is not known. Nothing
 // else was sent either.
 type PeerError struct {
 	Address string
-	// UID is the user who listens there; Err is nil then. With Err it is
-	// without meaning.
+	// UID is the user who listens there. It has no meaning if Err is set.
 	UID uint32
 	// Err is why the user is not known.
 	Err error
@@ -35,20 +34,21 @@ func (e *PeerError) Error() string {
 // Unwrap returns why the user is not known, nil if it is.
 func (e *PeerError) Unwrap() error { return e.Err }
 
-// guarded tells whether who listens must be looked up before a request is
-// sent: it carries a token, and no certificate vouches for the server.
+// guarded tells whether the listening user must be looked up before a request
+// is sent: the request carries a token, and no certificate identifies the
+// server.
 func (e Endpoint) guarded() bool { return e.Token != "" && !strings.HasPrefix(e.URL, "https:") }
 
-// maySee tells whether a user may see the token: one who could read its file
-// anyway.
+// maySee tells whether a user may see the token: that is a user who could read
+// its file anyway.
 func (e Endpoint) maySee(uid uint32) bool {
 	return uid == 0 || uid == e.owner || int64(uid) == int64(os.Geteuid())
 }
 
 // DialContext connects to an address of the client's server as the client
-// itself does: a connection that is to carry the token, in clear and within
-// this machine, comes back only if the other end belongs to a user who may read
-// the token anyway. Else the error is a *PeerError. network is tcp or unix.
+// itself does. A connection that is to carry the token in clear within this
+// machine is returned only if the other end belongs to a user who may read the
+// token anyway. Otherwise the error is a *PeerError. network is tcp or unix.
 func (c *Client) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	endpoint, err := c.Endpoint()
 	if err != nil {
@@ -60,8 +60,8 @@ func (c *Client) DialContext(ctx context.Context, network, address string) (net.
 	return c.dialGuarded(ctx, network, address)
 }
 
-// dialGuarded connects for requests that carry the token, whatever the endpoint
-// has become since they were made.
+// dialGuarded connects for requests that carry the token, even if the endpoint
+// has changed since they were made.
 func (c *Client) dialGuarded(ctx context.Context, network, address string) (net.Conn, error) {
 	endpoint, err := c.Endpoint()
 	if err != nil {
@@ -78,8 +78,8 @@ func (c *Client) dialGuarded(ctx context.Context, network, address string) (net.
 	return conn, nil
 }
 
-// checkPeer returns nil if the token may be sent on a connection. Where the
-// system tells no peers, and to other machines, nobody can check that.
+// checkPeer returns nil if the token may be sent on a connection. It cannot
+// check connections to other machines, nor on systems that do not report peers.
 func (e Endpoint) checkPeer(ctx context.Context, conn net.Conn) error {
 	remote := conn.RemoteAddr()
 	if tcp, ok := remote.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
@@ -99,15 +99,16 @@ func (e Endpoint) checkPeer(ctx context.Context, conn net.Conn) error {
 	return nil
 }
 
-// Bounds of the wait for a server to take a connection: the kernel connects
-// before that, and does not say then whose the connection will be.
+// Bounds of the wait for a server to accept a connection: the kernel connects
+// before that, and then does not yet say which user will own the connection.
 const (
 	acceptTimeout = dialTimeout
 	firstLook     = 200 * time.Microsecond
 	lastLook      = 20 * time.Millisecond
 )
 
-// acceptedBy returns the user who has taken a connection, once that happened.
+// acceptedBy waits until a connection is accepted and returns the user who
+// accepted it.
 func acceptedBy(ctx context.Context, conn net.Conn) (uint32, error) {
 	ctx, cancel := context.WithTimeout(ctx, acceptTimeout)
 	defer cancel()

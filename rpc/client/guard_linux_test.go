@@ -28,8 +28,8 @@ func dataWithToken(t *testing.T) string {
 	return data
 }
 
-// TestAnotherUsersListenerGetsNoToken has another user listen where a server
-// was: every kind of request must end before a byte has been sent.
+// TestAnotherUsersListenerGetsNoToken has another user listen on a former
+// server's address: every kind of request must end before a byte is sent.
 func TestAnotherUsersListenerGetsNoToken(t *testing.T) {
 	requests := map[string]func(*Client) error{
 		"Call":  func(c *Client) error { return c.Call(t.Context(), "holon/status", nil, nil) },
@@ -81,8 +81,8 @@ func TestAnotherUsersListenerGetsNoToken(t *testing.T) {
 					t.Errorf("the other user has seen %s (%v)", seen, err)
 				}
 			}
-			// Without a token there is nothing to guard: a server of another user
-			// may let everybody in.
+			// Without a token there is nothing to guard: a server of another
+			// user may admit every client.
 			c := New(At("http://"+address, SourceGiven, "", false))
 			defer c.Close()
 			if err := c.Ready(t.Context()); err != nil {
@@ -167,7 +167,7 @@ func init() {
 	programs["ready"] = askAsChild
 }
 
-// askAsChild asks a server with a token of its own.
+// askAsChild calls a server with its own token.
 func askAsChild(url string) error {
 	c := New(func() (Endpoint, error) { return Endpoint{URL: url, Token: secret}, nil })
 	defer c.Close()
@@ -178,8 +178,8 @@ func askAsChild(url string) error {
 	return err
 }
 
-// TestTheTokenWaitsUntilTheServerHasTakenTheConnection: until then the kernel
-// does not say whose it is.
+// TestTheTokenWaitsUntilTheServerHasTakenTheConnection: before that the kernel
+// does not say which user owns it.
 func TestTheTokenWaitsUntilTheServerHasTakenTheConnection(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/seed82539d15/holon/host/hosttest"
 )
 
-// programs are what the tests start as another user.
+// programs are the programs that the tests start as another user.
 var programs = map[string]func(arg string) error{}
 
 func TestMain(m *testing.M) {

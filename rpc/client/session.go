@@ -22,8 +22,8 @@ import (
 )
 
 // ErrSessionClosed is what calls of a session return when its connection has
-// ended before their answer came: the change may have happened or not, and an
-// idempotency_key makes asking again safe.
+// ended before their answer came: the change may have happened or not. With an
+// idempotency_key a repeated call is safe.
 var ErrSessionClosed = errors.New("the connection ended before the answer came")
 
 // Session is one two-way connection (POST /rpc/stream): many calls in flight,
@@ -81,8 +81,8 @@ func (c *Client) Dial(ctx context.Context, options SessionOptions) (*Session, er
 		lines: newLines(response.Body), writer: writer, onEvent: options.OnEvent,
 		end: func() { stop(); cancel(); writer.Close(); response.Body.Close() },
 	}
-	// The server never asks anything in this version; should it, it hears that
-	// the method is not known here.
+	// The server sends no requests in this version. If it did, the answer would
+	// be that the method is not known here.
 	refuse := jsonrpc2.HandlerWithError(func(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) {
 		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "method not found: " + r.Method}
 	})
@@ -130,7 +130,7 @@ func (s *Session) Close() error {
 
 // bodyStream is the jsonrpc2.ObjectStream over the two bodies of one HTTP
 // exchange. Notifications never reach jsonrpc2: they go to onEvent with their
-// bytes as they came.
+// bytes as received.
 type bodyStream struct {
 	lines   *lines.Reader
 	writer  *io.PipeWriter
@@ -165,8 +165,8 @@ func (s *bodyStream) ReadObject(v any) error {
 			return s.fail(fmt.Errorf("the server sent a line that is not JSON-RPC: %w", err))
 		}
 		if m.Method == "" || m.ID != nil {
-			// An answer with id null belongs to no call (a frame that could not
-			// be read) and jsonrpc2 has no place for it.
+			// An answer with id null belongs to no call (the server could not
+			// read a frame), and jsonrpc2 cannot handle it.
 			if m.Method == "" && (m.ID == nil || string(m.ID) == "null") {
 				continue
 			}
@@ -194,7 +194,7 @@ func (s *bodyStream) Close() error {
 	return nil
 }
 
-// fail remembers the first reason the reading ended, unless Close was it.
+// fail remembers the first error that ended the reading, unless Close ended it.
 func (s *bodyStream) fail(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,8 +229,8 @@ func expectStream(response *http.Response) error {
 }
 
 // Bridge sends requests as the body of one two-way stream and returns the body
-// of the response, for those who bring their own JSON-RPC. The caller closes
-// the returned body; closing it ends the exchange.
+// of the response, for callers with their own JSON-RPC. The caller closes the
+// returned body; closing it ends the exchange.
 func (c *Client) Bridge(ctx context.Context, requests io.Reader, query url.Values) (io.ReadCloser, error) {
 	response, err := c.do(ctx, http.MethodPost, "/rpc/stream", query, requests, http.Header{"Accept": {"application/x-ndjson"}})
 	if err != nil {

@@ -13,7 +13,7 @@ const (
 	Connected StateKind = "connected"
 	// Lost: the connection ended or fell silent; another attempt follows after RetryIn.
 	Lost StateKind = "lost"
-	// Resumed: connected again, going on after AfterSeq.
+	// Resumed: connected again; the stream continues after AfterSeq.
 	Resumed StateKind = "resumed"
 )
 
@@ -21,10 +21,10 @@ const (
 type State struct {
 	Kind StateKind
 	URL  string
-	// AfterSeq is the cursor: the stream goes on with what is after it.
+	// AfterSeq is the cursor: the stream continues after it.
 	AfterSeq int64
-	// FirstSeq and LatestSeq are the bounds of the log that stream/opened told;
-	// 0 when Lost.
+	// FirstSeq and LatestSeq are the bounds of the log from stream/opened; 0
+	// when Lost.
 	FirstSeq  int64
 	LatestSeq int64
 	// AsOfSeq is the seq as of which the server leaves out what is superseded;
@@ -40,7 +40,7 @@ type State struct {
 }
 
 // ClosedError is a stream/closing. A subscription returns it only when the
-// server said that there is no use in reconnecting.
+// server said that reconnecting is useless.
 type ClosedError struct {
 	Code       string
 	Reason     string
@@ -48,7 +48,7 @@ type ClosedError struct {
 	RetryAfter time.Duration
 }
 
-// Error says what the server gave as its reason.
+// Error returns the server's reason.
 func (e *ClosedError) Error() string {
 	if e.Reason == "" {
 		return fmt.Sprintf("the server closed the stream [%s]", e.Code)
@@ -66,7 +66,7 @@ func (e *SilentError) Error() string {
 }
 
 // GapError says that an unfiltered stream left out events twice at the same
-// place: after After came Got. A server that keeps the contract never does it.
+// seq: after After came Got. A correct server never does this.
 type GapError struct{ After, Got int64 }
 
 // Error names both ends of the gap.

@@ -20,8 +20,8 @@ import (
 const (
 	// heartbeatsMissed: a heartbeat may come late once, not twice.
 	heartbeatsMissed = 2.5
-	// beforeOpened bounds the silence before stream/opened has told the
-	// server's own heartbeat.
+	// beforeOpened bounds the silence before stream/opened, which has the
+	// server's heartbeat interval.
 	beforeOpened = 30 * time.Second
 	// steadyAfter is how long a connection must last before its loss counts as
 	// a new one, with the wait starting small again.
@@ -40,11 +40,13 @@ type Options struct {
 	ThreadIDs []string
 	Methods   []string
 	// Collapse asks the server to leave out what is superseded as of
-	// State.AsOfSeq, and turn/late. Markers (stream/rewind) come all the same,
-	// and later ones may take back what came: Follow applies them. A server
-	// that cannot collapse refuses (capabilities.collapse of initialize).
+	// State.AsOfSeq, and turn/late. Markers (stream/rewind) are still sent, and
+	// later ones may supersede events that were sent: Follow applies them. A
+	// server that cannot collapse refuses (capabilities.collapse of
+	// initialize).
 	Collapse bool
-	// OnState is told every change of the connection, on the goroutine of Run.
+	// OnState is called with every change of the connection, on the goroutine
+	// of Run.
 	OnState func(State)
 	// Backoff spaces the attempts to reconnect.
 	Backoff Backoff
@@ -53,8 +55,8 @@ type Options struct {
 	RetryFirst bool
 }
 
-// Subscription follows a server's log. It is a cursor: what its handler has
-// returned from is behind it, whatever happens to connections.
+// Subscription follows a server's log. Its cursor moves past an event once the
+// handler has returned, whatever happens to connections.
 type Subscription struct {
 	client  *Client
 	options Options
@@ -89,8 +91,8 @@ func (s *Subscription) Cursor() (seq int64, logID string, ok bool) {
 
 // Run hands every event to handle, in order and once, and blocks until handle
 // returns an error (which it returns), ctx ends (its cause), or the server
-// refuses for good: an *Error, of kind cursor_expired, cursor_ahead or
-// log_changed when the cursor is no longer good, or a *ClosedError.
+// refuses permanently: an *Error, of kind cursor_expired, cursor_ahead or
+// log_changed when the cursor is no longer valid, or a *ClosedError.
 func (s *Subscription) Run(ctx context.Context, handle func(Event) error) error {
 	for {
 		started := time.Now()
@@ -135,8 +137,8 @@ func (s *Subscription) All(ctx context.Context) iter.Seq2[Event, error] {
 	}
 }
 
-// handlerError marks what the handler returned, as against what the
-// connection did.
+// handlerError marks an error of the handler, as opposed to one of the
+// connection.
 type handlerError struct{ err error }
 
 func (e *handlerError) Error() string { return e.err.Error() }
@@ -155,9 +157,9 @@ func (s *Subscription) retryable(err error) bool {
 	case errors.As(err, &closed):
 		return closed.Reconnect
 	case errors.As(err, &gap):
-		again := s.lostAt == gap.After
+		sameGap := s.lostAt == gap.After
 		s.lostAt = gap.After
-		return !again
+		return !sameGap
 	}
 	return true
 }
@@ -181,7 +183,7 @@ func (s *Subscription) connect(ctx context.Context, handle func(Event) error) er
 	defer cancel(nil)
 	watch := &watchedBody{limit: beforeOpened}
 	watch.dead = func() { cancel(&SilentError{Limit: watch.limit}) }
-	// The answer's header is watched like the stream behind it.
+	// The header of the answer is watched like the stream after it.
 	header := time.AfterFunc(beforeOpened, func() { cancel(&SilentError{Limit: beforeOpened}) })
 	response, err := s.client.do(ctx, http.MethodGet, "/rpc/stream", s.query(), nil, http.Header{"Accept": {"application/x-ndjson"}})
 	header.Stop()
@@ -243,8 +245,8 @@ type controlParams struct {
 	RetryAfterMS     int64   `json:"retry_after_ms"`
 }
 
-// take reads one line: the stream's own notifications it acts on, events it
-// hands over.
+// take reads one line: it acts on the stream's own notifications and delivers
+// events.
 func (s *Subscription) take(line []byte, watch *watchedBody, handle func(Event) error) error {
 	var m message
 	if err := jsonv2.Unmarshal(line, &m, lenient); err != nil {
@@ -288,7 +290,7 @@ func (s *Subscription) control(method string, params controlParams, watch *watch
 		s.tell(state)
 	case "stream/heartbeat":
 		// Without a filter every event comes, so a heartbeat ahead of the
-		// cursor tells of one that did not.
+		// cursor means that one is missing.
 		if s.unfiltered() && s.known && params.Seq > s.cursor {
 			return &GapError{After: s.cursor, Got: params.Seq}
 		}
@@ -304,8 +306,8 @@ func (s *Subscription) control(method string, params controlParams, watch *watch
 	return nil
 }
 
-// deliver hands an event over unless it has been, and moves the cursor behind
-// it once the handler has returned.
+// deliver passes an event to the handler unless it was delivered before, and
+// moves the cursor past it once the handler has returned.
 func (s *Subscription) deliver(event Event, handle func(Event) error) error {
 	if event.Seq > 0 && s.known {
 		if event.Seq <= s.cursor {

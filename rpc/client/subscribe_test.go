@@ -11,7 +11,7 @@ import (
 
 var errDone = errors.New("seen everything")
 
-// collect follows the fake log up to its end and returns the seqs handed over.
+// collect follows the fake log up to its end and returns the delivered seqs.
 func collect(t *testing.T, c *Client, options Options, until int64) ([]int64, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), soon)

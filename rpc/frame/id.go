@@ -17,7 +17,7 @@ const (
 )
 
 // known tells which member of the envelope a name is. Names are compared as
-// strings, whatever way they are escaped, and with regard to case.
+// strings, however they are escaped, and case matters.
 func known(name jsontext.Value) key {
 	switch text(name) {
 	case "jsonrpc":
@@ -36,7 +36,7 @@ func known(name jsontext.Value) key {
 	return keyOther
 }
 
-// text is the string that a JSON string stands for.
+// text is the value of a JSON string.
 func text(v jsontext.Value) string {
 	if len(v) < 2 {
 		return ""

@@ -10,11 +10,11 @@ import (
 	"github.com/seed82539d15/holon/limits"
 )
 
-// Fault says what is wrong with a message. Clients see it as an error kind.
+// Fault says what is wrong with a message. Clients receive it as an error kind.
 type Fault int
 
-// The faults. NoFault is a request or a notification; Dropped is a response
-// to something nobody asked, which is never answered.
+// The faults. NoFault is a request or a notification; Dropped is a response to
+// no request, which is never answered.
 const (
 	NoFault Fault = iota
 	ParseError
@@ -26,18 +26,18 @@ const (
 // Message is one request or notification. The byte slices point into the
 // frame it was parsed from.
 type Message struct {
-	ID     []byte // as it came, nil for a notification; null is an id
+	ID     []byte // as received, nil for a notification; null is an id
 	Method string
 	Params jsontext.Value // nil if absent
 	Fault  Fault
 	Why    string // a sentence about the fault
 }
 
-// Notification reports whether nobody waits for an answer.
+// Notification reports whether the message expects no answer.
 func (m *Message) Notification() bool { return m.ID == nil && m.Fault == NoFault }
 
-// Parser takes frames apart. The zero value is ready; it belongs to one
-// goroutine and is used again and again.
+// Parser parses frames. The zero value is ready. It belongs to one goroutine
+// and may be reused.
 type Parser struct {
 	dec     jsontext.Decoder
 	buf     bytes.Buffer
@@ -46,10 +46,10 @@ type Parser struct {
 
 var lenient = jsontext.AllowDuplicateNames(true)
 
-// Parse takes a frame apart. It returns the members and whether they came as
-// a batch. What is wrong with the frame as a whole (an empty batch, say) is
-// one member with a Fault and no batch. The result is valid until the next
-// call, and as long as the frame is.
+// Parse parses a frame. It returns the members and whether they came as a
+// batch. A fault of the whole frame (such as an empty batch) is returned as one
+// member with a Fault and no batch. The result is valid until the next call,
+// and as long as the frame is.
 func (p *Parser) Parse(frame []byte) (members []Message, batch bool) {
 	p.members = p.members[:0]
 	frame = bytes.Trim(frame, " \t\r\n")
@@ -61,14 +61,15 @@ func (p *Parser) Parse(frame []byte) (members []Message, batch bool) {
 	return p.members, false
 }
 
-// Forget lets go of the last frame, which may be large.
+// Forget releases the last frame, which may be large.
 func (p *Parser) Forget() {
 	clear(p.members)
 	p.members = p.members[:0]
 	p.reset(nil)
 }
 
-func (p *Parser) whole(f Fault, why string) ([]Message, bool) {
+// frameFault is the result of Parse for a fault of the whole frame.
+func (p *Parser) frameFault(f Fault, why string) ([]Message, bool) {
 	p.members = append(p.members[:0], Message{Fault: f, Why: why})
 	return p.members, false
 }
@@ -81,26 +82,27 @@ func (p *Parser) batch(frame []byte) ([]Message, bool) {
 	for dec.PeekKind() != ']' {
 		v, err := dec.ReadValue()
 		if err != nil {
-			return p.whole(syntax(err))
+			return p.frameFault(syntax(err))
 		}
 		if n++; n > limits.BatchMembers {
-			continue // it still has to be JSON
+			continue // the rest must still be JSON
 		}
-		// The decoder's buffer is a copy of nothing: offsets are the frame's.
+		// The decoder reads the frame in place, so its offsets are those of the
+		// frame.
 		offset = int(dec.InputOffset())
 		values = append(values, jsontext.Value(frame[offset-len(v):offset]))
 	}
 	if _, err := dec.ReadToken(); err != nil {
-		return p.whole(syntax(err))
+		return p.frameFault(syntax(err))
 	}
 	if _, err := dec.ReadToken(); err != io.EOF {
-		return p.whole(ParseError, "something follows the batch on its line")
+		return p.frameFault(ParseError, "something follows the batch on its line")
 	}
 	switch {
 	case n == 0:
-		return p.whole(InvalidRequest, "a batch has at least one member")
+		return p.frameFault(InvalidRequest, "a batch has at least one member")
 	case n > limits.BatchMembers:
-		return p.whole(InvalidRequest, "a batch has at most 100 members")
+		return p.frameFault(InvalidRequest, "a batch has at most 100 members")
 	}
 	for _, v := range values {
 		p.members = append(p.members, p.message(v, false))
@@ -117,8 +119,8 @@ func (p *Parser) reset(b []byte, options ...jsontext.Options) *jsontext.Decoder 
 }
 
 // unreadable is a message that is not JSON in UTF-8. If only characters in its
-// strings are wrong, such as half of a surrogate pair, its id can be read all
-// the same, and the client learns which request it was.
+// strings are wrong, such as half of a surrogate pair, its id can still be
+// read, and the client learns which request it was.
 func (p *Parser) unreadable(b []byte, err error) Message {
 	f, why := syntax(err)
 	m := Message{Fault: f, Why: why}
@@ -153,7 +155,7 @@ func syntax(err error) (Fault, string) {
 
 const tooDeep = "the message is nested deeper than 64 levels"
 
-// envelope gathers what the members of an object say.
+// envelope collects the members of an object.
 type envelope struct {
 	m                          Message
 	version, method            jsontext.Value
@@ -162,12 +164,12 @@ type envelope struct {
 	hasVersion, hasParams      bool
 }
 
-// message takes one object apart. checked is true for a frame that has not
-// been read before: members of a batch are known to be JSON.
-func (p *Parser) message(b []byte, checked bool) Message {
+// message parses one object. unchecked is true for a frame that has not been
+// read before: members of a batch are known to be JSON.
+func (p *Parser) message(b []byte, unchecked bool) Message {
 	dec := p.reset(b)
 	if kind := dec.PeekKind(); kind != '{' {
-		if checked {
+		if unchecked {
 			if _, err := dec.ReadValue(); err != nil {
 				f, why := syntax(err)
 				return Message{Fault: f, Why: why}
@@ -189,7 +191,7 @@ func (p *Parser) message(b []byte, checked bool) Message {
 		f, why := syntax(err)
 		return Message{Fault: f, Why: why}
 	}
-	if checked {
+	if unchecked {
 		if _, err := dec.ReadToken(); err != io.EOF {
 			return Message{Fault: ParseError, Why: "something follows the message on its line"}
 		}

@@ -1,3 +1,4 @@
-// Package metrics holds what rpc counts, as Prometheus collectors. It decides
-// nothing; cmd registers the Set with its registry and rpc increments it.
+// Package metrics holds the counters of rpc, as Prometheus collectors. It
+// decides nothing; cmd registers the Set with its registry and rpc increments
+// it.
 package metrics

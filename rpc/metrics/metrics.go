@@ -27,8 +27,8 @@ type Set struct {
 	all         []prometheus.Collector
 }
 
-// New makes the collectors. lag tells how many events the slowest stream is
-// behind the head, pages how many bytes streams hold of pages of the log. Both
+// New makes the collectors. lag returns how many events the slowest stream is
+// behind the head, pages how many bytes of pages of the log streams hold. Both
 // are called when metrics are read.
 func New(lag, pages func() float64) *Set {
 	s := &Set{
@@ -76,7 +76,8 @@ func (s *Set) ConnectionClosed() { s.connections.Dec() }
 // Unadmitted adds to the connections that are not admitted.
 func (s *Set) Unadmitted(n int) { s.unadmitted.Add(float64(n)) }
 
-// ConnectionRefused counts a request whose connection is above the bound.
+// ConnectionRefused counts a request that was refused because max_connections
+// was reached.
 func (s *Set) ConnectionRefused() { s.refused.Inc() }
 
 // ConnectionDisplaced counts a connection that was closed to make room.
@@ -94,7 +95,7 @@ func (s *Set) StreamClosed(transport, why string) {
 	s.closed.WithLabelValues(why).Inc()
 }
 
-// Method is what one method counts, looked up once.
+// Method holds the counters of one method, looked up once.
 type Method struct {
 	requests prometheus.Counter
 	seconds  prometheus.Observer
@@ -114,7 +115,7 @@ func (m Method) Done(took time.Duration) {
 // Error counts an error by its kind.
 func (s *Set) Error(kind string) { s.errors.WithLabelValues(kind).Inc() }
 
-// ResponseDropped counts a response to nothing.
+// ResponseDropped counts a response that answers no request.
 func (s *Set) ResponseDropped() { s.dropped.Inc() }
 
 // Sent counts bytes written to streams.
