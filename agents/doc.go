@@ -1,9 +1,8 @@
-// Package agents is the room of what executes turns: echo, which answers with
-// its input and serves trials, tests and load; exec, which runs any command
-// for each prompt; acp, which drives agents that speak the Agent Client
-// Protocol; and worker, whose turns are worked on by programs that connect as
-// clients. process runs the processes of exec and acp. Each agent satisfies
-// turns.Agent and speaks in items.Op; none knows the store, the wire or the
-// log. testagents/agenttest has the suite that every agent passes. docs/agents.md
-// is the users' side of it.
+// Package agents holds the agents, which execute turns: echo answers with its
+// input and serves trials, tests and load; exec runs any command for each
+// prompt; acp drives agents that speak the Agent Client Protocol; worker has
+// its turns executed by programs that connect as clients. process runs the
+// processes of exec and acp. Each agent implements turns.Agent and emits
+// items.Op; none knows the store, the wire or the log. testagents/agenttest has
+// the suite that every agent passes. docs/agents.md is the reference for users.
 package agents

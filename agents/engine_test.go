@@ -31,7 +31,7 @@ type server struct {
 	log    []event
 }
 
-// event is what the tests look at in a notification.
+// event has the members of a notification that the tests check.
 type event struct {
 	Method string
 	Params struct {
@@ -117,8 +117,8 @@ func (s *server) until(match func(event) bool) event {
 	}
 }
 
-// end waits for the end of the turn and returns its method and all that its
-// agent's messages say at the end.
+// end waits for the end of the turn and returns its method and the final text
+// of its agent's messages.
 func (s *server) end(turn string) (method string, said []string, last event) {
 	s.t.Helper()
 	last = s.until(func(e event) bool {
@@ -133,7 +133,7 @@ func (s *server) end(turn string) (method string, said []string, last event) {
 }
 
 // items returns the final contents of the turn's items, in the order of their
-// making, and checks that deltas add up to them.
+// creation, and checks that deltas add up to them.
 func (s *server) items(turn string) (out []items.Content) {
 	s.t.Helper()
 	at, deltas := map[string]int{}, map[string]string{}

@@ -10,19 +10,19 @@ import (
 )
 
 // Agent is an ACP agent. Its methods may be called from many goroutines. The
-// engine calls Serve for its life; what was started without Serve lives until
-// Close.
+// engine calls Serve for the agent's life; processes that were started without
+// Serve run until Close.
 type Agent struct {
 	name string
 	cfg  Config
 	pool pool
 
-	ctx     context.Context // of what is handed over outside of turns
+	ctx     context.Context // for ops that are emitted outside of turns
 	cancel  context.CancelFunc
 	closing *once
 	running sync.WaitGroup // processes and sessions
 	host    atomic.Pointer[turns.Host]
-	late    atomic.Int64 // messages that nobody could take any more
+	late    atomic.Int64 // messages that came too late to be stored
 
 	mu      sync.Mutex
 	threads map[string]*thread
@@ -34,9 +34,9 @@ var (
 	_ turns.Forker     = (*Agent)(nil)
 )
 
-// New returns an agent of this name. It starts nothing and does not look for
-// the command: that happens when a process is started, so that a program may
-// be installed later. The error names what is wrong with cfg.
+// New returns an agent of this name. It starts nothing and does not look up the
+// command: that happens when a process is started, so that a program may be
+// installed later. The error says what is wrong with cfg.
 func New(name string, cfg Config) (*Agent, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", name, err)
@@ -47,8 +47,8 @@ func New(name string, cfg Config) (*Agent, error) {
 	return a, nil
 }
 
-// Info describes the agent as far as it is known: an agent that has not been
-// started yet has said nothing of itself.
+// Info describes the agent as far as it is known: before its first start its
+// capabilities are unknown.
 func (a *Agent) Info() turns.AgentInfo {
 	p := &a.pool
 	p.mu.Lock()
@@ -81,13 +81,13 @@ func (a *Agent) Info() turns.AgentInfo {
 	return info
 }
 
-// Late is how many messages of the agent came too late for anybody: for a
-// session that was left behind, a thread that had closed.
+// Late is how many messages of the agent came too late to be stored: for an
+// abandoned session, or for a thread that had closed.
 func (a *Agent) Late() int64 { return a.late.Load() }
 
-// Serve implements turns.Service. It returns when all processes have ended:
-// each is told by the end of its stdin, after 3 s by TERM, after another 3 s
-// by KILL, all at the same time.
+// Serve implements turns.Service. It returns when all processes have ended. It
+// ends them all at the same time: each by the end of its stdin, after 3 s by
+// TERM, after another 3 s by KILL.
 func (a *Agent) Serve(ctx context.Context, host turns.Host) error {
 	a.host.Store(&host)
 	if a.cfg.Eager {
@@ -102,13 +102,13 @@ func (a *Agent) Serve(ctx context.Context, host turns.Host) error {
 	return a.Close()
 }
 
-// Close ends all processes and waits for them, as the end of Serve does. It
-// may be called more than once; later prompts fail.
+// Close ends all processes and waits for them, as Serve does at its end. It may
+// be called more than once; later prompts fail.
 func (a *Agent) Close() error {
 	a.closing.fire()
 	a.pool.close()
 	a.pool.wait()
-	a.cancel() // whoever still waits for room in a thread's inbox
+	a.cancel() // ends calls that still wait for space in a thread's intake
 	a.running.Wait()
 	return nil
 }

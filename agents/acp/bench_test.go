@@ -27,8 +27,8 @@ func p50(list []time.Duration) time.Duration {
 	return list[len(list)/2]
 }
 
-// turnTime runs a small turn and says how long it took, from turn/start to
-// its end on the log.
+// turnTime runs a small turn and measures the time from turn/start to its end
+// in the log.
 func (s *server) turnTime(thread string) time.Duration {
 	began := time.Now()
 	turn := s.start(thread, "say x")
@@ -38,10 +38,10 @@ func (s *server) turnTime(thread string) time.Duration {
 	return time.Since(began)
 }
 
-// BenchmarkFlood runs turns of 50,000 updates, as fast as the agent can, and
-// small turns in another thread beside them: in a process of its own, and in
-// the same one. It says how much was lost, how high the heap went, and what
-// the other thread's median is beside what it is alone.
+// BenchmarkFlood runs turns of 50,000 updates at full speed, and small turns in
+// another thread beside them: in a separate process, and in the same one. It
+// reports lost updates, the peak of the heap, and the other thread's median
+// compared with its median alone.
 func BenchmarkFlood(b *testing.B) {
 	const n = 50000
 	for _, shared := range []bool{false, true} {
@@ -101,7 +101,7 @@ func BenchmarkFlood(b *testing.B) {
 	}
 }
 
-// heapPeak is the most that the heap has until over is set.
+// heapPeak is the peak of the heap until over is set.
 func heapPeak(over *atomic.Bool) int64 {
 	var most uint64
 	for !over.Load() {
@@ -134,8 +134,9 @@ func BenchmarkFiftyThreads(b *testing.B) {
 	b.ReportMetric(longest.Seconds(), "s-for-all-50")
 }
 
-// BenchmarkInterrupt measures from turn/interrupt to the turn's end on the log,
-// of an agent that cancels at once, half of the time with a question open.
+// BenchmarkInterrupt measures the time from turn/interrupt to the turn's end in
+// the log, for an agent that cancels at once, half of the time with an open
+// question.
 func BenchmarkInterrupt(b *testing.B) {
 	s := serve(b, b.TempDir(), "")
 	var took []time.Duration
@@ -151,8 +152,8 @@ func BenchmarkInterrupt(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)-1].Microseconds()), "max-µs")
 }
 
-// commits is a store that notes when each commit of a turn/started was done,
-// and tells when one of a turn's end was.
+// commits is a store that records when each turn/started was committed, and
+// reports when the end of a turn was.
 type commits struct {
 	agenttest.Store
 	at   []int64 // of the one thread there is
@@ -173,10 +174,10 @@ func (c *commits) Append(u *ledger.Unit) (ledger.Receipt, error) {
 	return r, err
 }
 
-// BenchmarkCommitToPrompt measures from the commit of turn/start until the
-// agent, whose process is up, has read the prompt; and, in the same run and
-// alternately, a line of the same size through a pipe to such a process plus a
-// switch to another goroutine.
+// BenchmarkCommitToPrompt measures the time from the commit of turn/start until
+// the agent, whose process is up, has read the prompt. Alternately in the same
+// run it measures a line of the same size through a pipe to such a process plus
+// a switch of goroutines.
 func BenchmarkCommitToPrompt(b *testing.B) {
 	dir := b.TempDir()
 	clock := &commits{over: make(chan struct{}, 1)}
@@ -214,8 +215,8 @@ func BenchmarkCommitToPrompt(b *testing.B) {
 	b.ReportMetric(float64(p50(prompts))/float64(p50(lines)), "ratio")
 }
 
-// linePipe is a process that says when it has read a line, and a goroutine
-// that writes it one; send measures from the word to that goroutine.
+// linePipe is a process that reports when it has read a line, and a goroutine
+// that writes it one; send measures from the message to that goroutine.
 func linePipe(b *testing.B, file string) (send func() time.Duration, stop func()) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), acp.ClockAgent+"="+file)

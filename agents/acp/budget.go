@@ -2,10 +2,10 @@ package acp
 
 import "sync"
 
-// overhead is about what a message costs in memory beside its bytes.
+// overhead is roughly the memory of a message beside its bytes.
 const overhead = 256
 
-// budget bounds the bytes that wait. One goroutine takes, many give.
+// budget bounds the bytes that wait. One goroutine calls take, many call give.
 type budget struct {
 	mu    sync.Mutex
 	max   int
@@ -16,7 +16,8 @@ type budget struct {
 
 func newBudget(max int) *budget { return &budget{max: max, freed: make(chan struct{}, 1)} }
 
-// take waits until n fits; more than the whole budget fits when it is alone.
+// take waits until n fits. More than the whole budget fits if nothing else is
+// taken.
 func (b *budget) take(n int) {
 	for {
 		b.mu.Lock()
@@ -45,8 +46,8 @@ func (b *budget) waiting() int {
 	return b.used
 }
 
-// lift lets everything in from now on: what a dead process has left is
-// bounded by its pipe.
+// lift removes the bound: the remaining output of a dead process is bounded by
+// its pipe.
 func (b *budget) lift() {
 	b.mu.Lock()
 	b.max = int(^uint(0) >> 1)

@@ -57,8 +57,8 @@ func TestInterruptKeepsWhatWasSaidAndTheSession(t *testing.T) {
 	th.clean()
 }
 
-// TestQuestionsAreAnsweredBeforeTheCancel uses an agent that hangs for ever
-// when it is cancelled with a question unanswered, as a real one does.
+// TestQuestionsAreAnsweredBeforeTheCancel uses an agent that hangs forever when
+// it is cancelled with a question unanswered, as a real one does.
 func TestQuestionsAreAnsweredBeforeTheCancel(t *testing.T) {
 	r := bad(t, "", func(c *Config) { c.CancelAfter = acptest.Patience })
 	th := r.thread("t")
@@ -121,9 +121,8 @@ func TestMissedDeadlineInASharedProcessEndsOnlyThatTurn(t *testing.T) {
 	r.counts(1)
 }
 
-// gone waits until no process has the number.
-// counts waits until the agent has n processes: one that is gone is counted
-// until its outputs have been read.
+// counts waits until the agent has n processes: an ended one is counted until
+// its outputs have been read.
 func (r *rig) counts(n int) {
 	r.t.Helper()
 	for limit := time.Now().Add(acptest.Patience); r.Info().Processes != n; time.Sleep(time.Millisecond) {
@@ -164,8 +163,8 @@ func TestInterruptWhileTheAgentStarts(t *testing.T) {
 	}
 }
 
-// TestManyInterruptsAndKillsLeaveNothing interrupts a hundred prompts and
-// kills a hundred more, all kinds of agent among them.
+// TestManyInterruptsAndKillsLeaveNothing interrupts a hundred prompts and kills
+// a hundred more, with all kinds of agent.
 func TestManyInterruptsAndKillsLeaveNothing(t *testing.T) {
 	rec, dir := records(t)
 	r := bad(t, "state="+t.TempDir()+"/s", func(c *Config) {

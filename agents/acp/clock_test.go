@@ -21,9 +21,9 @@ func TestMain(m *testing.M) {
 	acptest.Main(m)
 }
 
-// ClockAgent is the variable that makes an agent of the test's own program: it
-// writes the time at which it had read each prompt to the file that the
-// variable names. A line that is no message is answered with the time.
+// ClockAgent is the variable that turns the test's own program into an agent:
+// it writes the time at which it has read each prompt to the file that the
+// variable names. It answers a line that is no message with the time.
 const ClockAgent = "HOLON_TEST_CLOCK_AGENT"
 
 // Monotonic is the time since the system's start in nanoseconds, the same for

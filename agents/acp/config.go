@@ -15,15 +15,16 @@ import (
 // Kind is what Info says the agent is.
 const Kind = "acp"
 
-// What is done with the agent's permission requests.
+// The values of Config.Permissions: how the agent's permission requests are
+// answered.
 const (
 	PermissionsAsk    = "ask"    // a person answers
 	PermissionsAllow  = "allow"  // allowed at once
 	PermissionsReject = "reject" // rejected at once
 )
 
-// What Config leaves at zero. A real agent takes 0.2 to 6 s to come up on an
-// idle machine.
+// Defaults of Config. A real agent takes 0.2 to 6 s to start on an idle
+// machine.
 const (
 	defaultStartTimeout = 60 * time.Second
 	defaultCancelAfter  = 5 * time.Second
@@ -31,29 +32,28 @@ const (
 	defaultStderrTail   = 16 << 10 // a long stack trace
 )
 
-// Config says what to run and how to treat it. The zero value of each field
-// but Command means its default.
+// Config says what to run and how. The zero value of each field except Command
+// means its default.
 type Config struct {
 	// Command is the program and its arguments. A name without a slash is
-	// looked for in the server's PATH.
+	// looked up in the server's PATH.
 	Command []string
 	// Env is added to the server's environment.
 	Env map[string]string
-	// Install is what to do where the command is not found, a sentence without
-	// its full stop; "" = in general words.
+	// Install says what to do if the command is not found, a sentence without
+	// its full stop; "" = a general hint.
 	Install string
-	// Cwd is the working directory of threads that have none of their own, and
-	// of the process; absolute. "" = the server's.
+	// Cwd is the working directory of the process and of threads without their
+	// own; absolute. "" = the server's.
 	Cwd string
 
 	// Permissions is PermissionsAsk, PermissionsAllow or PermissionsReject; ""
 	// = PermissionsAsk.
 	Permissions string
-	// PermissionTimeout is how long a question waits for a person; 0 = for
-	// ever.
+	// PermissionTimeout is how long a question waits for a person; 0 = forever.
 	PermissionTimeout time.Duration
-	// PermissionDefault is the kind of option that is chosen then; "" =
-	// items.RejectOnce.
+	// PermissionDefault is the kind of option that is chosen after
+	// PermissionTimeout; "" = items.RejectOnce.
 	PermissionDefault string
 
 	// MCPServers are given to every session.
@@ -61,32 +61,32 @@ type Config struct {
 
 	// Eager starts a process with the server; otherwise the first turn does.
 	Eager bool
-	// MaxProcesses is how many may run at once; 0 = 1. A second one is started
+	// MaxProcesses is how many may run at once; 0 = 1. A further one is started
 	// when a turn runs in each.
 	MaxProcesses int
-	// IdleAfter is when a process in which no turn runs is ended; 0 = after
-	// 600 s, negative = never.
+	// IdleAfter is after what time without a turn a process is ended; 0 = 600
+	// s, negative = never.
 	IdleAfter time.Duration
-	// CancelAfter is how long a turn may take to end once the agent was told
-	// to cancel it; 0 = 5 s.
+	// CancelAfter is how long a turn may take to end after session/cancel; 0 =
+	// 5 s.
 	CancelAfter time.Duration
 	// StartTimeout bounds the start of a process and the opening of a session,
 	// each; 0 = 60 s.
 	StartTimeout time.Duration
 
-	// KeepRaw keeps what the agent sent beside what it was mapped to.
+	// KeepRaw keeps the agent's messages beside the items they were mapped to.
 	KeepRaw bool
-	// Handover gives the thread's messages so far to a session that begins
-	// because the agent has lost the former one.
+	// Handover gives the thread's messages so far to a new session that
+	// replaces one the agent has lost.
 	Handover bool
 
-	// Records is where processes are recorded; nil = nowhere: what a server
-	// that is killed leaves behind is then not found by the next.
+	// Records is where processes are recorded; nil = nowhere: then the next
+	// server cannot find processes that a killed server has left.
 	Records Recorder
-	// ClientVersion is what the agent is told of us.
+	// ClientVersion is the client version that the agent receives.
 	ClientVersion string
-	// Log takes what is not for a thread: junk on stdout, messages of no known
-	// session; nil = nowhere.
+	// Log receives what belongs to no thread: junk on stdout, messages of no
+	// known session; nil = nowhere.
 	Log *zap.Logger
 }
 
@@ -104,7 +104,7 @@ type MCPServer struct {
 
 var optionKinds = map[string]bool{items.AllowOnce: true, items.AllowAlways: true, items.RejectOnce: true, items.RejectAlways: true}
 
-// complete checks c and fills its defaults in.
+// complete checks c and fills in its defaults.
 func (c *Config) complete() error {
 	if len(c.Command) == 0 || c.Command[0] == "" {
 		return errors.New("command is empty; give the program and its arguments, as in [\"opencode\", \"acp\"]")

@@ -15,14 +15,14 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// chosen is what of a thread's config was chosen, as opposed to what can be.
+// chosen are the chosen values of a thread's config, without the possible ones.
 type chosen struct {
 	Mode    string                    `json:"mode"`
 	Model   string                    `json:"model"`
 	Options map[string]jsontext.Value `json:"options"`
 }
 
-// settings are the names and values, in the order in which they are set: the
+// settings are the names and values in the order in which they are set: the
 // model first, because modes and options may depend on it.
 func (c chosen) settings() (out []setting) {
 	if c.Model != "" {
@@ -47,9 +47,9 @@ func quote(s string) jsontext.Value {
 	return raw
 }
 
-// configure brings a session that was just opened to what the thread's config
-// says. What the agent does not take is told of in notes. The session is held,
-// so the mapping is ours.
+// configure applies the thread's config to a session that was just opened.
+// notes list the settings that the agent refuses. The session is held, so this
+// goroutine may use the mapping.
 func (s *session) configure(ctx context.Context, config jsontext.Value) (notes []string, err error) {
 	for _, want := range decode[chosen](config).settings() {
 		is, ok := s.m.Setting(want.name)
@@ -64,7 +64,7 @@ func (s *session) configure(ctx context.Context, config jsontext.Value) (notes [
 			err = s.change(ctx, want, is, func(f func()) error { f(); return nil })
 		}
 		if err != nil {
-			if _, refused := answerOf(err); !refused {
+			if !isRefusal(err) {
 				return notes, err
 			}
 			notes = append(notes, fmt.Sprintf("The agent does not take the thread's %s %s any more: %v", want.name, want.value, err))
@@ -73,19 +73,19 @@ func (s *session) configure(ctx context.Context, config jsontext.Value) (notes [
 	return notes, nil
 }
 
-// answerOf reports whether err is the agent's no, or ours on its behalf,
-// and not that nothing works.
-func answerOf(err error) (error, bool) {
+// isRefusal reports whether err is a refusal of the value, by the agent or by
+// us on its behalf, and no other failure.
+func isRefusal(err error) bool {
 	switch err := err.(type) {
 	case *rpcError:
-		return err, err.Code != codeAuthRequired
+		return err.Code != codeAuthRequired
 	case *turns.InvalidError:
-		return err, true
+		return true
 	}
-	return err, false
+	return false
 }
 
-// checkSetting says whether a setting can have the value.
+// checkSetting checks that a setting can have the value.
 func checkSetting(want setting, is mapping.Setting, ok bool) error {
 	invalid := func(reason, text string) error {
 		return &turns.InvalidError{Field: "config." + want.name, Reason: reason, Text: text}
@@ -109,8 +109,8 @@ func checkSetting(want setting, is mapping.Setting, ok bool) error {
 	return nil
 }
 
-// change has the agent change a setting. do calls a function where the
-// mapping may be used.
+// change has the agent change a setting. do calls a function in a goroutine
+// that may use the mapping.
 func (s *session) change(ctx context.Context, want setting, is mapping.Setting, do func(func()) error) error {
 	var params any
 	value := decode[string](want.value)
@@ -162,9 +162,9 @@ func same(x, y jsontext.Value) bool {
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && string(x) == string(y)
 }
 
-// Configure implements turns.Configurer. A thread without a session gets one:
-// only an agent that runs says what can be set. If one of several settings is
-// refused, those before it hold, and the thread is told so.
+// Configure implements turns.Configurer. A thread without a session gets one,
+// because only a running agent says what can be set. If one of several settings
+// is refused, those before it stay, and the thread's config says so.
 func (a *Agent) Configure(ctx context.Context, t turns.AgentThread, set map[string]jsontext.Value) (turns.AgentThread, error) {
 	s, err := a.reach(ctx, t)
 	if err != nil {
@@ -185,8 +185,8 @@ func (a *Agent) Configure(ctx context.Context, t turns.AgentThread, set map[stri
 	return t, agentError(err)
 }
 
-// set has the agent make the changes, up to the first that cannot be made. It
-// reports whether any was.
+// set has the agent make the changes, up to the first one that fails. It
+// reports whether any was made.
 func (s *session) set(ctx context.Context, list []setting, use func(func()) error) (changed bool, err error) {
 	for _, want := range list {
 		var is mapping.Setting
@@ -208,8 +208,8 @@ func (s *session) set(ctx context.Context, list []setting, use func(func()) erro
 	return changed, nil
 }
 
-// ordered is what Configure is to set, as settings orders it. Options may be
-// given by their ids or, as in the config, under options.
+// ordered lists what Configure is to set, in the order of settings. Options may
+// be given by their ids or, as in the config, under options.
 func ordered(set map[string]jsontext.Value) []setting {
 	c := chosen{Options: map[string]jsontext.Value{}}
 	var rest []setting
@@ -227,17 +227,17 @@ func ordered(set map[string]jsontext.Value) []setting {
 	return append(rest, c.settings()...)
 }
 
-// reach returns the thread's session, opened if it is not, and enters its
-// process.
+// reach returns the thread's session and enters its process. It opens the
+// session if necessary.
 func (a *Agent) reach(ctx context.Context, t turns.AgentThread) (*session, error) {
 	if s := a.live(t.ThreadID, t.SessionID); s != nil {
 		return s, nil
 	}
-	place, err := a.lock(ctx, t.ThreadID)
+	locked, err := a.lock(ctx, t.ThreadID)
 	if err != nil {
 		return nil, err
 	}
-	defer a.unlock(t.ThreadID, place)
+	defer a.unlock(t.ThreadID, locked)
 	if s := a.live(t.ThreadID, t.SessionID); s != nil {
 		return s, nil
 	}
@@ -272,8 +272,8 @@ func (a *Agent) Fork(ctx context.Context, t turns.AgentThread, newThreadID strin
 	if err != nil {
 		return out, agentError(a.openError(pr, err))
 	}
-	// It stays held, because the log does not have the new thread yet: its first
-	// prompt, or change of settings, lets it go on.
+	// It stays held, because the log does not have the new thread yet. Its
+	// first prompt or change of settings releases it.
 	out.SessionID, out.Config = s.id, s.m.Config()
 	a.keep(newThreadID, s)
 	return out, nil

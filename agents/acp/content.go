@@ -7,8 +7,7 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// The content blocks of the protocol that a prompt is made of. block is any
-// of them.
+// The content blocks that a prompt consists of. block is any of them.
 type (
 	block     any
 	textBlock struct {
@@ -30,8 +29,9 @@ type (
 
 func text(s string) block { return textBlock{Type: "text", Text: s} }
 
-// blocks is a prompt's input as the protocol has it. An agent that takes no
-// images is told that there was one, and so is the person: left counts them.
+// blocks is a prompt's input as content blocks of the protocol. For an agent
+// that takes no images, a text says that there was one. left counts these, so
+// that the person learns it too.
 func blocks(input []items.UserMessage, images bool) (out []block, left int) {
 	for _, m := range input {
 		for _, p := range m.Content {
@@ -57,8 +57,8 @@ func blocks(input []items.UserMessage, images bool) (out []block, left int) {
 	return out, left
 }
 
-// image has the image, or where it is. Without its data an image cannot be
-// sent as one.
+// image is the block for an image: its data, a link to it, or else a text that
+// names it (ok is false).
 func image(p items.Part, takes bool) (b block, ok bool) {
 	switch {
 	case p.Data != "" && takes:

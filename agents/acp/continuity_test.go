@@ -14,7 +14,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// syncing is a sink whose Sync can fail and is seen.
+// syncing is a sink whose Sync can fail and is recorded.
 type syncing struct {
 	*agenttest.Sink
 	sync func(s *agenttest.Sink) error
@@ -63,7 +63,7 @@ func TestThreadGoesOnInItsSessionAfterARestart(t *testing.T) {
 		if out.State != turns.Completed || !strings.Contains(got, want) || !strings.Contains(got, "say first words") {
 			t.Errorf("%q: %+v, %q", words, out, got)
 		}
-		// A session that is loaded repeats its history: nothing of it is said again.
+		// A loaded session repeats its history: none of it is emitted again.
 		if made := sink.Items(); len(made) != 2 || len(notices(sink)) != 0 {
 			t.Errorf("%q: made %+v", words, made)
 		}
@@ -204,7 +204,7 @@ func TestSettingsAreAppliedAgainInANewProcess(t *testing.T) {
 	}
 }
 
-// other is a choice of the config that is not in force.
+// other is a possible value of the config that is not the present one.
 func other(t *testing.T, config []byte, of string) string {
 	t.Helper()
 	type choice struct {
@@ -243,7 +243,7 @@ func TestConfigureRefusesWhatThereIsNot(t *testing.T) {
 	if err != nil || is.SessionID == "" || is.Config == nil {
 		t.Errorf("%+v, %v", is, err)
 	}
-	// The session it has opened is the thread's.
+	// The session it has opened becomes the thread's.
 	next := r.thread("t")
 	next.sessionID, next.config = is.SessionID, is.Config
 	if got := next.run("session"); !strings.Contains(got, is.SessionID) {

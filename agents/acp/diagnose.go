@@ -9,16 +9,16 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Problem is why an agent cannot be used, for a person.
+// Problem says why an agent cannot be used, for a person.
 type Problem struct {
 	Kind    string // one of the Problem constants
 	Message string // what is wrong
-	Hint    string // what to do, "" = unknown
+	Hint    string // what to do; "" = unknown
 
 	err error
 }
 
-// Unwrap gives the cause, nil if there is none.
+// Unwrap returns the cause, nil if there is none.
 func (p *Problem) Unwrap() error { return p.err }
 
 // The kinds of Problem.
@@ -40,7 +40,7 @@ func (p *Problem) Error() string {
 	return p.Message + ". " + p.Hint
 }
 
-// exitError is how a process ended, and the end of what it wrote to stderr.
+// exitError says how a process ended, with the end of its stderr.
 type exitError struct {
 	state string
 	tail  string
@@ -55,12 +55,12 @@ func (e *exitError) Error() string {
 	return text
 }
 
-// Unwrap says that the process is gone.
+// Unwrap returns errGone.
 func (e *exitError) Unwrap() error { return errGone }
 
-// diagnose finds the Problem in what went wrong while a process was started
-// or a session opened. tail is the end of stderr, says what is known of the
-// agent.
+// diagnose finds the Problem behind an error in starting a process or opening a
+// session. tail is the end of stderr. says is what the agent has said in its
+// answer to initialize.
 func diagnose(err error, tail string, says agentSays) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -85,7 +85,7 @@ func problem(err error, tail string, says agentSays) *Problem {
 		}
 		return p
 	}
-	silent := false // it ended before it had said anything at all
+	silent := false // it ended without any output
 	if e, ok := errors.AsType[*exitError](err); ok {
 		tail = e.tail
 		silent = tail == "" && says.protocol == ""
@@ -120,7 +120,7 @@ func problem(err error, tail string, says agentSays) *Problem {
 	return &Problem{Kind: ProblemFailed, Message: err.Error()}
 }
 
-// What agents and the programs below them write.
+// Texts that agents, and the programs they run, write.
 var (
 	notLoggedIn = []string{"authentication required", "auth_required", "not logged in", "please log in", "please login", "invalid api key", "missing api key", "api key not"}
 	wrongNode   = []string{"unsupported engine", "requires node", "node.js version", "node version", "unsupported node", "syntaxerror: unexpected token '??='", "err_unknown_builtin_module", "err_require_esm"}
@@ -146,7 +146,7 @@ const (
 	kindTimeout     = "timeout"
 )
 
-// agentError is err as callers outside of turns get it.
+// agentError is err in the form for callers outside of turns.
 func agentError(err error) error {
 	if err == nil {
 		return nil

@@ -33,7 +33,7 @@ type server struct {
 	at  chan struct{} // closed and replaced when the log grows
 }
 
-// event is what the tests look at in a notification.
+// event has the members of a notification that the tests check.
 type event struct {
 	Method string
 	Params struct {
@@ -54,7 +54,7 @@ type event struct {
 	}
 }
 
-// serve starts an engine on the store in dir with badagent, given these words.
+// serve starts an engine on the store in dir with badagent and these arguments.
 func serve(t testing.TB, dir, words string, change ...func(*acp.Config)) *server {
 	t.Helper()
 	return serveCommand(t, dir, append([]string{acptest.Build(t, acptest.BadAgent)}, strings.Fields(words)...), change...)
@@ -161,7 +161,7 @@ func input(text string) []turns.InputMessage {
 	return []turns.InputMessage{{Type: "message", Role: "user", Content: []items.Part{{Type: items.PartText, Text: text}}}}
 }
 
-// start starts a turn in the thread, which it makes if need be.
+// start starts a turn in the thread. It makes the thread if necessary.
 func (s *server) start(thread, text string) (turn string) {
 	s.t.Helper()
 	if _, err := s.engine.StartThread(s.t.Context(), turns.StartThread{ThreadID: thread, Agent: "agent"}); err != nil {
@@ -198,8 +198,8 @@ func kindOf(e event) items.Kind {
 	return head.Type
 }
 
-// said is what the agent's messages of the turn say in the end, and the
-// status of each item of it by its kind.
+// said is the final text of the agent's messages of the turn, and the status of
+// each of its items by kind.
 func (s *server) said(turn string) (said string, status map[items.Kind][]items.Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -444,7 +444,7 @@ func TestEngineConfiguresAndForks(t *testing.T) {
 	}
 }
 
-// TestEngineEndsAllItemsOfManyInterruptsAndKills is the whole ladder a hundred
+// TestEngineEndsAllItemsOfManyInterruptsAndKills interrupts and kills a hundred
 // times each: no item stays open, no process is left.
 func TestEngineEndsAllItemsOfManyInterruptsAndKills(t *testing.T) {
 	n := 100

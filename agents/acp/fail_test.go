@@ -8,8 +8,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// What a process that dies leaves open ends as the turn does. What was told to
-// stop ends interrupted, whatever becomes of the process.
+// Items that a dying process leaves open end as the turn does. Those of a
+// cancelled prompt end interrupted, however the process ends.
 func TestItemsOfAPromptThatFailsEndFailed(t *testing.T) {
 	for words, want := range map[string]items.Status{
 		"plan\nsay partial\ndie 3 bye":     items.StatusFailed,

@@ -10,13 +10,13 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// handoverBytes is how much of a thread a session that begins anew is told:
-// some pages, which every model takes.
+// handoverBytes is how much of a thread a new session gets: some pages, which
+// every model accepts.
 const handoverBytes = 64 << 10
 
-// transcript is what was said in the thread before this turn, for an agent
-// that has lost it. told is false if nothing was, or it cannot be read.
-func (a *Agent) transcript(ctx context.Context, p *turns.Prompt) (first []block, told bool) {
+// transcript is the conversation of the thread before this turn, for an agent
+// that has lost it. ok is false if there is none or it cannot be read.
+func (a *Agent) transcript(ctx context.Context, p *turns.Prompt) (first []block, ok bool) {
 	host := a.host.Load()
 	if host == nil {
 		return nil, false

@@ -43,7 +43,7 @@ func (h *host) Transcript(context.Context, string, int) ([]*items.Item, error) {
 	return h.transcript, nil
 }
 
-// said is the texts of all items that were made outside of turns.
+// said returns the texts of all items that were made outside of turns.
 func (h *host) said() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -66,7 +66,7 @@ func (h *host) said() string {
 	return strings.Join(out, "|")
 }
 
-// wait returns when ok holds for what was said outside of turns.
+// wait returns when ok is true for the texts outside of turns.
 func (h *host) wait(t testing.TB, ok func(said string) bool) {
 	t.Helper()
 	limit := time.After(acptest.Patience)
@@ -87,7 +87,7 @@ type rig struct {
 	stop func() // ends Serve and waits
 }
 
-// bad is badagent, started with these words.
+// bad is badagent, started with these arguments.
 func bad(t testing.TB, words string, change ...func(*Config)) *rig {
 	t.Helper()
 	return serve(t, append([]string{acptest.Build(t, acptest.BadAgent)}, strings.Fields(words)...), change...)
@@ -120,7 +120,7 @@ func serve(t testing.TB, command []string, change ...func(*Config)) *rig {
 	return r
 }
 
-// thread is a thread of a test: what the log would know of it.
+// thread is a thread of a test, with the state that the log would have.
 type testThread struct {
 	r         *rig
 	id        string
@@ -131,7 +131,7 @@ type testThread struct {
 
 func (r *rig) thread(id string) *testThread { return &testThread{r: r, id: id} }
 
-// prompt runs a prompt to its end. change may set more of the sink.
+// prompt runs a prompt to its end. change may adjust the sink.
 func (th *testThread) prompt(ctx context.Context, text string, change ...func(*agenttest.Sink)) (*agenttest.Sink, turns.Outcome) {
 	th.r.t.Helper()
 	sink := agenttest.NewSink(th.r.t)
@@ -158,7 +158,7 @@ func (th *testThread) with(ctx context.Context, sink *agenttest.Sink, p turns.Pr
 	return out
 }
 
-// run is a prompt that must complete; it returns what the agent said.
+// run runs a prompt that must complete; it returns the agent's text.
 func (th *testThread) run(text string, change ...func(*agenttest.Sink)) string {
 	th.r.t.Helper()
 	sink, out := th.prompt(th.r.t.Context(), text, change...)
@@ -168,7 +168,7 @@ func (th *testThread) run(text string, change ...func(*agenttest.Sink)) string {
 	return said2(sink)
 }
 
-// said2 is what the agent said in messages.
+// said2 is the text of the agent's messages.
 func said2(s *agenttest.Sink) string { return strings.Join(s.Texts(items.KindAgentMessage), "|") }
 
 // notices are the messages of the notices.
@@ -181,7 +181,7 @@ func notices(s *agenttest.Sink) (out []string) {
 	return out
 }
 
-// clean is what the agent holds against us: nothing.
+// clean checks that the agent reports no violation of the protocol.
 func (th *testThread) clean() {
 	th.r.t.Helper()
 	if got := th.run("violations"); got != "none" {
@@ -205,7 +205,7 @@ func answer(kind string) func(*agenttest.Sink) {
 	}
 }
 
-// alive reports whether a process of this number is there and no zombie.
+// alive reports whether a process with this pid exists and is no zombie.
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
 func records(t testing.TB) (*process.Records, string) {

@@ -13,8 +13,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// A process that answers nothing any more is given up with the session that it
-// does not open: the next turn has another.
+// A process that no longer answers is killed when it does not open a session:
+// the next turn gets another.
 func TestProcessThatOpensNoSessionInTimeIsReplaced(t *testing.T) {
 	r := bad(t, "")
 	pid, _ := strconv.Atoi(r.thread("before").run("pid"))
@@ -33,7 +33,7 @@ func TestProcessThatOpensNoSessionInTimeIsReplaced(t *testing.T) {
 	gone(t, pid)
 }
 
-// Who else runs in it is not disturbed, and what is new goes elsewhere.
+// Other turns in it are not disturbed, and new ones run in another process.
 func TestSharedProcessThatOpensNoSessionInTimeTakesNothingNew(t *testing.T) {
 	r := bad(t, "")
 	sink := agenttest.NewSink(t)

@@ -11,13 +11,13 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// protocolVersion is the one that is spoken.
+// protocolVersion is the version in use.
 const (
 	protocolVersion = 1
 	protocolOne     = "acp/1"
 )
 
-// agentSays is what an agent says of itself in its answer to initialize.
+// agentSays is an agent's answer to initialize.
 type agentSays struct {
 	name, version string
 	protocol      string
@@ -58,8 +58,8 @@ func (pr *proc) initialize(ctx context.Context) (agentSays, error) {
 	}
 	var params struct {
 		Version int `json:"protocolVersion"`
-		// The agent works on its own files and terminals: it runs where the
-		// server runs, and the log has what it says of them.
+		// The agent uses its own files and terminals: it runs on the server's
+		// machine, and the log has what it reports of them.
 		Capabilities struct {
 			FS          fs          `json:"fs"`
 			Terminal    bool        `json:"terminal"`
@@ -125,7 +125,7 @@ func readInitialize(result jsontext.Value) (agentSays, error) {
 	return says, nil
 }
 
-// turns is what agent/list shows of it.
+// turns are the capabilities that agent/list shows.
 func (s agentSays) turns() turns.AgentCapabilities {
 	return turns.AgentCapabilities{Steering: s.steering, Load: s.load, Resume: s.resume, Fork: s.fork, Images: s.images}
 }
@@ -149,8 +149,7 @@ func (s agentSays) login() string {
 	return "Log in with the agent's own command: it offers " + strings.Join(ways, "; ")
 }
 
-// decode reads what can be read of raw; a value of another type is the zero
-// value.
+// decode decodes raw; a value of another type becomes the zero value.
 func decode[T any](raw jsontext.Value) T {
 	var v T
 	if len(raw) == 0 || json.Unmarshal(raw, &v, lenient) != nil {
@@ -160,12 +159,12 @@ func decode[T any](raw jsontext.Value) T {
 	return v
 }
 
-// member is a member of an object, nil if there is none.
+// member returns a member of an object, nil if there is none.
 func member(object jsontext.Value, name string) jsontext.Value {
 	return decode[map[string]jsontext.Value](object)[name]
 }
 
-// offers reports whether a capability is there: an object, even an empty one,
+// offers reports whether a capability is present: an object, even an empty one,
 // or true.
 func offers(v jsontext.Value) bool {
 	switch v.Kind() {

@@ -11,22 +11,23 @@ import (
 	"github.com/seed82539d15/holon/agents/process"
 )
 
-// How long what a cancelled prompt has left running gets to end. The turn ends
-// after it.
+// How long processes that a cancelled prompt has left running get to end. The
+// turn ends after that.
 const (
 	leftTerm   = time.Second            // after TERM
-	leftKill   = time.Second            // after KILL, for the kernel to get round to it
-	leftSettle = 250 * time.Millisecond // for what the agent itself still does
+	leftKill   = time.Second            // after KILL, until the kernel has done it
+	leftSettle = 250 * time.Millisecond // for the agent's own clean-up
 	leftPoll   = 10 * time.Millisecond
 )
 
-// sweep ends what a cancelled prompt has left running, once its agent has
-// ended it, and has pump end it too. Later calls do nothing.
+// sweep ends the processes that a cancelled prompt has left running, once its
+// agent has ended the prompt. Then it has pump end the prompt. Later calls do
+// nothing.
 func (s *session) sweep(run *promptRun) {
 	run.swept.Do(func() {
 		leftoversOf(s, run).end(func() bool {
 			runs := false
-			ctx, stop := context.WithTimeout(s.ctx, lastWords)
+			ctx, stop := context.WithTimeout(s.ctx, lastOutputWait)
 			defer stop()
 			err := s.do(ctx, func() { runs = s.m.CommandRuns() })
 			return err == nil && runs
@@ -35,46 +36,46 @@ func (s *session) sweep(run *promptRun) {
 	})
 }
 
-// sweepAbandoned is sweep for a session that has been abandoned, in a process
-// that goes on.
+// sweepAbandoned is sweep for an abandoned session in a process that keeps
+// running.
 func (s *session) sweepAbandoned(run *promptRun) {
-	leftoversOf(s, run).end(s.m.CommandRuns, func(text string) { // pump has ended: the mapping is nobody's
-		ctx, stop := context.WithTimeout(context.WithoutCancel(run.emitCtx), lastWords)
+	leftoversOf(s, run).end(s.m.CommandRuns, func(text string) { // pump has ended, so the mapping is free
+		ctx, stop := context.WithTimeout(context.WithoutCancel(run.emitCtx), lastOutputWait)
 		defer stop()
-		_ = run.p.Emit(ctx, notice("warning", text, nil)) // the turn may be over: then nobody can be told
+		_ = run.p.Emit(ctx, notice("warning", text, nil)) // fails if the turn is over
 	})
 }
 
-// leftovers are the commands that a prompt has started and its agent has left
+// leftovers are commands that a prompt has started and its agent has left
 // running, as Codex does.
 type leftovers struct {
 	pr        *proc
 	threadID  string
 	sessionID string
-	since     process.Moment // when the prompt was given to the agent; 0 = not known
+	since     process.Moment // when the prompt was sent to the agent; 0 = unknown
 }
 
 func leftoversOf(s *session, run *promptRun) leftovers {
 	return leftovers{pr: s.pr, threadID: s.threadID, sessionID: s.id, since: run.since}
 }
 
-// end ends them; see ours. If the agent says that a command runs, and something
-// is left of which it cannot be told what it is, tell is called.
+// end ends them; see belongs. If the agent says that a command runs, and
+// processes are left that cannot be attributed, tell is called.
 func (l leftovers) end(runs func() bool, tell func(text string)) {
 	if l.pr.kill.fired() {
-		return // what is below it ends with it
+		return // its descendants end with it
 	}
 	ran := runs()
 	ended := map[int]string{}
 	left := l.pr.group.EndSince(l.since, func(d process.Descendant) bool {
-		ours := l.ours(d)
-		if ours {
+		belongs := l.belongs(d)
+		if belongs {
 			ended[d.PID] = d.Command
 		}
-		return ours
+		return belongs
 	}, leftTerm, leftKill)
 	if len(ended) > 0 {
-		l.pr.log().Info("ended what a cancelled prompt has left running",
+		l.pr.log().Info("ended processes that a cancelled prompt has left running",
 			zap.String("thread", l.threadID), zap.Any("processes", ended), zap.Int("left", len(left)))
 	}
 	switch {
@@ -96,7 +97,7 @@ func (l leftovers) end(runs func() bool, tell func(text string)) {
 
 const leftText = "The turn was interrupted while a command ran. It may run still, "
 
-// settle waits a moment for ok.
+// settle waits until ok is true, at most leftSettle.
 func settle(ok func() bool) {
 	limit := time.NewTimer(leftSettle)
 	defer limit.Stop()
@@ -111,16 +112,16 @@ func settle(ok func() bool) {
 	}
 }
 
-// minSessionID is the length from which on a session's id is taken to stand in
-// an environment for no other reason.
+// minSessionID is the length from which a session's id in an environment is not
+// considered a coincidence.
 const minSessionID = 16
 
-// ours reports whether a process that began since the prompt is a command of
-// it. It is in another session of the system than the agent, whose helpers,
-// which later turns need, are not. And it has the id of the agent's session in
-// its environment, as Codex sets it, or none of another, and began while
-// nothing else ran in the agent's process.
-func (l leftovers) ours(d process.Descendant) bool {
+// belongs reports whether a process that began since the prompt is a command of
+// it. Such a process is in another session of the system than the agent; the
+// agent's helpers, which later turns need, are in the agent's. Its environment
+// has the id of the agent's session, as Codex sets it. Or it has no session's
+// id and began while nothing else ran in the agent's process.
+func (l leftovers) belongs(d process.Descendant) bool {
 	if !d.Apart {
 		return false
 	}
@@ -142,7 +143,7 @@ func (l leftovers) ours(d process.Descendant) bool {
 // maxLeft is how many processes a notice names.
 const maxLeft = 8
 
-// doubt says why it cannot be told what these processes are.
+// doubt says why these processes cannot be attributed.
 func (l leftovers) doubt(left []process.Descendant) string {
 	why := "because the agent has processes in its own session, as its helpers are: "
 	var names []string

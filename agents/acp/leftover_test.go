@@ -46,7 +46,7 @@ func (th *testThread) command(how, before string) *running {
 	return r
 }
 
-// interrupt cancels the turn and returns what notices say in it.
+// interrupt cancels the turn and returns the texts of its notices.
 func (r *running) interrupt() string {
 	r.r.t.Helper()
 	r.cancel()
@@ -56,7 +56,7 @@ func (r *running) interrupt() string {
 	return strings.Join(notices(r.sink), "|")
 }
 
-// commands are the items of commands, in and outside of the turn.
+// commands are the items of commands, inside and outside of the turn.
 func (r *running) commands() (n int) {
 	for _, it := range r.sink.Items() {
 		if it.Kind == items.KindCommandExecution {
@@ -84,8 +84,8 @@ func TestInterruptEndsTheCommandThatTheAgentLeaves(t *testing.T) {
 	}
 }
 
-// What an earlier prompt has left in the background, such as a development
-// server, is not what is interrupted.
+// Processes that an earlier prompt has left in the background, such as a
+// development server, are not interrupted.
 func TestInterruptSparesWhatBeganBefore(t *testing.T) {
 	th := bad(t, "").thread("t")
 	server, err := strconv.Atoi(th.run("command apart"))
@@ -128,7 +128,7 @@ func TestInterruptSparesCommandsOfOtherTurns(t *testing.T) {
 	}
 }
 
-// Helpers of the agent look so: they are for later turns.
+// These look like helpers of the agent, which later turns need.
 func TestInterruptLeavesTheAgentsOwnSessionAlone(t *testing.T) {
 	run := bad(t, "").thread("t").command("inside", "")
 	said := run.interrupt()

@@ -8,17 +8,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// loginStatus is what an agent has said of who is logged in, in a notification
-// of two agents' own: {"authStatus": {"kind": "none" or how, "label": …}}.
+// loginStatus is whether someone is logged in, from an extension notification
+// that two agents send: {"authStatus": {"kind": "none" or how, "label": …}}.
 type loginStatus struct {
 	mu    sync.Mutex
 	kind  string
 	label string
 	once  sync.Once
-	told  chan struct{} // closed when it has said so
+	told  chan struct{} // closed when the notification has come
 }
 
-// nobodyLoggedIn is the kind of login that is none.
+// nobodyLoggedIn is the kind that means no login.
 const nobodyLoggedIn = "none"
 
 func (l *loginStatus) set(params jsontext.Value) {
@@ -35,12 +35,12 @@ func (l *loginStatus) set(params jsontext.Value) {
 	l.once.Do(func() { close(l.told) })
 }
 
-// loginWithin is how long an agent that tells its login may take to do so. It
-// was seen to say it around the answer to session/new.
+// loginWithin is how long an agent that reports its login may take to do so.
+// Agents send it around the answer to session/new.
 const loginWithin = 3 * time.Second
 
-// loggedIn returns a *Problem if the agent says that nobody is logged in: it
-// opens sessions all the same, and fails every prompt.
+// loggedIn returns a *Problem if the agent says that no one is logged in: it
+// opens sessions anyway, and fails every prompt.
 func (pr *proc) loggedIn(ctx context.Context) error {
 	if !pr.says.tellsLogin {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// pair is a variable or a header as the protocol has it.
+// pair is a variable or a header in the form of the protocol.
 type pair struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -26,8 +26,8 @@ type urlServer struct {
 	Headers []pair `json:"headers"`
 }
 
-// mcpServers is what a session is opened with. An agent that does not take a
-// kind of server is not given it: left names those.
+// mcpServers are the servers that a session is opened with. left names the
+// servers of a kind that the agent does not accept; it does not get those.
 func mcpServers(list []MCPServer, says agentSays) (out []any, left []string) {
 	out = []any{} // [], never null
 	for _, s := range list {

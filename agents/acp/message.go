@@ -26,10 +26,10 @@ const (
 	methodSetOption   = "session/set_config_option"
 	methodSteering    = "_session/steering"
 	methodUpdate      = "session/update"
-	methodAuthStatus  = "_auth/status_update" // not of the protocol: two agents' own
+	methodAuthStatus  = "_auth/status_update" // an extension of two agents
 	methodPermission  = "session/request_permission"
 	methodElicitation = "elicitation/create"
-	methodElicitOld   = "session/elicitation" // its name before
+	methodElicitOld   = "session/elicitation" // its former name
 )
 
 // The error codes of JSON-RPC and of the protocol.
@@ -56,8 +56,8 @@ type rpcError struct {
 	Data    jsontext.Value `json:"data,omitzero"`
 }
 
-// Error implements error. Many agents put what a person wants to know into
-// data and "Internal error" into message.
+// Error implements error. Many agents put the useful text into data and
+// "Internal error" into message.
 func (e *rpcError) Error() string {
 	text := e.Message
 	if said := e.details(); said != "" && !strings.Contains(text, said) {
@@ -79,7 +79,7 @@ func (e *rpcError) details() string {
 		Details string `json:"details"`
 		Error   string `json:"error"`
 	}
-	_ = json.Unmarshal(e.Data, &object) // what is no such object has no text to show
+	_ = json.Unmarshal(e.Data, &object) // another type of value has no text to show
 	for _, s := range []string{object.Message, object.Details, object.Error} {
 		if s != "" {
 			return shorten(s, 2048)
@@ -96,11 +96,10 @@ var (
 	errJunk = errors.New("it is no message of the protocol")
 )
 
-// parse reads a line. What agents get wrong and can be read all the same is
-// put right first: broken UTF-8 and halves of surrogate pairs become U+FFFD,
-// of members given twice the last one counts. Updates of a session keep both
-// of the former: the other half may come with the next, and the mapping reads
-// what is broken.
+// parse reads a line. It first repairs common mistakes of agents: broken UTF-8
+// and halves of surrogate pairs become U+FFFD, and of duplicate members the
+// last one counts. Updates of a session keep broken UTF-8 and halves, because
+// the other half may come with the next update and the mapping can read them.
 func parse(line []byte) (message, error) {
 	var m message
 	err := json.Unmarshal(line, &m)
@@ -124,7 +123,7 @@ func parse(line []byte) (message, error) {
 	return m, nil
 }
 
-// mend makes strict JSON of lenient JSON, nil if it is none at all.
+// mend turns lenient JSON into strict JSON; nil if it is not JSON.
 func mend(line []byte) []byte {
 	if out, err := jsontext.AppendFormat(nil, line, jsontext.AllowInvalidUTF8(true)); err == nil {
 		return out
@@ -147,13 +146,13 @@ func number(id jsontext.Value) (int64, bool) {
 	return n, err == nil
 }
 
-// byHand is what writes itself: the prompt, which is on the way from a person
-// to the agent, and reflection that has not run for a while is slow.
+// byHand is implemented by params that encode themselves: a person waits for
+// the prompt, and reflection that has not run for a while is slow.
 type byHand interface {
 	appendTo(line []byte) ([]byte, error)
 }
 
-// requestLine is the line of a request, or, with id 0, of a notification.
+// requestLine is the line of a request or, with id 0, of a notification.
 func requestLine(id int64, method string, params any) (line []byte, err error) {
 	line = append(make([]byte, 0, 512), `{"jsonrpc":"2.0",`...)
 	if id != 0 {
@@ -168,7 +167,7 @@ func requestLine(id int64, method string, params any) (line []byte, err error) {
 	return append(line, "}\n"...), err
 }
 
-// appendText appends a JSON string; what is no UTF-8 becomes U+FFFD.
+// appendText appends a JSON string; invalid UTF-8 becomes U+FFFD.
 func appendText(line []byte, s string) []byte {
 	line, _ = jsontext.AppendQuote(line, s) // the error says only that
 	return line
@@ -182,7 +181,7 @@ func appendJSON(line []byte, v any) ([]byte, error) {
 	return append(line, raw...), nil
 }
 
-// encode makes a line. What is passed was made by us of valid values.
+// encode makes a line. The value comes from this package and is valid.
 func encode(v any) ([]byte, error) {
 	line, err := appendJSON(nil, v)
 	return append(line, '\n'), err

@@ -15,21 +15,21 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// opened is a session that was just opened. It is held: release lets what the
-// agent says be handed over.
+// opened is a session that was just opened. It is held: nothing is emitted for
+// it until release.
 type opened struct {
 	s     *session
-	lost  string   // why the former session could not be gone on with; "" = there was none
+	lost  string   // why the former session could not be continued; "" = there was none
 	notes []string // for the log
 }
 
-// openAgain is how often a session is opened once more because its process
-// ended meanwhile, by what another thread did in it.
-const openAgain = 3
+// maxReopens is how often opening a session is repeated because its process has
+// ended meanwhile, through the work of another thread.
+const maxReopens = 3
 
-// openFor opens the session of a prompt and makes it durable, so that a
-// restart finds it again. first is what the agent is to be told before the
-// input. The session's process has been entered.
+// openFor opens the session of a prompt and makes its id durable, so that a
+// restart finds it. first are the blocks to send before the input. The
+// session's process has been entered.
 func (a *Agent) openFor(ctx context.Context, p *turns.Prompt) (s *session, first []block, err error) {
 	ctx, stop := untilOver(ctx, p.Over)
 	defer stop()
@@ -38,7 +38,7 @@ func (a *Agent) openFor(ctx context.Context, p *turns.Prompt) (s *session, first
 	}
 	t := turns.AgentThread{ThreadID: p.ThreadID, Cwd: p.Cwd, SessionID: p.SessionID, Config: p.Config}
 	o, err := a.open(ctx, t)
-	for again := 0; again < openAgain && errors.Is(err, errGone) && a.pool.healthy(); again++ {
+	for n := 0; n < maxReopens && errors.Is(err, errGone) && a.pool.healthy(); n++ {
 		o, err = a.open(ctx, t)
 	}
 	if err != nil {
@@ -52,8 +52,8 @@ func (a *Agent) openFor(ctx context.Context, p *turns.Prompt) (s *session, first
 	if o.lost != "" {
 		text := "The agent has lost the session it had (" + o.lost + ") and goes on in a new one."
 		if a.cfg.Handover {
-			var told bool
-			if first, told = a.transcript(ctx, p); told {
+			var ok bool
+			if first, ok = a.transcript(ctx, p); ok {
 				text += " It was told what was said so far."
 			}
 		}
@@ -62,10 +62,10 @@ func (a *Agent) openFor(ctx context.Context, p *turns.Prompt) (s *session, first
 	ops = append(ops, items.Progress{State: "running"})
 	err = p.Emit(ctx, ops...)
 	if err == nil {
-		err = p.Sync(ctx) // the id is on the log before the agent has the prompt
+		err = p.Sync(ctx) // the id is in the log before the agent has the prompt
 	}
 	if err != nil {
-		a.letGo(s)
+		a.closeSession(s)
 		a.pool.leave(s.pr)
 		return nil, nil, err
 	}
@@ -73,16 +73,17 @@ func (a *Agent) openFor(ctx context.Context, p *turns.Prompt) (s *session, first
 	return s, first, nil
 }
 
-// tellID puts the id of a session on the log that was opened outside of a
-// turn and did not get there.
-func (s *session) tellID(ctx context.Context, p *turns.Prompt) error {
+// recordID writes the id of a session to the log that was opened outside of a
+// turn and is not there yet.
+func (s *session) recordID(ctx context.Context, p *turns.Prompt) error {
 	if err := p.Emit(ctx, items.SetThread{AgentSessionID: s.id}); err != nil {
 		return err
 	}
 	return p.Sync(ctx)
 }
 
-// untilOver is ctx until over is closed.
+// untilOver returns ctx, ended when over is closed. The caller must call the
+// function.
 func untilOver(ctx context.Context, over <-chan struct{}) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stopped := make(chan struct{})
@@ -97,8 +98,8 @@ func untilOver(ctx context.Context, over <-chan struct{}) (context.Context, cont
 	return ctx, func() { close(stopped) }
 }
 
-// open opens the session of a thread, in the process that has the most room.
-// The process has been entered if there is no error.
+// open opens the session of a thread, in the process with the fewest turns. The
+// process has been entered if there is no error.
 func (a *Agent) open(ctx context.Context, t turns.AgentThread) (o opened, err error) {
 	cwd, err := a.cwd(t.Cwd)
 	if err != nil {
@@ -109,7 +110,7 @@ func (a *Agent) open(ctx context.Context, t turns.AgentThread) (o opened, err er
 		return o, err
 	}
 	defer func() {
-		if errors.Is(err, errTimeout) { // it would not open the next either
+		if errors.Is(err, errTimeout) { // it would not open the next session either
 			a.pool.killUnlessShared(pr)
 		}
 		if err != nil {
@@ -125,7 +126,7 @@ func (a *Agent) open(ctx context.Context, t turns.AgentThread) (o opened, err er
 	}
 	params := sessionParams{SessionID: t.SessionID, Cwd: cwd, Servers: servers}
 	if t.SessionID != "" {
-		if o.s, o.lost, err = a.goOn(ctx, pr, t, params); err != nil {
+		if o.s, o.lost, err = a.continueSession(ctx, pr, t, params); err != nil {
 			return o, a.openError(pr, err)
 		}
 	}
@@ -139,7 +140,7 @@ func (a *Agent) open(ctx context.Context, t turns.AgentThread) (o opened, err er
 	a.pool.opened(pr)
 	notes, err := s.configure(ctx, t.Config)
 	if err != nil {
-		a.letGo(s)
+		a.closeSession(s)
 		return o, a.openError(pr, err)
 	}
 	o.notes = append(o.notes, notes...)
@@ -147,16 +148,16 @@ func (a *Agent) open(ctx context.Context, t turns.AgentThread) (o opened, err er
 	return o, nil
 }
 
-// sessionParams are those of session/new, load, resume and fork.
+// sessionParams are the params of session/new, load, resume and fork.
 type sessionParams struct {
 	SessionID string `json:"sessionId,omitzero"`
 	Cwd       string `json:"cwd"`
 	Servers   []any  `json:"mcpServers"`
 }
 
-// goOn opens a session that the agent had before. Without one and without an
-// error lost says why the agent does not have it any more.
-func (a *Agent) goOn(ctx context.Context, pr *proc, t turns.AgentThread, params sessionParams) (s *session, lost string, err error) {
+// continueSession opens a session that the agent had before. If it returns
+// neither a session nor an error, lost says why the agent no longer has it.
+func (a *Agent) continueSession(ctx context.Context, pr *proc, t turns.AgentThread, params sessionParams) (s *session, lost string, err error) {
 	lost = "it can neither resume nor load sessions"
 	for _, way := range []struct {
 		method  string
@@ -177,8 +178,8 @@ func (a *Agent) goOn(ctx context.Context, pr *proc, t turns.AgentThread, params 
 	return nil, lost, nil
 }
 
-// reopen loads or resumes. What the agent repeats meanwhile is not handed
-// over: the log has it.
+// reopen loads or resumes a session. The history that the agent repeats
+// meanwhile is not emitted: the log has it.
 func (a *Agent) reopen(ctx context.Context, pr *proc, method string, t turns.AgentThread, params sessionParams) (*session, error) {
 	s := newSession(a, pr, t.ThreadID, params.Cwd, t.Config)
 	s.id, s.replaying = params.SessionID, true
@@ -188,12 +189,12 @@ func (a *Agent) reopen(ctx context.Context, pr *proc, method string, t turns.Age
 	}
 	result, err := pr.peer.call(ctx, method, params, a.cfg.StartTimeout, func(jsontext.Value) {
 		s.mu.Lock()
-		// After resume what comes is new.
+		// After resume all messages are new.
 		s.replaying, s.repeated = method == methodLoad, time.Now()
 		s.mu.Unlock()
 	})
 	if err == nil {
-		s.mu.Lock() // what still comes is mapped under it
+		s.mu.Lock() // later messages are mapped under it too
 		s.m.Opened(result)
 		s.mu.Unlock()
 		err = s.settle(ctx)
@@ -205,16 +206,16 @@ func (a *Agent) reopen(ctx context.Context, pr *proc, method string, t turns.Age
 	return s, nil
 }
 
-// How long an agent must say nothing after session/load before its history is
-// taken to have been repeated, and how long that is waited for.
+// How long an agent must be silent after session/load until its history counts
+// as repeated, and the longest wait for that.
 const (
 	settled      = 300 * time.Millisecond
 	settleAtMost = 10 * time.Second
 )
 
-// settle waits until a loaded session has nothing more to repeat: there is an
-// agent that answers session/load first and repeats its history then, in words
-// that look like new ones.
+// settle waits until a loaded session has repeated its history. One agent
+// answers session/load first and then repeats its history, in messages that
+// look like new ones.
 func (s *session) settle(ctx context.Context) error {
 	started := time.Now()
 	for {
@@ -239,19 +240,20 @@ func (s *session) settle(ctx context.Context) error {
 	}
 }
 
-// begin makes a new session: by session/new, or from another by session/fork.
+// begin makes a new session: with session/new, or from another with
+// session/fork.
 func (a *Agent) begin(ctx context.Context, pr *proc, method string, t turns.AgentThread, params sessionParams) (*session, error) {
 	s := newSession(a, pr, t.ThreadID, params.Cwd, t.Config)
 	over := pr.router.expect()
 	defer over()
 	added := false
 	result, err := pr.peer.call(ctx, method, params, a.cfg.StartTimeout, func(result jsontext.Value) {
-		// In the reader, so that the agent's next message finds it.
+		// In the reader's goroutine, so that the agent's next message finds the
+		// session.
 		s.id = decode[struct {
 			SessionID string `json:"sessionId"`
 		}](result).SessionID
-		// There is an agent that repeats the history to a fork, before it
-		// tells its id.
+		// One agent repeats the history to a fork before it sends its id.
 		s.mu.Lock()
 		s.replaying = method == methodFork
 		s.mu.Unlock()
@@ -271,12 +273,12 @@ func (a *Agent) begin(ctx context.Context, pr *proc, method string, t turns.Agen
 	return s, nil
 }
 
-// letGo parts from a session that nobody needs: the agent is told to close it
-// where it can.
-func (a *Agent) letGo(s *session) {
+// closeSession abandons a session that is no longer needed. An agent that can
+// close sessions is asked to close it.
+func (a *Agent) closeSession(s *session) {
 	s.abandon()
 	if s.pr.says.closes {
-		_, _ = s.pr.peer.start(methodClose, struct { // whatever it answers, we have parted
+		_, _ = s.pr.peer.start(methodClose, struct { // the answer does not matter: the session is abandoned
 			SessionID string `json:"sessionId"`
 		}{s.id}, func(jsontext.Value, error) {})
 	}
@@ -287,7 +289,7 @@ func (a *Agent) cwd(dir string) (string, error) {
 	if dir == "" {
 		dir = a.cfg.Cwd
 	}
-	abs, err := filepath.Abs(dir) // the server's own for ""
+	abs, err := filepath.Abs(dir) // "" is the server's own
 	if err != nil {
 		return "", &Problem{Kind: ProblemCwd, Message: "the server's working directory is gone", Hint: "Give the thread a cwd"}
 	}
@@ -297,15 +299,15 @@ func (a *Agent) cwd(dir string) (string, error) {
 	return abs, nil
 }
 
-// openError puts into words why no session could be opened.
+// openError says why no session could be opened.
 func (a *Agent) openError(pr *proc, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, turns.ErrPromptOver) {
 		return err
 	}
-	return diagnose(err, pr.words(), pr.says)
+	return diagnose(err, pr.otherOutput(), pr.says)
 }
 
-// notRun is the outcome of a prompt that the agent was not given.
+// notRun is the outcome of a prompt that was not sent to the agent.
 func (a *Agent) notRun(ctx context.Context, err error) turns.Outcome {
 	if ctx.Err() != nil || errors.Is(err, turns.ErrPromptOver) {
 		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error()}

@@ -2,21 +2,21 @@ package acp
 
 import "github.com/seed82539d15/holon/agents/process"
 
-// maxSpans is how many times of overlap are remembered in a process; above it
-// the two oldest become one, with what is between them.
+// maxSpans is how many spans of overlap are remembered for a process. Above it
+// the two oldest become one, with the time between them.
 const maxSpans = 64
 
-// overlap is when more than one thing ran in a process: a command that began
-// then may be of any of them. It goes back as far as something has run without
-// a break. The pool's lock guards it.
+// overlap holds the spans in which more than one prompt ran in a process: a
+// command that began in one may belong to any of them. It goes back to the last
+// moment when nothing ran. The pool's lock guards it.
 type overlap struct {
 	spans []span
-	open  bool // the last one goes on
+	open  bool // the last span has not ended
 }
 
 type span struct{ from, to process.Moment }
 
-// now says how many run from now on.
+// now sets how many prompts run from now on.
 func (o *overlap) now(running int) {
 	switch {
 	case running == 0:
@@ -34,7 +34,7 @@ func (o *overlap) now(running int) {
 	}
 }
 
-// at reports whether more than one ran at that moment.
+// at reports whether more than one prompt ran at that moment.
 func (o *overlap) at(m process.Moment) bool {
 	for i, s := range o.spans {
 		if s.from <= m && (m <= s.to || o.open && i == len(o.spans)-1) {
@@ -44,8 +44,8 @@ func (o *overlap) at(m process.Moment) bool {
 	return false
 }
 
-// sharedAt reports whether more than one thing ran in the process at that
-// moment, one of which runs still.
+// sharedAt reports whether more than one prompt ran in the process at that
+// moment, one of which still runs.
 func (p *pool) sharedAt(pr *proc, m process.Moment) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -2,18 +2,19 @@ package acp
 
 import "time"
 
-// An agent may say paceBurst messages as fast as it can, and from then on
-// pacePerSecond: some hundred times what models say. Reading it as fast as it
-// writes would take a core for it and another for us, from the turns of
-// everybody else.
+// An agent may send paceBurst messages at full speed, and from then on
+// pacePerSecond: some hundred times what models produce. Reading as fast as it
+// writes would use one core for the agent and one for the server, at the cost
+// of all other turns.
 const (
 	paceBurst     = 4096
 	pacePerSecond = 25000
 )
 
-// pace is a bucket of messages. One goroutine uses it. The zero value is full.
+// pace is a token bucket of messages. One goroutine uses it. The zero value is
+// full.
 type pace struct {
-	spent time.Duration // what was taken, as time that it takes to come back
+	spent time.Duration // the tokens taken, as the time until they are back
 	last  time.Time
 	timer *time.Timer
 }
@@ -23,7 +24,7 @@ const (
 	paceFull = paceBurst * paceEach
 )
 
-// take takes n messages, and waits if there are too few.
+// take takes n messages from the bucket, and waits if there are too few.
 func (p *pace) take(n int) {
 	now := time.Now()
 	p.spent = max(0, p.spent-now.Sub(p.last)) + time.Duration(n)*paceEach

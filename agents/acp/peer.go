@@ -16,10 +16,10 @@ import (
 	"github.com/seed82539d15/holon/lines"
 )
 
-// peer is our side of a JSON-RPC 2.0 connection over lines, both ways, made
-// by hand: an agent's messages are kept as they came, whatever they are, and
-// neither a junk line nor a huge one ends the connection. One goroutine calls
-// read; the other methods may be called from many.
+// peer is the server's side of a two-way JSON-RPC 2.0 connection over lines. It
+// uses no library, because an agent's messages are kept as received, and
+// neither a junk line nor a huge one may end the connection. One goroutine
+// calls read; the other methods may be called from many.
 type peer struct {
 	out  *writer
 	host peerHost
@@ -31,19 +31,19 @@ type peer struct {
 
 	junk    atomic.Int64 // lines that are no message
 	skipped atomic.Int64 // lines longer than limits.AgentMessageBytes
-	strays  atomic.Int64 // responses to nothing, or to what was given up
+	strays  atomic.Int64 // responses to no request, or to one that timed out
 	unsent  atomic.Int64 // replies that the agent did not read
 }
 
-// peerHost takes what the agent sends of itself, in order, from the reader's
-// goroutine. It must not wait for another message of the agent.
+// peerHost receives the agent's notifications and requests, in order, on the
+// reader's goroutine. It must not wait for another message of the agent.
 type peerHost interface {
 	// notified takes a notification.
 	notified(method string, params jsontext.Value)
 	// asked takes a request; reply or refuse answers it, once.
 	asked(id jsontext.Value, method string, params jsontext.Value)
 	// noise takes a line of size bytes that is no message: text is the line,
-	// shortened, or "" for one of more than size bytes, which was skipped.
+	// shortened, or "" for a line of more than size bytes, which was skipped.
 	noise(text string, size int)
 }
 
@@ -54,13 +54,13 @@ type call struct {
 	done   func(result jsontext.Value, err error)
 }
 
-// newLines reads the lines of a process, with a first buffer of what a pipe
-// holds.
+// newLines reads the lines of a process. The first buffer is as large as a
+// pipe.
 func newLines(r io.Reader) *lines.Reader {
 	return lines.New(r, lines.Config{Max: limits.AgentMessageBytes, Buffer: 64 << 10})
 }
 
-// errGone is wrapped by what calls get when the process has ended.
+// errGone is wrapped by the error of calls when the process has ended.
 var errGone = errors.New("the agent's process has ended")
 
 // errTimeout is wrapped when an agent does not answer in time.
@@ -86,12 +86,12 @@ func (p *peer) start(method string, params any, done func(jsontext.Value, error)
 		err = p.out.send(line)
 	}
 	if err != nil && p.forget(id) == nil {
-		return id, nil // the connection ended meanwhile, and done was told
+		return id, nil // the connection ended meanwhile, and done was called
 	}
 	return id, err
 }
 
-// forget takes a request back; nil if it has been answered.
+// forget removes a request; nil if it has been answered.
 func (p *peer) forget(id int64) *call {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,8 +101,8 @@ func (p *peer) forget(id int64) *call {
 }
 
 // call sends a request and waits for its result, at most limit. first, if not
-// nil, sees a result in the reader's goroutine, before the agent's next
-// message.
+// nil, is called with the result on the reader's goroutine, before the agent's
+// next message.
 func (p *peer) call(ctx context.Context, method string, params any, limit time.Duration, first func(jsontext.Value)) (jsontext.Value, error) {
 	type answer struct {
 		result jsontext.Value
@@ -129,7 +129,7 @@ func (p *peer) call(ctx context.Context, method string, params any, limit time.D
 	case <-timer.C:
 		why = fmt.Errorf("%s: %w (%v)", method, errTimeout, limit)
 	}
-	if p.forget(id) == nil { // the answer has come all the same
+	if p.forget(id) == nil { // the answer has come meanwhile
 		a := <-answers
 		return a.result, a.err
 	}
@@ -163,7 +163,7 @@ func (p *peer) refuse(id jsontext.Value, code int64, text string) {
 	}{"2.0", id, rpcError{Code: code, Message: text}})
 }
 
-// send is for answers: an agent that does not read them has them counted.
+// send sends an answer. Answers that the agent does not read are counted.
 func (p *peer) send(v any) {
 	line, err := encode(v)
 	if err == nil {
@@ -175,12 +175,12 @@ func (p *peer) send(v any) {
 }
 
 // yieldEvery is after how many messages one goroutine lets others run: about
-// 0.1 ms. An agent that says as much as it can would else have the turns of
-// others wait for its slices of 10 ms, at every step.
+// 0.1 ms. Otherwise the turns of others would wait for time slices of 10 ms of
+// an agent that sends at full speed, at every step.
 const yieldEvery = 32
 
-// read takes the agent's messages until the end of the lines. It returns when
-// there is nothing more to come; end is still to be called.
+// read reads the agent's messages until the end of the lines. The caller must
+// call end afterwards.
 func (p *peer) read(from *lines.Reader) {
 	var pace pace
 	for n := 1; ; n++ {
@@ -212,7 +212,7 @@ func (p *peer) read(from *lines.Reader) {
 	}
 }
 
-// answered gives a response to whom it belongs.
+// answered passes a response to its call.
 func (p *peer) answered(m message) {
 	id, ok := number(m.ID)
 	var c *call
@@ -221,7 +221,7 @@ func (p *peer) answered(m message) {
 	}
 	switch {
 	case c == nil:
-		p.strays.Add(1) // never asked, answered twice, or given up
+		p.strays.Add(1) // never requested, answered twice, or timed out
 	case m.Error != nil:
 		c.done(nil, m.Error)
 	default:
@@ -229,7 +229,7 @@ func (p *peer) answered(m message) {
 	}
 }
 
-// end fails all requests under way, and those to come, with err.
+// end fails all current and later requests with err.
 func (p *peer) end(err error) {
 	p.mu.Lock()
 	calls := p.calls

@@ -10,10 +10,10 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// request is a question of the agent, which is answered once.
+// request is a question of the agent. It is answered once.
 type request struct {
 	peer   *peer
-	s      *session // nil: of no session
+	s      *session // nil: for no session
 	id     jsontext.Value
 	method string
 	once   sync.Once
@@ -36,7 +36,7 @@ func (q *request) refuse(text string) {
 	q.finish(func() { q.peer.refuse(q.id, codeInvalidParams, text) })
 }
 
-// cancel says that nobody will answer.
+// cancel answers that the question is cancelled.
 func (q *request) cancel() {
 	if q.method == methodPermission {
 		q.reply(jsontext.Value(`{"outcome":{"outcome":"cancelled"}}`))
@@ -45,9 +45,9 @@ func (q *request) cancel() {
 	}
 }
 
-// request takes a question of the agent. Once the prompt was told to stop it
-// is answered before anything else is read; what it says of its tool call is
-// kept all the same.
+// request takes a question of the agent. Once the prompt is cancelled, the
+// question is answered before anything else is read; its information about the
+// tool call is still kept.
 func (s *session) request(q *request, ev event) {
 	s.mu.Lock()
 	s.requests[q] = struct{}{}
@@ -61,9 +61,9 @@ func (s *session) request(q *request, ev event) {
 	}
 }
 
-// cancelRequests answers all that wait, and those to come until the next
-// prompt. It must be done before session/cancel is sent: there are agents that
-// wait for the answer for ever otherwise.
+// cancelRequests cancels all waiting questions, and those that come before the
+// next prompt. It must be called before session/cancel is sent: otherwise some
+// agents wait for the answer forever.
 func (s *session) cancelRequests() {
 	s.mu.Lock()
 	s.cancelled = true
@@ -77,16 +77,16 @@ func (s *session) cancelRequests() {
 	}
 }
 
-// ask makes an item of a question, in pump. A person's answer is waited for
-// in a goroutine.
-func (s *session) ask(h *hands, ev event) {
-	q, run := ev.request, h.run
+// ask makes an item of a question, in pump. A goroutine waits for the person's
+// answer.
+func (s *session) ask(buf *opBuffer, ev event) {
+	q, run := ev.request, buf.run
 	if run == nil {
 		q.cancel()
-		h.add(nil, notice("warning", "The agent asked a question while no turn runs. It was told that nobody answers.", ev.raw))
+		buf.add(nil, notice("warning", "The agent asked a question while no turn runs. It was told that nobody answers.", ev.raw))
 		return
 	}
-	run.heard.Store(true) // a question need not have ops, and its answer may have effects
+	run.reacted.Store(true) // a question need not have ops, and its answer may have effects
 	var (
 		ops      []items.Op
 		question items.Content
@@ -102,8 +102,8 @@ func (s *session) ask(h *hands, ev event) {
 		ops, e, err = s.m.Elicitation(ev.raw)
 		question = e
 	}
-	h.add(run, ops...)
-	h.over()
+	buf.add(run, ops...)
+	buf.flush()
 	if err != nil {
 		q.refuse(err.Error())
 		return
@@ -116,8 +116,8 @@ func (s *session) ask(h *hands, ev event) {
 		case option != nil:
 			o = turns.AskOptions{OptionID: option.OptionID} // the item is made with its answer
 		case decided != "":
-			h.add(run, notice("warning", "Cancelled, because the answer that is configured is not among the options: "+p.Title, nil))
-			h.over()
+			buf.add(run, notice("warning", "Cancelled, because the answer that is configured is not among the options: "+p.Title, nil))
+			buf.flush()
 			q.cancel()
 			return
 		case o.ExpiresAfter > 0:
@@ -130,8 +130,8 @@ func (s *session) ask(h *hands, ev event) {
 		case err != nil:
 			q.cancel()
 		case permission:
-			// Before the agent can react to it: not all say of a refused tool
-			// call that it has ended.
+			// Before the agent can react to it: not all agents report that a
+			// refused tool call has ended.
 			s.push(event{kind: evDo, do: func() { s.m.Answered(question.(items.PermissionRequest), answer) }})
 			q.reply(mapping.PermissionReply(answer))
 		default:
@@ -140,8 +140,8 @@ func (s *session) ask(h *hands, ev event) {
 	})
 }
 
-// kindOffered is the kind that is wanted, or the other one that says the same,
-// if an option has it; else "".
+// kindOffered is the wanted kind, or the other kind with the same meaning, if
+// an option has it; else "".
 func kindOffered(options []items.Option, want string) string {
 	other := map[string]string{
 		items.AllowOnce: items.AllowAlways, items.AllowAlways: items.AllowOnce,

@@ -80,8 +80,8 @@ func TestTwoPermissionsAreAskedAtOnce(t *testing.T) {
 	}
 }
 
-// TestConfiguredAnswersAreOnTheLog lets the configuration answer: the sink is
-// asked with the answer, which the engine stores with the question.
+// TestConfiguredAnswersAreOnTheLog lets the configuration answer: the sink gets
+// the question with its answer, and the engine stores both.
 func TestConfiguredAnswersAreOnTheLog(t *testing.T) {
 	for permissions, kind := range map[string]string{PermissionsAllow: items.AllowOnce, PermissionsReject: items.RejectOnce} {
 		th := bad(t, "", func(c *Config) { c.Permissions = permissions }).thread("t")
@@ -181,8 +181,8 @@ func TestQuestionOutsideOfATurnIsAnsweredAndToldOf(t *testing.T) {
 	}
 }
 
-// What an agent asks while its session is being loaded reaches nobody: it must
-// not wait for an answer.
+// A question that an agent asks while its session is being loaded reaches no
+// person: it must not wait for an answer.
 func TestQuestionThatIsNotTakenIsAnswered(t *testing.T) {
 	for name, change := range map[string]func(*session){
 		"Loading": func(s *session) { s.replaying = true },

@@ -14,13 +14,13 @@ import (
 // or ended before it had opened a session.
 var restarts = backoff.Backoff{First: 250 * time.Millisecond, Max: 30 * time.Second, Spread: 0.2}
 
-// pool has the processes of an agent. All its state changes under its lock,
-// and nobody waits while holding it.
+// pool holds the processes of an agent. All its state changes under its lock,
+// and no holder of the lock waits.
 type pool struct {
 	a *Agent
 
 	mu       sync.Mutex
-	procs    []*proc // that take something new or have something running
+	procs    []*proc // that accept work or still run some
 	fails    int     // failed starts in a row
 	notUntil time.Time
 	lastErr  string
@@ -32,9 +32,9 @@ type pool struct {
 	failures int64
 }
 
-// enter finds the process for something new and keeps it from being ended:
-// the one in which the fewest run, a new one if something runs in each and
-// there may be more. leave gives it back. The process may not be ready yet.
+// enter finds the process for new work and keeps it from being ended: the
+// process with the least work, or a new one if all have work and MaxProcesses
+// allows it. leave releases it. The process may not be ready yet.
 func (p *pool) enter(ctx context.Context) (*proc, error) {
 	for {
 		pr, wait, err := p.choose()
@@ -53,7 +53,7 @@ func (p *pool) enter(ctx context.Context) (*proc, error) {
 	}
 }
 
-// choose returns a process, or how long none may be started.
+// choose returns a process, or how long to wait until one may be started.
 func (p *pool) choose() (pr *proc, wait time.Duration, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +86,7 @@ func (p *pool) choose() (pr *proc, wait time.Duration, err error) {
 	return pr, 0, nil
 }
 
-// start makes a process; its life begins. The lock is held.
+// start makes a process and starts its goroutine. The lock is held.
 func (p *pool) start() *proc {
 	pr := newProc(p.a)
 	p.starts++
@@ -95,8 +95,8 @@ func (p *pool) start() *proc {
 	return pr
 }
 
-// enterSame is enter for what needs this process. It reports false if it
-// takes nothing new.
+// enterSame is enter for work that needs this process. It reports false if the
+// process accepts no new work.
 func (p *pool) enterSame(pr *proc) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,8 +116,8 @@ func (p *pool) keep(pr *proc) {
 	}
 }
 
-// leave ends what enter began. With the last of them ends a process that did
-// not end a prompt in time.
+// leave releases a process after enter. A process that did not end a prompt in
+// time is killed when its last work ends.
 func (p *pool) leave(pr *proc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,7 +134,8 @@ func (p *pool) leave(pr *proc) {
 	}
 }
 
-// setIdle ends the process in order if nothing runs in it until then.
+// setIdle ends the process in order after IdleAfter if nothing runs in it until
+// then.
 func (p *pool) setIdle(pr *proc) {
 	var timer *time.Timer
 	timer = time.AfterFunc(p.a.cfg.IdleAfter, func() {
@@ -148,8 +149,8 @@ func (p *pool) setIdle(pr *proc) {
 	pr.idle = timer
 }
 
-// killUnlessShared kills a process in which nothing else runs; one that is
-// shared takes nothing new from now on. It reports whether it was killed.
+// killUnlessShared kills a process in which nothing else runs. A shared process
+// accepts no new work from now on. It reports whether the process was killed.
 func (p *pool) killUnlessShared(pr *proc) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,14 +162,15 @@ func (p *pool) killUnlessShared(pr *proc) bool {
 	return true
 }
 
-// answered takes what an agent says of itself.
+// answered stores an agent's answer to initialize.
 func (p *pool) answered(says agentSays) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.known = says
 }
 
-// opened says that a process has opened a session: it was no failed start.
+// opened records that a process has opened a session, so its start has not
+// failed.
 func (p *pool) opened(pr *proc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,7 +179,7 @@ func (p *pool) opened(pr *proc) {
 	}
 }
 
-// gone takes a process out that has ended. why is nil if it was told to.
+// gone removes a process that has ended. why is nil if it was ended on purpose.
 func (p *pool) gone(pr *proc, why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -202,7 +204,7 @@ func (p *pool) gone(pr *proc, why error) {
 	}
 }
 
-// healthy reports whether the newest processes could be used at all.
+// healthy reports whether the newest processes were usable.
 func (p *pool) healthy() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -220,7 +222,7 @@ func (p *pool) close() {
 	}
 }
 
-// kill is close for those who do not wait.
+// kill is close without a wait.
 func (p *pool) kill() {
 	p.close()
 	p.mu.Lock()
@@ -244,7 +246,7 @@ func (p *pool) wait() {
 	}
 }
 
-// offers takes what can be chosen in a session that was just opened.
+// offers stores the modes and models of a session that was just opened.
 func (p *pool) offers(config jsontext.Value) {
 	type choice struct {
 		ID string `json:"id"`

@@ -8,10 +8,10 @@ import (
 )
 
 // Probe starts the agent once, opens a session in the configured directory
-// (without one, in a fresh empty one) and ends it again, for holon doctor. The
-// error is a *Problem that says in a person's words what is wrong and what to
-// do, or ctx's. It needs no Serve and touches nothing that runs. What the
-// agent said of itself is returned as far as it came.
+// (without one, in a new empty one) and ends it, for holon doctor. The error is
+// ctx's, or a *Problem that says for a person what is wrong and what to do.
+// Probe needs no Serve and does not affect running processes. It returns what
+// the agent has said of itself by then.
 func (a *Agent) Probe(ctx context.Context) (turns.AgentInfo, error) {
 	cfg := a.cfg
 	cfg.Eager, cfg.MaxProcesses = false, 1
@@ -32,7 +32,7 @@ func (a *Agent) Probe(ctx context.Context) (turns.AgentInfo, error) {
 	o, err := once.open(ctx, turns.AgentThread{ThreadID: "probe", Cwd: dir})
 	if err == nil {
 		err = o.s.pr.loggedIn(ctx)
-		once.letGo(o.s)
+		once.closeSession(o.s)
 		once.pool.leave(o.s.pr)
 	}
 	return once.Info(), err

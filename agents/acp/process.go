@@ -17,8 +17,8 @@ import (
 	"github.com/seed82539d15/holon/limits"
 )
 
-// Recorder makes a process known to the next server, in case this one is
-// killed: *process.Records is one. remove is called when the process has been
+// Recorder records a process for the next server, in case this one is killed;
+// *process.Records implements it. remove is called when the process has been
 // reaped.
 type Recorder interface {
 	Add(g *process.Group, command []string) (remove func(), err error)
@@ -30,45 +30,45 @@ const (
 	termWait = 3 * time.Second
 )
 
-// maxLogged is how much of the reason why a process failed is logged; the turn
-// and agent/list have all of it.
+// maxLogged bounds the reason for a failed process in the log; the turn and
+// agent/list have all of it.
 const maxLogged = 2 << 10
 
-// errStopping is why nothing is started any more.
+// errStopping is returned when nothing is started any more.
 var errStopping = errors.New("the server is stopping")
 
-// proc is one process of an agent. Its life is one goroutine, live; reader and
-// sessions have theirs.
+// proc is one process of an agent. The goroutine live runs for its whole life;
+// reader and sessions have their own.
 type proc struct {
 	a      *Agent
 	group  *process.Group // set before ready is closed, if it was started
 	peer   *peer
 	tail   *process.Tail // of stderr
-	said   *process.Tail // of what it wrote to stdout that is no message
-	noises int           // of those and others, by the reader
+	said   *process.Tail // of stdout lines that are no message
+	noises int           // logged lines and messages that belong to nothing, by the reader
 	budget *budget
 	router router
 	login  loginStatus
 
-	ready chan struct{} // closed when it can be used, or err says why not
+	ready chan struct{} // closed when it can be used, or when err says why not
 	says  agentSays     // set before ready is closed
 	err   error         // likewise
 
 	stop *once         // end it in order
 	kill *once         // end it at once
 	dead chan struct{} // closed when it is reaped and its calls have failed
-	exit *exitError    // how it ended; set before dead is closed, nil if it never began
+	exit *exitError    // how it ended; set before dead is closed, nil if it never started
 
-	// What follows belongs to the pool and is guarded by its lock.
-	running int         // prompts, and whatever else needs it to stay
-	overlap overlap     // when more than one did
-	retired bool        // takes nothing new
-	spoiled bool        // it has not ended a prompt in time: ends with the last that runs
-	opened  bool        // has opened a session: it was no failed start
+	// The pool's lock guards the fields below.
+	running int         // prompts and other work that need it
+	overlap overlap     // when more than one ran
+	retired bool        // accepts no new work
+	spoiled bool        // it has not ended a prompt in time: it ends with its last work
+	opened  bool        // has opened a session, so its start has not failed
 	idle    *time.Timer // ends it; nil while something runs
 }
 
-// once is a signal that can be given many times.
+// once is a signal that may be fired many times.
 type once struct {
 	do sync.Once
 	c  chan struct{}
@@ -97,8 +97,8 @@ func newProc(a *Agent) *proc {
 	return pr
 }
 
-// live starts the process, waits for its end and tells everybody. The pool is
-// told when it can no longer be used.
+// live starts the process, waits for its end, and ends its calls and sessions.
+// It removes the process from the pool when it can no longer be used.
 func (pr *proc) live() {
 	forget, err := pr.begin()
 	if err != nil {
@@ -125,7 +125,7 @@ func (pr *proc) live() {
 		defer close(pr.ready)
 		says, err := pr.initialize(ctx)
 		if err != nil {
-			pr.err = err // put into words by wait, when stderr has been read
+			pr.err = err // wait explains it, when stderr has been read
 			pr.kill.fire()
 			return
 		}
@@ -138,7 +138,7 @@ func (pr *proc) live() {
 	pr.group.Stderr.Drain()
 	pr.budget.lift()
 	outputs.Wait()
-	exit := &exitError{state: state.String(), tail: pr.words()}
+	exit := &exitError{state: state.String(), tail: pr.otherOutput()}
 	pr.exit = exit
 	pr.peer.end(exit)
 	pr.peer.out.wait()
@@ -161,15 +161,15 @@ func (pr *proc) live() {
 	}
 	if why == nil {
 		pr.log().Info("agent process ended", fields...)
-	} else { // a person who looks for the reason finds it where the server speaks
+	} else { // a person looks for the reason in the server's log
 		pr.log().Warn("agent process failed", append(fields, zap.String("error", shorten(why.Error(), maxLogged)))...)
 	}
 	pr.a.pool.gone(pr, why)
 	close(pr.dead)
 }
 
-// begin starts the process and records it: a server that is killed from now
-// on leaves nothing behind that the next one does not find.
+// begin starts the process and records it: if the server is killed from now on,
+// the next one finds the process.
 func (pr *proc) begin() (forget func(), err error) {
 	cfg := &pr.a.cfg
 	dir := cfg.Cwd
@@ -182,7 +182,7 @@ func (pr *proc) begin() (forget func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd.Env = process.Environment(dir, cfg.Env, theirs)
+	cmd.Env = process.Environment(dir, cfg.Env, execVariables)
 	group, err := process.Start(cmd)
 	if err != nil {
 		return nil, err
@@ -200,9 +200,8 @@ func (pr *proc) begin() (forget func(), err error) {
 	return forget, nil
 }
 
-// await returns when the process has ended, by itself or because it was told
-// to. read is closed when its stdout has ended: a process that says nothing
-// more is of no use.
+// await returns when the process has ended, by itself or on request. read is
+// closed when its stdout has ended: a process without stdout is useless.
 func (pr *proc) await(read <-chan struct{}) *os.ProcessState {
 	ladder := process.Ladder{EOF: eofWait, Term: termWait, Now: pr.kill.c}
 	select {
@@ -217,9 +216,9 @@ func (pr *proc) await(read <-chan struct{}) *os.ProcessState {
 	return pr.group.Stop(ladder)
 }
 
-// theirs are the variables that tell a process of agents/exec its turn: a
-// server that runs in one must not pass them on.
-var theirs = map[string]bool{"HOLON_THREAD_ID": true, "HOLON_TURN_ID": true, "HOLON_ATTEMPT": true}
+// execVariables are the variables that name the turn of a process of
+// agents/exec: a server that runs in one must not pass them on.
+var execVariables = map[string]bool{"HOLON_THREAD_ID": true, "HOLON_TURN_ID": true, "HOLON_ATTEMPT": true}
 
 // wait returns when the process can be used, or why it cannot.
 func (pr *proc) wait(ctx context.Context) error {
@@ -231,7 +230,7 @@ func (pr *proc) wait(ctx context.Context) error {
 	if pr.err == nil {
 		return nil
 	}
-	select { // its last words are known when it is dead
+	select { // its last output is known when it is dead
 	case <-pr.dead:
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -239,18 +238,18 @@ func (pr *proc) wait(ctx context.Context) error {
 	return pr.problem()
 }
 
-// problem is why a process that is dead never was of use. What could not be
-// sent to it, because it had ended, is not the reason.
+// problem says why a dead process never became usable. A failed write to a
+// process that had ended is not the reason.
 func (pr *proc) problem() *Problem {
 	err := pr.err
 	if pr.exit != nil && (errors.Is(err, errGone) || errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed)) {
 		err = pr.exit
 	}
-	return diagnose(err, pr.words(), pr.says)
+	return diagnose(err, pr.otherOutput(), pr.says)
 }
 
-// words is what the process has written that is no message.
-func (pr *proc) words() string {
+// otherOutput is what the process has written that is no message.
+func (pr *proc) otherOutput() string {
 	return strings.TrimSpace(pr.tail.String() + "\n" + pr.said.String())
 }
 

@@ -254,7 +254,7 @@ func TestEagerAgentIsUpBeforeItsFirstTurn(t *testing.T) {
 	}
 }
 
-// TestStopEndsWhatIgnoresEverything has processes with a child each, all of
+// TestStopEndsWhatIgnoresEverything has processes with one child each, all of
 // which ignore EOF and TERM: they end at the same time, by KILL.
 func TestStopEndsWhatIgnoresEverything(t *testing.T) {
 	rec, dir := records(t)
@@ -300,7 +300,7 @@ func TestStopEndsWhatIgnoresEverything(t *testing.T) {
 	}
 }
 
-// failing is a Recorder without room.
+// failing is a Recorder that fails.
 type failing struct{}
 
 func (failing) Add(*process.Group, []string) (func(), error) {

@@ -16,11 +16,11 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// lastWords is how long a killed process may still be read, and what it said
-// be handed over, before the turn goes on without it.
-const lastWords = time.Second
+// lastOutputWait is how long the output of a killed process is still read and
+// emitted before the turn continues without it.
+const lastOutputWait = time.Second
 
-// promptRun is one prompt under way in a session.
+// promptRun is one running prompt of a session.
 type promptRun struct {
 	p *turns.Prompt
 
@@ -29,34 +29,34 @@ type promptRun struct {
 	// acknowledges and an update (state_update) ends it.
 	ends func(update jsontext.Value) (result jsontext.Value, over bool)
 
-	since process.Moment // when it was given to the agent
-	over  *once          // the agent has ended it after a cancel, and pump waits for the sweep
-	end   promptEnd      // how; set before over fires
+	since process.Moment // when it was sent to the agent
+	over  *once          // fired when the agent has ended it after a cancel; pump then waits for sweep
+	end   promptEnd      // how it ended; set before over fires
 	swept sync.Once
 
-	emitCtx  context.Context // outlives Run's, so that the last words are kept
+	emitCtx  context.Context // outlives Run's context, so that the last output is kept
 	stopEmit context.CancelFunc
 	askCtx   context.Context
 	stopAsks context.CancelFunc
 	asks     sync.WaitGroup
 
 	done     chan promptEnd // capacity 1
-	answered *once          // the agent has said how it ended; done may be behind
-	broken   *once          // the sink takes nothing more
+	answered *once          // fired when the agent has said how it ended; done may come later
+	broken   *once          // fired when the sink takes no more ops
 
-	heard atomic.Bool // the agent has said or asked something
+	reacted atomic.Bool // the agent has said or asked something
 
 	mu        sync.Mutex
 	cancelled bool
 }
 
-// promptEnd is the result of session/prompt, or why there is none.
+// promptEnd is the result of session/prompt, or the reason why there is none.
 type promptEnd struct {
 	result jsontext.Value
 	err    error
 }
 
-// byState ends a prompt as version 2 does: with the state_update that says the
+// byState ends a prompt as in version 2: with the state_update that says the
 // session is idle.
 func byState(update jsontext.Value) (result jsontext.Value, over bool) {
 	state, _, ok := mapping.State(update)
@@ -70,13 +70,12 @@ func newPromptRun(ctx context.Context, p *turns.Prompt) *promptRun {
 	return r
 }
 
-// emit hands ops over; pump calls it. After the first error there is nothing
-// to hand to.
+// emit emits ops; pump calls it. After the first error the sink takes no more.
 func (r *promptRun) emit(ops []items.Op) error {
 	if r.broken.fired() {
 		return turns.ErrPromptOver
 	}
-	r.heard.Store(true)
+	r.reacted.Store(true)
 	err := r.p.Emit(r.emitCtx, ops...)
 	if err != nil {
 		r.broken.fire()
@@ -91,9 +90,9 @@ func (r *promptRun) wasCancelled() bool {
 }
 
 // prompt runs one prompt in the session. The session may be abandoned
-// afterwards: see alive. It reports unheard if the agent did not have the
-// session any more and has done nothing: the prompt can be given again.
-func (s *session) prompt(ctx context.Context, p *turns.Prompt, blocks []block) (out turns.Outcome, unheard bool) {
+// afterwards: see alive. resend reports that the agent no longer had the
+// session and has done nothing, so the prompt can be sent again.
+func (s *session) prompt(ctx context.Context, p *turns.Prompt, blocks []block) (out turns.Outcome, resend bool) {
 	run := newPromptRun(ctx, p)
 	defer run.stopEmit()
 	if s.pr.says.protocol != protocolOne {
@@ -121,12 +120,12 @@ func (s *session) prompt(ctx context.Context, p *turns.Prompt, blocks []block) (
 	run.asks.Wait()
 	if e, ok := errors.AsType[*rpcError](end.err); ok && mentions(e.Error(), noSession) {
 		s.abandon() // the next prompt opens it again, or a new one
-		unheard = !run.heard.Load() && ctx.Err() == nil
+		resend = !run.reacted.Load() && ctx.Err() == nil
 	}
-	return s.outcome(ctx, run, end), unheard
+	return s.outcome(ctx, run, end), resend
 }
 
-// promptParams are those of session/prompt.
+// promptParams are the params of session/prompt.
 type promptParams struct {
 	sessionID string
 	prompt    []block
@@ -148,11 +147,11 @@ func (p promptParams) appendTo(line []byte) (_ []byte, err error) {
 	return append(line, `]}`...), nil
 }
 
-// responded puts the response to session/prompt behind the updates that came
+// responded queues the response to session/prompt after the updates that came
 // before it.
 func (s *session) responded(run *promptRun, result jsontext.Value, err error) {
 	if run.ends != nil && err == nil {
-		return // it only says that the prompt has begun
+		return // it only confirms that the prompt has begun
 	}
 	run.answered.fire()
 	ev := event{kind: evResult, run: run, raw: result, err: err, size: len(result) + overhead}
@@ -160,10 +159,10 @@ func (s *session) responded(run *promptRun, result jsontext.Value, err error) {
 	s.push(ev)
 }
 
-// await waits for the end of the prompt and, once ctx is cancelled, brings it
-// about: questions are answered, the agent is told to cancel and has
-// CancelAfter to end; then its process is killed, or, where other turns run in
-// it, the session is left behind.
+// await waits for the end of the prompt. When ctx is cancelled it ends the
+// prompt: it answers questions, sends session/cancel and gives the agent
+// CancelAfter to end. Then it kills the agent's process, or, if other turns run
+// in it, abandons the session.
 func (s *session) await(ctx context.Context, run *promptRun) promptEnd {
 	deadline := time.NewTimer(time.Hour)
 	deadline.Stop()
@@ -176,7 +175,7 @@ func (s *session) await(ctx context.Context, run *promptRun) promptEnd {
 		case <-over:
 			over = nil
 			s.sweep(run)
-			deadline.Reset(lastWords)
+			deadline.Reset(lastOutputWait)
 		case <-cancelled:
 			cancelled = nil
 			s.cancelPrompt(run)
@@ -198,22 +197,22 @@ func (s *session) await(ctx context.Context, run *promptRun) promptEnd {
 	}
 }
 
-// cancelPrompt tells the agent to stop. Answering what it waits for comes
-// first: see cancelRequests.
+// cancelPrompt tells the agent to stop, after it has answered the agent's
+// questions: see cancelRequests.
 func (s *session) cancelPrompt(run *promptRun) {
 	run.mu.Lock()
 	run.cancelled = true
 	run.mu.Unlock()
 	run.stopAsks()
 	s.cancelRequests()
-	// If it cannot be sent the deadline decides.
+	// If it cannot be sent, the deadline ends the prompt.
 	_ = s.pr.peer.notify(methodCancel, struct {
 		SessionID string `json:"sessionId"`
 	}{s.id})
 }
 
 // cutShort ends a prompt now. If the agent has ended it, and only the log does
-// not take what it said, the session stays as it is.
+// not take its output, the session stays usable.
 func (s *session) cutShort(run *promptRun, why string) promptEnd {
 	if !run.answered.fired() {
 		return s.giveUp(run, why)
@@ -235,12 +234,12 @@ func (s *session) cutShort(run *promptRun, why string) promptEnd {
 // errGaveUp is wrapped by the end of a prompt whose agent did not stop.
 var errGaveUp = errors.New("the session is left behind")
 
-// giveUp ends a prompt whose agent does not. A process of its own is killed,
-// and what it has said until then is still taken; one that others use goes on
-// without this session and takes nothing new.
+// giveUp ends a prompt that the agent does not end. If no one else uses the
+// process, it is killed, and its output until then is still stored. A shared
+// process continues without this session and accepts no new work.
 func (s *session) giveUp(run *promptRun, why string) promptEnd {
 	if s.a.pool.killUnlessShared(s.pr) {
-		timer := time.NewTimer(lastWords)
+		timer := time.NewTimer(lastOutputWait)
 		defer timer.Stop()
 		select {
 		case <-run.done:
@@ -254,8 +253,8 @@ func (s *session) giveUp(run *promptRun, why string) promptEnd {
 	return promptEnd{err: fmt.Errorf("%s: %w", why, errGaveUp)}
 }
 
-// outcome judges how the prompt ended. An interrupt comes first, since what
-// it does to the agent is not the agent's fault.
+// outcome decides how the prompt ended. An interrupt is checked first, since
+// its effects on the agent are not the agent's fault.
 func (s *session) outcome(ctx context.Context, run *promptRun, end promptEnd) turns.Outcome {
 	result := decode[struct {
 		StopReason string `json:"stopReason"`
@@ -275,13 +274,13 @@ func (s *session) outcome(ctx context.Context, run *promptRun, end promptEnd) tu
 	return turns.Outcome{State: turns.Completed, StopReason: result.StopReason}
 }
 
-// failure is the outcome of a prompt that the agent failed.
+// failure is the outcome of a prompt that failed in the agent.
 func (s *session) failure(err error) turns.Outcome {
 	if errors.Is(err, errGone) {
 		select { // how it ended is known when it is dead
 		case <-s.pr.dead:
 			err = s.pr.exit
-		case <-time.After(lastWords):
+		case <-time.After(lastOutputWait):
 		}
 		out := failed(kindFailed, err.Error())
 		out.Cause = turns.CauseCrash

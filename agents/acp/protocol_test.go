@@ -145,7 +145,7 @@ func zeroBased(n int) string {
 	return b.String()
 }
 
-// gate is a sink that takes nothing while it is shut.
+// gate is a sink that accepts no ops while it is shut.
 type gate struct {
 	*agenttest.Sink
 	shut chan struct{} // closed = open
@@ -172,8 +172,8 @@ func says(ops []items.Op) bool {
 	return slices.ContainsFunc(ops, func(op items.Op) bool { _, ok := op.(items.Create); return ok })
 }
 
-// TestFullThreadStopsNoOther holds the updates of one thread back: the others
-// of its process go on until 4 MiB wait, and nothing is lost.
+// TestFullThreadStopsNoOther blocks the updates of one thread: the other
+// threads of its process continue until 4 MiB wait, and nothing is lost.
 func TestFullThreadStopsNoOther(t *testing.T) {
 	r := bad(t, "")
 	other := r.thread("other")
@@ -203,8 +203,8 @@ func TestFullThreadStopsNoOther(t *testing.T) {
 	}
 }
 
-// TestStdoutIsNotReadWhenTheBudgetIsUsedUp lets one thread have more than the
-// budget: the process is held back, and all arrives in the end.
+// TestStdoutIsNotReadWhenTheBudgetIsUsedUp lets one thread exceed the budget:
+// the process has to wait, and all output arrives in the end.
 func TestStdoutIsNotReadWhenTheBudgetIsUsedUp(t *testing.T) {
 	r := bad(t, "")
 	g := &gate{Sink: agenttest.NewSink(t), shut: make(chan struct{}), full: make(chan struct{}, 1), from: says}

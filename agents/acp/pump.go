@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// quiet is how long nothing comes before text that was said outside of a
-// prompt is taken to be whole.
+// quiet is how long the agent must be silent until text outside of a prompt
+// counts as complete.
 const quiet = 500 * time.Millisecond
 
 // pump is the session's goroutine.
@@ -18,40 +18,40 @@ func (s *session) pump() {
 	flush := time.NewTimer(quiet)
 	flush.Stop()
 	defer flush.Stop()
-	h := hands{s: s}
+	buf := opBuffer{s: s}
 	for {
 		batch, gone := s.next()
 		if gone {
-			h.drop()
+			buf.drop()
 			return
 		}
 		if batch == nil {
 			select {
 			case <-s.wake:
 			case <-flush.C:
-				if h.run == nil { // a prompt that has begun meanwhile has fetched it
-					h.add(nil, s.m.Flush()...)
-					h.over()
+				if buf.run == nil { // a prompt that has begun meanwhile has flushed it
+					buf.add(nil, s.m.Flush()...)
+					buf.flush()
 				}
 			}
 			continue
 		}
 		for i, ev := range batch {
-			if s.handle(&h, ev) {
+			if s.handle(&buf, ev) {
 				return
 			}
 			if i%yieldEvery == yieldEvery-1 {
 				runtime.Gosched()
 			}
 		}
-		h.over()
-		if h.run == nil {
+		buf.flush()
+		if buf.run == nil {
 			flush.Reset(quiet)
 		}
 	}
 }
 
-// next takes all that waits; nil = nothing does.
+// next takes all waiting events; nil = there are none.
 func (s *session) next() (batch []event, gone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *session) next() (batch []event, gone bool) {
 		return nil, true
 	}
 	if s.held {
-		return nil, s.ended // nobody has begun to use it
+		return nil, s.ended // it has not been used yet
 	}
 	batch, s.queue = s.queue, nil
 	if len(batch) == 0 {
@@ -68,56 +68,56 @@ func (s *session) next() (batch []event, gone bool) {
 	return batch, false
 }
 
-// handle does what one event says. It reports whether it was the last.
-func (s *session) handle(h *hands, ev event) (last bool) {
-	h.bytes += ev.size
+// handle handles one event. It reports whether it was the last.
+func (s *session) handle(buf *opBuffer, ev event) (last bool) {
+	buf.bytes += ev.size
 	switch ev.kind {
 	case evBegin:
-		h.add(nil, s.m.Begin(ev.run.p.Index)...) // what was said before it
-		h.run = ev.run
+		buf.add(nil, s.m.Begin(ev.run.p.Index)...) // said before the prompt
+		buf.run = ev.run
 	case evUpdate:
-		if h.run != nil {
-			h.add(h.run, s.m.Update(ev.raw)...)
+		if buf.run != nil {
+			buf.add(buf.run, s.m.Update(ev.raw)...)
 		} else {
-			h.add(nil, s.m.Outside(ev.raw)...)
+			buf.add(nil, s.m.Outside(ev.raw)...)
 		}
-		if h.run != nil && h.run.ends != nil {
-			if result, over := h.run.ends(ev.raw); over {
-				s.promptOver(h, result, nil, false)
+		if buf.run != nil && buf.run.ends != nil {
+			if result, over := buf.run.ends(ev.raw); over {
+				s.promptOver(buf, result, nil, false)
 			}
 		}
 	case evOther:
-		h.add(h.run, extension(ev.method, ev.raw))
+		buf.add(buf.run, extension(ev.method, ev.raw))
 	case evNotice:
-		h.add(h.run, notice("warning", ev.method, nil))
+		buf.add(buf.run, notice("warning", ev.method, nil))
 	case evRequest:
-		s.ask(h, ev)
+		s.ask(buf, ev)
 	case evResult:
-		if h.run != nil && h.run == ev.run {
-			s.promptOver(h, ev.raw, ev.err, ev.swept)
+		if buf.run != nil && buf.run == ev.run {
+			s.promptOver(buf, ev.raw, ev.err, ev.swept)
 		}
 	case evDo:
-		h.over()
+		buf.flush()
 		ev.do()
 	case evGone:
-		if h.run != nil { // nothing more comes of its result
+		if buf.run != nil { // its result does not come any more
 			end := promptEnd{err: errGone}
-			if h.run.over.fired() {
-				end = h.run.end
+			if buf.run.over.fired() {
+				end = buf.run.end
 			}
-			s.finish(h, end.result, end.err)
+			s.finish(buf, end.result, end.err)
 		}
-		h.add(nil, s.m.Gone()...)
-		h.over()
+		buf.add(nil, s.m.Gone()...)
+		buf.flush()
 		return true
 	}
-	if h.bytes >= handBytes {
-		h.over()
+	if buf.bytes >= flushBytes {
+		buf.flush()
 	}
 	return false
 }
 
-// end says that the process is dead, after all that it has said.
+// end queues that the process is dead, after all its messages.
 func (s *session) end() {
 	s.mu.Lock()
 	s.ended = true
@@ -125,34 +125,34 @@ func (s *session) end() {
 	s.push(event{kind: evGone})
 }
 
-// promptOver ends a prompt that the agent has ended. One that was cancelled
-// goes on until what it has left running has been ended, so that what the agent
-// says of that belongs to it.
-func (s *session) promptOver(h *hands, result jsontext.Value, err error, swept bool) {
-	run := h.run
+// promptOver ends a prompt that the agent has ended. A cancelled one stays open
+// until the processes it has left running are ended, so that the agent's
+// messages about them belong to it.
+func (s *session) promptOver(buf *opBuffer, result jsontext.Value, err error, swept bool) {
+	run := buf.run
 	if swept || !run.wasCancelled() {
-		s.finish(h, result, err)
+		s.finish(buf, result, err)
 		return
 	}
 	if run.over.fired() {
-		return // the agent has said it twice
+		return // the agent has ended it twice
 	}
-	h.over()
+	buf.flush()
 	run.end = promptEnd{result: result, err: err}
 	run.answered.fire()
 	run.over.fire()
 }
 
-// finish hands over what the end of a prompt ends and lets Run return.
-func (s *session) finish(h *hands, result jsontext.Value, err error) {
-	run := h.run
+// finish emits the ends of the prompt's items and lets Run return.
+func (s *session) finish(buf *opBuffer, result jsontext.Value, err error) {
+	run := buf.run
 	if err != nil && !run.wasCancelled() {
-		h.add(run, s.m.PromptFailed()...)
+		buf.add(run, s.m.PromptFailed()...)
 	} else {
-		h.add(run, s.m.PromptEnded(result, run.wasCancelled())...)
+		buf.add(run, s.m.PromptEnded(result, run.wasCancelled())...)
 	}
-	h.over()
-	h.run = nil
+	buf.flush()
+	buf.run = nil
 	s.mu.Lock()
 	if s.run == run {
 		s.run = nil

@@ -9,21 +9,21 @@ import (
 	"go.uber.org/zap"
 )
 
-// What is kept of updates for a session that is not known yet: an agent may
-// speak of a new session before it has answered session/new.
+// Bounds of the updates that are kept for an unknown session: an agent may send
+// updates of a new session before it has answered session/new.
 const (
 	maxStrays     = 64
 	maxStrayBytes = 256 << 10
 )
 
-// router brings what a process says to the session it is about. Only the
-// reader's goroutine routes; sessions come and go from others.
+// router passes the messages of a process to their sessions. Only the reader's
+// goroutine routes; other goroutines add and remove sessions.
 type router struct {
 	pr *proc
 
 	mu       sync.Mutex
 	sessions map[string]*session
-	opening  int // requests under way that make a session
+	opening  int // running requests that make a session
 	strays   []stray
 	bytes    int // of strays
 	ended    bool
@@ -36,7 +36,7 @@ type stray struct {
 
 // notified implements peerHost.
 func (pr *proc) notified(method string, params jsontext.Value) {
-	if method == methodAuthStatus { // of the process, not of a session
+	if method == methodAuthStatus { // about the process, not a session
 		pr.login.set(params)
 		return
 	}
@@ -51,7 +51,7 @@ func (pr *proc) notified(method string, params jsontext.Value) {
 	ev := event{kind: evUpdate, raw: about.Update}
 	if method != methodUpdate || len(about.Update) == 0 {
 		if !params.IsValid() {
-			params = mend(params) // it was mended once, as a part of its line
+			params = mend(params) // it was mended before, as part of its line
 		}
 		ev = event{kind: evOther, method: method, raw: params}
 	}
@@ -81,7 +81,7 @@ func (pr *proc) asked(id jsontext.Value, method string, params jsontext.Value) {
 	s.request(q, event{kind: evRequest, request: q, raw: params, size: len(params) + overhead})
 }
 
-// maxNoise is how often a process's noise is logged; the rest is counted.
+// maxNoise is how often the noise of a process is logged; the rest is counted.
 const maxNoise = 100
 
 // noise implements peerHost.
@@ -97,7 +97,7 @@ func (pr *proc) noise(text string, size int) {
 	}
 }
 
-// stray tells of a message that is about no session we know.
+// stray logs a message that is about no known session.
 func (pr *proc) stray(what string, size int) {
 	if pr.noises++; pr.noises <= maxNoise {
 		pr.log().Warn("agent sent what belongs to no session", zap.String("what", what), zap.Int("bytes", size))
@@ -110,7 +110,7 @@ func (r *router) find(id string) *session {
 	return r.sessions[id]
 }
 
-// route brings ev to its session, waiting while the budget is used up.
+// route passes ev to its session. It waits while the budget is used up.
 func (r *router) route(id string, ev event) {
 	r.mu.Lock()
 	s := r.sessions[id]
@@ -130,8 +130,8 @@ func (r *router) route(id string, ev event) {
 	s.take(ev)
 }
 
-// tell puts an event that has no session of its own into every session in
-// which a prompt runs.
+// tell queues an event without a session in every session in which a prompt
+// runs.
 func (r *router) tell(ev event) {
 	for _, s := range r.list() {
 		if s.prompting() {
@@ -140,8 +140,8 @@ func (r *router) tell(ev event) {
 	}
 }
 
-// expect says that a session is about to be made, and the function returned
-// that it has been, or not.
+// expect says that a session is about to be made. The caller calls over when it
+// has been made or not.
 func (r *router) expect() (over func()) {
 	r.mu.Lock()
 	r.opening++
@@ -155,9 +155,8 @@ func (r *router) expect() (over func()) {
 	}
 }
 
-// add makes a session known under its id, gives it what was said of it before,
-// and lets its goroutine run. It reports false when the process has ended or
-// the id is in use.
+// add adds a session under its id, passes it the kept updates, and starts its
+// goroutine. It reports false if the process has ended or the id is in use.
 func (r *router) add(s *session) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -182,7 +181,7 @@ func (r *router) add(s *session) bool {
 	return true
 }
 
-// remove forgets a session.
+// remove removes a session.
 func (r *router) remove(s *session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -207,7 +206,7 @@ func (r *router) count() int {
 	return len(r.sessions)
 }
 
-// end tells all sessions that nothing more will come.
+// end ends all sessions: no more messages come.
 func (r *router) end() {
 	r.mu.Lock()
 	r.ended = true

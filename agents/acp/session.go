@@ -12,10 +12,10 @@ import (
 	"github.com/seed82539d15/holon/limits"
 )
 
-// session is a conversation in a process, that of one thread. Its goroutine,
-// pump, is the only one that maps and hands over (but for whoever opens it,
-// while it is held). It takes what waits in its queue, all of it, so that the
-// more there is the fewer the commits.
+// session is the conversation of one thread in a process. Its goroutine, pump,
+// is the only one that maps messages and emits ops, except for the goroutine
+// that opens it while it is held. pump takes the whole queue at once, so a
+// longer queue causes fewer commits per event.
 type session struct {
 	a        *Agent
 	pr       *proc
@@ -27,18 +27,18 @@ type session struct {
 	mu        sync.Mutex
 	queue     []event
 	held      bool      // it is being opened: pump waits
-	heldBytes int       // that came meanwhile
-	replaying bool      // the agent repeats its history, for the reader to look at
-	repeated  time.Time // when it did so last
+	heldBytes int       // queued meanwhile
+	replaying bool      // the agent repeats its history; the reader handles it
+	repeated  time.Time // when it last did so
 	title     string
-	gone      bool // abandoned: nothing more is taken
+	gone      bool // abandoned: accepts no more events
 	ended     bool // the process is dead
 	run       *promptRun
-	cancelled bool // the run was: requests are answered so at once
+	cancelled bool // the run was cancelled: requests are cancelled at once
 	requests  map[*request]struct{}
 	used      time.Time
 
-	ctx     context.Context // of what is handed over outside of prompts
+	ctx     context.Context // for ops that are emitted outside of prompts
 	cancel  context.CancelFunc
 	wake    chan struct{} // capacity 1
 	stopped chan struct{} // closed when pump has ended
@@ -53,7 +53,7 @@ type event struct {
 	request *request
 	run     *promptRun
 	err     error
-	swept   bool // of a result: what a cancelled prompt has left running has been ended
+	swept   bool // of a result: processes that a cancelled prompt left running have been ended
 	do      func()
 }
 
@@ -66,7 +66,7 @@ const (
 	evNotice                   // method is the text of a notice
 	evBegin                    // a prompt begins
 	evResult                   // and has ended, with raw or err
-	evDo                       // do is called, for who needs the mapping
+	evDo                       // do is called, for a caller that needs the mapping
 	evGone                     // nothing more comes
 )
 
@@ -82,8 +82,8 @@ func newSession(a *Agent, pr *proc, threadID, cwd string, config jsontext.Value)
 	}
 }
 
-// take queues what the agent sent. It waits while the process's budget is
-// used up; the reader calls it. It reports false if ev reaches nobody.
+// take queues a message of the agent. The reader calls it. It waits while the
+// process's budget is used up. It reports false if ev is dropped.
 func (s *session) take(ev event) bool {
 	s.mu.Lock()
 	switch {
@@ -98,7 +98,7 @@ func (s *session) take(ev event) bool {
 		s.repeated = time.Now()
 		s.mu.Unlock()
 		return false
-	case s.held: // whoever opens it may wait for an answer that only the reader brings
+	case s.held: // the goroutine that opens it may wait for an answer that only the reader delivers
 		if s.heldBytes += ev.size; s.heldBytes > limits.AgentOutputBytes {
 			s.mu.Unlock()
 			s.a.late.Add(1)
@@ -118,7 +118,7 @@ func (s *session) take(ev event) bool {
 	return true
 }
 
-// stray takes what was said of the session before it was known.
+// stray takes an update that came before the session was known.
 func (s *session) stray(ev event) {
 	s.mu.Lock()
 	repeats := s.replaying
@@ -131,12 +131,12 @@ func (s *session) stray(ev event) {
 	}
 }
 
-// replayed keeps of the agent's history what is said of the thread. The lock
+// replayed keeps what the repeated history says of the thread itself. The lock
 // is held.
 func (s *session) replayed(update jsontext.Value) {
 	for _, op := range s.m.Replayed(update) {
 		if set, ok := op.(items.SetThread); ok && set.Title != "" {
-			s.title = set.Title // the config is the mapping's, whole
+			s.title = set.Title // the mapping has the whole config
 		}
 	}
 }
@@ -165,8 +165,8 @@ func (s *session) ring() {
 	}
 }
 
-// release lets pump go on, with first in front of what has come meanwhile. It
-// reports false if pump was not held.
+// release lets pump continue, with first in front of the events that have come
+// meanwhile. It reports false if pump was not held.
 func (s *session) release(first ...event) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +179,7 @@ func (s *session) release(first ...event) bool {
 	return true
 }
 
-// alive reports whether a prompt can be run in it.
+// alive reports whether a prompt can run in the session.
 func (s *session) alive() bool {
 	s.mu.Lock()
 	gone := s.gone
@@ -206,8 +206,8 @@ func (s *session) prompting() bool {
 	return s.run != nil
 }
 
-// abandon parts from the session: whatever it says is no longer taken. It
-// returns when nothing of it is handed over any more.
+// abandon gives the session up: its messages are no longer accepted. It returns
+// when nothing of it is emitted any more.
 func (s *session) abandon() {
 	s.mu.Lock()
 	s.gone = true
@@ -227,7 +227,7 @@ func (s *session) abandon() {
 	<-s.stopped
 }
 
-// do calls f in the session's goroutine, which owns the mapping.
+// do calls f on the session's goroutine, which owns the mapping.
 func (s *session) do(ctx context.Context, f func()) error {
 	done := make(chan struct{})
 	if !s.push(event{kind: evDo, do: func() { f(); close(done) }}) {

@@ -8,17 +8,18 @@ import (
 
 var _ turns.Stopper = (*Agent)(nil)
 
-// stopExtra is what the last steps may take, once CancelAfter is over.
+// stopExtra is how long the last steps may take after CancelAfter.
 const stopExtra = time.Second + leftTerm + leftKill
 
 // StopWithin implements turns.Stopper: a cancelled prompt returns by itself
-// before it.
+// within this time.
 func (a *Agent) StopWithin() time.Duration { return a.cfg.CancelAfter + stopExtra }
 
-// Stats is what the processes of an agent have done since New, and what waits.
+// Stats counts what the processes of an agent have done since New, and what
+// waits.
 type Stats struct {
 	Starts   int64 // processes started
-	Failures int64 // of those, the ones that ended without being told to
+	Failures int64 // processes that ended without a request
 	Waiting  int   // bytes of all processes that wait for the log
 }
 
@@ -35,7 +36,7 @@ func (a *Agent) Stats() Stats {
 }
 
 // Kill ends all processes at once and waits until they are reaped. Nothing is
-// started any more. It is for an end of the server that does not wait.
+// started any more. It is for a server that stops without waiting.
 func (a *Agent) Kill() {
 	a.pool.kill()
 	a.pool.wait()

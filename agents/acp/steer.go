@@ -9,13 +9,13 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// steerWithin bounds the agent's answer to a steered text: it only has to put
-// it in.
+// steerWithin bounds the wait for the agent's answer to a steered text: the
+// agent only has to insert it.
 const steerWithin = 15 * time.Second
 
-// steerParams are those of _session/steering, an extension of the protocol.
-// idleBehavior keeps the agent from starting a turn of its own when the prompt
-// has just ended.
+// steerParams are the params of _session/steering, an extension of the
+// protocol. idleBehavior keeps the agent from starting its own turn when the
+// prompt has just ended.
 type steerParams struct {
 	SessionID string    `json:"sessionId"`
 	Prompt    []block   `json:"prompt"`
@@ -28,9 +28,8 @@ type steerMeta struct {
 	} `json:"steering"`
 }
 
-// injector puts steered text into the prompt that runs. Only an answer that
-// says so counts: there are agents that answer methods they do not know with
-// an empty result.
+// injector inserts steered text into the running prompt. Only an explicit
+// answer counts: some agents answer unknown methods with an empty result.
 func (s *session) injector(run *promptRun) turns.Injector {
 	return func(ctx context.Context, m items.UserMessage) error {
 		if run.answered.fired() || run.wasCancelled() {

@@ -10,7 +10,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// steered runs a prompt and injects text once it has said something.
+// steered runs a prompt and injects text after its first output.
 func steered(t *testing.T, th *testThread, prompt, text string) (*agenttest.Sink, turns.Outcome, error) {
 	t.Helper()
 	sink := agenttest.NewSink(t)

@@ -7,32 +7,32 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// thread is what is known of a thread: its session, if one is open. Only who
-// has the place opens or runs in it.
+// thread holds the open session of a thread, if there is one. Only the holder
+// of the slot opens a session or runs a prompt in it.
 type thread struct {
-	place   chan struct{} // capacity 1: full = taken
-	users   int           // who has it or waits for it; guarded by Agent.mu
+	slot    chan struct{} // capacity 1: full = taken
+	users   int           // holders of the slot and waiters; guarded by Agent.mu
 	session *session      // guarded by Agent.mu
 }
 
-// lock waits for the thread's place. The engine runs one prompt at a time in
-// a thread; one that it has given up may still be on its way out.
+// lock waits for the thread's slot. The engine runs one prompt at a time in a
+// thread; one that it has given up may still be ending.
 func (a *Agent) lock(ctx context.Context, threadID string) (*thread, error) {
 	a.mu.Lock()
 	t := a.threads[threadID]
 	if t == nil {
-		t = &thread{place: make(chan struct{}, 1)}
+		t = &thread{slot: make(chan struct{}, 1)}
 		a.threads[threadID] = t
 	}
 	t.users++
 	a.mu.Unlock()
 	select {
-	case t.place <- struct{}{}:
+	case t.slot <- struct{}{}:
 		return t, nil
 	default:
 	}
 	select {
-	case t.place <- struct{}{}:
+	case t.slot <- struct{}{}:
 		return t, nil
 	case <-ctx.Done():
 		a.mu.Lock()
@@ -42,9 +42,9 @@ func (a *Agent) lock(ctx context.Context, threadID string) (*thread, error) {
 	}
 }
 
-// unlock gives the place back. A thread without a session is forgotten.
+// unlock frees the slot. A thread without a session is removed.
 func (a *Agent) unlock(threadID string, t *thread) {
-	<-t.place
+	<-t.slot
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.drop(threadID, t)
@@ -62,8 +62,8 @@ func (a *Agent) drop(threadID string, t *thread) {
 	}
 }
 
-// live returns the thread's open session, if it is the one that is wanted (""
-// = any), in a process that takes something new, which is then entered.
+// live returns the thread's open session if it has this id ("" = any) and its
+// process accepts new work. It enters the process.
 func (a *Agent) live(threadID, sessionID string) *session {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -77,25 +77,25 @@ func (a *Agent) live(threadID, sessionID string) *session {
 	return t.session
 }
 
-// keep makes s the thread's session and parts from the one before.
+// keep makes s the thread's session and closes the one before.
 func (a *Agent) keep(threadID string, s *session) {
 	a.mu.Lock()
 	t := a.threads[threadID]
 	if t == nil {
-		t = &thread{place: make(chan struct{}, 1)}
+		t = &thread{slot: make(chan struct{}, 1)}
 		a.threads[threadID] = t
 	}
 	before := t.session
 	t.session = s
 	a.mu.Unlock()
 	if before != nil && before != s && before.alive() {
-		a.letGo(before)
+		a.closeSession(before)
 	}
 	a.trim(s.pr)
 }
 
-// trim parts from the session of pr that has not been used for longest, if
-// there are too many, none of whose threads is at work.
+// trim closes the least recently used session of pr whose thread is not at
+// work, if pr has too many.
 func (a *Agent) trim(pr *proc) {
 	if pr.router.count() <= limits.AgentSessions {
 		return
@@ -118,7 +118,7 @@ func (a *Agent) trim(pr *proc) {
 	}
 	a.mu.Unlock()
 	if oldest != nil {
-		a.letGo(oldest)
+		a.closeSession(oldest)
 	}
 }
 
@@ -132,17 +132,17 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		return a.notRun(ctx, err)
 	}
 	defer a.unlock(p.ThreadID, t)
-	out, unheard := a.runIn(ctx, p, t, false)
-	if unheard {
+	out, resend := a.runIn(ctx, p, t, false)
+	if resend {
 		out, _ = a.runIn(ctx, p, t, true)
 	}
 	return out
 }
 
-// runIn runs a prompt in the session of its thread, which is opened if it is
-// not open; again says that it was run before, and unheard. It reports unheard
-// as session.prompt does.
-func (a *Agent) runIn(ctx context.Context, p *turns.Prompt, t *thread, again bool) (out turns.Outcome, unheard bool) {
+// runIn runs a prompt in the session of its thread, and opens the session if
+// necessary. resent says that the prompt is sent for the second time. resend is
+// the result of session.prompt.
+func (a *Agent) runIn(ctx context.Context, p *turns.Prompt, t *thread, resent bool) (out turns.Outcome, resend bool) {
 	s := a.live(p.ThreadID, p.SessionID)
 	var (
 		first []block
@@ -152,7 +152,7 @@ func (a *Agent) runIn(ctx context.Context, p *turns.Prompt, t *thread, again boo
 	case s == nil:
 		s, first, err = a.openFor(ctx, p)
 	case p.SessionID == "":
-		if err = s.tellID(ctx, p); err != nil {
+		if err = s.recordID(ctx, p); err != nil {
 			a.pool.leave(s.pr)
 		}
 	}
@@ -161,13 +161,13 @@ func (a *Agent) runIn(ctx context.Context, p *turns.Prompt, t *thread, again boo
 	}
 	defer a.pool.leave(s.pr)
 	input, left := blocks(p.Input, s.pr.says.images)
-	if left > 0 && !again { // else it was said before
+	if left > 0 && !resent { // otherwise the notice exists
 		if err := p.Emit(ctx, notice("warning", "The agent takes no images: it was told of them instead.", nil)); err != nil {
 			s.release()
 			return a.notRun(ctx, err), false
 		}
 	}
-	out, unheard = s.prompt(ctx, p, append(first, input...))
+	out, resend = s.prompt(ctx, p, append(first, input...))
 	if !s.alive() {
 		a.mu.Lock()
 		if t.session == s {
@@ -175,5 +175,5 @@ func (a *Agent) runIn(ctx context.Context, p *turns.Prompt, t *thread, again boo
 		}
 		a.mu.Unlock()
 	}
-	return out, unheard
+	return out, resend
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/seed82539d15/holon/limits"
 )
 
-// errStuck says that an agent does not read what it is sent.
+// errStuck says that an agent does not read its input.
 var errStuck = errors.New("the agent does not read its input")
 
-// writer writes whole lines to a process's stdin. It never blocks its caller:
-// what the pipe does not take at once is written by a goroutine, in order. It
-// may be used by many goroutines.
+// writer writes whole lines to a process's stdin. It never blocks its caller: a
+// goroutine writes, in order, what the pipe does not take at once. It may be
+// used by many goroutines.
 type writer struct {
 	f   *os.File
 	raw syscall.RawConn // nil: everything goes through the goroutine
@@ -35,7 +35,7 @@ func newWriter(f *os.File) *writer {
 	return &writer{f: f, raw: raw}
 }
 
-// send hands a line over, its line feed included. The caller does not change
+// send writes or queues a line with its line feed. The caller must not change
 // it afterwards.
 func (w *writer) send(line []byte) error {
 	w.mu.Lock()
@@ -59,8 +59,8 @@ func (w *writer) send(line []byte) error {
 	return nil
 }
 
-// try writes what the pipe takes without waiting. It saves a switch to
-// another goroutine, which is much of what handing a prompt over costs.
+// try writes as much as the pipe takes without waiting. It saves a switch of
+// goroutines, which is a large part of the cost of sending a prompt.
 func (w *writer) try(line []byte) (n int) {
 	if w.raw == nil {
 		return 0
@@ -94,8 +94,8 @@ func (w *writer) run() {
 	}
 }
 
-// close makes every send fail. The file is closed by whoever ends the
-// process; wait returns after that.
+// close makes every send fail. The code that ends the process closes the file;
+// wait returns after that.
 func (w *writer) close(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// nowhere takes everything and keeps nothing.
+// nowhere accepts every op and keeps none.
 type nowhere struct{}
 
 func (nowhere) Emit(context.Context, []items.Op) error { return nil }
@@ -19,8 +19,8 @@ func (nowhere) Ask(context.Context, string, items.Content, turns.AskOptions) (tu
 func (nowhere) Sync(context.Context) error { return nil }
 func (nowhere) OnSteer(turns.Injector)     {}
 
-// BenchmarkItems shows what the load generator itself costs per item: it must
-// be little beside what the log does with it.
+// BenchmarkItems measures the load generator's own cost per item: it must be
+// small compared with the log's.
 func BenchmarkItems(b *testing.B) {
 	b.ReportAllocs()
 	p := &turns.Prompt{Sink: nowhere{}, Input: []items.UserMessage{agenttest.Message("/items 1000 100")}}

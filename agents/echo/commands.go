@@ -17,9 +17,9 @@ import (
 // streamed too.
 const maxWord = 4 << 10
 
-// A group of ops in one Emit ends at 256 ops or 64 KiB of text: enough that
-// handing over costs nothing per op, little enough that the inbox, which is
-// bounded in bytes, stays a queue of several groups.
+// A group of ops in one Emit ends at 256 ops or 64 KiB of text: large enough
+// that the cost per op is small, and small enough that the intake, which is
+// bounded in bytes, holds several groups.
 const (
 	groupOps   = 256
 	groupBytes = 64 << 10
@@ -41,7 +41,7 @@ func say(ctx context.Context, p *turns.Prompt, c command) error {
 	return p.Emit(ctx, items.Update{ItemID: id, Status: items.StatusCompleted})
 }
 
-// cutWord cuts the first word with the white space around it off a text.
+// cutWord splits a text after its first word and the white space around it.
 func cutWord(s string) (word, rest string) {
 	inWord, spaceAfter := false, false
 	for i, r := range s {
@@ -56,8 +56,8 @@ func cutWord(s string) (word, rest string) {
 }
 
 // deltas makes one message of n deltas of size bytes. The text is a pattern
-// that goes on over the deltas: byte k of the message is byte k mod 64 of it,
-// so that a reader sees what is missing, doubled or misplaced.
+// that continues over the deltas: byte k of the message is byte k mod 64 of the
+// pattern, so that a reader notices missing, duplicate or misplaced text.
 func deltas(ctx context.Context, p *turns.Prompt, c command) error {
 	id := items.NewID()
 	if err := p.Emit(ctx, items.Create{ItemID: id, Step: c.step, Content: items.NewAgentMessage("")}); err != nil {
@@ -98,8 +98,8 @@ func finishedItems(ctx context.Context, p *turns.Prompt, c command) error {
 	return group.flush()
 }
 
-// clock makes n messages at a steady pace. Each is finished at once and says
-// when it was handed over, so that a reader sees how long it was under way.
+// clock makes n messages at a steady pace. Each is finished at once and has the
+// time of its Emit, so that a reader can measure its latency.
 func clock(ctx context.Context, p *turns.Prompt, c command) error {
 	tick := time.NewTicker(c.wait)
 	defer tick.Stop()
@@ -118,7 +118,7 @@ func clock(ctx context.Context, p *turns.Prompt, c command) error {
 	return nil
 }
 
-// grouper hands ops over in groups. alone makes each its own group.
+// grouper emits ops in groups. With alone each op is its own group.
 type grouper struct {
 	ctx   context.Context
 	p     *turns.Prompt
@@ -150,8 +150,8 @@ func (g *grouper) flush() error {
 
 func sleep(ctx context.Context, _ *turns.Prompt, c command) error { return pause(ctx, c.wait) }
 
-// stubborn is an agent that is not listening: an interrupt is seen after it.
-// Only the end of the turn itself, without this agent, is the end of it.
+// stubborn waits and ignores interrupts meanwhile. Only the end of the turn
+// itself, without this agent, ends the wait.
 func stubborn(_ context.Context, p *turns.Prompt, c command) error {
 	timer := time.NewTimer(c.wait)
 	defer timer.Stop()
@@ -163,7 +163,7 @@ func stubborn(_ context.Context, p *turns.Prompt, c command) error {
 	}
 }
 
-// ask asks for a permission and says what was answered.
+// ask asks for a permission and says the answer.
 func ask(ctx context.Context, p *turns.Prompt, c command) error {
 	answer, err := p.Ask(ctx, items.PermissionRequest{
 		Type: items.KindPermissionRequest, Title: c.text,
@@ -187,7 +187,7 @@ func fail(_ context.Context, _ *turns.Prompt, c command) error {
 	return &ending{failed(kindFailed, c.text)}
 }
 
-// withdraw makes an item, finishes it and takes it back.
+// withdraw makes an item, finishes it and deletes it.
 func withdraw(ctx context.Context, p *turns.Prompt, c command) error {
 	id := items.NewID()
 	if err := p.Emit(ctx, items.Create{ItemID: id, Step: c.step, Status: items.StatusCompleted, Content: items.NewAgentMessage("This will be withdrawn.")}); err != nil {
@@ -200,7 +200,7 @@ func progress(ctx context.Context, p *turns.Prompt, c command) error {
 	return p.Emit(ctx, items.Progress{Message: c.text})
 }
 
-// crash leaves a message half said, as an agent does that dies, in the first
+// crash leaves an incomplete message, like an agent that dies, in the first n
 // attempts of its turn.
 func crash(ctx context.Context, p *turns.Prompt, c command) error {
 	if p.Attempt > c.n {
@@ -218,7 +218,7 @@ func crash(ctx context.Context, p *turns.Prompt, c command) error {
 	return &ending{end}
 }
 
-// transient fails the first attempts of its turn in a way that may pass.
+// transient fails the first n attempts of its turn with a transient failure.
 func transient(_ context.Context, p *turns.Prompt, c command) error {
 	if p.Attempt > c.n {
 		return nil
@@ -228,12 +228,13 @@ func transient(_ context.Context, p *turns.Prompt, c command) error {
 	return &ending{end}
 }
 
-// step starts a step, or starts it again.
+// step starts a step, or retries it.
 func step(ctx context.Context, p *turns.Prompt, c command) error {
 	return p.Emit(ctx, items.StepStart{Step: c.step})
 }
 
-func again(ctx context.Context, p *turns.Prompt, c command) error {
+// retryStep starts a step again, with a reason.
+func retryStep(ctx context.Context, p *turns.Prompt, c command) error {
 	return p.Emit(ctx, items.StepStart{Step: c.step, Reason: "/again"})
 }
 

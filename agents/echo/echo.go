@@ -1,7 +1,7 @@
 // Package echo is the agent that needs no set-up: it answers with its input,
-// streamed by words, and understands lines that begin with a slash, which make
-// it do what an agent can do: wait, ask, fail, die, or speak very much. It is
-// for trying out, for tests and for load. docs/agents.md lists the commands.
+// streamed by words. Lines that begin with a slash are commands for what an
+// agent can do: wait, ask, fail, die, or produce much output. It is for trials,
+// tests and load. docs/agents.md lists the commands.
 package echo
 
 import (
@@ -32,8 +32,8 @@ func New(name string) *Agent { return &Agent{name: name} }
 // Info describes the agent.
 func (a *Agent) Info() turns.AgentInfo { return turns.AgentInfo{Name: a.name, Kind: Kind} }
 
-// Run carries out the lines of the prompt in their order. A line that cannot
-// be carried out as written fails the turn before anything has been done.
+// Run executes the lines of the prompt in their order. A line with an error
+// fails the turn before anything is executed.
 func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	script, err := parse(textOf(p.Input))
 	if err != nil {
@@ -49,7 +49,7 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		case errors.As(err, &end):
 			return end.outcome
 		case err != nil:
-			return interrupted() // ctx has ended, or the turn has, without us
+			return interrupted() // ctx has ended, or the turn has without this agent
 		}
 	}
 	return turns.Outcome{State: turns.Completed, StopReason: "end_turn"}
@@ -71,8 +71,8 @@ func interrupted() turns.Outcome {
 	return turns.Outcome{State: turns.Interrupted, StopReason: "cancelled"}
 }
 
-// textOf is everything a person said, one message after the other. Parts that
-// are no text are named, so that they are seen to have arrived.
+// textOf is all text of the input, one message after the other. Other parts are
+// named, so that their arrival can be seen.
 func textOf(input []items.UserMessage) string {
 	s := ""
 	for _, m := range input {

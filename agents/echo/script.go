@@ -11,11 +11,11 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// The bounds of what one line may ask for, and of the commands in a prompt:
-// more than any test or load needs, less than what fills a disk by a slip.
+// The bounds of one line, and of the commands in a prompt: more than any test
+// or load needs, less than would fill a disk by mistake.
 const (
 	maxCount    = 1_000_000
-	maxSize     = 1 << 20 // as max_item_bytes: one delta, or one item, of it is cut
+	maxSize     = 1 << 20 // as max_item_bytes: one delta, or one item, of this size is cut
 	maxTotal    = 1 << 30
 	maxWait     = time.Hour
 	maxCommands = 1_000
@@ -28,11 +28,11 @@ type command struct {
 	n    int
 	size int
 	wait time.Duration
-	ends bool   // it ends the step that is under way
-	step string // what it says belongs to; of a command for a step, that step
+	ends bool   // it ends the running step
+	step string // the step that its items belong to; for a command about a step, that step
 }
 
-// verb is how a line that begins with a slash is read and done.
+// verb is how a line that begins with a slash is parsed and executed.
 type verb struct {
 	name  string
 	usage string
@@ -54,23 +54,23 @@ var verbs = []verb{
 	{"crash", "/crash [N]", parseAttempts, crash},
 	{"transient", "/transient [N]", parseAttempts, transient},
 	{"step", "/step PATH", needsPath, step},
-	{"again", "/again PATH", needsPath, again},
+	{"again", "/again PATH", needsPath, retryStep},
 	{"end", "/end", needsNothing, endStep},
 	{"stubborn", "/stubborn MS", parseWait, stubborn},
 }
 
-// parse reads a whole prompt before anything of it is done. Lines that are no
-// commands are echoed; those that follow each other are one message.
+// parse reads a whole prompt before any of it is executed. Lines that are no
+// commands are echoed; consecutive ones are one message.
 func parse(text string) ([]command, error) {
 	var script []command
 	var plain []string
-	step := "" // the lines that follow belong to
+	step := "" // the step of the following lines
 	count := 0
 	lines := strings.Split(text, "\n")
 	flush := func() {
 		said := strings.Join(plain, "\n")
-		// Empty lines between commands are layout; a prompt of nothing else is
-		// answered with what it is.
+		// Empty lines between commands are ignored; a prompt of empty lines
+		// only is echoed.
 		if strings.TrimSpace(said) != "" || len(plain) == len(lines) {
 			script = append(script, command{run: say, text: said, step: step})
 		}
@@ -123,7 +123,7 @@ func parseLine(line string) (command, error) {
 	return command{run: say, text: unknown(name)}, nil
 }
 
-// unknown is the answer to a command that is none.
+// unknown is the answer to an unknown command.
 func unknown(name string) string {
 	usages := make([]string, len(verbs))
 	for i, v := range verbs {
@@ -149,7 +149,7 @@ func needsNothing(rest string) (command, error) {
 	return command{}, nil
 }
 
-// parseAttempts reads in how many attempts the command does what it does.
+// parseAttempts reads in how many attempts the command acts.
 func parseAttempts(rest string) (command, error) {
 	if rest == "" {
 		return command{n: maxCount}, nil

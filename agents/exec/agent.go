@@ -14,7 +14,7 @@ import (
 // Kind is what Info says the agent is.
 const Kind = "exec"
 
-// The ways in and out of a command.
+// The formats of a command's input and output.
 const (
 	InputText    = "text"
 	InputJSON    = "json"
@@ -22,33 +22,32 @@ const (
 	OutputEvents = "events"
 )
 
-// What Config leaves at zero.
+// Defaults of Config.
 const (
 	defaultKillAfter  = 3 * time.Second
 	defaultStderrTail = 16 << 10 // a long stack trace
 )
 
-// Config says what to run and how to talk to it.
+// Config says what to run and in which formats.
 type Config struct {
 	// Command is the program and its arguments. A name without a slash is
-	// looked for in the server's PATH, a relative path in the working
-	// directory.
+	// looked up in the server's PATH, a relative path in the working directory.
 	Command []string
-	// Env is added to the server's environment. The HOLON_ variables
-	// that tell the process its turn cannot be set.
+	// Env is added to the server's environment. The HOLON_ variables that name
+	// the turn cannot be set.
 	Env map[string]string
-	// Cwd is the working directory of threads that have none of their own;
-	// "" = the server's.
+	// Cwd is the working directory of threads without their own; "" = the
+	// server's.
 	Cwd string
-	// Input is InputText or InputJSON; "" = what fits Output.
+	// Input is InputText or InputJSON; "" = the one that fits Output.
 	Input string
 	// Output is OutputText or OutputEvents; "" = OutputText.
 	Output string
-	// URL gives the server's address for HOLON_URL when a process starts.
-	// nil or "" = the process is not told.
+	// URL returns the server's address for HOLON_URL when a process starts. nil
+	// or "" = HOLON_URL is not set.
 	URL func() string
-	// Records is where running processes are recorded, so that what outlives a
-	// killed server can be ended by the next. nil = they are not.
+	// Records is where running processes are recorded, so that the next server
+	// can end those that outlive a killed one. nil = they are not recorded.
 	Records *process.Records
 	// KillAfter is the time between TERM and KILL; 0 = 3 s.
 	KillAfter time.Duration
@@ -64,13 +63,13 @@ type Agent struct {
 
 	mu      sync.Mutex
 	closed  bool
-	closing chan struct{} // closed by Close: kill what runs
+	closing chan struct{} // closed by Close: kill running processes
 	runs    sync.WaitGroup
 }
 
-// New returns an agent of this name. It runs nothing and does not look for
-// the command: that happens for each prompt, so that a program may be
-// installed later. The error names what is wrong with cfg.
+// New returns an agent of this name. It runs nothing and does not look up the
+// command: that happens for each prompt, so that a program may be installed
+// later. The error says what is wrong with cfg.
 func New(name string, cfg Config) (*Agent, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, fmt.Errorf("agent %q: %w", name, err)
@@ -81,9 +80,9 @@ func New(name string, cfg Config) (*Agent, error) {
 // Info describes the agent.
 func (a *Agent) Info() turns.AgentInfo { return turns.AgentInfo{Name: a.name, Kind: Kind} }
 
-// Close kills the process groups of all prompts that still run and waits
-// until they are reaped. Later prompts fail. It is for the last moment of the
-// server, after the turns have had their time to end, and may be called twice.
+// Close kills the process groups of all prompts that still run and waits until
+// they are reaped. Later prompts fail. The server calls it last, after the
+// turns have had time to end. It may be called twice.
 func (a *Agent) Close() error {
 	a.mu.Lock()
 	if !a.closed {
@@ -95,7 +94,7 @@ func (a *Agent) Close() error {
 	return nil
 }
 
-// enter counts a Run in; false = the agent is closed.
+// enter registers a Run; false = the agent is closed.
 func (a *Agent) enter() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -124,7 +123,7 @@ func (c *Config) complete() error {
 			return fmt.Errorf("env: %q is no name of a variable", key)
 		case strings.ContainsRune(value, 0):
 			return fmt.Errorf("env: the value of %s holds a NUL byte", key)
-		case ours[key]:
+		case turnVariables[key]:
 			return fmt.Errorf("env: %s is set by the server for each turn", key)
 		}
 	}

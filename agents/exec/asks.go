@@ -15,15 +15,15 @@ import (
 // maxAsks is how many questions may wait at once: more than a person answers.
 const maxAsks = 16
 
-// asks are the questions of one prompt that wait for their answers. Each has
-// a goroutine, ended by stop.
+// asks are the questions of one prompt that wait for their answers. Each has a
+// goroutine, which stop ends.
 type asks struct {
 	p  *turns.Prompt
 	in *feeder
 
 	mu      sync.Mutex
 	open    map[string]bool
-	ctx     context.Context // of all questions; nil before the first
+	ctx     context.Context // for all questions; nil before the first
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
@@ -35,7 +35,7 @@ func (a *asks) waiting(name string) bool {
 	return a.open[name]
 }
 
-// admits says why a question cannot be asked.
+// admits returns an error if a question cannot be asked.
 func (a *asks) admits(name string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -50,7 +50,7 @@ func (a *asks) admits(name string) error {
 	return nil
 }
 
-// start asks a question and returns at once. ctx is that of the sink.
+// start asks a question and returns at once. ctx is the sink's context.
 func (a *asks) start(ctx context.Context, name string, q items.Content, o turns.AskOptions) {
 	a.mu.Lock()
 	if a.ctx == nil {
@@ -63,20 +63,20 @@ func (a *asks) start(ctx context.Context, name string, q items.Content, o turns.
 	a.running.Go(func() {
 		answer, err := a.p.Ask(ctx, q, o)
 		a.mu.Lock()
-		delete(a.open, name) // before the answer is sent: the agent may ask under the name again
+		delete(a.open, name) // before the answer is sent: the agent may then reuse the name
 		a.mu.Unlock()
 		if err != nil {
-			return // the prompt ends; the process is told by a signal
+			return // the prompt ends; the process gets a signal
 		}
 		line, err := json.Marshal(answerEvent{Event: "answer", ID: name, Status: answer.Status, Outcome: answer.Outcome, Answer: answer.Answer})
-		if err != nil { // an answer that is no JSON cannot come from the log
+		if err != nil { // does not happen: answers in the log are JSON
 			line, _ = json.Marshal(answerEvent{Event: "answer", ID: name, Status: answer.Status, Outcome: answer.Outcome})
 		}
 		a.in.send(ctx, append(line, '\n'))
 	})
 }
 
-// stop ends all questions and waits until nobody sends any more.
+// stop ends all questions and waits until no goroutine sends any more.
 func (a *asks) stop() {
 	a.mu.Lock()
 	cancel := a.cancel

@@ -7,9 +7,9 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// decodeContent reads the content of an item event as strictly as the event
-// itself: a misspelt member would otherwise be lost without a word. id stands
-// in for a tool_call_id that was left out.
+// decodeContent decodes the content of an item event as strictly as the event
+// itself: otherwise a misspelt member would be lost silently. id replaces an
+// absent tool_call_id.
 func decodeContent(raw items.Raw, id string) (items.Content, error) {
 	content, err := items.FromAgent(raw)
 	if unknown, ok := errors.AsType[*items.UnknownKindError](err); ok {

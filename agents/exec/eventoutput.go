@@ -15,9 +15,9 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// What an agent's events may come to, each with what happens at the bound.
+// Bounds of an agent's events, each with the action at the bound.
 const (
-	maxOpen     = 100      // open items: more are refused, before the engine would
+	maxOpen     = 100      // open items: more are refused, before the engine refuses them
 	maxItems    = 4096     // ids remembered: the oldest finished ones are forgotten
 	maxNotices  = 20       // notices about bad lines: the rest are counted in one at the end
 	maxProgress = 1024     // bytes of a progress message: cut
@@ -27,16 +27,16 @@ const (
 // maxLine is the longest event line, as long as the longest frame of the wire.
 const maxLine = 4 << 20
 
-// eventOutput makes items of NDJSON events. A line that says nothing
-// sensible becomes a notice and changes nothing.
+// eventOutput makes items of NDJSON events. A line that is not understood
+// becomes a notice and changes nothing.
 type eventOutput struct {
 	p     *turns.Prompt
-	ops   []items.Op // of the chunk in hand
+	ops   []items.Op // not emitted yet
 	known map[string]*local
-	order []*local // in the order of making, to forget the oldest
+	order []*local // in the order of creation, to forget the oldest
 	steps steps
 	open  int // of known
-	line  int // number of the present one, from 1
+	line  int // number of the current line, from 1
 	bad   int // lines that were not understood
 	ended *resultEvent
 	asks  asks
@@ -83,7 +83,7 @@ func (o *eventOutput) finish(ctx context.Context, end turns.State) error {
 		o.notice(fmt.Sprintf("%d more lines of the agent's output were not understood", more), nil)
 	}
 	if end == turns.Completed {
-		for _, it := range o.order { // text that was only streamed has no other end; the turn ends the rest
+		for _, it := range o.order { // text that was only streamed ends here; the turn ends the rest
 			if it.status.Open() && (it.kind == items.KindAgentMessage || it.kind == items.KindReasoning) {
 				o.ops = append(o.ops, items.Update{ItemID: it.id, Status: items.StatusCompleted})
 			}
@@ -150,7 +150,7 @@ func (o *eventOutput) take(ctx context.Context, line []byte) error {
 	return nil
 }
 
-// ask hands over what was said before the question, then asks it.
+// ask emits the ops before the question, then asks it.
 func (o *eventOutput) ask(ctx context.Context, line []byte, id string, q items.Content, opts turns.AskOptions, bad error) error {
 	if bad == nil {
 		bad = o.nameIsFree(id)
@@ -209,7 +209,7 @@ func (o *eventOutput) item(e itemEvent) error {
 	case it == nil && content == nil:
 		return fmt.Errorf("there is no item %q; content would make one", shorten(e.ID, 64))
 	case it == nil && e.ID == "" && e.Status == "":
-		return o.create("", e.Step, items.StatusCompleted, content) // nothing can refer to it again
+		return o.create("", e.Step, items.StatusCompleted, content) // nothing can refer to it later
 	case it == nil && e.ID == "" && e.Status.Open():
 		return errors.New("an item without id cannot be ended later")
 	case it == nil:
@@ -273,7 +273,7 @@ func (o *eventOutput) create(name, step string, want items.Status, content items
 	return nil
 }
 
-// nameIsFree checks the agent's name for something new.
+// nameIsFree checks that the agent's name for a new item or question is unused.
 func (o *eventOutput) nameIsFree(name string) error {
 	switch {
 	case len(name) > maxLocalID:
@@ -284,7 +284,7 @@ func (o *eventOutput) nameIsFree(name string) error {
 	return nil
 }
 
-// set keeps the status of an item and the count of open ones.
+// set stores the status of an item and updates the count of open ones.
 func (o *eventOutput) set(it *local, status items.Status) {
 	if it.status.Open() {
 		o.open--
@@ -295,8 +295,8 @@ func (o *eventOutput) set(it *local, status items.Status) {
 	it.status = status
 }
 
-// makeRoom forgets finished items when too many are remembered: a quarter of
-// them, so that it is rarely done.
+// makeRoom forgets a quarter of the finished items when maxItems are
+// remembered, so that it rarely runs.
 func (o *eventOutput) makeRoom() {
 	if len(o.order) < maxItems {
 		return

@@ -13,15 +13,15 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// The bounds of an event, besides that of its line.
+// The bounds of an event, besides the length of its line.
 const (
-	maxDepth   = 32 // of nesting: what is passed on is nested once more on the wire
+	maxDepth   = 32 // of nesting: content is nested once more on the wire
 	maxLocalID = 256
 	maxOptions = 32
 	maxExpiry  = 30 * 24 * time.Hour
 )
 
-// The events an agent can print, one JSON object on a line each.
+// The events that an agent can print, each one JSON object on a line.
 type (
 	messageEvent struct {
 		Event string `json:"event"`
@@ -95,7 +95,7 @@ type (
 	}
 )
 
-// answerEvent is the line that brings the answer to a question.
+// answerEvent is the line with the answer to a question.
 type answerEvent struct {
 	Event   string         `json:"event"`
 	ID      string         `json:"id"`
@@ -104,8 +104,8 @@ type answerEvent struct {
 	Answer  jsontext.Value `json:"answer,omitzero"`
 }
 
-// decodeEvent reads one line. The error says what is wrong with it; whatever
-// it returns is well formed but may not fit what came before.
+// decodeEvent reads one line. The error says what is wrong with it. The
+// returned event is well formed but may not fit earlier events.
 func decodeEvent(line []byte) (any, error) {
 	if depth := nesting(line); depth > maxDepth {
 		return nil, fmt.Errorf("nested %d deep, more than %d", depth, maxDepth)
@@ -170,7 +170,7 @@ func nesting(line []byte) int {
 	return deepest
 }
 
-// usage is the event as the turn keeps it.
+// usage is the event as the turn's usage.
 func (e usageEvent) usage() (items.Usage, error) {
 	u := items.Usage{
 		Type: items.KindUsage, InputTokens: e.InputTokens, OutputTokens: e.OutputTokens,
@@ -252,7 +252,7 @@ func expiry(seconds float64) (time.Duration, error) {
 	return time.Duration(seconds * float64(time.Second)), nil
 }
 
-// check says what is wrong with a result.
+// check returns an error if the result is invalid.
 func (e resultEvent) check() error {
 	if e.State != turns.Completed && e.State != turns.Failed {
 		return fmt.Errorf("state %q is neither completed nor failed", shorten(string(e.State), 64))

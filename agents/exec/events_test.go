@@ -19,7 +19,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// printed runs the events through an output as one process that exits well.
+// printed runs the events through an output, as of one process that exits with
+// 0.
 func printed(t testing.TB, text string) (*agenttest.Sink, turns.Outcome) {
 	t.Helper()
 	return printedInPieces(t, []byte(text), len(text)+1)
@@ -54,7 +55,7 @@ func (r replay) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	return turns.Outcome{}
 }
 
-// pieces reads at most so many bytes at once.
+// pieces reads at most n bytes at once.
 type pieces struct {
 	io.Reader
 	size int
@@ -169,7 +170,7 @@ func TestResultDecidesTheOutcome(t *testing.T) {
 	}
 }
 
-// badLines are lines that mean nothing, with a part of what is said of them.
+// badLines are invalid lines, with a part of the notice about them.
 var badLines = map[string]string{
 	`hello`:                               "invalid character",
 	`{"event":"message","text":"a"`:       "unexpected EOF",
@@ -441,7 +442,7 @@ func TestDocumentedEventsAreUnderstood(t *testing.T) {
 }
 
 // TestEveryEventAndMemberIsDocumented compares the table of docs/agents.md with
-// what is decoded.
+// the decoded members.
 func TestEveryEventAndMemberIsDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/agents.md")
 	if err != nil {

@@ -294,7 +294,7 @@ func TestOutputOfADeadProcessWaitsForAFullSink(t *testing.T) {
 	}
 }
 
-// until runs the agent and cancels it once it has said something.
+// until runs the agent and cancels it after its first output.
 func until(t *testing.T, a *Agent, first string) (*agenttest.Sink, turns.Outcome, time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -5,15 +5,15 @@ import (
 	"os"
 )
 
-// feeder writes to a process's stdin: the prompt, then, if it is kept open,
-// answers. A process that does not read delays nobody but itself.
+// feeder writes to a process's stdin: the prompt and then, if stdin is kept
+// open, answers. A process that does not read delays only itself.
 type feeder struct {
 	f     *os.File
 	first []byte
 	lines chan []byte // nil = stdin ends after the prompt
 }
 
-// answersAhead is how many answers wait while the process does not read.
+// answersAhead is how many answers may wait while the process does not read.
 const answersAhead = 4
 
 func newFeeder(f *os.File, first []byte, keep bool) *feeder {
@@ -24,7 +24,7 @@ func newFeeder(f *os.File, first []byte, keep bool) *feeder {
 	return in
 }
 
-// run writes until there is nothing more to come, or nobody to read it.
+// run writes until close. After a write error it drops the answers.
 func (in *feeder) run() {
 	_, err := in.f.Write(in.first) // EPIPE: a process need not read its input
 	if in.lines == nil {
@@ -41,7 +41,7 @@ func (in *feeder) run() {
 // open reports whether answers can be sent.
 func (in *feeder) open() bool { return in.lines != nil }
 
-// send hands a line over. It waits while too many do, at most until ctx ends.
+// send queues a line. It waits while the queue is full, at most until ctx ends.
 func (in *feeder) send(ctx context.Context, line []byte) {
 	select {
 	case in.lines <- line:
@@ -49,10 +49,10 @@ func (in *feeder) send(ctx context.Context, line []byte) {
 	}
 }
 
-// close ends stdin and run. Nobody sends any more.
+// close ends stdin and run. The caller must not call send any more.
 func (in *feeder) close() {
 	if in.lines != nil {
 		close(in.lines)
 	}
-	in.f.Close() // a second close of the file is refused, which is no harm
+	in.f.Close() // a second close of the file fails harmlessly
 }

@@ -24,7 +24,7 @@ import (
 
 var marks atomic.Int64
 
-// marked returns the argument of a sleep by which it can be found again.
+// marked returns an argument for sleep by which the process can be found.
 func marked(t *testing.T) string {
 	if runtime.GOOS != "linux" {
 		t.Skip("LOUD SKIP: processes are found through /proc, which only Linux has")
@@ -39,7 +39,7 @@ func alive(mark string) []int {
 
 func none(t *testing.T, mark string) {
 	t.Helper()
-	// A process that got KILL is gone when the kernel has got round to it.
+	// The kernel may take a moment to end a process after KILL.
 	for limit := time.Now().Add(3 * time.Second); ; {
 		pids := alive(mark)
 		if len(pids) == 0 {
@@ -232,7 +232,7 @@ func TestProcessDiesWithAKilledServer(t *testing.T) {
 	none(t, mark)
 }
 
-// What the process has started ignores TERM and has no pipe of the server's.
+// The process's child ignores TERM and has no pipe of the server.
 func TestGroupOfAKilledServerIsEndedByTheNextStart(t *testing.T) {
 	mark, dir := marked(t), t.TempDir()
 	killServer(t, mark, dir, "trap '' TERM; sleep "+mark+" <&- >&- 2>&- & echo ready; wait")

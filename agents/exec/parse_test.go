@@ -12,7 +12,8 @@ import (
 
 func TestTextNeverDependsOnWhereThePiecesBegin(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		// Bytes of code points, whole and broken, are likelier than any byte.
+		// Bytes of whole and broken code points are more likely than other
+		// bytes.
 		part := rapid.OneOf(
 			rapid.SliceOfN(rapid.Byte(), 0, 4),
 			rapid.Map(rapid.Rune(), func(c rune) []byte { return []byte(string(c)) }),
@@ -36,7 +37,7 @@ func TestTextNeverDependsOnWhereThePiecesBegin(t *testing.T) {
 	})
 }
 
-// FuzzEvents checks that whatever an agent prints, every op is allowed, every
+// FuzzEvents checks that for any output of an agent every op is allowed, every
 // text is valid, the notices are bounded, and the same bytes in other pieces
 // make the same items.
 func FuzzEvents(f *testing.F) {

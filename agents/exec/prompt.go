@@ -15,7 +15,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// The variables that tell a process its turn and how to call back.
+// The variables with the turn of a process and the server's address.
 const (
 	envThreadID = "HOLON_THREAD_ID"
 	envTurnID   = "HOLON_TURN_ID"
@@ -23,11 +23,12 @@ const (
 	envURL      = "HOLON_URL"
 )
 
-// ours are the variables a process gets from us or not at all: a server that
-// was itself started by an agent must not pass its own turn on.
-var ours = map[string]bool{envThreadID: true, envTurnID: true, envAttempt: true, envURL: true, process.EnvGroup: true}
+// turnVariables are the variables that a process never inherits from the
+// server: a server that was itself started by an agent must not pass on its own
+// turn.
+var turnVariables = map[string]bool{envThreadID: true, envTurnID: true, envAttempt: true, envURL: true, process.EnvGroup: true}
 
-// promptEvent is the line a process with input "json" gets first.
+// promptEvent is the first line that a process with input "json" gets.
 type promptEvent struct {
 	Event       string              `json:"event"`
 	ThreadID    string              `json:"thread_id"`
@@ -39,7 +40,7 @@ type promptEvent struct {
 	Input       []items.UserMessage `json:"input"`
 }
 
-// stdin is what a prompt's process reads first.
+// stdin is the first input of a prompt's process.
 func (c *Config) stdin(p *turns.Prompt, dir string) ([]byte, error) {
 	if c.Input == InputText {
 		texts := make([]string, len(p.Input))
@@ -48,7 +49,7 @@ func (c *Config) stdin(p *turns.Prompt, dir string) ([]byte, error) {
 		}
 		text := strings.Join(texts, "\n")
 		if !strings.HasSuffix(text, "\n") {
-			text += "\n" // a text ends with a line feed: the shell's read fails without
+			text += "\n" // without a final line feed the shell's read fails
 		}
 		return []byte(text), nil
 	}
@@ -66,7 +67,7 @@ func (c *Config) stdin(p *turns.Prompt, dir string) ([]byte, error) {
 func (c *Config) keepsStdin() bool { return c.Input == InputJSON && c.Output == OutputEvents }
 
 // command is the process of a prompt, not started. The error says, for a
-// person, why there is none.
+// person, why it cannot be started.
 func (c *Config) command(p *turns.Prompt) (*osexec.Cmd, error) {
 	dir := p.Cwd
 	if dir == "" {
@@ -88,7 +89,7 @@ func (c *Config) command(p *turns.Prompt) (*osexec.Cmd, error) {
 }
 
 func (c *Config) environment(p *turns.Prompt, dir string) []string {
-	env := process.Environment(dir, c.Env, ours)
+	env := process.Environment(dir, c.Env, turnVariables)
 	env = append(env, envThreadID+"="+p.ThreadID, envTurnID+"="+p.TurnID, envAttempt+"="+strconv.Itoa(p.Attempt))
 	if c.URL != nil {
 		if url := c.URL(); url != "" {

@@ -22,15 +22,15 @@ const (
 // (EX_TEMPFAIL of sysexits.h).
 const exitTempFail = 75
 
-// readSize is what one read, and so one delta, has at most.
+// readSize bounds one read, and so one delta.
 const readSize = 32 << 10
 
-// lastWords is how long an interrupted prompt may still hand over what its
-// process had printed when it was killed.
-const lastWords = time.Second
+// lastOutputWait is how long an interrupted prompt may still emit the output
+// that its process had printed when it was killed.
+const lastOutputWait = time.Second
 
 // Run starts the command for one prompt and returns when it has ended, its
-// output is handed over and nothing of its process group is left.
+// output is emitted and no process of its group is left.
 func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	if err := ctx.Err(); err != nil {
 		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error()}
@@ -49,7 +49,7 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	}
 	group, err := process.Start(cmd)
 	if err != nil {
-		return tried(turns.CauseCrash, failed(kindUnavailable, err.Error()))
+		return withCause(turns.CauseCrash, failed(kindUnavailable, err.Error()))
 	}
 	forget, err := a.cfg.Records.Add(group, a.cfg.Command)
 	if err != nil {
@@ -73,18 +73,18 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 // run is one running prompt.
 type run struct {
 	agent  *Agent
-	over   <-chan struct{} // of the prompt
+	over   <-chan struct{} // Prompt.Over
 	group  *process.Group
 	in     *feeder
 	out    output
 	stderr *process.Tail
-	broken chan struct{} // closed when the sink takes no more
+	broken chan struct{} // closed when the sink takes no more ops
 	read   chan struct{} // closed when both outputs have been read to their end
 }
 
 func (r *run) oversee(ctx context.Context) turns.Outcome {
-	// What the process says when it is told to stop is still kept, so the sink
-	// is not used with ctx, but with one that ends some time after it.
+	// The output after an interrupt is still kept, so the sink does not get
+	// ctx, but a context that ends some time after it.
 	emit, stopEmit := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopEmit()
 	finished := make(chan struct{})
@@ -114,10 +114,9 @@ func (r *run) oversee(ctx context.Context) turns.Outcome {
 	return end
 }
 
-// await returns when the leader has exited and its outputs have ended, or
-// have had their time to. An interrupt is TERM to the group, then KILL. What
-// a process leaves running behind it gets the same time while it holds an
-// output.
+// await returns when the leader has exited and its outputs have ended, or have
+// had time to end. An interrupt sends TERM to the group, then KILL. Processes
+// that the leader leaves running get the same time while they hold an output.
 func (r *run) await(ctx context.Context) {
 	after := r.agent.cfg.KillAfter
 	timer := time.NewTimer(after)
@@ -142,11 +141,11 @@ func (r *run) await(ctx context.Context) {
 		case <-timer.C:
 			r.group.Kill()
 			killed = true
-		case <-over: // the turn has ended without us
+		case <-over: // the turn has ended without this agent
 			over = nil
 			r.group.Kill()
 			killed = true
-		case <-broken: // whatever it says, nobody hears it
+		case <-broken: // its output is no longer stored
 			broken = nil
 			r.group.Kill()
 			killed = true
@@ -159,7 +158,7 @@ func (r *run) await(ctx context.Context) {
 }
 
 // boundEmit ends the sink's context some time after ctx, or when the turn has
-// ended without us, or when the agent is closed.
+// ended without this agent, or when the agent is closed.
 func (r *run) boundEmit(ctx context.Context, finished <-chan struct{}, stop func()) {
 	select {
 	case <-finished:
@@ -172,7 +171,7 @@ func (r *run) boundEmit(ctx context.Context, finished <-chan struct{}, stop func
 		return
 	case <-ctx.Done():
 	}
-	timer := time.NewTimer(r.agent.cfg.KillAfter + lastWords)
+	timer := time.NewTimer(r.agent.cfg.KillAfter + lastOutputWait)
 	defer timer.Stop()
 	select {
 	case <-finished:
@@ -206,8 +205,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// outcome judges how the process ended. An interrupt comes first, since what
-// it did to the process is not the process's fault.
+// outcome decides how the prompt ended. An interrupt is checked first, since
+// its effects on the process are not the process's fault.
 func (r *run) outcome(ctx context.Context, state *os.ProcessState) turns.Outcome {
 	if ctx.Err() != nil {
 		return turns.Outcome{State: turns.Interrupted, StopReason: state.String()}
@@ -225,10 +224,10 @@ func (r *run) outcome(ctx context.Context, state *os.ProcessState) turns.Outcome
 		}
 		out := failed(kindFailed, message)
 		if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			return tried(turns.CauseCrash, out) // by somebody else: what we kill has ended, or ends as interrupted
+			return withCause(turns.CauseCrash, out) // another sender: a process that we kill has ended, or ends as interrupted
 		}
 		if state.ExitCode() == exitTempFail {
-			return tried(turns.CauseTransient, out)
+			return withCause(turns.CauseTransient, out)
 		}
 		return out
 	}
@@ -238,8 +237,8 @@ func (r *run) outcome(ctx context.Context, state *os.ProcessState) turns.Outcome
 	return turns.Outcome{State: turns.Completed, StopReason: "end_turn"}
 }
 
-// tried is a failure that trying again may mend.
-func tried(cause turns.Cause, out turns.Outcome) turns.Outcome {
+// withCause is a failure that a retry may solve.
+func withCause(cause turns.Cause, out turns.Outcome) turns.Outcome {
 	out.Cause = cause
 	return out
 }

@@ -10,13 +10,13 @@ import (
 )
 
 // maxSteps is how many steps an agent may have started: fewer than the engine
-// lets stand, so that its refusals are told with their line.
+// allows, so that a refusal here names the line.
 const maxSteps = 500
 
-// steps are the steps that an agent has started, by path; true = under way.
+// steps are the steps that an agent has started, by path; true = running.
 type steps map[string]bool
 
-// has checks the step that something is to belong to.
+// has checks the step that an item names.
 func (s steps) has(path string) error {
 	if _, started := s[path]; path != "" && !started {
 		return fmt.Errorf("step %q has not been started", shorten(path, 64))
@@ -24,7 +24,7 @@ func (s steps) has(path string) error {
 	return nil
 }
 
-// staysIn checks a step that was given with an item that exists.
+// staysIn checks the step that an event names for an existing item.
 func (it *local) staysIn(path string) error {
 	if path != "" && path != it.step {
 		return fmt.Errorf("the item belongs to step %q and stays there", shorten(it.step, 64))
@@ -32,7 +32,7 @@ func (it *local) staysIn(path string) error {
 	return nil
 }
 
-// step starts a step, again if it has been started, or ends it.
+// step starts, retries or ends a step.
 func (o *eventOutput) step(e stepEvent) error {
 	if !notify.ValidStep(e.Step) {
 		return fmt.Errorf("step %q is no path of 1 to %d words of A-Z a-z 0-9 _ . - with / between them", shorten(e.Step, 64), notify.MaxStepDepth)
@@ -70,7 +70,7 @@ func (o *eventOutput) step(e stepEvent) error {
 			o.steps[path] = true
 		}
 	}
-	for _, it := range o.order { // the engine ends them with the try that they are of
+	for _, it := range o.order { // the engine ends them with their try
 		if it.status.Open() && below(e.Step, it.step) {
 			o.set(it, items.StatusInterrupted)
 		}
@@ -79,7 +79,7 @@ func (o *eventOutput) step(e stepEvent) error {
 	return nil
 }
 
-// below reports whether a step is another one, or part of it.
+// below reports whether a step is path or below it.
 func below(path, step string) bool {
 	return step == path || strings.HasPrefix(step, path+"/")
 }

@@ -9,20 +9,21 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// output makes ops of what a process prints. One goroutine calls read, then
-// one calls finish.
+// output makes ops of a process's output. One goroutine calls read, then one
+// calls finish.
 type output interface {
-	// read takes what is printed until there is no more, and hands over what
-	// has come before it waits for more. Its error is the sink's.
+	// read reads stdout to its end. It emits what it has read before it waits
+	// for more. Its error is the sink's.
 	read(ctx context.Context, stdout io.Reader) error
-	// finish is called once, when all has been read and the process is gone;
-	// end is how the prompt ends. Afterwards nothing is emitted.
+	// finish is called once, when all output has been read and the process has
+	// ended; end is how the prompt ends. Afterwards nothing is emitted.
 	finish(ctx context.Context, end turns.State) error
-	// result is how the agent itself says the prompt ended, nil if it does not.
+	// result is the agent's own report of how the prompt ended, nil if there is
+	// none.
 	result() *resultEvent
 }
 
-// textOutput makes one message of everything.
+// textOutput makes one message of the whole output.
 type textOutput struct {
 	p     *turns.Prompt
 	id    string // "" = nothing has been printed
@@ -62,9 +63,9 @@ func (o *textOutput) finish(ctx context.Context, end turns.State) error {
 
 func (o *textOutput) result() *resultEvent { return nil }
 
-// runes makes valid UTF-8 of bytes that come in pieces. No code point is
-// split, and each byte that belongs to none becomes U+FFFD: the result does
-// not depend on where the pieces begin.
+// runes makes valid UTF-8 of bytes that come in pieces. It splits no code
+// point. Each byte that belongs to none becomes U+FFFD. The result does not
+// depend on the boundaries of the pieces.
 type runes struct{ carry []byte }
 
 func (r *runes) feed(chunk []byte) string {
@@ -78,7 +79,7 @@ func (r *runes) feed(chunk []byte) string {
 	return text
 }
 
-// flush returns what was held back for a code point that never became whole.
+// flush returns the bytes of an incomplete code point.
 func (r *runes) flush() string {
 	text := toText(r.carry)
 	r.carry = nil

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Reason is what kept a command from being started.
+// Reason says why a command could not be started.
 type Reason string
 
 // The reasons.
@@ -34,11 +34,11 @@ type StartError struct {
 // Error implements error.
 func (e *StartError) Error() string { return e.Message }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *StartError) Unwrap() error { return e.Err }
 
 // Command is a command that is not started yet. A name without a slash is
-// looked for in the server's PATH, a relative path with one in dir, which must
+// looked up in the server's PATH, a relative path with one in dir, which must
 // be absolute. The caller sets Env (see Environment); Start sets the rest.
 // Errors are *StartError.
 func Command(command []string, dir string) (*exec.Cmd, error) {
@@ -56,8 +56,8 @@ func Command(command []string, dir string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// Environment is what a process in dir gets: the server's variables but those
-// in without, PWD, and what is set.
+// Environment is the environment of a process in dir: the server's variables
+// except those in without, PWD, and the variables in set.
 func Environment(dir string, set map[string]string, without map[string]bool) []string {
 	var env []string
 	for _, kv := range os.Environ() {
@@ -90,7 +90,7 @@ func checkDir(dir string) error {
 	return nil
 }
 
-// startError puts what os/exec says into words.
+// startError turns an error of os/exec into a StartError.
 func startError(name string, err error) *StartError {
 	say := func(reason Reason, format string, args ...any) *StartError {
 		return &StartError{Reason: reason, Message: fmt.Sprintf(format, args...), Err: err}

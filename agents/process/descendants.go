@@ -6,33 +6,33 @@ import (
 	"time"
 )
 
-// Moment is a time in the unit in which the system keeps the start of each
-// process: clock ticks since the boot. 0 says that it is not known, as on
-// systems without /proc.
+// Moment is a time in the unit of the system's start times of processes: clock
+// ticks since the boot. 0 means unknown, as on systems without /proc.
 type Moment uint64
 
 // Descendant is a living process below the leader of a group.
 type Descendant struct {
 	PID     int
 	Command string // its command line, shortened
-	// Began is when the process began, or the first of its ancestors that began
-	// since the moment that was asked for: who had that one started had this
-	// one started.
+	// Began is the start of the process, or of its first ancestor that began
+	// since the given moment: the work that started that ancestor also started
+	// this process.
 	Began Moment
 	// Apart says that it is in another session than the leader. Agents run
-	// commands so, and their own helpers (servers of tools or of languages) not.
+	// commands in other sessions, and their own helpers (tool and language
+	// servers) in their own.
 	Apart bool
 
 	kin kin
 }
 
-// The time between two looks at processes that are being ended.
+// The interval at which processes that are being ended are checked.
 const descendantPoll = 10 * time.Millisecond
 
-// EndSince ends the descendants that began since m and for which which holds,
-// with what they start meanwhile: TERM, after term KILL. It returns when they
-// have ended, or the leader has, at the latest kill after the KILL; left are
-// those that are still there. On systems without /proc it ends nothing.
+// EndSince ends the descendants that began since m and for which which is true,
+// with the processes they start meanwhile: it sends TERM, and KILL after term.
+// It returns when they or the leader have ended, at the latest kill after the
+// KILL; left are those still alive. On systems without /proc it ends nothing.
 func (g *Group) EndSince(m Moment, which func(Descendant) bool, term, kill time.Duration) (left []Descendant) {
 	e := &ending{g: g, since: m, which: which}
 	poll := time.NewTicker(descendantPoll)

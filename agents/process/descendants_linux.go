@@ -27,15 +27,15 @@ func Now() Moment {
 }
 
 // Since returns the living descendants of the leader that began at m or later,
-// in no order; none if m is 0 or the group has ended. One that has lost its
-// parent, as daemons do, is nobody's descendant.
+// in no order; none if m is 0 or the group has ended. A process that has lost
+// its parent, such as a daemon, is not a descendant.
 func (g *Group) Since(m Moment) (list []Descendant) {
-	g.mu.Lock() // so that the leader's number stays its own
+	g.mu.Lock() // so that the leader's pid is not reused
 	defer g.mu.Unlock()
 	if g.ended || m == 0 {
 		return nil
 	}
-	living := everybody()
+	living := livingProcesses()
 	for pid := range living {
 		if d, ok := g.descendant(living, pid, m); ok {
 			list = append(list, d)
@@ -63,8 +63,8 @@ func (g *Group) descendant(living map[int]kin, pid int, m Moment) (d Descendant,
 	return d, true
 }
 
-// Environment is the variables that the process was started with, as KEY=VALUE;
-// nil if they cannot be read, or the process has ended.
+// Environment has the variables that the process was started with, as
+// KEY=VALUE; nil if they cannot be read or the process has ended.
 func (d Descendant) Environment() []string {
 	b, err := readAtMost(fmt.Sprintf("/proc/%d/environ", d.PID), maxEnviron)
 	if err != nil {
@@ -76,7 +76,7 @@ func (d Descendant) Environment() []string {
 	return strings.Split(string(b), "\x00")
 }
 
-// shownLine is the command line of a process as it is shown to people.
+// shownLine is the command line of a process for people, shortened.
 func shownLine(pid int) string {
 	b, err := readAtMost(fmt.Sprintf("/proc/%d/cmdline", pid), maxEnviron)
 	if err != nil {
@@ -89,9 +89,9 @@ func shownLine(pid int) string {
 	return line
 }
 
-// ending is the end of some descendants. One that was found stays known, and
-// so does the session that it leads: when a parent ends before its children
-// these are no descendants any more.
+// ending is a run of EndSince. A descendant that was found stays known, and so
+// does the session that it leads: when a parent ends before its children, the
+// children are no longer descendants.
 type ending struct {
 	g     *Group
 	since Moment
@@ -99,11 +99,11 @@ type ending struct {
 
 	known    map[int]Descendant
 	sessions map[int]bool
-	sent     map[member]os.Signal // the last signal that each was sent
+	sent     map[member]os.Signal // the last signal sent to each
 }
 
-// signal looks again and sends sig to those that have not been sent it. It returns
-// all that live.
+// signal lists the descendants again and sends sig to those that have not got
+// it. It returns all that are alive.
 func (e *ending) signal(sig os.Signal) (left []Descendant) {
 	if e.known == nil {
 		e.known, e.sessions, e.sent = map[int]Descendant{}, map[int]bool{}, map[member]os.Signal{}
@@ -119,7 +119,7 @@ func (e *ending) signal(sig os.Signal) (left []Descendant) {
 			e.sessions[d.PID] = true
 		}
 	}
-	living := everybody()
+	living := livingProcesses()
 	for pid, k := range living {
 		d, known := e.known[pid]
 		switch {

@@ -23,7 +23,7 @@ func newStarter(t *testing.T, mark string) *starter {
 	return &starter{Group: g, t: t, out: bufio.NewReader(g.Stdout)}
 }
 
-// start returns the number of a new child once it is up.
+// start returns the pid of a new child once it is up.
 func (s *starter) start(what string) int {
 	s.t.Helper()
 	if _, err := fmt.Fprintln(s.Stdin, what); err != nil {
@@ -37,7 +37,7 @@ func (s *starter) start(what string) int {
 	return pid
 }
 
-// later returns a moment after all that has been started.
+// later returns a moment after the start of all processes so far.
 func later(t *testing.T) Moment {
 	t.Helper()
 	m := Now() + 1
@@ -80,7 +80,7 @@ func TestSinceTellsWhatBeganAndWhere(t *testing.T) {
 	}
 }
 
-// A child belongs to whoever had its parent started.
+// A child belongs to the work that started its parent.
 func TestDescendantBeganWithItsFirstNewAncestor(t *testing.T) {
 	mark := newMark(t)
 	s := newStarter(t, mark)

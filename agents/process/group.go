@@ -9,38 +9,39 @@ import (
 	"syscall"
 )
 
-// EnvGroup is the variable by which the processes of a group are known: a
-// random word of its own in the environment of each. Start sets it.
+// EnvGroup is the variable that identifies the processes of a group: a random
+// word in their environment. Start sets it.
 const EnvGroup = "HOLON_GROUP"
 
-// Group is a started command, the leader of its own process group, and what
-// it has started there. Its methods may be called from many goroutines. Stdin,
-// Stdout and Stderr are the caller's: one goroutine uses each, and closes it.
+// Group is a started command, which leads its own process group, and the
+// processes it has started there. Its methods may be called from many
+// goroutines. Stdin, Stdout and Stderr belong to the caller: one goroutine uses
+// each, and closes it.
 type Group struct {
 	Stdin  *os.File
 	Stdout *Pipe
 	Stderr *Pipe
 
-	// Orphans says that what the leader has started in sessions of their own
-	// is ended with the group, on Linux, also when it has lost its parent, if
-	// its output is still a pipe or a socket: commands of an agent that was
-	// killed, and not daemons. It is set before Add and End.
+	// Orphans says that processes which the leader has started in other
+	// sessions are ended with the group, on Linux, even if they have lost their
+	// parent, as long as their output is still a pipe or a socket: these are
+	// commands of a killed agent, not daemons. Set it before Add and End.
 	Orphans bool
 
 	cmd    *exec.Cmd
 	mark   string
 	exited chan struct{}
-	reap   chan struct{} // closed to have the leader reaped
+	reap   chan struct{} // closed when the leader may be reaped
 	reaped chan struct{}
 
 	mu    sync.Mutex // held while a signal is sent
-	ended bool       // the number may belong to somebody else from now on
+	ended bool       // from now on the number may be reused
 }
 
-// Start starts cmd, whose standard files and SysProcAttr it sets; an Env of
-// nil is the server's. The pipes are files of ours and not those of os/exec,
-// because the caller decides how long it reads from what a dead process has
-// left behind. Errors are *StartError.
+// Start starts cmd. It sets its standard files and SysProcAttr; an Env of nil
+// is the server's. It makes the pipes itself instead of os/exec, because the
+// caller decides how long it reads the remaining output of a dead process.
+// Errors are *StartError.
 func Start(cmd *exec.Cmd) (*Group, error) {
 	g := &Group{
 		cmd: cmd, mark: rand.Text(),
@@ -49,15 +50,15 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 	if cmd.Env == nil {
 		cmd.Env = cmd.Environ()
 	}
-	cmd.Env = append(cmd.Env, EnvGroup+"="+g.mark) // the last one counts: a server may be an agent's child itself
-	theirs, err := g.connect(cmd)
+	cmd.Env = append(cmd.Env, EnvGroup+"="+g.mark) // the last value counts: the server may itself be a child of an agent
+	childEnds, err := g.connect(cmd)
 	if err == nil {
 		cmd.SysProcAttr = groupAttr()
 		started := make(chan error, 1)
 		go g.live(started)
 		err = <-started
 	}
-	closeAll(theirs)
+	closeAll(childEnds)
 	if err != nil {
 		g.closePipes()
 		return nil, startError(cmd.Args[0], err)
@@ -66,7 +67,7 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 }
 
 // connect makes the pipes and returns the ends that the process gets.
-func (g *Group) connect(cmd *exec.Cmd) (theirs []*os.File, err error) {
+func (g *Group) connect(cmd *exec.Cmd) (childEnds []*os.File, err error) {
 	var pairs [3][2]*os.File
 	for i := range pairs {
 		r, w, err := os.Pipe()
@@ -96,10 +97,10 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// live is the life of the leader. It keeps its thread until the leader is
-// reaped: the kernel sends the parent-death signal when the thread that
-// started the child ends, and Go ends threads as it likes. So a running
-// group costs one thread; the limits on turns and processes bound them.
+// live starts the leader and reaps it after End. It keeps its thread until
+// then: the kernel sends the parent-death signal when the thread that started
+// the child ends, and Go may end a thread at any time. So a running group costs
+// one thread; the limits on turns and processes bound them.
 func (g *Group) live(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -115,15 +116,15 @@ func (g *Group) live(started chan<- error) {
 	reap(g.cmd)
 }
 
-// PID is the number of the leader and of its group.
+// PID is the pid of the leader and the number of its group.
 func (g *Group) PID() int { return g.cmd.Process.Pid }
 
 // Exited is closed when the leader is dead. It is not reaped before End, so
-// that its number cannot be given to another process.
+// that its pid cannot be reused.
 func (g *Group) Exited() <-chan struct{} { return g.exited }
 
-// Signal sends sig to every process of the group, KILL as Kill does; after End
-// to nobody.
+// Signal sends sig to every process of the group, KILL as Kill does. After End
+// it does nothing.
 func (g *Group) Signal(sig syscall.Signal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -132,16 +133,17 @@ func (g *Group) Signal(sig syscall.Signal) {
 	case sig == syscall.SIGKILL:
 		killAll(g.PID())
 	default:
-		_ = syscall.Kill(-g.PID(), sig) // ESRCH: nobody is left, which is what we want
+		_ = syscall.Kill(-g.PID(), sig) // ESRCH: no process is left, which is the goal
 	}
 }
 
-// Kill sends KILL to every process of the group, and on Linux to what has left
-// it and still has its parents there: who is killed cannot end its children.
+// Kill sends KILL to every process of the group, and on Linux also to processes
+// that have left it and still have their parents there: a killed process cannot
+// end its children.
 func (g *Group) Kill() { g.Signal(syscall.SIGKILL) }
 
 // End waits for the leader's exit, kills what is left of the group, as Kill
-// does, reaps the leader and says how it ended. Later calls say it again.
+// does, reaps the leader and says how it ended. Later calls return the same.
 func (g *Group) End() *os.ProcessState {
 	<-g.exited
 	g.mu.Lock()

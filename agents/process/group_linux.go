@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// groupAttr makes the process the leader of a new group and has it killed
-// when the server dies without a chance to do so.
+// groupAttr makes the process the leader of a new group. The kernel kills it if
+// the server dies without ending it.
 func groupAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
@@ -25,4 +25,4 @@ func awaitExit(cmd *exec.Cmd) {
 }
 
 // reap fills cmd.ProcessState in.
-func reap(cmd *exec.Cmd) { _ = cmd.Wait() } // the state says all
+func reap(cmd *exec.Cmd) { _ = cmd.Wait() } // the state has the result

@@ -12,8 +12,9 @@ import (
 // it by the end of its stdin or by SIGPIPE.
 func groupAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// awaitExit waits for the process and, for want of a portable way not to,
-// reaps it. The number of its group stays taken while a member of it lives.
+// awaitExit waits for the process and reaps it, since there is no portable way
+// to wait without reaping. The number of its group is not reused while a member
+// lives.
 func awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
 
 func reap(*exec.Cmd) {}

@@ -20,10 +20,10 @@ import (
 	"github.com/seed82539d15/holon/testagents/agenttest"
 )
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for an expected event.
 const patience = 30 * time.Second
 
-// lifetime ends the processes of a test that has failed to.
+// lifetime bounds the processes of a test that has failed to end them.
 const lifetime = 5 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// be is the life of a helper process: this test binary in another role. The
-// second argument is a mark by which the test finds it.
+// be runs a helper process: this test binary in another role. The second
+// argument is a mark by which the test finds it.
 func be(role string, args []string) {
 	switch role {
 	case "server":
@@ -77,8 +77,8 @@ func self(role string, args ...string) *exec.Cmd {
 	return exec.Command(path, append([]string{"be:" + role}, args...)...)
 }
 
-// beLeader starts what kind says, tells when all is up, and ignores the end
-// of its stdin.
+// beLeader starts the descendants of kind, prints when all are up, and ignores
+// the end of its stdin.
 func beLeader(mark, kind string) {
 	bare := func(cmd *exec.Cmd) *exec.Cmd { cmd.Env = []string{"NOTHING=1"}; return cmd }
 	switch kind {
@@ -139,7 +139,7 @@ func beLeader(mark, kind string) {
 	time.Sleep(lifetime)
 }
 
-// leaving is cmd in a session, and so a group, of its own.
+// leaving is cmd in its own session, and so its own group.
 func leaving(cmd *exec.Cmd) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd
@@ -164,7 +164,7 @@ func up(cmd *exec.Cmd) {
 	}
 }
 
-// upQuietly is up for one whose output goes nowhere.
+// upQuietly is up for a command whose output is discarded.
 func upQuietly(cmd *exec.Cmd) {
 	r, w, err := os.Pipe()
 	if err == nil {
@@ -179,8 +179,8 @@ func upQuietly(cmd *exec.Cmd) {
 	}
 }
 
-// beServer records a leader and its family in dir and dies at a point on the
-// way, as by kill -9.
+// beServer records a leader and its descendants in dir and dies at a given
+// point, as by kill -9.
 func beServer(dir, kind, point string) {
 	reached := func(p string) {
 		if p == point {
@@ -235,7 +235,7 @@ func awaitUp(g *Group) {
 
 var marks atomic.Int64
 
-// newMark is an argument by which a test's processes are found.
+// newMark is an argument by which the test finds its processes.
 func newMark(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -257,7 +257,7 @@ func alive(mark, role string) []int {
 	})
 }
 
-// until waits for a condition that needs no more than the kernel's time.
+// until waits for a condition that only the kernel delays.
 func until(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	for limit := time.Now().Add(patience); !cond(); {
@@ -273,8 +273,8 @@ func gone(t *testing.T, mark string) {
 	until(t, "all processes are gone", func() bool { return len(alive(mark, "")) == 0 })
 }
 
-// killedServer runs a server that dies at a point and returns when it, and
-// what dies with it, is dead.
+// killedServer runs a server that dies at a given point. It returns when the
+// server, and the processes that die with it, are dead.
 func killedServer(t *testing.T, mark, dir, kind, point string) {
 	t.Helper()
 	server := self("server", mark, dir, kind, point)

@@ -7,37 +7,36 @@ import (
 	"syscall"
 )
 
-// kin is a process and who started it.
+// kin is a process with its parent, group, session and start time.
 type kin struct {
 	parent, group, session int
 	start                  uint64 // clock ticks since the boot
 }
 
-// killAll kills a group, and with it what its members have started outside of
-// it and are still the parents of: an agent that puts its commands into
-// sessions of their own ends them when it is told to stop, and cannot when it
-// is killed. Who has parted from its parents (a daemon) is not touched. The
-// caller knows that the group is ours.
+// killAll kills a group and the descendants of its members outside of it: an
+// agent that runs commands in other sessions ends them when it is stopped, but
+// cannot when it is killed. A process that has lost its parents (a daemon) is
+// not killed. The caller has checked that the group is the one it started.
 func killAll(group int) {
-	outside := offspring(everybody(), func(_ int, k kin) bool { return k.group == group })
+	outside := offspring(livingProcesses(), func(_ int, k kin) bool { return k.group == group })
 	_ = syscall.Kill(-group, syscall.SIGKILL) // ESRCH: nobody is left, which is what we want
 	killHeld(outside)
 }
 
-// endOrphans kills the processes that bear the mark, have lost their parents
-// and still speak to a pipe or socket, which was their agent's, with all that
-// they have started: an agent that is killed leaves the commands that it ran
-// in sessions of their own so. A daemon speaks to nobody. It returns how many
-// there were, and touches nothing if this process is one of them: a server
-// that an agent has started.
+// endOrphans kills the processes that have the mark, have lost their parents
+// and still write to a pipe or socket, with all their descendants. A killed
+// agent leaves commands that it ran in other sessions in this state; the pipe
+// was the agent's. A daemon writes to no pipe. It returns how many there were.
+// It kills nothing if this process has the mark too: then an agent has started
+// this server.
 func endOrphans(mark string) (n int) {
 	if mark == "" || marked(os.Getpid(), mark) {
 		return 0
 	}
-	all := everybody()
+	all := livingProcesses()
 	orphans := map[int]bool{}
 	for pid, k := range all {
-		if speaks(pid) && marked(pid, mark) && !marked(k.parent, mark) {
+		if writesToPipe(pid) && marked(pid, mark) && !marked(k.parent, mark) {
 			orphans[pid] = true
 		}
 	}
@@ -55,8 +54,8 @@ func endOrphans(mark string) (n int) {
 	return len(orphans)
 }
 
-// speaks reports whether what the process prints goes to another.
-func speaks(pid int) bool {
+// writesToPipe reports whether the output of the process is a pipe or a socket.
+func writesToPipe(pid int) bool {
 	for fd := 1; fd <= 2; fd++ {
 		to, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, fd))
 		if err == nil && (strings.HasPrefix(to, "pipe:") || strings.HasPrefix(to, "socket:")) {
@@ -66,20 +65,20 @@ func speaks(pid int) bool {
 	return false
 }
 
-// everybody is the living processes; none if they cannot be listed.
-func everybody() map[int]kin {
-	pids, _ := numbers() // without them only groups are killed
+// livingProcesses lists the living processes; none if they cannot be listed.
+func livingProcesses() map[int]kin {
+	pids, _ := allPIDs() // without them only groups are killed
 	living := map[int]kin{}
 	for _, pid := range pids {
-		if k, dead, err := readKin(pid); err == nil && !dead { // those that have ended meanwhile give an error
+		if k, dead, err := readKin(pid); err == nil && !dead { // processes that have ended meanwhile give an error
 			living[pid] = k
 		}
 	}
 	return living
 }
 
-// offspring returns the descendants of the processes that is names, without
-// those.
+// offspring returns handles of the descendants of the processes for which is is
+// true, without these themselves.
 func offspring(living map[int]kin, is func(int, kin) bool) (all []*os.Process) {
 	for pid, k := range living {
 		if is(pid, k) || pid == os.Getpid() || !descends(living, pid, is) {
@@ -92,9 +91,9 @@ func offspring(living map[int]kin, is func(int, kin) bool) (all []*os.Process) {
 	return all
 }
 
-// descends reports whether a process has an ancestor that is names.
+// descends reports whether a process has an ancestor for which is is true.
 func descends(living map[int]kin, pid int, is func(int, kin) bool) bool {
-	for range living { // no path is longer
+	for range living { // no chain of parents is longer
 		parent := living[pid].parent
 		k, ok := living[parent]
 		if !ok {
@@ -108,8 +107,8 @@ func descends(living map[int]kin, pid int, is func(int, kin) bool) bool {
 	return false
 }
 
-// hold returns a handle on a process, which does not follow a number that is
-// given away; nil if that has happened already.
+// hold returns a handle on a process, which stays valid if the pid is reused;
+// nil if it has been reused already.
 func hold(pid int, k kin) *os.Process {
 	p, err := os.FindProcess(pid)
 	if err != nil {

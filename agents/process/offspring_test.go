@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// led is a group whose leader has the family that kind says.
+// led is a group whose leader starts descendants as kind says.
 func led(t *testing.T, mark, kind string) *Group {
 	t.Helper()
 	g, err := Start(self("leader", mark, kind))
@@ -31,8 +31,8 @@ func TestKillReachesChildrenThatHaveLeftTheGroup(t *testing.T) {
 	}
 }
 
-// The leader was killed by somebody else; who is left of its group would have
-// ended its own children.
+// Another process has killed the leader; the remaining members of its group
+// would have ended their own children.
 func TestEndReachesChildrenThatHaveLeftTheGroup(t *testing.T) {
 	mark := newMark(t)
 	g := led(t, mark, "between")
@@ -52,7 +52,7 @@ func TestNextStartReachesChildrenThatHaveLeftTheGroup(t *testing.T) {
 	gone(t, mark)
 }
 
-// A daemon is on its own: others may use it by now.
+// A daemon is left alone: others may use it.
 func TestKillSparesWhoHasPartedFromItsParents(t *testing.T) {
 	mark := newMark(t)
 	g := led(t, mark, "daemon")
@@ -64,8 +64,8 @@ func TestKillSparesWhoHasPartedFromItsParents(t *testing.T) {
 	}
 }
 
-// An agent runs a command in a session of its own and is killed: nobody has
-// the command as its child any more.
+// An agent runs a command in another session and is killed: the command has no
+// parent any more.
 func TestEndOfAKilledLeaderReachesItsOrphans(t *testing.T) {
 	for _, c := range []struct {
 		kind    string

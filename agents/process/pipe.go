@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Once a process and its group are dead all that is left is what the pipe
-// holds (64 KiB, 1 MiB if enlarged). Only one that left the group can go on
-// writing: it is read until it has sent drainMax, or was waited for drainWait
-// in all. Time in which nobody reads does not count.
+// Once a process and its group are dead, only the content of the pipe is left
+// (64 KiB, 1 MiB if enlarged). Only a process that has left the group can still
+// write: its output is read up to drainMax bytes or drainWait of waiting in
+// all. Time in which the caller does not read does not count.
 const (
 	drainWait = time.Second
 	drainMax  = 1 << 20
@@ -23,11 +23,11 @@ type Pipe struct {
 	f        *os.File
 	draining atomic.Bool
 	drained  int           // bytes read while draining
-	waited   time.Duration // for them
+	waited   time.Duration // time spent waiting while draining
 }
 
-// Read returns what is there, or waits. It ends with io.EOF, also when there
-// is nothing more to wait for.
+// Read returns available bytes, or waits for some. It ends with io.EOF, also
+// when a drain is over.
 func (p *Pipe) Read(buf []byte) (int, error) {
 	for {
 		draining, began := p.draining.Load(), time.Now()
@@ -35,7 +35,7 @@ func (p *Pipe) Read(buf []byte) (int, error) {
 			if p.drained >= drainMax || p.waited >= drainWait {
 				return 0, io.EOF
 			}
-			_ = p.f.SetReadDeadline(began.Add(drainWait - p.waited)) // a closed file says so when read
+			_ = p.f.SetReadDeadline(began.Add(drainWait - p.waited)) // the read reports a closed file
 		}
 		n, err := p.f.Read(buf)
 		if draining {
@@ -53,13 +53,13 @@ func (p *Pipe) Read(buf []byte) (int, error) {
 	}
 }
 
-// Drain bounds what is read from now on to what a dead process has left: at
-// most 1 MiB, and at most 1 s of waiting for it. It is called after End.
+// Drain bounds later reads to the remaining output of a dead process: at most 1
+// MiB, and at most 1 s of waiting. Call it after End.
 func (p *Pipe) Drain() {
 	p.draining.Store(true)
 	_ = p.f.SetReadDeadline(time.Now()) // wakes a read that waits
 }
 
-// Close ends a Read that waits and gives the descriptor back. A second call is
-// refused with an error, which is no harm.
+// Close ends a waiting Read and closes the descriptor. A second call returns an
+// error, which is harmless.
 func (p *Pipe) Close() error { return p.f.Close() }

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// member is a process of a group, dead ones excepted.
+// member is a living process of a group.
 type member struct {
 	pid, group int
 	start      uint64 // clock ticks since the boot

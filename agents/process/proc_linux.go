@@ -11,14 +11,15 @@ import (
 	"github.com/seed82539d15/holon/host"
 )
 
-// maxEnviron is the most that Linux gives a program for its arguments and its
-// environment by default (a quarter of an 8 MiB stack), twice.
+// maxEnviron is twice the default limit of Linux for the arguments and
+// environment of a program (a quarter of an 8 MiB stack).
 const maxEnviron = 4 << 20
 
-// bootID is a word that the kernel makes at each boot.
+// bootID is an id that the kernel makes at each boot.
 func bootID() (string, error) { return host.BootID() }
 
-// readIdentity fills in what the system knows of the leader of rec.Group.
+// readIdentity fills in boot, start time and command line of the leader of
+// rec.Group.
 func readIdentity(rec *record) (err error) {
 	if rec.Boot, err = bootID(); err != nil {
 		return err
@@ -34,7 +35,7 @@ func readIdentity(rec *record) (err error) {
 	return nil
 }
 
-// readStat reads what tells a process and the group that it is in.
+// readStat reads the start time and the group of a process.
 func readStat(pid int) (m member, dead bool, err error) {
 	k, dead, err := readKin(pid)
 	return member{pid: pid, group: k.group, start: k.start}, dead, err
@@ -45,8 +46,8 @@ func readKin(pid int) (k kin, dead bool, err error) {
 	return kin{parent: s.Parent, group: s.Group, session: s.Session, start: s.StartTicks}, s.Dead, err
 }
 
-// commandLine is the digest of what the process says it is; "" if it says
-// nothing, as dead ones do.
+// commandLine is the digest of the process's command line; "" if that is empty,
+// as for dead processes.
 func commandLine(pid int) (string, error) {
 	b, err := readAtMost(fmt.Sprintf("/proc/%d/cmdline", pid), maxEnviron)
 	if err != nil || len(b) == 0 {
@@ -57,8 +58,8 @@ func commandLine(pid int) (string, error) {
 }
 
 // marked reports whether the process was started with this mark in its
-// environment, which no program loses by changing its title or by starting
-// another. Of another user's process that cannot be told.
+// environment. A program does not lose it by changing its title or by starting
+// another program. For another user's process the result is false.
 func marked(pid int, mark string) bool {
 	b, err := readAtMost(fmt.Sprintf("/proc/%d/environ", pid), maxEnviron)
 	if err != nil {
@@ -75,7 +76,7 @@ func marked(pid int, mark string) bool {
 
 // groups returns the living processes by their groups.
 func groups() (map[int][]member, error) {
-	pids, err := numbers()
+	pids, err := allPIDs()
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +90,9 @@ func groups() (map[int][]member, error) {
 	return all, nil
 }
 
-// numbers are those of all processes, the dead that nobody has reaped included.
-func numbers() (pids []int, err error) {
+// allPIDs are the pids of all processes, dead ones that are not reaped
+// included.
+func allPIDs() (pids []int, err error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err

@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// Without /proc nothing tells a group from a later one with its number.
+// Without /proc a group cannot be distinguished from a later one with the same
+// number.
 
 func bootID() (string, error) { return "", nil }
 
@@ -20,16 +21,15 @@ func marked(int, string) bool { return false }
 
 func groups() (map[int][]member, error) { return nil, errors.ErrUnsupported }
 
-// killAll kills a group; what its members have started outside of it cannot be
-// told here.
-func killAll(group int) { _ = syscall.Kill(-group, syscall.SIGKILL) } // ESRCH: nobody is left
+// killAll kills a group; descendants outside of it cannot be found here.
+func killAll(group int) { _ = syscall.Kill(-group, syscall.SIGKILL) } // ESRCH: no process is left
 
 func endOrphans(string) int { return 0 }
 
-// Now is 0: when a process began is not known here.
+// Now is 0: start times of processes are unknown here.
 func Now() Moment { return 0 }
 
-// Since returns nothing: descendants cannot be told here.
+// Since returns nothing: descendants cannot be found here.
 func (g *Group) Since(Moment) []Descendant { return nil }
 
 // Environment is nil here.

@@ -16,35 +16,35 @@ import (
 )
 
 const (
-	// maxRecord is more than any record has: one that is larger is not ours.
+	// maxRecord is larger than any record: a larger file is no record.
 	maxRecord = 64 << 10
-	// maxShown is how much of a command is kept for people to read.
+	// maxShown is how much of a command is kept for people.
 	maxShown = 4 << 10
-	// tempSuffix is that of a record that is being written.
+	// tempSuffix is the suffix of a record that is being written.
 	tempSuffix = ".tmp"
 )
 
-// Records is a folder with a file for each group that runs, by which the next
-// start of the server finds what a killed one has left. One server uses a
-// folder at a time. Its methods may be called from many goroutines; a nil
-// *Records records nothing.
+// Records is a folder with a file for each running group. With it the next
+// start of the server finds processes that a killed server has left. One server
+// uses a folder at a time. Its methods may be called from many goroutines; a
+// nil *Records records nothing.
 type Records struct {
 	dir string
 
 	mu    sync.Mutex
-	marks map[int]string // of the groups whose records are ours to remove
+	marks map[int]string // of the groups whose records this server removes
 }
 
-// record is a file of the folder, named by Group. What tells the group from
-// any other are Group, Start with Boot, and Command or Mark.
+// record is a file of the folder, named by Group. Group, Start with Boot, and
+// CommandLine or Mark identify the group.
 type record struct {
 	Group int `json:"group"`
 	// Boot and Start are when the leader was started: the boot of the system
-	// and clock ticks in it. "" and 0 where the system does not tell.
+	// and clock ticks in it. "" and 0 where the system does not report them.
 	Boot  string `json:"boot_id,omitzero"`
 	Start uint64 `json:"start_ticks,omitzero"`
-	// Command is for people to read, cut. CommandLine is the digest of what
-	// the system says the leader is; "" if it does not.
+	// Command is for people to read, cut. CommandLine is the digest of the
+	// leader's command line as the system reports it; "" if it does not.
 	Command     []string `json:"command"`
 	CommandLine string   `json:"command_line_sha256,omitzero"`
 	// Mark is the word that Start put into the environment of the group.
@@ -53,7 +53,7 @@ type record struct {
 	Time    time.Time `json:"recorded_at"`
 }
 
-// OpenRecords returns the records in dir, which it makes if it is missing.
+// OpenRecords returns the records in dir. It makes dir if it does not exist.
 func OpenRecords(dir string) (*Records, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open process records: %w", err)
@@ -61,10 +61,10 @@ func OpenRecords(dir string) (*Records, error) {
 	return &Records{dir: dir, marks: map[int]string{}}, nil
 }
 
-// Add records a group that runs. The record outlives the server, kill -9
-// included, once Add returns. It is not synced: what a power cut takes away
-// with it, it takes the processes with too. It is called before the group is given anything to do, and before End. remove
-// takes the record away again, after End; it may be called twice.
+// Add records a running group. Once Add returns, the record outlives the
+// server, also after kill -9. It is not synced: a power cut that removes it
+// ends the processes too. Call it before the group gets any work, and before
+// End. remove removes the record, after End; it may be called twice.
 func (r *Records) Add(g *Group, command []string) (remove func(), err error) {
 	if r == nil {
 		return func() {}, nil
@@ -84,7 +84,7 @@ func (r *Records) Add(g *Group, command []string) (remove func(), err error) {
 	return func() { r.remove(rec) }, nil
 }
 
-// identify reads what tells a group that has not ended from any other.
+// identify reads what identifies a group that has not ended.
 func identify(g *Group) (record, error) {
 	rec := record{Group: g.PID(), Mark: g.mark, Orphans: g.Orphans, Time: time.Now().UTC().Truncate(time.Millisecond)}
 	g.mu.Lock() // so that the leader is not reaped meanwhile
@@ -95,14 +95,14 @@ func identify(g *Group) (record, error) {
 	return rec, readIdentity(&rec)
 }
 
-// write writes the record under a name that is none.
+// write writes the record under a temporary name.
 func (r *Records) write(rec record) (temp string, err error) {
 	b, err := json.Marshal(rec, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return "", err
 	}
-	// One name per group: two servers cannot hold the folder, and one group's
-	// number is not another's while it is being recorded.
+	// One name per group is enough: only one server holds the folder, and the
+	// number of a group is not reused while the group is being recorded.
 	temp = filepath.Join(r.dir, "."+strconv.Itoa(rec.Group)+tempSuffix)
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -131,8 +131,8 @@ func (r *Records) publish(rec record, temp string) error {
 
 func (r *Records) path(rec record) string { return filepath.Join(r.dir, strconv.Itoa(rec.Group)) }
 
-// remove takes the record away, if it is still this one: once the leader is
-// reaped, another group of ours may have got its number and its file.
+// remove removes the record if it is still this group's: once the leader is
+// reaped, another group of this server may have its number and its file.
 func (r *Records) remove(rec record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,10 +140,10 @@ func (r *Records) remove(rec record) {
 		return
 	}
 	delete(r.marks, rec.Group)
-	_ = os.Remove(r.path(rec)) // one that stays matches nothing, and the next start removes it
+	_ = os.Remove(r.path(rec)) // a file that stays matches no group, and the next start removes it
 }
 
-// shown is the command as people read it, cut to what a record may hold.
+// shown is the command for people, cut to maxShown.
 func shown(command []string) []string {
 	left := maxShown
 	var all []string
@@ -159,12 +159,12 @@ func shown(command []string) []string {
 }
 
 // read returns the record in the file of this name. The error says what is
-// wrong with it; errNotOurs, that no record has such a name.
+// wrong with it; errNotRecord means that no record has such a name.
 func (r *Records) read(e fs.DirEntry) (record, error) {
 	group, err := strconv.Atoi(e.Name())
-	// 1 and below mean other things than a group of ours to kill(2).
+	// kill(2) gives 1 and below other meanings.
 	if err != nil || strconv.Itoa(group) != e.Name() || group <= 1 || !e.Type().IsRegular() {
-		return record{}, errNotOurs
+		return record{}, errNotRecord
 	}
 	b, err := readAtMost(filepath.Join(r.dir, e.Name()), maxRecord)
 	if err != nil {
@@ -180,4 +180,4 @@ func (r *Records) read(e fs.DirEntry) (record, error) {
 	return rec, nil
 }
 
-var errNotOurs = errors.New("not a process record")
+var errNotRecord = errors.New("not a process record")

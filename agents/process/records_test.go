@@ -65,8 +65,8 @@ func TestRecordIsThereFromAddToRemove(t *testing.T) {
 	}
 }
 
-// The leader of the second group has the number of the first, which was
-// reaped, but whose remove comes late.
+// The leader of the second group has the number of the first, which was reaped,
+// but whose remove is called late.
 func TestLateRemoveLeavesTheRecordOfTheNextGroupWithTheNumber(t *testing.T) {
 	r, dir := opened(t)
 	for _, mark := range []string{"FIRST", "SECOND"} {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Ladder is how much time a group gets to end. The zero value is none.
+// Ladder is how much time a group gets to end. The zero value gives none.
 type Ladder struct {
 	// EOF is the time between the end of stdin and TERM.
 	EOF time.Duration
@@ -17,12 +17,12 @@ type Ladder struct {
 }
 
 // Stop ends the group: it closes Stdin, sends TERM to the group if the leader
-// is still there after l.EOF, KILL after another l.Term, and returns what End
-// does. When the leader has gone the rest of its group is killed. The outputs
-// are to be read meanwhile, or the process may hang in a write until it is
+// still runs after l.EOF, KILL after another l.Term, and returns what End does.
+// When the leader has exited, the rest of its group is killed. The caller must
+// read the outputs meanwhile, or the process may hang in a write until it is
 // killed.
 func (g *Group) Stop(l Ladder) *os.ProcessState {
-	g.Stdin.Close() // a second close is refused, which is no harm
+	g.Stdin.Close() // a second close fails harmlessly
 	for _, step := range []struct {
 		wait time.Duration
 		sig  syscall.Signal
@@ -40,7 +40,7 @@ func (g *Group) Stop(l Ladder) *os.ProcessState {
 	return g.End()
 }
 
-// Discard kills and reaps a group that is not to be used, and closes its pipes.
+// Discard kills and reaps an unused group, and closes its pipes.
 func (g *Group) Discard() {
 	g.Kill()
 	g.End()

@@ -15,33 +15,33 @@ import (
 	"go.uber.org/zap"
 )
 
-// How long what a killed server has left gets to end. It has lost whoever it
-// worked for, so this is short: the server is not up before it is over.
+// How long processes of a killed server get to end. Their work has no receiver
+// any more, so this is short: the server is not up before it is over.
 const (
 	survivorTerm = 2 * time.Second // after TERM
-	survivorKill = 2 * time.Second // after KILL, for the kernel to get round to it
+	survivorKill = 2 * time.Second // after KILL, until the kernel has done it
 	survivorPoll = 20 * time.Millisecond
 )
 
-// survivor is a group that a killed server has left, and the processes in it
-// that were seen, by their numbers and starts.
+// survivor is a group of a killed server, and the processes that were seen in
+// it, by pid and start time.
 type survivor struct {
 	record
 	seen map[member]bool
 }
 
 // EndSurvivors ends the groups that an earlier server of this folder has left
-// running: TERM, up to 2 s, KILL. It is called before anything is added, by
-// the one server that holds the folder. ended counts the groups. When ctx ends
-// the rest gets KILL at once.
+// running: TERM, up to 2 s, KILL. The one server that holds the folder calls it
+// before any Add. ended counts the groups. When ctx ends, the rest gets KILL at
+// once.
 //
 // A group is ended only if its number, its start (the time of its leader, in
-// the same boot) and its command match what was recorded; where the leader is
-// dead, or has changed its title, the mark that its processes have in their
-// environment stands for the command. Records of what is gone, or is not
-// proven to be ours, are removed, with a log line in the second case. Files
-// that are no records are left alone, with a log line. An error says what
-// could not be read or removed; everything else has been done.
+// the same boot) and its command match what was recorded; if the leader is
+// dead, or has changed its title, the mark in the environment of its processes
+// is used instead of the command. Records of groups that have ended, or that
+// are not proven to be the recorded ones, are removed, with a log line in the
+// second case. Files that are no records are left alone, with a log line. An
+// error says what could not be read or removed; everything else has been done.
 func (r *Records) EndSurvivors(ctx context.Context, log *zap.Logger) (ended int, err error) {
 	if r == nil {
 		return 0, nil
@@ -62,7 +62,7 @@ func (r *Records) EndSurvivors(ctx context.Context, log *zap.Logger) (ended int,
 	for _, rec := range recs {
 		s := &survivor{record: rec, seen: map[member]bool{}}
 		switch members := all[rec.Group]; {
-		case s.isOurs(boot, members):
+		case s.isRecorded(boot, members):
 			log.Warn("ending what a server that was killed has left running",
 				zap.Int("group", rec.Group), zap.Int("processes", len(members)), zap.String("command", strings.Join(rec.Command, " ")))
 			alive = append(alive, s)
@@ -78,7 +78,7 @@ func (r *Records) EndSurvivors(ctx context.Context, log *zap.Logger) (ended int,
 	}
 	left := endAll(ctx, boot, alive)
 	for _, s := range alive {
-		if slices.Contains(left, s) { // in the kernel, such as on a dead disk: the next start tries again
+		if slices.Contains(left, s) { // it hangs in the kernel, such as on a dead disk: the next start tries again
 			log.Error("a process group does not end", zap.Int("group", s.Group))
 			continue
 		}
@@ -89,7 +89,7 @@ func (r *Records) EndSurvivors(ctx context.Context, log *zap.Logger) (ended int,
 	return ended, errors.Join(err, ctx.Err())
 }
 
-// endAll ends groups that are ours and returns those that remain.
+// endAll ends groups and returns those that remain.
 func endAll(ctx context.Context, boot string, alive []*survivor) (left []*survivor) {
 	for _, step := range []struct {
 		sig  syscall.Signal
@@ -107,14 +107,15 @@ func endAll(ctx context.Context, boot string, alive []*survivor) (left []*surviv
 		}
 		done := ctx.Done()
 		if step.sig == syscall.SIGKILL {
-			done = nil // nothing is quicker
+			done = nil // nothing is faster than KILL
 		}
 		alive = await(done, boot, alive, step.wait)
 	}
 	return alive
 }
 
-// await returns the groups that are still there after d, or when done.
+// await returns the groups that are still alive after d, or when done is
+// closed.
 func await(done <-chan struct{}, boot string, alive []*survivor, d time.Duration) []*survivor {
 	limit := time.NewTimer(d)
 	defer limit.Stop()
@@ -122,7 +123,7 @@ func await(done <-chan struct{}, boot string, alive []*survivor, d time.Duration
 	defer poll.Stop()
 	for {
 		if all, err := groups(); err == nil {
-			alive = slices.DeleteFunc(slices.Clone(alive), func(s *survivor) bool { return !s.isOurs(boot, all[s.Group]) })
+			alive = slices.DeleteFunc(slices.Clone(alive), func(s *survivor) bool { return !s.isRecorded(boot, all[s.Group]) })
 		}
 		if len(alive) == 0 {
 			return nil
@@ -137,32 +138,31 @@ func await(done <-chan struct{}, boot string, alive []*survivor, d time.Duration
 	}
 }
 
-// isOurs reports whether these processes, the living ones with the group's
-// number, are the group that was recorded. The kernel gives a number to nobody
-// else while a process has it as its group's. So it is ours if one of them is
-// proven to be: the leader by its start and command; others, when the leader
-// is dead, by the mark; and whoever is in it with one that was seen in it
-// before.
-func (s *survivor) isOurs(boot string, members []member) bool {
+// isRecorded reports whether these processes, the living ones with the group's
+// number, are the recorded group. The kernel does not reuse a number while a
+// process has it as its group. So it is the recorded group if one member is
+// proven to belong to it: the leader by its start and command; others, if the
+// leader is dead, by the mark, or because they were seen in the group before.
+func (s *survivor) isRecorded(boot string, members []member) bool {
 	if s.Boot == "" || s.Boot != boot || s.Start == 0 || s.Group == syscall.Getpgrp() {
 		return false
 	}
-	ours := false
+	recorded := false
 	for _, m := range members {
 		if m.pid == s.Group && m.start != s.Start {
-			return false // the number has been given to somebody else
+			return false // the number has been reused
 		}
-		ours = ours || s.seen[m] || m.start >= s.Start && (s.isLeader(m) || marked(m.pid, s.Mark))
+		recorded = recorded || s.seen[m] || m.start >= s.Start && (s.isLeader(m) || marked(m.pid, s.Mark))
 	}
-	if ours {
+	if recorded {
 		for _, m := range members {
 			s.seen[m] = true
 		}
 	}
-	return ours
+	return recorded
 }
 
-// endOrphans ends what has left the group, where that belongs to it.
+// endOrphans ends processes of the group that have left it.
 func (s *survivor) endOrphans(boot string, log *zap.Logger) bool {
 	if !s.Orphans || s.Boot == "" || s.Boot != boot {
 		return false
@@ -183,7 +183,7 @@ func (s *survivor) isLeader(m member) bool {
 	return err == nil && line == s.CommandLine
 }
 
-// leftOver reads all records, and removes what was left of writing one.
+// leftOver reads all records, and removes incomplete ones.
 func (r *Records) leftOver(log *zap.Logger) (recs []record, err error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
@@ -194,9 +194,9 @@ func (r *Records) leftOver(log *zap.Logger) (recs []record, err error) {
 		switch {
 		case readErr == nil:
 			recs = append(recs, rec)
-		case errors.Is(readErr, errNotOurs) && strings.HasSuffix(e.Name(), tempSuffix) && e.Type().IsRegular():
+		case errors.Is(readErr, errNotRecord) && strings.HasSuffix(e.Name(), tempSuffix) && e.Type().IsRegular():
 			err = errors.Join(err, r.drop(e.Name()))
-		case errors.Is(readErr, errNotOurs):
+		case errors.Is(readErr, errNotRecord):
 			log.Warn("a file among the process records is none and is left alone", zap.String("file", filepath.Join(r.dir, e.Name())))
 		default:
 			log.Warn("a process record cannot be used and is removed", zap.String("file", filepath.Join(r.dir, e.Name())), zap.Error(readErr))
@@ -206,7 +206,7 @@ func (r *Records) leftOver(log *zap.Logger) (recs []record, err error) {
 	return recs, err
 }
 
-// forget removes records of which nothing can be proven.
+// forget removes records whose groups cannot be identified.
 func (r *Records) forget(recs []record, log *zap.Logger) (err error) {
 	for _, rec := range recs {
 		if syscall.Kill(-rec.Group, 0) == nil {

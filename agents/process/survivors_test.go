@@ -90,8 +90,8 @@ func TestNextStartEndsWhatAKilledServerLeft(t *testing.T) {
 	}
 }
 
-// Before the record has its name nothing says whose the group is: it has not
-// been given anything to do, and is left alone.
+// Before the record has its name nothing identifies the group: it has not got
+// any work yet, and is left alone.
 func TestHalfARecordIsRemovedAndEndsNothing(t *testing.T) {
 	for _, point := range []string{"started", "written"} {
 		t.Run(point, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestEndOfTheContextKillsSurvivorsAtOnce(t *testing.T) {
 	}
 }
 
-// stranger is a process that is none of ours, the leader of a group.
+// stranger is a foreign process that leads a group.
 func stranger(t *testing.T, mark string) (pid int, rec record) {
 	t.Helper()
 	cmd := self("stubborn", mark)
@@ -252,7 +252,7 @@ func TestHostileFilesAmongTheRecords(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "valid")
 	store(t, filepath.Dir(outside), "valid", valid)
 
-	// Removed: they have a record's name and are none.
+	// Removed: they have a record's name and are no records.
 	store(t, dir, "100000001", []byte("garbage"))
 	store(t, dir, "100000002", nil)
 	store(t, dir, "100000003", []byte("null"))
@@ -263,7 +263,7 @@ func TestHostileFilesAmongTheRecords(t *testing.T) {
 	store(t, dir, "100000008", []byte(strings.Repeat("[", 60_000)))
 	store(t, dir, "."+strconv.Itoa(pid)+tempSuffix, valid)
 
-	// Left alone: no record has such a name, or is such a thing.
+	// Left alone: no record has such a name or type.
 	left := []string{"-1", "-" + strconv.Itoa(pid), "0", "00" + strconv.Itoa(pid), "1", "README", "99999999999999999999"}
 	for _, name := range left {
 		group, _ := strconv.Atoi(name)
@@ -296,7 +296,7 @@ func TestHostileFilesAmongTheRecords(t *testing.T) {
 	}
 }
 
-// A group whose leader has been reaped and whose number a stranger's group has
+// A group whose leader has been reaped and whose number a foreign group has
 // now: members with other marks.
 func TestNumberOfADeadLeaderGivenToAnotherGroup(t *testing.T) {
 	mark, dir := newMark(t), t.TempDir()

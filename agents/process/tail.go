@@ -8,9 +8,8 @@ import (
 // defaultTail holds a long stack trace.
 const defaultTail = 16 << 10
 
-// Tail keeps the newest bytes of what is written to it, such as the stderr of
-// a process. Make it with NewTail. Its methods may be called from many
-// goroutines.
+// Tail keeps the newest bytes written to it, such as the stderr of a process.
+// Make it with NewTail. Its methods may be called from many goroutines.
 type Tail struct {
 	max int
 
@@ -39,9 +38,9 @@ func (t *Tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String is the tail as text, without white space at its ends; "" = nothing
-// was said. What is no UTF-8 is replaced, and what was cut off at the front
-// shows as "…".
+// String is the tail as text, without white space at its ends; "" = nothing was
+// written. Invalid UTF-8 is replaced, and "…" marks text that was cut off at
+// the front.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -50,7 +49,7 @@ func (t *Tail) String() string {
 		b, cut = b[len(b)-t.max:], true
 	}
 	for n := 0; cut && n < 3 && len(b) > 0 && b[0]&0xc0 == 0x80; n++ {
-		b = b[1:] // the rest of a code point whose beginning is gone
+		b = b[1:] // the rest of a code point that was cut
 	}
 	s := strings.TrimSpace(strings.ToValidUTF8(string(b), "\uFFFD"))
 	if cut && s != "" {

@@ -1,7 +1,8 @@
-// Package worker is the agent whose turns are worked on elsewhere: by programs
+// Package worker is the agent whose turns are executed elsewhere: by programs
 // that connect to the server as clients, claim turns, and write with the lease
-// that they get (docs/agents.md, "Workers"). The engine does all of it; this
-// package says how. It owns no process, no goroutine and no connection.
+// of the claim (docs/agents.md, "Workers"). The engine does all of it; this
+// package only holds the policies. It owns no process, no goroutine and no
+// connection.
 package worker
 
 import (
@@ -25,9 +26,8 @@ func New(name string, leases turns.LeasePolicy, retry turns.RetryPolicy) *Agent 
 	return &Agent{name: name, leases: leases, retry: retry}
 }
 
-// Info implements turns.Agent. Whether workers are there, the engine adds:
-// ready while one waits or has a lease, idle when none has been heard of for a
-// while.
+// Info implements turns.Agent. The engine adds the state of the workers: ready
+// while one waits or has a lease, idle when none has called for a while.
 func (a *Agent) Info() turns.AgentInfo {
 	return turns.AgentInfo{Name: a.name, Kind: "worker", State: turns.AgentIdle}
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// ErrNoQuestion is wrapped by what Permission and Elicitation return for a
-// request that nobody could answer, such as one without options.
+// ErrNoQuestion is wrapped by the error of Permission and Elicitation for a
+// request that cannot be answered, such as one without options.
 var ErrNoQuestion = errors.New("the agent's request is no question that can be answered")
 
 var errNoObject = errors.New("it is no JSON object")
 
-// Permission maps the params of session/request_permission. The ops are to be
-// emitted before the question is asked: the tool call may be first seen here.
-// With an error the ops hold the request as an extension item, and the agent
-// is to be answered with -32602.
+// Permission maps the params of session/request_permission. The caller emits
+// the ops before it asks the question: the tool call may first be seen here.
+// With an error the ops hold the request as an extension item, and the caller
+// answers the agent with -32602.
 func (s *Session) Permission(params jsontext.Value) (ops []items.Op, q items.PermissionRequest, err error) {
 	f, err := fieldsOf(params)
 	if err != nil {
@@ -57,14 +57,14 @@ func (s *Session) Permission(params jsontext.Value) (ops []items.Op, q items.Per
 		q.Title = "The agent asks for a permission"
 	}
 	if !whole {
-		s.keep("session/request_permission", params) // what it says beside the question
+		s.keep("session/request_permission", params) // it says more than the question
 	}
 	return s.out.take(), q, nil
 }
 
-// Answered says how a permission that Permission has mapped was answered. A
-// call that was refused ends declined, whether the agent calls that failed or
-// does not end it at all.
+// Answered records the answer to a permission that Permission has mapped. A
+// refused call ends declined, whether the agent reports it as failed or does
+// not end it.
 func (s *Session) Answered(q items.PermissionRequest, a items.Answer) {
 	if a.Status != items.StatusDeclined || q.Subject.ItemID == "" {
 		return
@@ -96,8 +96,7 @@ func (s *Session) unasked(method string, params jsontext.Value, why error) ([]it
 }
 
 // PermissionReply is the result of session/request_permission for an answer:
-// the option that was chosen, by a person or because nobody answered, else
-// cancelled.
+// the option that was chosen, by a person or at the timeout, else cancelled.
 func PermissionReply(a items.Answer) jsontext.Value {
 	if a.Outcome.OptionID == "" || a.Outcome.Type != items.OutcomeSelected && a.Outcome.Type != items.OutcomeExpired {
 		return jsontext.Value(`{"outcome":{"outcome":"cancelled"}}`)
@@ -106,8 +105,8 @@ func PermissionReply(a items.Answer) jsontext.Value {
 	return jsontext.Value(`{"outcome":{"outcome":"selected","optionId":` + string(id) + `}}`)
 }
 
-// Elicitation maps the params of elicitation/create (a draft; before it was
-// named session/elicitation), as Permission does.
+// Elicitation maps the params of elicitation/create (a draft; formerly
+// session/elicitation), as Permission does.
 func (s *Session) Elicitation(params jsontext.Value) (ops []items.Op, q items.Question, err error) {
 	f, err := fieldsOf(params)
 	q = items.Question{Type: items.KindQuestion, Message: f.text("message"), URL: f.text("url")}
@@ -133,8 +132,8 @@ func (s *Session) Elicitation(params jsontext.Value) (ops []items.Op, q items.Qu
 }
 
 // ElicitationReply is the result of elicitation/create for an answer to q. An
-// answer that is no object answers the only property of the schema, or the one
-// named answer.
+// answer that is no object becomes the value of the schema's only property, or
+// of a property named answer.
 func ElicitationReply(q items.Question, a items.Answer) jsontext.Value {
 	switch {
 	case a.Status == items.StatusDeclined:

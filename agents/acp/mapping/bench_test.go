@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// BenchmarkTextChunk maps one piece of a message, the update that comes most.
+// BenchmarkTextChunk maps one piece of a message, the most frequent update.
 func BenchmarkTextChunk(b *testing.B) {
 	raw := jsontext.Value(`{"sessionUpdate":"agent_message_chunk","messageId":"0190c2a8-6f4e-7000-8000-000000000001","content":{"type":"text","text":"and so the next few words "}}`)
 	for _, keepRaw := range []bool{false, true} {
@@ -25,8 +25,8 @@ func BenchmarkTextChunk(b *testing.B) {
 	}
 }
 
-// BenchmarkOutputSentWhole maps what a command has put out so far, told again
-// and again as it grows to 64 KiB.
+// BenchmarkOutputSentWhole maps the whole output of a command, sent again each
+// time as it grows to 64 KiB.
 func BenchmarkOutputSentWhole(b *testing.B) {
 	var updates []jsontext.Value
 	for n := 1; n <= 64; n++ {

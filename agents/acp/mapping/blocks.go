@@ -10,20 +10,20 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// blocks is the content of a tool call, sorted by what becomes of it.
+// blocks is the content of a tool call, sorted by its use.
 type blocks struct {
 	text    string         // of all text blocks, joined by line feeds
-	texts   int            // how many they were
+	texts   int            // the number of text blocks
 	changes []items.Change // of all diffs
-	diffs   []items.Raw    // as they came
-	patched bool           // a diff says more than Change can
-	rest    []items.Raw    // images, resources, whatever is not known
+	diffs   []items.Raw    // as received
+	patched bool           // a diff says more than a Change can hold
+	rest    []items.Raw    // images, resources, unknown blocks
 }
 
 // maxTerminals is how many terminals a call may show.
 const maxTerminals = 16
 
-// addBlock takes one block of content; what it does not know it keeps.
+// addBlock takes one block of content; it keeps unknown ones.
 func (c *call) addBlock(raw jsontext.Value) {
 	b := &c.content
 	f, err := fieldsOf(raw)
@@ -62,8 +62,8 @@ func (c *call) addTerminal(id string) {
 	}
 }
 
-// changesOf reads a diff: that of version 1 has the text before and after, that
-// of version 2 a list of operations. nil if it is neither.
+// changesOf reads a diff: in version 1 the text before and after, in version 2
+// a list of operations. nil if it is neither.
 func changesOf(f fields, toolKind string) []items.Change {
 	if list, ok := f.list("changes"); ok {
 		var changes []items.Change
@@ -78,17 +78,17 @@ func changesOf(f fields, toolKind string) []items.Change {
 		}
 		return changes
 	}
-	place := f.text("path")
+	file := f.text("path")
 	after, ok := textOf(f["newText"])
 	before, had := textOf(f["oldText"])
-	if place == "" || !ok && f.has("newText") || !had && f.has("oldText") {
+	if file == "" || !ok && f.has("newText") || !had && f.has("oldText") {
 		return nil
 	}
-	change := items.Change{Path: place, Operation: "modify", OldText: before, NewText: after}
+	change := items.Change{Path: file, Operation: "modify", OldText: before, NewText: after}
 	switch kind := f.object("_meta").text("kind"); {
 	case kind == "add" || kind == "delete" || kind == "modify": // gemini-cli
 		change.Operation = kind
-	case before == "" && (!had || after != ""): // opencode says "" of a file that is not there
+	case before == "" && (!had || after != ""): // opencode sends "" for a file that does not exist
 		change.Operation = "add"
 	case toolKind == "delete" && after == "":
 		change.Operation = "delete"
@@ -108,8 +108,8 @@ func (l *calls) addContent(f fields, raw jsontext.Value) bool {
 	return true
 }
 
-// terminal maps a draft of version 2: what a terminal shows, for the call that
-// shows it.
+// terminal maps a draft of version 2: the output of a terminal, for the call
+// that shows it.
 func (l *calls) terminal(f fields, raw jsontext.Value) bool {
 	c := l.ofTerminal(f.text("terminalId"))
 	if c == nil {
@@ -169,7 +169,7 @@ func (c *call) addBytes(data []byte) {
 		}
 	}
 	c.cut = slices.Clone(data[whole:])
-	c.addStream(string([]rune(string(data[:whole])))) // what is no UTF-8 is replaced
+	c.addStream(string([]rune(string(data[:whole])))) // invalid UTF-8 is replaced
 }
 
 func (c *call) addStream(text string) {

@@ -8,14 +8,14 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// maxCalls is how many tool calls of a session are remembered; the oldest that
-// has ended goes first.
+// maxCalls is how many tool calls of a session are remembered; the oldest ended
+// one is forgotten first.
 const maxCalls = 512
 
-// call is a tool call as the agent has said it so far.
+// call is what the agent has said of a tool call so far.
 type call struct {
 	id, title, name, server string
-	toolKind                string // the agent's word, "" = not said
+	toolKind                string // the agent's word, "" = unknown
 	status                  items.Status
 	input, output           jsontext.Value
 	content                 blocks
@@ -23,21 +23,21 @@ type call struct {
 	cwd, line               string // of a command, as its terminal says
 	exit                    *int
 	signal                  string
-	terminals               []string    // whose output is this call's
-	stream                  *items.Text // what came piece by piece; nil = nothing
-	fresh                   string      // of stream, not told yet
+	terminals               []string    // terminals that show the call's output
+	stream                  *items.Text // output that came in pieces; nil = none
+	fresh                   string      // of stream, not emitted yet
 	cut                     []byte      // of stream, half a character
 	rewrite                 bool        // stream has begun anew
 	raw                     rawList
 
-	kind    items.Kind // of its item, decided at first sight
+	kind    items.Kind // of its item, decided at the first update
 	item    string     // the item that is open for it, "" = none
-	refused bool       // a person has said no
-	left    bool       // its prompt has ended: so has its item, or soon
-	shown   *shown     // what its item, open or ended, says; nil = it has had none
+	refused bool       // a person has refused it
+	left    bool       // its prompt has ended, so its item has ended or is about to
+	shown   *shown     // the content of its latest item; nil = there was none
 }
 
-// shown is what the log has of a call.
+// shown is what the log has of a call, for comparison.
 type shown struct {
 	status   items.Status
 	body     string // content without the growing text and raw
@@ -50,7 +50,7 @@ func (n *shown) same(o *shown) bool { return *n == *o }
 // calls maps the tool calls of a session.
 type calls struct {
 	out      *output
-	messages *messages // the open one ends where a call begins
+	messages *messages // the open message ends where a call begins
 	cwd      string    // Options.Cwd
 	byID     map[string]*call
 	order    []*call // oldest first
@@ -69,8 +69,7 @@ func (l *calls) remove(c *call) {
 func (c *call) over() bool { return c.left || !c.status.Open() }
 
 // update maps a tool_call (begins), or an update of one. Its item is made at
-// first sight, whichever of tool_call, tool_call_update and a permission request
-// comes first.
+// the first tool_call, tool_call_update or permission request of the call.
 func (l *calls) update(f fields, raw jsontext.Value, begins bool) bool {
 	id := f.text("toolCallId")
 	if id == "" {
@@ -82,12 +81,12 @@ func (l *calls) update(f fields, raw jsontext.Value, begins bool) bool {
 	return whole
 }
 
-// of finds the call, or makes it. anew says that the agent begins a call:
-// one of this id that is over is another one then, because some agents count
-// their calls from the start in each prompt.
-func (l *calls) of(id string, anew bool) *call {
+// of finds the call, or makes it. begins says that the agent begins a call.
+// Then an ended call of this id is a different call, because some agents
+// restart the ids of their calls in each prompt.
+func (l *calls) of(id string, begins bool) *call {
 	c := l.byID[id]
-	if c != nil && anew && c.over() {
+	if c != nil && begins && c.over() {
 		l.remove(c)
 		c = nil
 	}
@@ -101,7 +100,7 @@ func (l *calls) of(id string, anew bool) *call {
 	return c
 }
 
-// makeRoom forgets a call if there are too many for another one.
+// makeRoom forgets a call if there are maxCalls.
 func (l *calls) makeRoom() {
 	if len(l.order) < maxCalls {
 		return
@@ -117,8 +116,8 @@ func (l *calls) makeRoom() {
 	l.remove(oldest)
 }
 
-// giveUp ends the item of a call that nothing more is known of; one that has
-// had none yet gets it now.
+// giveUp ends the item of a call that gets no more updates. A call without an
+// item gets one now.
 func (l *calls) giveUp(c *call) {
 	switch {
 	case c.item != "":
@@ -130,15 +129,15 @@ func (l *calls) giveUp(c *call) {
 	}
 }
 
-// promptBegins lets go of what was gathered outside of a turn: the calls go on
-// inside of one, with items of their own.
+// promptBegins releases what was collected outside of a turn: the calls
+// continue inside one, with new items.
 func (l *calls) promptBegins() {
 	for _, c := range l.order {
 		c.release()
 	}
 }
 
-// end ends the items of all calls: nothing more comes.
+// end ends the items of all calls: no more updates come.
 func (l *calls) end() {
 	for _, c := range l.order {
 		l.giveUp(c)
@@ -162,8 +161,8 @@ func (l *calls) commandRuns() bool {
 	return false
 }
 
-// leave lets the engine end the item of a call; one that was refused ends
-// here, because some agents (gemini-cli) say no more of it.
+// leave lets the engine end the item of a call. A refused one ends here,
+// because some agents (gemini-cli) send no further update of it.
 func (l *calls) leave(c *call) {
 	if c.item == "" {
 		return
@@ -178,8 +177,8 @@ func (l *calls) leave(c *call) {
 	c.item, c.left = "", true
 }
 
-// emit makes the item of the call say what the call has become. An item that
-// has ended cannot change: what the call says after that makes another one.
+// emit updates the item of the call to the call's present state. An ended item
+// cannot change: later updates of the call make another item.
 func (l *calls) emit(c *call, raw jsontext.Value) {
 	if l.out.keepRaw && raw != nil {
 		c.raw.add(raw)
@@ -239,9 +238,9 @@ func (l *calls) begin(c *call, now shown) {
 	l.out.emit(create)
 }
 
-// show is what an item of the call is to say now.
+// show is the present state of an item of the call.
 func (c *call) show(cwd string) shown {
-	body, _ := items.Encode(items.WithText(c.as(cwd), "")) // what agents sent was decoded before
+	body, _ := items.Encode(items.WithText(c.as(cwd), "")) // the content was decoded before, so it encodes
 	now := shown{status: c.ending(), body: string(body), streamed: c.streams()}
 	if !now.streamed && c.kind.Streams() {
 		now.text = c.text()
@@ -268,15 +267,14 @@ func (c *call) whole(cwd string) items.Content {
 	return withRaw(content, c.raw.list())
 }
 
-// streams reports whether the growing text is what came piece by piece. The
-// output of a command is; of other tools only as long as they say nothing
-// whole.
+// streams reports whether the growing text is the output that came in pieces.
+// It is for commands; for other tools only as long as they send no whole text.
 func (c *call) streams() bool {
 	return c.stream != nil && (c.kind == items.KindCommandExecution || c.kind == items.KindToolCall && c.content.text == "")
 }
 
-// release lets an item that was gathered outside of a turn go: the call goes
-// on inside of one, with an item of its own.
+// release releases an item that was collected outside of a turn: the call
+// continues inside one, with a new item.
 func (c *call) release() {
 	if c.item != "" {
 		c.item, c.shown = "", nil

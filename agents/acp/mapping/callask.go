@@ -8,10 +8,10 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// ask takes what a request says of its tool call. It may be the first
-// sight of the call; of one that is known it fills in what is not known yet,
-// because some agents word the call anew for the question. Text is for the
-// person who is asked and no output of the tool.
+// ask takes what a permission request says of its tool call. It may be the
+// first message about the call. For a known call it fills in only what is
+// missing, because some agents phrase the call differently in the question.
+// Text is for the person who is asked; it is not output of the tool.
 func (l *calls) ask(q *items.PermissionRequest, f fields, raw jsontext.Value) bool {
 	c := l.of(f.text("toolCallId"), true)
 	seen := c.kind != ""
@@ -40,7 +40,7 @@ func (l *calls) ask(q *items.PermissionRequest, f fields, raw jsontext.Value) bo
 		q.Description = in.text("description", "reason", "justification", "explanation")
 	}
 	if q.Description == "" && seen && len(asked.content.changes) == 0 && !within(in, c.input) {
-		q.Description = short(string(clean(asked.input))) // it asks for something else than the call has said
+		q.Description = short(string(clean(asked.input))) // it asks for something that the call has not said
 	}
 	q.Subject = items.Subject{Type: string(c.kind), ItemID: c.item}
 	if c.kind == items.KindCommandExecution {
@@ -56,7 +56,7 @@ func (l *calls) ask(q *items.PermissionRequest, f fields, raw jsontext.Value) bo
 	return whole
 }
 
-// within reports whether what is asked says nothing that input does not.
+// within reports whether all members of asked are in input too.
 func within(asked fields, input jsontext.Value) bool {
 	in, _ := fieldsOf(input)
 	for name, v := range asked {
@@ -67,7 +67,7 @@ func within(asked fields, input jsontext.Value) bool {
 	return true
 }
 
-// refuse notes that a person has said no to the call of an item.
+// refuse records that a person has refused the call of an item.
 func (l *calls) refuse(item string) {
 	for _, c := range l.order {
 		if c.item == item {
@@ -76,7 +76,7 @@ func (l *calls) refuse(item string) {
 	}
 }
 
-// fill takes from a request what the call has not said itself.
+// fill takes from a request what the call itself has not said.
 func (c *call) fill(asked *call) {
 	set := func(to *string, v string) {
 		if *to == "" {

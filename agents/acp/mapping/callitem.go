@@ -11,11 +11,11 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// kindOfItem decides, at first sight of a call, what its item is; an item
-// cannot become another kind later, so neither can a call. What runs a command
-// is a command_execution. What says that it edits, deletes or moves, or has a
-// diff at once, is a file_change, though its diff may come later or never.
-// Anything else is a tool_call; a diff of it stays in its content.
+// kindOfItem decides the kind of a call's item at the first update. An item
+// cannot change its kind later, so neither can a call. A call that runs a
+// command is a command_execution. A call that edits, deletes or moves, or has a
+// diff at once, is a file_change, though its diff may come later or never. Any
+// other call is a tool_call; its diff stays in its content.
 func (c *call) kindOfItem() items.Kind {
 	switch c.toolKind {
 	case "execute":
@@ -53,7 +53,7 @@ func (c *call) asCommand(cwd string) items.Content {
 		line = c.line
 	}
 	if line == "" && !present(c.input) {
-		line = strings.Trim(c.title, "`") // gemini-cli says it nowhere else
+		line = strings.Trim(c.title, "`") // gemini-cli has it only there
 	}
 	item := items.CommandExecution{
 		Type: items.KindCommandExecution, ToolCallID: c.id, Name: c.name, Title: c.titled(), ToolKind: c.kindOfTool(),
@@ -61,7 +61,7 @@ func (c *call) asCommand(cwd string) items.Content {
 		Content: slices.Concat(c.content.diffs, c.content.rest), Locations: c.locations, Error: c.failure(),
 	}
 	if c.stream != nil && c.content.text != "" && !c.isDescription() {
-		// The output is what streamed; what was said beside it stays, too.
+		// The output is the streamed text; other text is kept too.
 		if text, err := jsontext.AppendQuote(nil, c.content.text); err == nil {
 			block := `{"type":"content","content":{"type":"text","text":` + string(text) + `}}`
 			item.Content = append(item.Content, items.Raw(block))
@@ -90,8 +90,8 @@ func (c *call) asFileChange() items.Content {
 	return item
 }
 
-// expected are the changes of a call whose diff is not known: the files it
-// names, without their texts.
+// expected are the changes of a call without a diff: the files it names,
+// without their texts.
 func (c *call) expected() []items.Change {
 	operation := "modify"
 	if c.toolKind == "delete" || c.toolKind == "move" {
@@ -132,7 +132,7 @@ func (c *call) kindOfTool() string {
 }
 
 // given is the tool's input, nil for an empty one: agents announce a call
-// before they know its input.
+// before its input.
 func (c *call) given() items.Raw {
 	if f, err := fieldsOf(c.input); !present(c.input) || err == nil && len(f) == 0 {
 		return nil
@@ -140,13 +140,13 @@ func (c *call) given() items.Raw {
 	return clean(c.input)
 }
 
-// text is what the tool has put out, unless that streams: its text, else what
-// its raw output says.
+// text is the tool's output, unless that streams: its text, else the text of
+// its raw output.
 func (c *call) text() string {
 	text := c.content.text
 	if c.kind == items.KindCommandExecution {
 		if c.isDescription() {
-			text = "" // claude-agent-acp: what the command is for, until its output is known
+			text = "" // claude-agent-acp: the purpose of the command, until its output is known
 		}
 		text = unfenced(text)
 	}
@@ -174,7 +174,7 @@ func (c *call) isDescription() bool {
 	return err == nil && c.content.text != "" && in.text("description") == c.content.text
 }
 
-// rawText reads rawOutput, of which the protocol says nothing.
+// rawText reads rawOutput, which the protocol does not define.
 func (c *call) rawText() string {
 	if !present(c.output) {
 		return ""
@@ -193,7 +193,7 @@ func (c *call) rawText() string {
 		return s
 	}
 	if c.kind != items.KindToolCall || len(out) == 0 {
-		return "" // how it ended has been read already
+		return "" // the exit status has been read already
 	}
 	if c.status == items.StatusFailed && out.text("error", "message") != "" {
 		return out.text("error", "message")
@@ -201,9 +201,9 @@ func (c *call) rawText() string {
 	return string(clean(c.output))
 }
 
-// maxShort bounds what is also said in full elsewhere: the error of a call,
-// whose text is in its output, and what a permission is asked for, which is in
-// the call.
+// maxShort bounds texts that are also stored in full: the error of a call,
+// whose text is in its output, and the subject of a permission, which is in the
+// call.
 const maxShort = 4 << 10
 
 func short(s string) string {
@@ -213,8 +213,8 @@ func short(s string) string {
 	return strings.ToValidUTF8(s[:maxShort], "") + "…"
 }
 
-// failure says in words why a call failed, "" if it did not. A command that
-// has an exit code has said it all in its output.
+// failure says why a call failed, "" if it did not. A command with an exit code
+// has its reason in its output.
 func (c *call) failure() string {
 	if c.status != items.StatusFailed {
 		return ""

@@ -2,8 +2,8 @@ package mapping
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// config is the thread's config object (docs/agents.md): what is in force, and
-// what can be chosen.
+// config is the thread's config object (docs/agents.md): the present values and
+// the possible ones.
 type config struct {
 	Mode          string                    `json:"mode,omitzero"`
 	Model         string                    `json:"model,omitzero"`
@@ -20,7 +20,7 @@ type choice struct {
 	Description string `json:"description,omitzero"`
 }
 
-// option is a setting of the agent's own. Type is select, with Choices, or
+// option is a setting that the agent defines. Type is select, with Choices, or
 // boolean.
 type option struct {
 	ID          string        `json:"id"`
@@ -44,7 +44,7 @@ type agentCommand struct {
 	Hint        string `json:"hint,omitzero"` // what to write after the name
 }
 
-// choose sets the mode or model, and the option that says the same.
+// choose sets the mode or model, and the option with the same meaning.
 func (c *config) choose(category, value string) {
 	if category == "mode" {
 		c.Mode = value
@@ -67,7 +67,7 @@ func (c *config) choose(category, value string) {
 }
 
 // setOptions takes the whole list of options. An option of category mode or
-// model says what is in force, and what there is if nothing else does.
+// model also sets the thread's mode or model and their possible values.
 func (c *config) setOptions(f fields, name string) bool {
 	list, ok := f.list(name)
 	if !ok {
@@ -75,7 +75,7 @@ func (c *config) setOptions(f fields, name string) bool {
 	}
 	var options []option
 	values := map[string]jsontext.Value{}
-	for _, o := range c.OptionChoices { // what an option said goes with it
+	for _, o := range c.OptionChoices { // values from options are removed with them
 		switch o.Category {
 		case "mode":
 			c.Mode, c.Modes = "", nil
@@ -83,7 +83,7 @@ func (c *config) setOptions(f fields, name string) bool {
 			c.Model, c.Models = "", nil
 		}
 	}
-	told := map[string]bool{}
+	seen := map[string]bool{}
 	for _, raw := range list {
 		of, err := fieldsOf(raw)
 		o := option{
@@ -105,8 +105,8 @@ func (c *config) setOptions(f fields, name string) bool {
 		if of.has("currentValue") {
 			values[o.ID] = clean(of["currentValue"])
 		}
-		if !told[o.Category] {
-			told[o.Category] = true
+		if !seen[o.Category] {
+			seen[o.Category] = true
 			c.follow(o, of.text("currentValue"))
 		}
 	}
@@ -114,7 +114,7 @@ func (c *config) setOptions(f fields, name string) bool {
 	return ok
 }
 
-// follow takes over what an option says of mode or model.
+// follow takes over the mode or model of an option.
 func (c *config) follow(o option, value string) {
 	if value == "" {
 		return

@@ -8,22 +8,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// chunk is what the updates that come by the thousand have in common. Content
-// is a block there; elsewhere it may be anything.
+// chunk has the common members of the most frequent updates. In them Content is
+// a block; elsewhere it may be anything.
 type chunk struct {
 	Kind      string         `json:"sessionUpdate"`
 	MessageID jsontext.Value `json:"messageId"`
 	Content   jsontext.Value `json:"content"`
 }
 
-// unmarshal decodes JSON of an agent: half a surrogate pair, which agents
-// written in JavaScript send when they cut a text, is replaced and no error.
+// unmarshal decodes JSON of an agent. Half a surrogate pair, which agents
+// written in JavaScript send when they cut a text, is replaced and is no error.
 func unmarshal(raw jsontext.Value, v any) error {
 	return json.Unmarshal(raw, v, jsontext.AllowInvalidUTF8(true))
 }
 
-// fields are the members of an object, each to be read on its own: one that is
-// not as the protocol says must not hide the others.
+// fields are the members of an object, each read on its own: an invalid member
+// must not hide the others.
 type fields map[string]jsontext.Value
 
 func fieldsOf(raw jsontext.Value) (fields, error) {
@@ -54,7 +54,7 @@ func (f fields) list(name string) (l []jsontext.Value, ok bool) {
 	return l, unmarshal(f[name], &l) == nil
 }
 
-// text reads the first of the members that is a string that says something.
+// text reads the first of the members that is a string and not empty.
 func (f fields) text(names ...string) string {
 	for _, name := range names {
 		if s, ok := textOf(f[name]); ok && s != "" {
@@ -86,9 +86,9 @@ func textOf(v jsontext.Value) (string, bool) {
 
 func present(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != 'n' }
 
-// clean returns a copy of JSON that can stand in an event: as it came if it is
-// sound, with bad characters replaced if that is all that is wrong, else as a
-// JSON string of its text.
+// clean returns a copy of JSON that is valid in an event: unchanged if it is
+// valid, with invalid characters replaced if that is enough, else as a JSON
+// string of its text.
 func clean(raw jsontext.Value) jsontext.Value {
 	v := raw.Clone()
 	if v.IsValid() {

@@ -12,9 +12,10 @@ import (
 	"github.com/seed82539d15/holon/testagents/agenttest"
 )
 
-// FuzzSession says each line of the input to a session, by turns in the ways
-// it can be said. Nothing may panic, every op must be allowed and every content
-// encode; TestAnySequenceOfUpdatesIsAllowedAndLosesNothing watches for losses.
+// FuzzSession gives each line of the input to a session, through each of its
+// methods in turn. Nothing may panic, every op must be allowed and every
+// content must encode; TestAnySequenceOfUpdatesIsAllowedAndLosesNothing checks
+// for losses.
 func FuzzSession(f *testing.F) {
 	for _, rows := range [][]row{messageRows, callRows, planRows, threadRows, strangeRows, outsideRows} {
 		for _, r := range rows {

@@ -9,17 +9,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Agents written in JavaScript cut a text anywhere, also within a character
-// that is two units of UTF-16. Each half is an escape of its own in JSON, and
-// decodes to replacement.
+// Agents written in JavaScript cut a text anywhere, also within a character of
+// two UTF-16 units. Each half is a separate escape in JSON, and decodes to
+// replacement.
 const (
 	replacement = "\uFFFD"
 	escapeLen   = len(`\ud83d`)
 )
 
-// join puts a piece of a text behind the half of a character that the piece
-// before has ended with (0 = none). text is the JSON string raw, decoded. It
-// returns what can be said now and the half that raw ends with.
+// join joins a piece of a text with the half of a character that the previous
+// piece ended with (0 = none). text is the JSON string raw, decoded. It returns
+// the text that is complete now and the half that raw ends with.
 func join(half rune, raw jsontext.Value, text string) (whole string, next rune) {
 	if text == "" {
 		return "", half
@@ -57,7 +57,7 @@ func halves(raw jsontext.Value) (first, last rune) {
 	return first, last
 }
 
-// escaped is the unit of an escape like \ud83d; 0 if s is none.
+// escaped is the UTF-16 unit of an escape like \ud83d; 0 if s is none.
 func escaped(s []byte) rune {
 	digits, ok := bytes.CutPrefix(s, []byte(`\u`))
 	if !ok {

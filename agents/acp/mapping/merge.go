@@ -9,8 +9,8 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// merge takes what an update says of a call; members left out or null change
-// nothing. It reports false if something in it is not as the protocol says.
+// merge merges an update into its call; absent and null members change nothing.
+// It reports false if a part of the update breaks the protocol.
 func (l *calls) merge(c *call, f fields) bool {
 	whole := true
 	text := func(name string, to *string) {
@@ -40,7 +40,7 @@ func (l *calls) merge(c *call, f fields) bool {
 	return whole
 }
 
-// mergeStatus takes the status. A call that has ended does not begin again.
+// mergeStatus takes the status. An ended call does not reopen.
 func (c *call) mergeStatus(f fields) bool {
 	if !f.has("status") {
 		return true
@@ -76,7 +76,7 @@ func (c *call) mergeContent(f fields) bool {
 	for _, b := range list {
 		c.addBlock(b)
 	}
-	if len(c.content.changes) == 0 { // gemini-cli puts an error in place of the diff it is about
+	if len(c.content.changes) == 0 { // gemini-cli replaces the diff by the error about it
 		c.content.changes, c.content.diffs, c.content.patched = was.changes, was.diffs, was.patched
 	}
 	return true
@@ -90,7 +90,7 @@ func (c *call) mergeLocations(f fields) bool {
 	if !ok {
 		return false
 	}
-	var places []items.Location
+	var locations []items.Location
 	for _, l := range list {
 		lf, err := fieldsOf(l)
 		if err != nil || lf.text("path") == "" {
@@ -98,15 +98,15 @@ func (c *call) mergeLocations(f fields) bool {
 			continue
 		}
 		line, _ := lf.number("line")
-		places = append(places, items.Location{Path: lf.text("path"), Line: max(0, int(line))})
+		locations = append(locations, items.Location{Path: lf.text("path"), Line: max(0, int(line))})
 	}
-	c.locations = places
+	c.locations = locations
 	return ok
 }
 
-// mergeMeta takes what agents put beside the protocol: the terminal of a
-// command (claude-agent-acp, codex-acp), the name of the tool
-// (claude-agent-acp), how far a tool is (codex-acp).
+// mergeMeta takes the extensions of agents: the terminal of a command
+// (claude-agent-acp, codex-acp), the name of the tool (claude-agent-acp), the
+// progress of a tool (codex-acp).
 func (l *calls) mergeMeta(c *call, meta fields) {
 	if meta == nil {
 		return
@@ -136,7 +136,8 @@ func (l *calls) mergeMeta(c *call, meta fields) {
 	}
 }
 
-// readInput finds in the input of the tool what has a field of its own.
+// readInput reads the server, tool name and working directory from the tool's
+// input.
 func (c *call) readInput() {
 	in, err := fieldsOf(c.input)
 	if err != nil {
@@ -150,7 +151,7 @@ func (c *call) readInput() {
 	}
 }
 
-// readOutput finds how a command ended in the output of its tool.
+// readOutput reads from the tool's output how a command ended.
 func (c *call) readOutput() {
 	out, err := fieldsOf(c.output)
 	if err != nil {
@@ -181,8 +182,8 @@ func (c *call) directory(of string) string {
 	return path.Join(of, c.cwd)
 }
 
-// command is the command as a person would type it: a string as it is, the
-// words of an array joined, without the shell that is only there to run it.
+// command is the command as a person would type it: a string unchanged, the
+// words of an array joined, without the shell that only runs it.
 func command(input jsontext.Value) string {
 	if s, ok := textOf(input); ok {
 		return s
@@ -210,7 +211,7 @@ func command(input jsontext.Value) string {
 	return ""
 }
 
-// quoted writes a word as a shell reads it.
+// quoted quotes a word for a shell.
 func quoted(w string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=@%+,"
 	if w != "" && strings.Trim(w, plain) == "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// maxRecent is how many messages with an id are remembered, to know a message
-// that the agent repeats whole.
+// maxRecent is how many messages with an id are remembered, to recognize a
+// message that the agent repeats whole.
 const maxRecent = 64
 
 // messages maps messages and thoughts, one of which is open at a time.
@@ -19,21 +19,21 @@ type messages struct {
 	recent []*sentMessage // the newest with an id
 }
 
-// openMessage is the message or thought whose pieces are coming. item is "" as
-// long as there is none: no message is open, or one that has begun with half a
+// openMessage is the message or thought that is being received. item is "" as
+// long as it has no item: no message is open, or it has begun with half a
 // character.
 type openMessage struct {
 	item string
-	half rune // of a character, which the last piece has ended with; 0 = none
+	half rune // half of a character at the end of the last piece; 0 = none
 	kind items.Kind
 	id   string
-	text *items.Text // kept only for raw, which the end puts beside the text
+	text *items.Text // kept only for raw, which end adds to the text
 	raw  rawList
 	sent *sentMessage // nil without an id
 }
 
-// sentMessage is how much the agent has sent of a message with an id, in
-// however many items: enough to know whether a repetition has more.
+// sentMessage is how much the agent has sent of a message with an id, in any
+// number of items: enough to see whether a repetition has more.
 type sentMessage struct {
 	kind items.Kind
 	id   string
@@ -46,21 +46,20 @@ func (t *sentMessage) add(text string) {
 	t.hash.WriteString(text)
 }
 
-// reset takes text for what has been sent.
+// reset sets the sent text.
 func (t *sentMessage) reset(text string) {
 	t.size = 0
 	t.hash.Reset()
 	t.add(text)
 }
 
-// begins reports whether text begins with what has been sent.
+// begins reports whether text begins with the sent text.
 func (t *sentMessage) begins(text string) bool {
 	return len(text) >= t.size && maphash.String(t.hash.Seed(), text[:t.size]) == t.hash.Sum64()
 }
 
 // chunk maps a piece of a message or thought: text is appended to the open
-// item. It reports false for anything else, which is an item of its own between
-// two.
+// item. It reports false for other content, which becomes a separate item.
 func (m *messages) chunk(kind items.Kind, c chunk, raw jsontext.Value) bool {
 	var block struct {
 		Type string         `json:"type"`
@@ -84,8 +83,8 @@ func (m *messages) chunk(kind items.Kind, c chunk, raw jsontext.Value) bool {
 }
 
 // turnTo makes the message or thought of this kind and id the open one. Without
-// ids, whatever ends the open one (a new tool call, a question, the end of the
-// prompt) ends the message.
+// ids a message ends when something else ends the open one: a new tool call, a
+// question, the end of the prompt.
 func (m *messages) turnTo(kind items.Kind, id string) {
 	if m.open.kind != kind || m.open.id != id {
 		m.end(items.StatusCompleted)
@@ -93,8 +92,8 @@ func (m *messages) turnTo(kind items.Kind, id string) {
 	m.open.kind, m.open.id = kind, id
 }
 
-// append appends text to the open message, or opens one when the kind or the
-// message id is another. raw is the update that has the text, nil for none.
+// append appends text to the open message, or opens a new one if the kind or
+// the message id differs. raw is the update with the text, nil for none.
 func (m *messages) append(kind items.Kind, id, text string, raw jsontext.Value) {
 	open := &m.open
 	if text == "" && open.half == 0 {
@@ -149,9 +148,9 @@ func (m *messages) end(status items.Status) {
 	*open = openMessage{}
 }
 
-// whole maps the messages of version 2 that come whole: what is new of one that
-// the agent has sent already is appended, another text takes its place. It
-// reports false for one that is to be kept as it came.
+// whole maps the messages of version 2, which come whole. If the agent has sent
+// part of the message, the rest is appended; a different text replaces it. It
+// reports false for a message that is to be kept as received.
 func (m *messages) whole(kind items.Kind, f fields, raw jsontext.Value) bool {
 	id := f.text("messageId")
 	if id == "" {
@@ -169,12 +168,12 @@ func (m *messages) whole(kind items.Kind, f fields, raw jsontext.Value) bool {
 	for _, b := range blocks {
 		t, ok := blockText(b)
 		if !ok {
-			return false // an image or the like: the message is kept as it came
+			return false // an image or the like: the message is kept as received
 		}
 		text += t
 	}
 	if m.open.kind == kind && m.open.id == id {
-		m.open.half = 0 // the whole has it
+		m.open.half = 0 // the whole text has it
 	}
 	switch {
 	case before == nil:
@@ -188,7 +187,7 @@ func (m *messages) whole(kind items.Kind, f fields, raw jsontext.Value) bool {
 			m.open.text = items.NewText(text, maxKept)
 		}
 		m.out.emit(items.Update{ItemID: m.open.item, Content: withRaw(contentOf(kind, text), m.open.raw.list())})
-	default: // what has ended stays; the correction stands after it
+	default: // the ended item stays; the correction follows it
 		m.end(items.StatusCompleted)
 		before.reset("")
 		m.append(kind, id, text, raw)
@@ -196,7 +195,8 @@ func (m *messages) whole(kind items.Kind, f fields, raw jsontext.Value) bool {
 	return true
 }
 
-// sent finds what has been sent of a message; nil = nothing, or it has no id.
+// sent finds what the agent has sent of a message; nil = nothing, or it has no
+// id.
 func (m *messages) sent(kind items.Kind, id string) *sentMessage {
 	if id == "" {
 		return nil
@@ -209,7 +209,7 @@ func (m *messages) sent(kind items.Kind, id string) *sentMessage {
 	return nil
 }
 
-// remember begins to keep account of a message in place of the oldest one.
+// remember starts to track a message, in place of the oldest one.
 func (m *messages) remember(kind items.Kind, id string) *sentMessage {
 	if len(m.recent) == maxRecent {
 		m.recent = append(m.recent[:0], m.recent[1:]...)

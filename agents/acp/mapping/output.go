@@ -2,8 +2,8 @@ package mapping
 
 import "github.com/seed82539d15/holon/items"
 
-// output is what the parts of a Session emit to: the ops of the call of the
-// Session that runs. The zero value is ready.
+// output collects the ops that the parts of a Session emit during one call of
+// the Session. The zero value is ready.
 type output struct {
 	keepRaw bool // Options.KeepRaw
 	ops     []items.Op
@@ -11,7 +11,7 @@ type output struct {
 
 func (o *output) emit(ops ...items.Op) { o.ops = append(o.ops, ops...) }
 
-// take returns what was emitted, in order, and forgets it.
+// take returns the emitted ops, in order, and forgets them.
 func (o *output) take() []items.Op {
 	ops := o.ops
 	o.ops = nil

@@ -6,12 +6,12 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// maxGathered is how much text is gathered for one item outside of a turn:
-// half of what an item holds in the log.
+// maxGathered is how much text is collected for one item outside of a turn:
+// half of the limit of an item in the log.
 const maxGathered = 512 << 10
 
-// gathering folds ops into items that are created ended, the only ones there
-// are outside of a turn. The zero value is ready.
+// gathering folds ops into items that are created ended, the only items outside
+// of a turn. The zero value is ready.
 type gathering struct{ open map[string]*gathered }
 
 type gathered struct {
@@ -19,9 +19,10 @@ type gathered struct {
 	text    *items.Text
 }
 
-// Outside maps an update that comes while no prompt runs: into items that are
-// created ended, and SetThread. Text is gathered, until something else comes
-// or Flush; a tool call until it ends, or a prompt begins and goes on with it.
+// Outside maps an update that comes while no prompt runs, into items that are
+// created ended, and SetThread. Text is collected until other content comes or
+// Flush is called. A tool call is collected until it ends, or until a prompt
+// begins and continues it.
 func (s *Session) Outside(raw jsontext.Value) []items.Op {
 	s.update(raw)
 	ops := s.outside.fold(s.out.take())
@@ -32,26 +33,25 @@ func (s *Session) Outside(raw jsontext.Value) []items.Op {
 	return ops
 }
 
-// Flush returns the text and the plan that Outside has gathered, as ended
-// items. It is to be called when nothing has come for a moment.
+// Flush returns the text and the plan that Outside has collected, as ended
+// items. Call it when the agent has been silent for a moment.
 func (s *Session) Flush() []items.Op {
 	s.messages.end(items.StatusCompleted)
 	s.plans.end(items.StatusCompleted)
 	return s.outside.fold(s.out.take())
 }
 
-// Gone returns all that Outside has gathered, tool calls that have not ended
-// as interrupted: nothing of this session comes any more. It is to be called
-// while no prompt runs.
+// Gone returns all that Outside has collected; open tool calls end interrupted.
+// Call it when no more messages of the session come and no prompt runs.
 func (s *Session) Gone() []items.Op {
 	ops := s.Flush()
 	s.calls.end()
 	return append(ops, s.outside.fold(s.out.take())...)
 }
 
-// Replayed maps an update that comes while the agent repeats the session's
-// history: what it says of the thread (mode, options, commands, title)
-// counts, items do not, because the log has them.
+// Replayed maps an update of the history that the agent repeats. It takes what
+// is about the thread (mode, options, commands, title) and no items, because
+// the log has them.
 func (s *Session) Replayed(raw jsontext.Value) []items.Op {
 	if f, err := fieldsOf(raw); err == nil {
 		s.thread.update(f.text("sessionUpdate"), f)
@@ -59,7 +59,7 @@ func (s *Session) Replayed(raw jsontext.Value) []items.Op {
 	return s.out.take()
 }
 
-// fold takes the ops of the mapping and returns those that may stand outside
+// fold takes the ops of the mapping and returns those that are allowed outside
 // of a turn.
 func (g *gathering) fold(ops []items.Op) []items.Op {
 	var out []items.Op
@@ -94,7 +94,7 @@ func (g *gathering) fold(ops []items.Op) []items.Op {
 				ended(op.ItemID, op.Status, items.WithText(o.content, o.text.String()))
 			}
 		case items.SetUsage:
-			session := items.Usage{ // the tokens are of a turn that has ended
+			session := items.Usage{ // without the tokens, which belong to an ended turn
 				Type: items.KindUsage, ContextUsed: op.Usage.ContextUsed, ContextSize: op.Usage.ContextSize, Cost: op.Usage.Cost,
 			}
 			out = append(out, items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: session})

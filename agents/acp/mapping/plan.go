@@ -8,8 +8,8 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// maxPlans is how many plans of one prompt are told apart; further ones are
-// kept as they come.
+// maxPlans is how many plans of one prompt are mapped; further ones are kept as
+// received.
 const maxPlans = 16
 
 // plans maps the plans of the running prompt.
@@ -24,8 +24,8 @@ type plan struct {
 	raw     rawList
 }
 
-// set maps a plan that is a list of steps; id is "" in version 1. Each plan of a
-// prompt is one item, which later versions of it change.
+// set maps a plan that is a list of steps; id is "" in version 1. Each plan of
+// a prompt is one item, which its later versions update.
 func (l *plans) set(id string, f fields, raw jsontext.Value) bool {
 	list, ok := f.list("entries")
 	if !ok {
@@ -45,7 +45,7 @@ func (l *plans) set(id string, f fields, raw jsontext.Value) bool {
 	}
 	p := l.byID[id]
 	if p == nil && len(entries) == 0 {
-		return true // there is no plan, as before
+		return true // there is still no plan
 	}
 	begins := p == nil
 	if begins {
@@ -69,8 +69,8 @@ func (l *plans) set(id string, f fields, raw jsontext.Value) bool {
 	return true
 }
 
-// update maps the draft that gives plans ids. A plan that is a text or a
-// file has no steps: it is kept as it came.
+// update maps the draft in which plans have ids. A plan that is a text or a
+// file has no steps: it is kept as received.
 func (l *plans) update(f fields, raw jsontext.Value) bool {
 	p := f.object("plan")
 	id := p.text("planId", "id")
@@ -80,7 +80,7 @@ func (l *plans) update(f fields, raw jsontext.Value) bool {
 	return l.set(id, p, raw)
 }
 
-// remove ends a plan of the running prompt that the agent has given up.
+// remove ends a plan of the running prompt that the agent has removed.
 func (l *plans) remove(f fields) bool {
 	id := f.text("planId", "id")
 	p := l.byID[id]

@@ -14,7 +14,7 @@ import (
 	"github.com/seed82539d15/holon/testagents/agenttest"
 )
 
-// tb lets a Sink report to rapid, so that a failure is made small.
+// tb lets a Sink report to rapid, so that a failure is shrunk.
 type tb struct {
 	testing.TB
 	rt *rapid.T
@@ -23,9 +23,9 @@ type tb struct {
 func (t tb) Helper()                           {}
 func (t tb) Errorf(format string, args ...any) { t.rt.Errorf(format, args...) }
 
-// world drives a Session as its caller would and keeps account of what went
-// in and came out. Each prompt has a sink of its own, which knows no item of
-// an earlier one: the engine has ended those.
+// world drives a Session as its caller would and tracks input and output. Each
+// prompt has its own sink, which knows no item of an earlier one: the engine
+// has ended those.
 type world struct {
 	rt      *rapid.T
 	s       *Session
@@ -105,7 +105,7 @@ func (w *world) emit(ops []items.Op) {
 	}
 }
 
-// outside checks that ops may stand outside of a turn.
+// outside checks that ops are allowed outside of a turn.
 func (w *world) outside(ops []items.Op) {
 	for _, op := range ops {
 		switch op := op.(type) {
@@ -161,7 +161,7 @@ func encode(v any) jsontext.Value {
 	return b
 }
 
-// draw makes an update and notes what must not be lost of it.
+// draw makes an update and records what of it must not be lost.
 func (w *world) draw() jsontext.Value {
 	rt := w.rt
 	maybe := func(name string) bool { return rapid.Bool().Draw(rt, name) }
@@ -200,7 +200,7 @@ func (w *world) draw() jsontext.Value {
 	return encode(map[string]any{"sessionUpdate": unknownKind, "n": w.strange})
 }
 
-// drawCall makes some members of a tool call, not all of them sound.
+// drawCall makes some members of a tool call, not all of them valid.
 func (w *world) drawCall() map[string]any {
 	rt := w.rt
 	u := map[string]any{"toolCallId": fmt.Sprint("c", rapid.IntRange(0, 2).Draw(rt, "call"))}

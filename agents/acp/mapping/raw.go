@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// maxRaw bounds the updates kept under raw of one item.
+	// maxRaw bounds the updates under raw of one item.
 	maxRaw = 64 << 10
-	// maxKept bounds the text kept of one item, four times what an item holds
-	// in the log (max_item_bytes, 1 MiB): whatever does not fit here does not
+	// maxKept bounds the text kept of one item, four times the limit of an item
+	// in the log (max_item_bytes, 1 MiB). Text that does not fit here does not
 	// fit there, and the log says that the item is cut.
 	maxKept = 4 << 20
 )
 
-// truncatedRaw stands for all updates of an item past maxRaw.
+// truncatedRaw replaces all updates of an item past maxRaw.
 var truncatedRaw = jsontext.Value(`{"truncated":true}`)
 
 // rawList collects the updates of one item. The zero value is ready.
@@ -38,10 +38,10 @@ func (l *rawList) add(raw jsontext.Value) {
 	l.updates = append(l.updates, clean(raw))
 }
 
-// list is what has been collected; it does not change any more.
+// list returns the collected updates; the slice does not change later.
 func (l *rawList) list() []items.Raw { return l.updates[:len(l.updates):len(l.updates)] }
 
-// withRaw puts the updates beside what they became.
+// withRaw adds the updates to the content they were mapped to.
 func withRaw(c items.Content, raw []items.Raw) items.Content {
 	if len(raw) == 0 {
 		return c

@@ -10,7 +10,7 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// renderer writes ops as lines, with small numbers for item ids.
+// renderer writes ops as lines, with small numbers as item ids.
 type renderer struct {
 	numbers map[string]int
 	lines   []string
@@ -62,7 +62,7 @@ func (r *renderer) question(q items.PermissionRequest) {
 }
 
 // encoded is content as JSON, with its members in their order and without the
-// spaces that agents put into theirs.
+// spaces of the agents' JSON.
 func encoded(c items.Content) string {
 	b, err := json.Marshal(c, jsontext.AllowInvalidUTF8(true))
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestRecordedSessionsBecomeTheSameItems replays what agents were seen to say
-// (testdata/*.ndjson, a line {"dir": "in" or "out", "msg": a JSON-RPC message}
-// each) and compares the ops with those of the .golden file beside it.
+// TestRecordedSessionsBecomeTheSameItems replays recorded sessions
+// (testdata/*.ndjson, each line {"dir": "in" or "out", "msg": a JSON-RPC
+// message}) and compares the ops with the .golden file beside them.
 func TestRecordedSessionsBecomeTheSameItems(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.ndjson")
 	if err != nil || len(files) == 0 {
@@ -175,7 +175,7 @@ func (c *conversation) answered(m message) {
 	_ = json.Unmarshal(request.Params, &p)
 	switch request.Method {
 	case "session/new", "session/load", "session/resume", "session/fork", "session/set_config_option":
-		// gemini-cli goes on with the history after its answer.
+		// gemini-cli continues with the history after its answer.
 		c.ops(c.session.Opened(m.Result))
 	case "session/set_mode":
 		c.ops(c.session.ModeSet(p.ModeID))
@@ -187,7 +187,7 @@ func (c *conversation) answered(m message) {
 	}
 }
 
-// difference is where two texts part, line by line.
+// difference is where two texts differ first, line by line.
 func difference(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range max(len(w), len(g)) {

@@ -6,21 +6,21 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// Options says how a Session maps. The zero value is usable.
+// Options configures a Session. The zero value is usable.
 type Options struct {
-	// KeepRaw collects the updates an item was made of under raw of its
-	// content, at most 64 KiB an item.
+	// KeepRaw collects the updates of an item under raw of its content, at most
+	// 64 KiB an item.
 	KeepRaw bool
 	// Cwd is the session's working directory: the cwd of commands that name
-	// none. "" = not known.
+	// none. "" = unknown.
 	Cwd string
-	// Config is the thread's config as the log has it, so that what has not
-	// changed is not told again. nil = none.
+	// Config is the thread's config in the log, so that unchanged values are
+	// not emitted again. nil = none.
 	Config jsontext.Value
 }
 
-// Session maps what one session of an agent says. Its methods are called in
-// the order in which the agent's messages arrived, by one goroutine at a time.
+// Session maps the messages of one session of an agent. Its methods are called
+// in the order of the messages, by one goroutine at a time.
 type Session struct {
 	out      output
 	messages messages
@@ -31,7 +31,7 @@ type Session struct {
 	outside  gathering
 }
 
-// New returns a Session of which nothing is known yet but what o says.
+// New returns a Session with the options o and no other state.
 func New(o Options) *Session {
 	s := &Session{out: output{keepRaw: o.KeepRaw}}
 	s.messages.out = &s.out
@@ -42,9 +42,9 @@ func New(o Options) *Session {
 	return s
 }
 
-// Begin says that a prompt starts; index is its place in its turn, from 0: the
-// usage of a turn is that of its prompts together. It returns what Flush would,
-// to be emitted by the prompt if not before it.
+// Begin says that a prompt starts. index is its index in its turn, from 0: the
+// usage of a turn is the sum of its prompts. It returns what Flush would; the
+// prompt may emit it.
 func (s *Session) Begin(index int) []items.Op {
 	ops := s.Flush()
 	s.calls.promptBegins()
@@ -56,17 +56,17 @@ func (s *Session) Begin(index int) []items.Op {
 }
 
 // Update maps the update object of a session/update that comes while a prompt
-// runs. It returns nil for what changes nothing.
+// runs. It returns nil for an update that changes nothing.
 func (s *Session) Update(raw jsontext.Value) []items.Op {
 	s.update(raw)
 	return s.out.take()
 }
 
 // PromptEnded ends the items that end with the prompt (messages, thoughts,
-// plans) and maps the prompt's result (usage); result may be nil, and may be
-// the state_update that ends a prompt in version 2. Tool calls that the agent
-// left open stay so: the engine ends them with the turn or before its next
-// prompt. Updates of theirs that come later make a new item.
+// plans) and maps the prompt's result (usage); result may be nil; in version 2
+// it may be the state_update that ends the prompt. Tool calls that the agent
+// left open stay open: the engine ends them with the turn or before its next
+// prompt. Their later updates make a new item.
 func (s *Session) PromptEnded(result jsontext.Value, interrupted bool) []items.Op {
 	status := items.StatusCompleted
 	if interrupted {
@@ -75,8 +75,9 @@ func (s *Session) PromptEnded(result jsontext.Value, interrupted bool) []items.O
 	return s.promptEnded(result, status)
 }
 
-// PromptFailed is PromptEnded for a prompt that has no result, because the
-// agent has died or answered with an error: what ends with it ends failed.
+// PromptFailed is PromptEnded for a prompt without a result, because the agent
+// has died or answered with an error: the items that end with the prompt end
+// failed.
 func (s *Session) PromptFailed() []items.Op { return s.promptEnded(nil, items.StatusFailed) }
 
 func (s *Session) promptEnded(result jsontext.Value, status items.Status) []items.Op {
@@ -87,13 +88,12 @@ func (s *Session) promptEnded(result jsontext.Value, status items.Status) []item
 	return s.out.take()
 }
 
-// CommandRuns reports whether a command has not ended, as far as the agent has
-// said.
+// CommandRuns reports whether a command runs, according to the agent.
 func (s *Session) CommandRuns() bool { return s.calls.commandRuns() }
 
-// State tells what a state_update of version 2 says: running, idle (the prompt
-// has ended; stopReason may be "") or requires_action, or a state of the
-// agent's own. ok is false for every other update.
+// State reads a state_update of version 2: running, idle (the prompt has ended;
+// stopReason may be "") or requires_action, or a state that the agent defines.
+// ok is false for every other update.
 func State(raw jsontext.Value) (state, stopReason string, ok bool) {
 	f, err := fieldsOf(raw)
 	if err != nil || f.text("sessionUpdate") != "state_update" {
@@ -128,8 +128,8 @@ func (s *Session) update(raw jsontext.Value) {
 	}
 }
 
-// other maps what is no chunk of a message or thought. It reports false for
-// what is to be kept as it came.
+// other maps an update that is no chunk of a message or thought. It reports
+// false for one that is to be kept as received.
 func (s *Session) other(kind string, f fields, raw jsontext.Value) bool {
 	switch kind {
 	case "agent_message":
@@ -162,7 +162,7 @@ func (s *Session) other(kind string, f fields, raw jsontext.Value) bool {
 	return s.thread.update(kind, f)
 }
 
-// keep makes an item of what has no place among the others, as it came.
+// keep makes an extension item of an update that fits no other item.
 func (s *Session) keep(kind string, raw jsontext.Value) {
 	s.messages.end(items.StatusCompleted) // it comes between two messages
 	s.out.emit(extension(kind, raw))
@@ -178,7 +178,7 @@ func extension(kind string, raw jsontext.Value) items.Op {
 	}
 }
 
-// notice maps a draft: something the agent wants its user to know.
+// notice maps a draft: a message of the agent to its user.
 func (s *Session) notice(f fields) bool {
 	message, about := f.text("title"), f.text("description")
 	if message == "" {
@@ -195,8 +195,8 @@ func (s *Session) notice(f fields) bool {
 	return true
 }
 
-// stateKnown reports whether a state_update is one that the peer acts upon,
-// which makes no item; see State.
+// stateKnown reports whether the caller handles this state_update, which then
+// makes no item; see State.
 func stateKnown(f fields) bool {
 	switch f.text("state") {
 	case "running", "idle", "requires_action":

@@ -13,13 +13,13 @@ type Setting struct {
 	// of Choices.
 	Boolean bool
 	Choices []string
-	// Value is what is in force, nil = not known.
+	// Value is the present value, nil = unknown.
 	Value jsontext.Value
 }
 
 // Setting finds the setting of this name: "mode", "model" or the id of one of
-// the agent's options. ok is false if the agent has none of that name. Where
-// an agent offers the same as an option, the option is the way.
+// the agent's options. ok is false if the agent has none of that name. If an
+// agent offers the same as an option, the option is used.
 func (s *Session) Setting(name string) (set Setting, ok bool) {
 	c := &s.thread.config
 	for _, o := range c.OptionChoices {

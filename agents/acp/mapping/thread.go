@@ -9,12 +9,12 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// thread maps what the agent says of the thread: its title and its config.
+// thread maps updates about the thread: its title and its config.
 type thread struct {
 	out     *output
 	config  config
-	title   string // as it was emitted last
-	emitted []byte // the config, too; nil = never
+	title   string // as last emitted
+	emitted []byte // the config as last emitted; nil = never
 }
 
 // Opened maps the result of session/new, session/load, session/resume,
@@ -41,8 +41,8 @@ func (s *Session) ModelSet(modelID string) []items.Op {
 	return s.out.take()
 }
 
-// Config is the thread's config as it is now, a JSON object; nil as long as
-// nothing is known.
+// Config is the thread's present config, a JSON object; nil as long as nothing
+// is known.
 func (s *Session) Config() jsontext.Value { return s.thread.encode() }
 
 // opened takes modes, models and options from the result of a method.
@@ -68,7 +68,7 @@ func (t *thread) choose(category, value string) {
 	t.emit("")
 }
 
-// update maps the updates that say something of the thread.
+// update maps the updates about the thread.
 func (t *thread) update(kind string, f fields) (ok bool) {
 	title := ""
 	switch kind {
@@ -82,9 +82,9 @@ func (t *thread) update(kind string, f fields) (ok bool) {
 	case "available_commands_update":
 		ok = t.config.setCommands(f)
 	case "session_info_update":
-		// A title of null takes the title away; a thread keeps the one it had.
-		// What codex-acp puts beside the protocol, several times a turn, is kept
-		// like all of that: only if raw is.
+		// A title of null would remove the title; a thread keeps its last one.
+		// codex-acp adds extensions several times a turn. They are kept only if
+		// raw is.
 		title = f.text("title")
 		ok = (title != "" || !f.has("title")) && !(t.out.keepRaw && f.has("_meta"))
 	}
@@ -106,7 +106,7 @@ func (t *thread) emit(title string) {
 	}
 }
 
-// restore begins with the config that the log has.
+// restore starts with the config in the log.
 func (t *thread) restore(raw jsontext.Value) {
 	if !present(raw) || unmarshal(raw, &t.config) != nil {
 		t.config = config{}
@@ -115,8 +115,8 @@ func (t *thread) restore(raw jsontext.Value) {
 	t.emitted = t.encode()
 }
 
-// encode is the config with its members always in the same order; nil if it
-// says nothing.
+// encode is the config with its members always in the same order; nil if it is
+// empty.
 func (t *thread) encode() jsontext.Value {
 	b, err := json.Marshal(&t.config, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil || string(b) == "{}" && t.emitted == nil {

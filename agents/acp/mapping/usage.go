@@ -6,9 +6,9 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// usage maps what the running turn has used. Tokens are of its prompts that
-// have ended; how full the context is and the cost are the session's, as the
-// agent said it last.
+// usage maps the usage of the running turn. The tokens are the sum of its ended
+// prompts. The size of the context and the cost belong to the session, as last
+// reported by the agent.
 type usage struct {
 	out     *output
 	tokens  items.Usage
@@ -24,10 +24,10 @@ func (u *usage) now() items.Usage {
 	return now
 }
 
-// turnBegins forgets the tokens of the turn before.
+// turnBegins forgets the tokens of the previous turn.
 func (u *usage) turnBegins() { u.tokens, u.emitted = items.Usage{}, items.Usage{} }
 
-// update maps how full the context is and what the session has cost.
+// update maps the size of the context and the cost of the session.
 func (u *usage) update(f fields) bool {
 	used, ok := f.number("used")
 	size, known := f.number("size")
@@ -48,7 +48,7 @@ func (u *usage) update(f fields) bool {
 	return whole
 }
 
-// add adds what a prompt has used to the turn's usage; result is the prompt's.
+// add adds the usage in a prompt's result to the turn's usage.
 func (u *usage) add(result jsontext.Value) {
 	f, err := fieldsOf(result)
 	if err != nil {

@@ -9,41 +9,41 @@ import (
 	"github.com/seed82539d15/holon/items"
 )
 
-// handBytes is about how much is handed over at a time: what the engine
+// flushBytes is roughly how many bytes are emitted at once: what the engine
 // commits at once.
-const handBytes = 512 << 10
+const flushBytes = 512 << 10
 
-// hands gathers what is handed over together, and the bytes that are given
-// back then.
-type hands struct {
+// opBuffer collects ops that are emitted together, and the bytes of the budget
+// that are given back then.
+type opBuffer struct {
 	s     *session
 	run   *promptRun // the prompt that runs, nil = none
-	to    *promptRun // whom ops are for
+	to    *promptRun // the prompt that ops belong to, nil = the thread
 	ops   []items.Op
 	bytes int
 }
 
-// add gathers ops for a prompt, or for the thread outside of one.
-func (h *hands) add(to *promptRun, ops ...items.Op) {
+// add collects ops for a prompt, or for the thread outside of one.
+func (buf *opBuffer) add(to *promptRun, ops ...items.Op) {
 	if len(ops) == 0 {
 		return
 	}
-	if to != h.to {
-		h.emit()
+	if to != buf.to {
+		buf.emit()
 	}
-	h.to = to
+	buf.to = to
 	for _, op := range ops {
-		if n := len(h.ops); n > 0 && joins(h.ops[n-1], op) {
-			last := h.ops[n-1].(items.Append)
+		if n := len(buf.ops); n > 0 && joins(buf.ops[n-1], op) {
+			last := buf.ops[n-1].(items.Append)
 			last.Text += op.(items.Append).Text
-			h.ops[n-1] = last
+			buf.ops[n-1] = last
 			continue
 		}
-		h.ops = append(h.ops, op)
+		buf.ops = append(buf.ops, op)
 	}
 }
 
-// joinBytes is the most that joined deltas have: what the log merges too.
+// joinBytes bounds joined deltas, as the log does when it merges them.
 const joinBytes = 4 << 10
 
 // joins reports whether two deltas can be one.
@@ -56,36 +56,36 @@ func joins(a, b items.Op) bool {
 	return ok && next.ItemID == last.ItemID && len(last.Text)+len(next.Text) <= joinBytes
 }
 
-// over hands over what was gathered and gives its bytes back.
-func (h *hands) over() {
-	h.emit()
-	if h.bytes > 0 {
-		h.s.pr.budget.give(h.bytes)
-		h.bytes = 0
+// flush emits the collected ops and gives their bytes back.
+func (buf *opBuffer) flush() {
+	buf.emit()
+	if buf.bytes > 0 {
+		buf.s.pr.budget.give(buf.bytes)
+		buf.bytes = 0
 	}
 }
 
-func (h *hands) drop() {
-	h.ops = nil
-	h.over()
+func (buf *opBuffer) drop() {
+	buf.ops = nil
+	buf.flush()
 }
 
-func (h *hands) emit() {
-	ops := h.ops
-	h.ops = nil // whoever takes them may keep them
+func (buf *opBuffer) emit() {
+	ops := buf.ops
+	buf.ops = nil // the receiver may keep them
 	if len(ops) == 0 {
 		return
 	}
-	if h.to != nil {
-		if err := h.to.emit(ops); err != nil {
-			h.s.a.late.Add(int64(len(ops)))
+	if buf.to != nil {
+		if err := buf.to.emit(ops); err != nil {
+			buf.s.a.late.Add(int64(len(ops)))
 		}
 		return
 	}
-	h.s.outside(ops)
+	buf.s.outside(ops)
 }
 
-// outside stores what was said to a thread while no prompt runs there.
+// outside stores what the agent says about a thread while no prompt runs there.
 func (s *session) outside(ops []items.Op) {
 	host := s.a.host.Load()
 	var err error
