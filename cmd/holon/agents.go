@@ -11,7 +11,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 )
 
-// agentRow is an agent as agent/list tells it.
+// agentRow is an agent in the result of agent/list.
 type agentRow struct {
 	Name         string `json:"name"`
 	Kind         string `json:"kind"`
@@ -37,8 +37,8 @@ func newAgentsCommand(g *globals) *cobra.Command {
 		Use:   "agents [NAME]",
 		Short: "List the agents of the server, or show one",
 		Long: `Lists the agents that threads can have, the default one first: what each is,
-can and does. What an agent can do is known once it has been started, so an
-idle one may say nothing yet; "holon doctor" starts each once.
+can and does. What an agent can do is known once it has been started, so it may
+be unknown for an idle one; "holon doctor" starts each once.
 
   holon agents
   holon agents opencode          its modes and models too
@@ -97,7 +97,7 @@ func printAgents(con *console, rows []agentRow) error {
 		if i == 0 && len(rows) > 1 {
 			name += " (default)"
 		}
-		t.add(name, a.speaks(), a.State, a.Version, a.runs(), a.can(), firstLine(a.LastError))
+		t.add(name, a.protocolOrKind(), a.State, a.Version, a.runs(), a.can(), firstLine(a.LastError))
 	}
 	return t.write(con, 6)
 }
@@ -127,15 +127,16 @@ func (a agentRow) print(con *console, byDefault bool) error {
 	return err
 }
 
-// speaks is the kind and, once it is known, the version of its protocol.
-func (a agentRow) speaks() string {
+// protocolOrKind is the protocol with its version if it is known, else the
+// kind.
+func (a agentRow) protocolOrKind() string {
 	if strings.HasPrefix(a.Protocol, a.Kind+"/") {
 		return a.Protocol
 	}
 	return a.Kind
 }
 
-// can names what the agent is known to be able to do beyond running turns.
+// can lists the agent's known capabilities beyond running turns.
 func (a agentRow) can() string {
 	c := a.Capabilities
 	var words []string
@@ -156,7 +157,7 @@ func (a agentRow) can() string {
 	return strings.Join(words, ", ")
 }
 
-// runs says what of the agent is up, "" for one without processes.
+// runs counts the agent's processes and sessions, "" if there are none.
 func (a agentRow) runs() string {
 	if a.Processes == 0 && a.Sessions == 0 {
 		return ""

@@ -11,7 +11,8 @@ import (
 	"github.com/seed82539d15/holon/testagents/acptest"
 )
 
-// badAgent is the definition of an agent that does what a prompt says.
+// badAgent is the definition of an agent that follows the commands of its
+// prompt.
 func badAgent(t *testing.T, name string, words ...string) string {
 	t.Helper()
 	return name + "=acp:" + strings.Join(append([]string{acptest.Build(t, acptest.BadAgent)}, words...), " ")

@@ -16,7 +16,7 @@ func newBackupCommand(g *globals) *cobra.Command {
 		Use:   "backup FILE",
 		Short: "Copy the log to a file, also while the server runs",
 		Long: `Writes a whole, compact copy of the database to FILE, which must not exist.
-Everything that was acknowledged before is in it. The server may go on.
+It has everything that was acknowledged before. The server may keep running.
 
   holon backup ~/holon-2026-11-21.db
   holon restore ~/holon-2026-11-21.db --data ~/restored`,
@@ -59,7 +59,7 @@ func (g *globals) openView(cmd *cobra.Command) (*sqlite.View, error) {
 		return nil, &noLogError{loaded.Data}
 	}
 	if err != nil {
-		// SQLite needs to write to read, and says only that it cannot open.
+		// SQLite must write in order to read, and only reports that it cannot open.
 		if f := writable(loaded.Data); f.Level == sqlite.Error {
 			err = fmt.Errorf("%w (%s)", err, f.Text)
 		}
@@ -67,7 +67,7 @@ func (g *globals) openView(cmd *cobra.Command) (*sqlite.View, error) {
 	return view, err
 }
 
-// noLogError is a data directory without a log.
+// noLogError says that a data directory has no log.
 type noLogError struct{ dir string }
 
 // Error implements error.

@@ -22,10 +22,10 @@ func newBenchCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the server against baselines",
-		Long: `Starts this binary as a server, in a directory of its own, and measures it
-beside small programs that do only what is measured, in turn. What counts is
-the ratio: machines differ and are noisy. The whole takes about ten minutes,
---quick about two. Nothing is left behind.
+		Long: `Starts this binary as a server, in its own directory, and measures it alternately
+with small programs that do only what is measured. The ratio counts, because
+machines differ and are noisy. The whole takes about ten minutes, --quick about
+two. All files are removed at the end.
 
 Measures:` + list.String() + `
 
@@ -48,7 +48,7 @@ The exit code is 1 if a target is missed.`,
 			if err == nil && format == "json" {
 				err = g.printJSON(report, true)
 			} else if report != nil && len(report.Rows) > 0 && format == "text" {
-				// What was measured before something failed is worth seeing.
+				// Measurements from before a failure are still useful.
 				err = errors.Join(err, report.WriteText(g.out))
 			}
 			if missed := missedRows(report); err == nil && missed != "" {
@@ -58,12 +58,12 @@ The exit code is 1 if a target is missed.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.Dir, "dir", "", "where to write, in a directory of its own that is removed again (default: the system's temporary directory)")
+	flags.StringVar(&o.Dir, "dir", "", "where to make a directory for the measurement, which is removed at the end (default: the system's temporary directory)")
 	flags.StringSliceVar(&o.Only, "only", nil, "measure only this; repeatable")
 	flags.IntVar(&o.Grown, "grown", 0, "events in the large log of growth (default 1000000, with --quick 200000); 10000000 takes some 25 GB of disk")
 	flags.IntVar(&o.Pairs, "pairs", 0, "how often each side is measured (default 5, with --quick 3)")
-	flags.BoolVar(&o.Quick, "quick", false, "measure with less data: for a look, not for a figure")
-	flags.StringVar(&o.Profiles, "profiles", "", "a directory for CPU profiles of the server while it is measured; they make it slower")
+	flags.BoolVar(&o.Quick, "quick", false, "measure with less data: fast, but not precise")
+	flags.StringVar(&o.Profiles, "profiles", "", "a directory for CPU profiles of the measured server; profiling makes it slower")
 	return cmd
 }
 
@@ -78,8 +78,8 @@ func missedRows(report *bench.Report) string {
 	return strings.Join(names, ", ")
 }
 
-// newBenchBaselineCommand is the other side of each pair, as a process of its
-// own like the server.
+// newBenchBaselineCommand runs the baseline of each pair, as a separate process
+// like the server.
 func newBenchBaselineCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:                bench.BaselineCommand,

@@ -79,7 +79,7 @@ func readParams(stdin io.Reader, args []string) (any, error) {
 	return json.RawMessage(text), nil
 }
 
-// wireError is an error as the server sent it.
+// wireError is an error in the form in which the server sent it.
 func wireError(e *client.Error) map[string]any {
 	wire := map[string]any{"code": e.Code, "message": e.Message}
 	if e.Data != nil {
@@ -88,7 +88,7 @@ func wireError(e *client.Error) map[string]any {
 	return wire
 }
 
-// followCall calls over a two-way connection and prints what comes on it.
+// followCall calls over a two-way connection and prints its messages.
 func followCall(ctx context.Context, con *console, c *client.Client, method string, params any) error {
 	lines := make(chan []byte, 256)
 	session, err := c.Dial(ctx, client.SessionOptions{OnEvent: func(event client.Event) {
@@ -145,7 +145,7 @@ func followCall(ctx context.Context, con *console, c *client.Client, method stri
 			}
 			return fmt.Errorf("the connection ended: %w", session.Err())
 		case <-ctx.Done():
-			return nil // Ctrl-C is how following ends
+			return nil // Ctrl-C ends the command
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// threadConfig is what can be set of a thread's agent, and what is.
+// threadConfig has the settings of a thread's agent and their possible values.
 type threadConfig struct {
 	Mode    string                     `json:"mode"`
 	Model   string                     `json:"model"`
@@ -36,9 +36,9 @@ func newConfigureCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "configure THREAD [NAME=VALUE…]",
 		Short: "Change mode, model and other settings of a thread's agent",
-		Long: `Changes settings that the thread's agent has, and prints what holds then;
-without NAME=VALUE only that. Which there are is known once the thread has a
-session of its agent, which a change opens if need be.
+		Long: `Changes settings of the thread's agent and prints the new values; without
+NAME=VALUE it only prints them. The settings are known once the thread has a
+session of its agent. A change opens one if necessary.
 
   holon configure thread_…
   holon configure thread_… mode=plan
@@ -131,8 +131,8 @@ func readConfig(raw json.RawMessage) (c threadConfig, err error) {
 	return c, nil
 }
 
-// typed gives values their JSON: texts, but for a setting that is true or
-// false, or that is not known and looks like one.
+// typed gives values their JSON types: texts, except for a setting that is true
+// or false, or an unknown one that looks like it.
 func (c threadConfig) typed(set map[string]string) map[string]any {
 	out := map[string]any{}
 	for name, value := range set {
@@ -161,7 +161,7 @@ func (c threadConfig) print(con *console) error {
 			ids = append(ids, choice.ID)
 		}
 		t.add(row.name, row.value, strings.Join(ids, ", "))
-		delete(c.Options, row.name) // agents have them as options too
+		delete(c.Options, row.name) // agents also list them as options
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Options)) {
 		var choices []string

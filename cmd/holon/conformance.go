@@ -15,13 +15,12 @@ func newConformanceCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conformance",
 		Short: "Check a server against the protocol, from outside",
-		Long: `Tries every promise of docs/protocol.md against a running server: ours or any
-other. It starts threads and turns there and pauses the runtime in between, so
-do not point it at a server that people work with. The exit code is 1 if a check
-fails.
+		Long: `Checks every promise of docs/protocol.md against a running server of any make.
+It starts threads and turns there and pauses the runtime meanwhile, so do not
+use it on a server that people work with. The exit code is 1 if a check fails.
 
-A check that the server, or this command, lacks something for is skipped and says
-what. Those of workers want two agents that nobody else works for:
+A check is skipped if the server, or this command, lacks something for it; the
+report says what. The checks of workers need two agents without other workers:
 
   [agents.conformance]
   kind = "worker"

@@ -17,8 +17,8 @@ import (
 )
 
 // answerPatience bounds the wait for answers after the end of input, counted
-// from the last line that came: a server that says nothing for so long has
-// lost the request.
+// from the last received line: a server that is silent for so long has lost the
+// request.
 const answerPatience = 30 * time.Second
 
 func newConnectCommand(g *globals) *cobra.Command {
@@ -29,7 +29,7 @@ func newConnectCommand(g *globals) *cobra.Command {
 		Long: `Speaks the protocol on stdin and stdout, one JSON-RPC message per line: the
 command to give an editor. Without --url a server of the data directory is
 started if none runs; it stays when this command ends. The end of stdin ends
-the command once everything asked has been answered.`,
+the command once every request has been answered.`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
 			if _, err := g.format("jsonl"); err != nil {
@@ -37,8 +37,8 @@ the command once everything asked has been answered.`,
 			}
 			dial := g.client
 			if g.url == "" && g.env("HOLON_URL") == "" {
-				// Only the data directory says which server is meant: the
-				// default address may be somebody else's.
+				// Only the data directory says which server is meant: at the
+				// default address another user's server may listen.
 				dial = func(cmd *cobra.Command) (*client.Client, error) { return ensureServer(g, cmd, !noStart) }
 			}
 			c, err := dial(cmd)
@@ -53,14 +53,15 @@ the command once everything asked has been answered.`,
 	return cmd
 }
 
-// runBridge carries lines both ways until in has ended and all is answered.
+// runBridge copies lines both ways until in has ended and all requests are
+// answered.
 func runBridge(ctx context.Context, c *client.Client, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	requests, writer := io.Pipe()
 	defer requests.Close()
-	// Requests go out before the answer's header is in: a server may want to
-	// see some first.
+	// Requests are sent before the header of the answer comes: a server may
+	// wait for some first.
 	b := &bridge{changed: make(chan struct{}, 1)}
 	go func() {
 		b.send(in, writer)
@@ -108,9 +109,9 @@ func runBridge(ctx context.Context, c *client.Client, in io.Reader, out io.Write
 	}
 }
 
-// bridge counts what is asked and what is answered.
+// bridge counts requests and answers.
 type bridge struct {
-	changed chan struct{} // has an entry after anything below changed
+	changed chan struct{} // has an entry after a field below has changed
 
 	mu      sync.Mutex
 	pending int
@@ -118,7 +119,7 @@ type bridge struct {
 	closing string // the reason of a stream/closing
 }
 
-// send copies lines, counting those that will be answered.
+// send copies lines and counts those that will be answered.
 func (b *bridge) send(in io.Reader, out io.Writer) {
 	reader := bufio.NewReaderSize(in, 64<<10)
 	for {
@@ -128,7 +129,7 @@ func (b *bridge) send(in io.Reader, out io.Writer) {
 				b.change(func() { b.pending++ })
 			}
 			if _, err := out.Write(line); err != nil {
-				return // the receiving side tells why
+				return // the receiving side reports why
 			}
 		}
 		if err != nil {
@@ -137,7 +138,8 @@ func (b *bridge) send(in io.Reader, out io.Writer) {
 	}
 }
 
-// receive copies lines back, counting answers; nil is an end in order.
+// receive copies lines back and counts answers; it returns nil after an orderly
+// end.
 func (b *bridge) receive(in io.Reader, out io.Writer) error {
 	reader := bufio.NewReaderSize(in, 64<<10)
 	for {
@@ -179,7 +181,7 @@ func (b *bridge) inputEnded() { b.change(func() { b.ended = true }) }
 
 func (b *bridge) atEnd() bool { b.mu.Lock(); defer b.mu.Unlock(); return b.ended }
 
-// done tells whether stdin has ended and everything asked is answered.
+// done tells whether stdin has ended and every request is answered.
 func (b *bridge) done() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -188,8 +190,8 @@ func (b *bridge) done() bool {
 
 func (b *bridge) reason() string { b.mu.Lock(); defer b.mu.Unlock(); return b.closing }
 
-// expectsAnswer tells whether the server will answer a line: requests, and
-// whatever is wrong, but neither notifications nor responses.
+// expectsAnswer tells whether the server will answer a line: it answers
+// requests and invalid lines, but neither notifications nor responses.
 func expectsAnswer(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 {
@@ -222,8 +224,8 @@ func expectsAnswer(line []byte) bool {
 	return hasID || !valid
 }
 
-// readServerLine tells whether a line answers something, and the reason if it
-// says that the stream closes.
+// readServerLine tells whether a line is an answer, and returns the reason of a
+// stream/closing.
 func readServerLine(line []byte) (answer bool, closing string) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 {

@@ -11,9 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// console is where a command reads and writes: the standard streams, what is
-// known of a terminal behind them, and the environment that describes it. One
-// goroutine, the command's, uses it.
+// console holds the standard streams of a command and the environment that
+// describes its terminal. One goroutine, the command's, uses it.
 type console struct {
 	in      io.Reader
 	out     io.Writer
@@ -59,7 +58,7 @@ func (c *console) windowRows() int {
 }
 
 // utf8Locale tells whether the locale's character set is UTF-8. Without any
-// locale it counts as such: agents' text is UTF-8 whatever the terminal is.
+// locale the result is true: agents' text is always UTF-8.
 func (c *console) utf8Locale() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if value := strings.ToLower(c.env(name)); value != "" {
@@ -69,10 +68,10 @@ func (c *console) utf8Locale() bool {
 	return true
 }
 
-// jsonOut is stdout for JSON. On a terminal the characters that would act on it
-// (C1 controls, those that reorder text) are written as escapes, so that an
-// agent's text can do nothing there; the values are the same. Everywhere else
-// the bytes are those that came.
+// jsonOut is stdout for JSON. On a terminal it writes characters that would act
+// on it (C1 controls, those that reorder text) as escapes, so that an agent's
+// text has no effect there; the values are the same. Elsewhere the bytes are
+// unchanged.
 func (c *console) jsonOut() io.Writer {
 	if file, ok := c.out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		return &jsonEscaper{w: file}
@@ -91,7 +90,7 @@ func (c *console) printJSON(value any, indent bool) error {
 	return encoder.Encode(value)
 }
 
-// printRaw prints JSON as it came, indented or on one line.
+// printRaw prints received JSON, indented or on one line.
 func (c *console) printRaw(raw json.RawMessage, indent bool) error {
 	var b bytes.Buffer
 	var err error
@@ -108,7 +107,7 @@ func (c *console) printRaw(raw json.RawMessage, indent bool) error {
 	return err
 }
 
-// printText prints a text that was made, or returns err.
+// printText prints a text, or returns err.
 func (c *console) printText(text string, err error) error {
 	if err != nil {
 		return err

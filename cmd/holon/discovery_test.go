@@ -14,8 +14,8 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// TestANamedDirectoryWithoutAServerIsAnError: whatever runs at the default
-// address is not used for a directory that somebody has named.
+// TestANamedDirectoryWithoutAServerIsAnError: a server at the default address
+// is not used for a directory that the user has named.
 func TestANamedDirectoryWithoutAServerIsAnError(t *testing.T) {
 	empty := freshDir(t)
 	file := filepath.Join(t.TempDir(), "holon.toml")
@@ -46,8 +46,8 @@ func TestANamedDirectoryWithoutAServerIsAnError(t *testing.T) {
 	}
 }
 
-// deadServer leaves what a server that was killed leaves: its number is
-// another process's now, and the address another program's.
+// deadServer leaves the files of a killed server: its pid now belongs to
+// another process, and its address to another program.
 func deadServer(t *testing.T, url string) (data string) {
 	t.Helper()
 	data = freshDir(t)

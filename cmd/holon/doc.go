@@ -1,7 +1,7 @@
-// Command holon is the one binary: the server (holon serve), what a person does
-// with it (run, watch, respond, threads, turns, items, status), what programs
-// do (call, connect, schema) and what keeps it well (doctor, backup, restore,
-// export, prune, bench, conformance, config).
+// Command holon is the one binary: the server (holon serve), commands for
+// people (run, watch, respond, threads, turns, items, status), for programs
+// (call, connect, schema) and for maintenance (doctor, backup, restore, export,
+// prune, bench, conformance, config).
 //
 // Each subcommand is a file with func newXCommand(g *globals) *cobra.Command,
 // listed in root.go. Output for programs goes to stdout and nothing else does;

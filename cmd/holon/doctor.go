@@ -23,12 +23,12 @@ func newDoctorCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the log, the data directory and the agents",
-		Long: `Checks settings, soundness and density of the log, permissions and free space,
+		Long: `Checks settings, integrity and density of the log, permissions and free space,
 also while the server runs. Each agent that is configured, or named with
---agent, is started once, apart from those of the server, and what is wrong with
-it is said: not installed, not logged in, too old a Node.js. With --refold every
-thread whose log is whole is rebuilt from its events and compared with what is
-stored. The exit code is 1 if anything is wrong, 0 with warnings.
+--agent, is started once, separately from the server's, and problems are
+reported: not installed, not logged in, Node.js too old. With --refold every
+thread whose log is complete is rebuilt from its events and compared with the
+stored rows. The exit code is 1 if anything is wrong, 0 with warnings.
 
   holon doctor
   holon doctor --agent opencode
@@ -75,7 +75,7 @@ type doctorReport struct {
 	Refold   *persist.Refolded `json:"refold,omitempty"`
 }
 
-// examine looks at the log and the data directory.
+// examine checks the log and the data directory.
 func examine(g *globals, cmd *cobra.Command, refold bool) (r *doctorReport, err error) {
 	view, err := g.openView(cmd)
 	if errors.Is(err, fs.ErrNotExist) && len(g.loaded.Agents) > 0 && !refold {
@@ -123,8 +123,8 @@ func examine(g *globals, cmd *cobra.Command, refold bool) (r *doctorReport, err 
 	return r, nil
 }
 
-// writable looks whether this user may write a data directory: a disk that the
-// system has made read-only can be read for long without a sign of it.
+// writable checks that this user may write a data directory: reads do not show
+// that the system has made a disk read-only.
 func writable(dir string) sqlite.Finding {
 	const mayWrite = 2 // W_OK
 	for _, path := range []string{dir, filepath.Join(dir, sqlite.FileName)} {

@@ -20,8 +20,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// probes is how many agents are started at the same time: each may take a
-// few hundred MB.
+// probes is how many agents are started at the same time: each may use a few
+// hundred MB.
 const probes = 2
 
 // startsAgents reports whether examineAgents starts any.
@@ -34,17 +34,17 @@ func startsAgents(loaded *config.Loaded) bool {
 	return false
 }
 
-// examineAgents tries every configured agent and adds what it finds, in the
+// examineAgents tries every configured agent and adds the findings, in the
 // order of their names.
 func (r *doctorReport) examineAgents(ctx context.Context, loaded *config.Loaded, patience time.Duration) {
 	names := slices.Sorted(maps.Keys(loaded.Agents))
 	findings := make([]sqlite.Finding, len(names))
-	places := make(chan struct{}, probes)
+	slots := make(chan struct{}, probes)
 	var wg sync.WaitGroup
 	for i, name := range names {
-		places <- struct{}{}
+		slots <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-slots }()
 			findings[i] = examineAgent(ctx, name, loaded.Agents[name], patience)
 		})
 	}
@@ -58,8 +58,8 @@ func (r *doctorReport) examineAgents(ctx context.Context, loaded *config.Loaded,
 // servedTimeout is how long a running server may take to list its agents.
 const servedTimeout = 5 * time.Second
 
-// servedAgents asks the running server about agents that only it knows:
-// those that were named when it was started. Nothing if there is no server.
+// servedAgents asks the running server about agents that only it knows, because
+// they were named at its start. It returns nothing if there is no server.
 func servedAgents(ctx context.Context, loaded *config.Loaded) (findings []sqlite.Finding) {
 	c := client.New(client.Discover(loaded.Data))
 	defer c.Close()
@@ -87,8 +87,8 @@ func servedAgents(ctx context.Context, loaded *config.Loaded) (findings []sqlite
 	return findings
 }
 
-// examineAgent says in a person's words what one agent is, or why it cannot
-// be used and what to do.
+// examineAgent describes one agent for a person, or says why it cannot be used
+// and what to do.
 func examineAgent(ctx context.Context, name string, agent config.Agent, patience time.Duration) sqlite.Finding {
 	f := sqlite.Finding{Name: "agent " + name, Level: sqlite.Error}
 	if err := errors.Join(config.CheckName(name), agent.Check(), agent.Missing()); err != nil {
@@ -119,7 +119,7 @@ func examineAgent(ctx context.Context, name string, agent config.Agent, patience
 	return f
 }
 
-// probe starts the agent, apart from what a server runs, and ends it again.
+// probe starts the agent, separately from a server, and ends it.
 func probe(ctx context.Context, name string, agent config.Agent, patience time.Duration) (turns.AgentInfo, error) {
 	a, err := acp.New(name, daemon.ACPConfig(agent, version, nil))
 	if err != nil {
@@ -130,7 +130,7 @@ func probe(ctx context.Context, name string, agent config.Agent, patience time.D
 	return a.Probe(ctx)
 }
 
-// problemText adds what is known of the program to what is wrong with it.
+// problemText adds the advice of a known program to its problem.
 func problemText(agent config.Agent, err error, patience time.Duration) string {
 	var p *acp.Problem
 	if !errors.As(err, &p) {
@@ -157,7 +157,7 @@ func problemText(agent config.Agent, err error, patience time.Duration) string {
 	return text
 }
 
-// probedText says what an agent has told of itself.
+// probedText lists what an agent has reported of itself.
 func probedText(info turns.AgentInfo, took time.Duration) string {
 	row := agentRow{Version: info.Version, Protocol: info.Protocol}
 	c := info.Capabilities

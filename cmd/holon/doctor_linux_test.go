@@ -9,7 +9,7 @@ import (
 )
 
 // readOnlyDir names the data directory in the test's second process, which has
-// mounts of its own.
+// its own mounts.
 const readOnlyDir = "HOLON_TEST_READ_ONLY_DIR"
 
 func TestDoctorSeesAReadOnlyDisk(t *testing.T) {
@@ -46,7 +46,7 @@ func inNamespace(t *testing.T, dir string) {
 	}
 }
 
-// doctorOnReadOnly runs in a mount namespace of its own.
+// doctorOnReadOnly runs in its own mount namespace.
 func doctorOnReadOnly(t *testing.T, dir string) {
 	for _, m := range []struct {
 		source, target string

@@ -10,7 +10,8 @@ import (
 	"github.com/seed82539d15/holon/persist"
 )
 
-// exportBuffer gathers lines for one write: what a pipe takes at a time.
+// exportBuffer is how many bytes of lines are written at once: as much as a
+// pipe takes.
 const exportBuffer = 64 << 10
 
 func newExportCommand(g *globals) *cobra.Command {
@@ -49,6 +50,6 @@ sends, up to where the log ends when the command starts.
 			return nil
 		}),
 	}
-	cmd.Flags().Int64Var(&after, "after", 0, "print what comes after this seq; 0 prints everything there is")
+	cmd.Flags().Int64Var(&after, "after", 0, "print the events after this seq; 0 prints all")
 	return cmd
 }

@@ -8,28 +8,28 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// tickEvery is how often the status line moves: fast enough to look alive.
+// tickEvery is how often the spinner of the status line moves.
 const tickEvery = 120 * time.Millisecond
 
-// feedItem is an event or a change of the connection, whichever came.
+// feedItem is an event or a change of the connection.
 type feedItem struct {
 	event client.Event
 	state *client.State
 }
 
-// feed runs a subscription in a goroutine and hands on what it brings, in
-// order. items is closed when the subscription has ended; err is set then.
+// feed runs a subscription in a goroutine and passes its events on, in order.
+// items is closed when the subscription has ended; err is set then.
 type feed struct {
 	items chan feedItem
 	err   error
 	stop  context.CancelFunc
 }
 
-// startFeed starts a feed; the caller calls end.
+// startFeed starts a feed. The caller must call end.
 func startFeed(ctx context.Context, c *client.Client, options client.Options) *feed {
 	ctx, stop := context.WithCancel(ctx)
 	// 256 items: the terminal may fall behind a burst for a moment without
-	// holding the connection up.
+	// blocking the connection.
 	f := &feed{items: make(chan feedItem, 256), stop: stop}
 	send := func(item feedItem) error {
 		select {
@@ -64,8 +64,8 @@ func (c *console) newTimeline(options timeline.Options) *timeline.Renderer {
 	return timeline.New(c.out, options)
 }
 
-// ticks returns a channel that ticks while the timeline is live; nil, which
-// never does, where it is not.
+// ticks returns a channel that ticks while the timeline is live. On no terminal
+// the channel is nil and never ticks.
 func (c *console) ticks() (<-chan time.Time, func()) {
 	if !c.isTerminal(c.out) {
 		return nil, func() {}
@@ -74,7 +74,7 @@ func (c *console) ticks() (<-chan time.Time, func()) {
 	return ticker.C, ticker.Stop
 }
 
-// noteState tells a change of the connection on stderr, for outputs that are
+// noteState reports a change of the connection on stderr, for outputs that are
 // for programs.
 func (c *console) noteState(state client.State) {
 	switch {

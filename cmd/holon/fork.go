@@ -13,9 +13,9 @@ func newForkCommand(g *globals) *cobra.Command {
 	var as, after, key string
 	cmd := &cobra.Command{
 		Use:   "fork THREAD",
-		Short: "Start a thread that goes on from the conversation of another",
-		Long: `Starts a thread whose agent goes on from what was said in THREAD so far, where
-the agent can do that ("holon agents" shows which). Both threads go on apart.
+		Short: "Start a thread that continues the conversation of another",
+		Long: `Starts a thread whose agent continues the conversation of THREAD, if the agent
+can do that ("holon agents" shows which can). From then on both are independent.
 
   holon fork thread_…
   holon run --thread "$(holon fork thread_… -o json | jq -r .thread_id)" "and now otherwise"`,
@@ -37,7 +37,7 @@ the agent can do that ("holon agents" shows which). Both threads go on apart.
 				params["after_turn_id"] = after
 			}
 			var raw json.RawMessage
-			if err := callAgain(cmd.Context(), c, "thread/fork", params, &raw); err != nil {
+			if err := callRetrying(cmd.Context(), c, "thread/fork", params, &raw); err != nil {
 				return err
 			}
 			if format != "text" {

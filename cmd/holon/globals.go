@@ -24,9 +24,9 @@ const (
 	exitUsage  = 2
 )
 
-// globals is what all subcommands share: the console, the flags that each
-// takes, and the settings once read; from these the server, or the log, that
-// the command is for. One goroutine, the command's, uses it.
+// globals is what all subcommands share: the console, the common flags, and the
+// settings once they are read. From these it finds the server or the log for
+// the command. One goroutine, the command's, uses it.
 type globals struct {
 	console
 	url     string
@@ -35,7 +35,7 @@ type globals struct {
 	loaded  *config.Loaded
 }
 
-// usageError is a wrong command line that only the subcommand could tell.
+// usageError is a wrong command line that only the subcommand can detect.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
@@ -76,8 +76,8 @@ func (g *globals) settings(cmd *cobra.Command) (*config.Loaded, error) {
 }
 
 // client returns a client of the server that --url, HOLON_URL or the data
-// directory name; a data directory that somebody has named is that of a server
-// that runs, or an error. The caller closes it.
+// directory name. If the user has named a data directory on which no server
+// runs, it returns an error. The caller closes the client.
 func (g *globals) client(cmd *cobra.Command) (*client.Client, error) {
 	loaded, err := g.settings(cmd)
 	if err != nil {
@@ -88,8 +88,8 @@ func (g *globals) client(cmd *cobra.Command) (*client.Client, error) {
 	if named {
 		resolve = client.Discover(loaded.Data)
 	}
-	// A token leaves this machine only for a server whose data directory
-	// somebody named on purpose.
+	// A token leaves this machine only for a server whose data directory the
+	// user has named.
 	if g.url != "" {
 		resolve = client.At(g.url, "--url", loaded.Data, named)
 	} else if url := g.env("HOLON_URL"); url != "" {
@@ -105,7 +105,7 @@ func (g *globals) client(cmd *cobra.Command) (*client.Client, error) {
 	return c, nil
 }
 
-// dial is format, for a command that prints text or JSON, and then client.
+// dial calls format, for a command that prints text or JSON, and then client.
 func (g *globals) dial(cmd *cobra.Command) (format string, c *client.Client, err error) {
 	if format, err = g.format("text", "json", "jsonl"); err != nil {
 		return "", nil, err
@@ -147,7 +147,7 @@ func interruptible(run func(cmd *cobra.Command, args []string) error) func(*cobr
 	}
 }
 
-// cwd is the directory for agents: absolute, as the protocol wants it.
+// cwd is the directory for agents: absolute, as the protocol requires.
 func cwd(flag string) (string, error) {
 	if flag == "" {
 		return "", nil

@@ -17,7 +17,7 @@ import (
 // doctorHint is for an agent that could not be started.
 const doctorHint = "holon doctor starts each agent once and says what to do."
 
-// hint says what to do next about an error, "" where the error says it itself.
+// hint says what to do about an error, "" if the error says it itself.
 func (g *globals) hint(err error) string {
 	var unreachable *client.UnreachableError
 	if errors.As(err, &unreachable) {
@@ -78,7 +78,7 @@ func (g *globals) startHint(data string) string {
 	return text
 }
 
-// hintOfSystem is the hint for what the system, or another process, refuses.
+// hintOfSystem is the hint for an error of the system or of another process.
 func hintOfSystem(err error) string {
 	var locked *sqlite.LockedError
 	var file *fs.PathError

@@ -28,12 +28,12 @@ func newItemsCommand(g *globals) *cobra.Command {
 	cmd.Flags().StringVar(&turn, "turn", "", "only those of this turn")
 	cmd.Flags().StringVar(&status, "status", "", "only those with this status: pending, in_progress, completed, failed, …")
 	cmd.Flags().StringVar(&kind, "type", "", "only those of this type: agent_message, command_execution, …")
-	cmd.Flags().BoolVar(&superseded, "superseded", false, "those too that belong to a try that was given up")
+	cmd.Flags().BoolVar(&superseded, "superseded", false, "superseded items too, which belong to a try that was given up")
 	bindLimit(cmd, &limit)
 	return cmd
 }
 
-// itemRow is an item as lists have it.
+// itemRow is an item in a list.
 type itemRow struct {
 	ID         string          `json:"item_id"`
 	ThreadID   string          `json:"thread_id"`

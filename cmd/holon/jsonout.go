@@ -12,11 +12,11 @@ import (
 // jsonEscaper writes JSON to a terminal. One goroutine uses it.
 type jsonEscaper struct {
 	w       io.Writer
-	partial []byte // the start of a character whose rest comes with the next Write
+	partial []byte // the start of a character that the next Write completes
 }
 
-// Write implements io.Writer. It takes all of p, also where the last character
-// of p waits for its rest.
+// Write implements io.Writer. It accepts all of p, also if its last character
+// is incomplete.
 func (e *jsonEscaper) Write(p []byte) (int, error) {
 	text := append(e.partial, p...)
 	out := make([]byte, 0, len(text))
@@ -24,10 +24,10 @@ func (e *jsonEscaper) Write(p []byte) (int, error) {
 		r, size := utf8.DecodeRune(text)
 		text = text[size:]
 		switch {
-		case r == utf8.RuneError && size == 1: // as whoever decodes it reads it
+		case r == utf8.RuneError && size == 1: // as decoders read it
 			out = append(out, `\ufffd`...)
 		case r == '\r':
-			out = append(out, ' ') // white space: the rest of the line stays to be seen
+			out = append(out, ' ') // white space: the rest of the line stays visible
 		case timeline.Acts(r):
 			out = appendEscape(out, r)
 		default:
@@ -41,7 +41,7 @@ func (e *jsonEscaper) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// appendEscape writes a character as a JSON string may have it.
+// appendEscape writes a character as an escape of a JSON string.
 func appendEscape(dst []byte, r rune) []byte {
 	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
 		return fmt.Appendf(dst, `\u%04x\u%04x`, high, low)

@@ -15,17 +15,18 @@ import (
 // maxRows bounds a listing of everything.
 const maxRows = 100_000
 
-// listing is one of the commands that print rows of the server.
+// listing is a command that prints rows of the server.
 type listing struct {
 	method string // thread/list
 	member string // threads
 	head   []string
-	flex   int      // the column that gives way on narrow terminals
-	drop   []string // those that are left out there, the first first
+	flex   int      // the column that is shortened on narrow terminals
+	drop   []string // the columns that are left out there, in this order
 	row    func(raw json.RawMessage) ([]string, error)
 }
 
-// rowsFound is what a listing got. More is true if older rows were left out.
+// rowsFound are the rows of a listing. more is true if older rows were left
+// out.
 type rowsFound struct {
 	rows   []json.RawMessage
 	latest int64
@@ -41,7 +42,7 @@ func (l listing) fetch(ctx context.Context, c *client.Client, filter map[string]
 			params[name] = value
 		}
 	}
-	for len(found.rows) < maxRows { // pages may be empty, and yet there are more
+	for len(found.rows) < maxRows { // pages may be empty although more follow
 		params["limit"] = 1000
 		if left := limit - len(found.rows); limit > 0 && left < 1000 {
 			params["limit"] = left
@@ -128,7 +129,7 @@ func bindLimit(cmd *cobra.Command, limit *int) {
 	cmd.Flags().IntVarP(limit, "limit", "n", 50, "show the newest N; 0 shows all")
 }
 
-// when shows a time for a table: local, without what goes without saying.
+// when shows a time for a table: local, without the date if it is recent.
 func when(text string) string {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {

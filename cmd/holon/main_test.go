@@ -10,14 +10,14 @@ import (
 	"github.com/seed82539d15/holon/testagents/acptest"
 )
 
-// programs are what the tests start as another user.
+// programs are the programs that the tests start as another user.
 var programs = map[string]func(arg string) error{}
 
 func TestMain(m *testing.M) {
 	hosttest.Main(programs)
-	// A read from a terminal cannot be called off: the reader of questions ends
-	// with the process.
-	// A connection that net/http cuts early lingers 500 ms, longer than goleak waits.
+	// A read from a terminal cannot be cancelled: the reader of questions ends
+	// with the process. A connection that net/http cuts early lingers 500 ms,
+	// longer than goleak waits.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"), goleak.IgnoreAnyFunction("main.(*questions).read.func1"), goleak.Cleanup(func(code int) {
 		acptest.Clean()
 		os.Exit(code)

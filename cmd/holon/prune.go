@@ -18,8 +18,8 @@ func newPruneCommand(g *globals) *cobra.Command {
 		Use:   "prune --before SEQ",
 		Short: "Remove the oldest events of the log",
 		Long: `Removes the events below SEQ, but never those of an open turn. Threads, turns
-and items stay readable; cursors below SEQ expire. A running server is asked to
-do it, otherwise the log is opened here.
+and items stay readable; cursors below SEQ expire. A running server does it;
+without one this command opens the log itself.
 
   holon prune --before 100000`,
 		Args: cobra.NoArgs,
@@ -65,7 +65,7 @@ type prunedResult struct {
 	Pruned   int64 `json:"pruned"`
 }
 
-// pruneThere asks the running server.
+// pruneThere has the running server prune.
 func pruneThere(g *globals, cmd *cobra.Command, before int64) (result prunedResult, err error) {
 	c, err := g.client(cmd)
 	if err != nil {
@@ -76,9 +76,9 @@ func pruneThere(g *globals, cmd *cobra.Command, before int64) (result prunedResu
 	return result, err
 }
 
-// pruneHere opens the log that no server has open.
+// pruneHere prunes a log that no server has open.
 func pruneHere(g *globals, cmd *cobra.Command, normal bool, before int64) (result prunedResult, err error) {
-	view, err := g.openView(cmd) // sqlite.Open would make a log where there is none
+	view, err := g.openView(cmd) // sqlite.Open would make a log if there is none
 	if err != nil {
 		return result, err
 	}

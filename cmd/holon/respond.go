@@ -18,10 +18,10 @@ func newRespondCommand(g *globals) *cobra.Command {
 	var option, answer string
 	cmd := &cobra.Command{
 		Use:   "respond [ITEM]",
-		Short: "Answer a question of an agent; without ITEM list what waits",
+		Short: "Answer a question of an agent; without ITEM list the open ones",
 		Long: `Answers a permission request or question. The first answer wins.
 
-  holon respond                          list what waits
+  holon respond                          list the open questions
   holon respond item_…                   be asked at the terminal
   holon respond item_… --allow           the option that allows it once
   holon respond item_… --reject          the option that rejects it once
@@ -78,8 +78,8 @@ func newRespondCommand(g *globals) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&allow, "allow", false, "allow it")
 	flags.BoolVar(&reject, "reject", false, "reject it")
-	flags.BoolVar(&always, "always", false, "with --allow or --reject: this and the next times")
-	flags.BoolVar(&cancel, "cancel", false, "answer that nobody will answer")
+	flags.BoolVar(&always, "always", false, "with --allow or --reject: this time and from now on")
+	flags.BoolVar(&cancel, "cancel", false, "cancel the question")
 	flags.StringVar(&option, "option", "", "choose the option with this id")
 	flags.StringVar(&answer, "answer", "", "answer a question with this JSON")
 	return cmd
@@ -92,7 +92,7 @@ func onceOrAlways(verb string, always bool) string {
 	return verb + "_once"
 }
 
-// respondAtTerminal asks the person what an agent has asked.
+// respondAtTerminal asks the person the agent's question.
 func respondAtTerminal(g *globals, cmd *cobra.Command, id string) error {
 	format, c, err := g.dial(cmd)
 	if err != nil {
@@ -136,7 +136,7 @@ func respondAtTerminal(g *globals, cmd *cobra.Command, id string) error {
 	}
 }
 
-// respond sends an answer and prints what became of it.
+// respond sends an answer and prints the result.
 func respond(ctx context.Context, con *console, c *client.Client, params map[string]any, format string) error {
 	var raw json.RawMessage
 	if err := c.Call(ctx, "item/respond", params, &raw); err != nil {
@@ -165,7 +165,7 @@ func respond(ctx context.Context, con *console, c *client.Client, params map[str
 	return err
 }
 
-// optionsOf names an item's options, "" if it cannot be read or has none.
+// optionsOf lists an item's options, "" if it cannot be read or has none.
 func optionsOf(ctx context.Context, c *client.Client, id any) string {
 	var result struct {
 		Item itemRow `json:"item"`
@@ -184,7 +184,7 @@ func optionNames(content timeline.Content) string {
 	return timeline.OneLine(strings.Join(names, ", "))
 }
 
-// waitingListing shows questions with the answers they take.
+// waitingListing lists open questions with their possible answers.
 var waitingListing = listing{
 	method: "item/list", member: "items", flex: 3,
 	head: []string{"ITEM", "THREAD", "ASKED", "QUESTION", "OPTIONS"},

@@ -14,9 +14,9 @@ func newRestoreCommand(g *globals) *cobra.Command {
 		Use:   "restore FILE",
 		Short: "Make a data directory of a backup",
 		Long: `Checks a backup and makes a data directory of it; the directory must be empty or
-absent. The log gets a new log_id: clients that come with a cursor of the old
-log are told log_changed and start over, because the two logs go on differently,
-and leases that the old log has given are forbidden.
+absent. The log gets a new log_id, because the two logs continue differently:
+clients with a cursor of the old log get log_changed and start over, and leases
+of the old log are forbidden.
 
   holon restore ~/holon-2026-11-21.db --data ~/restored
   holon serve --data ~/restored`,

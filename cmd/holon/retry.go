@@ -13,11 +13,11 @@ func newRetryCommand(g *globals) *cobra.Command {
 	var reason, key string
 	cmd := &cobra.Command{
 		Use:   "retry TURN",
-		Short: "Try a turn again that has failed or was interrupted",
-		Long: `Takes back what the turn has said so far and starts its next attempt with the
-same input, or queues it if its thread is busy. Nothing is deleted: the log, and
-holon turns TURN, still show the attempts before. What they did in the world has
-happened.`,
+		Short: "Retry a turn that has failed or was interrupted",
+		Long: `Supersedes the turn's output so far and starts its next attempt with the same
+input, or queues it if its thread is busy. Nothing is deleted: the log, and
+holon turns TURN, still show the earlier attempts. Their effects outside of
+Holon are not undone.`,
 		Args: cobra.ExactArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			format, c, err := g.dial(cmd)
@@ -33,7 +33,7 @@ happened.`,
 				params["reason"] = reason
 			}
 			var raw json.RawMessage
-			if err := callAgain(cmd.Context(), c, "turn/retry", params, &raw); err != nil {
+			if err := callRetrying(cmd.Context(), c, "turn/retry", params, &raw); err != nil {
 				return err
 			}
 			if format != "text" {
@@ -61,7 +61,7 @@ happened.`,
 			return nil
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who watch")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for people who watch")
 	cmd.Flags().StringVar(&key, "idempotency-key", "", "the same key tries the turn again only once, however often this is run")
 	return cmd
 }

@@ -145,7 +145,7 @@ func TestWatchTakesBackWhatARetrySupersedes(t *testing.T) {
 	screen := s.openTerminal("watch")
 	screen.await("waiting for events")
 	// By hand, once the first attempt has been seen: a stream that collapses
-	// may leave it out as soon as the marker is there.
+	// may leave it out as soon as the marker exists.
 	id := oneObject(t, s.holon("run", "-o", "json", "/say half\n/crash").out)["turn_id"].(string)
 	screen.await("(agent_failed)")
 	s.want("retry", id)
@@ -167,8 +167,8 @@ func TestWatchTakesBackWhatARetrySupersedes(t *testing.T) {
 	if markers != 1 || terminal == 0 {
 		t.Fatalf("%d markers, the end at %d", markers, terminal)
 	}
-	// Whoever comes late and lets the server collapse gets neither the first
-	// attempt nor its line in the timeline.
+	// A late client that uses collapse gets neither the first attempt nor its
+	// line in the timeline.
 	left := s.left(all, id)
 	limit := "--limit=" + left.count
 	out := s.want("watch", "--after=0", limit)
@@ -191,10 +191,11 @@ func TestWatchTakesBackWhatARetrySupersedes(t *testing.T) {
 	}
 }
 
-// remainder is what collapse leaves of a log.
+// remainder is the part of a log that collapse keeps.
 type remainder struct{ count, lines string }
 
-// left asks the events of a turn what is superseded: those of attempt 1.
+// left counts and joins the events that are not superseded: all but those of
+// attempt 1 of the turn.
 func (s *server) left(all []client.Event, turn string) remainder {
 	s.t.Helper()
 	var lines strings.Builder

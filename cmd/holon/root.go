@@ -92,8 +92,8 @@ const (
 	groupProgram = "program"
 )
 
-// execute runs one command line and returns the exit code. What goes wrong
-// before a subcommand starts (cobra's part) is wrong usage.
+// execute runs one command line and returns the exit code. An error before a
+// subcommand starts (cobra's part) is wrong usage.
 func execute(ctx context.Context, g *globals, args []string) int {
 	root := newRootCommand(g)
 	root.SetArgs(args)

@@ -40,12 +40,12 @@ func newRunCommand(g *globals) *cobra.Command {
 		Short: "Start a turn and watch it to its end",
 		Long: `Starts a thread (or takes --thread) and a turn in it, and shows what happens
 until the turn has ended. Questions of the agent are asked on the terminal.
-Ctrl-C interrupts the turn; a second one does not wait for its end. The exit
+Ctrl-C interrupts the turn; a second one exits without waiting for its end. The exit
 code is 0 if the turn completed, 1 otherwise.
 
 PROMPT is text; "-", or no PROMPT with input piped in, reads it from stdin. The
-turn goes on at the server if this command is cut off, and a connection that
-breaks is resumed without a gap.
+turn continues at the server if this command is cut off. A broken connection is
+resumed without a gap.
 
   holon run "hello"
   holon run --thread thread_… "and now the tests"
@@ -79,20 +79,20 @@ breaks is resumed without a gap.
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&options.thread, "thread", "", "the thread to go on with; made if it does not exist")
+	flags.StringVar(&options.thread, "thread", "", "the thread to continue; made if it does not exist")
 	flags.StringVar(&options.agent, "agent", "", "the agent of a new thread")
-	flags.StringVar(&options.cwd, "cwd", "", "the directory a new thread's agent works in")
+	flags.StringVar(&options.cwd, "cwd", "", "the working directory of a new thread's agent")
 	flags.StringVar(&options.title, "title", "", "the title of a new thread")
 	flags.StringVar(&options.onBusy, "on-busy", "", "if the thread is busy: queue (default), reject, interrupt or steer")
 	flags.StringVar(&options.key, "idempotency-key", "", "the same key and prompt start only one turn, however often this is run")
 	flags.DurationVar(&options.timeout, "timeout", 0, "fail the turn after this time, such as 10m")
-	flags.IntVar(&options.attempts, "max-attempts", 0, "try the turn so often if its agent or the server dies; 1: once (default: as the agent is configured)")
+	flags.IntVar(&options.attempts, "max-attempts", 0, "how often to try the turn if its agent or the server dies; 1: once (default: as the agent is configured)")
 	flags.DurationVar(&options.backoff, "backoff", 0, "the wait before the second attempt, doubled for each further one")
 	flags.BoolVarP(&options.quiet, "quiet", "q", false, "print only the agent's text, at the end")
 	return cmd
 }
 
-// readPrompt returns the prompt and whether stdin was used up for it.
+// readPrompt returns the prompt and whether it came from stdin.
 func readPrompt(con *console, args []string) (text string, piped bool, err error) {
 	fromStdin := len(args) == 1 && args[0] == "-"
 	if file, ok := con.in.(*os.File); len(args) == 0 && !(ok && con.isTerminal(file)) {
@@ -113,15 +113,15 @@ func readPrompt(con *console, args []string) (text string, piped bool, err error
 	return text, piped, nil
 }
 
-// start starts thread and turn. Both calls carry keys, so that trying again
-// after a lost answer starts nothing twice.
+// start starts thread and turn. Both calls carry keys, so that a retry after a
+// lost answer starts nothing twice.
 func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) (*turnRun, error) {
 	key, err := keyOr(o.key)
 	if err != nil {
 		return nil, err
 	}
-	// Keys are one space per server: the thread's needs its own, and room in
-	// the 128 characters that a key may have.
+	// A server has one space of keys: the thread needs a key different from the
+	// turn's, within the 128 characters of a key.
 	threadKey := uuid.NewSHA1(uuid.NameSpaceURL, []byte("holon run thread "+key)).String()
 	thread := map[string]any{"idempotency_key": threadKey}
 	for name, value := range map[string]string{"thread_id": o.thread, "agent": o.agent, "cwd": o.cwd, "title": o.title} {
@@ -134,7 +134,7 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 		Created  bool   `json:"created"`
 		Seq      int64  `json:"seq"`
 	}
-	if err := callAgain(ctx, c, "thread/start", thread, &started); err != nil {
+	if err := callRetrying(ctx, c, "thread/start", thread, &started); err != nil {
 		return nil, err
 	}
 	turn := map[string]any{
@@ -156,7 +156,7 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 		State   string `json:"state"`
 		Steered bool   `json:"steered"`
 	}
-	if err := callAgain(ctx, c, "turn/start", turn, &accepted); err != nil {
+	if err := callRetrying(ctx, c, "turn/start", turn, &accepted); err != nil {
 		return nil, err
 	}
 	after := started.Seq
@@ -166,7 +166,7 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 	return &turnRun{ctx: ctx, client: c, threadID: started.ThreadID, turnID: accepted.TurnID, after: max(0, after)}, nil
 }
 
-// retry is the turn's policy, nil for that of its agent.
+// retry is the turn's retry policy, nil for that of its agent.
 func (o runOptions) retry() map[string]any {
 	if o.attempts == 0 && o.backoff == 0 {
 		return nil
@@ -184,7 +184,7 @@ func (o runOptions) retry() map[string]any {
 	return policy
 }
 
-// userInput is a prompt as turn/start takes it.
+// userInput is a prompt in the form of turn/start.
 func userInput(text string) []any {
 	return []any{map[string]any{
 		"type": "message", "role": "user",
@@ -192,7 +192,8 @@ func userInput(text string) []any {
 	}}
 }
 
-// keyOr is the key, or a new one: what may be sent twice is to happen once.
+// keyOr is the key, or a new one: a request that may be sent twice must take
+// effect once.
 func keyOr(key string) (string, error) {
 	if key != "" {
 		return key, nil
@@ -204,10 +205,10 @@ func keyOr(key string) (string, error) {
 	return id.String(), nil
 }
 
-// callAgain calls, and calls again when the connection broke after it had been
-// made: only then is it unknown whether the change happened. A server that is
-// not there is reported at once.
-func callAgain(ctx context.Context, c *client.Client, method string, params, result any) error {
+// callRetrying calls a method, and retries it if the connection broke after it
+// had been made: only then is it unknown whether the change happened. An absent
+// server is reported at once.
+func callRetrying(ctx context.Context, c *client.Client, method string, params, result any) error {
 	for attempt := 1; ; attempt++ {
 		err := c.Call(ctx, method, params, result)
 		var refused *client.Error
@@ -226,8 +227,8 @@ func callAgain(ctx context.Context, c *client.Client, method string, params, res
 	}
 }
 
-// run starts the turn and follows it. Signals are its own: the first SIGINT
-// interrupts the turn, not the command.
+// run starts the turn and follows it. It handles signals itself: the first
+// SIGINT interrupts the turn, not the command.
 func (o runOptions) run(ctx context.Context, con *console, c *client.Client, prompt, format string, piped bool) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -286,7 +287,7 @@ type runResult struct {
 	Seq        int64           `json:"seq"`
 }
 
-// ending says in a sentence how a turn ended that did not complete.
+// ending says in a sentence how an incomplete turn ended.
 func (r runResult) ending() string {
 	var failure struct {
 		Message string `json:"message"`
@@ -302,7 +303,7 @@ func (r runResult) ending() string {
 	return text
 }
 
-// failure is the kind of error that the turn ended with, "" for none.
+// failure is the kind of the turn's error, "" for none.
 func (r runResult) failure() string {
 	var failure struct {
 		Kind string `json:"kind"`

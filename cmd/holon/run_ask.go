@@ -15,13 +15,13 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// questions are what the agent has asked and nobody has answered yet. The
-// first one is on the terminal.
+// questions are the agent's open questions. The first one is shown on the
+// terminal.
 type questions struct {
-	from    io.Reader // where a person types; nil if nobody can
+	from    io.Reader // where a person types; nil if there is no terminal
 	screen  io.Writer // where they are asked
 	lines   chan string
-	over    chan struct{} // closed by end: nobody takes lines any more
+	over    chan struct{} // closed by end: no more lines are read
 	reading bool
 	open    []question
 }
@@ -29,7 +29,7 @@ type questions struct {
 type question struct {
 	id      string
 	content timeline.Content
-	form    *form // nil: answered as a whole
+	form    *form // nil: one answer for the whole question
 }
 
 func newQuestion(id string, content timeline.Content) question {
@@ -40,8 +40,9 @@ func newQuestion(id string, content timeline.Content) question {
 	return q
 }
 
-// questionsAt finds a terminal to ask at: stdin, or the controlling terminal if
-// the prompt came by stdin. Asking needs a terminal to show the question too.
+// questionsAt finds a terminal for questions: stdin, or the controlling
+// terminal if the prompt came from stdin. A terminal to show the question is
+// needed too.
 func questionsAt(con *console, piped bool) *questions {
 	q := &questions{lines: make(chan string), over: make(chan struct{})}
 	switch {
@@ -63,8 +64,8 @@ func questionsAt(con *console, piped bool) *questions {
 	return q
 }
 
-// read hands on lines from the terminal. It ends with the process: a read from
-// a terminal cannot be called off.
+// read passes lines from the terminal on. Its goroutine ends with the process,
+// because a read from a terminal cannot be cancelled.
 func (q *questions) read() {
 	if q.reading {
 		return
@@ -83,14 +84,14 @@ func (q *questions) read() {
 	}()
 }
 
-// end says that no line is wanted any more. It is called once.
+// end stops the reading of lines. It is called once.
 func (q *questions) end() { close(q.over) }
 
-// answeredAtOnce is how long a question is kept back: one that the agent's
-// configuration answers is answered by then, and nobody need be asked.
+// answeredAtOnce is how long a question is held back: by then the agent's
+// configuration may have answered it, and the person need not be asked.
 const answeredAtOnce = 100 * time.Millisecond
 
-// askSoon asks unless an answer comes at once.
+// askSoon asks a question unless an answer comes at once.
 func (r *turnRun) askSoon(id string, content timeline.Content) {
 	r.asked = append(r.asked, question{id: id, content: content})
 	if r.due == nil {
@@ -109,7 +110,7 @@ func (r *turnRun) askAll() error {
 	return nil
 }
 
-// ask puts a question to the person, or says how to answer it elsewhere.
+// ask asks the person a question, or says how to answer it elsewhere.
 func (r *turnRun) ask(id string, content timeline.Content) error {
 	q := r.questions
 	if q.from == nil {
@@ -145,7 +146,7 @@ func (r *turnRun) show() error {
 	return err
 }
 
-// promptText lists the options and ends where the answer is typed.
+// promptText is the list of options and the prompt for the answer.
 func promptText(q question) string {
 	options := q.content.Options
 	if q.form != nil {
@@ -178,8 +179,8 @@ func promptText(q question) string {
 	return b.String()
 }
 
-// optionOf is the place of the option that a verb (allow, reject) means: the
-// one for once before the one for always, whatever their order; -1 = none.
+// optionOf is the index of the option that a verb (allow, reject) means: "once"
+// is preferred to "always"; -1 = none.
 func optionOf(options []timeline.Option, verb string) int {
 	for _, prefix := range []string{verb + "_once", verb} {
 		for i, option := range options {
@@ -191,8 +192,8 @@ func optionOf(options []timeline.Option, verb string) int {
 	return -1
 }
 
-// beside lets something be written while a question stands on the terminal:
-// the question is shown again below it.
+// beside writes something while a question is on the terminal, and shows the
+// question again below it.
 func (r *turnRun) beside(write func() error) error {
 	q := r.questions
 	if _, timeline := r.view.(*timelineViewer); len(q.open) == 0 || !timeline || q.screen != r.con.out {
@@ -207,8 +208,8 @@ func (r *turnRun) beside(write func() error) error {
 	return r.show()
 }
 
-// withdraw takes a question away that has been answered elsewhere; one that
-// was answered here is gone already.
+// withdraw removes a question that has been answered elsewhere. A question that
+// was answered here is already removed.
 func (r *turnRun) withdraw(id string) error {
 	q := r.questions
 	r.asked = slices.DeleteFunc(r.asked, func(q question) bool { return q.id == id })
@@ -227,7 +228,7 @@ func (r *turnRun) withdraw(id string) error {
 	return nil
 }
 
-// next shows the next question, or lets the timeline go on.
+// next shows the next question, or lets the timeline continue.
 func (r *turnRun) next() error {
 	if len(r.questions.open) > 0 {
 		return r.show()
@@ -242,7 +243,7 @@ func (r *turnRun) next() error {
 func (r *turnRun) answer(line string, open bool) error {
 	q := r.questions
 	if !open {
-		// The terminal is gone; what is open can still be answered elsewhere.
+		// The terminal is closed; open questions can still be answered elsewhere.
 		q.lines, q.from = nil, nil
 		waiting := q.open
 		q.open = nil
@@ -281,10 +282,10 @@ func (r *turnRun) answer(line string, open bool) error {
 	return r.next()
 }
 
-// readAnswer turns what was typed into params of item/respond: an option's
-// number, id or name, y or n for the one that allows or rejects, a field of a
-// form, or, for another question, JSON or else the text itself. why says what
-// is wrong with it; params are nil if there is more to ask.
+// readAnswer turns a typed line into params of item/respond: an option's
+// number, id or name, y or n for the option that allows or rejects, a field of
+// a form, or, for other questions, JSON or else the text itself. why says what
+// is wrong with it; params are nil if another field follows.
 func readAnswer(q question, line string) (params map[string]any, why string) {
 	line = strings.TrimSpace(line)
 	content := q.content

@@ -18,7 +18,7 @@ import (
 )
 
 // turnRun is one turn that the command follows. One goroutine, the command's,
-// uses it; what it waits for comes by channels.
+// uses it and waits for channels.
 type turnRun struct {
 	con       *console
 	ctx       context.Context
@@ -29,21 +29,21 @@ type turnRun struct {
 	signals   <-chan os.Signal
 	view      viewer
 	questions *questions
-	asked     []question       // what may be answered by configuration: not shown yet
-	due       <-chan time.Time // when it is shown; nil if there is none
+	asked     []question       // not shown yet: the configuration may answer them
+	due       <-chan time.Time // when they are shown; nil if there are none
 
-	interrupted  bool // by this command's person; the server is asked once
-	refused      bool // it was not possible
-	interrupting bool // the server has said so: the turn ends as interrupted
+	interrupted  bool // by the person at this command; the server is asked once
+	refused      bool // the interrupt was not possible
+	interrupting bool // confirmed by the server: the turn ends as interrupted
 
-	calls   chan func() string // what came of calls: each makes a sentence for a person, "" for none
+	calls   chan func() string // the outcomes of calls: each makes a sentence for a person, "" for none
 	result  runResult
 	said    []saying
 	markers fold.Markers
 	ended   bool
 }
 
-// saying is a message of the agent that stands until a marker takes it back.
+// saying is a message of the agent that is live until a marker supersedes it.
 type saying struct {
 	item    string
 	text    string
@@ -51,7 +51,8 @@ type saying struct {
 	lineage []fold.Ref
 }
 
-// newRunViewer shows a run: nothing but the result for json and --quiet.
+// newRunViewer makes the viewer of a run: for json and --quiet it shows only
+// the result.
 func newRunViewer(con *console, format string, quiet bool) viewer {
 	switch {
 	case format == "jsonl":
@@ -113,8 +114,7 @@ func (r *turnRun) follow() error {
 	return nil
 }
 
-// left says what becomes of the turn without this command, and how to come
-// back to it.
+// left says what happens to the turn without this command, and how to watch it.
 func (r *turnRun) left() string {
 	fate := "the turn goes on at the server; watch it with"
 	switch {
@@ -134,14 +134,14 @@ func (r *turnRun) take(event client.Event) error {
 	}
 	r.result.Seq = max(r.result.Seq, event.Seq)
 	if event.Method == "item/updated" || event.Method == "item/deleted" {
-		// A question that has been answered leaves before its answer is shown.
+		// An answered question is removed before its answer is shown.
 		if err := r.withdraw(event.ItemID); err != nil {
 			return err
 		}
 	}
 	show := func() error { return r.view.event(event) }
 	if event.Method == "turn/progress" {
-		// Only the status line changes, and that is away while a question stands.
+		// Only the status line changes, and it is hidden while a question is open.
 		if err := show(); err != nil {
 			return err
 		}
@@ -170,8 +170,9 @@ func (r *turnRun) take(event client.Event) error {
 	return nil
 }
 
-// progress learns from the log what an answer says only after up to 2 s, and
-// not at all if another client has interrupted the turn.
+// progress learns from the log that the turn is being interrupted: the answer
+// to turn/interrupt says it only after up to 2 s, and there is none if another
+// client has interrupted the turn.
 func (r *turnRun) progress(event client.Event) error {
 	var p struct {
 		State turns.Progress `json:"state"`
@@ -183,10 +184,10 @@ func (r *turnRun) progress(event client.Event) error {
 	return nil
 }
 
-// unsay takes messages out of the result.
+// unsay removes messages from the result.
 func (r *turnRun) unsay(gone func(saying) bool) { r.said = slices.DeleteFunc(r.said, gone) }
 
-// end takes the result out of the terminal event.
+// end takes the result from the turn's last event.
 func (r *turnRun) end(event client.Event) error {
 	r.ended = true
 	r.result.State = strings.TrimPrefix(event.Method, "turn/")
@@ -210,7 +211,7 @@ func (r *turnRun) end(event client.Event) error {
 	return nil
 }
 
-// item collects finished messages and asks what an agent asks.
+// item collects finished messages and asks the agent's questions.
 func (r *turnRun) item(event client.Event) error {
 	var p struct {
 		Status  string          `json:"status"`
@@ -246,7 +247,7 @@ func (r *turnRun) askInterrupt() error {
 		switch {
 		case err == nil:
 			r.interrupting = true
-		case !client.IsKind(err, "turn_not_active"): // else its end is on the way
+		case !client.IsKind(err, "turn_not_active"): // otherwise its end is on the way
 			r.refused = true
 			return fmt.Sprintf("the turn could not be interrupted: %v", err)
 		}
@@ -255,14 +256,14 @@ func (r *turnRun) askInterrupt() error {
 	return nil
 }
 
-// call calls in a goroutine of its own; say takes the outcome on the command's
-// and makes the sentence for a person, "" for none. It may outlive the loop:
-// calls has room for it.
+// call calls a method in a separate goroutine. say runs on the command's
+// goroutine with the outcome and makes a sentence for a person, "" for none.
+// The call may outlive the loop: calls has space for it.
 func (r *turnRun) call(method string, params map[string]any, say func(error) string) {
 	go func() {
 		ctx, cancel := context.WithTimeout(r.ctx, 30*time.Second)
 		defer cancel()
-		err := callAgain(ctx, r.client, method, params, nil)
+		err := callRetrying(ctx, r.client, method, params, nil)
 		select {
 		case r.calls <- func() string { return say(err) }:
 		case <-r.ctx.Done():
@@ -270,7 +271,7 @@ func (r *turnRun) call(method string, params map[string]any, say func(error) str
 	}()
 }
 
-// say tells a sentence: in the timeline if there is one, else on stderr.
+// say shows a sentence: in the timeline if there is one, else on stderr.
 func (r *turnRun) say(text string) error {
 	if v, ok := r.view.(*timelineViewer); ok && r.con.isTerminal(r.con.out) {
 		return r.beside(func() error { return v.r.Note(text) })

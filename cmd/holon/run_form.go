@@ -16,7 +16,7 @@ import (
 // terminal: one simple value, or an object of simple values.
 type form struct {
 	fields []field
-	object bool     // the answer is an object of the fields, else the only one's value
+	object bool     // the answer is an object of the fields, else the value of the only one
 	given  []string // the answers so far, as JSON; "" = left out
 }
 
@@ -31,7 +31,7 @@ type field struct {
 	standard    string // the default as JSON, "" = none
 }
 
-// choice is a value that a field may have.
+// choice is a possible value of a field.
 type choice struct{ value, title string } // the value as JSON
 
 // fieldSchema is the part of JSON Schema that a form understands.
@@ -50,7 +50,7 @@ type fieldSchema struct {
 	Required   []string        `json:"required"`
 }
 
-// newForm reads a schema; nil if it asks for more than a form can.
+// newForm reads a schema; nil if a form cannot represent it.
 func newForm(schema json.RawMessage) *form {
 	var s fieldSchema
 	if len(schema) == 0 || json.Unmarshal(schema, &s) != nil {
@@ -115,8 +115,8 @@ func newField(name string, s fieldSchema, required bool) (field, bool) {
 	return f, len(f.choices) > 0
 }
 
-// memberNames are the names of an object's members in their order, which is
-// the order in which a person is asked.
+// memberNames are the names of an object's members in their order. The person
+// is asked in this order.
 func memberNames(object jsontext.Value) (names []string, ok bool) {
 	d := jsontext.NewDecoder(strings.NewReader(string(object)))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
@@ -135,7 +135,7 @@ func memberNames(object jsontext.Value) (names []string, ok bool) {
 	return names, true
 }
 
-// plainValue shows JSON without the quotes of a string.
+// plainValue is JSON without the quotes of a string.
 func plainValue(value string) string {
 	var text string
 	if json.Unmarshal([]byte(value), &text) == nil {
@@ -144,7 +144,7 @@ func plainValue(value string) string {
 	return value
 }
 
-// prompt asks for the next field and ends where the answer is typed.
+// prompt is the prompt for the next field.
 func (f *form) prompt() string {
 	next := f.fields[len(f.given)]
 	var b strings.Builder
@@ -179,8 +179,8 @@ func (f *form) prompt() string {
 	return b.String()
 }
 
-// take reads what was typed for the next field; why says what is wrong with
-// it, "" = nothing.
+// take reads the typed line for the next field; why says what is wrong with it,
+// "" = nothing.
 func (f *form) take(line string) (why string) {
 	value, why := f.fields[len(f.given)].read(strings.TrimSpace(line))
 	if why == "" {
@@ -189,10 +189,10 @@ func (f *form) take(line string) (why string) {
 	return why
 }
 
-// done says whether every field has been asked for.
+// done tells whether every field has an answer.
 func (f *form) done() bool { return len(f.given) == len(f.fields) }
 
-// answer is the whole, as item/respond takes it.
+// answer is the whole answer in the form of item/respond.
 func (f *form) answer() json.RawMessage {
 	if !f.object {
 		return json.RawMessage(f.given[0])
@@ -244,7 +244,7 @@ func (f field) read(line string) (value, why string) {
 		}
 		return "", "That is no whole number."
 	case "number":
-		// What JSON takes for a number, so no NaN and no hexadecimals.
+		// Only numbers of JSON: no NaN and no hexadecimal numbers.
 		if v := jsontext.Value(line); v.IsValid() && v.Kind() == '0' {
 			return line, ""
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// retriedLog is a log in which a step, and then the whole turn, is tried again.
+// retriedLog is a log in which a step, and then the whole turn, is retried.
 func retriedLog(t *testing.T) []client.Event {
 	t.Helper()
 	data, err := os.ReadFile("timeline/testdata/retry.ndjson")

@@ -13,7 +13,7 @@ import (
 func newSchemaCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [openrpc|json|ts|markdown]",
-		Short: "Print the protocol as a machine reads it",
+		Short: "Print the protocol in machine-readable form",
 		Long: `Prints the protocol of this version, without asking a server: the OpenRPC
 document (the default), all of its types as one JSON Schema, TypeScript
 declarations, or the page docs/protocol.md.`,

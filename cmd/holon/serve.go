@@ -18,8 +18,8 @@ func newServeCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Start the server",
-		Long: `Starts the server: SQLite in the data directory, the echo agent and whatever
-agents are configured. The agent that --agent names is the default. SIGTERM
+		Long: `Starts the server: SQLite in the data directory, the echo agent and the
+configured agents. The agent that --agent names is the default. SIGTERM
 drains (running turns get drain_seconds), a second one exits at once.
 
   holon serve
@@ -36,8 +36,8 @@ drains (running turns get drain_seconds), a second one exits at once.
 			if err := loaded.Validate(); err != nil {
 				return err
 			}
-			// Whoever reads stdout or stderr may leave; writes then fail, and the
-			// server goes on.
+			// The reader of stdout or stderr may close it; writes then fail,
+			// and the server continues.
 			signal.Ignore(syscall.SIGPIPE)
 			var kill atomic.Pointer[func()]
 			stop, done := stopSignals(&kill)
@@ -57,12 +57,13 @@ drains (running turns get drain_seconds), a second one exits at once.
 	return cmd
 }
 
-// killWithin is what ending the agents' processes may take at a second signal.
+// killWithin is how long the end of the agents' processes may take after a
+// second signal.
 const killWithin = 500 * time.Millisecond
 
-// stopSignals closes stop at the first SIGTERM or SIGINT and ends the process
-// at the second, its agents' processes killed: whoever sends two does not want
-// to wait.
+// stopSignals closes stop at the first SIGTERM or SIGINT. At the second it
+// kills the agents' processes and ends this process: two signals mean that the
+// sender does not want to wait.
 func stopSignals(kill *atomic.Pointer[func()]) (stop <-chan struct{}, done func()) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)

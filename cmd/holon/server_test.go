@@ -37,7 +37,7 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// server is a real one on a data directory of its own.
+// server is a real server on its own data directory.
 type server struct {
 	t    *testing.T
 	data string
@@ -55,7 +55,7 @@ func startServer(t *testing.T) *server {
 	return s
 }
 
-// startServerWith serves agents besides echo, which stays the default.
+// startServerWith serves further agents; echo stays the default.
 func startServerWith(t *testing.T, definitions ...string) *server {
 	t.Helper()
 	s := &server{t: t, data: t.TempDir(), agents: agentsOf(t, definitions...)}
@@ -63,7 +63,7 @@ func startServerWith(t *testing.T, definitions ...string) *server {
 	return s
 }
 
-// agentsOf reads definitions as --agent takes them.
+// agentsOf reads definitions in the form of --agent.
 func agentsOf(t *testing.T, definitions ...string) map[string]config.Agent {
 	t.Helper()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
@@ -81,7 +81,7 @@ func agentsOf(t *testing.T, definitions ...string) map[string]config.Agent {
 	return loaded.Agents
 }
 
-// start serves, also again after stop.
+// start starts the server, also after stop.
 func (s *server) start() {
 	s.t.Helper()
 	settings := config.Defaults()
@@ -106,7 +106,7 @@ func (s *server) start() {
 	eventually(s.t, "the server is ready", func() bool { return c.Ready(s.t.Context()) == nil })
 }
 
-// eventually waits until something holds.
+// eventually waits until a condition is true.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(5 * time.Millisecond)
@@ -121,7 +121,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// result is what one command line did.
+// result is the outcome of one command line.
 type result struct {
 	code     int
 	out, err string

@@ -47,8 +47,8 @@ func ensureServer(g *globals, cmd *cobra.Command, start bool) (*client.Client, e
 	return c, nil
 }
 
-// launch starts a server on the data directory and waits until c, which
-// looks for it there, finds it ready.
+// launch starts a server on the data directory and waits until c finds it
+// ready.
 func launch(ctx context.Context, con *console, c *client.Client, loaded *config.Loaded) error {
 	if err := os.MkdirAll(loaded.Data, 0o700); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)
@@ -66,8 +66,8 @@ func launch(ctx context.Context, con *console, c *client.Client, loaded *config.
 	return nil
 }
 
-// spawn starts holon serve in a session of its own, so that it outlives this
-// command and its terminal. exited tells when it has ended.
+// spawn starts holon serve in a new session, so that it outlives this command
+// and its terminal. exited receives when it has ended.
 func spawn(loaded *config.Loaded, environ []string) (exited <-chan error, err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -82,8 +82,8 @@ func spawn(loaded *config.Loaded, environ []string) (exited <-chan error, err er
 		args = append(args, "--config", file)
 	}
 	if loaded.Sources["listen"].Origin == config.FromDefault && taken(loaded.Listen[0]) {
-		// Another server has the default address; this one is found by its
-		// server.json wherever it listens.
+		// Another server has the default address. Clients find this one by its
+		// server.json, on any address.
 		args = append(args, "--listen", "127.0.0.1:0")
 	}
 	log, err := os.OpenFile(filepath.Join(loaded.Data, startLog), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
@@ -104,7 +104,7 @@ func spawn(loaded *config.Loaded, environ []string) (exited <-chan error, err er
 	return done, nil
 }
 
-// taken tells whether somebody listens at a TCP address.
+// taken tells whether a program listens at a TCP address.
 func taken(address string) bool {
 	conn, err := net.DialTimeout("tcp", address, time.Second)
 	if err != nil {
@@ -114,9 +114,9 @@ func taken(address string) bool {
 	return true
 }
 
-// awaitReady polls until the server is ready. A server that has exited may
-// have lost a race against another start on the same directory: the winner
-// gets a moment to come up.
+// awaitReady polls until the server is ready. A server that has exited may have
+// lost a race against another start on the same directory: the other one gets a
+// moment to become ready.
 func awaitReady(ctx context.Context, c *client.Client, exited <-chan error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fmt.Errorf("the server was not ready after %s", startPatience))
 	defer cancel()

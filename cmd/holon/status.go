@@ -11,7 +11,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 )
 
-// serverStatus is the result of holon/status, as far as it is shown.
+// serverStatus has the shown members of the result of holon/status.
 type serverStatus struct {
 	State       string    `json:"state"`
 	Version     string    `json:"version"`
@@ -38,7 +38,7 @@ type serverStatus struct {
 func newStatusCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Show how the server is",
+		Short: "Show the state of the server",
 		Args:  cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
 			format, c, err := g.dial(cmd)

@@ -14,7 +14,7 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// turnRow is a turn as lists have it, as far as it is shown.
+// turnRow has the shown members of a turn in a list.
 type turnRow struct {
 	ID              string `json:"turn_id"`
 	ThreadID        string `json:"thread_id"`
@@ -39,7 +39,7 @@ type turnRow struct {
 	} `json:"retry"`
 }
 
-// doing is the state, and of an active turn what it does instead of running.
+// doing is the state; for an active turn that is not running, its progress.
 func (t turnRow) doing() string {
 	if t.State == "active" && t.Progress != "" && t.Progress != "running" {
 		return t.Progress
@@ -47,7 +47,7 @@ func (t turnRow) doing() string {
 	return t.State
 }
 
-// attempts is the attempt, with how many there may be where the turn says so.
+// attempts is the attempt, with the maximum if the turn has a retry policy.
 func (t turnRow) attempts() string {
 	switch {
 	case t.Attempt == 0:
@@ -58,20 +58,20 @@ func (t turnRow) attempts() string {
 	return fmt.Sprint(t.Attempt)
 }
 
-// why is what is known of how the turn ended, or of what it waits for.
+// why says how the turn ended, or what it waits for.
 func (t turnRow) why() string {
 	switch {
 	case t.Error != nil:
 		return t.Error.Message
 	case t.Reason != "":
 		return t.Reason
-	case t.Message != "" && t.State != "completed": // of one that has completed it is the answer
+	case t.Message != "" && t.State != "completed": // for a completed turn it is the answer
 		return t.Message
 	}
 	return t.ProgressMessage
 }
 
-// tryRow is one try of a step, or of the turn itself.
+// tryRow is one try of a step or of the turn itself.
 type tryRow struct {
 	Seq          int64  `json:"seq"`
 	Step         string `json:"step"`
@@ -84,7 +84,7 @@ type tryRow struct {
 	EndedAt      string `json:"ended_at"`
 }
 
-// note says what is special about a try.
+// note says whether a try is superseded and has late events.
 func (t tryRow) note() string {
 	var notes []string
 	if t.Superseded {
@@ -96,14 +96,14 @@ func (t tryRow) note() string {
 	return strings.Join(notes, ", ")
 }
 
-// turnRead is the answer to turn/read, as far as it is shown.
+// turnRead has the shown members of the result of turn/read.
 type turnRead struct {
 	Turn     turnRow  `json:"turn"`
 	Attempts []tryRow `json:"attempts"`
 	Steps    []tryRow `json:"steps"`
 }
 
-// current is the newest step that has started and not ended, "" if none has.
+// current is the newest running step, "" if there is none.
 func (r turnRead) current() string {
 	for _, step := range slices.Backward(r.Steps) {
 		if !step.Superseded && step.Status == "in_progress" {
@@ -117,7 +117,7 @@ func (r turnRead) current() string {
 	return ""
 }
 
-// readTurn asks for a turn with its attempts and steps.
+// readTurn reads a turn with its attempts and steps.
 func readTurn(ctx context.Context, c *client.Client, id string, superseded bool) (raw json.RawMessage, turn turnRead, err error) {
 	params := map[string]any{"turn_id": id}
 	if superseded {
@@ -132,8 +132,8 @@ func readTurn(ctx context.Context, c *client.Client, id string, superseded bool)
 	return raw, turn, nil
 }
 
-// showTurn prints one turn with its attempts and steps, those too that were
-// taken back.
+// showTurn prints one turn with its attempts and steps, superseded ones
+// included.
 func showTurn(g *globals, cmd *cobra.Command, id string) error {
 	format, c, err := g.dial(cmd)
 	if err != nil {
@@ -183,7 +183,7 @@ func showTurn(g *globals, cmd *cobra.Command, id string) error {
 // shownActive is how many active turns status shows.
 const shownActive = 10
 
-// printActive shows what runs: attempts and steps of the active turns.
+// printActive prints the active turns with their attempts and steps.
 func printActive(ctx context.Context, con *console, c *client.Client) error {
 	found, err := turnListing.fetch(ctx, c, map[string]any{"state": "active"}, shownActive)
 	if err != nil || len(found.rows) == 0 {

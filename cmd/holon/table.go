@@ -8,11 +8,11 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 )
 
-// table lines columns up. On a terminal it fits the width: it leaves out the
-// columns that matter least and cuts one; elsewhere nothing is lost.
+// table aligns columns. On a terminal it fits the width: it leaves out less
+// important columns and cuts one. Elsewhere it is complete.
 type table struct {
 	rows [][]string
-	drop []string // heads of the columns to leave out, the first first
+	drop []string // heads of the columns to leave out, in this order
 }
 
 func newTable(head ...string) *table { return &table{rows: [][]string{head}} }
@@ -26,10 +26,10 @@ func (t *table) add(cells ...string) {
 	t.rows = append(t.rows, row)
 }
 
-// leastFlexible is what stays of the column that gives way.
+// leastFlexible is the least width of the column that is shortened.
 const leastFlexible = 12
 
-// write prints the table; flexible is the column that gives way.
+// write prints the table; flexible is the column that is shortened.
 func (t *table) write(con *console, flexible int) error {
 	columns := 0 // no bound
 	if con.isTerminal(con.out) {

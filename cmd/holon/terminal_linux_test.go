@@ -62,8 +62,8 @@ func (s *server) openTerminal(args ...string) *terminal {
 	go func() { p.codes <- execute(ctx, g, args) }()
 	t.Cleanup(func() {
 		cancel()
-		// Ctrl-D ends a read of the far end that is still under way; without
-		// it neither end would close.
+		// Ctrl-D ends a running read of the far end; without it neither end
+		// would close.
 		if _, err := master.Write([]byte{4}); err != nil {
 			t.Error(err)
 		}
@@ -74,7 +74,7 @@ func (s *server) openTerminal(args ...string) *terminal {
 	return p
 }
 
-// await waits until a text has been on the terminal.
+// await waits until a text has appeared on the terminal.
 func (p *terminal) await(text string) {
 	p.t.Helper()
 	p.awaitAfter("", text)
@@ -105,7 +105,7 @@ func (p *terminal) awaitAfter(marker, text string) {
 
 var colours = regexp.MustCompile("\x1b\\[[0-9]*m")
 
-// end is the last of what has been on the terminal.
+// end is the end of the terminal's output.
 func (p *terminal) end() string {
 	all := p.seen.String()
 	return all[max(0, len(all)-2000):]
@@ -136,7 +136,7 @@ func TestQuestionsAreAskedAtTheTerminal(t *testing.T) {
 	p.enter("perhaps")
 	p.await("That is none of the answers.")
 	p.enter("y")
-	// What is typed before a question is asked answers nothing.
+	// Text typed before a question is shown does not answer it.
 	p.awaitAfter("selected, allow_once", "answer 1-2, y or n: ")
 	p.enter("2")
 	p.await("reject_once")
@@ -160,8 +160,8 @@ func TestAQuestionAnsweredElsewhereLeavesTheTerminal(t *testing.T) {
 	}
 }
 
-// TestCtrlC sends the signal to this process: the command has taken it over
-// once it shows the turn. The test holds it too, so that a late one is harmless.
+// TestCtrlC sends the signal to this process: the command handles it once it
+// shows the turn. The test handles it too, so that a late signal is harmless.
 func TestCtrlCInterruptsTheTurnAndTheSecondLeaves(t *testing.T) {
 	held := make(chan os.Signal, 8)
 	signal.Notify(held, syscall.SIGINT)

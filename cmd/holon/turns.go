@@ -40,7 +40,7 @@ var turnListing = listing{
 	row: func(raw json.RawMessage) ([]string, error) {
 		var t turnRow
 		err := json.Unmarshal(raw, &t)
-		// The time is that of all attempts together.
+		// The time is the sum of all attempts.
 		started := cmp.Or(t.FirstStartedAt, t.StartedAt)
 		return []string{
 			t.ID, t.ThreadID, t.doing(), t.attempts(), when(cmp.Or(started, t.QueuedAt)), took(started, t.CompletedAt), t.why(),
@@ -48,7 +48,7 @@ var turnListing = listing{
 	},
 }
 
-// took is the time between two times, up to now if the second is not there.
+// took is the time between two times, up to now without the second one.
 func took(from, to string) string {
 	started, err := time.Parse(time.RFC3339, from)
 	if err != nil {

@@ -25,19 +25,18 @@ func newWatchCommand(g *globals) *cobra.Command {
 		Use:   "watch",
 		Short: "Follow what happens, live or from a cursor",
 		Long: `Shows events as they happen, as a timeline on a terminal and as plain lines
-elsewhere, until Ctrl-C. It reconnects by itself and misses nothing.
+elsewhere, until Ctrl-C. It reconnects by itself and misses no event.
 
-When work is tried again, what was said before stands no longer. On a terminal
-its lines are taken back (--superseded=hide) or struck out (mark), as far as
-they have not scrolled away; in plain lines a marker says what no longer holds.
-show leaves all as it is.
+A retry supersedes earlier output. On a terminal its lines are removed
+(--superseded=hide) or struck out (mark), unless they have scrolled away; in
+plain lines a marker says what is superseded. show changes nothing.
 
--o jsonl prints every notification exactly as it was received, one per line,
-what is superseded too unless --superseded=hide asks the server to leave it out.
+-o jsonl prints every notification exactly as received, one per line, superseded
+ones too unless --superseded=hide asks the server to leave them out.
 -o json prints one object with all of them, finished when the watch ends.
 
   holon watch                                 everything from now on
-  holon watch --after 0                       everything there ever was, then live
+  holon watch --after 0                       everything from the beginning, then live
   holon watch --thread thread_… --method 'item/*'
   holon watch --after 0 --limit 100 -o jsonl`,
 		Args: cobra.NoArgs,
@@ -62,7 +61,7 @@ what is superseded too unless --superseded=hide asks the server to leave it out.
 			}
 			defer c.Close()
 			if mode == timeline.Hide {
-				// It need not come at all, where the server can leave it out.
+				// The server need not send it if it can leave it out.
 				options.Collapse = format != "text" || collapses(cmd.Context(), c)
 			}
 			return watch(cmd.Context(), &g.console, c, options, format, mode, limit)
@@ -72,13 +71,12 @@ what is superseded too unless --superseded=hide asks the server to leave it out.
 	flags.StringArrayVar(&options.ThreadIDs, "thread", nil, "only this thread; repeatable")
 	flags.StringArrayVar(&options.Methods, "method", nil, "only this method, or a kind such as item/*; repeatable")
 	flags.StringVar(&after, "after", "", "start after this seq (0: from the beginning); LOG_ID:SEQ also checks that it is the same log")
-	flags.StringVar(&superseded, "superseded", "", "what was taken back: hide (default), mark or show")
-	flags.IntVar(&limit, "limit", 0, "end after this many events; 0 goes on")
+	flags.StringVar(&superseded, "superseded", "", "superseded lines: hide (default), mark or show")
+	flags.IntVar(&limit, "limit", 0, "end after this many events; 0: no limit")
 	return cmd
 }
 
-// supersededMode reads --superseded. Programs get the log as it is unless they
-// ask otherwise.
+// supersededMode reads --superseded. By default programs get the log unchanged.
 func supersededMode(flag, format string) (timeline.Superseded, error) {
 	mode := timeline.Superseded(flag)
 	switch {
@@ -94,12 +92,12 @@ func supersededMode(flag, format string) (timeline.Superseded, error) {
 	return mode, nil
 }
 
-// collapses tells whether the server can leave out what is superseded. If it
-// cannot be asked, what is done next says why.
+// collapses tells whether the server can leave out superseded events. If the
+// call fails, the next call reports why.
 func collapses(ctx context.Context, c *client.Client) bool {
 	var hello struct {
 		Capabilities struct {
-			Collapse json.RawMessage `json:"collapse"` // false where there is none
+			Collapse json.RawMessage `json:"collapse"` // false if there is none
 		} `json:"capabilities"`
 	}
 	if c.Call(ctx, "initialize", nil, &hello) != nil {
@@ -125,7 +123,7 @@ func parseCursor(text string) (after *int64, logID string, err error) {
 	return &seq, logID, nil
 }
 
-// viewer shows what a feed brings.
+// viewer shows the items of a feed.
 type viewer interface {
 	event(client.Event) error
 	state(client.State) error
@@ -146,7 +144,7 @@ func watch(ctx context.Context, con *console, c *client.Client, options client.O
 		err = closeErr
 	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = nil // Ctrl-C is how a watch ends
+		err = nil // Ctrl-C ends the watch
 	}
 	if err == nil && seen > 0 && format == "text" && limit == 0 {
 		con.note("stopped after seq %d; go on with: holon watch --after %d", seen, seen)
@@ -199,7 +197,7 @@ func (v *timelineViewer) state(s client.State) error { return v.r.State(s) }
 func (v *timelineViewer) tick() error                { return v.r.Tick() }
 func (v *timelineViewer) close() error               { return v.r.Close() }
 
-// lineViewer prints each notification as it came.
+// lineViewer prints each notification as received.
 type lineViewer struct{ con *console }
 
 func (v *lineViewer) event(e client.Event) error {
@@ -210,8 +208,8 @@ func (v *lineViewer) state(s client.State) error { v.con.noteState(s); return ni
 func (v *lineViewer) tick() error                { return nil }
 func (v *lineViewer) close() error               { return nil }
 
-// objectViewer prints one object whose events are written as they come, so
-// that memory does not grow with them.
+// objectViewer prints one object and writes its events at once, so that memory
+// does not grow with them.
 type objectViewer struct {
 	con   *console
 	any   bool

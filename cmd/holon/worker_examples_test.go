@@ -21,8 +21,8 @@ type process struct {
 	exited chan struct{}
 }
 
-// startProcess starts a program, which is killed with everything it has started
-// when the test ends.
+// startProcess starts a program. When the test ends, it is killed with all its
+// children.
 func startProcess(t *testing.T, environ []string, name string, args ...string) *process {
 	t.Helper()
 	p := &process{cmd: osexec.Command(name, args...), exited: make(chan struct{})}
@@ -127,8 +127,8 @@ func build(t *testing.T, dir, pkg string) string {
 	return path
 }
 
-// The examples of docs/examples, against the real server: both serve as workers
-// over ends of the server and of themselves.
+// The examples of docs/examples run against the real server: both serve as
+// workers while the server and they themselves are killed.
 func TestExampleWorkers(t *testing.T) {
 	binary := build(t, t.TempDir(), ".")
 	t.Run("python", func(t *testing.T) { exampleInPython(t, binary) })
@@ -162,7 +162,7 @@ func exampleInPython(t *testing.T, binary string) {
 		t.Errorf("the log is\n%s", log)
 	}
 
-	// The first try of the second line fails: it is taken back.
+	// The first try of the second line fails: it is superseded.
 	flaky := fmt.Sprintf("echo fine\ntest -e %[1]s/once || { touch %[1]s/once; echo broken; exit 3; }", dir)
 	if _, state := s.run(flaky, nil); state != "completed" {
 		t.Errorf("the second try: %s", state)
@@ -174,7 +174,8 @@ func exampleInPython(t *testing.T, binary string) {
 		t.Errorf("a command that fails: %s", state)
 	}
 
-	// The server is killed in mid-turn, and comes back: the worker has gone on.
+	// The server is killed in the middle of a turn and restarted: the worker
+	// has continued.
 	wait := fmt.Sprintf("echo begun > %[1]s/begun; while ! test -e %[1]s/go; do sleep 0.05; done; echo gone on", dir)
 	began := func(file string) func() bool {
 		return func() bool { _, err := os.Stat(filepath.Join(dir, file)); return err == nil }
@@ -193,7 +194,7 @@ func exampleInPython(t *testing.T, binary string) {
 		t.Errorf("the log is\n%s", log)
 	}
 
-	// The worker is killed: another one has the next attempt.
+	// The worker is killed: another one gets the next attempt.
 	again := fmt.Sprintf("test -e %[1]s/second || { touch %[1]s/second; while test -d %[1]s; do sleep 0.05; done; }", dir)
 	if _, state := s.run(again, func() {
 		eventually(t, "the command runs", began("second"))
@@ -226,7 +227,7 @@ func exampleInGo(t *testing.T, binary string) {
 	if text, state := s.run("one two", nil); state != "completed" || text != "1 one\n2 two\n" {
 		t.Errorf("%s: %q", state, text)
 	}
-	// Killed in mid-turn: what the second one says is all that stands.
+	// Killed in the middle of a turn: only the second worker's output is live.
 	text, state := s.run(strings.Repeat("word ", 30), func() {
 		eventually(t, "it counts", func() bool { return strings.Contains(s.log(), "3 word") })
 		first.kill()

@@ -18,7 +18,7 @@ const (
 	KindWorker = "worker"
 )
 
-// kinds are all of them, in the order of the documentation.
+// kinds are all kinds of agent, in the order of the documentation.
 var kinds = []string{KindEcho, KindExec, KindACP, KindWorker}
 
 // Agent is one configured agent.
@@ -32,11 +32,11 @@ type Agent struct {
 	ACP     ACPAgent    // zero unless Kind is acp
 	Worker  WorkerAgent // zero unless Kind is worker
 
-	// Preset is the preset that the command was taken from, "" if it was given.
+	// Preset is the preset of the command, "" if the command was given.
 	Preset string
 }
 
-// RetryPolicy says what becomes of turns whose attempt was given up.
+// RetryPolicy says what happens to turns whose attempt has failed.
 type RetryPolicy struct {
 	OnCrash     string // interrupt or retry
 	MaxAttempts int
@@ -44,7 +44,7 @@ type RetryPolicy struct {
 	BackoffMax  time.Duration
 }
 
-// ExecAgent is what only agents of kind exec have.
+// ExecAgent has the settings of agents of kind exec.
 type ExecAgent struct {
 	Input      string // text or json
 	Output     string // text or events
@@ -52,10 +52,10 @@ type ExecAgent struct {
 	StderrTail int
 }
 
-// ACPAgent is what only agents of kind acp have.
+// ACPAgent has the settings of agents of kind acp.
 type ACPAgent struct {
 	Permissions       string        // ask, allow or reject
-	PermissionTimeout time.Duration // 0: a request waits for ever
+	PermissionTimeout time.Duration // 0: a request waits forever
 	PermissionDefault string        // the kind of option that an expired request takes
 	MCPServers        []MCPServer   // by name
 	Start             string        // lazy or eager
@@ -67,14 +67,14 @@ type ACPAgent struct {
 	Handover          bool
 }
 
-// WorkerAgent is what only agents of kind worker have.
+// WorkerAgent has the settings of agents of kind worker.
 type WorkerAgent struct {
 	Lease        time.Duration
-	ClaimTimeout time.Duration // 0: a turn waits for a worker for ever
+	ClaimTimeout time.Duration // 0: a turn waits for a worker forever
 }
 
-// newAgent is an agent before its definition is read: with the defaults of
-// every kind. finished takes away those of the other kinds.
+// newAgent is an agent before its definition is read, with the defaults of
+// every kind. finished removes those of the other kinds.
 func newAgent() Agent {
 	return Agent{
 		Retry: RetryPolicy{
@@ -90,7 +90,7 @@ func newAgent() Agent {
 	}
 }
 
-// MCPServer is a server of tools that an acp agent is told of.
+// MCPServer is a tool server for an acp agent.
 type MCPServer struct {
 	Name    string
 	Type    string            // stdio, http or sse
@@ -100,7 +100,7 @@ type MCPServer struct {
 	Headers map[string]string // of http and sse
 }
 
-// The words of an acp agent's keys.
+// The values of an acp agent's keys.
 const (
 	PermissionsAsk    = "ask"
 	PermissionsAllow  = "allow"
@@ -161,16 +161,16 @@ var agents = tables[Agent]{
 	check: func(a Agent, _ string, source Source) error {
 		err := a.Check()
 		if err == nil && source.Origin != FromFile {
-			// Who names a preset on the command line wants to use it now; one in a
-			// file may be installed later.
+			// A preset on the command line is to be used now; one in a file may
+			// be installed later.
 			err = a.Missing()
 		}
 		return err
 	},
 }
 
-// kind is the agent's kind, with what follows from leaving it out: a command
-// makes an exec agent.
+// kind is the agent's kind. Without a kind, an agent with a command is an exec
+// agent.
 func (a Agent) kind() string {
 	if a.Kind == "" && len(a.Command) > 0 {
 		return KindExec
@@ -178,7 +178,7 @@ func (a Agent) kind() string {
 	return a.Kind
 }
 
-// finished fills in what an agent's definition may leave out.
+// finished fills in the optional parts of an agent's definition.
 func (a Agent) finished(name string) Agent {
 	a.Kind = a.kind()
 	if a.Kind == KindExec {
@@ -188,7 +188,7 @@ func (a Agent) finished(name string) Agent {
 		if a.Exec.Input == "" {
 			a.Exec.Input = "text"
 			if a.Exec.Output == "events" {
-				a.Exec.Input = "json" // whoever speaks events can be answered
+				a.Exec.Input = "json" // an agent that prints events can read answers
 			}
 		}
 	} else {
@@ -205,7 +205,7 @@ func (a Agent) finished(name string) Agent {
 	return a
 }
 
-// withHints adds a preset's variables to those that were given.
+// withHints adds a preset's variables to the given ones.
 func withHints(given, hints map[string]string) map[string]string {
 	if len(hints) == 0 {
 		return given
@@ -225,7 +225,7 @@ func shownServers(servers []MCPServer) any {
 	return names
 }
 
-// quoted lists words as a file has them.
+// quoted lists words in quotes, as in a file.
 func quoted(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {

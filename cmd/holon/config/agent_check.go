@@ -22,8 +22,8 @@ func (l *Loaded) checkDefaultAgent() error {
 	return nil
 }
 
-// Missing says that the program of a preset is not installed, and how to
-// install it; nil for an agent whose command was given.
+// Missing returns an error if the program of a preset is not installed; it says
+// how to install it. It is nil for an agent with a given command.
 func (a Agent) Missing() error {
 	preset, ok := PresetOf(a.Preset)
 	if !ok {
@@ -35,7 +35,7 @@ func (a Agent) Missing() error {
 	return nil
 }
 
-// Check says what of the definition cannot be used, and what to do.
+// Check returns an error if the definition is invalid; it says what to do.
 func (a Agent) Check() error {
 	switch a.Kind {
 	case KindEcho:
@@ -108,7 +108,7 @@ func (a ACPAgent) check() error {
 	)
 }
 
-// member names the key that an error is about.
+// member adds the key to an error.
 func member(name string, err error) error {
 	if err == nil {
 		return nil

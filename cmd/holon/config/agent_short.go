@@ -8,9 +8,9 @@ import (
 // short applies the short form of agents, from the flags or the variable:
 // NAME=KIND[:COMMAND] defines one, NAME chooses a configured one or a preset.
 //
-// Who names an agent means to use it, so the first NAME that stands alone is
-// the default agent, else the first that is defined; what default_agent says
-// in the same place counts more.
+// An agent on the command line is meant to be used. So the first plain NAME is
+// the default agent, else the first defined one. A default_agent from the same
+// origin takes precedence.
 func (l *Loaded) short(definitions []string, source Source) error {
 	chosen, defined := "", ""
 	for _, definition := range definitions {
@@ -38,8 +38,8 @@ func (l *Loaded) short(definitions []string, source Source) error {
 	return nil
 }
 
-// define reads one definition. The agent is nil if it only names one that is
-// there, or that is not: Validate says so.
+// define reads one definition. The agent is nil if the definition only names
+// one. Validate reports a name that does not exist.
 func (l *Loaded) define(definition string) (name string, agent *Agent, err error) {
 	name, rest, defines := strings.Cut(definition, "=")
 	a := newAgent()

@@ -215,7 +215,8 @@ func TestPresetsGiveTheCommandAndSayHowToInstallIt(t *testing.T) {
 	if a := l.Agents["codex"]; a.Preset != "codex" || !reflect.DeepEqual(a.Command, []string{"codex-acp"}) || a.ACP.Idle != 5*time.Second {
 		t.Errorf("codex: %+v", a)
 	}
-	// The one on the command line is missed at once, the one in the file is not.
+	// An agent on the command line must be installed, one in the file need not
+	// be.
 	err = l.Validate()
 	if err == nil || !strings.Contains(err.Error(), "agents.opencode (--agent): opencode is not installed (not found in PATH). Install it with: npm install -g opencode-ai@") {
 		t.Errorf("got %v", err)
@@ -232,7 +233,7 @@ func TestPresetsGiveTheCommandAndSayHowToInstallIt(t *testing.T) {
 	if err := l.Agents["codex"].Missing(); err == nil || !strings.Contains(err.Error(), "codex-acp is not installed") {
 		t.Errorf("got %v", err)
 	}
-	// A configured agent of a preset's name is that one, whatever it runs.
+	// A configured agent with a preset's name replaces the preset.
 	l, err = load(t, "[agents.gemini]\ncommand = \"my-own\"\n", nil, "--agent=gemini")
 	if err != nil || l.Validate() != nil || l.Agents["gemini"].Kind != KindExec || l.DefaultAgent != "gemini" {
 		t.Errorf("%+v, %v", l.Agents, err)
@@ -244,8 +245,8 @@ func TestPresetsGiveTheCommandAndSayHowToInstallIt(t *testing.T) {
 	}
 }
 
-// The documentation of an agent's keys is written by hand, in the order of
-// the reader's tasks.
+// The documentation of an agent's keys is hand-written, in the order of the
+// reader's tasks.
 func TestEveryKeyOfAnAgentIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/agents.md")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// asCommand takes a list of words, or a line that is split into words.
+// asCommand accepts a list of words, or a line that is split into words.
 func asCommand(v raw) ([]string, error) {
 	if text, ok := v.(string); ok {
 		return SplitWords(text)
@@ -15,7 +15,7 @@ func asCommand(v raw) ([]string, error) {
 	return asList(v)
 }
 
-// asTexts takes a table of texts.
+// asTexts accepts a table of texts.
 func asTexts(v raw) (map[string]string, error) {
 	table, ok := v.(map[string]any)
 	if !ok {
@@ -32,7 +32,7 @@ func asTexts(v raw) (map[string]string, error) {
 	return texts, nil
 }
 
-// asMCPServers takes a table of tables, one for each server.
+// asMCPServers accepts a table of tables, one for each server.
 func asMCPServers(v raw) ([]MCPServer, error) {
 	table, ok := v.(map[string]any)
 	if !ok {
@@ -71,7 +71,7 @@ var mcpKeys = []Key[MCPServer]{
 	secrets("headers", "sent with each request, of http and sse", func(s *MCPServer) *map[string]string { return &s.Headers }),
 }
 
-// finish holds the keys against each other: a server is a command or a URL.
+// finish checks that the keys fit together: a server is a command or a URL.
 func (s *MCPServer) finish() error {
 	if s.Type == "" {
 		s.Type = MCPStdio

@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// Config holds every setting, as the program uses it.
+// Config holds every setting in the form that the program uses.
 type Config struct {
 	Listen        []string
 	Data          string
@@ -34,12 +34,13 @@ type Config struct {
 	Pprof       string // path of a unix socket, "" means none
 
 	DefaultAgent string
-	// Agents are the configured ones by name. The built-in echo is always
-	// there and is listed only if something configures it.
+	// Agents are the configured agents by name. The built-in echo always exists
+	// and is listed only if it is configured.
 	Agents map[string]Agent
 }
 
-// Retention says what may be pruned by itself; zero values keep everything.
+// Retention says which events the server prunes on its own; zero values keep
+// everything.
 type Retention struct {
 	MaxAge   time.Duration
 	MaxBytes int64

@@ -33,8 +33,8 @@ func load(t testing.TB, file string, environ []string, args ...string) (*Loaded,
 	return Load(flags, environ)
 }
 
-// samples are three values of each type, as a file, a variable and a flag
-// write them, and how they are shown.
+// samples are three values of each type, as written in a file, a variable and a
+// flag, and as shown.
 var samples = map[Type][3][2]string{
 	Text:    {{`"/a"`, "/a"}, {"/b", "/b"}, {"/c", "/c"}},
 	List:    {{`["a", "b"]`, "a, b"}, {"c,d", "c, d"}, {"e", "e"}},

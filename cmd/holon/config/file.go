@@ -11,8 +11,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// position is an Unmarshaler that refuses everything: the library answers with
-// the line of the value, which it tells in no other way.
+// position is an Unmarshaler that refuses every value: the library's error then
+// has the line of the value, which it does not report in any other way.
 type position struct{}
 
 var errPosition = errors.New("position")
@@ -91,8 +91,8 @@ func (f *tomlFile) table(name string, value toml.Primitive, known []string) erro
 	return nil
 }
 
-// members opens a table; ok is false if value is none. The library itself takes
-// anything for an empty table here.
+// members opens a table; ok is false if value is no table. The library itself
+// would accept any value as an empty table here.
 func (f *tomlFile) members(value toml.Primitive) (members map[string]toml.Primitive, ok bool) {
 	var v any
 	if err := f.meta.PrimitiveDecode(value, &v); err != nil {
@@ -129,7 +129,7 @@ func (f *tomlFile) errorf(key string, value toml.Primitive, format string, args 
 	return &Error{Key: key, Source: f.source(value), Text: fmt.Sprintf(format, args...)}
 }
 
-// unknown refuses a key, with the nearest known one if there is a near one.
+// unknown refuses a key and suggests a similar known one if there is one.
 func (f *tomlFile) unknown(key string, value toml.Primitive, known []string) error {
 	return f.errorf(key, value, "%s", unknownKey(key[strings.LastIndexByte(key, '.')+1:], known))
 }
@@ -152,7 +152,7 @@ func subkeys(name string) []string {
 	return keys
 }
 
-// names lists what may stand at the top of a file.
+// names lists the keys that are allowed at the top of a file.
 func names() []string {
 	var all []string
 	for _, s := range sorts {

@@ -12,17 +12,18 @@ import (
 	"github.com/seed82539d15/holon/limits"
 )
 
-// Key is one key of a C: of the settings, which are a Config, or of a table
-// with a name.
+// Key is one key of a C: of the settings (Config), or of a named table.
 type Key[C any] struct {
-	// Name is the key in the file; of a setting, a dot separates table and key.
+	// Name is the key in the file; in a setting's name a dot separates table
+	// and key.
 	Name string
 	Type Type
 	// Help is one line, without a full stop.
 	Help string
-	// Common settings are flags of every subcommand, the others of serve and config.
+	// Common settings are flags of every subcommand, the others only of serve
+	// and config.
 	Common bool
-	// Kinds are those of tables that have the key; none means all.
+	// Kinds are the kinds of table that have the key; none means all.
 	Kinds []string
 
 	set func(*C, raw) error
@@ -40,7 +41,7 @@ func (k Key[C]) Env() string {
 	return "HOLON_" + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
 }
 
-// Value is the key's value in c, fit for JSON.
+// Value is the key's value in c, in a form for JSON.
 func (k Key[C]) Value(c *C) any { return k.get(c) }
 
 // isOf reports whether a table of this kind has the key.
@@ -49,8 +50,8 @@ func (k Key[C]) isOf(kind string) bool { return len(k.Kinds) == 0 || slices.Cont
 // of says which kinds of table have the key.
 func (k Key[C]) of(kinds ...string) Key[C] { k.Kinds = kinds; return k }
 
-// Keys is the table of all settings but the tables that people name themselves.
-// The order is that of the documentation.
+// Keys is the table of all settings except the tables that users name. The
+// order is that of the documentation.
 var Keys = []Setting{
 	list("listen", "where to listen: HOST:PORT, unix:PATH or stdio; repeatable", func(c *Config) *[]string { return &c.Listen }),
 	common(text("data", "the directory of the log, the token and everything else kept", func(c *Config) *string { return &c.Data })),
@@ -152,7 +153,7 @@ func defaultFile() string {
 
 func common(k Setting) Setting { k.Common = true; return k }
 
-// entry makes a Key out of how its values are read and shown.
+// entry makes a Key from functions that read and show its values.
 func entry[C, T any](name string, kind Type, help string, at func(*C) *T, read func(raw) (T, error), show func(T) any) Key[C] {
 	return Key[C]{
 		Name: name, Type: kind, Help: help,
@@ -183,8 +184,8 @@ func command[C any](name, help string, at func(*C) *[]string) Key[C] {
 	return entry(name, List, help, at, asCommand, same)
 }
 
-// secrets is a table of texts; only its names are shown: values are where
-// people keep their secrets.
+// secrets is a table of texts. Only its names are shown, because the values may
+// be secrets.
 func secrets[C any](name, help string, at func(*C) *map[string]string) Key[C] {
 	return entry(name, Table, help, at, asTexts, func(v map[string]string) any { return slices.Sorted(maps.Keys(v)) })
 }

@@ -20,11 +20,11 @@ const (
 	agentEnv  = "HOLON_AGENT"
 )
 
-// notSettings are the HOLON_* variables that tell other things: where a client
-// finds the server, and what an agent's process is told about its turn.
+// notSettings are the HOLON_* variables that are no settings: where a client
+// finds the server, and the turn of an agent's process.
 var notSettings = []string{"HOLON_URL", "HOLON_THREAD_ID", "HOLON_TURN_ID", "HOLON_ATTEMPT", fileEnv, agentEnv}
 
-// Loaded is a configuration with the story of each value.
+// Loaded is a configuration with the source of each value.
 type Loaded struct {
 	*Config
 	// Sources has an entry for every key and for every table ("agents.NAME").
@@ -61,8 +61,8 @@ func BindAgent(flags *pflag.FlagSet) {
 	flags.StringArray(agentFlag, nil, "an agent: NAME of a configured one or of a preset ("+presetNames()+"), NAME=acp:COMMAND, NAME=exec:COMMAND, NAME=worker or NAME=echo; the first is the default; repeatable")
 }
 
-// Load reads file, environment and flags in that order over the defaults.
-// flags may lack any of the flags; environ is os.Environ's form. The error is
+// Load reads file, environment and flags in that order over the defaults. flags
+// may lack any of the flags; environ has the form of os.Environ. The error is
 // an *Error.
 func Load(flags *pflag.FlagSet, environ []string) (*Loaded, error) {
 	l := &Loaded{Config: Defaults(), Sources: map[string]Source{}}
@@ -95,7 +95,7 @@ func Load(flags *pflag.FlagSet, environ []string) (*Loaded, error) {
 	return l, nil
 }
 
-// filePath returns the configuration file and whether somebody named it.
+// filePath returns the configuration file and whether the user named it.
 func (l *Loaded) filePath(flags *pflag.FlagSet, env map[string]string) (path string, named bool) {
 	if flags != nil {
 		if flag := flags.Lookup(fileFlag); flag != nil && flag.Changed {
@@ -108,7 +108,8 @@ func (l *Loaded) filePath(flags *pflag.FlagSet, env map[string]string) (path str
 	return defaultFile(), false
 }
 
-// variables picks the HOLON_* ones; the last of a name wins, as in the system.
+// variables picks the HOLON_* variables; the last one of a name wins, as in the
+// system.
 func variables(environ []string) map[string]string {
 	env := map[string]string{}
 	for _, entry := range environ {
@@ -156,7 +157,7 @@ func (l *Loaded) readEnv(env map[string]string) error {
 	return nil
 }
 
-// lowerNames are the settings' names as variables have them, in lower case.
+// lowerNames are the names of the settings' variables, in lower case.
 func lowerNames() []string {
 	var all []string
 	for _, key := range Keys {
@@ -176,7 +177,7 @@ func (l *Loaded) readFlags(flags *pflag.FlagSet) error {
 		}
 		value, ok := flag.Value.(*flagValue)
 		if !ok {
-			continue // a flag of the same name that means something else there
+			continue // a flag of the same name with another meaning
 		}
 		source := Source{Origin: FromFlag, Place: "--" + key.Flag()}
 		if err := key.set(l.Config, value.given); err != nil {
@@ -190,12 +191,12 @@ func (l *Loaded) readFlags(flags *pflag.FlagSet) error {
 	}
 	definitions, err := flags.GetStringArray(agentFlag)
 	if err != nil {
-		return nil // run's --agent is one name and no setting
+		return nil // --agent of run is one name and no setting
 	}
 	return l.short(definitions, Source{Origin: FromFlag, Place: "--agent"})
 }
 
-// flagValue is a flag that keeps what was written; the key reads it.
+// flagValue is a flag that keeps its text; the key parses it.
 type flagValue struct {
 	key   Setting
 	given []string
@@ -219,7 +220,8 @@ func (f *flagValue) String() string {
 	return Show(f.key.Value(Defaults()))
 }
 
-// Set keeps a value; a list gathers, of everything else the last counts.
+// Set keeps a value. Values of a list add up; for every other type the last one
+// counts.
 func (f *flagValue) Set(value string) error {
 	if f.key.Type == List {
 		f.given = append(f.given, value)

@@ -3,7 +3,7 @@ package config
 import "strings"
 
 // nearest returns the candidate that differs from word in at most a third of
-// its letters (insertions, deletions, changes), "" if none does.
+// its letters (insertions, deletions, changes), "" if there is none.
 func nearest(word string, candidates []string) string {
 	best, bestDistance := "", len(word)/3+1
 	for _, candidate := range candidates {

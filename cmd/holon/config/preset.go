@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Preset is an agent that is known by name: what starts it, and what to tell
-// a person whose machine has not got it.
+// Preset is an agent that is known by name: its command, and advice if it is
+// not installed.
 type Preset struct {
 	Command []string
-	// Env are variables that it should be started with, under those given.
+	// Env are variables that it should be started with; configured ones
+	// override them.
 	Env map[string]string
-	// Install is the command line that installs the version this was tried with.
+	// Install is the command line that installs the tested version.
 	Install string
-	// Needs is what has to be there besides, "" for nothing.
+	// Needs is what else it needs, "" for nothing.
 	Needs string
 	// Login says how to log in.
 	Login string
-	// Troubles are what it is known to say when it cannot work, each with what
-	// to do about it.
+	// Troubles are known texts of its errors, each with what to do.
 	Troubles map[string]string
 }
 
-// presets are tried out versions; docs/agents.md says what each of them can.
+// presets are tested versions; docs/agents.md says what each of them can do.
 var presets = map[string]Preset{
 	"claude": {
 		Command: []string{"claude-agent-acp"},
@@ -37,7 +37,7 @@ var presets = map[string]Preset{
 	"codex": {
 		Command: []string{"codex-acp"},
 		Install: "npm install -g @agentclientprotocol/codex-acp@2.6.0",
-		// A key alone is not enough: the agent wants to be told to use it.
+		// A key alone is not enough: the agent must be configured to use it.
 		Login: "run `codex login` once, or set OPENAI_API_KEY and DEFAULT_AUTH_REQUEST='{\"methodId\":\"api-key\"}'",
 	},
 	"gemini": {
@@ -58,7 +58,7 @@ func PresetOf(name string) (Preset, bool) {
 	return p, ok
 }
 
-// PresetFor finds the preset of a program, whatever the agent is called.
+// PresetFor finds the preset of a program, for any name of the agent.
 func PresetFor(program string) (Preset, bool) {
 	program = program[strings.LastIndexByte(program, '/')+1:]
 	for _, p := range presets {

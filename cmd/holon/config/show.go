@@ -14,7 +14,7 @@ type Row struct {
 }
 
 // Rows lists every setting and every table with its source. Values of agents'
-// environments are left out: they are where people keep their secrets.
+// environments are left out, because they may be secrets.
 func (l *Loaded) Rows() []Row {
 	var rows []Row
 	for _, key := range Keys {
@@ -26,7 +26,7 @@ func (l *Loaded) Rows() []Row {
 	return rows
 }
 
-// Show writes a value as people would in a file, without quotes.
+// Show writes a value as in a file, without quotes.
 func Show(value any) string {
 	switch value := value.(type) {
 	case []string:
@@ -44,7 +44,7 @@ func Markdown() string {
 	for _, key := range Keys {
 		value := Show(key.Value(Defaults()))
 		if key.Name == "data" {
-			value = "$XDG_STATE_HOME/holon" // not that of whoever made the table
+			value = "$XDG_STATE_HOME/holon" // not the directory of the user who makes the table
 		}
 		if value != "" {
 			value = "`" + value + "`"

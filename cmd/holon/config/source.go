@@ -2,10 +2,10 @@ package config
 
 import "fmt"
 
-// Origin says which of the four places a value came from.
+// Origin says from which of the four origins a value came.
 type Origin string
 
-// The places, each overriding those before it.
+// The origins, each overriding those before it.
 const (
 	FromDefault Origin = "default"
 	FromFile    Origin = "file"
@@ -32,10 +32,10 @@ func (s Source) String() string {
 	return s.Place
 }
 
-// Error is a setting that cannot be used: who says so, what is wrong and what
-// to do. The command exits 2 on it.
+// Error is an invalid setting: where it was set, what is wrong and what to do.
+// The command exits 2 on it.
 type Error struct {
-	Key    string // "" when no single key is to blame
+	Key    string // "" if the error is about no single key
 	Source Source
 	Text   string
 }

@@ -7,22 +7,22 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// tables are what people configure by names of their own: [agents.NAME]. T is
-// one of them. Another sort is another value of this type in sorts, and a map
-// in Config.
+// tables are settings whose names the user chooses: [agents.NAME]. T is one of
+// them. A new sort of table needs another value of this type in sorts, and a
+// map in Config.
 type tables[T any] struct {
-	sort string // what stands before the names
+	sort string // the part before the names
 	one  string // "an agent", for errors
 	keys []Key[T]
 	at   func(*Config) map[string]T
 	// fresh has the defaults of all kinds.
 	fresh func() T
-	// kind tells which keys it may have; "" if that is not known, or if there
-	// are no kinds. Validate judges the kind itself.
+	// kind returns the kind of table, which decides its keys; "" if it is
+	// unknown or there are no kinds. Validate checks the kind itself.
 	kind func(T) string
-	// finished fills in what was left out.
+	// finished fills in absent values.
 	finished func(T, string) T
-	// check says what cannot be used.
+	// check returns an error if the table is invalid.
 	check func(T, string, Source) error
 }
 
@@ -34,7 +34,7 @@ type sortOfTables interface {
 	validate(l *Loaded) error
 }
 
-// sorts are all of them, in the order of the documentation.
+// sorts are all sorts of tables, in the order of the documentation.
 var sorts = []sortOfTables{agents}
 
 func (s tables[T]) name() string { return s.sort }
@@ -61,8 +61,8 @@ func (s tables[T]) read(f *tomlFile, value toml.Primitive) error {
 	return nil
 }
 
-// readOne reads one table. Which keys it may have is known once all are read:
-// its kind is one of them.
+// readOne reads one table. It checks the keys at the end, because the kind,
+// which decides the allowed keys, is itself a key.
 func (s tables[T]) readOne(f *tomlFile, full string, members map[string]toml.Primitive) (T, error) {
 	t := s.fresh()
 	for _, member := range f.ordered(members) {
@@ -103,7 +103,7 @@ func (s tables[T]) rows(l *Loaded) (rows []Row) {
 	return rows
 }
 
-// validate says the first thing that keeps a server from starting.
+// validate returns the first error that keeps a server from starting.
 func (s tables[T]) validate(l *Loaded) error {
 	all := s.at(l.Config)
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// bridge is a sort of table that only this test has.
+// bridge is a sort of table that exists only in this test.
 type bridge struct {
 	Kind  string
 	URL   string

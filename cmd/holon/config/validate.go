@@ -11,14 +11,14 @@ import (
 	"github.com/seed82539d15/holon/rpc/admission"
 )
 
-// tableName is what an agent, or another table, may be called: it is part of
-// requests, of keys and of --agent NAME=….
+// tableName matches the allowed names of agents and other tables: a name is
+// part of requests, of keys and of --agent NAME=….
 var tableName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// threadID is the form of a thread_id of a client's own choice.
+// threadID matches a thread_id that a client chooses.
 var threadID = tableName
 
-// Validate says the first thing that keeps a server from starting with these
+// Validate returns the first error that keeps a server from starting with these
 // settings: an *Error with the key, where it was set and what to do.
 func (l *Loaded) Validate() error {
 	checks := []struct {
@@ -59,7 +59,8 @@ func (l *Loaded) Validate() error {
 	return l.checkDefaultAgent()
 }
 
-// CheckName says that a table, such as an agent's, cannot be called this.
+// CheckName returns an error if a table, such as an agent's, must not have this
+// name.
 func CheckName(name string) error {
 	if !tableName.MatchString(name) {
 		return fmt.Errorf("a name has 1 to 64 of A-Z, a-z, 0-9, _ and -")
@@ -81,7 +82,7 @@ func (l *Loaded) checkTLS() error {
 	return nil
 }
 
-// checkListen holds every listener against the rules of who gets in.
+// checkListen checks every listener against the admission rules.
 func (l *Loaded) checkListen() error {
 	if len(l.Listen) == 0 {
 		return fmt.Errorf("give at least one, such as 127.0.0.1:8080")
@@ -117,9 +118,9 @@ func (l *Loaded) checkDefaultThread() error {
 	return nil
 }
 
-// checkFrame keeps room for a page of a list (1 MiB and one row), for what is
-// said to a worker's turn (turns.MaxWorkerInput), and for an item's whole
-// content with the rest of its event.
+// checkFrame ensures that a frame can hold a page of a list (1 MiB and one
+// row), the input of a worker's turn (turns.MaxWorkerInput), and an item's
+// whole content with the rest of its event.
 func (l *Loaded) checkFrame() error {
 	if err := within(l.MaxFrameBytes, limits.FrameBytes.Least, limits.FrameBytes.Most); err != nil {
 		return err

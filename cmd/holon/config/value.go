@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Type is how a value is written.
+// Type says how a value is written.
 type Type string
 
 // The types, as the documentation names them.
@@ -24,11 +24,11 @@ const (
 	Table   Type = "table"
 )
 
-// raw is a value as its source gave it: a string from the environment, strings
-// from flags, and what TOML has.
+// raw is a value as read from its source: a string from the environment,
+// strings from flags, a value of TOML from the file.
 type raw = any
 
-// asText takes a single string.
+// asText accepts a single string.
 func asText(v raw) (string, error) {
 	switch v := v.(type) {
 	case string:
@@ -41,8 +41,8 @@ func asText(v raw) (string, error) {
 	return "", fmt.Errorf("give one text, not %s", describe(v))
 }
 
-// asList takes strings: repeated flags, an array of TOML, or one string with
-// commas between.
+// asList accepts strings: repeated flags, an array of TOML, or one string with
+// commas.
 func asList(v raw) ([]string, error) {
 	var parts []string
 	switch v := v.(type) {
@@ -74,7 +74,7 @@ func asList(v raw) ([]string, error) {
 	return list, nil
 }
 
-// asBool takes true and false, from the environment also 1, 0, yes, no.
+// asBool accepts true and false, from the environment also 1, 0, yes, no.
 func asBool(v raw) (bool, error) {
 	if b, ok := v.(bool); ok {
 		return b, nil
@@ -91,7 +91,7 @@ func asBool(v raw) (bool, error) {
 	return false, fmt.Errorf("give true or false, not %s", describe(v))
 }
 
-// asNumber takes a whole number.
+// asNumber accepts a whole number.
 func asNumber(v raw) (int64, error) {
 	if n, ok := v.(int64); ok {
 		return n, nil
@@ -111,7 +111,7 @@ var units = []struct {
 	bytes  int64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"B", 1}}
 
-// asSize takes bytes, as a number or with a binary unit: 4194304 or "4MiB".
+// asSize accepts bytes, as a number or with a binary unit: 4194304 or "4MiB".
 func asSize(v raw) (int64, error) {
 	if n, ok := v.(int64); ok {
 		return n, nil
@@ -135,7 +135,7 @@ func asSize(v raw) (int64, error) {
 	return n * factor, nil
 }
 
-// asDuration takes a number of unit, fractions allowed.
+// asDuration accepts a number of units; fractions are allowed.
 func asDuration(v raw, unit time.Duration, word string) (time.Duration, error) {
 	var n float64
 	switch v := v.(type) {
@@ -152,14 +152,14 @@ func asDuration(v raw, unit time.Duration, word string) (time.Duration, error) {
 			return 0, fmt.Errorf("give a number of %s, not %s", word, describe(v))
 		}
 	}
-	// NaN fails every comparison, so ask for what is good.
+	// NaN fails every comparison, so test for valid values.
 	if !(n >= 0 && n <= float64(math.MaxInt64)/float64(unit)/2) {
 		return 0, fmt.Errorf("give a number of %s from 0, not %s", word, describe(v))
 	}
 	return time.Duration(n * float64(unit)), nil
 }
 
-// describe names a value for an error: the value itself if short.
+// describe names a value for an error.
 func describe(v raw) string {
 	switch v := v.(type) {
 	case string:

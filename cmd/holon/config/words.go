@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// SplitWords splits a command line into words: at white space, but not inside
-// '…' or "…", where a backslash keeps the next character in "…" and outside.
-// Nothing is expanded; for that name a shell: sh -c '…'.
+// SplitWords splits a command line into words at white space, but not inside
+// '…' or "…". In "…" and outside of quotes a backslash keeps the next
+// character. Nothing is expanded; to expand, use a shell: sh -c '…'.
 func SplitWords(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder

@@ -19,8 +19,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// agents are the configured agents, and the server's address that some of
-// them tell their processes once it is known.
+// agents are the configured agents, and the server's address, which some of
+// them pass to their processes once it is known.
 type agents struct {
 	list   []turns.Agent
 	acp    map[string]*acp.Agent
@@ -36,7 +36,7 @@ func newAgents(cfg *config.Config, version string, records *process.Records, log
 		names = append(names, name)
 	}
 	if !slices.Contains(names, config.KindEcho) {
-		a.list = append(a.list, echo.New(config.KindEcho)) // always there: it needs no set-up
+		a.list = append(a.list, echo.New(config.KindEcho)) // always available: it needs no set-up
 	}
 	slices.Sort(names)
 	for _, name := range names {
@@ -79,8 +79,8 @@ func newAgents(cfg *config.Config, version string, records *process.Records, log
 	return a, nil
 }
 
-// policy makes an agent a turns.Retrier. The types below are those agents,
-// each with all that it can do besides.
+// policy makes an agent a turns.Retrier. The types below embed it beside an
+// agent, so that the agent's other interfaces stay visible.
 type policy turns.RetryPolicy
 
 // RetryPolicy implements turns.Retrier.
@@ -108,7 +108,7 @@ func policyOf(p config.RetryPolicy) policy {
 	}
 }
 
-// leasesOf turns the file's 0, "for ever", into the engine's.
+// leasesOf turns the file's 0 ("forever") into the engine's -1.
 func leasesOf(w config.WorkerAgent) turns.LeasePolicy {
 	if w.ClaimTimeout == 0 {
 		w.ClaimTimeout = -1
@@ -116,7 +116,8 @@ func leasesOf(w config.WorkerAgent) turns.LeasePolicy {
 	return turns.LeasePolicy{Lease: w.Lease, ClaimTimeout: w.ClaimTimeout}
 }
 
-// ACPConfig is what an agent of kind acp is made of; the doctor makes it too.
+// ACPConfig is the configuration of an agent of kind acp; holon doctor uses it
+// too.
 func ACPConfig(c config.Agent, version string, log *zap.Logger) acp.Config {
 	out := acp.Config{
 		Command: c.Command, Env: c.Env, Cwd: c.Cwd,
@@ -126,7 +127,7 @@ func ACPConfig(c config.Agent, version string, log *zap.Logger) acp.Config {
 		KeepRaw: c.ACP.KeepRaw, Handover: c.ACP.Handover, ClientVersion: version, Log: log,
 	}
 	if c.ACP.Idle == 0 {
-		out.IdleAfter = -1 // the configuration's 0 is never
+		out.IdleAfter = -1 // 0 in the configuration means never
 	}
 	for _, s := range c.ACP.MCPServers {
 		server := acp.MCPServer{Name: s.Name, Env: s.Env, URL: s.URL, Headers: s.Headers}
@@ -140,7 +141,7 @@ func ACPConfig(c config.Agent, version string, log *zap.Logger) acp.Config {
 	return out
 }
 
-// installHint says how to install a program that is known, "" for others.
+// installHint says how to install a known program, "" for others.
 func installHint(c config.Agent) string {
 	preset, ok := config.PresetFor(c.Command[0])
 	if !ok {
@@ -149,8 +150,9 @@ func installHint(c config.Agent) string {
 	return preset.InstallText()
 }
 
-// absolute is where a program is, as the protocol asks. One that is not found
-// stays as it was written: the agent then says that it cannot start it.
+// absolute is the absolute path of a program, as the protocol requires. A
+// program that is not found stays unchanged: the agent then reports that it
+// cannot start it.
 func absolute(program string) string {
 	path, err := osexec.LookPath(program)
 	if err != nil {
@@ -162,7 +164,7 @@ func absolute(program string) string {
 	return path
 }
 
-// address is what HOLON_URL says; "" before the server listens.
+// address is the value of HOLON_URL; "" before the server listens.
 func (a *agents) address() string {
 	if p := a.url.Load(); p != nil {
 		return *p
@@ -170,10 +172,10 @@ func (a *agents) address() string {
 	return ""
 }
 
-// close ends what agents still run, in order.
+// close ends the agents' processes in order.
 func (a *agents) close() { together(a.closes) }
 
-// kill ends what agents still run, at once.
+// kill ends the agents' processes at once.
 func (a *agents) kill() { together(a.kills) }
 
 func together(all []func()) {

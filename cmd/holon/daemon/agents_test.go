@@ -39,7 +39,7 @@ func TestAgentsHaveThePolicyThatIsConfigured(t *testing.T) {
 		if w, ok := agent.(turns.Remote); ok != (kind == config.KindWorker) || ok && w.Leases() != (turns.LeasePolicy{Lease: time.Second, ClaimTimeout: -1}) {
 			t.Errorf("%s: %v %v", kind, ok, agent)
 		}
-		// What else an agent can do is not hidden by its policy.
+		// The policy does not hide the agent's other interfaces.
 		if kind == config.KindACP {
 			for what, ok := range map[string]bool{
 				"turns.Service": is[turns.Service](agent), "turns.Configurer": is[turns.Configurer](agent),

@@ -13,8 +13,8 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// announce writes server.json, which clients on this machine find the server
-// by, and prints lines to paste.
+// announce writes server.json, by which clients on this machine find the
+// server, and prints commands to try.
 func (d *daemon) announce() error {
 	urls := make([]string, 0, len(d.listeners))
 	for _, l := range d.listeners {
@@ -50,7 +50,7 @@ func (d *daemon) announce() error {
 	return nil
 }
 
-// program is how the person who started us can call us again.
+// program is the command with which the user can start this program again.
 func program() string {
 	exe, err := os.Executable()
 	if err != nil {
@@ -71,7 +71,7 @@ func writeWhole(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data) // CreateTemp has made it 0600
+	_, err = f.Write(data) // CreateTemp gives it mode 0600
 	if e := f.Close(); err == nil {
 		err = e
 	}

@@ -25,27 +25,28 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Options are what a daemon is made of beside its configuration.
+// Options are the configuration and the environment of a daemon.
 type Options struct {
 	Config  *config.Config
 	Version string
 	Stdin   io.Reader
 	Stdout  io.Writer
-	Stderr  io.Writer       // of the log and of the lines for people
+	Stderr  io.Writer       // for the log and for lines for people
 	Stop    <-chan struct{} // closed to stop in order: SIGTERM
 
-	// OnAgents, if not nil, is handed what kills the processes of all agents,
-	// for an end that does not wait for the drain. It may be called at any time.
+	// OnAgents, if not nil, receives a function that kills the processes of all
+	// agents, for a stop that does not wait for the drain. That function may be
+	// called at any time.
 	OnAgents func(kill func())
 }
 
-// UsageError is a configuration that cannot be served: exit code 2.
+// UsageError is an invalid configuration: exit code 2.
 type UsageError struct{ Err error }
 
 // Error implements error.
 func (e *UsageError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *UsageError) Unwrap() error { return e.Err }
 
 // daemon holds the parts of one run.
@@ -76,7 +77,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if d.log, err = newLogger(d.cfg.LogLevel, o.Stderr, d.logs); err != nil {
 		return &UsageError{err}
 	}
-	defer func() { _ = d.log.Sync() }() // stderr may be gone; there is nobody to tell
+	defer func() { _ = d.log.Sync() }() // if stderr is closed, the error cannot be reported
 
 	observed := newStoreMetrics(d.log)
 	d.store, err = sqlite.Open(sqlite.Options{
@@ -96,9 +97,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	// Before anything runs: what a killed server has left must not work on.
+	// Before anything starts: processes of a killed server must not continue.
 	if _, err := records.EndSurvivors(ctx, d.log.Named("agents")); err != nil {
-		d.log.Error("end what the last run left running", zap.Error(err))
+		d.log.Error("end processes that the last run left running", zap.Error(err))
 	}
 	if d.agents, err = newAgents(d.cfg, d.Version, records, d.log.Named("agents")); err != nil {
 		return &UsageError{err}
@@ -124,13 +125,13 @@ func Run(ctx context.Context, o Options) (err error) {
 func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 	began := time.Now()
 	if err := d.engine.Recover(ctx); err != nil {
-		return fmt.Errorf("recover what the last run left: %w", err)
+		return fmt.Errorf("recover from the last run: %w", err)
 	}
 	d.log.Info("recovered", zap.Duration("took", time.Since(began)))
 	if name := d.cfg.DefaultThread; name != "" {
 		switch _, err := d.engine.StartThread(ctx, turns.StartThread{ThreadID: name}); {
 		case errors.Is(err, threads.ErrClosed):
-			// A client closed it; that must not keep the server from starting.
+			// A client has closed it; that must not keep the server from starting.
 			d.log.Warn("the default thread is closed: turns without a thread_id are refused; name another with --default-thread", zap.String("thread_id", name))
 		case err != nil:
 			return fmt.Errorf("start the default thread %s: %w", name, err)
@@ -147,14 +148,14 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 	if err := d.openPprof(); err != nil {
 		return err
 	}
-	// Before anything runs: queued turns start at once, and their processes
-	// are told the address. Until the listeners are served, clients wait.
+	// Before anything runs: queued turns start at once, and their processes get
+	// the address. Clients wait until the listeners are served.
 	if err := d.announce(); err != nil {
 		return err
 	}
 	defer d.withdraw()
 
-	// What serves ends when run is cancelled, which happens after the drain.
+	// The serving goroutines end when runCtx is cancelled, after the drain.
 	runCtx, stopRun := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopRun()
 	group, runCtx := errgroup.WithContext(runCtx)
@@ -182,10 +183,10 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 	return err
 }
 
-// The drain takes 8 s at most where drain_seconds is 6: what runs is told to
-// stop, then streams get the last events and their goodbye. After it agents
-// get up to 7 s to end their processes: 3 s from the end of their input to
-// TERM, 3 s from there to KILL.
+// The drain takes at most 8 s if drain_seconds is 6: running turns are stopped,
+// then streams get the last events and stream/closing. After it agents get up
+// to 7 s to end their processes: 3 s from the end of their input to TERM, 3 s
+// from there to KILL.
 const (
 	drainGrace = 1500 * time.Millisecond
 	closeGrace = 500 * time.Millisecond
@@ -221,10 +222,10 @@ func (d *daemon) engineConfig() engine.Config {
 
 // say prints a line for people.
 func (d *daemon) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(d.Stderr, format+"\n", args...) // a closed stderr is no reason to stop
+	_, _ = fmt.Fprintf(d.Stderr, format+"\n", args...) // a closed stderr does not stop the server
 }
 
-// withdraw removes server.json, if it is still ours.
+// withdraw removes server.json, if it is still this server's.
 func (d *daemon) withdraw() {
 	if r, err := client.ReadServerFile(d.cfg.Data); err != nil || r.PID != os.Getpid() {
 		return

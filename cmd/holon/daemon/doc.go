@@ -1,5 +1,5 @@
-// Package daemon is holon serve: it makes the store, the agents, the engine
-// and the wire from a configuration, opens listeners once recovery is
-// committed, and stops in order. It is the one place where all packages meet;
-// it decides nothing of its own.
+// Package daemon is holon serve: it makes the store, the agents, the engine and
+// the wire from a configuration, opens listeners once recovery is committed,
+// and stops in order. It is the only package that connects all others; it
+// decides nothing itself.
 package daemon

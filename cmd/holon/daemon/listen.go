@@ -22,15 +22,15 @@ import (
 
 const stdio = "stdio"
 
-// listener is one place where the server listens, with its own rules of who
-// gets in.
+// listener is one address where the server listens, with its own admission
+// rules.
 type listener struct {
 	net.Listener
 	url    string
 	server *http.Server
 }
 
-// checkListeners refuses what would be unsafe, before anything is opened.
+// checkListeners refuses unsafe listeners, before anything is opened.
 func (d *daemon) checkListeners() error {
 	if len(d.cfg.Listen) == 0 {
 		return errors.New("listen is empty: name at least one listener, such as --listen 127.0.0.1:8080")
@@ -89,7 +89,7 @@ func (d *daemon) open(at string) (*listener, error) {
 	}
 	kind := admission.KindOfAddr(l.Addr())
 	policy := d.policy(at, kind)
-	if err := policy.Check(); err != nil { // the name may have meant another address than it seemed
+	if err := policy.Check(); err != nil { // the name may have resolved to another kind of address
 		return nil, errors.Join(err, l.Close())
 	}
 	for _, w := range policy.Warnings() {
@@ -117,11 +117,11 @@ func (d *daemon) open(at string) (*listener, error) {
 	return l, nil
 }
 
-// refused counts a request that was not let in with the other errors.
+// refused counts a refused request with the other errors.
 func (d *daemon) refused(r admission.Refusal) { d.wire.CountError(api.Kind(r.Kind)) }
 
-// reachable is the address that clients on this machine use: a listener on all
-// addresses is reached by loopback.
+// reachable is the address that clients on this machine use: loopback for a
+// listener on all addresses.
 func reachable(a net.Addr) string {
 	t, ok := a.(*net.TCPAddr)
 	if !ok || !t.IP.IsUnspecified() {
@@ -130,8 +130,8 @@ func reachable(a net.Addr) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(t.Port))
 }
 
-// serveListeners serves until run is done. The channel is closed when the
-// input of stdio has ended and nobody else can come: time to drain.
+// serveListeners serves until run is done. The channel is closed when the input
+// of stdio has ended and there is no other listener: time to drain.
 func (d *daemon) serveListeners(run context.Context, group *errgroup.Group) <-chan struct{} {
 	for _, l := range d.listeners {
 		group.Go(func() error {
@@ -143,13 +143,13 @@ func (d *daemon) serveListeners(run context.Context, group *errgroup.Group) <-ch
 	}
 	ended := make(chan struct{})
 	if slices.Contains(d.cfg.Listen, stdio) {
-		var inputEnded func() // nil: that client's stream ends, the server goes on
+		var inputEnded func() // nil: that client's stream ends, the server continues
 		if len(d.listeners) == 0 {
 			inputEnded = sync.OnceFunc(func() { close(ended) })
 		}
 		group.Go(func() error {
-			// That client has left when its output cannot be written: the end
-			// of its input in other words.
+			// If its output cannot be written, that client has left, which
+			// counts as the end of its input.
 			done := make(chan error, 1)
 			go func() { done <- d.wire.ServeStdio(run, d.Stdin, d.Stdout, inputEnded) }()
 			select {
@@ -169,12 +169,12 @@ func (d *daemon) serveListeners(run context.Context, group *errgroup.Group) <-ch
 	return ended
 }
 
-// stdioGrace is what is left to a client on stdio once everything has ended.
+// stdioGrace is how long a client on stdio may take once everything has ended.
 const stdioGrace = 300 * time.Millisecond
 
-// leaveStdio waits for the end of the client on stdio, but not for a write
-// that it does not read: a pipe has no deadline, and the process is about to
-// end.
+// leaveStdio waits for the end of the client on stdio, at most stdioGrace: a
+// write that the client does not read cannot be interrupted, because a pipe has
+// no deadline. The process is about to end.
 func leaveStdio(done <-chan error) {
 	timer := time.NewTimer(stdioGrace)
 	defer timer.Stop()
@@ -184,13 +184,13 @@ func leaveStdio(done <-chan error) {
 	}
 }
 
-// closeListeners ends the listeners and what is still connected. It may be
-// called twice.
+// closeListeners closes the listeners and their connections. It may be called
+// twice.
 func (d *daemon) closeListeners() {
 	if d.pprof != nil {
-		// The server first: closed under its feet, the listener would look broken.
+		// The server first: otherwise it would report the closed listener as an error.
 		_ = d.pprof.server.Close()
-		_ = d.pprof.Close() // closed already if it was served
+		_ = d.pprof.Close() // already closed if it was served
 	}
 	for _, l := range d.listeners {
 		if l.server == nil {
@@ -198,15 +198,15 @@ func (d *daemon) closeListeners() {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		if err := l.server.Shutdown(ctx); err != nil {
-			_ = l.server.Close() // cut: they had their time in the drain
+			_ = l.server.Close() // cut them: they had time in the drain
 		}
 		cancel()
 		_ = l.Close() // Shutdown has closed it if it was served
 	}
 }
 
-// openPprof listens for profiles on a unix socket of its own, if one is named:
-// profiles tell secrets, so they are on no other listener.
+// openPprof listens for profiles on a separate unix socket, if one is
+// configured: profiles reveal secrets, so no other listener serves them.
 func (d *daemon) openPprof() error {
 	if d.cfg.Pprof == "" {
 		return nil
@@ -237,7 +237,7 @@ func (d *daemon) servePprof(run context.Context, group *errgroup.Group) {
 	})
 	group.Go(func() error {
 		<-run.Done()
-		_ = d.pprof.server.Close() // closeListeners may have been first
+		_ = d.pprof.server.Close() // closeListeners may have closed it before
 		return nil
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/seed82539d15/holon/persist"
 )
 
-// storeMetrics is what the appender tells.
+// storeMetrics are the metrics of the appender.
 type storeMetrics struct {
 	log *zap.Logger
 

@@ -6,8 +6,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// agentMetrics reads what agents say of themselves, once per scrape. The
-// agents are those of the configuration, which bounds the label.
+// agentMetrics reads the state of the agents once per scrape. The agents are
+// those of the configuration, which bounds the label.
 type agentMetrics struct{ d *daemon }
 
 var (

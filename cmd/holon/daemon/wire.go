@@ -15,7 +15,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// newWire makes the server of the protocol.
+// newWire makes the rpc server.
 func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 	position, err := d.store.Position(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func (d *daemon) httpServer(gate *admission.Gate) *http.Server {
 	return d.wire.HTTPServer(gate.Middleware(d.wire.Handler()), gate.ConnContext)
 }
 
-// pruner gives the store's answer the wire's shape, and keeps it with its key.
+// pruner turns the store's result into the wire's and stores it under the key.
 type pruner struct{ store *sqlite.Store }
 
 func (p pruner) Prune(ctx context.Context, before int64, key *ledger.Key) (turns.PruneResult, error) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// params are the params of every event, as far as they are shown.
+// params has the shown params of all events.
 type params struct {
 	Status      string          `json:"status"`
 	State       string          `json:"state"`
@@ -42,7 +42,7 @@ type params struct {
 	lineageParams
 }
 
-// elapsed is how long the turn took, and whether the event says so. Its times
+// elapsed is how long the turn took, and whether the event has the times. They
 // are in milliseconds: a short turn takes 0.
 func (p params) elapsed() (took time.Duration, known bool) {
 	started, err := time.Parse(time.RFC3339, p.StartedAt)
@@ -74,8 +74,8 @@ func (u usage) String() string {
 	return text
 }
 
-// Content is the content of an item of any kind, as far as it is shown. Fields
-// that another kind uses otherwise are kept raw.
+// Content has the shown members of the content of all kinds of item. Members
+// with another type in another kind are kept raw.
 type Content struct {
 	Type        string          `json:"type"`
 	Parts       json.RawMessage `json:"content"`
@@ -118,7 +118,7 @@ type Content struct {
 	usage
 }
 
-// Option is one answer a permission request offers.
+// Option is one answer that a permission request offers.
 type Option struct {
 	ID   string `json:"option_id"`
 	Name string `json:"name"`
@@ -132,8 +132,8 @@ type Outcome struct {
 	Kind     string `json:"kind"`
 }
 
-// ReadContent reads an item's content. One that has another shape than this
-// protocol's (a foreign server) comes back with its type or none.
+// ReadContent reads an item's content. Of a content in another form than this
+// protocol's (a foreign server) it returns only the type, if there is one.
 func ReadContent(raw json.RawMessage) Content {
 	var content Content
 	if len(raw) == 0 || json.Unmarshal(raw, &content) == nil {
@@ -148,7 +148,7 @@ func ReadContent(raw json.RawMessage) Content {
 	return Content{Type: only.Type}
 }
 
-// stream is the text that deltas append to.
+// stream is the text to which deltas are appended.
 func (c Content) stream() string {
 	switch c.Type {
 	case "agent_message":
@@ -159,7 +159,7 @@ func (c Content) stream() string {
 	return c.Output
 }
 
-// message is the text of a message's parts, with what is no text named.
+// message is the text of a message's parts; other parts are named.
 func (c Content) message() string {
 	var parts []struct {
 		Type string `json:"type"`
@@ -187,7 +187,7 @@ func (c Content) message() string {
 }
 
 // MessageText is the text of a message as the agent or person wrote it, not
-// made harmless.
+// sanitized.
 func (c Content) MessageText() string { return c.message() }
 
 // headline names a tool call or command on one line.
@@ -280,7 +280,8 @@ func (c Content) diffs() string {
 // shownLines is how many lines of a change are shown on each side.
 const shownLines = 8
 
-// differing shows the lines between what two texts begin and end with alike.
+// differing shows the lines between the common beginning and the common end of
+// two texts.
 func differing(before, after []string) string {
 	for len(before) > 0 && len(after) > 0 && before[0] == after[0] {
 		before, after = before[1:], after[1:]
@@ -313,7 +314,7 @@ func linesOf(text *string) []string {
 
 func countLines(text *string) int { return len(linesOf(text)) }
 
-// Summary is an item's content in one harmless line, for tables.
+// Summary is an item's content in one sanitized line, for tables.
 func (c Content) Summary(status string) string {
 	switch c.Type {
 	case "user_message", "agent_message":

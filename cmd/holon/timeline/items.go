@@ -7,8 +7,8 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// itemEvent shows the life of an item. What streams is written as it comes;
-// the last update brings what deltas left out, and nothing twice.
+// itemEvent shows an event of an item. Streamed text is written at once; the
+// last update adds what deltas left out. No text is written twice.
 func (r *Renderer) itemEvent(event client.Event, p params) {
 	id := event.ItemID
 	it := r.items[id]
@@ -83,7 +83,7 @@ func labelOf(c Content) label {
 	return labelOther
 }
 
-// show writes what an item's content adds to what has been shown.
+// show writes the part of an item's content that has not been shown.
 func (r *Renderer) show(event client.Event, it *item, p params, ended bool) {
 	c := it.content
 	switch c.Type {
@@ -117,7 +117,7 @@ func (r *Renderer) show(event client.Event, it *item, p params, ended bool) {
 			r.block(event.ThreadID, it.label, text)
 		}
 	case "file_change":
-		// Before it ends already: a request for permission may be about it.
+		// Also before its end: a permission request may be about it.
 		if text := c.diffs(); text != "" && text != it.changed {
 			it.changed = text
 			r.block(event.ThreadID, it.label, text)
@@ -144,8 +144,8 @@ func planMark(status string) string {
 	return "[ ] "
 }
 
-// QuestionText is a question with what it is about, harmless. Agents say the
-// same thing in several places: it is said once.
+// QuestionText is a question with its subject, sanitized. Agents repeat the
+// same text in several members; it is shown once.
 func QuestionText(c Content) string {
 	first := OneLine(c.Title)
 	if c.Type == "question" {
@@ -160,7 +160,7 @@ func QuestionText(c Content) string {
 	return strings.Join(lines, "\n")
 }
 
-// otherText is the text of the kinds that come in one piece.
+// otherText is the text of the kinds that do not stream.
 func otherText(c Content, event client.Event) string {
 	switch c.Type {
 	case "notice", "error":
@@ -173,7 +173,7 @@ func otherText(c Content, event client.Event) string {
 	return OneLine(c.Type + " " + event.ItemID)
 }
 
-// ending adds how an item ended, where that is news.
+// ending adds how an item ended, unless that is obvious.
 func (r *Renderer) ending(event client.Event, it *item, p params) {
 	c := it.content
 	switch c.Type {
@@ -206,8 +206,8 @@ func (r *Renderer) ending(event client.Event, it *item, p params) {
 	}
 }
 
-// catchUp writes the part of a streamed text that deltas have not brought. A
-// truncated text has lost its middle, so positions in it mean nothing.
+// catchUp writes the part of a streamed text that was in no delta. A truncated
+// text has lost its middle, so positions in it have no meaning.
 func (r *Renderer) catchUp(event client.Event, it *item, p params) {
 	whole := it.content.stream()
 	if p.Truncated && it.shown > 0 {
@@ -232,7 +232,7 @@ func (r *Renderer) delta(event client.Event, it *item, p params) {
 	it.shown = p.Offset + int64(len(p.Delta.Text))
 }
 
-// write makes a piece harmless and shows it.
+// write sanitizes a piece of text and shows it.
 func (r *Renderer) write(event client.Event, it *item, text string) {
 	it.begun = true
 	if clean := it.clean.Append(nil, text); len(clean) > 0 {
@@ -240,7 +240,8 @@ func (r *Renderer) write(event client.Event, it *item, text string) {
 	}
 }
 
-// drain shows what the sanitiser held back at the end of an item's text.
+// drain shows the text that the sanitizer has held back at the end of an item's
+// text.
 func (r *Renderer) drain(id string, it *item, thread string) {
 	if rest := it.clean.Finish(nil); len(rest) > 0 {
 		r.sink.write(id, thread, it.label, string(rest), it.from)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// plain writes self-contained lines: each has its label, and its thread where
+// plain writes self-contained lines: each has its label, and its thread if
 // there are several, so that grep and sort work. A line is written when it is
 // complete; there is no status line.
 type plain struct {
@@ -16,7 +16,7 @@ type plain struct {
 	open    map[string]*plainBlock
 
 	sources []*source // of the newest lines
-	dropped bool      // there were more
+	dropped bool      // older ones were forgotten
 }
 
 type plainBlock struct {
@@ -68,7 +68,7 @@ func (p *plain) status(string) {}
 func (p *plain) settle()       {}
 func (p *plain) lose()         {}
 
-// remember keeps where lines came from, as far back as a terminal does.
+// remember keeps the sources of lines, as far back as a terminal does.
 func (p *plain) remember(from *source) {
 	if n := len(p.sources); from == nil || n > 0 && p.sources[n-1] == from {
 		return
@@ -79,7 +79,7 @@ func (p *plain) remember(from *source) {
 	}
 }
 
-// strike can only tell: what has been printed has been printed.
+// strike only reports: printed lines cannot be changed.
 func (p *plain) strike(stale func(*source) bool, _ bool) (above bool) {
 	n := len(p.sources)
 	p.sources = slices.DeleteFunc(p.sources, stale)

@@ -9,12 +9,13 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// Superseded says what becomes of what a marker (stream/rewind) takes back, and
-// of what comes too late to be part of the view.
+// Superseded says how to show lines that a marker (stream/rewind) supersedes,
+// and events that come too late for the view.
 type Superseded string
 
-// The ways to show what is superseded. Plain lines cannot be changed once they
-// are printed: there the marker's own line is all, with Hide and Mark alike.
+// The ways to show superseded lines. Plain lines cannot be changed once they
+// are printed: there only the marker's own line is shown, with Hide and Mark
+// alike.
 const (
 	Hide Superseded = "hide" // the zero value too: its lines leave the screen
 	Mark Superseded = "mark" // its lines are struck out
@@ -23,7 +24,7 @@ const (
 
 type ref = fold.Ref
 
-// lineageParams are what the params of events say of attempts and steps.
+// lineageParams are the params of events about attempts and steps.
 type lineageParams struct {
 	Attempt  int    `json:"attempt"`
 	Step     string `json:"step"`
@@ -37,7 +38,7 @@ type lineageParams struct {
 	} `json:"event"`
 }
 
-// sourceOf returns nil for an event that no marker can take back.
+// sourceOf returns nil for an event that no marker can supersede.
 func sourceOf(event client.Event, p params) *source {
 	if event.TurnID == "" || len(p.Lineage) == 0 {
 		return nil
@@ -45,11 +46,11 @@ func sourceOf(event client.Event, p params) *source {
 	return &source{turn: event.TurnID, lineage: p.Lineage, seq: event.Seq}
 }
 
-// keptMarkers is of how many turns markers are remembered. That it has an end
-// is safe: after a marker the server stores nothing more of what it took back.
+// keptMarkers is for how many turns markers are remembered. The bound is safe:
+// after a marker the server stores no more events of the try it superseded.
 const keptMarkers = 1000
 
-// markers are those of turns, the oldest first.
+// markers holds the markers of turns, the oldest turn first.
 type markers struct {
 	turns map[string]*fold.Markers
 	order []string
@@ -72,7 +73,7 @@ func (m *markers) add(marker fold.Marker) {
 	}
 }
 
-// stale tells whether what comes from there stands no longer.
+// stale tells whether text from this source is superseded.
 func (r *Renderer) stale(from *source) bool {
 	if from == nil || r.options.Superseded == Show {
 		return false
@@ -81,7 +82,7 @@ func (r *Renderer) stale(from *source) bool {
 	return m != nil && m.Stale(from.lineage, from.seq)
 }
 
-// rewindEvent takes back, or strikes out, what the marker supersedes, and
+// rewindEvent removes or strikes out the lines that the marker supersedes, and
 // shows the marker itself.
 func (r *Renderer) rewindEvent(event client.Event, p params) {
 	r.markers.add(fold.Marker{
@@ -96,8 +97,8 @@ func (r *Renderer) rewindEvent(event client.Event, p params) {
 	}
 	above := false
 	if r.options.Superseded != Show {
-		// Its open items have ended before the marker; other servers may think
-		// less of that.
+		// Its open items have ended before the marker, but other servers may
+		// not do that.
 		for id, it := range r.items {
 			if r.stale(it.from) {
 				r.sink.finish(id)
@@ -105,13 +106,13 @@ func (r *Renderer) rewindEvent(event client.Event, p params) {
 			}
 		}
 		if r.asking {
-			r.sink.lose() // what is asked and typed stands between the rows
+			r.sink.lose() // the question and the typed text are between the rows
 		}
 		above = r.sink.strike(r.stale, r.options.Superseded == Mark)
 	}
 	text := rewindText(p, above)
 	if _, live := r.sink.(*terminal); !live {
-		text = OneLine(event.TurnID) + ": " + text // it may be far from its lines
+		text = OneLine(event.TurnID) + ": " + text // its lines may be far away
 	}
 	r.block(event.ThreadID, labelRewind, text)
 }
@@ -139,8 +140,8 @@ func isWithin(path, step string) bool {
 	return step == "" || path == step || strings.HasPrefix(path, step+"/")
 }
 
-// outOfView shows what never was part of the view: a turn/late, or an event
-// that an earlier marker takes back.
+// outOfView shows an event that was never part of the view: a turn/late, or an
+// event that an earlier marker supersedes.
 func (r *Renderer) outOfView(event client.Event, p params) {
 	if r.options.Superseded == Hide || r.options.Superseded == "" {
 		return
@@ -156,7 +157,7 @@ func (r *Renderer) outOfView(event client.Event, p params) {
 	r.block(event.ThreadID, labelLate, text)
 }
 
-// stepEvent shows where a step begins and how it ends.
+// stepEvent shows the start and the end of a step.
 func (r *Renderer) stepEvent(event client.Event, p params) {
 	t := r.begin(event, "")
 	t.steps = slices.DeleteFunc(t.steps, func(path string) bool { return isWithin(path, p.Step) })

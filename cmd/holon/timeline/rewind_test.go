@@ -69,7 +69,7 @@ func TestStatusSaysTheStepAndTheWait(t *testing.T) {
 	}
 }
 
-// collapsed is what a server sends of a log to whoever asks for collapse.
+// collapsed is what a server sends of a log with collapse.
 func collapsed(t *testing.T, all []client.Event) []client.Event {
 	t.Helper()
 	var folded []fold.Event
@@ -94,9 +94,8 @@ func collapsed(t *testing.T, all []client.Event) []client.Event {
 	return sent
 }
 
-// logMaker makes logs of turns, one per thread, whose steps are tried again
-// now and then. Each message has a word of its own, so that it can be looked
-// for.
+// logMaker makes logs of turns, one per thread, whose steps are sometimes
+// retried. Each message has a unique word, so that it can be found.
 type logMaker struct {
 	t      *testing.T
 	random *rand.Rand
@@ -115,7 +114,7 @@ type madeTurn struct {
 // paths of steps, with those above before those below.
 var paths = []string{"", "a", "a/b", "c"}
 
-// aLog makes n things happen in so many turns. If there are several, items
+// aLog makes n random events in a number of turns. With several turns, items
 // stream and are mixed.
 func aLog(t *testing.T, random *rand.Rand, n, turns int) []client.Event {
 	t.Helper()
@@ -144,7 +143,7 @@ func (m *logMaker) add(turn *madeTurn, method, rest string) {
 	m.all = append(m.all, event)
 }
 
-// header begins the step's next try if none stands.
+// header begins the step's next try if none is live.
 func (m *logMaker) header(turn *madeTurn, path string) string {
 	if turn.tries[path] == nil {
 		if turn.epochs[path]++; path != "" {
@@ -163,7 +162,7 @@ func (m *logMaker) header(turn *madeTurn, path string) string {
 	return fmt.Sprintf(`"attempt":%d,"step":%q,"epoch":%d,"lineage":[%s]`, lineage[0].Epoch, path, lineage[len(lineage)-1].Epoch, strings.Join(refs, ","))
 }
 
-// step makes one thing happen.
+// step makes one random event.
 func (m *logMaker) step(turn *madeTurn) {
 	path := paths[m.random.IntN(len(paths))]
 	if path == "a/b" {
@@ -195,7 +194,7 @@ func (m *logMaker) step(turn *madeTurn) {
 	}
 }
 
-// end ends the item of a step that streams. Its text is that of the deltas.
+// end ends the streaming item of a step. Its text is that of the deltas.
 func (m *logMaker) end(turn *madeTurn, path, status string) {
 	if id, open := turn.open[path]; open {
 		m.add(turn, "item/updated", m.header(turn, path)+fmt.Sprintf(`,"item_id":%q,"status":%q,"content":{"type":"agent_message","content":[{"text":""}]}`, id, status))
@@ -203,7 +202,7 @@ func (m *logMaker) end(turn *madeTurn, path, status string) {
 	}
 }
 
-// rewind gives the present try of a step up.
+// rewind supersedes the live try of a step.
 func (m *logMaker) rewind(turn *madeTurn, path string) {
 	for _, below := range paths {
 		if isWithin(below, path) {
@@ -224,8 +223,8 @@ func (m *logMaker) rewind(turn *madeTurn, path string) {
 	}
 }
 
-// TestTheScreenIsThatOfALateJoiner: whoever saw everything sees in the end
-// what somebody sees who asked for collapse at the end.
+// TestTheScreenIsThatOfALateJoiner: a viewer that saw every event ends with the
+// same screen as one that joined at the end with collapse.
 func TestTheScreenIsThatOfALateJoiner(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 7))
 	for round := range 300 {
@@ -243,8 +242,8 @@ func TestTheScreenIsThatOfALateJoiner(t *testing.T) {
 	}
 }
 
-// TestNothingSupersededIsInTheWindow looks after every event, in windows of
-// which most has scrolled away.
+// TestNothingSupersededIsInTheWindow checks after every event, in windows from
+// which most rows have scrolled away.
 func TestNothingSupersededIsInTheWindow(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 8))
 	for round := range 200 {

@@ -2,13 +2,12 @@ package timeline
 
 import "slices"
 
-// keptRows is how many finished rows a terminal remembers: more than any
-// window shows, and some above it, so that it is known whether what scrolled
-// away is superseded too.
+// keptRows is how many finished rows a terminal remembers: more than any window
+// shows, so that superseded rows above it are known too.
 const keptRows = 1000
 
-// source is where a text comes from, as markers name it. Text without one is
-// never taken back.
+// source is where a text comes from, as markers name it. Text without a source
+// is never superseded.
 type source struct {
 	turn    string
 	lineage []ref
@@ -20,7 +19,7 @@ type source struct {
 type rows struct {
 	list  []row
 	open  row
-	reach int // so many of list are on the screen for certain
+	reach int // how many rows of list are certainly on the screen
 	width int // of the terminal when the last row was finished
 }
 
@@ -28,7 +27,7 @@ type rows struct {
 type row struct {
 	runs   []run
 	from   *source // of a row without text
-	header bool    // it names the thread of what follows
+	header bool    // it names the thread of the following rows
 }
 
 // run is text of one style and source.
@@ -51,8 +50,8 @@ func (r *rows) add(text string, s style, from *source) {
 	r.open.runs = append(r.open.runs, run{text: text, style: s, from: from})
 }
 
-// end finishes the row the cursor is in. A window of another width than
-// before has wrapped its rows anew: nobody knows where they are.
+// end finishes the row the cursor is in. A window whose width has changed has
+// wrapped its rows again, so their positions are unknown.
 func (r *rows) end(from *source, width, height int) {
 	r.open.from = from
 	r.list, r.open = append(r.list, r.open), row{}
@@ -63,8 +62,8 @@ func (r *rows) end(from *source, width, height int) {
 	r.reach = min(r.reach+1, height-1, len(r.list))
 }
 
-// look notices that the window has changed. What is narrower than a line may
-// be wraps lines on its own.
+// look notices a change of the window. A window that is narrower than a line
+// wraps lines itself.
 func (r *rows) look(width, height int) {
 	if width != r.width || width <= leastColumns {
 		r.reach = 0
@@ -72,11 +71,11 @@ func (r *rows) look(width, height int) {
 	r.width, r.reach = width, max(0, min(r.reach, height-1))
 }
 
-// strike marks the runs that are stale, or takes them out, with the rows that
-// they leave empty. up is how many rows, counted from the cursor upwards, have
-// to be written anew, and again what they are now; above tells whether there
-// are stale ones that are out of reach.
-func (r *rows) strike(stale func(*source) bool, mark bool) (up int, again []row, above bool) {
+// strike marks or removes the stale runs, and removes rows that become empty.
+// up is how many rows, counted upwards from the cursor, must be rewritten, and
+// rewritten is their new content; above tells whether there are stale rows out
+// of reach.
+func (r *rows) strike(stale func(*source) bool, mark bool) (up int, rewritten []row, above bool) {
 	gone := func(from *source) bool { return from != nil && stale(from) }
 	hit := func(line row) bool {
 		return len(line.runs) == 0 && gone(line.from) || slices.ContainsFunc(line.runs, func(u run) bool { return !u.struck && gone(u.from) })
@@ -85,7 +84,7 @@ func (r *rows) strike(stale func(*source) bool, mark bool) (up int, again []row,
 	for i := range r.list[:top] {
 		if hit(r.list[i]) {
 			above = true
-			r.list[i] = row{} // told once
+			r.list[i] = row{} // reported once
 		}
 	}
 	first := slices.IndexFunc(r.list[top:], hit)
@@ -93,7 +92,7 @@ func (r *rows) strike(stale func(*source) bool, mark bool) (up int, again []row,
 		return 0, nil, above
 	}
 	if first += top; first > top && r.list[first-1].header {
-		first-- // it may have to go too
+		first-- // it may have to be removed too
 	}
 	up = len(r.list) - first
 	for _, line := range r.list[first:] {
@@ -102,7 +101,7 @@ func (r *rows) strike(stale func(*source) bool, mark bool) (up int, again []row,
 		case mark:
 			line.runs = slices.Clone(line.runs)
 			if len(line.runs) == 0 {
-				line.from = nil // there is nothing to strike out
+				line.from = nil // there is no text to strike out
 			}
 			for i := range line.runs {
 				line.runs[i].struck = line.runs[i].struck || gone(line.runs[i].from)
@@ -112,14 +111,14 @@ func (r *rows) strike(stale func(*source) bool, mark bool) (up int, again []row,
 				continue
 			}
 		}
-		if n := len(again); n > 0 && line.header && again[n-1].header {
-			again = again[:n-1] // nothing is left below that one
+		if n := len(rewritten); n > 0 && line.header && rewritten[n-1].header {
+			rewritten = rewritten[:n-1] // no row is left below that header
 		}
-		again = append(again, line)
+		rewritten = append(rewritten, line)
 	}
-	r.list = append(r.list[:first], again...)
-	r.reach -= up - len(again)
-	return up, again, above
+	r.list = append(r.list[:first], rewritten...)
+	r.reach -= up - len(rewritten)
+	return up, rewritten, above
 }
 
 // blank tells whether runs show nothing.

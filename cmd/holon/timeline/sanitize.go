@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of escape sequences: what is longer is no sequence, and what follows
-// is text again, so that an agent cannot make the rest of its output vanish.
+// Bounds of escape sequences: a longer one is no sequence, and the text after
+// it is shown, so that an agent cannot hide the rest of its output.
 const (
 	maxControl = 64   // parameters of ESC [ …
 	maxString  = 4096 // ESC ] … and its relatives
@@ -22,12 +22,12 @@ const (
 	textEscape
 )
 
-// Sanitizer makes a stream of text harmless on a terminal. What comes out is
-// valid UTF-8 whose only control characters are line feed and tab: complete
-// escape sequences are dropped, lone control characters become their pictures
-// (␇), bytes that are no UTF-8, C1 controls and characters that reorder text
-// become U+FFFD. A carriage return ends a line. The result does not depend on
-// how the stream is cut into pieces. The zero value is ready.
+// Sanitizer makes a stream of text harmless on a terminal. Its output is valid
+// UTF-8 whose only control characters are line feed and tab. It drops complete
+// escape sequences and replaces single control characters by their pictures
+// (␇). Invalid UTF-8, C1 controls and characters that reorder text become
+// U+FFFD. A carriage return ends a line. The result does not depend on how the
+// stream is cut into pieces. The zero value is ready.
 type Sanitizer struct {
 	state   int
 	length  int
@@ -35,13 +35,13 @@ type Sanitizer struct {
 	partial []byte // the start of a rune that the last piece cut off
 }
 
-// Clean is the result for a whole text.
+// Clean sanitizes a whole text.
 func Clean(s string) string {
 	var z Sanitizer
 	return string(z.Finish(z.Append(nil, s)))
 }
 
-// Append appends the harmless form of the next piece to dst.
+// Append appends the sanitized form of the next piece to dst.
 func (z *Sanitizer) Append(dst []byte, piece string) []byte {
 	if len(z.partial) > 0 {
 		piece = string(z.partial) + piece
@@ -59,7 +59,7 @@ func (z *Sanitizer) Append(dst []byte, piece string) []byte {
 	return dst
 }
 
-// Finish appends what was held back at the end of the stream.
+// Finish appends the text that was held back at the end of the stream.
 func (z *Sanitizer) Finish(dst []byte) []byte {
 	for range z.partial {
 		dst = z.rune(dst, utf8.RuneError)
@@ -72,7 +72,7 @@ func (z *Sanitizer) Finish(dst []byte) []byte {
 }
 
 // rune takes one rune. A rune that ends a sequence without being part of it is
-// taken again as text.
+// treated as text.
 func (z *Sanitizer) rune(dst []byte, r rune) []byte {
 	if z.inSequence(r) {
 		return dst
@@ -157,9 +157,9 @@ func (z *Sanitizer) inSequence(r rune) bool {
 	}
 }
 
-// Acts tells whether a character does something on a terminal, or to the text
-// around it, instead of being shown. Line feed and tab, which only move on, and
-// joiners do not count.
+// Acts tells whether a character has an effect on a terminal, or on the text
+// around it, instead of being shown. Line feed and tab, which only move the
+// cursor forward, and joiners do not count.
 func Acts(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -177,8 +177,8 @@ func reorders(r rune) bool {
 }
 
 // invisible tells whether r is a format character that shows nothing. Joiners
-// stay, since scripts and emoji need them, and so do signs of Arabic script
-// that are drawn although they belong to the class.
+// stay, since scripts and emoji need them. Signs of Arabic script stay too:
+// they are drawn although they belong to the class.
 func invisible(r rune) bool {
 	if r < 0xad || r == 0x200c || r == 0x200d || r >= 0x600 && r <= 0x8e2 {
 		return false

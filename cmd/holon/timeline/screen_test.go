@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// screen is a terminal that understands what a Renderer writes and nothing
-// else: anything more fails the test. What scrolls out of its window is kept,
-// out of the cursor's reach; a window without height has no end.
+// screen is a terminal that understands only the output of a Renderer: anything
+// else fails the test. Rows that scroll out of its window are kept, out of the
+// cursor's reach; a window without height is unbounded.
 type screen struct {
 	t      *testing.T
 	width  int
@@ -88,10 +88,11 @@ func (s *screen) control(sequence string) {
 	}
 }
 
-// String is what is on the screen, with what has scrolled out of the window.
+// String is the text on the screen, with the rows that have scrolled out of the
+// window.
 func (s *screen) String() string { return shown(s.rows) }
 
-// window is what can be seen.
+// window is the visible text.
 func (s *screen) window() string { return shown(s.rows[min(s.top, len(s.rows)):]) }
 
 func shown(rows [][]rune) string {

@@ -1,9 +1,9 @@
 package timeline
 
-// label is how a block begins: a sign on terminals, a word in plain lines.
+// label begins a block: a sign on terminals, a word in plain lines.
 type label struct {
 	sign  string // one column
-	ascii string // the sign where the locale is not UTF-8
+	ascii string // the sign if the locale is not UTF-8
 	word  string
 	style style
 	// quiet blocks show their text in the label's style too.
@@ -50,25 +50,25 @@ const (
 	styleStruck style = "2;9"
 )
 
-// struckSign begins a row that is struck out where colours are not wanted.
+// struckSign begins a row that is struck out without colours.
 const struckSign = "~"
 
-// sink is a way to show blocks. Text given to it is harmless already.
+// sink shows blocks. Text given to it is already sanitized.
 type sink interface {
-	// write shows more of the block named key, which belongs to a thread. All
-	// of a block is of one try.
+	// write shows more of the block named key, which belongs to a thread. A
+	// block belongs to one try.
 	write(key, thread string, l label, text string, from *source)
-	// finish ends a block; one never written is none.
+	// finish ends a block; it does nothing for an unknown one.
 	finish(key string)
 	// status replaces the status line; "" removes it.
 	status(text string)
-	// strike takes back what is stale, or strikes it out if mark is set. above
-	// tells whether there is some that it cannot reach.
+	// strike removes stale text, or strikes it out if mark is set. above tells
+	// whether there is stale text that it cannot reach.
 	strike(stale func(*source) bool, mark bool) (above bool)
-	// lose says that something else has been written in between.
+	// lose says that other output has been written in between.
 	lose()
-	// settle shows what was held back for want of its next letters.
+	// settle shows the incomplete word that was held back.
 	settle()
-	// flush hands everything to the writer.
+	// flush writes everything to the writer.
 	flush() error
 }

@@ -6,30 +6,30 @@ import (
 	"unicode/utf8"
 )
 
-// strike rewrites what is on the screen. Rows that have scrolled out of the
-// window cannot be reached any more.
+// strike rewrites rows on the screen. Rows that have scrolled out of the window
+// cannot be reached.
 func (t *terminal) strike(stale func(*source) bool, mark bool) (above bool) {
 	t.erase()
 	t.endLine()
 	t.block = ""
 	t.rows.look(t.width(), t.height())
-	up, again, above := t.rows.strike(stale, mark)
+	up, rewritten, above := t.rows.strike(stale, mark)
 	if up == 0 {
 		return above
 	}
 	fmt.Fprintf(&t.out, "\x1b[%dA\x1b[J", up)
-	for _, line := range again {
+	for _, line := range rewritten {
 		for i, u := range line.runs {
-			t.again(u, i == 0)
+			t.rewrite(u, i == 0)
 		}
 		t.out.WriteByte('\n')
 	}
 	return above
 }
 
-// again writes a run of a row that is on the screen already. Where there are
-// no colours, a sign at the row's start says that it is struck out.
-func (t *terminal) again(u run, first bool) {
+// rewrite writes a run of a row that is already on the screen. Without colours,
+// a sign at the row's start says that it is struck out.
+func (t *terminal) rewrite(u run, first bool) {
 	switch {
 	case u.struck && t.color:
 		text := strings.TrimLeft(u.text, " ")
@@ -47,5 +47,6 @@ func (t *terminal) again(u run, first bool) {
 	}
 }
 
-// lose forgets where the rows are: somebody else has written to the terminal.
+// lose forgets where the rows are: other output has been written to the
+// terminal.
 func (t *terminal) lose() { t.rows.reach = 0 }

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// indent is the width of a sign and its space; text stands right of it.
+// indent is the width of a sign and its space, left of the text.
 const indent = 2
 
 // terminal writes blocks with signs, wrapped to the width, and keeps a status
-// line below them. Between calls the cursor stands at the end of the text or,
-// while a status is shown, behind that.
+// line below them. Between calls the cursor is at the end of the text or, while
+// a status is shown, after the status.
 type terminal struct {
 	w      io.Writer
 	color  bool
@@ -34,7 +34,7 @@ type terminal struct {
 	word      strings.Builder // letters held back until the word is complete
 	wordWidth int
 	spaces    int
-	glued     bool // the letters before the cursor are the start of a word still coming
+	glued     bool // the letters before the cursor are the start of an incomplete word
 }
 
 func (t *terminal) write(key, thread string, l label, text string, from *source) {
@@ -57,7 +57,7 @@ func (t *terminal) write(key, thread string, l label, text string, from *source)
 		t.rows.add(" ", "", from)
 		t.col = indent
 		if t.begun[key] {
-			text = strings.TrimLeft(text, " ") // it goes on after another block
+			text = strings.TrimLeft(text, " ") // it continues after another block
 		}
 		t.begun[key] = true
 	}
@@ -68,8 +68,8 @@ func (t *terminal) write(key, thread string, l label, text string, from *source)
 	t.flow(text)
 }
 
-// flow writes text with word wrap. The last word stays back until it ends, so
-// that it can still move to the next line.
+// flow writes text with word wrap. The last word is held back until it is
+// complete, so that it can still move to the next line.
 func (t *terminal) flow(text string) {
 	if t.style != "" && t.color {
 		t.out.WriteString("\x1b[" + string(t.style) + "m")
@@ -129,7 +129,7 @@ func (t *terminal) putWord() {
 	t.word.Reset()
 }
 
-// putSplit writes the rest of a word whose start is on the screen already,
+// putSplit writes the rest of a word whose start is already on the screen,
 // broken where the line is full.
 func (t *terminal) putSplit() {
 	rest := t.word.String()
@@ -153,13 +153,13 @@ func (t *terminal) newLine() {
 	t.rows.end(t.from, t.width(), t.height())
 }
 
-// put writes text of the block, whose style is on.
+// put writes text of the block in the current style.
 func (t *terminal) put(text string) {
 	t.out.WriteString(text)
 	t.rows.add(text, t.style, t.from)
 }
 
-// text writes text in a style of its own.
+// text writes text in the given style.
 func (t *terminal) text(s style, text string) {
 	t.paint(s, text)
 	t.rows.add(text, s, t.from)
@@ -228,7 +228,8 @@ func (t *terminal) status(text string) {
 	}
 }
 
-// erase takes the status off the screen and puts the cursor back into the text.
+// erase removes the status from the screen and moves the cursor back to the
+// text.
 func (t *terminal) erase() {
 	if !t.shown {
 		return
@@ -240,8 +241,8 @@ func (t *terminal) erase() {
 	t.shown = false
 }
 
-// draw puts the status on the screen: on the cursor's line if that is empty,
-// else on the one below.
+// draw shows the status: on the cursor's line if that is empty, else on the
+// line below.
 func (t *terminal) draw() {
 	if t.shown || t.line == "" {
 		return
@@ -260,7 +261,7 @@ func (t *terminal) draw() {
 // disagree on where the cursor is after a character there.
 func (t *terminal) columns() int { return max(leastColumns, t.width()-1) }
 
-// leastColumns is what a line may need whatever the window is.
+// leastColumns is the least width of a line, also in a narrower window.
 const leastColumns = 20
 
 func (t *terminal) flush() error {

@@ -11,20 +11,21 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// Options say how a Renderer shows things.
+// Options configure a Renderer.
 type Options struct {
 	// Terminal asks for signs, wrapping and the status line; otherwise plain
 	// lines are written.
 	Terminal bool
 	// Color allows colours on a terminal.
 	Color bool
-	// ASCII keeps to ASCII for the renderer's own signs.
+	// ASCII restricts the renderer's own signs to ASCII.
 	ASCII bool
-	// Width is asked for the terminal's columns before each line; nil means 80.
+	// Width returns the terminal's columns and is called before each line; nil
+	// means 80.
 	Width func() int
-	// Height is asked for the terminal's rows; nil means 24.
+	// Height returns the terminal's rows; nil means 24.
 	Height func() int
-	// Superseded says what becomes of lines that a marker takes back.
+	// Superseded says how to show superseded lines.
 	Superseded Superseded
 	// Now is the clock of the status line; nil means time.Now.
 	Now func() time.Time
@@ -49,7 +50,7 @@ type Renderer struct {
 	items   map[string]*item
 	markers markers
 	from    *source // of the event that is shown
-	lost    string  // what the status says while the connection is away
+	lost    string  // the status while the connection is lost
 	asking  bool    // a question is on the terminal
 	frame   int
 	blocks  int
@@ -61,7 +62,7 @@ type turn struct {
 	state   string
 	note    string
 	retryAt time.Time // of the next attempt, while the turn waits for it
-	steps   []string  // that have started and not ended
+	steps   []string  // the running steps
 	usage   *usage
 }
 
@@ -71,8 +72,8 @@ type item struct {
 	label   label
 	content Content
 	clean   Sanitizer
-	shown   int64  // bytes of the streamed text that have been shown
-	changed string // the changes of files that have been shown
+	shown   int64  // bytes of the streamed text already shown
+	changed string // the changes of files already shown
 	begun   bool
 	asked   bool
 }
@@ -104,7 +105,7 @@ func New(w io.Writer, options Options) *Renderer {
 func (r *Renderer) Event(event client.Event) error {
 	var p params
 	if len(event.Params) > 0 && json.Unmarshal(event.Params, &p) != nil {
-		// A foreign shape: the name alone is still worth showing.
+		// The params have a foreign form: show at least the name.
 		r.block(event.ThreadID, labelOther, OneLine(event.Method))
 		return r.update()
 	}
@@ -167,14 +168,14 @@ func (r *Renderer) Note(text string) error {
 	return r.update()
 }
 
-// Ask takes the status line away so that a person can be asked on the
-// terminal; done brings it back.
+// Ask hides the status line so that a person can be asked on the terminal;
+// Answered shows it again.
 func (r *Renderer) Ask() error {
 	r.asking = true
 	return r.update()
 }
 
-// Answered ends Ask. What was asked and typed is on the terminal now.
+// Answered ends Ask. The question and the typed text are on the terminal now.
 func (r *Renderer) Answered() error {
 	r.asking = false
 	r.sink.lose()

@@ -33,8 +33,8 @@ func (r *Renderer) threadEvent(event client.Event, p params) {
 	r.block(event.ThreadID, labelThread, text+because(p.Reason))
 }
 
-// threadUpdated shows what a person wants to know of a thread's attributes:
-// its state and title, and settings of the agent when they change.
+// threadUpdated shows the changed attributes of a thread that matter to a
+// person: its state and title, and settings of the agent.
 func (r *Renderer) threadUpdated(event client.Event, p params) {
 	text := OneLine(event.ThreadID)
 	if p.State != "" {
@@ -75,7 +75,7 @@ func (r *Renderer) turnEvent(event client.Event, p params) {
 		t := r.begin(event, "running")
 		t.since, t.note, t.retryAt = r.options.Now(), "", time.Time{}
 		if !event.Time.IsZero() && event.Time.Before(t.since) {
-			t.since = event.Time // it may be a replay of a turn that runs for long
+			t.since = event.Time // it may be a replay of a long turn
 		}
 		text := OneLine(id) + " started"
 		if p.Attempt > 1 {
@@ -86,10 +86,10 @@ func (r *Renderer) turnEvent(event client.Event, p params) {
 	case "turn/progress":
 		t := r.begin(event, p.State)
 		t.note = OneLine(p.Message)
-		t.retryAt, _ = time.Parse(time.RFC3339, p.RetryAt) // zero if it says none
+		t.retryAt, _ = time.Parse(time.RFC3339, p.RetryAt) // zero if it has none
 		if _, live := r.sink.(*terminal); !live {
 			switch {
-			case !t.retryAt.IsZero(): // the note is that of the marker before
+			case !t.retryAt.IsZero(): // the note repeats the marker before it
 				r.block(event.ThreadID, labelTurn, fmt.Sprintf("waiting for attempt %d until %s", p.Attempt, OneLine(p.RetryAt)))
 			case t.note != "":
 				r.block(event.ThreadID, labelTurn, OneLine(p.State)+": "+t.note)
@@ -100,8 +100,8 @@ func (r *Renderer) turnEvent(event client.Event, p params) {
 	r.endTurn(event, p)
 }
 
-// begin returns the turn, made known if it is not: a stream may begin in the
-// middle of one.
+// begin returns the turn, and adds it if it is unknown: a stream may begin in
+// the middle of a turn.
 func (r *Renderer) begin(event client.Event, state string) *turn {
 	t := r.turns[event.TurnID]
 	if t == nil {

@@ -6,13 +6,14 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// widths is the library's rule without its look at the environment, so that a
-// text is as wide for everybody. Ambiguous characters take one column.
+// widths is the library's rule without the influence of the environment, so
+// that widths are the same everywhere. Ambiguous characters take one column.
 var widths = &runewidth.Condition{}
 
 // RuneWidth is the number of columns a rune takes: 0, 1 or 2. Runes are counted
 // one by one, also in a sequence that some terminals draw as one emoji: a row
-// that is counted too wide has a gap, one that is counted too narrow wraps.
+// that is counted too wide only has a gap, but one that is counted too narrow
+// wraps.
 func RuneWidth(r rune) int {
 	if r >= 0x1160 && r <= 0x11ff {
 		return 0 // vowels and finals of Hangul join the consonant before them
@@ -29,7 +30,7 @@ func Width(s string) int {
 	return n
 }
 
-// Fit cuts a text of one line to a number of columns, with … for what is cut.
+// Fit cuts a text of one line to a number of columns; … replaces the cut part.
 func Fit(s string, columns int) string {
 	if Width(s) <= columns {
 		return s
@@ -46,7 +47,7 @@ func Fit(s string, columns int) string {
 	return s
 }
 
-// OneLine makes a text harmless and puts it on one line.
+// OneLine sanitizes a text and puts it on one line.
 func OneLine(s string) string {
 	return strings.Join(strings.Fields(Clean(s)), " ")
 }
