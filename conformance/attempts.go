@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// soon is a policy that tries a turn again at once.
+// soon is a policy that retries a turn at once.
 var soon = obj{"retry": obj{"on_crash": "retry", "max_attempts": 3, "backoff_seconds": 0.05}}
 
 // ends are the terminal events of a turn so far.
@@ -18,12 +18,12 @@ func ends(events []*message) (list []*message) {
 	return list
 }
 
-// standingEnd waits for a request's answer, by which all has come that the
-// turn will say, and returns the one end that stands.
-func (p *probe) standingEnd(d *duplex, turn string) *message {
+// liveEnd waits for the answer of a request, after which no event of the turn
+// is missing, and returns the turn's one live end.
+func (p *probe) liveEnd(d *duplex, turn string) *message {
 	p.call(d, "holon/status", nil)
-	all := ends(standing(d.ofTurn(turn)))
-	p.must(len(all) == 1, "%d ends of the turn stand: %s", len(all), methodsOf(all))
+	all := ends(liveEvents(d.ofTurn(turn)))
+	p.must(len(all) == 1, "%d ends of the turn are live: %s", len(all), methodsOf(all))
 	return all[0]
 }
 
@@ -34,7 +34,7 @@ func (in *inbox) retriedStart(turn string) *message {
 
 func attemptChecks() []check {
 	return []check{
-		{id: "attempt.order", sentence: "A crash that is tried again: the open items end, then comes the marker, the progress that waits, and turn/started with origin retry.", source: srcMethods, needs: needEcho, run: func(p *probe) {
+		{id: "attempt.order", sentence: "A crash that is retried: the open items end, then come the marker, the progress that waits, and turn/started with origin retry.", source: srcMethods, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			turn := p.turn(d, p.echoThread(d), "/step a\n/crash 1\n/say better", soon).str("turn_id")
 			end := d.completed(turn)
@@ -60,12 +60,12 @@ func attemptChecks() []check {
 			}
 			p.mustEndItems(before)
 		}},
-		{id: "attempt.one_end", sentence: "Of a turn that was tried again exactly one end stands, and reads say what it says.", source: srcMethods, needs: needEcho, run: func(p *probe) {
+		{id: "attempt.one_end", sentence: "A turn that was retried has exactly one live end, and reads agree with it.", source: srcMethods, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			turn := p.turn(d, p.echoThread(d), "/crash 1\n/say better", soon).str("turn_id")
 			d.completed(turn)
-			end := p.standingEnd(d, turn)
-			p.must(end.method == "turn/completed" && end.args().num("attempt") == 2, "the end that stands is %s", clip(end.raw, 300))
+			end := p.liveEnd(d, turn)
+			p.must(end.method == "turn/completed" && end.args().num("attempt") == 2, "the live end is %s", clip(end.raw, 300))
 			r := p.call(d, "turn/read", obj{"turn_id": turn})
 			p.must(r.str("turn.state") == "completed" && r.num("turn.attempt") == 2, "turn/read says %v in attempt %v", r.str("turn.state"), r.num("turn.attempt"))
 			attempts := r.objs("attempts")
@@ -95,7 +95,7 @@ func attemptChecks() []check {
 			}
 			p.must(said["a/b"] && said[""], "items were made in the steps %v, want a/b and the turn", said)
 		}},
-		{id: "attempt.input_again", sentence: "A new attempt gets the input and every accepted steer again; their messages are of no attempt.", source: srcMethods, needs: needEcho, run: func(p *probe) {
+		{id: "attempt.input_again", sentence: "A new attempt gets the input and every accepted steer again; their messages belong to no attempt.", source: srcMethods, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			turn := p.running(d, p.echoThread(d), "/ask May I fail?\n/transient 1", soon)
 			first := d.itemOf(turn, "permission_request").str("item_id")
@@ -108,12 +108,12 @@ func attemptChecks() []check {
 			p.call(d, "item/respond", obj{"item_id": second.args().str("item_id"), "kind": "allow_once"})
 			d.completed(turn)
 			var said []string
-			for _, m := range standing(d.ofTurn(turn)) {
+			for _, m := range liveEvents(d.ofTurn(turn)) {
 				if a := m.args(); m.method == "item/updated" && a.str("content.type") == "agent_message" {
 					said = append(said, firstText(a))
 				}
 			}
-			p.must(slices.Contains(said, "begun") && slices.Contains(said, "steered"), "the attempt that stands says %q", said)
+			p.must(slices.Contains(said, "begun") && slices.Contains(said, "steered"), "the live attempt says %q", said)
 			for _, m := range d.ofTurn(turn) {
 				if m.method == "item/created" && m.args().str("content.type") == "user_message" {
 					p.must(!m.args().has("lineage"), "a message of a person has a lineage: %s", clip(m.raw, 200))

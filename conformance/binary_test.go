@@ -128,8 +128,8 @@ func tail(path string) string {
 	return string(b[max(0, len(b)-4000):])
 }
 
-// TestRealServerConforms runs the whole suite against the real binary, over
-// TCP and over its unix socket, where only what browsers do is skipped.
+// TestRealServerConforms runs the whole suite against the real binary, over TCP
+// and over its unix socket, where only the checks about browsers are skipped.
 func TestRealServerConforms(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -162,7 +162,7 @@ func TestRealServerConforms(t *testing.T) {
 	}
 }
 
-// TestPrunedServerConforms begins with a log that has lost its first events.
+// TestPrunedServerConforms starts with a log whose first events were pruned.
 func TestPrunedServerConforms(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

@@ -6,46 +6,46 @@ import (
 	"strings"
 )
 
-// check is one promise of the protocol and the way to try it.
+// check is one promise of the protocol and the code that tests it.
 type check struct {
 	// id is stable: reports of different releases are compared by it.
 	id string
 	// sentence says what is promised, as a full sentence.
 	sentence string
-	// source names the document and section the rule comes from.
+	// source names the document and section of the rule.
 	source string
-	// needs is what the server must have before the check means anything.
+	// needs is what the server must have for the check.
 	needs need
-	// run tries the promise. It returns when the promise holds and leaves
-	// through probe.failf, skipf or errorf when it does not.
+	// run tests the promise. It returns if the promise holds, and otherwise
+	// exits through probe.failf or skipf.
 	run func(p *probe)
 }
 
-// need is a set of conditions, without which a check is skipped.
+// need is a set of conditions; without them a check is skipped.
 type need uint
 
 const (
-	// needEcho asks for the echo agent, which drives turns on command.
+	// needEcho requires the echo agent, which follows the commands of a turn.
 	needEcho need = 1 << iota
-	// needWorker asks for an agent of kind worker that no worker works for.
+	// needWorker requires an agent of kind worker without workers.
 	needWorker
-	// needBrief asks for another one, whose leases run out soon.
+	// needBrief requires another one with short leases.
 	needBrief
-	// needTCP asks for a TCP address, where browsers can reach the server.
+	// needTCP requires a TCP address, where browsers can reach the server.
 	needTCP
-	// needLoopback asks for an address of loopback.
+	// needLoopback requires an address of loopback.
 	needLoopback
-	// needToken asks for the server's token, and needAsked for a server that
-	// asks for it.
+	// needToken requires the server's token, and needAsked a server that
+	// demands it.
 	needToken
 	needAsked
 	// background marks a check that mostly waits: it runs beside the others.
 	background
-	// last marks a check that judges what the others have seen.
+	// last marks a check of all messages that the other checks have received.
 	last
 )
 
-// needs is the words of the scripts for what a check needs.
+// needs maps the words of the scripts to needs.
 var needs = map[string]need{"echo": needEcho, "worker": needWorker, "brief": needBrief, "tcp": needTCP,
 	"loopback": needLoopback, "token": needToken, "asked": needAsked}
 
@@ -74,8 +74,8 @@ var areas = []string{
 	"read", "idempotency", "stream", "cursor", "filter", "collapse", "subscribe", "sse", "error", "name", "schema",
 }
 
-// table returns every check by area; within one those in Go come before the
-// scripts.
+// table returns every check by area; within an area the checks in Go come
+// before the scripts.
 func table() []check {
 	all := slices.Concat(
 		envelopeChecks(),
@@ -110,7 +110,7 @@ func table() []check {
 	return all
 }
 
-// area is the check's place in the order of areas.
+// area is the index of the check's area.
 func (c check) area() int {
 	area, _, _ := strings.Cut(c.id, ".")
 	return slices.Index(areas, area)

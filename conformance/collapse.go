@@ -6,44 +6,44 @@ import (
 	"slices"
 )
 
-// retried is a turn of the echo agent, one step of which is tried again with
-// a step inside it.
+// retried is a turn of the echo agent in which a step, with a step inside it,
+// is retried.
 type retried struct {
 	thread, turn string
 	from, to     int64      // seqs: all events of the thread are in (from, to]
-	all          []*message // of the thread, as they came live, without collapse
-	stands       []*message // what collapse lets through
+	all          []*message // of the thread, received live, without collapse
+	live         []*message // the events that collapse keeps
 }
 
 const retriedScript = "/say before\n/step a\n/say one\n/step a/b\n/say two\n/again a\n/say three"
 
-// retry makes such a turn and waits for its end on the stream, which gives
-// everything. The stream says where it began.
+// retry makes such a turn and waits for its end on the stream, which is
+// unfiltered. from is the position at which the stream began.
 func (p *probe) retry(d *duplex) *retried {
 	x := &retried{from: int64(d.opened().num("latest_seq")), thread: p.echoThread(d)}
 	x.turn = p.turn(d, x.thread, retriedScript).str("turn_id")
 	x.to = d.completed(x.turn).seq()
 	x.all = d.ofThread(x.thread)
-	x.stands = standing(x.all)
-	p.must(slices.ContainsFunc(x.all, func(m *message) bool { return m.method == "stream/rewind" }), "a step was tried again, and no stream/rewind came: %s", methodsOf(x.all))
-	p.must(len(x.stands) < len(x.all)-2, "%d of %d events stand: the marker takes hardly anything back", len(x.stands), len(x.all))
+	x.live = liveEvents(x.all)
+	p.must(slices.ContainsFunc(x.all, func(m *message) bool { return m.method == "stream/rewind" }), "a step was retried, and no stream/rewind came: %s", methodsOf(x.all))
+	p.must(len(x.live) < len(x.all)-2, "%d of %d events are live: the marker supersedes hardly any", len(x.live), len(x.all))
 	return x
 }
 
-// standing is the rule of rewind.md: the markers, and what none of them takes
-// back.
-func standing(all []*message) []*message {
+// liveEvents applies the rule of rewind.md: it returns the markers, and the
+// events that none of them supersedes.
+func liveEvents(all []*message) []*message {
 	var kept []*message
 	for _, m := range all {
-		if m.method != "turn/late" && !slices.ContainsFunc(all, func(by *message) bool { return takesBack(by, m) }) {
+		if m.method != "turn/late" && !slices.ContainsFunc(all, func(by *message) bool { return supersedes(by, m) }) {
 			kept = append(kept, m)
 		}
 	}
 	return kept
 }
 
-// takesBack says whether by is a marker that supersedes the event.
-func takesBack(by, m *message) bool {
+// supersedes says whether by is a marker that supersedes the event.
+func supersedes(by, m *message) bool {
 	marker, e := by.args(), m.args()
 	if by.method != "stream/rewind" || marker.str("turn_id") != e.str("turn_id") || m.seq() <= int64(marker.num("superseded_after_seq")) {
 		return false
@@ -53,16 +53,16 @@ func takesBack(by, m *message) bool {
 	})
 }
 
-// came waits for the end of the turn on a stream and returns what it gave of
-// the thread.
-func (x *retried) came(in *inbox) []*message {
+// received waits for the end of the turn on a stream and returns the received
+// events of the thread.
+func (x *retried) received(in *inbox) []*message {
 	in.upTo(x.to)
 	return in.events(func(m *message) bool { return m.args().str("thread_id") == x.thread && m.seq() <= x.to })
 }
 
-// mustGive asserts that the stream gave just these events of the thread.
+// mustGive asserts that the stream sent exactly these events of the thread.
 func (x *retried) mustGive(p *probe, in *inbox, want []*message) {
-	p.mustEqual(in.name, x.came(in), want)
+	p.mustEqual(in.name, x.received(in), want)
 }
 
 // mustEqual asserts that events are the same, byte for byte.
@@ -73,14 +73,15 @@ func (p *probe) mustEqual(what string, got, want []*message) {
 	}
 }
 
-// collapsed subscribes in each way, with further choices: a query, and params.
+// collapsed subscribes in each way with collapse, and with a further query and
+// params.
 func (p *probe) collapsed(query url.Values, params obj) []*inbox {
 	query.Set("collapse", "superseded")
 	params["collapse"] = "superseded"
 	q := "?" + query.Encode()
-	again := p.duplex("?thread_id=nobody")
-	p.call(again, "stream/subscribe", params)
-	return []*inbox{p.listen(q).inbox, p.events(q).inbox, p.duplex(q).inbox, again.inbox}
+	subscribed := p.duplex("?thread_id=nobody")
+	p.call(subscribed, "stream/subscribe", params)
+	return []*inbox{p.listen(q).inbox, p.events(q).inbox, p.duplex(q).inbox, subscribed.inbox}
 }
 
 func collapseChecks() []check {
@@ -96,17 +97,17 @@ func collapseChecks() []check {
 			x := p.retry(p.duplex(""))
 			after := itoa(x.from)
 			for _, in := range p.collapsed(url.Values{"after_seq": {after}}, obj{"after_seq": x.from}) {
-				x.mustGive(p, in, x.stands)
+				x.mustGive(p, in, x.live)
 			}
 			for _, in := range p.collapsed(url.Values{"after_seq": {after}, "thread_id": {x.thread}}, obj{"after_seq": x.from, "thread_ids": []any{x.thread}}) {
-				x.mustGive(p, in, x.stands)
+				x.mustGive(p, in, x.live)
 			}
 		}},
-		{id: "collapse.live", sentence: "A collapsed stream that was open all the time gives the marker and everything that stands, and what it gave besides the marker takes back.", source: srcRewind, needs: needEcho, run: func(p *probe) {
+		{id: "collapse.live", sentence: "A collapsed stream that was open all the time sends the marker and every live event; the marker supersedes the others it has sent.", source: srcRewind, needs: needEcho, run: func(p *probe) {
 			live := p.listen("?collapse=superseded")
 			live.opened()
 			x := p.retry(p.duplex(""))
-			p.mustEqual(live.name, standing(x.came(live.inbox)), x.stands)
+			p.mustEqual(live.name, liveEvents(x.received(live.inbox)), x.live)
 		}},
 		{id: "collapse.markers", sentence: "A method filter does not remove markers of a thread that passes, with collapse or without.", source: srcRewind, needs: needEcho, run: func(p *probe) {
 			x := p.retry(p.duplex(""))
@@ -122,16 +123,16 @@ func collapseChecks() []check {
 				x.mustGive(p, in, want)
 			}
 		}},
-		{id: "collapse.cursor", sentence: "A cursor inside a part that is superseded stays good.", source: srcRewind, needs: needEcho, run: func(p *probe) {
+		{id: "collapse.cursor", sentence: "A cursor inside a superseded part stays valid.", source: srcRewind, needs: needEcho, run: func(p *probe) {
 			x := p.retry(p.duplex(""))
 			for _, m := range x.all {
-				if m == x.all[len(x.all)-1] || slices.Contains(x.stands, m) {
+				if m == x.all[len(x.all)-1] || slices.Contains(x.live, m) {
 					continue
 				}
 				l := p.listen("?collapse=superseded&after_seq=" + itoa(m.seq()))
 				p.must(int64(l.opened().num("after_seq")) == m.seq(), "stream/opened says after_seq %v, asked for %d", l.opened()["after_seq"], m.seq())
-				at := slices.IndexFunc(x.stands, func(s *message) bool { return s.seq() > m.seq() })
-				x.mustGive(p, l.inbox, x.stands[at:])
+				at := slices.IndexFunc(x.live, func(s *message) bool { return s.seq() > m.seq() })
+				x.mustGive(p, l.inbox, x.live[at:])
 			}
 		}},
 		{id: "collapse.event_list", sentence: "event/list leaves out the same; next_after_seq is the last seq that was looked at, also of an empty page.", source: srcRewind, needs: needEcho, run: func(p *probe) {
@@ -146,12 +147,12 @@ func collapseChecks() []check {
 				p.must(r.isTrue("has_more") || next >= x.to, "no more after %d, the turn ended at %d", next, x.to)
 				after = next
 			}
-			p.must(len(got) == len(x.stands), "event/list gave %d events, want %d", len(got), len(x.stands))
-			for i, m := range x.stands {
+			p.must(len(got) == len(x.live), "event/list gave %d events, want %d", len(got), len(x.live))
+			for i, m := range x.live {
 				p.must(int64(got[i].num("seq")) == m.seq() && got[i].str("method") == m.method, "event %d is %s %v, want %s %d", i, got[i].str("method"), got[i]["seq"], m.method, m.seq())
 			}
 		}},
-		{id: "collapse.as_of", sentence: "Whoever asks for collapse is told as of which seq; nobody else is.", source: srcRewind, needs: needEcho, run: func(p *probe) {
+		{id: "collapse.as_of", sentence: "With collapse an answer has as_of_seq; without it has none.", source: srcRewind, needs: needEcho, run: func(p *probe) {
 			x := p.retry(p.duplex(""))
 			d := p.duplex("?collapse=superseded")
 			for what, o := range map[string]object{
@@ -166,13 +167,13 @@ func collapseChecks() []check {
 				p.must(!o.has("as_of_seq"), "%s: as_of_seq is there without collapse", what)
 			}
 		}},
-		{id: "collapse.lists", sentence: "item/list shows what stands; include_superseded adds what was taken back, and says by which marker.", source: srcRewind, needs: needEcho, run: func(p *probe) {
+		{id: "collapse.lists", sentence: "item/list shows live items; include_superseded adds the superseded ones, and says by which marker.", source: srcRewind, needs: needEcho, run: func(p *probe) {
 			x := p.retry(p.duplex(""))
 			var stand, all []string
 			for _, m := range x.all {
 				if id := m.args().str("item_id"); m.method == "item/created" {
 					all = append(all, id)
-					if slices.Contains(x.stands, m) {
+					if slices.Contains(x.live, m) {
 						stand = append(stand, id)
 					}
 				}

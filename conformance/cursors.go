@@ -61,7 +61,7 @@ func cursorChecks() []check {
 			oldest := p.oldest()
 			l := p.listen(p.fromOldest(), "Last-Event-ID: "+seq)
 			p.must(l.opened().num("after_seq") == a.num("seq"), "the query won over the header: after_seq is %v", l.opened()["after_seq"])
-			if oldest > 0 { // the header is looked at, and its 0 is no good any more
+			if oldest > 0 { // the header is used, and its 0 is no longer valid
 				p.refusedCursor(410, -32005, "cursor_expired", "?after_seq="+seq, "Last-Event-ID: 0")
 				return
 			}

@@ -1,17 +1,17 @@
 // Package conformance is a black-box suite for the wire protocol of the
 // control plane.
 //
-// It owns a table of checks. Each check has a stable id, a sentence that says
-// what is promised, and the source of the rule: a section of the JSON-RPC 2.0
+// It owns a table of checks. Each check has a stable id, a sentence that states
+// the promise, and the source of the rule: a section of the JSON-RPC 2.0
 // specification, of an RFC, or of docs/protocol.md.
 //
-// It speaks raw bytes to any base URL (http, https or unix:PATH) and imports
-// nothing of this project, so that a fault in our encoders cannot hide itself:
-// what the server sends is read as bytes and judged as bytes.
+// It sends raw bytes to any base URL (http, https or unix:PATH) and imports
+// nothing of this project, so that a fault in the project's encoders cannot
+// hide itself: it reads and checks the server's messages as bytes.
 //
-// A check that is a conversation is a script, a section of a file in checks;
-// one that judges bytes, times, or streams side by side is a function. A script
-// begins with its sentence, and with its source and, in brackets, what it needs:
+// A check that is a conversation is a script, a section of a file in checks. A
+// check that compares bytes, times, or streams is a function. A script begins
+// with its sentence, then its source and, in brackets, its needs:
 //
 //	-- turn.fail --
 //	A turn whose agent gives up ends turn/failed with error kind and message.
@@ -35,11 +35,11 @@
 //	- METHOD PATH=VALUE …            no such event has come
 //	= NAME TEXT                plays the section of that name, where TEXT is <text>
 //
-// An expectation may stand behind its request. On a line of its own it is about
-// the requests above it, up to those that an earlier one was about; several may
-// follow each other. A request without any must succeed.
-// A script that waits for events speaks on POST /rpc/stream, any other by POST
-// /rpc. Threads that it starts are closed at its end, and a pause is ended.
+// An expectation may follow its request on the same line. On a separate line it
+// is about the requests above it, up to those of an earlier expectation;
+// several may follow each other. A request without an expectation must succeed.
+// A script that waits for events uses POST /rpc/stream, any other POST /rpc.
+// Threads that it starts are closed at its end, and a pause is ended.
 //
 // A pattern is JSON: members that it does not name may be there, an array is
 // whole unless it has "…" for what is left out. A text with … has anything
@@ -52,14 +52,13 @@
 // "> 5" and "<seq>+1" compare with a name or a number. "<input TEXT>" is the
 // input of a turn with that text.
 //
-// A server that does not speak the protocol gets a report, not a stop. Every
-// check runs by itself under a time limit, a panic in one is that check's
-// result, and a path that answers 404 fails the checks that need it and no
-// others.
+// A server that does not speak the protocol gets a full report. Every check
+// runs separately under a time limit. A panic in one is that check's result,
+// and a path that answers 404 fails only the checks that need it.
 //
-// The suite changes the server it is pointed at: it starts threads and turns,
-// closes every thread it started, and pauses the runtime for a moment. It
-// never deletes and never reads what it did not create, the log aside.
+// The suite changes the tested server: it starts threads and turns, closes
+// every thread it started, and pauses the runtime for a moment. It never
+// deletes or reads what it did not create, except the log.
 //
 // The command holon conformance and the tests of this folder call it. The
 // folder transcript plays golden conversations over any two-way connection.

@@ -10,7 +10,7 @@ func input(text string) []any {
 	return []any{obj{"type": "message", "role": "user", "content": []any{obj{"type": "input_text", "text": text}}}}
 }
 
-// thread starts a thread and has it closed at the end of the check.
+// thread starts a thread and closes it at the end of the check.
 func (p *probe) thread(c caller, params obj) object {
 	t := p.call(c, "thread/start", params)
 	id := t.str("thread_id")
@@ -78,7 +78,7 @@ func (in *inbox) itemOf(turn, kind string) object {
 }
 
 // running starts a turn with the echo agent and returns when the agent has
-// visibly begun: it has spoken a word of its own, and then does as told.
+// visibly begun: it has sent a first word, and then follows the commands.
 func (p *probe) running(d *duplex, thread, commands string, more ...obj) string {
 	turn := p.turn(d, thread, "/say begun\n"+commands, more...).str("turn_id")
 	d.itemOf(turn, "agent_message")
@@ -97,8 +97,8 @@ func methodsOf(events []*message) string {
 // firstText is the text of an agent_message's content.
 func firstText(o object) string { return o.str("content.content.0.text") }
 
-// oldest is the cursor that the log begins after: 0 until a prefix of it has
-// been pruned. A server that does not tell where its log begins has it whole.
+// oldest is the cursor before the first event: 0 until a prefix of the log has
+// been pruned. For a server that does not report its first seq it is 0.
 func (p *probe) oldest() int64 {
 	m := p.http().try("holon/status", nil)
 	if m.failure != nil {
@@ -107,5 +107,5 @@ func (p *probe) oldest() int64 {
 	return max(0, int64(decode(m.result).num("first_seq"))-1)
 }
 
-// fromOldest is a query that asks for everything there is.
+// fromOldest is a query for the whole log.
 func (p *probe) fromOldest() string { return "?after_seq=" + itoa(p.oldest()) }

@@ -2,8 +2,7 @@ package conformance
 
 import "strings"
 
-// plain is a method that every server of the protocol has and that changes
-// nothing.
+// plain is a method that every server has and that changes nothing.
 const plain = "holon/status"
 
 func envelopeChecks() []check {
@@ -23,8 +22,8 @@ func envelopeChecks() []check {
 	}
 }
 
-// nested is a request with id 1 whose nesting is as deep as asked, the message
-// itself being level 1 and params level 2.
+// nested is a request with id 1 of the given nesting depth. The message itself
+// is level 1, params level 2.
 func nested(depth int) string {
 	inner := depth - 2
 	return `{"jsonrpc":"2.0","id":1,"method":"holon/status","params":{"_meta":` +

@@ -15,10 +15,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// fake is a small server that keeps the rules of the envelope and knows a few
-// methods, with one fault at a time switched on. It exists so that the suite
-// can be shown to find faults; it is judged by the suite itself, which must
-// pass without a fault.
+// fake is a small server that follows the rules of the envelope and knows a few
+// methods, with one fault at a time switched on. It shows that the suite finds
+// faults. Without a fault it must pass the suite.
 type fake struct {
 	fault string
 
@@ -69,7 +68,7 @@ func (f *fake) frame(line []byte) []byte {
 	value := jsontext.Value(line)
 	loose := []jsontext.Options{jsontext.AllowDuplicateNames(true)}
 	if !value.IsValid(loose...) {
-		// The decoder gives up at a depth of its own, which is no syntax error.
+		// The decoder has its own limit of depth, which is no syntax error.
 		if bytes.Count(line, []byte("[")) > 1000 {
 			return f.refuse(nil, -32600, "invalid_request", "")
 		}
@@ -352,8 +351,8 @@ func (f *fake) serveLines(r io.Reader, write func([]byte)) {
 			if out := f.frame(line); out != nil {
 				write(append(out, '\n'))
 			} else if f.fault == "dies of bad frames" {
-				// The rest is read, since net/http sees a client leave only at
-				// the end of the body, but nobody is served any more.
+				// The rest is read but not served, since net/http notices a
+				// disconnect only at the end of the body.
 				_, _ = io.Copy(io.Discard, lines)
 				return
 			}

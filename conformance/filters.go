@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// filtered replays from a position with a filter, up to the head, on GET
-// /rpc/stream and by stream/subscribe, and hands what came to the judge. The
-// end is known by a subscription of everything: a filtered stream may be silent.
+// filtered replays from a position with a filter, on GET /rpc/stream and with
+// stream/subscribe, and compares the received events with want. An unfiltered
+// stream has found want: a filtered stream may be silent at its end.
 func (p *probe) filtered(from int64, query url.Values, params obj, want []*message) {
 	query.Set("after_seq", itoa(from))
 	params["after_seq"] = from

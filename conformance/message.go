@@ -8,9 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// message is one JSON-RPC message from the server, with the bytes it came in.
-// The parts are slices of those bytes, so that an id can be compared byte for
-// byte; a part that is absent is nil.
+// message is one JSON-RPC message from the server, with its received bytes. The
+// parts keep their bytes, so that an id can be compared byte for byte; an
+// absent part is nil.
 type message struct {
 	raw     []byte
 	version jsontext.Value
@@ -20,12 +20,12 @@ type message struct {
 	result  jsontext.Value
 	failure jsontext.Value
 	keys    []string
-	// at is the position on the stream it came from, counted from 0.
+	// at is the position on its stream, counted from 0.
 	at int
 }
 
 // parseMessage reads one object. A duplicate key, invalid UTF-8 or anything
-// behind the object is an error: a server must not send such a thing.
+// after the object is an error: a server must not send it.
 func parseMessage(raw []byte) (*message, error) {
 	m := &message{raw: raw}
 	dec := jsontext.NewDecoder(bytes.NewReader(raw))
@@ -122,7 +122,7 @@ func (m *message) seq() int64 {
 }
 
 // isEvent says whether the message is an event of the log. Heartbeats and
-// closings carry a seq too, but it is a position and not theirs.
+// closings have a seq too, but it is a position and not their own.
 func (m *message) isEvent() bool {
 	return m.isNotification() && notifications[m.method] != passing && m.args().has("seq")
 }
@@ -158,7 +158,7 @@ func (m *message) flaws() []string {
 	return bad
 }
 
-// clip shortens evidence: what is long is cut and says how long it was.
+// clip shortens evidence. A cut text ends with its original length.
 func clip(b []byte, limit int) string {
 	b = bytes.TrimRight(b, "\r\n")
 	if len(b) <= limit {

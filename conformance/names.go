@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// slashName is the form of every name of ours: a noun, a slash, a word; a
+// slashName is the form of the protocol's names: a noun, a slash, a word; a
 // method may have a second slash as in holon/logStream/stop.
 var slashName = regexp.MustCompile(`^[a-z]+(/[a-z][a-zA-Z]*)+$`)
 
-// foreignNames are named by other specifications.
+// foreignNames come from other specifications.
 var foreignNames = []string{"initialize", "rpc.discover"}
 
 // methods is every method of protocol.md §3.
@@ -26,7 +26,7 @@ var methods = []string{
 	"stream/subscribe", "stream/unsubscribe",
 }
 
-// trait is what the suite must know of a notification beside its name.
+// trait says whether a notification is an event of the log.
 type trait int
 
 const (
@@ -35,8 +35,8 @@ const (
 	ending               // it is one, and ends a turn
 )
 
-// notifications is every notification of protocol.md §4. One that is not there
-// is taken for an event.
+// notifications is every notification of protocol.md §4. An unknown one is
+// treated as an event.
 var notifications = map[string]trait{
 	"stream/opened": passing, "stream/heartbeat": passing, "stream/closing": passing, "holon/log": passing,
 	"holon/paused": logged, "holon/resumed": logged,
@@ -69,7 +69,8 @@ func nameChecks() []check {
 				p.must(doc.method(name) != nil, "rpc.discover does not list %s", name)
 			}
 			for _, m := range doc.methods {
-				// A wrong parameter tells whether the method is there, and does nothing.
+				// A wrong parameter shows whether the method exists, and
+				// changes nothing.
 				got := p.http().try(m.name, obj{"no_such_parameter": 1})
 				p.must(got.code() != -32601, "rpc.discover lists %s, but it is not served", m.name)
 			}
@@ -115,7 +116,8 @@ func nameChecks() []check {
 	}
 }
 
-// sample makes sure that something was seen when a judge runs alone.
+// sample ensures that some messages were seen when a check of kind last runs
+// alone.
 func (p *probe) sample() {
 	d := p.duplex("")
 	d.opened()

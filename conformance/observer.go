@@ -9,12 +9,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// samplesPerName bounds what is kept of one method's messages; the judges look
-// at kinds of messages, not at every one.
+// samplesPerName bounds the kept messages of one method: the checks look at
+// kinds of messages, not at every one.
 const samplesPerName = 300
 
-// observer keeps samples of everything the server sent, for the checks that
-// judge all messages: names, forms and schemas. All goroutines may use it.
+// observer keeps samples of everything the server sent, for the checks of all
+// messages: names, forms and schemas. All goroutines may use it.
 type observer struct {
 	mu            sync.Mutex
 	params        map[string][]jsontext.Value // of requests that succeeded
@@ -32,7 +32,7 @@ func newObserver() *observer {
 	}
 }
 
-// sent is what the suite remembers of a request until it is answered.
+// sent is a request that is kept until it is answered.
 type sent struct {
 	method string
 	params jsontext.Value
@@ -66,7 +66,7 @@ func (o *observer) notification(m *message) {
 	keep(o.notifications, m.method, m.params)
 }
 
-// broken records a line that is no message at all.
+// broken records a line that is no message.
 func (o *observer) broken(line []byte, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -89,7 +89,7 @@ func keep(where map[string][]jsontext.Value, name string, value jsontext.Value) 
 	}
 }
 
-// view is a copy of what was seen, for a judge.
+// view is a copy of what was seen, for a check.
 type view struct {
 	params, results, notifications map[string][]jsontext.Value
 	errors                         []jsontext.Value
@@ -109,9 +109,9 @@ func (o *observer) look() view {
 	return view{cp(o.params), cp(o.results), cp(o.notifications), slices.Clone(o.errors), slices.Clone(o.flaws)}
 }
 
-// requests reads what the suite is about to send, a message or a batch, into
-// what it must remember, by the bytes of the id. Bytes that are no request
-// give nothing.
+// requests reads a message or a batch that the suite is about to send, and
+// returns its requests by the bytes of the id. Bytes that are no request give
+// nothing.
 func requests(body []byte) map[string]sent {
 	out := map[string]sent{}
 	add := func(m *message) {

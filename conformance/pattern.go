@@ -13,12 +13,12 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// scope holds what the names of a script stand for: <turn> and the like. One
-// check has one; only its goroutine uses it.
+// scope holds the values of a script's names, such as <turn>. Each check has
+// one; only its goroutine uses it.
 type scope map[string]any
 
-// forms are the words in angle brackets that say what a value looks like.
-// Every other word is a name.
+// forms are the words in angle brackets that describe a value. Every other word
+// is a name.
 var forms = map[string]func(o object) bool{
 	"<any>":      func(object) bool { return true },
 	"<array>":    func(o object) bool { _, ok := o["v"].([]any); return ok },
@@ -40,7 +40,7 @@ var (
 	anInput = regexp.MustCompile(`"<input ([^>]*)>"`)
 	// aComparison is an order to a number, a name or a text, such as "<= <seq>".
 	aComparison = regexp.MustCompile(`^(<|<=|>|>=|!=) (.+?)(\+[0-9]+)?$`)
-	// aSum is a name and what is added to it.
+	// aSum is a name and a number that is added to it.
 	aSum = regexp.MustCompile(`^(<[a-z][A-Za-z0-9_.-]*>)\+([0-9]+)$`)
 )
 
@@ -67,9 +67,9 @@ func (s scope) fill(text string) (string, error) {
 	}), missing
 }
 
-// differs says where a value is not as the pattern has it; empty means that it
-// fits. Members that the pattern does not name may be there. A name that is
-// seen for the first time takes the value.
+// differs says where a value differs from the pattern; empty means that it
+// fits. The value may have members that the pattern does not name. A name that
+// is seen for the first time takes the value.
 func (s scope) differs(at string, want, got any, there bool) string {
 	switch w := want.(type) {
 	case map[string]any:
@@ -95,8 +95,8 @@ func (s scope) differs(at string, want, got any, there bool) string {
 	return ""
 }
 
-// differsList compares element by element. With "…" among them the others must
-// be there in this order, with anything in between.
+// differsList compares element by element. With "…" in the pattern the other
+// elements must be present in this order, with anything in between.
 func (s scope) differsList(at string, want []any, got any, there bool) string {
 	g, ok := got.([]any)
 	rest := slices.DeleteFunc(slices.Clone(want), func(v any) bool { return v == "…" })
@@ -106,7 +106,7 @@ func (s scope) differsList(at string, want []any, got any, there bool) string {
 	i := 0
 	for _, v := range g {
 		if i < len(rest) {
-			trial := maps.Clone(s) // what does not fit must name nothing
+			trial := maps.Clone(s) // an element that does not fit must not set names
 			if why := trial.differs(at+"["+strconv.Itoa(i)+"]", rest[i], v, true); why == "" {
 				maps.Copy(s, trial)
 				i++
@@ -135,7 +135,7 @@ func (s scope) differsText(at, want string, got any, there bool) string {
 	return ""
 }
 
-// fits compares a value that is there with the text of a pattern.
+// fits compares a present value with the text of a pattern.
 func (s scope) fits(want string, got any) bool {
 	if form, ok := forms[want]; ok {
 		return form(object{"v": got})
@@ -167,14 +167,14 @@ func (s scope) fits(want string, got any) bool {
 		strings.HasSuffix(text, want[strings.LastIndex(want, "…")+len("…"):]) && strings.Contains(text, strings.Trim(want, "…"))
 }
 
-// compare orders a value, and a number or the value of a name, to which
-// something may be added. Times are texts in their order.
+// compare compares a value with a number or the value of a name, to which a
+// number may be added. Times are compared as texts.
 func (s scope) compare(op, with, plus string, got any) bool {
 	var other any = with
 	if n, err := strconv.ParseFloat(with, 64); err == nil {
 		other = n
 	} else if m := aName.FindStringSubmatch(with); m != nil {
-		other, _ = s.get(m[1]) // nothing compares with nil, when it is not seen
+		other, _ = s.get(m[1]) // nil if it has not been seen: then the comparison is false
 	}
 	order := 0
 	switch a := got.(type) {
@@ -217,7 +217,7 @@ func mismatch(at string, want, got any, there bool) string {
 	return fmt.Sprintf("%s is %s, want %s", at, clip([]byte(marshal(got)), 300), marshal(want))
 }
 
-// marshal writes a value that was read as JSON.
+// marshal writes a decoded value as JSON.
 func marshal(v any) string {
 	b, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
@@ -229,7 +229,7 @@ func marshal(v any) string {
 // plainly writes a value for the inside of a JSON string.
 func plainly(v any) string { return strings.Trim(marshal(v), `"`) }
 
-// unquote reads a JSON string of the suite's own.
+// unquote reads a JSON string that the suite has written.
 func unquote(quoted string) string {
 	var s string
 	if err := json.Unmarshal([]byte(quoted), &s); err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// probe is what a check works with. Only the check's own goroutine uses it;
-// the readers it starts end with its context.
+// probe is the tool of a check. Only the check's own goroutine uses it; the
+// readers it starts end with its context.
 type probe struct {
 	*session
 	ctx    context.Context
@@ -24,7 +24,7 @@ func (p *probe) failf(format string, args ...any) {
 	panic(verdict{Fail, fmt.Sprintf(format, args...)})
 }
 
-// skipf ends the check: the promise cannot be tried here.
+// skipf ends the check: the promise cannot be tested here.
 func (p *probe) skipf(format string, args ...any) {
 	panic(verdict{Skip, fmt.Sprintf(format, args...)})
 }
@@ -39,8 +39,8 @@ func (p *probe) must(ok bool, format string, args ...any) {
 // later registers a clean-up. Clean-ups run in reverse, whatever the outcome.
 func (p *probe) later(f func()) { p.undo = append(p.undo, f) }
 
-// cleanUp undoes what the check did to the server, in a short time of its own:
-// the check's time may be up.
+// cleanUp undoes the check's changes to the server. It has a separate short
+// time limit, because the check's time may be up.
 func (p *probe) cleanUp() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), 3*time.Second)
 	defer cancel()
@@ -84,7 +84,7 @@ func request(id, method string, params any) string {
 
 // caller is a way to make requests: POST /rpc or a two-way stream.
 type caller interface {
-	// try sends a request and returns its response, be it result or error.
+	// try sends a request and returns its response, result or error.
 	try(method string, params any) *message
 }
 

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// meddler stands between the suite and the real server and breaks one rule.
+// meddler is between the suite and the real server and breaks one rule.
 type meddler struct {
 	// request changes what goes to the server.
 	request func(*http.Request)
@@ -26,7 +26,7 @@ type meddler struct {
 	line func(r *http.Request, n int, line []byte) []byte
 }
 
-// behind serves the real server's answers, meddled with.
+// behind serves the real server's answers, modified by the meddler.
 func behind(t *testing.T, base string, m meddler) string {
 	t.Helper()
 	target, err := url.Parse(base)

@@ -10,9 +10,9 @@ const (
 	Pass Outcome = "pass"
 	// Fail means that the server broke the promise; the evidence shows how.
 	Fail Outcome = "fail"
-	// Skip means that the promise could not be tried here; the message says why.
+	// Skip means that the promise could not be tested here; the message says why.
 	Skip Outcome = "skip"
-	// Error means that the check itself went wrong, or the connection did.
+	// Error means that the check itself or the connection failed.
 	Error Outcome = "error"
 )
 
@@ -24,17 +24,17 @@ type Result struct {
 	Outcome  Outcome `json:"outcome"`
 	// Message says what was wrong or why the check was skipped; empty on pass.
 	Message string `json:"message,omitempty"`
-	// Evidence is the newest part of what was sent and received, one line
-	// each, long lines cut; kept for failures and errors only.
+	// Evidence is the newest sent and received lines, long ones cut; kept for
+	// failures and errors only.
 	Evidence []string `json:"evidence,omitempty"`
 	Millis   int64    `json:"duration_ms"`
 }
 
-// Report is what a run found out. It belongs to the caller.
+// Report is the result of a run. It belongs to the caller.
 type Report struct {
 	URL string `json:"url"`
-	// Server and Protocol are what the server says of itself; empty when it
-	// does not answer initialize.
+	// Server and Protocol come from the answer to initialize; empty without an
+	// answer.
 	Server    string    `json:"server,omitempty"`
 	Protocol  string    `json:"protocol_version,omitempty"`
 	StartedAt time.Time `json:"started_at"`
@@ -46,8 +46,8 @@ type Report struct {
 	Results   []Result  `json:"results"`
 }
 
-// Failed says whether any check failed or went wrong. Skipped checks do not
-// count: they are listed with their reason.
+// Failed says whether any check failed or ended with an error. Skipped checks
+// do not count: they are listed with their reason.
 func (r *Report) Failed() bool { return r.Failures+r.Errors > 0 }
 
 // IDs returns the ids of the checks that ended with the outcome, in the order

@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// WriteText writes the report for a person: one line per check, what was wrong
-// and the evidence under it, and the counts at the end.
+// WriteText writes the report for a person: one line per check, below it the
+// failure and the evidence, and the counts at the end.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "conformance of %s", printable(r.URL))
@@ -131,8 +131,8 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 
 func seconds(millis int64) string { return fmt.Sprintf("%.3f", float64(millis)/1000) }
 
-// printable makes what a server sent harmless for terminals and XML: control
-// characters other than newline become escapes.
+// printable makes a server's text harmless for terminals and XML: control
+// characters other than newline and tab become escapes.
 func printable(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {

@@ -17,7 +17,7 @@ type Options struct {
 	// "envelope.*,turn.queue". Empty means all.
 	Filter string
 	// Timeout bounds each check; 0 means 30 s. Checks that must wait for a
-	// heartbeat are skipped when it is shorter than the heartbeat takes.
+	// heartbeat are skipped if it is shorter than that wait.
 	Timeout time.Duration
 	// Patience bounds each single wait inside a check; 0 means 8 s.
 	Patience time.Duration
@@ -25,11 +25,11 @@ type Options struct {
 	Done func(Result)
 }
 
-// Run tries every chosen check against the target, one after the other (those
-// that only wait run beside them), and reports. The error is for a target or a
-// filter that makes no sense and for a context that ended; whatever the server
-// does is in the report. It may be called from several goroutines, though two
-// runs against one server disturb each other: the runtime is paused in between.
+// Run runs every chosen check against the target, one after the other (those
+// that only wait run beside them), and returns a report. The error is about an
+// invalid target or filter, or a context that ended; faults of the server are
+// in the report. It may be called from several goroutines, but two runs against
+// one server disturb each other, because they pause the runtime.
 func Run(ctx context.Context, target Target, opts Options) (*Report, error) {
 	if opts.Timeout <= 0 {
 		opts.Timeout = 30 * time.Second
@@ -69,7 +69,7 @@ func List() []Result {
 	return all
 }
 
-// choose keeps the checks that the filter names.
+// choose returns the checks that match the filter.
 func choose(all []check, filter string) ([]check, error) {
 	if strings.TrimSpace(filter) == "" {
 		return all, nil
@@ -100,7 +100,7 @@ func choose(all []check, filter string) ([]check, error) {
 	return kept, nil
 }
 
-// session is what the checks of one run share.
+// session holds what the checks of one run share.
 type session struct {
 	end   *endpoint
 	opts  Options
@@ -108,8 +108,8 @@ type session struct {
 	seen  *observer
 }
 
-// runAll runs the background checks beside the ordinary ones, and then those
-// that judge what was seen.
+// runAll runs the background checks beside the ordinary ones, and then those of
+// all seen messages.
 func (s *session) runAll(ctx context.Context, checks []check, results []Result) {
 	finished := make(chan int)
 	go func() {
@@ -142,13 +142,13 @@ func (s *session) runAll(ctx context.Context, checks []check, results []Result) 
 	}
 }
 
-// verdict is thrown by a probe to leave its check.
+// verdict is the panic value with which a probe ends its check.
 type verdict struct {
 	outcome Outcome
 	message string
 }
 
-// runOne runs a check in a goroutine of its own, under its time limit.
+// runOne runs a check in a separate goroutine, under its time limit.
 func (s *session) runOne(ctx context.Context, c check) Result {
 	res := Result{ID: c.id, Sentence: c.sentence, Source: c.source, Outcome: Pass}
 	if ctx.Err() != nil {
@@ -170,7 +170,7 @@ func (s *session) runOne(ctx context.Context, c check) Result {
 		res.Outcome, res.Message = v.outcome, v.message
 	case <-time.After(s.opts.Timeout + 10*time.Second):
 		// Every wait of a probe ends with its context, so this is a fault of
-		// the suite; its goroutine is left behind rather than the run.
+		// the suite. Its goroutine is abandoned so that the run can continue.
 		res.Outcome, res.Message = Error, "the check did not come back after its time was up"
 	}
 	res.Millis = time.Since(began).Milliseconds()

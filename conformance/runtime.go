@@ -2,7 +2,7 @@ package conformance
 
 import "time"
 
-// pause pauses the runtime and has it resumed at the end of the check.
+// pause pauses the runtime and resumes it at the end of the check.
 func (p *probe) pause(c caller, params obj) object {
 	p.later(func() { p.http().try("holon/resume", nil) })
 	return p.call(c, "holon/pause", params)

@@ -16,8 +16,8 @@ type discovered struct {
 	notifications []described
 }
 
-// described is one method or notification with its schemas, as JSON values;
-// nil where the document gives none.
+// described is one method or notification with its schemas, as JSON values; nil
+// if the document has none.
 type described struct {
 	name           string
 	params, result object
@@ -34,7 +34,7 @@ func named(all []described, name string) *described {
 func (d *discovered) method(name string) *described       { return named(d.methods, name) }
 func (d *discovered) notification(name string) *described { return named(d.notifications, name) }
 
-// discover asks for the document.
+// discover reads the document from the server.
 func (p *probe) discover() *discovered {
 	doc := &discovered{raw: p.call(p.http(), "rpc.discover", nil)}
 	for _, m := range doc.raw.objs("methods") {
@@ -47,9 +47,9 @@ func (p *probe) discover() *discovered {
 }
 
 // paramsSchema is the schema of the params object of a method or notification.
-// OpenRPC lists params by name, each with its schema, and what is not listed
-// is unknown; an extension x-params-schema, a single parameter named params, or
-// params that is a schema itself, describes the whole object.
+// OpenRPC lists params by name, each with its schema; other params are unknown.
+// An extension x-params-schema, a single parameter named params, or params that
+// is itself a schema, describes the whole object.
 func paramsSchema(m object) object {
 	if s := m.obj("x-params-schema"); s != nil {
 		return s
@@ -77,8 +77,8 @@ func paramsSchema(m object) object {
 	return object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// resolve makes a schema ready; the document's components come along, so that
-// references into them lead somewhere.
+// resolve resolves a schema. It adds the document's components, so that
+// references to them work.
 func (d *discovered) resolve(schema object) (*jsonschema.Resolved, error) {
 	whole := obj{}
 	for k, v := range schema {
@@ -98,7 +98,7 @@ func (d *discovered) resolve(schema object) (*jsonschema.Resolved, error) {
 	return s.Resolve(nil)
 }
 
-// mustFit validates samples by the schemas of the names.
+// mustFit validates samples against the schemas of their names.
 func (p *probe) mustFit(doc *discovered, what string, samples map[string][]jsontext.Value, schemaOf func(name string) object) {
 	names := make([]string, 0, len(samples))
 	for name := range samples {

@@ -17,39 +17,39 @@ import (
 )
 
 // checks holds the scripts: conversations, each of which is a check. doc.go
-// describes how they are written.
+// describes their syntax.
 //
 //go:embed checks/*.txtar
 var checks embed.FS
 
-// line is a line of a script, read.
+// line is a parsed line of a script.
 type line struct {
-	text string // as it is written
+	text string // as written
 	verb string // > >> ~ - = < << !
-	// what is the method or the bytes that are sent, the event that is waited
-	// for, the section that is played, the kind of an error.
+	// what is the method or the bytes to send, the event to wait for, the
+	// section to play, or the kind of an error.
 	what string
-	// more is the params of a method, the headers of an HTTP request, the text
-	// that is given to a section.
+	// more is the params of a method, the headers of an HTTP request, or the
+	// text for a section.
 	more string
-	// choice is what chooses an event beside its method: path=value.
+	// choice are further conditions on an event: path=value.
 	choice []string
-	status int // of HTTP, 0 where it does not matter
-	want   any // the pattern, nil where there is none
-	// then is the expectation behind a request on the same line.
+	status int // of HTTP, 0 if it does not matter
+	want   any // the pattern, nil if there is none
+	// then is the expectation after a request on the same line.
 	then *line
 }
 
-// scripts is what the files hold: checks, and sections that checks play.
+// scripts is the content of the files: checks, and sections that checks play.
 type scripts struct {
 	checks []check
-	// lines are those of each check, by its id, and sections those of what
-	// checks play, by name.
+	// lines are the lines of each check, by id, and sections those of each
+	// section, by name.
 	lines, sections map[string][]line
 }
 
-// readScripts reads the files once. They are a part of the program, so that a
-// mistake in them panics; the tests read them all.
+// readScripts reads the files once. They are part of the program, so a mistake
+// in them panics; the tests read them all.
 var readScripts = sync.OnceValue(func() *scripts {
 	s := &scripts{lines: map[string][]line{}, sections: map[string][]line{}}
 	files, err := fs.Glob(checks, "checks/*.txtar")
@@ -68,7 +68,7 @@ var readScripts = sync.OnceValue(func() *scripts {
 	return s
 })
 
-// header is the second line of a check: the source, and what it needs.
+// header is the second line of a check: the source and the needs.
 var header = regexp.MustCompile(`^([^\[]+?)(?: \[([a-z ]+)\])?$`)
 
 // add reads a section. One with a dot in its name is a check and begins with
@@ -114,7 +114,7 @@ func (s *scripts) add(name, text string) error {
 	return nil
 }
 
-// readLine reads a line; one of a remark has no verb.
+// readLine reads a line; a remark has no verb.
 func readLine(row string) (line, error) {
 	verb, rest, _ := strings.Cut(row, " ")
 	l := line{text: row, verb: verb, what: rest}
@@ -160,7 +160,7 @@ func readLine(row string) (line, error) {
 	return l, err
 }
 
-// headers is the headers of an HTTP request and what follows them.
+// headers matches the headers of an HTTP request and the text after them.
 var headers = regexp.MustCompile(`^\[(.*?)\]( [<!] .*)?$`)
 
 // request reads METHOD PARAMS, or VERB /PATH [HEADERS], and the expectation

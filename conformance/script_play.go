@@ -15,10 +15,10 @@ type player struct {
 	scripts *scripts
 	names   scope
 	// stream is the two-way stream of a script that waits for events; others
-	// speak by POST /rpc.
+	// use POST /rpc.
 	stream *duplex
-	// open is what was answered since the last expectation, and judged says that
-	// it has met one.
+	// open are the answers since the last expectation; judged says that they
+	// have been compared with one.
 	open   []answered
 	judged bool
 }
@@ -26,7 +26,7 @@ type player struct {
 // answered is a request of a script and its answer.
 type answered struct {
 	line   line
-	method string // empty for what is no plain request
+	method string // empty if it is no plain request
 	m      *message
 	reply  *reply // of HTTP, nil on a stream
 }
@@ -76,7 +76,7 @@ func (pl *player) line(l line) {
 		pl.fits(l.text, l, m.args())
 	case "-":
 		pl.mustSucceed()
-		pl.call(pl.stream, plain, nil) // what the requests have caused comes before this answer
+		pl.call(pl.stream, plain, nil) // events of the requests come before this answer
 		for _, m := range pl.stream.all() {
 			pl.must(!pl.chooses(l, m), "%s: it came: %s", l.text, clip(m.raw, 300))
 		}
@@ -88,7 +88,7 @@ func (pl *player) line(l line) {
 	}
 }
 
-// mustSucceed judges the requests that have no expectation.
+// mustSucceed checks that the requests without an expectation have succeeded.
 func (pl *player) mustSucceed() {
 	for _, a := range pl.open {
 		if !pl.judged {
@@ -98,8 +98,8 @@ func (pl *player) mustSucceed() {
 	pl.open = nil
 }
 
-// fill replaces the names in a text of a line by their values. One that begins
-// with new- and has none gets one that nobody has used.
+// fill replaces the names in a text of a line by their values. A name that
+// begins with new- and has no value gets an unused one.
 func (pl *player) fill(l line, text string) string {
 	for _, word := range anyName.FindAllString(text, -1) {
 		name := strings.Trim(word, `"<>`)
@@ -154,7 +154,7 @@ func (pl *player) caller() caller {
 	return pl.http()
 }
 
-// undo registers the clean-up of what a request has begun.
+// undo registers the clean-up of a request's changes.
 func (pl *player) undo(a answered) {
 	id := decode(a.m.result).str("thread_id")
 	switch {
@@ -165,7 +165,7 @@ func (pl *player) undo(a answered) {
 	}
 }
 
-// judge compares an answer with what is expected.
+// judge compares an answer with an expectation.
 func (pl *player) judge(a answered, want line) {
 	what := clip([]byte(a.line.text), 200)
 	if want.status != 0 {
@@ -199,8 +199,8 @@ func (pl *player) judge(a answered, want line) {
 	pl.fits(what, want, decode(m.result))
 }
 
-// judgeWhole compares all that was answered, a message or a batch, with what is
-// expected.
+// judgeWhole compares the whole answer, a message or a batch, with an
+// expectation.
 func (pl *player) judgeWhole(what string, a answered, want line) {
 	var body []byte
 	if a.m != nil {
@@ -219,7 +219,7 @@ func (pl *player) judgeWhole(what string, a answered, want line) {
 	pl.must(why == "", "%s: %s", what, why)
 }
 
-// fits fails the check unless a value is as the expectation has it.
+// fits fails the check unless a value matches the expectation.
 func (pl *player) fits(what string, want line, got object) {
 	why := pl.differs(want, got)
 	pl.must(why == "", "%s: %s", what, why)
@@ -232,7 +232,7 @@ func (pl *player) differs(want line, got object) string {
 	return pl.names.differs("", want.want, map[string]any(got), true)
 }
 
-// chooses says whether a message is the event that a line is about.
+// chooses says whether a message is the event of a line.
 func (pl *player) chooses(l line, m *message) bool {
 	if !m.isNotification() || m.method != l.what {
 		return false

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// playAgainstFake plays lines as a check of their own.
+// playAgainstFake plays lines as a separate check.
 func playAgainstFake(t *testing.T, lines string) Result {
 	t.Helper()
 	s := &scripts{lines: map[string][]line{}, sections: map[string][]line{}}
@@ -31,7 +31,7 @@ func playAgainstFake(t *testing.T, lines string) Result {
 	return results[0]
 }
 
-// TestEveryLineOfAScriptIsJudged plays lines that hold, and beside each one
+// TestEveryLineOfAScriptIsJudged plays lines that succeed, and for each a line
 // that differs in one thing and must fail with these words.
 func TestEveryLineOfAScriptIsJudged(t *testing.T) {
 	t.Parallel()

@@ -97,7 +97,7 @@ func TestScriptThatMakesNoSenseIsRefused(t *testing.T) {
 }
 
 // TestScriptsPlayWhatIsThere finds a section that does not exist, and one that
-// nobody plays any more.
+// no script plays any more.
 func TestScriptsPlayWhatIsThere(t *testing.T) {
 	s := readScripts()
 	played := map[string]bool{}
@@ -122,7 +122,7 @@ func TestScriptsPlayWhatIsThere(t *testing.T) {
 }
 
 // TestNamesAreThoseOfTheDocument compares the tables of the suite with those of
-// protocol.md: a method, a notification or a kind of error is in both.
+// protocol.md: methods, notifications and kinds of error are in both.
 func TestNamesAreThoseOfTheDocument(t *testing.T) {
 	text, err := os.ReadFile("../docs/protocol.md")
 	if err != nil {
@@ -150,7 +150,7 @@ func TestNamesAreThoseOfTheDocument(t *testing.T) {
 	}
 }
 
-// TestSourcesAreInTheDocument looks the sections up that the checks cite.
+// TestSourcesAreInTheDocument looks up the sections that the checks cite.
 func TestSourcesAreInTheDocument(t *testing.T) {
 	for prefix, path := range map[string]string{"protocol.md §": "../docs/protocol.md", "rewind.md § ": "../docs/rewind.md"} {
 		text, err := os.ReadFile(path)

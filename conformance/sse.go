@@ -15,7 +15,7 @@ type sseEvent struct {
 	lines int
 }
 
-// events opens GET /events. The data of each event is taken as a message.
+// events opens GET /events. The data of each event is a message.
 func (p *probe) events(query string, header ...string) *listener {
 	res, cancel := p.openStream(ask{verb: "GET", path: "/events" + query, header: append([]string{"Accept: text/event-stream"}, header...)})
 	l := &listener{inbox: newInbox(p, "GET /events"+query), header: res.Header}
@@ -64,7 +64,7 @@ func (l *listener) readSSE(r io.Reader) {
 	}
 }
 
-// frame is the SSE event that carried the message.
+// frame is the SSE event of the message.
 func (l *listener) frame(m *message) sseEvent {
 	l.sseMu.Lock()
 	defer l.sseMu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// burst makes a small mixed history on a new thread and returns it: every kind
-// of event that does not disturb others.
+// burst makes a small mixed history on a new thread and returns the thread. It
+// has every kind of event that does not disturb other checks.
 func (p *probe) burst(d *duplex) string {
 	thread := p.echoThread(d)
 	p.completedTurn(d, thread)
@@ -106,7 +106,7 @@ func streamChecks() []check {
 				p.must(bytes.Equal(bytes.Join(lines(in, from, head), nil), bytes.Join(want, nil)), "%s differs from the two-way stream", in.name)
 			}
 		}},
-		{id: "stream.events_first", sentence: "On a stream that is caught up the events of a request come before its response.", source: srcStreams, needs: needEcho, run: func(p *probe) {
+		{id: "stream.events_first", sentence: "On a stream that has caught up the events of a request come before its response.", source: srcStreams, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			d.opened()
 			d.caughtUp()
@@ -128,13 +128,13 @@ func streamChecks() []check {
 				}
 			}
 		}},
-		{id: "stream.filtered_response", sentence: "A filtered stream that does not get the events of a request gets the response all the same.", source: srcStreams, run: func(p *probe) {
+		{id: "stream.filtered_response", sentence: "A filtered stream that does not get the events of a request still gets the response.", source: srcStreams, run: func(p *probe) {
 			d := p.duplex("?thread_id=" + p.nonce("nobody"))
 			began := time.Now()
 			p.thread(d, nil)
 			p.must(time.Since(began) < 2*time.Second, "the response took %s", time.Since(began))
 		}},
-		{id: "stream.end_of_body", sentence: "After the end of the request body pending requests are answered and notifications go on.", source: srcFrames, run: func(p *probe) {
+		{id: "stream.end_of_body", sentence: "After the end of the request body pending requests are answered and notifications continue.", source: srcFrames, run: func(p *probe) {
 			d := p.duplex("")
 			d.opened()
 			id := d.start("holon/status", nil)
@@ -143,7 +143,7 @@ func streamChecks() []check {
 			t := p.thread(p.http(), nil).str("thread_id")
 			d.event("thread/started", "thread_id", t)
 		}},
-		{id: "stream.heartbeat", sentence: "After the silence that stream/opened tells a heartbeat comes; its seq is a valid cursor, also on a filtered stream.", source: srcStreams, needs: background, run: func(p *probe) {
+		{id: "stream.heartbeat", sentence: "After the silence that stream/opened names a heartbeat comes; its seq is a valid cursor, also on a filtered stream.", source: srcStreams, needs: background, run: func(p *probe) {
 			quiet := "?thread_id=" + p.nonce("nobody")
 			l := p.listen(quiet)
 			wait := time.Duration(l.opened().num("heartbeat_seconds") * float64(time.Second))
@@ -159,11 +159,11 @@ func streamChecks() []check {
 			again := p.listen(quiet + "&after_seq=" + itoa(int64(m.args().num("seq"))))
 			again.opened()
 		}},
-		{id: "stream.told_is_never_ahead", sentence: "A seq that a client was told is never ahead, not even in the moment after.", source: srcStreams, run: func(p *probe) {
+		{id: "stream.told_is_never_ahead", sentence: "A seq that a client has received is never ahead, not even in the moment after.", source: srcStreams, run: func(p *probe) {
 			for range 10 {
 				t := p.thread(p.http(), nil)
 				r := p.peek(ask{verb: "GET", path: "/rpc/stream?after_seq=" + itoa(int64(t.num("seq")))})
-				p.must(r.status == 200, "after_seq %v, just told, got status %d", t["seq"], r.status)
+				p.must(r.status == 200, "after_seq %v, just received, got status %d", t["seq"], r.status)
 			}
 		}},
 	}

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"), goleak.Cleanup(cleanUpBinary))
 }
 
-// fakeAreas are the areas that the fake server keeps the rules of.
+// fakeAreas are the areas whose rules the fake server follows.
 const fakeAreas = "envelope.*,id.*,batch.*,params.*,frame.*,http.status_*"
 
 func runAgainst(t *testing.T, h http.Handler, filter string) *Report {
@@ -83,7 +83,7 @@ func TestServerThatKeepsTheRulesPasses(t *testing.T) {
 }
 
 // TestSuiteFindsEachFault runs the suite against servers with one fault each.
-// The list is exact: a check that stays silent and a check that cries without
+// The list is exact: a check that misses a fault and a check that fails without
 // a reason are both faults of the suite.
 func TestSuiteFindsEachFault(t *testing.T) {
 	t.Parallel()
@@ -143,8 +143,8 @@ func TestComposedNamesAreFound(t *testing.T) {
 	}
 }
 
-// TestForeignServerGetsAReport points the suite at servers that speak nothing
-// of the protocol: it reports each check and ends.
+// TestForeignServerGetsAReport runs the suite against servers that do not speak
+// the protocol: it reports each check and ends.
 func TestForeignServerGetsAReport(t *testing.T) {
 	t.Parallel()
 	for name, h := range map[string]http.Handler{
@@ -174,7 +174,7 @@ func TestForeignServerGetsAReport(t *testing.T) {
 					t.Errorf("%s does not say why it did not pass", res.ID)
 				}
 			}
-			// Only what such a server may keep by accident passes.
+			// Only checks that such a server may satisfy by accident pass.
 			for _, id := range r.IDs(Pass) {
 				if !slices.Contains([]string{"http.unknown_path", "http.health", "id.null", "error.no_internal", "envelope.case_exact",
 					"admission.own_origin", "admission.health_any_host", "admission.loopback_host", "http.status_batch"}, id) {
@@ -185,8 +185,8 @@ func TestForeignServerGetsAReport(t *testing.T) {
 	}
 }
 
-// TestSilentServerEndsInTime points the suite at a server that accepts and
-// says nothing.
+// TestSilentServerEndsInTime runs the suite against a server that accepts
+// connections and sends nothing.
 func TestSilentServerEndsInTime(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

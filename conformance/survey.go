@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// facts is what the suite learns of a server before it starts. Every part is
-// optional: a foreign server tells nothing, and the defaults stand.
+// facts is what the suite learns about a server before it starts. Every part is
+// optional: for a foreign server the defaults apply.
 type facts struct {
 	unix     bool
 	server   string
 	protocol string
 	limits   object
 	// silent says that the two-way stream did not open within the usual
-	// patience; the checks that need it then give up sooner.
+	// patience; the checks that need it then fail sooner.
 	silent bool
 	// echo says why there is no echo agent; empty means that there is one.
 	echo string
-	// host, token and asked say how clients get in: the address, whether there
-	// is a token, and whether a request that was passed on is asked for it.
+	// host, token and asked say how clients are admitted: the address, whether
+	// there is a token, and whether a forwarded request needs it.
 	host         string
 	token, asked bool
-	// worker and brief say whether these two agents are there.
+	// worker and brief say whether these two agents exist.
 	worker, brief bool
 }
 
-// limit is a bound that the server told in initialize, or the protocol's own.
+// limit is a bound from the answer to initialize, or the protocol's default.
 func (f facts) limit(name string, otherwise int) int {
 	if n := f.limits.num(name); n > 0 {
 		return int(n)
@@ -34,7 +34,7 @@ func (f facts) limit(name string, otherwise int) int {
 	return otherwise
 }
 
-// lacks says why a check that needs this cannot run; empty means that it can.
+// lacks says why a check with these needs cannot run; empty means that it can.
 func (f facts) lacks(n need) string {
 	switch {
 	case n&needEcho != 0 && f.echo != "":
@@ -54,7 +54,7 @@ func (f facts) lacks(n need) string {
 	return ""
 }
 
-// survey asks the server what it is. Whatever goes wrong leaves facts out.
+// survey collects the facts about the server. After an error facts are missing.
 func survey(ctx context.Context, s *session) facts {
 	f := facts{unix: s.end.unix, host: s.end.host, token: s.end.token != ""}
 	limited, cancel := context.WithTimeout(ctx, s.opts.Timeout)
@@ -66,7 +66,7 @@ func survey(ctx context.Context, s *session) facts {
 		}
 		return ""
 	}
-	// Why it went wrong is reported by the check of initialize.
+	// The check of initialize reports an error.
 	_ = step(func(p *probe) {
 		r := p.call(p.http(), "initialize", obj{"client_info": obj{"name": "conformance", "version": "1"}})
 		f.protocol = r.str("protocol_version")

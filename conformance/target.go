@@ -14,18 +14,18 @@ import (
 type Target struct {
 	// URL is the base: http://host:port, https://host:port or unix:PATH.
 	URL string
-	// Token is sent as a bearer token where it is not empty.
+	// Token is sent as a bearer token if it is not empty.
 	Token string
 	// HTTPClient, when set, makes all requests; it must not limit their time,
 	// since streams stay open, nor follow redirects. The caller closes it. For
 	// unix:PATH the suite always makes its own.
 	HTTPClient *http.Client
 	// Dial makes the connections of the suite's own client; nil means a
-	// net.Dialer. It can refuse a listener that must not see the token.
+	// net.Dialer. It can refuse a listener that must not get the token.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// endpoint is a target made ready: a base that net/http accepts, and a client.
+// endpoint is a prepared target: a base that net/http accepts, and a client.
 type endpoint struct {
 	base   string
 	host   string
@@ -72,14 +72,14 @@ func (t Target) open() (*endpoint, error) {
 		e.owned = transport
 		e.client = &http.Client{
 			Transport: transport,
-			// A redirect is an answer to report, not a way to follow.
+			// A redirect is reported as an answer and not followed.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	}
 	return e, nil
 }
 
-// close lets go of idle connections that the suite opened.
+// close closes idle connections that the suite opened.
 func (e *endpoint) close() {
 	if e.owned != nil {
 		e.owned.CloseIdleConnections()

@@ -15,7 +15,7 @@ type trail struct {
 	kept []string
 }
 
-// add keeps a line: what is there, and the bytes that were seen.
+// add keeps a line: a description and the bytes.
 func (t *trail) add(what string, b []byte) {
 	line := what
 	if len(b) > 0 {

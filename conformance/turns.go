@@ -48,7 +48,7 @@ func turnChecks() []check {
 			p.must(int64(decode(m.result).num("seq")) == closed.seq(), "thread/close answered %s, thread/closed is %d", clip(m.result, 300), closed.seq())
 			p.must(d.outcome(turn).method == "turn/interrupted", "the turn ended with %s", d.outcome(turn).method)
 		}},
-		{id: "turn.one_end", sentence: "Exactly one terminal event stands per turn, after the ends of all its items.", source: srcEvents, needs: needEcho, run: func(p *probe) {
+		{id: "turn.one_end", sentence: "A turn has exactly one live terminal event, after the ends of all its items.", source: srcEvents, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			thread := p.echoThread(d)
 			for _, text := range []string{"/say x", "/fail no", "/crash", "/deltas 5 5", "hello you"} {
@@ -100,15 +100,15 @@ func turnChecks() []check {
 			f := p.refuse(d, -32001, "overloaded", "turn/start", startParams(thread, "one too many"))
 			p.must(f.num("data.retry_after_ms") > 0, "no retry_after_ms: %s", encode(obj(f)))
 			p.must(f.isTrue("data.retryable"), "overloaded is not retryable")
-			// Eight places more are kept for those that interrupt.
+			// Eight more slots are reserved for turns that interrupt.
 			r := p.turn(d, thread, "/say urgent", obj{"on_busy": "interrupt"})
 			p.must(r.num("position") == 1, "the interrupting turn has position %v", r.num("position"))
 		}},
 	}
 }
 
-// mustEndItems asserts that every item of a turn has ended before its
-// terminal event, which is the last of the events given.
+// mustEndItems asserts that every item of a turn has ended before its terminal
+// event, which is the last of the given events.
 func (p *probe) mustEndItems(all []*message) {
 	open := map[string]string{}
 	for _, m := range all {

@@ -26,7 +26,7 @@ func steerChecks() []check {
 			created := d.event("item/created", "item_id", item).args()
 			p.must(created.str("status") == "in_progress", "status is %q", created.str("status"))
 		}},
-		{id: "steer.undelivered", sentence: "Text that the turn's end overtakes ends interrupted and is listed in the terminal event.", source: srcMethods, needs: needEcho, run: func(p *probe) {
+		{id: "steer.undelivered", sentence: "A steered text that does not reach the agent before the turn's end ends interrupted and is listed in the terminal event.", source: srcMethods, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			turn := p.running(d, p.echoThread(d), "/sleep 20000")
 			r, item := p.steered(d, turn, "/say never", nil)

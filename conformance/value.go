@@ -11,8 +11,8 @@ import (
 )
 
 // object is a decoded JSON object, read by dotted paths such as
-// "content.content.0.text". A path that leads nowhere gives the zero value:
-// the checks name what is missing themselves.
+// "content.content.0.text". A path that does not exist gives the zero value:
+// the checks report missing values themselves.
 type object map[string]any
 
 // decode reads an object; anything else gives an empty one.
@@ -124,8 +124,8 @@ func (o object) isTime(path string) bool {
 	return err == nil && len(s) == len("2006-01-02T15:04:05.000Z")
 }
 
-// encode writes a value as JSON for a request. The values are the suite's own,
-// so that a failure is a fault of the suite and may panic.
+// encode writes a value as JSON for a request. The suite makes the values, so a
+// failure is a fault of the suite and may panic.
 func encode(v any) string {
 	if s, ok := v.(string); ok {
 		return s

@@ -10,7 +10,7 @@ import (
 type duplex struct {
 	*inbox
 	body *io.PipeWriter
-	// header is the answer's.
+	// header is the header of the answer.
 	header map[string][]string
 
 	mu      sync.Mutex
@@ -33,7 +33,7 @@ func (p *probe) duplex(query string, header ...string) *duplex {
 	return d
 }
 
-// forget returns and drops what is remembered of a request.
+// forget returns and removes a pending request.
 func (d *duplex) forget(id string) sent {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -42,7 +42,7 @@ func (d *duplex) forget(id string) sent {
 	return req
 }
 
-// sendRaw writes bytes as they are.
+// sendRaw writes bytes unchanged.
 func (d *duplex) sendRaw(b string) {
 	d.p.trail.add("> "+d.name+":", []byte(b))
 	done := make(chan error, 1)
@@ -98,11 +98,11 @@ func (d *duplex) try(method string, params any) *message {
 	return d.answer(d.start(method, params))
 }
 
-// mark is the position behind everything that has arrived.
+// mark is the position after everything that has arrived.
 func (d *duplex) mark() int { return len(d.all()) }
 
-// caughtUp returns once the stream has passed on everything up to now: the
-// next request finds it live.
+// caughtUp returns once the stream has sent every event up to now: at the next
+// request it is live.
 func (d *duplex) caughtUp() {
 	head := int64(d.p.call(d, "holon/status", nil).num("latest_seq"))
 	if head > int64(d.opened().num("latest_seq")) {

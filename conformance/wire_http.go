@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// answerLimit bounds what is read of one HTTP answer: pages end at 1 MiB, and
-// no line exceeds 4 MiB.
+// answerLimit bounds one HTTP answer: pages end at 1 MiB, and no line exceeds 4
+// MiB.
 const answerLimit = 64 << 20
 
 // reply is an HTTP answer, read whole.
@@ -23,10 +23,10 @@ type reply struct {
 type ask struct {
 	verb, path string
 	// header is added to the request; "Host" sets the request's host, and
-	// "Authorization: -" leaves the token away.
+	// "Authorization: -" omits the token.
 	header []string
 	body   io.Reader
-	// shown is the body for the evidence, where it is worth showing.
+	// shown is the body for the evidence; nil shows none.
 	shown []byte
 }
 
@@ -45,8 +45,8 @@ func (p *probe) prepare(ctx context.Context, a ask) *http.Request {
 		panic(verdict{Error, err.Error()})
 	}
 	if body, ok := a.body.(io.Closer); ok {
-		// The transport waits for the body's reader even when its context
-		// ends, and a pipe that nobody writes to would hold it for ever.
+		// The transport waits for the body's reader even when its context ends,
+		// and a pipe without a writer would block it forever.
 		context.AfterFunc(ctx, func() { body.Close() })
 	}
 	if p.end.token != "" {
@@ -72,14 +72,14 @@ func (p *probe) do(a ask) *reply {
 	return p.fetch(a, func(int) bool { return true })
 }
 
-// peek makes the request and reads the body only where the status is not 200:
-// the body of a stream does not end.
+// peek makes the request and reads the body only if the status is not 200: the
+// body of a stream does not end.
 func (p *probe) peek(a ask) *reply {
 	return p.fetch(a, func(status int) bool { return status != http.StatusOK })
 }
 
-// fetch makes the request and reads the body of those statuses. A connection
-// that fails fails the check: every rule is about an answer.
+// fetch makes the request and reads the body if read accepts the status. A
+// connection error fails the check: every rule is about an answer.
 func (p *probe) fetch(a ask, read func(status int) bool) *reply {
 	ctx, cancel := context.WithTimeout(p.ctx, p.opts.Patience)
 	defer cancel()
@@ -108,7 +108,7 @@ func (p *probe) post(body string, header ...string) *reply {
 	return r
 }
 
-// observe hands what was answered to the observer.
+// observe passes the answer to the observer.
 func (p *probe) observe(request, answer []byte) {
 	asked := requests(request)
 	answer = bytes.TrimSpace(answer)
@@ -124,7 +124,7 @@ func (p *probe) observe(request, answer []byte) {
 		m, err = parseMessage(answer)
 		all = append(all, m)
 	default:
-		return // not JSON-RPC: the check itself will say so
+		return // not JSON-RPC: the check itself reports it
 	}
 	if err != nil {
 		p.seen.broken(answer, err)
@@ -156,7 +156,7 @@ func (p *probe) batch(body string) []*message {
 	return all
 }
 
-// oneShot makes each request in a POST /rpc of its own.
+// oneShot makes each request with a separate POST /rpc.
 type oneShot struct{ p *probe }
 
 // http is the caller over POST /rpc.

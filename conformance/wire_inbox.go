@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// inbox is everything a stream has sent so far, in order. A reader goroutine
-// fills it; the check looks into it as often as it likes and waits for what is
-// not there yet. Nothing is consumed: looking twice finds the same.
+// inbox holds everything a stream has sent so far, in order. A reader goroutine
+// fills it. The check reads it and waits for further messages. Nothing is
+// consumed: a second read finds the same messages.
 type inbox struct {
 	p    *probe
 	name string
@@ -35,7 +35,7 @@ func (in *inbox) push(m *message) {
 	in.wake = make(chan struct{})
 }
 
-// finish says why nothing more will come. The first reason stands.
+// finish records why the stream has ended. The first reason counts.
 func (in *inbox) finish(err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -47,13 +47,13 @@ func (in *inbox) finish(err error) {
 }
 
 // readLines takes NDJSON lines until the reader ends. One line is one message
-// or a batch of responses, which is kept as the array it is.
+// or a batch of responses, which is kept as an array.
 func (in *inbox) readLines(r io.Reader, on func(line []byte)) {
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := buffered.ReadBytes('\n')
-		// What is left of a line when the suite hangs up is no fault of the
-		// server; at an end that the server chose it is.
+		// An incomplete line is no fault of the server if the suite has hung
+		// up; it is one if the server has ended the stream.
 		if len(line) > 0 && (err == nil || errors.Is(err, io.EOF)) {
 			on(line)
 		}
@@ -71,8 +71,9 @@ func (in *inbox) all() []*message {
 	return in.kept[:len(in.kept):len(in.kept)]
 }
 
-// find waits for the first message from position on that the predicate takes,
-// and returns nil when the time is up or the stream has ended without one.
+// find waits for the first message from a position on for which the predicate
+// is true. It returns nil if the time is up or the stream has ended without
+// one.
 func (in *inbox) find(from int, within time.Duration, want func(*message) bool) *message {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
@@ -98,7 +99,8 @@ func (in *inbox) find(from int, within time.Duration, want func(*message) bool) 
 	}
 }
 
-// await is find with the usual patience, and fails the check when nothing came.
+// await is find with the usual patience. It fails the check if no such message
+// came.
 func (in *inbox) await(what string, from int, want func(*message) bool) *message {
 	m := in.find(from, in.p.opts.Patience, want)
 	if m == nil {
@@ -107,7 +109,7 @@ func (in *inbox) await(what string, from int, want func(*message) bool) *message
 	return m
 }
 
-// state tells in words whether the stream still lives.
+// state says whether the stream is still open.
 func (in *inbox) state() string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -154,7 +156,7 @@ func describe(pairs []string) string {
 	return out
 }
 
-// events returns the events so far that the predicate takes.
+// events returns the events so far for which the predicate is true.
 func (in *inbox) events(want func(*message) bool) []*message {
 	var out []*message
 	for _, m := range in.all() {
@@ -165,7 +167,7 @@ func (in *inbox) events(want func(*message) bool) []*message {
 	return out
 }
 
-// upTo waits until the stream has passed on an event with at least this seq.
+// upTo waits until the stream has sent an event with at least this seq.
 func (in *inbox) upTo(seq int64) *message {
 	return in.await("the event with seq "+itoa(seq), 0, func(m *message) bool {
 		return m.isEvent() && m.seq() >= seq

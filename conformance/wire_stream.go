@@ -75,8 +75,8 @@ func (p *probe) listen(query string, header ...string) *listener {
 	return l
 }
 
-// reading runs the reader of a stream and returns what ends it; the end of
-// the check ends it too.
+// reading runs the reader of a stream and returns a function that ends it; the
+// end of the check ends it too.
 func (p *probe) reading(body io.Closer, cancel context.CancelFunc, read func()) func() {
 	var ended sync.WaitGroup
 	ended.Go(read)
@@ -89,8 +89,7 @@ func (p *probe) reading(body io.Closer, cancel context.CancelFunc, read func()) 
 	return stop
 }
 
-// take judges a line and keeps it. The requests that are still unanswered tell
-// which method a response belongs to.
+// take checks a line and keeps it. pending returns the request of a response.
 func (in *inbox) take(line []byte, pending func(id string) sent) {
 	in.p.trail.add("< "+in.name+":", line)
 	if len(bytes.TrimSpace(line)) == 0 {

@@ -1,7 +1,7 @@
 package conformance
 
-// The suite is the worker of these two agents, if the server has them: the
-// turns of others are not for it to claim.
+// The suite is the worker of these two agents, if the server has them: it must
+// not claim turns of other agents.
 const (
 	workerAgent = "conformance"
 	briefAgent  = "conformance_brief"

@@ -13,18 +13,18 @@
 //	~ restart                                            stop the server in order, start it, dial again
 //	~ kill                                               kill the server, start it, dial again
 //
-// What differs from run to run is written as a placeholder: ids by their order
-// of appearance (<thread-1>), times, seqs, durations. A placeholder for an id
-// or a mark stands for its value in the lines that the client sends.
+// Values that differ from run to run are written as placeholders: ids by their
+// order of appearance (<thread-1>), times, seqs, durations. In lines of the
+// client a placeholder for an id or a mark is replaced by its value.
 //
 // The order in which lines arrive differs from run to run too, since an agent
-// works while the client speaks. What does not differ is the order of the log.
-// So a transcript shows a response right behind the event that its seq names,
-// or right behind its request when it has none, and events in the log's order;
-// the deltas of an item that follow each other are shown as one, because the
-// server may merge them. Heartbeats are not shown.
+// works while the client sends requests. The order of the log does not differ.
+// So a transcript shows a response directly after the event that its seq names,
+// or directly after its request if it has no seq, and events in the log's
+// order. Consecutive deltas of an item are shown as one, because the server may
+// merge them. Heartbeats are not shown.
 //
-// A connection and a server come from the caller, so that the same transcript
-// runs in one process, over HTTP, over a unix socket and over stdio. Nothing
-// of this project is imported.
+// The caller provides the server and its connections, so the same transcript
+// runs in one process, over HTTP, over a unix socket and over stdio. The
+// package imports nothing of this project.
 package transcript

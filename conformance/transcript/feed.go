@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// feed is everything a connection has said, filled by its own goroutine.
+// feed holds all lines of a connection; its own goroutine fills it.
 type feed struct {
 	mu    sync.Mutex
 	lines []*line
-	err   error // why no more will come
+	err   error // why the feed has ended
 	wake  chan struct{}
 	gone  chan struct{}
 }
@@ -64,7 +64,7 @@ func (f *feed) since(at int) []*line {
 	return f.lines[at:len(f.lines):len(f.lines)]
 }
 
-// find waits for the first line from a position on that is wanted.
+// find waits for the first wanted line from a position on.
 func (f *feed) find(ctx context.Context, from int, want func(*line) bool) (*line, error) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()

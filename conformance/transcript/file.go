@@ -36,7 +36,7 @@ func (f *File) Conversations() []string {
 	return names
 }
 
-// Text returns a section as it stands in the file.
+// Text returns a section of the file, unchanged.
 func (f *File) Text(name string) string {
 	for _, s := range f.archive.Files {
 		if s.Name == name {
@@ -56,11 +56,11 @@ func (f *File) Update(name, text string) error {
 	return os.WriteFile(f.path, txtar.Format(f.archive), 0o644)
 }
 
-// step is one line that the player acts upon; lines of the server are what it
-// writes and are not steps.
+// step is one line that the player executes. Lines of the server are no steps:
+// the player writes them.
 type step struct {
-	kind string // "send", "remark", or the word behind ~
-	line string // as it stands in the file
+	kind string // "send", "remark", or the word after ~
+	line string // as in the file
 	text string // what to send, or the arguments
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// absorb appends the text of the next delta of the same item, and says
-// whether it could. How many deltas a text comes in depends on how they met
-// in the server's commits.
+// absorb appends the text of the next delta of the same item, and reports
+// whether it could. The number of deltas of a text depends on how the server's
+// commits merge them.
 func (l *line) absorb(next *line) bool {
 	if l.method != "item/delta" || next.method != "item/delta" || l.params["item_id"] != next.params["item_id"] {
 		return false
@@ -35,8 +35,8 @@ func delta(l *line) map[string]any {
 	return d
 }
 
-// replaceText sets params.delta.text in the raw message and leaves the order
-// of the keys alone.
+// replaceText sets params.delta.text in the raw message and keeps the order of
+// the keys.
 func replaceText(raw []byte, text string) ([]byte, error) {
 	quoted, err := json.Marshal(text)
 	if err != nil {
@@ -81,8 +81,8 @@ func replaceAt(raw jsontext.Value, path []string, value []byte) ([]byte, error) 
 	return append(out, '}'), nil
 }
 
-// eachMember walks the members of an object in their order, one that comes
-// twice included. Anything but a whole object is an error.
+// eachMember visits the members of an object in their order, duplicates
+// included. Anything but a whole object is an error.
 func eachMember(raw jsontext.Value, visit func(key string, value jsontext.Value)) error {
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true))
 	if dec.PeekKind() != '{' {

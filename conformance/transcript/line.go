@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// line is one line from the server, with the parts that the player looks at.
+// line is one line from the server, with the parts that the player uses.
 type line struct {
 	raw    []byte
 	at     int // position on its connection
@@ -61,7 +61,7 @@ func readLine(raw []byte) (*line, error) {
 			l.seq = int64(n)
 		}
 	}
-	if m.Error != nil { // the one error that stores something
+	if m.Error != nil { // the only error of a stored change
 		if n, ok := m.Error.Data["late_seq"].(float64); ok {
 			l.seq = int64(n)
 		}
@@ -69,7 +69,7 @@ func readLine(raw []byte) (*line, error) {
 	return l, nil
 }
 
-// sentLine is what the player must know of a line it sends.
+// sentLine describes a line that the player sends.
 type sentLine struct {
 	answered bool   // whether an answer will come
 	id       string // of the answer; "" for a batch, "null" for a bad frame
@@ -80,8 +80,8 @@ type sentLine struct {
 // integer is the form of a number that may be an id.
 var integer = regexp.MustCompile(`^-?\d+$`)
 
-// sending judges a line of the client: a notification and an empty line are
-// not answered, everything else is.
+// sending describes a line of the client: notifications and empty lines are not
+// answered, everything else is.
 func sending(text string) sentLine {
 	trimmed := bytes.TrimSpace([]byte(text))
 	if len(trimmed) == 0 {
@@ -111,7 +111,7 @@ func sending(text string) sentLine {
 		return sentLine{answered: true, id: "null"}
 	}
 	req := sentLine{answered: true, id: string(id), method: method}
-	_ = json.Unmarshal(params, &req.params) // params that are no object matter to nobody here
+	_ = json.Unmarshal(params, &req.params) // params that are no object are ignored
 	switch {
 	case id == nil && version == "2.0" && method != "":
 		req.answered = false

@@ -13,12 +13,12 @@ import (
 var (
 	typedID = regexp.MustCompile(`\b([a-z]+)_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 	instant = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$`)
-	// placeholder is how a value is named in the lines of the client.
+	// placeholder matches a placeholder in a line of the client.
 	placeholder = regexp.MustCompile(`<[a-zA-Z]+(-\d+)?>`)
 )
 
-// hidden is the keys whose values differ from run to run and from release to
-// release, and what is written instead.
+// hidden maps keys whose values differ from run to run or from release to
+// release to their placeholders.
 var hidden = map[string]string{
 	"seq": "<seq>", "thread_seq": "<seq>", "latest_seq": "<seq>", "after_seq": "<seq>", "next_after_seq": "<seq>",
 	"as_of_seq": "<seq>", "superseded_after_seq": "<seq>", "superseded_by_seq": "<seq>", "late_seq": "<seq>", "claimed_seq": "<seq>",
@@ -26,8 +26,8 @@ var hidden = map[string]string{
 	"version": "<version>", "correlation_id": "<id>", "retry_after_ms": "<ms>",
 }
 
-// secrets are the keys whose values are named by the order of their
-// appearance, like ids, because the client has to say them again.
+// secrets are the keys whose values get placeholders by their order of
+// appearance, like ids, because the client has to send them back.
 var secrets = map[string]bool{"token": true}
 
 // names gives ids placeholders by their order of appearance.
@@ -98,8 +98,8 @@ func (n *names) rewrite(b *strings.Builder, dec *jsontext.Decoder) error {
 	}
 }
 
-// rewriteString keeps the bytes of a string that holds nothing to hide: that
-// an id comes back with its escapes is worth showing.
+// rewriteString keeps the bytes of a string without ids or times, so that the
+// transcript shows the escapes of a returned id.
 func (n *names) rewriteString(b *strings.Builder, dec *jsontext.Decoder) error {
 	raw, err := dec.ReadValue()
 	if err != nil {

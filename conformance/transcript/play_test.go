@@ -18,8 +18,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(removeBinary))
 }
 
-// TestTranscripts plays every transcript on every transport. All must go the
-// same way, so that a client may choose its transport by convenience alone.
+// TestTranscripts plays every transcript on every transport. All must have the
+// same result, so that a client may choose any transport.
 func TestTranscripts(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) < 6 {

@@ -9,26 +9,25 @@ import (
 	"time"
 )
 
-// Server is a server that conversations are played against, by one player at
-// a time.
+// Server is a server for conversations with one player at a time.
 type Server interface {
 	// Dial opens a two-way connection that is subscribed live. Closing it
 	// must end a Read.
 	Dial(ctx context.Context) (io.ReadWriteCloser, error)
-	// Stop ends the server: at once and without a word when kill is set, else
-	// in order, while the player still reads the last connection.
+	// Stop ends the server: at once if kill is set, else in order, while the
+	// player still reads the last connection.
 	Stop(ctx context.Context, kill bool) error
 	// Start starts it again on the same data.
 	Start(ctx context.Context) error
 }
 
-// patience bounds each single wait: generous for a busy machine, since nothing
-// waits for it when all is well.
+// patience bounds each single wait. It is generous for a busy machine; a
+// successful run never waits that long.
 const patience = 15 * time.Second
 
-// Play has the conversation with the server and returns it as it went, with
-// placeholders: equal to the text when the server does as the transcript says.
-// An error means that it could not be finished; what was said so far is
+// Play plays the conversation with the server and returns it as it went, with
+// placeholders. It equals the text if the server follows the transcript. An
+// error means that it could not be finished; the conversation so far is
 // returned with it.
 func Play(ctx context.Context, text string, server Server) (string, error) {
 	steps, err := parse(text)
@@ -57,11 +56,11 @@ type player struct {
 
 	conn io.ReadWriteCloser
 	feed *feed
-	at   int            // lines of the feed before this were looked at
-	done map[*line]bool // replies that were shown out of their turn
+	at   int            // lines of the feed before this have been shown
+	done map[*line]bool // replies that were shown early, with their request
 	// head is the newest seq that was shown or lies before the subscription.
 	head int64
-	// open says whether every event comes through, so that a response's seq
+	// open says whether the stream is unfiltered, so that a response's seq
 	// tells how far to read.
 	open bool
 }
@@ -90,7 +89,7 @@ func (p *player) step(ctx context.Context, s step) error {
 	}
 }
 
-// dial opens the connection and shows how the stream is opened.
+// dial opens the connection and shows stream/opened.
 func (p *player) dial(ctx context.Context) error {
 	conn, err := p.server.Dial(ctx)
 	if err != nil {
@@ -114,7 +113,7 @@ func (p *player) hangUp() {
 	}
 }
 
-// send writes a line and shows its answer at the place where it belongs.
+// send writes a line and shows its answer at its place in the transcript.
 func (p *player) send(ctx context.Context, text string) error {
 	text, err := p.names.show(text)
 	if err != nil {
@@ -142,9 +141,9 @@ func (p *player) send(ctx context.Context, text string) error {
 	return p.show(reply)
 }
 
-// follow keeps up with what the connection is subscribed to. What the old
-// subscription brought and nobody waited for is passed over: the new one says
-// itself where it begins, and its events come after the response.
+// follow tracks the subscription of the connection. It skips events of the old
+// subscription that no step waited for. The new one says where it begins, and
+// its events come after the response.
 func (p *player) follow(req sentLine, reply *line) {
 	switch req.method {
 	case "stream/unsubscribe":
@@ -198,9 +197,9 @@ func (p *player) until(ctx context.Context, last func(*line) bool) error {
 	return p.showTo(end)
 }
 
-// showTo shows the notifications up to a line, or all when it is nil, with
-// the deltas of an item that follow each other as one. Replies are shown by
-// the request they answer.
+// showTo shows the notifications up to a line, or all when it is nil, with the
+// deltas of an item that follow each other as one. Replies are shown with the
+// request they answer.
 func (p *player) showTo(end *line) error {
 	var folded []*line
 	for _, l := range p.feed.since(p.at) {
@@ -235,8 +234,8 @@ func (p *player) show(l *line) error {
 	return nil
 }
 
-// restart ends the server, shows what it says to its end when it may, and
-// goes on with it started again.
+// restart ends the server, shows its last lines unless it was killed, starts it
+// again and dials.
 func (p *player) restart(ctx context.Context, s step) error {
 	kill := s.kind == "kill"
 	p.out.WriteString(s.line + "\n")

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// scripted is a server that says given lines: some at once, and some for each
+// scripted is a server that sends given lines: some at once, and some for each
 // line it reads.
 type scripted struct {
 	greeting []string

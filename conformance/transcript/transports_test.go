@@ -178,7 +178,7 @@ func (p *process) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	return &exchange{res.Body, writer, cancel}, nil
 }
 
-// exchange is a request body and its response as one connection.
+// exchange is a request body and its response, used as one connection.
 type exchange struct {
 	io.ReadCloser
 	io.WriteCloser
@@ -222,7 +222,7 @@ func (s *stdio) Dial(context.Context) (io.ReadWriteCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A pipe of our own: Wait would close StdoutPipe under the reader.
+	// A separate pipe: Wait would close StdoutPipe while the reader uses it.
 	out, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -266,8 +266,8 @@ func (p *pipes) Close() error {
 	return errors.Join(p.end(), p.ReadCloser.Close())
 }
 
-// inProcess is the same server within the test's own process, on stdio that
-// are pipes in memory. A kill is a stop without a drain.
+// inProcess is the same server within the test's own process, with in-memory
+// pipes as stdio. A kill is a stop without a drain.
 type inProcess struct {
 	t      *testing.T
 	dir    string
