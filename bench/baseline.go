@@ -19,7 +19,7 @@ import (
 	"github.com/seed82539d15/holon/bench/process"
 )
 
-// BaselineCommand is the subcommand under which cmd offers Baseline.
+// BaselineCommand is the subcommand of cmd that calls Baseline.
 const BaselineCommand = "bench-baseline"
 
 var baselines = map[string]func(ctx context.Context, args []string, in io.Reader, out io.Writer) error{
@@ -31,7 +31,7 @@ var baselines = map[string]func(ctx context.Context, args []string, in io.Reader
 	"sqlite":  sqlite.Run,
 }
 
-// Baseline runs one baseline, args[0], with the arguments that follow.
+// Baseline runs the baseline args[0] with the other arguments.
 func Baseline(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) > 0 {
 		if f := baselines[args[0]]; f != nil {
@@ -69,7 +69,7 @@ func resultOf[T any](ctx context.Context, r *run, name string, args ...string) (
 	return result, p.Stop()
 }
 
-// listening starts a baseline that listens, and returns where.
+// listening starts a baseline that listens, and returns its address.
 func (r *run) listening(ctx context.Context, name string, args ...string) (*process.Process, string, error) {
 	p, err := r.startBaseline(name, args...)
 	if err != nil {

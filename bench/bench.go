@@ -11,38 +11,38 @@ import (
 	"time"
 )
 
-// Options say what to measure and how. Only Executable is needed.
+// Options say what to measure and how. Only Executable is required.
 type Options struct {
-	// Executable is the holon binary. Its serve subcommand is what is
-	// measured, its bench-baseline subcommand calls Baseline.
+	// Executable is the holon binary. Its serve subcommand is measured, its
+	// bench-baseline subcommand calls Baseline.
 	Executable string
-	// Dir is where everything that is written goes, in a directory of its own
-	// that is removed again. It must be on the disk that is to be measured.
-	// Empty is the system's temporary directory.
+	// Dir is where Run makes a directory for all its files, which it removes at
+	// the end. It must be on the disk to measure. Empty is the system's
+	// temporary directory.
 	Dir string
 	// Pairs is how often each side is measured; 0 is 5, and 3 if Quick.
 	Pairs int
-	// Quick measures with less data: for a look, not for a figure.
+	// Quick measures with less data: fast, but not precise.
 	Quick bool
 	// Grown is how many events the large log of growth has; 0 is a million,
 	// and 200,000 if Quick. Ten million take some 25 GB of disk.
 	Grown int
 	// Only names the measures; empty is all of them.
 	Only []string
-	// Progress is told what is going on. Nil tells nobody.
+	// Progress receives lines about the progress. Nil: none.
 	Progress io.Writer
-	// Profiles is a directory for CPU profiles of the server while it is
-	// measured; empty takes none. Profiling makes the server slower.
+	// Profiles is a directory for CPU profiles of the measured server; empty
+	// takes none. Profiling makes the server slower.
 	Profiles string
 
 	sizes *sizes // for tests: nil is by Quick
 }
 
-// sizes is how much is measured.
+// sizes are the amounts of data.
 type sizes struct {
 	appendItems  int // on each of 64 threads
 	streamItems  int // the same, while streams read
-	tailEvents   int // in the tail; all must fit into its 16 MiB
+	tailEvents   int // in the tail; all must fit its 16 MiB
 	flushEvents  int // of these, for the column that flushes each
 	replayEvents int
 	paced        int // events at 200 a second
@@ -81,19 +81,19 @@ type measure struct {
 // measures lists all, in the order of the report.
 var measures = []measure{
 	{"append", "durable events through the whole path, against bare SQLite", measureAppend},
-	{"streams", "appends while 100 streams read everything, against none reading", measureStreams},
+	{"streams", "appends while 100 streams read everything, against no streams", measureStreams},
 	{"fanout", "a filled tail to 100 streams, against bytes in memory", measureFanOut},
 	{"replay", "a stream from disk, against rows spliced to a socket", measureReplay},
 	{"latency", "append to receipt, against fsync and delivery", measureLatency},
 	{"roundtrip", "holon/status on a two-way stream, against the bare library", measureRoundTrips},
 	{"memory", "resident memory of idle streams, against net/http", measureMemory},
-	{"attempts", "appends in nested steps that are tried again, against a plain turn's", measureAttempts},
-	{"collapse", "a stream without what is superseded, against the whole, in events scanned", measureCollapse},
+	{"attempts", "appends in nested steps that are retried, against a plain turn's", measureAttempts},
+	{"collapse", "a stream without superseded events, against the whole, in events scanned", measureCollapse},
 	{"beside", "turn/start and turn/interrupt beside 512 streams that replay, against alone", measureBeside},
 	{"growth", "a large log, against a small one", measureGrowth},
 }
 
-// Names lists what Only takes, each with a line of help.
+// Names lists the measures for Only, each with a line of help.
 func Names() (names, help []string) {
 	for _, m := range measures {
 		names, help = append(names, m.name), append(help, m.help)
@@ -101,7 +101,7 @@ func Names() (names, help []string) {
 	return names, help
 }
 
-// UnknownError is a name in Options.Only that is none.
+// UnknownError is an unknown name in Options.Only.
 type UnknownError struct{ Name string }
 
 // Error implements error.
@@ -110,10 +110,9 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no measure %q; there are %s", e.Name, strings.Join(names, ", "))
 }
 
-// Run measures. It leaves nothing behind: neither files nor processes. The
-// error is an *UnknownError, ctx's, or what kept a measure from being taken;
-// rows measured until then are in the report. A target that is missed is no
-// error.
+// Run measures. It leaves neither files nor processes behind. The error is an
+// *UnknownError, ctx's, or the failure of a measure; rows measured before are
+// in the report. A missed target is no error.
 func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	for _, name := range o.Only {
 		if !slices.ContainsFunc(measures, func(m measure) bool { return m.name == name }) {

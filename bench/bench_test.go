@@ -15,7 +15,7 @@ import (
 	"github.com/seed82539d15/holon/bench/baseline/sqlite"
 )
 
-// tinySizes are enough to see that everything is measured.
+// tinySizes suffice to check that everything is measured.
 var tinySizes = sizes{
 	appendItems: 5, streamItems: 5, tailEvents: 300, flushEvents: 20, replayEvents: 2000,
 	paced: 10, rounds: 200, idleStreams: [2]int{10, 20}, grown: 2000, small: 200, growthItems: 3, collapsed: 1000,
@@ -43,7 +43,8 @@ func TestEveryRowIsMeasuredAndNothingIsLeftBehind(t *testing.T) {
 	var got []string
 	for _, row := range report.Rows {
 		got = append(got, row.Name)
-		// The memory of ten streams drowns in that of the process.
+		// The memory of ten streams is too small compared with that of the
+		// process.
 		if row.Unit != "KiB" && (!(row.Ratio > 0) || math.IsInf(row.Ratio, 0) || len(row.Pairs) != 1) || (row.Target == "") != (row.Name == "latency-request") {
 			t.Errorf("%s: %+v", row.Name, row)
 		}
@@ -133,8 +134,8 @@ func testRun(t *testing.T) *run {
 	return r
 }
 
-// shortDir is a temporary directory in whose depths a socket still has a name
-// that is short enough.
+// shortDir is a temporary directory whose path is short enough for a socket
+// below it.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hb-")

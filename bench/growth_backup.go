@@ -12,12 +12,12 @@ import (
 	store "github.com/seed82539d15/holon/persist/sqlite"
 )
 
-// backupWrites is how many commands are timed before a backup, and at least
-// beside it.
+// backupWrites is how many commands are timed before a backup, and at least how
+// many beside it.
 const backupWrites = 200
 
-// backedUp measures once what a backup of a log takes, beside a plain copy of
-// its file, and how long commands take beside it, against before.
+// backedUp measures once how long a backup of a log takes, against a plain copy
+// of its file, and how long commands take beside it, against before.
 func (r *run) backedUp(ctx context.Context, dir string) (took, writes Pair, err error) {
 	s, err := r.serve(ctx, dir)
 	if err != nil {
@@ -56,8 +56,8 @@ func (r *run) backedUp(ctx context.Context, dir string) (took, writes Pair, err 
 	return took, writes, errors.Join(err, os.Remove(file))
 }
 
-// pauses times commands that write one event each, in milliseconds: as many as
-// there must be and, until over is closed, more.
+// pauses times commands that write one event each, in milliseconds:
+// backupWrites of them, and more until over is closed.
 func (s *server) pauses(ctx context.Context, over <-chan struct{}) (times []float64, err error) {
 	for i := 0; ; i++ {
 		if i >= backupWrites {
@@ -91,8 +91,8 @@ func syncFile(path string) error {
 // readTimes is how often each read is timed.
 const readTimes = 7
 
-// slowestRead is the median, in milliseconds, of the list or read that takes
-// longest, and which it is.
+// slowestRead is the median, in milliseconds, of the slowest list or read, and
+// its name.
 func (s *server) slowestRead(ctx context.Context) (slowest float64, name string, err error) {
 	var turns struct {
 		Turns []struct {

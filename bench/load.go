@@ -9,18 +9,18 @@ import (
 )
 
 // The load of every measure of appends: /items on as many threads as may have
-// an active turn at once. 200 bytes is about a line or two of an agent's
-// message; its event has some 560.
+// an active turn at once. 200 bytes is a line or two of an agent's message; its
+// event has about 560.
 const (
 	loadThreads = 64
 	itemSize    = 200
 )
 
-// pollEvery is how often the end of a load is looked for: an error of less
-// than 1 % of a run of a second, for 1 % of a processor.
+// pollEvery is how often the end of a load is polled: an error below 1 % for a
+// run of a second, at the cost of 1 % of a processor.
 const pollEvery = 10 * time.Millisecond
 
-// loadResult is how a load went.
+// loadResult is the result of a load.
 type loadResult struct {
 	events int64         // rows that the log has grown by
 	took   time.Duration // from before the first request to the last commit
@@ -45,7 +45,7 @@ func (s *server) onThreads(ctx context.Context, f func(context.Context, string) 
 	return group.Wait()
 }
 
-// startTurn gives the agent of a thread a text.
+// startTurn starts a turn with a text.
 func (s *server) startTurn(ctx context.Context, thread, text string) error {
 	input := []any{map[string]any{"type": "message", "role": "user", "content": []any{map[string]any{"type": "input_text", "text": text}}}}
 	return s.client.Call(ctx, "turn/start", map[string]any{"thread_id": thread, "input": input}, nil)
@@ -71,12 +71,12 @@ func (s *server) idle(ctx context.Context) error {
 }
 
 // load runs a turn of items messages on each thread, and returns when all are
-// durable: the log says so.
+// in the log.
 func (s *server) load(ctx context.Context, items int) (loadResult, error) {
 	return s.loadOf(ctx, fmt.Sprintf("/items %d %d", items, itemSize), items)
 }
 
-// loadOf is load with a text of one's own, which makes that many messages.
+// loadOf is load with the caller's text, which makes items messages.
 func (s *server) loadOf(ctx context.Context, text string, items int) (l loadResult, err error) {
 	start, err := s.status(ctx)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain is also a baseline: what Run starts as a child is this binary.
+// TestMain is also a baseline: Run starts this binary as a child.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == BaselineCommand {
 		if err := Baseline(context.Background(), os.Args[2:], os.Stdin, os.Stdout); err != nil {

@@ -9,8 +9,7 @@ import (
 )
 
 // measureAppend: how many events a second become durable on the whole path,
-// from the request to rows in the log. The baseline writes the same rows with
-// nothing around it.
+// from the request to rows in the log. The baseline only writes the same rows.
 func measureAppend(ctx context.Context, r *run) ([]Row, error) {
 	pairs, err := r.interleave(ctx,
 		func(ctx context.Context, i int) ([]float64, error) {

@@ -15,10 +15,10 @@ import (
 // listClients is how many clients list rows and events beside the streams.
 const listClients = 8
 
-// measureBeside: whether clients that read hold up those that work. Ours is
-// the p99 of a command beside streams that replay in a loop and clients that
-// list. The baseline is the p99 of the same command alone, plus that of
-// GET /healthz beside the same load, which shows what the processors leave.
+// measureBeside: whether clients that read delay those that send commands. Ours
+// is the p99 of a command beside streams that replay in a loop and clients that
+// list. The baseline is the p99 of the same command alone, plus that of GET
+// /healthz beside the same load, which shows how busy the processors are.
 func measureBeside(ctx context.Context, r *run) ([]Row, error) {
 	dir := r.newDir("beside")
 	s, err := r.serve(ctx, dir)
@@ -74,8 +74,8 @@ func (c commandTimes) p99() commandP99 {
 	return commandP99{percentile(c.start, 0.99), percentile(c.interrupt, 0.99), percentile(c.health, 0.99)}
 }
 
-// commands starts turns and interrupts them, one after the other, and asks
-// whether the server lives.
+// commands starts turns and interrupts them, one after the other, and reads
+// /healthz.
 func (r *run) commands(ctx context.Context, s *server) (c commandTimes, err error) {
 	const thread = "beside"
 	if err := s.client.Call(ctx, "thread/start", map[string]any{"thread_id": thread, "idempotency_key": thread}, nil); err != nil {
@@ -93,7 +93,7 @@ func (r *run) commands(ctx context.Context, s *server) (c commandTimes, err erro
 	}
 	input := []any{map[string]any{"type": "message", "role": "user", "content": []any{map[string]any{"type": "input_text", "text": "/sleep 600000"}}}}
 	for i := 0; i < r.sizes.besideCommands && err == nil; i++ {
-		key := fmt.Sprintf("beside_%d_%d", time.Now().UnixNano(), i) // a client that matters has one
+		key := fmt.Sprintf("beside_%d_%d", time.Now().UnixNano(), i) // a careful client has one
 		var turn struct {
 			TurnID string `json:"turn_id"`
 		}
@@ -108,25 +108,25 @@ func (r *run) commands(ctx context.Context, s *server) (c commandTimes, err erro
 	return c, err
 }
 
-// readLoad is a load of readers under way.
+// readLoad is a running load of readers.
 type readLoad struct {
 	stop  context.CancelFunc
 	group sync.WaitGroup
 
 	mu             sync.Mutex
 	replays, lists int
-	err            error // the first that was not the end
+	err            error // the first one before the end
 }
 
-// readInLoops opens streams that read the first n events of the log again and
-// again, and clients that list. It returns when each stream has had something.
+// readInLoops opens streams that read the first n events of the log in a loop,
+// and clients that list. It returns when each stream has received a line.
 func (s *server) readInLoops(ctx context.Context, streams int, n int64) (*readLoad, error) {
 	ctx, stop := context.WithCancel(ctx)
 	l := &readLoad{stop: stop}
 	begun := make(chan struct{}, streams)
 	for i := range streams {
 		l.loop(ctx, &l.replays, func(first bool) error {
-			// Not all at the same place: they would share what the processor has of it.
+			// Different start positions: otherwise the streams would share the processor's cache.
 			from := n * int64(i) / int64(streams)
 			if !first {
 				from = 0
@@ -173,8 +173,8 @@ func (s *server) readInLoops(ctx context.Context, streams int, n int64) (*readLo
 	return l, nil
 }
 
-// loop calls f again and again until ctx ends, and counts in n how often. An
-// error ends the whole load.
+// loop calls f until ctx ends, and counts the calls in n. An error ends the
+// whole load.
 func (l *readLoad) loop(ctx context.Context, n *int, f func(first bool) error) {
 	l.group.Go(func() {
 		for first := true; ctx.Err() == nil; first = false {
@@ -191,7 +191,7 @@ func (l *readLoad) loop(ctx context.Context, n *int, f func(first bool) error) {
 	})
 }
 
-// end ends the load and returns why it has ended before, if it has.
+// end ends the load and returns the error that has ended it before, if any.
 func (l *readLoad) end() error {
 	l.stop()
 	l.group.Wait()

@@ -9,9 +9,9 @@ import (
 	"github.com/seed82539d15/holon/bench/wire"
 )
 
-// measureCollapse: one thread of whose events half are superseded, from disk,
-// to a stream that leaves them out. What counts is how many events were
-// scanned, sent or not; the baseline is the same thread in full.
+// measureCollapse: a thread with half of its events superseded, from disk, to a
+// stream that leaves them out. The figure is the number of scanned events, sent
+// or not; the baseline is the same thread in full.
 func measureCollapse(ctx context.Context, r *run) ([]Row, error) {
 	const thread = "bench_0"
 	dir, items := r.newDir("collapse"), r.sizes.collapsed/2
@@ -32,12 +32,12 @@ func measureCollapse(ctx context.Context, r *run) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	standing, err := s.standing(ctx, thread)
+	live, err := s.liveEvents(ctx, thread)
 	if err != nil {
 		return nil, err
 	}
-	if half := st.LatestSeq / 2; standing < half || standing > half+half/50+20 {
-		return nil, fmt.Errorf("%d of %d events stand, not half", standing, st.LatestSeq)
+	if half := st.LatestSeq / 2; live < half || live > half+half/50+20 {
+		return nil, fmt.Errorf("%d of %d events are live, not half", live, st.LatestSeq)
 	}
 	replayed := func(target string, lines int64) side {
 		return func(ctx context.Context, _ int) ([]float64, error) {
@@ -46,14 +46,14 @@ func measureCollapse(ctx context.Context, r *run) ([]Row, error) {
 					if err := errors.Join(stream.Request("GET", target), stream.Header()); err != nil {
 						return err
 					}
-					return stream.Until(lines + 1) // with stream/opened; the last event stands
+					return stream.Until(lines + 1) // with stream/opened; the last event is live
 				})
 			}, st.LatestSeq)
 			return []float64{rate}, err
 		}
 	}
 	whole := "/rpc/stream?after_seq=0&thread_id=" + thread
-	collapsed, plain := replayed(whole+"&collapse=superseded", standing), replayed(whole, st.LatestSeq)
+	collapsed, plain := replayed(whole+"&collapse=superseded", live), replayed(whole, st.LatestSeq)
 	for _, warm := range []side{collapsed, plain} {
 		if _, err := warm(ctx, -1); err != nil {
 			return nil, err
@@ -68,8 +68,8 @@ func measureCollapse(ctx context.Context, r *run) ([]Row, error) {
 	return []Row{row}, nil
 }
 
-// standing counts the events of a thread that collapse leaves.
-func (s *server) standing(ctx context.Context, thread string) (n int64, err error) {
+// liveEvents counts the events of a thread that collapse keeps.
+func (s *server) liveEvents(ctx context.Context, thread string) (n int64, err error) {
 	var page struct {
 		Events []struct{} `json:"events"`
 		Next   int64      `json:"next_after_seq"`

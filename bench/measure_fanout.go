@@ -124,9 +124,9 @@ func fans(ctx context.Context, address, target string, events, more int64) (floa
 	return fanTimes / seconds, nil
 }
 
-// fan requests the same from 100 connections at once, and returns deliveries
-// a second: events times streams by the time until the last has all. more is
-// the number of lines that are no events.
+// fan sends the same request on 100 connections at once, and returns deliveries
+// a second: events times streams divided by the time until the last stream has
+// all. more is the number of lines that are no events.
 func fan(ctx context.Context, address, target string, events, more int64) (float64, error) {
 	streams := make([]*wire.Stream, manyStreams)
 	for i := range streams {

@@ -12,8 +12,8 @@ import (
 // replayParts is how many parts of the log are replayed to get one rate.
 const replayParts = 10
 
-// measureGrowth: whether a server gets slower with what it has stored. Ours is
-// the large log, the baseline the small one.
+// measureGrowth: whether a server gets slower as its log grows. Ours is the
+// large log, the baseline the small one.
 func measureGrowth(ctx context.Context, r *run) ([]Row, error) {
 	small, large := r.newDir("small"), r.newDir("large")
 	for dir, n := range map[string]int{small: r.sizes.small, large: r.grown()} {
@@ -73,8 +73,8 @@ func (r *run) grown() int {
 
 // onLog starts a server on a log and returns the milliseconds until it is
 // ready, the rate of appends, that of replays, and the milliseconds of the
-// slowest list or read. Replays read as many events
-// in either log, from places that lie step apart.
+// slowest list or read. Replays read the same number of events in both logs,
+// from positions step apart.
 func (r *run) onLog(ctx context.Context, dir string, part, step int64, i int) ([]float64, error) {
 	s, err := r.serve(ctx, dir)
 	if err != nil {

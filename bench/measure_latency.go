@@ -13,17 +13,17 @@ import (
 	"github.com/seed82539d15/holon/bench/baseline/fsync"
 )
 
-// pace is from one event to the next: 200 a second.
+// pace is the interval between events: 200 a second.
 const pace = 5 * time.Millisecond
 
 // latencyThread is where the events of the measure are made.
 const latencyThread = "bench_latency"
 
-// measureLatency: from the moment at which an agent hands an event over to
-// its arrival at a client, with 1 and with 100 streams. The agent writes the
-// time into the event; client and server read the same clock. The baseline is
-// what the disk needs for an fsync and what the in-memory program needs from
-// appending a line, made by itself at the same pace, to its arrival.
+// measureLatency: from the moment an agent emits an event to its arrival at a
+// client, with 1 and with 100 streams. The agent writes the time into the
+// event; client and server read the same clock. The baseline is the time of an
+// fsync plus the time that the in-memory program needs from appending a line,
+// made by itself at the same pace, to its arrival.
 //
 // A further row begins at the client: from the writing of a request that makes
 // one event to the arrival of that event.
@@ -38,11 +38,11 @@ func measureLatency(ctx context.Context, r *run) ([]Row, error) {
 	var tails, disk, delivered, asked []float64
 	ours := func(ctx context.Context, i int) ([]float64, error) {
 		profiled := r.profile(ctx, s, fmt.Sprintf("latency-%d", i))
-		one, err := r.handedOver(ctx, s, 1)
+		one, err := r.emitted(ctx, s, 1)
 		if err := errors.Join(err, profiled()); err != nil {
 			return nil, err
 		}
-		many, err := r.handedOver(ctx, s, manyStreams)
+		many, err := r.emitted(ctx, s, manyStreams)
 		if err != nil {
 			return nil, err
 		}
@@ -85,17 +85,17 @@ func measureLatency(ctx context.Context, r *run) ([]Row, error) {
 		newRow("latency-100", "append to receipt at 200 events/s, 100 streams, p50", "ms", pairs[1]).atMost(1.5),
 		newRow("latency-request", "request to receipt at 200 events/s, 1 stream, p50", "ms", pairs[2]).shown(),
 	}
-	rows[0] = rows[0].note("from an agent's handing over of an event to its arrival; baseline: p50 of fsync (%.2f ms) + p50 of an in-memory delivery (%.2f ms)", median(disk), median(delivered)).
+	rows[0] = rows[0].note("from an agent's emitting of an event to its arrival; baseline: p50 of fsync (%.2f ms) + p50 of an in-memory delivery (%.2f ms)", median(disk), median(delivered)).
 		note("ours p99 with 1 stream: %s ms", figure(median(tails)))
 	rows[2] = rows[2].note("from the writing of a request to the arrival of its event; baseline: p50 of fsync + p50 of an in-memory delivery of a line that the client sends").
 		note("a request that changes nothing (holon/status) takes %.2f ms there and back at the same pace", median(asked))
 	return rows, nil
 }
 
-// handedOver runs a turn whose agent makes events at the pace, each with the
-// time at which it was handed over, and returns for each delivery the
-// milliseconds from then to its arrival.
-func (r *run) handedOver(ctx context.Context, s *server, streams int) ([]float64, error) {
+// emitted runs a turn whose agent makes events at the pace, each with the time
+// of its Emit, and returns for each delivery the milliseconds from then to its
+// arrival.
+func (r *run) emitted(ctx context.Context, s *server, streams int) ([]float64, error) {
 	const before = 2 // turn/started and the turn's input
 	n := r.sizes.paced
 	st, err := s.status(ctx)
@@ -119,14 +119,14 @@ func (r *run) handedOver(ctx context.Context, s *server, streams int) ([]float64
 	}
 	times := w.times(sent)
 	if len(times) != n*streams {
-		return nil, fmt.Errorf("%d of %d events say when they were handed over", len(times), n*streams)
+		return nil, fmt.Errorf("%d of %d events have the time of their Emit", len(times), n*streams)
 	}
 	// The next turn of the thread must not have to wait for this one.
 	return times, s.idle(ctx)
 }
 
-// clockTimes reads the n events after a seq: when each was handed over,
-// the zero time of those that do not say.
+// clockTimes reads the n events after a seq and returns when each was emitted;
+// the zero time for events without it.
 func (s *server) clockTimes(ctx context.Context, after int64, n int) ([]time.Time, error) {
 	var page struct {
 		Events []struct {
@@ -174,12 +174,12 @@ func (r *run) requested(ctx context.Context, s *server) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without an id nothing is answered: what comes back is the event.
+	// Without an id there is no answer: only the event comes back.
 	pausing := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"thread/pause","params":{"thread_id":%q}}`+"\n", latencyThread)
 	resuming := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"thread/resume","params":{"thread_id":%q}}`+"\n", latencyThread)
 	times, err := r.paced(ctx, pacedOptions{
 		address: s.address, stream: fmt.Sprintf("/rpc/stream?after_seq=%d", st.LatestSeq), opened: 1,
-		// The sender's own subscription lets nothing through: it is not read.
+		// The sender's own subscription matches no event, because it is not read.
 		send: "/rpc/stream?method=holon/paused",
 		line: func(i int) []byte {
 			if i%2 == 0 {
@@ -195,11 +195,11 @@ func (r *run) requested(ctx context.Context, s *server) ([]float64, error) {
 	return times, s.client.Call(ctx, "thread/resume", map[string]any{"thread_id": latencyThread}, nil)
 }
 
-// lineBytes is about the length of the frames that are measured.
+// lineBytes is about the length of the measured frames.
 const lineBytes = 400
 
-// produced has the in-memory program make lines by itself at the pace, and
-// returns for each delivery the milliseconds from its making to its arrival.
+// produced has the in-memory program make lines at the pace, and returns for
+// each delivery the milliseconds from its making to its arrival.
 func (r *run) produced(ctx context.Context, address string, streams int) ([]float64, error) {
 	n := r.sizes.paced
 	w, err := watched(ctx, address, "/stream", streams, 0, n)

@@ -13,9 +13,9 @@ import (
 	"github.com/seed82539d15/holon/bench/wire"
 )
 
-// measureMemory: what a stream that waits costs in resident memory. The
-// baseline is a handler that waits. Descriptors: Go raises the soft limit to
-// the hard one by itself, which must be above the number of streams.
+// measureMemory: the resident memory of an idle stream. The baseline is a
+// handler that waits. Descriptors: Go raises the soft limit to the hard limit,
+// which must be above the number of streams.
 func measureMemory(ctx context.Context, r *run) ([]Row, error) {
 	pairs, err := r.interleave(ctx,
 		func(ctx context.Context, _ int) ([]float64, error) {
@@ -81,8 +81,8 @@ func (r *run) perStream(ctx context.Context, p *process.Process, address, target
 	return kb, nil
 }
 
-// settled is the resident memory once garbage has been collected and given
-// back: when it has stopped falling.
+// settled is the resident memory after garbage has been collected and returned
+// to the system: when it has stopped falling.
 func settled(ctx context.Context, p *process.Process, collect func(context.Context) error) (int64, error) {
 	least := int64(math.MaxInt64)
 	for range 6 {

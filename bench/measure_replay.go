@@ -13,8 +13,8 @@ import (
 	store "github.com/seed82539d15/holon/persist/sqlite"
 )
 
-// measureReplay: a log that is on disk, to one stream. The baseline reads the
-// same rows of the same file and splices the same frames.
+// measureReplay: a log from disk, to one stream. The baseline reads the same
+// rows of the same file and writes the same frames.
 func measureReplay(ctx context.Context, r *run) ([]Row, error) {
 	events := int64(r.sizes.replayEvents)
 	dir := r.newDir("replay")
@@ -49,8 +49,8 @@ func measureReplay(ctx context.Context, r *run) ([]Row, error) {
 		sent[1] = n
 		return []float64{rate}, err
 	}
-	// The files are in the page cache for both, or for neither: once before it
-	// counts.
+	// The files are in the page cache for both, or for neither: one run before
+	// the measurement.
 	if _, err := ours(ctx, -1); err != nil {
 		return nil, err
 	}
@@ -61,8 +61,8 @@ func measureReplay(ctx context.Context, r *run) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	// All but stream/opened must be the same; the last read may have brought a
-	// little of what follows.
+	// All but stream/opened must be the same; the last read may include the
+	// beginning of later events.
 	if more := sent[0] - sent[1]; more < 0 || more > 2*64<<10 {
 		return nil, fmt.Errorf("the server sent %d bytes, the baseline %d", sent[0], sent[1])
 	}
@@ -88,8 +88,8 @@ func several(ctx context.Context, replay func(context.Context) (time.Duration, i
 	return float64(n*replayTimes) / total.Seconds(), bytes, nil
 }
 
-// replay reads n events of the log on one stream, and returns the bytes that
-// came.
+// replay reads n events of the log on one stream, and returns the received
+// bytes.
 func (s *server) replay(ctx context.Context, after, n int64) (took time.Duration, bytes int64, err error) {
 	return timed(ctx, s.address, func(stream *wire.Stream) error {
 		if err := stream.Request("GET", fmt.Sprintf("/rpc/stream?after_seq=%d", after)); err != nil {

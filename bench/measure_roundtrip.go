@@ -11,7 +11,7 @@ import (
 	"github.com/seed82539d15/holon/bench/wire"
 )
 
-// inFlight are the windows of round trips that are measured.
+// inFlight are the measured windows of round trips.
 var inFlight = []int{1, 16}
 
 // measureRoundTrips: requests a second on one connection, with 1 and with 16
@@ -91,14 +91,14 @@ func appendRequest(b []byte, id int) []byte {
 	return append(b, `,"method":"holon/status","params":{}}`+"\n"...)
 }
 
-// appendChunkedRequest appends it as one chunk of a request's body.
+// appendChunkedRequest appends a request as one chunk of a request's body.
 func appendChunkedRequest(b []byte, id int) []byte {
 	return wire.AppendChunk(b, appendRequest(make([]byte, 0, 128), id))
 }
 
-// rounds keeps window requests in flight: for every answer that has come, one
-// more is sent, those of one read in one write. It returns answers a second,
-// and their size.
+// rounds keeps window requests in flight: for every received answer it sends
+// one more request, in one write per read. It returns answers a second, and
+// their size.
 func (r *run) rounds(c *wire.Stream, size *float64, window int, appendTo func([]byte, int) []byte) (float64, error) {
 	n := r.sizes.rounds
 	if window > 1 {

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// manyStreams is the number of subscribers wherever there are many.
+	// manyStreams is the number of subscribers in measures with many.
 	manyStreams = 100
 	// readLimit bounds one measurement of a stream.
 	readLimit = 2 * time.Minute
 	// caughtUpWithin is how soon after the last commit all streams must have
-	// everything.
+	// every event.
 	caughtUpWithin = time.Second
 )
 
-// measureStreams: what appends cost when 100 streams read every event live.
+// measureStreams: the rate of appends while 100 streams read every event live.
 func measureStreams(ctx context.Context, r *run) ([]Row, error) {
 	var lags []float64
 	pairs, err := r.interleave(ctx,
@@ -96,7 +96,7 @@ func (r *run) loadWithStreams(ctx context.Context, s *server, i int) (rate float
 	return l.rate(), time.Since(l.before), profiled()
 }
 
-// readers are streams that are read all the time, each by a goroutine.
+// readers are streams that are read continuously, each by a goroutine.
 type readers struct {
 	streams []*wire.Stream
 	lines   []atomic.Int64
@@ -104,7 +104,7 @@ type readers struct {
 	ended   sync.WaitGroup
 }
 
-// subscribe opens n streams and begins to read them.
+// subscribe opens n streams and starts to read them.
 func subscribe(ctx context.Context, n int, address, target string) (*readers, error) {
 	rs := &readers{lines: make([]atomic.Int64, n), broken: make(chan error, n)}
 	for range n {

@@ -20,7 +20,7 @@ type Report struct {
 	Rows      []Row     `json:"rows"`
 }
 
-// Machine is where the figures come from.
+// Machine is the machine of the measurement.
 type Machine struct {
 	CPUs   int    `json:"cpus"`
 	Model  string `json:"model"`
@@ -28,10 +28,10 @@ type Machine struct {
 	Go     string `json:"go"`
 }
 
-// Row is one figure: ours beside its baseline. Ours and Baseline are medians;
+// Row is one figure: ours and its baseline. Ours and Baseline are medians;
 // Ratio is the median of the pairs' ratios.
 type Row struct {
-	Name     string   `json:"name"`    // what --only takes
+	Name     string   `json:"name"`    // for --only
 	Measure  string   `json:"measure"` // in words
 	Unit     string   `json:"unit"`
 	Ours     float64  `json:"ours"`
@@ -43,7 +43,7 @@ type Row struct {
 	Pairs    []Pair   `json:"pairs"`
 }
 
-// Pair is one measurement of each side, one after the other.
+// Pair is one measurement of each side, taken one after the other.
 type Pair struct {
 	Ours     float64 `json:"ours"`
 	Baseline float64 `json:"baseline"`
@@ -51,7 +51,7 @@ type Pair struct {
 
 func (p Pair) ratio() float64 { return p.Ours / p.Baseline }
 
-// newRow makes the row of these pairs.
+// newRow makes a row from pairs.
 func newRow(name, measure, unit string, pairs []Pair) Row {
 	column := func(f func(Pair) float64) float64 {
 		values := make([]float64, len(pairs))
@@ -80,7 +80,7 @@ func (r Row) atMost(ratio float64) Row {
 	return r
 }
 
-// shown makes a row that has no target.
+// shown returns the row without a target.
 func (r Row) shown() Row {
 	r.Target, r.Reached = "", true
 	return r
@@ -169,7 +169,8 @@ func (r Row) mark() string {
 	return "NO"
 }
 
-// figure writes a number with three digits that count, and groups large ones.
+// figure writes a number with three significant digits, and groups the digits
+// of large ones.
 func figure(v float64) string {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):

@@ -24,7 +24,7 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// One pair on a bad moment of the machine must not decide.
+// One bad pair on a noisy machine must not decide the result.
 func TestRatioIsTheMedianOfThePairs(t *testing.T) {
 	r := newRow("x", "a measure", "1/s", []Pair{{100, 200}, {50, 100}, {1, 100}, {300, 100}, {60, 100}})
 	if r.Ratio != 0.5 || r.Ours != 60 || r.Baseline != 100 {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed82539d15/holon/bench/process"
 )
 
-// run is a run under way. One goroutine owns it.
+// run is a running measurement. One goroutine owns it.
 type run struct {
 	o        Options
 	sizes    sizes
@@ -25,7 +25,7 @@ type run struct {
 	children []*process.Process // of the measure
 }
 
-// say tells what is going on.
+// say prints a line about the progress.
 func (r *run) say(format string, args ...any) {
 	fmt.Fprintf(r.progress, r.name+": "+format+"\n", args...)
 }
@@ -51,7 +51,7 @@ func (r *run) newDir(name string) string {
 	return filepath.Join(r.dir, fmt.Sprintf("%s-%08x", name, rand.Uint32()))
 }
 
-// side is one way of measuring: it returns a figure for each row.
+// side measures one side of a pair: it returns a figure for each row.
 type side func(ctx context.Context, round int) ([]float64, error)
 
 // interleave measures ours and the baseline in turn, and returns the pairs of

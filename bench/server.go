@@ -21,7 +21,7 @@ import (
 // startLimit is how long a server may take to be ready.
 const startLimit = time.Minute
 
-// server is a running holon serve and what speaks to it.
+// server is a running holon serve with its clients.
 type server struct {
 	*process.Process
 	dir     string
@@ -32,16 +32,16 @@ type server struct {
 }
 
 // serve starts a server on the data directory dir and waits until it is ready.
-// How long that took is in ready, to about a millisecond.
+// ready is how long that took, to about a millisecond.
 func (r *run) serve(ctx context.Context, dir string) (*server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	profiles := filepath.Join(dir, "pprof.sock")
-	if len(profiles) > 100 { // what fits into a socket's address
+	if len(profiles) > 100 { // the limit of a socket's address
 		return nil, fmt.Errorf("%s is too long a path for a socket: choose another directory", profiles)
 	}
-	// What another server has left there would be taken for this one's.
+	// A file of another server would be mistaken for this one's.
 	if err := os.Remove(client.ServerFile(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -97,13 +97,13 @@ func (s *server) await(ctx context.Context) error {
 	}
 }
 
-// stop ends the server in order: its log is written back then.
+// stop ends the server in order, so that its log is written back.
 func (s *server) stop() error {
 	s.client.Close()
 	return s.Stop()
 }
 
-// status is what the measures read of holon/status.
+// status has the members of holon/status that the measures use.
 type status struct {
 	LatestSeq int64 `json:"latest_seq"`
 	Turns     struct {
@@ -149,8 +149,8 @@ func get(ctx context.Context, c *http.Client, url string, to io.Writer) error {
 // profileSeconds is how long a profile of --profiles lasts.
 const profileSeconds = 2
 
-// profile takes a CPU profile of the server from now on, if that is wanted,
-// and returns a function that waits for it.
+// profile takes a CPU profile of the server from now on, if Options.Profiles is
+// set, and returns a function that waits for it.
 func (r *run) profile(ctx context.Context, s *server, name string) func() error {
 	if r.o.Profiles == "" {
 		return func() error { return nil }

@@ -9,8 +9,8 @@ import (
 	"github.com/seed82539d15/holon/bench/wire"
 )
 
-// watch is a number of streams that are read all the time, and when each line
-// of each has come.
+// watch holds streams that are read continuously, and the arrival time of each
+// line of each stream.
 type watch struct {
 	streams  []*wire.Stream
 	arrived  [][]time.Time
@@ -18,8 +18,8 @@ type watch struct {
 	reading  sync.WaitGroup
 }
 
-// watched opens streams, reads the lines that they open with, and then notes
-// when each of n further lines comes. The caller closes what is returned.
+// watched opens streams, reads their first lines (opened), and then records
+// when each of n further lines arrives. The caller must close the watch.
 func watched(ctx context.Context, address, target string, streams int, opened int64, n int) (*watch, error) {
 	w := &watch{arrived: make([][]time.Time, streams), failures: make(chan error, streams)}
 	for range streams {
@@ -56,9 +56,8 @@ func (w *watch) wait(ctx context.Context) error {
 	return nil
 }
 
-// times are the milliseconds that each delivery was under way. Line i of each
-// stream began its way at sent[i]; a zero time counts for nothing. wait must
-// have returned nil.
+// times are the milliseconds of each delivery. Line i of each stream was sent
+// at sent[i]; a zero time is ignored. wait must have returned nil.
 func (w *watch) times(sent []time.Time) []float64 {
 	var times []float64
 	for _, list := range w.arrived {
@@ -79,7 +78,7 @@ func (w *watch) close() {
 	w.reading.Wait()
 }
 
-// arrivals notes when each of n further lines has come.
+// arrivals records when each of n further lines arrives.
 func arrivals(s *wire.Stream, n int, at *[]time.Time) error {
 	for len(*at) < n {
 		lines, err := s.Read()

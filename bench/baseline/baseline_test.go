@@ -26,7 +26,7 @@ import (
 
 type program func(ctx context.Context, args []string, in io.Reader, out io.Writer) error
 
-// start runs a baseline until the test ends, and returns where it listens.
+// start runs a baseline until the test ends, and returns its address.
 func start(t *testing.T, run program, args ...string) string {
 	t.Helper()
 	in, stop := io.Pipe()
@@ -123,7 +123,7 @@ func TestFanoutSaysWhenItMadeALine(t *testing.T) {
 	}
 }
 
-// The frames must be those that the server would send.
+// The frames must equal those of the server.
 func TestReplaySplicesTheServersFrames(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	if err := sqlite.Run(context.Background(), []string{"--dir", dir, "--threads", "2", "--items", "1200"}, nil, io.Discard); err != nil {

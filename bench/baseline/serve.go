@@ -8,14 +8,14 @@ import (
 	"net"
 )
 
-// Ready is the first line that a baseline prints which listens: where.
+// Ready is the first line of a baseline that listens: its address.
 type Ready struct {
 	Address string `json:"address"`
 }
 
-// Serve listens on a free port of the loopback interface, says so on out and
-// calls serve, which returns when the listener is closed: at the end of in
-// (the parent has gone or wants it) or when ctx is done.
+// Serve listens on a free port of the loopback interface, prints its address on
+// out and calls serve, which returns when the listener is closed: at the end of
+// in (the parent has exited or closed it) or when ctx is done.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, serve func(net.Listener) error) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -24,7 +24,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, serve func(net.List
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		_, _ = io.Copy(io.Discard, in) // whatever ends the input ends the program
+		_, _ = io.Copy(io.Discard, in) // the end of the input ends the program
 		cancel()
 	}()
 	defer context.AfterFunc(ctx, func() { l.Close() })()

@@ -6,7 +6,7 @@ import (
 )
 
 // bind makes the system kill the child when this process dies, and keeps
-// signals of a terminal away from it: it is stopped in order.
+// signals of a terminal from it, so that it can be stopped in order.
 func bind(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }

@@ -1,7 +1,7 @@
-// Package process runs what is measured: the server and the baselines, each as
-// a child of its own, so that both sides of a ratio pay the same isolation.
-// What Start started, Stop ends; if this process dies, its children follow
-// where the system can do that.
+// Package process runs the server and the baselines, each as a separate child,
+// so that both sides of a ratio have the same cost of isolation. Stop ends what
+// Start has started. If this process dies, its children die too, where the
+// system supports it.
 package process
 
 import (
@@ -34,7 +34,7 @@ type Process struct {
 	err   error         // how it ended, after done
 
 	stop sync.Once
-	how  func() error // asks it to end
+	how  func() error // makes it end
 }
 
 // Command says what to start. Term is sent to end it; without one its input
@@ -65,7 +65,7 @@ func Start(c Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A pipe of our own: Wait would close exec's before all is read.
+	// A separate pipe: Wait would close exec's before all output is read.
 	out, writer, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (p *Process) Line(ctx context.Context) ([]byte, error) {
 	}
 	if err != nil {
 		<-p.done
-		return nil, p.failure(errors.Join(p.err, errors.New("it ended without a word")))
+		return nil, p.failure(errors.Join(p.err, errors.New("it ended without output")))
 	}
 	return line, nil
 }
@@ -109,7 +109,7 @@ func (p *Process) Line(ctx context.Context) ([]byte, error) {
 // Running is closed when the child has ended.
 func (p *Process) Running() <-chan struct{} { return p.done }
 
-// Stop ends the child and waits for it. The error is how it ended if it did
+// Stop ends the child and waits for it. The error says how it ended if it did
 // not end in order. Stopping twice is fine.
 func (p *Process) Stop() error {
 	p.stop.Do(func() {
@@ -129,7 +129,7 @@ func (p *Process) Stop() error {
 	return nil
 }
 
-// failure adds the last that the child said.
+// failure adds the end of the child's log.
 func (p *Process) failure(err error) error {
 	text, _ := os.ReadFile(p.log)
 	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
@@ -172,8 +172,8 @@ func (p *Process) RSS() (int64, error) {
 	return 0, errors.New("/proc/PID/status has no VmRSS")
 }
 
-// Environ is this process's environment without what would configure a
-// server, and with home and configuration in dir, where there is none.
+// Environ is this process's environment without the variables that configure a
+// server, and with home and configuration in dir, where no files are.
 func Environ(dir string) []string {
 	env := []string{"HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "XDG_STATE_HOME=" + dir}
 	for _, e := range os.Environ() {

@@ -1,7 +1,7 @@
 // Package rows makes the events and rows that a server stores for turns of
-// finished messages, so that a baseline writes the same bytes without being
-// the server. The bodies come from the server's own types and encoder, once
-// per thread; an event is then two copies and a number.
+// finished messages, so that a baseline writes the same bytes without a server.
+// The server's own types and encoder make the bodies, once per thread; an event
+// is then two copies and a number.
 package rows
 
 import (
@@ -17,15 +17,16 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Params is the encoded params of one kind of event of one thread, cut where
-// the item id goes.
+// Params is the encoded params of one kind of event of one thread, cut at the
+// position of the item id.
 type Params struct{ before, after []byte }
 
-// placeholder is as long as every item id.
+// placeholder stands for the item id in the bodies of this package. It is as
+// long as every item id.
 var placeholder = items.NewID()
 
-// Make encodes the params of an event of this thread and turn. body may hold
-// the item id Placeholder.
+// Make encodes the params of an event of this thread and turn. A body of this
+// package may hold placeholder as its item id.
 func Make(method, threadID, turnID string, body any) (Params, error) {
 	d := notify.Draft{
 		Method: method,
@@ -42,8 +43,8 @@ func Make(method, threadID, turnID string, body any) (Params, error) {
 	return Params{before: before, after: after}, nil
 }
 
-// Append appends the params of the event with this place in the log. itemID
-// is "" for events without an item.
+// Append appends the params of the event at this position of the log. itemID is
+// "" for events without an item.
 func (p Params) Append(b []byte, seq, threadSeq int64, itemID string) []byte {
 	b = append(b, `{"seq":`...)
 	b = strconv.AppendInt(b, seq, 10)

@@ -5,23 +5,23 @@ import (
 	"io"
 )
 
-// errChunk is a response whose chunks cannot be read.
+// errChunk says that the chunks of a response cannot be read.
 var errChunk = errors.New("a chunk is malformed")
 
-// chunks takes a chunked body apart, in whatever pieces it comes.
+// chunks parses a chunked body, in pieces of any size.
 type chunks struct {
 	left int64 // of the chunk's data
-	at   place
+	at   state
 	last bool // the chunk that ends the body
 }
 
-type place int
+type state int
 
 const (
-	inSize  place = iota // of a chunk
-	inLine               // the rest of the size's line: extensions, CR
-	inData               // left bytes of it are to come
-	afterCR              // the line end after the data
+	inSize  state = iota // in the size of a chunk
+	inLine               // in the rest of the size's line: extensions, CR
+	inData               // in the data, of which left bytes are missing
+	afterCR              // in the line end after the data
 )
 
 // feed calls data with the parts of the body that are in b. It returns io.EOF

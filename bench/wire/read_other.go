@@ -2,7 +2,7 @@
 
 package wire
 
-// fill reads with a buffer of the stream's own.
+// fill reads into a buffer of the stream.
 func (s *Stream) fill() error {
 	buf := make([]byte, 64<<10)
 	n, err := s.conn.Read(buf)

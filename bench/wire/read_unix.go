@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// buffers are shared by all streams: with as many in use as there are
-// processors they stay in the cache, however many streams there are.
+// buffers are shared by all streams. Only as many are in use as there are
+// processors, so they stay in the cache for any number of streams.
 var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 
-// fill waits until the socket is readable and takes one read of it. An idle
-// stream has no buffer.
+// fill waits until the socket is readable and reads once. An idle stream has no
+// buffer.
 func (s *Stream) fill() error {
 	s.got, s.err = 0, nil
 	if err := s.raw.Read(s.read); err != nil {

@@ -1,8 +1,8 @@
-// Package wire is the client of all measurements: a raw socket that speaks
-// just enough HTTP to read a chunked response, and counts lines. It is the
-// same on both sides of every ratio, and costs so little that the server is
-// what is measured: bytes land in a buffer that is borrowed while there is
-// something to read, and nothing but line feeds is looked at.
+// Package wire is the client of all measurements: a raw socket that speaks just
+// enough HTTP to read a chunked response, and counts lines. It is the same on
+// both sides of every ratio, and cheap enough not to affect the result: it
+// borrows a buffer only while there are bytes to read, and looks only for line
+// feeds.
 package wire
 
 import (
@@ -17,12 +17,12 @@ import (
 	"time"
 )
 
-// Stream is one connection. It belongs to one goroutine, but for Send, which
-// another may call.
+// Stream is one connection. It belongs to one goroutine, except Send, which
+// another one may call.
 type Stream struct {
 	conn    *net.TCPConn
 	raw     syscall.RawConn
-	read    func(fd uintptr) bool // fills got and err from what is readable
+	read    func(fd uintptr) bool // fills got and err from the readable bytes
 	got     int
 	err     error
 	rest    []byte // of the body, read together with the header
@@ -32,14 +32,14 @@ type Stream struct {
 	Lines int64  // complete lines so far
 	Bytes int64  // of the body, chunk framing excluded
 	Tail  []byte // of the body: its last bytes, kept if KeepTail was set
-	// KeepTail keeps the last bytes of what a Read returned in Tail.
+	// KeepTail keeps the last bytes of a Read in Tail.
 	KeepTail bool
 }
 
 // tailBytes is enough for a small response and for the beginning of a frame.
 const tailBytes = 1 << 10
 
-// Dial connects. Nothing may take longer than limit from now on.
+// Dial connects. limit bounds the whole use of the connection, from now on.
 func Dial(ctx context.Context, address string, limit time.Duration) (*Stream, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "tcp", address)
@@ -54,10 +54,10 @@ func Dial(ctx context.Context, address string, limit time.Duration) (*Stream, er
 	return s, c.SetDeadline(time.Now().Add(limit))
 }
 
-// Close closes the connection; a Read that waits returns an error.
+// Close closes the connection; a waiting Read returns an error.
 func (s *Stream) Close() { s.conn.Close() }
 
-// Write sends bytes as they are.
+// Write sends bytes unchanged.
 func (s *Stream) Write(b []byte) error {
 	_, err := s.conn.Write(b)
 	return err
@@ -86,7 +86,7 @@ func (s *Stream) Request(verb, target string) error {
 	return s.Write([]byte(verb + " " + target + " HTTP/1.1\r\nHost: " + s.conn.RemoteAddr().String() + "\r\n" + body + "\r\n"))
 }
 
-// Header reads the response's header. What follows is the body.
+// Header reads the response's header. The body follows.
 func (s *Stream) Header() error {
 	buf := make([]byte, 0, 4<<10)
 	for {
@@ -132,8 +132,8 @@ func Open(ctx context.Context, address, verb, target string, limit time.Duration
 	return s, nil
 }
 
-// Read waits for bytes of the body, takes what has come (up to 64 KiB), and
-// returns the number of lines that ended in it.
+// Read waits for bytes of the body, reads up to 64 KiB, and returns the number
+// of lines that ended in them.
 func (s *Stream) Read() (int, error) {
 	before := s.Lines
 	if len(s.rest) > 0 {
@@ -156,7 +156,7 @@ func (s *Stream) Until(n int64) error {
 	return nil
 }
 
-// take counts what is in b.
+// take counts the lines and bytes in b.
 func (s *Stream) take(b []byte) {
 	if s.chunked == nil {
 		s.body(b)
@@ -178,7 +178,7 @@ func (s *Stream) body(b []byte) {
 
 var newline = []byte{'\n'}
 
-// ended is what the end of a response looks like.
+// ended turns the end of a response into an error.
 func ended(n int, err error) error {
 	if n == 0 && err == nil {
 		return io.ErrUnexpectedEOF

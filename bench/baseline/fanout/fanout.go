@@ -1,10 +1,10 @@
 // Package fanout is the baseline of deliveries: bytes shared in memory and
 // written by cursor to chunked responses of net/http. Nothing is stored.
 //
-//	GET /stream?from=BYTE   everything from there on, then what follows;
-//	                        without from only what follows
+//	GET /stream?from=BYTE   everything from there on, then new lines;
+//	                        without from only new lines
 //	POST /publish           each line of the body is one event
-//	POST /produce           makes events at a pace: see Produce
+//	POST /produce           makes events at an interval: see Produce
 package fanout
 
 import (
@@ -22,11 +22,11 @@ import (
 	"github.com/seed82539d15/holon/bench/baseline"
 )
 
-// chunk is how much goes into one write. Larger chunks were no faster.
+// chunk is the size of one write. Larger chunks were no faster.
 const chunk = 64 << 10
 
-// Run serves. --frames FILE is what the memory is filled with; --flush-each
-// writes and flushes every event by itself, as a simple server would.
+// Run serves. --frames FILE is the initial content of the memory; --flush-each
+// writes and flushes every event separately, as a simple server would.
 func Run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	flags := flag.NewFlagSet("fanout", flag.ContinueOnError)
 	frames := flags.String("frames", "", "a file of lines to begin with")
@@ -49,7 +49,7 @@ func Run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	return baseline.Serve(ctx, in, out, func(l net.Listener) error { return http.Serve(l, mux) })
 }
 
-// shared is what all streams read. Bytes that are in data never change.
+// shared is the memory that all streams read. Bytes in data never change.
 type shared struct {
 	flushEach bool
 
@@ -58,7 +58,7 @@ type shared struct {
 	wake chan struct{} // closed and replaced when data grows
 }
 
-// after returns what there is at pos and after it, and what to wait for.
+// after returns the bytes from pos on, and a channel to wait for more.
 func (s *shared) after(pos int) ([]byte, <-chan struct{}) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -121,7 +121,7 @@ func (s *shared) publish(w http.ResponseWriter, r *http.Request) {
 	for lines := bufio.NewReader(r.Body); ; {
 		line, err := lines.ReadSlice('\n')
 		if err != nil {
-			return // the publisher has left
+			return // the publisher has disconnected
 		}
 		s.add(line)
 	}

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// order is what Produce asks of the program.
+// order is the request of Produce.
 type order struct {
 	Count int           `json:"count"`
 	Bytes int           `json:"bytes"`
 	Every time.Duration `json:"every"`
 }
 
-// Produce has the program at an address make count lines of so many bytes by
-// itself, one at each tick of a pace, and returns when each was made.
+// Produce has the program at an address make count lines of bytesEach bytes,
+// one per interval every, and returns when each was made.
 func Produce(ctx context.Context, address string, count, bytesEach int, every time.Duration) ([]time.Time, error) {
 	body, err := json.Marshal(order{Count: count, Bytes: bytesEach, Every: every})
 	if err != nil {
@@ -43,8 +43,8 @@ func Produce(ctx context.Context, address string, count, bytesEach int, every ti
 	return made, nil
 }
 
-// produce answers with the times, in nanoseconds since 1970, once all lines
-// are made.
+// produce answers with the times, in nanoseconds since 1970, after the last
+// line.
 func (s *shared) produce(w http.ResponseWriter, r *http.Request) {
 	var o order
 	if err := json.NewDecoder(r.Body).Decode(&o); err != nil || o.Count < 1 || o.Bytes < 1 || o.Every <= 0 {
@@ -65,5 +65,5 @@ func (s *shared) produce(w http.ResponseWriter, r *http.Request) {
 		s.add(line)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(made) // who asked may have left
+	_ = json.NewEncoder(w).Encode(made) // the client may have disconnected
 }

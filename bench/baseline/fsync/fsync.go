@@ -1,5 +1,5 @@
-// Package fsync is the baseline of durability: what the disk itself takes. A
-// block is written over one that exists, so that no file grows, and synced.
+// Package fsync is the baseline of durability: the time of the disk itself. It
+// overwrites an existing block, so that the file does not grow, and syncs it.
 package fsync
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Result is what the program prints: one JSON object.
+// Result is the output of the program: one JSON object.
 type Result struct {
 	Milliseconds []float64 `json:"milliseconds"` // each write with its fsync
 }

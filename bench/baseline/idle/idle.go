@@ -1,5 +1,5 @@
-// Package idle is the baseline of memory: a streaming handler of net/http
-// that has answered its headers and waits.
+// Package idle is the baseline of memory: a streaming handler of net/http that
+// has sent its headers and waits.
 package idle
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/seed82539d15/holon/bench/baseline"
 )
 
-// Run serves GET /stream, and the heap profile, which collects garbage when it
-// is asked to: the server has that too.
+// Run serves GET /stream, and the heap profile, which collects garbage on
+// request: the server has that too.
 func Run(ctx context.Context, _ []string, in io.Reader, out io.Writer) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /stream", func(w http.ResponseWriter, r *http.Request) {

@@ -1,6 +1,6 @@
-// Package jsonrpc is the baseline of round trips: the JSON-RPC library by
-// itself on a plain socket, with a handler that does nothing but return a
-// result, which is that of a holon/status.
+// Package jsonrpc is the baseline of round trips: the JSON-RPC library alone on
+// a plain socket, with a handler that only returns the result of a
+// holon/status.
 package jsonrpc
 
 import (

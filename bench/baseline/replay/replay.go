@@ -1,6 +1,6 @@
-// Package replay is the baseline of replays: rows of the log read by range
-// and spliced to a plain socket. A client sends a line "AFTER UPTO" and gets
-// the frames in between, one per line.
+// Package replay is the baseline of replays: it reads rows of the log by range
+// and writes them as frames to a plain socket. A client sends a line "AFTER
+// UPTO" and gets the frames in between, one per line.
 package replay
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/seed82539d15/holon/bench/baseline"
 )
 
-// Pages are ranges of seqs, so that no query is open while a client is slow.
-// Longer ones were no faster.
+// Pages are ranges of seqs, so that no query stays open while a client is slow.
+// Longer ranges were no faster.
 const (
 	pageRows = 1000
 	chunk    = 64 << 10

@@ -1,6 +1,6 @@
-// Package sqlite is the baseline of durable appends: one goroutine that writes
-// the event, item, turn and thread rows of finished turns into the server's
-// own schema, with the server's pragmas, in groups, and does nothing else.
+// Package sqlite is the baseline of durable appends: one goroutine that only
+// writes the event, item, turn and thread rows of finished turns into the
+// server's schema, with the server's pragmas, in groups.
 package sqlite
 
 import (
@@ -19,13 +19,13 @@ import (
 	store "github.com/seed82539d15/holon/persist/sqlite"
 )
 
-// Result is what the program prints: one JSON object.
+// Result is the output of the program: one JSON object.
 type Result struct {
 	Events  int64   `json:"events"`
 	Seconds float64 `json:"seconds"`
 }
 
-// load is how much is written.
+// load is the amount of data.
 type load struct {
 	threads int // one turn each
 	items   int // finished messages of a turn
@@ -80,7 +80,7 @@ func write(dir string, l load) (r Result, err error) {
 	return Result{Events: w.seq, Seconds: time.Since(began).Seconds()}, nil
 }
 
-// The write-ahead log is written back about as often as the server does it.
+// The write-ahead log is written back about as often as in the server.
 const checkpointBytes = 4 << 20
 
 // writer is a connection with its statements.

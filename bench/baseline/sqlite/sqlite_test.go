@@ -11,8 +11,8 @@ import (
 	store "github.com/seed82539d15/holon/persist/sqlite"
 )
 
-// A baseline that wrote less than the server does would be no yardstick: the
-// server's own store must be able to read it.
+// A baseline that wrote less than the server would be useless: the server's own
+// store must be able to read its data.
 func TestBaselineWritesWhatTheServerReads(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	var out bytes.Buffer

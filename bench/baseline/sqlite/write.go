@@ -11,7 +11,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// thread is what one thread writes: made before the clock runs.
+// thread is the data of one thread, made before the measurement starts.
 type thread struct {
 	id, turnID, promptID           string
 	started, began, prompt, ending rows.Params
@@ -53,8 +53,8 @@ func makeThreads(l load) ([]*thread, error) {
 	return list, nil
 }
 
-// all writes the beginnings of all turns, their messages in groups of one
-// thread after the other, and their ends.
+// all writes the starts of all turns, then their messages in groups, one thread
+// after the other, and then their ends.
 func (w *writer) all(list []*thread, l load) error {
 	if err := w.group(func() error { return each(list, w.beginTurn) }); err != nil {
 		return err
