@@ -1,7 +1,7 @@
 // Package acptest builds the agents that tests of package acp run as real
-// processes: badagent, which does what a prompt says and misbehaves on demand,
-// and the example agent of an SDK that is not ours, as the proof that others
-// are understood. Only tests import it.
+// processes. badagent follows the commands in a prompt and misbehaves on
+// demand. The example agent of a foreign SDK proves that the peer understands
+// other implementations. Only tests import it.
 //
 //	func TestMain(m *testing.M) { acptest.Main(m) }
 //
@@ -24,8 +24,8 @@ import (
 // Program is a main package.
 type Program string
 
-// The programs. Example is pinned in go.mod as a tool, so that it is built
-// from the module cache, without a network.
+// The programs. go.mod pins Example as a tool, so it is built from the module
+// cache, without a network.
 const (
 	BadAgent Program = "github.com/seed82539d15/holon/testagents/badagent"
 	Example  Program = "github.com/coder/acp-go-sdk/example/agent"
@@ -33,13 +33,13 @@ const (
 
 var (
 	mu    sync.Mutex
-	dir   string // of what has been built; "" = nothing yet
+	dir   string // of the built programs; "" = none yet
 	built = map[Program]func() (string, error){}
 )
 
-// Build returns the path of the program, built once per test process. It may
-// be called from many goroutines. The tests of a package that uses it are run
-// by Main, which removes what was built.
+// Build returns the path of the program, built once per test process. It may be
+// called from many goroutines. The TestMain of a package that uses it must call
+// Main, which removes the built programs.
 func Build(t testing.TB, p Program) string {
 	t.Helper()
 	mu.Lock()
@@ -83,7 +83,7 @@ func folder() (string, error) {
 	return dir, nil
 }
 
-// Main runs the tests of a package, removes what they have built, looks for
+// Main runs the tests of a package, removes the programs they built, looks for
 // leaked goroutines and exits.
 func Main(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
@@ -92,17 +92,17 @@ func Main(m *testing.M) {
 	}))
 }
 
-// Clean removes what was built: for a TestMain that cannot be Main.
+// Clean removes the built programs. It is for a TestMain that cannot call Main.
 func Clean() {
 	mu.Lock()
 	defer mu.Unlock()
 	if dir != "" {
-		_ = os.RemoveAll(dir) // a test's temporary folder: the system removes it too
+		_ = os.RemoveAll(dir) // a temporary folder: the system removes it too
 		dir = ""
 		clear(built)
 	}
 }
 
-// Patience is how long a test waits for what must come before it gives up: a
-// loaded machine is no failure.
+// Patience is how long a test waits for an expected event before it fails. It
+// is long because a loaded machine is no failure.
 const Patience = 30 * time.Second

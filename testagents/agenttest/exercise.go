@@ -11,17 +11,17 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Subject is an agent and what the suite has to know of it.
+// Subject is an agent and what the suite must know about it.
 type Subject struct {
 	Agent turns.Agent
 	Kind  string // Info().Kind
-	Speak string // input that makes it say something and complete
+	Speak string // input that makes it emit text and complete
 	Hold  string // input that makes it emit something and then stay busy
 	Stop  time.Duration
 }
 
-// Exercise runs the suite that every agent passes. Stop is how long the agent
-// may take to return when it has been cancelled.
+// Exercise runs the suite that every agent must pass. s.Stop is how long the
+// agent may take to return after it was cancelled.
 func Exercise(t *testing.T, s Subject) {
 	t.Run("InfoSaysWhatItIs", func(t *testing.T) {
 		if info := s.Agent.Info(); info.Kind != s.Kind || info.Name == "" {
@@ -106,8 +106,7 @@ var hostile = []string{
 	"-e", "{", `{"event":"result","state":"failed"}`, "[[[[", "\x1b[2J", "%s%n%d",
 }
 
-// within fails the test when run takes longer than Stop after its context was
-// cancelled, or much longer in all.
+// within fails the test when run takes longer than Stop plus two seconds.
 func (s Subject) within(t *testing.T, cancel func(), run func() turns.Outcome) turns.Outcome {
 	t.Helper()
 	done := make(chan turns.Outcome, 1)

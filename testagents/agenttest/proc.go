@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Processes returns the living processes whose arguments match, each argument
-// with a NUL behind it. It finds none on systems without /proc.
+// Processes returns the living processes whose arguments match. Each argument
+// ends with a NUL. It finds none on systems without /proc.
 func Processes(match func(arguments string) bool) (pids []int) {
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range paths {
@@ -24,8 +24,8 @@ func Processes(match func(arguments string) bool) (pids []int) {
 	return pids
 }
 
-// Descriptors counts the open file descriptors of this process, 0 except on
-// Linux.
+// Descriptors counts the open file descriptors of this process. It returns 0
+// except on Linux.
 func Descriptors(t testing.TB) int {
 	t.Helper()
 	if runtime.GOOS != "linux" {

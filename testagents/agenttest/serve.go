@@ -11,7 +11,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Store is where the engine of Serve keeps its log; *sqlite.Store is one.
+// Store holds the log of the engine that Serve runs; *sqlite.Store is one.
 type Store interface {
 	turns.Store
 	Run(ctx context.Context) error
@@ -19,7 +19,7 @@ type Store interface {
 }
 
 // Serve runs an engine with agents on a store until stop is called or the test
-// ends, and then closes the store. Stopping twice is fine.
+// ends. Then it closes the store. stop may be called more than once.
 func Serve(t testing.TB, cfg engine.Config, store Store, agents ...turns.Agent) (e *engine.Engine, stop func()) {
 	t.Helper()
 	e, err := engine.New(cfg, store, agents, zap.NewNop())

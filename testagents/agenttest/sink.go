@@ -1,7 +1,7 @@
-// Package agenttest is what agents are tested with: a Sink that records what
-// an agent says and checks each op as the engine would, Exercise, the suite
-// every agent passes, Serve, an engine on a store, and what is left in /proc.
-// Only tests import it.
+// Package agenttest tests agents. Sink records an agent's ops and checks each
+// as the engine would. Exercise is the suite that every agent must pass. Serve
+// runs an engine on a store. Processes and Descriptors read /proc. Only tests
+// import it.
 package agenttest
 
 import (
@@ -18,25 +18,26 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// ErrOver is what a Sink whose Over was called returns, as the engine does
-// when it has ended a turn without its agent.
+// ErrOver is the error of a Sink after Over. It stands for the engine's error
+// after it ended a turn without its agent.
 var ErrOver = errors.New("the prompt is over")
 
-// Item is what the ops of one item add up to.
+// Item is the state of one item after its ops.
 type Item struct {
 	ID      string
 	Step    string
 	Kind    items.Kind
 	Status  items.Status
 	Content items.Content // as created or last updated
-	Text    string        // of kinds that stream, deltas included
+	Text    string        // with its deltas; only of kinds that stream
 	Deltas  []string
 }
 
-// Sink records and checks. Make it with NewSink; set its fields before it is
-// given to an agent. Its methods may be called from many goroutines.
+// Sink records and checks the ops of an agent. Make it with NewSink. Set its
+// fields before an agent gets it. Its methods may be called from many
+// goroutines.
 type Sink struct {
-	// OnAsk answers questions; nil = they wait until ctx ends.
+	// OnAsk answers questions; nil = Ask waits until ctx ends.
 	OnAsk func(ctx context.Context, question items.Content, o turns.AskOptions) (turns.Answer, error)
 	// Hold blocks every Emit until it is closed; nil = nothing blocks.
 	Hold chan struct{}
@@ -49,7 +50,7 @@ type Sink struct {
 	usage    *items.Usage
 	injector turns.Injector
 	thread   []items.SetThread
-	steps    map[string]bool // started, by path; true = under way
+	steps    map[string]bool // the started ones, by path; true = not ended
 	stepOps  []items.Op
 	emits    int
 	over     bool
@@ -57,12 +58,12 @@ type Sink struct {
 	changed  chan struct{} // closed and replaced at each change
 }
 
-// NewSink returns a Sink that reports what an agent may not do to t.
+// NewSink returns a Sink that reports every forbidden op to t.
 func NewSink(t testing.TB) *Sink {
 	return &Sink{t: t, byID: map[string]*Item{}, changed: make(chan struct{})}
 }
 
-// Emit takes ops as turns.Sink says.
+// Emit records ops. See turns.Sink.
 func (s *Sink) Emit(ctx context.Context, ops []items.Op) error {
 	if s.Hold != nil {
 		select {
@@ -163,8 +164,8 @@ func (s *Sink) apply(op items.Op) {
 	}
 }
 
-// startStep ends, as the engine does, what is open of a step that is started
-// again.
+// startStep records the start of a step. If the step started before, it
+// interrupts the step's open items, as the engine does.
 func (s *Sink) startStep(path string) {
 	if s.steps == nil {
 		s.steps = map[string]bool{}
@@ -186,7 +187,7 @@ func (s *Sink) startStep(path string) {
 	}
 }
 
-// Steps returns the ops that started and ended steps, in their order.
+// Steps returns the ops that started and ended steps, in order.
 func (s *Sink) Steps() []items.Op {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,7 +222,7 @@ func (s *Sink) encodes(c items.Content) {
 	}
 }
 
-// Ask records the question, lets OnAsk answer it and ends it.
+// Ask records the question, gets the answer from OnAsk and records it.
 func (s *Sink) Ask(ctx context.Context, id string, q items.Content, o turns.AskOptions) (turns.Answer, error) {
 	s.mu.Lock()
 	if s.returned {
@@ -257,7 +258,8 @@ func (s *Sink) Ask(ctx context.Context, id string, q items.Content, o turns.AskO
 	return answer, nil
 }
 
-// chosen is the answer that AskOptions.OptionID gives beforehand.
+// chosen returns the answer for AskOptions.OptionID, which was chosen before
+// the question.
 func (s *Sink) chosen(q items.Content, id string) turns.Answer {
 	if p, ok := q.(items.PermissionRequest); ok {
 		for _, o := range p.Options {
@@ -287,8 +289,8 @@ func (s *Sink) Over() {
 	s.over = true
 }
 
-// Run gives the agent a prompt with this sink and input and returns its
-// outcome, which it checks. Nothing may be emitted afterwards.
+// Run gives the agent a prompt with this sink and input. It checks the outcome
+// and returns it. The agent must not emit anything afterwards.
 func (s *Sink) Run(ctx context.Context, a turns.Agent, p turns.Prompt, input ...string) turns.Outcome {
 	s.t.Helper()
 	if p.ThreadID == "" {
@@ -317,7 +319,7 @@ func (s *Sink) Run(ctx context.Context, a turns.Agent, p turns.Prompt, input ...
 	return out
 }
 
-// Message is a client's message with this text.
+// Message returns a client's message with this text.
 func Message(text string) items.UserMessage {
 	return items.UserMessage{
 		Type: items.KindUserMessage, Role: "user", Origin: items.OriginClient,
@@ -325,7 +327,7 @@ func Message(text string) items.UserMessage {
 	}
 }
 
-// Items returns a copy of what has been made so far, in the order of making.
+// Items returns a copy of the items so far, in the order of creation.
 func (s *Sink) Items() []Item {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -337,7 +339,7 @@ func (s *Sink) Items() []Item {
 	return out
 }
 
-// Texts returns the text of each item of this kind, in the order of making.
+// Texts returns the text of each item of this kind, in the order of creation.
 func (s *Sink) Texts(kind items.Kind) []string {
 	var out []string
 	for _, it := range s.Items() {
@@ -360,7 +362,7 @@ func (s *Sink) Progress() []string {
 	return slices.Clone(s.progress)
 }
 
-// Thread returns what the agent has said of its thread, in order.
+// Thread returns the agent's SetThread ops, in order.
 func (s *Sink) Thread() []items.SetThread {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -374,15 +376,15 @@ func (s *Sink) Usage() *items.Usage {
 	return s.usage
 }
 
-// Emits returns how many calls of Emit were taken.
+// Emits returns how many calls of Emit were accepted.
 func (s *Sink) Emits() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.emits
 }
 
-// Wait blocks until ok holds for what has been recorded; ok may call the
-// methods of s. It reports false when ctx ends first.
+// Wait blocks until ok returns true; ok may call the methods of s. It returns
+// false when ctx ends first.
 func (s *Sink) Wait(ctx context.Context, ok func() bool) bool {
 	for {
 		s.mu.Lock()
@@ -399,10 +401,10 @@ func (s *Sink) Wait(ctx context.Context, ok func() bool) bool {
 	}
 }
 
-// Sync takes it that all is durable at once.
+// Sync returns at once: every emitted op counts as durable.
 func (s *Sink) Sync(ctx context.Context) error { return ctx.Err() }
 
-// OnSteer keeps the agent's injector: see Inject.
+// OnSteer keeps the agent's injector. See Inject.
 func (s *Sink) OnSteer(f turns.Injector) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -410,14 +412,14 @@ func (s *Sink) OnSteer(f turns.Injector) {
 	s.wake()
 }
 
-// Steerable reports whether the agent takes steered text now.
+// Steerable reports whether the agent accepts steered text now.
 func (s *Sink) Steerable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.injector != nil
 }
 
-// Inject hands a message to the agent as the engine does for turn/steer.
+// Inject passes a message to the agent, as the engine does for turn/steer.
 func (s *Sink) Inject(ctx context.Context, msg items.UserMessage) error {
 	s.mu.Lock()
 	f := s.injector

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	defaultHuge  = 20 << 20 // more than any client takes as one line
+	defaultHuge  = 20 << 20 // more than any client accepts as one line
 	defaultFlood = 50_000
-	floodBatch   = 64 << 10 // as much as a pipe holds
+	floodBatch   = 64 << 10 // the size of a pipe's buffer
 	nesting      = 10_000
 )
 
-// bad are the words of an agent that misbehaves.
+// bad holds the commands of an agent that misbehaves.
 var bad = map[string]func(p *prompt, rest string){
 	"late":  func(p *prompt, rest string) { p.late, _ = strconv.Atoi(rest) },
 	"junk":  func(p *prompt, _ string) { p.junk() },
@@ -138,7 +138,7 @@ func (p *prompt) junk() {
 	p.say("after junk")
 }
 
-// flood sends the chunks in writes of many, since a write each would slow it.
+// flood sends many chunks in each write, because one write per chunk is slow.
 func (p *prompt) flood(n int) {
 	p.message = p.newMessage()
 	u := object{"sessionUpdate": "agent_message_chunk", "content": textBlock("@@")}
@@ -177,8 +177,8 @@ func (p *prompt) grandchild(mark string) {
 	p.say(strconv.Itoa(child.Process.Pid))
 }
 
-// command starts what outlives a cancel, as commands of a real agent do. Its
-// end is told whenever it comes.
+// command starts a process that outlives a cancel, as commands of a real agent
+// do. The tool call ends when the process ends.
 func (p *prompt) command(how string) {
 	self, err := os.Executable()
 	if err != nil {
@@ -197,7 +197,7 @@ func (p *prompt) command(how string) {
 		return
 	}
 	go func() {
-		_ = child.Wait() // its state says all
+		_ = child.Wait() // its state has the result
 		p.progress(id, "failed", object{"rawOutput": object{"signal": child.ProcessState.String()}})
 	}()
 	p.say(strconv.Itoa(child.Process.Pid))
@@ -245,7 +245,7 @@ func (p *prompt) ghostSession(string) {
 	}
 }
 
-// sameID asks twice under one id.
+// sameID sends two requests with one id.
 func (p *prompt) sameID(title string) {
 	id, answers := p.a.newID(nil)
 	for _, which := range []string{"first", "second"} {
@@ -266,13 +266,15 @@ func (p *prompt) sameID(title string) {
 	p.say(strings.Join(said, ", "))
 }
 
-// rawText says text with raw in the place of its @@, as it is on the wire.
+// rawText sends a message of one chunk, with raw in place of @@ in the encoded
+// line.
 func (p *prompt) rawText(text, raw string) {
 	p.message = p.newMessage()
 	p.rawChunk(text, raw)
 }
 
-// rawChunk sends text of the present message with raw in place of @@.
+// rawChunk sends a chunk of the current message, with raw in place of @@ in the
+// encoded line.
 func (p *prompt) rawChunk(text, raw string) {
 	u := object{"sessionUpdate": "agent_message_chunk", "content": textBlock(text)}
 	if p.ids() {

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { acptest.Main(m) }
 
-// client is the other side, as simple as can be: it collects lines.
+// client is a minimal client: it collects lines.
 type client struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -93,9 +93,9 @@ func (c *client) next() string {
 	}
 }
 
-// answer returns the line that answers id, and those that came before it, all
-// of them seen already if the answer came while another was waited for.
-// Permission requests get what on says, "" = nothing.
+// answer returns the line that answers id and the lines before it. If the
+// answer came during an earlier call, those lines were returned then.
+// Permission requests get the option on; "" = no answer.
 func (c *client) answer(id int, on string) (string, []string) {
 	c.t.Helper()
 	if line, ok := c.early[id]; ok {
@@ -249,7 +249,7 @@ func TestCancelEndsAPromptUnlessItIsDeafOrHangs(t *testing.T) {
 	if line, before := c.answer(n, ""); !strings.Contains(line, "cancelled") || len(before) != 1 || !strings.Contains(before[0], "bye") {
 		t.Errorf("%s%s", before, line)
 	}
-	// Answered first, then cancelled: that is how it should be.
+	// Answered first, then cancelled: the correct order.
 	n = c.request("session/prompt", promptParams(id, "hang-ask x\nwait"))
 	c.next()
 	var asked message

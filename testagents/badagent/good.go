@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// good are the words of an agent that behaves. Words that use the table
+// good holds the commands of an agent that behaves. Commands that use the table
 // themselves are added in init.
 var good = map[string]func(p *prompt, rest string){
 	"say":   (*prompt).say,
@@ -147,7 +147,7 @@ func (p *prompt) plan(first string) {
 	}})
 }
 
-// callID is a new tool call's.
+// callID returns the id of a new tool call.
 func (p *prompt) callID() string { return strings.Replace(p.newMessage(), "-m", "-call", 1) }
 
 func content(text string) []object { return []object{{"type": "content", "content": textBlock(text)}} }
@@ -194,8 +194,8 @@ func (p *prompt) edit(path string) {
 	p.progress(id, "completed", object{"content": diff})
 }
 
-// permission is a request to run something. Its options' ids are not their
-// kinds, because those of real agents are not either.
+// permission returns the params of a request to run a command. The ids of its
+// options are not their kinds, as in real agents.
 func (p *prompt) permission(call, title string) object {
 	return object{
 		"sessionId": p.s.ID,
@@ -209,7 +209,8 @@ func (p *prompt) permission(call, title string) object {
 	}
 }
 
-// outcome is how a permission request ended, in words, and whether it allows.
+// outcome returns how a permission request ended, as text, and whether it
+// allows the call.
 func outcome(r response) (said string, allowed bool) {
 	if r.err != nil {
 		return fmt.Sprintf("error %d", r.err.Code), false
@@ -227,7 +228,7 @@ func outcome(r response) (said string, allowed bool) {
 	return strings.TrimSpace(o.Outcome + " " + o.OptionID), o.OptionID == "once" || o.OptionID == "ever"
 }
 
-// ask asks and says what was answered.
+// ask requests a permission and says the outcome.
 func (p *prompt) ask(title string, seen bool) {
 	id := p.callID()
 	if seen {
@@ -247,7 +248,8 @@ func (p *prompt) ask(title string, seen bool) {
 	}
 }
 
-// request asks and waits; "" = the prompt was cancelled before the answer came.
+// request requests a permission and waits; "" = the prompt was cancelled before
+// the answer came.
 func (p *prompt) request(call, title string) (said string, allowed bool) {
 	p.asks(1)
 	answered := sync.OnceFunc(func() { p.asks(-1) })

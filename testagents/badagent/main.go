@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// lifetime bounds a process that ignores everything: a test that failed must
-// not leave it behind for ever.
+// lifetime bounds a process that ignores everything: a failed test must not
+// leave it behind forever.
 const lifetime = 10 * time.Minute
 
 func main() {
@@ -66,15 +66,15 @@ type agent struct {
 
 	out sync.Mutex // held while a message is written
 
-	mu          sync.Mutex // guards what follows
+	mu          sync.Mutex // guards the fields below
 	sessions    map[string]*session
-	pending     map[string]pending // our requests, by id
+	pending     map[string]pending // the agent's own requests, by id
 	lastID      int
 	opened      int // sessions
 	initialized bool
 	loggedIn    bool
-	ignoring    bool // EOF, TERM, HUP
-	unread      bool // stdin is read no more
+	ignoring    bool // ignores EOF, TERM, HUP
+	unread      bool // stop reading stdin
 	violations  []string
 }
 
@@ -97,13 +97,13 @@ func (a *agent) stubborn() bool {
 	return a.ignoring
 }
 
-// die says why on stderr and exits.
+// die writes text to stderr and exits.
 func (a *agent) die(code int, text string) {
 	fmt.Fprintln(os.Stderr, text)
 	os.Exit(code)
 }
 
-// violation notes what the client may not do.
+// violation records that the client broke the protocol.
 func (a *agent) violation(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	fmt.Fprintln(os.Stderr, "badagent: the client broke the protocol:", text)

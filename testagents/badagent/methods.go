@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// params are those of all methods: what is absent is zero.
+// params holds the params of every method. An absent member is zero.
 type params struct {
 	ProtocolVersion *int            `json:"protocolVersion"`
 	MethodID        string          `json:"methodId"`
@@ -59,7 +59,7 @@ func (a *agent) notified(m message) {
 	}
 }
 
-// request answers what takes no time at once, and the rest from goroutines.
+// request answers quick methods at once and slow ones in goroutines.
 func (a *agent) request(m message) {
 	var p params
 	if err := json.Unmarshal(m.Params, &p); err != nil {
@@ -102,7 +102,7 @@ func (a *agent) answer(m message, p params) {
 	}
 }
 
-// replay repeats what was said in a session.
+// replay sends the history of a session again.
 func (a *agent) replay(s *session) {
 	a.mu.Lock()
 	history := slices.Clone(s.History)
@@ -228,7 +228,7 @@ func (a *agent) authenticate(p params) (any, *rpcError) {
 	return object{}, nil
 }
 
-// openSession is session/new, load, resume and fork.
+// openSession handles session/new, load, resume and fork.
 func (a *agent) openSession(how string, p params) (any, *rpcError) {
 	if a.on("no-" + how) {
 		return nil, &rpcError{Code: codeNoMethod, Message: "there is no method session/" + how}

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// steersAhead is how many steered texts wait for the prompt's own lines.
+// steersAhead is how many steered texts can wait for the prompt's own lines.
 const steersAhead = 64
 
-// prompt is a session/prompt that is being done, by one goroutine.
+// prompt is a running session/prompt. One goroutine runs it.
 type prompt struct {
 	a      *agent
 	s      *session
@@ -21,20 +21,20 @@ type prompt struct {
 
 	steered chan string
 	said    strings.Builder
-	message string // its present messageId
+	message string // the current messageId
 	stop    string // "" = end_turn or cancelled
 	fail    string // the text of an error result
-	last    string // words when cancelled
+	last    string // what to say when cancelled
 	usage   bool
 	late    int
 	twice   bool
 	silent  bool // no result
-	asking  int  // permissions that wait; guarded by s.mu
-	hang    bool // a cancel while one waits hangs; guarded by s.mu
-	hung    bool // it has come; guarded by s.mu
+	asking  int  // open permission requests; guarded by s.mu
+	hang    bool // a cancel while one is open hangs; guarded by s.mu
+	hung    bool // that cancel has come; guarded by s.mu
 }
 
-// prompted begins a prompt.
+// prompted starts a prompt.
 func (a *agent) prompted(id json.RawMessage, p params) {
 	s := a.find(p.SessionID)
 	if s == nil {
@@ -55,7 +55,7 @@ func (a *agent) prompted(id json.RawMessage, p params) {
 	go run.run(text(p.Prompt))
 }
 
-// cancelled is session/cancel.
+// cancelled handles session/cancel.
 func (s *session) cancelled() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *session) cancelled() {
 	s.cancel()
 }
 
-// steer is _session/steering.
+// steer handles _session/steering.
 func (a *agent) steer(p params) (any, *rpcError) {
 	s := a.find(p.SessionID)
 	switch {
@@ -120,7 +120,7 @@ func (a *agent) busy(s *session) bool {
 	return s.running != nil
 }
 
-// run does the lines, then what was steered, then sends the result.
+// run runs the lines, then the steered text, then sends the result.
 func (p *prompt) run(input string) {
 	for more := true; more; input, more = p.next() {
 		for line := range strings.SplitSeq(input, "\n") {
@@ -147,10 +147,11 @@ func (p *prompt) run(input string) {
 	}
 }
 
-// over reports whether no further line is to be done.
+// over reports whether the prompt must run no further line.
 func (p *prompt) over() bool { return p.ctx.Err() != nil || p.stop != "" || p.fail != "" }
 
-// next returns steered text, or ends the prompt for those who steer.
+// next returns the next steered text. If there is none, the prompt accepts no
+// more.
 func (p *prompt) next() (string, bool) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -188,7 +189,7 @@ func (p *prompt) finish() {
 	}
 }
 
-// do does one line.
+// do runs one line.
 func (p *prompt) do(line string) {
 	word, rest, _ := strings.Cut(line, " ")
 	rest = strings.ReplaceAll(strings.TrimSpace(rest), `\n`, "\n")
@@ -219,7 +220,7 @@ func (p *prompt) newMessage() string {
 	return fmt.Sprintf("%s-m%d", p.s.ID, p.s.messages)
 }
 
-// chunk sends text of the present message.
+// chunk sends a chunk of the current message.
 func (p *prompt) chunk(kind, text string) {
 	u := object{"sessionUpdate": kind, "content": textBlock(text)}
 	if p.ids() {
@@ -249,7 +250,7 @@ func (p *prompt) sayJSON(v any) {
 	p.say(string(b))
 }
 
-// wait ends with the cancel, or after d if that is not 0.
+// wait returns at a cancel, or after d; 0 = after lifetime.
 func (p *prompt) wait(d time.Duration) {
 	if d == 0 {
 		d = lifetime

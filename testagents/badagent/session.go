@@ -10,13 +10,13 @@ import (
 	"sync"
 )
 
-// exchange is one prompt of a session and what was said.
+// exchange is one prompt of a session and its answer.
 type exchange struct {
 	User  string `json:"user"`
 	Agent string `json:"agent"`
 }
 
-// session is one conversation. What is exported is kept in the state file.
+// session is one conversation. The state file holds its exported fields.
 type session struct {
 	ID       string          `json:"id"`
 	Cwd      string          `json:"cwd"`
@@ -25,21 +25,21 @@ type session struct {
 	Options  map[string]any  `json:"options"`
 	History  []exchange      `json:"history"`
 	origin   string          // new, loaded, resumed, forked
-	messages int             // message ids given
+	messages int             // how many message ids were made
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	cancel  context.CancelFunc
 	running *prompt
 	deaf    bool // to session/cancel
 	noIDs   bool
 }
 
-// state is the file of sessions, written whole at each change.
+// state is the state file. Each change rewrites it.
 type state struct {
 	Sessions map[string]*session `json:"sessions"`
 }
 
-// load reads the sessions that earlier processes have left.
+// load reads the sessions in the state file, which earlier processes have left.
 func (a *agent) load() map[string]*session {
 	path := a.options["state"]
 	if path == "" || a.on("forget") {
@@ -59,7 +59,8 @@ func (a *agent) load() map[string]*session {
 	return s.Sessions
 }
 
-// save adds what this process knows to the file. a.mu is held.
+// save adds the sessions of this process to the state file. The caller holds
+// a.mu.
 func (a *agent) save() {
 	path := a.options["state"]
 	if path == "" {
@@ -91,7 +92,7 @@ func (a *agent) find(id string) *session {
 	return a.sessions[id]
 }
 
-// known returns a session of this or an earlier process. a.mu is held.
+// known returns a session of this or an earlier process. The caller holds a.mu.
 func (a *agent) known(id string) *session {
 	if s := a.sessions[id]; s != nil {
 		return s
@@ -99,7 +100,7 @@ func (a *agent) known(id string) *session {
 	return a.load()[id]
 }
 
-// open makes a session. a.mu is held.
+// open makes a session. The caller holds a.mu.
 func (a *agent) open(cwd string, servers json.RawMessage) *session {
 	a.opened++
 	s := &session{
@@ -110,7 +111,7 @@ func (a *agent) open(cwd string, servers json.RawMessage) *session {
 	return s
 }
 
-// fork makes a session that has said what s has. a.mu is held.
+// fork makes a session with the history of s. The caller holds a.mu.
 func (a *agent) fork(s *session, cwd string, servers json.RawMessage) *session {
 	twin := a.open(cwd, servers)
 	twin.origin, twin.Mode, twin.History = "forked", s.Mode, slices.Clone(s.History)
@@ -120,7 +121,8 @@ func (a *agent) fork(s *session, cwd string, servers json.RawMessage) *session {
 	return twin
 }
 
-// settings is what the results of session/new and its like say beside the id.
+// settings returns the members that the results of session/new, load, resume
+// and fork have beside the id.
 func (a *agent) settings(s *session) object {
 	if a.on("plain") {
 		return object{}
@@ -157,7 +159,8 @@ func (a *agent) configOptions(s *session) []object {
 	return all
 }
 
-// set changes an option; false = there is no such option or value. a.mu is held.
+// set changes an option; false = there is no such option or value. The caller
+// holds a.mu.
 func (s *session) set(id string, value any) bool {
 	allowed := map[string][]any{
 		"model": {"small", "large"}, "effort": {"low", "medium", "high"}, "verbose": {true, false},

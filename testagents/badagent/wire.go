@@ -7,10 +7,10 @@ import (
 	"os"
 )
 
-// object is a JSON object that is being made.
+// object is a JSON object to send.
 type object map[string]any
 
-// rpcError is the error of a response, and the error that makes one.
+// rpcError is the error of a response.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -29,13 +29,13 @@ const (
 	codeNotFound     = -32002
 )
 
-// response is what a request of ours was answered with.
+// response is the answer to one of the agent's own requests.
 type response struct {
 	result json.RawMessage
 	err    *rpcError
 }
 
-// line writes one line, whole.
+// line writes one line in one piece.
 func (a *agent) line(b []byte) { a.write(append(b, a.lineEnd()...)) }
 
 func (a *agent) lineEnd() string {
@@ -48,7 +48,7 @@ func (a *agent) lineEnd() string {
 func (a *agent) write(b []byte) {
 	a.out.Lock()
 	defer a.out.Unlock()
-	_, _ = os.Stdout.Write(b) // a client that has gone ends our stdin too
+	_, _ = os.Stdout.Write(b) // a client that ended closes stdin too
 }
 
 func (a *agent) send(m object) {
@@ -70,13 +70,13 @@ func (a *agent) reply(id json.RawMessage, result any, err *rpcError) {
 
 func (a *agent) notify(method string, params any) { a.send(object{"method": method, "params": params}) }
 
-// pending is a request of ours.
+// pending is one of the agent's own requests, not answered yet.
 type pending struct {
 	responses chan response
-	answered  func() // called before what comes after the response is read; nil = nothing
+	answered  func() // called before the next line is read; nil = nothing
 }
 
-// newID makes the id of a request of ours and where its response will come.
+// newID makes the id of a new request and the channel for its response.
 func (a *agent) newID(answered func()) (json.RawMessage, chan response) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -90,7 +90,7 @@ func (a *agent) newID(answered func()) (json.RawMessage, chan response) {
 	return id, c
 }
 
-// call makes a request of ours and waits for the response, or until ctx ends.
+// call sends a request and waits for the response, or until ctx ends.
 func (a *agent) call(ctx context.Context, method string, params any, answered func()) (response, bool) {
 	id, c := a.newID(answered)
 	a.send(object{"id": id, "method": method, "params": params})
@@ -99,7 +99,7 @@ func (a *agent) call(ctx context.Context, method string, params any, answered fu
 		return r, true
 	case <-ctx.Done():
 	}
-	select { // the answer to what is cancelled is often here already
+	select { // the answer to a cancelled request is often here already
 	case r := <-c:
 		return r, true
 	default:

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What every answer claims to have used.
+// The token counts of every answer.
 const (
 	usageIn     = 100
 	usageOut    = 20
@@ -40,7 +40,7 @@ func readChat(body []byte) (exchange, error) {
 	for _, m := range in.Messages {
 		if who := by[m.Role]; who == byTool {
 			conversation = append(conversation, message{by: byTool})
-		} else if who != "" { // the system's words choose nothing
+		} else if who != "" { // the system prompt chooses nothing
 			conversation = append(conversation, message{who, m.Content.texts(), m.Content.images()})
 		}
 	}
@@ -121,8 +121,8 @@ func wholeChat(x exchange, r reply) any {
 	}
 }
 
-// parts is content as the OpenAI and Anthropic APIs write it: one text, or a
-// list of parts.
+// parts is content in the OpenAI and Anthropic APIs: one text, or a list of
+// parts.
 type parts []part
 
 type part struct {
@@ -130,7 +130,7 @@ type part struct {
 	Text string `json:"text"`
 }
 
-// UnmarshalJSON takes either form, and null.
+// UnmarshalJSON accepts either form, and null.
 func (p *parts) UnmarshalJSON(b []byte) error {
 	var text string
 	if strings.HasPrefix(string(b), `"`) {
@@ -143,7 +143,7 @@ func (p *parts) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]part)(p))
 }
 
-// texts are the parts that have one.
+// texts returns the texts of the parts that have one.
 func (p parts) texts() []string {
 	var texts []string
 	for _, one := range p {
@@ -154,7 +154,7 @@ func (p parts) texts() []string {
 	return texts
 }
 
-// images counts the parts that are one.
+// images counts the parts that are images.
 func (p parts) images() int {
 	n := 0
 	for _, one := range p {
@@ -165,7 +165,7 @@ func (p parts) images() int {
 	return n
 }
 
-// has says whether a part is of this type.
+// has reports whether a part has this type.
 func (p parts) has(kind string) bool {
 	for _, one := range p {
 		if one.Type == kind {

@@ -63,8 +63,8 @@ func readGemini(body []byte) (exchange, error) {
 	return x, nil
 }
 
-// sideModel marks a request of the agent's own that wants JSON: which model to
-// take, who speaks next.
+// sideModel marks an agent's internal request that wants JSON: which model to
+// use, or who speaks next.
 const sideModel = "mock-json"
 
 // sideAnswer fits the schemas of such requests.
@@ -86,7 +86,7 @@ func geminiChunk(x exchange, parts []any, last bool) map[string]any {
 
 func geminiText(text string) map[string]any { return map[string]any{"text": text} }
 
-// geminiLast are the parts of the last chunk.
+// geminiLast returns the parts of the last chunk.
 func geminiLast(r reply) []any {
 	if r.call == nil {
 		return []any{geminiText("")}

@@ -28,7 +28,7 @@ func readMessages(body []byte) (exchange, error) {
 		case m.Role == "assistant":
 			conversation = append(conversation, message{by: byModel})
 		case m.Content.has("tool_result"):
-			// The text beside a result is what a person said meanwhile.
+			// The text beside a result is what the user said meanwhile.
 			conversation = append(conversation, message{byTool, m.Content.texts(), m.Content.images()})
 		case m.Role == "user":
 			conversation = append(conversation, message{byPerson, m.Content.texts(), m.Content.images()})
@@ -45,7 +45,7 @@ func messagesUsage(out int) map[string]any {
 	return map[string]any{"input_tokens": usageIn, "cache_creation_input_tokens": 0, "cache_read_input_tokens": usageCached, "output_tokens": out}
 }
 
-// messagesContent are the blocks of the answer.
+// messagesContent returns the blocks of the answer.
 func (x exchange) messagesContent(r reply) []map[string]any {
 	var blocks []map[string]any
 	if len(r.thoughts) > 0 {
@@ -98,7 +98,7 @@ func streamMessages(w *events, x exchange, r reply) error {
 	return send("message_stop", map[string]any{})
 }
 
-// streamBlock begins a block, streams what it holds, and ends it.
+// streamBlock starts a block, streams its content, and ends it.
 func streamBlock(w *events, send func(string, map[string]any) error, index int, block map[string]any, r reply) error {
 	begun, delta := map[string]any{"type": block["type"]}, func(members map[string]any) error {
 		return send("content_block_delta", map[string]any{"index": index, "delta": members})

@@ -85,7 +85,7 @@ func (x exchange) response(status string, output []any) map[string]any {
 	return map[string]any{"id": x.id("resp"), "object": "response", "created_at": 1, "status": status, "model": x.model, "output": output}
 }
 
-// responsesOutput are the items of the answer, ended.
+// responsesOutput returns the items of the answer as they are at its end.
 func (x exchange) responsesOutput(r reply) []any {
 	var output []any
 	if len(r.thoughts) > 0 {
@@ -139,7 +139,7 @@ func streamResponses(w *events, x exchange, r reply) error {
 	return send("response.completed", map[string]any{"response": response})
 }
 
-// streamResponsesItem begins an item, streams its text, and ends it.
+// streamResponsesItem starts an item, streams its text, and ends it.
 func streamResponsesItem(w *events, send func(string, map[string]any) error, index int, item map[string]any, r reply) error {
 	begun := map[string]any{"type": item["type"], "id": item["id"]}
 	at := func(members map[string]any) map[string]any {
@@ -185,7 +185,7 @@ func streamResponsesItem(w *events, send func(string, map[string]any) error, ind
 			func() error {
 				return send("response.reasoning_summary_part.done", at(map[string]any{"summary_index": 0, "part": whole}))
 			})
-	default: // a call comes whole
+	default: // a call comes in one piece
 		begun = item
 	}
 	if err := send("response.output_item.added", map[string]any{"output_index": index, "item": begun}); err != nil {

@@ -11,33 +11,33 @@ import (
 
 // The pauses between the pieces of a text.
 const (
-	// briskly lets every piece arrive by itself and costs a test nothing.
+	// briskly makes every piece arrive separately and costs a test little time.
 	briskly = 10 * time.Millisecond
-	// slowly leaves time to interrupt: 120 words take half a minute.
+	// slowly leaves time for an interrupt: 120 words take half a minute.
 	slowly    = 250 * time.Millisecond
 	slowWords = 120
-	// maxSlowWords bounds what a prompt can ask for: some forty minutes.
+	// maxSlowWords bounds a prompt's SLOW: about forty minutes.
 	maxSlowWords = 10_000
 )
 
-// question is what a request asks, whatever API it came by.
+// question is what a request asks, in any API.
 type question struct {
-	said      string   // by the person: what chooses the answer
-	images    int      // since the model spoke last
-	besides   []string // what came with it: context, and what was said before, handed over
-	earlier   []string // by the person, before that
+	said      string   // by the user; chooses the answer
+	images    int      // since the model's last message
+	besides   []string // sent with it: context, and the transcript of a lost conversation
+	earlier   []string // by the user, before that
 	afterTool bool     // the newest message has the result of a tool
 	tools     []tool
 }
 
-// tool is one that the agent offers. Freeform tools take a text, not JSON.
+// tool is a tool that the agent offers. Freeform tools take text, not JSON.
 type tool struct {
 	name      string
 	namespace string
 	freeform  bool
 }
 
-// reply is what the model answers.
+// reply is the model's answer.
 type reply struct {
 	thoughts []string
 	text     []string
@@ -52,7 +52,7 @@ type call struct {
 	input string
 }
 
-// whole is the text in one piece.
+// whole returns the text in one piece.
 func (r reply) whole() string { return strings.Join(r.text, "") }
 
 var (
@@ -70,7 +70,7 @@ var (
 	words = []*regexp.Regexp{sayWord, lookWord, slowCount, writePath, toolWord, hangWord, planWord, askWord, thinkWord, recall}
 )
 
-// answer decides what the model says. It is a function of the question alone.
+// answer chooses the reply. It depends on the question alone.
 func (q question) answer() reply {
 	if len(q.tools) == 0 {
 		return reply{text: []string{"A short ", "answer."}, pause: briskly}
@@ -101,7 +101,7 @@ func (q question) answer() reply {
 	return r
 }
 
-// slowText is a text of as many words as the prompt wants.
+// slowText returns a text with the number of words that the prompt wants.
 func slowText(count string) []string {
 	n, err := strconv.Atoi(count)
 	if err != nil || n > maxSlowWords {
@@ -114,8 +114,8 @@ func slowText(count string) []string {
 	return words
 }
 
-// recalled names what was said before, in earlier prompts of the conversation
-// or as told with this one, which shows that the agent still has it.
+// recalled lists the words of SAY in earlier prompts of the conversation and in
+// the context of this one. It shows whether the agent still has them.
 func (q question) recalled() []string {
 	var words []string
 	for _, text := range slices.Concat(q.earlier, q.besides) {
@@ -129,9 +129,10 @@ func (q question) recalled() []string {
 	return []string{"I remember ", strings.Join(words, ", "), "."}
 }
 
-// message is one of a conversation, as far as answers depend on it.
+// message is one message of a conversation, with the members that answers
+// depend on.
 type message struct {
-	by     string // person, model, tool; a tool's message may have text besides
+	by     string // person, model or tool; a tool's message may also have text
 	texts  []string
 	images int
 }
@@ -142,10 +143,10 @@ const (
 	byTool   = "tool"
 )
 
-// ask makes the question of a conversation.
+// ask makes the question from a conversation.
 func ask(conversation []message, tools []tool) question {
 	q := question{tools: tools}
-	first := len(conversation) // of the messages since the model spoke last
+	first := len(conversation) // the first message after the model's last
 	for first > 0 && conversation[first-1].by != byModel {
 		first--
 	}
@@ -163,8 +164,8 @@ func ask(conversation []message, tools []tool) question {
 	if len(said) == 0 && !q.afterTool && len(q.earlier) > 0 {
 		said = q.earlier[len(q.earlier)-1:]
 	}
-	// A person may have gone on with or after the tool's result: that is a new
-	// question then.
+	// If the user wrote with or after the tool's result, that is a new
+	// question.
 	var chosen bool
 	q.said, chosen = newest(said)
 	q.besides = said
@@ -172,9 +173,10 @@ func ask(conversation []message, tools []tool) question {
 	return q
 }
 
-// newest returns the last text that has one of the words, else the last one,
-// and whether it has a word: agents add texts of their own, and a person may
-// have gone on while the model was cut short.
+// newest returns the last text that has one of the words, and true. Without one
+// it returns the last text, and false. The last text alone is not enough:
+// agents add their own texts, and the user may have written again after an
+// interrupt.
 func newest(texts []string) (text string, chosen bool) {
 	for _, text := range slices.Backward(texts) {
 		for _, word := range words {

@@ -14,20 +14,20 @@ import (
 	"time"
 )
 
-// maxRequestBytes bounds a request's body: a long conversation with all of an
-// agent's tools is well below 1 MiB.
+// maxRequestBytes bounds the body of a request. A long conversation with all of
+// an agent's tools is well below 1 MiB.
 const maxRequestBytes = 64 << 20
 
 // Options of a server. The zero value listens on a free port and logs nothing.
 type Options struct {
-	// Port on 127.0.0.1; 0 takes a free one.
+	// Port on 127.0.0.1; 0 = a free one.
 	Port int
-	// Log gets one line of JSON a request, nil none. Lines are written whole,
-	// one at a time.
+	// Log gets one line of JSON per request; nil = no log. Each line is one
+	// Write, one at a time.
 	Log io.Writer
 }
 
-// Server is a model that listens. Its methods may be called from any number of
+// Server is a running model. Its methods may be called from any number of
 // goroutines. Close it when done.
 type Server struct {
 	http      *http.Server
@@ -56,35 +56,35 @@ func Start(o Options) (*Server, error) {
 	return s, nil
 }
 
-// URL is the server's address without a path: http://127.0.0.1:PORT.
+// URL returns the server's address without a path: http://127.0.0.1:PORT.
 func (s *Server) URL() string { return "http://" + s.address }
 
-// Requests is how many requests have come.
+// Requests returns the number of requests so far.
 func (s *Server) Requests() int64 { return s.requests.Load() }
 
-// Streaming is how many answers are being streamed at this moment. An agent
-// that has dropped its request is not counted any more.
+// Streaming returns how many answers are streaming now. A request that its
+// agent has dropped does not count.
 func (s *Server) Streaming() int64 { return s.streaming.Load() }
 
-// Close cuts every connection and returns when the server has ended. Closing
-// again does nothing.
+// Close cuts every connection and returns when the server has ended. Another
+// Close does nothing.
 func (s *Server) Close() error {
 	err := s.http.Close()
 	<-s.served
 	return err
 }
 
-// api is how one model API is spoken.
+// api reads and writes one model API.
 type api struct {
 	name string
-	// read makes the question of a request's body.
+	// read makes the question from a request's body.
 	read func(body []byte) (exchange, error)
-	// stream and whole write the answer; stream is nil if the API has none.
+	// stream writes the answer in pieces, whole returns it in one piece.
 	stream func(w *events, x exchange, r reply) error
 	whole  func(x exchange, r reply) any
 }
 
-// exchange is one request as read.
+// exchange is one decoded request.
 type exchange struct {
 	question
 	model    string
@@ -92,8 +92,7 @@ type exchange struct {
 	id       func(prefix string) string
 }
 
-// route chooses the API by the path's end: agents put prefixes of their own
-// before it.
+// route chooses the API by the end of the path: agents add their own prefixes.
 func route(path string) (a api, streamed, ok bool) {
 	switch {
 	case strings.HasSuffix(path, "/chat/completions"):
@@ -155,7 +154,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &events{w: w, flush: http.NewResponseController(w), ctx: r.Context()}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
-	// An error is a client that has hung up: there is nobody to tell.
+	// An error means that the client has hung up, so no one can receive it.
 	_ = a.stream(out, x, answer)
 }
 
@@ -191,7 +190,7 @@ type events struct {
 	ctx   context.Context
 }
 
-// send writes one event; name "" leaves it without one.
+// send writes one event; name "" = an event without a name.
 func (e *events) send(name string, data any) error {
 	b, err := json.Marshal(data)
 	if err != nil {
@@ -243,10 +242,10 @@ func refuse(w http.ResponseWriter, status int, message string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"type": "invalid_request_error", "message": message}})
 }
 
-// errBody says that a request is no JSON of its API.
+// errBody means that the body is not JSON of the API.
 var errBody = errors.New("the body is not what this API takes")
 
-// decode reads a body; unknown members are many and of no concern.
+// decode reads a body and ignores unknown members.
 func decode(body []byte, into any) error {
 	if err := json.Unmarshal(body, into); err != nil {
 		return fmt.Errorf("%w: %w", errBody, err)

@@ -106,7 +106,7 @@ func dig(text, path string) any {
 	return v
 }
 
-// wire is one API as a client sees it.
+// wire is one API from the client's side.
 type wire struct {
 	name   string
 	path   string
@@ -169,7 +169,7 @@ func (w wire) ask(t *testing.T, s *Server, prompt string) []string {
 	return sse(t, res.Body)
 }
 
-// gather joins what stands at a path in every event.
+// gather joins the texts at a path in every event.
 func gather(data []string, path string) string {
 	text := ""
 	for _, d := range data {

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// What the scripted calls do. The command leaves a file behind, so that no
-// agent takes it for one that only reads.
+// What the scripted calls do. The command creates a file, so no agent takes it
+// for a read-only command.
 const (
 	shellCommand = "echo hello-from-tool && echo done > tool-was-here.txt"
-	// hangCommand tells its number, so that a test can see it gone.
+	// hangCommand writes its pid to a file, so that a test can see that it has
+	// ended.
 	hangCommand = "echo $$ > hanging-pid.txt && exec sleep 600"
 	fileText    = "written by the mock model\n"
 )
 
-// The tools of the agents, the better ones first. Names are matched without
-// regard to case.
+// The tools of the agents, the preferred ones first. Case does not matter.
 var (
 	shellTools = []string{"bash", "exec_command", "shell_command", "shell", "local_shell", "run_shell_command"}
 	writeTools = []string{"write", "write_file", "apply_patch", "exec_command"}
@@ -24,8 +24,8 @@ var (
 	askTools   = []string{"askuserquestion", "question", "request_user_input", "ask_user"}
 )
 
-// use returns the call that the prompt wants and the text before it; nil if it
-// wants none or the agent has no such tool.
+// use returns the call that the prompt wants and the text before it. It returns
+// a nil call if the prompt wants none or the agent has no such tool.
 func (q question) use() (*call, []string) {
 	switch {
 	case hangWord.MatchString(q.said):
@@ -43,7 +43,7 @@ func (q question) use() (*call, []string) {
 	return nil, nil
 }
 
-// pick returns the first of names that the agent offers, nil if it has none.
+// pick returns the first of names that the agent offers, or nil.
 func (q question) pick(names []string) *tool {
 	for _, name := range names {
 		i := slices.IndexFunc(q.tools, func(t tool) bool { return strings.EqualFold(t.name, name) })
@@ -61,7 +61,7 @@ func shellCall(t *tool, command string) *call {
 	args := map[string]any{"command": command, "description": "Try the shell"}
 	switch strings.ToLower(t.name) {
 	case "exec_command":
-		// Inside its sandbox the agent would not ask.
+		// Inside its sandbox the agent would not ask for permission.
 		args = map[string]any{"cmd": command, "sandbox_permissions": "require_escalated", "justification": "May I run this outside the sandbox?"}
 	case "shell_command":
 		args = map[string]any{"command": command, "sandbox_permissions": "require_escalated", "justification": "May I run this outside the sandbox?"}
@@ -84,7 +84,7 @@ func writeCall(t *tool, path string) *call {
 		c.input = patch
 	case name == "apply_patch":
 		c.args = map[string]any{"input": patch}
-	case name == "write": // two agents' spelling; both refuse other members
+	case name == "write": // two agents spell it differently; both refuse other members
 		key := "filePath"
 		if t.name == "Write" {
 			key = "file_path"
@@ -122,8 +122,8 @@ func planCall(t *tool) *call {
 	return &call{tool: *t, args: map[string]any{key: list}}
 }
 
-// askCall asks which of two colours is wanted. The tools agree in much; what
-// one does not know it ignores.
+// askCall asks for one of two colours. The tools have similar arguments and
+// ignore unknown members.
 func askCall(t *tool) *call {
 	if t == nil {
 		return nil

@@ -14,26 +14,27 @@ const (
 	EnvTable  = "AGENTS_TABLE"      // a file for the table of results
 )
 
-// Agent is one that can be installed and run. The zero value is none.
+// Agent is an agent that can be installed and run. The zero value is not
+// usable.
 type Agent struct {
 	Name    string
 	Title   string
 	Version string
-	// Package is the npm package; its program is called Program.
+	// Package is the npm package; Program is the name of its program.
 	Package string
 	Program string
 	Args    []string
-	// Node is the major version of Node.js that is installed for the agent, ""
-	// if it takes any that npm itself runs with.
+	// Node is the major version of Node.js that is installed for the agent; ""
+	// = it uses the one that npm runs with.
 	Node string
-	// ByMinute says that the agent names its session files by the minute, and
-	// loses a session that is loaded in the minute in which it was made.
+	// ByMinute is true if the agent names its session files by the minute. Such
+	// an agent loses a session that is loaded in the minute of its creation.
 	ByMinute bool
 
 	settings func(home, model string) (files map[string]string, env map[string]string)
 }
 
-// nodeVersion is installed for agents that want it.
+// nodeVersion is the Node.js version for agents that need their own.
 const nodeVersion = "22"
 
 // All returns the agents, in the order of the documentation.
@@ -56,8 +57,8 @@ func All() []Agent {
 	}
 }
 
-// Named returns the agents of these names, in their order; the error names the
-// first that is none.
+// Named returns the agents with these names, in their order. The error names
+// the first unknown one.
 func Named(names ...string) ([]Agent, error) {
 	var list []Agent
 	for _, name := range names {
@@ -74,7 +75,7 @@ func Named(names ...string) ([]Agent, error) {
 	return list, nil
 }
 
-// Cache returns where agents are installed.
+// Cache returns the directory where agents are installed.
 func Cache() (string, error) {
 	if dir := os.Getenv(EnvCache); dir != "" {
 		return filepath.Abs(dir)
@@ -86,12 +87,12 @@ func Cache() (string, error) {
 	return filepath.Join(dir, "holon-agents"), nil
 }
 
-// dir is where the agent's package is installed.
+// dir returns the directory where the agent's package is installed.
 func (a Agent) dir(cache string) string { return filepath.Join(cache, a.Name+"-"+a.Version) }
 
 func nodeDir(cache, version string) string { return filepath.Join(cache, "node-"+version) }
 
-// bin is where npm puts the programs of what is installed in dir.
+// bin returns where npm puts the programs of a package installed in dir.
 func bin(dir string) string { return filepath.Join(dir, "node_modules", ".bin") }
 
 // Launch is how an agent is started: what a user writes into [agents.NAME].
@@ -100,8 +101,8 @@ type Launch struct {
 	Env     map[string]string
 }
 
-// Environ returns the environment of the launched process as os/exec takes
-// it, base being the environment it inherits.
+// Environ returns the environment of the launched process in the form of
+// os/exec. It inherits base.
 func (l Launch) Environ(base []string) []string {
 	environ := append([]string(nil), base...)
 	for key, value := range l.Env {
@@ -110,8 +111,8 @@ func (l Launch) Environ(base []string) []string {
 	return environ
 }
 
-// Configure writes the agent's settings into home, a directory of the run's
-// own, so that it asks the model at this URL, and returns how to start it.
+// Configure writes settings into home that point the agent to the model at this
+// URL. It returns how to start the agent. home must belong to this run alone.
 func (a Agent) Configure(cache, home, model string) (Launch, error) {
 	files, env := a.settings(home, model)
 	for name, text := range files {

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 )
 
-// threadConfig is what a thread says of the agent's settings.
+// threadConfig holds the agent's settings in a thread.
 type threadConfig struct {
 	Mode  string
 	Model string
@@ -28,7 +28,7 @@ func (r *run) config(threadID string) threadConfig {
 	return c
 }
 
-// modeChanged takes another of the agent's modes and sees that it holds.
+// modeChanged chooses another mode of the agent and checks that it stays.
 func modeChanged(r *run) {
 	threadID, _ := r.thread()
 	r.says(threadID, "SAY apple", "I say apple.")
@@ -54,7 +54,7 @@ func modeChanged(r *run) {
 	r.remark("%s → %s of %d", before.Mode, other, len(before.Modes))
 }
 
-// forked goes on from the same conversation in a second thread.
+// forked continues the same conversation in a second thread.
 func forked(r *run) {
 	threadID, _ := r.thread()
 	r.says(threadID, "SAY apple", "I say apple.")

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// Installed says whether everything that the agent needs is in the cache.
+// Installed reports whether everything that the agent needs is in the cache.
 func (a Agent) Installed(cache string) bool {
 	if a.Node != "" && !exists(filepath.Join(bin(nodeDir(cache, a.Node)), "node")) {
 		return false
@@ -19,9 +19,9 @@ func (a Agent) Installed(cache string) bool {
 	return exists(filepath.Join(bin(a.dir(cache)), a.Program))
 }
 
-// Install brings what is missing into the cache with npm, as it is set up on
-// this machine. What npm says goes to log. An installation that was cut off is
-// made anew: only a whole one gets the name that Installed looks for.
+// Install installs what is missing into the cache with this machine's npm. The
+// output of npm goes to log. An installation that was cut off is repeated: only
+// a complete one gets the name that Installed looks for.
 func (a Agent) Install(ctx context.Context, cache string, log io.Writer) error {
 	if a.Node != "" && !exists(filepath.Join(bin(nodeDir(cache, a.Node)), "node")) {
 		if err := install(ctx, nodeDir(cache, a.Node), "node@"+a.Node, log); err != nil {
@@ -42,8 +42,9 @@ func install(ctx context.Context, dir, what string, log io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("install %s: %w", what, err)
 	}
-	defer os.RemoveAll(part) // renamed away if all went well
-	// A package.json of our own keeps npm from looking for one further up.
+	defer os.RemoveAll(part) // renamed, hence gone, after success
+	// With its own package.json, npm does not look for one in a parent
+	// directory.
 	if err := os.WriteFile(filepath.Join(part, "package.json"), []byte("{\"private\": true}\n"), 0o644); err != nil {
 		return fmt.Errorf("install %s: %w", what, err)
 	}

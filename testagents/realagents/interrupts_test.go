@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// interrupts is how often a stream is interrupted, to see how the time varies.
+// interrupts is how many times a stream is interrupted, to see how the time
+// varies.
 const interrupts = 5
 
 func interruptStream(r *run) {
@@ -52,14 +53,14 @@ func interruptPermission(r *run) {
 
 func interruptTool(r *run) {
 	threadID, turnID, pid := r.hang()
-	r.settle() // an agent may end a command that has just begun, and let go one that has run
+	r.settle() // an agent may end a new command but abandon one that has run for a while
 	_, took := r.interrupt(turnID)
 	r.remark("ended after %d ms", took.Milliseconds())
 	r.ended(pid)
 	r.says(threadID, "SAY again", "I say again.")
 }
 
-// interruptBesideTool interrupts one of two turns whose commands run in one
+// interruptBesideTool interrupts one of two turns. Their commands run in one
 // process of the agent.
 func interruptBesideTool(r *run) {
 	_, other, otherPID := r.hang()
@@ -88,7 +89,7 @@ func (r *run) hang() (threadID, turnID string, pid int) {
 	return threadID, turnID, r.hanging(filepath.Join(cwd, "hanging-pid.txt"))
 }
 
-// ended wants a command to have ended with its turn, or soon.
+// ended checks that a command ends with its turn or soon after it.
 func (r *run) ended(pid int) {
 	r.Helper()
 	interrupted := time.Now()
@@ -114,7 +115,7 @@ func (r *run) settle() {
 	}
 }
 
-// hanging waits for the number of a command that does not end by itself.
+// hanging waits for the pid of a command that does not end by itself.
 func (r *run) hanging(path string) int {
 	r.Helper()
 	for deadline := time.Now().Add(agentWithin); ; {

@@ -45,10 +45,10 @@ func runAll(m *testing.M) int {
 	return code
 }
 
-// wanted are the names in HOLON_TEST_AGENTS.
+// wanted returns the names in HOLON_TEST_AGENTS.
 func wanted() []string { return strings.Fields(os.Getenv(EnvAgents)) }
 
-// TestRealAgents runs every scenario with every agent that is asked for.
+// TestRealAgents runs every scenario with every agent in HOLON_TEST_AGENTS.
 func TestRealAgents(t *testing.T) {
 	names := wanted()
 	if len(names) == 0 {
@@ -79,7 +79,7 @@ func TestRealAgents(t *testing.T) {
 	}
 }
 
-// An unknown name must not pass for a run without agents.
+// An unknown name must fail, not count as a run without agents.
 func TestUnknownAgentsAreNamed(t *testing.T) {
 	if _, err := Named("opencode", "copilot"); err == nil || !strings.Contains(err.Error(), `"copilot"`) {
 		t.Errorf("got %v", err)

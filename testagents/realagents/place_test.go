@@ -23,26 +23,26 @@ import (
 	"github.com/seed82539d15/holon/testagents/mockmodel"
 )
 
-// The bounds of waits. Agents on a busy machine take their time; what they
-// take is measured, and a wait that ends is a failure.
+// The bounds of waits. They are long because agents are slow on a busy machine.
+// The time is measured, and a wait that reaches its bound is a failure.
 const (
 	serverWithin = 30 * time.Second
 	agentWithin  = 90 * time.Second
 	goneWithin   = 30 * time.Second
-	// selfWithin is how long an agent gets to end by itself once the server is
-	// gone; the next start ends what is left.
+	// selfWithin is how long an agent gets to end by itself after the server
+	// has died. The next start ends what is left.
 	selfWithin = 5 * time.Second
 )
 
-// markName is set in the environment of an agent, so that what it starts can
-// be found whatever becomes of its parents.
+// markName is set in the environment of an agent, so that its child processes
+// can be found even after their parents have ended.
 const markName = "REAL_AGENTS_RUN"
 
-// serverBroke is in the log of a server that has gone wrong by itself (GOFLAGS=-race
-// builds it with the race detector).
+// serverBroke matches the log of a server that crashed or found a data race
+// (GOFLAGS=-race builds it with the race detector).
 var serverBroke = regexp.MustCompile(`(?m)^panic: .*|^fatal error: .*|DATA RACE`)
 
-// place is where one agent is tried: a home of its own, a model, and a server
+// place is the environment for one agent: its own home, a model, and a server
 // that can be started many times.
 type place struct {
 	agent  Agent
@@ -55,7 +55,7 @@ type place struct {
 	exited chan struct{}
 	log    *os.File
 
-	first, second *client.Client // two people
+	first, second *client.Client // two users
 	events        *watcher       // of the first
 	projects      int
 }
@@ -86,7 +86,7 @@ func newPlace(t *testing.T, a Agent, cache string) *place {
 	t.Cleanup(func() {
 		p.kill()
 		for _, pid := range p.processes() {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // what a failed scenario has left
+			_ = syscall.Kill(pid, syscall.SIGKILL) // left by a failed scenario
 		}
 		p.first.Close()
 		p.second.Close()
@@ -107,8 +107,8 @@ func newPlace(t *testing.T, a Agent, cache string) *place {
 	return p
 }
 
-// furnish makes a home for the agent with its settings only, and the server's
-// configuration.
+// furnish makes a home for the agent with nothing but its settings, and writes
+// the server's configuration.
 func (p *place) furnish(t *testing.T) {
 	t.Helper()
 	home := filepath.Join(p.root, "home")
@@ -128,7 +128,7 @@ func (p *place) furnish(t *testing.T) {
 	}
 }
 
-// config is what a user would write to have the agent.
+// config returns what a user would write to use the agent.
 func (l Launch) config(name string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "default_agent = %q\n\n[agents.%s]\nkind = \"acp\"\ncancel_seconds = 5\nhandover = true\ncommand = [", name, name)
@@ -157,7 +157,7 @@ func (p *place) start(t *testing.T) {
 			p.server.Env = append(p.server.Env, e)
 		}
 	}
-	// The user's own settings must not count.
+	// The settings of the user who runs the tests must not count.
 	p.server.Env = append(p.server.Env, "XDG_CONFIG_HOME="+p.root)
 	if err := p.server.Start(); err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func (p *place) start(t *testing.T) {
 	p.events = watch(p.first)
 }
 
-// kill ends the server with no chance to tidy up.
+// kill ends the server at once, without a shutdown.
 func (p *place) kill() {
 	if p.server == nil {
 		return
@@ -193,7 +193,7 @@ func (p *place) kill() {
 	p.server = nil
 }
 
-// stop ends the server in order and returns how long that took.
+// stop shuts the server down and returns how long that took.
 func (p *place) stop(r *run) time.Duration {
 	r.Helper()
 	p.events.stop()
@@ -210,7 +210,7 @@ func (p *place) stop(r *run) time.Duration {
 	return time.Since(asked)
 }
 
-// recover makes the place fit for the next scenario after a failed one.
+// recover prepares the place for the next scenario after a failed one.
 func (p *place) recover(t *testing.T) {
 	t.Helper()
 	p.kill()
@@ -239,8 +239,8 @@ func (p *place) project(t *testing.T) string {
 	return dir
 }
 
-// processes are those of the agent that live: they have the mark in their
-// environment or work below the root.
+// processes returns the agent's living processes. They have the mark in their
+// environment or their working directory is below the root.
 func (p *place) processes() []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -267,8 +267,8 @@ func (p *place) owns(pid int) bool {
 	if err != nil {
 		return false
 	}
-	// The state follows the name, which may hold anything but ends at the last
-	// bracket. Zombies are dead.
+	// The state follows the name. The name may hold any character, so it ends
+	// at the last bracket. Zombies are dead.
 	if rest := stat[bytes.LastIndexByte(stat, ')')+1:]; len(rest) < 2 || rest[1] == 'Z' {
 		return false
 	}
@@ -280,7 +280,7 @@ func (p *place) owns(pid int) bool {
 	return err == nil && strings.HasPrefix(cwd, p.root+"/project-")
 }
 
-// leaders are the agent's processes that the server itself has started.
+// leaders returns the agent's processes that the server itself has started.
 func (p *place) leaders() []int {
 	var pids []int
 	for _, pid := range p.processes() {
@@ -297,7 +297,7 @@ func (p *place) leaders() []int {
 }
 
 // gone waits until no process of the agent is left. It returns how long that
-// took, and what is left if it took too long.
+// took and, if it took too long, the processes left.
 func (p *place) gone(within time.Duration) (took time.Duration, left []int) {
 	started := time.Now()
 	for {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// results is the table of what was seen. Its methods may be called from many
+// results is the table of outcomes. Its methods may be called from many
 // goroutines.
 type results struct {
 	mu     sync.Mutex
@@ -59,7 +59,7 @@ func (c cell) String() string {
 	return text
 }
 
-// text is the table for a terminal: one line a scenario and agent.
+// text returns the table for a terminal: one line per scenario and agent.
 func (r *results) text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +72,7 @@ func (r *results) text() string {
 	return b.String()
 }
 
-// markdown is the table for the documentation: a row a scenario.
+// markdown returns the table for the documentation: one row per scenario.
 func (r *results) markdown() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

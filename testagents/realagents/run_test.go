@@ -12,14 +12,14 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// scenario is one thing that is tried with an agent. run fails the run, says
-// that the agent does not offer it, or returns.
+// scenario is one test with an agent. run returns, fails the run, or reports
+// that the agent does not offer the feature.
 type scenario struct {
 	name string
 	run  func(r *run)
 }
 
-// run is a scenario under way.
+// run is a running scenario.
 type run struct {
 	*testing.T
 	*place
@@ -29,7 +29,7 @@ type run struct {
 	missing bool
 }
 
-// play runs a scenario and enters its outcome into the table.
+// play runs a scenario and records its outcome in the table.
 func (p *place) play(t *testing.T, s scenario) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
@@ -55,13 +55,13 @@ func (r *run) fail(format string, args ...any) {
 	r.Fatal(r.failure)
 }
 
-// lacks ends the run because the agent does not have what it is about.
+// lacks ends the run because the agent does not have the feature.
 func (r *run) lacks(why string) {
 	r.missing, r.note = true, why
 	r.SkipNow()
 }
 
-// remark adds to what the table says.
+// remark adds a remark to the table.
 func (r *run) remark(format string, args ...any) {
 	if r.note != "" {
 		r.note += ", "
@@ -69,7 +69,7 @@ func (r *run) remark(format string, args ...any) {
 	r.note += fmt.Sprintf(format, args...)
 }
 
-// call asks the server as the first client.
+// call calls a method as the first client.
 func (r *run) call(method string, params, result any) {
 	r.Helper()
 	r.callAs(r.first, method, params, result)
@@ -82,7 +82,7 @@ func (r *run) callAs(c *client.Client, method string, params, result any) {
 	}
 }
 
-// thread starts a thread with a directory of its own.
+// thread starts a thread with its own directory.
 func (r *run) thread() (id, cwd string) {
 	r.Helper()
 	cwd = r.project(r.T)
@@ -110,7 +110,7 @@ func (r *run) turn(threadID, text string) string {
 	return result.TurnID
 }
 
-// until waits for a turn to be as it should.
+// until waits until a turn meets a condition.
 func (r *run) until(turnID, what string, ok func(*turnView) bool) *turnView {
 	r.Helper()
 	timeout := time.After(agentWithin)
@@ -131,7 +131,7 @@ func (r *run) until(turnID, what string, ok func(*turnView) bool) *turnView {
 	}
 }
 
-// end waits for a turn's end, in a state that must be.
+// end waits for a turn's end and checks its state.
 func (r *run) end(turnID, state string) *turnView {
 	r.Helper()
 	v := r.until(turnID, "its end", func(v *turnView) bool { return v.state != "" })
@@ -144,7 +144,7 @@ func (r *run) end(turnID, state string) *turnView {
 	return v
 }
 
-// says runs a turn and wants a text in its answer.
+// says runs a turn and checks that its answer has a text.
 func (r *run) says(threadID, prompt, want string) *turnView {
 	r.Helper()
 	v := r.end(r.turn(threadID, prompt), "completed")
@@ -172,14 +172,14 @@ func (r *run) question(turnID, kind string) string {
 	return id
 }
 
-// respond answers as the second client.
+// respond answers a question as the second client.
 func (r *run) respond(itemID, kind string) {
 	r.Helper()
 	r.callAs(r.second, "item/respond", map[string]any{"item_id": itemID, "kind": kind}, nil)
 }
 
-// interrupt ends a turn and returns its view and how long its end took from
-// the call on.
+// interrupt interrupts a turn. It returns its view and the time from the call
+// to its end.
 func (r *run) interrupt(turnID string) (*turnView, time.Duration) {
 	r.Helper()
 	called := time.Now()
@@ -203,7 +203,7 @@ func (r *run) session(threadID string) string {
 	return result.Thread.SessionID
 }
 
-// info is what agent/list tells of the agent.
+// info returns the agent's entry in agent/list.
 type info struct {
 	Name         string
 	State        string

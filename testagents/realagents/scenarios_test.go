@@ -36,7 +36,7 @@ var scenarios = []scenario{
 	{"session lost by the agent", sessionLost},
 }
 
-// lastScenario comes after all others.
+// lastScenario runs after all others.
 const lastScenario = "server stopped, nothing left"
 
 func contains(text, want string) bool { return strings.Contains(text, want) }
@@ -58,8 +58,8 @@ func secondTurn(r *run) {
 	r.streamed(r.says(threadID, "hello", "Hello from the mock model."), called)
 }
 
-// streamed wants the answer to have come in pieces and notes when the first
-// did.
+// streamed checks that the answer came in pieces and records when the first
+// came.
 func (r *run) streamed(v *turnView, called time.Time) {
 	r.Helper()
 	for _, item := range v.of("agent_message") {
@@ -188,12 +188,12 @@ func firstChoices(question map[string]any) map[string]any {
 	return answer
 }
 
-// onePixel is the smallest picture that is whole.
+// onePixel is the smallest valid picture.
 const onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 func imageSeen(r *run) {
 	threadID, _ := r.thread()
-	r.says(threadID, "SAY apple", "I say apple.") // an agent that never ran has told nothing
+	r.says(threadID, "SAY apple", "I say apple.") // an agent that never ran has reported nothing
 	if !r.info().Capabilities.Images {
 		r.lacks("")
 	}
@@ -273,7 +273,7 @@ func twoThreads(r *run) {
 	r.remark("processes: %d", r.info().Processes)
 }
 
-// kinds are the items of a turn with their states, for messages.
+// kinds lists the items of a turn with their states, for messages.
 func kinds(v *turnView) []string {
 	var list []string
 	for _, id := range v.order {

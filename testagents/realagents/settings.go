@@ -6,11 +6,10 @@ import (
 	"path/filepath"
 )
 
-// The settings of each agent that lead it to a model of ours, and that keep it
-// from asking for anything else on the network. Paths of files are relative to
-// the home directory.
+// The settings of each agent point it to the mock model and keep it from using
+// the network otherwise. Paths of files are relative to the home directory.
 
-// anyKey goes where an agent wants an API key; the mock model checks none.
+// anyKey is the API key for agents that want one; the mock model checks none.
 const anyKey = "mock"
 
 func openCode(home, model string) (files, env map[string]string) {
@@ -53,8 +52,8 @@ env_key = "MOCK_API_KEY"
 }
 
 func claude(home, model string) (files, env map[string]string) {
-	// As root it refuses to start in a mode that asks for nothing: such modes
-	// are switched off.
+	// As root it refuses to start in a mode that asks for no permission, so
+	// such modes are disabled.
 	settings := object(map[string]any{"permissions": map[string]any{"disableBypassPermissionsMode": "disable"}})
 	return map[string]string{"claude/settings.json": settings}, map[string]string{
 		"CLAUDE_CONFIG_DIR":                        filepath.Join(home, "claude"),
@@ -79,7 +78,7 @@ func gemini(home, model string) (files, env map[string]string) {
 func object(v map[string]any) string {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		panic(err) // made of texts, truths and maps of them
+		panic(err) // never: v holds only strings, booleans, slices and maps
 	}
 	return string(b) + "\n"
 }

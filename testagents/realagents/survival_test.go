@@ -39,8 +39,8 @@ func agentKilled(r *run) {
 	r.continued(threadID, session)
 }
 
-// agentKilledInTool kills the agent while a command of its runs, which may be
-// in a session of its own.
+// agentKilledInTool kills the agent while its command runs. The command may
+// have its own process session.
 func agentKilledInTool(r *run) {
 	threadID, cwd := r.thread()
 	turnID := r.turn(threadID, "HANG please")
@@ -59,7 +59,7 @@ func agentKilledInTool(r *run) {
 	}
 }
 
-// continued wants the thread to go on where it was.
+// continued checks that the thread continues with its conversation.
 func (r *run) continued(threadID, session string) {
 	r.Helper()
 	called := time.Now()
@@ -76,7 +76,7 @@ func (r *run) continued(threadID, session string) {
 	r.remark("continued in %.1f s", v.ended.Sub(called).Seconds())
 }
 
-// nextMinute waits until the clock's minute has changed: see Agent.ByMinute.
+// nextMinute waits until the clock's minute has changed. See Agent.ByMinute.
 func (r *run) nextMinute() {
 	now := time.Now()
 	select {
@@ -112,8 +112,8 @@ func serverKilled(r *run) {
 	r.continued(threadID, session)
 }
 
-// sessionLost takes the agent's home away while nothing runs: its sessions are
-// gone, and the thread goes on in a new one that is told what was said.
+// sessionLost removes the agent's home while no turn runs. The sessions are
+// lost, and the thread continues in a new one that receives the transcript.
 func sessionLost(r *run) {
 	threadID, _ := r.thread()
 	r.says(threadID, "SAY apple", "I say apple.")
@@ -136,7 +136,8 @@ func stopInOrder(r *run) {
 	threadID, _ := r.thread()
 	r.says(threadID, "hello", "Hello")
 	r.remark("stopped in %.1f s", r.stop(r).Seconds())
-	// They were killed before it ended; the kernel may still be at it.
+	// They were killed before the server ended. The kernel may still be ending
+	// them.
 	if _, left := r.gone(time.Second); len(left) > 0 {
 		r.fail("the server has ended and left %d processes: %s", len(left), describe(left))
 	}

@@ -35,7 +35,7 @@ func watch(c *client.Client) *watcher {
 	subscription := c.Subscribe(client.Options{AfterSeq: &zero})
 	go func() {
 		defer close(w.ended)
-		// The error is the server's end or stop: waits run out and tell.
+		// The error means that the server ended. Waits then time out and fail.
 		_ = subscription.Run(ctx, func(e client.Event) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -53,14 +53,14 @@ func (w *watcher) stop() {
 	<-w.ended
 }
 
-// all returns the events so far, and what is closed when there are more.
+// all returns the events so far and a channel that closes when there are more.
 func (w *watcher) all() ([]seen, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.events[:len(w.events):len(w.events)], w.changed
 }
 
-// turnView is a turn as its events tell it.
+// turnView is the state of a turn, made from its events.
 type turnView struct {
 	id      string
 	started time.Time
@@ -87,7 +87,7 @@ type itemView struct {
 	content map[string]any
 }
 
-// params are the members of events that count here.
+// params holds the members of events that are used here.
 type params struct {
 	ItemID     string          `json:"item_id"`
 	Status     string          `json:"status"`
@@ -99,7 +99,7 @@ type params struct {
 	Lost       []string `json:"undelivered_item_ids"`
 }
 
-// fold makes the view of a turn.
+// fold makes the view of a turn from its events.
 func fold(events []seen, turnID string) *turnView {
 	v := &turnView{id: turnID, items: map[string]*itemView{}}
 	for _, e := range events {
@@ -108,7 +108,7 @@ func fold(events []seen, turnID string) *turnView {
 		}
 		var p params
 		if json.Unmarshal(e.Params, &p) != nil {
-			continue // not an event that counts here
+			continue // not an event that is used here
 		}
 		switch e.Method {
 		case "turn/started":
@@ -152,10 +152,10 @@ func (i *itemView) take(raw json.RawMessage) {
 		i.text += part.Text
 	}
 	i.content = map[string]any{}
-	_ = json.Unmarshal(raw, &i.content) // it was read above
+	_ = json.Unmarshal(raw, &i.content) // decoded without error above
 }
 
-// of returns the items of a kind in their order.
+// of returns the items of a kind, in order.
 func (v *turnView) of(kinds ...string) []*itemView {
 	var list []*itemView
 	for _, id := range v.order {
@@ -168,7 +168,7 @@ func (v *turnView) of(kinds ...string) []*itemView {
 	return list
 }
 
-// said is all that the agent has said.
+// said returns all text of the agent.
 func (v *turnView) said() string {
 	text := ""
 	for _, item := range v.of("agent_message") {
@@ -177,10 +177,10 @@ func (v *turnView) said() string {
 	return text
 }
 
-// words is how many pieces of the slow text have come.
+// words returns how many pieces of the slow text have come.
 func (v *turnView) words() int { return strings.Count(v.said(), "word") }
 
-// open are the items that have not ended.
+// open returns the items that have not ended.
 func (v *turnView) open() []string {
 	var list []string
 	for _, id := range v.order {

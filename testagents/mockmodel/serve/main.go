@@ -3,7 +3,8 @@
 //
 //	go run ./testagents/mockmodel/serve -port 8791
 //
-// The first line on stdout is its URL; each request is a line on stderr.
+// The first line on stdout is its URL. Each request is logged as a line on
+// stderr.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command install brings agents into the cache of the real agents' tests:
+// Command install installs agents into the cache of the real agents' tests:
 //
 //	go run ./testagents/realagents/install opencode codex
 package main

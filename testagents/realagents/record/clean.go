@@ -9,18 +9,20 @@ import (
 	"strings"
 )
 
-// place is a path or address of this machine and what stands for it.
-type place struct{ from, to string }
+// replacement is a path or address of this machine and the text that replaces
+// it.
+type replacement struct{ from, to string }
 
-// What is kept of a list of commands or models, and of the texts that describe
-// them: enough to show what they are made of.
+// How many entries of a list of commands or models are kept, and how many bytes
+// of each description: enough to show their form.
 const (
 	keptEntries = 2
 	keptText    = 40
 )
 
 var (
-	// Ids of agents: UUIDs, and letters with a time in them.
+	// Ids of agents: UUIDs, and prefixes followed by letters that encode a
+	// time.
 	someID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(?:ses|msg|prt|per|que|evt|call|toolu|fc|ctc|rs|resp)_[0-9A-Za-z]{6,}`)
 	// Times in milliseconds or microseconds, and as text.
 	someInstant = regexp.MustCompile(`(\D)1[789]\d{11}(?:\d{3})?(\D)`)
@@ -28,18 +30,18 @@ var (
 	someTime    = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
 )
 
-// The stand-ins for what differs from run to run.
+// The replacements for values that differ from run to run.
 const (
 	instant = "1767225600000"
 	timeOf  = "2026-01-01T00:00:00.000Z"
 	day     = "Thursday, January 1, 2026"
 )
 
-// cutLists are the members whose lists are cut.
+// cutLists names the members whose lists are cut.
 var cutLists = []string{"availableCommands", "availableModels", "commands"}
 
 // clean makes a recording independent of the machine and the run.
-func clean(recording []entry, places []place) []entry {
+func clean(recording []entry, replacements []replacement) []entry {
 	names := map[string]string{}
 	counts := map[string]int{}
 	name := func(id string) string {
@@ -56,8 +58,8 @@ func clean(recording []entry, places []place) []entry {
 	cleaned := make([]entry, 0, len(recording))
 	for _, e := range recording {
 		text := string(cut(e.Msg))
-		for _, p := range places {
-			text = strings.ReplaceAll(text, p.from, p.to)
+		for _, r := range replacements {
+			text = strings.ReplaceAll(text, r.from, r.to)
 		}
 		text = someID.ReplaceAllStringFunc(text, name)
 		text = someInstant.ReplaceAllString(text, "${1}"+instant+"${2}")
@@ -68,8 +70,8 @@ func clean(recording []entry, places []place) []entry {
 	return cleaned
 }
 
-// cut shortens the long lists of a message. Messages without one stay byte for
-// byte as they were.
+// cut shortens the long lists of a message. A message without one stays byte
+// for byte the same.
 func cut(msg json.RawMessage) json.RawMessage {
 	long := func(name string) bool { return strings.Contains(string(msg), `"`+name+`"`) }
 	if !slices.ContainsFunc(cutLists, long) && !long("configOptions") {

@@ -11,7 +11,7 @@ func TestRecordingsTellNothingOfTheMachineOrTheRun(t *testing.T) {
 		"other":"1c9ae6ad-9de5-4b2f-8a3c-0123456789ab","message":"msg_f81f3c9d8001","call":"write_file__write_file_1795253523153_0",
 		"at":"2026-11-21T09:30:00.123Z","ms":1795253523153,"us":1795253523153123,"day":"Saturday, November 21, 2026",
 		"cwd":"/tmp/run-7/project","home":"/tmp/run-7/home/.x","count":1234567890123,"text":"a && b"}`
-	got := string(clean([]entry{{"in", json.RawMessage(message)}}, []place{
+	got := string(clean([]entry{{"in", json.RawMessage(message)}}, []replacement{
 		{"/tmp/run-7/home", "/home/user"}, {"/tmp/run-7/project", "/project"},
 	})[0].Msg)
 	for _, want := range []string{

@@ -1,11 +1,11 @@
-// Command record writes down what real agents say over ACP, as material for
-// the tests of package mapping:
+// Command record records what real agents send over ACP, for the tests of
+// package mapping:
 //
 //	go run ./testagents/realagents/record -out DIR opencode codex claude gemini
 //
-// Each scenario of each agent becomes DIR/<agent>-<scenario>.ndjson, one JSON
-// object a line: {"dir":"in","msg":…} is what the agent sent, "out" what it was
-// sent. Paths, ids, times and addresses are replaced, and long lists cut, so
+// Each scenario of each agent becomes DIR/<agent>-<scenario>.ndjson, with one
+// JSON object per line: {"dir":"in","msg":…} came from the agent, "out" went to
+// it. Paths, ids, times and addresses are replaced and long lists are cut, so
 // that recordings are small and can be compared.
 package main
 
@@ -63,7 +63,7 @@ func recordAll(ctx context.Context, out, only string, raw bool, names []string) 
 			started := time.Now()
 			n, err := recordOne(ctx, a, cache, s, out, raw)
 			if err != nil {
-				// An agent that cannot do it is a finding, not the end.
+				// A scenario that an agent cannot do does not end the command.
 				fmt.Printf("%-10s %-20s %v\n", a.Name, s.name, err)
 				continue
 			}
@@ -73,7 +73,7 @@ func recordAll(ctx context.Context, out, only string, raw bool, names []string) 
 	return nil
 }
 
-// recordOne plays a scenario with a new home and a new model.
+// recordOne runs a scenario with a new home and a new model.
 func recordOne(ctx context.Context, a realagents.Agent, cache string, s scenario, out string, raw bool) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -113,7 +113,7 @@ func recordOne(ctx context.Context, a realagents.Agent, cache string, s scenario
 		keep := filepath.Join(os.TempDir(), "holon-record-"+a.Name+"-"+s.name+".log")
 		text := append(join(p.recording), requests...)
 		text = append(text, p.stderr.Bytes()...)
-		_ = os.WriteFile(keep, text, 0o600) // an aid; the error tells the rest
+		_ = os.WriteFile(keep, text, 0o600) // optional; the error below counts
 		return 0, fmt.Errorf("%w (see %s)", played, keep)
 	}
 	recording, path := p.recording, filepath.Join(out, a.Name+"-"+s.name)
@@ -126,7 +126,7 @@ func recordOne(ctx context.Context, a realagents.Agent, cache string, s scenario
 			return 0, err
 		}
 	} else {
-		recording = clean(recording, []place{
+		recording = clean(recording, []replacement{
 			{home, "/home/user"}, {project, "/project"}, {cache, "/agents"}, {model.URL(), "http://127.0.0.1:1"}, {root, "/tmp"},
 		})
 	}

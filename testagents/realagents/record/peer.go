@@ -23,8 +23,7 @@ type entry struct {
 	Msg json.RawMessage `json:"msg"`
 }
 
-// join writes a recording as lines. Messages keep their characters as they
-// are.
+// join writes a recording as lines. The characters of messages do not change.
 func join(recording []entry) []byte {
 	var b bytes.Buffer
 	lines := json.NewEncoder(&b)
@@ -37,7 +36,7 @@ func join(recording []entry) []byte {
 	return b.Bytes()
 }
 
-// message is a JSON-RPC one, as far as it matters here.
+// message is a JSON-RPC message with the members used here.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -50,8 +49,8 @@ type message struct {
 	} `json:"error"`
 }
 
-// play is one scenario under way: an agent's process, and what was said. Only
-// the goroutine of the scenario uses it.
+// play is one running scenario: the agent's process and the messages so far.
+// Only the goroutine of the scenario uses it.
 type play struct {
 	ctx       context.Context
 	launch    realagents.Launch
@@ -65,7 +64,7 @@ type play struct {
 	lines   chan []byte
 	ids     int
 	session string
-	agent   struct { // what initialize has told
+	agent   struct { // the result of initialize
 		AgentCapabilities struct {
 			LoadSession         bool            `json:"loadSession"`
 			SessionCapabilities map[string]any  `json:"sessionCapabilities"`
@@ -78,7 +77,7 @@ type play struct {
 		} `json:"_meta"`
 	}
 
-	opened struct { // what the session's beginning has told
+	opened struct { // the result of session/new or session/fork
 		SessionID string `json:"sessionId"`
 		Modes     struct {
 			Current   string `json:"currentModeId"`
@@ -96,7 +95,8 @@ type play struct {
 		} `json:"configOptions"`
 	}
 
-	// What the scenario does about requests and updates; nil = its default.
+	// How the scenario handles requests and updates. A nil update = none.
+	// permission is needed if the agent asks.
 	permission func(params json.RawMessage) (any, error)
 	update     func(kind string)
 }
@@ -118,7 +118,7 @@ func (p *play) start() error {
 	if err := p.cmd.Start(); err != nil {
 		return err
 	}
-	// The channel holds all that an agent says in a scenario.
+	// The channel has room for all messages of an agent in a scenario.
 	lines := make(chan []byte, 1<<16)
 	p.lines = lines
 	go func() {
@@ -148,7 +148,7 @@ func (p *play) end() {
 		}
 	}
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // it may be gone
-	_ = p.cmd.Wait()                                      // how it ends is of no concern
+	_ = p.cmd.Wait()                                      // its exit code does not matter
 	p.cmd = nil
 }
 
@@ -189,10 +189,10 @@ func (p *play) call(method string, params, result any) error {
 	return json.Unmarshal(answer, result)
 }
 
-// errQuiet says that nothing came in time.
+// errQuiet means that no message came in time.
 var errQuiet = errors.New("the agent says no more")
 
-// wait takes messages until the answer to id.
+// wait reads messages until the answer to id.
 func (p *play) wait(id int) (json.RawMessage, error) {
 	for {
 		m, err := p.next(p.ctx)
@@ -209,7 +209,7 @@ func (p *play) wait(id int) (json.RawMessage, error) {
 	}
 }
 
-// linger records what still comes within d.
+// linger records the messages that come within d.
 func (p *play) linger(d time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(p.ctx, d, errQuiet)
 	defer cancel()
@@ -222,7 +222,7 @@ func (p *play) linger(d time.Duration) error {
 	}
 }
 
-// next takes one message: it is recorded, and answered if it is a request.
+// next reads and records one message, and answers it if it is a request.
 func (p *play) next(ctx context.Context) (message, error) {
 	select {
 	case line, open := <-p.lines:
@@ -240,7 +240,7 @@ func (p *play) next(ctx context.Context) (message, error) {
 	}
 }
 
-// take acts on what the agent wants or tells.
+// take handles a request or notification of the agent.
 func (p *play) take(m message) error {
 	switch {
 	case m.Method == "session/update" && p.update != nil:
@@ -297,7 +297,7 @@ func fill(params json.RawMessage) map[string]any {
 	return content
 }
 
-// safeBuffer keeps the end of what a process writes to stderr.
+// safeBuffer keeps the last bytes that a process writes to stderr.
 type safeBuffer struct {
 	mu sync.Mutex
 	b  []byte
@@ -315,7 +315,7 @@ func (s *safeBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Bytes is what is kept.
+// Bytes returns a copy of the kept bytes.
 func (s *safeBuffer) Bytes() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()

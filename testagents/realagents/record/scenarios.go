@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// late is how long an agent is listened to after its last answer.
+// late is how long messages are recorded after the agent's last answer.
 const late = 700 * time.Millisecond
 
-// scenario is one conversation.
+// scenario is one recorded conversation.
 type scenario struct {
 	name string
 	run  func(p *play) error
 }
 
-// notOffered says that the agent does not have what a scenario is about.
+// notOffered means that the agent does not have the feature of a scenario.
 type notOffered struct{ what string }
 
 func (e *notOffered) Error() string { return "not offered: " + e.what }
@@ -38,8 +38,8 @@ var scenarios = []scenario{
 	{"steer", steer},
 	{"mode", setMode},
 	{"fork", fork},
-	{"load", comeBack("load")},
-	{"resume", comeBack("resume")},
+	{"load", reopen("load")},
+	{"resume", reopen("resume")},
 }
 
 // open starts the agent and a session.
@@ -77,7 +77,8 @@ func (p *play) prompt(text string) error {
 	return p.linger(late)
 }
 
-// choose answers permission requests with the first option of a kind.
+// choose makes the scenario answer permission requests with the first option of
+// a kind.
 func (p *play) choose(kind string) {
 	p.permission = func(params json.RawMessage) (any, error) {
 		var request struct {
@@ -132,8 +133,8 @@ func cancelStream(p *play) error {
 
 var cancelled = map[string]any{"outcome": map[string]any{"outcome": "cancelled"}}
 
-// cancelPermission cancels while a permission is asked: the request is
-// answered first, because one agent hangs otherwise.
+// cancelPermission cancels while a permission request is open. It answers the
+// request first, because one agent hangs otherwise.
 func cancelPermission(p *play) error {
 	if err := p.open(); err != nil {
 		return err
@@ -188,8 +189,8 @@ func steer(p *play) error {
 	return failed
 }
 
-// comeBack goes on with a session in a new process.
-func comeBack(how string) func(*play) error {
+// reopen continues a session in a new process.
+func reopen(how string) func(*play) error {
 	return func(p *play) error {
 		p.choose("allow_once")
 		if err := p.open(); err != nil {
@@ -235,8 +236,8 @@ func (p *play) nextMinute() error {
 	}
 }
 
-// setMode takes another mode, first the protocol's own way and then as one of
-// the agent's options, as far as it offers them.
+// setMode changes the mode, first with session/set_mode and then as one of the
+// agent's options, as far as the agent offers them.
 func setMode(p *play) error {
 	if err := p.open(); err != nil {
 		return err
@@ -271,7 +272,7 @@ func setMode(p *play) error {
 	return p.linger(late)
 }
 
-// fork goes on from a conversation in a second session.
+// fork continues a conversation in a second session.
 func fork(p *play) error {
 	if err := p.open(); err != nil {
 		return err
