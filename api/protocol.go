@@ -95,7 +95,7 @@ func eventMembers(name string) []string {
 	switch name {
 	case notify.StreamOpened, notify.StreamHeartbeat, notify.StreamClosing, notify.HolonLog:
 		return nil
-	case notify.StreamRewind, notify.TurnLate: // they have a step of their own
+	case notify.StreamRewind, notify.TurnLate: // they have their own step
 		return common
 	}
 	return append(common, "step", "epoch", "lineage")

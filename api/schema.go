@@ -155,8 +155,8 @@ func orNull(s *jsonschema.Schema) {
 	}
 }
 
-// describeContent gives every member content that stands beside a member status
-// the schema of an item's content.
+// describeContent gives every member content beside a member status the schema
+// of an item's content.
 func describeContent(s *jsonschema.Schema) error {
 	content, err := contentSchema()
 	if err != nil {

@@ -41,16 +41,16 @@
 // A script that waits for events uses POST /rpc/stream, any other POST /rpc.
 // Threads that it starts are closed at its end, and a pause is ended.
 //
-// A pattern is JSON: members that it does not name may be there, an array is
-// whole unless it has "…" for what is left out. A text with … has anything
-// there. "<time>", "<time?>" (or null), "<int>", "<bool>", "<string>",
-// "<nonempty>", "<array>", "<object>" and "<any>" say what a value looks like,
-// "<absent>" that there is none, "<none?>" that it is false, empty or absent. Any other word in angle brackets is a name: it
-// takes the value that it first meets, and stands for that value from then on,
-// also in requests, where one that begins with new- is a new word; <base>, <host>
-// and <server-token> are the server's. "<= <seq>",
-// "> 5" and "<seq>+1" compare with a name or a number. "<input TEXT>" is the
-// input of a turn with that text.
+// A pattern is JSON. The value may have members that the pattern does not name.
+// An array must match as a whole, except that "…" matches any elements; a …
+// within a text matches any text. "<time>", "<time?>" (or null), "<int>",
+// "<bool>", "<string>", "<nonempty>", "<array>", "<object>" and "<any>" give
+// the type of a value. "<absent>" means no value, "<none?>" a false, empty or
+// absent one. Any other word in angle brackets is a name. It takes the first
+// value that it matches and means that value from then on, also in requests. In
+// a request, a name that begins with new- gets a new word. <base>, <host> and
+// <server-token> are the server's. "<= <seq>", "> 5" and "<seq>+1" compare with
+// a name or a number. "<input TEXT>" is the input of a turn with that text.
 //
 // A server that does not speak the protocol gets a full report. Every check
 // runs separately under a time limit. A panic in one is that check's result,

@@ -168,7 +168,7 @@ func TestConnectionsAreCountedOutAgain(t *testing.T) {
 	if !one.admit() || r.server.connections.Load() != 1 {
 		t.Fatalf("%d are counted, want 1", r.server.connections.Load())
 	}
-	three, four := enter(), enter() // the place of one; and nobody leaves for the next
+	three, four := enter(), enter() // three takes the slot of one; no slot is free for four, so the oldest must leave
 	if two.element != nil || four.element == nil {
 		t.Fatal("the oldest has not given way")
 	}

@@ -402,7 +402,7 @@ func TestPrunedUnderALaggingStreamIsSaid(t *testing.T) {
 
 func TestCloseTellsLaggingReadersWhereTheyAre(t *testing.T) {
 	defer func(size int) { lastBuffer = size }(lastBuffer)
-	lastBuffer = 208 << 10 // what the kernel gives where nobody has set its bound
+	lastBuffer = 208 << 10 // the kernel's default where its bound is not set
 	r := newRig(t)
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)

@@ -232,7 +232,7 @@ func TestBatchOfOddMembersIsAnsweredOrNot(t *testing.T) {
 	st.send(request("8", "stream/unsubscribe", `{}`))
 	st.expect("#8")
 	st.send("["+request("1", "turn/interrupt", `{"turn_id":"slow"}`)+","+request("2", "holon/status", `{}`)+"]", request("3", "holon/status", `{}`))
-	st.expect("#3") // the batch waits for its slowest member, nobody waits for the batch
+	st.expect("#3") // the batch waits for its slowest member, and nothing waits for the batch
 	ended <- turns.InterruptResult{State: "interrupted"}
 	if line := st.next(); !strings.HasPrefix(line, `[{"jsonrpc":"2.0","id":1,`) || !strings.Contains(line, `"id":2,`) {
 		t.Fatal(line)

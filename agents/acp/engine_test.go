@@ -417,7 +417,7 @@ func TestEngineGoesOnInTheSessionAfterARestart(t *testing.T) {
 	s.stop()
 
 	s = serve(t, dir, "forget state="+state, func(c *acp.Config) { c.Handover = true })
-	next = s.start("t", "blocks") // what it is told makes it ask again, which nobody answers
+	next = s.start("t", "blocks") // the transcript makes it ask again, and no one answers
 	s.until("the notice", func(e event) bool {
 		return e.Params.TurnID == next && strings.Contains(string(e.Params.Content), "has lost the session") && strings.Contains(string(e.Params.Content), "what was said so far")
 	})

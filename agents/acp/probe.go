@@ -11,7 +11,7 @@ import (
 // (without one, in a new empty one) and ends it, for holon doctor. The error is
 // ctx's, or a *Problem that says for a person what is wrong and what to do.
 // Probe needs no Serve and does not affect running processes. It returns what
-// the agent has said of itself by then.
+// the agent has reported about itself by then.
 func (a *Agent) Probe(ctx context.Context) (turns.AgentInfo, error) {
 	cfg := a.cfg
 	cfg.Eager, cfg.MaxProcesses = false, 1

@@ -93,7 +93,7 @@ func beLeader(mark, kind string) {
 	case "mixed": // the one with the mark ends by TERM, the other does not
 		up(self("polite", mark, ""))
 		up(bare(self("stubborn", mark)))
-	case "left": // a child in a session of its own
+	case "left": // a child in its own session
 		up(leaving(self("stubborn", mark)))
 	case "quiet": // the same, and a daemon
 		upQuietly(leaving(self("quiet", mark)))

@@ -19,7 +19,7 @@ type kin struct {
 // not killed. The caller has checked that the group is the one it started.
 func killAll(group int) {
 	outside := offspring(livingProcesses(), func(_ int, k kin) bool { return k.group == group })
-	_ = syscall.Kill(-group, syscall.SIGKILL) // ESRCH: nobody is left, which is what we want
+	_ = syscall.Kill(-group, syscall.SIGKILL) // ESRCH: no process is left, as wanted
 	killHeld(outside)
 }
 

@@ -259,7 +259,7 @@ func TestHostileFilesAmongTheRecords(t *testing.T) {
 	store(t, dir, "100000004", valid) // of another group
 	store(t, dir, "100000005", []byte(strings.Repeat(" ", maxRecord)+string(valid)))
 	store(t, dir, "100000006", fmt.Appendf(nil, `{"group":100000006,"boot_id":%q,"start_ticks":1,"command":[],"mark":""}`, boot))
-	store(t, dir, "100000007", fmt.Appendf(nil, `{"group":100000007,"boot_id":%q,"start_ticks":1,"command":[],"mark":"x"}`, boot)) // of nobody
+	store(t, dir, "100000007", fmt.Appendf(nil, `{"group":100000007,"boot_id":%q,"start_ticks":1,"command":[],"mark":"x"}`, boot)) // of no process
 	store(t, dir, "100000008", []byte(strings.Repeat("[", 60_000)))
 	store(t, dir, "."+strconv.Itoa(pid)+tempSuffix, valid)
 

@@ -67,7 +67,7 @@ func deadServer(t *testing.T, url string) (data string) {
 }
 
 func TestConnectStartsAServerWhereAKilledOneHasLeftItsFile(t *testing.T) {
-	data := deadServer(t, "http://127.0.0.1:1") // nobody listens there: the wait for it would take a minute
+	data := deadServer(t, "http://127.0.0.1:1") // nothing listens there: the wait for it would take a minute
 	c := &process{cmd: exec.Command(build(t, t.TempDir(), "."), "connect"), exited: make(chan struct{})}
 	c.cmd.Env = append(os.Environ(), "HOLON_DATA="+data, "HOLON_LISTEN=127.0.0.1:0", "HOLON_URL=", "XDG_CONFIG_HOME="+t.TempDir())
 	c.cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"holon/status"}`)
@@ -79,7 +79,7 @@ func TestConnectStartsAServerWhereAKilledOneHasLeftItsFile(t *testing.T) {
 		_ = c.cmd.Wait() // what it prints is looked at
 		close(c.exited)
 	}()
-	t.Cleanup(func() { // the server is in a session of its own
+	t.Cleanup(func() { // the server is in its own session
 		if record, err := client.ReadServerFile(data); err == nil && record.Alive() {
 			_ = syscall.Kill(record.PID, syscall.SIGTERM)
 			eventually(t, "the server ends", func() bool { return !record.Alive() })

@@ -34,7 +34,7 @@ durable log, which any number of clients follow live and resume by cursor.
 	root.SetErr(g.err)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	flags := root.PersistentFlags()
-	flags.StringVar(&g.url, "url", "", "the server: http://HOST:PORT, https://HOST:PORT or unix:PATH (default: HOLON_URL, then DATA/server.json; http://127.0.0.1:8080 if nobody has named DATA)")
+	flags.StringVar(&g.url, "url", "", "the server: http://HOST:PORT, https://HOST:PORT or unix:PATH (default: HOLON_URL, then DATA/server.json; http://127.0.0.1:8080 if DATA is not given)")
 	flags.StringVarP(&g.output, "output", "o", "", "how to print: text, json or jsonl, as the subcommand allows")
 	config.BindCommon(flags)
 

@@ -145,7 +145,7 @@ func (p *process) Stop(_ context.Context, kill bool) error {
 func ended(exited chan error, cmd *exec.Cmd, kill bool) error {
 	select {
 	case err := <-exited:
-		exited <- err // for whoever asks again
+		exited <- err // for the next reader
 		if kill {
 			return nil
 		}

@@ -78,9 +78,9 @@ func (c *Client) Endpoint() (Endpoint, error) {
 	return *c.endpoint, nil
 }
 
-// refresh resolves anew after a connection was lost. It keeps the known
-// endpoint when only the guess of the default address is left: another server
-// may listen there, and this one may be about to come back.
+// refresh resolves the endpoint again after a connection was lost. If only the
+// default address is left, it keeps the known endpoint: another server may
+// listen at the default, and this one may come back soon.
 func (c *Client) refresh() {
 	endpoint, err := c.resolve()
 	if err != nil {

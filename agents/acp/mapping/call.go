@@ -12,7 +12,7 @@ import (
 // one is forgotten first.
 const maxCalls = 512
 
-// call is what the agent has said of a tool call so far.
+// call is what the agent has reported about a tool call so far.
 type call struct {
 	id, title, name, server string
 	toolKind                string // the agent's word, "" = unknown
@@ -27,7 +27,7 @@ type call struct {
 	stream                  *items.Text // output that came in pieces; nil = none
 	fresh                   string      // of stream, not emitted yet
 	cut                     []byte      // of stream, half a character
-	rewrite                 bool        // stream has begun anew
+	rewrite                 bool        // stream has started again
 	raw                     rawList
 
 	kind    items.Kind // of its item, decided at the first update
