@@ -198,8 +198,11 @@ func oneThread(u *ledger.Unit) error {
 			return errMixed
 		}
 	}
-	if len(u.Drafts) > 0 && u.Drafts[0].Header.ThreadID != "" &&
-		!slices.ContainsFunc(u.Rows, func(r ledger.Row) bool { return r.Table().CAS != "" }) {
+	if len(u.Drafts) == 0 || u.Drafts[0].Header.ThreadID == "" {
+		return nil
+	}
+	id := any(u.Drafts[0].Header.ThreadID)
+	if !slices.ContainsFunc(u.Rows, func(r ledger.Row) bool { return r.Table().CAS != "" && r.ID() == id }) {
 		return errNoHead
 	}
 	return nil

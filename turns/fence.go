@@ -143,6 +143,11 @@ func (f *triesFence) begin(s *Step) (refused, fault error) {
 	if s.HiddenBy != 0 {
 		return errOneUnit, nil
 	}
+	for _, other := range f.rows { // a unit begins one try of a step: it cannot supersede what it begins
+		if other != s && other.New() && other.TurnID == s.TurnID && other.Step == s.Step {
+			return errTwoTries, nil
+		}
+	}
 	highest, live, err := f.newest(s.TurnID, s.Step)
 	switch {
 	case err != nil:

@@ -110,6 +110,17 @@ func mixedThreads(t *testing.T, h Harness) {
 	if _, err := h.Store.Append(u); err == nil {
 		t.Error("one unit for two threads was committed")
 	}
+	c, d := NewMaker(t, h.Store, "thread_c"), NewMaker(t, h.Store, "thread_d")
+	c.Start().Commit()
+	d.Start().Commit()
+	c.Create("", "item_c", items.StatusCompleted, items.NewNotice("info", "x"))
+	d.Create("", "item_d", items.StatusCompleted, items.NewNotice("info", "x"))
+	u = c.Unit()
+	heads := d.Unit().Rows
+	u.Rows[len(u.Rows)-1] = heads[len(heads)-1]
+	if _, err := h.Store.Append(u); err == nil {
+		t.Error("a unit that moves the head of another thread was committed")
+	}
 }
 
 // failingUnit lets units that break a constraint wait together with good ones.

@@ -99,7 +99,7 @@ func wrongTries(t *testing.T, h Harness) {
 	m.Rewind("turn_a", "gone", turns.CauseCrash)
 	m.Commit()
 	for name, make := range map[string]func(c *Maker) *ledger.Unit{
-		"an event after the marker that takes its try back": func(c *Maker) *ledger.Unit {
+		"an event after the marker that supersedes its try": func(c *Maker) *ledger.Unit {
 			span := c.Standing("turn_a", "setup")
 			c.Rewind("turn_a", "setup", turns.CauseCrash)
 			c.AddTo(span, notify.ItemDelta, "turn_a", "item_a", &items.Delta{ItemID: "item_a", Type: "delta"})
@@ -143,6 +143,12 @@ func wrongTries(t *testing.T, h Harness) {
 		},
 		"two tries of a step at once": func(c *Maker) *ledger.Unit {
 			c.Begin("turn_a", "setup")
+			return c.Unit()
+		},
+		"two tries of a new step in one unit": func(c *Maker) *ledger.Unit {
+			c.Begin("turn_a", "other")
+			span := notify.NewSpan("turn_a", "other", 2, c.Standing("turn_a", ""))
+			c.AddTo(span, notify.StepStarted, "turn_a", "", &turns.StepEvent{Type: "started", Status: turns.StepInProgress})
 			return c.Unit()
 		},
 		"a try with an epoch that has been used": func(c *Maker) *ledger.Unit {
