@@ -102,7 +102,8 @@ func defineWaiting[P, R any](name, summary string, wait time.Duration, handle fu
 		if final == nil {
 			return encodeResult(ctx, name, first, seq)
 		}
-		return Reply{Later: func(ctx context.Context) Reply {
+		return Reply{Later: func(ctx context.Context) (rep Reply) {
+			defer catch(ctx, name, &rep)
 			timer := time.NewTimer(wait)
 			defer timer.Stop()
 			r := first
@@ -206,10 +207,21 @@ func collecting(ctx context.Context, f func(context.Context) Reply) Reply {
 	}
 	rep.Sent = func(ok bool) {
 		for _, f := range list {
-			f(ok)
+			callSent(ctx, f, ok)
 		}
 	}
 	return rep
+}
+
+// callSent keeps a panic of what follows an answer from ending more than that:
+// the writer of the answer may hold a lock.
+func callSent(ctx context.Context, f func(ok bool), ok bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			loggerOf(ctx).Error("panic after an answer", zap.Any("panic", v), zap.ByteString("stack", debug.Stack()))
+		}
+	}()
+	f(ok)
 }
 
 // refused is the answer to a request whose handler has failed. The error may

@@ -352,7 +352,12 @@ func (e *fakeEngine) Respond(context.Context, turns.Respond) (turns.RespondResul
 
 func (e *fakeEngine) Pause(ctx context.Context, c turns.Pause) (turns.PauseResult, error) {
 	if e.sent != nil {
-		api.AfterSent(ctx, func(ok bool) { e.sent <- fmt.Sprintf("%.8s %v", c.Reason, ok) })
+		api.AfterSent(ctx, func(ok bool) {
+			if c.Reason == "panic" {
+				panic("after the answer")
+			}
+			e.sent <- fmt.Sprintf("%.8s %v", c.Reason, ok)
+		})
 	}
 	if len(c.Reason) > 64 {
 		return turns.PauseResult{Message: c.Reason}, nil

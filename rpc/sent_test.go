@@ -54,6 +54,22 @@ func TestWhatFollowsAnAnswerComesWhenItsBytesAreWritten(t *testing.T) {
 	told(t, r, "c true", "d true")
 }
 
+// The function is called with the lock of the stream held.
+func TestPanicAfterAnAnswerEndsNothing(t *testing.T) {
+	r := newRig(t)
+	r.engine.sent = make(chan string, 10)
+	st := r.open("POST", "/rpc/stream")
+	st.expect(notify.StreamOpened)
+	st.send(pausing("1", "panic"))
+	st.expect("#1")
+	st.send(pausing("2", "next"))
+	st.expect("#2")
+	told(t, r, "next true")
+	r.post(pausing("1", "panic"))
+	r.post(pausing("1", "post"))
+	told(t, r, "post true")
+}
+
 func TestAnAnswerThatIsNotTheResultTellsNothing(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Limits.MaxFrameBytes = 4096 })
 	r.engine.sent = make(chan string, 10)
