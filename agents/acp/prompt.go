@@ -20,6 +20,10 @@ import (
 // emitted before the turn continues without it.
 const lastOutputWait = time.Second
 
+// exitWait is how long a prompt whose process has ended waits to learn how: as
+// long as what is left of its group is given to end by itself.
+const exitWait = eofWait
+
 // promptRun is one running prompt of a session.
 type promptRun struct {
 	p *turns.Prompt
@@ -280,7 +284,7 @@ func (s *session) failure(err error) turns.Outcome {
 		select { // how it ended is known when it is dead
 		case <-s.pr.dead:
 			err = s.pr.exit
-		case <-time.After(lastOutputWait):
+		case <-time.After(exitWait):
 		}
 		out := failed(kindFailed, err.Error())
 		out.Cause = turns.CauseCrash
