@@ -37,7 +37,7 @@ func (w *itemWriter) ask(q *ask) {
 		w.d.then(answer{q, cancelled})
 		return
 	}
-	at := w.d.here() // a question is asked by the turn, not by one of its steps
+	at := w.d.turnScope() // a question is asked by the turn, not by one of its steps
 	row := w.d.change.item(nil, act.turn.TurnID, notify.ItemCreated, q.itemID, at, &items.Created{
 		ItemID: q.itemID, Type: "created", Status: items.StatusPending, Content: raw, Truncated: cut, TotalBytes: total, Kind: q.content.Kind(),
 	})

@@ -92,18 +92,18 @@ func (c *change) settle(rc ledger.Receipt) {
 	}
 }
 
-// place is where an event belongs: to a try, or just to an attempt if nothing
-// is ever to supersede it, or to neither.
-type place struct {
+// scope is where an event belongs: to a try, to an attempt only if nothing may
+// ever supersede it, or to neither.
+type scope struct {
 	span    *notify.Span // nil = no lineage
 	attempt int          // 0 = none
 }
 
-// in is the place of the events of a try.
-func in(span *notify.Span) place { return place{span, span.Root()} }
+// inTry is the scope of the events of a try.
+func inTry(span *notify.Span) scope { return scope{span, span.Root()} }
 
 // add appends an event and returns the header it is folded with.
-func (c *change) add(method, turnID string, at place, itemID string, body any) notify.Header {
+func (c *change) add(method, turnID string, at scope, itemID string, body any) notify.Header {
 	c.flushDelta()
 	d := notify.Draft{
 		Method: method, ItemID: itemID, Body: body,
@@ -130,13 +130,13 @@ func (c *change) add(method, turnID string, at place, itemID string, body any) n
 
 // thread adds an event of the thread itself.
 func (c *change) thread(method string, body any) {
-	row := threads.Apply(c.next.thread, c.add(method, "", place{}, "", body), body)
+	row := threads.Apply(c.next.thread, c.add(method, "", scope{}, "", body), body)
 	c.rows.thread, c.next.thread = row, row
 }
 
 // turn adds an event of a turn and returns the row it leaves. prev is nil for
 // the turn's first event.
-func (c *change) turn(prev *turns.Turn, turnID, method string, at place, body any) *turns.Turn {
+func (c *change) turn(prev *turns.Turn, turnID, method string, at scope, body any) *turns.Turn {
 	return c.foldTurn(prev, c.add(method, turnID, at, "", body), body)
 }
 
@@ -190,7 +190,7 @@ func (c *change) file(row *turns.Turn) {
 func (c *change) turnRow(turnID string) *turns.Turn { return c.rows.turns[c.turnAt[turnID]] }
 
 // item adds an event of an item and returns the row it leaves.
-func (c *change) item(prev *items.Item, turnID, method, itemID string, at place, body any) *items.Item {
+func (c *change) item(prev *items.Item, turnID, method, itemID string, at scope, body any) *items.Item {
 	next := items.Apply(prev, c.add(method, turnID, at, itemID, body), body)
 	if next == nil {
 		return prev
@@ -254,7 +254,7 @@ func (c *change) flushDelta() {
 	}
 	c.delta = pendingDelta{}
 	row := d.open.row
-	c.add(notify.ItemDelta, row.TurnID, d.open.place(), row.ItemID, &items.Delta{
+	c.add(notify.ItemDelta, row.TurnID, d.open.scope(), row.ItemID, &items.Delta{
 		ItemID: row.ItemID, Type: "delta", Delta: items.DeltaText{Text: string(d.text)}, Offset: d.offset,
 	})
 }

@@ -72,12 +72,12 @@ func (d *decision) stopWithin() time.Duration {
 // then adds what follows the commit.
 func (d *decision) then(e effect) { d.effects = append(d.effects, e) }
 
-// here is the scope of what the active turn itself says.
-func (d *decision) here() place {
+// turnScope is the scope of events of the active turn itself.
+func (d *decision) turnScope() scope {
 	if root := d.change.root(); root != nil {
-		return in(root)
+		return inTry(root)
 	}
-	return place{attempt: d.active().turn.Attempt}
+	return scope{attempt: d.active().turn.Attempt}
 }
 
 // mayStart refuses a turn of a thread that takes none.

@@ -43,7 +43,7 @@ func (w *turnWriter) end(end ending) {
 		Message: end.message, MessageTruncated: truncated, Reason: end.reason, StopReason: end.stopReason, Error: end.failure,
 		Usage: act.usage, UndeliveredItemIDs: undelivered,
 	}
-	w.ended(w.d.active().turn, w.d.here(), ended)
+	w.ended(w.d.active().turn, w.d.turnScope(), ended)
 	if next, _ := threads.Next(w.d.next().thread.State, threads.VerbEnd, false); next != w.d.next().thread.State {
 		w.d.threadClosed(w.d.next().thread.Reason)
 	}
@@ -73,7 +73,7 @@ func (w *itemWriter) closeItem(o *openItem, status items.Status) {
 }
 
 // ended adds the terminal event of a turn.
-func (w *turnWriter) ended(row *turns.Turn, at place, e *turns.EndedEvent) {
+func (w *turnWriter) ended(row *turns.Turn, at scope, e *turns.EndedEvent) {
 	method := notify.TurnCompleted
 	e.Type = "completed"
 	switch e.State {
@@ -95,7 +95,7 @@ func (w *turnWriter) endQueued(row *turns.Turn, reason string) {
 			undelivered = append(undelivered, o.row.ItemID)
 		}
 	}
-	w.ended(row, in(notify.NewSpan(row.TurnID, "", row.Attempt, nil)), &turns.EndedEvent{
+	w.ended(row, inTry(notify.NewSpan(row.TurnID, "", row.Attempt, nil)), &turns.EndedEvent{
 		State: turns.Interrupted, StartedAt: row.StartedAt, CompletedAt: w.d.change.now, Message: interruption(reason), Reason: reason,
 		UndeliveredItemIDs: undelivered,
 	})
@@ -112,10 +112,10 @@ func (w *turnWriter) progress(state turns.Progress, message string) {
 
 // progressed is progress for who has more to say; the time it adds itself.
 func (w *turnWriter) progressed(e turns.ProgressEvent) {
-	w.progressOf(w.d.active().turn, w.d.here(), e)
+	w.progressOf(w.d.active().turn, w.d.turnScope(), e)
 }
 
-func (w *turnWriter) progressOf(row *turns.Turn, at place, e turns.ProgressEvent) {
+func (w *turnWriter) progressOf(row *turns.Turn, at scope, e turns.ProgressEvent) {
 	since := row.FirstStartedAt
 	if since.IsZero() {
 		since = row.StartedAt
@@ -132,7 +132,7 @@ func (w *itemWriter) resolve(o *openItem, ans items.Answer, by string) {
 		w.d.change.err = err
 	}
 	row := o.row
-	w.d.change.item(row, row.TurnID, notify.ItemUpdated, row.ItemID, o.place(), &items.Updated{
+	w.d.change.item(row, row.TurnID, notify.ItemUpdated, row.ItemID, o.scope(), &items.Updated{
 		ItemID: row.ItemID, Type: "updated", Status: ans.Status, Content: raw, Truncated: truncated, TotalBytes: total,
 	})
 	w.d.active().open.remove(row.ItemID)

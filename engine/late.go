@@ -30,7 +30,7 @@ func (w *lateWriter) keep(attempt int, step string, epoch int, method string, pa
 		return false
 	}
 	body := &turns.LateEvent{Type: "late", Step: step, Epoch: epoch, Event: turns.LateInner{Method: method, Params: raw}}
-	next := turns.ApplyStep(row, w.d.change.add(notify.TurnLate, t.turnID, place{attempt: attempt}, "", body), body)
+	next := turns.ApplyStep(row, w.d.change.add(notify.TurnLate, t.turnID, scope{attempt: attempt}, "", body), body)
 	w.d.change.putStep(next)
 	t = w.d.change.changeSteps()
 	if _, gone := t.attempts[attempt]; gone {

@@ -17,11 +17,11 @@ type openItem struct {
 	text    *items.Text // nil if the kind does not stream
 	ask     *ask        // set for questions
 	shared  bool        // text is also that of another state: it must be copied before it grows
-	number  int         // of an agent's message: its place among those of the turn, from 1
+	number  int         // of an agent's message: its number among those of the turn, from 1
 }
 
-// place is where the item's events belong.
-func (o *openItem) place() place { return place{o.span, o.row.Attempt} }
+// scope is where the item's events belong.
+func (o *openItem) scope() scope { return scope{o.span, o.row.Attempt} }
 
 // isInput reports whether the item is something a person said to the turn.
 func (o *openItem) isInput() bool { return o.row.Type == items.KindUserMessage }
@@ -172,7 +172,7 @@ func (w *itemWriter) updated(o *openItem, status items.Status) (row *items.Item)
 
 // put adds item/updated with this content. The item itself is not changed.
 func (w *itemWriter) put(o *openItem, status items.Status, c encoded) (row *items.Item) {
-	return w.d.change.item(o.row, o.row.TurnID, notify.ItemUpdated, o.row.ItemID, o.place(), &items.Updated{
+	return w.d.change.item(o.row, o.row.TurnID, notify.ItemUpdated, o.row.ItemID, o.scope(), &items.Updated{
 		ItemID: o.row.ItemID, Type: "updated", Status: status, Content: c.raw, Truncated: c.truncated, TotalBytes: c.total,
 	})
 }

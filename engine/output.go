@@ -171,7 +171,7 @@ func (w *itemWriter) create(op items.Create) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", err, items.ErrRefused)
 	}
-	row := w.d.change.item(nil, act.turn.TurnID, notify.ItemCreated, op.ItemID, in(span), &items.Created{
+	row := w.d.change.item(nil, act.turn.TurnID, notify.ItemCreated, op.ItemID, inTry(span), &items.Created{
 		ItemID: op.ItemID, Type: "created", Status: status,
 		Content: content.raw, Truncated: content.truncated, TotalBytes: content.total, Kind: kind,
 	})
@@ -245,11 +245,11 @@ func (w *itemWriter) delete(op items.Delete) error {
 	act := w.d.active()
 	var (
 		row *items.Item
-		at  place
+		at  scope
 	)
 	o := w.d.active().open.get(op.ItemID)
 	if o != nil {
-		row, at = o.row, o.place()
+		row, at = o.row, o.scope()
 		if o.ask != nil {
 			w.d.then(answer{o.ask, cancelled})
 		}
@@ -261,7 +261,7 @@ func (w *itemWriter) delete(op items.Delete) error {
 		if row == nil || row.TurnID != act.turn.TurnID {
 			return fmt.Errorf("delete of item %.60q, which is not of this turn: %w", op.ItemID, items.ErrRefused)
 		}
-		if at, err = w.d.change.placeOf(row); err != nil {
+		if at, err = w.d.change.scopeOf(row); err != nil {
 			return err
 		}
 	}

@@ -106,7 +106,7 @@ func (w *itemWriter) createOutside(op items.Create) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", err, items.ErrRefused)
 	}
-	w.d.change.item(nil, "", notify.ItemCreated, op.ItemID, place{}, &items.Created{
+	w.d.change.item(nil, "", notify.ItemCreated, op.ItemID, scope{}, &items.Created{
 		ItemID: op.ItemID, Type: "created", Status: status,
 		Content: content.raw, Truncated: content.truncated, TotalBytes: content.total, Kind: kind,
 	})

@@ -106,7 +106,7 @@ func (w *turnWriter) started(prev *turns.Turn, turnID string, origin turns.Origi
 	if span == nil {
 		span = w.d.change.begin("")
 	}
-	w.d.change.turn(prev, turnID, notify.TurnStarted, in(span), e)
+	w.d.change.turn(prev, turnID, notify.TurnStarted, inTry(span), e)
 }
 
 // input adds the user messages of a turn. Nothing supersedes them.
@@ -118,7 +118,7 @@ func (w *itemWriter) input(turnID string, attempt int, msgs []items.UserMessage,
 			w.d.change.err = err
 		}
 		id := items.NewID()
-		rows = append(rows, w.d.change.item(nil, turnID, notify.ItemCreated, id, place{attempt: attempt}, &items.Created{
+		rows = append(rows, w.d.change.item(nil, turnID, notify.ItemCreated, id, scope{attempt: attempt}, &items.Created{
 			ItemID: id, Type: "created", Status: status, Content: raw, Kind: items.KindUserMessage,
 		}))
 	}
@@ -151,7 +151,7 @@ func (d *decision) enqueue(c turns.Start, msgs []items.UserMessage, why string) 
 		}
 	}
 	turnID := turns.NewID()
-	d.change.turn(nil, turnID, notify.TurnQueued, place{attempt: 1}, &turns.QueuedEvent{
+	d.change.turn(nil, turnID, notify.TurnQueued, scope{attempt: 1}, &turns.QueuedEvent{
 		Type: "queued", State: turns.Queued, Position: position, Rank: rank, QueuedAt: d.change.now, Reason: why,
 		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds, Retry: c.Retry,
 	})

@@ -24,17 +24,17 @@ func (c *change) spanAt(path string) (*notify.Span, error) {
 	return nil, fmt.Errorf("step %.60q has not been started: %w", path, items.ErrRefused)
 }
 
-// placeOf is where the events of an item that is not open belong. An item
-// that was taken back has no place any more.
-func (c *change) placeOf(row *items.Item) (place, error) {
+// scopeOf is where the events of an item that is not open belong. An item that
+// was superseded has no scope any more.
+func (c *change) scopeOf(row *items.Item) (scope, error) {
 	if len(row.Lineage) == 0 {
-		return place{attempt: row.Attempt}, nil
+		return scope{attempt: row.Attempt}, nil
 	}
 	span := c.steps().live[row.Step]
 	if span == nil || !slices.Equal(span.Lineage, row.Lineage) {
-		return place{}, fmt.Errorf("item %.60q was superseded: %w", row.ItemID, items.ErrRefused)
+		return scope{}, fmt.Errorf("item %.60q was superseded: %w", row.ItemID, items.ErrRefused)
 	}
-	return in(span), nil
+	return inTry(span), nil
 }
 
 // mustCommitFirst reports whether the op takes a try back that may have begun
@@ -79,7 +79,7 @@ func (w *stepWriter) start(path, reason string) (*notify.Span, error) {
 		if p == path {
 			e.Reason = reason
 		}
-		w.d.change.add(notify.StepStarted, t.turnID, in(span), "", e)
+		w.d.change.add(notify.StepStarted, t.turnID, inTry(span), "", e)
 	}
 	return span, nil
 }
@@ -115,7 +115,7 @@ func (w *stepWriter) closeAll(path string, status turns.StepStatus) {
 	slices.SortStableFunc(rows, func(x, y *turns.Step) int { return len(y.Lineage) - len(x.Lineage) })
 	for _, row := range rows {
 		if row.Step != "" && !row.Status.Ended() && covers(path, row.Step) {
-			w.d.change.add(notify.StepEnded, t.turnID, in(t.live[row.Step]), "", &turns.StepEvent{Type: "ended", Status: status})
+			w.d.change.add(notify.StepEnded, t.turnID, inTry(t.live[row.Step]), "", &turns.StepEvent{Type: "ended", Status: status})
 		}
 	}
 }

@@ -183,7 +183,7 @@ func (c *change) rewind(path string, row *turns.Turn, e turns.RewindEvent) {
 	t := c.changeSteps()
 	p := t.paths[path]
 	e.Type, e.Step, e.NewEpoch, e.SupersededAfterSeq = "rewind", path, p.epoch+1, p.first-1
-	h := c.add(notify.StreamRewind, t.turnID, place{}, "", &e)
+	h := c.add(notify.StreamRewind, t.turnID, scope{}, "", &e)
 	for _, s := range t.inOrder() {
 		next := turns.ApplyStep(s, h, &e)
 		if next == nil {

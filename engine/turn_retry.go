@@ -100,7 +100,7 @@ func (a *actor) startRetried(r turns.RetryResult) turns.RetryResult {
 		}
 	}
 	t, d := a.state.queue[i].turn, a.decide()
-	d.change.turn(t, t.TurnID, notify.TurnQueued, place{attempt: t.Attempt}, &turns.QueuedEvent{
+	d.change.turn(t, t.TurnID, notify.TurnQueued, scope{attempt: t.Attempt}, &turns.QueuedEvent{
 		Type: "queued", State: turns.Queued, Position: r.Position, Rank: t.Rank, QueuedAt: r.QueuedAt, Reason: why,
 	})
 	if rc, err := a.commit(d); err == nil {
