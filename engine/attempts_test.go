@@ -327,7 +327,7 @@ func TestAttemptDoesNotStartInAPause(t *testing.T) {
 		c := h.tried(turns.Start{})
 		c.crash()
 		_, wait := h.marker(c.TurnID, 1)
-		other := h.start("b") // waits for the place that the turn keeps
+		other := h.start("b") // waits for the slot that the turn keeps
 		time.Sleep(time.Second)
 		h.idle(h.agent)
 		h.pause()

@@ -77,8 +77,8 @@ func TestActiveTurnsAreBoundedOverAllThreads(t *testing.T) {
 				}
 			}
 		}
-		// First come, first served: each end gives its place to the next in line.
-		// One place at a time, since two that start at once start in any order.
+		// First come, first served: each end gives its slot to the next in line.
+		// One slot at a time, because two that start at once start in any order.
 		running := map[string]*call{}
 		for range 2 {
 			c := h.next(h.agent)
@@ -102,8 +102,8 @@ func TestActiveTurnsAreBoundedOverAllThreads(t *testing.T) {
 	})
 }
 
-func TestPlaceThatNobodyNeedsAnyMoreIsHandedOn(t *testing.T) {
-	// What leaves the queue while its thread stands in line: an interrupt, a
+func TestSlotThatIsNoLongerNeededIsHandedOn(t *testing.T) {
+	// What leaves the queue while its thread waits in line: an interrupt, a
 	// close, a pause of the thread.
 	for name, leave := range map[string]func(h *harness, turnID string){
 		"interrupt": func(h *harness, turnID string) { h.interrupt(turnID) },
@@ -123,7 +123,7 @@ func TestPlaceThatNobodyNeedsAnyMoreIsHandedOn(t *testing.T) {
 				h.ended(first.TurnID)
 				c = h.next(h.agent)
 				if c.TurnID != last.TurnID {
-					t.Errorf("%s has the place", c.TurnID)
+					t.Errorf("%s has the slot", c.TurnID)
 				}
 				c.end(turns.Completed)
 				h.ended(last.TurnID)

@@ -11,7 +11,7 @@ import (
 type Config struct {
 	DefaultAgent   string // name of the agent of threads that name none; the first agent
 	MaxActiveTurns int    // over all threads, without those that wait for a person
-	// MaxWaitingTurns is how many turns that wait for a person give their place
+	// MaxWaitingTurns is how many turns that wait for a person give their slot
 	// back; further ones keep it.
 	MaxWaitingTurns int
 	MaxQueue        int           // queued turns of a thread; limits.QueuedByInterrupt more by on_busy interrupt
@@ -21,8 +21,8 @@ type Config struct {
 	MaxOpenItems    int           // open items of one turn
 	InterruptAfter  time.Duration // how long an agent may take to stop
 	DefaultTimeout  time.Duration // of a turn that names none; 0 = none
-	DrainAfter      time.Duration // how long running turns may go on once the server stops
-	DrainGrace      time.Duration // how long they may then take to be interrupted; 2 s
+	DrainAfter      time.Duration // how long running turns may continue once the server stops
+	DrainGrace      time.Duration // how long they may then take to be interrupted; 0 = 2 s
 }
 
 // Bounds of the work of one owner.

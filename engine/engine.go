@@ -147,15 +147,15 @@ type Load struct {
 	Actors     int   // busy threads
 	Active     int   // turns that run
 	Waiting    int   // of those, turns that wait for a person
-	Places     int   // that running turns have taken
-	Capacity   int   // places in all
+	Slots      int   // that running turns have taken
+	Capacity   int   // slots in all
 	LateOutput int64 // what agents said and could not be stored, because their turn or thread had ended; since the start
 }
 
 // Load returns what the engine has in memory.
 func (e *Engine) Load() Load {
-	running, places := e.gate.load()
-	return Load{Actors: e.owners.busy(), Active: running, Waiting: int(e.waiting.Load()), Places: places, Capacity: e.rules.cfg.MaxActiveTurns, LateOutput: e.late.Load()}
+	running, slots := e.gate.load()
+	return Load{Actors: e.owners.busy(), Active: running, Waiting: int(e.waiting.Load()), Slots: slots, Capacity: e.rules.cfg.MaxActiveTurns, LateOutput: e.late.Load()}
 }
 
 // threadOf names the thread of a turn, or says ErrNotFound.

@@ -28,7 +28,7 @@ func (e *Engine) Gate() GateState {
 	g := e.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return GateState{Active: g.places, Lent: g.running - g.places, Granted: len(g.granted), InLine: len(g.inLine), Waiting: len(g.waiting)}
+	return GateState{Active: g.slots, Lent: g.running - g.slots, Granted: len(g.granted), InLine: len(g.inLine), Waiting: len(g.waiting)}
 }
 
 // InboxBytes is the agent output that waits at a thread.

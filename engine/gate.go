@@ -7,62 +7,62 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// gate holds what keeps turns of all threads from starting: the bound on
+// gate decides whether a turn of any thread may start: it holds the bound on
 // active turns, the pause of the runtime and the drain. Threads that may not
-// start now wait in it, first come first served; whoever leaves hands its
-// place on, so that nobody is overtaken.
+// start now wait in line, first come first served. A turn that ends hands its
+// slot to the first thread in line, so that none is overtaken.
 //
-// A turn that waits for a person has given its place back, and takes one over
-// the bound when it goes on. So places and running turns are counted apart: the
-// bound is on the first, the drain waits for the second.
+// A turn that waits for a person has given its slot back. When it continues, it
+// takes one even over the bound. So slots and running turns are counted
+// separately: the bound applies to slots, the drain waits for running turns.
 //
-// The pause is closed before holon/paused is appended and opened after
-// holon/resumed is: a thread that finds the gate open but is refused by the
-// appender's fence (ErrRuntimePaused) simply tries again.
+// The gate closes before holon/paused is appended, and opens after
+// holon/resumed is. A thread that finds the gate open but is refused by the
+// appender's fence (ErrRuntimePaused) tries again.
 type gate struct {
-	max        int                   // places
-	maxWaiting int                   // running turns without one
+	max        int                   // slots
+	maxWaiting int                   // running turns without a slot
 	wake       func(threadID string) // must not block
 
-	mu       sync.Mutex
-	places   int // taken, or granted
-	running  int // turns that have a place, or have given theirs back
-	paused   bool
-	draining bool
-	waiting  []string
-	inLine   map[string]bool
-	granted  map[string]bool // places handed on and not yet taken
-	keeping  map[string]bool // threads that could not lend their places
-	empty    chan struct{}   // closed when running falls to 0; nil if nobody asked
+	mu          sync.Mutex
+	slots       int // taken or granted
+	running     int // turns that have a slot or have given theirs back
+	paused      bool
+	draining    bool
+	waiting     []string
+	inLine      map[string]bool
+	granted     map[string]bool // threads with a slot that they have not taken yet
+	lendRefused map[string]bool // threads that could not lend their slot
+	empty       chan struct{}   // closed when running falls to 0; nil if nothing waits for that
 }
 
 func newGate(max, maxWaiting int, wake func(string)) *gate {
-	return &gate{max: max, maxWaiting: maxWaiting, wake: wake, inLine: map[string]bool{}, granted: map[string]bool{}, keeping: map[string]bool{}}
+	return &gate{max: max, maxWaiting: maxWaiting, wake: wake, inLine: map[string]bool{}, granted: map[string]bool{}, lendRefused: map[string]bool{}}
 }
 
-// enter asks for a place for a turn of the thread. If there is none the
-// thread stands in line and is woken; why says what it waits for.
+// enter asks for a slot for a turn of the thread. If there is none, the thread
+// joins the line and is woken later; why says what it waits for.
 func (g *gate) enter(threadID string) (ok bool, why string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.paused || g.draining {
 		g.dropGrant(threadID)
-		g.line(threadID)
+		g.join(threadID)
 		return false, turns.QueuedPaused
 	}
 	if g.granted[threadID] {
 		delete(g.granted, threadID)
 		return true, ""
 	}
-	if g.places < g.max && len(g.waiting) == 0 {
+	if g.slots < g.max && len(g.waiting) == 0 {
 		g.take()
 		return true, ""
 	}
-	g.line(threadID)
+	g.join(threadID)
 	return false, turns.QueuedCapacity
 }
 
-// decline gives a granted place back that the thread no longer needs, and
+// decline gives back a granted slot that the thread no longer needs, and
 // leaves the line.
 func (g *gate) decline(threadID string) {
 	g.mu.Lock()
@@ -72,64 +72,63 @@ func (g *gate) decline(threadID string) {
 		delete(g.inLine, threadID)
 		g.waiting = slices.DeleteFunc(g.waiting, func(id string) bool { return id == threadID })
 	}
-	g.fill()
+	g.grantFree()
 }
 
-// leave frees the place of a turn of the thread that has ended.
+// leave frees the slot of a turn of the thread that has ended.
 func (g *gate) leave(threadID string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.keeping, threadID)
+	delete(g.lendRefused, threadID)
 	g.free()
-	g.fill()
-	g.signal()
+	g.grantFree()
+	g.signalEmpty()
 }
 
-// lend gives the place of a turn back that waits for a person. It reports false
-// if as many wait without a place as may: the turn keeps its own, and its thread
-// is woken when fewer do.
+// lend gives back the slot of a turn that waits for a person. It reports false
+// if maxWaiting turns wait without a slot already: the turn keeps its own, and
+// its thread is woken when fewer do.
 func (g *gate) lend(threadID string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.running-g.places >= g.maxWaiting {
-		g.keeping[threadID] = true
+	if g.running-g.slots >= g.maxWaiting {
+		g.lendRefused[threadID] = true
 		return false
 	}
-	delete(g.keeping, threadID)
-	g.places--
-	g.fill()
+	delete(g.lendRefused, threadID)
+	g.slots--
+	g.grantFree()
 	return true
 }
 
-// claim takes the place of a turn that goes on, whatever the bound.
-func (g *gate) claim() {
+// reclaim takes a slot for a turn that continues, even over the bound.
+func (g *gate) reclaim() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.places++
-	for id := range g.keeping { // one may lend its place now; one that has gone on meanwhile asks no more
-		delete(g.keeping, id)
+	g.slots++
+	for id := range g.lendRefused { // one may lend its slot now; one that has continued meanwhile does not ask
+		delete(g.lendRefused, id)
 		g.wake(id)
 	}
 }
 
-// stay reports whether a thread that has a place may start an attempt in it.
-// If not, because of a pause or a drain, the place is free and the thread
-// stands in line.
-func (g *gate) stay(threadID string) bool {
+// keep reports whether a thread that has a slot may start an attempt in it. In
+// a pause or a drain it may not: the slot is freed and the thread joins the line.
+func (g *gate) keep(threadID string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.paused && !g.draining {
 		return true
 	}
 	g.free()
-	g.line(threadID)
-	g.fill()
-	g.signal()
+	g.join(threadID)
+	g.grantFree()
+	g.signalEmpty()
 	return false
 }
 
-// adopt counts a turn that goes on although the server was started anew. It has
-// a place, whatever the bound: it runs.
+// adopt counts a turn that continues after a restart of the server. It gets a
+// slot even over the bound, because it runs.
 func (g *gate) adopt() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -144,32 +143,32 @@ func (g *gate) whenEmpty() <-chan struct{} {
 		g.empty = make(chan struct{})
 	}
 	c := g.empty
-	g.signal()
+	g.signalEmpty()
 	return c
 }
 
-func (g *gate) signal() {
+func (g *gate) signalEmpty() {
 	if g.running == 0 && g.empty != nil {
 		close(g.empty)
 		g.empty = nil
 	}
 }
 
-// queue stands threads in line without waking them; fill does that.
-func (g *gate) queue(threadIDs []string) {
+// joinAll puts threads in line without waking them; grantFree does that.
+func (g *gate) joinAll(threadIDs []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, id := range threadIDs {
-		g.line(id)
+		g.join(id)
 	}
 }
 
-// pause changes the pause, and wakes whom it may.
+// pause begins or ends the pause. After its end it wakes the threads that may start.
 func (g *gate) pause(paused bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.paused = paused
-	g.fill()
+	g.grantFree()
 }
 
 // drain lets no turn start any more.
@@ -182,7 +181,7 @@ func (g *gate) drain() {
 func (g *gate) open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.fill()
+	g.grantFree()
 }
 
 func (g *gate) state() (paused, draining bool) {
@@ -191,17 +190,17 @@ func (g *gate) state() (paused, draining bool) {
 	return g.paused, g.draining
 }
 
-// load is how many turns run, and how many places they have.
-func (g *gate) load() (running, places int) {
+// load is how many turns run, and how many slots they have.
+func (g *gate) load() (running, slots int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.running - len(g.granted), g.places - len(g.granted)
+	return g.running - len(g.granted), g.slots - len(g.granted)
 }
 
-func (g *gate) take() { g.places++; g.running++ }
-func (g *gate) free() { g.places--; g.running-- }
+func (g *gate) take() { g.slots++; g.running++ }
+func (g *gate) free() { g.slots--; g.running-- }
 
-func (g *gate) line(threadID string) {
+func (g *gate) join(threadID string) {
 	if !g.inLine[threadID] {
 		g.inLine[threadID] = true
 		g.waiting = append(g.waiting, threadID)
@@ -212,13 +211,13 @@ func (g *gate) dropGrant(threadID string) {
 	if g.granted[threadID] {
 		delete(g.granted, threadID)
 		g.free()
-		g.signal()
+		g.signalEmpty()
 	}
 }
 
-// fill hands free places to those in line.
-func (g *gate) fill() {
-	for !g.paused && !g.draining && g.places < g.max && len(g.waiting) > 0 {
+// grantFree hands free slots to the threads in line.
+func (g *gate) grantFree() {
+	for !g.paused && !g.draining && g.slots < g.max && len(g.waiting) > 0 {
 		id := g.waiting[0]
 		g.waiting = g.waiting[1:]
 		delete(g.inLine, id)

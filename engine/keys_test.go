@@ -138,7 +138,7 @@ func (h *harness) keyRace(check func(won, conflicts int)) {
 		h.t.Errorf("%d were told of a turn, %d started", won, n)
 	}
 	if g := h.engine.Gate(); g.Active != won || g.Granted != 0 {
-		h.t.Errorf("the losers keep places: %+v", g)
+		h.t.Errorf("the losers keep slots: %+v", g)
 	}
 }
 

@@ -70,8 +70,8 @@ func TestPanicAfterTheEndAnswersWhoWaitsForIt(t *testing.T) {
 	})
 }
 
-// A thread that cannot be read again after a panic keeps no place.
-func TestPanicWhileAThreadIsReadAgainKeepsNoPlace(t *testing.T) {
+// A thread that cannot be read again after a panic keeps no slot.
+func TestPanicWhileAThreadIsReadAgainKeepsNoSlot(t *testing.T) {
 	for name, half := range map[string]bool{"before it is read": false, "when it is half read": true} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, setup{}, func(h *harness) {

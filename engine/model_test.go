@@ -16,7 +16,7 @@ import (
 // anything, a disk that is full now and then, and crashes in between. The
 // model is what clients were told. In the end all of it must be in the log,
 // the log must be what every log must be (checker), everything that began
-// must have ended, and nobody must hold a place.
+// must have ended, and no slot may be taken.
 
 func drawScript(t *rapid.T) script {
 	return script{

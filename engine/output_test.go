@@ -181,7 +181,7 @@ func TestItemIDOfAnotherThreadFailsOnlyTheTurnOfTheAgentThatUsesIt(t *testing.T)
 		}
 		<-c.Over
 		<-q.answer
-		synctest.Wait() // an end is seen before its place is free
+		synctest.Wait() // an end is seen before its slot is free
 		if l := h.engine.Load(); l.Waiting != 0 || l.Active != 1 {
 			t.Errorf("load: %+v", l)
 		}

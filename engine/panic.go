@@ -62,7 +62,7 @@ func (a *actor) startOver(why string) {
 		a.startBy = time.Now().Add(heldRetry)
 		return
 	}
-	if a.slot.is == slotReserved {
+	if a.slot.state == slotReserved {
 		a.slot.hold()
 	}
 	d := a.decide()

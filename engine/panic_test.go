@@ -37,7 +37,7 @@ func refusing(f func(*ledger.Unit)) func(*ledger.Unit) error {
 	}
 }
 
-// idleGate says that no turn has a place, everything being at rest.
+// idleGate checks, when everything is at rest, that no turn has a slot.
 func (h *harness) idleGate() {
 	h.t.Helper()
 	synctest.Wait()
@@ -110,8 +110,8 @@ func (h *harness) resumeThread(id string) {
 	h.change(id, "resume")
 }
 
-// A place is not lost, whether the turn's start is in the log or not.
-func TestPanicAtTheStartOfATurnKeepsNoPlace(t *testing.T) {
+// A slot is not lost, whether the turn's start is in the log or not.
+func TestPanicAtTheStartOfATurnKeepsNoSlot(t *testing.T) {
 	for name, inLog := range map[string]bool{"before the commit": false, "after the commit": true} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {

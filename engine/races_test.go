@@ -414,9 +414,9 @@ func TestTwoOnBusyInterruptsAtOnce(t *testing.T) {
 	})
 }
 
-func TestPlaceGoesToWhoStandsInLineNotToWhoComesBy(t *testing.T) {
-	// Guard: gate.fill hands a place on in the moment it becomes free, and
-	// gate.enter gives none to others while somebody waits.
+func TestSlotGoesToTheFirstInLine(t *testing.T) {
+	// Guard: gate.grantFree hands a slot on at the moment it becomes free, and
+	// gate.enter gives none to others while a thread waits.
 	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
 		for _, id := range []string{"a", "b", "c"} {
 			h.thread(id, "")
@@ -430,7 +430,7 @@ func TestPlaceGoesToWhoStandsInLineNotToWhoComesBy(t *testing.T) {
 		synctest.Wait() // b is starting, its commit is held
 		by := h.start("c")
 		if by.State != turns.Queued {
-			t.Errorf("who comes by is %s", by.State)
+			t.Errorf("a turn that is not in line is %s", by.State)
 		}
 		release()
 		for _, id := range []string{inLine.TurnID, by.TurnID} {

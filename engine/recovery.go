@@ -29,14 +29,14 @@ func (e *Engine) Recover(ctx context.Context) error {
 	// In parallel, so that they share commits.
 	errs := make(chan error, len(active))
 	found := make([]recovered, len(active))
-	places := make(chan struct{}, e.rules.cfg.MaxActiveTurns)
+	slots := make(chan struct{}, e.rules.cfg.MaxActiveTurns)
 	for i, id := range active {
-		places <- struct{}{}
+		slots <- struct{}{}
 		go func() {
 			var err error
 			found[i], err = e.recoverSafely(id)
 			errs <- err
-			<-places
+			<-slots
 		}()
 	}
 	for range active {
@@ -48,13 +48,13 @@ func (e *Engine) Recover(ctx context.Context) error {
 	for i, id := range active {
 		switch found[i] {
 		case turnWaits:
-			e.gate.queue([]string{id})
+			e.gate.joinAll([]string{id})
 		case turnGoesOn:
 			e.gate.adopt()
 			e.resume = append(e.resume, id)
 		}
 	}
-	e.gate.queue(queued)
+	e.gate.joinAll(queued)
 	return nil
 }
 

@@ -1,12 +1,11 @@
 package engine
 
-// slot is the owner's side of the gate: whether the thread's turn has one of
-// the slots that max_active_turns bounds. It belongs to the owner's goroutine
-// and is zero while the thread needs none.
+// slot is the actor's side of the gate: whether the thread's turn has one of
+// the slots that max_active_turns bounds. It belongs to the actor's goroutine.
 type slot struct {
 	gate     *gate
 	threadID string
-	is       slotState
+	state    slotState
 }
 
 type slotState int
@@ -19,59 +18,59 @@ const (
 )
 
 // reserve asks for a slot for a turn that is about to start. Without one the
-// thread waits in line, and why says for what.
+// thread waits in line, and why says what for.
 func (s *slot) reserve() (ok bool, why string) {
 	if ok, why = s.gate.enter(s.threadID); ok {
-		s.is = slotReserved
+		s.state = slotReserved
 	}
 	return ok, why
 }
 
-// unreserve gives a reserved slot back in which no turn has started.
+// unreserve gives back a reserved slot in which no turn has started.
 func (s *slot) unreserve() {
-	if s.is == slotReserved {
-		s.is = slotNone
+	if s.state == slotReserved {
+		s.state = slotNone
 		s.gate.leave(s.threadID)
 	}
 }
 
 // hold says that the active turn has the slot. The gate has counted it already.
-func (s *slot) hold() { s.is = slotHeld }
+func (s *slot) hold() { s.state = slotHeld }
 
 // held reports whether the active turn has a slot. One that waits for its next
 // attempt may have none.
-func (s *slot) held() bool { return s.is == slotHeld }
+func (s *slot) held() bool { return s.state == slotHeld }
 
-// lend gives the slot of a turn back that waits for a person, as far as
-// max_waiting_turns allows.
+// lend gives back the slot of a turn that waits for a person, if
+// max_waiting_turns allows it.
 func (s *slot) lend() {
-	if s.is == slotHeld && s.gate.lend(s.threadID) {
-		s.is = slotLent
+	if s.state == slotHeld && s.gate.lend(s.threadID) {
+		s.state = slotLent
 	}
 }
 
-// reclaim takes a slot again for a turn that has lent its own, whatever the bound.
+// reclaim takes a slot for a turn that has lent its own, even over the bound.
 func (s *slot) reclaim() {
-	if s.is == slotLent {
-		s.is = slotHeld
-		s.gate.claim()
+	if s.state == slotLent {
+		s.state = slotHeld
+		s.gate.reclaim()
 	}
 }
 
 // keep reports whether an attempt may start in the slot that the turn has. In
-// a pause or a drain it may not: the slot is free then, and the thread in line.
+// a pause or a drain it may not: then the slot is free and the thread waits in line.
 func (s *slot) keep() bool {
-	if s.is == slotHeld && !s.gate.stay(s.threadID) {
-		s.is = slotNone
+	if s.state == slotHeld && !s.gate.keep(s.threadID) {
+		s.state = slotNone
 	}
-	return s.is == slotHeld
+	return s.state == slotHeld
 }
 
-// take takes the slot that the gate has for a turn that waits for its next attempt.
+// take asks for a slot for a turn that waits for its next attempt.
 func (s *slot) take() {
-	if s.is == slotNone {
+	if s.state == slotNone {
 		if ok, _ := s.gate.enter(s.threadID); ok {
-			s.is = slotHeld
+			s.state = slotHeld
 		}
 	}
 }
@@ -79,10 +78,10 @@ func (s *slot) take() {
 // leave frees the slot, or the thread's place in line.
 func (s *slot) leave() {
 	s.reclaim()
-	if s.is == slotNone {
+	if s.state == slotNone {
 		s.gate.decline(s.threadID)
 		return
 	}
-	s.is = slotNone
+	s.state = slotNone
 	s.gate.leave(s.threadID)
 }

@@ -71,7 +71,7 @@ func (d *daemon) metricsHandler(m *storeMetrics) http.Handler {
 		gauge("holon_threads_busy", "Threads that have an actor.", func() float64 { return float64(d.engine.Load().Actors) }),
 		gauge("holon_turns_active", "Turns that run.", func() float64 { return float64(d.engine.Load().Active) }),
 		gauge("holon_turns_waiting", "Active turns that wait for a person.", func() float64 { return float64(d.engine.Load().Waiting) }),
-		gauge("holon_turns_places", "Places that are taken; a turn that waits for a person has given its own back.", func() float64 { return float64(d.engine.Load().Places) }),
+		gauge("holon_turns_places", "Slots that are taken; a turn that waits for a person has given its own back.", func() float64 { return float64(d.engine.Load().Slots) }),
 		gauge("holon_turns_capacity", "Turns that may run at once.", func() float64 { return float64(d.engine.Load().Capacity) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "holon_agent_late_output_total", Help: "What agents said that could not be stored, because their turn or thread had ended."},
 			func() float64 { return float64(d.engine.Load().LateOutput) }),

@@ -32,17 +32,17 @@ func (h *harness) allow(q *asked) {
 	synctest.Wait()
 }
 
-func (h *harness) places(active, lent int) {
+func (h *harness) slots(active, lent int) {
 	h.t.Helper()
 	synctest.Wait()
 	if g := h.engine.Gate(); g.Active-g.Granted != active || g.Lent != lent {
-		h.t.Errorf("the gate counts %+v, want %d places and %d turns without one", g, active, lent)
+		h.t.Errorf("the gate counts %+v, want %d slots and %d turns without one", g, active, lent)
 	}
 }
 
 // Questions that nobody answers keep no turn from starting, and a turn that is
-// answered goes on at once.
-func TestTurnThatWaitsForAPersonHasNoPlace(t *testing.T) {
+// answered continues at once.
+func TestTurnThatWaitsForAPersonHasNoSlot(t *testing.T) {
 	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
 		var asking []*asked
 		var calls []*call
@@ -50,21 +50,21 @@ func TestTurnThatWaitsForAPersonHasNoPlace(t *testing.T) {
 			c, q := h.asking(fmt.Sprint("asks", i))
 			calls, asking = append(calls, c), append(asking, q)
 		}
-		h.places(0, 5)
+		h.slots(0, 5)
 		busy := h.prompt()
-		h.places(1, 5)
-		if l := h.engine.Load(); l.Active != 6 || l.Waiting != 5 || l.Places != 1 {
+		h.slots(1, 5)
+		if l := h.engine.Load(); l.Active != 6 || l.Waiting != 5 || l.Slots != 1 {
 			t.Errorf("load %+v", l)
 		}
 		h.allow(asking[0])
 		h.allow(asking[1])
-		h.places(3, 3) // over the limit
+		h.slots(3, 3) // over the limit
 		h.thread("next", "")
 		next := h.start("next")
 		busy.end(turns.Completed)
 		calls[0].end(turns.Completed)
 		h.ended(calls[0].TurnID)
-		h.idle(h.agent) // one runs still
+		h.idle(h.agent) // one is still running
 		calls[1].end(turns.Completed)
 		if c := h.next(h.agent); c.TurnID != next.TurnID {
 			t.Errorf("started %s", c.TurnID)
@@ -79,51 +79,51 @@ func TestTurnThatWaitsForAPersonHasNoPlace(t *testing.T) {
 		for _, c := range calls {
 			h.ended(c.TurnID)
 		}
-		h.places(0, 0)
+		h.slots(0, 0)
 	})
 }
 
 // A second question of the same turn, and one that is answered while another
 // is open, change nothing.
-func TestPlaceFollowsTheLastOpenQuestion(t *testing.T) {
+func TestSlotFollowsTheLastOpenQuestion(t *testing.T) {
 	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
 		c, first := h.asking("a")
 		second := h.ask(c, permission(), turns.AskOptions{})
-		h.places(0, 1)
+		h.slots(0, 1)
 		h.allow(first)
-		h.places(0, 1)
+		h.slots(0, 1)
 		h.allow(second)
-		h.places(1, 0)
+		h.slots(1, 0)
 		third := h.ask(c, permission(), turns.AskOptions{ExpiresAfter: time.Minute})
-		h.places(0, 1)
+		h.slots(0, 1)
 		time.Sleep(time.Minute)
 		h.got(third)
-		h.places(1, 0)
+		h.slots(1, 0)
 		c.end(turns.Completed)
 		h.ended(c.TurnID)
-		h.places(0, 0)
+		h.slots(0, 0)
 	})
 }
 
-func TestTurnsThatWaitAboveTheBoundKeepTheirPlaces(t *testing.T) {
+func TestTurnsThatWaitAboveTheBoundKeepTheirSlots(t *testing.T) {
 	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 2, MaxWaitingTurns: 1}}, func(h *harness) {
 		_, first := h.asking("a")
 		h.asking("b")
 		h.asking("c")
-		h.places(2, 1)
+		h.slots(2, 1)
 		h.thread("d", "")
 		if r := h.start("d"); r.State != turns.Queued {
 			t.Errorf("the turn is %s", r.State)
 		}
 		h.idle(h.agent)
 		h.allow(first)
-		h.places(2, 1) // another gives its place back instead
+		h.slots(2, 1) // another gives its slot back instead
 	})
 }
 
-// A full disk: a turn that asks has its place until the log says that it
+// A full disk: a turn that asks has its slot until the log says that it
 // waits, and one that is answered while the disk is full waits on.
-func TestPlaceIsGivenBackWithTheLog(t *testing.T) {
+func TestSlotIsGivenBackWithTheLog(t *testing.T) {
 	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
 		h.thread("a", "")
 		h.start("a")
@@ -132,32 +132,32 @@ func TestPlaceIsGivenBackWithTheLog(t *testing.T) {
 		healed := time.AfterFunc(10*engine.HeldRetry, h.faults.heal)
 		asked := make(chan *asked)
 		go func() { asked <- h.ask(c, permission(), turns.AskOptions{}) }()
-		h.places(1, 0)
+		h.slots(1, 0)
 		q := <-asked
 		healed.Stop()
-		h.places(0, 1)
+		h.slots(0, 1)
 		h.faults.failAll(ledger.ErrStorageFull)
 		if _, err := h.engine.Respond(bg, turns.Respond{ItemID: q.id, OptionID: "yes"}); err == nil {
 			t.Error("answered on a full disk")
 		}
-		h.places(0, 1)
+		h.slots(0, 1)
 		h.faults.heal()
 		h.allow(q)
-		h.places(1, 0)
+		h.slots(1, 0)
 		c.crash()
 		h.ended(c.TurnID)
-		h.places(0, 0)
+		h.slots(0, 0)
 	})
 }
 
-// The drain waits for running turns, not for places.
-func TestDrainWaitsForTurnsWithoutAPlace(t *testing.T) {
+// The drain waits for running turns, not for slots.
+func TestDrainWaitsForTurnsWithoutASlot(t *testing.T) {
 	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
 		h.thread("a", "deaf")
 		h.start("a")
 		c := h.next(h.deaf)
 		h.ask(c, permission(), turns.AskOptions{})
-		h.places(0, 1)
+		h.slots(0, 1)
 		go func() {
 			time.Sleep(4 * time.Second)
 			c.end(turns.Interrupted)
@@ -171,49 +171,49 @@ func TestDrainWaitsForTurnsWithoutAPlace(t *testing.T) {
 	})
 }
 
-// An attempt that is given up at a question waits for the next one as any does.
+// An attempt that is given up at a question waits for the next one like any other.
 func TestAttemptThatDiesAtAQuestionKeepsCount(t *testing.T) {
 	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
 		c := h.tried(turns.Start{})
 		h.ask(c, permission(), turns.AskOptions{})
-		h.places(0, 1)
+		h.slots(0, 1)
 		c.crash()
 		h.marker(c.TurnID, 1)
-		h.places(1, 0)
+		h.slots(1, 0)
 		c = h.next(h.agent)
 		c.end(turns.Completed)
 		h.endedIn(c.TurnID, 2)
-		h.places(0, 0)
+		h.slots(0, 0)
 	})
 }
 
-// A turn that had to keep its place gives it back as soon as fewer wait
+// A turn that had to keep its slot gives it back as soon as fewer wait
 // without one, or it would keep others from starting until it is answered.
-func TestTurnThatKeptItsPlaceGivesItBackWhenItMay(t *testing.T) {
-	for name, goesOn := range map[string]bool{"one is answered": true, "one is interrupted": false} {
+func TestTurnThatKeptItsSlotGivesItBackWhenItMay(t *testing.T) {
+	for name, continues := range map[string]bool{"one is answered": true, "one is interrupted": false} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1, MaxWaitingTurns: 1}}, func(h *harness) {
 				first, q := h.asking("a")
 				second, _ := h.asking("b")
-				h.places(1, 1)
+				h.slots(1, 1)
 				h.thread("c", "")
 				queued := h.start("c")
 				h.idle(h.agent)
-				if goesOn {
+				if continues {
 					h.allow(q)
-					h.places(1, 1)
+					h.slots(1, 1)
 					first.end(turns.Completed)
 				} else {
 					h.interrupt(first.TurnID)
 				}
 				h.ended(first.TurnID)
 				c := h.next(h.agent)
-				h.places(1, 1)
+				h.slots(1, 1)
 				c.end(turns.Completed)
 				h.ended(queued.TurnID)
 				h.interrupt(second.TurnID)
 				h.ended(second.TurnID)
-				h.places(0, 0)
+				h.slots(0, 0)
 			})
 		})
 	}
