@@ -9,22 +9,22 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// claims brings the turns that wait for a worker together with the workers
-// that ask for one, each in the order of their coming. Whoever meets is decided
-// under the lock; whether the turn can still be taken, its actor says, who owns
-// it. All methods may be called from many goroutines and none but take blocks.
+// claims matches the turns that wait for a worker with the workers that wait
+// for a turn, both first come first served. The match is made under the lock.
+// Then the actor, which owns the turn, decides whether it can still be claimed.
+// All methods may be called from many goroutines; only take blocks.
 type claims struct {
 	mu     sync.Mutex
-	stands map[string]*stand // by agent
-	closed bool              // the server stops: nobody takes a turn any more
+	queues map[string]*claimQueue // by agent
+	closed bool                   // the server stops: no turn is handed out any more
 }
 
-// stand is where the turns of one agent are taken.
-type stand struct {
-	offers  []offer    // bounded by the active turns
-	waiting []*claimer // bounded by MaxClaimers; empty unless offers is
-	leases  int        // that are held
-	seen    time.Time  // when a worker asked last
+// claimQueue is the turns and the workers of one agent that wait.
+type claimQueue struct {
+	offers    []offer    // bounded by the active turns
+	waiting   []*claimer // bounded by MaxClaimers; only while offers is empty
+	leases    int        // held by workers
+	lastClaim time.Time  // when a worker last asked for a turn
 }
 
 // offer is an attempt that waits for a worker.
@@ -36,78 +36,78 @@ type offer struct {
 
 // claimer is a worker that waits.
 type claimer struct {
-	got chan offer // capacity 1
+	offered chan offer // capacity 1
 }
 
-// at returns the stand of an agent. The caller holds mu.
-func (c *claims) at(agent string) *stand {
-	s := c.stands[agent]
-	if s == nil {
-		if c.stands == nil {
-			c.stands = map[string]*stand{}
+// queue returns the queue of an agent. The caller holds mu.
+func (c *claims) queue(agent string) *claimQueue {
+	q := c.queues[agent]
+	if q == nil {
+		if c.queues == nil {
+			c.queues = map[string]*claimQueue{}
 		}
-		s = &stand{}
-		c.stands[agent] = s
+		q = &claimQueue{}
+		c.queues[agent] = q
 	}
-	return s
+	return q
 }
 
-// offer puts a turn at the end of the line, or at its front if it was taken
-// from there in vain.
+// offer puts a turn at the end of the queue, or at its front if a worker could
+// not take it.
 func (c *claims) offer(agent string, o offer, front bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.at(agent)
-	if len(s.waiting) > 0 {
-		s.waiting[0].got <- o
-		s.waiting = s.waiting[1:]
+	q := c.queue(agent)
+	if len(q.waiting) > 0 {
+		q.waiting[0].offered <- o
+		q.waiting = q.waiting[1:]
 		return
 	}
 	if front {
-		s.offers = slices.Insert(s.offers, 0, o)
+		q.offers = slices.Insert(q.offers, 0, o)
 		return
 	}
-	s.offers = append(s.offers, o)
+	q.offers = append(q.offers, o)
 }
 
-// withdraw takes a turn out of the line, if it is still there.
+// withdraw removes a turn from the queue, if it is still there.
 func (c *claims) withdraw(agent, turnID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s := c.stands[agent]; s != nil {
-		s.offers = slices.DeleteFunc(s.offers, func(o offer) bool { return o.turnID == turnID })
+	if q := c.queues[agent]; q != nil {
+		q.offers = slices.DeleteFunc(q.offers, func(o offer) bool { return o.turnID == turnID })
 	}
 }
 
-// take waits for a turn of the agent: until ctx is done, which is an error, or
-// until timeout, which is not: ok is false then. first is for who waited in
-// line before and got a turn that could not be taken. A turn that take has
-// returned is the caller's: it is taken, or offered again.
+// take waits for a turn of the agent. It returns an error when ctx is done, and
+// ok false after the timeout. first puts the worker at the front: it has waited
+// before and got a turn that could no longer be claimed. The caller must claim
+// the turn that it gets, or offer it again.
 func (c *claims) take(ctx context.Context, agent string, timeout <-chan time.Time, first bool) (o offer, ok bool, err error) {
-	me := &claimer{got: make(chan offer, 1)}
+	w := &claimer{offered: make(chan offer, 1)}
 	c.mu.Lock()
-	s := c.at(agent)
-	s.seen = time.Now()
+	q := c.queue(agent)
+	q.lastClaim = time.Now()
 	switch {
 	case c.closed:
 		c.mu.Unlock()
 		return offer{}, false, turns.ErrDraining
-	case len(s.offers) > 0:
-		o = s.offers[0]
-		s.offers = s.offers[1:]
+	case len(q.offers) > 0:
+		o = q.offers[0]
+		q.offers = q.offers[1:]
 		c.mu.Unlock()
 		return o, true, nil
-	case len(s.waiting) >= turns.MaxClaimers:
+	case len(q.waiting) >= turns.MaxClaimers:
 		c.mu.Unlock()
 		return offer{}, false, turns.ErrInboxFull
 	case first:
-		s.waiting = slices.Insert(s.waiting, 0, me)
+		q.waiting = slices.Insert(q.waiting, 0, w)
 	default:
-		s.waiting = append(s.waiting, me)
+		q.waiting = append(q.waiting, w)
 	}
 	c.mu.Unlock()
 	select {
-	case o, ok = <-me.got:
+	case o, ok = <-w.offered:
 		if !ok {
 			return offer{}, false, turns.ErrDraining
 		}
@@ -116,11 +116,11 @@ func (c *claims) take(ctx context.Context, agent string, timeout <-chan time.Tim
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	if c.leave(s, me) {
+	if c.leave(q, w) {
 		return offer{}, false, err
 	}
-	// Something came at the same moment.
-	o, ok = <-me.got
+	// A turn, or the close, came at the same moment.
+	o, ok = <-w.offered
 	switch {
 	case !ok:
 		return offer{}, false, turns.ErrDraining
@@ -131,50 +131,50 @@ func (c *claims) take(ctx context.Context, agent string, timeout <-chan time.Tim
 	return o, true, nil
 }
 
-// leave reports whether the claimer was still in line.
-func (c *claims) leave(s *stand, me *claimer) bool {
+// leave removes the claimer, and reports whether it still waited.
+func (c *claims) leave(q *claimQueue, w *claimer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.Index(s.waiting, me)
+	i := slices.Index(q.waiting, w)
 	if i < 0 {
 		return false
 	}
-	s.waiting = slices.Delete(s.waiting, i, i+1)
+	q.waiting = slices.Delete(q.waiting, i, i+1)
 	return true
 }
 
-// held counts the leases of an agent.
-func (c *claims) held(agent string, n int) {
+// countLeases adds n, which may be negative, to the leases of an agent.
+func (c *claims) countLeases(agent string, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.at(agent).leases += n
+	c.queue(agent).leases += n
 }
 
-// close sends all who wait away, and all who come later.
+// close refuses all workers that wait and all that come later.
 func (c *claims) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	for _, s := range c.stands {
-		for _, w := range s.waiting {
-			close(w.got)
+	for _, q := range c.queues {
+		for _, w := range q.waiting {
+			close(w.offered)
 		}
-		s.waiting = nil
+		q.waiting = nil
 	}
 }
 
-// presence is how long an agent counts as ready after a worker was heard of
-// that asked for a turn: between two claims it has nothing to say.
+// presence is how long an agent counts as ready after a worker has asked for a
+// turn. Between two claims a worker sends nothing.
 const presence = 2 * turns.MaxClaimWait
 
-// about fills in what is known of the agent's workers.
-func (c *claims) about(agent string, info *turns.AgentInfo) {
+// describe fills in what is known of the agent's workers.
+func (c *claims) describe(agent string, info *turns.AgentInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.at(agent)
-	info.Sessions = s.leases
+	q := c.queue(agent)
+	info.Sessions = q.leases
 	info.State = turns.AgentIdle
-	if len(s.waiting) > 0 || s.leases > 0 || !s.seen.IsZero() && time.Since(s.seen) < presence {
+	if len(q.waiting) > 0 || q.leases > 0 || !q.lastClaim.IsZero() && time.Since(q.lastClaim) < presence {
 		info.State = turns.AgentReady
 	}
 }

@@ -51,5 +51,5 @@ func (e *Engine) Host() turns.Host { return host{e} }
 func (e *Engine) Offers(agent string) int {
 	e.claims.mu.Lock()
 	defer e.claims.mu.Unlock()
-	return len(e.claims.at(agent).offers)
+	return len(e.claims.queue(agent).offers)
 }

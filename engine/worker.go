@@ -36,7 +36,7 @@ func (w *worker) part() {
 	case w.unattended():
 		w.claims.withdraw(w.agent, w.offer.turnID)
 	default:
-		w.claims.held(w.agent, -1)
+		w.claims.countLeases(w.agent, -1)
 	}
 	w.isApart = true
 }
@@ -75,7 +75,7 @@ func (w *worker) renew() { w.until = time.Now().Add(w.policy.Lease) }
 // claimed begins the lease.
 func (w *worker) claimed() {
 	w.renew()
-	w.claims.held(w.agent, 1)
+	w.claims.countLeases(w.agent, 1)
 }
 
 // claimedWorker is the worker that has the active turn, nil if none has.
