@@ -54,7 +54,7 @@ func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.
 	}
 	return call(context.WithoutCancel(ctx), e, c.ThreadID, func(a *actor) (turns.ConfigureResult, error) {
 		r, _, err := keyed(a, c.Key, func(d *decision) (turns.ConfigureResult, error) {
-			if err := d.takesCommands(); err != nil {
+			if err := d.mustBeOpen(); err != nil {
 				return turns.ConfigureResult{}, err
 			}
 			if err := d.setAgentThread(is); err != nil {
@@ -148,8 +148,8 @@ func (d *decision) setAgentThread(t turns.AgentThread) error {
 	return nil
 }
 
-// takesCommands refuses what needs an open thread.
-func (s *state) takesCommands() error {
+// mustBeOpen refuses what needs an open thread.
+func (s *state) mustBeOpen() error {
 	switch {
 	case s.thread == nil:
 		return threads.ErrNotFound
@@ -166,7 +166,7 @@ func (e *Engine) ofAgent(ctx context.Context, threadID string, idle bool) (threa
 		return threads.Thread{}, turns.ErrDraining
 	}
 	return call(ctx, e, threadID, func(a *actor) (threads.Thread, error) {
-		if err := a.state.takesCommands(); err != nil {
+		if err := a.state.mustBeOpen(); err != nil {
 			return threads.Thread{}, err
 		}
 		switch {

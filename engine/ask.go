@@ -11,7 +11,7 @@ func (w *itemWriter) ask(q *ask) {
 	act, cfg := w.d.active(), w.d.rules.cfg
 	ans, answered := chosen(q.content, q.options.OptionID)
 	if act.stop != nil || act.cut || (!answered && len(act.open.list) >= cfg.MaxOpenItems) {
-		w.d.then(answer{q, cancelled}) // nobody is to be asked any more
+		w.d.addEffect(answer{q, cancelled}) // nobody is to be asked any more
 		return
 	}
 	if q.options.ExpiresAfter > 0 && !answered {
@@ -33,8 +33,8 @@ func (w *itemWriter) ask(q *ask) {
 		raw, cut, total, err = items.Fit(q.content, cfg.MaxItemBytes)
 	}
 	if err != nil {
-		w.d.refused(err)
-		w.d.then(answer{q, cancelled})
+		w.d.reportRefused(err)
+		w.d.addEffect(answer{q, cancelled})
 		return
 	}
 	at := w.d.turnScope() // a question is asked by the turn, not by one of its steps
@@ -52,6 +52,6 @@ func (w *itemWriter) ask(q *ask) {
 	}
 	act.clock.wait(true)
 	if w.d.rules.draining() {
-		w.d.then(endWaiting{})
+		w.d.addEffect(endWaiting{})
 	}
 }

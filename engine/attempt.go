@@ -22,13 +22,13 @@ func (w *turnWriter) retry(c turns.Cause, message string) bool {
 	w.d.steps.closeTry("")
 	w.d.change.rewind("", row, turns.RewindEvent{Reason: c, Message: message, UsedMs: w.usedMs(), Usage: act.usage})
 	at := notify.TimeOf(w.d.change.now.Add(p.Wait(row.TurnID, row.Attempt)))
-	w.d.change.begin("")
+	w.d.change.beginTry("")
 	w.progressed(turns.ProgressEvent{State: turns.Waiting, Message: message, RetryAt: at})
 	act.usage, act.cut = nil, false
 	act.progressNext, act.progressAt = nil, time.Time{}
 	act.clock.wait(false)
 	act.retryAt = at.Time
-	w.d.then(partWork{superseded: true})
+	w.d.addEffect(partWork{superseded: true})
 	return true
 }
 
@@ -59,7 +59,7 @@ func (w *turnWriter) usedMs() int64 {
 // agent gets everything that was said to the turn so far, as one prompt.
 func (d *decision) startAttempt() error {
 	act := d.active()
-	input, err := d.rules.inputOf(act.turn.TurnID)
+	input, err := d.rules.readInput(act.turn.TurnID)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (w *turnWriter) recover() (waits bool) {
 	const why = "server restarted"
 	end := ending{state: turns.Interrupted, reason: why, message: interruption(why)}
 	if act := w.d.active(); act.turn.Progress != turns.Interrupting { // what was asked for comes before what the policy says
-		act.clock.since = time.Now().Add(-act.known())
+		act.clock.since = time.Now().Add(-act.minRunTime())
 		if w.retry(turns.CauseServer, why) {
 			return true
 		}
@@ -100,9 +100,9 @@ func (w *turnWriter) recover() (waits bool) {
 	return false
 }
 
-// known is how long an attempt, of which only the log is left, has run at
+// minRunTime is how long an attempt, of which only the log is left, has run at
 // least. The time until the next start of the server is not counted.
-func (act *activeTurn) known() time.Duration {
+func (act *activeTurn) minRunTime() time.Duration {
 	last := act.turn.StartedAt
 	for _, o := range act.open.list {
 		if o.row.UpdatedAt.After(last.Time) {

@@ -16,30 +16,30 @@ import (
 //
 // The rows are also in next as soon as their event is added.
 type change struct {
-	threadID string
-	was      *threads.Thread // as committed; nil = it does not exist
-	next     *state          // as the unit leaves it
-	timeout  time.Duration   // of turns that name none
-	unit     ledger.Unit
-	rows     rows
-	now      notify.Time
-	bytes    int
-	turnAt   map[string]int // of a row in rows.turns, so that the last one per id is stored
-	itemAt   map[string]int
-	stepAt   map[int64]int // by the seq of the try
-	delta    pendingDelta
-	err      error // the first encoding error: a bug, the unit is not handed in
+	threadID  string
+	committed *threads.Thread // as committed; nil = it does not exist
+	next      *state          // as the unit leaves it
+	timeout   time.Duration   // of turns that name none
+	unit      ledger.Unit
+	rows      rows
+	now       notify.Time
+	bytes     int
+	turnIndex map[string]int // of a row in rows.turns, so that the last one per id is stored
+	itemIndex map[string]int
+	stepIndex map[int64]int // by the seq of the try
+	delta     pendingDelta
+	err       error // the first encoding error: a bug, the unit is not handed in
 
-	known *tries // of the active turn, as committed; nil without one
-	tries *tries // as this unit leaves them, nil = as they are: see steps
-	begun bool   // a try begins in this unit, which can therefore supersede none
+	committedTries *tries // of the active turn, as committed; nil without one
+	nextTries      *tries // as this unit leaves them, nil = as they are: see tries
+	beginsTry      bool   // a try begins in this unit, which can therefore supersede none
 }
 
 // newChange begins a unit that makes next, which is as the log says so far.
 func newChange(threadID string, next *state, timeout time.Duration) *change {
-	c := &change{threadID: threadID, was: next.thread, next: next, timeout: timeout, now: nowTime()}
+	c := &change{threadID: threadID, committed: next.thread, next: next, timeout: timeout, now: nowTime()}
 	if next.active != nil {
-		c.known = next.active.tries
+		c.committedTries = next.active.tries
 	}
 	return c
 }
@@ -52,13 +52,13 @@ type rows struct {
 	steps  []*turns.Step
 }
 
-func (r *rows) none() bool {
+func (r *rows) empty() bool {
 	return r.thread == nil && len(r.turns) == 0 && len(r.items) == 0 && len(r.steps) == 0
 }
 
 // empty reports whether there is nothing to commit.
 func (c *change) empty() bool {
-	return len(c.unit.Drafts) == 0 && c.delta.open == nil && c.rows.none()
+	return len(c.unit.Drafts) == 0 && c.delta.open == nil && c.rows.empty()
 }
 
 // finish makes the unit whole: it may be handed in afterwards, also again
@@ -76,14 +76,14 @@ func (c *change) finish() *ledger.Unit {
 		list = append(list, s)
 	}
 	c.unit.Rows = list
-	threads.Advance(&c.unit, c.was, r.thread)
+	threads.Advance(&c.unit, c.committed, r.thread)
 	return &c.unit
 }
 
 // settle follows the commit: what was provisional has its seq.
 func (c *change) settle(rc ledger.Receipt) {
-	if c.tries != nil {
-		c.tries.settle(rc.First)
+	if c.nextTries != nil {
+		c.nextTries.settle(rc.First)
 	}
 	if n := len(c.unit.Drafts); n > 0 && c.next.thread != nil {
 		t := *c.next.thread
@@ -147,21 +147,21 @@ func (c *change) foldTurn(prev *turns.Turn, h notify.Header, body any) *turns.Tu
 		return prev
 	}
 	turnID := h.TurnID
-	if c.turnAt == nil {
-		c.turnAt = map[string]int{}
+	if c.turnIndex == nil {
+		c.turnIndex = map[string]int{}
 	}
-	if i, ok := c.turnAt[turnID]; ok {
+	if i, ok := c.turnIndex[turnID]; ok {
 		c.rows.turns[i] = next
 	} else {
-		c.turnAt[turnID] = len(c.rows.turns)
+		c.turnIndex[turnID] = len(c.rows.turns)
 		c.rows.turns = append(c.rows.turns, next)
 	}
-	c.file(next)
+	c.setTurn(next)
 	return next
 }
 
-// file puts the row of a turn where the next state has it.
-func (c *change) file(row *turns.Turn) {
+// setTurn puts the row of a turn where the next state has it.
+func (c *change) setTurn(row *turns.Turn) {
 	s := c.next
 	switch {
 	case s.isActive(row.TurnID) && row.State.Ended():
@@ -173,21 +173,21 @@ func (c *change) file(row *turns.Turn) {
 		if was := s.queued(row.TurnID); was != nil {
 			q = *was
 		}
-		if c.tries != nil && c.tries.turnID == row.TurnID {
-			q.tries = c.tries
+		if c.nextTries != nil && c.nextTries.turnID == row.TurnID {
+			q.tries = c.nextTries
 		}
 		q.turn = row
 		s.enqueue(&q)
 	case row.State == turns.Active:
 		s.dequeue(row.TurnID)
-		s.active = newActive(row, c.steps(), c.timeout)
+		s.active = newActive(row, c.tries(), c.timeout)
 	default:
 		s.dequeue(row.TurnID)
 	}
 }
 
 // turnRow is the row that the unit leaves of a turn which it changes.
-func (c *change) turnRow(turnID string) *turns.Turn { return c.rows.turns[c.turnAt[turnID]] }
+func (c *change) turnRow(turnID string) *turns.Turn { return c.rows.turns[c.turnIndex[turnID]] }
 
 // item adds an event of an item and returns the row it leaves.
 func (c *change) item(prev *items.Item, turnID, method, itemID string, at scope, body any) *items.Item {
@@ -195,29 +195,29 @@ func (c *change) item(prev *items.Item, turnID, method, itemID string, at scope,
 	if next == nil {
 		return prev
 	}
-	if prev == nil && itemID > c.next.newest && items.Made(itemID) {
-		c.next.newest = itemID
+	if prev == nil && itemID > c.next.newestItemID && items.Made(itemID) {
+		c.next.newestItemID = itemID
 	}
-	if i, ok := c.rowOf(prev); ok {
+	if i, ok := c.itemRowIndex(prev); ok {
 		c.rows.items[i] = next
 		return next
 	}
-	if next.Status.Open() || prev != nil { // what begins ended comes again only to be deleted: see rowOf
-		if c.itemAt == nil {
-			c.itemAt = map[string]int{}
+	if next.Status.Open() || prev != nil { // what begins ended comes again only to be deleted: see itemRowIndex
+		if c.itemIndex == nil {
+			c.itemIndex = map[string]int{}
 		}
-		c.itemAt[itemID] = len(c.rows.items)
+		c.itemIndex[itemID] = len(c.rows.items)
 	}
 	c.rows.items = append(c.rows.items, next)
 	return next
 }
 
-// rowOf says where in the unit the item's row is, if it is there already.
-func (c *change) rowOf(row *items.Item) (int, bool) {
+// itemRowIndex says where in the unit the item's row is, if it is there already.
+func (c *change) itemRowIndex(row *items.Item) (int, bool) {
 	if row == nil {
 		return 0, false
 	}
-	if i, ok := c.itemAt[row.ItemID]; ok {
+	if i, ok := c.itemIndex[row.ItemID]; ok {
 		return i, true
 	}
 	if row.CreatedSeq < 0 { // made in this unit, ended: not in itemAt

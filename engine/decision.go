@@ -69,8 +69,8 @@ func (d *decision) stopWithin() time.Duration {
 	return d.agent().stopWithin(d.rules.cfg.InterruptAfter)
 }
 
-// then adds what follows the commit.
-func (d *decision) then(e effect) { d.effects = append(d.effects, e) }
+// addEffect adds what follows the commit.
+func (d *decision) addEffect(e effect) { d.effects = append(d.effects, e) }
 
 // turnScope is the scope of events of the active turn itself.
 func (d *decision) turnScope() scope {
@@ -82,7 +82,7 @@ func (d *decision) turnScope() scope {
 
 // mayStart refuses a turn of a thread that takes none.
 func (d *decision) mayStart() error {
-	if err := d.takesCommands(); err != nil {
+	if err := d.mustBeOpen(); err != nil {
 		return err
 	}
 	if d.rules.draining() {
@@ -91,11 +91,11 @@ func (d *decision) mayStart() error {
 	return nil
 }
 
-// takesCommands refuses what needs an open thread.
-func (d *decision) takesCommands() error { return d.next().takesCommands() }
+// mustBeOpen refuses what needs an open thread.
+func (d *decision) mustBeOpen() error { return d.next().mustBeOpen() }
 
-// inputOf reads everything that was said to a turn.
-func (r *rules) inputOf(turnID string) ([]*openItem, error) {
+// readInput reads everything that was said to a turn.
+func (r *rules) readInput(turnID string) ([]*openItem, error) {
 	rows, err := r.log.Input(context.Background(), turnID)
 	if err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func (w *turnWriter) end(end ending) {
 	}
 	w.ended(w.d.active().turn, w.d.turnScope(), ended)
 	if next, _ := threads.Next(w.d.next().thread.State, threads.VerbEnd, false); next != w.d.next().thread.State {
-		w.d.threadClosed(w.d.next().thread.Reason)
+		w.d.addThreadClosed(w.d.next().thread.Reason)
 	}
 }
 
@@ -101,8 +101,8 @@ func (w *turnWriter) endQueued(row *turns.Turn, reason string) {
 	})
 }
 
-func (d *decision) threadClosed(reason string) {
-	d.change.thread(notify.ThreadClosed, d.changed("closed", threads.Closed, reason))
+func (d *decision) addThreadClosed(reason string) {
+	d.change.thread(notify.ThreadClosed, d.threadChanged("closed", threads.Closed, reason))
 }
 
 // progress adds turn/progress.
@@ -137,7 +137,7 @@ func (w *itemWriter) resolve(o *openItem, ans items.Answer, by string) {
 	})
 	w.d.active().open.remove(row.ItemID)
 	if o.ask != nil {
-		w.d.then(answer{o.ask, ans})
+		w.d.addEffect(answer{o.ask, ans})
 	}
 }
 
@@ -156,7 +156,7 @@ func (w *turnWriter) stop(s stop, within time.Duration) {
 	}
 	w.d.items.cancelQuestions()
 	act.stop = &s
-	w.d.then(stopWork{errTurnInterrupted, within})
+	w.d.addEffect(stopWork{errTurnInterrupted, within})
 }
 
 func (w *itemWriter) cancelQuestions() {

@@ -14,13 +14,13 @@ type executor interface {
 	// unattended reports whether nobody is at work yet.
 	unattended() bool
 	// outlives reports whether it goes on when the server stops.
-	outlives() bool
+	outlivesServer() bool
 	// due is when it is given up although nobody has stopped it; zero = never.
 	due() time.Time
 	// overdue says why a turn ends that did not stop by its deadline.
 	overdue() string
 	// takesText reports whether it takes steered text while it works.
-	takesText() bool
+	acceptsText() bool
 	// steer hands over committed text if inject is set. Otherwise the text waits for
 	// the next prompt, and so does all later text.
 	steer(list []injection, inject bool)

@@ -44,8 +44,8 @@ func (r *run) OnSteer(f turns.Injector) {
 	r.inject.f = f
 }
 
-// takesText reports whether steered text can be injected now. The actor asks.
-func (r *run) takesText() bool {
+// acceptsText reports whether steered text can be injected now. The actor asks.
+func (r *run) acceptsText() bool {
 	if r.behind || r.ctx.Err() != nil {
 		return false
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// late keeps, as turn/late, what a try that was taken back still wrote. The
-// unit's tries (see use) must be those of the turn; attempt, step and epoch are
+// keep keeps, as turn/late, what a try that was taken back still wrote. The
+// unit's tries (see selectTries) must be those of the turn; attempt, step and epoch are
 // of the try. It reports false, and has added nothing, if the attempt has had
 // its MaxLate or there is none of this number.
 func (w *lateWriter) keep(attempt int, step string, epoch int, method string, params any) bool {
-	t := w.d.change.steps()
-	row := t.attempts[attempt]
+	t := w.d.change.tries()
+	row := t.supersededAttempts[attempt]
 	if root := t.rows[""]; row == nil && root != nil && root.Epoch == attempt {
 		row = root // a step of it was taken back
 	}
@@ -32,9 +32,9 @@ func (w *lateWriter) keep(attempt int, step string, epoch int, method string, pa
 	body := &turns.LateEvent{Type: "late", Step: step, Epoch: epoch, Event: turns.LateInner{Method: method, Params: raw}}
 	next := turns.ApplyStep(row, w.d.change.add(notify.TurnLate, t.turnID, scope{attempt: attempt}, "", body), body)
 	w.d.change.putStep(next)
-	t = w.d.change.changeSteps()
-	if _, gone := t.attempts[attempt]; gone {
-		t.attempts[attempt] = next
+	t = w.d.change.mutableTries()
+	if _, gone := t.supersededAttempts[attempt]; gone {
+		t.supersededAttempts[attempt] = next
 	} else {
 		t.rows[""] = next
 	}

@@ -22,7 +22,7 @@ func (a *actor) load() error {
 	if err != nil {
 		return err
 	}
-	s, err := loadState(l, a.e.rules.cfg)
+	s, err := stateFromRows(l, a.e.rules.cfg)
 	if err != nil {
 		return err
 	}
@@ -37,15 +37,15 @@ func (a *actor) load() error {
 	return nil
 }
 
-// loadState makes the state of what the log has.
-func loadState(l turns.Loaded, cfg Config) (*state, error) {
-	s := &state{thread: l.Thread, newest: items.NewID()}
+// stateFromRows makes the state of what the log has.
+func stateFromRows(l turns.Loaded, cfg Config) (*state, error) {
+	s := &state{thread: l.Thread, newestItemID: items.NewID()}
 	for _, t := range l.Turns {
 		switch t.State {
 		case turns.Queued:
-			s.enqueue(&queuedTurn{turn: t, tries: triesOf(t.TurnID, l.Steps)})
+			s.enqueue(&queuedTurn{turn: t, tries: triesFromRows(t.TurnID, l.Steps)})
 		case turns.Active:
-			s.active = newActive(t, triesOf(t.TurnID, l.Steps), cfg.DefaultTimeout)
+			s.active = newActive(t, triesFromRows(t.TurnID, l.Steps), cfg.DefaultTimeout)
 			s.active.retryAt = t.RetryAt.Time
 		}
 	}
@@ -58,7 +58,7 @@ func loadState(l turns.Loaded, cfg Config) (*state, error) {
 		switch {
 		case s.isActive(it.TurnID):
 			if it.Status.Open() {
-				s.active.load(it, content, cfg.MaxItemBytes)
+				s.active.addLoaded(it, content, cfg.MaxItemBytes)
 			}
 		case isUser && it.Status != items.StatusDeleted && s.queued(it.TurnID) != nil:
 			s.setInput(it.TurnID, append(s.queued(it.TurnID).input, &openItem{row: it, content: content}))
@@ -70,8 +70,8 @@ func loadState(l turns.Loaded, cfg Config) (*state, error) {
 	return s, nil
 }
 
-// load adds an open item of the turn as the log has it.
-func (act *activeTurn) load(it *items.Item, content items.Content, maxBytes int) {
+// addLoaded adds an open item of the turn as the log has it.
+func (act *activeTurn) addLoaded(it *items.Item, content items.Content, maxBytes int) {
 	var span *notify.Span
 	if len(it.Lineage) > 0 {
 		span = act.tries.live[it.Step]

@@ -66,7 +66,7 @@ func (a *actor) add(d *decision, o output) (rest *output, more bool) {
 		a.outside(d, o)
 	case o.end != nil && a.in.isStopped(): // it was cancelled with everything else, which is no end of a turn
 		return nil, false
-	case o.end != nil && (o.end.Cause != "" && d.change.begun || d.items.mustReadMessage()): // it may supersede what has not been committed
+	case o.end != nil && (o.end.Cause != "" && d.change.beginsTry || d.items.mustReadMessage()): // it may supersede what has not been committed
 		return &o, false
 	case o.end != nil:
 		d.turn.promptEnded(*o.end)
@@ -76,22 +76,22 @@ func (a *actor) add(d *decision, o output) (rest *output, more bool) {
 	case o.delivered != "":
 		d.items.delivered(o.delivered)
 	case o.sync != nil:
-		d.then(synced{o.sync})
+		d.addEffect(synced{o.sync})
 	default:
 		for i, op := range o.ops {
 			if d.change.mustCommitFirst(op) {
 				o.ops = o.ops[i:]
 				return &o, false
 			}
-			d.op(op)
+			d.applyOp(op)
 		}
 	}
 	return nil, true
 }
 
-// op applies one op of the agent to the active turn. Units of agent output
+// applyOp applies one op of the agent to the active turn. Units of agent output
 // change the actor's memory at once; commitOutput sees to it that they last.
-func (d *decision) op(op items.Op) {
+func (d *decision) applyOp(op items.Op) {
 	var err error
 	switch op := op.(type) {
 	case items.Create:
@@ -115,12 +115,12 @@ func (d *decision) op(op items.Op) {
 		d.active().usage = &op.Usage
 	}
 	if err != nil {
-		d.refused(err)
+		d.reportRefused(err)
 	}
 }
 
-// refused tells of an op that cannot be.
-func (d *decision) refused(err error) {
+// reportRefused tells of an op that cannot be.
+func (d *decision) reportRefused(err error) {
 	act := d.active()
 	if act.notices++; act.notices > maxNotices {
 		return
@@ -151,7 +151,7 @@ func (w *itemWriter) create(op items.Create) error {
 	if kind.IsQuestion() {
 		return fmt.Errorf("a question is asked, not created: %w", items.ErrRefused)
 	}
-	span, err := w.d.change.spanAt(op.Step)
+	span, err := w.d.change.liveTry(op.Step)
 	if err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func (w *itemWriter) delete(op items.Delete) error {
 	if o != nil {
 		row, at = o.row, o.scope()
 		if o.ask != nil {
-			w.d.then(answer{o.ask, cancelled})
+			w.d.addEffect(answer{o.ask, cancelled})
 		}
 	} else {
 		var err error
@@ -313,7 +313,7 @@ func (w *itemWriter) withText(o *openItem) (*items.Item, error) {
 // after every other of the thread is new without a look at the store: that is
 // what agents that number their own items never give and all others always do.
 func (w *itemWriter) mustBeNew(itemID string) error {
-	if items.Made(itemID) && itemID > w.d.next().newest {
+	if items.Made(itemID) && itemID > w.d.next().newestItemID {
 		return nil
 	}
 	row, err := w.finished(itemID)

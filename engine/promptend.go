@@ -76,6 +76,6 @@ func (w *turnWriter) nextPrompt() {
 	if act.turn.Progress != turns.Running {
 		w.progress(turns.Running, "")
 	}
-	w.d.then(partWork{})
-	w.d.then(startPrompt{input})
+	w.d.addEffect(partWork{})
+	w.d.addEffect(startPrompt{input})
 }

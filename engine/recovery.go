@@ -85,7 +85,7 @@ func (a *actor) recoverThread() (recovered, error) {
 			left = turnWaits
 		}
 	case d.next().thread != nil && d.next().thread.State == threads.Closing:
-		d.threadClosed(d.next().thread.Reason)
+		d.addThreadClosed(d.next().thread.Reason)
 	default:
 		return turnEnded, nil
 	}
@@ -125,7 +125,7 @@ func (a *actor) stopWaiting() {
 	case act == nil:
 	case act.waitsForAttempt():
 		a.slot.keep()
-	case act.work.exec != nil && act.work.exec.outlives():
+	case act.work.exec != nil && act.work.exec.outlivesServer():
 		a.slot.leave() // nobody waits for it, and the next server finds it
 	case act.clock.waiting:
 		a.stopForDrain(a.agent().stopWithin(a.e.rules.cfg.InterruptAfter))
@@ -134,7 +134,7 @@ func (a *actor) stopWaiting() {
 
 func (a *actor) stopForDrain(within time.Duration) {
 	act := a.state.active
-	if act == nil || act.work.exec == nil || act.work.exec.outlives() || a.held != nil || a.dead != nil {
+	if act == nil || act.work.exec == nil || act.work.exec.outlivesServer() || a.held != nil || a.dead != nil {
 		return
 	}
 	if act.stop != nil {

@@ -52,8 +52,8 @@ func (r *run) part() {
 // unattended implements executor.
 func (r *run) unattended() bool { return false }
 
-// outlives implements executor.
-func (r *run) outlives() bool { return false }
+// outlivesServer implements executor.
+func (r *run) outlivesServer() bool { return false }
 
 // due implements executor. Only the turn's timeout bounds a prompt.
 func (r *run) due() time.Time { return time.Time{} }

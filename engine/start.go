@@ -45,7 +45,7 @@ func (d *decision) start(c turns.Start, msgs []items.UserMessage, reserve func()
 	if act := d.active(); act != nil && c.OnBusy == turns.BusySteer && act.stop == nil {
 		return d.startBySteer(c, msgs)
 	}
-	why, err := d.next().whyQueue(c.OnBusy)
+	why, err := d.next().queueReason(c.OnBusy)
 	if err != nil {
 		return turns.StartResult{}, err
 	}
@@ -61,9 +61,9 @@ func (d *decision) start(c turns.Start, msgs []items.UserMessage, reserve func()
 	return d.enqueue(c, msgs, why)
 }
 
-// whyQueue says why a turn cannot start now as far as its thread is
+// queueReason says why a turn cannot start now as far as its thread is
 // concerned; "" if it can.
-func (s *state) whyQueue(onBusy turns.OnBusy) (string, error) {
+func (s *state) queueReason(onBusy turns.OnBusy) (string, error) {
 	busy := s.active != nil || len(s.queue) > 0
 	switch {
 	case s.thread.State == threads.Paused && onBusy == turns.BusyReject:
@@ -80,7 +80,7 @@ func (s *state) whyQueue(onBusy turns.OnBusy) (string, error) {
 
 func (d *decision) startNow(c turns.Start, msgs []items.UserMessage) turns.StartResult {
 	turnID := turns.NewID()
-	d.change.use(newTries(turnID))
+	d.change.selectTries(newTries(turnID))
 	d.turn.started(nil, turnID, turns.OriginClient, c)
 	d.items.input(turnID, 1, msgs, items.StatusCompleted)
 	d.turn.begins(msgs)
@@ -104,7 +104,7 @@ func (w *turnWriter) started(prev *turns.Turn, turnID string, origin turns.Origi
 	}
 	span := w.d.change.root()
 	if span == nil {
-		span = w.d.change.begin("")
+		span = w.d.change.beginTry("")
 	}
 	w.d.change.turn(prev, turnID, notify.TurnStarted, inTry(span), e)
 }
@@ -131,7 +131,7 @@ func (w *turnWriter) begins(input []items.UserMessage) {
 	if w.d.agent().remote != nil {
 		w.progress(turns.Starting, "")
 	}
-	w.d.then(startPrompt{input})
+	w.d.addEffect(startPrompt{input})
 }
 
 func (d *decision) enqueue(c turns.Start, msgs []items.UserMessage, why string) (turns.StartResult, error) {
@@ -184,7 +184,7 @@ func (d *decision) startBySteer(c turns.Start, msgs []items.UserMessage) (turns.
 // startQueued starts the turn that is first in the queue.
 func (d *decision) startQueued() {
 	q := d.next().queue[0]
-	d.change.use(q.tries.clone())
+	d.change.selectTries(q.tries.clone())
 	d.turn.started(q.turn, q.turn.TurnID, turns.OriginQueue, turns.Start{})
 	d.items.given(q.input)
 	d.turn.begins(messages(q.input))

@@ -14,10 +14,10 @@ import (
 // state; nothing else changes one. Rows, spans, tries and queued turns in it
 // are replaced, never changed, so that a clone shares them.
 type state struct {
-	thread *threads.Thread // nil: there is no such thread
-	queue  []*queuedTurn   // by rank
-	active *activeTurn     // nil: no turn is active
-	newest string          // no item of the thread that has an id of NewID has a greater one
+	thread       *threads.Thread // nil: there is no such thread
+	queue        []*queuedTurn   // by rank
+	active       *activeTurn     // nil: no turn is active
+	newestItemID string          // no item of the thread that has an id of NewID has a greater one
 }
 
 // queuedTurn is a turn that waits to start.

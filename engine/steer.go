@@ -45,8 +45,8 @@ func (d *decision) steer(msgs []items.UserMessage, cut bool) (turns.SteerResult,
 		msgs[i].Origin = items.OriginSteer
 	}
 	exec := act.work.exec
-	cut = cut && exec != nil && !exec.outlives() // otherwise there is no prompt to cut
-	inject := !cut && exec != nil && !act.cut && exec.takesText()
+	cut = cut && exec != nil && !exec.outlivesServer() // otherwise there is no prompt to cut
+	inject := !cut && exec != nil && !act.cut && exec.acceptsText()
 	rows := d.items.input(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusInProgress)
 	r := turns.SteerResult{
 		TurnID: act.turn.TurnID, State: turns.Active, AcceptedItems: len(msgs), AcceptedAt: d.change.now, Delivery: turns.DeliveryQueued,
@@ -65,10 +65,10 @@ func (d *decision) steer(msgs []items.UserMessage, cut bool) (turns.SteerResult,
 		act.open.add(o)
 		act.steers = append(act.steers, o.row.ItemID)
 	}
-	d.then(steerWork{injections(rows, msgs), inject})
+	d.addEffect(steerWork{injections(rows, msgs), inject})
 	if cut {
 		act.cut = true
-		d.then(stopWork{errPromptCut, d.stopWithin()})
+		d.addEffect(stopWork{errPromptCut, d.stopWithin()})
 	}
 	return r, nil
 }

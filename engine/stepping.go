@@ -16,9 +16,9 @@ func covers(path, step string) bool {
 	return path == "" || step == path || strings.HasPrefix(step, path) && step[len(path)] == '/'
 }
 
-// spanAt is the try of a path that stands.
-func (c *change) spanAt(path string) (*notify.Span, error) {
-	if span := c.steps().live[path]; span != nil {
+// liveTry is the try of a path that stands.
+func (c *change) liveTry(path string) (*notify.Span, error) {
+	if span := c.tries().live[path]; span != nil {
 		return span, nil
 	}
 	return nil, fmt.Errorf("step %.60q has not been started: %w", path, items.ErrRefused)
@@ -30,7 +30,7 @@ func (c *change) scopeOf(row *items.Item) (scope, error) {
 	if len(row.Lineage) == 0 {
 		return scope{attempt: row.Attempt}, nil
 	}
-	span := c.steps().live[row.Step]
+	span := c.tries().live[row.Step]
 	if span == nil || !slices.Equal(span.Lineage, row.Lineage) {
 		return scope{}, fmt.Errorf("item %.60q was superseded: %w", row.ItemID, items.ErrRefused)
 	}
@@ -41,14 +41,14 @@ func (c *change) scopeOf(row *items.Item) (scope, error) {
 // in this unit: it needs one of its own then.
 func (c *change) mustCommitFirst(op items.Op) bool {
 	s, ok := op.(items.StepStart)
-	return ok && c.begun && c.steps().live[s.Step] != nil
+	return ok && c.beginsTry && c.tries().live[s.Step] != nil
 }
 
-// startStep begins a try of a path, and of those above it that have none. A
+// start begins a try of a path, and of those above it that have none. A
 // try of it that stands is taken back with all below it: what is open of them
 // ends interrupted, then comes the marker.
 func (w *stepWriter) start(path, reason string) (*notify.Span, error) {
-	t := w.d.change.steps()
+	t := w.d.change.tries()
 	if !notify.ValidStep(path) {
 		return nil, fmt.Errorf("%.60q cannot name a step: %w", path, items.ErrRefused)
 	}
@@ -63,7 +63,7 @@ func (w *stepWriter) start(path, reason string) (*notify.Span, error) {
 	if !stands && len(t.live)+len(begins) > turns.MaxSteps {
 		return nil, fmt.Errorf("more than %d steps that stand: %w", turns.MaxSteps, items.ErrRefused)
 	}
-	if t.n+len(begins) > turns.MaxTries {
+	if t.total+len(begins) > turns.MaxTries {
 		return nil, fmt.Errorf("more than %d tries of steps: %w", turns.MaxTries, items.ErrRefused)
 	}
 	reason = cutText(reason)
@@ -74,7 +74,7 @@ func (w *stepWriter) start(path, reason string) (*notify.Span, error) {
 	slices.Reverse(begins)
 	var span *notify.Span
 	for _, p := range begins {
-		span = w.d.change.begin(p)
+		span = w.d.change.beginTry(p)
 		e := &turns.StepEvent{Type: "started", Status: turns.StepInProgress}
 		if p == path {
 			e.Reason = reason
@@ -84,13 +84,13 @@ func (w *stepWriter) start(path, reason string) (*notify.Span, error) {
 	return span, nil
 }
 
-// endStep ends the try of a path that is under way, and those below it that
+// end ends the try of a path that is under way, and those below it that
 // are; "" as the status is completed.
 func (w *stepWriter) end(path string, status turns.StepStatus) error {
 	if status == "" {
 		status = turns.StepCompleted
 	}
-	row := w.d.change.steps().rows[path]
+	row := w.d.change.tries().rows[path]
 	switch {
 	case path == "" || row == nil:
 		return fmt.Errorf("step %.60q has not been started: %w", path, items.ErrRefused)
@@ -103,14 +103,14 @@ func (w *stepWriter) end(path string, status turns.StepStatus) error {
 	return nil
 }
 
-// closeSteps ends what is under way of the path and below it, the deepest
+// closeAll ends what is under way of the path and below it, the deepest
 // first; not the turn itself.
 func (w *stepWriter) closeAll(path string, status turns.StepStatus) {
-	if len(w.d.change.steps().rows) < 2 {
+	if len(w.d.change.tries().rows) < 2 {
 		return // there is but the turn
 	}
-	t := w.d.change.changeSteps()
-	rows := t.inOrder()
+	t := w.d.change.mutableTries()
+	rows := t.liveRows()
 	slices.Reverse(rows)
 	slices.SortStableFunc(rows, func(x, y *turns.Step) int { return len(y.Lineage) - len(x.Lineage) })
 	for _, row := range rows {

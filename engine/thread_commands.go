@@ -120,9 +120,9 @@ func (d *decision) changeThread(c turns.ChangeThread) (turns.ChangeThreadResult,
 	if next != is.State {
 		switch next {
 		case threads.Paused:
-			d.change.thread(notify.ThreadPaused, d.changed("paused", next, c.Reason))
+			d.change.thread(notify.ThreadPaused, d.threadChanged("paused", next, c.Reason))
 		case threads.Running:
-			d.change.thread(notify.ThreadResumed, d.changed("resumed", next, c.Reason))
+			d.change.thread(notify.ThreadResumed, d.threadChanged("resumed", next, c.Reason))
 		default:
 			d.closeThread(next, c.Reason)
 		}
@@ -146,11 +146,11 @@ func (d *decision) closeThread(next threads.State, reason string) {
 		d.turn.stop(stop{state: turns.Interrupted, reason: reason}, d.stopWithin())
 	}
 	if next == threads.Closed {
-		d.threadClosed(reason)
+		d.addThreadClosed(reason)
 	}
 }
 
-func (d *decision) changed(kind string, state threads.State, reason string) *threads.Changed {
+func (d *decision) threadChanged(kind string, state threads.State, reason string) *threads.Changed {
 	t := d.next().thread
 	return &threads.Changed{
 		Type: kind, State: state, StartedAt: t.StartedAt, SessionID: t.ThreadID, Agent: t.Agent, Title: t.Title, Reason: reason,

@@ -16,17 +16,17 @@ import (
 // never changed, only replaced; a builder that changes tries does so on a
 // clone, which becomes the actor's memory with the commit.
 type tries struct {
-	turnID   string
-	live     map[string]*notify.Span // those that stand, by path
-	rows     map[string]*turns.Step  // of those
-	paths    map[string]tried
-	attempts map[int]*turns.Step // rows of the attempts that were taken back
-	n        int                 // in all
+	turnID             string
+	live               map[string]*notify.Span // those that stand, by path
+	rows               map[string]*turns.Step  // of those
+	paths              map[string]pathHistory
+	supersededAttempts map[int]*turns.Step // rows of the attempts that were taken back
+	total              int                 // in all
 }
 
-// tried is what is known of all tries of a path: the epoch of the newest, and
+// pathHistory is what is known of all tries of a path: the epoch of the newest, and
 // the seq of the first event of the first, before which nothing of the step is.
-type tried struct {
+type pathHistory struct {
 	epoch int
 	first int64
 }
@@ -34,18 +34,18 @@ type tried struct {
 func newTries(turnID string) *tries {
 	return &tries{
 		turnID: turnID, live: map[string]*notify.Span{}, rows: map[string]*turns.Step{},
-		paths: map[string]tried{}, attempts: map[int]*turns.Step{},
+		paths: map[string]pathHistory{}, supersededAttempts: map[int]*turns.Step{},
 	}
 }
 
-// triesOf makes tries of their rows, which are in the order of their seq.
-func triesOf(turnID string, rows []*turns.Step) *tries {
+// triesFromRows makes tries of their rows, which are in the order of their seq.
+func triesFromRows(turnID string, rows []*turns.Step) *tries {
 	t := newTries(turnID)
 	for _, row := range rows {
 		if row.TurnID != turnID {
 			continue
 		}
-		t.n++
+		t.total++
 		p := t.paths[row.Step]
 		if p.first == 0 {
 			p.first = row.Seq
@@ -54,18 +54,18 @@ func triesOf(turnID string, rows []*turns.Step) *tries {
 		t.paths[row.Step] = p
 		switch {
 		case row.HiddenBy == 0:
-			span := notify.NewSpan(turnID, row.Step, row.Epoch, t.above(row.Step))
+			span := notify.NewSpan(turnID, row.Step, row.Epoch, t.parent(row.Step))
 			span.Seq = row.Seq
 			t.live[row.Step], t.rows[row.Step] = span, row
 		case row.Step == "":
-			t.attempts[row.Epoch] = row
+			t.supersededAttempts[row.Epoch] = row
 		}
 	}
 	return t
 }
 
-// above is the try that a try of the path is part of; nil for the turn's own.
-func (t *tries) above(path string) *notify.Span {
+// parent is the try that a try of the path is part of; nil for the turn's own.
+func (t *tries) parent(path string) *notify.Span {
 	if path == "" {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (t *tries) above(path string) *notify.Span {
 func (t *tries) clone() *tries {
 	return &tries{
 		turnID: t.turnID, live: maps.Clone(t.live), rows: maps.Clone(t.rows),
-		paths: maps.Clone(t.paths), attempts: maps.Clone(t.attempts), n: t.n,
+		paths: maps.Clone(t.paths), supersededAttempts: maps.Clone(t.supersededAttempts), total: t.total,
 	}
 }
 
@@ -90,62 +90,62 @@ func (t *tries) settle(first int64) {
 	}
 }
 
-// inOrder are the rows of what stands, in the order of their seq.
-func (t *tries) inOrder() []*turns.Step {
+// liveRows are the rows of what stands, in the order of their seq.
+func (t *tries) liveRows() []*turns.Step {
 	return slices.SortedFunc(maps.Values(t.rows), func(x, y *turns.Step) int { return cmp.Compare(x.Seq, y.Seq) })
 }
 
-// steps are the tries that the unit is about, as it leaves them so far: of the
-// active turn, unless the builder was given others (use).
-func (c *change) steps() *tries {
-	if c.tries == nil {
-		return c.known
+// tries are the tries that the unit is about, as it leaves them so far: of the
+// active turn, unless the builder was given others (selectTries).
+func (c *change) tries() *tries {
+	if c.nextTries == nil {
+		return c.committedTries
 	}
-	return c.tries
+	return c.nextTries
 }
 
-// changeSteps is steps for who changes them.
-func (c *change) changeSteps() *tries {
-	if c.tries == nil {
-		c.tries = c.known.clone()
-		if c.next.isActive(c.tries.turnID) {
-			c.next.active.tries = c.tries
+// mutableTries is steps for who changes them.
+func (c *change) mutableTries() *tries {
+	if c.nextTries == nil {
+		c.nextTries = c.committedTries.clone()
+		if c.next.isActive(c.nextTries.turnID) {
+			c.next.active.tries = c.nextTries
 		}
 	}
-	return c.tries
+	return c.nextTries
 }
 
-// use makes the unit one about the turn of t, which is changed with the unit
+// selectTries makes the unit one about the turn of t, which is changed with the unit
 // and not by anybody else.
-func (c *change) use(t *tries) { c.tries = t }
+func (c *change) selectTries(t *tries) { c.nextTries = t }
 
 // root is the standing attempt; nil of a turn from before there were any.
-func (c *change) root() *notify.Span { return c.steps().live[""] }
+func (c *change) root() *notify.Span { return c.tries().live[""] }
 
-// begin makes the next try of a path, under the try above that stands. The
+// beginTry makes the next try of a path, under the try above that stands. The
 // next event that is added in it makes its row; a try that stands on the path
 // must have been taken back before.
-func (c *change) begin(path string) *notify.Span {
-	t := c.changeSteps()
+func (c *change) beginTry(path string) *notify.Span {
+	t := c.mutableTries()
 	p := t.paths[path]
 	p.epoch++
-	span := notify.NewSpan(t.turnID, path, p.epoch, t.above(path))
+	span := notify.NewSpan(t.turnID, path, p.epoch, t.parent(path))
 	t.live[path], t.paths[path] = span, p
-	t.n++
-	c.begun = true
+	t.total++
+	c.beginsTry = true
 	return span
 }
 
 // putStep adds a row to the unit, the last of each try.
 func (c *change) putStep(row *turns.Step) {
-	if c.stepAt == nil {
-		c.stepAt = map[int64]int{}
+	if c.stepIndex == nil {
+		c.stepIndex = map[int64]int{}
 	}
-	if i, ok := c.stepAt[row.Seq]; ok {
+	if i, ok := c.stepIndex[row.Seq]; ok {
 		c.rows.steps[i] = row
 		return
 	}
-	c.stepAt[row.Seq] = len(c.rows.steps)
+	c.stepIndex[row.Seq] = len(c.rows.steps)
 	c.rows.steps = append(c.rows.steps, row)
 }
 
@@ -156,7 +156,7 @@ func (c *change) foldStep(span *notify.Span, first bool, h notify.Header, body a
 	if !first {
 		switch body.(type) {
 		case *turns.StepEvent, *turns.EndedEvent:
-			prev = c.steps().rows[span.Step]
+			prev = c.tries().rows[span.Step]
 		default:
 			return
 		}
@@ -166,7 +166,7 @@ func (c *change) foldStep(span *notify.Span, first bool, h notify.Header, body a
 		return
 	}
 	c.putStep(row)
-	if t := c.tries; t != nil && t.live[span.Step] == span {
+	if t := c.nextTries; t != nil && t.live[span.Step] == span {
 		t.rows[span.Step] = row
 		if p := t.paths[span.Step]; p.first == 0 {
 			p.first = row.Seq
@@ -180,11 +180,11 @@ func (c *change) foldStep(span *notify.Span, first bool, h notify.Header, body a
 // have begun in an earlier unit: a marker names the seq before the first one's.
 // row is the turn's, for path "" only.
 func (c *change) rewind(path string, row *turns.Turn, e turns.RewindEvent) {
-	t := c.changeSteps()
+	t := c.mutableTries()
 	p := t.paths[path]
 	e.Type, e.Step, e.NewEpoch, e.SupersededAfterSeq = "rewind", path, p.epoch+1, p.first-1
 	h := c.add(notify.StreamRewind, t.turnID, scope{}, "", &e)
-	for _, s := range t.inOrder() {
+	for _, s := range t.liveRows() {
 		next := turns.ApplyStep(s, h, &e)
 		if next == nil {
 			continue
@@ -196,7 +196,7 @@ func (c *change) rewind(path string, row *turns.Turn, e turns.RewindEvent) {
 		delete(t.live, s.Step)
 		delete(t.rows, s.Step)
 		if s.Step == "" {
-			t.attempts[s.Epoch] = next
+			t.supersededAttempts[s.Epoch] = next
 		}
 	}
 	if path == "" {

@@ -59,11 +59,11 @@ func (d *decision) retry(c turns.Retry) (turns.RetryResult, error) {
 	if err != nil {
 		return turns.RetryResult{}, err
 	}
-	input, err := d.rules.inputOf(c.TurnID)
+	input, err := d.rules.readInput(c.TurnID)
 	if err != nil {
 		return turns.RetryResult{}, err
 	}
-	d.change.use(triesOf(c.TurnID, steps))
+	d.change.selectTries(triesFromRows(c.TurnID, steps))
 	if d.change.root() == nil {
 		return turns.RetryResult{}, turns.ErrNoAttempts
 	}
@@ -92,7 +92,7 @@ func (a *actor) startRetried(r turns.RetryResult) turns.RetryResult {
 		return r
 	}
 	r.Position = i + 1 // one that was before it may just have started
-	why, err := a.state.whyQueue(turns.BusyQueue)
+	why, err := a.state.queueReason(turns.BusyQueue)
 	if paused, draining := a.e.gate.state(); err == nil && a.state.active == nil && len(a.state.queue) == 1 && a.state.thread.State != threads.Paused {
 		why = turns.QueuedCapacity
 		if paused || draining {

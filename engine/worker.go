@@ -44,14 +44,14 @@ func (w *worker) part() {
 // unattended implements executor.
 func (w *worker) unattended() bool { return w.until.IsZero() }
 
-// outlives implements executor.
-func (w *worker) outlives() bool { return true }
+// outlivesServer implements executor.
+func (w *worker) outlivesServer() bool { return true }
 
 // overdue implements executor.
 func (w *worker) overdue() string { return "the worker did not stop in time" }
 
-// takesText implements executor.
-func (w *worker) takesText() bool { return false }
+// acceptsText implements executor.
+func (w *worker) acceptsText() bool { return false }
 
 // steer implements executor. The worker gets the text when it renews its lease.
 func (w *worker) steer([]injection, bool) {}

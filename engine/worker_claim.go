@@ -115,7 +115,7 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 	case a.e.pause.isDraining():
 		return r, false, turns.ErrDraining
 	}
-	input, err := a.e.rules.inputOf(o.turnID)
+	input, err := a.e.rules.readInput(o.turnID)
 	if err != nil {
 		return r, false, err
 	}
@@ -156,7 +156,7 @@ func (e *Engine) claimedBefore(ctx context.Context, r turns.ClaimResult) (turns.
 		case turn == nil:
 			return turns.ClaimResult{}, turns.ErrNotFound
 		}
-		input, err := a.e.rules.inputOf(r.Lease.TurnID)
+		input, err := a.e.rules.readInput(r.Lease.TurnID)
 		if err != nil {
 			return turns.ClaimResult{}, err
 		}

@@ -40,7 +40,7 @@ func (e *Engine) WriteItems(ctx context.Context, c turns.WriteItems) (turns.Writ
 	})
 }
 
-// refuseLateOps looks for ops in tries that were taken back within the attempt
+// refuseOps looks for ops in tries that were taken back within the attempt
 // that stands. A *lateError has all of them.
 func (w *lateWriter) refuseOps(ops []workerOp) error {
 	var found *lateError
@@ -74,22 +74,22 @@ func (w *lateWriter) isLate(op workerOp) (late *lateError, epoch int, err error)
 		return nil, 0, nil
 	}
 	row, err := w.d.items.finished(op.itemID)
-	if err != nil || row == nil || row.TurnID != w.d.change.steps().turnID || len(row.Lineage) == 0 {
+	if err != nil || row == nil || row.TurnID != w.d.change.tries().turnID || len(row.Lineage) == 0 {
 		return nil, 0, err
 	}
-	if span := w.d.change.steps().live[row.Step]; span != nil && slices.Equal(span.Lineage, row.Lineage) {
+	if span := w.d.change.tries().live[row.Step]; span != nil && slices.Equal(span.Lineage, row.Lineage) {
 		return nil, 0, nil
 	}
 	return w.d.steps.superseded(row.Step), row.Epoch, nil
 }
 
-// lateOp is the op as a turn/late keeps it.
+// op is the op as a turn/late keeps it.
 func (w *lateWriter) op(op workerOp, step string, epoch int) lateEvent {
 	method, params := w.asEvent(op.op)
 	return lateEvent{step: step, epoch: epoch, method: method, params: params}
 }
 
-// lateOps are all ops of a worker whose attempt was given up.
+// ops are all ops of a worker whose attempt was given up.
 func (w *lateWriter) ops(l turns.Lease, ops []workerOp) (list []lateEvent, err error) {
 	for _, op := range ops {
 		step, epoch := op.step, op.epoch
@@ -159,7 +159,7 @@ func (w *itemWriter) sayTruncated(itemID string) {
 // log: here it is looked for, and of two turns that take one at the same moment
 // the store refuses the second.
 func (w *itemWriter) createByWorker(op workerOp, is items.Create) error {
-	if row := w.d.change.steps().rows[op.step]; op.step != "" && row.Status.Ended() {
+	if row := w.d.change.tries().rows[op.step]; op.step != "" && row.Status.Ended() {
 		return op.invalid("step", reasonEnded, "step %s has ended as %s", op.step, row.Status)
 	}
 	if op.given {
@@ -188,7 +188,7 @@ func (w *itemWriter) mine(op workerOp) error {
 	}
 	_, deletes := op.op.(items.Delete)
 	switch {
-	case row == nil || row.TurnID != w.d.change.steps().turnID:
+	case row == nil || row.TurnID != w.d.change.tries().turnID:
 		return fmt.Errorf("%sitem_id: %w", op.field, items.ErrNotFound)
 	case row.Type == items.KindUserMessage:
 		return op.invalid("item_id", turns.ReasonInvalid, "is a user message")

@@ -13,7 +13,7 @@ import (
 func (a *actor) refuseLate(l turns.Lease, late *lateError, written func(*decision) ([]lateEvent, error)) error {
 	refusal := late.live
 	d := a.decide()
-	if err := d.useTriesOf(l.TurnID); err != nil {
+	if err := d.selectTurn(l.TurnID); err != nil {
 		return err
 	}
 	list := late.written
@@ -40,9 +40,9 @@ func (a *actor) refuseLate(l turns.Lease, late *lateError, written func(*decisio
 	return &refusal
 }
 
-// useTriesOf makes the unit one about a turn of the thread, whatever state it
+// selectTurn makes the unit one about a turn of the thread, whatever state it
 // is in.
-func (d *decision) useTriesOf(turnID string) error {
+func (d *decision) selectTurn(turnID string) error {
 	if d.next().isActive(turnID) {
 		return nil
 	}
@@ -50,14 +50,14 @@ func (d *decision) useTriesOf(turnID string) error {
 		q := *was
 		q.tries = was.tries.clone()
 		d.next().enqueue(&q)
-		d.change.use(q.tries)
+		d.change.selectTries(q.tries)
 		return nil
 	}
 	rows, err := d.rules.log.Steps(context.Background(), turnID)
 	if err != nil {
 		return err
 	}
-	d.change.use(triesOf(turnID, rows))
+	d.change.selectTries(triesFromRows(turnID, rows))
 	return nil
 }
 

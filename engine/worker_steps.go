@@ -26,7 +26,7 @@ func (e *Engine) StepStart(ctx context.Context, c turns.StartStep) (turns.StartS
 		lease: c.Lease, key: c.Key,
 		do: func(d *decision) (turns.StartStepResult, error) {
 			for above := notify.StepAbove(c.Step); above != ""; above = notify.StepAbove(above) {
-				if row := d.change.steps().rows[above]; row != nil && row.Status.Ended() {
+				if row := d.change.tries().rows[above]; row != nil && row.Status.Ended() {
 					return turns.StartStepResult{}, turns.Invalid("step", reasonEnded, "step %s above it has ended as %s", above, row.Status)
 				}
 			}
@@ -72,7 +72,7 @@ func (e *Engine) StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepRes
 			if err != nil {
 				return turns.EndStepResult{}, err
 			}
-			if row := d.change.steps().rows[c.Step]; row.Status.Ended() {
+			if row := d.change.tries().rows[c.Step]; row.Status.Ended() {
 				return turns.EndStepResult{}, turns.Invalid("step", reasonEnded, "it has ended as %s", row.Status)
 			}
 			if err := d.steps.end(c.Step, c.Status); err != nil {
@@ -89,11 +89,11 @@ func (e *Engine) StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepRes
 	})
 }
 
-// tryOf finds the try that a worker names by path and epoch, 0 being the one
+// find finds the try that a worker names by path and epoch, 0 being the one
 // that stands. If that has been taken back, late says what stands now. field is
 // what comes before the names of members in an error.
 func (w *stepWriter) find(field, path string, epoch int) (span *notify.Span, late *lateError, err error) {
-	t := w.d.change.steps()
+	t := w.d.change.tries()
 	span = t.live[path]
 	switch {
 	case epoch < 0 || epoch > t.paths[path].epoch:
@@ -109,7 +109,7 @@ func (w *stepWriter) find(field, path string, epoch int) (span *notify.Span, lat
 
 // superseded says what stands in the place of a try of the path.
 func (w *stepWriter) superseded(path string) *lateError {
-	t := w.d.change.steps()
+	t := w.d.change.tries()
 	s := turns.SupersededError{TurnID: t.turnID, Attempt: w.d.active().turn.Attempt, Step: path}
 	if span := t.live[path]; span != nil {
 		s.Epoch = span.Epoch
