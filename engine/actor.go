@@ -18,26 +18,26 @@ type actor struct {
 	id string
 	in *intake
 
-	recovers bool // it only ends what a crash has left, and is dropped then
+	recovering bool // it only ends what a crash has left, and is dropped then
 
-	loaded bool
-	state  *state    // never nil; empty until loaded
-	work   *work     // of the turn that is active by the last commit, else nil
-	slot   slot      // of that turn, or of one that is about to start
-	held   *decision // agent output that a full disk refused; nothing else is decided meanwhile
-	heldBy time.Time // when to hand it in again
-	dead   error     // why nothing of the thread can be decided any more: agents are left unread
-	gone   bool      // the engine has stopped: commands are refused
+	loaded      bool
+	state       *state    // never nil; empty until loaded
+	work        *work     // of the turn that is active by the last commit, else nil
+	slot        slot      // of that turn, or of one that is about to start
+	held        *decision // agent output that a full disk refused; nothing else is decided meanwhile
+	heldRetryAt time.Time // when to hand it in again
+	dead        error     // why nothing of the thread can be decided any more: agents are left unread
+	stopped     bool      // the engine has stopped: commands are refused
 
-	startBy   time.Time // when to try again to start the next turn; zero = no need
-	attemptBy time.Time // before which the next attempt is not tried again
+	startRetryAt   time.Time // when to try again to start the next turn; zero = no need
+	attemptRetryAt time.Time // before which the next attempt is not tried again
 
 	waiters waiters
 
-	panics     int
-	refused    int  // commits in a row that failed in a way that nothing explains
-	waits      bool // the engine counts it among those that wait for a person
-	lateLogged bool // the log names one output that could not be stored
+	panics           int
+	refused          int  // commits in a row that failed in a way that nothing explains
+	countedAsWaiting bool // the engine counts it among those that wait for a person
+	lateLogged       bool // the log names one output that could not be stored
 }
 
 func newActor(e *Engine, id string) *actor {
@@ -50,7 +50,7 @@ func newActor(e *Engine, id string) *actor {
 // idle reports whether the actor may end. One that has panicked too often stays:
 // it is what refuses the commands of its thread.
 func (a *actor) idle() bool {
-	return a.state.active == nil && a.held == nil && a.startBy.IsZero() && !errors.Is(a.dead, turns.ErrInternal)
+	return a.state.active == nil && a.held == nil && a.startRetryAt.IsZero() && !errors.Is(a.dead, turns.ErrInternal)
 }
 
 // agent is the agent of the thread.
@@ -75,17 +75,17 @@ func (a *actor) lendSlot() {
 func (a *actor) countWaiting() {
 	waits := a.dead == nil && a.state.active != nil && a.state.active.clock.waiting
 	switch {
-	case waits && !a.waits:
+	case waits && !a.countedAsWaiting:
 		a.e.waiting.Add(1)
-	case !waits && a.waits:
+	case !waits && a.countedAsWaiting:
 		a.e.waiting.Add(-1)
 	}
-	a.waits = waits
+	a.countedAsWaiting = waits
 }
 
-// turnOver follows the commit of the active turn's end.
-func (a *actor) turnOver(ended *turns.Turn) {
-	a.work.part()
+// turnEnded follows the commit of the active turn's end.
+func (a *actor) turnEnded(ended *turns.Turn) {
+	a.work.detach()
 	a.work = nil
 	a.waiters.ended(ended)
 	a.slot.leave()

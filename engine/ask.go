@@ -7,11 +7,11 @@ import (
 )
 
 // ask makes a question; the turn waits, unless the answer is there already.
-func (w *itemWriter) ask(q *ask) {
+func (w *itemWriter) ask(q *pendingQuestion) {
 	act, cfg := w.d.active(), w.d.rules.cfg
 	ans, answered := chosen(q.content, q.options.OptionID)
 	if act.stop != nil || act.cut || (!answered && len(act.open.list) >= cfg.MaxOpenItems) {
-		w.d.addEffect(answer{q, cancelled}) // nobody is to be asked any more
+		w.d.addEffect(deliverAnswer{q, cancelled}) // nobody is to be asked any more
 		return
 	}
 	if q.options.ExpiresAfter > 0 && !answered {
@@ -34,24 +34,24 @@ func (w *itemWriter) ask(q *ask) {
 	}
 	if err != nil {
 		w.d.reportRefused(err)
-		w.d.addEffect(answer{q, cancelled})
+		w.d.addEffect(deliverAnswer{q, cancelled})
 		return
 	}
 	at := w.d.turnScope() // a question is asked by the turn, not by one of its steps
 	row := w.d.change.item(nil, act.turn.TurnID, notify.ItemCreated, q.itemID, at, &items.Created{
 		ItemID: q.itemID, Type: "created", Status: items.StatusPending, Content: raw, Truncated: cut, TotalBytes: total, Kind: q.content.Kind(),
 	})
-	o := &openItem{row: row, span: at.span, content: q.content, ask: q}
+	o := &openItem{row: row, span: at.span, content: q.content, question: q}
 	if answered {
 		w.resolve(o, ans, byConfiguration)
 		return
 	}
 	act.open.add(o)
 	if act.turn.Progress != turns.Waiting {
-		w.d.turn.progress(turns.Waiting, "")
+		w.d.turn.addProgress(turns.Waiting, "")
 	}
 	act.clock.wait(true)
 	if w.d.rules.draining() {
-		w.d.addEffect(endWaiting{})
+		w.d.addEffect(interruptWaiting{})
 	}
 }

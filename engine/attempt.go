@@ -19,22 +19,22 @@ func (w *turnWriter) retry(c turns.Cause, message string) bool {
 		return false
 	}
 	message = cutText(message)
-	w.d.steps.closeTry("")
+	w.d.steps.endOpenItems("")
 	w.d.change.rewind("", row, turns.RewindEvent{Reason: c, Message: message, UsedMs: w.usedMs(), Usage: act.usage})
 	at := notify.TimeOf(w.d.change.now.Add(p.Wait(row.TurnID, row.Attempt)))
 	w.d.change.beginTry("")
-	w.progressed(turns.ProgressEvent{State: turns.Waiting, Message: message, RetryAt: at})
+	w.addProgressEvent(turns.ProgressEvent{State: turns.Waiting, Message: message, RetryAt: at})
 	act.usage, act.cut = nil, false
 	act.progressNext, act.progressAt = nil, time.Time{}
 	act.clock.wait(false)
 	act.retryAt = at.Time
-	w.d.addEffect(partWork{superseded: true})
+	w.d.addEffect(detachWork{superseded: true})
 	return true
 }
 
-// closeTry ends what is open of the try of a path that stands, and of those
+// endOpenItems ends what is open of the try of a path that stands, and of those
 // below it, which are about to be taken back.
-func (w *stepWriter) closeTry(path string) {
+func (w *stepWriter) endOpenItems(path string) {
 	for _, o := range w.d.active().open.list {
 		if o.isInput() || o.span == nil || !covers(path, o.span.Step) {
 			continue
@@ -63,28 +63,28 @@ func (d *decision) startAttempt() error {
 	if err != nil {
 		return err
 	}
-	d.turn.started(act.turn, act.turn.TurnID, turns.OriginRetry, turns.Start{})
-	d.items.given(input)
+	d.turn.addStarted(act.turn, act.turn.TurnID, turns.OriginRetry, turns.Start{})
+	d.items.completeInput(input)
 	for _, o := range input {
 		act.open.remove(o.row.ItemID)
 	}
 	act.steers, act.retryAt = nil, time.Time{}
-	d.turn.begins(messages(input))
+	d.turn.startPrompt(messages(input))
 	return nil
 }
 
-// given completes input that no agent had got before.
-func (w *itemWriter) given(input []*openItem) {
+// completeInput completes input that no agent had got before.
+func (w *itemWriter) completeInput(input []*openItem) {
 	for _, o := range input {
 		if o.row.Status.Open() {
-			_ = w.updated(o, items.StatusCompleted)
+			_ = w.addUpdated(o, items.StatusCompleted)
 		}
 	}
 }
 
-// recover adds what becomes of the turn that was active when the server
+// recoverTurn adds what becomes of the turn that was active when the server
 // ended. It reports whether the turn waits for its next attempt now.
-func (w *turnWriter) recover() (waits bool) {
+func (w *turnWriter) recoverTurn() (waits bool) {
 	const why = "server restarted"
 	end := ending{state: turns.Interrupted, reason: why, message: interruption(why)}
 	if act := w.d.active(); act.turn.Progress != turns.Interrupting { // what was asked for comes before what the policy says

@@ -14,7 +14,7 @@ import (
 // never will be what a command makes of it.
 func (a *actor) mayDecide() error {
 	switch {
-	case a.gone:
+	case a.stopped:
 		return turns.ErrDraining
 	case a.dead != nil:
 		return a.dead
@@ -48,7 +48,7 @@ func (a *actor) commitOutput(d *decision) {
 		if a.held == nil {
 			a.e.log.Warn("disk full: the turn is held until there is space", zap.String("thread_id", a.id))
 		}
-		a.held, a.heldBy = d, time.Now().Add(heldRetry)
+		a.held, a.heldRetryAt = d, time.Now().Add(heldRetry)
 	case errors.Is(err, ledger.ErrStorageFailed):
 		a.die(ledger.ErrStorageFailed)
 	case a.work == nil:
@@ -65,20 +65,20 @@ func (a *actor) commitOutput(d *decision) {
 // more; every command is refused with why. The turn stays as the log has it;
 // its slot is free, so that a drain does not wait for it.
 func (a *actor) die(why error) {
-	a.dead, a.held, a.startBy = why, nil, time.Time{}
-	a.work.part()
+	a.dead, a.held, a.startRetryAt = why, nil, time.Time{}
+	a.work.detach()
 	a.slot.leave()
 	a.countWaiting()
 }
 
-// commitLast hands in the end of a turn whose agent has been parted from. What
+// commitEnd hands in the end of a turn whose agent has been parted from. What
 // the disk has no room for is tried again; after anything else there is nothing
 // more to try.
-func (a *actor) commitLast(d *decision) {
+func (a *actor) commitEnd(d *decision) {
 	switch _, err := a.append(d); {
 	case err == nil:
 	case errors.Is(err, ledger.ErrStorageFull):
-		a.held, a.heldBy = d, time.Now().Add(heldRetry)
+		a.held, a.heldRetryAt = d, time.Now().Add(heldRetry)
 	default:
 		a.e.log.Error("the end of a turn cannot be stored", zap.String("thread_id", a.id), zap.Error(err))
 		a.die(ledger.ErrStorageFailed)
@@ -89,9 +89,9 @@ func (a *actor) commitLast(d *decision) {
 // explains before the thread is treated as one of a failed disk: ten seconds.
 const maxRefused = 20
 
-// tryLater says when to try again what could not be committed. After a disk
+// retryTime says when to try again what could not be committed. After a disk
 // that failed, or too many errors that nothing explains, it is never.
-func (a *actor) tryLater(what string, err error) (at time.Time) {
+func (a *actor) retryTime(what string, err error) (at time.Time) {
 	a.e.log.Warn(what, zap.String("thread_id", a.id), zap.Error(err))
 	if !errors.Is(err, ledger.ErrStorageFull) {
 		a.refused++
@@ -126,7 +126,7 @@ func (a *actor) append(d *decision) (ledger.Receipt, error) {
 func (a *actor) enact(d *decision) {
 	queued := len(a.state.queue)
 	a.state = d.next()
-	if a.recovers {
+	if a.recovering {
 		return
 	}
 	act := a.state.active
@@ -142,7 +142,7 @@ func (a *actor) enact(d *decision) {
 	}
 	switch {
 	case act == nil && a.work != nil:
-		a.turnOver(d.change.turnRow(a.work.turnID))
+		a.turnEnded(d.change.turnRow(a.work.turnID))
 	case act == nil && queued > 0 && len(a.state.queue) == 0:
 		a.e.gate.decline(a.id)
 	}

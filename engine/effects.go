@@ -19,13 +19,13 @@ type startPrompt struct{ input []items.UserMessage }
 
 func (e startPrompt) apply(a *actor) { a.startPrompt(e.input) }
 
-// answer gives the agent the answer to its question.
-type answer struct {
-	to     *ask
+// deliverAnswer gives the agent the answer to its question.
+type deliverAnswer struct {
+	to     *pendingQuestion
 	answer turns.Answer
 }
 
-func (e answer) apply(*actor) { e.to.answer <- e.answer }
+func (e deliverAnswer) apply(*actor) { e.to.answer <- e.answer }
 
 // stopWork asks the executor of the active turn to stop.
 type stopWork struct {
@@ -39,16 +39,16 @@ func (e stopWork) apply(a *actor) {
 	}
 }
 
-// partWork parts from the executor whose prompt has ended. superseded says
+// detachWork parts from the executor whose prompt has ended. superseded says
 // that the attempt has ended with it.
-type partWork struct{ superseded bool }
+type detachWork struct{ superseded bool }
 
-func (e partWork) apply(a *actor) {
+func (e detachWork) apply(a *actor) {
 	w := a.state.active.work
 	if r, isRun := w.exec.(*run); isRun {
 		r.superseded = e.superseded
 	}
-	w.part()
+	w.detach()
 	if e.superseded {
 		w.prompts = 0
 		if a.e.pause.isDraining() {
@@ -69,12 +69,12 @@ func (e steerWork) apply(a *actor) {
 	}
 }
 
-// synced tells an agent that everything it said before is durable.
-type synced struct{ done chan<- struct{} }
+// confirmSync tells an agent that everything it said before is durable.
+type confirmSync struct{ done chan<- struct{} }
 
-func (e synced) apply(*actor) { close(e.done) }
+func (e confirmSync) apply(*actor) { close(e.done) }
 
-// endWaiting ends a turn that begins to wait for a person in a drain.
-type endWaiting struct{}
+// interruptWaiting ends a turn that begins to wait for a person in a drain.
+type interruptWaiting struct{}
 
-func (endWaiting) apply(a *actor) { a.in.post((*actor).stopWaiting) }
+func (interruptWaiting) apply(a *actor) { a.in.post((*actor).interruptWaiting) }

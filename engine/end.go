@@ -34,16 +34,16 @@ func (w *turnWriter) end(end ending) {
 	}
 	truncated := false
 	if end.message == "" && end.state != turns.Interrupted {
-		end.message, truncated = w.d.items.message()
+		end.message, truncated = w.d.items.endMessage()
 	}
 	undelivered := w.d.items.closeItems(status)
-	w.d.steps.closeAll("", turns.StepStatus(end.state))
+	w.d.steps.endAll("", turns.StepStatus(end.state))
 	ended := &turns.EndedEvent{
 		State: end.state, StartedAt: act.turn.StartedAt, CompletedAt: w.d.change.now,
 		Message: end.message, MessageTruncated: truncated, Reason: end.reason, StopReason: end.stopReason, Error: end.failure,
 		Usage: act.usage, UndeliveredItemIDs: undelivered,
 	}
-	w.ended(w.d.active().turn, w.d.turnScope(), ended)
+	w.addEnd(w.d.active().turn, w.d.turnScope(), ended)
 	if next, _ := threads.Next(w.d.next().thread.State, threads.VerbEnd, false); next != w.d.next().thread.State {
 		w.d.addThreadClosed(w.d.next().thread.Reason)
 	}
@@ -54,7 +54,7 @@ func (w *turnWriter) end(end ending) {
 func (w *itemWriter) closeItems(status items.Status) (undelivered []string) {
 	for _, o := range w.d.active().open.list {
 		if o.isInput() {
-			_ = w.updated(o, items.StatusInterrupted)
+			_ = w.addUpdated(o, items.StatusInterrupted)
 			undelivered = append(undelivered, o.row.ItemID)
 			continue
 		}
@@ -69,11 +69,11 @@ func (w *itemWriter) closeItem(o *openItem, status items.Status) {
 		w.resolve(o, cancelled, "")
 		return
 	}
-	_ = w.updated(o, status)
+	_ = w.addUpdated(o, status)
 }
 
-// ended adds the terminal event of a turn.
-func (w *turnWriter) ended(row *turns.Turn, at scope, e *turns.EndedEvent) {
+// addEnd adds the terminal event of a turn.
+func (w *turnWriter) addEnd(row *turns.Turn, at scope, e *turns.EndedEvent) {
 	method := notify.TurnCompleted
 	e.Type = "completed"
 	switch e.State {
@@ -91,11 +91,11 @@ func (w *turnWriter) endQueued(row *turns.Turn, reason string) {
 	var undelivered []string
 	for _, o := range w.d.next().queued(row.TurnID).input {
 		if o.row.Status.Open() {
-			_ = w.d.items.updated(o, items.StatusInterrupted)
+			_ = w.d.items.addUpdated(o, items.StatusInterrupted)
 			undelivered = append(undelivered, o.row.ItemID)
 		}
 	}
-	w.ended(row, inTry(notify.NewSpan(row.TurnID, "", row.Attempt, nil)), &turns.EndedEvent{
+	w.addEnd(row, inTry(notify.NewSpan(row.TurnID, "", row.Attempt, nil)), &turns.EndedEvent{
 		State: turns.Interrupted, StartedAt: row.StartedAt, CompletedAt: w.d.change.now, Message: interruption(reason), Reason: reason,
 		UndeliveredItemIDs: undelivered,
 	})
@@ -105,13 +105,13 @@ func (d *decision) addThreadClosed(reason string) {
 	d.change.thread(notify.ThreadClosed, d.threadChanged("closed", threads.Closed, reason))
 }
 
-// progress adds turn/progress.
-func (w *turnWriter) progress(state turns.Progress, message string) {
-	w.progressed(turns.ProgressEvent{State: state, Message: message})
+// addProgress adds turn/progress.
+func (w *turnWriter) addProgress(state turns.Progress, message string) {
+	w.addProgressEvent(turns.ProgressEvent{State: state, Message: message})
 }
 
-// progressed is progress for who has more to say; the time it adds itself.
-func (w *turnWriter) progressed(e turns.ProgressEvent) {
+// addProgressEvent is progress for who has more to say; the time it adds itself.
+func (w *turnWriter) addProgressEvent(e turns.ProgressEvent) {
 	w.progressOf(w.d.active().turn, w.d.turnScope(), e)
 }
 
@@ -126,7 +126,7 @@ func (w *turnWriter) progressOf(row *turns.Turn, at scope, e turns.ProgressEvent
 
 // resolve ends a question. The agent gets the answer after the commit.
 func (w *itemWriter) resolve(o *openItem, ans items.Answer, by string) {
-	content := resolved(o.content, ans.Outcome, ans.Answer, by)
+	content := withOutcome(o.content, ans.Outcome, ans.Answer, by)
 	raw, truncated, total, err := items.Fit(content, w.d.rules.cfg.MaxItemBytes)
 	if err != nil && w.d.change.err == nil {
 		w.d.change.err = err
@@ -136,8 +136,8 @@ func (w *itemWriter) resolve(o *openItem, ans items.Answer, by string) {
 		ItemID: row.ItemID, Type: "updated", Status: ans.Status, Content: raw, Truncated: truncated, TotalBytes: total,
 	})
 	w.d.active().open.remove(row.ItemID)
-	if o.ask != nil {
-		w.d.addEffect(answer{o.ask, ans})
+	if o.question != nil {
+		w.d.addEffect(deliverAnswer{o.question, ans})
 	}
 }
 
@@ -152,7 +152,7 @@ func (w *turnWriter) stop(s stop, within time.Duration) {
 		return
 	}
 	if w.d.active().turn.Progress != turns.Interrupting || (act.stop != nil && act.stop.state != s.state) {
-		w.progress(turns.Interrupting, s.reason)
+		w.addProgress(turns.Interrupting, s.reason)
 	}
 	w.d.items.cancelQuestions()
 	act.stop = &s

@@ -10,7 +10,7 @@ type executor interface {
 	stop(cause error)
 	// part ends its connection with the turn. It is not waited for. Parting
 	// twice is fine.
-	part()
+	detach()
 	// unattended reports whether nobody is at work yet.
 	unattended() bool
 	// outlives reports whether it goes on when the server stops.
@@ -34,14 +34,14 @@ type work struct {
 	stopBy  time.Time // when an executor that was asked to stop is given up; zero = none
 }
 
-// part parts from the executor, if there is one, without waiting for it: its
+// detach parts from the executor, if there is one, without waiting for it: its
 // prompt has ended for the turn. w may be nil.
-func (w *work) part() {
+func (w *work) detach() {
 	if w == nil {
 		return
 	}
 	if w.exec != nil {
-		w.exec.part()
+		w.exec.detach()
 	}
 	w.exec, w.stopBy = nil, time.Time{}
 }

@@ -124,14 +124,14 @@ func (r *run) endInjection() {
 	}
 }
 
-// delivered ends a steered text that the agent has got.
-func (w *itemWriter) delivered(itemID string) {
+// completeSteer ends a steered text that the agent has got.
+func (w *itemWriter) completeSteer(itemID string) {
 	act := w.d.active()
 	o := act.open.get(itemID)
 	if o == nil {
 		return
 	}
-	_ = w.updated(o, items.StatusCompleted)
+	_ = w.addUpdated(o, items.StatusCompleted)
 	act.open.remove(itemID)
 	act.dropSteer(itemID)
 }

@@ -30,7 +30,7 @@ type intake struct {
 type output struct {
 	run       *run
 	ops       []items.Op
-	ask       *ask
+	question  *pendingQuestion
 	end       *turns.Outcome
 	delivered string        // the user_message that the agent has got
 	sync      chan struct{} // closed once everything before it is durable

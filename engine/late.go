@@ -51,10 +51,10 @@ type LateItem struct {
 	Delta   *items.DeltaText `json:"delta,omitzero"`
 }
 
-// output keeps what an agent of the engine's still said after its attempt was
+// keepOutput keeps what an agent of the engine's still said after its attempt was
 // superseded, and returns how much of it there was no room for. An agent that
 // waits for an answer gets it from the end of its run.
-func (w *lateWriter) output(o output) (lost int64) {
+func (w *lateWriter) keepOutput(o output) (lost int64) {
 	for _, op := range o.ops {
 		method, params := w.asEvent(op)
 		if method == "" || !w.keep(o.run.attempt, "", o.run.attempt, method, params) {

@@ -29,7 +29,7 @@ func (a *actor) load() error {
 	a.state, a.work, a.loaded = s, nil, true
 	if s.active != nil {
 		a.work = s.active.work
-		if !a.recovers && s.active.outlivesRestart(a.agent()) {
+		if !a.recovering && s.active.outlivesRestart(a.agent()) {
 			a.resumeWorker()
 			a.slot.hold() // Recover has taken it
 		}

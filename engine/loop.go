@@ -32,20 +32,20 @@ func (l *loop) serve(timer *time.Timer) (ended bool) {
 	}()
 	for {
 		if l.in.isStopped() {
-			a.gone = true
-			a.work.part()
+			a.stopped = true
+			a.work.detach()
 			for l.command() { // it is refused
 			}
 			return true
 		}
 		if due := a.nextDue(); !due.IsZero() && !time.Now().Before(due) {
-			a.onTime()
+			a.runDue()
 		}
 		a.lendSlot()
 		if l.command() || a.takeOutput() {
 			continue
 		}
-		timer.Reset(a.untilNext())
+		timer.Reset(a.sleepTime())
 		select {
 		case <-l.in.bell:
 		case <-timer.C:

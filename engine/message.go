@@ -35,14 +35,14 @@ func (s *openItems) ended(o *openItem) {
 	if o.row.Type != items.KindAgentMessage || o.number < s.last.number {
 		return
 	}
-	if text, truncated := o.message(); text != "" {
+	if text, truncated := o.endMessage(); text != "" {
 		s.last = lastMessage{number: o.number, span: o.span, text: text, truncated: truncated}
 	}
 }
 
-// message is what the item contributes to the end of the turn; "" if it has no
+// endMessage is what the item contributes to the end of the turn; "" if it has no
 // text.
-func (o *openItem) message() (text string, truncated bool) {
+func (o *openItem) endMessage() (text string, truncated bool) {
 	text, _ = items.TextOf(o.content)
 	if o.text != nil {
 		text = o.text.String()
@@ -65,11 +65,11 @@ func (s *openItems) forget(path string) {
 	}
 }
 
-// message is the agent's last message among the live attempt and steps. It
+// endMessage is the agent's last message among the live attempt and steps. It
 // reads the log only if a message was deleted or superseded, or the server was
 // restarted in the turn; what the unit has must then be committed before: see
 // mustReadMessage.
-func (w *itemWriter) message() (text string, truncated bool) {
+func (w *itemWriter) endMessage() (text string, truncated bool) {
 	open := w.d.active().open
 	for i := len(open.list) - 1; i >= 0; i-- {
 		o := open.list[i]
@@ -79,7 +79,7 @@ func (w *itemWriter) message() (text string, truncated bool) {
 		if o.number < open.last.number {
 			break
 		}
-		if text, truncated = o.message(); text != "" {
+		if text, truncated = o.endMessage(); text != "" {
 			return text, truncated
 		}
 	}
@@ -103,12 +103,12 @@ func (w *itemWriter) message() (text string, truncated bool) {
 	if o == nil {
 		o = &openItem{row: row, content: content}
 	}
-	text, truncated = o.message()
+	text, truncated = o.endMessage()
 	return text, truncated || row.Truncated
 }
 
-// mustReadMessage reports whether the end of the turn reads the log for its
+// readsLogForMessage reports whether the end of the turn reads the log for its
 // message, which therefore has to have everything first.
-func (w *itemWriter) mustReadMessage() bool {
+func (w *itemWriter) readsLogForMessage() bool {
 	return w.d.active().open.last.inLog && w.d.change.events() > 0
 }

@@ -11,13 +11,13 @@ import (
 // openItem is an item of the active turn that has not ended: its row, its
 // content and, if it streams, the text so far.
 type openItem struct {
-	row     *items.Item
-	span    *notify.Span // of its creation; nil without a lineage
-	content items.Content
-	text    *items.Text // nil if the kind does not stream
-	ask     *ask        // set for questions
-	shared  bool        // text is also that of another state: it must be copied before it grows
-	number  int         // of an agent's message: its number among those of the turn, from 1
+	row      *items.Item
+	span     *notify.Span // of its creation; nil without a lineage
+	content  items.Content
+	text     *items.Text      // nil if the kind does not stream
+	question *pendingQuestion // set for questions
+	shared   bool             // text is also that of another state: it must be copied before it grows
+	number   int              // of an agent's message: its number among those of the turn, from 1
 }
 
 // scope is where the item's events belong.
@@ -159,26 +159,26 @@ func (s *openItems) remove(id string) {
 	}
 }
 
-// updated adds item/updated with the whole content. Of an item that goes on,
+// addUpdated adds item/updated with the whole content. Of an item that goes on,
 // the row is to be kept.
-func (w *itemWriter) updated(o *openItem, status items.Status) (row *items.Item) {
+func (w *itemWriter) addUpdated(o *openItem, status items.Status) (row *items.Item) {
 	w.d.change.flushDelta()
 	content, err := o.encode(w.d.rules.cfg.MaxItemBytes)
 	if err != nil && w.d.change.err == nil {
 		w.d.change.err = err
 	}
-	return w.put(o, status, content)
+	return w.addEncoded(o, status, content)
 }
 
-// put adds item/updated with this content. The item itself is not changed.
-func (w *itemWriter) put(o *openItem, status items.Status, c encoded) (row *items.Item) {
+// addEncoded adds item/updated with this content. The item itself is not changed.
+func (w *itemWriter) addEncoded(o *openItem, status items.Status, c encoded) (row *items.Item) {
 	return w.d.change.item(o.row, o.row.TurnID, notify.ItemUpdated, o.row.ItemID, o.scope(), &items.Updated{
 		ItemID: o.row.ItemID, Type: "updated", Status: status, Content: c.raw, Truncated: c.truncated, TotalBytes: c.total,
 	})
 }
 
-// resolved returns the content of a question with its outcome.
-func resolved(c items.Content, out items.Outcome, answer items.Raw, by string) items.Content {
+// withOutcome returns the content of a question with its outcome.
+func withOutcome(c items.Content, out items.Outcome, answer items.Raw, by string) items.Content {
 	switch c := c.(type) {
 	case items.PermissionRequest:
 		c.Outcome, c.ResolvedBy = &out, by

@@ -27,7 +27,7 @@ func (a *actor) takeOutput() bool {
 			return false
 		}
 		if err := a.load(); err != nil {
-			a.startBy = a.tryLater("a thread that its agent speaks to cannot be read now", err)
+			a.startRetryAt = a.retryTime("a thread that its agent speaks to cannot be read now", err)
 			return false
 		}
 	}
@@ -61,22 +61,22 @@ func (a *actor) add(d *decision, o output) (rest *output, more bool) {
 	act := d.active()
 	switch {
 	case o.run != nil && o.run.superseded && d.next().isActive(o.run.turnID):
-		a.e.late.Add(d.late.output(o))
+		a.e.late.Add(d.late.keepOutput(o))
 	case o.run == nil || act == nil || act.work.exec != o.run:
 		a.outside(d, o)
 	case o.end != nil && a.in.isStopped(): // it was cancelled with everything else, which is no end of a turn
 		return nil, false
-	case o.end != nil && (o.end.Cause != "" && d.change.beginsTry || d.items.mustReadMessage()): // it may supersede what has not been committed
+	case o.end != nil && (o.end.Cause != "" && d.change.beginsTry || d.items.readsLogForMessage()): // it may supersede what has not been committed
 		return &o, false
 	case o.end != nil:
 		d.turn.promptEnded(*o.end)
 		return nil, false // nothing of this prompt follows
-	case o.ask != nil:
-		d.items.ask(o.ask)
+	case o.question != nil:
+		d.items.ask(o.question)
 	case o.delivered != "":
-		d.items.delivered(o.delivered)
+		d.items.completeSteer(o.delivered)
 	case o.sync != nil:
-		d.addEffect(synced{o.sync})
+		d.addEffect(confirmSync{o.sync})
 	default:
 		for i, op := range o.ops {
 			if d.change.mustCommitFirst(op) {
@@ -103,7 +103,7 @@ func (d *decision) applyOp(op items.Op) {
 	case items.Delete:
 		err = d.items.delete(op)
 	case items.Progress:
-		err = d.turn.say(op)
+		err = d.turn.reportProgress(op)
 	case items.SetThread:
 		err = d.setThread(op)
 	case items.StepStart:
@@ -233,7 +233,7 @@ func (w *itemWriter) update(op items.Update) error {
 		*o = prev
 		return fmt.Errorf("%w: %w", err, items.ErrRefused)
 	}
-	o.row = w.put(o, status, content)
+	o.row = w.addEncoded(o, status, content)
 	if !status.Open() {
 		w.d.active().open.remove(op.ItemID)
 		w.d.active().open.ended(o)
@@ -250,12 +250,12 @@ func (w *itemWriter) delete(op items.Delete) error {
 	o := w.d.active().open.get(op.ItemID)
 	if o != nil {
 		row, at = o.row, o.scope()
-		if o.ask != nil {
-			w.d.addEffect(answer{o.ask, cancelled})
+		if o.question != nil {
+			w.d.addEffect(deliverAnswer{o.question, cancelled})
 		}
 	} else {
 		var err error
-		if row, err = w.finished(op.ItemID); err != nil {
+		if row, err = w.readEnded(op.ItemID); err != nil {
 			return fmt.Errorf("%w: %w", err, items.ErrRefused)
 		}
 		if row == nil || row.TurnID != act.turn.TurnID {
@@ -270,7 +270,7 @@ func (w *itemWriter) delete(op items.Delete) error {
 	}
 	if o != nil {
 		var err error
-		if row, err = w.withText(o); err != nil {
+		if row, err = w.rowWithText(o); err != nil {
 			return fmt.Errorf("%w: %w", err, items.ErrRefused)
 		}
 	}
@@ -284,21 +284,21 @@ func (w *itemWriter) delete(op items.Delete) error {
 	if act.clock.waiting && act.pendingQuestions() == 0 {
 		act.clock.wait(false)
 		if act.turn.Progress == turns.Waiting {
-			w.d.turn.progress(turns.Running, "")
+			w.d.turn.addProgress(turns.Running, "")
 		}
 	}
 	return nil
 }
 
-// withText is the row of an open item as its events leave it, its deltas
+// rowWithText is the row of an open item as its events leave it, its deltas
 // included: item/deleted has no content, and what a reader has of the item stays
 // in the row. What no delta has told is told before.
-func (w *itemWriter) withText(o *openItem) (*items.Item, error) {
+func (w *itemWriter) rowWithText(o *openItem) (*items.Item, error) {
 	switch {
 	case o.text == nil:
 		return o.row, nil
 	case o.text.Truncated():
-		return w.updated(o, o.row.Status), nil
+		return w.addUpdated(o, o.row.Status), nil
 	}
 	c, err := items.Decode(o.row.Content)
 	if err != nil {
@@ -316,7 +316,7 @@ func (w *itemWriter) mustBeNew(itemID string) error {
 	if items.Made(itemID) && itemID > w.d.next().newestItemID {
 		return nil
 	}
-	row, err := w.finished(itemID)
+	row, err := w.readEnded(itemID)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", err, items.ErrRefused)
@@ -326,8 +326,8 @@ func (w *itemWriter) mustBeNew(itemID string) error {
 	return nil
 }
 
-// finished reads an item that is not open: from this unit, else the store.
-func (w *itemWriter) finished(itemID string) (*items.Item, error) {
+// readEnded reads an item that is not open: from this unit, else the store.
+func (w *itemWriter) readEnded(itemID string) (*items.Item, error) {
 	for i := len(w.d.change.rows.items) - 1; i >= 0; i-- {
 		if w.d.change.rows.items[i].ItemID == itemID {
 			return w.d.change.rows.items[i], nil
@@ -336,10 +336,10 @@ func (w *itemWriter) finished(itemID string) (*items.Item, error) {
 	return w.d.rules.log.Item(context.Background(), itemID)
 }
 
-// say sends a change of state at once, and a message alone at most once a
+// reportProgress sends a change of state at once, and a message alone at most once a
 // second: the newest waits. A turn that waits for a person, or is being
 // interrupted, is that whatever its agent says.
-func (w *turnWriter) say(op items.Progress) error {
+func (w *turnWriter) reportProgress(op items.Progress) error {
 	act := w.d.active()
 	is := act.turn.Progress
 	state, message := turns.Progress(op.State), cutText(op.Message)
@@ -361,7 +361,7 @@ func (w *turnWriter) say(op items.Progress) error {
 		act.progressNext = &message
 		return nil
 	}
-	w.progress(state, message)
+	w.addProgress(state, message)
 	act.progressNext = nil
 	if message != "" {
 		act.progressAt = time.Now()

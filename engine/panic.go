@@ -20,7 +20,7 @@ const maxPanics = 3
 // at, and nothing else of the server.
 func (a *actor) panicked(v any) {
 	a.logPanic(v)
-	if a.gone {
+	if a.stopped {
 		return // what is left of the thread is the next server's
 	}
 	defer func() {
@@ -47,7 +47,7 @@ func (a *actor) logPanic(v any) {
 // startOver makes the actor's memory of what the log says, after the two may
 // have parted. The turn that was active fails, for the reason given.
 func (a *actor) startOver(why string) {
-	a.work.part()
+	a.work.detach()
 	a.slot.reclaim()
 	a.held, a.loaded = nil, false
 	if err := a.load(); err != nil {
@@ -59,7 +59,7 @@ func (a *actor) startOver(why string) {
 	if a.state.active == nil { // it had ended, or there was none
 		a.slot.leave()
 		a.answerWaiters()
-		a.startBy = time.Now().Add(heldRetry)
+		a.startRetryAt = time.Now().Add(heldRetry)
 		return
 	}
 	if a.slot.state == slotReserved {
@@ -67,7 +67,7 @@ func (a *actor) startOver(why string) {
 	}
 	d := a.decide()
 	d.turn.end(ending{state: turns.Failed, failure: &turns.Failure{Kind: "internal", Message: why}})
-	a.commitLast(d)
+	a.commitEnd(d)
 }
 
 // answerWaiters answers those who wait for what was in the commit after which

@@ -61,12 +61,12 @@ func (w *turnWriter) nextPrompt() {
 		switch m, isUser := o.content.(items.UserMessage); {
 		case isUser:
 			input = append(input, m)
-			_ = w.d.items.updated(o, items.StatusCompleted)
+			_ = w.d.items.addUpdated(o, items.StatusCompleted)
 			act.open.remove(o.row.ItemID)
 		case o.row.Type.IsQuestion():
 			w.d.items.resolve(o, cancelled, "")
 		default:
-			_ = w.d.items.updated(o, status)
+			_ = w.d.items.addUpdated(o, status)
 			act.open.remove(o.row.ItemID)
 			act.open.ended(o)
 		}
@@ -74,8 +74,8 @@ func (w *turnWriter) nextPrompt() {
 	act.steers = nil
 	act.clock.wait(false)
 	if act.turn.Progress != turns.Running {
-		w.progress(turns.Running, "")
+		w.addProgress(turns.Running, "")
 	}
-	w.d.addEffect(partWork{})
+	w.d.addEffect(detachWork{})
 	w.d.addEffect(startPrompt{input})
 }

@@ -70,7 +70,7 @@ const (
 // recoverThread commits the end of the turn that was active, or of its
 // attempt. The actor has no goroutine of its own yet and is dropped afterwards.
 func (a *actor) recoverThread() (recovered, error) {
-	a.recovers = true
+	a.recovering = true
 	if err := a.load(); err != nil {
 		return turnEnded, fmt.Errorf("load thread %s: %w", a.id, err)
 	}
@@ -81,7 +81,7 @@ func (a *actor) recoverThread() (recovered, error) {
 	case act != nil && act.outlivesRestart(a.agent()):
 		return turnGoesOn, nil
 	case act != nil:
-		if d.turn.recover() {
+		if d.turn.recoverTurn() {
 			left = turnWaits
 		}
 	case d.next().thread != nil && d.next().thread.State == threads.Closing:
@@ -104,7 +104,7 @@ func (e *Engine) Drain(ctx context.Context) error {
 	e.claims.close()
 
 	empty := e.gate.whenEmpty()
-	e.owners.eachActor((*actor).stopWaiting)
+	e.owners.eachActor((*actor).interruptWaiting)
 	if waitFor(ctx, empty, e.rules.cfg.DrainAfter) {
 		return nil
 	}
@@ -117,9 +117,9 @@ func (e *Engine) Drain(ctx context.Context) error {
 	return nil
 }
 
-// stopWaiting ends a turn for which nobody will be asked any more. One that
+// interruptWaiting ends a turn for which nobody will be asked any more. One that
 // waits for its next attempt, or is a worker's, is left to the next server.
-func (a *actor) stopWaiting() {
+func (a *actor) interruptWaiting() {
 	act := a.state.active
 	switch {
 	case act == nil:

@@ -51,7 +51,7 @@ func (d *decision) respond(c turns.Respond) (turns.RespondResult, error) {
 	}
 	d.items.resolve(o, ans, by)
 	if d.active().pendingQuestions() == 0 {
-		d.turn.answered()
+		d.turn.resumeAfterAnswer()
 	}
 	return turns.RespondResult{ItemID: c.ItemID, Status: ans.Status, Outcome: ans.Outcome}, nil
 }

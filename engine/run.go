@@ -26,7 +26,7 @@ type run struct {
 	behind bool // the actor's: a text waits for the next prompt, so all later ones do
 
 	attempt    int
-	isApart    bool // the actor's: over is closed
+	detached   bool // the actor's: over is closed
 	superseded bool // the actor's: its attempt was, so what still comes is late
 }
 
@@ -40,10 +40,10 @@ var (
 // stop implements executor.
 func (r *run) stop(cause error) { r.cancel(cause) }
 
-// part implements executor.
-func (r *run) part() {
-	if !r.isApart {
-		r.isApart = true
+// detach implements executor.
+func (r *run) detach() {
+	if !r.detached {
+		r.detached = true
 		r.cancel(errAbandoned)
 		close(r.over)
 	}
@@ -70,9 +70,9 @@ func (r *run) steer(list []injection, inject bool) {
 	}
 }
 
-// ask is a question on its way from the agent to the actor, and its answer on
+// pendingQuestion is a question on its way from the agent to the actor, and its answer on
 // the way back.
-type ask struct {
+type pendingQuestion struct {
 	itemID  string
 	content items.Content
 	options turns.AskOptions
@@ -100,8 +100,8 @@ func (r *run) Ask(ctx context.Context, itemID string, question items.Content, o 
 			return turns.Answer{}, fmt.Errorf("%.60q is no option of the question: %w", o.OptionID, items.ErrRefused)
 		}
 	}
-	q := &ask{itemID: itemID, content: question, options: o, answer: make(chan turns.Answer, 1)}
-	if err := r.a.in.put(ctx, r.over, output{run: r, ask: q, size: 1024 + contentSize(question)}); err != nil {
+	q := &pendingQuestion{itemID: itemID, content: question, options: o, answer: make(chan turns.Answer, 1)}
+	if err := r.a.in.put(ctx, r.over, output{run: r, question: q, size: 1024 + contentSize(question)}); err != nil {
 		return turns.Answer{}, err
 	}
 	select {

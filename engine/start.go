@@ -81,15 +81,15 @@ func (s *state) queueReason(onBusy turns.OnBusy) (string, error) {
 func (d *decision) startNow(c turns.Start, msgs []items.UserMessage) turns.StartResult {
 	turnID := turns.NewID()
 	d.change.selectTries(newTries(turnID))
-	d.turn.started(nil, turnID, turns.OriginClient, c)
-	d.items.input(turnID, 1, msgs, items.StatusCompleted)
-	d.turn.begins(msgs)
+	d.turn.addStarted(nil, turnID, turns.OriginClient, c)
+	d.items.addInput(turnID, 1, msgs, items.StatusCompleted)
+	d.turn.startPrompt(msgs)
 	return turns.StartResult{TurnID: turnID, ThreadID: d.change.threadID, State: turns.Active, StartedAt: d.change.now}
 }
 
-// started adds turn/started, behind the fence of the runtime's pause. The
+// addStarted adds turn/started, behind the fence of the runtime's pause. The
 // attempt begins with it, unless it has begun with the wait for it.
-func (w *turnWriter) started(prev *turns.Turn, turnID string, origin turns.Origin, c turns.Start) {
+func (w *turnWriter) addStarted(prev *turns.Turn, turnID string, origin turns.Origin, c turns.Start) {
 	w.d.change.unit.Fences = append(w.d.change.unit.Fences, turns.NotPaused)
 	e := &turns.StartedEvent{
 		Type: "started", State: turns.Active, StartedAt: w.d.change.now, Origin: origin,
@@ -109,8 +109,8 @@ func (w *turnWriter) started(prev *turns.Turn, turnID string, origin turns.Origi
 	w.d.change.turn(prev, turnID, notify.TurnStarted, inTry(span), e)
 }
 
-// input adds the user messages of a turn. Nothing supersedes them.
-func (w *itemWriter) input(turnID string, attempt int, msgs []items.UserMessage, status items.Status) []*items.Item {
+// addInput adds the user messages of a turn. Nothing supersedes them.
+func (w *itemWriter) addInput(turnID string, attempt int, msgs []items.UserMessage, status items.Status) []*items.Item {
 	rows := make([]*items.Item, 0, len(msgs))
 	for _, m := range msgs {
 		raw, err := items.Encode(m)
@@ -125,11 +125,11 @@ func (w *itemWriter) input(turnID string, attempt int, msgs []items.UserMessage,
 	return rows
 }
 
-// begins follows turn/started: the agent gets the input, or the turn waits for
+// startPrompt follows turn/started: the agent gets the input, or the turn waits for
 // a worker.
-func (w *turnWriter) begins(input []items.UserMessage) {
+func (w *turnWriter) startPrompt(input []items.UserMessage) {
 	if w.d.agent().remote != nil {
-		w.progress(turns.Starting, "")
+		w.addProgress(turns.Starting, "")
 	}
 	w.d.addEffect(startPrompt{input})
 }
@@ -155,7 +155,7 @@ func (d *decision) enqueue(c turns.Start, msgs []items.UserMessage, why string) 
 		Type: "queued", State: turns.Queued, Position: position, Rank: rank, QueuedAt: d.change.now, Reason: why,
 		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds, Retry: c.Retry,
 	})
-	d.next().setInput(turnID, inputItems(d.items.input(turnID, 1, msgs, items.StatusCompleted), msgs))
+	d.next().setInput(turnID, inputItems(d.items.addInput(turnID, 1, msgs, items.StatusCompleted), msgs))
 	if act := d.active(); first && act != nil && act.stop == nil {
 		d.turn.stop(stop{state: turns.Interrupted, reason: "a newer turn takes its place"}, d.stopWithin())
 	}
@@ -185,9 +185,9 @@ func (d *decision) startBySteer(c turns.Start, msgs []items.UserMessage) (turns.
 func (d *decision) startQueued() {
 	q := d.next().queue[0]
 	d.change.selectTries(q.tries.clone())
-	d.turn.started(q.turn, q.turn.TurnID, turns.OriginQueue, turns.Start{})
-	d.items.given(q.input)
-	d.turn.begins(messages(q.input))
+	d.turn.addStarted(q.turn, q.turn.TurnID, turns.OriginQueue, turns.Start{})
+	d.items.completeInput(q.input)
+	d.turn.startPrompt(messages(q.input))
 }
 
 // startNext starts the turn that is first in the queue, if it may. A turn that
@@ -198,15 +198,15 @@ func (a *actor) startNext() {
 		return
 	}
 	if err := a.load(); err != nil {
-		a.startBy = a.tryLater("a thread with queued turns cannot be read now", err)
+		a.startRetryAt = a.retryTime("a thread with queued turns cannot be read now", err)
 		return
 	}
 	s := a.state
-	if s.active != nil && s.active.waitsForAttempt() && !a.gone {
+	if s.active != nil && s.active.waitsForAttempt() && !a.stopped {
 		a.slot.take() // and keeps it, also before its time: see nextDue
 		return
 	}
-	if s.active != nil || len(s.queue) == 0 || s.thread.State != threads.Running || a.held != nil || a.gone {
+	if s.active != nil || len(s.queue) == 0 || s.thread.State != threads.Running || a.held != nil || a.stopped {
 		a.e.gate.decline(a.id)
 		return
 	}
@@ -222,7 +222,7 @@ func (a *actor) startNext() {
 		}
 		a.slot.unreserve()
 		if !errors.Is(err, turns.ErrRuntimePaused) { // else the gate is closed by now, and the next try waits in line
-			a.startBy = a.tryLater("a queued turn cannot start now", err)
+			a.startRetryAt = a.retryTime("a queued turn cannot start now", err)
 			return
 		}
 	}
@@ -241,7 +241,7 @@ func (a *actor) startAttempt() {
 			return
 		case errors.Is(err, turns.ErrRuntimePaused): // the gate is closed by now
 		default:
-			a.attemptBy = a.tryLater("an attempt cannot start now", err)
+			a.attemptRetryAt = a.retryTime("an attempt cannot start now", err)
 			return
 		}
 	}

@@ -47,7 +47,7 @@ func (d *decision) steer(msgs []items.UserMessage, cut bool) (turns.SteerResult,
 	exec := act.work.exec
 	cut = cut && exec != nil && !exec.outlivesServer() // otherwise there is no prompt to cut
 	inject := !cut && exec != nil && !act.cut && exec.acceptsText()
-	rows := d.items.input(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusInProgress)
+	rows := d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusInProgress)
 	r := turns.SteerResult{
 		TurnID: act.turn.TurnID, State: turns.Active, AcceptedItems: len(msgs), AcceptedAt: d.change.now, Delivery: turns.DeliveryQueued,
 	}
@@ -57,7 +57,7 @@ func (d *decision) steer(msgs []items.UserMessage, cut bool) (turns.SteerResult,
 	if cut {
 		d.items.cancelQuestions()
 		if act.turn.Progress == turns.Waiting {
-			d.turn.progress(turns.Running, "")
+			d.turn.addProgress(turns.Running, "")
 		}
 	}
 	for _, o := range inputItems(rows, msgs) {

@@ -68,7 +68,7 @@ func (w *stepWriter) start(path, reason string) (*notify.Span, error) {
 	}
 	reason = cutText(reason)
 	if stands {
-		w.closeTry(path)
+		w.endOpenItems(path)
 		w.d.change.rewind(path, nil, turns.RewindEvent{Reason: turns.CauseStep, Message: reason})
 	}
 	slices.Reverse(begins)
@@ -99,13 +99,13 @@ func (w *stepWriter) end(path string, status turns.StepStatus) error {
 	case !status.Ended():
 		return fmt.Errorf("a step cannot end as %.60q: %w", status, items.ErrRefused)
 	}
-	w.closeAll(path, status)
+	w.endAll(path, status)
 	return nil
 }
 
-// closeAll ends what is under way of the path and below it, the deepest
+// endAll ends what is under way of the path and below it, the deepest
 // first; not the turn itself.
-func (w *stepWriter) closeAll(path string, status turns.StepStatus) {
+func (w *stepWriter) endAll(path string, status turns.StepStatus) {
 	if len(w.d.change.tries().rows) < 2 {
 		return // there is but the turn
 	}

@@ -13,9 +13,9 @@ func (a *actor) nextDue() time.Time {
 		return time.Time{}
 	}
 	if a.held != nil {
-		return a.heldBy
+		return a.heldRetryAt
 	}
-	next := a.startBy
+	next := a.startRetryAt
 	at := func(t time.Time) {
 		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
 			next = t
@@ -34,8 +34,8 @@ func (a *actor) nextDue() time.Time {
 			at(act.progressAt.Add(progressEvery))
 		}
 		for _, o := range act.open.list {
-			if o.ask != nil && o.ask.expires > 0 {
-				at(time.UnixMilli(o.ask.expires))
+			if o.question != nil && o.question.expires > 0 {
+				at(time.UnixMilli(o.question.expires))
 			}
 		}
 	}
@@ -49,14 +49,14 @@ func (a *actor) attemptDue() time.Time {
 	if due.IsZero() || !a.slot.held() {
 		return time.Time{}
 	}
-	if a.attemptBy.After(due) {
-		return a.attemptBy
+	if a.attemptRetryAt.After(due) {
+		return a.attemptRetryAt
 	}
 	return due
 }
 
-// untilNext is how long the actor may sleep.
-func (a *actor) untilNext() time.Duration {
+// sleepTime is how long the actor may sleep.
+func (a *actor) sleepTime() time.Duration {
 	const asleep = time.Hour
 	if next := a.nextDue(); !next.IsZero() {
 		return max(0, time.Until(next))
@@ -70,16 +70,16 @@ func (a *actor) untilNext() time.Duration {
 	return idleAfter
 }
 
-// onTime does what is due.
-func (a *actor) onTime() {
+// runDue does what is due.
+func (a *actor) runDue() {
 	if a.held != nil {
 		a.commitOutput(a.held)
 		return
 	}
 	now := time.Now()
 	is := func(due time.Time) bool { return !due.IsZero() && !now.Before(due) }
-	if is(a.startBy) {
-		a.startBy = time.Time{}
+	if is(a.startRetryAt) {
+		a.startRetryAt = time.Time{}
 		a.startNext()
 	}
 	act := a.state.active
@@ -92,22 +92,22 @@ func (a *actor) onTime() {
 		act.work.stopBy = time.Time{}
 	case is(act.work.stopBy):
 		why := act.work.exec.overdue()
-		act.work.exec.part()
+		act.work.exec.detach()
 		d.turn.promptEnded(turns.Outcome{State: turns.Interrupted, StopReason: why})
 	case act.stop == nil && is(act.clock.due()):
 		d.turn.stop(timedOut(), d.stopWithin())
 	case act.work.exec != nil && is(act.work.exec.due()):
-		a.giveLastChance(act.work.worker())
+		a.expireWorker(act.work.worker())
 		return
 	case is(a.attemptDue()):
 		a.startAttempt()
 		return
 	default:
 		if act.progressNext != nil && now.Sub(act.progressAt) >= progressEvery {
-			d.turn.progress(act.turn.Progress, *act.progressNext)
+			d.turn.addProgress(act.turn.Progress, *act.progressNext)
 			act.progressAt, act.progressNext = now, nil
 		}
-		d.turn.expire(now)
+		d.turn.expireQuestions(now)
 	}
 	a.commitOutput(d)
 }
@@ -122,21 +122,21 @@ func timedOut() stop {
 	}
 }
 
-// expire ends the questions whose time has come, as they were configured.
-func (w *turnWriter) expire(now time.Time) {
+// expireQuestions ends the questions whose time has come, as they were configured.
+func (w *turnWriter) expireQuestions(now time.Time) {
 	act := w.d.active()
 	left := 0
 	for _, o := range act.open.list {
-		if o.ask == nil {
+		if o.question == nil {
 			continue
 		}
-		if o.ask.expires == 0 || now.Before(time.UnixMilli(o.ask.expires)) {
+		if o.question.expires == 0 || now.Before(time.UnixMilli(o.question.expires)) {
 			left++
 			continue
 		}
 		ans := turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeExpired}}
 		if p, ok := o.content.(items.PermissionRequest); ok {
-			if opt, ok := optionOfKind(p.Options, o.ask.options.OnExpiry); ok {
+			if opt, ok := optionOfKind(p.Options, o.question.options.OnExpiry); ok {
 				ans.Outcome.OptionID, ans.Outcome.Kind = opt.OptionID, opt.Kind
 				ans.Status = statusOfKind(opt.Kind)
 			}
@@ -144,15 +144,15 @@ func (w *turnWriter) expire(now time.Time) {
 		w.d.items.resolve(o, ans, "expiry")
 	}
 	if left == 0 && act.clock.waiting {
-		w.answered()
+		w.resumeAfterAnswer()
 	}
 }
 
-// answered adds what follows the last answer a turn waited for.
-func (w *turnWriter) answered() {
+// resumeAfterAnswer adds what follows the last answer a turn waited for.
+func (w *turnWriter) resumeAfterAnswer() {
 	act := w.d.active()
 	if act.stop == nil {
-		w.progress(turns.Running, "")
+		w.addProgress(turns.Running, "")
 	}
 	act.clock.wait(false)
 }

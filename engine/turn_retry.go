@@ -30,7 +30,7 @@ func (e *Engine) Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, e
 		case err != nil:
 			return r, err
 		case replayed:
-			return a.asItIs(r), nil
+			return a.currentResult(r), nil
 		}
 		return a.startRetried(r), nil
 	})
@@ -71,7 +71,7 @@ func (d *decision) retry(c turns.Retry) (turns.RetryResult, error) {
 	d.change.rewind("", t, turns.RewindEvent{Reason: turns.CauseRequest, Message: cutText(c.Reason), Rank: d.next().lastRank(), Usage: t.Usage})
 	for _, o := range input {
 		if status, err := items.Next(o.row.Status, o.row.Type, items.VerbReopen, ""); err == nil {
-			o.row = d.items.updated(o, status)
+			o.row = d.items.addUpdated(o, status)
 		}
 	}
 	d.next().setInput(c.TurnID, input)
@@ -85,7 +85,7 @@ func (d *decision) retry(c turns.Retry) (turns.RetryResult, error) {
 func (a *actor) startRetried(r turns.RetryResult) turns.RetryResult {
 	a.startNext()
 	if a.state.isActive(r.TurnID) {
-		return a.asItIs(r)
+		return a.currentResult(r)
 	}
 	i := slices.IndexFunc(a.state.queue, func(q *queuedTurn) bool { return q.turn.TurnID == r.TurnID })
 	if i < 0 {
@@ -109,10 +109,10 @@ func (a *actor) startRetried(r turns.RetryResult) turns.RetryResult {
 	return r
 }
 
-// asItIs is the answer with what was not final when it was committed: the
+// currentResult is the answer with what was not final when it was committed: the
 // attempt may wait still, run, or have ended since. Of one that has been given
 // up there is no more to say than was said.
-func (a *actor) asItIs(r turns.RetryResult) turns.RetryResult {
+func (a *actor) currentResult(r turns.RetryResult) turns.RetryResult {
 	t, err := a.e.rules.turnRow(a.state, r.TurnID)
 	if err != nil || t == nil || t.Attempt != r.Attempt {
 		return r

@@ -13,32 +13,32 @@ import (
 // worker is the executor of an attempt that a worker claims over the wire. The
 // log has only the claim; the rest is memory, and a restart gives it anew.
 type worker struct {
-	claims  *claims
-	agent   string
-	offer   offer
-	policy  turns.LeasePolicy
-	since   time.Time // when the attempt began to wait for a claim
-	until   time.Time // when the lease runs out; zero = not claimed yet
-	last    bool      // it is overdue, and what waits in the intake is its last chance
-	told    []string  // user messages in the last answer: with its next request the worker confirms them
-	isApart bool
+	claims   *claims
+	agent    string
+	offer    offer
+	policy   turns.LeasePolicy
+	since    time.Time // when the attempt began to wait for a claim
+	until    time.Time // when the lease runs out; zero = not claimed yet
+	expiring bool      // it is overdue, and what waits in the intake is its last chance
+	sent     []string  // user messages in the last answer: with its next request the worker confirms them
+	detached bool
 }
 
 // stop implements executor. The worker learns of the stop when it renews its
 // lease.
 func (w *worker) stop(error) {}
 
-// part implements executor. What the worker still writes is refused by what
+// detach implements executor. What the worker still writes is refused by what
 // the log says of the turn.
-func (w *worker) part() {
+func (w *worker) detach() {
 	switch {
-	case w.isApart:
+	case w.detached:
 	case w.unattended():
 		w.claims.withdraw(w.agent, w.offer.turnID)
 	default:
 		w.claims.countLeases(w.agent, -1)
 	}
-	w.isApart = true
+	w.detached = true
 }
 
 // unattended implements executor.
@@ -59,7 +59,7 @@ func (w *worker) steer([]injection, bool) {}
 // due implements executor: the end of the lease, or of the wait for a claim.
 func (w *worker) due() time.Time {
 	switch {
-	case w.last:
+	case w.expiring:
 		return time.Time{}
 	case !w.until.IsZero():
 		return w.until
@@ -72,8 +72,8 @@ func (w *worker) due() time.Time {
 // renew begins the lease anew.
 func (w *worker) renew() { w.until = time.Now().Add(w.policy.Lease) }
 
-// claimed begins the lease.
-func (w *worker) claimed() {
+// beginLease begins the lease.
+func (w *worker) beginLease() {
 	w.renew()
 	w.claims.countLeases(w.agent, 1)
 }
@@ -86,19 +86,19 @@ func (act *activeTurn) claimedWorker() *worker {
 	return nil
 }
 
-// giveLastChance gives a worker up whose time is over, once everything is done
+// expireWorker gives a worker up whose time is over, once everything is done
 // that waits in the intake: a renewal that came in time may have waited for a
 // slow disk.
-func (a *actor) giveLastChance(w *worker) {
-	w.last = true
+func (a *actor) expireWorker(w *worker) {
+	w.expiring = true
 	a.in.post(func(a *actor) {
-		w.last = false
+		w.expiring = false
 		act := a.state.active
-		if a.gone || a.dead != nil || a.held != nil || act == nil || act.work.worker() != w || time.Now().Before(w.due()) {
+		if a.stopped || a.dead != nil || a.held != nil || act == nil || act.work.worker() != w || time.Now().Before(w.due()) {
 			return
 		}
 		d := a.observe()
-		d.turn.workerGone(w)
+		d.turn.endExpired(w)
 		a.commitOutput(d)
 	})
 }
@@ -162,7 +162,7 @@ func (a *actor) resumeWorker() {
 		a.e.claims.offer(w.agent, w.offer, false)
 		return
 	}
-	w.claimed()
+	w.beginLease()
 	if act.turn.Progress == turns.Interrupting {
 		s := stop{state: turns.Interrupted, reason: act.turn.ProgressMessage}
 		if s.reason == timeoutReason && act.clock.timeout > 0 && act.clock.left() <= 1 {
@@ -172,9 +172,9 @@ func (a *actor) resumeWorker() {
 	}
 }
 
-// workerGone ends the attempt of a worker whose lease has run out, or that has
+// endExpired ends the attempt of a worker whose lease has run out, or that has
 // never come.
-func (w *turnWriter) workerGone(is *worker) {
+func (w *turnWriter) endExpired(is *worker) {
 	const why = "the worker's lease has run out"
 	act := w.d.active()
 	switch {
@@ -192,9 +192,9 @@ func (w *turnWriter) workerGone(is *worker) {
 	}
 }
 
-// untold are the turn's steers that the last answer did not have.
-func (act *activeTurn) untold() (ids []string) {
-	told := act.work.worker().told
+// unsentSteers are the turn's steers that the last answer did not have.
+func (act *activeTurn) unsentSteers() (ids []string) {
+	told := act.work.worker().sent
 	for _, id := range act.steers {
 		if !slices.Contains(told, id) {
 			ids = append(ids, id)
@@ -203,23 +203,23 @@ func (act *activeTurn) untold() (ids []string) {
 	return ids
 }
 
-// tell notes that the worker has been answered with these messages.
-func (act *activeTurn) tell(messages []turns.WorkerInput) {
+// markSent notes that the worker has been answered with these messages.
+func (act *activeTurn) markSent(messages []turns.WorkerInput) {
 	w := act.work.worker()
 	for _, m := range messages {
-		if o := act.open.get(m.ItemID); o != nil && !slices.Contains(w.told, m.ItemID) {
-			w.told = append(w.told, m.ItemID)
+		if o := act.open.get(m.ItemID); o != nil && !slices.Contains(w.sent, m.ItemID) {
+			w.sent = append(w.sent, m.ItemID)
 		}
 	}
 }
 
-// confirmTold completes the user messages that the worker was answered with:
+// confirmSent completes the user messages that the worker was answered with:
 // it has made another request since, so it has them.
-func (w *turnWriter) confirmTold() {
+func (w *turnWriter) confirmSent() {
 	act := w.d.active()
-	for _, id := range act.work.worker().told {
+	for _, id := range act.work.worker().sent {
 		if o := act.open.get(id); o != nil {
-			_ = w.d.items.updated(o, items.StatusCompleted)
+			_ = w.d.items.addUpdated(o, items.StatusCompleted)
 			act.open.remove(id)
 		}
 		act.dropSteer(id)

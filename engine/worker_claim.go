@@ -124,7 +124,7 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 		return r, false, err
 	}
 	r, replayed, err = keyed(a, c.Key, func(d *decision) (turns.ClaimResult, error) {
-		d.turn.progressed(turns.ProgressEvent{State: turns.Running, Claimed: true, Worker: c.Worker})
+		d.turn.addProgressEvent(turns.ProgressEvent{State: turns.Running, Claimed: true, Worker: c.Worker})
 		// What is stored with the key: the rest is read again, and the token
 		// is nowhere.
 		return turns.ClaimResult{
@@ -135,11 +135,11 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 		return r, replayed, err
 	}
 	claimed = true
-	w.claimed()
+	w.beginLease()
 	act = a.state.active
 	turn := *act.turn
 	r.Turn, r.Cwd, r.Input = &turn, a.state.thread.Cwd, workerInput(input)
-	act.tell(r.Input)
+	act.markSent(r.Input)
 	r.Lease.Token, r.Lease.ExpiresAt = token, notify.TimeOf(w.until)
 	return r, false, nil
 }
@@ -167,7 +167,7 @@ func (e *Engine) claimedBefore(ctx context.Context, r turns.ClaimResult) (turns.
 		r.Turn, r.Cwd, r.Input = &is, a.state.thread.Cwd, workerInput(input)
 		if a.mayDecide() == nil && e.rules.holds(a.state, *r.Lease) == nil {
 			r.Lease.ExpiresAt = notify.TimeOf(a.state.active.work.worker().until)
-			a.state.active.tell(r.Input)
+			a.state.active.markSent(r.Input)
 		}
 		return r, nil
 	})

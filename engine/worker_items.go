@@ -28,7 +28,7 @@ func (e *Engine) WriteItems(ctx context.Context, c turns.WriteItems) (turns.Writ
 			}
 			r := turns.WriteItemsResult{Items: make([]turns.WrittenItem, len(ops))}
 			for i, op := range ops {
-				status, err := d.items.write(op)
+				status, err := d.items.writeOp(op)
 				if err != nil {
 					return turns.WriteItemsResult{}, err
 				}
@@ -36,7 +36,7 @@ func (e *Engine) WriteItems(ctx context.Context, c turns.WriteItems) (turns.Writ
 			}
 			return r, nil
 		},
-		written: func(d *decision) ([]lateEvent, error) { return d.late.ops(c.Lease, ops) },
+		written: func(d *decision) ([]lateEvent, error) { return d.late.opEvents(c.Lease, ops) },
 	})
 }
 
@@ -55,7 +55,7 @@ func (w *lateWriter) refuseOps(ops []workerOp) error {
 		if found == nil {
 			found = late
 		}
-		found.written = append(found.written, w.op(op, late.live.Step, epoch))
+		found.written = append(found.written, w.opEvent(op, late.live.Step, epoch))
 	}
 	if found != nil {
 		return found
@@ -67,30 +67,30 @@ func (w *lateWriter) refuseOps(ops []workerOp) error {
 // which epoch of it.
 func (w *lateWriter) isLate(op workerOp) (late *lateError, epoch int, err error) {
 	if _, creates := op.op.(items.Create); creates {
-		_, late, err = w.d.steps.find(op.field, op.step, op.epoch)
+		_, late, err = w.d.steps.findTry(op.field, op.step, op.epoch)
 		return late, op.epoch, err
 	}
 	if w.d.active().open.get(op.itemID) != nil {
 		return nil, 0, nil
 	}
-	row, err := w.d.items.finished(op.itemID)
+	row, err := w.d.items.readEnded(op.itemID)
 	if err != nil || row == nil || row.TurnID != w.d.change.tries().turnID || len(row.Lineage) == 0 {
 		return nil, 0, err
 	}
 	if span := w.d.change.tries().live[row.Step]; span != nil && slices.Equal(span.Lineage, row.Lineage) {
 		return nil, 0, nil
 	}
-	return w.d.steps.superseded(row.Step), row.Epoch, nil
+	return w.d.steps.supersededError(row.Step), row.Epoch, nil
 }
 
-// op is the op as a turn/late keeps it.
-func (w *lateWriter) op(op workerOp, step string, epoch int) lateEvent {
+// opEvent is the op as a turn/late keeps it.
+func (w *lateWriter) opEvent(op workerOp, step string, epoch int) lateEvent {
 	method, params := w.asEvent(op.op)
 	return lateEvent{step: step, epoch: epoch, method: method, params: params}
 }
 
-// ops are all ops of a worker whose attempt was given up.
-func (w *lateWriter) ops(l turns.Lease, ops []workerOp) (list []lateEvent, err error) {
+// opEvents are all ops of a worker whose attempt was given up.
+func (w *lateWriter) opEvents(l turns.Lease, ops []workerOp) (list []lateEvent, err error) {
 	for _, op := range ops {
 		step, epoch := op.step, op.epoch
 		if _, creates := op.op.(items.Create); creates {
@@ -100,36 +100,36 @@ func (w *lateWriter) ops(l turns.Lease, ops []workerOp) (list []lateEvent, err e
 		} else {
 			epoch = l.Attempt
 			var row *items.Item
-			if row, err = w.d.items.finished(op.itemID); row != nil && row.TurnID == l.TurnID {
+			if row, err = w.d.items.readEnded(op.itemID); row != nil && row.TurnID == l.TurnID {
 				step, epoch = row.Step, row.Epoch
 			}
 		}
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, w.op(op, step, epoch))
+		list = append(list, w.opEvent(op, step, epoch))
 	}
 	return list, nil
 }
 
-// write does one op, which is not late, and says what status its item has.
-func (w *itemWriter) write(op workerOp) (items.Status, error) {
+// writeOp does one op, which is not late, and says what status its item has.
+func (w *itemWriter) writeOp(op workerOp) (items.Status, error) {
 	var err error
 	switch is := op.op.(type) {
 	case items.Create:
 		err = w.createByWorker(op, is)
 	case items.Append:
-		if err = w.mine(op); err == nil {
+		if err = w.mustBeOfTurn(op); err == nil {
 			if err = op.refused("item_id", w.appendText(is)); err == nil {
-				w.sayTruncated(op.itemID)
+				w.storeTruncated(op.itemID)
 			}
 		}
 	case items.Update:
-		if err = w.mine(op); err == nil {
+		if err = w.mustBeOfTurn(op); err == nil {
 			err = op.refused("status", w.update(is))
 		}
 	case items.Delete:
-		if err = w.mine(op); err == nil {
+		if err = w.mustBeOfTurn(op); err == nil {
 			err = op.refused("item_id", w.delete(is))
 		}
 	}
@@ -139,19 +139,19 @@ func (w *itemWriter) write(op workerOp) (items.Status, error) {
 	if o := w.d.active().open.get(op.itemID); o != nil {
 		return o.row.Status, nil
 	}
-	row, err := w.finished(op.itemID)
+	row, err := w.readEnded(op.itemID)
 	if err != nil {
 		return "", err
 	}
 	return row.Status, nil
 }
 
-// sayTruncated stores an open item whose text has just outgrown its bound. From
+// storeTruncated stores an open item whose text has just outgrown its bound. From
 // then on there are no deltas, so that what more is appended is in nothing but
 // memory; a worker outlives that, and the item must not look whole then.
-func (w *itemWriter) sayTruncated(itemID string) {
+func (w *itemWriter) storeTruncated(itemID string) {
 	if o := w.d.active().open.get(itemID); o.text.Truncated() && !o.row.Truncated {
-		o.row = w.updated(o, o.row.Status)
+		o.row = w.addUpdated(o, o.row.Status)
 	}
 }
 
@@ -163,7 +163,7 @@ func (w *itemWriter) createByWorker(op workerOp, is items.Create) error {
 		return op.invalid("step", reasonEnded, "step %s has ended as %s", op.step, row.Status)
 	}
 	if op.given {
-		row, err := w.finished(op.itemID)
+		row, err := w.readEnded(op.itemID)
 		if err != nil {
 			return err
 		}
@@ -174,15 +174,15 @@ func (w *itemWriter) createByWorker(op workerOp, is items.Create) error {
 	return op.refused("status", w.create(is))
 }
 
-// mine says whether the op's item is one of the turn that its worker may
+// mustBeOfTurn says whether the op's item is one of the turn that its worker may
 // change.
-func (w *itemWriter) mine(op workerOp) error {
+func (w *itemWriter) mustBeOfTurn(op workerOp) error {
 	var row *items.Item
 	if o := w.d.active().open.get(op.itemID); o != nil {
 		row = o.row
 	} else {
 		var err error
-		if row, err = w.finished(op.itemID); err != nil {
+		if row, err = w.readEnded(op.itemID); err != nil {
 			return err
 		}
 	}

@@ -64,7 +64,7 @@ func (e *Engine) StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepRes
 	return byLease(ctx, e, leased[turns.EndStepResult]{
 		lease: c.Lease, key: c.Key,
 		do: func(d *decision) (turns.EndStepResult, error) {
-			span, late, err := d.steps.find("", c.Step, c.Epoch)
+			span, late, err := d.steps.findTry("", c.Step, c.Epoch)
 			if late != nil {
 				late.written = []lateEvent{ended(c.Epoch)}
 				return turns.EndStepResult{}, late
@@ -89,17 +89,17 @@ func (e *Engine) StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepRes
 	})
 }
 
-// find finds the try that a worker names by path and epoch, 0 being the one
+// findTry finds the try that a worker names by path and epoch, 0 being the one
 // that stands. If that has been taken back, late says what stands now. field is
 // what comes before the names of members in an error.
-func (w *stepWriter) find(field, path string, epoch int) (span *notify.Span, late *lateError, err error) {
+func (w *stepWriter) findTry(field, path string, epoch int) (span *notify.Span, late *lateError, err error) {
 	t := w.d.change.tries()
 	span = t.live[path]
 	switch {
 	case epoch < 0 || epoch > t.paths[path].epoch:
 		return nil, nil, turns.Invalid(field+"epoch", turns.ReasonUnknown, "step %q has had no epoch %d", path, epoch)
 	case epoch > 0 && (span == nil || epoch < span.Epoch):
-		late = w.superseded(path)
+		late = w.supersededError(path)
 		return nil, late, nil
 	case span == nil:
 		return nil, nil, turns.Invalid(field+"step", reasonNotStarted, "step %q has not been started in this attempt", path)
@@ -107,8 +107,8 @@ func (w *stepWriter) find(field, path string, epoch int) (span *notify.Span, lat
 	return span, nil, nil
 }
 
-// superseded says what stands in the place of a try of the path.
-func (w *stepWriter) superseded(path string) *lateError {
+// supersededError says what stands in the place of a try of the path.
+func (w *stepWriter) supersededError(path string) *lateError {
 	t := w.d.change.tries()
 	s := turns.SupersededError{TurnID: t.turnID, Attempt: w.d.active().turn.Attempt, Step: path}
 	if span := t.live[path]; span != nil {

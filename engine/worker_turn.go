@@ -21,8 +21,8 @@ func (e *Engine) Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, e
 			act := d.active()
 			w := act.work.worker()
 			w.renew() // also if what follows cannot be stored: the worker is there
-			untold := act.untold()
-			d.turn.confirmTold()
+			untold := act.unsentSteers()
+			d.turn.confirmSent()
 			r := turns.RenewResult{
 				ExpiresAt: notify.TimeOf(w.until), InterruptRequested: act.stop != nil, Steers: []turns.WorkerInput{},
 			}
@@ -41,9 +41,9 @@ func (e *Engine) Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, e
 			w.renew()
 			r.ExpiresAt, r.InterruptRequested = notify.TimeOf(w.until), a.state.active.stop != nil
 			if !replayed {
-				w.told = nil
+				w.sent = nil
 			} // else it says again what it has said, maybe before a restart
-			a.state.active.tell(r.Steers)
+			a.state.active.markSent(r.Steers)
 		},
 	})
 }
@@ -113,7 +113,7 @@ func (e *Engine) Fail(ctx context.Context, c turns.FailTurn) (turns.EndTurnResul
 // has said before it.
 func (w *turnWriter) endByWorker(out turns.Outcome) turns.EndTurnResult {
 	act := w.d.active()
-	w.confirmTold()
+	w.confirmSent()
 	switch {
 	case act.stop != nil:
 		w.endStopped(act.stop, out)
