@@ -18,7 +18,7 @@ import (
 
 // askAgentWithin is how long an agent may take to change settings or to fork:
 // it may have to start first, and to load its session.
-const askAgentWithin = 60 * time.Second
+const callAgentWithin = 60 * time.Second
 
 // ThreadConfigure lets the agent of a thread change the thread's settings,
 // and stores what they are then. The agent is asked outside of the thread's
@@ -30,7 +30,7 @@ func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.
 	if err := c.Check(); err != nil {
 		return turns.ConfigureResult{}, err
 	}
-	unlock, err := e.asking.lock(ctx, c.ThreadID)
+	unlock, err := e.agentLocks.lock(ctx, c.ThreadID)
 	if err != nil {
 		return turns.ConfigureResult{}, err
 	}
@@ -38,7 +38,7 @@ func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.
 	if r, ok, err := ledger.Replay[turns.ConfigureResult](e.store, c.Key); ok || err != nil {
 		return r, err
 	}
-	t, err := e.ofAgent(ctx, c.ThreadID, false)
+	t, err := e.openThread(ctx, c.ThreadID, false)
 	if err != nil {
 		return turns.ConfigureResult{}, err
 	}
@@ -46,7 +46,7 @@ func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.
 	if agent == nil {
 		return turns.ConfigureResult{}, &turns.UnsupportedError{Agent: t.Agent, What: "has no settings"}
 	}
-	is, err := e.ask(t.Agent, func(ctx context.Context) (turns.AgentThread, error) {
+	is, err := e.callAgent(t.Agent, func(ctx context.Context) (turns.AgentThread, error) {
 		return agent.Configure(ctx, agentThread(t), c.Config)
 	})
 	if err != nil {
@@ -74,7 +74,7 @@ func (e *Engine) ThreadFork(ctx context.Context, c turns.Fork) (turns.ForkResult
 	if err := c.Check(); err != nil {
 		return turns.ForkResult{}, err
 	}
-	unlock, err := e.asking.lock(ctx, c.ThreadID)
+	unlock, err := e.agentLocks.lock(ctx, c.ThreadID)
 	if err != nil {
 		return turns.ForkResult{}, err
 	}
@@ -82,7 +82,7 @@ func (e *Engine) ThreadFork(ctx context.Context, c turns.Fork) (turns.ForkResult
 	if r, ok, err := ledger.Replay[turns.ForkResult](e.store, c.Key); ok || err != nil {
 		return r, err
 	}
-	t, err := e.ofAgent(ctx, c.ThreadID, true)
+	t, err := e.openThread(ctx, c.ThreadID, true)
 	if err != nil {
 		return turns.ForkResult{}, err
 	}
@@ -100,14 +100,14 @@ func (e *Engine) ThreadFork(ctx context.Context, c turns.Fork) (turns.ForkResult
 	} else if err := e.mustNotExist(ctx, newID); err != nil {
 		return turns.ForkResult{}, err
 	}
-	forked, err := e.ask(t.Agent, func(ctx context.Context) (turns.AgentThread, error) { return agent.Fork(ctx, agentThread(t), newID) })
+	forked, err := e.callAgent(t.Agent, func(ctx context.Context) (turns.AgentThread, error) { return agent.Fork(ctx, agentThread(t), newID) })
 	if err != nil {
 		return turns.ForkResult{}, err
 	}
 	// The conversation must not have gone on meanwhile: nobody could say what
 	// of it is in the fork. What the agent has made is given up then.
 	ctx = context.WithoutCancel(ctx)
-	source, err := e.ofAgent(ctx, c.ThreadID, true)
+	source, err := e.openThread(ctx, c.ThreadID, true)
 	if err != nil {
 		return turns.ForkResult{}, err
 	}
@@ -159,9 +159,9 @@ func (s *state) mustBeOpen() error {
 	return nil
 }
 
-// ofAgent is the row of an open thread whose agent is configured; idle asks
+// openThread is the row of an open thread whose agent is configured; idle asks
 // that no turn is active.
-func (e *Engine) ofAgent(ctx context.Context, threadID string, idle bool) (threads.Thread, error) {
+func (e *Engine) openThread(ctx context.Context, threadID string, idle bool) (threads.Thread, error) {
 	if e.pause.isDraining() {
 		return threads.Thread{}, turns.ErrDraining
 	}
@@ -219,10 +219,10 @@ func (e *Engine) forkPoint(ctx context.Context, c turns.Fork) (threads.ForkedFro
 	return from, nil
 }
 
-// ask calls an agent outside of its turns. What comes back is one of the
+// callAgent calls an agent outside of its turns. What comes back is one of the
 // errors that ThreadConfigure and ThreadFork promise.
-func (e *Engine) ask(name string, f func(context.Context) (turns.AgentThread, error)) (t turns.AgentThread, err error) {
-	ctx, cancel := context.WithTimeout(e.agentCtx, askAgentWithin)
+func (e *Engine) callAgent(name string, f func(context.Context) (turns.AgentThread, error)) (t turns.AgentThread, err error) {
+	ctx, cancel := context.WithTimeout(e.agentCtx, callAgentWithin)
 	defer cancel()
 	defer func() {
 		if v := recover(); v != nil {
@@ -239,7 +239,7 @@ func (e *Engine) ask(name string, f func(context.Context) (turns.AgentThread, er
 	case e.agentCtx.Err() != nil:
 		err = turns.ErrDraining
 	case ctx.Err() != nil:
-		err = &turns.AgentError{Kind: "timeout", Message: fmt.Sprintf("the agent %s did not answer within %v", name, askAgentWithin)}
+		err = &turns.AgentError{Kind: "timeout", Message: fmt.Sprintf("the agent %s did not answer within %v", name, callAgentWithin)}
 	default:
 		err = &turns.AgentError{Kind: "agent_failed", Message: err.Error()}
 	}

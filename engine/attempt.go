@@ -42,7 +42,7 @@ func (w *stepWriter) endOpenItems(path string) {
 		w.d.items.closeItem(o, items.StatusInterrupted)
 		w.d.active().open.remove(o.row.ItemID)
 	}
-	w.d.active().open.forget(path)
+	w.d.active().open.supersede(path)
 }
 
 // usedMs is what the turn has used of its timeout, 0 if it has none.

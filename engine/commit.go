@@ -53,7 +53,7 @@ func (a *actor) commitOutput(d *decision) {
 		a.die(ledger.ErrStorageFailed)
 	case a.work == nil:
 		a.e.log.Error("what an agent said outside of a turn cannot be stored", zap.String("thread_id", a.id), zap.Error(err))
-		a.e.late.Add(1)
+		a.e.lateOutput.Add(1)
 		a.held, a.loaded = nil, false
 	default:
 		a.e.log.Error("agent output cannot be stored: the turn is given up", zap.String("thread_id", a.id), zap.Error(err))
@@ -131,7 +131,7 @@ func (a *actor) enact(d *decision) {
 	}
 	act := a.state.active
 	if act != nil {
-		act.open.own()
+		act.open.unshareTexts()
 		if a.work == nil {
 			a.slot.hold()
 		}

@@ -24,18 +24,18 @@ type Engine struct {
 	agentCancel context.CancelCauseFunc
 	prompts     sync.WaitGroup // agents at work
 
-	owners   *owners
-	services services
-	asking   asking // commands that ask an agent, one of a thread after the other
+	owners     *owners
+	services   services
+	agentLocks threadLocks // commands that ask an agent, one of a thread after the other
 
-	claims claims      // turns that wait for workers, and workers that wait for turns
-	secret leaseSecret // what leases are signed with
-	resume []string    // threads whose active turn goes on in a worker: Recover's, for Run
+	claims    claims      // turns that wait for workers, and workers that wait for turns
+	secret    leaseSecret // what leases are signed with
+	resumeIDs []string    // threads whose active turn goes on in a worker: Recover's, for Run
 
 	pause *pause
 
-	late    counter
-	waiting counter
+	lateOutput counter
+	waiting    counter
 }
 
 // New makes an engine; it starts nothing. The first agent is the default one
@@ -80,11 +80,11 @@ const stopAgentsWithin = 2 * time.Second
 // the server.
 func (e *Engine) Run(ctx context.Context) error {
 	e.services.serve(e.rules.agents, e.names, host{e})
-	for _, id := range e.resume {
+	for _, id := range e.resumeIDs {
 		e.wake(id)
 	}
 	e.gate.open()
-	e.pause.keep(ctx)
+	e.pause.resumeOnTime(ctx)
 	intakes := e.owners.close()
 	e.claims.close()
 	// Actors first: what agents make of being cancelled then is no end of a turn.
@@ -155,7 +155,7 @@ type Load struct {
 // Load returns what the engine has in memory.
 func (e *Engine) Load() Load {
 	running, slots := e.gate.load()
-	return Load{Actors: e.owners.busy(), Active: running, Waiting: int(e.waiting.Load()), Slots: slots, Capacity: e.rules.cfg.MaxActiveTurns, LateOutput: e.late.Load()}
+	return Load{Actors: e.owners.count(), Active: running, Waiting: int(e.waiting.Load()), Slots: slots, Capacity: e.rules.cfg.MaxActiveTurns, LateOutput: e.lateOutput.Load()}
 }
 
 // threadOf names the thread of a turn, or says ErrNotFound.

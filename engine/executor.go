@@ -18,7 +18,7 @@ type executor interface {
 	// due is when it is given up although nobody has stopped it; zero = never.
 	due() time.Time
 	// overdue says why a turn ends that did not stop by its deadline.
-	overdue() string
+	overdueReason() string
 	// takesText reports whether it takes steered text while it works.
 	acceptsText() bool
 	// steer hands over committed text if inject is set. Otherwise the text waits for

@@ -46,7 +46,7 @@ func (r *run) OnSteer(f turns.Injector) {
 
 // acceptsText reports whether steered text can be injected now. The actor asks.
 func (r *run) acceptsText() bool {
-	if r.behind || r.ctx.Err() != nil {
+	if r.steerQueued || r.ctx.Err() != nil {
 		return false
 	}
 	r.inject.mu.Lock()
@@ -54,9 +54,9 @@ func (r *run) acceptsText() bool {
 	return r.inject.f != nil && !r.inject.over
 }
 
-// handOver queues committed texts for the agent. It does not block. What
+// queueInjections queues committed texts for the agent. It does not block. What
 // comes too late stays among the turn's steers.
-func (r *run) handOver(list []injection) {
+func (r *run) queueInjections(list []injection) {
 	in := &r.inject
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -66,12 +66,12 @@ func (r *run) handOver(list []injection) {
 	in.waiting = append(in.waiting, list...)
 	if in.busy == nil {
 		in.busy = make(chan struct{})
-		r.a.e.prompts.Go(r.injectAll)
+		r.a.e.prompts.Go(r.injectQueued)
 	}
 }
 
-// injectAll injects what waits until nothing does, or one is not taken.
-func (r *run) injectAll() {
+// injectQueued injects what waits until nothing does, or one is not taken.
+func (r *run) injectQueued() {
 	in := &r.inject
 	for {
 		in.mu.Lock()

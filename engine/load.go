@@ -65,7 +65,7 @@ func stateFromRows(l turns.Loaded, cfg Config) (*state, error) {
 		}
 	}
 	if s.active != nil {
-		s.active.open.resume()
+		s.active.open.resumeFromLog()
 	}
 	return s, nil
 }

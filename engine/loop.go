@@ -34,7 +34,7 @@ func (l *loop) serve(timer *time.Timer) (ended bool) {
 		if l.in.isStopped() {
 			a.stopped = true
 			a.work.detach()
-			for l.command() { // it is refused
+			for l.runCommand() { // it is refused
 			}
 			return true
 		}
@@ -42,7 +42,7 @@ func (l *loop) serve(timer *time.Timer) (ended bool) {
 			a.runDue()
 		}
 		a.lendSlot()
-		if l.command() || a.takeOutput() {
+		if l.runCommand() || a.takeOutput() {
 			continue
 		}
 		timer.Reset(a.sleepTime())
@@ -57,8 +57,8 @@ func (l *loop) serve(timer *time.Timer) (ended bool) {
 	}
 }
 
-// command runs the next command, and reports whether there was one.
-func (l *loop) command() bool {
+// runCommand runs the next command, and reports whether there was one.
+func (l *loop) runCommand() bool {
 	f := l.in.takeCommand()
 	if f == nil {
 		return false

@@ -22,16 +22,16 @@ type lastMessage struct {
 	inLog     bool // this message no longer counts, or is not known: the log has the one before it
 }
 
-// resume is for the open items of a turn that was read from the log. Messages
+// resumeFromLog is for the open items of a turn that was read from the log. Messages
 // that have ended may be newer than those which are still open: the log knows,
 // as long as no further one is made.
-func (s *openItems) resume() {
+func (s *openItems) resumeFromLog() {
 	s.messages++
 	s.last = lastMessage{number: s.messages, inLog: true}
 }
 
-// ended notes an agent's message that has ended.
-func (s *openItems) ended(o *openItem) {
+// noteEnded notes an agent's message that has ended.
+func (s *openItems) noteEnded(o *openItem) {
 	if o.row.Type != items.KindAgentMessage || o.number < s.last.number {
 		return
 	}
@@ -54,9 +54,9 @@ func (o *openItem) endMessage() (text string, truncated bool) {
 	return cut.String(), cut.Truncated() || o.text != nil && o.text.Truncated()
 }
 
-// forget is for a step that is superseded: if the last message was part of it,
+// supersede is for a step that is superseded: if the last message was part of it,
 // another one is the last. An attempt takes all messages with it.
-func (s *openItems) forget(path string) {
+func (s *openItems) supersede(path string) {
 	switch {
 	case path == "":
 		s.last = lastMessage{}

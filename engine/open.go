@@ -32,15 +32,15 @@ const contentOverhead = 256
 
 func newOpenItem(row *items.Item, span *notify.Span, content items.Content, maxBytes int) *openItem {
 	o := &openItem{row: row, span: span}
-	o.replace(content, maxBytes)
+	o.setContent(content, maxBytes)
 	if o.text != nil && row != nil && row.Truncated {
-		o.text = items.ResumeText(o.text.String(), row.TotalBytes-o.bare(), o.text.Max())
+		o.text = items.ResumeText(o.text.String(), row.TotalBytes-o.sizeWithoutText(), o.text.Max())
 	}
 	return o
 }
 
-// replace sets the content, its text included.
-func (o *openItem) replace(content items.Content, maxBytes int) {
+// setContent sets the content, its text included.
+func (o *openItem) setContent(content items.Content, maxBytes int) {
 	o.content, o.text = content, nil
 	text, ok := items.TextOf(content)
 	if !ok || !content.Kind().Streams() {
@@ -58,8 +58,8 @@ func (o *openItem) replace(content items.Content, maxBytes int) {
 	o.text = items.NewText(strings.ToValidUTF8(text, "\uFFFD"), max(0, maxBytes-rest))
 }
 
-// bare is the encoded size of the content without its text.
-func (o *openItem) bare() int64 {
+// sizeWithoutText is the encoded size of the content without its text.
+func (o *openItem) sizeWithoutText() int64 {
 	raw, err := items.Encode(items.WithText(o.content, ""))
 	if err != nil {
 		return 0 // it was decoded from what had been encoded
@@ -118,9 +118,9 @@ func (s *openItems) clone() *openItems {
 	return next
 }
 
-// own says that what the items were cloned from is gone, and their texts are
+// unshareTexts says that what the items were cloned from is gone, and their texts are
 // theirs alone.
-func (s *openItems) own() {
+func (s *openItems) unshareTexts() {
 	for _, o := range s.list {
 		o.shared = false
 	}

@@ -61,7 +61,7 @@ func (a *actor) add(d *decision, o output) (rest *output, more bool) {
 	act := d.active()
 	switch {
 	case o.run != nil && o.run.superseded && d.next().isActive(o.run.turnID):
-		a.e.late.Add(d.late.keepOutput(o))
+		a.e.lateOutput.Add(d.late.keepOutput(o))
 	case o.run == nil || act == nil || act.work.exec != o.run:
 		a.outside(d, o)
 	case o.end != nil && a.in.isStopped(): // it was cancelled with everything else, which is no end of a turn
@@ -182,7 +182,7 @@ func (w *itemWriter) create(op items.Create) error {
 	}
 	o = &openItem{row: row, span: span, content: op.Content}
 	w.d.active().open.count(o)
-	w.d.active().open.ended(o)
+	w.d.active().open.noteEnded(o)
 	return nil
 }
 
@@ -226,7 +226,7 @@ func (w *itemWriter) update(op items.Update) error {
 			return fmt.Errorf("a %s cannot become a %s: %w", o.row.Type, op.Content.Kind(), items.ErrRefused)
 		}
 		w.d.change.flushDelta() // of the text that is replaced now
-		o.replace(op.Content, w.d.rules.cfg.MaxItemBytes)
+		o.setContent(op.Content, w.d.rules.cfg.MaxItemBytes)
 	}
 	content, err := o.encode(w.d.rules.cfg.MaxItemBytes)
 	if err != nil {
@@ -236,7 +236,7 @@ func (w *itemWriter) update(op items.Update) error {
 	o.row = w.addEncoded(o, status, content)
 	if !status.Open() {
 		w.d.active().open.remove(op.ItemID)
-		w.d.active().open.ended(o)
+		w.d.active().open.noteEnded(o)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (h host) Transcript(ctx context.Context, threadID string, maxBytes int) ([]
 func (a *actor) outside(d *decision, o output) {
 	if o.ops == nil {
 		if o.sync == nil { // its run has been parted from, which answers it
-			a.e.late.Add(1)
+			a.e.lateOutput.Add(1)
 		}
 		return
 	}
@@ -60,7 +60,7 @@ func (a *actor) outside(d *decision, o output) {
 		if err == nil {
 			continue
 		}
-		a.e.late.Add(1)
+		a.e.lateOutput.Add(1)
 		if !a.lateLogged { // once: an agent that has lost its way says very much
 			a.lateLogged = true
 			a.e.log.Warn("an agent said something outside of a turn that cannot be stored; more of it is only counted",

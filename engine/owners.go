@@ -9,8 +9,8 @@ import (
 // owners are the actors of busy threads, at most one for each. It is safe for
 // use by many goroutines. Locks are taken in the order gate, owners, intake.
 type owners struct {
-	one func(threadID string) *actor
-	wg  sync.WaitGroup
+	newActor func(threadID string) *actor
+	wg       sync.WaitGroup
 
 	mu     sync.Mutex
 	loops  map[string]*loop
@@ -18,8 +18,8 @@ type owners struct {
 	ended  chan struct{} // closed with closed
 }
 
-func newOwners(one func(threadID string) *actor) *owners {
-	return &owners{one: one, loops: map[string]*loop{}, ended: make(chan struct{})}
+func newOwners(newActor func(threadID string) *actor) *owners {
+	return &owners{newActor: newActor, loops: map[string]*loop{}, ended: make(chan struct{})}
 }
 
 // submit puts a command into the intake of a thread's actor, which it starts
@@ -42,7 +42,7 @@ func (o *owners) loop(threadID string) (*loop, error) {
 	}
 	l := o.loops[threadID]
 	if l == nil {
-		l = o.start(o.one(threadID))
+		l = o.start(o.newActor(threadID))
 	}
 	return l, nil
 }
@@ -103,8 +103,8 @@ func (o *owners) start(a *actor) *loop {
 	return l
 }
 
-// busy is how many there are.
-func (o *owners) busy() int {
+// count is how many there are.
+func (o *owners) count() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.loops)

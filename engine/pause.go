@@ -36,18 +36,18 @@ func (e *Engine) Resume(ctx context.Context, c turns.Resume) (turns.PauseResult,
 func (e *Engine) State() string { return e.pause.state() }
 
 // Runtime is the pause of the runtime as it was committed last.
-func (e *Engine) Runtime() turns.Runtime { return e.pause.now() }
+func (e *Engine) Runtime() turns.Runtime { return e.pause.current() }
 
 // pause owns what keeps every thread from starting turns: the pause of the
 // runtime, as it is in the log, and the drain. It is safe for use by many
 // goroutines.
 type pause struct {
-	store turns.Store
-	gate  *gate
-	log   *zap.Logger
-	timer chan struct{} // told when runtime.Until changes; capacity 1
+	store   turns.Store
+	gate    *gate
+	log     *zap.Logger
+	changed chan struct{} // told when runtime.Until changes; capacity 1
 
-	one sync.Mutex // one pause or resume at a time
+	changing sync.Mutex // one pause or resume at a time
 
 	mu       sync.Mutex
 	runtime  turns.Runtime // as committed
@@ -55,11 +55,11 @@ type pause struct {
 }
 
 func newPause(store turns.Store, g *gate, log *zap.Logger) *pause {
-	return &pause{store: store, gate: g, log: log, timer: make(chan struct{}, 1)}
+	return &pause{store: store, gate: g, log: log, changed: make(chan struct{}, 1)}
 }
 
-// now is the pause as it was committed last.
-func (p *pause) now() turns.Runtime {
+// current is the pause as it was committed last.
+func (p *pause) current() turns.Runtime {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.runtime
@@ -100,12 +100,12 @@ func (p *pause) isDraining() bool {
 // change closes the gate before a pause is in the log, and opens it
 // after a resume is: see gate.
 func (p *pause) change(method string, body *turns.RuntimeEvent, key *ledger.Key) (turns.PauseResult, error) {
-	p.one.Lock()
-	defer p.one.Unlock()
+	p.changing.Lock()
+	defer p.changing.Unlock()
 	if err := turns.CheckText("reason", body.Reason); err != nil {
 		return turns.PauseResult{}, err
 	}
-	prev := p.now()
+	prev := p.current()
 	next, pauses := prev, method == notify.HolonPaused
 	r, replayed, err := ledger.Keyed(p.store, key, func() (*ledger.Unit, turns.PauseResult, error) {
 		u := &ledger.Unit{}
@@ -132,7 +132,7 @@ func (p *pause) change(method string, body *turns.RuntimeEvent, key *ledger.Key)
 	p.set(next)
 	p.gate.pause(next.Paused)
 	select {
-	case p.timer <- struct{}{}:
+	case p.changed <- struct{}{}:
 	default:
 	}
 	return r, nil
@@ -148,22 +148,22 @@ func (p *pause) stateAfter(r turns.Runtime) string {
 	return "running"
 }
 
-// keep ends a pause whose time has come, until ctx is done.
-func (p *pause) keep(ctx context.Context) {
+// resumeOnTime ends a pause whose time has come, until ctx is done.
+func (p *pause) resumeOnTime(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
 		wait := time.Hour
-		if r := p.now(); r.Paused && !r.Until.IsZero() {
+		if r := p.current(); r.Paused && !r.Until.IsZero() {
 			wait = max(0, time.Until(r.Until.Time))
 		}
 		timer.Reset(wait)
 		select {
 		case <-ctx.Done():
 			return
-		case <-p.timer:
+		case <-p.changed:
 		case <-timer.C:
-			if r := p.now(); r.Paused && !r.Until.IsZero() && !time.Now().Before(r.Until.Time) {
+			if r := p.current(); r.Paused && !r.Until.IsZero() && !time.Now().Before(r.Until.Time) {
 				if _, err := p.change(notify.HolonResumed, &turns.RuntimeEvent{Type: "resumed", Reason: "timeout"}, nil); err != nil {
 					p.log.Error("resume after timeout", zap.Error(err))
 					if errors.Is(err, ledger.ErrStorageFailed) {

@@ -68,7 +68,7 @@ func (w *turnWriter) nextPrompt() {
 		default:
 			_ = w.d.items.addUpdated(o, status)
 			act.open.remove(o.row.ItemID)
-			act.open.ended(o)
+			act.open.noteEnded(o)
 		}
 	}
 	act.steers = nil

@@ -49,9 +49,9 @@ func (e *Engine) Recover(ctx context.Context) error {
 		switch found[i] {
 		case turnWaits:
 			e.gate.joinAll([]string{id})
-		case turnGoesOn:
+		case turnContinues:
 			e.gate.adopt()
-			e.resume = append(e.resume, id)
+			e.resumeIDs = append(e.resumeIDs, id)
 		}
 	}
 	e.gate.joinAll(queued)
@@ -62,9 +62,9 @@ func (e *Engine) Recover(ctx context.Context) error {
 type recovered int
 
 const (
-	turnEnded  recovered = iota
-	turnWaits            // for its next attempt
-	turnGoesOn           // in a worker, or it waits for one
+	turnEnded     recovered = iota
+	turnWaits               // for its next attempt
+	turnContinues           // in a worker, or it waits for one
 )
 
 // recoverThread commits the end of the turn that was active, or of its
@@ -79,7 +79,7 @@ func (a *actor) recoverThread() (recovered, error) {
 	case act != nil && act.waitsForAttempt():
 		return turnWaits, nil // it is in the log already
 	case act != nil && act.outlivesRestart(a.agent()):
-		return turnGoesOn, nil
+		return turnContinues, nil
 	case act != nil:
 		if d.turn.recoverTurn() {
 			left = turnWaits

@@ -16,14 +16,14 @@ import (
 // run is one prompt under way: what connects the agent's goroutine with the
 // actor. It is the Sink of its Prompt.
 type run struct {
-	a      *actor
-	turnID string
-	index  int
-	ctx    context.Context // the agent's
-	cancel context.CancelCauseFunc
-	over   chan struct{} // closed by the actor: the prompt has ended for the turn
-	inject injector
-	behind bool // the actor's: a text waits for the next prompt, so all later ones do
+	a           *actor
+	turnID      string
+	index       int
+	ctx         context.Context // the agent's
+	cancel      context.CancelCauseFunc
+	over        chan struct{} // closed by the actor: the prompt has ended for the turn
+	inject      injector
+	steerQueued bool // the actor's: a text waits for the next prompt, so all later ones do
 
 	attempt    int
 	detached   bool // the actor's: over is closed
@@ -58,15 +58,15 @@ func (r *run) outlivesServer() bool { return false }
 // due implements executor. Only the turn's timeout bounds a prompt.
 func (r *run) due() time.Time { return time.Time{} }
 
-// overdue implements executor.
-func (r *run) overdue() string { return "the agent did not stop in time" }
+// overdueReason implements executor.
+func (r *run) overdueReason() string { return "the agent did not stop in time" }
 
 // steer implements executor.
 func (r *run) steer(list []injection, inject bool) {
 	if inject {
-		r.handOver(list)
+		r.queueInjections(list)
 	} else {
-		r.behind = true
+		r.steerQueued = true
 	}
 }
 

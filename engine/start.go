@@ -49,7 +49,7 @@ func (d *decision) start(c turns.Start, msgs []items.UserMessage, reserve func()
 	if err != nil {
 		return turns.StartResult{}, err
 	}
-	if err := d.canBeClaimed("", msgs); err != nil {
+	if err := d.checkWorkerInput("", msgs); err != nil {
 		return turns.StartResult{}, err
 	}
 	if why == "" {

@@ -38,7 +38,7 @@ func (d *decision) steer(msgs []items.UserMessage, cut bool) (turns.SteerResult,
 	if len(act.steers)+len(msgs) > d.rules.cfg.MaxQueue {
 		return turns.SteerResult{}, turns.ErrQueueFull
 	}
-	if err := d.canBeClaimed(act.turn.TurnID, msgs); err != nil {
+	if err := d.checkWorkerInput(act.turn.TurnID, msgs); err != nil {
 		return turns.SteerResult{}, err
 	}
 	for i := range msgs {

@@ -91,7 +91,7 @@ func (a *actor) runDue() {
 	case is(act.work.stopBy) && act.work.exec == nil: // it has stopped
 		act.work.stopBy = time.Time{}
 	case is(act.work.stopBy):
-		why := act.work.exec.overdue()
+		why := act.work.exec.overdueReason()
 		act.work.exec.detach()
 		d.turn.promptEnded(turns.Outcome{State: turns.Interrupted, StopReason: why})
 	case act.stop == nil && is(act.clock.due()):

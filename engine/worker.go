@@ -47,8 +47,8 @@ func (w *worker) unattended() bool { return w.until.IsZero() }
 // outlivesServer implements executor.
 func (w *worker) outlivesServer() bool { return true }
 
-// overdue implements executor.
-func (w *worker) overdue() string { return "the worker did not stop in time" }
+// overdueReason implements executor.
+func (w *worker) overdueReason() string { return "the worker did not stop in time" }
 
 // acceptsText implements executor.
 func (w *worker) acceptsText() bool { return false }
@@ -103,10 +103,10 @@ func (a *actor) expireWorker(w *worker) {
 	})
 }
 
-// canBeClaimed refuses messages with which a worker's turn, "" for one that is
+// checkWorkerInput refuses messages with which a worker's turn, "" for one that is
 // yet to be made, has more input than an answer to its claim has room for: such
 // a turn would be claimed and never had.
-func (d *decision) canBeClaimed(turnID string, more []items.UserMessage) error {
+func (d *decision) checkWorkerInput(turnID string, more []items.UserMessage) error {
 	if d.agent().remote == nil {
 		return nil
 	}

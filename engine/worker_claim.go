@@ -13,7 +13,7 @@ import (
 
 // errTaken says that a turn was offered and then ended, or was tried again,
 // before the worker could have it.
-var errTaken = errors.New("the turn is not to be claimed any more")
+var errNotClaimable = errors.New("the turn is not to be claimed any more")
 
 // Claim gives a worker the turn of the agent that has waited longest, and waits
 // for one if there is none: workers get theirs in the order of their coming. If
@@ -28,7 +28,7 @@ func (e *Engine) Claim(ctx context.Context, c turns.Claim) (turns.ClaimResult, e
 	if r, ok, err := ledger.Replay[turns.ClaimResult](e.store, c.Key); err != nil {
 		return turns.ClaimResult{}, err
 	} else if ok {
-		return e.claimedBefore(ctx, r)
+		return e.replayClaim(ctx, r)
 	}
 	timeout := time.NewTimer(c.Wait)
 	defer timeout.Stop()
@@ -39,10 +39,10 @@ func (e *Engine) Claim(ctx context.Context, c turns.Claim) (turns.ClaimResult, e
 		}
 		r, replayed, err := e.claimTurn(ctx, c, o)
 		switch {
-		case errors.Is(err, errTaken):
+		case errors.Is(err, errNotClaimable):
 			continue
 		case err == nil && replayed:
-			return e.claimedBefore(ctx, r)
+			return e.replayClaim(ctx, r)
 		}
 		return r, err
 	}
@@ -95,7 +95,7 @@ func (e *Engine) claimTurn(ctx context.Context, c turns.Claim, o offer) (turns.C
 func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.ClaimResult, replayed bool, err error) {
 	claimed := false
 	defer func() {
-		if !claimed && err != errTaken {
+		if !claimed && err != errNotClaimable {
 			a.e.claims.offer(c.Agent, o, true)
 		}
 	}()
@@ -104,12 +104,12 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 	}
 	act := a.state.active
 	if act == nil || act.turn.TurnID != o.turnID || act.turn.Attempt != o.attempt {
-		return r, false, errTaken
+		return r, false, errNotClaimable
 	}
 	w := act.work.worker()
 	switch {
 	case w == nil || !w.unattended():
-		return r, false, errTaken
+		return r, false, errNotClaimable
 	case ctx.Err() != nil: // nobody would work on it
 		return r, false, context.Cause(ctx)
 	case a.e.pause.isDraining():
@@ -144,10 +144,10 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 	return r, false, nil
 }
 
-// claimedBefore makes the whole answer again of what is stored with a key: the
+// replayClaim makes the whole answer again of what is stored with a key: the
 // turn as it is now, and the lease as it was given, whatever it is still good
 // for.
-func (e *Engine) claimedBefore(ctx context.Context, r turns.ClaimResult) (turns.ClaimResult, error) {
+func (e *Engine) replayClaim(ctx context.Context, r turns.ClaimResult) (turns.ClaimResult, error) {
 	return call(ctx, e, r.Turn.ThreadID, func(a *actor) (turns.ClaimResult, error) {
 		turn, err := e.rules.turnRow(a.state, r.Lease.TurnID)
 		switch {
@@ -165,7 +165,7 @@ func (e *Engine) claimedBefore(ctx context.Context, r turns.ClaimResult) (turns.
 		}
 		is := *turn
 		r.Turn, r.Cwd, r.Input = &is, a.state.thread.Cwd, workerInput(input)
-		if a.mayDecide() == nil && e.rules.holds(a.state, *r.Lease) == nil {
+		if a.mayDecide() == nil && e.rules.mustHold(a.state, *r.Lease) == nil {
 			r.Lease.ExpiresAt = notify.TimeOf(a.state.active.work.worker().until)
 			a.state.active.markSent(r.Input)
 		}

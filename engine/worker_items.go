@@ -20,9 +20,9 @@ func (e *Engine) WriteItems(ctx context.Context, c turns.WriteItems) (turns.Writ
 	if err != nil {
 		return turns.WriteItemsResult{}, err
 	}
-	return byLease(ctx, e, leased[turns.WriteItemsResult]{
+	return withLease(ctx, e, leaseCommand[turns.WriteItemsResult]{
 		lease: c.Lease, key: c.Key,
-		do: func(d *decision) (turns.WriteItemsResult, error) {
+		decide: func(d *decision) (turns.WriteItemsResult, error) {
 			if err := d.late.refuseOps(ops); err != nil {
 				return turns.WriteItemsResult{}, err
 			}
@@ -36,7 +36,7 @@ func (e *Engine) WriteItems(ctx context.Context, c turns.WriteItems) (turns.Writ
 			}
 			return r, nil
 		},
-		written: func(d *decision) ([]lateEvent, error) { return d.late.opEvents(c.Lease, ops) },
+		lateEvents: func(d *decision) ([]lateEvent, error) { return d.late.opEvents(c.Lease, ops) },
 	})
 }
 
@@ -55,7 +55,7 @@ func (w *lateWriter) refuseOps(ops []workerOp) error {
 		if found == nil {
 			found = late
 		}
-		found.written = append(found.written, w.opEvent(op, late.live.Step, epoch))
+		found.events = append(found.events, w.opEvent(op, late.live.Step, epoch))
 	}
 	if found != nil {
 		return found
@@ -120,17 +120,17 @@ func (w *itemWriter) writeOp(op workerOp) (items.Status, error) {
 		err = w.createByWorker(op, is)
 	case items.Append:
 		if err = w.mustBeOfTurn(op); err == nil {
-			if err = op.refused("item_id", w.appendText(is)); err == nil {
+			if err = op.asInvalid("item_id", w.appendText(is)); err == nil {
 				w.storeTruncated(op.itemID)
 			}
 		}
 	case items.Update:
 		if err = w.mustBeOfTurn(op); err == nil {
-			err = op.refused("status", w.update(is))
+			err = op.asInvalid("status", w.update(is))
 		}
 	case items.Delete:
 		if err = w.mustBeOfTurn(op); err == nil {
-			err = op.refused("item_id", w.delete(is))
+			err = op.asInvalid("item_id", w.delete(is))
 		}
 	}
 	if err != nil {
@@ -162,7 +162,7 @@ func (w *itemWriter) createByWorker(op workerOp, is items.Create) error {
 	if row := w.d.change.tries().rows[op.step]; op.step != "" && row.Status.Ended() {
 		return op.invalid("step", reasonEnded, "step %s has ended as %s", op.step, row.Status)
 	}
-	if op.given {
+	if op.ownID {
 		row, err := w.readEnded(op.itemID)
 		if err != nil {
 			return err
@@ -171,7 +171,7 @@ func (w *itemWriter) createByWorker(op workerOp, is items.Create) error {
 			return items.ErrConflict
 		}
 	}
-	return op.refused("status", w.create(is))
+	return op.asInvalid("status", w.create(is))
 }
 
 // mustBeOfTurn says whether the op's item is one of the turn that its worker may

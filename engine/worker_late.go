@@ -16,7 +16,7 @@ func (a *actor) refuseLate(l turns.Lease, late *lateError, written func(*decisio
 	if err := d.selectTurn(l.TurnID); err != nil {
 		return err
 	}
-	list := late.written
+	list := late.events
 	if list == nil && written != nil {
 		var err error
 		if list, err = written(d); err != nil {

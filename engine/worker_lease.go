@@ -51,17 +51,17 @@ func (s *leaseSecret) check(ctx context.Context, l turns.Lease) error {
 	return nil
 }
 
-// leased is one command of a worker.
-type leased[R any] struct {
+// leaseCommand is one command of a worker.
+type leaseCommand[R any] struct {
 	lease turns.Lease
 	key   *ledger.Key
 	// do decides, as in keyed; the lease is good and its attempt stands.
-	do func(d *decision) (R, error)
+	decide func(d *decision) (R, error)
 	// then follows the commit, or the answer by the key; nil = nothing.
-	then func(a *actor, r *R, replayed bool)
+	afterCommit func(a *actor, r *R, replayed bool)
 	// written is what a turn/late is to keep of the command if its attempt has
 	// been given up; nil = nothing.
-	written func(d *decision) ([]lateEvent, error)
+	lateEvents func(d *decision) ([]lateEvent, error)
 }
 
 // lateEvent is what a worker wanted to write in a try that was taken back.
@@ -74,15 +74,15 @@ type lateEvent struct {
 
 // lateError says that a try has been taken back, and what it still wrote.
 type lateError struct {
-	live    turns.SupersededError
-	written []lateEvent
+	live   turns.SupersededError
+	events []lateEvent
 }
 
 func (e *lateError) Error() string { return e.live.Error() }
 
-// byLease runs a worker's command in the actor of its turn. What is of a try
+// withLease runs a worker's command in the actor of its turn. What is of a try
 // that was taken back is kept as turn/late and refused.
-func byLease[R any, P ledger.Result[R]](ctx context.Context, e *Engine, c leased[R]) (R, error) {
+func withLease[R any, P ledger.Result[R]](ctx context.Context, e *Engine, c leaseCommand[R]) (R, error) {
 	var none R
 	if err := e.secret.check(ctx, c.lease); err != nil {
 		return none, err
@@ -93,26 +93,26 @@ func byLease[R any, P ledger.Result[R]](ctx context.Context, e *Engine, c leased
 	}
 	return call(ctx, e, threadID, func(a *actor) (R, error) {
 		r, replayed, err := keyed[R, P](a, c.key, func(d *decision) (R, error) {
-			if err := a.e.rules.holds(d.next(), c.lease); err != nil {
+			if err := a.e.rules.mustHold(d.next(), c.lease); err != nil {
 				return none, err
 			}
-			return c.do(d)
+			return c.decide(d)
 		})
 		var late *lateError
 		switch {
 		case errors.As(err, &late):
-			return none, a.refuseLate(c.lease, late, c.written)
-		case err == nil && c.then != nil:
-			c.then(a, &r, replayed)
+			return none, a.refuseLate(c.lease, late, c.lateEvents)
+		case err == nil && c.afterCommit != nil:
+			c.afterCommit(a, &r, replayed)
 		}
 		return r, err
 	})
 }
 
-// holds says whether the lease, whose token is good, is of the attempt that
+// mustHold says whether the lease, whose token is good, is of the attempt that
 // runs: nil, ErrNotActive if that attempt has ended, a *lateError if it was
 // superseded.
-func (r *rules) holds(s *state, l turns.Lease) error {
+func (r *rules) mustHold(s *state, l turns.Lease) error {
 	if act := s.active; act != nil && act.turn.TurnID == l.TurnID && act.turn.Attempt == l.Attempt {
 		if act.claimedWorker() == nil { // its agent is not one of workers any more
 			return turns.ErrLease

@@ -16,7 +16,7 @@ import (
 type workerOp struct {
 	op     items.Op
 	itemID string
-	given  bool // of a create: the worker has chosen the id
+	ownID  bool // of a create: the worker has chosen the id
 	step   string
 	epoch  int
 	field  string // before the names of its members
@@ -45,7 +45,7 @@ func decodeOps(c turns.WriteItems, maxItemBytes int) ([]workerOp, error) {
 			}
 			return nil, turns.Invalid(fmt.Sprintf("ops[%d].%s", i, member), turns.ReasonTooLarge, "the contents and texts have more than %d bytes", turns.MaxBatchBytes)
 		}
-		w := workerOp{itemID: op.ItemID, given: op.ItemID != "", step: op.Step, epoch: op.Epoch, field: fmt.Sprintf("ops[%d].", i)}
+		w := workerOp{itemID: op.ItemID, ownID: op.ItemID != "", step: op.Step, epoch: op.Epoch, field: fmt.Sprintf("ops[%d].", i)}
 		if err := w.decode(op); err != nil {
 			return nil, err
 		}
@@ -76,7 +76,7 @@ func (w *workerOp) decode(op turns.ItemOp) error {
 		if content == nil {
 			return w.invalid("content", turns.ReasonRequired, "must not be empty")
 		}
-		if !w.given {
+		if !w.ownID {
 			w.itemID = items.NewID()
 		}
 		w.op = items.Create{ItemID: w.itemID, Step: op.Step, Status: op.Status, Content: content}
@@ -109,9 +109,9 @@ func (w *workerOp) checkMembers(op turns.ItemOp) error {
 		}
 	}
 	switch {
-	case w.given && !threads.ValidID(op.ItemID):
+	case w.ownID && !threads.ValidID(op.ItemID):
 		return w.invalid("item_id", turns.ReasonInvalid, "must be 1 to 64 of A-Z a-z 0-9 _ -")
-	case !w.given && op.Op != turns.OpCreate:
+	case !w.ownID && op.Op != turns.OpCreate:
 		return w.invalid("item_id", turns.ReasonRequired, "must not be empty")
 	case op.Step != "" && !notify.ValidStep(op.Step):
 		return w.invalid("step", turns.ReasonInvalid, "names no step")
@@ -125,9 +125,9 @@ func (w *workerOp) checkMembers(op turns.ItemOp) error {
 	return nil
 }
 
-// refused makes of what the rules of items do not allow an error about a member
+// asInvalid makes of what the rules of items do not allow an error about a member
 // of the op.
-func (op workerOp) refused(member string, err error) error {
+func (op workerOp) asInvalid(member string, err error) error {
 	if errors.Is(err, items.ErrRefused) {
 		return op.invalid(member, turns.ReasonInvalid, "%v", err)
 	}

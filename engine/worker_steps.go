@@ -22,9 +22,9 @@ func (e *Engine) StepStart(ctx context.Context, c turns.StartStep) (turns.StartS
 	if err := turns.CheckText("reason", c.Reason); err != nil {
 		return turns.StartStepResult{}, err
 	}
-	return byLease(ctx, e, leased[turns.StartStepResult]{
+	return withLease(ctx, e, leaseCommand[turns.StartStepResult]{
 		lease: c.Lease, key: c.Key,
-		do: func(d *decision) (turns.StartStepResult, error) {
+		decide: func(d *decision) (turns.StartStepResult, error) {
 			for above := notify.StepAbove(c.Step); above != ""; above = notify.StepAbove(above) {
 				if row := d.change.tries().rows[above]; row != nil && row.Status.Ended() {
 					return turns.StartStepResult{}, turns.Invalid("step", reasonEnded, "step %s above it has ended as %s", above, row.Status)
@@ -36,7 +36,7 @@ func (e *Engine) StepStart(ctx context.Context, c turns.StartStep) (turns.StartS
 			}
 			return turns.StartStepResult{Step: c.Step, Epoch: span.Epoch}, nil
 		},
-		written: func(d *decision) ([]lateEvent, error) {
+		lateEvents: func(d *decision) ([]lateEvent, error) {
 			return []lateEvent{{step: c.Step, method: notify.StepStarted, params: &turns.StepEvent{
 				Type: "started", Status: turns.StepInProgress, Reason: cutText(c.Reason),
 			}}}, nil
@@ -61,12 +61,12 @@ func (e *Engine) StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepRes
 	ended := func(epoch int) lateEvent {
 		return lateEvent{c.Step, epoch, notify.StepEnded, &turns.StepEvent{Type: "ended", Status: c.Status}}
 	}
-	return byLease(ctx, e, leased[turns.EndStepResult]{
+	return withLease(ctx, e, leaseCommand[turns.EndStepResult]{
 		lease: c.Lease, key: c.Key,
-		do: func(d *decision) (turns.EndStepResult, error) {
+		decide: func(d *decision) (turns.EndStepResult, error) {
 			span, late, err := d.steps.findTry("", c.Step, c.Epoch)
 			if late != nil {
-				late.written = []lateEvent{ended(c.Epoch)}
+				late.events = []lateEvent{ended(c.Epoch)}
 				return turns.EndStepResult{}, late
 			}
 			if err != nil {
@@ -80,7 +80,7 @@ func (e *Engine) StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepRes
 			}
 			return turns.EndStepResult{Step: c.Step, Epoch: span.Epoch, Status: c.Status}, nil
 		},
-		written: func(d *decision) (list []lateEvent, err error) {
+		lateEvents: func(d *decision) (list []lateEvent, err error) {
 			if c.Epoch == 0 {
 				c.Epoch, err = epochIn(d.rules.log, c.Lease.TurnID, c.Lease.Attempt, c.Step)
 			}

@@ -15,9 +15,9 @@ import (
 // ErrNotFound, ErrNotActive, *SupersededError, ErrKeyConflict, ErrDraining,
 // ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, error) {
-	return byLease(ctx, e, leased[turns.RenewResult]{
+	return withLease(ctx, e, leaseCommand[turns.RenewResult]{
 		lease: c.Lease, key: c.Key,
-		do: func(d *decision) (turns.RenewResult, error) {
+		decide: func(d *decision) (turns.RenewResult, error) {
 			act := d.active()
 			w := act.work.worker()
 			w.renew() // also if what follows cannot be stored: the worker is there
@@ -33,8 +33,8 @@ func (e *Engine) Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, e
 			}
 			return r, nil
 		},
-		then: func(a *actor, r *turns.RenewResult, replayed bool) {
-			if e.rules.holds(a.state, c.Lease) != nil {
+		afterCommit: func(a *actor, r *turns.RenewResult, replayed bool) {
+			if e.rules.mustHold(a.state, c.Lease) != nil {
 				return // an answer of old
 			}
 			w := a.state.active.work.worker()
@@ -65,15 +65,15 @@ func (e *Engine) Complete(ctx context.Context, c turns.CompleteTurn) (turns.EndT
 			}
 		}
 	}
-	return byLease(ctx, e, leased[turns.EndTurnResult]{
+	return withLease(ctx, e, leaseCommand[turns.EndTurnResult]{
 		lease: c.Lease, key: c.Key,
-		do: func(d *decision) (turns.EndTurnResult, error) {
+		decide: func(d *decision) (turns.EndTurnResult, error) {
 			if usage != nil {
 				d.active().usage = usage
 			}
 			return d.turn.endByWorker(turns.Outcome{State: turns.Completed, Message: c.Message}), nil
 		},
-		written: func(d *decision) ([]lateEvent, error) {
+		lateEvents: func(d *decision) ([]lateEvent, error) {
 			return lateEnd(c.Lease, notify.TurnCompleted, &turns.EndedEvent{
 				Type: "completed", State: turns.Completed, CompletedAt: d.change.now, Message: c.Message, Usage: usage,
 			}), nil
@@ -98,10 +98,10 @@ func (e *Engine) Fail(ctx context.Context, c turns.FailTurn) (turns.EndTurnResul
 	if c.Transient {
 		out.Cause = turns.CauseTransient
 	}
-	return byLease(ctx, e, leased[turns.EndTurnResult]{
+	return withLease(ctx, e, leaseCommand[turns.EndTurnResult]{
 		lease: c.Lease, key: c.Key,
-		do: func(d *decision) (turns.EndTurnResult, error) { return d.turn.endByWorker(out), nil },
-		written: func(d *decision) ([]lateEvent, error) {
+		decide: func(d *decision) (turns.EndTurnResult, error) { return d.turn.endByWorker(out), nil },
+		lateEvents: func(d *decision) ([]lateEvent, error) {
 			return lateEnd(c.Lease, notify.TurnFailed, &turns.EndedEvent{
 				Type: "failed", State: turns.Failed, CompletedAt: d.change.now, Error: &failure,
 			}), nil

@@ -5,37 +5,37 @@ import (
 	"sync"
 )
 
-// asking keeps two clients from changing one thread's agent at once: what is
+// threadLocks keeps two clients from changing one thread's agent at once: what is
 // stored last must be what the agent was told last. The zero value is ready.
-type asking struct {
+type threadLocks struct {
 	mu   sync.Mutex
-	held map[string]*turnstile
+	held map[string]*threadLock
 }
 
-type turnstile struct {
-	free chan struct{} // holds one token
-	n    int           // who holds it or waits; bounded by the requests in flight
+type threadLock struct {
+	free  chan struct{} // holds one token
+	users int           // who holds it or waits; bounded by the requests in flight
 }
 
 // lock waits until nobody else holds id, or ctx is done. The caller calls
 // unlock once.
-func (l *asking) lock(ctx context.Context, id string) (unlock func(), err error) {
+func (l *threadLocks) lock(ctx context.Context, id string) (unlock func(), err error) {
 	l.mu.Lock()
 	t := l.held[id]
 	if t == nil {
 		if l.held == nil {
-			l.held = map[string]*turnstile{}
+			l.held = map[string]*threadLock{}
 		}
-		t = &turnstile{free: make(chan struct{}, 1)}
+		t = &threadLock{free: make(chan struct{}, 1)}
 		t.free <- struct{}{}
 		l.held[id] = t
 	}
-	t.n++
+	t.users++
 	l.mu.Unlock()
 	leave := func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if t.n--; t.n == 0 {
+		if t.users--; t.users == 0 {
 			delete(l.held, id)
 		}
 	}
