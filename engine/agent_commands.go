@@ -9,7 +9,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
@@ -137,26 +136,6 @@ func (d *decision) startFork(source threads.Thread, from threads.ForkedFrom, for
 	return turns.ForkResult{
 		ThreadID: d.change.threadID, SessionID: d.change.threadID, State: threads.Running, Agent: source.Agent, StartedAt: d.change.now, ForkedFrom: from,
 	}, nil
-}
-
-// setAgentThread stores what an agent says of its thread.
-func (d *decision) setAgentThread(t turns.AgentThread) error {
-	err := d.setThread(items.SetThread{Config: t.Config, AgentSessionID: t.SessionID})
-	if err != nil {
-		return &turns.AgentError{Kind: "agent_failed", Message: err.Error()}
-	}
-	return nil
-}
-
-// mustBeOpen refuses what needs an open thread.
-func (s *state) mustBeOpen() error {
-	switch {
-	case s.thread == nil:
-		return threads.ErrNotFound
-	case s.thread.State == threads.Closing || s.thread.State == threads.Closed:
-		return threads.ErrClosed
-	}
-	return nil
 }
 
 // openThread is the row of an open thread whose agent is configured; idle asks

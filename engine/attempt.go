@@ -3,7 +3,6 @@ package engine
 import (
 	"time"
 
-	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -32,19 +31,6 @@ func (w *turnWriter) retry(c turns.Cause, message string) bool {
 	return true
 }
 
-// endOpenItems ends what is open of the try of a path that stands, and of those
-// below it, which are about to be taken back.
-func (w *stepWriter) endOpenItems(path string) {
-	for _, o := range w.d.active().open.list {
-		if o.isInput() || o.span == nil || !covers(path, o.span.Step) {
-			continue
-		}
-		w.d.items.closeItem(o, items.StatusInterrupted)
-		w.d.active().open.remove(o.row.ItemID)
-	}
-	w.d.active().open.supersede(path)
-}
-
 // usedMs is what the turn has used of its timeout, 0 if it has none.
 func (w *turnWriter) usedMs() int64 {
 	act := w.d.active()
@@ -71,15 +57,6 @@ func (d *decision) startAttempt() error {
 	act.steers, act.retryAt = nil, time.Time{}
 	d.turn.startPrompt(messages(input))
 	return nil
-}
-
-// completeInput completes input that no agent had got before.
-func (w *itemWriter) completeInput(input []*openItem) {
-	for _, o := range input {
-		if o.row.Status.Open() {
-			_ = w.addUpdated(o, items.StatusCompleted)
-		}
-	}
 }
 
 // recoverTurn adds what becomes of the turn that was active when the server

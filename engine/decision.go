@@ -93,23 +93,3 @@ func (d *decision) mayStart() error {
 
 // mustBeOpen refuses what needs an open thread.
 func (d *decision) mustBeOpen() error { return d.next().mustBeOpen() }
-
-// readInput reads everything that was said to a turn.
-func (r *rules) readInput(turnID string) ([]*openItem, error) {
-	rows, err := r.log.Input(context.Background(), turnID)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]*openItem, 0, len(rows))
-	for _, row := range rows {
-		if row.Status == items.StatusDeleted {
-			continue
-		}
-		content, err := items.Decode(row.Content)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, &openItem{row: row, content: content})
-	}
-	return list, nil
-}

@@ -1,49 +1,14 @@
 package engine
 
 import (
-	"context"
 	"fmt"
-	"slices"
-	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
-	"github.com/seed82539d15/holon/turns"
 )
-
-// host is the Host of the engine's agents.
-type host struct{ e *Engine }
-
-// Emit implements Host.
-func (h host) Emit(ctx context.Context, threadID string, ops []items.Op) error {
-	e := h.e
-	in, release, err := e.owners.hold(threadID)
-	if err != nil {
-		return err
-	}
-	defer release()
-	if err := in.putOps(ctx, e.owners.ended, nil, ops); err != nil {
-		if err == turns.ErrPromptOver { // there is no prompt: the engine is over
-			err = turns.ErrDraining
-		}
-		return err
-	}
-	return nil
-}
-
-// maxTranscript is how many messages of a thread Transcript reads at most.
-const maxTranscript = 1000
-
-// Transcript implements Host.
-func (h host) Transcript(ctx context.Context, threadID string, maxBytes int) ([]*items.Item, error) {
-	list, err := h.e.store.Transcript(ctx, threadID, maxTranscript, maxBytes)
-	slices.Reverse(list)
-	return list, err
-}
 
 // outside stores what an agent says while it runs no turn of the thread: what
 // came by Host.Emit, and what was on its way when the turn ended without the
@@ -111,50 +76,4 @@ func (w *itemWriter) createOutside(op items.Create) error {
 		Content: content.raw, Truncated: content.truncated, TotalBytes: content.total, Kind: kind,
 	})
 	return nil
-}
-
-// setThread adds thread/updated with what op changes; nothing if it changes
-// nothing.
-func (d *decision) setThread(op items.SetThread) error {
-	switch {
-	case len(op.Config) > turns.MaxConfigBytes:
-		return fmt.Errorf("settings of %d bytes, at most %d are kept: %w", len(op.Config), turns.MaxConfigBytes, items.ErrRefused)
-	case op.Config != nil && (!op.Config.IsValid() || op.Config.Kind() != '{'):
-		return fmt.Errorf("settings that are no JSON object: %w", items.ErrRefused)
-	case len(op.AgentSessionID) > turns.MaxTextBytes:
-		return fmt.Errorf("a session id of %d bytes: %w", len(op.AgentSessionID), items.ErrRefused)
-	}
-	is, up := d.next().thread, threads.Updated{Type: "updated"}
-	changed := false
-	if title := cutText(op.Title); title != "" && title != is.Title {
-		up.Title, changed = title, true
-	}
-	if id := strings.ToValidUTF8(op.AgentSessionID, "\uFFFD"); id != is.AgentSessionID && id != "" {
-		up.AgentSessionID, changed = id, true
-	}
-	if op.Config != nil && !sameJSON(op.Config, is.Config) {
-		up.Config, changed = op.Config, true
-	}
-	if changed {
-		d.change.thread(notify.ThreadUpdated, &up)
-	}
-	return nil
-}
-
-// cutText is s as a title or progress message may be.
-func cutText(s string) string {
-	if len(s) > turns.MaxTextBytes {
-		s = s[:turns.MaxTextBytes]
-	}
-	return strings.ToValidUTF8(s, "")
-}
-
-// sameJSON reports whether two values, either of which may be nil, are equal
-// but for the order of members, white space and the spelling of numbers.
-func sameJSON(x, y jsontext.Value) bool {
-	if x == nil || y == nil {
-		return x == nil && y == nil
-	}
-	x, y = x.Clone(), y.Clone()
-	return x.Canonicalize() == nil && y.Canonicalize() == nil && string(x) == string(y)
 }

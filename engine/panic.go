@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"runtime/debug"
 	"time"
 
@@ -83,20 +82,4 @@ func (a *actor) answerWaiters() {
 		return
 	}
 	a.waiters.ended(t)
-}
-
-// recoverSafely is recoverThread for a thread whose recovery may panic: the
-// server starts without it.
-func (e *Engine) recoverSafely(threadID string) (found recovered, err error) {
-	a := newActor(e, threadID)
-	defer func() {
-		if v := recover(); v != nil {
-			a.logPanic(v)
-			found, err = turnEnded, nil
-			broken := newActor(e, threadID)
-			broken.dead = fmt.Errorf("recover thread %s: %w", threadID, turns.ErrInternal)
-			e.owners.put(broken)
-		}
-	}()
-	return a.recoverThread()
 }

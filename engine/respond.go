@@ -56,33 +56,6 @@ func (d *decision) respond(c turns.Respond) (turns.RespondResult, error) {
 	return turns.RespondResult{ItemID: c.ItemID, Status: ans.Status, Outcome: ans.Outcome}, nil
 }
 
-// cancelled is the answer to a question that nobody is asked any more.
-var cancelled = turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}
-
-// byConfiguration is resolved_by of what nobody was asked.
-const byConfiguration = "configuration"
-
-// chosen is the answer to a permission request by the id of an option.
-func chosen(question items.Content, optionID string) (turns.Answer, bool) {
-	p, ok := question.(items.PermissionRequest)
-	if !ok || optionID == "" {
-		return turns.Answer{}, false
-	}
-	for _, o := range p.Options {
-		if o.OptionID == optionID {
-			return selected(o), true
-		}
-	}
-	return turns.Answer{}, false
-}
-
-func selected(o items.Option) turns.Answer {
-	return turns.Answer{
-		Status:  statusOfKind(o.Kind),
-		Outcome: items.Outcome{Type: items.OutcomeSelected, OptionID: o.OptionID, Kind: o.Kind},
-	}
-}
-
 // answerOf checks a response against what was asked.
 func answerOf(c turns.Respond, question items.Content) (turns.Answer, error) {
 	given := 0

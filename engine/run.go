@@ -70,16 +70,6 @@ func (r *run) steer(list []injection, inject bool) {
 	}
 }
 
-// pendingQuestion is a question on its way from the agent to the actor, and its answer on
-// the way back.
-type pendingQuestion struct {
-	itemID  string
-	content items.Content
-	options turns.AskOptions
-	answer  chan turns.Answer // capacity 1
-	expires int64             // Unix milliseconds, 0 = never; set by the actor
-}
-
 // Emit implements Sink.
 func (r *run) Emit(ctx context.Context, ops []items.Op) error {
 	select {

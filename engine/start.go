@@ -87,53 +87,6 @@ func (d *decision) startNow(c turns.Start, msgs []items.UserMessage) turns.Start
 	return turns.StartResult{TurnID: turnID, ThreadID: d.change.threadID, State: turns.Active, StartedAt: d.change.now}
 }
 
-// addStarted adds turn/started, behind the fence of the runtime's pause. The
-// attempt begins with it, unless it has begun with the wait for it.
-func (w *turnWriter) addStarted(prev *turns.Turn, turnID string, origin turns.Origin, c turns.Start) {
-	w.d.change.unit.Fences = append(w.d.change.unit.Fences, turns.NotPaused)
-	e := &turns.StartedEvent{
-		Type: "started", State: turns.Active, StartedAt: w.d.change.now, Origin: origin,
-		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds, Retry: c.Retry,
-	}
-	if prev != nil && prev.Attempt > 1 {
-		e.Origin, e.FirstStartedAt = turns.OriginRetry, prev.FirstStartedAt
-		if e.FirstStartedAt.IsZero() { // it was interrupted in the queue
-			e.FirstStartedAt = w.d.change.now
-		}
-		e.Metadata, e.Parent, e.TimeoutSeconds, e.Retry = prev.Metadata, prev.Parent, prev.TimeoutSeconds, prev.Retry
-	}
-	span := w.d.change.root()
-	if span == nil {
-		span = w.d.change.beginTry("")
-	}
-	w.d.change.turn(prev, turnID, notify.TurnStarted, inTry(span), e)
-}
-
-// addInput adds the user messages of a turn. Nothing supersedes them.
-func (w *itemWriter) addInput(turnID string, attempt int, msgs []items.UserMessage, status items.Status) []*items.Item {
-	rows := make([]*items.Item, 0, len(msgs))
-	for _, m := range msgs {
-		raw, err := items.Encode(m)
-		if err != nil && w.d.change.err == nil {
-			w.d.change.err = err
-		}
-		id := items.NewID()
-		rows = append(rows, w.d.change.item(nil, turnID, notify.ItemCreated, id, scope{attempt: attempt}, &items.Created{
-			ItemID: id, Type: "created", Status: status, Content: raw, Kind: items.KindUserMessage,
-		}))
-	}
-	return rows
-}
-
-// startPrompt follows turn/started: the agent gets the input, or the turn waits for
-// a worker.
-func (w *turnWriter) startPrompt(input []items.UserMessage) {
-	if w.d.agent().remote != nil {
-		w.addProgress(turns.Starting, "")
-	}
-	w.d.addEffect(startPrompt{input})
-}
-
 func (d *decision) enqueue(c turns.Start, msgs []items.UserMessage, why string) (turns.StartResult, error) {
 	queue, first := d.next().queue, c.OnBusy == turns.BusyInterrupt
 	bound := d.rules.cfg.MaxQueue

@@ -67,6 +67,17 @@ func (s *state) clone() *state {
 	return &next
 }
 
+// mustBeOpen refuses what needs an open thread.
+func (s *state) mustBeOpen() error {
+	switch {
+	case s.thread == nil:
+		return threads.ErrNotFound
+	case s.thread.State == threads.Closing || s.thread.State == threads.Closed:
+		return threads.ErrClosed
+	}
+	return nil
+}
+
 // isActive reports whether the turn is the active one.
 func (s *state) isActive(turnID string) bool {
 	return s.active != nil && s.active.turn.TurnID == turnID

@@ -73,26 +73,6 @@ func (d *decision) steer(msgs []items.UserMessage, cut bool) (turns.SteerResult,
 	return r, nil
 }
 
-// inputItems are user messages as the actor keeps them.
-func inputItems(rows []*items.Item, msgs []items.UserMessage) []*openItem {
-	list := make([]*openItem, len(rows))
-	for i, row := range rows {
-		list[i] = &openItem{row: row, content: msgs[i]}
-	}
-	return list
-}
-
-// messages is what input says, in its order.
-func messages(input []*openItem) []items.UserMessage {
-	list := make([]items.UserMessage, 0, len(input))
-	for _, o := range input {
-		if m, ok := o.content.(items.UserMessage); ok {
-			list = append(list, m)
-		}
-	}
-	return list
-}
-
 func injections(rows []*items.Item, msgs []items.UserMessage) []injection {
 	list := make([]injection, len(rows))
 	for i, row := range rows {

@@ -156,3 +156,7 @@ func (d *decision) threadChanged(kind string, state threads.State, reason string
 		Type: kind, State: state, StartedAt: t.StartedAt, SessionID: t.ThreadID, Agent: t.Agent, Title: t.Title, Reason: reason,
 	}
 }
+
+func (d *decision) addThreadClosed(reason string) {
+	d.change.thread(notify.ThreadClosed, d.threadChanged("closed", threads.Closed, reason))
+}

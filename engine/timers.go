@@ -3,7 +3,6 @@ package engine
 import (
 	"time"
 
-	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -120,56 +119,4 @@ func timedOut() stop {
 		state: turns.Failed, reason: timeoutReason,
 		failure: &turns.Failure{Kind: "timeout", Message: "the turn took longer than its timeout_seconds"},
 	}
-}
-
-// expireQuestions ends the questions whose time has come, as they were configured.
-func (w *turnWriter) expireQuestions(now time.Time) {
-	act := w.d.active()
-	left := 0
-	for _, o := range act.open.list {
-		if o.question == nil {
-			continue
-		}
-		if o.question.expires == 0 || now.Before(time.UnixMilli(o.question.expires)) {
-			left++
-			continue
-		}
-		ans := turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeExpired}}
-		if p, ok := o.content.(items.PermissionRequest); ok {
-			if opt, ok := optionOfKind(p.Options, o.question.options.OnExpiry); ok {
-				ans.Outcome.OptionID, ans.Outcome.Kind = opt.OptionID, opt.Kind
-				ans.Status = statusOfKind(opt.Kind)
-			}
-		}
-		w.d.items.resolve(o, ans, "expiry")
-	}
-	if left == 0 && act.clock.waiting {
-		w.resumeAfterAnswer()
-	}
-}
-
-// resumeAfterAnswer adds what follows the last answer a turn waited for.
-func (w *turnWriter) resumeAfterAnswer() {
-	act := w.d.active()
-	if act.stop == nil {
-		w.addProgress(turns.Running, "")
-	}
-	act.clock.wait(false)
-}
-
-func optionOfKind(options []items.Option, kind string) (items.Option, bool) {
-	for _, o := range options {
-		if kind != "" && o.Kind == kind {
-			return o, true
-		}
-	}
-	return items.Option{}, false
-}
-
-// statusOfKind is the status of a permission request that was answered so.
-func statusOfKind(kind string) items.Status {
-	if kind == items.AllowOnce || kind == items.AllowAlways {
-		return items.StatusCompleted
-	}
-	return items.StatusDeclined
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/turns"
@@ -38,78 +37,6 @@ func (e *Engine) WriteItems(ctx context.Context, c turns.WriteItems) (turns.Writ
 		},
 		lateEvents: func(d *decision) ([]lateEvent, error) { return d.late.opEvents(c.Lease, ops) },
 	})
-}
-
-// refuseOps looks for ops in tries that were taken back within the attempt
-// that stands. A *lateError has all of them.
-func (w *lateWriter) refuseOps(ops []workerOp) error {
-	var found *lateError
-	for _, op := range ops {
-		late, epoch, err := w.isLate(op)
-		if err != nil {
-			return err
-		}
-		if late == nil {
-			continue
-		}
-		if found == nil {
-			found = late
-		}
-		found.events = append(found.events, w.opEvent(op, late.live.Step, epoch))
-	}
-	if found != nil {
-		return found
-	}
-	return nil
-}
-
-// isLate reports whether the op belongs to a try that was taken back, and to
-// which epoch of it.
-func (w *lateWriter) isLate(op workerOp) (late *lateError, epoch int, err error) {
-	if _, creates := op.op.(items.Create); creates {
-		_, late, err = w.d.steps.findTry(op.field, op.step, op.epoch)
-		return late, op.epoch, err
-	}
-	if w.d.active().open.get(op.itemID) != nil {
-		return nil, 0, nil
-	}
-	row, err := w.d.items.readEnded(op.itemID)
-	if err != nil || row == nil || row.TurnID != w.d.change.tries().turnID || len(row.Lineage) == 0 {
-		return nil, 0, err
-	}
-	if span := w.d.change.tries().live[row.Step]; span != nil && slices.Equal(span.Lineage, row.Lineage) {
-		return nil, 0, nil
-	}
-	return w.d.steps.supersededError(row.Step), row.Epoch, nil
-}
-
-// opEvent is the op as a turn/late keeps it.
-func (w *lateWriter) opEvent(op workerOp, step string, epoch int) lateEvent {
-	method, params := w.asEvent(op.op)
-	return lateEvent{step: step, epoch: epoch, method: method, params: params}
-}
-
-// opEvents are all ops of a worker whose attempt was given up.
-func (w *lateWriter) opEvents(l turns.Lease, ops []workerOp) (list []lateEvent, err error) {
-	for _, op := range ops {
-		step, epoch := op.step, op.epoch
-		if _, creates := op.op.(items.Create); creates {
-			if epoch == 0 {
-				epoch, err = epochIn(w.d.rules.log, l.TurnID, l.Attempt, step)
-			}
-		} else {
-			epoch = l.Attempt
-			var row *items.Item
-			if row, err = w.d.items.readEnded(op.itemID); row != nil && row.TurnID == l.TurnID {
-				step, epoch = row.Step, row.Epoch
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, w.opEvent(op, step, epoch))
-	}
-	return list, nil
 }
 
 // writeOp does one op, which is not late, and says what status its item has.

@@ -64,22 +64,6 @@ type leaseCommand[R any] struct {
 	lateEvents func(d *decision) ([]lateEvent, error)
 }
 
-// lateEvent is what a worker wanted to write in a try that was taken back.
-type lateEvent struct {
-	step   string
-	epoch  int
-	method string
-	params any
-}
-
-// lateError says that a try has been taken back, and what it still wrote.
-type lateError struct {
-	live   turns.SupersededError
-	events []lateEvent
-}
-
-func (e *lateError) Error() string { return e.live.Error() }
-
 // withLease runs a worker's command in the actor of its turn. What is of a try
 // that was taken back is kept as turn/late and refused.
 func withLease[R any, P ledger.Result[R]](ctx context.Context, e *Engine, c leaseCommand[R]) (R, error) {

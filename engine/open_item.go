@@ -158,34 +158,3 @@ func (s *openItems) remove(id string) {
 		}
 	}
 }
-
-// addUpdated adds item/updated with the whole content. Of an item that goes on,
-// the row is to be kept.
-func (w *itemWriter) addUpdated(o *openItem, status items.Status) (row *items.Item) {
-	w.d.change.flushDelta()
-	content, err := o.encode(w.d.rules.cfg.MaxItemBytes)
-	if err != nil && w.d.change.err == nil {
-		w.d.change.err = err
-	}
-	return w.addEncoded(o, status, content)
-}
-
-// addEncoded adds item/updated with this content. The item itself is not changed.
-func (w *itemWriter) addEncoded(o *openItem, status items.Status, c encoded) (row *items.Item) {
-	return w.d.change.item(o.row, o.row.TurnID, notify.ItemUpdated, o.row.ItemID, o.scope(), &items.Updated{
-		ItemID: o.row.ItemID, Type: "updated", Status: status, Content: c.raw, Truncated: c.truncated, TotalBytes: c.total,
-	})
-}
-
-// withOutcome returns the content of a question with its outcome.
-func withOutcome(c items.Content, out items.Outcome, answer items.Raw, by string) items.Content {
-	switch c := c.(type) {
-	case items.PermissionRequest:
-		c.Outcome, c.ResolvedBy = &out, by
-		return c
-	case items.Question:
-		c.Outcome, c.Answer = &out, answer
-		return c
-	}
-	return c
-}

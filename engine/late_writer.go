@@ -11,6 +11,9 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
+// lateWriter keeps, as turn/late, what superseded tries still write.
+type lateWriter struct{ d *decision }
+
 // keep keeps, as turn/late, what a try that was taken back still wrote. The
 // unit's tries (see selectTries) must be those of the turn; attempt, step and epoch are
 // of the try. It reports false, and has added nothing, if the attempt has had

@@ -3,46 +3,14 @@ package engine
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
 
-// covers reports whether what belongs to step belongs to path as well: the
-// path itself and all below it, "" being above all.
-func covers(path, step string) bool {
-	return path == "" || step == path || strings.HasPrefix(step, path) && step[len(path)] == '/'
-}
-
-// liveTry is the try of a path that stands.
-func (c *change) liveTry(path string) (*notify.Span, error) {
-	if span := c.tries().live[path]; span != nil {
-		return span, nil
-	}
-	return nil, fmt.Errorf("step %.60q has not been started: %w", path, items.ErrRefused)
-}
-
-// scopeOf is where the events of an item that is not open belong. An item that
-// was superseded has no scope any more.
-func (c *change) scopeOf(row *items.Item) (scope, error) {
-	if len(row.Lineage) == 0 {
-		return scope{attempt: row.Attempt}, nil
-	}
-	span := c.tries().live[row.Step]
-	if span == nil || !slices.Equal(span.Lineage, row.Lineage) {
-		return scope{}, fmt.Errorf("item %.60q was superseded: %w", row.ItemID, items.ErrRefused)
-	}
-	return inTry(span), nil
-}
-
-// mustCommitFirst reports whether the op takes a try back that may have begun
-// in this unit: it needs one of its own then.
-func (c *change) mustCommitFirst(op items.Op) bool {
-	s, ok := op.(items.StepStart)
-	return ok && c.beginsTry && c.tries().live[s.Step] != nil
-}
+// stepWriter adds the beginnings and ends of steps.
+type stepWriter struct{ d *decision }
 
 // start begins a try of a path, and of those above it that have none. A
 // try of it that stands is taken back with all below it: what is open of them
@@ -118,4 +86,17 @@ func (w *stepWriter) endAll(path string, status turns.StepStatus) {
 			w.d.change.add(notify.StepEnded, t.turnID, inTry(t.live[row.Step]), "", &turns.StepEvent{Type: "ended", Status: status})
 		}
 	}
+}
+
+// endOpenItems ends what is open of the try of a path that stands, and of those
+// below it, which are about to be taken back.
+func (w *stepWriter) endOpenItems(path string) {
+	for _, o := range w.d.active().open.list {
+		if o.isInput() || o.span == nil || !covers(path, o.span.Step) {
+			continue
+		}
+		w.d.items.closeItem(o, items.StatusInterrupted)
+		w.d.active().open.remove(o.row.ItemID)
+	}
+	w.d.active().open.supersede(path)
 }

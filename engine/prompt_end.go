@@ -36,18 +36,6 @@ func (w *turnWriter) promptEnded(out turns.Outcome) {
 	w.end(end)
 }
 
-// endStopped ends a turn that was asked to stop, as the stop says.
-func (w *turnWriter) endStopped(s *stop, out turns.Outcome) {
-	end := ending{state: s.state, reason: s.reason, stopReason: out.StopReason, failure: s.failure}
-	if end.stopReason == "" && out.State == turns.Failed && out.Failure != nil {
-		end.stopReason = out.Failure.Message
-	}
-	if end.state == turns.Interrupted {
-		end.message = interruption(s.reason)
-	}
-	w.end(end)
-}
-
 // nextPrompt gives the agent, in the same turn, what was steered to it.
 func (w *turnWriter) nextPrompt() {
 	act := w.d.active()

@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Drain lets running turns go on for DrainAfter, interrupts the rest and
+// waits DrainGrace for them; those that wait for a person, or begin to, it
+// interrupts at once: nothing would come of letting them go on. New turns are
+// refused from now on, queued ones stay queued. Turns of workers are left alone
+// and not waited for. It returns early when no other turn is active or ctx is
+// done.
+func (e *Engine) Drain(ctx context.Context) error {
+	e.pause.drain()
+	e.claims.close()
+
+	empty := e.gate.whenEmpty()
+	e.owners.eachActor((*actor).interruptWaiting)
+	if waitFor(ctx, empty, e.rules.cfg.DrainAfter) {
+		return nil
+	}
+	// Three quarters of the grace for agents, the rest for the commits.
+	within := e.rules.cfg.DrainGrace * 3 / 4
+	e.owners.eachActor(func(a *actor) { a.stopForDrain(within) })
+	if !waitFor(ctx, empty, e.rules.cfg.DrainGrace) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// interruptWaiting ends a turn for which nobody will be asked any more. One that
+// waits for its next attempt, or is a worker's, is left to the next server.
+func (a *actor) interruptWaiting() {
+	act := a.state.active
+	switch {
+	case act == nil:
+	case act.waitsForAttempt():
+		a.slot.keep()
+	case act.work.exec != nil && act.work.exec.outlivesServer():
+		a.slot.leave() // nobody waits for it, and the next server finds it
+	case act.clock.waiting:
+		a.stopForDrain(a.agent().stopWithin(a.e.rules.cfg.InterruptAfter))
+	}
+}
+
+func (a *actor) stopForDrain(within time.Duration) {
+	act := a.state.active
+	if act == nil || act.work.exec == nil || act.work.exec.outlivesServer() || a.held != nil || a.dead != nil {
+		return
+	}
+	if act.stop != nil {
+		act.work.stop(errTurnInterrupted, within)
+		return
+	}
+	d := a.observe()
+	d.turn.stop(stop{state: turns.Interrupted, reason: "server stopping"}, within)
+	a.commitOutput(d)
+}
+
+// waitFor reports whether c was closed before the time was over or ctx done.
+func waitFor(ctx context.Context, c <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}

@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// readInput reads everything that was said to a turn.
+func (r *rules) readInput(turnID string) ([]*openItem, error) {
+	rows, err := r.log.Input(context.Background(), turnID)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*openItem, 0, len(rows))
+	for _, row := range rows {
+		if row.Status == items.StatusDeleted {
+			continue
+		}
+		content, err := items.Decode(row.Content)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, &openItem{row: row, content: content})
+	}
+	return list, nil
+}
+
+// addInput adds the user messages of a turn. Nothing supersedes them.
+func (w *itemWriter) addInput(turnID string, attempt int, msgs []items.UserMessage, status items.Status) []*items.Item {
+	rows := make([]*items.Item, 0, len(msgs))
+	for _, m := range msgs {
+		raw, err := items.Encode(m)
+		if err != nil && w.d.change.err == nil {
+			w.d.change.err = err
+		}
+		id := items.NewID()
+		rows = append(rows, w.d.change.item(nil, turnID, notify.ItemCreated, id, scope{attempt: attempt}, &items.Created{
+			ItemID: id, Type: "created", Status: status, Content: raw, Kind: items.KindUserMessage,
+		}))
+	}
+	return rows
+}
+
+// completeInput completes input that no agent had got before.
+func (w *itemWriter) completeInput(input []*openItem) {
+	for _, o := range input {
+		if o.row.Status.Open() {
+			_ = w.addUpdated(o, items.StatusCompleted)
+		}
+	}
+}
+
+// inputItems are user messages as the actor keeps them.
+func inputItems(rows []*items.Item, msgs []items.UserMessage) []*openItem {
+	list := make([]*openItem, len(rows))
+	for i, row := range rows {
+		list[i] = &openItem{row: row, content: msgs[i]}
+	}
+	return list
+}
+
+// messages is what input says, in its order.
+func messages(input []*openItem) []items.UserMessage {
+	list := make([]items.UserMessage, 0, len(input))
+	for _, o := range input {
+		if m, ok := o.content.(items.UserMessage); ok {
+			list = append(list, m)
+		}
+	}
+	return list
+}

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// ending is how a turn ends.
+type ending struct {
+	state      turns.State
+	message    string
+	reason     string
+	stopReason string
+	failure    *turns.Failure
+}
+
+// interruption is the message of an interrupted turn.
+func interruption(reason string) string { return "Turn interrupted: " + reason }
+
+// end adds the ends of all open items, then the end of the turn, then the
+// end of a thread that waited for it (I5). The thread has no active turn then.
+func (w *turnWriter) end(end ending) {
+	act := w.d.active()
+	status := items.StatusCompleted
+	switch end.state {
+	case turns.Failed:
+		status = items.StatusFailed
+	case turns.Interrupted:
+		status = items.StatusInterrupted
+	}
+	truncated := false
+	if end.message == "" && end.state != turns.Interrupted {
+		end.message, truncated = w.d.items.endMessage()
+	}
+	undelivered := w.d.items.closeItems(status)
+	w.d.steps.endAll("", turns.StepStatus(end.state))
+	ended := &turns.EndedEvent{
+		State: end.state, StartedAt: act.turn.StartedAt, CompletedAt: w.d.change.now,
+		Message: end.message, MessageTruncated: truncated, Reason: end.reason, StopReason: end.stopReason, Error: end.failure,
+		Usage: act.usage, UndeliveredItemIDs: undelivered,
+	}
+	w.addEnd(w.d.active().turn, w.d.turnScope(), ended)
+	if next, _ := threads.Next(w.d.next().thread.State, threads.VerbEnd, false); next != w.d.next().thread.State {
+		w.d.addThreadClosed(w.d.next().thread.Reason)
+	}
+}
+
+// endStopped ends a turn that was asked to stop, as the stop says.
+func (w *turnWriter) endStopped(s *stop, out turns.Outcome) {
+	end := ending{state: s.state, reason: s.reason, stopReason: out.StopReason, failure: s.failure}
+	if end.stopReason == "" && out.State == turns.Failed && out.Failure != nil {
+		end.stopReason = out.Failure.Message
+	}
+	if end.state == turns.Interrupted {
+		end.message = interruption(s.reason)
+	}
+	w.end(end)
+}
+
+// endQueued ends a turn that has not started, or not again. The end is all
+// that there is of this attempt: turn/retry supersedes it like any other.
+func (w *turnWriter) endQueued(row *turns.Turn, reason string) {
+	var undelivered []string
+	for _, o := range w.d.next().queued(row.TurnID).input {
+		if o.row.Status.Open() {
+			_ = w.d.items.addUpdated(o, items.StatusInterrupted)
+			undelivered = append(undelivered, o.row.ItemID)
+		}
+	}
+	w.addEnd(row, inTry(notify.NewSpan(row.TurnID, "", row.Attempt, nil)), &turns.EndedEvent{
+		State: turns.Interrupted, StartedAt: row.StartedAt, CompletedAt: w.d.change.now, Message: interruption(reason), Reason: reason,
+		UndeliveredItemIDs: undelivered,
+	})
+}
+
+// addEnd adds the terminal event of a turn.
+func (w *turnWriter) addEnd(row *turns.Turn, at scope, e *turns.EndedEvent) {
+	method := notify.TurnCompleted
+	e.Type = "completed"
+	switch e.State {
+	case turns.Failed:
+		method, e.Type = notify.TurnFailed, "failed"
+	case turns.Interrupted:
+		method, e.Type = notify.TurnInterrupted, "interrupted"
+	}
+	w.d.change.turn(row, row.TurnID, method, at, e)
+}

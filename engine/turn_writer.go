@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// turnWriter adds the events of the active turn: its start, its progress, its
+// attempts and its end.
+type turnWriter struct{ d *decision }
+
+// addStarted adds turn/started, behind the fence of the runtime's pause. The
+// attempt begins with it, unless it has begun with the wait for it.
+func (w *turnWriter) addStarted(prev *turns.Turn, turnID string, origin turns.Origin, c turns.Start) {
+	w.d.change.unit.Fences = append(w.d.change.unit.Fences, turns.NotPaused)
+	e := &turns.StartedEvent{
+		Type: "started", State: turns.Active, StartedAt: w.d.change.now, Origin: origin,
+		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds, Retry: c.Retry,
+	}
+	if prev != nil && prev.Attempt > 1 {
+		e.Origin, e.FirstStartedAt = turns.OriginRetry, prev.FirstStartedAt
+		if e.FirstStartedAt.IsZero() { // it was interrupted in the queue
+			e.FirstStartedAt = w.d.change.now
+		}
+		e.Metadata, e.Parent, e.TimeoutSeconds, e.Retry = prev.Metadata, prev.Parent, prev.TimeoutSeconds, prev.Retry
+	}
+	span := w.d.change.root()
+	if span == nil {
+		span = w.d.change.beginTry("")
+	}
+	w.d.change.turn(prev, turnID, notify.TurnStarted, inTry(span), e)
+}
+
+// startPrompt follows turn/started: the agent gets the input, or the turn waits for
+// a worker.
+func (w *turnWriter) startPrompt(input []items.UserMessage) {
+	if w.d.agent().remote != nil {
+		w.addProgress(turns.Starting, "")
+	}
+	w.d.addEffect(startPrompt{input})
+}
+
+// stop adds what clients see of a stop at once: the progress, and the end of
+// all questions, which agents wait for. After the commit the agent is asked to
+// stop, and has until the deadline. A turn that nobody works on ends at once:
+// one between two attempts, or one that no worker has claimed.
+func (w *turnWriter) stop(s stop, within time.Duration) {
+	act := w.d.active()
+	if act.unattended() {
+		w.endStopped(&s, turns.Outcome{})
+		return
+	}
+	if w.d.active().turn.Progress != turns.Interrupting || (act.stop != nil && act.stop.state != s.state) {
+		w.addProgress(turns.Interrupting, s.reason)
+	}
+	w.d.items.cancelQuestions()
+	act.stop = &s
+	w.d.addEffect(stopWork{errTurnInterrupted, within})
+}
+
+// reportProgress sends a change of state at once, and a message alone at most once a
+// second: the newest waits. A turn that waits for a person, or is being
+// interrupted, is that whatever its agent says.
+func (w *turnWriter) reportProgress(op items.Progress) error {
+	act := w.d.active()
+	is := act.turn.Progress
+	state, message := turns.Progress(op.State), cutText(op.Message)
+	switch state {
+	case "":
+		state = is
+	case turns.Starting, turns.Running:
+		if is != turns.Starting && is != turns.Running {
+			state = is
+		}
+	default:
+		return fmt.Errorf("progress state %.60q is neither starting nor running: %w", op.State, items.ErrRefused)
+	}
+	switch {
+	case state != is:
+	case message == "":
+		return nil
+	case time.Since(act.progressAt) < progressEvery:
+		act.progressNext = &message
+		return nil
+	}
+	w.addProgress(state, message)
+	act.progressNext = nil
+	if message != "" {
+		act.progressAt = time.Now()
+	}
+	return nil
+}
+
+// addProgress adds turn/progress.
+func (w *turnWriter) addProgress(state turns.Progress, message string) {
+	w.addProgressEvent(turns.ProgressEvent{State: state, Message: message})
+}
+
+// addProgressEvent is progress for who has more to say; the time it adds itself.
+func (w *turnWriter) addProgressEvent(e turns.ProgressEvent) {
+	w.progressOf(w.d.active().turn, w.d.turnScope(), e)
+}
+
+func (w *turnWriter) progressOf(row *turns.Turn, at scope, e turns.ProgressEvent) {
+	since := row.FirstStartedAt
+	if since.IsZero() {
+		since = row.StartedAt
+	}
+	e.Type, e.ElapsedMs = "progress", max(0, w.d.change.now.Sub(since.Time).Milliseconds())
+	w.d.change.turn(row, row.TurnID, notify.TurnProgress, at, &e)
+}
