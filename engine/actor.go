@@ -10,34 +10,34 @@ import (
 
 type counter = atomic.Int64
 
-// actor owns a busy thread: it lets decisions be made about commands and
-// output, commits these and applies their effects. It belongs to the goroutine
-// of its loop, except for what is above the empty line.
+// actor owns a busy thread. It makes decisions about commands and output,
+// commits them and applies their effects. It belongs to the goroutine of its
+// loop. Only the fields above the first empty line may be read from elsewhere.
 type actor struct {
 	e  *Engine
 	id string
 	in *intake
 
-	recovering bool // it only ends what a crash has left, and is dropped then
+	recovering bool // during recovery: it only ends what a crash has left, then it is dropped
 
 	loaded      bool
 	state       *state    // never nil; empty until loaded
-	work        *work     // of the turn that is active by the last commit, else nil
+	work        *work     // of the turn that is active after the last commit, else nil
 	slot        slot      // of that turn, or of one that is about to start
-	held        *decision // agent output that a full disk refused; nothing else is decided meanwhile
-	heldRetryAt time.Time // when to hand it in again
-	dead        error     // why nothing of the thread can be decided any more: agents are left unread
+	held        *decision // agent output that a full disk refused; nothing else is decided until it is committed
+	heldRetryAt time.Time // when to commit held again
+	dead        error     // why nothing of the thread can be decided any more; agent output is not read then
 	stopped     bool      // the engine has stopped: commands are refused
 
-	startRetryAt   time.Time // when to try again to start the next turn; zero = no need
-	attemptRetryAt time.Time // before which the next attempt is not tried again
+	startRetryAt   time.Time // when to try again to start the next turn; zero = not needed
+	attemptRetryAt time.Time // the next attempt does not start before; zero = no bound
 
 	waiters waiters
 
 	panics           int
-	refused          int  // commits in a row that failed in a way that nothing explains
-	countedAsWaiting bool // the engine counts it among those that wait for a person
-	lateLogged       bool // the log names one output that could not be stored
+	refused          int  // unexplained errors of commits in a row
+	countedAsWaiting bool // the engine counts the thread among those that wait for a person
+	lateLogged       bool // the server's log names one output that could not be stored
 }
 
 func newActor(e *Engine, id string) *actor {
@@ -47,8 +47,8 @@ func newActor(e *Engine, id string) *actor {
 	}
 }
 
-// idle reports whether the actor may end. One that has panicked too often stays:
-// it is what refuses the commands of its thread.
+// idle reports whether the actor may end. One that has panicked too often stays,
+// because it refuses the commands of its thread.
 func (a *actor) idle() bool {
 	return a.state.active == nil && a.held == nil && a.startRetryAt.IsZero() && !errors.Is(a.dead, turns.ErrInternal)
 }
@@ -56,22 +56,22 @@ func (a *actor) idle() bool {
 // agent is the agent of the thread.
 func (a *actor) agent() *agent { return a.e.rules.agents.of(a.state.thread.Agent) }
 
-// decide begins a decision about a command, which changes a clone of the state.
+// decide begins a decision about a command. It changes a clone of the state.
 func (a *actor) decide() *decision { return newDecision(a.e.rules, a.id, a.state.clone()) }
 
-// observe begins a decision about what has happened already, such as output of
-// an agent. It changes the state itself, so commitOutput makes it last.
+// observe begins a decision about something that has happened already, such as
+// output of an agent. It changes the state itself, so commitOutput must commit it.
 func (a *actor) observe() *decision { return newDecision(a.e.rules, a.id, a.state) }
 
-// lendSlot gives the slot of the active turn back once the log says that it
-// waits for a person.
+// lendSlot gives back the slot of the active turn once the log says that the
+// turn waits for a person.
 func (a *actor) lendSlot() {
 	if act := a.state.active; act != nil && a.dead == nil && a.held == nil && act.turn.WaitsForPerson() {
 		a.slot.lend()
 	}
 }
 
-// countWaiting counts the thread among those whose turn waits for a person.
+// countWaiting keeps the engine's count of threads whose turn waits for a person.
 func (a *actor) countWaiting() {
 	waits := a.dead == nil && a.state.active != nil && a.state.active.clock.waiting
 	switch {

@@ -7,10 +7,10 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// retry supersedes the attempt of the active turn if the turn's policy has
-// another one: what is open ends interrupted, except what people said, then
-// comes the marker, and the next attempt begins with its wait. Otherwise it
-// adds nothing and reports false; the caller ends the turn.
+// retry supersedes the attempt of the active turn if the turn's policy allows
+// another one: open items except user messages end as interrupted, then comes the
+// marker, and the next attempt begins with its wait. Otherwise it adds nothing and
+// reports false; the caller ends the turn.
 func (w *turnWriter) retry(c turns.Cause, message string) bool {
 	act, row := w.d.active(), w.d.active().turn
 	p := w.d.agent().retryPolicy(row.Retry)
@@ -41,8 +41,8 @@ func (w *turnWriter) usedMs() int64 {
 	return (total - act.clock.left()).Milliseconds()
 }
 
-// startAttempt begins the attempt that the active turn has waited for. The
-// agent gets everything that was said to the turn so far, as one prompt.
+// startAttempt begins the attempt that the active turn waits for. The agent gets
+// all user messages of the turn so far as one prompt.
 func (d *decision) startAttempt() error {
 	act := d.active()
 	input, err := d.rules.readInput(act.turn.TurnID)
@@ -59,12 +59,12 @@ func (d *decision) startAttempt() error {
 	return nil
 }
 
-// recoverTurn adds what becomes of the turn that was active when the server
-// ended. It reports whether the turn waits for its next attempt now.
+// recoverTurn retries or ends the turn that was active when the server ended. It
+// reports whether the turn waits for its next attempt now.
 func (w *turnWriter) recoverTurn() (waits bool) {
 	const why = "server restarted"
 	end := ending{state: turns.Interrupted, reason: why, message: interruption(why)}
-	if act := w.d.active(); act.turn.Progress != turns.Interrupting { // what was asked for comes before what the policy says
+	if act := w.d.active(); act.turn.Progress != turns.Interrupting { // an interrupt that was asked for has priority over the policy
 		act.clock.since = time.Now().Add(-act.minRunTime())
 		if w.retry(turns.CauseServer, why) {
 			return true
@@ -77,8 +77,8 @@ func (w *turnWriter) recoverTurn() (waits bool) {
 	return false
 }
 
-// minRunTime is how long an attempt, of which only the log is left, has run at
-// least. The time until the next start of the server is not counted.
+// minRunTime is how long an attempt has run at least, as far as the log shows. The
+// time until the next start of the server is not counted.
 func (act *activeTurn) minRunTime() time.Duration {
 	last := act.turn.StartedAt
 	for _, o := range act.open.list {

@@ -10,32 +10,32 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// change is what one unit says of a thread: events, and the rows that they
-// leave. Each event is encoded when it is added, and folded into a copy of its
-// row by the same Apply that a rebuild uses (I2). It knows no engine.
-//
-// The rows are also in next as soon as their event is added.
+// change builds one unit of a thread: its events, and the rows that they leave.
+// Each event is encoded when it is added, and folded into a copy of its row by
+// the same Apply that a rebuild uses (I2). The row is in next from then on. It
+// knows nothing of the engine.
 type change struct {
 	threadID  string
-	committed *threads.Thread // as committed; nil = it does not exist
+	committed *threads.Thread // the thread as committed; nil = it does not exist
 	next      *state          // as the unit leaves it
-	timeout   time.Duration   // of turns that name none
+	timeout   time.Duration   // of turns without one of their own
 	unit      ledger.Unit
 	rows      rows
 	now       notify.Time
 	bytes     int
-	turnIndex map[string]int // of a row in rows.turns, so that the last one per id is stored
+	turnIndex map[string]int // index in rows.turns by id, so that only the last row of an id is stored
 	itemIndex map[string]int
 	stepIndex map[int64]int // by the seq of the try
 	delta     pendingDelta
-	err       error // the first encoding error: a bug, the unit is not handed in
+	err       error // the first encoding error: a bug; the unit is not committed then
 
 	committedTries *tries // of the active turn, as committed; nil without one
-	nextTries      *tries // as this unit leaves them, nil = as they are: see tries
-	beginsTry      bool   // a try begins in this unit, which can therefore supersede none
+	nextTries      *tries // as this unit leaves them; nil = unchanged: see tries
+	beginsTry      bool   // a try begins in this unit, so that the unit cannot supersede one
 }
 
-// newChange begins a unit that makes next, which is as the log says so far.
+// newChange begins a unit that changes next, which is as committed so far.
+// timeout is that of turns without one of their own.
 func newChange(threadID string, next *state, timeout time.Duration) *change {
 	c := &change{threadID: threadID, committed: next.thread, next: next, timeout: timeout, now: nowTime()}
 	if next.active != nil {
@@ -61,8 +61,8 @@ func (c *change) empty() bool {
 	return len(c.unit.Drafts) == 0 && c.delta.open == nil && c.rows.empty()
 }
 
-// finish makes the unit whole: it may be handed in afterwards, also again
-// after it was refused.
+// finish completes the unit. It can be committed then, and again after it was
+// refused.
 func (c *change) finish() *ledger.Unit {
 	r := &c.rows
 	list := make([]ledger.Row, 0, len(r.turns)+len(r.items)+len(r.steps)+1)
@@ -80,7 +80,7 @@ func (c *change) finish() *ledger.Unit {
 	return &c.unit
 }
 
-// settle follows the commit: what was provisional has its seq.
+// settle replaces provisional seqs by those of the commit.
 func (c *change) settle(rc ledger.Receipt) {
 	if c.nextTries != nil {
 		c.nextTries.settle(rc.First)
@@ -102,7 +102,7 @@ type scope struct {
 // inTry is the scope of the events of a try.
 func inTry(span *notify.Span) scope { return scope{span, span.Root()} }
 
-// add appends an event and returns the header it is folded with.
+// add adds an event and returns the header for folding it.
 func (c *change) add(method, turnID string, at scope, itemID string, body any) notify.Header {
 	c.flushDelta()
 	d := notify.Draft{
@@ -140,7 +140,7 @@ func (c *change) turn(prev *turns.Turn, turnID, method string, at scope, body an
 	return c.foldTurn(prev, c.add(method, turnID, at, "", body), body)
 }
 
-// foldTurn makes of an event that was added what it changes of a turn's row.
+// foldTurn folds an event that was added into the row of its turn.
 func (c *change) foldTurn(prev *turns.Turn, h notify.Header, body any) *turns.Turn {
 	next := turns.Apply(prev, h, body)
 	if next == nil {
@@ -160,7 +160,8 @@ func (c *change) foldTurn(prev *turns.Turn, h notify.Header, body any) *turns.Tu
 	return next
 }
 
-// setTurn puts the row of a turn where the next state has it.
+// setTurn puts the row of a turn into the next state: as the active turn or in
+// the queue. A turn that has ended is removed from the state.
 func (c *change) setTurn(row *turns.Turn) {
 	s := c.next
 	switch {
@@ -186,7 +187,7 @@ func (c *change) setTurn(row *turns.Turn) {
 	}
 }
 
-// turnRow is the row that the unit leaves of a turn which it changes.
+// turnRow is the row of a turn as the unit leaves it. The unit must change it.
 func (c *change) turnRow(turnID string) *turns.Turn { return c.rows.turns[c.turnIndex[turnID]] }
 
 // item adds an event of an item and returns the row it leaves.
@@ -202,7 +203,7 @@ func (c *change) item(prev *items.Item, turnID, method, itemID string, at scope,
 		c.rows.items[i] = next
 		return next
 	}
-	if next.Status.Open() || prev != nil { // what begins ended comes again only to be deleted: see itemRowIndex
+	if next.Status.Open() || prev != nil { // an item created as ended can only be deleted: see itemRowIndex
 		if c.itemIndex == nil {
 			c.itemIndex = map[string]int{}
 		}
@@ -212,7 +213,8 @@ func (c *change) item(prev *items.Item, turnID, method, itemID string, at scope,
 	return next
 }
 
-// itemRowIndex says where in the unit the item's row is, if it is there already.
+// itemRowIndex is the index of the item's row in the unit; false if the
+// unit has none.
 func (c *change) itemRowIndex(row *items.Item) (int, bool) {
 	if row == nil {
 		return 0, false
@@ -220,7 +222,7 @@ func (c *change) itemRowIndex(row *items.Item) (int, bool) {
 	if i, ok := c.itemIndex[row.ItemID]; ok {
 		return i, true
 	}
-	if row.CreatedSeq < 0 { // made in this unit, ended: not in itemAt
+	if row.CreatedSeq < 0 { // created as ended in this unit: not in itemIndex
 		for i := len(c.rows.items) - 1; i >= 0; i-- {
 			if c.rows.items[i] == row {
 				return i, true
@@ -230,15 +232,15 @@ func (c *change) itemRowIndex(row *items.Item) (int, bool) {
 	return 0, false
 }
 
-// pendingDelta is text of one item that waits for more of it: deltas that go
-// into the same commit are merged, up to deltaBytes.
+// pendingDelta is text of one item that may still grow: deltas of the same commit
+// are merged, up to deltaBytes.
 type pendingDelta struct {
 	open   *openItem
 	offset int64
 	text   []byte
 }
 
-// addDelta takes text that has been added to the item at offset.
+// addDelta adds text that the item has received at offset.
 func (c *change) addDelta(o *openItem, offset int64, text string) {
 	if c.delta.open != o || len(c.delta.text)+len(text) > deltaBytes {
 		c.flushDelta()

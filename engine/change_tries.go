@@ -9,8 +9,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// tries are the tries that the unit is about, as it leaves them so far: of the
-// active turn, unless the builder was given others (selectTries).
+// tries are the tries of the unit's turn, as it leaves them so far. That turn is
+// the active one, unless selectTries has named another.
 func (c *change) tries() *tries {
 	if c.nextTries == nil {
 		return c.committedTries
@@ -18,7 +18,7 @@ func (c *change) tries() *tries {
 	return c.nextTries
 }
 
-// mutableTries is steps for who changes them.
+// mutableTries is tries for a caller that changes them.
 func (c *change) mutableTries() *tries {
 	if c.nextTries == nil {
 		c.nextTries = c.committedTries.clone()
@@ -29,14 +29,14 @@ func (c *change) mutableTries() *tries {
 	return c.nextTries
 }
 
-// selectTries makes the unit one about the turn of t, which is changed with the unit
-// and not by anybody else.
+// selectTries makes the unit one about the turn of t. Nothing but the unit may
+// change t from then on.
 func (c *change) selectTries(t *tries) { c.nextTries = t }
 
-// root is the standing attempt; nil of a turn from before there were any.
+// root is the live attempt; nil for a turn from before there were attempts.
 func (c *change) root() *notify.Span { return c.tries().live[""] }
 
-// liveTry is the try of a path that stands.
+// liveTry is the live try of a path.
 func (c *change) liveTry(path string) (*notify.Span, error) {
 	if span := c.tries().live[path]; span != nil {
 		return span, nil
@@ -57,16 +57,16 @@ func (c *change) scopeOf(row *items.Item) (scope, error) {
 	return inTry(span), nil
 }
 
-// mustCommitFirst reports whether the op takes a try back that may have begun
-// in this unit: it needs one of its own then.
+// mustCommitFirst reports whether the op supersedes a try that may have begun in
+// this unit. The op needs a unit of its own then.
 func (c *change) mustCommitFirst(op items.Op) bool {
 	s, ok := op.(items.StepStart)
 	return ok && c.beginsTry && c.tries().live[s.Step] != nil
 }
 
-// beginTry makes the next try of a path, under the try above that stands. The
-// next event that is added in it makes its row; a try that stands on the path
-// must have been taken back before.
+// beginTry makes the next try of a path, under the live try of its parent. The
+// first event that is added in it makes its row. A live try of the path must have
+// been superseded before.
 func (c *change) beginTry(path string) *notify.Span {
 	t := c.mutableTries()
 	p := t.paths[path]
@@ -78,10 +78,10 @@ func (c *change) beginTry(path string) *notify.Span {
 	return span
 }
 
-// rewind adds the marker by which the try of the path that stands is taken
-// back with all below it. What is open of them must have ended. The try must
-// have begun in an earlier unit: a marker names the seq before the first one's.
-// row is the turn's, for path "" only.
+// rewind adds the marker that supersedes the live try of the path with all below
+// it. Their items and steps must have ended. The try must have begun in an earlier
+// unit, because a marker names the seq before that of the first try. row is the
+// turn's, for path "" only.
 func (c *change) rewind(path string, row *turns.Turn, e turns.RewindEvent) {
 	t := c.mutableTries()
 	p := t.paths[path]
@@ -93,7 +93,7 @@ func (c *change) rewind(path string, row *turns.Turn, e turns.RewindEvent) {
 			continue
 		}
 		if (s.Seq < 0 || p.first < 0) && c.err == nil {
-			c.err = fmt.Errorf("a try of step %q is taken back by the unit that begins it", s.Step)
+			c.err = fmt.Errorf("a try of step %q is superseded by the unit that begins it", s.Step)
 		}
 		c.putStep(next)
 		delete(t.live, s.Step)
@@ -107,8 +107,8 @@ func (c *change) rewind(path string, row *turns.Turn, e turns.RewindEvent) {
 	}
 }
 
-// foldStep makes of an event that was added in a try what it changes of the
-// try's row. first says that it is the try's first event.
+// foldStep folds an event that was added in a try into the row of the try. first
+// says that it is the try's first event.
 func (c *change) foldStep(span *notify.Span, first bool, h notify.Header, body any) {
 	var prev *turns.Step
 	if !first {
@@ -133,7 +133,7 @@ func (c *change) foldStep(span *notify.Span, first bool, h notify.Header, body a
 	}
 }
 
-// putStep adds a row to the unit, the last of each try.
+// putStep adds a row to the unit. It replaces an earlier row of the same try.
 func (c *change) putStep(row *turns.Step) {
 	if c.stepIndex == nil {
 		c.stepIndex = map[int64]int{}

@@ -10,8 +10,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// mayDecide refuses commands while the state is not what the log says, or
-// never will be what a command makes of it.
+// mayDecide returns an error if no command can be decided now: the engine has
+// stopped, the thread has failed, or output is held that the log does not have.
 func (a *actor) mayDecide() error {
 	switch {
 	case a.stopped:
@@ -32,9 +32,9 @@ func (a *actor) commit(d *decision) (ledger.Receipt, error) {
 	return a.append(d)
 }
 
-// commitOutput commits a decision about what has happened already. The state
-// has changed, so the unit must become durable: while the disk is full it is
-// kept and tried again, and nothing else happens in the thread.
+// commitOutput commits a decision about something that has happened already. The
+// state has changed, so the unit must become durable: while the disk is full it is
+// kept and committed again, and nothing else is decided in the thread.
 func (a *actor) commitOutput(d *decision) {
 	if d.change.empty() {
 		a.enact(d)
@@ -52,7 +52,7 @@ func (a *actor) commitOutput(d *decision) {
 	case errors.Is(err, ledger.ErrStorageFailed):
 		a.die(ledger.ErrStorageFailed)
 	case a.work == nil:
-		a.e.log.Error("what an agent said outside of a turn cannot be stored", zap.String("thread_id", a.id), zap.Error(err))
+		a.e.log.Error("agent output outside of a turn cannot be stored", zap.String("thread_id", a.id), zap.Error(err))
 		a.e.lateOutput.Add(1)
 		a.held, a.loaded = nil, false
 	default:
@@ -61,9 +61,9 @@ func (a *actor) commitOutput(d *decision) {
 	}
 }
 
-// die parts from the agent because nothing of the thread can be decided any
-// more; every command is refused with why. The turn stays as the log has it;
-// its slot is free, so that a drain does not wait for it.
+// die detaches the agent because nothing of the thread can be decided any more.
+// Every command is refused with why. The turn stays as it is in the log. Its slot
+// is freed, so that a drain does not wait for it.
 func (a *actor) die(why error) {
 	a.dead, a.held, a.startRetryAt = why, nil, time.Time{}
 	a.work.detach()
@@ -71,9 +71,8 @@ func (a *actor) die(why error) {
 	a.countWaiting()
 }
 
-// commitEnd hands in the end of a turn whose agent has been parted from. What
-// the disk has no room for is tried again; after anything else there is nothing
-// more to try.
+// commitEnd commits the end of a turn whose agent has been detached. While the
+// disk is full it is tried again. After any other error the thread fails.
 func (a *actor) commitEnd(d *decision) {
 	switch _, err := a.append(d); {
 	case err == nil:
@@ -85,12 +84,12 @@ func (a *actor) commitEnd(d *decision) {
 	}
 }
 
-// maxRefused is how many commits in a row may fail in a way that nothing
-// explains before the thread is treated as one of a failed disk: ten seconds.
+// maxRefused is how many commits in a row may fail with an unexplained error
+// before the disk counts as failed for the thread: ten seconds.
 const maxRefused = 20
 
-// retryTime says when to try again what could not be committed. After a disk
-// that failed, or too many errors that nothing explains, it is never.
+// retryTime logs an error and says when to try again. After a failed disk, or
+// more than maxRefused unexplained errors, the thread fails and the time is zero.
 func (a *actor) retryTime(what string, err error) (at time.Time) {
 	a.e.log.Warn(what, zap.String("thread_id", a.id), zap.Error(err))
 	if !errors.Is(err, ledger.ErrStorageFull) {
@@ -109,7 +108,7 @@ func (a *actor) append(d *decision) (ledger.Receipt, error) {
 		return ledger.Receipt{}, d.change.err
 	}
 	if act := d.active(); act == nil || !act.turn.WaitsForPerson() {
-		a.slot.reclaim() // before the log says that it goes on, or more turns might run than slots are taken
+		a.slot.reclaim() // before the log says that it continues, or more turns might run than slots are taken
 	}
 	rc, err := a.e.store.Append(d.change.finish())
 	if err != nil || rc.Stored != nil {
@@ -121,8 +120,9 @@ func (a *actor) append(d *decision) (ledger.Receipt, error) {
 	return rc, nil
 }
 
-// enact makes the next state the actor's, once it is durable, and does what
-// follows: effects of the decision, and what the two states say by themselves.
+// enact makes the next state the actor's once it is durable. Then it applies the
+// effects of the decision, and what follows from the two states: the end of the
+// turn, an empty queue, a closed thread.
 func (a *actor) enact(d *decision) {
 	queued := len(a.state.queue)
 	a.state = d.next()

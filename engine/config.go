@@ -6,10 +6,10 @@ import (
 	"github.com/seed82539d15/holon/limits"
 )
 
-// Config bounds the engine. The zero value of each field means its default, of
-// the package limits.
+// Config bounds the engine. The zero value of each field means its default in
+// package limits.
 type Config struct {
-	DefaultAgent   string // name of the agent of threads that name none; the first agent
+	DefaultAgent   string // name of the agent of threads that name none; "" = the first agent
 	MaxActiveTurns int    // over all threads, without those that wait for a person
 	// MaxWaitingTurns is how many turns that wait for a person give their slot
 	// back; further ones keep it.
@@ -25,18 +25,18 @@ type Config struct {
 	DrainGrace      time.Duration // how long they may then take to be interrupted; 0 = 2 s
 }
 
-// Bounds of the work of one owner.
+// Bounds of the work of one actor.
 const (
-	// A unit joins as much agent output as one transaction usefully takes.
+	// A unit has at most so much agent output: more per transaction gains nothing.
 	unitEvents = 512
 	unitBytes  = 512 << 10
 
-	// deltaBytes is the most that merged deltas have: one chunk of a stream.
+	// deltaBytes bounds a merged delta: one chunk of a stream.
 	deltaBytes = 64 << 10
 
 	progressEvery = time.Second            // of progress messages
-	heldRetry     = 500 * time.Millisecond // of a unit that a full disk refused
-	idleAfter     = 5 * time.Second        // an actor with nothing to do leaves
+	heldRetry     = 500 * time.Millisecond // how often a unit that a full disk refused is committed again
+	idleAfter     = 5 * time.Second        // an actor with nothing to do ends after it
 )
 
 func (c Config) withDefaults() Config {

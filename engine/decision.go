@@ -10,15 +10,14 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// decision is what a command, an agent's output or a moment in time makes of
-// the state of a thread: the unit that is to be committed, the state that it
-// leaves, and what follows the commit. It looks at its state, its rules and
-// the log, and changes nothing but its own next state.
+// decision is the result of a command, of agent output or of a timer: the unit to
+// commit, the state that it leaves, and the effects that follow the commit. It
+// reads its state, its rules and the log, and changes only its own next state.
 //
-// There are two regimes. The decision about a command may be refused by the
-// log, so it works on a clone of the state. Output of an agent has been said
-// and must become durable, so it works on the state itself: copying texts of
-// 1 MiB for each delta would cost more than all the rest.
+// A decision about a command may be refused by the log, so it works on a clone of
+// the state. Agent output has been said and must become durable, so its decision
+// works on the state itself: copying texts of 1 MiB for each delta would cost more
+// than everything else.
 type decision struct {
 	rules   *rules
 	change  *change
@@ -30,8 +29,8 @@ type decision struct {
 	late  lateWriter
 }
 
-// rules are what decisions look at beside the state of their thread. It is
-// safe for use by many goroutines.
+// rules are what decisions read in addition to the state of their thread. They
+// are safe for use by many goroutines.
 type rules struct {
 	cfg      Config
 	agents   agents
@@ -69,7 +68,7 @@ func (d *decision) stopWithin() time.Duration {
 	return d.agent().stopWithin(d.rules.cfg.InterruptAfter)
 }
 
-// addEffect adds what follows the commit.
+// addEffect adds an effect that follows the commit.
 func (d *decision) addEffect(e effect) { d.effects = append(d.effects, e) }
 
 // turnScope is the scope of events of the active turn itself.
@@ -80,7 +79,7 @@ func (d *decision) turnScope() scope {
 	return scope{attempt: d.active().turn.Attempt}
 }
 
-// mayStart refuses a turn of a thread that takes none.
+// mayStart returns an error unless a turn may be started or queued in the thread.
 func (d *decision) mayStart() error {
 	if err := d.mustBeOpen(); err != nil {
 		return err
@@ -91,5 +90,5 @@ func (d *decision) mayStart() error {
 	return nil
 }
 
-// mustBeOpen refuses what needs an open thread.
+// mustBeOpen returns an error unless the thread is open.
 func (d *decision) mustBeOpen() error { return d.next().mustBeOpen() }

@@ -7,19 +7,19 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// effect is one thing that follows a commit, so that nobody acts on what may
-// still be refused (I1). It changes no state: what a decision changes is in
-// its next state. Effects do not block.
+// effect is one thing that follows a commit, so that nothing acts on what may
+// still be refused (I1). It does not change the state: that is in the next state
+// of the decision. Effects do not block.
 type effect interface {
 	apply(a *actor)
 }
 
-// startPrompt lets the agent run, or offers the turn to workers.
+// startPrompt starts a prompt of the agent, or offers the turn to workers.
 type startPrompt struct{ input []items.UserMessage }
 
 func (e startPrompt) apply(a *actor) { a.startPrompt(e.input) }
 
-// deliverAnswer gives the agent the answer to its question.
+// deliverAnswer delivers the answer of a question to the agent.
 type deliverAnswer struct {
 	to     *pendingQuestion
 	answer turns.Answer
@@ -39,8 +39,8 @@ func (e stopWork) apply(a *actor) {
 	}
 }
 
-// detachWork parts from the executor whose prompt has ended. superseded says
-// that the attempt has ended with it.
+// detachWork detaches the executor whose prompt has ended. superseded says that
+// its attempt was superseded.
 type detachWork struct{ superseded bool }
 
 func (e detachWork) apply(a *actor) {
@@ -57,7 +57,7 @@ func (e detachWork) apply(a *actor) {
 	}
 }
 
-// steerWork hands steered text to the executor of the active turn.
+// steerWork gives steered text to the executor of the active turn.
 type steerWork struct {
 	list   []injection
 	inject bool
@@ -69,12 +69,12 @@ func (e steerWork) apply(a *actor) {
 	}
 }
 
-// confirmSync tells an agent that everything it said before is durable.
+// confirmSync notifies an agent that all its earlier output is durable.
 type confirmSync struct{ done chan<- struct{} }
 
 func (e confirmSync) apply(*actor) { close(e.done) }
 
-// interruptWaiting ends a turn that begins to wait for a person in a drain.
+// interruptWaiting interrupts a turn that begins to wait for a person in a drain.
 type interruptWaiting struct{}
 
 func (interruptWaiting) apply(a *actor) { a.in.post((*actor).interruptWaiting) }

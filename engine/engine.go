@@ -12,7 +12,7 @@ import (
 )
 
 // Engine decides everything that happens to threads and turns. It is safe for
-// use by many goroutines. Call Recover, then Run; Drain before the end.
+// use by many goroutines. Call Recover, then Run. Call Drain before Run's ctx ends.
 type Engine struct {
 	rules *rules
 	store turns.Store
@@ -26,11 +26,11 @@ type Engine struct {
 
 	owners     *owners
 	services   services
-	agentLocks threadLocks // commands that ask an agent, one of a thread after the other
+	agentLocks threadLocks // one command at a time may ask the agent of a thread
 
 	claims    claims      // turns that wait for workers, and workers that wait for turns
 	secret    leaseSecret // what leases are signed with
-	resumeIDs []string    // threads whose active turn goes on in a worker: Recover's, for Run
+	resumeIDs []string    // threads whose active turn continues in a worker: set by Recover, read by Run
 
 	pause *pause
 
@@ -68,16 +68,15 @@ func New(cfg Config, store turns.Store, list []turns.Agent, log *zap.Logger) (*E
 	return e, nil
 }
 
-// stopAgentsWithin is how long Run waits, at its end, for agents that it has
-// told to stop at once. Drain has given them their time before.
+// stopAgentsWithin is how long Run waits at its end for the agents that it has
+// cancelled. Drain has given them time to stop before.
 const stopAgentsWithin = 2 * time.Second
 
-// Run serves the agents that are services, starts the turns that are queued,
-// keeps the runtime's pause in time, and blocks until ctx is done. Then it
-// refuses commands, parts from all agents, lets the services end, and returns
-// when its goroutines have ended, or at last stopAgentsWithin and
-// stopServicesWithin later: an agent that ignores everything does not keep
-// the server.
+// Run serves the agents that are services, starts queued turns, ends a pause of
+// the runtime on time, and blocks until ctx is done. Then it refuses commands,
+// detaches all agents and stops the services. It returns when its goroutines have
+// ended, or after stopAgentsWithin and stopServicesWithin: an agent that ignores
+// its cancellation does not keep the server from stopping.
 func (e *Engine) Run(ctx context.Context) error {
 	e.services.serve(e.rules.agents, e.names, host{e})
 	for _, id := range e.resumeIDs {
@@ -87,7 +86,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.pause.resumeOnTime(ctx)
 	intakes := e.owners.close()
 	e.claims.close()
-	// Actors first: what agents make of being cancelled then is no end of a turn.
+	// Actors first: what cancelled agents return then does not end a turn.
 	for _, in := range intakes {
 		in.stop()
 	}
@@ -105,15 +104,15 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// wake lets a thread's actor see whether a turn can start. The gate calls it
+// wake makes a thread's actor check whether a turn can start. The gate calls it
 // with its lock held: locks are taken in the order gate, owners, intake.
 func (e *Engine) wake(threadID string) {
-	// It fails only when the engine has ended, and then no turn is to start.
+	// It fails only when the engine has stopped, and then no turn may start.
 	_ = e.owners.submit(threadID, (*actor).startNext, true)
 }
 
-// call runs f in the actor of the thread and waits for its answer, or for
-// ctx. What f has handed in by then is committed all the same.
+// call runs f in the actor of the thread and waits for its answer or for ctx. The
+// end of ctx does not undo what f commits.
 func call[R any](ctx context.Context, e *Engine, threadID string, f func(*actor) (R, error)) (R, error) {
 	type answer struct {
 		r   R
@@ -142,23 +141,23 @@ func call[R any](ctx context.Context, e *Engine, threadID string, f func(*actor)
 	}
 }
 
-// Load is what the engine has in memory, for metrics.
+// Load counts what the engine has in memory, for metrics.
 type Load struct {
 	Actors     int   // busy threads
 	Active     int   // turns that run
-	Waiting    int   // of those, turns that wait for a person
-	Slots      int   // that running turns have taken
+	Waiting    int   // turns among Active that wait for a person
+	Slots      int   // slots that running turns have taken
 	Capacity   int   // slots in all
-	LateOutput int64 // what agents said and could not be stored, because their turn or thread had ended; since the start
+	LateOutput int64 // since the start: outputs that could not be stored because their turn or thread had ended
 }
 
-// Load returns what the engine has in memory.
+// Load returns the counts of now.
 func (e *Engine) Load() Load {
 	running, slots := e.gate.load()
 	return Load{Actors: e.owners.count(), Active: running, Waiting: int(e.waiting.Load()), Slots: slots, Capacity: e.rules.cfg.MaxActiveTurns, LateOutput: e.lateOutput.Load()}
 }
 
-// threadOf names the thread of a turn, or says ErrNotFound.
+// threadOf returns the thread of a turn, or ErrNotFound.
 func (e *Engine) threadOf(ctx context.Context, turnID string) (string, error) {
 	id, err := e.store.TurnThread(ctx, turnID)
 	if err == nil && id == "" {

@@ -20,7 +20,7 @@ func (h host) Emit(ctx context.Context, threadID string, ops []items.Op) error {
 	}
 	defer release()
 	if err := in.putOps(ctx, e.owners.ended, nil, ops); err != nil {
-		if err == turns.ErrPromptOver { // there is no prompt: the engine is over
+		if err == turns.ErrPromptOver { // there is no prompt: the engine has stopped
 			err = turns.ErrDraining
 		}
 		return err

@@ -7,7 +7,7 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// readInput reads everything that was said to a turn.
+// readInput reads the user messages of a turn.
 func (r *rules) readInput(turnID string) ([]*openItem, error) {
 	rows, err := r.log.Input(context.Background(), turnID)
 	if err != nil {
@@ -27,7 +27,7 @@ func (r *rules) readInput(turnID string) ([]*openItem, error) {
 	return list, nil
 }
 
-// addInput adds the user messages of a turn. Nothing supersedes them.
+// addInput adds user messages to a turn. They are never superseded.
 func (w *itemWriter) addInput(turnID string, attempt int, msgs []items.UserMessage, status items.Status) []*items.Item {
 	rows := make([]*items.Item, 0, len(msgs))
 	for _, m := range msgs {
@@ -43,7 +43,7 @@ func (w *itemWriter) addInput(turnID string, attempt int, msgs []items.UserMessa
 	return rows
 }
 
-// completeInput completes input that no agent had got before.
+// completeInput completes the messages that no agent has received before.
 func (w *itemWriter) completeInput(input []*openItem) {
 	for _, o := range input {
 		if o.row.Status.Open() {
@@ -52,7 +52,7 @@ func (w *itemWriter) completeInput(input []*openItem) {
 	}
 }
 
-// inputItems are user messages as the actor keeps them.
+// inputItems are user messages as the state has them.
 func inputItems(rows []*items.Item, msgs []items.UserMessage) []*openItem {
 	list := make([]*openItem, len(rows))
 	for i, row := range rows {
@@ -61,7 +61,7 @@ func inputItems(rows []*items.Item, msgs []items.UserMessage) []*openItem {
 	return list
 }
 
-// messages is what input says, in its order.
+// messages are the contents of user messages, in their order.
 func messages(input []*openItem) []items.UserMessage {
 	list := make([]items.UserMessage, 0, len(input))
 	for _, o := range input {

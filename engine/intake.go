@@ -9,9 +9,10 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// intake is what waits for an actor: commands, bounded in number, and agent
-// output, bounded in bytes. A full command box refuses; a full output box
-// makes the agent wait, so that its pipe is not read (I7).
+// intake is the queue of an actor: commands, bounded in number, and agent
+// output, bounded in bytes. When commands are full, further ones are refused.
+// When output is full, the agent waits, so that its pipe is not read (I7). It is
+// safe for use by many goroutines.
 type intake struct {
 	maxCommands int
 	maxBytes    int
@@ -25,14 +26,14 @@ type intake struct {
 	room     chan struct{} // closed when output has been taken
 }
 
-// output is one thing an agent handed in, for its run or, where that is nil,
+// output is one thing that an agent has put in: for its run or, if that is nil,
 // outside of any turn. Exactly one of the members after run is set.
 type output struct {
 	run       *run
 	ops       []items.Op
 	question  *pendingQuestion
 	end       *turns.Outcome
-	delivered string        // the user_message that the agent has got
+	delivered string        // the id of the user_message that the agent has received
 	sync      chan struct{} // closed once everything before it is durable
 	size      int
 }
@@ -48,7 +49,8 @@ func (in *intake) ring() {
 	}
 }
 
-// command puts a command in. force is for the engine's own, which are few.
+// command puts a command in. force ignores the bound; it is for the engine's own
+// commands, which are few. Errors: ErrInboxFull.
 func (in *intake) command(f func(*actor), force bool) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -60,7 +62,7 @@ func (in *intake) command(f func(*actor), force bool) error {
 	return nil
 }
 
-// post puts a command of the engine's own behind everything that waits.
+// post puts a command of the engine's own at the end of the commands.
 func (in *intake) post(f func(*actor)) {
 	_ = in.command(f, true) // forced: never refused
 }
@@ -77,9 +79,9 @@ func (in *intake) isStopped() bool {
 	}
 }
 
-// put hands agent output in and waits for room first: until ctx is done, or
-// over is closed because the prompt has ended. What has no size, the end of a
-// prompt above all, does not wait.
+// put puts agent output in. It first waits for room, until ctx is done or over is
+// closed because the prompt has ended. Output without a size, such as the end of
+// a prompt, does not wait.
 func (in *intake) put(ctx context.Context, over <-chan struct{}, o output) error {
 	for {
 		in.mu.Lock()
@@ -102,8 +104,8 @@ func (in *intake) put(ctx context.Context, over <-chan struct{}, o output) error
 	}
 }
 
-// putOps hands ops in. Large groups go in parts, so that the bound on the
-// intake holds and the first part can be on its way to the disk.
+// putOps puts ops in. It splits large groups, so that the bound on the intake
+// holds and the first part can be committed meanwhile.
 func (in *intake) putOps(ctx context.Context, over <-chan struct{}, r *run, ops []items.Op) error {
 	for len(ops) > 0 {
 		n, size := 0, 0
@@ -148,7 +150,7 @@ func (in *intake) takeOutput() (o output, ok bool) {
 	return o, true
 }
 
-// putBack gives back what takeOutput returned last, or the rest of it.
+// putBack puts back what takeOutput returned last, or the rest of it.
 func (in *intake) putBack(o output) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

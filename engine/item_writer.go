@@ -162,7 +162,7 @@ func (w *itemWriter) delete(op items.Delete) error {
 	})
 	w.d.active().open.remove(op.ItemID)
 	if o == nil && row.Type == items.KindAgentMessage {
-		w.d.active().open.last.inLog = true // it may have been the last
+		w.d.active().open.last.inLog = true // it may have been the last message
 	}
 	if act.clock.waiting && act.pendingQuestions() == 0 {
 		act.clock.wait(false)
@@ -173,8 +173,8 @@ func (w *itemWriter) delete(op items.Delete) error {
 	return nil
 }
 
-// closeItems ends all open items and returns the ids of the user messages
-// that the agent never got.
+// closeItems ends all open items and returns the ids of the user messages that
+// the agent never received.
 func (w *itemWriter) closeItems(status items.Status) (undelivered []string) {
 	for _, o := range w.d.active().open.list {
 		if o.isInput() {
@@ -187,7 +187,7 @@ func (w *itemWriter) closeItems(status items.Status) (undelivered []string) {
 	return undelivered
 }
 
-// closeItem ends an item with what it was part of.
+// closeItem ends an item because its turn or try ends.
 func (w *itemWriter) closeItem(o *openItem, status items.Status) {
 	if o.row.Type.IsQuestion() {
 		w.resolve(o, cancelled, "")
@@ -196,8 +196,8 @@ func (w *itemWriter) closeItem(o *openItem, status items.Status) {
 	_ = w.addUpdated(o, status)
 }
 
-// addUpdated adds item/updated with the whole content. Of an item that goes on,
-// the row is to be kept.
+// addUpdated adds item/updated with the whole content. The caller stores the row
+// in the open item if the item stays open.
 func (w *itemWriter) addUpdated(o *openItem, status items.Status) (row *items.Item) {
 	w.d.change.flushDelta()
 	content, err := o.encode(w.d.rules.cfg.MaxItemBytes)
@@ -207,16 +207,16 @@ func (w *itemWriter) addUpdated(o *openItem, status items.Status) (row *items.It
 	return w.addEncoded(o, status, content)
 }
 
-// addEncoded adds item/updated with this content. The item itself is not changed.
+// addEncoded adds item/updated with this content. It does not change o.
 func (w *itemWriter) addEncoded(o *openItem, status items.Status, c encoded) (row *items.Item) {
 	return w.d.change.item(o.row, o.row.TurnID, notify.ItemUpdated, o.row.ItemID, o.scope(), &items.Updated{
 		ItemID: o.row.ItemID, Type: "updated", Status: status, Content: c.raw, Truncated: c.truncated, TotalBytes: c.total,
 	})
 }
 
-// rowWithText is the row of an open item as its events leave it, its deltas
-// included: item/deleted has no content, and what a reader has of the item stays
-// in the row. What no delta has told is told before.
+// rowWithText is the row of an open item with the text of its deltas. item/deleted
+// has no content, so the row must keep what readers have of the item. Text that is
+// in no delta is stored before.
 func (w *itemWriter) rowWithText(o *openItem) (*items.Item, error) {
 	switch {
 	case o.text == nil:
@@ -233,9 +233,9 @@ func (w *itemWriter) rowWithText(o *openItem) (*items.Item, error) {
 	return &row, err
 }
 
-// mustBeNew refuses an id that an item has already. An id that NewID has made
-// after every other of the thread is new without a look at the store: that is
-// what agents that number their own items never give and all others always do.
+// mustBeNew refuses an id that an item has already. It need not read the store if
+// NewID made the id after all others of the thread, which is the case unless the
+// agent chooses ids itself.
 func (w *itemWriter) mustBeNew(itemID string) error {
 	if items.Made(itemID) && itemID > w.d.next().newestItemID {
 		return nil
@@ -250,7 +250,8 @@ func (w *itemWriter) mustBeNew(itemID string) error {
 	return nil
 }
 
-// readEnded reads an item that is not open: from this unit, else the store.
+// readEnded reads an item that is not open, from this unit or the store; nil if
+// there is none.
 func (w *itemWriter) readEnded(itemID string) (*items.Item, error) {
 	for i := len(w.d.change.rows.items) - 1; i >= 0; i-- {
 		if w.d.change.rows.items[i].ItemID == itemID {

@@ -11,26 +11,26 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// lastMessage is the agent's last message as far as it has ended; one that is
-// still open is among the open items. Messages are in the order of their
-// making. The zero value says that there is none.
+// lastMessage is the agent's last message that has ended; one that is still open
+// is among the open items. Messages are ordered by creation. The zero value means
+// that there is none.
 type lastMessage struct {
 	number    int          // of the message within the turn, from 1
-	span      *notify.Span // the try that made it
+	span      *notify.Span // the try that created it
 	text      string       // bounded by MaxEndMessageBytes
 	truncated bool
-	inLog     bool // this message no longer counts, or is not known: the log has the one before it
+	inLog     bool // this message is superseded, deleted or unknown: the last one must be read from the log
 }
 
-// resumeFromLog is for the open items of a turn that was read from the log. Messages
-// that have ended may be newer than those which are still open: the log knows,
-// as long as no further one is made.
+// resumeFromLog is called for the open items of a turn that was read from the log.
+// Messages that have ended may be newer than the open ones, so the last one is read
+// from the log until the agent creates another.
 func (s *openItems) resumeFromLog() {
 	s.messages++
 	s.last = lastMessage{number: s.messages, inLog: true}
 }
 
-// noteEnded notes an agent's message that has ended.
+// noteEnded records an agent's message that has ended.
 func (s *openItems) noteEnded(o *openItem) {
 	if o.row.Type != items.KindAgentMessage || o.number < s.last.number {
 		return
@@ -40,7 +40,7 @@ func (s *openItems) noteEnded(o *openItem) {
 	}
 }
 
-// endMessage is what the item contributes to the end of the turn; "" if it has no
+// endMessage is the message of the item for the end of the turn; "" if it has no
 // text.
 func (o *openItem) endMessage() (text string, truncated bool) {
 	text, _ = items.TextOf(o.content)
@@ -54,8 +54,8 @@ func (o *openItem) endMessage() (text string, truncated bool) {
 	return cut.String(), cut.Truncated() || o.text != nil && o.text.Truncated()
 }
 
-// supersede is for a step that is superseded: if the last message was part of it,
-// another one is the last. An attempt takes all messages with it.
+// supersede follows the marker of a path: if the last message was part of it,
+// another one is the last. With an attempt all messages are superseded.
 func (s *openItems) supersede(path string) {
 	switch {
 	case path == "":
@@ -65,10 +65,10 @@ func (s *openItems) supersede(path string) {
 	}
 }
 
-// endMessage is the agent's last message among the live attempt and steps. It
-// reads the log only if a message was deleted or superseded, or the server was
-// restarted in the turn; what the unit has must then be committed before: see
-// mustReadMessage.
+// endMessage is the agent's last message in the live attempt and steps. It reads
+// the log only if a message was deleted or superseded, or if the server was
+// restarted during the turn. The unit must be committed before it then: see
+// readsLogForMessage.
 func (w *itemWriter) endMessage() (text string, truncated bool) {
 	open := w.d.active().open
 	for i := len(open.list) - 1; i >= 0; i-- {
@@ -88,7 +88,7 @@ func (w *itemWriter) endMessage() (text string, truncated bool) {
 	}
 	act := w.d.active()
 	row, err := w.d.rules.log.LastMessage(context.Background(), act.turn.TurnID)
-	if err != nil { // the end of the turn matters more
+	if err != nil { // the turn must end even so
 		w.d.rules.zap.Warn("read the last message of a turn", zap.String("turn_id", act.turn.TurnID), zap.Error(err))
 	}
 	if err != nil || row == nil {
@@ -107,8 +107,8 @@ func (w *itemWriter) endMessage() (text string, truncated bool) {
 	return text, truncated || row.Truncated
 }
 
-// readsLogForMessage reports whether the end of the turn reads the log for its
-// message, which therefore has to have everything first.
+// readsLogForMessage reports whether the end of the turn has to read its message
+// from the log, and the unit has events that must be committed before.
 func (w *itemWriter) readsLogForMessage() bool {
 	return w.d.active().open.last.inLog && w.d.change.events() > 0
 }

@@ -14,15 +14,15 @@ import (
 // lateWriter keeps, as turn/late, what superseded tries still write.
 type lateWriter struct{ d *decision }
 
-// keep keeps, as turn/late, what a try that was taken back still wrote. The
-// unit's tries (see selectTries) must be those of the turn; attempt, step and epoch are
-// of the try. It reports false, and has added nothing, if the attempt has had
-// its MaxLate or there is none of this number.
+// keep adds turn/late with what a superseded try still wrote. The unit's tries
+// (see selectTries) must be those of the turn; attempt, step and epoch are of the
+// try. It reports false and adds nothing if the attempt has MaxLate of them
+// already, or if there is no attempt of this number.
 func (w *lateWriter) keep(attempt int, step string, epoch int, method string, params any) bool {
 	t := w.d.change.tries()
 	row := t.supersededAttempts[attempt]
 	if root := t.rows[""]; row == nil && root != nil && root.Epoch == attempt {
-		row = root // a step of it was taken back
+		row = root // a step of it was superseded
 	}
 	if row == nil || row.Late >= turns.MaxLate {
 		return false
@@ -44,8 +44,7 @@ func (w *lateWriter) keep(attempt int, step string, epoch int, method string, pa
 	return true
 }
 
-// LateItem is what a turn/late keeps of an op on an item: the members that the
-// op had.
+// LateItem is what turn/late has of an op on an item: the members of the op.
 type LateItem struct {
 	ItemID  string           `json:"item_id"`
 	Type    string           `json:"type"`
@@ -54,9 +53,9 @@ type LateItem struct {
 	Delta   *items.DeltaText `json:"delta,omitzero"`
 }
 
-// keepOutput keeps what an agent of the engine's still said after its attempt was
-// superseded, and returns how much of it there was no room for. An agent that
-// waits for an answer gets it from the end of its run.
+// keepOutput keeps what a run puts in after its attempt was superseded, and
+// returns how many ops there was no room for. An agent that waits for an answer is
+// released by the end of its run.
 func (w *lateWriter) keepOutput(o output) (lost int64) {
 	for _, op := range o.ops {
 		method, params := w.asEvent(op)
@@ -67,8 +66,8 @@ func (w *lateWriter) keepOutput(o output) (lost int64) {
 	return lost
 }
 
-// asEvent is the event that an op would have made; "" for one that is nobody's
-// story, such as what an attempt has used.
+// asEvent is the event that an op would have added; "" if it would have added
+// none, such as the usage of an attempt.
 func (w *lateWriter) asEvent(op items.Op) (method string, params any) {
 	content := func(c items.Content) items.Raw {
 		if c == nil {
@@ -84,7 +83,7 @@ func (w *lateWriter) asEvent(op items.Op) (method string, params any) {
 	case items.Create:
 		return notify.ItemCreated, LateItem{ItemID: op.ItemID, Type: "created", Status: op.Status, Content: content(op.Content)}
 	case items.Append:
-		// There is no item whose bound it could reach, and no event may outgrow a frame.
+		// No item bounds this text, and no event may be larger than a frame.
 		text := items.NewText(strings.ToValidUTF8(op.Text, "\uFFFD"), w.d.rules.cfg.MaxItemBytes)
 		return notify.ItemDelta, LateItem{ItemID: op.ItemID, Type: "delta", Delta: &items.DeltaText{Text: text.String()}}
 	case items.Update:

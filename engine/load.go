@@ -10,7 +10,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// load reads the thread, once.
+// load reads the thread from the log, once.
 func (a *actor) load() error {
 	if a.loaded {
 		return nil
@@ -31,13 +31,13 @@ func (a *actor) load() error {
 		a.work = s.active.work
 		if !a.recovering && s.active.outlivesRestart(a.agent()) {
 			a.resumeWorker()
-			a.slot.hold() // Recover has taken it
+			a.slot.hold() // Recover has taken the slot
 		}
 	}
 	return nil
 }
 
-// stateFromRows makes the state of what the log has.
+// stateFromRows makes the state from the rows of the log.
 func stateFromRows(l turns.Loaded, cfg Config) (*state, error) {
 	s := &state{thread: l.Thread, newestItemID: items.NewID()}
 	for _, t := range l.Turns {
@@ -70,7 +70,7 @@ func stateFromRows(l turns.Loaded, cfg Config) (*state, error) {
 	return s, nil
 }
 
-// addLoaded adds an open item of the turn as the log has it.
+// addLoaded adds an open item of the turn that was read from the log.
 func (act *activeTurn) addLoaded(it *items.Item, content items.Content, maxBytes int) {
 	var span *notify.Span
 	if len(it.Lineage) > 0 {
@@ -83,8 +83,8 @@ func (act *activeTurn) addLoaded(it *items.Item, content items.Content, maxBytes
 	}
 }
 
-// newActive is a turn that has just started. otherwise is the timeout of one
-// that names none.
+// newActive is a turn that has just started. otherwise is its timeout if the turn
+// names none.
 func newActive(t *turns.Turn, tries *tries, otherwise time.Duration) *activeTurn {
 	act := &activeTurn{turn: t, tries: tries, open: &openItems{}, work: &work{turnID: t.TurnID}, clock: clock{timeout: timeoutOf(t, otherwise), since: time.Now()}}
 	if act.clock.timeout > 0 {

@@ -9,10 +9,10 @@ type loop struct {
 	in     *intake
 	owners *owners
 
-	emitters int // agents about to put something in; guarded by the mutex of owners
+	emitters int // goroutines about to put output in; guarded by the mutex of owners
 }
 
-// run serves the intake until the thread has nothing to do, or is stopped.
+// run serves the intake until the thread has nothing to do or is stopped.
 func (l *loop) run() {
 	timer := time.NewTimer(idleAfter)
 	defer timer.Stop()
@@ -20,9 +20,9 @@ func (l *loop) run() {
 	}
 }
 
-// serve is run up to a panic; it reports whether the loop has ended. What is
-// due, and the stop, are looked at in every round: an agent that keeps the
-// intake full must not put its own deadline off.
+// serve is run up to a panic; it reports whether the loop has ended. Every round
+// looks at the stop and at what is due: an agent that keeps the intake full must
+// not postpone its own deadline.
 func (l *loop) serve(timer *time.Timer) (ended bool) {
 	a := l.a
 	defer func() {
@@ -34,7 +34,7 @@ func (l *loop) serve(timer *time.Timer) (ended bool) {
 		if l.in.isStopped() {
 			a.stopped = true
 			a.work.detach()
-			for l.runCommand() { // it is refused
+			for l.runCommand() { // each is refused
 			}
 			return true
 		}

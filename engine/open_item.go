@@ -12,22 +12,22 @@ import (
 // content and, if it streams, the text so far.
 type openItem struct {
 	row      *items.Item
-	span     *notify.Span // of its creation; nil without a lineage
+	span     *notify.Span // the try that created it; nil without a lineage
 	content  items.Content
 	text     *items.Text      // nil if the kind does not stream
 	question *pendingQuestion // set for questions
-	shared   bool             // text is also that of another state: it must be copied before it grows
+	shared   bool             // text is shared with another state: it must be copied before it grows
 	number   int              // of an agent's message: its number among those of the turn, from 1
 }
 
 // scope is where the item's events belong.
 func (o *openItem) scope() scope { return scope{o.span, o.row.Attempt} }
 
-// isInput reports whether the item is something a person said to the turn.
+// isInput reports whether the item is a user message.
 func (o *openItem) isInput() bool { return o.row.Type == items.KindUserMessage }
 
-// contentOverhead is what content takes beside its text, at least: names,
-// quotes and the line that says what was left out.
+// contentOverhead is what content takes at least besides its text: names, quotes
+// and the line that says what was left out.
 const contentOverhead = 256
 
 func newOpenItem(row *items.Item, span *notify.Span, content items.Content, maxBytes int) *openItem {
@@ -39,15 +39,15 @@ func newOpenItem(row *items.Item, span *notify.Span, content items.Content, maxB
 	return o
 }
 
-// setContent sets the content, its text included.
+// setContent sets the content, including its text.
 func (o *openItem) setContent(content items.Content, maxBytes int) {
 	o.content, o.text = content, nil
 	text, ok := items.TextOf(content)
 	if !ok || !content.Kind().Streams() {
 		return
 	}
-	// The text has what the rest of the content leaves. A message has no rest
-	// to speak of, and messages are many.
+	// The text gets what the rest of the content leaves. The rest of a message is
+	// negligible, and messages are frequent.
 	rest := contentOverhead
 	if content.Kind() != items.KindAgentMessage {
 		if raw, err := items.Encode(items.WithoutRaw(items.WithText(content, ""))); err == nil { // encode reports the error
@@ -62,13 +62,13 @@ func (o *openItem) setContent(content items.Content, maxBytes int) {
 func (o *openItem) sizeWithoutText() int64 {
 	raw, err := items.Encode(items.WithText(o.content, ""))
 	if err != nil {
-		return 0 // it was decoded from what had been encoded
+		return 0 // cannot happen: the content was decoded before
 	}
 	return int64(len(raw))
 }
 
-// encoded is content as it is stored: total is the size of the whole if it is
-// truncated, else 0.
+// encoded is content as it is stored. total is the size of the whole content if
+// it is truncated, else 0.
 type encoded struct {
 	raw       items.Raw
 	truncated bool
@@ -80,7 +80,7 @@ func fit(c items.Content, maxBytes int) (e encoded, err error) {
 	return e, err
 }
 
-// encode is the whole content as it is now, within the bound.
+// encode encodes the current content, with its text, within the bound.
 func (o *openItem) encode(maxBytes int) (encoded, error) {
 	c := o.content
 	if o.text != nil {
@@ -97,15 +97,15 @@ func (o *openItem) encode(maxBytes int) (encoded, error) {
 	return e, err
 }
 
-// openItems are the open items of a turn in the order of their making.
+// openItems are the open items of a turn in the order of their creation.
 type openItems struct {
 	byID     map[string]*openItem
 	list     []*openItem
-	messages int         // of the agent, made so far
-	last     lastMessage // of those that have ended
+	messages int         // messages of the agent so far
+	last     lastMessage // the last of them that has ended
 }
 
-// clone copies the items. Their texts are shared until they grow.
+// clone copies the items. Texts are shared until they grow.
 func (s *openItems) clone() *openItems {
 	next := &openItems{
 		byID: make(map[string]*openItem, len(s.list)), list: slices.Clone(s.list), messages: s.messages, last: s.last,
@@ -118,8 +118,8 @@ func (s *openItems) clone() *openItems {
 	return next
 }
 
-// unshareTexts says that what the items were cloned from is gone, and their texts are
-// theirs alone.
+// unshareTexts notes that the state from which the items were cloned is gone, so
+// that texts are no longer shared.
 func (s *openItems) unshareTexts() {
 	for _, o := range s.list {
 		o.shared = false

@@ -5,22 +5,22 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// maxNotices is how many refused ops of a turn are told of; a broken agent
+// maxNotices is how many refused ops of a turn become notices: a broken agent
 // must not fill the log with them.
 const maxNotices = 20
 
-// takeOutput commits what agents have handed in, as much as one unit takes.
-// It reports whether there was anything.
+// takeOutput commits the output that waits, as much as fits into one unit. It
+// reports whether there was any.
 func (a *actor) takeOutput() bool {
 	if a.held != nil || a.dead != nil {
 		return false
 	}
-	if !a.loaded { // an agent speaks to a thread that was not busy
+	if !a.loaded { // output for a thread that was not busy
 		if a.in.noOutput() {
 			return false
 		}
 		if err := a.load(); err != nil {
-			a.startRetryAt = a.retryTime("a thread that its agent speaks to cannot be read now", err)
+			a.startRetryAt = a.retryTime("a thread with agent output cannot be read now", err)
 			return false
 		}
 	}
@@ -48,8 +48,8 @@ func (a *actor) takeOutput() bool {
 	return true
 }
 
-// add adds one output to the decision. rest is what has to wait until the
-// decision is committed, and more reports whether it takes further output.
+// add adds one output to the decision. rest has to wait until the decision is
+// committed. more reports whether the decision takes further output.
 func (a *actor) add(d *decision, o output) (rest *output, more bool) {
 	act := d.active()
 	switch {
@@ -57,9 +57,9 @@ func (a *actor) add(d *decision, o output) (rest *output, more bool) {
 		a.e.lateOutput.Add(d.late.keepOutput(o))
 	case o.run == nil || act == nil || act.work.exec != o.run:
 		a.outside(d, o)
-	case o.end != nil && a.in.isStopped(): // it was cancelled with everything else, which is no end of a turn
+	case o.end != nil && a.in.isStopped(): // Run has cancelled the agent: that does not end the turn
 		return nil, false
-	case o.end != nil && (o.end.Cause != "" && d.change.beginsTry || d.items.readsLogForMessage()): // it may supersede what has not been committed
+	case o.end != nil && (o.end.Cause != "" && d.change.beginsTry || d.items.readsLogForMessage()): // it may supersede what is not committed yet
 		return &o, false
 	case o.end != nil:
 		d.turn.promptEnded(*o.end)
@@ -82,8 +82,8 @@ func (a *actor) add(d *decision, o output) (rest *output, more bool) {
 	return nil, true
 }
 
-// applyOp applies one op of the agent to the active turn. Units of agent output
-// change the actor's memory at once; commitOutput sees to it that they last.
+// applyOp applies one op of the agent to the active turn. It changes the actor's
+// state at once; commitOutput makes the change durable.
 func (d *decision) applyOp(op items.Op) {
 	var err error
 	switch op := op.(type) {
@@ -112,7 +112,7 @@ func (d *decision) applyOp(op items.Op) {
 	}
 }
 
-// reportRefused tells of an op that cannot be.
+// reportRefused adds a notice about an op that was refused.
 func (d *decision) reportRefused(err error) {
 	act := d.active()
 	if act.notices++; act.notices > maxNotices {

@@ -10,12 +10,12 @@ import (
 	"github.com/seed82539d15/holon/threads"
 )
 
-// outside stores what an agent says while it runs no turn of the thread: what
-// came by Host.Emit, and what was on its way when the turn ended without the
-// agent. What cannot be without a turn is counted.
+// outside stores output that belongs to no turn: output of Host.Emit, and output
+// that was on its way when its turn ended without the agent. What needs a turn is
+// only counted.
 func (a *actor) outside(d *decision, o output) {
 	if o.ops == nil {
-		if o.sync == nil { // its run has been parted from, which answers it
+		if o.sync == nil { // the end of its run answers a sync
 			a.e.lateOutput.Add(1)
 		}
 		return
@@ -26,9 +26,9 @@ func (a *actor) outside(d *decision, o output) {
 			continue
 		}
 		a.e.lateOutput.Add(1)
-		if !a.lateLogged { // once: an agent that has lost its way says very much
+		if !a.lateLogged { // once: a broken agent may send very much
 			a.lateLogged = true
-			a.e.log.Warn("an agent said something outside of a turn that cannot be stored; more of it is only counted",
+			a.e.log.Warn("agent output outside of a turn cannot be stored; further ones are only counted",
 				zap.String("thread_id", a.id), zap.Error(err))
 		}
 	}
@@ -50,8 +50,7 @@ func (d *decision) outsideOp(op items.Op) error {
 	return fmt.Errorf("%T without a turn: %w", op, items.ErrRefused)
 }
 
-// createOutside makes an item of no turn, which is written ended, in one
-// event.
+// createOutside adds an item without a turn. It is written as ended, in one event.
 func (w *itemWriter) createOutside(op items.Create) error {
 	if op.Content == nil || op.ItemID == "" {
 		return fmt.Errorf("an item without id or content: %w", items.ErrRefused)

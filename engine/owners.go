@@ -6,8 +6,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// owners are the actors of busy threads, at most one for each. It is safe for
-// use by many goroutines. Locks are taken in the order gate, owners, intake.
+// owners has the actors of busy threads, at most one for each. It is safe for use
+// by many goroutines. Locks are taken in the order gate, owners, intake.
 type owners struct {
 	newActor func(threadID string) *actor
 	wg       sync.WaitGroup
@@ -22,8 +22,8 @@ func newOwners(newActor func(threadID string) *actor) *owners {
 	return &owners{newActor: newActor, loops: map[string]*loop{}, ended: make(chan struct{})}
 }
 
-// submit puts a command into the intake of a thread's actor, which it starts
-// if need be.
+// submit puts a command into the intake of a thread's actor. It starts the actor
+// if there is none. force ignores the bound on commands.
 func (o *owners) submit(threadID string, f func(*actor), force bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -34,8 +34,8 @@ func (o *owners) submit(threadID string, f func(*actor), force bool) error {
 	return l.in.command(f, force)
 }
 
-// loop returns the loop of the thread's actor, which it starts if need be. The
-// caller holds mu.
+// loop returns the loop of the thread's actor, and starts it if there is none.
+// The caller holds mu.
 func (o *owners) loop(threadID string) (*loop, error) {
 	if o.closed {
 		return nil, turns.ErrDraining
@@ -47,8 +47,8 @@ func (o *owners) loop(threadID string) (*loop, error) {
 	return l, nil
 }
 
-// hold returns the intake of the thread's actor, which does not retire before
-// release: for a caller that waits for room.
+// hold returns the intake of the thread's actor. The actor does not retire until
+// release is called, so that the caller can wait for room.
 func (o *owners) hold(threadID string) (in *intake, release func(), err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -64,7 +64,7 @@ func (o *owners) hold(threadID string) (in *intake, release func(), err error) {
 	}, nil
 }
 
-// retire ends an idle actor, unless something has come for it meanwhile.
+// retire removes an idle actor, unless something has come for it meanwhile.
 func (o *owners) retire(l *loop) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -75,7 +75,7 @@ func (o *owners) retire(l *loop) bool {
 	return true
 }
 
-// eachActor gives all busy threads a command of the engine's own.
+// eachActor gives a command of the engine's own to all actors.
 func (o *owners) eachActor(f func(*actor)) {
 	o.mu.Lock()
 	ids := make([]string, 0, len(o.loops))
@@ -84,18 +84,18 @@ func (o *owners) eachActor(f func(*actor)) {
 	}
 	o.mu.Unlock()
 	for _, id := range ids {
-		_ = o.submit(id, f, true) // fails only when the engine has ended
+		_ = o.submit(id, f, true) // fails only when the engine has stopped
 	}
 }
 
-// put makes a the owner of its thread. There must be none.
+// put starts a as the owner of its thread, which must have none.
 func (o *owners) put(a *actor) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.start(a)
 }
 
-// start lets a run. The caller holds mu.
+// start runs a in a goroutine. The caller holds mu.
 func (o *owners) start(a *actor) *loop {
 	l := &loop{a: a, in: a.in, owners: o}
 	o.loops[a.id] = l
@@ -103,15 +103,15 @@ func (o *owners) start(a *actor) *loop {
 	return l
 }
 
-// count is how many there are.
+// count is how many actors there are.
 func (o *owners) count() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.loops)
 }
 
-// close lets no further actor begin and returns the intakes of those that run:
-// the caller stops them.
+// close refuses new actors and returns the intakes of those that run. The caller
+// stops these.
 func (o *owners) close() []*intake {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -126,5 +126,5 @@ func (o *owners) close() []*intake {
 	return list
 }
 
-// wait returns when the actors that were stopped have ended.
+// wait returns when all actors have ended.
 func (o *owners) wait() { o.wg.Wait() }

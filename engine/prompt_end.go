@@ -5,8 +5,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// promptEnded is the agent's return: the turn continues with what was steered
-// to it, or ends.
+// promptEnded follows the agent's return: the turn continues with what was steered
+// to it, is retried, or ends.
 func (w *turnWriter) promptEnded(out turns.Outcome) {
 	act := w.d.active()
 	if s := act.stop; s != nil {
@@ -36,7 +36,7 @@ func (w *turnWriter) promptEnded(out turns.Outcome) {
 	w.end(end)
 }
 
-// nextPrompt gives the agent, in the same turn, what was steered to it.
+// nextPrompt starts the next prompt of the turn with what was steered to it.
 func (w *turnWriter) nextPrompt() {
 	act := w.d.active()
 	status := items.StatusCompleted

@@ -8,8 +8,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// pendingQuestion is a question on its way from the agent to the actor, and its answer on
-// the way back.
+// pendingQuestion takes a question from the agent to the actor, and its answer
+// back.
 type pendingQuestion struct {
 	itemID  string
 	content items.Content
@@ -18,12 +18,12 @@ type pendingQuestion struct {
 	expires int64             // Unix milliseconds, 0 = never; set by the actor
 }
 
-// ask makes a question; the turn waits, unless the answer is there already.
+// ask adds a question. The turn waits, unless the question is answered already.
 func (w *itemWriter) ask(q *pendingQuestion) {
 	act, cfg := w.d.active(), w.d.rules.cfg
 	ans, answered := chosen(q.content, q.options.OptionID)
 	if act.stop != nil || act.cut || (!answered && len(act.open.list) >= cfg.MaxOpenItems) {
-		w.d.addEffect(deliverAnswer{q, cancelled}) // nobody is to be asked any more
+		w.d.addEffect(deliverAnswer{q, cancelled}) // no person is to be asked any more
 		return
 	}
 	if q.options.ExpiresAfter > 0 && !answered {
@@ -94,7 +94,7 @@ func (w *itemWriter) cancelQuestions() {
 	w.d.active().clock.wait(false)
 }
 
-// expireQuestions ends the questions whose time has come, as they were configured.
+// expireQuestions ends the expired questions with their configured outcome.
 func (w *turnWriter) expireQuestions(now time.Time) {
 	act := w.d.active()
 	left := 0
@@ -120,7 +120,7 @@ func (w *turnWriter) expireQuestions(now time.Time) {
 	}
 }
 
-// resumeAfterAnswer adds what follows the last answer a turn waited for.
+// resumeAfterAnswer lets the turn continue after the last answer it waited for.
 func (w *turnWriter) resumeAfterAnswer() {
 	act := w.d.active()
 	if act.stop == nil {
@@ -142,13 +142,13 @@ func withOutcome(c items.Content, out items.Outcome, answer items.Raw, by string
 	return c
 }
 
-// cancelled is the answer to a question that nobody is asked any more.
+// cancelled is the answer of a question that no person is asked any more.
 var cancelled = turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}
 
-// byConfiguration is resolved_by of what nobody was asked.
+// byConfiguration is resolved_by of a question that the configuration answered.
 const byConfiguration = "configuration"
 
-// chosen is the answer to a permission request by the id of an option.
+// chosen is the answer of a permission request by the id of an option.
 func chosen(question items.Content, optionID string) (turns.Answer, bool) {
 	p, ok := question.(items.PermissionRequest)
 	if !ok || optionID == "" {
@@ -178,7 +178,7 @@ func optionOfKind(options []items.Option, kind string) (items.Option, bool) {
 	return items.Option{}, false
 }
 
-// statusOfKind is the status of a permission request that was answered so.
+// statusOfKind is the status of a permission request by the kind of its option.
 func statusOfKind(kind string) items.Status {
 	if kind == items.AllowOnce || kind == items.AllowAlways {
 		return items.StatusCompleted

@@ -32,8 +32,8 @@ func (a *actor) start(c turns.Start, msgs []items.UserMessage) (turns.StartResul
 		if !errors.Is(err, turns.ErrRuntimePaused) {
 			return r, err
 		}
-		// A pause was committed before this turn: the gate is closed by now,
-		// and the next try queues.
+		// A pause was committed before this turn: the gate is closed by now, so
+		// that the next decision queues the turn.
 	}
 }
 
@@ -61,8 +61,8 @@ func (d *decision) start(c turns.Start, msgs []items.UserMessage, reserve func()
 	return d.enqueue(c, msgs, why)
 }
 
-// queueReason says why a turn cannot start now as far as its thread is
-// concerned; "" if it can.
+// queueReason says why the state of its thread keeps a turn from starting now; ""
+// if it does not.
 func (s *state) queueReason(onBusy turns.OnBusy) (string, error) {
 	busy := s.active != nil || len(s.queue) > 0
 	switch {
@@ -115,7 +115,7 @@ func (d *decision) enqueue(c turns.Start, msgs []items.UserMessage, why string) 
 	return turns.StartResult{TurnID: turnID, ThreadID: d.change.threadID, State: turns.Queued, QueuedAt: d.change.now, Position: position}, nil
 }
 
-// lastRank is the rank of a turn behind all others of the queue.
+// lastRank is the rank of a turn at the end of the queue.
 func (s *state) lastRank() int64 {
 	if n := len(s.queue); n > 0 {
 		return s.queue[n-1].turn.Rank + 1
@@ -134,7 +134,7 @@ func (d *decision) startBySteer(c turns.Start, msgs []items.UserMessage) (turns.
 	}, nil
 }
 
-// startQueued starts the turn that is first in the queue.
+// startQueued starts the first turn of the queue.
 func (d *decision) startQueued() {
 	q := d.next().queue[0]
 	d.change.selectTries(q.tries.clone())
@@ -143,8 +143,8 @@ func (d *decision) startQueued() {
 	d.turn.startPrompt(messages(q.input))
 }
 
-// startNext starts the turn that is first in the queue, if it may. A turn that
-// waits for its next attempt is before all of them.
+// startNext starts the first turn of the queue, if it may. A turn that waits for
+// its next attempt comes before all of them.
 func (a *actor) startNext() {
 	if a.dead != nil {
 		a.slot.leave()
@@ -156,7 +156,7 @@ func (a *actor) startNext() {
 	}
 	s := a.state
 	if s.active != nil && s.active.waitsForAttempt() && !a.stopped {
-		a.slot.take() // and keeps it, also before its time: see nextDue
+		a.slot.take() // it keeps the slot until its time: see attemptDue
 		return
 	}
 	if s.active != nil || len(s.queue) == 0 || s.thread.State != threads.Running || a.held != nil || a.stopped {
@@ -174,14 +174,14 @@ func (a *actor) startNext() {
 			return
 		}
 		a.slot.unreserve()
-		if !errors.Is(err, turns.ErrRuntimePaused) { // else the gate is closed by now, and the next try waits in line
+		if !errors.Is(err, turns.ErrRuntimePaused) { // a pause has closed the gate: the next round waits in line
 			a.startRetryAt = a.retryTime("a queued turn cannot start now", err)
 			return
 		}
 	}
 }
 
-// startAttempt starts the attempt that the turn has waited for.
+// startAttempt starts the attempt that the active turn waits for.
 func (a *actor) startAttempt() {
 	for a.slot.keep() { // else it waits in line
 		d := a.decide()
@@ -192,7 +192,7 @@ func (a *actor) startAttempt() {
 		switch {
 		case err == nil:
 			return
-		case errors.Is(err, turns.ErrRuntimePaused): // the gate is closed by now
+		case errors.Is(err, turns.ErrRuntimePaused): // a pause has closed the gate
 		default:
 			a.attemptRetryAt = a.retryTime("an attempt cannot start now", err)
 			return

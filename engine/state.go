@@ -10,14 +10,14 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// state is what the owner of a thread knows of it. A decision makes the next
-// state; nothing else changes one. Rows, spans, tries and queued turns in it
-// are replaced, never changed, so that a clone shares them.
+// state is what the actor of a thread knows of it. Only a decision changes it:
+// it makes the next state. Rows, spans, tries and queued turns in it are
+// replaced, never changed, so that a clone can share them.
 type state struct {
 	thread       *threads.Thread // nil: there is no such thread
 	queue        []*queuedTurn   // by rank
 	active       *activeTurn     // nil: no turn is active
-	newestItemID string          // no item of the thread that has an id of NewID has a greater one
+	newestItemID string          // the greatest id made by NewID that an item of the thread has
 }
 
 // queuedTurn is a turn that waits to start.
@@ -34,29 +34,29 @@ type activeTurn struct {
 	open    *openItems
 	steers  []string // user_message items not delivered yet, in order
 	usage   *items.Usage
-	stop    *stop // nil: nobody has asked it to stop
-	cut     bool  // the present prompt is being cut short for a steer
+	stop    *stop // nil: it has not been asked to stop
+	cut     bool  // the current prompt is being cut short for a steer
 	clock   clock
-	notices int // made for ops that were refused
+	notices int // made for refused ops
 
-	progressAt   time.Time // of the last message sent
-	progressNext *string   // a message that waits for its second
+	progressAt   time.Time // when the last message was sent
+	progressNext *string   // a message that waits until a second has passed
 
 	retryAt time.Time // when its next attempt begins; zero = one is under way
 
-	// work is what executes the turn. It is shared by clones, because it is no
-	// part of what is decided: executors and effects change it.
+	// work is what executes the turn. Clones share it, because decisions do not
+	// change it: executors and effects do.
 	work *work
 }
 
-// stop says how the turn is to end whatever the agent does.
+// stop says how the turn ends, whatever the agent does.
 type stop struct {
 	state   turns.State
 	reason  string
 	failure *turns.Failure
 }
 
-// clone returns a state that can be changed without s.
+// clone returns a copy that can be changed without changing s.
 func (s *state) clone() *state {
 	next := *s
 	if s.active != nil {
@@ -67,7 +67,7 @@ func (s *state) clone() *state {
 	return &next
 }
 
-// mustBeOpen refuses what needs an open thread.
+// mustBeOpen returns an error unless the thread is open.
 func (s *state) mustBeOpen() error {
 	switch {
 	case s.thread == nil:
@@ -93,14 +93,14 @@ func (s *state) queued(turnID string) *queuedTurn {
 	return nil
 }
 
-// enqueue puts a turn into the queue, in place of what it was there.
+// enqueue puts a turn into the queue. It replaces an entry of the same turn.
 func (s *state) enqueue(q *queuedTurn) {
 	s.dequeue(q.turn.TurnID)
 	s.queue = append(slices.Clip(s.queue), q)
 	slices.SortFunc(s.queue, func(x, y *queuedTurn) int { return cmp.Compare(x.turn.Rank, y.turn.Rank) })
 }
 
-// dequeue takes a turn out of the queue, if it is there.
+// dequeue removes a turn from the queue, if it is there.
 func (s *state) dequeue(turnID string) {
 	if s.queued(turnID) != nil {
 		s.queue = slices.DeleteFunc(slices.Clone(s.queue), func(q *queuedTurn) bool { return q.turn.TurnID == turnID })
@@ -118,8 +118,8 @@ func (s *state) setInput(turnID string, input []*openItem) {
 // one has been given up, the new one begins at retryAt. Nothing runs then.
 func (act *activeTurn) waitsForAttempt() bool { return !act.retryAt.IsZero() }
 
-// unattended reports whether nobody is at work on the turn, so that there is
-// nobody to ask to stop.
+// unattended reports whether neither an agent nor a worker is at work on the
+// turn, so that there is nothing to ask to stop.
 func (act *activeTurn) unattended() bool {
 	return act.waitsForAttempt() || act.work.exec != nil && act.work.exec.unattended()
 }
@@ -139,15 +139,15 @@ func (act *activeTurn) dropSteer(itemID string) {
 	act.steers = slices.DeleteFunc(act.steers, func(id string) bool { return id == itemID })
 }
 
-// clock measures what a turn has left of its timeout_seconds. It stands still
-// while the turn waits for a person.
+// clock measures what a turn has left of its timeout_seconds. It stops while the
+// turn waits for a person.
 type clock struct {
 	timeout time.Duration // left when since began; 0 = none
 	since   time.Time     // zero while waiting
 	waiting bool          // for a person
 }
 
-// wait stops the clock, or lets it go on.
+// wait stops the clock, or starts it again.
 func (c *clock) wait(waiting bool) {
 	if c.waiting == waiting {
 		return
@@ -160,8 +160,8 @@ func (c *clock) wait(waiting bool) {
 	c.since = time.Now()
 }
 
-// left is what is left of the timeout; 0 = there is none. One that has run
-// out is a nanosecond, so that it is not taken for none.
+// left is what is left of the timeout; 0 = there is none. After it has run out,
+// it is one nanosecond, so that it differs from no timeout.
 func (c *clock) left() time.Duration {
 	if c.timeout == 0 || c.since.IsZero() {
 		return c.timeout
@@ -169,7 +169,7 @@ func (c *clock) left() time.Duration {
 	return max(1, c.timeout-time.Since(c.since))
 }
 
-// due is when the timeout has run out; zero = never, as it is now.
+// due is when the timeout runs out; zero = never, as things are now.
 func (c *clock) due() time.Time {
 	if c.timeout == 0 || c.since.IsZero() {
 		return time.Time{}

@@ -12,9 +12,9 @@ import (
 // stepWriter adds the beginnings and ends of steps.
 type stepWriter struct{ d *decision }
 
-// start begins a try of a path, and of those above it that have none. A
-// try of it that stands is taken back with all below it: what is open of them
-// ends interrupted, then comes the marker.
+// start begins a try of a path, and of the steps above it that have none. A live
+// try of the path is superseded with all below it: their open items end as
+// interrupted, then comes the marker.
 func (w *stepWriter) start(path, reason string) (*notify.Span, error) {
 	t := w.d.change.tries()
 	if !notify.ValidStep(path) {
@@ -27,15 +27,15 @@ func (w *stepWriter) start(path, reason string) (*notify.Span, error) {
 	for above := notify.StepAbove(path); above != "" && t.live[above] == nil; above = notify.StepAbove(above) {
 		begins = append(begins, above)
 	}
-	stands := t.live[path] != nil
-	if !stands && len(t.live)+len(begins) > turns.MaxSteps {
+	live := t.live[path] != nil
+	if !live && len(t.live)+len(begins) > turns.MaxSteps {
 		return nil, fmt.Errorf("more than %d steps that stand: %w", turns.MaxSteps, items.ErrRefused)
 	}
 	if t.total+len(begins) > turns.MaxTries {
 		return nil, fmt.Errorf("more than %d tries of steps: %w", turns.MaxTries, items.ErrRefused)
 	}
 	reason = cutText(reason)
-	if stands {
+	if live {
 		w.endOpenItems(path)
 		w.d.change.rewind(path, nil, turns.RewindEvent{Reason: turns.CauseStep, Message: reason})
 	}
@@ -52,8 +52,8 @@ func (w *stepWriter) start(path, reason string) (*notify.Span, error) {
 	return span, nil
 }
 
-// end ends the try of a path that is under way, and those below it that
-// are; "" as the status is completed.
+// end ends the try of a path that is under way, and those below it that are. The
+// status "" means completed.
 func (w *stepWriter) end(path string, status turns.StepStatus) error {
 	if status == "" {
 		status = turns.StepCompleted
@@ -71,11 +71,11 @@ func (w *stepWriter) end(path string, status turns.StepStatus) error {
 	return nil
 }
 
-// endAll ends what is under way of the path and below it, the deepest
-// first; not the turn itself.
+// endAll ends the tries of the path and below it that are under way, the deepest
+// first, but not the attempt itself.
 func (w *stepWriter) endAll(path string, status turns.StepStatus) {
 	if len(w.d.change.tries().rows) < 2 {
-		return // there is but the turn
+		return // there is only the attempt
 	}
 	t := w.d.change.mutableTries()
 	rows := t.liveRows()
@@ -88,8 +88,8 @@ func (w *stepWriter) endAll(path string, status turns.StepStatus) {
 	}
 }
 
-// endOpenItems ends what is open of the try of a path that stands, and of those
-// below it, which are about to be taken back.
+// endOpenItems ends the open items of the live try of a path and of those below
+// it, which are about to be superseded.
 func (w *stepWriter) endOpenItems(path string) {
 	for _, o := range w.d.active().open.list {
 		if o.isInput() || o.span == nil || !covers(path, o.span.Step) {

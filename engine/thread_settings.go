@@ -12,8 +12,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// setThread adds thread/updated with what op changes; nothing if it changes
-// nothing.
+// setThread adds thread/updated with what op changes. If it changes nothing, it
+// adds nothing.
 func (d *decision) setThread(op items.SetThread) error {
 	switch {
 	case len(op.Config) > turns.MaxConfigBytes:
@@ -40,7 +40,7 @@ func (d *decision) setThread(op items.SetThread) error {
 	return nil
 }
 
-// setAgentThread stores what an agent says of its thread.
+// setAgentThread stores the settings and the session that an agent returned.
 func (d *decision) setAgentThread(t turns.AgentThread) error {
 	err := d.setThread(items.SetThread{Config: t.Config, AgentSessionID: t.SessionID})
 	if err != nil {
@@ -49,8 +49,8 @@ func (d *decision) setAgentThread(t turns.AgentThread) error {
 	return nil
 }
 
-// sameJSON reports whether two values, either of which may be nil, are equal
-// but for the order of members, white space and the spelling of numbers.
+// sameJSON reports whether two values, either of which may be nil, are equal. The
+// order of members, white space and the spelling of numbers do not count.
 func sameJSON(x, y jsontext.Value) bool {
 	if x == nil || y == nil {
 		return x == nil && y == nil
@@ -59,7 +59,7 @@ func sameJSON(x, y jsontext.Value) bool {
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && string(x) == string(y)
 }
 
-// cutText is s as a title or progress message may be.
+// cutText shortens a title or a message to MaxTextBytes of UTF-8.
 func cutText(s string) string {
 	if len(s) > turns.MaxTextBytes {
 		s = s[:turns.MaxTextBytes]

@@ -10,22 +10,21 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// tries are the tries of the steps of one turn, the turn's own (path "", an
-// attempt) among them, as the owner of the turn has them: those that stand,
-// and of every path what its next try must know. Rows and spans in it are
-// never changed, only replaced; a builder that changes tries does so on a
-// clone, which becomes the actor's memory with the commit.
+// tries are the tries of the steps of one turn, including the turn's own (path
+// "", an attempt): those that are live, and for every path what its next try must
+// know. Rows and spans in it are replaced, never changed. A change changes a
+// clone, which becomes part of the actor's state with the commit.
 type tries struct {
 	turnID             string
-	live               map[string]*notify.Span // those that stand, by path
-	rows               map[string]*turns.Step  // of those
+	live               map[string]*notify.Span // the live tries by path
+	rows               map[string]*turns.Step  // of the live tries, by path
 	paths              map[string]pathHistory
-	supersededAttempts map[int]*turns.Step // rows of the attempts that were taken back
-	total              int                 // in all
+	supersededAttempts map[int]*turns.Step // rows of superseded attempts by epoch
+	total              int                 // all tries, live or not
 }
 
-// pathHistory is what is known of all tries of a path: the epoch of the newest, and
-// the seq of the first event of the first, before which nothing of the step is.
+// pathHistory is what is known of all tries of a path: the epoch of the newest,
+// and the seq of the first event of the first. No event of the step is before it.
 type pathHistory struct {
 	epoch int
 	first int64
@@ -38,7 +37,7 @@ func newTries(turnID string) *tries {
 	}
 }
 
-// triesFromRows makes tries of their rows, which are in the order of their seq.
+// triesFromRows makes tries from their rows, which are in the order of seq.
 func triesFromRows(turnID string, rows []*turns.Step) *tries {
 	t := newTries(turnID)
 	for _, row := range rows {
@@ -64,7 +63,7 @@ func triesFromRows(turnID string, rows []*turns.Step) *tries {
 	return t
 }
 
-// parent is the try that a try of the path is part of; nil for the turn's own.
+// parent is the live try that a try of the path belongs to; nil for the turn's own.
 func (t *tries) parent(path string) *notify.Span {
 	if path == "" {
 		return nil
@@ -79,8 +78,8 @@ func (t *tries) clone() *tries {
 	}
 }
 
-// settle follows the commit that began tries; rows and spans have been
-// settled with it.
+// settle replaces provisional seqs after the commit. Rows and spans have their
+// seq from the commit already.
 func (t *tries) settle(first int64) {
 	for path, p := range t.paths {
 		if p.first < 0 {
@@ -90,13 +89,12 @@ func (t *tries) settle(first int64) {
 	}
 }
 
-// liveRows are the rows of what stands, in the order of their seq.
+// liveRows are the rows of the live tries in the order of seq.
 func (t *tries) liveRows() []*turns.Step {
 	return slices.SortedFunc(maps.Values(t.rows), func(x, y *turns.Step) int { return cmp.Compare(x.Seq, y.Seq) })
 }
 
-// covers reports whether what belongs to step belongs to path as well: the
-// path itself and all below it, "" being above all.
+// covers reports whether step is path or below it. The path "" covers all.
 func covers(path, step string) bool {
 	return path == "" || step == path || strings.HasPrefix(step, path) && step[len(path)] == '/'
 }

@@ -19,8 +19,8 @@ type ending struct {
 // interruption is the message of an interrupted turn.
 func interruption(reason string) string { return "Turn interrupted: " + reason }
 
-// end adds the ends of all open items, then the end of the turn, then the
-// end of a thread that waited for it (I5). The thread has no active turn then.
+// end ends the active turn: it adds the ends of all open items and steps, then
+// the end of the turn, then the end of a thread that waited for it (I5).
 func (w *turnWriter) end(end ending) {
 	act := w.d.active()
 	status := items.StatusCompleted
@@ -47,7 +47,7 @@ func (w *turnWriter) end(end ending) {
 	}
 }
 
-// endStopped ends a turn that was asked to stop, as the stop says.
+// endStopped ends a turn that was asked to stop, in the way the stop says.
 func (w *turnWriter) endStopped(s *stop, out turns.Outcome) {
 	end := ending{state: s.state, reason: s.reason, stopReason: out.StopReason, failure: s.failure}
 	if end.stopReason == "" && out.State == turns.Failed && out.Failure != nil {
@@ -59,8 +59,8 @@ func (w *turnWriter) endStopped(s *stop, out turns.Outcome) {
 	w.end(end)
 }
 
-// endQueued ends a turn that has not started, or not again. The end is all
-// that there is of this attempt: turn/retry supersedes it like any other.
+// endQueued ends a queued turn. Its end is the only event of this attempt, which
+// turn/retry supersedes like any other.
 func (w *turnWriter) endQueued(row *turns.Turn, reason string) {
 	var undelivered []string
 	for _, o := range w.d.next().queued(row.TurnID).input {
@@ -75,7 +75,7 @@ func (w *turnWriter) endQueued(row *turns.Turn, reason string) {
 	})
 }
 
-// addEnd adds the terminal event of a turn.
+// addEnd adds the terminal event of a turn and nothing else.
 func (w *turnWriter) addEnd(row *turns.Turn, at scope, e *turns.EndedEvent) {
 	method := notify.TurnCompleted
 	e.Type = "completed"

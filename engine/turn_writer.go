@@ -13,8 +13,8 @@ import (
 // attempts and its end.
 type turnWriter struct{ d *decision }
 
-// addStarted adds turn/started, behind the fence of the runtime's pause. The
-// attempt begins with it, unless it has begun with the wait for it.
+// addStarted adds turn/started, with the fence of the runtime's pause. The attempt
+// begins with it, unless it began with the wait for it.
 func (w *turnWriter) addStarted(prev *turns.Turn, turnID string, origin turns.Origin, c turns.Start) {
 	w.d.change.unit.Fences = append(w.d.change.unit.Fences, turns.NotPaused)
 	e := &turns.StartedEvent{
@@ -35,8 +35,8 @@ func (w *turnWriter) addStarted(prev *turns.Turn, turnID string, origin turns.Or
 	w.d.change.turn(prev, turnID, notify.TurnStarted, inTry(span), e)
 }
 
-// startPrompt follows turn/started: the agent gets the input, or the turn waits for
-// a worker.
+// startPrompt follows turn/started: the agent gets the input, or the turn waits
+// for a worker.
 func (w *turnWriter) startPrompt(input []items.UserMessage) {
 	if w.d.agent().remote != nil {
 		w.addProgress(turns.Starting, "")
@@ -44,10 +44,10 @@ func (w *turnWriter) startPrompt(input []items.UserMessage) {
 	w.d.addEffect(startPrompt{input})
 }
 
-// stop adds what clients see of a stop at once: the progress, and the end of
-// all questions, which agents wait for. After the commit the agent is asked to
-// stop, and has until the deadline. A turn that nobody works on ends at once:
-// one between two attempts, or one that no worker has claimed.
+// stop adds what clients see of a stop at once: the progress, and the end of all
+// questions. After the commit the agent is asked to stop within a time. A turn at
+// which neither an agent nor a worker is at work ends at once: one between two
+// attempts, or one that no worker has claimed.
 func (w *turnWriter) stop(s stop, within time.Duration) {
 	act := w.d.active()
 	if act.unattended() {
@@ -62,9 +62,9 @@ func (w *turnWriter) stop(s stop, within time.Duration) {
 	w.d.addEffect(stopWork{errTurnInterrupted, within})
 }
 
-// reportProgress sends a change of state at once, and a message alone at most once a
-// second: the newest waits. A turn that waits for a person, or is being
-// interrupted, is that whatever its agent says.
+// reportProgress adds the progress that an agent reports: a change of state at
+// once, a message alone at most once a second; the newest waits. A turn that waits
+// for a person, or is being interrupted, keeps that state.
 func (w *turnWriter) reportProgress(op items.Progress) error {
 	act := w.d.active()
 	is := act.turn.Progress
@@ -100,7 +100,7 @@ func (w *turnWriter) addProgress(state turns.Progress, message string) {
 	w.addProgressEvent(turns.ProgressEvent{State: state, Message: message})
 }
 
-// addProgressEvent is progress for who has more to say; the time it adds itself.
+// addProgressEvent adds turn/progress of the active turn. It sets the elapsed time.
 func (w *turnWriter) addProgressEvent(e turns.ProgressEvent) {
 	w.progressOf(w.d.active().turn, w.d.turnScope(), e)
 }
