@@ -6,8 +6,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// agent is a configured agent with what it can do beyond running turns, which
-// is looked for once. The zero value is an agent that is not configured any more.
+// agent is a configured agent with what it can do beyond running turns, which is
+// found out once. The zero value is an agent that is no longer configured.
 type agent struct {
 	turns.Agent                  // nil: not configured
 	remote      turns.Remote     // nil: its turns run in this process
@@ -15,7 +15,7 @@ type agent struct {
 	stopper     turns.Stopper    // nil: the engine's deadline holds
 	configurer  turns.Configurer // nil: its threads have no settings
 	forker      turns.Forker     // nil: its conversations cannot be forked
-	service     turns.Service    // nil: it has no life beside its turns
+	service     turns.Service    // nil: it does nothing outside of its turns
 }
 
 func newAgent(is turns.Agent) *agent {
@@ -32,7 +32,7 @@ func newAgent(is turns.Agent) *agent {
 // agents are the configured agents by name.
 type agents map[string]*agent
 
-// of returns the agent of a thread, which may not be configured any more.
+// of returns the agent of a thread, which may no longer be configured.
 func (a agents) of(name string) *agent {
 	if g := a[name]; g != nil {
 		return g
@@ -43,8 +43,8 @@ func (a agents) of(name string) *agent {
 // leases is the policy of an agent whose turns are claimed by workers.
 func (g *agent) leases() turns.LeasePolicy { return g.remote.Leases().WithDefaults() }
 
-// stopWithin is how long the agent may take to stop, otherwise being the
-// engine's deadline. A worker learns of a stop within a period of its lease.
+// stopWithin is how long the agent may take to stop. otherwise is the engine's
+// deadline. A worker learns of a stop within the period of its lease.
 func (g *agent) stopWithin(otherwise time.Duration) time.Duration {
 	if g.remote != nil {
 		return g.leases().Lease
@@ -57,8 +57,8 @@ func (g *agent) stopWithin(otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// retryPolicy is the agent's policy, completed by what the turn says, own, if
-// that is not nil.
+// retryPolicy is the agent's policy. Members of own, the turn's policy, replace
+// its members; own may be nil.
 func (g *agent) retryPolicy(own *turns.RetryPolicy) turns.RetryPolicy {
 	var p turns.RetryPolicy
 	if g.retrier != nil {

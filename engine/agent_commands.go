@@ -19,10 +19,9 @@ import (
 // it may have to start first, and to load its session.
 const callAgentWithin = 60 * time.Second
 
-// ThreadConfigure lets the agent of a thread change the thread's settings,
-// and stores what they are then. The agent is asked outside of the thread's
-// actor, one change of a thread after the other; a client that hangs up does
-// not stop it. Errors: *InvalidError, threads.ErrNotFound, threads.ErrClosed,
+// ThreadConfigure lets the agent of a thread change the thread's settings, and
+// stores the result. The agent is called outside of the thread's actor, for one
+// change of a thread at a time. A client that hangs up does not stop it. Errors: *InvalidError, threads.ErrNotFound, threads.ErrClosed,
 // ErrAgentNotFound, *UnsupportedError, *AgentError, ErrKeyConflict,
 // ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.ConfigureResult, error) {
@@ -65,8 +64,8 @@ func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.
 	})
 }
 
-// ThreadFork starts a thread whose agent goes on from the conversation of
-// another one, as it stands at the end of its newest turn. Errors: as
+// ThreadFork starts a thread whose agent continues the conversation of another
+// one from the end of its newest turn. Errors: as
 // ThreadConfigure, and ErrNotFound for AfterTurnID, ErrBusy while a turn of
 // the thread is active, threads.ErrConflict if NewThreadID exists.
 func (e *Engine) ThreadFork(ctx context.Context, c turns.Fork) (turns.ForkResult, error) {
@@ -103,8 +102,8 @@ func (e *Engine) ThreadFork(ctx context.Context, c turns.Fork) (turns.ForkResult
 	if err != nil {
 		return turns.ForkResult{}, err
 	}
-	// The conversation must not have gone on meanwhile: nobody could say what
-	// of it is in the fork. What the agent has made is given up then.
+	// The conversation must not have continued meanwhile: it would be unknown how
+	// much of it is in the fork. The agent's fork is abandoned then.
 	ctx = context.WithoutCancel(ctx)
 	source, err := e.openThread(ctx, c.ThreadID, true)
 	if err != nil {
@@ -138,8 +137,8 @@ func (d *decision) startFork(source threads.Thread, from threads.ForkedFrom, for
 	}, nil
 }
 
-// openThread is the row of an open thread whose agent is configured; idle asks
-// that no turn is active.
+// openThread returns the row of an open thread whose agent is configured. With
+// idle, no turn may be active.
 func (e *Engine) openThread(ctx context.Context, threadID string, idle bool) (threads.Thread, error) {
 	if e.pause.isDraining() {
 		return threads.Thread{}, turns.ErrDraining
@@ -172,8 +171,8 @@ func (e *Engine) mustNotExist(ctx context.Context, threadID string) error {
 	return err
 }
 
-// forkPoint is the newest turn of the thread that has run. AfterTurnID must
-// be it, or one that ended after it without having run.
+// forkPoint is the newest turn of the thread that has run. AfterTurnID must be
+// that turn, or one that ended after it without having run.
 func (e *Engine) forkPoint(ctx context.Context, c turns.Fork) (threads.ForkedFrom, error) {
 	from := threads.ForkedFrom{ThreadID: c.ThreadID}
 	last, err := e.store.LastTurn(ctx, c.ThreadID)
@@ -198,8 +197,8 @@ func (e *Engine) forkPoint(ctx context.Context, c turns.Fork) (threads.ForkedFro
 	return from, nil
 }
 
-// callAgent calls an agent outside of its turns. What comes back is one of the
-// errors that ThreadConfigure and ThreadFork promise.
+// callAgent calls an agent outside of its turns. It returns one of the errors that
+// ThreadConfigure and ThreadFork promise.
 func (e *Engine) callAgent(name string, f func(context.Context) (turns.AgentThread, error)) (t turns.AgentThread, err error) {
 	ctx, cancel := context.WithTimeout(e.agentCtx, callAgentWithin)
 	defer cancel()

@@ -7,12 +7,11 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Drain lets running turns go on for DrainAfter, interrupts the rest and
-// waits DrainGrace for them; those that wait for a person, or begin to, it
-// interrupts at once: nothing would come of letting them go on. New turns are
-// refused from now on, queued ones stay queued. Turns of workers are left alone
-// and not waited for. It returns early when no other turn is active or ctx is
-// done.
+// Drain lets running turns continue for DrainAfter, then interrupts the rest and
+// waits DrainGrace for them. It interrupts turns that wait for a person, or begin
+// to, at once, because no answer will come. New turns are refused from now on,
+// queued ones stay queued. Turns of workers continue, and Drain does not wait for
+// them. It returns early when no other turn is active, or when ctx is done.
 func (e *Engine) Drain(ctx context.Context) error {
 	e.pause.drain()
 	e.claims.close()
@@ -31,8 +30,8 @@ func (e *Engine) Drain(ctx context.Context) error {
 	return nil
 }
 
-// interruptWaiting ends a turn for which nobody will be asked any more. One that
-// waits for its next attempt, or is a worker's, is left to the next server.
+// interruptWaiting interrupts a turn that waits for a person. A turn that waits for
+// its next attempt, or is a worker's, is left to the next server.
 func (a *actor) interruptWaiting() {
 	act := a.state.active
 	switch {
@@ -40,7 +39,7 @@ func (a *actor) interruptWaiting() {
 	case act.waitsForAttempt():
 		a.slot.keep()
 	case act.work.exec != nil && act.work.exec.outlivesServer():
-		a.slot.leave() // nobody waits for it, and the next server finds it
+		a.slot.leave() // the drain does not wait for it, and the next server finds it
 	case act.clock.waiting:
 		a.stopForDrain(a.agent().stopWithin(a.e.rules.cfg.InterruptAfter))
 	}
@@ -60,7 +59,7 @@ func (a *actor) stopForDrain(within time.Duration) {
 	a.commitOutput(d)
 }
 
-// waitFor reports whether c was closed before the time was over or ctx done.
+// waitFor waits for c. It reports false if d has passed or ctx was done before.
 func waitFor(ctx context.Context, c <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -4,25 +4,25 @@ import "time"
 
 // executor works on an attempt of a turn: a run, which is a prompt of an agent
 // in this process, or a worker, which has claimed the attempt over the wire.
-// The owner of the thread calls it, from its own goroutine; no method blocks.
+// Only the goroutine of the actor calls it. No method blocks.
 type executor interface {
-	// stop asks it to end the present prompt. The owner sets the deadline.
+	// stop asks it to end the current prompt. The actor sets the deadline.
 	stop(cause error)
-	// part ends its connection with the turn. It is not waited for. Parting
+	// detach ends its connection with the turn without waiting for it. Detaching
 	// twice is fine.
 	detach()
-	// unattended reports whether nobody is at work yet.
+	// unattended reports whether no agent or worker is at work yet.
 	unattended() bool
-	// outlives reports whether it goes on when the server stops.
+	// outlivesServer reports whether it continues when the server stops.
 	outlivesServer() bool
-	// due is when it is given up although nobody has stopped it; zero = never.
+	// due is when it is given up without having been asked to stop; zero = never.
 	due() time.Time
-	// overdue says why a turn ends that did not stop by its deadline.
+	// overdueReason says why a turn ends that did not stop by its deadline.
 	overdueReason() string
-	// takesText reports whether it takes steered text while it works.
+	// acceptsText reports whether it accepts steered text while it works.
 	acceptsText() bool
-	// steer hands over committed text if inject is set. Otherwise the text waits for
-	// the next prompt, and so does all later text.
+	// steer delivers committed text if inject is set. Otherwise this text and all
+	// later text waits for the next prompt.
 	steer(list []injection, inject bool)
 }
 
@@ -31,11 +31,11 @@ type work struct {
 	turnID  string
 	exec    executor  // nil between two prompts or attempts
 	prompts int       // of the attempt, started so far
-	stopBy  time.Time // when an executor that was asked to stop is given up; zero = none
+	stopBy  time.Time // the deadline of an executor that was asked to stop; zero = none
 }
 
-// detach parts from the executor, if there is one, without waiting for it: its
-// prompt has ended for the turn. w may be nil.
+// detach detaches the executor, if there is one, because its prompt has ended for
+// the turn. w may be nil.
 func (w *work) detach() {
 	if w == nil {
 		return
@@ -46,7 +46,7 @@ func (w *work) detach() {
 	w.exec, w.stopBy = nil, time.Time{}
 }
 
-// stop asks the executor to stop within a time; an earlier deadline holds.
+// stop asks the executor to stop within a time. An earlier deadline stays.
 func (w *work) stop(cause error, within time.Duration) {
 	if w.exec != nil {
 		w.exec.stop(cause)

@@ -2,9 +2,9 @@ package engine
 
 import "github.com/seed82539d15/holon/ledger"
 
-// keyed decides one command of a thread and commits it: f adds its events to
-// the decision and says what to answer. With a key that has been used, f is
-// not called and the first answer is given again.
+// keyed decides one command of a thread and commits it. f adds its events to the
+// decision and returns the answer. If the key has been used, f is not called and
+// the first answer is returned again.
 func keyed[R any, P ledger.Result[R]](a *actor, key *ledger.Key, f func(d *decision) (R, error)) (result R, replayed bool, err error) {
 	var d *decision
 	return ledger.Keyed[R, P](a.e.store, key, func() (*ledger.Unit, R, error) {
@@ -16,9 +16,9 @@ func keyed[R any, P ledger.Result[R]](a *actor, key *ledger.Key, f func(d *decis
 		r, err := f(d)
 		return &d.change.unit, r, err
 	}, func(*ledger.Unit) (ledger.Receipt, error) {
-		d.change.flushDelta() // or a text alone would look like nothing
+		d.change.flushDelta() // or a unit with text only would look empty
 		if d.change.empty() && key == nil {
-			a.enact(d) // text beyond an item's bound makes no event, and yet counts
+			a.enact(d) // text beyond an item's bound makes no event but changes the state
 			return ledger.Receipt{Last: a.state.thread.LatestSeq}, nil
 		}
 		return a.commit(d)

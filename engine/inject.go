@@ -14,8 +14,7 @@ import (
 )
 
 // injectWithin is how long the end of a prompt waits for an injection that
-// runs and does not heed its context. The text is taken for not delivered
-// then.
+// ignores its context. Then the text counts as not delivered.
 const injectWithin = 2 * time.Second
 
 // injection is a steered text on its way to the agent at work.
@@ -24,11 +23,11 @@ type injection struct {
 	message items.UserMessage
 }
 
-// injector hands the texts steered to a prompt to its agent, one at a time
-// and in their order, for as long as the agent takes them: the first that it
-// does not take, and all after it, are the turn's next prompt. Delivered
-// texts are reported to the actor by the intake, ahead of the prompt's end, so
-// that none is delivered twice or lost.
+// injector delivers the texts steered to a prompt to its agent, one at a time and
+// in order, as long as the agent accepts them. The first that it does not accept,
+// and all later ones, are the turn's next prompt. Delivered texts are reported to
+// the actor through the intake, before the prompt's end, so that none is delivered
+// twice or lost.
 type injector struct {
 	mu      sync.Mutex
 	f       turns.Injector
@@ -44,7 +43,7 @@ func (r *run) OnSteer(f turns.Injector) {
 	r.inject.f = f
 }
 
-// acceptsText reports whether steered text can be injected now. The actor asks.
+// acceptsText implements executor: whether steered text can be injected now.
 func (r *run) acceptsText() bool {
 	if r.steerQueued || r.ctx.Err() != nil {
 		return false
@@ -54,8 +53,8 @@ func (r *run) acceptsText() bool {
 	return r.inject.f != nil && !r.inject.over
 }
 
-// queueInjections queues committed texts for the agent. It does not block. What
-// comes too late stays among the turn's steers.
+// queueInjections queues committed texts for the agent. It does not block. Text
+// that comes too late stays among the turn's steers.
 func (r *run) queueInjections(list []injection) {
 	in := &r.inject
 	in.mu.Lock()
@@ -70,7 +69,7 @@ func (r *run) queueInjections(list []injection) {
 	}
 }
 
-// injectQueued injects what waits until nothing does, or one is not taken.
+// injectQueued injects the queued texts, until one is not accepted.
 func (r *run) injectQueued() {
 	in := &r.inject
 	for {
@@ -94,12 +93,12 @@ func (r *run) injectQueued() {
 			in.mu.Unlock()
 			continue
 		}
-		// It does not wait for room, as little as the prompt's end does.
+		// Like the end of a prompt, this does not wait for room.
 		_ = r.a.in.put(context.Background(), r.over, output{run: r, delivered: next.itemID})
 	}
 }
 
-// injectOne keeps a panic of an agent from ending more than an injection.
+// injectOne injects one text. A panic of the agent ends only the injection.
 func (r *run) injectOne(f turns.Injector, m items.UserMessage) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -111,8 +110,7 @@ func (r *run) injectOne(f turns.Injector, m items.UserMessage) (err error) {
 }
 
 // endInjection is called when the agent has returned and its context is
-// cancelled. From then on nothing is injected; what is being injected is
-// waited for.
+// cancelled. Nothing is injected from then on. It waits for an injection under way.
 func (r *run) endInjection() {
 	in := &r.inject
 	in.mu.Lock()
@@ -120,11 +118,11 @@ func (r *run) endInjection() {
 	busy := in.busy
 	in.mu.Unlock()
 	if busy != nil && !waitFor(context.Background(), busy, injectWithin) {
-		r.a.e.log.Warn("an agent does not say whether it has taken a text: it is not counted as delivered", zap.String("turn_id", r.turnID))
+		r.a.e.log.Warn("an agent does not confirm a text: it counts as not delivered", zap.String("turn_id", r.turnID))
 	}
 }
 
-// completeSteer ends a steered text that the agent has got.
+// completeSteer completes a steered text that the agent has received.
 func (w *itemWriter) completeSteer(itemID string) {
 	act := w.d.active()
 	o := act.open.get(itemID)

@@ -6,9 +6,9 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Interrupt ends a queued turn, or tells an active one to stop. It returns
-// once that is durable. If the turn has not ended by then, ended delivers the
-// final answer when it does; it is nil if the result is final. Errors:
+// Interrupt ends a queued turn, or asks an active one to stop. It returns once
+// that is durable. If the turn has not ended by then, ended delivers the final
+// answer when it does. ended is nil if the result is final. Errors:
 // *InvalidError, ErrNotFound, ErrNotActive, ErrKeyConflict, ledger.ErrStorageFull,
 // ledger.ErrStorageFailed.
 func (e *Engine) Interrupt(ctx context.Context, c turns.Interrupt) (result turns.InterruptResult, ended <-chan turns.InterruptResult, err error) {
@@ -62,7 +62,7 @@ func (d *decision) interrupt(c turns.Interrupt) (turns.InterruptResult, error) {
 	r.State = string(turns.Interrupting)
 	if s := act.stop; s != nil && s.state == turns.Interrupted {
 		r.Message = interruption(s.reason)
-		return r, nil // it is on its way already; its end is this answer too
+		return r, nil // it stops already; its end answers this request too
 	}
 	if act.unattended() {
 		r.State = string(turns.Interrupted)

@@ -10,17 +10,17 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// maxPanics is how often an actor starts over. The thread of one that panics
-// again is left as the log has it until the server is started again: whatever
-// is wrong there must not fill the log, nor run for ever.
+// maxPanics is how often an actor starts over after a panic. After one more, the
+// thread is left as it is in the log until a restart: a permanent fault must not
+// fill the log or loop forever.
 const maxPanics = 3
 
-// panicked follows a panic in the actor's work, which ends what the thread was
-// at, and nothing else of the server.
+// panicked follows a panic in the actor. It ends the active turn of the thread and
+// affects no other thread.
 func (a *actor) panicked(v any) {
 	a.logPanic(v)
 	if a.stopped {
-		return // what is left of the thread is the next server's
+		return // the next server recovers the thread
 	}
 	defer func() {
 		if v := recover(); v != nil {
@@ -43,8 +43,8 @@ func (a *actor) logPanic(v any) {
 	a.e.log.Error("the thread's actor panicked", fields...)
 }
 
-// startOver makes the actor's memory of what the log says, after the two may
-// have parted. The turn that was active fails, for the reason given.
+// startOver reads the actor's state from the log again, because the two may
+// differ. The turn that was active fails, with why as the message.
 func (a *actor) startOver(why string) {
 	a.work.detach()
 	a.slot.reclaim()
@@ -69,8 +69,8 @@ func (a *actor) startOver(why string) {
 	a.commitEnd(d)
 }
 
-// answerWaiters answers those who wait for what was in the commit after which
-// the actor panicked.
+// answerWaiters answers the clients that wait for what was in the last commit
+// before the panic.
 func (a *actor) answerWaiters() {
 	a.waiters.closed(a.state.thread)
 	if len(a.waiters.ends) == 0 {

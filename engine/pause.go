@@ -13,7 +13,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Pause keeps turns of all threads from starting; those that run go on. It
+// Pause keeps turns of all threads from starting; running turns continue. It
 // survives a restart. Errors: *InvalidError, ErrKeyConflict, ledger.ErrStorageFull,
 // ledger.ErrStorageFailed.
 func (e *Engine) Pause(ctx context.Context, c turns.Pause) (turns.PauseResult, error) {
@@ -38,14 +38,13 @@ func (e *Engine) State() string { return e.pause.state() }
 // Runtime is the pause of the runtime as it was committed last.
 func (e *Engine) Runtime() turns.Runtime { return e.pause.current() }
 
-// pause owns what keeps every thread from starting turns: the pause of the
-// runtime, as it is in the log, and the drain. It is safe for use by many
-// goroutines.
+// pause owns what keeps all threads from starting turns: the pause of the runtime,
+// as it is in the log, and the drain. It is safe for use by many goroutines.
 type pause struct {
 	store   turns.Store
 	gate    *gate
 	log     *zap.Logger
-	changed chan struct{} // told when runtime.Until changes; capacity 1
+	changed chan struct{} // receives when runtime.Until changes; capacity 1
 
 	changing sync.Mutex // one pause or resume at a time
 
@@ -97,8 +96,8 @@ func (p *pause) isDraining() bool {
 	return p.draining
 }
 
-// change closes the gate before a pause is in the log, and opens it
-// after a resume is: see gate.
+// change commits a pause or a resume. It closes the gate before a pause is in the
+// log, and opens it after a resume is: see gate.
 func (p *pause) change(method string, body *turns.RuntimeEvent, key *ledger.Key) (turns.PauseResult, error) {
 	p.changing.Lock()
 	defer p.changing.Unlock()
@@ -148,7 +147,7 @@ func (p *pause) stateAfter(r turns.Runtime) string {
 	return "running"
 }
 
-// resumeOnTime ends a pause whose time has come, until ctx is done.
+// resumeOnTime ends pauses when their time has come. It blocks until ctx is done.
 func (p *pause) resumeOnTime(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()

@@ -9,11 +9,10 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Recover ends what a crash left unfinished, before a listener opens: the
-// attempts of active turns are given up, by which the turns end or wait to be
-// tried again, and closing threads are closed. A worker's turn is left to its
-// worker. Turns start with Run, those that are tried again before those that are
-// queued.
+// Recover ends what a crash left unfinished, before a listener opens. It ends the
+// attempts of active turns: each turn ends or waits for a retry. It closes closing
+// threads. A worker's turn continues in its worker. Turns start with Run: retries
+// first, then queued turns.
 func (e *Engine) Recover(ctx context.Context) error {
 	rt, err := e.store.Runtime(ctx)
 	if err != nil {
@@ -57,8 +56,8 @@ func (e *Engine) Recover(ctx context.Context) error {
 	return nil
 }
 
-// recoverSafely is recoverThread for a thread whose recovery may panic: the
-// server starts without it.
+// recoverSafely is recoverThread with a guard against panics: the server starts,
+// and the thread refuses commands.
 func (e *Engine) recoverSafely(threadID string) (found recovered, err error) {
 	a := newActor(e, threadID)
 	defer func() {
@@ -73,7 +72,7 @@ func (e *Engine) recoverSafely(threadID string) (found recovered, err error) {
 	return a.recoverThread()
 }
 
-// recovered is what there is of a thread's turn after recovery.
+// recovered is the state of a thread's turn after recovery.
 type recovered int
 
 const (
@@ -82,8 +81,8 @@ const (
 	turnContinues           // in a worker, or it waits for one
 )
 
-// recoverThread commits the end of the turn that was active, or of its
-// attempt. The actor has no goroutine of its own yet and is dropped afterwards.
+// recoverThread commits the end of the turn that was active, or of its attempt.
+// The actor has no goroutine and is dropped afterwards.
 func (a *actor) recoverThread() (recovered, error) {
 	a.recovering = true
 	if err := a.load(); err != nil {

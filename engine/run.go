@@ -13,8 +13,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// run is one prompt under way: what connects the agent's goroutine with the
-// actor. It is the Sink of its Prompt.
+// run is one prompt under way. It connects the agent's goroutine with the actor,
+// and is the Sink of its Prompt.
 type run struct {
 	a           *actor
 	turnID      string
@@ -23,11 +23,11 @@ type run struct {
 	cancel      context.CancelCauseFunc
 	over        chan struct{} // closed by the actor: the prompt has ended for the turn
 	inject      injector
-	steerQueued bool // the actor's: a text waits for the next prompt, so all later ones do
+	steerQueued bool // the actor's: a text waits for the next prompt, and so must all later ones
 
 	attempt    int
 	detached   bool // the actor's: over is closed
-	superseded bool // the actor's: its attempt was, so what still comes is late
+	superseded bool // the actor's: its attempt was superseded, so that further output is late
 }
 
 // Causes of the cancellation of an agent's context.
@@ -104,7 +104,7 @@ func (r *run) Ask(ctx context.Context, itemID string, question items.Content, o 
 		return a, nil
 	case <-r.over:
 		return cancelled, turns.ErrPromptOver
-	case <-ctx.Done(): // nobody waits for the answer any more; the question ends with its prompt
+	case <-ctx.Done(): // the agent does not wait for the answer any more; the question ends with its prompt
 		return turns.Answer{}, context.Cause(ctx)
 	}
 }
@@ -130,8 +130,8 @@ func (r *run) Sync(ctx context.Context) error {
 	}
 }
 
-// startPrompt lets the agent run, after the commit that says so, or offers the
-// turn to workers. It does not block.
+// startPrompt starts a prompt of the agent after the commit that says so, or
+// offers the turn to workers. It does not block.
 func (a *actor) startPrompt(input []items.UserMessage) {
 	act, agent := a.state.active, a.agent()
 	if agent.remote != nil {
@@ -149,7 +149,7 @@ func (a *actor) startPrompt(input []items.UserMessage) {
 		Cwd: a.state.thread.Cwd, Input: input, Metadata: act.turn.Metadata, Sink: r, Over: r.over,
 		SessionID: a.state.thread.AgentSessionID, Config: a.state.thread.Config,
 	}
-	name := a.state.thread.Agent // the goroutine below must not look at the thread
+	name := a.state.thread.Agent // the goroutine below must not read the thread
 	a.e.prompts.Go(func() {
 		out := turns.Outcome{State: turns.Failed, Failure: &turns.Failure{Kind: "agent_unavailable", Message: "the agent " + name + " is no longer configured"}}
 		if agent.Agent != nil {
@@ -157,12 +157,12 @@ func (a *actor) startPrompt(input []items.UserMessage) {
 		}
 		cancel(nil)
 		r.endInjection()
-		// An end waits for no room, so this never blocks.
+		// The end of a prompt does not wait for room, so this never blocks.
 		_ = a.in.put(context.Background(), r.over, output{run: r, end: &out})
 	})
 }
 
-// runAgent keeps a panic of an agent from ending more than its turn.
+// runAgent runs a prompt. A panic of the agent ends only its turn.
 func (e *Engine) runAgent(ctx context.Context, agent turns.Agent, p *turns.Prompt) (out turns.Outcome) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -12,21 +12,21 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// stopServicesWithin is how long Run waits, at its end, for agents that end
-// what they have started: two signals with 3 s for each, and a second more.
+// stopServicesWithin is how long Run waits at its end for agents that stop their
+// processes: two signals with 3 s for each, and a second more.
 const stopServicesWithin = 7 * time.Second
 
-// services are the agents that are served, and what became of them.
+// services are the agents that implement turns.Service, and their failures.
 type services struct {
 	log    *zap.Logger
 	wg     sync.WaitGroup
 	cancel context.CancelFunc
 
 	mu     sync.Mutex
-	failed map[string]string // by agent: why Serve came back before its time
+	failed map[string]string // by agent: why Serve returned early
 }
 
-// serve starts serving all agents that want it.
+// serve starts Serve of all services.
 func (s *services) serve(all agents, names []string, h turns.Host) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
@@ -49,7 +49,7 @@ func (s *services) serveOne(ctx context.Context, name string, agent turns.Servic
 	}()
 	switch {
 	case ctx.Err() != nil && err != nil:
-		s.log.Warn("an agent did not end in order", zap.String("agent", name), zap.Error(err))
+		s.log.Warn("an agent did not stop cleanly", zap.String("agent", name), zap.Error(err))
 	case err != nil:
 		s.log.Error("an agent has failed", zap.String("agent", name), zap.Error(err))
 		s.mu.Lock()
@@ -70,11 +70,11 @@ func (s *services) stop() {
 		close(stopped)
 	}()
 	if !waitFor(context.Background(), stopped, stopServicesWithin) {
-		s.log.Warn("agents have not ended what they started and are left alone")
+		s.log.Warn("agents have not stopped and are left alone")
 	}
 }
 
-// whyFailed says why an agent has stopped serving before its time.
+// whyFailed says why Serve of an agent has returned early.
 func (s *services) whyFailed(name string) (why string, failed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,8 +93,8 @@ func (e *Engine) Agents() []turns.AgentInfo {
 	return out
 }
 
-// agentInfo is what the agent says of itself. One that says nothing of its
-// state needs nothing to be ready.
+// agentInfo is the agent's own info with what the engine knows. An agent that
+// gives no state is ready.
 func (e *Engine) agentInfo(name string) turns.AgentInfo {
 	info := e.rules.agents[name].Info()
 	if info.State == "" {

@@ -30,9 +30,9 @@ func (e *Engine) Steer(ctx context.Context, c turns.Steer) (turns.SteerResult, e
 	})
 }
 
-// steer adds user messages that the agent gets at once, if it takes text while
-// it works, else as its next prompt of the same turn. cut ends the present
-// prompt for that.
+// steer adds user messages. The agent gets them at once if it accepts text while
+// it works, else as its next prompt of the same turn. cut ends the current prompt
+// for that.
 func (d *decision) steer(msgs []items.UserMessage, cut bool) (turns.SteerResult, error) {
 	act := d.active()
 	if len(act.steers)+len(msgs) > d.rules.cfg.MaxQueue {

@@ -18,7 +18,7 @@ func (e *Engine) StartThread(ctx context.Context, c turns.StartThread) (turns.St
 	}
 	id := c.ThreadID
 	if id == "" {
-		// A repeat must not wait behind a new, empty thread.
+		// A repeated request must not create the actor of a new thread.
 		if r, ok, err := ledger.Replay[turns.StartThreadResult](e.store, c.Key); ok || err != nil {
 			return r, err
 		}
@@ -81,9 +81,9 @@ func (e *Engine) ChangeThread(ctx context.Context, c turns.ChangeThread) (turns.
 	})
 }
 
-// CloseThread is ChangeThread with VerbClose for a caller who waits: if the
-// active turn has to end first, closed delivers the final answer when it has;
-// it is nil if the result is final. Errors: as ChangeThread.
+// CloseThread is ChangeThread with VerbClose for a caller that waits. If the
+// active turn has to end first, closed delivers the final answer when it has.
+// closed is nil if the result is final. Errors: as ChangeThread.
 func (e *Engine) CloseThread(ctx context.Context, c turns.CloseThread) (result turns.ChangeThreadResult, closed <-chan turns.ChangeThreadResult, err error) {
 	if err := turns.CheckText("reason", c.Reason); err != nil {
 		return turns.ChangeThreadResult{}, nil, err

@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// threadLocks keeps two clients from changing one thread's agent at once: what is
-// stored last must be what the agent was told last. The zero value is ready.
+// threadLocks are locks by thread id. They keep two clients from changing the
+// agent of one thread at once: the settings stored last must be those that the
+// agent received last. The zero value is ready. It is safe for use by many goroutines.
 type threadLocks struct {
 	mu   sync.Mutex
 	held map[string]*threadLock
@@ -14,10 +15,10 @@ type threadLocks struct {
 
 type threadLock struct {
 	free  chan struct{} // holds one token
-	users int           // who holds it or waits; bounded by the requests in flight
+	users int           // callers that hold it or wait; bounded by the requests in flight
 }
 
-// lock waits until nobody else holds id, or ctx is done. The caller calls
+// lock waits until no other caller holds id, or ctx is done. The caller must call
 // unlock once.
 func (l *threadLocks) lock(ctx context.Context, id string) (unlock func(), err error) {
 	l.mu.Lock()

@@ -6,7 +6,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// nextDue is when onTime has something to do; zero = never.
+// nextDue is when runDue has something to do; zero = never.
 func (a *actor) nextDue() time.Time {
 	if a.dead != nil {
 		return time.Time{}
@@ -41,8 +41,8 @@ func (a *actor) nextDue() time.Time {
 	return next
 }
 
-// attemptDue is when the attempt begins that the active turn waits for; zero =
-// there is none, or it has no slot yet.
+// attemptDue is when the attempt that the active turn waits for begins; zero =
+// there is none, or the turn has no slot yet.
 func (a *actor) attemptDue() time.Time {
 	due := a.state.active.retryAt
 	if due.IsZero() || !a.slot.held() {
@@ -64,7 +64,7 @@ func (a *actor) sleepTime() time.Duration {
 	case a.state.active != nil || a.dead != nil:
 		return asleep
 	case a.loaded && a.state.thread == nil:
-		return 0 // an id that names nothing is not worth keeping an actor for
+		return 0 // there is no such thread: the actor ends at once
 	}
 	return idleAfter
 }

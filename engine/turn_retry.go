@@ -10,10 +10,10 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Retry tries a turn again that has failed or was interrupted: it goes to the
-// end of its thread's queue, and starts at once if nothing keeps it. Its clock
-// (timeout_seconds) and its policy's attempts do not go on: somebody has asked
-// for it. Errors: *InvalidError, ErrNotFound, ErrNotEnded, ErrCompleted,
+// Retry tries a turn again that has failed or was interrupted. The turn goes to
+// the end of its thread's queue and starts at once if it can. Its clock
+// (timeout_seconds) and the attempts of its policy start anew, because a client
+// has asked for the retry. Errors: *InvalidError, ErrNotFound, ErrNotEnded, ErrCompleted,
 // ErrNoAttempts, threads.ErrClosed, ErrQueueFull, ErrKeyConflict, ErrDraining,
 // ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, error) {
@@ -36,8 +36,8 @@ func (e *Engine) Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, e
 	})
 }
 
-// retry adds the marker, which queues the turn: what follows it is lost by no
-// crash. Text that no attempt has got waits for this one.
+// retry adds the marker, which queues the turn, so that no crash loses the retry.
+// Text that no attempt has received waits for this one.
 func (d *decision) retry(c turns.Retry) (turns.RetryResult, error) {
 	if err := d.mayStart(); err != nil {
 		return turns.RetryResult{}, err
@@ -80,8 +80,8 @@ func (d *decision) retry(c turns.Retry) (turns.RetryResult, error) {
 	}, nil
 }
 
-// startRetried starts the turn that was queued again, or says in the log why
-// it waits. What cannot be stored now does not matter: the turn is queued.
+// startRetried starts the turn that was queued again, or adds the reason why it
+// waits. An error does not matter here: the turn stays queued.
 func (a *actor) startRetried(r turns.RetryResult) turns.RetryResult {
 	a.startNext()
 	if a.state.isActive(r.TurnID) {
@@ -91,7 +91,7 @@ func (a *actor) startRetried(r turns.RetryResult) turns.RetryResult {
 	if i < 0 {
 		return r
 	}
-	r.Position = i + 1 // one that was before it may just have started
+	r.Position = i + 1 // a turn before it may just have started
 	why, err := a.state.queueReason(turns.BusyQueue)
 	if paused, draining := a.e.gate.state(); err == nil && a.state.active == nil && len(a.state.queue) == 1 && a.state.thread.State != threads.Paused {
 		why = turns.QueuedCapacity
@@ -109,9 +109,9 @@ func (a *actor) startRetried(r turns.RetryResult) turns.RetryResult {
 	return r
 }
 
-// currentResult is the answer with what was not final when it was committed: the
-// attempt may wait still, run, or have ended since. Of one that has been given
-// up there is no more to say than was said.
+// currentResult updates the answer to the present state of the attempt, which may
+// wait, run, or have ended since the commit. The answer for a superseded attempt
+// stays as it was.
 func (a *actor) currentResult(r turns.RetryResult) turns.RetryResult {
 	t, err := a.e.rules.turnRow(a.state, r.TurnID)
 	if err != nil || t == nil || t.Attempt != r.Attempt {

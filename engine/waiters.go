@@ -8,7 +8,7 @@ import (
 // waiters are the clients that wait for the end of the active turn, or of the
 // thread. It belongs to the actor's goroutine. Channels have a capacity of 1.
 type waiters struct {
-	turnID string // that enders wait for
+	turnID string // of the turn that ends wait for
 	ends   []chan turns.InterruptResult
 	closes []chan turns.ChangeThreadResult
 }
@@ -27,7 +27,7 @@ func (w *waiters) forClose() chan turns.ChangeThreadResult {
 	return c
 }
 
-// ended answers those who wait for the end of the turn.
+// ended answers the clients that wait for the end of the turn.
 func (w *waiters) ended(t *turns.Turn) {
 	for _, c := range w.ends {
 		c <- turns.InterruptResult{
@@ -37,7 +37,7 @@ func (w *waiters) ended(t *turns.Turn) {
 	w.ends = nil
 }
 
-// closed answers those who wait for the thread, if it is closed.
+// closed answers the clients that wait for the thread, if it is closed.
 func (w *waiters) closed(t *threads.Thread) {
 	if t == nil || t.State != threads.Closed {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// worker is the executor of an attempt that a worker claims over the wire. The
-// log has only the claim; the rest is memory, and a restart gives it anew.
+// worker is the executor of an attempt that a worker claims over the wire. The log
+// has only the claim. The rest is in memory and begins anew after a restart.
 type worker struct {
 	claims   *claims
 	agent    string
@@ -19,8 +19,8 @@ type worker struct {
 	policy   turns.LeasePolicy
 	since    time.Time // when the attempt began to wait for a claim
 	until    time.Time // when the lease runs out; zero = not claimed yet
-	expiring bool      // it is overdue, and what waits in the intake is its last chance
-	sent     []string  // user messages in the last answer: with its next request the worker confirms them
+	expiring bool      // it is overdue, and ends unless a command in the intake renews the lease
+	sent     []string  // ids of user messages in the last answer; the worker's next request confirms them
 	detached bool
 }
 
@@ -28,8 +28,8 @@ type worker struct {
 // lease.
 func (w *worker) stop(error) {}
 
-// detach implements executor. What the worker still writes is refused by what
-// the log says of the turn.
+// detach implements executor. Later writes of the worker are refused because of
+// the turn's row.
 func (w *worker) detach() {
 	switch {
 	case w.detached:
@@ -69,16 +69,16 @@ func (w *worker) due() time.Time {
 	return w.since.Add(w.policy.ClaimTimeout)
 }
 
-// renew begins the lease anew.
+// renew begins another period of the lease.
 func (w *worker) renew() { w.until = time.Now().Add(w.policy.Lease) }
 
-// beginLease begins the lease.
+// beginLease follows the claim.
 func (w *worker) beginLease() {
 	w.renew()
 	w.claims.countLeases(w.agent, 1)
 }
 
-// claimedWorker is the worker that has the active turn, nil if none has.
+// claimedWorker is the worker that has claimed the active turn; nil if none has.
 func (act *activeTurn) claimedWorker() *worker {
 	if w := act.work.worker(); w != nil && !w.unattended() {
 		return w
@@ -86,9 +86,8 @@ func (act *activeTurn) claimedWorker() *worker {
 	return nil
 }
 
-// expireWorker gives a worker up whose time is over, once everything is done
-// that waits in the intake: a renewal that came in time may have waited for a
-// slow disk.
+// expireWorker ends the attempt of a worker whose time is over, after the commands
+// in the intake: a renewal that came in time may have waited for a slow disk.
 func (a *actor) expireWorker(w *worker) {
 	w.expiring = true
 	a.in.post(func(a *actor) {
@@ -103,9 +102,9 @@ func (a *actor) expireWorker(w *worker) {
 	})
 }
 
-// checkWorkerInput refuses messages with which a worker's turn, "" for one that is
-// yet to be made, has more input than an answer to its claim has room for: such
-// a turn would be claimed and never had.
+// checkWorkerInput refuses messages that make the input of a worker's turn larger
+// than the answer to its claim can be: no worker could ever receive such a turn.
+// turnID is "" for a new turn.
 func (d *decision) checkWorkerInput(turnID string, more []items.UserMessage) error {
 	if d.agent().remote == nil {
 		return nil
@@ -134,7 +133,7 @@ func (d *decision) checkWorkerInput(turnID string, more []items.UserMessage) err
 	return nil
 }
 
-// newWorker is the executor of the active turn of the thread, which is not
+// newWorker is the executor of the thread's active turn, which no worker has
 // claimed yet.
 func newWorker(a *actor) *worker {
 	t, agent := a.state.active.turn, a.state.thread.Agent
@@ -144,16 +143,16 @@ func newWorker(a *actor) *worker {
 	}
 }
 
-// outlivesRestart reports whether the active turn of a server that has just
-// started is a worker's, which does not know of the restart.
+// outlivesRestart reports whether the active turn that a restart has found is a
+// worker's. The worker does not notice the restart.
 func (act *activeTurn) outlivesRestart(g *agent) bool {
 	return g.remote != nil && !act.waitsForAttempt() && len(act.tries.live) > 0 &&
 		(act.turn.ClaimedSeq > 0 || act.turn.Progress == turns.Starting)
 }
 
-// resumeWorker makes the worker of a turn from what the log has of it. The
-// lease, or the wait for a claim, begins anew: while the server was away nobody
-// could renew or claim. The turn's timeout has gone on, as the worker has.
+// resumeWorker makes the worker of a turn that was read from the log. The lease, or
+// the wait for a claim, begins anew, because no worker could renew or claim while
+// the server was down. The turn's timeout has continued, like the worker.
 func (a *actor) resumeWorker() {
 	act, w := a.state.active, newWorker(a)
 	act.clock.since = act.turn.StartedAt.Time
@@ -172,8 +171,8 @@ func (a *actor) resumeWorker() {
 	}
 }
 
-// endExpired ends the attempt of a worker whose lease has run out, or that has
-// never come.
+// endExpired ends the attempt of a worker whose lease has run out, or the turn
+// that no worker has claimed in time.
 func (w *turnWriter) endExpired(is *worker) {
 	const why = "the worker's lease has run out"
 	act := w.d.active()
@@ -192,18 +191,18 @@ func (w *turnWriter) endExpired(is *worker) {
 	}
 }
 
-// unsentSteers are the turn's steers that the last answer did not have.
+// unsentSteers are the ids of the turn's steers that were not in the last answer.
 func (act *activeTurn) unsentSteers() (ids []string) {
-	told := act.work.worker().sent
+	sent := act.work.worker().sent
 	for _, id := range act.steers {
-		if !slices.Contains(told, id) {
+		if !slices.Contains(sent, id) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// markSent notes that the worker has been answered with these messages.
+// markSent records that an answer to the worker has these messages.
 func (act *activeTurn) markSent(messages []turns.WorkerInput) {
 	w := act.work.worker()
 	for _, m := range messages {
@@ -213,8 +212,8 @@ func (act *activeTurn) markSent(messages []turns.WorkerInput) {
 	}
 }
 
-// confirmSent completes the user messages that the worker was answered with:
-// it has made another request since, so it has them.
+// confirmSent completes the user messages of the last answer: the worker has
+// received them, because it has made another request.
 func (w *turnWriter) confirmSent() {
 	act := w.d.active()
 	for _, id := range act.work.worker().sent {

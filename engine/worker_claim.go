@@ -15,10 +15,10 @@ import (
 // before the worker could have it.
 var errNotClaimable = errors.New("the turn is not to be claimed any more")
 
-// Claim gives a worker the turn of the agent that has waited longest, and waits
-// for one if there is none: workers get theirs in the order of their coming. If
-// none comes in time that is no error. A worker that has gone (ctx) takes
-// nothing. Errors: *InvalidError, ErrAgentNotFound, ErrInboxFull (too many
+// Claim gives a worker the turn of the agent that has waited longest. If there is
+// none, it waits; workers are served first come first served. If none comes in
+// time, the result is empty and err is nil. A worker that has disconnected (ctx)
+// gets no turn. Errors: *InvalidError, ErrAgentNotFound, ErrInboxFull (too many
 // workers wait), ErrKeyConflict, ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed,
 // ctx's.
 func (e *Engine) Claim(ctx context.Context, c turns.Claim) (turns.ClaimResult, error) {
@@ -64,8 +64,8 @@ func (e *Engine) checkClaim(c turns.Claim) error {
 	return turns.CheckText("worker", c.Worker)
 }
 
-// claimTurn lets the actor of an offered turn hand it over. It is a call whose
-// end, whatever it is, decides where the turn goes: see claim.
+// claimTurn runs claim in the actor of an offered turn. Unlike call, it puts the
+// turn back into the queue if the actor cannot be reached.
 func (e *Engine) claimTurn(ctx context.Context, c turns.Claim, o offer) (turns.ClaimResult, bool, error) {
 	type answer struct {
 		r        turns.ClaimResult
@@ -90,8 +90,8 @@ func (e *Engine) claimTurn(ctx context.Context, c turns.Claim, o offer) (turns.C
 	}
 }
 
-// claim commits that a worker has the turn. If it cannot have it, the turn goes
-// back to the front of the line, so that it is nobody's fault but its own.
+// claim commits that a worker has the turn. On an error the turn goes back to the
+// front of the queue for another worker, unless it can no longer be claimed.
 func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.ClaimResult, replayed bool, err error) {
 	claimed := false
 	defer func() {
@@ -110,7 +110,7 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 	switch {
 	case w == nil || !w.unattended():
 		return r, false, errNotClaimable
-	case ctx.Err() != nil: // nobody would work on it
+	case ctx.Err() != nil: // the worker has disconnected
 		return r, false, context.Cause(ctx)
 	case a.e.pause.isDraining():
 		return r, false, turns.ErrDraining
@@ -125,8 +125,8 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 	}
 	r, replayed, err = keyed(a, c.Key, func(d *decision) (turns.ClaimResult, error) {
 		d.turn.addProgressEvent(turns.ProgressEvent{State: turns.Running, Claimed: true, Worker: c.Worker})
-		// What is stored with the key: the rest is read again, and the token
-		// is nowhere.
+		// This is stored with the key. replayClaim reads the rest again; the
+		// token is stored nowhere.
 		return turns.ClaimResult{
 			Turn: &turns.Turn{TurnID: o.turnID, ThreadID: o.threadID, Attempt: o.attempt}, Lease: &turns.Lease{TurnID: o.turnID, Attempt: o.attempt},
 		}, nil
@@ -144,9 +144,8 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 	return r, false, nil
 }
 
-// replayClaim makes the whole answer again of what is stored with a key: the
-// turn as it is now, and the lease as it was given, whatever it is still good
-// for.
+// replayClaim completes the answer that is stored with a key: the turn as it is
+// now, and the lease as it was given, even if it is no longer valid.
 func (e *Engine) replayClaim(ctx context.Context, r turns.ClaimResult) (turns.ClaimResult, error) {
 	return call(ctx, e, r.Turn.ThreadID, func(a *actor) (turns.ClaimResult, error) {
 		turn, err := e.rules.turnRow(a.state, r.Lease.TurnID)
@@ -173,7 +172,7 @@ func (e *Engine) replayClaim(ctx context.Context, r turns.ClaimResult) (turns.Cl
 	})
 }
 
-// workerInput is input as workers get it.
+// workerInput is input as workers receive it.
 func workerInput(input []*openItem) []turns.WorkerInput {
 	list := make([]turns.WorkerInput, 0, len(input))
 	for _, o := range input {

@@ -9,8 +9,8 @@ import (
 )
 
 // WriteItems writes to the items of a lease's turn. The Field of an
-// *InvalidError begins with the op: ops[2].status. A write to a step or an item
-// that was taken back is kept as turn/late and refused with all others, of which
+// *InvalidError begins with the op: ops[2].status. A write to a superseded step or
+// item is kept as turn/late. It is refused together with all others, of which
 // nothing is kept. Errors: *InvalidError, ErrLease, ErrNotFound, ErrNotActive,
 // items.ErrNotFound, items.ErrConflict, *SupersededError, ErrKeyConflict,
 // ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed.
@@ -39,7 +39,7 @@ func (e *Engine) WriteItems(ctx context.Context, c turns.WriteItems) (turns.Writ
 	})
 }
 
-// writeOp does one op, which is not late, and says what status its item has.
+// writeOp applies one op that is not late, and returns the status of its item.
 func (w *itemWriter) writeOp(op workerOp) (items.Status, error) {
 	var err error
 	switch is := op.op.(type) {
@@ -73,17 +73,17 @@ func (w *itemWriter) writeOp(op workerOp) (items.Status, error) {
 	return row.Status, nil
 }
 
-// storeTruncated stores an open item whose text has just outgrown its bound. From
-// then on there are no deltas, so that what more is appended is in nothing but
-// memory; a worker outlives that, and the item must not look whole then.
+// storeTruncated stores an open item whose text has just exceeded its bound. There
+// are no deltas from then on, and further text is only in memory. A worker outlives
+// a restart, after which the item must not look complete.
 func (w *itemWriter) storeTruncated(itemID string) {
 	if o := w.d.active().open.get(itemID); o.text.Truncated() && !o.row.Truncated {
 		o.row = w.addUpdated(o, o.row.Status)
 	}
 }
 
-// createByWorker makes an item. An id of the worker's own is new in the whole
-// log: here it is looked for, and of two turns that take one at the same moment
+// createByWorker creates an item. An id that the worker has chosen must be new in
+// the whole log: it is looked up here, and if two turns use one at the same moment,
 // the store refuses the second.
 func (w *itemWriter) createByWorker(op workerOp, is items.Create) error {
 	if row := w.d.change.tries().rows[op.step]; op.step != "" && row.Status.Ended() {
@@ -101,8 +101,8 @@ func (w *itemWriter) createByWorker(op workerOp, is items.Create) error {
 	return op.asInvalid("status", w.create(is))
 }
 
-// mustBeOfTurn says whether the op's item is one of the turn that its worker may
-// change.
+// mustBeOfTurn returns an error unless the op's item is one of the turn that its
+// worker may change.
 func (w *itemWriter) mustBeOfTurn(op workerOp) error {
 	var row *items.Item
 	if o := w.d.active().open.get(op.itemID); o != nil {

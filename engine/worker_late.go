@@ -9,7 +9,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// lateEvent is what a worker wanted to write in a try that was taken back.
+// lateEvent is what a worker wanted to write in a superseded try.
 type lateEvent struct {
 	step   string
 	epoch  int
@@ -17,7 +17,7 @@ type lateEvent struct {
 	params any
 }
 
-// lateError says that a try has been taken back, and what it still wrote.
+// lateError says that a try was superseded, and what the worker still wrote in it.
 type lateError struct {
 	live   turns.SupersededError
 	events []lateEvent
@@ -25,9 +25,9 @@ type lateError struct {
 
 func (e *lateError) Error() string { return e.live.Error() }
 
-// refuseLate keeps what was written of a try that had been taken back, as far
-// as the attempt has room for it, and returns the refusal. Nothing is kept in a
-// thread that has closed: it has had its last event.
+// refuseLate keeps what was written in a superseded try, as far as the attempt has
+// room for it, and returns the refusal. In a closed thread it keeps nothing: no
+// event may follow thread/closed.
 func (a *actor) refuseLate(l turns.Lease, late *lateError, written func(*decision) ([]lateEvent, error)) error {
 	refusal := late.live
 	d := a.decide()
@@ -58,8 +58,8 @@ func (a *actor) refuseLate(l turns.Lease, late *lateError, written func(*decisio
 	return &refusal
 }
 
-// refuseOps looks for ops in tries that were taken back within the attempt
-// that stands. A *lateError has all of them.
+// refuseOps looks for ops in superseded tries of the live attempt. If there are
+// any, it returns a *lateError with all of them.
 func (w *lateWriter) refuseOps(ops []workerOp) error {
 	var found *lateError
 	for _, op := range ops {
@@ -81,8 +81,8 @@ func (w *lateWriter) refuseOps(ops []workerOp) error {
 	return nil
 }
 
-// isLate reports whether the op belongs to a try that was taken back, and to
-// which epoch of it.
+// isLate reports whether the op belongs to a superseded try, and the epoch of that
+// try. late is nil if it does not.
 func (w *lateWriter) isLate(op workerOp) (late *lateError, epoch int, err error) {
 	if _, creates := op.op.(items.Create); creates {
 		_, late, err = w.d.steps.findTry(op.field, op.step, op.epoch)
@@ -101,7 +101,7 @@ func (w *lateWriter) isLate(op workerOp) (late *lateError, epoch int, err error)
 	return w.d.steps.supersededError(row.Step), row.Epoch, nil
 }
 
-// opEvents are all ops of a worker whose attempt was given up.
+// opEvents are the ops of a worker whose attempt was superseded.
 func (w *lateWriter) opEvents(l turns.Lease, ops []workerOp) (list []lateEvent, err error) {
 	for _, op := range ops {
 		step, epoch := op.step, op.epoch
@@ -124,14 +124,13 @@ func (w *lateWriter) opEvents(l turns.Lease, ops []workerOp) (list []lateEvent, 
 	return list, nil
 }
 
-// opEvent is the op as a turn/late keeps it.
+// opEvent is the op as turn/late has it.
 func (w *lateWriter) opEvent(op workerOp, step string, epoch int) lateEvent {
 	method, params := w.asEvent(op.op)
 	return lateEvent{step: step, epoch: epoch, method: method, params: params}
 }
 
-// selectTurn makes the unit one about a turn of the thread, whatever state it
-// is in.
+// selectTurn makes the unit one about a turn of the thread, in any state.
 func (d *decision) selectTurn(turnID string) error {
 	if d.next().isActive(turnID) {
 		return nil
@@ -151,8 +150,8 @@ func (d *decision) selectTurn(turnID string) error {
 	return nil
 }
 
-// epochIn is the epoch of the newest try of a path in an attempt that may have
-// been given up; 0 if there is none. Late is rare, so the log is read for it.
+// epochIn is the epoch of the newest try of a path in an attempt that may be
+// superseded; 0 if there is none. It reads the log, because late writes are rare.
 func epochIn(log logReader, turnID string, attempt int, step string) (epoch int, err error) {
 	if step == "" {
 		return attempt, nil

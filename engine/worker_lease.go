@@ -13,8 +13,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// leaseSecret is what leases are signed with, read once. It is safe for use by
-// many goroutines.
+// leaseSecret is the key that signs leases, read once. It is safe for use by many
+// goroutines.
 type leaseSecret struct {
 	store turns.Store
 
@@ -22,8 +22,8 @@ type leaseSecret struct {
 	key []byte
 }
 
-// token is what makes a lease of the attempt: no more than proof that this log
-// has given it, so that nothing about it is stored.
+// token is the signature of a lease of the attempt. It proves only that this log
+// has given the lease, so that nothing about it is stored.
 func (s *leaseSecret) token(ctx context.Context, turnID string, attempt int) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +39,7 @@ func (s *leaseSecret) token(ctx context.Context, turnID string, attempt int) (st
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)), nil
 }
 
-// check says whether this log has given the lease.
+// check returns ErrLease unless this log has given the lease.
 func (s *leaseSecret) check(ctx context.Context, l turns.Lease) error {
 	want, err := s.token(ctx, l.TurnID, l.Attempt)
 	if err != nil {
@@ -55,17 +55,17 @@ func (s *leaseSecret) check(ctx context.Context, l turns.Lease) error {
 type leaseCommand[R any] struct {
 	lease turns.Lease
 	key   *ledger.Key
-	// do decides, as in keyed; the lease is good and its attempt stands.
+	// decide is f of keyed. The lease is valid and its attempt is live.
 	decide func(d *decision) (R, error)
-	// then follows the commit, or the answer by the key; nil = nothing.
+	// afterCommit follows the commit, or the answer by the key; nil = nothing.
 	afterCommit func(a *actor, r *R, replayed bool)
-	// written is what a turn/late is to keep of the command if its attempt has
-	// been given up; nil = nothing.
+	// lateEvents is what turn/late keeps of the command if its attempt was
+	// superseded; nil = nothing.
 	lateEvents func(d *decision) ([]lateEvent, error)
 }
 
-// withLease runs a worker's command in the actor of its turn. What is of a try
-// that was taken back is kept as turn/late and refused.
+// withLease runs a worker's command in the actor of its turn. Writes to a
+// superseded try are kept as turn/late and refused.
 func withLease[R any, P ledger.Result[R]](ctx context.Context, e *Engine, c leaseCommand[R]) (R, error) {
 	var none R
 	if err := e.secret.check(ctx, c.lease); err != nil {
@@ -93,12 +93,12 @@ func withLease[R any, P ledger.Result[R]](ctx context.Context, e *Engine, c leas
 	})
 }
 
-// mustHold says whether the lease, whose token is good, is of the attempt that
-// runs: nil, ErrNotActive if that attempt has ended, a *lateError if it was
+// mustHold returns nil if the lease, whose token is valid, is of the attempt that
+// runs, ErrNotActive if that attempt has ended, and a *lateError if it was
 // superseded.
 func (r *rules) mustHold(s *state, l turns.Lease) error {
 	if act := s.active; act != nil && act.turn.TurnID == l.TurnID && act.turn.Attempt == l.Attempt {
-		if act.claimedWorker() == nil { // its agent is not one of workers any more
+		if act.claimedWorker() == nil { // its agent is no longer one of workers
 			return turns.ErrLease
 		}
 		return nil

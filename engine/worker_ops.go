@@ -12,7 +12,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// workerOp is an ItemOp that can be.
+// workerOp is an ItemOp that has passed decodeOps.
 type workerOp struct {
 	op     items.Op
 	itemID string
@@ -27,7 +27,7 @@ func (op workerOp) invalid(member, reason, format string, args ...any) error {
 	return turns.Invalid(op.field+member, reason, format, args...)
 }
 
-// decodeOps checks what can be checked without the turn.
+// decodeOps decodes ops and checks what can be checked without the turn.
 func decodeOps(c turns.WriteItems, maxItemBytes int) ([]workerOp, error) {
 	switch {
 	case len(c.Ops) == 0:
@@ -90,8 +90,8 @@ func (w *workerOp) decode(op turns.ItemOp) error {
 	return nil
 }
 
-// checkMembers refuses members that the verb does not have: what a worker has
-// said must not be passed over.
+// checkMembers refuses members that the verb does not have, so that nothing that a
+// worker has sent is ignored.
 func (w *workerOp) checkMembers(op turns.ItemOp) error {
 	has := map[string]bool{
 		"step": op.Step != "", "epoch": op.Epoch != 0, "status": op.Status != "", "content": op.Content != nil, "text": op.Text != "",
@@ -125,8 +125,8 @@ func (w *workerOp) checkMembers(op turns.ItemOp) error {
 	return nil
 }
 
-// asInvalid makes of what the rules of items do not allow an error about a member
-// of the op.
+// asInvalid turns items.ErrRefused into an error about a member of the op. Other
+// errors stay as they are.
 func (op workerOp) asInvalid(member string, err error) error {
 	if errors.Is(err, items.ErrRefused) {
 		return op.invalid(member, turns.ReasonInvalid, "%v", err)

@@ -12,8 +12,8 @@ const (
 	reasonNotStarted = "not_started"
 )
 
-// StepStart begins a try of a step, and of those above it that have none. A try
-// of it that stands, ended or not, is taken back with all below it. Errors: as
+// StepStart begins a try of a step, and of those above it that have none. A live
+// try of the step, ended or not, is superseded with all below it. Errors: as
 // WriteItems.
 func (e *Engine) StepStart(ctx context.Context, c turns.StartStep) (turns.StartStepResult, error) {
 	if !notify.ValidStep(c.Step) {
@@ -31,7 +31,7 @@ func (e *Engine) StepStart(ctx context.Context, c turns.StartStep) (turns.StartS
 				}
 			}
 			span, err := d.steps.start(c.Step, c.Reason)
-			if err != nil { // one of its bounds: all else has been looked at
+			if err != nil { // one of its bounds: everything else has been checked
 				return turns.StartStepResult{}, turns.Invalid("step", turns.ReasonTooMany, "%v", err)
 			}
 			return turns.StartStepResult{Step: c.Step, Epoch: span.Epoch}, nil
@@ -89,9 +89,9 @@ func (e *Engine) StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepRes
 	})
 }
 
-// findTry finds the try that a worker names by path and epoch, 0 being the one
-// that stands. If that has been taken back, late says what stands now. field is
-// what comes before the names of members in an error.
+// findTry finds the try that a worker names by path and epoch; 0 is the live one.
+// If the try was superseded, late says what is live now. field is the prefix of
+// the names of members in errors.
 func (w *stepWriter) findTry(field, path string, epoch int) (span *notify.Span, late *lateError, err error) {
 	t := w.d.change.tries()
 	span = t.live[path]
@@ -107,7 +107,7 @@ func (w *stepWriter) findTry(field, path string, epoch int) (span *notify.Span, 
 	return span, nil, nil
 }
 
-// supersededError says what stands in the place of a try of the path.
+// supersededError says which try is live instead of a superseded one of the path.
 func (w *stepWriter) supersededError(path string) *lateError {
 	t := w.d.change.tries()
 	s := turns.SupersededError{TurnID: t.turnID, Attempt: w.d.active().turn.Attempt, Step: path}

@@ -8,10 +8,10 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Renew keeps a lease for another of its periods, and tells the worker what has
-// become of its turn since. The steers of an answer count as delivered when the
-// worker speaks next (Renew, Complete or Fail), not before: an answer may be
-// lost, and a repeat with the same key has them again. Errors: ErrLease,
+// Renew extends a lease by another period, and returns what has happened to the
+// turn since. The steers of an answer count as delivered with the worker's next
+// request (Renew, Complete or Fail), not before: an answer may be lost, and a
+// repeat with the same key has them again. Errors: ErrLease,
 // ErrNotFound, ErrNotActive, *SupersededError, ErrKeyConflict, ErrDraining,
 // ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, error) {
@@ -20,13 +20,13 @@ func (e *Engine) Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, e
 		decide: func(d *decision) (turns.RenewResult, error) {
 			act := d.active()
 			w := act.work.worker()
-			w.renew() // also if what follows cannot be stored: the worker is there
-			untold := act.unsentSteers()
+			w.renew() // even if the rest cannot be stored: the worker is alive
+			unsent := act.unsentSteers()
 			d.turn.confirmSent()
 			r := turns.RenewResult{
 				ExpiresAt: notify.TimeOf(w.until), InterruptRequested: act.stop != nil, Steers: []turns.WorkerInput{},
 			}
-			for _, id := range untold {
+			for _, id := range unsent {
 				if o := act.open.get(id); o != nil {
 					r.Steers = append(r.Steers, workerInput([]*openItem{o})...)
 				}
@@ -35,21 +35,21 @@ func (e *Engine) Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, e
 		},
 		afterCommit: func(a *actor, r *turns.RenewResult, replayed bool) {
 			if e.rules.mustHold(a.state, c.Lease) != nil {
-				return // an answer of old
+				return // a repeated answer of a lease that is no longer held
 			}
 			w := a.state.active.work.worker()
 			w.renew()
 			r.ExpiresAt, r.InterruptRequested = notify.TimeOf(w.until), a.state.active.stop != nil
 			if !replayed {
 				w.sent = nil
-			} // else it says again what it has said, maybe before a restart
+			} // a repeated answer has the same steers again, even after a restart
 			a.state.active.markSent(r.Steers)
 		},
 	})
 }
 
-// Complete ends the turn of a lease well; interrupted, if that had been asked
-// for. Errors: as WriteItems.
+// Complete ends the turn of a lease as completed, or as interrupted if an
+// interrupt was requested before. Errors: as WriteItems.
 func (e *Engine) Complete(ctx context.Context, c turns.CompleteTurn) (turns.EndTurnResult, error) {
 	if err := turns.CheckText("message", c.Message); err != nil {
 		return turns.EndTurnResult{}, err
@@ -81,9 +81,9 @@ func (e *Engine) Complete(ctx context.Context, c turns.CompleteTurn) (turns.EndT
 	})
 }
 
-// Fail ends the attempt of a lease badly: the turn is tried again if the
-// failure is transient and its policy allows, else it has failed; interrupted,
-// if that had been asked for. Errors: as WriteItems.
+// Fail ends the attempt of a lease. The turn is retried if the failure is
+// transient and the policy allows it; otherwise it ends as failed, or as
+// interrupted if an interrupt was requested before. Errors: as WriteItems.
 func (e *Engine) Fail(ctx context.Context, c turns.FailTurn) (turns.EndTurnResult, error) {
 	failure := c.Error
 	if failure.Kind == "" {
@@ -109,8 +109,8 @@ func (e *Engine) Fail(ctx context.Context, c turns.FailTurn) (turns.EndTurnResul
 	})
 }
 
-// endByWorker ends the turn, or its attempt, as the worker says, or as a stop
-// has said before it.
+// endByWorker ends the turn or its attempt as the worker says, or as an earlier
+// stop says.
 func (w *turnWriter) endByWorker(out turns.Outcome) turns.EndTurnResult {
 	act := w.d.active()
 	w.confirmSent()
