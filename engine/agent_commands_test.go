@@ -21,7 +21,7 @@ func settings(mode string) map[string]jsontext.Value {
 	return map[string]jsontext.Value{"mode": jsontext.Value(mode)}
 }
 
-// slow is an agent whose settings and forks the test plays.
+// slow is an agent whose settings and forks the test controls.
 type slow struct {
 	agentFunc
 	configure func(ctx context.Context, t turns.AgentThread) (turns.AgentThread, error)
@@ -51,7 +51,7 @@ func TestConfigureStoresWhatTheAgentMakesOfIt(t *testing.T) {
 		if err != nil || again.Seq != r.Seq || string(again.Config) != string(r.Config) {
 			t.Errorf("the same again: %+v, %v", again, err)
 		}
-		// While a turn runs, too.
+		// Also while a turn runs.
 		h.start("a")
 		c := h.next(h.agent)
 		if string(c.Config) != `{"mode":"x"}` || c.SessionID != "session of a" {
@@ -148,7 +148,7 @@ func TestChangesOfOneThreadsSettingsComeOneAfterTheOther(t *testing.T) {
 	}
 	bubble(t, setup{agents: []turns.Agent{s}}, func(h *harness) {
 		h.thread("a", "slow")
-		// One of them hangs up while the agent is asked, another while it waits.
+		// One client hangs up while the agent is asked, another while it waits.
 		ctx, cancel := context.WithTimeout(bg, 500*time.Millisecond)
 		defer cancel()
 		first := make(chan error, 1)

@@ -15,7 +15,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// puppet is an agent whose prompts the test plays.
+// puppet is an agent whose prompts the test controls.
 type puppet struct {
 	name  string
 	deaf  bool
@@ -54,7 +54,7 @@ func (a *puppet) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	}
 }
 
-// Configure sets settings that the agent has, which are all but "none".
+// Configure sets settings. The agent has all settings except "none".
 func (a *puppet) Configure(_ context.Context, t turns.AgentThread, set map[string]jsontext.Value) (turns.AgentThread, error) {
 	config := map[string]jsontext.Value{}
 	if t.Config != nil {
@@ -93,7 +93,7 @@ func (h *harness) next(a *puppet) *call {
 	}
 }
 
-// idle says that the agent has got no prompt, everything being at rest.
+// idle checks, when everything is at rest, that the agent has received no prompt.
 func (h *harness) idle(a *puppet) {
 	h.t.Helper()
 	synctest.Wait()
@@ -116,7 +116,7 @@ func (c *call) said() string {
 	return strings.Join(all, "|")
 }
 
-// emit hands ops in; it fails the test if they are not taken.
+// emit puts ops in. It fails the test if they are refused.
 func (h *harness) emit(c *call, ops ...items.Op) {
 	h.t.Helper()
 	if err := c.Emit(bg, ops...); err != nil {

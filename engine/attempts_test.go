@@ -23,7 +23,7 @@ func retrying() *turns.RetryPolicy {
 	return &turns.RetryPolicy{OnCrash: turns.CrashRetry, BackoffSeconds: 10}
 }
 
-// tried starts a turn that is tried again, and waits for its prompt.
+// tried starts a turn with a retry policy, and waits for its prompt.
 func (h *harness) tried(c turns.Start) *call {
 	h.t.Helper()
 	if c.ThreadID == "" {
@@ -162,7 +162,7 @@ type lasting struct{ agentFunc }
 
 func (lasting) RetryPolicy() turns.RetryPolicy { return *retrying() }
 
-// dying dies in the first attempt of each turn.
+// dying crashes in the first attempt of each turn.
 func dying(_ context.Context, p *turns.Prompt) turns.Outcome {
 	if p.Attempt == 1 {
 		return turns.Outcome{State: turns.Failed, Cause: turns.CauseCrash}
@@ -205,7 +205,7 @@ func TestTurnOutOfAttemptsFailsAsItsLastOne(t *testing.T) {
 		if e := h.ended(c.TurnID); e.Method != notify.TurnFailed || e.Attempt != 3 || e.Error.Message != "it died" {
 			t.Errorf("ended: %s", e)
 		}
-		// 100 s, and 150 s for twice that, each give or take the same part.
+		// 100 s, and 150 s for twice that, each plus or minus the same part.
 		if waits[0] < 80*time.Second || waits[0] > 120*time.Second || (waits[1]*2-waits[0]*3).Abs() > 10*time.Millisecond {
 			t.Errorf("waited %v", waits)
 		}
@@ -282,7 +282,7 @@ func TestTimeoutCountsOverAllAttemptsAndTheirWaits(t *testing.T) {
 	run := func(h *harness, restart bool) {
 		c := h.tried(turns.Start{TimeoutSeconds: 60})
 		time.Sleep(20 * time.Second)
-		q := h.ask(c, permission(), turns.AskOptions{}) // the clock stands still
+		q := h.ask(c, permission(), turns.AskOptions{}) // the clock is stopped
 		time.Sleep(time.Hour)
 		if _, err := h.engine.Respond(bg, turns.Respond{ItemID: q.id, OptionID: "yes"}); err != nil {
 			h.t.Fatal(err)
@@ -334,7 +334,7 @@ func TestAttemptDoesNotStartInAPause(t *testing.T) {
 		time.Sleep(time.Until(wait.RetryAt.Time) + time.Minute)
 		h.idle(h.agent)
 		h.resume()
-		first := h.next(h.agent) // the turn stood in line behind the other one
+		first := h.next(h.agent) // the turn waited in line behind the other one
 		if first.TurnID != other.TurnID {
 			t.Errorf("first %s", first.TurnID)
 		}

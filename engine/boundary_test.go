@@ -15,9 +15,9 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// stepper works in steps, which it tries again, dies in its first attempt,
-// fails for a while in its second, and completes in the third. Each attempt
-// hands its work in commit by commit.
+// stepper works in steps, which it retries. It crashes in its first attempt, fails
+// with a transient error in its second, and completes in the third. Each attempt
+// puts its work in commit by commit.
 func stepper(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	inOrder := func(groups ...[]items.Op) error {
 		for _, ops := range groups {
@@ -48,9 +48,9 @@ func stepper(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	return turns.Outcome{}
 }
 
-// The server ends for good after each number of commits, in the middle of
-// whatever it does then, and is started again: the view is that of a turn that
-// has completed once, and everything that was said to it has arrived.
+// The server ends after each number of commits, in the middle of its work, and is
+// restarted. The view is that of a turn that has completed once, and the agent has
+// received all its input.
 func TestEndOfTheServerAtEveryCommitOfATurnThatIsTriedAgain(t *testing.T) {
 	for n, ended := 1, true; ended; n++ {
 		if n > 200 {
@@ -90,13 +90,13 @@ func endAfter(h *harness, n int) (ended bool) {
 			h.t.Errorf("after %d commits: text %+v", n, it)
 		}
 	}
-	h.standing(first.TurnID, tn)
+	h.checkLive(first.TurnID, tn)
 	return ended
 }
 
-// standing holds the view of a turn that has completed to what it must be: one
-// end, and the work of one attempt.
-func (h *harness) standing(turnID string, tn *turns.Turn) {
+// checkLive checks the live view of a completed turn: one end, and the work of one
+// attempt.
+func (h *harness) checkLive(turnID string, tn *turns.Turn) {
 	h.t.Helper()
 	var marks fold.Markers
 	for _, e := range h.seen {
@@ -110,7 +110,7 @@ func (h *harness) standing(turnID string, tn *turns.Turn) {
 			continue
 		}
 		if len(e.Lineage) > 0 && e.Attempt != tn.Attempt {
-			h.t.Errorf("%s stands beside attempt %d", e, tn.Attempt)
+			h.t.Errorf("%s is live, and so is attempt %d", e, tn.Attempt)
 		}
 		switch {
 		case terminal(e.Method):
@@ -124,12 +124,12 @@ func (h *harness) standing(turnID string, tn *turns.Turn) {
 		}
 	}
 	if fmt.Sprint(count) != "map[end:1 message:2 start:1 step:1]" {
-		h.t.Errorf("of %s stand %v", turnID, count)
+		h.t.Errorf("live events of %s: %v", turnID, count)
 	}
 	h.marks(turnID)
 }
 
-// marks says that reads show the same.
+// marks checks that reads show the same.
 func (h *harness) marks(turnID string) {
 	h.t.Helper()
 	l, err := h.store.ListItems(bg, items.Query{TurnID: turnID})

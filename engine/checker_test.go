@@ -15,13 +15,13 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// checker holds a whole log to what every log must be (I2, I3, I5), and the
-// rows to the fold of it. It knows nothing of how the engine came to it.
+// checker checks that a whole log keeps the invariants (I2, I3, I5), and that the
+// rows are its fold. It knows nothing of the engine.
 type checker struct {
 	t         testing.TB
 	maxActive int
 	failed    bool
-	replaces  bool // agents replace texts with Update: deltas need not add up over that
+	replaces  bool // agents replace texts with Update: deltas need not add up across that
 
 	threads map[string]*threads.Thread
 	turns   map[string]*turns.Turn
@@ -32,13 +32,13 @@ type checker struct {
 	runtime turns.Runtime
 
 	threadSeq map[string]int64
-	order     map[string][]string // item ids of a turn, in the order of their making
+	order     map[string][]string // item ids of a turn, in the order of their creation
 	texts     map[string]*textSoFar
 	latest    int64
 	expect    *event // a turn's first event: an item/created of its input must follow
 }
 
-// textSoFar is what a client that adds deltas up has of an item.
+// textSoFar is the text of an item in a client that adds up deltas.
 type textSoFar struct {
 	text string
 	cut  bool
@@ -248,11 +248,11 @@ func (c *checker) ended(e event, prev *turns.Turn, b *turns.EndedEvent) {
 	}
 }
 
-// results are the messages that agents of these tests give themselves.
+// results are the end messages that the agents of these tests set themselves.
 var results = []string{"done", "m"}
 
-// said is the agent's last live message of a turn as its end repeats it; whole
-// is false for one that the item's own bound has cut.
+// said is the agent's last live message of a turn, as the end of the turn repeats
+// it. whole is false if the bound of the item has cut it.
 func (c *checker) said(turnID string) (text string, whole bool) {
 	for _, id := range slices.Backward(c.order[turnID]) {
 		it, so := c.items[id], c.texts[id]
@@ -319,7 +319,7 @@ func (c *checker) rows(store *sqlite.Store) {
 		c.t.Error(err)
 	}
 	same(c.t, "runtime", &rt, &c.runtime)
-	// The same by what doctor --refold does, which must come to the same.
+	// doctor --refold must have the same result.
 	out, err := persist.Refold(bg, store)
 	if err != nil || out.Threads != len(c.threads) || len(out.Differences) > 0 {
 		c.t.Errorf("refold: %+v, %v", out, err)

@@ -145,8 +145,8 @@ func (c *checker) delta(e event, b *items.Delta, it *items.Item) {
 	}
 }
 
-// folded is the item's row with the text of its deltas, as reads give it, and
-// as one that is withdrawn keeps it.
+// folded is the item's row with the text of its deltas, as reads return it and as
+// a deleted item keeps it.
 func (c *checker) folded(id string) *items.Item {
 	it := c.items[id]
 	so := c.texts[id]

@@ -10,7 +10,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// path and try are what a log says of steps: all tries of a path, and one.
+// path is all tries of a path in a log; try is one of them.
 type path struct{ turn, step string }
 
 type try struct {
@@ -25,8 +25,8 @@ type path1 struct {
 
 func tryOf(turnID string, r notify.Ref) try { return try{path{turnID, r.Step}, r.Epoch} }
 
-// lineage checks the lineage of an event, finds its try, and folds the try's
-// row (I8: nothing follows of what was taken back).
+// lineage checks the lineage of an event, finds its try, and folds the try's row
+// (I8: no event of a superseded try follows).
 func (c *checker) lineage(e *event, body any) {
 	c.t.Helper()
 	if e.TurnID == "" || slices.Contains([]string{notify.TurnQueued, notify.StreamRewind, notify.TurnLate}, e.Method) || c.ofInput(e) {
@@ -41,7 +41,7 @@ func (c *checker) lineage(e *event, body any) {
 		return
 	}
 	if m := c.marks[e.TurnID]; m != nil && m.Stale(e.Lineage, e.Seq) {
-		c.errorf(*e, "was taken back before it came")
+		c.errorf(*e, "was superseded before it came")
 	}
 	key := tryOf(e.TurnID, e.Lineage[n-1])
 	prev := c.tries[key]
@@ -59,7 +59,7 @@ func (c *checker) lineage(e *event, body any) {
 	}
 }
 
-// ofInput reports whether the event is of something a person said.
+// ofInput reports whether the event is of a user message.
 func (c *checker) ofInput(e *event) bool {
 	if e.ItemID == "" {
 		return false
@@ -82,7 +82,7 @@ func (c *checker) begins(e event, key try) {
 		c.errorf(e, "is epoch %d of a step that has had %d", key.epoch, p.epoch)
 	}
 	if old := c.tries[try{key.path, p.epoch}]; old != nil && old.HiddenBy == 0 {
-		c.errorf(e, "epoch %d of the step still stands", p.epoch)
+		c.errorf(e, "epoch %d of the step is still live", p.epoch)
 	}
 	p.epoch = key.epoch
 	if key.step != "" && e.Method != notify.StepStarted {
@@ -90,7 +90,7 @@ func (c *checker) begins(e event, key try) {
 	}
 	for _, r := range e.Lineage[:len(e.Lineage)-1] {
 		if up := c.tries[tryOf(e.TurnID, r)]; up == nil || up.HiddenBy != 0 {
-			c.errorf(e, "%s.%d does not stand", r.Step, r.Epoch)
+			c.errorf(e, "%s.%d is not live", r.Step, r.Epoch)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func (c *checker) step(e event, b *turns.StepEvent) {
 	}
 }
 
-// rewind checks a marker and takes back what it says.
+// rewind checks a marker and supersedes what it names.
 func (c *checker) rewind(e event, b *turns.RewindEvent) {
 	c.t.Helper()
 	p := c.paths[path{e.TurnID, b.Step}]
@@ -131,7 +131,7 @@ func (c *checker) rewind(e event, b *turns.RewindEvent) {
 		}
 	}
 	if took == 0 {
-		c.errorf(e, "takes nothing back")
+		c.errorf(e, "supersedes nothing")
 	}
 	for _, it := range c.items {
 		if it.TurnID == e.TurnID && it.Status.Open() && m.Stale(it.Lineage, it.CreatedSeq) {
@@ -156,13 +156,13 @@ func (c *checker) late(e event, b *turns.LateEvent) {
 		return
 	}
 	if row.HiddenBy == 0 && b.Step == "" {
-		c.errorf(e, "the attempt stands")
+		c.errorf(e, "the attempt is live")
 	}
 	c.tries[key] = turns.ApplyStep(row, e.header(), b)
 }
 
-// unflag checks what a read says of an item's place in the view, and takes it
-// away: the fold of the item's own events does not know it.
+// unflag checks whether a read shows an item as live, and removes that flag: the
+// fold of the item's own events does not have it.
 func (c *checker) unflag(it *items.Item) bool {
 	by := int64(0)
 	if n := len(it.Lineage); n > 0 {

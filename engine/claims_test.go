@@ -24,7 +24,7 @@ type claimer struct {
 	err    error // once got is closed
 }
 
-// waitFor lets a worker wait for a turn, and returns when it stands in line.
+// waitFor lets a worker wait for a turn, and returns when it waits in line.
 func (h *harness) waitForTurn(name string, wait time.Duration) *claimer {
 	h.t.Helper()
 	ctx, cancel := context.WithCancel(bg)
@@ -40,7 +40,7 @@ func (h *harness) waitForTurn(name string, wait time.Duration) *claimer {
 	return c
 }
 
-// turn is what the claimer has got; "" if nothing in its time.
+// turn is the turn that the claimer has received; "" if none came in time.
 func (c *claimer) turn() string {
 	r, ok := <-c.got
 	if !ok {
@@ -69,7 +69,7 @@ func TestClaimsAreServedInTheOrderOfTheirComing(t *testing.T) {
 		for _, c := range waiting {
 			got = append(got, c.turn())
 		}
-		for range 2 { // those that come later take what has waited
+		for range 2 { // later workers take the turns that have waited
 			got = append(got, h.claim("").Turn.TurnID)
 		}
 		if !slices.Equal(got, started) {
@@ -139,7 +139,7 @@ func TestWorkerWhoseTurnHasEndedKeepsItsPlaceInLine(t *testing.T) {
 		release := h.busy(r.TurnID)
 		go h.interrupt(r.TurnID)
 		synctest.Wait()
-		first := h.waitForTurn("first", time.Minute) // it gets what is interrupted before
+		first := h.waitForTurn("first", time.Minute) // it gets a turn that is interrupted before
 		second := h.waitForTurn("second", time.Minute)
 		release()
 		h.ended(r.TurnID)
@@ -185,8 +185,8 @@ func TestManyClaimersAndTurnsMeetOnce(t *testing.T) {
 			})
 			wg.Go(func() {
 				time.Sleep(time.Duration(i%5) * time.Millisecond)
-				// Nobody hangs up here: who does so while the claim commits has
-				// it all the same, until its lease runs out.
+				// No worker hangs up here: one that does so while the claim commits
+				// still has the turn until its lease runs out.
 				for range 1000 {
 					r, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Wait: time.Duration(1+i%4) * time.Millisecond})
 					if err != nil {

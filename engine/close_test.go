@@ -19,8 +19,8 @@ func (h *harness) closeThread(k *ledger.Key) (turns.ChangeThreadResult, <-chan t
 	return r, closed
 }
 
-// All who close a thread have the answer that it is closed, once its turn has
-// ended.
+// All clients that close a thread get the answer that it is closed once its turn
+// has ended.
 func TestCloseSaysWhenTheThreadIsClosed(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		h.thread("a", "deaf")

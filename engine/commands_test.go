@@ -11,7 +11,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// The commands, with the context and the input that do not matter.
+// The commands, without the context and the input that do not matter.
 
 func text(s string) []turns.InputMessage {
 	return []turns.InputMessage{{Type: "message", Role: "user", Content: []items.Part{{Type: items.PartText, Text: s}}}}
@@ -56,7 +56,7 @@ func (h *harness) steer(turnID, s string, cut bool) turns.SteerResult {
 	return r
 }
 
-// interrupt interrupts and, if the turn needs time, returns what tells its end.
+// interrupt interrupts. If the turn needs time, the channel delivers its end.
 func (h *harness) interrupt(turnID string) (turns.InterruptResult, <-chan turns.InterruptResult) {
 	h.t.Helper()
 	r, ended, err := h.engine.Interrupt(bg, turns.Interrupt{TurnID: turnID})

@@ -14,7 +14,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// drain drains and says how long it took.
+// drain drains and returns how long it took.
 func (h *harness) drain() (time.Duration, error) {
 	began := time.Now()
 	err := h.engine.Drain(bg)
@@ -138,7 +138,7 @@ func TestDrainRefusesNewTurnsAndLetsRunningOnesBeServed(t *testing.T) {
 		}
 		h.steer(c.TurnID, "one more thing", false)
 		c.end(turns.Completed)
-		c = h.next(h.agent) // the same turn, which is let finish
+		c = h.next(h.agent) // the same turn, which may finish
 		c.end(turns.Completed)
 		if err := <-done; err != nil {
 			t.Errorf("drain: %v", err)

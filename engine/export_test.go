@@ -5,10 +5,10 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// What tests outside the package look at. They are outside because the real
-// store imports this package.
+// What tests outside the package read. They are outside because the real store
+// imports this package.
 
-// Bounds that tests reach for.
+// Bounds that tests reach.
 const (
 	InterruptExtra = limits.QueuedByInterrupt
 	MaxNotices     = maxNotices
@@ -44,7 +44,7 @@ func (e *Engine) InboxBytes(threadID string) int {
 	return a.in.bytes
 }
 
-// Host is what the engine gives its agents.
+// Host is the Host of the engine's agents.
 func (e *Engine) Host() turns.Host { return host{e} }
 
 // Offers is how many turns of an agent wait for a worker.

@@ -8,19 +8,19 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// faults is the real store with faults and stops in front of it. Its fields
-// are set by methods only; a store without any behaves as the real one.
+// faults is the real store with faults and stops in front of it. Only methods set
+// its fields. Without any it behaves like the real one.
 type faults struct {
 	turns.Store
 
 	mu     sync.Mutex
 	refuse func(*ledger.Unit) error // nil = nothing is refused
 	hold   func(*ledger.Unit) <-chan struct{}
-	strip  func(*ledger.Unit) // takes a guard away, to show what it is for
+	strip  func(*ledger.Unit) // removes a guard, to show what it is for
 	after  func(*ledger.Unit) // follows the commit of a unit
 	loads  func(threadID string)
-	half   bool // what is read of a thread is not whole
-	broken bool // refuse has been used for good
+	half   bool // reads of a thread are incomplete
+	broken bool // refuse is permanent
 }
 
 func newFaults() *faults { return &faults{} }
@@ -35,7 +35,7 @@ func (s *faults) fail(f func(*ledger.Unit) error) {
 // failAll refuses all units with err.
 func (s *faults) failAll(err error) { s.fail(func(*ledger.Unit) error { return err }) }
 
-// breakDown refuses all units for good, as after a failed fsync.
+// breakDown refuses all units permanently, as after a failed fsync.
 func (s *faults) breakDown() {
 	s.failAll(ledger.ErrStorageFailed)
 	s.mu.Lock()
@@ -51,8 +51,8 @@ func (s *faults) holdBack(f func(*ledger.Unit) <-chan struct{}) {
 	s.hold = f
 }
 
-// without changes every unit before it is committed: tests take a guard away
-// with it, to show that they lose without.
+// without changes every unit before it is committed. Tests remove a guard with it,
+// to show that they fail without it.
 func (s *faults) without(f func(*ledger.Unit)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *faults) onLoad(f func(threadID string)) {
 	s.loads = f
 }
 
-// halve lets whoever reads a thread panic in the middle of it.
+// halve makes a read of a thread panic in the middle.
 func (s *faults) halve() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,11 +16,11 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// patience is how long a test waits for what must come. It is the time of a
-// bubble, in which nothing really waits: any bound is as good.
+// patience is how long a test waits for an event that must come. It is time of a
+// bubble, where waiting takes no real time, so any bound will do.
 const patience = 10 * time.Minute
 
-// setup says what a harness is made of. The zero value is an engine with its
+// setup describes a harness. The zero value is an engine with its
 // default bounds and the three agents of newHarness.
 type setup struct {
 	cfg    engine.Config
@@ -69,8 +69,8 @@ func newHarness(t testing.TB, o setup) *harness {
 		t: t, o: o, dir: t.TempDir(),
 		agent: newPuppet("puppet", false), deaf: newPuppet("deaf", true), quick: &quick{},
 	}
-	// Time in a bubble goes on for ever: a test that waits for what never
-	// comes must not.
+	// Time in a bubble never ends: a test that waits for an event that never
+	// comes must.
 	name := t.Name()
 	h.watchdog = time.AfterFunc(48*time.Hour, func() { panic(name + " waits for what never comes") })
 	h.up()
@@ -156,8 +156,8 @@ func (h *harness) run() {
 	}
 }
 
-// down stops engine and store at once, without a drain: what is in the log is
-// what a crash between two commits leaves.
+// down stops engine and store at once, without a drain. The log is as after a crash
+// between two commits.
 func (h *harness) down() {
 	if h.stop != nil {
 		h.stop()
@@ -194,7 +194,7 @@ func (h *harness) maxActive() int {
 	return 64
 }
 
-// pump reads the events that are there.
+// pump reads all available events.
 func (h *harness) pump() {
 	h.t.Helper()
 	for {
@@ -260,7 +260,7 @@ func (h *harness) ended(turnID string) (found event) {
 	return found
 }
 
-// none says that there is no such event by now, everything being at rest.
+// none checks, when everything is at rest, that there is no such event so far.
 func (h *harness) none(what string, match func(event) bool) {
 	h.t.Helper()
 	synctest.Wait()

@@ -17,7 +17,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// hand is an injector that the test plays: each text waits in calls for its
+// hand is an injector that the test controls: each text waits in calls for its
 // answer.
 type hand struct {
 	calls chan *handed
@@ -193,7 +193,7 @@ func TestInjectorThatIgnoresItsContextIsWaitedForWithinABound(t *testing.T) {
 		if d := time.Since(began); d != engine.InjectWithin || next.said() != "one" {
 			t.Errorf("after %v the prompt %q", d, next.said())
 		}
-		close(free) // nobody listens any more
+		close(free) // the agent no longer accepts text
 		synctest.Wait()
 		next.end(turns.Completed)
 		if e := h.ended(p.TurnID); len(e.Undelivered) != 0 {
@@ -267,9 +267,9 @@ func TestKeyOfAnInjectedSteerInjectsOnce(t *testing.T) {
 	})
 }
 
-// TestInjectionAgainstEverythingElse lets texts be injected by an agent that
-// takes them, refuses them, is slow or leaves, against ends, interrupts and
-// cuts at any moment. Each text is delivered once, or said not to be.
+// TestInjectionAgainstEverythingElse injects texts into an agent that accepts or
+// refuses them, is slow or returns, while ends, interrupts and cuts come at any
+// moment. Each text is delivered once or listed as undelivered.
 func TestInjectionAgainstEverythingElse(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -67,7 +67,7 @@ func (in *intake) post(f func(*actor)) {
 	_ = in.command(f, true) // forced: never refused
 }
 
-// stop tells the actor to end. It is called once.
+// stop makes the actor end. It must be called once only.
 func (in *intake) stop() { close(in.quit) }
 
 func (in *intake) isStopped() bool {

@@ -88,13 +88,13 @@ func TestStubbornAgentIsGivenUpAtTheDeadline(t *testing.T) {
 		if after := len(h.of(func(event) bool { return true })); after != before {
 			t.Errorf("%d late events are in the log", after-before)
 		}
-		s := h.start("a") // the thread lives on
+		s := h.start("a") // the thread continues
 		h.next(h.deaf).end(turns.Completed)
 		h.ended(s.TurnID)
 	})
 }
 
-// patient is an agent with a deadline of its own, which it overruns.
+// patient is an agent with a deadline of its own, which it exceeds.
 type patient struct{ agentFunc }
 
 func (patient) StopWithin() time.Duration { return time.Minute }
@@ -123,8 +123,8 @@ func TestAgentWithADeadlineOfItsOwnIsNotCutBeforeIt(t *testing.T) {
 }
 
 func TestAgentThatFloodsItsInboxIsGivenUpAtTheDeadline(t *testing.T) {
-	// An actor that looked at its deadlines only when its inbox is empty
-	// would never look.
+	// An actor that checked its deadlines only when its intake is empty
+	// would never check them.
 	flood := agentFunc{"flood", func(_ context.Context, p *turns.Prompt) turns.Outcome {
 		var wg sync.WaitGroup
 		for range 4 {
@@ -139,7 +139,7 @@ func TestAgentThatFloodsItsInboxIsGivenUpAtTheDeadline(t *testing.T) {
 		wg.Wait()
 		return turns.Outcome{}
 	}}
-	// Without a bubble: in one, time stands still as long as anybody is busy.
+	// Without a bubble: there, time stops as long as any goroutine is busy.
 	h := newHarness(t, setup{cfg: engine.Config{InterruptAfter: 50 * time.Millisecond}, agents: []turns.Agent{flood}})
 	h.thread("a", "flood")
 	r := h.start("a")
@@ -149,7 +149,7 @@ func TestAgentThatFloodsItsInboxIsGivenUpAtTheDeadline(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("the turn did not end")
 	}
-	// The engine can be stopped beside a flood, too.
+	// The engine can be stopped during a flood, too.
 	h.start("a")
 	down := make(chan struct{})
 	go func() { h.down(); close(down) }()

@@ -13,8 +13,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// atOnce runs the calls, lets all of them come as far as they come while
-// nothing is committed, and only then commits.
+// atOnce runs the calls. All of them come as far as they can while nothing is
+// committed; only then units are committed.
 func (h *harness) atOnce(calls ...func()) {
 	gate := make(chan struct{})
 	h.faults.holdBack(func(*ledger.Unit) <-chan struct{} { return gate })
@@ -211,7 +211,7 @@ func TestKeyGivesTheFirstAnswerAgain(t *testing.T) {
 			r, _, err := h.engine.Interrupt(bg, turns.Interrupt{TurnID: turnID, Key: k})
 			return r, err
 		})
-		// What was not final at the commit is answered as it stands.
+		// An answer that was not final at the commit has the present state.
 		c.end(turns.Completed)
 		h.ended(turnID)
 		r, ended, err := h.engine.Interrupt(bg, turns.Interrupt{TurnID: turnID, Key: key("interrupt", "interrupt", 1)})

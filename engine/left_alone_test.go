@@ -12,8 +12,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// A thread that is left as the log has it stays so, however long nobody asks
-// for it: an actor that reads it again would have a turn that nobody runs.
+// A thread that is left as it is in the log stays so, however long no command
+// comes: an actor that reads it again would have a turn without an executor.
 func TestThreadThatIsLeftAloneStaysSo(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		p := h.prompt()
@@ -34,8 +34,8 @@ func TestThreadThatIsLeftAloneStaysSo(t *testing.T) {
 	})
 }
 
-// The commit that ends a turn answers those who wait for its end, and for its
-// thread to be closed, also if the actor does not survive it.
+// The commit that ends a turn answers the clients that wait for its end, and for
+// the close of its thread, even if the actor panics after it.
 func TestPanicAfterTheEndAnswersWhoWaitsForIt(t *testing.T) {
 	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
 		h.thread("a", "deaf")
@@ -56,7 +56,7 @@ func TestPanicAfterTheEndAnswersWhoWaitsForIt(t *testing.T) {
 				t.Errorf("the end is %+v", end)
 			}
 		default:
-			t.Error("who waits for the end is not answered")
+			t.Error("a client that waits for the end is not answered")
 		}
 		select {
 		case end := <-closed:
@@ -64,7 +64,7 @@ func TestPanicAfterTheEndAnswersWhoWaitsForIt(t *testing.T) {
 				t.Errorf("closed %+v", end)
 			}
 		default:
-			t.Error("who waits for the close is not answered")
+			t.Error("a client that waits for the close is not answered")
 		}
 		h.idleGate()
 	})

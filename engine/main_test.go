@@ -8,7 +8,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Each try of the property test is a whole life of a server. More of them:
+	// Each run of the property test is a whole life of a server. For more runs:
 	// -rapid.checks=1000.
 	if err := flag.Set("rapid.checks", "25"); err != nil {
 		panic(err)

@@ -16,13 +16,13 @@ import (
 )
 
 // matrix is every state of a thread and of one of its turns, against every
-// command. Cells are results, ! is an error; a refused command must leave the
-// log as it was. – is a pair of states that cannot be:
+// command. Cells are results, ! is an error. A refused command must not change the
+// log. – is an impossible pair of states:
 //   - a closing thread has no queue, and its active turn is interrupting;
 //   - a closed thread has no turn that has not ended.
 //
-// The queued turn of a running thread stands behind an active one, which is
-// what on_busy then concerns. The agent is deaf: what is interrupted stays so.
+// The queued turn of a running thread is behind an active one, to which on_busy
+// applies then. The agent is deaf: a turn that is interrupting stays so.
 // A queued turn that is interrupted is final at once.
 const matrix = `
 thread  turn         queue   reject  interrupt steer   | t.steer    t.cut      t.interrupt  respond   | start   pause   resume  close   | config  fork    | rt.pause rt.resume
@@ -65,7 +65,7 @@ closed  interrupted  !closed !closed !closed   !closed | !notactive !notactive !
 closed  failed       !closed !closed !closed   !closed | !notactive !notactive !notactive   !resolved | !closed !closed !closed closed  | !closed !closed | paused   running
 `
 
-// turnStates are the states of a turn as commands can tell them apart.
+// turnStates are the states of a turn that commands distinguish.
 var turnStates = []string{"absent", "queued", "active", "waiting", "interrupting", "completed", "interrupted", "failed"}
 
 // matrixErrors names the errors of the cells.
@@ -75,7 +75,7 @@ var matrixErrors = map[string]error{
 }
 
 // matrixCommands are the columns. Each is given the thread, the turn and the
-// question of its row, and says what came of it.
+// question of its row, and returns the result.
 var matrixCommands = map[string]func(e *engine.Engine, thread, turn, item string) (string, error){
 	"queue":     matrixStart(turns.BusyQueue),
 	"reject":    matrixStart(turns.BusyReject),
@@ -227,8 +227,7 @@ func (h *harness) matrixCell(id, thread, turn, command, want string) {
 	}
 }
 
-// matrixState makes the states of a row. The turn "" and the item "" are ids
-// of nothing.
+// matrixState makes the states of a row. The turn "" and the item "" do not exist.
 func (h *harness) matrixState(id string, thread threads.State, turn string) (turnID, itemID string) {
 	h.t.Helper()
 	turnID, itemID = "turn_none", "item_none"
@@ -292,7 +291,7 @@ func (h *harness) matrixState(id string, thread threads.State, turn string) (tur
 }
 
 // What on_busy means while the runtime is paused: turns are accepted and
-// queued, whatever it says, as long as the thread is not busy.
+// queued for every value, as long as the thread is not busy.
 func TestStartsWhileTheRuntimeIsPaused(t *testing.T) {
 	for busy, want := range map[turns.OnBusy][]string{ // nothing, a queued turn, an active turn
 		turns.BusyQueue:     {"queued1", "queued2", "queued1"},

@@ -12,7 +12,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// A client that reads nothing but the end of a turn has its answer.
+// A client that reads only the end of a turn has its answer.
 func TestEndHasTheLastMessage(t *testing.T) {
 	type step func(h *harness, c *call)
 	emit := func(ops ...items.Op) step { return func(h *harness, c *call) { h.emit(c, ops...) } }
@@ -23,7 +23,7 @@ func TestEndHasTheLastMessage(t *testing.T) {
 	in := func(step, id, text string) items.Op {
 		return items.Create{ItemID: id, Step: step, Status: items.StatusCompleted, Content: items.NewAgentMessage(text)}
 	}
-	rest := func(*harness, *call) { synctest.Wait() } // what came before is committed by itself
+	rest := func(*harness, *call) { synctest.Wait() } // earlier output is committed separately
 	for name, c := range map[string]struct {
 		steps []step
 		end   turns.Outcome
@@ -65,7 +65,7 @@ func TestEndHasTheLastMessage(t *testing.T) {
 	}
 }
 
-// completeSilently is complete without a message of the worker's.
+// completeSilently completes without a message of the worker.
 func (h *harness) completeSilently(l *turns.Lease) {
 	h.t.Helper()
 	if _, err := h.engine.Complete(bg, turns.CompleteTurn{Lease: *l}); err != nil {
@@ -99,7 +99,7 @@ func TestEndHasTheMessageOfBeforeARestart(t *testing.T) {
 	})
 }
 
-// A refused batch of a worker has said nothing.
+// A refused batch of a worker adds no message.
 func TestEndHasNoMessageThatWasRefused(t *testing.T) {
 	bubble(t, remotely(true), func(h *harness) {
 		c := h.work()
@@ -138,8 +138,8 @@ func TestLongMessageIsCutInTheEnd(t *testing.T) {
 	}
 }
 
-// A server that is restarted knows of an open message from the log, and must
-// not take it for newer than one that has ended meanwhile.
+// A restarted server reads an open message from the log. It must not count as newer
+// than one that has ended meanwhile.
 func TestEndHasTheNewestMessageAlsoAfterARestart(t *testing.T) {
 	for name, c := range map[string]struct{ after, want string }{
 		"none since": {"", "newer"}, "one since": {"newest", "newest"},

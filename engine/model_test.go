@@ -13,10 +13,10 @@ import (
 )
 
 // The property test: clients that do anything at any time, agents that do
-// anything, a disk that is full now and then, and crashes in between. The
-// model is what clients were told. In the end all of it must be in the log,
-// the log must be what every log must be (checker), everything that began
-// must have ended, and no slot may be taken.
+// anything, a disk that is full at times, and crashes in between. The model is what
+// clients were answered. In the end all of it must be in the log, the log must keep
+// the invariants (checker), everything that began must have ended, and no slot may
+// be taken.
 
 func drawScript(t *rapid.T) script {
 	return script{
@@ -36,7 +36,7 @@ func drawMove(t *rapid.T) move {
 	}
 }
 
-// rapidTB is a testing.TB whose failures are those of one try of a property.
+// rapidTB is a testing.TB whose failures are those of one run of a property.
 type rapidTB struct {
 	testing.TB
 	rt *rapid.T
@@ -52,7 +52,7 @@ func (t rapidTB) Failed() bool              { return t.rt.Failed() }
 
 func TestWhateverClientsAndAgentsDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rapid.Check(struct{ rapid.TB }{t}, func(rt *rapid.T) { // a bubble has no deadline to ask for
+		rapid.Check(struct{ rapid.TB }{t}, func(rt *rapid.T) { // a bubble has no deadline
 			moves := rapid.SliceOfN(rapid.Custom(drawMove), 1, 25)
 			phases := rapid.SliceOfN(rapid.SliceOfN(moves, 1, 4), 1, 3).Draw(rt, "phases")
 			crashAfter := make([]time.Duration, len(phases))
@@ -95,7 +95,7 @@ func TestGateHoldsNothingAfterThousandsOfCommands(t *testing.T) {
 			agents: []turns.Agent{random{w}},
 		})
 		w.play([][][]move{clients}, nil)
-		w.settle() // looks at the gate
+		w.settle() // reads the gate
 		w.check()
 		w.h.check()
 		if n := len(w.started); n < 200 {

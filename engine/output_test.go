@@ -137,7 +137,7 @@ func TestItemIDThatIsTakenIsRefusedWhereverItWasUsed(t *testing.T) {
 				t.Fatalf("%s a second time: %q", id, n)
 			}
 		}
-		// In one unit, out of order, and asked.
+		// In one unit, out of order, and as a question.
 		both := items.NewID()
 		h.emit(c, message(both), message(both), message(early))
 		if a, err := c.Sink.Ask(bg, first, permission(), turns.AskOptions{}); err != nil || a.Status != items.StatusCancelled {
@@ -163,7 +163,7 @@ func TestItemIDThatIsTakenIsRefusedWhereverItWasUsed(t *testing.T) {
 	})
 }
 
-// An id that another thread has used since is found by the store only.
+// Only the store finds an id that another thread has used since.
 func TestItemIDOfAnotherThreadFailsOnlyTheTurnOfTheAgentThatUsesIt(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c := h.prompt()
@@ -197,7 +197,7 @@ func TestDeletedItemIsGoneInWhateverCommitItWasMade(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c := h.prompt()
 		ids := []string{items.NewID(), items.NewID(), items.NewID(), items.NewID()}
-		// Made and withdrawn in one commit, ended and open.
+		// Created and deleted in one commit, ended and open.
 		h.emit(c,
 			items.Create{ItemID: ids[0], Status: items.StatusCompleted, Content: items.NewAgentMessage("x")}, items.Delete{ItemID: ids[0]},
 			items.Create{ItemID: ids[1], Content: items.NewAgentMessage("x")}, items.Append{ItemID: ids[1], Text: "y"}, items.Delete{ItemID: ids[1]})

@@ -114,7 +114,7 @@ func TestOutputThatTheEndOfItsTurnOvertookIsKeptOutsideOfIt(t *testing.T) {
 		r := h.start("a")
 		c := h.next(h.deaf)
 		h.interrupt(r.TurnID)
-		// While one unit takes longer than the agent is given, more waits.
+		// While one unit takes longer than the agent's deadline, more output waits.
 		release := h.hold(has(notify.ItemCreated))
 		open := h.message(c, "half")
 		synctest.Wait()
@@ -134,7 +134,7 @@ func TestOutputThatTheEndOfItsTurnOvertookIsKeptOutsideOfIt(t *testing.T) {
 		}
 		c.end(turns.Completed)
 		synctest.Wait()
-		if n := h.engine.Load().LateOutput; n != 2 { // the text, and the end nobody waited for
+		if n := h.engine.Load().LateOutput; n != 2 { // the text, and the end of a prompt that had been detached
 			t.Errorf("%d counted", n)
 		}
 	})
@@ -185,7 +185,7 @@ func TestFullDiskHoldsWhatIsSaidOutsideOfATurn(t *testing.T) {
 		if err := h.engine.Host().Emit(bg, "a", []items.Op{one}); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Second) // longer than an idle actor stays
+		time.Sleep(10 * time.Second) // longer than an idle actor lives
 		h.faults.heal()
 		h.event(notify.ItemCreated, ofItem(one.ItemID))
 	})

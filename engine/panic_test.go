@@ -46,7 +46,7 @@ func (h *harness) idleGate() {
 	}
 }
 
-// Wherever an actor panics, its turn fails and everything else goes on.
+// Wherever an actor panics, its turn fails and everything else continues.
 func TestPanicOfAnActorEndsItsTurnOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after string // the method at which the store panics, before or after the commit
@@ -148,8 +148,8 @@ func TestPanicAtTheStartOfATurnKeepsNoSlot(t *testing.T) {
 	}
 }
 
-// A thread whose actor panics whatever it does is left alone, and costs the
-// others nothing; the next server finds it as the log has it.
+// A thread whose actor always panics is left alone and does not affect others. The
+// next server finds it as it is in the log.
 func TestThreadThatAlwaysPanicsIsLeftAlone(t *testing.T) {
 	core, logged := observer.New(zapcore.ErrorLevel)
 	bubble(t, setup{log: zap.New(core)}, func(h *harness) {
@@ -209,7 +209,7 @@ func TestPanicInTheRecoveryOfAThreadKeepsNoServer(t *testing.T) {
 	})
 }
 
-// An error that nothing explains is not met with the same commit for ever.
+// After an unexplained error the same commit is not tried forever.
 func TestUnexplainedErrorsAreBounded(t *testing.T) {
 	for name, waits := range map[string]bool{"a queued turn": false, "an attempt": true} {
 		t.Run(name, func(t *testing.T) {

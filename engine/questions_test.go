@@ -214,7 +214,7 @@ func TestFirstAnswerWins(t *testing.T) {
 }
 
 func TestQuestionsEndCancelledBeforeTheAgentIsToldToStop(t *testing.T) {
-	// An agent that waits for a person reacts to nothing else.
+	// An agent that waits for a person does not react to anything else.
 	for name, stop := range map[string]func(h *harness, p *call){
 		"interrupt": func(h *harness, p *call) { h.interrupt(p.TurnID) },
 		"close":     func(h *harness, _ *call) { h.change("a", "close") },

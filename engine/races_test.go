@@ -32,7 +32,7 @@ func (h *harness) hold(match func(*ledger.Unit) bool) (release func()) {
 	}
 }
 
-// has says whether a unit has an event of one of the methods.
+// has reports whether a unit has an event of one of the methods.
 func has(methods ...string) func(*ledger.Unit) bool {
 	return func(u *ledger.Unit) bool {
 		for i := range u.Drafts {
@@ -46,8 +46,8 @@ func has(methods ...string) func(*ledger.Unit) bool {
 	}
 }
 
-// pauseWhileStarting pauses the runtime between the moment in which a turn
-// has found the gate open and its commit.
+// pauseWhileStarting pauses the runtime after a turn has found the gate open and
+// before its commit.
 func (h *harness) pauseWhileStarting(fromQueue bool) (id string, state turns.State) {
 	h.t.Helper()
 	h.thread("a", "")
@@ -104,7 +104,7 @@ func TestPauseAgainstATurnThatIsStarting(t *testing.T) {
 }
 
 func TestStartAgainstAPauseThatIsBeingCommitted(t *testing.T) {
-	// Guard: the gate is closed before holon/paused is handed in; else the
+	// Guard: the gate is closed before holon/paused is appended; else the
 	// turn would start, be refused and try again until the pause is committed.
 	bubble(t, setup{}, func(h *harness) {
 		h.thread("a", "")
@@ -127,7 +127,7 @@ func TestStartAgainstAPauseThatIsBeingCommitted(t *testing.T) {
 
 func TestInterruptAgainstCompletion(t *testing.T) {
 	t.Run("interrupt first", func(t *testing.T) {
-		// Guard: promptEnded looks at activeTurn.stop before what the agent says.
+		// Guard: promptEnded checks activeTurn.stop before the agent's outcome.
 		bubble(t, setup{}, func(h *harness) {
 			h.thread("a", "deaf")
 			r := h.start("a")
@@ -312,7 +312,7 @@ func (h *harness) steerRace(th string, how int) {
 
 func TestCloseAgainstStart(t *testing.T) {
 	t.Run("close first", func(t *testing.T) {
-		// Guard: mayStart looks at the thread's state in the actor.
+		// Guard: mayStart checks the thread's state in the actor.
 		bubble(t, setup{}, func(h *harness) {
 			h.thread("a", "")
 			release := h.hold(has(notify.ThreadClosed))
@@ -380,7 +380,7 @@ func TestCloseAgainstStart(t *testing.T) {
 }
 
 func TestTwoOnBusyInterruptsAtOnce(t *testing.T) {
-	// Guard: enqueue stops the active turn only if nobody has.
+	// Guard: enqueue stops the active turn only if it has not been stopped before.
 	bubble(t, setup{}, func(h *harness) {
 		h.thread("a", "deaf")
 		first := h.start("a")

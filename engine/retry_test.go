@@ -24,7 +24,7 @@ func (h *harness) retry(turnID string) turns.RetryResult {
 	return r
 }
 
-// stopped is a turn that was interrupted with a text that nobody got.
+// stopped is a turn that was interrupted with a text that no agent received.
 func (h *harness) stopped() (c *call, lost string) {
 	h.t.Helper()
 	c = h.prompt()
@@ -92,7 +92,7 @@ func TestTurnThatIsTriedAgainWaitsAtTheEndOfTheQueue(t *testing.T) {
 		}
 		again.end(turns.Failed)
 		h.endedIn(c.TurnID, 2)
-		// Once more, in a pause, and interrupted there: that end is taken back too.
+		// Once more, in a pause, and interrupted there: that end is superseded too.
 		h.pause()
 		if r := h.retry(c.TurnID); r.State != turns.Queued || r.Attempt != 3 {
 			t.Errorf("answer %+v", r)

@@ -13,7 +13,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// service is an agent with a life that the test plays.
+// service is an agent whose Serve the test controls.
 type service struct {
 	agentFunc
 	info  turns.AgentInfo

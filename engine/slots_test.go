@@ -72,7 +72,7 @@ func TestTurnThatWaitsForAPersonHasNoSlot(t *testing.T) {
 			c.end(turns.Completed)
 		}
 		h.ended(next.TurnID)
-		// However the rest ends, nothing is left.
+		// However the others end, no slot stays taken.
 		h.interrupt(calls[2].TurnID)
 		h.interrupt(calls[3].TurnID)
 		calls[4].end(turns.Failed)

@@ -114,8 +114,8 @@ func (s *state) setInput(turnID string, input []*openItem) {
 	s.enqueue(&q)
 }
 
-// waitsForAttempt reports whether the turn is between two attempts: the old
-// one has been given up, the new one begins at retryAt. Nothing runs then.
+// waitsForAttempt reports whether the turn is between two attempts: the old one is
+// superseded, the new one begins at retryAt. Nothing runs then.
 func (act *activeTurn) waitsForAttempt() bool { return !act.retryAt.IsZero() }
 
 // unattended reports whether neither an agent nor a worker is at work on the

@@ -26,7 +26,7 @@ func TestSteerBecomesTheNextPromptOfTheSameTurn(t *testing.T) {
 		if it := h.item(s1.ItemIDs[0]); it.Status != items.StatusInProgress {
 			t.Errorf("before the agent has it the text is %s", it.Status)
 		}
-		h.idle(h.agent) // the present prompt goes on
+		h.idle(h.agent) // the current prompt continues
 		c.end(turns.Completed)
 		next := h.next(h.agent)
 		if next.said() != "one|two" || next.TurnID != r.TurnID || next.Index != 1 {
@@ -110,7 +110,7 @@ func TestStubbornPromptThatIsCutIsGivenUpAndTheTurnGoesOn(t *testing.T) {
 		if err := c.Emit(bg, items.Progress{Message: "late"}); !errors.Is(err, turns.ErrPromptOver) {
 			t.Errorf("emit of the old prompt: %v", err)
 		}
-		c.end(turns.Failed) // nobody listens any more
+		c.end(turns.Failed) // the agent no longer accepts text
 		h.idle(h.deaf)
 		if tn := h.turn(r.TurnID); tn.State != turns.Active {
 			t.Errorf("the old prompt's end ended the turn: %s", tn.State)

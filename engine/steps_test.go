@@ -13,7 +13,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// steps lists the tries of a turn that stand, or all.
+// steps lists the live tries of a turn, or all.
 func (h *harness) steps(turnID string, all bool) (out []string) {
 	h.t.Helper()
 	synctest.Wait()
@@ -50,7 +50,7 @@ func TestStepsNestAndAreTriedAgain(t *testing.T) {
 				t.Errorf("item %+v", it)
 			}
 		}
-		// All below a step goes with it; its epochs go on where they were.
+		// All below a step is superseded with it; its epochs continue.
 		three := inStep("setup/clone", "three")
 		h.emit(c, items.StepStart{Step: "setup"}, items.StepStart{Step: "setup/clone"}, three, items.Append{ItemID: two.ItemID, Text: "lost"})
 		if got := fmt.Sprint(h.steps(c.TurnID, false)); got != "[.1 in_progress setup.2 in_progress setup/clone.3 in_progress]" {
@@ -72,8 +72,8 @@ func TestStepsNestAndAreTriedAgain(t *testing.T) {
 	})
 }
 
-// A try cannot be taken back in the unit that began it: whatever an agent hands
-// in at once goes into as many units as it takes.
+// A try cannot be superseded in the unit that began it. Output that an agent puts
+// in at once is split into as many units as necessary.
 func TestStepsStartedAgainAtOnceAreTriesOfTheirOwn(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c := h.prompt()
@@ -82,7 +82,7 @@ func TestStepsStartedAgainAtOnceAreTriesOfTheirOwn(t *testing.T) {
 			ops = append(ops, items.StepStart{Step: "a"}, inStep("a", fmt.Sprint(i)), items.StepStart{Step: "a/b"}, items.StepStart{Step: "a/b"}, inStep("a/b", fmt.Sprint(i)))
 		}
 		h.emit(c, ops...)
-		c.crash() // with a cause, right behind what has begun
+		c.crash() // with a cause, right after a step that has begun
 		if e := h.ended(c.TurnID); e.Method != notify.TurnFailed {
 			t.Errorf("ended: %s", e)
 		}
@@ -142,7 +142,7 @@ func TestStepsAreBounded(t *testing.T) {
 		}
 		h.emit(c, ops...)
 		if n := len(h.steps(c.TurnID, false)); n != turns.MaxSteps {
-			t.Errorf("%d steps stand", n)
+			t.Errorf("%d live steps", n)
 		}
 		c.end(turns.Completed)
 		h.ended(c.TurnID)
@@ -159,7 +159,7 @@ func TestTextOfAStepIsWhereTheTextWasMade(t *testing.T) {
 			items.Append{ItemID: m.ItemID, Text: " three"}, items.Update{ItemID: m.ItemID, Status: items.StatusCompleted}, items.Delete{ItemID: m.ItemID})
 		c.end(turns.Completed)
 		h.ended(c.TurnID)
-		for _, e := range h.of(ofItem(m.ItemID)) { // the checker looks at all that such events have
+		for _, e := range h.of(ofItem(m.ItemID)) { // the checker checks all members of such events
 			if e.Step != "a" || e.Epoch != 1 {
 				t.Errorf("%s", e)
 			}
@@ -171,7 +171,7 @@ func TestWhatAnAttemptSaysAfterItWasGivenUpIsLate(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c := h.tried(turns.Start{})
 		msg := h.message(c, "half")
-		// The agent's end and what its other goroutines said right behind it
+		// The agent's end, and output of its other goroutines right after it,
 		// wait together.
 		release := h.hold(func(*ledger.Unit) bool { return true })
 		h.emit(c, said("in time"))

@@ -102,7 +102,7 @@ func TestFullDiskRefusesEveryChangeAndChangesNothing(t *testing.T) {
 		if g := h.engine.Gate(); g.Active != 0 || g.Lent != 1 || g.Granted != 0 {
 			t.Errorf("gate: %+v", g)
 		}
-		// Everything goes on as if nothing had been asked.
+		// Everything continues as if there had been no request.
 		if _, err := h.engine.Respond(bg, turns.Respond{ItemID: q.id, OptionID: "yes"}); err != nil {
 			t.Error(err)
 		}
@@ -247,7 +247,7 @@ func TestFailedStorageRefusesEveryChangeForGood(t *testing.T) {
 			}
 		}
 		h.emit(c, items.Progress{Message: "x"})
-		<-c.Over // the agent is parted from
+		<-c.Over // the agent is detached
 		if err := c.Emit(bg, items.Progress{Message: "y"}); !errors.Is(err, turns.ErrPromptOver) {
 			t.Errorf("emit: %v", err)
 		}
@@ -259,7 +259,7 @@ func TestFailedStorageRefusesEveryChangeForGood(t *testing.T) {
 		if h.pump(); len(h.seen) != before {
 			t.Errorf("the log has\n%s", list(h.seen[before:]))
 		}
-		if tn := h.turn(c.TurnID); tn.State != turns.Active { // reads go on
+		if tn := h.turn(c.TurnID); tn.State != turns.Active { // reads continue
 			t.Errorf("turn: %+v", tn)
 		}
 		if l := h.engine.Load(); l.Waiting != 0 || l.Active != 0 {

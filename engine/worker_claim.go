@@ -11,8 +11,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// errTaken says that a turn was offered and then ended, or was tried again,
-// before the worker could have it.
+// errNotClaimable says that an offered turn has ended, or was retried,
+// before the worker could claim it.
 var errNotClaimable = errors.New("the turn is not to be claimed any more")
 
 // Claim gives a worker the turn of the agent that has waited longest. If there is

@@ -86,7 +86,7 @@ func TestRenewTellsOfAnInterruptAndOfSteers(t *testing.T) {
 	bubble(t, remotely(true), func(h *harness) {
 		c := h.work()
 		one := h.steer(c.Turn.TurnID, "one", false).ItemIDs[0]
-		two := h.steer(c.Turn.TurnID, "two", true).ItemIDs[0] // there is nothing to cut
+		two := h.steer(c.Turn.TurnID, "two", true).ItemIDs[0] // there is no prompt to cut
 		k := key("renew", "turn/renew", 1)
 		said := func(r turns.RenewResult) (out []string) {
 			for _, s := range r.Steers {

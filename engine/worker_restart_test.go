@@ -31,7 +31,7 @@ func TestRestartLeavesTheTurnToItsWorker(t *testing.T) {
 		}
 		time.Sleep(29 * time.Second)
 		h.none("the attempt was given up", func(e event) bool { return e.Method == notify.StreamRewind || terminal(e.Method) })
-		// What an answer told before the restart is told again.
+		// Steers of an answer before the restart are sent again.
 		if r := h.renew(c.Lease); len(r.Steers) != 1 || r.Steers[0].ItemID != steer[0] || time.Until(r.ExpiresAt.Time) != turns.DefaultLease {
 			t.Errorf("renewed %+v", r)
 		}
@@ -222,8 +222,8 @@ func TestWorkerIsToldThatTheServerEnds(t *testing.T) {
 	})
 }
 
-// A full disk: the claim fails, and the turn is the next worker's; a lease runs
-// out meanwhile, and the attempt is given up when there is room.
+// A full disk: the claim fails, and the next worker gets the turn. A lease runs out
+// meanwhile, and the attempt ends when there is space.
 func TestWorkersAndAFullDisk(t *testing.T) {
 	bubble(t, remotely(true), func(h *harness) {
 		c := h.work()
@@ -277,8 +277,8 @@ func TestStepsOfAWorkerSurviveARestart(t *testing.T) {
 	})
 }
 
-// A worker whose answer was lost asks again with its key, and if the server
-// was restarted meanwhile it must not be told the same by the next renewal.
+// A worker whose answer was lost repeats the request with its key. Even if the
+// server was restarted meanwhile, the next renewal must not repeat the same steers.
 func TestWhatARepeatHasToldIsNotToldAgain(t *testing.T) {
 	for name, restarts := range map[string]bool{"at once": false, "after a restart": true} {
 		t.Run(name, func(t *testing.T) {

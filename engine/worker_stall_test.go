@@ -10,7 +10,7 @@ import (
 
 // A disk that stalls for longer than a lease delays the worker's renewal, which
 // came in time, behind the write that waits for the disk. The worker has not
-// been silent: its attempt goes on. One that has said nothing is given up.
+// been silent: its attempt continues. The attempt of a silent worker ends.
 func TestRenewalThatWaitsForTheDiskKeepsTheLease(t *testing.T) {
 	for name, renews := range map[string]bool{"renewed": true, "silent": false} {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,7 @@ func (r remote) Leases() turns.LeasePolicy { return r.leases }
 
 func (r remote) RetryPolicy() turns.RetryPolicy { return r.retry }
 
-// remotely is a harness whose agent "remote" tries again after 10 s, or not.
+// remotely is a harness whose agent "remote" retries after 10 s, or not.
 func remotely(retry bool) setup {
 	r := remote{}
 	if retry {
@@ -43,7 +43,7 @@ func remotely(retry bool) setup {
 	return setup{agents: []turns.Agent{r}}
 }
 
-// claim takes a turn that is there.
+// claim claims a turn that waits.
 func (h *harness) claim(worker string) turns.ClaimResult {
 	h.t.Helper()
 	r, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Worker: worker})
@@ -97,12 +97,12 @@ func (h *harness) complete(l *turns.Lease) turns.EndTurnResult {
 	return r
 }
 
-// message is the op by which a worker says something.
+// message is the op that creates a message.
 func message(id, text string) turns.ItemOp {
 	return turns.ItemOp{Op: turns.OpCreate, ItemID: id, Content: jsontext.Value(fmt.Sprintf(`{"type":"agent_message","content":[{"type":"output_text","text":%q}]}`, text))}
 }
 
-// superseded is the refusal that err is.
+// superseded returns err as a *SupersededError.
 func (h *harness) superseded(err error) *turns.SupersededError {
 	h.t.Helper()
 	var s *turns.SupersededError
@@ -173,7 +173,7 @@ func TestWorkerClaimsWritesAndCompletesATurn(t *testing.T) {
 			t.Errorf("twice: %v", err)
 		}
 		if n := len(h.late()); n > 0 {
-			t.Errorf("%d turn/late of an attempt that stands", n)
+			t.Errorf("%d turn/late of a live attempt", n)
 		}
 	})
 }
@@ -427,7 +427,7 @@ func TestWriteToAStepOrItemThatWasTakenBackIsLate(t *testing.T) {
 			t.Errorf("end: %v", err)
 		}
 		_, err = h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{{Op: turns.OpDelete, ItemID: "old"}}})
-		if s := h.superseded(err); s.Step != "a/b" || s.Epoch != 2 { // though the step has a try that stands
+		if s := h.superseded(err); s.Step != "a/b" || s.Epoch != 2 { // although the step has a live try
 			t.Errorf("delete: %+v", s)
 		}
 		late := h.late()
@@ -461,7 +461,7 @@ func TestItemIDIsUniqueInTheWholeLog(t *testing.T) {
 		if _, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *two.Lease, Ops: []turns.ItemOp{{Op: turns.OpAppend, ItemID: "mine", Text: "y"}}}); !errors.Is(err, items.ErrNotFound) {
 			t.Errorf("to an item of another turn: %v", err)
 		}
-		// Both have looked, and neither has found it.
+		// Both have looked the id up, and neither has found it.
 		release := h.hold(func(u *ledger.Unit) bool {
 			return len(u.Drafts) > 0 && u.Drafts[0].ItemID == "both"
 		})

@@ -10,8 +10,8 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// A worker outlives the server, and its item must not look whole when text
-// beyond its bound was left out: neither at once nor after a restart.
+// A worker outlives the server. Its item must not look complete if text beyond its
+// bound was left out, neither at once nor after a restart.
 func TestTextBeyondTheBoundOfAWorkersItemIsSaidToBeLeftOut(t *testing.T) {
 	for name, restarts := range map[string]bool{"at once": false, "after a restart": true} {
 		t.Run(name, func(t *testing.T) {
@@ -50,8 +50,8 @@ func TestTextBeyondTheBoundOfAWorkersItemIsSaidToBeLeftOut(t *testing.T) {
 	}
 }
 
-// item/deleted has no content: the text that deltas have told stays in the row,
-// whether the server has been restarted in between or not. The harness refolds.
+// item/deleted has no content: the text of its deltas stays in the row, whether the
+// server was restarted in between or not. The harness refolds.
 func TestTextOfAnItemThatIsWithdrawnStaysInItsRow(t *testing.T) {
 	for name, restarts := range map[string]bool{"at once": false, "after a restart": true} {
 		t.Run(name, func(t *testing.T) {
@@ -77,8 +77,8 @@ func TestTextOfAnItemThatIsWithdrawnStaysInItsRow(t *testing.T) {
 	}
 }
 
-// What a worker says is an event, and each event must fit into a frame, also
-// in lists: else nobody could read past it.
+// Each event must fit into a frame, also in lists: otherwise no client could read
+// past it.
 func TestNothingThatAWorkerSaysIsLargerThanAnItem(t *testing.T) {
 	o := remotely(true)
 	o.cfg.MaxItemBytes = 16 << 10
@@ -112,8 +112,8 @@ func TestNothingThatAWorkerSaysIsLargerThanAnItem(t *testing.T) {
 	})
 }
 
-// All that is said to a worker's turn is in the answer to its claim, which has
-// to fit into a frame: what is too much is refused, and not lost.
+// The answer to a claim has all input of the turn and must fit into a frame. Input
+// that is too large is refused, not lost.
 func TestInputOfAWorkersTurnFitsIntoAClaim(t *testing.T) {
 	o := remotely(true)
 	bubble(t, o, func(h *harness) {

@@ -49,7 +49,7 @@ var stepKinds = []string{"message", "half", "delete", "tool", "ask", "bad", "pro
 // outcomes of a prompt; "crash" is a crash in each attempt.
 var outcomes = []string{"", "", "", "failed", "interrupted", "panic", "crash", "crash once", "crash once", "transient"}
 
-// world is the model: what the clients were told.
+// world is the model: the answers that clients have received.
 type world struct {
 	h          *harness
 	neverClose bool
@@ -64,8 +64,8 @@ type world struct {
 	closed   map[string]bool
 	got      map[given]int           // how often each script reached the agent in each attempt
 	seen     map[string]map[int]bool // scripts that reached the agent in any attempt, by turn
-	retried  map[string]bool         // turns that turn/retry tried again
-	spoken   []string                // items outside of turns, in the order in which they were handed in
+	retried  map[string]bool         // turns that turn/retry has retried
+	spoken   []string                // items outside of turns, in the order in which they were put in
 	keys     []turns.Start
 	first    []turns.StartResult
 }
@@ -129,7 +129,7 @@ func (w *world) run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	return turns.Outcome{}
 }
 
-// reached counts a script that the agent has got. The caller holds mu.
+// reached counts a script that the agent has received. The caller holds mu.
 func (w *world) reached(p *turns.Prompt, i int) {
 	w.got[given{i, p.Attempt}]++
 	if w.seen[p.TurnID] == nil {
@@ -138,7 +138,7 @@ func (w *world) reached(p *turns.Prompt, i int) {
 	w.seen[p.TurnID][i] = true
 }
 
-// allAgain says that an attempt gets everything that earlier ones have got.
+// allAgain checks that an attempt gets all input that earlier ones have received.
 func (w *world) allAgain(p *turns.Prompt) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -234,7 +234,7 @@ func (w *world) step(ctx context.Context, p *turns.Prompt, step string) error {
 	}
 }
 
-// inject takes every other text.
+// inject accepts every other text.
 func (w *world) inject(p *turns.Prompt, m items.UserMessage) error {
 	var i int
 	if _, err := fmt.Sscan(m.Text(), &i); err != nil || i%2 > 0 {
@@ -264,16 +264,16 @@ func (random) Fork(_ context.Context, t turns.AgentThread, _ string) (turns.Agen
 	return t, nil
 }
 
-// speak says something in a thread outside of its turns.
+// speak emits a message in a thread outside of its turns.
 func (w *world) speak(e *engine.Engine, thread string) {
 	create := items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: items.NewAgentMessage("by the way")}
 	err := e.Host().Emit(bg, thread, []items.Op{create, items.SetThread{Title: create.ItemID}})
 	if w.ok("speak", err) {
-		w.told(func() { w.spoken = append(w.spoken, create.ItemID) })
+		w.record(func() { w.spoken = append(w.spoken, create.ItemID) })
 	}
 }
 
-// expected are the errors a client may get from a command that fits no state.
+// expected are the errors that a client may get in a state that does not allow its command.
 var expected = []error{
 	threads.ErrNotFound, threads.ErrClosed, threads.ErrPaused, turns.ErrBusy, turns.ErrNotFound, turns.ErrNotActive,
 	turns.ErrNotEnded, turns.ErrCompleted, turns.ErrQueueFull, ledger.ErrStorageFull, turns.ErrDraining, turns.ErrInboxFull, items.ErrNotFound, items.ErrAlreadyResolved,
@@ -321,18 +321,18 @@ func (w *world) do(e *engine.Engine, m move) {
 	case "steer", "cut":
 		r, err := e.Steer(bg, turns.Steer{TurnID: w.turn(m.Pick), Input: w.input(m.Script), Interrupt: m.Kind == "cut"})
 		if w.ok(m.Kind, err) {
-			w.told(func() { w.steered[r.ItemIDs[0]] = r.Seq })
+			w.record(func() { w.steered[r.ItemIDs[0]] = r.Seq })
 		}
 	case "interrupt":
 		id := w.turn(m.Pick)
 		r, _, err := e.Interrupt(bg, turns.Interrupt{TurnID: id})
 		if w.ok(m.Kind, err) {
-			w.told(func() { w.stopped[r.TurnID] = true })
+			w.record(func() { w.stopped[r.TurnID] = true })
 		}
 	case "retry":
 		r, err := e.Retry(bg, turns.Retry{TurnID: w.turn(m.Pick)})
 		if w.ok("retry", err) {
-			w.told(func() { w.retried[r.TurnID] = true })
+			w.record(func() { w.retried[r.TurnID] = true })
 		}
 	case "respond":
 		w.respond(e, m.Pick)
@@ -344,10 +344,10 @@ func (w *world) do(e *engine.Engine, m move) {
 		w.ok(m.Kind, err)
 	case "close":
 		if m.Pick%4 > 0 || w.neverClose {
-			return // or little would happen
+			return // otherwise little would happen
 		}
 		if _, err := e.ChangeThread(bg, turns.ChangeThread{ThreadID: th, Verb: threads.VerbClose}); w.ok(m.Kind, err) {
-			w.told(func() { w.closed[th] = true })
+			w.record(func() { w.closed[th] = true })
 		}
 	case "thread":
 		_, err := e.StartThread(bg, turns.StartThread{ThreadID: th})
@@ -381,7 +381,7 @@ func (w *world) do(e *engine.Engine, m move) {
 	}
 }
 
-func (w *world) told(f func()) {
+func (w *world) record(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f()
@@ -392,7 +392,7 @@ func (w *world) start(e *engine.Engine, c turns.Start) {
 	if !w.ok("start", err) {
 		return
 	}
-	w.told(func() {
+	w.record(func() {
 		if r.Steered {
 			w.steered[r.ItemIDs[0]] = r.Seq
 			return
@@ -402,7 +402,7 @@ func (w *world) start(e *engine.Engine, c turns.Start) {
 	})
 }
 
-// again uses a key for the first time or once more.
+// again uses a key for the first time or again.
 func (w *world) again(e *engine.Engine, c turns.Start, pick int) {
 	w.mu.Lock()
 	if n := len(w.keys); n > 0 && pick%3 > 0 {
@@ -420,7 +420,7 @@ func (w *world) again(e *engine.Engine, c turns.Start, pick int) {
 	if !w.ok("start with a key", err) {
 		return
 	}
-	w.told(func() {
+	w.record(func() {
 		w.keys, w.first = append(w.keys, c), append(w.first, r)
 		w.started[r.TurnID] = r
 		w.order = append(w.order, r.TurnID)
@@ -435,7 +435,7 @@ func (w *world) respond(e *engine.Engine, pick int) {
 	id := l.Rows[pick%len(l.Rows)].ItemID
 	r, err := e.Respond(bg, turns.Respond{ItemID: id, OptionKind: []string{items.AllowOnce, items.RejectOnce}[pick%2]})
 	if w.ok("respond", err) {
-		w.told(func() {
+		w.record(func() {
 			if s, twice := w.answered[id]; twice {
 				w.h.t.Errorf("%s was answered %s and %s", id, s, r.Status)
 			}
@@ -444,14 +444,14 @@ func (w *world) respond(e *engine.Engine, pick int) {
 	}
 }
 
-// settle lets everything come to its end.
+// settle waits until everything has ended.
 func (w *world) settle() {
 	h := w.h
 	h.faults.heal()
-	time.Sleep(2 * engine.HeldRetry) // until then a held thread still says that the disk is full
+	time.Sleep(2 * engine.HeldRetry) // until then a held thread still refuses with storage_full
 	h.resume()
 	for i := range 4 {
-		// The thread may be closed, or not be there at all.
+		// The thread may be closed, or not exist.
 		_, err := h.engine.ChangeThread(bg, turns.ChangeThread{ThreadID: fmt.Sprint("t", i), Verb: threads.VerbResume})
 		w.ok("resume", err)
 	}
@@ -475,7 +475,7 @@ func (w *world) settle() {
 	}
 }
 
-// check compares what clients were told with the log.
+// check compares the answers to clients with the log.
 func (w *world) check() {
 	t := w.h.t
 	first, last := map[string]event{}, map[string]event{}
@@ -526,7 +526,7 @@ func (w *world) check() {
 		}
 	}
 	for _, id := range w.spoken {
-		// A crash takes what was not committed yet, and closed threads take nothing.
+		// A crash loses what was not committed yet, and closed threads accept nothing.
 		if e, ok := items[id]; e.TurnID != "" || (!ok && w.neverClose) {
 			t.Errorf("said outside of a turn: %s", e)
 		}
@@ -569,8 +569,8 @@ func (w *world) play(phases [][][]move, crashAfter []time.Duration) {
 	}
 }
 
-// crash stops the engine while clients are at work, and the store when they
-// have been refused.
+// crash stops the engine while clients are at work, and the store after they have
+// been refused.
 func (w *world) crash(stop func(), wg *sync.WaitGroup) {
 	w.h.stopEngine()
 	wg.Wait()
