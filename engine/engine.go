@@ -29,7 +29,7 @@ type Engine struct {
 	agentLocks threadLocks // one command at a time may ask the agent of a thread
 
 	claims    claims      // turns that wait for workers, and workers that wait for turns
-	secret    leaseSecret // what leases are signed with
+	secret    leaseSecret // signs leases
 	resumeIDs []string    // threads whose active turn continues in a worker: set by Recover, read by Run
 
 	pause *pause

@@ -26,7 +26,7 @@ type executor interface {
 	steer(list []injection, inject bool)
 }
 
-// work is what executes the active turn.
+// work is the execution of the active turn.
 type work struct {
 	turnID  string
 	exec    executor  // nil between two prompts or attempts

@@ -30,7 +30,7 @@ func (e *Engine) Interrupt(ctx context.Context, c turns.Interrupt) (result turns
 			return both{}, err
 		}
 		if replayed {
-			// What was not final at the commit is answered as it is now.
+			// An answer that was not final at the commit has the present state.
 			if t, err := e.store.Turn(context.Background(), r.TurnID); err == nil && t != nil && t.State.Ended() {
 				r.State, r.InterruptedAt, r.Message, r.Seq = string(t.State), t.CompletedAt, t.Message, t.UpdatedSeq
 				return both{r: r}, nil

@@ -15,7 +15,7 @@ func (a *actor) takeOutput() bool {
 	if a.held != nil || a.dead != nil {
 		return false
 	}
-	if !a.loaded { // output for a thread that was not busy
+	if !a.loaded { // the first output for a thread that was not busy
 		if a.in.noOutput() {
 			return false
 		}

@@ -174,7 +174,7 @@ func (a *actor) startNext() {
 			return
 		}
 		a.slot.unreserve()
-		if !errors.Is(err, turns.ErrRuntimePaused) { // a pause has closed the gate: the next round waits in line
+		if !errors.Is(err, turns.ErrRuntimePaused) { // otherwise a pause has closed the gate, and the next round waits in line
 			a.startRetryAt = a.retryTime("a queued turn cannot start now", err)
 			return
 		}
@@ -183,7 +183,7 @@ func (a *actor) startNext() {
 
 // startAttempt starts the attempt that the active turn waits for.
 func (a *actor) startAttempt() {
-	for a.slot.keep() { // else it waits in line
+	for a.slot.keep() { // otherwise it waits in line
 		d := a.decide()
 		err := d.startAttempt()
 		if err == nil {

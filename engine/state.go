@@ -17,7 +17,7 @@ type state struct {
 	thread       *threads.Thread // nil: there is no such thread
 	queue        []*queuedTurn   // by rank
 	active       *activeTurn     // nil: no turn is active
-	newestItemID string          // the greatest id made by NewID that an item of the thread has
+	newestItemID string          // no item of the thread with an id made by NewID has a greater id
 }
 
 // queuedTurn is a turn that waits to start.
@@ -44,7 +44,7 @@ type activeTurn struct {
 
 	retryAt time.Time // when its next attempt begins; zero = one is under way
 
-	// work is what executes the turn. Clones share it, because decisions do not
+	// work is the execution of the turn. Clones share it, because decisions do not
 	// change it: executors and effects do.
 	work *work
 }

@@ -12,8 +12,8 @@ import (
 
 // Retry tries a turn again that has failed or was interrupted. The turn goes to
 // the end of its thread's queue and starts at once if it can. Its clock
-// (timeout_seconds) and the attempts of its policy start anew, because a client
-// has asked for the retry. Errors: *InvalidError, ErrNotFound, ErrNotEnded, ErrCompleted,
+// (timeout_seconds) starts anew. max_attempts of its policy does not limit this
+// retry, but counts the attempt. Errors: *InvalidError, ErrNotFound, ErrNotEnded, ErrCompleted,
 // ErrNoAttempts, threads.ErrClosed, ErrQueueFull, ErrKeyConflict, ErrDraining,
 // ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, error) {
