@@ -26,7 +26,7 @@ type actor struct {
 	slot        slot      // of that turn, or of one that is about to start
 	held        *decision // agent output that a full disk refused; nothing else is decided until it is committed
 	heldRetryAt time.Time // when to commit held again
-	dead        error     // why nothing of the thread can be decided any more; agent output is not read then
+	dead        error     // why nothing of the thread can be decided any more; agent output is dropped then
 	stopped     bool      // the engine has stopped: commands are refused
 
 	startRetryAt   time.Time // when to try again to start the next turn; zero = not needed

@@ -37,7 +37,9 @@ func (a *actor) interruptWaiting() {
 	switch {
 	case act == nil:
 	case act.waitsForAttempt():
-		a.slot.keep()
+		if a.held == nil { // else detachWork does it, after the commit
+			a.slot.keep()
+		}
 	case act.work.exec != nil && act.work.exec.outlivesServer():
 		a.slot.leave() // the drain does not wait for it, and the next server finds it
 	case act.clock.waiting:

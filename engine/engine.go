@@ -111,9 +111,20 @@ func (e *Engine) wake(threadID string) {
 	_ = e.owners.submit(threadID, (*actor).startNext, true)
 }
 
-// call runs f in the actor of the thread and waits for its answer or for ctx. The
-// end of ctx does not undo what f commits.
+// call runs f in the actor of the thread, if that may decide, and waits for its
+// answer or for ctx. The end of ctx does not undo what f commits.
 func call[R any](ctx context.Context, e *Engine, threadID string, f func(*actor) (R, error)) (R, error) {
+	return inActor(ctx, e, threadID, func(a *actor) (R, error) {
+		if err := a.mayDecide(); err != nil {
+			var zero R
+			return zero, err
+		}
+		return f(a)
+	})
+}
+
+// inActor is call for an f that also has to run while the actor may not decide.
+func inActor[R any](ctx context.Context, e *Engine, threadID string, f func(*actor) (R, error)) (R, error) {
 	type answer struct {
 		r   R
 		err error

@@ -8,10 +8,6 @@ import "github.com/seed82539d15/holon/ledger"
 func keyed[R any, P ledger.Result[R]](a *actor, key *ledger.Key, f func(d *decision) (R, error)) (result R, replayed bool, err error) {
 	var d *decision
 	return ledger.Keyed[R, P](a.e.store, key, func() (*ledger.Unit, R, error) {
-		if err := a.mayDecide(); err != nil {
-			var none R
-			return nil, none, err
-		}
 		d = a.decide()
 		r, err := f(d)
 		return &d.change.unit, r, err

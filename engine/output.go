@@ -12,8 +12,11 @@ const maxNotices = 20
 // takeOutput commits the output that waits, as much as fits into one unit. It
 // reports whether there was any.
 func (a *actor) takeOutput() bool {
-	if a.held != nil || a.dead != nil {
+	switch {
+	case a.held != nil:
 		return false
+	case a.dead != nil:
+		return a.dropOutput()
 	}
 	if !a.loaded { // the first output for a thread that was not busy
 		if a.in.noOutput() {
@@ -46,6 +49,16 @@ func (a *actor) takeOutput() bool {
 	}
 	a.commitOutput(d)
 	return true
+}
+
+// dropOutput counts an output of a thread that nothing can be decided about any
+// more. An agent that waited here would keep the other threads of its process.
+func (a *actor) dropOutput() bool {
+	_, ok := a.in.takeOutput()
+	if ok {
+		a.e.lateOutput.Add(1)
+	}
+	return ok
 }
 
 // add adds one output to the decision. rest has to wait until the decision is

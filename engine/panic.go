@@ -49,11 +49,13 @@ func (a *actor) startOver(why string) {
 	a.work.detach()
 	a.slot.reclaim()
 	a.held, a.loaded = nil, false
+	has := a.slot.state
 	if err := a.load(); err != nil {
 		a.e.log.Error("read the thread again", zap.String("thread_id", a.id), zap.Error(err))
 		a.die(turns.ErrInternal)
 		return
 	}
+	a.slot.state = has // load takes it for the slot of a turn that Recover has found
 	a.countWaiting()
 	if a.state.active == nil { // it had ended, or there was none
 		a.slot.leave()
@@ -79,6 +81,7 @@ func (a *actor) answerWaiters() {
 	t, err := a.e.store.Turn(context.Background(), a.waiters.turnID)
 	if err != nil || t == nil {
 		a.e.log.Error("read the end of a turn", zap.String("turn_id", a.waiters.turnID), zap.Error(err))
+		a.waiters.ends = nil // they must not get the end of the next turn
 		return
 	}
 	a.waiters.ended(t)

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
@@ -170,6 +171,11 @@ func TestThreadThatAlwaysPanicsIsLeftAlone(t *testing.T) {
 		h.faults.heal()
 		if _, err := h.engine.Start(bg, turns.Start{ThreadID: "a", Input: text("x")}); !errors.Is(err, turns.ErrInternal) {
 			t.Errorf("start: %v", err)
+		}
+		for range 3 { // more than the intake has room for
+			if err := h.engine.Host().Emit(bg, "a", []items.Op{said(strings.Repeat("x", 1<<20))}); err != nil {
+				t.Errorf("output outside of a turn: %v", err)
+			}
 		}
 		other := h.start("b")
 		h.next(h.agent).end(turns.Completed)

@@ -99,7 +99,7 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 			a.e.claims.offer(c.Agent, o, true)
 		}
 	}()
-	if err := a.load(); err != nil {
+	if err := errors.Join(a.load(), a.mayDecide()); err != nil {
 		return r, false, err
 	}
 	act := a.state.active

@@ -57,6 +57,9 @@ type leaseCommand[R any] struct {
 	key   *ledger.Key
 	// decide is f of keyed. The lease is valid and its attempt is live.
 	decide func(d *decision) (R, error)
+	// renews says that the command shows that the worker is there, also while
+	// nothing can be stored.
+	renews bool
 	// afterCommit follows the commit, or the answer by the key; nil = nothing.
 	afterCommit func(a *actor, r *R, replayed bool)
 	// lateEvents is what turn/late keeps of the command if its attempt was
@@ -75,7 +78,13 @@ func withLease[R any, P ledger.Result[R]](ctx context.Context, e *Engine, c leas
 	if err != nil {
 		return none, err
 	}
-	return call(ctx, e, threadID, func(a *actor) (R, error) {
+	return inActor(ctx, e, threadID, func(a *actor) (R, error) {
+		if c.renews && e.rules.mustHold(a.state, c.lease) == nil {
+			a.state.active.claimedWorker().renew()
+		}
+		if err := a.mayDecide(); err != nil {
+			return none, err
+		}
 		r, replayed, err := keyed[R, P](a, c.key, func(d *decision) (R, error) {
 			if err := a.e.rules.mustHold(d.next(), c.lease); err != nil {
 				return none, err

@@ -16,15 +16,13 @@ import (
 // ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, error) {
 	return withLease(ctx, e, leaseCommand[turns.RenewResult]{
-		lease: c.Lease, key: c.Key,
+		lease: c.Lease, key: c.Key, renews: true,
 		decide: func(d *decision) (turns.RenewResult, error) {
 			act := d.active()
-			w := act.work.worker()
-			w.renew() // even if the rest cannot be stored: the worker is alive
 			unsent := act.unsentSteers()
 			d.turn.confirmSent()
 			r := turns.RenewResult{
-				ExpiresAt: notify.TimeOf(w.until), InterruptRequested: act.stop != nil, Steers: []turns.WorkerInput{},
+				ExpiresAt: notify.TimeOf(act.work.worker().until), InterruptRequested: act.stop != nil, Steers: []turns.WorkerInput{},
 			}
 			for _, id := range unsent {
 				if o := act.open.get(id); o != nil {
@@ -38,7 +36,6 @@ func (e *Engine) Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, e
 				return // a repeated answer of a lease that is no longer held
 			}
 			w := a.state.active.work.worker()
-			w.renew()
 			r.ExpiresAt, r.InterruptRequested = notify.TimeOf(w.until), a.state.active.stop != nil
 			if !replayed {
 				w.sent = nil

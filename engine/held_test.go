@@ -1,0 +1,207 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// While a full disk holds a unit, the state of the thread is ahead of the log.
+// No command may see it: its answer would say what is not durable (I1).
+
+func wantFull(t *testing.T, what string, err error) {
+	t.Helper()
+	if !errors.Is(err, ledger.ErrStorageFull) {
+		t.Errorf("%s while a unit is held: %v", what, err)
+	}
+}
+
+func TestCommandsAreRefusedWhileTheEndOfATurnIsHeld(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "deaf")
+		s := h.start("a")
+		c := h.next(h.deaf)
+		interrupt, closing := key("k", "turn/interrupt", s.TurnID), key("l", "thread/close", "a")
+		_, ended, err := h.engine.Interrupt(bg, turns.Interrupt{TurnID: s.TurnID, Key: interrupt})
+		if err != nil || ended == nil {
+			t.Fatalf("interrupt: %v", err)
+		}
+		_, closed, err := h.engine.CloseThread(bg, turns.CloseThread{ThreadID: "a", Key: closing})
+		if err != nil || closed == nil {
+			t.Fatalf("close: %v", err)
+		}
+		h.faults.failAll(ledger.ErrStorageFull)
+		c.end(turns.Completed)
+		synctest.Wait()
+		_, _, err = h.engine.Interrupt(bg, turns.Interrupt{TurnID: s.TurnID, Key: interrupt})
+		wantFull(t, "the interrupt again", err)
+		_, _, err = h.engine.CloseThread(bg, turns.CloseThread{ThreadID: "a", Key: closing})
+		wantFull(t, "the close again", err)
+		_, err = h.engine.StartThread(bg, turns.StartThread{ThreadID: "a"})
+		wantFull(t, "a command that changes nothing", err)
+		h.faults.heal()
+		<-ended
+		<-closed
+	})
+}
+
+func TestForkWaitsForATurnWhoseEndIsHeld(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "")
+		first := h.start("a")
+		h.next(h.agent).end(turns.Completed)
+		h.ended(first.TurnID)
+		second := h.start("a")
+		c := h.next(h.agent)
+		h.faults.fail(func(u *ledger.Unit) error {
+			if len(u.Drafts) > 0 && u.Drafts[0].Header.ThreadID == "a" {
+				return ledger.ErrStorageFull
+			}
+			return nil
+		})
+		c.end(turns.Completed)
+		synctest.Wait()
+		h.faults.heal() // there is space again, and the held unit still waits
+		_, err := h.engine.ThreadFork(bg, turns.Fork{ThreadID: "a", NewThreadID: "b"})
+		wantFull(t, "a fork", err)
+		h.ended(second.TurnID)
+	})
+}
+
+func TestClaimIsNotRepeatedWhileAUnitIsHeld(t *testing.T) {
+	bubble(t, remotely(false), func(h *harness) {
+		h.thread("a", "remote")
+		h.startWith(turns.Start{ThreadID: "a", TimeoutSeconds: 5})
+		k := key("k", "turn/claim", "remote")
+		if _, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Worker: "w", Key: k}); err != nil {
+			t.Fatal(err)
+		}
+		h.faults.failAll(ledger.ErrStorageFull)
+		time.Sleep(6 * time.Second) // the turn is stopped for its timeout
+		synctest.Wait()
+		_, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Worker: "w", Key: k})
+		wantFull(t, "the claim again", err)
+		h.faults.heal()
+		time.Sleep(2 * engine.HeldRetry)
+	})
+}
+
+// A full disk is not the worker's fault.
+func TestWorkerKeepsItsLeaseWhileAUnitIsHeld(t *testing.T) {
+	bubble(t, remotely(true), func(h *harness) {
+		w := h.work()
+		h.faults.failAll(ledger.ErrStorageFull)
+		if err := h.engine.Host().Emit(bg, "a", []items.Op{said("by the way")}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for range 30 {
+			time.Sleep(turns.DefaultLease / 10)
+			_, err := h.engine.Renew(bg, turns.Renew{Lease: *w.Lease})
+			wantFull(t, "a renewal", err)
+		}
+		h.faults.heal()
+		time.Sleep(2 * engine.HeldRetry)
+		synctest.Wait()
+		if _, err := h.engine.Renew(bg, turns.Renew{Lease: *w.Lease}); err != nil {
+			t.Errorf("the worker was there all the time: %v", err)
+		}
+		h.none("rewind", func(e event) bool { return e.Method == notify.StreamRewind })
+	})
+}
+
+func TestDrainWaitsForARetryThatIsHeld(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "")
+		c := h.tried(turns.Start{ThreadID: "a", Retry: retrying()})
+		h.faults.failAll(ledger.ErrStorageFull)
+		c.crash()
+		synctest.Wait()
+		go func() {
+			time.Sleep(2 * time.Second)
+			h.faults.heal()
+		}()
+		d, err := h.drain()
+		if n := len(h.of(func(e event) bool { return e.Method == notify.StreamRewind })); n != 1 {
+			t.Errorf("drained in %v (%v) with %d markers in the log", d, err, n)
+		}
+		time.Sleep(10 * time.Second)
+	})
+}
+
+// The drain has left the slot of the worker's turn already.
+func TestPanicInADrainLeavesASlotOnce(t *testing.T) {
+	bubble(t, remotely(false), func(h *harness) {
+		w := h.work()
+		h.thread("b", "")
+		other := h.start("b")
+		c := h.next(h.agent)
+		done := make(chan error, 1)
+		go func() { done <- h.engine.Drain(bg) }()
+		synctest.Wait()
+		h.faults.fail(refusing(panics(notify.ItemCreated)))
+		_, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *w.Lease, Ops: []turns.ItemOp{message("m", "x")}})
+		if !errors.Is(err, turns.ErrInternal) {
+			t.Errorf("write: %v", err)
+		}
+		synctest.Wait()
+		h.faults.heal()
+		select {
+		case err := <-done:
+			t.Fatalf("drained (%v) while %s runs; gate %+v", err, other.TurnID, h.engine.Gate())
+		default:
+		}
+		c.end(turns.Completed)
+		h.ended(other.TurnID)
+		<-done
+		h.idleGate()
+	})
+}
+
+// turnFails lets Turn fail.
+type turnFails struct {
+	turns.Store
+	on *atomic.Bool
+}
+
+func (s turnFails) Turn(ctx context.Context, id string) (*turns.Turn, error) {
+	if s.on.Load() {
+		return nil, errors.New("odd")
+	}
+	return s.Store.Turn(ctx, id)
+}
+
+func TestWaiterNeverGetsTheEndOfAnotherTurn(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		on := &atomic.Bool{}
+		h.faults.Store = turnFails{h.faults.Store, on}
+		h.thread("a", "deaf")
+		first := h.start("a")
+		c := h.next(h.deaf)
+		_, wait := h.interrupt(first.TurnID)
+		h.faults.afterCommit(panics(notify.TurnInterrupted))
+		on.Store(true)
+		c.end(turns.Completed)
+		synctest.Wait()
+		on.Store(false)
+		h.faults.afterCommit(nil)
+		second := h.start("a")
+		h.next(h.deaf).end(turns.Completed)
+		h.ended(second.TurnID)
+		synctest.Wait()
+		select {
+		case r := <-wait:
+			t.Errorf("waited for %s and got the end of %s", first.TurnID, r.TurnID)
+		default:
+		}
+	})
+}
