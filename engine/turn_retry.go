@@ -30,9 +30,9 @@ func (e *Engine) Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, e
 		case err != nil:
 			return r, err
 		case replayed:
-			return a.currentResult(r), nil
+			return currentResult(a, r), nil
 		}
-		return a.startRetried(r), nil
+		return startRetried(a, r), nil
 	})
 }
 
@@ -82,10 +82,10 @@ func (d *decision) retry(c turns.Retry) (turns.RetryResult, error) {
 
 // startRetried starts the turn that was queued again, or adds the reason why it
 // waits. An error does not matter here: the turn stays queued.
-func (a *actor) startRetried(r turns.RetryResult) turns.RetryResult {
+func startRetried(a *actor, r turns.RetryResult) turns.RetryResult {
 	a.startNext()
 	if a.state.isActive(r.TurnID) {
-		return a.currentResult(r)
+		return currentResult(a, r)
 	}
 	i := slices.IndexFunc(a.state.queue, func(q *queuedTurn) bool { return q.turn.TurnID == r.TurnID })
 	if i < 0 {
@@ -112,7 +112,7 @@ func (a *actor) startRetried(r turns.RetryResult) turns.RetryResult {
 // currentResult updates the answer to the present state of the attempt, which may
 // wait, run, or have ended since the commit. The answer for a superseded attempt
 // stays as it was.
-func (a *actor) currentResult(r turns.RetryResult) turns.RetryResult {
+func currentResult(a *actor, r turns.RetryResult) turns.RetryResult {
 	t, err := a.e.rules.turnRow(a.state, r.TurnID)
 	if err != nil || t == nil || t.Attempt != r.Attempt {
 		return r

@@ -28,7 +28,7 @@ func (e *lateError) Error() string { return e.live.Error() }
 // refuseLate keeps what was written in a superseded try, as far as the attempt has
 // room for it, and returns the refusal. In a closed thread it keeps nothing: no
 // event may follow thread/closed.
-func (a *actor) refuseLate(l turns.Lease, late *lateError, written func(*decision) ([]lateEvent, error)) error {
+func refuseLate(a *actor, l turns.Lease, late *lateError, written func(*decision) ([]lateEvent, error)) error {
 	refusal := late.live
 	d := a.decide()
 	if err := d.selectTurn(l.TurnID); err != nil {

@@ -94,7 +94,7 @@ func withLease[R any, P ledger.Result[R]](ctx context.Context, e *Engine, c leas
 		var late *lateError
 		switch {
 		case errors.As(err, &late):
-			return none, a.refuseLate(c.lease, late, c.lateEvents)
+			return none, refuseLate(a, c.lease, late, c.lateEvents)
 		case err == nil && c.afterCommit != nil:
 			c.afterCommit(a, &r, replayed)
 		}
