@@ -84,11 +84,7 @@ func (w *itemWriter) appendText(op items.Append) error {
 	if text == "" {
 		return nil
 	}
-	if o.shared {
-		o.text, o.shared = o.text.Clone(), false
-	}
-	offset := o.text.Len()
-	if o.text.Add(text) {
+	if offset, fits := o.appendText(text); fits {
 		w.d.change.addDelta(o, offset, text)
 	}
 	return nil

@@ -97,6 +97,16 @@ func (o *openItem) encode(maxBytes int) (encoded, error) {
 	return e, err
 }
 
+// appendText adds text to the item. offset is where it begins; fits is false if
+// the item's bound cuts it.
+func (o *openItem) appendText(text string) (offset int64, fits bool) {
+	if o.shared {
+		o.text, o.shared = o.text.Clone(), false
+	}
+	offset = o.text.Len()
+	return offset, o.text.Add(text)
+}
+
 // openItems are the open items of a turn in the order of their creation.
 type openItems struct {
 	byID     map[string]*openItem
