@@ -45,7 +45,7 @@ func (h *Handlers) HolonLogStream(ctx context.Context, p HolonLogStreamParams) (
 	}
 	conn := connOf(ctx)
 	if p.Follow && conn == nil {
-		return HolonLogStreamResult{}, Errorf(KindInvalidRequest, "holon/logStream with follow lives on a connection: send it on POST /rpc/stream")
+		return HolonLogStreamResult{}, Errorf(KindInvalidRequest, "holon/logStream with follow works only on a streaming connection: send it on POST /rpc/stream")
 	}
 	ring := h.api.Logs
 	from := max(1, ring.Next()-int64(n))

@@ -291,7 +291,7 @@ func (a *API) Call(ctx context.Context, name string, params jsontext.Value, c Ca
 		return Reply{Err: e}, nil
 	}
 	if method.Bound && !c.OnConnection {
-		return Reply{Err: Errorf(KindInvalidRequest, "%s lives on a connection: send it on POST /rpc/stream", method.Name)}, method
+		return Reply{Err: Errorf(KindInvalidRequest, "%s works only on a streaming connection: send it on POST /rpc/stream", method.Name)}, method
 	}
 	if method.polls && c.Notification {
 		return Reply{}, method

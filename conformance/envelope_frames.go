@@ -37,7 +37,7 @@ func frameChecks() []check {
 				d.answer(id)
 			}
 		}},
-		{id: "frame.lives_on", sentence: "The connection lives on after every kind of bad frame.", source: srcFrames, run: func(p *probe) {
+		{id: "frame.lives_on", sentence: "The connection stays open after every kind of bad frame.", source: srcFrames, run: func(p *probe) {
 			d := p.duplex("")
 			bad := []string{
 				`{"jsonrpc":`, "\xff\xfe", `5`, `null`, `"x"`, `[]`, `{}`, `true`, nested(65),

@@ -9,7 +9,7 @@ import (
 
 func readChecks() []check {
 	return []check{
-		{id: "read.pages", sentence: "A list cut by limit goes on at next_cursor, with no entry twice or missing.", source: srcMethods, needs: needEcho, run: func(p *probe) {
+		{id: "read.pages", sentence: "A list cut by limit continues at next_cursor, with no entry twice or missing.", source: srcMethods, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			thread := p.echoThread(d)
 			turn := p.turn(d, thread, "/items 7 5").str("turn_id")
@@ -26,7 +26,7 @@ func readChecks() []check {
 			turns := p.pages("turn/list", "turns", obj{"thread_id": thread}, 1)
 			p.must(len(turns) == 3, "turn/list by pages of one gave %d turns, want 3", len(turns))
 		}},
-		{id: "read.order", sentence: "With order desc a list begins with the newest and goes on backwards.", source: srcMethods, needs: needEcho, run: func(p *probe) {
+		{id: "read.order", sentence: "With order desc a list begins with the newest and continues backwards.", source: srcMethods, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			thread := p.echoThread(d)
 			turn := p.turn(d, thread, "/items 7 5").str("turn_id")
@@ -44,7 +44,7 @@ func readChecks() []check {
 			f := p.refuse(d, -32602, "invalid_params", "turn/list", obj{"order": "sideways"})
 			p.must(f.str("data.field") == "order", "data.field is %q", f.str("data.field"))
 		}},
-		{id: "read.event_list", sentence: "event/list gives seq, time, method and params, and where to go on.", source: srcMethods, needs: needEcho, run: func(p *probe) {
+		{id: "read.event_list", sentence: "event/list gives seq, time, method and params, and where to continue.", source: srcMethods, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			from := int64(d.opened().num("latest_seq"))
 			thread := p.echoThread(d)

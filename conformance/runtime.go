@@ -54,7 +54,7 @@ func logStreamChecks() []check {
 				p.mustTime(line, "a log line", "time")
 			}
 		}},
-		{id: "log.position", sentence: "next_position goes on where the last answer ended.", source: srcMethods, run: func(p *probe) {
+		{id: "log.position", sentence: "next_position continues where the last answer ended.", source: srcMethods, run: func(p *probe) {
 			first := p.call(p.http(), "holon/logStream", obj{"max_lines": 10000})
 			next, _ := first.get("next_position")
 			again := p.call(p.http(), "holon/logStream", obj{"from_position": next})

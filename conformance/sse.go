@@ -118,7 +118,7 @@ func sseChecks() []check {
 				}
 			}
 		}},
-		{id: "sse.resume", sentence: "A browser that sends the last id as Last-Event-ID goes on after it.", source: srcSSE, run: func(p *probe) {
+		{id: "sse.resume", sentence: "A browser that sends the last id as Last-Event-ID continues after it.", source: srcSSE, run: func(p *probe) {
 			l := p.events("")
 			l.opened()
 			t := p.thread(p.http(), nil)

@@ -29,7 +29,7 @@ func (w *stepWriter) start(path, reason string) (*notify.Span, error) {
 	}
 	live := t.live[path] != nil
 	if !live && len(t.live)+len(begins) > turns.MaxSteps {
-		return nil, fmt.Errorf("more than %d steps that stand: %w", turns.MaxSteps, items.ErrRefused)
+		return nil, fmt.Errorf("more than %d live steps: %w", turns.MaxSteps, items.ErrRefused)
 	}
 	if t.total+len(begins) > turns.MaxTries {
 		return nil, fmt.Errorf("more than %d tries of steps: %w", turns.MaxTries, items.ErrRefused)

@@ -50,7 +50,7 @@ func (s *Server) tooLarge(id []byte) []byte {
 	if len(id) > echoedID {
 		id = nil
 	}
-	e := api.Errorf(api.KindFrameTooLarge, "the answer is larger than a frame may be; what the request changed stands")
+	e := api.Errorf(api.KindFrameTooLarge, "the response is larger than a frame may be; the changes that the request made are kept")
 	s.metrics.Error(string(e.Data.Kind))
 	return appendError(nil, id, e)
 }

@@ -183,7 +183,7 @@ func TestRowsOfTriesAgreeWithTheFold(t *testing.T) {
 
 func TestSupersededError(t *testing.T) {
 	err := error(&turns.SupersededError{TurnID: "turn_a", Attempt: 2})
-	if got := err.Error(); got != "another try has taken this one's place: attempt 2 of turn_a stands" {
+	if got := err.Error(); got != "this try has been superseded: attempt 2 of turn_a is live" {
 		t.Error(got)
 	}
 	if !errors.Is(err, turns.ErrSuperseded) {

@@ -122,11 +122,11 @@ var (
 	ErrPromptOver     = errors.New("the prompt has ended")
 	ErrNotInjected    = errors.New("the agent does not take text now")
 	ErrAlreadyDecided = errors.New("the turn is being interrupted")
-	ErrSuperseded     = errors.New("another try has taken this one's place")
+	ErrSuperseded     = errors.New("this try has been superseded")
 	ErrLease          = errors.New("the lease is not valid")
 	ErrNotEnded       = errors.New("the turn has not ended")
 	ErrCompleted      = errors.New("the turn has completed")
-	ErrNoAttempts     = errors.New("the turn is from before turns could be tried again")
+	ErrNoAttempts     = errors.New("the turn is from before turns could be retried")
 )
 
 // SupersededError says that a superseded try wanted to write. Attempt is the live
@@ -145,11 +145,11 @@ type SupersededError struct {
 func (e *SupersededError) Error() string {
 	switch {
 	case e.Step == "":
-		return fmt.Sprintf("%v: attempt %d of %s stands", ErrSuperseded, e.Attempt, e.TurnID)
+		return fmt.Sprintf("%v: attempt %d of %s is live", ErrSuperseded, e.Attempt, e.TurnID)
 	case e.Epoch == 0:
 		return fmt.Sprintf("%v: step %s has not been started in attempt %d of %s", ErrSuperseded, e.Step, e.Attempt, e.TurnID)
 	}
-	return fmt.Sprintf("%v: epoch %d of step %s stands", ErrSuperseded, e.Epoch, e.Step)
+	return fmt.Sprintf("%v: epoch %d of step %s is live", ErrSuperseded, e.Epoch, e.Step)
 }
 
 // Unwrap returns ErrSuperseded.

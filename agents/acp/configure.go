@@ -247,7 +247,7 @@ func (a *Agent) reach(ctx context.Context, t turns.AgentThread) (*session, error
 	}
 	a.keep(t.ThreadID, o.s)
 	if o.lost != "" {
-		o.s.push(noticeEvent("The agent has lost the session it had (" + o.lost + ") and goes on in a new one."))
+		o.s.push(noticeEvent("The agent has lost the session it had (" + o.lost + ") and continues in a new one."))
 	}
 	return o.s, nil
 }

@@ -50,7 +50,7 @@ func (a *Agent) openFor(ctx context.Context, p *turns.Prompt) (s *session, first
 		ops = append(ops, notice("warning", note, nil))
 	}
 	if o.lost != "" {
-		text := "The agent has lost the session it had (" + o.lost + ") and goes on in a new one."
+		text := "The agent has lost the session it had (" + o.lost + ") and continues in a new one."
 		if a.cfg.Handover {
 			var ok bool
 			if first, ok = a.transcript(ctx, p); ok {

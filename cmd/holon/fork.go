@@ -51,7 +51,7 @@ can do that ("holon agents" shows which can). From then on both are independent.
 			}
 			id := timeline.OneLine(result.ThreadID)
 			_, err = fmt.Fprintf(g.out, "%s\n", id)
-			g.note("Go on with: holon run --thread %s \"…\"", id)
+			g.note("Continue with: holon run --thread %s \"…\"", id)
 			return err
 		}),
 	}

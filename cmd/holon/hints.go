@@ -32,7 +32,7 @@ func (g *globals) hint(err error) string {
 	}
 	var peer *client.PeerError
 	if errors.As(err, &peer) {
-		return "Use a server of this user. Where that is one, reach it by a unix socket (holon serve --listen unix:PATH) or by https."
+		return "Use a server of this user. If it is one, reach it by a unix socket (holon serve --listen unix:PATH) or by https."
 	}
 	var refused *client.Error
 	if !errors.As(err, &refused) {
@@ -44,27 +44,27 @@ func (g *globals) hint(err error) string {
 	case "forbidden":
 		return "The server refuses this Host or Origin; see --allow-host and --allow-origin of holon serve."
 	case client.KindCursorExpired:
-		return fmt.Sprintf("The log begins at %d now: go on with --after %d, or read the thread with: holon call thread/read '{\"thread_id\":\"…\"}'", refused.FirstSeq, max(refused.FirstSeq-1, 0))
+		return fmt.Sprintf("The log begins at %d now: continue with --after %d, or read the thread with: holon call thread/read '{\"thread_id\":\"…\"}'", refused.FirstSeq, max(refused.FirstSeq-1, 0))
 	case client.KindCursorAhead:
 		return fmt.Sprintf("The log ends at %d; leave --after out for what comes from now on.", refused.LatestSeq)
 	case client.KindLogChanged:
 		return "The log is another one now (restored, or another server): start over with --after 0."
 	case "agent_not_found":
-		return "holon agents lists the agents there are; holon serve --agent NAME adds one."
+		return "holon agents lists the agents; holon serve --agent NAME adds one."
 	case "agent_unsupported":
 		return "holon agents shows what each agent can do."
 	case "agent_unavailable":
 		return doctorHint
 	case "thread_not_found":
-		return "holon threads lists the threads there are."
+		return "holon threads lists the threads."
 	case "turn_not_found":
-		return "holon turns lists the turns there are."
+		return "holon turns lists the turns."
 	case client.KindUnavailable:
 		return "The server is starting or stopping; try again in a moment."
 	case "storage_full":
-		return "Make space on the disk of the data directory: the server goes on by itself."
+		return "Make space on the disk of the data directory: the server continues by itself."
 	case "storage_failed":
-		return "Look at the disk first, then restart the server: it writes nothing any more."
+		return "Check the disk first, then restart the server: until then it writes nothing."
 	}
 	return ""
 }
@@ -73,7 +73,7 @@ func (g *globals) hint(err error) string {
 func (g *globals) startHint(data string) string {
 	text := "Start one with: holon serve --data " + data
 	if given := g.env("HOLON_DATA"); given != "" && !filepath.IsAbs(given) && g.loaded != nil && g.loaded.Sources["data"].Origin == config.FromEnv {
-		text += fmt.Sprintf("\n  HOLON_DATA is %s, which is another directory in every working directory: an absolute path is the same everywhere.", given)
+		text += fmt.Sprintf("\n  HOLON_DATA is %s, a relative path: it names another directory in every working directory. Use an absolute path.", given)
 	}
 	return text
 }
@@ -92,7 +92,7 @@ func hintOfSystem(err error) string {
 	case errors.As(err, &file) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)):
 		return "Let this user read and write it, or name another place (--data DIR, --config FILE)."
 	case sqlite.Damaged(err):
-		return "That file is no sound log. Keep it, look at the disk, and go on from a backup: holon restore FILE --data DIR"
+		return "That file is damaged. Keep it, check the disk, and continue from a backup: holon restore FILE --data DIR"
 	}
 	return ""
 }

@@ -41,7 +41,7 @@ func TestStorageErrorsSayWhatToDo(t *testing.T) {
 		err  error
 		want string
 	}{
-		{&client.Error{Kind: "storage_full"}, "the server goes on by itself"},
+		{&client.Error{Kind: "storage_full"}, "the server continues by itself"},
 		{&client.Error{Kind: "storage_failed"}, "restart the server"},
 		{fmt.Errorf("copy the database: %w", ledger.ErrStorageFull), "Make space"},
 		{at(syscall.ENOSPC), "Make space"},
@@ -64,7 +64,7 @@ func TestADamagedLogIsSaidWithAWayOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"serve", "--listen=127.0.0.1:0"}, {"doctor", "--skip-agents"}, {"export"}} {
-		if r := holon(t, dir, "", args...); r.code != exitFailed || !strings.Contains(r.err, "go on from a backup") {
+		if r := holon(t, dir, "", args...); r.code != exitFailed || !strings.Contains(r.err, "continue from a backup") {
 			t.Errorf("%v: %+v", args, r)
 		}
 	}

@@ -116,12 +116,12 @@ func (r *turnRun) follow() error {
 
 // left says what happens to the turn without this command, and how to watch it.
 func (r *turnRun) left() string {
-	fate := "the turn goes on at the server; watch it with"
+	fate := "the turn continues at the server; watch it with"
 	switch {
 	case r.interrupting:
 		fate = "the turn is being interrupted at the server; its end shows"
 	case r.interrupted && !r.refused:
-		fate = "the server was asked to interrupt the turn and has not answered yet; what becomes of it shows"
+		fate = "the server was asked to interrupt the turn and has not answered yet; its outcome shows"
 	}
 	return fmt.Sprintf("%s: holon watch --thread %s --after %d", fate, r.threadID, max(r.after, r.result.Seq))
 }

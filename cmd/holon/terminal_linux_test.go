@@ -193,9 +193,9 @@ func TestCtrlCInterruptsTheTurnAndTheSecondLeaves(t *testing.T) {
 
 func TestWhatBecomesOfATurnThatIsLeft(t *testing.T) {
 	for want, r := range map[string]turnRun{
-		"the turn goes on at the server; watch it with: ":                      {},
+		"the turn continues at the server; watch it with: ":                    {},
 		"the server was asked to interrupt the turn and has not answered yet":  {interrupted: true},
-		"the turn goes on at the server; watch it with: holon watch":           {interrupted: true, refused: true},
+		"the turn continues at the server; watch it with: holon watch":         {interrupted: true, refused: true},
 		"the turn is being interrupted at the server; its end shows: ":         {interrupted: true, interrupting: true},
 		"the turn is being interrupted at the server; its end shows: holon wa": {interrupting: true},
 	} {

@@ -147,7 +147,7 @@ func watch(ctx context.Context, con *console, c *client.Client, options client.O
 		err = nil // Ctrl-C ends the watch
 	}
 	if err == nil && seen > 0 && format == "text" && limit == 0 {
-		con.note("stopped after seq %d; go on with: holon watch --after %d", seen, seen)
+		con.note("stopped after seq %d; continue with: holon watch --after %d", seen, seen)
 	}
 	return err
 }
