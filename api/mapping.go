@@ -53,7 +53,7 @@ var sentinels = []struct {
 	{Err: turns.ErrLease, kind: KindForbidden, field: "lease"},
 	{Err: turns.ErrSuperseded, kind: KindAttemptSuperseded},
 	{Err: notify.ErrBadCursor, kind: KindInvalidCursor, field: "cursor"},
-	{Err: context.DeadlineExceeded, kind: KindTimeout, message: "the request took longer than it may"},
+	{Err: context.DeadlineExceeded, kind: KindTimeout, message: "the request took longer than allowed"},
 	{Err: context.Canceled, kind: KindUnavailable, message: "the request was given up before it was done"},
 }
 

@@ -7,8 +7,8 @@ import (
 
 // Events are the events of items. Deltas change no row: see Item.
 var Events = []ledger.EventType{
-	ledger.Event[Created](notify.ItemCreated, ledger.OfItem, fold, "An item exists."),
-	ledger.Event[Updated](notify.ItemUpdated, ledger.OfItem, fold, "An item changed; it carries the whole content."),
+	ledger.Event[Created](notify.ItemCreated, ledger.OfItem, fold, "An item was created."),
+	ledger.Event[Updated](notify.ItemUpdated, ledger.OfItem, fold, "An item changed; the event has its whole content."),
 	ledger.Event[Deleted](notify.ItemDeleted, ledger.OfItem, fold, "An item was withdrawn."),
 	ledger.Event[Delta](notify.ItemDelta, ledger.OfItem, nil, "Text to append to an open item."),
 }

@@ -7,11 +7,11 @@ import (
 
 // Events are the events of threads.
 var Events = []ledger.EventType{
-	ledger.Event[Changed](notify.ThreadStarted, ledger.OfThread, fold, "A thread exists. Its first event."),
-	ledger.Event[Changed](notify.ThreadResumed, ledger.OfThread, fold, "A paused thread goes on."),
+	ledger.Event[Changed](notify.ThreadStarted, ledger.OfThread, fold, "A thread was started. This is its first event."),
+	ledger.Event[Changed](notify.ThreadResumed, ledger.OfThread, fold, "The pause of a thread has ended."),
 	ledger.Event[Changed](notify.ThreadPaused, ledger.OfThread, fold, "No further turn of the thread starts."),
-	ledger.Event[Updated](notify.ThreadUpdated, ledger.OfThread, fold, "What changed of a thread, and nothing else."),
-	ledger.Event[Changed](notify.ThreadClosed, ledger.OfThread, fold, "The thread is closed. Its last event."),
+	ledger.Event[Updated](notify.ThreadUpdated, ledger.OfThread, fold, "Members of a thread have changed; only those are present."),
+	ledger.Event[Changed](notify.ThreadClosed, ledger.OfThread, fold, "The thread is closed. This is its last event."),
 }
 
 func fold(s ledger.State, h *notify.Header, body any) {

@@ -7,20 +7,20 @@ import (
 
 // Events are the events of turns.
 var Events = []ledger.EventType{
-	ledger.Event[QueuedEvent](notify.TurnQueued, ledger.OfAttempt, foldTurn, "A turn waits. Only for one that could not start at once."),
+	ledger.Event[QueuedEvent](notify.TurnQueued, ledger.OfAttempt, foldTurn, "A turn waits in the queue. It comes only for a turn that could not start at once."),
 	ledger.Event[StartedEvent](notify.TurnStarted, ledger.OfTry, foldTurn, "A turn is active."),
-	ledger.Event[ProgressEvent](notify.TurnProgress, ledger.OfTry, foldTurn, "What an active turn is doing: each change of state, a message at most once a second."),
-	ledger.Event[EndedEvent](notify.TurnCompleted, ledger.OfTry, foldTurn, "A turn ended well. One of the three ends stands per turn, after the ends of all its items."),
-	ledger.Event[EndedEvent](notify.TurnInterrupted, ledger.OfTry, foldTurn, "A turn was ended."),
-	ledger.Event[EndedEvent](notify.TurnFailed, ledger.OfTry, foldTurn, "A turn ended badly; error says how."),
+	ledger.Event[ProgressEvent](notify.TurnProgress, ledger.OfTry, foldTurn, "What an active turn is doing: each change of state, and a message at most once a second."),
+	ledger.Event[EndedEvent](notify.TurnCompleted, ledger.OfTry, foldTurn, "A turn ended successfully. A turn that has ended has exactly one live end (completed, interrupted or failed), after the ends of all its items."),
+	ledger.Event[EndedEvent](notify.TurnInterrupted, ledger.OfTry, foldTurn, "A turn was interrupted."),
+	ledger.Event[EndedEvent](notify.TurnFailed, ledger.OfTry, foldTurn, "A turn failed; error says why."),
 }
 
 // StepEvents are the events of steps and attempts.
 var StepEvents = []ledger.EventType{
-	ledger.Event[StepEvent](notify.StepStarted, ledger.OfStep, nil, "A try of a step begins; lineage says of which, and which try."),
+	ledger.Event[StepEvent](notify.StepStarted, ledger.OfStep, nil, "A try of a step begins; lineage says which step and which try."),
 	ledger.Event[StepEvent](notify.StepEnded, ledger.OfStep, nil, "A try of a step has ended."),
-	ledger.Event[RewindEvent](notify.StreamRewind, ledger.OfMarker, foldTurn, "The present try of a step has been given up: what it has said stands no longer (docs/rewind.md). A filter of methods never removes it."),
-	ledger.Event[LateEvent](notify.TurnLate, ledger.OfAttempt, nil, "What a try that had been given up still wrote: kept, and never part of the live view. epoch is 0 if that attempt had no try of the step."),
+	ledger.Event[RewindEvent](notify.StreamRewind, ledger.OfMarker, foldTurn, "The current try of a step has been given up: its events are superseded (docs/rewind.md). A method filter never removes this event."),
+	ledger.Event[LateEvent](notify.TurnLate, ledger.OfAttempt, nil, "What a try still wrote after it had been given up. It is kept, and is never part of the live view. epoch is 0 if that attempt had no try of the step."),
 }
 
 // RuntimeEvents are the events of the whole server.
