@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An ACP agent for Holon: repeats what it is told, in capitals if it may."""
+"""An ACP agent for Holon: repeats its prompt, in capitals if that is allowed."""
 import json, queue, sys, threading, uuid
 
 answers, cancelled, writing = {}, set(), threading.Lock()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An agent for Holon: runs the command it is given, if it may."""
+"""An agent for Holon: runs the command in the prompt, if that is allowed."""
 import json, subprocess, sys
 
 def say(event, **members):

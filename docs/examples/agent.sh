@@ -1,5 +1,5 @@
 #!/bin/sh
-# An agent for Holon: counts the lines of the files it is told, one a line.
+# An agent for Holon: counts the lines of files. The prompt names one per line.
 trap 'echo "Stopped."; exit 1' TERM
 while read -r file; do
 	[ -n "$file" ] || continue

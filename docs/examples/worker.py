@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A worker for Holon: runs each line that it is told as a command, a step each.
+"""A worker for Holon: runs each line of the input as a command, one step per line.
 
 usage: worker.py AGENT    with the server in HOLON_URL and its token in HOLON_TOKEN"""
 import datetime, json, os, socket, subprocess, sys, threading, time, urllib.error, urllib.request, uuid
@@ -21,7 +21,7 @@ def call(method, **params):
             answer = json.load(urllib.request.urlopen(urllib.request.Request(URL, body, HEADERS), timeout=90))
         except urllib.error.HTTPError as e:
             answer = {"error": {"message": f"{method}: {e}", "data": {"retryable": e.code >= 500}}}
-        except (OSError, ValueError):  # the server is away, or has gone in mid-answer
+        except (OSError, ValueError):  # the server is down, or went down in mid-answer
             answer = {"error": {"data": {"retryable": True}}}
         if "result" in answer:
             return answer["result"]
@@ -79,7 +79,7 @@ class Turn:
         done = 0
         while done < len(self.lines) and not self.stop.is_set():
             step, line = f"line-{done + 1}", self.lines[done]
-            # Once more takes back what the first try has said.
+            # Starting the step again supersedes its first try.
             if self.run(step, line) and not self.stop.is_set() and self.run(step, line):
                 return call("turn/fail", lease=self.lease, error={"kind": "agent_failed", "message": f"{line!r} fails"})
             done += 1

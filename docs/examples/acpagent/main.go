@@ -1,5 +1,5 @@
 // Command acpagent is an ACP agent for Holon: it counts words. It works on one
-// prompt at a time, and so fast that it need not hear of session/cancel.
+// prompt at a time, and so fast that it does not handle session/cancel.
 package main
 
 import (
@@ -43,7 +43,7 @@ func main() {
 			answer["error"] = object{"code": -32601, "message": "there is no " + m.Method}
 		}
 		if m.ID != nil {
-			_ = out.Encode(answer) // who does not read any more has ended us
+			_ = out.Encode(answer) // an error means that the reader is gone, and with it the input
 		}
 	}
 }

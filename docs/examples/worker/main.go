@@ -1,4 +1,4 @@
-// Command worker is a worker for Holon: it numbers the words that it is told,
+// Command worker is a worker for Holon: it numbers the words of its input,
 // ten a second. Its argument is the agent that it works for; HOLON_URL says
 // where the server is, HOLON_DATA where its token is.
 package main
