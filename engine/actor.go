@@ -21,13 +21,14 @@ type actor struct {
 	recovering bool // during recovery: it only ends what a crash has left, then it is dropped
 
 	loaded      bool
-	state       *state    // never nil; empty until loaded
-	work        *work     // of the turn that is active after the last commit, else nil
-	slot        slot      // of that turn, or of one that is about to start
-	held        *decision // agent output that a full disk refused; nothing else is decided until it is committed
-	heldRetryAt time.Time // when to commit held again
-	dead        error     // why nothing of the thread can be decided any more; agent output is dropped then
-	stopped     bool      // the engine has stopped: commands are refused
+	state       *state         // never nil; empty until loaded
+	work        *work          // of the turn that is active after the last commit, else nil
+	slot        slot           // of that turn, or of one that is about to start
+	held        *decision      // refused by a full disk, and must become durable: state may be ahead of the log until then
+	heldRetryAt time.Time      // when to commit held again
+	afterHeld   []func(*actor) // what the engine asked for meanwhile; few, and each once
+	dead        error          // why nothing of the thread can be decided any more; agent output is dropped then
+	stopped     bool           // the engine has stopped: commands are refused
 
 	startRetryAt   time.Time // when to try again to start the next turn; zero = not needed
 	attemptRetryAt time.Time // the next attempt does not start before; zero = no bound

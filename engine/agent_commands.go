@@ -15,7 +15,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// askAgentWithin is how long an agent may take to change settings or to fork:
+// callAgentWithin is how long an agent may take to change settings or to fork:
 // it may have to start first, and to load its session.
 const callAgentWithin = 60 * time.Second
 

@@ -43,7 +43,7 @@ func (a *actor) commitOutput(d *decision) {
 	_, err := a.append(d)
 	switch {
 	case err == nil:
-		a.held = nil
+		a.release()
 	case errors.Is(err, ledger.ErrStorageFull):
 		if a.held == nil {
 			a.e.log.Warn("disk full: the turn is held until there is space", zap.String("thread_id", a.id))
@@ -54,18 +54,38 @@ func (a *actor) commitOutput(d *decision) {
 	case a.work == nil:
 		a.e.log.Error("agent output outside of a turn cannot be stored", zap.String("thread_id", a.id), zap.Error(err))
 		a.e.lateOutput.Add(1)
-		a.held, a.loaded = nil, false
+		a.release()
+		a.loaded = false
 	default:
 		a.e.log.Error("agent output cannot be stored: the turn is given up", zap.String("thread_id", a.id), zap.Error(err))
 		a.startOver("the agent's output could not be stored")
 	}
 }
 
+// defers reports whether a unit is held. f, which the engine asked for, then runs
+// when it no longer is.
+func (a *actor) defers(f func(*actor)) bool {
+	if a.held != nil {
+		a.afterHeld = append(a.afterHeld, f)
+	}
+	return a.held != nil
+}
+
+// release follows the end of a held unit, if there was one.
+func (a *actor) release() {
+	a.held = nil
+	for _, f := range a.afterHeld {
+		a.in.post(f)
+	}
+	a.afterHeld = nil
+}
+
 // die detaches the agent because nothing of the thread can be decided any more.
 // Every command is refused with why. The turn stays as it is in the log. Its slot
 // is freed, so that a drain does not wait for it.
 func (a *actor) die(why error) {
-	a.dead, a.held, a.startRetryAt = why, nil, time.Time{}
+	a.dead, a.startRetryAt = why, time.Time{}
+	a.release()
 	a.work.detach()
 	a.slot.leave()
 	a.countWaiting()

@@ -12,7 +12,8 @@ import (
 
 // decision is the result of a command, of agent output or of a timer: the unit to
 // commit, the state that it leaves, and the effects that follow the commit. It
-// reads its state, its rules and the log, and changes only its own next state.
+// reads its rules and the log, and changes only its next state: a clone of the
+// actor's (decide), or the actor's own (observe).
 //
 // A decision about a command may be refused by the log, so it works on a clone of
 // the state. Agent output has been said and must become durable, so its decision

@@ -34,22 +34,25 @@ func (e *Engine) Drain(ctx context.Context) error {
 // its next attempt, or is a worker's, is left to the next server.
 func (a *actor) interruptWaiting() {
 	act := a.state.active
-	switch {
-	case act == nil:
-	case act.waitsForAttempt():
-		if a.held == nil { // else detachWork does it, after the commit
-			a.slot.keep()
-		}
-	case act.work.exec != nil && act.work.exec.outlivesServer():
+	if act != nil && act.work.exec != nil && act.work.exec.outlivesServer() {
 		a.slot.leave() // the drain does not wait for it, and the next server finds it
+		return
+	}
+	switch {
+	case a.defers((*actor).interruptWaiting) || act == nil:
+	case act.waitsForAttempt():
+		a.slot.keep()
 	case act.clock.waiting:
 		a.stopForDrain(a.agent().stopWithin(a.e.rules.cfg.InterruptAfter))
 	}
 }
 
 func (a *actor) stopForDrain(within time.Duration) {
+	if a.defers(func(a *actor) { a.stopForDrain(within) }) {
+		return
+	}
 	act := a.state.active
-	if act == nil || act.work.exec == nil || act.work.exec.outlivesServer() || a.held != nil || a.dead != nil {
+	if act == nil || act.work.exec == nil || act.work.exec.outlivesServer() || a.dead != nil {
 		return
 	}
 	if act.stop != nil {

@@ -205,3 +205,113 @@ func TestWaiterNeverGetsTheEndOfAnotherTurn(t *testing.T) {
 		}
 	})
 }
+
+// fullFor refuses the units of one thread.
+func fullFor(thread string) func(u *ledger.Unit) error {
+	return func(u *ledger.Unit) error {
+		if len(u.Drafts) > 0 && u.Drafts[0].Header.ThreadID == thread {
+			return ledger.ErrStorageFull
+		}
+		return nil
+	}
+}
+
+func TestQueuedTurnStartsAfterAHeldUnit(t *testing.T) {
+	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
+		h.thread("a", "")
+		h.thread("b", "")
+		h.start("b")
+		b := h.next(h.agent)
+		q := h.start("a")
+		h.faults.fail(fullFor("a"))
+		if err := h.engine.Host().Emit(bg, "a", []items.Op{said("x")}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		b.end(turns.Completed) // the slot is granted to a
+		synctest.Wait()
+		h.faults.heal()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if tn := h.turn(q.TurnID); tn.State != turns.Active {
+			t.Fatalf("after an hour with space the turn is %s; gate %+v", tn.State, h.engine.Gate())
+		}
+	})
+}
+
+func TestDrainDoesNotWaitForAnAttemptBehindAHeldUnit(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "")
+		c := h.tried(turns.Start{ThreadID: "a", Retry: &turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: 3, BackoffSeconds: 60}})
+		c.crash()
+		synctest.Wait()
+		h.faults.failAll(ledger.ErrStorageFull)
+		if err := h.engine.Host().Emit(bg, "a", []items.Op{said("x")}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		go func() {
+			time.Sleep(time.Second)
+			h.faults.heal()
+		}()
+		d, err := h.drain()
+		if err != nil || d > 2*time.Second {
+			t.Errorf("drained in %v: %v", d, err)
+		}
+	})
+}
+
+func TestDrainInterruptsAQuestionBehindAHeldUnit(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		c := h.prompt()
+		h.ask(c, permission(), turns.AskOptions{})
+		h.faults.failAll(ledger.ErrStorageFull)
+		h.emit(c, said("x"))
+		synctest.Wait()
+		go func() {
+			time.Sleep(time.Second)
+			h.faults.heal()
+		}()
+		d, err := h.drain()
+		if err != nil || d > 2*time.Second {
+			t.Errorf("drained in %v: %v", d, err)
+		}
+	})
+}
+
+// A unit is held only over the moment at which the drain interrupts.
+func TestDrainInterruptsATurnBehindAHeldUnit(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		c := h.prompt()
+		go func() {
+			time.Sleep(5900 * time.Millisecond)
+			h.faults.failAll(ledger.ErrStorageFull)
+			_ = c.Emit(bg, said("x"))
+			time.Sleep(200 * time.Millisecond)
+			h.faults.heal()
+		}()
+		d, err := h.drain()
+		if err != nil {
+			t.Errorf("drained in %v: %v; asked to stop: %v", d, err, c.ctx.Err())
+		}
+	})
+}
+
+func TestTurnThatAFullDiskKeepsFromItsWorkerIsClaimedLater(t *testing.T) {
+	bubble(t, setup{agents: []turns.Agent{remote{leases: turns.LeasePolicy{ClaimTimeout: 20 * time.Second}}}}, func(h *harness) {
+		h.thread("a", "remote")
+		r := h.start("a")
+		h.faults.failAll(ledger.ErrStorageFull)
+		for range 30 {
+			time.Sleep(time.Second)
+			_, err := h.engine.Claim(bg, turns.Claim{Agent: "remote"})
+			wantFull(t, "claim", err)
+		}
+		h.faults.heal()
+		if c, err := h.engine.Claim(bg, turns.Claim{Agent: "remote"}); err != nil || c.Turn == nil || c.Turn.TurnID != r.TurnID {
+			t.Fatalf("claimed %+v, %v", c.Turn, err)
+		} else {
+			h.complete(c.Lease)
+		}
+	})
+}

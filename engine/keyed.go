@@ -4,7 +4,7 @@ import "github.com/seed82539d15/holon/ledger"
 
 // keyed decides one command of a thread and commits it. f adds its events to the
 // decision and returns the answer. If the key has been used, f is not called and
-// the first answer is returned again.
+// the first answer is returned again. The caller has checked mayDecide.
 func keyed[R any, P ledger.Result[R]](a *actor, key *ledger.Key, f func(d *decision) (R, error)) (result R, replayed bool, err error) {
 	var d *decision
 	return ledger.Keyed[R, P](a.e.store, key, func() (*ledger.Unit, R, error) {

@@ -29,7 +29,7 @@ func (a *actor) load() error {
 	a.state, a.work, a.loaded = s, nil, true
 	if s.active != nil {
 		a.work = s.active.work
-		if !a.recovering && s.active.outlivesRestart(a.agent()) {
+		if !a.recovering && s.active.resumesAfterRestart(a.agent()) {
 			a.resumeWorker()
 			a.slot.hold() // Recover has taken the slot
 		}

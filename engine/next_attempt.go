@@ -41,9 +41,9 @@ func (w *turnWriter) usedMs() int64 {
 	return (total - act.clock.left()).Milliseconds()
 }
 
-// startAttempt begins the attempt that the active turn waits for. The agent gets
+// addAttempt begins the attempt that the active turn waits for. The agent gets
 // all user messages of the turn so far as one prompt.
-func (d *decision) startAttempt() error {
+func (d *decision) addAttempt() error {
 	act := d.active()
 	input, err := d.rules.readInput(act.turn.TurnID)
 	if err != nil {
@@ -55,7 +55,7 @@ func (d *decision) startAttempt() error {
 		act.open.remove(o.row.ItemID)
 	}
 	act.steers, act.retryAt = nil, time.Time{}
-	d.turn.startPrompt(messages(input))
+	d.turn.addPrompt(messages(input))
 	return nil
 }
 

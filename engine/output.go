@@ -19,7 +19,7 @@ func (a *actor) takeOutput() bool {
 		return a.dropOutput()
 	}
 	if !a.loaded { // the first output for a thread that was not busy
-		if a.in.noOutput() {
+		if a.in.noOutput() || !a.startRetryAt.IsZero() { // the thread is read again then
 			return false
 		}
 		if err := a.load(); err != nil {

@@ -48,7 +48,8 @@ func (a *actor) logPanic(v any) {
 func (a *actor) startOver(why string) {
 	a.work.detach()
 	a.slot.reclaim()
-	a.held, a.loaded = nil, false
+	a.release()
+	a.loaded = false
 	has := a.slot.state
 	if err := a.load(); err != nil {
 		a.e.log.Error("read the thread again", zap.String("thread_id", a.id), zap.Error(err))

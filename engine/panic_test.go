@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -251,4 +252,76 @@ func TestUnexplainedErrorsAreBounded(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestThreadThatIsGivenUpKeepsNoOtherFromItsWorker(t *testing.T) {
+	bubble(t, remotely(false), func(h *harness) {
+		h.thread("a", "remote")
+		h.thread("b", "remote")
+		type got struct {
+			r   turns.ClaimResult
+			err error
+		}
+		claimed := make(chan got, 2)
+		for range 2 {
+			go func() {
+				r, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Wait: 20 * time.Second})
+				claimed <- got{r, err}
+			}()
+		}
+		synctest.Wait()
+		var n atomic.Int64
+		h.faults.fail(func(u *ledger.Unit) error {
+			for _, d := range u.Drafts {
+				if d.Header.ThreadID == "a" && (d.Method == notify.TurnFailed || d.Method == notify.TurnProgress && n.Add(1) > 1) {
+					panic("as the test says")
+				}
+			}
+			return nil
+		})
+		h.start("a")
+		<-claimed
+		<-claimed
+		b := h.start("b")
+		r, err := h.engine.Claim(bg, turns.Claim{Agent: "remote"})
+		if err != nil || r.Turn == nil || r.Turn.TurnID != b.TurnID {
+			t.Errorf("a worker that could do %s gets %+v, %v", b.TurnID, r.Turn, err)
+		}
+		h.faults.heal()
+		h.restart()
+	})
+}
+
+// loadFails lets Load fail.
+type loadFails struct {
+	turns.Store
+	on *atomic.Bool
+}
+
+func (s loadFails) Load(ctx context.Context, id string) (turns.Loaded, error) {
+	if s.on.Load() {
+		return turns.Loaded{}, errors.New("odd")
+	}
+	return s.Store.Load(ctx, id)
+}
+
+func TestOutputDoesNotHurryTheBoundOfUnexplainedErrors(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		on := &atomic.Bool{}
+		h.faults.Store = loadFails{h.faults.Store, on}
+		h.thread("a", "")
+		time.Sleep(time.Minute) // the actor has ended
+		synctest.Wait()
+		on.Store(true)
+		for range 30 {
+			if err := h.engine.Host().Emit(bg, "a", []items.Op{said("x")}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		on.Store(false) // no time has passed
+		if _, err := h.engine.Start(bg, turns.Start{ThreadID: "a", Input: text("x")}); err != nil {
+			t.Errorf("start: %v", err)
+		}
+	})
 }

@@ -83,7 +83,7 @@ func (d *decision) startNow(c turns.Start, msgs []items.UserMessage) turns.Start
 	d.change.selectTries(newTries(turnID))
 	d.turn.addStarted(nil, turnID, turns.OriginClient, c)
 	d.items.addInput(turnID, 1, msgs, items.StatusCompleted)
-	d.turn.startPrompt(msgs)
+	d.turn.addPrompt(msgs)
 	return turns.StartResult{TurnID: turnID, ThreadID: d.change.threadID, State: turns.Active, StartedAt: d.change.now}
 }
 
@@ -134,13 +134,13 @@ func (d *decision) startBySteer(c turns.Start, msgs []items.UserMessage) (turns.
 	}, nil
 }
 
-// startQueued starts the first turn of the queue.
-func (d *decision) startQueued() {
+// addQueued starts the first turn of the queue.
+func (d *decision) addQueued() {
 	q := d.next().queue[0]
 	d.change.selectTries(q.tries.clone())
 	d.turn.addStarted(q.turn, q.turn.TurnID, turns.OriginQueue, turns.Start{})
 	d.items.completeInput(q.input)
-	d.turn.startPrompt(messages(q.input))
+	d.turn.addPrompt(messages(q.input))
 }
 
 // startNext starts the first turn of the queue, if it may. A turn that waits for
@@ -154,12 +154,16 @@ func (a *actor) startNext() {
 		a.startRetryAt = a.retryTime("a thread with queued turns cannot be read now", err)
 		return
 	}
+	if !a.stopped && a.defers((*actor).startNext) {
+		a.e.gate.decline(a.id)
+		return
+	}
 	s := a.state
 	if s.active != nil && s.active.waitsForAttempt() && !a.stopped {
 		a.slot.take() // it keeps the slot until its time: see attemptDue
 		return
 	}
-	if s.active != nil || len(s.queue) == 0 || s.thread.State != threads.Running || a.held != nil || a.stopped {
+	if s.active != nil || len(s.queue) == 0 || s.thread.State != threads.Running || a.stopped {
 		a.e.gate.decline(a.id)
 		return
 	}
@@ -168,7 +172,7 @@ func (a *actor) startNext() {
 			return
 		}
 		d := a.decide()
-		d.startQueued()
+		d.addQueued()
 		_, err := a.commit(d)
 		if err == nil {
 			return
@@ -185,7 +189,7 @@ func (a *actor) startNext() {
 func (a *actor) startAttempt() {
 	for a.slot.keep() { // otherwise it waits in line
 		d := a.decide()
-		err := d.startAttempt()
+		err := d.addAttempt()
 		if err == nil {
 			_, err = a.commit(d)
 		}

@@ -90,6 +90,8 @@ func (a *actor) runDue() {
 	case is(act.work.stopBy) && act.work.exec == nil: // it has stopped
 		act.work.stopBy = time.Time{}
 	case is(act.work.stopBy):
+		// It has had its time, so it is detached now, even if a full disk keeps the
+		// end of its prompt from the log.
 		why := act.work.exec.overdueReason()
 		act.work.exec.detach()
 		d.turn.promptEnded(turns.Outcome{State: turns.Interrupted, StopReason: why})
@@ -102,10 +104,7 @@ func (a *actor) runDue() {
 		a.startAttempt()
 		return
 	default:
-		if act.progressNext != nil && now.Sub(act.progressAt) >= progressEvery {
-			d.turn.addProgress(act.turn.Progress, *act.progressNext)
-			act.progressAt, act.progressNext = now, nil
-		}
+		d.turn.sendMessage(now)
 		d.turn.expireQuestions(now)
 	}
 	a.commitOutput(d)

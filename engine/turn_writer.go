@@ -35,9 +35,9 @@ func (w *turnWriter) addStarted(prev *turns.Turn, turnID string, origin turns.Or
 	w.d.change.turn(prev, turnID, notify.TurnStarted, inTry(span), e)
 }
 
-// startPrompt follows turn/started: the agent gets the input, or the turn waits
+// addPrompt follows turn/started: the agent gets the input, or the turn waits
 // for a worker.
-func (w *turnWriter) startPrompt(input []items.UserMessage) {
+func (w *turnWriter) addPrompt(input []items.UserMessage) {
 	if w.d.agent().remote != nil {
 		w.addProgress(turns.Starting, "")
 	}
@@ -93,6 +93,14 @@ func (w *turnWriter) reportProgress(op items.Progress) error {
 		act.progressAt = time.Now()
 	}
 	return nil
+}
+
+// sendMessage sends the progress message that waits, once its second has passed.
+func (w *turnWriter) sendMessage(now time.Time) {
+	if act := w.d.active(); act.progressNext != nil && now.Sub(act.progressAt) >= progressEvery {
+		w.addProgress(act.turn.Progress, *act.progressNext)
+		act.progressAt, act.progressNext = now, nil
+	}
 }
 
 // addProgress adds turn/progress.

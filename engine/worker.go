@@ -143,9 +143,9 @@ func newWorker(a *actor) *worker {
 	}
 }
 
-// outlivesRestart reports whether the active turn that a restart has found is a
+// resumesAfterRestart reports whether the active turn that a restart has found is a
 // worker's. The worker does not notice the restart.
-func (act *activeTurn) outlivesRestart(g *agent) bool {
+func (act *activeTurn) resumesAfterRestart(g *agent) bool {
 	return g.remote != nil && !act.waitsForAttempt() && len(act.tries.live) > 0 &&
 		(act.turn.ClaimedSeq > 0 || act.turn.Progress == turns.Starting)
 }

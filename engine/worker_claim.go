@@ -99,7 +99,10 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 			a.e.claims.offer(c.Agent, o, true)
 		}
 	}()
-	if err := errors.Join(a.load(), a.mayDecide()); err != nil {
+	if a.dead != nil { // offered again, it would keep all other turns of the agent waiting
+		return r, false, errNotClaimable
+	}
+	if err := a.load(); err != nil {
 		return r, false, err
 	}
 	act := a.state.active
@@ -107,9 +110,17 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 		return r, false, errNotClaimable
 	}
 	w := act.work.worker()
-	switch {
-	case w == nil || !w.unattended():
+	if w == nil || !w.unattended() {
 		return r, false, errNotClaimable
+	}
+	defer func() {
+		if errors.Is(err, ledger.ErrStorageFull) {
+			w.since = time.Now() // a worker has come, and a full disk is not its fault
+		}
+	}()
+	switch err := a.mayDecide(); {
+	case err != nil:
+		return r, false, err
 	case ctx.Err() != nil: // the worker has disconnected
 		return r, false, context.Cause(ctx)
 	case a.e.pause.isDraining():
@@ -164,7 +175,7 @@ func (e *Engine) replayClaim(ctx context.Context, r turns.ClaimResult) (turns.Cl
 		}
 		is := *turn
 		r.Turn, r.Cwd, r.Input = &is, a.state.thread.Cwd, workerInput(input)
-		if a.mayDecide() == nil && e.rules.mustHold(a.state, *r.Lease) == nil {
+		if e.rules.mustHold(a.state, *r.Lease) == nil {
 			r.Lease.ExpiresAt = notify.TimeOf(a.state.active.work.worker().until)
 			a.state.active.markSent(r.Input)
 		}
