@@ -239,6 +239,18 @@ func TestQueuedTurnStartsAfterAHeldUnit(t *testing.T) {
 	})
 }
 
+// drainsOnceHealed drains an engine whose disk has space again after a second.
+func (h *harness) drainsOnceHealed() {
+	h.t.Helper()
+	go func() {
+		time.Sleep(time.Second)
+		h.faults.heal()
+	}()
+	if d, err := h.drain(); err != nil || d > 2*time.Second {
+		h.t.Errorf("drained in %v: %v", d, err)
+	}
+}
+
 func TestDrainDoesNotWaitForAnAttemptBehindAHeldUnit(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		h.thread("a", "")
@@ -250,14 +262,7 @@ func TestDrainDoesNotWaitForAnAttemptBehindAHeldUnit(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		go func() {
-			time.Sleep(time.Second)
-			h.faults.heal()
-		}()
-		d, err := h.drain()
-		if err != nil || d > 2*time.Second {
-			t.Errorf("drained in %v: %v", d, err)
-		}
+		h.drainsOnceHealed()
 	})
 }
 
@@ -268,14 +273,7 @@ func TestDrainInterruptsAQuestionBehindAHeldUnit(t *testing.T) {
 		h.faults.failAll(ledger.ErrStorageFull)
 		h.emit(c, said("x"))
 		synctest.Wait()
-		go func() {
-			time.Sleep(time.Second)
-			h.faults.heal()
-		}()
-		d, err := h.drain()
-		if err != nil || d > 2*time.Second {
-			t.Errorf("drained in %v: %v", d, err)
-		}
+		h.drainsOnceHealed()
 	})
 }
 

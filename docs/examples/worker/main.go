@@ -122,7 +122,10 @@ func main() {
 		}
 		if err != nil && ctx.Err() == nil {
 			log.Print(err)
-			time.Sleep(time.Second)
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
 		}
 	}
 }
