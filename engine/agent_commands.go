@@ -21,8 +21,9 @@ const callAgentWithin = 60 * time.Second
 
 // ThreadConfigure lets the agent of a thread change the thread's settings, and
 // stores the result. The agent is called outside of the thread's actor, for one
-// change of a thread at a time. A client that hangs up does not stop it. Errors: *InvalidError, threads.ErrNotFound, threads.ErrClosed,
-// ErrAgentNotFound, *UnsupportedError, *AgentError, ErrKeyConflict,
+// change of a thread at a time. A client that hangs up does not stop it.
+// Errors: *InvalidError, threads.ErrNotFound, threads.ErrClosed,
+// ErrAgentNotFound, *UnsupportedError, *AgentError, ledger.ErrKeyConflict,
 // ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.ConfigureResult, error) {
 	if err := c.Check(); err != nil {

@@ -9,7 +9,7 @@ import (
 // Interrupt ends a queued turn, or asks an active one to stop. It returns once
 // that is durable. If the turn has not ended by then, ended delivers the final
 // answer when it does. ended is nil if the result is final. Errors:
-// *InvalidError, ErrNotFound, ErrNotActive, ErrKeyConflict, ledger.ErrStorageFull,
+// *InvalidError, ErrNotFound, ErrNotActive, ledger.ErrKeyConflict, ledger.ErrStorageFull,
 // ledger.ErrStorageFailed.
 func (e *Engine) Interrupt(ctx context.Context, c turns.Interrupt) (result turns.InterruptResult, ended <-chan turns.InterruptResult, err error) {
 	if err := turns.CheckText("reason", c.Reason); err != nil {

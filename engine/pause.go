@@ -14,7 +14,7 @@ import (
 )
 
 // Pause keeps turns of all threads from starting; running turns continue. It
-// survives a restart. Errors: *InvalidError, ErrKeyConflict, ledger.ErrStorageFull,
+// survives a restart. Errors: *InvalidError, ledger.ErrKeyConflict, ledger.ErrStorageFull,
 // ledger.ErrStorageFailed.
 func (e *Engine) Pause(ctx context.Context, c turns.Pause) (turns.PauseResult, error) {
 	if err := turns.CheckSeconds("timeout_seconds", c.TimeoutSeconds); err != nil {

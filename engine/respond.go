@@ -8,7 +8,7 @@ import (
 )
 
 // Respond answers a question; the first answer wins. Errors: *InvalidError,
-// items.ErrNotFound, items.ErrAlreadyResolved, ErrKeyConflict,
+// items.ErrNotFound, items.ErrAlreadyResolved, ledger.ErrKeyConflict,
 // ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) Respond(ctx context.Context, c turns.Respond) (turns.RespondResult, error) {
 	threadID, err := e.store.ItemThread(ctx, c.ItemID)

@@ -13,7 +13,7 @@ import (
 
 // Start starts a turn or queues it. Errors: *InvalidError,
 // threads.ErrNotFound, threads.ErrClosed, threads.ErrPaused, ErrBusy,
-// ErrQueueFull, ErrKeyConflict, ErrDraining, ledger.ErrStorageFull,
+// ErrQueueFull, ledger.ErrKeyConflict, ErrDraining, ledger.ErrStorageFull,
 // ledger.ErrStorageFailed.
 func (e *Engine) Start(ctx context.Context, c turns.Start) (turns.StartResult, error) {
 	msgs, err := c.Messages(e.rules.cfg.MaxItemBytes)

@@ -10,9 +10,10 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// state is what the actor of a thread knows of it. Decisions change it: those about
-// commands change a clone, which becomes the state with the commit. Rows, spans, tries and queued turns in it are
-// replaced, never changed, so that a clone can share them.
+// state is what the actor of a thread knows of it. Decisions change it: those
+// about commands change a clone, which becomes the state with the commit. Rows,
+// spans, tries and queued turns in it are replaced, never changed, so that a
+// clone can share them.
 type state struct {
 	thread       *threads.Thread // nil: there is no such thread
 	queue        []*queuedTurn   // by rank

@@ -8,7 +8,7 @@ import (
 )
 
 // Steer adds text to an active turn. Errors: *InvalidError, ErrNotFound,
-// ErrNotActive, ErrQueueFull, ErrKeyConflict, ledger.ErrStorageFull,
+// ErrNotActive, ErrQueueFull, ledger.ErrKeyConflict, ledger.ErrStorageFull,
 // ledger.ErrStorageFailed.
 func (e *Engine) Steer(ctx context.Context, c turns.Steer) (turns.SteerResult, error) {
 	msgs, err := turns.UserMessages(c.Input, items.OriginSteer, e.rules.cfg.MaxItemBytes)

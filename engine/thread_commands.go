@@ -11,7 +11,7 @@ import (
 
 // StartThread starts a thread, or returns the open one of that id. Errors:
 // *InvalidError, ErrAgentNotFound, threads.ErrClosed, threads.ErrConflict,
-// ErrKeyConflict, ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed.
+// ledger.ErrKeyConflict, ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) StartThread(ctx context.Context, c turns.StartThread) (turns.StartThreadResult, error) {
 	if err := c.Check(); err != nil {
 		return turns.StartThreadResult{}, err
@@ -66,7 +66,7 @@ func (d *decision) startThread(c turns.StartThread) (turns.StartThreadResult, er
 
 // ChangeThread pauses, resumes or closes a thread. Repeating succeeds and
 // changes nothing. Errors: *InvalidError, threads.ErrNotFound,
-// threads.ErrClosed (not for close), ErrKeyConflict, ledger.ErrStorageFull,
+// threads.ErrClosed (not for close), ledger.ErrKeyConflict, ledger.ErrStorageFull,
 // ledger.ErrStorageFailed.
 func (e *Engine) ChangeThread(ctx context.Context, c turns.ChangeThread) (turns.ChangeThreadResult, error) {
 	if err := turns.CheckText("reason", c.Reason); err != nil {

@@ -19,7 +19,7 @@ var errNotClaimable = errors.New("the turn is not to be claimed any more")
 // none, it waits; workers are served first come first served. If none comes in
 // time, the result is empty and err is nil. A worker that has disconnected (ctx)
 // gets no turn. Errors: *InvalidError, ErrAgentNotFound, ErrInboxFull (too many
-// workers wait), ErrKeyConflict, ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed,
+// workers wait), ledger.ErrKeyConflict, ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed,
 // ctx's.
 func (e *Engine) Claim(ctx context.Context, c turns.Claim) (turns.ClaimResult, error) {
 	if err := e.checkClaim(c); err != nil {

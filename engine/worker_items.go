@@ -12,7 +12,7 @@ import (
 // *InvalidError begins with the op: ops[2].status. A write to a superseded step or
 // item is kept as turn/late. It is refused together with all others, of which
 // nothing is kept. Errors: *InvalidError, ErrLease, ErrNotFound, ErrNotActive,
-// items.ErrNotFound, items.ErrConflict, *SupersededError, ErrKeyConflict,
+// items.ErrNotFound, items.ErrConflict, *SupersededError, ledger.ErrKeyConflict,
 // ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) WriteItems(ctx context.Context, c turns.WriteItems) (turns.WriteItemsResult, error) {
 	ops, err := decodeOps(c, e.rules.cfg.MaxItemBytes)

@@ -12,7 +12,7 @@ import (
 // turn since. The steers of an answer count as delivered with the worker's next
 // request (Renew, Complete or Fail), not before: an answer may be lost, and a
 // repeat with the same key has them again. Errors: ErrLease,
-// ErrNotFound, ErrNotActive, *SupersededError, ErrKeyConflict, ErrDraining,
+// ErrNotFound, ErrNotActive, *SupersededError, ledger.ErrKeyConflict, ErrDraining,
 // ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, error) {
 	return withLease(ctx, e, leaseCommand[turns.RenewResult]{
