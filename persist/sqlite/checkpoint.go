@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/seed82539d15/holon/ledger"
 )
@@ -37,6 +38,12 @@ func (w *writer) Maintain() error {
 	if w.since.commits < walCommits && w.since.bytes < walBytes {
 		return nil
 	}
+	return w.writeBack()
+}
+
+// writeBack writes the write-ahead log back. Its error wraps
+// ledger.ErrStorageFailed.
+func (w *writer) writeBack() error {
 	w.since.commits, w.since.bytes = 0, 0
 	mode := "PASSIVE"
 	if size := fileSize(w.store.path + "-wal"); size > w.limit+w.since.floor {
@@ -85,7 +92,7 @@ func (w *writer) checkpoint(mode string) error {
 // writeBackSteps is after how many steps of a prune the write-ahead log is
 // written back. They leave about 10 MiB in it, and pages that many steps change
 // are written back only once.
-const writeBackSteps = 64
+const writeBackSteps = 16
 
 // writeBack writes the write-ahead log back outside the appender's goroutine, so
 // that a prune does not delay the appender. The zero value with a store is
@@ -110,21 +117,30 @@ func (b *writeBack) after(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := onlyFailed(b.conn.run("PRAGMA wal_checkpoint(PASSIVE)")); err != nil {
+	if err := b.write(); err != nil {
 		b.store.Fail(err)
 		return err
 	}
-	if fileSize(b.store.path+"-wal") <= walMax {
-		return nil
-	}
-	// Commits made meanwhile keep the file from being used from its beginning.
-	// They are few, and no others come while the appender writes them back.
+	// Commits made meanwhile keep the write-ahead log from being used from its
+	// beginning. They are few, and no others come while the appender writes them
+	// back.
 	return b.store.Do(ctx, func() error {
-		b.store.w.since.commits = walCommits
-		err := b.store.w.Maintain()
+		err := b.store.w.writeBack()
 		b.store.w.failIfLost(err)
 		return err
 	})
+}
+
+// write writes back what is committed, and syncs it: SQLite does not when commits
+// were made meanwhile, and would leave the fsync of everything to the appender.
+func (b *writeBack) write() error {
+	if err := onlyFailed(b.conn.run("PRAGMA wal_checkpoint(PASSIVE)")); err != nil {
+		return err
+	}
+	if err := b.store.file.Sync(); err != nil {
+		return fmt.Errorf("sync the database: %w: %w", ledger.ErrStorageFailed, err)
+	}
+	return nil
 }
 
 func (b *writeBack) close() error {

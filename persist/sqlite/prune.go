@@ -11,14 +11,12 @@ import (
 	"github.com/seed82539d15/holon/persist"
 )
 
-// How many events one step removes. Writes wait for a step, so it should last
-// pruneFor, as long as a few commits. The first step is small because events can
-// be large.
+// How long a step of a prune removes events. It does so in pieces of so many
+// events, and ends early after a piece if a unit waits for the appender: a write
+// waits for a piece and the commit of the step.
 const (
-	pruneFor   = 2 * time.Millisecond
-	pruneFirst = 64
-	pruneLeast = 16
-	pruneMost  = 4096
+	pruneFor   = time.Millisecond
+	prunePiece = 32
 )
 
 // Prune removes the events below a seq, in steps between commits. It stops at
@@ -33,14 +31,13 @@ func (s *Store) Prune(ctx context.Context, before int64) (out persist.Pruned, er
 	}
 	back := writeBack{store: s}
 	defer func() { err = errors.Join(err, back.close()) }()
-	size := int64(pruneFirst)
 	for {
 		if err := errors.Join(ctx.Err(), s.Healthy()); err != nil {
 			return out, err
 		}
 		n := int64(0)
 		if err := s.Do(ctx, func() (err error) {
-			n, err = s.w.pruneStep(before, &size)
+			n, err = s.w.pruneStep(before)
 			out.First, out.Removed = s.w.Head().First, out.Removed+n
 			return err
 		}); err != nil {
@@ -89,21 +86,22 @@ func (s *Store) KeepFrom(floor func() int64) { s.floor = floor }
 // noFloor is the floor of a store without KeepFrom: all may be pruned.
 func noFloor() int64 { return math.MaxInt64 }
 
-// pruneStep removes the oldest events, at most size, and returns how many it
-// has removed. It sets the size of the next step.
-func (w *writer) pruneStep(before int64, size *int64) (n int64, err error) {
-	first := w.Head().First
-	to := min(before, w.Head().Latest+1)
-	if to <= first {
-		return 0, nil
-	}
-	if to = min(to, w.store.floor(), first+*size); to <= first {
+// pruneStep removes some of the oldest events below before, and returns how many.
+func (w *writer) pruneStep(before int64) (n int64, err error) {
+	to := w.Head().First
+	end := min(before, w.Head().Latest+1, w.store.floor())
+	if end <= to {
 		return 0, nil
 	}
 	began := time.Now()
 	if err := w.unsynced(func() error {
-		if n, err = w.conn.exec(deleteBelow, to); err != nil {
-			return err
+		for to < end && (n == 0 || w.store.QueueDepth() == 0 && time.Since(began) < pruneFor) {
+			to = min(to+prunePiece, end)
+			removed, err := w.conn.exec(deleteBelow, to)
+			if err != nil {
+				return err
+			}
+			n += removed
 		}
 		if _, err := w.conn.exec(dropRuns, to); err != nil {
 			return err
@@ -114,7 +112,6 @@ func (w *writer) pruneStep(before int64, size *int64) (n int64, err error) {
 		w.failIfLost(err)
 		return 0, err
 	}
-	*size = nextStep(*size, time.Since(began))
 	w.Pruned(to)
 	return n, nil
 }
@@ -137,13 +134,6 @@ func (w *writer) unsynced(f func() error) error {
 		return errors.Join(err, fmt.Errorf("commit durably again: %w: %w", ledger.ErrStorageFailed, e))
 	}
 	return err
-}
-
-// nextStep returns the size of the next step: halfway between the last size and
-// the size that would have taken pruneFor.
-func nextStep(size int64, took time.Duration) int64 {
-	fits := float64(size) * float64(pruneFor) / float64(max(took, 1))
-	return int64(min(max((float64(size)+fits)/2, pruneLeast), pruneMost))
 }
 
 // UsedBytes implements persist.Pruner. It counts the pages in use, because the

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist"
@@ -84,7 +84,7 @@ func (c *leaving) Err() error {
 func TestPruneEndsAfterAStep(t *testing.T) {
 	s := withEvents(t, 3000)
 	out, err := s.Prune(&leaving{Context: context.Background(), looks: 1}, 3000)
-	if !errors.Is(err, context.Canceled) || out.Removed != pruneFirst || out.First != out.Removed+1 {
+	if !errors.Is(err, context.Canceled) || out.Removed%prunePiece != 0 || out.Removed == 0 || out.Removed > 2000 || out.First != out.Removed+1 {
 		t.Errorf("pruned %+v, %v", out, err)
 	}
 	if at, err := s.Position(context.Background()); err != nil || at.First != out.First {
@@ -122,23 +122,30 @@ func TestCommitsAreDurableAfterAPrune(t *testing.T) {
 	}
 }
 
-func TestStepsOfAPruneLastAsLongAsTheyMay(t *testing.T) {
-	for name, perEvent := range map[string]time.Duration{"small events": time.Microsecond, "usual ones": 5 * time.Microsecond, "large ones": 50 * time.Microsecond} {
-		size := int64(pruneFirst)
-		for range 20 {
-			size = nextStep(size, time.Duration(size)*perEvent)
+// TestStepOfAPruneEndsForAUnit looks at a step while a unit waits for the appender.
+func TestStepOfAPruneEndsForAUnit(t *testing.T) {
+	s := withEvents(t, 3000)
+	m := persisttest.NewMaker(t, s, "thread_b")
+	unit := m.Start().Unit()
+	appended := make(chan error)
+	if err := s.Do(context.Background(), func() error {
+		go func() {
+			_, err := s.Append(unit)
+			appended <- err
+		}()
+		for s.QueueDepth() == 0 {
+			runtime.Gosched()
 		}
-		if took := time.Duration(size) * perEvent; took < pruneFor*9/10 || took > pruneFor*11/10 {
-			t.Errorf("%s: a step of %d takes %v", name, size, took)
+		n, err := s.w.pruneStep(3000)
+		if n != prunePiece {
+			t.Errorf("the step removed %d events while a unit waited, want %d", n, prunePiece)
 		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
 	}
-	if n := nextStep(pruneMost, time.Hour); n != pruneMost/2 {
-		t.Errorf("after an hour %d", n)
-	}
-	if n := nextStep(pruneLeast, time.Hour); n != pruneLeast {
-		t.Errorf("after another %d", n)
-	}
-	if n := nextStep(pruneMost, 0); n != pruneMost {
-		t.Errorf("after no time at all %d", n)
+	if err := <-appended; err != nil {
+		t.Error(err)
 	}
 }
+

@@ -39,6 +39,9 @@ type Store struct {
 	*persist.Appender
 	tail *notify.Tail
 	lock *dirLock
+	// file is the database, for syncing it. It is closed after the connections,
+	// because closing it drops the locks that SQLite has on the file.
+	file *os.File
 
 	floor func() int64 // see KeepFrom
 
@@ -76,7 +79,7 @@ func Open(o Options) (_ *Store, err error) {
 	if err := checkRestored(dir); err != nil {
 		return nil, err
 	}
-	if err := createOwnerOnly(s.path); err != nil {
+	if s.file, err = openOwnerOnly(s.path); err != nil {
 		return nil, err
 	}
 	// The directory entries of the database must survive a power cut too.
@@ -105,14 +108,10 @@ func Open(o Options) (_ *Store, err error) {
 	return s, nil
 }
 
-// createOwnerOnly creates the database file, if there is none, with a mode that
-// lets only its owner read it. SQLite gives its other files the same mode.
-func createOwnerOnly(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	return f.Close()
+// openOwnerOnly opens the database file. If there is none, it makes one that only
+// its owner can read. SQLite gives its other files the same mode.
+func openOwnerOnly(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 }
 
 func synchronous(normal bool) string {
@@ -163,6 +162,10 @@ func (s *Store) Close() error {
 		}
 		errs = append(errs, s.w.conn.close())
 		s.w = nil
+	}
+	if s.file != nil {
+		errs = append(errs, s.file.Close())
+		s.file = nil
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.release())
