@@ -148,4 +148,3 @@ func TestStepOfAPruneEndsForAUnit(t *testing.T) {
 		t.Error(err)
 	}
 }
-
