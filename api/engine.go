@@ -33,7 +33,7 @@ type Engine interface {
 	Agents() []turns.AgentInfo
 }
 
-// Workers is what the methods of workers change state through; *engine.Engine
+// Workers is what the methods of workers change state through; *engine.Workers
 // implements it. An error that wraps turns.ErrSuperseded may belong to a write
 // that was kept as a turn/late.
 type Workers interface {

@@ -101,7 +101,7 @@ func (e *Engine) agentInfo(name string) turns.AgentInfo {
 		info.State = turns.AgentReady
 	}
 	if e.rules.agents[name].remote != nil {
-		e.claims.describe(name, &info)
+		e.workers.claims.describe(name, &info)
 	}
 	if why, failed := e.services.whyFailed(name); failed {
 		info.State, info.LastError = turns.AgentFailed, why

@@ -80,10 +80,10 @@ func (c *claims) withdraw(agent, turnID string) {
 }
 
 // take waits for a turn of the agent. It returns an error when ctx is done, and
-// ok false after the timeout. first puts the worker at the front: it has waited
+// ok false after the timeout. front puts the worker at the front: it has waited
 // before and got a turn that could no longer be claimed. The caller must claim
 // the turn that it gets, or offer it again.
-func (c *claims) take(ctx context.Context, agent string, timeout <-chan time.Time, first bool) (o offer, ok bool, err error) {
+func (c *claims) take(ctx context.Context, agent string, timeout <-chan time.Time, front bool) (o offer, ok bool, err error) {
 	w := &claimer{offered: make(chan offer, 1)}
 	c.mu.Lock()
 	q := c.queue(agent)
@@ -100,7 +100,7 @@ func (c *claims) take(ctx context.Context, agent string, timeout <-chan time.Tim
 	case len(q.waiting) >= turns.MaxClaimers:
 		c.mu.Unlock()
 		return offer{}, false, turns.ErrInboxFull
-	case first:
+	case front:
 		q.waiting = slices.Insert(q.waiting, 0, w)
 	default:
 		q.waiting = append(q.waiting, w)

@@ -31,7 +31,7 @@ func (h *harness) waitForTurn(name string, wait time.Duration) *claimer {
 	c := &claimer{cancel: cancel, got: make(chan turns.ClaimResult, 1)}
 	go func() {
 		defer close(c.got)
-		r, err := h.engine.Claim(ctx, turns.Claim{Agent: "remote", Worker: name, Wait: wait})
+		r, err := h.workers.Claim(ctx, turns.Claim{Agent: "remote", Worker: name, Wait: wait})
 		if c.err = err; err == nil {
 			c.got <- r
 		}
@@ -75,7 +75,7 @@ func TestClaimsAreServedInTheOrderOfTheirComing(t *testing.T) {
 		if !slices.Equal(got, started) {
 			t.Errorf("claimed %v, started %v", got, started)
 		}
-		if r, err := h.engine.Claim(bg, turns.Claim{Agent: "remote"}); err != nil || r.Turn != nil || r.Lease != nil {
+		if r, err := h.workers.Claim(bg, turns.Claim{Agent: "remote"}); err != nil || r.Turn != nil || r.Lease != nil {
 			t.Errorf("one more: %+v, %v", r, err)
 		}
 	})
@@ -159,11 +159,11 @@ func TestTurnThatHasEndedIsOfferedNoMore(t *testing.T) {
 		for range 3 {
 			h.interrupt(h.start("a").TurnID)
 		}
-		if n := h.engine.Offers("remote"); n != 0 {
+		if n := h.workers.Offers("remote"); n != 0 {
 			t.Errorf("%d turns are offered", n)
 		}
 		h.start("a")
-		if n := h.engine.Offers("remote"); n != 1 {
+		if n := h.workers.Offers("remote"); n != 1 {
 			t.Errorf("%d turns are offered, not the one", n)
 		}
 	})
@@ -188,7 +188,7 @@ func TestManyClaimersAndTurnsMeetOnce(t *testing.T) {
 				// No worker hangs up here: one that does so while the claim commits
 				// still has the turn until its lease runs out.
 				for range 1000 {
-					r, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Wait: time.Duration(1+i%4) * time.Millisecond})
+					r, err := h.workers.Claim(bg, turns.Claim{Agent: "remote", Wait: time.Duration(1+i%4) * time.Millisecond})
 					if err != nil {
 						h.t.Errorf("claim: %v", err)
 						return
@@ -216,7 +216,7 @@ func TestClaimersAreBounded(t *testing.T) {
 		for range turns.MaxClaimers {
 			waiting = append(waiting, h.waitForTurn("", time.Minute))
 		}
-		if _, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Wait: time.Second}); !errors.Is(err, turns.ErrInboxFull) {
+		if _, err := h.workers.Claim(bg, turns.Claim{Agent: "remote", Wait: time.Second}); !errors.Is(err, turns.ErrInboxFull) {
 			t.Errorf("one too many: %v", err)
 		}
 		for _, c := range waiting {
@@ -237,11 +237,11 @@ func TestClaimIsRefused(t *testing.T) {
 			"worker":       {Agent: "remote", Worker: strings.Repeat("x", turns.MaxWorkerName+1)},
 			"wait_seconds": {Agent: "remote", Wait: turns.MaxClaimWait + 1},
 		} {
-			if _, err := h.engine.Claim(bg, c); !errors.As(err, &bad) || bad.Field != field {
+			if _, err := h.workers.Claim(bg, c); !errors.As(err, &bad) || bad.Field != field {
 				t.Errorf("%s: %v", field, err)
 			}
 		}
-		if _, err := h.engine.Claim(bg, turns.Claim{Agent: "nobody"}); !errors.Is(err, turns.ErrAgentNotFound) {
+		if _, err := h.workers.Claim(bg, turns.Claim{Agent: "nobody"}); !errors.Is(err, turns.ErrAgentNotFound) {
 			t.Errorf("no agent: %v", err)
 		}
 	})
@@ -253,7 +253,7 @@ func TestClaimWithAKeyIsAnsweredAgain(t *testing.T) {
 		h.thread("b", "remote")
 		r, other := h.start("a"), h.start("b")
 		claim := func(k string) turns.ClaimResult {
-			c, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Worker: "w", Key: key(k, "turn/claim", "w")})
+			c, err := h.workers.Claim(bg, turns.Claim{Agent: "remote", Worker: "w", Key: key(k, "turn/claim", "w")})
 			if err != nil || c.Turn == nil {
 				t.Fatalf("claim: %+v, %v", c, err)
 			}
@@ -274,7 +274,7 @@ func TestClaimWithAKeyIsAnsweredAgain(t *testing.T) {
 		if again := claim("k"); again.Lease.Token != first.Lease.Token || again.Lease.Attempt != 1 {
 			t.Errorf("after a restart %+v", again)
 		}
-		if _, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Key: key("k", "turn/claim", "x")}); !errors.Is(err, ledger.ErrKeyConflict) {
+		if _, err := h.workers.Claim(bg, turns.Claim{Agent: "remote", Key: key("k", "turn/claim", "x")}); !errors.Is(err, ledger.ErrKeyConflict) {
 			t.Errorf("for something else: %v", err)
 		}
 		h.none("the token is told", func(e event) bool { return strings.Contains(string(e.raw), first.Lease.Token) })
@@ -291,7 +291,7 @@ func TestTwoClaimsWithOneKeyTakeOneTurn(t *testing.T) {
 		got := make(chan turns.ClaimResult, 2)
 		for range 2 { // the second is the first, sent again
 			go func() {
-				r, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Wait: time.Minute, Key: k})
+				r, err := h.workers.Claim(bg, turns.Claim{Agent: "remote", Wait: time.Minute, Key: k})
 				if err != nil {
 					t.Errorf("claim: %v", err)
 				}
@@ -317,20 +317,20 @@ func TestCommandsOfAWorkerAreAnsweredAgainByTheirKeys(t *testing.T) {
 	bubble(t, remotely(true), func(h *harness) {
 		c := h.work()
 		write := turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{message("", "x")}, Key: key("w", "item/create", 1)}
-		one, err := h.engine.WriteItems(bg, write)
-		two, err2 := h.engine.WriteItems(bg, write)
+		one, err := h.workers.WriteItems(bg, write)
+		two, err2 := h.workers.WriteItems(bg, write)
 		if err != nil || err2 != nil || one.Items[0] != two.Items[0] || one.Seq != two.Seq {
 			t.Errorf("%+v, %v; %+v, %v", one, err, two, err2)
 		}
 		start := turns.StartStep{Lease: *c.Lease, Step: "s", Key: key("s", "step/start", 1)}
-		first, err := h.engine.StepStart(bg, start)
-		second, err2 := h.engine.StepStart(bg, start)
+		first, err := h.workers.StepStart(bg, start)
+		second, err2 := h.workers.StepStart(bg, start)
 		if err != nil || err2 != nil || first != second || first.Epoch != 1 {
 			t.Errorf("%+v, %v; %+v, %v", first, err, second, err2)
 		}
 		end := turns.CompleteTurn{Lease: *c.Lease, Message: "done", Key: key("c", "turn/complete", 1)}
-		done, err := h.engine.Complete(bg, end)
-		twice, err2 := h.engine.Complete(bg, end)
+		done, err := h.workers.Complete(bg, end)
+		twice, err2 := h.workers.Complete(bg, end)
 		if err != nil || err2 != nil || done != twice || done.State != turns.Completed {
 			t.Errorf("%+v, %v; %+v, %v", done, err, twice, err2)
 		}

@@ -10,7 +10,8 @@
 //   - An executor works on the active turn: a run, which is a prompt of an agent
 //     in this process, or a worker, which has claimed the turn over the wire.
 //   - The gate bounds how many turns run at once. A slot is an actor's side of it.
-//   - Claims match turns with workers; a lease is a signature, stored nowhere.
+//   - Workers has the commands of workers. Claims match turns with workers; a
+//     lease is a signature, stored nowhere.
 //   - Recover ends or retries what a crash left. Drain ends what runs at a stop.
 //
 // The engine promises that a turn which starts also ends (I5), that nothing

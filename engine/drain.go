@@ -14,7 +14,7 @@ import (
 // them. It returns early when no other turn is active, or when ctx is done.
 func (e *Engine) Drain(ctx context.Context) error {
 	e.pause.drain()
-	e.claims.close()
+	e.workers.claims.close()
 
 	empty := e.gate.whenEmpty()
 	e.owners.eachActor((*actor).interruptWaiting)

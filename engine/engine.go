@@ -28,9 +28,8 @@ type Engine struct {
 	services   services
 	agentLocks threadLocks // one command at a time may ask the agent of a thread
 
-	claims    claims      // turns that wait for workers, and workers that wait for turns
-	secret    leaseSecret // signs leases
-	resumeIDs []string    // threads whose active turn continues in a worker: set by Recover, read by Run
+	workers   *Workers
+	resumeIDs []string // threads whose active turn continues in a worker: set by Recover, read by Run
 
 	pause *pause
 
@@ -43,8 +42,9 @@ type Engine struct {
 func New(cfg Config, store turns.Store, list []turns.Agent, log *zap.Logger) (*Engine, error) {
 	e := &Engine{
 		rules: &rules{cfg: cfg.withDefaults(), agents: agents{}, log: store, zap: log},
-		store: store, log: log, secret: leaseSecret{store: store}, services: services{log: log},
+		store: store, log: log, services: services{log: log},
 	}
+	e.workers = &Workers{e: e, secret: leaseSecret{store: store}}
 	e.owners = newOwners(func(id string) *actor { return newActor(e, id) })
 	for _, is := range list {
 		name := is.Info().Name
@@ -85,7 +85,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.gate.open()
 	e.pause.resumeOnTime(ctx)
 	intakes := e.owners.close()
-	e.claims.close()
+	e.workers.claims.close()
 	// Actors first: what cancelled agents return then does not end a turn.
 	for _, in := range intakes {
 		in.stop()

@@ -48,8 +48,8 @@ func (e *Engine) InboxBytes(threadID string) int {
 func (e *Engine) Host() turns.Host { return host{e} }
 
 // Offers is how many turns of an agent wait for a worker.
-func (e *Engine) Offers(agent string) int {
-	e.claims.mu.Lock()
-	defer e.claims.mu.Unlock()
-	return len(e.claims.queue(agent).offers)
+func (ws *Workers) Offers(agent string) int {
+	ws.claims.mu.Lock()
+	defer ws.claims.mu.Unlock()
+	return len(ws.claims.queue(agent).offers)
 }

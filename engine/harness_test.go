@@ -39,9 +39,10 @@ type harness struct {
 	deaf  *puppet // named "deaf": as agent, but does not react to a cancelled context
 	quick *quick  // named "quick": answers at once
 
-	store  *sqlite.Store
-	faults *faults
-	engine *engine.Engine
+	store   *sqlite.Store
+	faults  *faults
+	engine  *engine.Engine
+	workers *engine.Workers // of engine
 
 	cursor  *notify.Cursor
 	seen    []event
@@ -131,6 +132,7 @@ func (h *harness) upWithout() {
 	if h.engine, err = engine.New(h.o.cfg, h.faults, agents, log); err != nil {
 		h.t.Fatalf("new engine: %v", err)
 	}
+	h.workers = h.engine.Workers()
 	after := int64(0)
 	if n := len(h.seen); n > 0 {
 		after = h.seen[n-1].Seq

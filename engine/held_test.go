@@ -82,13 +82,13 @@ func TestClaimIsNotRepeatedWhileAUnitIsHeld(t *testing.T) {
 		h.thread("a", "remote")
 		h.startWith(turns.Start{ThreadID: "a", TimeoutSeconds: 5})
 		k := key("k", "turn/claim", "remote")
-		if _, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Worker: "w", Key: k}); err != nil {
+		if _, err := h.workers.Claim(bg, turns.Claim{Agent: "remote", Worker: "w", Key: k}); err != nil {
 			t.Fatal(err)
 		}
 		h.faults.failAll(ledger.ErrStorageFull)
 		time.Sleep(6 * time.Second) // the turn is stopped for its timeout
 		synctest.Wait()
-		_, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Worker: "w", Key: k})
+		_, err := h.workers.Claim(bg, turns.Claim{Agent: "remote", Worker: "w", Key: k})
 		wantFull(t, "the claim again", err)
 		h.faults.heal()
 		time.Sleep(2 * engine.HeldRetry)
@@ -106,13 +106,13 @@ func TestWorkerKeepsItsLeaseWhileAUnitIsHeld(t *testing.T) {
 		synctest.Wait()
 		for range 30 {
 			time.Sleep(turns.DefaultLease / 10)
-			_, err := h.engine.Renew(bg, turns.Renew{Lease: *w.Lease})
+			_, err := h.workers.Renew(bg, turns.Renew{Lease: *w.Lease})
 			wantFull(t, "a renewal", err)
 		}
 		h.faults.heal()
 		time.Sleep(2 * engine.HeldRetry)
 		synctest.Wait()
-		if _, err := h.engine.Renew(bg, turns.Renew{Lease: *w.Lease}); err != nil {
+		if _, err := h.workers.Renew(bg, turns.Renew{Lease: *w.Lease}); err != nil {
 			t.Errorf("the worker was there all the time: %v", err)
 		}
 		h.none("rewind", func(e event) bool { return e.Method == notify.StreamRewind })
@@ -149,7 +149,7 @@ func TestPanicInADrainLeavesASlotOnce(t *testing.T) {
 		go func() { done <- h.engine.Drain(bg) }()
 		synctest.Wait()
 		h.faults.fail(refusing(panics(notify.ItemCreated)))
-		_, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *w.Lease, Ops: []turns.ItemOp{message("m", "x")}})
+		_, err := h.workers.WriteItems(bg, turns.WriteItems{Lease: *w.Lease, Ops: []turns.ItemOp{message("m", "x")}})
 		if !errors.Is(err, turns.ErrInternal) {
 			t.Errorf("write: %v", err)
 		}
@@ -302,11 +302,11 @@ func TestTurnThatAFullDiskKeepsFromItsWorkerIsClaimedLater(t *testing.T) {
 		h.faults.failAll(ledger.ErrStorageFull)
 		for range 30 {
 			time.Sleep(time.Second)
-			_, err := h.engine.Claim(bg, turns.Claim{Agent: "remote"})
+			_, err := h.workers.Claim(bg, turns.Claim{Agent: "remote"})
 			wantFull(t, "claim", err)
 		}
 		h.faults.heal()
-		if c, err := h.engine.Claim(bg, turns.Claim{Agent: "remote"}); err != nil || c.Turn == nil || c.Turn.TurnID != r.TurnID {
+		if c, err := h.workers.Claim(bg, turns.Claim{Agent: "remote"}); err != nil || c.Turn == nil || c.Turn.TurnID != r.TurnID {
 			t.Fatalf("claimed %+v, %v", c.Turn, err)
 		} else {
 			h.complete(c.Lease)

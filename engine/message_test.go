@@ -68,7 +68,7 @@ func TestEndHasTheLastMessage(t *testing.T) {
 // completeSilently completes without a message of the worker.
 func (h *harness) completeSilently(l *turns.Lease) {
 	h.t.Helper()
-	if _, err := h.engine.Complete(bg, turns.CompleteTurn{Lease: *l}); err != nil {
+	if _, err := h.workers.Complete(bg, turns.CompleteTurn{Lease: *l}); err != nil {
 		h.t.Fatalf("complete: %v", err)
 	}
 }
@@ -104,7 +104,7 @@ func TestEndHasNoMessageThatWasRefused(t *testing.T) {
 	bubble(t, remotely(true), func(h *harness) {
 		c := h.work()
 		ops := []turns.ItemOp{message("m", "x"), {Op: turns.OpUpdate, ItemID: "m", Status: items.StatusCompleted}, {Op: turns.OpDelete, ItemID: "none"}}
-		if _, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: ops}); err == nil {
+		if _, err := h.workers.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: ops}); err == nil {
 			t.Fatal("the batch was taken")
 		}
 		h.completeSilently(c.Lease)

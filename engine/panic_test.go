@@ -265,7 +265,7 @@ func TestThreadThatIsGivenUpKeepsNoOtherFromItsWorker(t *testing.T) {
 		claimed := make(chan got, 2)
 		for range 2 {
 			go func() {
-				r, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Wait: 20 * time.Second})
+				r, err := h.workers.Claim(bg, turns.Claim{Agent: "remote", Wait: 20 * time.Second})
 				claimed <- got{r, err}
 			}()
 		}
@@ -283,7 +283,7 @@ func TestThreadThatIsGivenUpKeepsNoOtherFromItsWorker(t *testing.T) {
 		<-claimed
 		<-claimed
 		b := h.start("b")
-		r, err := h.engine.Claim(bg, turns.Claim{Agent: "remote"})
+		r, err := h.workers.Claim(bg, turns.Claim{Agent: "remote"})
 		if err != nil || r.Turn == nil || r.Turn.TurnID != b.TurnID {
 			t.Errorf("a worker that could do %s gets %+v, %v", b.TurnID, r.Turn, err)
 		}

@@ -137,7 +137,7 @@ func (a *actor) startPrompt(input []items.UserMessage) {
 	if agent.remote != nil {
 		w := newWorker(a)
 		act.work.exec = w
-		a.e.claims.offer(w.agent, w.offer, false)
+		a.e.workers.claims.offer(w.agent, w.offer, false)
 		return
 	}
 	ctx, cancel := context.WithCancelCause(a.e.agentCtx)

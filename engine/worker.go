@@ -138,7 +138,7 @@ func (d *decision) checkWorkerInput(turnID string, more []items.UserMessage) err
 func newWorker(a *actor) *worker {
 	t, agent := a.state.active.turn, a.state.thread.Agent
 	return &worker{
-		claims: &a.e.claims, agent: agent, policy: a.e.rules.agents.of(agent).leases(), since: time.Now(),
+		claims: &a.e.workers.claims, agent: agent, policy: a.e.rules.agents.of(agent).leases(), since: time.Now(),
 		offer: offer{threadID: a.id, turnID: t.TurnID, attempt: t.Attempt},
 	}
 }
@@ -158,7 +158,7 @@ func (a *actor) resumeWorker() {
 	act.clock.since = act.turn.StartedAt.Time
 	act.work.exec = w
 	if act.turn.ClaimedSeq == 0 {
-		a.e.claims.offer(w.agent, w.offer, false)
+		a.e.workers.claims.offer(w.agent, w.offer, false)
 		return
 	}
 	w.beginLease()

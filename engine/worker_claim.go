@@ -19,40 +19,40 @@ var errNotClaimable = errors.New("the turn is not to be claimed any more")
 // none, it waits; workers are served first come first served. If none comes in
 // time, the result is empty and err is nil. A worker that has disconnected (ctx)
 // gets no turn. Errors: *InvalidError, ErrAgentNotFound, ErrInboxFull (too many
-// workers wait), ledger.ErrKeyConflict, ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed,
-// ctx's.
-func (e *Engine) Claim(ctx context.Context, c turns.Claim) (turns.ClaimResult, error) {
-	if err := e.checkClaim(c); err != nil {
+// workers wait), ledger.ErrKeyConflict, ErrDraining, ledger.ErrStorageFull,
+// ledger.ErrStorageFailed, ctx's.
+func (ws *Workers) Claim(ctx context.Context, c turns.Claim) (turns.ClaimResult, error) {
+	if err := ws.checkClaim(c); err != nil {
 		return turns.ClaimResult{}, err
 	}
-	if r, ok, err := ledger.Replay[turns.ClaimResult](e.store, c.Key); err != nil {
+	if r, ok, err := ledger.Replay[turns.ClaimResult](ws.e.store, c.Key); err != nil {
 		return turns.ClaimResult{}, err
 	} else if ok {
-		return e.replayClaim(ctx, r)
+		return ws.replayClaim(ctx, r)
 	}
 	timeout := time.NewTimer(c.Wait)
 	defer timeout.Stop()
-	for first := false; ; first = true {
-		o, ok, err := e.claims.take(ctx, c.Agent, timeout.C, first)
+	for front := false; ; front = true {
+		o, ok, err := ws.claims.take(ctx, c.Agent, timeout.C, front)
 		if err != nil || !ok {
 			return turns.ClaimResult{}, err
 		}
-		r, replayed, err := e.claimTurn(ctx, c, o)
+		r, replayed, err := ws.claimTurn(ctx, c, o)
 		switch {
 		case errors.Is(err, errNotClaimable):
 			continue
 		case err == nil && replayed:
-			return e.replayClaim(ctx, r)
+			return ws.replayClaim(ctx, r)
 		}
 		return r, err
 	}
 }
 
-func (e *Engine) checkClaim(c turns.Claim) error {
-	if e.rules.agents[c.Agent] == nil {
+func (ws *Workers) checkClaim(c turns.Claim) error {
+	if ws.e.rules.agents[c.Agent] == nil {
 		return turns.ErrAgentNotFound
 	}
-	if e.rules.agents[c.Agent].remote == nil {
+	if ws.e.rules.agents[c.Agent].remote == nil {
 		return turns.Invalid("agent", turns.ReasonInvalid, "%s runs its turns itself: only turns of an agent of kind worker are claimed", c.Agent)
 	}
 	if len(c.Worker) > turns.MaxWorkerName {
@@ -66,20 +66,20 @@ func (e *Engine) checkClaim(c turns.Claim) error {
 
 // claimTurn runs claim in the actor of an offered turn. Unlike call, it puts the
 // turn back into the queue if the actor cannot be reached.
-func (e *Engine) claimTurn(ctx context.Context, c turns.Claim, o offer) (turns.ClaimResult, bool, error) {
+func (ws *Workers) claimTurn(ctx context.Context, c turns.Claim, o offer) (turns.ClaimResult, bool, error) {
 	type answer struct {
 		r        turns.ClaimResult
 		replayed bool
 		err      error
 	}
 	done := make(chan answer, 1)
-	err := e.owners.submit(o.threadID, func(a *actor) {
+	err := ws.e.owners.submit(o.threadID, func(a *actor) {
 		out := answer{err: turns.ErrInternal} // if it panics
 		defer func() { done <- out }()
 		out.r, out.replayed, out.err = a.claim(ctx, c, o)
 	}, false)
 	if err != nil {
-		e.claims.offer(c.Agent, o, true)
+		ws.claims.offer(c.Agent, o, true)
 		return turns.ClaimResult{}, false, err
 	}
 	select {
@@ -96,7 +96,7 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 	claimed := false
 	defer func() {
 		if !claimed && err != errNotClaimable {
-			a.e.claims.offer(c.Agent, o, true)
+			a.e.workers.claims.offer(c.Agent, o, true)
 		}
 	}()
 	if a.dead != nil { // offered again, it would keep all other turns of the agent waiting
@@ -130,7 +130,7 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 	if err != nil {
 		return r, false, err
 	}
-	token, err := a.e.secret.token(context.Background(), o.turnID, o.attempt)
+	token, err := a.e.workers.secret.token(context.Background(), o.turnID, o.attempt)
 	if err != nil {
 		return r, false, err
 	}
@@ -157,25 +157,25 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 
 // replayClaim completes the answer that is stored with a key: the turn as it is
 // now, and the lease as it was given, even if it is no longer valid.
-func (e *Engine) replayClaim(ctx context.Context, r turns.ClaimResult) (turns.ClaimResult, error) {
-	return call(ctx, e, r.Turn.ThreadID, func(a *actor) (turns.ClaimResult, error) {
-		turn, err := e.rules.turnRow(a.state, r.Lease.TurnID)
+func (ws *Workers) replayClaim(ctx context.Context, r turns.ClaimResult) (turns.ClaimResult, error) {
+	return call(ctx, ws.e, r.Turn.ThreadID, func(a *actor) (turns.ClaimResult, error) {
+		row, err := a.e.rules.turnRow(a.state, r.Lease.TurnID)
 		switch {
 		case err != nil:
 			return turns.ClaimResult{}, err
-		case turn == nil:
+		case row == nil:
 			return turns.ClaimResult{}, turns.ErrNotFound
 		}
 		input, err := a.e.rules.readInput(r.Lease.TurnID)
 		if err != nil {
 			return turns.ClaimResult{}, err
 		}
-		if r.Lease.Token, err = e.secret.token(context.Background(), r.Lease.TurnID, r.Lease.Attempt); err != nil {
+		if r.Lease.Token, err = ws.secret.token(context.Background(), r.Lease.TurnID, r.Lease.Attempt); err != nil {
 			return turns.ClaimResult{}, err
 		}
-		is := *turn
-		r.Turn, r.Cwd, r.Input = &is, a.state.thread.Cwd, workerInput(input)
-		if e.rules.mustHold(a.state, *r.Lease) == nil {
+		turn := *row
+		r.Turn, r.Cwd, r.Input = &turn, a.state.thread.Cwd, workerInput(input)
+		if a.e.rules.mustHold(a.state, *r.Lease) == nil {
 			r.Lease.ExpiresAt = notify.TimeOf(a.state.active.work.worker().until)
 			a.state.active.markSent(r.Input)
 		}

@@ -23,7 +23,7 @@ func TestUnclaimedTurnFails(t *testing.T) {
 		if d := time.Since(began); d != 20*time.Second || e.Method != notify.TurnFailed || e.Error.Kind != "agent_unavailable" {
 			t.Errorf("after %v: %s %+v", d, e, e.Error)
 		}
-		if r, err := h.engine.Claim(bg, turns.Claim{Agent: "remote"}); err != nil || r.Turn != nil {
+		if r, err := h.workers.Claim(bg, turns.Claim{Agent: "remote"}); err != nil || r.Turn != nil {
 			t.Errorf("it can be claimed still: %+v, %v", r, err)
 		}
 	})
@@ -51,7 +51,7 @@ func TestLeaseThatRunsOutEndsTheTurnAsThePolicySays(t *testing.T) {
 		turnID := c.Turn.TurnID
 		for attempt := 2; attempt <= turns.DefaultMaxAttempts; attempt++ {
 			h.marker(turnID, attempt-1)
-			r, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Wait: turns.MaxClaimWait})
+			r, err := h.workers.Claim(bg, turns.Claim{Agent: "remote", Wait: turns.MaxClaimWait})
 			if err != nil || r.Lease.Attempt != attempt {
 				t.Fatalf("attempt %d: %+v, %v", attempt, r, err)
 			}
@@ -65,16 +65,16 @@ func TestLeaseThatRunsOutEndsTheTurnAsThePolicySays(t *testing.T) {
 func TestWorkerFails(t *testing.T) {
 	bubble(t, remotely(true), func(h *harness) {
 		c := h.work()
-		r, err := h.engine.Fail(bg, turns.FailTurn{Lease: *c.Lease, Error: turns.Failure{Message: "no network"}, Transient: true})
+		r, err := h.workers.Fail(bg, turns.FailTurn{Lease: *c.Lease, Error: turns.Failure{Message: "no network"}, Transient: true})
 		marker, wait := h.marker(c.Turn.TurnID, 1)
 		if err != nil || r.State != turns.Active || r.RetryAt != wait.RetryAt || marker.Reason != string(turns.CauseTransient) || marker.Message != "no network" {
 			t.Errorf("failed %+v, %v, %s", r, err, marker)
 		}
-		again, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Wait: time.Minute})
+		again, err := h.workers.Claim(bg, turns.Claim{Agent: "remote", Wait: time.Minute})
 		if err != nil || again.Lease.Attempt != 2 {
 			t.Fatalf("%+v, %v", again, err)
 		}
-		r, err = h.engine.Fail(bg, turns.FailTurn{Lease: *again.Lease, Error: turns.Failure{Kind: "timeout", Message: "for good"}})
+		r, err = h.workers.Fail(bg, turns.FailTurn{Lease: *again.Lease, Error: turns.Failure{Kind: "timeout", Message: "for good"}})
 		e := h.endedIn(c.Turn.TurnID, 2)
 		if err != nil || r.State != turns.Failed || e.Method != notify.TurnFailed || e.Error.Kind != "timeout" || e.Error.Message != "for good" {
 			t.Errorf("failed %+v, %v, %s", r, err, e)
@@ -95,7 +95,7 @@ func TestRenewTellsOfAnInterruptAndOfSteers(t *testing.T) {
 			return out
 		}
 		keyed := func() turns.RenewResult {
-			r, err := h.engine.Renew(bg, turns.Renew{Lease: *c.Lease, Key: k})
+			r, err := h.workers.Renew(bg, turns.Renew{Lease: *c.Lease, Key: k})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +168,7 @@ func TestWorkerThatDoesNotHeedAnInterruptIsGivenUp(t *testing.T) {
 					go func() {
 						for range 4 {
 							time.Sleep(12 * time.Second)
-							_, _ = h.engine.Renew(bg, turns.Renew{Lease: *c.Lease})
+							_, _ = h.workers.Renew(bg, turns.Renew{Lease: *c.Lease})
 						}
 					}()
 				}
@@ -185,7 +185,7 @@ func TestWorkerThatDoesNotHeedAnInterruptIsGivenUp(t *testing.T) {
 				if d := time.Since(asked); e.Method != s.method || d > turns.DefaultLease {
 					t.Errorf("after %v: %s", d, e)
 				}
-				if _, err := h.engine.Complete(bg, turns.CompleteTurn{Lease: *c.Lease}); !errors.Is(err, turns.ErrNotActive) {
+				if _, err := h.workers.Complete(bg, turns.CompleteTurn{Lease: *c.Lease}); !errors.Is(err, turns.ErrNotActive) {
 					t.Errorf("afterwards: %v", err)
 				}
 			})

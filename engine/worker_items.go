@@ -14,12 +14,12 @@ import (
 // nothing is kept. Errors: *InvalidError, ErrLease, ErrNotFound, ErrNotActive,
 // items.ErrNotFound, items.ErrConflict, *SupersededError, ledger.ErrKeyConflict,
 // ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed.
-func (e *Engine) WriteItems(ctx context.Context, c turns.WriteItems) (turns.WriteItemsResult, error) {
-	ops, err := decodeOps(c, e.rules.cfg.MaxItemBytes)
+func (ws *Workers) WriteItems(ctx context.Context, c turns.WriteItems) (turns.WriteItemsResult, error) {
+	ops, err := decodeOps(c, ws.e.rules.cfg.MaxItemBytes)
 	if err != nil {
 		return turns.WriteItemsResult{}, err
 	}
-	return withLease(ctx, e, leaseCommand[turns.WriteItemsResult]{
+	return withLease(ctx, ws, leaseCommand[turns.WriteItemsResult]{
 		lease: c.Lease, key: c.Key,
 		decide: func(d *decision) (turns.WriteItemsResult, error) {
 			if err := d.late.refuseOps(ops); err != nil {

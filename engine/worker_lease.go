@@ -5,11 +5,9 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"sync"
 
-	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -49,57 +47,6 @@ func (s *leaseSecret) check(ctx context.Context, l turns.Lease) error {
 		return turns.ErrLease
 	}
 	return nil
-}
-
-// leaseCommand is one command of a worker.
-type leaseCommand[R any] struct {
-	lease turns.Lease
-	key   *ledger.Key
-	// decide is f of keyed. The lease is valid and its attempt is live.
-	decide func(d *decision) (R, error)
-	// renews says that the command shows that the worker is there, also while
-	// nothing can be stored.
-	renews bool
-	// afterCommit follows the commit, or the answer by the key; nil = nothing.
-	afterCommit func(a *actor, r *R, replayed bool)
-	// lateEvents is what turn/late keeps of the command if its attempt was
-	// superseded; nil = nothing.
-	lateEvents func(d *decision) ([]lateEvent, error)
-}
-
-// withLease runs a worker's command in the actor of its turn. Writes to a
-// superseded try are kept as turn/late and refused.
-func withLease[R any, P ledger.Result[R]](ctx context.Context, e *Engine, c leaseCommand[R]) (R, error) {
-	var none R
-	if err := e.secret.check(ctx, c.lease); err != nil {
-		return none, err
-	}
-	threadID, err := e.threadOf(ctx, c.lease.TurnID)
-	if err != nil {
-		return none, err
-	}
-	return inActor(ctx, e, threadID, func(a *actor) (R, error) {
-		if c.renews && e.rules.mustHold(a.state, c.lease) == nil {
-			a.state.active.claimedWorker().renew()
-		}
-		if err := a.mayDecide(); err != nil {
-			return none, err
-		}
-		r, replayed, err := keyed[R, P](a, c.key, func(d *decision) (R, error) {
-			if err := a.e.rules.mustHold(d.next(), c.lease); err != nil {
-				return none, err
-			}
-			return c.decide(d)
-		})
-		var late *lateError
-		switch {
-		case errors.As(err, &late):
-			return none, refuseLate(a, c.lease, late, c.lateEvents)
-		case err == nil && c.afterCommit != nil:
-			c.afterCommit(a, &r, replayed)
-		}
-		return r, err
-	})
 }
 
 // mustHold returns nil if the lease, whose token is valid, is of the attempt that

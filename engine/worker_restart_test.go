@@ -53,7 +53,7 @@ func TestRestartGivesALeaseOnePeriodOfGrace(t *testing.T) {
 		if d := time.Since(up); d != turns.DefaultLease || marker.Reason != string(turns.CauseLease) {
 			t.Errorf("given up after %v: %s", d, marker)
 		}
-		again, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Wait: time.Minute})
+		again, err := h.workers.Claim(bg, turns.Claim{Agent: "remote", Wait: time.Minute})
 		if err != nil || again.Lease.Attempt != 2 {
 			t.Fatalf("%+v, %v", again, err)
 		}
@@ -82,7 +82,7 @@ func TestLeaseOfTheOriginalIsRefusedInARestoredLog(t *testing.T) {
 			}
 		}
 		// The attempt has its period of grace and then goes to a worker of this log.
-		again, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Wait: time.Minute})
+		again, err := h.workers.Claim(bg, turns.Claim{Agent: "remote", Wait: time.Minute})
 		if err != nil || again.Lease == nil || again.Lease.TurnID != c.Turn.TurnID || again.Lease.Attempt != 2 {
 			t.Fatalf("%+v, %v", again, err)
 		}
@@ -164,7 +164,7 @@ func TestRestartWithoutTheAgentEndsItsTurns(t *testing.T) {
 		if e := h.ended(c.Turn.TurnID); e.Method != notify.TurnInterrupted {
 			t.Errorf("ended %s", e)
 		}
-		if _, err := h.engine.Renew(bg, turns.Renew{Lease: *c.Lease}); !errors.Is(err, turns.ErrNotActive) {
+		if _, err := h.workers.Renew(bg, turns.Renew{Lease: *c.Lease}); !errors.Is(err, turns.ErrNotActive) {
 			t.Errorf("renew: %v", err)
 		}
 	})
@@ -192,7 +192,7 @@ func TestDrainLeavesWorkersAlone(t *testing.T) {
 		if s := last.turn(); s != turns.ErrDraining.Error() {
 			t.Errorf("the one that waited: %s", s)
 		}
-		if _, err := h.engine.Claim(bg, turns.Claim{Agent: "remote"}); !errors.Is(err, turns.ErrDraining) {
+		if _, err := h.workers.Claim(bg, turns.Claim{Agent: "remote"}); !errors.Is(err, turns.ErrDraining) {
 			t.Errorf("a claim during the drain: %v", err)
 		}
 		h.write(c.Lease, message("m", "still here"))
@@ -209,12 +209,11 @@ func TestWorkerIsToldThatTheServerEnds(t *testing.T) {
 	bubble(t, remotely(true), func(h *harness) {
 		c := h.work()
 		w := h.waitForTurn("waits", time.Minute)
-		e := h.engine
 		h.stopEngine()
 		if s := w.turn(); s != turns.ErrDraining.Error() {
 			t.Errorf("the claim: %s", s)
 		}
-		if _, err := e.Renew(bg, turns.Renew{Lease: *c.Lease}); !errors.Is(err, turns.ErrDraining) {
+		if _, err := h.workers.Renew(bg, turns.Renew{Lease: *c.Lease}); !errors.Is(err, turns.ErrDraining) {
 			t.Errorf("renew: %v", err)
 		}
 		h.restart()
@@ -232,14 +231,14 @@ func TestWorkersAndAFullDisk(t *testing.T) {
 		r := h.start("b")
 		h.start("d")
 		h.faults.failAll(ledger.ErrStorageFull)
-		if _, err := h.engine.Claim(bg, turns.Claim{Agent: "remote"}); !errors.Is(err, ledger.ErrStorageFull) {
+		if _, err := h.workers.Claim(bg, turns.Claim{Agent: "remote"}); !errors.Is(err, ledger.ErrStorageFull) {
 			t.Errorf("claim: %v", err)
 		}
-		if _, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{message("m", "x")}}); !errors.Is(err, ledger.ErrStorageFull) {
+		if _, err := h.workers.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{message("m", "x")}}); !errors.Is(err, ledger.ErrStorageFull) {
 			t.Errorf("write: %v", err)
 		}
 		time.Sleep(20 * time.Second)
-		if _, err := h.engine.Renew(context.Background(), turns.Renew{Lease: *c.Lease}); err != nil {
+		if _, err := h.workers.Renew(context.Background(), turns.Renew{Lease: *c.Lease}); err != nil {
 			t.Errorf("renew: %v", err)
 		}
 		time.Sleep(40 * time.Second)
@@ -287,7 +286,7 @@ func TestWhatARepeatHasToldIsNotToldAgain(t *testing.T) {
 				turnID := h.start("a").TurnID
 				first := h.steer(turnID, "first", false).ItemIDs[0]
 				claim := func() turns.ClaimResult {
-					r, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Key: key("claim", "turn/claim", 1)})
+					r, err := h.workers.Claim(bg, turns.Claim{Agent: "remote", Key: key("claim", "turn/claim", 1)})
 					if err != nil || len(r.Input) < 2 || r.Input[1].ItemID != first {
 						t.Fatalf("claim: %+v, %v", r, err)
 					}
@@ -307,13 +306,13 @@ func TestWhatARepeatHasToldIsNotToldAgain(t *testing.T) {
 				third := h.steer(turnID, "third", false).ItemIDs[0]
 				k := key("renew", "turn/renew", 1)
 				for range 2 {
-					r, err := h.engine.Renew(bg, turns.Renew{Lease: *lease, Key: k})
+					r, err := h.workers.Renew(bg, turns.Renew{Lease: *lease, Key: k})
 					if err != nil || len(r.Steers) != 1 || r.Steers[0].ItemID != third {
 						t.Errorf("renewed: %+v, %v", r, err)
 					}
 					again()
 				}
-				if _, err := h.engine.Renew(bg, turns.Renew{Lease: *lease, Key: k}); err != nil {
+				if _, err := h.workers.Renew(bg, turns.Renew{Lease: *lease, Key: k}); err != nil {
 					t.Error(err)
 				}
 				if r := h.renew(lease); len(r.Steers) > 0 {

@@ -20,7 +20,7 @@ func TestRenewalThatWaitsForTheDiskKeepsTheLease(t *testing.T) {
 				h.faults.holdBack(func(*ledger.Unit) <-chan struct{} { return stalled })
 				done := make(chan error, 2)
 				go func() {
-					_, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{message("m", "x")}})
+					_, err := h.workers.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{message("m", "x")}})
 					done <- err
 				}()
 				time.Sleep(turns.DefaultLease / 3)
@@ -28,7 +28,7 @@ func TestRenewalThatWaitsForTheDiskKeepsTheLease(t *testing.T) {
 				if renews {
 					waiting++
 					go func() {
-						_, err := h.engine.Renew(bg, turns.Renew{Lease: *c.Lease})
+						_, err := h.workers.Renew(bg, turns.Renew{Lease: *c.Lease})
 						done <- err
 					}()
 				}

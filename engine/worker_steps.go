@@ -15,14 +15,14 @@ const (
 // StepStart begins a try of a step, and of those above it that have none. A live
 // try of the step, ended or not, is superseded with all below it. Errors: as
 // WriteItems.
-func (e *Engine) StepStart(ctx context.Context, c turns.StartStep) (turns.StartStepResult, error) {
+func (ws *Workers) StepStart(ctx context.Context, c turns.StartStep) (turns.StartStepResult, error) {
 	if !notify.ValidStep(c.Step) {
 		return turns.StartStepResult{}, turns.Invalid("step", turns.ReasonInvalid, "must be a path such as setup/clone: up to 8 names of A-Z a-z 0-9 _ . -")
 	}
 	if err := turns.CheckText("reason", c.Reason); err != nil {
 		return turns.StartStepResult{}, err
 	}
-	return withLease(ctx, e, leaseCommand[turns.StartStepResult]{
+	return withLease(ctx, ws, leaseCommand[turns.StartStepResult]{
 		lease: c.Lease, key: c.Key,
 		decide: func(d *decision) (turns.StartStepResult, error) {
 			for above := notify.StepAbove(c.Step); above != ""; above = notify.StepAbove(above) {
@@ -46,7 +46,7 @@ func (e *Engine) StepStart(ctx context.Context, c turns.StartStep) (turns.StartS
 
 // StepEnd ends a try of a step that is under way, and those below it that are.
 // Errors: as WriteItems.
-func (e *Engine) StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepResult, error) {
+func (ws *Workers) StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepResult, error) {
 	if c.Status == "" {
 		c.Status = turns.StepCompleted
 	}
@@ -61,7 +61,7 @@ func (e *Engine) StepEnd(ctx context.Context, c turns.EndStep) (turns.EndStepRes
 	ended := func(epoch int) lateEvent {
 		return lateEvent{c.Step, epoch, notify.StepEnded, &turns.StepEvent{Type: "ended", Status: c.Status}}
 	}
-	return withLease(ctx, e, leaseCommand[turns.EndStepResult]{
+	return withLease(ctx, ws, leaseCommand[turns.EndStepResult]{
 		lease: c.Lease, key: c.Key,
 		decide: func(d *decision) (turns.EndStepResult, error) {
 			span, late, err := d.steps.findTry("", c.Step, c.Epoch)

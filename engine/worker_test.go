@@ -46,7 +46,7 @@ func remotely(retry bool) setup {
 // claim claims a turn that waits.
 func (h *harness) claim(worker string) turns.ClaimResult {
 	h.t.Helper()
-	r, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Worker: worker})
+	r, err := h.workers.Claim(bg, turns.Claim{Agent: "remote", Worker: worker})
 	if err != nil || r.Turn == nil || r.Lease == nil {
 		h.t.Fatalf("claim: %+v, %v", r, err)
 	}
@@ -63,7 +63,7 @@ func (h *harness) work() turns.ClaimResult {
 
 func (h *harness) renew(l *turns.Lease) turns.RenewResult {
 	h.t.Helper()
-	r, err := h.engine.Renew(bg, turns.Renew{Lease: *l})
+	r, err := h.workers.Renew(bg, turns.Renew{Lease: *l})
 	if err != nil {
 		h.t.Fatalf("renew: %v", err)
 	}
@@ -72,7 +72,7 @@ func (h *harness) renew(l *turns.Lease) turns.RenewResult {
 
 func (h *harness) write(l *turns.Lease, ops ...turns.ItemOp) turns.WriteItemsResult {
 	h.t.Helper()
-	r, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *l, Ops: ops})
+	r, err := h.workers.WriteItems(bg, turns.WriteItems{Lease: *l, Ops: ops})
 	if err != nil {
 		h.t.Fatalf("write: %v", err)
 	}
@@ -81,7 +81,7 @@ func (h *harness) write(l *turns.Lease, ops ...turns.ItemOp) turns.WriteItemsRes
 
 func (h *harness) step(l *turns.Lease, path string) turns.StartStepResult {
 	h.t.Helper()
-	r, err := h.engine.StepStart(bg, turns.StartStep{Lease: *l, Step: path})
+	r, err := h.workers.StepStart(bg, turns.StartStep{Lease: *l, Step: path})
 	if err != nil {
 		h.t.Fatalf("step: %v", err)
 	}
@@ -90,7 +90,7 @@ func (h *harness) step(l *turns.Lease, path string) turns.StartStepResult {
 
 func (h *harness) complete(l *turns.Lease) turns.EndTurnResult {
 	h.t.Helper()
-	r, err := h.engine.Complete(bg, turns.CompleteTurn{Lease: *l, Message: "done"})
+	r, err := h.workers.Complete(bg, turns.CompleteTurn{Lease: *l, Message: "done"})
 	if err != nil {
 		h.t.Fatalf("complete: %v", err)
 	}
@@ -147,21 +147,21 @@ func TestWorkerClaimsWritesAndCompletesATurn(t *testing.T) {
 		if it := h.item("m-1"); it.Step != "setup/clone" || it.Status != items.StatusCompleted || !strings.Contains(string(it.Content), `"hello"`) {
 			t.Errorf("item %+v", it)
 		}
-		e, err := h.engine.StepEnd(bg, turns.EndStep{Lease: *c.Lease, Step: "setup"})
+		e, err := h.workers.StepEnd(bg, turns.EndStep{Lease: *c.Lease, Step: "setup"})
 		if err != nil || e.Status != turns.StepCompleted || e.Epoch != 1 {
 			t.Errorf("step end %+v, %v", e, err)
 		}
 		var bad *turns.InvalidError
-		if _, err := h.engine.StepEnd(bg, turns.EndStep{Lease: *c.Lease, Step: "setup"}); !errors.As(err, &bad) || bad.Reason != "ended" {
+		if _, err := h.workers.StepEnd(bg, turns.EndStep{Lease: *c.Lease, Step: "setup"}); !errors.As(err, &bad) || bad.Reason != "ended" {
 			t.Errorf("the second end: %v", err)
 		}
-		if _, err := h.engine.StepStart(bg, turns.StartStep{Lease: *c.Lease, Step: "setup/more"}); !errors.As(err, &bad) || bad.Reason != "ended" {
+		if _, err := h.workers.StepStart(bg, turns.StartStep{Lease: *c.Lease, Step: "setup/more"}); !errors.As(err, &bad) || bad.Reason != "ended" {
 			t.Errorf("a step below one that has ended: %v", err)
 		}
-		if _, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{op}}); !errors.As(err, &bad) || bad.Field != "ops[0].step" {
+		if _, err := h.workers.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{op}}); !errors.As(err, &bad) || bad.Field != "ops[0].step" {
 			t.Errorf("an item of a step that has ended: %v", err)
 		}
-		end, err := h.engine.Complete(bg, turns.CompleteTurn{Lease: *c.Lease, Message: "done", Usage: &items.Usage{TotalTokens: 7}})
+		end, err := h.workers.Complete(bg, turns.CompleteTurn{Lease: *c.Lease, Message: "done", Usage: &items.Usage{TotalTokens: 7}})
 		tn := h.turn(started.TurnID)
 		if err != nil || end.State != turns.Completed || end.Seq != tn.UpdatedSeq || tn.Message != "done" || tn.Usage == nil || tn.Usage.TotalTokens != 7 {
 			t.Errorf("completed %+v, %v: %+v", end, err, tn)
@@ -169,7 +169,7 @@ func TestWorkerClaimsWritesAndCompletesATurn(t *testing.T) {
 		if it := h.item(r.Items[3].ItemID); it.Status != items.StatusCompleted {
 			t.Errorf("what was open is %s", it.Status)
 		}
-		if _, err := h.engine.Complete(bg, turns.CompleteTurn{Lease: *c.Lease}); !errors.Is(err, turns.ErrNotActive) {
+		if _, err := h.workers.Complete(bg, turns.CompleteTurn{Lease: *c.Lease}); !errors.Is(err, turns.ErrNotActive) {
 			t.Errorf("twice: %v", err)
 		}
 		if n := len(h.late()); n > 0 {
@@ -201,15 +201,15 @@ func TestLeaseIsCheckedWithEveryWrite(t *testing.T) {
 // byLease are all commands of a worker.
 func (h *harness) byLease(l turns.Lease) []func() error {
 	return []func() error{
-		func() error { _, err := h.engine.Renew(bg, turns.Renew{Lease: l}); return err },
-		func() error { _, err := h.engine.StepStart(bg, turns.StartStep{Lease: l, Step: "s"}); return err },
-		func() error { _, err := h.engine.StepEnd(bg, turns.EndStep{Lease: l, Step: "s"}); return err },
+		func() error { _, err := h.workers.Renew(bg, turns.Renew{Lease: l}); return err },
+		func() error { _, err := h.workers.StepStart(bg, turns.StartStep{Lease: l, Step: "s"}); return err },
+		func() error { _, err := h.workers.StepEnd(bg, turns.EndStep{Lease: l, Step: "s"}); return err },
 		func() error {
-			_, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: l, Ops: []turns.ItemOp{message("", "x"), message("", "y")}})
+			_, err := h.workers.WriteItems(bg, turns.WriteItems{Lease: l, Ops: []turns.ItemOp{message("", "x"), message("", "y")}})
 			return err
 		},
-		func() error { _, err := h.engine.Fail(bg, turns.FailTurn{Lease: l}); return err },
-		func() error { _, err := h.engine.Complete(bg, turns.CompleteTurn{Lease: l}); return err },
+		func() error { _, err := h.workers.Fail(bg, turns.FailTurn{Lease: l}); return err },
+		func() error { _, err := h.workers.Complete(bg, turns.CompleteTurn{Lease: l}); return err },
 	}
 }
 
@@ -274,7 +274,7 @@ func TestWorkerThatWakesUpAfterItsLeaseIsRefusedKeptAndNotSeen(t *testing.T) {
 					}
 					refused++
 				}
-				_, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{{Op: turns.OpAppend, ItemID: "old", Text: "tence"}}})
+				_, err := h.workers.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{{Op: turns.OpAppend, ItemID: "old", Text: "tence"}}})
 				h.superseded(err)
 				late := h.late()
 				if len(late) != refused+1 { // renew writes nothing, the batch has two
@@ -308,7 +308,7 @@ func TestLateWritesAreBounded(t *testing.T) {
 			ops = append(ops, message("", "late"))
 		}
 		for i := range 5 {
-			_, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: ops, Key: key("k", "item/batch", 1)})
+			_, err := h.workers.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: ops, Key: key("k", "item/batch", 1)})
 			if s := h.superseded(err); (s.Seq == 0) != (i == 4) {
 				t.Errorf("batch %d: %+v", i, s)
 			}
@@ -352,7 +352,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 			"no verb":               {turns.ItemOp{ItemID: "open"}, "ops[3].op", nil},
 			"no id":                 {turns.ItemOp{Op: turns.OpAppend, Text: "x"}, "ops[3].item_id", nil},
 		} {
-			_, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{
+			_, err := h.workers.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{
 				message("new", "x"), {Op: turns.OpAppend, ItemID: "open", Text: "more"}, {Op: turns.OpUpdate, ItemID: "new", Status: items.StatusFailed}, c2.op,
 			}})
 			switch {
@@ -371,7 +371,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 				message("new", "x"), {Op: turns.OpAppend, ItemID: "open", Text: strings.Repeat("x", turns.MaxBatchBytes)},
 			}, "ops[1].text"},
 		} {
-			if _, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: group.ops}); !errors.As(err, &bad) || bad.Field != group.field {
+			if _, err := h.workers.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: group.ops}); !errors.As(err, &bad) || bad.Field != group.field {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -382,7 +382,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 			"content[0].type: it must be output_text": `{"type":"agent_message","content":[{"type":"image"}]}`,
 			`unknown kind of item "no_such_one"`:      `{"type":"no_such_one"}`,
 		} {
-			_, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{{Op: turns.OpCreate, Content: jsontext.Value(raw)}}})
+			_, err := h.workers.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{{Op: turns.OpCreate, Content: jsontext.Value(raw)}}})
 			if !errors.As(err, &bad) || bad.Field != "ops[0].content" || bad.Text != text {
 				t.Errorf("%s: %v", raw, err)
 			}
@@ -412,21 +412,21 @@ func TestWriteToAStepOrItemThatWasTakenBackIsLate(t *testing.T) {
 		}
 		keep := message("kept", "x")
 		keep.Step = "a"
-		_, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{
+		_, err := h.workers.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{
 			keep, {Op: turns.OpAppend, ItemID: "old", Text: "y"}, {Op: turns.OpDelete, ItemID: "old"},
 		}})
 		if s := h.superseded(err); s.Attempt != 1 || s.Step != "a/b" || s.Epoch != 0 || s.Seq == 0 {
 			t.Errorf("superseded %+v", s)
 		}
 		op.ItemID = "new"
-		if _, err = h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{op}}); h.superseded(err).Step != "a/b" {
+		if _, err = h.workers.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{op}}); h.superseded(err).Step != "a/b" {
 			t.Errorf("create: %v", err)
 		}
 		h.step(c.Lease, "a/b")
-		if _, err = h.engine.StepEnd(bg, turns.EndStep{Lease: *c.Lease, Step: "a/b", Epoch: 1}); h.superseded(err).Epoch != 2 {
+		if _, err = h.workers.StepEnd(bg, turns.EndStep{Lease: *c.Lease, Step: "a/b", Epoch: 1}); h.superseded(err).Epoch != 2 {
 			t.Errorf("end: %v", err)
 		}
-		_, err = h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{{Op: turns.OpDelete, ItemID: "old"}}})
+		_, err = h.workers.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{{Op: turns.OpDelete, ItemID: "old"}}})
 		if s := h.superseded(err); s.Step != "a/b" || s.Epoch != 2 { // although the step has a live try
 			t.Errorf("delete: %+v", s)
 		}
@@ -440,7 +440,7 @@ func TestWriteToAStepOrItemThatWasTakenBackIsLate(t *testing.T) {
 			}
 		}
 		h.none("a part of the refused batch", func(e event) bool { return e.ItemID == "kept" || e.ItemID == "new" })
-		if _, err := h.engine.StepEnd(bg, turns.EndStep{Lease: *c.Lease, Step: "a/b", Epoch: 2}); err != nil {
+		if _, err := h.workers.StepEnd(bg, turns.EndStep{Lease: *c.Lease, Step: "a/b", Epoch: 2}); err != nil {
 			t.Error(err)
 		}
 		h.complete(c.Lease)
@@ -455,10 +455,10 @@ func TestItemIDIsUniqueInTheWholeLog(t *testing.T) {
 		h.start("b")
 		one, two := h.claim(""), h.claim("")
 		h.write(one.Lease, message("mine", "x"))
-		if _, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *two.Lease, Ops: []turns.ItemOp{message("mine", "y")}}); !errors.Is(err, items.ErrConflict) {
+		if _, err := h.workers.WriteItems(bg, turns.WriteItems{Lease: *two.Lease, Ops: []turns.ItemOp{message("mine", "y")}}); !errors.Is(err, items.ErrConflict) {
 			t.Errorf("in another thread: %v", err)
 		}
-		if _, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *two.Lease, Ops: []turns.ItemOp{{Op: turns.OpAppend, ItemID: "mine", Text: "y"}}}); !errors.Is(err, items.ErrNotFound) {
+		if _, err := h.workers.WriteItems(bg, turns.WriteItems{Lease: *two.Lease, Ops: []turns.ItemOp{{Op: turns.OpAppend, ItemID: "mine", Text: "y"}}}); !errors.Is(err, items.ErrNotFound) {
 			t.Errorf("to an item of another turn: %v", err)
 		}
 		// Both have looked the id up, and neither has found it.
@@ -468,7 +468,7 @@ func TestItemIDIsUniqueInTheWholeLog(t *testing.T) {
 		errs := make(chan error, 2)
 		for _, l := range []*turns.Lease{one.Lease, two.Lease} {
 			go func() {
-				_, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *l, Ops: []turns.ItemOp{message("both", "x")}})
+				_, err := h.workers.WriteItems(bg, turns.WriteItems{Lease: *l, Ops: []turns.ItemOp{message("both", "x")}})
 				errs <- err
 			}()
 		}
@@ -491,7 +491,7 @@ func TestNothingIsKeptInAThreadThatHasClosed(t *testing.T) {
 		c := h.work()
 		h.marker(c.Turn.TurnID, 1)
 		h.change("a", threads.VerbClose)
-		_, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{message("", "late")}})
+		_, err := h.workers.WriteItems(bg, turns.WriteItems{Lease: *c.Lease, Ops: []turns.ItemOp{message("", "late")}})
 		if s := h.superseded(err); s.Attempt != 2 || s.Seq != 0 {
 			t.Errorf("superseded %+v", s)
 		}

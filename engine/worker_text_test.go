@@ -84,11 +84,11 @@ func TestNothingThatAWorkerSaysIsLargerThanAnItem(t *testing.T) {
 	o.cfg.MaxItemBytes = 16 << 10
 	bubble(t, o, func(h *harness) {
 		old := h.work()
-		if _, err := h.engine.Fail(bg, turns.FailTurn{Lease: *old.Lease, Transient: true}); err != nil {
+		if _, err := h.workers.Fail(bg, turns.FailTurn{Lease: *old.Lease, Transient: true}); err != nil {
 			t.Fatal(err)
 		}
 		long := "begins" + strings.Repeat("\x01", 64<<10) + "ends"
-		_, err := h.engine.WriteItems(bg, turns.WriteItems{Lease: *old.Lease, Ops: []turns.ItemOp{{Op: turns.OpAppend, ItemID: "m", Text: long}}})
+		_, err := h.workers.WriteItems(bg, turns.WriteItems{Lease: *old.Lease, Ops: []turns.ItemOp{{Op: turns.OpAppend, ItemID: "m", Text: long}}})
 		if h.superseded(err).Seq == 0 {
 			t.Errorf("it was not kept: %v", err)
 		}
@@ -96,14 +96,14 @@ func TestNothingThatAWorkerSaysIsLargerThanAnItem(t *testing.T) {
 		if len(raw) > o.cfg.MaxItemBytes+1024 || !strings.Contains(raw, "begins") || !strings.Contains(raw, "ends") || !strings.Contains(raw, "bytes left out") {
 			t.Errorf("a late text has %d bytes: %.80s", len(raw), raw)
 		}
-		c, err := h.engine.Claim(bg, turns.Claim{Agent: "remote", Wait: turns.MaxClaimWait})
+		c, err := h.workers.Claim(bg, turns.Claim{Agent: "remote", Wait: turns.MaxClaimWait})
 		if err != nil {
 			t.Fatal(err)
 		}
 		usage := items.Usage{Cost: &items.Cost{Amount: 1, Currency: long}}
 		for name, lease := range map[string]*turns.Lease{"late": old.Lease, "in time": c.Lease} {
 			var bad *turns.InvalidError
-			_, err := h.engine.Complete(bg, turns.CompleteTurn{Lease: *lease, Usage: &usage})
+			_, err := h.workers.Complete(bg, turns.CompleteTurn{Lease: *lease, Usage: &usage})
 			if !errors.As(err, &bad) || bad.Field != "usage.cost.currency" {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -139,10 +139,10 @@ func TestInputOfAWorkersTurnFitsIntoAClaim(t *testing.T) {
 		if n := len(h.renew(c.Lease).Steers); n != 2 {
 			t.Errorf("told of %d steers", n)
 		}
-		if _, err := h.engine.Fail(bg, turns.FailTurn{Lease: *c.Lease, Transient: true}); err != nil {
+		if _, err := h.workers.Fail(bg, turns.FailTurn{Lease: *c.Lease, Transient: true}); err != nil {
 			t.Fatal(err)
 		}
-		c, err = h.engine.Claim(bg, turns.Claim{Agent: "remote", Wait: turns.MaxClaimWait})
+		c, err = h.workers.Claim(bg, turns.Claim{Agent: "remote", Wait: turns.MaxClaimWait})
 		if err != nil || len(c.Input) != 4 {
 			t.Errorf("claimed with %d messages, %v", len(c.Input), err)
 		}

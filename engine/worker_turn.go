@@ -14,8 +14,8 @@ import (
 // repeat with the same key has them again. Errors: ErrLease,
 // ErrNotFound, ErrNotActive, *SupersededError, ledger.ErrKeyConflict, ErrDraining,
 // ledger.ErrStorageFull, ledger.ErrStorageFailed.
-func (e *Engine) Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, error) {
-	return withLease(ctx, e, leaseCommand[turns.RenewResult]{
+func (ws *Workers) Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, error) {
+	return withLease(ctx, ws, leaseCommand[turns.RenewResult]{
 		lease: c.Lease, key: c.Key, renews: true,
 		decide: func(d *decision) (turns.RenewResult, error) {
 			act := d.active()
@@ -32,7 +32,7 @@ func (e *Engine) Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, e
 			return r, nil
 		},
 		afterCommit: func(a *actor, r *turns.RenewResult, replayed bool) {
-			if e.rules.mustHold(a.state, c.Lease) != nil {
+			if a.e.rules.mustHold(a.state, c.Lease) != nil {
 				return // a repeated answer of a lease that is no longer held
 			}
 			w := a.state.active.work.worker()
@@ -47,7 +47,7 @@ func (e *Engine) Renew(ctx context.Context, c turns.Renew) (turns.RenewResult, e
 
 // Complete ends the turn of a lease as completed, or as interrupted if an
 // interrupt was requested before. Errors: as WriteItems.
-func (e *Engine) Complete(ctx context.Context, c turns.CompleteTurn) (turns.EndTurnResult, error) {
+func (ws *Workers) Complete(ctx context.Context, c turns.CompleteTurn) (turns.EndTurnResult, error) {
 	if err := turns.CheckText("message", c.Message); err != nil {
 		return turns.EndTurnResult{}, err
 	}
@@ -62,7 +62,7 @@ func (e *Engine) Complete(ctx context.Context, c turns.CompleteTurn) (turns.EndT
 			}
 		}
 	}
-	return withLease(ctx, e, leaseCommand[turns.EndTurnResult]{
+	return withLease(ctx, ws, leaseCommand[turns.EndTurnResult]{
 		lease: c.Lease, key: c.Key,
 		decide: func(d *decision) (turns.EndTurnResult, error) {
 			if usage != nil {
@@ -81,7 +81,7 @@ func (e *Engine) Complete(ctx context.Context, c turns.CompleteTurn) (turns.EndT
 // Fail ends the attempt of a lease. The turn is retried if the failure is
 // transient and the policy allows it; otherwise it ends as failed, or as
 // interrupted if an interrupt was requested before. Errors: as WriteItems.
-func (e *Engine) Fail(ctx context.Context, c turns.FailTurn) (turns.EndTurnResult, error) {
+func (ws *Workers) Fail(ctx context.Context, c turns.FailTurn) (turns.EndTurnResult, error) {
 	failure := c.Error
 	if failure.Kind == "" {
 		failure.Kind = "agent_failed"
@@ -95,7 +95,7 @@ func (e *Engine) Fail(ctx context.Context, c turns.FailTurn) (turns.EndTurnResul
 	if c.Transient {
 		out.Cause = turns.CauseTransient
 	}
-	return withLease(ctx, e, leaseCommand[turns.EndTurnResult]{
+	return withLease(ctx, ws, leaseCommand[turns.EndTurnResult]{
 		lease: c.Lease, key: c.Key,
 		decide: func(d *decision) (turns.EndTurnResult, error) { return d.turn.endByWorker(out), nil },
 		lateEvents: func(d *decision) ([]lateEvent, error) {

@@ -36,7 +36,7 @@ func TestAgentIsWorkedOnFromOutside(t *testing.T) {
 	if _, err := engine.Start(ctx, turns.Start{ThreadID: "a", Input: input}); err != nil {
 		t.Fatal(err)
 	}
-	c, err := engine.Claim(ctx, turns.Claim{Agent: "build"})
+	c, err := engine.Workers().Claim(ctx, turns.Claim{Agent: "build"})
 	if err != nil || c.Turn == nil {
 		t.Fatalf("claim: %+v, %v", c, err)
 	}
@@ -46,7 +46,7 @@ func TestAgentIsWorkedOnFromOutside(t *testing.T) {
 	if info := engine.Agents()[0]; info.Kind != "worker" || info.State != turns.AgentReady || info.Sessions != 1 {
 		t.Errorf("agent %+v", info)
 	}
-	r, err := engine.Fail(ctx, turns.FailTurn{Lease: *c.Lease, Error: turns.Failure{Kind: "agent_failed", Message: "no"}, Transient: true})
+	r, err := engine.Workers().Fail(ctx, turns.FailTurn{Lease: *c.Lease, Error: turns.Failure{Kind: "agent_failed", Message: "no"}, Transient: true})
 	if err != nil || r.State != turns.Active || time.Until(r.RetryAt.Time) < time.Minute {
 		t.Errorf("failed, it is tried again by the agent's policy: %+v, %v", r, err)
 	}

@@ -24,7 +24,7 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 	d.wire, err = rpc.New(rpc.Config{
 		Services: api.Services{
 			Engine: d.engine, Reader: d.store, LogID: position.LogID,
-			Workers: d.engine, Pruner: pruner{d.store}, Logs: d.logs, Log: d.log.Named("rpc"),
+			Workers: d.engine.Workers(), Pruner: pruner{d.store}, Logs: d.logs, Log: d.log.Named("rpc"),
 			Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread, Limits: d.limits(),
 		},
 		Tail:    d.store.Tail(),
