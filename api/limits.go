@@ -44,7 +44,7 @@ type Limits struct {
 	MaxTextBytes          int     `json:"max_text_bytes"`
 	MaxEndMessageBytes    int     `json:"max_end_message_bytes"`
 	MaxTurnTimeoutSeconds float64 `json:"max_turn_timeout_seconds"`
-	InboxBytes            int     `json:"inbox_bytes_per_thread"`
+	IntakeBytes           int     `json:"inbox_bytes_per_thread"`
 	AgentOutputBytes      int     `json:"agent_output_bytes_per_process"`
 	AgentInputBytes       int     `json:"agent_input_bytes_per_process"`
 	AgentMessageBytes     int     `json:"max_agent_message_bytes"`
@@ -110,7 +110,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.ReplayBytes, 32<<20)
 	// These are part of the contract and cannot be configured.
 	l.MaxQueuedByInterrupt, l.MaxWaitingCommands, l.MaxOpenItems = limits.QueuedByInterrupt, limits.Commands, limits.OpenItems
-	l.InboxBytes = limits.InboxBytes
+	l.IntakeBytes = limits.IntakeBytes
 	l.AgentOutputBytes, l.AgentInputBytes = limits.AgentOutputBytes, limits.AgentInputBytes
 	l.AgentMessageBytes, l.AgentSessions = limits.AgentMessageBytes, limits.AgentSessions
 	l.MaxIdempotencyKeys, l.IdempotencyKeySeconds = limits.IdempotencyKeys, limits.IdempotencyKeysFor.Seconds()

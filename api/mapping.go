@@ -37,7 +37,7 @@ var sentinels = []struct {
 	{Err: turns.ErrPromptOver, kind: KindTurnNotActive},
 	{Err: turns.ErrBusy, kind: KindThreadBusy},
 	{Err: turns.ErrQueueFull, kind: KindOverloaded},
-	{Err: turns.ErrInboxFull, kind: KindOverloaded},
+	{Err: turns.ErrOverloaded, kind: KindOverloaded},
 	{Err: turns.ErrDraining, kind: KindUnavailable},
 	{Err: turns.ErrRuntimePaused, kind: KindUnavailable},
 	{Err: turns.ErrAgentNotFound, kind: KindAgentNotFound},

@@ -28,7 +28,7 @@ func (p *probe) liveEnd(d *duplex, turn string) *message {
 }
 
 // retriedStart waits for the start of a further attempt.
-func (in *inbox) retriedStart(turn string) *message {
+func (in *received) retriedStart(turn string) *message {
 	return in.event("turn/started", "turn_id", turn, "origin", "retry")
 }
 

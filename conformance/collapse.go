@@ -55,13 +55,13 @@ func supersedes(by, m *message) bool {
 
 // received waits for the end of the turn on a stream and returns the received
 // events of the thread.
-func (x *retried) received(in *inbox) []*message {
+func (x *retried) received(in *received) []*message {
 	in.upTo(x.to)
 	return in.events(func(m *message) bool { return m.args().str("thread_id") == x.thread && m.seq() <= x.to })
 }
 
 // mustGive asserts that the stream sent exactly these events of the thread.
-func (x *retried) mustGive(p *probe, in *inbox, want []*message) {
+func (x *retried) mustGive(p *probe, in *received, want []*message) {
 	p.mustEqual(in.name, x.received(in), want)
 }
 
@@ -75,20 +75,20 @@ func (p *probe) mustEqual(what string, got, want []*message) {
 
 // collapsed subscribes in each way with collapse, and with a further query and
 // params.
-func (p *probe) collapsed(query url.Values, params obj) []*inbox {
+func (p *probe) collapsed(query url.Values, params obj) []*received {
 	query.Set("collapse", "superseded")
 	params["collapse"] = "superseded"
 	q := "?" + query.Encode()
 	subscribed := p.duplex("?thread_id=nobody")
 	p.call(subscribed, "stream/subscribe", params)
-	return []*inbox{p.listen(q).inbox, p.events(q).inbox, p.duplex(q).inbox, subscribed.inbox}
+	return []*received{p.listen(q).received, p.events(q).received, p.duplex(q).received, subscribed.received}
 }
 
 func collapseChecks() []check {
 	return []check{
 		{id: "collapse.off", sentence: "Without collapse superseded events come as well, in the bytes they had live.", source: srcRewind, needs: needEcho, run: func(p *probe) {
 			x := p.retry(p.duplex(""))
-			for _, in := range []*inbox{p.listen("?after_seq=" + itoa(x.from)).inbox, p.events("?after_seq=" + itoa(x.from)).inbox} {
+			for _, in := range []*received{p.listen("?after_seq=" + itoa(x.from)).received, p.events("?after_seq=" + itoa(x.from)).received} {
 				p.must(!in.opened().has("as_of_seq"), "%s: as_of_seq is there without collapse", in.name)
 				x.mustGive(p, in, x.all)
 			}
@@ -107,7 +107,7 @@ func collapseChecks() []check {
 			live := p.listen("?collapse=superseded")
 			live.opened()
 			x := p.retry(p.duplex(""))
-			p.mustEqual(live.name, liveEvents(x.received(live.inbox)), x.live)
+			p.mustEqual(live.name, liveEvents(x.received(live.received)), x.live)
 		}},
 		{id: "collapse.markers", sentence: "A method filter does not remove markers of a thread that passes, with collapse or without.", source: srcRewind, needs: needEcho, run: func(p *probe) {
 			x := p.retry(p.duplex(""))
@@ -118,7 +118,7 @@ func collapseChecks() []check {
 				}
 			}
 			query := url.Values{"after_seq": {itoa(x.from)}, "thread_id": {x.thread}, "method": {"turn/completed"}}
-			x.mustGive(p, p.listen("?"+query.Encode()).inbox, want)
+			x.mustGive(p, p.listen("?"+query.Encode()).received, want)
 			for _, in := range p.collapsed(query, obj{"after_seq": x.from, "thread_ids": []any{x.thread}, "methods": []any{"turn/completed"}}) {
 				x.mustGive(p, in, want)
 			}
@@ -132,7 +132,7 @@ func collapseChecks() []check {
 				l := p.listen("?collapse=superseded&after_seq=" + itoa(m.seq()))
 				p.must(int64(l.opened().num("after_seq")) == m.seq(), "stream/opened says after_seq %v, asked for %d", l.opened()["after_seq"], m.seq())
 				at := slices.IndexFunc(x.live, func(s *message) bool { return s.seq() > m.seq() })
-				x.mustGive(p, l.inbox, x.live[at:])
+				x.mustGive(p, l.received, x.live[at:])
 			}
 		}},
 		{id: "collapse.event_list", sentence: "event/list leaves out the same; next_after_seq is the last seq that was looked at, also of an empty page.", source: srcRewind, needs: needEcho, run: func(p *probe) {

@@ -46,31 +46,31 @@ func isTerminal(m *message) bool {
 }
 
 // outcome waits for the terminal event of a turn.
-func (in *inbox) outcome(turn string) *message {
+func (in *received) outcome(turn string) *message {
 	return in.await("the end of turn "+turn, 0, func(m *message) bool {
 		return isTerminal(m) && m.args().str("turn_id") == turn
 	})
 }
 
 // completed waits for the end of a turn, which must be turn/completed.
-func (in *inbox) completed(turn string) *message {
+func (in *received) completed(turn string) *message {
 	m := in.outcome(turn)
 	in.p.must(m.method == "turn/completed", "turn %s ended with %s, want turn/completed", turn, m.method)
 	return m
 }
 
 // ofTurn is the events of a turn so far.
-func (in *inbox) ofTurn(turn string) []*message {
+func (in *received) ofTurn(turn string) []*message {
 	return in.events(func(m *message) bool { return m.args().str("turn_id") == turn })
 }
 
 // ofThread is the events of a thread so far.
-func (in *inbox) ofThread(thread string) []*message {
+func (in *received) ofThread(thread string) []*message {
 	return in.events(func(m *message) bool { return m.args().str("thread_id") == thread })
 }
 
 // itemOf waits for the creation of an item of the type within a turn.
-func (in *inbox) itemOf(turn, kind string) object {
+func (in *received) itemOf(turn, kind string) object {
 	return in.await("item/created of a "+kind, 0, func(m *message) bool {
 		a := m.args()
 		return m.method == "item/created" && a.str("turn_id") == turn && a.str("content.type") == kind

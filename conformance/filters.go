@@ -15,7 +15,7 @@ func (p *probe) filtered(from int64, query url.Values, params obj, want []*messa
 	l := p.listen("?" + query.Encode())
 	d := p.duplex("?thread_id=nobody")
 	p.call(d, "stream/subscribe", params)
-	for _, in := range []*inbox{l.inbox, d.inbox} {
+	for _, in := range []*received{l.received, d.received} {
 		if len(want) > 0 {
 			in.upTo(want[len(want)-1].seq())
 		}

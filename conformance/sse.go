@@ -18,7 +18,7 @@ type sseEvent struct {
 // events opens GET /events. The data of each event is a message.
 func (p *probe) events(query string, header ...string) *listener {
 	res, cancel := p.openStream(ask{verb: "GET", path: "/events" + query, header: append([]string{"Accept: text/event-stream"}, header...)})
-	l := &listener{inbox: newInbox(p, "GET /events"+query), header: res.Header}
+	l := &listener{received: newReceived(p, "GET /events"+query), header: res.Header}
 	l.close = p.reading(res.Body, cancel, func() { l.readSSE(res.Body) })
 	return l
 }

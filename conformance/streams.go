@@ -20,7 +20,7 @@ func (p *probe) burst(d *duplex) string {
 func streamChecks() []check {
 	return []check{
 		{id: "stream.opened", sentence: "The first line of every stream is stream/opened with all its fields.", source: srcStreams, run: func(p *probe) {
-			for _, in := range []*inbox{p.listen("").inbox, p.listen(p.fromOldest()).inbox, p.duplex("").inbox} {
+			for _, in := range []*received{p.listen("").received, p.listen(p.fromOldest()).received, p.duplex("").received} {
 				o := in.opened()
 				p.mustHave(o, in.name+": stream/opened", "log_id", "after_seq", "latest_seq", "first_seq", "protocol_version", "server", "heartbeat_seconds")
 				p.must(o.isInt("after_seq") && o.isInt("latest_seq") && o.isInt("first_seq"), "%s: a seq is no integer", in.name)
@@ -76,11 +76,11 @@ func streamChecks() []check {
 			p.burst(live)
 			head := int64(p.call(live, "holon/status", nil).num("latest_seq"))
 			live.upTo(head)
-			want := lines(live.inbox, from, head)
+			want := lines(live.received, from, head)
 			query := "?after_seq=" + itoa(from)
 			resub := p.duplex("")
 			p.call(resub, "stream/subscribe", obj{"after_seq": from})
-			for _, in := range []*inbox{p.listen(query).inbox, p.duplex(query).inbox, p.events(query).inbox, resub.inbox} {
+			for _, in := range []*received{p.listen(query).received, p.duplex(query).received, p.events(query).received, resub.received} {
 				in.upTo(head)
 				got := lines(in, from, head)
 				p.must(len(got) == len(want), "%s gave %d events, live there were %d", in.name, len(got), len(want))
@@ -92,7 +92,7 @@ func streamChecks() []check {
 		{id: "stream.all_see_the_same", sentence: "Several live streams see the same events in the same order with the same bytes.", source: srcStreams, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			o := d.opened()
-			others := []*inbox{p.listen("").inbox, p.listen("").inbox, p.events("").inbox}
+			others := []*received{p.listen("").received, p.listen("").received, p.events("").received}
 			from := int64(o.num("latest_seq"))
 			for _, in := range others {
 				from = max(from, int64(in.opened().num("latest_seq")))
@@ -100,7 +100,7 @@ func streamChecks() []check {
 			p.burst(d)
 			head := int64(p.call(d, "holon/status", nil).num("latest_seq"))
 			d.upTo(head)
-			want := lines(d.inbox, from, head)
+			want := lines(d.received, from, head)
 			for _, in := range others {
 				in.upTo(head)
 				p.must(bytes.Equal(bytes.Join(lines(in, from, head), nil), bytes.Join(want, nil)), "%s differs from the two-way stream", in.name)
@@ -170,7 +170,7 @@ func streamChecks() []check {
 }
 
 // lines is the raw bytes of the events in (from, to], without line ends.
-func lines(in *inbox, from, to int64) [][]byte {
+func lines(in *received, from, to int64) [][]byte {
 	var out [][]byte
 	for _, m := range in.events(func(m *message) bool { return m.seq() > from && m.seq() <= to }) {
 		out = append(out, bytes.TrimRight(m.raw, "\n"))

@@ -8,7 +8,7 @@ import (
 
 // duplex is an open two-way stream, POST /rpc/stream.
 type duplex struct {
-	*inbox
+	*received
 	body *io.PipeWriter
 	// header is the header of the answer.
 	header map[string][]string
@@ -24,7 +24,7 @@ func (p *probe) duplex(query string, header ...string) *duplex {
 	p.later(func() { writer.Close() })
 	res, cancel := p.openStream(a)
 	d := &duplex{
-		inbox: newInbox(p, "POST /rpc/stream"+query), body: writer,
+		received: newReceived(p, "POST /rpc/stream"+query), body: writer,
 		header: res.Header, pending: map[string]sent{},
 	}
 	p.reading(res.Body, cancel, func() {

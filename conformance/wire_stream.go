@@ -14,7 +14,7 @@ func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 // listener is an open one-way stream, GET /rpc/stream or GET /events.
 type listener struct {
-	*inbox
+	*received
 	header http.Header
 	close  func()
 	// sse is the raw events of /events, empty for NDJSON; position i belongs
@@ -67,8 +67,8 @@ func (p *probe) openStream(a ask) (*http.Response, context.CancelFunc) {
 // listen opens GET /rpc/stream with a query such as "?after_seq=0".
 func (p *probe) listen(query string, header ...string) *listener {
 	res, cancel := p.openStream(ask{verb: "GET", path: "/rpc/stream" + query, header: append([]string{"Accept: application/x-ndjson"}, header...)})
-	in := newInbox(p, "GET /rpc/stream"+query)
-	l := &listener{inbox: in, header: res.Header}
+	in := newReceived(p, "GET /rpc/stream"+query)
+	l := &listener{received: in, header: res.Header}
 	l.close = p.reading(res.Body, cancel, func() {
 		in.readLines(res.Body, func(line []byte) { in.take(line, nil) })
 	})
@@ -90,7 +90,7 @@ func (p *probe) reading(body io.Closer, cancel context.CancelFunc, read func()) 
 }
 
 // take checks a line and keeps it. pending returns the request of a response.
-func (in *inbox) take(line []byte, pending func(id string) sent) {
+func (in *received) take(line []byte, pending func(id string) sent) {
 	in.p.trail.add("< "+in.name+":", line)
 	if len(bytes.TrimSpace(line)) == 0 {
 		return

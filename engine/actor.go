@@ -43,7 +43,7 @@ type actor struct {
 
 func newActor(e *Engine, id string) *actor {
 	return &actor{
-		e: e, id: id, in: newIntake(e.rules.cfg.MaxCommands, e.rules.cfg.InboxBytes),
+		e: e, id: id, in: newIntake(e.rules.cfg.MaxCommands, e.rules.cfg.IntakeBytes),
 		state: &state{}, slot: slot{gate: e.gate, threadID: id},
 	}
 }

@@ -164,7 +164,7 @@ func TestCommandsOfAThreadAreBounded(t *testing.T) {
 		}
 		full := 0
 		for len(errs) > 0 {
-			if err := <-errs; errors.Is(err, turns.ErrInboxFull) {
+			if err := <-errs; errors.Is(err, turns.ErrOverloaded) {
 				full++
 			} else {
 				t.Errorf("answered before the commit: %v", err)

@@ -99,7 +99,7 @@ func (c *claims) take(ctx context.Context, agent string, timeout <-chan time.Tim
 		return o, true, nil
 	case len(q.waiting) >= turns.MaxClaimers:
 		c.mu.Unlock()
-		return offer{}, false, turns.ErrInboxFull
+		return offer{}, false, turns.ErrOverloaded
 	case front:
 		q.waiting = slices.Insert(q.waiting, 0, w)
 	default:

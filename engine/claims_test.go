@@ -216,7 +216,7 @@ func TestClaimersAreBounded(t *testing.T) {
 		for range turns.MaxClaimers {
 			waiting = append(waiting, h.waitForTurn("", time.Minute))
 		}
-		if _, err := h.workers.Claim(bg, turns.Claim{Agent: "remote", Wait: time.Second}); !errors.Is(err, turns.ErrInboxFull) {
+		if _, err := h.workers.Claim(bg, turns.Claim{Agent: "remote", Wait: time.Second}); !errors.Is(err, turns.ErrOverloaded) {
 			t.Errorf("one too many: %v", err)
 		}
 		for _, c := range waiting {

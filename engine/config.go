@@ -16,7 +16,7 @@ type Config struct {
 	MaxWaitingTurns int
 	MaxQueue        int           // queued turns of a thread; limits.QueuedByInterrupt more by on_busy interrupt
 	MaxItemBytes    int           // encoded content of an item
-	InboxBytes      int           // agent output that waits at one thread
+	IntakeBytes     int           // agent output that waits at one thread
 	MaxCommands     int           // commands that wait at one thread
 	MaxOpenItems    int           // open items of one turn
 	InterruptAfter  time.Duration // how long an agent may take to stop
@@ -51,7 +51,7 @@ func (c Config) withDefaults() Config {
 	c.MaxItemBytes = limits.ItemBytes.Or(c.MaxItemBytes)
 	c.InterruptAfter = limits.Interrupt.Or(c.InterruptAfter)
 	c.DrainAfter = limits.Drain.Or(c.DrainAfter)
-	set(&c.InboxBytes, limits.InboxBytes)
+	set(&c.IntakeBytes, limits.IntakeBytes)
 	set(&c.MaxCommands, limits.Commands)
 	set(&c.MaxOpenItems, limits.OpenItems)
 	if c.DrainGrace <= 0 {

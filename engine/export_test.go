@@ -31,8 +31,8 @@ func (e *Engine) Gate() GateState {
 	return GateState{Active: g.slots, Lent: g.running - g.slots, Granted: len(g.granted), InLine: len(g.inLine), Waiting: len(g.waiting)}
 }
 
-// InboxBytes is the agent output that waits at a thread.
-func (e *Engine) InboxBytes(threadID string) int {
+// IntakeBytes is the agent output that waits at a thread.
+func (e *Engine) IntakeBytes(threadID string) int {
 	e.owners.mu.Lock()
 	a := e.owners.loops[threadID]
 	e.owners.mu.Unlock()

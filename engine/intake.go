@@ -50,12 +50,12 @@ func (in *intake) ring() {
 }
 
 // command puts a command in. force ignores the bound; it is for the engine's own
-// commands, which are few. Errors: ErrInboxFull.
+// commands, which are few. Errors: ErrOverloaded.
 func (in *intake) command(f func(*actor), force bool) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if !force && len(in.commands) >= in.maxCommands {
-		return turns.ErrInboxFull
+		return turns.ErrOverloaded
 	}
 	in.commands = append(in.commands, f)
 	in.ring()

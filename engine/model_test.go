@@ -61,7 +61,7 @@ func TestWhateverClientsAndAgentsDo(t *testing.T) {
 			}
 			w := newWorld()
 			w.h = newHarness(rapidTB{t, rt}, setup{
-				cfg:    engine.Config{MaxActiveTurns: 2, MaxQueue: 5, InboxBytes: 8 << 10, InterruptAfter: 3 * time.Second, DefaultAgent: "random"},
+				cfg:    engine.Config{MaxActiveTurns: 2, MaxQueue: 5, IntakeBytes: 8 << 10, InterruptAfter: 3 * time.Second, DefaultAgent: "random"},
 				agents: []turns.Agent{random{w}},
 			})
 			defer w.h.close()

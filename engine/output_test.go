@@ -501,7 +501,7 @@ func TestSyncEndsWhenTheStorageFails(t *testing.T) {
 
 func TestFullInboxMakesTheAgentWait(t *testing.T) {
 	const bound = 64 << 10
-	bubble(t, setup{cfg: engine.Config{InboxBytes: bound}}, func(h *harness) {
+	bubble(t, setup{cfg: engine.Config{IntakeBytes: bound}}, func(h *harness) {
 		c := h.prompt()
 		gate := make(chan struct{})
 		h.faults.holdBack(func(*ledger.Unit) <-chan struct{} { return gate })
@@ -520,7 +520,7 @@ func TestFullInboxMakesTheAgentWait(t *testing.T) {
 			sent <- n
 		}()
 		synctest.Wait() // the agent is blocked
-		if n := h.engine.InboxBytes("a"); n == 0 || n > bound {
+		if n := h.engine.IntakeBytes("a"); n == 0 || n > bound {
 			t.Errorf("%d bytes wait, the bound is %d", n, bound)
 		}
 		select {

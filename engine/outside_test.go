@@ -141,7 +141,7 @@ func TestOutputThatTheEndOfItsTurnOvertookIsKeptOutsideOfIt(t *testing.T) {
 }
 
 func TestOutsideOutputIsBoundedAndEndsWithTheEngine(t *testing.T) {
-	bubble(t, setup{cfg: engine.Config{InboxBytes: 4 << 10}}, func(h *harness) {
+	bubble(t, setup{cfg: engine.Config{IntakeBytes: 4 << 10}}, func(h *harness) {
 		h.thread("a", "")
 		host := h.engine.Host()
 		release := h.hold(has(notify.ItemCreated))
@@ -155,13 +155,13 @@ func TestOutsideOutputIsBoundedAndEndsWithTheEngine(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		if n := h.engine.InboxBytes("a"); n > 6<<10 {
+		if n := h.engine.IntakeBytes("a"); n > 6<<10 {
 			t.Errorf("%d bytes wait", n)
 		}
 		ctx, cancel := context.WithTimeout(bg, time.Second)
 		defer cancel()
 		if err := host.Emit(ctx, "a", []items.Op{said("x")}); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("emit into a full inbox: %v", err)
+			t.Errorf("emit into a full intake: %v", err)
 		}
 		go func() {
 			time.Sleep(time.Second)

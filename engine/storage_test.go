@@ -118,7 +118,7 @@ func TestFullDiskRefusesEveryChangeAndChangesNothing(t *testing.T) {
 }
 
 func TestFullDiskHoldsTheTurnAndLosesNothing(t *testing.T) {
-	bubble(t, setup{cfg: engine.Config{InboxBytes: 4 << 10}}, func(h *harness) {
+	bubble(t, setup{cfg: engine.Config{IntakeBytes: 4 << 10}}, func(h *harness) {
 		h.thread("idle", "")
 		c := h.prompt()
 		id := h.message(c, "before ")
@@ -140,7 +140,7 @@ func TestFullDiskHoldsTheTurnAndLosesNothing(t *testing.T) {
 			t.Error("the agent was read on")
 		default:
 		}
-		if n := h.engine.InboxBytes("a"); n > 4<<10 {
+		if n := h.engine.IntakeBytes("a"); n > 4<<10 {
 			t.Errorf("%d bytes wait", n)
 		}
 		for name, f := range h.commands(c.TurnID, id) {

@@ -18,7 +18,7 @@ var errNotClaimable = errors.New("the turn is not to be claimed any more")
 // Claim gives a worker the turn of the agent that has waited longest. If there is
 // none, it waits; workers are served first come first served. If none comes in
 // time, the result is empty and err is nil. A worker that has disconnected (ctx)
-// gets no turn. Errors: *InvalidError, ErrAgentNotFound, ErrInboxFull (too many
+// gets no turn. Errors: *InvalidError, ErrAgentNotFound, ErrOverloaded (too many
 // workers wait), ledger.ErrKeyConflict, ErrDraining, ledger.ErrStorageFull,
 // ledger.ErrStorageFailed, ctx's.
 func (ws *Workers) Claim(ctx context.Context, c turns.Claim) (turns.ClaimResult, error) {

@@ -44,7 +44,7 @@ const (
 	// QueuedByInterrupt is how many turns on_busy interrupt may queue above the
 	// bound, so that "stop that and do this" still works with a full queue.
 	QueuedByInterrupt = 8
-	InboxBytes        = 1 << 20 // agent output that waits at one thread
+	IntakeBytes       = 1 << 20 // agent output that waits at one thread
 	Commands          = 256     // commands that wait at one thread
 	OpenItems         = 128     // of one turn: all are written whole when it ends
 

@@ -128,7 +128,7 @@ func TestDomainErrorsBecomeKinds(t *testing.T) {
 		{threads.ErrNotFound, api.KindThreadNotFound, -32002}, {turns.ErrNotFound, api.KindTurnNotFound, -32002}, {items.ErrNotFound, api.KindItemNotFound, -32002},
 		{turns.ErrAgentNotFound, api.KindAgentNotFound, -32002}, {threads.ErrClosed, api.KindThreadClosed, -32004}, {threads.ErrPaused, api.KindThreadPaused, -32004},
 		{threads.ErrConflict, api.KindConflict, -32003}, {ledger.ErrKeyConflict, api.KindIdempotencyConflict, -32003}, {turns.ErrBusy, api.KindThreadBusy, -32004},
-		{turns.ErrNotActive, api.KindTurnNotActive, -32004}, {turns.ErrQueueFull, api.KindOverloaded, -32001}, {turns.ErrInboxFull, api.KindOverloaded, -32001},
+		{turns.ErrNotActive, api.KindTurnNotActive, -32004}, {turns.ErrQueueFull, api.KindOverloaded, -32001}, {turns.ErrOverloaded, api.KindOverloaded, -32001},
 		{turns.ErrDraining, api.KindUnavailable, -32000}, {ledger.ErrStorageFull, api.KindStorageFull, -32007}, {ledger.ErrStorageFailed, api.KindStorageFailed, -32007},
 		{items.ErrAlreadyResolved, api.KindAlreadyResolved, -32004}, {notify.ErrBadCursor, api.KindInvalidCursor, -32602},
 		{&turns.InvalidError{Field: "input", Reason: "too_large", Text: "is too large"}, api.KindInvalidParams, -32602},

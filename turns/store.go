@@ -118,7 +118,7 @@ var (
 	ErrInternal       = errors.New("the server failed at the thread")
 	ErrAgentNotFound  = errors.New("no such agent")
 	ErrRuntimePaused  = errors.New("the runtime is paused")
-	ErrInboxFull      = errors.New("too many commands wait for the thread")
+	ErrOverloaded     = errors.New("too many commands wait for the thread")
 	ErrPromptOver     = errors.New("the prompt has ended")
 	ErrNotInjected    = errors.New("the agent does not take text now")
 	ErrAlreadyDecided = errors.New("the turn is being interrupted")

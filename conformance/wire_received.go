@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// inbox holds everything a stream has sent so far, in order. A reader goroutine
+// received holds everything a stream has sent so far, in order. A reader goroutine
 // fills it. The check reads it and waits for further messages. Nothing is
 // consumed: a second read finds the same messages.
-type inbox struct {
+type received struct {
 	p    *probe
 	name string
 
@@ -21,12 +21,12 @@ type inbox struct {
 	wake  chan struct{}
 }
 
-func newInbox(p *probe, name string) *inbox {
-	return &inbox{p: p, name: name, wake: make(chan struct{})}
+func newReceived(p *probe, name string) *received {
+	return &received{p: p, name: name, wake: make(chan struct{})}
 }
 
 // push adds a message; line numbers are positions.
-func (in *inbox) push(m *message) {
+func (in *received) push(m *message) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	m.at = len(in.kept)
@@ -36,7 +36,7 @@ func (in *inbox) push(m *message) {
 }
 
 // finish records why the stream has ended. The first reason counts.
-func (in *inbox) finish(err error) {
+func (in *received) finish(err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.ended == nil {
@@ -48,7 +48,7 @@ func (in *inbox) finish(err error) {
 
 // readLines takes NDJSON lines until the reader ends. One line is one message
 // or a batch of responses, which is kept as an array.
-func (in *inbox) readLines(r io.Reader, on func(line []byte)) {
+func (in *received) readLines(r io.Reader, on func(line []byte)) {
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := buffered.ReadBytes('\n')
@@ -65,7 +65,7 @@ func (in *inbox) readLines(r io.Reader, on func(line []byte)) {
 }
 
 // all returns the messages so far.
-func (in *inbox) all() []*message {
+func (in *received) all() []*message {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.kept[:len(in.kept):len(in.kept)]
@@ -74,7 +74,7 @@ func (in *inbox) all() []*message {
 // find waits for the first message from a position on for which the predicate
 // is true. It returns nil if the time is up or the stream has ended without
 // one.
-func (in *inbox) find(from int, within time.Duration, want func(*message) bool) *message {
+func (in *received) find(from int, within time.Duration, want func(*message) bool) *message {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	for at := from; ; {
@@ -101,7 +101,7 @@ func (in *inbox) find(from int, within time.Duration, want func(*message) bool) 
 
 // await is find with the usual patience. It fails the check if no such message
 // came.
-func (in *inbox) await(what string, from int, want func(*message) bool) *message {
+func (in *received) await(what string, from int, want func(*message) bool) *message {
 	m := in.find(from, in.p.opts.Patience, want)
 	if m == nil {
 		in.p.failf("%s: waited in vain for %s%s", in.name, what, in.state())
@@ -110,7 +110,7 @@ func (in *inbox) await(what string, from int, want func(*message) bool) *message
 }
 
 // state says whether the stream is still open.
-func (in *inbox) state() string {
+func (in *received) state() string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	switch {
@@ -125,12 +125,12 @@ func (in *inbox) state() string {
 
 // event waits for an event of the method for which the paths of params have
 // the values: event("turn/completed", "turn_id", id).
-func (in *inbox) event(method string, pairs ...string) *message {
+func (in *received) event(method string, pairs ...string) *message {
 	return in.eventFrom(0, method, pairs...)
 }
 
 // eventFrom is event, from a position on.
-func (in *inbox) eventFrom(from int, method string, pairs ...string) *message {
+func (in *received) eventFrom(from int, method string, pairs ...string) *message {
 	return in.await(method+describe(pairs), from, func(m *message) bool { return matches(m, method, pairs) })
 }
 
@@ -157,7 +157,7 @@ func describe(pairs []string) string {
 }
 
 // events returns the events so far for which the predicate is true.
-func (in *inbox) events(want func(*message) bool) []*message {
+func (in *received) events(want func(*message) bool) []*message {
 	var out []*message
 	for _, m := range in.all() {
 		if m.isEvent() && want(m) {
@@ -168,14 +168,14 @@ func (in *inbox) events(want func(*message) bool) []*message {
 }
 
 // upTo waits until the stream has sent an event with at least this seq.
-func (in *inbox) upTo(seq int64) *message {
+func (in *received) upTo(seq int64) *message {
 	return in.await("the event with seq "+itoa(seq), 0, func(m *message) bool {
 		return m.isEvent() && m.seq() >= seq
 	})
 }
 
 // opened waits for stream/opened, which must be the first line.
-func (in *inbox) opened() object {
+func (in *received) opened() object {
 	first := in.await("stream/opened", 0, func(*message) bool { return true })
 	if first.method != "stream/opened" {
 		in.p.failf("%s: the first line is not stream/opened but %s", in.name, clip(first.raw, 200))
