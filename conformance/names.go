@@ -66,7 +66,7 @@ func nameChecks() []check {
 		{id: "name.all_methods", sentence: "rpc.discover lists every method of the protocol, and each is served.", source: srcMethods, run: func(p *probe) {
 			doc := p.discover()
 			for _, name := range methods {
-				p.must(doc.method(name) != nil, "rpc.discover does not list %s", name)
+				p.must(named(doc.methods, name).name == name, "rpc.discover does not list %s", name)
 			}
 			for _, m := range doc.methods {
 				// A wrong parameter shows whether the method exists, and
@@ -78,7 +78,7 @@ func nameChecks() []check {
 		{id: "name.all_notifications", sentence: "rpc.discover lists every notification of the protocol.", source: srcEvents, run: func(p *probe) {
 			doc := p.discover()
 			for name := range notifications {
-				p.must(doc.notification(name) != nil, "rpc.discover does not list %s", name)
+				p.must(named(doc.notifications, name).name == name, "rpc.discover does not list %s", name)
 			}
 		}},
 		{id: "name.seen", sentence: "Every notification that was seen is named with slashes and listed in rpc.discover.", source: srcEvents, needs: last, run: func(p *probe) {
@@ -86,7 +86,7 @@ func nameChecks() []check {
 			doc := p.discover()
 			for name := range p.seen.look().notifications {
 				p.must(slashName.MatchString(name), "the notification %q was seen, which is not slash style", name)
-				p.must(doc.notification(name) != nil, "the notification %q was seen, which rpc.discover does not list", name)
+				p.must(named(doc.notifications, name).name == name, "the notification %q was seen, which rpc.discover does not list", name)
 			}
 		}},
 		{id: "name.type", sentence: "The type of an event is the last word of its method.", source: srcEvents, needs: last, run: func(p *probe) {

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"maps"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -116,9 +117,7 @@ func (p *probe) pages(method, key string, params obj, limit int) []object {
 	cursor := ""
 	for range 200 {
 		ask := obj{"limit": limit}
-		for k, v := range params {
-			ask[k] = v
-		}
+		maps.Copy(ask, params)
 		if cursor != "" {
 			ask["cursor"] = cursor
 		}

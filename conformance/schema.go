@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -23,16 +24,14 @@ type described struct {
 	params, result object
 }
 
-func named(all []described, name string) *described {
+// named finds what has this name; nothing has no schemas.
+func named(all []described, name string) described {
 	i := slices.IndexFunc(all, func(d described) bool { return d.name == name })
 	if i < 0 {
-		return nil
+		return described{}
 	}
-	return &all[i]
+	return all[i]
 }
-
-func (d *discovered) method(name string) *described       { return named(d.methods, name) }
-func (d *discovered) notification(name string) *described { return named(d.notifications, name) }
 
 // discover reads the document from the server.
 func (p *probe) discover() *discovered {
@@ -81,9 +80,7 @@ func paramsSchema(m object) object {
 // references to them work.
 func (d *discovered) resolve(schema object) (*jsonschema.Resolved, error) {
 	whole := obj{}
-	for k, v := range schema {
-		whole[k] = v
-	}
+	maps.Copy(whole, schema)
 	if c, ok := d.raw["components"]; ok {
 		whole["components"] = c
 	}
@@ -100,12 +97,7 @@ func (d *discovered) resolve(schema object) (*jsonschema.Resolved, error) {
 
 // mustFit validates samples against the schemas of their names.
 func (p *probe) mustFit(doc *discovered, what string, samples map[string][]jsontext.Value, schemaOf func(name string) object) {
-	names := make([]string, 0, len(samples))
-	for name := range samples {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(samples)) {
 		schema := schemaOf(name)
 		if schema == nil {
 			p.failf("%s of %s were seen, but rpc.discover has no schema for them", what, name)
@@ -135,7 +127,7 @@ func schemaChecks() []check {
 				p.must(m.result != nil, "%s has no result schema", m.name)
 			}
 			for i, m := range doc.methods {
-				p.must(named(doc.methods[i+1:], m.name) == nil, "%s is listed twice", m.name)
+				p.must(named(doc.methods[i+1:], m.name).name == "", "%s is listed twice", m.name)
 			}
 		}},
 		{id: "schema.resolves", sentence: "Every schema of the document is valid and its references lead somewhere.", source: srcMethods, run: func(p *probe) {
@@ -153,37 +145,22 @@ func schemaChecks() []check {
 		{id: "schema.params", sentence: "Every request that was accepted fits the schema of its params.", source: srcMethods, needs: last, run: func(p *probe) {
 			p.sample()
 			doc := p.discover()
-			p.mustFit(doc, "params", p.seen.look().params, func(name string) object {
-				if m := doc.method(name); m != nil {
-					return m.params
-				}
-				return nil
-			})
+			p.mustFit(doc, "params", p.seen.look().params, func(name string) object { return named(doc.methods, name).params })
 		}},
 		{id: "schema.results", sentence: "Every result that was seen fits its schema.", source: srcMethods, needs: last, run: func(p *probe) {
 			p.sample()
 			doc := p.discover()
-			p.mustFit(doc, "results", p.seen.look().results, func(name string) object {
-				if m := doc.method(name); m != nil {
-					return m.result
-				}
-				return nil
-			})
+			p.mustFit(doc, "results", p.seen.look().results, func(name string) object { return named(doc.methods, name).result })
 		}},
 		{id: "schema.notifications", sentence: "Every notification that was seen fits its schema.", source: srcEvents, needs: last, run: func(p *probe) {
 			p.sample()
 			doc := p.discover()
-			p.mustFit(doc, "params", p.seen.look().notifications, func(name string) object {
-				if n := doc.notification(name); n != nil {
-					return n.params
-				}
-				return nil
-			})
+			p.mustFit(doc, "params", p.seen.look().notifications, func(name string) object { return named(doc.notifications, name).params })
 		}},
 		{id: "schema.refuses", sentence: "The schemas of params refuse what the server refuses: unknown keys and missing ones.", source: srcFrames, run: func(p *probe) {
 			doc := p.discover()
-			m := doc.method("thread/read")
-			p.must(m != nil && m.params != nil, "thread/read has no schema")
+			m := named(doc.methods, "thread/read")
+			p.must(m.params != nil, "thread/read has no schema")
 			ready, err := doc.resolve(m.params)
 			p.must(err == nil, "%v", err)
 			for _, bad := range []string{`{}`, `{"thread_id":"x","nope":1}`, `{"thread_id":5}`} {

@@ -1,13 +1,14 @@
 package conformance
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // steered steers a turn and returns the result and the id of the one item.
 func (p *probe) steered(d *duplex, turn, text string, more obj) (object, string) {
 	params := obj{"turn_id": turn, "input": input(text)}
-	for k, v := range more {
-		params[k] = v
-	}
+	maps.Copy(params, more)
 	r := p.call(d, "turn/steer", params)
 	p.mustHave(r, "turn/steer", "turn_id", "state", "accepted_items", "item_ids", "accepted_at", "delivery", "seq")
 	p.must(len(r.list("item_ids")) == 1 && r.num("accepted_items") == 1, "got %s", encode(obj(r)))

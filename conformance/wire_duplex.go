@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"io"
+	"maps"
 	"sync"
 	"time"
 )
@@ -67,9 +68,7 @@ func (d *duplex) sendRaw(b string) {
 // send writes one frame.
 func (d *duplex) send(frame string) {
 	d.mu.Lock()
-	for id, req := range requests([]byte(frame)) {
-		d.pending[id] = req
-	}
+	maps.Copy(d.pending, requests([]byte(frame)))
 	d.mu.Unlock()
 	d.sendRaw(frame + "\n")
 }

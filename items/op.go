@@ -3,6 +3,7 @@ package items
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Op is something an agent does to the items of its turn.
@@ -196,11 +197,4 @@ func nextCreated(kind Kind, want Status, refuse func(string) (Status, error)) (S
 	return want, nil
 }
 
-func (s Status) known() bool {
-	for _, k := range Statuses {
-		if s == k {
-			return true
-		}
-	}
-	return false
-}
+func (s Status) known() bool { return slices.Contains(Statuses, s) }

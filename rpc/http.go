@@ -4,7 +4,9 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -53,16 +55,11 @@ func (s *Server) Handler() http.Handler {
 
 // only answers other HTTP methods with 405.
 func (s *Server) only(serve http.HandlerFunc, methods ...string) http.HandlerFunc {
-	allow := methods[0]
-	for _, m := range methods[1:] {
-		allow += ", " + m
-	}
+	allow := strings.Join(methods, ", ")
 	return func(w http.ResponseWriter, r *http.Request) {
-		for _, m := range methods {
-			if r.Method == m {
-				serve(w, r)
-				return
-			}
+		if slices.Contains(methods, r.Method) {
+			serve(w, r)
+			return
 		}
 		w.Header().Set("Allow", allow)
 		s.fail(w, r, http.StatusMethodNotAllowed, api.Errorf(api.KindInvalidRequest, "this path takes %s", allow))

@@ -243,13 +243,11 @@ func (s *session) handle(x *exchange) {
 		// instead it blocks the connection.
 		r = r.Later(ctx)
 	} else if r.Later != nil {
-		s.waiting.Add(1)
-		go func() {
-			defer s.waiting.Done()
+		s.waiting.Go(func() {
 			final := r.Later(ctx)
 			s.server.count(method, began)
 			s.answer(x, final, false)
-		}()
+		})
 		return
 	}
 	s.server.count(method, began)

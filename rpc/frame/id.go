@@ -1,6 +1,8 @@
 package frame
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -41,11 +43,9 @@ func text(v jsontext.Value) string {
 	if len(v) < 2 {
 		return ""
 	}
-	for _, c := range v[1 : len(v)-1] {
-		if c == '\\' {
-			b, _ := jsontext.AppendUnquote(nil, v) // it has been read as a string already
-			return string(b)
-		}
+	if slices.Contains(v[1:len(v)-1], '\\') {
+		b, _ := jsontext.AppendUnquote(nil, v) // it has been read as a string already
+		return string(b)
 	}
 	return string(v[1 : len(v)-1])
 }

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"maps"
 	osexec "os/exec"
 	"path/filepath"
 	"slices"
@@ -31,15 +32,10 @@ type agents struct {
 
 func newAgents(cfg *config.Config, version string, records *process.Records, log *zap.Logger) (*agents, error) {
 	a := &agents{acp: map[string]*acp.Agent{}}
-	names := make([]string, 0, len(cfg.Agents))
-	for name := range cfg.Agents {
-		names = append(names, name)
-	}
-	if !slices.Contains(names, config.KindEcho) {
+	if _, ok := cfg.Agents[config.KindEcho]; !ok {
 		a.list = append(a.list, echo.New(config.KindEcho)) // always available: it needs no set-up
 	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(cfg.Agents)) {
 		c := cfg.Agents[name]
 		policy := policyOf(c.Retry)
 		switch c.Kind {
