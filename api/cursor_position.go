@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"strconv"
@@ -64,9 +65,7 @@ func (a *API) Position(ctx context.Context) (Position, error) {
 	if err != nil {
 		return at, err
 	}
-	if at.LogID == "" {
-		at.LogID = a.LogID
-	}
+	at.LogID = cmp.Or(at.LogID, a.LogID)
 	at.Latest = max(at.Latest, a.Head())
 	return at, nil
 }

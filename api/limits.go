@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/seed82539d15/holon/limits"
@@ -82,16 +83,6 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	set := func(v *int, d int) {
-		if *v <= 0 {
-			*v = d
-		}
-	}
-	seconds := func(v *float64, r limits.Range[time.Duration]) {
-		if *v <= 0 {
-			*v = r.Default.Seconds()
-		}
-	}
 	l.MaxFrameBytes = limits.FrameBytes.Or(l.MaxFrameBytes)
 	l.MaxInFlight = limits.InFlight.Or(l.MaxInFlight)
 	l.MaxConnections = limits.Connections.Or(l.MaxConnections)
@@ -100,14 +91,14 @@ func (l Limits) withDefaults() Limits {
 	l.MaxWaitingTurns = limits.WaitingTurns.Or(l.MaxWaitingTurns)
 	l.MaxQueuedTurns = limits.QueuedTurns.Or(l.MaxQueuedTurns)
 	l.TailBytes = limits.TailBytes.Or(l.TailBytes)
-	seconds(&l.HeartbeatSeconds, limits.Heartbeat)
-	seconds(&l.WriteTimeoutSeconds, limits.WriteTimeout)
-	seconds(&l.DrainSeconds, limits.Drain)
-	seconds(&l.InterruptSeconds, limits.Interrupt)
-	set(&l.MaxUnadmitted, 512)
-	set(&l.MaxLogStreams, 16)
-	set(&l.MaxSteersPerTurn, l.MaxQueuedTurns)
-	set(&l.ReplayBytes, 32<<20)
+	l.HeartbeatSeconds = cmp.Or(l.HeartbeatSeconds, limits.Heartbeat.Default.Seconds())
+	l.WriteTimeoutSeconds = cmp.Or(l.WriteTimeoutSeconds, limits.WriteTimeout.Default.Seconds())
+	l.DrainSeconds = cmp.Or(l.DrainSeconds, limits.Drain.Default.Seconds())
+	l.InterruptSeconds = cmp.Or(l.InterruptSeconds, limits.Interrupt.Default.Seconds())
+	l.MaxUnadmitted = cmp.Or(l.MaxUnadmitted, 512)
+	l.MaxLogStreams = cmp.Or(l.MaxLogStreams, 16)
+	l.MaxSteersPerTurn = cmp.Or(l.MaxSteersPerTurn, l.MaxQueuedTurns)
+	l.ReplayBytes = cmp.Or(l.ReplayBytes, 32<<20)
 	// These are part of the contract and cannot be configured.
 	l.MaxQueuedByInterrupt, l.MaxWaitingCommands, l.MaxOpenItems = limits.QueuedByInterrupt, limits.Commands, limits.OpenItems
 	l.IntakeBytes = limits.IntakeBytes

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -43,9 +44,7 @@ func (a *API) counts(ctx context.Context) (turns.Counts, error) {
 	if err != nil {
 		return counts, err
 	}
-	if counts.LogID == "" {
-		counts.LogID = a.LogID
-	}
+	counts.LogID = cmp.Or(counts.LogID, a.LogID)
 	c.mu.Lock()
 	if counts.Latest >= c.counts.Latest {
 		c.counts, c.read = counts, now

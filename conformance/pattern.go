@@ -208,9 +208,7 @@ func (s scope) compare(op, with, plus string, got any) bool {
 }
 
 func mismatch(at string, want, got any, there bool) string {
-	if at == "" {
-		at = "it"
-	}
+	at = cmp.Or(at, "it")
 	if !there {
 		return fmt.Sprintf("%s is missing, want %s", at, marshal(want))
 	}

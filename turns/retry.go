@@ -102,16 +102,7 @@ func (p RetryPolicy) Check(field string) error {
 
 // WithDefaults returns the policy with the defaults in place of zero numbers.
 func (p RetryPolicy) WithDefaults() RetryPolicy {
-	if p.MaxAttempts == 0 {
-		p.MaxAttempts = DefaultMaxAttempts
-	}
-	if p.BackoffSeconds == 0 {
-		p.BackoffSeconds = DefaultBackoffSeconds
-	}
-	if p.BackoffMaxSeconds == 0 {
-		p.BackoffMaxSeconds = DefaultBackoffMaxSeconds
-	}
-	return p
+	return p.Over(RetryPolicy{MaxAttempts: DefaultMaxAttempts, BackoffSeconds: DefaultBackoffSeconds, BackoffMaxSeconds: DefaultBackoffMaxSeconds})
 }
 
 // Wait is how long the turn waits after its attempt of this number.

@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -202,8 +203,6 @@ func (p LeasePolicy) WithDefaults() LeasePolicy {
 	if p.Lease <= 0 {
 		p.Lease = DefaultLease
 	}
-	if p.ClaimTimeout == 0 {
-		p.ClaimTimeout = DefaultClaimTimeout
-	}
+	p.ClaimTimeout = cmp.Or(p.ClaimTimeout, DefaultClaimTimeout)
 	return p
 }

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -122,15 +123,11 @@ func (c *Config) complete() error {
 	if c.Cwd != "" && (!filepath.IsAbs(c.Cwd) || strings.ContainsRune(c.Cwd, 0)) {
 		return fmt.Errorf("cwd %q is not absolute; agents take absolute directories only", c.Cwd)
 	}
-	if c.Permissions == "" {
-		c.Permissions = PermissionsAsk
-	}
+	c.Permissions = cmp.Or(c.Permissions, PermissionsAsk)
 	if c.Permissions != PermissionsAsk && c.Permissions != PermissionsAllow && c.Permissions != PermissionsReject {
 		return fmt.Errorf("permissions %q is none of ask, allow, reject", c.Permissions)
 	}
-	if c.PermissionDefault == "" {
-		c.PermissionDefault = items.RejectOnce
-	}
+	c.PermissionDefault = cmp.Or(c.PermissionDefault, items.RejectOnce)
 	if !optionKinds[c.PermissionDefault] {
 		return fmt.Errorf("permission_default %q is none of allow_once, allow_always, reject_once, reject_always", c.PermissionDefault)
 	}
@@ -142,18 +139,10 @@ func (c *Config) complete() error {
 			return fmt.Errorf("mcp_servers[%d]: %w", i, err)
 		}
 	}
-	if c.MaxProcesses == 0 {
-		c.MaxProcesses = 1
-	}
-	if c.IdleAfter == 0 {
-		c.IdleAfter = defaultIdleAfter
-	}
-	if c.CancelAfter == 0 {
-		c.CancelAfter = defaultCancelAfter
-	}
-	if c.StartTimeout == 0 {
-		c.StartTimeout = defaultStartTimeout
-	}
+	c.MaxProcesses = cmp.Or(c.MaxProcesses, 1)
+	c.IdleAfter = cmp.Or(c.IdleAfter, defaultIdleAfter)
+	c.CancelAfter = cmp.Or(c.CancelAfter, defaultCancelAfter)
+	c.StartTimeout = cmp.Or(c.StartTimeout, defaultStartTimeout)
 	if c.Log == nil {
 		c.Log = zap.NewNop()
 	}

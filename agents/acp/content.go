@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 
@@ -71,9 +72,5 @@ func image(p items.Part, takes bool) (b block, ok bool) {
 }
 
 func link(p items.Part) block {
-	name := p.Name
-	if name == "" {
-		name = path.Base(p.URI)
-	}
-	return linkBlock{Type: "resource_link", URI: p.URI, Name: name, MimeType: p.MimeType}
+	return linkBlock{Type: "resource_link", URI: p.URI, Name: cmp.Or(p.Name, path.Base(p.URI)), MimeType: p.MimeType}
 }

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -72,10 +73,7 @@ func (pr *proc) initialize(ctx context.Context) (agentSays, error) {
 		} `json:"clientInfo"`
 	}
 	params.Version = protocolVersion
-	params.Info.Name, params.Info.Title, params.Info.Version = "holon", "Holon", pr.a.cfg.ClientVersion
-	if params.Info.Version == "" {
-		params.Info.Version = "dev"
-	}
+	params.Info.Name, params.Info.Title, params.Info.Version = "holon", "Holon", cmp.Or(pr.a.cfg.ClientVersion, "dev")
 	result, err := pr.peer.call(ctx, methodInitialize, params, pr.a.cfg.StartTimeout, nil)
 	if err != nil {
 		return agentSays{}, err
@@ -137,10 +135,7 @@ func (s agentSays) login() string {
 	}
 	var ways []string
 	for _, m := range s.auth {
-		way := m.Name
-		if way == "" {
-			way = m.ID
-		}
+		way := cmp.Or(m.Name, m.ID)
 		if m.Description != "" {
 			way += " (" + m.Description + ")"
 		}

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -31,10 +32,7 @@ type urlServer struct {
 func mcpServers(list []MCPServer, says agentSays) (out []any, left []string) {
 	out = []any{} // [], never null
 	for _, s := range list {
-		kind := s.Type
-		if kind == "" {
-			kind = "http"
-		}
+		kind := cmp.Or(s.Type, "http")
 		switch {
 		case s.Command != "":
 			args := s.Args

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -286,10 +287,7 @@ func (a *Agent) closeSession(s *session) {
 
 // cwd is the absolute working directory of a session.
 func (a *Agent) cwd(dir string) (string, error) {
-	if dir == "" {
-		dir = a.cfg.Cwd
-	}
-	abs, err := filepath.Abs(dir) // "" is the server's own
+	abs, err := filepath.Abs(cmp.Or(dir, a.cfg.Cwd)) // "" is the server's own
 	if err != nil {
 		return "", &Problem{Kind: ProblemCwd, Message: "the server's working directory is gone", Hint: "Give the thread a cwd"}
 	}

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -127,9 +128,7 @@ func (c *Config) complete() error {
 			return fmt.Errorf("env: %s is set by the server for each turn", key)
 		}
 	}
-	if c.Output == "" {
-		c.Output = OutputText
-	}
+	c.Output = cmp.Or(c.Output, OutputText)
 	if c.Output != OutputText && c.Output != OutputEvents {
 		return fmt.Errorf("output %q is neither %q nor %q", c.Output, OutputText, OutputEvents)
 	}
@@ -145,11 +144,7 @@ func (c *Config) complete() error {
 	if c.KillAfter < 0 || c.StderrTail < 0 {
 		return errors.New("kill_after and stderr_tail cannot be negative")
 	}
-	if c.KillAfter == 0 {
-		c.KillAfter = defaultKillAfter
-	}
-	if c.StderrTail == 0 {
-		c.StderrTail = defaultStderrTail
-	}
+	c.KillAfter = cmp.Or(c.KillAfter, defaultKillAfter)
+	c.StderrTail = cmp.Or(c.StderrTail, defaultStderrTail)
 	return nil
 }

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -24,22 +25,22 @@ func decodeContent(raw items.Raw, id string) (items.Content, error) {
 	switch c := content.(type) {
 	case items.Plan:
 		for i := range c.Entries {
-			setDefault(&c.Entries[i].Status, "pending")
+			c.Entries[i].Status = cmp.Or(c.Entries[i].Status, "pending")
 		}
 	case items.ToolCall:
-		setDefault(&c.ToolCallID, id)
-		setDefault(&c.ToolKind, "other")
+		c.ToolCallID = cmp.Or(c.ToolCallID, id)
+		c.ToolKind = cmp.Or(c.ToolKind, "other")
 		return c, nil
 	case items.CommandExecution:
-		setDefault(&c.ToolCallID, id)
-		setDefault(&c.ToolKind, "execute")
-		setDefault(&c.Title, c.Command)
+		c.ToolCallID = cmp.Or(c.ToolCallID, id)
+		c.ToolKind = cmp.Or(c.ToolKind, "execute")
+		c.Title = cmp.Or(c.Title, c.Command)
 		return c, nil
 	case items.Notice:
-		setDefault(&c.Severity, "info")
+		c.Severity = cmp.Or(c.Severity, "info")
 		return c, nil
 	case items.Error:
-		setDefault(&c.ErrorKind, kindFailed)
+		c.ErrorKind = cmp.Or(c.ErrorKind, kindFailed)
 		return c, nil
 	case items.Extension:
 		if c.NativeKind == "" || len(c.Payload) == 0 {
@@ -53,10 +54,4 @@ func decodeContent(raw items.Raw, id string) (items.Content, error) {
 		return nil, errors.New("only clients make user messages")
 	}
 	return content, nil
-}
-
-func setDefault(s *string, value string) {
-	if *s == "" {
-		*s = value
-	}
 }

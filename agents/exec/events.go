@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -182,9 +183,7 @@ func (e usageEvent) usage() (items.Usage, error) {
 			return u, errors.New("tokens cannot be negative")
 		}
 	}
-	if u.TotalTokens == 0 {
-		u.TotalTokens = u.InputTokens + u.OutputTokens
-	}
+	u.TotalTokens = cmp.Or(u.TotalTokens, u.InputTokens+u.OutputTokens)
 	return u, nil
 }
 
@@ -196,9 +195,7 @@ func (e askEvent) permission() (items.PermissionRequest, turns.AskOptions, error
 	if q.Title == "" {
 		return q, turns.AskOptions{}, errors.New("title is missing")
 	}
-	if q.Subject.Type == "" {
-		q.Subject.Type = "other"
-	}
+	q.Subject.Type = cmp.Or(q.Subject.Type, "other")
 	if len(q.Options) == 0 {
 		q.Options = []items.Option{
 			{OptionID: items.AllowOnce, Name: "Allow", Kind: items.AllowOnce},
@@ -267,18 +264,13 @@ func (e resultEvent) check() error {
 func (e resultEvent) outcome() turns.Outcome {
 	out := turns.Outcome{State: e.State, Message: e.Message, StopReason: e.StopReason}
 	if e.State == turns.Failed {
-		if out.Message == "" {
-			out.Message = "the agent said that it failed"
-		}
-		if out.StopReason == "" {
-			out.StopReason = "error"
-		}
+		out.Message = cmp.Or(out.Message, "the agent said that it failed")
+		out.StopReason = cmp.Or(out.StopReason, "error")
 		out.Failure = &turns.Failure{Kind: kindFailed, Message: out.Message}
 		if e.Transient {
 			out.Cause = turns.CauseTransient
 		}
-	} else if out.StopReason == "" {
-		out.StopReason = "end_turn"
 	}
+	out.StopReason = cmp.Or(out.StopReason, "end_turn")
 	return out
 }

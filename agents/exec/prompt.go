@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	osexec "os/exec"
@@ -69,10 +70,7 @@ func (c *Config) keepsStdin() bool { return c.Input == InputJSON && c.Output == 
 // command is the process of a prompt, not started. The error says, for a
 // person, why it cannot be started.
 func (c *Config) command(p *turns.Prompt) (*osexec.Cmd, error) {
-	dir := p.Cwd
-	if dir == "" {
-		dir = c.Cwd
-	}
+	dir := cmp.Or(p.Cwd, c.Cwd)
 	if dir == "" {
 		wd, err := os.Getwd()
 		if err != nil {

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"strings"
 	"sync"
 )
@@ -20,10 +21,7 @@ type Tail struct {
 
 // NewTail returns a Tail of max bytes; 0 = 16 KiB.
 func NewTail(max int) *Tail {
-	if max == 0 {
-		max = defaultTail
-	}
-	return &Tail{max: max}
+	return &Tail{max: cmp.Or(max, defaultTail)}
 }
 
 // Write takes all of b and never fails.

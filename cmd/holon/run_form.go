@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -83,10 +84,7 @@ func newForm(schema json.RawMessage) *form {
 }
 
 func newField(name string, s fieldSchema, required bool) (field, bool) {
-	f := field{name: name, title: s.Title, description: s.Description, kind: s.Type, required: required}
-	if f.title == "" {
-		f.title = name
-	}
+	f := field{name: name, title: cmp.Or(s.Title, name), description: s.Description, kind: s.Type, required: required}
 	for i, value := range s.Enum {
 		c := choice{value: string(value)}
 		if i < len(s.EnumNames) {

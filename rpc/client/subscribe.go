@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -349,8 +350,6 @@ func (s *Subscription) tell(state State) {
 	if endpoint, err := s.client.Endpoint(); err == nil {
 		state.URL = endpoint.URL
 	}
-	if state.LogID == "" {
-		state.LogID = s.logID
-	}
+	state.LogID = cmp.Or(state.LogID, s.logID)
 	s.options.OnState(state)
 }

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -53,9 +54,7 @@ func (s *Session) Permission(params jsontext.Value) (ops []items.Op, q items.Per
 	default:
 		whole = false
 	}
-	if q.Title == "" {
-		q.Title = "The agent asks for a permission"
-	}
+	q.Title = cmp.Or(q.Title, "The agent asks for a permission")
 	if !whole {
 		s.keep("session/request_permission", params) // it says more than the question
 	}
@@ -124,9 +123,7 @@ func (s *Session) Elicitation(params jsontext.Value) (ops []items.Op, q items.Qu
 		ops, _, err = s.unasked("elicitation/create", params, err)
 		return ops, items.Question{}, err
 	}
-	if q.Message == "" {
-		q.Message = "The agent asks a question"
-	}
+	q.Message = cmp.Or(q.Message, "The agent asks a question")
 	s.messages.end(items.StatusCompleted)
 	return s.out.take(), q, nil
 }

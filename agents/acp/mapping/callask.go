@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -32,9 +33,7 @@ func (l *calls) ask(q *items.PermissionRequest, f fields, raw jsontext.Value) bo
 			q.Title = c.titled()
 		}
 	}
-	if q.Description == "" {
-		q.Description = text
-	}
+	q.Description = cmp.Or(q.Description, text)
 	in, _ := fieldsOf(asked.input)
 	if q.Description == "" {
 		q.Description = in.text("description", "reason", "justification", "explanation")

@@ -1,6 +1,10 @@
 package mapping
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"cmp"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // config is the thread's config object (docs/agents.md): the present values and
 // the possible ones.
@@ -95,12 +99,8 @@ func (c *config) setOptions(f fields, name string) bool {
 			continue
 		}
 		o.Choices = optionValues(of, "")
-		if o.Type == "" {
-			o.Type = "select"
-		}
-		if o.Name == "" {
-			o.Name = o.ID
-		}
+		o.Type = cmp.Or(o.Type, "select")
+		o.Name = cmp.Or(o.Name, o.ID)
 		options = append(options, o)
 		if of.has("currentValue") {
 			values[o.ID] = clean(of["currentValue"])
@@ -139,11 +139,7 @@ func optionValues(f fields, group string) []optionValue {
 		switch {
 		case err != nil:
 		case vf.has("options") && group == "":
-			name := vf.text("name", "groupId", "group")
-			if name == "" {
-				name = "other"
-			}
-			values = append(values, optionValues(vf, name)...)
+			values = append(values, optionValues(vf, cmp.Or(vf.text("name", "groupId", "group"), "other"))...)
 		case vf.text("value") != "":
 			v := optionValue{Value: vf.text("value"), Name: vf.text("name", "value"), Description: vf.text("description"), Group: group}
 			values = append(values, v)

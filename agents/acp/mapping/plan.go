@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -37,10 +38,7 @@ func (l *plans) set(id string, f fields, raw jsontext.Value) bool {
 		if err != nil || ef.text("content") == "" {
 			return false
 		}
-		entry := items.PlanEntry{Content: ef.text("content"), Priority: ef.text("priority"), Status: ef.text("status")}
-		if entry.Status == "" {
-			entry.Status = "pending"
-		}
+		entry := items.PlanEntry{Content: ef.text("content"), Priority: ef.text("priority"), Status: cmp.Or(ef.text("status"), "pending")}
 		entries = append(entries, entry)
 	}
 	p := l.byID[id]

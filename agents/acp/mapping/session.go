@@ -1,6 +1,8 @@
 package mapping
 
 import (
+	"cmp"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
@@ -169,9 +171,7 @@ func (s *Session) keep(kind string, raw jsontext.Value) {
 }
 
 func extension(kind string, raw jsontext.Value) items.Op {
-	if kind == "" {
-		kind = "unknown"
-	}
+	kind = cmp.Or(kind, "unknown")
 	return items.Create{
 		ItemID: items.NewID(), Status: items.StatusCompleted,
 		Content: items.Extension{Type: items.KindExtension, NativeKind: kind, Payload: clean(raw)},
@@ -187,10 +187,7 @@ func (s *Session) notice(f fields) bool {
 	if about != "" {
 		message += "\n" + about
 	}
-	severity := f.text("severity")
-	if severity == "" {
-		severity = "info"
-	}
+	severity := cmp.Or(f.text("severity"), "info")
 	s.out.emit(items.Create{ItemID: items.NewID(), Status: items.StatusCompleted, Content: items.NewNotice(severity, message)})
 	return true
 }

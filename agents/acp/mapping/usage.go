@@ -1,6 +1,8 @@
 package mapping
 
 import (
+	"cmp"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/items"
@@ -68,9 +70,7 @@ func (u *usage) add(result jsontext.Value) {
 	if in <= 0 && out <= 0 && total <= 0 {
 		return
 	}
-	if total == 0 {
-		total = in + out
-	}
+	total = cmp.Or(total, in+out)
 	t := &u.tokens
 	t.InputTokens += in
 	t.OutputTokens += out

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -182,9 +183,7 @@ func (a Agent) kind() string {
 func (a Agent) finished(name string) Agent {
 	a.Kind = a.kind()
 	if a.Kind == KindExec {
-		if a.Exec.Output == "" {
-			a.Exec.Output = "text"
-		}
+		a.Exec.Output = cmp.Or(a.Exec.Output, "text")
 		if a.Exec.Input == "" {
 			a.Exec.Input = "text"
 			if a.Exec.Output == "events" {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -28,9 +29,7 @@ func (l *Loaded) short(definitions []string, source Source) error {
 			defined = name
 		}
 	}
-	if chosen == "" {
-		chosen = defined
-	}
+	chosen = cmp.Or(chosen, defined)
 	if chosen != "" && l.Sources["default_agent"].Origin != source.Origin {
 		l.DefaultAgent = chosen
 		l.Sources["default_agent"] = source
