@@ -53,15 +53,14 @@ func (s *server) startTurn(ctx context.Context, thread, text string) error {
 
 // idle waits until no turn is active or queued.
 func (s *server) idle(ctx context.Context) error {
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
+	tick := time.Tick(pollEvery)
 	for {
 		st, err := s.status(ctx)
 		if err != nil || st.Turns.Active+st.Turns.Queued == 0 {
 			return err
 		}
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-s.Running():
 			return s.Stop()
 		case <-ctx.Done():
@@ -87,8 +86,7 @@ func (s *server) loadOf(ctx context.Context, text string, items int) (l loadResu
 	if err != nil {
 		return l, err
 	}
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
+	tick := time.Tick(pollEvery)
 	for l.before = began; ; {
 		asked := time.Now()
 		st, err := s.status(ctx)
@@ -105,7 +103,7 @@ func (s *server) loadOf(ctx context.Context, text string, items int) (l loadResu
 		}
 		l.before = asked
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-s.Running():
 			return l, s.Stop()
 		case <-ctx.Done():

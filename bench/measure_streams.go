@@ -131,12 +131,11 @@ func subscribe(ctx context.Context, n int, address, target string) (*readers, er
 
 // until waits until every stream has had n lines.
 func (rs *readers) until(ctx context.Context, n int64) error {
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
+	tick := time.Tick(time.Millisecond)
 	for i := range rs.lines {
 		for rs.lines[i].Load() < n {
 			select {
-			case <-tick.C:
+			case <-tick:
 			case err := <-rs.broken:
 				return err
 			case <-ctx.Done():

@@ -35,12 +35,11 @@ func (r *run) paced(ctx context.Context, o pacedOptions) ([]float64, error) {
 	}
 	defer w.close()
 	sent := make([]time.Time, n)
-	tick := time.NewTicker(pace)
-	defer tick.Stop()
+	tick := time.Tick(pace)
 	for i := range n {
 		line := o.line(i)
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -67,11 +66,10 @@ func (r *run) pacedTrips(ctx context.Context, address string) (float64, error) {
 		return 0, err
 	}
 	var times []float64
-	tick := time.NewTicker(pace)
-	defer tick.Stop()
+	tick := time.Tick(pace)
 	for i := range r.sizes.paced / 2 {
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}

@@ -71,8 +71,7 @@ func (r *run) serve(ctx context.Context, dir string) (*server, error) {
 func (s *server) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
+	tick := time.Tick(time.Millisecond)
 	for {
 		if s.client == nil {
 			if record, err := client.ReadServerFile(s.dir); err == nil {
@@ -88,7 +87,7 @@ func (s *server) await(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-s.Running():
 			return errors.New("the server ended before it was ready")
 		case <-ctx.Done():

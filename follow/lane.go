@@ -274,10 +274,8 @@ const (
 )
 
 func pause(ctx context.Context, fails int) {
-	timer := time.NewTimer(min(firstBackoff<<min(fails-1, 16), maxBackoff))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(min(firstBackoff<<min(fails-1, 16), maxBackoff)):
 	case <-ctx.Done():
 	}
 }

@@ -196,8 +196,7 @@ func (a *Appender) Fail(err error) { a.failed.CompareAndSwap(nil, &err) }
 // then, and returns nil. Later units are refused. It must be called at most
 // once.
 func (a *Appender) Run(ctx context.Context) error {
-	probe := time.NewTicker(probeEvery)
-	defer probe.Stop()
+	probe := time.Tick(probeEvery)
 	stop := ctx.Done()
 	var drained chan struct{}
 	var held *request // did not fit into the last batch
@@ -208,7 +207,7 @@ func (a *Appender) Run(ctx context.Context) error {
 			case j := <-a.jobs:
 				a.work(j)
 				continue
-			case <-probe.C:
+			case <-probe:
 				a.probe()
 				continue
 			case <-stop:

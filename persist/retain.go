@@ -54,13 +54,12 @@ func (r Retention) Run(ctx context.Context, store Pruner, report func(Pruned, er
 	if r == (Retention{}) {
 		return nil
 	}
-	ticker := time.NewTicker(retainEvery)
-	defer ticker.Stop()
+	ticker := time.Tick(retainEvery)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case now := <-ticker.C:
+		case now := <-ticker:
 			p, err := r.Enforce(ctx, store, now)
 			if err != nil && errors.Is(err, ctx.Err()) {
 				return nil

@@ -45,11 +45,9 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, in
 		}
 		// A read that cannot be interrupted is abandoned: the process is about
 		// to end, or the caller closes the input.
-		timer := time.NewTimer(stdioReaderWait)
-		defer timer.Stop()
 		select {
 		case <-session.readerDone:
-		case <-timer.C:
+		case <-time.After(stdioReaderWait):
 			session.abandon()
 		}
 	})

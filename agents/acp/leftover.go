@@ -99,14 +99,11 @@ const leftText = "The turn was interrupted while a command ran. It may run still
 
 // settle waits until ok is true, at most leftSettle.
 func settle(ok func() bool) {
-	limit := time.NewTimer(leftSettle)
-	defer limit.Stop()
-	poll := time.NewTicker(leftPoll)
-	defer poll.Stop()
+	limit, poll := time.After(leftSettle), time.Tick(leftPoll)
 	for !ok() {
 		select {
-		case <-poll.C:
-		case <-limit.C:
+		case <-poll:
+		case <-limit:
 			return
 		}
 	}

@@ -45,11 +45,9 @@ func (pr *proc) loggedIn(ctx context.Context) error {
 	if !pr.says.tellsLogin {
 		return nil
 	}
-	timer := time.NewTimer(loginWithin)
-	defer timer.Stop()
 	select {
 	case <-pr.login.told:
-	case <-timer.C:
+	case <-time.After(loginWithin):
 		return nil
 	case <-pr.dead:
 		return nil

@@ -228,14 +228,11 @@ func (s *session) settle(ctx context.Context) error {
 			return nil
 		}
 		s.mu.Unlock()
-		timer := time.NewTimer(settled - silent)
 		select {
-		case <-timer.C:
+		case <-time.After(settled - silent):
 		case <-s.pr.dead:
-			timer.Stop()
 			return errGone
 		case <-ctx.Done():
-			timer.Stop()
 			return context.Cause(ctx)
 		}
 	}

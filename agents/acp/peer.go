@@ -118,15 +118,13 @@ func (p *peer) call(ctx context.Context, method string, params any, limit time.D
 	if err != nil {
 		return nil, err
 	}
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	var why error
 	select {
 	case a := <-answers:
 		return a.result, a.err
 	case <-ctx.Done():
 		why = context.Cause(ctx)
-	case <-timer.C:
+	case <-time.After(limit):
 		why = fmt.Errorf("%s: %w (%v)", method, errTimeout, limit)
 	}
 	if p.forget(id) == nil { // the answer has come meanwhile

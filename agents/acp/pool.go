@@ -41,15 +41,12 @@ func (p *pool) enter(ctx context.Context) (*proc, error) {
 		if err != nil || pr != nil {
 			return pr, err
 		}
-		timer := time.NewTimer(wait)
 		select {
-		case <-timer.C:
+		case <-time.After(wait):
 		case <-p.a.closing.c:
 		case <-ctx.Done():
-			timer.Stop()
 			return nil, context.Cause(ctx)
 		}
-		timer.Stop()
 	}
 }
 

@@ -243,13 +243,11 @@ var errGaveUp = errors.New("the session is left behind")
 // process continues without this session and accepts no new work.
 func (s *session) giveUp(run *promptRun, why string) promptEnd {
 	if s.a.pool.killUnlessShared(s.pr) {
-		timer := time.NewTimer(lastOutputWait)
-		defer timer.Stop()
 		select {
 		case <-run.done:
 		case <-run.broken.c:
 		case <-run.p.Over:
-		case <-timer.C:
+		case <-time.After(lastOutputWait):
 		}
 	}
 	s.abandon()

@@ -101,11 +101,10 @@ func finishedItems(ctx context.Context, p *turns.Prompt, c command) error {
 // clock makes n messages at a steady pace. Each is finished at once and has the
 // time of its Emit, so that a reader can measure its latency.
 func clock(ctx context.Context, p *turns.Prompt, c command) error {
-	tick := time.NewTicker(c.wait)
-	defer tick.Stop()
+	tick := time.Tick(c.wait)
 	for range c.n {
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -153,10 +152,8 @@ func sleep(ctx context.Context, _ *turns.Prompt, c command) error { return pause
 // stubborn waits and ignores interrupts meanwhile. Only the end of the turn
 // itself, without this agent, ends the wait.
 func stubborn(_ context.Context, p *turns.Prompt, c command) error {
-	timer := time.NewTimer(c.wait)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(c.wait):
 		return nil
 	case <-p.Over:
 		return turns.ErrPromptOver

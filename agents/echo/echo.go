@@ -97,10 +97,8 @@ func textOf(input []items.UserMessage) string {
 
 // pause waits for d, or for the end of ctx.
 func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

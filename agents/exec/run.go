@@ -171,13 +171,11 @@ func (r *run) boundEmit(ctx context.Context, finished <-chan struct{}, stop func
 		return
 	case <-ctx.Done():
 	}
-	timer := time.NewTimer(r.agent.cfg.KillAfter + lastOutputWait)
-	defer timer.Stop()
 	select {
 	case <-finished:
 	case <-r.agent.closing:
 	case <-r.over:
-	case <-timer.C:
+	case <-time.After(r.agent.cfg.KillAfter + lastOutputWait):
 	}
 	stop()
 }

@@ -35,24 +35,21 @@ const descendantPoll = 10 * time.Millisecond
 // KILL; left are those still alive. On systems without /proc it ends nothing.
 func (g *Group) EndSince(m Moment, which func(Descendant) bool, term, kill time.Duration) (left []Descendant) {
 	e := &ending{g: g, since: m, which: which}
-	poll := time.NewTicker(descendantPoll)
-	defer poll.Stop()
+	poll := time.Tick(descendantPoll)
 	for _, step := range []struct {
 		sig  os.Signal
 		wait time.Duration
 	}{{syscall.SIGTERM, term}, {syscall.SIGKILL, kill}} {
-		limit := time.NewTimer(step.wait)
+		limit := time.After(step.wait)
 		for waiting := true; waiting; {
 			if left = e.signal(step.sig); len(left) == 0 {
-				limit.Stop()
 				return nil
 			}
 			select {
-			case <-poll.C:
-			case <-limit.C:
+			case <-poll:
+			case <-limit:
 				waiting = false
 			case <-g.exited: // End kills what is left
-				limit.Stop()
 				return nil
 			}
 		}

@@ -27,15 +27,13 @@ func (g *Group) Stop(l Ladder) *os.ProcessState {
 		wait time.Duration
 		sig  syscall.Signal
 	}{{l.EOF, syscall.SIGTERM}, {l.Term, syscall.SIGKILL}} {
-		timer := time.NewTimer(step.wait)
 		select {
 		case <-g.exited:
-		case <-timer.C:
+		case <-time.After(step.wait):
 			g.Signal(step.sig)
 		case <-l.Now:
 			g.Kill()
 		}
-		timer.Stop()
 	}
 	return g.End()
 }

@@ -117,10 +117,7 @@ func endAll(ctx context.Context, boot string, alive []*survivor) (left []*surviv
 // await returns the groups that are still alive after d, or when done is
 // closed.
 func await(done <-chan struct{}, boot string, alive []*survivor, d time.Duration) []*survivor {
-	limit := time.NewTimer(d)
-	defer limit.Stop()
-	poll := time.NewTicker(survivorPoll)
-	defer poll.Stop()
+	limit, poll := time.After(d), time.Tick(survivorPoll)
 	for {
 		if all, err := groups(); err == nil {
 			alive = slices.DeleteFunc(slices.Clone(alive), func(s *survivor) bool { return !s.isRecorded(boot, all[s.Group]) })
@@ -129,8 +126,8 @@ func await(done <-chan struct{}, boot string, alive []*survivor, d time.Duration
 			return nil
 		}
 		select {
-		case <-poll.C:
-		case <-limit.C:
+		case <-poll:
+		case <-limit:
 			return alive
 		case <-done:
 			return alive

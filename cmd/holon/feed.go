@@ -66,12 +66,11 @@ func (c *console) newTimeline(options timeline.Options) *timeline.Renderer {
 
 // ticks returns a channel that ticks while the timeline is live. On no terminal
 // the channel is nil and never ticks.
-func (c *console) ticks() (<-chan time.Time, func()) {
+func (c *console) ticks() <-chan time.Time {
 	if !c.isTerminal(c.out) {
-		return nil, func() {}
+		return nil
 	}
-	ticker := time.NewTicker(tickEvery)
-	return ticker.C, ticker.Stop
+	return time.Tick(tickEvery)
 }
 
 // noteState reports a change of the connection on stderr, for outputs that are

@@ -217,12 +217,10 @@ func callRetrying(ctx context.Context, c *client.Client, method string, params, 
 		if err == nil || errors.As(err, &refused) || attempt == 1 && absent || attempt == 5 {
 			return err
 		}
-		timer := time.NewTimer(time.Duration(attempt) * 200 * time.Millisecond)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return context.Cause(ctx)
-		case <-timer.C:
+		case <-time.After(time.Duration(attempt) * 200 * time.Millisecond):
 		}
 	}
 }

@@ -77,8 +77,7 @@ func (r *turnRun) follow() error {
 	r.calls = make(chan func() string, 16)
 	f := startFeed(r.ctx, r.client, client.Options{AfterSeq: &r.after, ThreadIDs: []string{r.threadID}, RetryFirst: true})
 	defer f.end()
-	ticks, stop := r.con.ticks()
-	defer stop()
+	ticks := r.con.ticks()
 	for !r.ended {
 		var err error
 		select {

@@ -120,8 +120,7 @@ func taken(address string) bool {
 func awaitReady(ctx context.Context, c *client.Client, exited <-chan error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fmt.Errorf("the server was not ready after %s", startPatience))
 	defer cancel()
-	ticker := time.NewTicker(startPoll)
-	defer ticker.Stop()
+	ticker := time.Tick(startPoll)
 	var ended error
 	var grace <-chan time.Time
 	for {
@@ -135,7 +134,7 @@ func awaitReady(ctx context.Context, c *client.Client, exited <-chan error) erro
 			return err
 		}
 		select {
-		case <-ticker.C:
+		case <-ticker:
 		case err := <-exited:
 			ended, exited = fmt.Errorf("the server ended at its start: %v", err), nil
 			grace = time.After(3 * time.Second)

@@ -137,9 +137,7 @@ func watch(ctx context.Context, con *console, c *client.Client, options client.O
 	})
 	f := startFeed(ctx, c, options)
 	defer f.end()
-	ticks, stop := con.ticks()
-	defer stop()
-	seen, err := f.show(view, ticks, limit)
+	seen, err := f.show(view, con.ticks(), limit)
 	if closeErr := view.close(); err == nil {
 		err = closeErr
 	}

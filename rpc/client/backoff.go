@@ -35,12 +35,10 @@ func pause(ctx context.Context, wait time.Duration) error {
 	if wait <= 0 {
 		return context.Cause(ctx)
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-timer.C:
+	case <-time.After(wait):
 		return nil
 	}
 }

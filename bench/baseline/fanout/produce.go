@@ -53,11 +53,10 @@ func (s *shared) produce(w http.ResponseWriter, r *http.Request) {
 	}
 	line := append(bytes.Repeat([]byte{'x'}, o.Bytes-1), '\n')
 	made := make([]int64, 0, o.Count)
-	tick := time.NewTicker(o.Every)
-	defer tick.Stop()
+	tick := time.Tick(o.Every)
 	for range o.Count {
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-r.Context().Done():
 			return
 		}

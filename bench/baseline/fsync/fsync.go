@@ -44,11 +44,10 @@ func Run(ctx context.Context, args []string, _ io.Reader, out io.Writer) (err er
 		return err
 	}
 	var r Result
-	tick := time.NewTicker(*every)
-	defer tick.Stop()
+	tick := time.Tick(*every)
 	for i := range *count {
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -54,11 +54,10 @@ func ask(ctx context.Context, c *client.Client, method string, params object, re
 // renew keeps the lease until ctx is done, and stops the work if it is not
 // wanted any more.
 func renew(ctx context.Context, c *client.Client, cl *claim, stop context.CancelCauseFunc) {
-	ticker := time.NewTicker(max(time.Until(cl.Lease.ExpiresAt)/3, 100*time.Millisecond))
-	defer ticker.Stop()
+	ticker := time.Tick(max(time.Until(cl.Lease.ExpiresAt)/3, 100*time.Millisecond))
 	for {
 		select {
-		case <-ticker.C:
+		case <-ticker:
 		case <-ctx.Done():
 			return
 		}
