@@ -147,6 +147,19 @@ type Outcome struct {
 	Cause      Cause
 }
 
+// The kinds of Failure and of AgentError that agents report (docs/protocol.md,
+// section 5).
+const (
+	KindAgentFailed      = "agent_failed"
+	KindAgentUnavailable = "agent_unavailable"
+)
+
+// FailedWith is the outcome of a prompt that failed for a reason that people
+// are shown.
+func FailedWith(kind, message string) Outcome {
+	return Outcome{State: Failed, Message: message, StopReason: "error", Failure: &Failure{Kind: kind, Message: message}}
+}
+
 // Prompt is the agent's side of one prompt of a turn. Its fields are not
 // changed after Run is called; its methods may be called from many goroutines
 // until Run returns.

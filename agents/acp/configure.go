@@ -256,7 +256,7 @@ func (a *Agent) reach(ctx context.Context, t turns.AgentThread) (*session, error
 func (a *Agent) Fork(ctx context.Context, t turns.AgentThread, newThreadID string) (turns.AgentThread, error) {
 	out := turns.AgentThread{ThreadID: newThreadID, Cwd: t.Cwd}
 	if t.SessionID == "" {
-		return out, &turns.AgentError{Kind: kindUnavailable, Message: "the thread has no session of the agent yet, so there is nothing to fork"}
+		return out, &turns.AgentError{Kind: turns.KindAgentUnavailable, Message: "the thread has no session of the agent yet, so there is nothing to fork"}
 	}
 	from, err := a.reach(ctx, t)
 	if err != nil {

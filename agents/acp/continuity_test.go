@@ -316,7 +316,7 @@ func TestForkGoesOnTwice(t *testing.T) {
 		_, err := bad(t, c.words).Fork(t.Context(), turns.AgentThread{ThreadID: "t", SessionID: c.session}, "new")
 		e, failed := err.(*turns.AgentError)
 		_, cannot := err.(*turns.UnsupportedError)
-		if cannot != (name == "CannotFork") || failed && e.Kind != kindUnavailable || !failed && !cannot {
+		if cannot != (name == "CannotFork") || failed && e.Kind != turns.KindAgentUnavailable || !failed && !cannot {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -139,13 +139,6 @@ func mentions(text string, words []string) bool {
 	return false
 }
 
-// The error kinds of failed turns (docs/protocol.md, section 5).
-const (
-	kindFailed      = "agent_failed"
-	kindUnavailable = "agent_unavailable"
-	kindTimeout     = "timeout"
-)
-
 // agentError is err in the form for callers outside of turns.
 func agentError(err error) error {
 	if err == nil {
@@ -160,12 +153,12 @@ func agentError(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	kind := kindFailed
+	kind := turns.KindAgentFailed
 	switch p, isProblem := errors.AsType[*Problem](err); {
 	case errors.Is(err, errTimeout), isProblem && p.Kind == ProblemTimeout:
-		kind = kindTimeout
+		kind = "timeout"
 	case isProblem, errors.Is(err, errStopping):
-		kind = kindUnavailable
+		kind = turns.KindAgentUnavailable
 	}
 	return &turns.AgentError{Kind: kind, Message: err.Error()}
 }

@@ -23,7 +23,7 @@ func TestProcessThatOpensNoSessionInTimeIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	sink, out := r.thread("t").prompt(t.Context(), "say x")
-	if out.State != turns.Failed || out.Failure.Kind != kindUnavailable || !strings.Contains(out.Failure.Message, "did not answer in time") {
+	if out.State != turns.Failed || out.Failure.Kind != turns.KindAgentUnavailable || !strings.Contains(out.Failure.Message, "did not answer in time") {
 		t.Errorf("%+v, %q", out, said2(sink))
 	}
 	r.cfg.StartTimeout = acptest.Patience

@@ -308,7 +308,7 @@ func (a *Agent) notRun(ctx context.Context, err error) turns.Outcome {
 		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error()}
 	}
 	if _, ok := errors.AsType[*Problem](err); ok || errors.Is(err, errStopping) {
-		return failed(kindUnavailable, err.Error())
+		return turns.FailedWith(turns.KindAgentUnavailable, err.Error())
 	}
 	return turns.Outcome{State: turns.Interrupted, StopReason: err.Error()} // the sink takes nothing
 }

@@ -31,7 +31,7 @@ func TestCrashFailsTheTurnWithStatusAndTail(t *testing.T) {
 		r := bad(t, "")
 		th := r.thread("t")
 		sink, out := th.prompt(t.Context(), prompt)
-		if out.State != turns.Failed || out.Failure.Kind != kindFailed || !strings.Contains(out.Message, want) {
+		if out.State != turns.Failed || out.Failure.Kind != turns.KindAgentFailed || !strings.Contains(out.Message, want) {
 			t.Errorf("%q: %+v", prompt, out)
 		}
 		if got := said2(sink); got != "partial" {
@@ -66,7 +66,7 @@ func TestCrashCancelsItsQuestions(t *testing.T) {
 			return turns.Answer{}, c.Err()
 		}
 	})
-	if out.State != turns.Failed || out.Failure.Kind != kindFailed {
+	if out.State != turns.Failed || out.Failure.Kind != turns.KindAgentFailed {
 		t.Errorf("%+v", out)
 	}
 	for _, it := range sink.Items() {
@@ -79,7 +79,7 @@ func TestCrashCancelsItsQuestions(t *testing.T) {
 func TestProcessThatSaysNothingMoreIsEnded(t *testing.T) {
 	th := bad(t, "").thread("t")
 	_, out := th.prompt(t.Context(), "close-stdout\nwait")
-	if out.State != turns.Failed || out.Failure.Kind != kindFailed {
+	if out.State != turns.Failed || out.Failure.Kind != turns.KindAgentFailed {
 		t.Errorf("%+v", out)
 	}
 }
@@ -121,7 +121,7 @@ func TestWhatCannotStartIsSaidInWords(t *testing.T) {
 			}
 			r := serve(t, c.command, change)
 			_, out := r.thread("t").prompt(t.Context(), "say x")
-			if out.State != turns.Failed || out.Failure.Kind != kindUnavailable {
+			if out.State != turns.Failed || out.Failure.Kind != turns.KindAgentUnavailable {
 				t.Errorf("%+v", out)
 			}
 			_, err := r.Probe(t.Context())
@@ -295,7 +295,7 @@ func TestStopEndsWhatIgnoresEverything(t *testing.T) {
 	if entries(t, dir) != 0 {
 		t.Error("the processes are still recorded")
 	}
-	if _, out := r.thread("late").prompt(t.Context(), "say x"); out.State != turns.Failed || out.Failure.Kind != kindUnavailable {
+	if _, out := r.thread("late").prompt(t.Context(), "say x"); out.State != turns.Failed || out.Failure.Kind != turns.KindAgentUnavailable {
 		t.Errorf("after the stop: %+v", out)
 	}
 }

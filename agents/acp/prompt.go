@@ -284,19 +284,12 @@ func (s *session) failure(err error) turns.Outcome {
 			err = s.pr.exit
 		case <-time.After(exitWait):
 		}
-		out := failed(kindFailed, err.Error())
+		out := turns.FailedWith(turns.KindAgentFailed, err.Error())
 		out.Cause = turns.CauseCrash
 		return out
 	}
 	if rpc, ok := errors.AsType[*rpcError](err); ok && rpc.Code == codeAuthRequired {
-		return failed(kindUnavailable, diagnose(err, "", s.pr.says).Error())
+		return turns.FailedWith(turns.KindAgentUnavailable, diagnose(err, "", s.pr.says).Error())
 	}
-	return failed(kindFailed, "the agent failed: "+err.Error())
-}
-
-func failed(kind, message string) turns.Outcome {
-	return turns.Outcome{
-		State: turns.Failed, Message: message, StopReason: "error",
-		Failure: &turns.Failure{Kind: kind, Message: message},
-	}
+	return turns.FailedWith(turns.KindAgentFailed, "the agent failed: "+err.Error())
 }

@@ -181,7 +181,7 @@ func ask(ctx context.Context, p *turns.Prompt, c command) error {
 }
 
 func fail(_ context.Context, _ *turns.Prompt, c command) error {
-	return &ending{failed(kindFailed, c.text)}
+	return &ending{turns.FailedWith(turns.KindAgentFailed, c.text)}
 }
 
 // withdraw makes an item, finishes it and deletes it.
@@ -210,7 +210,7 @@ func crash(ctx context.Context, p *turns.Prompt, c command) error {
 	if err != nil {
 		return err
 	}
-	end := failed(kindFailed, "the agent died: /crash")
+	end := turns.FailedWith(turns.KindAgentFailed, "the agent died: /crash")
 	end.Cause = turns.CauseCrash
 	return &ending{end}
 }
@@ -220,7 +220,7 @@ func transient(_ context.Context, p *turns.Prompt, c command) error {
 	if p.Attempt > c.n {
 		return nil
 	}
-	end := failed(kindFailed, "it may go better another time: /transient")
+	end := turns.FailedWith(turns.KindAgentFailed, "it may go better another time: /transient")
 	end.Cause = turns.CauseTransient
 	return &ending{end}
 }

@@ -16,12 +16,6 @@ import (
 // Kind is what Info says the agent is.
 const Kind = "echo"
 
-// The error kinds of a failed turn (docs/protocol.md, section 5).
-const (
-	kindFailed  = "agent_failed"
-	kindInvalid = "invalid_params"
-)
-
 // Agent answers with its input. It keeps no state: its methods may be called
 // from any number of goroutines.
 type Agent struct{ name string }
@@ -37,7 +31,7 @@ func (a *Agent) Info() turns.AgentInfo { return turns.AgentInfo{Name: a.name, Ki
 func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	script, err := parse(textOf(p.Input))
 	if err != nil {
-		return failed(kindInvalid, err.Error())
+		return turns.FailedWith("invalid_params", err.Error())
 	}
 	for _, c := range script {
 		if ctx.Err() != nil {
@@ -59,13 +53,6 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 type ending struct{ outcome turns.Outcome }
 
 func (e *ending) Error() string { return "the turn ends here" }
-
-func failed(kind, message string) turns.Outcome {
-	return turns.Outcome{
-		State: turns.Failed, Message: message, StopReason: "error",
-		Failure: &turns.Failure{Kind: kind, Message: message},
-	}
-}
 
 func interrupted() turns.Outcome {
 	return turns.Outcome{State: turns.Interrupted, StopReason: "cancelled"}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // decodeContent decodes the content of an item event as strictly as the event
@@ -40,7 +41,7 @@ func decodeContent(raw items.Raw, id string) (items.Content, error) {
 		c.Severity = cmp.Or(c.Severity, "info")
 		return c, nil
 	case items.Error:
-		c.ErrorKind = cmp.Or(c.ErrorKind, kindFailed)
+		c.ErrorKind = cmp.Or(c.ErrorKind, turns.KindAgentFailed)
 		return c, nil
 	case items.Extension:
 		if c.NativeKind == "" || len(c.Payload) == 0 {

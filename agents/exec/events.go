@@ -266,7 +266,7 @@ func (e resultEvent) outcome() turns.Outcome {
 	if e.State == turns.Failed {
 		out.Message = cmp.Or(out.Message, "the agent said that it failed")
 		out.StopReason = cmp.Or(out.StopReason, "error")
-		out.Failure = &turns.Failure{Kind: kindFailed, Message: out.Message}
+		out.Failure = &turns.Failure{Kind: turns.KindAgentFailed, Message: out.Message}
 		if e.Transient {
 			out.Cause = turns.CauseTransient
 		}

@@ -12,12 +12,6 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// The error kinds of a failed turn (docs/protocol.md, section 5).
-const (
-	kindFailed      = "agent_failed"
-	kindUnavailable = "agent_unavailable"
-)
-
 // exitTempFail is the exit status of a command that may succeed later
 // (EX_TEMPFAIL of sysexits.h).
 const exitTempFail = 75
@@ -36,25 +30,25 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error()}
 	}
 	if !a.enter() {
-		return failed(kindUnavailable, "the server is stopping")
+		return turns.FailedWith(turns.KindAgentUnavailable, "the server is stopping")
 	}
 	defer a.runs.Done()
 	cmd, err := a.cfg.command(p)
 	if err != nil {
-		return failed(kindUnavailable, err.Error())
+		return turns.FailedWith(turns.KindAgentUnavailable, err.Error())
 	}
 	first, err := a.cfg.stdin(p, cmd.Dir)
 	if err != nil {
-		return failed(kindFailed, err.Error())
+		return turns.FailedWith(turns.KindAgentFailed, err.Error())
 	}
 	group, err := process.Start(cmd)
 	if err != nil {
-		return withCause(turns.CauseCrash, failed(kindUnavailable, err.Error()))
+		return withCause(turns.CauseCrash, turns.FailedWith(turns.KindAgentUnavailable, err.Error()))
 	}
 	forget, err := a.cfg.Records.Add(group, a.cfg.Command)
 	if err != nil {
 		group.Discard()
-		return failed(kindUnavailable, err.Error())
+		return turns.FailedWith(turns.KindAgentUnavailable, err.Error())
 	}
 	defer forget()
 	r := &run{
@@ -213,14 +207,14 @@ func (r *run) outcome(ctx context.Context, state *os.ProcessState) turns.Outcome
 		return turns.Outcome{State: turns.Interrupted, StopReason: "the turn ended without its agent"}
 	}
 	if isClosed(r.agent.closing) {
-		return failed(kindUnavailable, "the server is stopping")
+		return turns.FailedWith(turns.KindAgentUnavailable, "the server is stopping")
 	}
 	if !state.Success() {
 		message := state.String()
 		if said := r.stderr.String(); said != "" {
 			message += ": " + said
 		}
-		out := failed(kindFailed, message)
+		out := turns.FailedWith(turns.KindAgentFailed, message)
 		if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 			return withCause(turns.CauseCrash, out) // another sender: a process that we kill has ended, or ends as interrupted
 		}
@@ -239,11 +233,4 @@ func (r *run) outcome(ctx context.Context, state *os.ProcessState) turns.Outcome
 func withCause(cause turns.Cause, out turns.Outcome) turns.Outcome {
 	out.Cause = cause
 	return out
-}
-
-func failed(kind, message string) turns.Outcome {
-	return turns.Outcome{
-		State: turns.Failed, Message: message, StopReason: "error",
-		Failure: &turns.Failure{Kind: kind, Message: message},
-	}
 }

@@ -41,7 +41,5 @@ func (a *Agent) RetryPolicy() turns.RetryPolicy { return a.retry }
 // Run implements turns.Agent. The engine never calls it: turns of a Remote are
 // claimed.
 func (a *Agent) Run(context.Context, *turns.Prompt) turns.Outcome {
-	return turns.Outcome{State: turns.Failed, Failure: &turns.Failure{
-		Kind: "agent_unavailable", Message: "the turns of " + a.name + " are claimed by workers",
-	}}
+	return turns.FailedWith(turns.KindAgentUnavailable, "the turns of "+a.name+" are claimed by workers")
 }
