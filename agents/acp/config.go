@@ -30,7 +30,6 @@ const (
 	defaultStartTimeout = 60 * time.Second
 	defaultCancelAfter  = 5 * time.Second
 	defaultIdleAfter    = 600 * time.Second
-	defaultStderrTail   = 16 << 10 // a long stack trace
 )
 
 // Config says what to run and how. The zero value of each field except Command

@@ -89,7 +89,7 @@ func (o *once) fired() bool {
 
 func newProc(a *Agent) *proc {
 	pr := &proc{
-		a: a, tail: process.NewTail(defaultStderrTail), said: process.NewTail(2 << 10), budget: newBudget(limits.AgentOutputBytes),
+		a: a, tail: process.NewTail(process.DefaultTail), said: process.NewTail(2 << 10), budget: newBudget(limits.AgentOutputBytes),
 		ready: make(chan struct{}), stop: newOnce(), kill: newOnce(), dead: make(chan struct{}),
 	}
 	pr.router.pr = pr

@@ -23,11 +23,8 @@ const (
 	OutputEvents = "events"
 )
 
-// Defaults of Config.
-const (
-	defaultKillAfter  = 3 * time.Second
-	defaultStderrTail = 16 << 10 // a long stack trace
-)
+// defaultKillAfter is the default of Config.KillAfter.
+const defaultKillAfter = 3 * time.Second
 
 // Config says what to run and in which formats.
 type Config struct {
@@ -52,7 +49,7 @@ type Config struct {
 	Records *process.Records
 	// KillAfter is the time between TERM and KILL; 0 = 3 s.
 	KillAfter time.Duration
-	// StderrTail is how many bytes of stderr a failure shows; 0 = 16 KiB.
+	// StderrTail is how many bytes of stderr a failure shows; 0 = process.DefaultTail.
 	StderrTail int
 }
 
@@ -145,6 +142,5 @@ func (c *Config) complete() error {
 		return errors.New("kill_after and stderr_tail cannot be negative")
 	}
 	c.KillAfter = cmp.Or(c.KillAfter, defaultKillAfter)
-	c.StderrTail = cmp.Or(c.StderrTail, defaultStderrTail)
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"go.uber.org/goleak"
 
+	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/testagents/agenttest"
 	"github.com/seed82539d15/holon/turns"
@@ -196,7 +197,7 @@ func TestFailureShowsStatusAndTheEndOfStderr(t *testing.T) {
 func TestStderrIsKeptAsABoundedTail(t *testing.T) {
 	_, out := prompt(t, shell(t, `i=0; while [ $i -lt 20000 ]; do echo "line $i é" >&2; i=$((i+1)); done; exit 1`), turns.Prompt{}, "")
 	m := out.Failure.Message
-	if len(m) > defaultStderrTail+64 || len(m) < defaultStderrTail-64 || !strings.HasPrefix(m, "exit status 1: …") || !strings.HasSuffix(m, "line 19999 é") {
+	if len(m) > process.DefaultTail+64 || len(m) < process.DefaultTail-64 || !strings.HasPrefix(m, "exit status 1: …") || !strings.HasSuffix(m, "line 19999 é") {
 		t.Errorf("%d bytes: %.60q … %q", len(m), m, m[max(0, len(m)-20):])
 	}
 }

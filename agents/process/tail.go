@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// defaultTail holds a long stack trace.
-const defaultTail = 16 << 10
+// DefaultTail holds a long stack trace.
+const DefaultTail = 16 << 10
 
 // Tail keeps the newest bytes written to it, such as the stderr of a process.
 // Make it with NewTail. Its methods may be called from many goroutines.
@@ -19,9 +19,9 @@ type Tail struct {
 	cut bool
 }
 
-// NewTail returns a Tail of max bytes; 0 = 16 KiB.
+// NewTail returns a Tail of max bytes; 0 = DefaultTail.
 func NewTail(max int) *Tail {
-	return &Tail{max: cmp.Or(max, defaultTail)}
+	return &Tail{max: cmp.Or(max, DefaultTail)}
 }
 
 // Write takes all of b and never fails.
