@@ -99,12 +99,18 @@ func (l *listing) reach(s Snapshot, n int) (seq int64, found bool, err error) {
 	return seq, found, err
 }
 
-// listOf reads one page. of makes a row, and says how large it is and whether it
-// belongs to the list. The first column of every row is the seq at which it was
-// created. The first window is somewhat larger than the page, and each further
-// one is larger than the last, so that a page without filters costs little more
-// than its rows.
-func listOf[T any](s Snapshot, l *listing, of func(ledger.Values) (v T, size int, belongs bool, err error)) (out turns.List[T], err error) {
+// sized is a row that knows about how much memory it takes.
+type sized[T any] interface {
+	*T
+	Bytes() int
+}
+
+// listOf reads one page. read makes a row, nil for one that does not belong to
+// the list. The first column of every row is the seq at which it was created.
+// The first window is somewhat larger than the page, and each further one is
+// larger than the last, so that a page without filters costs little more than
+// its rows.
+func listOf[T any, P sized[T]](s Snapshot, l *listing, read func(ledger.Values) (P, error)) (out turns.List[T], err error) {
 	if _, out.Latest, err = s.Ends(); err != nil {
 		return out, err
 	}
@@ -118,16 +124,17 @@ func listOf[T any](s Snapshot, l *listing, of func(ledger.Values) (v T, size int
 			return full()
 		}
 		seq := v.Int(0)
-		row, size, belongs, err := of(v)
-		if err != nil || !belongs {
+		row, err := read(v)
+		if err != nil || row == nil {
 			return err
 		}
-		if len(out.Rows) > 0 && bytes+size+rowBytes > listBytes {
+		size := row.Bytes() + rowBytes
+		if len(out.Rows) > 0 && bytes+size > listBytes {
 			return full()
 		}
-		bytes += size + rowBytes
+		bytes += size
 		last = seq
-		out.Rows = append(out.Rows, row)
+		out.Rows = append(out.Rows, *row)
 		return nil
 	}
 	for looked, size := 0, 2*l.limit; ; size *= 4 {
@@ -164,15 +171,7 @@ func (r *Reads) ListThreads(ctx context.Context, q threads.Query) (out turns.Lis
 		l.find(threads.ByState, string(q.State))
 	}
 	l.equal("agent", q.Agent)
-	return in(ctx, r, ForScans, func(s Snapshot) (turns.List[threads.Thread], error) {
-		return listOf(s, l, func(v ledger.Values) (row threads.Thread, size int, belongs bool, err error) {
-			t, err := threads.Read(v)
-			if err != nil {
-				return row, 0, false, err
-			}
-			return *t, t.Bytes(), true, nil
-		})
-	})
+	return in(ctx, r, ForScans, func(s Snapshot) (turns.List[threads.Thread], error) { return listOf(s, l, threads.Read) })
 }
 
 // ListTurns implements turns.Reader.
@@ -188,15 +187,7 @@ func (r *Reads) ListTurns(ctx context.Context, q turns.Query) (out turns.List[tu
 	case q.State != "":
 		l.find(turns.ByState, string(q.State))
 	}
-	return in(ctx, r, ForScans, func(s Snapshot) (turns.List[turns.Turn], error) {
-		return listOf(s, l, func(v ledger.Values) (row turns.Turn, size int, belongs bool, err error) {
-			t, err := turns.Read(v)
-			if err != nil {
-				return row, 0, false, err
-			}
-			return *t, t.Bytes(), true, nil
-		})
-	})
+	return in(ctx, r, ForScans, func(s Snapshot) (turns.List[turns.Turn], error) { return listOf(s, l, turns.Read) })
 }
 
 // ListSteps implements turns.Reader.
@@ -205,7 +196,7 @@ func (r *Reads) ListSteps(ctx context.Context, q turns.StepQuery) (out turns.Lis
 	if err != nil {
 		return out, err
 	}
-	return in(ctx, r, ForScans, func(s Snapshot) (turns.List[turns.Step], error) { return listOf(s, l, stepRow) })
+	return in(ctx, r, ForScans, func(s Snapshot) (turns.List[turns.Step], error) { return listOf(s, l, turns.ReadStep) })
 }
 
 func newStepListing(q turns.StepQuery) (*listing, error) {
@@ -218,14 +209,6 @@ func newStepListing(q turns.StepQuery) (*listing, error) {
 		l.rows.Only = append(l.rows.Only, ledger.Only{Column: "hidden_by", Values: []any{nil}})
 	}
 	return l, nil
-}
-
-func stepRow(v ledger.Values) (row turns.Step, size int, belongs bool, err error) {
-	st, err := turns.ReadStep(v)
-	if err != nil {
-		return row, 0, false, err
-	}
-	return *st, st.Bytes(), true, nil
 }
 
 // ListItems implements turns.Reader.
@@ -249,12 +232,9 @@ func listItems(s Snapshot, q items.Query) (out turns.List[items.Item], err error
 		return out, err
 	}
 	whole := newCompletion(s)
-	return listOf(s, l, func(v ledger.Values) (row items.Item, size int, belongs bool, err error) {
+	return listOf(s, l, func(v ledger.Values) (*items.Item, error) {
 		it := items.Read(v)
-		if err := whole.complete(it); err != nil {
-			return row, 0, false, err
-		}
-		return *it, len(it.Content), true, nil
+		return it, whole.complete(it)
 	})
 }
 

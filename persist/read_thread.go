@@ -208,9 +208,12 @@ func (r *Reads) ReadTurn(ctx context.Context, q turns.TurnQuery) (out turns.Turn
 		if err != nil {
 			return err
 		}
-		steps, err := listOf(s, l, func(v ledger.Values) (turns.Step, int, bool, error) {
-			st, size, _, err := stepRow(v)
-			return st, size, st.Step != "", err // attempts are listed separately
+		steps, err := listOf(s, l, func(v ledger.Values) (*turns.Step, error) {
+			st, err := turns.ReadStep(v)
+			if err != nil || st.Step == "" { // attempts are listed separately
+				return nil, err
+			}
+			return st, nil
 		})
 		slices.Reverse(steps.Rows)
 		if out.Steps = steps.Rows; err != nil || q.Items <= 0 {

@@ -293,37 +293,20 @@ func tryAt(list []*turns.Step, step string, epoch int) int {
 
 func (f *folding) compare(ctx context.Context, r turns.Reader, t *threads.Thread) error {
 	f.diffs = append(f.diffs, compareRows("threads", t.ThreadID, t, f.row)...)
-	cursor := ""
-	for {
-		page, err := r.ListTurns(ctx, turns.Query{ThreadID: f.thread, Cursor: cursor})
-		if err != nil {
-			return err
-		}
-		for i := range page.Rows {
-			row := &page.Rows[i]
-			f.diffs = append(f.diffs, compareRows("turns", row.TurnID, row, f.turns[row.TurnID])...)
-			delete(f.turns, row.TurnID)
-			if err := f.compareTries(ctx, r, row.TurnID); err != nil {
-				return err
-			}
-		}
-		if cursor = page.Next; cursor == "" {
-			break
-		}
+	err := eachRow(func(cursor string) (turns.List[turns.Turn], error) {
+		return r.ListTurns(ctx, turns.Query{ThreadID: f.thread, Cursor: cursor})
+	}, func(row *turns.Turn) error {
+		f.diffs = append(f.diffs, compareRows("turns", row.TurnID, row, f.turns[row.TurnID])...)
+		delete(f.turns, row.TurnID)
+		return f.compareTries(ctx, r, row.TurnID)
+	})
+	if err != nil {
+		return err
 	}
-	for {
-		page, err := r.ListItems(ctx, items.Query{ThreadID: f.thread, Cursor: cursor, IncludeSuperseded: true})
-		if err != nil {
-			return err
-		}
-		for i := range page.Rows {
-			if err := f.compareItem(&page.Rows[i]); err != nil {
-				return err
-			}
-		}
-		if cursor = page.Next; cursor == "" {
-			break
-		}
+	if err := eachRow(func(cursor string) (turns.List[items.Item], error) {
+		return r.ListItems(ctx, items.Query{ThreadID: f.thread, Cursor: cursor, IncludeSuperseded: true})
+	}, f.compareItem); err != nil {
+		return err
 	}
 	for id := range f.turns {
 		f.diff("turns", id, "row", "missing", "a row")
@@ -337,21 +320,18 @@ func (f *folding) compare(ctx context.Context, r turns.Reader, t *threads.Thread
 // compareTries compares the rows of a turn's tries.
 func (f *folding) compareTries(ctx context.Context, r turns.Reader, turnID string) error {
 	want := f.tries[turnID]
-	for cursor := ""; ; {
-		page, err := r.ListSteps(ctx, turns.StepQuery{TurnID: turnID, Cursor: cursor, IncludeSuperseded: true})
-		if err != nil {
-			return err
+	err := eachRow(func(cursor string) (turns.List[turns.Step], error) {
+		return r.ListSteps(ctx, turns.StepQuery{TurnID: turnID, Cursor: cursor, IncludeSuperseded: true})
+	}, func(row *turns.Step) error {
+		var log *turns.Step
+		if len(want) > 0 && want[0].Seq == row.Seq {
+			log, want = want[0], want[1:]
 		}
-		for i := range page.Rows {
-			var log *turns.Step
-			if len(want) > 0 && want[0].Seq == page.Rows[i].Seq {
-				log, want = want[0], want[1:]
-			}
-			f.diffs = append(f.diffs, compareRows("steps", fmt.Sprint(page.Rows[i].Seq), &page.Rows[i], log)...)
-		}
-		if cursor = page.Next; cursor == "" {
-			break
-		}
+		f.diffs = append(f.diffs, compareRows("steps", fmt.Sprint(row.Seq), row, log)...)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, s := range want {
 		f.diff("steps", fmt.Sprint(s.Seq), "row", "missing", "a row")
@@ -390,6 +370,24 @@ func (f *folding) compareItem(row *items.Item) error {
 
 func (f *folding) diff(table, id, column, row, log string) {
 	f.diffs = append(f.diffs, Difference{Table: table, ID: id, Column: column, Row: row, Log: log})
+}
+
+// eachRow calls f with every row of a list.
+func eachRow[T any](page func(cursor string) (turns.List[T], error), f func(*T) error) error {
+	for cursor := ""; ; {
+		p, err := page(cursor)
+		if err != nil {
+			return err
+		}
+		for i := range p.Rows {
+			if err := f(&p.Rows[i]); err != nil {
+				return err
+			}
+		}
+		if cursor = p.Next; cursor == "" {
+			return nil
+		}
+	}
 }
 
 // eachEvent decodes every event up to a seq that passes the filter.
