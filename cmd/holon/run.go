@@ -262,7 +262,7 @@ func (o runOptions) run(ctx context.Context, con *console, c *client.Client, pro
 	run.questions = questionsAt(con, piped)
 	defer run.questions.end()
 	err := run.follow()
-	if closeErr := run.view.close(); err == nil {
+	if closeErr := run.view.Close(); err == nil {
 		err = closeErr
 	}
 	if err != nil {

@@ -134,8 +134,8 @@ func (r *turnRun) show() error {
 		return nil
 	}
 	text := promptText(q.open[0])
-	if v, ok := r.view.(*timelineViewer); ok {
-		if err := v.r.Ask(); err != nil {
+	if v, ok := r.view.(*timeline.Renderer); ok {
+		if err := v.Ask(); err != nil {
 			return err
 		}
 	} else {
@@ -196,7 +196,7 @@ func optionOf(options []timeline.Option, verb string) int {
 // question again below it.
 func (r *turnRun) beside(write func() error) error {
 	q := r.questions
-	if _, timeline := r.view.(*timelineViewer); len(q.open) == 0 || !timeline || q.screen != r.con.out {
+	if _, ok := r.view.(*timeline.Renderer); len(q.open) == 0 || !ok || q.screen != r.con.out {
 		return write()
 	}
 	if _, err := io.WriteString(q.screen, "\n"); err != nil {
@@ -233,8 +233,8 @@ func (r *turnRun) next() error {
 	if len(r.questions.open) > 0 {
 		return r.show()
 	}
-	if v, ok := r.view.(*timelineViewer); ok {
-		return v.r.Answered()
+	if v, ok := r.view.(*timeline.Renderer); ok {
+		return v.Answered()
 	}
 	return nil
 }

@@ -56,20 +56,12 @@ type saying struct {
 func newRunViewer(con *console, format string, quiet bool) viewer {
 	switch {
 	case format == "jsonl":
-		return &lineViewer{con: con}
+		return lineViewer{silentViewer{con}}
 	case format == "json" || quiet:
-		return &silentViewer{con: con}
+		return silentViewer{con}
 	}
-	return &timelineViewer{con.newTimeline(timeline.Options{Idle: "waiting for the turn", Hint: "Ctrl-C interrupts"})}
+	return con.newTimeline(timeline.Options{Idle: "waiting for the turn", Hint: "Ctrl-C interrupts"})
 }
-
-// silentViewer shows only changes of the connection, on stderr.
-type silentViewer struct{ con *console }
-
-func (v *silentViewer) event(client.Event) error   { return nil }
-func (v *silentViewer) state(s client.State) error { v.con.noteState(s); return nil }
-func (v *silentViewer) tick() error                { return nil }
-func (v *silentViewer) close() error               { return nil }
 
 // follow shows the turn until it has ended or the person leaves.
 func (r *turnRun) follow() error {
@@ -86,12 +78,12 @@ func (r *turnRun) follow() error {
 			case !open:
 				return fmt.Errorf("%w\n  %s", f.err, r.left())
 			case item.state != nil:
-				err = r.beside(func() error { return r.view.state(*item.state) })
+				err = r.beside(func() error { return r.view.State(*item.state) })
 			default:
 				err = r.take(item.event)
 			}
 		case <-ticks:
-			err = r.view.tick()
+			err = r.view.Tick()
 		case <-r.due:
 			err = r.askAll()
 		case line, open := <-r.questions.lines:
@@ -138,7 +130,7 @@ func (r *turnRun) take(event client.Event) error {
 			return err
 		}
 	}
-	show := func() error { return r.view.event(event) }
+	show := func() error { return r.view.Event(event) }
 	if event.Method == "turn/progress" {
 		// Only the status line changes, and it is hidden while a question is open.
 		if err := show(); err != nil {
@@ -272,8 +264,8 @@ func (r *turnRun) call(method string, params map[string]any, say func(error) str
 
 // say shows a sentence: in the timeline if there is one, else on stderr.
 func (r *turnRun) say(text string) error {
-	if v, ok := r.view.(*timelineViewer); ok && r.con.isTerminal(r.con.out) {
-		return r.beside(func() error { return v.r.Note(text) })
+	if v, ok := r.view.(*timeline.Renderer); ok && r.con.isTerminal(r.con.out) {
+		return r.beside(func() error { return v.Note(text) })
 	}
 	r.con.note("holon: %s", timeline.Clean(text))
 	return nil

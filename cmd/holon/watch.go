@@ -123,12 +123,12 @@ func parseCursor(text string) (after *int64, logID string, err error) {
 	return &seq, logID, nil
 }
 
-// viewer shows the items of a feed.
+// viewer shows the items of a feed; a timeline.Renderer is one.
 type viewer interface {
-	event(client.Event) error
-	state(client.State) error
-	tick() error
-	close() error
+	Event(client.Event) error
+	State(client.State) error
+	Tick() error
+	Close() error
 }
 
 func watch(ctx context.Context, con *console, c *client.Client, options client.Options, format string, superseded timeline.Superseded, limit int) error {
@@ -138,7 +138,7 @@ func watch(ctx context.Context, con *console, c *client.Client, options client.O
 	f := startFeed(ctx, c, options)
 	defer f.end()
 	seen, err := f.show(view, con.ticks(), limit)
-	if closeErr := view.close(); err == nil {
+	if closeErr := view.Close(); err == nil {
 		err = closeErr
 	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
@@ -160,9 +160,9 @@ func (f *feed) show(view viewer, ticks <-chan time.Time, limit int) (seen int64,
 				return seen, f.err
 			}
 			if item.state != nil {
-				err = view.state(*item.state)
+				err = view.State(*item.state)
 			} else {
-				err = view.event(item.event)
+				err = view.Event(item.event)
 				seen = max(seen, item.event.Seq)
 				count++
 			}
@@ -170,7 +170,7 @@ func (f *feed) show(view viewer, ticks <-chan time.Time, limit int) (seen int64,
 				return seen, err
 			}
 		case <-ticks:
-			if err := view.tick(); err != nil {
+			if err := view.Tick(); err != nil {
 				return seen, err
 			}
 		}
@@ -180,42 +180,39 @@ func (f *feed) show(view viewer, ticks <-chan time.Time, limit int) (seen int64,
 func newViewer(con *console, format string, options timeline.Options) viewer {
 	switch format {
 	case "jsonl":
-		return &lineViewer{con: con}
+		return lineViewer{silentViewer{con}}
 	case "json":
-		return &objectViewer{con: con}
+		return &objectViewer{silentViewer: silentViewer{con}}
 	}
-	return &timelineViewer{con.newTimeline(options)}
+	return con.newTimeline(options)
 }
 
-// timelineViewer shows a timeline.
-type timelineViewer struct{ r *timeline.Renderer }
+// silentViewer shows only changes of the connection, on stderr.
+type silentViewer struct{ con *console }
 
-func (v *timelineViewer) event(e client.Event) error { return v.r.Event(e) }
-func (v *timelineViewer) state(s client.State) error { return v.r.State(s) }
-func (v *timelineViewer) tick() error                { return v.r.Tick() }
-func (v *timelineViewer) close() error               { return v.r.Close() }
+func (v silentViewer) Event(client.Event) error   { return nil }
+func (v silentViewer) State(s client.State) error { v.con.noteState(s); return nil }
+func (v silentViewer) Tick() error                { return nil }
+func (v silentViewer) Close() error               { return nil }
 
 // lineViewer prints each notification as received.
-type lineViewer struct{ con *console }
+type lineViewer struct{ silentViewer }
 
-func (v *lineViewer) event(e client.Event) error {
+func (v lineViewer) Event(e client.Event) error {
 	_, err := v.con.jsonOut().Write(append(e.Line, '\n'))
 	return err
 }
-func (v *lineViewer) state(s client.State) error { v.con.noteState(s); return nil }
-func (v *lineViewer) tick() error                { return nil }
-func (v *lineViewer) close() error               { return nil }
 
 // objectViewer prints one object and writes its events at once, so that memory
 // does not grow with them.
 type objectViewer struct {
-	con   *console
+	silentViewer
 	any   bool
 	logID string
 	after int64
 }
 
-func (v *objectViewer) event(e client.Event) error {
+func (v *objectViewer) Event(e client.Event) error {
 	start := ",\n"
 	if !v.any {
 		start = "{\"events\":[\n"
@@ -226,15 +223,12 @@ func (v *objectViewer) event(e client.Event) error {
 	return err
 }
 
-func (v *objectViewer) state(s client.State) error {
+func (v *objectViewer) State(s client.State) error {
 	v.logID, v.after = s.LogID, max(v.after, s.AfterSeq)
-	v.con.noteState(s)
-	return nil
+	return v.silentViewer.State(s)
 }
 
-func (v *objectViewer) tick() error { return nil }
-
-func (v *objectViewer) close() error {
+func (v *objectViewer) Close() error {
 	if !v.any {
 		if _, err := io.WriteString(v.con.jsonOut(), "{\"events\":["); err != nil {
 			return err
