@@ -73,16 +73,8 @@ be unknown for an idle one; "holon doctor" starts each once.
 				}
 				return g.printRaw(result.Agents[i], format == "json")
 			}
-			switch format {
-			case "json":
-				return g.printJSON(map[string]any{"agents": result.Agents, "latest_seq": result.Latest}, true)
-			case "jsonl":
-				for _, raw := range result.Agents {
-					if err := g.printRaw(raw, false); err != nil {
-						return err
-					}
-				}
-				return nil
+			if format != "text" {
+				return g.printRows(format, "agents", result.Agents, result.Latest)
 			}
 			return printAgents(&g.console, rows)
 		}),
@@ -107,23 +99,15 @@ func (a agentRow) print(con *console, byDefault bool) error {
 	if byDefault {
 		name += " (default)"
 	}
-	lines := [][2]string{
+	err := con.printFields(9, [][2]string{
 		{"agent", name}, {"kind", a.Kind}, {"state", a.State}, {"version", a.Version}, {"protocol", a.Protocol}, {"runs", a.runs()},
 		{"can", a.can()}, {"modes", strings.Join(a.Capabilities.Modes, ", ")}, {"models", strings.Join(a.Capabilities.Models, ", ")},
-	}
-	for _, line := range lines {
-		if line[1] == "" {
-			continue
-		}
-		if _, err := fmt.Fprintf(con.out, "%-9s %s\n", line[0], timeline.OneLine(line[1])); err != nil {
-			return err
-		}
-	}
-	if a.LastError == "" {
-		return nil
+	})
+	if err != nil || a.LastError == "" {
+		return err
 	}
 	text := strings.ReplaceAll(strings.TrimSpace(timeline.Clean(a.LastError)), "\n", "\n          ")
-	_, err := fmt.Fprintf(con.out, "%-9s %s\n", "error", text)
+	_, err = fmt.Fprintf(con.out, "%-9s %s\n", "error", text)
 	return err
 }
 

@@ -45,15 +45,11 @@ session of its agent. A change opens one if necessary.
   holon configure thread_… model=haiku effort=high`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
-			format, err := g.format("text", "json", "jsonl")
-			if err != nil {
-				return err
-			}
 			set, err := readSettings(args[1:])
 			if err != nil {
 				return err
 			}
-			c, err := g.client(cmd)
+			format, c, err := g.dial(cmd)
 			if err != nil {
 				return err
 			}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
 )
 
 // console holds the standard streams of a command and the environment that
@@ -105,6 +107,37 @@ func (c *console) printRaw(raw json.RawMessage, indent bool) error {
 	b.WriteByte('\n')
 	_, err = c.jsonOut().Write(b.Bytes())
 	return err
+}
+
+// printRows prints received rows for -o json, as the value of member beside
+// latest_seq, or one a line for -o jsonl.
+func (c *console) printRows(format, member string, rows []json.RawMessage, latest int64) error {
+	if format == "json" {
+		if rows == nil {
+			rows = []json.RawMessage{}
+		}
+		return c.printJSON(map[string]any{member: rows, "latest_seq": latest}, true)
+	}
+	for _, row := range rows {
+		if err := c.printRaw(row, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printFields prints names and values for a person, one pair a line, without
+// the pairs that have no value.
+func (c *console) printFields(width int, fields [][2]string) error {
+	for _, field := range fields {
+		if field[1] == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(c.out, "%-*s %s\n", width, field[0], timeline.OneLine(field[1])); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // printText prints a text, or returns err.

@@ -72,14 +72,10 @@ func (l listing) fetch(ctx context.Context, c *client.Client, filter map[string]
 
 // print fetches and prints a listing.
 func (l listing) print(g *globals, cmd *cobra.Command, filter map[string]any, limit int) error {
-	format, err := g.format("text", "json", "jsonl")
-	if err != nil {
-		return err
-	}
 	if limit < 0 {
 		return usagef("--limit %d: give 0 for all, or more", limit)
 	}
-	c, err := g.client(cmd)
+	format, c, err := g.dial(cmd)
 	if err != nil {
 		return err
 	}
@@ -88,19 +84,8 @@ func (l listing) print(g *globals, cmd *cobra.Command, filter map[string]any, li
 	if err != nil {
 		return err
 	}
-	switch format {
-	case "json":
-		if found.rows == nil {
-			found.rows = []json.RawMessage{}
-		}
-		return g.printJSON(map[string]any{l.member: found.rows, "latest_seq": found.latest}, true)
-	case "jsonl":
-		for _, row := range found.rows {
-			if err := g.printRaw(row, false); err != nil {
-				return err
-			}
-		}
-		return nil
+	if format != "text" {
+		return g.printRows(format, l.member, found.rows, found.latest)
 	}
 	if len(found.rows) == 0 {
 		g.note("There are no %s here.", l.member)

@@ -105,10 +105,8 @@ func (s serverStatus) print(con *console, url string) error {
 		{"log id", timeline.OneLine(s.LogID)},
 		{"agents", strings.Join(agents, ", ")},
 	}
-	for _, line := range lines {
-		if _, err := fmt.Fprintf(con.out, "%-8s %s\n", line[0], line[1]); err != nil {
-			return err
-		}
+	if err := con.printFields(8, lines); err != nil {
+		return err
 	}
 	if s.Turns.Waiting > 0 {
 		con.note("Questions that wait are listed by: holon respond")

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -152,17 +151,11 @@ func showTurn(g *globals, cmd *cobra.Command, id string) error {
 	if why := t.why(); why != "" {
 		state += " (" + why + ")"
 	}
-	lines := [][2]string{
+	if err := g.printFields(8, [][2]string{
 		{"turn", t.ID}, {"thread", t.ThreadID}, {"state", state}, {"attempt", t.attempts()}, {"worker", t.Worker},
 		{"queued", when(t.QueuedAt)}, {"started", when(cmp.Or(t.FirstStartedAt, t.StartedAt))}, {"again at", when(t.RetryAt)}, {"ended", when(t.CompletedAt)},
-	}
-	for _, line := range lines {
-		if line[1] == "" {
-			continue
-		}
-		if _, err := fmt.Fprintf(g.out, "%-8s %s\n", line[0], timeline.OneLine(line[1])); err != nil {
-			return err
-		}
+	}); err != nil {
+		return err
 	}
 	tries := slices.Concat(read.Attempts, read.Steps)
 	if len(tries) == 0 {
