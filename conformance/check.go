@@ -49,21 +49,17 @@ const (
 var needs = map[string]need{"echo": needEcho, "worker": needWorker, "brief": needBrief, "tcp": needTCP,
 	"loopback": needLoopback, "token": needToken, "asked": needAsked}
 
-// The sources of the rules. docs/protocol.md has numbered sections.
+// The sources of the rules; scripts write theirs out. docs/protocol.md has
+// numbered sections.
 const (
-	srcRequest  = "JSON-RPC 2.0 §4 Request object"
-	srcNotify   = "JSON-RPC 2.0 §4.1 Notification"
-	srcResponse = "JSON-RPC 2.0 §5 Response object"
-	srcError    = "JSON-RPC 2.0 §5.1 Error object"
-	srcBatch    = "JSON-RPC 2.0 §6 Batch"
-	srcFrames   = "protocol.md §1 Transports and frames"
-	srcStreams  = "protocol.md §2 Streams and cursors"
-	srcMethods  = "protocol.md §3 Methods"
-	srcEvents   = "protocol.md §4 Notifications"
-	srcErrors   = "protocol.md §5 Errors"
-	srcAdmit    = "protocol.md §6 Who gets in"
-	srcRewind   = "rewind.md § What a consumer must do"
-	srcSSE      = "HTML Living Standard §9.2 Server-sent events"
+	srcFrames  = "protocol.md §1 Transports and frames"
+	srcStreams = "protocol.md §2 Streams and cursors"
+	srcMethods = "protocol.md §3 Methods"
+	srcEvents  = "protocol.md §4 Notifications"
+	srcErrors  = "protocol.md §5 Errors"
+	srcAdmit   = "protocol.md §6 Who gets in"
+	srcRewind  = "rewind.md § What a consumer must do"
+	srcSSE     = "HTML Living Standard §9.2 Server-sent events"
 )
 
 // areas is the order of the report: a check belongs to the area before the dot

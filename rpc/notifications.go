@@ -83,5 +83,3 @@ func (o *outlet) announce(ctx context.Context, at *api.StreamStart) {
 		Changed: threads.Changed{Type: "started", State: t.State, StartedAt: t.StartedAt, SessionID: t.SessionID, Agent: t.Agent, Title: t.Title},
 	})
 }
-
-func zapError(err error) zap.Field { return zap.Error(err) }

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/notify"
 )
@@ -324,6 +326,6 @@ func (o *outlet) broken(ctx context.Context, err error) string {
 	case errors.As(err, &expired):
 		return o.writeClosing(Closing{Code: api.CloseExpired, Reason: expired.Error()})
 	}
-	o.server.log.Error("stream cannot read the log", zapError(err))
+	o.server.log.Error("stream cannot read the log", zap.Error(err))
 	return o.writeClosing(Closing{Code: api.CloseInternal, Reason: "the log cannot be read", Reconnect: true, RetryAfter: time.Second})
 }

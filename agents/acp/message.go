@@ -23,7 +23,6 @@ const (
 	methodCancel      = "session/cancel"
 	methodSetMode     = "session/set_mode"
 	methodSetModel    = "session/set_model"
-	methodSetOption   = "session/set_config_option"
 	methodSteering    = "_session/steering"
 	methodUpdate      = "session/update"
 	methodAuthStatus  = "_auth/status_update" // an extension of two agents

@@ -137,25 +137,6 @@ func (p *Process) failure(err error) error {
 	return fmt.Errorf("%s: %w\n%s", p.Name, err, last)
 }
 
-// CPU is the processor time that the child has used so far.
-func (p *Process) CPU() (time.Duration, error) {
-	stat, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(p.PID), "stat"))
-	if err != nil {
-		return 0, err
-	}
-	_, rest, _ := strings.Cut(string(stat), ") ") // the name before it may hold anything
-	var user, system int64
-	f := strings.Fields(rest)
-	if len(f) < 13 {
-		return 0, errors.New("/proc/PID/stat is not what it was")
-	}
-	if _, err := fmt.Sscan(f[11]+" "+f[12], &user, &system); err != nil {
-		return 0, err
-	}
-	const ticks = 100 // per second: USER_HZ on every Linux that Go runs on
-	return time.Duration(user+system) * time.Second / ticks, nil
-}
-
 // RSS is the child's resident memory in bytes.
 func (p *Process) RSS() (int64, error) {
 	status, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(p.PID), "status"))

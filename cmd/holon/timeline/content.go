@@ -152,15 +152,16 @@ func ReadContent(raw json.RawMessage) Content {
 func (c Content) stream() string {
 	switch c.Type {
 	case "agent_message":
-		return c.message()
+		return c.MessageText()
 	case "reasoning":
 		return c.Text
 	}
 	return c.Output
 }
 
-// message is the text of a message's parts; other parts are named.
-func (c Content) message() string {
+// MessageText is the text of a message's parts as the agent or person wrote it,
+// not sanitized; other parts are named.
+func (c Content) MessageText() string {
 	var parts []struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
@@ -185,10 +186,6 @@ func (c Content) message() string {
 	}
 	return strings.Join(texts, "\n")
 }
-
-// MessageText is the text of a message as the agent or person wrote it, not
-// sanitized.
-func (c Content) MessageText() string { return c.message() }
 
 // headline names a tool call or command on one line.
 func (c Content) headline() string {
@@ -318,7 +315,7 @@ func countLines(text *string) int { return len(linesOf(text)) }
 func (c Content) Summary(status string) string {
 	switch c.Type {
 	case "user_message", "agent_message":
-		return OneLine(c.message())
+		return OneLine(c.MessageText())
 	case "reasoning":
 		return OneLine(c.Text)
 	case "tool_call", "command_execution":

@@ -99,7 +99,7 @@ func (r *Renderer) show(event client.Event, it *item, p params, ended bool) {
 	case "user_message":
 		if !it.begun {
 			it.begun = true
-			r.block(event.ThreadID, it.label, Clean(c.message()))
+			r.block(event.ThreadID, it.label, Clean(c.MessageText()))
 		}
 	case "plan":
 		var lines []string
