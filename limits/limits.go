@@ -33,7 +33,7 @@ var (
 	WaitingTurns = Range[int]{1024, 1, 100_000}
 	QueuedTurns  = Range[int]{64, 1, 10_000}
 
-	Drain        = Range[time.Duration]{6 * time.Second, 0, time.Hour}
+	Drain        = Range[time.Duration]{6 * time.Second, 100 * time.Millisecond, time.Hour}
 	Interrupt    = Range[time.Duration]{10 * time.Second, 100 * time.Millisecond, time.Hour}
 	Heartbeat    = Range[time.Duration]{15 * time.Second, 100 * time.Millisecond, time.Hour}
 	WriteTimeout = Range[time.Duration]{30 * time.Second, 100 * time.Millisecond, time.Hour}

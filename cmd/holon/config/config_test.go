@@ -257,6 +257,7 @@ func TestValidateSaysWhatToDo(t *testing.T) {
 		{[]string{"--max-item-bytes=3MiB"}, "max_frame_bytes", "twice max_item_bytes"},
 		{[]string{"--max-frame-bytes=1MiB"}, "max_frame_bytes", "not within 4194304 and"},
 		{[]string{"--heartbeat-seconds=0"}, "heartbeat_seconds", "within 0.1"},
+		{[]string{"--drain-seconds=0"}, "drain_seconds", "within 0.1"},
 		{[]string{"--synchronous=off"}, "synchronous", "full, normal"},
 		{[]string{"--pprof=localhost:6060"}, "pprof", "unix socket"},
 		{[]string{"--agent=nobody"}, "default_agent", "--agent NAME=acp:COMMAND"},
