@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed82539d15/holon/limits"
+	"github.com/seed82539d15/holon/lines"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -63,8 +64,11 @@ func runBridge(ctx context.Context, c *client.Client, in io.Reader, out io.Write
 	// Requests are sent before the header of the answer comes: a server may
 	// wait for some first.
 	b := &bridge{changed: make(chan struct{}, 1)}
+	refused := make(chan error, 1)
 	go func() {
-		b.send(in, writer)
+		if err := b.send(in, writer); err != nil {
+			refused <- err
+		}
 		writer.Close()
 		b.inputEnded()
 	}()
@@ -79,6 +83,8 @@ func runBridge(ctx context.Context, c *client.Client, in io.Reader, out io.Write
 	defer patience.Stop()
 	for {
 		select {
+		case err := <-refused:
+			return err
 		case err := <-received:
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -119,21 +125,27 @@ type bridge struct {
 	closing string // the reason of a stream/closing
 }
 
-// send copies lines and counts those that will be answered.
-func (b *bridge) send(in io.Reader, out io.Writer) {
-	reader := bufio.NewReaderSize(in, 64<<10)
-	for {
-		line, err := reader.ReadBytes('\n')
-		if len(line) > 0 {
-			if expectsAnswer(line) {
-				b.change(func() { b.pending++ })
-			}
-			if _, err := out.Write(line); err != nil {
-				return // the receiving side reports why
-			}
+// bridgeLines reads the lines of one direction. No server takes or sends longer ones.
+func bridgeLines(r io.Reader) *lines.Reader {
+	return lines.New(r, lines.Config{Max: limits.FrameBytes.Most, Buffer: 64 << 10})
+}
+
+// send copies lines until in ends, and counts those that will be answered. Its
+// error says which line is too long.
+func (b *bridge) send(in io.Reader, out io.Writer) error {
+	for reader := bridgeLines(in); ; {
+		line, err := reader.Next()
+		switch {
+		case errors.Is(err, lines.ErrTooLong):
+			return fmt.Errorf("stdin: %w", err)
+		case err != nil:
+			return nil // the end
 		}
-		if err != nil {
-			return
+		if expectsAnswer(line) {
+			b.change(func() { b.pending++ })
+		}
+		if writeLine(out, line) != nil {
+			return nil // the receiving side reports why
 		}
 	}
 }
@@ -141,30 +153,33 @@ func (b *bridge) send(in io.Reader, out io.Writer) {
 // receive copies lines back and counts answers; it returns nil after an orderly
 // end.
 func (b *bridge) receive(in io.Reader, out io.Writer) error {
-	reader := bufio.NewReaderSize(in, 64<<10)
-	for {
-		line, err := reader.ReadBytes('\n')
-		if len(line) > 0 {
-			if _, err := out.Write(line); err != nil {
-				return fmt.Errorf("write to stdout: %w", err)
-			}
-			answer, reason := readServerLine(line)
-			b.change(func() {
-				if answer {
-					b.pending--
-				}
-				if reason != "" {
-					b.closing = reason
-				}
-			})
-		}
+	for reader := bridgeLines(in); ; {
+		line, err := reader.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
+		if err := writeLine(out, line); err != nil {
+			return fmt.Errorf("write to stdout: %w", err)
+		}
+		answer, reason := readServerLine(line)
+		b.change(func() {
+			if answer {
+				b.pending--
+			}
+			if reason != "" {
+				b.closing = reason
+			}
+		})
 	}
+}
+
+// writeLine writes a line and its end in one call, so that a peer never reads half of it.
+func writeLine(w io.Writer, line []byte) error {
+	_, err := w.Write(append(line[:len(line):len(line)], '\n'))
+	return err
 }
 
 func (b *bridge) change(what func()) {

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/seed82539d15/holon/lines"
 )
 
 func TestConnectEndsWhenAllIsAnswered(t *testing.T) {
@@ -53,6 +56,26 @@ func TestConnectTellsWhyTheServerLeft(t *testing.T) {
 	r := holon(t, t.TempDir(), `{"jsonrpc":"2.0","id":1,"method":"x"}`, "connect", "--url", server.URL)
 	if r.code != exitFailed || !strings.Contains(r.err, "server stopping [draining]") {
 		t.Errorf("%+v", r)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return copy(p, strings.Repeat("x", len(p))), nil }
+
+// TestConnectBoundsALine gives a line that never ends, and looks at what is
+// passed on.
+func TestConnectBoundsALine(t *testing.T) {
+	b := &bridge{changed: make(chan struct{}, 1)}
+	var passed strings.Builder
+	if err := b.send(io.MultiReader(strings.NewReader("{}\n"), endless{}), &passed); !errors.Is(err, lines.ErrTooLong) {
+		t.Errorf("sent: %v", err)
+	}
+	if passed.String() != "{}\n" {
+		t.Errorf("%d bytes were passed on", passed.Len())
+	}
+	if err := b.receive(endless{}, io.Discard); !errors.Is(err, lines.ErrTooLong) {
+		t.Errorf("received: %v", err)
 	}
 }
 
