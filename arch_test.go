@@ -23,7 +23,7 @@ var mayImport = map[string][]string{
 	"strict":        {},
 	"notify":        {"limits"},
 	"ledger":        {"notify"},
-	"follow":        {"notify", "ledger"},
+	"follow":        {"backoff", "notify", "ledger"},
 	"items":         {"strict", "notify", "ledger"},
 	"threads":       {"notify", "ledger", "items"},
 	"turns":         {"backoff", "notify", "ledger", "items", "threads"},

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed82539d15/holon/backoff"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 )
@@ -267,15 +268,12 @@ func (d *Dispatcher) stored(ctx context.Context, name string) (found *row, err e
 	return found, err
 }
 
-// Waits after failures in a row.
-const (
-	firstBackoff = 250 * time.Millisecond
-	maxBackoff   = 30 * time.Second
-)
+// retries are the waits after failures in a row.
+var retries = backoff.Backoff{First: 250 * time.Millisecond, Max: 30 * time.Second}
 
 func pause(ctx context.Context, fails int) {
 	select {
-	case <-time.After(min(firstBackoff<<min(fails-1, 16), maxBackoff)):
+	case <-time.After(retries.Wait(fails)):
 	case <-ctx.Done():
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed82539d15/holon/backoff"
 	"github.com/seed82539d15/holon/host"
 )
 
@@ -99,25 +100,24 @@ func (e Endpoint) checkPeer(ctx context.Context, conn net.Conn) error {
 	return nil
 }
 
-// Bounds of the wait for a server to accept a connection: the kernel connects
-// before that, and then does not yet say which user will own the connection.
-const (
-	acceptTimeout = dialTimeout
-	firstLook     = 200 * time.Microsecond
-	lastLook      = 20 * time.Millisecond
-)
+// acceptTimeout bounds the wait for a server to accept a connection, and looks are
+// the waits between two looks: the kernel connects before that, and then does not
+// yet say which user will own the connection.
+const acceptTimeout = dialTimeout
+
+var looks = backoff.Backoff{First: 200 * time.Microsecond, Max: 20 * time.Millisecond}
 
 // acceptedBy waits until a connection is accepted and returns the user who
 // accepted it.
 func acceptedBy(ctx context.Context, conn net.Conn) (uint32, error) {
 	ctx, cancel := context.WithTimeout(ctx, acceptTimeout)
 	defer cancel()
-	for wait := firstLook; ; wait = min(2*wait, lastLook) {
+	for look := 1; ; look++ {
 		uid, err := host.PeerUID(conn)
 		if !errors.Is(err, host.ErrNoOwner) {
 			return uid, err
 		}
-		if pause(ctx, wait) != nil {
+		if pause(ctx, looks.Wait(look)) != nil {
 			return 0, fmt.Errorf("nobody has taken the connection: %w", err)
 		}
 	}
