@@ -47,6 +47,7 @@ func TestEndHasTheLastMessage(t *testing.T) {
 		"of a step's newest try":        {[]step{emit(in("", "a", "x"), items.StepStart{Step: "s"}, in("s", "b", "y"), items.StepStart{Step: "s"}, in("s", "c", "z"))}, turns.Outcome{}, "z"},
 		"cut short":                     {[]step{emit(create("a", "x"))}, turns.Outcome{State: turns.Failed}, "x"},
 		"that the agent gives":          {[]step{emit(in("", "a", "x"))}, turns.Outcome{Message: "done"}, "done"},
+		"of a failure with a reason":    {[]step{emit(in("", "a", "x"))}, turns.FailedWith(turns.KindAgentFailed, "boom"), "x"},
 		"of an interruption":            {[]step{emit(in("", "a", "x"))}, turns.Outcome{State: turns.Interrupted}, "Turn interrupted: the agent stopped"},
 	} {
 		t.Run(name, func(t *testing.T) {

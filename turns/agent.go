@@ -157,7 +157,7 @@ const (
 // FailedWith is the outcome of a prompt that failed for a reason that people
 // are shown.
 func FailedWith(kind, message string) Outcome {
-	return Outcome{State: Failed, Message: message, StopReason: "error", Failure: &Failure{Kind: kind, Message: message}}
+	return Outcome{State: Failed, StopReason: "error", Failure: &Failure{Kind: kind, Message: message}}
 }
 
 // Prompt is the agent's side of one prompt of a turn. Its fields are not

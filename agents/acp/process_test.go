@@ -31,7 +31,7 @@ func TestCrashFailsTheTurnWithStatusAndTail(t *testing.T) {
 		r := bad(t, "")
 		th := r.thread("t")
 		sink, out := th.prompt(t.Context(), prompt)
-		if out.State != turns.Failed || out.Failure.Kind != turns.KindAgentFailed || !strings.Contains(out.Message, want) {
+		if out.State != turns.Failed || out.Failure.Kind != turns.KindAgentFailed || !strings.Contains(out.Why(), want) {
 			t.Errorf("%q: %+v", prompt, out)
 		}
 		if got := said2(sink); got != "partial" {
@@ -130,8 +130,8 @@ func TestWhatCannotStartIsSaidInWords(t *testing.T) {
 				t.Fatalf("probe: %#v", err)
 			}
 			for _, want := range c.want {
-				if !strings.Contains(out.Message, want) || !strings.Contains(p.Error(), want) {
-					t.Errorf("%q is missing in %q and %q", want, out.Message, p)
+				if !strings.Contains(out.Why(), want) || !strings.Contains(p.Error(), want) {
+					t.Errorf("%q is missing in %q and %q", want, out.Why(), p)
 				}
 			}
 		})
@@ -309,7 +309,7 @@ func (failing) Add(*process.Group, []string) (func(), error) {
 
 func TestNothingRunsThatIsNotRecorded(t *testing.T) {
 	r := bad(t, "", func(c *Config) { c.Records = failing{} })
-	if _, out := r.thread("t").prompt(t.Context(), "say x"); out.State != turns.Failed || !strings.Contains(out.Message, "no space left") {
+	if _, out := r.thread("t").prompt(t.Context(), "say x"); out.State != turns.Failed || !strings.Contains(out.Why(), "no space left") {
 		t.Errorf("%+v", out)
 	}
 }

@@ -55,7 +55,7 @@ func TestTheConfiguredDeadlineIsTheEngines(t *testing.T) {
 func TestInstallSaysWhatToDoAboutAMissingCommand(t *testing.T) {
 	r := serve(t, []string{"no-such-agent-anywhere"}, func(c *Config) { c.Install = "Install it with: get agent" })
 	_, out := r.thread("t").prompt(t.Context(), "say x")
-	if out.State != turns.Failed || !strings.HasSuffix(out.Message, ". Install it with: get agent") {
+	if out.State != turns.Failed || !strings.HasSuffix(out.Why(), ". Install it with: get agent") {
 		t.Errorf("%+v", out)
 	}
 }

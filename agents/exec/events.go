@@ -262,15 +262,13 @@ func (e resultEvent) check() error {
 
 // outcome is the result of a process that exited with 0.
 func (e resultEvent) outcome() turns.Outcome {
-	out := turns.Outcome{State: e.State, Message: e.Message, StopReason: e.StopReason}
-	if e.State == turns.Failed {
-		out.Message = cmp.Or(out.Message, "the agent said that it failed")
-		out.StopReason = cmp.Or(out.StopReason, "error")
-		out.Failure = &turns.Failure{Kind: turns.KindAgentFailed, Message: out.Message}
-		if e.Transient {
-			out.Cause = turns.CauseTransient
-		}
+	if e.State != turns.Failed {
+		return turns.Outcome{State: e.State, Message: e.Message, StopReason: cmp.Or(e.StopReason, "end_turn")}
 	}
-	out.StopReason = cmp.Or(out.StopReason, "end_turn")
+	out := turns.FailedWith(turns.KindAgentFailed, cmp.Or(e.Message, "the agent said that it failed"))
+	out.StopReason = cmp.Or(e.StopReason, out.StopReason)
+	if e.Transient {
+		out.Cause = turns.CauseTransient
+	}
 	return out
 }

@@ -156,8 +156,8 @@ func TestResultDecidesTheOutcome(t *testing.T) {
 	for line, want := range map[string]turns.Outcome{
 		`{"event":"result","state":"completed"}`:                                     {State: turns.Completed, StopReason: "end_turn"},
 		`{"event":"result","state":"completed","message":"m","stop_reason":"limit"}`: {State: turns.Completed, Message: "m", StopReason: "limit"},
-		`{"event":"result","state":"failed","message":"no key"}`:                     {State: turns.Failed, Message: "no key", StopReason: "error", Failure: &turns.Failure{Kind: "agent_failed", Message: "no key"}},
-		`{"event":"result","state":"failed"}`:                                        {State: turns.Failed, Message: "the agent said that it failed", StopReason: "error", Failure: &turns.Failure{Kind: "agent_failed", Message: "the agent said that it failed"}},
+		`{"event":"result","state":"failed","message":"no key"}`:                     {State: turns.Failed, StopReason: "error", Failure: &turns.Failure{Kind: "agent_failed", Message: "no key"}},
+		`{"event":"result","state":"failed"}`:                                        {State: turns.Failed, StopReason: "error", Failure: &turns.Failure{Kind: "agent_failed", Message: "the agent said that it failed"}},
 	} {
 		_, out := prompt(t, shell(t, "cat >/dev/null; printf '%s\\n' '"+line+"'", events, func(c *Config) { c.Input = InputText }), turns.Prompt{}, "")
 		if out.State != want.State || out.Message != want.Message || out.StopReason != want.StopReason || (out.Failure == nil) != (want.Failure == nil) || (out.Failure != nil && *out.Failure != *want.Failure) {
