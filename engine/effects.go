@@ -39,21 +39,19 @@ func (e stopWork) apply(a *actor) {
 	}
 }
 
-// detachWork detaches the executor whose prompt has ended. superseded says that
-// its attempt was superseded.
-type detachWork struct{ superseded bool }
+// detachWork detaches the executor whose prompt has ended.
+type detachWork struct{}
 
-func (e detachWork) apply(a *actor) {
-	w := a.state.active.work
-	if r, isRun := w.exec.(*run); isRun {
-		r.superseded = e.superseded
-	}
-	w.detach()
-	if e.superseded {
-		w.prompts = 0
-		if a.e.pause.isDraining() {
-			a.slot.keep()
-		}
+func (detachWork) apply(a *actor) { a.state.active.work.detach() }
+
+// supersedeWork detaches the executor of an attempt that was superseded. In a
+// drain the next attempt does not start, so the slot is left.
+type supersedeWork struct{}
+
+func (supersedeWork) apply(a *actor) {
+	a.state.active.work.supersede()
+	if a.e.pause.isDraining() {
+		a.slot.keep()
 	}
 }
 

@@ -8,6 +8,8 @@ import "time"
 type executor interface {
 	// stop asks it to end the current prompt. The actor sets the deadline.
 	stop(cause error)
+	// supersede says that the attempt was superseded, so that further output is late.
+	supersede()
 	// detach ends its connection with the turn without waiting for it. Detaching
 	// twice is fine.
 	detach()
@@ -44,6 +46,15 @@ func (w *work) detach() {
 		w.exec.detach()
 	}
 	w.exec, w.stopBy = nil, time.Time{}
+}
+
+// supersede detaches the executor because its attempt was superseded.
+func (w *work) supersede() {
+	if w.exec != nil {
+		w.exec.supersede()
+	}
+	w.detach()
+	w.prompts = 0
 }
 
 // stop asks the executor to stop within a time. An earlier deadline stays.

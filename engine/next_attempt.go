@@ -27,7 +27,7 @@ func (w *turnWriter) retry(c turns.Cause, message string) bool {
 	act.progressNext, act.progressAt = nil, time.Time{}
 	act.clock.wait(false)
 	act.retryAt = at.Time
-	w.d.addEffect(detachWork{superseded: true})
+	w.d.addEffect(supersedeWork{})
 	return true
 }
 

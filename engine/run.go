@@ -40,6 +40,9 @@ var (
 // stop implements executor.
 func (r *run) stop(cause error) { r.cancel(cause) }
 
+// supersede implements executor.
+func (r *run) supersede() { r.superseded = true }
+
 // detach implements executor.
 func (r *run) detach() {
 	if !r.detached {

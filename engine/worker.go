@@ -28,6 +28,9 @@ type worker struct {
 // lease.
 func (w *worker) stop(error) {}
 
+// supersede implements executor. The turn's row says which attempt is live.
+func (w *worker) supersede() {}
+
 // detach implements executor. Later writes of the worker are refused because of
 // the turn's row.
 func (w *worker) detach() {
