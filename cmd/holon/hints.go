@@ -42,6 +42,9 @@ func (g *globals) hint(err error) string {
 	case client.KindUnauthorized:
 		return "The token is in the server's data directory; name it with --data DIR."
 	case "forbidden":
+		if refused.Reason == "" { // a lease, not an admission
+			return ""
+		}
 		return "The server refuses this Host or Origin; see --allow-host and --allow-origin of holon serve."
 	case client.KindCursorExpired:
 		return fmt.Sprintf("The log begins at %d now: continue with --after %d, or read the thread with: holon call thread/read '{\"thread_id\":\"…\"}'", refused.FirstSeq, max(refused.FirstSeq-1, 0))

@@ -17,9 +17,10 @@ func newPruneCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune --before SEQ",
 		Short: "Remove the oldest events of the log",
-		Long: `Removes the events below SEQ, but never those of an open turn. Threads, turns
-and items stay readable; cursors below SEQ expire. A running server does it;
-without one this command opens the log itself.
+		Long: `Removes the events below SEQ. It stops where the text of an item that is still
+written is only in the log. Threads, turns and items stay readable; cursors
+below SEQ expire. A running server does it; without one this command opens the
+log itself.
 
   holon prune --before 100000`,
 		Args: cobra.NoArgs,
