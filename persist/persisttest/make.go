@@ -223,6 +223,7 @@ func (m *Maker) Start() *Maker {
 	m.Add(notify.ThreadStarted, "", "", &threads.Changed{
 		Type: "started", State: threads.Running, StartedAt: notify.TimeOf(m.clock), SessionID: m.ID, Agent: "echo",
 		Title: "title of " + m.ID, Metadata: items.Raw(`{"a":[1,2,"ü"]}`), Parent: &threads.Parent{ThreadID: "p", TurnID: "q"},
+		ForkedFrom: &threads.ForkedFrom{ThreadID: "p", TurnID: "q"},
 	})
 	return m
 }

@@ -72,7 +72,6 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"RowsAreTheFoldOfTheLog", refold},
 		{"ExportIsTheLog", export},
 		{"StoreBehavesAsItsModel", property},
-		{"RetriedTurnsAreTheFoldOfTheLog", retriedLogs},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
 	}

@@ -143,13 +143,14 @@ func (m *Maker) Attempt(turnID string) *notify.Span {
 		s = m.try(turnID, "")
 	}
 	m.in[turnID] = ""
-	origin := turns.OriginClient
-	if s.Epoch > 1 {
-		origin = turns.OriginRetry
+	started := &turns.StartedEvent{
+		Type: "started", State: turns.Active, StartedAt: notify.TimeOf(m.clock), Origin: turns.OriginClient, Metadata: items.Raw(`{"n":1}`),
+		Retry: &turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: 4, BackoffSeconds: 0.5, BackoffMaxSeconds: 9},
 	}
-	m.AddTo(s, notify.TurnStarted, turnID, "", &turns.StartedEvent{
-		Type: "started", State: turns.Active, StartedAt: notify.TimeOf(m.clock), Origin: origin, Metadata: items.Raw(`{"n":1}`),
-	})
+	if s.Epoch > 1 {
+		started.Origin, started.FirstStartedAt = turns.OriginRetry, m.turn(turnID).FirstStartedAt
+	}
+	m.AddTo(s, notify.TurnStarted, turnID, "", started)
 	return s
 }
 
@@ -188,6 +189,7 @@ func (m *Maker) Rewind(turnID, step string, reason turns.Cause) {
 	}
 	m.Add(notify.StreamRewind, turnID, "", &turns.RewindEvent{
 		Type: "rewind", Step: step, NewEpoch: 1 + m.highest(turnID, step), SupersededAfterSeq: first - 1, Reason: reason, Rank: first,
+		UsedMs: 1234,
 	})
 	if in := m.in[turnID]; m.Standing(turnID, in) == nil {
 		m.in[turnID] = ""

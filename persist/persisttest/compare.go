@@ -1,0 +1,163 @@
+package persisttest
+
+import (
+	"context"
+	"fmt"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed82539d15/holon/notify"
+)
+
+// read reads something and compares it with the model.
+func (m *model) read(r *rapid.T) {
+	if len(m.actors) == 0 {
+		return
+	}
+	switch pick(r, 8, "read") {
+	case 0, 1:
+		m.page(r)
+	case 2:
+		m.stream(r)
+	case 3:
+		m.thread(m.known(r))
+	case 4:
+		m.unfinished()
+	default:
+		m.list(r)
+	}
+}
+
+// at chooses a place in the log, often near its end.
+func (m *model) at(r *rapid.T) int64 {
+	if rapid.Bool().Draw(r, "near the end") {
+		return max(0, m.head()-int64(pick(r, 100, "before")))
+	}
+	return m.head() * int64(pick(r, 100, "percent")) / 100
+}
+
+// filter chooses threads and methods. Threads with few of the events are read in
+// another way than those with many, which are the newest.
+func (m *model) filter(r *rapid.T) (f notify.Filter) {
+	ids := []string{"thread_none"}
+	for _, k := range m.actors[rapid.SampledFrom([]int{0, max(0, len(m.actors)-5)}).Draw(r, "of"):] {
+		ids = append(ids, k.ID)
+	}
+	for range pick(r, 4, "threads") {
+		f.ThreadIDs = append(f.ThreadIDs, rapid.SampledFrom(ids).Draw(r, "thread"))
+	}
+	if rapid.Bool().Draw(r, "methods") {
+		f.Methods = rapid.SampledFrom([][]string{
+			{"item/*"}, {notify.TurnStarted}, {notify.ItemDelta}, {"turn/*", notify.HolonPaused}, {"step/*"}, {"holon/*"}, {"nothing/*"},
+		}).Draw(r, "method")
+	}
+	return f
+}
+
+// supersededBy returns the seq of the first marker that supersedes what has this
+// lineage and seq (docs/rewind.md); 0 if none does.
+func (m *model) supersededBy(turnID string, lineage []notify.Ref, seq int64) int64 {
+	for _, mark := range m.marks[turnID] {
+		for _, try := range lineage {
+			if try.Step == mark.Step && try.Epoch < mark.NewEpoch && seq > mark.After {
+				return mark.Seq
+			}
+		}
+	}
+	return 0
+}
+
+// between returns the events after a seq, up to another, that pass the filter.
+// With collapse these are the live ones.
+func (m *model) between(after, upTo int64, f notify.Filter, collapse bool) []notify.Event {
+	list := []notify.Event{}
+	for i := after; i < upTo; i++ {
+		e, p := &m.events[i], &m.parsed[i]
+		out := collapse && (e.Method == notify.TurnLate || m.supersededBy(p.TurnID, p.Lineage, e.Seq) != 0)
+		if !out && f.Match(e.ThreadID, e.Method) {
+			list = append(list, *e)
+		}
+	}
+	return list
+}
+
+func frames(events []notify.Event) (data []byte) {
+	for i := range events {
+		data = events[i].AppendFrame(data)
+	}
+	return data
+}
+
+func paramBytes(events []notify.Event) (n int) {
+	for i := range events {
+		n += len(events[i].Params)
+	}
+	return n
+}
+
+// page reads one page. It has exactly its events, as many as it may have.
+func (m *model) page(r *rapid.T) {
+	q := notify.Query{
+		After:     m.at(r),
+		Filter:    m.filter(r),
+		MaxEvents: rapid.SampledFrom([]int{1, 3, 10, 60}).Draw(r, "max events"),
+		MaxBytes:  rapid.SampledFrom([]int{1, 700, 3000, 10_000, 1 << 20}).Draw(r, "max bytes"),
+		Frames:    rapid.Bool().Draw(r, "frames"),
+		Collapse:  rapid.Bool().Draw(r, "collapse"),
+	}
+	p, err := m.h.Store.Page(context.Background(), q)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	asOf := int64(0)
+	if q.Collapse {
+		asOf = m.head()
+	}
+	if p.First != m.first || p.Latest != m.head() || p.AsOf != asOf || p.More != (p.Scanned < p.Latest) || p.Scanned < q.After || p.More && p.Scanned == q.After {
+		m.t.Fatalf("page of %d to %d as of %d, scanned %d, more %v of %+v", p.First, p.Latest, p.AsOf, p.Scanned, p.More, q)
+	}
+	want := m.between(q.After, p.Scanned, q.Filter, q.Collapse)
+	size := paramBytes(want)
+	if len(want) > q.MaxEvents || len(want) > 1 && size > q.MaxBytes {
+		m.t.Fatalf("page of %d events, %d bytes of %+v", len(want), size, q)
+	}
+	if len(p.Frames) > 0 {
+		if string(p.Frames) != string(frames(want)) || len(p.Events) > 0 {
+			m.t.Fatalf("frames of %+v are\n%s, want\n%s", q, p.Frames, frames(want))
+		}
+		return
+	}
+	sameEvents(m.t, fmt.Sprintf("page of %+v", q), p.Events, want)
+	if p.More && len(want) < q.MaxEvents && !q.Collapse && len(q.Filter.Methods) == 0 {
+		next := m.between(p.Scanned, m.head(), q.Filter, false)
+		if len(next) == 0 || size+len(next[0].Params) <= q.MaxBytes {
+			m.t.Fatalf("the page of %+v ended after %d events, %d bytes", q, len(want), size)
+		}
+	}
+}
+
+// stream reads a stream to its end, from the tail or from the log alone. The
+// tail knows from the events what is superseded, the log from rows.
+func (m *model) stream(r *rapid.T) {
+	after, filter, collapse := m.at(r), m.filter(r), rapid.Bool().Draw(r, "collapse")
+	tail := m.h.Tail
+	if rapid.Bool().Draw(r, "from the log") {
+		tail = notify.NewTail(0, m.head())
+	}
+	c := notify.NewCursor(tail, m.h.Store, filter, after)
+	defer c.Close()
+	if collapse {
+		c.Collapse()
+	}
+	var got []byte
+	for c.After() < m.head() {
+		chunk, err := c.Next(context.Background(), 0)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		got = append(got, chunk.Data...)
+	}
+	if want := frames(m.between(after, m.head(), filter, collapse)); string(got) != string(want) {
+		m.t.Fatalf("the stream after %d of %+v, collapse %v, is\n%s, want\n%s", after, filter, collapse, got, want)
+	}
+}

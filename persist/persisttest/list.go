@@ -1,0 +1,113 @@
+package persisttest
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// paging says which page of a list is read.
+type paging struct {
+	cursor string
+	limit  int
+	newest bool
+}
+
+// list reads one page of a list.
+func (m *model) list(r *rapid.T) {
+	ctx, store := context.Background(), m.h.Store
+	p := paging{limit: pick(r, 20, "limit"), newest: rapid.Bool().Draw(r, "newest")}
+	if pick(r, 3, "from a cursor") == 0 {
+		p.cursor = strconv.FormatInt(m.at(r), 10)
+	}
+	k := m.known(r)
+	threadID := rapid.SampledFrom([]string{"", k.ID, "thread_none"}).Draw(r, "of a thread")
+	turnID := rapid.SampledFrom(append(slices.Sorted(maps.Keys(k.Turns)), "turn_none")).Draw(r, "turn")
+	switch pick(r, 4, "list") {
+	case 0:
+		q := threads.Query{Cursor: p.cursor, Limit: p.limit, Newest: p.newest}
+		q.State = rapid.SampledFrom([]threads.State{"", threads.Running, threads.Closing, threads.Closed}).Draw(r, "state")
+		q.Agent = rapid.SampledFrom([]string{"", "echo", "none"}).Draw(r, "agent")
+		var want []*threads.Thread
+		for _, k := range m.actors {
+			if row := k.Thread; is(q.State, row.State) && is(q.Agent, row.Agent) {
+				want = append(want, row)
+			}
+		}
+		got, err := store.ListThreads(ctx, q)
+		listed(m, said(q), got, err, want, func(row *threads.Thread) int64 { return row.CreatedSeq }, p)
+	case 1:
+		q := turns.Query{ThreadID: threadID, Cursor: p.cursor, Limit: p.limit, Newest: p.newest}
+		q.State = rapid.SampledFrom(append([]turns.State{""}, turns.States...)).Draw(r, "state")
+		var want []*turns.Turn
+		for _, k := range m.actors {
+			want = append(want, only(rowsOf(k.Turns, turnSeq), func(row *turns.Turn) bool {
+				return is(q.ThreadID, k.ID) && is(q.State, row.State)
+			})...)
+		}
+		slices.SortFunc(want, func(a, b *turns.Turn) int { return cmp.Compare(a.CreatedSeq, b.CreatedSeq) })
+		got, err := store.ListTurns(ctx, q)
+		listed(m, said(q), got, err, want, turnSeq, p)
+	case 2:
+		q := turns.StepQuery{TurnID: turnID, Cursor: p.cursor, Limit: p.limit, Newest: p.newest, IncludeSuperseded: rapid.Bool().Draw(r, "superseded")}
+		want := only(k.rows(turnID), func(s *turns.Step) bool { return q.IncludeSuperseded || s.HiddenBy == 0 })
+		got, err := store.ListSteps(ctx, q)
+		listed(m, said(q), got, err, want, stepSeq, p)
+	default:
+		q := items.Query{ThreadID: threadID, Cursor: p.cursor, Limit: p.limit, Newest: p.newest, IncludeSuperseded: rapid.Bool().Draw(r, "superseded")}
+		if rapid.Bool().Draw(r, "of a turn") {
+			q.TurnID = turnID
+		}
+		q.Status = rapid.SampledFrom([]items.Status{"", "", "", "", items.StatusPending, items.StatusInProgress, items.StatusCompleted, items.StatusDeleted}).Draw(r, "status")
+		q.Type = rapid.SampledFrom([]items.Kind{"", "", "", "", items.KindAgentMessage, items.KindNotice, items.KindToolCall}).Draw(r, "type")
+		var want []*items.Item
+		for _, k := range m.actors {
+			if is(q.ThreadID, k.ID) {
+				want = append(want, only(m.itemsOf(k), func(it *items.Item) bool {
+					return is(q.TurnID, it.TurnID) && is(q.Status, it.Status) && is(q.Type, it.Type) && (q.IncludeSuperseded || !it.Superseded)
+				})...)
+			}
+		}
+		slices.SortFunc(want, func(a, b *items.Item) int { return cmp.Compare(a.CreatedSeq, b.CreatedSeq) })
+		got, err := store.ListItems(ctx, q)
+		listed(m, said(q), got, err, want, itemSeq, p)
+	}
+}
+
+// is reports whether a value passes a filter; the zero filter lets all pass.
+func is[T comparable](filter, value T) bool {
+	var all T
+	return filter == all || filter == value
+}
+
+// listed compares one page with the rows of the whole list, the oldest first.
+func listed[R any](m *model, what string, got turns.List[R], err error, list []*R, seq func(*R) int64, p paging) {
+	m.t.Helper()
+	if p.newest {
+		list = slices.Clone(list)
+		slices.Reverse(list)
+	}
+	limit, want, next := cmp.Or(p.limit, 100), []R{}, "" // 100 if the query says nothing
+	for _, row := range list {
+		if at, _ := strconv.ParseInt(p.cursor, 10, 64); p.cursor != "" && (seq(row) == at || seq(row) < at != p.newest) {
+			continue
+		}
+		if len(want) == limit {
+			next = strconv.FormatInt(seq(&want[limit-1]), 10)
+			break
+		}
+		want = append(want, *row)
+	}
+	same(m, what, got.Rows, want, err)
+	if got.Next != next || got.Latest != m.head() {
+		m.t.Fatalf("%s: the next page is %q at %d, want %q at %d", what, got.Next, got.Latest, next, m.head())
+	}
+}
