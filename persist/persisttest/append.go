@@ -1,7 +1,6 @@
 package persisttest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +10,7 @@ import (
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
-	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
-	"github.com/seed82539d15/holon/turns"
 )
 
 func concurrentUnits(t *testing.T, h Harness) {
@@ -39,67 +36,6 @@ func concurrentUnits(t *testing.T, h Harness) {
 	dense(t, events)
 	if want := actors * (2 + 39); len(events) != want {
 		t.Errorf("%d events, want %d", len(events), want)
-	}
-}
-
-func tailAndLog(t *testing.T, h Harness) {
-	m := NewMaker(t, h.Store, "thread_a")
-	m.Start().Commit()
-	m.StartTurn("turn_a")
-	m.Messages("turn_a", 50, 100)
-	m.Commit()
-	events := all(t, h.Store)
-	var stored, live []byte
-	for i := range events {
-		stored = events[i].AppendFrame(stored)
-	}
-	c := notify.NewCursor(h.Tail, h.Store, notify.Filter{}, 0)
-	for c.After() < h.Tail.Head() {
-		chunk, err := c.Next(context.Background(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		live = append(live, chunk.Data...)
-	}
-	if h.Tail.Head() != 52 || !bytes.Equal(stored, live) {
-		t.Errorf("head %d; the tail has %d bytes, the log %d, or others (I3)", h.Tail.Head(), len(live), len(stored))
-	}
-}
-
-func publishedFirst(t *testing.T, h Harness) {
-	m := NewMaker(t, h.Store, "thread_a")
-	m.Start()
-	for n := range 50 {
-		r := m.Commit()
-		if head := h.Tail.Head(); head < r.Last {
-			t.Fatalf("the receipt says %d while the head is %d", r.Last, head)
-		}
-		p, err := h.Store.Position(context.Background())
-		if err != nil || p.Latest < r.Last {
-			t.Fatalf("the receipt says %d while the position is %+v, %v", r.Last, p, err)
-		}
-		m.Create("", fmt.Sprintf("item_%d", n), items.StatusCompleted, items.NewNotice("info", "x"))
-	}
-}
-
-func staleUnit(t *testing.T, h Harness) {
-	m := NewMaker(t, h.Store, "thread_a")
-	m.Start().Commit()
-	m.StartTurn("turn_a")
-	stale := m.Unit()
-	m.Messages("", 1, 1)
-	m.Commit()
-	if _, err := h.Store.Append(stale); err == nil {
-		t.Error("a unit made on an old state of its thread was committed")
-	}
-	if RowsOf[*turns.Turn](stale)[0].CreatedSeq != notify.Provisional(0) {
-		t.Error("the rows of a refused unit were settled")
-	}
-	if events := all(t, h.Store); len(events) != 2 {
-		t.Errorf("%d events, want 2", len(events))
-	}
-	if row, err := h.Store.Turn(context.Background(), "turn_a"); row != nil || err != nil {
-		t.Errorf("the refused unit left %+v, %v", row, err)
 	}
 }
 
@@ -217,37 +153,5 @@ func keyRace(t *testing.T, h Harness) {
 	}
 	if s, err := h.Store.Stored(context.Background(), "other"); s != nil || err != nil {
 		t.Errorf("an unused key has %+v, %v", s, err)
-	}
-}
-
-func keyWithoutEvents(t *testing.T, h Harness) {
-	m := NewMaker(t, h.Store, "thread_a")
-	m.Start().Commit()
-	NewMaker(t, h.Store, "thread_b").Start().Commit()
-	r, err := h.Store.Append(&ledger.Unit{Key: KeyOf("k", "thread/pause", ""), Result: []byte("{}"), Last: m.Thread.LatestSeq})
-	if err != nil || r.First != 0 || r.Last != 1 {
-		t.Errorf("a unit of thread_a answers %+v, %v; want its newest seq", r, err)
-	}
-	if r, err = h.Store.Append(&ledger.Unit{Key: KeyOf("l", "holon/pause", ""), Result: []byte("{}")}); err != nil || r.Last != 2 {
-		t.Errorf("a unit of no thread answers %+v, %v; want the log's newest seq", r, err)
-	}
-	if s, err := h.Store.Stored(context.Background(), "k"); err != nil || s == nil || s.Seq != 1 {
-		t.Errorf("stored is %+v, %v", s, err)
-	}
-}
-
-func keyOfRefused(t *testing.T, h Harness) {
-	if _, err := h.Store.Append(RuntimeUnit(t, turns.Runtime{}, true)); err != nil {
-		t.Fatal(err)
-	}
-	m := NewMaker(t, h.Store, "thread_a")
-	u := m.Start().Unit()
-	u.Fences, u.Key, u.Result = []ledger.Fence{turns.NotPaused}, KeyOf("k", "turn/start", ""), []byte("{}")
-	if _, err := h.Store.Append(u); !errors.Is(err, turns.ErrRuntimePaused) {
-		t.Errorf("in a pause: %v", err)
-	}
-	u.Fences = nil
-	if r, err := h.Store.Append(u); err != nil || r.Stored != nil {
-		t.Errorf("the key of a refused unit was taken: %+v, %v", r, err)
 	}
 }

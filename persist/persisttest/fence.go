@@ -6,39 +6,11 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
-
-func keyExpires(t *testing.T, h Harness) {
-	use := func(result string) ledger.Receipt {
-		t.Helper()
-		r, err := h.Store.Append(&ledger.Unit{Key: KeyOf("k", "m", ""), Result: []byte(result)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
-	h.SetNow(epoch)
-	use("1")
-	h.SetNow(epoch.Add(7*24*time.Hour - time.Second))
-	if r := use("2"); r.Stored == nil || string(r.Stored.Result) != "1" {
-		t.Errorf("within seven days: %+v", r)
-	}
-	h.SetNow(epoch.Add(7*24*time.Hour + time.Second))
-	if s, err := h.Store.Stored(context.Background(), "k"); s != nil || err != nil {
-		t.Errorf("after seven days: %+v, %v", s, err)
-	}
-	if r := use("3"); r.Stored != nil {
-		t.Errorf("after seven days: %+v", r)
-	}
-	if r := use("4"); r.Stored == nil || string(r.Stored.Result) != "3" {
-		t.Errorf("used again: %+v", r)
-	}
-}
 
 // pauseFence starts turns while the runtime is paused and resumed.
 func pauseFence(t *testing.T, h Harness) {

@@ -308,3 +308,22 @@ func KeyOf(key, method, params string) *ledger.Key {
 	copy(k.Hash[:], fmt.Sprintf("%-32s", params))
 	return k
 }
+
+func userMessage(text string) items.UserMessage {
+	return items.UserMessage{
+		Type: items.KindUserMessage, Role: "user", Origin: items.OriginClient, Content: []items.Part{{Type: items.PartText, Text: text}},
+	}
+}
+
+func textOf(t testing.TB, it *items.Item) string {
+	t.Helper()
+	if it == nil {
+		t.Fatal("the item is not there")
+	}
+	c, err := items.Decode(it.Content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := items.TextOf(c)
+	return text
+}

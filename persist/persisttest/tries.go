@@ -3,6 +3,7 @@ package persisttest
 import (
 	"maps"
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -228,4 +229,31 @@ func (m *Maker) Late(turnID string, attempt int, step string, epoch int) {
 		Type: "late", Step: step, Epoch: epoch,
 		Event: turns.LateInner{Method: notify.ItemDelta, Params: jsontext.Value(`{"delta":{"text":"x"}}`)},
 	})
+}
+
+// WorkedExample writes a turn like that of docs/rewind.md: a step is tried twice,
+// then the whole turn. Event 1 is its thread's, 2 to 16 are its turn's.
+func WorkedExample(t testing.TB, store turns.Store) *Maker {
+	t.Helper()
+	m := NewMaker(t, store, "thread_a").Start()
+	m.Attempt("turn_a")                                                                // 2
+	m.Create("turn_a", "item_ask", items.StatusCompleted, userMessage("do it"))        // 3
+	m.Begin("turn_a", "setup")                                                         // 4
+	m.Begin("turn_a", "setup/clone")                                                   // 5
+	m.Create("turn_a", "item_a", items.StatusInProgress, items.NewAgentMessage("one")) // 6
+	m.Commit()
+	m.Interrupt("turn_a", "setup/clone")                                              // 7
+	m.Rewind("turn_a", "setup/clone", turns.CauseTransient)                           // 8
+	m.Begin("turn_a", "setup/clone")                                                  // 9
+	m.Create("turn_a", "item_b", items.StatusCompleted, items.NewAgentMessage("two")) // 10
+	m.Commit()
+	m.Rewind("turn_a", "", turns.CauseCrash) // 11
+	m.Commit()
+	m.Late("turn_a", 1, "setup/clone", 2)                                               // 12
+	m.Attempt("turn_a")                                                                 // 13
+	m.Begin("turn_a", "setup")                                                          // 14
+	m.Create("turn_a", "item_c", items.StatusCompleted, items.NewAgentMessage("three")) // 15
+	m.EndTurn("turn_a")                                                                 // 16
+	m.Commit()
+	return m
 }
