@@ -3,11 +3,13 @@ package api
 import (
 	"cmp"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/strict"
 )
 
@@ -26,12 +28,13 @@ type Extra struct {
 type shape struct {
 	required []requiredField
 	keyed    bool     // takes an idempotency key
+	key      []int    // where the Key of an embedded command is; nil = none
 	ids      [3][]int // where ThreadID, TurnID and ItemID are; nil = none
 	threads  []int    // where ThreadIDs is; nil = nowhere
 }
 
 type requiredField struct {
-	index int
+	index []int
 	name  string
 }
 
@@ -41,14 +44,17 @@ type requiredField struct {
 func shapeOf(t reflect.Type) *shape {
 	s := &shape{}
 	_, s.keyed = reflect.New(t).Interface().(keyed)
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for _, f := range reflect.VisibleFields(t) { // those of an embedded command too
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "" || f.Anonymous {
+		switch {
+		case name == "-" && f.Type == reflect.TypeFor[*ledger.Key]():
+			s.key = f.Index
+			continue
+		case name == "" || name == "-":
 			continue
 		}
 		if options == "" {
-			s.required = append(s.required, requiredField{i, name})
+			s.required = append(s.required, requiredField{f.Index, name})
 		}
 		switch name {
 		case "thread_id":
@@ -59,7 +65,7 @@ func shapeOf(t reflect.Type) *shape {
 			s.ids[1] = f.Index
 		case "lease":
 			id, _ := f.Type.FieldByName("TurnID")
-			s.ids[1] = append(f.Index, id.Index...)
+			s.ids[1] = slices.Concat(f.Index, id.Index)
 		case "item_id":
 			s.ids[2] = f.Index
 		}
@@ -80,24 +86,27 @@ func (s *shape) withIDs(e *Error, p reflect.Value) *Error {
 	return e
 }
 
-// decodeParams reads params strictly. Absent and null params are {}.
+// decodeParams reads params strictly. Absent and null params are {}. The
+// idempotency key is also put into the command that the params embed.
 func decodeParams[P any](method string, raw jsontext.Value, s *shape) (p P, bad error) {
 	if len(raw) > 2 || len(s.required) > 0 && len(raw) > 0 {
 		if err := strict.Unmarshal(raw, &p); err != nil {
 			return p, decodeError(err)
 		}
 	}
-	if len(s.required) > 0 {
-		v := reflect.ValueOf(&p).Elem()
-		for _, f := range s.required {
-			if v.Field(f.index).IsZero() {
-				return p, Invalid(f.name, "required", "the member is required")
-			}
+	v := reflect.ValueOf(&p).Elem()
+	for _, f := range s.required {
+		if v.FieldByIndex(f.index).IsZero() {
+			return p, Invalid(f.name, "required", "the member is required")
 		}
 	}
 	if s.keyed {
-		if err := any(&p).(keyed).takeKey(method, raw); err != nil {
+		key, err := any(&p).(keyed).takeKey(method, raw)
+		if err != nil {
 			return p, err
+		}
+		if s.key != nil {
+			v.FieldByIndex(s.key).Set(reflect.ValueOf(key))
 		}
 	}
 	return p, nil

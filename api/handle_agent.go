@@ -3,8 +3,6 @@ package api
 import (
 	"context"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -28,11 +26,9 @@ func (h *Handlers) AgentList(ctx context.Context, _ AgentListParams) (AgentListR
 	return AgentListResult{Agents: append([]turns.AgentInfo{}, h.api.Engine.Agents()...), LatestSeq: at.Latest}, nil
 }
 
-// ThreadConfigureParams are the params of thread/configure. Config has the
-// settings to change: mode, model, and the ids of the agent's other options.
+// ThreadConfigureParams are the params of thread/configure.
 type ThreadConfigureParams struct {
-	ThreadID string                    `json:"thread_id"`
-	Config   map[string]jsontext.Value `json:"config"`
+	turns.Configure
 	Keyed
 	Extra
 }
@@ -42,7 +38,7 @@ type ThreadConfigureResult = turns.ConfigureResult
 
 // ThreadConfigure answers thread/configure.
 func (h *Handlers) ThreadConfigure(ctx context.Context, p ThreadConfigureParams) (ThreadConfigureResult, error) {
-	return h.api.Engine.ThreadConfigure(ctx, turns.Configure{ThreadID: p.ThreadID, Config: p.Config, Key: p.key})
+	return h.api.Engine.ThreadConfigure(ctx, p.Configure)
 }
 
 // ThreadForkParams are the params of thread/fork. AfterTurnID "" = the newest

@@ -129,11 +129,9 @@ func orNever(t notify.Time) *notify.Time {
 	return &t
 }
 
-// HolonPauseParams are the params of holon/pause. TimeoutSeconds 0 = until
-// holon/resume.
+// HolonPauseParams are the params of holon/pause.
 type HolonPauseParams struct {
-	TimeoutSeconds float64 `json:"timeout_seconds,omitzero"`
-	Reason         string  `json:"reason,omitzero"`
+	turns.Pause
 	Keyed
 	Extra
 }
@@ -143,12 +141,12 @@ type HolonPauseResult = turns.PauseResult
 
 // HolonPause answers holon/pause.
 func (h *Handlers) HolonPause(ctx context.Context, p HolonPauseParams) (HolonPauseResult, error) {
-	return h.api.Engine.Pause(ctx, turns.Pause{TimeoutSeconds: p.TimeoutSeconds, Reason: p.Reason, Key: p.key})
+	return h.api.Engine.Pause(ctx, p.Pause)
 }
 
 // HolonResumeParams are the params of holon/resume.
 type HolonResumeParams struct {
-	Reason string `json:"reason,omitzero"`
+	turns.Resume
 	Keyed
 	Extra
 }
@@ -158,7 +156,7 @@ type HolonResumeResult = turns.PauseResult
 
 // HolonResume answers holon/resume.
 func (h *Handlers) HolonResume(ctx context.Context, p HolonResumeParams) (HolonResumeResult, error) {
-	return h.api.Engine.Resume(ctx, turns.Resume{Reason: p.Reason, Key: p.key})
+	return h.api.Engine.Resume(ctx, p.Resume)
 }
 
 // HolonPruneParams are the params of holon/prune.

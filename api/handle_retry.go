@@ -8,8 +8,7 @@ import (
 
 // TurnRetryParams are the params of turn/retry.
 type TurnRetryParams struct {
-	TurnID string `json:"turn_id"`
-	Reason string `json:"reason,omitzero"`
+	turns.Retry
 	Keyed
 	Extra
 }
@@ -19,5 +18,5 @@ type TurnRetryResult = turns.RetryResult
 
 // TurnRetry answers turn/retry.
 func (h *Handlers) TurnRetry(ctx context.Context, p TurnRetryParams) (TurnRetryResult, error) {
-	return h.api.Engine.Retry(ctx, turns.Retry{TurnID: p.TurnID, Reason: p.Reason, Key: p.key})
+	return h.api.Engine.Retry(ctx, p.Retry)
 }

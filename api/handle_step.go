@@ -6,12 +6,9 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// StepStartParams are the params of step/start. Reason is why the step is
-// tried again, for people.
+// StepStartParams are the params of step/start.
 type StepStartParams struct {
-	Lease  turns.Lease `json:"lease"`
-	Step   string      `json:"step"`
-	Reason string      `json:"reason,omitzero"`
+	turns.StartStep
 	Keyed
 	Extra
 }
@@ -25,7 +22,7 @@ func (h *Handlers) StepStart(ctx context.Context, p StepStartParams) (StepStartR
 	if err != nil {
 		return StepStartResult{}, err
 	}
-	return w.StepStart(ctx, turns.StartStep{Lease: p.Lease, Step: p.Step, Reason: p.Reason, Key: p.key})
+	return w.StepStart(ctx, p.StartStep)
 }
 
 // StepEndParams are the params of step/end. Epoch absent is the live try;

@@ -48,8 +48,7 @@ func nilIfNull(v jsontext.Value) jsontext.Value {
 	return v
 }
 
-// threadChange is the form of the params of thread/pause, thread/resume and
-// thread/close.
+// threadChange is the form of the params of thread/pause and thread/resume.
 type threadChange struct {
 	ThreadID string `json:"thread_id"`
 	Reason   string `json:"reason,omitzero"`
@@ -84,7 +83,11 @@ func (h *Handlers) changeThread(ctx context.Context, p threadChange, verb thread
 }
 
 // ThreadCloseParams are the params of thread/close.
-type ThreadCloseParams threadChange
+type ThreadCloseParams struct {
+	turns.CloseThread
+	Keyed
+	Extra
+}
 
 // ThreadCloseResult answers thread/close.
 type ThreadCloseResult = turns.ChangeThreadResult
@@ -92,7 +95,7 @@ type ThreadCloseResult = turns.ChangeThreadResult
 // ThreadClose answers thread/close. It returns once the close is durable. The
 // channel delivers the state closed when the active turn has ended.
 func (h *Handlers) ThreadClose(ctx context.Context, p ThreadCloseParams) (ThreadCloseResult, <-chan ThreadCloseResult, error) {
-	return h.api.Engine.CloseThread(ctx, turns.CloseThread{ThreadID: p.ThreadID, Reason: p.Reason, Key: p.key})
+	return h.api.Engine.CloseThread(ctx, p.CloseThread)
 }
 
 // ThreadListParams are the params of thread/list.

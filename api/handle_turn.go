@@ -3,23 +3,13 @@ package api
 import (
 	"context"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/seed82539d15/holon/items"
-	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
-// TurnStartParams are the params of turn/start. ThreadID may be left out if the
-// server has a default thread. Without Retry the policy of the agent applies.
+// TurnStartParams are the params of turn/start.
 type TurnStartParams struct {
-	ThreadID       string               `json:"thread_id,omitzero"`
-	Input          []turns.InputMessage `json:"input"`
-	OnBusy         turns.OnBusy         `json:"on_busy,omitzero"`
-	Metadata       jsontext.Value       `json:"metadata,omitzero"`
-	TimeoutSeconds float64              `json:"timeout_seconds,omitzero"`
-	Parent         *threads.Parent      `json:"parent,omitzero"`
-	Retry          *turns.RetryPolicy   `json:"retry,omitzero"`
+	turns.Start
 	Keyed
 	Extra
 }
@@ -34,10 +24,8 @@ func (h *Handlers) TurnStart(ctx context.Context, p TurnStartParams) (TurnStartR
 			return TurnStartResult{}, Invalid("thread_id", "required", "the member is required")
 		}
 	}
-	return h.api.Engine.Start(ctx, turns.Start{
-		ThreadID: p.ThreadID, Input: p.Input, OnBusy: p.OnBusy, Metadata: nilIfNull(p.Metadata),
-		TimeoutSeconds: p.TimeoutSeconds, Parent: p.Parent, Retry: p.Retry, Key: p.key,
-	})
+	p.Metadata = nilIfNull(p.Metadata)
+	return h.api.Engine.Start(ctx, p.Start)
 }
 
 // TurnSteerParams are the params of turn/steer. Mode is auto if empty.
@@ -71,8 +59,7 @@ func (h *Handlers) TurnSteer(ctx context.Context, p TurnSteerParams) (TurnSteerR
 
 // TurnInterruptParams are the params of turn/interrupt.
 type TurnInterruptParams struct {
-	TurnID string `json:"turn_id"`
-	Reason string `json:"reason,omitzero"`
+	turns.Interrupt
 	Keyed
 	Extra
 }
@@ -83,7 +70,7 @@ type TurnInterruptResult = turns.InterruptResult
 // TurnInterrupt answers turn/interrupt. It returns once the interrupt is
 // durable. The channel delivers the end of a turn that has not ended by then.
 func (h *Handlers) TurnInterrupt(ctx context.Context, p TurnInterruptParams) (TurnInterruptResult, <-chan TurnInterruptResult, error) {
-	return h.api.Engine.Interrupt(ctx, turns.Interrupt{TurnID: p.TurnID, Reason: p.Reason, Key: p.key})
+	return h.api.Engine.Interrupt(ctx, p.Interrupt)
 }
 
 // TurnReadParams are the params of turn/read. IncludeSuperseded adds the

@@ -76,7 +76,7 @@ func (h *Handlers) TurnClaim(ctx context.Context, p TurnClaimParams) (TurnClaimR
 
 // TurnRenewParams are the params of turn/renew.
 type TurnRenewParams struct {
-	Lease turns.Lease `json:"lease"`
+	turns.Renew
 	Keyed
 	Extra
 }
@@ -90,16 +90,14 @@ func (h *Handlers) TurnRenew(ctx context.Context, p TurnRenewParams) (TurnRenewR
 	if err != nil {
 		return TurnRenewResult{}, err
 	}
-	r, err := w.Renew(ctx, turns.Renew{Lease: p.Lease, Key: p.key})
+	r, err := w.Renew(ctx, p.Renew)
 	r.Steers = append([]turns.WorkerInput{}, r.Steers...)
 	return r, err
 }
 
 // TurnCompleteParams are the params of turn/complete.
 type TurnCompleteParams struct {
-	Lease   turns.Lease  `json:"lease"`
-	Message string       `json:"message,omitzero"`
-	Usage   *items.Usage `json:"usage,omitzero"`
+	turns.CompleteTurn
 	Keyed
 	Extra
 }
@@ -116,14 +114,12 @@ func (h *Handlers) TurnComplete(ctx context.Context, p TurnCompleteParams) (Turn
 	if p.Usage != nil {
 		p.Usage.Type = items.KindUsage // whatever the worker called it
 	}
-	return w.Complete(ctx, turns.CompleteTurn{Lease: p.Lease, Message: p.Message, Usage: p.Usage, Key: p.key})
+	return w.Complete(ctx, p.CompleteTurn)
 }
 
 // TurnFailParams are the params of turn/fail.
 type TurnFailParams struct {
-	Lease     turns.Lease   `json:"lease"`
-	Error     turns.Failure `json:"error"`
-	Transient bool          `json:"transient,omitzero"`
+	turns.FailTurn
 	Keyed
 	Extra
 }
@@ -142,5 +138,5 @@ func (h *Handlers) TurnFail(ctx context.Context, p TurnFailParams) (TurnFailResu
 	case p.Error.Message == "":
 		return TurnFailResult{}, Invalid("error.message", "required", "the member is required")
 	}
-	return w.Fail(ctx, turns.FailTurn{Lease: p.Lease, Error: p.Error, Transient: p.Transient, Key: p.key})
+	return w.Fail(ctx, p.FailTurn)
 }

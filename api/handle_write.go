@@ -138,8 +138,7 @@ func (h *Handlers) ItemDelete(ctx context.Context, p ItemDeleteParams) (ItemDele
 // ItemBatchParams are the params of item/batch: what the four methods above
 // do, in one transaction.
 type ItemBatchParams struct {
-	Lease turns.Lease    `json:"lease"`
-	Ops   []turns.ItemOp `json:"ops"`
+	turns.WriteItems
 	Keyed
 	Extra
 }
@@ -162,7 +161,7 @@ func (h *Handlers) ItemBatch(ctx context.Context, p ItemBatchParams) (ItemBatchR
 			return ItemBatchResult{}, Invalid(indexed("ops", i)+".epoch", "out_of_range", "epochs count from 1")
 		}
 	}
-	r, err := w.WriteItems(ctx, turns.WriteItems{Lease: p.Lease, Ops: p.Ops, Key: p.key})
+	r, err := w.WriteItems(ctx, p.WriteItems)
 	r.Items = append([]turns.WrittenItem{}, r.Items...)
 	return r, err
 }

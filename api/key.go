@@ -23,13 +23,13 @@ type Keyed struct {
 }
 
 // takeKey makes the key for the handler, from the params as received.
-func (k *Keyed) takeKey(method string, raw jsontext.Value) (err error) {
+func (k *Keyed) takeKey(method string, raw jsontext.Value) (key *ledger.Key, err error) {
 	k.key, err = KeyOf(method, k.IdempotencyKey, raw)
-	return err
+	return k.key, err
 }
 
 type keyed interface {
-	takeKey(method string, raw jsontext.Value) error
+	takeKey(method string, raw jsontext.Value) (*ledger.Key, error)
 }
 
 // canonicalOptions compare integers digit by digit, since two different ones

@@ -16,9 +16,11 @@ type InputMessage struct {
 	Content []items.Part `json:"content"`
 }
 
-// Command structs are the requests of clients. Key is nil without an idempotency
-// key. Results have the JSON of the wire, because they are stored with an
-// idempotency key.
+// Command structs are the requests of clients. Those with JSON tags are embedded
+// in the params of their method, which add what all params have. Key is made from
+// the whole request, so it is not part of the JSON; it is nil without an
+// idempotency key. Results have the JSON of the wire, because they are stored
+// with an idempotency key.
 
 // StartThread starts a thread, or finds the one with this id.
 type StartThread struct {
@@ -53,9 +55,9 @@ type ChangeThread struct {
 
 // CloseThread closes a thread.
 type CloseThread struct {
-	ThreadID string
-	Reason   string
-	Key      *ledger.Key
+	ThreadID string      `json:"thread_id"`
+	Reason   string      `json:"reason,omitzero"`
+	Key      *ledger.Key `json:"-"`
 }
 
 // ChangeThreadResult answers thread/pause, thread/resume and thread/close.
@@ -76,16 +78,17 @@ const (
 	BusySteer     OnBusy = "steer"
 )
 
-// Start starts a turn.
+// Start starts a turn. ThreadID may be "" only in a request to a server with a
+// default thread, which package api then fills in.
 type Start struct {
-	ThreadID       string
-	Input          []InputMessage
-	OnBusy         OnBusy
-	Metadata       jsontext.Value
-	TimeoutSeconds float64      // 0 = the configured one
-	Retry          *RetryPolicy // nil = the agent's
-	Parent         *threads.Parent
-	Key            *ledger.Key
+	ThreadID       string          `json:"thread_id,omitzero"`
+	Input          []InputMessage  `json:"input"`
+	OnBusy         OnBusy          `json:"on_busy,omitzero"`
+	Metadata       jsontext.Value  `json:"metadata,omitzero"`
+	TimeoutSeconds float64         `json:"timeout_seconds,omitzero"` // 0 = the configured one
+	Parent         *threads.Parent `json:"parent,omitzero"`
+	Retry          *RetryPolicy    `json:"retry,omitzero"` // nil = the agent's
+	Key            *ledger.Key     `json:"-"`
 }
 
 // StartResult answers turn/start. Steered, ItemIDs and Delivery are set if
@@ -134,9 +137,9 @@ type SteerResult struct {
 
 // Interrupt ends a queued or active turn.
 type Interrupt struct {
-	TurnID string
-	Reason string
-	Key    *ledger.Key
+	TurnID string      `json:"turn_id"`
+	Reason string      `json:"reason,omitzero"`
+	Key    *ledger.Key `json:"-"`
 }
 
 // InterruptResult answers turn/interrupt. State is "interrupted" or
@@ -169,17 +172,17 @@ type RespondResult struct {
 	Seq     int64         `json:"seq"`
 }
 
-// Pause pauses the runtime, for TimeoutSeconds if that is not 0.
+// Pause pauses the runtime. TimeoutSeconds 0 = until Resume.
 type Pause struct {
-	TimeoutSeconds float64
-	Reason         string
-	Key            *ledger.Key
+	TimeoutSeconds float64     `json:"timeout_seconds,omitzero"`
+	Reason         string      `json:"reason,omitzero"`
+	Key            *ledger.Key `json:"-"`
 }
 
 // Resume resumes the runtime.
 type Resume struct {
-	Reason string
-	Key    *ledger.Key
+	Reason string      `json:"reason,omitzero"`
+	Key    *ledger.Key `json:"-"`
 }
 
 // PauseResult answers holon/pause and holon/resume.
@@ -192,11 +195,11 @@ type PauseResult struct {
 }
 
 // Configure changes settings of a thread by name. Its agent defines them: mode,
-// model and others.
+// model and others. Config has those to change.
 type Configure struct {
-	ThreadID string
-	Config   map[string]jsontext.Value
-	Key      *ledger.Key
+	ThreadID string                    `json:"thread_id"`
+	Config   map[string]jsontext.Value `json:"config"`
+	Key      *ledger.Key               `json:"-"`
 }
 
 // ConfigureResult answers thread/configure. Config is all settings of the

@@ -55,9 +55,9 @@ const (
 
 // Retry retries a turn that has failed or was interrupted.
 type Retry struct {
-	TurnID string
-	Reason string // for people; the marker's reason is CauseRequest
-	Key    *ledger.Key
+	TurnID string      `json:"turn_id"`
+	Reason string      `json:"reason,omitzero"` // for people; the marker's reason is CauseRequest
+	Key    *ledger.Key `json:"-"`
 }
 
 // RetryResult answers turn/retry. State is active or queued, Position counts

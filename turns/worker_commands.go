@@ -81,8 +81,8 @@ type WorkerInput struct {
 
 // Renew extends a lease by its period, counted from now.
 type Renew struct {
-	Lease Lease
-	Key   *ledger.Key
+	Lease Lease       `json:"lease"`
+	Key   *ledger.Key `json:"-"`
 }
 
 // RenewResult answers turn/renew. Steers are the messages of the turn that no
@@ -94,12 +94,13 @@ type RenewResult struct {
 	Seq                int64         `json:"seq"`
 }
 
-// StartStep begins a try of a step: see items.StepStart.
+// StartStep begins a try of a step: see items.StepStart. Reason is why the step
+// is retried, for people.
 type StartStep struct {
-	Lease  Lease
-	Step   string
-	Reason string
-	Key    *ledger.Key
+	Lease  Lease       `json:"lease"`
+	Step   string      `json:"step"`
+	Reason string      `json:"reason,omitzero"`
+	Key    *ledger.Key `json:"-"`
 }
 
 // StartStepResult answers step/start.
@@ -155,9 +156,9 @@ type ItemOp struct {
 // them. item/create, item/append, item/update and item/delete have one op,
 // item/batch has up to MaxBatchOps.
 type WriteItems struct {
-	Lease Lease
-	Ops   []ItemOp
-	Key   *ledger.Key
+	Lease Lease       `json:"lease"`
+	Ops   []ItemOp    `json:"ops"`
+	Key   *ledger.Key `json:"-"`
 }
 
 // WriteItemsResult answers item/batch: the item of each op after it.
@@ -174,19 +175,19 @@ type WrittenItem struct {
 
 // CompleteTurn ends the lease's turn as completed.
 type CompleteTurn struct {
-	Lease   Lease
-	Message string
-	Usage   *items.Usage
-	Key     *ledger.Key
+	Lease   Lease        `json:"lease"`
+	Message string       `json:"message,omitzero"`
+	Usage   *items.Usage `json:"usage,omitzero"`
+	Key     *ledger.Key  `json:"-"`
 }
 
 // FailTurn ends the lease's attempt as failed. Transient asks for a retry, if the
 // turn's policy allows one.
 type FailTurn struct {
-	Lease     Lease
-	Error     Failure
-	Transient bool
-	Key       *ledger.Key
+	Lease     Lease       `json:"lease"`
+	Error     Failure     `json:"error"`
+	Transient bool        `json:"transient,omitzero"`
+	Key       *ledger.Key `json:"-"`
 }
 
 // EndTurnResult answers turn/complete and turn/fail. State is interrupted if an

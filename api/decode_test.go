@@ -1,0 +1,72 @@
+package api
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// TestEmbeddedCommandsTakeTheKeyAndNothingThatIsNotOfTheWire checks that every
+// member of a command that params embed is a member of the wire, except for its
+// key.
+func TestEmbeddedCommandsTakeTheKeyAndNothingThatIsNotOfTheWire(t *testing.T) {
+	commands, found := reflect.TypeFor[turns.Start]().PkgPath(), 0
+	for _, m := range (&Handlers{}).methods() {
+		for _, f := range reflect.VisibleFields(m.Params) {
+			if !f.Anonymous || f.Type.PkgPath() != commands {
+				continue
+			}
+			found++
+			s := shapeOf(m.Params)
+			if s.key == nil || m.Params.FieldByIndex(s.key).Name != "Key" || !s.keyed {
+				t.Errorf("%s: the key does not get into turns.%s", m.Name, f.Name)
+			}
+			for i := range f.Type.NumField() {
+				member := f.Type.Field(i)
+				name, _, _ := strings.Cut(member.Tag.Get("json"), ",")
+				if (name == "-") != (member.Type == reflect.TypeFor[*ledger.Key]()) || name == "" {
+					t.Errorf("%s: turns.%s.%s is called %q on the wire", m.Name, f.Name, member.Name, name)
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no params embed a command")
+	}
+}
+
+func TestParamsOfAnEmbeddedCommand(t *testing.T) {
+	decode := func(raw string) (TurnInterruptParams, error) {
+		return decodeParams[TurnInterruptParams]("turn/interrupt", jsontext.Value(raw), shapeOf(reflect.TypeFor[TurnInterruptParams]()))
+	}
+	p, err := decode(`{"turn_id":"a","reason":"enough","idempotency_key":"k"}`)
+	if err != nil || p.TurnID != "a" || p.Reason != "enough" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if k := p.Interrupt.Key; k == nil || k.Key != "k" || k.Method != "turn/interrupt" {
+		t.Errorf("the key of the command is %+v", k)
+	}
+	if p, err := decode(`{"turn_id":"a"}`); err != nil || p.Interrupt.Key != nil {
+		t.Errorf("without a key: %+v, %v", p.Interrupt.Key, err)
+	}
+	for raw, want := range map[string]string{
+		``:                        "turn_id required",
+		`{"reason":"enough"}`:     "turn_id required",
+		`{"turn_id":5}`:           "turn_id wrong_type",
+		`{"turn_id":"a","Key":5}`: "Key unknown_field",
+		`{"turn_id":"a","-":5}`:   "- unknown_field",
+		`{"Interrupt":{}}`:        "Interrupt unknown_field",
+	} {
+		_, err := decode(raw)
+		var bad *Error
+		if !errors.As(err, &bad) || bad.Data.Field+" "+bad.Data.Reason != want {
+			t.Errorf("%s: %v, want %s", raw, err, want)
+		}
+	}
+}
