@@ -32,7 +32,7 @@ func (h *Handlers) methods() []Method {
 		define("item/list", "Lists items, the oldest first; with order desc, the newest first. With status pending: every open question.", h.ItemList, ofLog),
 		define("item/read", "Returns one item; an open one with its text so far.", h.ItemRead, ofItem),
 		define("item/respond", "Answers a permission_request or a question. The first answer wins.", h.ItemRespond, ofItem),
-		definePolling("turn/claim", "Claims the next turn of an agent of kind worker, and waits for one up to wait_seconds. The worker sends the lease with every request about the turn.", h.TurnClaim, ofServer),
+		definePolling("turn/claim", "Claims the next turn of an agent of kind worker, and waits for one up to wait_seconds. The worker sends the lease with every request about the turn.", h.TurnClaim, ofLog),
 		define("turn/renew", "Renews a lease for another period, and returns the interrupt and the steers that were requested meanwhile.", h.TurnRenew, ofTurn),
 		define("step/start", "Begins a try of a step of a leased turn. It supersedes an earlier try of the step.", h.StepStart, ofTurn),
 		define("step/end", "Ends a try of a step of a leased turn, and of the steps below it.", h.StepEnd, ofTurn),

@@ -8,7 +8,9 @@ import (
 // Scope says which threads a method is about. Every method declares one.
 type Scope string
 
-// The scopes. A request of ScopeLog that names threads is about those.
+// The scopes. A request of ScopeLog that names threads is about those. turn/claim
+// is of ScopeLog and names none: the agent's oldest waiting turn may be of any
+// thread, and the guard decides before there is one.
 const (
 	ScopeServer Scope = "server" // no thread: the server itself
 	ScopeLog    Scope = "log"    // all threads
@@ -23,7 +25,10 @@ func ofThread(m *Method) { m.Scope = ScopeThread }
 func ofTurn(m *Method)   { m.Scope = ScopeTurn }
 func ofItem(m *Method)   { m.Scope = ScopeItem }
 
-// Named are the ids that the params of a request name; "" and nil for none.
+// Named are the ids of what a request is about, as its params name it; "" and nil
+// for none. A parent is not among them: it is kept and shown with the new thread
+// or turn, and nothing of the thread that it names is read or changed. That
+// thread need not exist.
 type Named struct {
 	ThreadIDs []string
 	TurnID    string

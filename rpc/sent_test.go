@@ -146,6 +146,9 @@ func TestGuardDecidesByWhatParamsName(t *testing.T) {
 		{"item/read", `{"item_id":"c"}`, "item []c"},
 		{"event/list", `{"after_seq":0,"thread_id":"d"}`, "log [d]"},
 		{"turn/list", `{}`, "log []"},
+		{"turn/claim", `{"agent":"builds"}`, "log []"}, // a turn of any thread
+		{"turn/start", `{"thread_id":"a","input":[],"parent":{"thread_id":"p","turn_id":"q"}}`, "thread [a]"},
+		{"thread/start", `{"parent":{"thread_id":"p","turn_id":"q"}}`, "thread []"},
 	} {
 		seen = nil
 		reply, _ := r.server.API().Call(ctx, c.method, []byte(c.params), api.Call{})
