@@ -9,12 +9,11 @@ import (
 	"syscall"
 )
 
-// ReadPrivate reads a file that holds a secret or decides which server to
-// trust, such as the token and server.json. It refuses a symlink, anything but
-// a regular file, an owner other than the user that this process acts as,
-// permissions for group or others, and more than limit bytes. The error says
-// what to do and never quotes the content.
-func ReadPrivate(path string, limit int) ([]byte, error) {
+// readSecretFile reads a file that holds a secret, such as the token. It refuses
+// a symlink, anything but a regular file, an owner other than the user that this
+// process acts as, permissions for group or others, and more than limit bytes.
+// The error says what to do and never quotes the content.
+func readSecretFile(path string, limit int) ([]byte, error) {
 	// O_NONBLOCK: a FIFO in the file's place must not hang the start.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
