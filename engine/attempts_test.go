@@ -73,7 +73,7 @@ func (h *harness) endedIn(turnID string, attempt int) event {
 	return found
 }
 
-func TestCrashedTurnIsTriedAgainWithEverythingThatWasSaid(t *testing.T) {
+func TestCrashedTurnIsRetriedWithEverythingThatWasSaid(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c := h.tried(turns.Start{Metadata: []byte(`{"ticket":7}`), TimeoutSeconds: 1000})
 		msg := h.message(c, "half a sen")
@@ -212,7 +212,7 @@ func TestTurnOutOfAttemptsFailsAsItsLastOne(t *testing.T) {
 	})
 }
 
-func TestInterruptedTurnIsNeverTriedAgain(t *testing.T) {
+func TestInterruptedTurnIsNeverRetried(t *testing.T) {
 	t.Run("the agent dies of it", func(t *testing.T) {
 		bubble(t, setup{}, func(h *harness) {
 			h.thread("d", "deaf")

@@ -51,7 +51,7 @@ func stepper(ctx context.Context, p *turns.Prompt) turns.Outcome {
 // The server ends after each number of commits, in the middle of its work, and is
 // restarted. The view is that of a turn that has completed once, and the agent has
 // received all its input.
-func TestEndOfTheServerAtEveryCommitOfATurnThatIsTriedAgain(t *testing.T) {
+func TestEndOfTheServerAtEveryCommitOfARetriedTurn(t *testing.T) {
 	for n, ended := 1, true; ended; n++ {
 		if n > 200 {
 			t.Fatal("there is no end to it")

@@ -93,7 +93,7 @@ func (a *actor) die(why error) {
 }
 
 // commitEnd commits the end of a turn whose agent has been detached. While the
-// disk is full it is tried again. After any other error the thread fails.
+// disk is full the commit is retried. After any other error the thread fails.
 func (a *actor) commitEnd(d *decision) {
 	switch _, err := a.append(d); {
 	case err == nil:

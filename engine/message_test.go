@@ -43,7 +43,7 @@ func TestEndHasTheLastMessage(t *testing.T) {
 		"after one that was deleted":    {[]step{emit(in("", "a", "x"), items.Delete{ItemID: "a"}, in("", "b", "y"))}, turns.Outcome{}, "y"},
 		"of an older one that is open":  {[]step{emit(create("a", "x"), in("", "b", "y"), items.Delete{ItemID: "b"}, items.Append{ItemID: "a", Text: "!"})}, turns.Outcome{}, "x!"},
 		"older, ended after a deletion": {[]step{emit(create("a", "x"), in("", "b", "y"), in("", "c", "z"), items.Delete{ItemID: "c"}, done("a"))}, turns.Outcome{}, "y"},
-		"of the step that stands":       {[]step{emit(in("", "a", "x"), items.StepStart{Step: "s"}, in("s", "b", "y")), rest, emit(items.StepStart{Step: "s"})}, turns.Outcome{}, "x"},
+		"of the step that is live":      {[]step{emit(in("", "a", "x"), items.StepStart{Step: "s"}, in("s", "b", "y")), rest, emit(items.StepStart{Step: "s"})}, turns.Outcome{}, "x"},
 		"of a step's newest try":        {[]step{emit(in("", "a", "x"), items.StepStart{Step: "s"}, in("s", "b", "y"), items.StepStart{Step: "s"}, in("s", "c", "z"))}, turns.Outcome{}, "z"},
 		"cut short":                     {[]step{emit(create("a", "x"))}, turns.Outcome{State: turns.Failed}, "x"},
 		"that the agent gives":          {[]step{emit(in("", "a", "x"))}, turns.Outcome{Message: "done"}, "done"},

@@ -35,7 +35,7 @@ func (h *harness) stopped() (c *call, lost string) {
 	return c, lost
 }
 
-func TestTurnIsTriedAgainByHand(t *testing.T) {
+func TestTurnIsRetriedByHand(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c, lost := h.stopped()
 		r := h.retry(c.TurnID)
@@ -63,7 +63,7 @@ func TestTurnIsTriedAgainByHand(t *testing.T) {
 	})
 }
 
-func TestTurnThatIsTriedAgainWaitsAtTheEndOfTheQueue(t *testing.T) {
+func TestRetriedTurnWaitsAtTheEndOfTheQueue(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c, lost := h.stopped()
 		active, queued := h.start("a"), h.start("a")
@@ -121,7 +121,7 @@ func TestTextThatWaitsForAnAttemptEndsWithTheTurn(t *testing.T) {
 	})
 }
 
-func TestTurnInterruptedInTheQueueCanBeTriedAgain(t *testing.T) {
+func TestTurnInterruptedInTheQueueCanBeRetried(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c := h.prompt()
 		queued := h.start("a")

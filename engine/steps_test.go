@@ -31,7 +31,7 @@ func inStep(step, text string) items.Create {
 	return items.Create{ItemID: items.NewID(), Step: step, Content: items.NewAgentMessage(text)}
 }
 
-func TestStepsNestAndAreTriedAgain(t *testing.T) {
+func TestStepsNestAndAreRetried(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c := h.prompt()
 		turn, up, one := inStep("", "turn"), inStep("setup", "up"), inStep("setup/clone", "one")

@@ -203,7 +203,7 @@ func TestTurnThatNobodyHasClaimedIsInterruptedAtOnce(t *testing.T) {
 		}
 		again, err := h.engine.Retry(bg, turns.Retry{TurnID: r.TurnID})
 		if err != nil || again.State != turns.Active || again.Attempt != 2 {
-			t.Errorf("tried again: %+v, %v", again, err)
+			t.Errorf("retried: %+v, %v", again, err)
 		}
 		c := h.claim("")
 		if c.Lease.Attempt != 2 {

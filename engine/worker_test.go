@@ -399,7 +399,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 	})
 }
 
-func TestWriteToAStepOrItemThatWasTakenBackIsLate(t *testing.T) {
+func TestWriteToASupersededStepOrItemIsLate(t *testing.T) {
 	bubble(t, remotely(true), func(h *harness) {
 		c := h.work()
 		h.step(c.Lease, "a/b")

@@ -133,7 +133,7 @@ type turnRow struct {
 
 // An agent that is a program dies by itself, then with the server, and then
 // says what it has to say.
-func TestAProgramThatDiesIsTriedAgainAcrossRestarts(t *testing.T) {
+func TestAProgramThatDiesIsRetriedAcrossRestarts(t *testing.T) {
 	t.Parallel()
 	p := newTestbed(t)
 	script := filepath.Join(p.root, "frail.sh")

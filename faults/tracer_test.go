@@ -241,7 +241,7 @@ func (tr *tracer) count(what, path string) {
 	tr.report.Ops = append(tr.report.Ops, op)
 	if len(tr.report.Ops) == tr.KillAt {
 		tr.report.Killed = op
-		// The thread stands before the call: with a fatal signal pending the
+		// The thread is stopped before the call: with a fatal signal pending the
 		// kernel does not execute it.
 		_ = syscall.Kill(tr.pid, syscall.SIGKILL) // fails only if it is dead already
 	}

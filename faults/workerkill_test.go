@@ -149,7 +149,7 @@ func TestAnOlderEpochOfTheSameLeaseIsTooLate(t *testing.T) {
 		"step/end":    {"step": "setup/clone", "epoch": 1},
 		"item/batch": {"ops": []object{
 			{"op": "append", "item_id": w.itemID(1), "text": "two"},
-			{"op": "create", "item_id": "stands", "step": "setup", "content": text}, // all or nothing
+			{"op": "create", "item_id": "live", "step": "setup", "content": text}, // all or nothing
 		}},
 	} {
 		_, err := s.call(method, params.with("lease", w.lease))

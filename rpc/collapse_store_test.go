@@ -50,7 +50,7 @@ func retries(m *persisttest.Maker, rnd *rand.Rand, units int) {
 	m.Commit()
 	for n := range units {
 		path := paths[rnd.IntN(len(paths))]
-		stands := m.Standing(turn, path) != nil
+		live := m.Standing(turn, path) != nil
 		switch k := rnd.IntN(20); {
 		case n == units/2 || k == 0:
 			m.Interrupt(turn, "")
@@ -58,12 +58,12 @@ func retries(m *persisttest.Maker, rnd *rand.Rand, units int) {
 			m.Commit()
 			m.Late(turn, m.Turns[turn].Attempt-1, "", m.Turns[turn].Attempt-1)
 			m.Attempt(turn)
-		case k < 4 && stands:
+		case k < 4 && live:
 			m.Interrupt(turn, path)
 			m.Rewind(turn, path, turns.CauseTransient)
-		case k < 12 && !stands && m.Standing(turn, notify.StepAbove(path)) != nil:
+		case k < 12 && !live && m.Standing(turn, notify.StepAbove(path)) != nil:
 			m.Begin(turn, path)
-		case stands:
+		case live:
 			m.In(turn, path)
 			m.Messages(turn, 1+rnd.IntN(5), 200)
 		default:

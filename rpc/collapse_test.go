@@ -77,7 +77,7 @@ func (st *stream) seqs(n int) (seqs []int64) {
 	return seqs
 }
 
-func TestCollapsedStreamLeavesOutWhatStandsNoLonger(t *testing.T) {
+func TestCollapsedStreamLeavesOutSupersededEvents(t *testing.T) {
 	for name, tail := range map[string]int{"from the tail": 0, "from the log": 1} {
 		t.Run(name, func(t *testing.T) {
 			r := newRigWith(t, newMemory(tail))
@@ -243,7 +243,7 @@ func TestCollapseThatIsNoneIsRefused(t *testing.T) {
 	}
 }
 
-func TestReadsAskForWhatWasTakenBack(t *testing.T) {
+func TestReadsAskForWhatIsSuperseded(t *testing.T) {
 	r := newRig(t)
 	for params, want := range map[string]bool{`{}`: false, `{"include_superseded":true}`: true, `{"include_superseded":false}`: false} {
 		r.post(request("1", "item/list", params))

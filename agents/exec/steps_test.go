@@ -8,7 +8,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-func TestStepsAreStartedTriedAgainAndEnded(t *testing.T) {
+func TestStepsAreStartedRetriedAndEnded(t *testing.T) {
 	sink, out := printed(t, strings.Join([]string{
 		`{"event":"step","step":"setup/clone"}`,
 		`{"event":"delta","id":"a","step":"setup/clone","text":"half"}`,

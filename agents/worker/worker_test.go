@@ -48,7 +48,7 @@ func TestAgentIsWorkedOnFromOutside(t *testing.T) {
 	}
 	r, err := engine.Workers().Fail(ctx, turns.FailTurn{Lease: *c.Lease, Error: turns.Failure{Kind: "agent_failed", Message: "no"}, Transient: true})
 	if err != nil || r.State != turns.Active || time.Until(r.RetryAt.Time) < time.Minute {
-		t.Errorf("failed, it is tried again by the agent's policy: %+v, %v", r, err)
+		t.Errorf("failed, it is retried by the agent's policy: %+v, %v", r, err)
 	}
 	if out := agent.Run(ctx, nil); out.State != turns.Failed {
 		t.Errorf("run: %+v", out)

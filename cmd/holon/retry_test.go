@@ -20,7 +20,7 @@ func triedTwice(s *server) string {
 	return object["turn_id"].(string)
 }
 
-func TestARunThatIsTriedAgainPrintsWhatStands(t *testing.T) {
+func TestARetriedRunPrintsTheLiveText(t *testing.T) {
 	s := startServer(t)
 	prompt := "/say half\n/step setup/clone\n/say cloning\n/again setup\n/say at hand\n/crash 1\n/end\n/say whole"
 	want := "half\n\nat hand\n\nwhole"
@@ -67,14 +67,14 @@ func TestAttemptsAreListed(t *testing.T) {
 	}
 	items, all := s.want("items", "--thread=tried"), s.want("items", "--thread=tried", "--superseded")
 	if strings.Count(items, "half") != 2 || strings.Count(all, "half") != 3 { // the prompt says it too
-		t.Errorf("items:\n%s\nwith those that were taken back:\n%s", items, all)
+		t.Errorf("items:\n%s\nwith superseded ones:\n%s", items, all)
 	}
 	if !strings.Contains(all, "completed, superseded") {
-		t.Errorf("nothing says what was taken back:\n%s", all)
+		t.Errorf("nothing says what is superseded:\n%s", all)
 	}
 }
 
-func TestATurnIsTriedAgainByHand(t *testing.T) {
+func TestATurnIsRetriedByHand(t *testing.T) {
 	s := startServer(t)
 	id := triedTwice(s)
 	first := s.holon("retry", id, "--reason=once more", "--idempotency-key=k")
@@ -140,7 +140,7 @@ func TestStatusDoesNotTakeABackoffForAPerson(t *testing.T) {
 	}
 }
 
-func TestWatchTakesBackWhatARetrySupersedes(t *testing.T) {
+func TestWatchRemovesWhatARetrySupersedes(t *testing.T) {
 	s := startServer(t)
 	screen := s.openTerminal("watch")
 	screen.await("waiting for events")

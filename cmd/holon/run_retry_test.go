@@ -27,7 +27,7 @@ func retriedLog(t *testing.T) []client.Event {
 	return all
 }
 
-func TestTheResultOfARunIsTheTextThatStands(t *testing.T) {
+func TestTheResultOfARunIsTheLiveText(t *testing.T) {
 	var out buffer
 	con := &console{in: bytes.NewReader(nil), out: &out, err: &out}
 	r := &turnRun{con: con, ctx: t.Context(), turnID: "turn_1", view: &silentViewer{con: con}, questions: &questions{}}

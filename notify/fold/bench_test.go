@@ -43,8 +43,8 @@ func BenchmarkRewind(b *testing.B) {
 		}
 		seq++
 		b.StartTimer()
-		if c := v.Apply(&Event{Seq: seq, Method: notify.StreamRewind, TurnID: "turn", Body: Body{NewEpoch: epoch + 1}}); len(c.TakenBack) != n {
-			b.Fatalf("%d events are superseded", len(c.TakenBack))
+		if c := v.Apply(&Event{Seq: seq, Method: notify.StreamRewind, TurnID: "turn", Body: Body{NewEpoch: epoch + 1}}); len(c.Superseded) != n {
+			b.Fatalf("%d events are superseded", len(c.Superseded))
 		}
 	}
 }

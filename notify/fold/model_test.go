@@ -96,7 +96,7 @@ func (r *reader) take(e *Event) {
 	if c.Kind == Joined {
 		r.lines[e.Seq] = true
 	}
-	for _, superseded := range c.TakenBack {
+	for _, superseded := range c.Superseded {
 		if !r.lines[superseded.Seq] {
 			r.fail("marker %d supersedes %d, which is not shown", e.Seq, superseded.Seq)
 		}

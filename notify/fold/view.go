@@ -67,7 +67,7 @@ const (
 	// Late: a turn/late, from an attempt that had been given up. It is kept for
 	// audit and never was part of the live view.
 	Late
-	// Rewound: a marker; what it superseded is in TakenBack.
+	// Rewound: a marker; what it superseded is in Change.Superseded.
 	Rewound
 )
 
@@ -88,9 +88,9 @@ type Change struct {
 	Item *Item
 	// Marker is set if Kind is Rewound.
 	Marker *Marker
-	// TakenBack are the events that were live until this marker, in the order
+	// Superseded are the events that were live until this marker, in the order
 	// of their seq: the lines that a terminal strikes out.
-	TakenBack []Entry
+	Superseded []Entry
 }
 
 // Cursor is the seq up to which the view has read: where to resume.
@@ -139,7 +139,7 @@ func (v *View) Apply(e *Event) Change {
 // rewind supersedes what the marker says.
 func (v *View) rewind(m Marker) Change {
 	t := v.turn(m.TurnID, m.ThreadID)
-	c := Change{Kind: Rewound, Turn: t, Marker: &m, TakenBack: t.rewind(m)}
+	c := Change{Kind: Rewound, Turn: t, Marker: &m, Superseded: t.rewind(m)}
 	v.touch(t)
 	return c
 }

@@ -34,7 +34,7 @@ func TestWorkedExample(t *testing.T) {
 		log[i].TurnID = "t"
 		c := v.Apply(&log[i])
 		if c.Kind == Rewound {
-			rewound[log[i].Seq] = fmt.Sprint(c.TakenBack)
+			rewound[log[i].Seq] = fmt.Sprint(c.Superseded)
 		}
 	}
 	if got, want := fmt.Sprint(rewound), "map[6:[{3 step/started } {4 item/created a} {5 item/updated a}] 9:[{1 turn/started } {7 step/started } {8 item/created b}]]"; got != want {

@@ -150,7 +150,7 @@ func TestParseToleratesWhatItDoesNotKnow(t *testing.T) {
 		if c := v.Apply(&e); c.Kind != Joined || v.Cursor() != 3 {
 			t.Errorf("%s: %v, cursor %d", method, c.Kind, v.Cursor())
 		}
-		if c := v.Apply(&Event{Seq: 4, Method: notify.StreamRewind, TurnID: "t", Body: Body{NewEpoch: 3}}); len(c.TakenBack) != 1 {
+		if c := v.Apply(&Event{Seq: 4, Method: notify.StreamRewind, TurnID: "t", Body: Body{NewEpoch: 3}}); len(c.Superseded) != 1 {
 			t.Errorf("%s: a marker does not supersede it", method)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 func (e Event) Fold() (fold.Event, error) { return fold.Parse(e.Method, e.Params) }
 
 // Follow is Run with the events folded into view: each is delivered with its
-// change to the view. A marker (fold.Rewound) lists in TakenBack which of the
-// delivered events are superseded. Events that do not change the view
+// change to the view. With a marker (fold.Rewound), Change.Superseded lists the
+// delivered events that it supersedes. Events that do not change the view
 // (fold.Superseded, fold.Late) are delivered too, so that they can be shown
 // apart. An event that the fold cannot read comes with the zero Change.
 //

@@ -41,7 +41,7 @@ func retriedLine(seq int) string {
 	return event("turn/completed", lineage(2)+`,"type":"completed"`)
 }
 
-func TestFollowSaysWhatStandsHoweverOftenItReconnects(t *testing.T) {
+func TestFollowKeepsTheLiveViewHoweverOftenItReconnects(t *testing.T) {
 	kinds := []fold.Kind{fold.Joined, fold.Joined, fold.Rewound, fold.Joined, fold.Late, fold.Skipped, fold.Joined, fold.Joined}
 	for cut := range 6 {
 		log := &fakeLog{logID: "log", events: 8, heartbeat: 15, line: retriedLine, spoil: func(n int, s *fakeStream) {
@@ -58,8 +58,8 @@ func TestFollowSaysWhatStandsHoweverOftenItReconnects(t *testing.T) {
 		var got []fold.Kind
 		err := subscription.Follow(ctx, view, func(event Event, change fold.Change) error {
 			got = append(got, change.Kind)
-			if change.Kind == fold.Rewound && fmt.Sprint(change.TakenBack) != "[{1 turn/started } {2 item/created item_2}]" {
-				t.Errorf("taken back: %v", change.TakenBack)
+			if change.Kind == fold.Rewound && fmt.Sprint(change.Superseded) != "[{1 turn/started } {2 item/created item_2}]" {
+				t.Errorf("superseded: %v", change.Superseded)
 			}
 			if event.Seq == 8 {
 				return errDone

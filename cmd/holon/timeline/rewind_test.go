@@ -283,7 +283,7 @@ func TestNothingSupersededIsInTheWindow(t *testing.T) {
 			for _, entry := range live {
 				word := fmt.Sprintf("word%d#", entry.Seq)
 				if n := strings.Count(everything, word); entry.ItemID != "" && entry.Method != "item/updated" && n != 1 {
-					t.Fatalf("round %d, window %d×%d: %s stands and is there %d times after event %d:\n%s", round, width, height, word, n, i+1, everything)
+					t.Fatalf("round %d, window %d×%d: %s is live and on the screen %d times after event %d:\n%s", round, width, height, word, n, i+1, everything)
 				}
 			}
 		}

@@ -1,4 +1,4 @@
--- Attempts, steps and what was taken back. A column at the end of a table is
+-- Attempts, steps and what is superseded. A column at the end of a table is
 -- added without rewriting a row.
 
 ALTER TABLE events ADD COLUMN span INTEGER; -- steps.seq of the try that made it; NULL = nothing supersedes it
@@ -19,7 +19,7 @@ UPDATE threads SET forked_from = (
 ALTER TABLE meta ADD COLUMN secret BLOB; -- what leases are signed with
 
 -- One row per try of a step, the turn itself (step '') among them. A marker
--- writes hidden_after and hidden_by of the tries that it takes back, and
+-- writes hidden_after and hidden_by of the tries that it supersedes, and
 -- nothing else: an event of such a try is superseded if its seq is above
 -- hidden_after.
 CREATE TABLE steps (
