@@ -176,7 +176,7 @@ func (e *Engine) mustNotExist(ctx context.Context, threadID string) error {
 // that turn, or one that ended after it without having run.
 func (e *Engine) forkPoint(ctx context.Context, c turns.Fork) (threads.ForkedFrom, error) {
 	from := threads.ForkedFrom{ThreadID: c.ThreadID}
-	last, err := e.store.LastTurn(ctx, c.ThreadID)
+	last, err := e.rows.LastTurn(ctx, c.ThreadID)
 	if err != nil {
 		return from, err
 	}
@@ -186,7 +186,7 @@ func (e *Engine) forkPoint(ctx context.Context, c turns.Fork) (threads.ForkedFro
 	if c.AfterTurnID == "" || c.AfterTurnID == from.TurnID {
 		return from, nil
 	}
-	t, err := e.store.Turn(ctx, c.AfterTurnID)
+	t, err := e.rows.Turn(ctx, c.AfterTurnID)
 	switch {
 	case err != nil:
 		return from, err

@@ -261,7 +261,7 @@ func TestForkOfAConversationThatGoesOnMeanwhileIsRefused(t *testing.T) {
 					t.Errorf("fork: %v", err)
 				}
 				h.ended(r.TurnID)
-				if th, err := h.store.ReadThread(bg, "b", 0); err != nil || th.Thread != nil {
+				if th, err := h.view.ReadThread(bg, "b", 0); err != nil || th.Thread != nil {
 					t.Errorf("the fork is %+v, %v", th.Thread, err)
 				}
 			})

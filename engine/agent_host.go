@@ -33,7 +33,7 @@ const maxTranscript = 1000
 
 // Transcript implements Host.
 func (h host) Transcript(ctx context.Context, threadID string, maxBytes int) ([]*items.Item, error) {
-	list, err := h.e.store.Transcript(ctx, threadID, maxTranscript, maxBytes)
+	list, err := h.e.rows.Transcript(ctx, threadID, maxTranscript, maxBytes)
 	slices.Reverse(list)
 	return list, err
 }

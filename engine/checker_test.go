@@ -282,11 +282,11 @@ func (c *checker) active() (active, waiting int) {
 }
 
 // rows compares the store's rows with the fold.
-func (c *checker) rows(store *sqlite.Store) {
+func (c *checker) rows(view *sqlite.View) {
 	c.t.Helper()
 	n := 0
 	pages(c.t, func(cursor string) (string, error) {
-		l, err := store.ListThreads(bg, threads.Query{Cursor: cursor, Limit: 1000})
+		l, err := view.ListThreads(bg, threads.Query{Cursor: cursor, Limit: 1000})
 		for i := range l.Rows {
 			n++
 			same(c.t, "thread", &l.Rows[i], c.threads[l.Rows[i].ThreadID])
@@ -294,7 +294,7 @@ func (c *checker) rows(store *sqlite.Store) {
 		return l.Next, err
 	})
 	pages(c.t, func(cursor string) (string, error) {
-		l, err := store.ListTurns(bg, turns.Query{Cursor: cursor, Limit: 1000})
+		l, err := view.ListTurns(bg, turns.Query{Cursor: cursor, Limit: 1000})
 		for i := range l.Rows {
 			n++
 			same(c.t, "turn", &l.Rows[i], c.turns[l.Rows[i].TurnID])
@@ -302,7 +302,7 @@ func (c *checker) rows(store *sqlite.Store) {
 		return l.Next, err
 	})
 	pages(c.t, func(cursor string) (string, error) {
-		l, err := store.ListItems(bg, items.Query{Cursor: cursor, Limit: 1000, IncludeSuperseded: true})
+		l, err := view.ListItems(bg, items.Query{Cursor: cursor, Limit: 1000, IncludeSuperseded: true})
 		for i := range l.Rows {
 			n++
 			l.Rows[i].Superseded, l.Rows[i].SupersededBySeq = c.unflag(&l.Rows[i]), 0
@@ -313,14 +313,14 @@ func (c *checker) rows(store *sqlite.Store) {
 	if want := len(c.threads) + len(c.turns) + len(c.items); n != want {
 		c.t.Errorf("%d rows, the log makes %d", n, want)
 	}
-	c.steps(store)
-	rt, err := store.Runtime(bg)
+	c.steps(view)
+	rt, err := view.Runtime(bg)
 	if err != nil {
 		c.t.Error(err)
 	}
 	same(c.t, "runtime", &rt, &c.runtime)
 	// doctor --refold must have the same result.
-	out, err := persist.Refold(bg, store)
+	out, err := persist.Refold(bg, view)
 	if err != nil || out.Threads != len(c.threads) || len(out.Differences) > 0 {
 		c.t.Errorf("refold: %+v, %v", out, err)
 	}

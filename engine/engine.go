@@ -16,6 +16,7 @@ import (
 type Engine struct {
 	rules *rules
 	store turns.Store
+	rows  turns.Rows
 	log   *zap.Logger
 	names []string // of agents, in the order of the configuration
 	gate  *gate
@@ -39,12 +40,12 @@ type Engine struct {
 
 // New makes an engine; it starts nothing. The first agent is the default one
 // unless cfg names another.
-func New(cfg Config, store turns.Store, list []turns.Agent, log *zap.Logger) (*Engine, error) {
+func New(cfg Config, store turns.Store, rows turns.Rows, list []turns.Agent, log *zap.Logger) (*Engine, error) {
 	e := &Engine{
-		rules: &rules{cfg: cfg.withDefaults(), agents: agents{}, log: store, zap: log},
-		store: store, log: log, services: services{log: log},
+		rules: &rules{cfg: cfg.withDefaults(), agents: agents{}, log: rows, zap: log},
+		store: store, rows: rows, log: log, services: services{log: log},
 	}
-	e.workers = &Workers{e: e, secret: leaseSecret{store: store}}
+	e.workers = &Workers{e: e, secret: leaseSecret{rows: rows}}
 	e.owners = newOwners(func(id string) *actor { return newActor(e, id) })
 	for _, is := range list {
 		name := is.Info().Name
@@ -170,7 +171,7 @@ func (e *Engine) Load() Load {
 
 // threadOf returns the thread of a turn, or ErrNotFound.
 func (e *Engine) threadOf(ctx context.Context, turnID string) (string, error) {
-	id, err := e.store.TurnThread(ctx, turnID)
+	id, err := e.rows.TurnThread(ctx, turnID)
 	if err == nil && id == "" {
 		err = turns.ErrNotFound
 	}

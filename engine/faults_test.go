@@ -12,6 +12,7 @@ import (
 // its fields. Without any it behaves like the real one.
 type faults struct {
 	turns.Store
+	turns.Rows
 
 	mu     sync.Mutex
 	refuse func(*ledger.Unit) error // nil = nothing is refused
@@ -126,7 +127,7 @@ func (s *faults) Load(ctx context.Context, threadID string) (turns.Loaded, error
 	if loads != nil {
 		loads(threadID)
 	}
-	l, err := s.Store.Load(ctx, threadID)
+	l, err := s.Rows.Load(ctx, threadID)
 	if half {
 		l.Steps = append(l.Steps, nil)
 	}

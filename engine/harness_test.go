@@ -39,7 +39,7 @@ type harness struct {
 	deaf  *puppet // named "deaf": as agent, but does not react to a cancelled context
 	quick *quick  // named "quick": answers at once
 
-	store   *sqlite.Store
+	view    *sqlite.View
 	faults  *faults
 	engine  *engine.Engine
 	workers *engine.Workers // of engine
@@ -119,17 +119,17 @@ func (h *harness) upWithout() {
 			h.t.Errorf("close store: %v", err)
 		}
 	}
-	h.store = store
+	h.view = store.View()
 	if h.faults == nil {
 		h.faults = newFaults()
 	}
-	h.faults.Store = store
+	h.faults.Store, h.faults.Rows = store, h.view
 	agents := append([]turns.Agent{h.agent, h.deaf, h.quick}, h.o.agents...)
 	log := h.o.log
 	if log == nil {
 		log = zaptest.NewLogger(h.t, zaptest.Level(zap.ErrorLevel))
 	}
-	if h.engine, err = engine.New(h.o.cfg, h.faults, agents, log); err != nil {
+	if h.engine, err = engine.New(h.o.cfg, h.faults, h.faults, agents, log); err != nil {
 		h.t.Fatalf("new engine: %v", err)
 	}
 	h.workers = h.engine.Workers()
@@ -137,7 +137,7 @@ func (h *harness) upWithout() {
 	if n := len(h.seen); n > 0 {
 		after = h.seen[n-1].Seq
 	}
-	h.cursor = notify.NewCursor(store.Tail(), store, notify.Filter{}, after)
+	h.cursor = notify.NewCursor(store.Tail(), h.view, notify.Filter{}, after)
 }
 
 func (h *harness) run() {
@@ -181,7 +181,7 @@ func (h *harness) check() {
 	c := newChecker(h.t, h.maxActive())
 	c.replaces = h.mayFail
 	if c.log(h.seen); !c.failed {
-		c.rows(h.store)
+		c.rows(h.view)
 	}
 	active, waiting := c.active()
 	if g := h.engine.Gate(); h.faults.healthy() && (g.Active-g.Granted > active || g.Active-g.Granted < active-waiting) {

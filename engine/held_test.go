@@ -169,7 +169,7 @@ func TestPanicInADrainLeavesASlotOnce(t *testing.T) {
 
 // turnFails lets Turn fail.
 type turnFails struct {
-	turns.Store
+	turns.Rows
 	on *atomic.Bool
 }
 
@@ -177,13 +177,13 @@ func (s turnFails) Turn(ctx context.Context, id string) (*turns.Turn, error) {
 	if s.on.Load() {
 		return nil, errors.New("odd")
 	}
-	return s.Store.Turn(ctx, id)
+	return s.Rows.Turn(ctx, id)
 }
 
 func TestWaiterNeverGetsTheEndOfAnotherTurn(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		on := &atomic.Bool{}
-		h.faults.Store = turnFails{h.faults.Store, on}
+		h.faults.Rows = turnFails{h.faults.Rows, on}
 		h.thread("a", "deaf")
 		first := h.start("a")
 		c := h.next(h.deaf)

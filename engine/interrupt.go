@@ -31,7 +31,7 @@ func (e *Engine) Interrupt(ctx context.Context, c turns.Interrupt) (result turns
 		}
 		if replayed {
 			// An answer that was not final at the commit has the present state.
-			if t, err := e.store.Turn(context.Background(), r.TurnID); err == nil && t != nil && t.State.Ended() {
+			if t, err := e.rows.Turn(context.Background(), r.TurnID); err == nil && t != nil && t.State.Ended() {
 				r.State, r.InterruptedAt, r.Message, r.Seq = string(t.State), t.CompletedAt, t.Message, t.UpdatedSeq
 				return both{r: r}, nil
 			}

@@ -18,7 +18,7 @@ func (a *actor) load() error {
 	if errors.Is(a.dead, turns.ErrInternal) {
 		return a.dead
 	}
-	l, err := a.e.store.Load(context.Background(), a.id)
+	l, err := a.e.rows.Load(context.Background(), a.id)
 	if err != nil {
 		return err
 	}

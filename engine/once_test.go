@@ -12,7 +12,7 @@ func TestChangeWithoutEventsHappensOnceWithAKey(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		runs := 0
 		prune := func(k *ledger.Key) (turns.PruneResult, error) {
-			return ledger.Once(h.store, k, func() (turns.PruneResult, error) {
+			return ledger.Once(h.faults, k, func() (turns.PruneResult, error) {
 				runs++
 				return turns.PruneResult{FirstSeq: 2, Pruned: 1}, nil
 			})
@@ -41,7 +41,7 @@ func TestChangeThatFailsKeepsNoKey(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		broken := errors.New("broken")
 		for _, want := range []error{broken, nil} {
-			if _, err := ledger.Once(h.store, key("k", "holon/prune"), func() (turns.PruneResult, error) { return turns.PruneResult{}, want }); !errors.Is(err, want) {
+			if _, err := ledger.Once(h.faults, key("k", "holon/prune"), func() (turns.PruneResult, error) { return turns.PruneResult{}, want }); !errors.Is(err, want) {
 				t.Fatal(err)
 			}
 		}

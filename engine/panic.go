@@ -79,7 +79,7 @@ func (a *actor) answerWaiters() {
 	if len(a.waiters.ends) == 0 {
 		return
 	}
-	t, err := a.e.store.Turn(context.Background(), a.waiters.turnID)
+	t, err := a.e.rows.Turn(context.Background(), a.waiters.turnID)
 	if err != nil || t == nil {
 		a.e.log.Error("read the end of a turn", zap.String("turn_id", a.waiters.turnID), zap.Error(err))
 		a.waiters.ends = nil // they must not get the end of the next turn

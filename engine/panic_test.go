@@ -294,7 +294,7 @@ func TestThreadThatIsGivenUpKeepsNoOtherFromItsWorker(t *testing.T) {
 
 // loadFails lets Load fail.
 type loadFails struct {
-	turns.Store
+	turns.Rows
 	on *atomic.Bool
 }
 
@@ -302,13 +302,13 @@ func (s loadFails) Load(ctx context.Context, id string) (turns.Loaded, error) {
 	if s.on.Load() {
 		return turns.Loaded{}, errors.New("odd")
 	}
-	return s.Store.Load(ctx, id)
+	return s.Rows.Load(ctx, id)
 }
 
 func TestOutputDoesNotHurryTheBoundOfUnexplainedErrors(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		on := &atomic.Bool{}
-		h.faults.Store = loadFails{h.faults.Store, on}
+		h.faults.Rows = loadFails{h.faults.Rows, on}
 		h.thread("a", "")
 		time.Sleep(time.Minute) // the actor has ended
 		synctest.Wait()

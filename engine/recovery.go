@@ -14,13 +14,13 @@ import (
 // threads. A worker's turn continues in its worker. Turns start with Run: retries
 // first, then queued turns.
 func (e *Engine) Recover(ctx context.Context) error {
-	rt, err := e.store.Runtime(ctx)
+	rt, err := e.rows.Runtime(ctx)
 	if err != nil {
 		return fmt.Errorf("read the runtime's state: %w", err)
 	}
 	e.pause.set(rt)
 	e.gate.pause(rt.Paused)
-	active, queued, err := e.store.Unfinished(ctx)
+	active, queued, err := e.rows.Unfinished(ctx)
 	if err != nil {
 		return fmt.Errorf("look for unfinished turns: %w", err)
 	}

@@ -11,7 +11,7 @@ import (
 // items.ErrNotFound, items.ErrAlreadyResolved, ledger.ErrKeyConflict,
 // ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) Respond(ctx context.Context, c turns.Respond) (turns.RespondResult, error) {
-	threadID, err := e.store.ItemThread(ctx, c.ItemID)
+	threadID, err := e.rows.ItemThread(ctx, c.ItemID)
 	if err != nil {
 		return turns.RespondResult{}, err
 	}

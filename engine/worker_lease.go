@@ -14,7 +14,7 @@ import (
 // leaseSecret is the key that signs leases, read once. It is safe for use by many
 // goroutines.
 type leaseSecret struct {
-	store turns.Store
+	rows turns.Rows
 
 	mu  sync.Mutex
 	key []byte
@@ -26,7 +26,7 @@ func (s *leaseSecret) token(ctx context.Context, turnID string, attempt int) (st
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.key == nil {
-		key, err := s.store.LeaseSecret(ctx)
+		key, err := s.rows.LeaseSecret(ctx)
 		if err != nil {
 			return "", fmt.Errorf("read what leases are signed with: %w", err)
 		}

@@ -428,7 +428,7 @@ func (w *world) again(e *engine.Engine, c turns.Start, pick int) {
 }
 
 func (w *world) respond(e *engine.Engine, pick int) {
-	l, err := w.h.store.ListItems(bg, items.Query{Status: items.StatusPending})
+	l, err := w.h.view.ListItems(bg, items.Query{Status: items.StatusPending})
 	if err != nil || len(l.Rows) == 0 {
 		return
 	}
@@ -456,7 +456,7 @@ func (w *world) settle() {
 		w.ok("resume", err)
 	}
 	for range 1000 {
-		c, err := h.store.Counts(bg)
+		c, err := h.view.Counts(bg)
 		if err != nil {
 			h.t.Fatalf("counts: %v", err)
 		}

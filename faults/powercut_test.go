@@ -206,7 +206,7 @@ func openState(dir string, sent int64, log []string) (err error) {
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
-	latest, err := compare(s, log)
+	latest, err := compare(s.View(), log)
 	if err = errors.Join(err, s.Close()); err != nil {
 		return err
 	}

@@ -13,19 +13,25 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Store is what followers need of the log and of its rows.
-type Store interface {
+// View is what followers read: the log, and their rows.
+type View interface {
 	notify.Log
+	Read(context.Context, func(ledger.Reader) error) error
+}
+
+// Store is what followers need of the log beside their View.
+type Store interface {
 	// Append commits a unit. It is called until Run has returned.
 	Append(*ledger.Unit) (ledger.Receipt, error)
-	Read(context.Context, func(ledger.Reader) error) error
 	// ExpiredBefore returns a seq below which all events are older than at.
 	ExpiredBefore(ctx context.Context, at, now time.Time) (int64, error)
 }
 
-// Config is what a Dispatcher works with. Store, Tail and LogID are required.
+// Config is what a Dispatcher works with. Store, View, Tail and LogID are
+// required.
 type Config struct {
 	Store  Store
+	View   View
 	Tail   *notify.Tail
 	LogID  string
 	Owners Owners // nil: tasks are an error
@@ -116,7 +122,7 @@ func Open(ctx context.Context, cfg Config) (*Dispatcher, error) {
 
 // rows reads the stored rows.
 func (d *Dispatcher) rows(ctx context.Context) (rows []row, err error) {
-	if err = d.cfg.Store.Read(ctx, func(tx ledger.Reader) error {
+	if err = d.cfg.View.Read(ctx, func(tx ledger.Reader) error {
 		return tx.Scan(ledger.Range{Index: byName}, func(v ledger.Values) error {
 			rows = append(rows, readRow(v))
 			return nil
@@ -167,7 +173,7 @@ func (d *Dispatcher) newRow(ctx context.Context, f *Follower) (*row, error) {
 	}
 	after := d.cfg.Tail.Head()
 	if f.FromFirst {
-		p, err := d.cfg.Store.Page(ctx, notify.Query{After: after, MaxEvents: 1})
+		p, err := d.cfg.View.Page(ctx, notify.Query{After: after, MaxEvents: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -274,7 +280,7 @@ func (d *Dispatcher) routeTail() (moved, held bool) {
 // routePage looks up a page of the log, for events that have left the tail.
 func (d *Dispatcher) routePage(ctx context.Context) error {
 	// Only the goroutine of Run moves d.at.
-	p, err := d.cfg.Store.Page(ctx, notify.Query{After: d.at, MaxEvents: 1000, MaxBytes: 1 << 20})
+	p, err := d.cfg.View.Page(ctx, notify.Query{After: d.at, MaxEvents: 1000, MaxBytes: 1 << 20})
 	if err != nil {
 		return err
 	}

@@ -40,8 +40,8 @@ type Snapshots interface {
 	Snapshot(ctx context.Context, l Lane, f func(Snapshot) error) error
 }
 
-// Reads are the methods of turns.Store and turns.Reader that read rows, for any
-// database. They may be called from many goroutines.
+// Reads are the methods of turns.Store, turns.Rows and turns.Reader that read
+// rows, for any database. They may be called from many goroutines.
 type Reads struct {
 	db  Snapshots
 	now func() time.Time
@@ -94,12 +94,12 @@ const (
 	threadNames = 2
 )
 
-// TurnThread implements turns.Store.
+// TurnThread implements turns.Rows.
 func (r *Reads) TurnThread(ctx context.Context, turnID string) (string, error) {
 	return r.threadOf(ctx, ledger.Range{Index: turns.ByID, Prefix: []any{turnID}, First: turnNames})
 }
 
-// ItemThread implements turns.Store.
+// ItemThread implements turns.Rows.
 func (r *Reads) ItemThread(ctx context.Context, itemID string) (string, error) {
 	return r.threadOf(ctx, ledger.Range{Index: items.ByID, Prefix: []any{itemID}, First: itemNames})
 }
@@ -114,12 +114,12 @@ func (r *Reads) threadOf(ctx context.Context, row ledger.Range) (id string, err 
 	return id, err
 }
 
-// Turn implements turns.Store.
+// Turn implements turns.Rows.
 func (r *Reads) Turn(ctx context.Context, turnID string) (*turns.Turn, error) {
 	return in(ctx, r, ForEngine, func(s Snapshot) (*turns.Turn, error) { return one(s, turns.Read, turns.ByID, turnID) })
 }
 
-// Item implements turns.Store.
+// Item implements turns.Rows.
 func (r *Reads) Item(ctx context.Context, itemID string) (*items.Item, error) {
 	return in(ctx, r, ForEngine, func(s Snapshot) (*items.Item, error) { return wholeItem(s, itemID) })
 }
@@ -136,14 +136,14 @@ func (r *Reads) ReadItem(ctx context.Context, itemID string) (it *items.Item, la
 	return it, latest, err
 }
 
-// Input implements turns.Store.
+// Input implements turns.Rows.
 func (r *Reads) Input(ctx context.Context, turnID string) ([]*items.Item, error) {
 	return in(ctx, r, ForEngine, func(s Snapshot) ([]*items.Item, error) {
 		return rows(s, itemOf, ledger.Range{Index: items.Input, Prefix: []any{turnID}})
 	})
 }
 
-// Steps implements turns.Store.
+// Steps implements turns.Rows.
 func (r *Reads) Steps(ctx context.Context, turnID string) ([]*turns.Step, error) {
 	return in(ctx, r, ForEngine, func(s Snapshot) ([]*turns.Step, error) { return stepsOf(s, turnID) })
 }
@@ -152,7 +152,7 @@ func stepsOf(s Snapshot, turnID string) ([]*turns.Step, error) {
 	return rows(s, turns.ReadStep, ledger.Range{Index: turns.StepsOfTurn, Prefix: []any{turnID}})
 }
 
-// Load implements turns.Store.
+// Load implements turns.Rows.
 func (r *Reads) Load(ctx context.Context, threadID string) (turns.Loaded, error) {
 	return in(ctx, r, ForEngine, func(s Snapshot) (turns.Loaded, error) { return load(s, threadID) })
 }

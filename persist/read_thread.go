@@ -36,7 +36,7 @@ func newestTurns(s Snapshot, threadID string, limit int, f func(*turns.Turn) boo
 // ended last. Queued turns may overtake each other, but the queue is bounded.
 const lastTurns = 200
 
-// LastTurn implements turns.Store.
+// LastTurn implements turns.Rows.
 func (r *Reads) LastTurn(ctx context.Context, threadID string) (last *turns.Turn, err error) {
 	err = r.db.Snapshot(ctx, ForEngine, func(s Snapshot) error {
 		return newestTurns(s, threadID, lastTurns, func(t *turns.Turn) bool {
@@ -49,7 +49,7 @@ func (r *Reads) LastTurn(ctx context.Context, threadID string) (last *turns.Turn
 	return last, err
 }
 
-// Transcript implements turns.Store.
+// Transcript implements turns.Rows.
 func (r *Reads) Transcript(ctx context.Context, threadID string, limit, maxBytes int) (list []*items.Item, err error) {
 	err = r.db.Snapshot(ctx, ForPoints, func(s Snapshot) error {
 		queued, err := queuedTurns(s, threadID)
@@ -99,7 +99,7 @@ func queuedTurns(s Snapshot, threadID string) (map[string]bool, error) {
 	return ids, err
 }
 
-// LastMessage implements turns.Store.
+// LastMessage implements turns.Rows.
 func (r *Reads) LastMessage(ctx context.Context, turnID string) (last *items.Item, err error) {
 	err = r.db.Snapshot(ctx, ForEngine, func(s Snapshot) error {
 		t, err := one(s, turns.Read, turns.ByID, turnID)
@@ -131,7 +131,7 @@ func (r *Reads) LastMessage(ctx context.Context, turnID string) (last *items.Ite
 	return last, err
 }
 
-// Unfinished implements turns.Store.
+// Unfinished implements turns.Rows.
 func (r *Reads) Unfinished(ctx context.Context) (active, queued []string, err error) {
 	err = r.db.Snapshot(ctx, ForEngine, func(s Snapshot) error {
 		if active, err = threadsOf(s,

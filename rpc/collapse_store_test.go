@@ -38,7 +38,7 @@ func stored(t testing.TB, tailBytes int) (*rig, *sqlite.Store) {
 			t.Error(err)
 		}
 	})
-	return serve(t, Config{Services: api.Services{Engine: &fakeEngine{t: t}, Reader: store, LogID: testLogID, Version: "test"}, Tail: store.Tail()}), store
+	return serve(t, Config{Services: api.Services{Engine: &fakeEngine{t: t}, Reader: store.View(), LogID: testLogID, Version: "test"}, Tail: store.Tail()}), store
 }
 
 // retries writes a random history of one turn, each unit as one commit: at
@@ -178,7 +178,7 @@ func TestEveryReaderOfARetriedTurnEndsWithTheSameView(t *testing.T) {
 // those that package fold keeps, and with event/list page by page.
 func checkLate(t *testing.T, r *rig, store *sqlite.Store, got []int64) {
 	t.Helper()
-	p, err := store.Page(context.Background(), notify.Query{MaxEvents: 100_000, MaxBytes: 1 << 30})
+	p, err := store.View().Page(context.Background(), notify.Query{MaxEvents: 100_000, MaxBytes: 1 << 30})
 	if err != nil || p.Scanned != p.Latest {
 		t.Fatalf("%d of %d events: %v", p.Scanned, p.Latest, err)
 	}

@@ -58,12 +58,16 @@ type Loaded struct {
 	Steps []*Step
 }
 
-// Store is what the engine needs of the log. All methods may be called from
-// many goroutines.
+// Store is where the engine commits.
 type Store interface {
 	// Append's errors are, or wrap, ErrRuntimePaused, ErrSuperseded,
 	// items.ErrConflict, ledger.ErrStorageFull and ledger.ErrStorageFailed.
 	ledger.Log
+}
+
+// Rows are what the engine reads to decide. All methods may be called from many
+// goroutines.
+type Rows interface {
 	// Load reads what an actor needs.
 	Load(ctx context.Context, threadID string) (Loaded, error)
 	// TurnThread and ItemThread return the thread of a turn or item; "" if there

@@ -15,6 +15,7 @@ import (
 // Store is all interfaces of a store.
 type Store interface {
 	turns.Store
+	turns.Rows
 	turns.Reader
 	persist.Pruner
 }

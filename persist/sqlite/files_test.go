@@ -183,15 +183,15 @@ func TestBackupUnderLoadRestoresWhole(t *testing.T) {
 		}
 	})
 	for n := range 3 {
-		acknowledged, err := s.Position(ctx)
+		acknowledged, err := s.view.Position(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
 		file := filepath.Join(t.TempDir(), "b.db")
-		if err := s.Backup(ctx, file); err != nil {
+		if err := s.view.Backup(ctx, file); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Backup(ctx, file); err == nil {
+		if err := s.view.Backup(ctx, file); err == nil {
 			t.Error("a backup replaced a file")
 		}
 		dir := filepath.Join(t.TempDir(), "restored")
@@ -210,20 +210,20 @@ func TestBackupUnderLoadRestoresWhole(t *testing.T) {
 			t.Error(err)
 		}
 		r := running(t, Options{Dir: dir})
-		at, err := r.Position(ctx)
+		at, err := r.view.Position(ctx)
 		if err != nil || at.Latest < acknowledged.Latest || at.LogID == acknowledged.LogID || at != restored {
 			t.Errorf("restored %+v, %v, which returned %+v; acknowledged before the backup %+v", at, err, restored, acknowledged)
 		}
-		if theirs, err := s.LeaseSecret(ctx); err != nil {
+		if theirs, err := s.view.LeaseSecret(ctx); err != nil {
 			t.Error(err)
-		} else if ours, err := r.LeaseSecret(ctx); err != nil || len(ours) != secretBytes || bytes.Equal(ours, theirs) {
+		} else if ours, err := r.view.LeaseSecret(ctx); err != nil || len(ours) != secretBytes || bytes.Equal(ours, theirs) {
 			t.Errorf("the restored log signs leases with %x, the original with %x, %v", ours, theirs, err)
 		}
 		var log bytes.Buffer
-		if last, err := persist.Export(ctx, r, &log, 0); err != nil || last != at.Latest || bytes.Count(log.Bytes(), []byte("\n")) != int(last) {
+		if last, err := persist.Export(ctx, r.view, &log, 0); err != nil || last != at.Latest || bytes.Count(log.Bytes(), []byte("\n")) != int(last) {
 			t.Errorf("restored log up to %d, %v", last, err)
 		}
-		if out, err := persist.Refold(ctx, r); err != nil || len(out.Differences) > 0 || out.Threads != 1 {
+		if out, err := persist.Refold(ctx, r.view); err != nil || len(out.Differences) > 0 || out.Threads != 1 {
 			t.Errorf("refold of backup %d: %+v, %v", n, out, err)
 		}
 		if _, err := Restore(file, dir); !errors.Is(err, ErrNotEmpty) {
@@ -321,13 +321,13 @@ func TestDoctorSeesDamagedAttempts(t *testing.T) {
 		t.Run(c.damage, func(t *testing.T) {
 			s := running(t, Options{Dir: t.TempDir()})
 			persisttest.WorkedExample(t, s)
-			if bad := worst(t, s.View); len(bad) > 0 {
+			if bad := worst(t, s.view); len(bad) > 0 {
 				t.Errorf("of a sound log: %v", bad)
 			}
 			if err := s.Do(ctx, func() error { return s.w.conn.run(c.damage) }); err != nil {
 				t.Fatal(err)
 			}
-			if bad := worst(t, s.View); !slices.ContainsFunc(bad, func(f Finding) bool { return f.Name == c.want }) {
+			if bad := worst(t, s.view); !slices.ContainsFunc(bad, func(f Finding) bool { return f.Name == c.want }) {
 				t.Errorf("found %v, want %s", bad, c.want)
 			}
 		})
@@ -399,7 +399,7 @@ func refoldSees(t *testing.T, s *Store, list []tampering) {
 		if err := s.Do(ctx, func() error { return s.w.conn.run("SAVEPOINT t; " + c.damage + "; RELEASE t") }); err != nil {
 			t.Fatal(err)
 		}
-		v, err := OpenView(s.Dir())
+		v, err := OpenView(s.view.Dir())
 		if err != nil {
 			t.Fatal(err)
 		}

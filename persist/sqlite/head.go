@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"time"
 
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist"
@@ -57,11 +56,12 @@ func headOf(c *conn, f func(persist.Head, openLog)) error {
 	return nil
 }
 
-// head reads the head of a log that another process may be writing.
-func (s *View) head(ctx context.Context) (head persist.Head, err error) {
-	err = s.points.read(ctx, func(c *conn) error {
+// storedHead reads the head of a log that another process may be writing.
+func (s *View) storedHead(ctx context.Context) (*persist.Head, error) {
+	head := &persist.Head{}
+	err := s.points.read(ctx, func(c *conn) error {
 		return headOf(c, func(h persist.Head, open openLog) {
-			head = h
+			*head = h
 			for _, t := range open.unfinished {
 				head.Count(t)
 			}
@@ -79,48 +79,22 @@ func (s *View) Position(ctx context.Context) (turns.Position, error) {
 // Counts implements turns.Reader.
 func (s *View) Counts(ctx context.Context) (turns.Counts, error) {
 	h, err := s.head(ctx)
-	return s.fileSizes().counts(&h), err
+	n, sz := h.Counts(), s.fileSizes()
+	n.DatabaseBytes, n.WALBytes = sz.database, sz.wal
+	return n, err
 }
 
-// Runtime implements turns.Store.
+// Runtime implements turns.Rows.
 func (s *View) Runtime(ctx context.Context) (turns.Runtime, error) {
 	h, err := s.head(ctx)
 	return h.Runtime, err
 }
 
-// LeaseSecret implements turns.Store.
+// LeaseSecret implements turns.Rows.
 func (s *View) LeaseSecret(ctx context.Context) (secret []byte, err error) {
 	err = s.engine.read(ctx, func(c *conn) error {
 		_, err := c.queryOne("SELECT secret FROM meta", func(r row) { secret = r.Blob(0) })
 		return err
 	})
 	return secret, err
-}
-
-// Position implements turns.Reader.
-func (s *Store) Position(context.Context) (turns.Position, error) {
-	return s.w.Head().Position(), nil
-}
-
-// Counts implements turns.Reader. The sizes may be a second old: holon/status
-// is asked thousands of times a second.
-func (s *Store) Counts(context.Context) (turns.Counts, error) {
-	sz := s.sizes.Load()
-	if sz == nil || time.Since(sz.at) > time.Second {
-		fresh := s.fileSizes()
-		sz = &fresh
-		s.sizes.Store(sz)
-	}
-	return sz.counts(s.w.Head()), nil
-}
-
-// Runtime implements turns.Store.
-func (s *Store) Runtime(context.Context) (turns.Runtime, error) {
-	return s.w.Head().Runtime, nil
-}
-
-func (sz sizes) counts(h *persist.Head) turns.Counts {
-	n := h.Counts()
-	n.DatabaseBytes, n.WALBytes = sz.database, sz.wal
-	return n
 }

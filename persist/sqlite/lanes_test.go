@@ -13,33 +13,35 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// engineReads are what the engine decides on, pointReads what clients read of
-// single rows.
-func engineReads(s *Store) map[string]func(context.Context) error {
+// engineReads are what the engine decides on, and what a store has in memory;
+// pointReads are what clients read of single rows.
+func engineReads(v *View) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"Stored":      func(ctx context.Context) error { _, err := s.Stored(ctx, "k"); return err },
-		"Load":        func(ctx context.Context) error { _, err := s.Load(ctx, "t"); return err },
-		"TurnThread":  func(ctx context.Context) error { _, err := s.TurnThread(ctx, "t"); return err },
-		"ItemThread":  func(ctx context.Context) error { _, err := s.ItemThread(ctx, "i"); return err },
-		"Turn":        func(ctx context.Context) error { _, err := s.Turn(ctx, "t"); return err },
-		"Item":        func(ctx context.Context) error { _, err := s.Item(ctx, "i"); return err },
-		"Input":       func(ctx context.Context) error { _, err := s.Input(ctx, "t"); return err },
-		"Steps":       func(ctx context.Context) error { _, err := s.Steps(ctx, "t"); return err },
-		"LeaseSecret": func(ctx context.Context) error { _, err := s.LeaseSecret(ctx); return err },
-		"LastTurn":    func(ctx context.Context) error { _, err := s.LastTurn(ctx, "t"); return err },
-		"LastMessage": func(ctx context.Context) error { _, err := s.LastMessage(ctx, "t"); return err },
-		"Unfinished":  func(ctx context.Context) error { _, _, err := s.Unfinished(ctx); return err },
-		"Runtime":     func(ctx context.Context) error { _, err := s.Runtime(ctx); return err },
+		"Stored":      func(ctx context.Context) error { _, err := v.Stored(ctx, "k"); return err },
+		"Load":        func(ctx context.Context) error { _, err := v.Load(ctx, "t"); return err },
+		"TurnThread":  func(ctx context.Context) error { _, err := v.TurnThread(ctx, "t"); return err },
+		"ItemThread":  func(ctx context.Context) error { _, err := v.ItemThread(ctx, "i"); return err },
+		"Turn":        func(ctx context.Context) error { _, err := v.Turn(ctx, "t"); return err },
+		"Item":        func(ctx context.Context) error { _, err := v.Item(ctx, "i"); return err },
+		"Input":       func(ctx context.Context) error { _, err := v.Input(ctx, "t"); return err },
+		"Steps":       func(ctx context.Context) error { _, err := v.Steps(ctx, "t"); return err },
+		"LeaseSecret": func(ctx context.Context) error { _, err := v.LeaseSecret(ctx); return err },
+		"LastTurn":    func(ctx context.Context) error { _, err := v.LastTurn(ctx, "t"); return err },
+		"LastMessage": func(ctx context.Context) error { _, err := v.LastMessage(ctx, "t"); return err },
+		"Unfinished":  func(ctx context.Context) error { _, _, err := v.Unfinished(ctx); return err },
+		"Runtime":     func(ctx context.Context) error { _, err := v.Runtime(ctx); return err },
+		"Position":    func(ctx context.Context) error { _, err := v.Position(ctx); return err },
+		"Counts":      func(ctx context.Context) error { _, err := v.Counts(ctx); return err },
 	}
 }
 
-func pointReads(s *Store) map[string]func(context.Context) error {
+func pointReads(v *View) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"Position":   func(ctx context.Context) error { _, err := s.View.Position(ctx); return err },
-		"Transcript": func(ctx context.Context) error { _, err := s.Transcript(ctx, "t", 1, 1); return err },
-		"ReadThread": func(ctx context.Context) error { _, err := s.ReadThread(ctx, "t", 1); return err },
-		"ReadTurn":   func(ctx context.Context) error { _, err := s.ReadTurn(ctx, turns.TurnQuery{TurnID: "t"}); return err },
-		"ReadItem":   func(ctx context.Context) error { _, _, err := s.ReadItem(ctx, "i"); return err },
+		"storedHead": func(ctx context.Context) error { _, err := v.storedHead(ctx); return err },
+		"Transcript": func(ctx context.Context) error { _, err := v.Transcript(ctx, "t", 1, 1); return err },
+		"ReadThread": func(ctx context.Context) error { _, err := v.ReadThread(ctx, "t", 1); return err },
+		"ReadTurn":   func(ctx context.Context) error { _, err := v.ReadTurn(ctx, turns.TurnQuery{TurnID: "t"}); return err },
+		"ReadItem":   func(ctx context.Context) error { _, _, err := v.ReadItem(ctx, "i"); return err },
 	}
 }
 
@@ -72,21 +74,21 @@ func TestNobodyWaitsForConnectionsOfSlowerReaders(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	held(t, s.scans)
-	for name, read := range pointReads(s) {
+	held(t, s.view.scans)
+	for name, read := range pointReads(s.view) {
 		passes(name+" beside pages and lists", read)
 	}
-	held(t, s.points)
-	for name, read := range engineReads(s) {
+	held(t, s.view.points)
+	for name, read := range engineReads(s.view) {
 		passes(name+" beside clients", read)
 	}
 	// The lanes are really taken.
 	ctx, over := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer over()
-	if _, err := s.ListItems(ctx, items.Query{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := s.view.ListItems(ctx, items.Query{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a list found a connection: %v", err)
 	}
-	if _, err := s.Page(ctx, notify.Query{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := s.view.Page(ctx, notify.Query{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a page found a connection: %v", err)
 	}
 }
@@ -96,7 +98,7 @@ const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c WH
 
 func TestQueryEndsWithItsContext(t *testing.T) {
 	s := running(t, Options{Dir: t.TempDir()})
-	for _, l := range []lane{s.engine, s.points, s.scans} {
+	for _, l := range []lane{s.view.engine, s.view.points, s.view.scans} {
 		for range cap(l) { // each of the connections can be used again
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			ended := make(chan error, 1)

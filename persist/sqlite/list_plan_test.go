@@ -17,7 +17,7 @@ import (
 // ranges and rows since they were last asked.
 func prepared(t testing.TB, s *Store) (sql []string, indexes []*ledger.Index) {
 	t.Helper()
-	for _, l := range s.lanes() {
+	for _, l := range s.view.lanes() {
 		var list []*conn
 		for range cap(l) {
 			list = append(list, <-l)
@@ -83,7 +83,7 @@ func TestEveryListFindsItsIndex(t *testing.T) {
 				if state != "" {
 					want = "threads_state (state=? AND rowid>? AND rowid<?)"
 				}
-				_, err := s.ListThreads(ctx, threads.Query{State: state, Agent: agent, Newest: newest})
+				_, err := s.view.ListThreads(ctx, threads.Query{State: state, Agent: agent, Newest: newest})
 				check(fmt.Sprintf("threads of state %q and agent %q", state, agent), "threads", want, err)
 			}
 		}
@@ -95,7 +95,7 @@ func TestEveryListFindsItsIndex(t *testing.T) {
 				} else if state != "" {
 					want = "turns_state (state=? AND rowid>? AND rowid<?)"
 				}
-				_, err := s.ListTurns(ctx, turns.Query{ThreadID: thread, State: state, Newest: newest})
+				_, err := s.view.ListTurns(ctx, turns.Query{ThreadID: thread, State: state, Newest: newest})
 				check(fmt.Sprintf("turns of thread %q and state %q", thread, state), "turns", want, err)
 			}
 			for _, turn := range []string{"", "turn_active", "turn_ended"} {
@@ -109,7 +109,7 @@ func TestEveryListFindsItsIndex(t *testing.T) {
 							} else if thread != "" || turn != "" {
 								want = "items_thread (thread_id=? AND created_seq>? AND created_seq<?)"
 							}
-							_, err := s.ListItems(ctx, q)
+							_, err := s.view.ListItems(ctx, q)
 							check(fmt.Sprintf("items %+v", q), "items", want, err)
 						}
 					}
@@ -117,7 +117,7 @@ func TestEveryListFindsItsIndex(t *testing.T) {
 			}
 		}
 		for _, superseded := range both {
-			_, err := s.ListSteps(ctx, turns.StepQuery{TurnID: "turn_a", IncludeSuperseded: superseded, Newest: newest})
+			_, err := s.view.ListSteps(ctx, turns.StepQuery{TurnID: "turn_a", IncludeSuperseded: superseded, Newest: newest})
 			check("steps", "steps", "steps_turn (turn_id=? AND rowid>? AND rowid<?)", err)
 		}
 	}
@@ -156,7 +156,7 @@ func TestPageLooksAtABoundedNumberOfRows(t *testing.T) {
 	} {
 		found, pages := 0, 0
 		for more := true; more; pages++ {
-			out, err := s.ListItems(context.Background(), c.q)
+			out, err := s.view.ListItems(context.Background(), c.q)
 			if err != nil {
 				t.Fatal(err)
 			}

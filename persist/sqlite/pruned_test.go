@@ -16,7 +16,8 @@ import (
 // prunedMeanwhile has a prefix of its log pruned before the page after a seq
 // is read.
 type prunedMeanwhile struct {
-	*Store
+	*View
+	store      *Store
 	t          *testing.T
 	at, before int64
 	once       sync.Once
@@ -25,12 +26,12 @@ type prunedMeanwhile struct {
 func (p *prunedMeanwhile) Page(ctx context.Context, q notify.Query) (notify.Page, error) {
 	if q.After >= p.at {
 		p.once.Do(func() {
-			if out, err := p.Prune(ctx, p.before); err != nil || out.First != p.before {
+			if out, err := p.store.Prune(ctx, p.before); err != nil || out.First != p.before {
 				p.t.Errorf("pruned %+v, %v", out, err)
 			}
 		})
 	}
-	return p.Store.Page(ctx, q)
+	return p.View.Page(ctx, q)
 }
 
 func withEvents(t *testing.T, n int) *Store {
@@ -47,14 +48,14 @@ func withEvents(t *testing.T, n int) *Store {
 func TestExportSaysWhatWasPrunedUnderIt(t *testing.T) {
 	s := withEvents(t, 3000)
 	var out bytes.Buffer
-	last, err := persist.Export(context.Background(), &prunedMeanwhile{Store: s, t: t, at: 1000, before: 1500}, &out, 0)
+	last, err := persist.Export(context.Background(), &prunedMeanwhile{View: s.view, store: s, t: t, at: 1000, before: 1500}, &out, 0)
 	var expired *notify.ExpiredError
 	if !errors.As(err, &expired) || expired.After != last || expired.First != 1500 || bytes.Count(out.Bytes(), []byte("\n")) != int(last) {
 		t.Errorf("exported up to %d, %d lines, %v", last, bytes.Count(out.Bytes(), []byte("\n")), err)
 	}
 	// What has been written by then may go.
 	out.Reset()
-	last, err = persist.Export(context.Background(), &prunedMeanwhile{Store: s, t: t, at: 2400, before: 2000}, &out, 0)
+	last, err = persist.Export(context.Background(), &prunedMeanwhile{View: s.view, store: s, t: t, at: 2400, before: 2000}, &out, 0)
 	if err != nil || last != 3001 || bytes.Count(out.Bytes(), []byte("\n")) != 1502 {
 		t.Errorf("exported up to %d, %d lines, %v", last, bytes.Count(out.Bytes(), []byte("\n")), err)
 	}
@@ -62,7 +63,7 @@ func TestExportSaysWhatWasPrunedUnderIt(t *testing.T) {
 
 func TestRefoldFindsNothingWrongWithWhatIsPrunedUnderIt(t *testing.T) {
 	s := withEvents(t, 3000)
-	out, err := persist.Refold(context.Background(), &prunedMeanwhile{Store: s, t: t, at: 1000, before: 1500})
+	out, err := persist.Refold(context.Background(), &prunedMeanwhile{View: s.view, store: s, t: t, at: 1000, before: 1500})
 	if err != nil || len(out.Differences) > 0 || out.Pruned != 1 || out.Threads != 0 {
 		t.Errorf("%+v, %v", out, err)
 	}
@@ -87,7 +88,7 @@ func TestPruneEndsAfterAStep(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || out.Removed%prunePiece != 0 || out.Removed == 0 || out.Removed > 2000 || out.First != out.Removed+1 {
 		t.Errorf("pruned %+v, %v", out, err)
 	}
-	if at, err := s.Position(context.Background()); err != nil || at.First != out.First {
+	if at, err := s.view.Position(context.Background()); err != nil || at.First != out.First {
 		t.Errorf("the log begins at %d, pruned %+v, %v", at.First, out, err)
 	}
 	if out, err := s.Prune(context.Background(), 3000); err != nil || out.First != 3000 {

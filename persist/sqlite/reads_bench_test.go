@@ -38,49 +38,49 @@ func BenchmarkReads(b *testing.B) {
 		m.Commit()
 		clear(m.Items)
 	}
-	ctx := context.Background()
+	ctx, v := context.Background(), s.view
 	for _, c := range []struct {
 		name string
 		read func() (int, error)
 		want int
 	}{
-		{"Load", func() (int, error) { l, err := s.Load(ctx, "thread_7"); return len(l.Turns), err }, 11},
-		{"Turn", func() (int, error) { t, err := s.Turn(ctx, "turn_7"); return t.Attempt, err }, 1},
-		{"ItemThread", func() (int, error) { id, err := s.ItemThread(ctx, "item_open_7"); return len(id), err }, 8},
-		{"OpenItem", func() (int, error) { _, latest, err := s.ReadItem(ctx, "item_open_7"); return min(int(latest), 1), err }, 1},
-		{"Steps", func() (int, error) { l, err := s.Steps(ctx, "turn_large"); return len(l), err }, 21},
-		{"Unfinished", func() (int, error) { a, q, err := s.Unfinished(ctx); return len(a) + len(q), err }, 201},
-		{"LastTurn", func() (int, error) { _, err := s.LastTurn(ctx, "thread_7"); return 0, err }, 0},
-		{"LastMessage", func() (int, error) { it, err := s.LastMessage(ctx, "turn_7"); return it.Attempt, err }, 1},
-		{"Transcript", func() (int, error) { l, err := s.Transcript(ctx, "thread_large", 50, 1<<20); return len(l), err }, 50},
-		{"ListThreads", func() (int, error) { l, err := s.ListThreads(ctx, threads.Query{}); return len(l.Rows), err }, 100},
+		{"Load", func() (int, error) { l, err := v.Load(ctx, "thread_7"); return len(l.Turns), err }, 11},
+		{"Turn", func() (int, error) { t, err := v.Turn(ctx, "turn_7"); return t.Attempt, err }, 1},
+		{"ItemThread", func() (int, error) { id, err := v.ItemThread(ctx, "item_open_7"); return len(id), err }, 8},
+		{"OpenItem", func() (int, error) { _, latest, err := v.ReadItem(ctx, "item_open_7"); return min(int(latest), 1), err }, 1},
+		{"Steps", func() (int, error) { l, err := v.Steps(ctx, "turn_large"); return len(l), err }, 21},
+		{"Unfinished", func() (int, error) { a, q, err := v.Unfinished(ctx); return len(a) + len(q), err }, 201},
+		{"LastTurn", func() (int, error) { _, err := v.LastTurn(ctx, "thread_7"); return 0, err }, 0},
+		{"LastMessage", func() (int, error) { it, err := v.LastMessage(ctx, "turn_7"); return it.Attempt, err }, 1},
+		{"Transcript", func() (int, error) { l, err := v.Transcript(ctx, "thread_large", 50, 1<<20); return len(l), err }, 50},
+		{"ListThreads", func() (int, error) { l, err := v.ListThreads(ctx, threads.Query{}); return len(l.Rows), err }, 100},
 		{"ListTurns", func() (int, error) {
-			l, err := s.ListTurns(ctx, turns.Query{State: turns.Queued})
+			l, err := v.ListTurns(ctx, turns.Query{State: turns.Queued})
 			return len(l.Rows), err
 		}, 100},
 		{"ListItems", func() (int, error) {
-			l, err := s.ListItems(ctx, items.Query{ThreadID: "thread_large"})
+			l, err := v.ListItems(ctx, items.Query{ThreadID: "thread_large"})
 			return len(l.Rows), err
 		}, 100},
 		{"ListItemsOfATurn", func() (int, error) {
-			l, err := s.ListItems(ctx, items.Query{TurnID: "turn_large", Newest: true, IncludeSuperseded: true})
+			l, err := v.ListItems(ctx, items.Query{TurnID: "turn_large", Newest: true, IncludeSuperseded: true})
 			return len(l.Rows), err
 		}, 100},
 		{"ListItemsOfNoType", func() (int, error) {
-			l, err := s.ListItems(ctx, items.Query{ThreadID: "thread_large", Type: items.KindPlan})
+			l, err := v.ListItems(ctx, items.Query{ThreadID: "thread_large", Type: items.KindPlan})
 			return len(l.Rows), err
 		}, 0},
 		{"ListOpenItems", func() (int, error) {
-			l, err := s.ListItems(ctx, items.Query{Status: items.StatusInProgress})
+			l, err := v.ListItems(ctx, items.Query{Status: items.StatusInProgress})
 			return len(l.Rows), err
 		}, 100},
 		{"ListSteps", func() (int, error) {
-			l, err := s.ListSteps(ctx, turns.StepQuery{TurnID: "turn_large"})
+			l, err := v.ListSteps(ctx, turns.StepQuery{TurnID: "turn_large"})
 			return len(l.Rows), err
 		}, 21},
-		{"ReadThread", func() (int, error) { t, err := s.ReadThread(ctx, "thread_7", 5); return len(t.Turns), err }, 5},
+		{"ReadThread", func() (int, error) { t, err := v.ReadThread(ctx, "thread_7", 5); return len(t.Turns), err }, 5},
 		{"ReadTurn", func() (int, error) {
-			t, err := s.ReadTurn(ctx, turns.TurnQuery{TurnID: "turn_large", Items: 100})
+			t, err := v.ReadTurn(ctx, turns.TurnQuery{TurnID: "turn_large", Items: 100})
 			return len(t.Items), err
 		}, 100},
 	} {

@@ -37,7 +37,7 @@ func TestChangeThatWasRefusedAtItsCommitNeverComesBack(t *testing.T) {
 				os.Args[0], "-test.run=^TestChangeThatWasRefusedAtItsCommitNeverComesBack$", "-test.v"), nil, dir)
 			last := acknowledged(t, dir)
 			s := running(t, Options{Dir: dir})
-			if at, err := s.Position(context.Background()); err != nil || at.Latest != last {
+			if at, err := s.view.Position(context.Background()); err != nil || at.Latest != last {
 				t.Errorf("after a kill the log ends at %d, acknowledged was %d, %v", at.Latest, last, err)
 			}
 		})
@@ -74,7 +74,7 @@ func fullIndex(t *testing.T, dir string) {
 	}
 	// A reader keeps the log from starting again, so that it grows past the
 	// 4,062 pages that the first page of its index has room for.
-	_ = s.read(context.Background(), func(c *conn) error {
+	_ = s.view.read(context.Background(), func(c *conn) error {
 		if _, err := c.exec("SELECT count(*) FROM events"); err != nil {
 			t.Error(err)
 		}

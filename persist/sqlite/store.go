@@ -1,15 +1,16 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/turns"
@@ -32,11 +33,12 @@ type Options struct {
 	Observer  persist.Observer
 }
 
-// Store is the log in one SQLite database. It implements turns.Store and
-// persist.Reader. All methods may be called from many goroutines, Run once.
+// Store is the log in one SQLite database. It changes the log, its View reads it.
+// It implements turns.Store and persist.Pruner. All methods may be called from
+// many goroutines, Run once.
 type Store struct {
-	*View
 	*persist.Appender
+	view *View
 	tail *notify.Tail
 	lock *dirLock
 	// file is the database, for syncing it. It is closed after the connections,
@@ -45,9 +47,8 @@ type Store struct {
 
 	floor func() int64 // see KeepFrom
 
-	w     *writer
-	now   func() time.Time
-	sizes atomic.Pointer[sizes]
+	w   *writer
+	now func() time.Time
 
 	runEvents int // const runEvents; less in tests
 }
@@ -67,7 +68,7 @@ func Open(o Options) (_ *Store, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Store{View: newView(dir, o.Now), now: o.Now, floor: noFloor, runEvents: runEvents}
+	s := &Store{view: newView(dir, o.Now), now: o.Now, floor: noFloor, runEvents: runEvents}
 	if s.lock, err = lockDir(dir); err != nil {
 		return nil, err
 	}
@@ -79,30 +80,32 @@ func Open(o Options) (_ *Store, err error) {
 	if err := checkRestored(dir); err != nil {
 		return nil, err
 	}
-	if s.file, err = openOwnerOnly(s.path); err != nil {
+	if s.file, err = openOwnerOnly(s.view.path); err != nil {
 		return nil, err
 	}
 	// The directory entries of the database must survive a power cut too.
 	if err := errors.Join(syncPath(dir), syncPath(filepath.Dir(dir))); err != nil {
 		return nil, err
 	}
-	c, err := dial(s.path, settings(o.Normal))
+	c, err := dial(s.view.path, settings(o.Normal))
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", s.path, err)
+		return nil, fmt.Errorf("open %s: %w", s.view.path, err)
 	}
 	s.w = &writer{conn: c, store: s, limit: walMax, synchronous: synchronous(o.Normal)}
 	if err := assertDurable(c, o.Normal); err != nil {
 		return nil, err
 	}
 	if err := migrate(c, dir, o.Now()); err != nil {
-		return nil, fmt.Errorf("open %s: %w", s.path, err)
+		return nil, fmt.Errorf("open %s: %w", s.view.path, err)
 	}
 	if err := s.w.open(); err != nil {
-		return nil, fmt.Errorf("open %s: %w", s.path, err)
+		return nil, fmt.Errorf("open %s: %w", s.view.path, err)
 	}
-	if err := s.dial(); err != nil {
+	if err := s.view.dial(); err != nil {
 		return nil, err
 	}
+	w := s.w
+	s.view.head = func(context.Context) (*persist.Head, error) { return w.Head(), nil }
 	s.tail = notify.NewTail(o.TailBytes, s.w.Head().Latest)
 	s.Appender = persist.NewAppender(s.w, s.tail, o.Observer)
 	return s, nil
@@ -149,13 +152,22 @@ func assertDurable(c *conn, normal bool) error {
 	return c.run("PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY")
 }
 
+// View reads the log. It has in memory where the log begins and ends, its counts
+// and the pause. Only the Store closes it.
+func (s *Store) View() *View { return s.view }
+
+// Stored implements turns.Store.
+func (s *Store) Stored(ctx context.Context, key string) (*ledger.Stored, error) {
+	return s.view.Stored(ctx, key)
+}
+
 // Tail is where committed events are published.
 func (s *Store) Tail() *notify.Tail { return s.tail }
 
 // Close writes the log back into the database and closes everything. Run must
 // have returned, and no other method may be running. Closing twice is fine.
 func (s *Store) Close() error {
-	errs := []error{s.View.Close()}
+	errs := []error{s.view.Close()}
 	if s.w != nil {
 		if s.Appender == nil || s.Healthy() == nil {
 			errs = append(errs, s.w.checkpoint("TRUNCATE"))
@@ -176,7 +188,7 @@ func (s *Store) Close() error {
 
 var (
 	_ turns.Store       = (*Store)(nil)
-	_ turns.Reader      = (*Store)(nil)
+	_ turns.Rows        = (*View)(nil)
 	_ turns.Reader      = (*View)(nil)
 	_ persist.Committer = (*writer)(nil)
 	_ persist.Pruner    = (*Store)(nil)

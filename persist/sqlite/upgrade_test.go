@@ -64,15 +64,15 @@ func frozen(t *testing.T, sql string) (dir string, frames []byte, events int64) 
 func checkUpgraded(t *testing.T, s *Store, frames []byte, events int64, threads int) {
 	t.Helper()
 	ctx := context.Background()
-	p, err := s.Page(ctx, notify.Query{MaxEvents: 1000, MaxBytes: 1 << 20, Frames: true})
+	p, err := s.view.Page(ctx, notify.Query{MaxEvents: 1000, MaxBytes: 1 << 20, Frames: true})
 	if err != nil || string(p.Frames) != string(frames) || p.Scanned != events {
 		t.Errorf("other bytes than before, up to %d of %d, %v", p.Scanned, events, err)
 	}
-	out, err := persist.Refold(ctx, s)
+	out, err := persist.Refold(ctx, s.view)
 	if err != nil || len(out.Differences) > 0 || out.Threads != threads {
 		t.Errorf("refold %+v, %v", out, err)
 	}
-	if bad := worst(t, s.View); len(bad) > 0 {
+	if bad := worst(t, s.view); len(bad) > 0 {
 		t.Errorf("doctor: %v", bad)
 	}
 }
@@ -86,18 +86,18 @@ func TestDatabaseOfSchema2IsUpgraded(t *testing.T) {
 	at := time.Date(2026, 11, 22, 0, 30, 0, 0, time.UTC)
 	s := running(t, Options{Dir: dir, Now: func() time.Time { return at }})
 	checkUpgraded(t, s, frames, events, 6)
-	active, queued, err := s.Unfinished(ctx)
+	active, queued, err := s.view.Unfinished(ctx)
 	if err != nil || !slices.Equal(active, []string{"work", "busy", "retrying", "ending"}) || !slices.Equal(queued, []string{"main", "busy"}) {
 		t.Errorf("unfinished: %v, %v, %v", active, queued, err)
 	}
-	l, err := s.Load(ctx, "work")
+	l, err := s.view.Load(ctx, "work")
 	if err != nil || len(l.Turns) != 1 || l.Turns[0].Worker != "build-7" || len(l.Items) != 1 || len(l.Steps) != 3 {
 		t.Fatalf("loaded %+v, %v", l, err)
 	}
 	if text := string(l.Items[0].Content); !strings.Contains(text, "open and growing") || l.Items[0].Epoch != 2 {
 		t.Errorf("the open item is %s, %+v", text, l.Items[0])
 	}
-	if r, err := s.Runtime(ctx); err != nil || !r.Paused || r.Reason != "night" {
+	if r, err := s.view.Runtime(ctx); err != nil || !r.Paused || r.Reason != "night" {
 		t.Errorf("runtime %+v, %v", r, err)
 	}
 	if k, err := s.Stored(ctx, "start-main"); err != nil || k == nil || k.Key.Method != "thread/start" {
@@ -107,7 +107,7 @@ func TestDatabaseOfSchema2IsUpgraded(t *testing.T) {
 	m.Attempt("turn_new")
 	m.EndTurn("turn_new")
 	m.Commit()
-	if bad := worst(t, s.View); len(bad) > 0 {
+	if bad := worst(t, s.view); len(bad) > 0 {
 		t.Errorf("doctor: %v", bad)
 	}
 }
@@ -128,29 +128,29 @@ func TestDatabaseOfSchema1IsUpgraded(t *testing.T) {
 	if err != nil || restored.First != 1 || restored.Latest != rows {
 		t.Errorf("the copy restored: %+v, %v", restored, err)
 	}
-	if at, err := running(t, Options{Dir: again}).Position(ctx); err != nil || at != restored {
+	if at, err := running(t, Options{Dir: again}).view.Position(ctx); err != nil || at != restored {
 		t.Errorf("opened %+v, %v; restored %+v", at, err, restored)
 	}
 	checkUpgraded(t, s, want, rows, 3)
-	if p, err := s.Page(ctx, notify.Query{MaxEvents: 1000, MaxBytes: 1 << 20, Frames: true, Collapse: true}); err != nil || string(p.Frames) != string(want) {
+	if p, err := s.view.Page(ctx, notify.Query{MaxEvents: 1000, MaxBytes: 1 << 20, Frames: true, Collapse: true}); err != nil || string(p.Frames) != string(want) {
 		t.Errorf("collapsed: other bytes than before, %v", err)
 	}
-	fork, err := s.ReadThread(ctx, "thread_fork", 0)
+	fork, err := s.view.ReadThread(ctx, "thread_fork", 0)
 	if err != nil || fork.Thread == nil || !reflect.DeepEqual(fork.Thread.ForkedFrom, &threads.ForkedFrom{ThreadID: "thread_old", TurnID: "turn_x"}) {
 		t.Errorf("thread %+v, %v", fork.Thread, err)
 	}
-	if secret, err := s.LeaseSecret(ctx); err != nil || len(secret) != secretBytes || bytes.Count(secret, []byte{0}) > 8 {
+	if secret, err := s.view.LeaseSecret(ctx); err != nil || len(secret) != secretBytes || bytes.Count(secret, []byte{0}) > 8 {
 		t.Errorf("the secret is %x, %v", secret, err)
 	}
 
-	l, err := s.Load(ctx, "thread_busy")
+	l, err := s.view.Load(ctx, "thread_busy")
 	if err != nil || len(l.Turns) != 2 || l.Turns[0].State != turns.Active || l.Turns[1].State != turns.Queued || len(l.Steps) != 0 || len(l.Items) != 2 {
 		t.Fatalf("loaded %+v, %v", l, err)
 	}
 	if ask := l.Items[0]; ask.Type != items.KindPermissionRequest || ask.Lineage != nil || ask.Span != 0 {
 		t.Errorf("the open item is %+v", ask)
 	}
-	if list, err := s.ListItems(ctx, items.Query{ThreadID: "thread_old"}); err != nil || len(list.Rows) != 5 {
+	if list, err := s.view.ListItems(ctx, items.Query{ThreadID: "thread_old"}); err != nil || len(list.Rows) != 5 {
 		t.Errorf("%d items, %v", len(list.Rows), err)
 	}
 	m := persisttest.NewMaker(t, s, "thread_new").Start()
@@ -160,7 +160,7 @@ func TestDatabaseOfSchema1IsUpgraded(t *testing.T) {
 	m.Attempt("turn_new")
 	m.EndTurn("turn_new")
 	m.Commit()
-	if bad := worst(t, s.View); len(bad) > 0 {
+	if bad := worst(t, s.view); len(bad) > 0 {
 		t.Errorf("doctor: %v", bad)
 	}
 }

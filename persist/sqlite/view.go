@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed82539d15/holon/ledger"
@@ -23,13 +24,16 @@ const (
 )
 
 // View reads a store. It is the reading half of a Store, or is used alone by a
-// process beside the server (doctor, export, backup). It implements
-// turns.Reader. All methods may be called from many goroutines.
+// process beside the server (doctor, export, backup). It implements turns.Rows
+// and turns.Reader. All methods may be called from many goroutines.
 type View struct {
 	*persist.Reads
 	dir, path string
 
 	engine, points, scans lane
+
+	head  func(context.Context) (*persist.Head, error) // in memory for a Store, else storedHead
+	sizes atomic.Pointer[sizes]
 }
 
 func newView(dir string, now func() time.Time) *View {
@@ -37,7 +41,7 @@ func newView(dir string, now func() time.Time) *View {
 		dir: dir, path: filepath.Join(dir, FileName),
 		engine: make(lane, engineConns), points: make(lane, pointConns), scans: make(lane, scanConns),
 	}
-	s.Reads = persist.NewReads(s, now)
+	s.Reads, s.head = persist.NewReads(s, now), s.storedHead
 	return s
 }
 
@@ -154,8 +158,15 @@ type sizes struct {
 	database, wal int64
 }
 
-func (s *View) fileSizes() sizes {
-	return sizes{at: time.Now(), database: fileSize(s.path), wal: fileSize(s.path + "-wal")}
+// fileSizes may be a second old: holon/status is asked thousands of times a
+// second.
+func (s *View) fileSizes() *sizes {
+	if sz := s.sizes.Load(); sz != nil && time.Since(sz.at) <= time.Second {
+		return sz
+	}
+	fresh := &sizes{at: time.Now(), database: fileSize(s.path), wal: fileSize(s.path + "-wal")}
+	s.sizes.Store(fresh)
+	return fresh
 }
 
 func fileSize(path string) int64 {

@@ -107,7 +107,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if o.OnAgents != nil {
 		o.OnAgents(d.agents.kill)
 	}
-	if d.engine, err = engine.New(d.engineConfig(), d.store, d.agents.list, d.log.Named("turns")); err != nil {
+	if d.engine, err = engine.New(d.engineConfig(), d.store, d.store.View(), d.agents.list, d.log.Named("turns")); err != nil {
 		return &UsageError{err}
 	}
 

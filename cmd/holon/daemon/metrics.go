@@ -103,7 +103,7 @@ func (s *storeSizes) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s *storeSizes) Collect(ch chan<- prometheus.Metric) {
-	c, err := s.d.store.Counts(context.Background())
+	c, err := s.d.store.View().Counts(context.Background())
 	if err != nil {
 		ch <- prometheus.NewInvalidMetric(descDatabase, err)
 		return

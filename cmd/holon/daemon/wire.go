@@ -17,13 +17,13 @@ import (
 
 // newWire makes the rpc server.
 func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
-	position, err := d.store.Position(ctx)
+	position, err := d.store.View().Position(ctx)
 	if err != nil {
 		return err
 	}
 	d.wire, err = rpc.New(rpc.Config{
 		Services: api.Services{
-			Engine: d.engine, Reader: d.store, LogID: position.LogID,
+			Engine: d.engine, Reader: d.store.View(), LogID: position.LogID,
 			Workers: d.engine.Workers(), Pruner: pruner{d.store}, Logs: d.logs, Log: d.log.Named("rpc"),
 			Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread, Limits: d.limits(),
 		},

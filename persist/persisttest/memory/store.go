@@ -14,8 +14,9 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Store is a log in memory. It implements turns.Store, persist.Reader and
-// persist.Pruner. All methods may be called from many goroutines, Run once.
+// Store is a log in memory. It implements turns.Store, turns.Rows,
+// turns.Reader and persist.Pruner. All methods may be called from many
+// goroutines, Run once.
 type Store struct {
 	*persist.Reads
 	*persist.Appender
@@ -150,10 +151,10 @@ func (s *Store) Counts(ctx context.Context) (n turns.Counts, err error) {
 	return n, err
 }
 
-// Runtime implements turns.Store.
+// Runtime implements turns.Rows.
 func (s *Store) Runtime(context.Context) (turns.Runtime, error) { return s.w.Head().Runtime, nil }
 
-// LeaseSecret implements turns.Store.
+// LeaseSecret implements turns.Rows.
 func (s *Store) LeaseSecret(context.Context) ([]byte, error) {
 	return []byte("the secret of a log that is lost"), nil
 }
@@ -214,6 +215,7 @@ func (s *Store) UsedBytes(context.Context) (used int64, err error) {
 
 var (
 	_ turns.Store    = (*Store)(nil)
+	_ turns.Rows     = (*Store)(nil)
 	_ turns.Reader   = (*Store)(nil)
 	_ persist.Pruner = (*Store)(nil)
 )
