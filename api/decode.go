@@ -29,7 +29,7 @@ type shape struct {
 	required []requiredField
 	keyed    bool     // takes an idempotency key
 	key      []int    // where the Key of an embedded command is; nil = none
-	ids      [3][]int // where ThreadID, TurnID and ItemID are; nil = none
+	ids      [4][]int // where ThreadID, TurnID, ItemID and NewThreadID are; nil = none
 	threads  []int    // where ThreadIDs is; nil = nowhere
 }
 
@@ -68,6 +68,8 @@ func shapeOf(t reflect.Type) *shape {
 			s.ids[1] = slices.Concat(f.Index, id.Index)
 		case "item_id":
 			s.ids[2] = f.Index
+		case "new_thread_id":
+			s.ids[3] = f.Index
 		}
 	}
 	return s

@@ -57,12 +57,14 @@ func (m *Method) guarded(ctx context.Context, s *shape, p reflect.Value) error {
 
 // named are the ids in params of this shape.
 func (s *shape) named(p reflect.Value) (n Named) {
-	thread := ""
-	for i, target := range []*string{&thread, &n.TurnID, &n.ItemID} {
+	var thread, made string
+	for i, target := range []*string{&thread, &n.TurnID, &n.ItemID, &made} {
 		*target = s.id(p, i)
 	}
-	if thread != "" {
-		n.ThreadIDs = append(n.ThreadIDs, thread)
+	for _, id := range []string{thread, made} {
+		if id != "" {
+			n.ThreadIDs = append(n.ThreadIDs, id)
+		}
 	}
 	if s.threads != nil {
 		list, _ := p.FieldByIndex(s.threads).Interface().([]string)

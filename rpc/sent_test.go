@@ -149,6 +149,7 @@ func TestGuardDecidesByWhatParamsName(t *testing.T) {
 		{"turn/claim", `{"agent":"builds"}`, "log []"}, // a turn of any thread
 		{"turn/start", `{"thread_id":"a","input":[],"parent":{"thread_id":"p","turn_id":"q"}}`, "thread [a]"},
 		{"thread/start", `{"parent":{"thread_id":"p","turn_id":"q"}}`, "thread []"},
+		{"thread/fork", `{"thread_id":"a","new_thread_id":"b"}`, "thread [a b]"},
 	} {
 		seen = nil
 		reply, _ := r.server.API().Call(ctx, c.method, []byte(c.params), api.Call{})
