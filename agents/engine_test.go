@@ -14,6 +14,7 @@ import (
 	"github.com/seed82539d15/holon/agents/echo"
 	"github.com/seed82539d15/holon/agents/exec"
 	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/sqlite"
@@ -241,7 +242,7 @@ func TestShellExampleWorks(t *testing.T) {
 
 func TestPythonExampleWorks(t *testing.T) {
 	if _, err := osexec.LookPath("python3"); err != nil {
-		t.Skip("LOUD SKIP: python3 is not installed, so the example of docs/agents.md is not tested")
+		hosttest.Need(t, "python3 is not installed, so the example of docs/agents.md is not run")
 	}
 	for kind, want := range map[string]string{items.AllowOnce: "It ended with 3.", items.RejectOnce: "Then I leave it."} {
 		s := serve(t, command(t, exec.Config{Command: []string{example(t, "agent.py")}, Output: exec.OutputEvents}))

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/seed82539d15/holon/host/hosttest"
 )
 
 // binary is the program under test, built by TestMain. scratch holds
@@ -76,12 +78,7 @@ var probes = map[string]func() error{
 // or mount (in a separate name space); with REQUIRE_FAULTS=1 it fails.
 func need(t testing.TB, what string) {
 	t.Helper()
-	err := probes[what]()
-	switch {
-	case err == nil:
-	case os.Getenv("REQUIRE_FAULTS") == "1":
-		t.Fatalf("REQUIRE_FAULTS=1 and there is no %s here: %v", what, err)
-	default:
-		t.Skipf("NOT TESTED: this test needs %s: %v", what, err)
+	if err := probes[what](); err != nil {
+		hosttest.Need(t, fmt.Sprintf("there is no %s here: %v", what, err))
 	}
 }

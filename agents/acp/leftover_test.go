@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/agents/process"
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/testagents/acptest"
 	"github.com/seed82539d15/holon/testagents/agenttest"
@@ -30,7 +31,7 @@ func (th *testThread) command(how, before string) *running {
 	t := th.r.t
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("LOUD SKIP: whose a process is can be told on Linux only")
+		hosttest.Need(t, "whose a process is can be told on Linux only")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
@@ -162,7 +163,7 @@ func tick() process.Moment {
 
 func TestOverlapIsWhenMoreThanOneRuns(t *testing.T) {
 	if process.Now() == 0 {
-		t.Skip("LOUD SKIP: moments are known on Linux only")
+		hosttest.Need(t, "moments are known on Linux only")
 	}
 	var o overlap
 	step := func(running int) process.Moment {

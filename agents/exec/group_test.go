@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/agents/process"
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/testagents/agenttest"
 	"github.com/seed82539d15/holon/turns"
@@ -27,7 +28,7 @@ var marks atomic.Int64
 // marked returns an argument for sleep by which the process can be found.
 func marked(t *testing.T) string {
 	if runtime.GOOS != "linux" {
-		t.Skip("LOUD SKIP: processes are found through /proc, which only Linux has")
+		hosttest.Need(t, "processes are found through /proc, which only Linux has")
 	}
 	return fmt.Sprintf("%d.%d", 3600+marks.Add(1), os.Getpid())
 }
@@ -107,7 +108,7 @@ func TestLeftoverThatHoldsNothingIsKilledAtOnce(t *testing.T) {
 
 func TestProcessThatLeftTheGroupDelaysTheEndOnlyALittle(t *testing.T) {
 	if _, err := osexec.LookPath("setsid"); err != nil {
-		t.Skip("LOUD SKIP: setsid is not installed")
+		hosttest.Need(t, "setsid is not installed")
 	}
 	for _, escaped := range []string{"sleep %s", "while echo again; do :; done; : sleep %s", "while echo again; do sleep 0.2; done; : sleep %s"} {
 		mark := marked(t)

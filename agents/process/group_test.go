@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/testagents/agenttest"
 )
 
@@ -202,7 +203,7 @@ func TestEveryGroupHasAMarkOfItsOwnInItsEnvironment(t *testing.T) {
 
 func TestGroupsLeaveNoDescriptors(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("LOUD SKIP: descriptors are counted in /proc, which only Linux has")
+		hosttest.Need(t, "descriptors are counted in /proc, which only Linux has")
 	}
 	run := func() {
 		cmd, err := Command([]string{"true"}, t.TempDir())

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/testagents/acptest"
 )
 
@@ -182,11 +183,8 @@ func TestExamplesOfACPAgentsRun(t *testing.T) {
 	t.Run("python", func(t *testing.T) {
 		path := example("acp_agent.py")
 		python, err := osexec.LookPath("python3")
-		switch {
-		case err != nil && os.Getenv("REQUIRE_FAULTS") == "1":
-			t.Fatal("REQUIRE_FAULTS=1, but python3 is not installed")
-		case err != nil:
-			t.Skip("NOT TESTED: python3 is not installed, so the example of docs/agents.md was not run; REQUIRE_FAULTS=1 makes this a failure")
+		if err != nil {
+			hosttest.Need(t, "python3 is not installed, so the example of docs/agents.md is not run")
 		}
 		s := startServerWith(t, "shout=acp:"+python+" "+path)
 		shout := func(answer string) string {

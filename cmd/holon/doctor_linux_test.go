@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/seed82539d15/holon/host/hosttest"
 )
 
 // readOnlyDir names the data directory in the test's second process, which has
@@ -18,11 +20,7 @@ func TestDoctorSeesAReadOnlyDisk(t *testing.T) {
 		return
 	}
 	if os.Getuid() != 0 {
-		const why = "a read-only mount needs root"
-		if os.Getenv("REQUIRE_FAULTS") == "1" {
-			t.Fatal("REQUIRE_FAULTS=1, but " + why)
-		}
-		t.Skip("NOT TESTED: " + why + "; REQUIRE_FAULTS=1 makes this a failure")
+		hosttest.Need(t, "only root can mount read-only")
 	}
 	s := startServer(t)
 	if err := os.Chmod(s.data, 0o700); err != nil {

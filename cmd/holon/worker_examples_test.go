@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -137,11 +138,8 @@ func TestExampleWorkers(t *testing.T) {
 
 func exampleInPython(t *testing.T, binary string) {
 	python, err := osexec.LookPath("python3")
-	switch {
-	case err != nil && os.Getenv("REQUIRE_FAULTS") == "1":
-		t.Fatal("REQUIRE_FAULTS=1, but python3 is not installed")
-	case err != nil:
-		t.Skip("NOT TESTED: python3 is not installed, so docs/examples/worker.py was not run; REQUIRE_FAULTS=1 makes this a failure")
+	if err != nil {
+		hosttest.Need(t, "python3 is not installed, so docs/examples/worker.py is not run")
 	}
 	code, err := os.ReadFile("../../docs/examples/worker.py")
 	if err != nil {

@@ -100,7 +100,7 @@ func NeedRoot(t *testing.T) {
 }
 
 // Need skips a test that lacks something, or fails it if REQUIRE_FAULTS=1 is set.
-func Need(t *testing.T, missing string) {
+func Need(t testing.TB, missing string) {
 	t.Helper()
 	if os.Getenv("REQUIRE_FAULTS") == "1" {
 		t.Fatalf("REQUIRE_FAULTS=1, but %s", missing)

@@ -15,6 +15,7 @@ import (
 
 	sqlite3 "github.com/mattn/go-sqlite3"
 
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -25,15 +26,6 @@ import (
 // The faults need a separate process: the test starts itself again with this
 // variable, in a mount namespace or under strace.
 const faultVariable = "HOLON_TEST_FAULT_DIR"
-
-// withoutFaults says loudly that a fault could not be made.
-func withoutFaults(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("REQUIRE_FAULTS") == "1" {
-		t.Fatalf("REQUIRE_FAULTS=1, but %s", why)
-	}
-	t.Skipf("NOT TESTED: %s", why)
-}
 
 func TestErrorsAreClassified(t *testing.T) {
 	for _, c := range []struct {
@@ -143,7 +135,7 @@ func TestFullDiskRecoversWithoutRestart(t *testing.T) {
 		return
 	}
 	if os.Getuid() != 0 {
-		withoutFaults(t, "a small tmpfs needs root")
+		hosttest.Need(t, "a small tmpfs needs root")
 	}
 	rerun(t, exec.Command(os.Args[0], "-test.run=^TestFullDiskRecoversWithoutRestart$", "-test.v"), &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, t.TempDir())
 }
@@ -182,7 +174,7 @@ func TestFailedFsyncStopsWritesPermanently(t *testing.T) {
 	}
 	strace, err := exec.LookPath("strace")
 	if err != nil {
-		withoutFaults(t, "strace is not installed")
+		hosttest.Need(t, "strace is not installed")
 	}
 	for _, when := range []int{12, 13, 20} {
 		t.Run(fmt.Sprint(when), func(t *testing.T) {
@@ -287,7 +279,7 @@ func rerun(t *testing.T, cmd *exec.Cmd, attr *syscall.SysProcAttr, dir string) {
 	cmd.SysProcAttr = attr
 	out, err := cmd.CombinedOutput()
 	if attr != nil && errors.Is(err, syscall.EPERM) {
-		withoutFaults(t, "mount namespaces are not allowed here")
+		hosttest.Need(t, "mount namespaces are not allowed here")
 	}
 	if err != nil || !strings.Contains(string(out), "--- PASS") {
 		t.Errorf("%v\n%s", err, out)

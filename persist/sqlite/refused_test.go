@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/seed82539d15/holon/host/hosttest"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist/persisttest"
 )
@@ -25,7 +26,7 @@ func TestChangeThatWasRefusedAtItsCommitNeverComesBack(t *testing.T) {
 	}
 	strace, err := exec.LookPath("strace")
 	if err != nil {
-		withoutFaults(t, "strace is not installed")
+		hosttest.Need(t, "strace is not installed")
 	}
 	for _, more := range []int{0, 1} {
 		t.Run(fmt.Sprintf("killed after %d further commits", more), func(t *testing.T) {
