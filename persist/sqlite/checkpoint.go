@@ -137,7 +137,7 @@ func (b *writeBack) write() error {
 	if err := onlyFailed(b.conn.run("PRAGMA wal_checkpoint(PASSIVE)")); err != nil {
 		return err
 	}
-	if err := b.store.file.Sync(); err != nil {
+	if err := errors.Join(writeOut(b.store.file), b.store.file.Sync()); err != nil {
 		return fmt.Errorf("sync the database: %w: %w", ledger.ErrStorageFailed, err)
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 // events, and ends early after a piece if a unit waits for the appender: a write
 // waits for a piece and the commit of the step.
 const (
-	pruneFor   = time.Millisecond
+	pruneFor   = 2 * time.Millisecond
 	prunePiece = 32
 )
 
