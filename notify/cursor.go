@@ -130,10 +130,13 @@ func (c *Cursor) release() {
 	}
 }
 
+// Held is how many bytes of its budget the cursor holds.
+func (c *Cursor) Held() int64 { return c.held }
+
 // setHeld sets how many bytes of the budget the cursor holds.
 func (c *Cursor) setHeld(n int64) {
 	if c.budget != nil {
-		c.budget.add(n - c.held)
+		c.budget.change(c.held, n)
 		c.held = n
 	}
 }

@@ -36,7 +36,7 @@ func (o *outlet) notifyAt(method string, params any, seq int64) {
 
 func (o *outlet) writeFrame(frame []byte, seq int64) {
 	if o.format == sse {
-		frame = o.appendSSE(make([]byte, 0, len(frame)+80), seq, frame)
+		frame = append(append(o.appendID(make([]byte, 0, len(frame)+80), seq), frame...), '\n')
 	}
 	o.write(frame)
 }

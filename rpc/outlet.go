@@ -42,6 +42,9 @@ type outlet struct {
 
 	at         atomic.Int64 // the cursor's seq, for metrics
 	subscribed atomic.Bool
+	holds      atomic.Int64 // bytes of the page that the cursor holds
+	sent       atomic.Int64 // pieces written
+	seen       int64        // sent at the last look; only pressure uses it
 
 	mu       sync.Mutex
 	cursor   *notify.Cursor // nil: not subscribed
@@ -196,6 +199,9 @@ func (o *outlet) events(ctx context.Context, upTo int64) (wrote, moved bool, err
 	if err != nil {
 		return false, false, err
 	}
+	if held := o.cursor.Held(); o.holds.Swap(held) != held {
+		o.server.pressure.check()
+	}
 	if chunk.Len() > 0 {
 		if o.format == ndjson {
 			o.write(chunk.Data)
@@ -233,9 +239,11 @@ func (o *outlet) drop() {
 // moved publishes the cursor's position for metrics and heartbeats.
 func (o *outlet) moved() {
 	o.subscribed.Store(o.cursor != nil)
-	if o.cursor != nil {
-		o.at.Store(o.cursor.After())
+	if o.cursor == nil {
+		o.holds.Store(0)
+		return
 	}
+	o.at.Store(o.cursor.After())
 }
 
 // write writes b in pieces that each get the whole write timeout: a reader is
@@ -249,6 +257,7 @@ func (o *outlet) write(b []byte) {
 		o.renew()
 		n, err := o.w.Write(piece)
 		o.server.metrics.Sent(n)
+		o.sent.Add(1)
 		o.dirty = true
 		if err != nil {
 			o.failed = err
@@ -283,7 +292,8 @@ func (o *outlet) flush() {
 	}
 }
 
-// writeSSE writes the frames of a chunk as server-sent events.
+// writeSSE writes the frames of a chunk as server-sent events. A large frame is
+// not copied.
 func (o *outlet) writeSSE(chunk notify.Chunk) {
 	o.buf = o.buf[:0]
 	chunk.Each(func(seq int64, frame []byte) {
@@ -291,7 +301,15 @@ func (o *outlet) writeSSE(chunk notify.Chunk) {
 			o.write(o.buf)
 			o.buf = o.buf[:0]
 		}
-		o.buf = o.appendSSE(o.buf, seq, frame)
+		o.buf = o.appendID(o.buf, seq)
+		if len(frame) > notify.ChunkBytes {
+			o.write(o.buf)
+			o.write(frame)
+			o.buf = o.buf[:0]
+		} else {
+			o.buf = append(o.buf, frame...)
+		}
+		o.buf = append(o.buf, '\n')
 	})
 	o.write(o.buf)
 }
@@ -299,9 +317,10 @@ func (o *outlet) writeSSE(chunk notify.Chunk) {
 // noSeq means that a frame has no position.
 const noSeq = -1
 
-// appendSSE appends one event. A frame has one line feed, its last byte. For
-// noSeq it omits the id, so that a browser keeps its last one.
-func (o *outlet) appendSSE(b []byte, seq int64, frame []byte) []byte {
+// appendID appends what a server-sent event has before its frame. The frame has
+// one line feed, its last byte; one more ends the event. For noSeq there is no
+// id, so that a browser keeps its last one.
+func (o *outlet) appendID(b []byte, seq int64) []byte {
 	if seq != noSeq {
 		b = append(b, "id: "...)
 		b = append(b, o.server.cfg.LogID...)
@@ -309,9 +328,7 @@ func (o *outlet) appendSSE(b []byte, seq int64, frame []byte) []byte {
 		b = strconv.AppendInt(b, seq, 10)
 		b = append(b, '\n')
 	}
-	b = append(b, "data: "...)
-	b = append(b, frame...)
-	return append(b, '\n')
+	return append(b, "data: "...)
 }
 
 // broken returns why a stream that cannot continue ends, and sends

@@ -41,6 +41,7 @@ type Server struct {
 
 	streams     streamSet
 	pages       *notify.Budget // pages of the log that lagging streams hold
+	pressure    pressure       // keeps them within it
 	connections atomic.Int64
 
 	closeOnce sync.Once
@@ -64,6 +65,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.cfg, s.limits, s.log, s.logs = cfg, s.api.Limits, s.api.Log, s.api.Logs
 	s.pages = notify.NewBudget(s.limits.ReplayBytes)
+	s.pressure.pages, s.pressure.streams = s.pages, &s.streams
 	s.metrics = metrics.New(func() float64 { return float64(s.streams.lag(cfg.Tail.Head())) }, func() float64 { return float64(s.pages.Used()) })
 	s.counters = make(map[string]metrics.Method, len(s.api.Methods()))
 	for _, m := range s.api.Methods() {
