@@ -201,7 +201,7 @@ func TestManyInterruptsAndKillsLeaveNothing(t *testing.T) {
 	each(func(i int) { // every turn that shares the process fails with it
 		_, out := r.thread(fmt.Sprint("k", i)).prompt(context.Background(), "say x\nask y\nkill 9 boom", answer(items.AllowOnce))
 		if out.State != turns.Failed || !strings.Contains(out.Why(), "signal: killed") || !strings.Contains(out.Why(), "boom") {
-			t.Errorf("killed: %+v", out)
+			t.Errorf("killed: %+v (%q)", out, out.Why())
 		}
 	})
 	r.stop()

@@ -299,7 +299,7 @@ func (a *Agent) openError(pr *proc, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, turns.ErrPromptOver) {
 		return err
 	}
-	return diagnose(err, pr.otherOutput(), pr.says)
+	return diagnose(pr.howEnded(err), pr.otherOutput(), pr.says)
 }
 
 // notRun is the outcome of a prompt that was not sent to the agent.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -238,11 +237,30 @@ func (pr *proc) wait(ctx context.Context) error {
 	return pr.problem()
 }
 
+// exitWait is how long work whose process has ended waits to learn how: as long
+// as what is left of its group is given to end by itself.
+const exitWait = eofWait
+
+// howEnded returns how the process ended if err says only that it has, which is
+// known a moment later. Afterwards the pool offers the process no more, so the
+// work can be tried again in another. Other errors are returned as they are.
+func (pr *proc) howEnded(err error) error {
+	if !errors.Is(err, errGone) {
+		return err
+	}
+	select {
+	case <-pr.dead:
+		return pr.exit
+	case <-time.After(exitWait):
+		return err
+	}
+}
+
 // problem says why a dead process never became usable. A failed write to a
 // process that had ended is not the reason.
 func (pr *proc) problem() *Problem {
 	err := pr.err
-	if pr.exit != nil && (errors.Is(err, errGone) || errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed)) {
+	if pr.exit != nil && errors.Is(err, errGone) {
 		err = pr.exit
 	}
 	return diagnose(err, pr.otherOutput(), pr.says)

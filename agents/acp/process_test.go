@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -320,4 +321,36 @@ func TestEnvironmentIsPassedOn(t *testing.T) {
 	if got := th.run("env COLOUR\nenv HOLON_TURN_ID"); !strings.Contains(got, "blue") || strings.Contains(got, "not yours") {
 		t.Errorf("%q", got)
 	}
+}
+
+func TestReasonOfAnEndIsWaitedFor(t *testing.T) {
+	pr := newProc(&Agent{})
+	other := errors.New("other")
+	if err := pr.howEnded(other); err != other {
+		t.Errorf("%v", err)
+	}
+	time.AfterFunc(20*time.Millisecond, func() {
+		pr.exit = &exitError{state: "exit status 3", tail: "out of tea"}
+		close(pr.dead)
+	})
+	for _, err := range []error{errGone, fmt.Errorf("%w: %w", errGone, syscall.EPIPE)} {
+		if got := pr.howEnded(err); !strings.Contains(got.Error(), "exit status 3: out of tea") || !errors.Is(got, errGone) {
+			t.Errorf("%v became %v", err, got)
+		}
+	}
+}
+
+func TestWriteToAProcessThatHasEndedSaysSo(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := newWriter(w)
+	_ = r.Close()
+	_ = out.send([]byte("a\n"))
+	out.wait()
+	if err := out.send([]byte("b\n")); !errors.Is(err, errGone) || !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("%v", err)
+	}
+	_ = w.Close()
 }

@@ -20,10 +20,6 @@ import (
 // emitted before the turn continues without it.
 const lastOutputWait = time.Second
 
-// exitWait is how long a prompt whose process has ended waits to learn how: as
-// long as what is left of its group is given to end by itself.
-const exitWait = eofWait
-
 // promptRun is one running prompt of a session.
 type promptRun struct {
 	p *turns.Prompt
@@ -279,12 +275,7 @@ func (s *session) outcome(ctx context.Context, run *promptRun, end promptEnd) tu
 // failure is the outcome of a prompt that failed in the agent.
 func (s *session) failure(err error) turns.Outcome {
 	if errors.Is(err, errGone) {
-		select { // how it ended is known when it is dead
-		case <-s.pr.dead:
-			err = s.pr.exit
-		case <-time.After(exitWait):
-		}
-		out := turns.FailedWith(turns.KindAgentFailed, err.Error())
+		out := turns.FailedWith(turns.KindAgentFailed, s.pr.howEnded(err).Error())
 		out.Cause = turns.CauseCrash
 		return out
 	}

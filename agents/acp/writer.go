@@ -2,6 +2,7 @@ package acp
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"syscall"
@@ -87,8 +88,8 @@ func (w *writer) run() {
 		_, err := w.f.Write(line) // ends when the file is closed
 		w.mu.Lock()
 		w.bytes -= len(line)
-		if err != nil && w.err == nil {
-			w.err = err
+		if err != nil && w.err == nil { // nobody reads the pipe any more
+			w.err = fmt.Errorf("%w: %w", errGone, err)
 		}
 		w.mu.Unlock()
 	}
