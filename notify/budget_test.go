@@ -32,7 +32,7 @@ func TestCursorsThatStopReadingShareOneBudget(t *testing.T) {
 				all[i].Share(budget)
 				read(i)
 			}
-			if used := budget.Used(); used == 0 || used > size+cursors*3*minPageBytes {
+			if used := budget.Used(); used == 0 || used > size+cursors*SmallestPage || budget.Excess() != 0 {
 				t.Fatalf("%d bytes are held, the budget is %d", used, size)
 			}
 			for i := range all {

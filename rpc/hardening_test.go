@@ -236,8 +236,8 @@ func deafOn(t testing.TB, network, address, path string) net.Conn {
 	return c
 }
 
-func bigItem() notify.Draft {
-	return draft(notify.ItemUpdated, "t", &items.Updated{ItemID: "i", Type: "updated", Content: jsontext.Value(`{"type":"reasoning","text":"` + strings.Repeat("x", 30_000) + `"}`)})
+func bigItem(size int) notify.Draft {
+	return draft(notify.ItemUpdated, "t", &items.Updated{ItemID: "i", Type: "updated", Content: jsontext.Value(`{"type":"reasoning","text":"` + strings.Repeat("x", size) + `"}`)})
 }
 
 func TestReadersThatNeverReadDelayNobodyAndAreCut(t *testing.T) {
@@ -251,7 +251,7 @@ func TestReadersThatNeverReadDelayNobodyAndAreCut(t *testing.T) {
 	const n = 100 // 3 MB: more than such a socket takes
 	for i := range n {
 		began := time.Now()
-		r.memory.append(t, bigItem())
+		r.memory.append(t, bigItem(30_000))
 		if m := healthy.message(); m.Params.Seq != int64(i+1) {
 			t.Fatalf("seq %d, want %d", m.Params.Seq, i+1)
 		}
@@ -278,7 +278,7 @@ func TestSlowReaderIsNotCutAndMissesNothing(t *testing.T) {
 	_, _ = fmt.Fprintf(c, "GET /rpc/stream?after_seq=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	const n = 100
 	for range n {
-		r.memory.append(t, bigItem())
+		r.memory.append(t, bigItem(30_000))
 	}
 	// About 3 MB/s: slower than the server, faster than nothing.
 	lines := bufio.NewReaderSize(slow{c}, 16<<10)
@@ -377,7 +377,7 @@ func TestPrunedUnderALaggingStreamIsSaid(t *testing.T) {
 	_, _ = fmt.Fprintf(c, "GET /rpc/stream?after_seq=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	const n = 100
 	for range n {
-		r.memory.append(t, bigItem())
+		r.memory.append(t, bigItem(30_000))
 	}
 	time.Sleep(100 * time.Millisecond) // the socket is full
 	r.memory.prune(n)
@@ -416,7 +416,7 @@ func TestCloseTellsLaggingReadersWhereTheyAre(t *testing.T) {
 	never := []net.Conn{deaf(t, r, "/rpc/stream?after_seq=0"), deafOn(t, "unix", path, "/rpc/stream?after_seq=0")}
 	const n = 100
 	for range n {
-		r.memory.append(t, bigItem())
+		r.memory.append(t, bigItem(30_000))
 	}
 	for range n {
 		keepsUp.expect("item/updated")
@@ -481,7 +481,7 @@ func TestLaggingStreamWritesNoFurtherThanTheClose(t *testing.T) {
 	for range 30 {
 		r := newRig(t)
 		for range 20 {
-			r.memory.append(t, bigItem())
+			r.memory.append(t, bigItem(30_000))
 		}
 		s := r.server
 		client := &pausedAt{closed: s.closing}

@@ -293,7 +293,11 @@ func TestSeqThatAReaderToldBeforeItsPublicationIsNeverAhead(t *testing.T) {
 
 func TestServerSentEventsCarryTheBytesOfNDJSON(t *testing.T) {
 	r := newRig(t)
-	for range 300 {
+	for range 150 {
+		r.memory.append(t, started())
+	}
+	r.memory.append(t, bigItem(3*notify.ChunkBytes))
+	for range 149 {
 		r.memory.append(t, started())
 	}
 	nd, ev := r.open("GET", "/rpc/stream?after_seq=0"), r.open("GET", "/events?after_seq=0")

@@ -270,7 +270,7 @@ func (a *Agent) Fork(ctx context.Context, t turns.AgentThread, newThreadID strin
 	servers, _ := mcpServers(a.cfg.MCPServers, pr.says)
 	s, err := a.begin(ctx, pr, methodFork, turns.AgentThread{ThreadID: newThreadID}, sessionParams{SessionID: from.id, Cwd: from.cwd, Servers: servers})
 	if err != nil {
-		return out, agentError(a.openError(pr, err))
+		return out, agentError(a.openError(ctx, pr, err))
 	}
 	// It stays held, because the log does not have the new thread yet. Its
 	// first prompt or change of settings releases it.

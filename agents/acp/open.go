@@ -128,13 +128,13 @@ func (a *Agent) open(ctx context.Context, t turns.AgentThread) (o opened, err er
 	params := sessionParams{SessionID: t.SessionID, Cwd: cwd, Servers: servers}
 	if t.SessionID != "" {
 		if o.s, o.lost, err = a.continueSession(ctx, pr, t, params); err != nil {
-			return o, a.openError(pr, err)
+			return o, a.openError(ctx, pr, err)
 		}
 	}
 	if o.s == nil {
 		params.SessionID = ""
 		if o.s, err = a.begin(ctx, pr, methodNew, t, params); err != nil {
-			return o, a.openError(pr, err)
+			return o, a.openError(ctx, pr, err)
 		}
 	}
 	s := o.s
@@ -142,7 +142,7 @@ func (a *Agent) open(ctx context.Context, t turns.AgentThread) (o opened, err er
 	notes, err := s.configure(ctx, t.Config)
 	if err != nil {
 		a.closeSession(s)
-		return o, a.openError(pr, err)
+		return o, a.openError(ctx, pr, err)
 	}
 	o.notes = append(o.notes, notes...)
 	a.pool.offers(s.m.Config())
@@ -295,11 +295,11 @@ func (a *Agent) cwd(dir string) (string, error) {
 }
 
 // openError says why no session could be opened.
-func (a *Agent) openError(pr *proc, err error) error {
+func (a *Agent) openError(ctx context.Context, pr *proc, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, turns.ErrPromptOver) {
 		return err
 	}
-	return diagnose(pr.howEnded(err), pr.otherOutput(), pr.says)
+	return diagnose(pr.howEnded(ctx, err), pr.otherOutput(), pr.says)
 }
 
 // notRun is the outcome of a prompt that was not sent to the agent.

@@ -244,13 +244,15 @@ const exitWait = eofWait
 // howEnded returns how the process ended if err says only that it has, which is
 // known a moment later. Afterwards the pool offers the process no more, so the
 // work can be tried again in another. Other errors are returned as they are.
-func (pr *proc) howEnded(err error) error {
+func (pr *proc) howEnded(ctx context.Context, err error) error {
 	if !errors.Is(err, errGone) {
 		return err
 	}
 	select {
 	case <-pr.dead:
 		return pr.exit
+	case <-ctx.Done():
+		return err
 	case <-time.After(exitWait):
 		return err
 	}

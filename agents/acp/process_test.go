@@ -325,8 +325,13 @@ func TestEnvironmentIsPassedOn(t *testing.T) {
 
 func TestReasonOfAnEndIsWaitedFor(t *testing.T) {
 	pr := newProc(&Agent{})
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	if err := pr.howEnded(left, errGone); err != errGone {
+		t.Errorf("nobody waits any more: %v", err)
+	}
 	other := errors.New("other")
-	if err := pr.howEnded(other); err != other {
+	if err := pr.howEnded(t.Context(), other); err != other {
 		t.Errorf("%v", err)
 	}
 	time.AfterFunc(20*time.Millisecond, func() {
@@ -334,7 +339,7 @@ func TestReasonOfAnEndIsWaitedFor(t *testing.T) {
 		close(pr.dead)
 	})
 	for _, err := range []error{errGone, fmt.Errorf("%w: %w", errGone, syscall.EPIPE)} {
-		if got := pr.howEnded(err); !strings.Contains(got.Error(), "exit status 3: out of tea") || !errors.Is(got, errGone) {
+		if got := pr.howEnded(t.Context(), err); !strings.Contains(got.Error(), "exit status 3: out of tea") || !errors.Is(got, errGone) {
 			t.Errorf("%v became %v", err, got)
 		}
 	}

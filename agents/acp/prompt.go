@@ -267,15 +267,15 @@ func (s *session) outcome(ctx context.Context, run *promptRun, end promptEnd) tu
 	case errors.Is(end.err, errGaveUp):
 		return turns.Outcome{State: turns.Interrupted, StopReason: end.err.Error()}
 	case end.err != nil:
-		return s.failure(end.err)
+		return s.failure(ctx, end.err)
 	}
 	return turns.Outcome{State: turns.Completed, StopReason: result.StopReason}
 }
 
 // failure is the outcome of a prompt that failed in the agent.
-func (s *session) failure(err error) turns.Outcome {
+func (s *session) failure(ctx context.Context, err error) turns.Outcome {
 	if errors.Is(err, errGone) {
-		out := turns.FailedWith(turns.KindAgentFailed, s.pr.howEnded(err).Error())
+		out := turns.FailedWith(turns.KindAgentFailed, s.pr.howEnded(ctx, err).Error())
 		out.Cause = turns.CauseCrash
 		return out
 	}

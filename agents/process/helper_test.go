@@ -239,7 +239,7 @@ var marks atomic.Int64
 func newMark(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("LOUD SKIP: processes are found through /proc, which only Linux has")
+		t.Skip("NOT TESTED: processes are found through /proc, which only Linux has")
 	}
 	mark := fmt.Sprintf("mark-%d-%d", os.Getpid(), marks.Add(1))
 	t.Cleanup(func() {

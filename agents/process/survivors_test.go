@@ -235,7 +235,7 @@ func TestStrangersAreNeverTouched(t *testing.T) {
 		dir, own := t.TempDir(), syscall.Getpgrp()
 		rec := record{Group: own, Mark: "OURS"}
 		if err := readIdentity(&rec); err != nil {
-			t.Skipf("the leader of the test's group is dead: %v", err)
+			t.Skipf("NOT TESTED: the leader of the test's group is dead: %v", err)
 		}
 		store(t, dir, strconv.Itoa(own), encoded(t, rec))
 		if ended, _ := endSurvivors(t, dir); ended != 0 {
