@@ -38,6 +38,8 @@ var (
 
 	OfLog    = &HeaderRule{Has: []string{"seq", "timestamp"}}
 	OfThread = &HeaderRule{Has: []string{"seq", "timestamp", "thread_id", "thread_seq"}}
+	// OfThreadOrLog is for events that are the thread's while it is open.
+	OfThreadOrLog = &HeaderRule{Has: OfLog.Has, May: []string{"thread_id", "thread_seq"}}
 	// OfMarker is for events of a turn that belong to none of its attempts.
 	OfMarker = &HeaderRule{Has: append([]string{"turn_id"}, OfThread.Has...)}
 	// OfAttempt is for events of an attempt that nothing supersedes.

@@ -59,7 +59,12 @@ type Draft struct {
 	ItemID string // set on item events
 	Body   any    // the typed rest of params; a struct or a pointer to one
 	Rest   []byte // made by Encode: all of params after thread_seq, without the opening brace
+	Holes  []Hole // made by Encode: where in Rest the digits of ids belong; see WithIDs
 }
+
+// WithIDs is a Body with ids of events of its own unit. Its embedded marker costs
+// other bodies nothing.
+type WithIDs interface{ HasIDs() }
 
 // Provisional is the seq that a draft, and the rows made of it, have before
 // their transaction: −1 for the first draft of a unit, −2 for the second.
@@ -93,7 +98,17 @@ func (d *Draft) Encode() error {
 	}
 	b := bytes.NewBuffer(d.Header.appendRest(make([]byte, 0, 512+len(lineage)), lineage)) // most events have less
 	head := b.Len()
-	if err := json.MarshalWrite(b, d.Body, jsontext.AllowInvalidUTF8(true)); err != nil {
+	if _, ok := d.Body.(WithIDs); ok {
+		body, holes, err := Marshal(d.Body, jsontext.AllowInvalidUTF8(true))
+		if err != nil {
+			return fmt.Errorf("encode %s: %w", d.Method, err)
+		}
+		b.Write(body)
+		for i := range holes {
+			holes[i].At += head
+		}
+		d.Holes = holes
+	} else if err := json.MarshalWrite(b, d.Body, jsontext.AllowInvalidUTF8(true)); err != nil {
 		return fmt.Errorf("encode %s: %w", d.Method, err)
 	}
 	rest := b.Bytes()
@@ -145,14 +160,18 @@ func (d *Draft) Event(seq, threadSeq int64) Event {
 		threadSeq = 0
 	}
 	params = append(params, ',')
-	params = append(params, d.Rest...)
+	first := seq + d.Header.Seq + 1 // of the unit: a provisional seq counts from it
+	if len(d.Holes) > 0 {
+		params = appendFilled(params, d.Rest, d.Holes, first)
+	} else {
+		params = append(params, d.Rest...)
+	}
 	e := Event{
 		Seq: seq, ThreadSeq: threadSeq, ThreadID: d.Header.ThreadID, ItemID: d.ItemID,
 		Method: d.Method, Time: d.Header.Timestamp, Params: params,
 	}
 	if d.Span != nil {
-		// A provisional seq counts from the unit's first draft, as this one's does.
-		e.Span = Settle(d.Span.Seq, seq+d.Header.Seq+1)
+		e.Span = Settle(d.Span.Seq, first)
 	}
 	return e
 }

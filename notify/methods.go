@@ -30,6 +30,22 @@ const (
 	StreamRewind = "stream/rewind"
 	TurnLate     = "turn/late"
 
+	InboxReceived     = "inbox/received"
+	InboxPosted       = "inbox/posted"
+	InboxAcked        = "inbox/acked"
+	InboxTold         = "inbox/told"
+	InboxUntold       = "inbox/untold"
+	InboxWoken        = "inbox/woken"
+	InboxStalled      = "inbox/stalled"
+	InboxConfigured   = "inbox/configured"
+	InboxSubscribed   = "inbox/subscribed"
+	InboxUnsubscribed = "inbox/unsubscribed"
+	InboxExpired      = "inbox/expired"
+
+	TimerCreated = "timer/created"
+	TimerFired   = "timer/fired"
+	TimerDeleted = "timer/deleted"
+
 	HolonPaused  = "holon/paused"
 	HolonResumed = "holon/resumed"
 

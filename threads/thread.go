@@ -54,6 +54,7 @@ type Thread struct {
 	Parent          *Parent        `json:"parent,omitzero"`
 	ForkedFrom      *ForkedFrom    `json:"forked_from,omitzero"`
 	Reason          string         `json:"reason,omitzero"`
+	Held            bool           `json:"held,omitzero"` // not woken, because a client interrupted its last turn
 	StartedAt       notify.Time    `json:"started_at"`
 	ClosedAt        notify.Time    `json:"closed_at,omitzero"`
 	CreatedSeq      int64          `json:"created_seq"`

@@ -90,6 +90,7 @@ type Turn struct {
 	Retry              *RetryPolicy    `json:"retry,omitzero"`
 	RetryAt            notify.Time     `json:"retry_at,omitzero"`
 	UsedMs             int64           `json:"used_ms,omitzero"`
+	Chain              int             `json:"chain,omitzero"` // how many wakes caused each other before it
 	Worker             string          `json:"worker,omitzero"`
 	ClaimedSeq         int64           `json:"claimed_seq,omitzero"`
 	QueuedAt           notify.Time     `json:"queued_at,omitzero"`
@@ -134,6 +135,7 @@ type StartedEvent struct {
 	TimeoutSeconds float64         `json:"timeout_seconds,omitzero"`
 	Retry          *RetryPolicy    `json:"retry,omitzero"`
 	FirstStartedAt notify.Time     `json:"first_started_at,omitzero"`
+	Chain          int             `json:"chain,omitzero"`
 }
 
 // ProgressEvent is the body of turn/progress. ElapsedMs counts from the turn's
@@ -152,7 +154,7 @@ type ProgressEvent struct {
 // EndedEvent is the body of turn/completed, turn/interrupted and turn/failed.
 // Message is the reason of an interruption; otherwise it is the agent's result,
 // or else the agent's last live message. MessageTruncated says that such a
-// message was cut to MaxEndMessageBytes.
+// message was cut to MaxEndMessageBytes. By is set on turn/interrupted.
 type EndedEvent struct {
 	Type               string       `json:"type"`
 	State              State        `json:"state"`
@@ -165,7 +167,17 @@ type EndedEvent struct {
 	Error              *Failure     `json:"error,omitzero"`
 	Usage              *items.Usage `json:"usage,omitzero"`
 	UndeliveredItemIDs []string     `json:"undelivered_item_ids,omitzero"`
+	By                 By           `json:"by,omitzero"`
 }
+
+// By says who interrupted a turn.
+type By string
+
+// The values of By.
+const (
+	ByClient By = "client" // turn/interrupt, or a turn that takes its place
+	ByServer By = "server" // a stop, a closed thread, the agent itself
+)
 
 // Apply returns the row that the event leaves, or nil if it changes none.
 // prev is nil before the turn's first event, and is not changed.
@@ -184,6 +196,7 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 		next.State, next.StartedAt, next.Origin, next.Attempt = Active, b.StartedAt, b.Origin, h.Attempt
 		next.Progress, next.Reason, next.Rank = Running, "", 0
 		next.FirstStartedAt, next.RetryAt = b.FirstStartedAt, notify.Time{}
+		next.Chain = max(next.Chain, b.Chain)
 		if prev == nil {
 			next.Metadata, next.Parent, next.TimeoutSeconds, next.Retry = b.Metadata, b.Parent, b.TimeoutSeconds, b.Retry
 		} else if b.Origin == OriginRetry {

@@ -1,0 +1,448 @@
+package inbox
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+)
+
+// Groups of rows for ledger.State.Rows, beside those of the raw items and the
+// entries of a digest, which are named by its seq: through names the raw items,
+// entries or digests of the thread up to a seq.
+func through(seq int64) string { return "≤" + strconv.FormatInt(seq, 10) }
+
+// ThroughOf returns the seq of a group made by through.
+func ThroughOf(group string) (seq int64, ok bool) {
+	digits, ok := strings.CutPrefix(group, "≤")
+	if !ok {
+		return 0, false
+	}
+	seq, err := strconv.ParseInt(digits, 10, 64)
+	return seq, err == nil
+}
+
+// OpenKey identifies the digest that takes items of a key, for
+// ledger.State.Row; at most one does.
+type OpenKey struct{ ThreadID, Source, ResourceRef, EventFamily string }
+
+// Fold applies an event of an inbox to its rows.
+//
+// An entry is visible if it is neither fully acknowledged nor superseded. It is
+// fresh, "new" for users, if it is visible and has a raw item that is neither
+// acknowledged nor told.
+//
+// Fold leaves Inbox.FlushAt and TimerAt alone: they follow from the rows of
+// digests and timers (see Schedule).
+func Fold(s ledger.State, h *notify.Header, body any) {
+	f := folding{s: s, h: h}
+	switch b := body.(type) {
+	case *Received:
+		f.received(b)
+	case *Posted:
+		f.posted(b)
+	case *Acked:
+		f.acked(b)
+	case *Told:
+		f.tell(b.EntryIDs, b.TurnID)
+		f.box().ToldTurn, f.box().Untold = b.TurnID, false
+	case *Untold:
+		f.tell(b.EntryIDs, "")
+		f.box().Untold = b.TurnID == f.box().ToldTurn
+		f.box().Silent, f.box().WakeAt = b.Silent, h.Timestamp.Add(silentPause(b.Silent)).UnixMilli()
+	case *Woken:
+		f.tell(b.EntryIDs, "")
+		f.box().lift()
+		f.release()
+	case *Stalled:
+		f.box().Stalled, f.box().WakeAt = b.Reason, b.Until.Milli()
+	case *Configured:
+		f.box().Policy = b.Set
+	case *Subscribed:
+		row := b.Subscription
+		row.CreatedSeq, row.ThreadID = h.Seq, h.ThreadID
+		s.Put(&row)
+	case *Unsubscribed:
+		if row, ok := s.Row(SubscriptionTable, SubscriptionKey(h.ThreadID, b.SubscriptionID)).(*Subscription); ok {
+			s.Put(&ledger.Removal{Of: SubscriptionTable, Key: []any{row.CreatedSeq}})
+		}
+	case *Expired:
+		if b.SubjectThreadID == "" {
+			f.expired(b)
+		}
+	case *TimerCreated:
+		row := b.Timer
+		row.CreatedSeq, row.ThreadID = h.Seq, h.ThreadID
+		s.Put(&row)
+		f.box().Timers++
+	case *TimerFired:
+		f.fired(b)
+	case *TimerDeleted:
+		if row, ok := s.Row(TimerTable, TimerKey(h.ThreadID, b.TimerID)).(*Timer); ok {
+			s.Put(&ledger.Removal{Of: TimerTable, Key: []any{row.CreatedSeq}})
+			f.box().Timers--
+		}
+	}
+	if f.changed != nil {
+		f.changed.UpdatedSeq = h.Seq
+		s.Put(f.changed)
+	}
+}
+
+// folding is one event being folded.
+type folding struct {
+	s       ledger.State
+	h       *notify.Header
+	changed *Inbox // a copy of the row; nil = not needed yet
+}
+
+// box is the row of the inbox as the event leaves it.
+func (f *folding) box() *Inbox {
+	if f.changed == nil {
+		if row, ok := f.s.Row(Table, f.h.ThreadID).(*Inbox); ok {
+			f.changed = row.clone()
+		} else {
+			f.changed = &Inbox{ThreadID: f.h.ThreadID, fresh: true}
+		}
+	}
+	return f.changed
+}
+
+// digest returns a copy of a digest that may be changed, nil if there is none.
+func (f *folding) digest(seq int64) *Digest {
+	if row, ok := f.s.Row(DigestTable, seq).(*Digest); ok {
+		return row.clone()
+	}
+	return nil
+}
+
+// entry returns a copy of an entry that may be changed, nil if there is none.
+func (f *folding) entry(seq int64) *Entry {
+	if row, ok := f.s.Row(EntryTable, seq).(*Entry); ok {
+		e := *row
+		return &e
+	}
+	return nil
+}
+
+// seqOf is the seq in an id, which may be provisional; 0 of "".
+func seqOf(id notify.ID) int64 {
+	_, digits, _ := strings.Cut(string(id), "_")
+	seq, _ := strconv.ParseInt(digits, 10, 64)
+	return seq
+}
+
+// order makes seqs comparable: provisional ones come after all others.
+func order(seq int64) int64 {
+	if seq < 0 {
+		return 1<<62 - seq
+	}
+	return seq
+}
+
+// sizeOf is how many bytes an item counts in the bound of an inbox: about what
+// its event takes.
+func sizeOf(b *Received) int64 {
+	return int64(256 + len(b.Payload) + len(b.Summary) + len(b.NativeID) + len(b.Sender))
+}
+
+func (f *folding) received(b *Received) {
+	raw := &Raw{
+		Seq: f.h.Seq, ThreadID: f.h.ThreadID, Source: b.Source, NativeID: b.NativeID, Digest: seqOf(b.DigestID),
+		OccurredAt: b.OccurredAt, ReceivedAt: f.h.Timestamp, Sender: b.Sender, Size: sizeOf(b), Chain: b.Chain,
+	}
+	box := f.box()
+	box.UnackedItems++
+	box.UnackedBytes += raw.Size
+	if raw.Digest != 0 {
+		d := f.digest(raw.Digest)
+		if d == nil {
+			key := OpenKey{f.h.ThreadID, b.Source, b.ResourceRef, b.EventFamily}
+			if old, ok := f.s.Row(DigestTable, key).(*Digest); ok {
+				old = old.clone()
+				old.Open = false
+				f.s.Put(old)
+			}
+			d = &Digest{
+				Seq: raw.Digest, ThreadID: f.h.ThreadID, Source: b.Source, ResourceRef: b.ResourceRef, EventFamily: b.EventFamily,
+				Open: true, OpenedAt: f.h.Timestamp,
+			}
+		}
+		if d.Pending == 0 {
+			d.PendingAt = f.h.Timestamp
+		}
+		d.Pending++
+		d.FlushAt, d.LastRaw = b.FlushAt.Milli(), raw.Seq
+		d.include(b.OccurredAt, b.Sender)
+		box.PendingItems++
+		f.s.Put(d)
+	}
+	f.s.Put(raw)
+}
+
+func (f *folding) posted(b *Posted) {
+	e := b.Entry
+	e.ThreadID, e.Seq, e.Digest, e.LastRaw = f.h.ThreadID, f.h.Seq, seqOf(b.Entry.DigestID), seqOf(b.Entry.LastRawID)
+	e.name()
+	e.Unacked, e.Fresh = e.Count, true
+	box := f.box()
+	box.UnackedEntries++
+	if d := f.digest(e.Digest); d != nil {
+		n := len(b.NewRawIDs)
+		d.Pending -= n
+		d.Unacked += n
+		d.Fresh += n
+		box.PendingItems -= n
+		if d.Pending == 0 {
+			d.PendingAt, d.FlushAt = notify.Time{}, 0
+		}
+		d.Revision, d.Newest = e.Revision, e.Seq
+		if b.ClosesDigest {
+			d.Open = false
+		}
+		e.Fresh = d.Fresh > 0
+		f.s.Put(d)
+	}
+	if old := f.entry(seqOf(b.SupersedesEntryID)); old != nil {
+		if old.Visible() {
+			box.UnackedEntries--
+			box.countFresh(old, false)
+		}
+		old.By = e.Seq
+		old.name()
+		f.s.Put(old)
+	}
+	if e.Fresh {
+		box.NewEntries++
+	}
+	f.s.Put(&e)
+}
+
+// countFresh sets whether an entry is fresh, and counts it.
+func (b *Inbox) countFresh(e *Entry, fresh bool) {
+	switch {
+	case e.Fresh && !fresh:
+		b.NewEntries--
+	case !e.Fresh && fresh:
+		b.NewEntries++
+	}
+	e.Fresh = fresh
+}
+
+// eachItem calls visit with the raw items of an entry that are not acknowledged.
+func eachItem(s ledger.State, e *Entry, visit func(*Raw)) {
+	if e.Digest == 0 {
+		if r, ok := s.Row(RawTable, e.LastRaw).(*Raw); ok && r.AckedSeq == 0 {
+			visit(r)
+		}
+		return
+	}
+	s.Rows(RawTable, group(e.Digest), func(row ledger.Row) bool {
+		if r := row.(*Raw); r.AckedSeq == 0 && order(r.Seq) <= order(e.LastRaw) {
+			visit(r)
+		}
+		return true
+	})
+}
+
+func (f *folding) acked(b *Acked) {
+	box := f.box()
+	for _, id := range b.EntryIDs {
+		e := f.entry(seqOf(id))
+		if e == nil {
+			continue
+		}
+		var list []*Raw
+		eachItem(f.s, e, func(r *Raw) { list = append(list, r) })
+		fresh := 0
+		for _, r := range list {
+			next := *r
+			next.AckedSeq, next.AckedAt = f.h.Seq, f.h.Timestamp
+			box.UnackedItems--
+			box.UnackedBytes -= r.Size
+			if !r.Told {
+				fresh++
+			}
+			f.s.Put(&next)
+		}
+		if len(list) == 0 {
+			continue
+		}
+		if box.AckedAt == 0 {
+			box.AckedAt = f.h.Timestamp.Milli()
+		}
+		if e.Digest == 0 {
+			f.lose(e, 1, false)
+			continue
+		}
+		f.ackedInDigest(e.Digest, list, fresh)
+	}
+}
+
+// ackedInDigest follows the acknowledgement of items of a digest, fresh of which
+// had not been told.
+func (f *folding) ackedInDigest(seq int64, list []*Raw, fresh int) {
+	d := f.digest(seq)
+	d.Unacked -= len(list)
+	d.Fresh -= fresh
+	var snapshots []*Entry
+	f.s.Rows(EntryTable, group(seq), func(row ledger.Row) bool {
+		if e := row.(*Entry); e.AckedAt.IsZero() {
+			snapshots = append(snapshots, f.entry(e.Seq))
+		}
+		return true
+	})
+	for _, e := range snapshots {
+		n := 0
+		for _, r := range list { // each was in every snapshot that reaches it
+			if order(r.Seq) <= order(e.LastRaw) {
+				n++
+			}
+		}
+		f.lose(e, n, d.Fresh > 0)
+	}
+	d.FirstAt, d.LastAt, d.Senders = notify.Time{}, notify.Time{}, nil
+	if d.Unacked+d.Pending == 0 {
+		d.Open = false
+	} else {
+		f.s.Rows(RawTable, group(seq), func(row ledger.Row) bool {
+			if r := row.(*Raw); r.AckedSeq == 0 {
+				d.include(r.OccurredAt, r.Sender)
+			}
+			return true
+		})
+	}
+	f.s.Put(d)
+}
+
+// lose takes n acknowledged items from an entry. fresh says whether a visible
+// entry is still fresh.
+func (f *folding) lose(e *Entry, n int, fresh bool) {
+	visible := e.Visible()
+	e.Unacked -= n
+	if e.Unacked == 0 {
+		e.AckedAt = f.h.Timestamp
+	}
+	if visible {
+		f.box().countFresh(e, fresh && e.Unacked > 0)
+		if e.Unacked == 0 {
+			f.box().UnackedEntries--
+		}
+	}
+	f.s.Put(e)
+}
+
+// tell marks the entries as told by the turn, or as new again if turnID is "".
+func (f *folding) tell(ids []notify.ID, turnID string) {
+	for _, id := range ids {
+		e := f.entry(seqOf(id))
+		if e == nil {
+			continue
+		}
+		e.ToldByTurnID = turnID
+		n := 0
+		var list []*Raw
+		eachItem(f.s, e, func(r *Raw) {
+			if r.Told != (turnID != "") {
+				list = append(list, r)
+			}
+		})
+		for _, r := range list {
+			next := *r
+			next.Told = turnID != ""
+			n++
+			f.s.Put(&next)
+		}
+		if turnID != "" {
+			n = -n
+		}
+		d := f.digest(e.Digest)
+		if d == nil {
+			f.box().countFresh(e, e.Visible() && turnID == "")
+			f.s.Put(e)
+			continue
+		}
+		d.Fresh += n
+		f.s.Put(d)
+		if !e.Visible() {
+			f.s.Put(e)
+			e = f.entry(d.Newest)
+		}
+		if e != nil && e.Visible() {
+			f.box().countFresh(e, d.Fresh > 0)
+		}
+		if e != nil {
+			f.s.Put(e)
+		}
+	}
+}
+
+// lift ends what keeps a thread from being woken.
+func (b *Inbox) lift() { b.Silent, b.WakeAt, b.Stalled = 0, 0, "" }
+
+// release ends that the thread is held.
+func (f *folding) release() {
+	if t, ok := f.s.Row(threads.Table, f.h.ThreadID).(*threads.Thread); ok && t.Held {
+		next := *t
+		next.Held = false
+		f.s.Put(&next)
+	}
+}
+
+// expired removes what was acknowledged up to a raw item. The row of an item
+// stays for a while, because its identity must be remembered.
+func (f *folding) expired(b *Expired) {
+	last := seqOf(b.ThroughRawID)
+	up := through(last)
+	var rows []ledger.Row
+	f.s.Rows(RawTable, up, func(row ledger.Row) bool {
+		if r := *row.(*Raw); r.AckedSeq != 0 && !r.Expired {
+			r.Expired = true
+			rows = append(rows, &r)
+		}
+		return true
+	})
+	f.s.Rows(EntryTable, up, func(row ledger.Row) bool {
+		if e := row.(*Entry); !e.AckedAt.IsZero() {
+			rows = append(rows, &ledger.Removal{Of: EntryTable, Key: []any{e.Seq}})
+		}
+		return true
+	})
+	f.s.Rows(DigestTable, up, func(row ledger.Row) bool {
+		if d := row.(*Digest); !d.Open && d.Unacked+d.Pending == 0 && d.LastRaw <= last {
+			rows = append(rows, &ledger.Removal{Of: DigestTable, Key: []any{d.Seq}})
+		}
+		return true
+	})
+	for _, r := range rows {
+		f.s.Put(r)
+	}
+	f.box().Expired, f.box().AckedAt = last, b.NextAckedAt.Milli()
+}
+
+func (f *folding) fired(b *TimerFired) {
+	row, ok := f.s.Row(TimerTable, TimerKey(f.h.ThreadID, b.TimerID)).(*Timer)
+	if !ok {
+		return
+	}
+	if b.NextAt.IsZero() {
+		f.s.Put(&ledger.Removal{Of: TimerTable, Key: []any{row.CreatedSeq}})
+		f.box().Timers--
+		return
+	}
+	next := *row
+	next.NextAt, next.LastFiredAt = b.NextAt, b.PlannedAt
+	f.s.Put(&next)
+}
+
+// silentPause is how long a thread is not woken after so many wakes in a row
+// that ended without a word of the agent.
+func silentPause(silent int) time.Duration {
+	if silent <= 0 {
+		return 0
+	}
+	return 5 * time.Second << min(silent-1, 3)
+}

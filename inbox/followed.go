@@ -1,0 +1,92 @@
+package inbox
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Words that Subscribe.Methods may have beside names of events.
+const (
+	OnFinal     = "final"     // the ends of turns
+	OnQuestions = "questions" // items that wait for a person
+)
+
+// checkFollowed checks which events of other threads a subscription wants.
+func checkFollowed(c *Subscribe) error {
+	for i, id := range c.ThreadIDs {
+		if !threads.ValidID(id) {
+			return turns.Invalid(fmt.Sprintf("thread_ids[%d]", i), turns.ReasonInvalid, "is no thread id")
+		}
+		if id == c.ThreadID {
+			return turns.Invalid(fmt.Sprintf("thread_ids[%d]", i), turns.ReasonInvalid, "a thread's own events never enter its inbox")
+		}
+	}
+	for i, m := range c.Methods {
+		field := fmt.Sprintf("methods[%d]", i)
+		switch {
+		case m == OnFinal || m == OnQuestions:
+		case !notify.ValidMethod(m):
+			return turns.Invalid(field, turns.ReasonInvalid, "must be final, questions, or the name or kind of an event")
+		case m == notify.ItemDelta || strings.HasPrefix(m, "inbox/"):
+			return turns.Invalid(field, turns.ReasonInvalid, "events of this kind enter no inbox")
+		}
+	}
+	return nil
+}
+
+// Followed returns the methods that a follower must see for a subscription. Those
+// that are never an item, such as item/delta, may be among them: see Wants.
+func (s *Subscription) Followed() []string {
+	var methods []string
+	for _, m := range s.wants() {
+		switch m {
+		case OnFinal:
+			methods = append(methods, notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted)
+		case OnQuestions:
+			methods = append(methods, notify.ItemCreated)
+		default:
+			methods = append(methods, m)
+		}
+	}
+	slices.Sort(methods)
+	return slices.Compact(methods)
+}
+
+func (s *Subscription) wants() []string {
+	if len(s.Methods) == 0 {
+		return []string{OnFinal}
+	}
+	return s.Methods
+}
+
+// Wants reports whether an event enters the inbox of the subscription. question
+// says that it is an item that waits for a person.
+func (s *Subscription) Wants(threadID, method string, question bool) bool {
+	if threadID == "" || threadID == s.ThreadID || method == notify.ItemDelta || method == notify.StreamRewind ||
+		strings.HasPrefix(method, "inbox/") {
+		return false
+	}
+	for _, m := range s.wants() {
+		switch m {
+		case OnFinal:
+			if method == notify.TurnCompleted || method == notify.TurnFailed || method == notify.TurnInterrupted {
+				return true
+			}
+		case OnQuestions:
+			if method == notify.ItemCreated && question {
+				return true
+			}
+		default:
+			f := notify.Filter{Methods: []string{m}}
+			if f.Match("", method) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,262 @@
+package inbox
+
+import (
+	"slices"
+	"time"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// Ingest stores items and returns what became of each. Items that are stored
+// already change nothing. Without ErrFull all of them are stored.
+func (b *Book) Ingest(items []Item) ([]Ingested, error) {
+	if err := b.room(items); err != nil {
+		return nil, err
+	}
+	results := make([]Ingested, len(items))
+	for i := range items {
+		results[i] = b.ingest(&items[i])
+	}
+	return results, b.err
+}
+
+// room returns ErrFull if not all of the items fit. Items of child turns always
+// do.
+func (b *Book) room(items []Item) error {
+	box := b.inbox()
+	pending, unacked, bytes := box.PendingItems, box.UnackedItems, box.UnackedBytes
+	for i := range items {
+		it := &items[i]
+		if it.Source == SourceTurns || b.stored(it) != nil {
+			continue
+		}
+		unacked++
+		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: it.Sender})
+		if it.Grouped() && b.Settings.Enabled {
+			pending++
+		}
+		if unacked > b.Bounds.MaxUnackedItems || bytes > b.Bounds.MaxUnackedBytes || pending > b.Bounds.MaxPendingItems {
+			return ErrFull
+		}
+	}
+	return b.err
+}
+
+// nativeKey identifies a raw item by its source, for Row.
+type nativeKey struct{ source, nativeID string }
+
+// stored returns the raw item of this identity, nil if there is none.
+func (b *Book) stored(it *Item) *Raw {
+	if seq, ok := b.natives[nativeKey{it.Source, it.NativeID}]; ok {
+		return b.Row(RawTable, seq).(*Raw)
+	}
+	r, _ := b.get(RawTable, RawByNative, b.ThreadID, it.Source, it.NativeID).(*Raw)
+	return r
+}
+
+func (b *Book) ingest(it *Item) Ingested {
+	if old := b.stored(it); old != nil || b.err != nil {
+		b.stats.Duplicates++
+		if old == nil {
+			return Ingested{}
+		}
+		return Ingested{RawID: RawID(old.Seq), DigestID: DigestID(old.Digest), Duplicate: true}
+	}
+	body := &Received{
+		Source: it.Source, NativeID: it.NativeID, OccurredAt: it.OccurredAt, Sender: it.Sender, Summary: it.Summary,
+		Payload: it.Payload, Truncated: it.Truncated, TotalBytes: it.TotalBytes, Chain: it.Chain,
+	}
+	if body.OccurredAt.IsZero() {
+		body.OccurredAt = b.Now
+	}
+	if body.Sender == "" {
+		body.Sender = senderOf(it.Payload)
+	}
+	var d *Digest
+	if it.Grouped() && b.Settings.Enabled {
+		d = b.digestFor(it.Grouping, it.Source)
+		body.ResourceRef, body.EventFamily = it.Grouping.ResourceRef, it.Grouping.EventFamily
+	}
+	seq := b.unit.NextSeq() // after a rollover may have added an event
+	body.RawID = RawID(seq)
+	if it.Grouped() && b.Settings.Enabled {
+		digest, first := seq, b.Now
+		if d != nil {
+			digest = d.Seq
+			if d.Pending > 0 {
+				first = d.PendingAt
+			}
+			b.stats.Merged++
+		} else {
+			b.stats.Opened++
+		}
+		body.DigestID = DigestID(digest)
+		body.FlushAt = earlier(first.Add(b.Settings.MaxDelay), b.Now.Add(b.Settings.Window))
+	}
+	b.add(notify.InboxReceived, body)
+	b.natives[nativeKey{it.Source, it.NativeID}] = seq
+	b.stats.Received++
+	out := Ingested{RawID: body.RawID, DigestID: body.DigestID}
+	if body.DigestID == "" {
+		out.EntryID = b.postItem(body, it.Grouping)
+		return out
+	}
+	d = b.Row(DigestTable, seqOf(body.DigestID)).(*Digest)
+	g := it.Grouping
+	switch {
+	case g.Breaks == BreaksAfter:
+		out.EntryID = b.flush(d, ReasonImmediate, true)
+	case g.Flush == FlushImmediate:
+		out.EntryID = b.flush(d, ReasonImmediate, false)
+	case d.Pending >= b.Settings.MaxItems:
+		out.EntryID = b.flush(d, ReasonSize, false)
+	}
+	return out
+}
+
+func earlier(x, y time.Time) notify.Time {
+	if y.Before(x) {
+		x = y
+	}
+	return notify.TimeOf(x)
+}
+
+// digestFor returns the open digest that an item joins; nil if it opens another
+// one. What is pending in the digest before is then flushed.
+func (b *Book) digestFor(g *Grouping, source string) *Digest {
+	d, _ := b.Row(DigestTable, OpenKey{b.ThreadID, source, g.ResourceRef, g.EventFamily}).(*Digest)
+	if d == nil {
+		return nil
+	}
+	if g.Breaks != BreaksBefore && b.Now.Sub(d.OpenedAt.Time) <= b.Settings.MaxDigestAge {
+		return d
+	}
+	if d.Pending > 0 {
+		b.flush(d, ReasonRollover, true)
+	}
+	b.stats.closed(ReasonRollover)
+	return nil
+}
+
+// postItem posts an entry of one item.
+func (b *Book) postItem(r *Received, g *Grouping) notify.ID {
+	seq := b.unit.NextSeq()
+	e := Entry{
+		EntryID: EntryID(seq), Kind: KindItem, Source: r.Source, Summary: summaryOfItem(r), Count: 1, LastRawID: r.RawID,
+		FirstAt: r.OccurredAt, LastAt: r.OccurredAt, PostedAt: b.Now,
+	}
+	if g != nil {
+		e.ResourceRef, e.EventFamily = g.ResourceRef, g.EventFamily
+	}
+	b.add(notify.InboxPosted, &Posted{Entry: e, Reason: ReasonItem, NewRawIDs: []notify.ID{r.RawID}})
+	b.stats.posted(ReasonItem, 1, 0)
+	return e.EntryID
+}
+
+// flush posts a snapshot of all items of the digest that are not acknowledged.
+// Something must be pending. closes says that the digest takes no items any more.
+func (b *Book) flush(d *Digest, reason Reason, closes bool) notify.ID {
+	added := make([]notify.ID, 0, d.Pending)
+	b.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
+		if r := row.(*Raw); r.AckedSeq == 0 {
+			added = append(added, RawID(r.Seq))
+		}
+		return len(added) < d.Pending
+	})
+	slices.Reverse(added)
+	b.stats.waited(b.Now.Sub(d.PendingAt.Time))
+	id := b.postSnapshot(d, reason, added, d.Unacked+d.Pending, d.LastRaw, closes)
+	if closes && reason != ReasonRollover {
+		b.stats.closed(reason)
+	}
+	return id
+}
+
+// postSnapshot posts a snapshot of count items up to the raw item last. It
+// supersedes the snapshot before, unless that is fully acknowledged.
+func (b *Book) postSnapshot(d *Digest, reason Reason, added []notify.ID, count int, last int64, closes bool) notify.ID {
+	seq := b.unit.NextSeq()
+	body := &Posted{
+		Entry: Entry{
+			EntryID: EntryID(seq), Kind: KindSnapshot, DigestID: DigestID(d.Seq), Revision: d.Revision + 1, Source: d.Source,
+			ResourceRef: d.ResourceRef, EventFamily: d.EventFamily, Summary: summaryOfDigest(d, count), Count: count,
+			LastRawID: RawID(last), FirstAt: d.FirstAt, LastAt: d.LastAt, PostedAt: b.Now,
+		},
+		Reason: reason, NewRawIDs: added, ClosesDigest: closes,
+	}
+	if old, ok := b.Row(EntryTable, d.Newest).(*Entry); ok && old.AckedAt.IsZero() {
+		body.SupersedesEntryID = old.EntryID
+	}
+	b.add(notify.InboxPosted, body)
+	b.stats.posted(reason, count, len(added))
+	return body.Entry.EntryID
+}
+
+// FlushDue flushes the digests whose time has come.
+func (b *Book) FlushDue() error {
+	for _, d := range b.pending(func(d *Digest) bool { return d.FlushAt <= b.Now.Milli() }) {
+		b.flush(d, ReasonWindow, false)
+	}
+	return b.err
+}
+
+// FlushAll flushes everything that is pending.
+func (b *Book) FlushAll(reason Reason) ([]notify.ID, error) {
+	ids := []notify.ID{}
+	for _, d := range b.pending(func(*Digest) bool { return true }) {
+		ids = append(ids, b.flush(d, reason, false))
+	}
+	return ids, b.err
+}
+
+// pending lists the digests of which something is pending, in the order of their
+// flush.
+func (b *Book) pending(want func(*Digest) bool) (list []*Digest) {
+	if b.inbox().PendingItems == 0 {
+		return nil
+	}
+	for _, row := range b.overlay[DigestTable] {
+		if d := row.(*Digest); d.New() && d.Pending > 0 && want(d) {
+			list = append(list, d)
+		}
+	}
+	slices.SortFunc(list, func(x, y *Digest) int { return int(y.Seq - x.Seq) }) // provisional seqs fall
+	var committed []*Digest
+	b.failed(b.committed.Scan(ledger.Range{Index: DigestFlush, Prefix: []any{b.ThreadID}}, func(v ledger.Values) error {
+		d, err := ReadDigest(v)
+		if err != nil {
+			return err
+		}
+		if changed, ok := b.overlay[DigestTable][d.Seq].(*Digest); ok {
+			d = changed
+		}
+		if d.Pending > 0 && want(d) {
+			committed = append(committed, d)
+		}
+		return nil
+	}))
+	return append(committed, list...)
+}
+
+// Flush flushes one digest by hand, or everything if id is "". A digest of which
+// nothing is pending gives no entry.
+func (b *Book) Flush(id notify.ID) ([]notify.ID, error) {
+	if id == "" {
+		return b.FlushAll(ReasonManual)
+	}
+	seq, ok := id.Seq(DigestPrefix)
+	if !ok {
+		return nil, ErrDigestNotFound
+	}
+	d, ok := b.Row(DigestTable, seq).(*Digest)
+	switch {
+	case b.err != nil:
+		return nil, b.err
+	case !ok || d.ThreadID != b.ThreadID:
+		return nil, ErrDigestNotFound
+	case d.Pending == 0:
+		return []notify.ID{}, nil
+	}
+	return []notify.ID{b.flush(d, ReasonManual, false)}, b.err
+}

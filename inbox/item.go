@@ -1,0 +1,178 @@
+package inbox
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Item is one thing that arrives for an inbox. The members after Grouping are
+// set by the server's own sources only.
+type Item struct {
+	Source     string         `json:"source"`
+	NativeID   string         `json:"native_id"`            // its identity at the source: stored once for each inbox
+	OccurredAt notify.Time    `json:"occurred_at,omitzero"` // zero = when it arrives
+	Summary    string         `json:"summary,omitzero"`     // one line
+	Payload    jsontext.Value `json:"payload,omitzero"`
+	Grouping   *Grouping      `json:"grouping,omitzero"` // nil = not grouped
+
+	Sender     string `json:"-"` // who caused it: a digest says how many people did
+	Chain      int    `json:"-"` // of the turn that it is about: see Wake
+	Truncated  bool   `json:"-"` // Payload is the beginning of the original, as a JSON string
+	TotalBytes int64  `json:"-"` // of the original, if Truncated
+}
+
+// Grouping says which items belong together: those of one source with the same
+// ResourceRef and EventFamily. An item without one of these is not grouped.
+type Grouping struct {
+	ResourceRef string `json:"resource_ref,omitzero"` // what it is about, such as pr:135
+	EventFamily string `json:"event_family,omitzero"` // what kind of event it is, such as review_comments
+	Flush       Flush  `json:"flush,omitzero"`
+	Breaks      Breaks `json:"breaks,omitzero"`
+}
+
+// Flush says whether an item waits for further ones of its burst.
+type Flush string
+
+// The values of Flush; "" is FlushNormal.
+const (
+	FlushNormal    Flush = "normal"
+	FlushImmediate Flush = "immediate"
+)
+
+// Breaks says whether an item ends its digest: before it, so that it opens
+// another one, or after it.
+type Breaks string
+
+// The values of Breaks; "" is BreaksNone.
+const (
+	BreaksNone   Breaks = "none"
+	BreaksBefore Breaks = "before"
+	BreaksAfter  Breaks = "after"
+)
+
+// Grouped reports whether the item goes into a digest.
+func (it *Item) Grouped() bool {
+	return it.Grouping != nil && it.Grouping.ResourceRef != "" && it.Grouping.EventFamily != ""
+}
+
+// The sources of the server itself. Nothing else may use their names.
+const (
+	SourceMessage = "message"
+	SourceEvents  = "events"
+	SourceTurns   = "turns"
+	SourceTimer   = "timer"
+)
+
+// OwnSources are the names of the server's own sources.
+var OwnSources = []string{SourceMessage, SourceEvents, SourceTurns, SourceTimer}
+
+// The bounds of items.
+const (
+	MaxItems        = 256      // of one inbox/ingest
+	MaxPayloadBytes = 64 << 10 // of a payload
+	MaxSummary      = 400      // characters
+	MaxIDBytes      = 256      // of a native_id, a resource_ref, an event_family
+	MaxSourceBytes  = 64
+)
+
+// Check checks the item. field is its path, such as items[3]. The error is a
+// *turns.InvalidError.
+func (it *Item) Check(field string) error {
+	at := func(name string) string { return field + "." + name }
+	if !ValidSource(it.Source) {
+		return turns.Invalid(at("source"), turns.ReasonInvalid, "must be 1 to %d of a-z A-Z 0-9 . _ -", MaxSourceBytes)
+	}
+	texts := map[string]string{"native_id": it.NativeID}
+	if g := it.Grouping; g != nil {
+		texts["grouping.resource_ref"], texts["grouping.event_family"] = g.ResourceRef, g.EventFamily
+		switch g.Flush {
+		case "", FlushNormal, FlushImmediate:
+		default:
+			return turns.Invalid(at("grouping.flush"), turns.ReasonUnknown, "must be normal or immediate")
+		}
+		switch g.Breaks {
+		case "", BreaksNone, BreaksBefore, BreaksAfter:
+		default:
+			return turns.Invalid(at("grouping.breaks"), turns.ReasonUnknown, "must be none, before or after")
+		}
+	}
+	for name, s := range texts {
+		if len(s) > MaxIDBytes {
+			return turns.Invalid(at(name), turns.ReasonTooLarge, "has %d bytes, at most %d are allowed", len(s), MaxIDBytes)
+		}
+		if !isLine(s) {
+			return turns.Invalid(at(name), turns.ReasonInvalid, "must be UTF-8 without control characters")
+		}
+	}
+	switch {
+	case it.NativeID == "":
+		return turns.Invalid(at("native_id"), turns.ReasonRequired, "must not be empty")
+	case utf8.RuneCountInString(it.Summary) > MaxSummary:
+		return turns.Invalid(at("summary"), turns.ReasonTooLarge, "must have at most %d characters", MaxSummary)
+	case !isLine(it.Summary):
+		return turns.Invalid(at("summary"), turns.ReasonInvalid, "must be one line without control characters")
+	case len(it.Payload) > MaxPayloadBytes:
+		return turns.Invalid(at("payload"), turns.ReasonTooLarge, "has %d bytes, at most %d are allowed", len(it.Payload), MaxPayloadBytes)
+	}
+	return nil
+}
+
+// ValidSource reports whether a source may have the name.
+func ValidSource(name string) bool {
+	if name == "" || len(name) > MaxSourceBytes {
+		return false
+	}
+	for i := range len(name) {
+		c := name[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.' {
+			return false
+		}
+	}
+	return true
+}
+
+// isLine reports whether s is valid UTF-8 without control characters.
+func isLine(s string) bool {
+	return utf8.ValidString(s) && strings.IndexFunc(s, unwanted) < 0
+}
+
+// unwanted is what no line may have: control characters, and those that change
+// the direction or the lines of a text.
+func unwanted(r rune) bool {
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+}
+
+// Line makes one line of at most max characters of any text: what a line may not
+// have becomes a space, runs of spaces become one, and what is too long is cut.
+func Line(s string, max int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unwanted(r) }), " ")
+	if utf8.RuneCountInString(s) <= max {
+		return s
+	}
+	return string([]rune(s)[:max-1]) + "…"
+}
+
+// Cut sets the payload. One larger than MaxPayloadBytes is replaced by a JSON
+// string with its beginning, and the item says so.
+func (it *Item) Cut(payload jsontext.Value) {
+	it.Payload = payload
+	if len(payload) <= MaxPayloadBytes {
+		return
+	}
+	it.Truncated, it.TotalBytes = true, int64(len(payload))
+	// Quotes in JSON take two bytes as a string: half of the bound always fits.
+	head := strings.ToValidUTF8(string(payload[:MaxPayloadBytes/2-8]), "")
+	quoted, err := jsontext.AppendQuote(nil, head)
+	if err != nil || len(quoted) > MaxPayloadBytes {
+		quoted = []byte(fmt.Sprintf(`"%d bytes"`, len(payload)))
+	}
+	it.Payload = quoted
+}

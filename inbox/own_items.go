@@ -1,0 +1,140 @@
+package inbox
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/seed82539d15/holon/inbox/schedule"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Items that the server itself makes.
+
+// MessageItem is the item of inbox/send. It is identified by id.
+func MessageItem(id, text, sender string) Item {
+	payload, err := json.Marshal(struct {
+		Text   string `json:"text"`
+		Sender string `json:"sender,omitzero"`
+	}{text, sender})
+	if err != nil {
+		payload = nil // strings that were checked always encode
+	}
+	return Item{Source: SourceMessage, NativeID: id, Summary: Line(text, MaxSummary), Payload: payload, Sender: sender}
+}
+
+// Check checks what needs no inbox. The error is a *turns.InvalidError.
+func (c *Send) Check() error {
+	switch {
+	case strings.TrimSpace(c.Text) == "":
+		return turns.Invalid("text", turns.ReasonRequired, "must not be empty")
+	case len(c.Text) > MaxSendBytes:
+		return turns.Invalid("text", turns.ReasonTooLarge, "has %d bytes, at most %d are allowed", len(c.Text), MaxSendBytes)
+	case len(c.Sender) > maxSender || !isLine(c.Sender):
+		return turns.Invalid("sender", turns.ReasonInvalid, "must be one line of at most %d bytes", maxSender)
+	}
+	return nil
+}
+
+// Check checks what needs no inbox. The error is a *turns.InvalidError.
+func (c *Ingest) Check() error {
+	if n := len(c.Items); n == 0 || n > MaxItems {
+		return turns.Invalid("items", turns.ReasonRange, "must have 1 to %d items", MaxItems)
+	}
+	for i := range c.Items {
+		field := "items[" + strconv.Itoa(i) + "]"
+		if slices.Contains(OwnSources, c.Items[i].Source) {
+			return turns.Invalid(field+".source", turns.ReasonInvalid, "the source %s belongs to the server", c.Items[i].Source)
+		}
+		if err := c.Items[i].Check(field); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// timerItem is the item of a firing. missed is how many earlier planned times it
+// stands for.
+func timerItem(t *Timer, planned notify.Time, missed int64) Item {
+	payload, err := json.Marshal(struct {
+		TimerID   string      `json:"timer_id"`
+		Text      string      `json:"text"`
+		PlannedAt notify.Time `json:"planned_at"`
+		Missed    int64       `json:"missed,omitzero"`
+	}{t.TimerID, t.Text, planned, missed})
+	if err != nil {
+		payload = nil // as above
+	}
+	summary := t.Text
+	if missed > 0 {
+		summary = fmt.Sprintf("%s (and %d earlier, missed)", t.Text, missed)
+	}
+	return Item{
+		Source: SourceTimer, NativeID: t.TimerID + ":" + planned.UTC().Format(time.RFC3339), OccurredAt: planned,
+		Summary: Line(summary, MaxSummary), Payload: payload,
+	}
+}
+
+// Lag counts items of a source that did not fit. When there is room, one item says
+// how many they were.
+func (b *Book) Lag(source string, n int64) {
+	box := b.inbox().clone()
+	if b.box == nil {
+		box.fresh = true
+	}
+	if box.Lagged == nil {
+		box.Lagged = map[string]int64{}
+	}
+	box.Lagged[source] += n
+	b.Put(box)
+}
+
+// SettleLags posts an item for each source whose items did not fit, if there is
+// room now.
+func (b *Book) SettleLags() error {
+	for _, source := range slices.Sorted(maps.Keys(b.inbox().Lagged)) {
+		n := b.box.Lagged[source]
+		it := Item{
+			Source: source, NativeID: fmt.Sprintf("source_lagged:%d", b.unit.Thread().LatestSeq),
+			Summary: fmt.Sprintf("%d %s of %s not stored, because the inbox was full (source_lagged)", n, plural("items", int(n)), source),
+			Payload: []byte(fmt.Sprintf(`{"source_lagged":%d}`, n)),
+		}
+		if b.room([]Item{it}) != nil {
+			break
+		}
+		b.ingest(&it)
+		box := b.box.clone()
+		delete(box.Lagged, source)
+		b.Put(box)
+	}
+	return b.err
+}
+
+// checkSchedule checks when a timer fires. The error is a *turns.InvalidError.
+func checkSchedule(s schedule.Spec, now time.Time) error {
+	err := s.Check(now)
+	if bad, ok := err.(*schedule.Error); ok {
+		return turns.Invalid(bad.Field, bad.Reason, "%s", bad.Text)
+	}
+	return err
+}
+
+// Check checks what needs no inbox. The error is a *turns.InvalidError.
+func (c *CreateTimer) Check() error {
+	switch {
+	case c.TimerID != "" && !threads.ValidID(c.TimerID):
+		return turns.Invalid("timer_id", turns.ReasonInvalid, "must be 1 to 64 of A-Z a-z 0-9 _ -")
+	case strings.TrimSpace(c.Text) == "":
+		return turns.Invalid("text", turns.ReasonRequired, "must not be empty")
+	case len(c.Text) > turns.MaxTextBytes:
+		return turns.Invalid("text", turns.ReasonTooLarge, "has %d bytes, at most %d are allowed", len(c.Text), turns.MaxTextBytes)
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package inbox
+
+import "github.com/seed82539d15/holon/notify"
+
+// Every result of a command has the seq of its change, and ids that are known
+// only once it is committed: see ledger.Result.
+
+// SetSeq sets the seq of the response.
+func (r *IngestResult) SetSeq(seq int64)      { r.Seq = seq }
+func (r *SendResult) SetSeq(seq int64)        { r.Seq = seq }
+func (r *ConfigureResult) SetSeq(seq int64)   { r.Seq = seq }
+func (r *AckResult) SetSeq(seq int64)         { r.Seq = seq }
+func (r *EntriesResult) SetSeq(seq int64)     { r.Seq = seq }
+func (r *SubscribeResult) SetSeq(seq int64)   { r.Seq = seq }
+func (r *UnsubscribeResult) SetSeq(seq int64) { r.Seq = seq }
+func (r *TimerResult) SetSeq(seq int64)       { r.Seq = seq }
+func (r *DeleteTimerResult) SetSeq(seq int64) { r.Seq = seq }
+
+// Settle makes the real ids of provisional ones.
+func (r *IngestResult) Settle(first int64) {
+	for i := range r.Results {
+		r.Results[i].Settle(first)
+	}
+}
+
+// Settle makes the real ids of provisional ones.
+func (r *Ingested) Settle(first int64) {
+	for _, id := range []*notify.ID{&r.RawID, &r.EntryID, &r.DigestID} {
+		*id = id.Settle(first)
+	}
+}
+
+// Settle makes the real ids of provisional ones.
+func (r *AckResult) Settle(first int64) { notify.SettleIDs(r.RemainderEntryIDs, first) }
+
+// Settle makes the real ids of provisional ones.
+func (r *EntriesResult) Settle(first int64) { notify.SettleIDs(r.EntryIDs, first) }

@@ -1,0 +1,161 @@
+package inbox
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// Inbox is the row of an inbox: what its thread's actor keeps in memory. It is a
+// fold of the thread's events. Times are in milliseconds, 0 = none.
+type Inbox struct {
+	ThreadID       string
+	Policy         Policy // as set by clients
+	PendingItems   int
+	UnackedItems   int   // pending ones included
+	UnackedBytes   int64 // of their events
+	UnackedEntries int   // visible ones
+	NewEntries     int
+	FlushAt        int64 // of the earliest flush
+	TimerAt        int64 // of the earliest timer
+	AckedAt        int64 // of the oldest acknowledged item that is kept
+	Expired        int64 // seq of the raw item through which acknowledged ones were removed
+
+	Silent     int     // wakes in a row that ended without a word of the agent
+	WakeAt     int64   // no wake before
+	Stalled    Stall   // "" = not
+	Wakes      []int64 // when the newest wakes started, at most MaxWakesAnHour
+	ToldTurn   string  // the turn that was told last
+	Untold     bool    // its entries were made new again
+	Timers     int
+	UpdatedSeq int64
+
+	// Lagged counts, by source, the items that did not fit. It is no fold: such an
+	// item is in no event.
+	Lagged map[string]int64
+
+	fresh bool // not in the database yet
+}
+
+// MaxWakesAnHour bounds the wakes of one thread.
+const MaxWakesAnHour = 30
+
+// Table implements ledger.Row.
+func (b *Inbox) Table() *ledger.Table { return Table }
+
+// ID implements ledger.Row.
+func (b *Inbox) ID() any { return b.ThreadID }
+
+// New implements ledger.Row.
+func (b *Inbox) New() bool { return b.fresh }
+
+// Bytes implements ledger.Row.
+func (b *Inbox) Bytes() int { return len(b.ThreadID) + len(b.ToldTurn) }
+
+// Settle implements ledger.Row.
+func (b *Inbox) Settle(first int64) {
+	b.fresh = false
+	b.UpdatedSeq = notify.Settle(b.UpdatedSeq, first)
+	b.Expired = notify.Settle(b.Expired, first)
+}
+
+// DueAt is when the inbox has something to do by itself, in milliseconds; 0 =
+// never, as things are.
+func (b *Inbox) DueAt() int64 {
+	due := b.FlushAt
+	if b.TimerAt != 0 && (due == 0 || b.TimerAt < due) {
+		due = b.TimerAt
+	}
+	return due
+}
+
+// Table is where inboxes are stored.
+var Table = ledger.NewTable(ledger.Table{
+	Name: "inboxes",
+	Columns: []string{"thread_id", "due_at", "has_new", "pending_items", "unacked_items", "unacked_bytes", "unacked_entries",
+		"new_entries", "flush_at", "timer_at", "acked_at", "expired", "silent", "wake_at", "stalled", "told_turn", "untold", "timers",
+		"updated_seq", "policy", "wakes", "lagged"},
+	Key: []string{"thread_id"},
+	Mutable: []string{"due_at", "has_new", "pending_items", "unacked_items", "unacked_bytes", "unacked_entries",
+		"new_entries", "flush_at", "timer_at", "acked_at", "expired", "silent", "wake_at", "stalled", "told_turn", "untold", "timers",
+		"updated_seq", "policy", "wakes", "lagged"},
+	Unique: ledger.ErrStale,
+})
+
+// The orders in which inboxes are found. Rows of ByDue whose due_at is NULL have
+// nothing to do.
+var (
+	ByThread = &ledger.Index{Table: Table, Unique: true, Columns: []string{"thread_id"}}
+	ByDue    = &ledger.Index{Table: Table, Name: "inboxes_due", Columns: []string{"due_at"}}
+	ByAcked  = &ledger.Index{Table: Table, Name: "inboxes_acked", Columns: []string{"acked_at"}}
+	WithNew  = &ledger.Index{Table: Table, Name: "inboxes_new", Columns: []string{"thread_id"}, Where: []ledger.Only{{Column: "has_new", Values: []any{int64(1)}}}}
+)
+
+// orNull keeps 0 out of an index of times.
+func orNull(ms int64) any {
+	if ms == 0 {
+		return nil
+	}
+	return ms
+}
+
+// Values implements ledger.Row.
+func (b *Inbox) Values(first int64) (ledger.Values, error) {
+	policy, err := json.Marshal(b.Policy)
+	if err != nil {
+		return nil, err
+	}
+	var wakes []byte
+	if len(b.Wakes) > 0 {
+		if wakes, err = json.Marshal(b.Wakes); err != nil {
+			return nil, err
+		}
+	}
+	var lagged []byte
+	if len(b.Lagged) > 0 {
+		if lagged, err = json.Marshal(b.Lagged, json.Deterministic(true)); err != nil {
+			return nil, err
+		}
+	}
+	return ledger.Values{
+		b.ThreadID, orNull(b.DueAt()), ledger.Flag(b.NewEntries > 0), int64(b.PendingItems), int64(b.UnackedItems), b.UnackedBytes,
+		int64(b.UnackedEntries), int64(b.NewEntries), b.FlushAt, b.TimerAt, orNull(b.AckedAt), notify.Settle(b.Expired, first),
+		int64(b.Silent), b.WakeAt, string(b.Stalled), b.ToldTurn, ledger.Flag(b.Untold), int64(b.Timers),
+		notify.Settle(b.UpdatedSeq, first), policy, wakes, lagged,
+	}, nil
+}
+
+// ReadRow makes an inbox of its columns.
+func ReadRow(v ledger.Values) (*Inbox, error) {
+	b := &Inbox{
+		ThreadID: v.Text(0), PendingItems: int(v.Int(3)), UnackedItems: int(v.Int(4)), UnackedBytes: v.Int(5),
+		UnackedEntries: int(v.Int(6)), NewEntries: int(v.Int(7)), FlushAt: v.Int(8), TimerAt: v.Int(9), AckedAt: v.Int(10),
+		Expired: v.Int(11), Silent: int(v.Int(12)), WakeAt: v.Int(13), Stalled: Stall(v.Text(14)), ToldTurn: v.Text(15),
+		Untold: v.Int(16) != 0, Timers: int(v.Int(17)), UpdatedSeq: v.Int(18),
+	}
+	if err := json.Unmarshal(v.Blob(19), &b.Policy); err != nil {
+		return nil, fmt.Errorf("policy of the inbox of %s: %w", b.ThreadID, err)
+	}
+	if w := v.Blob(20); len(w) > 0 {
+		if err := json.Unmarshal(w, &b.Wakes); err != nil {
+			return nil, fmt.Errorf("wakes of %s: %w", b.ThreadID, err)
+		}
+	}
+	if l := v.Blob(21); len(l) > 0 {
+		if err := json.Unmarshal(l, &b.Lagged); err != nil {
+			return nil, fmt.Errorf("what did not fit into the inbox of %s: %w", b.ThreadID, err)
+		}
+	}
+	return b, nil
+}
+
+func (b *Inbox) clone() *Inbox {
+	c := *b
+	c.Wakes, c.Lagged = slices.Clone(b.Wakes), maps.Clone(b.Lagged)
+	return &c
+}

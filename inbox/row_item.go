@@ -1,0 +1,106 @@
+package inbox
+
+import (
+	"strconv"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// The prefixes of ids.
+const (
+	RawPrefix    = "raw_"
+	DigestPrefix = "dig_"
+	EntryPrefix  = "ent_"
+)
+
+// RawID, DigestID and EntryID make ids of seqs; "" of 0.
+func RawID(seq int64) notify.ID    { return notify.MakeID(RawPrefix, seq) }
+func DigestID(seq int64) notify.ID { return notify.MakeID(DigestPrefix, seq) }
+func EntryID(seq int64) notify.ID  { return notify.MakeID(EntryPrefix, seq) }
+
+// Raw is the row of a raw item. Its payload is in its event only. Once it has
+// expired, the row only remembers its identity.
+type Raw struct {
+	Seq        int64
+	ThreadID   string
+	Source     string
+	NativeID   string
+	Digest     int64 // seq; 0 = not grouped
+	OccurredAt notify.Time
+	ReceivedAt notify.Time
+	Sender     string
+	Size       int64 // bytes of its event
+	AckedSeq   int64 // of the event that acknowledged it; 0 = none
+	AckedAt    notify.Time
+	Told       bool
+	Expired    bool
+	Chain      int
+}
+
+// RawTable is where raw items are stored.
+var RawTable = ledger.NewTable(ledger.Table{
+	Name: "inbox_items",
+	Columns: []string{"created_seq", "thread_id", "source", "native_id", "digest", "occurred_at", "received_at", "sender", "size",
+		"acked_seq", "acked_at", "told", "expired", "chain"},
+	Key:     []string{"created_seq"},
+	Mutable: []string{"acked_seq", "acked_at", "told", "expired"},
+	Unique:  ledger.ErrStale,
+})
+
+// The orders in which raw items are found.
+var (
+	RawBySeq    = &ledger.Index{Table: RawTable, Columns: []string{"created_seq"}}
+	RawByNative = &ledger.Index{Table: RawTable, Unique: true, Columns: []string{"thread_id", "source", "native_id"}}
+	RawOfDigest = &ledger.Index{Table: RawTable, Name: "inbox_items_digest", Columns: []string{"digest", "created_seq"}}
+	// RawUnacked has what retention must keep the events of.
+	RawUnacked = &ledger.Index{Table: RawTable, Name: "inbox_items_unacked", Columns: []string{"created_seq"}, Where: []ledger.Only{{Column: "acked_seq", Values: []any{int64(0)}}}}
+	// RawOfThread is for removing the items of a thread.
+	RawOfThread = &ledger.Index{Table: RawTable, Name: "inbox_items_thread", Columns: []string{"thread_id", "created_seq"}}
+)
+
+// Table implements ledger.Row.
+func (r *Raw) Table() *ledger.Table { return RawTable }
+
+// ID implements ledger.Row.
+func (r *Raw) ID() any { return r.Seq }
+
+// New implements ledger.Row.
+func (r *Raw) New() bool { return r.Seq < 0 }
+
+// Bytes implements ledger.Row.
+func (r *Raw) Bytes() int { return len(r.NativeID) + len(r.Sender) }
+
+// Settle implements ledger.Row.
+func (r *Raw) Settle(first int64) {
+	r.Seq, r.Digest, r.AckedSeq = notify.Settle(r.Seq, first), notify.Settle(r.Digest, first), notify.Settle(r.AckedSeq, first)
+}
+
+// Values implements ledger.Row.
+func (r *Raw) Values(first int64) (ledger.Values, error) {
+	return ledger.Values{
+		notify.Settle(r.Seq, first), r.ThreadID, r.Source, r.NativeID, notify.Settle(r.Digest, first), r.OccurredAt.Milli(),
+		r.ReceivedAt.Milli(), r.Sender, r.Size, notify.Settle(r.AckedSeq, first), r.AckedAt.Milli(), ledger.Flag(r.Told),
+		ledger.Flag(r.Expired), int64(r.Chain),
+	}, nil
+}
+
+// ReadRaw makes a raw item of its columns.
+func ReadRaw(v ledger.Values) *Raw {
+	return &Raw{
+		Seq: v.Int(0), ThreadID: v.Text(1), Source: v.Text(2), NativeID: v.Text(3), Digest: v.Int(4),
+		OccurredAt: notify.TimeFromMilli(v.Int(5)), ReceivedAt: notify.TimeFromMilli(v.Int(6)), Sender: v.Text(7), Size: v.Int(8),
+		AckedSeq: v.Int(9), AckedAt: notify.TimeFromMilli(v.Int(10)), Told: v.Int(11) != 0, Expired: v.Int(12) != 0, Chain: int(v.Int(13)),
+	}
+}
+
+// group is the name of the rows of a digest for ledger.State.Rows.
+func group(digest int64) string { return strconv.FormatInt(digest, 10) }
+
+// Group implements the grouping of rows that a rebuild needs; "" = none.
+func (r *Raw) Group() string {
+	if r.Digest == 0 {
+		return ""
+	}
+	return group(r.Digest)
+}

@@ -1,0 +1,88 @@
+package inbox
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// summaryOfItem is the summary of an entry of one item.
+func summaryOfItem(r *Received) string {
+	if r.Summary != "" {
+		return r.Summary
+	}
+	return Line(r.Source+" "+r.NativeID, MaxSummary)
+}
+
+// summaryOfDigest says what a snapshot shows, such as "3 review comments on
+// pr:135 by 2 people". It is made of the items, never of an older summary.
+func summaryOfDigest(d *Digest, count int) string {
+	s := fmt.Sprintf("%d %s on %s", count, plural(family(d.EventFamily), count), d.ResourceRef)
+	switch n := len(d.Senders); {
+	case n == 0:
+	case n == 1:
+		s += " by " + d.Senders[0]
+	case n == maxSenders:
+		s += fmt.Sprintf(" by %d or more people", n)
+	default:
+		s += fmt.Sprintf(" by %d people", n)
+	}
+	return Line(s, MaxSummary)
+}
+
+// family is an event family in words.
+func family(name string) string { return strings.ReplaceAll(name, "_", " ") }
+
+// plural is the form of a word for n things; words are given in the plural.
+func plural(words string, n int) string {
+	if n != 1 {
+		return words
+	}
+	switch {
+	case strings.HasSuffix(words, "ies"):
+		return strings.TrimSuffix(words, "ies") + "y"
+	case strings.HasSuffix(words, "sses"), strings.HasSuffix(words, "shes"), strings.HasSuffix(words, "ches"):
+		return strings.TrimSuffix(words, "es")
+	case strings.HasSuffix(words, "s") && !strings.HasSuffix(words, "ss"):
+		return strings.TrimSuffix(words, "s")
+	}
+	return words
+}
+
+// maxSender is the length of a sender's name, in characters.
+const maxSender = 100
+
+// senderOf finds who caused an item in its payload: a member sender, which is a
+// name or an object with a login or a name. "" = it does not say.
+func senderOf(payload jsontext.Value) string {
+	if payload.Kind() != '{' {
+		return ""
+	}
+	var named struct {
+		Sender jsontext.Value `json:"sender"`
+	}
+	if json.Unmarshal(payload, &named, jsontext.AllowDuplicateNames(true)) != nil {
+		return ""
+	}
+	var name string
+	switch named.Sender.Kind() {
+	case '"':
+		_ = json.Unmarshal(named.Sender, &name)
+	case '{':
+		var who struct {
+			Login jsontext.Value `json:"login"`
+			Name  jsontext.Value `json:"name"`
+		}
+		if json.Unmarshal(named.Sender, &who, jsontext.AllowDuplicateNames(true)) != nil {
+			return ""
+		}
+		for _, v := range []jsontext.Value{who.Login, who.Name} {
+			if name == "" && v.Kind() == '"' {
+				_ = json.Unmarshal(v, &name)
+			}
+		}
+	}
+	return Line(name, maxSender)
+}

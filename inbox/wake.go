@@ -1,0 +1,129 @@
+package inbox
+
+import (
+	"slices"
+	"time"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// The bounds of wakes.
+const (
+	maxSilent = 5  // wakes in a row without a word of the agent
+	MaxChain  = 16 // wakes that were caused by wakes: the chain of a turn is below it
+)
+
+// WakeVerdict says whether an inbox wakes its thread now.
+type WakeVerdict struct {
+	OK    bool
+	At    time.Time // when to judge again, if nothing else happens; zero = not by time
+	Stall Stall     // a bound that was reached just now, and is not in the log yet; "" = none
+}
+
+// MayWake judges whether new entries wake the thread. It looks at the inbox and
+// the thread only: the caller knows whether a turn is active or queued. chain is
+// that of the wake: see Chain.
+func MayWake(box *Inbox, th *threads.Thread, s Settings, now time.Time, chain int) WakeVerdict {
+	switch {
+	case box == nil || box.NewEntries == 0 || s.Wake != WakeIdle || th.State != threads.Running || th.Held:
+		return WakeVerdict{}
+	case box.Stalled == StallSilent || box.Stalled == StallChain:
+		return WakeVerdict{}
+	}
+	if at := time.UnixMilli(box.WakeAt); box.WakeAt > now.UnixMilli() {
+		return WakeVerdict{At: at}
+	}
+	if chain >= MaxChain {
+		return WakeVerdict{Stall: StallChain}
+	}
+	if len(box.Wakes) == MaxWakesAnHour {
+		if until := time.UnixMilli(box.Wakes[0]).Add(time.Hour); until.After(now) {
+			return WakeVerdict{Stall: StallRate, At: until}
+		}
+	}
+	return WakeVerdict{OK: true}
+}
+
+// Stall records that a bound keeps the thread from being woken.
+func (b *Book) Stall(v WakeVerdict) {
+	if b.inbox().Stalled != v.Stall {
+		b.add(notify.InboxStalled, &Stalled{Reason: v.Stall, Until: notify.TimeOf(v.At)})
+	}
+}
+
+// Chain is the chain of a wake that tells these entries: one more than the
+// highest of the turns that they are about, 0 without any.
+func (b *Book) Chain(entries []*Entry) int {
+	chain := 0
+	for _, e := range entries {
+		if e.Kind != KindItem || e.Source != SourceEvents && e.Source != SourceMessage {
+			continue
+		}
+		if r, ok := b.Row(RawTable, e.LastRaw).(*Raw); ok && r.Chain > 0 {
+			chain = max(chain, r.Chain)
+		}
+	}
+	return chain
+}
+
+// FoldTurn applies an event of a turn to the rows of its thread and inbox: what
+// holds, bounds or lifts wakes.
+func FoldTurn(s ledger.State, h *notify.Header, body any) {
+	switch b := body.(type) {
+	case *turns.QueuedEvent:
+		asked(s, h)
+	case *turns.StartedEvent:
+		hold(s, h, false)
+		switch {
+		case b.Origin == turns.OriginWake:
+			if box, ok := s.Row(Table, h.ThreadID).(*Inbox); ok && h.Attempt == 1 {
+				box = box.clone()
+				box.Wakes = append(box.Wakes, h.Timestamp.Milli())
+				box.Wakes = slices.Clone(box.Wakes[max(0, len(box.Wakes)-MaxWakesAnHour):])
+				if box.Stalled == StallRate {
+					box.Stalled, box.WakeAt = "", 0
+				}
+				put(s, box, h)
+			}
+		case b.Origin == turns.OriginClient:
+			asked(s, h)
+		}
+	case *turns.EndedEvent:
+		if b.State == turns.Interrupted && b.By == turns.ByClient {
+			hold(s, h, true)
+		}
+		box, ok := s.Row(Table, h.ThreadID).(*Inbox)
+		if ok && box.ToldTurn == h.TurnID && !box.Untold && box.Silent > 0 {
+			box = box.clone()
+			box.Silent, box.WakeAt = 0, 0
+			put(s, box, h)
+		}
+	}
+}
+
+// asked follows a turn that a client has asked for: what kept the thread from
+// being woken has ended.
+func asked(s ledger.State, h *notify.Header) {
+	hold(s, h, false)
+	if box, ok := s.Row(Table, h.ThreadID).(*Inbox); ok && (box.Stalled != "" || box.Silent > 0) {
+		box = box.clone()
+		box.lift()
+		put(s, box, h)
+	}
+}
+
+func put(s ledger.State, box *Inbox, h *notify.Header) {
+	box.UpdatedSeq = h.Seq
+	s.Put(box)
+}
+
+func hold(s ledger.State, h *notify.Header, held bool) {
+	if t, ok := s.Row(threads.Table, h.ThreadID).(*threads.Thread); ok && t.Held != held {
+		next := *t
+		next.Held = held
+		s.Put(&next)
+	}
+}
