@@ -55,6 +55,7 @@ var onlyImporter = map[string][]string{
 	"github.com/BurntSushi/toml":                 {"cmd"},
 	"github.com/mattn/go-runewidth":              {"cmd"},
 	"github.com/google/jsonschema-go/jsonschema": {"api", "conformance"},
+	"github.com/adhocore/gronx":                  {"inbox/schedule"},
 }
 
 type pkg struct {
