@@ -59,6 +59,7 @@ var onlyImporter = map[string][]string{
 	"github.com/adhocore/gronx":                  {"inbox/schedule"},
 	"github.com/expr-lang/expr":                  {"hooks"},
 	"github.com/google/jsonschema-go/jsonschema": {"api", "conformance"},
+	"github.com/adhocore/gronx":                  {"inbox/schedule"},
 }
 
 type pkg struct {
