@@ -59,7 +59,6 @@ var onlyImporter = map[string][]string{
 	"github.com/adhocore/gronx":                  {"inbox/schedule"},
 	"github.com/expr-lang/expr":                  {"hooks"},
 	"github.com/google/jsonschema-go/jsonschema": {"api", "conformance"},
-	"github.com/adhocore/gronx":                  {"inbox/schedule"},
 }
 
 type pkg struct {

@@ -24,7 +24,6 @@ require (
 )
 
 require (
-	github.com/adhocore/gronx v1.20.4 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.2.0 // indirect

@@ -26,6 +26,9 @@ func (a *actor) load() error {
 	if err != nil {
 		return err
 	}
+	if s.inbox, err = a.e.rules.inboxes.LoadInbox(context.Background(), a.id); err != nil {
+		return err
+	}
 	a.state, a.work, a.loaded = s, nil, true
 	if s.active != nil {
 		a.work = s.active.work

@@ -110,7 +110,7 @@ func (d *decision) enqueue(c turns.Start, msgs []items.UserMessage, why string) 
 	})
 	d.next().setInput(turnID, inputItems(d.items.addInput(turnID, 1, msgs, items.StatusCompleted), msgs))
 	if act := d.active(); first && act != nil && act.stop == nil {
-		d.turn.stop(stop{state: turns.Interrupted, reason: "a newer turn takes its place"}, d.stopWithin())
+		d.turn.stop(stop{by: turns.ByClient, state: turns.Interrupted, reason: "a newer turn takes its place"}, d.stopWithin())
 	}
 	return turns.StartResult{TurnID: turnID, ThreadID: d.change.threadID, State: turns.Queued, QueuedAt: d.change.now, Position: position}, nil
 }
@@ -163,8 +163,12 @@ func (a *actor) startNext() {
 		a.slot.take() // it keeps the slot until its time: see attemptDue
 		return
 	}
-	if s.active != nil || len(s.queue) == 0 || s.thread.State != threads.Running || a.stopped {
+	if s.active != nil || s.thread == nil || s.thread.State != threads.Running || a.stopped {
 		a.e.gate.decline(a.id)
+		return
+	}
+	if len(s.queue) == 0 {
+		a.startWake()
 		return
 	}
 	for {
