@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -16,7 +17,7 @@ import (
 )
 
 // All lists every event, in the order of the documentation. It never changes.
-var All = slices.Concat(threads.Events, turns.Events, items.Events, turns.StepEvents, turns.RuntimeEvents)
+var All = slices.Concat(threads.Events, turns.Events, items.Events, inbox.Events, turns.StepEvents, turns.RuntimeEvents)
 
 var byMethod = func() map[string]*ledger.EventType {
 	m := make(map[string]*ledger.EventType, len(All))
@@ -53,11 +54,13 @@ func Decode(method string, params []byte) (notify.Header, any, error) {
 }
 
 // Fold applies an event to the rows of s: first to those of its try, because any
-// event can begin a try, then to those of its domain. It sets h.Span, which
-// decoding leaves at 0.
+// event can begin a try, then to those of its domain, then to what events of
+// turns change in the thread and its inbox. It sets h.Span, which decoding leaves
+// at 0.
 func Fold(s ledger.State, method string, h *notify.Header, body any) {
 	turns.FoldTry(s, h, body)
 	if t := Of(method); t != nil && t.Fold != nil {
 		t.Fold(s, h, body)
 	}
+	inbox.FoldTurn(s, h, body)
 }
