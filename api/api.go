@@ -8,11 +8,12 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/api/logring"
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/notify"
 )
 
 // Services is what methods change and read. Engine, Reader, Head and LogID are
-// needed; the rest has defaults.
+// needed; the rest has defaults. Inboxes and InboxReader go together.
 type Services struct {
 	Engine Engine
 	Reader Reader
@@ -20,10 +21,14 @@ type Services struct {
 	LogID  string
 
 	Workers Workers       // nil: the methods of workers are unavailable
+	Inboxes Inboxes       // nil: the methods of inboxes and timers are unavailable
 	Pruner  Pruner        // nil: holon/prune is unavailable
 	Logs    *logring.Ring // nil: holon/logStream has no lines
 	Log     *zap.Logger   // nil: nothing is logged
 	Streams func() int    // how many streams are open; nil: 0
+
+	// InboxReader reads inboxes. It is needed if there are Inboxes.
+	InboxReader inbox.Reader
 
 	Version       string
 	StartedAt     time.Time // zero: now
@@ -50,6 +55,9 @@ type API struct {
 func New(s Services) (*API, error) {
 	if s.Engine == nil || s.Reader == nil || s.Head == nil || s.LogID == "" {
 		return nil, errors.New("the methods need an engine, a reader, a head and a log id")
+	}
+	if (s.Inboxes == nil) != (s.InboxReader == nil) {
+		return nil, errors.New("inboxes need both Inboxes and an InboxReader")
 	}
 	a := &API{Services: s, hasLogs: s.Logs != nil}
 	if a.Log == nil {

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -45,6 +46,29 @@ type Workers interface {
 	WriteItems(ctx context.Context, c turns.WriteItems) (turns.WriteItemsResult, error)
 	Complete(ctx context.Context, c turns.CompleteTurn) (turns.EndTurnResult, error)
 	Fail(ctx context.Context, c turns.FailTurn) (turns.EndTurnResult, error)
+}
+
+// Inboxes is what the methods of inboxes and timers change state through;
+// *engine.Inboxes implements it. It is called with commands that were checked
+// (Check of the command). Errors are those of package inbox, threads.ErrNotFound
+// and threads.ErrClosed.
+type Inboxes interface {
+	Ingest(ctx context.Context, c inbox.Ingest) (inbox.IngestResult, error)
+	Send(ctx context.Context, c inbox.Send) (inbox.SendResult, error)
+	Configure(ctx context.Context, c inbox.Configure) (inbox.ConfigureResult, error)
+	Ack(ctx context.Context, c inbox.Ack) (inbox.AckResult, error)
+	Flush(ctx context.Context, c inbox.FlushNow) (inbox.EntriesResult, error)
+	Wake(ctx context.Context, c inbox.WakeNow) (inbox.EntriesResult, error)
+	Subscribe(ctx context.Context, c inbox.Subscribe) (inbox.SubscribeResult, error)
+	Unsubscribe(ctx context.Context, c inbox.Unsubscribe) (inbox.UnsubscribeResult, error)
+	CreateTimer(ctx context.Context, c inbox.CreateTimer) (inbox.TimerResult, error)
+	DeleteTimer(ctx context.Context, c inbox.DeleteTimer) (inbox.DeleteTimerResult, error)
+	// Policy is the policy in force in an inbox whose thread has this agent and
+	// where clients have set these members.
+	Policy(agent string, set inbox.Policy) inbox.Policy
+	// Activity is what a subscription has done since the server started; zero if
+	// there is no such subscription.
+	Activity(threadID, subscriptionID string) inbox.Activity
 }
 
 // Pruner removes a prefix of the log.

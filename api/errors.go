@@ -10,39 +10,43 @@ type Kind string
 
 // The kinds of error (docs/protocol.md, section 5).
 const (
-	KindParseError          Kind = "parse_error"
-	KindInvalidRequest      Kind = "invalid_request"
-	KindFrameTooLarge       Kind = "frame_too_large"
-	KindDuplicateID         Kind = "duplicate_id"
-	KindMethodNotFound      Kind = "method_not_found"
-	KindInvalidParams       Kind = "invalid_params"
-	KindInvalidCursor       Kind = "invalid_cursor"
-	KindInternal            Kind = "internal"
-	KindUnavailable         Kind = "unavailable"
-	KindOverloaded          Kind = "overloaded"
-	KindThreadNotFound      Kind = "thread_not_found"
-	KindTurnNotFound        Kind = "turn_not_found"
-	KindItemNotFound        Kind = "item_not_found"
-	KindAgentNotFound       Kind = "agent_not_found"
-	KindIdempotencyConflict Kind = "idempotency_conflict"
-	KindConflict            Kind = "conflict"
-	KindThreadClosed        Kind = "thread_closed"
-	KindThreadPaused        Kind = "thread_paused"
-	KindThreadBusy          Kind = "thread_busy"
-	KindTurnNotActive       Kind = "turn_not_active"
-	KindAlreadyResolved     Kind = "already_resolved"
-	KindCursorExpired       Kind = "cursor_expired"
-	KindCursorAhead         Kind = "cursor_ahead"
-	KindLogChanged          Kind = "log_changed"
-	KindUnauthorized        Kind = "unauthorized"
-	KindForbidden           Kind = "forbidden"
-	KindStorageFull         Kind = "storage_full"
-	KindStorageFailed       Kind = "storage_failed"
-	KindAgentFailed         Kind = "agent_failed"
-	KindAgentUnavailable    Kind = "agent_unavailable"
-	KindAgentUnsupported    Kind = "agent_unsupported"
-	KindTimeout             Kind = "timeout"
-	KindAttemptSuperseded   Kind = "attempt_superseded"
+	KindParseError           Kind = "parse_error"
+	KindInvalidRequest       Kind = "invalid_request"
+	KindFrameTooLarge        Kind = "frame_too_large"
+	KindDuplicateID          Kind = "duplicate_id"
+	KindMethodNotFound       Kind = "method_not_found"
+	KindInvalidParams        Kind = "invalid_params"
+	KindInvalidCursor        Kind = "invalid_cursor"
+	KindInternal             Kind = "internal"
+	KindUnavailable          Kind = "unavailable"
+	KindOverloaded           Kind = "overloaded"
+	KindThreadNotFound       Kind = "thread_not_found"
+	KindTurnNotFound         Kind = "turn_not_found"
+	KindItemNotFound         Kind = "item_not_found"
+	KindAgentNotFound        Kind = "agent_not_found"
+	KindEntryNotFound        Kind = "entry_not_found"
+	KindEntryExpired         Kind = "entry_expired"
+	KindTimerNotFound        Kind = "timer_not_found"
+	KindSubscriptionNotFound Kind = "subscription_not_found"
+	KindIdempotencyConflict  Kind = "idempotency_conflict"
+	KindConflict             Kind = "conflict"
+	KindThreadClosed         Kind = "thread_closed"
+	KindThreadPaused         Kind = "thread_paused"
+	KindThreadBusy           Kind = "thread_busy"
+	KindTurnNotActive        Kind = "turn_not_active"
+	KindAlreadyResolved      Kind = "already_resolved"
+	KindCursorExpired        Kind = "cursor_expired"
+	KindCursorAhead          Kind = "cursor_ahead"
+	KindLogChanged           Kind = "log_changed"
+	KindUnauthorized         Kind = "unauthorized"
+	KindForbidden            Kind = "forbidden"
+	KindStorageFull          Kind = "storage_full"
+	KindStorageFailed        Kind = "storage_failed"
+	KindAgentFailed          Kind = "agent_failed"
+	KindAgentUnavailable     Kind = "agent_unavailable"
+	KindAgentUnsupported     Kind = "agent_unsupported"
+	KindTimeout              Kind = "timeout"
+	KindAttemptSuperseded    Kind = "attempt_superseded"
 )
 
 // KindInfo is a row of the table of errors.
@@ -65,13 +69,17 @@ var Kinds = []KindInfo{
 	{KindInvalidCursor, -32602, false, "The cursor cannot be read."},
 	{KindInternal, -32603, false, "Something went wrong in the server; its log has the cause under the correlation id."},
 	{KindUnavailable, -32000, true, "The server is starting or stopping."},
-	{KindOverloaded, -32001, true, "A queue is full; try again after retry_after_ms."},
+	{KindOverloaded, -32001, true, "A queue or an inbox is full; try again after retry_after_ms."},
 	{KindThreadNotFound, -32002, false, "There is no such thread."},
 	{KindTurnNotFound, -32002, false, "There is no such turn."},
 	{KindItemNotFound, -32002, false, "There is no such item."},
 	{KindAgentNotFound, -32002, false, "There is no agent of this name."},
+	{KindEntryNotFound, -32002, false, "There is no such entry in this inbox, or, with the field digest_id, no such digest."},
+	{KindEntryExpired, -32002, false, "The entry has been removed, because it was acknowledged longer ago than inbox_retention_days."},
+	{KindTimerNotFound, -32002, false, "There is no such timer in this inbox."},
+	{KindSubscriptionNotFound, -32002, false, "There is no such subscription in this inbox."},
 	{KindIdempotencyConflict, -32003, false, "The idempotency key was used for another method or other params."},
-	{KindConflict, -32003, false, "The current state does not allow the request: a thread with this id has another agent or cwd, an item_id has been used, or a turn cannot be retried. Where the cause is not obvious, reason names it."},
+	{KindConflict, -32003, false, "The current state does not allow the request: a thread with this id has another agent or cwd, a timer or subscription with this id has other members, an item_id has been used, or a turn cannot be retried. Where the cause is not obvious, reason names it."},
 	{KindThreadClosed, -32004, false, "The thread is closed or closing."},
 	{KindThreadPaused, -32004, true, "The thread is paused, and the request asked not to wait."},
 	{KindThreadBusy, -32004, true, "A turn of the thread is active, and the request asked not to wait."},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -108,9 +109,9 @@ type ThreadListParams struct {
 
 // ThreadListResult answers thread/list.
 type ThreadListResult struct {
-	Threads    []threads.Thread `json:"threads"`
-	NextCursor string           `json:"next_cursor,omitzero"`
-	LatestSeq  int64            `json:"latest_seq"`
+	Threads    []ThreadView `json:"threads"`
+	NextCursor string       `json:"next_cursor,omitzero"`
+	LatestSeq  int64        `json:"latest_seq"`
 }
 
 // ThreadList answers thread/list.
@@ -123,7 +124,11 @@ func (h *Handlers) ThreadList(ctx context.Context, p ThreadListParams) (ThreadLi
 		return ThreadListResult{}, err
 	}
 	l, err := h.api.Reader.ListThreads(ctx, threads.Query{State: p.State, Agent: p.Agent, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc})
-	return ThreadListResult{Threads: l.Rows, NextCursor: l.Next, LatestSeq: l.Latest}, err
+	if err != nil {
+		return ThreadListResult{}, err
+	}
+	views, err := h.viewsOf(ctx, l.Rows)
+	return ThreadListResult{Threads: views, NextCursor: l.Next, LatestSeq: l.Latest}, err
 }
 
 // oneOf refuses a filter that can never match: it is a typing error.
@@ -138,15 +143,20 @@ func oneOf[T ~string](field string, v T, known []T) error {
 type ThreadReadParams struct {
 	ThreadID     string `json:"thread_id"`
 	IncludeTurns bool   `json:"include_turns,omitzero"`
+	IncludeInbox bool   `json:"include_inbox,omitzero"`
 	Extra
 }
 
 // ThreadReadResult answers thread/read. Turns are present if include_turns is
-// set.
+// set; Policy, Subscriptions and Timers if include_inbox is. Policy is the one in
+// force, and Timers is how many timers the thread has.
 type ThreadReadResult struct {
-	Thread    *threads.Thread `json:"thread"`
-	Turns     []turns.Turn    `json:"turns,omitzero"`
-	LatestSeq int64           `json:"latest_seq"`
+	Thread        *ThreadView        `json:"thread"`
+	Turns         []turns.Turn       `json:"turns,omitzero"`
+	Policy        *inbox.Policy      `json:"policy,omitzero"`
+	Subscriptions []SubscriptionView `json:"subscriptions,omitzero"`
+	Timers        *int               `json:"timers,omitzero"`
+	LatestSeq     int64              `json:"latest_seq"`
 }
 
 // ThreadRead answers thread/read.
@@ -162,9 +172,17 @@ func (h *Handlers) ThreadRead(ctx context.Context, p ThreadReadParams) (ThreadRe
 	if s.Thread == nil {
 		return ThreadReadResult{}, threads.ErrNotFound
 	}
-	r := ThreadReadResult{Thread: s.Thread, LatestSeq: s.Latest}
+	r := ThreadReadResult{LatestSeq: s.Latest}
 	if p.IncludeTurns {
 		r.Turns = append([]turns.Turn{}, s.Turns...)
 	}
-	return r, nil
+	if p.IncludeInbox {
+		err := h.showInbox(ctx, s.Thread, &r)
+		return r, err
+	}
+	views, err := h.viewsOf(ctx, []threads.Thread{*s.Thread})
+	if err == nil {
+		r.Thread = &views[0]
+	}
+	return r, err
 }

@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
 
 // ProtocolVersion is the version of the wire contract (docs/protocol.md).
-const ProtocolVersion = "2026-11-21"
+const ProtocolVersion = "2026-11-22"
 
 // Bounds of lists, part of the contract.
 const (
@@ -80,6 +81,22 @@ type Limits struct {
 	MaxBatchBytes         int     `json:"max_item_batch_bytes"`
 	MaxWorkerName         int     `json:"max_worker_name_bytes"`
 	MaxWorkerInput        int     `json:"max_worker_input_bytes"`
+	MaxInboxPayload       int     `json:"max_inbox_payload_bytes"`
+	MaxInboxIngest        int     `json:"max_inbox_items_per_ingest"`
+	MaxInboxSend          int     `json:"max_inbox_send_bytes"`
+	MaxInboxSummary       int     `json:"max_inbox_summary_characters"`
+	MaxAckIDs             int     `json:"max_inbox_ack_ids"`
+	MaxPendingItems       int     `json:"max_pending_items"`
+	MaxUnackedItems       int     `json:"max_unacked_items"`
+	MaxUnackedBytes       int64   `json:"max_unacked_bytes"`
+	MaxTimers             int     `json:"max_timers"`
+	MaxSubscriptions      int     `json:"max_inbox_subscriptions"`
+	InboxRetentionDays    float64 `json:"inbox_retention_days"`
+	DedupeDays            float64 `json:"dedupe_days"`
+	MaxToldEntries        int     `json:"max_told_entries"`
+	MaxToldBytes          int     `json:"max_told_bytes"`
+	MaxWakesPerHour       int     `json:"max_wakes_per_hour"`
+	MaxWakeChain          int     `json:"max_wake_chain"`
 }
 
 func (l Limits) withDefaults() Limits {
@@ -99,6 +116,13 @@ func (l Limits) withDefaults() Limits {
 	l.MaxLogStreams = cmp.Or(l.MaxLogStreams, 16)
 	l.MaxSteersPerTurn = cmp.Or(l.MaxSteersPerTurn, l.MaxQueuedTurns)
 	l.ReplayBytes = cmp.Or(l.ReplayBytes, 32<<20)
+	l.MaxPendingItems = limits.PendingItems.Or(l.MaxPendingItems)
+	l.MaxUnackedItems = limits.UnackedItems.Or(l.MaxUnackedItems)
+	l.MaxUnackedBytes = limits.UnackedBytes.Or(l.MaxUnackedBytes)
+	l.MaxTimers = limits.Timers.Or(l.MaxTimers)
+	l.MaxSubscriptions = limits.InboxSubscriptions.Or(l.MaxSubscriptions)
+	l.InboxRetentionDays = cmp.Or(l.InboxRetentionDays, days(limits.InboxRetention.Default))
+	l.DedupeDays = cmp.Or(l.DedupeDays, days(limits.Dedupe.Default))
 	// These are part of the contract and cannot be configured.
 	l.MaxQueuedByInterrupt, l.MaxWaitingCommands, l.MaxOpenItems = limits.QueuedByInterrupt, limits.Commands, limits.OpenItems
 	l.IntakeBytes = limits.IntakeBytes
@@ -119,8 +143,14 @@ func (l Limits) withDefaults() Limits {
 	l.MaxClaimWaitSeconds, l.MaxClaimers = turns.MaxClaimWait.Seconds(), turns.MaxClaimers
 	l.MaxBatchOps, l.MaxBatchBytes = turns.MaxBatchOps, turns.MaxBatchBytes
 	l.MaxWorkerName, l.MaxWorkerInput = turns.MaxWorkerName, turns.MaxWorkerInput
+	l.MaxInboxPayload, l.MaxInboxIngest, l.MaxInboxSend = inbox.MaxPayloadBytes, inbox.MaxItems, inbox.MaxSendBytes
+	l.MaxInboxSummary, l.MaxAckIDs = inbox.MaxSummary, inbox.MaxAckIDs
+	l.MaxToldEntries, l.MaxToldBytes = inbox.MaxToldEntries, inbox.MaxToldBytes
+	l.MaxWakesPerHour, l.MaxWakeChain = inbox.MaxWakesAnHour, inbox.MaxChain
 	return l
 }
+
+func days(d time.Duration) float64 { return d.Hours() / 24 }
 
 func (l Limits) Heartbeat() time.Duration {
 	return time.Duration(l.HeartbeatSeconds * float64(time.Second))

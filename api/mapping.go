@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -46,6 +47,15 @@ var sentinels = []struct {
 	{Err: ledger.ErrStorageFailed, kind: KindStorageFailed},
 	{Err: items.ErrNotFound, kind: KindItemNotFound},
 	{Err: items.ErrAlreadyResolved, kind: KindAlreadyResolved},
+	{Err: inbox.ErrEntryNotFound, kind: KindEntryNotFound},
+	{Err: inbox.ErrEntryExpired, kind: KindEntryExpired},
+	{Err: inbox.ErrDigestNotFound, kind: KindEntryNotFound, field: "digest_id"},
+	{Err: inbox.ErrTimerNotFound, kind: KindTimerNotFound},
+	{Err: inbox.ErrSubscriptionNotFound, kind: KindSubscriptionNotFound},
+	{Err: inbox.ErrConflict, kind: KindConflict},
+	{Err: inbox.ErrFull, kind: KindOverloaded},
+	{Err: inbox.ErrTooManyTimers, kind: KindOverloaded},
+	{Err: inbox.ErrTooManySubscriptions, kind: KindOverloaded},
 	{Err: turns.ErrNotEnded, kind: KindConflict, field: "turn_id", reason: "not_ended"},
 	{Err: turns.ErrCompleted, kind: KindConflict, field: "turn_id", reason: "completed"},
 	{Err: turns.ErrNoAttempts, kind: KindConflict, field: "turn_id", reason: "no_attempts"},

@@ -97,6 +97,8 @@ func eventMembers(name string) []string {
 		return nil
 	case notify.StreamRewind, notify.TurnLate: // they have their own step
 		return common
+	case notify.InboxAcked, notify.InboxTold, notify.InboxUntold: // they say which turn
+		return slices.DeleteFunc(common, func(name string) bool { return name == "turn_id" })
 	}
 	return append(common, "step", "epoch", "lineage")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
@@ -45,6 +46,16 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[turns.Cause]():      openEnum(turns.CauseCrash, turns.CauseTransient, turns.CauseServer, turns.CauseLease, turns.CauseRequest, turns.CauseStep),
 	reflect.TypeFor[turns.ItemVerb]():   openEnum(turns.OpCreate, turns.OpAppend, turns.OpUpdate, turns.OpDelete),
 	reflect.TypeFor[turns.OnCrash]():    openEnum(turns.CrashInterrupt, turns.CrashRetry),
+	reflect.TypeFor[turns.By]():         openEnum(turns.ByClient, turns.ByServer),
+	reflect.TypeFor[notify.ID]():        {Type: "string"},
+	reflect.TypeFor[inbox.Wake]():       openEnum(inbox.WakeIdle, inbox.WakeNone),
+	reflect.TypeFor[inbox.AckBy]():      openEnum(inbox.AckTurnEnd, inbox.AckExplicit),
+	reflect.TypeFor[inbox.Flush]():      openEnum(inbox.FlushNormal, inbox.FlushImmediate),
+	reflect.TypeFor[inbox.Breaks]():     openEnum(inbox.BreaksNone, inbox.BreaksBefore, inbox.BreaksAfter),
+	reflect.TypeFor[inbox.Reason]():     openEnum(inbox.Reasons...),
+	reflect.TypeFor[inbox.EntryKind]():  openEnum(inbox.KindItem, inbox.KindSnapshot),
+	reflect.TypeFor[inbox.By]():         openEnum(inbox.ByClient, inbox.ByTurn),
+	reflect.TypeFor[inbox.Stall]():      openEnum(inbox.StallSilent, inbox.StallRate, inbox.StallChain),
 	reflect.TypeFor[SteerMode]():        openEnum(SteerAuto, SteerInterrupt),
 	reflect.TypeFor[Order]():            openEnum(OrderAsc, OrderDesc),
 	reflect.TypeFor[Collapse]():         openEnum(collapses...),

@@ -7,7 +7,7 @@ package limits
 import "time"
 
 // Range is a bound that can be set.
-type Range[T int | time.Duration] struct{ Default, Least, Most T }
+type Range[T int | int64 | time.Duration] struct{ Default, Least, Most T }
 
 // Or returns v, or the default if v is not positive. It does not check Least and
 // Most: they bound settings, and tests go below them.
@@ -32,6 +32,19 @@ var (
 	ActiveTurns  = Range[int]{64, 1, 100_000}
 	WaitingTurns = Range[int]{1024, 1, 100_000}
 	QueuedTurns  = Range[int]{64, 1, 10_000}
+
+	// Of one inbox. 10,000 entries are more than an agent or a person reads; with
+	// 64 MiB an actor decides about them within seconds. The most are for an inbox
+	// that collects a million items while nobody reads it.
+	PendingItems       = Range[int]{10_000, 1, 2_000_000}
+	UnackedItems       = Range[int]{10_000, 1, 2_000_000}
+	UnackedBytes       = Range[int64]{64 << 20, 256 << 10, 64 << 30}
+	Timers             = Range[int]{1000, 1, 100_000}
+	InboxSubscriptions = Range[int]{1000, 1, 100_000}
+	// How long acknowledged items of inboxes are kept, and at least how long their
+	// ids are remembered.
+	InboxRetention = Range[time.Duration]{30 * 24 * time.Hour, time.Second, 10 * 366 * 24 * time.Hour}
+	Dedupe         = Range[time.Duration]{30 * 24 * time.Hour, time.Second, 10 * 366 * 24 * time.Hour}
 
 	Drain        = Range[time.Duration]{6 * time.Second, 100 * time.Millisecond, time.Hour}
 	Interrupt    = Range[time.Duration]{10 * time.Second, 100 * time.Millisecond, time.Hour}

@@ -178,7 +178,7 @@ func TestInitializeOncePerConnectionTellsEveryBound(t *testing.T) {
 	st.expect("stream/opened")
 	st.send(request("1", "initialize", `{"client_info":{"name":"x","version":"1"},"protocol_versions":["1999-01-01"]}`), request("2", "initialize", `{}`))
 	m := st.expect("#1")
-	for _, part := range []string{`"protocol_version":"2026-11-21"`, `"max_frame_bytes":4194304`, `"max_in_flight":64`, `"log_id":"log-1"`, `"collapse":["superseded"]`} {
+	for _, part := range []string{`"protocol_version":"2026-11-22"`, `"max_frame_bytes":4194304`, `"max_in_flight":64`, `"log_id":"log-1"`, `"collapse":["superseded"]`} {
 		if !strings.Contains(string(m.Result), part) {
 			t.Errorf("no %s in %s", part, m.Result)
 		}

@@ -29,6 +29,15 @@ type Config struct {
 	MaxConnections  int
 	TailBytes       int
 
+	// Of each inbox.
+	MaxPendingItems       int
+	MaxUnackedItems       int
+	MaxUnackedBytes       int64
+	MaxTimers             int
+	MaxInboxSubscriptions int
+	InboxRetention        time.Duration
+	Dedupe                time.Duration
+
 	Synchronous string
 	Retention   Retention
 	Pprof       string // path of a unix socket, "" means none

@@ -43,6 +43,17 @@ func (l *Loaded) Validate() error {
 		{"max_item_bytes", func() error { return within(l.MaxItemBytes, limits.ItemBytes.Least, limits.ItemBytes.Most) }},
 		{"max_connections", func() error { return within(l.MaxConnections, limits.Connections.Least, limits.Connections.Most) }},
 		{"tail_bytes", func() error { return within(l.TailBytes, limits.TailBytes.Least, limits.TailBytes.Most) }},
+		{"max_pending_items", func() error { return within(l.MaxPendingItems, limits.PendingItems.Least, limits.PendingItems.Most) }},
+		{"max_unacked_items", func() error { return within(l.MaxUnackedItems, limits.UnackedItems.Least, limits.UnackedItems.Most) }},
+		{"max_unacked_bytes", func() error { return within(l.MaxUnackedBytes, limits.UnackedBytes.Least, limits.UnackedBytes.Most) }},
+		{"max_timers", func() error { return within(l.MaxTimers, limits.Timers.Least, limits.Timers.Most) }},
+		{"max_inbox_subscriptions", func() error {
+			return within(l.MaxInboxSubscriptions, limits.InboxSubscriptions.Least, limits.InboxSubscriptions.Most)
+		}},
+		{"inbox_retention_days", func() error {
+			return betweenDays(l.InboxRetention, limits.InboxRetention.Least, limits.InboxRetention.Most)
+		}},
+		{"dedupe_days", func() error { return betweenDays(l.Dedupe, limits.Dedupe.Least, limits.Dedupe.Most) }},
 		{"synchronous", func() error { return oneOf(l.Synchronous, "full", "normal") }},
 		{"pprof", l.checkPprof},
 	}
@@ -138,9 +149,17 @@ func (l *Loaded) checkPprof() error {
 	return nil
 }
 
-func within(n, least, most int) error {
+func within[N int | int64](n, least, most N) error {
 	if n < least || n > most {
 		return fmt.Errorf("%d is not within %d and %d", n, least, most)
+	}
+	return nil
+}
+
+func betweenDays(d, least, most time.Duration) error {
+	if d < least || d > most {
+		const day = 24 * time.Hour
+		return fmt.Errorf("%g is not within %g and %g", float64(d)/float64(day), float64(least)/float64(day), float64(most)/float64(day))
 	}
 	return nil
 }

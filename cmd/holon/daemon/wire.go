@@ -47,6 +47,9 @@ func (d *daemon) limits() api.Limits {
 		MaxQueuedTurns:  d.cfg.MaxQueue, TailBytes: d.cfg.TailBytes, HeartbeatSeconds: d.cfg.Heartbeat.Seconds(),
 		WriteTimeoutSeconds: d.cfg.WriteTimeout.Seconds(), DrainSeconds: d.cfg.DrainTimeout.Seconds(),
 		InterruptSeconds: d.cfg.InterruptTimeout.Seconds(),
+		MaxPendingItems:  d.cfg.MaxPendingItems, MaxUnackedItems: d.cfg.MaxUnackedItems, MaxUnackedBytes: d.cfg.MaxUnackedBytes,
+		MaxTimers: d.cfg.MaxTimers, MaxSubscriptions: d.cfg.MaxInboxSubscriptions,
+		InboxRetentionDays: d.cfg.InboxRetention.Hours() / 24, DedupeDays: d.cfg.Dedupe.Hours() / 24,
 	}
 }
 

@@ -1,0 +1,80 @@
+package api
+
+import (
+	"context"
+
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/threads"
+)
+
+// ThreadView is a thread as thread/read and thread/list return it.
+type ThreadView struct {
+	threads.Thread
+	Inbox InboxCounts `json:"inbox"`
+}
+
+// InboxCounts are what waits in an inbox: entries that are neither acknowledged
+// nor superseded, and raw items that are in no entry yet. They are read right
+// after the thread, so they can be newer than latest_seq.
+type InboxCounts struct {
+	Unacked int `json:"unacked"`
+	Pending int `json:"pending"`
+}
+
+func countsOf(b *inbox.Inbox) InboxCounts {
+	if b == nil {
+		return InboxCounts{}
+	}
+	return InboxCounts{Unacked: b.UnackedEntries, Pending: b.PendingItems}
+}
+
+// SubscriptionView is a subscription and what it has done since the server
+// started.
+type SubscriptionView struct {
+	inbox.Subscription
+	Activity inbox.Activity `json:"activity"`
+}
+
+// viewsOf adds the counts of inboxes to threads.
+func (h *Handlers) viewsOf(ctx context.Context, rows []threads.Thread) ([]ThreadView, error) {
+	views := make([]ThreadView, len(rows))
+	ids := make([]string, len(rows))
+	for i := range rows {
+		views[i].Thread, ids[i] = rows[i], rows[i].ThreadID
+	}
+	if h.api.InboxReader == nil || len(rows) == 0 {
+		return views, nil
+	}
+	boxes, err := h.api.InboxReader.InboxRows(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i := range views {
+		views[i].Inbox = countsOf(boxes[ids[i]])
+	}
+	return views, nil
+}
+
+// showInbox adds a thread with all that thread/read shows of its inbox.
+func (h *Handlers) showInbox(ctx context.Context, t *threads.Thread, r *ThreadReadResult) error {
+	in, err := h.inboxes()
+	if err != nil {
+		return err
+	}
+	over, err := h.api.InboxReader.InboxOf(ctx, t.ThreadID)
+	if err != nil {
+		return err
+	}
+	r.Thread = &ThreadView{Thread: *t, Inbox: countsOf(over.Inbox)}
+	set, timers := inbox.Policy{}, 0
+	if over.Inbox != nil {
+		set, timers = over.Inbox.Policy, over.Inbox.Timers
+	}
+	policy := in.Policy(t.Agent, set)
+	r.Policy, r.Timers = &policy, &timers
+	r.Subscriptions = make([]SubscriptionView, len(over.Subscriptions))
+	for i, s := range over.Subscriptions {
+		r.Subscriptions[i] = SubscriptionView{s, in.Activity(t.ThreadID, s.SubscriptionID)}
+	}
+	return nil
+}
