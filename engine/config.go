@@ -64,12 +64,10 @@ func (c Config) withDefaults() Config {
 	}
 	set(&c.Inbox.MaxPendingItems, limits.PendingItems.Default)
 	set(&c.Inbox.MaxUnackedItems, limits.UnackedItems.Default)
-	if c.Inbox.MaxUnackedBytes <= 0 {
-		c.Inbox.MaxUnackedBytes = int64(limits.UnackedBytes.Default)
-	}
+	c.Inbox.MaxUnackedBytes = limits.UnackedBytes.Or(c.Inbox.MaxUnackedBytes)
 	set(&c.Inbox.MaxTimers, limits.Timers.Default)
-	set(&c.Inbox.MaxSubscriptions, limits.Subscriptions.Default)
+	set(&c.Inbox.MaxSubscriptions, limits.InboxSubscriptions.Default)
 	c.InboxRetention = limits.InboxRetention.Or(c.InboxRetention)
-	c.DedupeFor = limits.DedupeFor.Or(c.DedupeFor)
+	c.DedupeFor = limits.Dedupe.Or(c.DedupeFor)
 	return c
 }

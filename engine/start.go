@@ -42,6 +42,9 @@ func (d *decision) start(c turns.Start, msgs []items.UserMessage, reserve func()
 	if err := d.mayStart(); err != nil {
 		return turns.StartResult{}, err
 	}
+	if g := d.agent(); g.Agent != nil && g.Info().Kind == turns.KindMailbox {
+		return turns.StartResult{}, &turns.UnsupportedError{Agent: g.Info().Name, What: "runs no turns: use inbox/send"}
+	}
 	if act := d.active(); act != nil && c.OnBusy == turns.BusySteer && act.stop == nil {
 		return d.startBySteer(c, msgs)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/seed82539d15/holon/api/logring"
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc"
 	"github.com/seed82539d15/holon/rpc/admission"
@@ -137,6 +138,10 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 			return fmt.Errorf("start the default thread %s: %w", name, err)
 		}
 	}
+	followers, err := d.followLog(ctx)
+	if err != nil {
+		return err
+	}
 	if err := d.newWire(ctx, observed); err != nil {
 		return err
 	}
@@ -161,6 +166,7 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 	group, runCtx := errgroup.WithContext(runCtx)
 	group.Go(func() error { return d.engine.Run(runCtx) })
 	group.Go(func() error { return d.retain(runCtx) })
+	group.Go(func() error { return followers.Run(runCtx) })
 	stdioEnded := d.serveListeners(runCtx, group)
 	d.servePprof(runCtx, group)
 
@@ -175,7 +181,7 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 	}
 	stopRun()
 	d.closeListeners()
-	err := group.Wait()
+	err = group.Wait()
 	d.agents.close()
 	if errors.Is(err, context.Canceled) {
 		err = nil
@@ -217,6 +223,12 @@ func (d *daemon) engineConfig() engine.Config {
 		InterruptAfter:  d.cfg.InterruptTimeout,
 		DrainAfter:      d.cfg.DrainTimeout,
 		DrainGrace:      drainGrace,
+		Inbox: inbox.Bounds{
+			MaxPendingItems: d.cfg.MaxPendingItems, MaxUnackedItems: d.cfg.MaxUnackedItems, MaxUnackedBytes: d.cfg.MaxUnackedBytes,
+			MaxTimers: d.cfg.MaxTimers, MaxSubscriptions: d.cfg.MaxInboxSubscriptions,
+		},
+		InboxRetention: d.cfg.InboxRetention,
+		DedupeFor:      d.cfg.Dedupe,
 	}
 }
 
