@@ -2,12 +2,15 @@ package persisttest
 
 import (
 	"context"
+	"errors"
+	"testing"
 	"time"
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // roomy are bounds of inboxes that no test reaches.
@@ -65,3 +68,31 @@ func (u inboxUnit) Thread() *threads.Thread {
 }
 
 func (u inboxUnit) SetThread(t *threads.Thread) { u.m.next = t }
+
+// InboxExample writes an inbox with some of everything: a digest of comments, of
+// which one is pending, an entry of it that was acknowledged in part and has a
+// remainder, an alert by itself that was told, a subscription and a timer.
+func InboxExample(t testing.TB, store turns.Store) *Maker {
+	t.Helper()
+	m := NewMaker(t, store, "thread_inbox").Start()
+	m.Commit() // 1
+	m.Ingest(append(comments(1, 3), alert("disk"))...)
+	m.FlushAll() // 7
+	m.Ingest(comments(4, 2)...)
+	m.FlushAll()                // 10
+	m.Ack("ent_7")              // 11, 12
+	m.Ingest(comments(6, 1)...) // 13
+	m.Book(func(b *inbox.Book) error {
+		list, err := b.Fresh()
+		b.Tell(list[:1], "turn_a")
+		return err
+	})
+	m.Commit() // 14
+	m.Book(func(b *inbox.Book) error {
+		_, _, err := b.Subscribe(inbox.Subscribe{SubscriptionID: "sub", Source: "ci"})
+		_, _, timer := b.CreateTimer(inbox.CreateTimer{TimerID: "timer", EverySeconds: 600, Text: "look"})
+		return errors.Join(err, timer)
+	})
+	m.Commit() // 15, 16
+	return m
+}
