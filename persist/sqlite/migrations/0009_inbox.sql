@@ -6,7 +6,7 @@ ALTER TABLE threads ADD COLUMN held  INTEGER NOT NULL DEFAULT 0; -- 1: nothing w
 ALTER TABLE turns   ADD COLUMN chain INTEGER NOT NULL DEFAULT 0; -- wakes that caused each other before it
 
 CREATE TABLE inboxes (
-    thread_id       TEXT    NOT NULL UNIQUE,
+    thread_id       TEXT    NOT NULL PRIMARY KEY,
     due_at          INTEGER, -- the lesser of flush_at and timer_at; NULL = it has nothing to do by itself
     has_new         INTEGER NOT NULL,
     pending_items   INTEGER NOT NULL,
