@@ -3,6 +3,8 @@ package rpc
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -175,7 +177,13 @@ func (m *memory) ListThreads(ctx context.Context, q threads.Query) (turns.List[t
 	if q.Cursor != "" {
 		return turns.List[threads.Thread]{}, notify.ErrBadCursor
 	}
-	return turns.List[threads.Thread]{Latest: m.latest()}, nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := turns.List[threads.Thread]{Latest: m.latest()}
+	for _, id := range slices.Sorted(maps.Keys(m.threads)) {
+		l.Rows = append(l.Rows, *m.threads[id])
+	}
+	return l, nil
 }
 
 func (m *memory) ReadTurn(_ context.Context, q turns.TurnQuery) (turns.TurnSnapshot, error) {
