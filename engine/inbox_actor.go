@@ -26,7 +26,9 @@ func (x *Inboxes) start(ctx context.Context) *sync.WaitGroup {
 func (a *actor) followInbox(d *decision) {
 	s := a.state
 	if b := d.change.inbox.b; b != nil && b.Changed() {
-		a.e.inboxes.metrics.add(b.Stats())
+		if observe := a.e.rules.cfg.ObserveInbox; observe != nil {
+			observe(b.Stats())
+		}
 		if at := dueAt(s.inbox); at != 0 {
 			a.e.inboxes.alarm.earlier(at)
 		}

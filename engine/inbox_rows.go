@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -35,6 +36,27 @@ type InboxRows interface {
 	// Payloads reads the events of raw items by their seqs. One that was pruned is
 	// missing.
 	Payloads(ctx context.Context, seqs []int64) (map[int64]*inbox.Received, error)
+}
+
+// hasSpoken reports whether the agent has made an item in the live attempt of a
+// turn.
+func (r *rules) hasSpoken(t *turns.Turn) (spoke bool, err error) {
+	var kinds []any
+	for _, k := range items.Kinds {
+		if k != items.KindUserMessage {
+			kinds = append(kinds, string(k))
+		}
+	}
+	err = r.inboxes.Read(context.Background(), func(rd ledger.Reader) error {
+		return rd.Scan(ledger.Range{
+			Index: items.OfThread, Prefix: []any{t.ThreadID}, Newest: true, Until: t.CreatedSeq, Live: turns.SupersededItems,
+			Only: []ledger.Only{{Column: "turn_id", Values: []any{t.TurnID}}, {Column: "type", Values: kinds}}, First: 1,
+		}, func(ledger.Values) error {
+			spoke = true
+			return ledger.ErrEnough
+		})
+	})
+	return spoke, err
 }
 
 // oneByOne is a Reader whose every call has a snapshot of its own. The rows of a

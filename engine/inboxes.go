@@ -18,7 +18,6 @@ type Inboxes struct {
 	e       *Engine
 	alarm   alarm
 	sources sources
-	metrics InboxMetrics
 	waiting atomic.Int64 // bytes of items that wait for actors, of all threads
 }
 

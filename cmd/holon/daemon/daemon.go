@@ -58,6 +58,7 @@ type daemon struct {
 	logs      *logring.Ring
 	store     *sqlite.Store
 	agents    *agents
+	inboxes   *inboxMetrics
 	engine    *engine.Engine
 	wire      *rpc.Server
 	metrics   http.Handler
@@ -70,7 +71,7 @@ type daemon struct {
 // Run serves until Stop is closed and the drain is over, or until ctx is done,
 // which stops at once. It returns nil after an orderly stop.
 func Run(ctx context.Context, o Options) (err error) {
-	d := &daemon{Options: o, cfg: o.Config, startedAt: time.Now()}
+	d := &daemon{Options: o, cfg: o.Config, startedAt: time.Now(), inboxes: newInboxMetrics()}
 	if err := d.checkListeners(); err != nil {
 		return &UsageError{err}
 	}
@@ -229,6 +230,7 @@ func (d *daemon) engineConfig() engine.Config {
 		},
 		InboxRetention: d.cfg.InboxRetention,
 		DedupeFor:      d.cfg.Dedupe,
+		ObserveInbox:   d.inboxes.observe,
 	}
 }
 
