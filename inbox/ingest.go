@@ -48,10 +48,17 @@ type nativeKey struct{ source, nativeID string }
 
 // stored returns the raw item of this identity, nil if there is none.
 func (b *Book) stored(it *Item) *Raw {
-	if seq, ok := b.natives[nativeKey{it.Source, it.NativeID}]; ok {
+	key := nativeKey{it.Source, it.NativeID}
+	switch seq, known := b.natives[key]; {
+	case known && seq == 0:
+		return nil
+	case known:
 		return b.Row(RawTable, seq).(*Raw)
 	}
 	r, _ := b.get(RawTable, RawByNative, b.ThreadID, it.Source, it.NativeID).(*Raw)
+	if r == nil && b.err == nil {
+		b.natives[key] = 0
+	}
 	return r
 }
 
