@@ -58,6 +58,11 @@ const (
 // the filter leaves out the events of inboxes.
 const answersOnly = "/rpc/stream?method=holon/paused"
 
+// serveQuietly is serve without heartbeats, which would count as answers.
+func (r *run) serveQuietly(ctx context.Context, dir string, flags ...string) (*server, error) {
+	return r.serve(ctx, dir, append(flags, "--heartbeat-seconds", "3600")...)
+}
+
 // sendAll sends requests over several connections, each of the requests over the
 // connection of its position, and returns how long that took. An answer that is an
 // error ends it.

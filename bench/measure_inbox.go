@@ -78,7 +78,7 @@ func (r *run) ingested(ctx context.Context, grouped bool, i int) (float64, error
 			lines = append(lines, l)
 		}
 	}
-	s, err := r.serve(ctx, r.newDir("ingest"))
+	s, err := r.serveQuietly(ctx, r.newDir("ingest"))
 	if err != nil {
 		return 0, err
 	}

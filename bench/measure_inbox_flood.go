@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,16 +32,16 @@ const floodedThread = "flooded"
 // the same thread. Ours is turn/start of short turns beside the flood, the
 // baseline the same alone.
 func measureFlood(ctx context.Context, r *run) ([]Row, error) {
-	s, err := r.serve(ctx, r.newDir("flood"), "--max-unacked-items", "2000000", "--max-pending-items", "2000000", "--max-unacked-bytes", "34359738368")
+	s, err := r.serveQuietly(ctx, r.newDir("flood"), "--max-unacked-items", "2000000", "--max-pending-items", "2000000", "--max-unacked-bytes", "34359738368")
 	if err != nil {
 		return nil, err
 	}
 	if err := s.client.Call(ctx, "thread/start", map[string]any{"thread_id": floodedThread}, nil); err != nil {
 		return nil, err
 	}
-	pairs := make([][]Pair, 2)
+	pairs := make([][]Pair, 3)
 	for i := range r.pairs {
-		alone, err := r.shortTurns(ctx, s)
+		alone, _, err := r.shortTurns(ctx, s)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +51,7 @@ func measureFlood(ctx context.Context, r *run) ([]Row, error) {
 			return nil, err
 		}
 		began := time.Now()
-		beside, err := r.shortTurns(ctx, s)
+		beside, health, err := r.shortTurns(ctx, s)
 		took := time.Since(began)
 		if err := errors.Join(err, f.end(), profiled()); err != nil {
 			return nil, err
@@ -60,19 +62,26 @@ func measureFlood(ctx context.Context, r *run) ([]Row, error) {
 		for j, part := range []float64{0.5, 0.99} {
 			pairs[j] = append(pairs[j], Pair{Ours: percentile(beside, part), Baseline: percentile(alone, part)})
 		}
-		r.say("pair %d of %d, turn/start alone and beside: p50 %.2f, %.2f ms; p99 %.2f, %.2f ms (%d items in %.1f s, %d requests refused)", i+1, r.pairs,
-			pairs[0][i].Baseline, pairs[0][i].Ours, pairs[1][i].Baseline, pairs[1][i].Ours, f.stored.Load()*floodItems, took.Seconds(), f.refused.Load())
+		busy := percentile(health, 0.99)
+		pairs[2] = append(pairs[2], Pair{Ours: pairs[1][i].Ours, Baseline: pairs[1][i].Baseline + busy})
+		r.say("pair %d of %d, turn/start alone and beside: p50 %.2f, %.2f ms; p99 %.2f, %.2f ms; p99 of /healthz beside %.2f ms (%d items in %.1f s, %d requests refused)", i+1, r.pairs,
+			pairs[0][i].Baseline, pairs[0][i].Ours, pairs[1][i].Baseline, pairs[1][i].Ours, busy, f.stored.Load()*floodItems, took.Seconds(), f.refused.Load())
 	}
 	what := "turn/start of a thread whose inbox is flooded up to the bound of its intake, "
 	return []Row{
 		newRow("inbox-flood-p50", what+"p50", "ms", pairs[0]).shown().note("baseline: the same thread without the flood"),
 		newRow("inbox-flood-p99", what+"p99", "ms", pairs[1]).atMost(3),
+		newRow("inbox-flood-busy", what+"p99", "ms", pairs[2]).shown().
+			note("baseline: the p99 of it alone, plus that of GET /healthz beside the flood, which shows how busy the processors are"),
 	}, s.stop()
 }
 
 // shortTurns starts turns one after the other, and returns the milliseconds until
-// each start was answered.
-func (r *run) shortTurns(ctx context.Context, s *server) (times []float64, err error) {
+// each start was answered, and those of GET /healthz in between.
+func (r *run) shortTurns(ctx context.Context, s *server) (times, health []float64, err error) {
+	plain := &http.Client{Transport: &http.Transport{}}
+	defer plain.CloseIdleConnections()
+	since := func(began time.Time) float64 { return float64(time.Since(began)) / float64(time.Millisecond) }
 	input := []any{map[string]any{"type": "message", "role": "user", "content": []any{map[string]any{"type": "input_text", "text": "/say hello"}}}}
 	for range r.sizes.floodCommands {
 		var turn struct {
@@ -80,14 +89,19 @@ func (r *run) shortTurns(ctx context.Context, s *server) (times []float64, err e
 		}
 		began := time.Now()
 		if err := s.client.Call(ctx, "turn/start", map[string]any{"thread_id": floodedThread, "input": input}, &turn); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		times = append(times, float64(time.Since(began))/float64(time.Millisecond))
+		times = append(times, since(began))
 		if err := s.ended(ctx, turn.TurnID); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		began = time.Now()
+		if err := get(ctx, plain, "http://"+s.address+"/healthz", io.Discard); err != nil {
+			return nil, nil, err
+		}
+		health = append(health, since(began))
 	}
-	return times, nil
+	return times, health, nil
 }
 
 // ended waits until a turn has ended.

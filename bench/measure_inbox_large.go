@@ -21,7 +21,7 @@ const (
 // has acknowledged. The baseline is the same in an inbox with 100. The calls on
 // both alternate, one by one; each pair has the medians of a round.
 func measureLargeInbox(ctx context.Context, r *run) ([]Row, error) {
-	s, err := r.serve(ctx, r.newDir("large"), "--max-unacked-items", "2000000", "--max-pending-items", "2000000", "--max-unacked-bytes", "4294967296")
+	s, err := r.serveQuietly(ctx, r.newDir("large"), "--max-unacked-items", "2000000", "--max-pending-items", "2000000", "--max-unacked-bytes", "4294967296")
 	if err != nil {
 		return nil, err
 	}

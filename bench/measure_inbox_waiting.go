@@ -22,7 +22,7 @@ func measureWaiting(ctx context.Context, r *run) ([]Row, error) {
 		window = 3 * time.Second // a test
 	}
 	dir := r.newDir("waiting")
-	s, err := r.serve(ctx, dir)
+	s, err := r.serveQuietly(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func measureWaiting(ctx context.Context, r *run) ([]Row, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if s, err = r.serve(ctx, dir); err != nil {
+	if s, err = r.serveQuietly(ctx, dir); err != nil {
 		return nil, err
 	}
 	restarted, err := s.untilPosted(ctx, time.Now().Add(-s.ready))
