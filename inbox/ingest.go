@@ -21,6 +21,19 @@ func (b *Book) Ingest(items []Item) ([]Ingested, error) {
 	return results, b.err
 }
 
+// IngestOrLag stores those items that fit, and counts the others.
+func (b *Book) IngestOrLag(items []Item) ([]Ingested, error) {
+	results := make([]Ingested, 0, len(items))
+	for i := range items {
+		if b.room(items[i:i+1]) == ErrFull {
+			b.Lag(items[i].Source, 1)
+			continue
+		}
+		results = append(results, b.ingest(&items[i]))
+	}
+	return results, b.err
+}
+
 // room returns ErrFull if not all of the items fit. Items of child turns always
 // do.
 func (b *Book) room(items []Item) error {

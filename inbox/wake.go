@@ -69,10 +69,16 @@ func (b *Book) Chain(entries []*Entry) int {
 	return chain
 }
 
-// FoldTurn applies an event of a turn to the rows of its thread and inbox: what
-// holds, bounds or lifts wakes.
+// FoldTurn applies an event of a turn, or of the thread itself, to the rows of
+// thread and inbox: what holds, bounds or lifts wakes.
 func FoldTurn(s ledger.State, h *notify.Header, body any) {
 	switch b := body.(type) {
+	case *threads.Changed:
+		if box, ok := s.Row(Table, h.ThreadID).(*Inbox); ok && b.State == threads.Closed {
+			box = box.clone()
+			box.AckedAt = h.Timestamp.Milli() // everything expires from now on
+			put(s, box, h)
+		}
 	case *turns.QueuedEvent:
 		asked(s, h)
 	case *turns.StartedEvent:
