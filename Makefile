@@ -9,6 +9,9 @@ DATA ?= data
 SOAK ?= 10m
 CASES ?= 1000000
 AGENTS ?=
+# The newest of both on npm. The encoder is of version 4.4 of the specification.
+TOON_SPEC := 3.3.2
+TOON := 4.4.0
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
@@ -85,6 +88,15 @@ test-agents: ## Try real agents: AGENTS="opencode codex claude gemini" (installs
 	@test -n "$(AGENTS)" || { echo 'which ones? make test-agents AGENTS="opencode codex claude gemini"' >&2; exit 2; }
 	$(GO) run ./testagents/realagents/install $(AGENTS)
 	HOLON_TEST_AGENTS="$(AGENTS)" $(GO) test -count=1 -timeout 60m -v -run TestRealAgents ./testagents/realagents
+
+.PHONY: test-toon
+test-toon: ## Compare TOON with the specification's fixtures and the reference encoder (needs node and npm)
+	@command -v node >/dev/null && command -v npm >/dev/null || { echo 'test-toon: node and npm are missing: install them' >&2; exit 2; }
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	npm install --prefix "$$dir" --silent --no-save --no-audit --no-fund --ignore-scripts \
+		@toon-format/spec@$(TOON_SPEC) @toon-format/toon@$(TOON) && \
+	TOON_FIXTURES="$$dir/node_modules/@toon-format/spec/tests/fixtures/encode" TOON_REFERENCE="$$dir/node_modules/@toon-format/toon" \
+		$(GO) test -count=1 -v -run 'TestOutputIsThatOf' ./cmd/holon/toon
 
 .PHONY: clean
 clean: ## Remove what was built

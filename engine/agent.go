@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -68,4 +69,22 @@ func (g *agent) retryPolicy(own *turns.RetryPolicy) turns.RetryPolicy {
 		p = own.Over(p)
 	}
 	return p.WithDefaults()
+}
+
+// inboxSettings is a policy with the defaults of the agent's threads. New entries
+// wake an agent only if its prompts are text for a model, or if the policy says so:
+// others may execute what they get. A mailbox has no turns.
+func (g *agent) inboxSettings(p inbox.Policy) inbox.Settings {
+	wake, kind := inbox.WakeNone, ""
+	if g.Agent != nil {
+		kind = g.Info().Kind
+	}
+	if kind == turns.KindACP {
+		wake = inbox.WakeIdle
+	}
+	s := p.Settings(wake)
+	if kind == turns.KindMailbox {
+		s.Wake = inbox.WakeNone
+	}
+	return s
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -27,7 +28,9 @@ type change struct {
 	itemIndex map[string]int
 	stepIndex map[int64]int // by the seq of the try
 	delta     pendingDelta
-	err       error // the first encoding error: a bug; the unit is not committed then
+	extra     []ledger.Row // rows that follow from no event
+	inbox     *inboxChange // what the unit does to the inbox
+	err       error        // the first encoding error: a bug; the unit is not committed then
 
 	committedTries *tries // of the active turn, as committed; nil without one
 	nextTries      *tries // as this unit leaves them; nil = unchanged: see tries
@@ -38,6 +41,7 @@ type change struct {
 // timeout is that of turns without one of their own.
 func newChange(threadID string, next *state, timeout time.Duration) *change {
 	c := &change{threadID: threadID, committed: next.thread, next: next, timeout: timeout, now: nowTime()}
+	c.inbox = &inboxChange{c: c}
 	if next.active != nil {
 		c.committedTries = next.active.tries
 	}
@@ -58,7 +62,7 @@ func (r *rows) empty() bool {
 
 // empty reports whether there is nothing to commit.
 func (c *change) empty() bool {
-	return len(c.unit.Drafts) == 0 && c.delta.open == nil && c.rows.empty()
+	return len(c.unit.Drafts) == 0 && c.delta.open == nil && c.rows.empty() && !c.inbox.changed()
 }
 
 // finish completes the unit. It can be committed then, and again after it was
@@ -75,7 +79,7 @@ func (c *change) finish() *ledger.Unit {
 	for _, s := range r.steps {
 		list = append(list, s)
 	}
-	c.unit.Rows = list
+	c.unit.Rows = append(append(list, c.inbox.finish()...), c.extra...)
 	threads.Advance(&c.unit, c.committed, r.thread)
 	return &c.unit
 }
@@ -143,6 +147,7 @@ func (c *change) turn(prev *turns.Turn, turnID, method string, at scope, body an
 // foldTurn folds an event that was added into the row of its turn.
 func (c *change) foldTurn(prev *turns.Turn, h notify.Header, body any) *turns.Turn {
 	next := turns.Apply(prev, h, body)
+	inbox.FoldTurn(c.inbox, &h, body)
 	if next == nil {
 		return prev
 	}
@@ -168,6 +173,9 @@ func (c *change) setTurn(row *turns.Turn) {
 	case s.isActive(row.TurnID) && row.State.Ended():
 		s.active = nil
 	case s.isActive(row.TurnID):
+		if row.Attempt != s.active.turn.Attempt {
+			s.active.spoke = false
+		}
 		s.active.turn = row
 	case row.State == turns.Queued:
 		q := queuedTurn{tries: newTries(row.TurnID)}
@@ -198,6 +206,9 @@ func (c *change) item(prev *items.Item, turnID, method, itemID string, at scope,
 	}
 	if prev == nil && itemID > c.next.newestItemID && items.Made(itemID) {
 		c.next.newestItemID = itemID
+	}
+	if prev == nil && next.Type != items.KindUserMessage && c.next.isActive(turnID) {
+		c.next.active.spoke = true
 	}
 	if i, ok := c.itemRowIndex(prev); ok {
 		c.rows.items[i] = next

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/notify/fold"
@@ -118,7 +119,14 @@ func (c *checker) event(e event) {
 	case *turns.QueuedEvent, *turns.StartedEvent, *turns.ProgressEvent, *turns.EndedEvent:
 		c.turn(e, body)
 	default:
-		c.item(e, body)
+		if !isInbox(e.Method) {
+			c.item(e, body)
+		}
+	}
+	if h := e.header(); isInbox(e.Method) {
+		inbox.Fold(inboxes{c}, &h, body)
+	} else {
+		inbox.FoldTurn(inboxes{c}, &h, body)
 	}
 	if th := c.threads[e.ThreadID]; th != nil {
 		th.LatestSeq, th.LatestThreadSeq = e.Seq, e.ThreadSeq

@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/limits"
 )
 
@@ -23,6 +24,13 @@ type Config struct {
 	DefaultTimeout  time.Duration // of a turn that names none; 0 = none
 	DrainAfter      time.Duration // how long running turns may continue once the server stops
 	DrainGrace      time.Duration // how long they may then take to be interrupted; 0 = 2 s
+
+	Inbox          inbox.Bounds  // of each inbox
+	InboxRetention time.Duration // how long acknowledged items are kept
+	DedupeFor      time.Duration // how long the identity of an item is remembered at least
+	// ObserveInbox is called after each commit that changes an inbox. It must not
+	// block. nil = nothing is called.
+	ObserveInbox func(*inbox.Stats)
 }
 
 // Bounds of the work of one actor.
@@ -57,5 +65,12 @@ func (c Config) withDefaults() Config {
 	if c.DrainGrace <= 0 {
 		c.DrainGrace = 2 * time.Second
 	}
+	set(&c.Inbox.MaxPendingItems, limits.PendingItems.Default)
+	set(&c.Inbox.MaxUnackedItems, limits.UnackedItems.Default)
+	c.Inbox.MaxUnackedBytes = limits.UnackedBytes.Or(c.Inbox.MaxUnackedBytes)
+	set(&c.Inbox.MaxTimers, limits.Timers.Default)
+	set(&c.Inbox.MaxSubscriptions, limits.InboxSubscriptions.Default)
+	c.InboxRetention = limits.InboxRetention.Or(c.InboxRetention)
+	c.DedupeFor = limits.Dedupe.Or(c.DedupeFor)
 	return c
 }

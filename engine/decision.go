@@ -28,6 +28,7 @@ type decision struct {
 	steps stepWriter
 	turn  turnWriter
 	late  lateWriter
+	inbox inboxWriter
 }
 
 // rules are what decisions read in addition to the state of their thread. They
@@ -36,6 +37,7 @@ type rules struct {
 	cfg      Config
 	agents   agents
 	log      logReader
+	inboxes  InboxRows
 	zap      *zap.Logger
 	draining func() bool
 }
@@ -51,7 +53,8 @@ type logReader interface {
 
 func newDecision(r *rules, threadID string, next *state) *decision {
 	d := &decision{rules: r, change: newChange(threadID, next, r.cfg.DefaultTimeout)}
-	d.items.d, d.steps.d, d.turn.d, d.late.d = d, d, d, d
+	d.change.inbox.open = d.inbox.newBook
+	d.items.d, d.steps.d, d.turn.d, d.late.d, d.inbox.d = d, d, d, d, d
 	return d
 }
 

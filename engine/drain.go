@@ -60,6 +60,10 @@ func (a *actor) stopForDrain(within time.Duration) {
 		return
 	}
 	d := a.observe()
+	if d.turn.giveUpWake() {
+		a.commitOutput(d)
+		return
+	}
 	d.turn.stop(stop{state: turns.Interrupted, reason: "server stopping"}, within)
 	a.commitOutput(d)
 }

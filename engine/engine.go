@@ -30,6 +30,7 @@ type Engine struct {
 	agentLocks threadLocks // one command at a time may ask the agent of a thread
 
 	workers   *Workers
+	inboxes   *Inboxes
 	resumeIDs []string // threads whose active turn continues in a worker: set by Recover, read by Run
 
 	pause *pause
@@ -40,11 +41,12 @@ type Engine struct {
 
 // New makes an engine; it starts nothing. The first agent is the default one
 // unless cfg names another.
-func New(cfg Config, store turns.Store, rows turns.Rows, list []turns.Agent, log *zap.Logger) (*Engine, error) {
+func New(cfg Config, store turns.Store, rows Rows, list []turns.Agent, log *zap.Logger) (*Engine, error) {
 	e := &Engine{
-		rules: &rules{cfg: cfg.withDefaults(), agents: agents{}, log: rows, zap: log},
+		rules: &rules{cfg: cfg.withDefaults(), agents: agents{}, log: rows, inboxes: rows, zap: log},
 		store: store, rows: rows, log: log, services: services{log: log},
 	}
+	e.inboxes = newInboxes(e)
 	e.workers = &Workers{e: e, secret: leaseSecret{rows: rows}}
 	e.owners = newOwners(func(id string) *actor { return newActor(e, id) })
 	for _, is := range list {
@@ -84,7 +86,9 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.wake(id)
 	}
 	e.gate.open()
+	inboxes := e.inboxes.start(ctx)
 	e.pause.resumeOnTime(ctx)
+	inboxes.Wait()
 	intakes := e.owners.close()
 	e.workers.claims.close()
 	// Actors first: what cancelled agents return then does not end a turn.

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"github.com/seed82539d15/holon/engine"
 	"sync"
 
 	"github.com/seed82539d15/holon/ledger"
@@ -12,7 +13,7 @@ import (
 // its fields. Without any it behaves like the real one.
 type faults struct {
 	turns.Store
-	turns.Rows
+	engine.Rows
 
 	mu     sync.Mutex
 	refuse func(*ledger.Unit) error // nil = nothing is refused

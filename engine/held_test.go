@@ -3,12 +3,12 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"github.com/seed82539d15/holon/engine"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -169,7 +169,7 @@ func TestPanicInADrainLeavesASlotOnce(t *testing.T) {
 
 // turnFails lets Turn fail.
 type turnFails struct {
-	turns.Rows
+	engine.Rows
 	on *atomic.Bool
 }
 

@@ -24,6 +24,9 @@ type intake struct {
 	output   []output
 	bytes    int
 	room     chan struct{} // closed when output has been taken
+
+	arrivals     []*arrival
+	arrivalBytes int
 }
 
 // output is one thing that an agent has put in: for its run or, if that is nil,
@@ -169,7 +172,7 @@ func (in *intake) noOutput() bool {
 func (in *intake) empty() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return len(in.commands) == 0 && len(in.output) == 0
+	return len(in.commands) == 0 && len(in.output) == 0 && len(in.arrivals) == 0
 }
 
 // opSize is about what an op takes in memory and in the log.

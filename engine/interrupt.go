@@ -51,7 +51,7 @@ func (d *decision) interrupt(c turns.Interrupt) (turns.InterruptResult, error) {
 	}
 	r := turns.InterruptResult{TurnID: c.TurnID, InterruptedAt: d.change.now, Message: interruption(reason)}
 	if q := d.next().queued(c.TurnID); q != nil {
-		d.turn.endQueued(q.turn, reason)
+		d.turn.endQueued(q.turn, turns.ByClient, reason)
 		r.State = string(turns.Interrupted)
 		return r, nil
 	}
@@ -67,6 +67,6 @@ func (d *decision) interrupt(c turns.Interrupt) (turns.InterruptResult, error) {
 	if act.unattended() {
 		r.State = string(turns.Interrupted)
 	}
-	d.turn.stop(stop{state: turns.Interrupted, reason: reason}, d.stopWithin())
+	d.turn.stop(stop{by: turns.ByClient, state: turns.Interrupted, reason: reason}, d.stopWithin())
 	return r, nil
 }

@@ -26,6 +26,14 @@ func (a *actor) load() error {
 	if err != nil {
 		return err
 	}
+	if s.inbox, err = a.e.rules.inboxes.LoadInbox(context.Background(), a.id); err != nil {
+		return err
+	}
+	if act := s.active; act != nil && s.inbox != nil && s.inbox.ToldTurn == act.turn.TurnID {
+		if act.spoke, err = a.e.rules.hasSpoken(act.turn); err != nil {
+			return err
+		}
+	}
 	a.state, a.work, a.loaded = s, nil, true
 	if s.active != nil {
 		a.work = s.active.work

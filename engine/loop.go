@@ -34,7 +34,7 @@ func (l *loop) serve(timer *time.Timer) (ended bool) {
 		if l.in.isStopped() {
 			a.stopped = true
 			a.work.detach()
-			for l.runCommand() { // each is refused
+			for l.runCommand() || l.takeArrivals() { // each is refused
 			}
 			return true
 		}
@@ -42,7 +42,10 @@ func (l *loop) serve(timer *time.Timer) (ended bool) {
 			a.runDue()
 		}
 		a.lendSlot()
-		if l.runCommand() || a.takeOutput() {
+		if l.runCommand() {
+			continue
+		}
+		if output := a.takeOutput(); l.takeArrivals() || output {
 			continue
 		}
 		timer.Reset(a.sleepTime())

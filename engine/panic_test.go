@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"github.com/seed82539d15/holon/engine"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -14,7 +15,6 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -294,7 +294,7 @@ func TestThreadThatIsGivenUpKeepsNoOtherFromItsWorker(t *testing.T) {
 
 // loadFails lets Load fail.
 type loadFails struct {
-	turns.Rows
+	engine.Rows
 	on *atomic.Bool
 }
 

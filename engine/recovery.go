@@ -53,6 +53,11 @@ func (e *Engine) Recover(ctx context.Context) error {
 		}
 	}
 	e.gate.joinAll(queued)
+	fresh, err := e.rules.inboxes.InboxesWithNew(ctx)
+	if err != nil {
+		return fmt.Errorf("look for inboxes with new entries: %w", err)
+	}
+	e.gate.joinAll(fresh) // each is judged once the gate opens
 	return nil
 }
 

@@ -42,6 +42,9 @@ func (d *decision) start(c turns.Start, msgs []items.UserMessage, reserve func()
 	if err := d.mayStart(); err != nil {
 		return turns.StartResult{}, err
 	}
+	if g := d.agent(); g.Agent != nil && g.Info().Kind == turns.KindMailbox {
+		return turns.StartResult{}, &turns.UnsupportedError{Agent: g.Info().Name, What: "runs no turns: use inbox/send"}
+	}
 	if act := d.active(); act != nil && c.OnBusy == turns.BusySteer && act.stop == nil {
 		return d.startBySteer(c, msgs)
 	}
@@ -110,7 +113,7 @@ func (d *decision) enqueue(c turns.Start, msgs []items.UserMessage, why string) 
 	})
 	d.next().setInput(turnID, inputItems(d.items.addInput(turnID, 1, msgs, items.StatusCompleted), msgs))
 	if act := d.active(); first && act != nil && act.stop == nil {
-		d.turn.stop(stop{state: turns.Interrupted, reason: "a newer turn takes its place"}, d.stopWithin())
+		d.turn.stop(stop{by: turns.ByClient, state: turns.Interrupted, reason: "a newer turn takes its place"}, d.stopWithin())
 	}
 	return turns.StartResult{TurnID: turnID, ThreadID: d.change.threadID, State: turns.Queued, QueuedAt: d.change.now, Position: position}, nil
 }
@@ -163,8 +166,12 @@ func (a *actor) startNext() {
 		a.slot.take() // it keeps the slot until its time: see attemptDue
 		return
 	}
-	if s.active != nil || len(s.queue) == 0 || s.thread.State != threads.Running || a.stopped {
+	if s.active != nil || s.thread == nil || s.thread.State != threads.Running || a.stopped {
 		a.e.gate.decline(a.id)
+		return
+	}
+	if len(s.queue) == 0 {
+		a.startWake()
 		return
 	}
 	for {

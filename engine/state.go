@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -19,6 +20,7 @@ type state struct {
 	queue        []*queuedTurn   // by rank
 	active       *activeTurn     // nil: no turn is active
 	newestItemID string          // no item of the thread with an id made by NewID has a greater id
+	inbox        *inbox.Inbox    // nil: nothing has arrived yet
 }
 
 // queuedTurn is a turn that waits to start.
@@ -38,7 +40,8 @@ type activeTurn struct {
 	stop    *stop // nil: it has not been asked to stop
 	cut     bool  // the current prompt is being cut short for a steer
 	clock   clock
-	notices int // made for refused ops
+	notices int  // made for refused ops
+	spoke   bool // the agent has made an item in this attempt
 
 	progressAt   time.Time // when the last message was sent
 	progressNext *string   // a message that waits until a second has passed
@@ -52,6 +55,7 @@ type activeTurn struct {
 
 // stop says how the turn ends, whatever the agent does.
 type stop struct {
+	by      turns.By // who interrupts it; "" = the server
 	state   turns.State
 	reason  string
 	failure *turns.Failure

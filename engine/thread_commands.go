@@ -140,7 +140,7 @@ func (d *decision) closeThread(next threads.State, reason string) {
 		d.change.thread(notify.ThreadUpdated, &threads.Updated{Type: "updated", State: threads.Closing, Reason: reason})
 	}
 	for _, q := range d.next().queue {
-		d.turn.endQueued(q.turn, reason)
+		d.turn.endQueued(q.turn, turns.ByServer, reason)
 	}
 	if d.active() != nil {
 		d.turn.stop(stop{state: turns.Interrupted, reason: reason}, d.stopWithin())
@@ -158,5 +158,6 @@ func (d *decision) threadChanged(kind string, state threads.State, reason string
 }
 
 func (d *decision) addThreadClosed(reason string) {
+	d.inbox.threadCloses()
 	d.change.thread(notify.ThreadClosed, d.threadChanged("closed", threads.Closed, reason))
 }

@@ -20,6 +20,7 @@ func (a *actor) nextDue() time.Time {
 			next = t
 		}
 	}
+	at(a.wakeAt)
 	if act := a.state.active; act != nil {
 		at(act.work.stopBy)
 		if act.work.exec != nil {
@@ -82,7 +83,13 @@ func (a *actor) runDue() {
 		a.startNext()
 	}
 	act := a.state.active
-	if act == nil {
+	if is(a.wakeAt) {
+		a.wakeAt = time.Time{}
+		if act == nil {
+			a.startNext()
+		}
+	}
+	if act = a.state.active; act == nil {
 		return
 	}
 	d := a.observe()

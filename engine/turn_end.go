@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
@@ -9,6 +11,7 @@ import (
 
 // ending is how a turn ends.
 type ending struct {
+	by         turns.By // who interrupted it; "" = the server
 	state      turns.State
 	message    string
 	reason     string
@@ -41,6 +44,10 @@ func (w *turnWriter) end(end ending) {
 		Message: end.message, MessageTruncated: truncated, Reason: end.reason, StopReason: end.stopReason, Error: end.failure,
 		Usage: act.usage, UndeliveredItemIDs: undelivered,
 	}
+	if end.state == turns.Interrupted {
+		ended.By = cmp.Or(end.by, turns.ByServer)
+	}
+	w.d.inbox.turnEnds(end.state)
 	w.addEnd(w.d.active().turn, w.d.turnScope(), ended)
 	if next, _ := threads.Next(w.d.next().thread.State, threads.VerbEnd, false); next != w.d.next().thread.State {
 		w.d.addThreadClosed(w.d.next().thread.Reason)
@@ -49,7 +56,7 @@ func (w *turnWriter) end(end ending) {
 
 // endStopped ends a turn that was asked to stop, in the way the stop says.
 func (w *turnWriter) endStopped(s *stop, out turns.Outcome) {
-	end := ending{state: s.state, reason: s.reason, stopReason: out.StopReason, failure: s.failure}
+	end := ending{by: s.by, state: s.state, reason: s.reason, stopReason: out.StopReason, failure: s.failure}
 	if end.stopReason == "" && out.State == turns.Failed && out.Failure != nil {
 		end.stopReason = out.Failure.Message
 	}
@@ -61,7 +68,7 @@ func (w *turnWriter) endStopped(s *stop, out turns.Outcome) {
 
 // endQueued ends a queued turn. Its end is the only event of this attempt, which
 // turn/retry supersedes like any other.
-func (w *turnWriter) endQueued(row *turns.Turn, reason string) {
+func (w *turnWriter) endQueued(row *turns.Turn, by turns.By, reason string) {
 	var undelivered []string
 	for _, o := range w.d.next().queued(row.TurnID).input {
 		if o.row.Status.Open() {
@@ -71,7 +78,7 @@ func (w *turnWriter) endQueued(row *turns.Turn, reason string) {
 	}
 	w.addEnd(row, inTry(notify.NewSpan(row.TurnID, "", row.Attempt, nil)), &turns.EndedEvent{
 		State: turns.Interrupted, StartedAt: row.StartedAt, CompletedAt: w.d.change.now, Message: interruption(reason), Reason: reason,
-		UndeliveredItemIDs: undelivered,
+		UndeliveredItemIDs: undelivered, By: by,
 	})
 }
 

@@ -19,7 +19,7 @@ func (w *turnWriter) addStarted(prev *turns.Turn, turnID string, origin turns.Or
 	w.d.change.unit.Fences = append(w.d.change.unit.Fences, turns.NotPaused)
 	e := &turns.StartedEvent{
 		Type: "started", State: turns.Active, StartedAt: w.d.change.now, Origin: origin,
-		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds, Retry: c.Retry,
+		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds, Retry: c.Retry, Chain: c.Chain,
 	}
 	if prev != nil && prev.Attempt > 1 {
 		e.Origin, e.FirstStartedAt = turns.OriginRetry, prev.FirstStartedAt
@@ -27,6 +27,7 @@ func (w *turnWriter) addStarted(prev *turns.Turn, turnID string, origin turns.Or
 			e.FirstStartedAt = w.d.change.now
 		}
 		e.Metadata, e.Parent, e.TimeoutSeconds, e.Retry = prev.Metadata, prev.Parent, prev.TimeoutSeconds, prev.Retry
+		e.Chain = prev.Chain
 	}
 	span := w.d.change.root()
 	if span == nil {

@@ -54,11 +54,13 @@ func Decode(method string, params []byte) (notify.Header, any, error) {
 }
 
 // Fold applies an event to the rows of s: first to those of its try, because any
-// event can begin a try, then to those of its domain. It sets h.Span, which
-// decoding leaves at 0.
+// event can begin a try, then to those of its domain, then to what events of
+// turns change in the thread and its inbox. It sets h.Span, which decoding leaves
+// at 0.
 func Fold(s ledger.State, method string, h *notify.Header, body any) {
 	turns.FoldTry(s, h, body)
 	if t := Of(method); t != nil && t.Fold != nil {
 		t.Fold(s, h, body)
 	}
+	inbox.FoldTurn(s, h, body)
 }

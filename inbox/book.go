@@ -83,8 +83,12 @@ func (b *Book) Inbox() *Inbox { return b.box }
 // Err is the first error of reading rows: the unit must not be committed then.
 func (b *Book) Err() error { return b.err }
 
-// Read makes reads use this snapshot, for a decision that reads much.
-func (b *Book) Read(r ledger.Reader) { b.committed = r }
+// ReadFrom makes the Book read from here, such as one snapshot for a decision that
+// reads much.
+func (b *Book) ReadFrom(r ledger.Reader) { b.committed = r }
+
+// Changed reports whether the unit changes rows of the inbox.
+func (b *Book) Changed() bool { return b.boxNew || len(b.changed) > 0 }
 
 // Finish returns the rows that the unit changes, in the order in which they must
 // be written.
@@ -363,4 +367,12 @@ func (b *Book) first(t *ledger.Table, ix *ledger.Index, visit func(ledger.Row)) 
 		visit(row)
 		return ledger.ErrEnough
 	}))
+}
+
+// Reschedule makes the unit write when the inbox is due next, if that differs.
+func (b *Book) Reschedule() {
+	if b.box == nil || b.boxNew || b.box.FlushAt == b.nextFlush() && b.box.TimerAt == b.nextTimer() {
+		return
+	}
+	b.Put(b.box.clone())
 }

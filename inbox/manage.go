@@ -162,7 +162,7 @@ func (b *Book) FireDue() error {
 		}
 		planned := notify.TimeOf(last)
 		b.add(notify.TimerFired, &TimerFired{
-			TimerID: t.TimerID, PlannedAt: planned, Missed: n - 1, NextAt: notify.TimeOf(t.spec().Next(laterOf(last, b.Now.Time), t.CreatedAt.Time)),
+			TimerID: t.TimerID, PlannedAt: planned, Missed: n - 1, NextAt: notify.TimeOf(t.spec().Next(last, t.CreatedAt.Time)),
 		})
 		it := timerItem(t, planned, n-1)
 		if err := b.room([]Item{it}); err != nil {
@@ -172,13 +172,6 @@ func (b *Book) FireDue() error {
 		b.ingest(&it)
 	}
 	return b.err
-}
-
-func laterOf(x, y time.Time) time.Time {
-	if y.After(x) {
-		return y
-	}
-	return x
 }
 
 // expireAtOnce is how many raw items one unit removes.
@@ -207,4 +200,29 @@ func (b *Book) Expire(before time.Time) (more bool, err error) {
 	}
 	b.add(notify.InboxExpired, &Expired{ThroughRawID: RawID(last), NextAckedAt: next})
 	return n == expireAtOnce, b.err
+}
+
+// Close posts what is pending, and deletes timers and subscriptions: the thread
+// closes. Its inbox can be read, and nothing else.
+func (b *Book) Close() error {
+	if _, err := b.FlushAll(ReasonLifecycle); err != nil {
+		return err
+	}
+	var timers []string
+	b.scan(TimerTable, ledger.Range{Index: TimerOfThread, Prefix: []any{b.ThreadID}}, func(row ledger.Row) bool {
+		timers = append(timers, row.(*Timer).TimerID)
+		return true
+	})
+	for _, id := range timers {
+		b.add(notify.TimerDeleted, &TimerDeleted{TimerID: id})
+	}
+	var subscriptions []string
+	b.scan(SubscriptionTable, ledger.Range{Index: SubscriptionByID, Prefix: []any{b.ThreadID}}, func(row ledger.Row) bool {
+		subscriptions = append(subscriptions, row.(*Subscription).SubscriptionID)
+		return true
+	})
+	for _, id := range subscriptions {
+		b.add(notify.InboxUnsubscribed, &Unsubscribed{SubscriptionID: id})
+	}
+	return b.err
 }

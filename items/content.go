@@ -45,6 +45,20 @@ type UserMessage struct {
 	Role    string `json:"role"`
 	Content []Part `json:"content"`
 	Origin  string `json:"origin"`
+
+	// Entries are the inbox entries that a message of the origin wake tells.
+	Entries []ToldEntry `json:"entries,omitzero"`
+}
+
+// ToldEntry is an entry of the thread's inbox that an agent is told.
+type ToldEntry struct {
+	EntryID string `json:"entry_id"`
+	Kind    string `json:"kind"`
+	Source  string `json:"source"`
+	Count   int    `json:"count"`
+	Summary string `json:"summary"`
+	TurnID  string `json:"turn_id,omitzero"` // whose end it is
+	State   string `json:"state,omitzero"`   // in which that turn ended
 }
 
 // The origins of a user message.

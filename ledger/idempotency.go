@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/seed82539d15/holon/notify"
 )
 
 // ErrKeyConflict says that an idempotency key was used for something else.
@@ -22,7 +24,8 @@ type Log interface {
 }
 
 // Result is what a command answers, by which it knows the seq of its commit. It
-// must survive a round trip through JSON.
+// must survive a round trip through JSON. If it has ids of its own unit, it also
+// has a method Settle(first int64), which makes the real ones.
 type Result[R any] interface {
 	*R
 	SetSeq(int64)
@@ -43,7 +46,7 @@ func Keyed[R any, P Result[R]](log Log, key *Key, decide func() (*Unit, R, error
 		return r, false, err
 	}
 	if key != nil {
-		if u.Result, err = json.Marshal(r); err != nil {
+		if u.Result, u.Holes, err = notify.Marshal(&r); err != nil {
 			return r, false, fmt.Errorf("encode the result of %s: %w", key.Method, err)
 		}
 		u.Key = key
@@ -57,8 +60,15 @@ func Keyed[R any, P Result[R]](log Log, key *Key, decide func() (*Unit, R, error
 		return r, true, err
 	}
 	P(&r).SetSeq(rc.Last)
+	if s, ok := any(&r).(settler); ok {
+		s.Settle(rc.First)
+	}
 	return r, false, nil
 }
+
+// settler is a Result with ids of its own unit. Settle makes the real ids; first
+// is the seq of the unit's first draft.
+type settler interface{ Settle(first int64) }
 
 // Replay returns the result that the key has given before; ok is false if it
 // has not been used, or is nil.

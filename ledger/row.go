@@ -137,7 +137,7 @@ func (r *Removal) Bytes() int { return 0 }
 type Index struct {
 	Table   *Table
 	Name    string // in the database; "" = the order of the table itself, or Unique
-	Unique  bool   // Columns is one column that no two rows share, beside the primary key
+	Unique  bool   // no two rows share Columns: the first constraint of this kind in the table
 	Columns []string
 	Where   []Only
 }

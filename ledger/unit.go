@@ -16,8 +16,9 @@ type Unit struct {
 	Rows   []Row   // as the drafts leave them, the last state of each
 	Fences []Fence // checked in the transaction, before anything is written
 
-	Key    *Key   // nil without an idempotency key
-	Result []byte // the response that Key repeats, JSON
+	Key    *Key          // nil without an idempotency key
+	Result []byte        // the response that Key repeats, JSON
+	Holes  []notify.Hole // where in Result the digits of ids of the unit belong
 
 	// Last is the seq in the receipt of a unit without drafts; 0 = the newest
 	// seq of the log.

@@ -181,7 +181,7 @@ func (b *batch) unit(u *ledger.Unit, out *Outcome) error {
 	} else if u.Last == 0 {
 		out.Receipt.Last = first - 1
 	}
-	return b.key(u, out.Receipt.Last)
+	return b.key(u, first, out.Receipt.Last)
 }
 
 // refuses reports whether the error concerns only this row.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
@@ -29,7 +30,7 @@ type Lane int
 
 // The lanes.
 const (
-	ForEngine Lane = iota // reads on which the engine decides
+	ForEngine Lane = iota // reads on which the engine decides; see ReadToDecide
 	ForPoints             // single rows that clients read
 	ForScans              // lists and pages of the log
 )
@@ -197,8 +198,9 @@ func load(s Snapshot, threadID string) (l turns.Loaded, err error) {
 }
 
 // NeededFrom returns the lowest seq that must stay in the log: that of the first
-// delta of an open item that is not in the item's row (see foldText). All else
-// that is unfinished is in rows, so a waiting turn keeps no other event.
+// delta of an open item that is not in the item's row (see foldText), or of the
+// first raw item that is not acknowledged, whose payload is in its event alone.
+// All else that is unfinished is in rows, so a waiting turn keeps no other event.
 func NeededFrom(s ledger.Reader) (int64, error) {
 	type open struct {
 		id    string
@@ -213,6 +215,12 @@ func NeededFrom(s ledger.Reader) (int64, error) {
 		return 0, err
 	}
 	needed := int64(math.MaxInt64)
+	if err := s.Scan(ledger.Range{Index: inbox.RawUnacked, After: int64(0), First: 1}, func(v ledger.Values) error {
+		needed = v.Int(0)
+		return ledger.ErrEnough
+	}); err != nil {
+		return 0, err
+	}
 	for _, o := range list {
 		if err := s.Scan(ledger.Range{Index: items.Deltas, Prefix: []any{o.id}, After: o.since}, func(v ledger.Values) error {
 			needed = min(needed, v.Int(1))

@@ -24,7 +24,8 @@ type Retention struct {
 // Pruner is what retention needs of a store.
 type Pruner interface {
 	// Prune removes the events below a seq. It keeps those from which the text
-	// of an open item is read, and all after them.
+	// of an open item is read, or the payload of a raw item that is not
+	// acknowledged, and all after them.
 	Prune(ctx context.Context, before int64) (Pruned, error)
 	// ExpiredBefore returns the highest known seq below which all events are
 	// older than at: see Retention. It is the head plus one if all events are

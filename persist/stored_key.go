@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/limits"
+	"github.com/seed82539d15/holon/notify"
 )
 
 // Idempotency keys are kept for some days and up to a number. Each new key
@@ -40,8 +41,9 @@ func StoredKey(tx ledger.Reader, key string, now time.Time) (*ledger.Stored, err
 
 func expired(v ledger.Values, now time.Time) bool { return v.Int(6) <= now.Add(-keyAge).UnixMilli() }
 
-// key writes the unit's key, if it has one, and trims old ones.
-func (b *batch) key(u *ledger.Unit, seq int64) error {
+// key writes the unit's key, if it has one, and trims old ones. first is the seq
+// of the unit's first draft.
+func (b *batch) key(u *ledger.Unit, first, seq int64) error {
 	if u.Key == nil {
 		return nil
 	}
@@ -54,7 +56,7 @@ func (b *batch) key(u *ledger.Unit, seq int64) error {
 		return err
 	}
 	b.newestKey++
-	if err := b.tx.Put(&keyRow{id: b.newestKey, key: u.Key, result: u.Result, seq: seq, at: now}, 0, 0); err != nil {
+	if err := b.tx.Put(&keyRow{id: b.newestKey, key: u.Key, result: notify.Fill(u.Result, u.Holes, first), seq: seq, at: now}, 0, 0); err != nil {
 		return err
 	}
 	looked, drop := 0, make([]int64, 0, keyTrim)

@@ -15,10 +15,10 @@ var Table = ledger.NewTable(ledger.Table{
 	Name: "threads",
 	Columns: []string{"created_seq", "thread_id", "state", "agent", "title", "cwd", "metadata", "config", "agent_session_id",
 		"parent_thread_id", "parent_turn_id", "reason", "started_at", "closed_at", "updated_seq", "latest_seq",
-		"latest_thread_seq", "forked_from"},
+		"latest_thread_seq", "forked_from", "held"},
 	Key: []string{"thread_id"},
 	Mutable: []string{"state", "agent", "title", "cwd", "metadata", "config", "agent_session_id", "parent_thread_id",
-		"parent_turn_id", "reason", "started_at", "closed_at", "updated_seq", "latest_seq", "latest_thread_seq"},
+		"parent_turn_id", "reason", "started_at", "closed_at", "updated_seq", "latest_seq", "latest_thread_seq", "held"},
 	CAS:    "latest_thread_seq",
 	Unique: ledger.ErrStale,
 })
@@ -64,7 +64,7 @@ func (t *Thread) Values(first int64) (ledger.Values, error) {
 	return ledger.Values{
 		notify.Settle(t.CreatedSeq, first), t.ThreadID, string(t.State), t.Agent, t.Title, t.Cwd, []byte(t.Metadata),
 		[]byte(t.Config), t.AgentSessionID, parentThread, parentTurn, t.Reason, t.StartedAt.Milli(), t.ClosedAt.Milli(),
-		notify.Settle(t.UpdatedSeq, first), notify.Settle(t.LatestSeq, first), t.LatestThreadSeq, forked,
+		notify.Settle(t.UpdatedSeq, first), notify.Settle(t.LatestSeq, first), t.LatestThreadSeq, forked, ledger.Flag(t.Held),
 	}, nil
 }
 
@@ -75,7 +75,7 @@ func Read(v ledger.Values) (*Thread, error) {
 		Agent: v.Text(3), Title: v.Text(4), Cwd: v.Text(5), Metadata: v.Blob(6), Config: v.Blob(7),
 		AgentSessionID: v.Text(8), Parent: ParentOf(v.Text(9), v.Text(10)), Reason: v.Text(11),
 		StartedAt: notify.TimeFromMilli(v.Int(12)), ClosedAt: notify.TimeFromMilli(v.Int(13)),
-		UpdatedSeq: v.Int(14), LatestSeq: v.Int(15), LatestThreadSeq: v.Int(16),
+		UpdatedSeq: v.Int(14), LatestSeq: v.Int(15), LatestThreadSeq: v.Int(16), Held: v.Int(18) != 0,
 	}
 	if forked := v.Blob(17); forked != nil {
 		if err := json.Unmarshal(forked, &t.ForkedFrom); err != nil {

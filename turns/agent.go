@@ -42,6 +42,12 @@ type AgentInfo struct {
 	LastError    string            `json:"last_error,omitzero"`
 }
 
+// Kinds of agents that the engine treats in ways of their own.
+const (
+	KindACP     = "acp"     // its prompts are text for a model
+	KindMailbox = "mailbox" // it runs no turns: its threads are inboxes of people
+)
+
 // The states of an agent.
 const (
 	AgentReady    = "ready"

@@ -29,7 +29,7 @@ func (a *Agent) Info() turns.AgentInfo { return turns.AgentInfo{Name: a.name, Ki
 // Run executes the lines of the prompt in their order. A line with an error
 // fails the turn before anything is executed.
 func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
-	script, err := parse(textOf(p.Input))
+	script, err := scriptOf(p.Input)
 	if err != nil {
 		return turns.FailedWith("invalid_params", err.Error())
 	}
@@ -47,6 +47,30 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		}
 	}
 	return turns.Outcome{State: turns.Completed, StopReason: "end_turn"}
+}
+
+// scriptOf parses the input. A message that tells entries of the inbox is only
+// repeated: what arrived from outside gives no commands.
+func scriptOf(input []items.UserMessage) (script []command, err error) {
+	for len(input) > 0 {
+		n := 0
+		for n < len(input) && input[n].Origin != items.OriginWake {
+			n++
+		}
+		if n > 0 {
+			part, err := parse(textOf(input[:n]))
+			if err != nil {
+				return nil, err
+			}
+			script = append(script, part...)
+		}
+		if n < len(input) {
+			script = append(script, command{run: say, text: textOf(input[n : n+1])})
+			n++
+		}
+		input = input[n:]
+	}
+	return script, nil
 }
 
 // ending is how a command ends the whole turn.

@@ -179,6 +179,11 @@ func (c cron) nextPassed(after time.Time) time.Time {
 	until := after.Add(searched)
 	for at, face := after, faceOf(after, c.loc); ; {
 		_, end := at.In(c.loc).ZoneBounds()
+		if !end.IsZero() && !end.After(at) {
+			// On the last day of a leap year after 2037 ZoneBounds gives an end that
+			// has passed. No clocks are changed on that day.
+			end = at.Add(24 * time.Hour)
+		}
 		if end.IsZero() || end.After(until) {
 			end = until
 		}

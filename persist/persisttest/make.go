@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/events"
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -27,6 +28,7 @@ type Maker struct {
 	ID    string
 
 	Thread *threads.Thread
+	Inbox  *inbox.Inbox // nil: it has no row
 	Turns  map[string]*turns.Turn
 	Items  map[string]*items.Item
 	Steps  map[Try]*turns.Step // rows of tries, also superseded ones
@@ -95,11 +97,18 @@ func (m *Maker) add(span *notify.Span, attempt int, method, turnID, itemID strin
 		d.In(span)
 		h = d.Header
 	}
+	m.draft(d)
+	events.Fold(m, method, &h, body)
+}
+
+// draft adds an encoded event to the unit.
+func (m *Maker) draft(d notify.Draft) {
+	m.t.Helper()
 	if err := d.Encode(); err != nil {
 		m.t.Fatal(err)
 	}
+	u := m.open()
 	u.Drafts = append(u.Drafts, d)
-	events.Fold(m, method, &h, body)
 }
 
 // Row implements ledger.State: the rows of the unit, then those committed.
@@ -122,6 +131,10 @@ func (m *Maker) Row(t *ledger.Table, id any) ledger.Row {
 	case items.Table:
 		if r := m.Items[id.(string)]; r != nil {
 			return r
+		}
+	case inbox.Table:
+		if m.Inbox != nil {
+			return m.Inbox
 		}
 	}
 	return nil
@@ -178,6 +191,8 @@ func (m *Maker) Took(u *ledger.Unit, r ledger.Receipt) {
 			m.Items[row.ItemID] = row
 		case *turns.Step:
 			m.Steps[tryOf(row)] = row
+		case *inbox.Inbox:
+			m.Inbox = row
 		}
 	}
 }

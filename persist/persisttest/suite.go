@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/events"
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/turns"
@@ -18,6 +20,17 @@ type Store interface {
 	turns.Rows
 	turns.Reader
 	persist.Pruner
+	inbox.Reader
+
+	// What the engine reads of inboxes.
+	ReadToDecide(context.Context, func(ledger.Reader) error) error
+	LoadInbox(ctx context.Context, threadID string) (*inbox.Inbox, error)
+	DueInboxes(ctx context.Context, until int64, limit int) (ids []string, next int64, err error)
+	InboxesWithNew(context.Context) ([]string, error)
+	InboxesToExpire(ctx context.Context, ackedBefore int64, limit int) ([]string, error)
+	SubscriptionsOf(ctx context.Context, source string) ([]inbox.Subscription, error)
+	Payloads(ctx context.Context, seqs []int64) (map[int64]*inbox.Received, error)
+	InboxTotals(context.Context) (pending, unacked int64, err error)
 }
 
 // Harness is a running, empty store. SetNow moves the clock that it dates
@@ -48,6 +61,7 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"ListPageEndsAtOneMiB", listBytes},
 		{"ReadsAreSnapshots", snapshots},
 		{"RetentionKeepsWhatItPromises", retention},
+		{"InboxesAreReadAsTheyWereWritten", inboxes},
 		{"StoreBehavesAsItsModel", property},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })

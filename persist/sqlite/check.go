@@ -31,7 +31,7 @@ type Finding struct {
 const freeWarning = 1 << 30
 
 // Check checks a store: its settings, its schema, the soundness of its file, the
-// density of its log, its attempts, permissions and free space. It may run while
+// density of its log, its attempts, its inboxes, permissions and free space. It may run while
 // a server has the store open. An error says that Check itself failed.
 func (s *View) Check(ctx context.Context) (list []Finding, err error) {
 	add := func(name string, level Level, format string, args ...any) {
@@ -104,11 +104,18 @@ func checkLog(c *conn, add addFinding) error {
 	// No row may have a seq above the log's.
 	ahead := int64(0)
 	if _, err := c.queryOne(`SELECT (SELECT count(*) FROM threads WHERE latest_seq > ?1) + (SELECT count(*) FROM turns WHERE updated_seq > ?1)
-		+ (SELECT count(*) FROM items WHERE updated_seq > ?1) + (SELECT count(*) FROM steps WHERE updated_seq > ?1)`, func(r row) { ahead = r.Int(0) }, latest); err != nil {
+		+ (SELECT count(*) FROM items WHERE updated_seq > ?1) + (SELECT count(*) FROM steps WHERE updated_seq > ?1)
+		+ (SELECT count(*) FROM inboxes WHERE updated_seq > ?1) + (SELECT count(*) FROM inbox_items WHERE max(created_seq, acked_seq) > ?1)
+		+ (SELECT count(*) FROM inbox_digests WHERE max(created_seq, newest, last_raw) > ?1)
+		+ (SELECT count(*) FROM inbox_entries WHERE max(created_seq, superseded_by) > ?1)
+		+ (SELECT count(*) FROM inbox_subscriptions WHERE created_seq > ?1) + (SELECT count(*) FROM inbox_timers WHERE created_seq > ?1)`, func(r row) { ahead = r.Int(0) }, latest); err != nil {
 		return err
 	}
 	add("rows", levelIf(ahead == 0), "%d rows are newer than the log", ahead)
-	return checkTries(c, add, first)
+	if err := checkTries(c, add, first); err != nil {
+		return err
+	}
+	return checkInboxes(c, add)
 }
 
 func (s *View) checkFiles(add addFinding) {

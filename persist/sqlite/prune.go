@@ -20,8 +20,8 @@ const (
 )
 
 // Prune removes the events below a seq, in steps between commits. It stops at
-// the first delta of an open item that is in no row yet, at the floor (see
-// KeepFrom), and at the head. If ctx ends, it ends after the running step and
+// the first delta of an open item that is in no row yet, at the first raw item
+// that is not acknowledged, at the floor (see KeepFrom), and at the head. If ctx ends, it ends after the running step and
 // returns what was removed with the error. It needs Run. Several prunes may run
 // at once.
 func (s *Store) Prune(ctx context.Context, before int64) (out persist.Pruned, err error) {

@@ -26,6 +26,8 @@ var (
 	schema1 string
 	//go:embed testdata/schema2.sql
 	schema2 string
+	//go:embed testdata/schema8.sql
+	schema8 string
 )
 
 // forked1 adds a thread that was forked, of which that version kept no row.
@@ -74,6 +76,25 @@ func checkUpgraded(t *testing.T, s *Store, frames []byte, events int64, threads 
 	}
 	if bad := worst(t, s.view); len(bad) > 0 {
 		t.Errorf("doctor: %v", bad)
+	}
+}
+
+// TestDatabaseOfSchema8IsUpgraded opens what a server without inboxes left.
+func TestDatabaseOfSchema8IsUpgraded(t *testing.T) {
+	ctx := context.Background()
+	dir, frames, events := frozen(t, schema8)
+	at := time.Date(2026, 11, 22, 0, 30, 0, 0, time.UTC)
+	s := running(t, Options{Dir: dir, Now: func() time.Time { return at }})
+	if copies, err := filepath.Glob(filepath.Join(dir, "backups", "before-schema-9-*.db")); err != nil || len(copies) != 1 {
+		t.Errorf("copies of before: %v, %v", copies, err)
+	}
+	checkUpgraded(t, s, frames, events, 2)
+	l, err := s.view.Load(ctx, "thread_a")
+	if err != nil || l.Thread == nil || l.Thread.Held || len(l.Turns) != 2 || l.Turns[0].Chain != 0 || len(l.Items) != 4 {
+		t.Fatalf("loaded %+v, %v", l, err)
+	}
+	if k, err := s.Stored(ctx, "k"); err != nil || k == nil || k.Key.Method != "turn/start" {
+		t.Errorf("key %+v, %v", k, err)
 	}
 }
 

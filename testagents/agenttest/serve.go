@@ -20,7 +20,7 @@ type Store interface {
 
 // Serve runs an engine with agents on a store until stop is called or the test
 // ends. Then it closes the store. stop may be called more than once.
-func Serve(t testing.TB, cfg engine.Config, store Store, rows turns.Rows, agents ...turns.Agent) (e *engine.Engine, stop func()) {
+func Serve(t testing.TB, cfg engine.Config, store Store, rows engine.Rows, agents ...turns.Agent) (e *engine.Engine, stop func()) {
 	t.Helper()
 	e, err := engine.New(cfg, store, rows, agents, zap.NewNop())
 	if err != nil {

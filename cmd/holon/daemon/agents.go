@@ -14,6 +14,7 @@ import (
 	"github.com/seed82539d15/holon/agents/acp"
 	"github.com/seed82539d15/holon/agents/echo"
 	"github.com/seed82539d15/holon/agents/exec"
+	"github.com/seed82539d15/holon/agents/mailbox"
 	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/agents/worker"
 	"github.com/seed82539d15/holon/cmd/holon/config"
@@ -35,6 +36,7 @@ func newAgents(cfg *config.Config, version string, records *process.Records, log
 	if _, ok := cfg.Agents[config.KindEcho]; !ok {
 		a.list = append(a.list, echo.New(config.KindEcho)) // always available: it needs no set-up
 	}
+	a.list = append(a.list, mailbox.New(turns.KindMailbox)) // always available, for the inboxes of people
 	for _, name := range slices.Sorted(maps.Keys(cfg.Agents)) {
 		c := cfg.Agents[name]
 		policy := policyOf(c.Retry)

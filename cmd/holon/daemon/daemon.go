@@ -17,6 +17,7 @@ import (
 	"github.com/seed82539d15/holon/api/logring"
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc"
 	"github.com/seed82539d15/holon/rpc/admission"
@@ -57,6 +58,7 @@ type daemon struct {
 	logs      *logring.Ring
 	store     *sqlite.Store
 	agents    *agents
+	inboxes   *inboxMetrics
 	engine    *engine.Engine
 	wire      *rpc.Server
 	metrics   http.Handler
@@ -69,7 +71,7 @@ type daemon struct {
 // Run serves until Stop is closed and the drain is over, or until ctx is done,
 // which stops at once. It returns nil after an orderly stop.
 func Run(ctx context.Context, o Options) (err error) {
-	d := &daemon{Options: o, cfg: o.Config, startedAt: time.Now()}
+	d := &daemon{Options: o, cfg: o.Config, startedAt: time.Now(), inboxes: newInboxMetrics()}
 	if err := d.checkListeners(); err != nil {
 		return &UsageError{err}
 	}
@@ -137,6 +139,10 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 			return fmt.Errorf("start the default thread %s: %w", name, err)
 		}
 	}
+	followers, err := d.followLog(ctx)
+	if err != nil {
+		return err
+	}
 	if err := d.newWire(ctx, observed); err != nil {
 		return err
 	}
@@ -161,6 +167,7 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 	group, runCtx := errgroup.WithContext(runCtx)
 	group.Go(func() error { return d.engine.Run(runCtx) })
 	group.Go(func() error { return d.retain(runCtx) })
+	group.Go(func() error { return followers.Run(runCtx) })
 	stdioEnded := d.serveListeners(runCtx, group)
 	d.servePprof(runCtx, group)
 
@@ -175,7 +182,7 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 	}
 	stopRun()
 	d.closeListeners()
-	err := group.Wait()
+	err = group.Wait()
 	d.agents.close()
 	if errors.Is(err, context.Canceled) {
 		err = nil
@@ -217,6 +224,13 @@ func (d *daemon) engineConfig() engine.Config {
 		InterruptAfter:  d.cfg.InterruptTimeout,
 		DrainAfter:      d.cfg.DrainTimeout,
 		DrainGrace:      drainGrace,
+		Inbox: inbox.Bounds{
+			MaxPendingItems: d.cfg.MaxPendingItems, MaxUnackedItems: d.cfg.MaxUnackedItems, MaxUnackedBytes: d.cfg.MaxUnackedBytes,
+			MaxTimers: d.cfg.MaxTimers, MaxSubscriptions: d.cfg.MaxInboxSubscriptions,
+		},
+		InboxRetention: d.cfg.InboxRetention,
+		DedupeFor:      d.cfg.Dedupe,
+		ObserveInbox:   d.inboxes.observe,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/follow"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/persist/sqlite"
@@ -24,6 +25,7 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 	d.wire, err = rpc.New(rpc.Config{
 		Services: api.Services{
 			Engine: d.engine, Reader: d.store.View(), LogID: position.LogID,
+			Inboxes: d.engine.Inboxes(), InboxReader: d.store.View(),
 			Workers: d.engine.Workers(), Pruner: pruner{d.store}, Logs: d.logs, Log: d.log.Named("rpc"),
 			Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread, Limits: d.limits(),
 		},
@@ -36,6 +38,26 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 	}
 	d.metrics = d.metricsHandler(observed)
 	return nil
+}
+
+// followLog starts nothing: it makes the dispatcher of what follows the log inside
+// the server, which are the inboxes that receive events of other threads.
+func (d *daemon) followLog(ctx context.Context) (*follow.Dispatcher, error) {
+	position, err := d.store.View().Position(ctx)
+	if err != nil {
+		return nil, err
+	}
+	followers, err := follow.Open(ctx, follow.Config{
+		Store: d.store, View: d.store.View(), Tail: d.store.Tail(), LogID: position.LogID,
+		Report: func(name string, err error) {
+			d.log.Warn("follow the log", zap.String("follower", name), zap.Error(err))
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.store.KeepFrom(followers.Floor)
+	return followers, d.engine.Inboxes().Follow(ctx, followers, position.LogID, d.store.Tail().Head)
 }
 
 // limits are the bounds that the configuration sets.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -33,7 +34,10 @@ type Store struct {
 func New(now func() time.Time) *Store {
 	s := &Store{
 		tail: notify.NewTail(0, 0), first: 1,
-		rows: newTables(threads.ByID, turns.ByID, items.ByID, turns.StepsByEpoch),
+		rows: newTables(
+			threads.ByID, turns.ByID, items.ByID, turns.StepsByEpoch,
+			inbox.ByThread, inbox.RawByNative, inbox.DigestOpen, inbox.SubscriptionByID, inbox.TimerByID,
+		),
 	}
 	s.rows.add(turns.RuntimeTable.Name, &record{"id": int64(1)})
 	s.w = persist.NewWriter(s, now, persist.Head{LogID: "log_memory", First: 1}, nil, 0)
@@ -62,7 +66,8 @@ func (t tx) Ends() (first, latest int64, err error) {
 	return t.s.first, t.s.first + int64(len(t.s.log)) - 1, nil
 }
 
-// eventTable has the columns of events that the text of open items needs.
+// eventTable has the columns of events that the text of open items and the
+// payloads of raw items need.
 var eventTable = ledger.NewTable(ledger.Table{
 	Name: items.Deltas.Table.Name, Columns: []string{"seq", "item_id", "method", "params"}, Key: []string{"seq"},
 })
@@ -72,7 +77,7 @@ func (t tx) Append(e *notify.Event) error {
 	n := len(t.s.log)
 	t.s.log = append(t.s.log, *e)
 	t.undo = append(t.undo, func() { t.s.log = t.s.log[:n] })
-	if e.Method != notify.ItemDelta {
+	if e.Method != notify.ItemDelta && e.Method != notify.InboxReceived {
 		return nil
 	}
 	return t.insert(eventTable, record{"seq": e.Seq, "item_id": e.ItemID, "method": e.Method, "params": e.Params})
@@ -217,5 +222,6 @@ var (
 	_ turns.Store    = (*Store)(nil)
 	_ turns.Rows     = (*Store)(nil)
 	_ turns.Reader   = (*Store)(nil)
+	_ inbox.Reader   = (*Store)(nil)
 	_ persist.Pruner = (*Store)(nil)
 )

@@ -71,7 +71,8 @@ func (t *tables) remove(table string, r *record) {
 	for ix, list := range t.orders {
 		if ix.Table.Name == table && passes(*r, ix.Where) {
 			i := from(list, ix.Columns, keyOf(*r, ix.Columns))
-			t.orders[ix] = slices.Delete(list, i, i+1+slices.Index(list[i:], r))
+			i += slices.Index(list[i:], r) // among those with the same key
+			t.orders[ix] = slices.Delete(list, i, i+1)
 		}
 	}
 }
@@ -206,7 +207,7 @@ func (t *tables) Put(row ledger.Row, first, base int64) error {
 
 func (t *tables) insert(table *ledger.Table, r record) error {
 	for _, ix := range append([]*ledger.Index{t.key(table)}, t.unique...) {
-		if ix.Table.Name != table.Name || t.find(ix, keyOf(r, ix.Columns)) == nil {
+		if ix.Table.Name != table.Name || !passes(r, ix.Where) || t.find(ix, keyOf(r, ix.Columns)) == nil {
 			continue
 		}
 		if table.Unique != nil {

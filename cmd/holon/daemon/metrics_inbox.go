@@ -1,0 +1,86 @@
+package daemon
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/seed82539d15/holon/inbox"
+)
+
+// inboxMetrics are the metrics of inboxes.
+type inboxMetrics struct {
+	received, duplicates, merged, opened, wakes prometheus.Counter
+
+	closed *prometheus.CounterVec
+	posted *prometheus.CounterVec
+	sizes  prometheus.Histogram
+	waits  prometheus.Histogram
+}
+
+func newInboxMetrics() *inboxMetrics {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	return &inboxMetrics{
+		received:   counter("holon_inbox_received_total", "Raw items stored."),
+		duplicates: counter("holon_inbox_duplicates_total", "Raw items that were stored before."),
+		merged:     counter("holon_inbox_merged_total", "Raw items that joined an open digest."),
+		opened:     counter("holon_inbox_digests_opened_total", "Digests opened."),
+		wakes:      counter("holon_inbox_wakes_total", "Turns that new entries have started."),
+		closed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_inbox_digests_closed_total",
+			Help: "Digests that take no items any more, by what closed them: a reason of entries, or acked."}, []string{"reason"}),
+		posted: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_inbox_entries_total", Help: "Entries posted, by reason."}, []string{"reason"}),
+		sizes: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "holon_inbox_snapshot_items", Help: "Raw items in a snapshot of a digest.",
+			Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 500, 1000, 10_000}}),
+		waits: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "holon_inbox_wait_seconds", Help: "Time from the arrival of the first raw item of a burst to its snapshot.",
+			Buckets: []float64{.1, 1, 5, 15, 30, 60, 120, 300, 1800}}),
+	}
+}
+
+// observe counts what one commit did.
+func (m *inboxMetrics) observe(s *inbox.Stats) {
+	m.received.Add(float64(s.Received))
+	m.duplicates.Add(float64(s.Duplicates))
+	m.merged.Add(float64(s.Merged))
+	m.opened.Add(float64(s.Opened))
+	m.wakes.Add(float64(s.Woken))
+	for why, n := range s.Closed {
+		m.closed.WithLabelValues(why).Add(float64(n))
+	}
+	for why, n := range s.Posted {
+		m.posted.WithLabelValues(string(why)).Add(float64(n))
+	}
+	for _, n := range s.Sizes {
+		m.sizes.Observe(float64(n))
+	}
+	for _, d := range s.Waits {
+		m.waits.Observe(d.Seconds())
+	}
+}
+
+func (m *inboxMetrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.received, m.duplicates, m.merged, m.opened, m.wakes, m.closed, m.posted, m.sizes, m.waits}
+}
+
+// inboxSizes reads the store once per scrape.
+type inboxSizes struct{ d *daemon }
+
+var (
+	descPending = prometheus.NewDesc("holon_inbox_pending_items", "Raw items that wait in digests.", nil, nil)
+	descUnacked = prometheus.NewDesc("holon_inbox_unacked_items", "Raw items that are not acknowledged.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (s *inboxSizes) Describe(ch chan<- *prometheus.Desc) { ch <- descPending; ch <- descUnacked }
+
+// Collect implements prometheus.Collector.
+func (s *inboxSizes) Collect(ch chan<- prometheus.Metric) {
+	pending, unacked, err := s.d.store.View().InboxTotals(context.Background())
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(descPending, err)
+		return
+	}
+	ch <- prometheus.MustNewConstMetric(descPending, prometheus.GaugeValue, float64(pending))
+	ch <- prometheus.MustNewConstMetric(descUnacked, prometheus.GaugeValue, float64(unacked))
+}

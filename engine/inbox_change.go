@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+)
+
+// inboxChange is what a unit does to the inbox of its thread. It opens the book
+// only when something reads or changes entries: most units do neither. It is the
+// inbox.Unit of the book, and the ledger.State in which events of turns are folded
+// into the rows of thread and inbox.
+type inboxChange struct {
+	c    *change
+	open func() *inbox.Book
+	b    *inbox.Book // nil: not opened
+}
+
+// book returns the inbox as the unit leaves it so far.
+func (i *inboxChange) book() *inbox.Book {
+	if i.b == nil {
+		i.b = i.open()
+	}
+	return i.b
+}
+
+// changed reports whether the unit changes rows of the inbox.
+func (i *inboxChange) changed() bool { return i.b != nil && i.b.Changed() }
+
+// finish returns the rows of the inbox that the unit leaves.
+func (i *inboxChange) finish() []ledger.Row {
+	if i.b == nil {
+		return nil
+	}
+	rows := i.b.Finish()
+	i.c.next.inbox = i.b.Inbox()
+	if err := i.b.Err(); err != nil && i.c.err == nil {
+		i.c.err = err
+	}
+	return rows
+}
+
+// NextSeq implements inbox.Unit.
+func (i *inboxChange) NextSeq() int64 {
+	i.c.flushDelta()
+	return notify.Provisional(len(i.c.unit.Drafts))
+}
+
+// AddEvent implements inbox.Unit.
+func (i *inboxChange) AddEvent(method string, body any) notify.Header {
+	return i.c.add(method, "", scope{}, "", body)
+}
+
+// Thread implements inbox.Unit.
+func (i *inboxChange) Thread() *threads.Thread { return i.c.next.thread }
+
+// SetThread implements inbox.Unit.
+func (i *inboxChange) SetThread(t *threads.Thread) { i.c.rows.thread, i.c.next.thread = t, t }
+
+// Row implements ledger.State for thread and inbox.
+func (i *inboxChange) Row(t *ledger.Table, id any) ledger.Row {
+	switch {
+	case i.b != nil:
+		return i.b.Row(t, id)
+	case t == threads.Table && i.c.next.thread != nil:
+		return i.c.next.thread
+	case t == inbox.Table && i.c.next.inbox != nil:
+		return i.c.next.inbox
+	}
+	return nil
+}
+
+// Rows implements ledger.State; there are none.
+func (i *inboxChange) Rows(*ledger.Table, string, func(ledger.Row) bool) {}
+
+// Put implements ledger.State.
+func (i *inboxChange) Put(row ledger.Row) {
+	if t, ok := row.(*threads.Thread); ok {
+		i.SetThread(t)
+		return
+	}
+	i.book().Put(row)
+}
+
+// inboxWriter adds the events of the thread's inbox to a decision.
+type inboxWriter struct{ d *decision }
+
+// newBook opens the inbox of the decision.
+func (w *inboxWriter) newBook() *inbox.Book {
+	r := w.d.rules
+	return inbox.NewBook(w.d.change.threadID, w.d.change.now, w.settings(), r.cfg.Inbox, w.d.next().inbox, w.d.change.inbox, oneByOne{r.inboxes})
+}
+
+// book is the inbox as the decision leaves it so far.
+func (w *inboxWriter) book() *inbox.Book { return w.d.change.inbox.book() }
+
+// settings is the policy in force.
+func (w *inboxWriter) settings() inbox.Settings {
+	return settingsOf(w.d.next(), w.d.agent())
+}
+
+func settingsOf(s *state, g *agent) inbox.Settings {
+	var p inbox.Policy
+	if s.inbox != nil {
+		p = s.inbox.Policy
+	}
+	return g.inboxSettings(p)
+}
+
+// inSnapshot calls f with the inbox, whose rows are then read in one snapshot.
+func (w *inboxWriter) inSnapshot(f func(b *inbox.Book) error) error {
+	b := w.book()
+	return w.d.rules.inboxes.Read(context.Background(), func(r ledger.Reader) error {
+		b.ReadFrom(r)
+		defer b.ReadFrom(oneByOne{w.d.rules.inboxes})
+		return f(b)
+	})
+}

@@ -1,0 +1,283 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/follow"
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// sources are the subscriptions of inboxes while the server runs: the followers of
+// the source events, and what each subscription has done.
+type sources struct {
+	dispatcher *follow.Dispatcher // nil: nothing follows the log
+	logID      string
+	head       func() int64
+
+	mu       sync.Mutex
+	activity map[string]*inbox.Activity // by followerName
+}
+
+// followerName is the name of a subscription's follower.
+func followerName(threadID, subscriptionID string) string {
+	return "inbox/" + threadID + "/" + subscriptionID
+}
+
+// Follow makes inboxes receive events of other threads. It is called once, after
+// Recover and before Run; head is the newest seq of the log. It adds the followers
+// of all subscriptions that exist.
+func (x *Inboxes) Follow(ctx context.Context, d *follow.Dispatcher, logID string, head func() int64) error {
+	x.sources.dispatcher, x.sources.logID, x.sources.head = d, logID, head
+	list, err := x.e.rules.inboxes.SubscriptionsOf(ctx, inbox.SourceEvents)
+	if err != nil {
+		return fmt.Errorf("read the subscriptions of inboxes: %w", err)
+	}
+	for i := range list {
+		if err := x.follow(ctx, list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow adds the follower of a subscription, if it has none.
+func (x *Inboxes) follow(ctx context.Context, s inbox.Subscription) error {
+	_, err := x.sources.dispatcher.Add(ctx, follow.Follower{
+		Name:     followerName(s.ThreadID, s.SubscriptionID),
+		Interest: follow.Interest{All: len(s.ThreadIDs) == 0, Threads: s.ThreadIDs, Methods: s.Followed(), Collapse: true},
+		Handle:   func(ctx context.Context, b *follow.Batch) ([]follow.Task, error) { return nil, x.followed(ctx, &s, b) },
+	})
+	if errors.Is(err, follow.ErrTaken) {
+		return nil
+	}
+	return err
+}
+
+// followed hands a batch of events to the inbox of a subscription. Its actor
+// stores each once, by its seq: the same batch may come again.
+func (x *Inboxes) followed(ctx context.Context, s *inbox.Subscription, b *follow.Batch) error {
+	if b.Lost != nil {
+		x.Note(s.ThreadID, s.SubscriptionID, 0, 0, fmt.Errorf("the events %d to %d were pruned before they were read", b.Lost.From, b.Lost.To))
+	}
+	var list []inbox.Item
+	for i := range b.Events {
+		it, err := x.itemOf(ctx, s, &b.Events[i])
+		if err != nil {
+			return err
+		}
+		if it != nil {
+			list = append(list, *it)
+		}
+	}
+	for len(list) > 0 {
+		n := min(len(list), inbox.MaxItems)
+		out, err := x.arrive(ctx, s.ThreadID, &arrival{items: list[:n], lags: true})
+		switch {
+		case errors.Is(err, threads.ErrClosed), errors.Is(err, threads.ErrNotFound):
+			return nil // its follower is removed with the subscription
+		case err != nil:
+			x.Note(s.ThreadID, s.SubscriptionID, 0, 0, err)
+			return err
+		}
+		x.count(s.ThreadID, s.SubscriptionID, out.Results)
+		list = list[n:]
+	}
+	return nil
+}
+
+// followedBody is what an item says of an event.
+type followedBody struct {
+	TurnID  string         `json:"turn_id"`
+	Message string         `json:"message"`
+	State   turns.State    `json:"state"`
+	Reason  string         `json:"reason"`
+	Error   *turns.Failure `json:"error"`
+	Content struct {
+		Type  items.Kind `json:"type"`
+		Title string     `json:"title"`
+		Text  string     `json:"message"`
+	} `json:"content"`
+	Status    items.Status `json:"status"`
+	Timestamp notify.Time  `json:"timestamp"`
+}
+
+// itemOf makes the item of an event, nil if the subscription does not want it.
+func (x *Inboxes) itemOf(ctx context.Context, s *inbox.Subscription, e *follow.Event) (*inbox.Item, error) {
+	if !s.Wants(e.ThreadID, e.Method, true) {
+		return nil, nil
+	}
+	var b followedBody
+	if err := json.Unmarshal(e.Params, &b); err != nil {
+		return nil, fmt.Errorf("event %d: %w", e.Seq, err)
+	}
+	if !s.Wants(e.ThreadID, e.Method, b.Status == items.StatusPending) {
+		return nil, nil
+	}
+	it := &inbox.Item{Source: inbox.SourceEvents, NativeID: strconv.FormatInt(e.Seq, 10), OccurredAt: b.Timestamp}
+	if b.TurnID != "" {
+		// The turn of a wake that this item causes is one further in the chain, so
+		// that threads which watch each other stop.
+		t, err := x.e.rows.Turn(ctx, b.TurnID)
+		if err != nil {
+			return nil, err
+		}
+		if t != nil {
+			it.Chain = t.Chain + 1
+		}
+	}
+	it.Summary = inbox.Line(b.summary(e), inbox.MaxSummary)
+	it.Cut(e.Params)
+	return it, nil
+}
+
+func (b *followedBody) summary(e *follow.Event) string {
+	switch e.Method {
+	case notify.TurnCompleted:
+		return fmt.Sprintf("a turn of %s completed: %s", e.ThreadID, b.Message)
+	case notify.TurnFailed:
+		why := b.Message
+		if b.Error != nil {
+			why = b.Error.Message
+		}
+		return fmt.Sprintf("a turn of %s failed: %s", e.ThreadID, why)
+	case notify.TurnInterrupted:
+		return fmt.Sprintf("a turn of %s was interrupted: %s", e.ThreadID, b.Reason)
+	case notify.ItemCreated:
+		text := b.Content.Title
+		if text == "" {
+			text = b.Content.Text
+		}
+		return fmt.Sprintf("%s asks: %s", e.ThreadID, text)
+	}
+	return fmt.Sprintf("%s in %s", e.Method, e.ThreadID)
+}
+
+// Subscribe connects a source to an inbox. Errors: inbox.ErrConflict,
+// inbox.ErrTooManySubscriptions.
+func (x *Inboxes) Subscribe(ctx context.Context, c inbox.Subscribe) (inbox.SubscribeResult, error) {
+	follows := c.Source == inbox.SourceEvents && x.sources.dispatcher != nil
+	r, err := call(ctx, x.e, c.ThreadID, func(a *actor) (inbox.SubscribeResult, error) {
+		r, _, err := keyed(a, c.Key, func(d *decision) (r inbox.SubscribeResult, err error) {
+			if err := d.mustBeOpen(); err != nil {
+				return r, err
+			}
+			err = d.inbox.inSnapshot(func(b *inbox.Book) error {
+				r.Subscription, r.Created, err = b.Subscribe(c)
+				return err
+			})
+			if err == nil && r.Created && follows {
+				// With its position in the same unit, no event after it is missed.
+				name := followerName(c.ThreadID, r.Subscription.SubscriptionID)
+				d.change.extra = append(d.change.extra, follow.NewRow(name, x.sources.logID, x.sources.head()))
+			}
+			return r, err
+		})
+		return r, err
+	})
+	if err == nil && follows {
+		s := r.Subscription
+		s.ThreadID = c.ThreadID
+		err = x.follow(context.WithoutCancel(ctx), s)
+	}
+	return r, err
+}
+
+// Unsubscribe disconnects a source. Errors: inbox.ErrSubscriptionNotFound.
+func (x *Inboxes) Unsubscribe(ctx context.Context, c inbox.Unsubscribe) (inbox.UnsubscribeResult, error) {
+	return inboxCommand(ctx, x, c.ThreadID, c.Key, func(b *inbox.Book) (inbox.UnsubscribeResult, error) {
+		return inbox.UnsubscribeResult{SubscriptionID: c.SubscriptionID}, b.Unsubscribe(c.SubscriptionID)
+	})
+}
+
+// unfollow removes the follower of a subscription that has ended. It runs in a
+// goroutine of its own, because it waits for the follower, which may wait for the
+// actor that calls this.
+func (x *Inboxes) unfollow(threadID, subscriptionID string) {
+	name := followerName(threadID, subscriptionID)
+	x.sources.mu.Lock()
+	delete(x.sources.activity, name)
+	x.sources.mu.Unlock()
+	if x.sources.dispatcher == nil {
+		return
+	}
+	x.e.prompts.Go(func() {
+		if err := x.sources.dispatcher.Remove(name); err != nil {
+			x.e.log.Warn("the follower of a subscription that has ended remains until the next start", zap.String("name", name), zap.Error(err))
+		}
+	})
+}
+
+// of returns the activity of a subscription. The caller holds mu.
+func (s *sources) of(threadID, subscriptionID string) *inbox.Activity {
+	name := followerName(threadID, subscriptionID)
+	if s.activity == nil {
+		s.activity = map[string]*inbox.Activity{}
+	}
+	if s.activity[name] == nil {
+		s.activity[name] = &inbox.Activity{}
+	}
+	return s.activity[name]
+}
+
+// Activity is what a subscription has done since the start.
+func (x *Inboxes) Activity(threadID, subscriptionID string) inbox.Activity {
+	x.sources.mu.Lock()
+	defer x.sources.mu.Unlock()
+	if a := x.sources.activity[followerName(threadID, subscriptionID)]; a != nil {
+		return *a
+	}
+	return inbox.Activity{}
+}
+
+// Note records what a subscription did not store, and why; err may be nil.
+func (x *Inboxes) Note(threadID, subscriptionID string, filtered, failed int, err error) {
+	x.sources.mu.Lock()
+	defer x.sources.mu.Unlock()
+	a := x.sources.of(threadID, subscriptionID)
+	a.Filtered += int64(filtered)
+	a.Failed += int64(failed)
+	if err != nil {
+		a.LastError, a.LastErrorAt = inbox.Line(err.Error(), inbox.MaxSummary), nowTime()
+	}
+}
+
+func (x *Inboxes) count(threadID, subscriptionID string, results []inbox.Ingested) {
+	x.sources.mu.Lock()
+	defer x.sources.mu.Unlock()
+	a := x.sources.of(threadID, subscriptionID)
+	for _, r := range results {
+		if r.Duplicate {
+			a.Duplicates++
+		} else {
+			a.Received++
+		}
+	}
+}
+
+// Subscribed lists the subscriptions of a configured source.
+func (x *Inboxes) Subscribed(ctx context.Context, source string) ([]inbox.Subscription, error) {
+	return x.e.rules.inboxes.SubscriptionsOf(ctx, source)
+}
+
+// Deliver stores items of a configured source for one of its subscriptions.
+// Errors: as Ingest.
+func (x *Inboxes) Deliver(ctx context.Context, threadID, subscriptionID string, list []inbox.Item) ([]inbox.Ingested, error) {
+	out, err := x.arrive(ctx, threadID, &arrival{items: list})
+	if err != nil {
+		x.Note(threadID, subscriptionID, 0, len(list), err)
+		return nil, err
+	}
+	x.count(threadID, subscriptionID, out.Results)
+	return out.Results, nil
+}

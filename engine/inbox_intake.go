@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// What arrives for inboxes waits for their actors in a box of its own, behind
+// commands and in turn with agent output: a flood of webhooks delays a command of
+// the thread by one transaction at most. Beyond these bounds it is refused.
+const (
+	arrivalBytes    = 4 << 20  // that wait at one thread
+	allArrivalBytes = 64 << 20 // that wait at all threads
+	arrivalOverhead = 512      // of an item, beside its payload
+)
+
+// arrival is items that arrive together for one inbox.
+type arrival struct {
+	items []inbox.Item
+	key   *ledger.Key
+	// lags says that items which do not fit are counted instead of refused.
+	lags bool
+	size int
+	done chan arrived // receives the outcome; has room for it
+}
+
+type arrived struct {
+	r   inbox.IngestResult
+	err error
+}
+
+// arrive hands items to the actor of a thread, and waits until they are durable,
+// or for ctx. The end of ctx does not undo what is stored.
+func (x *Inboxes) arrive(ctx context.Context, threadID string, in *arrival) (inbox.IngestResult, error) {
+	for i := range in.items {
+		in.size += arrivalOverhead + len(in.items[i].Payload)
+	}
+	if x.waiting.Add(int64(in.size)) > allArrivalBytes && in.size < allArrivalBytes {
+		x.waiting.Add(-int64(in.size))
+		return inbox.IngestResult{}, turns.ErrOverloaded
+	}
+	in.done = make(chan arrived, 1)
+	if err := x.e.owners.arrive(threadID, in); err != nil {
+		x.waiting.Add(-int64(in.size))
+		return inbox.IngestResult{}, err
+	}
+	select {
+	case out := <-in.done:
+		return out.r, out.err
+	case <-ctx.Done():
+		return inbox.IngestResult{}, context.Cause(ctx)
+	}
+}
+
+// arrive puts items into the intake of a thread's actor. It starts the actor if
+// there is none.
+func (o *owners) arrive(threadID string, in *arrival) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	l, err := o.loop(threadID)
+	if err != nil {
+		return err
+	}
+	return l.in.arrive(in)
+}
+
+// arrive puts items in. Errors: ErrOverloaded.
+func (in *intake) arrive(a *arrival) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.arrivalBytes > 0 && in.arrivalBytes+a.size > arrivalBytes {
+		return turns.ErrOverloaded
+	}
+	in.arrivals = append(in.arrivals, a)
+	in.arrivalBytes += a.size
+	in.ring()
+	return nil
+}
+
+// takeArrivals returns what waits, as much as fits into one unit. One with a key
+// comes alone, because a unit has one key.
+func (in *intake) takeArrivals() (list []*arrival) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	n, size := 0, 0
+	for len(in.arrivals) > 0 {
+		a := in.arrivals[0]
+		if len(list) > 0 && (a.key != nil || n+len(a.items) > unitEvents || size+a.size > unitBytes) {
+			break
+		}
+		list = append(list, a)
+		in.arrivals[0] = nil
+		in.arrivals = in.arrivals[1:]
+		in.arrivalBytes -= a.size
+		n, size = n+len(a.items), size+a.size
+		if a.key != nil {
+			break
+		}
+	}
+	return list
+}
+
+// takeArrivals stores what has arrived for the inbox, as much as fits into one
+// unit. It reports whether there was anything.
+func (l *loop) takeArrivals() bool {
+	list := l.in.takeArrivals()
+	if len(list) == 0 {
+		return false
+	}
+	outcomes := make([]arrived, len(list))
+	for i := range outcomes {
+		outcomes[i].err = turns.ErrInternal // if it panics
+	}
+	defer func() {
+		for i, in := range list {
+			l.a.e.inboxes.waiting.Add(-int64(in.size))
+			in.done <- outcomes[i]
+		}
+	}()
+	if err := l.a.store(list, outcomes); err != nil {
+		for i := range outcomes {
+			outcomes[i] = arrived{err: err}
+		}
+	}
+	return true
+}
+
+// store commits arrivals in one unit. Each is stored whole or has an error of its
+// own; an error of store is that of all.
+func (a *actor) store(list []*arrival, outcomes []arrived) error {
+	if err := a.load(); err != nil {
+		return err
+	}
+	if err := a.mayDecide(); err != nil {
+		return err
+	}
+	r, replayed, err := keyed(a, list[0].key, func(d *decision) (all inbox.IngestResult, err error) {
+		if err := d.mustBeOpen(); err != nil {
+			return all, err
+		}
+		err = d.inbox.inSnapshot(func(b *inbox.Book) error {
+			if err := b.SettleLags(); err != nil {
+				return err
+			}
+			for i, in := range list {
+				results, err := b.Ingest(in.items)
+				if errors.Is(err, inbox.ErrFull) && in.lags {
+					b.Lag(in.items[0].Source, int64(len(in.items)))
+					results, err = []inbox.Ingested{}, nil
+				}
+				outcomes[i] = arrived{inbox.IngestResult{Results: results}, err}
+				all.Results = append(all.Results, results...)
+				if b.Err() != nil {
+					return b.Err()
+				}
+			}
+			return nil
+		})
+		if len(list) == 1 && err == nil {
+			err = outcomes[0].err
+		}
+		return all, err
+	})
+	if err != nil {
+		return err
+	}
+	if replayed {
+		outcomes[0] = arrived{r: r}
+		return nil
+	}
+	// The results of all, one after the other, have their real ids now.
+	for i := range outcomes {
+		n := len(outcomes[i].r.Results)
+		outcomes[i].r, r.Results = inbox.IngestResult{Results: r.Results[:n:n], Seq: r.Seq}, r.Results[n:]
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Rows is what the engine reads of the store.
+type Rows interface {
+	turns.Rows
+	InboxRows
+}
+
+// InboxRows is what the engine reads of inboxes. All methods may be called from
+// many goroutines. Times are in milliseconds.
+type InboxRows interface {
+	// Read calls f with one snapshot of all rows.
+	Read(ctx context.Context, f func(ledger.Reader) error) error
+	// LoadInbox reads the row of an inbox, nil if there is none.
+	LoadInbox(ctx context.Context, threadID string) (*inbox.Inbox, error)
+	// DueInboxes lists the threads whose inbox has something to do by until, the
+	// earliest first and at most limit, and when the next one has; 0 = never.
+	DueInboxes(ctx context.Context, until int64, limit int) (threadIDs []string, next int64, err error)
+	// InboxesWithNew lists the threads that have new entries.
+	InboxesWithNew(ctx context.Context) ([]string, error)
+	// InboxesToExpire lists threads with items that were acknowledged before, or
+	// that were closed before, at most limit.
+	InboxesToExpire(ctx context.Context, before int64, limit int) ([]string, error)
+	// SubscriptionsOf lists the subscriptions of a source, of all threads.
+	SubscriptionsOf(ctx context.Context, source string) ([]inbox.Subscription, error)
+	// Payloads reads the events of raw items by their seqs. One that was pruned is
+	// missing.
+	Payloads(ctx context.Context, seqs []int64) (map[int64]*inbox.Received, error)
+}
+
+// hasSpoken reports whether the agent has made an item in the live attempt of a
+// turn.
+func (r *rules) hasSpoken(t *turns.Turn) (spoke bool, err error) {
+	var kinds []any
+	for _, k := range items.Kinds {
+		if k != items.KindUserMessage {
+			kinds = append(kinds, string(k))
+		}
+	}
+	err = r.inboxes.Read(context.Background(), func(rd ledger.Reader) error {
+		return rd.Scan(ledger.Range{
+			Index: items.OfThread, Prefix: []any{t.ThreadID}, Newest: true, Until: t.CreatedSeq, Live: turns.SupersededItems,
+			Only: []ledger.Only{{Column: "turn_id", Values: []any{t.TurnID}}, {Column: "type", Values: kinds}}, First: 1,
+		}, func(ledger.Values) error {
+			spoke = true
+			return ledger.ErrEnough
+		})
+	})
+	return spoke, err
+}
+
+// oneByOne is a Reader whose every call has a snapshot of its own. The rows of a
+// thread's inbox are changed by its actor only, so that the actor sees the same as
+// in one snapshot.
+type oneByOne struct{ rows InboxRows }
+
+// Get implements ledger.Reader.
+func (o oneByOne) Get(ix *ledger.Index, key ...any) (v ledger.Values, err error) {
+	err = o.rows.Read(context.Background(), func(r ledger.Reader) error {
+		v, err = r.Get(ix, key...)
+		return err
+	})
+	return v, err
+}
+
+// Scan implements ledger.Reader. f is called after the snapshot has ended, because
+// it may read: a second snapshot inside the first could wait for a connection.
+func (o oneByOne) Scan(rg ledger.Range, f func(ledger.Values) error) error {
+	var list []ledger.Values
+	if err := o.rows.Read(context.Background(), func(r ledger.Reader) error {
+		return r.Scan(rg, func(v ledger.Values) error {
+			list = append(list, slices.Clone(v))
+			return nil
+		})
+	}); err != nil {
+		return err
+	}
+	for _, v := range list {
+		if err := f(v); err == ledger.ErrEnough {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// wakeRetry is the retry policy of wakes: nobody waits who could start them again.
+var wakeRetry = turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: 5}
+
+// judgeWake judges whether the thread's new entries wake it. The time at which a
+// bound ends is kept in wakeAt.
+func (a *actor) judgeWake() inbox.WakeVerdict {
+	s := a.state
+	a.wakeAt = time.Time{}
+	if s.inbox == nil || s.inbox.NewEntries == 0 || s.thread == nil || s.active != nil || len(s.queue) > 0 || a.stopped || a.dead != nil {
+		return inbox.WakeVerdict{}
+	}
+	v := inbox.MayWake(s.inbox, s.thread, settingsOf(s, a.agent()), time.Now(), 0)
+	a.wakeAt = v.At
+	return v
+}
+
+// startWake starts a turn for everything that is new in the inbox, if it may. It
+// is never queued: without a slot the thread stands in line, and all is judged
+// again when its turn comes.
+func (a *actor) startWake() {
+	v := a.judgeWake()
+	if v.Stall != "" {
+		a.e.gate.decline(a.id)
+		d := a.decide()
+		d.inbox.book().Stall(v)
+		if _, err := a.commit(d); err != nil {
+			a.wakeAt = a.retryTime("a thread with new entries cannot be judged now", err)
+		}
+		return
+	}
+	if !v.OK {
+		a.e.gate.decline(a.id)
+		return
+	}
+	for {
+		if ok, _ := a.slot.reserve(); !ok {
+			return
+		}
+		d := a.decide()
+		started, err := d.wake()
+		if err == nil && !d.change.empty() {
+			_, err = a.commit(d)
+		}
+		if err == nil && started {
+			return
+		}
+		a.slot.unreserve()
+		if err == nil { // a bound was reached, or nothing was left to tell
+			return
+		}
+		if !errors.Is(err, turns.ErrRuntimePaused) { // otherwise a pause has closed the gate, and the next round waits in line
+			a.wakeAt = a.retryTime("a thread cannot be woken now", err)
+			return
+		}
+	}
+}
+
+// wake adds a turn that tells the agent what is new: its start, its input and
+// inbox/told are one unit. started is false if a bound was reached, or if nothing
+// was new.
+func (d *decision) wake() (started bool, err error) {
+	var told []*inbox.Entry
+	var msg items.UserMessage
+	err = d.inbox.inSnapshot(func(b *inbox.Book) error {
+		fresh, err := b.Fresh()
+		if err != nil || len(fresh) == 0 {
+			return err
+		}
+		if d.rules.draining() {
+			return turns.ErrDraining
+		}
+		raws, err := d.rules.payloads(fresh)
+		if err != nil {
+			return err
+		}
+		msg, told = inbox.WakeMessage(fresh, raws)
+		chain := b.Chain(told)
+		if v := inbox.MayWake(b.Inbox(), d.next().thread, d.inbox.settings(), d.change.now.Time, chain); !v.OK {
+			if told = nil; v.Stall != "" {
+				b.Stall(v)
+			}
+			return nil
+		}
+		turnID := turns.NewID()
+		msgs := []items.UserMessage{msg}
+		d.change.selectTries(newTries(turnID))
+		d.turn.addStarted(nil, turnID, turns.OriginWake, turns.Start{Retry: &wakeRetry, Chain: chain})
+		d.items.addInput(turnID, 1, msgs, items.StatusCompleted)
+		b.Tell(told, turnID)
+		b.Stats().Woken++
+		d.turn.addPrompt(msgs)
+		return b.Err()
+	})
+	return len(told) > 0, err
+}
+
+// payloads reads the events of what the entries show, as far as an agent is told
+// more of it than a summary: messages, timers.
+func (r *rules) payloads(list []*inbox.Entry) (map[int64]*inbox.Received, error) {
+	var seqs []int64
+	for _, e := range list {
+		if e.TellsText() {
+			seqs = append(seqs, e.LastRaw)
+		}
+	}
+	if len(seqs) == 0 {
+		return nil, nil
+	}
+	return r.inboxes.Payloads(context.Background(), seqs)
+}
+
+// turnEnds follows the end of the active turn: what it was told is acknowledged,
+// or new again if the agent has said nothing.
+func (w *inboxWriter) turnEnds(end turns.State) {
+	act, box := w.d.active(), w.d.next().inbox
+	if box == nil || box.ToldTurn != act.turn.TurnID {
+		return
+	}
+	var err error
+	switch {
+	case !act.spoke:
+		err = w.book().Untell(act.turn.TurnID)
+	case end == turns.Completed && w.settings().Ack == inbox.AckTurnEnd:
+		if err = w.book().AckTold(act.turn.TurnID); err == nil {
+			err = w.book().SettleLags()
+		}
+	}
+	if err != nil && w.d.change.err == nil {
+		w.d.change.err = err
+	}
+}
+
+// threadCloses follows the end of the thread: everything that waits is posted, and
+// nothing arrives any more.
+func (w *inboxWriter) threadCloses() {
+	if w.d.next().inbox == nil && w.d.change.committed == nil {
+		return // it is new
+	}
+	if err := w.book().Close(); err != nil && w.d.change.err == nil {
+		w.d.change.err = err
+	}
+}
+
+// giveUpWake gives up the attempt of a wake, because the server stops: the next
+// server continues it. It reports false for other turns, and if the policy allows
+// no further attempt.
+func (w *turnWriter) giveUpWake() bool {
+	act := w.d.active()
+	return act.turn.Origin == turns.OriginWake && w.retry(turns.CauseServer, "server stopping")
+}

@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
+)
+
+// Inboxes is the part of the engine that keeps inboxes. The actor of a thread
+// decides about its inbox, as about its turns. A change that returns without an
+// error is durable (I1). All methods may be called from many goroutines, once
+// Recover has returned.
+type Inboxes struct {
+	e       *Engine
+	alarm   alarm
+	sources sources
+	waiting atomic.Int64 // bytes of items that wait for actors, of all threads
+}
+
+// Inboxes returns the Inboxes of the engine; New has made it.
+func (e *Engine) Inboxes() *Inboxes { return e.inboxes }
+
+// inboxCommand runs one command about the inbox of an open thread, in its actor.
+func inboxCommand[R any, P ledger.Result[R]](ctx context.Context, x *Inboxes, threadID string, key *ledger.Key, f func(b *inbox.Book) (R, error)) (R, error) {
+	return call(ctx, x.e, threadID, func(a *actor) (R, error) {
+		r, _, err := keyed[R, P](a, key, func(d *decision) (r R, err error) {
+			if err := d.mustBeOpen(); err != nil {
+				return r, err
+			}
+			err = d.inbox.inSnapshot(func(b *inbox.Book) error {
+				r, err = f(b)
+				return errors.Join(err, b.Err())
+			})
+			return r, err
+		})
+		return r, err
+	})
+}
+
+// Configure changes the policy of an inbox. Errors, as of all commands below:
+// threads.ErrNotFound, threads.ErrClosed, ledger.ErrKeyConflict, ErrOverloaded,
+// ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed; and
+// *turns.InvalidError.
+func (x *Inboxes) Configure(ctx context.Context, c inbox.Configure) (inbox.ConfigureResult, error) {
+	return call(ctx, x.e, c.ThreadID, func(a *actor) (inbox.ConfigureResult, error) {
+		r, _, err := keyed(a, c.Key, func(d *decision) (r inbox.ConfigureResult, err error) {
+			if err := d.mustBeOpen(); err != nil {
+				return r, err
+			}
+			err = d.inbox.inSnapshot(func(b *inbox.Book) error {
+				p, err := b.Configure(c, d.agent().inboxSettings(inbox.Policy{}).Wake)
+				r = inbox.ConfigureResult{ThreadID: c.ThreadID, Policy: p}
+				return err
+			})
+			return r, err
+		})
+		return r, err
+	})
+}
+
+// Policy returns the policy in force in threads of an agent that have set these
+// members.
+func (x *Inboxes) Policy(agent string, set inbox.Policy) inbox.Policy {
+	return x.e.rules.agents.of(agent).inboxSettings(set).Policy()
+}
+
+// Ack acknowledges exactly what entries show. Errors: inbox.ErrEntryNotFound.
+func (x *Inboxes) Ack(ctx context.Context, c inbox.Ack) (inbox.AckResult, error) {
+	return inboxCommand(ctx, x, c.ThreadID, c.Key, func(b *inbox.Book) (inbox.AckResult, error) {
+		r, err := b.Ack(c)
+		if err == nil {
+			err = b.SettleLags()
+		}
+		return r, err
+	})
+}
+
+// Flush flushes one digest, or all. Errors: inbox.ErrDigestNotFound.
+func (x *Inboxes) Flush(ctx context.Context, c inbox.FlushNow) (inbox.EntriesResult, error) {
+	return inboxCommand(ctx, x, c.ThreadID, c.Key, func(b *inbox.Book) (inbox.EntriesResult, error) {
+		ids, err := b.Flush(c.DigestID)
+		return inbox.EntriesResult{EntryIDs: ids}, err
+	})
+}
+
+// Wake makes told entries that are not acknowledged new again, and ends what
+// keeps the thread from being woken.
+func (x *Inboxes) Wake(ctx context.Context, c inbox.WakeNow) (inbox.EntriesResult, error) {
+	return inboxCommand(ctx, x, c.ThreadID, c.Key, func(b *inbox.Book) (inbox.EntriesResult, error) {
+		ids, err := b.WakeNow()
+		return inbox.EntriesResult{EntryIDs: ids}, err
+	})
+}
+
+// CreateTimer creates a timer. Errors: inbox.ErrConflict,
+// inbox.ErrTooManyTimers.
+func (x *Inboxes) CreateTimer(ctx context.Context, c inbox.CreateTimer) (inbox.TimerResult, error) {
+	return inboxCommand(ctx, x, c.ThreadID, c.Key, func(b *inbox.Book) (inbox.TimerResult, error) {
+		t, created, err := b.CreateTimer(c)
+		return inbox.TimerResult{Timer: t, Created: created}, err
+	})
+}
+
+// DeleteTimer deletes a timer. Errors: inbox.ErrTimerNotFound.
+func (x *Inboxes) DeleteTimer(ctx context.Context, c inbox.DeleteTimer) (inbox.DeleteTimerResult, error) {
+	return inboxCommand(ctx, x, c.ThreadID, c.Key, func(b *inbox.Book) (inbox.DeleteTimerResult, error) {
+		return inbox.DeleteTimerResult{TimerID: c.TimerID}, b.DeleteTimer(c.TimerID)
+	})
+}
+
+// Ingest stores items: see inbox.Book. Errors: inbox.ErrFull.
+func (x *Inboxes) Ingest(ctx context.Context, c inbox.Ingest) (inbox.IngestResult, error) {
+	out, err := x.arrive(ctx, c.ThreadID, &arrival{items: c.Items, key: c.Key})
+	return out, err
+}
+
+// Send stores a message as one item. Errors: inbox.ErrFull.
+func (x *Inboxes) Send(ctx context.Context, c inbox.Send) (inbox.SendResult, error) {
+	it := inbox.MessageItem(items.NewID(), c.Text, c.Sender)
+	out, err := x.arrive(ctx, c.ThreadID, &arrival{items: []inbox.Item{it}, key: c.Key})
+	if err != nil {
+		return inbox.SendResult{}, err
+	}
+	return inbox.SendResult{Ingested: out.Results[0], Seq: out.Seq}, nil
+}

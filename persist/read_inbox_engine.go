@@ -1,0 +1,129 @@
+package persist
+
+import (
+	"context"
+
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/ledger"
+)
+
+// ReadToDecide calls f with the rows of one snapshot, which ends when f returns.
+// It is for what the engine decides on, such as a unit of an inbox.Book.
+func (r *Reads) ReadToDecide(ctx context.Context, f func(ledger.Reader) error) error {
+	return r.db.Snapshot(ctx, ForEngine, func(s Snapshot) error { return f(s) })
+}
+
+// LoadInbox reads the row of an inbox; nil if the thread has none.
+func (r *Reads) LoadInbox(ctx context.Context, threadID string) (*inbox.Inbox, error) {
+	return in(ctx, r, ForEngine, func(s Snapshot) (*inbox.Inbox, error) { return inboxOf(s, threadID) })
+}
+
+// The first columns of inboxes are the thread, when it is due, whether it has new
+// entries, and what is counted.
+const (
+	inboxThread  = 1
+	inboxDue     = 2
+	inboxPending = 4
+	inboxUnacked = 5
+)
+
+// DueInboxes lists the threads whose inboxes have something to do by themselves
+// until a time in milliseconds, the earliest first, at most limit of them. next is
+// when the first inbox after those is due, which may have passed too; 0 = never,
+// as things are.
+func (r *Reads) DueInboxes(ctx context.Context, until int64, limit int) (ids []string, next int64, err error) {
+	err = r.db.Snapshot(ctx, ForEngine, func(s Snapshot) error {
+		return s.Scan(ledger.Range{Index: inbox.ByDue, After: int64(0), First: inboxDue}, func(v ledger.Values) error {
+			if at := v.Int(inboxDue - 1); at > until || len(ids) >= limit {
+				next = at
+				return ledger.ErrEnough
+			}
+			ids = append(ids, v.Text(0))
+			return nil
+		})
+	})
+	return ids, next, err
+}
+
+// InboxesWithNew lists the threads whose inboxes have new entries, in the order of
+// their ids.
+func (r *Reads) InboxesWithNew(ctx context.Context) (ids []string, err error) {
+	err = r.db.Snapshot(ctx, ForEngine, func(s Snapshot) error {
+		return s.Scan(ledger.Range{Index: inbox.WithNew, After: "", First: inboxThread}, func(v ledger.Values) error {
+			ids = append(ids, v.Text(0))
+			return nil
+		})
+	})
+	return ids, err
+}
+
+// InboxesToExpire lists the threads whose inboxes have something that was
+// acknowledged before a time in milliseconds, the oldest first, at most limit of
+// them.
+func (r *Reads) InboxesToExpire(ctx context.Context, ackedBefore int64, limit int) (ids []string, err error) {
+	err = r.db.Snapshot(ctx, ForEngine, func(s Snapshot) error {
+		return s.Scan(ledger.Range{Index: inbox.ByAcked, After: int64(0), Until: ackedBefore, First: inboxThread}, func(v ledger.Values) error {
+			if len(ids) >= limit {
+				return ledger.ErrEnough
+			}
+			ids = append(ids, v.Text(0))
+			return nil
+		})
+	})
+	return ids, err
+}
+
+// maxSubscribers bounds the subscriptions of one source: one for each of as many
+// inboxes as a server can have.
+const maxSubscribers = 100_000
+
+// SubscriptionsOf lists the subscriptions of a source in all inboxes, the oldest
+// first, at most 100,000 of them.
+func (r *Reads) SubscriptionsOf(ctx context.Context, source string) ([]inbox.Subscription, error) {
+	return in(ctx, r, ForEngine, func(s Snapshot) (list []inbox.Subscription, err error) {
+		err = s.Scan(ledger.Range{Index: inbox.SubscriptionOfSource, Prefix: []any{source}}, func(v ledger.Values) error {
+			if len(list) == maxSubscribers {
+				return ledger.ErrEnough
+			}
+			sub, err := inbox.ReadSubscription(v)
+			if err == nil {
+				list = append(list, *sub)
+			}
+			return err
+		})
+		return list, err
+	})
+}
+
+// Payloads reads the events of raw items by their seqs. Those that were removed
+// from the log are missing in the result. The caller bounds how many it asks for.
+func (r *Reads) Payloads(ctx context.Context, seqs []int64) (map[int64]*inbox.Received, error) {
+	return in(ctx, r, ForEngine, func(s Snapshot) (map[int64]*inbox.Received, error) {
+		found := make(map[int64]*inbox.Received, len(seqs))
+		for _, seq := range seqs {
+			body, _, err := received(s, seq)
+			if err != nil {
+				return nil, err
+			}
+			if body != nil {
+				found[seq] = body
+			}
+		}
+		return found, nil
+	})
+}
+
+// InboxTotals counts the pending and the unacknowledged raw items of all inboxes,
+// for metrics. It reads a row of each inbox.
+func (r *Reads) InboxTotals(ctx context.Context) (pending, unacked int64, err error) {
+	err = r.db.Snapshot(ctx, ForScans, func(s Snapshot) error {
+		return s.Scan(ledger.Range{Index: inbox.ByThread, After: "", First: inboxUnacked}, func(v ledger.Values) error {
+			pending += v.Int(inboxPending - 1)
+			unacked += v.Int(inboxUnacked - 1)
+			return nil
+		})
+	})
+	return pending, unacked, err
+}
+
+var _ inbox.Reader = (*Reads)(nil)
