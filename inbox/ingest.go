@@ -27,12 +27,15 @@ func (b *Book) room(items []Item) error {
 	box := b.inbox()
 	pending, unacked, bytes := box.PendingItems, box.UnackedItems, box.UnackedBytes
 	for i := range items {
+	counted := map[nativeKey]bool{} // an item that comes twice takes its room once
 		it := &items[i]
-		if it.Source == SourceTurns || b.stored(it) != nil {
+		key := nativeKey{it.Source, it.NativeID}
+		if it.Source == SourceTurns || counted[key] || b.stored(it) != nil {
 			continue
 		}
 		unacked++
-		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: it.Sender})
+		counted[key] = true
+		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: it.sender()})
 		if it.Grouped() && b.Settings.Enabled {
 			pending++
 		}
@@ -64,14 +67,11 @@ func (b *Book) ingest(it *Item) Ingested {
 		return Ingested{RawID: RawID(old.Seq), DigestID: DigestID(old.Digest), Duplicate: true}
 	}
 	body := &Received{
-		Source: it.Source, NativeID: it.NativeID, OccurredAt: it.OccurredAt, Sender: it.Sender, Summary: it.Summary,
+		Source: it.Source, NativeID: it.NativeID, OccurredAt: it.OccurredAt, Sender: it.sender(), Summary: it.Summary,
 		Payload: it.Payload, Truncated: it.Truncated, TotalBytes: it.TotalBytes, Chain: it.Chain,
 	}
 	if body.OccurredAt.IsZero() {
 		body.OccurredAt = b.Now
-	}
-	if body.Sender == "" {
-		body.Sender = senderOf(it.Payload)
 	}
 	var d *Digest
 	if it.Grouped() && b.Settings.Enabled {
