@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -26,15 +27,15 @@ func (b *Book) Ingest(items []Item) ([]Ingested, error) {
 func (b *Book) room(items []Item) error {
 	box := b.inbox()
 	pending, unacked, bytes := box.PendingItems, box.UnackedItems, box.UnackedBytes
-	for i := range items {
 	counted := map[nativeKey]bool{} // an item that comes twice takes its room once
+	for i := range items {
 		it := &items[i]
 		key := nativeKey{it.Source, it.NativeID}
 		if it.Source == SourceTurns || counted[key] || b.stored(it) != nil {
 			continue
 		}
-		unacked++
 		counted[key] = true
+		unacked++
 		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: it.sender()})
 		if it.Grouped() && b.Settings.Enabled {
 			pending++
@@ -216,27 +217,25 @@ func (b *Book) pending(want func(*Digest) bool) (list []*Digest) {
 	if b.inbox().PendingItems == 0 {
 		return nil
 	}
-	for _, row := range b.overlay[DigestTable] {
-		if d := row.(*Digest); d.New() && d.Pending > 0 && want(d) {
+	add := func(d *Digest) {
+		if d.Pending > 0 && want(d) {
 			list = append(list, d)
 		}
 	}
-	slices.SortFunc(list, func(x, y *Digest) int { return int(y.Seq - x.Seq) }) // provisional seqs fall
-	var committed []*Digest
+	for _, row := range b.overlay[DigestTable] {
+		add(row.(*Digest))
+	}
 	b.failed(b.committed.Scan(ledger.Range{Index: DigestFlush, Prefix: []any{b.ThreadID}}, func(v ledger.Values) error {
 		d, err := ReadDigest(v)
-		if err != nil {
-			return err
+		if err == nil && b.overlay[DigestTable][d.Seq] == nil {
+			add(d)
 		}
-		if changed, ok := b.overlay[DigestTable][d.Seq].(*Digest); ok {
-			d = changed
-		}
-		if d.Pending > 0 && want(d) {
-			committed = append(committed, d)
-		}
-		return nil
+		return err
 	}))
-	return append(committed, list...)
+	slices.SortFunc(list, func(x, y *Digest) int {
+		return cmp.Or(cmp.Compare(x.FlushAt, y.FlushAt), cmp.Compare(order(x.Seq), order(y.Seq)))
+	})
+	return list
 }
 
 // Flush flushes one digest by hand, or everything if id is "". A digest of which
