@@ -153,8 +153,10 @@ type Unsubscribed struct {
 	SubscriptionID string `json:"subscription_id"`
 }
 
-// Expired is the body of inbox/expired. NextAckedAt is when the item was
-// acknowledged that is removed next; zero = there is none.
+// Expired is the body of inbox/expired. ThroughRawID may be smaller than in the
+// event before, if an older item was acknowledged meanwhile; without it nothing is
+// removed. NextAckedAt is when the item was acknowledged that is removed next;
+// zero = there is none.
 type Expired struct {
 	ThroughRawID    notify.ID   `json:"through_raw_id,omitzero"`
 	NextAckedAt     notify.Time `json:"next_acked_at,omitzero"`

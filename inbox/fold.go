@@ -420,7 +420,7 @@ func (f *folding) expired(b *Expired) {
 	for _, r := range rows {
 		f.s.Put(r)
 	}
-	f.box().Expired, f.box().AckedAt = last, b.NextAckedAt.Milli()
+	f.box().Expired, f.box().AckedAt = max(f.box().Expired, last), b.NextAckedAt.Milli()
 }
 
 func (f *folding) fired(b *TimerFired) {
