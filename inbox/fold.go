@@ -436,6 +436,7 @@ func (f *folding) fired(b *TimerFired) {
 	next := *row
 	next.NextAt, next.LastFiredAt = b.NextAt, b.PlannedAt
 	f.s.Put(&next)
+	f.box() // the row says when the next timer fires, even if no item follows
 }
 
 // silentPause is how long a thread is not woken after so many wakes in a row

@@ -152,7 +152,9 @@ const firedAtOnce = 100
 func (b *Book) FireDue() error {
 	var due []*Timer
 	b.scan(TimerTable, ledger.Range{Index: TimerNext, Prefix: []any{b.ThreadID}, Until: b.Now.Milli() + 1}, func(row ledger.Row) bool {
-		due = append(due, row.(*Timer))
+		if t := row.(*Timer); !t.NextAt.After(b.Now.Time) { // else the unit has fired it already
+			due = append(due, t)
+		}
 		return len(due) < firedAtOnce
 	})
 	for _, t := range due {
