@@ -86,6 +86,7 @@ var Reasons = []Reason{ReasonItem, ReasonWindow, ReasonSize, ReasonImmediate, Re
 // Acked is the body of inbox/acked. EntryIDs are the entries that were named or
 // covered, and further visible ones that are acknowledged by it completely.
 type Acked struct {
+	withIDs
 	EntryIDs []notify.ID `json:"entry_ids"`
 	RawCount int         `json:"raw_count"`
 	By       By          `json:"by"`
@@ -103,6 +104,7 @@ const (
 
 // Told is the body of inbox/told.
 type Told struct {
+	withIDs
 	EntryIDs []notify.ID `json:"entry_ids"`
 	TurnID   string      `json:"turn_id"`
 }
@@ -110,6 +112,7 @@ type Told struct {
 // Untold is the body of inbox/untold. Silent counts the wakes in a row, this one
 // included, that ended without a word of the agent.
 type Untold struct {
+	withIDs
 	EntryIDs []notify.ID `json:"entry_ids"`
 	TurnID   string      `json:"turn_id"`
 	Silent   int         `json:"silent"`
@@ -117,6 +120,7 @@ type Untold struct {
 
 // Woken is the body of inbox/woken.
 type Woken struct {
+	withIDs
 	EntryIDs []notify.ID `json:"entry_ids"`
 }
 
