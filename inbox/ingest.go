@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -39,13 +40,16 @@ func (b *Book) IngestOrLag(items []Item) ([]Ingested, error) {
 func (b *Book) room(items []Item) error {
 	box := b.inbox()
 	pending, unacked, bytes := box.PendingItems, box.UnackedItems, box.UnackedBytes
+	counted := map[nativeKey]bool{} // an item that comes twice takes its room once
 	for i := range items {
 		it := &items[i]
-		if it.Source == SourceTurns || b.stored(it) != nil {
+		key := nativeKey{it.Source, it.NativeID}
+		if it.Source == SourceTurns || counted[key] || b.stored(it) != nil {
 			continue
 		}
+		counted[key] = true
 		unacked++
-		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: it.Sender})
+		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: it.sender()})
 		if it.Grouped() && b.Settings.Enabled {
 			pending++
 		}
@@ -77,14 +81,11 @@ func (b *Book) ingest(it *Item) Ingested {
 		return Ingested{RawID: RawID(old.Seq), DigestID: DigestID(old.Digest), Duplicate: true}
 	}
 	body := &Received{
-		Source: it.Source, NativeID: it.NativeID, OccurredAt: it.OccurredAt, Sender: it.Sender, Summary: it.Summary,
+		Source: it.Source, NativeID: it.NativeID, OccurredAt: it.OccurredAt, Sender: it.sender(), Summary: it.Summary,
 		Payload: it.Payload, Truncated: it.Truncated, TotalBytes: it.TotalBytes, Chain: it.Chain,
 	}
 	if body.OccurredAt.IsZero() {
 		body.OccurredAt = b.Now
-	}
-	if body.Sender == "" {
-		body.Sender = senderOf(it.Payload)
 	}
 	var d *Digest
 	if it.Grouped() && b.Settings.Enabled {
@@ -229,27 +230,25 @@ func (b *Book) pending(want func(*Digest) bool) (list []*Digest) {
 	if b.inbox().PendingItems == 0 {
 		return nil
 	}
-	for _, row := range b.overlay[DigestTable] {
-		if d := row.(*Digest); d.New() && d.Pending > 0 && want(d) {
+	add := func(d *Digest) {
+		if d.Pending > 0 && want(d) {
 			list = append(list, d)
 		}
 	}
-	slices.SortFunc(list, func(x, y *Digest) int { return int(y.Seq - x.Seq) }) // provisional seqs fall
-	var committed []*Digest
+	for _, row := range b.overlay[DigestTable] {
+		add(row.(*Digest))
+	}
 	b.failed(b.committed.Scan(ledger.Range{Index: DigestFlush, Prefix: []any{b.ThreadID}}, func(v ledger.Values) error {
 		d, err := ReadDigest(v)
-		if err != nil {
-			return err
+		if err == nil && b.overlay[DigestTable][d.Seq] == nil {
+			add(d)
 		}
-		if changed, ok := b.overlay[DigestTable][d.Seq].(*Digest); ok {
-			d = changed
-		}
-		if d.Pending > 0 && want(d) {
-			committed = append(committed, d)
-		}
-		return nil
+		return err
 	}))
-	return append(committed, list...)
+	slices.SortFunc(list, func(x, y *Digest) int {
+		return cmp.Or(cmp.Compare(x.FlushAt, y.FlushAt), cmp.Compare(order(x.Seq), order(y.Seq)))
+	})
+	return list
 }
 
 // Flush flushes one digest by hand, or everything if id is "". A digest of which

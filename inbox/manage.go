@@ -152,7 +152,9 @@ const firedAtOnce = 100
 func (b *Book) FireDue() error {
 	var due []*Timer
 	b.scan(TimerTable, ledger.Range{Index: TimerNext, Prefix: []any{b.ThreadID}, Until: b.Now.Milli() + 1}, func(row ledger.Row) bool {
-		due = append(due, row.(*Timer))
+		if t := row.(*Timer); !t.NextAt.After(b.Now.Time) { // else the unit has fired it already
+			due = append(due, t)
+		}
 		return len(due) < firedAtOnce
 	})
 	for _, t := range due {
@@ -181,8 +183,11 @@ const expireAtOnce = 1000
 // there is more to remove. It stops at the first raw item that was acknowledged
 // later, so that one seq says what is gone.
 func (b *Book) Expire(before time.Time) (more bool, err error) {
-	last, n, next := b.inbox().Expired, 0, notify.Time{}
-	b.scan(RawTable, ledger.Range{Index: RawOfThread, Prefix: []any{b.ThreadID}, After: last}, func(row ledger.Row) bool {
+	last, n, next := int64(0), 0, notify.Time{}
+	// From the oldest item on: one that was not acknowledged when later ones were
+	// removed may be now.
+	r := ledger.Range{Index: RawOfThread, Prefix: []any{b.ThreadID}, Only: where("expired", 0)}
+	b.scan(RawTable, r, func(row ledger.Row) bool {
 		r := row.(*Raw)
 		switch {
 		case r.Expired || r.AckedSeq == 0:

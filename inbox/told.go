@@ -1,6 +1,9 @@
 package inbox
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 )
@@ -11,16 +14,24 @@ const (
 	MaxToldBytes   = 64 << 10
 )
 
-// Fresh lists the oldest entries that are fresh, at most MaxToldEntries.
+// Fresh lists the oldest entries that are fresh, at most MaxToldEntries. Those
+// that the unit itself has posted or made fresh are among them.
 func (b *Book) Fresh() ([]*Entry, error) {
 	var list []*Entry
-	b.scan(EntryTable, ledger.Range{Index: EntryNew, Prefix: []any{b.ThreadID}}, func(row ledger.Row) bool {
+	for _, row := range b.overlay[EntryTable] {
 		if e := row.(*Entry); e.Fresh {
 			list = append(list, e)
 		}
-		return len(list) < MaxToldEntries
+	}
+	changed := len(list)
+	b.scan(EntryTable, ledger.Range{Index: EntryNew, Prefix: []any{b.ThreadID}}, func(row ledger.Row) bool {
+		if e := row.(*Entry); b.overlay[EntryTable][e.ID()] == nil {
+			list = append(list, e)
+		}
+		return len(list)-changed < MaxToldEntries
 	})
-	return list, b.err
+	slices.SortFunc(list, func(x, y *Entry) int { return cmp.Compare(order(x.Seq), order(y.Seq)) })
+	return list[:min(len(list), MaxToldEntries)], b.err
 }
 
 // Tell says that the turn's prompt tells the entries.
