@@ -49,7 +49,7 @@ func MayWake(box *Inbox, th *threads.Thread, s Settings, now time.Time, chain in
 
 // Stall records that a bound keeps the thread from being woken.
 func (b *Book) Stall(v WakeVerdict) {
-	if b.inbox().Stalled != v.Stall {
+	if b.rows.inbox().Stalled != v.Stall {
 		b.add(notify.InboxStalled, &Stalled{Reason: v.Stall, Until: notify.TimeOf(v.At)})
 	}
 }
@@ -62,7 +62,7 @@ func (b *Book) Chain(entries []*Entry) int {
 		if e.Kind != KindItem || e.Source != SourceEvents && e.Source != SourceMessage {
 			continue
 		}
-		if r, ok := b.Row(RawTable, e.LastRaw).(*Raw); ok && r.Chain > 0 {
+		if r, ok := b.rows.Row(RawTable, e.LastRaw).(*Raw); ok && r.Chain > 0 {
 			chain = max(chain, r.Chain)
 		}
 	}
