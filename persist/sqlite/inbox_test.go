@@ -5,11 +5,14 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/persist/persisttest"
+	"github.com/seed82539d15/holon/threads"
 )
 
 // Each kind of damage to inboxes has its own finding.
@@ -119,5 +122,45 @@ func TestPruneKeepsWhatIsNotAcknowledged(t *testing.T) {
 	}
 	if bad := worst(t, s.view); len(bad) > 0 {
 		t.Errorf("doctor: %v", bad)
+	}
+}
+
+// An event of the whole log removes the inbox of a closed thread: then no row of it
+// may be left.
+func TestRefoldKnowsTheRemovedInboxOfAClosedThread(t *testing.T) {
+	ctx := context.Background()
+	s := running(t, Options{Dir: t.TempDir()})
+	m := persisttest.InboxExample(t, whole{s, s.view})
+	m.Add(notify.ThreadClosed, "", "", &threads.Changed{Type: "closed", State: threads.Closed})
+	m.Commit()
+	differences := func() int {
+		out, err := persist.Refold(ctx, s.view)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(out.Differences)
+	}
+	if n := differences(); n != 0 {
+		t.Errorf("of a closed thread: %d differences", n)
+	}
+	d := notify.Draft{Method: notify.InboxExpired, Header: notify.Header{Seq: notify.Provisional(0), Timestamp: notify.TimeOf(time.Now())},
+		Body: &inbox.Expired{SubjectThreadID: m.ID}}
+	if err := d.Encode(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Append(&ledger.Unit{Drafts: []notify.Draft{d}}); err != nil {
+		t.Fatal(err)
+	}
+	if n := differences(); n == 0 {
+		t.Error("the rows that are left were not found")
+	}
+	if err := s.Do(ctx, func() error {
+		return s.w.conn.run(`DELETE FROM inboxes; DELETE FROM inbox_items; DELETE FROM inbox_digests; DELETE FROM inbox_entries;
+			DELETE FROM inbox_subscriptions; DELETE FROM inbox_timers`)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if n := differences(); n != 0 {
+		t.Errorf("after the removal: %d differences", n)
 	}
 }
