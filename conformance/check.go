@@ -58,6 +58,7 @@ const (
 	srcEvents  = "protocol.md §4 Notifications"
 	srcErrors  = "protocol.md §5 Errors"
 	srcAdmit   = "protocol.md §6 Who gets in"
+	srcInbox   = "protocol.md §8 Inboxes and timers"
 	srcRewind  = "rewind.md § What a consumer must do"
 	srcSSE     = "HTML Living Standard §9.2 Server-sent events"
 )
@@ -67,7 +68,7 @@ const (
 var areas = []string{
 	"envelope", "id", "batch", "params", "frame", "http", "admission", "runtime", "log",
 	"thread", "agent", "turn", "busy", "interrupt", "steer", "attempt", "question", "item", "worker", "lease", "delta",
-	"read", "idempotency", "stream", "cursor", "filter", "collapse", "subscribe", "sse", "error", "name", "schema",
+	"inbox", "timer", "read", "idempotency", "stream", "cursor", "filter", "collapse", "subscribe", "sse", "error", "name", "schema",
 }
 
 // table returns every check by area; within an area the checks in Go come
@@ -89,6 +90,8 @@ func table() []check {
 		itemChecks(),
 		workerChecks(),
 		deltaChecks(),
+		inboxChecks(),
+		timerChecks(),
 		readChecks(),
 		idempotencyChecks(),
 		streamChecks(),

@@ -23,6 +23,8 @@ var methods = []string{
 	"turn/claim", "turn/renew", "turn/complete", "turn/fail", "step/start", "step/end",
 	"item/list", "item/read", "item/respond", "event/list",
 	"item/create", "item/append", "item/update", "item/delete", "item/batch",
+	"inbox/ingest", "inbox/send", "inbox/configure", "inbox/read", "inbox/expand", "inbox/ack", "inbox/flush", "inbox/wake",
+	"inbox/subscribe", "inbox/unsubscribe", "timer/create", "timer/list", "timer/delete",
 	"stream/subscribe", "stream/unsubscribe",
 }
 
@@ -44,6 +46,9 @@ var notifications = map[string]trait{
 	"turn/queued": logged, "turn/started": logged, "turn/progress": logged,
 	"turn/completed": ending, "turn/interrupted": ending, "turn/failed": ending,
 	"item/created": logged, "item/updated": logged, "item/deleted": logged, "item/delta": logged,
+	"inbox/received": logged, "inbox/posted": logged, "inbox/acked": logged, "inbox/told": logged, "inbox/untold": logged,
+	"inbox/woken": logged, "inbox/stalled": logged, "inbox/configured": logged, "inbox/subscribed": logged, "inbox/unsubscribed": logged,
+	"inbox/expired": logged, "timer/created": logged, "timer/fired": logged, "timer/deleted": logged,
 	"step/started": logged, "step/ended": logged, "stream/rewind": logged, "turn/late": logged,
 }
 

@@ -31,10 +31,10 @@ type actor struct {
 	stopped     bool           // the engine has stopped: commands are refused
 
 	startRetryAt   time.Time // when to try again to start the next turn; zero = not needed
-	wakeAt         time.Time // when a bound on wakes ends, while entries are new; zero = not needed
 	attemptRetryAt time.Time // the next attempt does not start before; zero = no bound
 
 	waiters waiters
+	inbox   inboxKeeper
 
 	panics           int
 	refused          int  // unexplained errors of commits in a row
@@ -43,16 +43,18 @@ type actor struct {
 }
 
 func newActor(e *Engine, id string) *actor {
-	return &actor{
+	a := &actor{
 		e: e, id: id, in: newIntake(e.rules.cfg.MaxCommands, e.rules.cfg.IntakeBytes),
 		state: &state{}, slot: slot{gate: e.gate, threadID: id},
 	}
+	a.inbox.a = a
+	return a
 }
 
 // idle reports whether the actor may end. One that has panicked too often stays,
 // because it refuses the commands of its thread.
 func (a *actor) idle() bool {
-	return a.state.active == nil && a.held == nil && a.startRetryAt.IsZero() && a.wakeAt.IsZero() && !errors.Is(a.dead, turns.ErrInternal)
+	return a.state.active == nil && a.held == nil && a.startRetryAt.IsZero() && a.inbox.wakeAt.IsZero() && !errors.Is(a.dead, turns.ErrInternal)
 }
 
 // agent is the agent of the thread.

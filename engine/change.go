@@ -134,8 +134,10 @@ func (c *change) add(method, turnID string, at scope, itemID string, body any) n
 
 // thread adds an event of the thread itself.
 func (c *change) thread(method string, body any) {
-	row := threads.Apply(c.next.thread, c.add(method, "", scope{}, "", body), body)
+	h := c.add(method, "", scope{}, "", body)
+	row := threads.Apply(c.next.thread, h, body)
 	c.rows.thread, c.next.thread = row, row
+	inbox.FoldTurn(c.inbox, &h, body)
 }
 
 // turn adds an event of a turn and returns the row it leaves. prev is nil for

@@ -150,7 +150,7 @@ func (a *actor) enact(d *decision) {
 	if a.recovering {
 		return
 	}
-	a.followInbox(d)
+	a.inbox.followInbox(d)
 	act := a.state.active
 	if act != nil {
 		act.open.unshareTexts()

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/seed82539d15/holon/inbox"
 )
@@ -20,27 +21,34 @@ func (x *Inboxes) start(ctx context.Context) *sync.WaitGroup {
 	return &wg
 }
 
+// inboxKeeper is the actor's side of its thread's inbox. It belongs to the actor's
+// goroutine.
+type inboxKeeper struct {
+	a      *actor
+	wakeAt time.Time // when a bound on wakes ends, while entries are new; zero = not needed
+}
+
 // followInbox follows a commit that changed the inbox of the thread, or what keeps
 // it from being woken: the alarm learns when it is due, followers of ended
 // subscriptions are removed, and the thread is judged again.
-func (a *actor) followInbox(d *decision) {
-	s := a.state
+func (k *inboxKeeper) followInbox(d *decision) {
+	s := k.a.state
 	if b := d.change.inbox.b; b != nil && b.Changed() {
-		if observe := a.e.rules.cfg.ObserveInbox; observe != nil {
+		if observe := k.a.e.rules.cfg.ObserveInbox; observe != nil {
 			observe(b.Stats())
 		}
 		if at := dueAt(s.inbox); at != 0 {
-			a.e.inboxes.alarm.earlier(at)
+			k.a.e.inboxes.alarm.earlier(at)
 		}
 		for i := range d.change.unit.Drafts {
 			if body, ok := d.change.unit.Drafts[i].Body.(*inbox.Unsubscribed); ok {
-				a.e.inboxes.unfollow(a.id, body.SubscriptionID)
+				k.a.e.inboxes.unfollow(k.a.id, body.SubscriptionID)
 			}
 		}
 	}
 	if s.active == nil && len(s.queue) == 0 && s.inbox != nil && s.inbox.NewEntries > 0 && len(d.change.unit.Drafts) > 0 {
-		if v := a.judgeWake(); v.OK || v.Stall != "" {
-			a.in.post((*actor).startNext)
+		if v := k.judgeWake(); v.OK || v.Stall != "" {
+			k.a.in.post((*actor).startNext)
 		}
 	}
 }

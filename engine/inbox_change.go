@@ -64,7 +64,7 @@ func (i *inboxChange) SetThread(t *threads.Thread) { i.c.rows.thread, i.c.next.t
 func (i *inboxChange) Row(t *ledger.Table, id any) ledger.Row {
 	switch {
 	case i.b != nil:
-		return i.b.Row(t, id)
+		return i.b.State().Row(t, id)
 	case t == threads.Table && i.c.next.thread != nil:
 		return i.c.next.thread
 	case t == inbox.Table && i.c.next.inbox != nil:
@@ -82,7 +82,7 @@ func (i *inboxChange) Put(row ledger.Row) {
 		i.SetThread(t)
 		return
 	}
-	i.book().Put(row)
+	i.book().State().Put(row)
 }
 
 // inboxWriter adds the events of the thread's inbox to a decision.

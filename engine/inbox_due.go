@@ -7,14 +7,16 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/threads"
 )
 
 // alarm wakes actors whose inbox has something to do by itself: a digest to
 // flush, a timer to fire. It has one timer for all inboxes. What is due is in the
 // rows of inboxes, so it needs no memory, and a restart misses nothing.
 type alarm struct {
-	x    *Inboxes
-	bell chan int64 // a time in milliseconds that may be earlier than the timer's; capacity 1
+	x      *Inboxes
+	bell   chan int64           // a time in milliseconds that may be earlier than the timer's; capacity 1
+	failed map[string]time.Time // threads that could not do what is due, and when to try again
 }
 
 // The bounds of the alarm.
@@ -73,54 +75,73 @@ func (al *alarm) run(ctx context.Context) {
 }
 
 // ring wakes the actors whose time has come, and waits for each: what it did is in
-// its row then. It returns when the next one is due; zero = never.
+// its row then. It returns when the next one is due; zero = never. Threads that
+// failed are left out until their time, so that they do not hide others.
 func (al *alarm) ring(ctx context.Context, now time.Time) (next time.Time, err error) {
-	ids, at, err := al.x.e.rules.inboxes.DueInboxes(ctx, now.UnixMilli(), dueAtOnce)
+	ids, at, err := al.x.e.rules.inboxes.DueInboxes(ctx, now.UnixMilli(), dueAtOnce+len(al.failed))
 	if err != nil {
 		return time.Time{}, err
 	}
-	failed := false
-	waits := make([]<-chan bool, 0, len(ids))
+	if at != 0 {
+		next = time.UnixMilli(at)
+	}
+	type waiting struct {
+		id   string
+		done chan bool
+	}
+	var list []waiting
 	for _, id := range ids {
-		done := make(chan bool, 1)
-		if al.x.e.owners.submit(id, func(a *actor) { done <- a.inboxDue(done) }, true) == nil {
-			waits = append(waits, done)
+		if retry, ok := al.failed[id]; ok && now.Before(retry) {
+			continue
+		}
+		w := waiting{id, make(chan bool, 1)}
+		if al.x.e.owners.submit(id, func(a *actor) { a.inbox.inboxDue(w.done) }, true) == nil {
+			list = append(list, w)
 		}
 	}
-	for _, w := range waits {
+	failed := map[string]time.Time{}
+	for id, retry := range al.failed {
+		if now.Before(retry) {
+			failed[id] = retry
+		}
+	}
+	for _, w := range list {
 		select {
-		case ok := <-w:
-			failed = failed || !ok
+		case ok := <-w.done:
+			if !ok {
+				failed[w.id] = now.Add(dueRetry)
+			}
 		case <-ctx.Done():
 			return time.Time{}, ctx.Err()
 		}
 	}
-	switch {
-	case failed:
-		return now.Add(dueRetry), nil
-	case len(ids) == dueAtOnce:
+	if al.failed = failed; len(list) >= dueAtOnce {
 		return now, nil
-	case at == 0:
-		return time.Time{}, nil
 	}
-	return time.UnixMilli(at), nil
+	for _, retry := range failed {
+		if next.IsZero() || retry.Before(next) {
+			next = retry
+		}
+	}
+	return next, nil
 }
 
-// inboxDue flushes the digests and fires the timers whose time has come. It
-// reports whether it could. A panic reports a failure, too.
-func (a *actor) inboxDue(done chan<- bool) (ok bool) {
-	defer func() {
-		if v := recover(); v != nil {
-			done <- false
-			panic(v)
-		}
-	}()
-	if err := a.load(); err != nil || a.mayDecide() != nil {
+// inboxDue does what is due in the inbox, and says on done whether it could.
+func (k *inboxKeeper) inboxDue(done chan<- bool) {
+	ok := false // also after a panic
+	defer func() { done <- ok }()
+	ok = k.flushAndFire()
+}
+
+// flushAndFire flushes the digests and fires the timers whose time has come. It
+// reports whether it could.
+func (k *inboxKeeper) flushAndFire() bool {
+	if err := k.a.load(); err != nil || k.a.mayDecide() != nil {
 		return false
 	}
-	d := a.decide()
-	if d.mustBeOpen() != nil {
-		return true // a closed inbox has nothing to do
+	d := k.a.decide()
+	if err := d.mustBeOpen(); err != nil {
+		return d.next().thread == nil || d.next().thread.State == threads.Closed // what closes will have nothing to do
 	}
 	err := d.inbox.inSnapshot(func(b *inbox.Book) error {
 		if err := b.FlushDue(); err != nil {
@@ -133,10 +154,10 @@ func (a *actor) inboxDue(done chan<- bool) (ok bool) {
 		return b.Err()
 	})
 	if err == nil && !d.change.empty() {
-		_, err = a.commit(d)
+		_, err = k.a.commit(d)
 	}
 	if err != nil {
-		a.e.log.Warn("what is due in an inbox cannot be done now", zap.String("thread_id", a.id), zap.Error(err))
+		k.a.e.log.Warn("what is due in an inbox cannot be done now", zap.String("thread_id", k.a.id), zap.Error(err))
 	}
 	return err == nil
 }

@@ -21,7 +21,7 @@ func (al *alarm) expire(ctx context.Context, now time.Time) {
 	before := now.Add(-al.x.e.rules.cfg.InboxRetention)
 	ids, err := al.x.e.rules.inboxes.InboxesToExpire(ctx, before.UnixMilli(), expireAtOnce)
 	for _, id := range ids {
-		if _, err = call(ctx, al.x.e, id, func(a *actor) (struct{}, error) { return struct{}{}, a.expireInbox(before) }); err != nil {
+		if _, err = call(ctx, al.x.e, id, func(a *actor) (struct{}, error) { return struct{}{}, a.inbox.expireInbox(before) }); err != nil {
 			break
 		}
 	}
@@ -32,30 +32,30 @@ func (al *alarm) expire(ctx context.Context, now time.Time) {
 
 // expireInbox removes what was acknowledged before a time, and everything if the
 // thread was closed before.
-func (a *actor) expireInbox(before time.Time) error {
-	if a.state.thread == nil || a.state.inbox == nil {
+func (k *inboxKeeper) expireInbox(before time.Time) error {
+	if k.a.state.thread == nil || k.a.state.inbox == nil {
 		return nil
 	}
-	if a.state.thread.State == threads.Closed {
-		if a.state.thread.ClosedAt.After(before) {
+	if k.a.state.thread.State == threads.Closed {
+		if k.a.state.thread.ClosedAt.After(before) {
 			return nil
 		}
-		return a.removeInbox()
+		return k.removeInbox()
 	}
 	for more := true; more; {
-		d := a.decide()
+		d := k.a.decide()
 		err := d.inbox.inSnapshot(func(b *inbox.Book) (err error) {
 			more, err = b.Expire(before)
 			return err
 		})
 		if err == nil && !d.change.empty() {
-			_, err = a.commit(d)
+			_, err = k.a.commit(d)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return a.forget(before)
+	return k.forget(before)
 }
 
 // removeAtOnce is how many rows one unit removes.
@@ -63,12 +63,12 @@ const removeAtOnce = 1000
 
 // forget removes the rows of expired items whose identity need not be remembered
 // any more. They are in no event: what is remembered is no part of the view.
-func (a *actor) forget(before time.Time) error {
-	since := time.Now().Add(-a.e.rules.cfg.DedupeFor)
+func (k *inboxKeeper) forget(before time.Time) error {
+	since := time.Now().Add(-k.a.e.rules.cfg.DedupeFor)
 	for {
 		var gone []ledger.Row
-		if err := a.e.rules.inboxes.Read(context.Background(), func(r ledger.Reader) error {
-			return r.Scan(ledger.Range{Index: inbox.RawOfThread, Prefix: []any{a.id}, Until: a.state.inbox.Expired + 1}, func(v ledger.Values) error {
+		if err := k.a.e.rules.inboxes.Read(context.Background(), func(r ledger.Reader) error {
+			return r.Scan(ledger.Range{Index: inbox.RawOfThread, Prefix: []any{k.a.id}, Until: k.a.state.inbox.Expired + 1}, func(v ledger.Values) error {
 				raw := inbox.ReadRaw(v)
 				if raw.Expired && raw.Source != inbox.SourceTurns && raw.ReceivedAt.Before(since) {
 					gone = append(gone, &ledger.Removal{Of: inbox.RawTable, Key: []any{raw.Seq}})
@@ -81,7 +81,7 @@ func (a *actor) forget(before time.Time) error {
 		}); err != nil || len(gone) == 0 {
 			return err
 		}
-		if _, err := a.e.store.Append(&ledger.Unit{Rows: gone}); err != nil {
+		if _, err := k.a.e.store.Append(&ledger.Unit{Rows: gone}); err != nil {
 			return err
 		}
 		if len(gone) < removeAtOnce {
@@ -93,15 +93,15 @@ func (a *actor) forget(before time.Time) error {
 // removeInbox removes the inbox of a closed thread: its rows in pieces, then the
 // inbox itself with the event that says so. That event belongs to the whole log,
 // because thread/closed is the last one of the thread.
-func (a *actor) removeInbox() error {
+func (k *inboxKeeper) removeInbox() error {
 	for _, t := range []struct {
 		table *ledger.Table
 		index *ledger.Index
 	}{{inbox.EntryTable, inbox.EntryOfThread}, {inbox.DigestTable, inbox.DigestThread}, {inbox.RawTable, inbox.RawOfThread}} {
 		for {
 			var gone []ledger.Row
-			if err := a.e.rules.inboxes.Read(context.Background(), func(r ledger.Reader) error {
-				return r.Scan(ledger.Range{Index: t.index, Prefix: []any{a.id}, First: 1}, func(v ledger.Values) error {
+			if err := k.a.e.rules.inboxes.Read(context.Background(), func(r ledger.Reader) error {
+				return r.Scan(ledger.Range{Index: t.index, Prefix: []any{k.a.id}, First: 1}, func(v ledger.Values) error {
 					gone = append(gone, &ledger.Removal{Of: t.table, Key: []any{v.Int(0)}})
 					if len(gone) == removeAtOnce {
 						return ledger.ErrEnough
@@ -114,21 +114,21 @@ func (a *actor) removeInbox() error {
 			if len(gone) == 0 {
 				break
 			}
-			if _, err := a.e.store.Append(&ledger.Unit{Rows: gone}); err != nil {
+			if _, err := k.a.e.store.Append(&ledger.Unit{Rows: gone}); err != nil {
 				return err
 			}
 		}
 	}
 	d := notify.Draft{
 		Method: notify.InboxExpired, Header: notify.Header{Seq: notify.Provisional(0), Timestamp: nowTime()},
-		Body: &inbox.Expired{SubjectThreadID: a.id},
+		Body: &inbox.Expired{SubjectThreadID: k.a.id},
 	}
 	if err := d.Encode(); err != nil {
 		return err
 	}
-	_, err := a.e.store.Append(&ledger.Unit{Drafts: []notify.Draft{d}, Rows: []ledger.Row{&ledger.Removal{Of: inbox.Table, Key: []any{a.id}}}})
+	_, err := k.a.e.store.Append(&ledger.Unit{Drafts: []notify.Draft{d}, Rows: []ledger.Row{&ledger.Removal{Of: inbox.Table, Key: []any{k.a.id}}}})
 	if err == nil {
-		a.state.inbox = nil
+		k.a.state.inbox = nil
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -29,9 +30,11 @@ type sources struct {
 	activity map[string]*inbox.Activity // by followerName
 }
 
+const followerPrefix = "inbox/"
+
 // followerName is the name of a subscription's follower.
 func followerName(threadID, subscriptionID string) string {
-	return "inbox/" + threadID + "/" + subscriptionID
+	return followerPrefix + threadID + "/" + subscriptionID
 }
 
 // Follow makes inboxes receive events of other threads. It is called once, after
@@ -43,9 +46,18 @@ func (x *Inboxes) Follow(ctx context.Context, d *follow.Dispatcher, logID string
 	if err != nil {
 		return fmt.Errorf("read the subscriptions of inboxes: %w", err)
 	}
+	known := map[string]bool{}
 	for i := range list {
+		known[followerName(list[i].ThreadID, list[i].SubscriptionID)] = true
 		if err := x.follow(ctx, list[i]); err != nil {
 			return err
+		}
+	}
+	for _, name := range d.Names() { // a subscription ended, and the server before its follower did
+		if strings.HasPrefix(name, followerPrefix) && !known[name] {
+			if err := d.Remove(name); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -188,7 +200,10 @@ func (x *Inboxes) Subscribe(ctx context.Context, c inbox.Subscribe) (inbox.Subsc
 	if err == nil && follows {
 		s := r.Subscription
 		s.ThreadID = c.ThreadID
-		err = x.follow(context.WithoutCancel(ctx), s)
+		if err = x.follow(context.WithoutCancel(ctx), s); errors.Is(err, follow.ErrTooMany) {
+			_, err = x.Unsubscribe(context.WithoutCancel(ctx), inbox.Unsubscribe{ThreadID: c.ThreadID, SubscriptionID: s.SubscriptionID})
+			err = errors.Join(turns.ErrOverloaded, err)
+		}
 	}
 	return r, err
 }

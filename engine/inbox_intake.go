@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/ledger"
@@ -128,7 +127,7 @@ func (l *loop) takeArrivals() bool {
 			in.done <- outcomes[i]
 		}
 	}()
-	if err := l.a.store(list, outcomes); err != nil {
+	if err := l.a.inbox.store(list, outcomes); err != nil {
 		for i := range outcomes {
 			outcomes[i] = arrived{err: err}
 		}
@@ -138,14 +137,14 @@ func (l *loop) takeArrivals() bool {
 
 // store commits arrivals in one unit. Each is stored whole or has an error of its
 // own; an error of store is that of all.
-func (a *actor) store(list []*arrival, outcomes []arrived) error {
-	if err := a.load(); err != nil {
+func (k *inboxKeeper) store(list []*arrival, outcomes []arrived) error {
+	if err := k.a.load(); err != nil {
 		return err
 	}
-	if err := a.mayDecide(); err != nil {
+	if err := k.a.mayDecide(); err != nil {
 		return err
 	}
-	r, replayed, err := keyed(a, list[0].key, func(d *decision) (all inbox.IngestResult, err error) {
+	r, replayed, err := keyed(k.a, list[0].key, func(d *decision) (all inbox.IngestResult, err error) {
 		if err := d.mustBeOpen(); err != nil {
 			return all, err
 		}
@@ -154,10 +153,12 @@ func (a *actor) store(list []*arrival, outcomes []arrived) error {
 				return err
 			}
 			for i, in := range list {
-				results, err := b.Ingest(in.items)
-				if errors.Is(err, inbox.ErrFull) && in.lags {
-					b.Lag(in.items[0].Source, int64(len(in.items)))
-					results, err = []inbox.Ingested{}, nil
+				var results []inbox.Ingested
+				var err error
+				if in.lags {
+					results, err = b.IngestOrLag(in.items)
+				} else {
+					results, err = b.Ingest(in.items)
 				}
 				outcomes[i] = arrived{inbox.IngestResult{Results: results}, err}
 				all.Results = append(all.Results, results...)

@@ -15,53 +15,53 @@ var wakeRetry = turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: 5}
 
 // judgeWake judges whether the thread's new entries wake it. The time at which a
 // bound ends is kept in wakeAt.
-func (a *actor) judgeWake() inbox.WakeVerdict {
-	s := a.state
-	a.wakeAt = time.Time{}
-	if s.inbox == nil || s.inbox.NewEntries == 0 || s.thread == nil || s.active != nil || len(s.queue) > 0 || a.stopped || a.dead != nil {
+func (k *inboxKeeper) judgeWake() inbox.WakeVerdict {
+	s := k.a.state
+	k.wakeAt = time.Time{}
+	if s.inbox == nil || s.inbox.NewEntries == 0 || s.thread == nil || s.active != nil || len(s.queue) > 0 || k.a.stopped || k.a.dead != nil {
 		return inbox.WakeVerdict{}
 	}
-	v := inbox.MayWake(s.inbox, s.thread, settingsOf(s, a.agent()), time.Now(), 0)
-	a.wakeAt = v.At
+	v := inbox.MayWake(s.inbox, s.thread, settingsOf(s, k.a.agent()), time.Now(), 0)
+	k.wakeAt = v.At
 	return v
 }
 
 // startWake starts a turn for everything that is new in the inbox, if it may. It
 // is never queued: without a slot the thread stands in line, and all is judged
 // again when its turn comes.
-func (a *actor) startWake() {
-	v := a.judgeWake()
+func (k *inboxKeeper) startWake() {
+	v := k.judgeWake()
 	if v.Stall != "" {
-		a.e.gate.decline(a.id)
-		d := a.decide()
+		k.a.e.gate.decline(k.a.id)
+		d := k.a.decide()
 		d.inbox.book().Stall(v)
-		if _, err := a.commit(d); err != nil {
-			a.wakeAt = a.retryTime("a thread with new entries cannot be judged now", err)
+		if _, err := k.a.commit(d); err != nil {
+			k.wakeAt = k.a.retryTime("a thread with new entries cannot be judged now", err)
 		}
 		return
 	}
 	if !v.OK {
-		a.e.gate.decline(a.id)
+		k.a.e.gate.decline(k.a.id)
 		return
 	}
 	for {
-		if ok, _ := a.slot.reserve(); !ok {
+		if ok, _ := k.a.slot.reserve(); !ok {
 			return
 		}
-		d := a.decide()
+		d := k.a.decide()
 		started, err := d.wake()
 		if err == nil && !d.change.empty() {
-			_, err = a.commit(d)
+			_, err = k.a.commit(d)
 		}
 		if err == nil && started {
 			return
 		}
-		a.slot.unreserve()
+		k.a.slot.unreserve()
 		if err == nil { // a bound was reached, or nothing was left to tell
 			return
 		}
 		if !errors.Is(err, turns.ErrRuntimePaused) { // otherwise a pause has closed the gate, and the next round waits in line
-			a.wakeAt = a.retryTime("a thread cannot be woken now", err)
+			k.wakeAt = k.a.retryTime("a thread cannot be woken now", err)
 			return
 		}
 	}
@@ -96,7 +96,7 @@ func (d *decision) wake() (started bool, err error) {
 		turnID := turns.NewID()
 		msgs := []items.UserMessage{msg}
 		d.change.selectTries(newTries(turnID))
-		d.turn.addStarted(nil, turnID, turns.OriginWake, turns.Start{Retry: &wakeRetry, Chain: chain})
+		d.turn.addStarted(nil, turnID, turns.OriginWake, turns.Start{Retry: &wakeRetry}, chain)
 		d.items.addInput(turnID, 1, msgs, items.StatusCompleted)
 		b.Tell(told, turnID)
 		b.Stats().Woken++

@@ -49,7 +49,7 @@ func (d *decision) addAttempt() error {
 	if err != nil {
 		return err
 	}
-	d.turn.addStarted(act.turn, act.turn.TurnID, turns.OriginRetry, turns.Start{})
+	d.turn.addStarted(act.turn, act.turn.TurnID, turns.OriginRetry, turns.Start{}, 0)
 	d.items.completeInput(input)
 	for _, o := range input {
 		act.open.remove(o.row.ItemID)

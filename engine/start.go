@@ -84,7 +84,7 @@ func (s *state) queueReason(onBusy turns.OnBusy) (string, error) {
 func (d *decision) startNow(c turns.Start, msgs []items.UserMessage) turns.StartResult {
 	turnID := turns.NewID()
 	d.change.selectTries(newTries(turnID))
-	d.turn.addStarted(nil, turnID, turns.OriginClient, c)
+	d.turn.addStarted(nil, turnID, turns.OriginClient, c, 0)
 	d.items.addInput(turnID, 1, msgs, items.StatusCompleted)
 	d.turn.addPrompt(msgs)
 	return turns.StartResult{TurnID: turnID, ThreadID: d.change.threadID, State: turns.Active, StartedAt: d.change.now}
@@ -141,7 +141,7 @@ func (d *decision) startBySteer(c turns.Start, msgs []items.UserMessage) (turns.
 func (d *decision) addQueued() {
 	q := d.next().queue[0]
 	d.change.selectTries(q.tries.clone())
-	d.turn.addStarted(q.turn, q.turn.TurnID, turns.OriginQueue, turns.Start{})
+	d.turn.addStarted(q.turn, q.turn.TurnID, turns.OriginQueue, turns.Start{}, 0)
 	d.items.completeInput(q.input)
 	d.turn.addPrompt(messages(q.input))
 }
@@ -171,7 +171,7 @@ func (a *actor) startNext() {
 		return
 	}
 	if len(s.queue) == 0 {
-		a.startWake()
+		a.inbox.startWake()
 		return
 	}
 	for {

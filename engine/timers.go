@@ -20,7 +20,7 @@ func (a *actor) nextDue() time.Time {
 			next = t
 		}
 	}
-	at(a.wakeAt)
+	at(a.inbox.wakeAt)
 	if act := a.state.active; act != nil {
 		at(act.work.stopBy)
 		if act.work.exec != nil {
@@ -83,8 +83,8 @@ func (a *actor) runDue() {
 		a.startNext()
 	}
 	act := a.state.active
-	if is(a.wakeAt) {
-		a.wakeAt = time.Time{}
+	if is(a.inbox.wakeAt) {
+		a.inbox.wakeAt = time.Time{}
 		if act == nil {
 			a.startNext()
 		}

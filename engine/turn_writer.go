@@ -14,12 +14,12 @@ import (
 type turnWriter struct{ d *decision }
 
 // addStarted adds turn/started, with the fence of the runtime's pause. The attempt
-// begins with it, unless it began with the wait for it.
-func (w *turnWriter) addStarted(prev *turns.Turn, turnID string, origin turns.Origin, c turns.Start) {
+// begins with it, unless it began with the wait for it. chain is that of a wake.
+func (w *turnWriter) addStarted(prev *turns.Turn, turnID string, origin turns.Origin, c turns.Start, chain int) {
 	w.d.change.unit.Fences = append(w.d.change.unit.Fences, turns.NotPaused)
 	e := &turns.StartedEvent{
 		Type: "started", State: turns.Active, StartedAt: w.d.change.now, Origin: origin,
-		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds, Retry: c.Retry, Chain: c.Chain,
+		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds, Retry: c.Retry, Chain: chain,
 	}
 	if prev != nil && prev.Attempt > 1 {
 		e.Origin, e.FirstStartedAt = turns.OriginRetry, prev.FirstStartedAt

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -164,6 +166,14 @@ func (d *Dispatcher) Add(ctx context.Context, f Follower) (*Lane, error) {
 	l.attach(f)
 	d.setFloor()
 	return l, nil
+}
+
+// Names lists the followers that have a position, also those that have not been
+// added.
+func (d *Dispatcher) Names() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Sorted(maps.Keys(d.lanes))
 }
 
 // newRow returns the row of a follower. It stores a new one if there is none.

@@ -46,10 +46,10 @@ func (b *Book) Ack(c Ack) (AckResult, error) {
 
 // AckTold acknowledges the entries that a turn was told, when it completes.
 func (b *Book) AckTold(turnID string) error {
-	if b.inbox().ToldTurn != turnID {
+	if b.rows.inbox().ToldTurn != turnID {
 		return nil
 	}
-	_, err := b.ackEntries(b.toldBy(turnID), ByTurn, turnID)
+	_, err := b.ackEntries(b.rows.toldBy(turnID), ByTurn, turnID)
 	return err
 }
 
@@ -57,17 +57,17 @@ func (b *Book) AckTold(turnID string) error {
 func (b *Book) selected(c Ack) (list []*Entry, err error) {
 	switch {
 	case c.ThroughEntryID != "":
-		e, err := b.entryOf(c.ThroughEntryID)
+		e, err := b.rows.entryOf(c.ThroughEntryID)
 		if err != nil {
 			return nil, err
 		}
-		list = b.visibleAt(e.Seq - 1)
-		return append(list, e), b.err
+		list = b.rows.visibleAt(e.Seq - 1)
+		return append(list, e), b.rows.err
 	case c.All:
-		return b.visibleAt(*c.AsOfSeq), b.err
+		return b.rows.visibleAt(*c.AsOfSeq), b.rows.err
 	}
 	for _, id := range c.EntryIDs {
-		e, err := b.entryOf(id)
+		e, err := b.rows.entryOf(id)
 		if err != nil {
 			return nil, err
 		}
@@ -75,35 +75,7 @@ func (b *Book) selected(c Ack) (list []*Entry, err error) {
 			list = append(list, e)
 		}
 	}
-	return list, b.err
-}
-
-// entryOf finds an entry by its id.
-func (b *Book) entryOf(id notify.ID) (*Entry, error) {
-	seq, ok := id.Seq(EntryPrefix)
-	if !ok {
-		return nil, ErrEntryNotFound
-	}
-	e, ok := b.Row(EntryTable, seq).(*Entry)
-	if b.err != nil {
-		return nil, b.err
-	}
-	if !ok || e.ThreadID != b.ThreadID {
-		return nil, ErrEntryNotFound
-	}
-	return e, nil
-}
-
-// visibleAt lists the entries up to a seq that were visible then and are not
-// fully acknowledged now: also those that are superseded since.
-func (b *Book) visibleAt(seq int64) (list []*Entry) {
-	b.scan(EntryTable, ledger.Range{Index: EntryOpen, Prefix: []any{b.ThreadID}, Until: seq + 1}, func(row ledger.Row) bool {
-		if e := row.(*Entry); e.AckedAt.IsZero() && (e.By == 0 || order(e.By) > seq) {
-			list = append(list, e)
-		}
-		return true
-	})
-	return list
+	return list, b.rows.err
 }
 
 // ackEntries acknowledges the items of entries, and posts what remains of the
@@ -116,7 +88,7 @@ func (b *Book) ackEntries(entries []*Entry, by By, turnID string) (AckResult, er
 	var digests []int64
 	for _, e := range entries {
 		n := 0
-		eachItem(b, e, func(r *Raw) {
+		eachItem(b.rows, e, func(r *Raw) {
 			if !seen[r.Seq] {
 				seen[r.Seq] = true
 				n++
@@ -133,21 +105,21 @@ func (b *Book) ackEntries(entries []*Entry, by By, turnID string) (AckResult, er
 			perDigest[e.Digest] += n
 		}
 	}
-	if b.err != nil || len(ids) == 0 {
-		return out, b.err
+	if b.rows.err != nil || len(ids) == 0 {
+		return out, b.rows.err
 	}
 	for _, seq := range digests { // the visible snapshot of each, if nothing of it is left
-		d := b.Row(DigestTable, seq).(*Digest)
+		d := b.rows.Row(DigestTable, seq).(*Digest)
 		if id := EntryID(d.Newest); perDigest[seq] == d.Unacked && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
 	out.AckedItems = len(seen)
-	before := b.acked
+	before := b.rows.acked
 	b.add(notify.InboxAcked, &Acked{EntryIDs: ids, RawCount: len(seen), By: by, TurnID: turnID})
-	out.AckedEntries = b.acked - before
+	out.AckedEntries = b.rows.acked - before
 	for _, seq := range digests {
-		d := b.Row(DigestTable, seq).(*Digest)
+		d := b.rows.Row(DigestTable, seq).(*Digest)
 		if !d.Open && d.Unacked+d.Pending == 0 {
 			b.stats.closed("")
 		}
@@ -155,7 +127,7 @@ func (b *Book) ackEntries(entries []*Entry, by By, turnID string) (AckResult, er
 			out.RemainderEntryIDs = append(out.RemainderEntryIDs, b.postRemainder(d))
 		}
 	}
-	return out, b.err
+	return out, b.rows.err
 }
 
 // postRemainder posts a snapshot of what is left of the digest's posted items.
@@ -164,7 +136,7 @@ func (b *Book) postRemainder(d *Digest) notify.ID {
 	rest, last := *d, int64(0)
 	rest.FirstAt, rest.LastAt, rest.Senders = notify.Time{}, notify.Time{}, nil
 	skip := d.Pending
-	b.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
+	b.rows.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
 		r := row.(*Raw)
 		switch {
 		case r.AckedSeq != 0:

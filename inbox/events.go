@@ -86,6 +86,7 @@ var Reasons = []Reason{ReasonItem, ReasonWindow, ReasonSize, ReasonImmediate, Re
 // Acked is the body of inbox/acked. EntryIDs are the entries that were named or
 // covered, and further visible ones that are acknowledged by it completely.
 type Acked struct {
+	withIDs
 	EntryIDs []notify.ID `json:"entry_ids"`
 	RawCount int         `json:"raw_count"`
 	By       By          `json:"by"`
@@ -103,6 +104,7 @@ const (
 
 // Told is the body of inbox/told.
 type Told struct {
+	withIDs
 	EntryIDs []notify.ID `json:"entry_ids"`
 	TurnID   string      `json:"turn_id"`
 }
@@ -110,6 +112,7 @@ type Told struct {
 // Untold is the body of inbox/untold. Silent counts the wakes in a row, this one
 // included, that ended without a word of the agent.
 type Untold struct {
+	withIDs
 	EntryIDs []notify.ID `json:"entry_ids"`
 	TurnID   string      `json:"turn_id"`
 	Silent   int         `json:"silent"`
@@ -117,6 +120,7 @@ type Untold struct {
 
 // Woken is the body of inbox/woken.
 type Woken struct {
+	withIDs
 	EntryIDs []notify.ID `json:"entry_ids"`
 }
 
@@ -153,8 +157,10 @@ type Unsubscribed struct {
 	SubscriptionID string `json:"subscription_id"`
 }
 
-// Expired is the body of inbox/expired. NextAckedAt is when the item was
-// acknowledged that is removed next; zero = there is none.
+// Expired is the body of inbox/expired. ThroughRawID may be smaller than in the
+// event before, if an older item was acknowledged meanwhile; without it nothing is
+// removed. NextAckedAt is when the item was acknowledged that is removed next;
+// zero = there is none.
 type Expired struct {
 	ThroughRawID    notify.ID   `json:"through_raw_id,omitzero"`
 	NextAckedAt     notify.Time `json:"next_acked_at,omitzero"`

@@ -420,7 +420,7 @@ func (f *folding) expired(b *Expired) {
 	for _, r := range rows {
 		f.s.Put(r)
 	}
-	f.box().Expired, f.box().AckedAt = last, b.NextAckedAt.Milli()
+	f.box().Expired, f.box().AckedAt = max(f.box().Expired, last), b.NextAckedAt.Milli()
 }
 
 func (f *folding) fired(b *TimerFired) {
@@ -436,6 +436,7 @@ func (f *folding) fired(b *TimerFired) {
 	next := *row
 	next.NextAt, next.LastFiredAt = b.NextAt, b.PlannedAt
 	f.s.Put(&next)
+	f.box() // the row says when the next timer fires, even if no item follows
 }
 
 // silentPause is how long a thread is not woken after so many wakes in a row

@@ -18,21 +18,37 @@ func (b *Book) Ingest(items []Item) ([]Ingested, error) {
 	for i := range items {
 		results[i] = b.ingest(&items[i])
 	}
-	return results, b.err
+	return results, b.rows.err
+}
+
+// IngestOrLag stores those items that fit, and counts the others.
+func (b *Book) IngestOrLag(items []Item) ([]Ingested, error) {
+	results := make([]Ingested, 0, len(items))
+	for i := range items {
+		if b.room(items[i:i+1]) == ErrFull {
+			b.Lag(items[i].Source, 1)
+			continue
+		}
+		results = append(results, b.ingest(&items[i]))
+	}
+	return results, b.rows.err
 }
 
 // room returns ErrFull if not all of the items fit. Items of child turns always
 // do.
 func (b *Book) room(items []Item) error {
-	box := b.inbox()
+	box := b.rows.inbox()
 	pending, unacked, bytes := box.PendingItems, box.UnackedItems, box.UnackedBytes
+	counted := map[nativeKey]bool{} // an item that comes twice takes its room once
 	for i := range items {
 		it := &items[i]
-		if it.Source == SourceTurns || b.stored(it) != nil {
+		key := nativeKey{it.Source, it.NativeID}
+		if it.Source == SourceTurns || counted[key] || b.rows.stored(it) != nil {
 			continue
 		}
+		counted[key] = true
 		unacked++
-		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: it.Sender})
+		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: it.sender()})
 		if it.Grouped() && b.Settings.Enabled {
 			pending++
 		}
@@ -40,30 +56,14 @@ func (b *Book) room(items []Item) error {
 			return ErrFull
 		}
 	}
-	return b.err
+	return b.rows.err
 }
 
 // nativeKey identifies a raw item by its source, for Row.
 type nativeKey struct{ source, nativeID string }
 
-// stored returns the raw item of this identity, nil if there is none.
-func (b *Book) stored(it *Item) *Raw {
-	key := nativeKey{it.Source, it.NativeID}
-	switch seq, known := b.natives[key]; {
-	case known && seq == 0:
-		return nil
-	case known:
-		return b.Row(RawTable, seq).(*Raw)
-	}
-	r, _ := b.get(RawTable, RawByNative, b.ThreadID, it.Source, it.NativeID).(*Raw)
-	if r == nil && b.err == nil {
-		b.natives[key] = 0
-	}
-	return r
-}
-
 func (b *Book) ingest(it *Item) Ingested {
-	if old := b.stored(it); old != nil || b.err != nil {
+	if old := b.rows.stored(it); old != nil || b.rows.err != nil {
 		b.stats.Duplicates++
 		if old == nil {
 			return Ingested{}
@@ -71,21 +71,18 @@ func (b *Book) ingest(it *Item) Ingested {
 		return Ingested{RawID: RawID(old.Seq), DigestID: DigestID(old.Digest), Duplicate: true}
 	}
 	body := &Received{
-		Source: it.Source, NativeID: it.NativeID, OccurredAt: it.OccurredAt, Sender: it.Sender, Summary: it.Summary,
+		Source: it.Source, NativeID: it.NativeID, OccurredAt: it.OccurredAt, Sender: it.sender(), Summary: it.Summary,
 		Payload: it.Payload, Truncated: it.Truncated, TotalBytes: it.TotalBytes, Chain: it.Chain,
 	}
 	if body.OccurredAt.IsZero() {
 		body.OccurredAt = b.Now
-	}
-	if body.Sender == "" {
-		body.Sender = senderOf(it.Payload)
 	}
 	var d *Digest
 	if it.Grouped() && b.Settings.Enabled {
 		d = b.digestFor(it.Grouping, it.Source)
 		body.ResourceRef, body.EventFamily = it.Grouping.ResourceRef, it.Grouping.EventFamily
 	}
-	seq := b.unit.NextSeq() // after a rollover may have added an event
+	seq := b.rows.unit.NextSeq() // after a rollover may have added an event
 	body.RawID = RawID(seq)
 	if it.Grouped() && b.Settings.Enabled {
 		digest, first := seq, b.Now
@@ -102,14 +99,14 @@ func (b *Book) ingest(it *Item) Ingested {
 		body.FlushAt = earlier(first.Add(b.Settings.MaxDelay), b.Now.Add(b.Settings.Window))
 	}
 	b.add(notify.InboxReceived, body)
-	b.natives[nativeKey{it.Source, it.NativeID}] = seq
+	b.rows.natives[nativeKey{it.Source, it.NativeID}] = seq
 	b.stats.Received++
 	out := Ingested{RawID: body.RawID, DigestID: body.DigestID}
 	if body.DigestID == "" {
 		out.EntryID = b.postItem(body, it.Grouping)
 		return out
 	}
-	d = b.Row(DigestTable, seqOf(body.DigestID)).(*Digest)
+	d = b.rows.Row(DigestTable, seqOf(body.DigestID)).(*Digest)
 	g := it.Grouping
 	switch {
 	case g.Breaks == BreaksAfter:
@@ -132,7 +129,7 @@ func earlier(x, y time.Time) notify.Time {
 // digestFor returns the open digest that an item joins; nil if it opens another
 // one. What is pending in the digest before is then flushed.
 func (b *Book) digestFor(g *Grouping, source string) *Digest {
-	d, _ := b.Row(DigestTable, OpenKey{b.ThreadID, source, g.ResourceRef, g.EventFamily}).(*Digest)
+	d, _ := b.rows.Row(DigestTable, OpenKey{b.rows.threadID, source, g.ResourceRef, g.EventFamily}).(*Digest)
 	if d == nil {
 		return nil
 	}
@@ -148,7 +145,7 @@ func (b *Book) digestFor(g *Grouping, source string) *Digest {
 
 // postItem posts an entry of one item.
 func (b *Book) postItem(r *Received, g *Grouping) notify.ID {
-	seq := b.unit.NextSeq()
+	seq := b.rows.unit.NextSeq()
 	e := Entry{
 		EntryID: EntryID(seq), Kind: KindItem, Source: r.Source, Summary: summaryOfItem(r), Count: 1, LastRawID: r.RawID,
 		FirstAt: r.OccurredAt, LastAt: r.OccurredAt, PostedAt: b.Now,
@@ -165,7 +162,7 @@ func (b *Book) postItem(r *Received, g *Grouping) notify.ID {
 // Something must be pending. closes says that the digest takes no items any more.
 func (b *Book) flush(d *Digest, reason Reason, closes bool) notify.ID {
 	added := make([]notify.ID, 0, d.Pending)
-	b.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
+	b.rows.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
 		if r := row.(*Raw); r.AckedSeq == 0 {
 			added = append(added, RawID(r.Seq))
 		}
@@ -183,7 +180,7 @@ func (b *Book) flush(d *Digest, reason Reason, closes bool) notify.ID {
 // postSnapshot posts a snapshot of count items up to the raw item last. It
 // supersedes the snapshot before, unless that is fully acknowledged.
 func (b *Book) postSnapshot(d *Digest, reason Reason, added []notify.ID, count int, last int64, closes bool) notify.ID {
-	seq := b.unit.NextSeq()
+	seq := b.rows.unit.NextSeq()
 	body := &Posted{
 		Entry: Entry{
 			EntryID: EntryID(seq), Kind: KindSnapshot, DigestID: DigestID(d.Seq), Revision: d.Revision + 1, Source: d.Source,
@@ -192,7 +189,7 @@ func (b *Book) postSnapshot(d *Digest, reason Reason, added []notify.ID, count i
 		},
 		Reason: reason, NewRawIDs: added, ClosesDigest: closes,
 	}
-	if old, ok := b.Row(EntryTable, d.Newest).(*Entry); ok && old.AckedAt.IsZero() {
+	if old, ok := b.rows.Row(EntryTable, d.Newest).(*Entry); ok && old.AckedAt.IsZero() {
 		body.SupersedesEntryID = old.EntryID
 	}
 	b.add(notify.InboxPosted, body)
@@ -202,48 +199,19 @@ func (b *Book) postSnapshot(d *Digest, reason Reason, added []notify.ID, count i
 
 // FlushDue flushes the digests whose time has come.
 func (b *Book) FlushDue() error {
-	for _, d := range b.pending(func(d *Digest) bool { return d.FlushAt <= b.Now.Milli() }) {
+	for _, d := range b.rows.pending(func(d *Digest) bool { return d.FlushAt <= b.Now.Milli() }) {
 		b.flush(d, ReasonWindow, false)
 	}
-	return b.err
+	return b.rows.err
 }
 
 // FlushAll flushes everything that is pending.
 func (b *Book) FlushAll(reason Reason) ([]notify.ID, error) {
 	ids := []notify.ID{}
-	for _, d := range b.pending(func(*Digest) bool { return true }) {
+	for _, d := range b.rows.pending(func(*Digest) bool { return true }) {
 		ids = append(ids, b.flush(d, reason, false))
 	}
-	return ids, b.err
-}
-
-// pending lists the digests of which something is pending, in the order of their
-// flush.
-func (b *Book) pending(want func(*Digest) bool) (list []*Digest) {
-	if b.inbox().PendingItems == 0 {
-		return nil
-	}
-	for _, row := range b.overlay[DigestTable] {
-		if d := row.(*Digest); d.New() && d.Pending > 0 && want(d) {
-			list = append(list, d)
-		}
-	}
-	slices.SortFunc(list, func(x, y *Digest) int { return int(y.Seq - x.Seq) }) // provisional seqs fall
-	var committed []*Digest
-	b.failed(b.committed.Scan(ledger.Range{Index: DigestFlush, Prefix: []any{b.ThreadID}}, func(v ledger.Values) error {
-		d, err := ReadDigest(v)
-		if err != nil {
-			return err
-		}
-		if changed, ok := b.overlay[DigestTable][d.Seq].(*Digest); ok {
-			d = changed
-		}
-		if d.Pending > 0 && want(d) {
-			committed = append(committed, d)
-		}
-		return nil
-	}))
-	return append(committed, list...)
+	return ids, b.rows.err
 }
 
 // Flush flushes one digest by hand, or everything if id is "". A digest of which
@@ -256,14 +224,14 @@ func (b *Book) Flush(id notify.ID) ([]notify.ID, error) {
 	if !ok {
 		return nil, ErrDigestNotFound
 	}
-	d, ok := b.Row(DigestTable, seq).(*Digest)
+	d, ok := b.rows.Row(DigestTable, seq).(*Digest)
 	switch {
-	case b.err != nil:
-		return nil, b.err
-	case !ok || d.ThreadID != b.ThreadID:
+	case b.rows.err != nil:
+		return nil, b.rows.err
+	case !ok || d.ThreadID != b.rows.threadID:
 		return nil, ErrDigestNotFound
 	case d.Pending == 0:
 		return []notify.ID{}, nil
 	}
-	return []notify.ID{b.flush(d, ReasonManual, false)}, b.err
+	return []notify.ID{b.flush(d, ReasonManual, false)}, b.rows.err
 }

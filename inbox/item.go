@@ -37,6 +37,14 @@ type Grouping struct {
 	Breaks      Breaks `json:"breaks,omitzero"`
 }
 
+// sender is who caused the item: what its source says, or else its payload.
+func (it *Item) sender() string {
+	if it.Sender != "" {
+		return it.Sender
+	}
+	return senderOf(it.Payload)
+}
+
 // Flush says whether an item waits for further ones of its burst.
 type Flush string
 

@@ -27,9 +27,9 @@ func (c *Configure) Check() error {
 // Configure changes the policy. wake is the default of its member. Disabling it
 // posts what is pending.
 func (b *Book) Configure(c Configure, wake Wake) (Policy, error) {
-	next := b.inbox().Policy.with(c.Policy, c.Reset)
+	next := b.rows.inbox().Policy.with(c.Policy, c.Reset)
 	settings := next.Settings(wake)
-	if !next.equal(b.inbox().Policy) {
+	if !next.equal(b.rows.inbox().Policy) {
 		b.add(notify.InboxConfigured, &Configured{Policy: settings.Policy(), Set: next})
 		if b.Settings.Enabled && !settings.Enabled {
 			if _, err := b.FlushAll(ReasonLifecycle); err != nil {
@@ -38,7 +38,7 @@ func (b *Book) Configure(c Configure, wake Wake) (Policy, error) {
 		}
 	}
 	b.Settings = settings
-	return settings.Policy(), b.err
+	return settings.Policy(), b.rows.err
 }
 
 // MaxSendBytes bounds the text of a message.
@@ -71,14 +71,14 @@ func (c *Subscribe) Check() error {
 func (b *Book) Subscribe(c Subscribe) (Subscription, bool, error) {
 	if c.SubscriptionID == "" {
 		c.SubscriptionID = "sub_" + uuid.Must(uuid.NewV7()).String()
-	} else if old, ok := b.Row(SubscriptionTable, SubscriptionKey(b.ThreadID, c.SubscriptionID)).(*Subscription); ok {
+	} else if old, ok := b.rows.Row(SubscriptionTable, SubscriptionKey(b.rows.threadID, c.SubscriptionID)).(*Subscription); ok {
 		if old.Source != c.Source || old.Filter != c.Filter || !slices.Equal(old.ThreadIDs, c.ThreadIDs) || !slices.Equal(old.Methods, c.Methods) {
 			return Subscription{}, false, ErrConflict
 		}
-		return *old, false, b.err
+		return *old, false, b.rows.err
 	}
 	n := 0
-	b.scan(SubscriptionTable, ledger.Range{Index: SubscriptionByID, Prefix: []any{b.ThreadID}}, func(ledger.Row) bool { n++; return true })
+	b.rows.scan(SubscriptionTable, ledger.Range{Index: SubscriptionByID, Prefix: []any{b.rows.threadID}}, func(ledger.Row) bool { n++; return true })
 	if n >= b.Bounds.MaxSubscriptions {
 		return Subscription{}, false, ErrTooManySubscriptions
 	}
@@ -86,19 +86,19 @@ func (b *Book) Subscribe(c Subscribe) (Subscription, bool, error) {
 		SubscriptionID: c.SubscriptionID, Source: c.Source, Filter: c.Filter, ThreadIDs: c.ThreadIDs, Methods: c.Methods, CreatedAt: b.Now,
 	}
 	b.add(notify.InboxSubscribed, &Subscribed{Subscription: row})
-	return row, true, b.err
+	return row, true, b.rows.err
 }
 
 // Unsubscribe disconnects a source. Errors: ErrSubscriptionNotFound.
 func (b *Book) Unsubscribe(id string) error {
-	if _, ok := b.Row(SubscriptionTable, SubscriptionKey(b.ThreadID, id)).(*Subscription); !ok {
-		if b.err != nil {
-			return b.err
+	if _, ok := b.rows.Row(SubscriptionTable, SubscriptionKey(b.rows.threadID, id)).(*Subscription); !ok {
+		if b.rows.err != nil {
+			return b.rows.err
 		}
 		return ErrSubscriptionNotFound
 	}
 	b.add(notify.InboxUnsubscribed, &Unsubscribed{SubscriptionID: id})
-	return b.err
+	return b.rows.err
 }
 
 // spec is the schedule of a timer.
@@ -114,33 +114,33 @@ func (b *Book) CreateTimer(c CreateTimer) (Timer, bool, error) {
 	}
 	if row.TimerID == "" {
 		row.TimerID = "timer_" + uuid.Must(uuid.NewV7()).String()
-	} else if old, ok := b.Row(TimerTable, TimerKey(b.ThreadID, c.TimerID)).(*Timer); ok {
+	} else if old, ok := b.rows.Row(TimerTable, TimerKey(b.rows.threadID, c.TimerID)).(*Timer); ok {
 		if !old.At.Equal(c.At.Time) || old.EverySeconds != c.EverySeconds || old.Cron != c.Cron || old.Timezone != c.Timezone || old.Text != c.Text {
 			return Timer{}, false, ErrConflict
 		}
-		return *old, false, b.err
+		return *old, false, b.rows.err
 	}
 	if err := checkSchedule(row.spec(), b.Now.Time); err != nil {
 		return Timer{}, false, err
 	}
-	if b.inbox().Timers >= b.Bounds.MaxTimers {
+	if b.rows.inbox().Timers >= b.Bounds.MaxTimers {
 		return Timer{}, false, ErrTooManyTimers
 	}
 	row.NextAt = notify.TimeOf(row.spec().First(b.Now.Time))
 	b.add(notify.TimerCreated, &TimerCreated{Timer: row})
-	return row, true, b.err
+	return row, true, b.rows.err
 }
 
 // DeleteTimer deletes a timer. Errors: ErrTimerNotFound.
 func (b *Book) DeleteTimer(id string) error {
-	if _, ok := b.Row(TimerTable, TimerKey(b.ThreadID, id)).(*Timer); !ok {
-		if b.err != nil {
-			return b.err
+	if _, ok := b.rows.Row(TimerTable, TimerKey(b.rows.threadID, id)).(*Timer); !ok {
+		if b.rows.err != nil {
+			return b.rows.err
 		}
 		return ErrTimerNotFound
 	}
 	b.add(notify.TimerDeleted, &TimerDeleted{TimerID: id})
-	return b.err
+	return b.rows.err
 }
 
 // firedAtOnce is how many timers one unit fires.
@@ -151,8 +151,10 @@ const firedAtOnce = 100
 // the item is counted as lagged.
 func (b *Book) FireDue() error {
 	var due []*Timer
-	b.scan(TimerTable, ledger.Range{Index: TimerNext, Prefix: []any{b.ThreadID}, Until: b.Now.Milli() + 1}, func(row ledger.Row) bool {
-		due = append(due, row.(*Timer))
+	b.rows.scan(TimerTable, ledger.Range{Index: TimerNext, Prefix: []any{b.rows.threadID}, Until: b.Now.Milli() + 1}, func(row ledger.Row) bool {
+		if t := row.(*Timer); !t.NextAt.After(b.Now.Time) { // else the unit has fired it already
+			due = append(due, t)
+		}
 		return len(due) < firedAtOnce
 	})
 	for _, t := range due {
@@ -171,7 +173,7 @@ func (b *Book) FireDue() error {
 		}
 		b.ingest(&it)
 	}
-	return b.err
+	return b.rows.err
 }
 
 // expireAtOnce is how many raw items one unit removes.
@@ -181,8 +183,11 @@ const expireAtOnce = 1000
 // there is more to remove. It stops at the first raw item that was acknowledged
 // later, so that one seq says what is gone.
 func (b *Book) Expire(before time.Time) (more bool, err error) {
-	last, n, next := b.inbox().Expired, 0, notify.Time{}
-	b.scan(RawTable, ledger.Range{Index: RawOfThread, Prefix: []any{b.ThreadID}, After: last}, func(row ledger.Row) bool {
+	last, n, next := int64(0), 0, notify.Time{}
+	// From the oldest item on: one that was not acknowledged when later ones were
+	// removed may be now.
+	r := ledger.Range{Index: RawOfThread, Prefix: []any{b.rows.threadID}, Only: where("expired", 0)}
+	b.rows.scan(RawTable, r, func(row ledger.Row) bool {
 		r := row.(*Raw)
 		switch {
 		case r.Expired || r.AckedSeq == 0:
@@ -195,11 +200,11 @@ func (b *Book) Expire(before time.Time) (more bool, err error) {
 		}
 		return true
 	})
-	if b.err != nil || n == 0 && next.Milli() == b.inbox().AckedAt {
-		return false, b.err
+	if b.rows.err != nil || n == 0 && next.Milli() == b.rows.inbox().AckedAt {
+		return false, b.rows.err
 	}
 	b.add(notify.InboxExpired, &Expired{ThroughRawID: RawID(last), NextAckedAt: next})
-	return n == expireAtOnce, b.err
+	return n == expireAtOnce, b.rows.err
 }
 
 // Close posts what is pending, and deletes timers and subscriptions: the thread
@@ -209,7 +214,7 @@ func (b *Book) Close() error {
 		return err
 	}
 	var timers []string
-	b.scan(TimerTable, ledger.Range{Index: TimerOfThread, Prefix: []any{b.ThreadID}}, func(row ledger.Row) bool {
+	b.rows.scan(TimerTable, ledger.Range{Index: TimerOfThread, Prefix: []any{b.rows.threadID}}, func(row ledger.Row) bool {
 		timers = append(timers, row.(*Timer).TimerID)
 		return true
 	})
@@ -217,12 +222,12 @@ func (b *Book) Close() error {
 		b.add(notify.TimerDeleted, &TimerDeleted{TimerID: id})
 	}
 	var subscriptions []string
-	b.scan(SubscriptionTable, ledger.Range{Index: SubscriptionByID, Prefix: []any{b.ThreadID}}, func(row ledger.Row) bool {
+	b.rows.scan(SubscriptionTable, ledger.Range{Index: SubscriptionByID, Prefix: []any{b.rows.threadID}}, func(row ledger.Row) bool {
 		subscriptions = append(subscriptions, row.(*Subscription).SubscriptionID)
 		return true
 	})
 	for _, id := range subscriptions {
 		b.add(notify.InboxUnsubscribed, &Unsubscribed{SubscriptionID: id})
 	}
-	return b.err
+	return b.rows.err
 }

@@ -85,24 +85,24 @@ func timerItem(t *Timer, planned notify.Time, missed int64) Item {
 // Lag counts items of a source that did not fit. When there is room, one item says
 // how many they were.
 func (b *Book) Lag(source string, n int64) {
-	box := b.inbox().clone()
-	if b.box == nil {
+	box := b.rows.inbox().clone()
+	if b.rows.box == nil {
 		box.fresh = true
 	}
 	if box.Lagged == nil {
 		box.Lagged = map[string]int64{}
 	}
 	box.Lagged[source] += n
-	b.Put(box)
+	b.rows.Put(box)
 }
 
 // SettleLags posts an item for each source whose items did not fit, if there is
 // room now.
 func (b *Book) SettleLags() error {
-	for _, source := range slices.Sorted(maps.Keys(b.inbox().Lagged)) {
-		n := b.box.Lagged[source]
+	for _, source := range slices.Sorted(maps.Keys(b.rows.inbox().Lagged)) {
+		n := b.rows.box.Lagged[source]
 		it := Item{
-			Source: source, NativeID: fmt.Sprintf("source_lagged:%d", b.unit.Thread().LatestSeq),
+			Source: source, NativeID: fmt.Sprintf("source_lagged:%d", b.rows.unit.Thread().LatestSeq),
 			Summary: fmt.Sprintf("%d %s of %s not stored, because the inbox was full (source_lagged)", n, plural("items", int(n)), source),
 			Payload: []byte(fmt.Sprintf(`{"source_lagged":%d}`, n)),
 		}
@@ -110,11 +110,11 @@ func (b *Book) SettleLags() error {
 			break
 		}
 		b.ingest(&it)
-		box := b.box.clone()
+		box := b.rows.box.clone()
 		delete(box.Lagged, source)
-		b.Put(box)
+		b.rows.Put(box)
 	}
-	return b.err
+	return b.rows.err
 }
 
 // checkSchedule checks when a timer fires. The error is a *turns.InvalidError.

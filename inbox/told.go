@@ -1,6 +1,9 @@
 package inbox
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 )
@@ -11,16 +14,24 @@ const (
 	MaxToldBytes   = 64 << 10
 )
 
-// Fresh lists the oldest entries that are fresh, at most MaxToldEntries.
+// Fresh lists the oldest entries that are fresh, at most MaxToldEntries. Those
+// that the unit itself has posted or made fresh are among them.
 func (b *Book) Fresh() ([]*Entry, error) {
 	var list []*Entry
-	b.scan(EntryTable, ledger.Range{Index: EntryNew, Prefix: []any{b.ThreadID}}, func(row ledger.Row) bool {
+	for _, row := range b.rows.overlay[EntryTable] {
 		if e := row.(*Entry); e.Fresh {
 			list = append(list, e)
 		}
-		return len(list) < MaxToldEntries
+	}
+	changed := len(list)
+	b.rows.scan(EntryTable, ledger.Range{Index: EntryNew, Prefix: []any{b.rows.threadID}}, func(row ledger.Row) bool {
+		if e := row.(*Entry); b.rows.overlay[EntryTable][e.ID()] == nil {
+			list = append(list, e)
+		}
+		return len(list)-changed < MaxToldEntries
 	})
-	return list, b.err
+	slices.SortFunc(list, func(x, y *Entry) int { return cmp.Compare(order(x.Seq), order(y.Seq)) })
+	return list[:min(len(list), MaxToldEntries)], b.rows.err
 }
 
 // Tell says that the turn's prompt tells the entries.
@@ -36,52 +47,40 @@ func idsOf(entries []*Entry) []notify.ID {
 	return ids
 }
 
-// toldBy lists the entries that a turn was told and that are not fully
-// acknowledged.
-func (b *Book) toldBy(turnID string) (list []*Entry) {
-	b.scan(EntryTable, ledger.Range{Index: EntryTold, Prefix: []any{turnID}}, func(row ledger.Row) bool {
-		if e := row.(*Entry); e.ToldByTurnID == turnID && e.AckedAt.IsZero() {
-			list = append(list, e)
-		}
-		return true
-	})
-	return list
-}
-
 // Untell makes the entries that a turn was told new again: it ended without a
 // word of its agent. After maxSilent such wakes in a row nothing wakes the thread.
 func (b *Book) Untell(turnID string) error {
-	if b.inbox().ToldTurn != turnID || b.inbox().Untold {
+	if b.rows.inbox().ToldTurn != turnID || b.rows.inbox().Untold {
 		return nil
 	}
-	list := b.toldBy(turnID)
-	if b.err != nil || len(list) == 0 {
-		return b.err
+	list := b.rows.toldBy(turnID)
+	if b.rows.err != nil || len(list) == 0 {
+		return b.rows.err
 	}
-	b.add(notify.InboxUntold, &Untold{EntryIDs: idsOf(list), TurnID: turnID, Silent: b.inbox().Silent + 1})
-	if b.box.Silent >= maxSilent && b.box.Stalled == "" {
+	b.add(notify.InboxUntold, &Untold{EntryIDs: idsOf(list), TurnID: turnID, Silent: b.rows.inbox().Silent + 1})
+	if b.rows.box.Silent >= maxSilent && b.rows.box.Stalled == "" {
 		b.add(notify.InboxStalled, &Stalled{Reason: StallSilent})
 	}
-	return b.err
+	return b.rows.err
 }
 
 // WakeNow makes entries that were told and are not acknowledged new again, and
 // ends what keeps the thread from being woken.
 func (b *Book) WakeNow() ([]notify.ID, error) {
 	var list []*Entry
-	b.scan(EntryTable, ledger.Range{Index: EntryOpen, Prefix: []any{b.ThreadID}}, func(row ledger.Row) bool {
+	b.rows.scan(EntryTable, ledger.Range{Index: EntryOpen, Prefix: []any{b.rows.threadID}}, func(row ledger.Row) bool {
 		if e := row.(*Entry); e.Visible() && !e.Fresh {
 			list = append(list, e)
 		}
 		return true
 	})
-	if b.err != nil {
-		return nil, b.err
+	if b.rows.err != nil {
+		return nil, b.rows.err
 	}
-	box, th := b.inbox(), b.unit.Thread()
+	box, th := b.rows.inbox(), b.rows.unit.Thread()
 	held := th != nil && th.Held
 	if len(list) > 0 || held || box.Stalled != "" || box.Silent > 0 {
 		b.add(notify.InboxWoken, &Woken{EntryIDs: idsOf(list)})
 	}
-	return idsOf(list), b.err
+	return idsOf(list), b.rows.err
 }

@@ -49,7 +49,7 @@ func MayWake(box *Inbox, th *threads.Thread, s Settings, now time.Time, chain in
 
 // Stall records that a bound keeps the thread from being woken.
 func (b *Book) Stall(v WakeVerdict) {
-	if b.inbox().Stalled != v.Stall {
+	if b.rows.inbox().Stalled != v.Stall {
 		b.add(notify.InboxStalled, &Stalled{Reason: v.Stall, Until: notify.TimeOf(v.At)})
 	}
 }
@@ -62,17 +62,23 @@ func (b *Book) Chain(entries []*Entry) int {
 		if e.Kind != KindItem || e.Source != SourceEvents && e.Source != SourceMessage {
 			continue
 		}
-		if r, ok := b.Row(RawTable, e.LastRaw).(*Raw); ok && r.Chain > 0 {
+		if r, ok := b.rows.Row(RawTable, e.LastRaw).(*Raw); ok && r.Chain > 0 {
 			chain = max(chain, r.Chain)
 		}
 	}
 	return chain
 }
 
-// FoldTurn applies an event of a turn to the rows of its thread and inbox: what
-// holds, bounds or lifts wakes.
+// FoldTurn applies an event of a turn, or of the thread itself, to the rows of
+// thread and inbox: what holds, bounds or lifts wakes.
 func FoldTurn(s ledger.State, h *notify.Header, body any) {
 	switch b := body.(type) {
+	case *threads.Changed:
+		if box, ok := s.Row(Table, h.ThreadID).(*Inbox); ok && b.State == threads.Closed {
+			box = box.clone()
+			box.AckedAt = h.Timestamp.Milli() // everything expires from now on
+			put(s, box, h)
+		}
 	case *turns.QueuedEvent:
 		asked(s, h)
 	case *turns.StartedEvent:

@@ -13,6 +13,12 @@ func (r *Reads) ReadToDecide(ctx context.Context, f func(ledger.Reader) error) e
 	return r.db.Snapshot(ctx, ForEngine, func(s Snapshot) error { return f(s) })
 }
 
+// ReadRows calls f with one snapshot of the whole store, which ends when f returns.
+// It is for checks that compare many rows.
+func (r *Reads) ReadRows(ctx context.Context, f func(Snapshot) error) error {
+	return r.db.Snapshot(ctx, ForScans, f)
+}
+
 // LoadInbox reads the row of an inbox; nil if the thread has none.
 func (r *Reads) LoadInbox(ctx context.Context, threadID string) (*inbox.Inbox, error) {
 	return in(ctx, r, ForEngine, func(s Snapshot) (*inbox.Inbox, error) { return inboxOf(s, threadID) })

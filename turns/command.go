@@ -88,7 +88,6 @@ type Start struct {
 	TimeoutSeconds float64         `json:"timeout_seconds,omitzero"` // 0 = the configured one
 	Parent         *threads.Parent `json:"parent,omitzero"`
 	Retry          *RetryPolicy    `json:"retry,omitzero"` // nil = the agent's
-	Chain          int             `json:"-"`              // of a wake: see Turn
 	Key            *ledger.Key     `json:"-"`
 }
 

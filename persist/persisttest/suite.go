@@ -62,6 +62,7 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"ReadsAreSnapshots", snapshots},
 		{"RetentionKeepsWhatItPromises", retention},
 		{"InboxesAreReadAsTheyWereWritten", inboxes},
+		{"InboxesAreFoldsOfTheirLog", inboxHistories},
 		{"StoreBehavesAsItsModel", property},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })

@@ -2,10 +2,17 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/persist/persisttest"
+	"github.com/seed82539d15/holon/threads"
 )
 
 // Each kind of damage to inboxes has its own finding.
@@ -40,5 +47,120 @@ func TestDoctorSeesDamagedInboxes(t *testing.T) {
 				t.Errorf("found %v, want %s", bad, c.want)
 			}
 		})
+	}
+}
+
+// Refold sees every kind of damage to a table of inboxes, and nothing else.
+func TestRefoldSeesTamperedInboxes(t *testing.T) {
+	ctx := context.Background()
+	s := running(t, Options{Dir: t.TempDir()})
+	persisttest.InboxExample(t, whole{s, s.view})
+	differences := func() (list []string) {
+		out, err := persist.Refold(ctx, s.view)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range out.Differences {
+			list = append(list, d.Table+" "+d.Column)
+		}
+		return list
+	}
+	for _, c := range []struct{ damage, repair, want string }{
+		{"UPDATE inboxes SET due_at = due_at + 1", "UPDATE inboxes SET due_at = due_at - 1", "inboxes due_at"},
+		{"UPDATE inboxes SET timer_at = timer_at + 1", "UPDATE inboxes SET timer_at = timer_at - 1", "inboxes timer_at"},
+		{"UPDATE inboxes SET lagged = CAST('{\"x\":1}' AS BLOB)", "UPDATE inboxes SET lagged = NULL", ""},
+		{"UPDATE inbox_items SET told = 1 WHERE created_seq = 8", "UPDATE inbox_items SET told = 0 WHERE created_seq = 8", "inbox_items told"},
+		{"UPDATE inbox_items SET size = size + 1 WHERE created_seq = 8", "UPDATE inbox_items SET size = size - 1 WHERE created_seq = 8", "inbox_items size"},
+		{"UPDATE inbox_digests SET waiting = 0", "UPDATE inbox_digests SET waiting = 1", "inbox_digests waiting"},
+		{"UPDATE inbox_digests SET last_at = last_at + 1", "UPDATE inbox_digests SET last_at = last_at - 1", "inbox_digests last_at"},
+		{"UPDATE inbox_entries SET summary = summary || 'x' WHERE created_seq = 7", "UPDATE inbox_entries SET summary = rtrim(summary, 'x') WHERE created_seq = 7", "inbox_entries summary"},
+		{"UPDATE inbox_subscriptions SET filter = 'x'", "UPDATE inbox_subscriptions SET filter = ''", "inbox_subscriptions filter"},
+		{"UPDATE inbox_timers SET text = 'x'", "UPDATE inbox_timers SET text = 'look'", "inbox_timers text"},
+		{"UPDATE threads SET held = 1", "UPDATE threads SET held = 0", "threads held"},
+		{"DELETE FROM inbox_timers", "", "inbox_timers row"},
+	} {
+		if list := differences(); len(list) > 0 {
+			t.Fatalf("before %s: %v", c.damage, list)
+		}
+		run := func(sql string) {
+			if err := s.Do(ctx, func() error { return s.w.conn.run(sql) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run(c.damage)
+		if list := differences(); c.want == "" && len(list) > 0 || c.want != "" && !slices.Equal(list, []string{c.want}) {
+			t.Errorf("%s: found %v, want %s", c.damage, list, c.want)
+		}
+		if c.repair != "" {
+			run(c.repair)
+		}
+	}
+}
+
+// The payload of a raw item is in its event alone, so a prune stops at the first
+// one that is not acknowledged.
+func TestPruneKeepsWhatIsNotAcknowledged(t *testing.T) {
+	ctx := context.Background()
+	s := running(t, Options{Dir: t.TempDir()})
+	m := persisttest.InboxExample(t, whole{s, s.view})
+	items := func(id notify.ID) error {
+		_, err := s.view.ExpandEntry(ctx, inbox.Expand{ThreadID: m.ID, EntryID: id})
+		return err
+	}
+	if p, err := s.Prune(ctx, 1000); err != nil || p.First != 5 { // the alert
+		t.Errorf("pruned %+v, %v", p, err)
+	}
+	if err := items("ent_6"); err != nil {
+		t.Errorf("what is kept: %v", err)
+	}
+	if err := items("ent_7"); !errors.Is(err, inbox.ErrEntryExpired) {
+		t.Errorf("what was acknowledged and pruned: %v", err)
+	}
+	m.Ack("ent_6")
+	if p, err := s.Prune(ctx, 1000); err != nil || p.First != 8 { // the first comment of the remainder
+		t.Errorf("pruned %+v, %v", p, err)
+	}
+	if bad := worst(t, s.view); len(bad) > 0 {
+		t.Errorf("doctor: %v", bad)
+	}
+}
+
+// An event of the whole log removes the inbox of a closed thread: then no row of it
+// may be left.
+func TestRefoldKnowsTheRemovedInboxOfAClosedThread(t *testing.T) {
+	ctx := context.Background()
+	s := running(t, Options{Dir: t.TempDir()})
+	m := persisttest.InboxExample(t, whole{s, s.view})
+	m.Add(notify.ThreadClosed, "", "", &threads.Changed{Type: "closed", State: threads.Closed})
+	m.Commit()
+	differences := func() int {
+		out, err := persist.Refold(ctx, s.view)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(out.Differences)
+	}
+	if n := differences(); n != 0 {
+		t.Errorf("of a closed thread: %d differences", n)
+	}
+	d := notify.Draft{Method: notify.InboxExpired, Header: notify.Header{Seq: notify.Provisional(0), Timestamp: notify.TimeOf(time.Now())},
+		Body: &inbox.Expired{SubjectThreadID: m.ID}}
+	if err := d.Encode(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Append(&ledger.Unit{Drafts: []notify.Draft{d}}); err != nil {
+		t.Fatal(err)
+	}
+	if n := differences(); n == 0 {
+		t.Error("the rows that are left were not found")
+	}
+	if err := s.Do(ctx, func() error {
+		return s.w.conn.run(`DELETE FROM inboxes; DELETE FROM inbox_items; DELETE FROM inbox_digests; DELETE FROM inbox_entries;
+			DELETE FROM inbox_subscriptions; DELETE FROM inbox_timers`)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if n := differences(); n != 0 {
+		t.Errorf("after the removal: %d differences", n)
 	}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -159,7 +160,10 @@ var agents = tables[Agent]{
 		}
 		return ""
 	},
-	check: func(a Agent, _ string, source Source) error {
+	check: func(a Agent, name string, source Source) error {
+		if name == turns.KindMailbox {
+			return fmt.Errorf("the agent %s is built in; choose another name", name)
+		}
 		err := a.Check()
 		if err == nil && source.Origin != FromFile {
 			// A preset on the command line is to be used now; one in a file may

@@ -1,0 +1,153 @@
+package inbox
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// stored returns the raw item of this identity, nil if there is none.
+func (v *view) stored(it *Item) *Raw {
+	key := nativeKey{it.Source, it.NativeID}
+	switch seq, known := v.natives[key]; {
+	case known && seq == 0:
+		return nil
+	case known:
+		return v.Row(RawTable, seq).(*Raw)
+	}
+	r, _ := v.get(RawTable, RawByNative, v.threadID, it.Source, it.NativeID).(*Raw)
+	if r == nil && v.err == nil {
+		v.natives[key] = 0
+	}
+	return r
+}
+
+// entryOf finds an entry by its id.
+func (v *view) entryOf(id notify.ID) (*Entry, error) {
+	seq, ok := id.Seq(EntryPrefix)
+	if !ok {
+		return nil, ErrEntryNotFound
+	}
+	e, ok := v.Row(EntryTable, seq).(*Entry)
+	if v.err != nil {
+		return nil, v.err
+	}
+	if !ok || e.ThreadID != v.threadID {
+		return nil, ErrEntryNotFound
+	}
+	return e, nil
+}
+
+// visibleAt lists the entries up to a seq that were visible then and are not
+// fully acknowledged now: also those that are superseded since.
+func (v *view) visibleAt(seq int64) (list []*Entry) {
+	v.scan(EntryTable, ledger.Range{Index: EntryOpen, Prefix: []any{v.threadID}, Until: seq + 1}, func(row ledger.Row) bool {
+		if e := row.(*Entry); e.AckedAt.IsZero() && (e.By == 0 || order(e.By) > seq) {
+			list = append(list, e)
+		}
+		return true
+	})
+	return list
+}
+
+// toldBy lists the entries that a turn was told and that are not fully
+// acknowledged.
+func (v *view) toldBy(turnID string) (list []*Entry) {
+	v.scan(EntryTable, ledger.Range{Index: EntryTold, Prefix: []any{turnID}}, func(row ledger.Row) bool {
+		if e := row.(*Entry); e.ToldByTurnID == turnID && e.AckedAt.IsZero() {
+			list = append(list, e)
+		}
+		return true
+	})
+	return list
+}
+
+// pending lists the digests of which something is pending, in the order of their
+// flush.
+func (v *view) pending(want func(*Digest) bool) (list []*Digest) {
+	if v.inbox().PendingItems == 0 {
+		return nil
+	}
+	add := func(d *Digest) {
+		if d.Pending > 0 && want(d) {
+			list = append(list, d)
+		}
+	}
+	for _, row := range v.overlay[DigestTable] {
+		add(row.(*Digest))
+	}
+	v.failed(v.committed.Scan(ledger.Range{Index: DigestFlush, Prefix: []any{v.threadID}}, func(c ledger.Values) error {
+		d, err := ReadDigest(c)
+		if err == nil && v.overlay[DigestTable][d.Seq] == nil {
+			add(d)
+		}
+		return err
+	}))
+	slices.SortFunc(list, func(x, y *Digest) int {
+		return cmp.Or(cmp.Compare(x.FlushAt, y.FlushAt), cmp.Compare(order(x.Seq), order(y.Seq)))
+	})
+	return list
+}
+
+// finish returns the rows that the unit changes, in the order in which they must
+// be written.
+func (v *view) finish() []ledger.Row {
+	if v.boxNew {
+		v.schedule()
+	}
+	list := make([]ledger.Row, 0, len(v.changed)+1)
+	for _, r := range v.changed {
+		if _, removal := r.(*ledger.Removal); removal {
+			list = append(list, r)
+			continue
+		}
+		if v.gone[r.Table()][createdSeq(r)] {
+			continue // removed after it was changed; one that is new never is
+		}
+		list = append(list, v.overlay[r.Table()][r.ID()])
+	}
+	if v.boxNew {
+		list = append(list, v.box)
+	}
+	return list
+}
+
+// schedule sets when the inbox has something to do by itself: at the earliest
+// flush of a digest, and at the earliest timer.
+func (v *view) schedule() {
+	v.box.FlushAt, v.box.TimerAt = v.nextFlush(), v.nextTimer()
+}
+
+// nextFlush is the earliest flush of a digest, in milliseconds; 0 = none.
+func (v *view) nextFlush() (at int64) {
+	least := func(d *Digest) {
+		if d.Pending > 0 && (at == 0 || d.FlushAt < at) {
+			at = d.FlushAt
+		}
+	}
+	for _, row := range v.overlay[DigestTable] {
+		least(row.(*Digest))
+	}
+	if v.box.PendingItems > 0 {
+		v.first(DigestTable, DigestFlush, func(row ledger.Row) { least(row.(*Digest)) })
+	}
+	return at
+}
+
+// nextTimer is the earliest planned time of a timer, in milliseconds; 0 = none.
+func (v *view) nextTimer() (at int64) {
+	least := func(t *Timer) {
+		if at == 0 || t.NextAt.Milli() < at {
+			at = t.NextAt.Milli()
+		}
+	}
+	for _, row := range v.overlay[TimerTable] {
+		least(row.(*Timer))
+	}
+	if v.box.Timers > 0 {
+		v.first(TimerTable, TimerNext, func(row ledger.Row) { least(row.(*Timer)) })
+	}
+	return at
+}
