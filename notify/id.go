@@ -3,6 +3,7 @@ package notify
 import (
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -66,10 +67,17 @@ type Hole struct {
 	Seq int64
 }
 
-// Marshal encodes v. Ids in it that are provisional are left without their
-// digits, and the holes say where these belong: see Fill.
-func Marshal(v any, options ...json.Options) (b []byte, holes []Hole, err error) {
-	marshal := json.MarshalToFunc(func(enc *jsontext.Encoder, id ID) error {
+// holeFinder encodes ids and notes the holes of those that are provisional. One
+// call of Marshal uses it at a time. It is kept for later calls, because package
+// json remembers in a marshaler how each type is encoded.
+type holeFinder struct {
+	holes   []Hole
+	options json.Options
+}
+
+var holeFinders = sync.Pool{New: func() any {
+	f := &holeFinder{}
+	f.options = json.WithMarshalers(json.MarshalToFunc(func(enc *jsontext.Encoder, id ID) error {
 		prefix, seq, ok := id.provisional()
 		if !ok {
 			return enc.WriteToken(jsontext.String(string(id)))
@@ -77,10 +85,19 @@ func Marshal(v any, options ...json.Options) (b []byte, holes []Hole, err error)
 		if err := enc.WriteToken(jsontext.String(prefix)); err != nil {
 			return err
 		}
-		holes = append(holes, Hole{int(enc.OutputOffset()) - 1, seq}) // before the closing quote
+		f.holes = append(f.holes, Hole{int(enc.OutputOffset()) - 1, seq}) // before the closing quote
 		return nil
-	})
-	b, err = json.Marshal(v, append(options, json.WithMarshalers(marshal))...)
+	}))
+	return f
+}}
+
+// Marshal encodes v. Ids in it that are provisional are left without their
+// digits, and the holes say where these belong: see Fill.
+func Marshal(v any, options ...json.Options) (b []byte, holes []Hole, err error) {
+	f := holeFinders.Get().(*holeFinder)
+	b, err = json.Marshal(v, append(options, f.options)...)
+	holes, f.holes = f.holes, nil
+	holeFinders.Put(f)
 	return b, holes, err
 }
 
