@@ -11,12 +11,13 @@ import (
 // Ingest stores items and returns what became of each. Items that are stored
 // already change nothing. Without ErrFull all of them are stored.
 func (b *Book) Ingest(items []Item) ([]Ingested, error) {
-	if err := b.room(items); err != nil {
+	senders, err := b.room(items)
+	if err != nil {
 		return nil, err
 	}
 	results := make([]Ingested, len(items))
 	for i := range items {
-		results[i] = b.ingest(&items[i])
+		results[i] = b.ingest(&items[i], senders[i])
 	}
 	return results, b.rows.err
 }
@@ -25,44 +26,52 @@ func (b *Book) Ingest(items []Item) ([]Ingested, error) {
 func (b *Book) IngestOrLag(items []Item) ([]Ingested, error) {
 	results := make([]Ingested, 0, len(items))
 	for i := range items {
-		if b.room(items[i:i+1]) == ErrFull {
+		senders, err := b.room(items[i : i+1])
+		if err == ErrFull {
 			b.Lag(items[i].Source, 1)
 			continue
 		}
-		results = append(results, b.ingest(&items[i]))
+		results = append(results, b.ingest(&items[i], senders[0]))
 	}
 	return results, b.rows.err
 }
 
 // room returns ErrFull if not all of the items fit. Items of child turns always
-// do.
-func (b *Book) room(items []Item) error {
+// do. It returns the senders of those that are new, which are in the payloads:
+// these are parsed once.
+func (b *Book) room(items []Item) (senders []string, err error) {
+	senders = make([]string, len(items))
 	box := b.rows.inbox()
 	pending, unacked, bytes := box.PendingItems, box.UnackedItems, box.UnackedBytes
 	counted := map[nativeKey]bool{} // an item that comes twice takes its room once
 	for i := range items {
 		it := &items[i]
 		key := nativeKey{it.Source, it.NativeID}
-		if it.Source == SourceTurns || counted[key] || b.rows.stored(it) != nil {
+		if counted[key] || b.rows.stored(it) != nil {
 			continue
 		}
 		counted[key] = true
+		senders[i] = it.sender()
+		if it.Source == SourceTurns {
+			continue
+		}
 		unacked++
-		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: it.sender()})
+		bytes += sizeOf(&Received{Payload: it.Payload, Summary: it.Summary, NativeID: it.NativeID, Sender: senders[i]})
 		if it.Grouped() && b.Settings.Enabled {
 			pending++
 		}
 		if unacked > b.Bounds.MaxUnackedItems || bytes > b.Bounds.MaxUnackedBytes || pending > b.Bounds.MaxPendingItems {
-			return ErrFull
+			return senders, ErrFull
 		}
 	}
-	return b.rows.err
+	return senders, b.rows.err
 }
 
 // nativeKey identifies a raw item by its source, for Row.
 type nativeKey struct{ source, nativeID string }
 
-func (b *Book) ingest(it *Item) Ingested {
+// ingest stores an item. sender is what room has found.
+func (b *Book) ingest(it *Item, sender string) Ingested {
 	if old := b.rows.stored(it); old != nil || b.rows.err != nil {
 		b.stats.Duplicates++
 		if old == nil {
@@ -71,7 +80,7 @@ func (b *Book) ingest(it *Item) Ingested {
 		return Ingested{RawID: RawID(old.Seq), DigestID: DigestID(old.Digest), Duplicate: true}
 	}
 	body := &Received{
-		Source: it.Source, NativeID: it.NativeID, OccurredAt: it.OccurredAt, Sender: it.sender(), Summary: it.Summary,
+		Source: it.Source, NativeID: it.NativeID, OccurredAt: it.OccurredAt, Sender: sender, Summary: it.Summary,
 		Payload: it.Payload, Truncated: it.Truncated, TotalBytes: it.TotalBytes, Chain: it.Chain,
 	}
 	if body.OccurredAt.IsZero() {

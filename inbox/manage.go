@@ -167,11 +167,12 @@ func (b *Book) FireDue() error {
 			TimerID: t.TimerID, PlannedAt: planned, Missed: n - 1, NextAt: notify.TimeOf(t.spec().Next(last, t.CreatedAt.Time)),
 		})
 		it := timerItem(t, planned, n-1)
-		if err := b.room([]Item{it}); err != nil {
+		senders, err := b.room([]Item{it})
+		if err != nil {
 			b.Lag(SourceTimer, 1)
 			continue
 		}
-		b.ingest(&it)
+		b.ingest(&it, senders[0])
 	}
 	return b.rows.err
 }

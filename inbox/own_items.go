@@ -106,10 +106,11 @@ func (b *Book) SettleLags() error {
 			Summary: fmt.Sprintf("%d %s of %s not stored, because the inbox was full (source_lagged)", n, plural("items", int(n)), source),
 			Payload: []byte(fmt.Sprintf(`{"source_lagged":%d}`, n)),
 		}
-		if b.room([]Item{it}) != nil {
+		senders, err := b.room([]Item{it})
+		if err != nil {
 			break
 		}
-		b.ingest(&it)
+		b.ingest(&it, senders[0])
 		box := b.rows.box.clone()
 		delete(box.Lagged, source)
 		b.rows.Put(box)
