@@ -48,10 +48,10 @@ func line(id int, method string, params any) ([]byte, error) {
 }
 
 // loadConnections is how many two-way streams carry a load, with loadWindow
-// requests in flight on each.
+// requests in flight on each: half of what a connection may have.
 const (
 	loadConnections = 8
-	loadWindow      = 8
+	loadWindow      = 32
 )
 
 // answersOnly is the target of a two-way stream of which only answers are wanted:
