@@ -206,6 +206,14 @@ func (c *checker) started(e event, prev *turns.Turn, b *turns.StartedEvent) {
 		c.errorf(e, "%d turns are active already", active)
 	}
 	want := turns.OriginClient
+	if b.Origin == turns.OriginWake && prev == nil {
+		want = turns.OriginWake
+		for _, t := range c.turns {
+			if t.ThreadID == e.ThreadID && t.State == turns.Queued {
+				c.errorf(e, "overtakes %s", t.TurnID)
+			}
+		}
+	}
 	if prev != nil {
 		want = turns.OriginQueue
 		if prev.Attempt > 1 {

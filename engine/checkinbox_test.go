@@ -27,12 +27,15 @@ func (s inboxes) Put(row ledger.Row) {
 	}
 }
 
-// isInbox reports whether the body is one of an event of inboxes.
-func isInbox(method string) bool {
+// isInbox reports whether the method is one of the events of inboxes.
+func isInbox(method string) bool { return inboxBody(method) != nil }
+
+// inboxBody is an empty body of an event of inboxes; nil if it is none.
+func inboxBody(method string) any {
 	for i := range inbox.Events {
 		if inbox.Events[i].Method == method {
-			return true
+			return inbox.Events[i].New()
 		}
 	}
-	return false
+	return nil
 }
