@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/notify/fold"
@@ -31,6 +30,8 @@ type checker struct {
 	marks   map[string]*fold.Markers
 	items   map[string]*items.Item
 	runtime turns.Runtime
+	inboxes *inboxes
+	now     event // the one that is being folded
 
 	threadSeq map[string]int64
 	order     map[string][]string // item ids of a turn, in the order of their creation
@@ -46,12 +47,14 @@ type textSoFar struct {
 }
 
 func newChecker(t testing.TB, maxActive int) *checker {
-	return &checker{
+	c := &checker{
 		t: t, maxActive: maxActive,
 		threads: map[string]*threads.Thread{}, turns: map[string]*turns.Turn{}, items: map[string]*items.Item{},
 		tries: map[try]*turns.Step{}, paths: map[path]*path1{}, marks: map[string]*fold.Markers{},
 		threadSeq: map[string]int64{}, order: map[string][]string{}, texts: map[string]*textSoFar{},
 	}
+	c.inboxes = newInboxFold(c)
+	return c
 }
 
 func (c *checker) errorf(e event, format string, args ...any) {
@@ -123,11 +126,7 @@ func (c *checker) event(e event) {
 			c.item(e, body)
 		}
 	}
-	if h := e.header(); isInbox(e.Method) {
-		inbox.Fold(inboxes{c}, &h, body)
-	} else {
-		inbox.FoldTurn(inboxes{c}, &h, body)
-	}
+	c.inboxEvent(e, body)
 	if th := c.threads[e.ThreadID]; th != nil {
 		th.LatestSeq, th.LatestThreadSeq = e.Seq, e.ThreadSeq
 	}
@@ -335,6 +334,7 @@ func (c *checker) rows(view *sqlite.View) {
 		c.t.Error(err)
 	}
 	same(c.t, "runtime", &rt, &c.runtime)
+	c.inboxes.compare(c.t, view)
 	// doctor --refold must have the same result.
 	out, err := persist.Refold(bg, view)
 	if err != nil || out.Threads != len(c.threads) || len(out.Differences) > 0 {
