@@ -205,3 +205,24 @@ func ids(list []inbox.Entry) string {
 }
 
 func (h *harness) inboxes() *engine.Inboxes { return h.engine.Inboxes() }
+
+func (h *harness) timer(thread string, c inbox.CreateTimer) inbox.Timer {
+	h.t.Helper()
+	c.ThreadID = thread
+	if c.Text == "" {
+		c.Text = "look"
+	}
+	r, err := h.inboxes().CreateTimer(bg, c)
+	if err != nil {
+		h.t.Fatalf("create a timer in %s: %v", thread, err)
+	}
+	return r.Timer
+}
+
+func (h *harness) subscribe(thread string, c inbox.Subscribe) {
+	h.t.Helper()
+	c.ThreadID = thread
+	if _, err := h.inboxes().Subscribe(bg, c); err != nil {
+		h.t.Fatalf("subscribe %s: %v", thread, err)
+	}
+}
