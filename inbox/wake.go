@@ -92,7 +92,8 @@ func FoldTurn(s ledger.State, h *notify.Header, body any) {
 			asked(s, h)
 		}
 	case *turns.EndedEvent:
-		if b.State == turns.Interrupted && b.By == turns.ByClient {
+		// One that has not started was in the queue: it was not the active turn.
+		if b.State == turns.Interrupted && b.By == turns.ByClient && !b.StartedAt.IsZero() {
 			hold(s, h, true)
 		}
 		box, ok := s.Row(Table, h.ThreadID).(*Inbox)
