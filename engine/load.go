@@ -29,6 +29,11 @@ func (a *actor) load() error {
 	if s.inbox, err = a.e.rules.inboxes.LoadInbox(context.Background(), a.id); err != nil {
 		return err
 	}
+	if act := s.active; act != nil && s.inbox != nil && s.inbox.ToldTurn == act.turn.TurnID {
+		if act.spoke, err = spokeInLog(a.e.rules.inboxes, act.turn); err != nil {
+			return err
+		}
+	}
 	a.state, a.work, a.loaded = s, nil, true
 	if s.active != nil {
 		a.work = s.active.work
