@@ -104,6 +104,9 @@ func (c *checker) event(e event) {
 		}
 	}
 	body := e.body(c.t)
+	if isInbox(e.Method) {
+		e.TurnID = "" // it is in the body: these events belong to no turn
+	}
 	c.lineage(&e, body)
 	switch b := body.(type) {
 	case *turns.StepEvent:

@@ -49,9 +49,10 @@ type harness struct {
 	workers   *engine.Workers    // of engine
 	followers *follow.Dispatcher // of engine; nil without setup.follow
 
-	cursor  *notify.Cursor
-	seen    []event
-	mayFail bool // agents of this test replace texts: see checker.replaces
+	busyCall *call // of a test table
+	cursor   *notify.Cursor
+	seen     []event
+	mayFail  bool // agents of this test replace texts: see checker.replaces
 
 	watchdog   *time.Timer
 	stop       func() // ends engine and store at once; nil while they are down

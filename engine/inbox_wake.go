@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -142,6 +143,24 @@ func (w *inboxWriter) turnEnds(end turns.State) {
 	}
 }
 
+// spokeInLog reports whether the agent has made an item in the live attempt of a
+// turn, for an actor that did not see it.
+func spokeInLog(rows InboxRows, t *turns.Turn) (spoke bool, err error) {
+	err = rows.Read(context.Background(), func(r ledger.Reader) error {
+		return r.Scan(ledger.Range{
+			Index: items.OfThread, Prefix: []any{t.ThreadID}, Newest: true, Until: t.CreatedSeq, Live: turns.SupersededItems,
+			Only: []ledger.Only{{Column: "turn_id", Values: []any{t.TurnID}}},
+		}, func(v ledger.Values) error {
+			if items.Read(v).Type == items.KindUserMessage {
+				return nil
+			}
+			spoke = true
+			return ledger.ErrEnough
+		})
+	})
+	return spoke, err
+}
+
 // threadCloses follows the end of the thread: everything that waits is posted, and
 // nothing arrives any more.
 func (w *inboxWriter) threadCloses() {
@@ -154,9 +173,12 @@ func (w *inboxWriter) threadCloses() {
 }
 
 // giveUpWake gives up the attempt of a wake, because the server stops: the next
-// server continues it. It reports false for other turns, and if the policy allows
-// no further attempt.
+// server continues it. Later attempts of a wake have the origin retry; what their
+// turn was told shows that it is one. It reports false for other turns, and if the
+// policy allows no further attempt.
 func (w *turnWriter) giveUpWake() bool {
-	act := w.d.active()
-	return act.turn.Origin == turns.OriginWake && w.retry(turns.CauseServer, "server stopping")
+	act, box := w.d.active(), w.d.next().inbox
+	wake := act.turn.Origin == turns.OriginWake ||
+		act.turn.Origin == turns.OriginRetry && box != nil && box.ToldTurn == act.turn.TurnID
+	return wake && w.retry(turns.CauseServer, "server stopping")
 }
