@@ -254,8 +254,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *ans
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBodyBytes))
 	switch timeout, _ := errors.AsType[net.Error](err); {
 	case err == nil:
-		// The deadline would end the request while its item is stored.
-		_ = conn.SetReadDeadline(time.Time{}) // an error means that the sender is gone
+		// The deadline stays: it may end r.Context(), on which nothing depends.
 		return body, nil
 	case isTooLarge(err):
 		return nil, tooLarge()

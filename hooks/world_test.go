@@ -71,7 +71,7 @@ func (s *store) Note(threadID, subscriptionID string, filtered, failed int, err 
 	if err != nil {
 		text = err.Error()
 	}
-	s.notes = append(s.notes, strings.TrimSpace(strings.Join([]string{threadID, subscriptionID, strings.Repeat("F", filtered), strings.Repeat("X", failed), text}, " ")))
+	s.notes = append(s.notes, strings.Join(strings.Fields(threadID+" "+subscriptionID+" "+strings.Repeat("F", filtered)+" "+strings.Repeat("X", failed)+" "+text), " "))
 }
 
 func (s *store) of(threadID string) []inbox.Item {
