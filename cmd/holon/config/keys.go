@@ -126,6 +126,7 @@ func Defaults() *Config {
 		Synchronous:  "full",
 		DefaultAgent: KindEcho,
 		Agents:       map[string]Agent{},
+		Sources:      map[string]WebhookSource{},
 	}
 }
 
