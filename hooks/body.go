@@ -21,10 +21,11 @@ type input struct {
 
 	meter *meter
 	env   map[string]any
+	steps int // that are left for all expressions
 }
 
 func newInput(headers http.Header, payload map[string]any) *input {
-	in := &input{headers: visible(headers), payload: payload, meter: &meter{}}
+	in := &input{headers: visible(headers), payload: payload, meter: &meter{}, steps: allSteps}
 	in.env = in.meter.environment(in.headers, in.payload)
 	return in
 }

@@ -196,9 +196,11 @@ func (e *expression) run(in *input) (result any, err error) {
 			result, err = nil, &evalError{e.name, "1:1", "it cannot be evaluated"}
 		}
 	}()
-	in.meter.left = maxSteps
+	budget := min(maxSteps, in.steps)
+	in.meter.left = budget
 	machine := vm.VM{MemoryBudget: maxMemory}
 	result, err = machine.Run(e.program, in.env)
+	in.steps -= budget - max(0, in.meter.left)
 	if err == nil {
 		return result, nil
 	}

@@ -3,7 +3,6 @@ package hooks
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/seed82539d15/holon/inbox"
@@ -97,36 +96,6 @@ func (c *Compiled) github(m *made, name, target string) (drop bool) {
 		e.other(name)
 	}
 	return false
-}
-
-// repository remembers which repository of a source came first.
-//
-// A group is found by its source and its resource_ref, which is pr:135 in every
-// repository. A source is meant for one repository. Where it serves several,
-// because the webhook is one of an organisation or an app, or because a second
-// repository uses it, the repository goes in front of pr:135: two pull requests
-// must never be in one group.
-type repository struct {
-	mu    sync.Mutex
-	first int
-}
-
-func (r *repository) prefix(repo object, target string) string {
-	id, name := repo.id("id"), repo.text("full_name")
-	if id == 0 || name == "" {
-		return ""
-	}
-	if target == "" || target == "repository" {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.first == 0 {
-			r.first = id
-		}
-		if r.first == id {
-			return ""
-		}
-	}
-	return name + "#"
 }
 
 // group puts the item into a group.
@@ -341,61 +310,4 @@ func (e *event) detail() string {
 		}
 	}
 	return ""
-}
-
-func (e *event) push() bool {
-	ref := e.payload.text("ref")
-	if ref == "" {
-		return false
-	}
-	branch := strings.TrimPrefix(strings.TrimPrefix(ref, "refs/heads/"), "refs/tags/")
-	if strings.HasPrefix(ref, "refs/tags/") {
-		branch = "tag " + branch
-	}
-	branch = inbox.Line(branch, maxTitle)
-	if repo := e.payload.object("repository").text("full_name"); repo != "" {
-		branch += " in " + inbox.Line(repo, maxTitle)
-	}
-	head := e.payload.object("head_commit")
-	e.item.OccurredAt = head.time("timestamp")
-	if e.who == "" {
-		e.who = inbox.Line(e.payload.object("pusher").text("name"), 100)
-		e.item.Sender = e.who
-	}
-	switch deleted, _ := e.payload["deleted"].(bool); {
-	case deleted:
-		return e.say("deleted "+branch, "")
-	case strings.HasPrefix(branch, "tag "):
-		return e.say("pushed "+branch, "")
-	}
-	commits, _ := e.payload["commits"].([]any)
-	first, _, _ := strings.Cut(head.text("message"), "\n")
-	switch n := len(commits); {
-	case n == 0:
-		return e.say("pushed to "+branch, first)
-	case n == 1:
-		return e.say("pushed 1 commit to "+branch, first)
-	default:
-		return e.say(fmt.Sprintf("pushed %d commits to %s", n, branch), first)
-	}
-}
-
-// other is the summary of an event that has no group: "github: release published
-// in octo/parser".
-func (e *event) other(name string) {
-	if name == "" {
-		name = "event"
-	}
-	s := "github: " + name
-	if e.action != "" {
-		s += " " + e.action
-	}
-	place := e.payload.object("repository").text("full_name")
-	if place == "" {
-		place = e.payload.object("organization").text("login")
-	}
-	if place != "" {
-		s += " in " + place
-	}
-	e.item.Summary = inbox.Line(s, inbox.MaxSummary)
 }

@@ -212,7 +212,7 @@ func TestFiltersAreCompiledOnceAndBounded(t *testing.T) {
 	if len(f.all) > maxFilters {
 		t.Errorf("%d filters are kept", len(f.all))
 	}
-	if f.get("payload.a == 1") != f.get("payload.a == 1") {
+	if first, second := f.get("payload.a == 1"), f.get("payload.a == 1"); first != second {
 		t.Error("a filter is compiled twice")
 	}
 }

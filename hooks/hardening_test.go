@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/seed82539d15/holon/inbox"
 )
 
 // hostile is one hostile webhook and its answer.
@@ -297,4 +299,27 @@ func TestParsedBodiesAreBounded(t *testing.T) {
 		t.Errorf("the heap grew to %d MiB", most>>20)
 	}
 	t.Logf("the heap grew to %d MiB", most>>20)
+}
+
+// Many filters of one webhook, each as expensive as it may be, end within the
+// bound for all of them.
+func TestFiltersOfOneWebhookAreBoundedTogether(t *testing.T) {
+	costly := `any(1..200000, payload.a contains "x")`
+	h, err := New(Config{Sources: []Source{gh}, Deliver: &store{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &made{input: in(t, `{"a": "`+strings.Repeat("a", 1000)+`"}`)}
+	var subs []inbox.Subscription
+	for i := range 50 {
+		subs = append(subs, sub(fmt.Sprint(i), "gh", costly))
+	}
+	start := time.Now()
+	var total totals
+	if list := h.targets(m, subs, &total); len(list) != 50 || total.failed != 50 || m.input.steps > 0 {
+		t.Errorf("%d inboxes, %d failures, %d steps left", len(list), total.failed, m.input.steps)
+	}
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("it took %s", took)
+	}
 }

@@ -12,6 +12,11 @@ import (
 // below a second.
 const maxSteps = 8_000_000
 
+// allSteps bounds what all expressions of one webhook may cost, those of its
+// source and the filters of its subscriptions: a few seconds. The filters that
+// come after it fail, which lets the item in.
+const allSteps = 10 * maxSteps
+
 // maxWalk is the deepest value that is looked at. A payload is never so deep,
 // but an expression can build such a value, and the library descends into
 // values without a bound.
