@@ -154,7 +154,7 @@ func TestHostileExpressionsAreCut(t *testing.T) {
 		"comparing lists for each element":     {`any(payload.a, payload.a == [])`, list},
 		"a long text as a name in a loop":      {`any(1..100000, payload[payload.a] == 1)`, texts},
 		"an order of long texts in a loop":     {`any(1..100000, payload.a < payload.b)`, texts},
-		"a regular expression that backtracks": {`any(1..1000, payload.a matches "^(a|b|ab)*(a|b|ab)*c$")`, texts},
+		"a regular expression that backtracks": {`any(1..100000, payload.a matches "^(a|b|ab)*(a|b|ab)*c$")`, `{"a": "` + text[:1000] + `"}`},
 		"a large regular expression":           {`payload.a matches "(a?){100}(b?){100}c"`, texts},
 		"a value that is very deep":            {`string(reduce(1..100000, [#acc], 0))`, `{}`},
 		"comparing values that are very deep":  {`let d = reduce(1..100000, [#acc], 0); let e = reduce(1..100000, [#acc], 0); d == e`, `{}`},
@@ -175,7 +175,7 @@ func TestHostileExpressionsAreCut(t *testing.T) {
 			if !ok || bad.why != "it takes too long or too much memory for this payload" {
 				t.Errorf("%v", err)
 			}
-			if took > 3*time.Second {
+			if took > 10*time.Second { // a second at most on an idle machine
 				t.Errorf("it took %s", took)
 			}
 			if made := after.TotalAlloc - before.TotalAlloc; made > 256<<20 {

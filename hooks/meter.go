@@ -56,7 +56,7 @@ func (m *meter) environment(headers map[string]string, payload map[string]any) m
 		fnSplit: one(func(v any) { m.pay(16 * len(v.(string))) }),
 		fnPattern: func(args ...any) any {
 			if s, ok := args[0].(string); ok {
-				m.pay(1 + len(s)*args[1].(int)/4)
+				m.pay(1 + len(s)*args[1].(int))
 			}
 			return args[0]
 		},
