@@ -108,12 +108,12 @@ func ofInbox(err error, thread string) error {
 	if !client.IsKind(err, "thread_not_found") {
 		return err
 	}
-	return &hintedError{err, "holon threads lists the threads. " + startMailbox(thread)}
+	return &hintedError{err, "holon threads lists the threads. Start an inbox of this name with: " + mailboxCommand(thread)}
 }
 
-// startMailbox says how a thread without an agent's turns is started.
-func startMailbox(thread string) string {
-	return fmt.Sprintf(`Start an inbox of this name with: holon call thread/start '{"thread_id":%s,"agent":"mailbox"}'`, quoted(thread))
+// mailboxCommand starts a thread that has an inbox and no turns.
+func mailboxCommand(thread string) string {
+	return fmt.Sprintf(`holon call thread/start '{"thread_id":%s,"agent":"mailbox"}'`, quoted(thread))
 }
 
 // inboxList are the flags that choose entries.
@@ -185,7 +185,7 @@ func (l inboxList) print(c *caller, thread string) error {
 	}
 	name := timeline.OneLine(thread)
 	if len(found.Entries) == 0 && found.PendingItems == 0 {
-		c.note("The inbox of %s is empty. Write into it with: holon inbox send %s \"…\"", name, name)
+		c.note("Nothing waits in the inbox of %s. Write into it with: holon inbox send %s \"…\"", name, name)
 	}
 	if found.more {
 		c.note("These are the newest %d; --limit 0 shows all.", len(found.Entries))
@@ -279,7 +279,7 @@ func (c *caller) printInboxes(own bool) error {
 	}
 	c.note("Nothing waits in the inbox of any thread.")
 	if !own {
-		c.note("%s", startMailbox(ownInbox))
+		c.note("%s", "Start an inbox of your own with: "+mailboxCommand(ownInbox))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/rpc/client"
 )
 
 func newInboxAckCommand(g *globals) *cobra.Command {
@@ -95,6 +96,10 @@ stays. Repeating it changes nothing.
 func (c *caller) ack(thread string, params map[string]any) error {
 	params["thread_id"] = thread
 	raw, result, err := change[inbox.AckResult](c, "inbox/ack", "", params)
+	if client.IsKind(err, "entry_not_found") {
+		name := timeline.OneLine(thread)
+		return &hintedError{fmt.Errorf("%w; nothing is acknowledged", err), fmt.Sprintf("All entries must be in the inbox of %s; holon inbox %s lists them.", name, name)}
+	}
 	if err != nil {
 		return ofInbox(err, thread)
 	}

@@ -118,7 +118,10 @@ func (c *caller) showPolicy(thread string) error {
 		return ofInbox(err, thread)
 	}
 	if c.format != "text" {
-		return c.printValue(map[string]any{"thread_id": thread, "policy": read.Policy}, "")
+		return c.printValue(struct {
+			ThreadID string         `json:"thread_id"`
+			Policy   jsontext.Value `json:"policy"`
+		}{thread, read.Policy}, "")
 	}
 	_, policy, err := decoded[inbox.Policy]("thread/read", read.Policy)
 	if err != nil {

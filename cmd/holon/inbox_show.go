@@ -218,17 +218,18 @@ const maxPayloadLines = 40
 
 // itemText is an item for a person.
 func (c *caller) itemText(item inbox.RawItem) string {
-	head := string(item.RawID) + "  " + whenAt(item.OccurredAt)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s", timeline.OneLine(string(item.RawID)), whenAt(item.OccurredAt))
 	if item.Sender != "" {
-		head += "  from " + item.Sender
+		fmt.Fprintf(&b, "  from %s", timeline.OneLine(item.Sender))
 	}
 	if !item.AckedAt.IsZero() {
-		head += "  (acknowledged)"
+		b.WriteString("  (acknowledged)")
 	}
-	var b strings.Builder
-	b.WriteString(timeline.OneLine(head) + "\n")
+	b.WriteString("\n")
 	text := payloadText(item)
-	if summary := timeline.OneLine(item.Summary); summary != "" && summary != timeline.OneLine(text) {
+	// The summary of a message is the beginning of its text.
+	if summary := timeline.OneLine(item.Summary); summary != "" && (item.Source != inbox.SourceMessage || text == "") {
 		b.WriteString("  " + summary + "\n")
 	}
 	lines := strings.Split(strings.TrimRight(timeline.Clean(text), "\n"), "\n")

@@ -110,15 +110,12 @@ brought since the server started.`,
 				return err
 			}
 			defer c.close()
-			_, read, err := ask[struct {
-				Subscriptions []jsontext.Value `json:"subscriptions"`
-				LatestSeq     int64            `json:"latest_seq"`
-			}](c, "thread/read", map[string]any{"thread_id": args[0], "include_inbox": true})
+			_, read, err := ask[subscriptions](c, "thread/read", map[string]any{"thread_id": args[0], "include_inbox": true})
 			if err != nil {
 				return ofInbox(err, args[0])
 			}
 			if c.format != "text" {
-				return c.printValue(map[string]any{"subscriptions": read.Subscriptions, "latest_seq": read.LatestSeq}, "subscriptions")
+				return c.printValue(read, "subscriptions")
 			}
 			if len(read.Subscriptions) == 0 {
 				name := timeline.OneLine(args[0])
@@ -137,6 +134,12 @@ brought since the server started.`,
 			return t.write(c.console, 2)
 		}),
 	}
+}
+
+// subscriptions are the members of thread/read that a program gets.
+type subscriptions struct {
+	Subscriptions []jsontext.Value `json:"subscriptions"`
+	LatestSeq     int64            `json:"latest_seq"`
 }
 
 // subscribedTo says what a subscription lets through.

@@ -40,6 +40,9 @@ finished when the watch ends.
 				return err
 			}
 			options := client.Options{Methods: []string{"inbox/*"}}
+			if format == "text" {
+				options.Methods = shownInboxEvents
+			}
 			if options.AfterSeq, options.LogID, err = parseCursor(after); err != nil {
 				return err
 			}
@@ -121,8 +124,12 @@ func (v *inboxViewer) Event(e client.Event) error {
 	return err
 }
 
-// inboxEventText says what an event means, "" for one that changes nothing that
-// can be read.
+// shownInboxEvents are the events that inboxEventText has words for.
+var shownInboxEvents = []string{
+	notify.InboxPosted, notify.InboxAcked, notify.InboxTold, notify.InboxUntold, notify.InboxWoken, notify.InboxStalled,
+}
+
+// inboxEventText says what an event means, "" for one that is not shown.
 func inboxEventText(e client.Event) (string, error) {
 	read := func(body any) error {
 		if err := jsonv2.Unmarshal(e.Params, body); err != nil {

@@ -40,6 +40,9 @@ lines before are stored.
   tail -F events.ndjson | holon ingest me --source builds`,
 		Args: cobra.ExactArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			if in.source == "" {
+				return usagef("which source? Name it: --source NAME")
+			}
 			if !inbox.ValidSource(in.source) {
 				return usagef("--source %q: give a name of at most %d of a-z A-Z 0-9 . _ -", in.source, inbox.MaxSourceBytes)
 			}
@@ -57,9 +60,6 @@ lines before are stored.
 	}
 	cmd.Flags().StringVar(&in.source, "source", "", "the name of the source of the items (required)")
 	cmd.Flags().DurationVar(&in.patience, "wait", time.Minute, "give up when the inbox has been full for this time; 0: never")
-	if err := cmd.MarkFlagRequired("source"); err != nil {
-		panic(err) // the flag is defined above
-	}
 	return cmd
 }
 
@@ -109,7 +109,12 @@ func (in *ingester) run() error {
 	}
 	in.note("stored %d, %s", in.stored, counted(in.duplicates, "duplicate", "duplicates"))
 	if in.format == "json" || in.format == "toon" {
-		total := map[string]any{"thread_id": in.thread, "source": in.source, "stored": in.stored, "duplicates": in.duplicates}
+		total := struct {
+			ThreadID   string `json:"thread_id"`
+			Source     string `json:"source"`
+			Stored     int    `json:"stored"`
+			Duplicates int    `json:"duplicates"`
+		}{in.thread, in.source, in.stored, in.duplicates}
 		if printErr := in.printValue(total, ""); err == nil {
 			err = printErr
 		}
@@ -236,15 +241,15 @@ func (in *ingester) refused(batch []numbered, err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	lines := fmt.Sprintf("lines %d to %d", batch[0].line, batch[len(batch)-1].line)
-	if rest, ok := strings.CutPrefix(e.Field, "items["); ok {
-		digits, _, _ := strings.Cut(rest, "]")
-		if i, err := strconv.Atoi(digits); err == nil && i >= 0 && i < len(batch) {
-			lines = fmt.Sprintf("line %d, and the %d sent with it,", batch[i].line, len(batch)-1)
-		}
-	}
 	if e.Kind == "invalid_params" {
-		err = fmt.Errorf("%s were not stored: %w", lines, err)
+		first, last := batch[0].line, batch[len(batch)-1].line
+		if rest, ok := strings.CutPrefix(e.Field, "items["); ok {
+			digits, _, _ := strings.Cut(rest, "]")
+			if i, err := strconv.Atoi(digits); err == nil && i >= 0 && i < len(batch) {
+				e.Message = fmt.Sprintf("line %d: %s", batch[i].line, e.Message)
+			}
+		}
+		err = fmt.Errorf("%w; nothing from line %d to %d is stored", err, first, last)
 	}
 	return ofInbox(err, in.thread)
 }

@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	jsonv2 "github.com/go-json-experiment/json"
+	"strings"
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/lines"
+	"github.com/seed82539d15/holon/strict"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // maxItemLine is the longest line of an item: a payload of the most bytes, room
@@ -44,7 +45,7 @@ func readItems(ctx context.Context, r io.Reader, source string, items chan<- num
 // readItem reads an item and checks what the server would check, so that a wrong
 // line keeps no other from being stored.
 func readItem(line []byte, source string) (item inbox.Item, err error) {
-	if err := jsonv2.Unmarshal(bytes.Clone(line), &item, jsonv2.RejectUnknownMembers(true)); err != nil {
+	if err := strict.Unmarshal(bytes.Clone(line), &item); err != nil {
 		return item, fmt.Errorf("it is no item: %w", err)
 	}
 	switch item.Source {
@@ -56,5 +57,11 @@ func readItem(line []byte, source string) (item inbox.Item, err error) {
 	if string(item.Payload) == "null" {
 		item.Payload = nil
 	}
-	return item, item.Check("item")
+	var invalid *turns.InvalidError
+	if err := item.Check("item"); errors.As(err, &invalid) {
+		return item, fmt.Errorf("%s %s", strings.TrimPrefix(invalid.Field, "item."), invalid.Text)
+	} else if err != nil {
+		return item, err
+	}
+	return item, nil
 }
