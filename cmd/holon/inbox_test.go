@@ -329,7 +329,7 @@ func TestPrunedEntryNeedsItsThread(t *testing.T) {
 	s.want("inbox", "send", "me", "hello")
 	s.want("inbox", "ack", "--all")
 	s.want("run", "something else")
-	s.want("prune", "--before-seq=6", "--yes")
+	s.want("prune", "--before=6")
 	if r := s.holon("inbox", "show", "ent_3"); r.code != exitFailed || !strings.Contains(r.err, "--thread THREAD") {
 		t.Errorf("pruned: %+v", r)
 	}
