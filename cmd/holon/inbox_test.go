@@ -236,7 +236,7 @@ func TestInboxWatchShowsWhatHappensToEntries(t *testing.T) {
 	if got := <-code; got != exitOK {
 		t.Errorf("exit %d: %s", got, errs.String())
 	}
-	contains(t, errs.String(), "continue with: holon inbox watch --after")
+	contains(t, errs.String(), "continue with: holon inbox watch work --after")
 }
 
 func TestEveryFormatOfInboxCommands(t *testing.T) {

@@ -97,7 +97,11 @@ func (c *caller) watchInbox(options client.Options, format string, limit int) er
 		err = nil // Ctrl-C ends the watch
 	}
 	if err == nil && seen > 0 && format == "text" && limit == 0 {
-		c.note("stopped after seq %d; continue with: holon inbox watch --after %d", seen, seen)
+		again := "holon inbox watch"
+		if len(options.ThreadIDs) == 1 {
+			again += " " + timeline.OneLine(options.ThreadIDs[0])
+		}
+		c.note("stopped after seq %d; continue with: %s --after %d", seen, again, seen)
 	}
 	return err
 }

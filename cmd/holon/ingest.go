@@ -249,7 +249,9 @@ func (in *ingester) refused(batch []numbered, err error) error {
 				e.Message = fmt.Sprintf("line %d: %s", batch[i].line, e.Message)
 			}
 		}
-		err = fmt.Errorf("%w; nothing from line %d to %d is stored", err, first, last)
+		if first < last {
+			err = fmt.Errorf("%w; nothing from line %d to %d is stored", err, first, last)
+		}
 	}
 	return ofInbox(err, in.thread)
 }
