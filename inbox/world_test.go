@@ -150,10 +150,16 @@ func (w *world) refold(events []logged, rows []ledger.Row) error {
 		Fold(w.fold, &e.h, e.body)
 		FoldTurn(w.fold, &e.h, e.body)
 	}
+	type key struct {
+		t  *ledger.Table
+		id any
+	}
+	compared := map[key]bool{}
 	for _, r := range slices.Concat(rows, w.fold.touched) {
-		if _, gone := r.(*ledger.Removal); gone {
+		if _, gone := r.(*ledger.Removal); gone || compared[key{r.Table(), r.ID()}] {
 			continue
 		}
+		compared[key{r.Table(), r.ID()}] = true
 		if err := w.sameRow(r.Table(), r.ID()); err != nil {
 			return err
 		}
