@@ -32,14 +32,14 @@ func (h *history) read(r *reader) {
 
 // ack acknowledges by what a reader was shown at any time.
 func (h *history) ack(r *reader) operation {
-	if len(r.pages) == 0 || h.Int(3, "read first") == 0 {
+	if len(r.pages) == 0 || h.focus != focusAcks && h.Int(3, "read first") == 1 {
 		h.read(r)
 	}
 	var c Ack
 	var may map[int64]bool // what the reader was shown of it; nil: see through_entry_id
 	switch n := h.Int(10, "ack"); {
 	case n < 3 && len(r.pages) > 0:
-		page := r.pages[h.Int(len(r.pages), "page")]
+		page := r.pages[max(0, len(r.pages)-1-h.Int(4, "page"))]
 		c.All, c.AsOfSeq, may = true, &page.seq, map[int64]bool{}
 		for _, items := range page.items {
 			for _, seq := range items {

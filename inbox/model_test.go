@@ -32,11 +32,11 @@ func (c rapidChooser) Int(n int, what string) int {
 	return int((x >> 32) % uint64(n))
 }
 
-// cases is how many histories are made: by default a few thousand, or INBOX_CASES.
+// cases is how many histories are made: by default 2,000, or INBOX_CASES.
 func cases(t *testing.T) int {
 	text := os.Getenv("INBOX_CASES")
 	if text == "" {
-		return 3000
+		return 2000
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
@@ -117,6 +117,14 @@ func newHistory(c chooser) *history {
 	}
 }
 
+// reader chooses who reads or acknowledges.
+func (h *history) reader() *reader {
+	if h.focus == focusAcks {
+		return h.readers[0]
+	}
+	return h.readers[h.Int(3, "reader")]
+}
+
 func (h *history) note(format string, args ...any) {
 	h.trace = append(h.trace, fmt.Sprintf(format, args...))
 }
@@ -143,8 +151,14 @@ const (
 
 func (h *history) step() error {
 	n := h.Int(100, "step")
+	if len(h.m.lagged) > 0 && h.Int(3, "lagged") == 1 {
+		return h.unit(h.ack(h.readers[0]), h.settle())
+	}
+	if h.w.bounds.MaxUnackedItems < 10 && h.Int(10, "own") == 1 {
+		return h.unit(h.ownItem())
+	}
 	if h.focus > 0 && n < 50 {
-		n = map[int][]int{focusTurns: {1, 75, 76, 77}, focusAcks: {1, 50, 1, 65}, focusRetention: {1, 65, 40, 93}}[h.focus][n%4]
+		n = map[int][]int{focusTurns: {1, 75, 76, 77}, focusAcks: {1, 52, 1, 65}, focusRetention: {1, 65, 40, 93}}[h.focus][n%4]
 	}
 	switch {
 	case n < 32:
@@ -156,10 +170,10 @@ func (h *history) step() error {
 	case n < 51:
 		return h.unit(h.flush())
 	case n < 57:
-		h.read(h.readers[h.Int(3, "reader")])
+		h.read(h.reader())
 		return nil
 	case n < 72:
-		return h.unit(h.ack(h.readers[h.Int(3, "reader")]))
+		return h.unit(h.ack(h.reader()))
 	case n < 82:
 		return h.turnStep()
 	case n < 84:
@@ -230,7 +244,7 @@ func (h *history) unit(ops ...operation) error {
 }
 
 func (h *history) item() Item {
-	it := Item{Source: []string{"gh", "ci"}[h.Int(2, "source")], NativeID: "n" + strconv.Itoa(h.Int(40, "native"))}
+	it := Item{Source: []string{"gh", "ci"}[h.Int(2, "source")], NativeID: "n" + strconv.Itoa(h.Int([]int{300, 300, 8}[h.Int(3, "often")], "native"))}
 	switch h.Int(3, "occurred") {
 	case 0:
 		it.OccurredAt = notify.TimeOf(h.w.now.Add(-time.Duration(h.Int(100, "earlier")) * time.Second))

@@ -267,7 +267,7 @@ func (m *naive) ingest(it *Item) (Ingested, error) {
 func (m *naive) postItem(it *naiveItem, of *Item) (notify.ID, error) {
 	e, err := m.take(notify.InboxPosted)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("P1: raw_%d is in no entry: %w", it.seq, err)
 	}
 	body := e.body.(*Posted)
 	want := Entry{
