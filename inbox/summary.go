@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -43,12 +44,16 @@ func plural(words string, n int) string {
 	switch {
 	case strings.HasSuffix(words, "ies"):
 		return strings.TrimSuffix(words, "ies") + "y"
-	case strings.HasSuffix(words, "sses"), strings.HasSuffix(words, "shes"), strings.HasSuffix(words, "ches"):
+	case hasSuffix(words, "sses", "shes", "ches", "xes", "statuses"):
 		return strings.TrimSuffix(words, "es")
-	case strings.HasSuffix(words, "s") && !strings.HasSuffix(words, "ss"):
-		return strings.TrimSuffix(words, "s")
+	case hasSuffix(words, "ss", "us", "is"): // no plural
+		return words
 	}
-	return words
+	return strings.TrimSuffix(words, "s")
+}
+
+func hasSuffix(s string, suffixes ...string) bool {
+	return slices.ContainsFunc(suffixes, func(x string) bool { return strings.HasSuffix(s, x) })
 }
 
 // maxSender is the length of a sender's name, in characters.
