@@ -117,21 +117,21 @@ func (b *Book) ackEntries(entries []*Entry, by By, turnID string) (AckResult, er
 	return out, b.rows.err
 }
 
-// unacked counts what entries have that is not acknowledged. It reads the items of
+// unackedItems counts what entries have that is not acknowledged. It reads the items of
 // each digest once, however many of its snapshots are asked about.
-type unacked struct {
+type unackedItems struct {
 	rows    *view
 	digests map[int64][]int64 // seqs of the posted items of a digest, the newest first
 	reached map[int64]int     // by digest: how many of them the entries reach that were asked about
 	items   map[int64]bool    // seqs of items that belong to no digest
 }
 
-func newUnacked(rows *view) *unacked {
-	return &unacked{rows: rows, digests: map[int64][]int64{}, reached: map[int64]int{}, items: map[int64]bool{}}
+func newUnacked(rows *view) *unackedItems {
+	return &unackedItems{rows: rows, digests: map[int64][]int64{}, reached: map[int64]int{}, items: map[int64]bool{}}
 }
 
 // any reports whether the entry has such an item.
-func (u *unacked) any(e *Entry) bool {
+func (u *unackedItems) any(e *Entry) bool {
 	if e.Digest == 0 {
 		r, ok := u.rows.Row(RawTable, e.LastRaw).(*Raw)
 		if ok = ok && r.AckedSeq == 0; ok {
@@ -155,7 +155,7 @@ func (u *unacked) any(e *Entry) bool {
 }
 
 // total is how many items the entries have that were asked about.
-func (u *unacked) total() int {
+func (u *unackedItems) total() int {
 	n := len(u.items)
 	for _, of := range u.reached {
 		n += of

@@ -37,7 +37,7 @@ func (x *broken) tamper(h *history, u *memUnit, b **Book) {
 	drafts, old := u.drafts, *b
 	fresh, next := h.w.begin()
 	*u = *fresh
-	next.unit = u
+	next.rows.unit = u
 	for i := range drafts {
 		d := &drafts[i]
 		if !strings.HasPrefix(d.Method, "inbox/") && !strings.HasPrefix(d.Method, "timer/") {
@@ -46,10 +46,10 @@ func (x *broken) tamper(h *history, u *memUnit, b **Book) {
 			next.add(d.Method, body)
 		}
 	}
-	if old.box != nil && next.box != nil { // what did not fit is in no event
-		box := next.box.clone()
-		box.Lagged = old.box.Lagged
-		next.Put(box)
+	if old.rows.box != nil && next.rows.box != nil { // what did not fit is in no event
+		box := next.rows.box.clone()
+		box.Lagged = old.rows.box.Lagged
+		next.rows.Put(box)
 	}
 	*b = next
 }
@@ -71,9 +71,9 @@ var brokenRules = map[string]*broken{
 	"an entry acknowledges its whole digest": {
 		command: func(b *Book, c Ack) Ack {
 			for i, id := range c.EntryIDs {
-				if e, err := b.entryOf(id); err == nil && e.Digest != 0 {
+				if e, err := b.rows.entryOf(id); err == nil && e.Digest != 0 {
 					c.EntryIDs = append([]notify.ID{}, c.EntryIDs...)
-					c.EntryIDs[i] = EntryID(b.Row(DigestTable, e.Digest).(*Digest).Newest)
+					c.EntryIDs[i] = EntryID(b.rows.Row(DigestTable, e.Digest).(*Digest).Newest)
 				}
 			}
 			return c
@@ -85,12 +85,12 @@ var brokenRules = map[string]*broken{
 			if c.ThroughEntryID == "" {
 				return c
 			}
-			e, err := b.entryOf(c.ThroughEntryID)
+			e, err := b.rows.entryOf(c.ThroughEntryID)
 			if err != nil {
 				return c
 			}
 			c = Ack{EntryIDs: []notify.ID{}}
-			for _, v := range b.visibleAt(1 << 60) {
+			for _, v := range b.rows.visibleAt(1 << 60) {
 				if v.Seq <= e.Seq {
 					c.EntryIDs = append(c.EntryIDs, v.EntryID)
 				}
@@ -105,7 +105,7 @@ var brokenRules = map[string]*broken{
 			if !ok {
 				return body
 			}
-			old, ok := b.Row(EntryTable, seqOf(p.SupersedesEntryID)).(*Entry)
+			old, ok := b.rows.Row(EntryTable, seqOf(p.SupersedesEntryID)).(*Entry)
 			if !ok {
 				return body
 			}

@@ -427,12 +427,10 @@ func (f *folding) expired(b *Expired) {
 		if e := row.(*Entry); old(e.AckedAt) && e.LastRaw <= last {
 			rows = append(rows, &ledger.Removal{Of: EntryTable, Key: []any{e.Seq}})
 			upTo = max(upTo, e.Seq)
-		}
-		return true
-	})
-	f.s.Rows(DigestTable, through(last), func(row ledger.Row) bool {
-		if d := row.(*Digest); !d.Open && d.Unacked+d.Pending == 0 && d.LastRaw <= last {
-			rows = append(rows, &ledger.Removal{Of: DigestTable, Key: []any{d.Seq}})
+			// Its newest snapshot was acknowledged after all others.
+			if d := f.digest(e.Digest); d != nil && d.Newest == e.Seq && !d.Open && d.Unacked+d.Pending == 0 {
+				rows = append(rows, &ledger.Removal{Of: DigestTable, Key: []any{d.Seq}})
+			}
 		}
 		return true
 	})

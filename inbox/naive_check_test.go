@@ -13,10 +13,7 @@ import (
 func (m *naive) expire(before time.Time) error {
 	var want []*naiveItem
 	for _, it := range m.items {
-		if it.acked && !it.expired {
-			if !it.ackedAt.Before(before) {
-				break // one seq says what is gone
-			}
+		if it.acked && !it.expired && it.ackedAt.Before(before) {
 			want = append(want, it)
 		}
 	}
@@ -32,7 +29,7 @@ func (m *naive) expire(before time.Time) error {
 	}
 	last := seqOf(e.body.(*Expired).ThroughRawID)
 	for _, it := range m.items {
-		if it.acked && !it.expired && it.seq <= last {
+		if it.acked && !it.expired && it.seq <= last && it.ackedAt.Before(before) {
 			if !slices.Contains(want, it) {
 				return fmt.Errorf("raw_%d was acknowledged at %s only, and is removed", it.seq, it.ackedAt)
 			}
@@ -47,8 +44,7 @@ func (m *naive) expire(before time.Time) error {
 		return !slices.ContainsFunc(items, func(it *naiveItem) bool { return !it.expired })
 	}
 	for _, e := range m.entries {
-		// An entry is removed with the first raw item behind it.
-		e.removed = e.removed || e.seq <= last && gone(e.items)
+		e.removed = e.removed || gone(e.items)
 	}
 	for _, d := range m.digests {
 		d.removed = d.removed || !d.open && gone(d.items)
@@ -213,7 +209,7 @@ func (m *naive) checkBox(w *world) error {
 	if box == nil {
 		box = &Inbox{ThreadID: testThread}
 	}
-	want := Inbox{ThreadID: testThread, Policy: box.Policy, AckedAt: box.AckedAt, Expired: box.Expired, UpdatedSeq: box.UpdatedSeq, Wakes: box.Wakes}
+	want := Inbox{ThreadID: testThread, Policy: box.Policy, AckedAt: box.AckedAt, Expired: box.Expired, UpdatedSeq: box.UpdatedSeq, Wakes: box.Wakes, Lifted: m.lifted}
 	kept := false
 	for _, it := range m.items {
 		if !it.acked {

@@ -269,7 +269,7 @@ func (m *naive) wakeNow() ([]notify.ID, error) {
 		return nil, fmt.Errorf("woken %v, want %v", body.EntryIDs, ids)
 	}
 	m.mark(ids, "")
-	m.silent, m.stalled, m.wakeAt = 0, false, time.Time{}
+	m.silent, m.stalled, m.wakeAt, m.lifted = 0, false, time.Time{}, e.h.Seq
 	return ids, nil
 }
 

@@ -24,6 +24,7 @@ type naive struct {
 	toldTurn string
 	untold   bool
 	silent   int
+	lifted   int64 // seq of the newest inbox/woken
 	wakeAt   time.Time
 	stalled  bool
 

@@ -75,7 +75,7 @@ func TestInterruptHoldsUntilTheClientAsks(t *testing.T) {
 		}
 		interrupt := func(by turns.By) {
 			unit(func(u *memUnit, b *Book) {
-				u.turnEvent(b, notify.TurnInterrupted, "turn_1", 1, &turns.EndedEvent{State: turns.Interrupted, By: by})
+				u.turnEvent(b, notify.TurnInterrupted, "turn_1", 1, &turns.EndedEvent{State: turns.Interrupted, StartedAt: b.Now, By: by})
 			})
 		}
 		if interrupt("server"); w.held {

@@ -78,7 +78,7 @@ func (u *memUnit) turnEvent(b *Book, method, turnID string, attempt int, body an
 	h := u.AddEvent(method, body)
 	h.TurnID, h.Attempt = turnID, attempt
 	u.drafts[len(u.drafts)-1].Header = h
-	FoldTurn(b, &h, body)
+	FoldTurn(b.State(), &h, body)
 }
 
 func (w *world) box() *Inbox {
