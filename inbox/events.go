@@ -136,6 +136,10 @@ const (
 	StallChain  Stall = "chain"  // wakes that were caused by wakes
 )
 
+// stallLifted is no bound: a client has lifted StallChain, so that the next wake
+// begins a chain of its own. Only the row of an inbox has it.
+const stallLifted Stall = "lifted"
+
 // Configured is the body of inbox/configured. Set is what was set by a client;
 // Policy adds the defaults.
 type Configured struct {

@@ -380,8 +380,20 @@ func (f *folding) tell(ids []notify.ID, turnID string) {
 	}
 }
 
-// lift ends what keeps a thread from being woken.
-func (b *Inbox) lift() { b.Silent, b.WakeAt, b.Stalled = 0, 0, "" }
+// lift ends what keeps a thread from being woken. Without it the bound would be
+// reached again at once: the wakes of the last hour, or the chain of the entries
+// that are new.
+func (b *Inbox) lift() {
+	if b.Stalled == StallRate {
+		b.Wakes = nil
+	}
+	b.Silent, b.WakeAt = 0, 0
+	if b.Stalled == StallChain || b.Stalled == stallLifted {
+		b.Stalled = stallLifted
+		return
+	}
+	b.Stalled = ""
+}
 
 // release ends that the thread is held.
 func (f *folding) release() {

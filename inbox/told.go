@@ -80,7 +80,7 @@ func (b *Book) WakeNow() ([]notify.ID, error) {
 	}
 	box, th := b.inbox(), b.unit.Thread()
 	held := th != nil && th.Held
-	if len(list) > 0 || held || box.Stalled != "" || box.Silent > 0 {
+	if len(list) > 0 || held || box.Stalled != "" && box.Stalled != stallLifted || box.Silent > 0 {
 		b.add(notify.InboxWoken, &Woken{EntryIDs: idsOf(list)})
 	}
 	return idsOf(list), b.err

@@ -55,9 +55,13 @@ func (b *Book) Stall(v WakeVerdict) {
 }
 
 // Chain is the chain of a wake that tells these entries: one more than the
-// highest of the turns that they are about, 0 without any.
+// highest of the turns that they are about, 0 without any, or once a client has
+// lifted the bound of the chain.
 func (b *Book) Chain(entries []*Entry) int {
 	chain := 0
+	if b.inbox().Stalled == stallLifted {
+		return 0
+	}
 	for _, e := range entries {
 		if e.Kind != KindItem || e.Source != SourceEvents && e.Source != SourceMessage {
 			continue
@@ -83,7 +87,7 @@ func FoldTurn(s ledger.State, h *notify.Header, body any) {
 				box = box.clone()
 				box.Wakes = append(box.Wakes, h.Timestamp.Milli())
 				box.Wakes = slices.Clone(box.Wakes[max(0, len(box.Wakes)-MaxWakesAnHour):])
-				if box.Stalled == StallRate {
+				if box.Stalled == StallRate || box.Stalled == stallLifted {
 					box.Stalled, box.WakeAt = "", 0
 				}
 				put(s, box, h)
