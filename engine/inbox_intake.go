@@ -22,7 +22,7 @@ const (
 type arrival struct {
 	items []inbox.Item
 	key   *ledger.Key
-	// lags says that items which do not fit are counted instead of refused.
+	// lags says that the items which do not fit are counted instead of refused.
 	lags bool
 	size int
 	done chan arrived // receives the outcome; has room for it
@@ -146,8 +146,7 @@ func (a *actor) store(list []*arrival, outcomes []arrived) error {
 			for i, in := range list {
 				results, err := b.Ingest(in.items)
 				if errors.Is(err, inbox.ErrFull) && in.lags {
-					b.Lag(in.items[0].Source, int64(len(in.items)))
-					results, err = []inbox.Ingested{}, nil
+					results, err = ingestWhatFits(b, in.items)
 				}
 				outcomes[i] = arrived{inbox.IngestResult{Results: results}, err}
 				all.Results = append(all.Results, results...)
@@ -175,4 +174,20 @@ func (a *actor) store(list []*arrival, outcomes []arrived) error {
 		outcomes[i].r, r.Results = inbox.IngestResult{Results: r.Results[:n:n], Seq: r.Seq}, r.Results[n:]
 	}
 	return nil
+}
+
+// ingestWhatFits stores the items that fit, and counts the others.
+func ingestWhatFits(b *inbox.Book, items []inbox.Item) (results []inbox.Ingested, err error) {
+	for i := range items {
+		r, err := b.Ingest(items[i : i+1])
+		switch {
+		case errors.Is(err, inbox.ErrFull):
+			b.Lag(items[i].Source, 1)
+		case err != nil:
+			return nil, err
+		default:
+			results = append(results, r...)
+		}
+	}
+	return results, nil
 }
