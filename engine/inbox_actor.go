@@ -21,8 +21,8 @@ func (x *Inboxes) start(ctx context.Context) *sync.WaitGroup {
 }
 
 // followInbox follows a commit that changed the inbox of the thread, or what keeps
-// it from being woken: the alarm learns when it is due, followers of ended
-// subscriptions are removed, and the thread is judged again.
+// it from being woken: the alarm learns when it is due, followers of
+// subscriptions are added and removed, and the thread is judged again.
 func (a *actor) followInbox(d *decision) {
 	s := a.state
 	if b := d.change.inbox.b; b != nil && b.Changed() {
@@ -31,7 +31,12 @@ func (a *actor) followInbox(d *decision) {
 			a.e.inboxes.alarm.earlier(at)
 		}
 		for i := range d.change.unit.Drafts {
-			if body, ok := d.change.unit.Drafts[i].Body.(*inbox.Unsubscribed); ok {
+			switch body := d.change.unit.Drafts[i].Body.(type) {
+			case *inbox.Subscribed:
+				row := body.Subscription
+				row.ThreadID = a.id
+				a.e.inboxes.subscribed(row)
+			case *inbox.Unsubscribed:
 				a.e.inboxes.unfollow(a.id, body.SubscriptionID)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -27,28 +28,88 @@ type sources struct {
 
 	mu       sync.Mutex
 	activity map[string]*inbox.Activity // by followerName
+	changing map[string]chan struct{}   // by followerName: closed once the newest change of the follower is done
 }
+
+// followerPrefix begins the names of the followers of inboxes.
+const followerPrefix = "inbox/"
 
 // followerName is the name of a subscription's follower.
 func followerName(threadID, subscriptionID string) string {
-	return "inbox/" + threadID + "/" + subscriptionID
+	return followerPrefix + threadID + "/" + subscriptionID
 }
 
 // Follow makes inboxes receive events of other threads. It is called once, after
 // Recover and before Run; head is the newest seq of the log. It adds the followers
-// of all subscriptions that exist.
+// of all subscriptions that exist, and removes those whose subscription has ended
+// when the server could not remove them any more.
 func (x *Inboxes) Follow(ctx context.Context, d *follow.Dispatcher, logID string, head func() int64) error {
 	x.sources.dispatcher, x.sources.logID, x.sources.head = d, logID, head
 	list, err := x.e.rules.inboxes.SubscriptionsOf(ctx, inbox.SourceEvents)
 	if err != nil {
 		return fmt.Errorf("read the subscriptions of inboxes: %w", err)
 	}
+	names := map[string]bool{}
 	for i := range list {
+		names[followerName(list[i].ThreadID, list[i].SubscriptionID)] = true
 		if err := x.follow(ctx, list[i]); err != nil {
 			return err
 		}
 	}
+	for _, f := range d.Followers() {
+		if strings.HasPrefix(f.Name, followerPrefix) && !names[f.Name] {
+			if err := d.Remove(f.Name); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
+}
+
+// change adds or removes a follower in a goroutine of its own, after the changes
+// of the same follower before: removing waits for the follower, which may wait for
+// the actor that calls this.
+func (s *sources) change(e *Engine, name string, f func() error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changing == nil {
+		s.changing = map[string]chan struct{}{}
+	}
+	before, done := s.changing[name], make(chan struct{})
+	s.changing[name] = done
+	e.prompts.Go(func() {
+		if before != nil {
+			<-before
+		}
+		if err := f(); err != nil {
+			e.log.Warn("the follower of a subscription is as it was until the next start", zap.String("name", name), zap.Error(err))
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.changing[name] == done {
+			delete(s.changing, name)
+		}
+		close(done)
+	})
+}
+
+// pending is closed once the follower is as its subscription wants it; nil if it
+// is.
+func (s *sources) pending(name string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.changing[name]; c != nil {
+		return c
+	}
+	return nil
+}
+
+// subscribed follows the commit of a subscription.
+func (x *Inboxes) subscribed(s inbox.Subscription) {
+	if s.Source != inbox.SourceEvents || x.sources.dispatcher == nil {
+		return
+	}
+	x.sources.change(x.e, followerName(s.ThreadID, s.SubscriptionID), func() error { return x.follow(context.Background(), s) })
 }
 
 // follow adds the follower of a subscription, if it has none.
@@ -163,11 +224,36 @@ func (b *followedBody) summary(e *follow.Event) string {
 	return fmt.Sprintf("%s in %s", e.Method, e.ThreadID)
 }
 
+// errFollowerChanges says that the follower of an ended subscription of this id is
+// still there.
+var errFollowerChanges = errors.New("the follower of this subscription is being changed")
+
 // Subscribe connects a source to an inbox. Errors: inbox.ErrConflict,
 // inbox.ErrTooManySubscriptions.
 func (x *Inboxes) Subscribe(ctx context.Context, c inbox.Subscribe) (inbox.SubscribeResult, error) {
 	follows := c.Source == inbox.SourceEvents && x.sources.dispatcher != nil
-	r, err := call(ctx, x.e, c.ThreadID, func(a *actor) (inbox.SubscribeResult, error) {
+	for {
+		r, err := x.subscribe(ctx, c, follows)
+		if changing := err == errFollowerChanges; err != nil && !changing || !follows {
+			return r, err
+		} else if !changing {
+			c.SubscriptionID = r.Subscription.SubscriptionID
+		}
+		if done := x.sources.pending(followerName(c.ThreadID, c.SubscriptionID)); done != nil {
+			select {
+			case <-done:
+			case <-ctx.Done():
+				return r, context.Cause(ctx)
+			}
+		}
+		if err == nil {
+			return r, nil
+		}
+	}
+}
+
+func (x *Inboxes) subscribe(ctx context.Context, c inbox.Subscribe, follows bool) (inbox.SubscribeResult, error) {
+	return call(ctx, x.e, c.ThreadID, func(a *actor) (inbox.SubscribeResult, error) {
 		r, _, err := keyed(a, c.Key, func(d *decision) (r inbox.SubscribeResult, err error) {
 			if err := d.mustBeOpen(); err != nil {
 				return r, err
@@ -177,20 +263,17 @@ func (x *Inboxes) Subscribe(ctx context.Context, c inbox.Subscribe) (inbox.Subsc
 				return err
 			})
 			if err == nil && r.Created && follows {
-				// With its position in the same unit, no event after it is missed.
 				name := followerName(c.ThreadID, r.Subscription.SubscriptionID)
+				if x.sources.pending(name) != nil {
+					return r, errFollowerChanges
+				}
+				// With its position in the same unit, no event after it is missed.
 				d.change.extra = append(d.change.extra, follow.NewRow(name, x.sources.logID, x.sources.head()))
 			}
 			return r, err
 		})
 		return r, err
 	})
-	if err == nil && follows {
-		s := r.Subscription
-		s.ThreadID = c.ThreadID
-		err = x.follow(context.WithoutCancel(ctx), s)
-	}
-	return r, err
 }
 
 // Unsubscribe disconnects a source. Errors: inbox.ErrSubscriptionNotFound.
@@ -200,22 +283,15 @@ func (x *Inboxes) Unsubscribe(ctx context.Context, c inbox.Unsubscribe) (inbox.U
 	})
 }
 
-// unfollow removes the follower of a subscription that has ended. It runs in a
-// goroutine of its own, because it waits for the follower, which may wait for the
-// actor that calls this.
+// unfollow removes the follower of a subscription that has ended.
 func (x *Inboxes) unfollow(threadID, subscriptionID string) {
 	name := followerName(threadID, subscriptionID)
 	x.sources.mu.Lock()
 	delete(x.sources.activity, name)
 	x.sources.mu.Unlock()
-	if x.sources.dispatcher == nil {
-		return
+	if x.sources.dispatcher != nil {
+		x.sources.change(x.e, name, func() error { return x.sources.dispatcher.Remove(name) })
 	}
-	x.e.prompts.Go(func() {
-		if err := x.sources.dispatcher.Remove(name); err != nil {
-			x.e.log.Warn("the follower of a subscription that has ended remains until the next start", zap.String("name", name), zap.Error(err))
-		}
-	})
 }
 
 // of returns the activity of a subscription. The caller holds mu.
