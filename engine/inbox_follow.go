@@ -56,9 +56,9 @@ func (x *Inboxes) Follow(ctx context.Context, d *follow.Dispatcher, logID string
 			return err
 		}
 	}
-	for _, name := range d.Names() { // from an older log, or of a source that is no longer followed
-		if strings.HasPrefix(name, followerPrefix) && !known[name] {
-			if err := d.Remove(name); err != nil {
+	for _, f := range d.Followers() {
+		if strings.HasPrefix(f.Name, followerPrefix) && !known[f.Name] {
+			if err := d.Remove(f.Name); err != nil {
 				return err
 			}
 		}

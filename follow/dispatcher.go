@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -166,14 +164,6 @@ func (d *Dispatcher) Add(ctx context.Context, f Follower) (*Lane, error) {
 	l.attach(f)
 	d.setFloor()
 	return l, nil
-}
-
-// Names lists the followers that have a position, also those that have not been
-// added.
-func (d *Dispatcher) Names() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Sorted(maps.Keys(d.lanes))
 }
 
 // newRow returns the row of a follower. It stores a new one if there is none.
