@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,8 +33,8 @@ type server struct {
 }
 
 // serve starts a server on the data directory dir and waits until it is ready.
-// ready is how long that took, to about a millisecond.
-func (r *run) serve(ctx context.Context, dir string) (*server, error) {
+// ready is how long that took, to about a millisecond. flags are further ones.
+func (r *run) serve(ctx context.Context, dir string, flags ...string) (*server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func (r *run) serve(ctx context.Context, dir string) (*server, error) {
 	began := time.Now()
 	p, err := process.Start(process.Command{
 		Name: "serve", Path: r.o.Executable, Dir: r.dir, Env: process.Environ(r.dir), Term: process.Terminate,
-		Args: []string{"serve", "--listen", "127.0.0.1:0", "--data", dir, "--auth", "none", "--log-level", "warn", "--pprof", profiles},
+		Args: append([]string{"serve", "--listen", "127.0.0.1:0", "--data", dir, "--auth", "none", "--log-level", "warn", "--pprof", profiles}, flags...),
 	})
 	if err != nil {
 		return nil, err
@@ -120,6 +121,30 @@ func (s *server) status(ctx context.Context) (st status, err error) {
 func (s *server) rawStatus(ctx context.Context) (raw json.RawMessage, err error) {
 	err = s.client.Call(ctx, "holon/status", nil, &raw)
 	return raw, err
+}
+
+// metric is the sum of all lines of a metric.
+func (s *server) metric(ctx context.Context, name string) (sum float64, err error) {
+	var text strings.Builder
+	if err := get(ctx, http.DefaultClient, "http://"+s.address+"/metrics", &text); err != nil {
+		return 0, err
+	}
+	found := false
+	for line := range strings.Lines(text.String()) {
+		rest, ok := strings.CutPrefix(line, name)
+		if !ok || rest[0] != ' ' && rest[0] != '{' {
+			continue
+		}
+		value, err := strconv.ParseFloat(strings.TrimSpace(rest[strings.LastIndexByte(rest, ' '):]), 64)
+		if err != nil {
+			return 0, fmt.Errorf("metric %s: %w", name, err)
+		}
+		sum, found = sum+value, true
+	}
+	if !found {
+		return 0, fmt.Errorf("there is no metric %s", name)
+	}
+	return sum, nil
 }
 
 // collect makes the server collect its garbage.

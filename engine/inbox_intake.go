@@ -15,6 +15,12 @@ const (
 	arrivalBytes    = 4 << 20  // that wait at one thread
 	allArrivalBytes = 64 << 20 // that wait at all threads
 	arrivalOverhead = 512      // of an item, beside its payload
+
+	// What waits is stored in units of about this size, so that a command of the
+	// thread does not wait long for the one that is being made: 32 items take some
+	// 4 ms, several times as long as their fsync.
+	arrivalUnitItems = 32
+	arrivalUnitBytes = 128 << 10
 )
 
 // arrival is items that arrive together for one inbox.
@@ -80,15 +86,16 @@ func (in *intake) arrive(a *arrival) error {
 	return nil
 }
 
-// takeArrivals returns what waits, as much as fits into one unit. One with a key
-// comes alone, because a unit has one key.
+// takeArrivals returns what waits, as much as fits into one unit. Items that
+// arrived together stay together, however many they are. One with a key comes
+// alone, because a unit has one key.
 func (in *intake) takeArrivals() (list []*arrival) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	n, size := 0, 0
 	for len(in.arrivals) > 0 {
 		a := in.arrivals[0]
-		if len(list) > 0 && (a.key != nil || n+len(a.items) > unitEvents || size+a.size > unitBytes) {
+		if len(list) > 0 && (a.key != nil || n+len(a.items) > arrivalUnitItems || size+a.size > arrivalUnitBytes) {
 			break
 		}
 		list = append(list, a)

@@ -23,8 +23,11 @@ type session struct {
 	// play does the script. It returns the first error that is not a refusal:
 	// the connection is gone, or a promise is broken.
 	play  func(s *server) error
-	turns int                            // how many the script makes, however often it is done
+	turns int                            // how many the script makes, however often it is done; -1 if it cannot be foreseen
 	story func(turns []*fold.Turn) error // what must be live in the end, nil if it cannot be foreseen
+	// check checks what only this script promises: after the restart, and when the
+	// script has been done again. nil: nothing.
+	check func(s *server, log []string, ended bool) error
 }
 
 // newSession returns the session of the plain script; extra are commands of
@@ -135,20 +138,31 @@ func (c *session) inLog(log []string) error {
 func (c *session) recovered(t testing.TB, p *testbed) {
 	t.Helper()
 	s := p.start(t, c.args...)
-	if err := c.inLog(s.log(t)); err != nil {
+	log := s.log(t)
+	if err := c.inLog(log); err != nil {
 		t.Error(err)
+	}
+	if c.check != nil {
+		if err := c.check(s, log, false); err != nil {
+			t.Errorf("after the restart: %v", err)
+		}
 	}
 	if err := c.play(s); err != nil {
 		t.Fatalf("the script after the restart: %v\n%s", err, s.stderr.tail())
 	}
-	log := s.log(t)
+	log = s.log(t)
+	if c.check != nil {
+		if err := c.check(s, log, true); err != nil {
+			t.Errorf("in the end: %v", err)
+		}
+	}
 	if err := c.inLog(log); err != nil {
 		t.Error(err)
 	}
 	if err := checkLog(log, true); err != nil {
 		t.Error(err)
 	}
-	if n := turnsOf(log); n != c.turns {
+	if n := turnsOf(log); n != c.turns && c.turns >= 0 {
 		t.Errorf("the log has %d turns, the script makes %d", n, c.turns)
 	}
 	if turns := c.folded.coherent(t, s, log); c.story != nil {

@@ -21,7 +21,7 @@ type view struct {
 	overlay   map[*ledger.Table]map[any]ledger.Row // what the unit has changed
 	gone      map[*ledger.Table]map[int64]bool     // rows that the unit has removed, by created_seq
 	changed   []ledger.Row                         // in the order of the first change; superseded by overlay
-	natives   map[nativeKey]int64                  // raw items of this unit
+	natives   map[nativeKey]int64                  // raw items of this unit; 0 = looked up, and there was none
 	acked     int                                  // entries that became fully acknowledged
 	err       error                                // the first error of reading
 }

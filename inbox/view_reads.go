@@ -10,10 +10,17 @@ import (
 
 // stored returns the raw item of this identity, nil if there is none.
 func (v *view) stored(it *Item) *Raw {
-	if seq, ok := v.natives[nativeKey{it.Source, it.NativeID}]; ok {
+	key := nativeKey{it.Source, it.NativeID}
+	switch seq, known := v.natives[key]; {
+	case known && seq == 0:
+		return nil
+	case known:
 		return v.Row(RawTable, seq).(*Raw)
 	}
 	r, _ := v.get(RawTable, RawByNative, v.threadID, it.Source, it.NativeID).(*Raw)
+	if r == nil && v.err == nil {
+		v.natives[key] = 0
+	}
 	return r
 }
 
