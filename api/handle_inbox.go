@@ -298,7 +298,9 @@ func (h *Handlers) InboxSubscribe(ctx context.Context, p InboxSubscribeParams) (
 }
 
 // hasSource reports whether a source of this name is configured.
-func (h *Handlers) hasSource(name string) bool { return h.api.Sources != nil && h.api.Sources.Has(name) }
+func (h *Handlers) hasSource(name string) bool {
+	return h.api.Sources != nil && h.api.Sources.Has(name)
+}
 
 // InboxUnsubscribeParams are the params of inbox/unsubscribe.
 type InboxUnsubscribeParams struct {

@@ -88,7 +88,7 @@ func (d *decision) wake() (started bool, err error) {
 	err = d.inbox.inSnapshot(func(b *inbox.Book) error {
 		var msg items.UserMessage
 		msg, told = inbox.WakeMessage(fresh, raws)
-		chain := b.Chain(told)
+		chain := inbox.Chain(b, told)
 		if v := inbox.MayWake(b.Inbox(), d.next().thread, d.inbox.settings(), d.change.now.Time, chain); !v.OK {
 			if told = nil; v.Stall != "" {
 				b.Stall(v)

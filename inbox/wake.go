@@ -58,7 +58,7 @@ func (b *Book) Stall(v WakeVerdict) {
 // Chain is the chain of a wake that tells these entries: one more than the
 // highest of the turns that they are about, 0 without any. What came before the
 // bound was lifted does not count.
-func (b *Book) Chain(entries []*Entry) int {
+func Chain(b *Book, entries []*Entry) int {
 	chain, lifted := 0, b.rows.inbox().Lifted
 	for _, e := range entries {
 		if e.Kind != KindItem || e.Source != SourceEvents && e.Source != SourceMessage {

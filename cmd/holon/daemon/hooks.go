@@ -38,7 +38,9 @@ func (d deliverer) Ingest(ctx context.Context, threadID, subscriptionID string, 
 }
 
 // sources are the configured sources, for the methods of inboxes.
-type sources struct{ all map[string]config.WebhookSource }
+type sources struct {
+	all map[string]config.WebhookSource
+}
 
 // Has implements api.Sources.
 func (s sources) Has(name string) bool { _, ok := s.all[name]; return ok }
