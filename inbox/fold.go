@@ -176,7 +176,7 @@ func (f *folding) received(b *Received) {
 			d.PendingAt = f.h.Timestamp
 		}
 		d.Pending++
-		d.FlushAt, d.LastRaw = b.FlushAt.Milli(), raw.Seq
+		d.FlushAt, d.LastRaw, d.LastSummary = b.FlushAt.Milli(), raw.Seq, b.Summary
 		d.include(b.OccurredAt, b.Sender)
 		box.PendingItems++
 		f.s.Put(d)

@@ -18,8 +18,12 @@ func summaryOfItem(r *Received) string {
 }
 
 // summaryOfDigest says what a snapshot shows, such as "3 review comments on
-// pr:135 by 2 people". It is made of the items, never of an older summary.
-func summaryOfDigest(d *Digest, count int) string {
+// pr:135 by 2 people"; one item speaks for itself. It is made of the items, never of
+// an older summary. last is the newest raw item that is shown.
+func summaryOfDigest(d *Digest, count int, last int64) string {
+	if count == 1 && last == d.LastRaw && d.LastSummary != "" {
+		return d.LastSummary
+	}
 	s := fmt.Sprintf("%d %s on %s", count, plural(family(d.EventFamily), count), d.ResourceRef)
 	switch n := len(d.Senders); {
 	case n == 0:

@@ -28,11 +28,11 @@ func TestSummaryOfDigest(t *testing.T) {
 		{"comments", "pr:1", many[:maxSenders-1], 90, "90 comments on pr:1 by 49 people"},
 		{"comments", "pr:1", many, 90, "90 comments on pr:1 by 50 or more people"},
 	} {
-		if got := summaryOfDigest(&Digest{EventFamily: c.family, ResourceRef: c.resource, Senders: c.senders}, c.n); got != c.want {
+		if got := summaryOfDigest(&Digest{EventFamily: c.family, ResourceRef: c.resource, Senders: c.senders}, c.n, 0); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
-	long := summaryOfDigest(&Digest{EventFamily: "comments", ResourceRef: strings.Repeat("é", 500)}, 2)
+	long := summaryOfDigest(&Digest{EventFamily: "comments", ResourceRef: strings.Repeat("é", 500)}, 2, 0)
 	if n := utf8.RuneCountInString(long); n != MaxSummary || !strings.HasSuffix(long, "…") {
 		t.Errorf("a summary has %d characters and ends %q", n, long[len(long)-3:])
 	}
@@ -122,6 +122,21 @@ func TestSenderOf(t *testing.T) {
 	} {
 		if got := senderOf(jsontext.Value(payload)); got != want {
 			t.Errorf("sender of %s is %q, want %q", payload, got, want)
+		}
+	}
+}
+
+// A snapshot of one item says what the item says, unless it is another one that is
+// left.
+func TestOneItemSpeaksForItself(t *testing.T) {
+	d := &Digest{EventFamily: "lifecycle", ResourceRef: "pr:2", Senders: []string{"ada"}, LastRaw: 7, LastSummary: "ada merged pr:2"}
+	for _, c := range []struct {
+		count int
+		last  int64
+		want  string
+	}{{1, 7, "ada merged pr:2"}, {1, 5, "1 lifecycle on pr:2 by ada"}, {2, 7, "2 lifecycle on pr:2 by ada"}} {
+		if got := summaryOfDigest(d, c.count, c.last); got != c.want {
+			t.Errorf("%d items up to %d: %q, want %q", c.count, c.last, got, c.want)
 		}
 	}
 }

@@ -76,7 +76,8 @@ CREATE TABLE inbox_digests (
     last_raw     INTEGER NOT NULL,
     first_at     INTEGER NOT NULL,
     last_at      INTEGER NOT NULL,
-    senders      BLOB -- JSON of names
+    senders      BLOB, -- JSON of names
+    last_summary TEXT    NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX inbox_digests_open ON inbox_digests (thread_id, source, resource_ref, event_family) WHERE open = 1;
 CREATE INDEX inbox_digests_flush ON inbox_digests (thread_id, flush_at) WHERE waiting = 1;
