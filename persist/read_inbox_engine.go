@@ -2,9 +2,11 @@ package persist
 
 import (
 	"context"
+	"slices"
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/threads"
 )
 
 // ReadToDecide calls f with the rows of one snapshot, which ends when f returns.
@@ -58,17 +60,40 @@ func (r *Reads) InboxesWithNew(ctx context.Context) (ids []string, err error) {
 }
 
 // InboxesToExpire lists the threads whose inboxes have something that was
-// acknowledged before a time in milliseconds, the oldest first, at most limit of
-// them.
-func (r *Reads) InboxesToExpire(ctx context.Context, ackedBefore int64, limit int) (ids []string, err error) {
+// acknowledged before a time in milliseconds, the oldest first, and then those of
+// threads that were closed before, at most limit of them. Inboxes of closed threads
+// are removed, so that there are not many to look through.
+func (r *Reads) InboxesToExpire(ctx context.Context, before int64, limit int) (ids []string, err error) {
 	err = r.db.Snapshot(ctx, ForEngine, func(s Snapshot) error {
-		return s.Scan(ledger.Range{Index: inbox.ByAcked, After: int64(0), Until: ackedBefore, First: inboxThread}, func(v ledger.Values) error {
+		if err := s.Scan(ledger.Range{Index: inbox.ByAcked, After: int64(0), Until: before, First: inboxThread}, func(v ledger.Values) error {
 			if len(ids) >= limit {
 				return ledger.ErrEnough
 			}
 			ids = append(ids, v.Text(0))
 			return nil
-		})
+		}); err != nil {
+			return err
+		}
+		var all []string
+		if err := s.Scan(ledger.Range{Index: inbox.ByThread, After: "", First: inboxThread}, func(v ledger.Values) error {
+			all = append(all, v.Text(0))
+			return nil
+		}); err != nil {
+			return err
+		}
+		for _, id := range all {
+			if len(ids) >= limit {
+				return nil
+			}
+			t, err := readThread(s, id)
+			if err != nil {
+				return err
+			}
+			if t != nil && t.State == threads.Closed && t.ClosedAt.Milli() < before && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+		return nil
 	})
 	return ids, err
 }
