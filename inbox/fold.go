@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -404,27 +405,31 @@ func (f *folding) release() {
 	}
 }
 
-// expired removes what was acknowledged up to a raw item. The row of an item
-// stays for a while, because its identity must be remembered.
+// expired removes what was acknowledged before a time, up to a raw item. The row of
+// an item stays for a while, because its identity must be remembered. An entry and
+// a digest are newer than their items, so all of the thread are looked at.
 func (f *folding) expired(b *Expired) {
 	last := seqOf(b.ThroughRawID)
-	up := through(last)
+	gone := func(acked notify.Time) bool { return !acked.IsZero() && acked.Before(b.AckedBefore.Time) }
 	var rows []ledger.Row
-	f.s.Rows(RawTable, up, func(row ledger.Row) bool {
-		if r := *row.(*Raw); r.AckedSeq != 0 && !r.Expired {
+	f.s.Rows(RawTable, through(last), func(row ledger.Row) bool {
+		if r := *row.(*Raw); gone(r.AckedAt) && !r.Expired {
 			r.Expired = true
 			rows = append(rows, &r)
 		}
 		return true
 	})
-	f.s.Rows(EntryTable, up, func(row ledger.Row) bool {
-		if e := row.(*Entry); !e.AckedAt.IsZero() {
+	newest := map[int64]bool{} // snapshots that stay
+	f.s.Rows(EntryTable, through(math.MaxInt64-1), func(row ledger.Row) bool {
+		if e := row.(*Entry); gone(e.AckedAt) && e.LastRaw <= last {
 			rows = append(rows, &ledger.Removal{Of: EntryTable, Key: []any{e.Seq}})
+		} else {
+			newest[e.Seq] = true
 		}
 		return true
 	})
-	f.s.Rows(DigestTable, up, func(row ledger.Row) bool {
-		if d := row.(*Digest); !d.Open && d.Unacked+d.Pending == 0 && d.LastRaw <= last {
+	f.s.Rows(DigestTable, through(last), func(row ledger.Row) bool {
+		if d := row.(*Digest); !d.Open && d.Unacked+d.Pending == 0 && !newest[d.Newest] {
 			rows = append(rows, &ledger.Removal{Of: DigestTable, Key: []any{d.Seq}})
 		}
 		return true
@@ -432,7 +437,7 @@ func (f *folding) expired(b *Expired) {
 	for _, r := range rows {
 		f.s.Put(r)
 	}
-	f.box().Expired, f.box().AckedAt = last, b.NextAckedAt.Milli()
+	f.box().Expired, f.box().AckedAt = max(f.box().Expired, last), b.NextAckedAt.Milli()
 }
 
 func (f *folding) fired(b *TimerFired) {

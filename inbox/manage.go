@@ -178,19 +178,25 @@ func (b *Book) FireDue() error {
 const expireAtOnce = 1000
 
 // Expire removes what was acknowledged before a time, in pieces; more says that
-// there is more to remove. It stops at the first raw item that was acknowledged
-// later, so that one seq says what is gone.
+// there is more to remove. It looks at all raw items that are remembered, because
+// old ones may have been acknowledged late.
 func (b *Book) Expire(before time.Time) (more bool, err error) {
+	before = notify.TimeOf(before).Time // as the event has it
 	last, n, next := b.inbox().Expired, 0, notify.Time{}
-	b.scan(RawTable, ledger.Range{Index: RawOfThread, Prefix: []any{b.ThreadID}, After: last}, func(row ledger.Row) bool {
+	b.scan(RawTable, ledger.Range{Index: RawOfThread, Prefix: []any{b.ThreadID}}, func(row ledger.Row) bool {
 		r := row.(*Raw)
 		switch {
 		case r.Expired || r.AckedSeq == 0:
-		case n == expireAtOnce || !r.AckedAt.Before(before):
-			next = r.AckedAt
-			return false
+		case !r.AckedAt.Before(before) || n == expireAtOnce:
+			if next.IsZero() || r.AckedAt.Before(next.Time) {
+				next = r.AckedAt
+			}
+			if n == expireAtOnce { // those that follow come next
+				more = true
+				return false
+			}
 		default:
-			last = r.Seq
+			last = max(last, r.Seq)
 			n++
 		}
 		return true
@@ -198,8 +204,8 @@ func (b *Book) Expire(before time.Time) (more bool, err error) {
 	if b.err != nil || n == 0 && next.Milli() == b.inbox().AckedAt {
 		return false, b.err
 	}
-	b.add(notify.InboxExpired, &Expired{ThroughRawID: RawID(last), NextAckedAt: next})
-	return n == expireAtOnce, b.err
+	b.add(notify.InboxExpired, &Expired{ThroughRawID: RawID(last), AckedBefore: notify.TimeOf(before), NextAckedAt: next})
+	return more, b.err
 }
 
 // Close posts what is pending, and deletes timers and subscriptions: the thread
