@@ -79,6 +79,10 @@ crash: ## Kill a server at every write, 200 times at random, and cut its power (
 fold: ## Fold CASES=1000000 random logs of retries and compare all readers (long)
 	FOLD_CASES=$(CASES) $(GO) test -count=1 -v -timeout 3h ./notify/fold
 
+.PHONY: inbox-model
+inbox-model: ## Run CASES=1000000 random histories of an inbox against a naive model (long)
+	INBOX_CASES=$(CASES) $(GO) test -count=1 -v -timeout 3h -run Histories ./inbox
+
 .PHONY: soak
 soak: ## Slow readers, reconnects and load for SOAK=10m
 	SOAK=$(SOAK) $(GO) test -count=1 -v -timeout 3h -run Soak ./faults/...

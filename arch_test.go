@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"turns":         {"backoff", "notify", "ledger", "items", "threads"},
 	"inbox":         {"notify", "ledger", "items", "threads", "turns"},
 	"engine":        {"limits", "notify", "ledger", "follow", "items", "threads", "turns", "inbox"},
-	"hooks":         {"limits", "strict", "notify", "turns", "inbox"},
+	"hooks":         {"limits", "strict", "notify", "ledger", "threads", "turns", "inbox"},
 	"events":        {"notify", "ledger", "items", "threads", "turns", "inbox"},
 	"agents":        {"limits", "backoff", "strict", "lines", "notify", "items", "turns", "host"},
 	"persist":       {"limits", "notify", "ledger", "items", "threads", "turns", "inbox", "events"},
@@ -58,6 +58,8 @@ var onlyImporter = map[string][]string{
 	"github.com/mattn/go-runewidth":              {"cmd"},
 	"github.com/adhocore/gronx":                  {"inbox/schedule"},
 	"github.com/expr-lang/expr":                  {"hooks"},
+	"golang.org/x/time":                          {"hooks"},
+	"github.com/standard-webhooks":               {}, // tests only
 	"github.com/google/jsonschema-go/jsonschema": {"api", "conformance"},
 }
 

@@ -22,6 +22,7 @@ type Services struct {
 
 	Workers Workers       // nil: the methods of workers are unavailable
 	Inboxes Inboxes       // nil: the methods of inboxes and timers are unavailable
+	Sources Sources       // nil: no source is configured
 	Pruner  Pruner        // nil: holon/prune is unavailable
 	Logs    *logring.Ring // nil: holon/logStream has no lines
 	Log     *zap.Logger   // nil: nothing is logged

@@ -71,6 +71,15 @@ type Inboxes interface {
 	Activity(threadID, subscriptionID string) inbox.Activity
 }
 
+// Sources are the configured sources of inboxes.
+type Sources interface {
+	// Has reports whether a source of this name is configured.
+	Has(name string) bool
+	// CheckFilter checks the filter of a subscription. The error is a
+	// *turns.InvalidError.
+	CheckFilter(expression string) error
+}
+
 // Pruner removes a prefix of the log.
 type Pruner interface {
 	// Prune removes the events before the seq, but never the text of an open

@@ -64,6 +64,9 @@ type InboxIngestResult = inbox.IngestResult
 func (h *Handlers) InboxIngest(ctx context.Context, p InboxIngestParams) (InboxIngestResult, error) {
 	for i := range p.Items {
 		p.Items[i].Payload = nilIfNull(p.Items[i].Payload)
+		if name := p.Items[i].Source; h.hasSource(name) {
+			return InboxIngestResult{}, Invalid(fmt.Sprintf("items[%d].source", i), turns.ReasonInvalid, "the source %s is configured: only its webhooks have this name", name)
+		}
 	}
 	return change(h, ctx, p.Ingest, p.Ingest.Check, Inboxes.Ingest)
 }
@@ -280,7 +283,23 @@ type InboxSubscribeResult = inbox.SubscribeResult
 
 // InboxSubscribe answers inbox/subscribe.
 func (h *Handlers) InboxSubscribe(ctx context.Context, p InboxSubscribeParams) (InboxSubscribeResult, error) {
-	return change(h, ctx, p.Subscribe, p.Subscribe.Check, Inboxes.Subscribe)
+	return change(h, ctx, p.Subscribe, func() error {
+		if err := p.Subscribe.Check(); err != nil || p.Source == inbox.SourceEvents {
+			return err
+		}
+		if !h.hasSource(p.Source) {
+			return Invalid("source", turns.ReasonUnknown, "the server has no source %s: name events, or add [sources.%s] to its configuration", p.Source, p.Source)
+		}
+		if p.Filter == "" {
+			return nil
+		}
+		return h.api.Sources.CheckFilter(p.Filter)
+	}, Inboxes.Subscribe)
+}
+
+// hasSource reports whether a source of this name is configured.
+func (h *Handlers) hasSource(name string) bool {
+	return h.api.Sources != nil && h.api.Sources.Has(name)
 }
 
 // InboxUnsubscribeParams are the params of inbox/unsubscribe.

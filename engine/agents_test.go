@@ -18,6 +18,7 @@ import (
 // puppet is an agent whose prompts the test controls.
 type puppet struct {
 	name  string
+	kind  string
 	deaf  bool
 	calls chan *call
 	once  sync.Once
@@ -32,10 +33,10 @@ type call struct {
 }
 
 func newPuppet(name string, deaf bool) *puppet {
-	return &puppet{name: name, deaf: deaf, calls: make(chan *call, 4096), freed: make(chan struct{})}
+	return &puppet{name: name, kind: "puppet", deaf: deaf, calls: make(chan *call, 4096), freed: make(chan struct{})}
 }
 
-func (a *puppet) Info() turns.AgentInfo { return turns.AgentInfo{Name: a.name, Kind: "puppet"} }
+func (a *puppet) Info() turns.AgentInfo { return turns.AgentInfo{Name: a.name, Kind: a.kind} }
 
 func (a *puppet) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 	c := &call{Prompt: p, ctx: ctx, out: make(chan turns.Outcome)}

@@ -28,7 +28,6 @@ type change struct {
 	itemIndex map[string]int
 	stepIndex map[int64]int // by the seq of the try
 	delta     pendingDelta
-	extra     []ledger.Row // rows that follow from no event
 	inbox     *inboxChange // what the unit does to the inbox
 	err       error        // the first encoding error: a bug; the unit is not committed then
 
@@ -79,7 +78,7 @@ func (c *change) finish() *ledger.Unit {
 	for _, s := range r.steps {
 		list = append(list, s)
 	}
-	c.unit.Rows = append(append(list, c.inbox.finish()...), c.extra...)
+	c.unit.Rows = append(list, c.inbox.finish()...)
 	threads.Advance(&c.unit, c.committed, r.thread)
 	return &c.unit
 }
@@ -209,7 +208,7 @@ func (c *change) item(prev *items.Item, turnID, method, itemID string, at scope,
 	if prev == nil && itemID > c.next.newestItemID && items.Made(itemID) {
 		c.next.newestItemID = itemID
 	}
-	if prev == nil && next.Type != items.KindUserMessage && c.next.isActive(turnID) {
+	if prev == nil && speaks(next.Type) && c.next.isActive(turnID) {
 		c.next.active.spoke = true
 	}
 	if i, ok := c.itemRowIndex(prev); ok {
@@ -225,6 +224,10 @@ func (c *change) item(prev *items.Item, turnID, method, itemID string, at scope,
 	c.rows.items = append(c.rows.items, next)
 	return next
 }
+
+// speaks reports whether an item of this kind is a word of the agent. A notice may
+// be the server's.
+func speaks(k items.Kind) bool { return k != items.KindUserMessage && k != items.KindNotice }
 
 // itemRowIndex is the index of the item's row in the unit; false if the
 // unit has none.

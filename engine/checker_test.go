@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/notify/fold"
@@ -31,6 +30,8 @@ type checker struct {
 	marks   map[string]*fold.Markers
 	items   map[string]*items.Item
 	runtime turns.Runtime
+	inboxes *inboxes
+	now     event // the one that is being folded
 
 	threadSeq map[string]int64
 	order     map[string][]string // item ids of a turn, in the order of their creation
@@ -46,12 +47,14 @@ type textSoFar struct {
 }
 
 func newChecker(t testing.TB, maxActive int) *checker {
-	return &checker{
+	c := &checker{
 		t: t, maxActive: maxActive,
 		threads: map[string]*threads.Thread{}, turns: map[string]*turns.Turn{}, items: map[string]*items.Item{},
 		tries: map[try]*turns.Step{}, paths: map[path]*path1{}, marks: map[string]*fold.Markers{},
 		threadSeq: map[string]int64{}, order: map[string][]string{}, texts: map[string]*textSoFar{},
 	}
+	c.inboxes = newInboxFold(c)
+	return c
 }
 
 func (c *checker) errorf(e event, format string, args ...any) {
@@ -101,6 +104,9 @@ func (c *checker) event(e event) {
 		}
 	}
 	body := e.body(c.t)
+	if isInbox(e.Method) {
+		e.TurnID = "" // it is in the body: these events belong to no turn
+	}
 	c.lineage(&e, body)
 	switch b := body.(type) {
 	case *turns.StepEvent:
@@ -123,11 +129,7 @@ func (c *checker) event(e event) {
 			c.item(e, body)
 		}
 	}
-	if h := e.header(); isInbox(e.Method) {
-		inbox.Fold(inboxes{c}, &h, body)
-	} else {
-		inbox.FoldTurn(inboxes{c}, &h, body)
-	}
+	c.inboxEvent(e, body)
 	if th := c.threads[e.ThreadID]; th != nil {
 		th.LatestSeq, th.LatestThreadSeq = e.Seq, e.ThreadSeq
 	}
@@ -206,6 +208,14 @@ func (c *checker) started(e event, prev *turns.Turn, b *turns.StartedEvent) {
 		c.errorf(e, "%d turns are active already", active)
 	}
 	want := turns.OriginClient
+	if b.Origin == turns.OriginWake && prev == nil {
+		want = turns.OriginWake
+		for _, t := range c.turns {
+			if t.ThreadID == e.ThreadID && t.State == turns.Queued {
+				c.errorf(e, "overtakes %s", t.TurnID)
+			}
+		}
+	}
 	if prev != nil {
 		want = turns.OriginQueue
 		if prev.Attempt > 1 {
@@ -327,6 +337,7 @@ func (c *checker) rows(view *sqlite.View) {
 		c.t.Error(err)
 	}
 	same(c.t, "runtime", &rt, &c.runtime)
+	c.inboxes.compare(c.t, view)
 	// doctor --refold must have the same result.
 	out, err := persist.Refold(bg, view)
 	if err != nil || out.Threads != len(c.threads) || len(out.Differences) > 0 {

@@ -85,7 +85,7 @@ func (a *actor) release() {
 // Every command is refused with why. The turn stays as it is in the log. Its slot
 // is freed, so that a drain does not wait for it.
 func (a *actor) die(why error) {
-	a.dead, a.startRetryAt = why, time.Time{}
+	a.dead, a.startRetryAt, a.inbox.wakeAt = why, time.Time{}, time.Time{}
 	a.release()
 	a.work.detach()
 	a.slot.leave()

@@ -38,6 +38,7 @@ type rules struct {
 	agents   agents
 	log      logReader
 	inboxes  InboxRows
+	sources  *sources
 	zap      *zap.Logger
 	draining func() bool
 }
@@ -53,7 +54,7 @@ type logReader interface {
 
 func newDecision(r *rules, threadID string, next *state) *decision {
 	d := &decision{rules: r, change: newChange(threadID, next, r.cfg.DefaultTimeout)}
-	d.change.inbox.open = d.inbox.newBook
+	d.change.inbox.open, d.change.inbox.sources = d.inbox.newBook, r.sources
 	d.items.d, d.steps.d, d.turn.d, d.late.d, d.inbox.d = d, d, d, d, d
 	return d
 }

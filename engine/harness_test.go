@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap/zaptest"
 
 	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/follow"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/turns"
@@ -25,6 +26,7 @@ const patience = 10 * time.Minute
 type setup struct {
 	cfg    engine.Config
 	agents []turns.Agent // more agents
+	follow bool          // a dispatcher follows the log for inboxes
 	log    *zap.Logger   // nil = nothing is logged
 }
 
@@ -37,16 +39,20 @@ type harness struct {
 
 	agent *puppet // the default agent: played by the test
 	deaf  *puppet // named "deaf": as agent, but does not react to a cancelled context
+	model *puppet // named "model": as agent, but of kind acp, so that inboxes wake it
 	quick *quick  // named "quick": answers at once
 
-	view    *sqlite.View
-	faults  *faults
-	engine  *engine.Engine
-	workers *engine.Workers // of engine
+	view      *sqlite.View
+	store     *sqlite.Store
+	faults    *faults
+	engine    *engine.Engine
+	workers   *engine.Workers    // of engine
+	followers *follow.Dispatcher // of engine; nil without setup.follow
 
-	cursor  *notify.Cursor
-	seen    []event
-	mayFail bool // agents of this test replace texts: see checker.replaces
+	busyCall *call // of a test table
+	cursor   *notify.Cursor
+	seen     []event
+	mayFail  bool // agents of this test replace texts: see checker.replaces
 
 	watchdog   *time.Timer
 	stop       func() // ends engine and store at once; nil while they are down
@@ -69,7 +75,9 @@ func newHarness(t testing.TB, o setup) *harness {
 	h := &harness{
 		t: t, o: o, dir: t.TempDir(),
 		agent: newPuppet("puppet", false), deaf: newPuppet("deaf", true), quick: &quick{},
+		model: newPuppet("model", false),
 	}
+	h.model.kind = turns.KindACP
 	// Time in a bubble never ends: a test that waits for an event that never
 	// comes must.
 	name := t.Name()
@@ -84,6 +92,7 @@ func (h *harness) close() {
 	h.watchdog.Stop()
 	h.agent.free()
 	h.deaf.free()
+	h.model.free()
 	h.down()
 }
 
@@ -119,12 +128,12 @@ func (h *harness) upWithout() {
 			h.t.Errorf("close store: %v", err)
 		}
 	}
-	h.view = store.View()
+	h.view, h.store = store.View(), store
 	if h.faults == nil {
 		h.faults = newFaults()
 	}
 	h.faults.Store, h.faults.Rows = store, h.view
-	agents := append([]turns.Agent{h.agent, h.deaf, h.quick}, h.o.agents...)
+	agents := append([]turns.Agent{h.agent, h.deaf, h.quick, h.model, mailbox{}}, h.o.agents...)
 	log := h.o.log
 	if log == nil {
 		log = zaptest.NewLogger(h.t, zaptest.Level(zap.ErrorLevel))
@@ -144,6 +153,10 @@ func (h *harness) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
 	engine, closeStore := h.engine, h.stop
+	stopFollowing := func() {}
+	if h.o.follow {
+		stopFollowing = h.followLog()
+	}
 	go func() { ran <- engine.Run(ctx) }()
 	h.stopEngine = sync.OnceFunc(func() {
 		cancel()
@@ -154,6 +167,7 @@ func (h *harness) run() {
 	stopEngine := h.stopEngine
 	h.stop = func() {
 		stopEngine()
+		stopFollowing()
 		closeStore()
 	}
 }

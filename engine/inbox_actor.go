@@ -11,13 +11,15 @@ import (
 func newInboxes(e *Engine) *Inboxes {
 	x := &Inboxes{e: e}
 	x.alarm = alarm{x: x, bell: make(chan int64, 1)}
+	e.rules.sources = &x.sources
 	return x
 }
 
-// start runs the alarm until ctx is done.
+// start runs the alarm and retention until ctx is done.
 func (x *Inboxes) start(ctx context.Context) *sync.WaitGroup {
 	var wg sync.WaitGroup
 	wg.Go(func() { x.alarm.run(ctx) })
+	wg.Go(func() { x.expire(ctx) })
 	return &wg
 }
 
@@ -29,22 +31,18 @@ type inboxKeeper struct {
 }
 
 // followInbox follows a commit that changed the inbox of the thread, or what keeps
-// it from being woken: the alarm learns when it is due, followers of ended
-// subscriptions are removed, and the thread is judged again.
+// it from being woken: the alarm learns when it is due, followers
+// become those of the subscriptions, and the thread is judged again.
 func (k *inboxKeeper) followInbox(d *decision) {
 	s := k.a.state
-	if b := d.change.inbox.b; b != nil && b.Changed() {
+	if b := d.change.inbox.b; b != nil {
 		if observe := k.a.e.rules.cfg.ObserveInbox; observe != nil {
 			observe(b.Stats())
 		}
 		if at := dueAt(s.inbox); at != 0 {
 			k.a.e.inboxes.alarm.earlier(at)
 		}
-		for i := range d.change.unit.Drafts {
-			if body, ok := d.change.unit.Drafts[i].Body.(*inbox.Unsubscribed); ok {
-				k.a.e.inboxes.unfollow(k.a.id, body.SubscriptionID)
-			}
-		}
+		k.a.e.inboxes.sources.committed(k.a.e.inboxes, k.a.id, d.change.unit.Drafts)
 	}
 	if s.active == nil && len(s.queue) == 0 && s.inbox != nil && s.inbox.NewEntries > 0 && len(d.change.unit.Drafts) > 0 {
 		if v := k.judgeWake(); v.OK || v.Stall != "" {

@@ -14,9 +14,10 @@ import (
 // inbox.Unit of the book, and the ledger.State in which events of turns are folded
 // into the rows of thread and inbox.
 type inboxChange struct {
-	c    *change
-	open func() *inbox.Book
-	b    *inbox.Book // nil: not opened
+	c       *change
+	sources *sources
+	open    func() *inbox.Book
+	b       *inbox.Book // nil: not opened
 }
 
 // book returns the inbox as the unit leaves it so far.
@@ -35,7 +36,7 @@ func (i *inboxChange) finish() []ledger.Row {
 	if i.b == nil {
 		return nil
 	}
-	rows := i.b.Finish()
+	rows := append(i.b.Finish(), i.sources.positions(i.c.threadID, i.c.unit.Drafts)...)
 	i.c.next.inbox = i.b.Inbox()
 	if err := i.b.Err(); err != nil && i.c.err == nil {
 		i.c.err = err
@@ -91,7 +92,7 @@ type inboxWriter struct{ d *decision }
 // newBook opens the inbox of the decision.
 func (w *inboxWriter) newBook() *inbox.Book {
 	r := w.d.rules
-	return inbox.NewBook(w.d.change.threadID, w.d.change.now, w.settings(), r.cfg.Inbox, w.d.next().inbox, w.d.change.inbox, oneByOne{r.inboxes})
+	return inbox.NewBook(w.d.change.threadID, w.d.change.now, w.settings(), r.cfg.Inbox, w.d.next().inbox, w.d.change.inbox, &oneByOne{rows: r.inboxes})
 }
 
 // book is the inbox as the decision leaves it so far.
@@ -113,9 +114,9 @@ func settingsOf(s *state, g *agent) inbox.Settings {
 // inSnapshot calls f with the inbox, whose rows are then read in one snapshot.
 func (w *inboxWriter) inSnapshot(f func(b *inbox.Book) error) error {
 	b := w.book()
-	return w.d.rules.inboxes.Read(context.Background(), func(r ledger.Reader) error {
+	return w.d.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) error {
 		b.ReadFrom(r)
-		defer b.ReadFrom(oneByOne{w.d.rules.inboxes})
+		defer b.ReadFrom(&oneByOne{rows: w.d.rules.inboxes})
 		return f(b)
 	})
 }

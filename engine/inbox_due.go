@@ -21,9 +21,10 @@ type alarm struct {
 
 // The bounds of the alarm.
 const (
-	dueAtOnce   = 256              // actors that it wakes before it looks again
-	dueRetry    = time.Second      // after a failure
-	expireEvery = 10 * time.Minute // how often it looks for what retention removes
+	dueAtOnce = 256              // actors that it wakes before it looks again
+	dueWait   = time.Second      // for all of them; one that takes longer is asked again later
+	dueRetry  = time.Second      // after a failure
+	maxSleep  = 30 * time.Second // the clock may be set, and a laptop may sleep
 )
 
 // earlier says that an inbox has something to do at a time. It does not block.
@@ -43,7 +44,6 @@ func (al *alarm) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	wakeAt := time.Now() // of timer
-	expireAt := time.Now().Add(expireEvery)
 	for {
 		select {
 		case <-ctx.Done():
@@ -62,12 +62,8 @@ func (al *alarm) run(ctx context.Context) {
 			al.x.e.log.Warn("inboxes that are due cannot be read now", zap.Error(err))
 			next = now.Add(dueRetry)
 		}
-		if !now.Before(expireAt) {
-			expireAt = now.Add(expireEvery)
-			al.expire(ctx, now)
-		}
-		if next.IsZero() || next.After(expireAt) {
-			next = expireAt
+		if latest := now.Add(maxSleep); next.IsZero() || next.After(latest) {
+			next = latest
 		}
 		wakeAt = next
 		timer.Reset(max(0, time.Until(wakeAt)))
@@ -105,14 +101,27 @@ func (al *alarm) ring(ctx context.Context, now time.Time) (next time.Time, err e
 			failed[id] = retry
 		}
 	}
+	enough := time.NewTimer(dueWait)
+	defer enough.Stop()
+	late := false
 	for _, w := range list {
-		select {
-		case ok := <-w.done:
-			if !ok {
-				failed[w.id] = now.Add(dueRetry)
+		ok := false
+		if late {
+			select {
+			case ok = <-w.done:
+			default:
 			}
-		case <-ctx.Done():
-			return time.Time{}, ctx.Err()
+		} else {
+			select {
+			case ok = <-w.done:
+			case <-enough.C:
+				late = true
+			case <-ctx.Done():
+				return time.Time{}, ctx.Err()
+			}
+		}
+		if !ok {
+			failed[w.id] = now.Add(dueWait + dueRetry)
 		}
 	}
 	if al.failed = failed; len(list) >= dueAtOnce {

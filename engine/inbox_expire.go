@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.uber.org/zap"
@@ -12,21 +13,38 @@ import (
 	"github.com/seed82539d15/holon/threads"
 )
 
-// expireAtOnce is how many inboxes are looked at before commands come in between.
-const expireAtOnce = 100
+// The bounds of retention.
+const (
+	expireEvery  = 10 * time.Minute // how often it looks for what is to be removed
+	expireAtOnce = 1000             // inboxes in one look
+)
 
-// expire removes what retention removes from inboxes. It stops at the first
-// failure: the next look continues.
-func (al *alarm) expire(ctx context.Context, now time.Time) {
-	before := now.Add(-al.x.e.rules.cfg.InboxRetention)
-	ids, err := al.x.e.rules.inboxes.InboxesToExpire(ctx, before.UnixMilli(), expireAtOnce)
-	for _, id := range ids {
-		if _, err = call(ctx, al.x.e, id, func(a *actor) (struct{}, error) { return struct{}{}, a.inbox.expireInbox(before) }); err != nil {
-			break
+// expire removes what retention removes from inboxes, until ctx is done.
+func (x *Inboxes) expire(ctx context.Context) {
+	ticker := time.NewTicker(expireEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			x.expireOnce(ctx, time.Now().Add(-x.e.rules.cfg.InboxRetention))
 		}
 	}
-	if err != nil && ctx.Err() == nil {
-		al.x.e.log.Warn("old entries of inboxes cannot be removed now", zap.Error(err))
+}
+
+// expireOnce removes what is older than before. A thread that cannot do it now is
+// left to the next look, and does not keep others from it.
+func (x *Inboxes) expireOnce(ctx context.Context, before time.Time) {
+	ids, err := x.e.rules.inboxes.InboxesToExpire(ctx, before.UnixMilli(), expireAtOnce)
+	for _, id := range ids {
+		_, failed := call(ctx, x.e, id, func(a *actor) (struct{}, error) { return struct{}{}, a.inbox.expireInbox(before) })
+		if err = errors.Join(err, failed); ctx.Err() != nil {
+			return
+		}
+	}
+	if err != nil {
+		x.e.log.Warn("old entries of inboxes cannot be removed now", zap.Error(err))
 	}
 }
 
@@ -55,7 +73,7 @@ func (k *inboxKeeper) expireInbox(before time.Time) error {
 			return err
 		}
 	}
-	return k.forget(before)
+	return k.forget()
 }
 
 // removeAtOnce is how many rows one unit removes.
@@ -63,11 +81,11 @@ const removeAtOnce = 1000
 
 // forget removes the rows of expired items whose identity need not be remembered
 // any more. They are in no event: what is remembered is no part of the view.
-func (k *inboxKeeper) forget(before time.Time) error {
+func (k *inboxKeeper) forget() error {
 	since := time.Now().Add(-k.a.e.rules.cfg.DedupeFor)
 	for {
 		var gone []ledger.Row
-		if err := k.a.e.rules.inboxes.Read(context.Background(), func(r ledger.Reader) error {
+		if err := k.a.e.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) error {
 			return r.Scan(ledger.Range{Index: inbox.RawOfThread, Prefix: []any{k.a.id}, Until: k.a.state.inbox.Expired + 1}, func(v ledger.Values) error {
 				raw := inbox.ReadRaw(v)
 				if raw.Expired && raw.Source != inbox.SourceTurns && raw.ReceivedAt.Before(since) {
@@ -100,7 +118,7 @@ func (k *inboxKeeper) removeInbox() error {
 	}{{inbox.EntryTable, inbox.EntryOfThread}, {inbox.DigestTable, inbox.DigestThread}, {inbox.RawTable, inbox.RawOfThread}} {
 		for {
 			var gone []ledger.Row
-			if err := k.a.e.rules.inboxes.Read(context.Background(), func(r ledger.Reader) error {
+			if err := k.a.e.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) error {
 				return r.Scan(ledger.Range{Index: t.index, Prefix: []any{k.a.id}, First: 1}, func(v ledger.Values) error {
 					gone = append(gone, &ledger.Removal{Of: t.table, Key: []any{v.Int(0)}})
 					if len(gone) == removeAtOnce {

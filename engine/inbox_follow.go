@@ -14,6 +14,7 @@ import (
 	"github.com/seed82539d15/holon/follow"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -28,6 +29,8 @@ type sources struct {
 
 	mu       sync.Mutex
 	activity map[string]*inbox.Activity // by followerName
+	todo     []func() error             // followers to add and to end; as many as commits that are just over
+	busy     bool                       // a goroutine works on todo
 }
 
 const followerPrefix = "inbox/"
@@ -49,13 +52,13 @@ func (x *Inboxes) Follow(ctx context.Context, d *follow.Dispatcher, logID string
 	known := map[string]bool{}
 	for i := range list {
 		known[followerName(list[i].ThreadID, list[i].SubscriptionID)] = true
-		if err := x.follow(ctx, list[i]); err != nil {
+		if err := x.follow(ctx, &list[i]); err != nil {
 			return err
 		}
 	}
-	for _, name := range d.Names() { // a subscription ended, and the server before its follower did
-		if strings.HasPrefix(name, followerPrefix) && !known[name] {
-			if err := d.Remove(name); err != nil {
+	for _, f := range d.Followers() {
+		if strings.HasPrefix(f.Name, followerPrefix) && !known[f.Name] {
+			if err := d.Remove(f.Name); err != nil {
 				return err
 			}
 		}
@@ -64,11 +67,11 @@ func (x *Inboxes) Follow(ctx context.Context, d *follow.Dispatcher, logID string
 }
 
 // follow adds the follower of a subscription, if it has none.
-func (x *Inboxes) follow(ctx context.Context, s inbox.Subscription) error {
+func (x *Inboxes) follow(ctx context.Context, s *inbox.Subscription) error {
 	_, err := x.sources.dispatcher.Add(ctx, follow.Follower{
 		Name:     followerName(s.ThreadID, s.SubscriptionID),
 		Interest: follow.Interest{All: len(s.ThreadIDs) == 0, Threads: s.ThreadIDs, Methods: s.Followed(), Collapse: true},
-		Handle:   func(ctx context.Context, b *follow.Batch) ([]follow.Task, error) { return nil, x.followed(ctx, &s, b) },
+		Handle:   func(ctx context.Context, b *follow.Batch) ([]follow.Task, error) { return nil, x.followed(ctx, s, b) },
 	})
 	if errors.Is(err, follow.ErrTaken) {
 		return nil
@@ -178,34 +181,10 @@ func (b *followedBody) summary(e *follow.Event) string {
 // Subscribe connects a source to an inbox. Errors: inbox.ErrConflict,
 // inbox.ErrTooManySubscriptions.
 func (x *Inboxes) Subscribe(ctx context.Context, c inbox.Subscribe) (inbox.SubscribeResult, error) {
-	follows := c.Source == inbox.SourceEvents && x.sources.dispatcher != nil
-	r, err := call(ctx, x.e, c.ThreadID, func(a *actor) (inbox.SubscribeResult, error) {
-		r, _, err := keyed(a, c.Key, func(d *decision) (r inbox.SubscribeResult, err error) {
-			if err := d.mustBeOpen(); err != nil {
-				return r, err
-			}
-			err = d.inbox.inSnapshot(func(b *inbox.Book) error {
-				r.Subscription, r.Created, err = b.Subscribe(c)
-				return err
-			})
-			if err == nil && r.Created && follows {
-				// With its position in the same unit, no event after it is missed.
-				name := followerName(c.ThreadID, r.Subscription.SubscriptionID)
-				d.change.extra = append(d.change.extra, follow.NewRow(name, x.sources.logID, x.sources.head()))
-			}
-			return r, err
-		})
+	return inboxCommand(ctx, x, c.ThreadID, c.Key, func(b *inbox.Book) (r inbox.SubscribeResult, err error) {
+		r.Subscription, r.Created, err = b.Subscribe(c)
 		return r, err
 	})
-	if err == nil && follows {
-		s := r.Subscription
-		s.ThreadID = c.ThreadID
-		if err = x.follow(context.WithoutCancel(ctx), s); errors.Is(err, follow.ErrTooMany) {
-			_, err = x.Unsubscribe(context.WithoutCancel(ctx), inbox.Unsubscribe{ThreadID: c.ThreadID, SubscriptionID: s.SubscriptionID})
-			err = errors.Join(turns.ErrOverloaded, err)
-		}
-	}
-	return r, err
 }
 
 // Unsubscribe disconnects a source. Errors: inbox.ErrSubscriptionNotFound.
@@ -215,22 +194,69 @@ func (x *Inboxes) Unsubscribe(ctx context.Context, c inbox.Unsubscribe) (inbox.U
 	})
 }
 
-// unfollow removes the follower of a subscription that has ended. It runs in a
-// goroutine of its own, because it waits for the follower, which may wait for the
-// actor that calls this.
-func (x *Inboxes) unfollow(threadID, subscriptionID string) {
-	name := followerName(threadID, subscriptionID)
-	x.sources.mu.Lock()
-	delete(x.sources.activity, name)
-	x.sources.mu.Unlock()
-	if x.sources.dispatcher == nil {
-		return
+// positions returns the rows of followers' positions that a unit writes: that of a
+// new subscription, so that no event after its commit is missed, and the removal of
+// that of one that ends.
+func (s *sources) positions(threadID string, drafts []notify.Draft) (rows []ledger.Row) {
+	if s.dispatcher == nil {
+		return nil
 	}
-	x.e.prompts.Go(func() {
-		if err := x.sources.dispatcher.Remove(name); err != nil {
-			x.e.log.Warn("the follower of a subscription that has ended remains until the next start", zap.String("name", name), zap.Error(err))
+	for i := range drafts {
+		switch b := drafts[i].Body.(type) {
+		case *inbox.Subscribed:
+			if b.Subscription.Source == inbox.SourceEvents {
+				rows = append(rows, follow.NewRow(followerName(threadID, b.Subscription.SubscriptionID), s.logID, s.head()))
+			}
+		case *inbox.Unsubscribed:
+			rows = append(rows, follow.RemoveRow(followerName(threadID, b.SubscriptionID)))
 		}
-	})
+	}
+	return rows
+}
+
+// committed makes the followers those of the subscriptions, in the order of the
+// commits. It does not block: a goroutine does it, because a follower that ends may
+// wait for the actor that calls this.
+func (s *sources) committed(x *Inboxes, threadID string, drafts []notify.Draft) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range drafts {
+		switch b := drafts[i].Body.(type) {
+		case *inbox.Subscribed:
+			if row := b.Subscription; row.Source == inbox.SourceEvents && s.dispatcher != nil {
+				row.ThreadID = threadID
+				s.todo = append(s.todo, func() error { return x.follow(context.Background(), &row) })
+			}
+		case *inbox.Unsubscribed:
+			name := followerName(threadID, b.SubscriptionID)
+			delete(s.activity, name)
+			if s.dispatcher != nil {
+				s.todo = append(s.todo, func() error { s.dispatcher.Forget(name); return nil })
+			}
+		}
+	}
+	if len(s.todo) > 0 && !s.busy {
+		s.busy = true
+		x.e.prompts.Go(func() { s.work(x.e.log) })
+	}
+}
+
+// work does what is to be done, until nothing is left.
+func (s *sources) work(log *zap.Logger) {
+	for {
+		s.mu.Lock()
+		if len(s.todo) == 0 {
+			s.busy = false
+			s.mu.Unlock()
+			return
+		}
+		f := s.todo[0]
+		s.todo = s.todo[1:]
+		s.mu.Unlock()
+		if err := f(); err != nil {
+			log.Error("a subscription receives nothing before the next start of the server", zap.Error(err))
+		}
+	}
 }
 
 // of returns the activity of a subscription. The caller holds mu.

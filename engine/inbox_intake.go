@@ -118,20 +118,17 @@ func (l *loop) takeArrivals() bool {
 		return false
 	}
 	outcomes := make([]arrived, len(list))
-	for i := range outcomes {
-		outcomes[i].err = turns.ErrInternal // if it panics
-	}
+	err := turns.ErrInternal // if it panics: what outcomes has then may not be in the log
 	defer func() {
 		for i, in := range list {
 			l.a.e.inboxes.waiting.Add(-int64(in.size))
+			if err != nil {
+				outcomes[i] = arrived{err: err}
+			}
 			in.done <- outcomes[i]
 		}
 	}()
-	if err := l.a.inbox.store(list, outcomes); err != nil {
-		for i := range outcomes {
-			outcomes[i] = arrived{err: err}
-		}
-	}
+	err = l.a.inbox.store(list, outcomes)
 	return true
 }
 

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
@@ -19,8 +18,9 @@ type Rows interface {
 // InboxRows is what the engine reads of inboxes. All methods may be called from
 // many goroutines. Times are in milliseconds.
 type InboxRows interface {
-	// Read calls f with one snapshot of all rows.
-	Read(ctx context.Context, f func(ledger.Reader) error) error
+	// ReadToDecide calls f with one snapshot of all rows, on connections that only
+	// the engine uses. f must not ask for another one: they are few.
+	ReadToDecide(ctx context.Context, f func(ledger.Reader) error) error
 	// LoadInbox reads the row of an inbox, nil if there is none.
 	LoadInbox(ctx context.Context, threadID string) (*inbox.Inbox, error)
 	// DueInboxes lists the threads whose inbox has something to do by until, the
@@ -43,11 +43,11 @@ type InboxRows interface {
 func (r *rules) hasSpoken(t *turns.Turn) (spoke bool, err error) {
 	var kinds []any
 	for _, k := range items.Kinds {
-		if k != items.KindUserMessage {
+		if speaks(k) {
 			kinds = append(kinds, string(k))
 		}
 	}
-	err = r.inboxes.Read(context.Background(), func(rd ledger.Reader) error {
+	err = r.inboxes.ReadToDecide(context.Background(), func(rd ledger.Reader) error {
 		return rd.Scan(ledger.Range{
 			Index: items.OfThread, Prefix: []any{t.ThreadID}, Newest: true, Until: t.CreatedSeq, Live: turns.SupersededItems,
 			Only: []ledger.Only{{Column: "turn_id", Values: []any{t.TurnID}}, {Column: "type", Values: kinds}}, First: 1,
@@ -61,36 +61,33 @@ func (r *rules) hasSpoken(t *turns.Turn) (spoke bool, err error) {
 
 // oneByOne is a Reader whose every call has a snapshot of its own. The rows of a
 // thread's inbox are changed by its actor only, so that the actor sees the same as
-// in one snapshot.
-type oneByOne struct{ rows InboxRows }
+// in one snapshot. What is read while a scan visits rows is read in its snapshot: a
+// second one could wait for a connection that the first has.
+type oneByOne struct {
+	rows InboxRows
+	scan ledger.Reader // of the scan that is under way; nil without one
+}
 
 // Get implements ledger.Reader.
-func (o oneByOne) Get(ix *ledger.Index, key ...any) (v ledger.Values, err error) {
-	err = o.rows.Read(context.Background(), func(r ledger.Reader) error {
+func (o *oneByOne) Get(ix *ledger.Index, key ...any) (v ledger.Values, err error) {
+	if o.scan != nil {
+		return o.scan.Get(ix, key...)
+	}
+	err = o.rows.ReadToDecide(context.Background(), func(r ledger.Reader) error {
 		v, err = r.Get(ix, key...)
 		return err
 	})
 	return v, err
 }
 
-// Scan implements ledger.Reader. f is called after the snapshot has ended, because
-// it may read: a second snapshot inside the first could wait for a connection.
-func (o oneByOne) Scan(rg ledger.Range, f func(ledger.Values) error) error {
-	var list []ledger.Values
-	if err := o.rows.Read(context.Background(), func(r ledger.Reader) error {
-		return r.Scan(rg, func(v ledger.Values) error {
-			list = append(list, slices.Clone(v))
-			return nil
-		})
-	}); err != nil {
-		return err
+// Scan implements ledger.Reader.
+func (o *oneByOne) Scan(rg ledger.Range, f func(ledger.Values) error) error {
+	if o.scan != nil {
+		return o.scan.Scan(rg, f)
 	}
-	for _, v := range list {
-		if err := f(v); err == ledger.ErrEnough {
-			return nil
-		} else if err != nil {
-			return err
-		}
-	}
-	return nil
+	return o.rows.ReadToDecide(context.Background(), func(r ledger.Reader) error {
+		o.scan = r
+		defer func() { o.scan = nil }()
+		return r.Scan(rg, f)
+	})
 }

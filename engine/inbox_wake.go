@@ -71,27 +71,29 @@ func (k *inboxKeeper) startWake() {
 // inbox/told are one unit. started is false if a bound was reached, or if nothing
 // was new.
 func (d *decision) wake() (started bool, err error) {
-	var told []*inbox.Entry
-	var msg items.UserMessage
+	if d.rules.draining() {
+		return false, turns.ErrDraining
+	}
+	var fresh, told []*inbox.Entry
+	if err := d.inbox.inSnapshot(func(b *inbox.Book) (err error) {
+		fresh, err = b.Fresh()
+		return err
+	}); err != nil || len(fresh) == 0 {
+		return false, err
+	}
+	raws, err := d.rules.payloads(fresh)
+	if err != nil {
+		return false, err
+	}
 	err = d.inbox.inSnapshot(func(b *inbox.Book) error {
-		fresh, err := b.Fresh()
-		if err != nil || len(fresh) == 0 {
-			return err
-		}
-		if d.rules.draining() {
-			return turns.ErrDraining
-		}
-		raws, err := d.rules.payloads(fresh)
-		if err != nil {
-			return err
-		}
+		var msg items.UserMessage
 		msg, told = inbox.WakeMessage(fresh, raws)
-		chain := b.Chain(told)
+		chain := inbox.Chain(b, told)
 		if v := inbox.MayWake(b.Inbox(), d.next().thread, d.inbox.settings(), d.change.now.Time, chain); !v.OK {
 			if told = nil; v.Stall != "" {
 				b.Stall(v)
 			}
-			return nil
+			return b.Err()
 		}
 		turnID := turns.NewID()
 		msgs := []items.UserMessage{msg}
@@ -125,7 +127,7 @@ func (r *rules) payloads(list []*inbox.Entry) (map[int64]*inbox.Received, error)
 // or new again if the agent has said nothing.
 func (w *inboxWriter) turnEnds(end turns.State) {
 	act, box := w.d.active(), w.d.next().inbox
-	if box == nil || box.ToldTurn != act.turn.TurnID {
+	if box == nil || !act.turn.Wake && box.ToldTurn != act.turn.TurnID {
 		return
 	}
 	var err error
@@ -157,6 +159,5 @@ func (w *inboxWriter) threadCloses() {
 // server continues it. It reports false for other turns, and if the policy allows
 // no further attempt.
 func (w *turnWriter) giveUpWake() bool {
-	act := w.d.active()
-	return act.turn.Origin == turns.OriginWake && w.retry(turns.CauseServer, "server stopping")
+	return w.d.active().turn.Wake && w.retry(turns.CauseServer, "server stopping")
 }

@@ -29,7 +29,7 @@ func (a *actor) load() error {
 	if s.inbox, err = a.e.rules.inboxes.LoadInbox(context.Background(), a.id); err != nil {
 		return err
 	}
-	if act := s.active; act != nil && s.inbox != nil && s.inbox.ToldTurn == act.turn.TurnID {
+	if act := s.active; act != nil && s.inbox != nil && act.turn.Wake {
 		if act.spoke, err = a.e.rules.hasSpoken(act.turn); err != nil {
 			return err
 		}

@@ -63,7 +63,7 @@ func (d *decision) addAttempt() error {
 // reports whether the turn waits for its next attempt now.
 func (w *turnWriter) recoverTurn() (waits bool) {
 	const why = "server restarted"
-	end := ending{state: turns.Interrupted, reason: why, message: interruption(why)}
+	end := ending{by: w.d.active().turn.InterruptedBy, state: turns.Interrupted, reason: why, message: interruption(why)}
 	if act := w.d.active(); act.turn.Progress != turns.Interrupting { // an interrupt that was asked for has priority over the policy
 		act.clock.since = time.Now().Add(-act.minRunTime())
 		if w.retry(turns.CauseServer, why) {

@@ -61,7 +61,7 @@ func TestServiceLivesLongerThanEveryTurn(t *testing.T) {
 		if err != nil || len(list) != 2 || list[0].Type != items.KindUserMessage || list[1].ItemID != one.ItemID {
 			t.Errorf("transcript: %+v, %v", list, err)
 		}
-		if i := h.engine.Agents(); i[3].Name != "served" || i[3].State != turns.AgentReady || i[0].State != turns.AgentReady {
+		if i := h.engine.Agents(); i[len(i)-1].Name != "served" || i[len(i)-1].State != turns.AgentReady || i[0].State != turns.AgentReady {
 			t.Errorf("agents: %+v", i)
 		}
 		h.stopEngine()
@@ -78,7 +78,7 @@ func TestServiceThatFailsIsShownAndNothingElseEnds(t *testing.T) {
 			s := &service{agentFunc: agentFunc{"served", func(context.Context, *turns.Prompt) turns.Outcome { return turns.Outcome{} }}, serve: serve}
 			bubble(t, setup{agents: []turns.Agent{s}}, func(h *harness) {
 				synctest.Wait()
-				if i := h.engine.Agents()[3]; i.State != turns.AgentFailed || i.LastError == "" {
+				if i := h.engine.Agents()[len(h.engine.Agents())-1]; i.State != turns.AgentFailed || i.LastError == "" {
 					t.Errorf("agent: %+v", i)
 				}
 				h.thread("a", "served")

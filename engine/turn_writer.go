@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -56,7 +57,7 @@ func (w *turnWriter) stop(s stop, within time.Duration) {
 		return
 	}
 	if w.d.active().turn.Progress != turns.Interrupting || (act.stop != nil && act.stop.state != s.state) {
-		w.addProgress(turns.Interrupting, s.reason)
+		w.addProgressEvent(turns.ProgressEvent{State: turns.Interrupting, Message: s.reason, By: cmp.Or(s.by, turns.ByServer)})
 	}
 	w.d.items.cancelQuestions()
 	act.stop = &s

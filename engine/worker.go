@@ -166,7 +166,7 @@ func (a *actor) resumeWorker() {
 	}
 	w.beginLease()
 	if act.turn.Progress == turns.Interrupting {
-		s := stop{state: turns.Interrupted, reason: act.turn.ProgressMessage}
+		s := stop{by: act.turn.InterruptedBy, state: turns.Interrupted, reason: act.turn.ProgressMessage}
 		if s.reason == timeoutReason && act.clock.timeout > 0 && act.clock.left() <= 1 {
 			s = timedOut()
 		}

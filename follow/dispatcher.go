@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -168,14 +166,6 @@ func (d *Dispatcher) Add(ctx context.Context, f Follower) (*Lane, error) {
 	return l, nil
 }
 
-// Names lists the followers that have a position, also those that have not been
-// added.
-func (d *Dispatcher) Names() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Sorted(maps.Keys(d.lanes))
-}
-
 // newRow returns the row of a follower. It stores a new one if there is none.
 func (d *Dispatcher) newRow(ctx context.Context, f *Follower) (*row, error) {
 	if r, err := d.stored(ctx, f.Name); err != nil || r != nil {
@@ -199,7 +189,29 @@ func (d *Dispatcher) newRow(ctx context.Context, f *Follower) (*row, error) {
 // been added. Remove waits until Handle has returned; Handle must not call it.
 // After an error it can be called again.
 func (d *Dispatcher) Remove(name string) error {
+	d.end(name)
+	d.writes.Lock()
+	defer d.writes.Unlock()
+	if _, err := d.cfg.Store.Append(&ledger.Unit{Rows: []ledger.Row{RemoveRow(name)}}); err != nil {
+		return fmt.Errorf("remove the follower %s: %w", name, err)
+	}
+	d.drop(name)
+	return nil
+}
+
+// Forget is Remove for a follower whose position was deleted by a unit with
+// RemoveRow. If another unit has made a new position since then, Add finds it.
+func (d *Dispatcher) Forget(name string) {
+	d.end(name)
+	d.writes.Lock()
+	defer d.writes.Unlock()
+	d.drop(name)
+}
+
+// end waits until the follower has ended.
+func (d *Dispatcher) end(name string) {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	if l := d.lanes[name]; l != nil {
 		if done := l.detach(); done != nil {
 			d.mu.Unlock()
@@ -207,17 +219,14 @@ func (d *Dispatcher) Remove(name string) error {
 			d.mu.Lock()
 		}
 	}
-	d.mu.Unlock()
-	d.writes.Lock()
-	defer d.writes.Unlock()
-	if _, err := d.cfg.Store.Append(&ledger.Unit{Rows: []ledger.Row{&ledger.Removal{Of: positions, Key: []any{name}}}}); err != nil {
-		return fmt.Errorf("remove the follower %s: %w", name, err)
-	}
+}
+
+// drop removes the lane of a follower that has ended. d.writes is held.
+func (d *Dispatcher) drop(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.lanes, name)
 	d.setFloor()
-	return nil
 }
 
 // Run dispatches until ctx is done. It then saves positions, so the store must

@@ -35,6 +35,10 @@ func NewRow(name, logID string, after int64) ledger.Row {
 	return &row{name: name, logID: logID, position: after, scanned: after, behind: true, fresh: true}
 }
 
+// RemoveRow returns the removal of a follower's position, for the unit that ends
+// what the follower is for: see Dispatcher.Forget.
+func RemoveRow(name string) ledger.Row { return &ledger.Removal{Of: positions, Key: []any{name}} }
+
 func readRow(v ledger.Values) row {
 	return row{name: v.Text(0), logID: v.Text(1), position: v.Int(2), scanned: v.Int(3), behind: v.Int(4) != 0}
 }

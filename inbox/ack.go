@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -46,9 +47,6 @@ func (b *Book) Ack(c Ack) (AckResult, error) {
 
 // AckTold acknowledges the entries that a turn was told, when it completes.
 func (b *Book) AckTold(turnID string) error {
-	if b.rows.inbox().ToldTurn != turnID {
-		return nil
-	}
 	_, err := b.ackEntries(b.rows.toldBy(turnID), ByTurn, turnID)
 	return err
 }
@@ -82,41 +80,30 @@ func (b *Book) selected(c Ack) (list []*Entry, err error) {
 // snapshots that it acknowledges in part.
 func (b *Book) ackEntries(entries []*Entry, by By, turnID string) (AckResult, error) {
 	out := AckResult{RemainderEntryIDs: []notify.ID{}}
-	seen := map[int64]bool{}
-	perDigest := map[int64]int{}
+	left := newUnacked(b.rows)
 	var ids []notify.ID
 	var digests []int64
 	for _, e := range entries {
-		n := 0
-		eachItem(b.rows, e, func(r *Raw) {
-			if !seen[r.Seq] {
-				seen[r.Seq] = true
-				n++
-			}
-		})
-		if n == 0 {
+		switch {
+		case !left.any(e):
 			continue
+		case e.Digest != 0 && !slices.Contains(digests, e.Digest):
+			digests = append(digests, e.Digest)
 		}
 		ids = append(ids, e.EntryID)
-		if e.Digest != 0 {
-			if perDigest[e.Digest] == 0 {
-				digests = append(digests, e.Digest)
-			}
-			perDigest[e.Digest] += n
-		}
 	}
 	if b.rows.err != nil || len(ids) == 0 {
 		return out, b.rows.err
 	}
 	for _, seq := range digests { // the visible snapshot of each, if nothing of it is left
 		d := b.rows.Row(DigestTable, seq).(*Digest)
-		if id := EntryID(d.Newest); perDigest[seq] == d.Unacked && !slices.Contains(ids, id) {
+		if id := EntryID(d.Newest); left.reached[seq] == d.Unacked && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
-	out.AckedItems = len(seen)
+	out.AckedItems = left.total()
 	before := b.rows.acked
-	b.add(notify.InboxAcked, &Acked{EntryIDs: ids, RawCount: len(seen), By: by, TurnID: turnID})
+	b.add(notify.InboxAcked, &Acked{EntryIDs: ids, RawCount: out.AckedItems, By: by, TurnID: turnID})
 	out.AckedEntries = b.rows.acked - before
 	for _, seq := range digests {
 		d := b.rows.Row(DigestTable, seq).(*Digest)
@@ -128,6 +115,52 @@ func (b *Book) ackEntries(entries []*Entry, by By, turnID string) (AckResult, er
 		}
 	}
 	return out, b.rows.err
+}
+
+// unackedItems counts what entries have that is not acknowledged. It reads the items of
+// each digest once, however many of its snapshots are asked about.
+type unackedItems struct {
+	rows    *view
+	digests map[int64][]int64 // seqs of the posted items of a digest, the newest first
+	reached map[int64]int     // by digest: how many of them the entries reach that were asked about
+	items   map[int64]bool    // seqs of items that belong to no digest
+}
+
+func newUnacked(rows *view) *unackedItems {
+	return &unackedItems{rows: rows, digests: map[int64][]int64{}, reached: map[int64]int{}, items: map[int64]bool{}}
+}
+
+// any reports whether the entry has such an item.
+func (u *unackedItems) any(e *Entry) bool {
+	if e.Digest == 0 {
+		r, ok := u.rows.Row(RawTable, e.LastRaw).(*Raw)
+		if ok = ok && r.AckedSeq == 0; ok {
+			u.items[e.LastRaw] = true
+		}
+		return ok
+	}
+	list, ok := u.digests[e.Digest]
+	if !ok {
+		u.rows.Rows(RawTable, group(e.Digest), func(row ledger.Row) bool {
+			if r := row.(*Raw); r.AckedSeq == 0 {
+				list = append(list, r.Seq)
+			}
+			return true
+		})
+		u.digests[e.Digest] = list
+	}
+	n := len(list) - sort.Search(len(list), func(i int) bool { return order(list[i]) <= order(e.LastRaw) })
+	u.reached[e.Digest] = max(u.reached[e.Digest], n)
+	return n > 0
+}
+
+// total is how many items the entries have that were asked about.
+func (u *unackedItems) total() int {
+	n := len(u.items)
+	for _, of := range u.reached {
+		n += of
+	}
+	return n
 }
 
 // postRemainder posts a snapshot of what is left of the digest's posted items.

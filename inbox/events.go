@@ -19,7 +19,7 @@ var Events = []ledger.EventType{
 	ledger.Event[Configured](notify.InboxConfigured, ledger.OfThread, Fold, "The policy of an inbox was changed; policy has all members in force."),
 	ledger.Event[Subscribed](notify.InboxSubscribed, ledger.OfThread, Fold, "A source was connected to an inbox."),
 	ledger.Event[Unsubscribed](notify.InboxUnsubscribed, ledger.OfThread, Fold, "A source was disconnected from an inbox."),
-	ledger.Event[Expired](notify.InboxExpired, ledger.OfThreadOrLog, Fold, "Acknowledged raw items up to this one were removed, and their entries. With subject_thread_id: everything in the inbox of that closed thread."),
+	ledger.Event[Expired](notify.InboxExpired, ledger.OfThreadOrLog, Fold, "Raw items up to this one that were acknowledged before acked_before were removed, and their entries. With subject_thread_id: everything in the inbox of that closed thread."),
 	ledger.Event[TimerCreated](notify.TimerCreated, ledger.OfThread, Fold, "A timer was created."),
 	ledger.Event[TimerFired](notify.TimerFired, ledger.OfThread, Fold, "A timer fired: its raw item follows."),
 	ledger.Event[TimerDeleted](notify.TimerDeleted, ledger.OfThread, Fold, "A timer was deleted."),
@@ -157,12 +157,12 @@ type Unsubscribed struct {
 	SubscriptionID string `json:"subscription_id"`
 }
 
-// Expired is the body of inbox/expired. ThroughRawID may be smaller than in the
-// event before, if an older item was acknowledged meanwhile; without it nothing is
-// removed. NextAckedAt is when the item was acknowledged that is removed next;
-// zero = there is none.
+// Expired is the body of inbox/expired: what was removed, up to a raw item, had been
+// acknowledged before a time. NextAckedAt is when the item was acknowledged that is
+// removed next; zero = there is none.
 type Expired struct {
 	ThroughRawID    notify.ID   `json:"through_raw_id,omitzero"`
+	AckedBefore     notify.Time `json:"acked_before,omitzero"`
 	NextAckedAt     notify.Time `json:"next_acked_at,omitzero"`
 	SubjectThreadID string      `json:"subject_thread_id,omitzero"`
 }

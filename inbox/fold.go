@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -55,7 +56,7 @@ func Fold(s ledger.State, h *notify.Header, body any) {
 		f.box().Silent, f.box().WakeAt = b.Silent, h.Timestamp.Add(silentPause(b.Silent)).UnixMilli()
 	case *Woken:
 		f.tell(b.EntryIDs, "")
-		f.box().lift()
+		f.box().lift(h.Seq)
 		f.release()
 	case *Stalled:
 		f.box().Stalled, f.box().WakeAt = b.Reason, b.Until.Milli()
@@ -175,7 +176,7 @@ func (f *folding) received(b *Received) {
 			d.PendingAt = f.h.Timestamp
 		}
 		d.Pending++
-		d.FlushAt, d.LastRaw = b.FlushAt.Milli(), raw.Seq
+		d.FlushAt, d.LastRaw, d.LastSummary = b.FlushAt.Milli(), raw.Seq, b.Summary
 		d.include(b.OccurredAt, b.Sender)
 		box.PendingItems++
 		f.s.Put(d)
@@ -249,59 +250,73 @@ func eachItem(s ledger.State, e *Entry, visit func(*Raw)) {
 }
 
 func (f *folding) acked(b *Acked) {
-	box := f.box()
+	// Of each digest the entry that reaches furthest: it has what the others have.
+	last := map[int64]*Entry{}
+	var list []*Entry
 	for _, id := range b.EntryIDs {
 		e := f.entry(seqOf(id))
-		if e == nil {
-			continue
+		switch {
+		case e == nil:
+		case e.Digest == 0:
+			list = append(list, e)
+		case last[e.Digest] == nil:
+			last[e.Digest] = e
+			list = append(list, e)
+		case order(e.LastRaw) > order(last[e.Digest].LastRaw):
+			*last[e.Digest] = *e
 		}
-		var list []*Raw
-		eachItem(f.s, e, func(r *Raw) { list = append(list, r) })
-		fresh := 0
-		for _, r := range list {
-			next := *r
-			next.AckedSeq, next.AckedAt = f.h.Seq, f.h.Timestamp
-			box.UnackedItems--
-			box.UnackedBytes -= r.Size
-			if !r.Told {
-				fresh++
-			}
-			f.s.Put(&next)
-		}
-		if len(list) == 0 {
-			continue
-		}
-		if box.AckedAt == 0 {
-			box.AckedAt = f.h.Timestamp.Milli()
-		}
-		if e.Digest == 0 {
-			f.lose(e, 1, false)
-			continue
-		}
-		f.ackedInDigest(e.Digest, list, fresh)
+	}
+	for _, e := range list {
+		f.ackEntry(e)
 	}
 }
 
-// ackedInDigest follows the acknowledgement of items of a digest, fresh of which
-// had not been told.
+// ackEntry acknowledges the items of an entry.
+func (f *folding) ackEntry(e *Entry) {
+	box := f.box()
+	var list []*Raw // the newest first
+	eachItem(f.s, e, func(r *Raw) { list = append(list, r) })
+	fresh := 0
+	for _, r := range list {
+		next := *r
+		next.AckedSeq, next.AckedAt = f.h.Seq, f.h.Timestamp
+		box.UnackedItems--
+		box.UnackedBytes -= r.Size
+		if !r.Told {
+			fresh++
+		}
+		f.s.Put(&next)
+	}
+	if len(list) == 0 {
+		return
+	}
+	if box.AckedAt == 0 {
+		box.AckedAt = f.h.Timestamp.Milli()
+	}
+	if e.Digest == 0 {
+		f.lose(e, 1, false)
+		return
+	}
+	f.ackedInDigest(e.Digest, list, fresh)
+}
+
+// ackedInDigest follows the acknowledgement of items of a digest, the newest
+// first; fresh of them had not been told.
 func (f *folding) ackedInDigest(seq int64, list []*Raw, fresh int) {
 	d := f.digest(seq)
 	d.Unacked -= len(list)
 	d.Fresh -= fresh
-	var snapshots []*Entry
+	var snapshots []Entry
 	f.s.Rows(EntryTable, group(seq), func(row ledger.Row) bool {
 		if e := row.(*Entry); e.AckedAt.IsZero() {
-			snapshots = append(snapshots, f.entry(e.Seq))
+			snapshots = append(snapshots, *e)
 		}
 		return true
 	})
-	for _, e := range snapshots {
-		n := 0
-		for _, r := range list { // each was in every snapshot that reaches it
-			if order(r.Seq) <= order(e.LastRaw) {
-				n++
-			}
-		}
+	for i := range snapshots {
+		e := &snapshots[i]
+		// Each item was in every snapshot that reaches it.
+		n := len(list) - sort.Search(len(list), func(i int) bool { return order(list[i].Seq) <= order(e.LastRaw) })
 		f.lose(e, n, d.Fresh > 0)
 	}
 	d.FirstAt, d.LastAt, d.Senders = notify.Time{}, notify.Time{}, nil
@@ -380,8 +395,10 @@ func (f *folding) tell(ids []notify.ID, turnID string) {
 	}
 }
 
-// lift ends what keeps a thread from being woken.
-func (b *Inbox) lift() { b.Silent, b.WakeAt, b.Stalled = 0, 0, "" }
+// lift ends what keeps a thread from being woken: all bounds count from here on.
+func (b *Inbox) lift(seq int64) {
+	b.Silent, b.WakeAt, b.Stalled, b.Wakes, b.Lifted = 0, 0, "", nil, seq
+}
 
 // release ends that the thread is held.
 func (f *folding) release() {
@@ -392,35 +409,35 @@ func (f *folding) release() {
 	}
 }
 
-// expired removes what was acknowledged up to a raw item. The row of an item
-// stays for a while, because its identity must be remembered.
+// expired removes what was acknowledged before a time, up to a raw item. The row of
+// an item stays for a while, because its identity must be remembered.
 func (f *folding) expired(b *Expired) {
 	last := seqOf(b.ThroughRawID)
-	up := through(last)
+	upTo := last
+	old := func(at notify.Time) bool { return !at.IsZero() && at.Before(b.AckedBefore.Time) }
 	var rows []ledger.Row
-	f.s.Rows(RawTable, up, func(row ledger.Row) bool {
-		if r := *row.(*Raw); r.AckedSeq != 0 && !r.Expired {
+	f.s.Rows(RawTable, through(last), func(row ledger.Row) bool {
+		if r := *row.(*Raw); old(r.AckedAt) && !r.Expired {
 			r.Expired = true
 			rows = append(rows, &r)
 		}
 		return true
 	})
-	f.s.Rows(EntryTable, up, func(row ledger.Row) bool {
-		if e := row.(*Entry); !e.AckedAt.IsZero() {
+	f.s.Rows(EntryTable, through(1<<62), func(row ledger.Row) bool {
+		if e := row.(*Entry); old(e.AckedAt) && e.LastRaw <= last {
 			rows = append(rows, &ledger.Removal{Of: EntryTable, Key: []any{e.Seq}})
-		}
-		return true
-	})
-	f.s.Rows(DigestTable, up, func(row ledger.Row) bool {
-		if d := row.(*Digest); !d.Open && d.Unacked+d.Pending == 0 && d.LastRaw <= last {
-			rows = append(rows, &ledger.Removal{Of: DigestTable, Key: []any{d.Seq}})
+			upTo = max(upTo, e.Seq)
+			// Its newest snapshot was acknowledged after all others.
+			if d := f.digest(e.Digest); d != nil && d.Newest == e.Seq && !d.Open && d.Unacked+d.Pending == 0 {
+				rows = append(rows, &ledger.Removal{Of: DigestTable, Key: []any{d.Seq}})
+			}
 		}
 		return true
 	})
 	for _, r := range rows {
 		f.s.Put(r)
 	}
-	f.box().Expired, f.box().AckedAt = max(f.box().Expired, last), b.NextAckedAt.Milli()
+	f.box().Expired, f.box().AckedAt = max(f.box().Expired, upTo), b.NextAckedAt.Milli()
 }
 
 func (f *folding) fired(b *TimerFired) {

@@ -193,7 +193,7 @@ func (b *Book) postSnapshot(d *Digest, reason Reason, added []notify.ID, count i
 	body := &Posted{
 		Entry: Entry{
 			EntryID: EntryID(seq), Kind: KindSnapshot, DigestID: DigestID(d.Seq), Revision: d.Revision + 1, Source: d.Source,
-			ResourceRef: d.ResourceRef, EventFamily: d.EventFamily, Summary: summaryOfDigest(d, count), Count: count,
+			ResourceRef: d.ResourceRef, EventFamily: d.EventFamily, Summary: summaryOfDigest(d, count, last), Count: count,
 			LastRawID: RawID(last), FirstAt: d.FirstAt, LastAt: d.LastAt, PostedAt: b.Now,
 		},
 		Reason: reason, NewRawIDs: added, ClosesDigest: closes,

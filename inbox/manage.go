@@ -181,30 +181,26 @@ func (b *Book) FireDue() error {
 const expireAtOnce = 1000
 
 // Expire removes what was acknowledged before a time, in pieces; more says that
-// there is more to remove. It stops at the first raw item that was acknowledged
-// later, so that one seq says what is gone.
+// there is more to remove.
 func (b *Book) Expire(before time.Time) (more bool, err error) {
 	last, n, next := int64(0), 0, notify.Time{}
-	// From the oldest item on: one that was not acknowledged when later ones were
-	// removed may be now.
 	r := ledger.Range{Index: RawOfThread, Prefix: []any{b.rows.threadID}, Only: where("expired", 0)}
 	b.rows.scan(RawTable, r, func(row ledger.Row) bool {
 		r := row.(*Raw)
 		switch {
 		case r.Expired || r.AckedSeq == 0:
-		case n == expireAtOnce || !r.AckedAt.Before(before):
-			next = r.AckedAt
-			return false
-		default:
+		case n < expireAtOnce && r.AckedAt.Before(before):
 			last = r.Seq
 			n++
+		case next.IsZero() || r.AckedAt.Before(next.Time):
+			next = r.AckedAt
 		}
 		return true
 	})
 	if b.rows.err != nil || n == 0 && next.Milli() == b.rows.inbox().AckedAt {
 		return false, b.rows.err
 	}
-	b.add(notify.InboxExpired, &Expired{ThroughRawID: RawID(last), NextAckedAt: next})
+	b.add(notify.InboxExpired, &Expired{ThroughRawID: RawID(last), AckedBefore: notify.TimeOf(before), NextAckedAt: next})
 	return n == expireAtOnce, b.rows.err
 }
 

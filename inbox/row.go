@@ -24,12 +24,13 @@ type Inbox struct {
 	FlushAt        int64 // of the earliest flush
 	TimerAt        int64 // of the earliest timer
 	AckedAt        int64 // of the oldest acknowledged item that is kept
-	Expired        int64 // seq of the raw item through which acknowledged ones were removed
+	Expired        int64 // no entry or raw item with a greater seq was removed
 
 	Silent     int     // wakes in a row that ended without a word of the agent
 	WakeAt     int64   // no wake before
 	Stalled    Stall   // "" = not
 	Wakes      []int64 // when the newest wakes started, at most MaxWakesAnHour
+	Lifted     int64   // seq of the event that lifted the bounds on wakes last
 	ToldTurn   string  // the turn that was told last
 	Untold     bool    // its entries were made new again
 	Timers     int
@@ -61,7 +62,7 @@ func (b *Inbox) Bytes() int { return len(b.ThreadID) + len(b.ToldTurn) }
 func (b *Inbox) Settle(first int64) {
 	b.fresh = false
 	b.UpdatedSeq = notify.Settle(b.UpdatedSeq, first)
-	b.Expired = notify.Settle(b.Expired, first)
+	b.Expired, b.Lifted = notify.Settle(b.Expired, first), notify.Settle(b.Lifted, first)
 }
 
 // DueAt is when the inbox has something to do by itself, in milliseconds; 0 =
@@ -79,11 +80,11 @@ var Table = ledger.NewTable(ledger.Table{
 	Name: "inboxes",
 	Columns: []string{"thread_id", "due_at", "has_new", "pending_items", "unacked_items", "unacked_bytes", "unacked_entries",
 		"new_entries", "flush_at", "timer_at", "acked_at", "expired", "silent", "wake_at", "stalled", "told_turn", "untold", "timers",
-		"updated_seq", "policy", "wakes", "lagged"},
+		"updated_seq", "policy", "wakes", "lagged", "lifted"},
 	Key: []string{"thread_id"},
 	Mutable: []string{"due_at", "has_new", "pending_items", "unacked_items", "unacked_bytes", "unacked_entries",
 		"new_entries", "flush_at", "timer_at", "acked_at", "expired", "silent", "wake_at", "stalled", "told_turn", "untold", "timers",
-		"updated_seq", "policy", "wakes", "lagged"},
+		"updated_seq", "policy", "wakes", "lagged", "lifted"},
 	Unique: ledger.ErrStale,
 })
 
@@ -126,7 +127,7 @@ func (b *Inbox) Values(first int64) (ledger.Values, error) {
 		b.ThreadID, orNull(b.DueAt()), ledger.Flag(b.NewEntries > 0), int64(b.PendingItems), int64(b.UnackedItems), b.UnackedBytes,
 		int64(b.UnackedEntries), int64(b.NewEntries), b.FlushAt, b.TimerAt, orNull(b.AckedAt), notify.Settle(b.Expired, first),
 		int64(b.Silent), b.WakeAt, string(b.Stalled), b.ToldTurn, ledger.Flag(b.Untold), int64(b.Timers),
-		notify.Settle(b.UpdatedSeq, first), policy, wakes, lagged,
+		notify.Settle(b.UpdatedSeq, first), policy, wakes, lagged, notify.Settle(b.Lifted, first),
 	}, nil
 }
 
@@ -136,7 +137,7 @@ func ReadRow(v ledger.Values) (*Inbox, error) {
 		ThreadID: v.Text(0), PendingItems: int(v.Int(3)), UnackedItems: int(v.Int(4)), UnackedBytes: v.Int(5),
 		UnackedEntries: int(v.Int(6)), NewEntries: int(v.Int(7)), FlushAt: v.Int(8), TimerAt: v.Int(9), AckedAt: v.Int(10),
 		Expired: v.Int(11), Silent: int(v.Int(12)), WakeAt: v.Int(13), Stalled: Stall(v.Text(14)), ToldTurn: v.Text(15),
-		Untold: v.Int(16) != 0, Timers: int(v.Int(17)), UpdatedSeq: v.Int(18),
+		Untold: v.Int(16) != 0, Timers: int(v.Int(17)), UpdatedSeq: v.Int(18), Lifted: v.Int(22),
 	}
 	if err := json.Unmarshal(v.Blob(19), &b.Policy); err != nil {
 		return nil, fmt.Errorf("policy of the inbox of %s: %w", b.ThreadID, err)

@@ -28,6 +28,7 @@ type Digest struct {
 	PendingAt   notify.Time // when the first of the pending items arrived
 	FlushAt     int64       // milliseconds; 0 = nothing is pending
 	LastRaw     int64       // seq of its newest item
+	LastSummary string      // of that item
 	FirstAt     notify.Time
 	LastAt      notify.Time
 	Senders     []string // different ones, at most maxSenders
@@ -40,10 +41,10 @@ const maxSenders = 50
 var DigestTable = ledger.NewTable(ledger.Table{
 	Name: "inbox_digests",
 	Columns: []string{"created_seq", "thread_id", "source", "resource_ref", "event_family", "open", "waiting", "revision", "newest",
-		"pending", "unacked", "fresh", "opened_at", "pending_at", "flush_at", "last_raw", "first_at", "last_at", "senders"},
+		"pending", "unacked", "fresh", "opened_at", "pending_at", "flush_at", "last_raw", "first_at", "last_at", "senders", "last_summary"},
 	Key: []string{"created_seq"},
 	Mutable: []string{"open", "waiting", "revision", "newest", "pending", "unacked", "fresh", "pending_at", "flush_at", "last_raw",
-		"first_at", "last_at", "senders"},
+		"first_at", "last_at", "senders", "last_summary"},
 	Unique: ledger.ErrStale,
 })
 
@@ -84,7 +85,7 @@ func (d *Digest) Values(first int64) (ledger.Values, error) {
 	return ledger.Values{
 		notify.Settle(d.Seq, first), d.ThreadID, d.Source, d.ResourceRef, d.EventFamily, ledger.Flag(d.Open), ledger.Flag(d.Pending > 0),
 		int64(d.Revision), notify.Settle(d.Newest, first), int64(d.Pending), int64(d.Unacked), int64(d.Fresh), d.OpenedAt.Milli(),
-		d.PendingAt.Milli(), d.FlushAt, notify.Settle(d.LastRaw, first), d.FirstAt.Milli(), d.LastAt.Milli(), senders,
+		d.PendingAt.Milli(), d.FlushAt, notify.Settle(d.LastRaw, first), d.FirstAt.Milli(), d.LastAt.Milli(), senders, d.LastSummary,
 	}, nil
 }
 
@@ -94,7 +95,7 @@ func ReadDigest(v ledger.Values) (*Digest, error) {
 		Seq: v.Int(0), ThreadID: v.Text(1), Source: v.Text(2), ResourceRef: v.Text(3), EventFamily: v.Text(4), Open: v.Int(5) != 0,
 		Revision: int(v.Int(7)), Newest: v.Int(8), Pending: int(v.Int(9)), Unacked: int(v.Int(10)), Fresh: int(v.Int(11)),
 		OpenedAt: notify.TimeFromMilli(v.Int(12)), PendingAt: notify.TimeFromMilli(v.Int(13)), FlushAt: v.Int(14), LastRaw: v.Int(15),
-		FirstAt: notify.TimeFromMilli(v.Int(16)), LastAt: notify.TimeFromMilli(v.Int(17)),
+		FirstAt: notify.TimeFromMilli(v.Int(16)), LastAt: notify.TimeFromMilli(v.Int(17)), LastSummary: v.Text(19),
 	}
 	if b := v.Blob(18); len(b) > 0 {
 		if err := json.Unmarshal(b, &d.Senders); err != nil {

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -17,8 +18,12 @@ func summaryOfItem(r *Received) string {
 }
 
 // summaryOfDigest says what a snapshot shows, such as "3 review comments on
-// pr:135 by 2 people". It is made of the items, never of an older summary.
-func summaryOfDigest(d *Digest, count int) string {
+// pr:135 by 2 people"; one item speaks for itself. It is made of the items, never of
+// an older summary. last is the newest raw item that is shown.
+func summaryOfDigest(d *Digest, count int, last int64) string {
+	if count == 1 && last == d.LastRaw && d.LastSummary != "" {
+		return d.LastSummary
+	}
 	s := fmt.Sprintf("%d %s on %s", count, plural(family(d.EventFamily), count), d.ResourceRef)
 	switch n := len(d.Senders); {
 	case n == 0:
@@ -43,12 +48,16 @@ func plural(words string, n int) string {
 	switch {
 	case strings.HasSuffix(words, "ies"):
 		return strings.TrimSuffix(words, "ies") + "y"
-	case strings.HasSuffix(words, "sses"), strings.HasSuffix(words, "shes"), strings.HasSuffix(words, "ches"):
+	case hasSuffix(words, "sses", "shes", "ches", "xes", "statuses"):
 		return strings.TrimSuffix(words, "es")
-	case strings.HasSuffix(words, "s") && !strings.HasSuffix(words, "ss"):
-		return strings.TrimSuffix(words, "s")
+	case hasSuffix(words, "ss", "us", "is"): // no plural
+		return words
 	}
-	return words
+	return strings.TrimSuffix(words, "s")
+}
+
+func hasSuffix(s string, suffixes ...string) bool {
+	return slices.ContainsFunc(suffixes, func(x string) bool { return strings.HasSuffix(s, x) })
 }
 
 // maxSender is the length of a sender's name, in characters.

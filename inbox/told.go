@@ -50,9 +50,6 @@ func idsOf(entries []*Entry) []notify.ID {
 // Untell makes the entries that a turn was told new again: it ended without a
 // word of its agent. After maxSilent such wakes in a row nothing wakes the thread.
 func (b *Book) Untell(turnID string) error {
-	if b.rows.inbox().ToldTurn != turnID || b.rows.inbox().Untold {
-		return nil
-	}
 	list := b.rows.toldBy(turnID)
 	if b.rows.err != nil || len(list) == 0 {
 		return b.rows.err
@@ -79,7 +76,7 @@ func (b *Book) WakeNow() ([]notify.ID, error) {
 	}
 	box, th := b.rows.inbox(), b.rows.unit.Thread()
 	held := th != nil && th.Held
-	if len(list) > 0 || held || box.Stalled != "" || box.Silent > 0 {
+	if len(list) > 0 || held || box.Stalled != "" || box.Silent > 0 || len(box.Wakes) > 0 {
 		b.add(notify.InboxWoken, &Woken{EntryIDs: idsOf(list)})
 	}
 	return idsOf(list), b.rows.err

@@ -33,14 +33,15 @@ func MayWake(box *Inbox, th *threads.Thread, s Settings, now time.Time, chain in
 	case box.Stalled == StallSilent || box.Stalled == StallChain:
 		return WakeVerdict{}
 	}
-	if at := time.UnixMilli(box.WakeAt); box.WakeAt > now.UnixMilli() {
+	// A time that no pause reaches is from before the clock was set back.
+	if at := time.UnixMilli(box.WakeAt); at.After(now) && (box.Stalled == StallRate || !at.After(now.Add(silentPause(maxSilent)))) {
 		return WakeVerdict{At: at}
 	}
 	if chain >= MaxChain {
 		return WakeVerdict{Stall: StallChain}
 	}
 	if len(box.Wakes) == MaxWakesAnHour {
-		if until := time.UnixMilli(box.Wakes[0]).Add(time.Hour); until.After(now) {
+		if until := time.UnixMilli(box.Wakes[0]).Add(time.Hour); until.After(now) && !until.After(now.Add(time.Hour)) {
 			return WakeVerdict{Stall: StallRate, At: until}
 		}
 	}
@@ -55,14 +56,15 @@ func (b *Book) Stall(v WakeVerdict) {
 }
 
 // Chain is the chain of a wake that tells these entries: one more than the
-// highest of the turns that they are about, 0 without any.
-func (b *Book) Chain(entries []*Entry) int {
-	chain := 0
+// highest of the turns that they are about, 0 without any. What came before the
+// bound was lifted does not count.
+func Chain(b *Book, entries []*Entry) int {
+	chain, lifted := 0, b.rows.inbox().Lifted
 	for _, e := range entries {
 		if e.Kind != KindItem || e.Source != SourceEvents && e.Source != SourceMessage {
 			continue
 		}
-		if r, ok := b.rows.Row(RawTable, e.LastRaw).(*Raw); ok && r.Chain > 0 {
+		if r, ok := b.rows.Row(RawTable, e.LastRaw).(*Raw); ok && r.Seq > lifted {
 			chain = max(chain, r.Chain)
 		}
 	}
@@ -98,7 +100,8 @@ func FoldTurn(s ledger.State, h *notify.Header, body any) {
 			asked(s, h)
 		}
 	case *turns.EndedEvent:
-		if b.State == turns.Interrupted && b.By == turns.ByClient {
+		// One that has not started was in the queue: it was not the active turn.
+		if b.State == turns.Interrupted && b.By == turns.ByClient && !b.StartedAt.IsZero() {
 			hold(s, h, true)
 		}
 		box, ok := s.Row(Table, h.ThreadID).(*Inbox)
@@ -114,9 +117,9 @@ func FoldTurn(s ledger.State, h *notify.Header, body any) {
 // being woken has ended.
 func asked(s ledger.State, h *notify.Header) {
 	hold(s, h, false)
-	if box, ok := s.Row(Table, h.ThreadID).(*Inbox); ok && (box.Stalled != "" || box.Silent > 0) {
+	if box, ok := s.Row(Table, h.ThreadID).(*Inbox); ok && (box.Stalled != "" || box.Silent > 0 || len(box.Wakes) > 0) {
 		box = box.clone()
-		box.lift()
+		box.lift(h.Seq)
 		put(s, box, h)
 	}
 }

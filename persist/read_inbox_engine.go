@@ -64,8 +64,8 @@ func (r *Reads) InboxesWithNew(ctx context.Context) (ids []string, err error) {
 }
 
 // InboxesToExpire lists the threads whose inboxes have something that was
-// acknowledged before a time in milliseconds, the oldest first, at most limit of
-// them.
+// acknowledged before a time in milliseconds, or whose thread was closed before, the
+// oldest first, at most limit of them.
 func (r *Reads) InboxesToExpire(ctx context.Context, ackedBefore int64, limit int) (ids []string, err error) {
 	err = r.db.Snapshot(ctx, ForEngine, func(s Snapshot) error {
 		return s.Scan(ledger.Range{Index: inbox.ByAcked, After: int64(0), Until: ackedBefore, First: inboxThread}, func(v ledger.Values) error {

@@ -79,7 +79,7 @@ func each(to func(turns.State) turns.State) map[turns.State]turns.State {
 // A marker of the turn clears all that the attempt has set, and nothing that was
 // requested. Every new member of the row must be added to one of the two.
 func TestRewindClearsWhatTheAttemptHasSet(t *testing.T) {
-	requested := []string{"TurnID", "ThreadID", "Metadata", "Parent", "TimeoutSeconds", "Retry", "Chain", "CreatedSeq"}
+	requested := []string{"TurnID", "ThreadID", "Metadata", "Parent", "TimeoutSeconds", "Retry", "Wake", "Chain", "CreatedSeq"}
 	h := notify.Header{Seq: 50, ThreadID: "thread_a", TurnID: "turn_a", Timestamp: now}
 	body := &turns.RewindEvent{Type: "rewind", NewEpoch: 4, SupersededAfterSeq: 3, Rank: 7, UsedMs: 1500}
 	for _, state := range []turns.State{turns.Active, turns.Interrupted, turns.Failed} {
@@ -132,6 +132,8 @@ func filled(state turns.State) *turns.Turn {
 			*f = turns.Running
 		case *turns.Origin:
 			*f = turns.OriginClient
+		case *turns.By:
+			*f = turns.ByServer
 		}
 	}
 	full.State, full.Metadata = state, []byte(`{"a":1}`)

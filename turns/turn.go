@@ -90,7 +90,9 @@ type Turn struct {
 	Retry              *RetryPolicy    `json:"retry,omitzero"`
 	RetryAt            notify.Time     `json:"retry_at,omitzero"`
 	UsedMs             int64           `json:"used_ms,omitzero"`
-	Chain              int             `json:"chain,omitzero"` // how many wakes caused each other before it
+	Wake               bool            `json:"wake,omitzero"`           // new entries of the inbox have started it
+	InterruptedBy      By              `json:"interrupted_by,omitzero"` // also while it is being interrupted
+	Chain              int             `json:"chain,omitzero"`          // how many wakes caused each other before it
 	Worker             string          `json:"worker,omitzero"`
 	ClaimedSeq         int64           `json:"claimed_seq,omitzero"`
 	QueuedAt           notify.Time     `json:"queued_at,omitzero"`
@@ -149,6 +151,7 @@ type ProgressEvent struct {
 	RetryAt   notify.Time `json:"retry_at,omitzero"`
 	Claimed   bool        `json:"claimed,omitzero"`
 	Worker    string      `json:"worker,omitzero"`
+	By        By          `json:"by,omitzero"` // of interrupting
 }
 
 // EndedEvent is the body of turn/completed, turn/interrupted and turn/failed.
@@ -196,7 +199,7 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 		next.State, next.StartedAt, next.Origin, next.Attempt = Active, b.StartedAt, b.Origin, h.Attempt
 		next.Progress, next.Reason, next.Rank = Running, "", 0
 		next.FirstStartedAt, next.RetryAt = b.FirstStartedAt, notify.Time{}
-		next.Chain = max(next.Chain, b.Chain)
+		next.Chain, next.Wake = max(next.Chain, b.Chain), next.Wake || b.Origin == OriginWake
 		if prev == nil {
 			next.Metadata, next.Parent, next.TimeoutSeconds, next.Retry = b.Metadata, b.Parent, b.TimeoutSeconds, b.Retry
 		} else if b.Origin == OriginRetry {
@@ -204,6 +207,9 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 		}
 	case *ProgressEvent:
 		next.Progress, next.ProgressMessage, next.RetryAt = b.State, b.Message, b.RetryAt
+		if b.By != "" {
+			next.InterruptedBy = b.By
+		}
 		if b.Claimed {
 			next.Worker, next.ClaimedSeq = b.Worker, h.Seq
 		}
@@ -217,6 +223,7 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 		next.Message, next.MessageTruncated, next.Reason, next.StopReason = b.Message, b.MessageTruncated, b.Reason, b.StopReason
 		next.Error, next.Usage, next.UndeliveredItemIDs = b.Error, b.Usage, b.UndeliveredItemIDs
 		next.Progress, next.ProgressMessage, next.Rank, next.RetryAt = "", "", 0, notify.Time{}
+		next.InterruptedBy = b.By
 	default:
 		return nil
 	}
@@ -234,7 +241,7 @@ func (t *Turn) rewind(h notify.Header, b *RewindEvent) {
 	t.Message, t.MessageTruncated, t.Reason, t.StopReason = "", false, "", ""
 	t.Error, t.Usage, t.UndeliveredItemIDs = nil, nil, nil
 	t.Progress, t.ProgressMessage, t.RetryAt = "", "", notify.Time{}
-	t.Worker, t.ClaimedSeq = "", 0
+	t.Worker, t.ClaimedSeq, t.InterruptedBy = "", 0, ""
 	if t.State.Ended() {
 		t.State, t.Rank, t.QueuedAt = Queued, b.Rank, h.Timestamp
 		t.StartedAt, t.CompletedAt, t.Origin = notify.Time{}, notify.Time{}, ""

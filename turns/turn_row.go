@@ -18,11 +18,11 @@ var Table = ledger.NewTable(ledger.Table{
 		"origin", "message", "reason", "stop_reason", "error", "usage", "undelivered", "metadata", "parent_thread_id",
 		"parent_turn_id", "timeout_seconds", "queued_at", "started_at", "completed_at", "updated_seq", "retry",
 		"retry_at", "used_ms", "worker", "claimed_seq", "first_started_at",
-		"message_truncated", "chain"},
+		"message_truncated", "chain", "wake", "interrupted_by"},
 	Key: []string{"created_seq"},
 	Mutable: []string{"state", "attempt", "rank", "progress", "progress_message", "origin", "message", "reason",
 		"stop_reason", "error", "usage", "undelivered", "queued_at", "started_at", "completed_at", "updated_seq",
-		"retry_at", "used_ms", "worker", "claimed_seq", "first_started_at", "message_truncated", "chain"},
+		"retry_at", "used_ms", "worker", "claimed_seq", "first_started_at", "message_truncated", "chain", "wake", "interrupted_by"},
 })
 
 // Table implements ledger.Row.
@@ -71,7 +71,7 @@ func (t *Turn) Values(first int64) (ledger.Values, error) {
 		undelivered, []byte(t.Metadata), parentThread, parentTurn, t.TimeoutSeconds, t.QueuedAt.Milli(),
 		t.StartedAt.Milli(), t.CompletedAt.Milli(), notify.Settle(t.UpdatedSeq, first), retry, t.RetryAt.Milli(),
 		t.UsedMs, t.Worker, notify.Settle(t.ClaimedSeq, first), t.FirstStartedAt.Milli(), ledger.Flag(t.MessageTruncated),
-		int64(t.Chain),
+		int64(t.Chain), ledger.Flag(t.Wake), string(t.InterruptedBy),
 	}, nil
 }
 
@@ -86,6 +86,7 @@ func Read(v ledger.Values) (*Turn, error) {
 		CompletedAt: notify.TimeFromMilli(v.Int(21)), UpdatedSeq: v.Int(22),
 		RetryAt: notify.TimeFromMilli(v.Int(24)), UsedMs: v.Int(25), Worker: v.Text(26), ClaimedSeq: v.Int(27),
 		FirstStartedAt: notify.TimeFromMilli(v.Int(28)), MessageTruncated: v.Int(29) != 0, Chain: int(v.Int(30)),
+		Wake: v.Int(31) != 0, InterruptedBy: By(v.Text(32)),
 	}
 	for _, member := range []struct {
 		name string

@@ -16,7 +16,7 @@ func newConfigCommand(g *globals) *cobra.Command {
 		Short: "Print every setting and where its value comes from",
 		Long: `Prints the settings that "holon serve" with the same flags would use: defaults,
 then the file, then HOLON_* variables, then flags. The exit code is 2 if a
-server would refuse them. Values of agents' environments are not printed.`,
+server would refuse them. Values of agents' environments and secrets of sources are not printed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if markdown {

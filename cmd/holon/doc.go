@@ -1,6 +1,6 @@
 // Command holon is the one binary: the server (holon serve), commands for
-// people (run, watch, respond, threads, turns, items, status), for programs
-// (call, connect, schema) and for maintenance (doctor, backup, restore, export,
+// people (run, watch, respond, inbox, remind, threads, turns, items, status), for
+// programs (call, connect, ingest, schema) and for maintenance (doctor, backup, restore, export,
 // prune, bench, conformance, config).
 //
 // Each subcommand is a file with func newXCommand(g *globals) *cobra.Command,

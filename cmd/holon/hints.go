@@ -17,8 +17,21 @@ import (
 // doctorHint is for an agent that could not be started.
 const doctorHint = "holon doctor starts each agent once and says what to do."
 
+// hintedError is an error whose hint depends on the command.
+type hintedError struct {
+	error
+	hint string
+}
+
+// Unwrap returns the error without the hint.
+func (e *hintedError) Unwrap() error { return e.error }
+
 // hint says what to do about an error, "" if the error says it itself.
 func (g *globals) hint(err error) string {
+	var hinted *hintedError
+	if errors.As(err, &hinted) {
+		return hinted.hint
+	}
 	var unreachable *client.UnreachableError
 	if errors.As(err, &unreachable) {
 		if strings.HasPrefix(unreachable.Source, "--url") || strings.HasPrefix(unreachable.Source, "HOLON_URL") {
@@ -55,11 +68,19 @@ func (g *globals) hint(err error) string {
 	case "agent_not_found":
 		return "holon agents lists the agents; holon serve --agent NAME adds one."
 	case "agent_unsupported":
-		return "holon agents shows what each agent can do."
+		return "holon agents shows what each agent can do. A mailbox only takes messages: holon inbox send THREAD \"…\""
 	case "agent_unavailable":
 		return doctorHint
 	case "thread_not_found":
 		return "holon threads lists the threads."
+	case "thread_closed":
+		return "A closed thread can be read only. Start another with: holon run \"…\""
+	case "entry_not_found":
+		return "holon inbox THREAD lists the entries; holon inbox --threads lists the threads that have some."
+	case "timer_not_found":
+		return "holon remind list THREAD lists the timers. A timer for one time is gone once it has fired."
+	case "subscription_not_found":
+		return "holon inbox subscriptions THREAD lists the subscriptions."
 	case "turn_not_found":
 		return "holon turns lists the turns."
 	case client.KindUnavailable:

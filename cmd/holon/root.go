@@ -35,7 +35,7 @@ durable log, which any number of clients follow live and resume by cursor.
 	root.CompletionOptions.HiddenDefaultCmd = false
 	flags := root.PersistentFlags()
 	flags.StringVar(&g.url, "url", "", "the server: http://HOST:PORT, https://HOST:PORT or unix:PATH (default: HOLON_URL, then DATA/server.json; http://127.0.0.1:8080 if DATA is not given)")
-	flags.StringVarP(&g.output, "output", "o", "", "how to print: text, json or jsonl, as the subcommand allows")
+	flags.StringVarP(&g.output, "output", "o", "", "how to print: text, json, jsonl or toon, as the subcommand allows")
 	config.BindCommon(flags)
 
 	root.AddGroup(
@@ -53,6 +53,8 @@ durable log, which any number of clients follow live and resume by cursor.
 		newRunCommand(g),
 		newWatchCommand(g),
 		newRespondCommand(g),
+		newInboxCommand(g),
+		newRemindCommand(g),
 		newRetryCommand(g),
 		newStatusCommand(g),
 		newAgentsCommand(g),
@@ -74,6 +76,7 @@ durable log, which any number of clients follow live and resume by cursor.
 	)
 	add(groupProgram,
 		newCallCommand(g),
+		newIngestCommand(g),
 		newConnectCommand(g),
 		newSchemaCommand(g),
 		newConformanceCommand(g),

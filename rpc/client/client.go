@@ -107,11 +107,14 @@ func (c *Client) Call(ctx context.Context, method string, params, result any) er
 		Method  string `json:"method"`
 		Params  any    `json:"params,omitempty"`
 	}{"2.0", 1, method, params}
-	body, err := json.Marshal(request)
-	if err != nil {
+	// Escapes for HTML would make params larger than their caller knows.
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(request); err != nil {
 		return fmt.Errorf("encode params of %s: %w", method, err)
 	}
-	response, err := c.do(ctx, http.MethodPost, "/rpc", nil, bytes.NewReader(body), nil)
+	response, err := c.do(ctx, http.MethodPost, "/rpc", nil, &body, nil)
 	if err != nil {
 		return err
 	}

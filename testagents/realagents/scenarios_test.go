@@ -34,6 +34,7 @@ var scenarios = []scenario{
 	{"agent killed while a command runs", agentKilledInTool},
 	{"server killed in mid-turn", serverKilled},
 	{"session lost by the agent", sessionLost},
+	{"woken by its inbox", wokenByInbox},
 }
 
 // lastScenario runs after all others.

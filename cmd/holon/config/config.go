@@ -46,6 +46,9 @@ type Config struct {
 	// Agents are the configured agents by name. The built-in echo always exists
 	// and is listed only if it is configured.
 	Agents map[string]Agent
+	// Sources are the configured sources of webhooks by name. Loaded hides them
+	// behind its own Sources: write loaded.Config.Sources.
+	Sources map[string]WebhookSource
 }
 
 // Retention says which events the server prunes on its own; zero values keep

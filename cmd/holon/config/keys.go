@@ -141,6 +141,7 @@ func Defaults() *Config {
 		Synchronous:  "full",
 		DefaultAgent: KindEcho,
 		Agents:       map[string]Agent{},
+		Sources:      map[string]WebhookSource{},
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// tables are settings whose names the user chooses: [agents.NAME]. T is one of
-// them. A new sort of table needs another value of this type in sorts, and a
+// tables are settings whose names the user chooses: [agents.NAME] and
+// [sources.NAME]. T is one of them. A new sort of table needs another value of this type in sorts, and a
 // map in Config.
 type tables[T any] struct {
 	sort string // the part before the names
@@ -35,7 +35,7 @@ type sortOfTables interface {
 }
 
 // sorts are all sorts of tables, in the order of the documentation.
-var sorts = []sortOfTables{agents}
+var sorts = []sortOfTables{agents, sources}
 
 func (s tables[T]) name() string { return s.sort }
 

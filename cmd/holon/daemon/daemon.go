@@ -17,6 +17,7 @@ import (
 	"github.com/seed82539d15/holon/api/logring"
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/hooks"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc"
@@ -59,6 +60,7 @@ type daemon struct {
 	store     *sqlite.Store
 	agents    *agents
 	inboxes   *inboxMetrics
+	hooks     *hooks.Handler
 	engine    *engine.Engine
 	wire      *rpc.Server
 	metrics   http.Handler
@@ -110,6 +112,10 @@ func Run(ctx context.Context, o Options) (err error) {
 		o.OnAgents(d.agents.kill)
 	}
 	if d.engine, err = engine.New(d.engineConfig(), d.store, d.store.View(), d.agents.list, d.log.Named("turns")); err != nil {
+		return &UsageError{err}
+	}
+
+	if d.hooks, err = d.newHooks(); err != nil {
 		return &UsageError{err}
 	}
 

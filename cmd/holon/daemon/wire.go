@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/follow"
+	"github.com/seed82539d15/holon/hooks"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/persist/sqlite"
@@ -25,7 +26,7 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 	d.wire, err = rpc.New(rpc.Config{
 		Services: api.Services{
 			Engine: d.engine, Reader: d.store.View(), LogID: position.LogID,
-			Inboxes: d.engine.Inboxes(), InboxReader: d.store.View(),
+			Inboxes: d.engine.Inboxes(), InboxReader: d.store.View(), Sources: sources{d.cfg.Sources},
 			Workers: d.engine.Workers(), Pruner: pruner{d.store}, Logs: d.logs, Log: d.log.Named("rpc"),
 			Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread, Limits: d.limits(),
 		},
@@ -75,9 +76,14 @@ func (d *daemon) limits() api.Limits {
 	}
 }
 
-// httpServer serves one listener behind its gate.
+// httpServer serves one listener behind its gate. Webhooks come before it: their
+// senders have no token and use names of hosts that a tunnel gives them, and each
+// webhook is signed.
 func (d *daemon) httpServer(gate *admission.Gate) *http.Server {
-	return d.wire.HTTPServer(gate.Middleware(d.wire.Handler()), gate.ConnContext)
+	mux := http.NewServeMux()
+	mux.Handle(hooks.Path, d.hooks)
+	mux.Handle("/", gate.Middleware(d.wire.Handler()))
+	return d.wire.HTTPServer(mux, gate.ConnContext)
 }
 
 // pruner turns the store's result into the wire's and stores it under the key.

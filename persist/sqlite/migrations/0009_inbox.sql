@@ -4,6 +4,8 @@
 
 ALTER TABLE threads ADD COLUMN held  INTEGER NOT NULL DEFAULT 0; -- 1: nothing wakes it
 ALTER TABLE turns   ADD COLUMN chain INTEGER NOT NULL DEFAULT 0; -- wakes that caused each other before it
+ALTER TABLE turns   ADD COLUMN wake  INTEGER NOT NULL DEFAULT 0; -- 1: new entries of the inbox have started it
+ALTER TABLE turns   ADD COLUMN interrupted_by TEXT NOT NULL DEFAULT ''; -- client or server
 
 CREATE TABLE inboxes (
     thread_id       TEXT    NOT NULL PRIMARY KEY,
@@ -27,7 +29,8 @@ CREATE TABLE inboxes (
     updated_seq     INTEGER NOT NULL,
     policy          BLOB    NOT NULL, -- JSON of inbox.Policy
     wakes           BLOB, -- JSON of times
-    lagged          BLOB  -- JSON of counts by source
+    lagged          BLOB, -- JSON of counts by source
+    lifted          INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX inboxes_due ON inboxes (due_at);
 CREATE INDEX inboxes_acked ON inboxes (acked_at);
@@ -73,7 +76,8 @@ CREATE TABLE inbox_digests (
     last_raw     INTEGER NOT NULL,
     first_at     INTEGER NOT NULL,
     last_at      INTEGER NOT NULL,
-    senders      BLOB -- JSON of names
+    senders      BLOB, -- JSON of names
+    last_summary TEXT    NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX inbox_digests_open ON inbox_digests (thread_id, source, resource_ref, event_family) WHERE open = 1;
 CREATE INDEX inbox_digests_flush ON inbox_digests (thread_id, flush_at) WHERE waiting = 1;

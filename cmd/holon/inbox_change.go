@@ -1,0 +1,240 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+func newInboxAckCommand(g *globals) *cobra.Command {
+	var thread, through string
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "ack ENTRY… | --through ENTRY | --all [THREAD]",
+		Short: "Acknowledge entries",
+		Long: `Acknowledges exactly the items that the entries show. What has arrived since then
+stays. Repeating it changes nothing.
+
+  holon inbox ack ent_42 ent_57
+  holon inbox ack --through ent_57   this one and all before it
+  holon inbox ack --all              prints the entries, and acknowledges these`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case all && through != "":
+				return usagef("give either --all or --through ENTRY")
+			case all && (len(args) > 1 || len(args) == 1 && thread != ""):
+				return usagef("--all takes one THREAD, and no entries")
+			case through != "" && len(args) > 0:
+				return usagef("--through ENTRY takes no further entries")
+			case !all && through == "" && len(args) == 0:
+				return usagef("which entries? Give their ids, --through ENTRY or --all; holon inbox lists them")
+			}
+			if all {
+				return nil
+			}
+			for _, id := range append(args, through) {
+				if _, err := entrySeq(id); id != "" && err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			c, err := g.caller(cmd)
+			if err != nil {
+				return err
+			}
+			defer c.close()
+			params := map[string]any{}
+			switch {
+			case all:
+				if thread != "" {
+					args = []string{thread}
+				}
+				if thread, err = c.needInboxThread(args); err != nil {
+					return err
+				}
+				seen, err := inboxList{}.fetch(c, thread)
+				if err != nil {
+					return err
+				}
+				if c.format == "text" {
+					if err := seen.table(c); err != nil {
+						return err
+					}
+				}
+				params["all"], params["as_of_seq"] = true, seen.AsOfSeq
+			case through != "":
+				params["through_entry_id"] = through
+				args = []string{through}
+			default:
+				params["entry_ids"] = args
+			}
+			if thread == "" {
+				if thread, err = c.threadOfEntry(args[0]); err != nil {
+					return err
+				}
+			}
+			return c.ack(thread, params)
+		}),
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "everything that can be read now, in the inbox of THREAD")
+	cmd.Flags().StringVar(&through, "through", "", "this entry and all that were visible when it was posted")
+	bindEntryThread(cmd, &thread)
+	return cmd
+}
+
+// ack acknowledges and prints the result.
+func (c *caller) ack(thread string, params map[string]any) error {
+	params["thread_id"] = thread
+	raw, result, err := change[inbox.AckResult](c, "inbox/ack", "", params)
+	if client.IsKind(err, "entry_not_found") {
+		name := timeline.OneLine(thread)
+		return &hintedError{fmt.Errorf("%w; nothing is acknowledged", err), fmt.Sprintf("All entries must be in the inbox of %s; holon inbox %s lists them.", name, name)}
+	}
+	if err != nil {
+		return ofInbox(err, thread)
+	}
+	if c.format != "text" {
+		return c.printData(raw, "")
+	}
+	text := fmt.Sprintf("Acknowledged %s with %s.", counted(result.AckedEntries, "entry", "entries"), counted(result.AckedItems, "item", "items"))
+	if result.AckedItems == 0 {
+		text = "Nothing has changed: there was nothing left to acknowledge."
+	}
+	if len(result.RemainderEntryIDs) > 0 {
+		text += " What has arrived since is in " + idList(result.RemainderEntryIDs) + "."
+	}
+	return c.printText(text+"\n", nil)
+}
+
+func newInboxSendCommand(g *globals) *cobra.Command {
+	var sender, key string
+	cmd := &cobra.Command{
+		Use:   "send THREAD TEXT…",
+		Short: "Write a message into an inbox",
+		Long: `Writes a message into the inbox of a thread, where it is one entry. TEXT "-" reads
+it from stdin.
+
+  holon inbox send me "look at the build"
+  git log -1 | holon inbox send me -`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			text := strings.Join(args[1:], " ")
+			if text == "-" {
+				data, err := io.ReadAll(g.in)
+				if err != nil {
+					return fmt.Errorf("read the text from stdin: %w", err)
+				}
+				text = strings.TrimRight(string(data), "\r\n")
+			}
+			if strings.TrimSpace(text) == "" {
+				return usagef(`there is no text; give one: holon inbox send %s "hello"`, args[0])
+			}
+			c, err := g.caller(cmd)
+			if err != nil {
+				return err
+			}
+			defer c.close()
+			params := map[string]any{"thread_id": args[0], "text": text}
+			if sender != "" {
+				params["sender"] = sender
+			}
+			raw, result, err := change[inbox.SendResult](c, "inbox/send", key, params)
+			if err != nil {
+				return ofInbox(err, args[0])
+			}
+			if c.format != "text" {
+				return c.printData(raw, "")
+			}
+			return c.printText(timeline.OneLine(string(result.EntryID))+"\n", nil)
+		}),
+	}
+	cmd.Flags().StringVar(&sender, "sender", "", "who writes, one line")
+	cmd.Flags().StringVar(&key, "idempotency-key", "", "the same key and text are sent only once, however often this is run")
+	return cmd
+}
+
+func newInboxFlushCommand(g *globals) *cobra.Command {
+	var digest string
+	cmd := &cobra.Command{
+		Use:   "flush THREAD",
+		Short: "Post at once what waits in digests for more of the same",
+		Args:  cobra.ExactArgs(1),
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			params := map[string]any{"thread_id": args[0]}
+			if digest != "" {
+				params["digest_id"] = digest
+			}
+			return entriesCommand(g, cmd, "inbox/flush", params, "Posted %s.", "Nothing waits in a digest.")
+		}),
+	}
+	cmd.Flags().StringVar(&digest, "digest", "", "only this digest, such as dig_42")
+	return cmd
+}
+
+func newInboxWakeCommand(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "wake THREAD",
+		Short: "Tell the agent again what is not acknowledged",
+		Long: `Makes entries new again that the thread's agent was told and that are not
+acknowledged, and ends what keeps new entries from starting a turn: an interrupt
+by a person, or a bound on wakes. It starts nothing if the policy of the inbox
+says "wake none".`,
+		Args: cobra.ExactArgs(1),
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			params := map[string]any{"thread_id": args[0]}
+			return entriesCommand(g, cmd, "inbox/wake", params, "New again: %s.", "No entry had to be made new again.")
+		}),
+	}
+}
+
+// entriesCommand calls a method that answers with entries. In text, some has
+// their ids.
+func entriesCommand(g *globals, cmd *cobra.Command, method string, params map[string]any, some, none string) error {
+	c, err := g.caller(cmd)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	thread := params["thread_id"].(string)
+	raw, result, err := change[inbox.EntriesResult](c, method, "", params)
+	if err != nil {
+		return ofInbox(err, thread)
+	}
+	return c.printEntryIDs(raw, result.EntryIDs, some, none)
+}
+
+func (c *caller) printEntryIDs(raw jsontext.Value, ids []notify.ID, some, none string) error {
+	switch {
+	case c.format != "text":
+		return c.printData(raw, "")
+	case len(ids) == 0:
+		return c.printText(none+"\n", nil)
+	}
+	return c.printText(fmt.Sprintf(some, idList(ids))+"\n", nil)
+}
+
+// shownIDs is how many ids a sentence names.
+const shownIDs = 10
+
+// idList names ids in a sentence.
+func idList(ids []notify.ID) string {
+	var names []string
+	for _, id := range ids[:min(len(ids), shownIDs)] {
+		names = append(names, timeline.OneLine(string(id)))
+	}
+	text := strings.Join(names, ", ")
+	if n := len(ids) - shownIDs; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}

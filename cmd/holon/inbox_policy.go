@@ -1,0 +1,169 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/inbox"
+)
+
+// policyNames are the names of a policy's members on the command line.
+var policyNames = map[string]string{
+	"enabled": "enabled", "window": "window_ms", "max-delay": "max_delay_ms", "max-items": "max_items",
+	"max-age": "max_digest_age_ms", "wake": "wake", "ack": "ack",
+}
+
+func newInboxPolicyCommand(g *globals) *cobra.Command {
+	var window, maxDelay, maxAge time.Duration
+	var maxItems int
+	var enabled bool
+	var wake, ack string
+	var reset []string
+	cmd := &cobra.Command{
+		Use:   "policy THREAD",
+		Short: "Show or change how an inbox groups items, and what new entries cause",
+		Long: `Without flags it shows the policy of an inbox. With flags it changes what they name
+and nothing else.
+
+  holon inbox policy thread_…
+  holon inbox policy thread_… --wake idle      new entries start a turn
+  holon inbox policy thread_… --window 10s --max-items 50
+  holon inbox policy thread_… --reset window   back to the default`,
+		Args: cobra.ExactArgs(1),
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			set := map[string]any{}
+			for name, value := range map[string]any{
+				"enabled": enabled, "window": window.Milliseconds(), "max-delay": maxDelay.Milliseconds(), "max-items": maxItems,
+				"max-age": maxAge.Milliseconds(), "wake": wake, "ack": ack,
+			} {
+				if cmd.Flags().Changed(name) {
+					set[policyNames[name]] = value
+				}
+			}
+			names, err := policyMembers(reset)
+			if err != nil {
+				return err
+			}
+			for _, name := range names {
+				if _, both := set[name]; both {
+					return usagef("%s is both set and reset", name)
+				}
+			}
+			c, err := g.caller(cmd)
+			if err != nil {
+				return err
+			}
+			defer c.close()
+			if len(set)+len(names) == 0 {
+				return c.showPolicy(args[0])
+			}
+			params := map[string]any{"thread_id": args[0]}
+			if len(set) > 0 {
+				params["policy"] = set
+			}
+			if len(names) > 0 {
+				params["reset"] = names
+			}
+			raw, result, err := change[inbox.ConfigureResult](c, "inbox/configure", "", params)
+			if err != nil {
+				return ofInbox(err, args[0])
+			}
+			if c.format != "text" {
+				return c.printData(raw, "")
+			}
+			return c.printPolicy(result.Policy)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.DurationVar(&window, "window", 0, "post a digest when no further item has come for this time")
+	flags.DurationVar(&maxDelay, "max-delay", 0, "post an item at the latest after this time")
+	flags.IntVar(&maxItems, "max-items", 0, "post a digest when so many items wait")
+	flags.DurationVar(&maxAge, "max-age", 0, "begin another digest after this time")
+	flags.BoolVar(&enabled, "enabled", true, "group items; false posts each by itself")
+	flags.StringVar(&wake, "wake", "", "what new entries do: idle (start a turn when the thread has none) or none")
+	flags.StringVar(&ack, "ack", "", "what acknowledges entries that the agent was told: turn_end or explicit")
+	flags.StringSliceVar(&reset, "reset", nil, "give this its default again: enabled, window, …; repeatable")
+	return cmd
+}
+
+// policyMembers returns the names of the wire for those of --reset, which may also
+// be the former.
+func policyMembers(given []string) (names []string, err error) {
+	for _, name := range given {
+		member, ok := policyNames[strings.ReplaceAll(name, "_", "-")]
+		if !ok && slices.Contains(inbox.PolicyMembers, name) {
+			member, ok = name, true
+		}
+		if !ok {
+			return nil, usagef("--reset %s: give enabled, window, max-delay, max-items, max-age, wake or ack", name)
+		}
+		if !slices.Contains(names, member) {
+			names = append(names, member)
+		}
+	}
+	return names, nil
+}
+
+// showPolicy reads and prints the policy in force.
+func (c *caller) showPolicy(thread string) error {
+	_, read, err := ask[struct {
+		Policy jsontext.Value `json:"policy"`
+	}](c, "thread/read", map[string]any{"thread_id": thread, "include_inbox": true})
+	if err != nil {
+		return ofInbox(err, thread)
+	}
+	if c.format != "text" {
+		return c.printValue(struct {
+			ThreadID string         `json:"thread_id"`
+			Policy   jsontext.Value `json:"policy"`
+		}{thread, read.Policy}, "")
+	}
+	_, policy, err := decoded[inbox.Policy]("thread/read", read.Policy)
+	if err != nil {
+		return err
+	}
+	return c.printPolicy(policy)
+}
+
+// printPolicy prints a policy, whose members are all set, for a person.
+func (c *caller) printPolicy(p inbox.Policy) error {
+	s := p.Settings(p.Wake)
+	grouping := "items that belong together become one entry"
+	if !s.Enabled {
+		grouping = "every item is an entry by itself"
+	}
+	wake := "new entries start no turn"
+	if s.Wake == inbox.WakeIdle {
+		wake = "new entries start a turn when the thread has none"
+	}
+	ack := "what the agent was told is acknowledged when that turn completes"
+	if s.Ack == inbox.AckExplicit {
+		ack = "only holon inbox ack, or the agent itself, acknowledges"
+	}
+	t := newTable("SETTING", "VALUE", "MEANING")
+	t.add("enabled", fmt.Sprint(s.Enabled), grouping)
+	t.add("window", shortDuration(s.Window), "a digest is posted when no further item has come for this time")
+	t.add("max-delay", shortDuration(s.MaxDelay), "an item waits at most this time")
+	t.add("max-items", fmt.Sprint(s.MaxItems), "a digest is posted when so many items wait")
+	t.add("max-age", shortDuration(s.MaxDigestAge), "after this time another digest begins")
+	t.add("wake", string(s.Wake), wake)
+	t.add("ack", string(s.Ack), ack)
+	return t.write(c.console, 2)
+}
+
+// shortDuration is a duration as flags take it, without zero units: 2m, not 2m0s.
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/lines"
+	"github.com/seed82539d15/holon/strict"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// maxItemLine is the longest line of an item: a payload of the most bytes, room
+// for white space, and the other members.
+const maxItemLine = 1 << 20
+
+// readItems passes on the items of r until it ends, a line is no item, or ctx
+// ends. It cannot be stopped while r blocks.
+func readItems(ctx context.Context, r io.Reader, source string, items chan<- numbered) error {
+	reader := lines.New(r, lines.Config{Max: maxItemLine, Buffer: 64 << 10})
+	for {
+		line, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		var item inbox.Item
+		if err == nil {
+			item, err = readItem(line, source)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", reader.Number(), err)
+		}
+		select {
+		case items <- numbered{item, reader.Number()}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// readItem reads an item and checks what the server would check, so that a wrong
+// line keeps no other from being stored.
+func readItem(line []byte, source string) (item inbox.Item, err error) {
+	if err := strict.Unmarshal(bytes.Clone(line), &item); err != nil {
+		return item, fmt.Errorf("it is no item: %w", err)
+	}
+	switch item.Source {
+	case "", source:
+		item.Source = source
+	default:
+		return item, fmt.Errorf("its source is %q, not %q", item.Source, source)
+	}
+	if string(item.Payload) == "null" {
+		item.Payload = nil
+	}
+	var invalid *turns.InvalidError
+	if err := item.Check("item"); errors.As(err, &invalid) {
+		return item, fmt.Errorf("%s %s", strings.TrimPrefix(invalid.Field, "item."), invalid.Text)
+	} else if err != nil {
+		return item, err
+	}
+	return item, nil
+}

@@ -1,0 +1,304 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// followedSeqs are the seqs of the events that have entered an inbox.
+func (h *harness) followedSeqs(thread string) (seqs []int64) {
+	h.t.Helper()
+	synctest.Wait()
+	for _, b := range bodies[inbox.Received](h, notify.InboxReceived, thread) {
+		if b.Source != inbox.SourceEvents {
+			continue
+		}
+		n, err := strconv.ParseInt(b.NativeID, 10, 64)
+		if err != nil {
+			h.t.Errorf("native_id %s", b.NativeID)
+		}
+		seqs = append(seqs, n)
+	}
+	return seqs
+}
+
+// seqsOf are the seqs of the events of the log that match.
+func (h *harness) seqsOf(match func(event) bool) (seqs []int64) {
+	for _, e := range h.of(match) {
+		seqs = append(seqs, e.Seq)
+	}
+	return seqs
+}
+
+func endOf(ids ...string) func(event) bool {
+	return func(e event) bool {
+		return terminal(e.Method) && (len(ids) == 0 || slices.Contains(ids, e.ThreadID))
+	}
+}
+
+func TestEndsOfOtherThreadsEnterAnInboxOnce(t *testing.T) {
+	bubble(t, setup{follow: true}, func(h *harness) {
+		for _, id := range []string{"a", "b", "c"} {
+			h.thread(id, "quick")
+		}
+		h.ended(h.start("b").TurnID) // before the subscription
+		h.subscribe("a", inbox.Subscribe{SubscriptionID: "b", Source: inbox.SourceEvents, ThreadIDs: []string{"b"}})
+		h.subscribe("a", inbox.Subscribe{SubscriptionID: "all", Source: inbox.SourceEvents})
+		after := h.seen[len(h.seen)-1].Seq
+		for range 3 {
+			for _, id := range []string{"a", "b", "c"} {
+				h.ended(h.start(id).TurnID)
+			}
+		}
+		synctest.Wait()
+		want := h.seqsOf(func(e event) bool { return e.Seq > after && endOf("b", "c")(e) })
+		got := h.followedSeqs("a")
+		slices.Sort(got)
+		if !slices.Equal(got, want) || len(want) != 6 {
+			t.Errorf("entered %v, want %v", got, want)
+		}
+		act := h.inboxes().Activity("a", "b")
+		all := h.inboxes().Activity("a", "all")
+		if act.Received+all.Received != 6 || act.Duplicates+all.Duplicates != 3 {
+			t.Errorf("activity %+v %+v", act, all)
+		}
+	})
+}
+
+func TestEndsEnterOnceAcrossRestartsAtAnyPoint(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 1))
+			bubble(t, setup{follow: true}, func(h *harness) {
+				for _, id := range []string{"a", "b", "c"} {
+					h.thread(id, "quick")
+				}
+				h.subscribe("a", inbox.Subscribe{SubscriptionID: "one", Source: inbox.SourceEvents})
+				h.subscribe("a", inbox.Subscribe{SubscriptionID: "two", Source: inbox.SourceEvents, ThreadIDs: []string{"c"}})
+				for range 15 {
+					n := r.IntN(4)
+					for range n {
+						h.start([]string{"b", "c"}[r.IntN(2)])
+					}
+					if r.IntN(3) == 0 { // a crash after some of its commits
+						left := r.IntN(6)
+						h.faults.fail(func(*ledger.Unit) error {
+							if left--; left < 0 {
+								return ledger.ErrStorageFull
+							}
+							return nil
+						})
+					}
+					time.Sleep(time.Duration(r.IntN(1500)) * time.Millisecond)
+					h.faults.fail(nil)
+					h.restart()
+				}
+				time.Sleep(time.Minute)
+				got := h.followedSeqs("a")
+				slices.Sort(got)
+				if want := h.seqsOf(endOf("b", "c")); !slices.Equal(got, want) {
+					t.Errorf("entered %v, want %v", got, want)
+				}
+			})
+		})
+	}
+}
+
+func TestQuestionsAndMethodsThatASubscriptionWants(t *testing.T) {
+	bubble(t, setup{follow: true}, func(h *harness) {
+		h.thread("a", "")
+		h.thread("b", "")
+		h.thread("m", "")
+		h.subscribe("a", inbox.Subscribe{SubscriptionID: "q", Source: inbox.SourceEvents, Methods: []string{inbox.OnQuestions}})
+		h.subscribe("m", inbox.Subscribe{SubscriptionID: "m", Source: inbox.SourceEvents, Methods: []string{"item/*", notify.ThreadPaused}})
+		h.start("b")
+		c := h.next(h.agent)
+		q := h.ask(c, permission(), turns.AskOptions{})
+		h.message(c, "text that enters nothing")
+		h.allow(q)
+		h.send("a", "inbox events enter no inbox")
+		c.end(turns.Completed)
+		h.ended(c.TurnID)
+		h.change("b", threads.VerbPause)
+		h.change("m", threads.VerbPause) // its own
+		question := h.seqsOf(func(e event) bool { return e.Method == notify.ItemCreated && e.ItemID == q.id })
+		if got := h.followedSeqs("a"); !slices.Equal(got, question) || len(got) != 1 {
+			t.Errorf("questions %v, want %v", got, question)
+		}
+		want := h.seqsOf(func(e event) bool {
+			return e.ThreadID == "b" && (e.ItemID != "" && e.Method != notify.ItemDelta || e.Method == notify.ThreadPaused)
+		})
+		if got := h.followedSeqs("m"); !slices.Equal(got, want) {
+			t.Errorf("methods %v, want %v", got, want)
+		}
+	})
+}
+
+func TestUnsubscribedSourceEntersNoMore(t *testing.T) {
+	bubble(t, setup{follow: true}, func(h *harness) {
+		h.thread("a", "quick")
+		h.thread("b", "quick")
+		subscribe := inbox.Subscribe{ThreadID: "a", SubscriptionID: "b", Source: inbox.SourceEvents, Key: key("k", "inbox/subscribe")}
+		h.subscribe("a", subscribe)
+		h.ended(h.start("b").TurnID)
+		synctest.Wait()
+		unsubscribe := func() {
+			if _, err := h.inboxes().Unsubscribe(bg, inbox.Unsubscribe{ThreadID: "a", SubscriptionID: "b"}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if f := h.followers.Followers(); len(f) != 0 {
+				t.Errorf("followers %+v", f)
+			}
+		}
+		unsubscribe()
+		h.subscribe("a", subscribe) // the first answer again: it subscribes nothing
+		synctest.Wait()
+		h.ended(h.start("b").TurnID)
+		h.restart()
+		h.ended(h.start("b").TurnID)
+		if got := h.followedSeqs("a"); len(got) != 1 {
+			t.Errorf("entered %v", got)
+		}
+		subscribe.Key = nil
+		h.subscribe("a", subscribe)
+		h.ended(h.start("b").TurnID)
+		if got := h.followedSeqs("a"); len(got) != 2 {
+			t.Errorf("entered %v", got)
+		}
+		unsubscribe()
+	})
+}
+
+// The same id is subscribed again before the follower of the first has ended.
+func TestSubscribingAgainAtOnceKeepsTheNewSubscription(t *testing.T) {
+	bubble(t, setup{follow: true}, func(h *harness) {
+		h.thread("a", "quick")
+		h.thread("b", "quick")
+		for i := range 5 {
+			s := inbox.Subscribe{SubscriptionID: "b", Source: inbox.SourceEvents, ThreadIDs: []string{"b"}}
+			h.subscribe("a", s)
+			release := h.hold(has(notify.InboxReceived)) // the follower is at work
+			h.ended(h.start("b").TurnID)
+			synctest.Wait()
+			done := make(chan error, 2)
+			go func() {
+				_, err := h.inboxes().Unsubscribe(bg, inbox.Unsubscribe{ThreadID: "a", SubscriptionID: "b"})
+				done <- err
+			}()
+			synctest.Wait()
+			go func() {
+				_, err := h.inboxes().Subscribe(bg, inbox.Subscribe{ThreadID: "a", SubscriptionID: "b", Source: inbox.SourceEvents, ThreadIDs: []string{"b"}})
+				done <- err
+			}()
+			synctest.Wait()
+			release()
+			for range 2 {
+				if err := <-done; err != nil {
+					t.Errorf("%d: %v", i, err)
+				}
+			}
+			synctest.Wait()
+			h.ended(h.start("b").TurnID)
+			if got := len(h.followedSeqs("a")); got != 2*i+2 {
+				t.Errorf("%d entered, want %d", got, 2*i+2)
+			}
+			time.Sleep(time.Second)
+			if _, err := h.inboxes().Unsubscribe(bg, inbox.Unsubscribe{ThreadID: "a", SubscriptionID: "b"}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+	})
+}
+
+// A client that hangs up while its subscription is committed has subscribed.
+func TestSubscriptionOfAClientThatHangsUpIsFollowed(t *testing.T) {
+	bubble(t, setup{follow: true}, func(h *harness) {
+		h.thread("a", "quick")
+		h.thread("b", "quick")
+		release := h.hold(has(notify.InboxSubscribed))
+		ctx, cancel := context.WithCancel(bg)
+		done := make(chan error, 1)
+		go func() {
+			_, err := h.inboxes().Subscribe(ctx, inbox.Subscribe{ThreadID: "a", SubscriptionID: "b", Source: inbox.SourceEvents})
+			done <- err
+		}()
+		synctest.Wait()
+		cancel()
+		if err := <-done; err == nil {
+			t.Error("answered before the commit")
+		}
+		release()
+		h.event(notify.InboxSubscribed, nil)
+		synctest.Wait()
+		h.ended(h.start("b").TurnID)
+		if got := h.followedSeqs("a"); len(got) != 1 {
+			t.Errorf("entered %v", got)
+		}
+	})
+}
+
+func TestFullInboxCountsEventsAndSaysHowManyOnceThereIsRoom(t *testing.T) {
+	bubble(t, setup{follow: true, cfg: engine.Config{Inbox: inbox.Bounds{MaxUnackedItems: 3}}}, func(h *harness) {
+		h.thread("a", "")
+		h.thread("b", "quick")
+		h.subscribe("a", inbox.Subscribe{SubscriptionID: "b", Source: inbox.SourceEvents})
+		h.timer("a", inbox.CreateTimer{TimerID: "t", EverySeconds: 600})
+		for range 7 {
+			h.ended(h.start("b").TurnID)
+			synctest.Wait()
+		}
+		time.Sleep(25 * time.Minute) // two firings do not fit either
+		h.restart()
+		if l := h.entries("a"); len(l) != 3 {
+			t.Fatalf("entries %s", ids(l))
+		}
+		if got := h.box("a").Lagged; got[inbox.SourceEvents] != 4 || got[inbox.SourceTimer] != 2 {
+			t.Errorf("lagged %v", got)
+		}
+		all := h.entries("a")
+		h.ackEntries("a", all[0].EntryID, all[1].EntryID)
+		l := h.entries("a")
+		if len(l) != 3 || l[1].Summary != "4 items of events not stored, because the inbox was full (source_lagged)" || l[2].Source != inbox.SourceTimer {
+			t.Errorf("entries %+v", l)
+		}
+		if got := h.box("a").Lagged; len(got) != 0 {
+			t.Errorf("lagged %v", got)
+		}
+	})
+}
+
+// Of a batch that does not fit whole, what fits is stored.
+func TestOfEventsThatDoNotFitTogetherThoseThatDoAreStored(t *testing.T) {
+	bubble(t, setup{follow: true, cfg: engine.Config{Inbox: inbox.Bounds{MaxUnackedItems: 3}}}, func(h *harness) {
+		h.thread("a", "")
+		h.thread("b", "quick")
+		h.subscribe("a", inbox.Subscribe{SubscriptionID: "b", Source: inbox.SourceEvents})
+		h.change("b", threads.VerbPause)
+		for range 7 {
+			h.start("b")
+		}
+		release := h.hold(has(notify.InboxReceived))
+		h.change("b", threads.VerbResume)
+		synctest.Wait()
+		release()
+		synctest.Wait()
+		if n, lagged := len(h.followedSeqs("a")), h.box("a").Lagged[inbox.SourceEvents]; n != 3 || lagged != 4 {
+			t.Errorf("%d entered, %d lagged", n, lagged)
+		}
+	})
+}

@@ -1,0 +1,13 @@
+// Package hooks is the door for webhooks: it receives them over HTTP, verifies
+// who sent them, and makes items of inboxes of them.
+//
+//   - A Source is one configured sender. Compile checks it, once.
+//   - A Handler serves POST /hooks/NAME. It verifies a body before it parses
+//     it, and answers 202 only when everything is committed.
+//   - What GitHub sends is known by its events (github.go). What others send is
+//     described by expressions of the configuration (expression.go).
+//
+// It promises that an expression ends: its nodes, loops, memory and steps are
+// bounded. It never logs or echoes a body or a secret, keeps nothing on disk and
+// starts no goroutine. The engine stores the items (Deliverer).
+package hooks

@@ -1,0 +1,127 @@
+package hooks
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// made is what became of one webhook.
+type made struct {
+	item   inbox.Item
+	input  *input
+	drop   bool    // it is not stored: a ping, or the source's filter says so
+	failed []error // expressions of the source
+}
+
+// item makes an item of a verified body. The error says what is wrong with the
+// body.
+func (c *Compiled) item(h http.Header, body []byte, p proof) (*made, error) {
+	payload, err := parseBody(body)
+	if err != nil {
+		return nil, err
+	}
+	m := &made{input: newInput(h, payload)}
+	sum := sha256.Sum256(body)
+	m.item = inbox.Item{Source: c.name, NativeID: hex.EncodeToString(sum[:])}
+	if c.kind == KindGitHub {
+		m.drop = c.github(m, h.Get("X-GitHub-Event"), h.Get("X-GitHub-Hook-Installation-Target-Type"))
+	} else {
+		c.webhook(m, p)
+	}
+	m.item.Cut(bytes.TrimSpace(body))
+	return m, nil
+}
+
+// webhook fills an item in by the expressions. One that fails leaves the item
+// ungrouped, because a wrong group is worse than none.
+func (c *Compiled) webhook(m *made, p proof) {
+	it := &m.item
+	it.OccurredAt = notify.TimeOf(p.at)
+	if validID(p.id) {
+		it.NativeID = p.id
+	}
+	if id := m.text(c.nativeID); id != "" {
+		it.NativeID = id
+	}
+	it.Summary = inbox.Line(m.line(c.summary), inbox.MaxSummary)
+	group := inbox.Grouping{ResourceRef: m.text(c.resourceRef), EventFamily: m.text(c.eventFamily)}
+	if m.yes(c.immediate, false) {
+		group.Flush = inbox.FlushImmediate
+	}
+	group.Breaks = m.breaks(c.breaks)
+	m.drop = !m.yes(c.filter, true)
+	if len(m.failed) == 0 && group.ResourceRef != "" && group.EventFamily != "" {
+		it.Grouping = &group
+	}
+}
+
+// validID reports whether s can be an identity of an item.
+func validID(s string) bool {
+	return s != "" && len(s) <= inbox.MaxIDBytes && utf8.ValidString(s) && inbox.Line(s, inbox.MaxIDBytes) == s
+}
+
+// text is the result of an expression for an identity; "" if there is no
+// expression, its result is empty, or it failed.
+func (m *made) text(e *expression) string {
+	s := m.line(e)
+	if s != "" && !validID(s) {
+		m.failed = append(m.failed, e.wrong("its result must be one line of at most %d bytes", inbox.MaxIDBytes))
+		return ""
+	}
+	return s
+}
+
+// line is the result of an expression as text.
+func (m *made) line(e *expression) string {
+	if e == nil {
+		return ""
+	}
+	v, err := e.run(m.input)
+	if err != nil {
+		m.failed = append(m.failed, err)
+		return ""
+	}
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case int:
+		return strconv.Itoa(v)
+	}
+	m.failed = append(m.failed, e.wrong("its result must be a text or a whole number"))
+	return ""
+}
+
+// yes is the result of a condition; otherwise is that of none, or of one that
+// failed.
+func (m *made) yes(e *expression, otherwise bool) bool {
+	if e == nil {
+		return otherwise
+	}
+	v, err := e.run(m.input)
+	if b, ok := v.(bool); ok && err == nil {
+		return b
+	}
+	if err == nil {
+		err = e.wrong("its result must be true or false")
+	}
+	m.failed = append(m.failed, err)
+	return otherwise
+}
+
+func (m *made) breaks(e *expression) inbox.Breaks {
+	switch b := inbox.Breaks(m.line(e)); b {
+	case "", inbox.BreaksNone, inbox.BreaksBefore, inbox.BreaksAfter:
+		return b
+	}
+	m.failed = append(m.failed, e.wrong("its result must be none, before or after"))
+	return ""
+}

@@ -1,0 +1,197 @@
+package inbox
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// read remembers what a default read and the expansion of its entries show.
+func (h *history) read(r *reader) {
+	page := shown{seq: h.w.last, items: map[notify.ID][]int64{}}
+	for _, e := range h.w.visible() {
+		for _, it := range h.m.entry(e.EntryID).items {
+			page.items[e.EntryID] = append(page.items[e.EntryID], it.seq)
+		}
+		if !slices.Contains(r.ids, e.EntryID) {
+			r.ids = append(r.ids, e.EntryID)
+		}
+	}
+	r.pages = append(r.pages, page)
+	h.note("read at %d: %v", page.seq, slices.Sorted(maps.Keys(page.items)))
+	if h.Int(3, "begin anew") == 0 {
+		h.client = h.w.newClient()
+	}
+}
+
+// ack acknowledges by what a reader was shown at any time.
+func (h *history) ack(r *reader) operation {
+	if len(r.pages) == 0 || h.focus != focusAcks && h.Int(3, "read first") == 1 {
+		h.read(r)
+	}
+	var c Ack
+	var may map[int64]bool // what the reader was shown of it; nil: see through_entry_id
+	switch n := h.Int(10, "ack"); {
+	case n < 3 && len(r.pages) > 0:
+		page := r.pages[max(0, len(r.pages)-1-h.Int(4, "page"))]
+		c.All, c.AsOfSeq, may = true, &page.seq, map[int64]bool{}
+		for _, items := range page.items {
+			for _, seq := range items {
+				may[seq] = true
+			}
+		}
+		h.seen["acked all"]++
+	case n < 6 && len(r.ids) > 0:
+		c.ThroughEntryID = r.id(h.Int(4, "entry"))
+	case n < 9 && len(r.ids) > 0:
+		may = map[int64]bool{}
+		for range 1 + h.Int(3, "ids") {
+			id := r.id(h.Int(4, "entry"))
+			c.EntryIDs = append(c.EntryIDs, id)
+			if e := h.m.entry(id); e != nil {
+				for _, it := range e.items {
+					may[it.seq] = true
+				}
+			}
+		}
+	default:
+		c.EntryIDs = []notify.ID{[]notify.ID{"ent_9999999", "raw_1", "ent_x", ""}[h.Int(4, "no entry")]}
+	}
+	return func(b *Book, _ *memUnit) func(int64) error {
+		h.note("ack %v through %q all %v", c.EntryIDs, c.ThroughEntryID, c.All)
+		if c.AsOfSeq != nil {
+			h.note("  as of %d", *c.AsOfSeq)
+		}
+		got, err := b.Ack(h.w.breaks.ack(b, c))
+		return func(first int64) error {
+			items, notFound := h.m.covered(c)
+			if !errors.Is(err, notFound) {
+				return fmt.Errorf("ack: %v, want %v", err, notFound)
+			}
+			if err != nil {
+				h.seen["ErrEntryNotFound"]++
+				return nil
+			}
+			if e := h.m.entry(c.ThroughEntryID); e != nil && e.by != 0 && len(items) > 0 {
+				h.seen["superseded ack"]++
+			}
+			want, err := h.m.ack(items, ByClient, "")
+			if err != nil {
+				return err
+			}
+			got.Settle(first)
+			if got.AckedEntries != want.AckedEntries || got.AckedItems != want.AckedItems || !slices.Equal(got.RemainderEntryIDs, want.RemainderEntryIDs) {
+				return fmt.Errorf("P2: ack gives %+v, want %+v", got, want)
+			}
+			for _, it := range items {
+				if may != nil && !may[it.seq] {
+					return fmt.Errorf("P2: raw_%d is acknowledged, which was not shown", it.seq)
+				}
+			}
+			return nil
+		}
+	}
+}
+
+// turnStep begins or ends a turn that is told what is new.
+func (h *history) turnStep() error {
+	if h.turn == "" {
+		h.turns++
+		turnID := "turn_" + strconv.Itoa(h.turns)
+		told := false
+		err := h.unit(func(b *Book, _ *memUnit) func(int64) error {
+			entries, err := b.Fresh()
+			ids := idsOf(entries)
+			h.note("tell %v", ids)
+			if len(entries) > 0 {
+				b.Tell(entries, turnID)
+			}
+			return func(int64) error {
+				if err != nil || !slices.Equal(ids, h.m.freshEntries()) {
+					return fmt.Errorf("new are %v (%w), want %v", ids, err, h.m.freshEntries())
+				}
+				if told = len(ids) > 0; !told {
+					return nil
+				}
+				return h.m.tell(ids, turnID)
+			}
+		})
+		if told {
+			h.turn = turnID
+		}
+		return err
+	}
+	turnID, how := h.turn, []int{3, 0, 1, 1, 1, 3}[h.Int(6, "end")]
+	if h.focus == focusTurns {
+		how = 1
+	}
+	ended := false
+	err := h.unit(func(b *Book, u *memUnit) func(int64) error {
+		h.note("turn %s ends: %d", turnID, how)
+		var err error
+		method, state := notify.TurnCompleted, turns.Completed
+		switch how {
+		case 0: // it fails, and what it was told stays told
+			method, state = notify.TurnFailed, turns.Failed
+		case 1: // without a word
+			err = b.Untell(turnID)
+		default:
+			if b.Settings.Ack == AckTurnEnd {
+				err = b.AckTold(turnID)
+			}
+		}
+		u.turnEvent(b, method, turnID, 1, &turns.EndedEvent{Type: "turn", State: state, CompletedAt: b.Now})
+		return func(int64) error {
+			ended = true
+			if err != nil {
+				return err
+			}
+			switch {
+			case how == 1:
+				if err := h.m.untell(turnID); err != nil {
+					return err
+				}
+				h.seen["untold"]++
+			case how == 3 && h.m.settings.Ack == AckTurnEnd && h.m.toldTurn == turnID:
+				if _, err := h.m.ack(union(h.m.toldBy(turnID)), ByTurn, turnID); err != nil {
+					return err
+				}
+			}
+			if h.m.toldTurn == turnID && !h.m.untold && h.m.silent > 0 {
+				h.m.silent, h.m.wakeAt = 0, time.Time{}
+			}
+			if h.m.stalled {
+				h.seen["stalled"]++
+			}
+			_, err := h.m.take(method)
+			return err
+		}
+	})
+	if ended {
+		h.turn = ""
+	}
+	return err
+}
+
+func (h *history) wakeNow() operation {
+	return func(b *Book, _ *memUnit) func(int64) error {
+		h.note("wake")
+		ids, err := b.WakeNow()
+		return func(int64) error {
+			if err != nil {
+				return err
+			}
+			want, err := h.m.wakeNow()
+			if err == nil && !slices.Equal(ids, want) {
+				err = fmt.Errorf("woken %v, want %v", ids, want)
+			}
+			return err
+		}
+	}
+}

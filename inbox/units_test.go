@@ -1,0 +1,203 @@
+package inbox
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/notify"
+)
+
+// grouped is an item of a digest.
+func grouped(n int) Item {
+	return Item{Source: "gh", NativeID: "n" + strconv.Itoa(n), Grouping: &Grouping{ResourceRef: "pr:1", EventFamily: "comments"}}
+}
+
+// single is an item without a group.
+func single(n int) Item { return Item{Source: "gh", NativeID: "n" + strconv.Itoa(n)} }
+
+// must makes a unit, commits it, and compares all rows with those that the log gives.
+func (w *world) must(t *testing.T, decide func(*Book)) []logged {
+	t.Helper()
+	events, err := w.do(decide)
+	if err == nil {
+		err = w.sameRows()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
+// ingest stores items, each alone or all in one unit.
+func (w *world) ingest(t *testing.T, items ...Item) []Ingested {
+	t.Helper()
+	var out []Ingested
+	first := w.last + 1
+	w.must(t, func(b *Book) {
+		var err error
+		if out, err = b.Ingest(items); err != nil {
+			t.Fatal(err)
+		}
+	})
+	for i := range out {
+		out[i].Settle(first)
+	}
+	return out
+}
+
+func (w *world) ack(t *testing.T, c Ack) AckResult {
+	t.Helper()
+	var out AckResult
+	first := w.last + 1
+	w.must(t, func(b *Book) {
+		var err error
+		if out, err = b.Ack(c); err != nil {
+			t.Fatal(err)
+		}
+	})
+	out.Settle(first)
+	return out
+}
+
+// flush posts what is pending, and returns the ids of the entries.
+func (w *world) flush(t *testing.T) []notify.ID {
+	t.Helper()
+	var ids []notify.ID
+	first := w.last + 1
+	w.must(t, func(b *Book) { ids, _ = b.Flush("") })
+	notify.SettleIDs(ids, first)
+	return ids
+}
+
+// An item that is sent twice in one request takes its room once, and no item
+// takes more room than there is: the sender that is found in a payload counts.
+func TestItemsTakeTheirRoomOnce(t *testing.T) {
+	w := newWorld()
+	w.bounds.MaxUnackedItems = 1
+	if got := w.ingest(t, single(1), single(1)); got[0].Duplicate || !got[1].Duplicate {
+		t.Errorf("got %+v", got)
+	}
+	w = newWorld()
+	it := single(1)
+	it.Payload = []byte(`{"sender":"ann"}`)
+	w.bounds.MaxUnackedBytes = int64(256 + len(it.Payload) + len(it.NativeID))
+	w.must(t, func(b *Book) {
+		if _, err := b.Ingest([]Item{it}); err != ErrFull {
+			t.Errorf("an item that does not fit: %v", err)
+		}
+	})
+}
+
+// What was not acknowledged when later items were removed is removed later, and
+// not before its own time has come.
+func TestEachItemIsKeptForItsOwnTime(t *testing.T) {
+	w := newWorld()
+	got := w.ingest(t, single(1), single(2))
+	w.ack(t, Ack{EntryIDs: []notify.ID{got[1].EntryID}})
+	expire := func(kept time.Duration) (expired []bool) {
+		w.must(t, func(b *Book) {
+			if _, err := b.Expire(w.now.Add(-kept)); err != nil {
+				t.Fatal(err)
+			}
+		})
+		for _, r := range all[*Raw](w.store, RawTable) {
+			expired = append(expired, r.Expired)
+		}
+		return expired
+	}
+	w.advance(time.Hour)
+	if got := expire(time.Minute); !slices.Equal(got, []bool{false, true}) {
+		t.Fatalf("expired %v", got)
+	}
+	w.ack(t, Ack{EntryIDs: []notify.ID{got[0].EntryID}})
+	w.advance(time.Second)
+	third := w.ingest(t, single(3))
+	w.ack(t, Ack{EntryIDs: []notify.ID{third[0].EntryID}})
+	w.advance(time.Second)
+	if got := expire(time.Minute); !slices.Equal(got, []bool{false, true, false}) {
+		t.Errorf("expired %v, and the first was acknowledged a second ago", got)
+	}
+	w.advance(time.Hour)
+	if got := expire(time.Minute); !slices.Equal(got, []bool{true, true, true}) {
+		t.Errorf("expired %v, and all were acknowledged an hour ago", got)
+	}
+}
+
+// A flush in the unit of an item posts it, also if its digest was there before.
+func TestFlushSeesTheItemsOfItsOwnUnit(t *testing.T) {
+	w := newWorld()
+	first := grouped(1)
+	first.Grouping.Flush = FlushImmediate
+	w.ingest(t, first)
+	w.must(t, func(b *Book) {
+		if _, err := b.Ingest([]Item{grouped(2)}); err != nil {
+			t.Fatal(err)
+		}
+		if ids, err := b.FlushAll(ReasonLifecycle); err != nil || len(ids) != 1 {
+			t.Errorf("flushed %v, %v", ids, err)
+		}
+	})
+	if n := w.box().PendingItems; n != 0 {
+		t.Errorf("%d items are pending after everything was flushed", n)
+	}
+}
+
+// A prompt tells what its own unit posts.
+func TestFreshSeesTheEntriesOfItsOwnUnit(t *testing.T) {
+	w := newWorld()
+	w.ingest(t, single(1), grouped(2))
+	w.flush(t)
+	w.ingest(t, grouped(3))
+	w.must(t, func(b *Book) {
+		if _, err := b.FlushAll(ReasonManual); err != nil {
+			t.Fatal(err)
+		}
+		list, err := b.Fresh()
+		if err != nil || len(list) != 2 || list[0].Kind != KindItem || list[1].Revision != 2 {
+			t.Fatalf("new are %+v, %v", list, err)
+		}
+		b.Tell(list, "turn_1")
+	})
+	if n := w.box().NewEntries; n != 0 {
+		t.Errorf("%d entries are new after everything was told", n)
+	}
+}
+
+// A firing whose item was stored before, because the clock was set back and the
+// timer created anew, still moves the timer on.
+func TestFiringThatIsADuplicateMovesTheTimerOn(t *testing.T) {
+	w := newWorld()
+	begin := w.now
+	create := func() {
+		w.must(t, func(b *Book) {
+			if _, _, err := b.CreateTimer(CreateTimer{TimerID: "a", EverySeconds: 60, Text: "look"}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	fire := func() {
+		w.must(t, func(b *Book) {
+			for range 2 { // the second time nothing is due
+				if err := b.FireDue(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+	create()
+	w.advance(time.Minute)
+	fire()
+	w.must(t, func(b *Book) { _ = b.DeleteTimer("a") })
+	w.now = begin
+	create()
+	w.advance(time.Minute)
+	fire()
+	if at := w.box().TimerAt; at != begin.Add(2*time.Minute).UnixMilli() {
+		t.Errorf("the inbox waits until %d, the timer until %d", at, begin.Add(2*time.Minute).UnixMilli())
+	}
+	if n := len(all[*Raw](w.store, RawTable)); n != 1 {
+		t.Errorf("%d items of one planned time", n)
+	}
+}
