@@ -6,6 +6,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -19,11 +22,18 @@ func TestKillAtEveryWriteOfInboxesLosesNoItem(t *testing.T) {
 		func(ops []string) []int { return spread(numbers(len(ops)), either(8, len(ops))) })
 }
 
+// The same with webhooks, whose sender is told only that all is stored.
+func TestKillAtEveryWriteOfWebhooksLosesNoItem(t *testing.T) {
+	sweep(t, func() *session { return newHookLoad(t).session },
+		func(ops []string) []int { return spread(numbers(len(ops)), either(8, len(ops))) })
+}
+
 // inboxLoad is a session that fills inboxes. It knows what was acknowledged to the
 // sender, and what an answered inbox/ack has acknowledged.
 type inboxLoad struct {
 	*session
 	send   sender
+	hooked bool                       // the inboxes subscribe to webhooks
 	params map[string]object          // of each key, from its first use on
 	raws   map[string]json.RawMessage // the first answer to each key
 	sent   map[origin]string          // the acknowledged items, with their raw_id if the sender was told
@@ -63,6 +73,28 @@ func newInboxLoad(send sender) *inboxLoad {
 	return c
 }
 
+// hookOf is the source of the webhooks of an inbox.
+func hookOf(thread string) string { return "hook-" + thread }
+
+const hookSecret = "a-secret-of-the-sender"
+
+// newHookLoad returns a load whose items come as webhooks, each inbox has a source.
+func newHookLoad(t testing.TB) *inboxLoad {
+	c := newInboxLoad(sendByPost)
+	c.hooked = true
+	var text string
+	for _, thread := range []string{wokenInbox, readInbox, heldInbox} {
+		text += fmt.Sprintf("[sources.%s]\nkind = \"webhook\"\nverify = \"bearer\"\nsecret = %q\nnative_id = \"payload.native\"\n"+
+			"resource_ref = \"payload.ref\"\nevent_family = \"payload.family\"\nimmediate = \"payload.immediate\"\n", hookOf(thread), hookSecret)
+	}
+	file := filepath.Join(scratch, "hooks.toml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.args = []string{"--config", file}
+	return c
+}
+
 // fill is the script.
 func (c *inboxLoad) fill(s *server) error {
 	policy := func(window int, wake string) object {
@@ -77,6 +109,12 @@ func (c *inboxLoad) fill(s *server) error {
 			func() error { return c.keyed(s, in.thread, "thread/start", object{"thread_id": in.thread}) },
 			func() error {
 				return c.keyed(s, in.thread+"-policy", "inbox/configure", object{"thread_id": in.thread, "policy": in.policy})
+			},
+			func() error {
+				if !c.hooked {
+					return nil
+				}
+				return c.keyed(s, in.thread+"-hook", "inbox/subscribe", object{"thread_id": in.thread, "source": hookOf(in.thread)})
 			})
 	}
 	brings := func(thread string, list ...outside) {
@@ -165,7 +203,7 @@ func (c *inboxLoad) ingestKeyed(s *server, key, thread string, list ...outside) 
 		return err
 	}
 	for i, o := range list {
-		if err := c.arrived(thread, o, got.Results[i].RawID); err != nil {
+		if err := c.arrived(thread, inboxSource, o, got.Results[i].RawID); err != nil {
 			return err
 		}
 	}
@@ -187,7 +225,32 @@ func sendByIngest(c *inboxLoad, s *server, thread string, list []outside) error 
 		if _, before := c.sent[origin{thread, inboxSource, o.native}]; before && !got.Results[i].Duplicate {
 			return fmt.Errorf("%s of %s was acknowledged, and is new now", o.native, thread)
 		}
-		if err := c.arrived(thread, o, got.Results[i].RawID); err != nil {
+		if err := c.arrived(thread, inboxSource, o, got.Results[i].RawID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendByPost sends each item as a webhook. 202 says that it is stored.
+func sendByPost(c *inboxLoad, s *server, thread string, list []outside) error {
+	for _, o := range list {
+		body := mustJSON(object{"native": o.native, "ref": o.ref, "family": o.family, "immediate": o.immediate})
+		req, err := http.NewRequest(http.MethodPost, "http://localhost/hooks/"+hookOf(thread), bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Authorization", "Bearer "+hookSecret)
+		res, err := s.client.Do(req)
+		if err != nil {
+			return err
+		}
+		_ = res.Body.Close() // the status says it all
+		if res.StatusCode != http.StatusAccepted {
+			return fmt.Errorf("POST /hooks/%s: %s", hookOf(thread), res.Status)
+		}
+		if err := c.arrived(thread, hookOf(thread), o, ""); err != nil {
 			return err
 		}
 	}
@@ -196,8 +259,8 @@ func sendByIngest(c *inboxLoad, s *server, thread string, list []outside) error 
 
 // arrived notes that the server has acknowledged an item. rawID is "" if it did
 // not say.
-func (c *inboxLoad) arrived(thread string, o outside, rawID string) error {
-	id := origin{thread, inboxSource, o.native}
+func (c *inboxLoad) arrived(thread, source string, o outside, rawID string) error {
+	id := origin{thread, source, o.native}
 	if before := c.sent[id]; before != "" && rawID != before {
 		return fmt.Errorf("%s was %s, now %s", id, before, rawID)
 	}
