@@ -5,10 +5,10 @@ package faults
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -87,11 +87,14 @@ func newHookLoad(t testing.TB) *inboxLoad {
 		text += fmt.Sprintf("[sources.%s]\nkind = \"webhook\"\nverify = \"bearer\"\nsecret = %q\nnative_id = \"payload.native\"\n"+
 			"resource_ref = \"payload.ref\"\nevent_family = \"payload.family\"\nimmediate = \"payload.immediate\"\n", hookOf(thread), hookSecret)
 	}
-	file := filepath.Join(scratch, "hooks.toml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	file, err := os.CreateTemp(scratch, "hooks*.toml") // one for each, because others are being read
+	if err == nil {
+		_, err = file.WriteString(text)
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
 		t.Fatal(err)
 	}
-	c.args = []string{"--config", file}
+	c.args = []string{"--config", file.Name()}
 	return c
 }
 
