@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"go.uber.org/zap"
 
@@ -80,10 +81,15 @@ func (d *daemon) limits() api.Limits {
 // senders have no token and use names of hosts that a tunnel gives them, and each
 // webhook is signed.
 func (d *daemon) httpServer(gate *admission.Gate) *http.Server {
-	mux := http.NewServeMux()
-	mux.Handle(hooks.Path, d.hooks)
-	mux.Handle("/", gate.Middleware(d.wire.Handler()))
-	return d.wire.HTTPServer(mux, gate.ConnContext)
+	admitted := gate.Middleware(d.wire.Handler())
+	// No http.ServeMux: it redirects other spellings of a path.
+	return d.wire.HTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, hooks.Path) {
+			d.hooks.ServeHTTP(w, r)
+			return
+		}
+		admitted.ServeHTTP(w, r)
+	}), gate.ConnContext)
 }
 
 // pruner turns the store's result into the wire's and stores it under the key.
