@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/seed82539d15/holon/events"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
@@ -63,7 +64,7 @@ type InboxIngestResult = inbox.IngestResult
 // InboxIngest answers inbox/ingest.
 func (h *Handlers) InboxIngest(ctx context.Context, p InboxIngestParams) (InboxIngestResult, error) {
 	for i := range p.Items {
-		p.Items[i].Payload = nilIfNull(p.Items[i].Payload)
+		p.Items[i].Payload = inbox.Minimal(nilIfNull(p.Items[i].Payload))
 		if name := p.Items[i].Source; h.hasSource(name) {
 			return InboxIngestResult{}, Invalid(fmt.Sprintf("items[%d].source", i), turns.ReasonInvalid, "the source %s is configured: only its webhooks have this name", name)
 		}
@@ -284,8 +285,11 @@ type InboxSubscribeResult = inbox.SubscribeResult
 // InboxSubscribe answers inbox/subscribe.
 func (h *Handlers) InboxSubscribe(ctx context.Context, p InboxSubscribeParams) (InboxSubscribeResult, error) {
 	return change(h, ctx, p.Subscribe, func() error {
-		if err := p.Subscribe.Check(); err != nil || p.Source == inbox.SourceEvents {
+		if err := p.Subscribe.Check(); err != nil {
 			return err
+		}
+		if p.Source == inbox.SourceEvents {
+			return knownMethods(p.Methods)
 		}
 		if !h.hasSource(p.Source) {
 			return Invalid("source", turns.ReasonUnknown, "the server has no source %s: name events, or add [sources.%s] to its configuration", p.Source, p.Source)
@@ -295,6 +299,16 @@ func (h *Handlers) InboxSubscribe(ctx context.Context, p InboxSubscribeParams) (
 		}
 		return h.api.Sources.CheckFilter(p.Filter)
 	}, Inboxes.Subscribe)
+}
+
+// knownMethods refuses names of events that do not exist: nothing would ever come.
+func knownMethods(methods []string) error {
+	for i, m := range methods {
+		if m != inbox.OnFinal && m != inbox.OnQuestions && len(events.Methods(notify.Filter{Methods: []string{m}})) == 0 {
+			return Invalid(fmt.Sprintf("methods[%d]", i), turns.ReasonUnknown, "there is no event %.64q", m)
+		}
+	}
+	return nil
 }
 
 // hasSource reports whether a source of this name is configured.

@@ -311,12 +311,11 @@ func (x *Inboxes) Subscribed(ctx context.Context, source string) ([]inbox.Subscr
 	return x.e.rules.inboxes.SubscriptionsOf(ctx, source)
 }
 
-// Deliver stores items of a configured source for one of its subscriptions.
-// Errors: as Ingest.
+// Deliver stores items of a configured source for one of its subscriptions, and
+// counts them. An error is for the caller to Note. Errors: as Ingest.
 func (x *Inboxes) Deliver(ctx context.Context, threadID, subscriptionID string, list []inbox.Item) ([]inbox.Ingested, error) {
 	out, err := x.arrive(ctx, threadID, &arrival{items: list})
 	if err != nil {
-		x.Note(threadID, subscriptionID, 0, len(list), err)
 		return nil, err
 	}
 	x.count(threadID, subscriptionID, out.Results)

@@ -8,6 +8,7 @@ import (
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // Inboxes is the part of the engine that keeps inboxes. The actor of a thread
@@ -50,6 +51,9 @@ func (x *Inboxes) Configure(ctx context.Context, c inbox.Configure) (inbox.Confi
 		r, _, err := keyed(a, c.Key, func(d *decision) (r inbox.ConfigureResult, err error) {
 			if err := d.mustBeOpen(); err != nil {
 				return r, err
+			}
+			if g := d.agent(); c.Policy.Wake == inbox.WakeIdle && g.Agent != nil && g.Info().Kind == turns.KindMailbox {
+				return r, turns.Invalid("policy.wake", turns.ReasonInvalid, "a mailbox runs no turns: nothing wakes it")
 			}
 			err = d.inbox.inSnapshot(func(b *inbox.Book) error {
 				p, err := b.Configure(c, d.agent().inboxSettings(inbox.Policy{}).Wake)

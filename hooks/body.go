@@ -54,8 +54,8 @@ var (
 )
 
 // parseBody reads a body: a JSON object of valid UTF-8, without duplicate names,
-// at most limits.Depth deep. Whole numbers become int, so that ids are written
-// as they came. The error says nothing of the values.
+// at most limits.Depth deep. Whole numbers become int, or their text if they are
+// too large for it, so that ids are written as they came. The error says nothing of the values.
 func parseBody(body []byte) (map[string]any, error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(body))
 	if dec.PeekKind() != '{' {
@@ -98,8 +98,12 @@ func parseValue(dec *jsontext.Decoder) (any, error) {
 	case '"':
 		return tok.String(), nil
 	case '0':
-		if n, err := strconv.Atoi(tok.String()); err == nil {
+		n, err := strconv.Atoi(tok.String())
+		if err == nil {
 			return n, nil
+		}
+		if errors.Is(err, strconv.ErrRange) {
+			return tok.String(), nil // a whole number that a float would round: two ids must not become one
 		}
 		f, err := strconv.ParseFloat(tok.String(), 64)
 		if err != nil {

@@ -106,8 +106,10 @@ func (h *Handler) store(ctx context.Context, c *Compiled, list []target, t *tota
 		if status == 0 {
 			continue
 		}
-		h.log.Warn("a webhook could not be stored in an inbox", zap.String("source", c.name), zap.String("thread_id", to.sub.ThreadID),
-			zap.Int("status", status), zap.Error(err))
+		h.warn.Do(func() {
+			h.log.Warn("a webhook could not be stored in an inbox; the metrics count all of them", zap.String("source", c.name),
+				zap.String("thread_id", to.sub.ThreadID), zap.Int("status", status), zap.Error(err))
+		})
 		t.status = max(t.status, status) // 503 before 500: it may be committed the next time
 	}
 }

@@ -75,8 +75,11 @@ func compile(name, source string, kind reflect.Kind) (e *expression, err error) 
 		expr.Env(new(meter).environment(map[string]string{}, map[string]any{})), expr.AsKind(kind),
 		expr.MaxNodes(maxNodes), expr.Optimize(false),
 	}
-	if kind == reflect.Bool {
+	switch kind {
+	case reflect.Bool:
 		options[1] = expr.AsBool()
+	case reflect.Interface: // a text or a whole number: known when it runs
+		options[1] = expr.AsAny()
 	}
 	if _, err := expr.Compile(source, options...); err != nil {
 		return nil, oneLine(err)

@@ -37,7 +37,7 @@ func result(t testing.TB, source string, in *input) (any, error) {
 
 func TestExpressions(t *testing.T) {
 	body := `{"id": 9007199254740993, "title": "Fix the parser", "labels": [{"name": "bug"}, {"name": "ci"}], "tags": ["a","b"],
-		"run": {"ok": false, "took": 1.5, "null": null}, "big": 1e400}`
+		"run": {"ok": false, "took": 1.5, "null": null}, "big": 1e400, "long": 18446744073709551615}`
 	for source, want := range map[string]any{
 		`payload.title`:                                         "Fix the parser",
 		`payload.id`:                                            9007199254740993,
@@ -70,9 +70,21 @@ func TestExpressions(t *testing.T) {
 		`filter(payload.labels, .name == "ci")[0].name`:         "ci",
 		`payload.run.null == nil`:                               true,
 		`payload.big`:                                           "1e400",
+		`payload.long`:                                          "18446744073709551615",
+		`"id " + string(payload.long)`:                          "id 18446744073709551615",
+		`string(payload?.absent ?? "")`:                         "",
 	} {
 		if got, err := result(t, source, in(t, body)); err != nil || got != want {
 			t.Errorf("%s = %v (%T), %v, want %v", source, got, got, err, want)
+		}
+	}
+}
+
+// Webhooks without a member must not all have the identity "<nil>".
+func TestAbsentMemberHasNoText(t *testing.T) {
+	for _, source := range []string{`string(payload.absent)`, `string(payload?.absent?.id) + ":passed"`, `string(payload.null)`} {
+		if got, err := result(t, source, in(t, `{"null": null}`)); err == nil {
+			t.Errorf("%s = %v, want an error", source, got)
 		}
 	}
 }

@@ -36,6 +36,10 @@ const (
 	maxParsed = 4
 
 	bodyFor = 10 * time.Second // how long a sender may take for a body
+
+	// roomFor is how long a webhook waits for room. A sender such as GitHub sends
+	// dozens at once and repeats none. The limits of the rates bound how many wait.
+	roomFor = 2 * time.Second
 )
 
 // Config has what a Handler needs.
@@ -56,7 +60,9 @@ type Handler struct {
 	bodies  chan struct{}
 	parsed  chan struct{}
 	filters filters
+	warn    rate.Sometimes // about what could not be stored: a full disk has no room for a line each
 	bodyFor time.Duration
+	roomFor time.Duration
 }
 
 // door is a source with its bounds and its counts.
@@ -65,6 +71,7 @@ type door struct {
 	limit  *rate.Limiter
 	bodies chan struct{}
 	warn   rate.Sometimes // about wrong signatures, which anybody can send
+	fails  rate.Sometimes // about expressions
 
 	mu    sync.Mutex
 	stats Stats
@@ -83,7 +90,8 @@ type Stats struct {
 func New(cfg Config) (*Handler, error) {
 	h := &Handler{
 		deliver: cfg.Deliver, log: cfg.Log, now: cfg.Now, sources: map[string]*door{},
-		bodies: make(chan struct{}, maxBodies), parsed: make(chan struct{}, maxParsed), bodyFor: bodyFor,
+		bodies: make(chan struct{}, maxBodies), parsed: make(chan struct{}, maxParsed), bodyFor: bodyFor, roomFor: roomFor,
+		warn: rate.Sometimes{First: 1, Interval: time.Minute},
 	}
 	if h.log == nil {
 		h.log = zap.NewNop()
@@ -101,7 +109,7 @@ func New(cfg Config) (*Handler, error) {
 		}
 		h.sources[s.Name] = &door{
 			Compiled: c, limit: rate.NewLimiter(perSecond, burst), bodies: make(chan struct{}, maxBodiesOfOne),
-			warn: rate.Sometimes{First: 1, Interval: time.Minute}, stats: Stats{Answers: map[int]int64{}},
+			warn: rate.Sometimes{First: 1, Interval: time.Minute}, fails: rate.Sometimes{First: 1, Interval: time.Minute}, stats: Stats{Answers: map[int]int64{}},
 		}
 	}
 	return h, nil
@@ -180,17 +188,17 @@ func (h *Handler) take(d *door, w http.ResponseWriter, r *http.Request) (t total
 	if bad = d.admit(r); bad != nil {
 		return t, bad
 	}
-	select {
-	case d.bodies <- struct{}{}:
-		defer func() { <-d.bodies }()
-	default:
-		return t, busy()
-	}
-	select {
-	case h.bodies <- struct{}{}:
-		defer func() { <-h.bodies }()
-	default:
-		return t, busy()
+	room := time.NewTimer(h.roomFor)
+	defer room.Stop()
+	for _, bodies := range []chan struct{}{d.bodies, h.bodies} {
+		select {
+		case bodies <- struct{}{}:
+			defer func() { <-bodies }()
+		case <-room.C:
+			return t, busy()
+		case <-r.Context().Done():
+			return t, busy()
+		}
 	}
 	body, bad := h.readBody(w, r)
 	if bad != nil {
@@ -246,7 +254,9 @@ func (h *Handler) evaluate(ctx context.Context, header http.Header, d *door, bod
 		return nil, refuse(http.StatusBadRequest, "body", "the body cannot be used: %v", err)
 	}
 	if t.failed += len(m.failed); t.failed > 0 {
-		h.log.Info("expressions of a source failed", zap.String("source", d.name), zap.Errors("errors", m.failed))
+		d.fails.Do(func() {
+			h.log.Info("expressions of a source failed; the metrics count all of them", zap.String("source", d.name), zap.Errors("errors", m.failed))
+		})
 	}
 	if m.drop {
 		if d.filter != nil {
@@ -277,6 +287,7 @@ func write(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 	w.Header().Set("Content-Length", strconv.Itoa(len(raw)))
 	w.WriteHeader(status)
 	_, _ = w.Write(raw) // an error means that the sender has disconnected

@@ -233,6 +233,7 @@ func TestBodiesInMemoryAreBounded(t *testing.T) {
 	other := Source{Name: "other", Kind: KindGitHub, Secret: ghSecret}
 	third := Source{Name: "third", Kind: KindGitHub, Secret: ghSecret}
 	w := newWorld(t, []Source{gh, other, third})
+	w.roomFor = 10 * time.Millisecond
 	for range maxBodiesOfOne {
 		w.raw(t, "gh", 100, `{"a":`)
 	}
@@ -257,6 +258,31 @@ func TestBodiesInMemoryAreBounded(t *testing.T) {
 	eventually(t, "leaving", func() bool { return len(w.bodies) == maxBodiesOfOne })
 	if status, _ := w.send("third", `{}`, "X-Hub-Signature-256", "sha256="+hexHMAC(ghSecret, `{}`)); status != 202 {
 		t.Errorf("the room is not free again: %d", status)
+	}
+}
+
+// GitHub repeats nothing: a webhook that finds no room waits a little for it.
+func TestWebhookWaitsForRoom(t *testing.T) {
+	w := newWorld(t, []Source{gh})
+	w.roomFor = time.Minute
+	var held []net.Conn
+	for range maxBodiesOfOne {
+		held = append(held, w.raw(t, "gh", 100, `{"a":`))
+	}
+	eventually(t, "taking all bodies of the source", func() bool { return len(w.bodies) == maxBodiesOfOne })
+	answered := make(chan int, 1)
+	go func() {
+		status, _ := w.event("issues", `{}`)
+		answered <- status
+	}()
+	select {
+	case status := <-answered:
+		t.Fatalf("answered without room: %d", status)
+	case <-time.After(50 * time.Millisecond):
+	}
+	held[0].Close()
+	if status := <-answered; status != http.StatusAccepted {
+		t.Errorf("the webhook that waited got %d", status)
 	}
 }
 

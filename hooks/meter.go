@@ -22,7 +22,10 @@ const allSteps = 10 * maxSteps
 // values without a bound.
 const maxWalk = 256
 
-var errTooMuch = errors.New("too many steps")
+var (
+	errTooMuch = errors.New("too many steps")
+	errAbsent  = errors.New("an absent member has no text")
+)
 
 // meter counts the steps of one evaluation. The library cannot be interrupted
 // and does not bound strings, so expressions call the meter themselves.
@@ -33,6 +36,7 @@ const (
 	fnTick    = "tick "    // (steps): one round of a loop
 	fnTouch   = "touch "   // (value): its text or its list is read
 	fnWalk    = "walk "    // (value): all of it is read
+	fnText    = "text "    // (value): it becomes a text
 	fnWithin  = "within "  // (value): it is searched
 	fnSplit   = "split "   // (text): it is split
 	fnPattern = "pattern " // (text, size): a regular expression reads it
@@ -51,6 +55,7 @@ func (m *meter) environment(headers map[string]string, payload map[string]any) m
 		fnTick:    one(func(v any) { m.pay(v.(int)) }),
 		fnTouch:   one(m.touch),
 		fnWalk:    one(func(v any) { m.walk(v, 0) }),
+		fnText:    one(m.text),
 		fnWithin:  one(m.within),
 		// A part of a text takes 16 bytes.
 		fnSplit: one(func(v any) { m.pay(16 * len(v.(string))) }),
@@ -110,6 +115,16 @@ func (m *meter) walk(v any, depth int) {
 			m.pay(len(e))
 		}
 	}
+}
+
+// text pays for a value that becomes a text. An absent member has none: the
+// library writes "<nil>", and webhooks that lack the member would all have the
+// same identity.
+func (m *meter) text(v any) {
+	if v == nil {
+		panic(errAbsent)
+	}
+	m.walk(v, 0)
 }
 
 // within pays for a search: a map is not searched, all of a list may be.
@@ -221,7 +236,7 @@ func payForBuiltin(node *ast.Node, n *ast.BuiltinNode) {
 		n.Arguments[0] = call(n, fnSplit, n.Arguments[0])
 		n.Arguments[1] = call(n, fnTouch, n.Arguments[1])
 	case "string":
-		n.Arguments[0] = call(n, fnWalk, n.Arguments[0])
+		n.Arguments[0] = call(n, fnText, n.Arguments[0])
 	default:
 		for i, a := range n.Arguments {
 			if _, ok := a.(*ast.PredicateNode); !ok {

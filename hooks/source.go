@@ -71,7 +71,7 @@ func keyError(key, format string, args ...any) error {
 
 // kinds of the results of the expressions, by key.
 var kinds = map[string]reflect.Kind{
-	"native_id": reflect.String, "summary": reflect.String, "resource_ref": reflect.String, "event_family": reflect.String,
+	"native_id": reflect.Interface, "summary": reflect.String, "resource_ref": reflect.String, "event_family": reflect.String,
 	"immediate": reflect.Bool, "breaks": reflect.String, "filter": reflect.Bool,
 }
 

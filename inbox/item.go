@@ -168,11 +168,26 @@ func Line(s string, max int) string {
 	return string([]rune(s)[:max-1]) + "…"
 }
 
+// Minimal is a payload as its event has it: without white space, and with strings
+// in their shortest form. An item counts as many bytes when it arrives as when its
+// event is folded again, so every payload from outside becomes minimal before it
+// is stored. What is no JSON is returned as it is.
+func Minimal(payload jsontext.Value) jsontext.Value {
+	if len(payload) == 0 {
+		return payload
+	}
+	short := payload.Clone()
+	if err := short.Format(); err != nil {
+		return payload
+	}
+	return short
+}
+
 // Cut sets the payload. One larger than MaxPayloadBytes is replaced by a JSON
 // string with its beginning, and the item says so.
 func (it *Item) Cut(payload jsontext.Value) {
-	it.Payload = payload
-	if len(payload) <= MaxPayloadBytes {
+	it.Payload = Minimal(payload)
+	if len(it.Payload) <= MaxPayloadBytes {
 		return
 	}
 	it.Truncated, it.TotalBytes = true, int64(len(payload))

@@ -132,3 +132,23 @@ func TestCutPayloadIsJSONWithinTheBound(t *testing.T) {
 		t.Errorf("a small payload: %+v", it)
 	}
 }
+
+func TestPayloadCountsTheBytesOfItsEvent(t *testing.T) {
+	for _, payload := range []string{
+		`{"a":1}`, ` { "a" : [1, 2.50e3 , null] } `, `{"a":"\u0041\/é\u00e9\u2028\ud83d\ude00"}`, `"\u0000\n\""`, `[ ]`, "1e400",
+	} {
+		var it Item
+		it.Cut(jsontext.Value(payload))
+		event, err := json.Marshal(Received{Payload: it.Payload})
+		if err != nil {
+			t.Fatal(payload, err)
+		}
+		var b Received
+		if err := json.Unmarshal(event, &b); err != nil {
+			t.Fatal(payload, err)
+		}
+		if string(b.Payload) != string(it.Payload) {
+			t.Errorf("%s is %s when it arrives, and %s in its event", payload, it.Payload, b.Payload)
+		}
+	}
+}

@@ -14,7 +14,11 @@ func summaryOfItem(r *Received) string {
 	if r.Summary != "" {
 		return r.Summary
 	}
-	return Line(r.Source+" "+r.NativeID, MaxSummary)
+	id := r.NativeID
+	if len(id) > 40 { // such as the hash of a body: people need not read all of it
+		id = Line(id, 13)
+	}
+	return Line(r.Source+" "+id, MaxSummary)
 }
 
 // summaryOfDigest says what a snapshot shows, such as "3 review comments on

@@ -19,7 +19,14 @@ type foldedInbox struct {
 	// live are the rows of a digest that were not acknowledged when they were last
 	// asked for, in the order of their seqs.
 	live  map[liveGroup][]int64
-	named map[any]int64 // by inbox.OpenKey, and by the keys of subscriptions and timers
+	named map[name]int64
+}
+
+// name is what finds a row beside its seq: an inbox.OpenKey, or the key of a
+// subscription or a timer, which may have the same id.
+type name struct {
+	table *ledger.Table
+	key   any
 }
 
 type liveGroup struct {
@@ -30,7 +37,7 @@ type liveGroup struct {
 func newFoldedInbox() *foldedInbox {
 	f := &foldedInbox{
 		tables: map[*ledger.Table]map[int64]ledger.Row{}, seqs: map[*ledger.Table][]int64{},
-		live: map[liveGroup][]int64{}, named: map[any]int64{},
+		live: map[liveGroup][]int64{}, named: map[name]int64{},
 	}
 	for _, t := range inboxTables {
 		f.tables[t.index.Table] = map[int64]ledger.Row{}
@@ -48,7 +55,7 @@ func (f *foldedInbox) Row(t *ledger.Table, id any) ledger.Row {
 	}
 	seq, ok := id.(int64)
 	if !ok {
-		seq = f.named[id]
+		seq = f.named[name{t, id}]
 	}
 	return f.tables[t][seq] // nil if there is none
 }
@@ -94,7 +101,7 @@ func (f *foldedInbox) Put(row ledger.Row) {
 		f.keep(r.Seq, r, r.Group())
 	case *inbox.Digest:
 		f.keep(r.Seq, r, "")
-		key := inbox.OpenKey{ThreadID: r.ThreadID, Source: r.Source, ResourceRef: r.ResourceRef, EventFamily: r.EventFamily}
+		key := name{r.Table(), inbox.OpenKey{ThreadID: r.ThreadID, Source: r.Source, ResourceRef: r.ResourceRef, EventFamily: r.EventFamily}}
 		if r.Open {
 			f.named[key] = r.Seq
 		} else if f.named[key] == r.Seq {
@@ -102,15 +109,15 @@ func (f *foldedInbox) Put(row ledger.Row) {
 		}
 	case *inbox.Subscription:
 		f.keep(r.CreatedSeq, r, "")
-		f.named[r.ID()] = r.CreatedSeq
+		f.named[name{r.Table(), r.ID()}] = r.CreatedSeq
 	case *inbox.Timer:
 		f.keep(r.CreatedSeq, r, "")
-		f.named[r.ID()] = r.CreatedSeq
+		f.named[name{r.Table(), r.ID()}] = r.CreatedSeq
 	case *ledger.Removal:
 		seq := r.Key[0].(int64)
 		switch gone := f.tables[r.Of][seq].(type) {
 		case *inbox.Subscription, *inbox.Timer:
-			delete(f.named, gone.ID())
+			delete(f.named, name{r.Of, gone.ID()})
 		}
 		delete(f.tables[r.Of], seq)
 	}

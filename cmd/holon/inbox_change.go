@@ -54,6 +54,7 @@ stays. Repeating it changes nothing.
 			}
 			defer c.close()
 			params := map[string]any{}
+			var shown []jsontext.Value // with --all: what is acknowledged
 			switch {
 			case all:
 				if thread != "" {
@@ -66,7 +67,10 @@ stays. Repeating it changes nothing.
 				if err != nil {
 					return err
 				}
-				if c.format == "text" {
+				if seen.more {
+					return fmt.Errorf("there are more than %d entries: acknowledge them in parts, with --through ENTRY", len(seen.Entries))
+				}
+				if shown = seen.Entries; c.format == "text" {
 					if err := seen.table(c); err != nil {
 						return err
 					}
@@ -83,7 +87,7 @@ stays. Repeating it changes nothing.
 					return err
 				}
 			}
-			return c.ack(thread, params)
+			return c.ack(thread, params, shown)
 		}),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "everything that can be read now, in the inbox of THREAD")
@@ -92,8 +96,9 @@ stays. Repeating it changes nothing.
 	return cmd
 }
 
-// ack acknowledges and prints the result.
-func (c *caller) ack(thread string, params map[string]any) error {
+// ack acknowledges and prints the result. Programs also get the entries that were
+// shown to people before, if any.
+func (c *caller) ack(thread string, params map[string]any, shown []jsontext.Value) error {
 	params["thread_id"] = thread
 	raw, result, err := change[inbox.AckResult](c, "inbox/ack", "", params)
 	if client.IsKind(err, "entry_not_found") {
@@ -103,7 +108,13 @@ func (c *caller) ack(thread string, params map[string]any) error {
 	if err != nil {
 		return ofInbox(err, thread)
 	}
-	if c.format != "text" {
+	switch {
+	case c.format != "text" && shown != nil:
+		return c.printValue(struct {
+			Entries []jsontext.Value `json:"entries"`
+			inbox.AckResult
+		}{shown, result}, "")
+	case c.format != "text":
 		return c.printData(raw, "")
 	}
 	text := fmt.Sprintf("Acknowledged %s with %s.", counted(result.AckedEntries, "entry", "entries"), counted(result.AckedItems, "item", "items"))

@@ -16,7 +16,9 @@ import (
 	"github.com/seed82539d15/holon/inbox"
 )
 
-// newHooks makes the door of webhooks. It reads the secrets of the sources.
+// newHooks makes the door of webhooks. It reads the secrets of the sources. The
+// variables that have one are then removed from the environment of the server:
+// agents inherit that, and with the secret an agent could forge webhooks.
 func (d *daemon) newHooks() (*hooks.Handler, error) {
 	var list []hooks.Source
 	for _, name := range slices.Sorted(maps.Keys(d.cfg.Sources)) {
@@ -25,6 +27,14 @@ func (d *daemon) newHooks() (*hooks.Handler, error) {
 			return nil, fmt.Errorf("sources.%s: %w", name, err)
 		}
 		list = append(list, s)
+	}
+	for name, s := range d.cfg.Sources {
+		if s.SecretEnv == "" {
+			continue
+		}
+		if err := os.Unsetenv(s.SecretEnv); err != nil {
+			return nil, fmt.Errorf("sources.%s: secret_env: %w", name, err)
+		}
 	}
 	return hooks.New(hooks.Config{Sources: list, Deliver: deliverer{d.engine.Inboxes()}, Log: d.log.Named("hooks")})
 }
