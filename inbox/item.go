@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -157,10 +158,13 @@ func unwanted(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
+// escapes are the sequences that colour text on a terminal, and move its cursor.
+var escapes = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]")
+
 // Line makes one line of at most max characters of any text: what a line may not
 // have becomes a space, runs of spaces become one, and what is too long is cut.
 func Line(s string, max int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = escapes.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "")
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unwanted(r) }), " ")
 	if utf8.RuneCountInString(s) <= max {
 		return s

@@ -177,15 +177,15 @@ it from stdin.
 func newInboxFlushCommand(g *globals) *cobra.Command {
 	var digest string
 	cmd := &cobra.Command{
-		Use:   "flush THREAD",
+		Use:   "flush [THREAD]",
 		Short: "Post at once what waits in digests for more of the same",
-		Args:  cobra.ExactArgs(1),
+		Args:  cobra.MaximumNArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
-			params := map[string]any{"thread_id": args[0]}
+			params := map[string]any{}
 			if digest != "" {
 				params["digest_id"] = digest
 			}
-			return entriesCommand(g, cmd, "inbox/flush", params, "Posted %s.", "Nothing waits in a digest.")
+			return entriesCommand(g, cmd, args, "inbox/flush", params, "Posted %s.", "Nothing waits in a digest.")
 		}),
 	}
 	cmd.Flags().StringVar(&digest, "digest", "", "only this digest, such as dig_42")
@@ -202,21 +202,24 @@ by a person, or a bound on wakes. It starts nothing if the policy of the inbox
 says "wake none".`,
 		Args: cobra.ExactArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
-			params := map[string]any{"thread_id": args[0]}
-			return entriesCommand(g, cmd, "inbox/wake", params, "New again: %s.", "No entry had to be made new again.")
+			return entriesCommand(g, cmd, args, "inbox/wake", map[string]any{}, "New again: %s.", "No entry had to be made new again.")
 		}),
 	}
 }
 
 // entriesCommand calls a method that answers with entries. In text, some has
 // their ids.
-func entriesCommand(g *globals, cmd *cobra.Command, method string, params map[string]any, some, none string) error {
+func entriesCommand(g *globals, cmd *cobra.Command, args []string, method string, params map[string]any, some, none string) error {
 	c, err := g.caller(cmd)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	thread := params["thread_id"].(string)
+	thread, err := c.needInboxThread(args)
+	if err != nil {
+		return err
+	}
+	params["thread_id"] = thread
 	raw, result, err := change[inbox.EntriesResult](c, method, "", params)
 	if err != nil {
 		return ofInbox(err, thread)

@@ -25,7 +25,7 @@ func newInboxPolicyCommand(g *globals) *cobra.Command {
 	var wake, ack string
 	var reset []string
 	cmd := &cobra.Command{
-		Use:   "policy THREAD",
+		Use:   "policy [THREAD]",
 		Short: "Show or change how an inbox groups items, and what new entries cause",
 		Long: `Without flags it shows the policy of an inbox. With flags it changes what they name
 and nothing else.
@@ -34,7 +34,7 @@ and nothing else.
   holon inbox policy thread_… --wake idle      new entries start a turn
   holon inbox policy thread_… --window 10s --max-items 50
   holon inbox policy thread_… --reset window   back to the default`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			set := map[string]any{}
 			for name, value := range map[string]any{
@@ -59,10 +59,14 @@ and nothing else.
 				return err
 			}
 			defer c.close()
-			if len(set)+len(names) == 0 {
-				return c.showPolicy(args[0])
+			thread, err := c.needInboxThread(args)
+			if err != nil {
+				return err
 			}
-			params := map[string]any{"thread_id": args[0]}
+			if len(set)+len(names) == 0 {
+				return c.showPolicy(thread)
+			}
+			params := map[string]any{"thread_id": thread}
 			if len(set) > 0 {
 				params["policy"] = set
 			}
@@ -71,7 +75,7 @@ and nothing else.
 			}
 			raw, result, err := change[inbox.ConfigureResult](c, "inbox/configure", "", params)
 			if err != nil {
-				return ofInbox(err, args[0])
+				return ofInbox(err, thread)
 			}
 			if c.format != "text" {
 				return c.printData(raw, "")

@@ -216,6 +216,9 @@ func whenAt(t notify.Time) string {
 // hides the other items.
 const maxPayloadLines = 40
 
+// maxPayloadLine is how many bytes of one of these lines it shows.
+const maxPayloadLine = 2000
+
 // itemText is an item for a person.
 func (c *caller) itemText(item inbox.RawItem) string {
 	var b strings.Builder
@@ -239,6 +242,9 @@ func (c *caller) itemText(item inbox.RawItem) string {
 		lines = lines[:maxPayloadLines]
 	}
 	for _, line := range lines {
+		if c.isTerminal(c.out) && len(line) > maxPayloadLine {
+			line = strings.ToValidUTF8(line[:maxPayloadLine], "") + "…"
+		}
 		if line != "" || len(lines) > 1 {
 			b.WriteString(strings.TrimRight("    "+line, " \t") + "\n")
 		}

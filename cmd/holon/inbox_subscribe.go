@@ -99,26 +99,30 @@ func newInboxUnsubscribeCommand(g *globals) *cobra.Command {
 
 func newInboxSubscriptionsCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use:   "subscriptions THREAD",
+		Use:   "subscriptions [THREAD]",
 		Short: "List the subscriptions of an inbox",
 		Long: `Lists the sources that are connected to the inbox of THREAD, with what each has
 brought since the server started.`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			c, err := g.caller(cmd)
 			if err != nil {
 				return err
 			}
 			defer c.close()
-			_, read, err := ask[subscriptions](c, "thread/read", map[string]any{"thread_id": args[0], "include_inbox": true})
+			thread, err := c.needInboxThread(args)
 			if err != nil {
-				return ofInbox(err, args[0])
+				return err
+			}
+			_, read, err := ask[subscriptions](c, "thread/read", map[string]any{"thread_id": thread, "include_inbox": true})
+			if err != nil {
+				return ofInbox(err, thread)
 			}
 			if c.format != "text" {
 				return c.printValue(read, "subscriptions")
 			}
 			if len(read.Subscriptions) == 0 {
-				name := timeline.OneLine(args[0])
+				name := timeline.OneLine(thread)
 				c.note("Nothing is connected to the inbox of %s. For the ends of all turns: holon inbox subscribe %s events", name, name)
 				return nil
 			}

@@ -165,14 +165,17 @@ func TestDigestsWaitUntilTheyArePosted(t *testing.T) {
 func TestPolicyIsShownAndSet(t *testing.T) {
 	s := startMailbox(t)
 	contains(t, s.want("inbox", "policy", "me"), "window     30s", "max-delay  2m ", "max-age    24h ", "wake       none")
-	contains(t, s.want("inbox", "policy", "me", "--window=10s", "--wake=idle", "--enabled=false", "--ack=explicit"), "window     10s", "wake       idle", "enabled    false", "ack        explicit")
+	contains(t, s.want("inbox", "policy", "me", "--window=10s", "--wake=none", "--enabled=false", "--ack=explicit"), "window     10s", "wake       none", "enabled    false", "ack        explicit")
 	object := oneObject(t, s.want("inbox", "policy", "me", "--reset=window,enabled", "--max-items=5", "--max-delay=1m", "--max-age=48h", "-o", "json"))
 	policy := object["policy"].(map[string]any)
-	if policy["window_ms"] != 30000.0 || policy["enabled"] != true || policy["max_items"] != 5.0 || policy["max_delay_ms"] != 60000.0 || policy["wake"] != "idle" || policy["max_digest_age_ms"] != 172800000.0 {
+	if policy["window_ms"] != 30000.0 || policy["enabled"] != true || policy["max_items"] != 5.0 || policy["max_delay_ms"] != 60000.0 || policy["wake"] != "none" || policy["max_digest_age_ms"] != 172800000.0 {
 		t.Errorf("policy: %v", policy)
 	}
 	if r := s.holon("inbox", "policy", "me", "--window=1ms"); r.code != exitFailed || !strings.Contains(r.err, "policy.window_ms") {
 		t.Errorf("a window too short: %+v", r)
+	}
+	if r := s.holon("inbox", "policy", "me", "--wake=idle"); r.code != exitFailed || !strings.Contains(r.err, "a mailbox runs no turns") {
+		t.Errorf("a mailbox that is to be woken: %+v", r)
 	}
 }
 

@@ -83,26 +83,30 @@ inbox. WHEN is one argument, in the timezone of this machine:
 
 func newRemindListCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use:   "list THREAD",
+		Use:   "list [THREAD]",
 		Short: "List the timers of a thread",
-		Args:  cobra.ExactArgs(1),
+		Args:  cobra.MaximumNArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			c, err := g.caller(cmd)
 			if err != nil {
 				return err
 			}
 			defer c.close()
+			thread, err := c.needInboxThread(args)
+			if err != nil {
+				return err
+			}
 			raw, result, err := ask[struct {
 				Timers []jsontext.Value `json:"timers"`
-			}](c, "timer/list", map[string]any{"thread_id": args[0]})
+			}](c, "timer/list", map[string]any{"thread_id": thread})
 			if err != nil {
-				return ofInbox(err, args[0])
+				return ofInbox(err, thread)
 			}
 			if c.format != "text" {
 				return c.printData(raw, "timers")
 			}
 			if len(result.Timers) == 0 {
-				c.note("There are no timers. Make one with: holon remind %s \"in 20m\" \"…\"", timeline.OneLine(args[0]))
+				c.note("There are no timers. Make one with: holon remind %s \"in 20m\" \"…\"", timeline.OneLine(thread))
 				return nil
 			}
 			t := newTable("TIMER", "NEXT", "REPEATS", "TEXT")
