@@ -343,7 +343,10 @@ func TestPolicyNoneAndMailboxesNeverWake(t *testing.T) {
 			h.thread(id, agent)
 		}
 		h.configure("none", inbox.Policy{Wake: inbox.WakeNone})
-		h.configure("box", inbox.Policy{Wake: inbox.WakeIdle})
+		var bad *turns.InvalidError
+		if _, err := h.inboxes().Configure(bg, inbox.Configure{ThreadID: "box", Policy: inbox.Policy{Wake: inbox.WakeIdle}}); !errors.As(err, &bad) || bad.Field != "policy.wake" {
+			t.Errorf("a mailbox that is to be woken: %v", err)
+		}
 		for _, id := range []string{"none", "box", "exec"} {
 			h.send(id, "hello")
 			h.wakeNow(id)
@@ -357,8 +360,8 @@ func TestPolicyNoneAndMailboxesNeverWake(t *testing.T) {
 				t.Errorf("%s: %d wakes", id, n)
 			}
 		}
-		var bad *turns.UnsupportedError
-		if _, err := h.engine.Start(bg, turns.Start{ThreadID: "box", Input: text("x")}); !errors.As(err, &bad) {
+		var runsNone *turns.UnsupportedError
+		if _, err := h.engine.Start(bg, turns.Start{ThreadID: "box", Input: text("x")}); !errors.As(err, &runsNone) {
 			t.Errorf("start: %v", err)
 		}
 		h.configure("exec", inbox.Policy{Wake: inbox.WakeIdle})
