@@ -58,7 +58,7 @@ func measureWaiting(ctx context.Context, r *run) ([]Row, error) {
 		return nil, err
 	}
 	// Once more, with a stop before the windows end.
-	if last, err = s.arriveInAll(ctx, "third", r.sizes.waitingBoxes); err != nil {
+	if _, err = s.arriveInAll(ctx, "third", r.sizes.waitingBoxes); err != nil {
 		return nil, err
 	}
 	due := time.Now().Add(window)
