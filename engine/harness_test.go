@@ -25,9 +25,10 @@ const patience = 10 * time.Minute
 // default bounds and the three agents of newHarness.
 type setup struct {
 	cfg    engine.Config
-	agents []turns.Agent // more agents
-	follow bool          // a dispatcher follows the log for inboxes
-	log    *zap.Logger   // nil = nothing is logged
+	agents []turns.Agent                 // more agents
+	follow bool                          // a dispatcher follows the log for inboxes
+	log    *zap.Logger                   // nil = nothing is logged
+	rows   func(engine.Rows) engine.Rows // wraps what the engine reads; nil = as it is
 }
 
 // harness is an engine on a real store, in a bubble. Its methods fail the
@@ -133,6 +134,9 @@ func (h *harness) upWithout() {
 		h.faults = newFaults()
 	}
 	h.faults.Store, h.faults.Rows = store, h.view
+	if h.o.rows != nil {
+		h.faults.Rows = h.o.rows(h.view)
+	}
 	agents := append([]turns.Agent{h.agent, h.deaf, h.quick, h.model, mailbox{}}, h.o.agents...)
 	log := h.o.log
 	if log == nil {

@@ -181,9 +181,8 @@ func (s turnFails) Turn(ctx context.Context, id string) (*turns.Turn, error) {
 }
 
 func TestWaiterNeverGetsTheEndOfAnotherTurn(t *testing.T) {
-	bubble(t, setup{}, func(h *harness) {
-		on := &atomic.Bool{}
-		h.faults.Rows = turnFails{h.faults.Rows, on}
+	on := &atomic.Bool{}
+	bubble(t, setup{rows: func(r engine.Rows) engine.Rows { return turnFails{r, on} }}, func(h *harness) {
 		h.thread("a", "deaf")
 		first := h.start("a")
 		c := h.next(h.deaf)

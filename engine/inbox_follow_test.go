@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,9 +95,10 @@ func TestEndsEnterOnceAcrossRestartsAtAnyPoint(t *testing.T) {
 						h.start([]string{"b", "c"}[r.IntN(2)])
 					}
 					if r.IntN(3) == 0 { // a crash after some of its commits
-						left := r.IntN(6)
+						var left atomic.Int64
+						left.Store(int64(r.IntN(6)))
 						h.faults.fail(func(*ledger.Unit) error {
-							if left--; left < 0 {
+							if left.Add(-1) < 0 {
 								return ledger.ErrStorageFull
 							}
 							return nil

@@ -306,9 +306,8 @@ func (s loadFails) Load(ctx context.Context, id string) (turns.Loaded, error) {
 }
 
 func TestOutputDoesNotHurryTheBoundOfUnexplainedErrors(t *testing.T) {
-	bubble(t, setup{}, func(h *harness) {
-		on := &atomic.Bool{}
-		h.faults.Rows = loadFails{h.faults.Rows, on}
+	on := &atomic.Bool{}
+	bubble(t, setup{rows: func(r engine.Rows) engine.Rows { return loadFails{r, on} }}, func(h *harness) {
 		h.thread("a", "")
 		time.Sleep(time.Minute) // the actor has ended
 		synctest.Wait()
