@@ -128,10 +128,13 @@ func (o *outlet) finishStep(ctx context.Context, c Closing, target int64, until 
 	defer o.mu.Unlock()
 	o.deadline = until.Add(time.Hour) // limitWrite has set the last one
 	o.limitWrite(until.Add(closeWrite))
+	// Before the answers are taken: the answer of a request that ends after that is
+	// still in the queue, and the end of that request wakes the writer again.
+	idle := o.idle()
 	if err := o.pump(ctx, until); err != nil {
 		return nil, false, err
 	}
-	reached := (o.cursor == nil || o.cursor.After() >= target) && o.idle()
+	reached := (o.cursor == nil || o.cursor.After() >= target) && idle
 	if reached || !time.Now().Before(until) {
 		o.writeClosing(c)
 		return nil, true, o.failed
