@@ -142,6 +142,7 @@ func (l Launch) config(name string) string {
 	for key, value := range l.Env {
 		fmt.Fprintf(&b, "%s = %q\n", key, value)
 	}
+	fmt.Fprintf(&b, "\n[sources.github]\nkind = \"github\"\nsecret = %q\n", webhookSecret)
 	return b.String()
 }
 
