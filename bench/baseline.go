@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -16,14 +17,17 @@ import (
 	"github.com/seed82539d15/holon/bench/baseline/jsonrpc"
 	"github.com/seed82539d15/holon/bench/baseline/replay"
 	"github.com/seed82539d15/holon/bench/baseline/sqlite"
+	"github.com/seed82539d15/holon/bench/ingest"
 	"github.com/seed82539d15/holon/bench/process"
 )
 
-// BaselineCommand is the subcommand of cmd that calls Baseline.
-const BaselineCommand = "bench-baseline"
+// ChildCommand is the subcommand of cmd that calls Child.
+const ChildCommand = "bench-child"
 
-var baselines = map[string]func(ctx context.Context, args []string, in io.Reader, out io.Writer) error{
+// children are the baselines, and the floods of inboxes.
+var children = map[string]func(ctx context.Context, args []string, in io.Reader, out io.Writer) error{
 	"fanout":  fanout.Run,
+	"flood":   ingest.Run,
 	"fsync":   fsync.Run,
 	"idle":    idle.Run,
 	"jsonrpc": jsonrpc.Run,
@@ -31,22 +35,32 @@ var baselines = map[string]func(ctx context.Context, args []string, in io.Reader
 	"sqlite":  sqlite.Run,
 }
 
-// Baseline runs the baseline args[0] with the other arguments.
-func Baseline(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+// Child runs the program args[0] with the other arguments.
+func Child(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) > 0 {
-		if f := baselines[args[0]]; f != nil {
+		if f := children[args[0]]; f != nil {
 			return f(ctx, args[1:], in, out)
 		}
 	}
-	return fmt.Errorf("name one of the baselines %s", strings.Join(slices.Sorted(maps.Keys(baselines)), ", "))
+	return fmt.Errorf("name one of the programs %s", strings.Join(slices.Sorted(maps.Keys(children)), ", "))
 }
 
-// startBaseline starts a baseline as a child.
+// startBaseline starts a baseline.
 func (r *run) startBaseline(name string, args ...string) (*process.Process, error) {
-	p, err := process.Start(process.Command{
-		Name: "baseline-" + name, Path: r.o.Executable, Args: append([]string{BaselineCommand, name}, args...),
-		Dir: r.dir, Env: process.Environ(r.dir),
-	})
+	return r.startChild("baseline-"+name, r.o.Executable, append([]string{ChildCommand, name}, args...))
+}
+
+// startNice starts a program with the lowest priority.
+func (r *run) startNice(name string, args ...string) (*process.Process, error) {
+	nice, err := exec.LookPath("nice")
+	if err != nil {
+		return nil, err
+	}
+	return r.startChild(name, nice, append([]string{"-n", "19", r.o.Executable, ChildCommand, name}, args...))
+}
+
+func (r *run) startChild(name, path string, args []string) (*process.Process, error) {
+	p, err := process.Start(process.Command{Name: name, Path: path, Args: args, Dir: r.dir, Env: process.Environ(r.dir)})
 	if err == nil {
 		r.children = append(r.children, p)
 	}

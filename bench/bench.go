@@ -14,7 +14,7 @@ import (
 // Options say what to measure and how. Only Executable is required.
 type Options struct {
 	// Executable is the holon binary. Its serve subcommand is measured, its
-	// bench-baseline subcommand calls Baseline.
+	// bench-child subcommand calls Child.
 	Executable string
 	// Dir is where Run makes a directory for all its files, which it removes at
 	// the end. It must be on the disk to measure. Empty is the system's

@@ -41,10 +41,13 @@ func TestEveryRowIsMeasuredAndNothingIsLeftBehind(t *testing.T) {
 		"append", "streams", "fanout", "replay", "latency-1", "latency-100", "latency-request", "roundtrip-1", "roundtrip-16",
 		"memory-10", "memory-20", "attempts", "collapse", "beside-start", "beside-interrupt",
 		"inbox-grouped", "inbox-ungrouped", "inbox-read", "inbox-ack", "inbox-ack-digest", "inbox-ingest", "inbox-ingest-grouped",
-		"inbox-goroutines", "inbox-cpu", "inbox-flush", "inbox-flush-restart", "inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy", "growth-ready", "growth-append", "growth-replay",
+		"inbox-goroutines", "inbox-cpu", "inbox-flush", "inbox-flush-restart", "inbox-webhooks-p50", "inbox-webhooks-p99", "inbox-webhooks-busy",
+		"inbox-sources-p50", "inbox-sources-p99", "inbox-sources-busy", "inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy", "growth-ready", "growth-append", "growth-replay",
 		"growth-read", "growth-backup", "growth-backup-writes",
 	}
-	shown := []string{"latency-request", "inbox-ungrouped", "inbox-flush", "inbox-flush-restart", "inbox-flood-p50", "inbox-flood-busy"}
+	shown := []string{"latency-request", "inbox-ungrouped", "inbox-flush", "inbox-flush-restart",
+		"inbox-webhooks-p50", "inbox-webhooks-busy", "inbox-sources-p50", "inbox-sources-p99", "inbox-sources-busy",
+		"inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy"}
 	var got []string
 	for _, row := range report.Rows {
 		got = append(got, row.Name)

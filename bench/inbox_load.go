@@ -3,49 +3,14 @@ package bench
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seed82539d15/holon/bench/ingest"
 	"github.com/seed82539d15/holon/bench/wire"
 )
-
-// inboxItem is an item of inbox/ingest.
-type inboxItem struct {
-	Source   string         `json:"source"`
-	NativeID string         `json:"native_id"`
-	Summary  string         `json:"summary"`
-	Payload  map[string]any `json:"payload"`
-	Grouping *inboxGrouping `json:"grouping,omitempty"`
-}
-
-type inboxGrouping struct {
-	ResourceRef string `json:"resource_ref"`
-	EventFamily string `json:"event_family"`
-	Flush       string `json:"flush,omitempty"`
-}
-
-// newItem is an item with as much text as a message of the load of appends. It is
-// grouped if ref is not empty.
-func newItem(native, ref string, size int) inboxItem {
-	it := inboxItem{
-		Source: "bench", NativeID: native, Summary: "a comment by ann",
-		Payload: map[string]any{"sender": map[string]any{"login": "ann"}, "text": strings.Repeat("x", size)},
-	}
-	if ref != "" {
-		it.Grouping = &inboxGrouping{ResourceRef: ref, EventFamily: "review_comments"}
-	}
-	return it
-}
-
-// line encodes a request as a line, whose id is that of its connection.
-func line(id int, method string, params any) ([]byte, error) {
-	raw, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
-	return append(raw, '\n'), err
-}
 
 // loadConnections is how many two-way streams carry a load, with loadWindow
 // requests in flight on each: half of what a connection may have.
@@ -53,10 +18,6 @@ const (
 	loadConnections = 8
 	loadWindow      = 32
 )
-
-// answersOnly is the target of a two-way stream of which only answers are wanted:
-// the filter leaves out the events of inboxes.
-const answersOnly = "/rpc/stream?method=holon/paused"
 
 // serveQuietly is serve without heartbeats, which would count as answers.
 func (r *run) serveQuietly(ctx context.Context, dir string, flags ...string) (*server, error) {
@@ -69,7 +30,7 @@ func (r *run) serveQuietly(ctx context.Context, dir string, flags ...string) (*s
 func (s *server) sendAll(ctx context.Context, lines [][]byte) (time.Duration, error) {
 	conns := make([]*wire.Stream, loadConnections)
 	for i := range conns {
-		c, err := wire.Open(ctx, s.address, "POST", answersOnly, readLimit)
+		c, err := wire.Open(ctx, s.address, "POST", ingest.AnswersOnly, readLimit)
 		if err != nil {
 			return 0, err
 		}

@@ -11,8 +11,8 @@ import (
 
 // TestMain is also a baseline: Run starts this binary as a child.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == BaselineCommand {
-		if err := Baseline(context.Background(), os.Args[2:], os.Stdin, os.Stdout); err != nil {
+	if len(os.Args) > 1 && os.Args[1] == ChildCommand {
+		if err := Child(context.Background(), os.Args[2:], os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/seed82539d15/holon/bench/ingest"
 )
 
 // ingestBatch is how many items one request of the load has: a quarter of what a
@@ -65,15 +67,15 @@ func (r *run) ingested(ctx context.Context, grouped bool, i int) (float64, error
 	var lines [][]byte
 	for batch := range batches {
 		for box := range loadThreads {
-			items := make([]inboxItem, ingestBatch)
+			items := make([]ingest.Item, ingestBatch)
 			for j := range items {
 				ref := ""
 				if grouped {
 					ref = fmt.Sprintf("pr:%d", (batch+j)%4)
 				}
-				items[j] = newItem(fmt.Sprintf("n%d.%d", batch, j), ref, itemSize)
+				items[j] = ingest.NewItem(fmt.Sprintf("n%d.%d", batch, j), ref, itemSize)
 			}
-			l, err := line(len(lines), "inbox/ingest", map[string]any{"thread_id": fmt.Sprintf("bench_%d", box), "items": items})
+			l, err := ingest.Line(len(lines), "inbox/ingest", map[string]any{"thread_id": fmt.Sprintf("bench_%d", box), "items": items})
 			if err != nil {
 				return 0, err
 			}

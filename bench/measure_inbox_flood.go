@@ -1,43 +1,73 @@
 package bench
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
-	"sync/atomic"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/seed82539d15/holon/bench/wire"
+	"github.com/seed82539d15/holon/bench/ingest"
+	"github.com/seed82539d15/holon/bench/process"
 )
 
-// The flood: clients with one request in flight each. Together these have more
-// than the intake of one thread takes (4 MiB), so that some are always refused.
-// A refused one repeats after a while, as the answer asks it to.
 const (
-	floodClients = 64
-	floodItems   = 64
-	floodPayload = 1 << 10
-	floodRetry   = time.Second // retry_after_ms
+	floodedThread = "flooded"
+	webhookSecret = "bench" // of all sources
 )
 
-const floodedThread = "flooded"
+// flood is one way to flood the inbox of floodedThread.
+type flood struct {
+	key, what string
+	sources   int     // of webhooks; 0: inbox/ingest
+	goal      float64 // of p99; 0: it is only shown
+}
 
-// measureFlood: whether items that flood a thread's inbox delay the commands of
-// the same thread. Ours is turn/start of short turns beside the flood, the
-// baseline the same alone.
-func measureFlood(ctx context.Context, r *run) ([]Row, error) {
-	s, err := r.serveQuietly(ctx, r.newDir("flood"), "--max-unacked-items", "2000000", "--max-pending-items", "2000000", "--max-unacked-bytes", "34359738368")
+// floods lists the ways. A source takes 200 webhooks at once, and 20/s then. The
+// second has so many sources that the processors are busy; the third fills the
+// intake of the thread, which is bounded in bytes.
+var floods = []flood{
+	{"inbox-webhooks", "by webhooks at the bound of their source", 1, 3},
+	{"inbox-sources", "by webhooks at the bounds of 64 sources", 64, 0},
+	{"inbox-flood", "by inbox/ingest up to the bound of its intake", 0, 0},
+}
+
+// measureFlood: whether what floods a thread's inbox delays the commands of the
+// same thread. Ours is turn/start of short turns beside the flood, the baseline the
+// same alone. Who floods is a process of the lowest priority, because senders are
+// elsewhere.
+func measureFlood(ctx context.Context, r *run) (rows []Row, err error) {
+	for _, kind := range floods {
+		more, err := r.measureFloodOf(ctx, kind)
+		if rows = append(rows, more...); err != nil {
+			return rows, err
+		}
+	}
+	return rows, nil
+}
+
+func (r *run) measureFloodOf(ctx context.Context, kind flood) ([]Row, error) {
+	dir := r.newDir(kind.key)
+	sources, settings, err := writeSources(dir, kind.sources)
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.serveQuietly(ctx, dir, "--config", settings, "--max-unacked-items", "2000000", "--max-pending-items", "2000000", "--max-unacked-bytes", "34359738368")
 	if err != nil {
 		return nil, err
 	}
 	if err := s.client.Call(ctx, "thread/start", map[string]any{"thread_id": floodedThread}, nil); err != nil {
 		return nil, err
+	}
+	for _, name := range sources {
+		if err := s.client.Call(ctx, "inbox/subscribe", map[string]any{"thread_id": floodedThread, "source": name}, nil); err != nil {
+			return nil, err
+		}
 	}
 	pairs := make([][]Pair, 3)
 	for i := range r.pairs {
@@ -45,35 +75,82 @@ func measureFlood(ctx context.Context, r *run) ([]Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		profiled := r.profile(ctx, s, fmt.Sprintf("inbox-flood-%d", i))
-		f, err := s.flood(ctx, i)
+		f, err := r.flood(ctx, ingest.Flood{Address: s.address, ThreadID: floodedThread, Sources: sources, Secret: webhookSecret, Round: fmt.Sprint(i)})
+		if err != nil {
+			return nil, err
+		}
+		profiled := r.profile(ctx, s, fmt.Sprintf("%s-%d", kind.key, i))
+		before, err := s.metric(ctx, "holon_inbox_received_total")
 		if err != nil {
 			return nil, err
 		}
 		began := time.Now()
 		beside, health, err := r.shortTurns(ctx, s)
 		took := time.Since(began)
-		if err := errors.Join(err, f.end(), profiled()); err != nil {
+		if err != nil {
 			return nil, err
 		}
-		if f.refused.Load() == 0 {
-			return nil, errors.New("the flood was never refused: it was below the bound")
+		stored, err := s.metric(ctx, "holon_inbox_received_total")
+		if err := errors.Join(err, f.Stop(), profiled()); err != nil {
+			return nil, err
 		}
 		for j, part := range []float64{0.5, 0.99} {
 			pairs[j] = append(pairs[j], Pair{Ours: percentile(beside, part), Baseline: percentile(alone, part)})
 		}
 		busy := percentile(health, 0.99)
 		pairs[2] = append(pairs[2], Pair{Ours: pairs[1][i].Ours, Baseline: pairs[1][i].Baseline + busy})
-		r.say("pair %d of %d, turn/start alone and beside: p50 %.2f, %.2f ms; p99 %.2f, %.2f ms; p99 of /healthz beside %.2f ms (%d items in %.1f s, %d requests refused)", i+1, r.pairs,
-			pairs[0][i].Baseline, pairs[0][i].Ours, pairs[1][i].Baseline, pairs[1][i].Ours, busy, f.stored.Load()*floodItems, took.Seconds(), f.refused.Load())
+		r.say("pair %d of %d, turn/start alone and flooded %s: p50 %.2f, %.2f ms; p99 %.2f, %.2f ms; p99 of /healthz beside %.2f ms (%.0f items in %.1f s)", i+1, r.pairs, kind.what,
+			pairs[0][i].Baseline, pairs[0][i].Ours, pairs[1][i].Baseline, pairs[1][i].Ours, busy, stored-before, took.Seconds())
 	}
-	what := "turn/start of a thread whose inbox is flooded up to the bound of its intake, "
+	what := "turn/start of a thread whose inbox is flooded " + kind.what + ", "
+	p99 := newRow(kind.key+"-p99", what+"p99", "ms", pairs[1])
+	if kind.goal > 0 {
+		p99 = p99.atMost(kind.goal)
+	} else {
+		p99 = p99.shown()
+	}
 	return []Row{
-		newRow("inbox-flood-p50", what+"p50", "ms", pairs[0]).shown().note("baseline: the same thread without the flood"),
-		newRow("inbox-flood-p99", what+"p99", "ms", pairs[1]).atMost(3),
-		newRow("inbox-flood-busy", what+"p99", "ms", pairs[2]).shown().
+		newRow(kind.key+"-p50", what+"p50", "ms", pairs[0]).shown().note("baseline: the same thread without the flood"),
+		p99,
+		newRow(kind.key+"-busy", what+"p99", "ms", pairs[2]).shown().
 			note("baseline: the p99 of it alone, plus that of GET /healthz beside the flood, which shows how busy the processors are"),
 	}, s.stop()
+}
+
+// writeSources writes a configuration with so many sources of webhooks, and
+// returns their names and its file.
+func writeSources(dir string, n int) (names []string, file string, err error) {
+	var b strings.Builder
+	for i := range n {
+		names = append(names, fmt.Sprintf("source%d", i))
+		fmt.Fprintf(&b, "[sources.%s]\nkind = \"github\"\nsecret = %q\n", names[i], webhookSecret)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, "", err
+	}
+	file = filepath.Join(dir, "sources.toml")
+	return names, file, os.WriteFile(file, []byte(b.String()), 0o600)
+}
+
+// flood starts a flood, and returns when its bound is reached.
+func (r *run) flood(ctx context.Context, f ingest.Flood) (*process.Process, error) {
+	encoded, err := json.Marshal(f)
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.startNice("flood", "--flood", string(encoded))
+	if err != nil {
+		return nil, err
+	}
+	line, err := p.Line(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var got ingest.Flooding
+	if err := json.Unmarshal(line, &got); err != nil || !got.Refused {
+		return nil, fmt.Errorf("the flood printed %.100q: %w", line, err)
+	}
+	return p, nil
 }
 
 // shortTurns starts turns one after the other, and returns the milliseconds until
@@ -129,86 +206,4 @@ func (s *server) ended(ctx context.Context, turnID string) error {
 			return ctx.Err()
 		}
 	}
-}
-
-// flooding is a running flood.
-type flooding struct {
-	stop            context.CancelFunc
-	group           *errgroup.Group
-	stored, refused atomic.Int64 // requests
-}
-
-// flood starts a flood, and returns when a request was refused: the intake is full
-// then.
-func (s *server) flood(ctx context.Context, round int) (*flooding, error) {
-	ctx, stop := context.WithCancel(ctx)
-	f := &flooding{stop: stop}
-	var group *errgroup.Group
-	group, ctx = errgroup.WithContext(ctx)
-	f.group = group
-	full := make(chan struct{})
-	first := sync.OnceFunc(func() { close(full) })
-	for i := range floodClients {
-		items := make([]inboxItem, floodItems)
-		for j := range items {
-			ref := ""
-			if j%2 == 0 {
-				ref = fmt.Sprintf("pr:%d", j%8)
-			}
-			items[j] = newItem(fmt.Sprintf("%d-%d-%d-########", round, i, j), ref, floodPayload)
-		}
-		request, err := line(1, "inbox/ingest", map[string]any{"thread_id": floodedThread, "items": items})
-		if err != nil {
-			return nil, errors.Join(err, f.end())
-		}
-		group.Go(func() error { return f.client(ctx, s.address, request, first) })
-	}
-	select {
-	case <-full:
-		return f, nil
-	case <-ctx.Done():
-		return nil, errors.Join(f.end(), ctx.Err())
-	}
-}
-
-// client sends one request after the other, with new ids each, until ctx ends.
-func (f *flooding) client(ctx context.Context, address string, request []byte, full func()) error {
-	c, err := wire.Open(ctx, address, "POST", answersOnly, readLimit)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	if err := c.Until(1); err != nil { // stream/opened
-		return err
-	}
-	c.KeepTail = true
-	for n := 0; ctx.Err() == nil; n++ {
-		if err := c.Send(bytes.ReplaceAll(request, []byte("########"), fmt.Appendf(nil, "%08d", n))); err != nil {
-			return err
-		}
-		c.Tail = c.Tail[:0]
-		if err := c.Until(int64(n) + 2); err != nil {
-			return err
-		}
-		switch {
-		case !bytes.Contains(c.Tail, []byte(`"error":`)):
-			f.stored.Add(1)
-		case bytes.Contains(c.Tail, []byte(`"overloaded"`)):
-			f.refused.Add(1)
-			full()
-			select {
-			case <-time.After(floodRetry):
-			case <-ctx.Done():
-			}
-		default:
-			return fmt.Errorf("refused: %s", c.Tail)
-		}
-	}
-	return nil
-}
-
-// end ends the flood.
-func (f *flooding) end() error {
-	f.stop()
-	return f.group.Wait()
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/seed82539d15/holon/bench/ingest"
 )
 
 const (
@@ -78,23 +80,23 @@ func (s *server) fillInbox(ctx context.Context, box string, digests, others int)
 		return err
 	}
 	var lines [][]byte
-	var items []inboxItem
+	var items []ingest.Item
 	add := func(last bool) error {
 		if len(items) == 0 || len(items) < 12*digestItems && !last {
 			return nil
 		}
-		l, err := line(len(lines), "inbox/ingest", map[string]any{"thread_id": box, "items": items})
+		l, err := ingest.Line(len(lines), "inbox/ingest", map[string]any{"thread_id": box, "items": items})
 		lines, items = append(lines, l), nil
 		return err
 	}
 	for i := range max(digests, others) {
 		if i < digests {
 			for j := range digestItems {
-				items = append(items, newItem(fmt.Sprintf("d%d.%d", i, j), fmt.Sprintf("pr:%d", i), itemSize))
+				items = append(items, ingest.NewItem(fmt.Sprintf("d%d.%d", i, j), fmt.Sprintf("pr:%d", i), itemSize))
 			}
 		}
 		if i < others {
-			items = append(items, newItem(fmt.Sprintf("u%d", i), "", itemSize))
+			items = append(items, ingest.NewItem(fmt.Sprintf("u%d", i), "", itemSize))
 		}
 		if err := add(false); err != nil {
 			return err
@@ -122,15 +124,15 @@ var inboxCalls = []struct {
 }{
 	{"read", fmt.Sprintf("inbox/read of the first %d entries", pageEntries), func(ctx context.Context, c *inboxClient) (time.Duration, error) { return c.read(ctx) }},
 	{"ack", "inbox/ack of one item", func(ctx context.Context, c *inboxClient) (time.Duration, error) {
-		if _, err := c.ingest(ctx, newItem("a"+c.id, "", itemSize)); err != nil {
+		if _, err := c.ingest(ctx, ingest.NewItem("a"+c.id, "", itemSize)); err != nil {
 			return 0, err
 		}
 		return c.ack(ctx)
 	}},
 	{"ack-digest", fmt.Sprintf("inbox/ack of a digest of %d", digestItems), func(ctx context.Context, c *inboxClient) (time.Duration, error) {
-		var items []inboxItem
+		var items []ingest.Item
 		for i := range digestItems {
-			items = append(items, newItem(fmt.Sprintf("g%s.%d", c.id, i), "pr:new"+c.id, itemSize))
+			items = append(items, ingest.NewItem(fmt.Sprintf("g%s.%d", c.id, i), "pr:new"+c.id, itemSize))
 		}
 		if _, err := c.ingest(ctx, items...); err != nil {
 			return 0, err
@@ -138,14 +140,14 @@ var inboxCalls = []struct {
 		return c.ack(ctx)
 	}},
 	{"ingest", "inbox/ingest of one ungrouped item", func(ctx context.Context, c *inboxClient) (time.Duration, error) {
-		took, err := c.ingest(ctx, newItem("i"+c.id, "", itemSize))
+		took, err := c.ingest(ctx, ingest.NewItem("i"+c.id, "", itemSize))
 		if err == nil {
 			_, err = c.ack(ctx)
 		}
 		return took, err
 	}},
 	{"ingest-grouped", "inbox/ingest of one item of a new digest, flushed at once", func(ctx context.Context, c *inboxClient) (time.Duration, error) {
-		it := newItem("f"+c.id, "pr:flushed"+c.id, itemSize)
+		it := ingest.NewItem("f"+c.id, "pr:flushed"+c.id, itemSize)
 		it.Grouping.Flush = "immediate"
 		took, err := c.ingest(ctx, it)
 		if err == nil {
@@ -174,7 +176,7 @@ func (c *inboxClient) read(ctx context.Context) (time.Duration, error) {
 }
 
 // ingest stores items, the last of which posts an entry.
-func (c *inboxClient) ingest(ctx context.Context, items ...inboxItem) (time.Duration, error) {
+func (c *inboxClient) ingest(ctx context.Context, items ...ingest.Item) (time.Duration, error) {
 	var got struct {
 		Results []struct {
 			EntryID string `json:"entry_id"`

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/seed82539d15/holon/bench/ingest"
 )
 
 // waitWindow is how long digests collect: longer than it takes to fill all inboxes
@@ -93,11 +95,11 @@ func waitingBox(i int) string { return fmt.Sprintf("waiting_%d", i) }
 func (s *server) makeInboxes(ctx context.Context, n int, window time.Duration) error {
 	var starts, policies [][]byte
 	for i := range n {
-		start, err := line(i, "thread/start", map[string]any{"thread_id": waitingBox(i)})
+		start, err := ingest.Line(i, "thread/start", map[string]any{"thread_id": waitingBox(i)})
 		if err != nil {
 			return err
 		}
-		policy, err := line(i, "inbox/configure", map[string]any{"thread_id": waitingBox(i), "policy": map[string]any{"window_ms": window.Milliseconds(), "max_delay_ms": window.Milliseconds()}})
+		policy, err := ingest.Line(i, "inbox/configure", map[string]any{"thread_id": waitingBox(i), "policy": map[string]any{"window_ms": window.Milliseconds(), "max_delay_ms": window.Milliseconds()}})
 		if err != nil {
 			return err
 		}
@@ -114,7 +116,7 @@ func (s *server) makeInboxes(ctx context.Context, n int, window time.Duration) e
 func (s *server) arriveInAll(ctx context.Context, native string, n int) (began time.Time, err error) {
 	var lines [][]byte
 	for i := range n {
-		l, err := line(i, "inbox/ingest", map[string]any{"thread_id": waitingBox(i), "items": []inboxItem{newItem(native, "pr:1", itemSize)}})
+		l, err := ingest.Line(i, "inbox/ingest", map[string]any{"thread_id": waitingBox(i), "items": []ingest.Item{ingest.NewItem(native, "pr:1", itemSize)}})
 		if err != nil {
 			return began, err
 		}

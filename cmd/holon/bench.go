@@ -78,16 +78,16 @@ func missedRows(report *bench.Report) string {
 	return strings.Join(names, ", ")
 }
 
-// newBenchBaselineCommand runs the baseline of each pair, as a separate process
-// like the server.
-func newBenchBaselineCommand(g *globals) *cobra.Command {
+// newBenchChildCommand runs the baseline of each pair, and other programs of
+// measurements, as separate processes like the server.
+func newBenchChildCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use:                bench.BaselineCommand,
-		Short:              "Run a baseline of holon bench",
+		Use:                bench.ChildCommand,
+		Short:              "Run a program that holon bench measures with",
 		Hidden:             true,
 		DisableFlagParsing: true,
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
-			return bench.Baseline(cmd.Context(), args, g.in, g.out)
+			return bench.Child(cmd.Context(), args, g.in, g.out)
 		}),
 	}
 }

@@ -81,7 +81,7 @@ durable log, which any number of clients follow live and resume by cursor.
 		newSchemaCommand(g),
 		newConformanceCommand(g),
 		newBenchCommand(g),
-		newBenchBaselineCommand(g),
+		newBenchChildCommand(g),
 	)
 	root.SetHelpCommandGroupID(groupServer)
 	root.SetCompletionCommandGroupID(groupProgram)
