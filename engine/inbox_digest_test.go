@@ -188,6 +188,68 @@ func TestDisablingThePolicyPostsWhatIsPending(t *testing.T) {
 	})
 }
 
+// A subscription that ends, and a server that knows its source no longer, take
+// nothing with them.
+func TestWhatIsPendingOutlivesItsSubscription(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "")
+		h.subscribe("a", inbox.Subscribe{SubscriptionID: "hook", Source: "ci"})
+		h.ingest("a", grouped("1", "pr:1"), grouped("2", "pr:1"))
+		if _, err := h.inboxes().Unsubscribe(bg, inbox.Unsubscribe{ThreadID: "a", SubscriptionID: "hook"}); err != nil {
+			t.Fatal(err)
+		}
+		h.restart()
+		time.Sleep(30*time.Second + slack)
+		l := h.entries("a")
+		if len(l) != 1 || l[0].Count != 2 {
+			t.Fatalf("entries %+v", l)
+		}
+		if r := h.ackEntries("a", l[0].EntryID); r.AckedItems != 2 {
+			t.Errorf("ack %+v", r)
+		}
+		if b := h.box("a"); b.UnackedItems != 0 || b.DueAt() != 0 {
+			t.Errorf("inbox %+v", b)
+		}
+	})
+}
+
+// The snapshot of a digest is being stored when another item of the digest comes:
+// that has a window of its own.
+func TestItemThatComesWhileItsDigestIsPostedIsPostedInItsTurn(t *testing.T) {
+	for name, d := range map[string]time.Duration{"at once": 0, "after a long commit": 5 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, setup{}, func(h *harness) {
+				h.thread("a", "")
+				h.ingest("a", grouped("1", "pr:1"))
+				release := h.hold(has(notify.InboxPosted))
+				time.Sleep(30*time.Second + slack)
+				ingested := make(chan struct{})
+				go func() {
+					defer close(ingested)
+					h.ingest("a", grouped("2", "pr:1"))
+				}()
+				time.Sleep(d)
+				synctest.Wait()
+				if l := h.entries("a"); len(l) != 0 {
+					t.Errorf("what is not stored is read: %s", ids(l))
+				}
+				release()
+				<-ingested
+				if l := h.entries("a"); len(l) != 1 || l[0].Count != 1 {
+					t.Errorf("entries %+v", l)
+				}
+				time.Sleep(30*time.Second + slack)
+				if l := h.entries("a"); len(l) != 1 || l[0].Count != 2 {
+					t.Errorf("entries %+v", l)
+				}
+				if waits, _ := h.waits("a"); len(waits) != 2 || waits[1] > 30*time.Second+slack {
+					t.Errorf("waited %v", waits)
+				}
+			})
+		})
+	}
+}
+
 func TestClosingAThreadPostsWhatIsPendingAndEndsItsTimersAndSubscriptions(t *testing.T) {
 	for name, busy := range map[string]bool{"idle": false, "while a turn ends": true} {
 		t.Run(name, func(t *testing.T) {

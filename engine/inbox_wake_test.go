@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -294,6 +295,44 @@ func TestWhoInterruptsDecidesWhetherAThreadIsHeld(t *testing.T) {
 			}
 			h.speak(h.next(h.model))
 		})
+	})
+}
+
+// What several sources bring while the agent works is told in one turn.
+func TestOneWakeTellsWhatAllSourcesHaveBrought(t *testing.T) {
+	bubble(t, setup{follow: true}, func(h *harness) {
+		h.thread("a", "model")
+		h.thread("b", "quick")
+		h.subscribe("a", inbox.Subscribe{Source: inbox.SourceEvents})
+		h.timer("a", inbox.CreateTimer{At: notify.TimeOf(time.Now().Add(time.Minute))})
+		h.start("a")
+		busy := h.next(h.model)
+		other := item("1")
+		other.Source = "monitor"
+		h.ingest("a", item("1"), grouped("2", "pr:1"), grouped("3", "pr:1"))
+		h.ingest("a", other)
+		h.send("a", "hello")
+		h.ended(h.start("b").TurnID)
+		time.Sleep(2 * time.Minute)
+		h.idle(h.model)
+		h.speak(busy)
+		c := h.next(h.model)
+		sources := map[string]int{}
+		for _, e := range c.Input[0].Entries {
+			sources[e.Source]++
+		}
+		if want := (map[string]int{"ci": 2, "monitor": 1, inbox.SourceMessage: 1, inbox.SourceEvents: 1, inbox.SourceTimer: 1}); !maps.Equal(sources, want) {
+			t.Errorf("told %v, want %v", sources, want)
+		}
+		if !strings.Contains(c.said(), "(ci, 2 items)") || !strings.Contains(c.said(), "(monitor, 1 item)") {
+			t.Errorf("the items of each are not counted: %s", c.said())
+		}
+		h.speak(c)
+		time.Sleep(time.Hour)
+		h.idle(h.model)
+		if n := h.wakes("a"); n != 1 || len(h.entries("a")) != 0 {
+			t.Errorf("%d wakes, entries %s", n, ids(h.entries("a")))
+		}
 	})
 }
 

@@ -339,6 +339,13 @@ func (x *inboxTest) expiry() {
 	if _, err := store.ExpandEntry(ctx, inbox.Expand{ThreadID: x.ID, EntryID: "ent_10"}); !errors.Is(err, inbox.ErrEntryExpired) {
 		x.t.Errorf("items of an expired entry: %v", err)
 	}
+	// A reader that has read up to an entry that is gone reads on from there.
+	every := inbox.Read{IncludeAcked: true, IncludeSuperseded: true}
+	left := x.shown(every)
+	if every.AfterEntryID = "ent_10"; left == "" || strings.Contains(left, "ent_10:") {
+		x.t.Errorf("after the removal: %s", left)
+	}
+	x.want("after an entry that is gone", x.shown(every), left)
 	// The identity of what is gone is remembered.
 	if list := x.Ingest(comments(1, 1)...); !list[0].Duplicate || list[0].RawID != "raw_2" {
 		x.t.Errorf("an expired item again: %+v", list)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -122,6 +123,69 @@ func TestPruneKeepsWhatIsNotAcknowledged(t *testing.T) {
 	}
 	if bad := worst(t, s.view); len(bad) > 0 {
 		t.Errorf("doctor: %v", bad)
+	}
+}
+
+// The log may be pruned to its end: what comes next has greater seqs and ids all the
+// same, also after a restart.
+func TestIdsRiseAfterEverythingWasPruned(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	var old inbox.Ingested
+	var last int64
+	item := func(id string) inbox.Item { return inbox.Item{Source: "ci", NativeID: id} }
+	t.Run("prune", func(t *testing.T) {
+		s := running(t, Options{Dir: dir})
+		m := persisttest.NewMaker(t, whole{s, s.view}, "thread_a").Start()
+		m.Commit()
+		old = m.Ingest(item("1"))[0]
+		m.Ack(old.EntryID)
+		last = m.Thread.LatestSeq
+		if p, err := s.Prune(ctx, last+1); err != nil || p.First != last+1 {
+			t.Fatalf("pruned %+v, %v", p, err)
+		}
+	})
+	t.Run("go on", func(t *testing.T) {
+		s := running(t, Options{Dir: dir})
+		if at, err := s.view.Position(ctx); err != nil || at.Latest != last {
+			t.Errorf("the log ends at %d, %v; want %d", at.Latest, err, last)
+		}
+		m := persisttest.NewMaker(t, whole{s, s.view}, "thread_b").Start()
+		if first := m.Commit().First; first != last+1 {
+			t.Errorf("after %d comes %d", last, first)
+		}
+		got := m.Ingest(item("1"))[0]
+		x, _ := got.EntryID.Seq(inbox.EntryPrefix)
+		y, _ := old.EntryID.Seq(inbox.EntryPrefix)
+		if got.Duplicate || x <= y {
+			t.Errorf("%+v comes after %+v", got, old)
+		}
+	})
+}
+
+// The database itself refuses a second open digest of a key, and a second item of an
+// identity.
+func TestDatabaseKeepsDigestsAndItemsUnique(t *testing.T) {
+	s := running(t, Options{Dir: t.TempDir()})
+	persisttest.InboxExample(t, whole{s, s.view})
+	copied := func(table *ledger.Table, where string) error {
+		columns := strings.Join(table.Columns[1:], ", ")
+		return s.Do(context.Background(), func() error {
+			return s.w.conn.run("INSERT INTO " + table.Name + " (created_seq, " + columns + ") SELECT created_seq + 1000, " + columns +
+				" FROM " + table.Name + " WHERE " + where)
+		})
+	}
+	if err := copied(inbox.DigestTable, "open = 1"); !isUnique(err) {
+		t.Errorf("a second open digest: %v", err)
+	}
+	if err := copied(inbox.RawTable, "native_id = 'disk'"); !isUnique(err) {
+		t.Errorf("a second item: %v", err)
+	}
+	if err := s.Do(context.Background(), func() error { return s.w.conn.run("UPDATE inbox_digests SET open = 0") }); err != nil {
+		t.Fatal(err)
+	}
+	if err := copied(inbox.DigestTable, "open = 0"); err != nil {
+		t.Errorf("a second digest that is not open: %v", err)
 	}
 }
 
