@@ -159,15 +159,15 @@ func (x *Inboxes) itemOf(ctx context.Context, s *inbox.Subscription, e *follow.E
 func (b *followedBody) summary(e *follow.Event) string {
 	switch e.Method {
 	case notify.TurnCompleted:
-		return fmt.Sprintf("a turn of %s completed: %s", e.ThreadID, b.Message)
+		return sentence(fmt.Sprintf("a turn of %s completed", e.ThreadID), b.Message)
 	case notify.TurnFailed:
 		why := b.Message
 		if b.Error != nil {
 			why = b.Error.Message
 		}
-		return fmt.Sprintf("a turn of %s failed: %s", e.ThreadID, why)
+		return sentence(fmt.Sprintf("a turn of %s failed", e.ThreadID), why)
 	case notify.TurnInterrupted:
-		return fmt.Sprintf("a turn of %s was interrupted: %s", e.ThreadID, b.Reason)
+		return sentence(fmt.Sprintf("a turn of %s was interrupted", e.ThreadID), b.Reason)
 	case notify.ItemCreated:
 		text := b.Content.Title
 		if text == "" {
@@ -176,6 +176,14 @@ func (b *followedBody) summary(e *follow.Event) string {
 		return fmt.Sprintf("%s asks: %s", e.ThreadID, text)
 	}
 	return fmt.Sprintf("%s in %s", e.Method, e.ThreadID)
+}
+
+// sentence is what happened, and why or with which words if there are any.
+func sentence(what, words string) string {
+	if words == "" {
+		return what
+	}
+	return what + ": " + words
 }
 
 // Subscribe connects a source to an inbox. Errors: inbox.ErrConflict,
@@ -289,7 +297,7 @@ func (x *Inboxes) Note(threadID, subscriptionID string, filtered, failed int, er
 	a.Filtered += int64(filtered)
 	a.Failed += int64(failed)
 	if err != nil {
-		a.LastError, a.LastErrorAt = inbox.Line(err.Error(), inbox.MaxSummary), nowTime()
+		a.LastError, a.LastErrorAt = inbox.Line(strings.ReplaceAll(err.Error(), "\n", "; "), inbox.MaxSummary), nowTime()
 	}
 }
 

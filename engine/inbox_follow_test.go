@@ -79,6 +79,20 @@ func TestEndsOfOtherThreadsEnterAnInboxOnce(t *testing.T) {
 	})
 }
 
+func TestEndWithoutWordsIsOneShortSentence(t *testing.T) {
+	bubble(t, setup{follow: true}, func(h *harness) {
+		h.thread("a", "quick")
+		h.thread("b", "quick")
+		h.subscribe("a", inbox.Subscribe{SubscriptionID: "b", Source: inbox.SourceEvents})
+		h.ended(h.startWith(turns.Start{ThreadID: "b", Input: text(" ")}).TurnID)
+		synctest.Wait()
+		got := bodies[inbox.Received](h, notify.InboxReceived, "a")
+		if len(got) != 1 || got[0].Summary != "a turn of b completed" {
+			t.Errorf("received %d: %+v", len(got), got[0])
+		}
+	})
+}
+
 func TestEndsEnterOnceAcrossRestartsAtAnyPoint(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
