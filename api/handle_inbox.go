@@ -3,9 +3,11 @@ package api
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/seed82539d15/holon/events"
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -301,11 +303,14 @@ func (h *Handlers) InboxSubscribe(ctx context.Context, p InboxSubscribeParams) (
 	}, Inboxes.Subscribe)
 }
 
-// knownMethods refuses names of events that do not exist: nothing would ever come.
+// knownMethods refuses what no event of a thread is: nothing would ever come.
 func knownMethods(methods []string) error {
 	for i, m := range methods {
-		if m != inbox.OnFinal && m != inbox.OnQuestions && len(events.Methods(notify.Filter{Methods: []string{m}})) == 0 {
-			return Invalid(fmt.Sprintf("methods[%d]", i), turns.ReasonUnknown, "there is no event %.64q", m)
+		one := inbox.Subscription{Methods: []string{m}}
+		if !slices.ContainsFunc(events.All, func(e ledger.EventType) bool {
+			return e.Header != ledger.OfLog && one.Wants("another", e.Method, true)
+		}) {
+			return Invalid(fmt.Sprintf("methods[%d]", i), turns.ReasonUnknown, "no event of a thread has the name or kind %.64q", m)
 		}
 	}
 	return nil

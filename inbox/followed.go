@@ -32,7 +32,7 @@ func checkFollowed(c *Subscribe) error {
 		case m == OnFinal || m == OnQuestions:
 		case !notify.ValidMethod(m):
 			return turns.Invalid(field, turns.ReasonInvalid, "must be final, questions, or the name or kind of an event")
-		case m == notify.ItemDelta || strings.HasPrefix(m, "inbox/"):
+		case m == notify.ItemDelta || strings.HasPrefix(m, "inbox/") || strings.HasPrefix(m, "stream/"):
 			return turns.Invalid(field, turns.ReasonInvalid, "events of this kind enter no inbox")
 		}
 	}
