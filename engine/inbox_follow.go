@@ -106,6 +106,9 @@ func (x *Inboxes) followed(ctx context.Context, s *inbox.Subscription, b *follow
 			return err
 		}
 		x.count(s.ThreadID, s.SubscriptionID, out.Results)
+		if lagged := n - len(out.Results); lagged > 0 {
+			x.Note(s.ThreadID, s.SubscriptionID, 0, lagged, inbox.ErrFull)
+		}
 		list = list[n:]
 	}
 	return nil

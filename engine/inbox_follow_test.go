@@ -278,6 +278,9 @@ func TestFullInboxCountsEventsAndSaysHowManyOnceThereIsRoom(t *testing.T) {
 			h.ended(h.start("b").TurnID)
 			synctest.Wait()
 		}
+		if act := h.inboxes().Activity("a", "b"); act.Received != 3 || act.Failed != 4 || act.LastError != inbox.ErrFull.Error() {
+			t.Errorf("activity %+v", act)
+		}
 		time.Sleep(25 * time.Minute) // two firings do not fit either
 		h.restart()
 		if l := h.entries("a"); len(l) != 3 {

@@ -87,7 +87,7 @@ type Activity struct {
 	Received    int64       `json:"received"`   // items stored
 	Duplicates  int64       `json:"duplicates"` // items that were stored before
 	Filtered    int64       `json:"filtered"`   // items that the filter left out
-	Failed      int64       `json:"failed"`     // items that could not be stored, or expressions that failed
+	Failed      int64       `json:"failed"`     // items that could not be stored or did not fit, or expressions that failed
 	LastError   string      `json:"last_error,omitzero"`
 	LastErrorAt notify.Time `json:"last_error_at,omitzero"`
 }
