@@ -321,3 +321,27 @@ func TestOfEventsThatDoNotFitTogetherThoseThatDoAreStored(t *testing.T) {
 		}
 	})
 }
+
+// What did not fit is said before nothing can be read any more but what is there.
+func TestThreadThatClosesSaysHowManyDidNotFit(t *testing.T) {
+	bubble(t, setup{follow: true, cfg: engine.Config{Inbox: inbox.Bounds{MaxUnackedItems: 3}}}, func(h *harness) {
+		h.thread("a", "")
+		h.thread("b", "quick")
+		h.subscribe("a", inbox.Subscribe{SubscriptionID: "b", Source: inbox.SourceEvents})
+		h.timer("a", inbox.CreateTimer{TimerID: "t", EverySeconds: 600})
+		for range 5 {
+			h.ended(h.start("b").TurnID)
+			synctest.Wait()
+		}
+		time.Sleep(25 * time.Minute)
+		h.change("a", threads.VerbClose)
+		l := h.entries("a")
+		if len(l) != 5 || l[3].Summary != "2 items of events not stored, because the inbox was full (source_lagged)" ||
+			l[4].Summary != "2 items of timer not stored, because the inbox was full (source_lagged)" {
+			t.Errorf("entries %+v", l)
+		}
+		if got := h.box("a").Lagged; len(got) != 0 {
+			t.Errorf("lagged %v", got)
+		}
+	})
+}

@@ -204,10 +204,13 @@ func (b *Book) Expire(before time.Time) (more bool, err error) {
 	return n == expireAtOnce, b.rows.err
 }
 
-// Close posts what is pending, and deletes timers and subscriptions: the thread
-// closes. Its inbox can be read, and nothing else.
+// Close posts what is pending and what did not fit, and deletes timers and
+// subscriptions: the thread closes. Its inbox can be read, and nothing else.
 func (b *Book) Close() error {
 	if _, err := b.FlushAll(ReasonLifecycle); err != nil {
+		return err
+	}
+	if err := settleLags(b, true); err != nil {
 		return err
 	}
 	var timers []string

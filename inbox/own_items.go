@@ -98,7 +98,10 @@ func (b *Book) Lag(source string, n int64) {
 
 // SettleLags posts an item for each source whose items did not fit, if there is
 // room now.
-func (b *Book) SettleLags() error {
+func (b *Book) SettleLags() error { return settleLags(b, false) }
+
+// settleLags is SettleLags; beyond says that there is always room.
+func settleLags(b *Book, beyond bool) error {
 	for _, source := range slices.Sorted(maps.Keys(b.rows.inbox().Lagged)) {
 		n := b.rows.box.Lagged[source]
 		it := Item{
@@ -106,11 +109,10 @@ func (b *Book) SettleLags() error {
 			Summary: fmt.Sprintf("%d %s of %s not stored, because the inbox was full (source_lagged)", n, plural("items", int(n)), source),
 			Payload: []byte(fmt.Sprintf(`{"source_lagged":%d}`, n)),
 		}
-		senders, err := b.room([]Item{it})
-		if err != nil {
+		if _, err := b.room([]Item{it}); err != nil && !beyond {
 			break
 		}
-		b.ingest(&it, senders[0])
+		b.ingest(&it, "")
 		box := b.rows.box.clone()
 		delete(box.Lagged, source)
 		b.rows.Put(box)
