@@ -6,10 +6,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/inbox"
@@ -344,4 +347,42 @@ func TestThreadThatClosesSaysHowManyDidNotFit(t *testing.T) {
 			t.Errorf("lagged %v", got)
 		}
 	})
+}
+
+// A subscription is the same for whoever made it, made it again, or reads it.
+func TestSubscriptionIsReadAsItWasCreated(t *testing.T) {
+	bubble(t, setup{follow: true}, func(h *harness) {
+		h.thread("a", "")
+		for name, c := range map[string]inbox.Subscribe{
+			"events": {Source: inbox.SourceEvents}, "none": {Source: inbox.SourceEvents, ThreadIDs: []string{}, Methods: []string{}},
+			"some": {Source: inbox.SourceEvents, ThreadIDs: []string{"b"}, Methods: []string{inbox.OnFinal}}, "hook": {Source: "ci", Filter: "true"},
+		} {
+			c.ThreadID, c.SubscriptionID = "a", name
+			var shown []string
+			for range 2 {
+				r, err := h.inboxes().Subscribe(bg, c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				shown = append(shown, encoded(t, r.Subscription))
+			}
+			over, err := h.view.InboxOf(bg, "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown = append(shown, encoded(t, over.Subscriptions[len(over.Subscriptions)-1]))
+			if shown[1] != shown[0] || shown[2] != shown[0] || strings.Contains(shown[0], "[]") {
+				t.Errorf("created, created again and read:\n%s", strings.Join(shown, "\n"))
+			}
+		}
+	})
+}
+
+func encoded(t *testing.T, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
 }

@@ -115,8 +115,8 @@ type Subscription struct {
 	SubscriptionID string      `json:"subscription_id"`
 	Source         string      `json:"source"`
 	Filter         string      `json:"filter,omitzero"`
-	ThreadIDs      []string    `json:"thread_ids,omitzero"`
-	Methods        []string    `json:"methods,omitzero"`
+	ThreadIDs      []string    `json:"thread_ids,omitempty"`
+	Methods        []string    `json:"methods,omitempty"`
 	CreatedAt      notify.Time `json:"created_at"`
 
 	CreatedSeq int64  `json:"-"`

@@ -257,7 +257,7 @@ func TestEveryFormatOfInboxCommands(t *testing.T) {
 		{[]string{"inbox", "show", "ent_3"}, "items[1]", 1},
 		{[]string{"inbox", "policy", "me"}, "thread_id: me", 1},
 		{[]string{"inbox", "policy", "me", "--window=5s"}, "policy:", 1},
-		{[]string{"inbox", "subscriptions", "me"}, "subscriptions[1]:", 1},
+		{[]string{"inbox", "subscriptions", "me"}, "subscriptions[1]{", 1},
 		{[]string{"inbox", "subscribe", "me", "events", "--id=s"}, "subscription:", 1},
 		{[]string{"remind", "list", "me"}, "timers[1]", 1},
 		{[]string{"remind", "me", "every 2h", "y"}, "timer:", 1},
