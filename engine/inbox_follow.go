@@ -322,13 +322,16 @@ func (x *Inboxes) Subscribed(ctx context.Context, source string) ([]inbox.Subscr
 	return x.e.rules.inboxes.SubscriptionsOf(ctx, source)
 }
 
-// Deliver stores items of a configured source for one of its subscriptions, and
-// counts them. An error is for the caller to Note. Errors: as Ingest.
-func (x *Inboxes) Deliver(ctx context.Context, threadID, subscriptionID string, list []inbox.Item) ([]inbox.Ingested, error) {
+// Deliver stores items of a configured source once, and counts them for each of
+// these subscriptions of the thread. An error is for the caller to Note. Errors:
+// as Ingest.
+func (x *Inboxes) Deliver(ctx context.Context, threadID string, subscriptionIDs []string, list []inbox.Item) ([]inbox.Ingested, error) {
 	out, err := x.arrive(ctx, threadID, &arrival{items: list})
 	if err != nil {
 		return nil, err
 	}
-	x.count(threadID, subscriptionID, out.Results)
+	for _, id := range subscriptionIDs {
+		x.count(threadID, id, out.Results)
+	}
 	return out.Results, nil
 }

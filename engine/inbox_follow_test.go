@@ -386,3 +386,23 @@ func encoded(t *testing.T, v any) string {
 	}
 	return string(raw)
 }
+
+// One webhook is one item, whichever of the subscriptions of a thread want it.
+func TestDeliveryCountsForEverySubscriptionThatWantsIt(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "")
+		for range 2 {
+			if _, err := h.inboxes().Deliver(bg, "a", []string{"x", "y"}, []inbox.Item{item("1")}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, id := range []string{"x", "y"} {
+			if act := h.inboxes().Activity("a", id); act.Received != 1 || act.Duplicates != 1 {
+				t.Errorf("%s: %+v", id, act)
+			}
+		}
+		if l := h.entries("a"); len(l) != 1 {
+			t.Errorf("entries %s", ids(l))
+		}
+	})
+}

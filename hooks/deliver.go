@@ -20,8 +20,9 @@ import (
 type Deliverer interface {
 	// Subscribed lists the subscriptions of a source, of all threads.
 	Subscribed(ctx context.Context, source string) ([]inbox.Subscription, error)
-	// Ingest stores items in an inbox and returns when they are committed.
-	Ingest(ctx context.Context, threadID, subscriptionID string, items []inbox.Item) ([]inbox.Ingested, error)
+	// Ingest stores items in an inbox and returns when they are committed. They
+	// count for each of these subscriptions of its thread.
+	Ingest(ctx context.Context, threadID string, subscriptionIDs []string, items []inbox.Item) ([]inbox.Ingested, error)
 	// Note tells a subscription what else happened to items: how many its filter
 	// left out, how many expressions failed, and the last error, which has
 	// nothing of a body.
@@ -43,10 +44,11 @@ type totals struct {
 	status   int // 0 = everything is committed
 }
 
-// target is an inbox that an item goes to.
+// target is an inbox that an item goes to, and its subscriptions that let it in.
 type target struct {
-	sub  inbox.Subscription
-	item inbox.Item
+	threadID string
+	subs     []string
+	item     inbox.Item
 }
 
 // targets are the inboxes whose filters let the item in, one for each thread. An
@@ -54,7 +56,7 @@ type target struct {
 // acknowledged, what is lost cannot be read.
 func (h *Handler) targets(m *made, subs []inbox.Subscription, t *totals) []target {
 	var list []target
-	seen := map[string]bool{}
+	at := map[string]int{} // of a thread in list
 	for i := range subs {
 		sub := subs[i]
 		item, in, failures := m.item, true, m.failed
@@ -76,10 +78,16 @@ func (h *Handler) targets(m *made, subs []inbox.Subscription, t *totals) []targe
 		if filtered > 0 || len(failures) > 0 {
 			h.deliver.Note(sub.ThreadID, sub.SubscriptionID, filtered, len(failures), errors.Join(failures...))
 		}
-		if in && !seen[sub.ThreadID] {
-			seen[sub.ThreadID] = true
-			list = append(list, target{sub, item})
+		if !in {
+			continue
 		}
+		n, seen := at[sub.ThreadID]
+		if !seen {
+			n = len(list)
+			at[sub.ThreadID] = n
+			list = append(list, target{threadID: sub.ThreadID, item: item})
+		}
+		list[n].subs = append(list[n].subs, sub.SubscriptionID)
 	}
 	return list
 }
@@ -89,7 +97,7 @@ func (h *Handler) targets(m *made, subs []inbox.Subscription, t *totals) []targe
 // or GitHub's user does, and what is stored already is then a duplicate.
 func (h *Handler) store(ctx context.Context, c *Compiled, list []target, t *totals) {
 	for _, to := range list {
-		results, err := h.deliver.Ingest(ctx, to.sub.ThreadID, to.sub.SubscriptionID, []inbox.Item{to.item})
+		results, err := h.deliver.Ingest(ctx, to.threadID, to.subs, []inbox.Item{to.item})
 		status := statusOf(err)
 		if err == nil {
 			t.Inboxes++
@@ -102,13 +110,15 @@ func (h *Handler) store(ctx context.Context, c *Compiled, list []target, t *tota
 			}
 			continue
 		}
-		h.deliver.Note(to.sub.ThreadID, to.sub.SubscriptionID, 0, 1, err)
+		for _, id := range to.subs {
+			h.deliver.Note(to.threadID, id, 0, 1, err)
+		}
 		if status == 0 {
 			continue
 		}
 		h.warn.Do(func() {
 			h.log.Warn("a webhook could not be stored in an inbox; the metrics count all of them", zap.String("source", c.name),
-				zap.String("thread_id", to.sub.ThreadID), zap.Int("status", status), zap.Error(err))
+				zap.String("thread_id", to.threadID), zap.Int("status", status), zap.Error(err))
 		})
 		t.status = max(t.status, status) // 503 before 500: it may be committed the next time
 	}

@@ -188,6 +188,30 @@ func TestRepetitionCompletesSeveralInboxes(t *testing.T) {
 	}
 }
 
+// Subscriptions of one thread get one item, and each counts it.
+func TestEverySubscriptionCountsWhatItMatches(t *testing.T) {
+	second := func(id, filter string) inbox.Subscription {
+		return inbox.Subscription{ThreadID: "a", SubscriptionID: id, Source: "gh", Filter: filter}
+	}
+	w := newWorld(t, []Source{gh}, sub("a", "gh", `payload.action == "created"`), sub("b", "gh", ""), second("second", ""), second("third", `payload.action == "deleted"`))
+	body := fmt.Sprintf(comment, 1, 1)
+	if status, answer := w.event("issue_comment", body); status != 202 || answer != `{"stored":2,"duplicates":0,"inboxes":2}` {
+		t.Errorf("%d %s", status, answer)
+	}
+	if want := []string{"a sub_a second", "b sub_b"}; !slices.Equal(w.store.sent, want) {
+		t.Errorf("sent %q, want %q", w.store.sent, want)
+	}
+	w.store.notes = nil
+	w.store.fails["a"] = inbox.ErrFull
+	if status, _ := w.event("issue_comment", body); status != 503 {
+		t.Error(status)
+	}
+	full := inbox.ErrFull.Error()
+	if want := []string{"a third F", "a sub_a X " + full, "a second X " + full}; !slices.Equal(w.store.notes, want) {
+		t.Errorf("notes %q, want %q", w.store.notes, want)
+	}
+}
+
 func TestLargePayloadIsCut(t *testing.T) {
 	w := newWorld(t, []Source{gh}, sub("a", "gh", ""))
 	body := `{"action": "x", "text": "` + strings.Repeat("a", 70<<10) + `"}`

@@ -31,6 +31,7 @@ type store struct {
 	subs  []inbox.Subscription
 	items map[string][]inbox.Item // by thread
 	fails map[string]error        // by thread
+	sent  []string                // of each Ingest: the thread and the subscriptions
 	notes []string
 	err   error // of Subscribed
 }
@@ -46,9 +47,10 @@ func (s *store) Subscribed(_ context.Context, source string) (list []inbox.Subsc
 	return list, s.err
 }
 
-func (s *store) Ingest(_ context.Context, threadID, _ string, items []inbox.Item) ([]inbox.Ingested, error) {
+func (s *store) Ingest(_ context.Context, threadID string, subscriptionIDs []string, items []inbox.Item) ([]inbox.Ingested, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.sent = append(s.sent, threadID+" "+strings.Join(subscriptionIDs, " "))
 	if err := s.fails[threadID]; err != nil {
 		return nil, err
 	}

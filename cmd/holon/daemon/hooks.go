@@ -43,8 +43,8 @@ func (d *daemon) newHooks() (*hooks.Handler, error) {
 type deliverer struct{ *engine.Inboxes }
 
 // Ingest implements hooks.Deliverer.
-func (d deliverer) Ingest(ctx context.Context, threadID, subscriptionID string, items []inbox.Item) ([]inbox.Ingested, error) {
-	return d.Deliver(ctx, threadID, subscriptionID, items)
+func (d deliverer) Ingest(ctx context.Context, threadID string, subscriptionIDs []string, items []inbox.Item) ([]inbox.Ingested, error) {
+	return d.Deliver(ctx, threadID, subscriptionIDs, items)
 }
 
 // sources are the configured sources, for the methods of inboxes.
