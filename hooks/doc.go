@@ -8,6 +8,7 @@
 //     described by expressions of the configuration (expression.go).
 //
 // It promises that an expression ends: its nodes, loops, memory and steps are
-// bounded. It never logs or echoes a body or a secret, keeps nothing on disk and
-// starts no goroutine. The engine stores the items (Deliverer).
+// bounded. It never logs or echoes a body or a secret, starts no
+// goroutine, and keeps nothing on disk but which repository of a source came
+// first. The engine stores the items (Deliverer).
 package hooks

@@ -46,6 +46,7 @@ const (
 type Config struct {
 	Sources []Source
 	Deliver Deliverer
+	Store   Store            // nil = after a restart another repository of a source can come first
 	Log     *zap.Logger      // nil = none
 	Now     func() time.Time // nil = time.Now
 }
@@ -104,6 +105,7 @@ func New(cfg Config) (*Handler, error) {
 		if err != nil {
 			return nil, fmt.Errorf("source %s: %w", s.Name, err)
 		}
+		c.repository.store = cfg.Store
 		if h.sources[s.Name] != nil {
 			return nil, fmt.Errorf("source %s: %w", s.Name, keyError("name", "it is there twice"))
 		}

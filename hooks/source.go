@@ -111,7 +111,7 @@ func Compile(s Source) (*Compiled, error) {
 	if s.Secret == "" {
 		return nil, keyError("secret", "it is empty; without a secret nobody can tell who sent a webhook")
 	}
-	c := &Compiled{name: s.Name, kind: s.Kind}
+	c := &Compiled{name: s.Name, kind: s.Kind, repository: repository{source: s.Name}}
 	switch s.Kind {
 	case KindGitHub:
 		c.verify = hmacVerifier{key: []byte(s.Secret), header: "X-Hub-Signature-256", prefix: "sha256=", decode: hex.DecodeString}

@@ -44,7 +44,8 @@ type server struct {
 	log  buffer
 	stop func()
 
-	agents map[string]config.Agent
+	agents  map[string]config.Agent
+	sources map[string]config.WebhookSource
 }
 
 // startServer serves in this process until the test ends.
@@ -88,6 +89,7 @@ func (s *server) start() {
 	settings.Data, settings.Listen = s.data, []string{"127.0.0.1:0"}
 	settings.DrainTimeout = 100 * time.Millisecond
 	maps.Copy(settings.Agents, s.agents)
+	settings.Sources = s.sources
 	stop, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- daemon.Run(context.Background(), daemon.Options{

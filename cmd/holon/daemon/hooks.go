@@ -14,6 +14,8 @@ import (
 	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/hooks"
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/persist/sqlite"
 )
 
 // newHooks makes the door of webhooks. It reads the secrets of the sources. The
@@ -36,7 +38,16 @@ func (d *daemon) newHooks() (*hooks.Handler, error) {
 			return nil, fmt.Errorf("sources.%s: secret_env: %w", name, err)
 		}
 	}
-	return hooks.New(hooks.Config{Sources: list, Deliver: deliverer{d.engine.Inboxes()}, Log: d.log.Named("hooks")})
+	return hooks.New(hooks.Config{Sources: list, Deliver: deliverer{d.engine.Inboxes()}, Store: hookStore{d.store}, Log: d.log.Named("hooks")})
+}
+
+// hookStore implements hooks.Store.
+type hookStore struct{ s *sqlite.Store }
+
+func (h hookStore) Append(u *ledger.Unit) (ledger.Receipt, error) { return h.s.Append(u) }
+
+func (h hookStore) Read(ctx context.Context, f func(ledger.Reader) error) error {
+	return h.s.View().Read(ctx, f)
 }
 
 // deliverer stores what webhooks bring.
