@@ -188,12 +188,13 @@ func Minimal(payload jsontext.Value) jsontext.Value {
 }
 
 // Cut sets the payload. One larger than MaxPayloadBytes is replaced by a JSON
-// string with its beginning, and the item says so.
+// string with its beginning, and the item says so; it keeps its sender.
 func (it *Item) Cut(payload jsontext.Value) {
 	it.Payload = Minimal(payload)
 	if len(it.Payload) <= MaxPayloadBytes {
 		return
 	}
+	it.Sender = it.sender()
 	it.Truncated, it.TotalBytes = true, int64(len(payload))
 	// Quotes in JSON take two bytes as a string: half of the bound always fits.
 	head := strings.ToValidUTF8(string(payload[:MaxPayloadBytes/2-8]), "")

@@ -133,6 +133,28 @@ func TestCutPayloadIsJSONWithinTheBound(t *testing.T) {
 	}
 }
 
+// The beginning of a payload alone does not say who sent it.
+func TestCutPayloadKeepsItsSender(t *testing.T) {
+	w := newWorld()
+	large := func(n int, sender string) Item {
+		it := grouped(n)
+		it.Cut(jsontext.Value(`{"text":"` + strings.Repeat("x", MaxPayloadBytes) + `","sender":` + sender + `}`))
+		if !it.Truncated {
+			t.Errorf("%d is not cut", n)
+		}
+		return it
+	}
+	w.ingest(t, large(1, `"bob"`), large(2, `{"login":"ann"}`), large(3, `"bob"`))
+	if d := w.digests(); len(d) != 1 || len(d[0].Senders) != 2 {
+		t.Errorf("%+v", d)
+	}
+	it := Item{Sender: "cyd"} // the source has said so
+	it.Cut(jsontext.Value(`{"sender":"bob","text":"` + strings.Repeat("x", MaxPayloadBytes) + `"}`))
+	if it.Sender != "cyd" {
+		t.Errorf("the sender is %s", it.Sender)
+	}
+}
+
 func TestPayloadCountsTheBytesOfItsEvent(t *testing.T) {
 	for _, payload := range []string{
 		`{"a":1}`, ` { "a" : [1, 2.50e3 , null] } `, `{"a":"\u0041\/é\u00e9\u2028\ud83d\ude00"}`, `"\u0000\n\""`, `[ ]`, "1e400",
