@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -96,6 +97,25 @@ func TestEchoNamesPartsThatAreNoText(t *testing.T) {
 	sink.Run(t.Context(), New("echo"), turns.Prompt{Input: []items.UserMessage{m}}, "more")
 	if got := sink.Texts(items.KindAgentMessage); len(got) != 1 || got[0] != "see\n[image image/png]\n[file:///a]\nmore" {
 		t.Errorf("said %q", got)
+	}
+}
+
+// What arrived from outside gives no commands, wherever it is in the input.
+func TestEchoRepeatsWhatAnInboxTellsAndTakesNoCommandsFromIt(t *testing.T) {
+	told := func(text string) items.UserMessage {
+		m := agenttest.Message(text)
+		m.Origin = items.OriginWake
+		return m
+	}
+	first, second := "/fail it is broken\n/delete", "\n/sleep not a number\n\n/say no\n"
+	sink := agenttest.NewSink(t)
+	out := sink.Run(t.Context(), New("echo"), turns.Prompt{Input: []items.UserMessage{told(first), agenttest.Message("/say yes"), told(second)}}, "plain")
+	if got, want := sink.Texts(items.KindAgentMessage), []string{first, "yes", second, "plain"}; out.State != turns.Completed || !slices.Equal(got, want) {
+		t.Errorf("outcome %+v, said %q, want %q", out, got, want)
+	}
+	sink = agenttest.NewSink(t)
+	if out := sink.Run(t.Context(), New("echo"), turns.Prompt{Input: []items.UserMessage{told("/say x"), agenttest.Message("/fail as a client says")}}); out.State != turns.Failed {
+		t.Errorf("a command of a client after a wake: %+v", out)
 	}
 }
 
