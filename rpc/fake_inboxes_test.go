@@ -7,6 +7,7 @@ import (
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // fakeInboxes records its commands and answers the minimum. It also reads: the
@@ -17,11 +18,24 @@ type fakeInboxes struct {
 	expand inbox.Expand // of the last ExpandEntry
 }
 
+// fakeSources has one configured source, gh. The filter of a subscription must be
+// true.
+type fakeSources struct{}
+
+func (fakeSources) Has(name string) bool { return name == "gh" }
+
+func (fakeSources) CheckFilter(filter string) error {
+	if filter != "true" {
+		return turns.Invalid("filter", turns.ReasonInvalid, "is not true")
+	}
+	return nil
+}
+
 // withInboxes gives a server inboxes. Its threads are full and empty.
 func withInboxes(t interface{ Helper() }, r *rig) *fakeInboxes {
 	t.Helper()
 	f := &fakeInboxes{fakeEngine: r.engine}
-	r.server.api.Inboxes, r.server.api.InboxReader = f, f
+	r.server.api.Inboxes, r.server.api.InboxReader, r.server.api.Sources = f, f, fakeSources{}
 	for _, id := range []string{"full", "empty"} {
 		_, _ = r.post(request("1", "thread/start", `{"thread_id":"`+id+`"}`))
 	}
