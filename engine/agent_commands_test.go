@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -231,6 +232,50 @@ func TestForkIsAThreadThatGoesOnFromAnother(t *testing.T) {
 		h.ended(c.TurnID)
 		if _, err := h.engine.ThreadFork(bg, turns.Fork{ThreadID: "a", NewThreadID: "b"}); !errors.Is(err, threads.ErrConflict) {
 			t.Errorf("fork into a thread that exists: %v", err)
+		}
+	})
+}
+
+// What waits for a thread, and what brings more, stays with it.
+func TestForkStartsWithAnEmptyInbox(t *testing.T) {
+	bubble(t, setup{follow: true}, func(h *harness) {
+		h.thread("a", "puppet")
+		h.thread("c", "quick")
+		h.configure("a", inbox.Policy{WindowMs: ms(time.Hour), MaxDelayMs: ms(time.Hour)})
+		h.subscribe("a", inbox.Subscribe{SubscriptionID: "c", Source: inbox.SourceEvents, ThreadIDs: []string{"c"}})
+		h.subscribe("a", inbox.Subscribe{SubscriptionID: "hook", Source: "ci"})
+		h.timer("a", inbox.CreateTimer{TimerID: "t", EverySeconds: 60})
+		h.start("a")
+		h.next(h.agent).end(turns.Completed)
+		h.send("a", "hello")
+		h.ingest("a", grouped("1", "pr:1"))
+		if _, err := h.engine.ThreadFork(bg, turns.Fork{ThreadID: "a", NewThreadID: "b"}); err != nil {
+			t.Fatal(err)
+		}
+		h.ended(h.start("c").TurnID)
+		time.Sleep(5*time.Minute + 30*time.Second) // the timer fires
+		over, err := h.view.InboxOf(bg, "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		timers, err := h.view.ListTimers(bg, "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l := h.allEntries("b"); over.Inbox != nil || len(over.Subscriptions) != 0 || len(timers) != 0 || len(l) != 0 {
+			t.Errorf("the fork has %+v, timers %+v, entries %s", over, timers, ids(l))
+		}
+		if n := len(h.followers.Followers()); n != 1 {
+			t.Errorf("%d followers", n)
+		}
+		// The first item of the fork: it has the policy of a new thread, and ids of its own.
+		h.ingest("b", grouped("1", "pr:1"))
+		time.Sleep(time.Minute)
+		if l := h.entries("b"); len(l) != 1 || l[0].Count != 1 {
+			t.Errorf("entries %+v", l)
+		}
+		if box := h.box("a"); box.PendingItems != 1 || box.UnackedEntries != 8 || box.Timers != 1 {
+			t.Errorf("the inbox of the source is %+v", box)
 		}
 	})
 }
