@@ -90,7 +90,7 @@ func TestFiringsThatAreMissedBecomeOne(t *testing.T) {
 					h.faults.failAll(errors.New("nothing can be written"))
 					time.Sleep(1500 * time.Second)
 					h.faults.heal()
-					time.Sleep(time.Second)
+					time.Sleep(2 * time.Second) // longer than the pause before what is due is tried again
 				}
 				for id, want := range map[string]string{
 					"at": "[1m30s+0]", "every": "[1m40s+0 26m40s+14]", "cron": "[26m0s+12]",
