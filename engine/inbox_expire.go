@@ -23,42 +23,53 @@ const (
 func (x *Inboxes) expire(ctx context.Context) {
 	ticker := time.NewTicker(expireEvery)
 	defer ticker.Stop()
+	// A removal may have been interrupted before the start, or by an error. Only then
+	// are rows left that must be looked for.
+	whole := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			x.expireOnce(ctx, time.Now().Add(-x.e.rules.cfg.InboxRetention))
+			whole = x.expireOnce(ctx, time.Now().Add(-x.e.rules.cfg.InboxRetention), !whole)
 		}
 	}
 }
 
-// expireOnce removes what is older than before. A thread that cannot do it now is
-// left to the next look, and does not keep others from it.
-func (x *Inboxes) expireOnce(ctx context.Context, before time.Time) {
+// expireOnce removes what is older than before, and with rest also what is left of
+// inboxes that were removed. A thread that cannot do it now is left to the next
+// look, and does not keep others from it. It reports whether all could.
+func (x *Inboxes) expireOnce(ctx context.Context, before time.Time, rest bool) bool {
 	ids, err := x.e.rules.inboxes.InboxesToExpire(ctx, before.UnixMilli(), expireAtOnce)
+	if rest {
+		removed, failed := x.e.rules.inboxes.RemovedInboxes(ctx)
+		ids, err = append(ids, removed...), errors.Join(err, failed)
+	}
 	for _, id := range ids {
 		_, failed := call(ctx, x.e, id, func(a *actor) (struct{}, error) { return struct{}{}, a.inbox.expireInbox(before) })
 		if err = errors.Join(err, failed); ctx.Err() != nil {
-			return
+			return false
 		}
 	}
 	if err != nil {
 		x.e.log.Warn("old entries of inboxes cannot be removed now", zap.Error(err))
 	}
+	return err == nil
 }
 
 // expireInbox removes what was acknowledged before a time, and everything if the
 // thread was closed before.
 func (k *inboxKeeper) expireInbox(before time.Time) error {
-	if k.a.state.thread == nil || k.a.state.inbox == nil {
+	t := k.a.state.thread
+	switch {
+	case t == nil:
 		return nil
-	}
-	if k.a.state.thread.State == threads.Closed {
-		if k.a.state.thread.ClosedAt.After(before) {
-			return nil
-		}
+	case t.State == threads.Closed && t.ClosedAt.After(before):
+		return nil
+	case t.State == threads.Closed:
 		return k.removeInbox()
+	case k.a.state.inbox == nil:
+		return nil
 	}
 	for more := true; more; {
 		d := k.a.decide()
@@ -108,45 +119,50 @@ func (k *inboxKeeper) forget() error {
 	}
 }
 
-// removeInbox removes the inbox of a closed thread: its rows in pieces, then the
-// inbox itself with the event that says so. That event belongs to the whole log,
-// because thread/closed is the last one of the thread.
+// removeInbox removes the inbox of a closed thread: first the inbox itself with the
+// event that says so, then its rows in pieces. Without the inbox nothing reads them,
+// and it does not matter where a crash interrupts this. The event belongs to the
+// whole log, because thread/closed is the last one of the thread.
 func (k *inboxKeeper) removeInbox() error {
-	for _, t := range []struct {
-		table *ledger.Table
-		index *ledger.Index
-	}{{inbox.EntryTable, inbox.EntryOfThread}, {inbox.DigestTable, inbox.DigestThread}, {inbox.RawTable, inbox.RawOfThread}} {
-		for {
-			var gone []ledger.Row
-			if err := k.a.e.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) error {
-				return r.Scan(ledger.Range{Index: t.index, Prefix: []any{k.a.id}, First: 1}, func(v ledger.Values) error {
-					gone = append(gone, &ledger.Removal{Of: t.table, Key: []any{v.Int(0)}})
-					if len(gone) == removeAtOnce {
-						return ledger.ErrEnough
-					}
-					return nil
-				})
-			}); err != nil {
-				return err
-			}
-			if len(gone) == 0 {
-				break
-			}
-			if _, err := k.a.e.store.Append(&ledger.Unit{Rows: gone}); err != nil {
-				return err
-			}
+	if k.a.state.inbox != nil {
+		d := notify.Draft{
+			Method: notify.InboxExpired, Header: notify.Header{Seq: notify.Provisional(0), Timestamp: nowTime()},
+			Body: &inbox.Expired{SubjectThreadID: k.a.id},
 		}
-	}
-	d := notify.Draft{
-		Method: notify.InboxExpired, Header: notify.Header{Seq: notify.Provisional(0), Timestamp: nowTime()},
-		Body: &inbox.Expired{SubjectThreadID: k.a.id},
-	}
-	if err := d.Encode(); err != nil {
-		return err
-	}
-	_, err := k.a.e.store.Append(&ledger.Unit{Drafts: []notify.Draft{d}, Rows: []ledger.Row{&ledger.Removal{Of: inbox.Table, Key: []any{k.a.id}}}})
-	if err == nil {
+		if err := d.Encode(); err != nil {
+			return err
+		}
+		if _, err := k.a.e.store.Append(&ledger.Unit{Drafts: []notify.Draft{d}, Rows: []ledger.Row{&ledger.Removal{Of: inbox.Table, Key: []any{k.a.id}}}}); err != nil {
+			return err
+		}
 		k.a.state.inbox = nil
 	}
-	return err
+	// Items come last: what is left is found by them.
+	for _, ix := range []*ledger.Index{inbox.EntryOfThread, inbox.DigestThread, inbox.RawOfThread} {
+		if err := k.removeRows(ix); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeRows removes the rows of the thread that an index finds, in pieces.
+func (k *inboxKeeper) removeRows(ix *ledger.Index) error {
+	for {
+		var gone []ledger.Row
+		if err := k.a.e.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) error {
+			return r.Scan(ledger.Range{Index: ix, Prefix: []any{k.a.id}, First: 1}, func(v ledger.Values) error {
+				gone = append(gone, &ledger.Removal{Of: ix.Table, Key: []any{v.Int(0)}})
+				if len(gone) == removeAtOnce {
+					return ledger.ErrEnough
+				}
+				return nil
+			})
+		}); err != nil || len(gone) == 0 {
+			return err
+		}
+		if _, err := k.a.e.store.Append(&ledger.Unit{Rows: gone}); err != nil {
+			return err
+		}
+	}
 }

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +11,8 @@ import (
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/persist"
+	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/threads"
 )
 
@@ -154,4 +157,130 @@ func TestInboxOfAClosedThreadIsRemoved(t *testing.T) {
 			t.Errorf("%d events", n)
 		}
 	})
+}
+
+// The removal of an inbox takes several units. Wherever it stops, by a full disk or
+// by a crash, readers and checks see the inbox or none at all, and it is finished
+// later.
+func TestRemovalOfAnInboxCanStopAnywhere(t *testing.T) {
+	stops := 0
+	for ; stopRemovalAfter(t, stops); stops++ {
+	}
+	if stops != 5 { // after one unit for the inbox, one for entries, one for digests, two for items
+		t.Errorf("the removal has %d units", stops)
+	}
+}
+
+// stopRemovalAfter stops a removal after so many units, by each means. It reports
+// whether there were more.
+func stopRemovalAfter(t *testing.T, units int) (stopped bool) {
+	for by, proceed := range map[string]func(*harness){
+		"a full disk": func(h *harness) { h.faults.heal() },
+		"a crash":     (*harness).restart,
+	} {
+		t.Run(fmt.Sprintf("%s after %d units", by, units), func(t *testing.T) {
+			bubble(t, retention(), func(h *harness) {
+				h.watchdog.Reset(60 * 24 * time.Hour)
+				h.thread("a", "")
+				first := h.ingest("a", item("x")).Results[0]
+				atOnce := int64(1000)
+				h.configure("a", inbox.Policy{MaxItems: &atOnce})
+				h.ingest("a", many(int(atOnce), func(i int) inbox.Item { return grouped(fmt.Sprint(i), "pr:1") })...)
+				h.thread("b", "")
+				stays := h.ingest("b", item("stays")).Results[0]
+				h.change("a", threads.VerbClose)
+				time.Sleep(23 * time.Hour)
+				var done atomic.Int64
+				h.faults.fail(func(u *ledger.Unit) error {
+					if len(u.Rows) == 0 {
+						return nil
+					}
+					if _, removes := u.Rows[0].(*ledger.Removal); removes && done.Add(1) > int64(units) {
+						return ledger.ErrStorageFull
+					}
+					return nil
+				})
+				time.Sleep(time.Hour + look)
+				synctest.Wait()
+				stopped = done.Load() > int64(units)
+				h.sound()
+				h.inboxOrNone("a", first)
+				if needed := h.neededFrom(); h.box("a") == nil && inbox.RawID(needed) != stays.RawID {
+					t.Errorf("the log is kept from %d, for an item of a removed inbox", needed)
+				}
+				proceed(h)
+				time.Sleep(2 * look)
+				synctest.Wait()
+				h.sound()
+				h.inboxOrNone("a", first)
+				removed := h.of(func(e event) bool { return e.Method == notify.InboxExpired })
+				if len(removed) != 1 || h.box("a") != nil || h.inboxRows("a") != 0 {
+					t.Errorf("%d events, the inbox is %+v with %d rows", len(removed), h.box("a"), h.inboxRows("a"))
+				}
+				if l := h.entries("b"); len(l) != 1 {
+					t.Errorf("another inbox: %s", ids(l))
+				}
+			})
+		})
+	}
+	return stopped
+}
+
+// sound checks the store as doctor does.
+func (h *harness) sound() {
+	h.t.Helper()
+	if out, err := persist.Refold(bg, h.view); err != nil || len(out.Differences) > 0 {
+		h.t.Errorf("refold: %d differences, the first is %v; %v", len(out.Differences), out.Differences[:min(1, len(out.Differences))], err)
+	}
+	list, err := h.view.Check(bg)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, f := range list {
+		if f.Level == sqlite.Error && f.Name != "permissions" { // a test's directory is open
+			h.t.Errorf("doctor: %s: %s", f.Name, f.Text)
+		}
+	}
+}
+
+// inboxOrNone checks that reads of a closed thread see its whole inbox, or that it
+// was removed.
+func (h *harness) inboxOrNone(thread string, first inbox.Ingested) {
+	h.t.Helper()
+	there := h.box(thread) != nil
+	p := h.read(inbox.Read{ThreadID: thread})
+	if all := h.allEntries(thread); there != (p.UnackedEntries > 0) || there != (len(p.Entries) > 0) || there != (len(all) > 0) {
+		h.t.Errorf("the row of the inbox is there: %v, %d entries of %d can be read, %d with old ones", there, len(p.Entries), p.UnackedEntries, len(all))
+	}
+	if _, err := h.view.ExpandEntry(bg, inbox.Expand{ThreadID: thread, EntryID: first.EntryID}); there != (err == nil) {
+		h.t.Errorf("the row of the inbox is there: %v, the items of an entry: %v", there, err)
+	}
+}
+
+// neededFrom is where a prune of everything would stop.
+func (h *harness) neededFrom() (seq int64) {
+	h.t.Helper()
+	if err := h.view.ReadToDecide(bg, func(r ledger.Reader) (err error) {
+		seq, err = persist.NeededFrom(r)
+		return err
+	}); err != nil {
+		h.t.Fatal(err)
+	}
+	return seq
+}
+
+// inboxRows counts the rows of a thread's inbox.
+func (h *harness) inboxRows(thread string) (n int) {
+	h.t.Helper()
+	if err := h.view.Read(bg, func(r ledger.Reader) error {
+		for _, ix := range []*ledger.Index{inbox.EntryOfThread, inbox.DigestThread, inbox.RawOfThread} {
+			if err := r.Scan(ledger.Range{Index: ix, Prefix: []any{thread}}, func(ledger.Values) error { n++; return nil }); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		h.t.Fatal(err)
+	}
+	return n
 }

@@ -31,6 +31,8 @@ type InboxRows interface {
 	// InboxesToExpire lists threads with items that were acknowledged before, or
 	// that were closed before, at most limit.
 	InboxesToExpire(ctx context.Context, before int64, limit int) ([]string, error)
+	// RemovedInboxes lists threads without an inbox that still have items of one.
+	RemovedInboxes(ctx context.Context) ([]string, error)
 	// SubscriptionsOf lists the subscriptions of a source, of all threads.
 	SubscriptionsOf(ctx context.Context, source string) ([]inbox.Subscription, error)
 	// Payloads reads the events of raw items by their seqs. One that was pruned is

@@ -215,7 +215,19 @@ func NeededFrom(s ledger.Reader) (int64, error) {
 		return 0, err
 	}
 	needed := int64(math.MaxInt64)
-	if err := s.Scan(ledger.Range{Index: inbox.RawUnacked, After: int64(0), First: 1}, func(v ledger.Values) error {
+	removed := map[string]bool{} // by thread: whether its inbox was removed, and only rows of it are left
+	if err := s.Scan(ledger.Range{Index: inbox.RawUnacked, After: int64(0), First: 2}, func(v ledger.Values) error {
+		thread := v.Text(1)
+		if _, known := removed[thread]; !known {
+			box, err := s.Get(inbox.ByThread, thread)
+			if err != nil {
+				return err
+			}
+			removed[thread] = box == nil
+		}
+		if removed[thread] {
+			return nil
+		}
 		needed = v.Int(0)
 		return ledger.ErrEnough
 	}); err != nil {

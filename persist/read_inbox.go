@@ -66,11 +66,19 @@ func (r *Reads) ReadInbox(ctx context.Context, q inbox.Read) (out inbox.Page, er
 		l.rows.Only = []ledger.Only{{Column: "superseded_by", Values: []any{int64(0)}}}
 	}
 	return in(ctx, r, ForScans, func(s Snapshot) (inbox.Page, error) {
+		box, err := inboxOf(s, q.ThreadID)
+		if err != nil {
+			return inbox.Page{}, err
+		}
+		if box == nil { // entries of one that was removed may be left
+			_, latest, err := s.Ends()
+			return inbox.Page{Latest: latest}, err
+		}
 		list, err := listOf(s, l, entryOf)
 		if err != nil {
 			return inbox.Page{}, err
 		}
-		page := inbox.Page{Entries: list.Rows, Latest: list.Latest}
+		page := inbox.Page{Entries: list.Rows, Latest: list.Latest, UnackedEntries: box.UnackedEntries, PendingItems: box.PendingItems}
 		if list.Next != "" {
 			seq, err := strconv.ParseInt(list.Next, 10, 64)
 			if err != nil {
@@ -78,11 +86,7 @@ func (r *Reads) ReadInbox(ctx context.Context, q inbox.Read) (out inbox.Page, er
 			}
 			page.Next = inbox.EntryID(seq)
 		}
-		box, err := inboxOf(s, q.ThreadID)
-		if box != nil {
-			page.UnackedEntries, page.PendingItems = box.UnackedEntries, box.PendingItems
-		}
-		return page, err
+		return page, nil
 	})
 }
 
@@ -111,8 +115,14 @@ func (r *Reads) ExpandEntry(ctx context.Context, q inbox.Expand) (out inbox.Expa
 		if err != nil {
 			return out, err
 		}
-		if e == nil || e.ThreadID != q.ThreadID {
-			return out, missing(s, q.ThreadID, entry, e == nil)
+		box, err := inboxOf(s, q.ThreadID)
+		switch {
+		case err != nil:
+			return out, err
+		case e == nil || e.ThreadID != q.ThreadID:
+			return out, missing(box, entry, e == nil)
+		case box == nil: // it was removed, and this is left
+			return out, inbox.ErrEntryExpired
 		}
 		x := &expansion{s: s, entry: e, after: after, limit: min(limit, maxLimit), out: &out}
 		return out, x.read()
@@ -121,12 +131,8 @@ func (r *Reads) ExpandEntry(ctx context.Context, q inbox.Expand) (out inbox.Expa
 
 // missing is the error for an entry that is not in the inbox: retention may have
 // removed it if there is none at all.
-func missing(s Snapshot, threadID string, entry int64, none bool) error {
-	box, err := inboxOf(s, threadID)
-	switch {
-	case err != nil:
-		return err
-	case none && box != nil && entry <= box.Expired:
+func missing(box *inbox.Inbox, entry int64, none bool) error {
+	if none && box != nil && entry <= box.Expired {
 		return inbox.ErrEntryExpired
 	}
 	return inbox.ErrEntryNotFound

@@ -79,6 +79,32 @@ func (r *Reads) InboxesToExpire(ctx context.Context, ackedBefore int64, limit in
 	return ids, err
 }
 
+// RemovedInboxes lists the threads whose inbox was removed and of which raw items are
+// left, in the order of their ids. It reads one item of each thread that has some,
+// and is for the engine, which waits for it no longer than clients for a page.
+func (r *Reads) RemovedInboxes(ctx context.Context) (ids []string, err error) {
+	err = r.db.Snapshot(ctx, ForScans, func(s Snapshot) error {
+		for thread, more := "", true; more; {
+			more = false
+			if err := s.Scan(ledger.Range{Index: inbox.RawOfThread, After: thread, First: 2}, func(v ledger.Values) error {
+				thread, more = v.Text(1), true
+				return ledger.ErrEnough
+			}); err != nil || !more {
+				return err
+			}
+			box, err := s.Get(inbox.ByThread, thread)
+			if err != nil {
+				return err
+			}
+			if box == nil {
+				ids = append(ids, thread)
+			}
+		}
+		return nil
+	})
+	return ids, err
+}
+
 // maxSubscribers bounds the subscriptions of one source: one for each of as many
 // inboxes as a server can have.
 const maxSubscribers = 100_000

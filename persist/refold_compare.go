@@ -52,7 +52,7 @@ type rowReader interface {
 
 // compareInbox compares the rows of the thread's inbox, in one snapshot. Once an
 // event of the whole log has removed the inbox of a closed thread, there must be
-// none.
+// none but those that are removed after it.
 func (out *Refolded) compareInbox(ctx context.Context, r turns.Reader, f *folding) error {
 	store, ok := r.(rowReader)
 	if !ok {
@@ -68,7 +68,9 @@ func (out *Refolded) compareInbox(ctx context.Context, r turns.Reader, f *foldin
 		if diffs, err = f.inbox.compare(s, f.thread); err != nil || !closed {
 			return err
 		}
-		gone, err = newFoldedInbox().compare(s, f.thread)
+		none := newFoldedInbox()
+		none.removed = true
+		gone, err = none.compare(s, f.thread)
 		return err
 	}); err != nil {
 		return err

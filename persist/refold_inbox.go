@@ -11,8 +11,11 @@ import (
 // foldedInbox is the inbox of a thread that is rebuilt: a ledger.State with its
 // rows in memory, by their created_seq. Payloads are not among them.
 type foldedInbox struct {
-	row    *inbox.Inbox // nil: nothing has ever arrived
-	tables map[*ledger.Table]map[int64]ledger.Row
+	row *inbox.Inbox // nil: nothing has ever arrived, or it was removed
+	// removed says that it was removed, with its thread closed. Rows of it that are
+	// left are removed later.
+	removed bool
+	tables  map[*ledger.Table]map[int64]ledger.Row
 	// seqs are those of each table, as they were put: they rise. Rows that were
 	// removed are among them.
 	seqs map[*ledger.Table][]int64
@@ -162,13 +165,15 @@ var inboxTables = []struct {
 	index *ledger.Index
 	// mayMiss reports whether a row that the log gives may be missing; nil = none.
 	mayMiss func(ledger.Row) bool
+	// outlives says that rows may be left when the inbox was removed.
+	outlives bool
 }{
 	// What has expired is remembered for a while, for its identity.
-	{inbox.RawOfThread, func(r ledger.Row) bool { return r.(*inbox.Raw).Expired }},
-	{inbox.DigestThread, nil},
-	{inbox.EntryOfThread, nil},
-	{inbox.SubscriptionByID, nil},
-	{inbox.TimerOfThread, nil},
+	{inbox.RawOfThread, func(r ledger.Row) bool { return r.(*inbox.Raw).Expired }, true},
+	{inbox.DigestThread, nil, true},
+	{inbox.EntryOfThread, nil, true},
+	{inbox.SubscriptionByID, nil, false},
+	{inbox.TimerOfThread, nil, false},
 }
 
 // compare compares the rows of a thread's inbox with the folded ones.
@@ -186,6 +191,9 @@ func (f *foldedInbox) compare(s ledger.Reader, thread string) (diffs []Differenc
 		return nil, err
 	}
 	for _, t := range inboxTables {
+		if f.removed && t.outlives {
+			continue
+		}
 		table, seen := t.index.Table, map[int64]bool{}
 		if err := s.Scan(ledger.Range{Index: t.index, Prefix: []any{thread}}, func(v ledger.Values) error {
 			seq := v.Int(0)

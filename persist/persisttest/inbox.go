@@ -13,6 +13,7 @@ import (
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist"
+	"github.com/seed82539d15/holon/threads"
 )
 
 // comments are n items that belong together, with numbers from first.
@@ -349,5 +350,39 @@ func (x *inboxTest) expiry() {
 	// The identity of what is gone is remembered.
 	if list := x.Ingest(comments(1, 1)...); !list[0].Duplicate || list[0].RawID != "raw_2" {
 		x.t.Errorf("an expired item again: %+v", list)
+	}
+}
+
+// removedInbox removes the inbox of a closed thread. Nothing reads the rows that are
+// left, except to remove them.
+func removedInbox(t *testing.T, h Harness) {
+	ctx := context.Background()
+	m := InboxExample(t, h.Store)
+	other := NewMaker(t, h.Store, "thread_other").Start()
+	other.Commit()
+	stays := other.Ingest(alert("stays"))[0]
+	m.Book(func(b *inbox.Book) error { return b.Close() })
+	m.Commit()
+	m.Add(notify.ThreadClosed, "", "", &threads.Changed{Type: "closed", State: threads.Closed})
+	m.Commit()
+	rest := func(want ...string) {
+		t.Helper()
+		if ids, err := h.Store.RemovedInboxes(ctx); err != nil || !slices.Equal(ids, want) {
+			t.Errorf("removed inboxes of which something is left: %v, %v; want %v", ids, err, want)
+		}
+	}
+	rest()
+	RemoveInbox(t, h.Store, m.ID)
+	rest(m.ID)
+	refolded(t, h)
+	page, err := h.Store.ReadInbox(ctx, inbox.Read{ThreadID: m.ID, IncludeAcked: true, IncludeSuperseded: true})
+	if err != nil || len(page.Entries) > 0 || page.UnackedEntries > 0 || page.PendingItems > 0 || page.Latest == 0 {
+		t.Errorf("read %+v, %v", page, err)
+	}
+	if _, err := h.Store.ExpandEntry(ctx, inbox.Expand{ThreadID: m.ID, EntryID: "ent_6"}); !errors.Is(err, inbox.ErrEntryExpired) {
+		t.Errorf("items of an entry that is left: %v", err)
+	}
+	if p, err := h.Store.Prune(ctx, 1000); err != nil || inbox.RawID(p.First) != stays.RawID {
+		t.Errorf("pruned %+v, %v; want all before %s", p, err, stays.RawID)
 	}
 }

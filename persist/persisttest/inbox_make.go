@@ -96,3 +96,21 @@ func InboxExample(t testing.TB, store turns.Store) *Maker {
 	m.Commit() // 15, 16
 	return m
 }
+
+// RemoveInbox removes the inbox of a closed thread as retention does first: with its
+// event, and without the rows that belong to it.
+func RemoveInbox(t testing.TB, store turns.Store, threadID string) {
+	t.Helper()
+	d := notify.Draft{
+		Method: notify.InboxExpired, Header: notify.Header{Seq: notify.Provisional(0), Timestamp: notify.TimeOf(time.Now())},
+		Body: &inbox.Expired{SubjectThreadID: threadID},
+	}
+	if err := d.Encode(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Append(&ledger.Unit{
+		Drafts: []notify.Draft{d}, Rows: []ledger.Row{&ledger.Removal{Of: inbox.Table, Key: []any{threadID}}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+}

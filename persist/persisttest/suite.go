@@ -28,6 +28,7 @@ type Store interface {
 	DueInboxes(ctx context.Context, until int64, limit int) (ids []string, next int64, err error)
 	InboxesWithNew(context.Context) ([]string, error)
 	InboxesToExpire(ctx context.Context, ackedBefore int64, limit int) ([]string, error)
+	RemovedInboxes(context.Context) ([]string, error)
 	SubscriptionsOf(ctx context.Context, source string) ([]inbox.Subscription, error)
 	Payloads(ctx context.Context, seqs []int64) (map[int64]*inbox.Received, error)
 	InboxTotals(context.Context) (pending, unacked int64, err error)
@@ -62,6 +63,7 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"ReadsAreSnapshots", snapshots},
 		{"RetentionKeepsWhatItPromises", retention},
 		{"InboxesAreReadAsTheyWereWritten", inboxes},
+		{"RestOfARemovedInboxIsNotRead", removedInbox},
 		{"InboxesAreFoldsOfTheirLog", inboxHistories},
 		{"StoreBehavesAsItsModel", property},
 	} {

@@ -1,7 +1,8 @@
 package sqlite
 
 // checkInboxes checks that each inbox counts what is in it, and that the payload
-// of every raw item that is not acknowledged is in the log.
+// of every raw item that is not acknowledged is in the log. Of a closed thread
+// retention removes the inbox first, and then its items.
 func checkInboxes(c *conn, add addFinding) error {
 	for _, check := range []struct{ name, text, sql string }{
 		{"inboxes", "%d inboxes count other items or entries than they have", `SELECT count(*) FROM inboxes b WHERE
@@ -11,8 +12,9 @@ func checkInboxes(c *conn, add addFinding) error {
 			OR new_entries <> (SELECT count(*) FROM inbox_entries e WHERE e.thread_id = b.thread_id AND e.fresh = 1)
 			OR timers <> (SELECT count(*) FROM inbox_timers t WHERE t.thread_id = b.thread_id)`},
 		{"inbox items", "%d items that are not acknowledged belong to no inbox, or have no event", `SELECT count(*) FROM inbox_items i
-			WHERE acked_seq = 0 AND (NOT EXISTS (SELECT 1 FROM inboxes b WHERE b.thread_id = i.thread_id)
-			OR NOT EXISTS (SELECT 1 FROM events e WHERE e.seq = i.created_seq AND e.method = 'inbox/received'))`},
+			WHERE acked_seq = 0 AND CASE WHEN EXISTS (SELECT 1 FROM inboxes b WHERE b.thread_id = i.thread_id)
+			THEN NOT EXISTS (SELECT 1 FROM events e WHERE e.seq = i.created_seq AND e.method = 'inbox/received')
+			ELSE NOT EXISTS (SELECT 1 FROM threads t WHERE t.thread_id = i.thread_id AND t.state = 'closed') END`},
 	} {
 		n := int64(0)
 		if _, err := c.queryOne(check.sql, func(r row) { n = r.Int(0) }); err != nil {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/ledger"
@@ -189,42 +188,47 @@ func TestDatabaseKeepsDigestsAndItemsUnique(t *testing.T) {
 	}
 }
 
-// An event of the whole log removes the inbox of a closed thread: then no row of it
-// may be left.
-func TestRefoldKnowsTheRemovedInboxOfAClosedThread(t *testing.T) {
+// An event of the whole log removes the inbox of a closed thread: then it must be
+// gone. Items, digests and entries are removed later.
+func TestChecksKnowTheRemovedInboxOfAClosedThread(t *testing.T) {
 	ctx := context.Background()
 	s := running(t, Options{Dir: t.TempDir()})
 	m := persisttest.InboxExample(t, whole{s, s.view})
-	m.Add(notify.ThreadClosed, "", "", &threads.Changed{Type: "closed", State: threads.Closed})
-	m.Commit()
-	differences := func() int {
+	want := func(what string, differences ...string) {
+		t.Helper()
 		out, err := persist.Refold(ctx, s.view)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(out.Differences)
+		var list []string
+		for _, d := range out.Differences {
+			list = append(list, d.Table)
+		}
+		if !slices.Equal(list, differences) {
+			t.Errorf("%s: refold finds %v, want %v", what, list, differences)
+		}
+		if bad := worst(t, s.view); len(bad) > 0 {
+			t.Errorf("%s: doctor finds %v", what, bad)
+		}
 	}
-	if n := differences(); n != 0 {
-		t.Errorf("of a closed thread: %d differences", n)
+	run := func(sql string) {
+		t.Helper()
+		if err := s.Do(ctx, func() error { return s.w.conn.run(sql) }); err != nil {
+			t.Fatal(err)
+		}
 	}
-	d := notify.Draft{Method: notify.InboxExpired, Header: notify.Header{Seq: notify.Provisional(0), Timestamp: notify.TimeOf(time.Now())},
-		Body: &inbox.Expired{SubjectThreadID: m.ID}}
-	if err := d.Encode(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Append(&ledger.Unit{Drafts: []notify.Draft{d}}); err != nil {
-		t.Fatal(err)
-	}
-	if n := differences(); n == 0 {
-		t.Error("the rows that are left were not found")
-	}
-	if err := s.Do(ctx, func() error {
-		return s.w.conn.run(`DELETE FROM inboxes; DELETE FROM inbox_items; DELETE FROM inbox_digests; DELETE FROM inbox_entries;
-			DELETE FROM inbox_subscriptions; DELETE FROM inbox_timers`)
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if n := differences(); n != 0 {
-		t.Errorf("after the removal: %d differences", n)
-	}
+	m.Book(func(b *inbox.Book) error { return b.Close() })
+	m.Commit()
+	m.Add(notify.ThreadClosed, "", "", &threads.Changed{Type: "closed", State: threads.Closed})
+	m.Commit()
+	want("a closed thread")
+	run("CREATE TEMP TABLE kept AS SELECT * FROM inboxes")
+	persisttest.RemoveInbox(t, whole{s, s.view}, m.ID)
+	want("the inbox is removed")
+	run("INSERT INTO inboxes SELECT * FROM kept")
+	want("the inbox is left", "inboxes")
+	run("DELETE FROM inboxes; DELETE FROM inbox_entries")
+	want("entries are removed")
+	run("DELETE FROM inbox_digests; DELETE FROM inbox_items")
+	want("everything is removed")
 }
