@@ -75,7 +75,7 @@ var Kinds = []KindInfo{
 	{KindItemNotFound, -32002, false, "There is no such item."},
 	{KindAgentNotFound, -32002, false, "There is no agent of this name."},
 	{KindEntryNotFound, -32002, false, "There is no such entry in this inbox, or, with the field digest_id, no such digest."},
-	{KindEntryExpired, -32002, false, "The entry has been removed, because it was acknowledged longer ago than inbox_retention_days."},
+	{KindEntryExpired, -32002, false, "The entry has been removed, inbox_retention_days after it was acknowledged or its thread was closed."},
 	{KindTimerNotFound, -32002, false, "There is no such timer in this inbox."},
 	{KindSubscriptionNotFound, -32002, false, "There is no such subscription in this inbox."},
 	{KindIdempotencyConflict, -32003, false, "The idempotency key was used for another method or other params."},

@@ -5,7 +5,7 @@ import "errors"
 // Errors of commands. api maps them to the wire.
 var (
 	ErrEntryNotFound        = errors.New("no such entry in this inbox")
-	ErrEntryExpired         = errors.New("the entry has been removed, because it was acknowledged long ago")
+	ErrEntryExpired         = errors.New("the entry has been removed, long after it was acknowledged or its thread was closed")
 	ErrDigestNotFound       = errors.New("no such digest in this inbox")
 	ErrTimerNotFound        = errors.New("no such timer in this inbox")
 	ErrSubscriptionNotFound = errors.New("no such subscription in this inbox")

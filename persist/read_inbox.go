@@ -11,6 +11,7 @@ import (
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -120,7 +121,7 @@ func (r *Reads) ExpandEntry(ctx context.Context, q inbox.Expand) (out inbox.Expa
 		case err != nil:
 			return out, err
 		case e == nil || e.ThreadID != q.ThreadID:
-			return out, missing(box, entry, e == nil)
+			return out, missing(s, q.ThreadID, box, entry, e == nil)
 		case box == nil: // it was removed, and this is left
 			return out, inbox.ErrEntryExpired
 		}
@@ -130,9 +131,20 @@ func (r *Reads) ExpandEntry(ctx context.Context, q inbox.Expand) (out inbox.Expa
 }
 
 // missing is the error for an entry that is not in the inbox: retention may have
-// removed it if there is none at all.
-func missing(box *inbox.Inbox, entry int64, none bool) error {
-	if none && box != nil && entry <= box.Expired {
+// removed it if there is none at all, alone or with the inbox of a closed thread.
+func missing(s Snapshot, threadID string, box *inbox.Inbox, entry int64, none bool) error {
+	if !none {
+		return inbox.ErrEntryNotFound
+	}
+	upTo := int64(0)
+	if box != nil {
+		upTo = box.Expired
+	} else if t, err := readThread(s, threadID); err != nil {
+		return err
+	} else if t != nil && t.State == threads.Closed {
+		upTo = t.LatestSeq
+	}
+	if entry <= upTo {
 		return inbox.ErrEntryExpired
 	}
 	return inbox.ErrEntryNotFound

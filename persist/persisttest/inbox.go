@@ -379,9 +379,19 @@ func removedInbox(t *testing.T, h Harness) {
 	if err != nil || len(page.Entries) > 0 || page.UnackedEntries > 0 || page.PendingItems > 0 || page.Latest == 0 {
 		t.Errorf("read %+v, %v", page, err)
 	}
-	if _, err := h.Store.ExpandEntry(ctx, inbox.Expand{ThreadID: m.ID, EntryID: "ent_6"}); !errors.Is(err, inbox.ErrEntryExpired) {
-		t.Errorf("items of an entry that is left: %v", err)
+	last := inbox.EntryID(m.Thread.LatestSeq)
+	expand := func(thread string, id notify.ID, want error) {
+		t.Helper()
+		if _, err := h.Store.ExpandEntry(ctx, inbox.Expand{ThreadID: thread, EntryID: id}); !errors.Is(err, want) {
+			t.Errorf("items of %s of %s: %v, want %v", id, thread, err, want)
+		}
 	}
+	expand(m.ID, "ent_6", inbox.ErrEntryExpired) // its row is left
+	expand(m.ID, last, inbox.ErrEntryExpired)
+	expand(m.ID, inbox.EntryID(m.Thread.LatestSeq+1), inbox.ErrEntryNotFound)
+	expand(m.ID, stays.EntryID, inbox.ErrEntryNotFound)
+	expand(m.ID, "ent_x", inbox.ErrEntryNotFound)
+	expand(other.ID, "ent_6", inbox.ErrEntryNotFound)
 	if p, err := h.Store.Prune(ctx, 1000); err != nil || inbox.RawID(p.First) != stays.RawID {
 		t.Errorf("pruned %+v, %v; want all before %s", p, err, stays.RawID)
 	}
