@@ -72,7 +72,8 @@ func (x *Inboxes) Policy(agent string, set inbox.Policy) inbox.Policy {
 	return x.e.rules.agents.of(agent).inboxSettings(set).Policy()
 }
 
-// Ack acknowledges exactly what entries show. Errors: inbox.ErrEntryNotFound.
+// Ack acknowledges exactly what entries show. Errors: inbox.ErrEntryNotFound,
+// inbox.ErrEntryExpired.
 func (x *Inboxes) Ack(ctx context.Context, c inbox.Ack) (inbox.AckResult, error) {
 	return inboxCommand(ctx, x, c.ThreadID, c.Key, func(b *inbox.Book) (inbox.AckResult, error) {
 		r, err := b.Ack(c)

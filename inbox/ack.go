@@ -36,7 +36,7 @@ func (c *Ack) Check() error {
 }
 
 // Ack acknowledges exactly the items of the entries that c selects. If an id is
-// unknown, nothing is acknowledged. Errors: ErrEntryNotFound.
+// unknown, nothing is acknowledged. Errors: ErrEntryNotFound, ErrEntryExpired.
 func (b *Book) Ack(c Ack) (AckResult, error) {
 	entries, err := b.selected(c)
 	if err != nil {

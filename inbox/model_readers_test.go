@@ -75,7 +75,7 @@ func (h *history) ack(r *reader) operation {
 				return fmt.Errorf("ack: %v, want %v", err, notFound)
 			}
 			if err != nil {
-				h.seen["ErrEntryNotFound"]++
+				h.seen[map[bool]string{true: "ErrEntryExpired", false: "ErrEntryNotFound"}[errors.Is(err, ErrEntryExpired)]]++
 				return nil
 			}
 			if e := h.m.entry(c.ThroughEntryID); e != nil && e.by != 0 && len(items) > 0 {

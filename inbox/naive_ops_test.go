@@ -59,6 +59,14 @@ func (m *naive) entry(id notify.ID) *naiveEntry {
 	return nil
 }
 
+// missing is the error for an entry that is not there.
+func (m *naive) missing(id notify.ID) error {
+	if slices.ContainsFunc(m.entries, func(e *naiveEntry) bool { return EntryID(e.seq) == id }) {
+		return ErrEntryExpired
+	}
+	return ErrEntryNotFound
+}
+
 // covered lists the raw items that an acknowledgement is about.
 func (m *naive) covered(c Ack) (items []*naiveItem, err error) {
 	var list []*naiveEntry
@@ -72,7 +80,7 @@ func (m *naive) covered(c Ack) (items []*naiveItem, err error) {
 	case c.ThroughEntryID != "":
 		boundary := m.entry(c.ThroughEntryID)
 		if boundary == nil {
-			return nil, ErrEntryNotFound
+			return nil, m.missing(c.ThroughEntryID)
 		}
 		list = append(list, boundary)
 		for _, e := range m.entries {
@@ -84,7 +92,7 @@ func (m *naive) covered(c Ack) (items []*naiveItem, err error) {
 		for _, id := range c.EntryIDs {
 			e := m.entry(id)
 			if e == nil {
-				return nil, ErrEntryNotFound
+				return nil, m.missing(id)
 			}
 			list = append(list, e)
 		}

@@ -340,9 +340,17 @@ func TestIdsRiseAfterEverythingWasRemoved(t *testing.T) {
 	if !got[1].Duplicate || got[1].RawID != old.RawID {
 		t.Errorf("a removed item that is sent again: %+v", got[1])
 	}
-	_, b := w.begin()
-	if _, err := b.Ack(Ack{ThroughEntryID: old.EntryID}); !errors.Is(err, ErrEntryNotFound) {
-		t.Errorf("a removed entry as boundary: %v", err)
+	for want, id := range map[error]notify.ID{ErrEntryExpired: old.EntryID, ErrEntryNotFound: "ent_999"} {
+		for _, c := range []Ack{{ThroughEntryID: id}, {EntryIDs: []notify.ID{got[0].EntryID, id}}} {
+			events := w.must(t, func(b *Book) {
+				if _, err := b.Ack(c); !errors.Is(err, want) {
+					t.Errorf("ack %+v: %v, want %v", c, err, want)
+				}
+			})
+			if len(events) != 0 {
+				t.Errorf("ack %+v changed something: %v", c, methodsOf(events))
+			}
+		}
 	}
 }
 

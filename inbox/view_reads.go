@@ -34,7 +34,10 @@ func (v *view) entryOf(id notify.ID) (*Entry, error) {
 	if v.err != nil {
 		return nil, v.err
 	}
-	if !ok || e.ThreadID != v.threadID {
+	switch {
+	case !ok && seq <= v.inbox().Expired:
+		return nil, ErrEntryExpired
+	case !ok || e.ThreadID != v.threadID:
 		return nil, ErrEntryNotFound
 	}
 	return e, nil

@@ -101,7 +101,7 @@ stays. Repeating it changes nothing.
 func (c *caller) ack(thread string, params map[string]any, shown []jsontext.Value) error {
 	params["thread_id"] = thread
 	raw, result, err := change[inbox.AckResult](c, "inbox/ack", "", params)
-	if client.IsKind(err, "entry_not_found") {
+	if client.IsKind(err, "entry_not_found") || client.IsKind(err, "entry_expired") {
 		name := timeline.OneLine(thread)
 		return &hintedError{fmt.Errorf("%w; nothing is acknowledged", err), fmt.Sprintf("All entries must be in the inbox of %s; holon inbox %s lists them.", name, name)}
 	}

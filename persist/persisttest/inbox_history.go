@@ -120,7 +120,7 @@ func (x *inboxHistory) ack(b *inbox.Book) error {
 		c.EntryIDs = []notify.ID{one, known[pick(x.r, min(100, len(known)), "another")]}
 	}
 	_, err := b.Ack(c)
-	if errors.Is(err, inbox.ErrEntryNotFound) { // this unit has removed it
+	if errors.Is(err, inbox.ErrEntryExpired) { // this unit has removed it
 		return nil
 	}
 	return err
