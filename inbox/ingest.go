@@ -164,6 +164,7 @@ func (b *Book) postItem(r *Received, g *Grouping) notify.ID {
 	}
 	b.add(notify.InboxPosted, &Posted{Entry: e, Reason: ReasonItem, NewRawIDs: []notify.ID{r.RawID}})
 	b.stats.posted(ReasonItem, 1, 0)
+	b.stats.waited(0)
 	return e.EntryID
 }
 
@@ -174,11 +175,11 @@ func (b *Book) flush(d *Digest, reason Reason, closes bool) notify.ID {
 	b.rows.Rows(RawTable, group(d.Seq), func(row ledger.Row) bool {
 		if r := row.(*Raw); r.AckedSeq == 0 {
 			added = append(added, RawID(r.Seq))
+			b.stats.waited(b.Now.Sub(r.ReceivedAt.Time))
 		}
 		return len(added) < d.Pending
 	})
 	slices.Reverse(added)
-	b.stats.waited(b.Now.Sub(d.PendingAt.Time))
 	id := b.postSnapshot(d, reason, added, d.Unacked+d.Pending, d.LastRaw, closes)
 	if closes && reason != ReasonRollover {
 		b.stats.closed(reason)

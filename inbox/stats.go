@@ -12,7 +12,7 @@ type Stats struct {
 	Closed     map[string]int  // digests, by what closed them: a Reason, or acked
 	Posted     map[Reason]int  // entries
 	Sizes      []int           // items of each snapshot
-	Waits      []time.Duration // from the arrival of a digest's first pending item to its snapshot
+	Waits      []time.Duration // from the arrival of each item to the first entry that shows it
 	Woken      int             // wakes
 }
 

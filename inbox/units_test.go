@@ -201,3 +201,41 @@ func TestFiringThatIsADuplicateMovesTheTimerOn(t *testing.T) {
 		t.Errorf("%d items of one planned time", n)
 	}
 }
+
+// Every item counts once: with the entry that shows it first.
+func TestWaitsAreThoseOfItemsUntilTheirFirstEntry(t *testing.T) {
+	w := newWorld()
+	waits := func(want []time.Duration, decide func(*Book) error) {
+		t.Helper()
+		w.must(t, func(b *Book) {
+			if err := decide(b); err != nil {
+				t.Fatal(err)
+			}
+			if got := b.Stats().Waits; !slices.Equal(got, want) {
+				t.Errorf("waited %v, want %v", got, want)
+			}
+		})
+	}
+	ingest := func(items ...Item) func(*Book) error {
+		return func(b *Book) error {
+			_, err := b.Ingest(items)
+			return err
+		}
+	}
+	waits([]time.Duration{0}, ingest(single(1), grouped(2)))
+	w.advance(10 * time.Second)
+	waits(nil, ingest(grouped(3), single(1)))
+	w.advance(30 * time.Second)
+	waits([]time.Duration{30 * time.Second, 40 * time.Second}, (*Book).FlushDue)
+	first := w.visible()[1].EntryID
+	at := grouped(4)
+	at.Grouping.Flush = FlushImmediate
+	waits([]time.Duration{0}, ingest(at))
+	waits(nil, func(b *Book) error { // a remainder shows nothing new
+		out, err := b.Ack(Ack{EntryIDs: []notify.ID{first}})
+		if err == nil && len(out.RemainderEntryIDs) != 1 {
+			t.Errorf("acknowledged %+v", out)
+		}
+		return err
+	})
+}

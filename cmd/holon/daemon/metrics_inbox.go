@@ -33,7 +33,7 @@ func newInboxMetrics() *inboxMetrics {
 		posted: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_inbox_entries_total", Help: "Entries posted, by reason."}, []string{"reason"}),
 		sizes: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "holon_inbox_snapshot_items", Help: "Raw items in a snapshot of a digest.",
 			Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 500, 1000, 10_000}}),
-		waits: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "holon_inbox_wait_seconds", Help: "Time from the arrival of the first raw item of a burst to its snapshot.",
+		waits: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "holon_inbox_wait_seconds", Help: "Time from the arrival of each raw item to the first entry that shows it; 0 for items that are not grouped.",
 			Buckets: []float64{.1, 1, 5, 15, 30, 60, 120, 300, 1800}}),
 	}
 }
