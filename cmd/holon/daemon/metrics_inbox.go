@@ -10,7 +10,7 @@ import (
 
 // inboxMetrics are the metrics of inboxes.
 type inboxMetrics struct {
-	received, duplicates, merged, opened, wakes prometheus.Counter
+	received, duplicates, merged, opened, expansions, wakes prometheus.Counter
 
 	closed *prometheus.CounterVec
 	posted *prometheus.CounterVec
@@ -27,6 +27,7 @@ func newInboxMetrics() *inboxMetrics {
 		duplicates: counter("holon_inbox_duplicates_total", "Raw items that were stored before."),
 		merged:     counter("holon_inbox_merged_total", "Raw items that joined an open digest."),
 		opened:     counter("holon_inbox_digests_opened_total", "Digests opened."),
+		expansions: counter("holon_inbox_expansions_total", "Pages of raw items that inbox/expand has answered."),
 		wakes:      counter("holon_inbox_wakes_total", "Turns that new entries have started."),
 		closed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_inbox_digests_closed_total",
 			Help: "Digests that take no items any more, by what closed them: a reason of entries, or acked."}, []string{"reason"}),
@@ -60,7 +61,22 @@ func (m *inboxMetrics) observe(s *inbox.Stats) {
 }
 
 func (m *inboxMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.received, m.duplicates, m.merged, m.opened, m.wakes, m.closed, m.posted, m.sizes, m.waits}
+	return []prometheus.Collector{m.received, m.duplicates, m.merged, m.opened, m.expansions, m.wakes, m.closed, m.posted, m.sizes, m.waits}
+}
+
+// countedReader counts the answers of inbox/expand, which alone needs ExpandEntry.
+type countedReader struct {
+	inbox.Reader
+	expansions prometheus.Counter
+}
+
+// ExpandEntry implements inbox.Reader.
+func (r countedReader) ExpandEntry(ctx context.Context, q inbox.Expand) (inbox.Expanded, error) {
+	out, err := r.Reader.ExpandEntry(ctx, q)
+	if err == nil {
+		r.expansions.Inc()
+	}
+	return out, err
 }
 
 // inboxSizes reads the store once per scrape.

@@ -27,7 +27,7 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 	d.wire, err = rpc.New(rpc.Config{
 		Services: api.Services{
 			Engine: d.engine, Reader: d.store.View(), LogID: position.LogID,
-			Inboxes: d.engine.Inboxes(), InboxReader: d.store.View(), Sources: sources{d.cfg.Sources},
+			Inboxes: d.engine.Inboxes(), InboxReader: countedReader{d.store.View(), d.inboxes.expansions}, Sources: sources{d.cfg.Sources},
 			Workers: d.engine.Workers(), Pruner: pruner{d.store}, Logs: d.logs, Log: d.log.Named("rpc"),
 			Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread, Limits: d.limits(),
 		},
