@@ -80,11 +80,8 @@ func (b *Book) ingest(it *Item, sender string) Ingested {
 		return Ingested{RawID: RawID(old.Seq), DigestID: DigestID(old.Digest), Duplicate: true}
 	}
 	body := &Received{
-		Source: it.Source, NativeID: it.NativeID, OccurredAt: it.OccurredAt, Sender: sender, Summary: it.Summary,
+		Source: it.Source, NativeID: it.NativeID, OccurredAt: it.occurred(b.Now), Sender: sender, Summary: it.Summary,
 		Payload: it.Payload, Truncated: it.Truncated, TotalBytes: it.TotalBytes, Chain: it.Chain,
-	}
-	if body.OccurredAt.IsZero() {
-		body.OccurredAt = b.Now
 	}
 	var d *Digest
 	if it.Grouped() && b.Settings.Enabled {

@@ -18,7 +18,7 @@ import (
 type Item struct {
 	Source     string         `json:"source"`
 	NativeID   string         `json:"native_id"`            // its identity at the source: stored once for each inbox
-	OccurredAt notify.Time    `json:"occurred_at,omitzero"` // zero = when it arrives
+	OccurredAt notify.Time    `json:"occurred_at,omitzero"` // see occurred
 	Summary    string         `json:"summary,omitzero"`     // one line
 	Payload    jsontext.Value `json:"payload,omitzero"`
 	Grouping   *Grouping      `json:"grouping,omitzero"` // nil = not grouped
@@ -36,6 +36,16 @@ type Grouping struct {
 	EventFamily string `json:"event_family,omitzero"` // what kind of event it is, such as review_comments
 	Flush       Flush  `json:"flush,omitzero"`
 	Breaks      Breaks `json:"breaks,omitzero"`
+}
+
+// occurred is when the item occurred: when it arrives, if its source does not say
+// it or cannot mean it. The epoch would be no time in a row, and a year of five
+// digits is none in an event.
+func (it *Item) occurred(arrived notify.Time) notify.Time {
+	if at := it.OccurredAt; at.Milli() > 0 && at.UTC().Year() <= 9999 {
+		return at
+	}
+	return arrived
 }
 
 // sender is who caused the item: what its source says, or else its payload.

@@ -243,11 +243,20 @@ func (h *history) unit(ops ...operation) error {
 	return h.client.check(h.w)
 }
 
+// strangeTimes are what senders write who know no time, and what is no time in UTC
+// of four digits.
+var strangeTimes = []time.Time{
+	time.UnixMilli(0), time.UnixMilli(-1), time.UnixMilli(1), time.UnixMilli(-1_700_000_000_000), time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC),
+	time.Date(0, 1, 1, 0, 0, 0, 0, time.FixedZone("", 23*60*60)), time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -23*60*60)),
+}
+
 func (h *history) item() Item {
 	it := Item{Source: []string{"gh", "ci"}[h.Int(2, "source")], NativeID: "n" + strconv.Itoa(h.Int([]int{300, 300, 8}[h.Int(3, "often")], "native"))}
-	switch h.Int(3, "occurred") {
-	case 0:
+	switch h.Int(9, "occurred") {
+	case 0, 1, 2:
 		it.OccurredAt = notify.TimeOf(h.w.now.Add(-time.Duration(h.Int(100, "earlier")) * time.Second))
+	case 3: // no time at which anything is sent, but senders write it
+		it.OccurredAt = notify.TimeOf(strangeTimes[h.Int(len(strangeTimes), "strange")])
 	}
 	if s := h.Int(4, "sender"); s > 0 {
 		it.Payload = []byte(`{"sender":{"login":"` + []string{"ann", "bob", "cyd"}[s-1] + `"}}`)

@@ -193,7 +193,7 @@ func (m *naive) ingest(it *Item) (Ingested, error) {
 		source: it.Source, native: it.NativeID, sender: naiveSender(it), size: naiveSize(it), occurred: it.OccurredAt.Time, received: m.now,
 		deadline: m.now.Add(m.settings.MaxDelay),
 	}
-	if it.OccurredAt.IsZero() {
+	if !it.OccurredAt.After(time.Unix(0, 0)) || it.OccurredAt.UTC().Year() > 9999 { // no time that a sender can mean
 		next.occurred = m.now
 	}
 	g := it.Grouping

@@ -488,6 +488,32 @@ func TestTimesAreTheLeastAndTheGreatest(t *testing.T) {
 	}
 }
 
+// Naive: the time of a sender that knows none is stored, and is none when its row
+// is read again.
+func TestItemWithAnImpossibleTimeOccurredWhenItArrived(t *testing.T) {
+	for _, at := range strangeTimes {
+		w := newWorld()
+		items := []Item{grouped(1), single(2), grouped(3)}
+		for i := range items {
+			items[i].OccurredAt = notify.TimeOf(at)
+		}
+		want := w.now
+		if at.Equal(time.UnixMilli(1)) { // possible
+			want = notify.TimeOf(at)
+		}
+		got := w.ingest(t, items[0], items[1])
+		w.advance(time.Minute)
+		items[2].OccurredAt = notify.TimeOf(w.now.Time)
+		w.ingest(t, items[2])
+		if e := w.entry(t, got[1].EntryID); e.FirstAt != want || e.LastAt != want {
+			t.Errorf("%s: the item occurred from %s to %s", at, e.FirstAt, e.LastAt)
+		}
+		if e := w.entry(t, w.flush(t)[0]); e.FirstAt != want || e.LastAt != w.now {
+			t.Errorf("%s: the digest occurred from %s to %s", at, e.FirstAt, e.LastAt)
+		}
+	}
+}
+
 // Naive: two items that come together each open a digest of one key.
 func TestOneDigestOfAKeyIsOpen(t *testing.T) {
 	w := newWorld()
