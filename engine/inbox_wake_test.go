@@ -411,6 +411,81 @@ func TestPolicyNoneAndMailboxesNeverWake(t *testing.T) {
 	})
 }
 
+// The end of a turn decides about what it was told, also if a client has called
+// inbox/wake meanwhile.
+func TestWakeDuringATurnLeavesWhatItWasTold(t *testing.T) {
+	begin := func(h *harness) (id notify.ID, c *call) {
+		h.thread("a", "model")
+		id = h.send("a", "hello")
+		c = h.next(h.model)
+		return id, c
+	}
+	t.Run("and it completes", func(t *testing.T) {
+		bubble(t, setup{}, func(h *harness) {
+			_, c := begin(h)
+			if got := h.wakeNow("a"); len(got) != 0 {
+				t.Errorf("woken %v", got)
+			}
+			h.speak(c)
+			time.Sleep(time.Hour)
+			h.idle(h.model)
+			if l := h.entries("a"); len(l) != 0 || h.wakes("a") != 1 {
+				t.Errorf("entries %s, %d wakes", ids(l), h.wakes("a"))
+			}
+		})
+	})
+	t.Run("and it says nothing", func(t *testing.T) {
+		bubble(t, setup{}, func(h *harness) {
+			id, c := begin(h)
+			h.wakeNow("a")
+			c.end(turns.Completed)
+			h.ended(c.TurnID)
+			ended := time.Now()
+			if l := bodies[inbox.Untold](h, notify.InboxUntold, "a"); len(l) != 1 || l[0].Silent != 1 || l[0].EntryIDs[0] != id || h.box("a").Silent != 1 {
+				t.Errorf("untold %+v, %d silent wakes", l, h.box("a").Silent)
+			}
+			c = h.next(h.model)
+			if d := time.Since(ended).Round(time.Second); d != 5*time.Second {
+				t.Errorf("woken again after %v", d)
+			}
+			h.speak(c)
+		})
+	})
+	t.Run("between its attempts", func(t *testing.T) {
+		bubble(t, setup{}, func(h *harness) {
+			_, c := begin(h)
+			c.crash()
+			synctest.Wait()
+			if got := h.wakeNow("a"); len(got) != 0 {
+				t.Errorf("woken %v", got)
+			}
+			h.speak(h.next(h.model))
+			if l := h.entries("a"); len(l) != 0 || h.wakes("a") != 1 {
+				t.Errorf("entries %s, %d wakes", ids(l), h.wakes("a"))
+			}
+		})
+	})
+	t.Run("but not what others were told", func(t *testing.T) {
+		bubble(t, setup{}, func(h *harness) {
+			old, c := begin(h)
+			h.message(c, "half")
+			c.end(turns.Failed)
+			h.ended(c.TurnID)
+			h.send("a", "again")
+			c = h.next(h.model)
+			if got := h.wakeNow("a"); len(got) != 1 || got[0] != old {
+				t.Errorf("woken %v, want %s", got, old)
+			}
+			h.speak(c)
+			c = h.next(h.model)
+			if l := toldIn(c); len(l) != 1 || l[0] != string(old) {
+				t.Errorf("told %v", l)
+			}
+			h.speak(c)
+		})
+	})
+}
+
 func TestRetryOfAWakeTellsNothingNew(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		h.thread("a", "model")

@@ -27,13 +27,18 @@ func (e *Engine) Inboxes() *Inboxes { return e.inboxes }
 
 // inboxCommand runs one command about the inbox of an open thread, in its actor.
 func inboxCommand[R any, P ledger.Result[R]](ctx context.Context, x *Inboxes, threadID string, key *ledger.Key, f func(b *inbox.Book) (R, error)) (R, error) {
+	return inboxDecision[R, P](ctx, x, threadID, key, func(_ *decision, b *inbox.Book) (R, error) { return f(b) })
+}
+
+// inboxDecision is inboxCommand for a command that needs more than the inbox.
+func inboxDecision[R any, P ledger.Result[R]](ctx context.Context, x *Inboxes, threadID string, key *ledger.Key, f func(d *decision, b *inbox.Book) (R, error)) (R, error) {
 	return call(ctx, x.e, threadID, func(a *actor) (R, error) {
 		r, _, err := keyed[R, P](a, key, func(d *decision) (r R, err error) {
 			if err := d.mustBeOpen(); err != nil {
 				return r, err
 			}
 			err = d.inbox.inSnapshot(func(b *inbox.Book) error {
-				r, err = f(b)
+				r, err = f(d, b)
 				return errors.Join(err, b.Err())
 			})
 			return r, err
@@ -92,11 +97,15 @@ func (x *Inboxes) Flush(ctx context.Context, c inbox.FlushNow) (inbox.EntriesRes
 	})
 }
 
-// Wake makes told entries that are not acknowledged new again, and ends what
-// keeps the thread from being woken.
+// Wake makes told entries that are not acknowledged new again, except those of the
+// active turn, and ends what keeps the thread from being woken.
 func (x *Inboxes) Wake(ctx context.Context, c inbox.WakeNow) (inbox.EntriesResult, error) {
-	return inboxCommand(ctx, x, c.ThreadID, c.Key, func(b *inbox.Book) (inbox.EntriesResult, error) {
-		ids, err := b.WakeNow()
+	return inboxDecision(ctx, x, c.ThreadID, c.Key, func(d *decision, b *inbox.Book) (inbox.EntriesResult, error) {
+		active := ""
+		if act := d.active(); act != nil {
+			active = act.turn.TurnID
+		}
+		ids, err := b.WakeNow(active)
 		return inbox.EntriesResult{EntryIDs: ids}, err
 	})
 }

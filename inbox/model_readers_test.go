@@ -182,12 +182,15 @@ func (h *history) turnStep() error {
 func (h *history) wakeNow() operation {
 	return func(b *Book, _ *memUnit) func(int64) error {
 		h.note("wake")
-		ids, err := b.WakeNow()
+		ids, err := b.WakeNow(h.turn)
 		return func(int64) error {
 			if err != nil {
 				return err
 			}
-			want, err := h.m.wakeNow()
+			if h.turn != "" && len(h.m.toldBy(h.turn)) > 0 {
+				h.seen["woken during a turn"]++
+			}
+			want, err := h.m.wakeNow(h.turn)
 			if err == nil && !slices.Equal(ids, want) {
 				err = fmt.Errorf("woken %v, want %v", ids, want)
 			}

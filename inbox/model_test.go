@@ -63,7 +63,7 @@ func TestHistoriesKeepEveryPromise(t *testing.T) {
 		}
 	})
 	for _, what := range []string{"ErrFull", "lag", "settled", "duplicate", "remainder", "superseded ack", "expired", "untold", "stalled",
-		"lost unit", "rollover", "size", "window", "immediate", "lifecycle", "manual", "fired", "ErrEntryNotFound", "ErrEntryExpired", "acked all"} {
+		"lost unit", "rollover", "size", "window", "immediate", "lifecycle", "manual", "fired", "ErrEntryNotFound", "ErrEntryExpired", "acked all", "woken during a turn"} {
 		if seen[what] == 0 {
 			t.Errorf("no history had %q: the test does not test it", what)
 		}

@@ -207,7 +207,7 @@ func (m *naive) mark(ids []notify.ID, turnID string) {
 		e := m.entry(id)
 		e.toldBy = turnID
 		for _, it := range unacked(e.items) {
-			it.told = turnID != ""
+			it.told, it.turn = turnID != "", turnID
 		}
 	}
 }
@@ -259,10 +259,13 @@ func (m *naive) untell(turnID string) error {
 	return nil
 }
 
-func (m *naive) wakeNow() ([]notify.ID, error) {
+// wakeNow follows what makes everything new that was told, unless the active turn
+// was told it: its end decides about that.
+func (m *naive) wakeNow(active string) ([]notify.ID, error) {
 	ids := []notify.ID{}
 	for _, e := range m.entries {
-		if e.visible() && !e.fresh() {
+		working := slices.ContainsFunc(unacked(e.items), func(it *naiveItem) bool { return it.told && it.turn == active })
+		if e.visible() && !e.fresh() && !working {
 			ids = append(ids, EntryID(e.seq))
 		}
 	}

@@ -45,6 +45,7 @@ type naiveItem struct {
 	digest         *naiveDigest
 	pending        bool
 	acked, told    bool
+	turn           string // that was told it last; "" = it is not told
 	ackedAt        time.Time
 	expired        bool
 	ackedSeq       int64

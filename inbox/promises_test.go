@@ -473,6 +473,50 @@ func TestOneTurnIsToldWhatCameFromAllSources(t *testing.T) {
 	}
 }
 
+// Naive: a wake makes everything new, also what a turn is working on. Then the end
+// of that turn decides about nothing, and the agent is told it twice.
+func TestWakeLeavesWhatTheActiveTurnWasTold(t *testing.T) {
+	now := func(n int) Item {
+		it := grouped(n)
+		it.Grouping.Flush = FlushImmediate
+		return it
+	}
+	w := newWorld()
+	alone := w.ingest(t, single(1))[0].EntryID
+	tell := func(turnID string) {
+		w.must(t, func(b *Book) {
+			list, err := b.Fresh()
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Tell(list, turnID)
+		})
+	}
+	wake := func(active string, want ...notify.ID) {
+		t.Helper()
+		w.must(t, func(b *Book) {
+			if ids, err := b.WakeNow(active); err != nil || !slices.Equal(ids, want) {
+				t.Errorf("woken %v, %v; want %v", ids, err, want)
+			}
+		})
+	}
+	tell("turn_1") // it ends with a word, and acknowledges nothing
+	first := w.ingest(t, now(2))[0].EntryID
+	both := w.ingest(t, now(3))[0].EntryID
+	tell("turn_2")
+	remainder := w.ack(t, Ack{EntryIDs: []notify.ID{first}}).RemainderEntryIDs[0] // of what turn_2 was told in both
+	wake("turn_2", alone)
+	w.must(t, func(b *Book) { _ = b.Untell("turn_2") })
+	if box := w.box(); box.Silent != 1 || box.NewEntries != 2 || !w.entry(t, remainder).Fresh {
+		t.Errorf("after the end without a word: %+v", box)
+	}
+	tell("turn_3")
+	w.must(t, func(b *Book) { _ = b.AckTold("turn_3") })
+	if box := w.box(); box.UnackedItems != 0 || w.entry(t, both).AckedAt.IsZero() {
+		t.Errorf("after it was acknowledged: %+v", box)
+	}
+}
+
 // Naive: the first and the last time are those of the first and the last arrival,
 // so that the last can be before the first.
 func TestTimesAreTheLeastAndTheGreatest(t *testing.T) {

@@ -62,11 +62,21 @@ func (b *Book) Untell(turnID string) error {
 }
 
 // WakeNow makes entries that were told and are not acknowledged new again, and
-// ends what keeps the thread from being woken.
-func (b *Book) WakeNow() ([]notify.ID, error) {
+// ends what keeps the thread from being woken. It leaves what the active turn was
+// told ("" = none is active): the end of that turn decides about it.
+func (b *Book) WakeNow(active string) ([]notify.ID, error) {
+	left := map[int64]bool{} // seqs of entries, and of digests: a remainder shows less than the entry that was told
+	if active != "" {
+		for _, e := range b.rows.toldBy(active) {
+			left[e.Seq] = true
+			if e.Digest != 0 {
+				left[e.Digest] = true
+			}
+		}
+	}
 	var list []*Entry
 	b.rows.scan(EntryTable, ledger.Range{Index: EntryOpen, Prefix: []any{b.rows.threadID}}, func(row ledger.Row) bool {
-		if e := row.(*Entry); e.Visible() && !e.Fresh {
+		if e := row.(*Entry); e.Visible() && !e.Fresh && !left[e.Seq] && !left[e.Digest] {
 			list = append(list, e)
 		}
 		return true

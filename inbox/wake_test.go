@@ -61,7 +61,7 @@ func TestMayWake(t *testing.T) {
 // client asks for something.
 func TestInterruptHoldsUntilTheClientAsks(t *testing.T) {
 	for name, lift := range map[string]func(*memUnit, *Book){
-		"inbox/wake": func(_ *memUnit, b *Book) { _, _ = b.WakeNow() },
+		"inbox/wake": func(_ *memUnit, b *Book) { _, _ = b.WakeNow("") },
 		"a turn":     func(u *memUnit, b *Book) { u.turnEvent(b, notify.TurnQueued, "turn_2", 0, &turns.QueuedEvent{}) },
 	} {
 		w := newWorld()

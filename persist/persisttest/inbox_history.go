@@ -95,7 +95,7 @@ func (x *inboxHistory) command(b *inbox.Book) (err error) {
 			err = b.AckTold(x.told)
 		}
 	case 11:
-		_, err = b.WakeNow()
+		_, err = b.WakeNow("")
 	case 12:
 		_, err = b.Expire(x.clock.Add(-time.Duration(pick(x.r, 90, "kept")) * time.Second))
 	default:
