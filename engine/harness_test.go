@@ -27,6 +27,7 @@ type setup struct {
 	cfg    engine.Config
 	agents []turns.Agent                 // more agents
 	follow bool                          // a dispatcher follows the log for inboxes
+	forget bool                          // its positions are never saved: followers begin anew after each restart
 	log    *zap.Logger                   // nil = nothing is logged
 	rows   func(engine.Rows) engine.Rows // wraps what the engine reads; nil = as it is
 }

@@ -142,7 +142,12 @@ func (x *Inboxes) itemOf(ctx context.Context, s *inbox.Subscription, e *follow.E
 	if !s.Wants(e.ThreadID, e.Method, b.Status == items.StatusPending) {
 		return nil, nil
 	}
-	it := &inbox.Item{Source: inbox.SourceEvents, NativeID: strconv.FormatInt(e.Seq, 10), OccurredAt: b.Timestamp}
+	it := &inbox.Item{
+		Source: inbox.SourceEvents, NativeID: strconv.FormatInt(e.Seq, 10), OccurredAt: b.Timestamp,
+		Event: &inbox.Event{
+			SubscriptionID: s.SubscriptionID, Seq: e.Seq, ThreadID: e.ThreadID, Method: e.Method, Question: b.Status == items.StatusPending,
+		},
+	}
 	if b.TurnID != "" {
 		// The turn of a wake that this item causes is one further in the chain, so
 		// that threads which watch each other stop.

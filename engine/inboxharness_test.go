@@ -9,6 +9,7 @@ import (
 	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/follow"
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -31,7 +32,11 @@ func (h *harness) followLog() (stop func()) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	d, err := follow.Open(bg, follow.Config{Store: h.store, View: h.view, Tail: h.store.Tail(), LogID: position.LogID})
+	var store follow.Store = h.store
+	if h.o.forget {
+		store = forgetful{store}
+	}
+	d, err := follow.Open(bg, follow.Config{Store: store, View: h.view, Tail: h.store.Tail(), LogID: position.LogID})
 	if err != nil {
 		h.t.Fatalf("follow: %v", err)
 	}
@@ -48,6 +53,13 @@ func (h *harness) followLog() (stop func()) {
 			h.t.Errorf("run the dispatcher: %v", err)
 		}
 	}
+}
+
+// forgetful is a store that takes no position of a follower.
+type forgetful struct{ follow.Store }
+
+func (forgetful) Append(*ledger.Unit) (ledger.Receipt, error) {
+	return ledger.Receipt{}, ledger.ErrStorageFull
 }
 
 // item is an ungrouped item.

@@ -48,7 +48,7 @@ func (x *broken) tamper(h *history, u *memUnit, b **Book) {
 	}
 	if old.rows.box != nil && next.rows.box != nil { // what did not fit is in no event
 		box := next.rows.box.clone()
-		box.Lagged = old.rows.box.Lagged
+		box.Lagged, box.LaggedThrough = old.rows.box.Lagged, old.rows.box.LaggedThrough
 		next.rows.Put(box)
 	}
 	*b = next

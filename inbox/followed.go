@@ -16,6 +16,14 @@ const (
 	OnQuestions = "questions" // items that wait for a person
 )
 
+// Event is an event that a follower has found for a subscription.
+type Event struct {
+	SubscriptionID   string
+	Seq              int64
+	ThreadID, Method string
+	Question         bool // it is an item that waits for a person
+}
+
 // checkFollowed checks which events of other threads a subscription wants.
 func checkFollowed(c *Subscribe) error {
 	for i, id := range c.ThreadIDs {
@@ -62,6 +70,32 @@ func (s *Subscription) wants() []string {
 		return []string{OnFinal}
 	}
 	return s.Methods
+}
+
+// counted reports whether an item is of an event that did not fit and was counted.
+// Followers bring events in order, and again after a crash: what a subscription
+// wants, up to the newest event that was counted for it, was stored or counted.
+func (v *view) counted(it *Item) bool {
+	e := it.Event
+	if e == nil {
+		return false
+	}
+	passed := func(id string, through int64) bool {
+		switch {
+		case e.Seq > through:
+			return false
+		case id == e.SubscriptionID:
+			return true
+		}
+		s, ok := v.Row(SubscriptionTable, SubscriptionKey(v.threadID, id)).(*Subscription)
+		return ok && s.CreatedSeq < e.Seq && (len(s.ThreadIDs) == 0 || slices.Contains(s.ThreadIDs, e.ThreadID)) && s.Wants(e.ThreadID, e.Method, e.Question)
+	}
+	for id, through := range v.inbox().LaggedThrough {
+		if passed(id, through) {
+			return v.stored(it) == nil
+		}
+	}
+	return false
 }
 
 // Wants reports whether an event enters the inbox of the subscription. question

@@ -22,13 +22,20 @@ func (b *Book) Ingest(items []Item) ([]Ingested, error) {
 	return results, b.rows.err
 }
 
-// IngestOrLag stores those items that fit, and counts the others.
+// IngestOrLag stores those items that fit, and counts the others. An event that was
+// counted is neither stored nor counted again.
 func (b *Book) IngestOrLag(items []Item) ([]Ingested, error) {
 	results := make([]Ingested, 0, len(items))
 	for i := range items {
+		if b.rows.counted(&items[i]) {
+			continue
+		}
 		senders, err := b.room(items[i : i+1])
 		if err == ErrFull {
 			b.Lag(items[i].Source, 1)
+			if e := items[i].Event; e != nil {
+				b.rows.lagThrough(e.SubscriptionID, e.Seq)
+			}
 			continue
 		}
 		results = append(results, b.ingest(&items[i], senders[0]))

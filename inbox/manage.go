@@ -98,6 +98,7 @@ func (b *Book) Unsubscribe(id string) error {
 		return ErrSubscriptionNotFound
 	}
 	b.add(notify.InboxUnsubscribed, &Unsubscribed{SubscriptionID: id})
+	b.rows.lagThrough(id, 0)
 	return b.rows.err
 }
 

@@ -96,6 +96,22 @@ func (b *Book) Lag(source string, n int64) {
 	b.rows.Put(box)
 }
 
+// lagThrough remembers the newest event of a subscription that was counted; 0
+// forgets it.
+func (v *view) lagThrough(subscriptionID string, seq int64) {
+	if v.inbox().LaggedThrough[subscriptionID] == seq {
+		return
+	}
+	box := v.box.clone()
+	if box.LaggedThrough == nil {
+		box.LaggedThrough = map[string]int64{}
+	}
+	if box.LaggedThrough[subscriptionID] = seq; seq == 0 {
+		delete(box.LaggedThrough, subscriptionID)
+	}
+	v.Put(box)
+}
+
 // SettleLags posts an item for each source whose items did not fit, if there is
 // room now.
 func (b *Book) SettleLags() error { return settleLags(b, false) }

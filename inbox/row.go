@@ -36,9 +36,11 @@ type Inbox struct {
 	Timers     int
 	UpdatedSeq int64
 
-	// Lagged counts, by source, the items that did not fit. It is no fold: such an
-	// item is in no event.
-	Lagged map[string]int64
+	// Lagged counts, by source, the items that did not fit. LaggedThrough has, by
+	// subscription, the newest event of those. They are no folds: such an item is in
+	// no event.
+	Lagged        map[string]int64
+	LaggedThrough map[string]int64
 
 	fresh bool // not in the database yet
 }
@@ -97,6 +99,12 @@ var (
 	WithNew  = &ledger.Index{Table: Table, Name: "inboxes_new", Columns: []string{"thread_id"}, Where: []ledger.Only{{Column: "has_new", Values: []any{int64(1)}}}}
 )
 
+// lag is what the column lagged has.
+type lag struct {
+	Counts  map[string]int64 `json:"counts,omitzero"`
+	Through map[string]int64 `json:"through,omitzero"`
+}
+
 // orNull keeps 0 out of an index of times.
 func orNull(ms int64) any {
 	if ms == 0 {
@@ -118,8 +126,8 @@ func (b *Inbox) Values(first int64) (ledger.Values, error) {
 		}
 	}
 	var lagged []byte
-	if len(b.Lagged) > 0 {
-		if lagged, err = json.Marshal(b.Lagged, json.Deterministic(true)); err != nil {
+	if len(b.Lagged)+len(b.LaggedThrough) > 0 {
+		if lagged, err = json.Marshal(lag{b.Lagged, b.LaggedThrough}, json.Deterministic(true)); err != nil {
 			return nil, err
 		}
 	}
@@ -148,15 +156,17 @@ func ReadRow(v ledger.Values) (*Inbox, error) {
 		}
 	}
 	if l := v.Blob(21); len(l) > 0 {
-		if err := json.Unmarshal(l, &b.Lagged); err != nil {
+		var all lag
+		if err := json.Unmarshal(l, &all); err != nil {
 			return nil, fmt.Errorf("what did not fit into the inbox of %s: %w", b.ThreadID, err)
 		}
+		b.Lagged, b.LaggedThrough = all.Counts, all.Through
 	}
 	return b, nil
 }
 
 func (b *Inbox) clone() *Inbox {
 	c := *b
-	c.Wakes, c.Lagged = slices.Clone(b.Wakes), maps.Clone(b.Lagged)
+	c.Wakes, c.Lagged, c.LaggedThrough = slices.Clone(b.Wakes), maps.Clone(b.Lagged), maps.Clone(b.LaggedThrough)
 	return &c
 }

@@ -90,6 +90,72 @@ func TestItemsTakeTheirRoomOnce(t *testing.T) {
 	})
 }
 
+// An event that did not fit is counted once: not again when its follower brings it
+// again, nor for another subscription that wants it. One that a slower follower
+// brings is no repetition.
+func TestEventsThatDoNotFitAreCountedOnce(t *testing.T) {
+	w := newWorld()
+	w.bounds.MaxUnackedItems = 1
+	w.last = 10
+	subscribe := func(id string, threadIDs ...string) {
+		w.must(t, func(b *Book) {
+			if _, _, err := b.Subscribe(Subscribe{SubscriptionID: id, Source: SourceEvents, ThreadIDs: threadIDs}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	bring := func(id, threadID string, seq, lagged int64) (stored int) {
+		t.Helper()
+		w.must(t, func(b *Book) {
+			got, err := b.IngestOrLag([]Item{{
+				Source: SourceEvents, NativeID: strconv.FormatInt(seq, 10),
+				Event: &Event{SubscriptionID: id, Seq: seq, ThreadID: threadID, Method: notify.TurnCompleted},
+			}})
+			if stored = len(got); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if n := w.box().Lagged[SourceEvents]; n != lagged {
+			t.Errorf("%s brings %d: %d are counted, want %d", id, seq, n, lagged)
+		}
+		return stored
+	}
+	subscribe("x", "x")
+	subscribe("y", "y")
+	subscribe("all")
+	first := w.ingest(t, single(1))[0].EntryID
+	bring("x", "x", 100, 1)
+	bring("x", "x", 100, 1) // after a crash
+	bring("y", "y", 90, 2)  // x does not want it
+	bring("all", "y", 90, 2)
+	bring("all", "x", 100, 2)
+	bring("all", "z", 110, 3)
+	bring("y", "y", 120, 4)
+	w.last = 200
+	subscribe("late")
+	bring("late", "z", 300, 5)
+	bring("x", "x", 150, 6) // late does not get it
+	w.ack(t, Ack{EntryIDs: []notify.ID{first}})
+	if bring("x", "x", 150, 6)+bring("all", "x", 100, 6) != 0 {
+		t.Error("what was counted is stored when there is room")
+	}
+	if bring("x", "x", 310, 6) != 1 || bring("late", "x", 310, 6) != 1 {
+		t.Error("a new event is not stored, or has no result the second time")
+	}
+	bring("all", "z", 320, 7)
+	if bring("x", "x", 310, 7) != 1 {
+		t.Error("an event that was stored before others were counted is no duplicate")
+	}
+	w.must(t, func(b *Book) {
+		if err := b.Unsubscribe("x"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if through := w.box().LaggedThrough; len(through) != 3 || through["x"] != 0 {
+		t.Errorf("after x has ended: %v", through)
+	}
+}
+
 // What was not acknowledged when later items were removed is removed later, and
 // not before its own time has come.
 func TestEachItemIsKeptForItsOwnTime(t *testing.T) {

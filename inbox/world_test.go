@@ -177,7 +177,7 @@ func (w *world) sameRow(t *ledger.Table, id any) error {
 	}
 	folded := w.fold.rows[t][id]
 	if t == Table && folded == nil && stored != nil {
-		folded = &Inbox{ThreadID: testThread} // only Lagged is in no event
+		folded = &Inbox{ThreadID: testThread} // what did not fit is in no event
 	}
 	if folded == nil || stored == nil {
 		if folded != nil || stored != nil {
@@ -187,7 +187,8 @@ func (w *world) sameRow(t *ledger.Table, id any) error {
 	}
 	if box, ok := folded.(*Inbox); ok {
 		box = box.clone()
-		box.FlushAt, box.TimerAt, box.Lagged = w.fold.earliest(), w.fold.earliestTimer(), stored.(*Inbox).Lagged
+		box.FlushAt, box.TimerAt = w.fold.earliest(), w.fold.earliestTimer()
+		box.Lagged, box.LaggedThrough = stored.(*Inbox).Lagged, stored.(*Inbox).LaggedThrough
 		folded = box
 	}
 	x, err := stored.Values(0)
