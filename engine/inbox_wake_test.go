@@ -86,6 +86,30 @@ func TestAWakeTellsAHundredEntriesAtMost(t *testing.T) {
 	})
 }
 
+func TestAWakeTellsSixtyFourKiBAtMost(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "model")
+		h.change("a", threads.VerbPause)
+		var sent []string
+		for i := range 10 {
+			sent = append(sent, string(h.send("a", fmt.Sprintf("%16384d", i))))
+		}
+		h.change("a", threads.VerbResume)
+		for _, want := range []int{3, 3, 3, 1} {
+			c := h.next(h.model)
+			if got := toldIn(c); len(got) != want || fmt.Sprint(got) != fmt.Sprint(sent[:want]) || len(c.said()) > 64<<10 {
+				t.Fatalf("told %v in %d bytes, want %v", got, len(c.said()), sent[:want])
+			}
+			sent = sent[want:]
+			h.speak(c)
+		}
+		h.idle(h.model)
+		if l := h.entries("a"); len(l) != 0 {
+			t.Errorf("entries %s", ids(l))
+		}
+	})
+}
+
 // What keeps a thread from being woken, and what ends that.
 func TestNothingWakesAThreadWhile(t *testing.T) {
 	drainAndRestart := func(h *harness) {
