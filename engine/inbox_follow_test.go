@@ -304,6 +304,38 @@ func TestFullInboxCountsEventsAndSaysHowManyOnceThereIsRoom(t *testing.T) {
 	})
 }
 
+// The end of a turn makes room: the agent that was told what filled the inbox is
+// told next what did not fit.
+func TestTurnThatAcknowledgesAFullInboxSaysWhatDidNotFit(t *testing.T) {
+	bubble(t, setup{follow: true, cfg: engine.Config{Inbox: inbox.Bounds{MaxUnackedItems: 2}}}, func(h *harness) {
+		h.thread("a", "model")
+		h.thread("b", "quick")
+		h.subscribe("a", inbox.Subscribe{SubscriptionID: "b", Source: inbox.SourceEvents})
+		for range 2 {
+			h.ended(h.start("b").TurnID)
+			synctest.Wait()
+		}
+		c := h.next(h.model)
+		for range 3 {
+			h.ended(h.start("b").TurnID)
+			synctest.Wait()
+		}
+		if n := h.box("a").Lagged[inbox.SourceEvents]; n != 3 {
+			t.Fatalf("%d are counted", n)
+		}
+		h.speak(c)
+		c = h.next(h.model)
+		if len(toldIn(c)) != 2 || !strings.Contains(c.said(), "3 items of events not stored, because the inbox was full (source_lagged)") {
+			t.Errorf("told %s", c.said())
+		}
+		h.speak(c)
+		h.idle(h.model)
+		if b := h.box("a"); len(b.Lagged) != 0 || len(h.entries("a")) != 0 {
+			t.Errorf("counted %v, entries %s", b.Lagged, ids(h.entries("a")))
+		}
+	})
+}
+
 // lagged is how many events the inbox has counted because they did not fit: those
 // that an entry tells, and those that none tells yet.
 func (h *harness) lagged(thread string) (n int64) {
