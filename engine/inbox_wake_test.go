@@ -593,6 +593,7 @@ func TestWordsBeforeARestartCount(t *testing.T) {
 		for n := 1; n <= 5; n++ {
 			c := h.next(h.model)
 			h.message(c, "half")
+			synctest.Wait() // it is stored
 			h.restart()
 		}
 		h.none("untold", func(e event) bool { return e.Method == notify.InboxUntold })
