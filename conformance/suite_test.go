@@ -34,11 +34,18 @@ func runPatiently(t *testing.T, h http.Handler, filter string, patience time.Dur
 	t.Helper()
 	srv := httptest.NewServer(h)
 	defer srv.Close()
-	r, err := Run(t.Context(), Target{URL: srv.URL}, Options{Filter: filter, Patience: patience, Timeout: 10 * time.Second})
+	r, err := Run(t.Context(), Target{URL: srv.URL}, Options{Filter: filter, Patience: patience, Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// failing are the ids of the checks that fail, for whatever reason.
+func (r *Report) failing() []string {
+	ids := slices.Concat(r.IDs(Fail), r.IDs(Error))
+	slices.Sort(ids)
+	return ids
 }
 
 func TestEveryCheckSaysWhatAndWhence(t *testing.T) {
@@ -71,7 +78,7 @@ func TestEveryCheckSaysWhatAndWhence(t *testing.T) {
 }
 
 func TestServerThatKeepsTheRulesPasses(t *testing.T) {
-	r := runAgainst(t, newFake(""), fakeAreas)
+	r := runPatiently(t, newFake(""), fakeAreas, 5*time.Second)
 	if r.Failed() {
 		var b strings.Builder
 		_ = r.WriteText(&b)
@@ -106,8 +113,12 @@ func TestSuiteFindsEachFault(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			r := runAgainst(t, newFake(fault), fakeAreas)
-			got := slices.Concat(r.IDs(Fail), r.IDs(Error))
-			slices.Sort(got)
+			got := r.failing()
+			if want != nil && !slices.Equal(got, want) {
+				// A busy machine can be slower than the patience: a patient run decides.
+				r = runPatiently(t, newFake(fault), fakeAreas, 5*time.Second)
+				got = r.failing()
+			}
 			if want == nil {
 				if len(got) < 20 {
 					t.Fatalf("only %d checks fail: %v", len(got), got)
