@@ -63,6 +63,7 @@ type sizes struct {
 	waitingBoxes  int // inboxes with a pending flush
 	waitFor       time.Duration
 	floodCommands int // beside the flood, and as many alone
+	floodSources  int // of webhooks, in the flood that keeps the processors busy
 }
 
 var (
@@ -70,13 +71,13 @@ var (
 		appendItems: 2000, streamItems: 1000, tailEvents: 20_000, flushEvents: 1000, replayEvents: 200_000,
 		paced: 500, rounds: 20_000, idleStreams: [2]int{1000, 5000}, grown: 1_000_000, small: 10_000, growthItems: 500, collapsed: 100_000,
 		besideEvents: 20_000, besideStreams: 512, besideCommands: 300,
-		largeDigests: 5000, largeItems: 2000, inboxCalls: 200, waitingBoxes: 10_000, waitFor: 30 * time.Second, floodCommands: 300,
+		largeDigests: 5000, largeItems: 2000, inboxCalls: 200, waitingBoxes: 10_000, waitFor: 30 * time.Second, floodCommands: 300, floodSources: 64,
 	}
 	quickSizes = sizes{
 		appendItems: 500, streamItems: 250, tailEvents: 10_000, flushEvents: 300, replayEvents: 50_000,
 		paced: 150, rounds: 5000, idleStreams: [2]int{500, 1500}, grown: 200_000, small: 10_000, growthItems: 250, collapsed: 50_000,
 		besideEvents: 20_000, besideStreams: 512, besideCommands: 100,
-		largeDigests: 5000, largeItems: 2000, inboxCalls: 100, waitingBoxes: 2000, waitFor: 10 * time.Second, floodCommands: 150,
+		largeDigests: 5000, largeItems: 2000, inboxCalls: 100, waitingBoxes: 2000, waitFor: 10 * time.Second, floodCommands: 150, floodSources: 64,
 	}
 )
 

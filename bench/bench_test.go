@@ -21,7 +21,7 @@ var tinySizes = sizes{
 	appendItems: 5, streamItems: 5, tailEvents: 300, flushEvents: 20, replayEvents: 2000,
 	paced: 10, rounds: 200, idleStreams: [2]int{10, 20}, grown: 2000, small: 200, growthItems: 3, collapsed: 1000,
 	besideEvents: 2000, besideStreams: 20, besideCommands: 10,
-	largeDigests: 10, largeItems: 40, inboxCalls: 5, waitingBoxes: 20, waitFor: 200 * time.Millisecond, floodCommands: 5,
+	largeDigests: 10, largeItems: 40, inboxCalls: 5, waitingBoxes: 20, waitFor: 200 * time.Millisecond, floodCommands: 5, floodSources: 2,
 }
 
 func TestEveryRowIsMeasuredAndNothingIsLeftBehind(t *testing.T) {

@@ -31,10 +31,13 @@ type flood struct {
 // floods lists the ways. A source takes 200 webhooks at once, and 20/s then. The
 // second has so many sources that the processors are busy; the third fills the
 // intake of the thread, which is bounded in bytes.
-var floods = []flood{
-	{"inbox-webhooks", "by webhooks at the bound of their source", 1, 3},
-	{"inbox-sources", "by webhooks at the bounds of 64 sources", 64, 0},
-	{"inbox-flood", "by inbox/ingest up to the bound of its intake", 0, 0},
+func (r *run) floods() []flood {
+	many := r.sizes.floodSources
+	return []flood{
+		{"inbox-webhooks", "by webhooks at the bound of their source", 1, 3},
+		{"inbox-sources", fmt.Sprintf("by webhooks at the bounds of %d sources", many), many, 0},
+		{"inbox-flood", "by inbox/ingest up to the bound of its intake", 0, 0},
+	}
 }
 
 // measureFlood: whether what floods a thread's inbox delays the commands of the
@@ -42,7 +45,7 @@ var floods = []flood{
 // same alone. Who floods is a process of the lowest priority, because senders are
 // elsewhere.
 func measureFlood(ctx context.Context, r *run) (rows []Row, err error) {
-	for _, kind := range floods {
+	for _, kind := range r.floods() {
 		more, err := r.measureFloodOf(ctx, kind)
 		if rows = append(rows, more...); err != nil {
 			return rows, err
