@@ -94,29 +94,11 @@ const removeAtOnce = 1000
 // any more. They are in no event: what is remembered is no part of the view.
 func (k *inboxKeeper) forget() error {
 	since := time.Now().Add(-k.a.e.rules.cfg.DedupeFor)
-	for {
-		var gone []ledger.Row
-		if err := k.a.e.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) error {
-			return r.Scan(ledger.Range{Index: inbox.RawOfThread, Prefix: []any{k.a.id}, Until: k.a.state.inbox.Expired + 1}, func(v ledger.Values) error {
-				raw := inbox.ReadRaw(v)
-				if raw.Expired && raw.Source != inbox.SourceTurns && raw.ReceivedAt.Before(since) {
-					gone = append(gone, &ledger.Removal{Of: inbox.RawTable, Key: []any{raw.Seq}})
-				}
-				if len(gone) == removeAtOnce {
-					return ledger.ErrEnough
-				}
-				return nil
-			})
-		}); err != nil || len(gone) == 0 {
-			return err
-		}
-		if _, err := k.a.e.store.Append(&ledger.Unit{Rows: gone}); err != nil {
-			return err
-		}
-		if len(gone) < removeAtOnce {
-			return nil
-		}
-	}
+	expired := ledger.Range{Index: inbox.RawOfThread, Prefix: []any{k.a.id}, Until: k.a.state.inbox.Expired + 1}
+	return k.removeRows(expired, func(v ledger.Values) bool {
+		raw := inbox.ReadRaw(v)
+		return raw.Expired && raw.Source != inbox.SourceTurns && raw.ReceivedAt.Before(since)
+	})
 }
 
 // removeInbox removes the inbox of a closed thread: first the inbox itself with the
@@ -139,20 +121,23 @@ func (k *inboxKeeper) removeInbox() error {
 	}
 	// Items come last: what is left is found by them.
 	for _, ix := range []*ledger.Index{inbox.EntryOfThread, inbox.DigestThread, inbox.RawOfThread} {
-		if err := k.removeRows(ix); err != nil {
+		of := ledger.Range{Index: ix, Prefix: []any{k.a.id}, First: 1}
+		if err := k.removeRows(of, func(ledger.Values) bool { return true }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// removeRows removes the rows of the thread that an index finds, in pieces.
-func (k *inboxKeeper) removeRows(ix *ledger.Index) error {
+// removeRows removes those rows of a range that are to go, in pieces.
+func (k *inboxKeeper) removeRows(r ledger.Range, goes func(ledger.Values) bool) error {
 	for {
 		var gone []ledger.Row
-		if err := k.a.e.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) error {
-			return r.Scan(ledger.Range{Index: ix, Prefix: []any{k.a.id}, First: 1}, func(v ledger.Values) error {
-				gone = append(gone, &ledger.Removal{Of: ix.Table, Key: []any{v.Int(0)}})
+		if err := k.a.e.rules.inboxes.ReadToDecide(context.Background(), func(rd ledger.Reader) error {
+			return rd.Scan(r, func(v ledger.Values) error {
+				if goes(v) {
+					gone = append(gone, &ledger.Removal{Of: r.Index.Table, Key: []any{v.Int(0)}})
+				}
 				if len(gone) == removeAtOnce {
 					return ledger.ErrEnough
 				}
@@ -163,6 +148,9 @@ func (k *inboxKeeper) removeRows(ix *ledger.Index) error {
 		}
 		if _, err := k.a.e.store.Append(&ledger.Unit{Rows: gone}); err != nil {
 			return err
+		}
+		if len(gone) < removeAtOnce {
+			return nil
 		}
 	}
 }

@@ -96,6 +96,18 @@ func TestEndWithoutWordsIsOneShortSentence(t *testing.T) {
 	})
 }
 
+// fillAfter lets so many more units be stored; then the disk is full.
+func (h *harness) fillAfter(units int) {
+	var left atomic.Int64
+	left.Store(int64(units))
+	h.faults.fail(func(*ledger.Unit) error {
+		if left.Add(-1) < 0 {
+			return ledger.ErrStorageFull
+		}
+		return nil
+	})
+}
+
 func TestEndsEnterOnceAcrossRestartsAtAnyPoint(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -112,14 +124,7 @@ func TestEndsEnterOnceAcrossRestartsAtAnyPoint(t *testing.T) {
 						h.start([]string{"b", "c"}[r.IntN(2)])
 					}
 					if r.IntN(3) == 0 { // a crash after some of its commits
-						var left atomic.Int64
-						left.Store(int64(r.IntN(6)))
-						h.faults.fail(func(*ledger.Unit) error {
-							if left.Add(-1) < 0 {
-								return ledger.ErrStorageFull
-							}
-							return nil
-						})
+						h.fillAfter(r.IntN(6))
 					}
 					time.Sleep(time.Duration(r.IntN(1500)) * time.Millisecond)
 					h.faults.fail(nil)
@@ -373,14 +378,7 @@ func TestFullInboxCountsEventsOnceAcrossRestartsAtAnyPoint(t *testing.T) {
 						h.start([]string{"b", "c"}[r.IntN(2)])
 					}
 					if r.IntN(3) == 0 { // a crash after some of its commits
-						var left atomic.Int64
-						left.Store(int64(r.IntN(8)))
-						h.faults.fail(func(*ledger.Unit) error {
-							if left.Add(-1) < 0 {
-								return ledger.ErrStorageFull
-							}
-							return nil
-						})
+						h.fillAfter(r.IntN(8))
 					}
 					time.Sleep(time.Duration(r.IntN(1500)) * time.Millisecond)
 					h.faults.fail(nil)
