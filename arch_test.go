@@ -34,9 +34,11 @@ var mayImport = map[string][]string{
 	"agents":        {"limits", "backoff", "strict", "lines", "notify", "items", "turns", "host"},
 	"persist":       {"limits", "notify", "ledger", "items", "threads", "turns", "inbox", "events"},
 	"api":           {"limits", "strict", "notify", "ledger", "items", "threads", "turns", "inbox", "events"},
-	"rpc":           {"limits", "lines", "notify", "threads", "turns", "inbox", "api"},
+	"tools":         {"notify", "items", "threads", "turns", "inbox", "api"},
+	"rpc":           {"limits", "lines", "notify", "threads", "turns", "inbox", "api", "tools"},
 	"rpc/client":    {"backoff", "lines", "notify", "host"},
 	"rpc/admission": {"host"},
+	"rpc/grants":    {"api"},
 	"conformance":   {},
 	"bench":         {"rpc/client", "notify", "ledger", "items", "threads", "turns", "persist"},
 	testsOnly:       {"notify", "items", "turns", "engine"},
@@ -60,7 +62,8 @@ var onlyImporter = map[string][]string{
 	"github.com/expr-lang/expr":                  {"hooks"},
 	"golang.org/x/time":                          {"hooks"},
 	"github.com/standard-webhooks":               {}, // tests only
-	"github.com/google/jsonschema-go/jsonschema": {"api", "conformance"},
+	"github.com/google/jsonschema-go/jsonschema": {"api", "conformance", "tools"},
+	"github.com/modelcontextprotocol/go-sdk":     {"tools"},
 }
 
 type pkg struct {

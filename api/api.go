@@ -20,16 +20,21 @@ type Services struct {
 	Head   func() int64 // the newest seq that has been published
 	LogID  string
 
-	Workers Workers       // nil: the methods of workers are unavailable
-	Inboxes Inboxes       // nil: the methods of inboxes and timers are unavailable
-	Sources Sources       // nil: no source is configured
-	Pruner  Pruner        // nil: holon/prune is unavailable
-	Logs    *logring.Ring // nil: holon/logStream has no lines
-	Log     *zap.Logger   // nil: nothing is logged
-	Streams func() int    // how many streams are open; nil: 0
+	Children Children      // nil: the methods of child turns are unavailable
+	Workers  Workers       // nil: the methods of workers are unavailable
+	Inboxes  Inboxes       // nil: the methods of inboxes and timers are unavailable
+	Sources  Sources       // nil: no source is configured
+	Pruner   Pruner        // nil: holon/prune is unavailable
+	Logs     *logring.Ring // nil: holon/logStream has no lines
+	Log      *zap.Logger   // nil: nothing is logged
+	Streams  func() int    // how many streams are open; nil: 0
 
 	// InboxReader reads inboxes. It is needed if there are Inboxes.
 	InboxReader inbox.Reader
+
+	// ChildAgents are, by agent, the agents that its own tools may start child threads
+	// with. One that is missing may start them with itself.
+	ChildAgents map[string][]string
 
 	Version       string
 	StartedAt     time.Time // zero: now
@@ -48,6 +53,7 @@ type API struct {
 	methods   []Method
 	byName    map[string]*Method
 	status    statusCache
+	parents   parents
 	open      context.Context // ends with Close; requests that wait end with it
 	shut      context.CancelFunc
 }

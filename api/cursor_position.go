@@ -71,8 +71,12 @@ func (a *API) Position(ctx context.Context) (Position, error) {
 }
 
 // ResolveStart checks where a stream is to begin. It fills AsOf, and After for
-// a live stream. It returns where the log begins and ends.
+// a live stream. It returns where the log begins and ends. The stream of an agent
+// gets its forced filter here, however it was asked for.
 func (a *API) ResolveStart(ctx context.Context, at *StreamStart) (Position, error) {
+	if err := a.narrow(ctx, &at.Filter, "thread_ids"); err != nil {
+		return Position{}, err
+	}
 	head := a.Head()
 	at.AsOf = head // the cursor makes its chunks as of the tail's head, or later
 	now, err := a.Position(ctx)

@@ -36,6 +36,7 @@ type openMethod struct {
 	ParamsSchema   *jsonschema.Schema `json:"x-params-schema"`
 	Bound          bool               `json:"x-connection-bound,omitempty"`
 	Change         bool               `json:"x-change,omitempty"`
+	ForAgents      bool               `json:"x-agents,omitempty"`
 }
 
 type openParam struct {
@@ -100,7 +101,7 @@ func describeAll() (*openRPC, error) {
 		}
 		om := openMethod{
 			Name: m.Name, Summary: m.Summary, ParamStructure: "by-name", Params: []openParam{},
-			Result: openResult{"result", result}, ParamsSchema: params, Bound: m.Bound, Change: m.Change,
+			Result: openResult{"result", result}, ParamsSchema: params, Bound: m.Bound, Change: m.Change, ForAgents: m.ForAgents,
 		}
 		required := map[string]bool{}
 		for _, name := range params.Required {

@@ -34,6 +34,20 @@ type Engine interface {
 	Agents() []turns.AgentInfo
 }
 
+// Children is what waits for turns, and changes how they are waited for;
+// *engine.Children implements it.
+type Children interface {
+	// StartAndWait is Engine.Start for a request with wait_seconds; caller is as in
+	// Await. wait, which must be called once, waits for the end of the turn; its sent
+	// is that of Await.
+	StartAndWait(ctx context.Context, c turns.Start, caller string) (r turns.StartResult, wait func(ctx context.Context) (turns.StartResult, func(ok bool), error), err error)
+	Detach(ctx context.Context, c turns.DetachTurn) (turns.DetachResult, error)
+	// Await waits as long as c says, or until ctx is done. If sent is not nil, it must
+	// be called once: ok says that the answer was written. caller is the thread whose
+	// agent asks; "" = none.
+	Await(ctx context.Context, c turns.Await, caller string) (r turns.AwaitResult, sent func(ok bool), err error)
+}
+
 // Workers is what the methods of workers change state through; *engine.Workers
 // implements it. An error that wraps turns.ErrSuperseded may belong to a write
 // that was kept as a turn/late.

@@ -79,7 +79,7 @@ var Kinds = []KindInfo{
 	{KindTimerNotFound, -32002, false, "There is no such timer in this inbox."},
 	{KindSubscriptionNotFound, -32002, false, "There is no such subscription in this inbox."},
 	{KindIdempotencyConflict, -32003, false, "The idempotency key was used for another method or other params."},
-	{KindConflict, -32003, false, "The current state does not allow the request: a thread with this id has another agent or cwd, a timer or subscription with this id has other members, an item_id has been used, or a turn cannot be retried. Where the cause is not obvious, reason names it."},
+	{KindConflict, -32003, false, "The current state does not allow the request: a thread with this id has another agent, cwd or parent, a timer or subscription with this id has other members, an item_id has been used, or a turn cannot be retried. Where the cause is not obvious, reason names it."},
 	{KindThreadClosed, -32004, false, "The thread is closed or closing."},
 	{KindThreadPaused, -32004, true, "The thread is paused, and the request asked not to wait."},
 	{KindThreadBusy, -32004, true, "A turn of the thread is active, and the request asked not to wait."},
@@ -89,7 +89,7 @@ var Kinds = []KindInfo{
 	{KindCursorAhead, -32005, false, "The cursor is above the newest event of the log."},
 	{KindLogChanged, -32005, false, "The cursor belongs to another log: start from the beginning."},
 	{KindUnauthorized, -32006, false, "The token is missing or wrong."},
-	{KindForbidden, -32006, false, "The request's target, Host, Origin or Sec-Fetch-Site is not allowed, or its lease is not valid."},
+	{KindForbidden, -32006, false, "The request's target, Host, Origin or Sec-Fetch-Site is not allowed, its lease is not valid, or the token of an agent does not allow it."},
 	{KindStorageFull, -32007, true, "The disk is full; the change did not happen."},
 	{KindStorageFailed, -32007, false, "The disk failed; the change did not happen, and no change will until the server is restarted."},
 	{KindAgentFailed, -32008, false, "The agent ended with an error."},
@@ -117,7 +117,8 @@ type Error struct {
 // ErrorData is what programs read of an error. Kind and Retryable are always
 // present, the rest where it helps. FirstSeq, LatestSeq and LogID come with
 // every error about a cursor. Attempt, Step and Epoch (of the live try) come
-// with attempt_superseded.
+// with attempt_superseded. TurnIDs are the oldest unended child turns, with a bound on
+// these.
 type ErrorData struct {
 	Kind          Kind   `json:"kind"`
 	Retryable     bool   `json:"retryable"`
@@ -137,6 +138,8 @@ type ErrorData struct {
 	Step    *string `json:"step,omitzero"`
 	Epoch   int     `json:"epoch,omitzero"`
 	LateSeq int64   `json:"late_seq,omitzero"`
+
+	TurnIDs []string `json:"turn_ids,omitzero"`
 }
 
 // Error implements error.

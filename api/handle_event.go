@@ -73,8 +73,14 @@ func (h *Handlers) EventList(ctx context.Context, p EventListParams) (EventListR
 	if p.ThreadID != "" {
 		filter.ThreadIDs = []string{p.ThreadID}
 	}
+	if err := h.api.narrow(ctx, &filter, "thread_id"); err != nil {
+		return EventListResult{}, err
+	}
 	page, err := h.api.Reader.Page(ctx, notify.Query{After: *p.AfterSeq, Filter: filter, MaxEvents: limit, MaxBytes: maxPageBytes, Collapse: collapse})
 	if err != nil {
+		return EventListResult{}, err
+	}
+	if err := page.KeepWithin(ctx, filter.Within); err != nil {
 		return EventListResult{}, err
 	}
 	at := Position{LogID: h.api.LogID, First: page.First, Latest: page.Latest}

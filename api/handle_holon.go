@@ -39,6 +39,15 @@ type InitializeResult struct {
 	LatestSeq       int64        `json:"latest_seq"`
 	Capabilities    Capabilities `json:"capabilities"`
 	Limits          Limits       `json:"limits"`
+	Agent           *AgentInfo   `json:"agent,omitzero"` // present if the request carried the token of an agent
+}
+
+// AgentInfo says to what a token is limited: a thread and what is below it. TurnID
+// and Attempt are those of a token that was given for one attempt.
+type AgentInfo struct {
+	ThreadID string `json:"thread_id"`
+	TurnID   string `json:"turn_id,omitzero"`
+	Attempt  int    `json:"attempt,omitzero"`
 }
 
 // Capabilities say what a server of this version can do. Collapse are the
@@ -64,8 +73,12 @@ func (h *Handlers) Initialize(ctx context.Context, p InitializeParams) (Initiali
 	if err != nil {
 		return InitializeResult{}, err
 	}
+	var agent *AgentInfo
+	if a, ok := AgentOf(ctx); ok {
+		agent = &AgentInfo{a.ThreadID, a.TurnID, a.Attempt}
+	}
 	return InitializeResult{
-		ProtocolVersion: ProtocolVersion, ServerInfo: h.api.Info(),
+		Agent: agent, ProtocolVersion: ProtocolVersion, ServerInfo: h.api.Info(),
 		LogID: at.LogID, LatestSeq: at.Latest,
 		Capabilities: Capabilities{
 			Streams: true, Replay: true, Steering: true, Questions: true, Idempotency: true,

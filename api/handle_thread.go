@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -35,10 +36,37 @@ func (h *Handlers) ThreadStart(ctx context.Context, p ThreadStartParams) (Thread
 			return ThreadStartResult{}, Invalid("thread_id", "out_of_range", "an id has 1 to 64 characters")
 		}
 	}
+	if err := h.api.mayStartWith(ctx, p.Agent); err != nil {
+		return ThreadStartResult{}, err
+	}
 	return h.api.Engine.StartThread(ctx, turns.StartThread{
 		ThreadID: id, Agent: p.Agent, Title: p.Title, Cwd: p.Cwd,
 		Metadata: nilIfNull(p.Metadata), Parent: p.Parent, Key: p.key,
 	})
+}
+
+// mayStartWith returns an error if an agent asks for a child thread of an agent that
+// its own may not start. "" is always allowed: the agent of the owner.
+func (a *API) mayStartWith(ctx context.Context, name string) error {
+	caller, ok := AgentOf(ctx)
+	if !ok || name == "" {
+		return nil
+	}
+	s, err := a.Reader.ReadThread(ctx, caller.ThreadID, 0)
+	switch {
+	case err != nil:
+		return err
+	case s.Thread == nil:
+		return threads.ErrNotFound
+	}
+	allowed, configured := a.ChildAgents[s.Thread.Agent]
+	if !configured {
+		allowed = []string{s.Thread.Agent}
+	}
+	if !slices.Contains(allowed, name) {
+		return notAllowed("agent", "%s may start children with: %s (child_agents in its configuration)", s.Thread.Agent, strings.Join(allowed, ", "))
+	}
+	return nil
 }
 
 // nilIfNull is nil for null, which means the same as absent.
@@ -149,13 +177,16 @@ type ThreadReadParams struct {
 
 // ThreadReadResult answers thread/read. Turns are present if include_turns is
 // set; Policy, Subscriptions and Timers if include_inbox is. Policy is the one in
-// force, and Timers is how many timers the thread has.
+// force, and Timers is how many timers the thread has. Children counts child turns.
+// WaitsFor are those that the active turn waits for, and no prompt runs.
 type ThreadReadResult struct {
 	Thread        *ThreadView        `json:"thread"`
 	Turns         []turns.Turn       `json:"turns,omitzero"`
 	Policy        *inbox.Policy      `json:"policy,omitzero"`
 	Subscriptions []SubscriptionView `json:"subscriptions,omitzero"`
 	Timers        *int               `json:"timers,omitzero"`
+	Children      turns.Children     `json:"children"`
+	WaitsFor      []string           `json:"waits_for,omitzero"`
 	LatestSeq     int64              `json:"latest_seq"`
 }
 
@@ -173,6 +204,10 @@ func (h *Handlers) ThreadRead(ctx context.Context, p ThreadReadParams) (ThreadRe
 		return ThreadReadResult{}, threads.ErrNotFound
 	}
 	r := ThreadReadResult{LatestSeq: s.Latest}
+	if r.Children, err = h.api.Reader.Children(ctx, p.ThreadID); err != nil {
+		return ThreadReadResult{}, err
+	}
+	r.WaitsFor = r.Children.WaitsFor
 	if p.IncludeTurns {
 		r.Turns = append([]turns.Turn{}, s.Turns...)
 	}

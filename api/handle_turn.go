@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/turns"
@@ -17,15 +18,120 @@ type TurnStartParams struct {
 // TurnStartResult answers turn/start.
 type TurnStartResult = turns.StartResult
 
-// TurnStart answers turn/start.
-func (h *Handlers) TurnStart(ctx context.Context, p TurnStartParams) (TurnStartResult, error) {
+// TurnStart answers turn/start. With wait_seconds the function that it returns waits.
+// A notification does not wait, because its result goes nowhere; nor does a member of
+// a batch.
+func (h *Handlers) TurnStart(ctx context.Context, p TurnStartParams) (r TurnStartResult, wait func(context.Context) (TurnStartResult, error), err error) {
 	if p.ThreadID == "" {
 		if p.ThreadID = h.api.DefaultThread; p.ThreadID == "" {
-			return TurnStartResult{}, Invalid("thread_id", "required", "the member is required")
+			return r, nil, Invalid("thread_id", "required", "the member is required")
 		}
 	}
 	p.Metadata = nilIfNull(p.Metadata)
-	return h.api.Engine.Start(ctx, p.Start)
+	if p.WaitSeconds == 0 || isNotification(ctx) || inBatch(ctx) {
+		r, err = h.api.Engine.Start(ctx, p.Start)
+		return r, nil, err
+	}
+	children, err := h.children()
+	if err != nil {
+		return r, nil, err
+	}
+	r, then, err := children.StartAndWait(ctx, p.Start, callerOf(ctx))
+	if err != nil {
+		return r, nil, err
+	}
+	return r, func(ctx context.Context) (TurnStartResult, error) {
+		ctx, cancel := h.whileOpen(ctx)
+		defer cancel()
+		r, sent, err := then(ctx)
+		if sent != nil {
+			AfterSent(ctx, sent)
+		}
+		return r, h.stopped(err)
+	}, nil
+}
+
+// children returns the Children of the server, or an error if it has none.
+func (h *Handlers) children() (Children, error) {
+	if h.api.Children == nil {
+		return nil, Errorf(KindUnavailable, "this server has no child turns")
+	}
+	return h.api.Children, nil
+}
+
+// whileOpen returns a context for something that waits: it also ends when the server
+// stops.
+func (h *Handlers) whileOpen(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(h.api.open, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// stopped is the error of what has waited: the server stops if that ended it.
+func (h *Handlers) stopped(err error) error {
+	if errors.Is(err, context.Canceled) && h.api.open.Err() != nil {
+		return turns.ErrDraining
+	}
+	return err
+}
+
+// TurnAwaitParams are the params of turn/await: see turns.Await.
+type TurnAwaitParams struct {
+	OwnerThreadID  string        `json:"owner_thread_id,omitzero"`
+	TurnIDs        []string      `json:"turn_ids,omitzero"`
+	TimeoutSeconds *float64      `json:"timeout_seconds,omitzero"`
+	WaitFor        turns.WaitFor `json:"wait_for,omitzero"`
+	Extra
+}
+
+// TurnAwaitResult answers turn/await.
+type TurnAwaitResult = turns.AwaitResult
+
+// TurnAwait answers turn/await. With an owner, the ends in the result are told once it
+// was written to the client's connection.
+func (h *Handlers) TurnAwait(ctx context.Context, p TurnAwaitParams) (TurnAwaitResult, error) {
+	if inBatch(ctx) {
+		p.TimeoutSeconds = new(float64)
+	}
+	ctx, cancel := h.whileOpen(ctx)
+	defer cancel()
+	children, err := h.children()
+	if err != nil {
+		return TurnAwaitResult{}, err
+	}
+	r, sent, err := children.Await(ctx, turns.Await{
+		OwnerThreadID: p.OwnerThreadID, TurnIDs: p.TurnIDs, TimeoutSeconds: p.TimeoutSeconds, WaitFor: p.WaitFor,
+	}, callerOf(ctx))
+	if sent != nil {
+		AfterSent(ctx, sent)
+	}
+	r.Results = append([]turns.Result{}, r.Results...)
+	return r, h.stopped(err)
+}
+
+// TurnDetachParams are the params of turn/detach.
+type TurnDetachParams struct {
+	turns.DetachTurn
+	Keyed
+	Extra
+}
+
+// TurnDetachResult answers turn/detach.
+type TurnDetachResult = turns.DetachResult
+
+// TurnDetach answers turn/detach.
+func (h *Handlers) TurnDetach(ctx context.Context, p TurnDetachParams) (TurnDetachResult, error) {
+	children, err := h.children()
+	if err != nil {
+		return TurnDetachResult{}, err
+	}
+	return children.Detach(ctx, p.DetachTurn)
+}
+
+// callerOf is the thread whose agent makes the request; "" = another client.
+func callerOf(ctx context.Context) string {
+	agent, _ := AgentOf(ctx)
+	return agent.ThreadID
 }
 
 // TurnSteerParams are the params of turn/steer. Mode is auto if empty.
@@ -70,6 +176,9 @@ type TurnInterruptResult = turns.InterruptResult
 // TurnInterrupt answers turn/interrupt. It returns once the interrupt is
 // durable. The channel delivers the end of a turn that has not ended by then.
 func (h *Handlers) TurnInterrupt(ctx context.Context, p TurnInterruptParams) (TurnInterruptResult, <-chan TurnInterruptResult, error) {
+	if _, ok := AgentOf(ctx); ok {
+		p.By = turns.ByOwner // an agent is no person: it holds no thread
+	}
 	return h.api.Engine.Interrupt(ctx, p.Interrupt)
 }
 
@@ -116,10 +225,12 @@ func (h *Handlers) TurnRead(ctx context.Context, p TurnReadParams) (TurnReadResu
 	return r, nil
 }
 
-// TurnListParams are the params of turn/list.
+// TurnListParams are the params of turn/list. ParentThreadID selects the child turns
+// of that thread; it does not go with ThreadID.
 type TurnListParams struct {
-	ThreadID string      `json:"thread_id,omitzero"`
-	State    turns.State `json:"state,omitzero"`
+	ThreadID       string      `json:"thread_id,omitzero"`
+	ParentThreadID string      `json:"parent_thread_id,omitzero"`
+	State          turns.State `json:"state,omitzero"`
 	Page
 	Extra
 }
@@ -140,6 +251,9 @@ func (h *Handlers) TurnList(ctx context.Context, p TurnListParams) (TurnListResu
 	if err := oneOf("state", p.State, turns.States); err != nil {
 		return TurnListResult{}, err
 	}
-	l, err := h.api.Reader.ListTurns(ctx, turns.Query{ThreadID: p.ThreadID, State: p.State, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc})
+	if p.ThreadID != "" && p.ParentThreadID != "" {
+		return TurnListResult{}, Invalid("parent_thread_id", "invalid", "give either thread_id or parent_thread_id")
+	}
+	l, err := h.api.Reader.ListTurns(ctx, turns.Query{ThreadID: p.ThreadID, ParentThreadID: p.ParentThreadID, State: p.State, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc})
 	return TurnListResult{Turns: l.Rows, NextCursor: l.Next, LatestSeq: l.Latest}, err
 }

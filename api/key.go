@@ -30,6 +30,7 @@ func (k *Keyed) takeKey(method string, raw jsontext.Value) (key *ledger.Key, err
 
 type keyed interface {
 	takeKey(method string, raw jsontext.Value) (*ledger.Key, error)
+	ofAgent(threadID string)
 }
 
 // canonicalOptions compare integers digit by digit, since two different ones

@@ -7,11 +7,12 @@ import (
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
 // ProtocolVersion is the version of the wire contract (docs/protocol.md).
-const ProtocolVersion = "2026-11-22"
+const ProtocolVersion = "2026-11-23"
 
 // Bounds of lists, part of the contract.
 const (
@@ -97,6 +98,17 @@ type Limits struct {
 	MaxToldBytes          int     `json:"max_told_bytes"`
 	MaxWakesPerHour       int     `json:"max_wakes_per_hour"`
 	MaxWakeChain          int     `json:"max_wake_chain"`
+	MaxThreadLevels       int     `json:"max_thread_levels"`
+	MaxChildren           int     `json:"max_children_per_turn"`
+	MaxChildrenBelow      int     `json:"max_children_below_root"`
+	MaxPrompts            int     `json:"max_prompts_per_turn"`
+	MaxChildTitle         int     `json:"max_child_title_characters"`
+	MaxTurnWaitSeconds    float64 `json:"max_turn_wait_seconds"`
+	MaxAwaitSeconds       float64 `json:"max_await_seconds"`
+	MaxAwaitedTurns       int     `json:"max_awaited_turns"`
+	MaxAwaiting           int     `json:"max_waiting_awaits"`
+	MaxResultText         int     `json:"max_result_text_bytes"`
+	MaxResultsTogether    int     `json:"max_results_bytes"`
 }
 
 func (l Limits) withDefaults() Limits {
@@ -147,6 +159,10 @@ func (l Limits) withDefaults() Limits {
 	l.MaxInboxSummary, l.MaxAckIDs = inbox.MaxSummary, inbox.MaxAckIDs
 	l.MaxToldEntries, l.MaxToldBytes = inbox.MaxToldEntries, inbox.MaxToldBytes
 	l.MaxWakesPerHour, l.MaxWakeChain = inbox.MaxWakesAnHour, inbox.MaxChain
+	l.MaxThreadLevels, l.MaxChildren, l.MaxChildrenBelow, l.MaxPrompts = threads.MaxLevel, turns.MaxChildren, turns.MaxUnendedBelow, turns.MaxPrompts
+	l.MaxChildTitle, l.MaxTurnWaitSeconds, l.MaxAwaitSeconds = turns.MaxTitle, turns.MaxWaitSeconds, turns.MaxAwaitSeconds
+	l.MaxAwaitedTurns, l.MaxAwaiting = turns.MaxAwaited, turns.MaxAwaiting
+	l.MaxResultText, l.MaxResultsTogether = turns.MaxResultText, turns.MaxResultsTogether
 	return l
 }
 

@@ -84,6 +84,12 @@ func mapError(log *zap.Logger, method string, err error) *Error {
 	if e := supersededError(err); e != nil {
 		return e
 	}
+	var many *turns.TooManyError
+	if errors.As(err, &many) {
+		e := Errorf(KindOverloaded, "%s", many.Text)
+		e.Data.TurnIDs, e.Data.RetryAfterMs = many.TurnIDs, RetryAfterMs
+		return e
+	}
 	for _, s := range sentinels {
 		if errors.Is(err, s.Err) {
 			e := Errorf(s.kind, "%s", cmp.Or(s.message, s.Err.Error()))

@@ -40,6 +40,10 @@ type Method struct {
 	Bound   bool // lives on a connection, so POST /rpc does not carry it
 	Change  bool // changes something: durable before it is answered
 	Scope   Scope
+	// ForAgents says that the token of an agent may call it; rules are those of
+	// its params.
+	ForAgents bool
+	rules     []rule
 
 	quick  bool // answers from memory, needs no deadline
 	polls  bool // waits for a result that only its answer delivers
@@ -141,6 +145,61 @@ func definePolling[P, R any](name, summary string, handle func(context.Context, 
 	}, handle, append(options, polls))
 }
 
+// defineAwaiting is definePolling for a method whose params say how long it waits.
+func defineAwaiting[P, R any](name, summary string, handle func(context.Context, P) (R, error), options ...option) Method {
+	return defineApart(name, summary, untilDisconnect, handle, append(options, polls))
+}
+
+// defineThen is define for a method that is done in its order on the connection, and
+// may then wait for more: if the handler returns a function, that makes the result,
+// outside of the read loop. It ends when its client disconnects.
+func defineThen[P, R any](name, summary string, handle func(context.Context, P) (R, func(context.Context) (R, error), error), options ...option) Method {
+	m, shape, seq := describe[P, R](name, summary, options)
+	m.invoke = func(ctx context.Context, raw jsontext.Value) Reply {
+		p, refused := prepare[P](ctx, &m, shape, raw)
+		if refused != nil {
+			return *refused
+		}
+		first, then, err := handle(ctx, p)
+		if err != nil {
+			return shape.refused(ctx, name, err, reflect.ValueOf(p))
+		}
+		if then == nil {
+			return encodeResult(ctx, name, first, seq)
+		}
+		return Reply{Later: func(ctx context.Context) (rep Reply) {
+			defer catch(ctx, name, &rep)
+			ctx, cancel := untilDisconnect(ctx)
+			defer cancel()
+			r, err := then(ctx)
+			if err != nil {
+				return shape.refused(ctx, name, err, reflect.ValueOf(p))
+			}
+			out := encodeResult(ctx, name, r, seq)
+			out.Seq = max(out.Seq, seqOf(&first, seq))
+			return out
+		}}
+	}
+	return m
+}
+
+type notificationKey struct{}
+
+// isNotification reports whether the request is answered to nobody.
+func isNotification(ctx context.Context) bool {
+	is, _ := ctx.Value(notificationKey{}).(bool)
+	return is
+}
+
+type batchKey struct{}
+
+// inBatch reports whether the request is a member of a batch. What waits for something
+// that may take minutes only looks there: nobody gets the other answers meanwhile.
+func inBatch(ctx context.Context) bool {
+	is, _ := ctx.Value(batchKey{}).(bool)
+	return is
+}
+
 // defineSteps is define for a method that makes many small changes, outside of
 // the read loop. It has no deadline. It ends between two changes when its
 // client disconnects; the changes made by then stay.
@@ -172,11 +231,18 @@ func defineApart[P, R any](name, summary string, within func(context.Context) (c
 	return m
 }
 
-// prepare decodes the params and asks the guard.
+// prepare decodes the params, applies the rules for agents and asks the guard.
 func prepare[P any](ctx context.Context, m *Method, s *shape, raw jsontext.Value) (p P, refused *Reply) {
 	p, err := decodeParams[P](m.Name, raw, s)
 	if err != nil {
 		return p, &Reply{Err: mapError(loggerOf(ctx), m.Name, err)}
+	}
+	if err := m.checkAgent(ctx, s, reflect.ValueOf(&p).Elem()); err != nil {
+		r := s.refused(ctx, m.Name, err, reflect.ValueOf(p))
+		return p, &r
+	}
+	if agent, ok := AgentOf(ctx); ok && s.keyed {
+		any(&p).(keyed).ofAgent(agent.ThreadID)
 	}
 	if err := m.guarded(ctx, s, reflect.ValueOf(p)); err != nil {
 		r := s.refused(ctx, m.Name, err, reflect.ValueOf(p))
@@ -276,6 +342,18 @@ func encodeResult[R any](ctx context.Context, name string, r R, seq int) Reply {
 type Call struct {
 	OnConnection bool // on the connection of WithConn
 	Notification bool // no answer is sent
+	Batch        bool // it is a member of a batch, whose answer waits for all members
+}
+
+// context tells the method how the request came.
+func (c Call) context(ctx context.Context) context.Context {
+	if c.Notification {
+		ctx = context.WithValue(ctx, notificationKey{}, true)
+	}
+	if c.Batch {
+		ctx = context.WithValue(ctx, batchKey{}, true)
+	}
+	return ctx
 }
 
 // Call executes one request. It returns the method for metrics, nil if no
@@ -296,6 +374,7 @@ func (a *API) Call(ctx context.Context, name string, params jsontext.Value, c Ca
 	if method.polls && c.Notification {
 		return Reply{}, method
 	}
+	ctx = c.context(ctx)
 	rep = collecting(a.logging(ctx), func(ctx context.Context) Reply { return method.run(ctx, params) })
 	if c.Notification && !rep.Undone {
 		rep.Later = nil // the work is done, and no client waits for the result
@@ -304,6 +383,7 @@ func (a *API) Call(ctx context.Context, name string, params jsontext.Value, c Ca
 		first := rep.Sent
 		rep.Sent = nil
 		rep.Later = func(ctx context.Context) Reply {
+			ctx = c.context(ctx)
 			final := collecting(a.logging(ctx), later)
 			if second := final.Sent; first != nil {
 				final.Sent = func(ok bool) {
@@ -338,7 +418,12 @@ func (m *Method) run(ctx context.Context, raw jsontext.Value) (rep Reply) {
 
 type loggerKey struct{}
 
+type apiKey struct{}
+
 func (a *API) logging(ctx context.Context) context.Context {
+	if _, ok := AgentOf(ctx); ok {
+		ctx = context.WithValue(ctx, apiKey{}, a) // for the rules
+	}
 	return context.WithValue(ctx, loggerKey{}, a.Log)
 }
 

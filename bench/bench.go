@@ -64,6 +64,7 @@ type sizes struct {
 	waitFor       time.Duration
 	floodCommands int // beside the flood, and as many alone
 	floodSources  int // of webhooks, in the flood that keeps the processors busy
+	owners        int // with ten child turns each
 }
 
 var (
@@ -71,13 +72,13 @@ var (
 		appendItems: 2000, streamItems: 1000, tailEvents: 20_000, flushEvents: 1000, replayEvents: 200_000,
 		paced: 500, rounds: 20_000, idleStreams: [2]int{1000, 5000}, grown: 1_000_000, small: 10_000, growthItems: 500, collapsed: 100_000,
 		besideEvents: 20_000, besideStreams: 512, besideCommands: 300,
-		largeDigests: 5000, largeItems: 2000, inboxCalls: 200, waitingBoxes: 10_000, waitFor: 30 * time.Second, floodCommands: 300, floodSources: 64,
+		largeDigests: 5000, largeItems: 2000, inboxCalls: 200, waitingBoxes: 10_000, waitFor: 30 * time.Second, floodCommands: 300, floodSources: 64, owners: 1000,
 	}
 	quickSizes = sizes{
 		appendItems: 500, streamItems: 250, tailEvents: 10_000, flushEvents: 300, replayEvents: 50_000,
 		paced: 150, rounds: 5000, idleStreams: [2]int{500, 1500}, grown: 200_000, small: 10_000, growthItems: 250, collapsed: 50_000,
 		besideEvents: 20_000, besideStreams: 512, besideCommands: 100,
-		largeDigests: 5000, largeItems: 2000, inboxCalls: 100, waitingBoxes: 2000, waitFor: 10 * time.Second, floodCommands: 150, floodSources: 64,
+		largeDigests: 5000, largeItems: 2000, inboxCalls: 100, waitingBoxes: 2000, waitFor: 10 * time.Second, floodCommands: 150, floodSources: 64, owners: 200,
 	}
 )
 
@@ -101,6 +102,7 @@ var measures = []measure{
 	{"collapse", "a stream without superseded events, against the whole, in events scanned", measureCollapse},
 	{"beside", "turn/start and turn/interrupt beside 512 streams that replay, against alone", measureBeside},
 	{"inbox", "inboxes: ingest, a large one, many that wait, a flood beside commands", measureInbox},
+	{"children", "background work: its end to the owner's wake, against a commit; many owners", measureChildren},
 	{"growth", "a large log, against a small one", measureGrowth},
 }
 

@@ -21,7 +21,7 @@ var tinySizes = sizes{
 	appendItems: 5, streamItems: 5, tailEvents: 300, flushEvents: 20, replayEvents: 2000,
 	paced: 10, rounds: 200, idleStreams: [2]int{10, 20}, grown: 2000, small: 200, growthItems: 3, collapsed: 1000,
 	besideEvents: 2000, besideStreams: 20, besideCommands: 10,
-	largeDigests: 10, largeItems: 40, inboxCalls: 5, waitingBoxes: 20, waitFor: 200 * time.Millisecond, floodCommands: 5, floodSources: 2,
+	largeDigests: 10, largeItems: 40, inboxCalls: 5, waitingBoxes: 20, waitFor: 200 * time.Millisecond, floodCommands: 5, floodSources: 2, owners: 5,
 }
 
 func TestEveryRowIsMeasuredAndNothingIsLeftBehind(t *testing.T) {
@@ -42,12 +42,12 @@ func TestEveryRowIsMeasuredAndNothingIsLeftBehind(t *testing.T) {
 		"memory-10", "memory-20", "attempts", "collapse", "beside-start", "beside-interrupt",
 		"inbox-grouped", "inbox-ungrouped", "inbox-read", "inbox-ack", "inbox-ack-digest", "inbox-ingest", "inbox-ingest-grouped",
 		"inbox-goroutines", "inbox-cpu", "inbox-flush", "inbox-flush-restart", "inbox-webhooks-p50", "inbox-webhooks-p99", "inbox-webhooks-busy",
-		"inbox-sources-p50", "inbox-sources-p99", "inbox-sources-busy", "inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy", "growth-ready", "growth-append", "growth-replay",
+		"inbox-sources-p50", "inbox-sources-p99", "inbox-sources-busy", "inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy", "children-wake", "children-taken", "children-told", "growth-ready", "growth-append", "growth-replay",
 		"growth-read", "growth-backup", "growth-backup-writes",
 	}
 	shown := []string{"latency-request", "inbox-ungrouped", "inbox-flush", "inbox-flush-restart",
 		"inbox-webhooks-p50", "inbox-webhooks-busy", "inbox-sources-p50", "inbox-sources-p99", "inbox-sources-busy",
-		"inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy"}
+		"inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy", "children-taken", "children-told"}
 	var got []string
 	for _, row := range report.Rows {
 		got = append(got, row.Name)

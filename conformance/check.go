@@ -59,6 +59,7 @@ const (
 	srcErrors  = "protocol.md §5 Errors"
 	srcAdmit   = "protocol.md §6 Who gets in"
 	srcInbox   = "protocol.md §8 Inboxes and timers"
+	srcChild   = "protocol.md §9 Child threads and child turns"
 	srcRewind  = "rewind.md § What a consumer must do"
 	srcSSE     = "HTML Living Standard §9.2 Server-sent events"
 )
@@ -68,6 +69,7 @@ const (
 var areas = []string{
 	"envelope", "id", "batch", "params", "frame", "http", "admission", "runtime", "log",
 	"thread", "agent", "turn", "busy", "interrupt", "steer", "attempt", "question", "item", "worker", "lease", "delta",
+	"child", "await", "wait",
 	"inbox", "timer", "read", "idempotency", "stream", "cursor", "filter", "collapse", "subscribe", "sse", "error", "name", "schema",
 }
 
@@ -92,6 +94,7 @@ func table() []check {
 		deltaChecks(),
 		inboxChecks(),
 		timerChecks(),
+		childChecks(),
 		readChecks(),
 		idempotencyChecks(),
 		streamChecks(),

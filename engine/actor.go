@@ -35,6 +35,7 @@ type actor struct {
 
 	waiters waiters
 	inbox   inboxKeeper
+	child   childKeeper
 
 	panics           int
 	refused          int  // unexplained errors of commits in a row
@@ -47,14 +48,14 @@ func newActor(e *Engine, id string) *actor {
 		e: e, id: id, in: newIntake(e.rules.cfg.MaxCommands, e.rules.cfg.IntakeBytes),
 		state: &state{}, slot: slot{gate: e.gate, threadID: id},
 	}
-	a.inbox.a = a
+	a.inbox.a, a.child.a = a, a
 	return a
 }
 
 // idle reports whether the actor may end. One that has panicked too often stays,
 // because it refuses the commands of its thread.
 func (a *actor) idle() bool {
-	return a.state.active == nil && a.held == nil && a.startRetryAt.IsZero() && a.inbox.wakeAt.IsZero() && !errors.Is(a.dead, turns.ErrInternal)
+	return a.state.active == nil && a.held == nil && a.startRetryAt.IsZero() && a.child.lookAt.IsZero() && a.inbox.wakeAt.IsZero() && !errors.Is(a.dead, turns.ErrInternal)
 }
 
 // agent is the agent of the thread.
@@ -68,16 +69,23 @@ func (a *actor) decide() *decision { return newDecision(a.e.rules, a.id, a.state
 func (a *actor) observe() *decision { return newDecision(a.e.rules, a.id, a.state) }
 
 // lendSlot gives back the slot of the active turn once the log says that the
-// turn waits for a person.
+// turn waits for a person or for child turns, or while its agent waits for these in a
+// call. In a drain, one that waits for child turns between two prompts is left to the
+// next server.
 func (a *actor) lendSlot() {
-	if act := a.state.active; act != nil && a.dead == nil && a.held == nil && act.turn.WaitsForPerson() {
-		a.slot.lend()
+	act := a.state.active
+	switch {
+	case act == nil || a.dead != nil || a.held != nil || !act.mayLend():
+	case act.turn.WaitsForChildren() && a.e.pause.isDraining():
+		a.slot.leave()
+	default:
+		a.slot.lend(act.turn.WaitsForPerson())
 	}
 }
 
 // countWaiting keeps the engine's count of threads whose turn waits for a person.
 func (a *actor) countWaiting() {
-	waits := a.dead == nil && a.state.active != nil && a.state.active.clock.waiting
+	waits := a.dead == nil && a.state.active != nil && a.state.active.waitsForPerson()
 	switch {
 	case waits && !a.countedAsWaiting:
 		a.e.waiting.Add(1)

@@ -17,6 +17,7 @@ type agent struct {
 	configurer  turns.Configurer // nil: its threads have no settings
 	forker      turns.Forker     // nil: its conversations cannot be forked
 	service     turns.Service    // nil: it does nothing outside of its turns
+	access      turns.Granter    // nil: its workers get no access to the server
 }
 
 func newAgent(is turns.Agent) *agent {
@@ -27,6 +28,9 @@ func newAgent(is turns.Agent) *agent {
 	g.configurer, _ = is.(turns.Configurer)
 	g.forker, _ = is.(turns.Forker)
 	g.service, _ = is.(turns.Service)
+	if equipped, ok := is.(turns.Equipped); ok {
+		g.access = equipped.Access()
+	}
 	return g
 }
 

@@ -124,6 +124,13 @@ func (c *checker) event(e event) {
 		c.runtime = *turns.ApplyRuntime(c.runtime, e.header(), body)
 	case *turns.QueuedEvent, *turns.StartedEvent, *turns.ProgressEvent, *turns.EndedEvent:
 		c.turn(e, body)
+	case *turns.DetachedEvent:
+		prev := c.turns[e.TurnID]
+		if prev == nil || prev.AttentionPolicy != turns.Blocking || b.AttentionPolicy != turns.Notify { // P5
+			c.errorf(e, "detaches %+v", prev)
+			break
+		}
+		c.turns[e.TurnID] = turns.Apply(prev, e.header(), b)
 	default:
 		if !isInbox(e.Method) {
 			c.item(e, body)
@@ -145,6 +152,13 @@ func (c *checker) turn(e event, body any) {
 		c.errorf(e, "follows the turn's end")
 	}
 	next := turns.Apply(prev, e.header(), body)
+	if next.State == turns.Completed {
+		for _, t := range c.turns { // P6
+			if t.Parent != nil && t.Parent.TurnID == e.TurnID && t.AttentionPolicy == turns.Blocking && !t.State.Ended() {
+				c.errorf(e, "completes before its blocking child %s", t.TurnID)
+			}
+		}
+	}
 	switch b := body.(type) {
 	case *turns.QueuedEvent:
 		if prev != nil && (prev.State != turns.Queued || prev.Attempt == 1) {

@@ -29,7 +29,7 @@ func tryOf(turnID string, r notify.Ref) try { return try{path{turnID, r.Step}, r
 // (I8: no event of a superseded try follows).
 func (c *checker) lineage(e *event, body any) {
 	c.t.Helper()
-	if e.TurnID == "" || slices.Contains([]string{notify.TurnQueued, notify.StreamRewind, notify.TurnLate}, e.Method) || c.ofInput(e) {
+	if e.TurnID == "" || slices.Contains([]string{notify.TurnQueued, notify.StreamRewind, notify.TurnLate, notify.TurnDetached}, e.Method) || c.ofInput(e) {
 		if len(e.Lineage) > 0 {
 			c.errorf(*e, "has a lineage")
 		}

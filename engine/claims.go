@@ -32,6 +32,7 @@ type offer struct {
 	threadID string
 	turnID   string
 	attempt  int
+	prompt   int // of the attempt, from 2; 0 = the first
 }
 
 // claimer is a worker that waits.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -331,7 +332,7 @@ func TestCommandsOfAWorkerAreAnsweredAgainByTheirKeys(t *testing.T) {
 		end := turns.CompleteTurn{Lease: *c.Lease, Message: "done", Key: key("c", "turn/complete", 1)}
 		done, err := h.workers.Complete(bg, end)
 		twice, err2 := h.workers.Complete(bg, end)
-		if err != nil || err2 != nil || done != twice || done.State != turns.Completed {
+		if err != nil || err2 != nil || !reflect.DeepEqual(done, twice) || done.State != turns.Completed {
 			t.Errorf("%+v, %v; %+v, %v", done, err, twice, err2)
 		}
 		if it := h.item(one.Items[0].ItemID); it.Status != items.StatusCompleted {

@@ -128,7 +128,7 @@ func (a *actor) append(d *decision) (ledger.Receipt, error) {
 	if d.change.err != nil {
 		return ledger.Receipt{}, d.change.err
 	}
-	if act := d.active(); act == nil || !act.turn.WaitsForPerson() {
+	if act := d.active(); act == nil || !act.mayLend() {
 		a.slot.reclaim() // before the log says that it continues, or more turns might run than slots are taken
 	}
 	rc, err := a.e.store.Append(d.change.finish())
@@ -145,7 +145,7 @@ func (a *actor) append(d *decision) (ledger.Receipt, error) {
 // effects of the decision, and what follows from the two states: the end of the
 // turn, an empty queue, a closed thread.
 func (a *actor) enact(d *decision) {
-	queued := len(a.state.queue)
+	queued, owns := len(a.state.queue), a.work != nil && a.work.hasChildren
 	a.state = d.next()
 	if a.recovering {
 		return
@@ -171,5 +171,6 @@ func (a *actor) enact(d *decision) {
 	if d.change.rows.thread != nil {
 		a.waiters.closed(a.state.thread)
 	}
+	a.child.tellFamily(d, owns)
 	a.countWaiting()
 }

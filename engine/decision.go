@@ -29,6 +29,7 @@ type decision struct {
 	turn  turnWriter
 	late  lateWriter
 	inbox inboxWriter
+	child childWriter
 }
 
 // rules are what decisions read in addition to the state of their thread. They
@@ -39,6 +40,7 @@ type rules struct {
 	log      logReader
 	inboxes  InboxRows
 	sources  *sources
+	awaits   *awaits
 	zap      *zap.Logger
 	draining func() bool
 }
@@ -55,7 +57,7 @@ type logReader interface {
 func newDecision(r *rules, threadID string, next *state) *decision {
 	d := &decision{rules: r, change: newChange(threadID, next, r.cfg.DefaultTimeout)}
 	d.change.inbox.open, d.change.inbox.sources = d.inbox.newBook, r.sources
-	d.items.d, d.steps.d, d.turn.d, d.late.d, d.inbox.d = d, d, d, d, d
+	d.items.d, d.steps.d, d.turn.d, d.late.d, d.inbox.d, d.child.d = d, d, d, d, d, d
 	return d
 }
 

@@ -31,7 +31,7 @@ func (e *Engine) Drain(ctx context.Context) error {
 }
 
 // interruptWaiting interrupts a turn that waits for a person. A turn that waits for
-// its next attempt, or is a worker's, is left to the next server.
+// its next attempt or for child turns, or is a worker's, is left to the next server.
 func (a *actor) interruptWaiting() {
 	act := a.state.active
 	if act != nil && act.work.exec != nil && act.work.exec.outlivesServer() {
@@ -40,9 +40,11 @@ func (a *actor) interruptWaiting() {
 	}
 	switch {
 	case a.defers((*actor).interruptWaiting) || act == nil:
+	case act.turn.WaitsForChildren():
+		a.slot.leave() // the next server goes on with it
 	case act.waitsForAttempt():
 		a.slot.keep()
-	case act.clock.waiting:
+	case act.waitsForPerson():
 		a.stopForDrain(a.agent().stopWithin(a.e.rules.cfg.InterruptAfter))
 	}
 }

@@ -44,12 +44,16 @@ type detachWork struct{}
 
 func (detachWork) apply(a *actor) { a.state.active.work.detach() }
 
-// supersedeWork detaches the executor of an attempt that was superseded. In a
-// drain the next attempt does not start, so the slot is left.
+// supersedeWork detaches the executor of an attempt that was superseded. A slot that
+// was lent for a call of its agent is taken again: the turn keeps it for its next
+// attempt. In a drain that does not start, so the slot is left.
 type supersedeWork struct{}
 
 func (supersedeWork) apply(a *actor) {
 	a.state.active.work.supersede()
+	if !a.state.active.mayLend() {
+		a.slot.reclaim()
+	}
 	if a.e.pause.isDraining() {
 		a.slot.keep()
 	}

@@ -31,6 +31,9 @@ type Engine struct {
 
 	workers   *Workers
 	inboxes   *Inboxes
+	children  *Children
+	awaits    *awaits
+	family    *family
 	resumeIDs []string // threads whose active turn continues in a worker: set by Recover, read by Run
 
 	pause *pause
@@ -46,7 +49,8 @@ func New(cfg Config, store turns.Store, rows Rows, list []turns.Agent, log *zap.
 		rules: &rules{cfg: cfg.withDefaults(), agents: agents{}, log: rows, inboxes: rows, zap: log},
 		store: store, rows: rows, log: log, services: services{log: log},
 	}
-	e.inboxes = newInboxes(e)
+	e.inboxes, e.awaits, e.family = newInboxes(e), newAwaits(), newFamily(e)
+	e.rules.awaits, e.children = e.awaits, &Children{e}
 	e.workers = &Workers{e: e, secret: leaseSecret{rows: rows}}
 	e.owners = newOwners(func(id string) *actor { return newActor(e, id) })
 	for _, is := range list {
@@ -87,6 +91,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	e.gate.open()
 	inboxes := e.inboxes.start(ctx)
+	inboxes.Go(func() { e.family.run(ctx) })
 	e.pause.resumeOnTime(ctx)
 	inboxes.Wait()
 	intakes := e.owners.close()
@@ -119,17 +124,28 @@ func (e *Engine) wake(threadID string) {
 // call runs f in the actor of the thread, if that may decide, and waits for its
 // answer or for ctx. The end of ctx does not undo what f commits.
 func call[R any](ctx context.Context, e *Engine, threadID string, f func(*actor) (R, error)) (R, error) {
-	return inActor(ctx, e, threadID, func(a *actor) (R, error) {
+	return callThen(ctx, e, threadID, f, nil)
+}
+
+// callThen is call; it calls then once f has run or never will, which may be after
+// the end of ctx. then may be nil and must not block.
+func callThen[R any](ctx context.Context, e *Engine, threadID string, f func(*actor) (R, error), then func()) (R, error) {
+	return inActorThen(ctx, e, threadID, func(a *actor) (R, error) {
 		if err := a.mayDecide(); err != nil {
 			var zero R
 			return zero, err
 		}
 		return f(a)
-	})
+	}, then)
 }
 
 // inActor is call for an f that also has to run while the actor may not decide.
 func inActor[R any](ctx context.Context, e *Engine, threadID string, f func(*actor) (R, error)) (R, error) {
+	return inActorThen(ctx, e, threadID, f, nil)
+}
+
+// inActorThen is inActor with the then of callThen.
+func inActorThen[R any](ctx context.Context, e *Engine, threadID string, f func(*actor) (R, error), then func()) (R, error) {
 	type answer struct {
 		r   R
 		err error
@@ -138,6 +154,9 @@ func inActor[R any](ctx context.Context, e *Engine, threadID string, f func(*act
 	err := e.owners.submit(threadID, func(a *actor) {
 		out := answer{err: turns.ErrInternal} // if it panics
 		defer func() { done <- out }()
+		if then != nil {
+			defer then()
+		}
 		if err := a.load(); err != nil {
 			out.err = err
 			return
@@ -145,6 +164,9 @@ func inActor[R any](ctx context.Context, e *Engine, threadID string, f func(*act
 		out.r, out.err = f(a)
 	}, false)
 	if err != nil {
+		if then != nil {
+			then()
+		}
 		var zero R
 		return zero, err
 	}
@@ -162,6 +184,8 @@ type Load struct {
 	Actors     int   // busy threads
 	Active     int   // turns that run
 	Waiting    int   // turns among Active that wait for a person
+	Parked     int   // turns among Active that have no slot because they, or their agents, wait for child turns
+	Awaiting   int   // requests that wait for ends of turns
 	Slots      int   // slots that running turns have taken
 	Capacity   int   // slots in all
 	LateOutput int64 // since the start: outputs that could not be stored because their turn or thread had ended
@@ -169,8 +193,11 @@ type Load struct {
 
 // Load returns the counts of now.
 func (e *Engine) Load() Load {
-	running, slots := e.gate.load()
-	return Load{Actors: e.owners.count(), Active: running, Waiting: int(e.waiting.Load()), Slots: slots, Capacity: e.rules.cfg.MaxActiveTurns, LateOutput: e.lateOutput.Load()}
+	running, slots, parked := e.gate.load()
+	return Load{
+		Actors: e.owners.count(), Active: running, Waiting: int(e.waiting.Load()), Parked: parked, Awaiting: int(e.awaits.n.Load()),
+		Slots: slots, Capacity: e.rules.cfg.MaxActiveTurns, LateOutput: e.lateOutput.Load(),
+	}
 }
 
 // threadOf returns the thread of a turn, or ErrNotFound.

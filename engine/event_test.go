@@ -133,6 +133,8 @@ func (e event) body(t testing.TB) any {
 		b = &turns.RewindEvent{}
 	case notify.TurnLate:
 		b = &turns.LateEvent{}
+	case notify.TurnDetached:
+		b = &turns.DetachedEvent{}
 	case notify.ItemCreated:
 		b = &items.Created{}
 	case notify.ItemUpdated:

@@ -34,6 +34,12 @@ type work struct {
 	exec    executor  // nil between two prompts or attempts
 	prompts int       // of the attempt, started so far
 	stopBy  time.Time // the deadline of an executor that was asked to stop; zero = none
+
+	// hasChildren says that child turns of the turn may exist: the rows say whether
+	// they do. While some start, the turn does not complete.
+	hasChildren bool
+	starting    int
+	calls       *int // of the agent in this attempt that wait for child turns: how many
 }
 
 // detach detaches the executor, if there is one, because its prompt has ended for
@@ -54,7 +60,7 @@ func (w *work) supersede() {
 		w.exec.supersede()
 	}
 	w.detach()
-	w.prompts = 0
+	w.prompts, w.calls = 0, new(int)
 }
 
 // stop asks the executor to stop within a time. An earlier deadline stays.

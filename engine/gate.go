@@ -27,6 +27,7 @@ type gate struct {
 	mu          sync.Mutex
 	slots       int // taken or granted
 	running     int // turns that have a slot or have given theirs back
+	parked      int // those that have given theirs back because they wait for child turns
 	paused      bool
 	draining    bool
 	waiting     []string
@@ -85,15 +86,18 @@ func (g *gate) leave(threadID string) {
 	g.signalEmpty()
 }
 
-// lend gives back the slot of a turn that waits for a person. It reports false
-// if maxWaiting turns wait without a slot already: the turn keeps its own, and
-// its thread is woken when fewer do.
-func (g *gate) lend(threadID string) bool {
+// lend gives back the slot of a turn that waits for a person or for child turns. It
+// reports false if maxWaiting turns wait for persons without a slot already: the turn
+// keeps its own, and its thread is woken when fewer do.
+func (g *gate) lend(threadID string, forPerson bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.running-g.slots >= g.maxWaiting {
+	if forPerson && g.running-g.slots-g.parked >= g.maxWaiting {
 		g.lendRefused[threadID] = true
 		return false
+	}
+	if !forPerson {
+		g.parked++
 	}
 	delete(g.lendRefused, threadID)
 	g.slots--
@@ -102,10 +106,12 @@ func (g *gate) lend(threadID string) bool {
 }
 
 // reclaim takes a slot for a turn that continues, even over the bound.
-func (g *gate) reclaim() {
+func (g *gate) reclaim(forPerson bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.slots++
+	if g.slots++; !forPerson {
+		g.parked--
+	}
 	for id := range g.lendRefused { // one may lend its slot now; one that has continued meanwhile does not ask
 		delete(g.lendRefused, id)
 		g.wake(id)
@@ -190,11 +196,12 @@ func (g *gate) state() (paused, draining bool) {
 	return g.paused, g.draining
 }
 
-// load is how many turns run, and how many slots they have.
-func (g *gate) load() (running, slots int) {
+// load is how many turns run, how many slots they have, and how many have given theirs
+// back because they wait for child turns.
+func (g *gate) load() (running, slots, parked int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.running - len(g.granted), g.slots - len(g.granted)
+	return g.running - len(g.granted), g.slots - len(g.granted), g.parked
 }
 
 func (g *gate) take() { g.slots++; g.running++ }

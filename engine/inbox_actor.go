@@ -44,6 +44,9 @@ func (k *inboxKeeper) followInbox(d *decision) {
 		}
 		k.a.e.inboxes.sources.committed(k.a.e.inboxes, k.a.id, d.change.unit.Drafts)
 	}
+	if act := s.active; act != nil && act.turn.WaitsForChildren() && len(d.change.unit.Drafts) > 0 {
+		k.a.in.post(look)
+	}
 	if s.active == nil && len(s.queue) == 0 && s.inbox != nil && s.inbox.NewEntries > 0 && len(d.change.unit.Drafts) > 0 {
 		if v := k.judgeWake(); v.OK || v.Stall != "" {
 			k.a.in.post((*actor).startNext)

@@ -98,6 +98,14 @@ func (w *inboxWriter) newBook() *inbox.Book {
 // book is the inbox as the decision leaves it so far.
 func (w *inboxWriter) book() *inbox.Book { return w.d.change.inbox.book() }
 
+// err is the first error of reading the inbox; nil if it was not read.
+func (w *inboxWriter) err() error {
+	if b := w.d.change.inbox.b; b != nil {
+		return b.Err()
+	}
+	return nil
+}
+
 // settings is the policy in force.
 func (w *inboxWriter) settings() inbox.Settings {
 	return settingsOf(w.d.next(), w.d.agent())

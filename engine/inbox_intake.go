@@ -29,6 +29,9 @@ type arrival struct {
 	key   *ledger.Key
 	// lags says that items which do not fit are counted instead of refused.
 	lags bool
+	// ends says that the items are these ends of child turns: they do not count in any
+	// bound, and are refused together if one of them is superseded.
+	ends turns.EndsLive
 	size int
 	done chan arrived // receives the outcome; has room for it
 }
@@ -44,7 +47,7 @@ func (x *Inboxes) arrive(ctx context.Context, threadID string, in *arrival) (inb
 	for i := range in.items {
 		in.size += arrivalOverhead + len(in.items[i].Payload)
 	}
-	if x.waiting.Add(int64(in.size)) > allArrivalBytes && in.size < allArrivalBytes {
+	if x.waiting.Add(int64(in.size)) > allArrivalBytes && in.size < allArrivalBytes && in.ends == nil {
 		x.waiting.Add(-int64(in.size))
 		return inbox.IngestResult{}, turns.ErrOverloaded
 	}
@@ -77,7 +80,7 @@ func (o *owners) arrive(threadID string, in *arrival) error {
 func (in *intake) arrive(a *arrival) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.arrivalBytes > 0 && in.arrivalBytes+a.size > arrivalBytes {
+	if in.arrivalBytes > 0 && in.arrivalBytes+a.size > arrivalBytes && a.ends == nil {
 		return turns.ErrOverloaded
 	}
 	in.arrivals = append(in.arrivals, a)
@@ -88,14 +91,16 @@ func (in *intake) arrive(a *arrival) error {
 
 // takeArrivals returns what waits, as much as fits into one unit. Items that
 // arrived together stay together, however many they are. One with a key comes
-// alone, because a unit has one key.
+// alone, because a unit has one key, and so do ends of child turns, which may be
+// refused.
 func (in *intake) takeArrivals() (list []*arrival) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	n, size := 0, 0
 	for len(in.arrivals) > 0 {
 		a := in.arrivals[0]
-		if len(list) > 0 && (a.key != nil || n+len(a.items) > arrivalUnitItems || size+a.size > arrivalUnitBytes) {
+		alone := a.key != nil || a.ends != nil
+		if len(list) > 0 && (alone || n+len(a.items) > arrivalUnitItems || size+a.size > arrivalUnitBytes) {
 			break
 		}
 		list = append(list, a)
@@ -103,7 +108,7 @@ func (in *intake) takeArrivals() (list []*arrival) {
 		in.arrivals = in.arrivals[1:]
 		in.arrivalBytes -= a.size
 		n, size = n+len(a.items), size+a.size
-		if a.key != nil {
+		if alone {
 			break
 		}
 	}
@@ -145,6 +150,9 @@ func (k *inboxKeeper) store(list []*arrival, outcomes []arrived) error {
 		if err := d.mustBeOpen(); err != nil {
 			return all, err
 		}
+		if list[0].ends != nil {
+			d.fence(list[0].ends)
+		}
 		err = d.inbox.inSnapshot(func(b *inbox.Book) error {
 			if err := b.SettleLags(); err != nil {
 				return err
@@ -172,6 +180,9 @@ func (k *inboxKeeper) store(list []*arrival, outcomes []arrived) error {
 	})
 	if err != nil {
 		return err
+	}
+	for turnID := range list[0].ends {
+		k.a.e.awaits.takenIn(k.a.id, turnID)
 	}
 	if replayed {
 		outcomes[0] = arrived{r: r}

@@ -40,9 +40,13 @@ type InboxRows interface {
 	Payloads(ctx context.Context, seqs []int64) (map[int64]*inbox.Received, error)
 }
 
-// hasSpoken reports whether the agent has made an item in the live attempt of a
-// turn.
-func (r *rules) hasSpoken(t *turns.Turn) (spoke bool, err error) {
+// hasSpoken reports whether the agent has made an item in the live attempt of a turn,
+// since it was told entries if it was.
+func (r *rules) hasSpoken(t *turns.Turn, box *inbox.Inbox) (spoke bool, err error) {
+	since := t.CreatedSeq
+	if box.ToldTurn == t.TurnID {
+		since = max(since, box.ToldSeq)
+	}
 	var kinds []any
 	for _, k := range items.Kinds {
 		if speaks(k) {
@@ -51,7 +55,7 @@ func (r *rules) hasSpoken(t *turns.Turn) (spoke bool, err error) {
 	}
 	err = r.inboxes.ReadToDecide(context.Background(), func(rd ledger.Reader) error {
 		return rd.Scan(ledger.Range{
-			Index: items.OfThread, Prefix: []any{t.ThreadID}, Newest: true, Until: t.CreatedSeq, Live: turns.SupersededItems,
+			Index: items.OfThread, Prefix: []any{t.ThreadID}, Newest: true, Until: since, Live: turns.SupersededItems,
 			Only: []ledger.Only{{Column: "turn_id", Values: []any{t.TurnID}}, {Column: "type", Values: kinds}}, First: 1,
 		}, func(ledger.Values) error {
 			spoke = true

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/seed82539d15/holon/inbox"
@@ -60,7 +61,7 @@ func (k *inboxKeeper) startWake() {
 		if err == nil { // a bound was reached, or nothing was left to tell
 			return
 		}
-		if !errors.Is(err, turns.ErrRuntimePaused) { // otherwise a pause has closed the gate, and the next round waits in line
+		if !errors.Is(err, turns.ErrRuntimePaused) && !errors.Is(err, turns.ErrChildrenMoved) { // otherwise a pause has closed the gate, and the next round waits in line
 			k.wakeAt = k.a.retryTime("a thread cannot be woken now", err)
 			return
 		}
@@ -75,8 +76,9 @@ func (d *decision) wake() (started bool, err error) {
 		return false, turns.ErrDraining
 	}
 	var fresh, told []*inbox.Entry
+	var ends map[*inbox.Entry]inbox.End
 	if err := d.inbox.inSnapshot(func(b *inbox.Book) (err error) {
-		fresh, err = b.Fresh()
+		fresh, ends, err = d.child.freshEntries(b)
 		return err
 	}); err != nil || len(fresh) == 0 {
 		return false, err
@@ -98,14 +100,60 @@ func (d *decision) wake() (started bool, err error) {
 		turnID := turns.NewID()
 		msgs := []items.UserMessage{msg}
 		d.change.selectTries(newTries(turnID))
-		d.turn.addStarted(nil, turnID, turns.OriginWake, turns.Start{Retry: &wakeRetry}, chain)
+		d.turn.addStarted(nil, turnID, turns.OriginWake, request{Start: turns.Start{Retry: &wakeRetry}, chain: chain})
 		d.items.addInput(turnID, 1, msgs, items.StatusCompleted)
 		b.Tell(told, turnID)
+		live := turns.EndsLive{}
+		for _, e := range told {
+			if end, ok := ends[e]; ok {
+				live[end.TurnID] = end.Seq
+			}
+		}
+		if len(live) > 0 {
+			d.fence(live)
+		}
 		b.Stats().Woken++
 		d.turn.addPrompt(msgs)
 		return b.Err()
 	})
 	return len(told) > 0, err
+}
+
+// freshEntries lists the fresh entries that a wake can tell, and which of them show
+// ends of child turns. It withdraws ends that were superseded, and leaves out those
+// that an answer tells which is under way.
+func (w *childWriter) freshEntries(b *inbox.Book) ([]*inbox.Entry, map[*inbox.Entry]inbox.End, error) {
+	var reserved func(e *inbox.Entry) bool
+	if w.d.rules.awaits.any() {
+		reserved = func(e *inbox.Entry) bool {
+			ends, err := inbox.EndsAmong(b, []*inbox.Entry{e}) // the book keeps the error
+			return err == nil && len(ends) == 1 && w.d.rules.awaits.reserves(w.d.change.threadID, ends[0].TurnID)
+		}
+	}
+	list, err := b.Fresh(reserved)
+	if err != nil {
+		return nil, nil, err
+	}
+	ends, err := inbox.EndsAmong(b, list)
+	if err != nil || len(ends) == 0 {
+		return list, nil, err
+	}
+	var c children
+	if err := w.sortEnds(inbox.ReaderOf(b), ends, &c, func(*turns.Turn) (mine, holds bool) { return true, false }); err != nil {
+		return nil, nil, err
+	}
+	for _, e := range c.gone {
+		inbox.Withdraw(b, e)
+	}
+	byEntry := make(map[*inbox.Entry]inbox.End, len(c.untold))
+	for _, e := range c.untold {
+		byEntry[e.Entry] = e
+	}
+	list = slices.DeleteFunc(list, func(e *inbox.Entry) bool {
+		_, is := byEntry[e]
+		return e.Source == inbox.SourceTurns && !is
+	})
+	return list, byEntry, b.Err()
 }
 
 // payloads reads the events of what the entries show, as far as an agent is told
@@ -133,7 +181,7 @@ func (w *inboxWriter) turnEnds(end turns.State) {
 	var err error
 	switch {
 	case !act.spoke:
-		err = w.book().Untell(act.turn.TurnID)
+		err = w.book().Untell(act.turn.TurnID, act.turn.Wake)
 	case end == turns.Completed && w.settings().Ack == inbox.AckTurnEnd:
 		if err = w.book().AckTold(act.turn.TurnID); err == nil {
 			err = w.book().SettleLags()

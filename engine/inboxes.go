@@ -8,6 +8,7 @@ import (
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -135,9 +136,40 @@ func (x *Inboxes) Ingest(ctx context.Context, c inbox.Ingest) (inbox.IngestResul
 // Send stores a message as one item. Errors: inbox.ErrFull.
 func (x *Inboxes) Send(ctx context.Context, c inbox.Send) (inbox.SendResult, error) {
 	it := inbox.MessageItem(items.NewID(), c.Text, c.Sender)
+	var err error
+	if it.Chain, err = x.chainOf(ctx, c.Sender); err != nil {
+		return inbox.SendResult{}, err
+	}
 	out, err := x.arrive(ctx, c.ThreadID, &arrival{items: []inbox.Item{it}, key: c.Key})
 	if err != nil {
 		return inbox.SendResult{}, err
 	}
 	return inbox.SendResult{Ingested: out.Results[0], Seq: out.Seq}, nil
+}
+
+// chainOf is the chain of a wake that a message of this sender causes. If that is a
+// thread, it is one more than that of its turn, so that agents which answer each other
+// stop.
+func (x *Inboxes) chainOf(ctx context.Context, sender string) (int, error) {
+	if !threads.ValidID(sender) {
+		return 0, nil
+	}
+	var t *turns.Turn
+	if err := x.e.rules.inboxes.ReadToDecide(ctx, func(r ledger.Reader) error {
+		return r.Scan(ledger.Range{
+			Index: turns.UnfinishedOfThread, Prefix: []any{sender}, Only: []ledger.Only{{Column: "state", Values: []any{string(turns.Active)}}},
+		}, func(v ledger.Values) (err error) {
+			t, err = turns.Read(v)
+			return err
+		})
+	}); err != nil {
+		return 0, err
+	}
+	if t == nil {
+		var err error
+		if t, err = x.e.rows.LastTurn(ctx, sender); err != nil || t == nil {
+			return 0, err
+		}
+	}
+	return t.Chain + 1, nil
 }

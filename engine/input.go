@@ -5,26 +5,39 @@ import (
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
 )
 
-// readInput reads the user messages of a turn.
-func (r *rules) readInput(turnID string) ([]*openItem, error) {
-	rows, err := r.log.Input(context.Background(), turnID)
+// readInput reads the user messages of a turn: all of them or, if the turn went on
+// after it had waited for child turns, those since. What an earlier attempt was told of
+// child turns is left out: each attempt is told anew.
+func (r *rules) readInput(t *turns.Turn) ([]*openItem, error) {
+	rows, err := r.log.Input(context.Background(), t.TurnID)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]*openItem, 0, len(rows))
 	for _, row := range rows {
-		if row.Status == items.StatusDeleted {
+		if row.Status == items.StatusDeleted || row.UpdatedSeq <= t.PromptSeq {
 			continue
 		}
 		content, err := items.Decode(row.Content)
 		if err != nil {
 			return nil, err
 		}
+		if listsChildren(content) && row.Attempt < t.Attempt {
+			continue
+		}
 		list = append(list, &openItem{row: row, content: content})
 	}
 	return list, nil
+}
+
+// listsChildren reports whether a user message tells what became of the child turns of
+// earlier attempts.
+func listsChildren(c items.Content) bool {
+	m, ok := c.(items.UserMessage)
+	return ok && m.Origin == items.OriginWake && len(m.Entries) == 0
 }
 
 // addInput adds user messages to a turn. They are never superseded.

@@ -161,6 +161,13 @@ func (in *intake) putBack(o output) {
 	in.bytes += o.size
 }
 
+// endsNext reports whether the next output is the end of a prompt.
+func (in *intake) endsNext() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.output) > 0 && in.output[0].end != nil
+}
+
 // noOutput reports whether no output waits.
 func (in *intake) noOutput() bool {
 	in.mu.Lock()

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/seed82539d15/holon/turns"
@@ -45,13 +46,16 @@ func (e *Engine) Interrupt(ctx context.Context, c turns.Interrupt) (result turns
 }
 
 func (d *decision) interrupt(c turns.Interrupt) (turns.InterruptResult, error) {
-	reason := c.Reason
+	by, reason := cmp.Or(c.By, turns.ByClient), c.Reason
 	if reason == "" {
 		reason = "requested by a client"
+		if by == turns.ByOwner {
+			reason = "requested by the owner's agent"
+		}
 	}
 	r := turns.InterruptResult{TurnID: c.TurnID, InterruptedAt: d.change.now, Message: interruption(reason)}
 	if q := d.next().queued(c.TurnID); q != nil {
-		d.turn.endQueued(q.turn, turns.ByClient, reason)
+		d.turn.endQueued(q.turn, by, reason)
 		r.State = string(turns.Interrupted)
 		return r, nil
 	}
@@ -67,6 +71,6 @@ func (d *decision) interrupt(c turns.Interrupt) (turns.InterruptResult, error) {
 	if act.unattended() {
 		r.State = string(turns.Interrupted)
 	}
-	d.turn.stop(stop{by: turns.ByClient, state: turns.Interrupted, reason: reason}, d.stopWithin())
+	d.turn.stop(stop{by: by, state: turns.Interrupted, reason: reason}, d.stopWithin())
 	return r, nil
 }

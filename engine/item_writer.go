@@ -160,7 +160,7 @@ func (w *itemWriter) delete(op items.Delete) error {
 	if o == nil && row.Type == items.KindAgentMessage {
 		w.d.active().open.last.inLog = true // it may have been the last message
 	}
-	if act.clock.waiting && act.pendingQuestions() == 0 {
+	if act.waitsForPerson() && act.pendingQuestions() == 0 {
 		act.clock.wait(false)
 		if act.turn.Progress == turns.Waiting {
 			w.d.turn.addProgress(turns.Running, "")

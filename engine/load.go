@@ -29,14 +29,23 @@ func (a *actor) load() error {
 	if s.inbox, err = a.e.rules.inboxes.LoadInbox(context.Background(), a.id); err != nil {
 		return err
 	}
-	if act := s.active; act != nil && s.inbox != nil && act.turn.Wake {
-		if act.spoke, err = a.e.rules.hasSpoken(act.turn); err != nil {
+	if act := s.active; act != nil && s.inbox != nil && (act.turn.Wake || s.inbox.ToldTurn == act.turn.TurnID) {
+		if act.spoke, err = a.e.rules.hasSpoken(act.turn, s.inbox); err != nil {
 			return err
 		}
 	}
 	a.state, a.work, a.loaded = s, nil, true
 	if s.active != nil {
 		a.work = s.active.work
+		a.work.hasChildren = true // as far as is known: the rows say
+		if act := s.active; act.turn.WaitsForChildren() {
+			act.clock.wait(true)
+			if !a.recovering {
+				a.slot.hold() // Recover has taken the slot
+				a.in.post(look)
+			}
+			return nil
+		}
 		if !a.recovering && s.active.resumesAfterRestart(a.agent()) {
 			a.resumeWorker()
 			a.slot.hold() // Recover has taken the slot
@@ -68,7 +77,7 @@ func stateFromRows(l turns.Loaded, cfg Config) (*state, error) {
 			if it.Status.Open() {
 				s.active.addLoaded(it, content, cfg.MaxItemBytes)
 			}
-		case isUser && it.Status != items.StatusDeleted && s.queued(it.TurnID) != nil:
+		case isUser && it.Status != items.StatusDeleted && s.queued(it.TurnID) != nil && !listsChildren(content):
 			s.setInput(it.TurnID, append(s.queued(it.TurnID).input, &openItem{row: it, content: content}))
 		}
 	}
@@ -94,7 +103,9 @@ func (act *activeTurn) addLoaded(it *items.Item, content items.Content, maxBytes
 // newActive is a turn that has just started. otherwise is its timeout if the turn
 // names none.
 func newActive(t *turns.Turn, tries *tries, otherwise time.Duration) *activeTurn {
-	act := &activeTurn{turn: t, tries: tries, open: &openItems{}, work: &work{turnID: t.TurnID}, clock: clock{timeout: timeoutOf(t, otherwise), since: time.Now()}}
+	act := &activeTurn{turn: t, tries: tries, open: &openItems{}, clock: clock{timeout: timeoutOf(t, otherwise), since: time.Now()}}
+	// Child turns of earlier attempts may not have ended yet.
+	act.work = &work{turnID: t.TurnID, hasChildren: t.Attempt > 1, calls: new(int)}
 	if act.clock.timeout > 0 {
 		act.clock.timeout = max(1, act.clock.timeout-time.Duration(t.UsedMs)*time.Millisecond)
 	}

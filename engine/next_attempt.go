@@ -45,17 +45,21 @@ func (w *turnWriter) usedMs() int64 {
 // all user messages of the turn so far as one prompt.
 func (d *decision) addAttempt() error {
 	act := d.active()
-	input, err := d.rules.readInput(act.turn.TurnID)
+	input, err := d.rules.readInput(act.turn)
 	if err != nil {
 		return err
 	}
-	d.turn.addStarted(act.turn, act.turn.TurnID, turns.OriginRetry, turns.Start{}, 0)
+	d.turn.addStarted(act.turn, act.turn.TurnID, turns.OriginRetry, request{})
 	d.items.completeInput(input)
 	for _, o := range input {
 		act.open.remove(o.row.ItemID)
 	}
 	act.steers, act.retryAt = nil, time.Time{}
-	d.turn.addPrompt(messages(input))
+	earlier, err := d.child.tellEarlierChildren()
+	if err != nil {
+		return err
+	}
+	d.turn.addPrompt(append(messages(input), earlier...))
 	return nil
 }
 
@@ -80,6 +84,9 @@ func (w *turnWriter) recoverTurn() (waits bool) {
 // minRunTime is how long an attempt has run at least, as far as the log shows. The
 // time until the next start of the server is not counted.
 func (act *activeTurn) minRunTime() time.Duration {
+	if act.turn.Prompts > 0 {
+		return 0 // used_ms has what the attempt took until it last waited for child turns
+	}
 	last := act.turn.StartedAt
 	for _, o := range act.open.list {
 		if o.row.UpdatedAt.After(last.Time) {

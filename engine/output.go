@@ -29,6 +29,9 @@ func (a *actor) takeOutput() bool {
 	}
 	var d *decision
 	for d == nil || !d.change.full() {
+		if a.work != nil && a.work.starting > 0 && a.in.endsNext() {
+			break // a child turn of the turn is about to start: its release looks again
+		}
 		o, ok := a.in.takeOutput()
 		if !ok {
 			break

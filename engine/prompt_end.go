@@ -33,6 +33,9 @@ func (w *turnWriter) promptEnded(out turns.Outcome) {
 	case end.state == turns.Failed && end.failure == nil:
 		end.failure = &turns.Failure{Kind: "agent_failed", Message: "the agent gave no reason"}
 	}
+	if end.state == turns.Completed && w.waits() {
+		return
+	}
 	w.end(end)
 }
 
@@ -44,13 +47,34 @@ func (w *turnWriter) nextPrompt() {
 		status = items.StatusInterrupted
 	}
 	act.cut = false
+	waited := act.turn.WaitsForChildren()
+	if waited {
+		w.resume()
+	}
+	w.endPrompt(status)
 	var input []items.UserMessage
-	for _, o := range act.open.list {
-		switch m, isUser := o.content.(items.UserMessage); {
-		case isUser:
+	for _, o := range act.open.list { // what was steered is left
+		if m, ok := o.content.(items.UserMessage); ok {
 			input = append(input, m)
 			_ = w.d.items.addUpdated(o, items.StatusCompleted)
 			act.open.remove(o.row.ItemID)
+		}
+	}
+	act.steers = nil
+	act.clock.wait(false)
+	if !waited && act.turn.Progress != turns.Running {
+		w.addProgress(turns.Running, "")
+	}
+	w.d.addEffect(detachWork{})
+	w.d.addEffect(startPrompt{input})
+}
+
+// endPrompt ends the items that the agent has left open.
+func (w *turnWriter) endPrompt(status items.Status) {
+	act := w.d.active()
+	for _, o := range act.open.list {
+		switch {
+		case o.isInput():
 		case o.row.Type.IsQuestion():
 			w.d.items.resolve(o, cancelled, "")
 		default:
@@ -59,11 +83,4 @@ func (w *turnWriter) nextPrompt() {
 			act.open.noteEnded(o)
 		}
 	}
-	act.steers = nil
-	act.clock.wait(false)
-	if act.turn.Progress != turns.Running {
-		w.addProgress(turns.Running, "")
-	}
-	w.d.addEffect(detachWork{})
-	w.d.addEffect(startPrompt{input})
 }

@@ -115,7 +115,7 @@ func (w *turnWriter) expireQuestions(now time.Time) {
 		}
 		w.d.items.resolve(o, ans, "expiry")
 	}
-	if left == 0 && act.clock.waiting {
+	if left == 0 && act.waitsForPerson() {
 		w.resumeAfterAnswer()
 	}
 }

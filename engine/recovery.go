@@ -97,7 +97,7 @@ func (a *actor) recoverThread() (recovered, error) {
 	switch act := d.active(); {
 	case act != nil && act.waitsForAttempt():
 		return turnWaits, nil // it is in the log already
-	case act != nil && act.resumesAfterRestart(a.agent()):
+	case act != nil && (act.turn.WaitsForChildren() || act.resumesAfterRestart(a.agent())):
 		return turnContinues, nil
 	case act != nil:
 		if d.turn.recoverTurn() {

@@ -24,7 +24,7 @@ func (e *Engine) Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, e
 	if err != nil {
 		return turns.RetryResult{}, err
 	}
-	return call(ctx, e, threadID, func(a *actor) (turns.RetryResult, error) {
+	return e.children.retryOfChild(ctx, c, threadID, func(a *actor) (turns.RetryResult, error) {
 		r, replayed, err := keyed(a, c.Key, func(d *decision) (turns.RetryResult, error) { return d.retry(c) })
 		switch {
 		case err != nil:
@@ -59,13 +59,16 @@ func (d *decision) retry(c turns.Retry) (turns.RetryResult, error) {
 	if err != nil {
 		return turns.RetryResult{}, err
 	}
-	input, err := d.rules.readInput(c.TurnID)
+	input, err := d.rules.readInput(&turns.Turn{TurnID: t.TurnID, Attempt: t.Attempt + 1})
 	if err != nil {
 		return turns.RetryResult{}, err
 	}
 	d.change.selectTries(triesFromRows(c.TurnID, steps))
 	if d.change.root() == nil {
 		return turns.RetryResult{}, turns.ErrNoAttempts
+	}
+	if t, err = d.child.mayRetryChild(t); err != nil {
+		return turns.RetryResult{}, err
 	}
 	position := len(d.next().queue) + 1
 	d.change.rewind("", t, turns.RewindEvent{Reason: turns.CauseRequest, Message: cutText(c.Reason), Rank: d.next().lastRank(), Usage: t.Usage})

@@ -6,6 +6,8 @@ type slot struct {
 	gate     *gate
 	threadID string
 	state    slotState
+
+	forPerson bool // if it is lent: to a turn that waits for a person
 }
 
 type slotState int
@@ -14,7 +16,7 @@ const (
 	slotNone     slotState = iota // none, or the thread waits in line for one
 	slotReserved                  // for a turn that is about to start
 	slotHeld                      // by the active turn
-	slotLent                      // the active turn runs without one, because it waits for a person
+	slotLent                      // the active turn runs without one, because it waits
 )
 
 // reserve asks for a slot for a turn that is about to start. Without one the
@@ -41,11 +43,12 @@ func (s *slot) hold() { s.state = slotHeld }
 // attempt may have none.
 func (s *slot) held() bool { return s.state == slotHeld }
 
-// lend gives back the slot of a turn that waits for a person, if
-// max_waiting_turns allows it.
-func (s *slot) lend() {
-	if s.state == slotHeld && s.gate.lend(s.threadID) {
-		s.state = slotLent
+// lend gives back the slot of a turn that waits. One that waits for a person keeps
+// its own if max_waiting_turns do already. One that waits for child turns never does:
+// they may need it.
+func (s *slot) lend(forPerson bool) {
+	if s.state == slotHeld && s.gate.lend(s.threadID, forPerson) {
+		s.state, s.forPerson = slotLent, forPerson
 	}
 }
 
@@ -53,7 +56,7 @@ func (s *slot) lend() {
 func (s *slot) reclaim() {
 	if s.state == slotLent {
 		s.state = slotHeld
-		s.gate.reclaim()
+		s.gate.reclaim(s.forPerson)
 	}
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/limits"
@@ -16,52 +17,81 @@ import (
 // ErrQueueFull, ledger.ErrKeyConflict, ErrDraining, ledger.ErrStorageFull,
 // ledger.ErrStorageFailed.
 func (e *Engine) Start(ctx context.Context, c turns.Start) (turns.StartResult, error) {
-	msgs, err := c.Messages(e.rules.cfg.MaxItemBytes)
+	q, err := e.request(c)
 	if err != nil {
 		return turns.StartResult{}, err
 	}
-	return call(ctx, e, c.ThreadID, func(a *actor) (turns.StartResult, error) { return a.start(c, msgs) })
+	return e.startRequest(ctx, q)
 }
 
-func (a *actor) start(c turns.Start, msgs []items.UserMessage) (turns.StartResult, error) {
+// request checks what needs no thread.
+func (e *Engine) request(c turns.Start) (request, error) {
+	msgs, err := c.Messages(e.rules.cfg.MaxItemBytes)
+	return request{Start: c, turnID: turns.NewID(), msgs: msgs}, err
+}
+
+func (e *Engine) startRequest(ctx context.Context, q request) (turns.StartResult, error) {
+	if q.Parent != nil {
+		return e.children.startChild(ctx, q)
+	}
+	return call(ctx, e, q.ThreadID, func(a *actor) (turns.StartResult, error) { return a.start(q) })
+}
+
+// request is a turn that is to start: what was asked for, and what the server knows.
+type request struct {
+	turns.Start // Parent is complete
+	turnID      string
+	msgs        []items.UserMessage
+	child       turns.Child // of a child turn
+	chain       int
+	wake        string // of the inbox of a child turn's owner
+}
+
+func (a *actor) start(q request) (turns.StartResult, error) {
 	for {
-		r, replayed, err := keyed(a, c.Key, func(d *decision) (turns.StartResult, error) { return d.start(c, msgs, a.slot.reserve) })
+		r, replayed, err := keyed(a, q.Key, func(d *decision) (turns.StartResult, error) { return d.start(q, a.slot.reserve) })
 		if err != nil || replayed {
 			a.slot.unreserve()
 		}
-		if !errors.Is(err, turns.ErrRuntimePaused) {
+		if !errors.Is(err, turns.ErrRuntimePaused) && !errors.Is(err, turns.ErrChildrenMoved) {
 			return r, err
 		}
 		// A pause was committed before this turn: the gate is closed by now, so
-		// that the next decision queues the turn.
+		// that the next decision queues the turn. Or an end that the turn was to be
+		// told is superseded.
 	}
 }
 
 // start begins a turn in the slot that reserve gives, or queues it.
-func (d *decision) start(c turns.Start, msgs []items.UserMessage, reserve func() (ok bool, why string)) (turns.StartResult, error) {
+func (d *decision) start(q request, reserve func() (ok bool, why string)) (turns.StartResult, error) {
 	if err := d.mayStart(); err != nil {
 		return turns.StartResult{}, err
+	}
+	if q.child.AttentionPolicy != "" {
+		if err := d.child.mayBeChild(&q); err != nil {
+			return turns.StartResult{}, err
+		}
 	}
 	if g := d.agent(); g.Agent != nil && g.Info().Kind == turns.KindMailbox {
 		return turns.StartResult{}, &turns.UnsupportedError{Agent: g.Info().Name, What: "runs no turns: use inbox/send"}
 	}
-	if act := d.active(); act != nil && c.OnBusy == turns.BusySteer && act.stop == nil {
-		return d.startBySteer(c, msgs)
+	if act := d.active(); act != nil && q.OnBusy == turns.BusySteer && act.stop == nil {
+		return d.startBySteer(q.msgs)
 	}
-	why, err := d.next().queueReason(c.OnBusy)
+	why, err := d.next().queueReason(q.OnBusy)
 	if err != nil {
 		return turns.StartResult{}, err
 	}
-	if err := d.checkWorkerInput("", msgs); err != nil {
+	if err := d.checkWorkerInput("", q.msgs); err != nil {
 		return turns.StartResult{}, err
 	}
 	if why == "" {
 		var reserved bool
 		if reserved, why = reserve(); reserved {
-			return d.startNow(c, msgs), nil
+			return d.startNow(q)
 		}
 	}
-	return d.enqueue(c, msgs, why)
+	return d.enqueue(q, why)
 }
 
 // queueReason says why the state of its thread keeps a turn from starting now; ""
@@ -81,17 +111,27 @@ func (s *state) queueReason(onBusy turns.OnBusy) (string, error) {
 	return "", nil
 }
 
-func (d *decision) startNow(c turns.Start, msgs []items.UserMessage) turns.StartResult {
-	turnID := turns.NewID()
-	d.change.selectTries(newTries(turnID))
-	d.turn.addStarted(nil, turnID, turns.OriginClient, c, 0)
-	d.items.addInput(turnID, 1, msgs, items.StatusCompleted)
-	d.turn.addPrompt(msgs)
-	return turns.StartResult{TurnID: turnID, ThreadID: d.change.threadID, State: turns.Active, StartedAt: d.change.now}
+func (d *decision) startNow(q request) (turns.StartResult, error) {
+	d.change.selectTries(newTries(q.turnID))
+	d.turn.addStarted(nil, q.turnID, turns.OriginClient, q)
+	d.items.addInput(q.turnID, 1, q.msgs, items.StatusCompleted)
+	told, err := d.child.tellNewEnds()
+	d.turn.addPrompt(append(slices.Clip(q.msgs), told...))
+	r := q.result(d)
+	r.State, r.StartedAt = turns.Active, d.change.now
+	return r, err
 }
 
-func (d *decision) enqueue(c turns.Start, msgs []items.UserMessage, why string) (turns.StartResult, error) {
-	queue, first := d.next().queue, c.OnBusy == turns.BusyInterrupt
+// result is the answer to the request, without the state of the turn.
+func (q *request) result(d *decision) turns.StartResult {
+	return turns.StartResult{
+		TurnID: q.turnID, ThreadID: d.change.threadID,
+		Parent: q.Parent, AttentionPolicy: q.child.AttentionPolicy, Title: q.child.Title, Wake: q.wake,
+	}
+}
+
+func (d *decision) enqueue(q request, why string) (turns.StartResult, error) {
+	queue, first := d.next().queue, q.OnBusy == turns.BusyInterrupt
 	bound := d.rules.cfg.MaxQueue
 	if first {
 		bound += limits.QueuedByInterrupt
@@ -106,16 +146,17 @@ func (d *decision) enqueue(c turns.Start, msgs []items.UserMessage, why string) 
 			rank = queue[0].turn.Rank - 1
 		}
 	}
-	turnID := turns.NewID()
-	d.change.turn(nil, turnID, notify.TurnQueued, scope{attempt: 1}, &turns.QueuedEvent{
+	d.change.turn(nil, q.turnID, notify.TurnQueued, scope{attempt: 1}, &turns.QueuedEvent{
 		Type: "queued", State: turns.Queued, Position: position, Rank: rank, QueuedAt: d.change.now, Reason: why,
-		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds, Retry: c.Retry,
+		Metadata: q.Metadata, Parent: q.Parent, Child: q.child, TimeoutSeconds: q.TimeoutSeconds, Retry: q.Retry, Chain: q.chain,
 	})
-	d.next().setInput(turnID, inputItems(d.items.addInput(turnID, 1, msgs, items.StatusCompleted), msgs))
+	d.next().setInput(q.turnID, inputItems(d.items.addInput(q.turnID, 1, q.msgs, items.StatusCompleted), q.msgs))
 	if act := d.active(); first && act != nil && act.stop == nil {
 		d.turn.stop(stop{by: turns.ByClient, state: turns.Interrupted, reason: "a newer turn takes its place"}, d.stopWithin())
 	}
-	return turns.StartResult{TurnID: turnID, ThreadID: d.change.threadID, State: turns.Queued, QueuedAt: d.change.now, Position: position}, nil
+	r := q.result(d)
+	r.State, r.QueuedAt, r.Position = turns.Queued, d.change.now, position
+	return r, nil
 }
 
 // lastRank is the rank of a turn at the end of the queue.
@@ -126,7 +167,7 @@ func (s *state) lastRank() int64 {
 	return 1
 }
 
-func (d *decision) startBySteer(c turns.Start, msgs []items.UserMessage) (turns.StartResult, error) {
+func (d *decision) startBySteer(msgs []items.UserMessage) (turns.StartResult, error) {
 	r, err := d.steer(msgs, false)
 	if err != nil {
 		return turns.StartResult{}, err
@@ -138,12 +179,18 @@ func (d *decision) startBySteer(c turns.Start, msgs []items.UserMessage) (turns.
 }
 
 // addQueued starts the first turn of the queue.
-func (d *decision) addQueued() {
+func (d *decision) addQueued() error {
 	q := d.next().queue[0]
 	d.change.selectTries(q.tries.clone())
-	d.turn.addStarted(q.turn, q.turn.TurnID, turns.OriginQueue, turns.Start{}, 0)
+	d.turn.addStarted(q.turn, q.turn.TurnID, turns.OriginQueue, request{})
 	d.items.completeInput(q.input)
-	d.turn.addPrompt(messages(q.input))
+	earlier, err := d.child.tellEarlierChildren()
+	if err != nil {
+		return err
+	}
+	told, err := d.child.tellNewEnds()
+	d.turn.addPrompt(slices.Concat(messages(q.input), earlier, told))
+	return err
 }
 
 // startNext starts the first turn of the queue, if it may. A turn that waits for
@@ -179,13 +226,15 @@ func (a *actor) startNext() {
 			return
 		}
 		d := a.decide()
-		d.addQueued()
-		_, err := a.commit(d)
+		err := d.addQueued()
+		if err == nil {
+			_, err = a.commit(d)
+		}
 		if err == nil {
 			return
 		}
 		a.slot.unreserve()
-		if !errors.Is(err, turns.ErrRuntimePaused) { // otherwise a pause has closed the gate, and the next round waits in line
+		if !errors.Is(err, turns.ErrRuntimePaused) && !errors.Is(err, turns.ErrChildrenMoved) { // otherwise a pause has closed the gate, and the next round waits in line
 			a.startRetryAt = a.retryTime("a queued turn cannot start now", err)
 			return
 		}

@@ -126,7 +126,17 @@ func (act *activeTurn) waitsForAttempt() bool { return !act.retryAt.IsZero() }
 // unattended reports whether neither an agent nor a worker is at work on the
 // turn, so that there is nothing to ask to stop.
 func (act *activeTurn) unattended() bool {
-	return act.waitsForAttempt() || act.work.exec != nil && act.work.exec.unattended()
+	return act.waitsForAttempt() || act.turn.WaitsForChildren() || act.work.exec != nil && act.work.exec.unattended()
+}
+
+// waitsForPerson reports whether the turn has a question that waits for an answer.
+func (act *activeTurn) waitsForPerson() bool {
+	return act.clock.waiting && !act.turn.WaitsForChildren()
+}
+
+// mayLend reports whether the turn needs no slot now.
+func (act *activeTurn) mayLend() bool {
+	return act.turn.WaitsForPerson() || act.turn.WaitsForChildren() || *act.work.calls > 0
 }
 
 // pendingQuestions is how many questions of the turn wait for an answer.
@@ -145,11 +155,11 @@ func (act *activeTurn) dropSteer(itemID string) {
 }
 
 // clock measures what a turn has left of its timeout_seconds. It stops while the
-// turn waits for a person.
+// turn waits for a person, or for child turns between two prompts.
 type clock struct {
 	timeout time.Duration // left when since began; 0 = none
 	since   time.Time     // zero while waiting
-	waiting bool          // for a person
+	waiting bool
 }
 
 // wait stops the clock, or starts it again.

@@ -214,7 +214,7 @@ func TestQueuedTurnThatFindsTheDiskFullStartsLater(t *testing.T) {
 		c := h.prompt()
 		queued := h.start("a")
 		h.faults.fail(func(u *ledger.Unit) error {
-			if len(u.Fences) > 0 {
+			if len(u.Drafts) > 0 && u.Drafts[0].Method == notify.TurnStarted {
 				return ledger.ErrStorageFull
 			}
 			return nil

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -24,13 +26,61 @@ func (e *Engine) StartThread(ctx context.Context, c turns.StartThread) (turns.St
 		}
 		id = threads.NewID()
 	}
+	var owner *threads.Thread
+	if c.Parent != nil {
+		if r, ok, err := ledger.Replay[turns.StartThreadResult](e.store, c.Key); ok || err != nil {
+			return r, err
+		}
+		var err error
+		if owner, err = e.ownerOf(ctx, c); err != nil {
+			return turns.StartThreadResult{}, err
+		}
+	}
 	return call(ctx, e, id, func(a *actor) (turns.StartThreadResult, error) {
-		r, _, err := keyed(a, c.Key, func(d *decision) (turns.StartThreadResult, error) { return d.startThread(c) })
+		r, _, err := keyed(a, c.Key, func(d *decision) (turns.StartThreadResult, error) { return d.startThread(c, owner) })
 		return r, err
 	})
 }
 
-func (d *decision) startThread(c turns.StartThread) (turns.StartThreadResult, error) {
+// ownerOf reads the owner of a child thread that is to start, which must be open and
+// may have one.
+func (e *Engine) ownerOf(ctx context.Context, c turns.StartThread) (owner *threads.Thread, err error) {
+	err = e.rules.inboxes.ReadToDecide(ctx, func(r ledger.Reader) error {
+		v, err := r.Get(threads.ByID, c.Parent.ThreadID)
+		if v != nil && err == nil {
+			owner, err = threads.Read(v)
+		}
+		if err != nil || c.Parent.TurnID == "" || owner == nil {
+			return err
+		}
+		if v, err = r.Get(turns.ByID, c.Parent.TurnID); err != nil {
+			return err
+		}
+		if v == nil || v.Text(2) != c.Parent.ThreadID {
+			return turns.ErrNotFound
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case owner == nil:
+		return nil, threads.ErrNotFound
+	case owner.ThreadID == c.ThreadID:
+		return nil, turns.Invalid("parent.thread_id", turns.ReasonInvalid, "is the thread itself")
+	case !owner.Open():
+		return nil, threads.ErrClosed
+	case owner.Level >= threads.MaxLevel:
+		return nil, &turns.TooManyError{Text: fmt.Sprintf("%s is %d levels below its root, and no thread may be deeper", owner.ThreadID, threads.MaxLevel)}
+	}
+	return owner, nil
+}
+
+// startThread starts a thread. owner is that of a child thread; nil for any other.
+func (d *decision) startThread(c turns.StartThread, owner *threads.Thread) (turns.StartThreadResult, error) {
+	if owner != nil {
+		c.Agent, c.Cwd = cmp.Or(c.Agent, owner.Agent), cmp.Or(c.Cwd, owner.Cwd)
+	}
 	state := threads.Absent
 	if d.next().thread != nil {
 		state = d.next().thread.State
@@ -51,10 +101,17 @@ func (d *decision) startThread(c turns.StartThread) (turns.StartThreadResult, er
 		if agent == "" {
 			agent = d.rules.cfg.DefaultAgent
 		}
-		d.change.thread(notify.ThreadStarted, &threads.Changed{
+		body := &threads.Changed{
 			Type: "started", State: threads.Running, StartedAt: d.change.now, SessionID: d.change.threadID, Agent: agent,
 			Title: c.Title, Cwd: c.Cwd, Metadata: c.Metadata, Parent: c.Parent,
-		})
+		}
+		if owner != nil {
+			body.Level, body.RootThreadID = owner.Level+1, owner.Root()
+			d.fence(&turns.ParentOpen{ThreadID: owner.ThreadID})
+		}
+		d.change.thread(notify.ThreadStarted, body)
+	} else if owner != nil && (d.next().thread.Level == 0 || d.next().thread.Parent.ThreadID != owner.ThreadID) {
+		return turns.StartThreadResult{}, threads.ErrConflict
 	} else if (c.Agent != "" && c.Agent != d.next().thread.Agent) || (c.Cwd != "" && c.Cwd != d.next().thread.Cwd) {
 		return turns.StartThreadResult{}, threads.ErrConflict
 	}

@@ -21,6 +21,7 @@ func (a *actor) nextDue() time.Time {
 		}
 	}
 	at(a.inbox.wakeAt)
+	at(a.child.lookAt)
 	if act := a.state.active; act != nil {
 		at(act.work.stopBy)
 		if act.work.exec != nil {
@@ -81,6 +82,9 @@ func (a *actor) runDue() {
 	if is(a.startRetryAt) {
 		a.startRetryAt = time.Time{}
 		a.startNext()
+	}
+	if is(a.child.lookAt) {
+		a.child.look()
 	}
 	act := a.state.active
 	if is(a.inbox.wakeAt) {

@@ -44,6 +44,9 @@ func (w *turnWriter) end(end ending) {
 		Message: end.message, MessageTruncated: truncated, Reason: end.reason, StopReason: end.stopReason, Error: end.failure,
 		Usage: act.usage, UndeliveredItemIDs: undelivered,
 	}
+	if end.state == turns.Completed {
+		w.d.fence(w.d.child.settled())
+	}
 	if end.state == turns.Interrupted {
 		ended.By = cmp.Or(end.by, turns.ByServer)
 	}
@@ -86,6 +89,9 @@ func (w *turnWriter) endQueued(row *turns.Turn, by turns.By, reason string) {
 func (w *turnWriter) addEnd(row *turns.Turn, at scope, e *turns.EndedEvent) {
 	method := notify.TurnCompleted
 	e.Type = "completed"
+	if row.IsChild() {
+		e.Parent, e.Title = row.Parent, row.Title
+	}
 	switch e.State {
 	case turns.Failed:
 		method, e.Type = notify.TurnFailed, "failed"

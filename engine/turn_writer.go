@@ -15,12 +15,12 @@ import (
 type turnWriter struct{ d *decision }
 
 // addStarted adds turn/started, with the fence of the runtime's pause. The attempt
-// begins with it, unless it began with the wait for it. chain is that of a wake.
-func (w *turnWriter) addStarted(prev *turns.Turn, turnID string, origin turns.Origin, c turns.Start, chain int) {
+// begins with it, unless it began with the wait for it.
+func (w *turnWriter) addStarted(prev *turns.Turn, turnID string, origin turns.Origin, q request) {
 	w.d.change.unit.Fences = append(w.d.change.unit.Fences, turns.NotPaused)
 	e := &turns.StartedEvent{
 		Type: "started", State: turns.Active, StartedAt: w.d.change.now, Origin: origin,
-		Metadata: c.Metadata, Parent: c.Parent, TimeoutSeconds: c.TimeoutSeconds, Retry: c.Retry, Chain: chain,
+		Metadata: q.Metadata, Parent: q.Parent, Child: q.child, TimeoutSeconds: q.TimeoutSeconds, Retry: q.Retry, Chain: q.chain,
 	}
 	if prev != nil && prev.Attempt > 1 {
 		e.Origin, e.FirstStartedAt = turns.OriginRetry, prev.FirstStartedAt
@@ -29,6 +29,7 @@ func (w *turnWriter) addStarted(prev *turns.Turn, turnID string, origin turns.Or
 		}
 		e.Metadata, e.Parent, e.TimeoutSeconds, e.Retry = prev.Metadata, prev.Parent, prev.TimeoutSeconds, prev.Retry
 		e.Chain = prev.Chain
+		e.Child = turns.Child{AttentionPolicy: prev.AttentionPolicy, Title: prev.Title, RootThreadID: prev.RootThreadID}
 	}
 	span := w.d.change.root()
 	if span == nil {

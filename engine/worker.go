@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -21,6 +23,7 @@ type worker struct {
 	until    time.Time // when the lease runs out; zero = not claimed yet
 	expiring bool      // it is overdue, and ends unless a command in the intake renews the lease
 	sent     []string  // ids of user messages in the last answer; the worker's next request confirms them
+	revoke   func()    // ends the worker's access to the server; nil = it has none
 	detached bool
 }
 
@@ -41,7 +44,25 @@ func (w *worker) detach() {
 	default:
 		w.claims.countLeases(w.agent, -1)
 	}
+	if w.revoke != nil {
+		w.revoke()
+	}
 	w.detached = true
+}
+
+// grant gives the worker access to the server; nil if its agent's workers have none.
+func grant(a *actor, w *worker) *turns.Access {
+	g := a.agent().access
+	if g == nil {
+		return nil
+	}
+	given, revoke, err := g.GrantAttempt(context.Background(), a.id, w.offer.turnID, w.offer.attempt)
+	if err != nil { // the turn is worth more than the tools
+		a.e.log.Warn("a worker gets no access to the server", zap.String("thread_id", a.id), zap.Error(err))
+		return nil
+	}
+	w.revoke = revoke
+	return &given
 }
 
 // unattended implements executor.
@@ -142,7 +163,7 @@ func newWorker(a *actor) *worker {
 	t, agent := a.state.active.turn, a.state.thread.Agent
 	return &worker{
 		claims: &a.e.workers.claims, agent: agent, policy: a.e.rules.agents.of(agent).leases(), since: time.Now(),
-		offer: offer{threadID: a.id, turnID: t.TurnID, attempt: t.Attempt},
+		offer: offer{threadID: a.id, turnID: t.TurnID, attempt: t.Attempt, prompt: t.Prompts},
 	}
 }
 
@@ -158,13 +179,16 @@ func (act *activeTurn) resumesAfterRestart(g *agent) bool {
 // the server was down. The turn's timeout has continued, like the worker.
 func (a *actor) resumeWorker() {
 	act, w := a.state.active, newWorker(a)
-	act.clock.since = act.turn.StartedAt.Time
+	if act.turn.Prompts == 0 { // otherwise used_ms has what it took before
+		act.clock.since = act.turn.StartedAt.Time
+	}
 	act.work.exec = w
 	if act.turn.ClaimedSeq == 0 {
 		a.e.workers.claims.offer(w.agent, w.offer, false)
 		return
 	}
 	w.beginLease()
+	grant(a, w) // the worker has it since its claim
 	if act.turn.Progress == turns.Interrupting {
 		s := stop{by: act.turn.InterruptedBy, state: turns.Interrupted, reason: act.turn.ProgressMessage}
 		if s.reason == timeoutReason && act.clock.timeout > 0 && act.clock.left() <= 1 {

@@ -106,7 +106,7 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 		return r, false, err
 	}
 	act := a.state.active
-	if act == nil || act.turn.TurnID != o.turnID || act.turn.Attempt != o.attempt {
+	if act == nil || act.turn.TurnID != o.turnID || act.turn.Attempt != o.attempt || act.turn.Prompts != o.prompt {
 		return r, false, errNotClaimable
 	}
 	w := act.work.worker()
@@ -126,11 +126,12 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 	case a.e.pause.isDraining():
 		return r, false, turns.ErrDraining
 	}
-	input, err := a.e.rules.readInput(o.turnID)
+	input, err := a.e.rules.readInput(act.turn)
 	if err != nil {
 		return r, false, err
 	}
-	token, err := a.e.workers.secret.token(context.Background(), o.turnID, o.attempt)
+	lease := turns.Lease{TurnID: o.turnID, Attempt: o.attempt, Prompt: o.prompt}
+	token, err := a.e.workers.secret.token(context.Background(), lease)
 	if err != nil {
 		return r, false, err
 	}
@@ -139,7 +140,7 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 		// This is stored with the key. replayClaim reads the rest again; the
 		// token is stored nowhere.
 		return turns.ClaimResult{
-			Turn: &turns.Turn{TurnID: o.turnID, ThreadID: o.threadID, Attempt: o.attempt}, Lease: &turns.Lease{TurnID: o.turnID, Attempt: o.attempt},
+			Turn: &turns.Turn{TurnID: o.turnID, ThreadID: o.threadID, Attempt: o.attempt}, Lease: &lease,
 		}, nil
 	})
 	if err != nil || replayed {
@@ -152,6 +153,7 @@ func (a *actor) claim(ctx context.Context, c turns.Claim, o offer) (r turns.Clai
 	r.Turn, r.Cwd, r.Input = &turn, a.state.thread.Cwd, workerInput(input)
 	act.markSent(r.Input)
 	r.Lease.Token, r.Lease.ExpiresAt = token, notify.TimeOf(w.until)
+	r.Access = grant(a, w)
 	return r, false, nil
 }
 
@@ -166,17 +168,18 @@ func (ws *Workers) replayClaim(ctx context.Context, r turns.ClaimResult) (turns.
 		case row == nil:
 			return turns.ClaimResult{}, turns.ErrNotFound
 		}
-		input, err := a.e.rules.readInput(r.Lease.TurnID)
+		input, err := a.e.rules.readInput(row)
 		if err != nil {
 			return turns.ClaimResult{}, err
 		}
-		if r.Lease.Token, err = ws.secret.token(context.Background(), r.Lease.TurnID, r.Lease.Attempt); err != nil {
+		if r.Lease.Token, err = ws.secret.token(context.Background(), *r.Lease); err != nil {
 			return turns.ClaimResult{}, err
 		}
 		turn := *row
 		r.Turn, r.Cwd, r.Input = &turn, a.state.thread.Cwd, workerInput(input)
 		if a.e.rules.mustHold(a.state, *r.Lease) == nil {
 			r.Lease.ExpiresAt = notify.TimeOf(a.state.active.work.worker().until)
+			r.Access = grant(a, a.state.active.work.worker())
 			a.state.active.markSent(r.Input)
 		}
 		return r, nil

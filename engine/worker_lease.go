@@ -20,9 +20,9 @@ type leaseSecret struct {
 	key []byte
 }
 
-// token is the signature of a lease of the attempt. It proves only that this log
+// token is the signature of a lease of a prompt of an attempt. It proves only that this log
 // has given the lease, so that nothing about it is stored.
-func (s *leaseSecret) token(ctx context.Context, turnID string, attempt int) (string, error) {
+func (s *leaseSecret) token(ctx context.Context, l turns.Lease) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.key == nil {
@@ -33,13 +33,16 @@ func (s *leaseSecret) token(ctx context.Context, turnID string, attempt int) (st
 		s.key = key
 	}
 	mac := hmac.New(sha256.New, s.key)
-	_, _ = fmt.Fprintf(mac, "%s\x00%d", turnID, attempt) // never an error
+	_, _ = fmt.Fprintf(mac, "%s\x00%d", l.TurnID, l.Attempt) // never an error
+	if l.Prompt > 0 {
+		_, _ = fmt.Fprintf(mac, "\x00%d", l.Prompt)
+	}
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)), nil
 }
 
 // check returns ErrLease unless this log has given the lease.
 func (s *leaseSecret) check(ctx context.Context, l turns.Lease) error {
-	want, err := s.token(ctx, l.TurnID, l.Attempt)
+	want, err := s.token(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -49,12 +52,13 @@ func (s *leaseSecret) check(ctx context.Context, l turns.Lease) error {
 	return nil
 }
 
-// mustHold returns nil if the lease, whose token is valid, is of the attempt that
-// runs, ErrNotActive if that attempt has ended, and a *lateError if it was
+// mustHold returns nil if the lease, whose token is valid, is of the prompt that runs,
+// ErrLease if that is another one of the attempt, ErrNotActive if that attempt has ended, and a *lateError if it was
 // superseded.
 func (r *rules) mustHold(s *state, l turns.Lease) error {
 	if act := s.active; act != nil && act.turn.TurnID == l.TurnID && act.turn.Attempt == l.Attempt {
-		if act.claimedWorker() == nil { // its agent is no longer one of workers
+		// Its agent is no longer one of workers, or that prompt has ended.
+		if act.claimedWorker() == nil || act.turn.Prompts != l.Prompt {
 			return turns.ErrLease
 		}
 		return nil

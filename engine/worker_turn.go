@@ -115,11 +115,12 @@ func (w *turnWriter) endByWorker(out turns.Outcome) turns.EndTurnResult {
 	case act.stop != nil:
 		w.endStopped(act.stop, out)
 	case out.Cause != "" && w.retry(out.Cause, out.Why()):
+	case out.State == turns.Completed && w.waits():
 	default:
 		w.end(ending{state: out.State, message: out.Message, failure: out.Failure})
 	}
 	row := w.d.change.turnRow(act.turn.TurnID)
-	return turns.EndTurnResult{TurnID: row.TurnID, State: row.State, RetryAt: row.RetryAt}
+	return turns.EndTurnResult{TurnID: row.TurnID, State: row.State, RetryAt: row.RetryAt, WaitsFor: row.WaitsFor}
 }
 
 func lateEnd(l turns.Lease, method string, e *turns.EndedEvent) []lateEvent {

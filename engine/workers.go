@@ -56,12 +56,19 @@ func withLease[R any, P ledger.Result[R]](ctx context.Context, ws *Workers, c le
 		if err := a.mayDecide(); err != nil {
 			return none, err
 		}
-		r, replayed, err := keyed[R, P](a, c.key, func(d *decision) (R, error) {
-			if err := a.e.rules.mustHold(d.next(), c.lease); err != nil {
-				return none, err
-			}
-			return c.decide(d)
-		})
+		decide := func() (R, bool, error) {
+			return keyed[R, P](a, c.key, func(d *decision) (R, error) {
+				if err := a.e.rules.mustHold(d.next(), c.lease); err != nil {
+					return none, err
+				}
+				return c.decide(d)
+			})
+		}
+		r, replayed, err := decide()
+		for errors.Is(err, turns.ErrChildrenMoved) { // a child turn has started meanwhile: it must be waited for
+			a.work.hasChildren = true
+			r, replayed, err = decide()
+		}
 		var late *lateError
 		switch {
 		case errors.As(err, &late):

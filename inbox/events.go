@@ -13,6 +13,7 @@ var Events = []ledger.EventType{
 	ledger.Event[Posted](notify.InboxPosted, ledger.OfThread, Fold, "An entry can be read: one raw item, or a snapshot of a digest, which supersedes the digest's snapshot before."),
 	ledger.Event[Acked](notify.InboxAcked, ledger.OfThread, Fold, "Entries were acknowledged: exactly the raw items that they show."),
 	ledger.Event[Told](notify.InboxTold, ledger.OfThread, Fold, "Entries were given to the thread's agent, with the prompt of this turn."),
+	ledger.Event[Withdrawn](notify.InboxWithdrawn, ledger.OfThread, Fold, "The end of a child turn was superseded before the agent was told: its entry counts as acknowledged."),
 	ledger.Event[Untold](notify.InboxUntold, ledger.OfThread, Fold, "The turn ended without a word of its agent about what it was told: the entries are new again."),
 	ledger.Event[Woken](notify.InboxWoken, ledger.OfThread, Fold, "A client has made told entries new again, and ended what kept the thread from being woken."),
 	ledger.Event[Stalled](notify.InboxStalled, ledger.OfThread, Fold, "New entries do not wake the thread, because a bound on wakes is reached. A turn of a client or inbox/wake lifts it."),
@@ -99,8 +100,16 @@ type By string
 // The values of By.
 const (
 	ByClient By = "client"
-	ByTurn   By = "turn" // the completion of the turn that was told
+	ByAgent  By = "agent" // its tool
+	ByTurn   By = "turn"  // the completion of the turn that was told
+	ByAwait  By = "await" // the answer of turn/await that told it
 )
+
+// Withdrawn is the body of inbox/withdrawn.
+type Withdrawn struct {
+	withIDs
+	EntryID notify.ID `json:"entry_id"`
+}
 
 // Told is the body of inbox/told.
 type Told struct {

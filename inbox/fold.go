@@ -9,6 +9,7 @@ import (
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // Groups of rows for ledger.State.Rows, beside those of the raw items and the
@@ -47,9 +48,13 @@ func Fold(s ledger.State, h *notify.Header, body any) {
 		f.posted(b)
 	case *Acked:
 		f.acked(b)
+	case *Withdrawn:
+		if e := f.entry(seqOf(b.EntryID)); e != nil {
+			f.ackEntry(e)
+		}
 	case *Told:
 		f.tell(b.EntryIDs, b.TurnID)
-		f.box().ToldTurn, f.box().Untold = b.TurnID, false
+		f.box().ToldTurn, f.box().Untold, f.box().ToldSeq = b.TurnID, false, h.Seq
 	case *Untold:
 		f.tell(b.EntryIDs, "")
 		f.box().Untold = b.TurnID == f.box().ToldTurn
@@ -180,6 +185,9 @@ func (f *folding) received(b *Received) {
 		d.include(b.OccurredAt, b.Sender)
 		box.PendingItems++
 		f.s.Put(d)
+	}
+	if turnID, seq, ok := EndOf(b.NativeID); ok && b.Source == SourceTurns {
+		f.s.Put(&turns.Taken{TurnID: turnID, Seq: seq})
 	}
 	f.s.Put(raw)
 }
@@ -357,7 +365,10 @@ func (f *folding) tell(ids []notify.ID, turnID string) {
 		if e == nil {
 			continue
 		}
-		e.ToldByTurnID = turnID
+		e.ToldByTurnID, e.ToldSeq = turnID, 0
+		if turnID != "" {
+			e.ToldSeq = f.h.Seq
+		}
 		n := 0
 		var list []*Raw
 		eachItem(f.s, e, func(r *Raw) {

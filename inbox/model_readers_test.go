@@ -106,7 +106,7 @@ func (h *history) turnStep() error {
 		turnID := "turn_" + strconv.Itoa(h.turns)
 		told := false
 		err := h.unit(func(b *Book, _ *memUnit) func(int64) error {
-			entries, err := b.Fresh()
+			entries, err := b.Fresh(nil)
 			ids := idsOf(entries)
 			h.note("tell %v", ids)
 			if len(entries) > 0 {
@@ -140,7 +140,7 @@ func (h *history) turnStep() error {
 		case 0: // it fails, and what it was told stays told
 			method, state = notify.TurnFailed, turns.Failed
 		case 1: // without a word
-			err = b.Untell(turnID)
+			err = b.Untell(turnID, true)
 		default:
 			if b.Settings.Ack == AckTurnEnd {
 				err = b.AckTold(turnID)

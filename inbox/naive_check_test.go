@@ -126,7 +126,7 @@ func (m *naive) checkEntries(w *world) error {
 			continue
 		}
 		want := e.posted // P3: nothing else changes
-		want.ToldByTurnID, want.AckedAt, want.SupersededBy = e.toldBy, notify.Time{Time: e.ackedAt}, EntryID(e.by)
+		want.ToldByTurnID, want.AckedAt, want.SupersededBy, want.ToldSeq = e.toldBy, notify.Time{Time: e.ackedAt}, EntryID(e.by), e.toldSeq
 		row := rows[at]
 		if !sameEntry(row, &want) {
 			return fmt.Errorf("P3: the row\n  %+v, want\n  %+v", *row, want)
@@ -238,7 +238,7 @@ func (m *naive) checkBox(w *world) error {
 			want.TimerAt = at
 		}
 	}
-	want.ToldTurn, want.Untold, want.Silent = m.toldTurn, m.untold, m.silent
+	want.ToldTurn, want.Untold, want.Silent, want.ToldSeq = m.toldTurn, m.untold, m.silent, m.toldSeq
 	if !m.wakeAt.IsZero() {
 		want.WakeAt = m.wakeAt.UnixMilli()
 	}

@@ -197,15 +197,15 @@ func (m *naive) tell(ids []notify.ID, turnID string) error {
 	if body := e.body.(*Told); !slices.Equal(body.EntryIDs, ids) || body.TurnID != turnID {
 		return fmt.Errorf("told %v, want %v", body.EntryIDs, ids)
 	}
-	m.mark(ids, turnID)
-	m.toldTurn, m.untold = turnID, false
+	m.mark(ids, turnID, e.h.Seq)
+	m.toldTurn, m.toldSeq, m.untold = turnID, e.h.Seq, false
 	return nil
 }
 
-func (m *naive) mark(ids []notify.ID, turnID string) {
+func (m *naive) mark(ids []notify.ID, turnID string, seq int64) {
 	for _, id := range ids {
 		e := m.entry(id)
-		e.toldBy = turnID
+		e.toldBy, e.toldSeq = turnID, seq
 		for _, it := range unacked(e.items) {
 			it.told, it.turn = turnID != "", turnID
 		}
@@ -228,7 +228,9 @@ func (m *naive) untell(turnID string) error {
 	}
 	var ids []notify.ID
 	for _, e := range m.toldBy(turnID) {
-		ids = append(ids, EntryID(e.seq))
+		if e.toldSeq >= m.toldSeq {
+			ids = append(ids, EntryID(e.seq))
+		}
 	}
 	if len(ids) == 0 {
 		return nil
@@ -240,7 +242,7 @@ func (m *naive) untell(turnID string) error {
 	if body := e.body.(*Untold); !slices.Equal(body.EntryIDs, ids) || body.TurnID != turnID || body.Silent != m.silent+1 {
 		return fmt.Errorf("untold %+v, want %v", body, ids)
 	}
-	m.mark(ids, "")
+	m.mark(ids, "", 0)
 	m.untold = true
 	m.silent++
 	pauses := []time.Duration{5, 10, 20, 40}
@@ -279,7 +281,7 @@ func (m *naive) wakeNow(active string) ([]notify.ID, error) {
 	if body := e.body.(*Woken); !slices.Equal(body.EntryIDs, ids) {
 		return nil, fmt.Errorf("woken %v, want %v", body.EntryIDs, ids)
 	}
-	m.mark(ids, "")
+	m.mark(ids, "", 0)
 	m.silent, m.stalled, m.wakeAt, m.lifted = 0, false, time.Time{}, e.h.Seq
 	return ids, nil
 }

@@ -22,6 +22,7 @@ type naive struct {
 	timers   map[string]*naiveTimer
 	lagged   map[string]int64
 	toldTurn string
+	toldSeq  int64 // of the event that told last
 	untold   bool
 	silent   int
 	lifted   int64 // seq of the newest inbox/woken
@@ -71,6 +72,7 @@ type naiveEntry struct {
 	ackedSeq int64
 	ackedAt  time.Time
 	toldBy   string
+	toldSeq  int64
 	removed  bool
 }
 

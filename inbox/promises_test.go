@@ -202,7 +202,7 @@ func TestNothingNewMeansNoWake(t *testing.T) {
 	for name, handle := range map[string]func(*world, *testing.T){
 		"acknowledged": func(w *world, t *testing.T) { w.ack(t, Ack{EntryIDs: []notify.ID{w.visible()[0].EntryID}}) },
 		"told": func(w *world, t *testing.T) {
-			w.must(t, func(b *Book) { list, _ := b.Fresh(); b.Tell(list, "turn_1") })
+			w.must(t, func(b *Book) { list, _ := b.Fresh(nil); b.Tell(list, "turn_1") })
 		},
 	} {
 		w := newWorld()
@@ -212,7 +212,7 @@ func TestNothingNewMeansNoWake(t *testing.T) {
 			t.Errorf("%s: the thread is woken", name)
 		}
 		_, b := w.begin()
-		if list, err := b.Fresh(); err != nil || len(list) != 0 {
+		if list, err := b.Fresh(nil); err != nil || len(list) != 0 {
 			t.Errorf("%s: new are %v, %v", name, list, err)
 		}
 	}
@@ -447,7 +447,7 @@ func TestCountsAreOfEntriesAndOfItems(t *testing.T) {
 	if e := w.visible()[1]; e.Count != 3 {
 		t.Errorf("the snapshot of 3 items counts %d", e.Count)
 	}
-	w.must(t, func(b *Book) { list, _ := b.Fresh(); b.Tell(list[:1], "turn_1") })
+	w.must(t, func(b *Book) { list, _ := b.Fresh(nil); b.Tell(list[:1], "turn_1") })
 	if box := w.box(); box.UnackedEntries != 2 || box.NewEntries != 1 {
 		t.Errorf("after one was told: %+v", box)
 	}
@@ -462,7 +462,7 @@ func TestOneTurnIsToldWhatCameFromAllSources(t *testing.T) {
 	items[3].Grouping.Flush = FlushImmediate
 	w.ingest(t, items...)
 	w.must(t, func(b *Book) {
-		list, err := b.Fresh()
+		list, err := b.Fresh(nil)
 		if err != nil || len(list) != 4 {
 			t.Fatalf("new are %v, %v", list, err)
 		}
@@ -485,7 +485,7 @@ func TestWakeLeavesWhatTheActiveTurnWasTold(t *testing.T) {
 	alone := w.ingest(t, single(1))[0].EntryID
 	tell := func(turnID string) {
 		w.must(t, func(b *Book) {
-			list, err := b.Fresh()
+			list, err := b.Fresh(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -506,7 +506,7 @@ func TestWakeLeavesWhatTheActiveTurnWasTold(t *testing.T) {
 	tell("turn_2")
 	remainder := w.ack(t, Ack{EntryIDs: []notify.ID{first}}).RemainderEntryIDs[0] // of what turn_2 was told in both
 	wake("turn_2", alone)
-	w.must(t, func(b *Book) { _ = b.Untell("turn_2") })
+	w.must(t, func(b *Book) { _ = b.Untell("turn_2", true) })
 	if box := w.box(); box.Silent != 1 || box.NewEntries != 2 || !w.entry(t, remainder).Fresh {
 		t.Errorf("after the end without a word: %+v", box)
 	}

@@ -15,23 +15,29 @@ const (
 )
 
 // Fresh lists the oldest entries that are fresh, at most MaxToldEntries. Those
-// that the unit itself has posted or made fresh are among them.
-func (b *Book) Fresh() ([]*Entry, error) {
+// that the unit itself has posted or made fresh are among them. skip leaves entries
+// out; nil = none.
+func (b *Book) Fresh(skip func(*Entry) bool) ([]*Entry, error) {
 	var list []*Entry
 	for _, row := range b.rows.overlay[EntryTable] {
-		if e := row.(*Entry); e.Fresh {
+		if e := row.(*Entry); e.Fresh && (skip == nil || !skip(e)) {
 			list = append(list, e)
 		}
 	}
 	changed := len(list)
 	b.rows.scan(EntryTable, ledger.Range{Index: EntryNew, Prefix: []any{b.rows.threadID}}, func(row ledger.Row) bool {
-		if e := row.(*Entry); b.rows.overlay[EntryTable][e.ID()] == nil {
+		if e := row.(*Entry); b.rows.overlay[EntryTable][e.ID()] == nil && (skip == nil || !skip(e)) {
 			list = append(list, e)
 		}
 		return len(list)-changed < MaxToldEntries
 	})
-	slices.SortFunc(list, func(x, y *Entry) int { return cmp.Compare(order(x.Seq), order(y.Seq)) })
+	sortEntries(list)
 	return list[:min(len(list), MaxToldEntries)], b.rows.err
+}
+
+// sortEntries puts the oldest first.
+func sortEntries(list []*Entry) {
+	slices.SortFunc(list, func(x, y *Entry) int { return cmp.Compare(order(x.Seq), order(y.Seq)) })
 }
 
 // Tell says that the turn's prompt tells the entries.
@@ -47,14 +53,20 @@ func idsOf(entries []*Entry) []notify.ID {
 	return ids
 }
 
-// Untell makes the entries that a turn was told new again: it ended without a
-// word of its agent. After maxSilent such wakes in a row nothing wakes the thread.
-func (b *Book) Untell(turnID string) error {
-	list := b.rows.toldBy(turnID)
+// Untell makes the entries that a turn was told last new again: it ended without a
+// word of its agent since. What it was told before stays told. wake says that the turn
+// was one. After maxSilent such wakes in a row nothing wakes the thread.
+func (b *Book) Untell(turnID string, wake bool) error {
+	last := b.rows.inbox().ToldSeq
+	list := slices.DeleteFunc(b.rows.toldBy(turnID), func(e *Entry) bool { return order(e.ToldSeq) < order(last) })
 	if b.rows.err != nil || len(list) == 0 {
 		return b.rows.err
 	}
-	b.add(notify.InboxUntold, &Untold{EntryIDs: idsOf(list), TurnID: turnID, Silent: b.rows.inbox().Silent + 1})
+	silent := b.rows.inbox().Silent
+	if wake {
+		silent++
+	}
+	b.add(notify.InboxUntold, &Untold{EntryIDs: idsOf(list), TurnID: turnID, Silent: silent})
 	if b.rows.box.Silent >= maxSilent && b.rows.box.Stalled == "" {
 		b.add(notify.InboxStalled, &Stalled{Reason: StallSilent})
 	}

@@ -220,7 +220,7 @@ func TestFreshSeesTheEntriesOfItsOwnUnit(t *testing.T) {
 		if _, err := b.FlushAll(ReasonManual); err != nil {
 			t.Fatal(err)
 		}
-		list, err := b.Fresh()
+		list, err := b.Fresh(nil)
 		if err != nil || len(list) != 2 || list[0].Kind != KindItem || list[1].Revision != 2 {
 			t.Fatalf("new are %+v, %v", list, err)
 		}

@@ -43,6 +43,20 @@ func (v *view) entryOf(id notify.ID) (*Entry, error) {
 	return e, nil
 }
 
+// entryOfItem returns the entry of one raw item that belongs to no digest, nil if
+// there is none. It was posted with the item, as the next event.
+func (v *view) entryOfItem(raw int64) *Entry {
+	next := raw + 1
+	if raw < 0 {
+		next = raw - 1
+	}
+	e, ok := v.Row(EntryTable, next).(*Entry)
+	if !ok || e.LastRaw != raw || e.Digest != 0 {
+		return nil
+	}
+	return e
+}
+
 // visibleAt lists the entries up to a seq that were visible then and are not
 // fully acknowledged now: also those that are superseded since.
 func (v *view) visibleAt(seq int64) (list []*Entry) {

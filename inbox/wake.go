@@ -61,7 +61,7 @@ func (b *Book) Stall(v WakeVerdict) {
 func Chain(b *Book, entries []*Entry) int {
 	chain, lifted := 0, b.rows.inbox().Lifted
 	for _, e := range entries {
-		if e.Kind != KindItem || e.Source != SourceEvents && e.Source != SourceMessage {
+		if e.Kind != KindItem || e.Source != SourceEvents && e.Source != SourceMessage && e.Source != SourceTurns {
 			continue
 		}
 		if r, ok := b.rows.Row(RawTable, e.LastRaw).(*Raw); ok && r.Seq > lifted {
@@ -82,7 +82,9 @@ func FoldTurn(s ledger.State, h *notify.Header, body any) {
 			put(s, box, h)
 		}
 	case *turns.QueuedEvent:
-		asked(s, h)
+		if b.AttentionPolicy == "" { // an agent that starts child turns lifts no bound
+			asked(s, h)
+		}
 	case *turns.StartedEvent:
 		hold(s, h, false)
 		switch {
@@ -96,7 +98,7 @@ func FoldTurn(s ledger.State, h *notify.Header, body any) {
 				}
 				put(s, box, h)
 			}
-		case b.Origin == turns.OriginClient:
+		case b.Origin == turns.OriginClient && b.AttentionPolicy == "":
 			asked(s, h)
 		}
 	case *turns.EndedEvent:

@@ -214,7 +214,7 @@ func (c *Cursor) Next(ctx context.Context, upTo int64) (Chunk, error) {
 	case b != nil && c.filter.All() && !c.collapse:
 		return c.fromBatch(b, upTo), nil
 	case b != nil:
-		return c.copyMatching(b, upTo), nil
+		return c.copyMatching(ctx, b, upTo)
 	case held:
 		return Chunk{}, nil
 	}
@@ -240,7 +240,7 @@ func (c *Cursor) Next(ctx context.Context, upTo int64) (Chunk, error) {
 func (c *Cursor) read(ctx context.Context) (Page, error) {
 	q := Query{
 		After: c.after, Filter: c.filter, MaxEvents: pageEvents, MaxBytes: pageBytes,
-		Frames: len(c.filter.Methods) == 0, Collapse: c.collapse,
+		Frames: len(c.filter.Methods) == 0 && c.filter.Within == nil, Collapse: c.collapse,
 	}
 	if c.budget != nil {
 		c.held = c.budget.take()
@@ -249,6 +249,9 @@ func (c *Cursor) read(ctx context.Context) (Page, error) {
 	p, err := c.log.Page(ctx, q)
 	if err == nil && c.after+1 < p.First {
 		err = &ExpiredError{After: c.after, First: p.First}
+	}
+	if err == nil {
+		err = p.KeepWithin(ctx, c.filter.Within)
 	}
 	if c.budget != nil {
 		held := int64(0)
@@ -318,15 +321,27 @@ func (c *Cursor) fromBatch(b *batch, upTo int64) Chunk {
 }
 
 // copyMatching copies the frames of one batch that pass the filter and, with
-// collapse, are not superseded.
-func (c *Cursor) copyMatching(b *batch, upTo int64) Chunk {
+// collapse, are not superseded. If it cannot be told whether one passes, it ends
+// before that frame; the error comes once nothing is left to return.
+func (c *Cursor) copyMatching(ctx context.Context, b *batch, upTo int64) (Chunk, error) {
 	c.reset()
 	for i := b.index(c.after); i < len(b.ends); i++ {
 		seq := b.seq(i)
 		if upTo > 0 && seq > upTo {
 			break
 		}
-		if m := &b.meta[i]; c.matches.match(m.threadID, m.method) && !(c.collapse && m.superseded(seq)) {
+		m := &b.meta[i]
+		passes := c.matches.match(m.threadID, m.method) && !(c.collapse && m.superseded(seq))
+		if passes && c.filter.Within != nil {
+			var err error
+			if passes, err = c.filter.Within.Has(ctx, m.threadID); err != nil {
+				if len(c.ends) > 0 {
+					break
+				}
+				return Chunk{}, err
+			}
+		}
+		if passes {
 			frame := b.data[b.offset(i):b.ends[i]]
 			if len(c.buf) > 0 && len(c.buf)+len(frame) > ChunkBytes {
 				break
@@ -336,7 +351,7 @@ func (c *Cursor) copyMatching(b *batch, upTo int64) Chunk {
 		}
 		c.after = seq
 	}
-	return c.chunk()
+	return c.chunk(), nil
 }
 
 // fromPage splices stored params into frames, without decoding them.

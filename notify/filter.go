@@ -10,14 +10,18 @@ import (
 type Filter struct {
 	ThreadIDs []string // any of these; empty = all, events without a thread included
 	Methods   []string // exact names or kinds such as "item/*"; empty = all
+	// Within, if not nil, lets only events of its threads through. A Log does not
+	// know it: a Cursor applies it to what it reads, and so must others who read
+	// pages (Page.KeepWithin).
+	Within Members
 }
 
 // All reports whether the filter lets everything through.
-func (f *Filter) All() bool { return len(f.ThreadIDs) == 0 && len(f.Methods) == 0 }
+func (f *Filter) All() bool { return len(f.ThreadIDs) == 0 && len(f.Methods) == 0 && f.Within == nil }
 
 // Match reports whether an event of this thread and method passes. Markers
 // (stream/rewind) pass any choice of methods: a reader must learn what of its
-// events has been superseded.
+// events has been superseded. It does not ask Within.
 func (f *Filter) Match(threadID, method string) bool {
 	if len(f.ThreadIDs) > 0 && !slices.Contains(f.ThreadIDs, threadID) {
 		return false

@@ -29,12 +29,14 @@ const (
 	// keeps what a try wrote after it had been given up.
 	StreamRewind = "stream/rewind"
 	TurnLate     = "turn/late"
+	TurnDetached = "turn/detached"
 
 	InboxReceived     = "inbox/received"
 	InboxPosted       = "inbox/posted"
 	InboxAcked        = "inbox/acked"
 	InboxTold         = "inbox/told"
 	InboxUntold       = "inbox/untold"
+	InboxWithdrawn    = "inbox/withdrawn"
 	InboxWoken        = "inbox/woken"
 	InboxStalled      = "inbox/stalled"
 	InboxConfigured   = "inbox/configured"

@@ -47,7 +47,7 @@ func (c turnCounts) count(h *Head, t *turns.Turn) {
 		delete(c, t.TurnID)
 	}
 	if t.State == turns.Queued || t.State == turns.Active {
-		now := countedTurn{active: t.State == turns.Active, waiting: t.Progress == turns.Waiting}
+		now := countedTurn{active: t.State == turns.Active, waiting: t.Progress == turns.Waiting && !t.WaitsForChildren()}
 		now.add(h, 1)
 		c[t.TurnID] = now
 	}

@@ -181,6 +181,9 @@ func (r *Reads) ListTurns(ctx context.Context, q turns.Query) (out turns.List[tu
 		return out, err
 	}
 	switch {
+	case q.ParentThreadID != "":
+		l.find(turns.ChildrenOf, q.ParentThreadID)
+		l.equal("state", string(q.State))
 	case q.ThreadID != "":
 		l.find(turns.OfThread, q.ThreadID)
 		l.equal("state", string(q.State))

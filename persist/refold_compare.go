@@ -65,7 +65,11 @@ func (out *Refolded) compareInbox(ctx context.Context, r turns.Reader, f *foldin
 		if _, latest, err = s.Ends(); err != nil {
 			return err
 		}
-		if diffs, err = f.inbox.compare(s, f.thread); err != nil || !closed {
+		if diffs, err = f.inbox.compare(s, f.thread); err != nil {
+			return err
+		}
+		taken, err := f.compareTaken(s)
+		if f.diffs = append(f.diffs, taken...); err != nil || !closed {
 			return err
 		}
 		none := newFoldedInbox()
@@ -85,6 +89,23 @@ func (out *Refolded) compareInbox(ctx context.Context, r turns.Reader, f *foldin
 	}
 	f.diffs = append(f.diffs, diffs...)
 	return nil
+}
+
+// compareTaken compares which ends of child turns the inbox has: a part of the rows
+// of turns of other threads.
+func (f *folding) compareTaken(s ledger.Reader) (diffs []Difference, err error) {
+	for turnID, seq := range f.taken {
+		v, err := s.Get(turns.TakenOf, turnID)
+		if err != nil {
+			return nil, err
+		}
+		d, err := compareColumns(turns.TakenTable, turnID, v, &turns.Taken{TurnID: turnID, Seq: seq})
+		if err != nil {
+			return nil, err
+		}
+		diffs = append(diffs, d...)
+	}
+	return diffs, nil
 }
 
 // readRemovals reads up to a seq which inboxes of closed threads were removed.

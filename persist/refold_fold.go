@@ -24,6 +24,7 @@ type folding struct {
 	items   map[string]*foldedItem
 	tries   map[string][]*turns.Step // by turn, in the order in which they began
 	inbox   *foldedInbox
+	taken   map[string]int64 // by child turn of this owner: its end that the inbox has
 	runtime turns.Runtime
 	diffs   []Difference
 }
@@ -40,7 +41,7 @@ func newFolding(thread string, upTo int64) *folding {
 	return &folding{
 		thread: thread, upTo: upTo,
 		turns: map[string]*turns.Turn{}, items: map[string]*foldedItem{}, tries: map[string][]*turns.Step{},
-		inbox: newFoldedInbox(),
+		inbox: newFoldedInbox(), taken: map[string]int64{},
 	}
 }
 
@@ -130,6 +131,8 @@ func (f *folding) Put(row ledger.Row) {
 		} else {
 			f.tries[r.TurnID] = append(list, r)
 		}
+	case *turns.Taken:
+		f.taken[r.TurnID] = r.Seq
 	case *turns.Runtime:
 		f.runtime = *r
 	case *items.Item:

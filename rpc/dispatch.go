@@ -7,11 +7,13 @@ import (
 	"github.com/seed82539d15/holon/rpc/frame"
 )
 
-// dispatch executes one message, or returns the error for its fault.
-func (s *Server) dispatch(ctx context.Context, m *frame.Message, onConnection bool) (api.Reply, *api.Method) {
+// dispatch executes one message, or returns the error for its fault. c says how it
+// came.
+func (s *Server) dispatch(ctx context.Context, m *frame.Message, c api.Call) (api.Reply, *api.Method) {
 	switch m.Fault {
 	case frame.NoFault:
-		return s.api.Call(ctx, m.Method, m.Params, api.Call{OnConnection: onConnection, Notification: m.Notification()})
+		c.Notification = m.Notification()
+		return s.api.Call(ctx, m.Method, m.Params, c)
 	case frame.ParseError:
 		return api.Reply{Err: api.Errorf(api.KindParseError, "%s", m.Why)}, nil
 	case frame.InvalidParams:

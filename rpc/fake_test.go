@@ -199,6 +199,10 @@ func (m *memory) ReadTurn(_ context.Context, q turns.TurnQuery) (turns.TurnSnaps
 	return s, nil
 }
 
+func (m *memory) Children(context.Context, string) (turns.Children, error) {
+	return turns.Children{}, nil
+}
+
 func (m *memory) ListTurns(context.Context, turns.Query) (turns.List[turns.Turn], error) {
 	return turns.List[turns.Turn]{}, nil
 }
@@ -260,6 +264,29 @@ func draft(method, threadID string, body any) notify.Draft {
 	return notify.Draft{Method: method, Header: notify.Header{ThreadID: threadID, Timestamp: notify.TimeOf(time.UnixMilli(1_700_000_000_000))}, Body: body}
 }
 
+func (e *fakeEngine) StartAndWait(ctx context.Context, c turns.Start, _ string) (turns.StartResult, func(context.Context) (turns.StartResult, func(bool), error), error) {
+	e.note("StartAndWait")
+	r, err := e.Start(ctx, c)
+	return r, func(context.Context) (turns.StartResult, func(bool), error) { return r, nil, nil }, err
+}
+
+func (e *fakeEngine) Await(_ context.Context, c turns.Await, _ string) (turns.AwaitResult, func(bool), error) {
+	if c.TimeoutSeconds != nil {
+		e.note("Await %v for %v s", c.TurnIDs, *c.TimeoutSeconds)
+	} else {
+		e.note("Await %v", c.TurnIDs)
+	}
+	if e.sent != nil {
+		return turns.AwaitResult{}, func(ok bool) { e.sent <- fmt.Sprint("await ", ok) }, nil
+	}
+	return turns.AwaitResult{}, nil, nil
+}
+
+func (e *fakeEngine) Detach(_ context.Context, c turns.DetachTurn) (turns.DetachResult, error) {
+	e.note("Detach %s", c.TurnID)
+	return turns.DetachResult{TurnID: c.TurnID, AttentionPolicy: turns.Notify}, nil
+}
+
 func (e *fakeEngine) StartThread(_ context.Context, c turns.StartThread) (turns.StartThreadResult, error) {
 	e.note("StartThread %s", c.ThreadID)
 	if e.failWith != nil {
@@ -271,7 +298,10 @@ func (e *fakeEngine) StartThread(_ context.Context, c turns.StartThread) (turns.
 	}
 	seq := e.memory.append(e.t, draft(notify.ThreadStarted, id, &threads.Changed{Type: "started", State: threads.Running, SessionID: id}))
 	e.memory.mu.Lock()
-	e.memory.threads[id] = &threads.Thread{ThreadID: id, SessionID: id, State: threads.Running}
+	e.memory.threads[id] = &threads.Thread{ThreadID: id, SessionID: id, State: threads.Running, Parent: c.Parent}
+	if c.Parent != nil {
+		e.memory.threads[id].Level = 1
+	}
 	e.memory.mu.Unlock()
 	return turns.StartThreadResult{ThreadID: id, SessionID: id, State: threads.Running, Created: true, Seq: seq}, nil
 }

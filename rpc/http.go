@@ -31,6 +31,7 @@ func (s *Server) Handler() http.Handler {
 	paths := map[string]http.HandlerFunc{
 		"/rpc":        s.only(s.serveRPC, http.MethodPost),
 		"/rpc/stream": s.only(s.serveStream, http.MethodGet, http.MethodPost),
+		"/mcp":        s.only(s.serveMCP, http.MethodPost),
 		"/events":     s.only(s.bodiless(s.serveEvents), http.MethodGet),
 		"/healthz":    s.only(s.bodiless(s.serveHealth), http.MethodGet, http.MethodHead),
 		"/readyz":     s.only(s.bodiless(s.serveReady), http.MethodGet, http.MethodHead),
@@ -46,11 +47,35 @@ func (s *Server) Handler() http.Handler {
 		}
 		serve := paths[r.URL.Path]
 		if serve == nil {
-			s.fail(w, r, http.StatusNotFound, api.Errorf(api.KindInvalidRequest, "there is nothing at this path; /rpc, /rpc/stream and /events are served"))
+			s.fail(w, r, http.StatusNotFound, api.Errorf(api.KindInvalidRequest, "there is nothing at this path; /rpc, /rpc/stream, /events and /mcp are served"))
 			return
+		}
+		if _, is := api.AgentOf(r.Context()); is {
+			if !forAgents[r.URL.Path] {
+				s.fail(w, r, http.StatusForbidden, api.Errorf(api.KindForbidden, "the token of an agent does not open this path"))
+				return
+			}
+			ctx, cancel := whileAgentLives(r.Context())
+			defer cancel()
+			r = r.WithContext(ctx)
 		}
 		serve(w, r)
 	})
+}
+
+// forAgents are the paths that the token of an agent opens.
+var forAgents = map[string]bool{"/rpc": true, "/rpc/stream": true, "/events": true, "/mcp": true, "/healthz": true, "/readyz": true}
+
+// whileAgentLives returns a context that also ends when the token of the agent
+// whose request this is gets revoked: what waits, and streams, end then.
+func whileAgentLives(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	agent, _ := api.AgentOf(ctx)
+	if agent.Alive == nil {
+		return ctx, cancel
+	}
+	stop := context.AfterFunc(agent.Alive, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 // only answers other HTTP methods with 405.
@@ -158,6 +183,10 @@ func statusOf(e *api.Error) int {
 	switch e.Data.Kind {
 	case api.KindParseError, api.KindInvalidRequest, api.KindDuplicateID, api.KindInvalidParams, api.KindInvalidCursor:
 		return http.StatusBadRequest
+	case api.KindUnauthorized:
+		return http.StatusUnauthorized
+	case api.KindForbidden:
+		return http.StatusForbidden
 	case api.KindFrameTooLarge:
 		return http.StatusRequestEntityTooLarge
 	case api.KindCursorAhead, api.KindLogChanged:

@@ -36,11 +36,11 @@ func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	case m.Notification():
-		callSent(s.call(ctx, m).Sent, false)
+		callSent(s.call(ctx, m, false).Sent, false)
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	reply := s.call(ctx, m)
+	reply := s.call(ctx, m, false)
 	line := s.responseLine(m.ID, &reply)
 	s.writeAnswer(w, statusOfReply(reply, line), line, reply.Sent)
 }
@@ -68,10 +68,10 @@ func statusOfReply(r api.Reply, line []byte) int {
 	return http.StatusOK
 }
 
-// call executes one message and waits for its final answer.
-func (s *Server) call(ctx context.Context, m *frame.Message) api.Reply {
+// call executes one message, or a member of a batch, and waits for its final answer.
+func (s *Server) call(ctx context.Context, m *frame.Message, batch bool) api.Reply {
 	began := time.Now()
-	r, method := s.dispatch(ctx, m, false)
+	r, method := s.dispatch(ctx, m, api.Call{Batch: batch})
 	if r.Later != nil {
 		r = r.Later(ctx)
 	}
@@ -93,13 +93,13 @@ func (s *Server) answerBatch(ctx context.Context, w http.ResponseWriter, members
 			s.metrics.ResponseDropped()
 			continue
 		case m.Notification():
-			callSent(s.call(ctx, m).Sent, false)
+			callSent(s.call(ctx, m, true).Sent, false)
 			continue
 		case a.seen(frame.IDKey(m.ID)):
 			a.add(i, m.ID, s.responseLine(m.ID, &api.Reply{Err: api.Errorf(api.KindDuplicateID, "the id is in the batch twice")}), nil)
 			continue
 		}
-		reply := s.call(ctx, m)
+		reply := s.call(ctx, m, true)
 		line := s.responseLine(m.ID, &reply)
 		a.add(i, m.ID, line, reply.Sent)
 	}

@@ -142,7 +142,9 @@ func (s *Server) serveTwoWay(w http.ResponseWriter, r *http.Request, at *api.Str
 	}
 	// The request's context ends when the client has ended its half of the
 	// connection. The stream lives on until everything is answered.
-	why = session.serve(context.WithoutCancel(r.Context()), r.Context(), func() {
+	ctx, cancel := whileAgentLives(context.WithoutCancel(r.Context()))
+	defer cancel()
+	why = session.serve(ctx, r.Context(), func() {
 		// A read of the body that waits for the client returns now. The
 		// deadline stays, so that nothing waits for the rest of the body.
 		_ = o.control.SetReadDeadline(time.Now())

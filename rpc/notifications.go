@@ -72,6 +72,11 @@ func (o *outlet) announce(ctx context.Context, at *api.StreamStart) {
 	if id == "" || !at.Filter.Match(id, notify.ThreadStarted) {
 		return
 	}
+	if in := at.Filter.Within; in != nil {
+		if ok, err := in.Has(ctx, id); err != nil || !ok {
+			return
+		}
+	}
 	snapshot, err := o.server.cfg.Reader.ReadThread(ctx, id, 0)
 	if err != nil || snapshot.Thread == nil {
 		o.server.log.Warn("default thread cannot be announced", zap.String("thread_id", id), zap.Error(err))

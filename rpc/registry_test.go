@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -178,7 +179,7 @@ func TestInitializeOncePerConnectionTellsEveryBound(t *testing.T) {
 	st.expect("stream/opened")
 	st.send(request("1", "initialize", `{"client_info":{"name":"x","version":"1"},"protocol_versions":["1999-01-01"]}`), request("2", "initialize", `{}`))
 	m := st.expect("#1")
-	for _, part := range []string{`"protocol_version":"2026-11-22"`, `"max_frame_bytes":4194304`, `"max_in_flight":64`, `"log_id":"log-1"`, `"collapse":["superseded"]`} {
+	for _, part := range []string{`"protocol_version":"2026-11-23"`, `"max_frame_bytes":4194304`, `"max_in_flight":64`, `"log_id":"log-1"`, `"collapse":["superseded"]`} {
 		if !strings.Contains(string(m.Result), part) {
 			t.Errorf("no %s in %s", part, m.Result)
 		}
@@ -217,6 +218,28 @@ func TestBatchIsAnsweredInOrderAndFitsAFrame(t *testing.T) {
 	st.expect("stream/opened")
 	st.send(batch)
 	check("stream", st.next())
+}
+
+// Nobody gets the other answers of a batch while one of its members waits.
+func TestMembersOfABatchDoNotWaitForTurns(t *testing.T) {
+	r := newRig(t)
+	members := "[" + request("1", "turn/await", `{"turn_ids":["a"],"timeout_seconds":60}`) + "," +
+		request("2", "turn/start", `{"thread_id":"t","wait_seconds":60,"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"x"}]}]}`) + "]"
+	st := r.open("POST", "/rpc/stream")
+	st.expect("stream/opened")
+	st.send(members)
+	for line := ""; !strings.HasPrefix(line, "["); { // the start's event comes before
+		line = st.next()
+	}
+	r.post(members)
+	waits := func(call string) bool { return strings.HasPrefix(call, "StartAndWait") }
+	if got := r.engine.called(); slices.ContainsFunc(got, waits) || !slices.Contains(got, "Await [a] for 0 s") {
+		t.Errorf("in a batch: %v", got)
+	}
+	r.post(request("1", "turn/await", `{"turn_ids":["a"],"timeout_seconds":60}`))
+	if got := r.engine.called(); !slices.Contains(got, "Await [a] for 60 s") {
+		t.Errorf("alone: %v", got)
+	}
 }
 
 func TestBatchOfOddMembersIsAnsweredOrNot(t *testing.T) {

@@ -45,7 +45,7 @@ func newRig(t testing.TB, change ...func(*Config)) *rig {
 func newRigWith(t testing.TB, m *memory, change ...func(*Config)) *rig {
 	t.Helper()
 	e := &fakeEngine{t: t, memory: m}
-	cfg := Config{Services: api.Services{Engine: e, Reader: m, LogID: testLogID, Version: "test", Logs: logring.New(100)}, Tail: m.tail}
+	cfg := Config{Services: api.Services{Engine: e, Children: e, Reader: m, LogID: testLogID, Version: "test", Logs: logring.New(100)}, Tail: m.tail}
 	for _, c := range change {
 		c(&cfg)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/seed82539d15/holon/api/logring"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/rpc/metrics"
+	"github.com/seed82539d15/holon/tools"
 )
 
 // Config has the services of the methods (New sets Head and Streams itself) and
@@ -38,6 +39,7 @@ type Server struct {
 	logs     *logring.Ring
 	metrics  *metrics.Set
 	counters map[string]metrics.Method
+	tools    *tools.Server
 
 	streams     streamSet
 	pages       *notify.Budget // pages of the log that lagging streams hold
@@ -71,6 +73,7 @@ func New(cfg Config) (*Server, error) {
 	for _, m := range s.api.Methods() {
 		s.counters[m.Name] = s.metrics.Method(m.Name)
 	}
+	s.tools = tools.New(tools.Config{Caller: toolCaller{s}, Version: cfg.Version, Log: s.log.Named("tools")})
 	return s, nil
 }
 

@@ -234,7 +234,7 @@ func (s *session) freeSlot() {
 // handle executes one message. It runs in the read loop.
 func (s *session) handle(x *exchange) {
 	ctx, began := s.ctx, time.Now()
-	r, method := s.server.dispatch(ctx, &x.m, true)
+	r, method := s.server.dispatch(ctx, &x.m, api.Call{OnConnection: true, Batch: x.batch != nil})
 	// The message points into its line, which a slow answer must not keep in
 	// memory.
 	x.m, s.current = frame.Message{}, nil

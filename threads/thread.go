@@ -25,11 +25,17 @@ const (
 // States lists the states that clients can see.
 var States = []State{Running, Paused, Closing, Closed}
 
-// Parent is the thread, and the turn in it, for which another one works.
+// Parent is the thread, and the turn in it, for which another one works. Attempt
+// is that of the turn when the other one started; 0 without a turn. The server
+// sets it.
 type Parent struct {
 	ThreadID string `json:"thread_id"`
 	TurnID   string `json:"turn_id,omitzero"`
+	Attempt  int    `json:"attempt,omitzero"`
 }
+
+// MaxLevel is how many levels of child threads a thread may have below it.
+const MaxLevel = 8
 
 // ForkedFrom says which thread's conversation a thread continues, and the newest
 // turn that both have in common. TurnID is "" if no turn had run.
@@ -52,6 +58,8 @@ type Thread struct {
 	Config          jsontext.Value `json:"config,omitzero"`
 	AgentSessionID  string         `json:"agent_session_id,omitzero"`
 	Parent          *Parent        `json:"parent,omitzero"`
+	Level           int            `json:"level,omitzero"`          // of a child thread, from 1; 0 = it is none, whatever Parent says
+	RootThreadID    string         `json:"root_thread_id,omitzero"` // of a child thread: where its tree begins
 	ForkedFrom      *ForkedFrom    `json:"forked_from,omitzero"`
 	Reason          string         `json:"reason,omitzero"`
 	Held            bool           `json:"held,omitzero"` // not woken, because a client interrupted its last turn
@@ -64,8 +72,9 @@ type Thread struct {
 }
 
 // Changed is the body of thread/started, thread/resumed, thread/paused and
-// thread/closed. Cwd, Metadata, Parent and ForkedFrom are on thread/started
-// only.
+// thread/closed. Cwd, Metadata, Parent, Level, RootThreadID and ForkedFrom are on
+// thread/started only. A Parent without a Level is from before there were child
+// threads.
 type Changed struct {
 	Type      string         `json:"type"`
 	State     State          `json:"state"`
@@ -78,7 +87,9 @@ type Changed struct {
 	Metadata  jsontext.Value `json:"metadata,omitzero"`
 	Parent    *Parent        `json:"parent,omitzero"`
 
-	ForkedFrom *ForkedFrom `json:"forked_from,omitzero"`
+	Level        int         `json:"level,omitzero"`
+	RootThreadID string      `json:"root_thread_id,omitzero"`
+	ForkedFrom   *ForkedFrom `json:"forked_from,omitzero"`
 }
 
 // Updated is the body of thread/updated: what changed, and nothing else.
@@ -104,7 +115,7 @@ func Apply(prev *Thread, h notify.Header, body any) *Thread {
 		} else {
 			next = Thread{
 				ThreadID: h.ThreadID, SessionID: h.ThreadID, Agent: b.Agent, Title: b.Title,
-				Cwd: b.Cwd, Metadata: b.Metadata, Parent: b.Parent, ForkedFrom: b.ForkedFrom,
+				Cwd: b.Cwd, Metadata: b.Metadata, Parent: b.Parent, Level: b.Level, RootThreadID: b.RootThreadID, ForkedFrom: b.ForkedFrom,
 				StartedAt: b.StartedAt, CreatedSeq: h.Seq,
 			}
 		}
@@ -138,6 +149,17 @@ func Apply(prev *Thread, h notify.Header, body any) *Thread {
 	next.UpdatedSeq = h.Seq
 	return &next
 }
+
+// Root is where the tree of the thread begins: itself, unless it is a child thread.
+func (t *Thread) Root() string {
+	if t.Level > 0 {
+		return t.RootThreadID
+	}
+	return t.ThreadID
+}
+
+// Open reports whether turns can still run in the thread.
+func (t *Thread) Open() bool { return t.State == Running || t.State == Paused }
 
 // Verb is what a client, or the end of a turn, does to a thread.
 type Verb string
@@ -202,7 +224,7 @@ var (
 	ErrNotFound = errors.New("no such thread")
 	ErrClosed   = errors.New("the thread is closed")
 	ErrPaused   = errors.New("the thread is paused")
-	ErrConflict = errors.New("the thread exists with another agent or cwd")
+	ErrConflict = errors.New("the thread exists with another agent, cwd or parent")
 )
 
 // NewID returns a new thread id.

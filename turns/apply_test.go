@@ -79,7 +79,8 @@ func each(to func(turns.State) turns.State) map[turns.State]turns.State {
 // A marker of the turn clears all that the attempt has set, and nothing that was
 // requested. Every new member of the row must be added to one of the two.
 func TestRewindClearsWhatTheAttemptHasSet(t *testing.T) {
-	requested := []string{"TurnID", "ThreadID", "Metadata", "Parent", "TimeoutSeconds", "Retry", "Wake", "Chain", "CreatedSeq"}
+	requested := []string{"TurnID", "ThreadID", "Metadata", "Parent", "TimeoutSeconds", "Retry", "Wake", "Chain", "CreatedSeq",
+		"AttentionPolicy", "Title", "RootThreadID"}
 	h := notify.Header{Seq: 50, ThreadID: "thread_a", TurnID: "turn_a", Timestamp: now}
 	body := &turns.RewindEvent{Type: "rewind", NewEpoch: 4, SupersededAfterSeq: 3, Rank: 7, UsedMs: 1500}
 	for _, state := range []turns.State{turns.Active, turns.Interrupted, turns.Failed} {
@@ -134,6 +135,8 @@ func filled(state turns.State) *turns.Turn {
 			*f = turns.OriginClient
 		case *turns.By:
 			*f = turns.ByServer
+		case *turns.AttentionPolicy:
+			*f = turns.Blocking
 		}
 	}
 	full.State, full.Metadata = state, []byte(`{"a":1}`)

@@ -87,7 +87,10 @@ type Start struct {
 	Metadata       jsontext.Value  `json:"metadata,omitzero"`
 	TimeoutSeconds float64         `json:"timeout_seconds,omitzero"` // 0 = the configured one
 	Parent         *threads.Parent `json:"parent,omitzero"`
-	Retry          *RetryPolicy    `json:"retry,omitzero"` // nil = the agent's
+	Background     bool            `json:"background,omitzero"`   // of a child turn: nothing waits for its end
+	Title          string          `json:"title,omitzero"`        // of a child turn
+	WaitSeconds    float64         `json:"wait_seconds,omitzero"` // 0 = answer as soon as it is durable
+	Retry          *RetryPolicy    `json:"retry,omitzero"`        // nil = the agent's
 	Key            *ledger.Key     `json:"-"`
 }
 
@@ -103,7 +106,61 @@ type StartResult struct {
 	Steered   bool        `json:"steered,omitzero"`
 	ItemIDs   []string    `json:"item_ids,omitzero"`
 	Delivery  Delivery    `json:"delivery,omitzero"`
-	Seq       int64       `json:"seq"`
+
+	// Of a child turn. Wake is the policy of the owner's inbox: with "none" an end
+	// only waits there. Results and Detached come with wait_seconds.
+	Parent          *threads.Parent `json:"parent,omitzero"`
+	AttentionPolicy AttentionPolicy `json:"attention_policy,omitzero"`
+	Title           string          `json:"title,omitzero"`
+	Wake            string          `json:"wake,omitzero"`
+	Results         []Result        `json:"results,omitzero"`
+	Detached        *Detached       `json:"detached,omitzero"`
+
+	Seq int64 `json:"seq"`
+}
+
+// Detached says that a turn was detached instead of being waited for any longer.
+type Detached struct {
+	Reason Detach `json:"reason"`
+}
+
+// DetachTurn turns a blocking child turn into one that nothing waits for.
+type DetachTurn struct {
+	TurnID string      `json:"turn_id"`
+	Key    *ledger.Key `json:"-"`
+}
+
+// DetachResult answers turn/detach.
+type DetachResult struct {
+	TurnID          string          `json:"turn_id"`
+	AttentionPolicy AttentionPolicy `json:"attention_policy"`
+	State           State           `json:"state"`
+	Seq             int64           `json:"seq"`
+}
+
+// WaitFor says when turn/await answers.
+type WaitFor string
+
+// The values of WaitFor; "" is WaitAny.
+const (
+	WaitAny WaitFor = "any" // at least one accepted end
+	WaitAll WaitFor = "all"
+)
+
+// Await waits for the ends of turns. With an owner, an accepted end in the answer
+// counts as told to the owner's agent once the answer has been written.
+type Await struct {
+	OwnerThreadID  string
+	TurnIDs        []string // none = all children of the owner that are unended or untold
+	TimeoutSeconds *float64 // nil = AwaitSeconds; 0 = only look
+	WaitFor        WaitFor
+}
+
+// AwaitResult answers turn/await: one result for each turn.
+type AwaitResult struct {
+	Results  []Result `json:"results"`
+	TimedOut bool     `json:"timed_out"`
+	Seq      int64    `json:"seq"`
 }
 
 // Delivery is how steered text gets to the agent.
@@ -139,6 +196,7 @@ type SteerResult struct {
 type Interrupt struct {
 	TurnID string      `json:"turn_id"`
 	Reason string      `json:"reason,omitzero"`
+	By     By          `json:"-"` // who asks; "" = ByClient
 	Key    *ledger.Key `json:"-"`
 }
 

@@ -20,6 +20,8 @@ type Reader interface {
 
 	ReadThread(ctx context.Context, threadID string, turnLimit int) (ThreadSnapshot, error)
 	ListThreads(ctx context.Context, q threads.Query) (List[threads.Thread], error)
+	// Children counts the child turns of a thread.
+	Children(ctx context.Context, threadID string) (Children, error)
 	ReadTurn(ctx context.Context, q TurnQuery) (TurnSnapshot, error)
 	ListTurns(ctx context.Context, q Query) (List[Turn], error)
 	// ReadItem also reads superseded items; they say so.

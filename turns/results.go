@@ -14,6 +14,9 @@ func (r *ClaimResult) SetSeq(seq int64) { r.Seq = seq }
 func (r *ConfigureResult) SetSeq(seq int64) { r.Seq = seq }
 
 // SetSeq sets the seq of the response.
+func (r *DetachResult) SetSeq(seq int64) { r.Seq = seq }
+
+// SetSeq sets the seq of the response.
 func (r *EndStepResult) SetSeq(seq int64) { r.Seq = seq }
 
 // SetSeq sets the seq of the response.

@@ -131,6 +131,12 @@ var (
 	ErrNotEnded       = errors.New("the turn has not ended")
 	ErrCompleted      = errors.New("the turn has completed")
 	ErrNoAttempts     = errors.New("the turn is from before turns could be retried")
+	// ErrOwnerMoved says that the thread or the turn for which a child turn works
+	// has ended or was tried again since the decision. It comes from Append.
+	ErrOwnerMoved = errors.New("the owner of the child turn has moved on")
+	// ErrChildrenMoved says that child turns have started, or their ends are not in
+	// the inbox yet, since the decision. It comes from Append.
+	ErrChildrenMoved = errors.New("child turns have changed")
 )
 
 // SupersededError says that a superseded try wanted to write. Attempt is the live

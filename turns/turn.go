@@ -86,6 +86,13 @@ type Turn struct {
 	UndeliveredItemIDs []string        `json:"undelivered_item_ids,omitzero"`
 	Metadata           jsontext.Value  `json:"metadata,omitzero"`
 	Parent             *threads.Parent `json:"parent,omitzero"`
+	AttentionPolicy    AttentionPolicy `json:"attention_policy,omitzero"` // of a child turn
+	Title              string          `json:"title,omitzero"`
+	RootThreadID       string          `json:"root_thread_id,omitzero"` // of a child turn: where the tree of its thread begins
+	WaitsFor           []string        `json:"waits_for,omitzero"`      // the child turns whose ends it waits for, and no prompt runs
+	Prompts            int             `json:"prompts,omitzero"`        // of the live attempt, when it last went on after waiting for child turns
+	PromptSeq          int64           `json:"prompt_seq,omitzero"`     // the seq after which the input of that prompt comes
+	AcceptedSeq        int64           `json:"accepted_seq,omitzero"`   // of a child turn: the seq of its accepted end; 0 = it has not ended
 	TimeoutSeconds     float64         `json:"timeout_seconds,omitzero"`
 	Retry              *RetryPolicy    `json:"retry,omitzero"`
 	RetryAt            notify.Time     `json:"retry_at,omitzero"`
@@ -105,16 +112,26 @@ type Turn struct {
 
 // QueuedEvent is the body of turn/queued. Position counts from 1.
 type QueuedEvent struct {
-	Type           string          `json:"type"`
-	State          State           `json:"state"`
-	Position       int             `json:"position"`
-	Rank           int64           `json:"rank"`
-	QueuedAt       notify.Time     `json:"queued_at"`
-	Reason         string          `json:"reason"`
-	Metadata       jsontext.Value  `json:"metadata,omitzero"`
-	Parent         *threads.Parent `json:"parent,omitzero"`
-	TimeoutSeconds float64         `json:"timeout_seconds,omitzero"`
-	Retry          *RetryPolicy    `json:"retry,omitzero"`
+	Type     string          `json:"type"`
+	State    State           `json:"state"`
+	Position int             `json:"position"`
+	Rank     int64           `json:"rank"`
+	QueuedAt notify.Time     `json:"queued_at"`
+	Reason   string          `json:"reason"`
+	Metadata jsontext.Value  `json:"metadata,omitzero"`
+	Parent   *threads.Parent `json:"parent,omitzero"`
+	Child
+	TimeoutSeconds float64      `json:"timeout_seconds,omitzero"`
+	Retry          *RetryPolicy `json:"retry,omitzero"`
+	Chain          int          `json:"chain,omitzero"`
+}
+
+// Child is what the first event of a child turn says of it, beside its parent.
+// Other turns have none of it.
+type Child struct {
+	AttentionPolicy AttentionPolicy `json:"attention_policy,omitzero"`
+	Title           string          `json:"title,omitzero"`
+	RootThreadID    string          `json:"root_thread_id,omitzero"`
 }
 
 // The reasons of a QueuedEvent.
@@ -124,25 +141,29 @@ const (
 	QueuedCapacity = "capacity"
 )
 
-// StartedEvent is the body of turn/started. Metadata, Parent, TimeoutSeconds
+// StartedEvent is the body of turn/started. Metadata, Parent, Child, TimeoutSeconds
 // and Retry are set if no turn/queued came before. A retry repeats them, since
 // collapse may have left out the first event, and also sets FirstStartedAt.
 type StartedEvent struct {
-	Type           string          `json:"type"`
-	State          State           `json:"state"`
-	StartedAt      notify.Time     `json:"started_at"`
-	Origin         Origin          `json:"origin"`
-	Metadata       jsontext.Value  `json:"metadata,omitzero"`
-	Parent         *threads.Parent `json:"parent,omitzero"`
-	TimeoutSeconds float64         `json:"timeout_seconds,omitzero"`
-	Retry          *RetryPolicy    `json:"retry,omitzero"`
-	FirstStartedAt notify.Time     `json:"first_started_at,omitzero"`
-	Chain          int             `json:"chain,omitzero"`
+	Type      string          `json:"type"`
+	State     State           `json:"state"`
+	StartedAt notify.Time     `json:"started_at"`
+	Origin    Origin          `json:"origin"`
+	Metadata  jsontext.Value  `json:"metadata,omitzero"`
+	Parent    *threads.Parent `json:"parent,omitzero"`
+	Child
+	TimeoutSeconds float64      `json:"timeout_seconds,omitzero"`
+	Retry          *RetryPolicy `json:"retry,omitzero"`
+	FirstStartedAt notify.Time  `json:"first_started_at,omitzero"`
+	Chain          int          `json:"chain,omitzero"`
 }
 
 // ProgressEvent is the body of turn/progress. ElapsedMs counts from the turn's
 // start. RetryAt is set while the turn waits for its next attempt. Claimed says
-// that a worker has claimed the attempt; Worker is the worker's name.
+// that a worker has claimed the attempt; Worker is the worker's name. WaitsFor is
+// set while the turn waits for the ends of child turns: no prompt runs then.
+// Prompts is set when a further prompt begins after that: its number in the
+// attempt, from 2. Its input are the user messages that come after this event.
 type ProgressEvent struct {
 	Type      string      `json:"type"`
 	State     Progress    `json:"state"`
@@ -152,6 +173,9 @@ type ProgressEvent struct {
 	Claimed   bool        `json:"claimed,omitzero"`
 	Worker    string      `json:"worker,omitzero"`
 	By        By          `json:"by,omitzero"` // of interrupting
+	WaitsFor  []string    `json:"waits_for,omitzero"`
+	UsedMs    int64       `json:"used_ms,omitzero"` // with WaitsFor: the part of the timeout that has been used
+	Prompts   int         `json:"prompts,omitzero"`
 }
 
 // EndedEvent is the body of turn/completed, turn/interrupted and turn/failed.
@@ -171,6 +195,10 @@ type EndedEvent struct {
 	Usage              *items.Usage `json:"usage,omitzero"`
 	UndeliveredItemIDs []string     `json:"undelivered_item_ids,omitzero"`
 	By                 By           `json:"by,omitzero"`
+
+	// Of a child turn, for those who see only ends.
+	Parent *threads.Parent `json:"parent,omitzero"`
+	Title  string          `json:"title,omitzero"`
 }
 
 // By says who interrupted a turn.
@@ -179,6 +207,7 @@ type By string
 // The values of By.
 const (
 	ByClient By = "client" // turn/interrupt, or a turn that takes its place
+	ByOwner  By = "owner"  // the agent or the end of the turn that a child turn works for
 	ByServer By = "server" // a stop, a closed thread, the agent itself
 )
 
@@ -194,6 +223,8 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 		next.State, next.Rank, next.QueuedAt, next.Reason = Queued, b.Rank, b.QueuedAt, b.Reason
 		if prev == nil {
 			next.Metadata, next.Parent, next.TimeoutSeconds, next.Retry = b.Metadata, b.Parent, b.TimeoutSeconds, b.Retry
+			next.Chain = b.Chain
+			next.asChild(b.Child)
 		}
 	case *StartedEvent:
 		next.State, next.StartedAt, next.Origin, next.Attempt = Active, b.StartedAt, b.Origin, h.Attempt
@@ -202,11 +233,18 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 		next.Chain, next.Wake = max(next.Chain, b.Chain), next.Wake || b.Origin == OriginWake
 		if prev == nil {
 			next.Metadata, next.Parent, next.TimeoutSeconds, next.Retry = b.Metadata, b.Parent, b.TimeoutSeconds, b.Retry
+			next.asChild(b.Child)
 		} else if b.Origin == OriginRetry {
 			next.ProgressMessage = "" // it described the wait
 		}
 	case *ProgressEvent:
 		next.Progress, next.ProgressMessage, next.RetryAt = b.State, b.Message, b.RetryAt
+		if next.WaitsFor = b.WaitsFor; len(b.WaitsFor) > 0 { // no prompt runs, and no worker has the turn
+			next.UsedMs, next.Worker, next.ClaimedSeq = b.UsedMs, "", 0
+		}
+		if b.Prompts > 0 {
+			next.Prompts, next.PromptSeq = b.Prompts, h.Seq
+		}
 		if b.By != "" {
 			next.InterruptedBy = b.By
 		}
@@ -223,12 +261,24 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 		next.Message, next.MessageTruncated, next.Reason, next.StopReason = b.Message, b.MessageTruncated, b.Reason, b.StopReason
 		next.Error, next.Usage, next.UndeliveredItemIDs = b.Error, b.Usage, b.UndeliveredItemIDs
 		next.Progress, next.ProgressMessage, next.Rank, next.RetryAt = "", "", 0, notify.Time{}
-		next.InterruptedBy = b.By
+		next.InterruptedBy, next.WaitsFor = b.By, nil
+		if next.IsChild() {
+			next.AcceptedSeq = h.Seq
+		}
+	case *DetachedEvent:
+		if prev == nil {
+			return nil
+		}
+		next.AttentionPolicy = b.AttentionPolicy
 	default:
 		return nil
 	}
 	next.UpdatedSeq = h.Seq
 	return &next
+}
+
+func (t *Turn) asChild(c Child) {
+	t.AttentionPolicy, t.Title, t.RootThreadID = c.AttentionPolicy, c.Title, c.RootThreadID
 }
 
 // rewind clears what the superseded attempt has set. A turn that had ended is
@@ -242,6 +292,7 @@ func (t *Turn) rewind(h notify.Header, b *RewindEvent) {
 	t.Error, t.Usage, t.UndeliveredItemIDs = nil, nil, nil
 	t.Progress, t.ProgressMessage, t.RetryAt = "", "", notify.Time{}
 	t.Worker, t.ClaimedSeq, t.InterruptedBy = "", 0, ""
+	t.WaitsFor, t.Prompts, t.PromptSeq, t.AcceptedSeq = nil, 0, 0, 0
 	if t.State.Ended() {
 		t.State, t.Rank, t.QueuedAt = Queued, b.Rank, h.Timestamp
 		t.StartedAt, t.CompletedAt, t.Origin = notify.Time{}, notify.Time{}, ""
@@ -250,8 +301,17 @@ func (t *Turn) rewind(h notify.Header, b *RewindEvent) {
 
 // WaitsForPerson reports whether the turn has an unanswered question.
 func (t *Turn) WaitsForPerson() bool {
-	return t.State == Active && t.Progress == Waiting && t.RetryAt.IsZero()
+	return t.State == Active && t.Progress == Waiting && t.RetryAt.IsZero() && len(t.WaitsFor) == 0
 }
+
+// WaitsForChildren reports whether the turn waits for the ends of child turns
+// between two prompts.
+func (t *Turn) WaitsForChildren() bool { return t.State == Active && len(t.WaitsFor) > 0 }
+
+// HadItsPrompts reports whether the turn has had as many prompts as it may: no further
+// one tells it what its child turns have done. Prompts that only had what a client
+// steered count once it has waited for child turns.
+func (t *Turn) HadItsPrompts() bool { return t.Prompts >= MaxPrompts }
 
 // NewID returns a new turn id.
 func NewID() string { return "turn_" + uuid.Must(uuid.NewV7()).String() }
@@ -260,9 +320,10 @@ func NewID() string { return "turn_" + uuid.Must(uuid.NewV7()).String() }
 // and Cursor is the created_seq after which the page begins, as text. Newest
 // reverses the order: the page then begins before Cursor.
 type Query struct {
-	ThreadID string
-	State    State
-	Cursor   string
-	Limit    int
-	Newest   bool
+	ThreadID       string
+	ParentThreadID string // only child turns of this owner; not with ThreadID
+	State          State
+	Cursor         string
+	Limit          int
+	Newest         bool
 }

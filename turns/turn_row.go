@@ -18,11 +18,13 @@ var Table = ledger.NewTable(ledger.Table{
 		"origin", "message", "reason", "stop_reason", "error", "usage", "undelivered", "metadata", "parent_thread_id",
 		"parent_turn_id", "timeout_seconds", "queued_at", "started_at", "completed_at", "updated_seq", "retry",
 		"retry_at", "used_ms", "worker", "claimed_seq", "first_started_at",
-		"message_truncated", "chain", "wake", "interrupted_by"},
+		"message_truncated", "chain", "wake", "interrupted_by",
+		"parent_attempt", "attention_policy", "title", "root_thread_id", "accepted_seq", "prompts", "prompt_seq", "waits_for"},
 	Key: []string{"created_seq"},
 	Mutable: []string{"state", "attempt", "rank", "progress", "progress_message", "origin", "message", "reason",
 		"stop_reason", "error", "usage", "undelivered", "queued_at", "started_at", "completed_at", "updated_seq",
-		"retry_at", "used_ms", "worker", "claimed_seq", "first_started_at", "message_truncated", "chain", "wake", "interrupted_by"},
+		"retry_at", "used_ms", "worker", "claimed_seq", "first_started_at", "message_truncated", "chain", "wake", "interrupted_by",
+		"attention_policy", "accepted_seq", "prompts", "prompt_seq", "waits_for"},
 })
 
 // Table implements ledger.Row.
@@ -36,7 +38,7 @@ func (t *Turn) New() bool { return t.CreatedSeq < 0 }
 
 // Bytes implements ledger.Row.
 func (t *Turn) Bytes() int {
-	return len(t.Metadata) + len(t.Message) + len(t.Reason) + len(t.ProgressMessage) + 48*len(t.UndeliveredItemIDs)
+	return len(t.Metadata) + len(t.Title) + 48*len(t.WaitsFor) + len(t.Message) + len(t.Reason) + len(t.ProgressMessage) + 48*len(t.UndeliveredItemIDs)
 }
 
 // Settle implements ledger.Row.
@@ -44,6 +46,7 @@ func (t *Turn) Settle(first int64) {
 	t.CreatedSeq = notify.Settle(t.CreatedSeq, first)
 	t.UpdatedSeq = notify.Settle(t.UpdatedSeq, first)
 	t.ClaimedSeq = notify.Settle(t.ClaimedSeq, first)
+	t.AcceptedSeq, t.PromptSeq = notify.Settle(t.AcceptedSeq, first), notify.Settle(t.PromptSeq, first)
 }
 
 // Values implements ledger.Row.
@@ -64,7 +67,15 @@ func (t *Turn) Values(first int64) (ledger.Values, error) {
 	if err != nil {
 		return nil, err
 	}
+	waitsFor, err := optional(t.WaitsFor, len(t.WaitsFor) == 0)
+	if err != nil {
+		return nil, err
+	}
 	parentThread, parentTurn := t.Parent.Columns()
+	parentAttempt := 0
+	if t.Parent != nil {
+		parentAttempt = t.Parent.Attempt
+	}
 	return ledger.Values{
 		notify.Settle(t.CreatedSeq, first), t.TurnID, t.ThreadID, string(t.State), int64(t.Attempt), t.Rank,
 		string(t.Progress), t.ProgressMessage, string(t.Origin), t.Message, t.Reason, t.StopReason, failure, usage,
@@ -72,6 +83,8 @@ func (t *Turn) Values(first int64) (ledger.Values, error) {
 		t.StartedAt.Milli(), t.CompletedAt.Milli(), notify.Settle(t.UpdatedSeq, first), retry, t.RetryAt.Milli(),
 		t.UsedMs, t.Worker, notify.Settle(t.ClaimedSeq, first), t.FirstStartedAt.Milli(), ledger.Flag(t.MessageTruncated),
 		int64(t.Chain), ledger.Flag(t.Wake), string(t.InterruptedBy),
+		int64(parentAttempt), string(t.AttentionPolicy), t.Title, t.RootThreadID, notify.Settle(t.AcceptedSeq, first), int64(t.Prompts),
+		notify.Settle(t.PromptSeq, first), waitsFor,
 	}, nil
 }
 
@@ -87,6 +100,11 @@ func Read(v ledger.Values) (*Turn, error) {
 		RetryAt: notify.TimeFromMilli(v.Int(24)), UsedMs: v.Int(25), Worker: v.Text(26), ClaimedSeq: v.Int(27),
 		FirstStartedAt: notify.TimeFromMilli(v.Int(28)), MessageTruncated: v.Int(29) != 0, Chain: int(v.Int(30)),
 		Wake: v.Int(31) != 0, InterruptedBy: By(v.Text(32)),
+		AttentionPolicy: AttentionPolicy(v.Text(34)), Title: v.Text(35), RootThreadID: v.Text(36), AcceptedSeq: v.Int(37),
+		Prompts: int(v.Int(38)), PromptSeq: v.Int(39),
+	}
+	if t.Parent != nil {
+		t.Parent.Attempt = int(v.Int(33))
 	}
 	for _, member := range []struct {
 		name string
@@ -95,6 +113,7 @@ func Read(v ledger.Values) (*Turn, error) {
 	}{
 		{"error", v.Blob(12), &t.Error}, {"usage", v.Blob(13), &t.Usage},
 		{"undelivered items", v.Blob(14), &t.UndeliveredItemIDs}, {"retry", v.Blob(23), &t.Retry},
+		{"waits for", v.Blob(40), &t.WaitsFor},
 	} {
 		if member.raw == nil {
 			continue

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,6 +21,8 @@ const (
 	ReasonTooMany  = "too_many"
 	ReasonUnknown  = "unknown"
 	ReasonRange    = "out_of_range"
+	ReasonNotOwn   = "not_own"   // the thread is no child thread of the parent
+	ReasonNotChild = "not_child" // the turn is no child turn
 )
 
 // Invalid returns an InvalidError; format and args make its Text.
@@ -135,6 +138,48 @@ func checkParent(p *threads.Parent) error {
 	if p.TurnID != "" && !threads.ValidID(p.TurnID) {
 		return Invalid("parent.turn_id", ReasonInvalid, "is no turn id")
 	}
+	if p.Attempt != 0 {
+		return Invalid("parent.attempt", ReasonInvalid, "is set by the server")
+	}
+	return nil
+}
+
+// checkChild checks the members that belong to a child turn.
+func (c *Start) checkChild() error {
+	if err := CheckTitle("title", c.Title); err != nil {
+		return err
+	}
+	if c.WaitSeconds != 0 && !(c.WaitSeconds >= 1 && c.WaitSeconds <= MaxWaitSeconds) { // written so that NaN is refused
+		return Invalid("wait_seconds", ReasonRange, "must be between 1 and %d", MaxWaitSeconds)
+	}
+	switch {
+	case c.Parent == nil && c.Background:
+		return Invalid("background", ReasonInvalid, "needs parent")
+	case c.Parent == nil && c.Title != "":
+		return Invalid("title", ReasonInvalid, "needs parent")
+	case c.Parent != nil && (c.OnBusy == BusyInterrupt || c.OnBusy == BusySteer):
+		return Invalid("on_busy", ReasonInvalid, "must be queue or reject for a child turn")
+	}
+	return nil
+}
+
+// Check checks what needs no turn. The error is an *InvalidError.
+func (c *Await) Check() error {
+	switch {
+	case c.OwnerThreadID == "" && len(c.TurnIDs) == 0:
+		return Invalid("owner_thread_id", ReasonRequired, "give owner_thread_id or turn_ids")
+	case c.TurnIDs != nil && len(c.TurnIDs) == 0 || len(c.TurnIDs) > MaxAwaited:
+		return Invalid("turn_ids", ReasonRange, "must have 1 to %d ids", MaxAwaited)
+	case c.TimeoutSeconds != nil && !(*c.TimeoutSeconds >= 0 && *c.TimeoutSeconds <= MaxAwaitSeconds):
+		return Invalid("timeout_seconds", ReasonRange, "must be between 0 and %d", MaxAwaitSeconds)
+	case c.WaitFor != "" && c.WaitFor != WaitAny && c.WaitFor != WaitAll:
+		return Invalid("wait_for", ReasonUnknown, "must be any or all")
+	}
+	for i, id := range c.TurnIDs {
+		if slices.Contains(c.TurnIDs[:i], id) {
+			return Invalid(fmt.Sprintf("turn_ids[%d]", i), ReasonInvalid, "is there twice")
+		}
+	}
 	return nil
 }
 
@@ -180,6 +225,9 @@ func (c Start) Messages(maxItemBytes int) ([]items.UserMessage, error) {
 		return nil, err
 	}
 	if err := checkParent(c.Parent); err != nil {
+		return nil, err
+	}
+	if err := c.checkChild(); err != nil {
 		return nil, err
 	}
 	if c.Retry != nil {

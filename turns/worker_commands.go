@@ -47,6 +47,7 @@ const (
 type Lease struct {
 	TurnID    string      `json:"turn_id"`
 	Attempt   int         `json:"attempt"`
+	Prompt    int         `json:"prompt,omitzero"` // of the attempt, from 2; 0 = the first
 	Token     string      `json:"token"`
 	ExpiresAt notify.Time `json:"expires_at,omitzero"`
 }
@@ -67,7 +68,10 @@ type ClaimResult struct {
 	Cwd   string        `json:"cwd,omitzero"` // of the thread
 	Input []WorkerInput `json:"input,omitzero"`
 	Lease *Lease        `json:"lease,omitzero"`
-	Seq   int64         `json:"seq"`
+	// Access is for the program that works on the turn, until the prompt ends: it can
+	// do there what an agent can. It is stored nowhere.
+	Access *Access `json:"access,omitzero"`
+	Seq    int64   `json:"seq"`
 }
 
 // WorkerInput is a message for the worker's turn: an InputMessage with the id of
@@ -196,7 +200,10 @@ type EndTurnResult struct {
 	TurnID  string      `json:"turn_id"`
 	State   State       `json:"state"`
 	RetryAt notify.Time `json:"retry_at,omitzero"`
-	Seq     int64       `json:"seq"`
+	// WaitsFor are the child turns that an active turn waits for: the lease has ended,
+	// and the next prompt is claimed like a turn.
+	WaitsFor []string `json:"waits_for,omitzero"`
+	Seq      int64    `json:"seq"`
 }
 
 // WithDefaults returns the policy with the defaults in place of zeros.

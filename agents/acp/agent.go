@@ -91,7 +91,7 @@ func (a *Agent) Late() int64 { return a.late.Load() }
 func (a *Agent) Serve(ctx context.Context, host turns.Host) error {
 	a.host.Store(&host)
 	if a.cfg.Eager {
-		if pr, err := a.pool.enter(ctx); err == nil {
+		if pr, err := a.pool.enter(ctx, "", nil); err == nil {
 			a.running.Go(func() {
 				defer a.pool.leave(pr)
 				_ = pr.wait(ctx) // Info shows what is wrong

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // Kind is what Info says the agent is.
@@ -24,6 +25,13 @@ const (
 	PermissionsReject = "reject" // rejected at once
 )
 
+// The values of Config.OwnTools: how the agent's requests to use the server's own
+// tools are answered.
+const (
+	OwnToolsAllow = "allow" // allowed at once
+	OwnToolsAsk   = "ask"   // as all other requests, see Config.Permissions
+)
+
 // Defaults of Config. A real agent takes 0.2 to 6 s to start on an idle
 // machine.
 const (
@@ -31,6 +39,10 @@ const (
 	defaultCancelAfter  = 5 * time.Second
 	defaultIdleAfter    = 600 * time.Second
 )
+
+// DefaultApart is the default of MaxProcesses with ProcessPerThread: as many as the
+// children that one turn can have.
+const DefaultApart = 64
 
 // Config says what to run and how. The zero value of each field except Command
 // means its default.
@@ -56,14 +68,24 @@ type Config struct {
 	// PermissionTimeout; "" = items.RejectOnce.
 	PermissionDefault string
 
-	// MCPServers are given to every session.
+	// MCPServers are given to every session. Names that begin with "holon_" are
+	// those of the server's own tools, see Tools.
 	MCPServers []MCPServer
+	// Tools gives each session the server's own tools, as one more MCP server, with
+	// a token of its own; nil = no session gets them.
+	Tools turns.Granter
+	// OwnTools is OwnToolsAllow or OwnToolsAsk; "" = OwnToolsAllow.
+	OwnTools string
 
 	// Eager starts a process with the server; otherwise the first turn does.
 	Eager bool
-	// MaxProcesses is how many may run at once; 0 = 1. A further one is started
-	// when a turn runs in each.
+	// MaxProcesses is how many may run at once; 0 = 1, with ProcessPerThread 64. A
+	// further one is started when a turn runs in each.
 	MaxProcesses int
+	// ProcessPerThread gives each thread a process of its own. If MaxProcesses run,
+	// the one whose last turn ended longest ago is ended to make room; while turns
+	// run in all of them, further threads wait.
+	ProcessPerThread bool
 	// IdleAfter is after what time without a turn a process is ended; 0 = 600
 	// s, negative = never.
 	IdleAfter time.Duration
@@ -126,6 +148,10 @@ func (c *Config) complete() error {
 	if c.Permissions != PermissionsAsk && c.Permissions != PermissionsAllow && c.Permissions != PermissionsReject {
 		return fmt.Errorf("permissions %q is none of ask, allow, reject", c.Permissions)
 	}
+	c.OwnTools = cmp.Or(c.OwnTools, OwnToolsAllow)
+	if c.OwnTools != OwnToolsAllow && c.OwnTools != OwnToolsAsk {
+		return fmt.Errorf("own_tools %q is neither allow nor ask", c.OwnTools)
+	}
 	c.PermissionDefault = cmp.Or(c.PermissionDefault, items.RejectOnce)
 	if !optionKinds[c.PermissionDefault] {
 		return fmt.Errorf("permission_default %q is none of allow_once, allow_always, reject_once, reject_always", c.PermissionDefault)
@@ -138,7 +164,12 @@ func (c *Config) complete() error {
 			return fmt.Errorf("mcp_servers[%d]: %w", i, err)
 		}
 	}
-	c.MaxProcesses = cmp.Or(c.MaxProcesses, 1)
+	if c.MaxProcesses == 0 {
+		c.MaxProcesses = 1
+		if c.ProcessPerThread {
+			c.MaxProcesses = DefaultApart
+		}
+	}
 	c.IdleAfter = cmp.Or(c.IdleAfter, defaultIdleAfter)
 	c.CancelAfter = cmp.Or(c.CancelAfter, defaultCancelAfter)
 	c.StartTimeout = cmp.Or(c.StartTimeout, defaultStartTimeout)
@@ -158,6 +189,15 @@ func (s MCPServer) check() error {
 		return fmt.Errorf("%q: type %q is neither http nor sse", s.Name, s.Type)
 	case s.Type != "" && s.Command != "":
 		return fmt.Errorf("%q: type is for a url", s.Name)
+	}
+	return CheckServerName(s.Name)
+}
+
+// CheckServerName returns an error if an MCP server that is not ours must not have
+// this name: its tools could be taken for ours.
+func CheckServerName(name string) error {
+	if name == "holon" || strings.HasPrefix(name, ownPrefix) {
+		return fmt.Errorf("%q is a name of the server's own tools; choose another", name)
 	}
 	return nil
 }

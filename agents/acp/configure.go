@@ -241,7 +241,7 @@ func (a *Agent) reach(ctx context.Context, t turns.AgentThread) (*session, error
 	if s := a.live(t.ThreadID, t.SessionID); s != nil {
 		return s, nil
 	}
-	o, err := a.open(ctx, t)
+	o, err := a.open(ctx, t, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -267,10 +267,25 @@ func (a *Agent) Fork(ctx context.Context, t turns.AgentThread, newThreadID strin
 	if !pr.says.fork {
 		return out, &turns.UnsupportedError{Agent: a.name, What: "cannot fork a conversation"}
 	}
+	if a.cfg.ProcessPerThread && !pr.says.resume && !pr.says.load {
+		return out, &turns.UnsupportedError{Agent: a.name, What: "cannot fork a conversation into a process of its own"}
+	}
 	servers, _ := mcpServers(a.cfg.MCPServers, pr.says)
-	s, err := a.begin(ctx, pr, methodFork, turns.AgentThread{ThreadID: newThreadID}, sessionParams{SessionID: from.id, Cwd: from.cwd, Servers: servers})
+	params := sessionParams{SessionID: from.id, Cwd: from.cwd, Servers: servers}
+	own := ownTools{revoke: func() {}}
+	if !a.cfg.ProcessPerThread {
+		own = a.equip(ctx, pr, newThreadID, &params)
+	}
+	s, err := a.begin(ctx, pr, methodFork, turns.AgentThread{ThreadID: newThreadID}, params, own)
 	if err != nil {
 		return out, agentError(a.openError(ctx, pr, err))
+	}
+	if a.cfg.ProcessPerThread {
+		// This process has made the session, without the new thread's tools. The new
+		// thread continues it in a process of its own.
+		out.SessionID, out.Config = s.id, s.m.Config()
+		a.closeSession(s)
+		return out, nil
 	}
 	// It stays held, because the log does not have the new thread yet. Its
 	// first prompt or change of settings releases it.

@@ -26,6 +26,7 @@ type agentSays struct {
 	images, load, resume, fork, closes, steering bool
 	mcpHTTP, mcpSSE                              bool
 	tellsLogin                                   bool // by methodAuthStatus
+	claudeCode                                   bool // takes _meta.claudeCode where a session is opened
 
 	auth []authMethod
 }
@@ -111,6 +112,7 @@ func readInitialize(result jsontext.Value) (agentSays, error) {
 	says.mcpHTTP, says.mcpSSE = offers(member(c.MCP, "http")), offers(member(c.MCP, "sse"))
 	says.resume, says.fork = offers(member(c.Session, "resume")), offers(member(c.Session, "fork"))
 	says.closes = offers(member(c.Session, "close"))
+	says.claudeCode = offers(member(c.Meta, "claudeCode"))
 	says.tellsLogin = offers(member(c.Meta, "authStatus"))
 	for _, meta := range []jsontext.Value{r.Meta, c.Meta} {
 		says.steering = says.steering || offers(member(member(meta, "steering"), "supported"))

@@ -38,9 +38,12 @@ func (a *Agent) openFor(ctx context.Context, p *turns.Prompt) (s *session, first
 		return nil, nil, err
 	}
 	t := turns.AgentThread{ThreadID: p.ThreadID, Cwd: p.Cwd, SessionID: p.SessionID, Config: p.Config}
-	o, err := a.open(ctx, t)
+	waits := func() { // an error ends ctx too
+		_ = p.Emit(ctx, items.Progress{State: "starting", Message: fmt.Sprintf("all %d processes of %s are at work; waiting for one to end", a.cfg.MaxProcesses, a.name)})
+	}
+	o, err := a.open(ctx, t, waits)
 	for n := 0; n < maxReopens && errors.Is(err, errGone) && a.pool.healthy(); n++ {
-		o, err = a.open(ctx, t)
+		o, err = a.open(ctx, t, waits)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -99,14 +102,14 @@ func untilOver(ctx context.Context, over <-chan struct{}) (context.Context, cont
 	return ctx, func() { close(stopped) }
 }
 
-// open opens the session of a thread, in the process with the fewest turns. The
-// process has been entered if there is no error.
-func (a *Agent) open(ctx context.Context, t turns.AgentThread) (o opened, err error) {
+// open opens the session of a thread, in the process that the pool chooses; waits is
+// as in pool.enter. The process has been entered if there is no error.
+func (a *Agent) open(ctx context.Context, t turns.AgentThread, waits func()) (o opened, err error) {
 	cwd, err := a.cwd(t.Cwd)
 	if err != nil {
 		return o, err
 	}
-	pr, err := a.pool.enter(ctx)
+	pr, err := a.pool.enter(ctx, t.ThreadID, waits)
 	if err != nil {
 		return o, err
 	}
@@ -133,11 +136,15 @@ func (a *Agent) open(ctx context.Context, t turns.AgentThread) (o opened, err er
 	}
 	if o.s == nil {
 		params.SessionID = ""
-		if o.s, err = a.begin(ctx, pr, methodNew, t, params); err != nil {
+		own := a.equip(ctx, pr, t.ThreadID, &params)
+		if o.s, err = a.begin(ctx, pr, methodNew, t, params, own); err != nil {
 			return o, a.openError(ctx, pr, err)
 		}
 	}
 	s := o.s
+	if s.own.why != "" {
+		o.notes = append(o.notes, "The agent was not given the tools of the server: "+s.own.why)
+	}
 	a.pool.opened(pr)
 	notes, err := s.configure(ctx, t.Config)
 	if err != nil {
@@ -151,9 +158,10 @@ func (a *Agent) open(ctx context.Context, t turns.AgentThread) (o opened, err er
 
 // sessionParams are the params of session/new, load, resume and fork.
 type sessionParams struct {
-	SessionID string `json:"sessionId,omitzero"`
-	Cwd       string `json:"cwd"`
-	Servers   []any  `json:"mcpServers"`
+	SessionID string       `json:"sessionId,omitzero"`
+	Cwd       string       `json:"cwd"`
+	Servers   []any        `json:"mcpServers"`
+	Meta      *sessionMeta `json:"_meta,omitzero"`
 }
 
 // continueSession opens a session that the agent had before. If it returns
@@ -183,9 +191,10 @@ func (a *Agent) continueSession(ctx context.Context, pr *proc, t turns.AgentThre
 // meanwhile is not emitted: the log has it.
 func (a *Agent) reopen(ctx context.Context, pr *proc, method string, t turns.AgentThread, params sessionParams) (*session, error) {
 	s := newSession(a, pr, t.ThreadID, params.Cwd, t.Config)
+	s.own = a.equip(ctx, pr, t.ThreadID, &params)
 	s.id, s.replaying = params.SessionID, true
 	if !pr.router.add(s) {
-		s.cancel()
+		s.forgo()
 		return nil, &Problem{Kind: ProblemFailed, Message: fmt.Sprintf("the agent's session %.80q is in use by another thread", s.id)}
 	}
 	result, err := pr.peer.call(ctx, method, params, a.cfg.StartTimeout, func(jsontext.Value) {
@@ -239,9 +248,10 @@ func (s *session) settle(ctx context.Context) error {
 }
 
 // begin makes a new session: with session/new, or from another with
-// session/fork.
-func (a *Agent) begin(ctx context.Context, pr *proc, method string, t turns.AgentThread, params sessionParams) (*session, error) {
+// session/fork. own are the tools in params; they end with the session.
+func (a *Agent) begin(ctx context.Context, pr *proc, method string, t turns.AgentThread, params sessionParams, own ownTools) (*session, error) {
 	s := newSession(a, pr, t.ThreadID, params.Cwd, t.Config)
+	s.own = own
 	over := pr.router.expect()
 	defer over()
 	added := false
@@ -264,7 +274,7 @@ func (a *Agent) begin(ctx context.Context, pr *proc, method string, t turns.Agen
 		err = &Problem{Kind: ProblemProtocol, Message: fmt.Sprintf("the agent made a new session under the id %.80q, which is empty or in use", s.id)}
 	}
 	if err != nil {
-		s.cancel()
+		s.forgo()
 		return nil, err
 	}
 	s.m.Opened(result)

@@ -112,6 +112,9 @@ func (s *session) ask(buf *opBuffer, ev event) {
 	o := turns.AskOptions{ExpiresAfter: cfg.PermissionTimeout}
 	if p, ok := question.(items.PermissionRequest); ok {
 		decided := map[string]string{PermissionsAllow: items.AllowOnce, PermissionsReject: items.RejectOnce}[cfg.Permissions]
+		if s.allowsOwn(ev.raw, p.Options) {
+			decided = items.AllowOnce
+		}
 		switch option := optionOf(p.Options, kindOffered(p.Options, decided)); {
 		case option != nil:
 			o = turns.AskOptions{OptionID: option.OptionID} // the item is made with its answer
@@ -138,6 +141,13 @@ func (s *session) ask(buf *opBuffer, ev event) {
 			q.reply(mapping.ElicitationReply(question.(items.Question), answer))
 		}
 	})
+}
+
+// allowsOwn reports whether a permission request is for one of our own tools, and
+// can be and is to be allowed at once.
+func (s *session) allowsOwn(request jsontext.Value, options []items.Option) bool {
+	return s.a.cfg.OwnTools == OwnToolsAllow && s.own.server != "" && kindOffered(options, items.AllowOnce) != "" &&
+		s.m.AsksForTool(request, s.pr.says.name, s.own.server)
 }
 
 // kindOffered is the wanted kind, or the other kind with the same meaning, if

@@ -30,19 +30,32 @@ type pool struct {
 	closed   bool
 	starts   int64 // and failures: for Stats
 	failures int64
+	line     []*waiter // for room for one more process, the first comes first
+	uses     int64     // how often the last work of a process has ended
 }
 
-// enter finds the process for new work and keeps it from being ended: the
-// process with the least work, or a new one if all have work and MaxProcesses
-// allows it. leave releases it. The process may not be ready yet.
-func (p *pool) enter(ctx context.Context) (*proc, error) {
+// enter finds the process for new work of a thread and keeps it from being ended:
+// the process with the least work, or a new one if all have work and MaxProcesses
+// allows it; with ProcessPerThread see chooseApart. leave releases it. The process
+// may not be ready yet. waits is called if it must wait for room; nil = nothing is.
+func (p *pool) enter(ctx context.Context, threadID string, waits func()) (*proc, error) {
+	w := newWaiter()
+	defer p.leaveLine(w)
 	for {
-		pr, wait, err := p.choose()
+		pr, wait, err := p.choose(threadID, w)
 		if err != nil || pr != nil {
 			return pr, err
 		}
+		var later <-chan time.Time // never, without room
+		if wait > 0 {
+			later = time.After(wait)
+		} else if waits != nil {
+			waits()
+			waits = nil
+		}
 		select {
-		case <-time.After(wait):
+		case <-later:
+		case <-w.woken:
 		case <-p.a.closing.c:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -50,12 +63,17 @@ func (p *pool) enter(ctx context.Context) (*proc, error) {
 	}
 }
 
-// choose returns a process, or how long to wait until one may be started.
-func (p *pool) choose() (pr *proc, wait time.Duration, err error) {
+// choose returns a process, or how long to wait until one may be started: 0 = until
+// w is woken.
+func (p *pool) choose(threadID string, w *waiter) (pr *proc, wait time.Duration, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, 0, errStopping
+	}
+	if p.a.cfg.ProcessPerThread {
+		pr, wait = p.chooseApart(threadID, w)
+		return pr, wait, nil
 	}
 	n := 0
 	for _, c := range p.procs {
@@ -123,6 +141,9 @@ func (p *pool) leave(pr *proc) {
 	if pr.running > 0 {
 		return
 	}
+	p.uses++
+	pr.used = p.uses
+	defer p.makeRoom()
 	switch {
 	case pr.spoiled:
 		pr.kill.fire()
@@ -190,6 +211,7 @@ func (p *pool) gone(pr *proc, why error) {
 			break
 		}
 	}
+	p.wakeFirst()
 	if why == nil {
 		return
 	}

@@ -15,6 +15,7 @@ import (
 func (a *Agent) Probe(ctx context.Context) (turns.AgentInfo, error) {
 	cfg := a.cfg
 	cfg.Eager, cfg.MaxProcesses = false, 1
+	cfg.Tools = nil // they are of a thread, and this is none
 	dir := cfg.Cwd
 	if dir == "" {
 		made, err := os.MkdirTemp("", "holon-probe-")
@@ -29,7 +30,7 @@ func (a *Agent) Probe(ctx context.Context) (turns.AgentInfo, error) {
 		return a.Info(), &Problem{Kind: ProblemFailed, Message: err.Error()}
 	}
 	defer once.Close()
-	o, err := once.open(ctx, turns.AgentThread{ThreadID: "probe", Cwd: dir})
+	o, err := once.open(ctx, turns.AgentThread{ThreadID: "probe", Cwd: dir}, nil)
 	if err == nil {
 		err = o.s.pr.loggedIn(ctx)
 		once.closeSession(o.s)

@@ -59,7 +59,9 @@ type proc struct {
 	exit *exitError    // how it ended; set before dead is closed, nil if it never started
 
 	// The pool's lock guards the fields below.
+	thread  string      // the only one that it serves; "" = none yet, or not ProcessPerThread
 	running int         // prompts and other work that need it
+	used    int64       // when its last work ended, in counts of the pool
 	overlap overlap     // when more than one ran
 	retired bool        // accepts no new work
 	spoiled bool        // it has not ended a prompt in time: it ends with its last work
@@ -147,6 +149,7 @@ func (pr *proc) live() {
 	pr.group.Stderr.Close()
 	forget()
 	pr.router.end()
+	pr.a.dropSessions(pr)
 	var why error
 	if !pr.stop.fired() && !pr.kill.fired() {
 		why = exit
@@ -181,7 +184,7 @@ func (pr *proc) begin() (forget func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd.Env = process.Environment(dir, cfg.Env, execVariables)
+	cmd.Env = process.Environment(dir, cfg.Env)
 	group, err := process.Start(cmd)
 	if err != nil {
 		return nil, err
@@ -214,10 +217,6 @@ func (pr *proc) await(read <-chan struct{}) *os.ProcessState {
 	pr.peer.out.close(errGone)
 	return pr.group.Stop(ladder)
 }
-
-// execVariables are the variables that name the turn of a process of
-// agents/exec: a server that runs in one must not pass them on.
-var execVariables = map[string]bool{"HOLON_THREAD_ID": true, "HOLON_TURN_ID": true, "HOLON_ATTEMPT": true}
 
 // wait returns when the process can be used, or why it cannot.
 func (pr *proc) wait(ctx context.Context) error {

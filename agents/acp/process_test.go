@@ -315,10 +315,13 @@ func TestNothingRunsThatIsNotRecorded(t *testing.T) {
 	}
 }
 
-func TestEnvironmentIsPassedOn(t *testing.T) {
-	t.Setenv("HOLON_TURN_ID", "not yours")
+func TestEnvironmentIsPassedOnWithoutWhatIsTheServersOwn(t *testing.T) {
+	own := []string{"HOLON_TURN_ID", "HOLON_URL", "HOLON_MCP_URL", "HOLON_TOKEN"}
+	for _, name := range own {
+		t.Setenv(name, "not yours")
+	}
 	th := bad(t, "", func(c *Config) { c.Env = map[string]string{"COLOUR": "blue"} }).thread("t")
-	if got := th.run("env COLOUR\nenv HOLON_TURN_ID"); !strings.Contains(got, "blue") || strings.Contains(got, "not yours") {
+	if got := th.run("env COLOUR\nenv " + strings.Join(own, "\nenv ")); !strings.Contains(got, "blue") || strings.Contains(got, "not yours") {
 		t.Errorf("%q", got)
 	}
 }

@@ -117,8 +117,10 @@ func (s *session) handle(buf *opBuffer, ev event) (last bool) {
 	return false
 }
 
-// end queues that the process is dead, after all its messages.
+// end queues that the process is dead, after all its messages. Its tools end at
+// once.
 func (s *session) end() {
+	s.own.revoke()
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()

@@ -22,6 +22,7 @@ type session struct {
 	id       string
 	threadID string
 	cwd      string
+	own      ownTools // set before the session is opened
 	m        *mapping.Session
 
 	mu        sync.Mutex
@@ -77,8 +78,8 @@ func newSession(a *Agent, pr *proc, threadID, cwd string, config jsontext.Value)
 	return &session{
 		a: a, pr: pr, threadID: threadID, cwd: cwd, held: true, used: time.Now(), ctx: ctx, cancel: cancel,
 		m:        mapping.New(mapping.Options{KeepRaw: a.cfg.KeepRaw, Cwd: cwd, Config: config}),
-		requests: map[*request]struct{}{},
-		wake:     make(chan struct{}, 1), stopped: make(chan struct{}),
+		requests: map[*request]struct{}{}, own: ownTools{revoke: func() {}},
+		wake: make(chan struct{}, 1), stopped: make(chan struct{}),
 	}
 }
 
@@ -206,9 +207,16 @@ func (s *session) prompting() bool {
 	return s.run != nil
 }
 
-// abandon gives the session up: its messages are no longer accepted. It returns
-// when nothing of it is emitted any more.
+// forgo ends a session that was never opened.
+func (s *session) forgo() {
+	s.cancel()
+	s.own.revoke()
+}
+
+// abandon gives the session up: its messages are no longer accepted, and its tools
+// do nothing any more. It returns when nothing of it is emitted any more.
 func (s *session) abandon() {
+	s.own.revoke()
 	s.mu.Lock()
 	s.gone = true
 	queue, run := s.queue, s.run

@@ -62,6 +62,18 @@ func (a *Agent) drop(threadID string, t *thread) {
 	}
 }
 
+// dropSessions forgets the sessions of a process that has ended. Without it threads
+// that are never used again would be remembered.
+func (a *Agent) dropSessions(pr *proc) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id, t := range a.threads {
+		if t.users == 0 && t.session != nil && t.session.pr == pr {
+			delete(a.threads, id)
+		}
+	}
+}
+
 // live returns the thread's open session if it has this id ("" = any) and its
 // process accepts new work. It enters the process.
 func (a *Agent) live(threadID, sessionID string) *session {

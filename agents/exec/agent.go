@@ -31,8 +31,8 @@ type Config struct {
 	// Command is the program and its arguments. A name without a slash is
 	// looked up in the server's PATH, a relative path in the working directory.
 	Command []string
-	// Env is added to the server's environment. The HOLON_ variables that name
-	// the turn cannot be set.
+	// Env is added to the server's environment. Variables that the server sets
+	// itself (process.Own) cannot be set.
 	Env map[string]string
 	// Cwd is the working directory of threads without their own; "" = the
 	// server's.
@@ -42,8 +42,11 @@ type Config struct {
 	// Output is OutputText or OutputEvents; "" = OutputText.
 	Output string
 	// URL returns the server's address for HOLON_URL when a process starts. nil
-	// or "" = HOLON_URL is not set.
+	// or "" = HOLON_URL is not set. With Tools it is not used.
 	URL func() string
+	// Tools gives each process access to the server, in HOLON_URL, HOLON_MCP_URL
+	// and HOLON_TOKEN, until it has ended; nil = none does.
+	Tools turns.Granter
 	// Records is where running processes are recorded, so that the next server
 	// can end those that outlive a killed one. nil = they are not recorded.
 	Records *process.Records
@@ -121,8 +124,8 @@ func (c *Config) complete() error {
 			return fmt.Errorf("env: %q is no name of a variable", key)
 		case strings.ContainsRune(value, 0):
 			return fmt.Errorf("env: the value of %s holds a NUL byte", key)
-		case turnVariables[key]:
-			return fmt.Errorf("env: %s is set by the server for each turn", key)
+		case process.Own(key):
+			return fmt.Errorf("env: %s is set by the server", key)
 		}
 	}
 	c.Output = cmp.Or(c.Output, OutputText)

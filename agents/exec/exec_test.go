@@ -240,6 +240,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		`"A=B" is no name`:      {Command: []string{"a"}, Env: map[string]string{"A=B": ""}},
 		"the value of A holds":  {Command: []string{"a"}, Env: map[string]string{"A": "\x00"}},
 		"HOLON_URL is set by":   {Command: []string{"a"}, Env: map[string]string{"HOLON_URL": "x"}},
+		"HOLON_TOKEN is set by": {Command: []string{"a"}, Env: map[string]string{"HOLON_TOKEN": "x"}},
 		`output "xml"`:          {Command: []string{"a"}, Output: "xml"},
 		`input "xml"`:           {Command: []string{"a"}, Input: "xml"},
 		"cannot be negative":    {Command: []string{"a"}, KillAfter: -1},

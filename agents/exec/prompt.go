@@ -16,19 +16,6 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// The variables with the turn of a process and the server's address.
-const (
-	envThreadID = "HOLON_THREAD_ID"
-	envTurnID   = "HOLON_TURN_ID"
-	envAttempt  = "HOLON_ATTEMPT"
-	envURL      = "HOLON_URL"
-)
-
-// turnVariables are the variables that a process never inherits from the
-// server: a server that was itself started by an agent must not pass on its own
-// turn.
-var turnVariables = map[string]bool{envThreadID: true, envTurnID: true, envAttempt: true, envURL: true, process.EnvGroup: true}
-
 // promptEvent is the first line that a process with input "json" gets.
 type promptEvent struct {
 	Event       string              `json:"event"`
@@ -69,7 +56,7 @@ func (c *Config) keepsStdin() bool { return c.Input == InputJSON && c.Output == 
 
 // command is the process of a prompt, not started. The error says, for a
 // person, why it cannot be started.
-func (c *Config) command(p *turns.Prompt) (*osexec.Cmd, error) {
+func (c *Config) command(p *turns.Prompt, given access) (*osexec.Cmd, error) {
 	dir := cmp.Or(p.Cwd, c.Cwd)
 	if dir == "" {
 		wd, err := os.Getwd()
@@ -82,17 +69,12 @@ func (c *Config) command(p *turns.Prompt) (*osexec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd.Env = c.environment(p, dir)
+	cmd.Env = c.environment(p, dir, given)
 	return cmd, nil
 }
 
-func (c *Config) environment(p *turns.Prompt, dir string) []string {
-	env := process.Environment(dir, c.Env, turnVariables)
-	env = append(env, envThreadID+"="+p.ThreadID, envTurnID+"="+p.TurnID, envAttempt+"="+strconv.Itoa(p.Attempt))
-	if c.URL != nil {
-		if url := c.URL(); url != "" {
-			env = append(env, envURL+"="+url)
-		}
-	}
-	return env
+func (c *Config) environment(p *turns.Prompt, dir string, given access) []string {
+	env := process.Environment(dir, c.Env)
+	env = append(env, process.EnvThreadID+"="+p.ThreadID, process.EnvTurnID+"="+p.TurnID, process.EnvAttempt+"="+strconv.Itoa(p.Attempt))
+	return append(env, given.variables...)
 }

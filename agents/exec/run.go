@@ -33,7 +33,12 @@ func (a *Agent) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		return turns.FailedWith(turns.KindAgentUnavailable, "the server is stopping")
 	}
 	defer a.runs.Done()
-	cmd, err := a.cfg.command(p)
+	given, err := a.access(ctx, p)
+	defer given.revoke()
+	if err != nil { // the sink takes nothing
+		return turns.Outcome{State: turns.Interrupted, StopReason: err.Error()}
+	}
+	cmd, err := a.cfg.command(p, given)
 	if err != nil {
 		return turns.FailedWith(turns.KindAgentUnavailable, err.Error())
 	}

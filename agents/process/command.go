@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 )
 
@@ -54,22 +53,6 @@ func Command(command []string, dir string) (*exec.Cmd, error) {
 	}
 	cmd.Dir = dir
 	return cmd, nil
-}
-
-// Environment is the environment of a process in dir: the server's variables
-// except those in without, PWD, and the variables in set.
-func Environment(dir string, set map[string]string, without map[string]bool) []string {
-	var env []string
-	for _, kv := range os.Environ() {
-		if key, _, _ := strings.Cut(kv, "="); !without[key] {
-			env = append(env, kv)
-		}
-	}
-	env = append(env, "PWD="+dir)
-	for key, value := range set {
-		env = append(env, key+"="+value)
-	}
-	return env
 }
 
 func checkDir(dir string) error {

@@ -17,14 +17,19 @@ type Agent struct {
 	name   string
 	leases turns.LeasePolicy
 	retry  turns.RetryPolicy
+	access turns.Granter // nil = none
 }
 
 // New makes an agent of this name. Zero members of the policies mean their
 // defaults: leases of 30 s, 300 s for a worker to claim a turn, and a turn
-// whose lease runs out is interrupted.
-func New(name string, leases turns.LeasePolicy, retry turns.RetryPolicy) *Agent {
-	return &Agent{name: name, leases: leases, retry: retry}
+// whose lease runs out is interrupted. access gives workers access to the server;
+// nil = they get none.
+func New(name string, leases turns.LeasePolicy, retry turns.RetryPolicy, access turns.Granter) *Agent {
+	return &Agent{name: name, leases: leases, retry: retry, access: access}
 }
+
+// Access implements turns.Equipped.
+func (a *Agent) Access() turns.Granter { return a.access }
 
 // Info implements turns.Agent. The engine adds the state of the workers: ready
 // while one waits or has a lease, idle when none has called for a while.

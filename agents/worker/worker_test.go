@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestAgentIsWorkedOnFromOutside(t *testing.T) {
 	leases := turns.LeasePolicy{Lease: 7 * time.Second, ClaimTimeout: -1}
-	agent := worker.New("build", leases, turns.RetryPolicy{OnCrash: turns.CrashRetry, BackoffSeconds: 100, BackoffMaxSeconds: 100})
+	agent := worker.New("build", leases, turns.RetryPolicy{OnCrash: turns.CrashRetry, BackoffSeconds: 100, BackoffMaxSeconds: 100}, nil)
 	var _ turns.Remote = agent
 	var _ turns.Retrier = agent
 

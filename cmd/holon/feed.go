@@ -64,6 +64,11 @@ func (c *console) newTimeline(options timeline.Options) *timeline.Renderer {
 	return timeline.New(c.out, options)
 }
 
+// signs are the signs of states for the terminal on stdout, or for plain lines.
+func (c *console) signs(terminal bool) timeline.Signs {
+	return timeline.Signs{ASCII: !c.utf8Locale(), Color: terminal && c.env("NO_COLOR") == ""}
+}
+
 // ticks returns a channel that ticks while the timeline is live. On no terminal
 // the channel is nil and never ticks.
 func (c *console) ticks() <-chan time.Time {

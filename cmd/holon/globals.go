@@ -95,6 +95,11 @@ func (g *globals) client(cmd *cobra.Command) (*client.Client, error) {
 	} else if url := g.env("HOLON_URL"); url != "" {
 		resolve = client.At(url, "HOLON_URL", loaded.Data, named)
 	}
+	// The server gives an agent a token for its own thread. It is sent where the
+	// server said, and nowhere else.
+	if token := g.env("HOLON_TOKEN"); token != "" && (g.url == "" || g.url == g.env("HOLON_URL")) {
+		resolve = client.WithToken(resolve, token)
+	}
 	c := client.New(resolve)
 	if _, err := c.Endpoint(); err != nil {
 		if g.url != "" || g.env("HOLON_URL") != "" {

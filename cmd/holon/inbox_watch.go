@@ -89,7 +89,7 @@ func (c *caller) watchInbox(options client.Options, format string, limit int) er
 	}
 	f := startFeed(c.ctx, c.client, options)
 	defer f.end()
-	seen, err := f.show(view, nil, limit)
+	seen, err := f.show(view, nil, nil, limit)
 	if closeErr := view.Close(); err == nil {
 		err = closeErr
 	}

@@ -15,7 +15,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // runOptions are the flags of run.
@@ -31,6 +35,9 @@ type runOptions struct {
 
 	attempts int
 	backoff  time.Duration
+
+	parent     string // the thread that owns the turn; "" = none
+	background bool   // nothing waits for the end of the turn
 }
 
 func newRunCommand(g *globals) *cobra.Command {
@@ -47,15 +54,24 @@ PROMPT is text; "-", or no PROMPT with input piped in, reads it from stdin. The
 turn continues at the server if this command is cut off. A broken connection is
 resumed without a gap.
 
+With --parent the turn works for another thread, its owner, in a child thread of
+that one: the owner's active turn waits for its end. With --background nothing
+waits for it: this command prints the turn's id and ends, and the end of the turn
+goes into the owner's inbox.
+
   holon run "hello"
   holon run --thread thread_… "and now the tests"
   git diff | holon run --agent review -
-  holon run -o json "hello" | jq -r .text`,
+  holon run -o json "hello" | jq -r .text
+  holon run --background --parent thread_… --title "the tests" "run all tests"`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			format, err := g.format("text", "json", "jsonl")
 			if err != nil {
 				return err
+			}
+			if options.background && options.parent == "" {
+				return usagef("--background: name the thread that is told of the end with --parent THREAD")
 			}
 			if options.timeout < 0 {
 				return usagef("--timeout %s: give a duration such as 90s or 10m", options.timeout)
@@ -75,6 +91,9 @@ resumed without a gap.
 				return err
 			}
 			defer c.Close()
+			if options.background {
+				return options.leave(cmd, g, c, prompt, format)
+			}
 			return options.run(cmd.Context(), &g.console, c, prompt, format, piped)
 		},
 	}
@@ -82,13 +101,15 @@ resumed without a gap.
 	flags.StringVar(&options.thread, "thread", "", "the thread to continue; made if it does not exist")
 	flags.StringVar(&options.agent, "agent", "", "the agent of a new thread")
 	flags.StringVar(&options.cwd, "cwd", "", "the working directory of a new thread's agent")
-	flags.StringVar(&options.title, "title", "", "the title of a new thread")
+	flags.StringVar(&options.title, "title", "", "the title of a new thread; with --parent, of the turn too")
 	flags.StringVar(&options.onBusy, "on-busy", "", "if the thread is busy: queue (default), reject, interrupt or steer")
 	flags.StringVar(&options.key, "idempotency-key", "", "the same key and prompt start only one turn, however often this is run")
 	flags.DurationVar(&options.timeout, "timeout", 0, "fail the turn after this time, such as 10m")
 	flags.IntVar(&options.attempts, "max-attempts", 0, "how often to try the turn if its agent or the server dies; 1: once (default: as the agent is configured)")
 	flags.DurationVar(&options.backoff, "backoff", 0, "the wait before the second attempt, doubled for each further one")
-	flags.BoolVarP(&options.quiet, "quiet", "q", false, "print only the agent's text, at the end")
+	flags.StringVar(&options.parent, "parent", "", "the thread for which the turn works; it runs in a child thread of that one")
+	flags.BoolVar(&options.background, "background", false, "with --parent: start the turn and leave; its end goes into the inbox of that thread")
+	flags.BoolVarP(&options.quiet, "quiet", "q", false, "print only the agent's text, at the end; with --background, only the turn's id")
 	return cmd
 }
 
@@ -113,12 +134,25 @@ func readPrompt(con *console, args []string) (text string, piped bool, err error
 	return text, piped, nil
 }
 
+// startedTurn is the answer to turn/start, as received and decoded. after is the
+// cursor from which its events can be followed.
+type startedTurn struct {
+	raw      json.RawMessage
+	TurnID   string          `json:"turn_id"`
+	ThreadID string          `json:"thread_id"`
+	State    turns.State     `json:"state"`
+	Position int             `json:"position"`
+	Parent   *threads.Parent `json:"parent"`
+	Wake     inbox.Wake      `json:"wake"` // of the parent's inbox
+	after    int64
+}
+
 // start starts thread and turn. Both calls carry keys, so that a retry after a
 // lost answer starts nothing twice.
-func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) (*turnRun, error) {
+func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) (s startedTurn, err error) {
 	key, err := keyOr(o.key)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	// A server has one space of keys: the thread needs a key different from the
 	// turn's, within the 128 characters of a key.
@@ -129,18 +163,31 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 			thread[name] = value
 		}
 	}
+	parent := map[string]any{"thread_id": o.parent}
+	if o.parent != "" {
+		thread["parent"] = parent
+	}
 	var started struct {
 		ThreadID string `json:"thread_id"`
 		Created  bool   `json:"created"`
 		Seq      int64  `json:"seq"`
 	}
 	if err := callRetrying(ctx, c, "thread/start", thread, &started); err != nil {
-		return nil, err
+		return s, err
 	}
 	turn := map[string]any{
 		"thread_id":       started.ThreadID,
 		"input":           userInput(prompt),
 		"idempotency_key": key,
+	}
+	if o.parent != "" {
+		turn["parent"] = parent
+		if o.title != "" {
+			turn["title"] = o.title
+		}
+		if o.background {
+			turn["background"] = true
+		}
 	}
 	if o.onBusy != "" {
 		turn["on_busy"] = o.onBusy
@@ -151,19 +198,18 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 	if retry := o.retry(); retry != nil {
 		turn["retry"] = retry
 	}
-	var accepted struct {
-		TurnID  string `json:"turn_id"`
-		State   string `json:"state"`
-		Steered bool   `json:"steered"`
+	if err := callRetrying(ctx, c, "turn/start", turn, &s.raw); err != nil {
+		return s, err
 	}
-	if err := callRetrying(ctx, c, "turn/start", turn, &accepted); err != nil {
-		return nil, err
+	if err := json.Unmarshal(s.raw, &s); err != nil {
+		return s, fmt.Errorf("read the answer to turn/start: %w", err)
 	}
-	after := started.Seq
+	s.after = started.Seq
 	if started.Created {
-		after-- // show the thread's own start too
+		s.after-- // show the thread's own start too
 	}
-	return &turnRun{ctx: ctx, client: c, threadID: started.ThreadID, turnID: accepted.TurnID, after: max(0, after)}, nil
+	s.after = max(0, s.after)
+	return s, nil
 }
 
 // retry is the turn's retry policy, nil for that of its agent.
@@ -239,8 +285,8 @@ func (o runOptions) run(ctx context.Context, con *console, c *client.Client, pro
 	}
 	begun := make(chan outcome, 1)
 	go func() {
-		run, err := o.start(ctx, c, prompt)
-		begun <- outcome{run, err}
+		s, err := o.start(ctx, c, prompt)
+		begun <- outcome{&turnRun{ctx: ctx, client: c, threadID: s.ThreadID, turnID: s.TurnID, after: s.after}, err}
 	}()
 	var run *turnRun
 	select {
@@ -267,6 +313,9 @@ func (o runOptions) run(ctx context.Context, con *console, c *client.Client, pro
 	}
 	if err != nil {
 		return err
+	}
+	if n := len(run.running); n > 0 && format == "text" && !o.quiet {
+		con.note("%s on in the background: holon tree %s", counted(n, "turn goes", "turns go"), timeline.OneLine(run.threadID))
 	}
 	return run.report(format, o.quiet)
 }

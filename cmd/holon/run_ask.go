@@ -28,12 +28,19 @@ type questions struct {
 
 type question struct {
 	id      string
+	of      string // the child turn whose agent asks; "" = the turn itself
 	content timeline.Content
 	form    *form // nil: one answer for the whole question
+	shown   bool
 }
 
 func newQuestion(id string, content timeline.Content) question {
-	q := question{id: id, content: content}
+	return question{id: id, content: content}.withForm()
+}
+
+// withForm adds the form that a person fills in to answer.
+func (q question) withForm() question {
+	content := q.content
 	if content.Type == "question" && content.URL == "" {
 		q.form = newForm(content.Schema)
 	}
@@ -92,8 +99,8 @@ func (q *questions) end() { close(q.over) }
 const answeredAtOnce = 100 * time.Millisecond
 
 // askSoon asks a question unless an answer comes at once.
-func (r *turnRun) askSoon(id string, content timeline.Content) {
-	r.asked = append(r.asked, question{id: id, content: content})
+func (r *turnRun) askSoon(q question) {
+	r.asked = append(r.asked, q)
 	if r.due == nil {
 		r.due = time.After(answeredAtOnce)
 	}
@@ -103,24 +110,32 @@ func (r *turnRun) askAll() error {
 	asked := r.asked
 	r.asked, r.due = nil, nil
 	for _, q := range asked {
-		if err := r.ask(q.id, q.content); err != nil {
+		if err := r.ask(q); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// asker is who asks the question.
+func (q question) asker() string {
+	if q.of == "" {
+		return "the agent"
+	}
+	return timeline.OneLine(q.of)
+}
+
 // ask asks the person a question, or says how to answer it elsewhere.
-func (r *turnRun) ask(id string, content timeline.Content) error {
+func (r *turnRun) ask(asked question) error {
 	q := r.questions
 	if q.from == nil {
 		how := "--allow or --reject"
-		if len(content.Options) == 0 {
+		if len(asked.content.Options) == 0 {
 			how = "--answer JSON"
 		}
-		return r.say(fmt.Sprintf("the agent waits for an answer: holon respond %s %s", id, how))
+		return r.say(fmt.Sprintf("%s waits for an answer: holon respond %s %s", asked.asker(), asked.id, how))
 	}
-	q.open = append(q.open, newQuestion(id, content))
+	q.open = append(q.open, asked.withForm())
 	if len(q.open) == 1 {
 		return r.show()
 	}
@@ -134,12 +149,20 @@ func (r *turnRun) show() error {
 		return nil
 	}
 	text := promptText(q.open[0])
+	if first := &q.open[0]; first.of != "" && (first.shown || len(q.open) > 1) {
+		text = "  " + first.asker() + " asks: " + first.content.Summary("") + "\n" + text
+	}
+	q.open[0].shown = true
 	if v, ok := r.view.(*timeline.Renderer); ok {
 		if err := v.Ask(); err != nil {
 			return err
 		}
 	} else {
-		text = "The agent asks: " + q.open[0].content.Summary("") + "\n" + text
+		who := "The agent"
+		if q.open[0].of != "" {
+			who = q.open[0].asker()
+		}
+		text = who + " asks: " + q.open[0].content.Summary("") + "\n" + text
 	}
 	q.read()
 	_, err := io.WriteString(q.screen, text)
@@ -248,7 +271,7 @@ func (r *turnRun) answer(line string, open bool) error {
 		waiting := q.open
 		q.open = nil
 		for _, question := range waiting {
-			if err := r.ask(question.id, question.content); err != nil {
+			if err := r.ask(question); err != nil {
 				return err
 			}
 		}

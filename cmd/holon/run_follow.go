@@ -29,6 +29,8 @@ type turnRun struct {
 	signals   <-chan os.Signal
 	view      viewer
 	questions *questions
+	children  *childFeed
+	running   map[string]bool  // child turns that have not ended
 	asked     []question       // not shown yet: the configuration may answer them
 	due       <-chan time.Time // when they are shown; nil if there are none
 
@@ -69,10 +71,17 @@ func (r *turnRun) follow() error {
 	r.calls = make(chan func() string, 16)
 	f := startFeed(r.ctx, r.client, client.Options{AfterSeq: &r.after, ThreadIDs: []string{r.threadID}, RetryFirst: true})
 	defer f.end()
+	r.children = startChildFeed(r.ctx, r.client, &r.after, func(_, turnID string) bool { return turnID == r.turnID })
+	defer r.children.end()
 	ticks := r.con.ticks()
 	for !r.ended {
 		var err error
+		found, own := r.children.items()
 		select {
+		case item, open := <-found:
+			err = r.takeChild(item, open, true)
+		case item, open := <-own:
+			err = r.takeChild(item, open, false)
 		case item, open := <-f.items:
 			switch {
 			case !open:
@@ -130,6 +139,9 @@ func (r *turnRun) take(event client.Event) error {
 			return err
 		}
 	}
+	if _, drawn := r.view.(*timeline.Renderer); drawn && strings.HasPrefix(event.Method, "inbox/") {
+		return nil // what the agent is told comes as a message
+	}
 	show := func() error { return r.view.Event(event) }
 	if event.Method == "turn/progress" {
 		// Only the status line changes, and it is hidden while a question is open.
@@ -159,6 +171,72 @@ func (r *turnRun) take(event client.Event) error {
 		}
 	}
 	return nil
+}
+
+// takeChild shows an event of a child turn of this turn, and asks its questions.
+func (r *turnRun) takeChild(item feedItem, open, found bool) error {
+	if !open {
+		r.children.ended(found)
+		return nil
+	}
+	event, ok := r.children.take(item, found)
+	if !ok {
+		return nil
+	}
+	switch event.Method {
+	case "turn/completed", "turn/interrupted", "turn/failed":
+		delete(r.running, event.TurnID)
+	case "turn/queued", "turn/started":
+		if r.running == nil {
+			r.running = map[string]bool{}
+		}
+		r.running[event.TurnID] = true
+	case "item/updated", "item/deleted":
+		if err := r.withdraw(event.ItemID); err != nil {
+			return err
+		}
+	}
+	if v, drawn := r.view.(*timeline.Renderer); drawn {
+		show := func() error { return v.Child(event) }
+		var err error
+		switch event.Method {
+		case "turn/progress", "item/deleted": // only the status changes, and it is hidden while a question is open
+			err = show()
+		case "item/created", "item/updated":
+			if !isQuestion(event) {
+				return nil
+			}
+			err = r.beside(show)
+		default:
+			err = r.beside(show)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if event.Method == "item/created" && isQuestion(event) {
+		var p struct {
+			Status  string          `json:"status"`
+			Content json.RawMessage `json:"content"`
+		}
+		if err := json.Unmarshal(event.Params, &p); err != nil {
+			return fmt.Errorf("read %s: %w", event.Method, err)
+		}
+		if p.Status == "pending" {
+			r.askSoon(question{id: event.ItemID, of: r.children.names[event.TurnID], content: timeline.ReadContent(p.Content)})
+		}
+	}
+	return nil
+}
+
+// isQuestion reports whether the item of an event is a question of an agent.
+func isQuestion(event client.Event) bool {
+	var p struct {
+		Content struct {
+			Type string `json:"type"`
+		} `json:"content"`
+	}
+	return json.Unmarshal(event.Params, &p) == nil && (p.Content.Type == "permission_request" || p.Content.Type == "question")
 }
 
 // progress learns from the log that the turn is being interrupted: the answer
@@ -222,7 +300,7 @@ func (r *turnRun) item(event client.Event) error {
 		}
 	case "permission_request", "question":
 		if p.Status == "pending" {
-			r.askSoon(event.ItemID, content)
+			r.askSoon(question{id: event.ItemID, content: content})
 		}
 	}
 	return nil

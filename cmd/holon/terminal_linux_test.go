@@ -224,6 +224,79 @@ func TestJSONOfAnAgentDoesNothingOnTheTerminal(t *testing.T) {
 	}
 }
 
+func TestTheTreeIsDrawnLive(t *testing.T) {
+	held := make(chan os.Signal, 8)
+	signal.Notify(held, syscall.SIGINT)
+	defer signal.Stop(held)
+	s := startServer(t)
+	s.startOwner()
+	p := s.openTerminal("tree", "main", "--watch")
+	p.await("waiting for 1 child")
+	p.await("Delete it?")
+	s.want("respond", itemIDs.FindString(s.want("items", "--status=pending", "-o=json")), "--allow")
+	p.await("completed in")
+	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.exit(); code != exitOK {
+		t.Errorf("exit %d, the terminal ends with %q", code, p.end())
+	}
+	p.awaitAfter("\x1b[?1049l", "└─ ✓ the tests")
+}
+
+func TestRunShowsChildTurnsAndAsksTheirQuestions(t *testing.T) {
+	s := startServer(t)
+	p := s.openTerminal("run", "--thread=main", "/ask Shall I begin?")
+	p.await("answer 1-2, y or n: ")
+	s.want("call", "thread/start", `{"thread_id":"kid","parent":{"thread_id":"main"}}`)
+	s.want("call", "turn/start", `{"thread_id":"kid","parent":{"thread_id":"main"},"title":"the tests","input":`+promptJSON("/ask Delete it?\n/sleep 60000")+`}`)
+	p.await("the tests started")
+	p.await("the tests asks: Delete it?")
+	p.enter("y")
+	p.awaitAfter(`"Shall I begin?" was answered`, "answer 1-2, y or n: ") // it is the turn of the child's question
+	s.want("run", "-q", "--background", "--parent=kid", "--thread=deep", "/sleep 60000")
+	p.await("deep started in the background")
+	s.want("call", "turn/interrupt", `{"turn_id":"`+turnIDs.FindString(s.want("turns", "--thread=deep", "-o=json"))+`"}`)
+	p.await("deep was interrupted after")
+	p.enter("y")
+	p.await("the tests: Allow")
+	p.await("waiting for 1 child")
+	p.await("└ the tests · running")
+	s.want("call", "turn/interrupt", `{"turn_id":"`+turnIDs.FindString(s.want("turns", "--thread=kid", "-o=json"))+`"}`)
+	p.await("the tests was interrupted after")
+	if code := p.exit(); code != exitOK {
+		t.Errorf("exit %d, the terminal ends with %q", code, p.end())
+	}
+}
+
+func TestWatchOfAThreadShowsItsChildTurns(t *testing.T) {
+	s := startServer(t)
+	s.startOwner()
+	ctx, cancel := context.WithCancel(t.Context())
+	var out buffer
+	g := &globals{console: console{in: strings.NewReader(""), out: &out, err: &buffer{}, environ: []string{"HOLON_DATA=" + s.data}}}
+	codes := make(chan int, 1)
+	go func() { codes <- execute(ctx, g, []string{"watch", "--thread=main", "--after=0"}) }()
+	eventually(t, "the question is shown", func() bool { return strings.Contains(out.String(), "the tests asks: Delete it?") })
+	s.want("respond", itemIDs.FindString(s.want("items", "--status=pending", "-o=json")), "--allow")
+	eventually(t, "the end is shown", func() bool { return strings.Contains(out.String(), "child: the tests completed in") })
+	cancel()
+	<-codes
+	contains(t, out.String(), "child: the tests started (kid)", "question: answer with: holon respond item_", "answer: the tests: Allow", "turn: waiting for 1 child")
+}
+
+func TestAwaitShowsOnATerminalThatItWaits(t *testing.T) {
+	s := startServer(t)
+	_, child := s.startOwner()
+	p := s.openTerminal("await", child)
+	p.await("waiting for turn_")
+	s.want("respond", itemIDs.FindString(s.want("items", "--status=pending", "-o=json")), "--allow")
+	p.await("completed in")
+	if code := p.exit(); code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+}
+
 func TestRunSurvivesARestartOfTheServer(t *testing.T) {
 	s := startServer(t)
 	s.want("call", "holon/pause")

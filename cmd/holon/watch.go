@@ -137,7 +137,13 @@ func watch(ctx context.Context, con *console, c *client.Client, options client.O
 	})
 	f := startFeed(ctx, c, options)
 	defer f.end()
-	seen, err := f.show(view, con.ticks(), limit)
+	var children *childFeed
+	if format == "text" && len(options.ThreadIDs) > 0 {
+		children = startChildFeed(ctx, c, options.AfterSeq, func(threadID, _ string) bool { return slices.Contains(options.ThreadIDs, threadID) })
+		children.apart = options.ThreadIDs
+		defer children.end()
+	}
+	seen, err := f.show(view, children, con.ticks(), limit)
 	if closeErr := view.Close(); err == nil {
 		err = closeErr
 	}
@@ -150,11 +156,16 @@ func watch(ctx context.Context, con *console, c *client.Client, options client.O
 	return err
 }
 
-// show runs the loop and returns the last seq shown.
-func (f *feed) show(view viewer, ticks <-chan time.Time, limit int) (seen int64, err error) {
+// show runs the loop and returns the last seq shown, of children aside.
+func (f *feed) show(view viewer, children *childFeed, ticks <-chan time.Time, limit int) (seen int64, err error) {
 	count := 0
 	for {
+		found, own := children.items()
 		select {
+		case item, open := <-found:
+			err = children.show(view, item, open, true)
+		case item, open := <-own:
+			err = children.show(view, item, open, false)
 		case item, open := <-f.items:
 			if !open {
 				return seen, f.err
@@ -170,9 +181,10 @@ func (f *feed) show(view viewer, ticks <-chan time.Time, limit int) (seen int64,
 				return seen, err
 			}
 		case <-ticks:
-			if err := view.Tick(); err != nil {
-				return seen, err
-			}
+			err = view.Tick()
+		}
+		if err != nil {
+			return seen, err
 		}
 	}
 }

@@ -134,6 +134,59 @@ func TestExampleWorkers(t *testing.T) {
 	binary := build(t, t.TempDir(), ".")
 	t.Run("python", func(t *testing.T) { exampleInPython(t, binary) })
 	t.Run("go", func(t *testing.T) { exampleInGo(t, binary) })
+	t.Run("delegating", func(t *testing.T) { exampleThatDelegates(t, binary) })
+}
+
+// The parts of a turn run while its worker and the server are killed.
+func exampleThatDelegates(t *testing.T, binary string) {
+	python, err := osexec.LookPath("python3")
+	if err != nil {
+		hosttest.Need(t, "python3 is not installed, so docs/examples/delegate.py is not run")
+	}
+	code, err := os.ReadFile("../../docs/examples/delegate.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(code), "\n"); n >= 100 {
+		t.Errorf("the example has %d lines", n)
+	}
+	s := serveBuilds(t, binary)
+	start := func() *process { return s.worker(python, "../../docs/examples/delegate.py", "builds", "echo") }
+	first := start()
+	message := func() string {
+		turn := oneObject(t, s.want("call", "turn/list", `{"order":"desc","limit":10}`))["turns"].([]any)
+		for _, each := range turn {
+			if row := each.(map[string]any); row["parent"] == nil {
+				text, _ := row["message"].(string)
+				return text
+			}
+		}
+		return ""
+	}
+	if _, state := s.run("/say one\n/fail two\nthree", nil); state != "completed" {
+		t.Errorf("three parts: %s", state)
+	}
+	if got := message(); got != "/say one: completed: one\n/fail two: failed: two\nthree: completed: three" {
+		t.Errorf("%q", got)
+	}
+	if log := s.log(); strings.Count(log, `"blocking_until_terminal"`) != 3 || !strings.Contains(log, `"waits_for":["turn_`) {
+		t.Errorf("the log is\n%s", log)
+	}
+	if _, state := s.run("/ask Go on?\nand well", func() {
+		eventually(t, "the turn waits for its parts", func() bool {
+			return strings.Contains(s.want("call", "turn/list", `{"state":"active"}`), "waits_for")
+		})
+		first.kill()
+		s.process.kill()
+		s.up()
+		start()
+		// The restart has interrupted the part that asked: it is not retried.
+	}); state != "completed" {
+		t.Errorf("over a restart: %s", state)
+	}
+	if got := message(); !strings.Contains(got, "/ask Go on?: interrupted: ") || !strings.HasSuffix(got, "and well: completed: and well") {
+		t.Errorf("%q", got)
+	}
 }
 
 func exampleInPython(t *testing.T, binary string) {

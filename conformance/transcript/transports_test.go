@@ -288,7 +288,7 @@ func (s *inProcess) Start(context.Context) error { return nil }
 func (s *inProcess) Dial(context.Context) (io.ReadWriteCloser, error) {
 	cfg := config.Defaults()
 	cfg.Data, cfg.Listen = filepath.Join(s.dir, "data"), []string{"stdio"}
-	cfg.Agents = map[string]config.Agent{"far": {Kind: config.KindWorker}}
+	cfg.Agents = map[string]config.Agent{"far": {Kind: config.KindWorker, Tools: true}}
 	inReader, inWriter := io.Pipe()
 	outReader, outWriter := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -256,7 +256,7 @@ func (x *inboxTest) telling() {
 	tell := func(turn string) {
 		x.t.Helper()
 		x.Book(func(b *inbox.Book) error {
-			list, err := b.Fresh()
+			list, err := b.Fresh(nil)
 			b.Tell(list, turn)
 			return err
 		})
@@ -264,7 +264,7 @@ func (x *inboxTest) telling() {
 	}
 	tell("turn_a")
 	fresh()
-	x.Book(func(b *inbox.Book) error { return b.Untell("turn_a") })
+	x.Book(func(b *inbox.Book) error { return b.Untell("turn_a", true) })
 	x.Commit()
 	fresh(x.ID)
 	tell("turn_b")

@@ -82,13 +82,13 @@ func (x *inboxHistory) command(b *inbox.Book) (err error) {
 		err = x.ack(b)
 	case 8:
 		var list []*inbox.Entry
-		if list, err = b.Fresh(); len(list) > 0 {
+		if list, err = b.Fresh(nil); len(list) > 0 {
 			x.told = fmt.Sprintf("turn_of_%s_%d", x.ID, len(x.Turns)) // ids of turns are unique in the whole log
 			b.Tell(list[:1+pick(x.r, len(list), "told")], x.told)
 		}
 	case 9:
 		if x.told != "" {
-			err = b.Untell(x.told)
+			err = b.Untell(x.told, true)
 		}
 	case 10:
 		if x.told != "" {

@@ -83,7 +83,7 @@ func InboxExample(t testing.TB, store turns.Store) *Maker {
 	m.Ack("ent_7")              // 11, 12
 	m.Ingest(comments(6, 1)...) // 13
 	m.Book(func(b *inbox.Book) error {
-		list, err := b.Fresh()
+		list, err := b.Fresh(nil)
 		b.Tell(list[:1], "turn_a")
 		return err
 	})

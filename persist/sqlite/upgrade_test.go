@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/persist/persisttest"
@@ -28,6 +30,8 @@ var (
 	schema2 string
 	//go:embed testdata/schema8.sql
 	schema8 string
+	//go:embed testdata/schema10.sql
+	schema10 string
 )
 
 // forked1 adds a thread that was forked, of which that version kept no row.
@@ -76,6 +80,40 @@ func checkUpgraded(t *testing.T, s *Store, frames []byte, events int64, threads 
 	}
 	if bad := worst(t, s.view); len(bad) > 0 {
 		t.Errorf("doctor: %v", bad)
+	}
+}
+
+// TestDatabaseOfSchema10IsUpgraded opens what a server without child turns left. Which
+// event told an entry last is found in the log; parents of then make no child threads.
+func TestDatabaseOfSchema10IsUpgraded(t *testing.T) {
+	ctx := context.Background()
+	dir, frames, events := frozen(t, schema10)
+	at := time.Date(2026, 11, 22, 19, 30, 0, 0, time.UTC)
+	s := running(t, Options{Dir: dir, Now: func() time.Time { return at }})
+	checkUpgraded(t, s, frames, events, 2)
+	woken, err := s.view.ReadThread(ctx, "woken", 0)
+	if err != nil || woken.Thread.Parent == nil || woken.Thread.Level != 0 || woken.Thread.Root() != "woken" {
+		t.Errorf("%+v, %v", woken.Thread, err)
+	}
+	if c, err := s.view.Children(ctx, "woken"); err != nil || !reflect.DeepEqual(c, turns.Children{}) {
+		t.Errorf("the turn of before is a child turn: %+v, %v", c, err)
+	}
+	box, err := s.view.LoadInbox(ctx, "woken")
+	if err != nil || box.ToldSeq == 0 || box.NewEntries != 1 {
+		t.Fatalf("%+v, %v", box, err)
+	}
+	told := 0
+	if err := s.view.ReadToDecide(ctx, func(r ledger.Reader) error {
+		return r.Scan(ledger.Range{Index: inbox.EntryOfThread, Prefix: []any{"woken"}}, func(v ledger.Values) error {
+			if e := inbox.ReadEntry(v); (e.ToldByTurnID != "") != (e.ToldSeq != 0) {
+				t.Errorf("entry %+v", e)
+			} else if e.ToldSeq != 0 {
+				told++
+			}
+			return nil
+		})
+	}); err != nil || told != 2 {
+		t.Errorf("%d told, %v", told, err)
 	}
 }
 

@@ -18,6 +18,7 @@ type Gate struct {
 	token    Token
 	origins  map[origin]bool
 	hosts    []hostRule
+	agents   func(context.Context, string) (_ context.Context, mine, ok bool)
 	observer func(Refusal)
 }
 
@@ -41,6 +42,7 @@ func New(p Policy) (*Gate, error) {
 		secure:  p.TLS && p.Kind != Unix || p.BehindProxy,
 		peers:   p.Mode == Auto && p.Kind != OtherTCP && !p.BehindProxy,
 		token:   p.Token,
+		agents:  p.Agents,
 		origins: origins,
 		hosts:   hosts,
 	}, nil
@@ -91,7 +93,7 @@ func (g *Gate) Middleware(next http.Handler) http.Handler {
 			}
 		}
 		if refusal == nil && !probe {
-			refusal = g.authorize(r)
+			r, refusal = g.authorize(r)
 		}
 		if refusal != nil {
 			if g.observer != nil {

@@ -63,6 +63,19 @@ func At(rawURL, source, dataDir string, sendToken bool) Resolver {
 	}
 }
 
+// WithToken returns a Resolver of the same server with another token: one that was
+// given for this server, such as that of an agent.
+func WithToken(resolve Resolver, token string) Resolver {
+	return func() (Endpoint, error) {
+		endpoint, err := resolve()
+		if err != nil {
+			return Endpoint{}, err
+		}
+		endpoint.Token, endpoint.owner = token, 0
+		return endpoint, nil
+	}
+}
+
 // Discover returns a Resolver of the server that runs on a data directory. It
 // reads <dataDir>/server.json, which a running server keeps there. The error is
 // a *NoServerError if none runs.

@@ -30,6 +30,9 @@
 //	early          session/update notifications before the result of session/new
 //	one-session    a second session/new answers an error
 //	version=V      agentInfo.version; 1.0.0 if left out
+//	name=N         agentInfo.name; badagent if left out
+//	no-mcp-http    do not offer MCP servers over HTTP
+//	claude-code    announce the extension _meta.claudeCode
 //
 //	banner=TEXT    print TEXT first; it need not be a message
 //	start-ms=N     answer initialize after N ms
@@ -78,10 +81,14 @@
 //	read-file PATH   fs/read_text_file; says the error code or the text
 //	settings         says the current mode, model and options as JSON
 //	env NAME         says the variable's value
-//	cwd, pid, mcp, blocks, session
+//	cwd, pid, mcp, meta, blocks, session
 //	                 says the session's cwd, its process id, its mcpServers, the
-//	                 types of the prompt's blocks, its id and its origin: new,
-//	                 loaded, resumed or forked
+//	                 _meta it was opened with, the types of the prompt's blocks,
+//	                 its id and its origin: new, loaded, resumed or forked
+//	all-mcp          says the mcpServers of all sessions of the process
+//	update JSON      one session/update of this update
+//	permit JSON      session/request_permission with these params, and the four
+//	                 options if they have none; says the outcome
 //	history          says the texts of the session's earlier prompts
 //	await-steer      waits for steered text and says "steered: TEXT"
 //	sleep MS         waits; a cancel ends it

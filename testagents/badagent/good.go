@@ -61,6 +61,10 @@ var good = map[string]func(p *prompt, rest string){
 	"cwd":     func(p *prompt, _ string) { p.say(p.s.Cwd) },
 	"pid":     func(p *prompt, _ string) { p.say(strconv.Itoa(os.Getpid())) },
 	"mcp":     func(p *prompt, _ string) { p.say(string(p.s.Servers)) },
+	"meta":    func(p *prompt, _ string) { p.say(string(p.s.meta)) },
+	"all-mcp": (*prompt).allServers,
+	"update":  func(p *prompt, rest string) { p.update(parsed(rest)) },
+	"permit":  (*prompt).permit,
 	"session": func(p *prompt, _ string) { p.say(p.s.ID + " " + p.s.origin) },
 	"blocks": func(p *prompt, _ string) {
 		types := []string{}
@@ -112,6 +116,41 @@ func init() {
 				p.do(line)
 			}
 		}
+	}
+}
+
+// allServers says what an agent can show a session that shows it the servers of all.
+func (p *prompt) allServers(string) {
+	all := object{}
+	p.a.mu.Lock()
+	for id, s := range p.a.sessions {
+		all[id] = s.Servers
+	}
+	p.a.mu.Unlock()
+	p.sayJSON(all)
+}
+
+func parsed(text string) object {
+	o := object{}
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		return object{"sessionUpdate": "agent_message_chunk", "content": textBlock(err.Error())}
+	}
+	return o
+}
+
+// permit requests a permission with params of the caller and says the outcome.
+func (p *prompt) permit(params string) {
+	o := parsed(params)
+	o["sessionId"] = p.s.ID
+	if o["options"] == nil {
+		o["options"] = p.permission("", "")["options"]
+	}
+	p.asks(1)
+	answered := sync.OnceFunc(func() { p.asks(-1) })
+	defer answered()
+	if r, ok := p.a.call(p.ctx, "session/request_permission", o, answered); ok {
+		said, _ := outcome(r)
+		p.say(said)
 	}
 }
 

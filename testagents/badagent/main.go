@@ -49,7 +49,7 @@ func main() {
 func ignoreSignals() { signal.Ignore(syscall.SIGTERM, syscall.SIGHUP) }
 
 func readOptions() map[string]string {
-	options := map[string]string{"version": "1.0.0"}
+	options := map[string]string{"version": "1.0.0", "name": "badagent"}
 	for _, word := range append(os.Args[1:], strings.Fields(os.Getenv("BADAGENT"))...) {
 		key, value, given := strings.Cut(word, "=")
 		if !given {

@@ -20,11 +20,7 @@ type params struct {
 	ConfigID        string          `json:"configId"`
 	Value           any             `json:"value"`
 	Prompt          []block         `json:"prompt"`
-	Meta            struct {
-		Steering struct {
-			IdleBehavior string `json:"idleBehavior"`
-		} `json:"steering"`
-	} `json:"_meta"`
+	Meta            json.RawMessage `json:"_meta"`
 }
 
 type block struct {
@@ -194,15 +190,22 @@ func (a *agent) initialize(p params) (any, *rpcError) {
 	capabilities := object{
 		"loadSession":         !a.on("no-load"),
 		"promptCapabilities":  object{"image": !a.on("no-image"), "audio": false, "embeddedContext": false},
-		"mcpCapabilities":     object{"http": true, "sse": false},
+		"mcpCapabilities":     object{"http": !a.on("no-mcp-http"), "sse": false},
 		"sessionCapabilities": can,
 	}
+	meta := object{}
 	if a.on("login") {
-		capabilities["_meta"] = object{"authStatus": object{}}
+		meta["authStatus"] = object{}
+	}
+	if a.on("claude-code") {
+		meta["claudeCode"] = object{"promptQueueing": true}
+	}
+	if len(meta) > 0 {
+		capabilities["_meta"] = meta
 	}
 	result := object{
 		"protocolVersion":   version,
-		"agentInfo":         object{"name": "badagent", "title": "Bad agent", "version": a.options["version"]},
+		"agentInfo":         object{"name": a.options["name"], "title": "Bad agent", "version": a.options["version"]},
 		"agentCapabilities": capabilities,
 		"authMethods":       []object{},
 	}
@@ -265,6 +268,7 @@ func (a *agent) openSession(how string, p params) (any, *rpcError) {
 		s.Cwd, s.Servers = p.Cwd, p.McpServers
 		a.sessions[s.ID] = s
 	}
+	s.meta = p.Meta
 	a.save()
 	result := a.settings(s)
 	a.mu.Unlock()

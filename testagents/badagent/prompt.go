@@ -101,7 +101,7 @@ func (a *agent) steer(p params) (any, *rpcError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running == nil {
-		if p.Meta.Steering.IdleBehavior != "promptRequired" {
+		if !strings.Contains(string(p.Meta), `"idleBehavior":"promptRequired"`) {
 			a.violation("_session/steering of an idle session without idleBehavior promptRequired")
 		}
 		return object{"outcome": "promptRequired"}, nil

@@ -25,6 +25,7 @@ type session struct {
 	Options  map[string]any  `json:"options"`
 	History  []exchange      `json:"history"`
 	origin   string          // new, loaded, resumed, forked
+	meta     json.RawMessage // of the request that opened it
 	messages int             // how many message ids were made
 
 	mu      sync.Mutex // guards the fields below

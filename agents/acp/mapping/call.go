@@ -30,6 +30,9 @@ type call struct {
 	rewrite                 bool        // stream has started again
 	raw                     rawList
 
+	named, first string   // see identify: the tool's name and the title, as they came first
+	mcp          *mcpTool // likewise; nil = the agent has not said that it is one
+
 	kind    items.Kind // of its item, decided at the first update
 	item    string     // the item that is open for it, "" = none
 	refused bool       // a person has refused it

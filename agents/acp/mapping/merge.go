@@ -12,6 +12,7 @@ import (
 // merge merges an update into its call; absent and null members change nothing.
 // It reports false if a part of the update breaks the protocol.
 func (l *calls) merge(c *call, f fields) bool {
+	c.identify(f)
 	whole := true
 	text := func(name string, to *string) {
 		if v, ok := textOf(f[name]); ok {

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/seed82539d15/holon/agents/acp"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -30,9 +32,14 @@ type Agent struct {
 	Env     map[string]string
 	Cwd     string
 	Retry   RetryPolicy
-	Exec    ExecAgent   // zero unless Kind is exec
-	ACP     ACPAgent    // zero unless Kind is acp
-	Worker  WorkerAgent // zero unless Kind is worker
+	// Tools says whether the agent gets the server's own tools; ChildAgents are the
+	// agents that it may start children with, by default itself. Both are zero if
+	// Kind is echo.
+	Tools       bool
+	ChildAgents []string
+	Exec        ExecAgent   // zero unless Kind is exec
+	ACP         ACPAgent    // zero unless Kind is acp
+	Worker      WorkerAgent // zero unless Kind is worker
 
 	// Preset is the preset of the command, "" if the command was given.
 	Preset string
@@ -59,15 +66,23 @@ type ACPAgent struct {
 	Permissions       string        // ask, allow or reject
 	PermissionTimeout time.Duration // 0: a request waits forever
 	PermissionDefault string        // the kind of option that an expired request takes
+	OwnTools          string        // allow or ask
 	MCPServers        []MCPServer   // by name
 	Start             string        // lazy or eager
 	StartTimeout      time.Duration
 	MaxProcesses      int
+	ProcessPerThread  bool
 	Idle              time.Duration // 0: a process without turns stays
 	Cancel            time.Duration
 	KeepRaw           bool
 	Handover          bool
+
+	perThreadGiven bool // ProcessPerThread is not the default
 }
+
+// unset is the value of a number that is not given, where its default depends on
+// other keys. No file can have it.
+const unset = math.MinInt
 
 // WorkerAgent has the settings of agents of kind worker.
 type WorkerAgent struct {
@@ -83,11 +98,12 @@ func newAgent() Agent {
 			OnCrash: string(turns.CrashInterrupt), MaxAttempts: turns.DefaultMaxAttempts,
 			Backoff: seconds64(turns.DefaultBackoffSeconds), BackoffMax: seconds64(turns.DefaultBackoffMaxSeconds),
 		},
+		Tools:  true,
 		Worker: WorkerAgent{Lease: turns.DefaultLease, ClaimTimeout: turns.DefaultClaimTimeout},
 		Exec:   ExecAgent{KillAfter: 3 * time.Second, StderrTail: 16 << 10},
 		ACP: ACPAgent{
-			Permissions: PermissionsAsk, PermissionDefault: "reject_once", Start: StartLazy,
-			StartTimeout: time.Minute, MaxProcesses: 1, Idle: 10 * time.Minute, Cancel: 5 * time.Second,
+			Permissions: PermissionsAsk, PermissionDefault: "reject_once", OwnTools: OwnToolsAllow, Start: StartLazy,
+			StartTimeout: time.Minute, MaxProcesses: unset, Idle: 10 * time.Minute, Cancel: 5 * time.Second,
 		},
 	}
 }
@@ -107,6 +123,9 @@ const (
 	PermissionsAsk    = "ask"
 	PermissionsAllow  = "allow"
 	PermissionsReject = "reject"
+
+	OwnToolsAllow = "allow"
+	OwnToolsAsk   = "ask"
 
 	StartLazy  = "lazy"
 	StartEager = "eager"
@@ -129,6 +148,9 @@ var AgentKeys = []Key[Agent]{
 	seconds("backoff_seconds", "the wait before the second attempt, twice as long before each further one", func(a *Agent) *time.Duration { return &a.Retry.Backoff }),
 	seconds("backoff_max_seconds", "the longest wait before an attempt", func(a *Agent) *time.Duration { return &a.Retry.BackoffMax }),
 
+	boolean("tools", "whether the agent gets the server's tools, for background work, its inbox and timers", func(a *Agent) *bool { return &a.Tools }).of(KindExec, KindACP, KindWorker),
+	list("child_agents", "the agents that it may start children with; by default itself", func(a *Agent) *[]string { return &a.ChildAgents }).of(KindExec, KindACP, KindWorker),
+
 	seconds("lease_seconds", "how long a worker may be silent", func(a *Agent) *time.Duration { return &a.Worker.Lease }).of(KindWorker),
 	seconds("claim_timeout_seconds", "how long a turn waits for a worker; 0 for ever", func(a *Agent) *time.Duration { return &a.Worker.ClaimTimeout }).of(KindWorker),
 
@@ -140,14 +162,27 @@ var AgentKeys = []Key[Agent]{
 	text("permissions", "ask, allow or reject: who answers the agent's requests for permission", func(a *Agent) *string { return &a.ACP.Permissions }).of(KindACP),
 	seconds("permission_timeout_seconds", "how long a request waits for a person; 0 for ever", func(a *Agent) *time.Duration { return &a.ACP.PermissionTimeout }).of(KindACP),
 	text("permission_default", "the kind of option an expired request takes: reject_once, reject_always, allow_once or allow_always", func(a *Agent) *string { return &a.ACP.PermissionDefault }).of(KindACP),
+	text("own_tools", "allow or ask: whether the agent may use the server's tools without asking", func(a *Agent) *string { return &a.ACP.OwnTools }).of(KindACP),
 	entry("mcp_servers", Table, "servers of tools that the agent is told of, a table each", func(a *Agent) *[]MCPServer { return &a.ACP.MCPServers }, asMCPServers, shownServers).of(KindACP),
 	text("start", "lazy starts the agent for its first turn, eager with the server", func(a *Agent) *string { return &a.ACP.Start }).of(KindACP),
 	seconds("start_timeout_seconds", "how long a process may take to start, and a session to open", func(a *Agent) *time.Duration { return &a.ACP.StartTimeout }).of(KindACP),
 	number("max_processes", "processes of the agent at once", func(a *Agent) *int { return &a.ACP.MaxProcesses }).of(KindACP),
+	perThread.of(KindACP),
 	seconds("idle_seconds", "how long a process without a turn stays; 0 for ever", func(a *Agent) *time.Duration { return &a.ACP.Idle }).of(KindACP),
 	seconds("cancel_seconds", "how long an interrupted agent may take before its process is given up", func(a *Agent) *time.Duration { return &a.ACP.Cancel }).of(KindACP),
 	boolean("keep_raw", "keep the agent's own words beside what they became", func(a *Agent) *bool { return &a.ACP.KeepRaw }).of(KindACP),
 	boolean("handover", "tell a new session what was said before, where the agent has lost it", func(a *Agent) *bool { return &a.ACP.Handover }).of(KindACP),
+}
+
+// perThread remembers that it was given: its default depends on the other keys.
+var perThread = Key[Agent]{
+	Name: "process_per_thread", Type: Bool, Help: "whether each thread has a process of its own",
+	set: func(a *Agent, v raw) (err error) {
+		a.ACP.ProcessPerThread, err = asBool(v)
+		a.ACP.perThreadGiven = true
+		return err
+	},
+	get: func(a *Agent) any { return a.ACP.ProcessPerThread },
 }
 
 // agents are the tables [agents.NAME].
@@ -205,6 +240,31 @@ func (a Agent) finished(name string) Agent {
 	} else if preset, ok := PresetOf(name); ok && len(a.Command) == 0 {
 		a.Preset, a.Command, a.Env = name, preset.Command, withHints(a.Env, preset.Env)
 	}
+	if a.Kind == KindACP {
+		a.ACP = a.ACP.finished(a.Command, a.Tools)
+	}
+	switch {
+	case a.Kind == KindEcho:
+		a.Tools, a.ChildAgents = false, nil
+	case a.ChildAgents == nil:
+		a.ChildAgents = []string{name}
+	}
+	return a
+}
+
+// finished fills in the defaults that depend on the program and on the tools.
+func (a ACPAgent) finished(command []string, tools bool) ACPAgent {
+	if !a.perThreadGiven && tools && len(command) > 0 {
+		preset, ok := PresetFor(command[0])
+		a.ProcessPerThread = ok && preset.MixesSessions
+	}
+	if a.MaxProcesses == unset {
+		a.MaxProcesses = 1
+		if a.ProcessPerThread {
+			a.MaxProcesses = acp.DefaultApart
+		}
+	}
+	a.perThreadGiven = false // so that equal settings are equal
 	return a
 }
 

@@ -14,12 +14,34 @@ import (
 
 func (l *Loaded) checkDefaultAgent() error {
 	if _, ok := l.Agents[l.DefaultAgent]; !ok && l.DefaultAgent != KindEcho {
-		known := append(slices.Sorted(maps.Keys(l.Agents)), KindEcho)
 		return &Error{Key: "default_agent", Source: l.Sources["default_agent"], Text: fmt.Sprintf(
 			"there is no agent %s (there are %s; presets are %s); define it with --agent NAME=acp:COMMAND, --agent NAME=exec:COMMAND or [agents.NAME]",
-			quote(l.DefaultAgent), strings.Join(known, ", "), presetNames())}
+			quote(l.DefaultAgent), strings.Join(l.agentNames(), ", "), presetNames())}
 	}
 	return nil
+}
+
+// checkChildAgents returns an error if an agent is to start children with one that
+// does not exist.
+func (l *Loaded) checkChildAgents() error {
+	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {
+		for _, child := range l.Agents[name].ChildAgents {
+			if _, ok := l.Agents[child]; !ok && child != KindEcho {
+				full := "agents." + name + ".child_agents"
+				return &Error{Key: full, Source: l.Sources[full], Text: fmt.Sprintf("there is no agent %s (there are %s)", quote(child), strings.Join(l.agentNames(), ", "))}
+			}
+		}
+	}
+	return nil
+}
+
+// agentNames are the names of all agents that turns can be given to.
+func (l *Loaded) agentNames() []string {
+	names := slices.Sorted(maps.Keys(l.Agents))
+	if !slices.Contains(names, KindEcho) {
+		names = append(names, KindEcho)
+	}
+	return names
 }
 
 // Missing returns an error if the program of a preset is not installed; it says
@@ -100,6 +122,7 @@ func (a ACPAgent) check() error {
 		member("permissions", oneOf(a.Permissions, PermissionsAsk, PermissionsAllow, PermissionsReject)),
 		member("permission_timeout_seconds", between(a.PermissionTimeout, 0, 30*24*time.Hour)),
 		member("permission_default", oneOf(a.PermissionDefault, "reject_once", "reject_always", "allow_once", "allow_always")),
+		member("own_tools", oneOf(a.OwnTools, OwnToolsAllow, OwnToolsAsk)),
 		member("start", oneOf(a.Start, StartLazy, StartEager)),
 		member("start_timeout_seconds", between(a.StartTimeout, time.Second, time.Hour)),
 		member("max_processes", within(a.MaxProcesses, 1, 1000)),

@@ -28,6 +28,10 @@ idle_seconds = 0
 cancel_seconds = 2.5
 keep_raw = true
 handover = true
+tools = false
+own_tools = "ask"
+child_agents = ["plain", "echo"]
+process_per_thread = true
 
 [agents.coder.mcp_servers.files]
 command = "mcp-files --root /repo"
@@ -52,16 +56,16 @@ command = "my-agent"
 		t.Fatal(err)
 	}
 	want := map[string]Agent{
-		"coder": {Kind: "acp", Retry: newAgent().Retry, Command: []string{"my-agent", "--acp"}, Cwd: "/repo", Env: map[string]string{"KEY": "secret"}, ACP: ACPAgent{
+		"coder": {Kind: "acp", Retry: newAgent().Retry, ChildAgents: []string{"plain", "echo"}, Command: []string{"my-agent", "--acp"}, Cwd: "/repo", Env: map[string]string{"KEY": "secret"}, ACP: ACPAgent{
 			Permissions: "allow", PermissionTimeout: 90 * time.Second, PermissionDefault: "allow_once", Start: "eager", StartTimeout: 20 * time.Second,
-			MaxProcesses: 3, Cancel: 2500 * time.Millisecond, KeepRaw: true, Handover: true,
+			OwnTools: "ask", MaxProcesses: 3, ProcessPerThread: true, Cancel: 2500 * time.Millisecond, KeepRaw: true, Handover: true,
 			MCPServers: []MCPServer{
 				{Name: "files", Type: "stdio", Command: []string{"mcp-files", "--root", "/repo"}, Env: map[string]string{"TOKEN": "secret"}},
 				{Name: "old", Type: "sse", URL: "https://old.example.com/sse"},
 				{Name: "tickets", Type: "http", URL: "https://tickets.example.com/mcp", Headers: map[string]string{"Authorization": "secret"}},
 			},
 		}},
-		"plain": {Kind: "acp", Command: []string{"my-agent"}, Retry: newAgent().Retry, ACP: newAgent().ACP},
+		"plain": {Kind: "acp", Command: []string{"my-agent"}, Retry: newAgent().Retry, Tools: true, ChildAgents: []string{"plain"}, ACP: newAgent().ACP.finished([]string{"my-agent"}, true)},
 	}
 	if !reflect.DeepEqual(l.Agents, want) {
 		t.Errorf("got  %+v\nwant %+v", l.Agents, want)
@@ -105,7 +109,7 @@ func TestEveryKindOfAgentHasARetryPolicy(t *testing.T) {
 	if err != nil || l.Validate() != nil {
 		t.Fatal(err, l.Validate())
 	}
-	want := Agent{Kind: KindWorker, Worker: WorkerAgent{30 * time.Second, 300 * time.Second}, Retry: RetryPolicy{"interrupt", 3, time.Second, time.Minute}}
+	want := Agent{Kind: KindWorker, Worker: WorkerAgent{30 * time.Second, 300 * time.Second}, Retry: RetryPolicy{"interrupt", 3, time.Second, time.Minute}, Tools: true, ChildAgents: []string{"far"}}
 	if a := l.Agents["far"]; !reflect.DeepEqual(a, want) || l.DefaultAgent != "far" {
 		t.Errorf("%+v", a)
 	}
@@ -121,6 +125,10 @@ func TestAgentErrorsNameKeyAndLine(t *testing.T) {
 		{"nearly a key of every kind", "[agents.a]\nkind=\"echo\"\nmax_atempts=3\n", "agents.a.max_atempts", "did you mean max_attempts?"},
 		{"key of echo", "[agents.a]\nkind=\"echo\"\ncommand=\"x\"\n", "agents.a.command", `it is one of kind "exec" or "acp"`},
 		{"unknown key", agent + "permision = \"ask\"\n", "agents.a.permision", "did you mean permissions?"},
+		{"tools of echo", "[agents.a]\nkind=\"echo\"\ntools=false\n", "agents.a.tools", `it is one of kind "exec" or "acp" or "worker"`},
+		{"own_tools of exec", "[agents.a]\ncommand=\"x\"\nown_tools=\"ask\"\n", "agents.a.own_tools", `it is one of kind "acp"`},
+		{"tools is no word", agent + "tools = \"no tools\"\n", "agents.a.tools", "holon.toml:4)"},
+		{"name of our server", agent + "[agents.a.mcp_servers.holon_12c351]\ncommand=\"x\"\n", "agents.a.mcp_servers", "a name of the server's own tools"},
 		{"type", agent + "max_processes = \"many\"\n", "agents.a.max_processes", "holon.toml:4): give a whole number"},
 		{"negative", agent + "idle_seconds = -1\n", "agents.a.idle_seconds", "from 0"},
 		{"server is no table", agent + "mcp_servers = [\"x\"]\n", "agents.a.mcp_servers", "give a table for each server"},
@@ -154,6 +162,7 @@ func TestValidateSaysWhatIsWrongWithAnAgent(t *testing.T) {
 		{`kind = "acp"` + "\n" + `command = "x"` + "\n" + `permissions = "maybe"`, `permissions: "maybe" is not one of ask, allow, reject`},
 		{`kind = "acp"` + "\n" + `command = "x"` + "\n" + `permission_default = "once"`, "permission_default: "},
 		{`kind = "acp"` + "\n" + `command = "x"` + "\n" + `start = "now"`, "start: "},
+		{`kind = "acp"` + "\n" + `command = "x"` + "\n" + `own_tools = "deny"`, `own_tools: "deny" is not one of allow, ask`},
 		{`kind = "acp"` + "\n" + `command = "x"` + "\n" + `max_processes = 0`, "max_processes: 0 is not within 1 and 1000"},
 		{`kind = "acp"` + "\n" + `command = "x"` + "\n" + `cancel_seconds = 0`, "cancel_seconds: "},
 		{`kind = "acp"` + "\n" + `command = "x"` + "\n" + `on_crash = "again"`, `on_crash: "again" is not one of interrupt, retry`},
@@ -175,6 +184,62 @@ func TestValidateSaysWhatIsWrongWithAnAgent(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tc.text)
 			}
 		})
+	}
+}
+
+func TestChildAgentsAreAgents(t *testing.T) {
+	for file, want := range map[string]string{
+		"[agents.a]\ncommand=\"x\"\n":                                                                "",
+		"[agents.a]\ncommand=\"x\"\nchild_agents = []\n":                                             "",
+		"[agents.a]\ncommand=\"x\"\nchild_agents = [\"b\", \"echo\"]\n[agents.b]\nkind=\"worker\"\n": "",
+		"[agents.a]\ncommand=\"x\"\nchild_agents = [\"far\"]\n":                                      "", // --agent defines it
+		"[agents.a]\ncommand=\"x\"\nchild_agents = [\"a\", \"c\"]\n":                                 "agents.a.child_agents (FILE:3): there is no agent \"c\" (there are a, far, echo)",
+		"[agents.a]\ncommand=\"x\"\nchild_agents = [\"opencode\"]\n":                                 "agents.a.child_agents (FILE:3): there is no agent \"opencode\"",
+		"[agents.a]\ncommand=\"x\"\nchild_agents = [\"mailbox\"]\n":                                  "agents.a.child_agents (FILE:3): there is no agent \"mailbox\"",
+	} {
+		l, err := load(t, file, nil, "--agent=far=worker")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = l.Validate()
+		if want == "" {
+			if err != nil {
+				t.Errorf("%s%v", file, err)
+			}
+			continue
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), strings.Replace(want, "FILE", l.File, 1)) {
+			t.Errorf("%sgot  %v\nwant %s", file, err, want)
+		}
+	}
+	// An agent on the command line replaces the one in the file, and so its children.
+	l, err := load(t, "[agents.a]\ncommand=\"x\"\nchild_agents = [\"c\"]\n", nil, "--agent=a=worker")
+	if err != nil || l.Validate() != nil || !reflect.DeepEqual(l.Agents["a"].ChildAgents, []string{"a"}) {
+		t.Errorf("%v, %+v", err, l.Agents["a"])
+	}
+}
+
+func TestProcessesPerThreadAreWhatTheProgramNeeds(t *testing.T) {
+	const plain, opencode = "kind=\"acp\"\ncommand=\"x\"\n", "kind=\"acp\"\ncommand=[\"/opt/bin/opencode\", \"acp\"]\n"
+	for keys, want := range map[string]ACPAgent{
+		plain:                                   {MaxProcesses: 1},
+		plain + "process_per_thread = true\n":   {ProcessPerThread: true, MaxProcesses: 64},
+		opencode:                                {ProcessPerThread: true, MaxProcesses: 64},
+		opencode + "max_processes = 8\n":        {ProcessPerThread: true, MaxProcesses: 8},
+		opencode + "process_per_thread=false\n": {MaxProcesses: 1},
+		opencode + "tools = false\n":            {MaxProcesses: 1}, // nothing to keep apart
+	} {
+		l, err := load(t, "[agents.a]\n"+keys, nil)
+		if err != nil || l.Validate() != nil {
+			t.Fatal(err, l.Validate())
+		}
+		if got := l.Agents["a"].ACP; got.ProcessPerThread != want.ProcessPerThread || got.MaxProcesses != want.MaxProcesses {
+			t.Errorf("%s%+v", keys, got)
+		}
+	}
+	l, err := load(t, "[agents.opencode]\nkind=\"acp\"\n", nil, "--agent=codex")
+	if err != nil || !l.Agents["opencode"].ACP.ProcessPerThread || l.Agents["codex"].ACP.ProcessPerThread {
+		t.Errorf("%v, %+v", err, l.Agents)
 	}
 }
 

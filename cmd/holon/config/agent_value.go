@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/seed82539d15/holon/agents/acp"
 )
 
 // asCommand accepts a list of words, or a line that is split into words.
@@ -73,6 +75,9 @@ var mcpKeys = []Key[MCPServer]{
 
 // finish checks that the keys fit together: a server is a command or a URL.
 func (s *MCPServer) finish() error {
+	if err := acp.CheckServerName(s.Name); err != nil {
+		return err
+	}
 	if s.Type == "" {
 		s.Type = MCPStdio
 		if s.URL != "" {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/seed82539d15/holon/agents/process"
 )
 
 // Names of flags and variables that are not settings themselves.
@@ -21,13 +23,14 @@ const (
 )
 
 // notSettings are the HOLON_* variables that are no settings: where a client
-// finds the server, and the turn of an agent's process.
-var notSettings = []string{"HOLON_URL", "HOLON_THREAD_ID", "HOLON_TURN_ID", "HOLON_ATTEMPT", fileEnv, agentEnv}
+// finds the server, and what the process of an agent is told.
+var notSettings = []string{"HOLON_URL", "HOLON_TOKEN", "HOLON_MCP_URL", "HOLON_THREAD_ID", "HOLON_TURN_ID", "HOLON_ATTEMPT", process.EnvGroup, fileEnv, agentEnv}
 
 // Loaded is a configuration with the source of each value.
 type Loaded struct {
 	*Config
-	// Sources has an entry for every key and for every table ("agents.NAME").
+	// Sources has an entry for every key, for every table ("agents.NAME"), and for
+	// every key of a table that is given in the file.
 	Sources map[string]Source
 	// File is the file that was read, "" if there was none.
 	File string

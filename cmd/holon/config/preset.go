@@ -19,6 +19,10 @@ type Preset struct {
 	Needs string
 	// Login says how to log in.
 	Login string
+	// MixesSessions says that the program shows the MCP servers of one session,
+	// with their tokens, to all sessions of its process: with the server's tools
+	// each thread needs a process of its own.
+	MixesSessions bool
 	// Troubles are known texts of its errors, each with what to do.
 	Troubles map[string]string
 }
@@ -49,6 +53,8 @@ var presets = map[string]Preset{
 		Command: []string{"opencode", "acp"},
 		Install: "npm install -g opencode-ai@1.18.33",
 		Login:   "run `opencode auth login` once",
+
+		MixesSessions: true,
 	},
 }
 

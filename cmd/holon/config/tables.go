@@ -78,6 +78,7 @@ func (s tables[T]) readOne(f *tomlFile, full string, members map[string]toml.Pri
 		if err != nil {
 			return t, f.errorf(full+"."+member, members[member], "%s", tomlText(err))
 		}
+		f.loaded.Sources[full+"."+member] = f.source(members[member])
 	}
 	kind := s.kind(t)
 	for _, member := range f.ordered(members) {

@@ -67,7 +67,7 @@ func (l *Loaded) Validate() error {
 			return err
 		}
 	}
-	return l.checkDefaultAgent()
+	return firstOf(l.checkChildAgents(), l.checkDefaultAgent())
 }
 
 // CheckName returns an error if a table, such as an agent's, must not have this

@@ -18,6 +18,7 @@ import (
 	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/agents/worker"
 	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/rpc/grants"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -31,7 +32,7 @@ type agents struct {
 	kills  []func()
 }
 
-func newAgents(cfg *config.Config, version string, records *process.Records, log *zap.Logger) (*agents, error) {
+func newAgents(cfg *config.Config, version string, records *process.Records, tokens *grants.Grants, log *zap.Logger) (*agents, error) {
 	a := &agents{acp: map[string]*acp.Agent{}}
 	if _, ok := cfg.Agents[config.KindEcho]; !ok {
 		a.list = append(a.list, echo.New(config.KindEcho)) // always available: it needs no set-up
@@ -40,13 +41,17 @@ func newAgents(cfg *config.Config, version string, records *process.Records, log
 	for _, name := range slices.Sorted(maps.Keys(cfg.Agents)) {
 		c := cfg.Agents[name]
 		policy := policyOf(c.Retry)
+		var tools turns.Granter // nil = the agent gets none
+		if c.Tools {
+			tools = granter{tokens, a.address}
+		}
 		switch c.Kind {
 		case config.KindEcho:
 			a.list = append(a.list, echoAgent{echo.New(name), policy})
 		case config.KindExec:
 			agent, err := exec.New(name, exec.Config{
 				Command: c.Command, Env: c.Env, Cwd: c.Cwd, Input: c.Exec.Input, Output: c.Exec.Output, URL: a.address,
-				KillAfter: c.Exec.KillAfter, StderrTail: c.Exec.StderrTail, Records: records,
+				KillAfter: c.Exec.KillAfter, StderrTail: c.Exec.StderrTail, Records: records, Tools: tools,
 			})
 			if err != nil {
 				return nil, fmt.Errorf("agents.%s: %w", name, err)
@@ -59,7 +64,7 @@ func newAgents(cfg *config.Config, version string, records *process.Records, log
 				log.Warn("an agent is not installed", zap.String("agent", name), zap.Error(err))
 			}
 			conf := ACPConfig(c, version, log.Named(name))
-			conf.Records = records
+			conf.Records, conf.Tools = records, tools
 			agent, err := acp.New(name, conf)
 			if err != nil {
 				return nil, fmt.Errorf("agents.%s: %w", name, err)
@@ -69,7 +74,7 @@ func newAgents(cfg *config.Config, version string, records *process.Records, log
 			a.closes = append(a.closes, func() { _ = agent.Close() })
 			a.kills = append(a.kills, agent.Kill)
 		case config.KindWorker:
-			a.list = append(a.list, worker.New(name, leasesOf(c.Worker), turns.RetryPolicy(policy)))
+			a.list = append(a.list, worker.New(name, leasesOf(c.Worker), turns.RetryPolicy(policy), tools))
 		default:
 			return nil, fmt.Errorf("agents.%s: kind %q is unknown: use echo, exec, acp or worker", name, c.Kind)
 		}
@@ -121,7 +126,7 @@ func ACPConfig(c config.Agent, version string, log *zap.Logger) acp.Config {
 		Command: c.Command, Env: c.Env, Cwd: c.Cwd,
 		Permissions: c.ACP.Permissions, PermissionTimeout: c.ACP.PermissionTimeout, PermissionDefault: c.ACP.PermissionDefault,
 		Install: installHint(c), Eager: c.ACP.Start == config.StartEager, StartTimeout: c.ACP.StartTimeout, MaxProcesses: c.ACP.MaxProcesses,
-		IdleAfter: c.ACP.Idle, CancelAfter: c.ACP.Cancel,
+		ProcessPerThread: c.ACP.ProcessPerThread, OwnTools: c.ACP.OwnTools, IdleAfter: c.ACP.Idle, CancelAfter: c.ACP.Cancel,
 		KeepRaw: c.ACP.KeepRaw, Handover: c.ACP.Handover, ClientVersion: version, Log: log,
 	}
 	if c.ACP.Idle == 0 {

@@ -24,7 +24,7 @@ func TestAgentsHaveThePolicyThatIsConfigured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := newAgents(cfg, "test", records, zap.NewNop())
+	all, err := newAgents(cfg, "test", records, nil, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,6 +49,24 @@ func TestAgentsHaveThePolicyThatIsConfigured(t *testing.T) {
 					t.Errorf("the acp agent is no %s", what)
 				}
 			}
+		}
+	}
+}
+
+func TestKeysOfToolsReachTheAgent(t *testing.T) {
+	c := config.Agent{Kind: config.KindACP, Command: []string{"x"}, ACP: config.ACPAgent{OwnTools: "ask", ProcessPerThread: true, MaxProcesses: 7}}
+	if got := ACPConfig(c, "test", zap.NewNop()); got.OwnTools != "ask" || !got.ProcessPerThread || got.MaxProcesses != 7 || got.Tools != nil {
+		t.Errorf("%+v", got)
+	}
+	cfg := config.Defaults()
+	cfg.Agents = map[string]config.Agent{"with": {Kind: config.KindWorker, Tools: true}, "without": {Kind: config.KindWorker}}
+	all, err := newAgents(cfg, "test", nil, nil, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, agent := range all.list {
+		if e, ok := agent.(turns.Equipped); ok && (e.Access() != nil) != (agent.Info().Name == "with") {
+			t.Errorf("%s has tools: %v", agent.Info().Name, e.Access())
 		}
 	}
 }

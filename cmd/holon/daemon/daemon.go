@@ -23,6 +23,7 @@ import (
 	"github.com/seed82539d15/holon/rpc"
 	"github.com/seed82539d15/holon/rpc/admission"
 	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/rpc/grants"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -65,6 +66,7 @@ type daemon struct {
 	wire      *rpc.Server
 	metrics   http.Handler
 	token     admission.Token
+	grants    *grants.Grants // tokens of agents
 	listeners []*listener
 	pprof     *listener // nil: none
 	startedAt time.Time
@@ -74,6 +76,7 @@ type daemon struct {
 // which stops at once. It returns nil after an orderly stop.
 func Run(ctx context.Context, o Options) (err error) {
 	d := &daemon{Options: o, cfg: o.Config, startedAt: time.Now(), inboxes: newInboxMetrics()}
+	d.grants = grants.New(func(ctx context.Context) ([]byte, error) { return d.store.View().LeaseSecret(ctx) })
 	if err := d.checkListeners(); err != nil {
 		return &UsageError{err}
 	}
@@ -105,7 +108,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if _, err := records.EndSurvivors(ctx, d.log.Named("agents")); err != nil {
 		d.log.Error("end processes that the last run left running", zap.Error(err))
 	}
-	if d.agents, err = newAgents(d.cfg, d.Version, records, d.log.Named("agents")); err != nil {
+	if d.agents, err = newAgents(d.cfg, d.Version, records, d.grants, d.log.Named("agents")); err != nil {
 		return &UsageError{err}
 	}
 	if o.OnAgents != nil {

@@ -28,8 +28,8 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 		Services: api.Services{
 			Engine: d.engine, Reader: d.store.View(), LogID: position.LogID,
 			Inboxes: d.engine.Inboxes(), InboxReader: countedReader{d.store.View(), d.inboxes.expansions}, Sources: sources{d.cfg.Sources},
-			Workers: d.engine.Workers(), Pruner: pruner{d.store}, Logs: d.logs, Log: d.log.Named("rpc"),
-			Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread, Limits: d.limits(),
+			Workers: d.engine.Workers(), Children: d.engine.Children(), Pruner: pruner{d.store}, Logs: d.logs, Log: d.log.Named("rpc"),
+			Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread, ChildAgents: childAgents(d.cfg), Limits: d.limits(),
 		},
 		Tail:    d.store.Tail(),
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.metrics.ServeHTTP(w, r) }),

@@ -10,22 +10,27 @@ import (
 
 // params has the shown params of all events.
 type params struct {
-	Status      string          `json:"status"`
-	State       string          `json:"state"`
-	Title       string          `json:"title"`
-	Agent       string          `json:"agent"`
-	Reason      string          `json:"reason"`
-	Message     string          `json:"message"`
-	StopReason  string          `json:"stop_reason"`
-	Position    int             `json:"position"`
-	StartedAt   string          `json:"started_at"`
-	CompletedAt string          `json:"completed_at"`
-	Until       string          `json:"until"`
-	Content     json.RawMessage `json:"content"`
-	Truncated   bool            `json:"truncated"`
-	TotalBytes  int64           `json:"total_bytes"`
-	Offset      int64           `json:"offset"`
-	Delta       struct {
+	Status      string   `json:"status"`
+	State       string   `json:"state"`
+	Title       string   `json:"title"`
+	Agent       string   `json:"agent"`
+	Reason      string   `json:"reason"`
+	Message     string   `json:"message"`
+	StopReason  string   `json:"stop_reason"`
+	Position    int      `json:"position"`
+	StartedAt   string   `json:"started_at"`
+	CompletedAt string   `json:"completed_at"`
+	Until       string   `json:"until"`
+	WaitsFor    []string `json:"waits_for"`
+	Policy      string   `json:"attention_policy"`
+	Parent      struct {
+		ThreadID string `json:"thread_id"`
+	} `json:"parent"`
+	Content    json.RawMessage `json:"content"`
+	Truncated  bool            `json:"truncated"`
+	TotalBytes int64           `json:"total_bytes"`
+	Offset     int64           `json:"offset"`
+	Delta      struct {
 		Text string `json:"text"`
 	} `json:"delta"`
 	Config struct {

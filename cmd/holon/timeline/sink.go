@@ -31,6 +31,7 @@ var (
 	labelStop    = label{"■", "-", "turn", styleYellow, false}
 	labelFail    = label{"✗", "x", "turn", styleRed, false}
 	labelLink    = label{"↯", "!", "stream", styleYellow, true}
+	labelChild   = label{"├", "|", "child", styleDim, true}
 	labelStep    = label{"▸", ">", "step", styleDim, true}
 	labelRewind  = label{"↺", "<", "rewind", styleYellow, true}
 	labelLate    = label{"~", "~", "late", styleDim, true}
@@ -60,7 +61,7 @@ type sink interface {
 	write(key, thread string, l label, text string, from *source)
 	// finish ends a block; it does nothing for an unknown one.
 	finish(key string)
-	// status replaces the status line; "" removes it.
+	// status replaces the status, which may have several lines; "" removes it.
 	status(text string)
 	// strike removes stale text, or strikes it out if mark is set. above tells
 	// whether there is stale text that it cannot reach.

@@ -12,14 +12,22 @@ var (
 	spinnerASCII = []string{"|", "/", "-", `\`}
 )
 
-// status is the text of the status line: the lost connection, else the oldest
-// turn that runs with its time, else the idle text.
+// status is the text of the status: the lost connection, else the oldest turn that
+// runs with its time, else the idle text; and a line for each child turn.
 func (r *Renderer) status() string {
 	frames := spinner
 	if r.options.ASCII {
 		frames = spinnerASCII
 	}
 	spin := frames[r.frame%len(frames)]
+	var own, children []*turn
+	for _, id := range r.order {
+		if t := r.turns[id]; t.child != nil {
+			children = append(children, t)
+		} else {
+			own = append(own, t)
+		}
+	}
 	switch {
 	case r.asking:
 		return ""
@@ -27,11 +35,16 @@ func (r *Renderer) status() string {
 		return spin + " " + r.lost
 	case len(r.order) == 0 && r.options.Idle == "":
 		return ""
-	case len(r.order) == 0:
-		return spin + " " + r.options.Idle
+	case len(own) == 0 && (len(children) == 0 || r.options.Idle != ""):
+		return spin + " " + r.options.Idle + r.childLines(children)
+	case len(own) == 0:
+		return spin + " " + CountChildren(len(children)) + r.childLines(children)
 	}
-	t := r.turns[r.order[0]]
+	t := own[0]
 	parts := []string{t.state}
+	if t.waits > 0 {
+		parts = []string{"waiting for " + CountChildren(t.waits)}
+	}
 	if t.note != "" {
 		parts = append(parts, t.note)
 	}
@@ -42,7 +55,7 @@ func (r *Renderer) status() string {
 		parts = append(parts, "again in "+Elapsed(wait))
 	}
 	parts = append(parts, Elapsed(r.options.Now().Sub(t.since)))
-	if more := len(r.order) - 1; more > 0 {
+	if more := len(own) - 1; more > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", more))
 	}
 	if r.options.Hint != "" {
@@ -52,7 +65,7 @@ func (r *Renderer) status() string {
 	if r.options.ASCII {
 		separator = " - "
 	}
-	return spin + " " + strings.Join(parts, separator)
+	return spin + " " + strings.Join(parts, separator) + r.childLines(children)
 }
 
 // Elapsed writes a duration as people say it: 0.4s, 12s, 3m05s, 2h07m.

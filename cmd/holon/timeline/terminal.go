@@ -22,6 +22,7 @@ type terminal struct {
 	block  string          // the block the cursor is in, "" if none
 	begun  map[string]bool // blocks that have been written to and not finished
 	shown  bool            // a status is on the screen
+	extra  int             // … and has so many lines below its first
 	below  bool            // … on the line below the text
 	line   string          // the status wanted
 	thread string          // the thread of the last block
@@ -150,7 +151,7 @@ func (t *terminal) newLine() {
 	t.glued = false
 	t.out.WriteByte('\n')
 	t.col, t.spaces = 0, 0
-	t.rows.end(t.from, t.width(), t.height())
+	t.rows.end(t.from, t.width(), t.height()-t.extra)
 }
 
 // put writes text of the block in the current style.
@@ -235,6 +236,9 @@ func (t *terminal) erase() {
 		return
 	}
 	t.out.WriteString("\r\x1b[K")
+	for range t.extra {
+		t.out.WriteString("\x1b[A\x1b[K")
+	}
 	if t.below {
 		fmt.Fprintf(&t.out, "\x1b[A\x1b[%dC", t.col)
 	}
@@ -253,8 +257,15 @@ func (t *terminal) draw() {
 	}
 	// Terminals echo ^C behind the status: it must not wrap, or a part of the
 	// line would stay.
-	t.paint(styleDim, Fit(t.line, t.columns()-len("^C")))
-	t.shown = true
+	lines := strings.Split(t.line, "\n")
+	for i, line := range lines {
+		if i > 0 {
+			t.out.WriteByte('\n')
+		}
+		t.paint(styleDim, Fit(line, t.columns()-len("^C")))
+	}
+	t.shown, t.extra = true, len(lines)-1
+	t.rows.reach = max(0, min(t.rows.reach, t.height()-1-t.extra)) // they have moved the text up
 }
 
 // columns is the usable width: the last column stays free, because terminals

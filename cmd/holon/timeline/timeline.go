@@ -62,8 +62,10 @@ type turn struct {
 	state   string
 	note    string
 	retryAt time.Time // of the next attempt, while the turn waits for it
+	waits   int       // child turns that it waits for
 	steps   []string  // the running steps
 	usage   *usage
+	child   *childTurn // nil: it is none
 }
 
 // item is an item that has not ended.
@@ -118,7 +120,7 @@ func (r *Renderer) Event(event client.Event) error {
 	switch event.Method {
 	case "thread/started", "thread/resumed", "thread/paused", "thread/closed", "thread/updated":
 		r.threadEvent(event, p)
-	case "turn/queued", "turn/started", "turn/progress", "turn/completed", "turn/interrupted", "turn/failed":
+	case "turn/queued", "turn/started", "turn/progress", "turn/completed", "turn/interrupted", "turn/failed", "turn/detached":
 		r.turnEvent(event, p)
 	case "item/created", "item/updated", "item/deleted", "item/delta":
 		r.itemEvent(event, p)

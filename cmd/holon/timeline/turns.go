@@ -68,8 +68,8 @@ func (r *Renderer) turnEvent(event client.Event, p params) {
 	id := event.TurnID
 	switch event.Method {
 	case "turn/queued":
-		r.begin(event, "queued")
-		r.block(event.ThreadID, labelTurn, fmt.Sprintf("queued at position %d", p.Position)+because(p.Reason))
+		r.adoptOf(r.begin(event, "queued"), event, p)
+		r.block(event.ThreadID, labelTurn, fmt.Sprintf("queued at position %d", p.Position)+because(p.Reason)+worksFor(p))
 		return
 	case "turn/started":
 		t := r.begin(event, "running")
@@ -78,23 +78,35 @@ func (r *Renderer) turnEvent(event client.Event, p params) {
 			t.since = event.Time // it may be a replay of a long turn
 		}
 		text := OneLine(id) + " started"
+		r.adoptOf(t, event, p)
+		t.waits = 0
 		if p.Attempt > 1 {
 			text += fmt.Sprintf(", attempt %d", p.Attempt)
 		}
+		text += worksFor(p)
 		r.block(event.ThreadID, labelTurn, text)
 		return
 	case "turn/progress":
 		t := r.begin(event, p.State)
-		t.note = OneLine(p.Message)
+		t.note, t.waits = OneLine(p.Message), len(p.WaitsFor)
 		t.retryAt, _ = time.Parse(time.RFC3339, p.RetryAt) // zero if it has none
 		if _, live := r.sink.(*terminal); !live {
 			switch {
 			case !t.retryAt.IsZero(): // the note repeats the marker before it
 				r.block(event.ThreadID, labelTurn, fmt.Sprintf("waiting for attempt %d until %s", p.Attempt, OneLine(p.RetryAt)))
+			case t.waits > 0:
+				r.block(event.ThreadID, labelTurn, "waiting for "+CountChildren(t.waits))
 			case t.note != "":
 				r.block(event.ThreadID, labelTurn, OneLine(p.State)+": "+t.note)
 			}
 		}
+		return
+	}
+	if event.Method == "turn/detached" {
+		if t := r.turns[event.TurnID]; t != nil && t.child != nil {
+			t.child.background = true
+		}
+		r.block(event.ThreadID, labelTurn, "goes on in the background"+because(p.Reason))
 		return
 	}
 	r.endTurn(event, p)

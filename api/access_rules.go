@@ -1,0 +1,117 @@
+package api
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/seed82539d15/holon/inbox"
+)
+
+// The rules of single methods for agents.
+
+// childThread lets an agent start child threads of its own thread, or find those
+// that it has. They work in its directory or below.
+func childThread(v *viewer, p *ThreadStartParams) error {
+	if p.Parent == nil || p.Parent.ThreadID != v.agent.ThreadID {
+		return notAllowed("parent.thread_id", "an agent starts child threads of its own thread only")
+	}
+	if p.ThreadID != nil && *p.ThreadID != "" {
+		s, err := v.api.Reader.ReadThread(v.ctx, *p.ThreadID, 0)
+		if err != nil {
+			return err
+		}
+		if s.Thread != nil {
+			if r, err := v.api.relate(v.ctx, v.agent.ThreadID, *p.ThreadID); err != nil || r != belowOwn {
+				return firstOf(err, notAllowed("thread_id", "a thread with this id exists, and is not below the agent's own"))
+			}
+		}
+	}
+	if p.Cwd == "" {
+		return nil
+	}
+	s, err := v.api.Reader.ReadThread(v.ctx, v.agent.ThreadID, 0)
+	if err != nil {
+		return err
+	}
+	if s.Thread == nil || !inDirectory(s.Thread.Cwd, p.Cwd) {
+		return notAllowed("cwd", "a child thread works in the directory of its owner or below")
+	}
+	return nil
+}
+
+func firstOf(err error, or *Error) error {
+	if err != nil {
+		return err
+	}
+	return or
+}
+
+// inDirectory reports whether path is the directory or below it, as written: links
+// are not followed. Of a thread without a directory nothing is known.
+func inDirectory(dir, path string) bool {
+	if !filepath.IsAbs(dir) || !filepath.IsAbs(path) {
+		return false
+	}
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// childTurn lets an agent start child turns only: its own thread is their owner. A
+// token of one attempt makes them children of that turn.
+func childTurn(v *viewer, p *TurnStartParams) error {
+	if p.Parent == nil || p.Parent.ThreadID != v.agent.ThreadID {
+		return notAllowed("parent.thread_id", "an agent starts child turns of its own thread only")
+	}
+	if v.agent.TurnID == "" {
+		return nil
+	}
+	if p.Parent.TurnID != "" && p.Parent.TurnID != v.agent.TurnID {
+		return notAllowed("parent.turn_id", "it must be the turn of the token")
+	}
+	parent := *p.Parent
+	parent.TurnID = v.agent.TurnID
+	p.Parent = &parent
+	return nil
+}
+
+// ownInbox keeps what people set up for the inboxes of other threads from an agent.
+func ownInbox(v *viewer, p *ThreadReadParams) error {
+	if p.IncludeInbox && p.ThreadID != v.agent.ThreadID {
+		return notAllowed("include_inbox", "an agent reads its own inbox only")
+	}
+	return nil
+}
+
+// fromAgent lets an agent write to the thread above its own and to those below it,
+// in its own name.
+func fromAgent(v *viewer, p *InboxSendParams) error {
+	r, err := v.api.relate(v.ctx, v.agent.ThreadID, p.ThreadID)
+	if err != nil {
+		return err
+	}
+	if r != belowOwn {
+		parent, err := v.api.parentOf(v.ctx, v.agent.ThreadID)
+		if err != nil {
+			return err
+		}
+		if parent == "" || parent != p.ThreadID {
+			return notAllowed("thread_id", "an agent writes to the thread above its own and to those below it")
+		}
+	}
+	p.Sender = v.agent.ThreadID
+	return nil
+}
+
+// endsBelow lets an agent subscribe to the ends and the questions of threads below
+// its own, and to nothing else.
+func endsBelow(v *viewer, p *InboxSubscribeParams) error {
+	if p.Source != inbox.SourceEvents {
+		return notAllowed("source", "an agent subscribes to %s only", inbox.SourceEvents)
+	}
+	for i, m := range p.Methods {
+		if m != inbox.OnFinal && m != inbox.OnQuestions {
+			return notAllowed(indexed("methods", i), "an agent subscribes to %s and %s only", inbox.OnFinal, inbox.OnQuestions)
+		}
+	}
+	return nil
+}

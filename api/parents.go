@@ -1,0 +1,41 @@
+package api
+
+import "sync"
+
+// maxParents bounds how many parents are remembered: some hundred kilobytes. An
+// agent's tree has at most a few hundred threads at work.
+const maxParents = 4096
+
+// parents remembers the parents of threads, which never change. The zero value is
+// ready; it may be used from many goroutines.
+type parents struct {
+	mu sync.Mutex
+	of map[string]string // "" = it is no child thread
+}
+
+func (p *parents) get(threadID string) (parent string, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	parent, ok = p.of[threadID]
+	return parent, ok
+}
+
+// put remembers a parent. When there are too many, it forgets any half: they are
+// read again when they are needed.
+func (p *parents) put(threadID, parent string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.of == nil {
+		p.of = make(map[string]string)
+	}
+	if len(p.of) >= maxParents {
+		n := maxParents / 2
+		for id := range p.of {
+			if n--; n < 0 {
+				break
+			}
+			delete(p.of, id)
+		}
+	}
+	p.of[threadID] = parent
+}

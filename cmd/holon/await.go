@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// awaitOptions are what `holon await` waits for.
+type awaitOptions struct {
+	turnIDs []string
+	owner   string
+	all     bool
+	timeout time.Duration
+}
+
+func newAwaitCommand(g *globals) *cobra.Command {
+	var options awaitOptions
+	cmd := &cobra.Command{
+		Use:   "await [TURN…]",
+		Short: "Wait for the ends of turns, and print their results",
+		Long: `Waits until one of the turns has ended, or with --all each of them, and prints how
+and what its agent said last. Ctrl-C ends the waiting, not the work. --timeout 0
+only looks.
+
+With --owner, what is printed counts as told to the agent of that thread: it is
+acknowledged in the thread's inbox and wakes the agent no more. Without a TURN
+it is about all child turns of the owner that have not ended or were not told.
+
+The exit code is 0 if what was waited for has come and each turn that has ended
+has completed, 1 otherwise.
+
+  holon await turn_…
+  holon await turn_… turn_… --all --timeout 1h
+  holon await --owner thread_… -o json`,
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			options.turnIDs = args
+			if len(args) == 0 && options.owner == "" {
+				return usagef("which TURN? --owner THREAD waits for the child turns of a thread")
+			}
+			if limit := turns.MaxAwaitSeconds * time.Second; options.timeout < 0 || options.timeout > limit {
+				return usagef("--timeout %s: give a duration from 0 to %s", options.timeout, limit)
+			}
+			c, err := g.caller(cmd)
+			if err != nil {
+				return err
+			}
+			defer c.close()
+			raw, answer, err := options.wait(c)
+			if err != nil {
+				return err
+			}
+			if c.format != "text" {
+				err = c.printData(raw, "results")
+			} else {
+				err = options.print(c, answer)
+			}
+			if err == nil && !options.satisfied(answer) {
+				return &exitError{code: exitFailed}
+			}
+			return err
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&options.owner, "owner", "", "the thread for which the turns work: its agent counts as told")
+	flags.BoolVar(&options.all, "all", false, "wait for all of the turns, not for one")
+	flags.DurationVar(&options.timeout, "timeout", turns.AwaitSeconds*time.Second, "how long to wait, such as 90s; 0: only look")
+	return cmd
+}
+
+// wait waits on the server, and shows on a terminal that it does. After the loss of
+// the connection it waits again: nothing was told then.
+func (o awaitOptions) wait(c *caller) (raw jsontext.Value, answer turns.AwaitResult, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		until := time.Now().Add(o.timeout)
+		for waited := false; ; {
+			raw, answer, err = o.call(c, max(0, time.Until(until)))
+			if waited = waited || lostWhileWaiting(err); !waited || !unanswered(err) || c.ctx.Err() != nil || !time.Now().Before(until) {
+				return
+			}
+			select {
+			case <-c.ctx.Done():
+				err = context.Cause(c.ctx)
+				return
+			case <-time.After(time.Second):
+			}
+		}
+	}()
+	if c.format != "text" || !c.isTerminal(c.out) {
+		<-done
+		return raw, answer, err
+	}
+	view := c.newTimeline(timeline.Options{Idle: "waiting for " + o.what() + " · Ctrl-C ends the waiting, not the work"})
+	for ticks := c.ticks(); ; {
+		select {
+		case <-done:
+			if closeErr := view.Close(); err == nil {
+				err = closeErr
+			}
+			return raw, answer, err
+		case <-ticks:
+			if tickErr := view.Tick(); tickErr != nil {
+				return nil, answer, tickErr
+			}
+		}
+	}
+}
+
+func (o awaitOptions) call(c *caller, timeout time.Duration) (jsontext.Value, turns.AwaitResult, error) {
+	params := map[string]any{"timeout_seconds": timeout.Seconds()}
+	if len(o.turnIDs) > 0 {
+		params["turn_ids"] = o.turnIDs
+	}
+	if o.owner != "" {
+		params["owner_thread_id"] = o.owner
+	}
+	if o.all {
+		params["wait_for"] = turns.WaitAll
+	}
+	return ask[turns.AwaitResult](c, "turn/await", params)
+}
+
+// lostWhileWaiting reports whether the server stops, or the connection was lost, while
+// a request waited there.
+func lostWhileWaiting(err error) bool {
+	return client.IsKind(err, client.KindUnavailable) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
+}
+
+// unanswered reports whether the same request can be answered later.
+func unanswered(err error) bool {
+	var refused *client.Error
+	var peer *client.PeerError
+	if errors.As(err, &refused) {
+		return refused.Kind == client.KindUnavailable
+	}
+	return err != nil && !errors.As(err, &peer)
+}
+
+// what says what is waited for.
+func (o awaitOptions) what() string {
+	switch n := len(o.turnIDs); {
+	case n == 0:
+		return "child turns of " + timeline.OneLine(o.owner)
+	case n == 1:
+		return timeline.OneLine(o.turnIDs[0])
+	case o.all:
+		return fmt.Sprintf("%d turns", n)
+	default:
+		return fmt.Sprintf("one of %d turns", n)
+	}
+}
+
+// satisfied reports whether what was waited for has come, and nothing went wrong.
+func (o awaitOptions) satisfied(answer turns.AwaitResult) bool {
+	ended, left := 0, 0
+	for i := range answer.Results {
+		switch r := &answer.Results[i]; {
+		case r.State == turns.Completed:
+			ended++
+		case r.Accepted(), r.State == turns.NotFound, r.State == turns.InvalidScope:
+			return false
+		default:
+			left++
+		}
+	}
+	return left == 0 || ended > 0 && !o.all
+}
+
+// print prints results for a person.
+func (o awaitOptions) print(c *caller, answer turns.AwaitResult) error {
+	if len(answer.Results) == 0 {
+		c.note("%s has no child turn that has not ended or was not told.", timeline.OneLine(o.owner))
+		return nil
+	}
+	var b strings.Builder
+	for i := range answer.Results {
+		r := &answer.Results[i]
+		b.WriteString(timeline.OneLine(r.TurnID))
+		if r.Title != "" {
+			fmt.Fprintf(&b, " %q", timeline.OneLine(r.Title))
+		}
+		b.WriteString(": " + o.outcome(r) + "\n")
+		if !r.Accepted() {
+			continue
+		}
+		for line := range strings.SplitSeq(strings.TrimRight(timeline.Clean(r.Text), "\n"), "\n") {
+			if line != "" {
+				line = "  " + line
+			}
+			if r.Text != "" {
+				b.WriteString(line + "\n")
+			}
+		}
+		if r.TextTruncated {
+			fmt.Fprintf(&b, "  (the middle is left out; holon items --turn %s -o json has the whole)\n", timeline.OneLine(r.TurnID))
+		}
+	}
+	if _, err := io.WriteString(c.out, b.String()); err != nil {
+		return err
+	}
+	if answer.TimedOut {
+		c.note("Waited %s; the work goes on.", o.timeout)
+	}
+	return nil
+}
+
+// outcome says how far a turn is.
+func (o awaitOptions) outcome(r *turns.Result) string {
+	time := timeline.Elapsed(time.Duration(r.ElapsedMs) * time.Millisecond)
+	switch r.State {
+	case turns.Completed:
+		return "completed in " + time
+	case turns.Interrupted:
+		return "interrupted after " + time
+	case turns.Failed:
+		text := "failed after " + time
+		if r.Error != nil {
+			text += fmt.Sprintf(" (%s): %s", timeline.OneLine(r.Error.Kind), timeline.OneLine(r.Error.Message))
+		}
+		return text
+	case turns.NotFound:
+		return "there is no such turn"
+	case turns.InvalidScope:
+		if o.owner != "" {
+			return "is no child turn of " + timeline.OneLine(o.owner)
+		}
+		return "is not visible here"
+	case turns.Active:
+		return "has been running for " + time
+	case turns.Queued:
+		return "queued"
+	}
+	return timeline.OneLine(strings.ReplaceAll(string(r.State), "_", " ")) + ", " + time
+}

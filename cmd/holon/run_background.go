@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// leave starts a turn for which nothing waits, and says how to follow it.
+func (o runOptions) leave(cmd *cobra.Command, g *globals, c *client.Client, prompt, format string) error {
+	return interruptible(func(cmd *cobra.Command, _ []string) error {
+		s, err := o.start(cmd.Context(), c, prompt)
+		if err != nil {
+			return err
+		}
+		switch {
+		case format != "text":
+			return g.printRaw(s.raw, format == "json")
+		case o.quiet:
+			_, err := fmt.Fprintln(g.out, timeline.OneLine(s.TurnID))
+			return err
+		}
+		state := timeline.OneLine(string(s.State))
+		if s.Position > 0 {
+			state += fmt.Sprintf(" at position %d", s.Position)
+		}
+		if _, err := fmt.Fprintf(g.out, "%s: %s, in thread %s\n", timeline.OneLine(s.TurnID), state, timeline.OneLine(s.ThreadID)); err != nil {
+			return err
+		}
+		owner := timeline.OneLine(o.parent)
+		g.note("Watch it with:    holon watch --thread %s --after %d", timeline.OneLine(s.ThreadID), s.after)
+		g.note("Wait for it with: holon await %s", timeline.OneLine(s.TurnID))
+		if s.Wake == inbox.WakeNone {
+			g.note("Its end goes into the inbox of %s and starts no turn there; this changes that: holon inbox policy %s --wake idle", owner, owner)
+		} else {
+			g.note("Its end goes into the inbox of %s, whose agent is told when it has no other turn.", owner)
+		}
+		return nil
+	})(cmd, nil)
+}

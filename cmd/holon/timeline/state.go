@@ -1,0 +1,95 @@
+package timeline
+
+import (
+	"fmt"
+	"time"
+)
+
+// Sign is the sign of a state.
+type Sign struct{ l label }
+
+// The signs.
+var (
+	SignNone        = Sign{labelOther}
+	SignQueued      = Sign{label{"○", "o", "queued", styleDim, false}}
+	SignRunning     = Sign{label{"▶", ">", "running", styleCyan, false}}
+	SignWaiting     = Sign{label{"◔", ".", "waiting", styleCyan, false}}
+	SignAsk         = Sign{label{"?", "?", "question", styleYellow, false}}
+	SignCompleted   = Sign{labelDone}
+	SignInterrupted = Sign{labelStop}
+	SignFailed      = Sign{labelFail}
+)
+
+// Signs writes signs as the terminal can show them. The zero Signs has no colours.
+type Signs struct{ ASCII, Color bool }
+
+// Of is a sign, one column wide.
+func (m Signs) Of(k Sign) string {
+	sign := k.l.sign
+	if m.ASCII {
+		sign = k.l.ascii
+	}
+	return m.paint(k.l.style, sign)
+}
+
+// Dim is a text of less weight.
+func (m Signs) Dim(text string) string { return m.paint(styleDim, text) }
+
+func (m Signs) paint(s style, text string) string {
+	if !m.Color || text == "" || s == "" {
+		return text
+	}
+	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+}
+
+// TurnState is what is said of a turn in one line.
+type TurnState struct {
+	State, Progress string
+	WaitsFor        int       // child turns that it waits for
+	RetryAt         time.Time // of the next attempt, while it waits for it
+	Took            time.Duration
+	Background      bool   // nothing waits for its end
+	Why             string // it has ended so
+}
+
+// Words says it in a few words.
+func (s TurnState) Words(now time.Time) (Sign, string) {
+	why := ""
+	if s.Why != "" {
+		why = ": " + OneLine(s.Why)
+	}
+	behind := ""
+	if s.Background {
+		behind = ", background"
+	}
+	time := Elapsed(s.Took)
+	switch {
+	case s.State == "queued":
+		return SignQueued, "queued" + behind
+	case s.State == "completed":
+		return SignCompleted, "completed in " + time
+	case s.State == "interrupted" && s.Took == 0:
+		return SignInterrupted, "interrupted" + why
+	case s.State == "interrupted":
+		return SignInterrupted, "interrupted after " + time + why
+	case s.State == "failed":
+		return SignFailed, "failed after " + time + why
+	case s.WaitsFor > 0:
+		return SignWaiting, "waiting for " + CountChildren(s.WaitsFor) + ", " + time + behind
+	case s.RetryAt.After(now):
+		return SignWaiting, "again in " + Elapsed(s.RetryAt.Sub(now)) + behind
+	case s.Progress == "waiting":
+		return SignAsk, "asks, " + time + behind
+	case s.Progress != "" && s.Progress != "running":
+		return SignRunning, OneLine(s.Progress) + ", " + time + behind
+	}
+	return SignRunning, "running, " + time + behind
+}
+
+// CountChildren is "1 child" or "3 children".
+func CountChildren(n int) string {
+	if n == 1 {
+		return "1 child"
+	}
+	return fmt.Sprintf("%d children", n)
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// readForest reads the threads, their unended turns and open questions, and the last
+// turns of those that are shown and run none. What happens meanwhile is in events
+// after f.latest.
+func (c *caller) readForest(root string) (*forest, error) {
+	f := newForest(root)
+	latest, err := readRows(c, threadListing, nil, func(t *threads.Thread) { f.addThread(*t) })
+	if err != nil {
+		return nil, err
+	}
+	f.latest = latest
+	if root != "" && f.threads[root] == nil {
+		return nil, c.client.Call(c.ctx, "thread/read", map[string]any{"thread_id": root}, nil)
+	}
+	for _, state := range []turns.State{turns.Active, turns.Queued} {
+		if _, err := readRows(c, turnListing, map[string]any{"state": state}, f.addTurn); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := readRows(c, itemListing, map[string]any{"status": "pending"}, func(row *struct {
+		ItemID   string         `json:"item_id"`
+		ThreadID string         `json:"thread_id"`
+		TurnID   string         `json:"turn_id"`
+		Content  jsontext.Value `json:"content"`
+	}) {
+		f.ask(row.ThreadID, questionOf(row.ItemID, row.TurnID, row.Content))
+	}); err != nil {
+		return nil, err
+	}
+	return f, c.readLastTurns(f)
+}
+
+// readRows reads all rows of a list.
+func readRows[R any](c *caller, l listing, filter map[string]any, add func(*R)) (latest int64, err error) {
+	found, err := l.fetch(c.ctx, c.client, filter, 0)
+	if err != nil {
+		return 0, err
+	}
+	for _, raw := range found.rows {
+		row := new(R)
+		if err := jsonv2.Unmarshal(raw, row); err != nil {
+			return 0, fmt.Errorf("read a row of %s: %w", l.method, err)
+		}
+		add(row)
+	}
+	return found.latest, nil
+}
+
+// readLastTurns reads the last turns of the threads that are shown without one.
+func (c *caller) readLastTurns(f *forest) error {
+	var without []*treeThread
+	var collect func([]*treeThread)
+	collect = func(list []*treeThread) {
+		for _, t := range list {
+			if t.Turn == nil {
+				without = append(without, t)
+			}
+			collect(t.Children)
+		}
+	}
+	collect(f.settle())
+	var group errgroup.Group
+	group.SetLimit(8) // requests in flight
+	for _, t := range without {
+		group.Go(func() error {
+			var page struct {
+				Turns []json.RawMessage `json:"turns"`
+			}
+			err := c.client.Call(c.ctx, "turn/list", map[string]any{"thread_id": t.ID, "order": "desc", "limit": 1}, &page)
+			if err != nil && !client.IsKind(err, "thread_not_found") {
+				return err
+			}
+			if len(page.Turns) == 0 {
+				return nil
+			}
+			last := new(turns.Turn)
+			if err := jsonv2.Unmarshal(page.Turns[0], last); err != nil {
+				return fmt.Errorf("read a row of turn/list: %w", err)
+			}
+			if last.State.Ended() {
+				t.last = last
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}

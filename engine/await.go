@@ -1,0 +1,409 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Await waits for the ends of turns, as c says, or until ctx is done. It changes no
+// policy, and its end ends the waiting, not the work. With an owner the answer counts
+// as told to the owner's agent once sent(true) is called; sent(false) says that the
+// answer was not written. sent is nil if nothing is to be told, or if err is not nil;
+// otherwise it must be called once. caller is the thread whose agent asks; "" = none:
+// while it waits, its turn needs no slot. Errors: *InvalidError, threads.ErrNotFound,
+// ErrOverloaded, ctx's.
+func (x *Children) Await(ctx context.Context, c turns.Await, caller string) (turns.AwaitResult, func(ok bool), error) {
+	if err := c.Check(); err != nil {
+		return turns.AwaitResult{}, nil, err
+	}
+	seconds := float64(turns.AwaitSeconds)
+	if c.TimeoutSeconds != nil {
+		seconds = *c.TimeoutSeconds
+	}
+	w := &await{owner: c.OwnerThreadID, ids: c.TurnIDs, all: c.WaitFor == turns.WaitAll, bell: make(chan struct{}, 1), shown: map[string]int64{}, ended: map[string]bool{}}
+	if len(w.ids) == 0 {
+		ids, err := x.untoldOf(ctx, c.OwnerThreadID)
+		if err != nil {
+			return turns.AwaitResult{}, nil, err
+		}
+		w.ids = ids
+	}
+	if err := x.e.awaits.add(w); err != nil {
+		return turns.AwaitResult{}, nil, err
+	}
+	defer x.e.awaits.remove(w)
+	return x.wait(ctx, w, time.Duration(seconds*float64(time.Second)), caller, nil)
+}
+
+// wait waits for a registered request. enough ends the waiting early; nil = never.
+func (x *Children) wait(ctx context.Context, w *await, timeout time.Duration, caller string, enough func() (bool, error)) (r turns.AwaitResult, sent func(bool), err error) {
+	defer func() {
+		if sent == nil {
+			x.forget(w)
+		}
+	}()
+	if w.owner != "" {
+		if err := x.register(ctx, w, caller); err != nil {
+			return r, nil, err
+		}
+		defer x.callEnds(w)
+	}
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	for {
+		if r.Results, err = x.results(ctx, w); err != nil {
+			return r, nil, err
+		}
+		if w.satisfied(r.Results) {
+			break
+		}
+		if enough != nil {
+			if stop, err := enough(); stop || err != nil {
+				r.TimedOut = true
+				return r, nil, err
+			}
+		}
+		select {
+		case <-w.bell:
+			continue
+		case <-timer.C:
+			r.TimedOut = timeout > 0
+		case <-ctx.Done():
+			return r, nil, context.Cause(ctx)
+		}
+		break
+	}
+	r.Seq = w.seq
+	sent = x.telling(w, r.Results)
+	return r, sent, nil
+}
+
+// satisfied reports whether the request need not wait any longer. An id that is wrong
+// satisfies nothing, and nothing waits for it.
+func (w *await) satisfied(list []turns.Result) bool {
+	some, left := false, false
+	for i := range list {
+		switch r := &list[i]; {
+		case r.State == turns.NotFound || r.State == turns.InvalidScope:
+		case r.Accepted():
+			some = true
+		default:
+			left = true
+		}
+	}
+	return !left || some && !w.all
+}
+
+// register makes sure that the owner's thread exists, and reserves what a request that
+// is satisfied already shows. It runs in the owner's actor, which tells nothing
+// meanwhile.
+func (x *Children) register(ctx context.Context, w *await, caller string) error {
+	// Not with ctx: what is registered must be released.
+	_, err := inActor(context.WithoutCancel(ctx), x.e, w.owner, func(a *actor) (struct{}, error) {
+		if a.state.thread == nil {
+			return struct{}{}, threads.ErrNotFound
+		}
+		list, err := x.results(context.Background(), w)
+		if err != nil {
+			return struct{}{}, err
+		}
+		x.e.awaits.begin(w, list)
+		if caller == w.owner && a.work != nil {
+			w.call = a.work.calls
+			*w.call++
+		}
+		return struct{}{}, nil
+	})
+	return err
+}
+
+// callEnds follows the end of a wait. If the owner's own agent has waited, its turn
+// takes a slot again before the agent gets the answer, over the bound if need be.
+func (x *Children) callEnds(w *await) {
+	call := w.call
+	if call == nil {
+		return
+	}
+	w.call = nil
+	done := make(chan struct{})
+	err := x.e.owners.submit(w.owner, func(a *actor) {
+		defer close(done)
+		*call--
+		if act := a.state.active; act != nil && act.work.calls == call && !act.mayLend() {
+			a.slot.reclaim()
+		}
+	}, true)
+	if err == nil { // otherwise the engine has stopped
+		<-done
+	}
+}
+
+// telling reserves the ends in an answer, and returns what follows once it was written,
+// or was not. It returns nil if the answer tells nothing.
+func (x *Children) telling(w *await, list []turns.Result) func(ok bool) {
+	ends := map[string]int64{} // those that the answer shows: a turn may be tried again before it is written
+	for i := range list {
+		if list[i].Accepted() && list[i].EntryID != "" {
+			ends[list[i].TurnID] = w.shown[list[i].TurnID]
+		}
+	}
+	if w.owner == "" || len(ends) == 0 {
+		return nil
+	}
+	x.e.awaits.hold(w, ends)
+	return func(ok bool) {
+		if !ok {
+			x.forget(w)
+			return
+		}
+		err := x.e.owners.submit(w.owner, func(a *actor) { a.child.awaitTold(w, ends) }, true)
+		if err != nil {
+			x.e.awaits.release(w)
+		}
+	}
+}
+
+// forget releases what a request has reserved without telling it.
+func (x *Children) forget(w *await) {
+	x.e.awaits.remove(w)
+	if x.e.awaits.release(w) {
+		_ = x.e.owners.submit(w.owner, look, true) // fails only when the engine has stopped
+	}
+}
+
+// awaitTold acknowledges the ends that an answer has told.
+func (k *childKeeper) awaitTold(w *await, ends map[string]int64) {
+	if k.a.defers(func(a *actor) { k.awaitTold(w, ends) }) {
+		return
+	}
+	defer k.look()
+	defer k.a.e.awaits.release(w)
+	if err := k.a.load(); err != nil || k.a.mayDecide() != nil || k.a.state.mustBeOpen() != nil {
+		return // they are told again
+	}
+	d := k.a.decide()
+	err := d.inbox.inSnapshot(func(b *inbox.Book) error {
+		if err := inbox.AckEnds(b, ends); err != nil {
+			return err
+		}
+		return b.SettleLags()
+	})
+	if err == nil && !d.change.empty() {
+		_, err = k.a.commit(d)
+	}
+	if err != nil {
+		k.a.e.log.Warn("ends that turn/await has told cannot be acknowledged, and are told again", zap.String("thread_id", k.a.id), zap.Error(err))
+	}
+}
+
+// untoldOf lists the child turns of an owner that are unended or untold, the oldest
+// first, at most MaxAwaited.
+func (x *Children) untoldOf(ctx context.Context, owner string) (ids []string, err error) {
+	err = x.e.rules.inboxes.ReadToDecide(ctx, func(r ledger.Reader) error {
+		if err := r.Scan(ledger.Range{Index: turns.Unsettled, Prefix: []any{owner}, First: 2}, func(v ledger.Values) error {
+			if ids = append(ids, v.Text(1)); len(ids) >= turns.MaxAwaited {
+				return ledger.ErrEnough
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		return inbox.EachFreshEnd(r, owner, func(end inbox.End) bool {
+			if len(ids) < turns.MaxAwaited {
+				ids = append(ids, end.TurnID)
+			}
+			return len(ids) < turns.MaxAwaited
+		})
+	})
+	return ids, err
+}
+
+// results makes the results of a request, one for each turn. With an owner a turn has
+// ended only once the owner's inbox has its end.
+func (x *Children) results(ctx context.Context, w *await) ([]turns.Result, error) {
+	for {
+		list, err := x.readResults(ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		// The last messages were read after the turns: an end whose turn was tried again
+		// between would be shown without its text.
+		if again, err := x.triedAgain(ctx, list); !again || err != nil {
+			return list, err
+		}
+	}
+}
+
+// triedAgain reports whether a turn whose end is among the results has begun another
+// attempt.
+func (x *Children) triedAgain(ctx context.Context, list []turns.Result) (again bool, err error) {
+	if !slices.ContainsFunc(list, func(r turns.Result) bool { return r.Accepted() }) {
+		return false, nil
+	}
+	err = x.e.rules.inboxes.ReadToDecide(ctx, func(r ledger.Reader) error {
+		for i := range list {
+			if !list[i].Accepted() {
+				continue
+			}
+			v, err := r.Get(turns.ByID, list[i].TurnID)
+			if v == nil || err != nil {
+				return err
+			}
+			t, err := turns.Read(v)
+			if err != nil {
+				return err
+			}
+			again = again || t.Attempt != list[i].Attempt
+		}
+		return nil
+	})
+	return again, err
+}
+
+// readResults is results once.
+func (x *Children) readResults(ctx context.Context, w *await) ([]turns.Result, error) {
+	list := make([]turns.Result, 0, len(w.ids))
+	rows := make([]*turns.Turn, len(w.ids))
+	if err := x.e.rules.inboxes.ReadToDecide(ctx, func(r ledger.Reader) error {
+		for i, id := range w.ids {
+			v, err := r.Get(turns.ByID, id)
+			if err != nil {
+				return err
+			}
+			if v == nil {
+				list = append(list, turns.Result{TurnID: id, State: turns.NotFound})
+				continue
+			}
+			t, err := turns.Read(v)
+			if err != nil {
+				return err
+			}
+			w.seq = max(w.seq, t.UpdatedSeq)
+			if w.owner == "" {
+				rows[i], list = t, append(list, turns.Result{TurnID: id})
+				continue
+			}
+			if !t.IsChild() || t.Parent.ThreadID != w.owner {
+				list = append(list, turns.Result{TurnID: id, State: turns.InvalidScope})
+				continue
+			}
+			out := turns.Result{TurnID: id}
+			if t.State.Ended() {
+				seq, err := inbox.EntryOfEnd(r, w.owner, inbox.EndID(id, t.AcceptedSeq))
+				if err != nil {
+					return err
+				}
+				if seq == 0 { // it is on its way
+					list = append(list, turns.Result{TurnID: id, ThreadID: t.ThreadID, Title: t.Title, State: turns.Active, Attempt: t.Attempt, StartedAt: t.StartedAt})
+					continue
+				}
+				out.EntryID, w.seq = inbox.EntryID(seq), max(w.seq, seq)
+				w.shown[id] = t.AcceptedSeq
+			}
+			rows[i], list = t, append(list, out)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	now := nowTime()
+	for i, t := range rows {
+		if t == nil {
+			continue
+		}
+		r, err := x.e.rules.resultOf(t, now)
+		if err != nil {
+			return nil, err
+		}
+		r.EntryID = list[i].EntryID
+		list[i] = r
+	}
+	return list, nil
+}
+
+// StartAndWait is Start for a request with wait_seconds. wait, which must be called
+// once, waits for the end of the turn; its sent is that of Await. caller is as in Await.
+// Errors: as of Start and Await.
+func (x *Children) StartAndWait(ctx context.Context, c turns.Start, caller string) (
+	r turns.StartResult, wait func(ctx context.Context) (turns.StartResult, func(ok bool), error), err error,
+) {
+	q, err := x.e.request(c)
+	if err != nil {
+		return r, nil, err
+	}
+	// It is registered before the turn starts, so that nothing else tells its end.
+	w := newAwait(c.Parent, q.turnID)
+	if err := x.e.awaits.add(w); err != nil {
+		return r, nil, err
+	}
+	if r, err = x.e.startRequest(ctx, q); err != nil {
+		x.e.awaits.remove(w)
+		x.forget(w)
+		return r, nil, err
+	}
+	if r.TurnID != q.turnID { // an earlier request with the key has started it, or it was steered
+		x.e.awaits.rename(w, r.TurnID, r.Parent)
+	}
+	return r, func(ctx context.Context) (turns.StartResult, func(ok bool), error) {
+		defer x.e.awaits.remove(w)
+		sent, err := x.waitSeconds(ctx, &r, w, c.WaitSeconds, caller)
+		return r, sent, err
+	}, nil
+}
+
+func newAwait(parent *threads.Parent, turnID string) *await {
+	w := &await{ids: []string{turnID}, bell: make(chan struct{}, 1), shown: map[string]int64{}, ended: map[string]bool{}}
+	if parent != nil {
+		w.owner = parent.ThreadID
+	}
+	return w
+}
+
+// waitSeconds waits for a child turn that a request has started, as turn/await with
+// its owner does. If the turn has not ended by then, or if a client's turn waits for
+// the owner, it is detached.
+func (x *Children) waitSeconds(ctx context.Context, r *turns.StartResult, w *await, seconds float64, caller string) (func(bool), error) {
+	why := turns.DetachTimeout
+	out, sent, err := x.wait(ctx, w, time.Duration(seconds*float64(time.Second)), caller, func() (bool, error) {
+		if r.AttentionPolicy != turns.Blocking {
+			return false, nil
+		}
+		waits, err := inActor(ctx, x.e, w.owner, func(a *actor) (bool, error) { return a.state.clientWaits(), nil })
+		if waits {
+			why = turns.DetachQueued
+		}
+		return waits, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if r.Results = out.Results; !out.TimedOut || r.AttentionPolicy != turns.Blocking {
+		return sent, nil
+	}
+	d, err := x.detach(context.WithoutCancel(ctx), turns.DetachTurn{TurnID: r.TurnID}, why)
+	switch {
+	case err != nil:
+		return sent, err
+	case !d.State.Ended():
+		r.AttentionPolicy, r.Detached, r.Seq = d.AttentionPolicy, &turns.Detached{Reason: why}, max(r.Seq, d.Seq)
+		return sent, nil
+	}
+	// It has ended in the last moment: its end is on its way to the inbox.
+	again, sentAgain, err := x.wait(ctx, w, takenWithin, "", nil)
+	if err == nil {
+		r.Results, sent = again.Results, sentAgain
+	}
+	return sent, err
+}
+
+// takenWithin is how long the end of a turn may be on its way to its owner's inbox
+// while a request waits for it.
+const takenWithin = 5 * time.Second

@@ -1,0 +1,241 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// awaits are the requests that wait for ends of turns. A commit signals those that it
+// concerns; each then reads the rows again. It is safe for use by many goroutines.
+//
+// An answer that shows ends to an owner's agent reserves these until it has been
+// written: nothing else tells them meanwhile. Reservations outlive an actor of the
+// owner, which may retire.
+type awaits struct {
+	n atomic.Int64 // how many wait, so that most commits need no lock
+
+	mu       sync.Mutex
+	byTurn   map[string]map[*await]bool
+	byOwner  map[string]map[*await]bool
+	reserved map[reservation]int // how many answers
+}
+
+// reservation is an end that an answer tells the agent of an owner.
+type reservation struct{ owner, turnID string }
+
+// await is one request that waits.
+type await struct {
+	owner string // "" = nobody is told
+	ids   []string
+	all   bool             // it waits for all ends
+	bell  chan struct{}    // capacity 1
+	seq   int64            // of the newest event that the results show; its goroutine's, like shown
+	shown map[string]int64 // the seqs of the ends that the results show, by turn
+	call  *int             // the calls of the attempt whose agent waits in this request; nil = another waits
+
+	// Guarded by the mutex of awaits.
+	in    bool            // it waits: it is in the tables
+	need  int             // how many of the ids can end
+	ended map[string]bool // whose ends the owner's inbox has
+	held  []reservation
+}
+
+func newAwaits() *awaits {
+	return &awaits{byTurn: map[string]map[*await]bool{}, byOwner: map[string]map[*await]bool{}, reserved: map[reservation]int{}}
+}
+
+// add registers a request. Errors: ErrOverloaded.
+func (t *awaits) add(w *await) error {
+	if t.n.Add(1) > turns.MaxAwaiting {
+		t.n.Add(-1)
+		return turns.ErrOverloaded
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.enter(w)
+	return nil
+}
+
+// enter puts a request into the tables. The caller holds mu.
+func (t *awaits) enter(w *await) {
+	w.in = true
+	for _, id := range w.ids {
+		put(t.byTurn, id, w)
+	}
+	if w.owner != "" {
+		put(t.byOwner, w.owner, w)
+	}
+}
+
+func put(m map[string]map[*await]bool, key string, w *await) {
+	if m[key] == nil {
+		m[key] = map[*await]bool{}
+	}
+	m[key][w] = true
+}
+
+// remove ends a request. What it has reserved stays so. Removing twice is fine.
+func (t *awaits) remove(w *await) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !w.in {
+		return
+	}
+	w.in = false
+	t.n.Add(-1)
+	drop := func(m map[string]map[*await]bool, key string) {
+		if delete(m[key], w); len(m[key]) == 0 {
+			delete(m, key)
+		}
+	}
+	for _, id := range w.ids {
+		drop(t.byTurn, id)
+	}
+	if w.owner != "" {
+		drop(t.byOwner, w.owner)
+	}
+}
+
+// rename makes a request one about another turn.
+func (t *awaits) rename(w *await, turnID string, parent *threads.Parent) {
+	t.remove(w)
+	t.release(w)
+	w.ids, w.owner = []string{turnID}, ""
+	if parent != nil {
+		w.owner = parent.ThreadID
+	}
+	t.n.Add(1) // it has its place already
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.enter(w)
+}
+
+// changed signals the requests that wait for the turn. It does not block.
+func (t *awaits) changed(turnID string) {
+	if t.n.Load() == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for w := range t.byTurn[turnID] {
+		w.ring()
+	}
+}
+
+// ownerChanged signals the requests for the owner. It does not block.
+func (t *awaits) ownerChanged(owner string) {
+	if t.n.Load() == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for w := range t.byOwner[owner] {
+		w.ring()
+	}
+}
+
+// takenIn follows the commit by which the inbox of an owner has the end of a child
+// turn. Requests that this satisfies have what they show reserved at once, before
+// anything else can tell it.
+func (t *awaits) takenIn(owner, turnID string) {
+	if t.n.Load() == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for w := range t.byTurn[turnID] {
+		if w.owner == owner {
+			w.ended[turnID] = true
+			t.reserveIfDone(w)
+		}
+		w.ring()
+	}
+}
+
+// begin says what a request with an owner shows when it is registered.
+func (t *awaits) begin(w *await, list []turns.Result) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w.need = 0
+	for i := range list {
+		r := &list[i]
+		if r.State != turns.NotFound && r.State != turns.InvalidScope {
+			w.need++
+		}
+		if r.Accepted() {
+			w.ended[r.TurnID] = true
+		}
+	}
+	if len(w.ended) > 0 {
+		t.reserveIfDone(w)
+	}
+}
+
+// reserveIfDone reserves what a request shows if it is satisfied. The caller holds mu.
+func (t *awaits) reserveIfDone(w *await) {
+	if w.all && len(w.ended) < w.need {
+		return
+	}
+	for id := range w.ended {
+		t.reserve(w, id)
+	}
+}
+
+func (t *awaits) reserve(w *await, turnID string) {
+	r := reservation{w.owner, turnID}
+	for _, has := range w.held {
+		if has == r {
+			return
+		}
+	}
+	w.held = append(w.held, r)
+	t.reserved[r]++
+}
+
+// hold reserves these ends of the request.
+func (t *awaits) hold(w *await, ends map[string]int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id := range ends {
+		t.reserve(w, id)
+	}
+}
+
+// release ends what the request has reserved, and reports whether there was anything.
+func (t *awaits) release(w *await) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	had := len(w.held) > 0
+	for _, r := range w.held {
+		if t.reserved[r]--; t.reserved[r] <= 0 {
+			delete(t.reserved, r)
+		}
+	}
+	w.held = nil
+	return had
+}
+
+// reserves reports whether an answer under way tells the owner's agent the end of the
+// turn.
+func (t *awaits) reserves(owner, turnID string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reserved[reservation{owner, turnID}] > 0
+}
+
+// any reports whether something of the owner is reserved.
+func (t *awaits) any() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.reserved) > 0
+}
+
+func (w *await) ring() {
+	select {
+	case w.bell <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,178 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// A turn that a client tries again also waits for blocking child turns of its earlier
+// attempt that have not stopped yet.
+func TestRetriedOwnerWaitsForWhatIsStillStopping(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "model")
+		h.childThread("a", "b", "deaf")
+		h.start("a")
+		c := h.next(h.model)
+		child := h.child("a", "b", false)
+		h.next(h.deaf)
+		h.interrupt(c.TurnID)
+		h.endedIn(c.TurnID, 1)
+		h.retry(c.TurnID)
+		h.speakOn(h.next(h.model))
+		h.waitsFor(c.TurnID, child.TurnID)
+		h.ended(child.TurnID)
+		h.speak(h.next(h.model))
+		if tn := h.turn(c.TurnID); tn.State != turns.Completed || tn.Attempt != 2 {
+			t.Errorf("%+v", tn)
+		}
+	})
+}
+
+// What a child turn has started in its first attempt ends with its second.
+func TestFailureOfAChildInterruptsTheChildrenOfAllItsAttempts(t *testing.T) {
+	for name, byHand := range map[string]bool{"tried again by its policy": false, "tried again by a client": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, setup{}, func(h *harness) {
+				h.thread("a", "model")
+				h.childThread("a", "b", "model")
+				h.childThread("b", "c", "puppet")
+				h.start("a")
+				top := h.next(h.model)
+				policy := &turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: 2, BackoffSeconds: 1}
+				mid := h.startWith(turns.Start{ThreadID: "b", Parent: &threads.Parent{ThreadID: "a"}, Retry: policy})
+				c := h.next(h.model)
+				low := h.child("b", "c", true)
+				if byHand {
+					h.interrupt(mid.TurnID) // by a client: it leaves c
+					h.endedIn(mid.TurnID, 1)
+					h.retry(mid.TurnID)
+				} else {
+					c.crash()
+				}
+				c = h.next(h.model)
+				h.message(c, "no")
+				c.end(turns.Failed)
+				if h.ended(low.TurnID); h.turn(low.TurnID).InterruptedBy != turns.ByOwner {
+					t.Errorf("%+v", h.turn(low.TurnID))
+				}
+				h.interrupt(top.TurnID)
+				h.ended(top.TurnID)
+				time.Sleep(time.Second)
+			})
+		})
+	}
+}
+
+func TestNewAttemptsOfOwners(t *testing.T) {
+	retry := &turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: 9, BackoffSeconds: 1}
+	// started is an owner's first attempt with a child that has ended and was told, one
+	// that has ended, one in the background, and a blocking one, which hears nothing.
+	started := func(h *harness) (owner string, c *call, background, blocking *call) {
+		h.thread("a", "model")
+		for _, id := range []string{"b", "d", "e"} {
+			h.childThread("a", id, "puppet")
+		}
+		h.childThread("a", "f", "deaf")
+		s := h.startWith(turns.Start{ThreadID: "a", Retry: retry})
+		c = h.next(h.model)
+		told := h.child("a", "b", true)
+		h.done(h.next(h.agent), "told already")
+		h.answered(h.awaiting(bg, awaitBy(told.TurnID)), 1).sent(true)
+		h.child("a", "d", true)
+		h.done(h.next(h.agent), "not told yet")
+		h.startWith(turns.Start{ThreadID: "e", Parent: childOf("a"), Background: true, Retry: retry})
+		background = h.next(h.agent)
+		h.child("a", "f", false)
+		h.took("a", 1)
+		return s.TurnID, c, background, h.next(h.deaf)
+	}
+	// second checks the prompt of the second attempt, and what follows.
+	second := func(h *harness, owner string, background, blocking *call, by turns.By) {
+		p := h.next(h.model)
+		if p.TurnID != owner || p.Attempt != 2 || len(p.Input) < 2 {
+			h.t.Fatalf("prompt %+v", p.Prompt)
+		}
+		h.toldAt(p, 1, "told already", "not told yet", background.TurnID, blocking.TurnID)
+		if len(p.Input[1].Entries) != 0 {
+			h.t.Errorf("the list is %+v", p.Input[1])
+		}
+		if h.ended(blocking.TurnID); h.turn(blocking.TurnID).InterruptedBy != by {
+			h.t.Errorf("%+v", h.turn(blocking.TurnID))
+		}
+		h.took("a", 2)
+		h.speakOn(p)
+		p = h.next(h.model) // blocking children of any attempt are told in the turn
+		if p.TurnID != owner {
+			h.t.Errorf("told in %s", p.TurnID)
+		}
+		h.told(p, "not told yet", "was interrupted")
+		h.speak(p)
+		if tn := h.turn(background.TurnID); tn.State != turns.Active {
+			h.t.Errorf("%+v", tn)
+		}
+	}
+	runRaces(t, []race{
+		{"R35 by its policy", setup{}, func(h *harness) {
+			owner, c, background, blocking := started(h)
+			c.crash()
+			second(h, owner, background, blocking, turns.ByOwner)
+			h.done(background, "in the background")
+			h.wokenOnce("in the background")
+		}},
+		{"R7 R35 by a restart", setup{}, func(h *harness) {
+			owner, _, background, blocking := started(h)
+			h.restart()
+			h.agentGetsItAgain(background)
+			second(h, owner, background, blocking, turns.ByServer)
+		}},
+		{"R34 a waiting owner is told of the first attempt's child once, whatever its attempts", setup{}, func(h *harness) {
+			h.thread("a", "model")
+			h.childThread("a", "b", "puppet")
+			s := h.startWith(turns.Start{ThreadID: "a", Retry: retry})
+			c := h.next(h.model)
+			child := h.child("a", "b", false)
+			h.speakOn(c)
+			h.waitsFor(s.TurnID, child.TurnID)
+			h.done(h.next(h.agent), "the result")
+			p := h.next(h.model)
+			h.told(p, "the result")
+			h.message(p, "I see")
+			p.crash()
+			p = h.next(h.model) // it has what the first attempt was told, and the list
+			if p.Attempt != 2 || len(p.Input) != 3 {
+				h.t.Errorf("prompt %+v", p.Prompt)
+			}
+			h.speak(p)
+			h.idle(h.model)
+		}},
+	})
+}
+
+// toldAt checks the message at index i of a prompt.
+func (h *harness) toldAt(p *call, i int, words ...string) {
+	h.t.Helper()
+	one := *p
+	prompt := *p.Prompt
+	prompt.Input = p.Input[i : i+1]
+	one.Prompt = &prompt
+	for _, w := range words {
+		if !strings.Contains(one.said(), w) {
+			h.t.Errorf("%q is not in %s", w, one.said())
+		}
+	}
+}
+
+// agentGetsItAgain waits for the next attempt of a prompt.
+func (h *harness) agentGetsItAgain(c *call) {
+	h.t.Helper()
+	for {
+		again := h.next(h.agent)
+		if again.TurnID == c.TurnID && again.Attempt > c.Attempt {
+			return
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// tellFamily follows a commit that may concern the owner of the thread's turn, or
+// child turns that work for it. What is to be done follows from the rows. owns says
+// that the turn that was active may have child turns.
+func (k *childKeeper) tellFamily(d *decision, owns bool) {
+	drafts := d.change.unit.Drafts
+	for i := range drafts {
+		turnID := drafts[i].Header.TurnID
+		switch drafts[i].Method {
+		case notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted:
+			k.endTold(d.change.turnRow(turnID), owns)
+		case notify.StreamRewind:
+			if b, ok := drafts[i].Body.(*turns.RewindEvent); ok && b.Step == "" {
+				k.endTold(d.change.turnRow(turnID), owns)
+			}
+		case notify.TurnDetached:
+			owner := d.change.turnRow(turnID).Parent.ThreadID
+			_ = k.a.e.owners.submit(owner, look, true) // fails only when the engine has stopped
+		case notify.TurnQueued:
+			k.a.e.awaits.ownerChanged(k.a.id)
+		case notify.TurnProgress:
+			if b, ok := drafts[i].Body.(*turns.ProgressEvent); ok && b.State == turns.Interrupting && owns {
+				k.a.e.family.look(k.a.id)
+			}
+		case notify.ThreadClosed, notify.ThreadUpdated:
+			if !k.a.state.thread.Open() {
+				k.a.e.family.look(k.a.id)
+			}
+		}
+	}
+}
+
+// endTold follows the end of a turn, or its return from one.
+func (k *childKeeper) endTold(t *turns.Turn, owns bool) {
+	k.a.e.awaits.changed(t.TurnID)
+	if t.IsChild() {
+		k.a.e.family.look(t.Parent.ThreadID)
+	}
+	if owns {
+		k.a.e.family.look(k.a.id)
+	}
+}

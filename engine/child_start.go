@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// A child turn is started in its own thread, for a turn of another thread: its
+// owner. While it starts, the owner's turn does not complete (a permit), so that the
+// fence of neither is refused as a rule. The fences alone decide.
+
+// permit is what the owner's actor says to a child turn that is to start or to be
+// tried again.
+type permit struct {
+	parent threads.Parent
+	policy turns.AttentionPolicy
+	chain  int
+	wake   string // of the owner's inbox
+}
+
+// startChild starts a child turn. Whoever loses a race decides anew.
+func (x *Children) startChild(ctx context.Context, q request) (turns.StartResult, error) {
+	if r, ok, err := ledger.Replay[turns.StartResult](x.e.store, q.Key); ok || err != nil {
+		return r, err
+	}
+	const tries = 5
+	for i := 1; ; i++ {
+		r, err := x.tryChild(ctx, q)
+		if !errors.Is(err, turns.ErrOwnerMoved) || !errors.Is(err, turns.ErrNotActive) || i == tries {
+			return r, err
+		}
+	}
+}
+
+func (x *Children) tryChild(ctx context.Context, q request) (turns.StartResult, error) {
+	p, release, err := x.permit(ctx, q.Parent.ThreadID, func(a *actor) (permit, error) { return a.child.permitStart(q.Parent.TurnID, q.Background) })
+	if err != nil {
+		return turns.StartResult{}, err
+	}
+	q.Parent, q.chain, q.wake = &p.parent, p.chain, p.wake
+	q.child = turns.Child{AttentionPolicy: p.policy, Title: q.Title}
+	return callThen(ctx, x.e, q.ThreadID, func(a *actor) (turns.StartResult, error) { return a.start(q) }, release)
+}
+
+// mayBeChild completes a child turn that is to start in the thread.
+func (w *childWriter) mayBeChild(q *request) error {
+	t := w.d.next().thread
+	if t.Level == 0 || t.Parent == nil || t.Parent.ThreadID != q.Parent.ThreadID {
+		return turns.Invalid("parent.thread_id", turns.ReasonNotOwn, "%s is no child thread of it: start one with thread/start and parent", t.ThreadID)
+	}
+	q.child.RootThreadID = t.RootThreadID
+	w.d.fence(&turns.MayWork{Parent: *q.Parent, Policy: q.child.AttentionPolicy, Root: t.RootThreadID})
+	return nil
+}
+
+// fence adds a condition of the unit.
+func (d *decision) fence(f ledger.Fence) {
+	d.change.unit.Fences = append(d.change.unit.Fences, f)
+}
+
+// permit asks the owner's actor. Until release is called, the owner's turn does not
+// complete.
+func (x *Children) permit(ctx context.Context, ownerID string, ask func(a *actor) (permit, error)) (p permit, release func(), err error) {
+	type answer struct {
+		permit
+		w *work // nil: no turn of the owner is concerned
+	}
+	// Not with ctx: whoever does not wait for the permit could not release it.
+	out, err := call(context.WithoutCancel(ctx), x.e, ownerID, func(a *actor) (answer, error) {
+		p, err := ask(a)
+		if err != nil || p.parent.TurnID == "" || !a.state.isActive(p.parent.TurnID) {
+			return answer{permit: p}, err
+		}
+		a.work.starting++
+		a.work.hasChildren = true
+		return answer{p, a.work}, nil
+	})
+	if err != nil {
+		return permit{}, nil, err
+	}
+	return out.permit, func() {
+		if out.w != nil {
+			_ = x.e.owners.submit(ownerID, func(a *actor) { // fails only when the engine has stopped
+				out.w.starting--
+				a.child.look()
+			}, true)
+		}
+	}, nil
+}
+
+// permitStart says for which turn of the thread a child turn starts. turnID is the one
+// that was named; "" = the active one.
+func (k *childKeeper) permitStart(turnID string, background bool) (permit, error) {
+	s := k.a.state
+	if err := s.mustBeOpen(); err != nil {
+		return permit{}, err
+	}
+	p := permit{parent: threads.Parent{ThreadID: k.a.id}, policy: turns.Blocking, wake: string(settingsOf(s, k.a.agent()).Wake)}
+	switch act := s.active; {
+	case turnID != "" && s.queued(turnID) != nil:
+		return p, turns.ErrNotActive
+	case act != nil && (turnID == "" || turnID == act.turn.TurnID):
+		if act.stop != nil || act.waitsForAttempt() {
+			return p, turns.ErrNotActive
+		}
+		p.parent.TurnID, p.parent.Attempt, p.chain = act.turn.TurnID, act.turn.Attempt, act.turn.Chain
+	default:
+		last, err := k.lastOr(turnID)
+		if err != nil {
+			return p, err
+		}
+		if last != nil {
+			p.chain = last.Chain
+		}
+		if turnID != "" {
+			p.parent.TurnID, p.parent.Attempt = last.TurnID, last.Attempt
+		}
+		p.policy = turns.Notify // nothing waits for it
+	}
+	if background {
+		p.policy = turns.Notify
+	}
+	return p, nil
+}
+
+// lastOr reads a turn of the thread that has ended, or the one that ended last if
+// turnID is "".
+func (k *childKeeper) lastOr(turnID string) (*turns.Turn, error) {
+	if turnID == "" {
+		return k.a.e.rows.LastTurn(context.Background(), k.a.id)
+	}
+	t, err := k.a.e.rows.Turn(context.Background(), turnID)
+	if err == nil && (t == nil || t.ThreadID != k.a.id) {
+		err = turns.ErrNotFound
+	}
+	return t, err
+}
+
+// Detach makes a blocking child turn one that nothing waits for. For one that has
+// ended, or is detached already, it changes nothing. Errors: *InvalidError,
+// ErrNotFound, ledger.ErrKeyConflict, ledger.ErrStorageFull,
+// ledger.ErrStorageFailed.
+func (x *Children) Detach(ctx context.Context, c turns.DetachTurn) (turns.DetachResult, error) {
+	return x.detach(ctx, c, turns.DetachRequested)
+}
+
+func (x *Children) detach(ctx context.Context, c turns.DetachTurn, why turns.Detach) (turns.DetachResult, error) {
+	threadID, err := x.e.threadOf(ctx, c.TurnID)
+	if err != nil {
+		return turns.DetachResult{}, err
+	}
+	return call(ctx, x.e, threadID, func(a *actor) (turns.DetachResult, error) {
+		r, _, err := keyed(a, c.Key, func(d *decision) (turns.DetachResult, error) { return d.child.detach(c.TurnID, why) })
+		return r, err
+	})
+}
+
+func (w *childWriter) detach(turnID string, why turns.Detach) (turns.DetachResult, error) {
+	t, err := w.d.rules.turnRow(w.d.next(), turnID)
+	switch {
+	case err != nil:
+		return turns.DetachResult{}, err
+	case t == nil:
+		return turns.DetachResult{}, turns.ErrNotFound
+	case !t.IsChild():
+		return turns.DetachResult{}, turns.Invalid("turn_id", turns.ReasonNotChild, "is no child turn: nothing waits for it")
+	}
+	if !t.State.Ended() && t.AttentionPolicy == turns.Blocking {
+		t = w.d.turn.addDetached(t, why)
+	}
+	return turns.DetachResult{TurnID: turnID, AttentionPolicy: t.AttentionPolicy, State: t.State}, nil
+}
+
+// addDetached adds turn/detached. It belongs to no attempt: no marker supersedes it.
+func (w *turnWriter) addDetached(t *turns.Turn, why turns.Detach) *turns.Turn {
+	return w.d.change.turn(t, t.TurnID, notify.TurnDetached, scope{}, &turns.DetachedEvent{
+		Type: "detached", AttentionPolicy: turns.Notify, Reason: why,
+	})
+}
+
+// mayRetryChild prepares a child turn for another attempt: if the turn that it works
+// for is not active in that attempt, nothing waits for it any more.
+func (w *childWriter) mayRetryChild(t *turns.Turn) (*turns.Turn, error) {
+	if t.AttentionPolicy != turns.Blocking {
+		return t, nil
+	}
+	f := &turns.MayWork{Parent: *t.Parent, Policy: turns.Blocking}
+	var refused error
+	err := w.d.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) (err error) {
+		refused, err = f.In(r)
+		return err
+	})
+	switch {
+	case err != nil:
+		return t, err
+	case errors.Is(refused, turns.ErrNotActive):
+		return w.d.turn.addDetached(t, turns.DetachOwnerEnded), nil
+	case refused != nil:
+		return t, refused
+	}
+	w.d.fence(f)
+	return t, nil
+}
+
+// retryOfChild runs f in the actor of a turn that is to be tried again. If it is a
+// child turn, the turn that it works for does not complete meanwhile.
+func (x *Children) retryOfChild(ctx context.Context, c turns.Retry, threadID string, f func(*actor) (turns.RetryResult, error)) (turns.RetryResult, error) {
+	const tries = 5
+	for i := 1; ; i++ {
+		release, err := x.permitRetry(ctx, c.TurnID)
+		if err != nil {
+			return turns.RetryResult{}, err
+		}
+		r, err := callThen(ctx, x.e, threadID, f, release)
+		if !errors.Is(err, turns.ErrOwnerMoved) || i == tries {
+			return r, err
+		}
+	}
+}
+
+// permitRetry asks the owner of a child turn; release is nil for any other turn.
+func (x *Children) permitRetry(ctx context.Context, turnID string) (release func(), err error) {
+	t, err := x.e.rows.Turn(ctx, turnID)
+	if err != nil || t == nil || !t.IsChild() {
+		return nil, err
+	}
+	_, release, err = x.permit(ctx, t.Parent.ThreadID, func(a *actor) (permit, error) { return permit{parent: *t.Parent}, nil })
+	return release, err
+}

@@ -1,0 +1,377 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// children is what the active turn has to do with its child turns, by committed rows.
+type children struct {
+	// waitsFor are those that keep the turn from completing: their ends are not in the
+	// inbox, or are there and will be told by an answer that is under way.
+	waitsFor []string
+	untold   []inbox.End // ends that the agent is to be told, if holding has any
+	holding  []string    // the turns of those among untold that keep the turn from completing
+	gone     []*inbox.Entry
+	enough   bool // no further prompt tells ends: a client's turn waits, or there were MaxPrompts
+}
+
+// prompts is how many prompts of the attempt have started.
+func (act *activeTurn) prompts() int { return max(1, act.work.prompts, act.turn.Prompts) }
+
+// clientWaits reports whether a turn that a client has asked for is queued.
+func (s *state) clientWaits() bool {
+	for _, q := range s.queue {
+		if !q.turn.IsChild() {
+			return true
+		}
+	}
+	return false
+}
+
+// settled is the condition under which the active turn completes. A child turn also
+// waits for those that only notify, so that its result lacks nothing, until a person
+// waits.
+func (w *childWriter) settled() *turns.Settled {
+	act := w.d.active()
+	return &turns.Settled{
+		ThreadID: w.d.change.threadID, TurnID: act.turn.TurnID,
+		All: act.turn.IsChild() && !w.d.next().clientWaits() && !act.turn.HadItsPrompts(),
+	}
+}
+
+// children reads what the active turn has to do with its child turns.
+func (w *childWriter) children() (c children, err error) {
+	act, cond := w.d.active(), w.settled()
+	c.enough = w.d.next().clientWaits() || act.turn.HadItsPrompts()
+	err = w.d.inbox.inSnapshot(func(b *inbox.Book) error {
+		r := inbox.ReaderOf(b)
+		list, err := cond.Unsettled(r, turns.MaxUnendedBelow)
+		if err != nil {
+			return err
+		}
+		for _, t := range list {
+			c.waitsFor = append(c.waitsFor, t.TurnID)
+		}
+		if b.Inbox() == nil || b.Inbox().NewEntries == 0 {
+			return nil
+		}
+		ends, err := inbox.FreshEnds(b)
+		if err != nil {
+			return err
+		}
+		return w.sortEnds(r, ends, &c, func(t *turns.Turn) (mine, holds bool) {
+			mine = t.Parent.TurnID == act.turn.TurnID
+			return mine, mine && (cond.All || t.AttentionPolicy == turns.Blocking)
+		})
+	})
+	return c, err
+}
+
+// sortEnds sorts ends into those that were superseded, those that an answer tells
+// which is under way, and those that the agent can be told.
+func (w *childWriter) sortEnds(r ledger.Reader, ends []inbox.End, c *children, about func(*turns.Turn) (mine, holds bool)) error {
+	for _, e := range ends {
+		v, err := r.Get(turns.ByID, e.TurnID)
+		if err != nil {
+			return err
+		}
+		var t *turns.Turn
+		if v != nil {
+			if t, err = turns.Read(v); err != nil {
+				return err
+			}
+		}
+		if t == nil || t.AcceptedSeq != e.Seq {
+			c.gone = append(c.gone, e.Entry)
+			continue
+		}
+		mine, holds := about(t)
+		switch {
+		case !mine:
+		case w.d.rules.awaits.reserves(w.d.change.threadID, e.TurnID):
+			if holds {
+				c.waitsFor = append(c.waitsFor, e.TurnID)
+			}
+		default:
+			c.untold = append(c.untold, e)
+			if holds {
+				c.holding = append(c.holding, e.TurnID)
+			}
+		}
+	}
+	return nil
+}
+
+// waits makes the active turn wait for its child turns instead of completing, if it
+// has to. It reports whether it waits.
+func (w *turnWriter) waits() bool {
+	act := w.d.active()
+	if !act.work.hasChildren {
+		return false // the fence knows if it is wrong
+	}
+	c, err := w.d.child.children()
+	if err != nil {
+		if w.d.change.err == nil {
+			w.d.change.err = err
+		}
+		return false
+	}
+	ids := c.waitsFor
+	if !c.enough {
+		ids = append(ids, c.holding...)
+	}
+	if len(ids) == 0 {
+		return false
+	}
+	w.waitFor(ids)
+	return true
+}
+
+// waitFor ends the prompt of the active turn, which waits for child turns then.
+func (w *turnWriter) waitFor(ids []string) {
+	act := w.d.active()
+	w.endPrompt(items.StatusCompleted)
+	w.addProgressEvent(turns.ProgressEvent{State: turns.Waiting, WaitsFor: ids, UsedMs: w.usedMs()})
+	act.clock.wait(true)
+	act.progressNext, act.progressAt = nil, time.Time{} // it was about the prompt that has ended
+	w.d.addEffect(detachWork{})
+}
+
+// look looks again whether a turn that waits for child turns can go on, and whether
+// new entries of the inbox wake the thread. Everything that changes what these depend
+// on calls it: it finds out by itself what is to be done.
+func (k *childKeeper) look() {
+	if k.a.stopped || k.a.dead != nil || k.a.defers(look) {
+		return
+	}
+	k.lookAt = time.Time{}
+	if err := k.a.load(); err != nil {
+		k.lookAt = k.a.retryTime("a thread whose turn waits for others cannot be read now", err)
+		return
+	}
+	act := k.a.state.active
+	switch {
+	case act == nil:
+		k.a.startNext()
+		return
+	case !act.turn.WaitsForChildren() || act.stop != nil || act.work.starting > 0 || k.a.e.pause.isDraining():
+		return
+	}
+	const tries = 5
+	for i := 1; ; i++ {
+		d := k.a.decide()
+		err := d.child.goOn()
+		if err == nil && !d.change.empty() {
+			_, err = k.a.commit(d)
+		}
+		switch {
+		case err == nil:
+			if k.a.state.active != nil && k.a.state.active.turn.WaitsForChildren() {
+				k.a.e.family.look(k.a.id)
+			}
+			return
+		case errors.Is(err, turns.ErrChildrenMoved) && i < tries:
+		case errors.Is(err, turns.ErrChildrenMoved):
+			k.lookAt = time.Now().Add(heldRetry)
+			return
+		default:
+			k.lookAt = k.a.retryTime("a turn that waits for others cannot go on now", err)
+			return
+		}
+	}
+}
+
+// goOn continues the active turn, which waits for child turns: with the next prompt,
+// or by completing. It adds nothing if the turn has to wait on.
+func (w *childWriter) goOn() error {
+	act := w.d.active()
+	if len(act.steers) > 0 {
+		w.d.turn.nextPrompt()
+		return nil
+	}
+	messages, err := w.messagesOfChildren()
+	if err != nil {
+		return err
+	}
+	if len(messages) > 0 && !w.d.next().clientWaits() && !act.turn.HadItsPrompts() {
+		return w.tellInTurn(messages, nil)
+	}
+	c, err := w.children()
+	if err != nil {
+		return err
+	}
+	for _, e := range c.gone {
+		inbox.Withdraw(w.d.inbox.book(), e)
+	}
+	switch {
+	case len(c.waitsFor) > 0:
+	case c.enough || len(c.holding) == 0:
+		w.d.turn.end(ending{state: turns.Completed})
+	default:
+		entries := make([]*inbox.Entry, len(c.untold))
+		live := turns.EndsLive{}
+		for i, e := range c.untold {
+			entries[i], live[e.TurnID] = e.Entry, e.Seq
+		}
+		return w.tellInTurn(entries, live)
+	}
+	return w.d.inbox.err()
+}
+
+// tellInTurn starts the next prompt of the active turn, which tells entries.
+func (w *childWriter) tellInTurn(entries []*inbox.Entry, live turns.EndsLive) error {
+	w.d.turn.resume()
+	msgs, err := w.tell(entries, live)
+	if err == nil {
+		w.d.addEffect(startPrompt{msgs})
+	}
+	return err
+}
+
+// tell adds the user message that tells entries to the active turn, and says so in
+// the inbox. live are the ends among the entries: the unit is refused if one of them
+// is superseded.
+func (w *childWriter) tell(entries []*inbox.Entry, live turns.EndsLive) ([]items.UserMessage, error) {
+	raws, err := w.d.rules.payloads(entries)
+	if err != nil {
+		return nil, err
+	}
+	act := w.d.active()
+	msg, told := inbox.WakeMessage(entries, raws)
+	msgs := []items.UserMessage{msg}
+	w.d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusCompleted)
+	if len(live) > 0 {
+		w.d.fence(live)
+	}
+	return msgs, w.d.inbox.inSnapshot(func(b *inbox.Book) error {
+		b.Tell(told, act.turn.TurnID)
+		act.spoke = false
+		return b.Err()
+	})
+}
+
+// resume says that the active turn, which has waited for child turns, has its next
+// prompt.
+func (w *turnWriter) resume() {
+	act := w.d.active()
+	state := turns.Running
+	if w.d.agent().remote != nil {
+		state = turns.Starting // until a worker claims it
+	}
+	act.clock.wait(false)
+	act.work.prompts = act.prompts()
+	w.addProgressEvent(turns.ProgressEvent{State: state, Prompts: act.work.prompts + 1})
+}
+
+// messagesOfChildren lists the fresh messages that agents of child threads have sent.
+func (w *childWriter) messagesOfChildren() (list []*inbox.Entry, err error) {
+	if b := w.d.next().inbox; b == nil || b.NewEntries == 0 {
+		return nil, nil
+	}
+	err = w.d.inbox.inSnapshot(func(b *inbox.Book) (err error) {
+		list, err = inbox.FreshFromChildren(b)
+		return err
+	})
+	return list, err
+}
+
+// tellNewEnds tells the active turn, which starts, the ends of child turns that are
+// new in the inbox, if these would wake the thread.
+func (w *childWriter) tellNewEnds() ([]items.UserMessage, error) {
+	box := w.d.next().inbox
+	if box == nil || box.NewEntries == 0 || w.d.active().turn.IsChild() || w.d.inbox.settings().Wake != inbox.WakeIdle {
+		return nil, nil
+	}
+	var c children
+	if err := w.d.inbox.inSnapshot(func(b *inbox.Book) error {
+		ends, err := inbox.FreshEnds(b)
+		if err != nil {
+			return err
+		}
+		return w.sortEnds(inbox.ReaderOf(b), ends, &c, func(*turns.Turn) (mine, holds bool) { return true, false })
+	}); err != nil {
+		return nil, err
+	}
+	for _, e := range c.gone {
+		inbox.Withdraw(w.d.inbox.book(), e)
+	}
+	if len(c.untold) == 0 {
+		return nil, w.d.inbox.err()
+	}
+	entries := make([]*inbox.Entry, len(c.untold))
+	live := turns.EndsLive{}
+	for i, e := range c.untold {
+		entries[i], live[e.TurnID] = e.Entry, e.Seq
+	}
+	return w.tell(entries, live)
+}
+
+// maxEarlier is how many child turns of earlier attempts an agent is told about.
+const maxEarlier = 200
+
+// tellEarlierChildren tells the agent of the active turn, whose attempt begins, what
+// became of the child turns of earlier attempts.
+func (w *childWriter) tellEarlierChildren() ([]items.UserMessage, error) {
+	act := w.d.active()
+	if act.turn.Attempt < 2 {
+		return nil, nil
+	}
+	var list []*turns.Turn
+	err := w.d.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) error {
+		return r.Scan(ledger.Range{
+			Index: turns.ChildrenOf, Prefix: []any{w.d.change.threadID}, After: act.turn.CreatedSeq,
+			Only: []ledger.Only{{Column: "parent_turn_id", Values: []any{act.turn.TurnID}}},
+		}, func(v ledger.Values) error {
+			t, err := turns.Read(v)
+			if err != nil {
+				return err
+			}
+			if list = append(list, t); len(list) >= maxEarlier {
+				return ledger.ErrEnough
+			}
+			return nil
+		})
+	})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	results := make([]turns.Result, len(list))
+	for i, t := range list {
+		if results[i], err = w.d.rules.resultOf(t, w.d.change.now); err != nil {
+			return nil, err
+		}
+	}
+	msgs := []items.UserMessage{inbox.ChildrenMessage(results)}
+	w.d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusCompleted)
+	return msgs, nil
+}
+
+// resultOf makes the result of a turn. Everything that shows an agent or a client how
+// a turn ended is made of it.
+func (r *rules) resultOf(t *turns.Turn, now notify.Time) (turns.Result, error) {
+	text, truncated := "", false
+	row, err := r.log.LastMessage(context.Background(), t.TurnID)
+	if err != nil {
+		return turns.Result{}, err
+	}
+	if row != nil {
+		content, err := items.Decode(row.Content)
+		if err != nil {
+			return turns.Result{}, err
+		}
+		text, _ = items.TextOf(content)
+		truncated = row.Truncated
+	}
+	if text == "" && t.State != turns.Interrupted {
+		text, truncated = t.Message, t.MessageTruncated
+	}
+	return turns.ResultOf(t, text, truncated, now), nil
+}

@@ -1,0 +1,64 @@
+package tools
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// The members of _meta by which agents name one call of a tool, also when they
+// repeat it. Ids of requests and progress tokens are no such names: they count from
+// the start of a connection.
+var callNames = []string{"claudecode/toolUseId", "callId"}
+
+// maxKey bounds the key that a model chooses.
+const maxKey = 200
+
+// key returns an idempotency key for what the call does, without an end; "" if the
+// call has no name, so that a repetition is new work. It is of the thread, the turn
+// and the attempt: a key such as "tests" means other work in the next turn, and what
+// an attempt has started is not taken up by the next one.
+func (r *request) key(ctx context.Context, chosen string) (string, *api.Error) {
+	if len(chosen) > maxKey {
+		return "", api.Invalid("key", turns.ReasonTooLarge, "has more than %d bytes", maxKey)
+	}
+	name, kind := chosen, "key"
+	for _, n := range callNames {
+		if v, ok := r.mcp.Params.Meta[n].(string); ok && v != "" {
+			name, kind = v, n
+			break
+		}
+	}
+	if name == "" {
+		return "", nil
+	}
+	turnID, attempt := r.agent.TurnID, r.agent.Attempt
+	if turnID == "" {
+		one := 1
+		l, _, refused := call[api.TurnListResult](ctx, r.server.Caller, "turn/list", api.TurnListParams{
+			ThreadID: r.agent.ThreadID, State: turns.Active, Page: api.Page{Limit: &one},
+		})
+		if refused != nil {
+			return "", refused
+		}
+		if len(l.Turns) > 0 {
+			turnID, attempt = l.Turns[0].TurnID, l.Turns[0].Attempt
+		}
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{r.agent.ThreadID, turnID, strconv.Itoa(attempt), kind, name}, "\x00")))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// keyed is the idempotency key of one of the requests of a call.
+func keyed(key, of string) api.Keyed {
+	if key == "" {
+		return api.Keyed{}
+	}
+	key += ":" + of
+	return api.Keyed{IdempotencyKey: &key}
+}

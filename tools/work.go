@@ -1,0 +1,218 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// How long calls wait. Longer waits are further calls: agents drop calls that last.
+const (
+	awaitSeconds    = 45
+	maxAwaitSeconds = 120
+)
+
+func (s *Server) addWork() {
+	add(s, tool{
+		name: "work_start",
+		description: "Start work in a child thread: another agent gets the prompt, and you get turn_id and thread_id at once (or the result, with wait_seconds). " +
+			"Your turn waits for it before it ends, unless background is true: then its end arrives in your inbox. With thread_id: a further turn of a child thread you have.",
+		limits: map[string]bounds{"wait_seconds": {least: 0, most: maxAwaitSeconds}},
+	}, s.workStart)
+	add(s, tool{
+		name: "work_await",
+		description: "Wait for results of work you started. Returns as soon as one ends (wait_for all: as soon as all have ended), or says that it is still running: then call it again. " +
+			"Without turn_ids: everything that is unended or that you have not been told of.",
+		reads: true,
+		limits: map[string]bounds{
+			"timeout_seconds": {least: 0, most: maxAwaitSeconds},
+			"wait_for":        {words: []any{string(turns.WaitAny), string(turns.WaitAll)}},
+		},
+	}, s.workAwait)
+	add(s, tool{
+		name:        "work_list",
+		description: "List the turns of your child threads, newest first, with state, title and last lines. With turn_ids: their last messages in full.",
+		reads:       true,
+	}, s.workList)
+	add(s, tool{
+		name:        "work_send",
+		description: "Send text to a child turn: into it while it runs, else as the next turn of its thread.",
+	}, s.workSend)
+	add(s, tool{
+		name:        "work_stop",
+		description: "Stop a child turn that is queued or running.",
+		repeats:     true,
+	}, s.workStop)
+}
+
+// workStartIn are the params of work_start.
+type workStartIn struct {
+	Prompt      string  `json:"prompt" jsonschema:"what to do, with all it needs to know: the other agent sees nothing else"`
+	Title       string  `json:"title,omitempty" jsonschema:"a few words, shown to people"`
+	Agent       string  `json:"agent,omitempty" jsonschema:"which agent does it; by default one like you"`
+	ThreadID    string  `json:"thread_id,omitempty" jsonschema:"a child thread you have, for a further turn of it"`
+	Cwd         string  `json:"cwd,omitempty" jsonschema:"absolute directory, yours or below"`
+	Background  bool    `json:"background,omitempty" jsonschema:"do not wait for it before your turn ends"`
+	WaitSeconds float64 `json:"wait_seconds,omitempty" jsonschema:"wait this long for the result; if it has not come by then, the work goes on in the background"`
+	Key         string  `json:"key,omitempty" jsonschema:"a name of your choice: the same call with the same key finds the same work"`
+}
+
+func (s *Server) workStart(ctx context.Context, r *request, in workStartIn) (answer, *api.Error) {
+	if strings.TrimSpace(in.Prompt) == "" {
+		return answer{}, api.Invalid("prompt", turns.ReasonRequired, "say what is to be done")
+	}
+	if in.ThreadID != "" && (in.Agent != "" || in.Cwd != "") {
+		return answer{}, api.Invalid("thread_id", turns.ReasonInvalid, "a thread keeps its agent and its directory: leave agent and cwd out")
+	}
+	key, refused := r.key(ctx, in.Key)
+	if refused != nil {
+		return answer{}, refused
+	}
+	threadID, made := in.ThreadID, false
+	if threadID == "" {
+		t, _, refused := call[api.ThreadStartResult](ctx, s.Caller, "thread/start", api.ThreadStartParams{
+			Agent: in.Agent, Title: in.Title, Cwd: in.Cwd, Parent: &threads.Parent{ThreadID: r.agent.ThreadID}, Keyed: keyed(key, "thread"),
+		})
+		if refused != nil {
+			return answer{}, refused
+		}
+		threadID, made = t.ThreadID, true
+	}
+	a, refused := r.start(ctx, threadID, turns.Start{Input: said(in.Prompt), Background: in.Background, Title: in.Title, WaitSeconds: in.WaitSeconds}, key)
+	if refused != nil && made && key == "" {
+		// Nobody will find this thread again. With a key a repetition does.
+		_, _ = s.Caller.Call(context.WithoutCancel(ctx), "thread/close", api.ThreadCloseParams{CloseThread: turns.CloseThread{ThreadID: threadID, Reason: "its first turn could not start"}})
+	}
+	return a, refused
+}
+
+// said is a prompt.
+func said(text string) []turns.InputMessage {
+	return []turns.InputMessage{{Type: "message", Role: "user", Content: []items.Part{{Type: items.PartText, Text: text}}}}
+}
+
+// start starts a child turn and says what follows.
+func (r *request) start(ctx context.Context, threadID string, c turns.Start, key string) (answer, *api.Error) {
+	if c.WaitSeconds > 0 {
+		defer r.saysSo(ctx)()
+	}
+	c.ThreadID, c.Parent = threadID, &threads.Parent{ThreadID: r.agent.ThreadID}
+	t, raw, refused := call[api.TurnStartResult](ctx, r.server.Caller, "turn/start", api.TurnStartParams{Start: c, Keyed: keyed(key, "turn")})
+	if refused != nil {
+		return answer{}, refused
+	}
+	return answer{startText(&t), rawObject(raw)}, nil
+}
+
+// startText says what was started and what to do next.
+func startText(t *turns.StartResult) string {
+	where := fmt.Sprintf("turn %s in thread %s", t.TurnID, t.ThreadID)
+	if len(t.Results) > 0 && len(unended(t.Results)) == 0 {
+		return fmt.Sprintf("Started %s, and it has ended.\n%s", where, resultsText(t.Results))
+	}
+	text := fmt.Sprintf("Started %s.", where)
+	if t.State == turns.Queued {
+		text += " It waits for its place."
+	}
+	switch {
+	case t.Detached != nil:
+		text += fmt.Sprintf(" It is still running, and goes on in the background (%s).", t.Detached.Reason)
+	case t.AttentionPolicy == turns.Blocking:
+		return text + fmt.Sprintf(" Go on with other work, then call work_await with turn_ids [%q]. Your turn does not end before it has ended.\n", t.TurnID)
+	}
+	if t.Wake == "none" {
+		return text + " Its end will be in your inbox, and does not wake you: call inbox_read or work_await.\n"
+	}
+	return text + " You will be told when it ends, also after your turn. To have its result in this turn, call work_await.\n"
+}
+
+// workAwaitIn are the params of work_await.
+type workAwaitIn struct {
+	TurnIDs        []string `json:"turn_ids,omitempty" jsonschema:"turns of your child threads; by default all that are unended or untold"`
+	TimeoutSeconds *float64 `json:"timeout_seconds,omitempty" jsonschema:"default 45; 0 only looks"`
+	WaitFor        string   `json:"wait_for,omitempty" jsonschema:"any (default) or all"`
+}
+
+func (s *Server) workAwait(ctx context.Context, r *request, in workAwaitIn) (answer, *api.Error) {
+	timeout := float64(awaitSeconds)
+	if in.TimeoutSeconds != nil {
+		timeout = *in.TimeoutSeconds
+	}
+	stop := r.saysSo(ctx)
+	a, raw, refused := call[api.TurnAwaitResult](ctx, s.Caller, "turn/await", api.TurnAwaitParams{
+		OwnerThreadID: r.agent.ThreadID, TurnIDs: in.TurnIDs, TimeoutSeconds: &timeout, WaitFor: turns.WaitFor(in.WaitFor),
+	})
+	stop()
+	if refused != nil {
+		if ctx.Err() != nil {
+			refused = api.Errorf(api.KindUnavailable, "the waiting was cancelled; the work goes on")
+		}
+		return answer{}, refused
+	}
+	if len(a.Results) == 0 {
+		return answer{"There is nothing to wait for: you have been told of the end of all your child turns. work_list lists them.\n", rawObject(raw)}, nil
+	}
+	return answer{resultsText(a.Results) + whatFollows(a.Results), rawObject(raw)}, nil
+}
+
+// workSendIn are the params of work_send.
+type workSendIn struct {
+	TurnID string `json:"turn_id" jsonschema:"a turn of a child thread"`
+	Text   string `json:"text"`
+}
+
+func (s *Server) workSend(ctx context.Context, r *request, in workSendIn) (answer, *api.Error) {
+	if strings.TrimSpace(in.Text) == "" {
+		return answer{}, api.Invalid("text", turns.ReasonRequired, "give some text")
+	}
+	key, refused := r.key(ctx, "")
+	if refused != nil {
+		return answer{}, refused
+	}
+	// In this order also when the call is repeated: whichever succeeded finds its key.
+	t, raw, refused := call[api.TurnSteerResult](ctx, s.Caller, "turn/steer", api.TurnSteerParams{TurnID: in.TurnID, Input: said(in.Text), Keyed: keyed(key, "steer")})
+	if refused == nil {
+		text := fmt.Sprintf("Turn %s has it.", t.TurnID)
+		if t.Delivery == turns.DeliveryQueued {
+			text = fmt.Sprintf("Turn %s gets it as its next prompt.", t.TurnID)
+		}
+		return answer{text + " Call work_await for its result.\n", rawObject(raw)}, nil
+	}
+	if refused.Data.Kind != api.KindTurnNotActive {
+		return answer{}, refused
+	}
+	was, _, refused := call[api.TurnReadResult](ctx, s.Caller, "turn/read", api.TurnReadParams{TurnID: in.TurnID})
+	if refused != nil {
+		return answer{}, refused
+	}
+	return r.start(ctx, was.Turn.ThreadID, turns.Start{Input: said(in.Text), Title: was.Turn.Title}, key)
+}
+
+// workStopIn are the params of work_stop.
+type workStopIn struct {
+	TurnID string `json:"turn_id" jsonschema:"a turn of a child thread"`
+	Reason string `json:"reason,omitempty"`
+}
+
+func (s *Server) workStop(ctx context.Context, r *request, in workStopIn) (answer, *api.Error) {
+	key, refused := r.key(ctx, "")
+	if refused != nil {
+		return answer{}, refused
+	}
+	t, raw, refused := call[api.TurnInterruptResult](ctx, s.Caller, "turn/interrupt", api.TurnInterruptParams{
+		Interrupt: turns.Interrupt{TurnID: in.TurnID, Reason: in.Reason}, Keyed: keyed(key, "stop"),
+	})
+	if refused != nil {
+		return answer{}, refused
+	}
+	text := fmt.Sprintf("Turn %s was stopped.\n", t.TurnID)
+	if t.State != string(turns.Interrupted) {
+		text = fmt.Sprintf("Turn %s is being stopped. work_await says when it has ended.\n", t.TurnID)
+	}
+	return answer{text, rawObject(raw)}, nil
+}
