@@ -44,8 +44,12 @@ var (
 	turnIDs   = regexp.MustCompile(`turn_[0-9a-f-]{36}`)
 	threadIDs = regexp.MustCompile(`thread_[0-9a-f-]{36}`)
 	itemIDs   = regexp.MustCompile(`item_[0-9a-f-]{36}`)
+	gaps      = regexp.MustCompile(`  +`)
 	times     = regexp.MustCompile(`(<?\d+\.\d+s|\d+s|\d+m\d+s)`)
 )
+
+// laidOut is a tree without ids, times, and the widths that follow from them.
+func laidOut(text string) string { return gaps.ReplaceAllString(anonymous(text), "  ") }
 
 // anonymous is a text without ids and times.
 func anonymous(text string) string {
@@ -158,8 +162,7 @@ func TestTreeShowsWhatEachChildDoes(t *testing.T) {
    │    holon respond ITEM
    └─ ✗ work of broken  failed after TIME: it broke  broken
 `
-	squeeze := func(s string) string { return regexp.MustCompile(`  +`).ReplaceAllString(s, "  ") }
-	if got := anonymous(s.want("tree")); squeeze(got) != squeeze(want) {
+	if got := laidOut(s.want("tree")); got != laidOut(want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if got := s.want("tree", "alone"); !strings.HasPrefix(got, "✓ alone  completed in ") || strings.Count(got, "\n") != 1 {
@@ -209,7 +212,7 @@ func TestTheLiveTreeIsTheOneThatIsRead(t *testing.T) {
 			}
 			return read.picture(&g.console).text()
 		}()
-		if anonymous(got) != anonymous(want) || !strings.Contains(got, "`- ") {
+		if laidOut(got) != laidOut(want) || !strings.Contains(got, "`- ") {
 			t.Errorf("%s: folded\n%s\nread\n%s", when, got, want)
 		}
 	}

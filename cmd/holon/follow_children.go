@@ -133,6 +133,48 @@ func (f *childFeed) follow() {
 	})
 }
 
+// ends are the positions of the ends that child turns of a turn, and theirs, have had by
+// now, by thread. It asks the server: an event that is on its way is not known yet. after
+// is where the feed began. What cannot be asked is left out.
+func (f *childFeed) ends(threadID, turnID string, after int64) map[string]int64 {
+	ctx, cancel := context.WithTimeout(f.ctx, lateChildren)
+	defer cancel()
+	ends, of := map[string]int64{}, map[string]bool{turnID: true}
+	for asked, next := 0, []string{threadID}; len(next) > 0 && asked < turns.MaxUnendedBelow; asked++ {
+		var list struct {
+			Turns []turns.Turn `json:"turns"`
+		}
+		parent := next[0]
+		next = next[1:]
+		if f.client.Call(ctx, "turn/list", map[string]any{"parent_thread_id": parent, "order": "desc"}, &list) != nil {
+			continue
+		}
+		for _, t := range list.Turns {
+			if t.Parent == nil || !of[t.Parent.TurnID] {
+				continue
+			}
+			of[t.TurnID] = true
+			if !slices.Contains(next, t.ThreadID) {
+				next = append(next, t.ThreadID)
+			}
+			if t.State.Ended() && t.CreatedSeq > after {
+				ends[t.ThreadID] = max(ends[t.ThreadID], t.AcceptedSeq)
+			}
+		}
+	}
+	return ends
+}
+
+// reached reports whether the feed has brought these positions.
+func (f *childFeed) reached(ends map[string]int64) bool {
+	for threadID, seq := range ends {
+		if f.seen[threadID] < seq {
+			return false
+		}
+	}
+	return true
+}
+
 // show shows an event of a child turn in the timeline of its owner.
 func (f *childFeed) show(view viewer, item feedItem, open, found bool) error {
 	if !open {

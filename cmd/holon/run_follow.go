@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/notify/fold"
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/turns"
@@ -133,6 +134,11 @@ func (r *turnRun) take(event client.Event) error {
 		return nil // another turn of the thread: this one may be queued behind it
 	}
 	r.result.Seq = max(r.result.Seq, event.Seq)
+	if isEnd(event) {
+		if err := r.settle(); err != nil {
+			return err
+		}
+	}
 	if event.Method == "item/updated" || event.Method == "item/deleted" {
 		// An answered question is removed before its answer is shown.
 		if err := r.withdraw(event.ItemID); err != nil {
@@ -152,7 +158,7 @@ func (r *turnRun) take(event client.Event) error {
 		return err
 	}
 	switch event.Method {
-	case "turn/completed", "turn/interrupted", "turn/failed":
+	case notify.TurnCompleted, notify.TurnInterrupted, notify.TurnFailed:
 		return r.end(event)
 	case "item/created", "item/updated":
 		return r.item(event)
@@ -173,6 +179,50 @@ func (r *turnRun) take(event client.Event) error {
 	return nil
 }
 
+// isEnd reports whether the event ends a turn.
+func isEnd(event client.Event) bool {
+	switch event.Method {
+	case notify.TurnCompleted, notify.TurnInterrupted, notify.TurnFailed:
+		return true
+	}
+	return false
+}
+
+// lateChildren is how long the end of the turn waits for events of its child turns.
+const lateChildren = 5 * time.Second
+
+// settle shows what comes of child turns before the end of the turn: their events come on
+// streams of their own, maybe a moment later. If they do not come soon, the connection is
+// lost, and the turn's end matters more.
+func (r *turnRun) settle() error {
+	if _, drawn := r.view.(*timeline.Renderer); !drawn {
+		return nil
+	}
+	ends := r.children.ends(r.threadID, r.turnID, r.after)
+	late := time.After(lateChildren)
+	for !r.children.reached(ends) {
+		var err error
+		found, own := r.children.items()
+		if found == nil && own == nil {
+			return nil
+		}
+		select {
+		case item, open := <-found:
+			err = r.takeChild(item, open, true)
+		case item, open := <-own:
+			err = r.takeChild(item, open, false)
+		case <-late:
+			return nil
+		case <-r.ctx.Done():
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // takeChild shows an event of a child turn of this turn, and asks its questions.
 func (r *turnRun) takeChild(item feedItem, open, found bool) error {
 	if !open {
@@ -184,9 +234,9 @@ func (r *turnRun) takeChild(item feedItem, open, found bool) error {
 		return nil
 	}
 	switch event.Method {
-	case "turn/completed", "turn/interrupted", "turn/failed":
+	case notify.TurnCompleted, notify.TurnInterrupted, notify.TurnFailed:
 		delete(r.running, event.TurnID)
-	case "turn/queued", "turn/started":
+	case notify.TurnQueued, notify.TurnStarted:
 		if r.running == nil {
 			r.running = map[string]bool{}
 		}
