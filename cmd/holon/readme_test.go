@@ -76,7 +76,10 @@ func TestBackgroundCommandsOfTheDocumentWork(t *testing.T) {
 	s := startServer(t)
 	var all strings.Builder
 	for _, args := range commandsOf(t, string(page), "Try it") {
-		if args[0] == "await" {
+		switch args[0] {
+		case "tree": // a person is slower than an agent
+			eventually(t, "the question is asked", func() bool { return s.want("items", "--status=pending", "-o=jsonl") != "" })
+		case "await":
 			s.want("respond", itemIDs.FindString(s.want("items", "--status=pending", "-o=json")), "--allow")
 		}
 		all.WriteString(s.want(args...))
