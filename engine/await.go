@@ -227,7 +227,8 @@ func (x *Children) untoldOf(ctx context.Context, owner string) (ids []string, er
 }
 
 // results makes the results of a request, one for each turn. With an owner a turn has
-// ended only once the owner's inbox has its end.
+// ended only once the owner's inbox has its end; nothing arrives there any more once the
+// owner's thread is closed.
 func (x *Children) results(ctx context.Context, w *await) ([]turns.Result, error) {
 	for {
 		list, err := x.readResults(ctx, w)
@@ -273,6 +274,10 @@ func (x *Children) readResults(ctx context.Context, w *await) ([]turns.Result, e
 	list := make([]turns.Result, 0, len(w.ids))
 	rows := make([]*turns.Turn, len(w.ids))
 	if err := x.e.rules.inboxes.ReadToDecide(ctx, func(r ledger.Reader) error {
+		arrives, err := isOpen(r, w.owner)
+		if err != nil {
+			return err
+		}
 		for i, id := range w.ids {
 			v, err := r.Get(turns.ByID, id)
 			if err != nil {
@@ -301,12 +306,14 @@ func (x *Children) readResults(ctx context.Context, w *await) ([]turns.Result, e
 				if err != nil {
 					return err
 				}
-				if seq == 0 { // it is on its way
+				if seq == 0 && arrives { // it is on its way
 					list = append(list, turns.Result{TurnID: id, ThreadID: t.ThreadID, Title: t.Title, State: turns.Active, Attempt: t.Attempt, StartedAt: t.StartedAt})
 					continue
 				}
-				out.EntryID, w.seq = inbox.EntryID(seq), max(w.seq, seq)
-				w.shown[id] = t.AcceptedSeq
+				if seq > 0 {
+					out.EntryID, w.seq = inbox.EntryID(seq), max(w.seq, seq)
+					w.shown[id] = t.AcceptedSeq
+				}
 			}
 			rows[i], list = t, append(list, out)
 		}
@@ -327,6 +334,16 @@ func (x *Children) readResults(ctx context.Context, w *await) ([]turns.Result, e
 		list[i] = r
 	}
 	return list, nil
+}
+
+// isOpen reports whether there is a thread, and it is open.
+func isOpen(r ledger.Reader, threadID string) (bool, error) {
+	v, err := r.Get(threads.ByID, threadID)
+	if v == nil || err != nil {
+		return false, err
+	}
+	t, err := threads.Read(v)
+	return err == nil && t.Open(), err
 }
 
 // StartAndWait is Start for a request with wait_seconds. wait, which must be called

@@ -10,6 +10,7 @@ import (
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -323,6 +324,15 @@ func TestTwoAwaits(t *testing.T) {
 			}
 			h.speak(c)
 			h.wokenOnce("the result")
+		}},
+		{"R11 the owner is closed while somebody waits for its child: answered with the end, nobody is told", setup{}, func(h *harness) {
+			c := h.family("b")
+			waits := h.awaiting(bg, awaitBy(h.child("a", "b", true).TurnID))
+			h.speak(c)
+			h.change("a", threads.VerbClose)
+			if a := <-waits; a.err != nil || a.sent != nil || a.TimedOut || len(a.Results) != 1 || a.Results[0].State != turns.Interrupted {
+				h.t.Errorf("answered %+v", a)
+			}
 		}},
 	})
 }

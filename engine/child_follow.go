@@ -30,6 +30,7 @@ func (k *childKeeper) tellFamily(d *decision, owns bool) {
 			}
 		case notify.ThreadClosed, notify.ThreadUpdated:
 			if !k.a.state.thread.Open() {
+				k.a.e.awaits.ownerChanged(k.a.id) // no end arrives there any more
 				k.a.e.family.look(k.a.id)
 			}
 		}
