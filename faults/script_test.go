@@ -84,8 +84,8 @@ func (c *session) do(s *server, key, method string, params object) (reply, error
 		return r, fmt.Errorf("%s %s was refused: %w", method, key, err)
 	case err != nil:
 		return r, nil
-	case acked && (r.TurnID != before.TurnID || r.ThreadID != before.ThreadID || r.Seq != before.Seq && method != "turn/interrupt"):
-		// An interrupt is answered with the turn's end, once it has one.
+	case acked && (r.TurnID != before.TurnID || r.ThreadID != before.ThreadID || r.Seq != before.Seq && method != "turn/interrupt" && method != "turn/retry"):
+		// These are answered with the turn's end, once it has one.
 		return r, fmt.Errorf("%s %s was answered %s, now %s", method, key, before.Raw, r.Raw)
 	}
 	c.acks[key] = r
