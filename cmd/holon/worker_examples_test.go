@@ -51,18 +51,25 @@ func (p *process) kill() {
 	<-p.exited
 }
 
-// builds is the real server, with an agent named builds for workers.
+// builds is the real server in a process of its own, which can be killed.
 type builds struct {
 	*server
 	binary, url string
+	environ     []string // of the server, besides that of the test
 	process     *process
 }
 
+// serveBuilds serves an agent named builds for workers.
 func serveBuilds(t *testing.T, binary string) *builds {
 	t.Helper()
+	return serveConfig(t, binary, "[agents.builds]\nkind = \"worker\"\nlease_seconds = 2\non_crash = \"retry\"\nbackoff_seconds = 0.1\n")
+}
+
+// serveConfig serves with a configuration file and further variables.
+func serveConfig(t *testing.T, binary, config string, environ ...string) *builds {
+	t.Helper()
 	dir := t.TempDir()
-	s := &builds{server: &server{t: t, data: filepath.Join(dir, "data")}, binary: binary}
-	config := "[agents.builds]\nkind = \"worker\"\nlease_seconds = 2\non_crash = \"retry\"\nbackoff_seconds = 0.1\n"
+	s := &builds{server: &server{t: t, data: filepath.Join(dir, "data")}, binary: binary, environ: environ}
 	if err := os.WriteFile(filepath.Join(dir, "holon.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +87,7 @@ func serveBuilds(t *testing.T, binary string) *builds {
 
 func (s *builds) up() {
 	s.t.Helper()
-	s.process = startProcess(s.t, nil, s.binary, "serve", "--data", s.data,
+	s.process = startProcess(s.t, s.environ, s.binary, "serve", "--data", s.data,
 		"--config", filepath.Join(filepath.Dir(s.data), "holon.toml"), "--listen", strings.TrimPrefix(s.url, "http://"))
 	c := client.New(client.Discover(s.data))
 	defer c.Close()
