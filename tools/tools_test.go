@@ -375,13 +375,3 @@ func TestLongPayloadsAreCut(t *testing.T) {
 		t.Errorf("%d bytes of text, %d of data: %.300s … %s", len(text), len(data), text, text[max(0, len(text)-300):])
 	}
 }
-
-func TestServerNamesDiffer(t *testing.T) {
-	if got := ServerName("thread_1"); got != "holon_"+got[6:] || len(got) != 12 || got == ServerName("thread_2") || got != ServerName("thread_1") {
-		t.Errorf("got %s", got)
-	}
-	// SHA-256 of "abc" begins with ba7816 (FIPS 180-2, appendix B.1).
-	if got := ServerName("abc"); got != "holon_ba7816" {
-		t.Errorf("got %s", got)
-	}
-}

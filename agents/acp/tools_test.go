@@ -19,8 +19,11 @@ func withTools(g *agenttest.Granter) func(*Config) {
 
 // The name is part of what agents tell their users to allow, so it must not change.
 func TestServerOfToolsIsNamedByItsThread(t *testing.T) {
-	if got := ownServer("thread_1"); got != "holon_12c351" {
-		t.Errorf("%s", got)
+	// SHA-256 of "abc" begins with ba7816 (FIPS 180-2, appendix B.1).
+	for thread, want := range map[string]string{"thread_1": "holon_12c351", "abc": "holon_ba7816"} {
+		if got := ownServer(thread); got != want {
+			t.Errorf("%s: %s, want %s", thread, got, want)
+		}
 	}
 }
 
