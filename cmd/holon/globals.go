@@ -95,9 +95,7 @@ func (g *globals) client(cmd *cobra.Command) (*client.Client, error) {
 	} else if url := g.env("HOLON_URL"); url != "" {
 		resolve = client.At(url, "HOLON_URL", loaded.Data, named)
 	}
-	// The server gives an agent a token for its own thread. It is sent where the
-	// server said, and nowhere else.
-	if token := g.env("HOLON_TOKEN"); token != "" && (g.url == "" || g.url == g.env("HOLON_URL")) {
+	if token := g.token(); token != "" {
 		resolve = client.WithToken(resolve, token)
 	}
 	c := client.New(resolve)
@@ -108,6 +106,16 @@ func (g *globals) client(cmd *cobra.Command) (*client.Client, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// token is what the environment gives for requests, "" for none. The server gives an
+// agent a token for its own thread: it is sent where the server said, and nowhere
+// else.
+func (g *globals) token() string {
+	if g.url != "" && g.url != g.env("HOLON_URL") {
+		return ""
+	}
+	return g.env("HOLON_TOKEN")
 }
 
 // dial calls format, for a command that prints text or JSON, and then client.

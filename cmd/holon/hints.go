@@ -11,6 +11,7 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist/sqlite"
+	"github.com/seed82539d15/holon/rpc/admission"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -53,12 +54,12 @@ func (g *globals) hint(err error) string {
 	}
 	switch refused.Kind {
 	case client.KindUnauthorized:
-		return "The token is in the server's data directory; name it with --data DIR."
-	case "forbidden":
-		if refused.Reason == "" { // a lease, not an admission
-			return ""
+		if g.token() != "" {
+			return "HOLON_TOKEN is not valid here: the token of an agent ends with the process or attempt that it was given to."
 		}
-		return "The server refuses this Host or Origin; see --allow-host and --allow-origin of holon serve."
+		return "The token is in the server's data directory; name it with --data DIR."
+	case client.KindForbidden:
+		return hintOfForbidden(refused.Reason)
 	case client.KindCursorExpired:
 		return fmt.Sprintf("The log begins at %d now: continue with --after %d, or read the thread with: holon call thread/read '{\"thread_id\":\"…\"}'", refused.FirstSeq, max(refused.FirstSeq-1, 0))
 	case client.KindCursorAhead:
@@ -89,6 +90,18 @@ func (g *globals) hint(err error) string {
 		return "Make space on the disk of the data directory: the server continues by itself."
 	case "storage_failed":
 		return "Check the disk first, then restart the server: until then it writes nothing."
+	}
+	return ""
+}
+
+// hintOfForbidden is the hint for a request that is not allowed. A lease that is not
+// valid has no reason, and none is needed.
+func hintOfForbidden(reason string) string {
+	switch reason {
+	case "agent_token":
+		return `HOLON_TOKEN is the token of an agent. It is for the agent's own thread and the threads below it: --thread "$HOLON_THREAD_ID", --parent "$HOLON_THREAD_ID".`
+	case string(admission.ReasonHost), string(admission.ReasonOrigin), string(admission.ReasonSecFetchSite):
+		return "The server refuses this Host or Origin; see --allow-host and --allow-origin of holon serve."
 	}
 	return ""
 }

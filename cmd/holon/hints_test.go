@@ -55,6 +55,32 @@ func TestStorageErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
+func TestARefusedTokenIsSaidWithWhatItAllows(t *testing.T) {
+	with := func(environ ...string) *globals { return &globals{console: console{environ: environ}} }
+	elsewhere := with("HOLON_URL=http://a", "HOLON_TOKEN=x")
+	elsewhere.url = "http://b"
+	for _, c := range []struct {
+		g            *globals
+		kind, reason string
+		want         string
+	}{
+		{with(), "forbidden", "host", "--allow-host"},
+		{with(), "forbidden", "origin", "--allow-origin"},
+		{with(), "forbidden", "request_target", ""},
+		{with(), "forbidden", "", ""}, // a lease
+		{with("HOLON_TOKEN=x"), "forbidden", "agent_token", "the agent's own thread and the threads below it"},
+		{with(), "unauthorized", "token_missing", "--data DIR"},
+		{with("HOLON_TOKEN=x"), "unauthorized", "token_wrong", "ends with the process"},
+		{with("HOLON_TOKEN=x"), "unauthorized", "agent_ended", "ends with the process"},
+		{elsewhere, "unauthorized", "token_missing", "--data DIR"}, // it was not sent there
+	} {
+		got := c.g.hint(&client.Error{Kind: c.kind, Reason: c.reason})
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s %s: hint %q, want %q", c.kind, c.reason, got, c.want)
+		}
+	}
+}
+
 func TestADamagedLogIsSaidWithAWayOut(t *testing.T) {
 	dir := freshDir(t)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

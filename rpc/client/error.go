@@ -19,6 +19,7 @@ const (
 	KindUnavailable   = "unavailable"
 	KindOverloaded    = "overloaded"
 	KindUnauthorized  = "unauthorized"
+	KindForbidden     = "forbidden"
 )
 
 // Error is a server's answer instead of a result. Switch on Kind: Message is
