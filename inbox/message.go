@@ -115,7 +115,7 @@ var endWords = map[turns.State]string{
 
 // resultText is the result of a turn under a heading; "" if it has said nothing.
 func resultText(heading string, r *turns.Result) string {
-	text := strings.TrimRight(plain(r.Text), "\n")
+	text := strings.TrimRight(Plain(r.Text), "\n")
 	if text == "" {
 		return ""
 	}
@@ -170,8 +170,9 @@ func pieces(n int) string {
 	return fmt.Sprintf("%d pieces", n)
 }
 
-// plain is text without control characters except line feeds and tabs.
-func plain(s string) string {
+// Plain is text for a model or a terminal: valid UTF-8 without control characters
+// except line feeds and tabs, and without those that change its direction or lines.
+func Plain(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c != '\n' && c != '\t' && unwanted(c) {
 			return -1
@@ -189,7 +190,7 @@ func textOf(r *Received) string {
 	if json.Unmarshal(r.Payload, &p) != nil {
 		return ""
 	}
-	s := plain(p.Text)
+	s := Plain(p.Text)
 	if len(s) <= maxToldText {
 		return strings.TrimRight(s, "\n")
 	}
