@@ -160,13 +160,7 @@ func ValidSource(name string) bool {
 
 // isLine reports whether s is valid UTF-8 without control characters.
 func isLine(s string) bool {
-	return utf8.ValidString(s) && strings.IndexFunc(s, unwanted) < 0
-}
-
-// unwanted is what no line may have: control characters, and those that change
-// the direction or the lines of a text.
-func unwanted(r rune) bool {
-	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+	return utf8.ValidString(s) && strings.IndexFunc(s, turns.BreaksLine) < 0
 }
 
 // escapes are the sequences that colour text on a terminal, and move its cursor.
@@ -176,7 +170,7 @@ var escapes = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]")
 // have becomes a space, runs of spaces become one, and what is too long is cut.
 func Line(s string, max int) string {
 	s = escapes.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "")
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unwanted(r) }), " ")
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || turns.BreaksLine(r) }), " ")
 	if utf8.RuneCountInString(s) <= max {
 		return s
 	}

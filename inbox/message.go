@@ -174,7 +174,7 @@ func pieces(n int) string {
 // except line feeds and tabs, and without those that change its direction or lines.
 func Plain(s string) string {
 	return strings.Map(func(c rune) rune {
-		if c != '\n' && c != '\t' && unwanted(c) {
+		if c != '\n' && c != '\t' && turns.BreaksLine(c) {
 			return -1
 		}
 		return c

@@ -81,7 +81,7 @@ func fenced(t *testing.T, text string, before, after *regexp.Regexp) []string {
 	if !utf8.ValidString(text) {
 		t.Error("the prompt is no UTF-8")
 	}
-	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && unwanted(r) }); i >= 0 {
+	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && turns.BreaksLine(r) }); i >= 0 {
 		t.Errorf("a control character: %q", text[i:min(len(text), i+20)])
 	}
 	return strings.Split(parts[1], "\n")

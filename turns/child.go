@@ -198,8 +198,14 @@ func CheckTitle(field, s string) error {
 		return Invalid(field, ReasonInvalid, "is not UTF-8")
 	case utf8.RuneCountInString(s) > MaxTitle:
 		return Invalid(field, ReasonTooLarge, "has more than %d characters", MaxTitle)
-	case strings.ContainsFunc(s, unicode.IsControl):
+	case strings.ContainsFunc(s, BreaksLine):
 		return Invalid(field, ReasonInvalid, "must be one line without control characters")
 	}
 	return nil
+}
+
+// BreaksLine reports whether no line of text may have the character: control
+// characters, and those that change the direction or the lines of a text.
+func BreaksLine(r rune) bool {
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
