@@ -337,27 +337,75 @@ func TestKeysOfATokenOfOneAttempt(t *testing.T) {
 	}
 }
 
-// Without a key nobody would find the thread again.
+// Nobody would find the thread again, unless the model has named the work. A turn that
+// has started goes on, also if the answer is an error.
 func TestAThreadWhoseTurnCannotStartIsClosed(t *testing.T) {
+	for name, c := range map[string]struct {
+		args   map[string]any
+		meta   mcp.Meta
+		turns  string
+		closed bool
+	}{
+		"no key":                 {nil, nil, `[]`, true},
+		"the key of the call":    {nil, mcp.Meta{"claudecode/toolUseId": "1"}, `[]`, true},
+		"the key of the model":   {map[string]any{"key": "k"}, nil, `[]`, false},
+		"it has started already": {map[string]any{"wait_seconds": 5}, nil, `[{"turn_id":"turn_1","thread_id":"child","state":"active"}]`, false},
+	} {
+		f := newFake(t)
+		o := overStdio(t, f, nil)
+		f.say("thread/start", startedThread)
+		f.say("thread/close", `{"thread_id":"child","state":"closed","seq":7}`)
+		f.say("turn/list", `{"turns":`+c.turns+`,"latest_seq":1}`)
+		f.do("turn/start", func(context.Context, string) (string, *api.Error) {
+			e := api.Errorf(api.KindOverloaded, "64 child turns have not ended")
+			e.Data.TurnIDs = []string{"turn_7"}
+			return "", e
+		})
+		args := map[string]any{"prompt": "x"}
+		maps.Copy(args, c.args)
+		text, _, failed := use(t, o, "work_start", args, c.meta)
+		if !failed || !strings.Contains(text, "turn_7") {
+			t.Errorf("%s: %v %s", name, failed, text)
+		}
+		if got := strings.Join(f.calls(), "\n"); strings.Contains(got, "thread/close") != c.closed {
+			t.Errorf("%s: called\n%s", name, got)
+		}
+	}
+}
+
+// The waiting is cancelled, not the work.
+func TestACancelledStartLeavesItsWork(t *testing.T) {
+	s := serve(t)
+	entered := make(chan struct{})
+	s.fake.say("thread/start", startedThread)
+	s.fake.do("turn/start", func(ctx context.Context, _ string) (string, *api.Error) {
+		close(entered)
+		<-ctx.Done()
+		return "", api.Errorf(api.KindInternal, "")
+	})
+	resp := s.post(context.Background(), t, "own", toolCall("7", "work_start", `{"prompt":"x","wait_seconds":60}`))
+	soon(t, entered, "the start")
+	all(t, s.post(context.Background(), t, "own", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`))
+	all(t, resp)
+	if got := strings.Join(s.fake.calls(), "\n"); strings.Contains(got, "thread/close") {
+		t.Errorf("called\n%s", got)
+	}
+}
+
+func TestTitlesAreOneLine(t *testing.T) {
 	f := newFake(t)
 	c := overStdio(t, f, nil)
 	f.say("thread/start", startedThread)
-	f.say("thread/close", `{"thread_id":"child","state":"closed","seq":7}`)
-	f.do("turn/start", func(context.Context, string) (string, *api.Error) {
-		e := api.Errorf(api.KindOverloaded, "64 child turns have not ended")
-		e.Data.TurnIDs = []string{"turn_7"}
-		return "", e
-	})
-	text, _, failed := use(t, c, "work_start", map[string]any{"prompt": "x"}, nil)
-	if !failed || !strings.Contains(text, "turn_7") {
-		t.Errorf("%v %s", failed, text)
-	}
-	if got := f.calls(); len(got) != 3 || !strings.HasPrefix(got[2], "own thread/close") {
-		t.Errorf("called %v", got)
-	}
-	_, _, _ = use(t, c, "work_start", map[string]any{"prompt": "x", "key": "k"}, nil)
-	if got := f.calls(); len(got) != 2 {
-		t.Errorf("with a key: %v", got)
+	f.say("turn/start", startedTurn)
+	for title, want := range map[string]string{
+		"two\nlines": "two lines", "a\x00b\x1b[31mc": "a bc", "\u202eright": "right", "one\u2028two": "one two", strings.Repeat("ä", 201): strings.Repeat("ä", 199) + "…",
+	} {
+		if _, _, failed := use(t, c, "work_start", map[string]any{"prompt": "x", "title": title}, nil); failed {
+			t.Errorf("%q is refused", title)
+		}
+		if got := f.calls(); len(got) != 2 || !strings.Contains(got[0], `"title":"`+want+`"`) || !strings.Contains(got[1], `"title":"`+want+`"`) {
+			t.Errorf("%q: called %v", title, got)
+		}
 	}
 }
 

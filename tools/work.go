@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -69,6 +70,7 @@ func (s *Server) workStart(ctx context.Context, r *request, in workStartIn) (ans
 	if in.ThreadID != "" && (in.Agent != "" || in.Cwd != "") {
 		return answer{}, api.Invalid("thread_id", turns.ReasonInvalid, "a thread keeps its agent and its directory: leave agent and cwd out")
 	}
+	in.Title = inbox.Line(in.Title, turns.MaxTitle) // words of a model: no reason to refuse the work
 	key, refused := r.key(ctx, in.Key)
 	if refused != nil {
 		return answer{}, refused
@@ -84,11 +86,23 @@ func (s *Server) workStart(ctx context.Context, r *request, in workStartIn) (ans
 		threadID, made = t.ThreadID, true
 	}
 	a, refused := r.start(ctx, threadID, turns.Start{Input: said(in.Prompt), Background: in.Background, Title: in.Title, WaitSeconds: in.WaitSeconds}, key)
-	if refused != nil && made && key == "" {
-		// Nobody will find this thread again. With a key a repetition does.
-		_, _ = s.Caller.Call(context.WithoutCancel(ctx), "thread/close", api.ThreadCloseParams{CloseThread: turns.CloseThread{ThreadID: threadID, Reason: "its first turn could not start"}})
+	if refused != nil && made && in.Key == "" && ctx.Err() == nil {
+		s.closeUnused(ctx, threadID)
 	}
 	return a, refused
+}
+
+// closeUnused closes a child thread whose first turn was refused: nobody will find it
+// again, unless the model has chosen a key, which it can use once more. A turn that
+// has started goes on, whatever became of the waiting for it.
+func (s *Server) closeUnused(ctx context.Context, threadID string) {
+	one := 1
+	l, _, refused := call[api.TurnListResult](ctx, s.Caller, "turn/list", api.TurnListParams{ThreadID: threadID, Page: api.Page{Limit: &one}})
+	if refused != nil || len(l.Turns) > 0 {
+		return
+	}
+	// If it is not closed, it is with the thread above it.
+	_, _ = s.Caller.Call(ctx, "thread/close", api.ThreadCloseParams{CloseThread: turns.CloseThread{ThreadID: threadID, Reason: "its first turn could not start"}})
 }
 
 // said is a prompt.
