@@ -39,6 +39,7 @@ func TestExitCodesAndHintsWithoutAServer(t *testing.T) {
 		{[]string{"run", nowhere, " "}, exitUsage, "there is no prompt"},
 		{[]string{"run", nowhere, "--timeout=-1s", "x"}, exitUsage, "--timeout"},
 		{[]string{"run", nowhere, "--background", "x"}, exitUsage, "--parent THREAD"},
+		{[]string{"run", nowhere, "--parent=t", "--title=two\nlines", "x"}, exitUsage, "--title: must be one line"},
 		{[]string{"await", nowhere}, exitUsage, "which TURN?"},
 		{[]string{"await", nowhere, "--timeout=2h", "turn_1"}, exitUsage, "from 0 to 1h"},
 		{[]string{"await", nowhere, "turn_1"}, exitFailed, "no server at"},

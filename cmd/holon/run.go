@@ -73,6 +73,9 @@ goes into the owner's inbox.
 			if options.background && options.parent == "" {
 				return usagef("--background: name the thread that is told of the end with --parent THREAD")
 			}
+			if err := turns.CheckTitle("--title", options.title); options.parent != "" && err != nil {
+				return &usageError{err: err} // before a thread is made for it
+			}
 			if options.timeout < 0 {
 				return usagef("--timeout %s: give a duration such as 90s or 10m", options.timeout)
 			}
