@@ -233,6 +233,7 @@ func TestAnAgentMayDoWhatItsMethodsDeclareAndNothingElse(t *testing.T) {
 	}
 	for _, c := range whatAgentsMay {
 		if tested[c.method] = true; !known[c.method] {
+			t.Errorf("%s is no method", c.method)
 			continue
 		}
 		for _, thread := range everyone {
@@ -326,10 +327,12 @@ func TestATokenEndsWithItsProcess(t *testing.T) {
 		}
 	}
 	end()
-	for _, c := range []struct{ method, params string }{
-		{"initialize", `{}`}, {"thread/read", `{"thread_id":"own"}`}, {"event/list", `{"after_seq":0}`}, {"stream/subscribe", `{}`}, {"holon/status", `{}`},
-	} {
-		if refused := ask(t, a, agent, c.method, c.params); refused == nil || refused.Data.Kind != KindUnauthorized {
+	for _, c := range whatAgentsMay {
+		params := c.params
+		if strings.Contains(params, "%[1]s") {
+			params = fmt.Sprintf(params, "own")
+		}
+		if refused := ask(t, a, agent, c.method, params); refused == nil || refused.Data.Kind != KindUnauthorized {
 			t.Errorf("%s after the end: %v, want unauthorized", c.method, refused)
 		}
 	}

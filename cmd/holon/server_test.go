@@ -44,6 +44,7 @@ type server struct {
 	log  buffer
 	stop func()
 
+	listen  []string // besides an address of 127.0.0.1
 	agents  map[string]config.Agent
 	sources map[string]config.WebhookSource
 }
@@ -86,7 +87,7 @@ func agentsOf(t *testing.T, definitions ...string) map[string]config.Agent {
 func (s *server) start() {
 	s.t.Helper()
 	settings := config.Defaults()
-	settings.Data, settings.Listen = s.data, []string{"127.0.0.1:0"}
+	settings.Data, settings.Listen = s.data, append([]string{"127.0.0.1:0"}, s.listen...)
 	settings.DrainTimeout = 100 * time.Millisecond
 	maps.Copy(settings.Agents, s.agents)
 	settings.Sources = s.sources
