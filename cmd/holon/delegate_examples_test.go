@@ -10,10 +10,17 @@ import (
 
 // leads is the configuration of an agent named lead that may let echo work. Both
 // are tried again after a crash.
-func leads(t *testing.T, command, more string) string {
-	t.Helper()
+func leads(command []string, more string) string {
 	const retried = "on_crash = \"retry\"\nbackoff_seconds = 0.05\n"
-	return fmt.Sprintf("[agents.echo]\nkind = \"echo\"\n%[1]s\n[agents.lead]\nkind = \"exec\"\ncommand = [%[2]q]\nchild_agents = [\"echo\"]\n%[3]s%[1]s", retried, command, more)
+	return fmt.Sprintf("[agents.echo]\nkind = \"echo\"\n%[1]s\n[agents.lead]\nkind = \"exec\"\ncommand = [%[2]s]\nchild_agents = [\"echo\"]\n%[3]s%[1]s", retried, quotedList(command), more)
+}
+
+func quotedList(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = fmt.Sprintf("%q", w)
+	}
+	return strings.Join(quoted, ", ")
 }
 
 // withHolon is a PATH that has the binary under its name.
@@ -57,37 +64,32 @@ func (s *server) children(thread string) []any {
 	return list
 }
 
+// delegation is an example that lets echo work: "Now?" is waited for, "Later?" runs in
+// the background.
+type delegation struct {
+	configuration func(t *testing.T, binary string) (config string, environ []string)
+	prompt        string
+	said          string   // once "Now?" has ended
+	told          []string // in the turn that the end of "Later?" has started
+	ended         string   // what that turn would say of "Now?"
+}
+
 // One child is waited for while the server is killed, the other wakes its owner.
-func TestExampleInShellDelegates(t *testing.T) {
-	script, err := filepath.Abs("../../docs/examples/delegate.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary := build(t, t.TempDir(), ".")
-	s := serveConfig(t, binary, leads(t, script, ""), withHolon(t, binary))
-	run := func(prompt string, meanwhile func()) string {
-		t.Helper()
-		done := make(chan result, 1)
-		go func() { done <- s.holon("run", "--agent=lead", "--thread=main", "-q", prompt) }()
-		meanwhile()
-		r := <-done
-		if r.code != exitOK {
-			t.Fatalf("exit %d\n%s%s", r.code, r.out, r.err)
-		}
-		return anonymous(r.out)
-	}
+func (d delegation) run(t *testing.T, binary string) {
+	config, environ := d.configuration(t, binary)
+	s := serveConfig(t, binary, config, environ...)
 	s.want("call", "thread/start", `{"thread_id":"main","agent":"lead"}`)
 	s.want("inbox", "policy", "main", "--wake=idle")
-	said := run("/ask Later? & /ask Now?", func() {
-		eventually(t, "both children ask", func() bool {
-			return strings.Count(s.want("items", "--status=pending", "-o", "jsonl"), "\n") == 2
-		})
-		s.process.kill()
-		s.up()
-		s.allow("Now?")
+	done := make(chan result, 1)
+	go func() { done <- s.holon("run", "--agent=lead", "--thread=main", "-q", d.prompt) }()
+	eventually(t, "both children ask", func() bool {
+		return strings.Count(s.want("items", "--status=pending", "-o", "jsonl"), "\n") == 2
 	})
-	if want := "In the background: TURN\nTURN \"now\": completed in TIME\n  \"Now?\" was answered: selected, allow_once (completed)\n"; said != want {
-		t.Errorf("it said %q, want %q", said, want)
+	s.process.kill()
+	s.up()
+	s.allow("Now?")
+	if r := <-done; r.code != exitOK || anonymous(r.out) != d.said {
+		t.Errorf("exit %d: it said %q, want %q\n%s", r.code, anonymous(r.out), d.said, r.err)
 	}
 	if log := s.log(); !strings.Contains(log, `"attempt":2`) {
 		t.Errorf("the turn was not tried again:\n%s", log)
@@ -98,11 +100,40 @@ func TestExampleInShellDelegates(t *testing.T) {
 		words = s.words("main")
 		return len(words) == 2 && words[1] != ""
 	})
-	contains(t, words[1], "It is done:\nThere is 1 new entry", `"later" in thread`, " completed\n", "\"Later?\" was answered: selected, allow_once")
-	if strings.Contains(words[1], `"now"`) {
-		t.Errorf("the end that was awaited is told once more:\n%s", words[1])
+	contains(t, words[1], d.told...)
+	if strings.Contains(words[1], d.ended) {
+		t.Errorf("the end that was waited for is told once more:\n%s", words[1])
 	}
 	if list := s.children("main"); len(list) != 2 {
 		t.Errorf("%d children were started, want 2: %v", len(list), list)
 	}
+}
+
+func TestExamplesDelegate(t *testing.T) {
+	binary := build(t, t.TempDir(), ".")
+	t.Run("shell", func(t *testing.T) {
+		script, err := filepath.Abs("../../docs/examples/delegate.sh")
+		if err != nil {
+			t.Fatal(err)
+		}
+		delegation{
+			func(t *testing.T, binary string) (string, []string) {
+				return leads([]string{script}, ""), []string{withHolon(t, binary)}
+			},
+			"/ask Later? & /ask Now?",
+			"In the background: TURN\nTURN \"now\": completed in TIME\n  \"Now?\" was answered: selected, allow_once (completed)\n",
+			[]string{"It is done:\nThere is 1 new entry", `"later" in thread`, " completed\n", `"Later?" was answered: selected, allow_once`}, `"now"`,
+		}.run(t, binary)
+	})
+	t.Run("go", func(t *testing.T) {
+		delegation{
+			func(t *testing.T, _ string) (string, []string) {
+				program := build(t, t.TempDir(), "github.com/seed82539d15/holon/docs/examples/delegate")
+				return leads([]string{program, "echo"}, "input = \"json\"\n"), nil
+			},
+			"/ask Later?\n/ask Now?",
+			"1 in the background\npart 2 completed: \"Now?\" was answered: selected, allow_once (completed)\n",
+			[]string{"It is done:\nThere is 1 new entry", `"part 1" in thread`, " completed\n", `"Later?" was answered: selected, allow_once`}, `"part 2"`,
+		}.run(t, binary)
+	})
 }
