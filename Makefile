@@ -8,6 +8,7 @@ LISTEN ?= 127.0.0.1:8080
 DATA ?= data
 SOAK ?= 10m
 CASES ?= 1000000
+STARTS ?= 10000
 AGENTS ?=
 # The newest of both on npm. The encoder is of version 4.4 of the specification.
 TOON_SPEC := 3.3.2
@@ -82,6 +83,10 @@ fold: ## Fold CASES=1000000 random logs of retries and compare all readers (long
 .PHONY: inbox-model
 inbox-model: ## Run CASES=1000000 random histories of an inbox against a naive model (long)
 	INBOX_CASES=$(CASES) $(GO) test -count=1 -v -timeout 3h -run Histories ./inbox
+
+.PHONY: many-starts
+many-starts: ## Start STARTS=10000 child turns from one agent and its children (long)
+	STARTS=$(STARTS) $(GO) test -count=1 -v -timeout 1h -run StartingWorkInALoop ./cmd/holon
 
 .PHONY: soak
 soak: ## Slow readers, reconnects and load for SOAK=10m

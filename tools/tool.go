@@ -81,8 +81,11 @@ func add[In any](s *Server, t tool, run func(ctx context.Context, r *request, in
 
 // failed is the result of a call that was refused. It is one that the model sees.
 func failed(e *api.Error) (*mcp.CallToolResult, any) {
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: errorText(e)}}},
-		map[string]any{"error": map[string]any{"kind": e.Data.Kind, "message": e.Message, "retryable": e.Data.Retryable}}
+	data := map[string]any{"kind": e.Data.Kind, "message": e.Message, "retryable": e.Data.Retryable}
+	if len(e.Data.TurnIDs) > 0 {
+		data["turn_ids"] = e.Data.TurnIDs
+	}
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: errorText(e)}}}, map[string]any{"error": data}
 }
 
 // schemaOf infers the schema of a tool's params. Members have one type each, since
