@@ -149,6 +149,27 @@ func TestLineOfTheGateDoesNotGrowWithTurnsThatLeaveIt(t *testing.T) {
 	})
 }
 
+// A child turn is refused only once its thread stands in line: the bound counts
+// in the appending transaction.
+func TestLineOfTheGateDoesNotGrowWithTurnsThatAreRefused(t *testing.T) {
+	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1}}, func(h *harness) {
+		h.family()
+		for i := range turns.MaxChildren + 50 {
+			id := fmt.Sprint("kid", i)
+			h.childThread("a", id, "puppet")
+			_, err := h.engine.Start(bg, turns.Start{ThreadID: id, Input: text("go"), Parent: childOf("a"), Background: true})
+			var many *turns.TooManyError
+			if refused := errors.As(err, &many); refused != (i >= turns.MaxChildren) || err != nil && !refused {
+				t.Fatalf("start %d: %v", i, err)
+			}
+		}
+		synctest.Wait()
+		if g := h.engine.Gate(); g.Waiting != turns.MaxChildren || g.InLine != turns.MaxChildren {
+			t.Errorf("gate: %+v, want %d in line", g, turns.MaxChildren)
+		}
+	})
+}
+
 func TestCommandsOfAThreadAreBounded(t *testing.T) {
 	bubble(t, setup{cfg: engine.Config{MaxCommands: 4}}, func(h *harness) {
 		h.thread("a", "")

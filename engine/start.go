@@ -48,12 +48,21 @@ type request struct {
 }
 
 func (a *actor) start(q request) (turns.StartResult, error) {
+	inLine := false
+	reserve := func() (ok bool, why string) {
+		ok, why = a.slot.reserve()
+		inLine = inLine || !ok
+		return ok, why
+	}
 	for {
-		r, replayed, err := keyed(a, q.Key, func(d *decision) (turns.StartResult, error) { return d.start(q, a.slot.reserve) })
+		r, replayed, err := keyed(a, q.Key, func(d *decision) (turns.StartResult, error) { return d.start(q, reserve) })
 		if err != nil || replayed {
 			a.slot.unreserve()
 		}
 		if !errors.Is(err, turns.ErrRuntimePaused) && !errors.Is(err, turns.ErrChildrenMoved) {
+			if err != nil && inLine {
+				a.startNext() // nothing is queued: the thread leaves the line, unless it has new entries
+			}
 			return r, err
 		}
 		// A pause was committed before this turn: the gate is closed by now, so
