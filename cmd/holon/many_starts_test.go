@@ -146,6 +146,9 @@ func TestStartingWorkInALoopIsBounded(t *testing.T) {
 	if len(ids) != turns.MaxChildren || refused != 100-len(ids) || !slices.Equal(last.Error.TurnIDs, ids[:turns.MaxNamedTurns]) {
 		t.Fatalf("%d children of one turn, %d refused, the last with %+v", len(ids), refused, last.Error)
 	}
+	if list := oneObject(t, s.want("call", "thread/list", `{"state":"running","limit":100}`))["threads"].([]any); len(list) != 1+len(ids) {
+		t.Errorf("%d threads are open, want that of each turn", len(list))
+	}
 	full := s.usage()
 
 	// Four of the children do the same.
