@@ -9,6 +9,7 @@ DATA ?= data
 SOAK ?= 10m
 CASES ?= 1000000
 STARTS ?= 10000
+TREES ?= 2000
 AGENTS ?=
 # The newest of both on npm. The encoder is of version 4.4 of the specification.
 TOON_SPEC := 3.3.2
@@ -87,6 +88,10 @@ inbox-model: ## Run CASES=1000000 random histories of an inbox against a naive m
 .PHONY: many-starts
 many-starts: ## Start STARTS=10000 child turns from one agent and its children (long)
 	STARTS=$(STARTS) $(GO) test -count=1 -v -timeout 1h -run StartingWorkInALoop ./cmd/holon
+
+.PHONY: trees
+trees: ## Run TREES=2000 random trees of turns, with crashes, against the properties of background work (long)
+	TREES=$(TREES) $(GO) test -count=1 -v -timeout 3h -run 'TestRandomTrees$$' ./engine
 
 .PHONY: soak
 soak: ## Slow readers, reconnects and load for SOAK=10m

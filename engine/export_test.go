@@ -53,3 +53,9 @@ func (ws *Workers) Offers(agent string) int {
 	defer ws.claims.mu.Unlock()
 	return len(ws.claims.queue(agent).offers)
 }
+
+// LookEarly signals those whom the end of a child turn concerns, as its commit does.
+func (e *Engine) LookEarly(owner, turnID string) {
+	e.awaits.changed(turnID)
+	e.family.look(owner)
+}

@@ -29,6 +29,7 @@ type setup struct {
 	agents []turns.Agent                 // more agents
 	follow bool                          // a dispatcher follows the log for inboxes
 	forget bool                          // its positions are never saved: followers begin anew after each restart
+	normal bool                          // the store does not wait for the disk: a crash of the process loses nothing nevertheless
 	log    *zap.Logger                   // nil = nothing is logged
 	rows   func(engine.Rows) engine.Rows // wraps what the engine reads; nil = as it is
 }
@@ -114,7 +115,7 @@ func (h *harness) up() {
 // does not run.
 func (h *harness) upWithout() {
 	h.t.Helper()
-	store, err := sqlite.Open(sqlite.Options{Dir: h.dir})
+	store, err := sqlite.Open(sqlite.Options{Dir: h.dir, Normal: h.o.normal})
 	if err != nil {
 		h.t.Fatalf("open: %v", err)
 	}

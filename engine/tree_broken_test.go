@@ -1,0 +1,271 @@
+package engine_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/engine"
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// variant is a broken build: the engine behind something that breaks one of its rules.
+// The zero value is the engine as it is.
+type variant struct {
+	rows       func(engine.Rows) engine.Rows // in front of what the engine reads
+	arm        func(w *forest)               // before each life
+	between    func(w *forest)               // between two lives, while nothing runs
+	marksFirst bool                          // an answer is marked as told before it is written
+	broken     bool                          // the log need not be sound
+}
+
+// A wake that looks at the inbox only: a thread that is read again has forgotten its
+// queue if something is new.
+type wakesFirst struct{ engine.Rows }
+
+func (r wakesFirst) Load(ctx context.Context, threadID string) (turns.Loaded, error) {
+	l, err := r.Rows.Load(ctx, threadID)
+	if err != nil {
+		return l, err
+	}
+	box, err := r.LoadInbox(ctx, threadID)
+	if err != nil || box == nil || box.NewEntries == 0 {
+		return l, err
+	}
+	l.Turns = slices.DeleteFunc(l.Turns, func(t *turns.Turn) bool { return t.State == turns.Queued })
+	l.Items = slices.DeleteFunc(l.Items, func(it *items.Item) bool {
+		return !slices.ContainsFunc(l.Turns, func(t *turns.Turn) bool { return t.TurnID == it.TurnID })
+	})
+	return l, nil
+}
+
+// A policy that only memory has: a restart has forgotten which turns were detached.
+func forgetDetached(w *forest) {
+	db, err := sql.Open("sqlite3", filepath.Join(w.h.dir, "holon.db"))
+	if err != nil {
+		w.h.t.Fatal(err)
+	}
+	defer db.Close()
+	for _, e := range w.h.seen {
+		if e.Method != notify.TurnDetached {
+			continue
+		}
+		if _, err := db.Exec("UPDATE turns SET attention_policy = ? WHERE turn_id = ? AND state IN ('queued', 'active')", string(turns.Blocking), e.TurnID); err != nil {
+			w.h.t.Fatal(err)
+		}
+	}
+}
+
+// early shows the engine rows of ends that are not committed yet.
+type early struct {
+	mu   sync.Mutex
+	rows map[string]ledger.Values // by turn
+}
+
+type earlyRows struct {
+	engine.Rows
+	early *early
+}
+
+func (r earlyRows) ReadToDecide(ctx context.Context, f func(ledger.Reader) error) error {
+	return r.Rows.ReadToDecide(ctx, func(is ledger.Reader) error { return f(earlyReader{is, r.early}) })
+}
+
+type earlyReader struct {
+	ledger.Reader
+	early *early
+}
+
+// of is the row as it will be.
+func (r earlyReader) of(ix *ledger.Index, v ledger.Values) ledger.Values {
+	if ix.Table != turns.Table || len(v) < 2 {
+		return v
+	}
+	r.early.mu.Lock()
+	defer r.early.mu.Unlock()
+	if row := r.early.rows[v.Text(1)]; row != nil {
+		return row[:len(v)]
+	}
+	return v
+}
+
+func (r earlyReader) Get(ix *ledger.Index, key ...any) (ledger.Values, error) {
+	v, err := r.Reader.Get(ix, key...)
+	return r.of(ix, v), err
+}
+
+func (r earlyReader) Scan(rg ledger.Range, f func(ledger.Values) error) error {
+	return r.Reader.Scan(rg, func(v ledger.Values) error { return f(r.of(rg.Index, v)) })
+}
+
+// tellsEarly tells owners of ends while the commits of these are under way, which takes a
+// moment.
+func tellsEarly() *variant {
+	x := &early{rows: map[string]ledger.Values{}}
+	return &variant{
+		rows: func(r engine.Rows) engine.Rows { return earlyRows{r, x} },
+		arm: func(w *forest) {
+			e, head := w.h.engine, w.h.store.Tail().Head
+			w.h.faults.without(func(u *ledger.Unit) { dropFence[turns.EndsLive](u) })
+			w.h.faults.holdBack(func(u *ledger.Unit) <-chan struct{} {
+				t := endedChild(u)
+				if t == nil {
+					return nil
+				}
+				v, err := t.Values(head() + 1)
+				if err != nil {
+					w.h.t.Errorf("values of %s: %v", t.TurnID, err)
+					return nil
+				}
+				x.mu.Lock()
+				x.rows[t.TurnID] = v
+				x.mu.Unlock()
+				e.LookEarly(t.Parent.ThreadID, t.TurnID)
+				committed := make(chan struct{})
+				time.AfterFunc(20*time.Millisecond, func() {
+					x.mu.Lock()
+					delete(x.rows, t.TurnID)
+					x.mu.Unlock()
+					close(committed)
+				})
+				return committed
+			})
+		},
+	}
+}
+
+// endedChild is the child turn that a unit ends; nil = none.
+func endedChild(u *ledger.Unit) *turns.Turn {
+	for i := range u.Drafts {
+		if _, ends := u.Drafts[i].Body.(*turns.EndedEvent); !ends {
+			continue
+		}
+		for _, row := range u.Rows {
+			if t, ok := row.(*turns.Turn); ok && t.TurnID == u.Drafts[i].Header.TurnID && t.IsChild() {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+func dropFence[F ledger.Fence](u *ledger.Unit) {
+	u.Fences = slices.DeleteFunc(u.Fences, func(f ledger.Fence) bool { _, is := f.(F); return is })
+}
+
+// staleRows show every other look for unended child turns of a turn as it was before
+// they were started.
+type staleRows struct {
+	engine.Rows
+	mu    *sync.Mutex
+	looks map[string]int // by turn
+}
+
+func (r staleRows) ReadToDecide(ctx context.Context, f func(ledger.Reader) error) error {
+	return r.Rows.ReadToDecide(ctx, func(is ledger.Reader) error { return f(staleReader{is, r}) })
+}
+
+type staleReader struct {
+	ledger.Reader
+	r staleRows
+}
+
+func (r staleReader) Scan(rg ledger.Range, f func(ledger.Values) error) error {
+	if rg.Index == turns.Unsettled && len(rg.Prefix) == 2 {
+		turnID := rg.Prefix[1].(string)
+		r.r.mu.Lock()
+		n := r.r.looks[turnID]
+		r.r.looks[turnID]++
+		r.r.mu.Unlock()
+		if n%2 == 0 {
+			return nil
+		}
+	}
+	return r.Reader.Scan(rg, f)
+}
+
+func staleLooks() *variant {
+	return &variant{rows: func(r engine.Rows) engine.Rows { return staleRows{r, &sync.Mutex{}, map[string]int{}} }}
+}
+
+// unbounded is a build that forgets what the bounds of wakes count.
+func unbounded() *variant {
+	return &variant{arm: func(w *forest) {
+		w.h.faults.without(func(u *ledger.Unit) {
+			for _, row := range u.Rows {
+				switch r := row.(type) {
+				case *inbox.Inbox:
+					r.Silent, r.WakeAt, r.Stalled, r.Wakes = 0, 0, "", nil
+				case *inbox.Raw:
+					r.Chain = 0
+				}
+			}
+		})
+	}}
+}
+
+// The model has to see what it is for: each of these builds breaks one rule, and is
+// caught by the properties that need it.
+func TestRandomTreesCatchBrokenBuilds(t *testing.T) {
+	for name, c := range map[string]struct {
+		profile string
+		build   func() *variant
+		breaks  []string // one of these properties
+	}{
+		"a wake comes before the queue": {"queues", func() *variant {
+			return &variant{rows: func(r engine.Rows) engine.Rows { return wakesFirst{r} }}
+		}, []string{"P4"}},
+		"the policy is in memory only":             {"detaches", func() *variant { return &variant{between: forgetDetached} }, []string{"P5"}},
+		"an end is told before it is durable":      {"ends", tellsEarly, []string{"P1"}},
+		"an answer is marked before it is written": {"awaits", func() *variant { return &variant{marksFirst: true} }, []string{"P1"}},
+		"the end of an owner has no fence": {"ends", func() *variant {
+			v := staleLooks()
+			v.arm = func(w *forest) {
+				w.h.faults.without(func(u *ledger.Unit) { dropFence[*turns.Settled](u) })
+			}
+			return v
+		}, []string{"P6"}},
+		"wakes without a word have no bound": {"silent", unbounded, []string{"P11"}},
+		"chains of wakes have no bound":      {"restless", unbounded, []string{"P11"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const most = 60
+			for seed := range uint64(most) {
+				v := c.build()
+				v.broken = true
+				failures, _ := grow(t, newTreeProgram(seed, c.profile), v, nil)
+				for _, f := range failures {
+					if slices.Contains(c.breaks, kindOfFailure(f)) {
+						t.Logf("caught in run %d: %s", seed+1, strings.ReplaceAll(fmt.Sprintf("%.200s", f), "\n", " "))
+						return
+					}
+				}
+			}
+			t.Errorf("not caught in %d runs", most)
+		})
+	}
+}
+
+// The fence of the end of an owner's turn is what keeps looks that are too old from
+// doing harm.
+func TestRandomTreesHoldWithStaleLooks(t *testing.T) {
+	for seed := range uint64(6) {
+		p := newTreeProgram(seed, "ends")
+		v := staleLooks()
+		v.broken = true // only the properties
+		if failures, log := grow(t, p, v, nil); len(failures) > 0 {
+			t.Errorf("%s\n%s\nprogram: %s", strings.Join(failures, "\n"), log, p)
+		}
+	}
+}

@@ -1,0 +1,548 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// The properties of background work, P1 to P8, and the bounds of wakes (P11), checked on
+// the committed log of a whole run, and on what clients and agents have seen. Of P9 (both
+// orders of two things) it checks what is left when both are over; the orders are what
+// random schedules are for.
+
+// treeLog folds a log. It knows nothing of the engine.
+type treeLog struct {
+	w       *forest
+	now     event
+	turns   map[string]*treeTurn
+	threads map[string]*treeThread
+	natives map[string]*treeEntry // by native id
+	raws    map[notify.ID]*treeEntry
+	entries map[notify.ID]*treeEntry
+	order   []*treeEntry
+	waking  map[string]*treeTurn // wakes whose first unit has not told anything yet, by thread
+	waiting map[*treeTurn]bool   // turns that wait for child turns
+}
+
+type treeTurn struct {
+	*turns.Turn
+	ends map[int64]int64 // the seqs of ends, and of what has superseded them; 0 = live
+	end  int64           // the live one
+	link int             // a lower bound of its chain
+	free time.Time       // since when it waits for nothing; zero = it does not
+	left time.Time       // since when nothing should wait for it any more; zero = not
+}
+
+// works reports whether it works for the turn.
+func (t *treeTurn) works(turnID string) bool { return t.Parent != nil && t.Parent.TurnID == turnID }
+
+type treeThread struct {
+	owner  string
+	closed bool
+	held   bool        // a client has interrupted its last turn
+	last   *treeTurn   // active last
+	wakes  []time.Time // since a client has asked for something
+	silent int         // wakes in a row that ended without a word
+	asked  int64       // when a client has asked for something last
+}
+
+// treeEntry is an entry, and the item that it shows.
+type treeEntry struct {
+	id      notify.ID
+	thread  string
+	source  string
+	native  string
+	turn    *treeTurn // whose end it shows; nil = it is none
+	end     int64
+	link    int // of the turn that has caused it
+	seq     int64
+	fresh   bool
+	tells   []telling
+	acked   int64 // the seq of the acknowledgement
+	ackedBy inbox.By
+}
+
+// telling is an inbox/told.
+type telling struct {
+	seq    int64
+	turnID string
+	undone bool // the agent has said nothing, or a client has made it new again
+}
+
+func (w *forest) properties() {
+	l := &treeLog{
+		w: w, turns: map[string]*treeTurn{}, threads: map[string]*treeThread{}, natives: map[string]*treeEntry{},
+		raws: map[notify.ID]*treeEntry{}, entries: map[notify.ID]*treeEntry{}, waking: map[string]*treeTurn{},
+		waiting: map[*treeTurn]bool{},
+	}
+	for _, e := range w.h.seen {
+		l.now = e
+		l.event(e)
+		l.stuck()
+	}
+	l.atTheEnd()
+}
+
+// breaks says that the log breaks a property.
+func (l *treeLog) breaks(property, format string, args ...any) {
+	at := ""
+	if l.now.Seq > 0 {
+		at = fmt.Sprintf(" at\n\t%s", l.now)
+	}
+	l.w.h.t.Errorf("%s: %s%s", property, fmt.Sprintf(format, args...), at)
+}
+
+func (l *treeLog) event(e event) {
+	switch e.Method {
+	case notify.ThreadStarted, notify.ThreadClosed, notify.ThreadPaused, notify.ThreadResumed:
+		l.thread(e, e.body(l.w.h.t).(*threads.Changed))
+	case notify.TurnQueued, notify.TurnStarted, notify.TurnProgress, notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted, notify.StreamRewind, notify.TurnDetached:
+		l.turn(e, e.body(l.w.h.t))
+	case notify.InboxReceived:
+		l.received(e.ThreadID, e.body(l.w.h.t).(*inbox.Received))
+	case notify.InboxPosted:
+		l.posted(e.body(l.w.h.t).(*inbox.Posted))
+	case notify.InboxTold:
+		l.told(e.ThreadID, e.body(l.w.h.t).(*inbox.Told))
+	case notify.InboxUntold:
+		b := e.body(l.w.h.t).(*inbox.Untold)
+		if t := l.turns[b.TurnID]; t != nil && t.Wake {
+			l.threads[e.ThreadID].silent++
+		}
+		l.renew(b.EntryIDs)
+	case notify.InboxWoken:
+		l.asked(e.ThreadID)
+		l.renew(e.body(l.w.h.t).(*inbox.Woken).EntryIDs)
+	case notify.InboxAcked:
+		b := e.body(l.w.h.t).(*inbox.Acked)
+		for _, id := range b.EntryIDs {
+			l.acked(l.entries[id], b.By)
+		}
+	case notify.InboxWithdrawn:
+		x := l.entries[e.body(l.w.h.t).(*inbox.Withdrawn).EntryID]
+		if x == nil || x.turn == nil || x.turn.ends[x.end] == 0 {
+			l.breaks("P1", "a live end is withdrawn: %+v", x)
+			return
+		}
+		x.fresh, x.acked = false, e.Seq
+	}
+}
+
+func (l *treeLog) thread(e event, b *threads.Changed) {
+	if e.Method == notify.ThreadStarted {
+		l.threads[e.ThreadID] = &treeThread{}
+		if b.Parent != nil {
+			l.threads[e.ThreadID].owner = b.Parent.ThreadID
+		}
+	}
+	l.threads[e.ThreadID].closed = b.State == threads.Closed
+}
+
+// asked follows what a client has asked for: it lifts the bounds on wakes.
+func (l *treeLog) asked(thread string) {
+	t := l.threads[thread]
+	t.wakes, t.silent, t.asked, t.held = nil, 0, l.now.Seq, false
+}
+
+func (l *treeLog) turn(e event, body any) {
+	prev := l.turns[e.TurnID]
+	t, th := prev, l.threads[e.ThreadID]
+	var was *turns.Turn
+	if prev == nil {
+		t = &treeTurn{ends: map[int64]int64{}}
+		l.turns[e.TurnID] = t
+	} else {
+		was = prev.Turn
+	}
+	next := turns.Apply(was, e.header(), body)
+	if next == nil {
+		return
+	}
+	t.Turn = next
+	if delete(l.waiting, t); t.State == turns.Active && len(t.WaitsFor) > 0 {
+		l.waiting[t], t.free = true, time.Time{}
+	}
+	if wake := l.waking[e.ThreadID]; wake != nil && wake != t {
+		l.breaks("P3", "the wake %s was told nothing", wake.TurnID)
+		delete(l.waking, e.ThreadID)
+	}
+	switch b := body.(type) {
+	case *turns.QueuedEvent:
+		if !t.IsChild() {
+			l.asked(e.ThreadID)
+		}
+		l.begins(prev == nil, t)
+	case *turns.StartedEvent:
+		if prev == nil && b.Origin == turns.OriginClient && !t.IsChild() {
+			l.asked(e.ThreadID)
+		}
+		l.begins(prev == nil, t)
+		if th.last = t; prev == nil && b.Origin == turns.OriginWake {
+			l.woken(e, t)
+		}
+		th.held = false
+	case *turns.ProgressEvent:
+		for _, id := range b.WaitsFor { // P6
+			child := l.turns[id]
+			if child == nil || !child.works(t.TurnID) || child.AttentionPolicy != turns.Blocking && !t.IsChild() {
+				l.breaks("P6", "waits for %s", id)
+			}
+		}
+	case *turns.RewindEvent:
+		if t.end != 0 {
+			t.ends[t.end], t.end = e.Seq, 0
+		}
+	case *turns.EndedEvent:
+		if l.waking[e.ThreadID] != nil {
+			l.breaks("P3", "the wake %s was told nothing", t.TurnID)
+			delete(l.waking, e.ThreadID)
+		}
+		if t.end != 0 {
+			l.breaks("P1", "ends twice")
+		}
+		t.end = e.Seq
+		t.ends[e.Seq] = 0
+		if b.State == turns.Interrupted && b.By == turns.ByClient && !b.StartedAt.IsZero() {
+			th.held = true
+		}
+		if t.Wake && b.State == turns.Completed && l.spoke(t) {
+			th.silent = 0
+		}
+		if b.State == turns.Completed {
+			l.completed(t)
+		}
+	case *turns.DetachedEvent:
+		if prev == nil || was.AttentionPolicy != turns.Blocking || b.AttentionPolicy != turns.Notify {
+			l.breaks("P5", "detaches a turn whose policy is %q", policyOf(was))
+		}
+		if l.waiting[l.turns[t.Parent.TurnID]] {
+			l.w.freed++
+		}
+	}
+}
+
+func policyOf(t *turns.Turn) turns.AttentionPolicy {
+	if t == nil {
+		return ""
+	}
+	return t.AttentionPolicy
+}
+
+// spoke reports whether what the turn was told last is still told.
+func (l *treeLog) spoke(t *treeTurn) bool {
+	for _, x := range slices.Backward(l.order) {
+		if n := len(x.tells); n > 0 && x.tells[n-1].turnID == t.TurnID {
+			return !x.tells[n-1].undone
+		}
+	}
+	return true
+}
+
+// begins follows the first event of a child turn: what it works for is there (P9), and
+// its chain is that of it.
+func (l *treeLog) begins(first bool, t *treeTurn) {
+	if !first || !t.IsChild() {
+		return
+	}
+	parent := l.turns[t.Parent.TurnID]
+	if l.threads[t.Parent.ThreadID].closed || t.AttentionPolicy == turns.Blocking &&
+		(parent.State != turns.Active || parent.Attempt != t.Parent.Attempt || parent.Progress == turns.Interrupting || !parent.RetryAt.IsZero()) {
+		l.breaks("P9", "it starts, and what it works for is over")
+	}
+	if parent != nil {
+		t.link = parent.link
+	} else if last := l.threads[t.Parent.ThreadID].last; last != nil && t.Parent.TurnID == "" {
+		t.link = last.link
+	}
+}
+
+// completed follows the completion of a turn (P6). One that is itself a child waits for
+// all that it has started, unless a person waits for it.
+func (l *treeLog) completed(t *treeTurn) {
+	all := t.IsChild() && !t.HadItsPrompts()
+	for _, q := range l.turns {
+		all = all && (q.ThreadID != t.ThreadID || q.State != turns.Queued || q.IsChild())
+	}
+	for _, child := range l.turns {
+		waits := child.works(t.TurnID) && (all || child.AttentionPolicy == turns.Blocking)
+		if waits && (child.end == 0 || l.natives[inbox.EndID(child.TurnID, child.end)] == nil) {
+			l.breaks("P6", "completes before its child %s, which is %s", child.TurnID, child.AttentionPolicy)
+		}
+	}
+}
+
+// How long a turn may wait that has nothing to wait for: a drain, or a unit that is tried
+// again. How long a child turn may be waited for whose parent turn is over: a rule that
+// is tried again.
+const (
+	goesOnWithin  = 700 * time.Millisecond
+	settledWithin = 1500 * time.Millisecond
+)
+
+// stuck looks for turns that wait for nothing (P6), and for blocking child turns that
+// nothing can wait for.
+func (l *treeLog) stuck() {
+	for _, t := range l.turns {
+		if t.AttentionPolicy != turns.Blocking {
+			continue
+		}
+		parent := l.turns[t.Parent.TurnID]
+		over := parent.State.Ended()
+		for _, q := range l.turns {
+			over = over || parent.State == turns.Active && len(parent.WaitsFor) > 0 && q.ThreadID == parent.ThreadID && q.State == turns.Queued && !q.IsChild()
+		}
+		switch {
+		case !over || t.State.Ended() || t.Progress == turns.Interrupting:
+			t.left = time.Time{}
+		case t.left.IsZero():
+			t.left = l.now.Timestamp.Time
+		case l.now.Timestamp.Sub(t.left) > settledWithin:
+			l.breaks("P6", "%s is blocking since %v, and nothing can wait for it", t.TurnID, t.left)
+		}
+	}
+	for t := range l.waiting {
+		free := true
+		for _, child := range l.turns {
+			if child.works(t.TurnID) && (t.IsChild() || child.AttentionPolicy == turns.Blocking) {
+				x := l.natives[inbox.EndID(child.TurnID, child.end)]
+				free = free && x != nil && x.id != "" && !x.fresh
+			}
+		}
+		switch {
+		case !free:
+			t.free = time.Time{}
+		case t.free.IsZero():
+			t.free = l.now.Timestamp.Time
+		case l.now.Timestamp.Sub(t.free) > goesOnWithin:
+			l.breaks("P6", "%s waits for nothing since %v", t.TurnID, t.free)
+			delete(l.waiting, t)
+		}
+	}
+}
+
+// woken follows the start of a wake (P4, P11).
+func (l *treeLog) woken(e event, t *treeTurn) {
+	th := l.threads[e.ThreadID]
+	for _, q := range l.turns {
+		if q.ThreadID == t.ThreadID && q.TurnID != t.TurnID && !q.State.Ended() {
+			l.breaks("P4", "wakes the thread although %s is %s", q.TurnID, q.State)
+		}
+	}
+	if th.held {
+		l.breaks("P2", "wakes the thread although a client has stopped it")
+	}
+	th.wakes = append(th.wakes, e.Timestamp.Time)
+	if n := len(th.wakes); n > inbox.MaxWakesAnHour && e.Timestamp.Sub(th.wakes[n-1-inbox.MaxWakesAnHour]) < time.Hour {
+		l.breaks("P11", "more than %d wakes in an hour", inbox.MaxWakesAnHour)
+	}
+	if th.silent >= 5 {
+		l.breaks("P11", "wakes after %d silent wakes in a row", th.silent)
+	}
+	l.waking[e.ThreadID] = t
+}
+
+func (l *treeLog) received(thread string, b *inbox.Received) {
+	x := &treeEntry{thread: thread, source: b.Source, native: b.NativeID}
+	l.raws[b.RawID] = x
+	if b.Source != inbox.SourceTurns {
+		if sender := l.threads[b.Sender]; sender != nil && sender.last != nil {
+			x.link = sender.last.link
+		}
+		return
+	}
+	turnID, end, ok := inbox.EndOf(b.NativeID)
+	x.turn, x.end = l.turns[turnID], end
+	switch {
+	case !ok || x.turn == nil || x.turn.Parent == nil || x.turn.Parent.ThreadID != thread:
+		l.breaks("P1", "it has the end %s, which is none of its children", b.NativeID)
+		return
+	case l.natives[b.NativeID] != nil:
+		l.breaks("P1", "it has the end %s twice", b.NativeID)
+	}
+	gone, is := x.turn.ends[end]
+	if !is {
+		l.breaks("P1", "it has the end %s, which is not in the log", b.NativeID)
+	}
+	if gone > 0 {
+		l.breaks("P8", "it has the end %s, which was superseded", b.NativeID)
+	}
+	x.link, l.natives[b.NativeID] = x.turn.link, x
+}
+
+func (l *treeLog) posted(b *inbox.Posted) {
+	x := l.raws[b.NewRawIDs[0]]
+	x.id, x.seq, x.fresh = b.Entry.EntryID, l.now.Seq, true
+	l.entries[x.id] = x
+	l.order = append(l.order, x)
+}
+
+func (l *treeLog) told(thread string, b *inbox.Told) {
+	t := l.turns[b.TurnID]
+	if len(b.EntryIDs) == 0 {
+		l.breaks("P3", "tells nothing")
+	}
+	for _, id := range b.EntryIDs {
+		x := l.entries[id]
+		if x == nil || !x.fresh || x.thread != thread {
+			l.breaks("P3", "%s is not new", id)
+			continue
+		}
+		if x.turn != nil && x.turn.ends[x.end] > 0 {
+			l.breaks("P8", "the end of %s was superseded by %d", x.turn.TurnID, x.turn.ends[x.end])
+		}
+		x.fresh = false
+		x.tells = append(x.tells, telling{seq: l.now.Seq, turnID: b.TurnID})
+		if t.Wake && x.seq > l.threads[thread].asked {
+			t.link = max(t.link, x.link+1)
+		}
+	}
+	if t.link >= inbox.MaxChain && t.Wake {
+		l.breaks("P11", "a chain of %d wakes", t.link)
+	}
+	if l.waking[thread] == nil {
+		return
+	}
+	delete(l.waking, thread)
+	for _, x := range l.order { // P7
+		if x.thread == thread && x.fresh && !l.reserved(x) {
+			l.breaks("P7", "%s %s is new, and this wake does not tell it", x.id, x.native)
+		}
+	}
+}
+
+// reserved reports whether an answer may be under way that tells the end.
+func (l *treeLog) reserved(x *treeEntry) bool {
+	if x.turn == nil {
+		return false
+	}
+	for _, q := range l.w.asking {
+		mine := q.owner == x.thread && (len(q.ids) == 0 || slices.Contains(q.ids, x.turn.TurnID))
+		if mine && q.from <= l.now.Seq && (q.to == 0 || l.now.Seq <= q.to+20) { // its mark is committed a little later
+			return true
+		}
+	}
+	return false
+}
+
+func (l *treeLog) renew(ids []notify.ID) {
+	for _, id := range ids {
+		x := l.entries[id]
+		x.fresh = true
+		if n := len(x.tells); n > 0 {
+			x.tells[n-1].undone = true
+		}
+	}
+}
+
+func (l *treeLog) acked(x *treeEntry, by inbox.By) {
+	x.fresh, x.acked, x.ackedBy = false, l.now.Seq, by
+	if by != inbox.ByAwait {
+		return
+	}
+	for _, a := range l.w.written {
+		if a.entry == string(x.id) && a.seq <= l.now.Seq {
+			return
+		}
+	}
+	l.breaks("P1", "%s of %s is marked as told, and no answer has shown it", x.id, x.native)
+}
+
+// atTheEnd checks what must be true when all clocks have run down.
+func (l *treeLog) atTheEnd() {
+	l.now = event{}
+	w := l.w
+	for id, t := range l.turns {
+		if !t.State.Ended() {
+			l.breaks("P2", "%s in %s never ends: %s %s %s", id, t.ThreadID, t.State, t.Progress, t.Reason)
+		}
+		row, err := w.h.view.Turn(bg, id)
+		if err != nil || row == nil {
+			w.h.t.Errorf("read %s: %v", id, err)
+			continue
+		}
+		if row.AttentionPolicy != t.AttentionPolicy {
+			l.breaks("P5", "the row of %s says %q, the log %q", id, row.AttentionPolicy, t.AttentionPolicy)
+		}
+		if t.IsChild() && t.end != 0 && !l.threads[t.Parent.ThreadID].closed && l.natives[inbox.EndID(id, t.end)] == nil {
+			l.breaks("P1", "the end of %s in %s is not in the inbox of %s", id, t.ThreadID, t.Parent.ThreadID)
+		}
+	}
+	for id, seq := range w.queued {
+		if t := l.turns[id]; t == nil || t.CreatedSeq > seq {
+			l.breaks("P4", "%s was answered with %d, and is not in the log", id, seq)
+		}
+	}
+	for id := range w.notes {
+		if t := l.turns[id]; t == nil || t.AttentionPolicy != turns.Notify {
+			l.breaks("P5", "%s was said to be detached", id)
+		}
+	}
+	for _, x := range l.order {
+		l.entryAtTheEnd(x)
+	}
+	for _, a := range w.written {
+		l.answerAtTheEnd(a)
+	}
+	for id, list := range w.seen {
+		for _, s := range list {
+			l.shown(id, s)
+		}
+	}
+}
+
+// entryAtTheEnd checks P1 and P2 of an entry.
+func (l *treeLog) entryAtTheEnd(x *treeEntry) {
+	w := l.w
+	if x.fresh && !l.threads[x.thread].closed {
+		if box := w.h.box(x.thread); box != nil && w.mayBeWoken(x.thread, box) {
+			l.breaks("P2", "%s %s of %s is still new", x.id, x.native, x.thread)
+		}
+	}
+	if x.fresh || x.acked > 0 && len(x.tells) == 0 {
+		return
+	}
+	n := len(x.tells)
+	if n == 0 {
+		l.breaks("P1", "%s %s of %s was never told", x.id, x.native, x.thread)
+		return
+	}
+	if t := l.turns[x.tells[n-1].turnID]; t.State == turns.Completed && !x.tells[n-1].undone && !w.given[t.TurnID][string(x.id)] {
+		l.breaks("P1", "%s %s counts as told, but the agent did not get it in %s", x.id, x.native, t.TurnID)
+	}
+	for i, again := range x.tells[1:] {
+		if before := x.tells[i]; !before.undone && again.seq > before.seq {
+			l.breaks("P1", "%s %s is told in %s and again in %s", x.id, x.native, before.turnID, again.turnID)
+		}
+	}
+}
+
+// answerAtTheEnd checks that nothing has told an end again in the same life of the server
+// that an answer had told.
+func (l *treeLog) answerAtTheEnd(a writtenEnd) {
+	x := l.entries[notify.ID(a.entry)]
+	if x == nil {
+		l.breaks("P1", "an answer has told %s, which is not in the log", a.entry)
+		return
+	}
+	for _, t := range x.tells {
+		if t.seq > a.seq && t.seq <= l.w.ended[a.life] {
+			l.breaks("P1", "%s %s is told by an answer at %d, and again in %s at %d", x.id, x.native, a.seq, t.turnID, t.seq)
+		}
+	}
+}
+
+// shown checks that an end which anybody has seen is in the log.
+func (l *treeLog) shown(id string, s endSeen) {
+	for _, e := range l.w.h.seen {
+		if e.TurnID == id && terminal(e.Method) && e.State == string(s.state) && e.Attempt == s.attempt {
+			return
+		}
+	}
+	l.breaks("P1", "an answer has shown that attempt %d of %s is %s", s.attempt, id, s.state)
+}
