@@ -39,9 +39,9 @@ func readChat(body []byte) (exchange, error) {
 	var conversation []message
 	for _, m := range in.Messages {
 		if who := by[m.Role]; who == byTool {
-			conversation = append(conversation, message{by: byTool})
+			conversation = append(conversation, message{by: byTool, results: []string{strings.Join(m.Content.texts(), "\n")}})
 		} else if who != "" { // the system prompt chooses nothing
-			conversation = append(conversation, message{who, m.Content.texts(), m.Content.images()})
+			conversation = append(conversation, message{by: who, texts: m.Content.texts(), images: m.Content.images()})
 		}
 	}
 	var tools []tool
@@ -126,8 +126,9 @@ func wholeChat(x exchange, r reply) any {
 type parts []part
 
 type part struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
+	Type    string          `json:"type"`
+	Text    string          `json:"text"`
+	Content json.RawMessage `json:"content"` // of a tool's result: content in turn
 }
 
 // UnmarshalJSON accepts either form, and null.
@@ -152,6 +153,15 @@ func (p parts) texts() []string {
 		}
 	}
 	return texts
+}
+
+// textOf returns the texts of content in one piece, or anything else as it is.
+func textOf(content json.RawMessage) string {
+	var p parts
+	if len(content) > 0 && json.Unmarshal(content, &p) != nil {
+		return string(content)
+	}
+	return strings.Join(p.texts(), "\n")
 }
 
 // images counts the parts that are images.

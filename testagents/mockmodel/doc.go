@@ -20,10 +20,20 @@
 //	SAY WORD      an answer with WORD in it
 //	LOOK          the number of images in the prompt
 //	RECALL        every WORD of SAY earlier in the conversation
+//	DO STEPS      calls of Holon's own tools, see below
 //
 // Any other prompt gets a short text. So does every request that offers no
 // tools, because agents ask for titles and summaries that way. The answer to
 // the result of a tool is a closing text.
+//
+// STEPS is a JSON array of calls, [["work_start", {"prompt": "hi"}], ["work_await",
+// {"turn_ids": ["$1.turn_id"]}]]: one after the other, each with the tool whose name
+// ends so, and at last a text with all results. $1.turn_id and $1.thread_id are of
+// the work that the first call has started. AGAIN STEPS behind it has the calls for a
+// prompt that says that the turn is tried again.
+//
+// What stands in a prompt between two lines that mark it as written by others
+// chooses nothing. A prompt with nothing else is answered with that text.
 //
 // It keeps no conversation and checks no key. It is never part of the holon
 // command.

@@ -1,5 +1,7 @@
 package mockmodel
 
+import "encoding/json"
+
 // geminiAPI is Google's generateContent.
 var geminiAPI = api{name: "gemini", read: readGemini, stream: streamGemini, whole: wholeGemini}
 
@@ -12,7 +14,8 @@ type geminiRequest struct {
 				MimeType string `json:"mimeType"`
 			} `json:"inlineData"`
 			FunctionResponse *struct {
-				Name string `json:"name"`
+				Name     string          `json:"name"`
+				Response json.RawMessage `json:"response"`
 			} `json:"functionResponse"`
 		} `json:"parts"`
 	} `json:"contents"`
@@ -39,7 +42,7 @@ func readGemini(body []byte) (exchange, error) {
 		}
 		for _, p := range c.Parts {
 			if p.FunctionResponse != nil {
-				m.by = byTool
+				m.by, m.results = byTool, append(m.results, geminiResult(p.FunctionResponse.Response))
 			}
 			if p.InlineData != nil {
 				m.images++
@@ -61,6 +64,17 @@ func readGemini(body []byte) (exchange, error) {
 		x.model = sideModel
 	}
 	return x, nil
+}
+
+// geminiResult returns what a tool has said: a text, if the agent gives that.
+func geminiResult(response json.RawMessage) string {
+	var in struct {
+		Output string `json:"output"`
+	}
+	if json.Unmarshal(response, &in) == nil && in.Output != "" {
+		return in.Output
+	}
+	return string(response)
 }
 
 // sideModel marks an agent's internal request that wants JSON: which model to

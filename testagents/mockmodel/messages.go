@@ -29,9 +29,9 @@ func readMessages(body []byte) (exchange, error) {
 			conversation = append(conversation, message{by: byModel})
 		case m.Content.has("tool_result"):
 			// The text beside a result is what the user said meanwhile.
-			conversation = append(conversation, message{byTool, m.Content.texts(), m.Content.images()})
+			conversation = append(conversation, message{byTool, m.Content.texts(), m.Content.images(), m.Content.results()})
 		case m.Role == "user":
-			conversation = append(conversation, message{byPerson, m.Content.texts(), m.Content.images()})
+			conversation = append(conversation, message{by: byPerson, texts: m.Content.texts(), images: m.Content.images()})
 		}
 	}
 	var tools []tool
@@ -39,6 +39,18 @@ func readMessages(body []byte) (exchange, error) {
 		tools = append(tools, tool{name: t.Name})
 	}
 	return exchange{question: ask(conversation, tools), model: in.Model, streamed: in.Stream}, nil
+}
+
+// results returns what the tools have said.
+func (p parts) results() []string {
+	var list []string
+	for _, one := range p {
+		if one.Type != "tool_result" {
+			continue
+		}
+		list = append(list, textOf(one.Content))
+	}
+	return list
 }
 
 func messagesUsage(out int) map[string]any {

@@ -16,9 +16,10 @@ type responsesRequest struct {
 }
 
 type responsesItem struct {
-	Type    string `json:"type"`
-	Role    string `json:"role"`
-	Content parts  `json:"content"`
+	Type    string          `json:"type"`
+	Role    string          `json:"role"`
+	Content parts           `json:"content"`
+	Output  json.RawMessage `json:"output"` // of a tool
 }
 
 type responsesTool struct {
@@ -48,11 +49,11 @@ func readResponses(body []byte) (exchange, error) {
 	for _, item := range list {
 		switch {
 		case strings.HasSuffix(item.Type, "_output"):
-			conversation = append(conversation, message{by: byTool})
+			conversation = append(conversation, message{by: byTool, results: []string{textOf(item.Output)}})
 		case strings.HasSuffix(item.Type, "_call"), item.Type == "reasoning", item.Role == "assistant":
 			conversation = append(conversation, message{by: byModel})
 		case item.Role == "user":
-			conversation = append(conversation, message{byPerson, item.Content.texts(), item.Content.images()})
+			conversation = append(conversation, message{by: byPerson, texts: item.Content.texts(), images: item.Content.images()})
 		}
 	}
 	return exchange{question: ask(conversation, flatten(in.Tools, "")), model: in.Model, streamed: in.Stream}, nil

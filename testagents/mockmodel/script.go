@@ -26,7 +26,9 @@ type question struct {
 	images    int      // since the model's last message
 	besides   []string // sent with it: context, and the transcript of a lost conversation
 	earlier   []string // by the user, before that
+	quoted    []string // what said quotes, if it has no word
 	afterTool bool     // the newest message has the result of a tool
+	script    *performance
 	tools     []tool
 }
 
@@ -67,13 +69,16 @@ var (
 	lookWord  = regexp.MustCompile(`\bLOOK\b`)
 	recall    = regexp.MustCompile(`\bRECALL\b`)
 
-	words = []*regexp.Regexp{sayWord, lookWord, slowCount, writePath, toolWord, hangWord, planWord, askWord, thinkWord, recall}
+	words = []*regexp.Regexp{sayWord, lookWord, slowCount, writePath, toolWord, hangWord, planWord, askWord, thinkWord, recall, doWord}
 )
 
 // answer chooses the reply. It depends on the question alone.
 func (q question) answer() reply {
 	if len(q.tools) == 0 {
 		return reply{text: []string{"A short ", "answer."}, pause: briskly}
+	}
+	if q.script != nil {
+		return q.script.next(q.tools)
 	}
 	r := reply{pause: briskly}
 	if q.afterTool {
@@ -84,6 +89,9 @@ func (q question) answer() reply {
 		r.thoughts = []string{"Let me ", "think about ", "this."}
 	}
 	switch {
+	case q.quoted != nil: // what others wrote chooses nothing
+		r.text = append([]string{"I read: "}, pieces(strings.Join(q.quoted, "\n"))...)
+		return r
 	case slowCount.MatchString(q.said):
 		r.text, r.pause = slowText(slowCount.FindStringSubmatch(q.said)[1]), slowly
 	case lookWord.MatchString(q.said):
@@ -132,9 +140,10 @@ func (q question) recalled() []string {
 // message is one message of a conversation, with the members that answers
 // depend on.
 type message struct {
-	by     string // person, model or tool; a tool's message may also have text
-	texts  []string
-	images int
+	by      string // person, model or tool; a tool's message may also have text
+	texts   []string
+	images  int
+	results []string // of tools
 }
 
 const (
@@ -145,7 +154,7 @@ const (
 
 // ask makes the question from a conversation.
 func ask(conversation []message, tools []tool) question {
-	q := question{tools: tools}
+	q := question{tools: tools, script: performing(conversation)}
 	first := len(conversation) // the first message after the model's last
 	for first > 0 && conversation[first-1].by != byModel {
 		first--
@@ -166,27 +175,44 @@ func ask(conversation []message, tools []tool) question {
 	}
 	// If the user wrote with or after the tool's result, that is a new
 	// question.
-	var chosen bool
-	q.said, chosen = newest(said)
+	var kind choice
+	q.said, kind = newest(said)
+	if kind == byQuotation {
+		_, q.quoted = quotations(q.said)
+	}
 	q.besides = said
-	q.afterTool = q.afterTool && !chosen
+	q.afterTool = q.afterTool && kind == byNothing
 	return q
 }
 
-// newest returns the last text that has one of the words, and true. Without one
-// it returns the last text, and false. The last text alone is not enough:
+// choice is what makes a text the one to answer.
+type choice int
+
+const (
+	byNothing   choice = iota // it is the last
+	byQuotation               // it is the last that quotes what others wrote
+	byWord                    // it is the last with one of the words, outside of quotations
+)
+
+// newest returns the text to answer, and why. The last text alone is not enough:
 // agents add their own texts, and the user may have written again after an
 // interrupt.
-func newest(texts []string) (text string, chosen bool) {
+func newest(texts []string) (text string, why choice) {
 	for _, text := range slices.Backward(texts) {
+		own, _ := quotations(text)
 		for _, word := range words {
-			if word.MatchString(text) {
-				return text, true
+			if word.MatchString(own) {
+				return own, byWord
 			}
 		}
 	}
-	if len(texts) == 0 {
-		return "", false
+	for _, text := range slices.Backward(texts) {
+		if _, quoted := quotations(text); quoted != nil {
+			return text, byQuotation
+		}
 	}
-	return texts[len(texts)-1], false
+	if len(texts) == 0 {
+		return "", byNothing
+	}
+	return texts[len(texts)-1], byNothing
 }

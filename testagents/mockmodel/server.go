@@ -165,14 +165,18 @@ func (s *Server) note(r *http.Request, name string, bytes int, x exchange, answe
 	}
 	tools := make([]string, len(x.tools))
 	for i, t := range x.tools {
-		tools[i] = t.name
+		tools[i] = t.full()
 	}
 	line := map[string]any{
 		"time": time.Now().UTC().Format(time.RFC3339Nano), "api": name, "path": r.URL.Path, "bytes": bytes, "model": x.model,
-		"said": x.said, "earlier": len(x.earlier), "after_tool": x.afterTool, "tools": tools, "answer": answer.whole(),
+		"said": x.said, "beside": x.besides, "earlier": len(x.earlier), "after_tool": x.afterTool, "tools": tools, "answer": answer.whole(),
 	}
 	if answer.call != nil {
-		line["call"] = answer.call.tool.name
+		line["call"] = answer.call.tool.full()
+		line["args"] = answer.call.args
+	}
+	if x.script != nil {
+		line["results"] = x.script.results
 	}
 	b, err := json.Marshal(line)
 	if err != nil {
