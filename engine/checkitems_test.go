@@ -4,6 +4,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
@@ -72,7 +74,13 @@ func (c *checker) created(e event, b *items.Created, it *items.Item) {
 	if it.Type == "" {
 		c.errorf(e, "has no content.type")
 	}
-	if (b.Status == items.StatusPending) != it.Type.IsQuestion() {
+	var answered struct {
+		Outcome *items.Outcome `json:"outcome"`
+	}
+	if err := json.Unmarshal(b.Content, &answered); err != nil {
+		c.errorf(e, "%v", err)
+	}
+	if waits := it.Type.IsQuestion() && answered.Outcome == nil; (b.Status == items.StatusPending) != waits {
 		c.errorf(e, "a %s begins %s", it.Type, b.Status)
 	}
 	c.take(e, b.Content, b.Truncated)

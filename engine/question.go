@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/seed82539d15/holon/items"
@@ -18,7 +19,8 @@ type pendingQuestion struct {
 	expires int64             // Unix milliseconds, 0 = never; set by the actor
 }
 
-// ask adds a question. The turn waits, unless the question is answered already.
+// ask adds a question. The turn waits, unless the question is answered already: then
+// it is created with its answer, so that nobody takes it for one that waits.
 func (w *itemWriter) ask(q *pendingQuestion) {
 	act, cfg := w.d.active(), w.d.rules.cfg
 	ans, answered := chosen(q.content, q.options.OptionID)
@@ -34,6 +36,10 @@ func (w *itemWriter) ask(q *pendingQuestion) {
 			p.ExpiresAt = string(text)
 			q.content = p
 		}
+	}
+	status := items.StatusPending
+	if answered {
+		status, q.content = ans.Status, withOutcome(q.content, ans.Outcome, ans.Answer, cmp.Or(q.options.By, byConfiguration))
 	}
 	err := w.mustBeNew(q.itemID)
 	var (
@@ -51,14 +57,13 @@ func (w *itemWriter) ask(q *pendingQuestion) {
 	}
 	at := w.d.turnScope() // a question is asked by the turn, not by one of its steps
 	row := w.d.change.item(nil, act.turn.TurnID, notify.ItemCreated, q.itemID, at, &items.Created{
-		ItemID: q.itemID, Type: "created", Status: items.StatusPending, Content: raw, Truncated: cut, TotalBytes: total, Kind: q.content.Kind(),
+		ItemID: q.itemID, Type: "created", Status: status, Content: raw, Truncated: cut, TotalBytes: total, Kind: q.content.Kind(),
 	})
-	o := &openItem{row: row, span: at.span, content: q.content, question: q}
 	if answered {
-		w.resolve(o, ans, byConfiguration)
+		w.d.addEffect(deliverAnswer{q, ans})
 		return
 	}
-	act.open.add(o)
+	act.open.add(&openItem{row: row, span: at.span, content: q.content, question: q})
 	if act.turn.Progress != turns.Waiting {
 		w.d.turn.addProgress(turns.Waiting, "")
 	}
@@ -145,7 +150,8 @@ func withOutcome(c items.Content, out items.Outcome, answer items.Raw, by string
 // cancelled is the answer of a question that no person is asked any more.
 var cancelled = turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}
 
-// byConfiguration is resolved_by of a question that the configuration answered.
+// byConfiguration is resolved_by of a question that the configuration answered, if
+// the agent's adapter does not say more.
 const byConfiguration = "configuration"
 
 // chosen is the answer of a permission request by the id of an option.

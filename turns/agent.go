@@ -231,11 +231,13 @@ func (p *Prompt) OnSteer(f Injector) { p.Sink.OnSteer(f) }
 // ends cancelled. OptionID is an option that the configuration has chosen: the
 // question is stored with this answer and no person is asked; "" = a person is
 // asked. OptionID must be one of the options of a PermissionRequest, else Ask
-// returns an error that wraps items.ErrRefused.
+// returns an error that wraps items.ErrRefused. By is who has chosen it, shown as
+// resolved_by; "" = configuration.
 type AskOptions struct {
 	ExpiresAfter time.Duration
 	OnExpiry     string
 	OptionID     string
+	By           string
 }
 
 // Answer is how a question ended. Answer is set for a Question that was

@@ -275,21 +275,33 @@ func TestEngineLetsAnyoneAnswerAPermission(t *testing.T) {
 func TestEngineStoresConfiguredAndExpiredAnswers(t *testing.T) {
 	for _, c := range []struct {
 		change func(*acp.Config)
+		method string // of the event with the answer
 		status items.Status
 		want   string
 	}{
-		{func(c *acp.Config) { c.Permissions = acp.PermissionsAllow }, items.StatusCompleted, `"kind":"allow_once"`},
-		{func(c *acp.Config) { c.Permissions = acp.PermissionsReject }, items.StatusDeclined, `"kind":"reject_once"`},
-		{func(c *acp.Config) { c.PermissionTimeout = 50 * time.Millisecond }, items.StatusDeclined, `"type":"expired"`},
+		{func(c *acp.Config) { c.Permissions = acp.PermissionsAllow }, notify.ItemCreated, items.StatusCompleted, `"kind":"allow_once"`},
+		{func(c *acp.Config) { c.Permissions = acp.PermissionsReject }, notify.ItemCreated, items.StatusDeclined, `"kind":"reject_once"`},
+		{func(c *acp.Config) { c.PermissionTimeout = 50 * time.Millisecond }, notify.ItemUpdated, items.StatusDeclined, `"type":"expired"`},
 	} {
 		s := serve(t, t.TempDir(), "", c.change)
 		turn := s.start("t", "ask Write?")
 		s.end(turn)
-		answered := s.until("the answer", func(e event) bool { return e.Method == notify.ItemUpdated && kindOf(e) == items.KindPermissionRequest })
+		answered := s.until("the answer", func(e event) bool { return e.Method == c.method && kindOf(e) == items.KindPermissionRequest })
 		if answered.Params.Status != c.status || !strings.Contains(string(answered.Params.Content), c.want) {
 			t.Errorf("%s %s, want %s %s", answered.Params.Status, answered.Params.Content, c.status, c.want)
 		}
 		s.stop()
+	}
+}
+
+// Nobody who watches takes a request that the server has answered for one that waits.
+func TestEngineAllowsOurOwnToolsWithoutAQuestionThatWaits(t *testing.T) {
+	s := serve(t, t.TempDir(), "", func(c *acp.Config) { c.Tools = &agenttest.Granter{} })
+	turn := s.start("thread_1", `permit {"toolCall":{"toolCallId":"c1","name":"mcp__holon_12c351__work_start","title":"work"}}`)
+	s.end(turn)
+	asked := s.until("the request", func(e event) bool { return kindOf(e) == items.KindPermissionRequest })
+	if asked.Method != notify.ItemCreated || asked.Params.Status != items.StatusCompleted || !strings.Contains(string(asked.Params.Content), `"resolved_by":"policy"`) {
+		t.Errorf("%s %s %s", asked.Method, asked.Params.Status, asked.Params.Content)
 	}
 }
 

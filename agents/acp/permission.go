@@ -111,13 +111,14 @@ func (s *session) ask(buf *opBuffer, ev event) {
 	cfg := &s.a.cfg
 	o := turns.AskOptions{ExpiresAfter: cfg.PermissionTimeout}
 	if p, ok := question.(items.PermissionRequest); ok {
+		by := ""
 		decided := map[string]string{PermissionsAllow: items.AllowOnce, PermissionsReject: items.RejectOnce}[cfg.Permissions]
 		if s.allowsOwn(ev.raw, p.Options) {
-			decided = items.AllowOnce
+			decided, by = items.AllowOnce, byPolicy
 		}
 		switch option := optionOf(p.Options, kindOffered(p.Options, decided)); {
 		case option != nil:
-			o = turns.AskOptions{OptionID: option.OptionID} // the item is made with its answer
+			o = turns.AskOptions{OptionID: option.OptionID, By: by} // the item is made with its answer
 		case decided != "":
 			buf.add(run, notice("warning", "Cancelled, because the answer that is configured is not among the options: "+p.Title, nil))
 			buf.flush()
@@ -142,6 +143,9 @@ func (s *session) ask(buf *opBuffer, ev event) {
 		}
 	})
 }
+
+// byPolicy is resolved_by of a request to use our own tools.
+const byPolicy = "policy"
 
 // allowsOwn reports whether a permission request is for one of our own tools, and
 // can be and is to be allowed at once.
