@@ -131,7 +131,7 @@ func (p *place) furnish(t *testing.T) {
 // config returns what a user would write to use the agent.
 func (l Launch) config(name string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "default_agent = %q\n\n[agents.%s]\nkind = \"acp\"\ncancel_seconds = 5\nhandover = true\ncommand = [", name, name)
+	fmt.Fprintf(&b, "default_agent = %q\n\n[agents.%s]\nkind = \"acp\"\ncancel_seconds = 5\nhandover = true\nchild_agents = [%q, \"echo\"]\ncommand = [", name, name, name)
 	for i, word := range l.Command {
 		if i > 0 {
 			b.WriteString(", ")

@@ -24,6 +24,7 @@ type run struct {
 	*testing.T
 	*place
 	ctx     context.Context
+	within  time.Duration // for waits for the agent
 	note    string
 	failure string
 	missing bool
@@ -33,7 +34,7 @@ type run struct {
 func (p *place) play(t *testing.T, s scenario) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
-	r := &run{T: t, place: p, ctx: ctx}
+	r := &run{T: t, place: p, ctx: ctx, within: agentWithin}
 	started := time.Now()
 	defer func() {
 		c := cell{outcome: passed, took: time.Since(started), note: r.note}
@@ -113,7 +114,7 @@ func (r *run) turn(threadID, text string) string {
 // until waits until a turn meets a condition.
 func (r *run) until(turnID, what string, ok func(*turnView) bool) *turnView {
 	r.Helper()
-	timeout := time.After(agentWithin)
+	timeout := time.After(r.within)
 	for {
 		events, more := r.events.all()
 		v := fold(events, turnID)

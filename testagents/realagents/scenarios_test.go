@@ -35,6 +35,12 @@ var scenarios = []scenario{
 	{"server killed in mid-turn", serverKilled},
 	{"session lost by the agent", sessionLost},
 	{"woken by its inbox", wokenByInbox},
+	{"child awaited, child told by a wake", toldOfChildren},
+	{"turn waits for its child", waitsForChild},
+	{"two threads, each with its own tools", ownServersOnly},
+	{"agent killed in work_await", killedInAwait},
+	{"agent killed in work_await, retried", retriedInAwait},
+	{"work_await silent for 95 s", silentAwait},
 }
 
 // lastScenario runs after all others.

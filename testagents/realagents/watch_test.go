@@ -83,6 +83,7 @@ type itemView struct {
 	deltas  int
 	first   time.Time // of the first delta
 	last    time.Time
+	ended   time.Time // or last changed
 	seq     int64
 	content map[string]any
 }
@@ -122,7 +123,7 @@ func fold(events []seen, turnID string) *turnView {
 				item = &itemView{id: p.ItemID, first: e.at, seq: e.Seq}
 				v.items[p.ItemID], v.order = item, append(v.order, p.ItemID)
 			}
-			item.status = p.Status
+			item.status, item.ended = p.Status, e.at
 			item.take(p.Content)
 		case "item/delta":
 			if item := v.items[p.ItemID]; item != nil {
