@@ -151,6 +151,9 @@ func TestQuestionsAndMethodsThatASubscriptionWants(t *testing.T) {
 		h.start("b")
 		c := h.next(h.agent)
 		q := h.ask(c, permission(), turns.AskOptions{})
+		if _, err := c.Ask(bg, permission(), turns.AskOptions{OptionID: "yes"}); err != nil { // it waits for nobody
+			t.Error(err)
+		}
 		h.message(c, "text that enters nothing")
 		h.allow(q)
 		h.send("a", "inbox events enter no inbox")
