@@ -71,18 +71,18 @@ func (s *Server) inboxRead(ctx context.Context, r *request, in inboxReadIn) (ans
 		return answer{}, refused
 	}
 	if len(page.Entries) == 0 {
-		return answer{"Your inbox has no unacknowledged entries.\n", rawObject(raw)}, nil
+		return saying("Your inbox has no unacknowledged entries.\n", raw), nil
 	}
 	var lines strings.Builder
 	for i := range page.Entries {
 		e := &page.Entries[i]
 		fmt.Fprintf(&lines, "- %s (%s, %d): %s\n", e.EntryID, e.Source, e.Count, inbox.Line(e.Summary, inbox.MaxSummary))
 	}
-	text := quoted(lines.String())
+	text := ""
 	if page.NextAfterEntryID != "" {
 		text += fmt.Sprintf("There are more: call inbox_read with after_entry_id %s.\n", page.NextAfterEntryID)
 	}
-	return answer{text + "inbox_read with entry_id reads an entry; inbox_ack acknowledges what is dealt with.\n", rawObject(raw)}, nil
+	return quoting(lines.String(), text+"inbox_read with entry_id reads an entry; inbox_ack acknowledges what is dealt with.\n", raw), nil
 }
 
 // readEntry reads the items of an entry. Payloads that are too long for a model are
@@ -115,11 +115,11 @@ func (s *Server) readEntry(ctx context.Context, r *request, in inboxReadIn) (ans
 	if err != nil {
 		return answer{}, api.Errorf(api.KindInternal, "")
 	}
-	text := quoted(body.String())
+	text := ""
 	if page.NextAfterRawID != "" {
 		text += fmt.Sprintf("There are more: call inbox_read with entry_id %s and after_raw_id %s.\n", in.EntryID, page.NextAfterRawID)
 	}
-	return answer{text + fmt.Sprintf("Call inbox_ack with entry_ids [%q] once it is dealt with.\n", in.EntryID), rawObject(data)}, nil
+	return quoting(body.String(), text+fmt.Sprintf("Call inbox_ack with entry_ids [%q] once it is dealt with.\n", in.EntryID), data), nil
 }
 
 // payloadText is what a payload says: its text if it is a message, a timer or the
@@ -162,7 +162,7 @@ func (s *Server) inboxAck(ctx context.Context, r *request, in inboxAckIn) (answe
 	if len(a.RemainderEntryIDs) > 0 {
 		text += " More has arrived meanwhile: call inbox_read."
 	}
-	return answer{text + "\n", rawObject(raw)}, nil
+	return saying(text+"\n", raw), nil
 }
 
 // inboxSubscribeIn are the params of inbox_subscribe.
@@ -186,7 +186,7 @@ func (s *Server) inboxSubscribe(ctx context.Context, r *request, in inboxSubscri
 	if refused != nil {
 		return answer{}, refused
 	}
-	return answer{"From now on they arrive in your inbox.\n", rawObject(raw)}, nil
+	return saying("From now on they arrive in your inbox.\n", raw), nil
 }
 
 // timerCreateIn are the params of timer_create.
@@ -213,7 +213,7 @@ func (s *Server) timerCreate(ctx context.Context, r *request, in timerCreateIn) 
 	if refused != nil {
 		return answer{}, refused
 	}
-	return answer{fmt.Sprintf("Timer %s will fire at %s.\n", t.Timer.TimerID, t.Timer.NextAt.UTC().Format("2006-01-02 15:04:05Z")), rawObject(raw)}, nil
+	return saying(fmt.Sprintf("Timer %s will fire at %s.\n", t.Timer.TimerID, t.Timer.NextAt.UTC().Format("2006-01-02 15:04:05Z")), raw), nil
 }
 
 // timerDeleteIn are the params of timer_delete.
@@ -232,7 +232,7 @@ func (s *Server) timerDelete(ctx context.Context, r *request, in timerDeleteIn) 
 	if refused != nil {
 		return answer{}, refused
 	}
-	return answer{fmt.Sprintf("Timer %s is deleted.\n", t.TimerID), rawObject(raw)}, nil
+	return saying(fmt.Sprintf("Timer %s is deleted.\n", t.TimerID), raw), nil
 }
 
 // messageSendIn are the params of message_send.
@@ -263,5 +263,5 @@ func (s *Server) messageSend(ctx context.Context, r *request, in messageSendIn) 
 	if refused != nil {
 		return answer{}, refused
 	}
-	return answer{fmt.Sprintf("Thread %s has it in its inbox.\n", to), rawObject(raw)}, nil
+	return saying(fmt.Sprintf("Thread %s has it in its inbox.\n", to), raw), nil
 }

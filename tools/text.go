@@ -59,7 +59,7 @@ func resultLine(r *turns.Result) string {
 	return "- " + s + "\n"
 }
 
-// resultsText says how turns are: a line for each, then what they said.
+// resultsText says how turns are, to be quoted: a line for each, then what they said.
 func resultsText(results []turns.Result) string {
 	var lines, texts strings.Builder
 	for i := range results {
@@ -77,7 +77,7 @@ func resultsText(results []turns.Result) string {
 			fmt.Fprintf(&texts, "(This is not all: work_list with turn_ids [%q] has more.)\n", r.TurnID)
 		}
 	}
-	return quoted(lines.String() + texts.String())
+	return lines.String() + texts.String()
 }
 
 // unended are the ids of the turns that go on.

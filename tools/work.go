@@ -120,14 +120,14 @@ func (r *request) start(ctx context.Context, threadID string, c turns.Start, key
 	if refused != nil {
 		return answer{}, refused
 	}
-	return answer{startText(&t), rawObject(raw)}, nil
+	return started(&t, raw), nil
 }
 
-// startText says what was started and what to do next.
-func startText(t *turns.StartResult) string {
+// started says what was started and what to do next.
+func started(t *turns.StartResult, data []byte) answer {
 	where := fmt.Sprintf("turn %s in thread %s", t.TurnID, t.ThreadID)
 	if len(t.Results) > 0 && len(unended(t.Results)) == 0 {
-		return fmt.Sprintf("Started %s, and it has ended.\n%s", where, resultsText(t.Results))
+		return quoting(resultsText(t.Results), fmt.Sprintf("Started %s, and it has ended.\n", where), data)
 	}
 	text := fmt.Sprintf("Started %s.", where)
 	if t.State == turns.Queued {
@@ -137,12 +137,12 @@ func startText(t *turns.StartResult) string {
 	case t.Detached != nil:
 		text += fmt.Sprintf(" It is still running, and goes on in the background (%s).", t.Detached.Reason)
 	case t.AttentionPolicy == turns.Blocking:
-		return text + fmt.Sprintf(" Go on with other work, then call work_await with turn_ids [%q]. Your turn does not end before it has ended.\n", t.TurnID)
+		return saying(text+fmt.Sprintf(" Go on with other work, then call work_await with turn_ids [%q]. Your turn does not end before it has ended.\n", t.TurnID), data)
 	}
 	if t.Wake == "none" {
-		return text + " Its end will be in your inbox, and does not wake you: call inbox_read or work_await.\n"
+		return saying(text+" Its end will be in your inbox, and does not wake you: call inbox_read or work_await.\n", data)
 	}
-	return text + " You will be told when it ends, also after your turn. To have its result in this turn, call work_await.\n"
+	return saying(text+" You will be told when it ends, also after your turn. To have its result in this turn, call work_await.\n", data)
 }
 
 // workAwaitIn are the params of work_await.
@@ -169,9 +169,9 @@ func (s *Server) workAwait(ctx context.Context, r *request, in workAwaitIn) (ans
 		return answer{}, refused
 	}
 	if len(a.Results) == 0 {
-		return answer{"There is nothing to wait for: you have been told of the end of all your child turns. work_list lists them.\n", rawObject(raw)}, nil
+		return saying("There is nothing to wait for: you have been told of the end of all your child turns. work_list lists them.\n", raw), nil
 	}
-	return answer{resultsText(a.Results) + whatFollows(a.Results), rawObject(raw)}, nil
+	return quoting(resultsText(a.Results), whatFollows(a.Results), raw), nil
 }
 
 // workSendIn are the params of work_send.
@@ -195,7 +195,7 @@ func (s *Server) workSend(ctx context.Context, r *request, in workSendIn) (answe
 		if t.Delivery == turns.DeliveryQueued {
 			text = fmt.Sprintf("Turn %s gets it as its next prompt.", t.TurnID)
 		}
-		return answer{text + " Call work_await for its result.\n", rawObject(raw)}, nil
+		return saying(text+" Call work_await for its result.\n", raw), nil
 	}
 	if refused.Data.Kind != api.KindTurnNotActive {
 		return answer{}, refused
@@ -228,5 +228,5 @@ func (s *Server) workStop(ctx context.Context, r *request, in workStopIn) (answe
 	if t.State != string(turns.Interrupted) {
 		text = fmt.Sprintf("Turn %s is being stopped. work_await says when it has ended.\n", t.TurnID)
 	}
-	return answer{text, rawObject(raw)}, nil
+	return saying(text, raw), nil
 }

@@ -115,11 +115,11 @@ func listText(out listed) (answer, *api.Error) {
 		return answer{}, api.Errorf(api.KindInternal, "")
 	}
 	if len(out.Turns) == 0 {
-		return answer{"You have no child turns. work_start starts one.\n", rawObject(data)}, nil
+		return saying("You have no child turns. work_start starts one.\n", data), nil
 	}
-	text := resultsText(out.Turns)
+	text := ""
 	if out.NextCursor != "" {
-		text += "There are older ones: call work_list with the cursor " + out.NextCursor + ".\n"
+		text = "There are older ones: call work_list with the cursor " + out.NextCursor + ".\n"
 	}
-	return answer{text + whatFollows(out.Turns), rawObject(data)}, nil
+	return quoting(resultsText(out.Turns), text+whatFollows(out.Turns), data), nil
 }
