@@ -104,7 +104,9 @@ func silentAwait(r *run) {
 		if item.status != "completed" {
 			r.fail("a call has ended %s: %v", item.status, item.content)
 		}
-		r.remark("a call took %.1f s", item.ended.Sub(item.first).Seconds())
+		if took := item.ended.Sub(item.created); took > time.Minute {
+			r.remark("the call took %.1f s", took.Seconds())
+		}
 	}
 	r.toldOnce(threadID, 1, nil)
 	r.unasked(threadID)

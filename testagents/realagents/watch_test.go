@@ -81,6 +81,7 @@ type itemView struct {
 	status  string
 	text    string // of messages, thoughts and outputs, with what was streamed
 	deltas  int
+	created time.Time
 	first   time.Time // of the first delta
 	last    time.Time
 	ended   time.Time // or last changed
@@ -120,7 +121,7 @@ func fold(events []seen, turnID string) *turnView {
 		case "item/created", "item/updated":
 			item := v.items[p.ItemID]
 			if item == nil {
-				item = &itemView{id: p.ItemID, first: e.at, seq: e.Seq}
+				item = &itemView{id: p.ItemID, created: e.at, first: e.at, seq: e.Seq}
 				v.items[p.ItemID], v.order = item, append(v.order, p.ItemID)
 			}
 			item.status, item.ended = p.Status, e.at
