@@ -19,6 +19,9 @@ import (
 func (c *call) kindOfItem() items.Kind {
 	switch c.toolKind {
 	case "execute":
+		if c.mcp != nil { // codex-acp says so of every tool of an MCP server
+			return items.KindToolCall
+		}
 		return items.KindCommandExecution
 	case "edit", "delete", "move":
 		return items.KindFileChange
