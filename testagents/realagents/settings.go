@@ -23,7 +23,7 @@ func openCode(home, model string) (files, env map[string]string) {
 				}},
 			}},
 			"model": "mock/mock-1", "small_model": "mock/mock-1", "enabled_providers": []string{"mock"},
-			"permission": map[string]any{"bash": "ask", "edit": "ask"},
+			"permission": map[string]any{"bash": "ask", "edit": "ask", "holon_*": "ask"},
 		})}, map[string]string{
 			"OPENCODE_CONFIG":               filepath.Join(home, "opencode.json"),
 			"OPENCODE_DISABLE_MODELS_FETCH": "1",
