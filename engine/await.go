@@ -28,7 +28,7 @@ func (x *Children) Await(ctx context.Context, c turns.Await, caller string) (tur
 	if c.TimeoutSeconds != nil {
 		seconds = *c.TimeoutSeconds
 	}
-	w := &await{owner: c.OwnerThreadID, ids: c.TurnIDs, all: c.WaitFor == turns.WaitAll, bell: make(chan struct{}, 1), shown: map[string]int64{}, ended: map[string]bool{}}
+	w := &await{owner: c.OwnerThreadID, ids: c.TurnIDs, all: c.WaitFor == turns.WaitAll, bell: make(chan struct{}, 1), shown: map[string]int64{}}
 	if len(w.ids) == 0 {
 		ids, err := x.untoldOf(ctx, c.OwnerThreadID)
 		if err != nil {
@@ -40,16 +40,16 @@ func (x *Children) Await(ctx context.Context, c turns.Await, caller string) (tur
 		return turns.AwaitResult{}, nil, err
 	}
 	defer x.e.awaits.remove(w)
-	return x.wait(ctx, w, time.Duration(seconds*float64(time.Second)), caller, nil)
+	r, sent, err := x.wait(ctx, w, time.Duration(seconds*float64(time.Second)), caller, nil)
+	if sent == nil {
+		x.forget(w)
+	}
+	return r, sent, err
 }
 
-// wait waits for a registered request. enough ends the waiting early; nil = never.
+// wait waits for a registered request, which stays so. enough ends the waiting early;
+// nil = never.
 func (x *Children) wait(ctx context.Context, w *await, timeout time.Duration, caller string, enough func() (bool, error)) (r turns.AwaitResult, sent func(bool), err error) {
-	defer func() {
-		if sent == nil {
-			x.forget(w)
-		}
-	}()
 	if w.owner != "" {
 		if err := x.register(ctx, w, caller); err != nil {
 			return r, nil, err
@@ -58,11 +58,15 @@ func (x *Children) wait(ctx context.Context, w *await, timeout time.Duration, ca
 	}
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
-	for {
+	for over := timeout <= 0; ; {
 		if r.Results, err = x.results(ctx, w); err != nil {
 			return r, nil, err
 		}
 		if w.satisfied(r.Results) {
+			break
+		}
+		if over {
+			r.TimedOut = timeout > 0
 			break
 		}
 		if enough != nil {
@@ -73,13 +77,11 @@ func (x *Children) wait(ctx context.Context, w *await, timeout time.Duration, ca
 		}
 		select {
 		case <-w.bell:
-			continue
 		case <-timer.C:
-			r.TimedOut = timeout > 0
+			over = true // what has come in the last moment counts
 		case <-ctx.Done():
 			return r, nil, context.Cause(ctx)
 		}
-		break
 	}
 	r.Seq = w.seq
 	sent = x.telling(w, r.Results)
@@ -217,7 +219,8 @@ func (x *Children) untoldOf(ctx context.Context, owner string) (ids []string, er
 			return err
 		}
 		return inbox.EachFreshEnd(r, owner, func(end inbox.End) bool {
-			if len(ids) < turns.MaxAwaited {
+			// One that is being tried again is among both until its end is withdrawn.
+			if len(ids) < turns.MaxAwaited && !slices.Contains(ids, end.TurnID) {
 				ids = append(ids, end.TurnID)
 			}
 			return len(ids) < turns.MaxAwaited
@@ -377,7 +380,7 @@ func (x *Children) StartAndWait(ctx context.Context, c turns.Start, caller strin
 }
 
 func newAwait(parent *threads.Parent, turnID string) *await {
-	w := &await{ids: []string{turnID}, bell: make(chan struct{}, 1), shown: map[string]int64{}, ended: map[string]bool{}}
+	w := &await{ids: []string{turnID}, bell: make(chan struct{}, 1), shown: map[string]int64{}}
 	if parent != nil {
 		w.owner = parent.ThreadID
 	}
@@ -387,11 +390,16 @@ func newAwait(parent *threads.Parent, turnID string) *await {
 // waitSeconds waits for a child turn that a request has started, as turn/await with
 // its owner does. If the turn has not ended by then, or if a client's turn waits for
 // the owner, it is detached.
-func (x *Children) waitSeconds(ctx context.Context, r *turns.StartResult, w *await, seconds float64, caller string) (func(bool), error) {
+func (x *Children) waitSeconds(ctx context.Context, r *turns.StartResult, w *await, seconds float64, caller string) (sent func(bool), err error) {
+	defer func() {
+		if sent == nil {
+			x.forget(w)
+		}
+	}()
 	why := turns.DetachTimeout
 	out, sent, err := x.wait(ctx, w, time.Duration(seconds*float64(time.Second)), caller, func() (bool, error) {
-		if r.AttentionPolicy != turns.Blocking {
-			return false, nil
+		if t, err := x.e.rows.Turn(ctx, r.TurnID); err != nil || t == nil || t.AttentionPolicy != turns.Blocking {
+			return false, err
 		}
 		waits, err := inActor(ctx, x.e, w.owner, func(a *actor) (bool, error) { return a.state.clientWaits(), nil })
 		if waits {
@@ -405,18 +413,22 @@ func (x *Children) waitSeconds(ctx context.Context, r *turns.StartResult, w *awa
 	if r.Results = out.Results; !out.TimedOut || r.AttentionPolicy != turns.Blocking {
 		return sent, nil
 	}
-	d, err := x.detach(context.WithoutCancel(ctx), turns.DetachTurn{TurnID: r.TurnID}, why)
-	switch {
-	case err != nil:
+	d, did, err := x.detach(context.WithoutCancel(ctx), turns.DetachTurn{TurnID: r.TurnID}, why)
+	if err != nil {
 		return sent, err
-	case !d.State.Ended():
-		r.AttentionPolicy, r.Detached, r.Seq = d.AttentionPolicy, &turns.Detached{Reason: why}, max(r.Seq, d.Seq)
+	}
+	r.AttentionPolicy = d.AttentionPolicy
+	switch {
+	case did:
+		r.Detached, r.Seq = &turns.Detached{Reason: why}, max(r.Seq, d.Seq)
 		return sent, nil
+	case !d.State.Ended():
+		return sent, nil // somebody else has detached it
 	}
 	// It has ended in the last moment: its end is on its way to the inbox.
-	again, sentAgain, err := x.wait(ctx, w, takenWithin, "", nil)
+	out, sent, err = x.wait(ctx, w, takenWithin, "", nil)
 	if err == nil {
-		r.Results, sent = again.Results, sentAgain
+		r.Results = out.Results
 	}
 	return sent, err
 }

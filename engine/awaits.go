@@ -11,9 +11,9 @@ import (
 // awaits are the requests that wait for ends of turns. A commit signals those that it
 // concerns; each then reads the rows again. It is safe for use by many goroutines.
 //
-// An answer that shows ends to an owner's agent reserves these until it has been
-// written: nothing else tells them meanwhile. Reservations outlive an actor of the
-// owner, which may retire.
+// A request with an owner reserves the ends that its answer will show, from their
+// arrival in the inbox until the answer has been written: nothing else tells them
+// meanwhile. Reservations outlive an actor of the owner, which may retire.
 type awaits struct {
 	n atomic.Int64 // how many wait, so that most commits need no lock
 
@@ -37,10 +37,8 @@ type await struct {
 	call  *int             // the calls of the attempt whose agent waits in this request; nil = another waits
 
 	// Guarded by the mutex of awaits.
-	in    bool            // it waits: it is in the tables
-	need  int             // how many of the ids can end
-	ended map[string]bool // whose ends the owner's inbox has
-	held  []reservation
+	in   bool // it waits: it is in the tables
+	held []reservation
 }
 
 func newAwaits() *awaits {
@@ -138,8 +136,7 @@ func (t *awaits) ownerChanged(owner string) {
 }
 
 // takenIn follows the commit by which the inbox of an owner has the end of a child
-// turn. Requests that this satisfies have what they show reserved at once, before
-// anything else can tell it.
+// turn. Requests for it reserve it at once, before anything else can tell it.
 func (t *awaits) takenIn(owner, turnID string) {
 	if t.n.Load() == 0 {
 		return
@@ -148,39 +145,20 @@ func (t *awaits) takenIn(owner, turnID string) {
 	defer t.mu.Unlock()
 	for w := range t.byTurn[turnID] {
 		if w.owner == owner {
-			w.ended[turnID] = true
-			t.reserveIfDone(w)
+			t.reserve(w, turnID)
 		}
 		w.ring()
 	}
 }
 
-// begin says what a request with an owner shows when it is registered.
+// begin reserves what a request with an owner shows when it is registered.
 func (t *awaits) begin(w *await, list []turns.Result) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	w.need = 0
 	for i := range list {
-		r := &list[i]
-		if r.State != turns.NotFound && r.State != turns.InvalidScope {
-			w.need++
+		if list[i].Accepted() {
+			t.reserve(w, list[i].TurnID)
 		}
-		if r.Accepted() {
-			w.ended[r.TurnID] = true
-		}
-	}
-	if len(w.ended) > 0 {
-		t.reserveIfDone(w)
-	}
-}
-
-// reserveIfDone reserves what a request shows if it is satisfied. The caller holds mu.
-func (t *awaits) reserveIfDone(w *await) {
-	if w.all && len(w.ended) < w.need {
-		return
-	}
-	for id := range w.ended {
-		t.reserve(w, id)
 	}
 }
 

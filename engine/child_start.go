@@ -146,18 +146,26 @@ func (k *childKeeper) lastOr(turnID string) (*turns.Turn, error) {
 // ErrNotFound, ledger.ErrKeyConflict, ledger.ErrStorageFull,
 // ledger.ErrStorageFailed.
 func (x *Children) Detach(ctx context.Context, c turns.DetachTurn) (turns.DetachResult, error) {
-	return x.detach(ctx, c, turns.DetachRequested)
+	r, _, err := x.detach(ctx, c, turns.DetachRequested)
+	return r, err
 }
 
-func (x *Children) detach(ctx context.Context, c turns.DetachTurn, why turns.Detach) (turns.DetachResult, error) {
+// detach is Detach for any reason. did says that it was this call that detached it.
+func (x *Children) detach(ctx context.Context, c turns.DetachTurn, why turns.Detach) (r turns.DetachResult, did bool, err error) {
 	threadID, err := x.e.threadOf(ctx, c.TurnID)
 	if err != nil {
-		return turns.DetachResult{}, err
+		return r, false, err
 	}
-	return call(ctx, x.e, threadID, func(a *actor) (turns.DetachResult, error) {
-		r, _, err := keyed(a, c.Key, func(d *decision) (turns.DetachResult, error) { return d.child.detach(c.TurnID, why) })
+	r, err = call(ctx, x.e, threadID, func(a *actor) (turns.DetachResult, error) {
+		r, replayed, err := keyed(a, c.Key, func(d *decision) (turns.DetachResult, error) {
+			r, err := d.child.detach(c.TurnID, why)
+			did = !d.change.empty()
+			return r, err
+		})
+		did = did && !replayed
 		return r, err
 	})
+	return r, did && err == nil, err
 }
 
 func (w *childWriter) detach(turnID string, why turns.Detach) (turns.DetachResult, error) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/seed82539d15/holon/inbox"
@@ -111,8 +112,8 @@ func (w *childWriter) sortEnds(r ledger.Reader, ends []inbox.End, c *children, a
 }
 
 // waits makes the active turn wait for its child turns instead of completing, if it
-// has to. It reports whether it waits.
-func (w *turnWriter) waits() bool {
+// has to. It reports whether it waits. out is what its prompt ended with.
+func (w *turnWriter) waits(out turns.Outcome) bool {
 	act := w.d.active()
 	if !act.work.hasChildren {
 		return false // the fence knows if it is wrong
@@ -125,21 +126,24 @@ func (w *turnWriter) waits() bool {
 		return false
 	}
 	ids := c.waitsFor
-	if !c.enough {
-		ids = append(ids, c.holding...)
+	if len(ids) == 0 && !c.enough {
+		ids = c.holding // they are told at once
 	}
 	if len(ids) == 0 {
 		return false
 	}
-	w.waitFor(ids)
+	w.waitFor(ids, out)
 	return true
 }
 
 // waitFor ends the prompt of the active turn, which waits for child turns then.
-func (w *turnWriter) waitFor(ids []string) {
+func (w *turnWriter) waitFor(ids []string, out turns.Outcome) {
 	act := w.d.active()
 	w.endPrompt(items.StatusCompleted)
-	w.addProgressEvent(turns.ProgressEvent{State: turns.Waiting, WaitsFor: ids, UsedMs: w.usedMs()})
+	w.addProgressEvent(turns.ProgressEvent{
+		State: turns.Waiting, WaitsFor: ids, UsedMs: w.usedMs(),
+		Result: &turns.PromptResult{Message: out.Message, StopReason: out.StopReason, Usage: act.usage},
+	})
 	act.clock.wait(true)
 	act.progressNext, act.progressAt = nil, time.Time{} // it was about the prompt that has ended
 	w.d.addEffect(detachWork{})
@@ -213,8 +217,11 @@ func (w *childWriter) goOn() error {
 	}
 	switch {
 	case len(c.waitsFor) > 0:
+		if !sameIDs(c.waitsFor, act.turn.WaitsFor) {
+			w.d.turn.addProgressEvent(turns.ProgressEvent{State: turns.Waiting, WaitsFor: c.waitsFor, UsedMs: act.turn.UsedMs})
+		}
 	case c.enough || len(c.holding) == 0:
-		w.d.turn.end(ending{state: turns.Completed})
+		w.d.turn.end(ending{state: turns.Completed, message: act.turn.Message, stopReason: act.turn.StopReason})
 	default:
 		entries := make([]*inbox.Entry, len(c.untold))
 		live := turns.EndsLive{}
@@ -224,6 +231,10 @@ func (w *childWriter) goOn() error {
 		return w.tellInTurn(entries, live)
 	}
 	return w.d.inbox.err()
+}
+
+func sameIDs(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 // tellInTurn starts the next prompt of the active turn, which tells entries.

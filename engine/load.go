@@ -103,7 +103,7 @@ func (act *activeTurn) addLoaded(it *items.Item, content items.Content, maxBytes
 // newActive is a turn that has just started. otherwise is its timeout if the turn
 // names none.
 func newActive(t *turns.Turn, tries *tries, otherwise time.Duration) *activeTurn {
-	act := &activeTurn{turn: t, tries: tries, open: &openItems{}, clock: clock{timeout: timeoutOf(t, otherwise), since: time.Now()}}
+	act := &activeTurn{turn: t, tries: tries, usage: t.Usage, open: &openItems{}, clock: clock{timeout: timeoutOf(t, otherwise), since: time.Now()}}
 	// Child turns of earlier attempts may not have ended yet.
 	act.work = &work{turnID: t.TurnID, hasChildren: t.Attempt > 1, calls: new(int)}
 	if act.clock.timeout > 0 {

@@ -33,7 +33,7 @@ func (w *turnWriter) promptEnded(out turns.Outcome) {
 	case end.state == turns.Failed && end.failure == nil:
 		end.failure = &turns.Failure{Kind: "agent_failed", Message: "the agent gave no reason"}
 	}
-	if end.state == turns.Completed && w.waits() {
+	if end.state == turns.Completed && w.waits(out) {
 		return
 	}
 	w.end(end)

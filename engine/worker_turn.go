@@ -115,7 +115,7 @@ func (w *turnWriter) endByWorker(out turns.Outcome) turns.EndTurnResult {
 	case act.stop != nil:
 		w.endStopped(act.stop, out)
 	case out.Cause != "" && w.retry(out.Cause, out.Why()):
-	case out.State == turns.Completed && w.waits():
+	case out.State == turns.Completed && w.waits(out):
 	default:
 		w.end(ending{state: out.State, message: out.Message, failure: out.Failure})
 	}

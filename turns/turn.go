@@ -164,6 +164,8 @@ type StartedEvent struct {
 // set while the turn waits for the ends of child turns: no prompt runs then.
 // Prompts is set when a further prompt begins after that: its number in the
 // attempt, from 2. Its input are the user messages that come after this event.
+// Result is set when the wait begins: the turn ends with it, if no further prompt
+// begins.
 type ProgressEvent struct {
 	Type      string      `json:"type"`
 	State     Progress    `json:"state"`
@@ -176,6 +178,16 @@ type ProgressEvent struct {
 	WaitsFor  []string    `json:"waits_for,omitzero"`
 	UsedMs    int64       `json:"used_ms,omitzero"` // with WaitsFor: the part of the timeout that has been used
 	Prompts   int         `json:"prompts,omitzero"`
+
+	Result *PromptResult `json:"result,omitzero"`
+}
+
+// PromptResult is what the agent has said at the end of a prompt. Message is empty if
+// its last message says it all.
+type PromptResult struct {
+	Message    string       `json:"message,omitzero"`
+	StopReason string       `json:"stop_reason,omitzero"`
+	Usage      *items.Usage `json:"usage,omitzero"`
 }
 
 // EndedEvent is the body of turn/completed, turn/interrupted and turn/failed.
@@ -242,8 +254,12 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 		if next.WaitsFor = b.WaitsFor; len(b.WaitsFor) > 0 { // no prompt runs, and no worker has the turn
 			next.UsedMs, next.Worker, next.ClaimedSeq = b.UsedMs, "", 0
 		}
+		if r := b.Result; r != nil {
+			next.Message, next.StopReason, next.Usage = r.Message, r.StopReason, r.Usage
+		}
 		if b.Prompts > 0 {
 			next.Prompts, next.PromptSeq = b.Prompts, h.Seq
+			next.Message, next.StopReason = "", ""
 		}
 		if b.By != "" {
 			next.InterruptedBy = b.By
