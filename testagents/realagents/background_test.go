@@ -4,6 +4,8 @@ package realagents
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -11,8 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/seed82539d15/holon/tools"
 )
 
 // A script of the model is a list of calls of the server's tools.
@@ -130,7 +130,7 @@ func ownServersOnly(r *run) {
 	for _, threadID := range []string{one, two} {
 		seen, others := r.offered(threadID)
 		if seen == 0 || len(others) > 0 {
-			r.fail("the model is offered %d tools of %s, and also %q", seen, tools.ServerName(threadID), others)
+			r.fail("the model is offered %d tools of %s, and also %q", seen, ownServer(threadID), others)
 		}
 		r.toldOnce(threadID, 1, nil)
 		r.unasked(threadID)
@@ -390,7 +390,7 @@ func (r *run) offered(threadID string) (own int, others []string) {
 		count := 0
 		for _, t := range request.Tools {
 			switch {
-			case contains(t, tools.ServerName(threadID)):
+			case contains(t, ownServer(threadID)):
 				count++
 			case contains(t, "holon_"):
 				others = append(others, t)
@@ -399,4 +399,10 @@ func (r *run) offered(threadID string) (own int, others []string) {
 		own = max(own, count)
 	}
 	return own, others
+}
+
+// ownServer is the name under which an agent gets the server's own tools for a thread.
+func ownServer(threadID string) string {
+	sum := sha256.Sum256([]byte(threadID))
+	return "holon_" + hex.EncodeToString(sum[:3])
 }
