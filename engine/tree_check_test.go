@@ -32,11 +32,12 @@ type treeLog struct {
 
 type treeTurn struct {
 	*turns.Turn
-	ends map[int64]int64 // the seqs of ends, and of what has superseded them; 0 = live
-	end  int64           // the live one
-	link int             // a lower bound of its chain
-	free time.Time       // since when it waits for nothing; zero = it does not
-	left time.Time       // since when nothing should wait for it any more; zero = not
+	ends  map[int64]int64 // the seqs of ends, and of what has superseded them; 0 = live
+	end   int64           // the live one
+	link  int             // a lower bound of its chain
+	free  time.Time       // since when it waits for nothing; zero = it does not
+	stale time.Time       // since when it says that it waits for what was detached; zero = it does not
+	left  time.Time       // since when nothing should wait for it any more; zero = not
 }
 
 // works reports whether it works for the turn.
@@ -190,7 +191,7 @@ func (l *treeLog) turn(e event, body any) {
 	case *turns.ProgressEvent:
 		for _, id := range b.WaitsFor { // P6
 			child := l.turns[id]
-			if child == nil || !child.works(t.TurnID) || child.AttentionPolicy != turns.Blocking && !t.IsChild() {
+			if child == nil || !child.works(t.TurnID) {
 				l.breaks("P6", "waits for %s", id)
 			}
 		}
@@ -307,6 +308,14 @@ func (l *treeLog) stuck() {
 		}
 	}
 	for t := range l.waiting {
+		switch {
+		case !l.saysTooMuch(t):
+			t.stale = time.Time{}
+		case t.stale.IsZero():
+			t.stale = l.now.Timestamp.Time
+		case l.now.Timestamp.Sub(t.stale) > settledWithin:
+			l.breaks("P6", "%s says since %v that it waits for what was detached", t.TurnID, t.stale)
+		}
 		free := true
 		for _, child := range l.turns {
 			if child.works(t.TurnID) && (t.IsChild() || child.AttentionPolicy == turns.Blocking) {
@@ -324,6 +333,14 @@ func (l *treeLog) stuck() {
 			delete(l.waiting, t)
 		}
 	}
+}
+
+// saysTooMuch reports whether a turn that waits names a child turn that was detached: it
+// may be so for a moment, because the two are in different threads.
+func (l *treeLog) saysTooMuch(t *treeTurn) bool {
+	return !t.IsChild() && slices.ContainsFunc(t.WaitsFor, func(id string) bool {
+		return l.turns[id] != nil && l.turns[id].AttentionPolicy != turns.Blocking
+	})
 }
 
 // woken follows the start of a wake (P4, P11).
