@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -175,4 +176,71 @@ func (h *harness) agentGetsItAgain(c *call) {
 			return
 		}
 	}
+}
+
+// Another attempt is not what a client asks for anew: what keeps the thread from being
+// woken stays while the turn waits in the queue.
+func TestRetryOfAChildThatIsQueuedLiftsNothing(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		c := h.family()
+		h.childThread("a", "b", "model")
+		child := h.child("a", "b", true)
+		work := h.next(h.model)
+		h.message(work, "no")
+		work.end(turns.Failed)
+		h.endedIn(child.TurnID, 1)
+		h.took("a", 1)
+		x := h.start("b")
+		h.next(h.model)
+		h.interrupt(x.TurnID) // by a client: b is held
+		h.ended(x.TurnID)
+		h.change("b", threads.VerbPause)
+		h.retry(child.TurnID)
+		h.event(notify.TurnQueued, ofTurn(child.TurnID))
+		if th, err := h.view.ReadThread(bg, "b", 0); err != nil || !th.Thread.Held {
+			t.Errorf("queued again: held %v, %v", th.Thread.Held, err)
+		}
+		h.change("b", threads.VerbResume)
+		h.done(h.next(h.model), "yes")
+		h.speak(c)
+		h.wokenOnce("yes")
+	})
+}
+
+// The events of a child turn say whose it is, also those after its first.
+func TestEventsOfChildTurnsHaveTheirParent(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		c := h.family("b")
+		h.child("a", "b", true)
+		queued := h.child("a", "b", true)
+		h.done(h.next(h.agent), "the first")
+		work := h.next(h.agent)
+		h.message(work, "no")
+		work.end(turns.Failed)
+		h.endedIn(queued.TurnID, 1)
+		h.took("a", 2)
+		h.child("a", "b", true)
+		work = h.next(h.agent)
+		h.retry(queued.TurnID)
+		h.done(work, "the third")
+		h.done(h.next(h.agent), "at last")
+		list := bodies[turns.StartedEvent](h, notify.TurnStarted, "b")
+		again := bodies[turns.QueuedEvent](h, notify.TurnQueued, "b")
+		if len(list) != 4 || len(again) != 2 {
+			t.Fatalf("%d starts, %d times queued", len(list), len(again))
+		}
+		check := func(what string, i int, p *threads.Parent, got turns.Child) {
+			if p == nil || p.ThreadID != "a" || p.TurnID != c.TurnID || p.Attempt != 1 || got != (turns.Child{AttentionPolicy: turns.Notify, Title: "work of b", RootThreadID: "a"}) {
+				t.Errorf("%s %d: parent %+v, %+v", what, i, p, got)
+			}
+		}
+		for i, b := range list {
+			check("start", i, b.Parent, b.Child)
+		}
+		for i, b := range again {
+			check("queued", i, b.Parent, b.Child)
+		}
+		h.speak(c)
+		h.speak(h.next(h.model))
+	})
 }

@@ -105,6 +105,7 @@ func startRetried(a *actor, r turns.RetryResult) turns.RetryResult {
 	t, d := a.state.queue[i].turn, a.decide()
 	d.change.turn(t, t.TurnID, notify.TurnQueued, scope{attempt: t.Attempt}, &turns.QueuedEvent{
 		Type: "queued", State: turns.Queued, Position: r.Position, Rank: t.Rank, QueuedAt: r.QueuedAt, Reason: why,
+		Parent: t.Parent, Child: t.Child(),
 	})
 	if rc, err := a.commit(d); err == nil {
 		r.Seq = rc.Last

@@ -22,14 +22,16 @@ func (w *turnWriter) addStarted(prev *turns.Turn, turnID string, origin turns.Or
 		Type: "started", State: turns.Active, StartedAt: w.d.change.now, Origin: origin,
 		Metadata: q.Metadata, Parent: q.Parent, Child: q.child, TimeoutSeconds: q.TimeoutSeconds, Retry: q.Retry, Chain: q.chain,
 	}
+	if prev != nil {
+		e.Parent, e.Child = prev.Parent, prev.Child()
+	}
 	if prev != nil && prev.Attempt > 1 {
 		e.Origin, e.FirstStartedAt = turns.OriginRetry, prev.FirstStartedAt
 		if e.FirstStartedAt.IsZero() { // it was interrupted in the queue
 			e.FirstStartedAt = w.d.change.now
 		}
-		e.Metadata, e.Parent, e.TimeoutSeconds, e.Retry = prev.Metadata, prev.Parent, prev.TimeoutSeconds, prev.Retry
+		e.Metadata, e.TimeoutSeconds, e.Retry = prev.Metadata, prev.TimeoutSeconds, prev.Retry
 		e.Chain = prev.Chain
-		e.Child = turns.Child{AttentionPolicy: prev.AttentionPolicy, Title: prev.Title, RootThreadID: prev.RootThreadID}
 	}
 	span := w.d.change.root()
 	if span == nil {

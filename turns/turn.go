@@ -110,7 +110,8 @@ type Turn struct {
 	UpdatedSeq         int64           `json:"updated_seq"`
 }
 
-// QueuedEvent is the body of turn/queued. Position counts from 1.
+// QueuedEvent is the body of turn/queued. Position counts from 1. If the turn is
+// queued for a further attempt, Metadata, TimeoutSeconds, Retry and Chain are not set.
 type QueuedEvent struct {
 	Type     string          `json:"type"`
 	State    State           `json:"state"`
@@ -126,8 +127,8 @@ type QueuedEvent struct {
 	Chain          int          `json:"chain,omitzero"`
 }
 
-// Child is what the first event of a child turn says of it, beside its parent.
-// Other turns have none of it.
+// Child is what turn/queued and turn/started of a child turn say of it, beside its
+// parent. Other turns have none of it.
 type Child struct {
 	AttentionPolicy AttentionPolicy `json:"attention_policy,omitzero"`
 	Title           string          `json:"title,omitzero"`
@@ -141,9 +142,9 @@ const (
 	QueuedCapacity = "capacity"
 )
 
-// StartedEvent is the body of turn/started. Metadata, Parent, Child, TimeoutSeconds
-// and Retry are set if no turn/queued came before. A retry repeats them, since
-// collapse may have left out the first event, and also sets FirstStartedAt.
+// StartedEvent is the body of turn/started. Metadata, TimeoutSeconds and Retry are
+// set if no turn/queued came before. A retry repeats them, since collapse may have
+// left out the first event, and also sets FirstStartedAt.
 type StartedEvent struct {
 	Type      string          `json:"type"`
 	State     State           `json:"state"`
@@ -291,6 +292,12 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 	}
 	next.UpdatedSeq = h.Seq
 	return &next
+}
+
+// Child returns what makes the turn a child turn, beside its parent; the zero Child
+// if it is none.
+func (t *Turn) Child() Child {
+	return Child{AttentionPolicy: t.AttentionPolicy, Title: t.Title, RootThreadID: t.RootThreadID}
 }
 
 func (t *Turn) asChild(c Child) {
