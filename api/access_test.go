@@ -413,25 +413,31 @@ func TestParentsAreForgottenAtTheBound(t *testing.T) {
 func TestAgentsStartChildrenWithConfiguredAgentsOnly(t *testing.T) {
 	ctx := WithAgent(context.Background(), Agent{ThreadID: "own"})
 	for _, c := range []struct {
-		children map[string][]string
-		name     string
-		ok       bool
+		children     map[string][]string
+		thread, name string
+		ok           bool
 	}{
-		{nil, "", true},
-		{nil, "coder", true},
-		{nil, "echo", false},
-		{map[string][]string{"coder": {"echo", "far"}}, "far", true},
-		{map[string][]string{"coder": {"echo", "far"}}, "coder", false},
-		{map[string][]string{"coder": {}}, "coder", false},
-		{map[string][]string{"echo": {"far"}}, "far", false},
+		{nil, "", "", true}, // the agent of its owner
+		{nil, "", "coder", true},
+		{nil, "", "echo", false},
+		{map[string][]string{"coder": {"echo", "far"}}, "", "far", true},
+		{map[string][]string{"coder": {"echo", "far"}}, "", "coder", false},
+		{map[string][]string{"coder": {"echo", "far"}}, "", "", false},
+		{map[string][]string{"coder": {"echo", "far"}}, "missing", "", false},
+		{map[string][]string{"coder": {"echo", "far"}}, "child", "", true}, // it exists, and keeps its agent
+		{map[string][]string{"coder": {}}, "", "coder", false},
+		{map[string][]string{"coder": {}}, "", "", false},
+		{map[string][]string{"coder": {"coder"}}, "", "", true},
+		{map[string][]string{"echo": {"far"}}, "", "far", false},
+		{map[string][]string{"echo": {"far"}}, "", "", true},
 	} {
 		a := &API{Services: Services{Reader: &family{}, ChildAgents: c.children}}
-		err := a.mayStartWith(ctx, c.name)
+		err := a.mayStartWith(ctx, c.thread, c.name)
 		var refused *Error
 		if (err == nil) != c.ok || err != nil && (!errors.As(err, &refused) || refused.Data.Kind != KindForbidden || refused.Data.Field != "agent") {
-			t.Errorf("%v, %q: %v", c.children, c.name, err)
+			t.Errorf("%v, thread %q, agent %q: %v", c.children, c.thread, c.name, err)
 		}
-		if err := a.mayStartWith(context.Background(), c.name); err != nil {
+		if err := a.mayStartWith(context.Background(), c.thread, c.name); err != nil {
 			t.Errorf("a client: %v", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -36,7 +37,7 @@ func (h *Handlers) ThreadStart(ctx context.Context, p ThreadStartParams) (Thread
 			return ThreadStartResult{}, Invalid("thread_id", "out_of_range", "an id has 1 to 64 characters")
 		}
 	}
-	if err := h.api.mayStartWith(ctx, p.Agent); err != nil {
+	if err := h.api.mayStartWith(ctx, id, p.Agent); err != nil {
 		return ThreadStartResult{}, err
 	}
 	return h.api.Engine.StartThread(ctx, turns.StartThread{
@@ -46,11 +47,18 @@ func (h *Handlers) ThreadStart(ctx context.Context, p ThreadStartParams) (Thread
 }
 
 // mayStartWith returns an error if an agent asks for a child thread of an agent that
-// its own may not start. "" is always allowed: the agent of the owner.
-func (a *API) mayStartWith(ctx context.Context, name string) error {
+// its own may not start. name is "" if the request names none: a new thread then gets
+// the agent of its owner, and one that exists keeps its own.
+func (a *API) mayStartWith(ctx context.Context, threadID, name string) error {
 	caller, ok := AgentOf(ctx)
-	if !ok || name == "" {
+	if !ok {
 		return nil
+	}
+	if name == "" && threadID != "" {
+		s, err := a.Reader.ReadThread(ctx, threadID, 0)
+		if err != nil || s.Thread != nil {
+			return err
+		}
 	}
 	s, err := a.Reader.ReadThread(ctx, caller.ThreadID, 0)
 	switch {
@@ -59,14 +67,18 @@ func (a *API) mayStartWith(ctx context.Context, name string) error {
 	case s.Thread == nil:
 		return threads.ErrNotFound
 	}
-	allowed, configured := a.ChildAgents[s.Thread.Agent]
+	own := s.Thread.Agent
+	allowed, configured := a.ChildAgents[own]
 	if !configured {
-		allowed = []string{s.Thread.Agent}
+		allowed = []string{own}
 	}
-	if !slices.Contains(allowed, name) {
-		return notAllowed("agent", "%s may start children with: %s (child_agents in its configuration)", s.Thread.Agent, strings.Join(allowed, ", "))
+	switch {
+	case slices.Contains(allowed, cmp.Or(name, own)):
+		return nil
+	case len(allowed) == 0:
+		return notAllowed("agent", "%s may start no children (child_agents in its configuration)", own)
 	}
-	return nil
+	return notAllowed("agent", "%s may start children with: %s (child_agents in its configuration)", own, strings.Join(allowed, ", "))
 }
 
 // nilIfNull is nil for null, which means the same as absent.
