@@ -196,6 +196,29 @@ func TestTreesOfTurns(t *testing.T) {
 			h.told(p, "was interrupted")
 			h.speak(p)
 		}},
+		{"a child that names a turn which has failed already is a background one", setup{}, func(h *harness) {
+			top, mid, low := h.tree(true, true)
+			h.childThread("b", "d", "puppet")
+			h.childThread("b", "e", "puppet")
+			h.message(mid, "no")
+			mid.end(turns.Failed)
+			h.endedIn(mid.TurnID, 1)
+			h.ended(low.TurnID) // this one was started before: its turn is a child itself
+			r := h.startWith(turns.Start{ThreadID: "d", Parent: &threads.Parent{ThreadID: "b", TurnID: mid.TurnID}})
+			work := h.next(h.agent)
+			h.child("b", "e", true)
+			h.done(h.next(h.agent), "other work") // the owner looks at its children
+			h.took("b", 2)
+			if tn := h.turn(r.TurnID); tn.State != turns.Active || tn.AttentionPolicy != turns.Notify || tn.Parent.TurnID != mid.TurnID {
+				h.t.Errorf("%+v", tn)
+			}
+			h.restart()
+			h.ended(work.TurnID)
+			if tn := h.turn(r.TurnID); tn.InterruptedBy != turns.ByServer {
+				h.t.Errorf("after the restart: %+v", tn)
+			}
+			h.ended(top.TurnID)
+		}},
 		{"R11 closing in the middle of a tree", setup{}, func(h *harness) {
 			top, mid, low := h.tree(false, false)
 			h.speakOn(top)

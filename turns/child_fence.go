@@ -207,7 +207,8 @@ const (
 
 // FateOf returns the fate of an unended child turn. It is a rule about committed
 // rows, so that it can be applied again at any time; parent is nil if the child turn
-// works for none.
+// works for none. One that started after the end of its parent turn is a background
+// one: no end of that turn came over it.
 func FateOf(child, parent *Turn) Fate {
 	if parent == nil || child.State.Ended() {
 		return FateNone
@@ -221,7 +222,7 @@ func FateOf(child, parent *Turn) Fate {
 		return when(blocking, FateInterrupt)
 	case parent.State == Failed || parent.State == Interrupted:
 		if parent.IsChild() {
-			return FateInterrupt
+			return when(child.CreatedSeq < parent.AcceptedSeq, FateInterrupt)
 		}
 		return when(blocking, FateDetach)
 	case parent.State == Completed:
