@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -198,6 +199,7 @@ func TestTreesOfTurns(t *testing.T) {
 		}},
 		{"a child that names a turn which has failed already is a background one", setup{}, func(h *harness) {
 			top, mid, low := h.tree(true, true)
+			h.configure("b", inbox.Policy{Wake: inbox.WakeNone})
 			h.childThread("b", "d", "puppet")
 			h.childThread("b", "e", "puppet")
 			h.message(mid, "no")
@@ -218,6 +220,28 @@ func TestTreesOfTurns(t *testing.T) {
 				h.t.Errorf("after the restart: %+v", tn)
 			}
 			h.ended(top.TurnID)
+		}},
+		{"a child that is tried again after its turn has failed goes on", setup{}, func(h *harness) {
+			top, mid, low := h.tree(true, true)
+			h.configure("b", inbox.Policy{Wake: inbox.WakeNone})
+			h.childThread("b", "e", "puppet")
+			h.message(mid, "no")
+			mid.end(turns.Failed)
+			h.endedIn(mid.TurnID, 1)
+			h.endedIn(low.TurnID, 1)
+			h.took("b", 1)
+			h.retry(low.TurnID)
+			work := h.next(h.agent)
+			h.child("b", "e", true)
+			h.done(h.next(h.agent), "other work") // the owner looks at its children
+			h.took("b", 1)
+			if tn := h.turn(low.TurnID); tn.State != turns.Active || tn.Attempt != 2 {
+				h.t.Errorf("%+v", tn)
+			}
+			h.message(work, "at last")
+			work.end(turns.Completed)
+			h.endedIn(low.TurnID, 2)
+			h.speak(top)
 		}},
 		{"R11 closing in the middle of a tree", setup{}, func(h *harness) {
 			top, mid, low := h.tree(false, false)

@@ -207,8 +207,7 @@ const (
 
 // FateOf returns the fate of an unended child turn. It is a rule about committed
 // rows, so that it can be applied again at any time; parent is nil if the child turn
-// works for none. One that started after the end of its parent turn is a background
-// one: no end of that turn came over it.
+// works for none.
 func FateOf(child, parent *Turn) Fate {
 	if parent == nil || child.State.Ended() {
 		return FateNone
@@ -222,13 +221,20 @@ func FateOf(child, parent *Turn) Fate {
 		return when(blocking, FateInterrupt)
 	case parent.State == Failed || parent.State == Interrupted:
 		if parent.IsChild() {
-			return when(child.CreatedSeq < parent.AcceptedSeq, FateInterrupt)
+			return when(!askedAfterEnd(child, parent), FateInterrupt)
 		}
 		return when(blocking, FateDetach)
 	case parent.State == Completed:
 		return when(blocking, FateDetach)
 	}
 	return FateNone
+}
+
+// askedAfterEnd reports whether the child turn was asked for, or was asked for again
+// by turn/retry, when the turn that it works for had ended: it is a background one
+// then. QueuedAt is the time of such a retry, and no attempt of a policy changes it.
+func askedAfterEnd(child, parent *Turn) bool {
+	return child.CreatedSeq > parent.AcceptedSeq || child.Attempt > 1 && !child.QueuedAt.Before(parent.CompletedAt.Time)
 }
 
 func when(yes bool, f Fate) Fate {
