@@ -17,7 +17,7 @@ func TestTheDocumentShowsWhatAnAgentReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	results := []turns.Result{
-		{TurnID: "turn_01", ThreadID: "thread_01", Title: "all tests", State: turns.Completed, Text: "412 tests pass.\nThe slowest takes 9 s."},
+		{TurnID: "turn_01", ThreadID: "thread_01", Title: "all tests", State: turns.Completed, Text: "412 tests pass.\n[…]\nThe slowest takes 9 s.", TextTruncated: true},
 		{TurnID: "turn_02", ThreadID: "thread_02", Title: "build the docs", State: turns.Failed, Error: &turns.Failure{Kind: "agent_failed", Message: "make: *** [docs] Error 2"}},
 	}
 	var entries []*Entry

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -73,11 +74,23 @@ func resultsText(results []turns.Result) string {
 			what = "so far, the last message of"
 		}
 		fmt.Fprintf(&texts, "\n%s %s:\n%s\n", what, r.TurnID, strings.TrimRight(r.Text, "\n"))
-		if r.TextTruncated {
-			fmt.Fprintf(&texts, "(This is not all: work_list with turn_ids [%q] has more.)\n", r.TurnID)
-		}
 	}
 	return lines.String() + texts.String()
+}
+
+// quotingResults is an answer with how turns are, and with how to get what was cut of
+// them: our own words, which stand in no quotation.
+func quotingResults(results []turns.Result, own string, data []byte) answer {
+	var cut []string
+	for i := range results {
+		if r := &results[i]; r.Text != "" && r.TextTruncated {
+			cut = append(cut, strconv.Quote(r.TurnID))
+		}
+	}
+	if len(cut) > 0 {
+		own = fmt.Sprintf("Not all that was said is here: work_list with turn_ids [%s] has more.\n", list(cut)) + own
+	}
+	return quoting(resultsText(results), own, data)
 }
 
 // unended are the ids of the turns that go on.

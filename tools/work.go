@@ -127,7 +127,7 @@ func (r *request) start(ctx context.Context, threadID string, c turns.Start, key
 func started(t *turns.StartResult, data []byte) answer {
 	where := fmt.Sprintf("turn %s in thread %s", t.TurnID, t.ThreadID)
 	if len(t.Results) > 0 && len(unended(t.Results)) == 0 {
-		return quoting(resultsText(t.Results), fmt.Sprintf("Started %s, and it has ended.\n", where), data)
+		return quotingResults(t.Results, fmt.Sprintf("Started %s, and it has ended.\n", where), data)
 	}
 	text := fmt.Sprintf("Started %s.", where)
 	if t.State == turns.Queued {
@@ -171,7 +171,7 @@ func (s *Server) workAwait(ctx context.Context, r *request, in workAwaitIn) (ans
 	if len(a.Results) == 0 {
 		return saying("There is nothing to wait for: you have been told of the end of all your child turns. work_list lists them.\n", raw), nil
 	}
-	return quoting(resultsText(a.Results), whatFollows(a.Results), raw), nil
+	return quotingResults(a.Results, whatFollows(a.Results), raw), nil
 }
 
 // workSendIn are the params of work_send.

@@ -121,5 +121,5 @@ func listText(out listed) (answer, *api.Error) {
 	if out.NextCursor != "" {
 		text = "There are older ones: call work_list with the cursor " + out.NextCursor + ".\n"
 	}
-	return quoting(resultsText(out.Turns), text+whatFollows(out.Turns), data), nil
+	return quotingResults(out.Turns, text+whatFollows(out.Turns), data), nil
 }
