@@ -415,6 +415,33 @@ func TestChildTurnsBelongToChildThreads(t *testing.T) {
 	})
 }
 
+// What a request leaves out is the owner's for a new thread; one that exists has it
+// already.
+func TestChildThreadIsFoundAgainWhateverItsAgent(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		if _, err := h.engine.StartThread(bg, turns.StartThread{ThreadID: "a", Agent: "model", Cwd: "/repo"}); err != nil {
+			t.Fatal(err)
+		}
+		below := func(c turns.StartThread) (turns.StartThreadResult, error) {
+			c.ThreadID, c.Parent = "b", childOf("a")
+			return h.engine.StartThread(bg, c)
+		}
+		if r, err := below(turns.StartThread{Agent: "puppet", Cwd: "/repo/b"}); err != nil || !r.Created {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		for _, c := range []turns.StartThread{{}, {Agent: "puppet"}, {Cwd: "/repo/b"}} {
+			if r, err := below(c); err != nil || r.Created || r.Agent != "puppet" {
+				t.Errorf("again with %+v: %+v, %v", c, r, err)
+			}
+		}
+		for _, c := range []turns.StartThread{{Agent: "model"}, {Cwd: "/repo"}} {
+			if r, err := below(c); !errors.Is(err, threads.ErrConflict) {
+				t.Errorf("again with %+v: %+v, %v", c, r, err)
+			}
+		}
+	})
+}
+
 func TestBoundsOfChildTurns(t *testing.T) {
 	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1000, MaxQueue: 100}}, func(h *harness) {
 		h.thread("a", "model")

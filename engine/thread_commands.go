@@ -78,7 +78,7 @@ func (e *Engine) ownerOf(ctx context.Context, c turns.StartThread) (owner *threa
 
 // startThread starts a thread. owner is that of a child thread; nil for any other.
 func (d *decision) startThread(c turns.StartThread, owner *threads.Thread) (turns.StartThreadResult, error) {
-	if owner != nil {
+	if owner != nil && d.next().thread == nil { // one that exists has its own
 		c.Agent, c.Cwd = cmp.Or(c.Agent, owner.Agent), cmp.Or(c.Cwd, owner.Cwd)
 	}
 	state := threads.Absent
