@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -191,28 +192,33 @@ func (w *turnWriter) addDetached(t *turns.Turn, why turns.Detach) *turns.Turn {
 	})
 }
 
-// mayRetryChild prepares a child turn for another attempt: if the turn that it works
-// for is not active in that attempt, nothing waits for it any more.
+// mayRetryChild prepares a child turn for another attempt, which counts as one more
+// that has not ended: if the turn that it works for is not active in that attempt,
+// nothing waits for it any more.
 func (w *childWriter) mayRetryChild(t *turns.Turn) (*turns.Turn, error) {
-	if t.AttentionPolicy != turns.Blocking {
+	if !t.IsChild() {
 		return t, nil
 	}
-	f := &turns.MayWork{Parent: *t.Parent, Policy: turns.Blocking}
-	var refused error
-	err := w.d.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) (err error) {
-		refused, err = f.In(r)
-		return err
-	})
-	switch {
-	case err != nil:
-		return t, err
-	case errors.Is(refused, turns.ErrNotActive):
-		return w.d.turn.addDetached(t, turns.DetachOwnerEnded), nil
-	case refused != nil:
-		return t, refused
+	f := &turns.MayWork{Parent: *t.Parent, Policy: t.AttentionPolicy, Root: t.RootThreadID}
+	refused, err := w.refused(f)
+	if errors.Is(refused, turns.ErrNotActive) {
+		t, f.Policy = w.d.turn.addDetached(t, turns.DetachOwnerEnded), turns.Notify
+		refused, err = w.refused(f)
+	}
+	if err != nil || refused != nil {
+		return t, cmp.Or(err, refused)
 	}
 	w.d.fence(f)
 	return t, nil
+}
+
+// refused checks the condition before it is a fence of the unit.
+func (w *childWriter) refused(f *turns.MayWork) (refused, err error) {
+	err = w.d.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) (err error) {
+		refused, err = f.In(r)
+		return err
+	})
+	return refused, err
 }
 
 // retryOfChild runs f in the actor of a turn that is to be tried again. If it is a

@@ -475,6 +475,75 @@ func TestBoundsOfChildTurns(t *testing.T) {
 	})
 }
 
+// A child turn that is tried again counts like one that starts, whatever its policy.
+func TestBoundsOfChildTurnsThatAreTriedAgain(t *testing.T) {
+	for name, background := range map[string]bool{"background": true, "waited for": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1000, MaxQueue: 100}}, func(h *harness) {
+				c := h.family("b", "d")
+				failed := h.child("a", "b", background)
+				h.next(h.agent).end(turns.Failed)
+				h.endedIn(failed.TurnID, 1)
+				var first, last turns.StartResult
+				for i := range turns.MaxChildren {
+					if last = h.child("a", "d", background); i == 0 {
+						first = last
+					}
+				}
+				var many *turns.TooManyError
+				if _, err := h.engine.Retry(bg, turns.Retry{TurnID: failed.TurnID}); !errors.As(err, &many) || len(many.TurnIDs) == 0 || many.TurnIDs[0] != first.TurnID {
+					t.Errorf("one too many: %v", err)
+				}
+				if tn := h.turn(failed.TurnID); tn.State != turns.Failed || tn.Attempt != 1 {
+					t.Errorf("it was refused, and is %+v", tn)
+				}
+				h.interrupt(last.TurnID)
+				h.ended(last.TurnID)
+				h.retry(failed.TurnID)
+				if _, err := h.engine.Start(bg, turns.Start{ThreadID: "d", Input: text("go"), Parent: childOf("a")}); !errors.As(err, &many) {
+					t.Errorf("it does not count: %v", err)
+				}
+				h.interrupt(c.TurnID)
+				h.ended(c.TurnID)
+				h.change("a", threads.VerbClose)
+				h.event(notify.ThreadClosed, func(e event) bool { return e.ThreadID == "a" })
+			})
+		})
+	}
+}
+
+// Two child turns that are tried again at once, with room for one.
+func TestBoundOfChildTurnsHoldsWhenTwoAreTriedAgain(t *testing.T) {
+	bubble(t, setup{cfg: engine.Config{MaxActiveTurns: 1000, MaxQueue: 100}}, func(h *harness) {
+		c := h.family("b", "d", "e")
+		one, two := h.child("a", "b", true), h.child("a", "d", true)
+		h.next(h.agent).end(turns.Failed)
+		h.next(h.agent).end(turns.Failed)
+		h.endedIn(one.TurnID, 1)
+		h.endedIn(two.TurnID, 1)
+		for range turns.MaxChildren - 1 {
+			h.child("a", "e", true)
+		}
+		release := h.hold(both(inThread("b"), has(notify.StreamRewind)))
+		answered := make(chan error, 1)
+		go func() {
+			_, err := h.engine.Retry(bg, turns.Retry{TurnID: one.TurnID})
+			answered <- err
+		}()
+		synctest.Wait()
+		h.retry(two.TurnID)
+		release()
+		var many *turns.TooManyError
+		if err := <-answered; !errors.As(err, &many) || errors.Is(err, turns.ErrOwnerMoved) {
+			t.Errorf("both are tried again: %v", err)
+		}
+		h.interrupt(c.TurnID)
+		h.ended(c.TurnID)
+		h.change("a", threads.VerbClose)
+		h.event(notify.ThreadClosed, func(e event) bool { return e.ThreadID == "a" })
+	})
+}
+
 func TestMessageThatWasHeldBackDoesNotEndTheWaitForChildren(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c := h.family("b")

@@ -14,8 +14,8 @@ import (
 // the end of its thread's queue and starts at once if it can. Its clock
 // (timeout_seconds) starts anew. max_attempts of its policy does not limit this
 // retry, but counts the attempt. Errors: *InvalidError, ErrNotFound, ErrNotEnded, ErrCompleted,
-// ErrNoAttempts, threads.ErrClosed, ErrQueueFull, ledger.ErrKeyConflict, ErrDraining,
-// ledger.ErrStorageFull, ledger.ErrStorageFailed.
+// ErrNoAttempts, threads.ErrClosed, ErrQueueFull, *TooManyError (of a child turn),
+// ledger.ErrKeyConflict, ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, error) {
 	if err := turns.CheckText("reason", c.Reason); err != nil {
 		return turns.RetryResult{}, err

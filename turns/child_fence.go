@@ -21,13 +21,13 @@ type TooManyError struct {
 // Error implements error.
 func (e *TooManyError) Error() string { return e.Text }
 
-// MayWork is the condition under which a child turn starts, or is tried again: its
-// owner is open and, if it is blocking, the turn that it works for is active in that
-// attempt.
+// MayWork is the condition under which a child turn starts, or is tried again by a
+// request: its owner is open, fewer child turns than the bounds allow have not ended
+// and, if it is blocking, the turn that it works for is active in that attempt.
 type MayWork struct {
 	Parent threads.Parent
 	Policy AttentionPolicy
-	Root   string // "" = do not count: the turn exists
+	Root   string
 }
 
 // Check implements ledger.Fence.
@@ -63,9 +63,6 @@ func (f *MayWork) In(r ledger.Reader) (refused, fault error) {
 		case parent == nil || parent.State != Active || parent.Attempt != f.Parent.Attempt || parent.Progress == Interrupting || !parent.RetryAt.IsZero():
 			return ErrNotActive, nil
 		}
-	}
-	if f.Root == "" {
-		return nil, nil
 	}
 	if f.Parent.TurnID != "" {
 		refused, err := full(r, ledger.Range{Index: Unsettled, Prefix: []any{f.Parent.ThreadID, f.Parent.TurnID}}, MaxChildren, "of this turn")
