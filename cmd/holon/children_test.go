@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -83,6 +84,43 @@ func TestABackgroundRunSaysHowToFollowIt(t *testing.T) {
 	}
 	if r := s.holon("run", "--background", "--parent=own", "--thread=main", "hello"); r.code != exitFailed || !strings.Contains(r.err, "conflict") {
 		t.Errorf("a thread that is no child thread: exit %d, %s", r.code, r.err)
+	}
+}
+
+func TestARunThatIsRefusedLeavesNoOpenChildThread(t *testing.T) {
+	s := startServer(t)
+	s.want("run", "--thread=main", "hello")
+	open := func() (ids []string) {
+		for line := range strings.Lines(s.want("threads", "-o", "jsonl")) {
+			if th := oneObject(t, line); th["state"] != "closed" {
+				ids = append(ids, th["thread_id"].(string))
+			}
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	for _, busy := range []string{"steer", "interrupt", "what"} {
+		if r := s.holon("run", "--parent=main", "--on-busy="+busy, "hello"); r.code != exitUsage || !strings.Contains(r.err, "queue or reject") {
+			t.Errorf("--on-busy=%s: exit %d, %s", busy, r.code, r.err)
+		}
+	}
+	if n := strings.Count(s.want("threads", "-o", "jsonl"), "\n"); n != 1 {
+		t.Errorf("%d threads, though the command cannot start such turns", n)
+	}
+	for _, more := range [][]string{{}, {"--background"}, {"--thread=kid"}, {"--idempotency-key=once"}} {
+		// The server refuses the turn, not the thread.
+		if r := s.holon(append([]string{"run", "--parent=main", "--max-attempts=101", "hello"}, more...)...); r.code != exitFailed || !strings.Contains(r.err, "max_attempts") {
+			t.Errorf("%v: exit %d, %s", more, r.code, r.err)
+		}
+	}
+	// Those of which a further run knows the name or the key stay.
+	if got := open(); len(got) != 3 || got[0] != "kid" || got[1] != "main" {
+		t.Errorf("open threads: %v", got)
+	}
+	s.want("run", "--parent=main", "--thread=kid", "hello")
+	s.want("run", "--parent=main", "--idempotency-key=once", "hello")
+	if got := open(); len(got) != 3 {
+		t.Errorf("open threads after a second run: %v", got)
 	}
 }
 

@@ -76,6 +76,9 @@ goes into the owner's inbox.
 			if err := turns.CheckTitle("--title", options.title); options.parent != "" && err != nil {
 				return &usageError{err: err} // before a thread is made for it
 			}
+			if busy := turns.OnBusy(options.onBusy); options.parent != "" && busy != "" && busy != turns.BusyQueue && busy != turns.BusyReject {
+				return usagef("--on-busy %s: with --parent it is queue or reject", options.onBusy)
+			}
 			if options.timeout < 0 {
 				return usagef("--timeout %s: give a duration such as 90s or 10m", options.timeout)
 			}
@@ -105,7 +108,7 @@ goes into the owner's inbox.
 	flags.StringVar(&options.agent, "agent", "", "the agent of a new thread")
 	flags.StringVar(&options.cwd, "cwd", "", "the working directory of a new thread's agent")
 	flags.StringVar(&options.title, "title", "", "the title of a new thread; with --parent, of the turn too")
-	flags.StringVar(&options.onBusy, "on-busy", "", "if the thread is busy: queue (default), reject, interrupt or steer")
+	flags.StringVar(&options.onBusy, "on-busy", "", "if the thread is busy: queue (default), reject, interrupt or steer; with --parent, the first two")
 	flags.StringVar(&options.key, "idempotency-key", "", "the same key and prompt start only one turn, however often this is run")
 	flags.DurationVar(&options.timeout, "timeout", 0, "fail the turn after this time, such as 10m")
 	flags.IntVar(&options.attempts, "max-attempts", 0, "how often to try the turn if its agent or the server dies; 1: once (default: as the agent is configured)")
@@ -202,6 +205,10 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 		turn["retry"] = retry
 	}
 	if err := callRetrying(ctx, c, "turn/start", turn, &s.raw); err != nil {
+		var refused *client.Error
+		if o.parent != "" && started.Created && o.thread == "" && o.key == "" && errors.As(err, &refused) {
+			closeUnused(ctx, c, started.ThreadID)
+		}
 		return s, err
 	}
 	if err := json.Unmarshal(s.raw, &s); err != nil {
@@ -213,6 +220,19 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 	}
 	s.after = max(0, s.after)
 	return s, nil
+}
+
+// closeUnused closes a child thread whose first turn was refused. One that has a name
+// or a key of the caller's choice stays: a further run finds it.
+func closeUnused(ctx context.Context, c *client.Client, threadID string) {
+	var list struct {
+		Turns []json.RawMessage `json:"turns"`
+	}
+	if err := c.Call(ctx, "turn/list", map[string]any{"thread_id": threadID, "limit": 1}, &list); err != nil || len(list.Turns) > 0 {
+		return
+	}
+	// If it is not closed, it is with the thread above it.
+	_ = c.Call(ctx, "thread/close", map[string]any{"thread_id": threadID, "reason": "its first turn could not start"}, nil)
 }
 
 // retry is the turn's retry policy, nil for that of its agent.
