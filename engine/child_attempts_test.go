@@ -1,8 +1,10 @@
 package engine_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/seed82539d15/holon/notify"
@@ -242,5 +244,39 @@ func TestEventsOfChildTurnsHaveTheirParent(t *testing.T) {
 		}
 		h.speak(c)
 		h.speak(h.next(h.model))
+	})
+}
+
+// The list of a new attempt has a bound, and says what is beyond it. What still runs
+// is not what it leaves out.
+func TestNewAttemptIsToldHowManyChildrenAreNotListed(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "model")
+		h.childThread("a", "b", "puppet")
+		h.childThread("a", "q", "quick")
+		h.startWith(turns.Start{ThreadID: "a", Retry: &turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: 3, BackoffSeconds: 1}})
+		c := h.next(h.model)
+		running := h.startWith(turns.Start{ThreadID: "b", Parent: childOf("a"), Background: true, Title: "the oldest"})
+		work := h.next(h.agent)
+		last := ""
+		for i := range 203 {
+			last = h.startWith(turns.Start{ThreadID: "q", Parent: childOf("a"), Background: true, Title: fmt.Sprintf("work %d", i)}).TurnID
+			synctest.Wait()
+		}
+		h.ended(last)
+		c.crash()
+		p := h.next(h.model)
+		text := p.Input[len(p.Input)-1].Text()
+		for _, want := range []string{"started 204 pieces of", running.TurnID, last, "\"work 4\"", "\n4 more are not listed:"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is not in %.600s … %s", want, text, text[max(0, len(text)-300):])
+			}
+		}
+		if n := strings.Count(text, "\n- child: "); n != 200 || strings.Contains(text, "\"work 3\"") {
+			t.Errorf("%d are listed", n)
+		}
+		h.speak(p)
+		h.done(work, "at last")
+		h.change("a", threads.VerbClose)
 	})
 }

@@ -336,20 +336,10 @@ func (w *childWriter) tellEarlierChildren() ([]items.UserMessage, error) {
 		return nil, nil
 	}
 	var list []*turns.Turn
-	err := w.d.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) error {
-		return r.Scan(ledger.Range{
-			Index: turns.ChildrenOf, Prefix: []any{w.d.change.threadID}, After: act.turn.CreatedSeq,
-			Only: []ledger.Only{{Column: "parent_turn_id", Values: []any{act.turn.TurnID}}},
-		}, func(v ledger.Values) error {
-			t, err := turns.Read(v)
-			if err != nil {
-				return err
-			}
-			if list = append(list, t); len(list) >= maxEarlier {
-				return ledger.ErrEnough
-			}
-			return nil
-		})
+	more := 0
+	err := w.d.rules.inboxes.ReadToDecide(context.Background(), func(r ledger.Reader) (err error) {
+		list, more, err = earlierChildren(r, act.turn)
+		return err
 	})
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -360,9 +350,35 @@ func (w *childWriter) tellEarlierChildren() ([]items.UserMessage, error) {
 			return nil, err
 		}
 	}
-	msgs := []items.UserMessage{inbox.ChildrenMessage(results)}
+	msgs := []items.UserMessage{inbox.ChildrenMessage(results, more)}
 	w.d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusCompleted)
 	return msgs, nil
+}
+
+// earlierChildren reads the child turns of a turn: those that have not ended, then the
+// others, each the newest first, at most maxEarlier. more is how many others there are.
+func earlierChildren(r ledger.Reader, turn *turns.Turn) (list []*turns.Turn, more int, err error) {
+	var ended []*turns.Turn
+	n := 0
+	err = r.Scan(ledger.Range{
+		Index: turns.ChildrenOf, Prefix: []any{turn.ThreadID}, Until: turn.CreatedSeq, Newest: true,
+		Only: []ledger.Only{{Column: "parent_turn_id", Values: []any{turn.TurnID}}},
+	}, func(v ledger.Values) error {
+		n++
+		t, err := turns.Read(v)
+		switch {
+		case err != nil:
+			return err
+		case !t.State.Ended():
+			list = append(list, t)
+		case len(ended) < maxEarlier:
+			ended = append(ended, t)
+		}
+		return nil
+	})
+	list = append(list, ended...)
+	list = list[:min(len(list), maxEarlier)]
+	return list, n - len(list), err
 }
 
 // resultOf makes the result of a turn. Everything that shows an agent or a client how

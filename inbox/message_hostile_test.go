@@ -127,7 +127,7 @@ func tellHostile(t *testing.T, title, text, failure, summary string) {
 	if len(m.Text()) > MaxToldBytes && len(told) > 1 {
 		t.Errorf("the prompt has %d bytes", len(m.Text()))
 	}
-	again := childrenMessage(hostileFence, append(ends, turns.Result{TurnID: "turn_4", ThreadID: "kid", State: turns.Active, Text: text}))
+	again := childrenMessage(hostileFence, append(ends, turns.Result{TurnID: "turn_4", ThreadID: "kid", State: turns.Active, Text: text}), len(text)%3)
 	lines = fenced(t, again.Text(), outsideChildren, afterChildren)
 	for i := range 4 {
 		if !oneEnd.MatchString(lines[i]) || !strings.Contains(lines[i], fmt.Sprintf("turn_%d ", i+1)) {

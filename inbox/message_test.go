@@ -146,7 +146,7 @@ func TestPromptSaysBehindItsFenceHowToGetWhatWasCut(t *testing.T) {
 	if got := behind(toldText(t, m, told)); got != both+" Not all of ent_2 is here: inbox/expand, or the tool inbox_read, has more.\n" {
 		t.Errorf("behind the fence is %q", got)
 	}
-	again := childrenMessage(fence, ends)
+	again := childrenMessage(fence, ends, 0)
 	if got := behind(again.Text()); got != both+"\n" {
 		t.Errorf("behind the fence of a new attempt is %q", got)
 	}
@@ -162,8 +162,9 @@ func TestResultsThatFindNoRoomAreNamed(t *testing.T) {
 	for i := range 24 {
 		ends = append(ends, turns.Result{TurnID: fmt.Sprintf("turn_%d", i), ThreadID: "kid", State: turns.Completed, Text: strings.Repeat("x", 15<<10)})
 	}
-	text := childrenMessage("work-0123456789ab", ends).Text()
-	if want := "\nNot all that was said in turn_4, turn_5, turn_6,"; !strings.Contains(text, want) || !strings.Contains(text, "turn_19 and 4 others is here:") {
+	text := childrenMessage("work-0123456789ab", ends, 7).Text()
+	if want := "\nNot all that was said in turn_4, turn_5, turn_6,"; !strings.Contains(text, want) || !strings.Contains(text, "turn_19 and 4 others is here:") ||
+		!strings.Contains(text, "started 31 pieces of") || !strings.HasSuffix(text, "\n7 more are not listed: see turn/list, or the tool work_list.\n") {
 		t.Errorf("the end is %q", text[len(text)-300:])
 	}
 	if len(text) > MaxToldBytes+1<<10 {

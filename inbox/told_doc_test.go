@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,7 +33,8 @@ func TestTheDocumentShowsWhatAnAgentReads(t *testing.T) {
 		entries = append(entries, &Entry{EntryID: EntryID(seq + 1), Kind: KindItem, Source: SourceTurns, Count: 1, LastRaw: seq})
 	}
 	told, _ := wakeMessage("inbox-35feca49a79d", entries, raws)
-	again := childrenMessage("work-8d1c60b2e9f4", results)
+	slices.Reverse(results) // the newest first
+	again := childrenMessage("work-8d1c60b2e9f4", results, 0)
 	for _, text := range []string{told.Content[0].Text, again.Content[0].Text} {
 		if block := "```\n" + strings.TrimRight(text, "\n") + "\n```"; !strings.Contains(string(page), block) {
 			t.Errorf("docs/background.md must have this block:\n%s", block)
