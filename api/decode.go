@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -27,11 +28,23 @@ type Extra struct {
 // shape describes a params type.
 type shape struct {
 	required []requiredField
-	keyed    bool     // takes an idempotency key
-	key      []int    // where the Key of an embedded command is; nil = none
-	ids      [4][]int // where ThreadID, TurnID, ItemID and NewThreadID are; nil = none
-	threads  []int    // where ThreadIDs is; nil = nowhere
+	keyed    bool           // takes an idempotency key
+	key      []int          // where the Key of an embedded command is; nil = none
+	ids      [idCount][]int // by idThread and so on, where they are; nil = nowhere
+	threads  []int          // where ThreadIDs is; nil = nowhere
 }
+
+// The indexes of shape.ids.
+const (
+	idThread = iota
+	idTurn
+	idItem
+	idNewThread
+	idParent // parent.thread_id
+	idOwner
+	idParentThread
+	idCount
+)
 
 type requiredField struct {
 	index []int
@@ -58,21 +71,39 @@ func shapeOf(t reflect.Type) *shape {
 		}
 		switch name {
 		case "thread_id":
-			s.ids[0] = f.Index
+			s.ids[idThread] = f.Index
 		case "thread_ids":
 			s.threads = f.Index
 		case "turn_id":
-			s.ids[1] = f.Index
+			s.ids[idTurn] = f.Index
 		case "lease":
-			id, _ := f.Type.FieldByName("TurnID")
-			s.ids[1] = slices.Concat(f.Index, id.Index)
+			s.ids[idTurn] = memberIn(f, "TurnID")
 		case "item_id":
-			s.ids[2] = f.Index
+			s.ids[idItem] = f.Index
 		case "new_thread_id":
-			s.ids[3] = f.Index
+			s.ids[idNewThread] = f.Index
+		case "parent":
+			s.ids[idParent] = memberIn(f, "ThreadID")
+		case "owner_thread_id":
+			s.ids[idOwner] = f.Index
+		case "parent_thread_id":
+			s.ids[idParentThread] = f.Index
 		}
 	}
 	return s
+}
+
+// memberIn is where a member of a struct, or of one that is pointed to, is.
+func memberIn(f reflect.StructField, member string) []int {
+	t := f.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	id, ok := t.FieldByName(member)
+	if !ok {
+		panic(fmt.Sprintf("%s has no %s", t, member))
+	}
+	return slices.Concat(f.Index, id.Index)
 }
 
 // withIDs adds the ids that the request named to an error about them.

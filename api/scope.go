@@ -26,9 +26,9 @@ func ofTurn(m *Method)   { m.Scope = ScopeTurn }
 func ofItem(m *Method)   { m.Scope = ScopeItem }
 
 // Named are the ids of what a request is about, as its params name it; "" and nil
-// for none. A parent is not among them: it is kept and shown with the new thread
-// or turn, and nothing of the thread that it names is read or changed. That
-// thread need not exist.
+// for none. ThreadIDs has the parent of a new thread or turn, too, and the owner of
+// child turns: what is asked for concerns that thread. Its turn may wait for the new
+// one, its inbox gets the end of it, and its agent is told.
 type Named struct {
 	ThreadIDs []string
 	TurnID    string
@@ -57,12 +57,9 @@ func (m *Method) guarded(ctx context.Context, s *shape, p reflect.Value) error {
 
 // named are the ids in params of this shape.
 func (s *shape) named(p reflect.Value) (n Named) {
-	var thread, made string
-	for i, target := range []*string{&thread, &n.TurnID, &n.ItemID, &made} {
-		*target = s.id(p, i)
-	}
-	for _, id := range []string{thread, made} {
-		if id != "" {
+	n.TurnID, n.ItemID = s.id(p, idTurn), s.id(p, idItem)
+	for _, which := range []int{idThread, idNewThread, idParent, idOwner, idParentThread} {
+		if id := s.id(p, which); id != "" {
 			n.ThreadIDs = append(n.ThreadIDs, id)
 		}
 	}
@@ -79,7 +76,10 @@ func (s *shape) id(p reflect.Value, which int) string {
 	if at == nil {
 		return ""
 	}
-	f := p.FieldByIndex(at)
+	f, err := p.FieldByIndexErr(at)
+	if err != nil { // within a struct that is absent
+		return ""
+	}
 	if f.Kind() == reflect.Pointer && !f.IsNil() {
 		f = f.Elem()
 	}

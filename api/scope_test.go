@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"testing"
 )
 
@@ -9,10 +10,10 @@ import (
 func TestEveryMethodDeclaresTheThreadsItIsAbout(t *testing.T) {
 	for _, m := range (&Handlers{}).methods() {
 		s := shapeOf(m.Params)
-		names := map[Scope]bool{ScopeThread: s.ids[0] != nil, ScopeTurn: s.ids[1] != nil, ScopeItem: s.ids[2] != nil}
+		names := map[Scope]bool{ScopeThread: s.ids[idThread] != nil, ScopeTurn: s.ids[idTurn] != nil, ScopeItem: s.ids[idItem] != nil}
 		switch m.Scope {
 		case ScopeServer:
-			if names[ScopeThread] || names[ScopeTurn] || names[ScopeItem] || s.threads != nil {
+			if slices.ContainsFunc(s.ids[:], func(at []int) bool { return at != nil }) || s.threads != nil {
 				t.Errorf("%s is declared to be of no thread, and names one", m.Name)
 			}
 		case ScopeThread, ScopeTurn, ScopeItem:

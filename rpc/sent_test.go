@@ -147,8 +147,13 @@ func TestGuardDecidesByWhatParamsName(t *testing.T) {
 		{"event/list", `{"after_seq":0,"thread_id":"d"}`, "log [d]"},
 		{"turn/list", `{}`, "log []"},
 		{"turn/claim", `{"agent":"builds"}`, "log []"}, // a turn of any thread
-		{"turn/start", `{"thread_id":"a","input":[],"parent":{"thread_id":"p","turn_id":"q"}}`, "thread [a]"},
-		{"thread/start", `{"parent":{"thread_id":"p","turn_id":"q"}}`, "thread []"},
+		{"turn/start", `{"thread_id":"a","input":[],"parent":{"thread_id":"p","turn_id":"q"}}`, "thread [a p]"},
+		{"turn/start", `{"thread_id":"a","input":[]}`, "thread [a]"},
+		{"turn/start", `{"thread_id":"a","input":[],"parent":null}`, "thread [a]"},
+		{"thread/start", `{"parent":{"thread_id":"p","turn_id":"q"}}`, "thread [p]"},
+		{"thread/start", `{}`, "thread []"},
+		{"turn/await", `{"owner_thread_id":"o","turn_ids":["q"]}`, "log [o]"},
+		{"turn/list", `{"parent_thread_id":"p"}`, "log [p]"},
 		{"thread/fork", `{"thread_id":"a","new_thread_id":"b"}`, "thread [a b]"},
 	} {
 		seen = nil
