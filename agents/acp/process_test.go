@@ -316,7 +316,7 @@ func TestNothingRunsThatIsNotRecorded(t *testing.T) {
 }
 
 func TestEnvironmentIsPassedOnWithoutWhatIsTheServersOwn(t *testing.T) {
-	own := []string{"HOLON_TURN_ID", "HOLON_URL", "HOLON_MCP_URL", "HOLON_TOKEN"}
+	own := []string{"HOLON_TURN_ID", "HOLON_ORIGIN", "HOLON_URL", "HOLON_MCP_URL", "HOLON_TOKEN"}
 	for _, name := range own {
 		t.Setenv(name, "not yours")
 	}

@@ -139,17 +139,18 @@ func TestInputJSONIsOneLineWithEverything(t *testing.T) {
 
 func TestEnvironmentTellsTheTurn(t *testing.T) {
 	t.Setenv("HOLON_TURN_ID", "turn_of_the_server")
+	t.Setenv("HOLON_ORIGIN", "outer")
 	t.Setenv("HOLON_URL", "http://outer")
 	t.Setenv("PASSED_ON", "yes")
-	a := shell(t, `echo "$HOLON_THREAD_ID $HOLON_TURN_ID $HOLON_ATTEMPT ${HOLON_URL-none} $PASSED_ON $ADDED"`, func(c *Config) {
+	a := shell(t, `echo "$HOLON_THREAD_ID $HOLON_TURN_ID $HOLON_ATTEMPT $HOLON_ORIGIN ${HOLON_URL-none} $PASSED_ON $ADDED"`, func(c *Config) {
 		c.Env = map[string]string{"ADDED": "too"}
 	})
-	p := turns.Prompt{ThreadID: "thread_1", TurnID: "turn_2", Attempt: 3}
-	if sink, _ := prompt(t, a, p, ""); said(sink) != "thread_1 turn_2 3 none yes too\n" {
+	p := turns.Prompt{ThreadID: "thread_1", TurnID: "turn_2", Attempt: 3, Input: []items.UserMessage{{Origin: items.OriginSteer}, {Origin: items.OriginWake}}}
+	if sink, _ := prompt(t, a, p, ""); said(sink) != "thread_1 turn_2 3 steer none yes too\n" {
 		t.Errorf("said %q", said(sink))
 	}
 	a.cfg.URL = func() string { return "unix:/run/holon.sock" }
-	if sink, _ := prompt(t, a, p, ""); said(sink) != "thread_1 turn_2 3 unix:/run/holon.sock yes too\n" {
+	if sink, _ := prompt(t, a, p, ""); said(sink) != "thread_1 turn_2 3 steer unix:/run/holon.sock yes too\n" {
 		t.Errorf("said %q", said(sink))
 	}
 }

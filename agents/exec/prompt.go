@@ -75,6 +75,10 @@ func (c *Config) command(p *turns.Prompt, given access) (*osexec.Cmd, error) {
 
 func (c *Config) environment(p *turns.Prompt, dir string, given access) []string {
 	env := process.Environment(dir, c.Env)
-	env = append(env, process.EnvThreadID+"="+p.ThreadID, process.EnvTurnID+"="+p.TurnID, process.EnvAttempt+"="+strconv.Itoa(p.Attempt))
+	origin := ""
+	if len(p.Input) > 0 {
+		origin = p.Input[0].Origin
+	}
+	env = append(env, process.EnvThreadID+"="+p.ThreadID, process.EnvTurnID+"="+p.TurnID, process.EnvAttempt+"="+strconv.Itoa(p.Attempt), process.EnvOrigin+"="+origin)
 	return append(env, given.variables...)
 }

@@ -11,6 +11,7 @@ const (
 	EnvThreadID = "HOLON_THREAD_ID"
 	EnvTurnID   = "HOLON_TURN_ID"
 	EnvAttempt  = "HOLON_ATTEMPT"
+	EnvOrigin   = "HOLON_ORIGIN"
 	EnvURL      = "HOLON_URL"
 	EnvMCPURL   = "HOLON_MCP_URL"
 	EnvToken    = "HOLON_TOKEN"
@@ -20,7 +21,7 @@ const (
 // inherits them: a server that was itself started by an agent, or with a token of
 // its user, must not pass its own turn or its own rights on.
 var own = map[string]bool{
-	EnvThreadID: true, EnvTurnID: true, EnvAttempt: true, EnvURL: true, EnvMCPURL: true, EnvToken: true, EnvGroup: true,
+	EnvThreadID: true, EnvTurnID: true, EnvAttempt: true, EnvOrigin: true, EnvURL: true, EnvMCPURL: true, EnvToken: true, EnvGroup: true,
 }
 
 // Own reports whether the server sets this variable for each process itself.

@@ -16,7 +16,7 @@
 set -eu
 
 # In the turn that the end of background work has started, the prompt tells what came.
-if holon call turn/read "{\"turn_id\":\"$HOLON_TURN_ID\"}" | grep -q '"origin": *"wake"'; then
+if [ "$HOLON_ORIGIN" = wake ]; then
 	echo "It is done:"
 	exec cat
 fi

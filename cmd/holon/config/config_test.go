@@ -181,7 +181,7 @@ func TestMissingFileMattersOnlyIfNamed(t *testing.T) {
 
 func TestUnknownVariablesWarnAndOthersDoNot(t *testing.T) {
 	l, err := load(t, "", []string{
-		"HOLON_URL=unix:/x", "HOLON_THREAD_ID=t", "HOLON_TURN_ID=t", "HOLON_ATTEMPT=1", "HOLON_AUTH=",
+		"HOLON_URL=unix:/x", "HOLON_THREAD_ID=t", "HOLON_TURN_ID=t", "HOLON_ATTEMPT=1", "HOLON_ORIGIN=wake", "HOLON_AUTH=",
 		"HOLON_LISTN=x", "HOLON_ZZZZZZ=1", "OTHER=1",
 	})
 	if err != nil {
