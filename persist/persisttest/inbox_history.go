@@ -170,9 +170,12 @@ func (x *inboxHistory) manage(b *inbox.Book) error {
 func (x *inboxHistory) turns() {
 	if x.turn == "" {
 		x.turn = fmt.Sprintf("turn_of_%s_%d", x.ID, len(x.Turns))
+		origin := turns.OriginClient
+		if x.Inbox != nil && x.Inbox.NewEntries > 0 && rapid.Bool().Draw(x.r, "wake") { // nothing else wakes
+			origin = turns.OriginWake
+		}
 		x.Add(notify.TurnStarted, x.turn, "", &turns.StartedEvent{
-			Type: "started", State: turns.Active, StartedAt: notify.TimeOf(x.clock),
-			Origin: rapid.SampledFrom([]turns.Origin{turns.OriginClient, turns.OriginWake}).Draw(x.r, "origin"),
+			Type: "started", State: turns.Active, StartedAt: notify.TimeOf(x.clock), Origin: origin,
 		})
 		return
 	}
