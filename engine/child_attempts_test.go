@@ -73,7 +73,7 @@ func TestFailureOfAChildInterruptsTheChildrenOfAllItsAttempts(t *testing.T) {
 func TestNewAttemptsOfOwners(t *testing.T) {
 	retry := &turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: 9, BackoffSeconds: 1}
 	// started is an owner's first attempt with a child that has ended and was told, one
-	// that has ended, one in the background, and a blocking one, which hears nothing.
+	// that has ended, one in the background, and a blocking one, which is left alone.
 	started := func(h *harness) (owner string, c *call, background, blocking *call) {
 		h.thread("a", "model")
 		for _, id := range []string{"b", "d", "e"} {

@@ -185,7 +185,7 @@ func TestWaitSecondsOfAChildThatIsDetachedMeanwhile(t *testing.T) {
 	})
 }
 
-// Whoever waits for all ends with the owner is told each: it wakes nobody meanwhile.
+// An answer with all ends tells each of them: the first wakes nobody meanwhile.
 func TestAwaitOfAllKeepsTheFirstEnd(t *testing.T) {
 	for name, ok := range map[string]bool{"it is written": true, "it is not written": false} {
 		t.Run(name, func(t *testing.T) {

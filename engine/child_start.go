@@ -24,7 +24,7 @@ type permit struct {
 	wake   string // of the owner's inbox
 }
 
-// startChild starts a child turn. Whoever loses a race decides anew.
+// startChild starts a child turn. If it loses a race, it decides anew.
 func (x *Children) startChild(ctx context.Context, q request) (turns.StartResult, error) {
 	if r, ok, err := ledger.Replay[turns.StartResult](x.e.store, q.Key); ok || err != nil {
 		return r, err
@@ -71,7 +71,7 @@ func (x *Children) permit(ctx context.Context, ownerID string, ask func(a *actor
 		permit
 		w *work // nil: no turn of the owner is concerned
 	}
-	// Not with ctx: whoever does not wait for the permit could not release it.
+	// Not with ctx: a caller that does not wait for the permit could not release it.
 	out, err := call(context.WithoutCancel(ctx), x.e, ownerID, func(a *actor) (answer, error) {
 		p, err := ask(a)
 		if err != nil || p.parent.TurnID == "" || !a.state.isActive(p.parent.TurnID) {

@@ -24,6 +24,16 @@ type children struct {
 	enough   bool // no further prompt tells ends: a client's turn waits, or there were MaxPrompts
 }
 
+// toTell are the entries of the untold ends, and the condition under which they may be
+// told.
+func (c *children) toTell() ([]*inbox.Entry, turns.EndsLive) {
+	entries, live := make([]*inbox.Entry, len(c.untold)), turns.EndsLive{}
+	for i, e := range c.untold {
+		entries[i], live[e.TurnID] = e.Entry, e.Seq
+	}
+	return entries, live
+}
+
 // prompts is how many prompts of the attempt have started.
 func (act *activeTurn) prompts() int { return max(1, act.work.prompts, act.turn.Prompts) }
 
@@ -223,12 +233,7 @@ func (w *childWriter) goOn() error {
 	case c.enough || len(c.holding) == 0:
 		w.d.turn.end(ending{state: turns.Completed, message: act.turn.Message, stopReason: act.turn.StopReason})
 	default:
-		entries := make([]*inbox.Entry, len(c.untold))
-		live := turns.EndsLive{}
-		for i, e := range c.untold {
-			entries[i], live[e.TurnID] = e.Entry, e.Seq
-		}
-		return w.tellInTurn(entries, live)
+		return w.tellInTurn(c.toTell())
 	}
 	return w.d.inbox.err()
 }
@@ -317,12 +322,7 @@ func (w *childWriter) tellNewEnds() ([]items.UserMessage, error) {
 	if len(c.untold) == 0 {
 		return nil, w.d.inbox.err()
 	}
-	entries := make([]*inbox.Entry, len(c.untold))
-	live := turns.EndsLive{}
-	for i, e := range c.untold {
-		entries[i], live[e.TurnID] = e.Entry, e.Seq
-	}
-	return w.tell(entries, live)
+	return w.tell(c.toTell())
 }
 
 // maxEarlier is how many child turns of earlier attempts an agent is told about.

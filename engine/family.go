@@ -16,7 +16,7 @@ import (
 )
 
 // family applies the rules between threads and their child threads. They are rules
-// about committed rows, and not steps: whoever commits a change that may concern an
+// about committed rows, and not steps: each commit of a change that may concern an
 // owner says so, every start says it of all owners that have something unsettled, and
 // what fails is tried again. What is to be done follows from the rows alone:
 //
@@ -52,10 +52,9 @@ func newFamily(e *Engine) *family {
 // block.
 func (f *family) look(ownerID string) {
 	f.mu.Lock()
-	if busy, is := f.again[ownerID]; is {
+	if _, busy := f.again[ownerID]; busy {
 		f.again[ownerID] = true
 		f.mu.Unlock()
-		_ = busy
 		return
 	}
 	if !f.known[ownerID] {

@@ -86,7 +86,7 @@ func wakeMessage(fence string, entries []*Entry, raws map[int64]*Received) (item
 	return msg, entries[:n]
 }
 
-// around is what stands before and after the quotation of a prompt that tells some
+// around is the text before and after the quotation of a prompt that tells some
 // entries and leaves others. How to get what was cut is not in the quotation, where
 // anybody could have written it.
 func around(fence string, told, left int, cut *notWhole) (before, after string) {

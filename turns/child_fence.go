@@ -10,7 +10,7 @@ import (
 
 // The conditions on child turns, each written once: a decision checks them in a
 // snapshot, and as fences the appending transaction checks them again, where the
-// changes of all threads come one after the other. Whoever is refused decides anew.
+// changes of all threads come one after the other. A decision that is refused is made anew.
 
 // TooManyError says that a bound on child turns or threads is reached.
 type TooManyError struct {

@@ -207,7 +207,7 @@ func TestEagerProcessIsThatOfTheFirstThread(t *testing.T) {
 	r.counts(2)
 }
 
-// Room that comes free is for the first in line, whoever looks for it first.
+// Room that comes free is for the first in line, also if another one looks for it first.
 func TestRoomIsNotTakenFromWhoWaitsForIt(t *testing.T) {
 	a := &Agent{cfg: Config{ProcessPerThread: true, MaxProcesses: 1}}
 	first, late := newWaiter(), newWaiter()

@@ -21,7 +21,7 @@ func liveAgent(ctx context.Context, credential string) (_ context.Context, mine,
 	return context.WithValue(ctx, agentOfRequest{}, "live"), true, true
 }
 
-// The token of an agent narrows whoever presents it, in every mode, and also the
+// The token of an agent narrows every client that presents it, in every mode, and also the
 // server's own user. One that is not live is refused, never ignored.
 func TestTheTokenOfAnAgentAlwaysNarrows(t *testing.T) {
 	token, err := ParseToken(testTokenText)

@@ -32,7 +32,7 @@
 // the work that the first call has started. AGAIN STEPS behind it has the calls for a
 // prompt that says that the turn is tried again.
 //
-// What stands in a prompt between two lines that mark it as written by others
+// Text in a prompt between two lines that mark it as written by others
 // chooses nothing. A prompt with nothing else is answered with that text.
 //
 // It keeps no conversation and checks no key. It is never part of the holon
