@@ -1,0 +1,105 @@
+package bridges
+
+import (
+	"context"
+	"time"
+)
+
+// Kind is how a bridge delivers.
+type Kind string
+
+// The kinds of bridges. KindCommand is for the configuration only.
+const (
+	KindWebhook Kind = "webhook"
+	KindNtfy    Kind = "ntfy"
+	KindSlack   Kind = "slack"
+	KindGitHub  Kind = "github"
+	KindCommand Kind = "command"
+)
+
+// Kinds lists all kinds, in the order of the documentation.
+var Kinds = []Kind{KindWebhook, KindNtfy, KindSlack, KindGitHub, KindCommand}
+
+// Channel is a bridge that is ready to deliver: one kind with its addresses and
+// secrets. It may be used by many goroutines. Package bridges/kinds has one
+// implementation for each kind.
+type Channel interface {
+	// Send makes one attempt to deliver. It returns within the kind's own time
+	// limit, and soon after ctx is done.
+	Send(ctx context.Context, o *Outgoing) Result
+	// Edits reports whether a message can be changed after it was posted. A
+	// channel that cannot is told what no longer holds by Envelope.Supersedes.
+	Edits() bool
+}
+
+// Target is where a bridge delivers to, by the members of its kind. The zero
+// value is right for kinds whose address is all in the bridge.
+type Target struct {
+	Topic      string `json:"topic,omitzero"`      // ntfy; "" = that of the bridge
+	Channel    string `json:"channel,omitzero"`    // slack
+	ThreadTS   string `json:"thread_ts,omitzero"`  // slack; "" = no thread
+	Repository string `json:"repository,omitzero"` // github: "owner/name"
+	Number     int64  `json:"number,omitzero"`     // github: of the issue or pull request
+}
+
+// Outgoing is one attempt at a delivery.
+type Outgoing struct {
+	// ID identifies the delivery at the receiver: the last 8 characters of the
+	// log's id, ":" and Envelope.DeliveryID. It is the same in all attempts.
+	ID       string
+	Body     []byte // Envelope as JSON: the same bytes in all attempts
+	Envelope *Envelope
+	Target   Target
+	Arrived  bool // an earlier attempt may have arrived
+	// Slots are the messages that this delivery shows or changes, for channels
+	// that edit: one for news, one or more for what is superseded, none for
+	// others.
+	Slots []Slot
+}
+
+// Slot is the place of one visible message at the target.
+type Slot struct {
+	// Key names the slot at the target: [A-Za-z0-9_-]{1,64}, the same for all
+	// messages of the slot.
+	Key      string
+	RemoteID string // of the message that it shows now; "" = none is known
+	// Post says that the news wants a person's attention: it is posted as a new
+	// message, and the one that the slot shows now is removed after that, where
+	// the target can. Otherwise the shown message is changed, or one is posted if
+	// there is none.
+	Post bool
+}
+
+// Outcome is what came of an attempt.
+type Outcome string
+
+// The outcomes of attempts.
+const (
+	Delivered Outcome = "delivered"
+	Failed    Outcome = "failed"  // try again later: 3xx, 5xx, transport, a program's other exit codes
+	Refused   Outcome = "refused" // other 4xx, and what means the same: dead after 3 such attempts
+	Wait      Outcome = "wait"    // 429, Retry-After, exit code 75: costs no attempt, holds the bridge
+	Gone      Outcome = "gone"    // 410: nothing is to be sent there any more
+)
+
+// Result is what came of an attempt.
+type Result struct {
+	Outcome Outcome
+	Status  int // of HTTP, or the exit code of a program; 0 = none
+	// Error says what went wrong in words of our own: a kind such as "timeout",
+	// "private_address" or "status 500". It never has an address, a header or a
+	// secret. "" = nothing.
+	Error string
+	// Unhealthy says that the target itself is in trouble (its transport failed,
+	// or 5xx), not this delivery.
+	Unhealthy bool
+	// Arrived says that the target may have accepted it although Outcome is not
+	// Delivered: the answer was lost or late.
+	Arrived bool
+	// Answer is the beginning of the answer, at most 1 KiB, secrets removed.
+	Answer     []byte
+	RetryAfter time.Duration // with Wait; 0 = unknown
+	// RemoteIDs are the messages that the slots show now, in the order of
+	// Outgoing.Slots; nil for channels that do not edit.
+	RemoteIDs []string
+}
