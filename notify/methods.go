@@ -30,6 +30,7 @@ const (
 	StreamRewind = "stream/rewind"
 	TurnLate     = "turn/late"
 	TurnDetached = "turn/detached"
+	TurnReviewed = "turn/reviewed"
 
 	InboxReceived     = "inbox/received"
 	InboxPosted       = "inbox/posted"
@@ -47,6 +48,31 @@ const (
 	TimerCreated = "timer/created"
 	TimerFired   = "timer/fired"
 	TimerDeleted = "timer/deleted"
+
+	CursorReset   = "cursor/reset"
+	CursorDeleted = "cursor/deleted"
+
+	BridgeCreated  = "bridge/created"
+	BridgeUpdated  = "bridge/updated"
+	BridgePaused   = "bridge/paused"
+	BridgeResumed  = "bridge/resumed"
+	BridgeRotated  = "bridge/rotated"
+	BridgeDisabled = "bridge/disabled"
+	BridgeDeleted  = "bridge/deleted"
+
+	SubscriptionCreated  = "subscription/created"
+	SubscriptionUpdated  = "subscription/updated"
+	SubscriptionPaused   = "subscription/paused"
+	SubscriptionResumed  = "subscription/resumed"
+	SubscriptionHeld     = "subscription/held"
+	SubscriptionReset    = "subscription/reset"
+	SubscriptionSkipped  = "subscription/skipped"
+	SubscriptionDisabled = "subscription/disabled"
+	SubscriptionDeleted  = "subscription/deleted"
+
+	DeliveryMismatch = "delivery/mismatch"
+	DeliveryDead     = "delivery/dead"
+	DeliveryLost     = "delivery/lost"
 
 	HolonPaused  = "holon/paused"
 	HolonResumed = "holon/resumed"

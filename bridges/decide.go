@@ -1,0 +1,247 @@
+package bridges
+
+import (
+	"fmt"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// Decision is what is to be done with a chosen event.
+type Decision string
+
+// The decisions. Ignoring and deferring leave no row: see Subscription.Choose.
+const (
+	Ignore    Decision = "ignore"
+	Deliver   Decision = "deliver"
+	Suppress  Decision = "suppress"
+	Supersede Decision = "superseded"
+	Mismatch  Decision = "mismatch"
+)
+
+// The reasons of suppressed deliveries.
+const (
+	ReasonPaused   = "paused"   // it came while the bridge was paused, and such events are dropped
+	ReasonAnswered = "answered" // the question does not wait any more
+	ReasonUnasked  = "unasked"  // the answer to a question that was not delivered
+	ReasonUnshown  = "unshown"  // nothing was delivered that the marker supersedes
+	ReasonSkipped  = "skipped"  // subscription/skip
+	ReasonReset    = "reset"    // subscription/reset
+	ReasonRender   = "render"   // nothing could be made of the event
+)
+
+// Verdict is a decision and why.
+type Verdict struct {
+	Decision Decision
+	Reason   string
+}
+
+// Fact is what a decision looks at: a delivery, whether it is in a row already or
+// is about to be. Of an end, Attempt, State and CompletedAt are what it claims.
+type Fact struct {
+	*Delivery
+	EndState    turns.State
+	CompletedAt notify.Time
+	Verdict     string // of a reviewed end
+}
+
+// FactOf returns the fact of a new delivery of the event.
+func FactOf(c *Chosen, d *Delivery) Fact {
+	return Fact{Delivery: d, EndState: c.Body.State, CompletedAt: c.Body.CompletedAt, Verdict: c.Body.Verdict}
+}
+
+// Decide decides from the rows of one snapshot, or of the transaction that begins
+// an attempt. Both decide alike, so what is sent was right when its attempt was
+// committed. The error is one of reading.
+func Decide(tx ledger.Reader, b *Bridge, f Fact) (Verdict, error) {
+	if b.Dropped(f.Seq) {
+		return Verdict{Suppress, ReasonPaused}, nil
+	}
+	if f.Tried {
+		try, err := tryOf(tx, f.TurnID, f.Step, f.Epoch)
+		switch {
+		case err != nil:
+			return Verdict{}, err
+		case try == nil:
+			return Verdict{Mismatch, "no such attempt"}, nil
+		case try.HiddenBy != 0 && f.Seq > try.HiddenAfter:
+			return Verdict{Decision: Supersede}, nil
+		}
+	}
+	switch f.EventType {
+	case TypeFinal:
+		return decideEnd(tx, f)
+	case TypeQuestion:
+		it, err := itemOf(tx, f.ItemID)
+		if err != nil || it != nil && it.Status == items.StatusPending {
+			return Verdict{Decision: Deliver}, err
+		}
+		return Verdict{Suppress, ReasonAnswered}, nil
+	case TypeAnswer:
+		q, err := NewestOfSlot(tx, f.SubscriptionID, f.TurnID, f.ItemID, f.Seq)
+		switch {
+		case err != nil:
+			return Verdict{}, err
+		case q == nil || q.State != StatePending && !q.Shown():
+			return Verdict{Suppress, ReasonUnasked}, nil
+		}
+	case TypeSuperseded:
+		return decideTakeBack(tx, f)
+	}
+	return Verdict{Decision: Deliver}, nil
+}
+
+// decideEnd compares what an end claims with the row of its turn. They can differ
+// in a damaged store only.
+func decideEnd(tx ledger.Reader, f Fact) (Verdict, error) {
+	v, err := tx.Get(turns.ByID, f.TurnID)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if v == nil {
+		return Verdict{Mismatch, "no such turn"}, nil
+	}
+	t, err := turns.Read(v)
+	switch {
+	case err != nil:
+		return Verdict{Mismatch, "the row of the turn cannot be read"}, nil
+	case t.Attempt != f.Attempt:
+		return Verdict{Mismatch, fmt.Sprintf("the event ends attempt %d, the turn is at attempt %d", f.Attempt, t.Attempt)}, nil
+	case f.EndState != "" && t.State != f.EndState:
+		return Verdict{Mismatch, fmt.Sprintf("the event says %s, the turn is %s", f.EndState, t.State)}, nil
+	case f.EndState == "" && !t.State.Ended():
+		return Verdict{Mismatch, fmt.Sprintf("the event accepts the end, the turn is %s", t.State)}, nil
+	case !f.CompletedAt.IsZero() && !t.CompletedAt.Equal(f.CompletedAt.Time):
+		return Verdict{Mismatch, "the event and the turn end at different times"}, nil
+	}
+	return Verdict{Decision: Deliver}, nil
+}
+
+// decideTakeBack reports whether the target shows anything that the marker
+// supersedes.
+func decideTakeBack(tx ledger.Reader, f Fact) (Verdict, error) {
+	for _, id := range f.Supersedes {
+		_, seq, ok := ParseDeliveryID(id)
+		if !ok {
+			continue
+		}
+		d, err := DeliveryOf(tx, f.SubscriptionID, seq)
+		if err != nil || d != nil && (d.Shown() || d.State == StatePending) {
+			return Verdict{Decision: Deliver}, err
+		}
+	}
+	return Verdict{Suppress, ReasonUnshown}, nil
+}
+
+// TakenBack returns what the subscription was sent, or may have been sent, and a
+// marker supersedes: deliveries before the marker whose try it was the first to
+// supersede.
+func TakenBack(tx ledger.Reader, subscriptionID string, marker notify.Header) (list []*Delivery, err error) {
+	hidden := map[[2]any]*turns.Step{}
+	err = tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, marker.TurnID}, First: WithoutBody}, func(v ledger.Values) error {
+		d, err := ReadDelivery(v)
+		if err != nil || !d.Tried || d.Seq > marker.Seq || !d.Shown() || d.EventType == TypeSuperseded {
+			return err
+		}
+		list = append(list, d)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	kept := list[:0]
+	for _, d := range list {
+		key := [2]any{d.Step, d.Epoch}
+		try, ok := hidden[key]
+		if !ok {
+			if try, err = tryOf(tx, d.TurnID, d.Step, d.Epoch); err != nil {
+				return nil, err
+			}
+			hidden[key] = try
+		}
+		if try != nil && try.HiddenBy == marker.Seq && d.Seq > try.HiddenAfter {
+			kept = append(kept, d)
+		}
+	}
+	return kept, nil
+}
+
+// tryOf reads the row of the try that an event belongs to: its own step is
+// enough, because a marker changes the rows of all steps below the one it names.
+func tryOf(tx ledger.Reader, turnID, step string, epoch int) (found *turns.Step, err error) {
+	v, err := tx.Get(turns.StepsByEpoch, turnID, step, int64(epoch))
+	if err != nil || v == nil {
+		return nil, err
+	}
+	return turns.ReadStep(v)
+}
+
+func itemOf(tx ledger.Reader, itemID string) (found *items.Item, err error) {
+	v, err := tx.Get(items.ByID, itemID)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	return items.Read(v), nil
+}
+
+// DeliveryOf reads one delivery; nil if there is none.
+func DeliveryOf(tx ledger.Reader, subscriptionID string, seq int64) (*Delivery, error) {
+	v, err := tx.Get(DeliveryByKey, subscriptionID, seq)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	return ReadDelivery(v)
+}
+
+// NewestOfSlot reads the delivery that a slot shows or will show, among those
+// before the seq; nil if there is none.
+func NewestOfSlot(tx ledger.Reader, subscriptionID, turnID, slot string, before int64) (found *Delivery, err error) {
+	err = tx.Scan(ledger.Range{
+		Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, turnID, slot}, Newest: true, After: before, First: WithoutBody,
+	}, func(v ledger.Values) (err error) {
+		if found, err = ReadDelivery(v); err != nil {
+			return err
+		}
+		return ledger.ErrEnough
+	})
+	return found, err
+}
+
+// TitleOf reads what a turn is called for people: its title, that of its thread, or
+// the agent.
+func TitleOf(tx ledger.Reader, threadID, turnID string) (string, error) {
+	if turnID != "" {
+		v, err := tx.Get(turns.ByID, turnID)
+		if err != nil {
+			return "", err
+		}
+		if v != nil {
+			if title := v.Text(turns.Table.Column("title")); title != "" {
+				return title, nil
+			}
+		}
+	}
+	v, err := tx.Get(threads.ByID, threadID)
+	if err != nil || v == nil {
+		return threadID, err
+	}
+	t, err := threads.Read(v)
+	if err != nil {
+		return threadID, nil
+	}
+	if t.Title != "" {
+		return t.Title, nil
+	}
+	return t.Agent + " in " + shortID(threadID), nil
+}
+
+// shortID is the end of an id, which differs most.
+func shortID(id string) string {
+	if len(id) > 16 {
+		return "…" + id[len(id)-6:]
+	}
+	return id
+}

@@ -1,0 +1,178 @@
+package bridges
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/seed82539d15/holon/notify"
+)
+
+// DeliveryState is what has become of a chosen event.
+type DeliveryState string
+
+// The states of a delivery. Only StatePending is ever sent; StateMismatch waits
+// for the rows of its turn to agree with its event.
+const (
+	StatePending    DeliveryState = "pending"
+	StateMismatch   DeliveryState = "mismatch"
+	StateDelivered  DeliveryState = "delivered"
+	StateSuppressed DeliveryState = "suppressed"
+	StateSuperseded DeliveryState = "superseded"
+	StateDead       DeliveryState = "dead"
+)
+
+// DeliveryStates lists the states, in the order of the documentation.
+var DeliveryStates = []DeliveryState{StatePending, StateMismatch, StateDelivered, StateSuppressed, StateSuperseded, StateDead}
+
+// Open reports whether the delivery is not settled.
+func (s DeliveryState) Open() bool { return s == StatePending || s == StateMismatch }
+
+// Delivery is one chosen event on its way to one target, and what reads return of
+// it. (SubscriptionID, Seq) identifies it.
+type Delivery struct {
+	DeliveryID     string        `json:"delivery_id"`
+	SubscriptionID string        `json:"subscription_id"`
+	BridgeID       string        `json:"bridge_id"`
+	Seq            int64         `json:"seq"`
+	Generation     int64         `json:"generation"`
+	EventType      EventType     `json:"event_type"`
+	Method         string        `json:"method"`
+	ThreadID       string        `json:"thread_id,omitzero"`
+	TurnID         string        `json:"turn_id,omitzero"`
+	State          DeliveryState `json:"state"`
+	Reason         string        `json:"reason,omitzero"`
+	Attempts       int           `json:"attempts"`
+	NextAttemptAt  notify.Time   `json:"next_attempt_at,omitzero"`
+	CreatedAt      notify.Time   `json:"created_at"`
+	SettledAt      notify.Time   `json:"settled_at,omitzero"`
+	Supersedes     []string      `json:"supersedes,omitzero"` // ids of deliveries
+	Tries          []Try         `json:"tries,omitzero"`      // the newest attempts, oldest first
+
+	Body []byte `json:"-"` // what is sent: the same bytes in all attempts
+	// Slot is the place of the message at the target: SlotProgress, SlotEnd, or the
+	// item_id of a question. "" = the message has none. RemoteID is the message that
+	// the target shows for it, and ShownSeq the event that the message shows, which
+	// may be a later one: see Finish.
+	Slot     string `json:"-"`
+	RemoteID string `json:"-"`
+	ShownSeq int64  `json:"-"`
+	// Step and Epoch are the try that the event belongs to, if Tried. With the
+	// turn they find the row that says whether a marker has superseded it.
+	Tried   bool   `json:"-"`
+	Step    string `json:"-"`
+	Epoch   int    `json:"-"`
+	ItemID  string `json:"-"` // of a question or its answer
+	Attempt int    `json:"-"` // of the turn: what an end claims
+	// Arrived says that an attempt may have reached the target without a receipt. It
+	// is set before each attempt, so it is true after a crash.
+	Arrived  bool `json:"-"`
+	Refusals int  `json:"-"` // answers that say that it will never be accepted
+	Forced   bool `json:"-"` // delivery/redeliver: it moves no cursor and edits nothing
+
+	ExpiresAt notify.Time `json:"-"` // when the row is removed, or reduced; zero = not yet
+	stored    bool
+	before    bool // Arrived before the attempt that has begun
+}
+
+// The slots of a turn at a target, each of which shows one message. Every question
+// has one of its own.
+const (
+	SlotProgress = "progress"
+	SlotEnd      = "end"
+)
+
+// SlotKey identifies a slot at the target.
+func SlotKey(logID, subscriptionID, turnID, slot string) string {
+	sum := sha256.Sum256([]byte(logID + "\x00" + subscriptionID + "\x00" + turnID + "\x00" + slot))
+	return hex.EncodeToString(sum[:12])
+}
+
+// Try is one attempt of a delivery.
+type Try struct {
+	Attempt   int         `json:"attempt"` // 0: it cost none
+	At        notify.Time `json:"at"`
+	Outcome   Outcome     `json:"outcome,omitzero"` // absent: it was under way when the server stopped
+	Status    int         `json:"status,omitzero"`
+	Error     string      `json:"error,omitzero"`
+	LatencyMs int64       `json:"latency_ms"`
+	Answer    string      `json:"answer,omitzero"`
+}
+
+// DeliveryID is the identity of a delivery: the same for an event and a
+// subscription, whatever is tried how often.
+func DeliveryID(subscriptionID string, seq int64) string {
+	return fmt.Sprintf("notif:%s:%d", subscriptionID, seq)
+}
+
+// settle ends the delivery.
+func (d *Delivery) settle(state DeliveryState, reason string, now time.Time) {
+	d.State, d.Reason, d.SettledAt, d.NextAttemptAt = state, reason, notify.TimeOf(now), notify.Time{}
+	keep := KeepDelivered
+	if state == StateDead {
+		keep = KeepDead
+	}
+	d.ExpiresAt = notify.TimeOf(now.Add(keep))
+}
+
+// Suppress ends the delivery without sending it.
+func (d *Delivery) Suppress(reason string, now time.Time) { d.settle(StateSuppressed, reason, now) }
+
+// Supersede ends the delivery, because a marker has superseded its event.
+func (d *Delivery) Supersede(now time.Time) { d.settle(StateSuperseded, "", now) }
+
+// Begin notes the beginning of an attempt.
+func (d *Delivery) Begin(now time.Time) {
+	d.Attempts++
+	d.before, d.Arrived = d.Arrived, true
+	d.NextAttemptAt = notify.Time{}
+	d.Tries = append(d.Tries, Try{Attempt: d.Attempts, At: notify.TimeOf(now)})
+	if n := len(d.Tries); n > MaxTries {
+		d.Tries = d.Tries[n-MaxTries:]
+	}
+}
+
+// Finish notes the end of the attempt that began last: the delivery is settled,
+// or waits for the next attempt. random is between 0 and 1. What the slots show is
+// for the caller to note.
+func (d *Delivery) Finish(r Result, began, now time.Time, random float64) {
+	if n := len(d.Tries); n > 0 {
+		t := &d.Tries[n-1]
+		t.Outcome, t.Status, t.Error, t.LatencyMs = r.Outcome, r.Status, r.Error, now.Sub(began).Milliseconds()
+		t.Answer = string(r.Answer)
+		if r.Outcome == Wait {
+			t.Attempt = 0
+		}
+	}
+	d.Arrived = d.before || r.Arrived
+	switch r.Outcome {
+	case Delivered:
+		d.settle(StateDelivered, "", now)
+		return
+	case Wait:
+		d.Attempts--
+		return // the bridge waits
+	case Gone:
+		d.Attempts--
+		return // the bridge or the subscription is disabled
+	case Refused:
+		if d.Refusals++; d.Refusals >= maxRefusals {
+			d.settle(StateDead, r.Error, now)
+			return
+		}
+	}
+	wait, again := RetryAfter(d.Attempts, random)
+	if !again {
+		d.settle(StateDead, r.Error, now)
+		return
+	}
+	d.NextAttemptAt = notify.TimeOf(now.Add(wait))
+}
+
+// Aside reports whether the delivery has failed so often that other turns no
+// longer wait for it.
+func (d *Delivery) Aside() bool { return d.State == StateMismatch || d.Attempts >= asideAfter }
+
+// Shown reports whether the target may show the delivery.
+func (d *Delivery) Shown() bool { return d.State == StateDelivered || d.Arrived }

@@ -1,0 +1,103 @@
+package bridges
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// DeliveryTable is where deliveries are stored.
+var DeliveryTable = ledger.NewTable(ledger.Table{
+	Name: "deliveries",
+	Columns: []string{"subscription_id", "seq", "bridge_id", "generation", "event_type", "method", "thread_id", "turn_id", "state", "reason",
+		"attempts", "next_attempt_at", "created_at", "settled_at", "expires_at", "slot", "tried", "step", "epoch", "item_id", "attempt",
+		"arrived", "refusals", "forced", "remote_id", "shown_seq", "details", "body"},
+	Key: []string{"subscription_id", "seq"},
+	Mutable: []string{"generation", "state", "reason", "attempts", "next_attempt_at", "settled_at", "expires_at", "arrived", "refusals", "forced",
+		"remote_id", "shown_seq", "details", "body"},
+	Unique: ledger.ErrStale,
+})
+
+// The orders in which deliveries are found.
+var (
+	DeliveryByKey = &ledger.Index{Table: DeliveryTable, Columns: []string{"subscription_id", "seq"}}
+	DeliveryBySeq = &ledger.Index{Table: DeliveryTable, Name: "deliveries_seq", Columns: []string{"seq", "subscription_id"}}
+	// OpenDeliveries finds those that are not settled.
+	OpenDeliveries = &ledger.Index{Table: DeliveryTable, Name: "deliveries_open", Columns: []string{"subscription_id", "seq"},
+		Where: []ledger.Only{{Column: "state", Values: []any{string(StatePending), string(StateMismatch)}}}}
+	// DeadDeliveries finds those that were given up.
+	DeadDeliveries = &ledger.Index{Table: DeliveryTable, Name: "deliveries_dead", Columns: []string{"subscription_id", "seq"},
+		Where: []ledger.Only{{Column: "state", Values: []any{string(StateDead)}}}}
+	// DeliveriesOfTurn finds what a subscription was sent about a turn.
+	DeliveriesOfTurn = &ledger.Index{Table: DeliveryTable, Name: "deliveries_turn", Columns: []string{"subscription_id", "turn_id", "slot", "seq"}}
+	// ExpiringDeliveries finds those that are settled by the time when they are
+	// removed.
+	ExpiringDeliveries = &ledger.Index{Table: DeliveryTable, Name: "deliveries_expire", Columns: []string{"expires_at"}}
+)
+
+// Table implements ledger.Row.
+func (d *Delivery) Table() *ledger.Table { return DeliveryTable }
+
+// ID implements ledger.Row.
+func (d *Delivery) ID() any { return d.DeliveryID }
+
+// New implements ledger.Row.
+func (d *Delivery) New() bool { return !d.stored }
+
+// Bytes implements ledger.Row.
+func (d *Delivery) Bytes() int { return len(d.Body) + 128*len(d.Tries) + 256 }
+
+// Settle implements ledger.Row.
+func (d *Delivery) Settle(int64) { d.stored = true }
+
+// details are the members of a delivery that only reads of one need.
+type details struct {
+	Tries      []Try    `json:"tries,omitzero"`
+	Supersedes []string `json:"supersedes,omitzero"`
+}
+
+// Values implements ledger.Row.
+func (d *Delivery) Values(int64) (ledger.Values, error) {
+	more, err := json.Marshal(details{d.Tries, d.Supersedes})
+	if err != nil {
+		return nil, err
+	}
+	var expires any // NULL is in no index
+	if !d.ExpiresAt.IsZero() {
+		expires = d.ExpiresAt.Milli()
+	}
+	return ledger.Values{
+		d.SubscriptionID, d.Seq, d.BridgeID, d.Generation, string(d.EventType), d.Method, d.ThreadID, d.TurnID, string(d.State), d.Reason,
+		int64(d.Attempts), d.NextAttemptAt.Milli(), d.CreatedAt.Milli(), d.SettledAt.Milli(), expires, d.Slot, ledger.Flag(d.Tried),
+		d.Step, int64(d.Epoch), d.ItemID, int64(d.Attempt), ledger.Flag(d.Arrived), int64(d.Refusals), ledger.Flag(d.Forced), d.RemoteID, d.ShownSeq, more, d.Body,
+	}, nil
+}
+
+// WithoutBody is how many columns of a delivery there are before Body.
+const WithoutBody = 27
+
+// ReadDelivery makes a delivery of its columns; without Body if there are only
+// WithoutBody of them.
+func ReadDelivery(v ledger.Values) (*Delivery, error) {
+	d := &Delivery{
+		SubscriptionID: v.Text(0), Seq: v.Int(1), BridgeID: v.Text(2), Generation: v.Int(3), EventType: EventType(v.Text(4)), Method: v.Text(5),
+		ThreadID: v.Text(6), TurnID: v.Text(7), State: DeliveryState(v.Text(8)), Reason: v.Text(9), Attempts: int(v.Int(10)),
+		NextAttemptAt: notify.TimeFromMilli(v.Int(11)), CreatedAt: notify.TimeFromMilli(v.Int(12)), SettledAt: notify.TimeFromMilli(v.Int(13)),
+		ExpiresAt: notify.TimeFromMilli(v.Int(14)), Slot: v.Text(15), Tried: v.Int(16) != 0, Step: v.Text(17), Epoch: int(v.Int(18)),
+		ItemID: v.Text(19), Attempt: int(v.Int(20)), Arrived: v.Int(21) != 0, Refusals: int(v.Int(22)), Forced: v.Int(23) != 0, RemoteID: v.Text(24), ShownSeq: v.Int(25),
+		stored: true,
+	}
+	d.DeliveryID = DeliveryID(d.SubscriptionID, d.Seq)
+	if len(v) > WithoutBody {
+		d.Body = v.Blob(WithoutBody)
+	}
+	var more details
+	if err := json.Unmarshal(v.Blob(26), &more); err != nil {
+		return nil, fmt.Errorf("details of %s: %w", d.DeliveryID, err)
+	}
+	d.Tries, d.Supersedes = more.Tries, more.Supersedes
+	return d, nil
+}

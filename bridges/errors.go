@@ -1,0 +1,23 @@
+package bridges
+
+import "errors"
+
+// Errors of commands. api maps them to the wire.
+var (
+	ErrBridgeNotFound       = errors.New("no such bridge")
+	ErrSubscriptionNotFound = errors.New("no such subscription")
+	ErrDeliveryNotFound     = errors.New("no such delivery")
+	// ErrInUse refuses a new bridge whose id is taken, and the deletion of one
+	// that has subscriptions.
+	ErrInUse = errors.New("the bridge is in use")
+	// ErrMoved refuses a subscription that exists with another bridge, target or
+	// thread: it never moves.
+	ErrMoved = errors.New("a subscription with this id has another bridge, target or thread")
+	// ErrConfigured refuses the change of a bridge that is in the configuration.
+	ErrConfigured = errors.New("the bridge is in the configuration: change it there")
+	// ErrNotHeld refuses a skip of nothing.
+	ErrNotHeld       = errors.New("nothing of the subscription is held")
+	ErrTooMany       = errors.New("there are too many")
+	ErrAhead         = errors.New("the seq is above the newest event of the log")
+	ErrNothingToSend = errors.New("the delivery was never to be sent")
+)

@@ -1,0 +1,57 @@
+package bridges
+
+import "time"
+
+// Bounds of delivery.
+const (
+	MaxBridges       = 1000
+	MaxSubscriptions = 20_000
+	// MaxBacklog is how many chosen events of a subscription may wait, and
+	// MaxBacklogAge how old they may be. What exceeds one is held until a client
+	// says whether to send it: nobody wants a thousand old messages at once.
+	MaxBacklog    = 1000
+	MaxBacklogAge = 7 * 24 * time.Hour
+	// MaxOpen is how many deliveries of all subscriptions may wait. Beyond it
+	// the log keeps what is new.
+	MaxOpen = 200_000
+
+	MaxTextBytes   = 16 << 10 // of Data.Text
+	MaxTitleBytes  = 200      // of Data.Title
+	MaxEventBytes  = 64 << 10 // of Data.Event and Data.Entry; a larger one is left out
+	MaxAnswerBytes = 1 << 10  // of an answer that is kept with an attempt
+	MaxTries       = 16       // attempts whose details are kept
+	MaxNoteBytes   = 400      // of a reason that a client gives
+	MaxMethods     = 32       // of a subscription
+
+	// The details of deliveries are kept this long after their end.
+	KeepDelivered = 7 * 24 * time.Hour
+	KeepDead      = 30 * 24 * time.Hour
+	// KeepMessages is how long it is remembered, after the end of its turn, what
+	// the target shows: until then a retry takes it back.
+	KeepMessages = 30 * 24 * time.Hour
+)
+
+// retries are the waits after failed attempts: quick ones for a restart of the
+// target, then long enough for a night.
+var retries = []time.Duration{
+	time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute,
+	time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
+}
+
+const (
+	maxRefusals = 3 // other 4xx: the target will not change its mind
+	asideAfter  = 4 // failures after which other turns no longer wait for a delivery
+	maxFailDays = 5 // days with failures and without a success, after which a bridge is disabled
+	maxWait     = 24 * time.Hour
+	spread      = 0.2 // retries of many deliveries do not come at once
+)
+
+// RetryAfter returns how long to wait after so many failed attempts; ok is false
+// if that was the last one. random is between 0 and 1.
+func RetryAfter(failures int, random float64) (wait time.Duration, ok bool) {
+	if failures > len(retries) {
+		return 0, false
+	}
+	d := retries[max(failures, 1)-1]
+	return d + time.Duration((2*random-1)*spread*float64(d)), true
+}

@@ -1,0 +1,195 @@
+package bridges
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// ParseDeliveryID is the inverse of DeliveryID.
+func ParseDeliveryID(id string) (subscriptionID string, seq int64, ok bool) {
+	rest, ok := strings.CutPrefix(id, "notif:")
+	at := strings.LastIndexByte(rest, ':')
+	if !ok || at < 1 {
+		return "", 0, false
+	}
+	seq, err := strconv.ParseInt(rest[at+1:], 10, 64)
+	return rest[:at], seq, err == nil && seq > 0
+}
+
+// Material is what an envelope is made of beside the event.
+type Material struct {
+	LogID      string
+	Title      string
+	Turn       *turns.Turn // of a reviewed end; else nil
+	Supersedes []string
+}
+
+// Envelope makes what is sent for a chosen event.
+func (s *Subscription) Envelope(c *Chosen, m Material) *Envelope {
+	e := &Envelope{
+		DeliveryID: DeliveryID(s.SubscriptionID, c.Seq), LogID: m.LogID, EventType: c.Type, Final: c.Type == TypeFinal, Seq: c.Seq,
+		Type: strings.ReplaceAll(c.Method, "/", "."), Timestamp: c.Header.Timestamp, Supersedes: m.Supersedes,
+		Data: Data{
+			SubscriptionID: s.SubscriptionID, ThreadID: c.ThreadID, TurnID: c.Header.TurnID, Attempt: c.Header.Attempt,
+			Title: oneLine(Redact(m.Title), MaxTitleBytes), Method: c.Method,
+		},
+	}
+	if e.Supersedes == nil {
+		e.Supersedes = []string{}
+	}
+	b, d := &c.Body, &e.Data
+	switch c.Type {
+	case TypeFinal:
+		s.end(c, m.Turn, d)
+	case TypeQuestion:
+		d.Question = questionOf(b)
+	case TypeAnswer:
+		d.Question = questionOf(b)
+		d.Outcome, d.ResolvedBy = outcomeOf(b)
+	case TypeProgress:
+		d.Progress = &Progress{Step: c.Header.Step, Status: string(b.Status)}
+		if c.Method == notify.TurnStarted {
+			d.Progress.State = "started"
+		}
+	case TypeInbox:
+		d.Entry = bounded(b.Entry)
+	case TypeSuperseded:
+		e.Type = "turn.superseded"
+		if c.Header.Step == "" {
+			d.NewAttempt = b.NewEpoch
+		} else {
+			d.Progress = &Progress{Step: c.Header.Step}
+		}
+		d.Reason = b.Reason
+	case TypeEvent:
+		if s.IncludeText {
+			d.Event = bounded(jsontext.Value(c.Params))
+		}
+	}
+	return e
+}
+
+// end fills in the end of a turn. That of a reviewed one is in the row of the turn.
+func (s *Subscription) end(c *Chosen, t *turns.Turn, d *Data) {
+	b := c.Body
+	d.State, d.Error, d.Reason, d.Usage = b.State, b.Error, b.Reason, jsontext.Value(b.Usage)
+	message := b.Message
+	if c.Method == notify.TurnReviewed {
+		d.Review, d.Reason = &Review{Verdict: b.Verdict, Note: oneLine(Redact(b.Note), MaxTextBytes)}, ""
+		if t != nil {
+			d.State, d.Error, d.Reason, message = t.State, t.Error, t.Reason, t.Message
+			if t.Usage != nil {
+				d.Usage, _ = json.Marshal(t.Usage) // it came from JSON
+			}
+		}
+	}
+	if d.Error != nil {
+		failure := *d.Error
+		failure.Message = cutText(Redact(failure.Message), MaxTitleBytes*5)
+		d.Error = &failure
+	}
+	d.Reason = oneLine(Redact(d.Reason), MaxTitleBytes)
+	if s.IncludeText && d.State == turns.Completed {
+		d.Text = cutText(Redact(message), MaxTextBytes)
+	}
+}
+
+func questionOf(b *Body) *Question {
+	q := &Question{ItemID: b.ItemID}
+	content, err := items.Decode(b.Content)
+	if err != nil {
+		return q // of a question that was withdrawn
+	}
+	switch c := content.(type) {
+	case items.PermissionRequest:
+		q.Title = c.Title
+		for _, o := range c.Options {
+			q.Options = append(q.Options, Option{ID: o.OptionID, Label: oneLine(o.Name, MaxTitleBytes)})
+		}
+	case items.Question:
+		q.Title = c.Message
+	}
+	q.Title = oneLine(Redact(q.Title), MaxTitleBytes*5)
+	return q
+}
+
+func outcomeOf(b *Body) (outcome jsontext.Value, resolvedBy string) {
+	content, err := items.Decode(b.Content)
+	if err == nil {
+		switch c := content.(type) {
+		case items.PermissionRequest:
+			resolvedBy = c.ResolvedBy
+			if c.Outcome != nil {
+				outcome, _ = json.Marshal(c.Outcome)
+			}
+		case items.Question: // never the answer itself: it may be a secret
+			if c.Outcome != nil {
+				outcome, _ = json.Marshal(c.Outcome)
+			}
+		}
+	}
+	if outcome == nil {
+		outcome, _ = json.Marshal(items.Outcome{Type: cmp.Or(string(b.Status), "deleted")})
+	}
+	return outcome, resolvedBy
+}
+
+// bounded returns the value, redacted; nil if it is too large to send.
+func bounded(v jsontext.Value) jsontext.Value {
+	if len(v) == 0 || len(v) > MaxEventBytes {
+		return nil
+	}
+	return RedactJSON(v)
+}
+
+// oneLine makes text one line without control characters, cut at a character.
+func oneLine(s string, maxBytes int) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\r' || r == '\t' || r == '\u2028' || r == '\u2029':
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != '\u200d':
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "�"))
+	return cutText(strings.TrimSpace(s), maxBytes)
+}
+
+// cutText cuts text at a character and says so.
+func cutText(s string, maxBytes int) string {
+	s = strings.ToValidUTF8(s, "�")
+	if len(s) <= maxBytes {
+		return s
+	}
+	n := maxBytes - len("…")
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// OutgoingID is the identity of a delivery at its receiver. A log that was restored
+// has another id, so an id is never used for two events.
+func OutgoingID(logID, deliveryID string) string {
+	return fmt.Sprintf("%s:%s", logID[max(0, len(logID)-8):], deliveryID)
+}
+
+// RedactJSON is Redact for a JSON value; nil if nothing valid is left.
+func RedactJSON(v jsontext.Value) jsontext.Value {
+	if out := jsontext.Value(Redact(string(v))); out.IsValid() {
+		return out
+	}
+	return nil
+}
