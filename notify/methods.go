@@ -48,6 +48,9 @@ const (
 	TimerFired   = "timer/fired"
 	TimerDeleted = "timer/deleted"
 
+	CursorReset   = "cursor/reset"
+	CursorDeleted = "cursor/deleted"
+
 	HolonPaused  = "holon/paused"
 	HolonResumed = "holon/resumed"
 
