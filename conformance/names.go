@@ -49,6 +49,7 @@ var notifications = map[string]trait{
 	"inbox/received": logged, "inbox/posted": logged, "inbox/acked": logged, "inbox/told": logged, "inbox/untold": logged, "inbox/withdrawn": logged,
 	"inbox/woken": logged, "inbox/stalled": logged, "inbox/configured": logged, "inbox/subscribed": logged, "inbox/unsubscribed": logged,
 	"inbox/expired": logged, "timer/created": logged, "timer/fired": logged, "timer/deleted": logged,
+	"cursor/reset": logged, "cursor/deleted": logged,
 	"step/started": logged, "step/ended": logged, "stream/rewind": logged, "turn/late": logged,
 }
 
