@@ -160,9 +160,12 @@ func (d *Dispatcher) Add(ctx context.Context, f Follower) (*Lane, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	known := d.lanes[f.Name] != nil // its stored position is part of the floor
 	d.lanes[f.Name] = l
 	l.attach(f)
-	d.setFloor()
+	if !known {
+		d.setFloor()
+	}
 	return l, nil
 }
 

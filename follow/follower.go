@@ -18,6 +18,7 @@ type Follower struct {
 	// FromFirst makes a follower that has no position yet begin with the oldest
 	// event that is kept. Otherwise it begins after the newest.
 	FromFirst bool
+	Held      bool // it begins as after Lane.Hold
 	// Handle handles a batch: it does the work itself, or returns tasks for
 	// owners of other things. After an error, also of a task, the same events
 	// are delivered again after a pause. A panic ends the follower: it keeps its

@@ -30,6 +30,7 @@ type Lane struct {
 	fails    int                // failures in a row
 	err      error              // the last failure
 	ended    bool               // by a panic, or removed
+	held     bool               // see Hold
 	stop     context.CancelFunc // not nil while the goroutine runs
 	done     chan struct{}      // closed when the goroutine has ended
 
@@ -51,7 +52,7 @@ func newLane(d *Dispatcher, r row, scanned int64) *Lane {
 
 // attach gives the lane its follower. d.mu is held.
 func (l *Lane) attach(f Follower) {
-	l.f, l.ended, l.fails, l.err = f, false, 0, nil
+	l.f, l.ended, l.held, l.fails, l.err = f, false, f.Held, 0, nil
 	l.methods = notify.Filter{Methods: f.Methods}
 	l.threads = map[string]struct{}{}
 	if f.All {
@@ -115,6 +116,23 @@ func (l *Lane) Unwatch(threadIDs ...string) {
 	}
 }
 
+// Hold keeps the lane where it is until Release: no further batch is handled, and
+// retention waits within its bounds. Handle may call it, and then return an error:
+// what it has not moved past is handled after Release, and the error is not counted.
+func (l *Lane) Hold() {
+	l.d.mu.Lock()
+	defer l.d.mu.Unlock()
+	l.held = true
+}
+
+// Release ends Hold.
+func (l *Lane) Release() {
+	l.d.mu.Lock()
+	defer l.d.mu.Unlock()
+	l.held = false
+	l.d.wake(l)
+}
+
 // live reports whether events are handled. d.mu is held.
 func (l *Lane) live() bool { return l.f.Handle != nil && !l.ended }
 
@@ -147,7 +165,7 @@ func (d *Dispatcher) wanted(l *Lane, seq int64) {
 
 // wake starts the lane's goroutine if it has something to do. d.mu is held.
 func (d *Dispatcher) wake(l *Lane) {
-	if d.run == nil || l.stop != nil || !l.live() || !l.pending() {
+	if d.run == nil || l.stop != nil || l.held || !l.live() || !l.pending() {
 		return
 	}
 	var ctx context.Context
@@ -177,7 +195,7 @@ func (d *Dispatcher) serve(ctx context.Context, l *Lane) {
 func (d *Dispatcher) next(ctx context.Context, l *Lane) *Batch {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if ctx.Err() != nil || !l.live() || !l.pending() {
+	if ctx.Err() != nil || l.held || !l.live() || !l.pending() {
 		l.stop()
 		l.stop = nil
 		close(l.done)
@@ -243,7 +261,7 @@ func (d *Dispatcher) settle(ctx context.Context, l *Lane, b *Batch, err error) (
 		d.saveSoon()
 		return 0
 	}
-	if ctx.Err() != nil { // it was stopped: not a failure
+	if ctx.Err() != nil || l.held { // it was stopped: not a failure
 		return 0
 	}
 	l.fails, l.err = l.fails+1, err
