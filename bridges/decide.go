@@ -39,49 +39,35 @@ type Verdict struct {
 	Reason   string
 }
 
-// Fact is what a decision looks at: a delivery, whether it is in a row already or
-// is about to be. Of an end, Attempt, State and CompletedAt are what it claims.
-type Fact struct {
-	*Delivery
-	EndState    turns.State
-	CompletedAt notify.Time
-	Verdict     string // of a reviewed end
-}
-
-// FactOf returns the fact of a new delivery of the event.
-func FactOf(c *Chosen, d *Delivery) Fact {
-	return Fact{Delivery: d, EndState: c.Body.State, CompletedAt: c.Body.CompletedAt, Verdict: c.Body.Verdict}
-}
-
 // Decide decides from the rows of one snapshot, or of the transaction that begins
 // an attempt. Both decide alike, so what is sent was right when its attempt was
 // committed. The error is one of reading.
-func Decide(tx ledger.Reader, b *Bridge, f Fact) (Verdict, error) {
-	if b.Dropped(f.Seq) {
+func Decide(tx ledger.Reader, b *Bridge, d *Delivery) (Verdict, error) {
+	if b.Dropped(d.Seq) {
 		return Verdict{Suppress, ReasonPaused}, nil
 	}
-	if f.Tried {
-		try, err := tryOf(tx, f.TurnID, f.Step, f.Epoch)
+	if d.Tried {
+		try, err := tryOf(tx, d.TurnID, d.Step, d.Epoch)
 		switch {
 		case err != nil:
 			return Verdict{}, err
 		case try == nil:
 			return Verdict{Mismatch, "no such attempt"}, nil
-		case try.HiddenBy != 0 && f.Seq > try.HiddenAfter:
+		case try.HiddenBy != 0 && d.Seq > try.HiddenAfter:
 			return Verdict{Decision: Supersede}, nil
 		}
 	}
-	switch f.EventType {
+	switch d.EventType {
 	case TypeFinal:
-		return decideEnd(tx, f)
+		return decideEnd(tx, d)
 	case TypeQuestion:
-		it, err := itemOf(tx, f.ItemID)
+		it, err := itemOf(tx, d.ItemID)
 		if err != nil || it != nil && it.Status == items.StatusPending {
 			return Verdict{Decision: Deliver}, err
 		}
 		return Verdict{Suppress, ReasonAnswered}, nil
 	case TypeAnswer:
-		q, err := NewestOfSlot(tx, f.SubscriptionID, f.TurnID, f.ItemID, f.Seq)
+		q, err := NewestOfSlot(tx, d.SubscriptionID, d.TurnID, d.ItemID, d.Seq)
 		switch {
 		case err != nil:
 			return Verdict{}, err
@@ -89,15 +75,15 @@ func Decide(tx ledger.Reader, b *Bridge, f Fact) (Verdict, error) {
 			return Verdict{Suppress, ReasonUnasked}, nil
 		}
 	case TypeSuperseded:
-		return decideTakeBack(tx, f)
+		return decideTakeBack(tx, d)
 	}
 	return Verdict{Decision: Deliver}, nil
 }
 
 // decideEnd compares what an end claims with the row of its turn. They can differ
 // in a damaged store only.
-func decideEnd(tx ledger.Reader, f Fact) (Verdict, error) {
-	v, err := tx.Get(turns.ByID, f.TurnID)
+func decideEnd(tx ledger.Reader, d *Delivery) (Verdict, error) {
+	v, err := tx.Get(turns.ByID, d.TurnID)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -108,13 +94,13 @@ func decideEnd(tx ledger.Reader, f Fact) (Verdict, error) {
 	switch {
 	case err != nil:
 		return Verdict{Mismatch, "the row of the turn cannot be read"}, nil
-	case t.Attempt != f.Attempt:
-		return Verdict{Mismatch, fmt.Sprintf("the event ends attempt %d, the turn is at attempt %d", f.Attempt, t.Attempt)}, nil
-	case f.EndState != "" && t.State != f.EndState:
-		return Verdict{Mismatch, fmt.Sprintf("the event says %s, the turn is %s", f.EndState, t.State)}, nil
-	case f.EndState == "" && !t.State.Ended():
+	case t.Attempt != d.Attempt:
+		return Verdict{Mismatch, fmt.Sprintf("the event ends attempt %d, the turn is at attempt %d", d.Attempt, t.Attempt)}, nil
+	case d.End.State != "" && t.State != d.End.State:
+		return Verdict{Mismatch, fmt.Sprintf("the event says %s, the turn is %s", d.End.State, t.State)}, nil
+	case d.End.State == "" && !t.State.Ended():
 		return Verdict{Mismatch, fmt.Sprintf("the event accepts the end, the turn is %s", t.State)}, nil
-	case !f.CompletedAt.IsZero() && !t.CompletedAt.Equal(f.CompletedAt.Time):
+	case !d.End.CompletedAt.IsZero() && !t.CompletedAt.Equal(d.End.CompletedAt.Time):
 		return Verdict{Mismatch, "the event and the turn end at different times"}, nil
 	}
 	return Verdict{Decision: Deliver}, nil
@@ -122,14 +108,14 @@ func decideEnd(tx ledger.Reader, f Fact) (Verdict, error) {
 
 // decideTakeBack reports whether the target shows anything that the marker
 // supersedes.
-func decideTakeBack(tx ledger.Reader, f Fact) (Verdict, error) {
-	for _, id := range f.Supersedes {
+func decideTakeBack(tx ledger.Reader, d *Delivery) (Verdict, error) {
+	for _, id := range d.Supersedes {
 		_, seq, ok := ParseDeliveryID(id)
 		if !ok {
 			continue
 		}
-		d, err := DeliveryOf(tx, f.SubscriptionID, seq)
-		if err != nil || d != nil && (d.Shown() || d.State == StatePending) {
+		old, err := DeliveryOf(tx, d.SubscriptionID, seq)
+		if err != nil || old != nil && (old.Shown() || old.State == StatePending) {
 			return Verdict{Decision: Deliver}, err
 		}
 	}

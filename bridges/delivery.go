@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // DeliveryState is what has become of a chosen event.
@@ -64,7 +65,8 @@ type Delivery struct {
 	Step    string `json:"-"`
 	Epoch   int    `json:"-"`
 	ItemID  string `json:"-"` // of a question or its answer
-	Attempt int    `json:"-"` // of the turn: what an end claims
+	Attempt int    `json:"-"` // of the turn
+	End     Claim  `json:"-"` // of an end
 	// Arrived says that an attempt may have reached the target without a receipt. It
 	// is set before each attempt, so it is true after a crash.
 	Arrived  bool `json:"-"`
@@ -89,6 +91,12 @@ func SlotKey(logID, subscriptionID, turnID, slot string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
+// Claim is what an accepted end says of its turn.
+type Claim struct {
+	State       turns.State `json:"state,omitzero"` // absent: of a reviewed end
+	CompletedAt notify.Time `json:"completed_at,omitzero"`
+}
+
 // Try is one attempt of a delivery.
 type Try struct {
 	Attempt   int         `json:"attempt"` // 0: it cost none
@@ -105,6 +113,36 @@ type Try struct {
 func DeliveryID(subscriptionID string, seq int64) string {
 	return fmt.Sprintf("notif:%s:%d", subscriptionID, seq)
 }
+
+// NewDelivery makes the delivery of a chosen event.
+func (s *Subscription) NewDelivery(c *Chosen, now time.Time) *Delivery {
+	d := &Delivery{
+		DeliveryID: DeliveryID(s.SubscriptionID, c.Seq), SubscriptionID: s.SubscriptionID, BridgeID: s.BridgeID, Seq: c.Seq,
+		Generation: s.Generation, EventType: c.Type, Method: c.Method, ThreadID: c.ThreadID, TurnID: c.Header.TurnID, State: StatePending,
+		CreatedAt: notify.TimeOf(now), Slot: c.Slot(), Tried: c.Tried(), Attempt: c.Header.Attempt,
+	}
+	if d.Tried {
+		d.Step, d.Epoch = c.Header.Step, c.Header.Epoch
+	}
+	switch c.Type {
+	case TypeQuestion, TypeAnswer:
+		d.ItemID = c.Body.ItemID
+	case TypeFinal:
+		if c.Method != notify.TurnReviewed {
+			d.End = Claim{c.Body.State, c.Body.CompletedAt}
+		}
+	}
+	return d
+}
+
+// Revive makes a settled delivery pending again, for another generation.
+func (d *Delivery) Revive(generation int64) {
+	d.Generation, d.State, d.Reason, d.Attempts, d.Refusals, d.Forced = generation, StatePending, "", 0, 0, false
+	d.NextAttemptAt, d.SettledAt, d.ExpiresAt = notify.Time{}, notify.Time{}, notify.Time{}
+}
+
+// Mismatched marks the delivery as one that waits for the rows of its turn.
+func (d *Delivery) Mismatched(reason string) { d.State, d.Reason = StateMismatch, reason }
 
 // settle ends the delivery.
 func (d *Delivery) settle(state DeliveryState, reason string, now time.Time) {

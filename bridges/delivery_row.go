@@ -17,9 +17,22 @@ var DeliveryTable = ledger.NewTable(ledger.Table{
 		"arrived", "refusals", "forced", "remote_id", "shown_seq", "details", "body"},
 	Key: []string{"subscription_id", "seq"},
 	Mutable: []string{"generation", "state", "reason", "attempts", "next_attempt_at", "settled_at", "expires_at", "arrived", "refusals", "forced",
-		"remote_id", "shown_seq", "details", "body"},
+		"remote_id", "shown_seq", "details"},
 	Unique: ledger.ErrStale,
 })
+
+// bodyTable is DeliveryTable for what changes a body, which an attempt does not.
+var bodyTable = ledger.NewTable(ledger.Table{
+	Name: DeliveryTable.Name, Columns: DeliveryTable.Columns, Key: DeliveryTable.Key, Mutable: append([]string{"body"}, DeliveryTable.Mutable...),
+	Unique: ledger.ErrStale,
+})
+
+// WithBody is a delivery that is written with its body, which other updates leave
+// as it is.
+type WithBody struct{ *Delivery }
+
+// Table implements ledger.Row.
+func (d WithBody) Table() *ledger.Table { return bodyTable }
 
 // The orders in which deliveries are found.
 var (
@@ -57,11 +70,12 @@ func (d *Delivery) Settle(int64) { d.stored = true }
 type details struct {
 	Tries      []Try    `json:"tries,omitzero"`
 	Supersedes []string `json:"supersedes,omitzero"`
+	End        Claim    `json:"end,omitzero"`
 }
 
 // Values implements ledger.Row.
 func (d *Delivery) Values(int64) (ledger.Values, error) {
-	more, err := json.Marshal(details{d.Tries, d.Supersedes})
+	more, err := json.Marshal(details{d.Tries, d.Supersedes, d.End})
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +112,6 @@ func ReadDelivery(v ledger.Values) (*Delivery, error) {
 	if err := json.Unmarshal(v.Blob(26), &more); err != nil {
 		return nil, fmt.Errorf("details of %s: %w", d.DeliveryID, err)
 	}
-	d.Tries, d.Supersedes = more.Tries, more.Supersedes
+	d.Tries, d.Supersedes, d.End = more.Tries, more.Supersedes, more.End
 	return d, nil
 }
