@@ -54,8 +54,13 @@ func (l *listing) find(ix *ledger.Index, prefix ...any) { l.rows.Index, l.rows.P
 // equal keeps only rows with this value in the column; "" keeps all.
 func (l *listing) equal(column, value string) {
 	if value != "" {
-		l.rows.Only = append(l.rows.Only, ledger.Only{Column: column, Values: []any{value}})
+		l.only(column, value)
 	}
+}
+
+// only keeps only rows with this value in the column, also if it is "".
+func (l *listing) only(column, value string) {
+	l.rows.Only = append(l.rows.Only, ledger.Only{Column: column, Values: []any{value}})
 }
 
 // moveTo makes the listing continue after the row with this seq.

@@ -51,6 +51,7 @@ const (
 // with the stored rows. It uses the same Apply that made them, one thread at a
 // time, in memory. It may run while the store is written. Its memory is bounded
 // by the number of items of one thread and its inbox, not by their content.
+// Cursors are left out: they are in no event but that of a reset.
 func Refold(ctx context.Context, r turns.Reader) (*Refolded, error) {
 	out := &Refolded{}
 	cursor := ""

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/events"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/ledger"
@@ -21,6 +22,7 @@ type Store interface {
 	turns.Reader
 	persist.Pruner
 	inbox.Reader
+	cursors.Reader
 
 	// What the engine reads of inboxes.
 	ReadToDecide(context.Context, func(ledger.Reader) error) error
@@ -65,6 +67,11 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"InboxesAreReadAsTheyWereWritten", inboxes},
 		{"RestOfARemovedInboxIsNotRead", removedInbox},
 		{"InboxesAreFoldsOfTheirLog", inboxHistories},
+		{"CursorsAreReadAsTheyWereWritten", cursorRows},
+		{"CursorsThatAreRacedForOnlyRise", cursorRace},
+		{"CursorsTellTheLoserOfARaceWhatIsStored", cursorOfMany},
+		{"CursorIsMadeOnceForAKey", cursorKeys},
+		{"CursorD10EveryStoreBehavesAsTheModel", cursorHistories},
 		{"StoreBehavesAsItsModel", property},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })

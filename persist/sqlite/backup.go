@@ -59,7 +59,8 @@ var ErrNotEmpty = errors.New("the directory is not empty")
 // absent. The restored log will differ from the original, so it gets a new
 // identity: a new log_id, so that cursors of the original are refused, and a new
 // secret, so that its leases are refused. Idempotency keys are kept: their
-// responses are about events that the restored log has too. A backup of an older
+// responses are about events that the restored log has too. Cursors are kept where
+// the backup has them: none is above the end of the log. A backup of an older
 // schema is restored as it is; Open migrates it. Restore returns where the log
 // begins and ends.
 func Restore(file, dir string) (at turns.Position, err error) {
@@ -161,6 +162,11 @@ func renewIdentity(path string) (at turns.Position, err error) {
 	if err != nil {
 		return at, err
 	}
+	if version >= cursorsVersion {
+		if err := lowerCursors(c); err != nil {
+			return at, err
+		}
+	}
 	// Both in one transaction: a log with a new log_id and the old secret would
 	// look as if its restore had been complete.
 	renew, args := "UPDATE meta SET log_id = ?", []driver.Value{at.LogID}
@@ -172,6 +178,23 @@ func renewIdentity(path string) (at turns.Position, err error) {
 	}
 	err = ends(c, &at.First, &at.Latest)
 	return at, err
+}
+
+// cursorsVersion is the schema version that introduced cursors.
+const cursorsVersion = 12
+
+// lowerCursors brings cursors of the log's events that are above its end down to
+// it: the next events get those seqs, and their consumers would never see them. A
+// backup is one snapshot, so only a damaged one has such cursors.
+func lowerCursors(c *conn) error {
+	_, err := c.exec(`UPDATE cursors SET last_sequence = latest, last_delivery_id = '', last_delivered_at = 0, delivered_seq = 0,
+		last_error = 'the log was restored and ends at ' || latest || ', the cursor was at ' || last_sequence
+		FROM (SELECT coalesce((SELECT max(seq) FROM events), (SELECT first_seq - 1 FROM meta)) AS latest)
+		WHERE stream_name = 'events' AND last_sequence > 0 AND last_sequence > latest`)
+	if err != nil {
+		return fmt.Errorf("lower cursors: %w", err)
+	}
+	return nil
 }
 
 // integrity returns the problems that SQLite finds in its file.

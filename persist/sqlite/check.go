@@ -31,8 +31,8 @@ type Finding struct {
 const freeWarning = 1 << 30
 
 // Check checks a store: its settings, its schema, the soundness of its file, the
-// density of its log, its attempts, its inboxes, permissions and free space. It may run while
-// a server has the store open. An error says that Check itself failed.
+// density of its log, its attempts, its inboxes, its cursors, permissions and free space. It may run
+// while a server has the store open. An error says that Check itself failed.
 func (s *View) Check(ctx context.Context) (list []Finding, err error) {
 	add := func(name string, level Level, format string, args ...any) {
 		list = append(list, Finding{Name: name, Level: level, Text: fmt.Sprintf(format, args...)})
@@ -115,7 +115,10 @@ func checkLog(c *conn, add addFinding) error {
 	if err := checkTries(c, add, first); err != nil {
 		return err
 	}
-	return checkInboxes(c, add)
+	if err := checkInboxes(c, add); err != nil {
+		return err
+	}
+	return checkCursors(c, add, latest)
 }
 
 func (s *View) checkFiles(add addFinding) {

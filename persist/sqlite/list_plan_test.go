@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist/persisttest"
@@ -113,6 +114,20 @@ func TestEveryListFindsItsIndex(t *testing.T) {
 							check(fmt.Sprintf("items %+v", q), "items", want, err)
 						}
 					}
+				}
+			}
+		}
+		for _, consumer := range []*string{nil, new("laptop")} {
+			for _, subject := range []*string{nil, new(""), new("thread_a")} {
+				for _, stream := range []*string{nil, new("events")} {
+					want := byKey
+					if consumer != nil {
+						want = "cursors_consumer (consumer_id=? AND rowid>? AND rowid<?)"
+					} else if subject != nil {
+						want = "cursors_subject (subject_id=? AND rowid>? AND rowid<?)"
+					}
+					_, err := s.view.ListCursors(ctx, cursors.Query{ConsumerID: consumer, StreamName: stream, SubjectID: subject, Newest: newest})
+					check(fmt.Sprintf("cursors of a consumer %t, a stream %t, a subject %t", consumer != nil, stream != nil, subject != nil), "cursors", want, err)
 				}
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
@@ -192,6 +193,7 @@ var (
 	_ turns.Rows        = (*View)(nil)
 	_ turns.Reader      = (*View)(nil)
 	_ inbox.Reader      = (*View)(nil)
+	_ cursors.Reader    = (*View)(nil)
 	_ persist.Committer = (*writer)(nil)
 	_ persist.Pruner    = (*Store)(nil)
 )

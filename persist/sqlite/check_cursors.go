@@ -1,0 +1,14 @@
+package sqlite
+
+// checkCursors checks that no consumer has confirmed an event that the log does not
+// have, and that the store counts the cursors right.
+func checkCursors(c *conn, add addFinding, latest int64) error {
+	ahead, rows, counted := int64(0), int64(0), int64(0)
+	if _, err := c.queryOne(`SELECT (SELECT count(*) FROM cursors WHERE stream_name = 'events' AND last_sequence > 0 AND last_sequence > ?),
+		(SELECT count(*) FROM cursors), (SELECT cursors FROM cursor_counts)`,
+		func(r row) { ahead, rows, counted = r.Int(0), r.Int(1), r.Int(2) }, latest); err != nil {
+		return err
+	}
+	add("cursors", levelIf(ahead == 0 && rows == counted), "%d cursors, counted as %d; %d are above the newest event", rows, counted, ahead)
+	return nil
+}

@@ -1,0 +1,31 @@
+-- How far consumers have come. AUTOINCREMENT: a page of the list continues after a
+-- row, so no later row may get the number of a deleted one.
+CREATE TABLE cursors (
+    created           INTEGER PRIMARY KEY AUTOINCREMENT,
+    consumer_id       TEXT    NOT NULL,
+    stream_name       TEXT    NOT NULL,
+    subject_id        TEXT    NOT NULL, -- '' = none
+    last_sequence     INTEGER NOT NULL,
+    last_delivery_id  TEXT    NOT NULL,
+    last_delivered_at INTEGER NOT NULL, -- in milliseconds, 0 = never
+    delivered_seq     INTEGER NOT NULL, -- the sequence of the last delivery
+    last_error        TEXT    NOT NULL,
+    updated_at        INTEGER NOT NULL,
+    UNIQUE (consumer_id, stream_name, subject_id)
+) STRICT;
+CREATE INDEX cursors_consumer ON cursors (consumer_id);
+CREATE INDEX cursors_subject  ON cursors (subject_id);
+CREATE INDEX cursors_reached  ON cursors (stream_name, last_sequence) WHERE last_sequence > 0;
+
+-- How many cursors there are, so that their bound costs one read of a row.
+CREATE TABLE cursor_counts (
+    id      INTEGER PRIMARY KEY CHECK (id = 1),
+    cursors INTEGER NOT NULL
+) STRICT;
+INSERT INTO cursor_counts VALUES (1, 0);
+CREATE TRIGGER cursors_inserted AFTER INSERT ON cursors BEGIN
+    UPDATE cursor_counts SET cursors = cursors + 1 WHERE id = 1;
+END;
+CREATE TRIGGER cursors_deleted AFTER DELETE ON cursors BEGIN
+    UPDATE cursor_counts SET cursors = cursors - 1 WHERE id = 1;
+END;
