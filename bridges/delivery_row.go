@@ -79,7 +79,7 @@ func (d *Delivery) Values(int64) (ledger.Values, error) {
 	if err != nil {
 		return nil, err
 	}
-	var expires any // NULL is in no index
+	var expires any // its index has no NULL
 	if !d.ExpiresAt.IsZero() {
 		expires = d.ExpiresAt.Milli()
 	}

@@ -29,3 +29,88 @@ END;
 CREATE TRIGGER cursors_deleted AFTER DELETE ON cursors BEGIN
     UPDATE cursor_counts SET cursors = cursors - 1 WHERE id = 1;
 END;
+
+-- Delivery to where people are. Nothing here is secret: see bridges/secrets.
+CREATE TABLE bridges (
+    bridge_id   TEXT    NOT NULL PRIMARY KEY,
+    kind        TEXT    NOT NULL,
+    state       TEXT    NOT NULL,
+    reason      TEXT    NOT NULL,
+    configured  INTEGER NOT NULL, -- 1: it comes from the configuration
+    on_pause    TEXT    NOT NULL,
+    settings    BLOB    NOT NULL, -- JSON
+    secret_hint TEXT    NOT NULL,
+    generation  INTEGER NOT NULL, -- of the files of its secrets
+    previous    INTEGER NOT NULL,
+    rotated_at  INTEGER NOT NULL,
+    held_until  INTEGER NOT NULL,
+    failed_days BLOB    NOT NULL, -- JSON
+    drops       BLOB    NOT NULL, -- JSON of pauses whose events are suppressed
+    log_id      TEXT    NOT NULL, -- of the log in which it was last used
+    created_at  INTEGER NOT NULL,
+    updated_at  INTEGER NOT NULL,
+    created_seq INTEGER NOT NULL,
+    updated_seq INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE subscriptions (
+    created_seq      INTEGER NOT NULL,
+    subscription_id  TEXT    NOT NULL,
+    bridge_id        TEXT    NOT NULL,
+    target           BLOB    NOT NULL, -- JSON
+    thread_id        TEXT    NOT NULL, -- '' = all
+    on_events        BLOB    NOT NULL, -- JSON
+    methods          BLOB    NOT NULL, -- JSON
+    include_text     INTEGER NOT NULL,
+    ordering         TEXT    NOT NULL,
+    state            TEXT    NOT NULL,
+    reason           TEXT    NOT NULL,
+    generation       INTEGER NOT NULL,
+    from_seq         INTEGER NOT NULL,
+    scanned_seq      INTEGER NOT NULL, -- of a deleted one
+    accepted_through INTEGER NOT NULL,
+    target_digest    TEXT    NOT NULL, -- of a deleted one
+    created_at       INTEGER NOT NULL,
+    updated_at       INTEGER NOT NULL,
+    updated_seq      INTEGER NOT NULL,
+    UNIQUE (subscription_id)
+) STRICT;
+CREATE INDEX subscriptions_created ON subscriptions (created_seq);
+CREATE INDEX subscriptions_bridge ON subscriptions (bridge_id, created_seq);
+
+CREATE TABLE deliveries (
+    subscription_id TEXT    NOT NULL,
+    seq             INTEGER NOT NULL, -- of the event
+    bridge_id       TEXT    NOT NULL,
+    generation      INTEGER NOT NULL,
+    event_type      TEXT    NOT NULL,
+    method          TEXT    NOT NULL,
+    thread_id       TEXT    NOT NULL,
+    turn_id         TEXT    NOT NULL,
+    state           TEXT    NOT NULL,
+    reason          TEXT    NOT NULL,
+    attempts        INTEGER NOT NULL,
+    next_attempt_at INTEGER NOT NULL,
+    created_at      INTEGER NOT NULL,
+    settled_at      INTEGER NOT NULL,
+    expires_at      INTEGER, -- NULL = not yet
+    slot            TEXT    NOT NULL,
+    tried           INTEGER NOT NULL, -- 1: it belongs to a try of a step
+    step            TEXT    NOT NULL,
+    epoch           INTEGER NOT NULL,
+    item_id         TEXT    NOT NULL,
+    attempt         INTEGER NOT NULL,
+    arrived         INTEGER NOT NULL, -- 1: perhaps, without a receipt
+    refusals        INTEGER NOT NULL,
+    forced          INTEGER NOT NULL,
+    remote_id       TEXT    NOT NULL,
+    shown_seq       INTEGER NOT NULL,
+    details         BLOB    NOT NULL, -- JSON
+    body            BLOB, -- NULL: there was nothing to send, or it is no longer kept
+    PRIMARY KEY (subscription_id, seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX deliveries_seq ON deliveries (seq, subscription_id);
+CREATE INDEX deliveries_turn ON deliveries (subscription_id, turn_id, slot, seq);
+CREATE INDEX deliveries_open ON deliveries (subscription_id, seq) WHERE state IN ('pending', 'mismatch');
+CREATE INDEX deliveries_dead ON deliveries (subscription_id, seq) WHERE state = 'dead';
+CREATE INDEX deliveries_expire ON deliveries (expires_at) WHERE expires_at IS NOT NULL;
