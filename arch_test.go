@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"inbox":         {"notify", "ledger", "items", "threads", "turns"},
 	"engine":        {"limits", "notify", "ledger", "follow", "items", "threads", "turns", "inbox"},
 	"hooks":         {"limits", "strict", "notify", "ledger", "threads", "turns", "inbox"},
+	"bridges":       {"notify", "turns"},
 	"events":        {"notify", "ledger", "items", "threads", "turns", "inbox"},
 	"agents":        {"limits", "backoff", "strict", "lines", "notify", "items", "turns", "host"},
 	"persist":       {"limits", "notify", "ledger", "items", "threads", "turns", "inbox", "events"},
