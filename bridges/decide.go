@@ -28,6 +28,7 @@ const (
 	ReasonAnswered = "answered" // the question does not wait any more
 	ReasonUnasked  = "unasked"  // the answer to a question that was not delivered
 	ReasonUnshown  = "unshown"  // nothing was delivered that the marker supersedes
+	ReasonStale    = "stale"    // the message shows a later event already
 	ReasonSkipped  = "skipped"  // subscription/skip
 	ReasonReset    = "reset"    // subscription/reset
 	ReasonRender   = "render"   // nothing could be made of the event
@@ -230,4 +231,17 @@ func shortID(id string) string {
 		return "…" + id[len(id)-6:]
 	}
 	return id
+}
+
+// ShownInSlot reads the delivery whose message a slot shows; nil if there is none.
+func ShownInSlot(tx ledger.Reader, subscriptionID, turnID, slot string) (found *Delivery, err error) {
+	err = tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, turnID, slot}, Newest: true, First: WithoutBody}, func(v ledger.Values) error {
+		d, err := ReadDelivery(v)
+		if err != nil || d.RemoteID == "" {
+			return err
+		}
+		found = d
+		return ledger.ErrEnough
+	})
+	return found, err
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/seed82539d15/holon/notify"
@@ -160,6 +161,21 @@ func (d *Delivery) Suppress(reason string, now time.Time) { d.settle(StateSuppre
 // Supersede ends the delivery, because a marker has superseded its event.
 func (d *Delivery) Supersede(now time.Time) { d.settle(StateSuperseded, "", now) }
 
+// Kill gives the delivery up.
+func (d *Delivery) Kill(reason string, now time.Time) { d.settle(StateDead, reason, now) }
+
+// SaysWhatFails reports whether an event says that the delivery failed. Not of a
+// delivery of such an event: no delivery causes itself.
+func (d *Delivery) SaysWhatFails() bool { return !strings.HasPrefix(d.Method, "delivery/") }
+
+// Event is the body of an event about the delivery.
+func (d *Delivery) Event() *DeliveryEvent {
+	return &DeliveryEvent{
+		DeliveryID: d.DeliveryID, SubscriptionID: d.SubscriptionID, BridgeID: d.BridgeID, SubjectThreadID: d.ThreadID,
+		SubjectTurnID: d.TurnID, SubjectSeq: d.Seq, Attempts: d.Attempts, Reason: d.Reason,
+	}
+}
+
 // Begin notes the beginning of an attempt.
 func (d *Delivery) Begin(now time.Time) {
 	d.Attempts++
@@ -214,3 +230,12 @@ func (d *Delivery) Aside() bool { return d.State == StateMismatch || d.Attempts 
 
 // Shown reports whether the target may show the delivery.
 func (d *Delivery) Shown() bool { return d.State == StateDelivered || d.Arrived }
+
+// Reduce removes what only reads of a delivery need. What a retry needs to take the
+// delivery back stays.
+func (d *Delivery) Reduce() { d.Body, d.Tries, d.Reason = nil, nil, reduced }
+
+// Reduced reports whether only that is left: reads no longer return the delivery.
+func (d *Delivery) Reduced() bool { return d.Reason == reduced }
+
+const reduced = "\x00reduced"

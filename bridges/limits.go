@@ -23,6 +23,9 @@ const (
 	MaxNoteBytes   = 400      // of a reason that a client gives
 	MaxMethods     = 32       // of a subscription
 
+	// MaxWait is the longest time for which a target can ask to be left alone.
+	MaxWait = 24 * time.Hour
+
 	// The details of deliveries are kept this long after their end.
 	KeepDelivered = 7 * 24 * time.Hour
 	KeepDead      = 30 * 24 * time.Hour
@@ -39,10 +42,9 @@ var retries = []time.Duration{
 }
 
 const (
-	maxRefusals = 3 // other 4xx: the target will not change its mind
-	asideAfter  = 4 // failures after which other turns no longer wait for a delivery
-	maxFailDays = 5 // days with failures and without a success, after which a bridge is disabled
-	maxWait     = 24 * time.Hour
+	maxRefusals = 3   // other 4xx: the target will not change its mind
+	asideAfter  = 4   // failures after which other turns no longer wait for a delivery
+	maxFailDays = 5   // days with failures and without a success, after which a bridge is disabled
 	spread      = 0.2 // retries of many deliveries do not come at once
 )
 

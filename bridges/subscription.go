@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/seed82539d15/holon/notify"
 )
@@ -121,7 +122,18 @@ func (s *Subscription) Followed() []string {
 	return slices.Compact(methods)
 }
 
-func (s *Subscription) has(on On) bool { return slices.Contains(s.On, on) }
+// SaysWhatFails reports whether an event says that events were lost for the
+// subscription. Not if it chooses only such events: no delivery causes itself.
+func (s *Subscription) SaysWhatFails() bool {
+	return len(s.On) > 0 || slices.ContainsFunc(s.Methods, func(m string) bool { return !strings.HasPrefix(m, "delivery/") })
+}
+
+// Event is the body of an event about the subscription.
+func (s *Subscription) Event(by By) *SubscriptionEvent {
+	return &SubscriptionEvent{
+		SubscriptionID: s.SubscriptionID, BridgeID: s.BridgeID, SubjectThreadID: s.ThreadID, State: s.State, Reason: s.Reason, By: by,
+	}
+}
 
 // names reports whether the subscription chooses the event by its name.
 func (s *Subscription) names(method string) bool { return slices.Contains(s.Methods, method) }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
@@ -18,7 +19,7 @@ import (
 )
 
 // All lists every event, in the order of the documentation. It never changes.
-var All = slices.Concat(threads.Events, turns.Events, items.Events, inbox.Events, cursors.Events, turns.StepEvents, turns.RuntimeEvents)
+var All = slices.Concat(threads.Events, turns.Events, items.Events, inbox.Events, cursors.Events, bridges.Events, turns.StepEvents, turns.RuntimeEvents)
 
 var byMethod = func() map[string]*ledger.EventType {
 	m := make(map[string]*ledger.EventType, len(All))

@@ -1,0 +1,170 @@
+package dispatch
+
+import (
+	"sync"
+	"time"
+)
+
+// The places for attempts under way. 64 requests keep a fast receiver busy. One
+// bridge has 8, so that eight targets that hang leave places for others only
+// because bridges that fail share 8.
+const (
+	maxPlaces        = 64
+	maxBridgePlaces  = 8
+	maxFailingPlaces = 8
+	failingAfter     = 3 // failures of the target in a row
+)
+
+// places gives places to lanes that have something to send: bridges take turns,
+// and the lanes of a bridge take turns. All methods may be called from many
+// goroutines; none blocks.
+type places struct {
+	now   func() time.Time
+	start func(*lane) // in a goroutine of its own: the lane has a place, and calls done
+
+	mu      sync.Mutex
+	used    int
+	failing int       // places used by bridges that fail
+	ring    []*outlet // bridges with lanes that wait, in their turn
+	stopped bool
+	work    sync.WaitGroup // lanes that have a place
+}
+
+// outlet is a bridge as places sees it. Its members are guarded by places.mu.
+type outlet struct {
+	sends     bool      // its state is active
+	heldUntil time.Time // the target has asked to wait
+	unhealthy int       // failures of the target in a row
+	used      int
+	waiting   []*lane
+	inRing    bool
+	timer     *time.Timer // for heldUntil
+}
+
+// want puts the lane in line for a place, if it is not yet.
+func (p *places) want(l *lane) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l.inLine {
+		return
+	}
+	l.inLine = true
+	l.out.waiting = append(l.out.waiting, l)
+	p.enter(l.out)
+	p.give()
+}
+
+// tryTake takes a place for a lane at once, if nobody waits for it.
+func (p *places) tryTake(l *lane) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	o := l.out
+	if p.stopped || l.inLine || len(o.waiting) > 0 || len(p.ring) > 0 || !p.free(o) {
+		return false
+	}
+	l.failing = p.take(o)
+	return true
+}
+
+// done gives the place of a lane back.
+func (p *places) done(l *lane) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used--
+	l.out.used--
+	if l.failing {
+		p.failing--
+	}
+	p.enter(l.out)
+	p.give()
+	p.work.Done()
+}
+
+// set changes members of a bridge, and gives the places that this frees.
+func (p *places) set(o *outlet, change func(*outlet)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(o)
+	p.enter(o)
+	p.give()
+}
+
+// stop gives no further places, and waits until all have been given back.
+func (p *places) stop() {
+	p.mu.Lock()
+	p.stopped = true
+	p.mu.Unlock()
+	p.work.Wait()
+}
+
+func (o *outlet) fails() bool { return o.unhealthy >= failingAfter }
+
+// free reports whether the bridge may use a further place. p.mu is held.
+func (p *places) free(o *outlet) bool {
+	switch {
+	case p.stopped || !o.sends || p.used >= maxPlaces:
+		return false
+	case p.now().Before(o.heldUntil):
+		return false
+	case o.fails():
+		return o.used == 0 && p.failing < maxFailingPlaces
+	}
+	return o.used < maxBridgePlaces
+}
+
+func (p *places) take(o *outlet) (failing bool) {
+	p.used++
+	o.used++
+	if failing = o.fails(); failing {
+		p.failing++
+	}
+	p.work.Add(1)
+	return failing
+}
+
+// enter puts the bridge in the ring, if it has lanes that wait. p.mu is held.
+func (p *places) enter(o *outlet) {
+	if !o.inRing && len(o.waiting) > 0 {
+		o.inRing = true
+		p.ring = append(p.ring, o)
+	}
+}
+
+// give gives the free places to lanes that wait. A bridge that may not use one
+// leaves the ring and enters it again when that changes. p.mu is held.
+func (p *places) give() {
+	for tries := len(p.ring); tries > 0 && p.used < maxPlaces && !p.stopped; tries-- {
+		o := p.ring[0]
+		p.ring = p.ring[1:]
+		o.inRing = false
+		if !p.free(o) {
+			p.wakeWhenReleased(o)
+			continue
+		}
+		l := o.waiting[0]
+		o.waiting = o.waiting[1:]
+		l.inLine = false
+		l.failing = p.take(o)
+		if len(o.waiting) > 0 {
+			p.enter(o)
+			tries = len(p.ring) + 1
+		}
+		go p.start(l)
+	}
+}
+
+// wakeWhenReleased lets a bridge enter the ring again when the target's wait is
+// over, or a place of a failing bridge may be free. p.mu is held.
+func (p *places) wakeWhenReleased(o *outlet) {
+	wait := o.heldUntil.Sub(p.now())
+	if wait <= 0 && o.fails() && o.used == 0 {
+		wait = time.Second // failing bridges share places
+	}
+	if wait <= 0 || !o.sends {
+		return
+	}
+	if o.timer != nil {
+		o.timer.Stop()
+	}
+	o.timer = time.AfterFunc(wait, func() { p.set(o, func(*outlet) {}) })
+}

@@ -1,0 +1,102 @@
+package dispatch
+
+import (
+	"context"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// expireRows is how many rows are removed in one unit.
+const expireRows = 256
+
+// expire removes deliveries that are no longer kept. Of one that a retry may still
+// take back, what identifies it and its message stays.
+func (s *Service) expire(ctx context.Context) {
+	for ctx.Err() == nil {
+		var list []*bridges.Delivery
+		now := s.now()
+		err := s.cfg.Read(ctx, func(tx ledger.Reader) error {
+			return tx.Scan(ledger.Range{Index: bridges.ExpiringDeliveries, Until: now.UnixMilli(), First: bridges.WithoutBody}, func(v ledger.Values) error {
+				d, err := bridges.ReadDelivery(v)
+				if err != nil {
+					return err
+				}
+				if err := s.keepForTurn(tx, d); err != nil {
+					return err
+				}
+				if list = append(list, d); len(list) == expireRows {
+					return ledger.ErrEnough
+				}
+				return nil
+			})
+		})
+		if err == nil {
+			for _, d := range list {
+				if err = s.expireOne(d); err != nil {
+					break
+				}
+			}
+		}
+		if err != nil {
+			s.cfg.Log.Error("remove old deliveries", zap.Error(err))
+		}
+		if err != nil || len(list) < expireRows {
+			return
+		}
+	}
+}
+
+// keepForTurn sets until when the row of a delivered one is kept: KeepMessages after
+// the end of its turn.
+func (s *Service) keepForTurn(tx ledger.Reader, d *bridges.Delivery) error {
+	now := s.now()
+	d.ExpiresAt = notify.Time{}
+	if d.TurnID == "" || !d.Shown() {
+		return nil
+	}
+	v, err := tx.Get(turns.ByID, d.TurnID)
+	if err != nil || v == nil {
+		return err
+	}
+	t, err := turns.Read(v)
+	switch {
+	case err != nil:
+		return nil // damaged: nothing takes it back
+	case !t.State.Ended():
+		d.ExpiresAt = notify.TimeOf(now.Add(bridges.KeepMessages))
+	case t.CompletedAt.Add(bridges.KeepMessages).After(now):
+		d.ExpiresAt = notify.TimeOf(t.CompletedAt.Add(bridges.KeepMessages))
+	}
+	return nil
+}
+
+// expireOne removes a row, or reduces it if ExpiresAt is set.
+func (s *Service) expireOne(d *bridges.Delivery) error {
+	if l := s.lane(d.SubscriptionID); l != nil { // which may be about to change the row
+		l.mu.Lock()
+		defer l.mu.Unlock()
+	}
+	u := &ledger.Unit{}
+	if d.ExpiresAt.IsZero() {
+		u.Rows = append(u.Rows, &ledger.Removal{Of: bridges.DeliveryTable, Key: []any{d.SubscriptionID, d.Seq}})
+	} else {
+		d.Reduce()
+		u.Rows = append(u.Rows, bridges.WithBody{Delivery: d})
+	}
+	u.Fences = append(u.Fences, ledger.FenceFunc(func(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) {
+		now, err := bridges.DeliveryOf(tx, d.SubscriptionID, d.Seq)
+		if err == nil && (now == nil || now.State.Open() || now.ExpiresAt.IsZero()) {
+			refused = errChanged // it is sent again
+		}
+		return refused, err
+	}))
+	if err := s.append(u); err != nil && err != errChanged {
+		return err
+	}
+	return nil
+}

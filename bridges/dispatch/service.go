@@ -1,0 +1,238 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/cursors"
+	"github.com/seed82539d15/holon/follow"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// Secrets keeps the secrets of bridges outside of the database; *secrets.Store
+// implements it.
+type Secrets interface {
+	Write(bridge string, generation int64, secret []byte) error
+	Read(bridge string, generation int64) ([]byte, error)
+	Remove(bridge string, generation int64) error
+	Keep(keep func(bridge string, generation int64) bool) (removed int, err error)
+}
+
+// Config has the parts of a Service. All of them are needed but those that say
+// otherwise.
+type Config struct {
+	Store ledger.Log
+	// Read calls f with the rows of one snapshot.
+	Read func(ctx context.Context, f func(ledger.Reader) error) error
+	// Events reads the log, for an event that is looked at again.
+	Events    notify.Log
+	Followers *follow.Dispatcher
+	LogID     string
+	Head      func() int64 // the newest seq of the log
+	Secrets   Secrets
+	// Open makes the channel of a bridge. previous are the secrets before a
+	// rotation; nil = none count any more. Its error is a *turns.InvalidError.
+	Open func(b *bridges.Bridge, current bridges.Secrets, previous *bridges.Secrets) (bridges.Channel, error)
+	// CheckTarget checks a target for a kind of bridge. The error is a
+	// *turns.InvalidError.
+	CheckTarget func(kind bridges.Kind, t bridges.Target) error
+	Configured  []Configured  // the bridges of the configuration
+	Drain       time.Duration // how long attempts may go on at a stop
+
+	Log    *zap.Logger      // nil: nothing is logged
+	Now    func() time.Time // nil: time.Now
+	Random func() float64   // between 0 and 1; nil: rand.Float64
+}
+
+// Configured is a bridge of the configuration. Of Bridge only the id, the kind,
+// OnPause, the settings and the hint are looked at.
+type Configured struct {
+	Bridge  bridges.Bridge
+	Channel bridges.Channel
+}
+
+// Service runs deliveries. A change that returns without an error is durable. All
+// methods may be called from many goroutines, Run once.
+type Service struct {
+	cfg    Config
+	places places
+	meter  meter
+	open   atomic.Int64 // deliveries that are not settled, of all lanes
+
+	// changing is held by commands that make or end bridges and subscriptions.
+	changing sync.Mutex
+
+	mu      sync.RWMutex
+	bridges map[string]*bridge
+	lanes   map[string]*lane // of subscriptions that are not deleted
+
+	sending context.Context // of attempts; ends when they are cut
+	cut     context.CancelFunc
+}
+
+// bridge is a bridge that exists.
+type bridge struct {
+	outlet
+	mu      sync.Mutex // held while its row is changed
+	row     atomic.Pointer[bridges.Bridge]
+	channel atomic.Pointer[bridges.Channel] // nil: it cannot be opened
+}
+
+// Open reads what exists, compares it with the configuration, and adds the
+// followers. It sends nothing: see Run. Followers must not run yet.
+func Open(ctx context.Context, cfg Config) (*Service, error) {
+	if cfg.Log == nil {
+		cfg.Log = zap.NewNop()
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Random == nil {
+		cfg.Random = rand.Float64
+	}
+	s := &Service{cfg: cfg, bridges: map[string]*bridge{}, lanes: map[string]*lane{}}
+	s.sending, s.cut = context.WithCancel(context.WithoutCancel(ctx))
+	s.places.now, s.places.start, s.places.stopped = cfg.Now, (*lane).run, true
+	s.meter.init()
+	var subs []*bridges.Subscription
+	if err := cfg.Read(ctx, func(tx ledger.Reader) error {
+		if err := tx.Scan(ledger.Range{Index: bridges.BridgeByID}, func(v ledger.Values) error {
+			b, err := bridges.ReadBridge(v)
+			if err == nil {
+				s.addBridge(b)
+			}
+			return err
+		}); err != nil {
+			return err
+		}
+		return tx.Scan(ledger.Range{Index: bridges.SubscriptionBySeq}, func(v ledger.Values) error {
+			sub, err := bridges.ReadSubscription(v)
+			if err == nil && sub.State != bridges.Deleted {
+				subs = append(subs, sub)
+			}
+			return err
+		})
+	}); err != nil {
+		return nil, fmt.Errorf("read bridges and subscriptions: %w", err)
+	}
+	if err := s.openBridges(); err != nil {
+		return nil, err
+	}
+	for _, sub := range subs {
+		if err := s.openLane(ctx, sub); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *Service) addBridge(row *bridges.Bridge) *bridge {
+	b := &bridge{}
+	b.row.Store(row)
+	b.sends = row.State == bridges.Active
+	b.heldUntil = row.HeldUntil.Time
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bridges[row.BridgeID] = b
+	return b
+}
+
+// openLane reads what a subscription has open, and follows the log for it.
+func (s *Service) openLane(ctx context.Context, sub *bridges.Subscription) error {
+	b := s.bridge(sub.BridgeID)
+	if b == nil {
+		return fmt.Errorf("the subscription %s has no bridge %s", sub.SubscriptionID, sub.BridgeID)
+	}
+	l := &lane{s: s, bridge: b, out: &b.outlet, sub: sub, caughtUp: s.cfg.Head()}
+	if err := s.cfg.Read(ctx, l.load); err != nil {
+		return fmt.Errorf("read the deliveries of %s: %w", sub.SubscriptionID, err)
+	}
+	s.open.Add(int64(len(l.open)))
+	if err := l.follow(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lanes[sub.SubscriptionID] = l
+	return nil
+}
+
+// load reads the lane's cursor and its open deliveries.
+func (l *lane) load(tx ledger.Reader) (err error) {
+	if l.cursor, err = cursors.Get(tx, l.cursorName()); err != nil {
+		return err
+	}
+	l.open = nil
+	return tx.Scan(ledger.Range{Index: bridges.OpenDeliveries, Prefix: []any{l.sub.SubscriptionID}, First: bridges.WithoutBody}, func(v ledger.Values) error {
+		d, err := bridges.ReadDelivery(v)
+		if err == nil {
+			l.open = append(l.open, d)
+		}
+		return err
+	})
+}
+
+func (l *lane) cursorName() cursors.Name {
+	return cursors.Name{ConsumerID: l.sub.ConsumerID(), StreamName: bridges.StreamEvents, SubjectID: l.sub.ThreadID}
+}
+
+func (s *Service) bridge(id string) *bridge {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.bridges[id]
+}
+
+func (s *Service) lane(id string) *lane {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.lanes[id]
+}
+
+// all returns the lanes, in no order.
+func (s *Service) all() []*lane {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	list := make([]*lane, 0, len(s.lanes))
+	for _, l := range s.lanes {
+		list = append(list, l)
+	}
+	return list
+}
+
+func (s *Service) now() time.Time { return s.cfg.Now() }
+
+// Run sends until ctx is done. Attempts under way then get Config.Drain, and are
+// cut after it; what they may have done is known at the next start. The store must
+// still run. Run returns nil when all its goroutines have ended.
+func (s *Service) Run(ctx context.Context) error {
+	s.places.mu.Lock()
+	s.places.stopped = false
+	s.places.mu.Unlock()
+	for _, l := range s.all() {
+		l.mu.Lock()
+		l.rejudge(ctx, "")
+		l.kick()
+		l.mu.Unlock()
+	}
+	s.retain(ctx) // until ctx is done
+	timer := time.AfterFunc(s.cfg.Drain, s.cut)
+	defer timer.Stop()
+	s.places.stop()
+	s.cut()
+	for _, l := range s.all() {
+		l.mu.Lock()
+		if l.timer != nil {
+			l.timer.Stop()
+		}
+		l.mu.Unlock()
+	}
+	return nil
+}

@@ -1,0 +1,434 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/cursors"
+	"github.com/seed82539d15/holon/follow"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// SubscriptionCreate makes a subscription, or finds the one of this id. Errors:
+// *turns.InvalidError, bridges.ErrBridgeNotFound, bridges.ErrMoved,
+// bridges.ErrTooMany, bridges.ErrAhead, threads.ErrNotFound.
+func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscription) (bridges.SubscriptionResult, error) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	var next *bridges.Subscription
+	var after int64
+	r, replayed, err := ledger.Keyed(s.cfg.Store, c.Key, func() (*ledger.Unit, bridges.SubscriptionResult, error) {
+		u := &ledger.Unit{}
+		b := s.bridge(c.BridgeID)
+		if b == nil {
+			return u, bridges.SubscriptionResult{}, bridges.ErrBridgeNotFound
+		}
+		if err := s.cfg.CheckTarget(b.row.Load().Kind, c.Target); err != nil {
+			return u, bridges.SubscriptionResult{}, err
+		}
+		if c.SubscriptionID == "" {
+			c.SubscriptionID = "sub_" + uuid.Must(uuid.NewV7()).String()
+		}
+		old, first, err := s.place(ctx, &c)
+		switch {
+		case err != nil:
+			return u, bridges.SubscriptionResult{}, err
+		case old != nil && !old.Same(c.BridgeID, c.Target, c.ThreadID):
+			return u, bridges.SubscriptionResult{}, bridges.ErrMoved
+		case old != nil && old.State != bridges.Deleted:
+			view, err := s.view(ctx, old)
+			return u, bridges.SubscriptionResult{Subscription: view, Created: new(bool)}, err
+		}
+		now := s.now()
+		if old != nil {
+			next, after = old.Clone(), old.ScannedSeq
+		} else {
+			s.mu.RLock()
+			many := len(s.lanes) >= bridges.MaxSubscriptions
+			s.mu.RUnlock()
+			if many {
+				return u, bridges.SubscriptionResult{}, bridges.ErrTooMany
+			}
+			next, after = &bridges.Subscription{SubscriptionID: c.SubscriptionID, BridgeID: c.BridgeID, ThreadID: c.ThreadID, Generation: 1, FromSeq: first}, first
+		}
+		next.Target, next.TargetDigest, next.State, next.Reason = c.Target, "", bridges.Active, ""
+		next.On, next.Methods, next.IncludeText, next.Order = c.On, c.Methods, c.IncludeText, c.Order
+		if len(next.On) == 0 && len(next.Methods) == 0 {
+			next.On = []bridges.On{bridges.OnFinal}
+		}
+		if next.Order == "" {
+			next.Order = bridges.OrderTurn
+		}
+		at := notify.TimeOf(now)
+		next.CreatedAt, next.UpdatedAt, next.CreatedSeq, next.UpdatedSeq = at, at, notify.Provisional(0), notify.Provisional(0)
+		u.Rows = append(u.Rows, next, follow.NewRow(next.FollowerName(), s.cfg.LogID, after))
+		draft(u, notify.SubscriptionCreated, now, next.Event(bridges.ByClient))
+		created := true
+		view := bridges.SubscriptionView{Subscription: *next, Cursor: cursors.Zero(cursorName(next))}
+		if old != nil {
+			if view, err = s.view(ctx, old); err != nil {
+				return u, bridges.SubscriptionResult{}, err
+			}
+			view.Subscription = *next
+		}
+		view.Cursor.ScannedSeq = after
+		return u, bridges.SubscriptionResult{Subscription: view, Created: &created, LatestSeq: s.cfg.Head()}, u.Drafts[0].Encode()
+	}, s.cfg.Store.Append)
+	if err != nil || replayed || next == nil {
+		return r, err
+	}
+	if err := s.openLane(ctx, next); err != nil {
+		s.cfg.Log.Error("a subscription delivers nothing before the next start of the server", zap.String("subscription_id", next.SubscriptionID), zap.Error(err))
+		return r, nil // it is durable
+	}
+	if l := s.lane(next.SubscriptionID); l != nil {
+		l.mu.Lock()
+		l.kick()
+		l.mu.Unlock()
+	}
+	return r, nil
+}
+
+func cursorName(sub *bridges.Subscription) cursors.Name {
+	return cursors.Name{ConsumerID: sub.ConsumerID(), StreamName: bridges.StreamEvents, SubjectID: sub.ThreadID}
+}
+
+// place reads the subscription of this id, nil if there is none, and after which seq
+// a new one begins.
+func (s *Service) place(ctx context.Context, c *bridges.CreateSubscription) (old *bridges.Subscription, after int64, err error) {
+	head := s.cfg.Head()
+	err = s.cfg.Read(ctx, func(tx ledger.Reader) error {
+		v, err := tx.Get(bridges.SubscriptionByID, c.SubscriptionID)
+		if err != nil {
+			return err
+		}
+		if v != nil {
+			old, err = bridges.ReadSubscription(v)
+			return err
+		}
+		if c.ThreadID != "" {
+			if v, err = tx.Get(threads.ByID, c.ThreadID); err != nil {
+				return err
+			}
+			if v == nil {
+				return threads.ErrNotFound
+			}
+		}
+		switch {
+		case c.From != nil && c.From.Beginning:
+			return nil
+		case c.From != nil && c.From.Seq != nil:
+			if after = *c.From.Seq; after > head {
+				return bridges.ErrAhead
+			}
+			return nil
+		case c.From != nil || c.ThreadID == "":
+			after = head
+			return nil
+		}
+		after, err = newestTurn(tx, c.ThreadID, head)
+		return err
+	})
+	return old, after, err
+}
+
+// newestTurn returns the seq before the first event of the thread's active or newest
+// turn, so that who subscribes to a task that is running hears of its end, also if
+// that came a moment before.
+func newestTurn(tx ledger.Reader, threadID string, head int64) (after int64, err error) {
+	after = head
+	err = tx.Scan(ledger.Range{Index: turns.OfThread, Prefix: []any{threadID}, Newest: true}, func(v ledger.Values) error {
+		t, err := turns.Read(v)
+		if err != nil {
+			return err
+		}
+		if t.State == turns.Queued && t.Attempt <= 1 {
+			return nil // it has not begun; the one before it may be active
+		}
+		after = t.CreatedSeq - 1
+		return ledger.ErrEnough
+	})
+	return after, err
+}
+
+// change commits a change of a subscription by a client. do makes the next state and
+// may add to the unit; its event is the first draft. It returns nil if nothing is to
+// be changed.
+func (s *Service) change(ctx context.Context, id string, key *ledger.Key, method string,
+	do func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (cursor *cursors.Cursor, unchanged bool, err error),
+	then func(l *lane)) (bridges.SubscriptionResult, error) {
+	l := s.lane(id)
+	if l == nil {
+		return replayOr[bridges.SubscriptionResult](s.cfg.Store, key, bridges.ErrSubscriptionNotFound)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sub.State == bridges.Deleted {
+		return bridges.SubscriptionResult{}, bridges.ErrSubscriptionNotFound
+	}
+	var next *bridges.Subscription
+	cursor := l.cursor
+	r, replayed, err := ledger.Keyed(s.cfg.Store, key, func() (*ledger.Unit, bridges.SubscriptionResult, error) {
+		u, now := &ledger.Unit{}, s.now()
+		next = l.sub.Clone()
+		next.UpdatedSeq, next.UpdatedAt = notify.Provisional(0), notify.TimeOf(now)
+		e := next.Event(bridges.ByClient)
+		e.Reason = ""
+		draft(u, method, now, e)
+		changed, unchanged, err := do(l, next, u, e)
+		if err != nil {
+			return u, bridges.SubscriptionResult{}, err
+		}
+		if unchanged {
+			next = nil
+			view := l.view()
+			return &ledger.Unit{}, bridges.SubscriptionResult{Subscription: view, LatestSeq: s.cfg.Head()}, nil
+		}
+		e.State, e.Reason = next.State, cmp.Or(e.Reason, next.Reason)
+		u.Rows = append(u.Rows, next)
+		if changed != nil {
+			cursor = *changed
+			cursors.Write(u, l.cursor, cursor)
+		}
+		for i := range u.Drafts {
+			if err := u.Drafts[i].Encode(); err != nil {
+				return u, bridges.SubscriptionResult{}, err
+			}
+		}
+		view := l.view()
+		view.Subscription = *next
+		view.Cursor = cursor
+		return u, bridges.SubscriptionResult{Subscription: view, LatestSeq: s.cfg.Head()}, nil
+	}, s.cfg.Store.Append)
+	if err != nil || replayed || next == nil {
+		return r, err
+	}
+	l.sub, l.cursor = next, cursor
+	if then != nil {
+		then(l)
+	}
+	return r, nil
+}
+
+// replayOr returns the result that the key has given before, else the error.
+func replayOr[R any, P ledger.Result[R]](log ledger.Log, key *ledger.Key, otherwise error) (R, error) {
+	r, ok, err := ledger.Replay[R, P](log, key)
+	if err == nil && !ok {
+		err = otherwise
+	}
+	return r, err
+}
+
+// SubscriptionUpdate changes what a subscription chooses from now on. Errors:
+// bridges.ErrSubscriptionNotFound.
+func (s *Service) SubscriptionUpdate(ctx context.Context, c bridges.UpdateSubscription) (bridges.SubscriptionResult, error) {
+	var old *follow.Lane
+	var name string
+	r, err := s.change(ctx, c.SubscriptionID, c.Key, notify.SubscriptionUpdated,
+		func(l *lane, next *bridges.Subscription, u *ledger.Unit, _ *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
+			if c.On != nil {
+				next.On = *c.On
+			}
+			if c.Methods != nil {
+				next.Methods = *c.Methods
+			}
+			if len(next.On) == 0 && len(next.Methods) == 0 {
+				return nil, false, turns.Invalid("on", turns.ReasonInvalid, "choose something, or delete the subscription")
+			}
+			if c.IncludeText != nil {
+				next.IncludeText = *c.IncludeText
+			}
+			if c.Order != nil {
+				next.Order = *c.Order
+			}
+			if slices.Equal(next.On, l.sub.On) && slices.Equal(next.Methods, l.sub.Methods) {
+				return nil, next.IncludeText == l.sub.IncludeText && next.Order == l.sub.Order, nil
+			}
+			// A follower sees the same methods all its life.
+			next.Generation++
+			old, name = l.follower, l.sub.FollowerName()
+			u.Rows = append(u.Rows, follow.RemoveRow(name), follow.NewRow(next.FollowerName(), s.cfg.LogID, l.follower.Status().Position))
+			return nil, false, nil
+		}, func(l *lane) { s.refollow(ctx, l, old) })
+	if err == nil && old != nil {
+		s.cfg.Followers.Forget(name)
+	}
+	return r, err
+}
+
+// refollow follows the log under the name of the new generation. l.mu is held.
+func (s *Service) refollow(ctx context.Context, l *lane, old *follow.Lane) {
+	if old != nil {
+		if err := l.follow(ctx); err != nil {
+			s.cfg.Log.Error("a subscription takes no events before the next start of the server", zap.String("subscription_id", l.sub.SubscriptionID), zap.Error(err))
+		}
+	}
+	l.kick()
+}
+
+// SubscriptionPause stops a subscription. Errors: bridges.ErrSubscriptionNotFound.
+func (s *Service) SubscriptionPause(ctx context.Context, c bridges.ChangeSubscription) (bridges.SubscriptionResult, error) {
+	return s.change(ctx, c.SubscriptionID, c.Key, notify.SubscriptionPaused,
+		func(l *lane, next *bridges.Subscription, _ *ledger.Unit, _ *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
+			unchanged := next.State == bridges.Paused
+			next.State, next.Reason = bridges.Paused, c.Reason
+			return nil, unchanged, nil
+		}, func(l *lane) { l.follower.Hold() })
+}
+
+// SubscriptionResume lets a subscription send that was paused, held or disabled. What
+// was held is sent. Errors: bridges.ErrSubscriptionNotFound.
+func (s *Service) SubscriptionResume(ctx context.Context, c bridges.ChangeSubscription) (bridges.SubscriptionResult, error) {
+	return s.change(ctx, c.SubscriptionID, c.Key, notify.SubscriptionResumed,
+		func(l *lane, next *bridges.Subscription, _ *ledger.Unit, _ *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
+			unchanged := next.State == bridges.Active
+			if next.State == bridges.Held {
+				next.AcceptedThrough = s.cfg.Head()
+			}
+			next.State, next.Reason = bridges.Active, ""
+			return nil, unchanged, nil
+		}, func(l *lane) {
+			l.caughtUp = s.cfg.Head()
+			l.rejudge(ctx, "")
+			l.follower.Release()
+			l.kick()
+		})
+}
+
+// SubscriptionReset makes a subscription go on after a seq, in a new generation: what
+// it has sent since is sent again under the same ids. Errors:
+// bridges.ErrSubscriptionNotFound, bridges.ErrAhead.
+func (s *Service) SubscriptionReset(ctx context.Context, c bridges.ResetSubscription) (bridges.SubscriptionResult, error) {
+	if *c.ToSeq > s.cfg.Head() {
+		return bridges.SubscriptionResult{}, bridges.ErrAhead
+	}
+	return s.moveTo(ctx, c.SubscriptionID, c.Key, notify.SubscriptionReset, *c.ToSeq, c.Reason,
+		func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) cursors.Cursor {
+			now := notify.TimeOf(s.now())
+			cursor := l.cursor.Reset(*c.ToSeq, now)
+			u.Drafts = append(u.Drafts, cursors.ResetDraft(len(u.Drafts), l.cursor, cursor, c.Reason, cursors.ByClient, now))
+			e.ToSeq, e.Generation, e.Reason = *c.ToSeq, next.Generation, c.Reason
+			return cursor
+		})
+}
+
+// SubscriptionSkip gives up one mismatch, or everything that waits. Errors:
+// bridges.ErrSubscriptionNotFound, bridges.ErrNotHeld, bridges.ErrDeliveryNotFound.
+func (s *Service) SubscriptionSkip(ctx context.Context, c bridges.SkipSubscription) (bridges.SubscriptionResult, error) {
+	if c.Seq == 0 {
+		head := s.cfg.Head()
+		return s.moveTo(ctx, c.SubscriptionID, c.Key, notify.SubscriptionSkipped, head, c.Reason,
+			func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) cursors.Cursor {
+				e.FromSeq, e.ToSeq, e.Reason = l.cursor.LastSequence, head, c.Reason
+				if next.State == bridges.Held {
+					next.State, next.Reason = bridges.Active, ""
+				}
+				return l.passed(l.cursor, head)
+			})
+	}
+	var skipped *bridges.Delivery
+	return s.change(ctx, c.SubscriptionID, c.Key, notify.SubscriptionSkipped,
+		func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
+			for _, d := range l.open {
+				if d.Seq == c.Seq && d.State == bridges.StateMismatch {
+					gone := *d
+					gone.Suppress(bridges.ReasonSkipped+": "+c.Reason, s.now())
+					skipped = &gone
+				}
+			}
+			if skipped == nil {
+				return nil, false, bridges.ErrDeliveryNotFound
+			}
+			u.Rows = append(u.Rows, skipped)
+			e.FromSeq, e.ToSeq, e.Reason = c.Seq, c.Seq, c.Reason
+			cursor := l.passed(l.cursor, c.Seq)
+			return &cursor, false, nil
+		}, func(l *lane) {
+			l.replace(skipped)
+			l.kick()
+		})
+}
+
+// moveTo makes a subscription go on after a seq. Deliveries up to it that are not
+// settled are given up; later ones are decided again.
+func (s *Service) moveTo(ctx context.Context, id string, key *ledger.Key, method string, to int64, reason string,
+	cursorOf func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) cursors.Cursor) (bridges.SubscriptionResult, error) {
+	var name string
+	var given []*bridges.Delivery
+	why := bridges.ReasonReset
+	if method == notify.SubscriptionSkipped {
+		why = bridges.ReasonSkipped + ": " + reason
+	}
+	r, err := s.change(ctx, id, key, method,
+		func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
+			if method == notify.SubscriptionSkipped && next.State != bridges.Held && next.State != bridges.Paused && next.State != bridges.Disabled {
+				return nil, false, bridges.ErrNotHeld
+			}
+			name = l.sub.FollowerName()
+			next.Generation++
+			cursor := cursorOf(l, next, u, e)
+			for _, d := range l.open {
+				if d.Seq <= to && d != l.sending {
+					gone := *d
+					gone.Suppress(why, s.now())
+					given = append(given, &gone)
+					u.Rows = append(u.Rows, &gone)
+				}
+			}
+			u.Rows = append(u.Rows, follow.RemoveRow(name), follow.NewRow(next.FollowerName(), s.cfg.LogID, to))
+			return &cursor, false, nil
+		}, func(l *lane) {
+			for _, d := range given {
+				l.replace(d)
+			}
+			l.caughtUp = s.cfg.Head()
+			s.refollow(ctx, l, l.follower)
+		})
+	if err == nil && name != "" {
+		s.cfg.Followers.Forget(name) // waits for take, which waits for the lane
+	}
+	return r, err
+}
+
+// SubscriptionDelete deletes a subscription; its cursor stays. Errors:
+// bridges.ErrSubscriptionNotFound.
+func (s *Service) SubscriptionDelete(ctx context.Context, c bridges.ChangeSubscription) (bridges.SubscriptionResult, error) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	l := s.lane(c.SubscriptionID)
+	if l == nil {
+		return replayOr[bridges.SubscriptionResult](s.cfg.Store, c.Key, bridges.ErrSubscriptionNotFound)
+	}
+	return s.deleteLane(ctx, l, c.Key, c.Reason)
+}
+
+// deleteLane deletes a subscription. s.changing is held.
+func (s *Service) deleteLane(ctx context.Context, l *lane, key *ledger.Key, reason string) (bridges.SubscriptionResult, error) {
+	name, id := "", ""
+	r, err := s.change(ctx, l.sub.SubscriptionID, key, notify.SubscriptionDeleted,
+		func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
+			name, id = l.sub.FollowerName(), l.sub.SubscriptionID
+			next.Delete(l.follower.Status().Position)
+			next.Generation++
+			e.FromSeq = next.ScannedSeq
+			e.Reason = reason
+			u.Rows = append(u.Rows, follow.RemoveRow(name))
+			return nil, false, nil
+		}, func(l *lane) { s.open.Add(-int64(len(l.open))) })
+	if err != nil || name == "" {
+		return r, err
+	}
+	s.mu.Lock()
+	delete(s.lanes, id)
+	s.mu.Unlock()
+	s.cfg.Followers.Forget(name)
+	return r, nil
+}
