@@ -221,8 +221,15 @@ var whatAgentsMay = []struct {
 	{"timer/create", `{"thread_id":"%[1]s","every_seconds":60,"text":"x"}`, ownOnly}, {"timer/list", `{"thread_id":"%[1]s"}`, ownOnly},
 	{"timer/delete", `{"thread_id":"%[1]s","timer_id":"timer_1"}`, ownOnly},
 
+	{"cursor/advance", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s","last_sequence":0}`, nobody},
+	{"cursor/error", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s","error":"x"}`, nobody},
+	{"cursor/reset", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s","last_sequence":0,"reason":"x"}`, nobody},
+	{"cursor/delete", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s","reason":"x"}`, nobody},
+	{"cursor/read", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s"}`, nobody}, {"cursor/list", `{"subject_id":"%[1]s"}`, nobody},
+
 	{"event/list", `{"after_seq":0,"thread_id":"%[1]s"}`, ownOrDown}, {"event/list", `{"after_seq":0}`, everyone}, // of its own tree only
 	{"stream/subscribe", `{"thread_ids":["own","%[1]s"]}`, ownOrDown}, {"stream/subscribe", `{}`, everyone},
+	{"stream/subscribe", `{"thread_ids":["%[1]s"],"consumer":"c"}`, nobody}, {"stream/subscribe", `{"after_seq":0,"consumer":"c"}`, nobody},
 }
 
 func TestAnAgentMayDoWhatItsMethodsDeclareAndNothingElse(t *testing.T) {

@@ -24,6 +24,7 @@ type Services struct {
 	Workers  Workers       // nil: the methods of workers are unavailable
 	Inboxes  Inboxes       // nil: the methods of inboxes and timers are unavailable
 	Sources  Sources       // nil: no source is configured
+	Cursors  Cursors       // nil: the methods of cursors are unavailable, and streams know no consumer
 	Pruner   Pruner        // nil: holon/prune is unavailable
 	Logs     *logring.Ring // nil: holon/logStream has no lines
 	Log      *zap.Logger   // nil: nothing is logged

@@ -7,14 +7,17 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // StreamStart says where a stream begins and what it sends.
 type StreamStart struct {
 	LogID    string // "" = any
 	After    int64
-	Given    bool // false: live, from now on
+	Given    bool   // false: after the cursor of Consumer
+	Consumer string // as ConsumerOf returns it; "" = none: without After live, from now on
 	Filter   notify.Filter
 	Collapse bool
 	AsOf     int64 // with collapse: what is superseded as of this seq is not sent
@@ -71,9 +74,20 @@ func (a *API) Position(ctx context.Context) (Position, error) {
 }
 
 // ResolveStart checks where a stream is to begin. It fills AsOf, and After for
-// a live stream. It returns where the log begins and ends. The stream of an agent
-// gets its forced filter here, however it was asked for.
+// a live stream and for that of a consumer. It returns where the log begins and
+// ends. The stream of an agent gets its forced filter here, however it was asked
+// for; cursors are not for agents.
 func (a *API) ResolveStart(ctx context.Context, at *StreamStart) (Position, error) {
+	if _, ok := AgentOf(ctx); ok && at.Consumer != "" {
+		return Position{}, notAllowed("consumer", "cursors are not for agents")
+	}
+	if at.Consumer != "" && !at.Given {
+		c, err := a.cursorOf(ctx, at.Consumer, at.Filter.ThreadIDs)
+		if err != nil {
+			return Position{}, err
+		}
+		at.After, at.Given = c.LastSequence, true
+	}
 	if err := a.narrow(ctx, &at.Filter, "thread_ids"); err != nil {
 		return Position{}, err
 	}
@@ -100,6 +114,31 @@ func (a *API) ResolveStart(ctx context.Context, at *StreamStart) (Position, erro
 		now.Latest = max(now.Latest, p.Latest)
 	}
 	return now, checkPosition(at.After, now)
+}
+
+// ConsumerOf checks the name of a consumer whose cursor a stream starts after. The
+// error is an *Error about the member consumer.
+func ConsumerOf(name string) (string, error) {
+	n := cursors.Name{ConsumerID: name, StreamName: cursors.StreamEvents}
+	if n.Check() != nil {
+		return "", Invalid("consumer", turns.ReasonInvalid, "a consumer has 1 to %d bytes", cursors.MaxName)
+	}
+	return n.ConsumerID, nil
+}
+
+// cursorOf reads the cursor of a consumer of events. Its subject is the thread of a
+// stream of one thread, otherwise "".
+func (a *API) cursorOf(ctx context.Context, consumer string, threadIDs []string) (cursors.Cursor, error) {
+	in, err := a.cursors()
+	if err != nil {
+		return cursors.Cursor{}, err
+	}
+	n := cursors.Name{ConsumerID: consumer, StreamName: cursors.StreamEvents}
+	if len(threadIDs) == 1 {
+		n.SubjectID = threadIDs[0]
+	}
+	c, _, err := in.Read(ctx, n)
+	return c, err
 }
 
 // checkPosition refuses a cursor that the log cannot follow.

@@ -3,6 +3,8 @@ package api
 import (
 	"fmt"
 	"strings"
+
+	"github.com/seed82539d15/holon/cursors"
 )
 
 // Kind is what a client switches on: data.kind of an error.
@@ -28,6 +30,7 @@ const (
 	KindEntryExpired         Kind = "entry_expired"
 	KindTimerNotFound        Kind = "timer_not_found"
 	KindSubscriptionNotFound Kind = "subscription_not_found"
+	KindCursorNotFound       Kind = "cursor_not_found"
 	KindIdempotencyConflict  Kind = "idempotency_conflict"
 	KindConflict             Kind = "conflict"
 	KindThreadClosed         Kind = "thread_closed"
@@ -78,8 +81,9 @@ var Kinds = []KindInfo{
 	{KindEntryExpired, -32002, false, "The entry has been removed, inbox_retention_days after it was acknowledged or its thread was closed."},
 	{KindTimerNotFound, -32002, false, "There is no such timer in this inbox."},
 	{KindSubscriptionNotFound, -32002, false, "There is no such subscription in this inbox."},
+	{KindCursorNotFound, -32002, false, "There is no such cursor of a consumer."},
 	{KindIdempotencyConflict, -32003, false, "The idempotency key was used for another method or other params."},
-	{KindConflict, -32003, false, "The current state does not allow the request: a thread with this id has another agent, cwd or parent, a timer or subscription with this id has other members, an item_id has been used, or a turn cannot be retried. Where the cause is not obvious, reason names it."},
+	{KindConflict, -32003, false, "The current state does not allow the request: a thread with this id has another agent, cwd or parent, a timer or subscription with this id has other members, an item_id has been used, a turn cannot be retried, or a cursor does not advance. Where the cause is not obvious, reason names it."},
 	{KindThreadClosed, -32004, false, "The thread is closed or closing."},
 	{KindThreadPaused, -32004, true, "The thread is paused, and the request asked not to wait."},
 	{KindThreadBusy, -32004, true, "A turn of the thread is active, and the request asked not to wait."},
@@ -89,7 +93,7 @@ var Kinds = []KindInfo{
 	{KindCursorAhead, -32005, false, "The cursor is above the newest event of the log."},
 	{KindLogChanged, -32005, false, "The cursor belongs to another log: start from the beginning."},
 	{KindUnauthorized, -32006, false, "The token is missing or wrong."},
-	{KindForbidden, -32006, false, "The request's target, Host, Origin or Sec-Fetch-Site is not allowed, its lease is not valid, or the token of an agent does not allow it."},
+	{KindForbidden, -32006, false, "The request's target, Host, Origin or Sec-Fetch-Site is not allowed, its lease is not valid, the consumer belongs to the server, or the token of an agent does not allow it."},
 	{KindStorageFull, -32007, true, "The disk is full; the change did not happen."},
 	{KindStorageFailed, -32007, false, "The disk failed; the change did not happen, and no change will until the server is restarted."},
 	{KindAgentFailed, -32008, false, "The agent ended with an error."},
@@ -118,7 +122,7 @@ type Error struct {
 // present, the rest where it helps. FirstSeq, LatestSeq and LogID come with
 // every error about a cursor. Attempt, Step and Epoch (of the live try) come
 // with attempt_superseded. TurnIDs are the oldest unended child turns, with a bound on
-// these.
+// these. Cursor is what is stored, with the reason not_monotonic.
 type ErrorData struct {
 	Kind          Kind   `json:"kind"`
 	Retryable     bool   `json:"retryable"`
@@ -140,6 +144,8 @@ type ErrorData struct {
 	LateSeq int64   `json:"late_seq,omitzero"`
 
 	TurnIDs []string `json:"turn_ids,omitzero"`
+
+	Cursor *cursors.Cursor `json:"cursor,omitzero"`
 }
 
 // Error implements error.

@@ -4,10 +4,12 @@ import (
 	"context"
 )
 
-// StreamSubscribeParams are the params of stream/subscribe. Without after_seq
-// the subscription is live, from now on.
+// StreamSubscribeParams are the params of stream/subscribe. Without after_seq the
+// subscription starts after the cursor of the consumer; without both it is live,
+// from now on.
 type StreamSubscribeParams struct {
 	AfterSeq  *int64   `json:"after_seq,omitzero"`
+	Consumer  *string  `json:"consumer,omitzero"`
 	LogID     string   `json:"log_id,omitzero"`
 	ThreadIDs []string `json:"thread_ids,omitzero"`
 	Methods   []string `json:"methods,omitzero"`
@@ -41,6 +43,11 @@ func (h *Handlers) StreamSubscribe(ctx context.Context, p StreamSubscribeParams)
 			return StreamSubscribeResult{}, InvalidCursor("after_seq", "a seq is not negative")
 		}
 		start.After, start.Given = *p.AfterSeq, true
+	}
+	if p.Consumer != nil {
+		if start.Consumer, err = ConsumerOf(*p.Consumer); err != nil {
+			return StreamSubscribeResult{}, err
+		}
 	}
 	at, err := h.api.ResolveStart(ctx, &start)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/limits"
 	"github.com/seed82539d15/holon/notify"
@@ -53,6 +54,9 @@ type Limits struct {
 	AgentMessageBytes     int     `json:"max_agent_message_bytes"`
 	AgentSessions         int     `json:"max_agent_sessions_per_process"`
 	InterruptSeconds      float64 `json:"interrupt_seconds"`
+	MaxCursors            int     `json:"max_cursors"`
+	MaxCursorName         int     `json:"max_cursor_name_bytes"`
+	MaxCursorText         int     `json:"max_cursor_text_bytes"`
 	MaxListLimit          int     `json:"max_list_limit"`
 	MaxListScan           int     `json:"max_list_rows_looked_at"`
 	MaxPageBytes          int     `json:"max_page_bytes"`
@@ -163,6 +167,7 @@ func (l Limits) withDefaults() Limits {
 	l.MaxChildTitle, l.MaxTurnWaitSeconds, l.MaxAwaitSeconds = turns.MaxTitle, turns.MaxWaitSeconds, turns.MaxAwaitSeconds
 	l.MaxAwaitedTurns, l.MaxAwaiting = turns.MaxAwaited, turns.MaxAwaiting
 	l.MaxResultText, l.MaxResultsTogether = turns.MaxResultText, turns.MaxResultsTogether
+	l.MaxCursors, l.MaxCursorName, l.MaxCursorText = cursors.MaxCursors, cursors.MaxName, cursors.MaxText
 	return l
 }
 

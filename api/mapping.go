@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
@@ -56,6 +57,9 @@ var sentinels = []struct {
 	{Err: inbox.ErrFull, kind: KindOverloaded},
 	{Err: inbox.ErrTooManyTimers, kind: KindOverloaded},
 	{Err: inbox.ErrTooManySubscriptions, kind: KindOverloaded},
+	{Err: cursors.ErrNotFound, kind: KindCursorNotFound},
+	{Err: cursors.ErrTooMany, kind: KindOverloaded},
+	{Err: cursors.ErrServers, kind: KindForbidden, field: "consumer_id", reason: "server_consumer"},
 	{Err: turns.ErrNotEnded, kind: KindConflict, field: "turn_id", reason: "not_ended"},
 	{Err: turns.ErrCompleted, kind: KindConflict, field: "turn_id", reason: "completed"},
 	{Err: turns.ErrNoAttempts, kind: KindConflict, field: "turn_id", reason: "no_attempts"},
@@ -89,6 +93,10 @@ func mapError(log *zap.Logger, method string, err error) *Error {
 		e := Errorf(KindOverloaded, "%s", many.Text)
 		e.Data.TurnIDs, e.Data.RetryAfterMs = many.TurnIDs, RetryAfterMs
 		return e
+	}
+	var behind *cursors.NotMonotonicError
+	if errors.As(err, &behind) {
+		return errNotMonotonic(behind)
 	}
 	for _, s := range sentinels {
 		if errors.Is(err, s.Err) {

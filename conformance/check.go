@@ -60,6 +60,7 @@ const (
 	srcAdmit   = "protocol.md §6 Who gets in"
 	srcInbox   = "protocol.md §8 Inboxes and timers"
 	srcChild   = "protocol.md §9 Child threads and child turns"
+	srcCursor  = "protocol.md §10 Cursors of consumers"
 	srcRewind  = "rewind.md § What a consumer must do"
 	srcSSE     = "HTML Living Standard §9.2 Server-sent events"
 )
@@ -70,7 +71,7 @@ var areas = []string{
 	"envelope", "id", "batch", "params", "frame", "http", "admission", "runtime", "log",
 	"thread", "agent", "turn", "busy", "interrupt", "steer", "attempt", "question", "item", "worker", "lease", "delta",
 	"child", "await", "wait",
-	"inbox", "timer", "read", "idempotency", "stream", "cursor", "filter", "collapse", "subscribe", "sse", "error", "name", "schema",
+	"inbox", "timer", "read", "idempotency", "stream", "cursor", "consumer", "filter", "collapse", "subscribe", "sse", "error", "name", "schema",
 }
 
 // table returns every check by area; within an area the checks in Go come
@@ -99,6 +100,7 @@ func table() []check {
 		idempotencyChecks(),
 		streamChecks(),
 		cursorChecks(),
+		consumerChecks(),
 		filterChecks(),
 		collapseChecks(),
 		subscribeChecks(),

@@ -25,6 +25,7 @@ var methods = []string{
 	"item/create", "item/append", "item/update", "item/delete", "item/batch",
 	"inbox/ingest", "inbox/send", "inbox/configure", "inbox/read", "inbox/expand", "inbox/ack", "inbox/flush", "inbox/wake",
 	"inbox/subscribe", "inbox/unsubscribe", "timer/create", "timer/list", "timer/delete",
+	"cursor/advance", "cursor/error", "cursor/reset", "cursor/delete", "cursor/read", "cursor/list",
 	"stream/subscribe", "stream/unsubscribe",
 }
 

@@ -169,8 +169,8 @@ func checkReason(text *string) error {
 	if *text == "" {
 		return turns.Invalid("reason", turns.ReasonRequired, "say why")
 	}
-	if len(*text) > MaxReason {
-		return turns.Invalid("reason", turns.ReasonTooLarge, "at most %d bytes", MaxReason)
+	if len(*text) > MaxText {
+		return turns.Invalid("reason", turns.ReasonTooLarge, "at most %d bytes", MaxText)
 	}
 	return nil
 }

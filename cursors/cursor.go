@@ -14,10 +14,9 @@ const (
 	MaxCursors = 100_000
 	// MaxName bounds consumer_id, stream_name, subject_id and delivery_id, in bytes.
 	MaxName = 256
-	// MaxError is how many bytes of the last error are kept.
-	MaxError = 2048
-	// MaxReason bounds the reason of a reset or a deletion, in bytes.
-	MaxReason = 2048
+	// MaxText bounds the last error, which is cut, and the reason of a reset or a
+	// deletion, in bytes.
+	MaxText = 2048
 )
 
 // StreamEvents is the stream of the log's events: its sequences are seqs.
@@ -108,7 +107,7 @@ func (c Cursor) confirmedBy() string {
 	return ""
 }
 
-// Fail returns the cursor with an error recorded, cut to MaxError bytes. Nothing
+// Fail returns the cursor with an error recorded, cut to MaxText bytes. Nothing
 // else changes.
 func (c Cursor) Fail(text string, now notify.Time) Cursor {
 	c.LastError = cut(text)
@@ -131,10 +130,10 @@ func (c Cursor) at(now notify.Time) Cursor {
 // has no other text.
 func cut(text string) string {
 	text = strings.ToValidUTF8(text, "\ufffd")
-	if len(text) <= MaxError {
+	if len(text) <= MaxText {
 		return text
 	}
-	end := MaxError
+	end := MaxText
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}

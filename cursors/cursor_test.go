@@ -122,9 +122,9 @@ func TestErrorIsCutAtARune(t *testing.T) {
 		text string
 		want int
 	}{
-		{strings.Repeat("x", MaxError), MaxError}, {strings.Repeat("x", MaxError+1), MaxError},
-		{strings.Repeat("ü", MaxError), MaxError}, {"x" + strings.Repeat("ü", MaxError), MaxError - 1},
-		{strings.Repeat("€", MaxError), MaxError/3*3 + 0}, {strings.Repeat("x", MaxError-1) + "😀", MaxError - 1},
+		{strings.Repeat("x", MaxText), MaxText}, {strings.Repeat("x", MaxText+1), MaxText},
+		{strings.Repeat("ü", MaxText), MaxText}, {"x" + strings.Repeat("ü", MaxText), MaxText - 1},
+		{strings.Repeat("€", MaxText), MaxText/3*3 + 0}, {strings.Repeat("x", MaxText-1) + "😀", MaxText - 1},
 		{"a\xffb", 5},
 	} {
 		got := none.Fail(c.text, at(1)).LastError
@@ -155,7 +155,7 @@ func TestNamesAreTrimmedAndBounded(t *testing.T) {
 		{"negative reset", (&Reset{Name: Name{"a", "b", ""}, LastSequence: &low, Reason: "x"}).Check, "last_sequence"},
 		{"reset without reason", (&Reset{Name: Name{"a", "b", ""}, LastSequence: &seq, Reason: " "}).Check, "reason"},
 		{"deletion without reason", (&Delete{Name: Name{"a", "b", ""}}).Check, "reason"},
-		{"long reason", (&Delete{Name: Name{"a", "b", ""}, Reason: strings.Repeat("x", MaxReason+1)}).Check, "reason"},
+		{"long reason", (&Delete{Name: Name{"a", "b", ""}, Reason: strings.Repeat("x", MaxText+1)}).Check, "reason"},
 		{"list of no consumer", (&Query{ConsumerID: new(string)}).Check, "consumer_id"},
 		{"list of a long subject", (&Query{SubjectID: &long}).Check, "subject_id"},
 		{"list of no subject", (&Query{SubjectID: new(string)}).Check, ""},

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/notify/fold"
@@ -38,7 +39,9 @@ func stored(t testing.TB, tailBytes int) (*rig, *sqlite.Store) {
 			t.Error(err)
 		}
 	})
-	return serve(t, Config{Services: api.Services{Engine: &fakeEngine{t: t}, Reader: store.View(), LogID: testLogID, Version: "test"}, Tail: store.Tail()}), store
+	return serve(t, Config{Services: api.Services{Engine: &fakeEngine{t: t}, Reader: store.View(), LogID: testLogID, Version: "test",
+		Cursors: cursors.New(cursors.Config{Log: store, Reader: store.View(), Scanned: func(n cursors.Name) int64 { return int64(len(n.ConsumerID)) }}),
+	}, Tail: store.Tail()}), store
 }
 
 // retries writes a random history of one turn, each unit as one commit: at

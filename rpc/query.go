@@ -13,7 +13,7 @@ import (
 // parseStart reads the query and headers of a stream: where to start and what
 // to send.
 func parseStart(r *http.Request) (*api.StreamStart, *api.Error) {
-	if bad := onlyParameters(r.URL.RawQuery, "after_seq", "thread_id", "method", "collapse"); bad != nil {
+	if bad := onlyParameters(r.URL.RawQuery, "after_seq", "consumer", "thread_id", "method", "collapse"); bad != nil {
 		return nil, bad
 	}
 	q := r.URL.Query()
@@ -30,6 +30,14 @@ func parseStart(r *http.Request) (*api.StreamStart, *api.Error) {
 		return nil, api.Invalid("collapse", "malformed", "it is %s, once", api.CollapseSuperseded)
 	case len(c) == 1:
 		if at.Collapse, err = api.Collapse(c[0]).Asked(); err != nil {
+			return nil, err.(*api.Error)
+		}
+	}
+	switch c := q["consumer"]; {
+	case len(c) > 1:
+		return nil, api.Invalid("consumer", "malformed", "give one consumer")
+	case len(c) == 1:
+		if at.Consumer, err = api.ConsumerOf(c[0]); err != nil {
 			return nil, err.(*api.Error)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/follow"
 	"github.com/seed82539d15/holon/hooks"
 	"github.com/seed82539d15/holon/ledger"
@@ -28,7 +29,8 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 		Services: api.Services{
 			Engine: d.engine, Reader: d.store.View(), LogID: position.LogID,
 			Inboxes: d.engine.Inboxes(), InboxReader: countedReader{d.store.View(), d.inboxes.expansions}, Sources: sources{d.cfg.Sources},
-			Workers: d.engine.Workers(), Children: d.engine.Children(), Pruner: pruner{d.store}, Logs: d.logs, Log: d.log.Named("rpc"),
+			Workers: d.engine.Workers(), Children: d.engine.Children(), Pruner: pruner{d.store},
+			Cursors: cursors.New(cursors.Config{Log: d.store, Reader: d.store.View()}), Logs: d.logs, Log: d.log.Named("rpc"),
 			Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread, ChildAgents: childAgents(d.cfg), Limits: d.limits(),
 		},
 		Tail:    d.store.Tail(),
