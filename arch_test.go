@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"engine":        {"limits", "notify", "ledger", "follow", "items", "threads", "turns", "inbox"},
 	"hooks":         {"limits", "strict", "notify", "ledger", "threads", "turns", "inbox"},
 	"bridges":       {"backoff", "notify", "ledger", "follow", "items", "threads", "turns", "cursors"},
-	"bridges/kinds": {"host", "limits", "notify", "turns", "agents/process"},
+	"bridges/kinds": {"notify", "turns", "bridges", "agents/process"},
 	"events":        {"notify", "ledger", "items", "threads", "turns", "inbox", "cursors", "bridges"},
 	"agents":        {"limits", "backoff", "strict", "lines", "notify", "items", "turns", "host"},
 	"persist":       {"limits", "notify", "ledger", "items", "threads", "turns", "inbox", "cursors", "events"},
@@ -64,7 +64,8 @@ var onlyImporter = map[string][]string{
 	"github.com/adhocore/gronx":                  {"inbox/schedule"},
 	"github.com/expr-lang/expr":                  {"hooks"},
 	"golang.org/x/time":                          {"hooks"},
-	"github.com/standard-webhooks":               {}, // tests only
+	"github.com/standard-webhooks":               {"bridges/kinds/kindstest"}, // tests only
+	"code.dny.dev/ssrf":                          {"bridges/kinds"},
 	"github.com/google/jsonschema-go/jsonschema": {"api", "conformance", "tools"},
 	"github.com/modelcontextprotocol/go-sdk":     {"tools"},
 }

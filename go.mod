@@ -3,6 +3,7 @@ module github.com/seed82539d15/holon
 go 1.26.0
 
 require (
+	code.dny.dev/ssrf v0.3.0
 	github.com/BurntSushi/toml v1.6.0
 	github.com/adhocore/gronx v1.20.4
 	github.com/expr-lang/expr v1.17.8

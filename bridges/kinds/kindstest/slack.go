@@ -1,0 +1,252 @@
+package kindstest
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// SlackWebhook is the path of the incoming webhook of a Slack.
+const SlackWebhook = "/services/T0000001/B0000001/abcdefghijklmnopqrstuvwx"
+
+// SlackMessage is a message in a channel.
+type SlackMessage struct {
+	Channel  string         `json:"channel"`
+	TS       string         `json:"ts"`
+	ThreadTS string         `json:"thread_ts,omitzero"`
+	Text     string         `json:"text"`
+	Blocks   []SlackBlock   `json:"blocks"`
+	Metadata jsontext.Value `json:"metadata,omitzero"`
+	Edits    int            `json:"-"`
+
+	Markdown    *bool  `json:"mrkdwn"`
+	Parse       string `json:"parse"`
+	LinkNames   bool   `json:"link_names"`
+	UnfurlLinks *bool  `json:"unfurl_links"`
+	UnfurlMedia *bool  `json:"unfurl_media"`
+}
+
+// SlackBlock is a block with text.
+type SlackBlock struct {
+	Type string `json:"type"`
+	Text struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	} `json:"text"`
+}
+
+// Seen is what a person sees of a message.
+func (m SlackMessage) Seen() string {
+	if len(m.Blocks) == 0 {
+		return m.Text
+	}
+	var all []string
+	for _, b := range m.Blocks {
+		all = append(all, b.Text.Text)
+	}
+	return strings.Join(all, "\n")
+}
+
+// Slack has the methods of Slack that bridges call, below /api
+// (https://docs.slack.dev/reference/methods), and an incoming webhook.
+type Slack struct {
+	*Listener
+	Token string
+	// History says that the bot may read the channels' history.
+	History bool
+
+	mu       sync.Mutex
+	channels map[string]string // ids by name
+	state    map[string]string // what is wrong with a channel, by id
+	messages []SlackMessage
+	errors   map[string][]string
+	last     int
+}
+
+// NewSlack starts a Slack with the channels C0GENERAL (general) and C0OTHER1
+// (other).
+func NewSlack(t testing.TB, token string) *Slack {
+	s := &Slack{Token: token, History: true, channels: map[string]string{"general": "C0GENERAL", "other": "C0OTHER1"}, state: map[string]string{}, errors: map[string][]string{}}
+	s.Listener = Listen(t, s.Handler())
+	return s
+}
+
+// APIURL is the api_url of the server.
+func (s *Slack) APIURL() string { return s.URL + "/api" }
+
+// Break lets all posts to a channel fail with an error such as is_archived; "" =
+// they work again.
+func (s *Slack) Break(channel, problem string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state[channel] = problem
+}
+
+// FailNext lets the next call of a method answer ok: false.
+func (s *Slack) FailNext(method, problem string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.errors[method] = append(s.errors[method], problem)
+}
+
+// Messages are the messages that can be seen.
+func (s *Slack) Messages() []SlackMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.messages)
+}
+
+// Shown are their texts.
+func (s *Slack) Shown() (all []string) {
+	for _, m := range s.Messages() {
+		all = append(all, m.Seen())
+	}
+	return all
+}
+
+// Delete removes a message as a person does.
+func (s *Slack) Delete(ts string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.messages = slices.DeleteFunc(s.messages, func(m SlackMessage) bool { return m.TS == ts })
+}
+
+// Handler serves the methods.
+func (s *Slack) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == SlackWebhook {
+			s.incoming(w, r)
+			return
+		}
+		method, ok := strings.CutPrefix(r.URL.Path, "/api/")
+		if !ok || r.Method != http.MethodPost {
+			http.NotFound(w, r)
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		refuse := func(problem string) { answer(w, http.StatusOK, map[string]any{"ok": false, "error": problem}) }
+		if list := s.errors[method]; len(list) > 0 {
+			s.errors[method] = list[1:]
+			refuse(list[0])
+			return
+		}
+		switch token(r) {
+		case s.Token:
+		case "":
+			refuse("not_authed")
+			return
+		default:
+			refuse("invalid_auth")
+			return
+		}
+		var m SlackMessage
+		if json.Unmarshal(readAll(r), &m) != nil {
+			refuse("invalid_json")
+			return
+		}
+		result, problem := s.call(method, m)
+		if problem != "" {
+			refuse(problem)
+			return
+		}
+		result["ok"] = true
+		answer(w, http.StatusOK, result)
+	})
+}
+
+func (s *Slack) call(method string, m SlackMessage) (result map[string]any, problem string) {
+	channel, ok := s.channel(m.Channel)
+	if !ok {
+		return nil, "channel_not_found"
+	}
+	at := slices.IndexFunc(s.messages, func(o SlackMessage) bool { return o.Channel == channel && o.TS == m.TS })
+	switch method {
+	case "chat.postMessage":
+		if s.state[channel] != "" {
+			return nil, s.state[channel]
+		}
+		if m.Text == "" && len(m.Blocks) == 0 {
+			return nil, "no_text"
+		}
+		m.Channel = channel
+		made := s.add(m)
+		return map[string]any{"channel": channel, "ts": made.TS, "message": map[string]any{"text": made.Text, "ts": made.TS}}, ""
+	case "chat.update":
+		if m.Channel != channel { // unlike post, it takes ids only
+			return nil, "channel_not_found"
+		}
+		if at < 0 {
+			return nil, "message_not_found"
+		}
+		s.messages[at].Text, s.messages[at].Blocks = m.Text, m.Blocks
+		s.messages[at].Edits++
+		return map[string]any{"channel": channel, "ts": m.TS, "text": m.Text, "message": map[string]any{"text": m.Text}}, ""
+	case "chat.delete":
+		if at < 0 {
+			return nil, "message_not_found"
+		}
+		s.messages = slices.Delete(s.messages, at, at+1)
+		return map[string]any{"channel": channel, "ts": m.TS}, ""
+	case "conversations.history", "conversations.replies":
+		if !s.History {
+			return nil, "missing_scope"
+		}
+		if m.Channel != channel {
+			return nil, "channel_not_found"
+		}
+		list := []SlackMessage{}
+		for _, o := range slices.Backward(s.messages) {
+			if o.Channel == channel && (method == "conversations.history") == (o.ThreadTS == "") {
+				list = append(list, o)
+			}
+		}
+		return map[string]any{"messages": list, "has_more": false}, ""
+	}
+	return nil, "unknown_method"
+}
+
+// channel finds a channel by its id or name.
+func (s *Slack) channel(name string) (id string, ok bool) {
+	if id, ok = s.channels[strings.TrimPrefix(name, "#")]; ok {
+		return id, true
+	}
+	for _, id := range s.channels {
+		if id == name {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// add shows a message.
+func (s *Slack) add(m SlackMessage) SlackMessage {
+	s.last++
+	m.TS = fmt.Sprintf("1700000000.%06d", s.last)
+	s.messages = append(s.messages, m)
+	return m
+}
+
+// incoming is the incoming webhook.
+func (s *Slack) incoming(w http.ResponseWriter, r *http.Request) {
+	var m SlackMessage
+	if json.Unmarshal(readAll(r), &m) != nil || m.Text == "" && len(m.Blocks) == 0 {
+		http.Error(w, "invalid_payload", http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.Channel = "C0GENERAL"
+	if s.state[m.Channel] == "is_archived" {
+		http.Error(w, "channel_is_archived", http.StatusGone)
+		return
+	}
+	s.add(m)
+	fmt.Fprint(w, "ok")
+}

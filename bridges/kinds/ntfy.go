@@ -1,0 +1,106 @@
+package kinds
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/seed82539d15/holon/bridges"
+)
+
+// maxNtfy bounds the text of a notification. A server turns longer ones than 4,096
+// bytes into attachments.
+const maxNtfy = 3500
+
+// ntfy publishes notifications (https://docs.ntfy.sh/publish/#publish-as-json).
+//
+// A slot's key is the sequence id of its notifications: from ntfy 2.16 on a later
+// one replaces the earlier one, also after an attempt of which nobody knows whether
+// it arrived. Older servers ignore it, and then both are seen.
+type ntfy struct {
+	sender
+	root  *url.URL
+	topic string
+	token string
+}
+
+func newNtfy(c Config, client *Client) *ntfy {
+	n := &ntfy{root: mustURL(cmp.Or(c.Server, defaultNtfy)), topic: c.Topic, token: c.Secret}
+	n.root.Path = "/" // JSON is published at the root
+	known := []string{c.Secret, c.Topic}
+	if c.Server != "" {
+		known = append(known, c.Server, n.root.Host)
+	}
+	n.sender = sender{client: client, allowPrivate: c.AllowPrivate, secrets: forms(known...)}
+	return n
+}
+
+// Edits is true: a notification of the same sequence id replaces another.
+func (*ntfy) Edits() bool { return true }
+
+// publication is what is published.
+type publication struct {
+	Topic      string   `json:"topic"`
+	Title      string   `json:"title"`
+	Message    string   `json:"message"`
+	Priority   urgency  `json:"priority"`
+	Tags       []string `json:"tags"`
+	SequenceID string   `json:"sequence_id,omitzero"`
+}
+
+// Send publishes the envelope, once for each slot.
+func (n *ntfy) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
+	topic := cmp.Or(o.Target.Topic, n.topic)
+	own := n.sender
+	own.secrets = append(forms(topic), n.secrets...)
+	a, end := own.begin(ctx)
+	defer end()
+	m := describe(o.Envelope)
+	p := publication{Topic: topic, Priority: m.urgency, Tags: []string{m.sign}}
+	p.Title, p.Message = m.plain(maxNtfy, unlinked)
+	if p.Message == "" {
+		p.Message = m.what // without a message ntfy writes one of its own
+	}
+	if len(o.Slots) == 0 {
+		return n.publish(a, p)
+	}
+	ids := make([]string, len(o.Slots))
+	for i, slot := range o.Slots {
+		ids[i] = slot.RemoteID
+	}
+	var r bridges.Result
+	for i, slot := range o.Slots {
+		p.SequenceID, p.Priority = slot.Key, m.urgency
+		if !slot.Post {
+			p.Priority = quiet // a change is no reason to ring
+		}
+		if r = n.publish(a, p); r.Outcome != bridges.Delivered {
+			break
+		}
+		ids[i] = slot.Key
+	}
+	r.RemoteIDs, r.Arrived = ids, r.Outcome != bridges.Delivered && (r.Arrived || a.arrived)
+	return r
+}
+
+func (n *ntfy) publish(a *attempt, p publication) bridges.Result {
+	body, err := json.Marshal(p)
+	if err != nil { // it has only text
+		return bridges.Result{Outcome: bridges.Refused, Error: "request"}
+	}
+	_, r := a.change(request{method: http.MethodPost, url: n.root, body: body, header: authorized(n.token)})
+	return r
+}
+
+// authorized has the headers of a request in JSON with a token; "" = none.
+func authorized(token string) http.Header {
+	h := http.Header{"Content-Type": {"application/json; charset=utf-8"}}
+	if token != "" {
+		h.Set("Authorization", "Bearer "+strings.TrimSpace(token))
+	}
+	return h
+}

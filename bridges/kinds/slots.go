@@ -1,0 +1,100 @@
+package kinds
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/seed82539d15/holon/bridges"
+)
+
+// editor is a target whose messages can be changed. An id is of one message.
+type editor interface {
+	// post shows a new message.
+	post(slot bridges.Slot) (id string, r bridges.Result)
+	// edit changes a message. lost says that it cannot be changed any more, and
+	// left that it may still be seen then.
+	edit(id string) (r bridges.Result, lost, left bool)
+	// remove removes a message. done is also true if it is not there, or if it
+	// can never be removed.
+	remove(id string) (r bridges.Result, done bool)
+}
+
+// maxLeft bounds the messages of a slot that are still to be removed.
+const maxLeft = 4
+
+// deliver shows a delivery in its slots. Whatever it returns, RemoteIDs say what
+// the slots show now.
+func deliver(a *attempt, e editor, o *bridges.Outgoing) bridges.Result {
+	if len(o.Slots) == 0 {
+		_, r := e.post(bridges.Slot{})
+		return r
+	}
+	var last bridges.Result
+	ids := make([]string, len(o.Slots))
+	for i, slot := range o.Slots {
+		ids[i] = slot.RemoteID
+	}
+	for i, slot := range o.Slots {
+		last, ids[i] = show1(e, slot)
+		if last.Outcome != bridges.Delivered {
+			break
+		}
+	}
+	last.RemoteIDs, last.Arrived = ids, last.Outcome != bridges.Delivered && (last.Arrived || a.arrived)
+	return last
+}
+
+// show1 shows a delivery in one slot, and removes what the slot no longer shows.
+func show1(e editor, slot bridges.Slot) (r bridges.Result, remoteID string) {
+	shown, left := splitID(slot.RemoteID)
+	edited := false
+	if shown != "" && !slot.Post {
+		var lost, still bool
+		if r, lost, still = e.edit(shown); !lost {
+			edited = true
+			if r.Outcome != bridges.Delivered {
+				return r, slot.RemoteID
+			}
+		} else if !still {
+			shown = ""
+		}
+	}
+	if !edited {
+		id, posted := e.post(slot)
+		if posted.Outcome != bridges.Delivered {
+			return posted, slot.RemoteID
+		}
+		if shown != "" && shown != id {
+			left = append(left, shown)
+		}
+		r, shown = posted, id
+	}
+	// A message that cannot be removed now is remembered. It is no reason to send
+	// the news again, which the person has.
+	left = slices.DeleteFunc(left, func(id string) bool {
+		removed, done := e.remove(id)
+		if !done {
+			r.Error = "the earlier message is still there: " + removed.Error
+		}
+		return done
+	})
+	return r, joinID(shown, left)
+}
+
+// splitID reads a remote id: the message that is shown, and those that are still to
+// be removed.
+func splitID(remoteID string) (shown string, left []string) {
+	ids := strings.Fields(remoteID)
+	if len(ids) == 0 {
+		return "", nil
+	}
+	return ids[0], slices.Clone(ids[1:])
+}
+
+// joinID is the inverse of splitID. Of too many messages the newest are kept.
+func joinID(shown string, left []string) string {
+	if n := len(left) - maxLeft; n > 0 {
+		left = left[n:]
+	}
+	return strings.Join(append([]string{shown}, left...), " ")
+}

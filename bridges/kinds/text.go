@@ -1,0 +1,278 @@
+package kinds
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// message is what a person is shown of an envelope. What, label and Next are words
+// of our own; everything else may have been written by an agent, and each kind
+// escapes it for its target.
+type message struct {
+	what    string // what has happened, such as "Completed"
+	title   string // of what: one line
+	details []detail
+	text    string // the agent's last message; several lines
+	next    string // what to do next, such as a command; "" = nothing
+	urgency urgency
+	sign    string // the name of an emoji
+}
+
+// detail is a line about what has happened.
+type detail struct {
+	label string
+	value string // one line
+}
+
+// urgency says how much a message wants attention. Its numbers are the priorities
+// of ntfy.
+type urgency int
+
+const (
+	quiet    urgency = 2
+	normal   urgency = 3
+	pressing urgency = 4
+)
+
+// The bounds of a message, in runes.
+const (
+	maxTitle  = 150
+	maxDetail = 500
+)
+
+// describe makes the message of an envelope.
+func describe(e *bridges.Envelope) message {
+	d := &e.Data
+	m := message{title: oneLine(d.Title, maxTitle), text: d.Text, urgency: normal}
+	switch e.EventType {
+	case bridges.TypeFinal:
+		m.final(d)
+	case bridges.TypeQuestion:
+		m.question(d)
+	case bridges.TypeAnswer:
+		m.answer(d)
+	case bridges.TypeProgress:
+		m.progress(d)
+	case bridges.TypeSuperseded:
+		m.what, m.sign, m.urgency = "No longer true", "leftwards_arrow_with_hook", quiet
+		if d.NewAttempt > 0 {
+			m.add("Tried again", "attempt "+strconv.Itoa(d.NewAttempt)+" has begun")
+		} else {
+			m.add("Reason", "the step is tried again")
+		}
+	case bridges.TypeInbox:
+		m.inbox(d)
+	case bridges.TypeTest:
+		m.what, m.sign = "Test", "bell"
+		m.next = "This bridge works. There is nothing to do."
+	default:
+		m.what, m.sign = "Event", "bell"
+		m.add("Event", d.Method)
+	}
+	return m
+}
+
+func (m *message) final(d *bridges.Data) {
+	switch d.State {
+	case turns.Completed:
+		m.what, m.sign = "Completed", "white_check_mark"
+	case turns.Failed:
+		m.what, m.sign, m.urgency = "Failed", "x", pressing
+		m.next = toType("To try again", "retry", d.TurnID)
+	case turns.Interrupted:
+		m.what, m.sign = "Interrupted", "stop_button"
+	default:
+		m.what, m.sign = "Ended", "white_check_mark"
+	}
+	if d.Review != nil {
+		m.add("Review", d.Review.Verdict)
+		m.add("Note", d.Review.Note)
+		if d.Review.Verdict == "blocked" {
+			m.what, m.sign, m.urgency = "Blocked by its review", "no_entry", pressing
+		}
+	}
+	if d.Error != nil {
+		m.add("Error", d.Error.Kind+": "+d.Error.Message)
+	}
+	m.add("Reason", d.Reason)
+	if m.next == "" {
+		m.next = toType("To read it", "turns", d.TurnID)
+	}
+}
+
+func (m *message) question(d *bridges.Data) {
+	m.what, m.sign, m.urgency = "Waits for your answer", "question", pressing
+	if d.Question == nil {
+		return
+	}
+	m.add("Question", d.Question.Title)
+	for i, o := range d.Question.Options {
+		m.add("Answer "+strconv.Itoa(i+1), o.Label)
+	}
+	m.next = toType("To answer", "respond", d.Question.ItemID)
+}
+
+func (m *message) answer(d *bridges.Data) {
+	m.what, m.sign, m.urgency = "Answered", "ballot_box_with_check", quiet
+	var outcome struct {
+		Type     string `json:"type"`
+		OptionID string `json:"option_id"`
+	}
+	_ = json.Unmarshal(d.Outcome, &outcome) // another form says less
+	switch outcome.Type {
+	case "cancelled":
+		m.what = "No longer asked"
+	case "expired":
+		m.what = "Not answered in time"
+	}
+	if d.Question != nil {
+		m.add("Question", d.Question.Title)
+		for _, o := range d.Question.Options {
+			if o.ID == outcome.OptionID && outcome.OptionID != "" {
+				m.add("Answer", o.Label)
+			}
+		}
+	}
+	m.add("By", d.ResolvedBy)
+}
+
+func (m *message) progress(d *bridges.Data) {
+	m.what, m.sign, m.urgency = "In progress", "hourglass_flowing_sand", quiet
+	if d.Attempt > 1 {
+		m.add("Attempt", strconv.Itoa(d.Attempt))
+	}
+	if p := d.Progress; p != nil {
+		m.add("State", p.State)
+		m.add("Step", strings.TrimSpace(p.Step+" "+p.Status))
+		m.add("Progress", p.Message)
+	}
+}
+
+func (m *message) inbox(d *bridges.Data) {
+	m.what, m.sign = "In your inbox", "inbox_tray"
+	var entry struct {
+		Summary string `json:"summary"`
+		Source  string `json:"source"`
+		Count   int    `json:"count"`
+	}
+	_ = json.Unmarshal(d.Entry, &entry)
+	m.add("From", entry.Source)
+	if entry.Count > 1 {
+		m.add("Items", strconv.Itoa(entry.Count))
+	}
+	m.add("Summary", entry.Summary)
+	m.next = toType("To read it", "inbox", d.ThreadID)
+}
+
+// add adds a detail unless it is empty.
+func (m *message) add(label, value string) {
+	if value = oneLine(value, maxDetail); value != "" {
+		m.details = append(m.details, detail{label, value})
+	}
+}
+
+// toType is what to do in a terminal; "" if there is no id, or one that is no id.
+func toType(what, verb, id string) string {
+	if id == "" || len(id) > 80 || strings.Trim(strings.ToLower(id), "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return ""
+	}
+	return fmt.Sprintf("%s: holon %s %s", what, verb, id)
+}
+
+// plain lays a message out for targets without markup, in at most n bytes: title
+// and body. escape is used for what is not ours.
+func (m *message) plain(n int, escape func(string) string) (title, body string) {
+	title = m.what
+	if m.title != "" {
+		title += ": " + escape(m.title)
+	}
+	var parts []string
+	for _, d := range m.details {
+		parts = append(parts, d.label+": "+escape(d.value))
+	}
+	if text := lines(m.text); text != "" {
+		parts = append(parts, "", escape(text))
+	}
+	body = strings.TrimSpace(strings.Join(parts, "\n"))
+	tail := ""
+	if m.next != "" {
+		tail = "\n\n" + m.next
+	}
+	return title, strings.TrimSpace(shorten(body, n-len(tail)) + tail)
+}
+
+// cutMark says that a text is not all of it.
+const cutMark = "\n… (shortened)"
+
+// shorten cuts a text to at most n bytes, and says so.
+func shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.TrimRight(cut(s, max(n-len(cutMark), 0)), " \n") + cutMark
+}
+
+// oneLine makes one line of at most n runes of any text.
+func oneLine(s string, n int) string {
+	s = strings.Join(strings.Fields(visible(s)), " ")
+	if r := []rune(s); len(r) > n {
+		s = string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// lines makes lines of any text.
+func lines(s string) string {
+	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n").Replace(s)
+	all := strings.Split(s, "\n")
+	for i, l := range all {
+		all[i] = strings.TrimRight(visible(l), " ")
+	}
+	return strings.Trim(strings.Join(all, "\n"), "\n")
+}
+
+// visible removes what cannot be seen and changes how the rest is shown: controls,
+// directions of writing, characters without width, and bytes that are no text. What
+// separates words becomes a space.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r), r == '\u2028', r == '\u2029':
+			return ' '
+		case r == '\u200d', r == '\ufe0f': // they make one emoji of several characters
+			return r
+		case unicode.Is(unicode.Cc, r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// unlinked breaks what programs take for addresses, by a character without width:
+// "https://", "www." and names such as "evil.example"; also "main.go", which is one.
+func unlinked(s string) string {
+	s = strings.NewReplacer("://", ":"+gap+"//", "@", "@"+gap, "mailto:", "mailto"+gap+":", "tel:", "tel"+gap+":").Replace(s)
+	var b strings.Builder
+	r := []rune(s)
+	for i, c := range r {
+		if c == '.' && i > 0 && i+1 < len(r) && isNameRune(r[i-1]) && isNameRune(r[i+1]) {
+			b.WriteString(gap)
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// gap is a place at which a line may break, which is not seen.
+const gap = "\u200b"
+
+func isNameRune(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_'
+}
