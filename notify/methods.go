@@ -30,6 +30,7 @@ const (
 	StreamRewind = "stream/rewind"
 	TurnLate     = "turn/late"
 	TurnDetached = "turn/detached"
+	TurnReviewed = "turn/reviewed"
 
 	InboxReceived     = "inbox/received"
 	InboxPosted       = "inbox/posted"
