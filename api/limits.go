@@ -109,6 +109,8 @@ type Limits struct {
 	MaxAwaiting           int     `json:"max_waiting_awaits"`
 	MaxResultText         int     `json:"max_result_text_bytes"`
 	MaxResultsTogether    int     `json:"max_results_bytes"`
+	MaxContinuations      int     `json:"max_continuations"`
+	MaxReviewNote         int     `json:"max_review_note_bytes"`
 }
 
 func (l Limits) withDefaults() Limits {
@@ -163,6 +165,7 @@ func (l Limits) withDefaults() Limits {
 	l.MaxChildTitle, l.MaxTurnWaitSeconds, l.MaxAwaitSeconds = turns.MaxTitle, turns.MaxWaitSeconds, turns.MaxAwaitSeconds
 	l.MaxAwaitedTurns, l.MaxAwaiting = turns.MaxAwaited, turns.MaxAwaiting
 	l.MaxResultText, l.MaxResultsTogether = turns.MaxResultText, turns.MaxResultsTogether
+	l.MaxContinuations, l.MaxReviewNote = turns.MaxContinuations, turns.MaxNoteBytes
 	return l
 }
 
