@@ -74,6 +74,7 @@ type familyEngine struct {
 	Inboxes
 	inbox.Reader
 	interrupted []turns.Interrupt
+	reviewed    []turns.ReviewTurn
 	sent        []inbox.Send
 	started     []turns.Start
 	keys        []string
@@ -83,6 +84,11 @@ type familyEngine struct {
 func (e *familyEngine) Interrupt(_ context.Context, c turns.Interrupt) (turns.InterruptResult, <-chan turns.InterruptResult, error) {
 	e.interrupted = append(e.interrupted, c)
 	return turns.InterruptResult{}, nil, nil
+}
+
+func (e *familyEngine) Review(_ context.Context, c turns.ReviewTurn) (turns.ReviewTurnResult, error) {
+	e.reviewed = append(e.reviewed, c)
+	return turns.ReviewTurnResult{}, nil
 }
 
 func (e *familyEngine) Start(_ context.Context, c turns.Start) (turns.StartResult, error) {
@@ -189,7 +195,9 @@ var whatAgentsMay = []struct {
 	{"turn/start", `{"parent":{"thread_id":"own"},` + asked + `}`, nobody},
 	{"turn/steer", `{"turn_id":"turn_%[1]s",` + asked + `}`, underOwn},
 	{"turn/interrupt", `{"turn_id":"turn_%[1]s"}`, underOwn}, {"turn/retry", `{"turn_id":"turn_%[1]s"}`, underOwn},
+	{"turn/review", `{"turn_id":"turn_%[1]s","attempt":1,"verdict":"approved"}`, underOwn},
 	{"turn/read", `{"turn_id":"turn_%[1]s"}`, ownOrDown},
+	{"turn/list", `{"review":"pending"}`, nobody}, {"turn/list", `{"parent_thread_id":"%[1]s","review":"pending"}`, ownOrDown},
 	{"turn/list", `{"thread_id":"%[1]s"}`, ownOrDown}, {"turn/list", `{"parent_thread_id":"%[1]s"}`, ownOrDown}, {"turn/list", `{}`, nobody}, {"turn/list", `{"state":"active"}`, nobody},
 	{"turn/detach", `{"turn_id":"turn_%[1]s"}`, underOwn},
 	{"turn/await", `{"owner_thread_id":"%[1]s"}`, ownOnly}, {"turn/await", `{"turn_ids":["turn_%[1]s"]}`, nobody},
@@ -294,6 +302,9 @@ func TestTheServerSetsWhoAnAgentIs(t *testing.T) {
 	}
 	if refused := ask(t, a, agent, "turn/start", `{"thread_id":"child","parent":{"thread_id":"own","turn_id":"turn_other"},`+asked+`}`); refused == nil {
 		t.Error("a token of one turn starts children of another")
+	}
+	if refused := ask(t, a, agent, "turn/review", `{"turn_id":"turn_child","attempt":1,"verdict":"approved"}`); refused != nil || e.reviewed[0].By != turns.ByOwner {
+		t.Errorf("reviewed %+v, %v", e.reviewed, refused)
 	}
 	if e.interrupted[0].By != turns.ByOwner || e.sent[0].Sender != "own" {
 		t.Errorf("interrupted by %q, sent by %q", e.interrupted[0].By, e.sent[0].Sender)

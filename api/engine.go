@@ -21,6 +21,7 @@ type Engine interface {
 	CloseThread(ctx context.Context, c turns.CloseThread) (result turns.ChangeThreadResult, closed <-chan turns.ChangeThreadResult, err error)
 	Start(ctx context.Context, c turns.Start) (turns.StartResult, error)
 	Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, error)
+	Review(ctx context.Context, c turns.ReviewTurn) (turns.ReviewTurnResult, error)
 	Steer(ctx context.Context, c turns.Steer) (turns.SteerResult, error)
 	// Interrupt returns once the interrupt is durable. If the turn has not
 	// ended by then, ended delivers the final result when it does. ended is nil

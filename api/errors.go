@@ -83,7 +83,7 @@ var Kinds = []KindInfo{
 	{KindSubscriptionNotFound, -32002, false, "There is no such subscription in this inbox."},
 	{KindCursorNotFound, -32002, false, "There is no such cursor of a consumer."},
 	{KindIdempotencyConflict, -32003, false, "The idempotency key was used for another method or other params."},
-	{KindConflict, -32003, false, "The current state does not allow the request: a thread with this id has another agent, cwd or parent, a timer or subscription with this id has other members, an item_id has been used, a turn cannot be retried, or a cursor does not advance. Where the cause is not obvious, reason names it."},
+	{KindConflict, -32003, false, "The current state does not allow the request: a thread with this id has another agent, cwd or parent, a timer or subscription with this id has other members, an item_id has been used, a turn cannot be retried or reviewed, a bridge is in use, a subscription has moved, or a cursor does not advance. Where the cause is not obvious, reason names it."},
 	{KindThreadClosed, -32004, false, "The thread is closed or closing."},
 	{KindThreadPaused, -32004, true, "The thread is paused, and the request asked not to wait."},
 	{KindThreadBusy, -32004, true, "A turn of the thread is active, and the request asked not to wait."},
@@ -121,7 +121,8 @@ type Error struct {
 // ErrorData is what programs read of an error. Kind and Retryable are always
 // present, the rest where it helps. FirstSeq, LatestSeq and LogID come with
 // every error about a cursor. Attempt, Step and Epoch (of the live try) come
-// with attempt_superseded. TurnIDs are the oldest unended child turns, with a bound on
+// with attempt_superseded, Attempt also with a verdict about another attempt. TurnIDs
+// are the oldest unended child turns, with a bound on
 // these. Cursor is what is stored, with the reason not_monotonic.
 type ErrorData struct {
 	Kind          Kind   `json:"kind"`

@@ -308,7 +308,7 @@ func knownMethods(methods []string) error {
 	for i, m := range methods {
 		one := inbox.Subscription{Methods: []string{m}}
 		if !slices.ContainsFunc(events.All, func(e ledger.EventType) bool {
-			return e.Header != ledger.OfLog && one.Wants("another", e.Method, true)
+			return e.Header != ledger.OfLog && one.Wants("another", e.Method, inbox.EventAbout{Question: true})
 		}) {
 			return Invalid(fmt.Sprintf("methods[%d]", i), turns.ReasonUnknown, "no event of a thread has the name or kind %.64q", m)
 		}

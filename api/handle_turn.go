@@ -231,6 +231,8 @@ type TurnListParams struct {
 	ThreadID       string      `json:"thread_id,omitzero"`
 	ParentThreadID string      `json:"parent_thread_id,omitzero"`
 	State          turns.State `json:"state,omitzero"`
+	// Review selects the turns that wait for a review; pending is its only value.
+	Review turns.ReviewState `json:"review,omitzero"`
 	Page
 	Extra
 }
@@ -251,9 +253,12 @@ func (h *Handlers) TurnList(ctx context.Context, p TurnListParams) (TurnListResu
 	if err := oneOf("state", p.State, turns.States); err != nil {
 		return TurnListResult{}, err
 	}
+	if err := oneOf("review", p.Review, []turns.ReviewState{turns.ReviewPending}); err != nil {
+		return TurnListResult{}, err
+	}
 	if p.ThreadID != "" && p.ParentThreadID != "" {
 		return TurnListResult{}, Invalid("parent_thread_id", "invalid", "give either thread_id or parent_thread_id")
 	}
-	l, err := h.api.Reader.ListTurns(ctx, turns.Query{ThreadID: p.ThreadID, ParentThreadID: p.ParentThreadID, State: p.State, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc})
+	l, err := h.api.Reader.ListTurns(ctx, turns.Query{ThreadID: p.ThreadID, ParentThreadID: p.ParentThreadID, State: p.State, Review: p.Review, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc})
 	return TurnListResult{Turns: l.Rows, NextCursor: l.Next, LatestSeq: l.Latest}, err
 }

@@ -113,6 +113,8 @@ type Limits struct {
 	MaxAwaiting           int     `json:"max_waiting_awaits"`
 	MaxResultText         int     `json:"max_result_text_bytes"`
 	MaxResultsTogether    int     `json:"max_results_bytes"`
+	MaxContinuations      int     `json:"max_continuations"`
+	MaxReviewNote         int     `json:"max_review_note_bytes"`
 }
 
 func (l Limits) withDefaults() Limits {
@@ -168,6 +170,7 @@ func (l Limits) withDefaults() Limits {
 	l.MaxAwaitedTurns, l.MaxAwaiting = turns.MaxAwaited, turns.MaxAwaiting
 	l.MaxResultText, l.MaxResultsTogether = turns.MaxResultText, turns.MaxResultsTogether
 	l.MaxCursors, l.MaxCursorName, l.MaxCursorText = cursors.MaxCursors, cursors.MaxName, cursors.MaxText
+	l.MaxContinuations, l.MaxReviewNote = turns.MaxContinuations, turns.MaxNoteBytes
 	return l
 }
 

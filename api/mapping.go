@@ -63,6 +63,9 @@ var sentinels = []struct {
 	{Err: turns.ErrNotEnded, kind: KindConflict, field: "turn_id", reason: "not_ended"},
 	{Err: turns.ErrCompleted, kind: KindConflict, field: "turn_id", reason: "completed"},
 	{Err: turns.ErrNoAttempts, kind: KindConflict, field: "turn_id", reason: "no_attempts"},
+	{Err: turns.ErrReviewed, kind: KindConflict, field: "turn_id", reason: "reviewed"},
+	{Err: turns.ErrNotInReview, kind: KindConflict, field: "turn_id", reason: "not_in_review"},
+	{Err: turns.ErrContinued, kind: KindConflict, field: "turn_id", reason: "continued"},
 	{Err: items.ErrConflict, kind: KindConflict, field: "item_id", reason: "used"},
 	{Err: turns.ErrLease, kind: KindForbidden, field: "lease"},
 	{Err: turns.ErrSuperseded, kind: KindAttemptSuperseded},
@@ -86,6 +89,12 @@ func mapError(log *zap.Logger, method string, err error) *Error {
 		return e
 	}
 	if e := supersededError(err); e != nil {
+		return e
+	}
+	var other *turns.ReviewedAttemptError
+	if errors.As(err, &other) {
+		e := Errorf(KindConflict, "%s", other.Error())
+		e.Data.Field, e.Data.Reason, e.Data.TurnID, e.Data.Attempt = "attempt", "attempt", other.TurnID, other.Attempt
 		return e
 	}
 	var many *turns.TooManyError

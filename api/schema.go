@@ -48,6 +48,8 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[turns.OnCrash]():         openEnum(turns.CrashInterrupt, turns.CrashRetry),
 	reflect.TypeFor[turns.AttentionPolicy](): openEnum(turns.Blocking, turns.Notify),
 	reflect.TypeFor[turns.Detach]():          openEnum(turns.DetachRequested, turns.DetachTimeout, turns.DetachQueued, turns.DetachOwnerEnded, turns.DetachInReview, turns.DetachPromptLimit),
+	reflect.TypeFor[turns.ReviewPolicy]():    openEnum(turns.ReviewPolicies...),
+	reflect.TypeFor[turns.ReviewState]():     openEnum(append([]turns.ReviewState{turns.ReviewPending}, turns.Verdicts...)...),
 	reflect.TypeFor[turns.WaitFor]():         openEnum(turns.WaitAny, turns.WaitAll),
 	reflect.TypeFor[turns.By]():              openEnum(turns.ByClient, turns.ByOwner, turns.ByServer),
 	reflect.TypeFor[notify.ID]():             {Type: "string"},

@@ -36,6 +36,7 @@ type actor struct {
 	waiters waiters
 	inbox   inboxKeeper
 	child   childKeeper
+	review  reviewKeeper
 
 	panics           int
 	refused          int  // unexplained errors of commits in a row
@@ -48,7 +49,7 @@ func newActor(e *Engine, id string) *actor {
 		e: e, id: id, in: newIntake(e.rules.cfg.MaxCommands, e.rules.cfg.IntakeBytes),
 		state: &state{}, slot: slot{gate: e.gate, threadID: id},
 	}
-	a.inbox.a, a.child.a = a, a
+	a.inbox.a, a.child.a, a.review.a = a, a, a
 	return a
 }
 

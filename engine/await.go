@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -50,6 +51,7 @@ func (x *Children) Await(ctx context.Context, c turns.Await, caller string) (tur
 // wait waits for a registered request, which stays so. enough ends the waiting early;
 // nil = never.
 func (x *Children) wait(ctx context.Context, w *await, timeout time.Duration, caller string, enough func() (bool, error)) (r turns.AwaitResult, sent func(bool), err error) {
+	w.self = w.owner != "" && caller == w.owner
 	if w.owner != "" {
 		if err := x.register(ctx, w, caller); err != nil {
 			return r, nil, err
@@ -97,6 +99,7 @@ func (w *await) satisfied(list []turns.Result) bool {
 		case r.State == turns.NotFound || r.State == turns.InvalidScope:
 		case r.Accepted():
 			some = true
+		case w.self && r.State == turns.InReview: // it would wait for itself, if it is to review it
 		default:
 			left = true
 		}
@@ -154,7 +157,7 @@ func (x *Children) telling(w *await, list []turns.Result) func(ok bool) {
 	ends := map[string]int64{} // those that the answer shows: a turn may be tried again before it is written
 	for i := range list {
 		if list[i].Accepted() && list[i].EntryID != "" {
-			ends[list[i].TurnID] = w.shown[list[i].TurnID]
+			ends[list[i].EndOf()] = w.shown[list[i].EndOf()]
 		}
 	}
 	if w.owner == "" || len(ends) == 0 {
@@ -257,7 +260,7 @@ func (x *Children) triedAgain(ctx context.Context, list []turns.Result) (again b
 			if !list[i].Accepted() {
 				continue
 			}
-			v, err := r.Get(turns.ByID, list[i].TurnID)
+			v, err := r.Get(turns.ByID, list[i].EndOf())
 			if v == nil || err != nil {
 				return err
 			}
@@ -276,6 +279,7 @@ func (x *Children) triedAgain(ctx context.Context, list []turns.Result) (again b
 func (x *Children) readResults(ctx context.Context, w *await) ([]turns.Result, error) {
 	list := make([]turns.Result, 0, len(w.ids))
 	rows := make([]*turns.Turn, len(w.ids))
+	stale := false // a turn is read that the request did not wait for before
 	if err := x.e.rules.inboxes.ReadToDecide(ctx, func(r ledger.Reader) error {
 		arrives, err := isOpen(r, w.owner)
 		if err != nil {
@@ -294,28 +298,35 @@ func (x *Children) readResults(ctx context.Context, w *await) ([]turns.Result, e
 			if err != nil {
 				return err
 			}
-			w.seq = max(w.seq, t.UpdatedSeq)
-			if w.owner == "" {
-				rows[i], list = t, append(list, turns.Result{TurnID: id})
-				continue
-			}
-			if !t.IsChild() || t.Parent.ThreadID != w.owner {
+			if w.owner != "" && (!t.IsChild() || t.Parent.ThreadID != w.owner) {
 				list = append(list, turns.Result{TurnID: id, State: turns.InvalidScope})
 				continue
 			}
 			out := turns.Result{TurnID: id}
-			if t.State.Ended() {
-				seq, err := inbox.EntryOfEnd(r, w.owner, inbox.EndID(id, t.AcceptedSeq))
+			for t.ContinuedBy != "" {
+				out.ContinuedBy = t.ContinuedBy
+				stale = x.e.awaits.alsoFor(w, t.ContinuedBy) || stale
+				if v, err = r.Get(turns.ByID, t.ContinuedBy); v == nil || err != nil {
+					return cmp.Or(err, turns.ErrNotFound)
+				}
+				if t, err = turns.Read(v); err != nil {
+					return err
+				}
+			}
+			w.seq = max(w.seq, t.UpdatedSeq)
+			if w.owner != "" && t.State.Ended() && !t.InReview() {
+				seq, err := inbox.EntryOfEnd(r, w.owner, inbox.EndID(t.TurnID, t.AcceptedSeq))
 				if err != nil {
 					return err
 				}
 				if seq == 0 && arrives { // it is on its way
-					list = append(list, turns.Result{TurnID: id, ThreadID: t.ThreadID, Title: t.Title, State: turns.Active, Attempt: t.Attempt, StartedAt: t.StartedAt})
+					out.ThreadID, out.Title, out.State, out.Attempt, out.StartedAt = t.ThreadID, t.Title, turns.Active, t.Attempt, t.StartedAt
+					list = append(list, out)
 					continue
 				}
 				if seq > 0 {
 					out.EntryID, w.seq = inbox.EntryID(seq), max(w.seq, seq)
-					w.shown[id] = t.AcceptedSeq
+					w.shown[t.TurnID] = t.AcceptedSeq
 				}
 			}
 			rows[i], list = t, append(list, out)
@@ -323,6 +334,9 @@ func (x *Children) readResults(ctx context.Context, w *await) ([]turns.Result, e
 		return nil
 	}); err != nil {
 		return nil, err
+	}
+	if stale {
+		return x.readResults(ctx, w) // a rejected turn has at most MaxContinuations after it
 	}
 	now := nowTime()
 	for i, t := range rows {
@@ -333,7 +347,7 @@ func (x *Children) readResults(ctx context.Context, w *await) ([]turns.Result, e
 		if err != nil {
 			return nil, err
 		}
-		r.EntryID = list[i].EntryID
+		r.TurnID, r.ContinuedBy, r.EntryID = list[i].TurnID, list[i].ContinuedBy, list[i].EntryID
 		list[i] = r
 	}
 	return list, nil
@@ -410,7 +424,12 @@ func (x *Children) waitSeconds(ctx context.Context, r *turns.StartResult, w *awa
 	if err != nil {
 		return nil, err
 	}
-	if r.Results = out.Results; !out.TimedOut || r.AttentionPolicy != turns.Blocking {
+	r.Results = out.Results
+	if len(r.Results) == 1 && r.AttentionPolicy == turns.Blocking && (r.Results[0].Review != nil || r.Results[0].ContinuedBy != "") {
+		// Its end is or was reviewed: that has detached it.
+		r.AttentionPolicy, r.Detached, r.Seq = turns.Notify, &turns.Detached{Reason: turns.DetachInReview}, max(r.Seq, out.Seq)
+	}
+	if !out.TimedOut || r.AttentionPolicy != turns.Blocking {
 		return sent, nil
 	}
 	d, did, err := x.detach(context.WithoutCancel(ctx), turns.DetachTurn{TurnID: r.TurnID}, why)

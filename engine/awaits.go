@@ -34,10 +34,12 @@ type await struct {
 	bell  chan struct{}    // capacity 1
 	seq   int64            // of the newest event that the results show; its goroutine's, like shown
 	shown map[string]int64 // the seqs of the ends that the results show, by turn
+	self  bool             // the owner's own agent waits: see satisfied
 	call  *int             // the calls of the attempt whose agent waits in this request; nil = another waits
 
 	// Guarded by the mutex of awaits.
-	in   bool // it waits: it is in the tables
+	in   bool     // it waits: it is in the tables
+	also []string // the turns that continue rejected ones of ids
 	held []reservation
 }
 
@@ -92,6 +94,10 @@ func (t *awaits) remove(w *await) {
 	for _, id := range w.ids {
 		drop(t.byTurn, id)
 	}
+	for _, id := range w.also {
+		drop(t.byTurn, id)
+	}
+	w.also = nil
 	if w.owner != "" {
 		drop(t.byOwner, w.owner)
 	}
@@ -121,6 +127,38 @@ func (t *awaits) changed(turnID string) {
 	for w := range t.byTurn[turnID] {
 		w.ring()
 	}
+}
+
+// continued follows the commit of a turn that continues a rejected one: requests for
+// that one wait for it now, before anything else can tell its end. It does not block.
+func (t *awaits) continued(turnID, by string) {
+	if t.n.Load() == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for w := range t.byTurn[turnID] {
+		t.addTurn(w, by)
+		w.ring()
+	}
+}
+
+// alsoFor makes a request one for another turn too. It reports whether it was not
+// before, so that what was read of that turn may be old.
+func (t *awaits) alsoFor(w *await, turnID string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return w.in && t.addTurn(w, turnID)
+}
+
+// addTurn is alsoFor for a caller that holds mu.
+func (t *awaits) addTurn(w *await, turnID string) bool {
+	if t.byTurn[turnID][w] {
+		return false
+	}
+	w.also = append(w.also, turnID)
+	put(t.byTurn, turnID, w)
+	return true
 }
 
 // ownerChanged signals the requests for the owner. It does not block.
@@ -157,7 +195,7 @@ func (t *awaits) begin(w *await, list []turns.Result) {
 	defer t.mu.Unlock()
 	for i := range list {
 		if list[i].Accepted() {
-			t.reserve(w, list[i].TurnID)
+			t.reserve(w, list[i].EndOf())
 		}
 	}
 }

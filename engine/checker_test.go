@@ -37,6 +37,7 @@ type checker struct {
 	order     map[string][]string // item ids of a turn, in the order of their creation
 	texts     map[string]*textSoFar
 	latest    int64
+	continues string // the turn that must be queued next
 	expect    *event // a turn's first event: an item/created of its input must follow
 }
 
@@ -93,6 +94,8 @@ func (c *checker) event(e event) {
 		c.threadSeq[e.ThreadID] = e.ThreadSeq
 		if th := c.threads[e.ThreadID]; th != nil && th.State == threads.Closed {
 			c.errorf(e, "follows thread/closed")
+		} else if e.Method == notify.ThreadClosed {
+			c.noneInReview(e)
 		} else if (th == nil) != (e.Method == notify.ThreadStarted) {
 			c.errorf(e, "thread/started is not the first event of its thread")
 		}
@@ -131,6 +134,8 @@ func (c *checker) event(e event) {
 			break
 		}
 		c.turns[e.TurnID] = turns.Apply(prev, e.header(), b)
+	case *turns.ReviewedEvent:
+		c.reviewed(e, b)
 	default:
 		if !isInbox(e.Method) {
 			c.item(e, body)
@@ -161,6 +166,9 @@ func (c *checker) turn(e event, body any) {
 	}
 	switch b := body.(type) {
 	case *turns.QueuedEvent:
+		if prev == nil {
+			c.continuation(e, b)
+		}
 		if prev != nil && (prev.State != turns.Queued || prev.Attempt == 1) {
 			c.errorf(e, "is not the turn's first event")
 		}
@@ -188,6 +196,9 @@ func (c *checker) turn(e event, body any) {
 		}
 	case *turns.EndedEvent:
 		c.ended(e, prev, b)
+		if prev != nil {
+			c.endInReview(e, prev, b)
+		}
 	}
 	if prev == nil {
 		c.expect = &e

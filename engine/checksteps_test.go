@@ -139,7 +139,7 @@ func (c *checker) rewind(e event, b *turns.RewindEvent) {
 		}
 	}
 	if b.Step == "" {
-		if prev := c.turns[e.TurnID]; prev.State == turns.Queued || prev.State == turns.Completed {
+		if prev := c.turns[e.TurnID]; prev.State == turns.Queued || prev.State == turns.Completed && !prev.WasReviewed() || prev.ContinuedBy != "" {
 			c.errorf(e, "the turn is %s", prev.State)
 		}
 		c.turns[e.TurnID] = turns.Apply(c.turns[e.TurnID], e.header(), b)

@@ -13,7 +13,7 @@ func (k *childKeeper) tellFamily(d *decision, owns bool) {
 	for i := range drafts {
 		turnID := drafts[i].Header.TurnID
 		switch drafts[i].Method {
-		case notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted:
+		case notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted, notify.TurnReviewed:
 			k.endTold(d.change.turnRow(turnID), owns)
 		case notify.StreamRewind:
 			if b, ok := drafts[i].Body.(*turns.RewindEvent); ok && b.Step == "" {

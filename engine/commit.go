@@ -171,6 +171,7 @@ func (a *actor) enact(d *decision) {
 	if d.change.rows.thread != nil {
 		a.waiters.closed(a.state.thread)
 	}
+	a.review.follow(d)
 	a.child.tellFamily(d, owns)
 	a.countWaiting()
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/limits"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // Config bounds the engine. The zero value of each field means its default in
@@ -24,6 +25,10 @@ type Config struct {
 	DefaultTimeout  time.Duration // of a turn that names none; 0 = none
 	DrainAfter      time.Duration // how long running turns may continue once the server stops
 	DrainGrace      time.Duration // how long they may then take to be interrupted; 0 = 2 s
+
+	// Reviews are the rules of agents, by name, for turns whose start names no policy,
+	// and for how long their reviews wait.
+	Reviews map[string]turns.ReviewRule
 
 	Inbox          inbox.Bounds  // of each inbox
 	InboxRetention time.Duration // how long acknowledged items are kept

@@ -30,6 +30,8 @@ type decision struct {
 	late  lateWriter
 	inbox inboxWriter
 	child childWriter
+
+	review reviewWriter
 }
 
 // rules are what decisions read in addition to the state of their thread. They
@@ -57,7 +59,7 @@ type logReader interface {
 func newDecision(r *rules, threadID string, next *state) *decision {
 	d := &decision{rules: r, change: newChange(threadID, next, r.cfg.DefaultTimeout)}
 	d.change.inbox.open, d.change.inbox.sources = d.inbox.newBook, r.sources
-	d.items.d, d.steps.d, d.turn.d, d.late.d, d.inbox.d, d.child.d = d, d, d, d, d, d
+	d.items.d, d.steps.d, d.turn.d, d.late.d, d.inbox.d, d.child.d, d.review.d = d, d, d, d, d, d, d
 	return d
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,12 +35,14 @@ type Engine struct {
 	children  *Children
 	awaits    *awaits
 	family    *family
+	reviews   *reviews
 	resumeIDs []string // threads whose active turn continues in a worker: set by Recover, read by Run
 
 	pause *pause
 
 	lateOutput counter
 	waiting    counter
+	verdicts   [4]counter // by index in verdictNames
 }
 
 // New makes an engine; it starts nothing. The first agent is the default one
@@ -50,6 +53,7 @@ func New(cfg Config, store turns.Store, rows Rows, list []turns.Agent, log *zap.
 		store: store, rows: rows, log: log, services: services{log: log},
 	}
 	e.inboxes, e.awaits, e.family = newInboxes(e), newAwaits(), newFamily(e)
+	e.reviews = newReviews(e)
 	e.rules.awaits, e.children = e.awaits, &Children{e}
 	e.workers = &Workers{e: e, secret: leaseSecret{rows: rows}}
 	e.owners = newOwners(func(id string) *actor { return newActor(e, id) })
@@ -92,6 +96,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.gate.open()
 	inboxes := e.inboxes.start(ctx)
 	inboxes.Go(func() { e.family.run(ctx) })
+	inboxes.Go(func() { e.reviews.run(ctx) })
 	e.pause.resumeOnTime(ctx)
 	inboxes.Wait()
 	intakes := e.owners.close()
@@ -181,14 +186,15 @@ func inActorThen[R any](ctx context.Context, e *Engine, threadID string, f func(
 
 // Load counts what the engine has in memory, for metrics.
 type Load struct {
-	Actors     int   // busy threads
-	Active     int   // turns that run
-	Waiting    int   // turns among Active that wait for a person
-	Parked     int   // turns among Active that have no slot because they, or their agents, wait for child turns
-	Awaiting   int   // requests that wait for ends of turns
-	Slots      int   // slots that running turns have taken
-	Capacity   int   // slots in all
-	LateOutput int64 // since the start: outputs that could not be stored because their turn or thread had ended
+	Actors     int              // busy threads
+	Active     int              // turns that run
+	Waiting    int              // turns among Active that wait for a person
+	Parked     int              // turns among Active that have no slot because they, or their agents, wait for child turns
+	Awaiting   int              // requests that wait for ends of turns
+	Slots      int              // slots that running turns have taken
+	Capacity   int              // slots in all
+	Verdicts   map[string]int64 // since the start: reviews by how they ended: a verdict, or timeout
+	LateOutput int64            // since the start: outputs that could not be stored because their turn or thread had ended
 }
 
 // Load returns the counts of now.
@@ -196,8 +202,29 @@ func (e *Engine) Load() Load {
 	running, slots, parked := e.gate.load()
 	return Load{
 		Actors: e.owners.count(), Active: running, Waiting: int(e.waiting.Load()), Parked: parked, Awaiting: int(e.awaits.n.Load()),
-		Slots: slots, Capacity: e.rules.cfg.MaxActiveTurns, LateOutput: e.lateOutput.Load(),
+		Slots: slots, Capacity: e.rules.cfg.MaxActiveTurns, LateOutput: e.lateOutput.Load(), Verdicts: e.countedVerdicts(),
 	}
+}
+
+// verdictNames are the ends of reviews that are counted apart.
+var verdictNames = [...]string{string(turns.Approved), string(turns.Rejected), string(turns.Blocked), turns.ReviewTimeout}
+
+func (e *Engine) countVerdict(b *turns.ReviewedEvent) {
+	name := string(b.Verdict)
+	if b.Reason == turns.ReviewTimeout {
+		name = b.Reason
+	}
+	if i := slices.Index(verdictNames[:], name); i >= 0 {
+		e.verdicts[i].Add(1)
+	}
+}
+
+func (e *Engine) countedVerdicts() map[string]int64 {
+	m := make(map[string]int64, len(verdictNames))
+	for i, name := range verdictNames {
+		m[name] = e.verdicts[i].Load()
+	}
+	return m
 }
 
 // threadOf returns the thread of a turn, or ErrNotFound.

@@ -135,6 +135,8 @@ func (e event) body(t testing.TB) any {
 		b = &turns.LateEvent{}
 	case notify.TurnDetached:
 		b = &turns.DetachedEvent{}
+	case notify.TurnReviewed:
+		b = &turns.ReviewedEvent{}
 	case notify.ItemCreated:
 		b = &items.Created{}
 	case notify.ItemUpdated:

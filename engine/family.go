@@ -237,7 +237,9 @@ func (f *family) read(ctx context.Context, ownerID string) (u unsettled, err err
 				return err
 			}
 			if t.State.Ended() {
-				u.ended = append(u.ended, t)
+				if !t.InReview() {
+					u.ended = append(u.ended, t)
+				}
 				return nil
 			}
 			fate, err := fateOf(r, t, parents)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,26 +127,31 @@ type followedBody struct {
 		Title string     `json:"title"`
 		Text  string     `json:"message"`
 	} `json:"content"`
-	Status    items.Status `json:"status"`
-	Timestamp notify.Time  `json:"timestamp"`
+	Status      items.Status       `json:"status"`
+	Review      *turns.ReviewAsked `json:"review"`
+	Verdict     turns.ReviewState  `json:"verdict"`
+	ContinuedBy string             `json:"continued_by"`
+	Note        string             `json:"note"`
+	Timestamp   notify.Time        `json:"timestamp"`
 }
 
 // itemOf makes the item of an event, nil if the subscription does not want it.
 func (x *Inboxes) itemOf(ctx context.Context, s *inbox.Subscription, e *follow.Event) (*inbox.Item, error) {
-	if !s.Wants(e.ThreadID, e.Method, true) {
+	if !s.Wants(e.ThreadID, e.Method, inbox.EventAbout{Question: true}) {
 		return nil, nil
 	}
 	var b followedBody
 	if err := json.Unmarshal(e.Params, &b); err != nil {
 		return nil, fmt.Errorf("event %d: %w", e.Seq, err)
 	}
-	if !s.Wants(e.ThreadID, e.Method, b.Status == items.StatusPending) {
+	about := inbox.EventAbout{Question: b.Status == items.StatusPending, NoEnd: b.Review != nil && b.Review.State == turns.ReviewPending || b.ContinuedBy != ""}
+	if !s.Wants(e.ThreadID, e.Method, about) {
 		return nil, nil
 	}
 	it := &inbox.Item{
 		Source: inbox.SourceEvents, NativeID: strconv.FormatInt(e.Seq, 10), OccurredAt: b.Timestamp,
 		Event: &inbox.Event{
-			SubscriptionID: s.SubscriptionID, Seq: e.Seq, ThreadID: e.ThreadID, Method: e.Method, Question: b.Status == items.StatusPending,
+			SubscriptionID: s.SubscriptionID, Seq: e.Seq, ThreadID: e.ThreadID, Method: e.Method, About: about,
 		},
 	}
 	if b.TurnID != "" {
@@ -157,6 +163,9 @@ func (x *Inboxes) itemOf(ctx context.Context, s *inbox.Subscription, e *follow.E
 		}
 		if t != nil {
 			it.Chain = t.Chain + 1
+			if e.Method == notify.TurnReviewed && t.State.Ended() {
+				b.Message = t.Message
+			}
 		}
 	}
 	it.Summary = inbox.Line(b.summary(e), inbox.MaxSummary)
@@ -176,6 +185,8 @@ func (b *followedBody) summary(e *follow.Event) string {
 		return sentence(fmt.Sprintf("a turn of %s failed", e.ThreadID), why)
 	case notify.TurnInterrupted:
 		return sentence(fmt.Sprintf("a turn of %s was interrupted", e.ThreadID), b.Reason)
+	case notify.TurnReviewed:
+		return sentence(fmt.Sprintf("a turn of %s %s, %s in a review", e.ThreadID, ended[b.State], b.Verdict), cmp.Or(b.Note, b.Message))
 	case notify.ItemCreated:
 		text := b.Content.Title
 		if text == "" {
@@ -185,6 +196,8 @@ func (b *followedBody) summary(e *follow.Event) string {
 	}
 	return fmt.Sprintf("%s in %s", e.Method, e.ThreadID)
 }
+
+var ended = map[turns.State]string{turns.Completed: "completed", turns.Failed: "failed"}
 
 // sentence is what happened, and why or with which words if there are any.
 func sentence(what, words string) string {

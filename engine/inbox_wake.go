@@ -100,7 +100,9 @@ func (d *decision) wake() (started bool, err error) {
 		turnID := turns.NewID()
 		msgs := []items.UserMessage{msg}
 		d.change.selectTries(newTries(turnID))
-		d.turn.addStarted(nil, turnID, turns.OriginWake, request{Start: turns.Start{Retry: &wakeRetry}, chain: chain})
+		d.turn.addStarted(nil, turnID, turns.OriginWake, request{
+			Start: turns.Start{Retry: &wakeRetry, Review: d.review.policyOf("")}, chain: chain,
+		})
 		d.items.addInput(turnID, 1, msgs, items.StatusCompleted)
 		b.Tell(told, turnID)
 		live := turns.EndsLive{}

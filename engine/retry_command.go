@@ -10,11 +10,12 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// Retry tries a turn again that has failed or was interrupted. The turn goes to
+// Retry tries a turn again that has failed or was interrupted, or whose end is or was
+// reviewed: the review is superseded with that end. The turn goes to
 // the end of its thread's queue and starts at once if it can. Its clock
 // (timeout_seconds) starts anew. max_attempts of its policy does not limit this
 // retry, but counts the attempt. Errors: *InvalidError, ErrNotFound, ErrNotEnded, ErrCompleted,
-// ErrNoAttempts, threads.ErrClosed, ErrQueueFull, *TooManyError (of a child turn),
+// ErrContinued, ErrNoAttempts, threads.ErrClosed, ErrQueueFull, *TooManyError (of a child turn),
 // ledger.ErrKeyConflict, ErrDraining, ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) Retry(ctx context.Context, c turns.Retry) (turns.RetryResult, error) {
 	if err := turns.CheckText("reason", c.Reason); err != nil {
@@ -50,7 +51,9 @@ func (d *decision) retry(c turns.Retry) (turns.RetryResult, error) {
 		return turns.RetryResult{}, turns.ErrNotFound
 	case !t.State.Ended():
 		return turns.RetryResult{}, turns.ErrNotEnded
-	case t.State == turns.Completed:
+	case t.ContinuedBy != "":
+		return turns.RetryResult{}, turns.ErrContinued
+	case t.State == turns.Completed && !t.WasReviewed():
 		return turns.RetryResult{}, turns.ErrCompleted
 	case len(d.next().queue) >= d.rules.cfg.MaxQueue:
 		return turns.RetryResult{}, turns.ErrQueueFull

@@ -44,7 +44,8 @@ type request struct {
 	msgs        []items.UserMessage
 	child       turns.Child // of a child turn
 	chain       int
-	wake        string // of the inbox of a child turn's owner
+	wake        string      // of the inbox of a child turn's owner
+	rejected    *turns.Turn // that the turn continues; nil = none
 }
 
 func (a *actor) start(q request) (turns.StartResult, error) {
@@ -76,6 +77,7 @@ func (d *decision) start(q request, reserve func() (ok bool, why string)) (turns
 	if err := d.mayStart(); err != nil {
 		return turns.StartResult{}, err
 	}
+	q.Review = d.review.policyOf(q.Review)
 	if q.child.AttentionPolicy != "" {
 		if err := d.child.mayBeChild(&q); err != nil {
 			return turns.StartResult{}, err
@@ -140,9 +142,9 @@ func (q *request) result(d *decision) turns.StartResult {
 }
 
 func (d *decision) enqueue(q request, why string) (turns.StartResult, error) {
-	queue, first := d.next().queue, q.OnBusy == turns.BusyInterrupt
+	queue, first := d.next().queue, q.OnBusy == turns.BusyInterrupt || q.rejected != nil
 	bound := d.rules.cfg.MaxQueue
-	if first {
+	if q.OnBusy == turns.BusyInterrupt {
 		bound += limits.QueuedByInterrupt
 	}
 	if len(queue) >= bound {
@@ -155,12 +157,17 @@ func (d *decision) enqueue(q request, why string) (turns.StartResult, error) {
 			rank = queue[0].turn.Rank - 1
 		}
 	}
-	d.change.turn(nil, q.turnID, notify.TurnQueued, scope{attempt: 1}, &turns.QueuedEvent{
+	event := &turns.QueuedEvent{
 		Type: "queued", State: turns.Queued, Position: position, Rank: rank, QueuedAt: d.change.now, Reason: why,
 		Metadata: q.Metadata, Parent: q.Parent, Child: q.child, TimeoutSeconds: q.TimeoutSeconds, Retry: q.Retry, Chain: q.chain,
-	})
+		Review: asked(q.Review),
+	}
+	if q.rejected != nil {
+		event.Continues, event.Continuations = q.rejected.TurnID, q.rejected.Continuations+1
+	}
+	d.change.turn(nil, q.turnID, notify.TurnQueued, scope{attempt: 1}, event)
 	d.next().setInput(q.turnID, inputItems(d.items.addInput(q.turnID, 1, q.msgs, items.StatusCompleted), q.msgs))
-	if act := d.active(); first && act != nil && act.stop == nil {
+	if act := d.active(); q.OnBusy == turns.BusyInterrupt && act != nil && act.stop == nil {
 		d.turn.stop(stop{by: turns.ByClient, state: turns.Interrupted, reason: "a newer turn takes its place"}, d.stopWithin())
 	}
 	r := q.result(d)

@@ -215,6 +215,7 @@ func (d *decision) threadChanged(kind string, state threads.State, reason string
 }
 
 func (d *decision) addThreadClosed(reason string) {
+	d.review.threadCloses()
 	d.inbox.threadCloses()
 	d.change.thread(notify.ThreadClosed, d.threadChanged("closed", threads.Closed, reason))
 }

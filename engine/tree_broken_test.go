@@ -214,6 +214,19 @@ func unbounded() *variant {
 	}}
 }
 
+// unreviewed is a build that takes ends which wait for a review for accepted ones.
+func unreviewed() *variant {
+	return &variant{arm: func(w *forest) {
+		w.h.faults.without(func(u *ledger.Unit) {
+			for _, row := range u.Rows {
+				if t, ok := row.(*turns.Turn); ok && t.InReview() {
+					t.AcceptedSeq, t.Review = t.Review.EndSeq, &turns.Review{Policy: t.Review.Policy}
+				}
+			}
+		})
+	}}
+}
+
 // The model has to see what it is for: each of these builds breaks one rule, and is
 // caught by the properties that need it.
 func TestRandomTreesCatchBrokenBuilds(t *testing.T) {
@@ -235,8 +248,9 @@ func TestRandomTreesCatchBrokenBuilds(t *testing.T) {
 			}
 			return v
 		}, []string{"P6"}},
-		"wakes without a word have no bound": {"silent", unbounded, []string{"P11"}},
-		"chains of wakes have no bound":      {"restless", unbounded, []string{"P11"}},
+		"an end in review counts as accepted": {"reviews", unreviewed, []string{"P1"}},
+		"wakes without a word have no bound":  {"silent", unbounded, []string{"P11"}},
+		"chains of wakes have no bound":       {"restless", unbounded, []string{"P11"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

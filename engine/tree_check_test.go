@@ -11,7 +11,9 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// The properties of background work, P1 to P8, and the bounds of wakes (P11), checked on
+// The properties of background work, P1 to P8, the bounds of wakes (P11), and those of
+// reviews (R1: one accepted end, and none before its verdict; R2: a turn that another one
+// continues is over), checked on
 // the committed log of a whole run, and on what clients and agents have seen. Of P9 (both
 // orders of two things) it checks what is left when both are over; the orders are what
 // random schedules are for.
@@ -33,7 +35,8 @@ type treeLog struct {
 type treeTurn struct {
 	*turns.Turn
 	ends  map[int64]int64 // the seqs of ends, and of what has superseded them; 0 = live
-	end   int64           // the live one
+	end   int64           // the live one: the accepted end
+	over  bool            // it has ended; a verdict may be missing
 	link  int             // a lower bound of its chain
 	free  time.Time       // since when it waits for nothing; zero = it does not
 	stale time.Time       // since when it says that it waits for what was detached; zero = it does not
@@ -103,7 +106,7 @@ func (l *treeLog) event(e event) {
 	switch e.Method {
 	case notify.ThreadStarted, notify.ThreadClosed, notify.ThreadPaused, notify.ThreadResumed:
 		l.thread(e, e.body(l.w.h.t).(*threads.Changed))
-	case notify.TurnQueued, notify.TurnStarted, notify.TurnProgress, notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted, notify.StreamRewind, notify.TurnDetached:
+	case notify.TurnQueued, notify.TurnStarted, notify.TurnProgress, notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted, notify.StreamRewind, notify.TurnDetached, notify.TurnReviewed:
 		l.turn(e, e.body(l.w.h.t))
 	case notify.InboxReceived:
 		l.received(e.ThreadID, e.body(l.w.h.t).(*inbox.Received))
@@ -175,10 +178,13 @@ func (l *treeLog) turn(e event, body any) {
 	}
 	switch b := body.(type) {
 	case *turns.QueuedEvent:
-		if !t.IsChild() {
+		if !t.IsChild() && b.Continues == "" {
 			l.asked(e.ThreadID)
 		}
 		l.begins(prev == nil, t)
+		if b.Continues != "" {
+			t.link = l.turns[b.Continues].link
+		}
 	case *turns.StartedEvent:
 		if prev == nil && b.Origin == turns.OriginClient && !t.IsChild() {
 			l.asked(e.ThreadID)
@@ -196,7 +202,10 @@ func (l *treeLog) turn(e event, body any) {
 			}
 		}
 	case *turns.RewindEvent:
-		if t.end != 0 {
+		if was.ContinuedBy != "" {
+			l.breaks("R2", "is tried again, and %s continues it", was.ContinuedBy)
+		}
+		if t.over = false; t.end != 0 {
 			t.ends[t.end], t.end = e.Seq, 0
 		}
 	case *turns.EndedEvent:
@@ -204,11 +213,12 @@ func (l *treeLog) turn(e event, body any) {
 			l.breaks("P3", "the wake %s was told nothing", t.TurnID)
 			delete(l.waking, e.ThreadID)
 		}
-		if t.end != 0 {
+		if t.over {
 			l.breaks("P1", "ends twice")
 		}
-		t.end = e.Seq
-		t.ends[e.Seq] = 0
+		if t.over = true; b.Review == nil {
+			l.accepted(t)
+		}
 		if b.State == turns.Interrupted && b.By == turns.ByClient && !b.StartedAt.IsZero() {
 			th.held = true
 		}
@@ -217,6 +227,13 @@ func (l *treeLog) turn(e event, body any) {
 		}
 		if b.State == turns.Completed {
 			l.completed(t)
+		}
+	case *turns.ReviewedEvent:
+		if was == nil || !was.InReview() {
+			l.breaks("R1", "a verdict about a turn that waits for none")
+		}
+		if b.ContinuedBy == "" {
+			l.accepted(t)
 		}
 	case *turns.DetachedEvent:
 		if prev == nil || was.AttentionPolicy != turns.Blocking || b.AttentionPolicy != turns.Notify {
@@ -227,6 +244,20 @@ func (l *treeLog) turn(e event, body any) {
 		}
 	}
 }
+
+// accepted follows the accepted end of a turn, of which there is one.
+func (l *treeLog) accepted(t *treeTurn) {
+	if t.end != 0 {
+		l.breaks("R1", "%s has the accepted end %d already", t.TurnID, t.end)
+	}
+	t.end = l.now.Seq
+	t.ends[t.end] = 0
+}
+
+// waitedFor reports whether an owner waits for the turn as long as its inbox does not
+// have its end: not for one in review, and instead of one that was rejected for the one
+// that continues it.
+func (t *treeTurn) waitedFor() bool { return !t.InReview() && t.ContinuedBy == "" }
 
 func policyOf(t *turns.Turn) turns.AttentionPolicy {
 	if t == nil {
@@ -271,7 +302,7 @@ func (l *treeLog) completed(t *treeTurn) {
 		all = all && (q.ThreadID != t.ThreadID || q.State != turns.Queued || q.IsChild())
 	}
 	for _, child := range l.turns {
-		waits := child.works(t.TurnID) && (all || child.AttentionPolicy == turns.Blocking)
+		waits := child.works(t.TurnID) && child.waitedFor() && (all || child.AttentionPolicy == turns.Blocking)
 		if waits && (child.end == 0 || l.natives[inbox.EndID(child.TurnID, child.end)] == nil) {
 			l.breaks("P6", "completes before its child %s, which is %s", child.TurnID, child.AttentionPolicy)
 		}
@@ -318,7 +349,7 @@ func (l *treeLog) stuck() {
 		}
 		free := true
 		for _, child := range l.turns {
-			if child.works(t.TurnID) && (t.IsChild() || child.AttentionPolicy == turns.Blocking) {
+			if child.works(t.TurnID) && child.waitedFor() && (t.IsChild() || child.AttentionPolicy == turns.Blocking) {
 				x := l.natives[inbox.EndID(child.TurnID, child.end)]
 				free = free && x != nil && x.id != "" && !x.fresh
 			}
@@ -439,8 +470,18 @@ func (l *treeLog) reserved(x *treeEntry) bool {
 		return false
 	}
 	for _, q := range l.w.asking {
-		mine := q.owner == x.thread && (len(q.ids) == 0 || slices.Contains(q.ids, x.turn.TurnID))
+		mine := q.owner == x.thread && (len(q.ids) == 0 || l.names(q.ids, x.turn))
 		if mine && q.from <= l.now.Seq && (q.to == 0 || l.now.Seq <= q.to+20) { // its mark is committed a little later
+			return true
+		}
+	}
+	return false
+}
+
+// names reports whether a turn is among ids, or one that it continues.
+func (l *treeLog) names(ids []string, t *treeTurn) bool {
+	for ; t != nil; t = l.turns[t.Continues] {
+		if slices.Contains(ids, t.TurnID) {
 			return true
 		}
 	}
@@ -485,6 +526,12 @@ func (l *treeLog) atTheEnd() {
 		}
 		if row.AttentionPolicy != t.AttentionPolicy {
 			l.breaks("P5", "the row of %s says %q, the log %q", id, row.AttentionPolicy, t.AttentionPolicy)
+		}
+		if t.over && (t.end == 0) != (t.ContinuedBy != "") || t.InReview() { // R1
+			l.breaks("R1", "%s in %s has the accepted end %d, continued by %q, review %+v", id, t.ThreadID, t.end, t.ContinuedBy, t.Review)
+		}
+		if (t.IsChild() || t.Review != nil) && row.AcceptedSeq != t.end {
+			l.breaks("R1", "the row of %s has the accepted end %d, the log %d", id, row.AcceptedSeq, t.end)
 		}
 		if t.IsChild() && t.end != 0 && !l.threads[t.Parent.ThreadID].closed && l.natives[inbox.EndID(id, t.end)] == nil {
 			l.breaks("P1", "the end of %s in %s is not in the inbox of %s", id, t.ThreadID, t.Parent.ThreadID)

@@ -63,6 +63,7 @@ type treeProfile struct {
 	calls    int      // of ten of those, how many wait for it in a call
 	silent   int      // of ten prompts, how many end without a word
 	more     int      // of ten wakes, how many start another background child
+	reviews  int      // of ten turns, how many have a review policy
 	slots    []int
 	threads  [][]string
 }
@@ -113,12 +114,19 @@ var treeProfiles = map[string]treeProfile{
 		kinds:   []string{"child", "child", "child", "detach", "detach", "late detach", "late detach", "steer"},
 		clients: 2, moves: 8, lives: 3, crashes: 5, children: 6, atOnce: 2, calls: 3, slots: []int{8}, threads: [][]string{pair},
 	},
+	"reviews": { // ends that wait for a verdict, and owners that may give it
+		kinds: []string{
+			"start", "child", "child", "background", "wait", "verdict", "verdict", "verdict", "verdict", "wrong verdict", "detach", "await", "await", "watch",
+			"interrupt", "retry", "retry", "pause thread", "resume thread", "close",
+		},
+		clients: 3, moves: 9, lives: 4, crashes: 6, children: 4, atOnce: 2, calls: 3, reviews: 8, slots: []int{2, 8}, threads: [][]string{pair, deepTree},
+	},
 	"long": {
 		kinds: []string{
 			"start", "child", "child", "child", "background", "background", "wait", "detach", "await", "await", "watch",
-			"steer", "interrupt", "retry", "ack", "send", "report", "pause thread", "resume thread", "pause",
+			"steer", "interrupt", "retry", "ack", "send", "report", "pause thread", "resume thread", "pause", "verdict", "verdict",
 		},
-		clients: 4, moves: 16, lives: 4, crashes: 7, children: 4, atOnce: 2, calls: 3, silent: 1, more: 1, slots: []int{1, 2, 4}, threads: [][]string{{"a", "a1", "a2", "a11", "a12", "a21", "b", "b1"}},
+		clients: 4, moves: 16, lives: 4, crashes: 7, children: 4, atOnce: 2, calls: 3, silent: 1, more: 1, reviews: 2, slots: []int{1, 2, 4}, threads: [][]string{{"a", "a1", "a2", "a11", "a12", "a21", "b", "b1"}},
 	},
 }
 
@@ -126,8 +134,8 @@ var treeProfiles = map[string]treeProfile{
 func profileOf(seed uint64) string {
 	return [...]string{
 		"mixed", "ends", "awaits", "queues", "retries", "wakes", "mixed", "detaches", "ends", "awaits", "retries", "long",
-		"mixed", "ends", "awaits", "queues", "retries", "silent", "mixed", "restless", "ends", "awaits", "detaches",
-	}[seed%23]
+		"mixed", "ends", "awaits", "queues", "retries", "silent", "mixed", "restless", "ends", "reviews", "awaits", "detaches", "reviews", "reviews",
+	}[seed%26]
 }
 
 // waits are what moves and agents wait for: few different times, so that things happen

@@ -60,11 +60,16 @@ func (c *census) add(w *forest) {
 	add("events", len(w.h.seen))
 	add("lives that died at a commit", w.died)
 	add("ends in answers", len(w.written))
+	add("verdicts of clients and agents", w.verdicts)
 	add("detached while the owner waits", w.freed)
 	for _, e := range w.h.seen {
 		switch {
 		case e.Method == notify.TurnStarted && e.Origin == string(turns.OriginWake):
 			add("wakes", 1)
+		case e.Method == notify.TurnReviewed && strings.Contains(string(e.raw), `"continued_by"`):
+			add(notify.TurnReviewed+" and continued", 1)
+		case e.Method == notify.TurnReviewed && e.Reason != "":
+			add(notify.TurnReviewed+" by "+e.Reason, 1)
 		case e.Method == notify.TurnProgress && strings.Contains(string(e.raw), "waits_for"):
 			add("waits for children", 1)
 		case e.Method == notify.InboxAcked && strings.Contains(string(e.raw), `"by":"await"`):
@@ -82,6 +87,7 @@ var some = []string{
 	"lives that died at a commit", "ends in answers", "detached while the owner waits", "wakes", "waits for children", notify.InboxAcked + " by await", notify.InboxTold + " of many",
 	notify.InboxTold, notify.InboxUntold, notify.InboxWithdrawn, notify.TurnDetached, notify.StreamRewind, notify.TurnQueued, notify.TurnFailed,
 	notify.TurnInterrupted, notify.HolonPaused, notify.ThreadPaused, notify.InboxStalled,
+	notify.TurnReviewed, notify.TurnReviewed + " and continued", notify.TurnReviewed + " by " + turns.ReviewTimeout, "verdicts of clients and agents",
 }
 
 // grow runs a program in a bubble of its own, and returns what was wrong, and the log.

@@ -32,20 +32,21 @@ type forest struct {
 	f treeProfile
 	v *variant
 
-	mu      sync.Mutex
-	started int
-	order   []string             // turns that were started, the oldest first
-	queued  map[string]int64     // the seqs of answers to turn/start
-	owners  map[string]string    // of child turns: the thread that is told
-	notes   map[string]int64     // child turns that were said to be detached, and the seq
-	prompts map[string]int       // prompts so far, by thread
-	given   map[string]entrySet  // entries that the agent has got, by turn
-	written []writtenEnd         // ends that answers have shown to an owner's agent
-	asking  []*asking            // requests that may have reserved ends
-	died    int                  // lives that died at a commit
-	freed   int                  // child turns that were detached while their owner waited
-	ended   []int64              // the newest seq of each life that is over
-	seen    map[string][]endSeen // ends that anybody was shown in an answer
+	mu       sync.Mutex
+	started  int
+	order    []string             // turns that were started, the oldest first
+	queued   map[string]int64     // the seqs of answers to turn/start
+	owners   map[string]string    // of child turns: the thread that is told
+	notes    map[string]int64     // child turns that were said to be detached, and the seq
+	prompts  map[string]int       // prompts so far, by thread
+	given    map[string]entrySet  // entries that the agent has got, by turn
+	written  []writtenEnd         // ends that answers have shown to an owner's agent
+	asking   []*asking            // requests that may have reserved ends
+	verdicts int                  // that were given
+	died     int                  // lives that died at a commit
+	freed    int                  // child turns that were detached while their owner waited
+	ended    []int64              // the newest seq of each life that is over
+	seen     map[string][]endSeen // ends that anybody was shown in an answer
 }
 
 type entrySet map[string]bool
@@ -160,6 +161,9 @@ func (b *branch) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		call := r.IntN(10) < w.f.calls
 		for range 1 + r.IntN(w.f.atOnce) {
 			c := turns.Start{ThreadID: oneOf(r, below), Parent: childOf(p.ThreadID), Background: woken || r.IntN(2) == 0, Retry: retriesOf(r.IntN(100))}
+			if w.f.reviews > 0 {
+				c.Review = w.policyOf(r.IntN(1000))
+			}
 			if call {
 				c.WaitSeconds = float64(r.IntN(3))
 			}
@@ -168,6 +172,9 @@ func (b *branch) Run(ctx context.Context, p *turns.Prompt) turns.Outcome {
 		if call && r.IntN(2) == 0 {
 			w.await(l, ctx, turns.Await{OwnerThreadID: p.ThreadID, TimeoutSeconds: seconds(float64(r.IntN(3)))}, p.ThreadID, r.IntN(1000))
 		}
+	}
+	if w.f.reviews > 0 && r.IntN(2) == 0 { // an owner that reviews its own child
+		w.verdict(l, ctx, p.ThreadID, r.IntN(1000), turns.ByOwner)
 	}
 	if r.IntN(12) == 0 && parentThread(p.ThreadID) != "" {
 		_, _ = l.e.Inboxes().Send(ctx, inbox.Send{ThreadID: parentThread(p.ThreadID), Text: "so far, so good", Sender: p.ThreadID})
@@ -195,6 +202,51 @@ func retriesOf(pick int) *turns.RetryPolicy {
 		return nil
 	}
 	return &turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: 2 + pick%3, BackoffSeconds: float64(pick%2) / 2}
+}
+
+// policyOf is the review policy of a turn.
+func (w *forest) policyOf(pick int) turns.ReviewPolicy {
+	if pick%10 >= w.f.reviews {
+		return ""
+	}
+	return turns.ReviewPolicies[pick/10%len(turns.ReviewPolicies)]
+}
+
+// verdict gives a verdict about a turn that waits for one, below an owner or anywhere. A
+// client waits a moment for such a turn.
+func (w *forest) verdict(l *life, ctx context.Context, owner string, pick int, by turns.By) {
+	var list turns.List[turns.Turn]
+	for i := 0; ; i++ {
+		var err error
+		list, err = w.h.view.ListTurns(ctx, turns.Query{ParentThreadID: owner, Review: turns.ReviewPending, Limit: 5})
+		if err != nil || len(list.Rows) == 0 && (by != turns.ByClient || i == 30 || ctx.Err() != nil) {
+			return
+		}
+		if len(list.Rows) > 0 {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t := &list.Rows[pick%len(list.Rows)]
+	c := turns.ReviewTurn{TurnID: t.TurnID, Attempt: t.Attempt, Verdict: []turns.ReviewState{turns.Rejected, turns.Approved, turns.Rejected, turns.Blocked}[pick%4], Note: "look again", By: by}
+	if c.Verdict == turns.Rejected && pick%5 == 0 {
+		c.Continue = new(bool)
+	}
+	w.give(l, ctx, c)
+}
+
+// give gives a verdict, and knows the turn that follows from it.
+func (w *forest) give(l *life, ctx context.Context, c turns.ReviewTurn) {
+	r, err := l.e.Review(ctx, c)
+	if w.ok(ctx, "verdict", err) {
+		w.record(func() {
+			w.verdicts++
+			if r.ContinuedBy != "" {
+				w.order, w.queued[r.ContinuedBy] = append(w.order, r.ContinuedBy), r.Seq
+				w.owners[r.ContinuedBy] = w.owners[r.TurnID]
+			}
+		})
+	}
 }
 
 // mayStart reports whether the run may have another turn.
@@ -265,7 +317,7 @@ func (w *forest) await(l *life, ctx context.Context, c turns.Await, caller strin
 	w.record(func() {
 		for _, x := range r.Results {
 			if x.Accepted() {
-				w.seen[x.TurnID] = append(w.seen[x.TurnID], endSeen{x.State, x.Attempt})
+				w.seen[x.EndOf()] = append(w.seen[x.EndOf()], endSeen{x.State, x.Attempt})
 			}
 		}
 	})
@@ -296,7 +348,7 @@ func (w *forest) write(l *life, ctx context.Context, owner string, results []tur
 	w.record(func() {
 		for _, r := range results {
 			if r.Accepted() && r.EntryID != "" {
-				w.written = append(w.written, writtenEnd{owner: owner, turnID: r.TurnID, entry: string(r.EntryID), seq: l.head(), life: l.n})
+				w.written = append(w.written, writtenEnd{owner: owner, turnID: r.EndOf(), entry: string(r.EntryID), seq: l.head(), life: l.n})
 			}
 		}
 	})
@@ -310,7 +362,8 @@ func (w *forest) ok(ctx context.Context, what string, err error) bool {
 	}
 	var bad *turns.InvalidError
 	var many *turns.TooManyError
-	if errors.As(err, &bad) || errors.As(err, &many) || errors.Is(err, turns.ErrAlreadyDecided) || errors.Is(err, inbox.ErrEntryNotFound) ||
+	var other *turns.ReviewedAttemptError
+	if errors.As(err, &bad) || errors.As(err, &other) || errors.As(err, &many) || errors.Is(err, turns.ErrAlreadyDecided) || errors.Is(err, inbox.ErrEntryNotFound) ||
 		slices.ContainsFunc(expected, func(e error) bool { return errors.Is(err, e) }) {
 		return false
 	}
@@ -361,13 +414,13 @@ func (w *forest) do(l *life, m treeMove) {
 	if owner == "" { // children are below roots
 		owner, thread = th, oneOf(rand.New(rand.NewPCG(uint64(pick), 3)), w.p.below(th))
 	}
-	child := turns.Start{ThreadID: thread, Parent: childOf(owner), Retry: retriesOf(pick), OnBusy: []turns.OnBusy{"", "", turns.BusyReject}[pick%3]}
+	child := turns.Start{ThreadID: thread, Parent: childOf(owner), Retry: retriesOf(pick), OnBusy: []turns.OnBusy{"", "", turns.BusyReject}[pick%3], Review: w.policyOf(pick)}
 	switch m.Kind {
 	case "start":
 		if !w.mayStart() {
 			return
 		}
-		c := turns.Start{ThreadID: th, Input: text("go"), Retry: retriesOf(pick), OnBusy: []turns.OnBusy{"", "", "", turns.BusyInterrupt, turns.BusySteer, turns.BusyReject}[pick%6]}
+		c := turns.Start{ThreadID: th, Input: text("go"), Retry: retriesOf(pick), OnBusy: []turns.OnBusy{"", "", "", turns.BusyInterrupt, turns.BusySteer, turns.BusyReject}[pick%6], Review: w.policyOf(pick)}
 		if pick%11 == 0 {
 			c.TimeoutSeconds = 2
 		}
@@ -422,6 +475,10 @@ func (w *forest) do(l *life, m treeMove) {
 	case "retry":
 		_, err := e.Retry(l.ctx, turns.Retry{TurnID: w.pick(pick)})
 		w.ok(l.ctx, m.Kind, err)
+	case "verdict":
+		w.verdict(l, l.ctx, []string{"", owner}[pick%2], pick, turns.ByClient)
+	case "wrong verdict":
+		w.give(l, l.ctx, turns.ReviewTurn{TurnID: w.pick(pick), Attempt: 1 + pick%2, Verdict: turns.Verdicts[pick%3], Note: "look again"})
 	case "ack":
 		if page, err := w.h.view.ReadInbox(l.ctx, inbox.Read{ThreadID: owner, Limit: 10}); err == nil && len(page.Entries) > 0 {
 			_, err := e.Inboxes().Ack(l.ctx, inbox.Ack{ThreadID: owner, EntryIDs: []notify.ID{page.Entries[pick%len(page.Entries)].EntryID}})
@@ -460,7 +517,10 @@ func (w *forest) do(l *life, m treeMove) {
 func (w *forest) play(t testing.TB) {
 	b := &branch{w: w}
 	h := newHarness(t, setup{
-		cfg:    engine.Config{MaxActiveTurns: w.p.Slots, MaxQueue: 10, InterruptAfter: time.Second, DrainAfter: 300 * time.Millisecond, DrainGrace: 200 * time.Millisecond},
+		cfg: engine.Config{
+			Reviews:        map[string]turns.ReviewRule{b.Info().Name: {Timeout: []time.Duration{time.Second, time.Minute, time.Hour}[w.p.Seed%3]}},
+			MaxActiveTurns: w.p.Slots, MaxQueue: 10, InterruptAfter: time.Second, DrainAfter: 300 * time.Millisecond, DrainGrace: 200 * time.Millisecond,
+		},
 		agents: []turns.Agent{b}, rows: w.v.rows, normal: true,
 	})
 	w.h, h.lends = h, true
@@ -619,6 +679,9 @@ func (w *forest) atRest() bool {
 		w.h.t.Fatalf("counts: %v", err)
 	}
 	if c.TurnsActive+c.TurnsQueued > 0 {
+		return false
+	}
+	if list, err := w.h.view.ListTurns(bg, turns.Query{Review: turns.ReviewPending, Limit: 1}); err != nil || len(list.Rows) > 0 {
 		return false
 	}
 	for _, id := range w.p.Threads {

@@ -85,9 +85,13 @@ func (w *turnWriter) endQueued(row *turns.Turn, by turns.By, reason string) {
 	})
 }
 
-// addEnd adds the terminal event of a turn and nothing else.
+// addEnd adds the terminal event of a turn. Before one that waits for a review it only
+// detaches a child turn: the owner may be who reviews it.
 func (w *turnWriter) addEnd(row *turns.Turn, at scope, e *turns.EndedEvent) {
 	method := notify.TurnCompleted
+	if e.Review = w.d.review.ofEnd(row, e.State); e.Review != nil && row.AttentionPolicy == turns.Blocking {
+		row = w.addDetached(row, turns.DetachInReview)
+	}
 	e.Type = "completed"
 	if row.IsChild() {
 		e.Parent, e.Title = row.Parent, row.Title

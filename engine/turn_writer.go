@@ -21,6 +21,7 @@ func (w *turnWriter) addStarted(prev *turns.Turn, turnID string, origin turns.Or
 	e := &turns.StartedEvent{
 		Type: "started", State: turns.Active, StartedAt: w.d.change.now, Origin: origin,
 		Metadata: q.Metadata, Parent: q.Parent, Child: q.child, TimeoutSeconds: q.TimeoutSeconds, Retry: q.Retry, Chain: q.chain,
+		Review: asked(q.Review),
 	}
 	if prev != nil {
 		e.Parent, e.Child = prev.Parent, prev.Child()
@@ -31,7 +32,7 @@ func (w *turnWriter) addStarted(prev *turns.Turn, turnID string, origin turns.Or
 			e.FirstStartedAt = w.d.change.now
 		}
 		e.Metadata, e.TimeoutSeconds, e.Retry = prev.Metadata, prev.TimeoutSeconds, prev.Retry
-		e.Chain = prev.Chain
+		e.Chain, e.Review = prev.Chain, asked(prev.ReviewPolicy())
 	}
 	span := w.d.change.root()
 	if span == nil {

@@ -39,9 +39,17 @@ func EndOf(nativeID string) (turnID string, seq int64, ok bool) {
 func EndItem(t *turns.Turn, r turns.Result) (Item, error) {
 	payload, err := json.Marshal(r)
 	return Item{
-		Source: SourceTurns, NativeID: EndID(t.TurnID, t.AcceptedSeq), OccurredAt: t.CompletedAt, Summary: endSummary(&r),
+		Source: SourceTurns, NativeID: EndID(t.TurnID, t.AcceptedSeq), OccurredAt: acceptedAt(t), Summary: endSummary(&r),
 		Payload: payload, Chain: t.Chain + 1,
 	}, err
+}
+
+// acceptedAt is the time of the accepted end of a turn.
+func acceptedAt(t *turns.Turn) notify.Time {
+	if t.WasReviewed() {
+		return t.Review.ReviewedAt
+	}
+	return t.CompletedAt
 }
 
 // endSummary says in one line how a turn ended.
@@ -55,6 +63,9 @@ func endSummary(r *turns.Result) string {
 		words = r.Error.Kind + ": " + r.Error.Message
 	}
 	s := fmt.Sprintf("%s: %s", r.State, name)
+	if words := verdictWords(r); words != "" {
+		s = fmt.Sprintf("%s, %s: %s", r.State, words, name)
+	}
 	if words = strings.TrimSpace(words); words != "" {
 		s += ": " + words
 	}

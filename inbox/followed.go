@@ -12,7 +12,7 @@ import (
 
 // Words that Subscribe.Methods may have beside names of events.
 const (
-	OnFinal     = "final"     // the ends of turns
+	OnFinal     = "final"     // the accepted ends of turns
 	OnQuestions = "questions" // items that wait for a person
 )
 
@@ -21,7 +21,13 @@ type Event struct {
 	SubscriptionID   string
 	Seq              int64
 	ThreadID, Method string
-	Question         bool // it is an item that waits for a person
+	About            EventAbout
+}
+
+// EventAbout is what decides beside its method whether an event is wanted.
+type EventAbout struct {
+	Question bool // it is an item that waits for a person
+	NoEnd    bool // it is an end that waits for a review, or the verdict about one that another turn continues
 }
 
 // checkFollowed checks which events of other threads a subscription wants.
@@ -54,7 +60,7 @@ func (s *Subscription) Followed() []string {
 	for _, m := range s.wants() {
 		switch m {
 		case OnFinal:
-			methods = append(methods, notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted)
+			methods = append(methods, finals...)
 		case OnQuestions:
 			methods = append(methods, notify.ItemCreated)
 		default:
@@ -64,6 +70,9 @@ func (s *Subscription) Followed() []string {
 	slices.Sort(methods)
 	return slices.Compact(methods)
 }
+
+// finals are the events that can be the accepted end of a turn.
+var finals = []string{notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted, notify.TurnReviewed}
 
 func (s *Subscription) wants() []string {
 	if len(s.Methods) == 0 {
@@ -88,7 +97,7 @@ func (v *view) counted(it *Item) bool {
 			return true
 		}
 		s, ok := v.Row(SubscriptionTable, SubscriptionKey(v.threadID, id)).(*Subscription)
-		return ok && s.CreatedSeq < e.Seq && (len(s.ThreadIDs) == 0 || slices.Contains(s.ThreadIDs, e.ThreadID)) && s.Wants(e.ThreadID, e.Method, e.Question)
+		return ok && s.CreatedSeq < e.Seq && (len(s.ThreadIDs) == 0 || slices.Contains(s.ThreadIDs, e.ThreadID)) && s.Wants(e.ThreadID, e.Method, e.About)
 	}
 	for id, through := range v.inbox().LaggedThrough {
 		if passed(id, through) {
@@ -98,9 +107,8 @@ func (v *view) counted(it *Item) bool {
 	return false
 }
 
-// Wants reports whether an event enters the inbox of the subscription. question
-// says that it is an item that waits for a person.
-func (s *Subscription) Wants(threadID, method string, question bool) bool {
+// Wants reports whether an event enters the inbox of the subscription.
+func (s *Subscription) Wants(threadID, method string, about EventAbout) bool {
 	if threadID == "" || threadID == s.ThreadID || method == notify.ItemDelta || method == notify.StreamRewind ||
 		strings.HasPrefix(method, "inbox/") {
 		return false
@@ -108,11 +116,11 @@ func (s *Subscription) Wants(threadID, method string, question bool) bool {
 	for _, m := range s.wants() {
 		switch m {
 		case OnFinal:
-			if method == notify.TurnCompleted || method == notify.TurnFailed || method == notify.TurnInterrupted {
+			if slices.Contains(finals, method) && !about.NoEnd {
 				return true
 			}
 		case OnQuestions:
-			if method == notify.ItemCreated && question {
+			if method == notify.ItemCreated && about.Question {
 				return true
 			}
 		default:

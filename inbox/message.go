@@ -145,12 +145,27 @@ func endLine(e *Entry, r *turns.Result) string {
 	if r.Error != nil {
 		s += ": " + Line(r.Error.Kind+": "+r.Error.Message, MaxSummary)
 	}
+	if words := verdictWords(r); words != "" {
+		s += "; " + words
+		if r.Review.Note != "" {
+			s += ": " + Line(r.Review.Note, MaxSummary)
+		}
+	}
 	return s + "\n"
 }
 
 var endWords = map[turns.State]string{
 	turns.Completed: "completed", turns.Failed: "failed", turns.Interrupted: "was interrupted",
 	turns.Queued: "waits to start", turns.Active: "is running", turns.Retrying: "will be tried again",
+	turns.InReview: "has ended and waits for a review",
+}
+
+// verdictWords says what a review has found; "" if there was none, or not yet.
+func verdictWords(r *turns.Result) string {
+	if r.Review == nil || r.Review.State == turns.ReviewPending {
+		return ""
+	}
+	return string(r.Review.State) + " in a review"
 }
 
 // resultText is the result of a turn under a heading; "" if it has said nothing.
@@ -176,7 +191,7 @@ func childrenMessage(fence string, results []turns.Result, more int) items.UserM
 		r := &results[i]
 		line := endLine(&Entry{EntryID: "child"}, r)
 		text := ""
-		if r.State.Ended() {
+		if r.State.Ended() || r.State == turns.InReview {
 			text = resultText("Result", r)
 		}
 		if len(lines)+len(line) > MaxToldBytes {

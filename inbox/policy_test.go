@@ -79,31 +79,36 @@ func TestPolicyMembersAreSetAndResetAlone(t *testing.T) {
 }
 
 func TestSubscriptionWants(t *testing.T) {
-	final := []string{notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted}
+	final := []string{notify.TurnCompleted, notify.TurnFailed, notify.TurnInterrupted, notify.TurnReviewed}
 	all := append([]string{notify.TurnStarted, notify.ItemCreated, notify.ItemDelta, notify.InboxPosted, notify.StreamRewind}, final...)
+	none, question, noEnd := EventAbout{}, EventAbout{Question: true}, EventAbout{NoEnd: true}
 	for _, c := range []struct {
-		methods  []string
-		thread   string
-		question bool
-		want     []string
+		methods []string
+		thread  string
+		about   EventAbout
+		want    []string
 	}{
-		{nil, "other", false, final},
-		{nil, "t", false, nil}, // its own thread
-		{nil, "", false, nil},  // of no thread
-		{[]string{OnFinal}, "other", true, final},
-		{[]string{OnQuestions}, "other", true, []string{notify.ItemCreated}},
-		{[]string{OnQuestions}, "other", false, nil},
-		{[]string{OnQuestions, OnFinal}, "other", true, append([]string{notify.ItemCreated}, final...)},
-		{[]string{notify.TurnStarted}, "other", false, []string{notify.TurnStarted}},
-		{[]string{"turn/*"}, "other", false, append([]string{notify.TurnStarted}, final...)},
-		{[]string{"item/*"}, "other", false, []string{notify.ItemCreated}},
-		{[]string{notify.ItemDelta, "inbox/*", notify.StreamRewind}, "other", true, nil},
+		{nil, "other", none, final},
+		{nil, "t", none, nil},      // its own thread
+		{nil, "", none, nil},       // of no thread
+		{nil, "other", noEnd, nil}, // an end in review, or a verdict that another turn follows
+		{[]string{OnFinal}, "other", question, final},
+		{[]string{OnFinal}, "other", noEnd, nil},
+		{[]string{OnFinal, notify.TurnCompleted}, "other", noEnd, []string{notify.TurnCompleted}},
+		{[]string{OnQuestions}, "other", question, []string{notify.ItemCreated}},
+		{[]string{OnQuestions}, "other", none, nil},
+		{[]string{OnQuestions, OnFinal}, "other", question, append([]string{notify.ItemCreated}, final...)},
+		{[]string{notify.TurnStarted}, "other", none, []string{notify.TurnStarted}},
+		{[]string{"turn/*"}, "other", none, append([]string{notify.TurnStarted}, final...)},
+		{[]string{"turn/*"}, "other", noEnd, append([]string{notify.TurnStarted}, final...)},
+		{[]string{"item/*"}, "other", none, []string{notify.ItemCreated}},
+		{[]string{notify.ItemDelta, "inbox/*", notify.StreamRewind}, "other", question, nil},
 	} {
 		s := &Subscription{ThreadID: "t", Methods: c.methods}
 		for _, method := range all {
-			got := s.Wants(c.thread, method, c.question)
+			got := s.Wants(c.thread, method, c.about)
 			if got != slices.Contains(c.want, method) {
-				t.Errorf("%v wants %s of %q: %v", c.methods, method, c.thread, got)
+				t.Errorf("%v wants %s of %q, %+v: %v", c.methods, method, c.thread, c.about, got)
 			}
 			if f := (notify.Filter{Methods: s.Followed()}); got && !f.Match("", method) {
 				t.Errorf("%v wants %s, and follows only %v", c.methods, method, s.Followed())

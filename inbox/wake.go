@@ -82,7 +82,7 @@ func FoldTurn(s ledger.State, h *notify.Header, body any) {
 			put(s, box, h)
 		}
 	case *turns.QueuedEvent:
-		if b.AttentionPolicy == "" { // an agent that starts child turns lifts no bound
+		if b.AttentionPolicy == "" && b.Continues == "" { // an agent that starts or rejects child turns lifts no bound
 			asked(s, h)
 		}
 	case *turns.StartedEvent:

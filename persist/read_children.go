@@ -10,7 +10,8 @@ import (
 
 // Children counts the child turns of a thread that have not ended, by their policy,
 // and the ends of child turns in its inbox that its agent was not told. It also lists
-// those child turns that the active turn still waits for, if it waits.
+// those child turns that the active turn still waits for, if it waits. A turn that waits
+// for a review has not ended for its owner, and nothing waits for it.
 func (r *Reads) Children(ctx context.Context, threadID string) (turns.Children, error) {
 	return in(ctx, r, ForPoints, func(s Snapshot) (c turns.Children, err error) {
 		waits := map[string]bool{}
@@ -32,11 +33,11 @@ func (r *Reads) Children(ctx context.Context, threadID string) (turns.Children, 
 			if err != nil {
 				return err
 			}
-			if waits[t.TurnID] {
+			if waits[t.TurnID] && !t.InReview() {
 				c.WaitsFor = append(c.WaitsFor, t.TurnID)
 			}
 			switch {
-			case t.State.Ended():
+			case t.State.Ended() && !t.InReview():
 				c.Untold++ // on its way to the inbox
 			case t.AttentionPolicy == turns.Blocking:
 				c.Blocking++

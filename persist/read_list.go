@@ -189,6 +189,13 @@ func (r *Reads) ListTurns(ctx context.Context, q turns.Query) (out turns.List[tu
 	case q.ParentThreadID != "":
 		l.find(turns.ChildrenOf, q.ParentThreadID)
 		l.equal("state", string(q.State))
+		l.equal("review_state", string(q.Review))
+	case q.Review == turns.ReviewPending && q.ThreadID != "":
+		l.find(turns.PendingReviewsOfThread, q.ThreadID)
+		l.equal("state", string(q.State))
+	case q.Review == turns.ReviewPending:
+		l.find(turns.PendingReviews)
+		l.equal("state", string(q.State))
 	case q.ThreadID != "":
 		l.find(turns.OfThread, q.ThreadID)
 		l.equal("state", string(q.State))

@@ -359,6 +359,10 @@ func (e *fakeEngine) Start(_ context.Context, c turns.Start) (turns.StartResult,
 	return turns.StartResult{TurnID: id, ThreadID: c.ThreadID, State: turns.Active, Seq: seq}, nil
 }
 
+func (*fakeEngine) Review(context.Context, turns.ReviewTurn) (turns.ReviewTurnResult, error) {
+	return turns.ReviewTurnResult{}, nil
+}
+
 func (e *fakeEngine) Retry(_ context.Context, c turns.Retry) (turns.RetryResult, error) {
 	e.note("Retry %s %s", c.TurnID, c.Reason)
 	return turns.RetryResult{TurnID: c.TurnID, State: turns.Active, Attempt: 2, Seq: e.memory.latest()}, e.failWith

@@ -37,6 +37,7 @@ func TestApplyMatrix(t *testing.T) {
 			turns.Completed: turns.Queued, turns.Interrupted: turns.Queued, turns.Failed: turns.Queued,
 		}},
 		{"rewind of a step", &turns.RewindEvent{Step: "setup", NewEpoch: 2}, nil},
+		{"reviewed", &turns.ReviewedEvent{Verdict: turns.Approved}, each(func(s turns.State) turns.State { return s })},
 		{"late", &turns.LateEvent{}, nil},
 		{"step", &turns.StepEvent{}, nil},
 		{"item", &items.Created{}, nil},
@@ -80,7 +81,7 @@ func each(to func(turns.State) turns.State) map[turns.State]turns.State {
 // requested. Every new member of the row must be added to one of the two.
 func TestRewindClearsWhatTheAttemptHasSet(t *testing.T) {
 	requested := []string{"TurnID", "ThreadID", "Metadata", "Parent", "TimeoutSeconds", "Retry", "Wake", "Chain", "CreatedSeq",
-		"AttentionPolicy", "Title", "RootThreadID"}
+		"AttentionPolicy", "Title", "RootThreadID", "Continues", "Continuations"}
 	h := notify.Header{Seq: 50, ThreadID: "thread_a", TurnID: "turn_a", Timestamp: now}
 	body := &turns.RewindEvent{Type: "rewind", NewEpoch: 4, SupersededAfterSeq: 3, Rank: 7, UsedMs: 1500}
 	for _, state := range []turns.State{turns.Active, turns.Interrupted, turns.Failed} {
@@ -94,6 +95,7 @@ func TestRewindClearsWhatTheAttemptHasSet(t *testing.T) {
 			want.State, want.Rank, want.QueuedAt = turns.Queued, 7, now
 			want.StartedAt, want.CompletedAt, want.Origin = notify.Time{}, notify.Time{}, ""
 		}
+		want.Review = &turns.Review{Policy: turns.ReviewAlways}
 		for _, name := range requested {
 			reflect.ValueOf(want).Elem().FieldByName(name).Set(reflect.ValueOf(full).Elem().FieldByName(name))
 		}
@@ -137,6 +139,8 @@ func filled(state turns.State) *turns.Turn {
 			*f = turns.ByServer
 		case *turns.AttentionPolicy:
 			*f = turns.Blocking
+		case **turns.Review:
+			*f = &turns.Review{Policy: turns.ReviewAlways, State: turns.Blocked, Note: "x", By: turns.ByServer, Reason: "x", DueAt: now, ReviewedAt: now, EndSeq: 3}
 		}
 	}
 	full.State, full.Metadata = state, []byte(`{"a":1}`)

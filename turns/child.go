@@ -26,7 +26,7 @@ const (
 // Detach is why a child turn was detached.
 type Detach string
 
-// The reasons for detaching. DetachInReview is for turns that are reviewed.
+// The reasons for detaching.
 const (
 	DetachRequested   Detach = "requested"    // turn/detach
 	DetachTimeout     Detach = "timeout"      // wait_seconds have passed
@@ -134,7 +134,8 @@ type Result struct {
 	StartedAt     notify.Time  `json:"started_at,omitzero"`
 	CompletedAt   notify.Time  `json:"completed_at,omitzero"`
 	ElapsedMs     int64        `json:"elapsed_ms"`
-	ContinuedBy   string       `json:"continued_by,omitzero"` // the turn that continues a reviewed one
+	ContinuedBy   string       `json:"continued_by,omitzero"` // the turn that continues a rejected one: what follows TurnID is of it
+	Review        *Review      `json:"review,omitzero"`       // nil: its end is not reviewed
 	EntryID       notify.ID    `json:"entry_id,omitzero"`     // of its end in the inbox of the owner
 }
 
@@ -149,14 +150,29 @@ const (
 // Accepted reports whether the result is an accepted end.
 func (r *Result) Accepted() bool { return r.State.Ended() }
 
+// EndOf is the turn whose end the result shows: the one that was asked for, or the one
+// that continues it.
+func (r *Result) EndOf() string {
+	if r.ContinuedBy != "" {
+		return r.ContinuedBy
+	}
+	return r.TurnID
+}
+
 // ResultOf makes the result of a turn. text is the agent's last message.
 func ResultOf(t *Turn, text string, truncated bool, now notify.Time) Result {
 	r := Result{
 		TurnID: t.TurnID, ThreadID: t.ThreadID, Title: t.Title, State: t.State, Attempt: t.Attempt, Error: t.Error, Usage: t.Usage,
 		StartedAt: t.StartedAt, CompletedAt: t.CompletedAt, Text: text, TextTruncated: truncated,
 	}
-	if t.State == Active && !t.RetryAt.IsZero() {
+	switch {
+	case t.State == Active && !t.RetryAt.IsZero():
 		r.State = Retrying
+	case t.InReview():
+		r.State = InReview
+	}
+	if t.WasReviewed() {
+		r.Review = t.Review
 	}
 	since := t.StartedAt
 	if !t.FirstStartedAt.IsZero() {

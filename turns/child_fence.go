@@ -110,7 +110,9 @@ func readTurn(r ledger.Reader, turnID string) (*Turn, error) {
 // the ends of all child turns that it waits for.
 type Settled struct {
 	ThreadID, TurnID string
-	All              bool // it waits for those that only notify too, because it is a child turn itself
+	// All: it waits for those that only notify too, because it is a child turn itself.
+	// A verdict about one in review may take a day, and nothing waits for it.
+	All bool
 }
 
 // Check implements ledger.Fence. refused is ErrChildrenMoved.
@@ -125,8 +127,9 @@ func (f *Settled) Check(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) {
 // Unsettled lists the child turns that the turn still waits for, at most limit.
 func (f *Settled) Unsettled(r ledger.Reader, limit int) (list []*Turn, err error) {
 	rg := ledger.Range{Index: Unsettled, Prefix: []any{f.ThreadID, f.TurnID}}
+	rg.Only = []ledger.Only{notInReview}
 	if !f.All {
-		rg.Only = []ledger.Only{{Column: "attention_policy", Values: []any{string(Blocking)}}}
+		rg.Only = append(rg.Only, ledger.Only{Column: "attention_policy", Values: []any{string(Blocking)}})
 	}
 	err = r.Scan(rg, func(v ledger.Values) error {
 		t, err := Read(v)
@@ -231,7 +234,7 @@ func FateOf(child, parent *Turn) Fate {
 // by turn/retry, when the turn that it works for had ended: it is a background one
 // then. QueuedAt is the time of such a retry, and no attempt of a policy changes it.
 func askedAfterEnd(child, parent *Turn) bool {
-	return child.CreatedSeq > parent.AcceptedSeq || child.Attempt > 1 && !child.QueuedAt.Before(parent.CompletedAt.Time)
+	return child.CreatedSeq > parent.EndSeq() || child.Attempt > 1 && !child.QueuedAt.Before(parent.CompletedAt.Time)
 }
 
 func when(yes bool, f Fate) Fate {

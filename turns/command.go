@@ -91,6 +91,7 @@ type Start struct {
 	Title          string          `json:"title,omitzero"`        // of a child turn
 	WaitSeconds    float64         `json:"wait_seconds,omitzero"` // 0 = answer as soon as it is durable
 	Retry          *RetryPolicy    `json:"retry,omitzero"`        // nil = the agent's
+	Review         ReviewPolicy    `json:"review,omitzero"`       // "" = the agent's
 	Key            *ledger.Key     `json:"-"`
 }
 

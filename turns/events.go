@@ -13,6 +13,7 @@ var Events = []ledger.EventType{
 	ledger.Event[EndedEvent](notify.TurnCompleted, ledger.OfTry, foldTurn, "A turn ended successfully. A turn that has ended has exactly one live end (completed, interrupted or failed), after the ends of all its items."),
 	ledger.Event[EndedEvent](notify.TurnInterrupted, ledger.OfTry, foldTurn, "A turn was interrupted."),
 	ledger.Event[EndedEvent](notify.TurnFailed, ledger.OfTry, foldTurn, "A turn failed; error says why."),
+	ledger.Event[ReviewedEvent](notify.TurnReviewed, ledger.OfTry, foldTurn, "The verdict about an end that waited for a review. Without continued_by it is the accepted end of the turn; with it, that turn was queued to continue this one."),
 	ledger.Event[DetachedEvent](notify.TurnDetached, ledger.OfMarker, foldTurn, "No turn waits for the end of this child turn any more: the inbox of its owner has it. It belongs to the turn, whatever its attempts."),
 }
 

@@ -131,6 +131,9 @@ var (
 	ErrNotEnded       = errors.New("the turn has not ended")
 	ErrCompleted      = errors.New("the turn has completed")
 	ErrNoAttempts     = errors.New("the turn is from before turns could be retried")
+	ErrReviewed       = errors.New("this attempt of the turn has been reviewed")
+	ErrNotInReview    = errors.New("the turn does not wait for a review")
+	ErrContinued      = errors.New("the turn was rejected, and another one continues it")
 	// ErrOwnerMoved says that the thread or the turn for which a child turn works
 	// has ended or was tried again since the decision. It comes from Append.
 	ErrOwnerMoved = errors.New("the owner of the child turn has moved on")
@@ -164,6 +167,18 @@ func (e *SupersededError) Error() string {
 
 // Unwrap returns ErrSuperseded.
 func (e *SupersededError) Unwrap() error { return ErrSuperseded }
+
+// ReviewedAttemptError says that a verdict is about another attempt than the live one,
+// which is Attempt.
+type ReviewedAttemptError struct {
+	TurnID  string
+	Attempt int
+}
+
+// Error implements error.
+func (e *ReviewedAttemptError) Error() string {
+	return fmt.Sprintf("attempt %d of %s is live, and the verdict is about another one", e.Attempt, e.TurnID)
+}
 
 // InvalidError says which member of a command is wrong, and why. Field is a
 // path such as input[0].content[0].text.

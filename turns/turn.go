@@ -92,7 +92,11 @@ type Turn struct {
 	WaitsFor           []string        `json:"waits_for,omitzero"`      // the child turns whose ends it waits for, and no prompt runs
 	Prompts            int             `json:"prompts,omitzero"`        // of the live attempt, when it last went on after waiting for child turns
 	PromptSeq          int64           `json:"prompt_seq,omitzero"`     // the seq after which the input of that prompt comes
-	AcceptedSeq        int64           `json:"accepted_seq,omitzero"`   // of a child turn: the seq of its accepted end; 0 = it has not ended
+	AcceptedSeq        int64           `json:"accepted_seq,omitzero"`   // of a child turn, and of one with a review policy: the seq of its accepted end; 0 = there is none
+	Review             *Review         `json:"review,omitzero"`         // nil: no end of it is reviewed
+	Continues          string          `json:"continues,omitzero"`      // the rejected turn that it continues
+	Continuations      int             `json:"continuations,omitzero"`  // how many turns were rejected before it, one after the other
+	ContinuedBy        string          `json:"continued_by,omitzero"`   // the turn that continues it, whose accepted end counts for it
 	TimeoutSeconds     float64         `json:"timeout_seconds,omitzero"`
 	Retry              *RetryPolicy    `json:"retry,omitzero"`
 	RetryAt            notify.Time     `json:"retry_at,omitzero"`
@@ -111,7 +115,8 @@ type Turn struct {
 }
 
 // QueuedEvent is the body of turn/queued. Position counts from 1. If the turn is
-// queued for a further attempt, Metadata, TimeoutSeconds, Retry and Chain are not set.
+// queued for a further attempt, Metadata, TimeoutSeconds, Retry, Chain and those from
+// Review on are not set.
 type QueuedEvent struct {
 	Type     string          `json:"type"`
 	State    State           `json:"state"`
@@ -125,6 +130,10 @@ type QueuedEvent struct {
 	TimeoutSeconds float64      `json:"timeout_seconds,omitzero"`
 	Retry          *RetryPolicy `json:"retry,omitzero"`
 	Chain          int          `json:"chain,omitzero"`
+	Review         *ReviewAsked `json:"review,omitzero"`
+	// Of a turn that continues a rejected one.
+	Continues     string `json:"continues,omitzero"`
+	Continuations int    `json:"continuations,omitzero"`
 }
 
 // Child is what turn/queued and turn/started of a child turn say of it, beside its
@@ -140,6 +149,8 @@ const (
 	QueuedBusy     = "busy"
 	QueuedPaused   = "paused"
 	QueuedCapacity = "capacity"
+	// QueuedContinues: it continues a rejected turn, and is the next to start.
+	QueuedContinues = "continues"
 )
 
 // StartedEvent is the body of turn/started. Metadata, TimeoutSeconds and Retry are
@@ -157,6 +168,7 @@ type StartedEvent struct {
 	Retry          *RetryPolicy `json:"retry,omitzero"`
 	FirstStartedAt notify.Time  `json:"first_started_at,omitzero"`
 	Chain          int          `json:"chain,omitzero"`
+	Review         *ReviewAsked `json:"review,omitzero"`
 }
 
 // ProgressEvent is the body of turn/progress. ElapsedMs counts from the turn's
@@ -194,7 +206,8 @@ type PromptResult struct {
 // EndedEvent is the body of turn/completed, turn/interrupted and turn/failed.
 // Message is the reason of an interruption; otherwise it is the agent's result,
 // or else the agent's last live message. MessageTruncated says that such a
-// message was cut to MaxEndMessageBytes. By is set on turn/interrupted.
+// message was cut to MaxEndMessageBytes. By is set on turn/interrupted. Review is set
+// if the end waits for a review: it is not the accepted end then.
 type EndedEvent struct {
 	Type               string       `json:"type"`
 	State              State        `json:"state"`
@@ -208,6 +221,7 @@ type EndedEvent struct {
 	Usage              *items.Usage `json:"usage,omitzero"`
 	UndeliveredItemIDs []string     `json:"undelivered_item_ids,omitzero"`
 	By                 By           `json:"by,omitzero"`
+	Review             *ReviewAsked `json:"review,omitzero"`
 
 	// Of a child turn, for those who see only ends.
 	Parent *threads.Parent `json:"parent,omitzero"`
@@ -237,6 +251,7 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 		if prev == nil {
 			next.Metadata, next.Parent, next.TimeoutSeconds, next.Retry = b.Metadata, b.Parent, b.TimeoutSeconds, b.Retry
 			next.Chain = b.Chain
+			next.Review, next.Continues, next.Continuations = b.Review.asked(), b.Continues, b.Continuations
 			next.asChild(b.Child)
 		}
 	case *StartedEvent:
@@ -246,6 +261,7 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 		next.Chain, next.Wake = max(next.Chain, b.Chain), next.Wake || b.Origin == OriginWake
 		if prev == nil {
 			next.Metadata, next.Parent, next.TimeoutSeconds, next.Retry = b.Metadata, b.Parent, b.TimeoutSeconds, b.Retry
+			next.Review = b.Review.asked()
 			next.asChild(b.Child)
 		} else if b.Origin == OriginRetry {
 			next.ProgressMessage = "" // it described the wait
@@ -279,9 +295,12 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 		next.Error, next.Usage, next.UndeliveredItemIDs = b.Error, b.Usage, b.UndeliveredItemIDs
 		next.Progress, next.ProgressMessage, next.Rank, next.RetryAt = "", "", 0, notify.Time{}
 		next.InterruptedBy, next.WaitsFor = b.By, nil
-		if next.IsChild() {
-			next.AcceptedSeq = h.Seq
+		next.ended(h, b.Review)
+	case *ReviewedEvent:
+		if prev == nil {
+			return nil
 		}
+		next.reviewed(h, b)
 	case *DetachedEvent:
 		if prev == nil {
 			return nil
@@ -316,6 +335,7 @@ func (t *Turn) rewind(h notify.Header, b *RewindEvent) {
 	t.Progress, t.ProgressMessage, t.RetryAt = "", "", notify.Time{}
 	t.Worker, t.ClaimedSeq, t.InterruptedBy = "", 0, ""
 	t.WaitsFor, t.Prompts, t.PromptSeq, t.AcceptedSeq = nil, 0, 0, 0
+	t.Review, t.ContinuedBy = t.Review.unreviewed(), ""
 	if t.State.Ended() {
 		t.State, t.Rank, t.QueuedAt = Queued, b.Rank, h.Timestamp
 		t.StartedAt, t.CompletedAt, t.Origin = notify.Time{}, notify.Time{}, ""
@@ -346,6 +366,7 @@ type Query struct {
 	ThreadID       string
 	ParentThreadID string // only child turns of this owner; not with ThreadID
 	State          State
+	Review         ReviewState // ReviewPending, or "" = any
 	Cursor         string
 	Limit          int
 	Newest         bool

@@ -19,12 +19,16 @@ var Table = ledger.NewTable(ledger.Table{
 		"parent_turn_id", "timeout_seconds", "queued_at", "started_at", "completed_at", "updated_seq", "retry",
 		"retry_at", "used_ms", "worker", "claimed_seq", "first_started_at",
 		"message_truncated", "chain", "wake", "interrupted_by",
-		"parent_attempt", "attention_policy", "title", "root_thread_id", "accepted_seq", "prompts", "prompt_seq", "waits_for"},
+		"parent_attempt", "attention_policy", "title", "root_thread_id", "accepted_seq", "prompts", "prompt_seq", "waits_for",
+		"review_policy", "review_state", "review_note", "review_by", "review_reason", "review_due_at", "reviewed_at", "review_end_seq",
+		"continues", "continuations", "continued_by"},
 	Key: []string{"created_seq"},
 	Mutable: []string{"state", "attempt", "rank", "progress", "progress_message", "origin", "message", "reason",
 		"stop_reason", "error", "usage", "undelivered", "queued_at", "started_at", "completed_at", "updated_seq",
 		"retry_at", "used_ms", "worker", "claimed_seq", "first_started_at", "message_truncated", "chain", "wake", "interrupted_by",
-		"attention_policy", "accepted_seq", "prompts", "prompt_seq", "waits_for"},
+		"attention_policy", "accepted_seq", "prompts", "prompt_seq", "waits_for",
+		"review_policy", "review_state", "review_note", "review_by", "review_reason", "review_due_at", "reviewed_at", "review_end_seq",
+		"continued_by"},
 })
 
 // Table implements ledger.Row.
@@ -38,7 +42,11 @@ func (t *Turn) New() bool { return t.CreatedSeq < 0 }
 
 // Bytes implements ledger.Row.
 func (t *Turn) Bytes() int {
-	return len(t.Metadata) + len(t.Title) + 48*len(t.WaitsFor) + len(t.Message) + len(t.Reason) + len(t.ProgressMessage) + 48*len(t.UndeliveredItemIDs)
+	note := 0
+	if t.Review != nil {
+		note = len(t.Review.Note)
+	}
+	return len(t.Metadata) + len(t.Title) + note + 48*len(t.WaitsFor) + len(t.Message) + len(t.Reason) + len(t.ProgressMessage) + 48*len(t.UndeliveredItemIDs)
 }
 
 // Settle implements ledger.Row.
@@ -47,6 +55,11 @@ func (t *Turn) Settle(first int64) {
 	t.UpdatedSeq = notify.Settle(t.UpdatedSeq, first)
 	t.ClaimedSeq = notify.Settle(t.ClaimedSeq, first)
 	t.AcceptedSeq, t.PromptSeq = notify.Settle(t.AcceptedSeq, first), notify.Settle(t.PromptSeq, first)
+	if t.Review != nil {
+		r := *t.Review // shared with earlier rows of the turn
+		r.EndSeq = notify.Settle(r.EndSeq, first)
+		t.Review = &r
+	}
 }
 
 // Values implements ledger.Row.
@@ -76,6 +89,10 @@ func (t *Turn) Values(first int64) (ledger.Values, error) {
 	if t.Parent != nil {
 		parentAttempt = t.Parent.Attempt
 	}
+	review := Review{}
+	if t.Review != nil {
+		review = *t.Review
+	}
 	return ledger.Values{
 		notify.Settle(t.CreatedSeq, first), t.TurnID, t.ThreadID, string(t.State), int64(t.Attempt), t.Rank,
 		string(t.Progress), t.ProgressMessage, string(t.Origin), t.Message, t.Reason, t.StopReason, failure, usage,
@@ -85,6 +102,8 @@ func (t *Turn) Values(first int64) (ledger.Values, error) {
 		int64(t.Chain), ledger.Flag(t.Wake), string(t.InterruptedBy),
 		int64(parentAttempt), string(t.AttentionPolicy), t.Title, t.RootThreadID, notify.Settle(t.AcceptedSeq, first), int64(t.Prompts),
 		notify.Settle(t.PromptSeq, first), waitsFor,
+		string(review.Policy), string(review.State), review.Note, string(review.By), review.Reason, review.DueAt.Milli(),
+		review.ReviewedAt.Milli(), notify.Settle(review.EndSeq, first), t.Continues, int64(t.Continuations), t.ContinuedBy,
 	}, nil
 }
 
@@ -101,7 +120,13 @@ func Read(v ledger.Values) (*Turn, error) {
 		FirstStartedAt: notify.TimeFromMilli(v.Int(28)), MessageTruncated: v.Int(29) != 0, Chain: int(v.Int(30)),
 		Wake: v.Int(31) != 0, InterruptedBy: By(v.Text(32)),
 		AttentionPolicy: AttentionPolicy(v.Text(34)), Title: v.Text(35), RootThreadID: v.Text(36), AcceptedSeq: v.Int(37),
-		Prompts: int(v.Int(38)), PromptSeq: v.Int(39),
+		Prompts: int(v.Int(38)), PromptSeq: v.Int(39), Continues: v.Text(49), Continuations: int(v.Int(50)), ContinuedBy: v.Text(51),
+	}
+	if policy := ReviewPolicy(v.Text(41)); policy != "" {
+		t.Review = &Review{
+			Policy: policy, State: ReviewState(v.Text(42)), Note: v.Text(43), By: By(v.Text(44)), Reason: v.Text(45),
+			DueAt: notify.TimeFromMilli(v.Int(46)), ReviewedAt: notify.TimeFromMilli(v.Int(47)), EndSeq: v.Int(48),
+		}
 	}
 	if t.Parent != nil {
 		t.Parent.Attempt = int(v.Int(33))

@@ -118,10 +118,12 @@ func checkMetadata(field string, m jsontext.Value) error {
 }
 
 // CheckText checks that a text is UTF-8 of at most MaxTextBytes.
-func CheckText(field, s string) error {
+func CheckText(field, s string) error { return checkText(field, s, MaxTextBytes) }
+
+func checkText(field, s string, limit int) error {
 	switch {
-	case len(s) > MaxTextBytes:
-		return Invalid(field, ReasonTooLarge, "has %d bytes, at most %d are allowed", len(s), MaxTextBytes)
+	case len(s) > limit:
+		return Invalid(field, ReasonTooLarge, "has %d bytes, at most %d are allowed", len(s), limit)
 	case !utf8.ValidString(s):
 		return Invalid(field, ReasonInvalid, "is not UTF-8")
 	}
@@ -228,6 +230,9 @@ func (c Start) Messages(maxItemBytes int) ([]items.UserMessage, error) {
 		return nil, err
 	}
 	if err := c.checkChild(); err != nil {
+		return nil, err
+	}
+	if err := c.Review.Check("review"); err != nil {
 		return nil, err
 	}
 	if c.Retry != nil {
