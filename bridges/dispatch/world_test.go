@@ -392,7 +392,6 @@ func (w *world) thread(id string) *persisttest.Maker {
 // turn starts a turn with a first attempt.
 func turn(m *persisttest.Maker, id string) {
 	m.Attempt(id)
-	m.StartTurn(id)
 	m.Commit()
 }
 

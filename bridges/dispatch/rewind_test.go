@@ -1,0 +1,121 @@
+package dispatch
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/persist/persisttest"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// retry gives the live attempt up and begins the next.
+func retry(m *persisttest.Maker, id string) int64 {
+	m.Rewind(id, "", turns.CauseRequest)
+	seq := m.Commit().Last
+	m.Attempt(id)
+	m.Commit()
+	return seq
+}
+
+// TestARetryTakesADeliveredEndBack: a receiver that keeps messages is told what no
+// longer holds, once for each marker.
+func TestARetryTakesADeliveredEndBack(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		turn(m, "t1")
+		first := end(m, "t1")
+		want(t, "first end", w.target.take(), "turn.completed 5")
+		retry(m, "t1")
+		synctest.Wait()
+		w.target.mu.Lock()
+		back := w.target.got[0].envelope
+		w.target.mu.Unlock()
+		if len(back.Supersedes) != 1 || back.Supersedes[0] != bridges.DeliveryID("s", first) || back.Final || back.Data.NewAttempt != 2 {
+			t.Errorf("taken back: %+v", back)
+		}
+		want(t, "taken back", w.target.take(), "turn.superseded 6")
+		end(m, "t1")
+		want(t, "second end", w.target.take(), "turn.completed 8")
+		retry(m, "t1")
+		want(t, "taken back again", w.target.take(), "turn.superseded 9")
+		want(t, "rows", w.deliveries("s"), "final 5 delivered, superseded 6 delivered, final 8 delivered, superseded 9 delivered")
+	})
+}
+
+// TestOneMessageShowsATurnWhereItCanBeChanged: where messages can be changed, each
+// slot shows one, and never an older event than before.
+func TestOneMessageShowsATurnWhereItCanBeChanged(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.target.edits = true
+		w.bridge("b")
+		w.subscribe("s", "b", "", bridges.OnFinal, bridges.OnProgress)
+		m := w.thread("a")
+		turn(m, "t1")
+		end(m, "t1")
+		synctest.Wait()
+		want(t, "after the end", w.target.visible(), "turn.started 4, turn.completed 5")
+		retry(m, "t1")
+		synctest.Wait()
+		want(t, "after the retry", w.target.visible(), "turn.started 7, turn.superseded 6")
+		end(m, "t1")
+		synctest.Wait()
+		want(t, "after the second end", w.target.visible(), "turn.started 7, turn.completed 8")
+		w.restart()
+		retry(m, "t1")
+		synctest.Wait()
+		want(t, "after a restart and a third attempt", w.target.visible(), "turn.started 10, turn.superseded 9")
+	})
+}
+
+// TestASupersededEndIsNotSentLate: what nobody has received is not sent once it no
+// longer holds.
+func TestASupersededEndIsNotSentLate(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		w.target.answer = func(*bridges.Outgoing, int) bridges.Result {
+			return bridges.Result{Outcome: bridges.Failed, Error: "connection_refused", Unhealthy: true}
+		}
+		m := w.thread("a")
+		turn(m, "t1")
+		end(m, "t1")
+		synctest.Wait()
+		retry(m, "t1")
+		synctest.Wait()
+		w.target.mu.Lock()
+		w.target.answer = nil
+		w.target.mu.Unlock()
+		time.Sleep(time.Hour)
+		want(t, "arrived", w.target.take(), "")
+		want(t, "rows", w.deliveries("s"), "final 5 superseded")
+		if v := w.view("s"); v.Cursor.LastSequence != 5 || v.Cursor.LastDeliveryID != "" {
+			t.Errorf("the cursor: %+v", v.Cursor)
+		}
+	})
+}
+
+// TestWhatMayHaveArrivedIsSentAndThenTakenBack: an answer that was lost says nothing,
+// so the receiver gets the delivery again under its id, and then what supersedes it.
+func TestWhatMayHaveArrivedIsSentAndThenTakenBack(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		w.target.answer = func(o *bridges.Outgoing, n int) bridges.Result {
+			if n == 1 {
+				return bridges.Result{Outcome: bridges.Failed, Error: "timeout", Unhealthy: true, Arrived: true}
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		}
+		m := w.thread("a")
+		turn(m, "t1")
+		end(m, "t1")
+		synctest.Wait()
+		retry(m, "t1")
+		time.Sleep(time.Minute)
+		want(t, "arrived", w.target.take(), "turn.completed 5, turn.completed 5, turn.superseded 6")
+	})
+}
