@@ -12,6 +12,7 @@ import (
 
 // retry gives the live attempt up and begins the next.
 func retry(m *persisttest.Maker, id string) int64 {
+	m.At(time.Now())
 	m.Rewind(id, "", turns.CauseRequest)
 	seq := m.Commit().Last
 	m.Attempt(id)

@@ -265,8 +265,8 @@ func (l *lane) decide(tx ledger.Reader, row *bridges.Bridge, t *taken, now time.
 		case old != nil && old.Generation == d.Generation:
 			return nil // it was decided
 		case old != nil:
-			t.existing = true
-			if !old.State.Open() {
+			t.existing = old.State != bridges.StateMismatch // whose body may be wrong
+			if old.State != bridges.StatePending {
 				old.Revive(d.Generation)
 			}
 			old.Generation, old.End = d.Generation, d.End

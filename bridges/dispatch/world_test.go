@@ -21,7 +21,6 @@ import (
 	"github.com/seed82539d15/holon/persist"
 	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/persist/sqlite"
-	"github.com/seed82539d15/holon/turns"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -227,7 +226,7 @@ func inWorld(t *testing.T, f func(t *testing.T, w *world)) {
 
 func newWorld(t testing.TB, dir string) *world {
 	w := &world{t: t, target: &target{shown: map[string]string{}}, secrets: &memorySecrets{kept: map[string][]byte{}}}
-	s, err := sqlite.Open(sqlite.Options{Dir: dir, Normal: true})
+	s, err := sqlite.Open(sqlite.Options{Dir: dir, Normal: true, TailBytes: 8 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +274,9 @@ func (w *world) openAs(logID string) {
 		Read: func(ctx context.Context, f func(ledger.Reader) error) error {
 			return w.store.View().Snapshot(ctx, persist.ForEngine, func(s persist.Snapshot) error { return f(s) })
 		},
-		Open: func(*bridges.Bridge, bridges.Secrets, *bridges.Secrets) (bridges.Channel, error) { return w.target, nil },
+		Open: func(*bridges.Bridge, bridges.Secrets, *bridges.Secrets) (bridges.Channel, error) {
+			return w.target, nil
+		},
 		CheckTarget: func(bridges.Kind, bridges.Target) error { return nil },
 		Configured:  w.configured, Drain: time.Second, Random: func() float64 { return 0.5 },
 	}
@@ -369,7 +370,7 @@ func (w *world) deliveries(id string) string {
 // events spells the events of the log after a seq that have no thread.
 func (w *world) events(after int64) string {
 	w.t.Helper()
-	p, err := w.store.View().Page(context.Background(), notify.Query{After: after, MaxEvents: 1000})
+	p, err := w.store.View().Page(context.Background(), notify.Query{After: after, MaxEvents: 1000, MaxBytes: 1 << 20})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -384,6 +385,7 @@ func (w *world) events(after int64) string {
 
 func (w *world) thread(id string) *persisttest.Maker {
 	m := persisttest.NewMaker(w.t, w.store, id)
+	m.At(time.Now())
 	m.Start()
 	m.Commit()
 	return m
@@ -391,11 +393,13 @@ func (w *world) thread(id string) *persisttest.Maker {
 
 // turn starts a turn with a first attempt.
 func turn(m *persisttest.Maker, id string) {
+	m.At(time.Now())
 	m.Attempt(id)
 	m.Commit()
 }
 
 func end(m *persisttest.Maker, id string) int64 {
+	m.At(time.Now())
 	m.EndTurn(id)
 	return m.Commit().Last
 }
@@ -416,5 +420,3 @@ func (w *world) decode(body string) (e bridges.Envelope) {
 }
 
 var permission = items.PermissionRequest{Type: items.KindPermissionRequest, Title: "run make", Options: []items.Option{{OptionID: "y", Name: "Yes", Kind: items.AllowOnce}}}
-
-var _ = turns.Completed

@@ -21,6 +21,9 @@ var roomy = inbox.Bounds{
 // Later moves the maker's clock.
 func (m *Maker) Later(d time.Duration) { m.clock = m.clock.Add(d) }
 
+// At sets the clock of the events that follow.
+func (m *Maker) At(t time.Time) { m.clock = t.UTC() }
+
 // Book calls f with a book of the thread's inbox, and adds what f decides to the
 // unit. It may be called once for each unit, before the unit has other events. The
 // maker's store must have ReadToDecide.
