@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -223,6 +224,22 @@ func TestCursorD10EventsSayWhoAndWhy(t *testing.T) {
 		if b := ResetDraft(0, c, c, "x", ByClient, at(1)).Body.(*ResetEvent); b.SubjectThreadID != "" {
 			t.Errorf("%v is about the thread %q", n, b.SubjectThreadID)
 		}
+	}
+}
+
+// A unit that makes and removes several cursors has one tally.
+func TestUnitHasOneTally(t *testing.T) {
+	u := &ledger.Unit{}
+	a, b := Zero(Name{"a", "mail", ""}), Zero(Name{"b", "mail", ""})
+	Write(u, a, a.Fail("x", at(1)))
+	Remove(u, given)
+	Write(u, b, b.Fail("x", at(1)))
+	Write(u, passed, passed.Fail("x", at(1)))
+	if len(u.Rows) != 5 || len(u.Fences) != 5 {
+		t.Errorf("%d rows, %d fences", len(u.Rows), len(u.Fences))
+	}
+	if n := tallyOf(u); len(n.made) != 2 || n.removed != 1 {
+		t.Errorf("%d made, %d removed", len(n.made), n.removed)
 	}
 }
 

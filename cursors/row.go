@@ -7,8 +7,8 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Table is where cursors are stored. The store numbers the rows in the order in
-// which they are made, and never uses a number again.
+// Table is where cursors are stored. Its rows are numbered in the order in which
+// they are made; see tally.
 var Table = ledger.NewTable(ledger.Table{
 	Name: "cursors",
 	Columns: []string{"created", "consumer_id", "stream_name", "subject_id", "last_sequence", "last_delivery_id", "last_delivered_at",
@@ -25,13 +25,6 @@ var (
 	OfConsumer = &ledger.Index{Table: Table, Name: "cursors_consumer", Columns: []string{"consumer_id", "created"}}
 	OfSubject  = &ledger.Index{Table: Table, Name: "cursors_subject", Columns: []string{"subject_id", "created"}}
 )
-
-// counts has one row: how many cursors there are. The store keeps it with each
-// insert and delete, so that nobody counts rows.
-var counts = &ledger.Index{
-	Table:   ledger.NewTable(ledger.Table{Name: "cursor_counts", Columns: []string{"id", "cursors"}}),
-	Columns: []string{"id"},
-}
 
 // Read makes a cursor of its columns.
 func Read(v ledger.Values) *Cursor {
@@ -52,19 +45,26 @@ func Get(r ledger.Reader, n Name) (Cursor, error) {
 }
 
 // Write adds to a unit that a cursor becomes after. before is the cursor as it was
-// read, and as after was made from it. The unit is refused with ErrMoved if the
+// read, and after was made from it. The unit is refused with ErrMoved if the
 // stored cursor is no longer before, and with ErrTooMany if it is a new one and
 // there is no room.
 func Write(u *ledger.Unit, before, after Cursor) {
+	r := &row{Cursor: after, fresh: !before.Exists}
 	u.Fences = append(u.Fences, unmoved{before})
-	u.Rows = append(u.Rows, &row{Cursor: after, fresh: !before.Exists})
+	u.Rows = append(u.Rows, r)
+	if r.fresh {
+		t := tallyOf(u)
+		t.made = append(t.made, r)
+	}
 }
 
 // Remove adds to a unit that a cursor is deleted. before is the cursor as it was
-// read; the unit is refused with ErrMoved if the stored cursor is another one.
+// read, and exists; the unit is refused with ErrMoved if the stored cursor is
+// another one.
 func Remove(u *ledger.Unit, before Cursor) {
 	u.Fences = append(u.Fences, unmoved{before})
 	u.Rows = append(u.Rows, &ledger.Removal{Of: Table, Key: []any{before.ConsumerID, before.StreamName, before.SubjectID}})
+	tallyOf(u).removed++
 }
 
 // unmoved is the fence of every write: the stored cursor is before. What is decided
@@ -72,37 +72,19 @@ func Remove(u *ledger.Unit, before Cursor) {
 type unmoved struct{ before Cursor }
 
 // Check implements ledger.Fence.
-func (f unmoved) Check(tx ledger.Tx, u *ledger.Unit) (refused, fault error) {
+func (f unmoved) Check(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) {
 	now, err := Get(tx, f.before.Name())
-	switch {
-	case err != nil:
-		return nil, err
-	case now.Exists != f.before.Exists || !slices.Equal(now.values(), f.before.values()):
+	if err == nil && (now.Exists != f.before.Exists || !slices.Equal(now.values(), f.before.values())) {
 		return ErrMoved, nil
-	case now.Exists:
-		return nil, nil
-	}
-	v, err := tx.Get(counts, int64(1))
-	if err == nil && v.Int(1)+made(u) > MaxCursors {
-		return ErrTooMany, nil
 	}
 	return nil, err
-}
-
-// made is how many cursors the unit makes.
-func made(u *ledger.Unit) (n int64) {
-	for _, r := range u.Rows {
-		if r, ok := r.(*row); ok && r.fresh {
-			n++
-		}
-	}
-	return n
 }
 
 // row is a cursor as a unit writes it.
 type row struct {
 	Cursor
-	fresh bool // the database does not have it yet
+	fresh   bool  // the database does not have it yet
+	created int64 // the number of a new row, from its tally
 }
 
 // Table implements ledger.Row.
@@ -118,9 +100,13 @@ func (r *row) New() bool { return r.fresh }
 func (r *row) Settle(int64) {}
 
 // Values implements ledger.Row.
-func (r *row) Values(int64) (ledger.Values, error) { return r.values(), nil }
+func (r *row) Values(int64) (ledger.Values, error) {
+	v := r.values()
+	v[0] = r.created
+	return v, nil
+}
 
-// values are the columns. The store makes the first one.
+// values are the columns without the number.
 func (c Cursor) values() ledger.Values {
 	return ledger.Values{
 		nil, c.ConsumerID, c.StreamName, c.SubjectID, c.LastSequence, c.LastDeliveryID, c.LastDeliveredAt.Milli(), c.deliveredSeq,

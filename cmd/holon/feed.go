@@ -20,9 +20,10 @@ type feedItem struct {
 // feed runs a subscription in a goroutine and passes its events on, in order.
 // items is closed when the subscription has ended; err is set then.
 type feed struct {
-	items chan feedItem
-	err   error
-	stop  context.CancelFunc
+	items  chan feedItem
+	err    error
+	stop   context.CancelFunc
+	keeper *keeper // of what show has printed; nil: none
 }
 
 // startFeed starts a feed. The caller must call end.

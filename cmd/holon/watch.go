@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,7 +20,7 @@ import (
 
 func newWatchCommand(g *globals) *cobra.Command {
 	var options client.Options
-	var after, superseded string
+	var after, superseded, consumer string
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "watch",
@@ -35,8 +36,14 @@ plain lines a marker says what is superseded. show changes nothing.
 ones too unless --superseded=hide asks the server to leave them out.
 -o json prints one object with all of them, finished when the watch ends.
 
+--consumer keeps the position in a cursor of this name on the server: the watch
+starts after it (0: a new one), and advances it past what it has printed, at
+least once a second. After a crash it prints again what it had not confirmed.
+Use a name with the same --thread and --method each time.
+
   holon watch                                 everything from now on
   holon watch --after 0                       everything from the beginning, then live
+  holon watch --consumer laptop               everything since the last time
   holon watch --thread thread_… --method 'item/*'
   holon watch --after 0 --limit 100 -o jsonl`,
 		Args: cobra.NoArgs,
@@ -51,6 +58,9 @@ ones too unless --superseded=hide asks the server to leave them out.
 			if limit < 0 {
 				return usagef("--limit %d: give a number of events, or 0 for no limit", limit)
 			}
+			if cmd.Flags().Changed("consumer") && strings.TrimSpace(consumer) == "" {
+				return usagef("--consumer: give a name, such as laptop")
+			}
 			mode, err := supersededMode(superseded, format)
 			if err != nil {
 				return err
@@ -64,13 +74,25 @@ ones too unless --superseded=hide asks the server to leave them out.
 				// The server need not send it if it can leave it out.
 				options.Collapse = format != "text" || collapses(cmd.Context(), c)
 			}
-			return watch(cmd.Context(), &g.console, c, options, format, mode, limit)
+			var k *keeper
+			if consumer != "" {
+				var start int64
+				if k, start, err = readPosition(cmd.Context(), c, consumer, options.ThreadIDs); err != nil {
+					return err
+				}
+				defer k.stop()
+				if options.AfterSeq == nil {
+					options.AfterSeq = &start
+				}
+			}
+			return watch(cmd.Context(), &g.console, c, options, format, mode, limit, k)
 		}),
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&options.ThreadIDs, "thread", nil, "only this thread; repeatable")
 	flags.StringArrayVar(&options.Methods, "method", nil, "only this method, or a kind such as item/*; repeatable")
 	flags.StringVar(&after, "after", "", "start after this seq (0: from the beginning); LOG_ID:SEQ also checks that it is the same log")
+	flags.StringVar(&consumer, "consumer", "", "start after the cursor of this name, and advance it")
 	flags.StringVar(&superseded, "superseded", "", "superseded lines: hide (default), mark or show")
 	flags.IntVar(&limit, "limit", 0, "end after this many events; 0: no limit")
 	return cmd
@@ -131,7 +153,7 @@ type viewer interface {
 	Close() error
 }
 
-func watch(ctx context.Context, con *console, c *client.Client, options client.Options, format string, superseded timeline.Superseded, limit int) error {
+func watch(ctx context.Context, con *console, c *client.Client, options client.Options, format string, superseded timeline.Superseded, limit int, k *keeper) error {
 	view := newViewer(con, format, timeline.Options{
 		Threads: len(options.ThreadIDs) != 1, Superseded: superseded, HowToAnswer: true, Idle: "waiting for events",
 	})
@@ -143,17 +165,39 @@ func watch(ctx context.Context, con *console, c *client.Client, options client.O
 		children.apart = options.ThreadIDs
 		defer children.end()
 	}
+	f.keeper = k
 	seen, err := f.show(view, children, con.ticks(), limit)
-	if closeErr := view.Close(); err == nil {
-		err = closeErr
+	if closeErr := view.Close(); closeErr != nil {
+		k.stop() // what was held back may not have been printed
+		err = cmp.Or(err, closeErr)
+	} else if k != nil {
+		endKeeper(ctx, con, k, seen, err)
 	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = nil // Ctrl-C ends the watch
 	}
-	if err == nil && seen > 0 && format == "text" && limit == 0 {
+	if err == nil && seen > 0 && format == "text" && limit == 0 && k != nil {
+		con.note("stopped after seq %d; continue with: holon watch --consumer %s", seen, timeline.OneLine(k.consumer))
+	} else if err == nil && seen > 0 && format == "text" && limit == 0 {
 		con.note("stopped after seq %d; continue with: holon watch --after %d", seen, seen)
 	}
 	return err
+}
+
+// endKeeper confirms what a watch has printed, and says if that could not be done.
+// The cursor of another log is left alone.
+func endKeeper(ctx context.Context, con *console, k *keeper, seen int64, err error) {
+	if client.IsKind(err, client.KindLogChanged) {
+		k.stop()
+		return
+	}
+	if at, err := k.end(ctx, seen); at < seen {
+		why := "the connection is lost"
+		if err != nil {
+			why = timeline.OneLine(err.Error())
+		}
+		con.note("holon: the cursor %s is at %d, not at %d: %s; the next watch shows again what came between", timeline.OneLine(k.consumer), at, seen, why)
+	}
 }
 
 // show runs the loop and returns the last seq shown, of children aside.
@@ -171,15 +215,17 @@ func (f *feed) show(view viewer, children *childFeed, ticks <-chan time.Time, li
 				return seen, f.err
 			}
 			if item.state != nil {
+				f.keeper.state(*item.state)
 				err = view.State(*item.state)
-			} else {
-				err = view.Event(item.event)
+			} else if err = view.Event(item.event); err == nil {
 				seen = max(seen, item.event.Seq)
 				count++
 			}
 			if err != nil || limit > 0 && count == limit {
 				return seen, err
 			}
+		case <-f.keeper.ticks():
+			f.keeper.keep(printed(view, seen))
 		case <-ticks:
 			err = view.Tick()
 		}

@@ -26,9 +26,19 @@ type process struct {
 // children.
 func startProcess(t *testing.T, environ []string, name string, args ...string) *process {
 	t.Helper()
+	return startProcessTo(t, nil, environ, name, args...)
+}
+
+// startProcessTo is startProcess with stdout in a file, which has all that was
+// written when the program is killed; nil: in output.
+func startProcessTo(t *testing.T, out *os.File, environ []string, name string, args ...string) *process {
+	t.Helper()
 	p := &process{cmd: osexec.Command(name, args...), exited: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), environ...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
+	if out != nil {
+		p.cmd.Stdout = out
+	}
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

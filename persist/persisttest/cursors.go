@@ -52,6 +52,26 @@ func cursorRows(t *testing.T, h Harness) {
 	if again, err := s.Reset(ctx, cursors.Reset{Name: n, LastSequence: &zero, Reason: "again", Key: key}); err != nil || again.Seq != 2 || again.Cursor.UpdatedAt != first.Cursor.UpdatedAt {
 		t.Errorf("the same key again: %+v, %v", again, err)
 	}
+	// One unit makes two cursors and deletes a third.
+	u, made := &ledger.Unit{}, []cursors.Name{{ConsumerID: "one", StreamName: "mail"}, {ConsumerID: "two", StreamName: "mail"}}
+	gone, _, err := h.Store.ReadCursor(ctx, mail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cursors.Remove(u, gone)
+	for _, n := range made {
+		cursors.Write(u, cursors.Zero(n), cursors.Zero(n).Fail("x", notify.TimeFromMilli(1)))
+	}
+	if _, err := h.Store.Append(u); err != nil {
+		t.Fatal(err)
+	}
+	page, err := h.Store.ListCursors(ctx, cursors.Query{Limit: 2})
+	if err != nil || len(page.Rows) != 2 || page.Rows[0].Name() != n || page.Rows[1].Name() != made[0] || page.Next == "" {
+		t.Errorf("%+v, %v", page, err)
+	}
+	if page, err = h.Store.ListCursors(ctx, cursors.Query{Cursor: page.Next}); err != nil || len(page.Rows) != 1 || page.Rows[0].Name() != made[1] {
+		t.Errorf("then %+v, %v", page, err)
+	}
 	if list := all(t, h.Store); len(list) != 2 || list[1].Method != notify.CursorReset || list[1].ThreadID != "" || list[1].ThreadSeq != 0 {
 		t.Errorf("events %+v", list)
 	}

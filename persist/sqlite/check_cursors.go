@@ -5,7 +5,7 @@ package sqlite
 func checkCursors(c *conn, add addFinding, latest int64) error {
 	ahead, rows, counted := int64(0), int64(0), int64(0)
 	if _, err := c.queryOne(`SELECT (SELECT count(*) FROM cursors WHERE stream_name = 'events' AND last_sequence > 0 AND last_sequence > ?),
-		(SELECT count(*) FROM cursors), (SELECT cursors FROM cursor_counts)`,
+		(SELECT count(*) FROM cursors), coalesce((SELECT cursors FROM cursor_counts), 0)`,
 		func(r row) { ahead, rows, counted = r.Int(0), r.Int(1), r.Int(2) }, latest); err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ func TestCursorsHaveABound(t *testing.T) {
 	s := running(t, Options{Dir: t.TempDir(), Normal: true})
 	s.sql(t, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
 		INSERT INTO cursors SELECT NULL, 'c' || i, 'events', '', 0, '', 0, 0, '', 1 FROM n`, int64(cursors.MaxCursors-1))
+	s.sql(t, "INSERT INTO cursor_counts SELECT 1, count(*), max(created) FROM cursors")
 	if err := advance(t, s, "last", 0); err != nil {
 		t.Fatal(err)
 	}
@@ -188,6 +189,7 @@ func TestRestoredLogIsNotBehindItsCursors(t *testing.T) {
 		}
 		s.sql(t, `INSERT INTO cursors SELECT NULL, 'above', stream_name, '', 50, 'd', 1, 50, '', 1 FROM cursors`)
 		s.sql(t, `INSERT INTO cursors SELECT NULL, 'above', 'mail', '', 50, 'd', 1, 50, '', 1 FROM cursors WHERE consumer_id = 'sound'`)
+		s.sql(t, "UPDATE cursor_counts SET (cursors, newest) = (SELECT count(*), max(created) FROM cursors)")
 		var found string
 		for _, f := range worst(t, s.view) {
 			found += fmt.Sprint(f)

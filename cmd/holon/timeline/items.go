@@ -24,7 +24,7 @@ func (r *Renderer) itemEvent(event client.Event, p params) {
 	case "item/delta":
 		if it == nil {
 			// The stream began in the middle of this item.
-			it = &item{from: r.from, label: labelAgent, shown: p.Offset}
+			it = &item{from: r.from, since: event.Seq, label: labelAgent, shown: p.Offset}
 			r.items[id] = it
 			r.write(event, it, "… ")
 		}
@@ -34,7 +34,7 @@ func (r *Renderer) itemEvent(event client.Event, p params) {
 	content := ReadContent(p.Content)
 	ended := p.Status != "in_progress" && p.Status != "pending"
 	if it == nil {
-		it = &item{from: r.from}
+		it = &item{from: r.from, since: event.Seq}
 		r.items[id] = it
 	}
 	it.content = content

@@ -71,6 +71,7 @@ type turn struct {
 // item is an item that has not ended.
 type item struct {
 	from    *source // of its first event
+	since   int64   // the seq of that event
 	label   label
 	content Content
 	clean   Sanitizer
@@ -205,6 +206,21 @@ func (r *Renderer) Close() error {
 		t.endLine()
 	}
 	return r.sink.flush()
+}
+
+// Held returns the seq of the oldest event whose text may not be printed yet, as
+// that of an item that has not ended; 0 = everything is printed. Questions count as
+// printed: they wait for days. The view of such an item begins with that event.
+func (r *Renderer) Held() (seq int64) {
+	for _, it := range r.items {
+		if it.asked || it.content.Type == "user_message" || it.content.Type == "plan" {
+			continue
+		}
+		if seq == 0 || it.since < seq {
+			seq = it.since
+		}
+	}
+	return seq
 }
 
 // block shows one finished block.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
@@ -37,6 +38,7 @@ func New(now func() time.Time) *Store {
 		rows: newTables(
 			threads.ByID, turns.ByID, items.ByID, turns.StepsByEpoch,
 			inbox.ByThread, inbox.RawByNative, inbox.DigestOpen, inbox.SubscriptionByID, inbox.TimerByID,
+			cursors.ByName,
 		),
 	}
 	s.rows.add(turns.RuntimeTable.Name, &record{"id": int64(1)})
@@ -223,5 +225,6 @@ var (
 	_ turns.Rows     = (*Store)(nil)
 	_ turns.Reader   = (*Store)(nil)
 	_ inbox.Reader   = (*Store)(nil)
+	_ cursors.Reader = (*Store)(nil)
 	_ persist.Pruner = (*Store)(nil)
 )

@@ -1,7 +1,6 @@
--- How far consumers have come. AUTOINCREMENT: a page of the list continues after a
--- row, so no later row may get the number of a deleted one.
+-- How far consumers have come.
 CREATE TABLE cursors (
-    created           INTEGER PRIMARY KEY AUTOINCREMENT,
+    created           INTEGER PRIMARY KEY, -- numbers the rows, and is never used again: pages continue after one
     consumer_id       TEXT    NOT NULL,
     stream_name       TEXT    NOT NULL,
     subject_id        TEXT    NOT NULL, -- '' = none
@@ -17,18 +16,12 @@ CREATE INDEX cursors_consumer ON cursors (consumer_id);
 CREATE INDEX cursors_subject  ON cursors (subject_id);
 CREATE INDEX cursors_reached  ON cursors (stream_name, last_sequence) WHERE last_sequence > 0;
 
--- How many cursors there are, so that their bound costs one read of a row.
+-- How many cursors there are, and the number of the newest: no row, or one.
 CREATE TABLE cursor_counts (
     id      INTEGER PRIMARY KEY CHECK (id = 1),
-    cursors INTEGER NOT NULL
+    cursors INTEGER NOT NULL,
+    newest  INTEGER NOT NULL
 ) STRICT;
-INSERT INTO cursor_counts VALUES (1, 0);
-CREATE TRIGGER cursors_inserted AFTER INSERT ON cursors BEGIN
-    UPDATE cursor_counts SET cursors = cursors + 1 WHERE id = 1;
-END;
-CREATE TRIGGER cursors_deleted AFTER DELETE ON cursors BEGIN
-    UPDATE cursor_counts SET cursors = cursors - 1 WHERE id = 1;
-END;
 
 -- Delivery to where people are. Nothing here is secret: see bridges/secrets.
 CREATE TABLE bridges (
