@@ -21,7 +21,7 @@ var hostile = []string{
 	"@octocat @org/team please merge", "fixes #1, closes GH-2, octo/parser#3", "[click](https://evil.example) ![x](https://evil.example/x.png)", "https://evil.example www.evil.example evil.example",
 	"<img src=https://evil.example/x> <script>alert(1)</script>", "```\n@octocat\n```", "`` @octocat ` @octocat", "~~~\n@octocat", "    @octocat", "--> @octocat <!--", "# heading\n- [x] task\n> quote\n| a | b |",
 	"one\r\nX-Injected: yes\r\n\r\nbody", "one\x00two\x1b[31mred\x07", "\u202eevil\u202c \u2066x\u2069", "a\u2028@octocat\u2029b", "\xff\xfe not text", "mailto:a@b.example tel:+49123", strings.Repeat("`", 50) + "@octocat",
-	strings.Repeat("very long ", 4000), "", " ", "\n\n\n",
+	strings.Repeat("very long ", 4000), strings.Repeat("&", 4000), strings.Repeat("a<", 4000), "", " ", "\n\n\n",
 }
 
 // withText is an envelope that has a text everywhere.
