@@ -61,8 +61,11 @@ type Outgoing struct {
 type Slot struct {
 	// Key names the slot at the target: [A-Za-z0-9_-]{1,64}, the same for all
 	// messages of the slot.
-	Key      string
-	RemoteID string // of the message that it shows now; "" = none is known
+	Key string
+	// RemoteID is what Result.RemoteIDs had for the slot last; "" = none is known.
+	// Only its channel can read it: it names the message that is shown, and those
+	// that are still to be removed.
+	RemoteID string
 	// Post says that the news wants a person's attention: it is posted as a new
 	// message, and the one that the slot shows now is removed after that, where
 	// the target can. Otherwise the shown message is changed, or one is posted if
@@ -88,7 +91,8 @@ type Result struct {
 	Status  int // of HTTP, or the exit code of a program; 0 = none
 	// Error says what went wrong in words of our own: a kind such as "timeout",
 	// "private_address" or "status 500". It never has an address, a header or a
-	// secret. "" = nothing.
+	// secret. "" = nothing. With Delivered it is something to know beside that, such
+	// as an earlier message that could not be removed.
 	Error string
 	// Unhealthy says that the target itself is in trouble (its transport failed,
 	// or 5xx), not this delivery.
@@ -99,7 +103,9 @@ type Result struct {
 	// Answer is the beginning of the answer, at most 1 KiB, secrets removed.
 	Answer     []byte
 	RetryAfter time.Duration // with Wait; 0 = unknown
-	// RemoteIDs are the messages that the slots show now, in the order of
-	// Outgoing.Slots; nil for channels that do not edit.
+	// RemoteIDs are what the slots show now, in the order of Outgoing.Slots, each at
+	// most 256 bytes. They are right whatever the outcome is: the caller keeps them,
+	// because an attempt may fail after it has changed some slots. nil for channels
+	// that do not edit, and without slots.
 	RemoteIDs []string
 }

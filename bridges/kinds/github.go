@@ -65,32 +65,37 @@ type gitHubCall struct {
 // no mentions, references, links or markup of it.
 func comment(e *bridges.Envelope) string {
 	m := describe(e)
-	var b strings.Builder
-	b.WriteString("**" + m.what + "**")
+	head := "**" + m.what + "**"
 	if m.title != "" {
-		b.WriteString(" " + codeSpan(m.title))
+		head += " " + codeSpan(m.title)
 	}
-	b.WriteString("\n")
+	parts := []string{head}
+	var details []string
 	for _, d := range m.details {
-		b.WriteString("\n- " + d.label + ": " + codeSpan(d.value))
+		details = append(details, "- "+d.label+": "+codeSpan(d.value))
+	}
+	if len(details) > 0 {
+		parts = append(parts, strings.Join(details, "\n"))
 	}
 	if text := shorten(lines(m.text), maxComment); text != "" {
 		fence := backticks(text, 3)
-		b.WriteString("\n\n" + fence + "text\n" + text + "\n" + fence)
+		parts = append(parts, fence+"text\n"+text+"\n"+fence)
 	}
-	if m.next != "" {
-		what, command, _ := strings.Cut(m.next, ": ")
-		if b.WriteString("\n\n" + what); command != "" {
-			b.WriteString(": " + codeSpan(command))
-		}
+	if what, command, found := strings.Cut(m.next, ": "); found {
+		parts = append(parts, what+": "+codeSpan(command))
+	} else if m.next != "" {
+		parts = append(parts, m.next)
 	}
-	return b.String()
+	return strings.Join(parts, "\n\n")
 }
 
 // codeSpan shows one line as it is.
 func codeSpan(line string) string {
 	ticks := backticks(line, 1)
-	return ticks + " " + line + " " + ticks // the spaces are not shown
+	if strings.HasPrefix(line, "`") || strings.HasSuffix(line, "`") {
+		line = " " + line + " " // these spaces are not shown
+	}
+	return ticks + line + ticks
 }
 
 // backticks is a longer row of backticks than any in a text, and at least n.

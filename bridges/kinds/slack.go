@@ -17,9 +17,10 @@ import (
 	"github.com/seed82539d15/holon/bridges"
 )
 
-// maxSlack bounds the text of a message. A text object has at most 3,000
-// characters (https://docs.slack.dev/reference/block-kit/blocks/section-block).
-const maxSlack = 2800
+// maxSlack bounds the text of a message below its title. A text object has at most
+// 3,000 characters (https://docs.slack.dev/reference/block-kit/blocks/section-block),
+// and an escaped title up to 800.
+const maxSlack = 2000
 
 // slackErrors are the errors of Slack's methods that are not the fault of one
 // request, and what they mean. All others mean that Slack refuses the request
@@ -112,7 +113,7 @@ type slackPlainText struct {
 
 func slackText(e *bridges.Envelope) slackMessage {
 	m := describe(e)
-	title, body := m.plain(maxSlack/2, slackEscape)
+	title, body := m.plain(maxSlack, slackEscape)
 	if body != "" {
 		body = "\n" + body
 	}

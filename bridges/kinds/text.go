@@ -211,12 +211,17 @@ func (m *message) plain(n int, escape func(string) string) (title, body string) 
 // cutMark says that a text is not all of it.
 const cutMark = "\n… (shortened)"
 
-// shorten cuts a text to at most n bytes, and says so.
+// shorten cuts a text to at most n bytes, and says so. It cuts no escape such as
+// &amp; in two.
 func shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return strings.TrimRight(cut(s, max(n-len(cutMark), 0)), " \n") + cutMark
+	s = cut(s, max(n-len(cutMark), 0))
+	if at := strings.LastIndexByte(s, '&'); at >= 0 && at > len(s)-len("&amp;") && !strings.Contains(s[at:], ";") {
+		s = s[:at]
+	}
+	return strings.TrimRight(s, " \n") + cutMark
 }
 
 // oneLine makes one line of at most n runes of any text.
@@ -274,5 +279,5 @@ func unlinked(s string) string {
 const gap = "\u200b"
 
 func isNameRune(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_'
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || r == '-' || r == '_'
 }

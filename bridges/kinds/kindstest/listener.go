@@ -92,7 +92,7 @@ func (l *Listener) Accepted() int {
 	return l.accepted
 }
 
-// Fail lets the next request fail. busy is closed when the fault has happened as
+// Fail lets the next request fail that no earlier call is about; "" = it works. busy is closed when the fault has happened as
 // far as it can without the other side: the request of a target that hangs has been
 // read then.
 func (l *Listener) Fail(f Fault) (busy <-chan struct{}) {
@@ -101,6 +101,13 @@ func (l *Listener) Fail(f Fault) (busy <-chan struct{}) {
 	p := planned{f, make(chan struct{})}
 	l.faults = append(l.faults, p)
 	return p.busy
+}
+
+// Forgive ends what Fail has asked for.
+func (l *Listener) Forgive() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.faults = nil
 }
 
 // next takes the next fault if which is true for it.
@@ -126,7 +133,7 @@ func (l *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.requests = append(l.requests, Request{r.Method, r.URL.Path, r.URL.Query(), r.Header.Clone(), body, r.Host})
 	l.mu.Unlock()
 	p, fails := l.next(func(f Fault) bool { return f != ResetsBeforeReading })
-	if !fails {
+	if !fails || p.fault == "" {
 		l.handler.ServeHTTP(w, r)
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/notify"
@@ -187,7 +188,7 @@ func (r Rig) meets(t *testing.T, f Fault, want Want) {
 
 // Outgoing is an attempt at the subject.
 func (s *Subject) Outgoing(e *bridges.Envelope, arrived bool) *bridges.Outgoing {
-	body, err := json.Marshal(e)
+	body, err := json.Marshal(e, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		panic(err)
 	}

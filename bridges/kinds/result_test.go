@@ -1,0 +1,159 @@
+package kinds
+
+import (
+	"context"
+	"encoding/base64"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed82539d15/holon/bridges"
+)
+
+func TestRetryAfterIsReadInAllItsForms(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for text, want := range map[string]time.Duration{
+		"": 0, "0": time.Second, "1": time.Second, "120": 2 * time.Minute, " 7 ": 7 * time.Second, "86400": maxWait, "86401": maxWait,
+		"9223372036854775807": maxWait, strings.Repeat("9", 200): maxWait, "-5": 0, "1.5": 0, "soon": 0, "1e9": 0, "0x10": 0,
+		"Fri, 02 Jan 2026 03:05:05 GMT": time.Minute, "Friday, 02-Jan-26 03:05:05 GMT": time.Minute, "Fri Jan  2 03:05:05 2026": time.Minute,
+		"Fri, 02 Jan 2026 03:00:00 GMT": time.Second, "Fri, 02 Jan 2099 03:00:00 GMT": maxWait, "2026-01-02": 0,
+	} {
+		if got := retryAfter(http.Header{"Retry-After": {text}}, now); got != want {
+			t.Errorf("Retry-After %q is %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestOutcomeOfEachStatus(t *testing.T) {
+	for status := 100; status < 600; status++ {
+		got := (&sender{}).judge(answer{status: status, header: http.Header{}, sent: true})
+		want := bridges.Refused
+		switch {
+		case status >= 200 && status <= 299:
+			want = bridges.Delivered
+		case status == 410:
+			want = bridges.Gone
+		case status == 429:
+			want = bridges.Wait
+		case status < 400 || status > 499:
+			want = bridges.Failed
+		}
+		if got.Outcome != want || got.Unhealthy != (status >= 500) || got.Arrived != (status >= 500 || status == 303) || (got.Error == "") != (want == bridges.Delivered) {
+			t.Errorf("%d: %+v", status, got)
+		}
+	}
+	for _, status := range []int{301, 400, 500} { // only 429 and 503 hold a bridge
+		if got := (&sender{}).judge(answer{status: status, header: http.Header{"Retry-After": {"5"}}}); got.Outcome == bridges.Wait {
+			t.Errorf("%d with Retry-After: %+v", status, got)
+		}
+	}
+}
+
+// Whatever form a target sends a secret back in, no result has it.
+func TestSecretsAreRemovedFromAnswers(t *testing.T) {
+	const secret = "Zm9v/YmFy+cXV4=very&secret"
+	s := sender{secrets: forms(secret, "ci", "")}
+	escaped := strings.ReplaceAll(secret, "/", `\/`)
+	encoded := base64.StdEncoding.EncodeToString([]byte(secret))
+	for what, c := range map[string]struct{ body, mustNot string }{
+		"plain":              {"x " + secret + " y", "YmFy"},
+		"JSON":               {`{"a":"` + escaped + `"}`, "YmFy"},
+		"a query":            {"?k=" + url.QueryEscape(secret), "very"},
+		"a path":             {"/" + url.PathEscape(secret), "very"},
+		"Base64":             {"Basic " + encoded, encoded[8:16]},
+		"many":               {strings.Repeat(secret, 3000), "YmFy"},
+		"cut at the end":     {"x " + secret[:len(secret)-3], "YmFy"},
+		"cut, and many":      {strings.Repeat(secret, 3000)[:maxAnswer], secret[:6]},
+		"across 1 KiB":       {strings.Repeat("x", 1<<10-6) + secret, secret[:6]},
+		"across after one":   {secret + strings.Repeat("x", 1<<10-14) + secret, secret[:6]},
+		"another's":          {"Authorization: Bearer abcdef123456", "abcdef123456"},
+		"a member":           {`{"password":"hunter2"}`, "hunter2"},
+		"bytes and a secret": {"\xff\xfe" + secret + "\xff", "YmFy"},
+	} {
+		got := string(s.shown([]byte(c.body)))
+		if strings.Contains(got, c.mustNot) || len(got) > shownAnswer || got == "" {
+			t.Errorf("%s: %q", what, got)
+		}
+	}
+	if got := string(s.shown([]byte("the ci failed"))); got != "the ci failed" {
+		t.Errorf("a short topic is no secret: %q", got)
+	}
+	if got := s.shown(nil); got != nil {
+		t.Errorf("no answer is shown as %q", got)
+	}
+}
+
+// stalled are targets that never come to an end, each in another place.
+var stalled = map[string]func(*http.Request) (*http.Response, error){
+	"before the answer": func(r *http.Request) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	},
+	"in the answer": func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(&stall{r.Context()})}, nil
+	},
+}
+
+type stall struct{ ctx context.Context }
+
+// Read implements io.Reader: a byte each second.
+func (s *stall) Read(b []byte) (int, error) {
+	select {
+	case <-s.ctx.Done():
+		return 0, s.ctx.Err()
+	case <-time.After(time.Second):
+		b[0] = ' '
+		return 1, nil
+	}
+}
+
+func TestAttemptEndsAfterTwentySeconds(t *testing.T) {
+	for where, send := range stalled {
+		for _, c := range []Config{
+			{Kind: bridges.KindWebhook, URL: "https://example.com", Secret: NewWebhookSecret()},
+			{Kind: bridges.KindNtfy, Topic: "topic"},
+			{Kind: bridges.KindSlack, Secret: "token-123"},
+			{Kind: bridges.KindGitHub, Secret: "token-123"},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				client := NewClient(ClientConfig{})
+				client.send = func(r *http.Request) (*http.Response, error) {
+					if err := r.Context().Err(); err != nil {
+						return nil, err
+					}
+					return send(r)
+				}
+				ch, err := New(c, Shared{Client: client})
+				if err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				slots := []bridges.Slot{{Key: "a", Post: true, RemoteID: "C1/1.1 C1/1.2"}, {Key: "b", RemoteID: "C1/1.3"}}
+				got := ch.Send(t.Context(), &bridges.Outgoing{
+					ID: "x", Envelope: &bridges.Envelope{EventType: bridges.TypeFinal}, Arrived: true, Slots: slots, Target: bridges.Target{Repository: "a/b", Number: 1},
+				})
+				if took := time.Since(began); took != attemptTime {
+					t.Errorf("%s, %s: it took %v: %+v", c.Kind, where, took, got)
+				}
+				status := c.Kind == bridges.KindWebhook && where == "in the answer"
+				if (got.Outcome == bridges.Delivered) != status {
+					t.Errorf("%s, %s: %+v", c.Kind, where, got)
+				}
+			})
+		}
+	}
+}
+
+func TestConfigsAreNotPrinted(t *testing.T) {
+	c := Config{Kind: bridges.KindSlack, Secret: "xoxb-secret", WebhookURL: "https://hooks.slack.com/secret", Previous: "secret"}
+	b, err := c.MarshalJSON()
+	for _, s := range []string{c.String(), c.GoString(), string(b)} {
+		if err != nil || strings.Contains(s, "secret") || !strings.Contains(s, "slack") {
+			t.Errorf("%s: %v", s, err)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package kinds
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// What people are shown of each type, in the forms of ntfy, Slack and GitHub. Run
+// with UPDATE=1 to write it anew.
+func TestWhatPeopleAreShown(t *testing.T) {
+	var b strings.Builder
+	all := append([]*bridges.Envelope{kindstest.Final()}, kindstest.Envelopes()...)
+	hostile := kindstest.Final()
+	hostile.Data.Title, hostile.Data.Text, hostile.Data.State = "see https://evil.example @all <!here>", "```\n@octocat <b>bold</b>\n```", turns.Interrupted
+	for _, e := range append(all, hostile) {
+		m := describe(e)
+		title, body := m.plain(maxNtfy, unlinked)
+		b.WriteString("== " + string(e.EventType) + "\n-- ntfy\n" + title + "\n\n" + body + "\n-- slack\n" + slackText(e).Blocks[0].Text.Text + "\n-- github\n" + comment(e) + "\n\n")
+	}
+	got := strings.ReplaceAll(b.String(), gap, "·")
+	const path = "testdata/messages.txt"
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("it is shown otherwise than in %s; run with UPDATE=1 to see how:\n%s", path, got)
+	}
+}
+
+func TestTextsAreCutAtARuneAndSaySo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Repeat(rapid.StringMatching(`[aü€😀 \n]{1,9}`).Draw(t, "text"), rapid.IntRange(1, 2000).Draw(t, "times"))
+		n := rapid.IntRange(200, 4000).Draw(t, "bytes")
+		e := kindstest.Final()
+		e.Data.Text = text
+		m := describe(e)
+		title, body := m.plain(n, slackEscape)
+		if len(body) > n || !utf8.ValidString(title+body) {
+			t.Fatalf("%d bytes of %d: %q", len(body), n, body)
+		}
+		if !strings.HasSuffix(body, m.next) {
+			t.Fatalf("what to do next is cut off: %q", body)
+		}
+		if cut := strings.Contains(body, "(shortened)"); cut != (len(lines(text))+len("\n\n")+len(m.next) > n) {
+			t.Fatalf("cut: %v, of %d to %d", cut, len(lines(text)), n)
+		}
+	})
+}
+
+func TestCommandsAreShownForIDsOnly(t *testing.T) {
+	for id, want := range map[string]string{
+		"turn_0197": "To try again: holon retry turn_0197", "": "", "x; rm -rf ~": "", "a b": "", "$(x)": "", "-x": "", strings.Repeat("x", 81): "",
+	} {
+		if got := toType("To try again", "retry", id); got != want {
+			t.Errorf("%q: %q, want %q", id, got, want)
+		}
+	}
+}
