@@ -131,6 +131,9 @@ func TestOneVerdictPerAttempt(t *testing.T) {
 		if n := len(h.reviewed()); n != 3 {
 			t.Errorf("%d verdicts", n)
 		}
+		if n := h.engine.Load().Reviews; n["pending"] != 4 || n["approved"] != 1 || n["rejected"] != 1 || n["blocked"] != 1 || n["timeout"] != 0 {
+			t.Errorf("counted %v", n)
+		}
 	})
 }
 
@@ -225,7 +228,7 @@ func TestRejectionThatNoTurnContinuesIsTheAcceptedEnd(t *testing.T) {
 		id = h.inReview("b", turns.ReviewAlways, turns.Completed)
 		for n := 0; ; n++ {
 			r := h.review(id, turns.Rejected)
-			if r.ContinuedBy == "" {
+			if r.ContinuedBy == "" || n > turns.MaxContinuations {
 				if n != turns.MaxContinuations || h.turn(id).AcceptedSeq != r.Seq {
 					t.Errorf("after %d continuations: %+v", n, h.turn(id))
 				}
