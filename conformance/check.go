@@ -70,7 +70,7 @@ const (
 var areas = []string{
 	"envelope", "id", "batch", "params", "frame", "http", "admission", "runtime", "log",
 	"thread", "agent", "turn", "busy", "interrupt", "steer", "attempt", "question", "item", "worker", "lease", "delta",
-	"child", "await", "wait",
+	"child", "await", "wait", "review",
 	"inbox", "timer", "read", "idempotency", "stream", "cursor", "consumer", "filter", "collapse", "subscribe", "sse", "error", "name", "schema",
 }
 

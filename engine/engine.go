@@ -42,7 +42,7 @@ type Engine struct {
 
 	lateOutput counter
 	waiting    counter
-	verdicts   [4]counter // by index in verdictNames
+	reviewed   [len(reviewEnds)]counter
 }
 
 // New makes an engine; it starts nothing. The first agent is the default one
@@ -193,7 +193,7 @@ type Load struct {
 	Awaiting   int              // requests that wait for ends of turns
 	Slots      int              // slots that running turns have taken
 	Capacity   int              // slots in all
-	Verdicts   map[string]int64 // since the start: reviews by how they ended: a verdict, or timeout
+	Reviews    map[string]int64 // since the start: reviews that began (pending), and that ended, by verdict or as timeout
 	LateOutput int64            // since the start: outputs that could not be stored because their turn or thread had ended
 }
 
@@ -202,27 +202,23 @@ func (e *Engine) Load() Load {
 	running, slots, parked := e.gate.load()
 	return Load{
 		Actors: e.owners.count(), Active: running, Waiting: int(e.waiting.Load()), Parked: parked, Awaiting: int(e.awaits.n.Load()),
-		Slots: slots, Capacity: e.rules.cfg.MaxActiveTurns, LateOutput: e.lateOutput.Load(), Verdicts: e.countedVerdicts(),
+		Slots: slots, Capacity: e.rules.cfg.MaxActiveTurns, LateOutput: e.lateOutput.Load(), Reviews: e.countedReviews(),
 	}
 }
 
-// verdictNames are the ends of reviews that are counted apart.
-var verdictNames = [...]string{string(turns.Approved), string(turns.Rejected), string(turns.Blocked), turns.ReviewTimeout}
+// reviewEnds are what is counted of reviews.
+var reviewEnds = [...]string{string(turns.ReviewPending), string(turns.Approved), string(turns.Rejected), string(turns.Blocked), turns.ReviewTimeout}
 
-func (e *Engine) countVerdict(b *turns.ReviewedEvent) {
-	name := string(b.Verdict)
-	if b.Reason == turns.ReviewTimeout {
-		name = b.Reason
-	}
-	if i := slices.Index(verdictNames[:], name); i >= 0 {
-		e.verdicts[i].Add(1)
+func (e *Engine) countReview(state string) {
+	if i := slices.Index(reviewEnds[:], state); i >= 0 {
+		e.reviewed[i].Add(1)
 	}
 }
 
-func (e *Engine) countedVerdicts() map[string]int64 {
-	m := make(map[string]int64, len(verdictNames))
-	for i, name := range verdictNames {
-		m[name] = e.verdicts[i].Load()
+func (e *Engine) countedReviews() map[string]int64 {
+	m := make(map[string]int64, len(reviewEnds))
+	for i, name := range reviewEnds {
+		m[name] = e.reviewed[i].Load()
 	}
 	return m
 }

@@ -59,3 +59,10 @@ func (e *Engine) LookEarly(owner, turnID string) {
 	e.awaits.changed(turnID)
 	e.family.look(owner)
 }
+
+// AwaitedBy is how many requests wait for the end of a turn.
+func (e *Engine) AwaitedBy(turnID string) int {
+	e.awaits.mu.Lock()
+	defer e.awaits.mu.Unlock()
+	return len(e.awaits.byTurn[turnID])
+}

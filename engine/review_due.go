@@ -165,6 +165,7 @@ func (k *reviewKeeper) follow(d *decision) {
 		switch b := drafts[i].Body.(type) {
 		case *turns.EndedEvent:
 			if b.Review != nil {
+				k.a.e.countReview(string(turns.ReviewPending))
 				k.a.e.reviews.earlier(b.Review.DueAt.Time)
 				k.lookAtOwner(d.change.turnRow(drafts[i].Header.TurnID))
 			}
@@ -173,7 +174,11 @@ func (k *reviewKeeper) follow(d *decision) {
 				k.a.e.awaits.continued(drafts[i].Header.TurnID, b.ContinuedBy)
 				k.lookAtOwner(d.change.turnRow(drafts[i].Header.TurnID))
 			}
-			k.a.e.countVerdict(b)
+			state := string(b.Verdict)
+			if b.Reason == turns.ReviewTimeout {
+				state = b.Reason
+			}
+			k.a.e.countReview(state)
 		}
 	}
 }

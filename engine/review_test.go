@@ -1,8 +1,10 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -131,6 +133,9 @@ func TestOneVerdictPerAttempt(t *testing.T) {
 		if n := len(h.reviewed()); n != 3 {
 			t.Errorf("%d verdicts", n)
 		}
+		if n := h.engine.Load().Reviews; n["pending"] != 4 || n["approved"] != 1 || n["rejected"] != 1 || n["blocked"] != 1 || n["timeout"] != 0 {
+			t.Errorf("counted %v", n)
+		}
 	})
 }
 
@@ -225,7 +230,7 @@ func TestRejectionThatNoTurnContinuesIsTheAcceptedEnd(t *testing.T) {
 		id = h.inReview("b", turns.ReviewAlways, turns.Completed)
 		for n := 0; ; n++ {
 			r := h.review(id, turns.Rejected)
-			if r.ContinuedBy == "" {
+			if r.ContinuedBy == "" || n > turns.MaxContinuations {
 				if n != turns.MaxContinuations || h.turn(id).AcceptedSeq != r.Seq {
 					t.Errorf("after %d continuations: %+v", n, h.turn(id))
 				}
@@ -557,6 +562,49 @@ func TestAwaitWaitsForTheAcceptedEnd(t *testing.T) {
 			h.review(r.TurnID, turns.Approved)
 			h.wokenOnce("the result")
 		}},
+	})
+}
+
+// slowReads make those who decide by rows wait, while a gate is closed.
+type slowReads struct {
+	engine.Rows
+	gate *atomic.Pointer[chan struct{}]
+}
+
+func (r slowReads) ReadToDecide(ctx context.Context, f func(ledger.Reader) error) error {
+	if c := r.gate.Load(); c != nil {
+		<-*c
+	}
+	return r.Rows.ReadToDecide(ctx, f)
+}
+
+// A request for a rejected turn waits for the next one from its commit on, however long it
+// takes to read again: nothing else may tell that end meanwhile.
+func TestRequestForARejectedTurnWaitsForTheNextOneAtOnce(t *testing.T) {
+	var gate atomic.Pointer[chan struct{}]
+	bubble(t, setup{rows: func(r engine.Rows) engine.Rows { return slowReads{r, &gate} }}, func(h *harness) {
+		c := h.family("b")
+		id := h.childInReview("b", false)
+		waits := h.awaiting(bg, awaitBy(id))
+		closed := make(chan struct{})
+		h.faults.afterCommit(func(u *ledger.Unit) {
+			if has(notify.TurnReviewed)(u) {
+				gate.Store(&closed)
+			}
+		})
+		r := h.review(id, turns.Rejected)
+		h.faults.heal()
+		synctest.Wait()
+		if n := h.engine.AwaitedBy(r.ContinuedBy); n != 1 {
+			t.Errorf("%d requests wait for the next turn", n)
+		}
+		gate.Store(nil)
+		close(closed)
+		h.done(h.next(h.agent), "better")
+		h.review(r.ContinuedBy, turns.Approved)
+		h.answered(waits, 1).sent(true)
+		h.speak(c)
+		h.idle(h.model)
 	})
 }
 

@@ -57,6 +57,18 @@ func resultLine(r *turns.Result) string {
 	if r.Error != nil {
 		s += ": " + inbox.Line(r.Error.Kind+": "+r.Error.Message, inbox.MaxSummary)
 	}
+	if r.ContinuedBy != "" {
+		s += "; it was rejected, and this is how " + r.ContinuedBy + " is, which continues it"
+	}
+	switch {
+	case r.State == turns.InReview:
+		s += fmt.Sprintf("; attempt %d", r.Attempt)
+	case r.Review != nil:
+		s += fmt.Sprintf("; %s in a review", r.Review.State)
+		if r.Review.Note != "" {
+			s += ": " + inbox.Line(r.Review.Note, inbox.MaxSummary)
+		}
+	}
 	return "- " + s + "\n"
 }
 
@@ -93,23 +105,29 @@ func quotingResults(results []turns.Result, own string, data []byte) answer {
 	return quoting(resultsText(results), own, data)
 }
 
-// unended are the ids of the turns that go on.
-func unended(results []turns.Result) (ids []string) {
+// unended are the ids of the turns that go on, those that wait for a review apart.
+func unended(results []turns.Result) (running, inReview []string) {
 	for i := range results {
 		switch r := &results[i]; {
 		case r.Accepted(), r.State == turns.NotFound, r.State == turns.InvalidScope:
+		case r.State == turns.InReview:
+			inReview = append(inReview, r.EndOf())
 		default:
-			ids = append(ids, r.TurnID)
+			running = append(running, r.TurnID)
 		}
 	}
-	return ids
+	return running, inReview
 }
 
 // whatFollows says what to do about turns that go on.
 func whatFollows(results []turns.Result) string {
-	ids := unended(results)
-	if len(ids) == 0 {
-		return ""
+	running, inReview := unended(results)
+	text := ""
+	if len(inReview) > 0 {
+		text = fmt.Sprintf("Waiting for a review: %s. Call work_review with your verdict, or leave it to others and do not wait: the end arrives in your inbox.\n", list(inReview))
 	}
-	return fmt.Sprintf("Still running: %s. Call work_await again for their results, or go on with other work.\n", list(ids))
+	if len(running) > 0 {
+		text += fmt.Sprintf("Still running: %s. Call work_await again for their results, or go on with other work.\n", list(running))
+	}
+	return text
 }

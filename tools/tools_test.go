@@ -17,7 +17,7 @@ import (
 
 var allTools = []string{
 	"inbox_ack", "inbox_read", "inbox_subscribe", "message_send", "timer_create", "timer_delete",
-	"work_await", "work_list", "work_send", "work_start", "work_stop",
+	"work_await", "work_list", "work_review", "work_send", "work_start", "work_stop",
 }
 
 // everyWay runs a test with a client over HTTP and with one over stdio.
@@ -76,6 +76,7 @@ func TestToolsCallMethods(t *testing.T) {
 		f.say("turn/await", oneResult)
 		f.say("turn/steer", `{"turn_id":"turn_1","state":"active","accepted_items":1,"item_ids":["item_1"],"accepted_at":"2027-01-01T00:00:00Z","delivery":"queued","seq":7}`)
 		f.say("turn/interrupt", `{"turn_id":"turn_1","state":"interrupting","interrupted_at":"2027-01-01T00:00:00Z","message":"","seq":7}`)
+		f.say("turn/review", `{"turn_id":"turn_1","thread_id":"child","attempt":1,"state":"completed","review":{"policy":"always","state":"rejected"},"continued_by":"turn_2","seq":7}`)
 		f.say("turn/read", `{"turn":{"turn_id":"turn_1","thread_id":"child","state":"completed","attempt":1,"title":"Tests","created_seq":1,"updated_seq":1},"latest_seq":9}`)
 		f.say("item/list", `{"items":[{"item_id":"item_1","thread_id":"child","status":"completed","type":"agent_message","content":{"type":"agent_message","role":"assistant","content":[{"type":"output_text","text":"one\ntwo\nthree\nfour\n"}]},"created_seq":1,"updated_seq":1}],"latest_seq":9}`)
 		f.say("inbox/read", `{"entries":[{"entry_id":"ent_3","kind":"item","source":"message","summary":"hello","count":1,"last_raw_id":"raw_3","first_at":"2027-01-01T00:00:00Z","last_at":"2027-01-01T00:00:00Z","posted_at":"2027-01-01T00:00:00Z"}],"as_of_seq":9,"unacked_entries":1,"pending_items":0}`)
@@ -106,6 +107,10 @@ func TestToolsCallMethods(t *testing.T) {
 			{"work_list", map[string]any{"turn_ids": []string{"turn_1"}}, "one\ntwo\nthree\nfour", []string{`own turn/read {"turn_id":"turn_1"}`, `own item/list {"turn_id":"turn_1","type":"agent_message","limit":1,"order":"desc"}`}},
 			{"work_send", map[string]any{"turn_id": "turn_1", "text": "Hurry"}, "next prompt", []string{`own turn/steer {"turn_id":"turn_1","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"Hurry"}]}]}`}},
 			{"work_stop", map[string]any{"turn_id": "turn_1", "reason": "wrong"}, "is being stopped", []string{`own turn/interrupt {"turn_id":"turn_1","reason":"wrong"}`}},
+			{"work_review", map[string]any{"turn_id": "turn_1", "verdict": "rejected", "note": "more"}, `turn_ids ["turn_2"]`, []string{
+				`own turn/read {"turn_id":"turn_1"}`, `own turn/review {"turn_id":"turn_1","attempt":1,"verdict":"rejected","note":"more"}`,
+			}},
+			{"work_review", map[string]any{"turn_id": "turn_1", "verdict": "approved", "attempt": 3}, "turn_1", []string{`own turn/review {"turn_id":"turn_1","attempt":3,"verdict":"approved"}`}},
 			{"inbox_read", nil, "ent_3 (message, 1): hello", []string{`own inbox/read {"thread_id":"own","limit":50}`}},
 			{"inbox_read", map[string]any{"entry_id": "ent_3"}, "hello there", []string{`own inbox/expand {"thread_id":"own","entry_id":"ent_3","limit":10}`}},
 			{"inbox_ack", map[string]any{"entry_ids": []string{"ent_3"}}, "2 items", []string{`own inbox/ack {"thread_id":"own","entry_ids":["ent_3"]}`}},
@@ -150,6 +155,26 @@ func TestWorkListShowsLastLines(t *testing.T) {
 		t.Errorf("asked %v", f.asked)
 	}
 	f.mu.Unlock()
+}
+
+func TestWorkInReviewIsNotWaitedFor(t *testing.T) {
+	f := newFake(t)
+	c := overStdio(t, f, nil)
+	f.say("turn/await", `{"results":[{"turn_id":"turn_1","thread_id":"child","state":"in_review","attempt":2,"text":"all done","review":{"policy":"always","state":"pending"},"elapsed_ms":0},
+		{"turn_id":"turn_2","thread_id":"child","state":"in_review","attempt":1,"continued_by":"turn_3","elapsed_ms":0},
+		{"turn_id":"turn_4","thread_id":"child","state":"completed","attempt":1,"review":{"policy":"always","state":"blocked","note":"no"},"elapsed_ms":0}],"timed_out":false,"seq":9}`)
+	text, _, _ := use(t, c, "work_await", nil, nil)
+	for _, want := range []string{
+		"turn_1 in thread child waits for a review; attempt 2", "so far, the last message of turn_1:\nall done", "this is how turn_3 is", "turn_4 in thread child completed; blocked in a review: no",
+		"Waiting for a review: turn_1, turn_3. Call work_review",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %s", want, text)
+		}
+	}
+	if strings.Contains(text, "Still running") {
+		t.Errorf("the agent is to wait: %s", text)
+	}
 }
 
 // What others wrote cannot end its quotation, and has no control characters.

@@ -49,6 +49,12 @@ func (s *Server) addWork() {
 		description: "Stop a child turn that is queued or running.",
 		repeats:     true,
 	}, s.workStop)
+	add(s, tool{
+		name: "work_review",
+		description: "Give your verdict about a child turn that waits for a review. rejected: it is continued with your note as its next prompt. " +
+			"approved and blocked are final: then its end arrives in your inbox.",
+		limits: map[string]bounds{"verdict": {words: []any{string(turns.Approved), string(turns.Rejected), string(turns.Blocked)}}},
+	}, s.workReview)
 }
 
 // workStartIn are the params of work_start.
@@ -126,7 +132,10 @@ func (r *request) start(ctx context.Context, threadID string, c turns.Start, key
 // started says what was started and what to do next.
 func started(t *turns.StartResult, data []byte) answer {
 	where := fmt.Sprintf("turn %s in thread %s", t.TurnID, t.ThreadID)
-	if len(t.Results) > 0 && len(unended(t.Results)) == 0 {
+	if running, inReview := unended(t.Results); len(t.Results) > 0 && len(running) == 0 {
+		if len(inReview) > 0 {
+			return quotingResults(t.Results, fmt.Sprintf("Started %s.\n", where)+whatFollows(t.Results), data)
+		}
 		return quotingResults(t.Results, fmt.Sprintf("Started %s, and it has ended.\n", where), data)
 	}
 	text := fmt.Sprintf("Started %s.", where)
@@ -227,6 +236,39 @@ func (s *Server) workStop(ctx context.Context, r *request, in workStopIn) (answe
 	text := fmt.Sprintf("Turn %s was stopped.\n", t.TurnID)
 	if t.State != string(turns.Interrupted) {
 		text = fmt.Sprintf("Turn %s is being stopped. work_await says when it has ended.\n", t.TurnID)
+	}
+	return saying(text, raw), nil
+}
+
+// workReviewIn are the params of work_review.
+type workReviewIn struct {
+	TurnID  string `json:"turn_id" jsonschema:"a turn of a child thread"`
+	Verdict string `json:"verdict" jsonschema:"approved, rejected or blocked"`
+	Note    string `json:"note,omitempty" jsonschema:"why; with rejected, what is to be done"`
+	Attempt int    `json:"attempt,omitempty" jsonschema:"the attempt you have seen; by default the newest"`
+}
+
+func (s *Server) workReview(ctx context.Context, r *request, in workReviewIn) (answer, *api.Error) {
+	key, refused := r.key(ctx, "")
+	if refused != nil {
+		return answer{}, refused
+	}
+	if in.Attempt == 0 {
+		t, _, refused := call[api.TurnReadResult](ctx, s.Caller, "turn/read", api.TurnReadParams{TurnID: in.TurnID})
+		if refused != nil {
+			return answer{}, refused
+		}
+		in.Attempt = t.Turn.Attempt
+	}
+	t, raw, refused := call[api.TurnReviewResult](ctx, s.Caller, "turn/review", api.TurnReviewParams{
+		ReviewTurn: turns.ReviewTurn{TurnID: in.TurnID, Attempt: in.Attempt, Verdict: turns.ReviewState(in.Verdict), Note: in.Note}, Keyed: keyed(key, "review"),
+	})
+	if refused != nil {
+		return answer{}, refused
+	}
+	text := fmt.Sprintf("Turn %s is %s. Its end arrives in your inbox.\n", t.TurnID, t.Review.State)
+	if t.ContinuedBy != "" {
+		text = fmt.Sprintf("Turn %s is rejected, and turn %s continues it with your note. Call work_await with turn_ids [%q], or go on with other work.\n", t.TurnID, t.ContinuedBy, t.ContinuedBy)
 	}
 	return saying(text, raw), nil
 }

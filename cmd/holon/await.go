@@ -168,6 +168,8 @@ func (o awaitOptions) satisfied(answer turns.AwaitResult) bool {
 	ended, left := 0, 0
 	for i := range answer.Results {
 		switch r := &answer.Results[i]; {
+		case r.Review != nil && (r.Review.State == turns.Rejected || r.Review.State == turns.Blocked):
+			return false
 		case r.State == turns.Completed:
 			ended++
 		case r.Accepted(), r.State == turns.NotFound, r.State == turns.InvalidScope:
@@ -217,8 +219,25 @@ func (o awaitOptions) print(c *caller, answer turns.AwaitResult) error {
 	return nil
 }
 
-// outcome says how far a turn is.
+// outcome says how far a turn is, and what a review has found.
 func (o awaitOptions) outcome(r *turns.Result) string {
+	text := o.state(r)
+	if r.State == turns.InReview {
+		text = "waits for a review: holon review " + timeline.OneLine(r.EndOf())
+	} else if r.Review != nil {
+		text += ", " + timeline.OneLine(string(r.Review.State)) + " in a review"
+		if r.Review.Note != "" {
+			text += ": " + timeline.OneLine(r.Review.Note)
+		}
+	}
+	if r.ContinuedBy != "" {
+		text = "rejected, and continued by " + timeline.OneLine(r.ContinuedBy) + ": " + text
+	}
+	return text
+}
+
+// state says how far a turn is.
+func (o awaitOptions) state(r *turns.Result) string {
 	time := timeline.Elapsed(time.Duration(r.ElapsedMs) * time.Millisecond)
 	switch r.State {
 	case turns.Completed:

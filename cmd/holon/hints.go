@@ -53,6 +53,8 @@ func (g *globals) hint(err error) string {
 		return hintOfSystem(err)
 	}
 	switch refused.Kind {
+	case "conflict":
+		return hintOfConflict(refused.Reason)
 	case client.KindUnauthorized:
 		if g.token() != "" {
 			return "HOLON_TOKEN is not valid here: the token of an agent ends with the process or attempt that it was given to."
@@ -90,6 +92,19 @@ func (g *globals) hint(err error) string {
 		return "Make space on the disk of the data directory: the server continues by itself."
 	case "storage_failed":
 		return "Check the disk first, then restart the server: until then it writes nothing."
+	}
+	return ""
+}
+
+// hintOfConflict is the hint for a state that does not allow a request.
+func hintOfConflict(reason string) string {
+	switch reason {
+	case "reviewed", "continued":
+		return "holon review TURN shows the verdict, and which turn continues it."
+	case "not_in_review":
+		return "holon review lists the turns that wait for a verdict."
+	case "attempt":
+		return "The turn was tried again meanwhile: look at it once more with holon review TURN."
 	}
 	return ""
 }

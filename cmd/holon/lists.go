@@ -121,7 +121,7 @@ func when(text string) string {
 		return text
 	}
 	at = at.Local()
-	if time.Since(at) < 20*time.Hour {
+	if since := time.Since(at); since < 20*time.Hour && since > -20*time.Hour {
 		return at.Format("15:04:05")
 	}
 	return at.Format("2006-01-02 15:04")

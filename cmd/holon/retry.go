@@ -13,7 +13,7 @@ func newRetryCommand(g *globals) *cobra.Command {
 	var reason, key string
 	cmd := &cobra.Command{
 		Use:   "retry TURN",
-		Short: "Retry a turn that has failed or was interrupted",
+		Short: "Retry a turn that has failed or was interrupted, or that is reviewed",
 		Long: `Supersedes the turn's output so far and starts its next attempt with the same
 input, or queues it if its thread is busy. Nothing is deleted: the log, and
 holon turns TURN, still show the earlier attempts. Their effects outside of

@@ -53,6 +53,7 @@ durable log, which any number of clients follow live and resume by cursor.
 		newRunCommand(g),
 		newWatchCommand(g),
 		newRespondCommand(g),
+		newReviewCommand(g),
 		newInboxCommand(g),
 		newRemindCommand(g),
 		newRetryCommand(g),

@@ -36,6 +36,8 @@ type runOptions struct {
 	attempts int
 	backoff  time.Duration
 
+	review string // the review policy; "" = the agent's
+
 	parent     string // the thread that owns the turn; "" = none
 	background bool   // nothing waits for the end of the turn
 }
@@ -79,6 +81,9 @@ goes into the owner's inbox.
 			if busy := turns.OnBusy(options.onBusy); options.parent != "" && busy != "" && busy != turns.BusyQueue && busy != turns.BusyReject {
 				return usagef("--on-busy %s: with --parent it is queue or reject", options.onBusy)
 			}
+			if err := turns.ReviewPolicy(options.review).Check("--review"); err != nil {
+				return &usageError{err: err}
+			}
 			if options.timeout < 0 {
 				return usagef("--timeout %s: give a duration such as 90s or 10m", options.timeout)
 			}
@@ -113,6 +118,7 @@ goes into the owner's inbox.
 	flags.DurationVar(&options.timeout, "timeout", 0, "fail the turn after this time, such as 10m")
 	flags.IntVar(&options.attempts, "max-attempts", 0, "how often to try the turn if its agent or the server dies; 1: once (default: as the agent is configured)")
 	flags.DurationVar(&options.backoff, "backoff", 0, "the wait before the second attempt, doubled for each further one")
+	flags.StringVar(&options.review, "review", "", "which end waits for a review: none, on_success, on_failure or always (default: as the agent is configured)")
 	flags.StringVar(&options.parent, "parent", "", "the thread for which the turn works; it runs in a child thread of that one")
 	flags.BoolVar(&options.background, "background", false, "with --parent: start the turn and leave; its end goes into the inbox of that thread")
 	flags.BoolVarP(&options.quiet, "quiet", "q", false, "print only the agent's text, at the end; with --background, only the turn's id")
@@ -200,6 +206,9 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 	}
 	if o.timeout > 0 {
 		turn["timeout_seconds"] = o.timeout.Seconds()
+	}
+	if o.review != "" {
+		turn["review"] = o.review
 	}
 	if retry := o.retry(); retry != nil {
 		turn["retry"] = retry
@@ -354,6 +363,7 @@ type runResult struct {
 	StopReason string          `json:"stop_reason,omitempty"`
 	Error      json.RawMessage `json:"error,omitempty"`
 	Usage      json.RawMessage `json:"usage,omitempty"`
+	Review     json.RawMessage `json:"review,omitempty"` // the end waits for a review
 	Seq        int64           `json:"seq"`
 }
 
@@ -405,6 +415,9 @@ func (r *turnRun) report(format string, quiet bool) error {
 		if r.result.State != "completed" {
 			r.con.note("holon: %s", r.result.ending())
 		}
+	}
+	if r.result.Review != nil && (quiet || format != "text") {
+		r.con.note("holon: the turn waits for a review: holon review %s", timeline.OneLine(r.turnID))
 	}
 	if r.result.State != "completed" {
 		if format == "text" && r.result.failure() == "agent_unavailable" {

@@ -321,12 +321,14 @@ func (r *turnRun) end(event client.Event) error {
 		StopReason string          `json:"stop_reason"`
 		Error      json.RawMessage `json:"error"`
 		Usage      json.RawMessage `json:"usage"`
+		Review     json.RawMessage `json:"review"`
 	}
 	if err := json.Unmarshal(event.Params, &p); err != nil {
 		return fmt.Errorf("read %s: %w", event.Method, err)
 	}
 	r.result.Attempt = p.Attempt
 	r.result.Reason, r.result.StopReason, r.result.Error, r.result.Usage = p.Reason, p.StopReason, p.Error, p.Usage
+	r.result.Review = p.Review
 	return nil
 }
 

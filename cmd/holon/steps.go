@@ -32,7 +32,14 @@ type turnRow struct {
 	Error           *struct {
 		Message string `json:"message"`
 	} `json:"error"`
-	Retry *struct {
+	Review *struct {
+		State  string `json:"state"`
+		Note   string `json:"note"`
+		Reason string `json:"reason"`
+		DueAt  string `json:"due_at"`
+	} `json:"review"`
+	ContinuedBy string `json:"continued_by"`
+	Retry       *struct {
 		OnCrash     string `json:"on_crash"`
 		MaxAttempts int    `json:"max_attempts"`
 	} `json:"retry"`
@@ -43,7 +50,22 @@ func (t turnRow) doing() string {
 	if t.State == "active" && t.Progress != "" && t.Progress != "running" {
 		return t.Progress
 	}
-	return t.State
+	switch verdict := t.verdict(); verdict {
+	case "":
+		return t.State
+	case "pending":
+		return t.State + ", in review"
+	default:
+		return t.State + ", " + verdict
+	}
+}
+
+// verdict is where the review of its end is; "" if there is none.
+func (t turnRow) verdict() string {
+	if t.Review == nil {
+		return ""
+	}
+	return t.Review.State
 }
 
 // attempts is the attempt, with the maximum if the turn has a retry policy.

@@ -188,6 +188,9 @@ func turnState(t *turns.Turn, now time.Time) (timeline.Sign, string) {
 		State: string(t.State), Progress: string(t.Progress), WaitsFor: len(t.WaitsFor), RetryAt: t.RetryAt.Time,
 		Took: tookOf(t, now), Background: t.AttentionPolicy == turns.Notify,
 	}
+	if t.Review != nil {
+		s.Review = string(t.Review.State)
+	}
 	if t.Error != nil {
 		s.Why = t.Error.Message
 	} else if t.State != turns.Completed {

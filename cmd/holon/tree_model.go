@@ -156,7 +156,8 @@ func (f *forest) applyTurn(e client.Event) {
 	}
 	var p struct {
 		turns.Turn
-		State string `json:"state"` // of turn/progress it is the progress
+		State   string            `json:"state"` // of turn/progress it is the progress
+		Verdict turns.ReviewState `json:"verdict"`
 	}
 	if jsonv2.Unmarshal(e.Params, &p) != nil {
 		return
@@ -179,9 +180,13 @@ func (f *forest) applyTurn(e client.Event) {
 		next.State, next.Progress, next.RetryAt, next.WaitsFor = turns.Active, cmp.Or(turns.Progress(p.State), next.Progress), now.RetryAt, now.WaitsFor
 	case notify.TurnCompleted, notify.TurnInterrupted, notify.TurnFailed:
 		next.State, next.CompletedAt, next.Error, next.Reason, next.WaitsFor = now.State, now.CompletedAt, now.Error, now.Reason, nil
+		next.Review = now.Review
 		if !now.StartedAt.IsZero() {
 			next.StartedAt = now.StartedAt
 		}
+	}
+	if e.Method == notify.TurnReviewed {
+		next.State, next.Review = now.State, &turns.Review{State: p.Verdict}
 	}
 	f.addTurn(&next)
 }

@@ -12,6 +12,7 @@ import (
 
 func newTurnsCommand(g *globals) *cobra.Command {
 	var state, thread string
+	var review bool
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "turns [TURN]",
@@ -19,16 +20,21 @@ func newTurnsCommand(g *globals) *cobra.Command {
 		Args:  cobra.MaximumNArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				if state != "" || thread != "" || cmd.Flags().Changed("limit") {
+				if state != "" || thread != "" || review || cmd.Flags().Changed("limit") {
 					return usagef("the flags choose from the list; leave them out with a TURN")
 				}
 				return showTurn(g, cmd, args[0])
 			}
-			return turnListing.print(g, cmd, map[string]any{"state": state, "thread_id": thread}, limit)
+			filter := map[string]any{"state": state, "thread_id": thread}
+			if review {
+				filter["review"] = "pending"
+			}
+			return turnListing.print(g, cmd, filter, limit)
 		}),
 	}
 	cmd.Flags().StringVar(&state, "state", "", "only those in this state: queued, active, completed, interrupted, failed")
 	cmd.Flags().StringVar(&thread, "thread", "", "only those of this thread")
+	cmd.Flags().BoolVar(&review, "in-review", false, "only those that wait for a review")
 	bindLimit(cmd, &limit)
 	return cmd
 }

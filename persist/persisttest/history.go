@@ -279,7 +279,15 @@ func (k *actor) finish(id string) {
 
 // end ends the turn, which may then be retried by request.
 func (m *model) end(r *rapid.T, k *actor) {
-	k.EndTurn(k.turn)
+	switch pick(r, 6, "review") {
+	case 0:
+		k.EndInReview(k.turn)
+	case 1:
+		k.EndInReview(k.turn)
+		k.Review(k.turn, rapid.SampledFrom(turns.Verdicts).Draw(r, "verdict"), rapid.SampledFrom([]string{"", "turn_next"}).Draw(r, "continued"))
+	default:
+		k.EndTurn(k.turn)
+	}
 	if !k.plain && !k.fresh && pick(r, 3, "by request") == 0 {
 		m.giveUp(r, k, "")
 		return

@@ -47,10 +47,11 @@ func (m *model) list(r *rapid.T) {
 	case 1:
 		q := turns.Query{ThreadID: threadID, Cursor: p.cursor, Limit: p.limit, Newest: p.newest}
 		q.State = rapid.SampledFrom(append([]turns.State{""}, turns.States...)).Draw(r, "state")
+		q.Review = rapid.SampledFrom([]turns.ReviewState{"", "", turns.ReviewPending}).Draw(r, "review")
 		var want []*turns.Turn
 		for _, k := range m.actors {
 			want = append(want, only(rowsOf(k.Turns, turnSeq), func(row *turns.Turn) bool {
-				return is(q.ThreadID, k.ID) && is(q.State, row.State)
+				return is(q.ThreadID, k.ID) && is(q.State, row.State) && (q.Review == "" || row.InReview())
 			})...)
 		}
 		slices.SortFunc(want, func(a, b *turns.Turn) int { return cmp.Compare(a.CreatedSeq, b.CreatedSeq) })

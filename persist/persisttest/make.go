@@ -266,6 +266,22 @@ func (m *Maker) EndTurn(id string) {
 	})
 }
 
+// EndInReview adds turn/completed of a turn whose end waits for a review.
+func (m *Maker) EndInReview(id string) {
+	m.Add(notify.TurnCompleted, id, "", &turns.EndedEvent{
+		Type: "completed", State: turns.Completed, CompletedAt: notify.TimeOf(m.clock),
+		Review: &turns.ReviewAsked{Policy: turns.ReviewOnSuccess, State: turns.ReviewPending, DueAt: notify.TimeOf(m.clock.Add(time.Hour))},
+	})
+}
+
+// Review adds turn/reviewed. by is the turn that continues this one; "" = none.
+func (m *Maker) Review(id string, verdict turns.ReviewState, by string) {
+	m.Add(notify.TurnReviewed, id, "", &turns.ReviewedEvent{
+		Type: "reviewed", State: turns.Completed, Verdict: verdict, Policy: turns.ReviewOnSuccess, Note: "the note", By: turns.ByServer,
+		Reason: turns.ReviewTimeout, ContinuedBy: by, ReviewedAt: notify.TimeOf(m.clock),
+	})
+}
+
 // Create adds item/created.
 func (m *Maker) Create(turnID, itemID string, status items.Status, c items.Content) {
 	m.t.Helper()

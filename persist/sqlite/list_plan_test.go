@@ -98,6 +98,11 @@ func TestEveryListFindsItsIndex(t *testing.T) {
 				}
 				_, err := s.view.ListTurns(ctx, turns.Query{ThreadID: thread, State: state, Newest: newest})
 				check(fmt.Sprintf("turns of thread %q and state %q", thread, state), "turns", want, err)
+				if want = "turns_review (created_seq>? AND created_seq<?)"; thread != "" {
+					want = "turns_review_thread (thread_id=? AND created_seq>? AND created_seq<?)"
+				}
+				_, err = s.view.ListTurns(ctx, turns.Query{ThreadID: thread, State: state, Review: turns.ReviewPending, Newest: newest})
+				check(fmt.Sprintf("turns in review of thread %q and state %q", thread, state), "turns", want, err)
 			}
 			for _, turn := range []string{"", "turn_active", "turn_ended"} {
 				for _, kind := range []items.Kind{"", items.KindPlan} {

@@ -32,6 +32,7 @@ type Agent struct {
 	Env     map[string]string
 	Cwd     string
 	Retry   RetryPolicy
+	Review  Review
 	// Tools says whether the agent gets the server's own tools; ChildAgents are the
 	// agents that it may start children with, by default itself. Both are zero if
 	// Kind is echo.
@@ -51,6 +52,12 @@ type RetryPolicy struct {
 	MaxAttempts int
 	Backoff     time.Duration
 	BackoffMax  time.Duration
+}
+
+// Review says which ends of the agent's turns wait for a review, and how long.
+type Review struct {
+	Policy  string // none, on_success, on_failure or always
+	Timeout time.Duration
 }
 
 // ExecAgent has the settings of agents of kind exec.
@@ -98,6 +105,7 @@ func newAgent() Agent {
 			OnCrash: string(turns.CrashInterrupt), MaxAttempts: turns.DefaultMaxAttempts,
 			Backoff: seconds64(turns.DefaultBackoffSeconds), BackoffMax: seconds64(turns.DefaultBackoffMaxSeconds),
 		},
+		Review: Review{Policy: string(turns.ReviewNone), Timeout: turns.DefaultReviewTimeout},
 		Tools:  true,
 		Worker: WorkerAgent{Lease: turns.DefaultLease, ClaimTimeout: turns.DefaultClaimTimeout},
 		Exec:   ExecAgent{KillAfter: 3 * time.Second, StderrTail: 16 << 10},
@@ -147,6 +155,9 @@ var AgentKeys = []Key[Agent]{
 	number("max_attempts", "attempts of a turn in all", func(a *Agent) *int { return &a.Retry.MaxAttempts }),
 	seconds("backoff_seconds", "the wait before the second attempt, twice as long before each further one", func(a *Agent) *time.Duration { return &a.Retry.Backoff }),
 	seconds("backoff_max_seconds", "the longest wait before an attempt", func(a *Agent) *time.Duration { return &a.Retry.BackoffMax }),
+
+	text("review", "none, on_success, on_failure or always: which ends of turns wait for a review, unless the start of a turn says otherwise", func(a *Agent) *string { return &a.Review.Policy }),
+	seconds("review_timeout_seconds", "how long a review waits for a verdict; then it is blocked", func(a *Agent) *time.Duration { return &a.Review.Timeout }),
 
 	boolean("tools", "whether the agent gets the server's tools, for background work, its inbox and timers", func(a *Agent) *bool { return &a.Tools }).of(KindExec, KindACP, KindWorker),
 	list("child_agents", "the agents that it may start children with; by default itself", func(a *Agent) *[]string { return &a.ChildAgents }).of(KindExec, KindACP, KindWorker),

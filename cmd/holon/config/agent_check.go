@@ -61,9 +61,9 @@ func (a Agent) Missing() error {
 func (a Agent) Check() error {
 	switch a.Kind {
 	case KindEcho:
-		return a.Retry.check()
+		return firstOf(a.Retry.check(), a.Review.check())
 	case KindWorker:
-		return firstOf(a.Retry.check(), a.Worker.check())
+		return firstOf(a.Retry.check(), a.Review.check(), a.Worker.check())
 	case KindExec, KindACP:
 	case "":
 		return fmt.Errorf(`kind is missing; give kind = "acp" or kind = "exec" and a command, or kind = "worker" or "echo"`)
@@ -86,9 +86,9 @@ func (a Agent) Check() error {
 		}
 	}
 	if a.Kind == KindExec {
-		return firstOf(a.Retry.check(), a.Exec.check())
+		return firstOf(a.Retry.check(), a.Review.check(), a.Exec.check())
 	}
-	return firstOf(a.Retry.check(), a.ACP.check())
+	return firstOf(a.Retry.check(), a.Review.check(), a.ACP.check())
 }
 
 func (p RetryPolicy) check() error {
@@ -98,6 +98,13 @@ func (p RetryPolicy) check() error {
 		member("max_attempts", within(p.MaxAttempts, 1, turns.MaxMaxAttempts)),
 		member("backoff_seconds", between(p.Backoff, time.Millisecond, longest)),
 		member("backoff_max_seconds", between(p.BackoffMax, time.Millisecond, longest)),
+	)
+}
+
+func (r Review) check() error {
+	return firstOf(
+		member("review", oneOf(r.Policy, string(turns.ReviewNone), string(turns.ReviewOnSuccess), string(turns.ReviewOnFailure), string(turns.ReviewAlways))),
+		member("review_timeout_seconds", between(r.Timeout, time.Second, turns.MaxTimeout)),
 	)
 }
 

@@ -56,7 +56,7 @@ command = "my-agent"
 		t.Fatal(err)
 	}
 	want := map[string]Agent{
-		"coder": {Kind: "acp", Retry: newAgent().Retry, ChildAgents: []string{"plain", "echo"}, Command: []string{"my-agent", "--acp"}, Cwd: "/repo", Env: map[string]string{"KEY": "secret"}, ACP: ACPAgent{
+		"coder": {Kind: "acp", Retry: newAgent().Retry, Review: newAgent().Review, ChildAgents: []string{"plain", "echo"}, Command: []string{"my-agent", "--acp"}, Cwd: "/repo", Env: map[string]string{"KEY": "secret"}, ACP: ACPAgent{
 			Permissions: "allow", PermissionTimeout: 90 * time.Second, PermissionDefault: "allow_once", Start: "eager", StartTimeout: 20 * time.Second,
 			OwnTools: "ask", MaxProcesses: 3, ProcessPerThread: true, Cancel: 2500 * time.Millisecond, KeepRaw: true, Handover: true,
 			MCPServers: []MCPServer{
@@ -65,7 +65,7 @@ command = "my-agent"
 				{Name: "tickets", Type: "http", URL: "https://tickets.example.com/mcp", Headers: map[string]string{"Authorization": "secret"}},
 			},
 		}},
-		"plain": {Kind: "acp", Command: []string{"my-agent"}, Retry: newAgent().Retry, Tools: true, ChildAgents: []string{"plain"}, ACP: newAgent().ACP.finished([]string{"my-agent"}, true)},
+		"plain": {Kind: "acp", Command: []string{"my-agent"}, Retry: newAgent().Retry, Review: newAgent().Review, Tools: true, ChildAgents: []string{"plain"}, ACP: newAgent().ACP.finished([]string{"my-agent"}, true)},
 	}
 	if !reflect.DeepEqual(l.Agents, want) {
 		t.Errorf("got  %+v\nwant %+v", l.Agents, want)
@@ -77,6 +77,23 @@ command = "my-agent"
 	for _, key := range AgentKeys {
 		if key.isOf(KindACP) != strings.Contains(rows, "agents.coder."+key.Name+" ") {
 			t.Errorf("the row of %s is missing, or there and should not be", key.Name)
+		}
+	}
+}
+
+func TestEveryKindOfAgentHasAReviewPolicy(t *testing.T) {
+	for kind, keys := range map[string]string{"echo": "", "exec": "command = \"x\"\n", "acp": "command = \"x\"\n", "worker": ""} {
+		l, err := load(t, "[agents.a]\nkind = \""+kind+"\"\n"+keys+"review = \"on_failure\"\nreview_timeout_seconds = 90\n", nil)
+		if err != nil || l.Validate() != nil {
+			t.Fatal(err, l.Validate())
+		}
+		if got := l.Agents["a"].Review; got != (Review{"on_failure", 90 * time.Second}) {
+			t.Errorf("%s: %+v", kind, got)
+		}
+		for _, wrong := range []string{`review = "sometimes"`, `review_timeout_seconds = 0`, `review_timeout_seconds = 9999999`} {
+			if l, err := load(t, "[agents.a]\nkind = \""+kind+"\"\n"+keys+wrong+"\n", nil); err == nil && l.Validate() == nil {
+				t.Errorf("%s takes %s", kind, wrong)
+			}
 		}
 	}
 }
@@ -109,7 +126,7 @@ func TestEveryKindOfAgentHasARetryPolicy(t *testing.T) {
 	if err != nil || l.Validate() != nil {
 		t.Fatal(err, l.Validate())
 	}
-	want := Agent{Kind: KindWorker, Worker: WorkerAgent{30 * time.Second, 300 * time.Second}, Retry: RetryPolicy{"interrupt", 3, time.Second, time.Minute}, Tools: true, ChildAgents: []string{"far"}}
+	want := Agent{Kind: KindWorker, Worker: WorkerAgent{30 * time.Second, 300 * time.Second}, Retry: RetryPolicy{"interrupt", 3, time.Second, time.Minute}, Review: Review{"none", 24 * time.Hour}, Tools: true, ChildAgents: []string{"far"}}
 	if a := l.Agents["far"]; !reflect.DeepEqual(a, want) || l.DefaultAgent != "far" {
 		t.Errorf("%+v", a)
 	}

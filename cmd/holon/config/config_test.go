@@ -221,10 +221,10 @@ stderr_tail_bytes = "4KiB"
 	custom := ExecAgent{Input: "json", Output: "events", KillAfter: 500 * time.Millisecond, StderrTail: 4096}
 	policy := newAgent().Retry
 	want := map[string]Agent{
-		"log":    {Kind: "exec", Command: []string{"git", "log", "-5"}, Cwd: "/repo", Env: map[string]string{"A": "secret"}, Retry: policy, Exec: text, Tools: true, ChildAgents: []string{"log"}},
-		"custom": {Kind: "exec", Command: []string{"my-agent", "--fast", "two words"}, Retry: policy, Exec: custom, Tools: true, ChildAgents: []string{"custom"}},
-		"sh":     {Kind: "exec", Command: []string{"sh", "-c", "echo hi"}, Retry: policy, Exec: text, Tools: true, ChildAgents: []string{"sh"}},
-		"e":      {Kind: "echo", Retry: policy},
+		"log":    {Kind: "exec", Command: []string{"git", "log", "-5"}, Cwd: "/repo", Env: map[string]string{"A": "secret"}, Retry: policy, Review: newAgent().Review, Exec: text, Tools: true, ChildAgents: []string{"log"}},
+		"custom": {Kind: "exec", Command: []string{"my-agent", "--fast", "two words"}, Retry: policy, Review: newAgent().Review, Exec: custom, Tools: true, ChildAgents: []string{"custom"}},
+		"sh":     {Kind: "exec", Command: []string{"sh", "-c", "echo hi"}, Retry: policy, Review: newAgent().Review, Exec: text, Tools: true, ChildAgents: []string{"sh"}},
+		"e":      {Kind: "echo", Retry: policy, Review: newAgent().Review},
 	}
 	if !reflect.DeepEqual(l.Agents, want) || l.DefaultAgent != "log" {
 		t.Errorf("default %s, agents %+v", l.DefaultAgent, l.Agents)

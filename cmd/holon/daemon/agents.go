@@ -111,6 +111,15 @@ func policyOf(p config.RetryPolicy) policy {
 	}
 }
 
+// reviewRules are what the configuration says about reviews, by agent.
+func reviewRules(cfg *config.Config) map[string]turns.ReviewRule {
+	rules := make(map[string]turns.ReviewRule, len(cfg.Agents))
+	for name, a := range cfg.Agents {
+		rules[name] = turns.ReviewRule{Policy: turns.ReviewPolicy(a.Review.Policy), Timeout: a.Review.Timeout}
+	}
+	return rules
+}
+
 // leasesOf turns the file's 0 ("forever") into the engine's -1.
 func leasesOf(w config.WorkerAgent) turns.LeasePolicy {
 	if w.ClaimTimeout == 0 {

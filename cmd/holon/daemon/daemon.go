@@ -240,6 +240,7 @@ func (d *daemon) engineConfig() engine.Config {
 		InboxRetention: d.cfg.InboxRetention,
 		DedupeFor:      d.cfg.Dedupe,
 		ObserveInbox:   d.inboxes.observe,
+		Reviews:        reviewRules(d.cfg),
 	}
 }
 

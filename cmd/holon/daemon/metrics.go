@@ -77,13 +77,28 @@ func (d *daemon) metricsHandler(m *storeMetrics) http.Handler {
 		gauge("holon_turns_capacity", "Turns that may run at once.", func() float64 { return float64(d.engine.Load().Capacity) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "holon_agent_late_output_total", Help: "What agents said that could not be stored, because their turn or thread had ended."},
 			func() float64 { return float64(d.engine.Load().LateOutput) }),
-		&storeSizes{d: d}, &agentMetrics{d: d}, &inboxSizes{d: d}, &hookMetrics{d: d},
+		&reviewCounts{d: d}, &storeSizes{d: d}, &agentMetrics{d: d}, &inboxSizes{d: d}, &hookMetrics{d: d},
 	)
 	reg.MustRegister(d.inboxes.collectors()...)
 	if d.wire != nil {
 		reg.MustRegister(d.wire.Collector())
 	}
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{Registry: reg})
+}
+
+// reviewCounts are the reviews since the start of the server, by where they are.
+type reviewCounts struct{ d *daemon }
+
+var descReviews = prometheus.NewDesc("holon_reviews_total", "Ends of turns that have come into review (pending), verdicts, and reviews that nobody decided in time (timeout).", []string{"state"}, nil)
+
+// Describe implements prometheus.Collector.
+func (r *reviewCounts) Describe(ch chan<- *prometheus.Desc) { ch <- descReviews }
+
+// Collect implements prometheus.Collector.
+func (r *reviewCounts) Collect(ch chan<- prometheus.Metric) {
+	for state, n := range r.d.engine.Load().Reviews {
+		ch <- prometheus.MustNewConstMetric(descReviews, prometheus.CounterValue, float64(n), state)
+	}
 }
 
 // storeSizes reads the store once per scrape.

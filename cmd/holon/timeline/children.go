@@ -63,6 +63,14 @@ func (r *Renderer) Child(event client.Event) error {
 		r.childRuns(event, p)
 	case "turn/completed", "turn/interrupted", "turn/failed":
 		r.childEnds(event, p)
+	case "turn/reviewed":
+		l, text := p.verdict()
+		l.word = labelChild.word
+		name := r.childName(event)
+		if p.Title != "" {
+			name = OneLine(p.Title)
+		}
+		r.block("", l, name+" was "+text)
 	case "turn/detached":
 		t := r.begin(event, "")
 		t.adopt(event, p)
@@ -132,6 +140,9 @@ func (r *Renderer) childEnds(event client.Event, p params) {
 	l.word = labelChild.word
 	if s.State == "interrupted" {
 		words = "was " + words
+	}
+	if p.inReview() {
+		words += ", and waits for a review: holon review " + OneLine(event.TurnID)
 	}
 	r.block("", l, name+" "+words)
 	delete(r.turns, event.TurnID)

@@ -42,6 +42,12 @@ type params struct {
 		Kind    string `json:"kind"`
 		Message string `json:"message"`
 	} `json:"error"`
+	Review *struct {
+		State string `json:"state"`
+	} `json:"review"`
+	Verdict     string   `json:"verdict"`
+	Note        string   `json:"note"`
+	ContinuedBy string   `json:"continued_by"`
 	Usage       *usage   `json:"usage"`
 	Undelivered []string `json:"undelivered_item_ids"`
 	lineageParams

@@ -23,6 +23,7 @@ var (
 	labelPlan    = label{"☰", "=", "plan", styleCyan, false}
 	labelFile    = label{"±", "~", "files", styleYellow, false}
 	labelAsk     = label{"?", "?", "question", styleBold, false}
+	labelReview  = label{"?", "?", "review", styleBold, false}
 	labelAnswer  = label{"→", "-", "answer", styleCyan, false}
 	labelNotice  = label{"i", "i", "notice", styleDim, true}
 	labelWarning = label{"!", "!", "warning", styleYellow, false}

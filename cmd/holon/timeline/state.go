@@ -50,6 +50,7 @@ type TurnState struct {
 	Took            time.Duration
 	Background      bool   // nothing waits for its end
 	Why             string // it has ended so
+	Review          string // pending, or the verdict about its end; "" = there is none
 }
 
 // Words says it in a few words.
@@ -64,6 +65,12 @@ func (s TurnState) Words(now time.Time) (Sign, string) {
 	}
 	time := Elapsed(s.Took)
 	switch {
+	case s.Review == "pending":
+		return SignAsk, "in review, " + s.State + " in " + time
+	case s.Review != "" && s.State == "completed":
+		return signOfVerdict(s.Review), "completed in " + time + ", " + OneLine(s.Review)
+	case s.Review != "" && s.State == "failed":
+		return SignFailed, "failed after " + time + ", " + OneLine(s.Review) + why
 	case s.State == "queued":
 		return SignQueued, "queued" + behind
 	case s.State == "completed":
@@ -84,6 +91,16 @@ func (s TurnState) Words(now time.Time) (Sign, string) {
 		return SignRunning, OneLine(s.Progress) + ", " + time + behind
 	}
 	return SignRunning, "running, " + time + behind
+}
+
+func signOfVerdict(verdict string) Sign {
+	switch verdict {
+	case "approved":
+		return SignCompleted
+	case "blocked":
+		return SignInterrupted
+	}
+	return SignFailed
 }
 
 // CountChildren is "1 child" or "3 children".

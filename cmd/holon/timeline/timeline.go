@@ -121,7 +121,7 @@ func (r *Renderer) Event(event client.Event) error {
 	switch event.Method {
 	case "thread/started", "thread/resumed", "thread/paused", "thread/closed", "thread/updated":
 		r.threadEvent(event, p)
-	case "turn/queued", "turn/started", "turn/progress", "turn/completed", "turn/interrupted", "turn/failed", "turn/detached":
+	case "turn/queued", "turn/started", "turn/progress", "turn/completed", "turn/interrupted", "turn/failed", "turn/detached", "turn/reviewed":
 		r.turnEvent(event, p)
 	case "item/created", "item/updated", "item/deleted", "item/delta":
 		r.itemEvent(event, p)

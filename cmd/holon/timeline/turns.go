@@ -102,6 +102,11 @@ func (r *Renderer) turnEvent(event client.Event, p params) {
 		}
 		return
 	}
+	if event.Method == "turn/reviewed" {
+		l, text := p.verdict()
+		r.block(event.ThreadID, l, text)
+		return
+	}
 	if event.Method == "turn/detached" {
 		if t := r.turns[event.TurnID]; t != nil && t.child != nil {
 			t.child.background = true
@@ -125,6 +130,32 @@ func (r *Renderer) begin(event client.Event, state string) *turn {
 		t.state = OneLine(state)
 	}
 	return t
+}
+
+// inReview reports whether an end waits for a review.
+func (p params) inReview() bool { return p.Review != nil && p.Review.State == "pending" }
+
+// verdict says what a review has found.
+func (p params) verdict() (label, string) {
+	l, text := labelFail, OneLine(p.Verdict)+" in a review"
+	switch {
+	case p.Reason == "timeout":
+		text = "blocked: nobody has reviewed it in time"
+	case p.Reason == "thread_closed":
+		text = "blocked: the thread was closed before it was reviewed"
+	}
+	if p.Verdict == "approved" {
+		l = labelDone
+	} else if p.Verdict == "blocked" {
+		l = labelStop
+	}
+	if p.Note != "" {
+		text += ": " + Clean(p.Note)
+	}
+	if p.ContinuedBy != "" {
+		text += "\n" + OneLine(p.ContinuedBy) + " continues it"
+	}
+	return l, text
 }
 
 // endTurn shows how a turn ended.
@@ -167,6 +198,9 @@ func (r *Renderer) endTurn(event client.Event, p params) {
 			text += ": " + Clean(message)
 		}
 		r.block(event.ThreadID, labelFail, text)
+	}
+	if p.inReview() {
+		r.block(event.ThreadID, labelReview, "waits for a review: holon review "+OneLine(event.TurnID))
 	}
 	switch n := len(p.Undelivered); n {
 	case 0:

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// reviewOptions are the flags of review.
+type reviewOptions struct {
+	approve, block, final bool
+	reject, note          string
+	attempt               int
+	thread, key           string
+}
+
+func newReviewCommand(g *globals) *cobra.Command {
+	var o reviewOptions
+	cmd := &cobra.Command{
+		Use:   "review [TURN]",
+		Short: "Give a verdict about the end of a turn; without TURN list those that wait for one",
+		Long: `A turn with a review policy (holon run --review, or review in its agent's
+configuration) ends as ever, but what waits for it is told only after a verdict:
+
+  --approve           it is done
+  --reject "NOTE"     another turn continues it at once, whose prompt is the note
+  --block             it is not done, and nothing follows
+
+After 3 continuations, or with --final, a rejection is the end too. A review that
+nobody decides in time (review_timeout_seconds of the agent, 24 h) is blocked. The
+first verdict wins; holon retry tries the turn again instead.
+
+  holon review                              list what waits
+  holon review turn_…                       what its agent said last
+  holon review turn_… --approve
+  holon review turn_… --reject "the tests of package b still fail"`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
+			verdict, err := o.verdict(cmd)
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				if verdict != "" {
+					return usagef("which TURN? `holon review` lists those that wait for a verdict")
+				}
+				return reviewListing.print(g, cmd, map[string]any{"review": "pending", "thread_id": o.thread}, 0)
+			}
+			c, err := g.caller(cmd)
+			if err != nil {
+				return err
+			}
+			defer c.close()
+			if verdict == "" {
+				return showReview(c, args[0])
+			}
+			return o.give(c, args[0], verdict)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&o.approve, "approve", false, "the end is accepted")
+	flags.StringVar(&o.reject, "reject", "", "what is wrong: another turn continues with this text")
+	flags.BoolVar(&o.block, "block", false, "the end is accepted as one that is not good enough; nothing follows")
+	flags.BoolVar(&o.final, "final", false, "with --reject: no turn continues it")
+	flags.StringVar(&o.note, "note", "", "with --approve or --block: why")
+	flags.IntVar(&o.attempt, "attempt", 0, "the attempt that was reviewed; refused if another one is live (default: the live one)")
+	flags.StringVar(&o.thread, "thread", "", "without TURN: only those of this thread")
+	flags.StringVar(&o.key, "idempotency-key", "", "the same key takes effect only once, however often this is run")
+	return cmd
+}
+
+// verdict is the verdict that the flags name; "" if they name none.
+func (o *reviewOptions) verdict(cmd *cobra.Command) (verdict turns.ReviewState, err error) {
+	rejects := cmd.Flags().Changed("reject")
+	n := 0
+	for v, given := range map[turns.ReviewState]bool{turns.Approved: o.approve, turns.Rejected: rejects, turns.Blocked: o.block} {
+		if given {
+			verdict = v
+			n++
+		}
+	}
+	switch {
+	case n > 1:
+		return "", usagef("give one of --approve, --reject NOTE and --block")
+	case rejects && strings.TrimSpace(o.reject) == "" && !o.final:
+		return "", usagef("--reject: say what is wrong; the agent gets it as its next prompt")
+	case rejects && o.note != "", o.note != "" && n == 0:
+		return "", usagef("--note goes with --approve and --block; the note of a rejection is --reject NOTE")
+	case o.final && !rejects:
+		return "", usagef("--final goes with --reject")
+	}
+	return verdict, nil
+}
+
+// give gives a verdict and says what follows.
+func (o *reviewOptions) give(c *caller, turnID string, verdict turns.ReviewState) error {
+	if o.attempt == 0 {
+		_, r, err := ask[api.TurnReadResult](c, "turn/read", map[string]any{"turn_id": turnID})
+		if err != nil {
+			return err
+		}
+		o.attempt = r.Turn.Attempt
+	}
+	params := map[string]any{"turn_id": turnID, "attempt": o.attempt, "verdict": verdict}
+	if note := cmp.Or(o.reject, o.note); note != "" {
+		params["note"] = note
+	}
+	if o.final {
+		params["continue"] = false
+	}
+	raw, r, err := change[turns.ReviewTurnResult](c, "turn/review", o.key, params)
+	if err != nil {
+		return err
+	}
+	if c.format != "text" {
+		return c.printData(raw, "")
+	}
+	text := fmt.Sprintf("%s: %s", timeline.OneLine(r.TurnID), timeline.OneLine(string(r.Review.State)))
+	if r.ContinuedBy != "" {
+		text += ", continued by " + timeline.OneLine(r.ContinuedBy)
+	}
+	if _, err := io.WriteString(c.out, text+"\n"); err != nil {
+		return err
+	}
+	switch {
+	case r.ContinuedBy != "":
+		c.note("Watch it with: holon watch --thread %s --after %d", timeline.OneLine(r.ThreadID), max(0, r.Seq-1))
+	case verdict == turns.Rejected && !o.final:
+		c.note("It has been continued %d times, so that nothing follows any more. Start another turn with: holon run --thread %s \"…\"", turns.MaxContinuations, timeline.OneLine(r.ThreadID))
+	}
+	return nil
+}
+
+// showReview prints what there is to review, and how to give a verdict.
+func showReview(c *caller, turnID string) error {
+	raw, r, err := ask[api.TurnReadResult](c, "turn/read", map[string]any{"turn_id": turnID})
+	if err != nil {
+		return err
+	}
+	if c.format != "text" {
+		return c.printData(raw, "")
+	}
+	t := r.Turn
+	review := "does not wait for a review"
+	switch {
+	case t.InReview():
+		review = "waits for a verdict until " + whenAt(t.Review.DueAt)
+	case t.WasReviewed():
+		review = string(t.Review.State) + " " + whenAt(t.Review.ReviewedAt)
+		if note := cmp.Or(t.Review.Note, t.Review.Reason); note != "" {
+			review += ": " + note
+		}
+	}
+	state := string(t.State)
+	if t.Error != nil {
+		state += " (" + t.Error.Message + ")"
+	}
+	if err := c.printFields(10, [][2]string{
+		{"turn", t.TurnID}, {"thread", t.ThreadID}, {"title", t.Title}, {"state", state}, {"attempt", fmt.Sprint(t.Attempt)}, {"review", review},
+		{"continues", t.Continues}, {"continued", t.ContinuedBy},
+	}); err != nil {
+		return err
+	}
+	if text := strings.TrimRight(timeline.Clean(t.Message), "\n"); text != "" {
+		if _, err := fmt.Fprintf(c.out, "\n%s\n", text); err != nil {
+			return err
+		}
+	}
+	if t.InReview() {
+		c.note("\nAll of it:  holon items --turn %s\nA verdict:  holon review %s --approve, or --reject \"what is wrong\"", timeline.OneLine(t.TurnID), timeline.OneLine(t.TurnID))
+	}
+	return nil
+}
+
+var reviewListing = listing{
+	method: "turn/list", member: "turns", flex: 5,
+	head: []string{"TURN", "THREAD", "STATE", "ATTEMPT", "DUE", "SAYS"},
+	drop: []string{"THREAD", "ATTEMPT", "DUE"},
+	row: func(raw json.RawMessage) ([]string, error) {
+		var t struct {
+			turnRow
+			Title string `json:"title"`
+		}
+		err := json.Unmarshal(raw, &t)
+		due := ""
+		if t.Review != nil {
+			due = when(t.Review.DueAt)
+		}
+		says := t.Message
+		if t.Error != nil {
+			says = t.Error.Message
+		}
+		if t.Title != "" {
+			says = t.Title + ": " + says
+		}
+		return []string{t.ID, t.ThreadID, t.State, t.attempts(), due, timeline.OneLine(says)}, err
+	},
+}
