@@ -468,6 +468,18 @@ func (s *Service) BridgeResume(_ context.Context, c bridges.ChangeBridge) (bridg
 	return r, err
 }
 
+// checkTarget checks where a subscription is to send. Errors: *turns.InvalidError,
+// and bridges.ErrConfigured or bridges.ErrNoSecret of a bridge that cannot be opened.
+func (b *bridge) checkTarget(t bridges.Target) error {
+	switch channel := b.channel.Load(); {
+	case channel != nil:
+		return (*channel).CheckTarget(t)
+	case b.row.Load().Configured: // it is no longer there
+		return bridges.ErrConfigured
+	}
+	return bridges.ErrNoSecret
+}
+
 // kickBridge looks again at all lanes of a bridge.
 func (s *Service) kickBridge(id string) {
 	for _, l := range s.all() {
@@ -533,12 +545,12 @@ func (s *Service) BridgeTest(ctx context.Context, id string, target bridges.Targ
 	if b == nil {
 		return bridges.TestResult{}, bridges.ErrBridgeNotFound
 	}
-	if err := s.cfg.CheckTarget(b.row.Load().Kind, target); err != nil {
-		return bridges.TestResult{}, err
-	}
 	channel := b.channel.Load()
 	if channel == nil {
 		return bridges.TestResult{Error: b.row.Load().Reason}, nil
+	}
+	if err := (*channel).CheckTarget(target); err != nil {
+		return bridges.TestResult{}, err
 	}
 	now := s.now()
 	e := &bridges.Envelope{

@@ -40,12 +40,9 @@ type Config struct {
 	Secrets   Secrets
 	// Open makes the channel of a bridge. previous are the secrets before a
 	// rotation; nil = none count any more. Its error is a *turns.InvalidError.
-	Open func(b *bridges.Bridge, current bridges.Secrets, previous *bridges.Secrets) (bridges.Channel, error)
-	// CheckTarget checks a target for a kind of bridge. The error is a
-	// *turns.InvalidError.
-	CheckTarget func(kind bridges.Kind, t bridges.Target) error
-	Configured  []Configured  // the bridges of the configuration
-	Drain       time.Duration // how long attempts may go on at a stop
+	Open       func(b *bridges.Bridge, current bridges.Secrets, previous *bridges.Secrets) (bridges.Channel, error)
+	Configured []Configured  // the bridges of the configuration
+	Drain      time.Duration // how long attempts may go on at a stop
 
 	Log    *zap.Logger      // nil: nothing is logged
 	Now    func() time.Time // nil: time.Now

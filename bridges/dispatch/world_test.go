@@ -154,6 +154,8 @@ type arrived struct {
 
 func (g *target) Edits() bool { return g.edits }
 
+func (g *target) CheckTarget(bridges.Target) error { return nil }
+
 func (g *target) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 	g.mu.Lock()
 	g.sends++
@@ -275,9 +277,10 @@ func (w *world) openAs(logID string) {
 		Read: func(ctx context.Context, f func(ledger.Reader) error) error {
 			return w.store.View().Snapshot(ctx, persist.ForEngine, func(s persist.Snapshot) error { return f(s) })
 		},
-		Open: func(*bridges.Bridge, bridges.Secrets, *bridges.Secrets) (bridges.Channel, error) { return w.target, nil },
-		CheckTarget: func(bridges.Kind, bridges.Target) error { return nil },
-		Configured:  w.configured, Drain: time.Second, Random: func() float64 { return 0.5 },
+		Open: func(*bridges.Bridge, bridges.Secrets, *bridges.Secrets) (bridges.Channel, error) {
+			return w.target, nil
+		},
+		Configured: w.configured, Drain: time.Second, Random: func() float64 { return 0.5 },
 	}
 	if w.change != nil {
 		w.change(&cfg)
