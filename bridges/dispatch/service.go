@@ -32,6 +32,9 @@ type Config struct {
 	Store ledger.Log
 	// Read calls f with the rows of one snapshot.
 	Read func(ctx context.Context, f func(ledger.Reader) error) error
+	// ReadList is Read for the lists of clients, which must not delay the others;
+	// nil: Read.
+	ReadList func(ctx context.Context, f func(ledger.Reader) error) error
 	// Events reads the log, for an event that is looked at again.
 	Events    notify.Log
 	Followers *follow.Dispatcher
@@ -62,7 +65,8 @@ type Service struct {
 	cfg    Config
 	places places
 	meter  meter
-	open   atomic.Int64 // deliveries that are not settled, of all lanes
+	open   atomic.Int64  // deliveries that are not settled, of all lanes
+	tests  chan struct{} // one for each bridge/test that runs
 
 	// changing is held by commands that make or end bridges and subscriptions.
 	changing sync.Mutex
@@ -95,7 +99,10 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Random == nil {
 		cfg.Random = rand.Float64
 	}
-	s := &Service{cfg: cfg, bridges: map[string]*bridge{}, lanes: map[string]*lane{}}
+	if cfg.ReadList == nil {
+		cfg.ReadList = cfg.Read
+	}
+	s := &Service{cfg: cfg, tests: make(chan struct{}, bridges.MaxTests), bridges: map[string]*bridge{}, lanes: map[string]*lane{}}
 	s.sending, s.cut = context.WithCancel(context.WithoutCancel(ctx))
 	s.places.now, s.places.start, s.places.stopped = cfg.Now, (*lane).run, true
 	s.meter.init()
