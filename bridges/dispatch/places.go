@@ -89,6 +89,14 @@ func (p *places) set(o *outlet, change func(*outlet)) {
 	p.give()
 }
 
+// begin gives the first places.
+func (p *places) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopped = false
+	p.give()
+}
+
 // stop gives no further places, and waits until all have been given back.
 func (p *places) stop() {
 	p.mu.Lock()

@@ -217,9 +217,7 @@ func (s *Service) now() time.Time { return s.cfg.Now() }
 // cut after it; what they may have done is known at the next start. The store must
 // still run. Run returns nil when all its goroutines have ended.
 func (s *Service) Run(ctx context.Context) error {
-	s.places.mu.Lock()
-	s.places.stopped = false
-	s.places.mu.Unlock()
+	s.places.begin()
 	for _, l := range s.all() {
 		l.mu.Lock()
 		l.rejudge(ctx, "")
