@@ -1,6 +1,7 @@
 package bridges
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -89,6 +90,18 @@ func (s Secrets) Hint() string {
 		}
 	}
 	return ""
+}
+
+// Replaced returns the secrets with new ones, which replace those of the same name. A
+// token and a webhook_url of Slack replace each other.
+func (s Secrets) Replaced(with Secrets) Secrets {
+	if with.Token != "" || with.WebhookURL != "" {
+		s.Token, s.WebhookURL = "", ""
+	}
+	return Secrets{
+		Secret: cmp.Or(with.Secret, s.Secret), Token: cmp.Or(with.Token, s.Token),
+		WebhookURL: cmp.Or(with.WebhookURL, s.WebhookURL), Topic: cmp.Or(with.Topic, s.Topic),
+	}
 }
 
 // DropGap are the seqs between which events are suppressed. To is 0 while the

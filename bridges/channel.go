@@ -30,6 +30,9 @@ type Channel interface {
 	// Edits reports whether a message can be changed after it was posted. A
 	// channel that cannot is told what no longer holds by Envelope.Supersedes.
 	Edits() bool
+	// CheckTarget checks where a subscription wants to send. The error is a
+	// *turns.InvalidError that names the member, such as target.channel.
+	CheckTarget(t Target) error
 }
 
 // Target is where a bridge delivers to, by the members of its kind. The zero

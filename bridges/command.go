@@ -79,7 +79,8 @@ func (c *UpdateBridge) Check() error {
 	return nil
 }
 
-// RotateSecret gives a bridge new secrets. Without one for a webhook, it is made.
+// RotateSecret gives a bridge new secrets; those that are not given stay. Without one
+// for a webhook, it is made.
 type RotateSecret struct {
 	BridgeID string `json:"bridge_id"`
 	Secrets

@@ -17,7 +17,9 @@ var (
 	ErrConfigured = errors.New("the bridge is in the configuration: change it there")
 	ErrNoSecret   = errors.New("the secrets of the bridge are missing: rotate them")
 	// ErrNotHeld refuses a skip of nothing.
-	ErrNotHeld       = errors.New("nothing of the subscription is held")
+	ErrNotHeld = errors.New("nothing of the subscription is held")
+	// ErrTesting refuses a test while MaxTests others run.
+	ErrTesting       = errors.New("too many bridges are being tested")
 	ErrTooMany       = errors.New("there are too many")
 	ErrAhead         = errors.New("the seq is above the newest event of the log")
 	ErrNothingToSend = errors.New("the delivery was never to be sent")

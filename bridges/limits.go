@@ -22,6 +22,7 @@ const (
 	MaxTries       = 16       // attempts whose details are kept
 	MaxNoteBytes   = 400      // of a reason that a client gives
 	MaxMethods     = 32       // of a subscription
+	MaxTests       = 8        // bridge/test at the same time: each may run a program
 
 	// MaxWait is the longest time for which a target can ask to be left alone.
 	MaxWait = 24 * time.Hour

@@ -15,11 +15,20 @@ type SubscriptionView struct {
 	NextAttemptAt notify.Time    `json:"next_attempt_at,omitzero"`
 }
 
-// SubscriptionQuery selects subscriptions. Empty fields select everything.
+// BridgeQuery selects a page of bridges, by their ids.
+type BridgeQuery struct {
+	Cursor     string // id after which the page begins
+	Descending bool
+	Limit      int
+}
+
+// SubscriptionQuery selects subscriptions, the oldest first. Empty fields select
+// everything.
 type SubscriptionQuery struct {
 	BridgeID, ThreadID string
 	IncludeDeleted     bool
 	Cursor             string // created_seq after which the page begins
+	Newest             bool   // the newest first
 	Limit              int
 }
 
@@ -28,6 +37,7 @@ type SubscriptionQuery struct {
 type DeliveryQuery struct {
 	SubscriptionID, BridgeID string
 	State                    DeliveryState
-	Cursor                   string // "seq/subscription_id" before which the page begins
+	Cursor                   string // "seq/subscription_id" after which the page begins
+	Oldest                   bool   // the oldest first
 	Limit                    int
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // signBoth is how long after a rotation the secret before it counts too.
@@ -327,7 +328,7 @@ func (s *Service) changeable(id string) (*bridge, error) {
 func (s *Service) BridgeUpdate(_ context.Context, c bridges.UpdateBridge) (bridges.BridgeResult, error) {
 	b, err := s.changeable(c.BridgeID)
 	if err != nil {
-		return bridges.BridgeResult{}, err
+		return replayOr[bridges.BridgeResult](s.cfg.Store, c.Key, err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -354,32 +355,36 @@ func (s *Service) BridgeUpdate(_ context.Context, c bridges.UpdateBridge) (bridg
 	return r, err
 }
 
-// BridgeRotate gives a bridge new secrets. For a day webhooks are signed with both.
-// Errors: as BridgeUpdate.
+// BridgeRotate gives a bridge new secrets; those that are not given stay. For a day
+// webhooks are signed with both. Errors: as BridgeUpdate.
 func (s *Service) BridgeRotate(_ context.Context, c bridges.RotateSecret) (bridges.BridgeResult, error) {
 	b, err := s.changeable(c.BridgeID)
 	if err != nil {
-		return bridges.BridgeResult{}, err
+		return replayOr[bridges.BridgeResult](s.cfg.Store, c.Key, err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	made, old := "", b.row.Load()
 	var channel bridges.Channel
 	r, err := s.changeKeyed(b, c.Key, notify.BridgeRotated, bridges.ByClient, func(next *bridges.Bridge, seq int64, at notify.Time) (err error) {
-		secret := c.Secrets
-		if next.Kind == bridges.KindWebhook && secret.Secret == "" {
-			made = newSecret()
-			secret.Secret = made
+		before, err := s.secretsOf(next, next.Generation)
+		previous := &before
+		if err != nil {
+			previous = nil // it was lost; the new one counts
 		}
+		given := c.Secrets
+		if next.Kind == bridges.KindWebhook && given.Secret == "" {
+			made = newSecret()
+			given.Secret = made
+		}
+		if given == (bridges.Secrets{}) {
+			return turns.Invalid("token", turns.ReasonRequired, "give the new secret: only that of a webhook can be made here")
+		}
+		secret := before.Replaced(given)
 		next.Previous, next.Generation = next.Generation, max(s.now().UnixNano(), next.Generation+1)
 		next.RotatedAt, next.UpdatedAt, next.UpdatedSeq, next.SecretHint = at, at, seq, secret.Hint()
 		if next.Reason == bridges.ReasonNoSecret {
 			next.State, next.Reason = bridges.Active, ""
-		}
-		before, err := s.secretsOf(next, next.Previous)
-		previous := &before
-		if err != nil {
-			previous = nil // it was lost; the new one counts
 		}
 		if channel, err = s.cfg.Open(next, secret, previous); err != nil {
 			return err
@@ -423,7 +428,7 @@ func (s *Service) forgetPrevious(b *bridge) {
 func (s *Service) BridgePause(_ context.Context, c bridges.ChangeBridge) (bridges.BridgeResult, error) {
 	b := s.bridge(c.BridgeID)
 	if b == nil {
-		return bridges.BridgeResult{}, bridges.ErrBridgeNotFound
+		return replayOr[bridges.BridgeResult](s.cfg.Store, c.Key, bridges.ErrBridgeNotFound)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -440,7 +445,7 @@ func (s *Service) BridgePause(_ context.Context, c bridges.ChangeBridge) (bridge
 func (s *Service) BridgeResume(_ context.Context, c bridges.ChangeBridge) (bridges.BridgeResult, error) {
 	b := s.bridge(c.BridgeID)
 	if b == nil {
-		return bridges.BridgeResult{}, bridges.ErrBridgeNotFound
+		return replayOr[bridges.BridgeResult](s.cfg.Store, c.Key, bridges.ErrBridgeNotFound)
 	}
 	b.mu.Lock()
 	r, err := s.changeKeyed(b, c.Key, notify.BridgeResumed, bridges.ByClient, func(next *bridges.Bridge, seq int64, at notify.Time) error {
@@ -466,6 +471,18 @@ func (s *Service) BridgeResume(_ context.Context, c bridges.ChangeBridge) (bridg
 		s.kickBridge(c.BridgeID)
 	}
 	return r, err
+}
+
+// checkTarget checks where a subscription is to send. Errors: *turns.InvalidError,
+// and bridges.ErrConfigured or bridges.ErrNoSecret of a bridge that cannot be opened.
+func (b *bridge) checkTarget(t bridges.Target) error {
+	switch channel := b.channel.Load(); {
+	case channel != nil:
+		return (*channel).CheckTarget(t)
+	case b.row.Load().Configured: // it is no longer there
+		return bridges.ErrConfigured
+	}
+	return bridges.ErrNoSecret
 }
 
 // kickBridge looks again at all lanes of a bridge.
@@ -527,18 +544,25 @@ func (s *Service) BridgeDelete(ctx context.Context, c bridges.DeleteBridge) (bri
 }
 
 // BridgeTest sends a message that says that it is a test, once. Errors:
-// bridges.ErrBridgeNotFound, *turns.InvalidError for a target that does not fit.
+// bridges.ErrBridgeNotFound, *turns.InvalidError for a target that does not fit,
+// bridges.ErrTesting.
 func (s *Service) BridgeTest(ctx context.Context, id string, target bridges.Target) (bridges.TestResult, error) {
+	select {
+	case s.tests <- struct{}{}:
+		defer func() { <-s.tests }()
+	default:
+		return bridges.TestResult{}, bridges.ErrTesting
+	}
 	b := s.bridge(id)
 	if b == nil {
 		return bridges.TestResult{}, bridges.ErrBridgeNotFound
 	}
-	if err := s.cfg.CheckTarget(b.row.Load().Kind, target); err != nil {
-		return bridges.TestResult{}, err
-	}
 	channel := b.channel.Load()
 	if channel == nil {
 		return bridges.TestResult{Error: b.row.Load().Reason}, nil
+	}
+	if err := (*channel).CheckTarget(target); err != nil {
+		return bridges.TestResult{}, err
 	}
 	now := s.now()
 	e := &bridges.Envelope{

@@ -11,6 +11,7 @@ import (
 	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // Bounds of a page of rows.
@@ -81,19 +82,23 @@ func (s *Service) Bridge(id string) (bridges.Bridge, int64, error) {
 	return *b.row.Load(), head, nil
 }
 
-// Bridges lists bridges by their ids. next is where the next page begins; "" = there
-// is none.
-func (s *Service) Bridges(after string, limit int) (list []bridges.Bridge, next string, latest int64) {
+// Bridges returns one page. next is where the next page begins; "" = there is none.
+func (s *Service) Bridges(q bridges.BridgeQuery) (list []bridges.Bridge, next string, latest int64) {
 	latest = s.cfg.Head()
 	s.mu.RLock()
 	for id, b := range s.bridges {
-		if id > after {
+		if q.Cursor == "" || id > q.Cursor != q.Descending && id != q.Cursor {
 			list = append(list, *b.row.Load())
 		}
 	}
 	s.mu.RUnlock()
-	slices.SortFunc(list, func(a, b bridges.Bridge) int { return strings.Compare(a.BridgeID, b.BridgeID) })
-	if n := limited(limit); len(list) > n {
+	slices.SortFunc(list, func(a, b bridges.Bridge) int {
+		if q.Descending {
+			a, b = b, a
+		}
+		return strings.Compare(a.BridgeID, b.BridgeID)
+	})
+	if n := limited(q.Limit); len(list) > n {
 		return list[:n], list[n-1].BridgeID, latest
 	}
 	return list, "", latest
@@ -177,12 +182,13 @@ func (s *Service) dead(ctx context.Context, id string) (n int, err error) {
 	return n, err
 }
 
-// Subscriptions returns one page, the oldest first, and where the next one begins.
+// Subscriptions returns one page, and where the next one begins. A page may have few
+// rows, or none, and more after it: see turns.MaxListScan.
 func (s *Service) Subscriptions(ctx context.Context, q bridges.SubscriptionQuery) (list []bridges.SubscriptionView, next string, latest int64, err error) {
 	latest = s.cfg.Head()
-	r := ledger.Range{Index: bridges.SubscriptionBySeq}
+	r := ledger.Range{Index: bridges.SubscriptionBySeq, Newest: q.Newest}
 	if q.BridgeID != "" {
-		r = ledger.Range{Index: bridges.SubscriptionOfBridge, Prefix: []any{q.BridgeID}}
+		r.Index, r.Prefix = bridges.SubscriptionOfBridge, []any{q.BridgeID}
 	}
 	if q.Cursor != "" {
 		at, err := strconv.ParseInt(q.Cursor, 10, 64)
@@ -192,20 +198,22 @@ func (s *Service) Subscriptions(ctx context.Context, q bridges.SubscriptionQuery
 		r.After = at
 	}
 	var subs []*bridges.Subscription
-	more := false
-	if err := s.cfg.Read(ctx, func(tx ledger.Reader) error {
+	looked, last := 0, ""
+	if err := s.cfg.ReadList(ctx, func(tx ledger.Reader) error {
 		return tx.Scan(r, func(v ledger.Values) error {
 			sub, err := bridges.ReadSubscription(v)
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case q.ThreadID != "" && sub.ThreadID != q.ThreadID, !q.IncludeDeleted && sub.State == bridges.Deleted:
-				return nil
-			case len(subs) == limited(q.Limit):
-				more = true
+			}
+			chosen := (q.ThreadID == "" || sub.ThreadID == q.ThreadID) && (q.IncludeDeleted || sub.State != bridges.Deleted)
+			if looked == turns.MaxListScan || chosen && len(subs) == limited(q.Limit) {
+				next = last
 				return ledger.ErrEnough
 			}
-			subs = append(subs, sub)
+			looked, last = looked+1, strconv.FormatInt(sub.CreatedSeq, 10)
+			if chosen {
+				subs = append(subs, sub)
+			}
 			return nil
 		})
 	}); err != nil {
@@ -217,9 +225,6 @@ func (s *Service) Subscriptions(ctx context.Context, q bridges.SubscriptionQuery
 			return nil, "", latest, err
 		}
 		list = append(list, v)
-	}
-	if more {
-		next = strconv.FormatInt(subs[len(subs)-1].CreatedSeq, 10)
 	}
 	return list, next, latest, nil
 }
@@ -245,47 +250,73 @@ func (s *Service) Delivery(ctx context.Context, id string) (d bridges.Delivery, 
 	return d, latest, err
 }
 
-// Deliveries returns one page, the newest first, without attempts.
+// Deliveries returns one page without attempts, and where the next one begins. A
+// page may have few rows, or none, and more after it: see turns.MaxListScan.
 func (s *Service) Deliveries(ctx context.Context, q bridges.DeliveryQuery) (list []bridges.Delivery, next string, latest int64, err error) {
 	latest = s.cfg.Head()
-	r := ledger.Range{Index: bridges.DeliveryBySeq, Newest: true, First: bridges.WithoutBody}
-	if q.SubscriptionID != "" {
-		r.Index, r.Prefix = bridges.DeliveryByKey, []any{q.SubscriptionID}
+	r, at, err := deliveryRange(q)
+	if err != nil {
+		return nil, "", latest, err
 	}
-	for _, f := range []struct{ column, value string }{{"state", string(q.State)}, {"bridge_id", q.BridgeID}} {
-		if f.value != "" {
-			r.Only = append(r.Only, ledger.Only{Column: f.column, Values: []any{f.value}})
-		}
-	}
-	var atSeq int64
-	var atID string
-	if q.Cursor != "" {
-		seq, id, _ := strings.Cut(q.Cursor, "/")
-		if atSeq, err = strconv.ParseInt(seq, 10, 64); err != nil || atSeq < 0 {
-			return nil, "", latest, notify.ErrBadCursor
-		}
-		atID = id
-		r.After = atSeq + 1 // the rest of that seq comes again, and is left out
-	}
-	err = s.cfg.Read(ctx, func(tx ledger.Reader) error {
+	looked, last := 0, ""
+	err = s.cfg.ReadList(ctx, func(tx ledger.Reader) error {
 		return tx.Scan(r, func(v ledger.Values) error {
 			d, err := bridges.ReadDelivery(v)
-			switch {
-			case err != nil:
+			if err != nil || at.covers(d, q.Oldest) {
 				return err
-			case d.Reduced() || atID != "" && d.Seq == atSeq && d.SubscriptionID >= atID:
-				return nil
-			case len(list) == limited(q.Limit):
-				last := &list[len(list)-1]
-				next = strconv.FormatInt(last.Seq, 10) + "/" + last.SubscriptionID
+			}
+			chosen := !d.Reduced() && (q.State == "" || d.State == q.State) && (q.BridgeID == "" || d.BridgeID == q.BridgeID)
+			if looked == turns.MaxListScan || chosen && len(list) == limited(q.Limit) {
+				next = last
 				return ledger.ErrEnough
 			}
-			d.Tries = nil
-			list = append(list, *d)
+			looked, last = looked+1, strconv.FormatInt(d.Seq, 10)+"/"+d.SubscriptionID
+			if chosen {
+				d.Tries = nil
+				list = append(list, *d)
+			}
 			return nil
 		})
 	})
 	return list, next, latest, err
+}
+
+// deliveryRange is where a page of deliveries looks. Rows of the seq of the cursor
+// come again; at says which of them were on the page before.
+func deliveryRange(q bridges.DeliveryQuery) (r ledger.Range, at deliveryCursor, err error) {
+	r = ledger.Range{Index: bridges.DeliveryBySeq, Newest: !q.Oldest, First: bridges.WithoutBody}
+	if q.SubscriptionID != "" {
+		r.Index, r.Prefix = bridges.DeliveryByKey, []any{q.SubscriptionID}
+		switch q.State {
+		case bridges.StateDead:
+			r.Index = bridges.DeadDeliveries
+		case bridges.StatePending, bridges.StateMismatch:
+			r.Index = bridges.OpenDeliveries
+		}
+	}
+	if q.Cursor == "" {
+		return r, at, nil
+	}
+	seq, id, _ := strings.Cut(q.Cursor, "/")
+	if at.seq, err = strconv.ParseInt(seq, 10, 64); err != nil || at.seq < 0 || id == "" {
+		return r, at, notify.ErrBadCursor
+	}
+	at.id, r.After = id, at.seq+1
+	if q.Oldest {
+		r.After = at.seq - 1
+	}
+	return r, at, nil
+}
+
+// deliveryCursor is where a page of deliveries ended; the zero value is the beginning.
+type deliveryCursor struct {
+	seq int64
+	id  string
+}
+
+// covers reports whether a delivery was on the page before.
+func (c deliveryCursor) covers(d *bridges.Delivery, oldest bool) bool {
+	return c.id != "" && d.Seq == c.seq && (d.SubscriptionID == c.id || d.SubscriptionID < c.id == oldest)
 }
 
 // Scanned returns how far the follower of a subscription has looked, for cursors of

@@ -32,6 +32,9 @@ type Config struct {
 	Store ledger.Log
 	// Read calls f with the rows of one snapshot.
 	Read func(ctx context.Context, f func(ledger.Reader) error) error
+	// ReadList is Read for the lists of clients, which must not delay the others;
+	// nil: Read.
+	ReadList func(ctx context.Context, f func(ledger.Reader) error) error
 	// Events reads the log, for an event that is looked at again.
 	Events    notify.Log
 	Followers *follow.Dispatcher
@@ -40,12 +43,9 @@ type Config struct {
 	Secrets   Secrets
 	// Open makes the channel of a bridge. previous are the secrets before a
 	// rotation; nil = none count any more. Its error is a *turns.InvalidError.
-	Open func(b *bridges.Bridge, current bridges.Secrets, previous *bridges.Secrets) (bridges.Channel, error)
-	// CheckTarget checks a target for a kind of bridge. The error is a
-	// *turns.InvalidError.
-	CheckTarget func(kind bridges.Kind, t bridges.Target) error
-	Configured  []Configured  // the bridges of the configuration
-	Drain       time.Duration // how long attempts may go on at a stop
+	Open       func(b *bridges.Bridge, current bridges.Secrets, previous *bridges.Secrets) (bridges.Channel, error)
+	Configured []Configured  // the bridges of the configuration
+	Drain      time.Duration // how long attempts may go on at a stop
 
 	Log    *zap.Logger      // nil: nothing is logged
 	Now    func() time.Time // nil: time.Now
@@ -65,7 +65,8 @@ type Service struct {
 	cfg    Config
 	places places
 	meter  meter
-	open   atomic.Int64 // deliveries that are not settled, of all lanes
+	open   atomic.Int64  // deliveries that are not settled, of all lanes
+	tests  chan struct{} // one for each bridge/test that runs
 
 	// changing is held by commands that make or end bridges and subscriptions.
 	changing sync.Mutex
@@ -98,7 +99,10 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Random == nil {
 		cfg.Random = rand.Float64
 	}
-	s := &Service{cfg: cfg, bridges: map[string]*bridge{}, lanes: map[string]*lane{}}
+	if cfg.ReadList == nil {
+		cfg.ReadList = cfg.Read
+	}
+	s := &Service{cfg: cfg, tests: make(chan struct{}, bridges.MaxTests), bridges: map[string]*bridge{}, lanes: map[string]*lane{}}
 	s.sending, s.cut = context.WithCancel(context.WithoutCancel(ctx))
 	s.places.now, s.places.start, s.places.stopped = cfg.Now, (*lane).run, true
 	s.meter.init()

@@ -19,7 +19,8 @@ import (
 
 // SubscriptionCreate makes a subscription, or finds the one of this id. Errors:
 // *turns.InvalidError, bridges.ErrBridgeNotFound, bridges.ErrMoved,
-// bridges.ErrTooMany, bridges.ErrAhead, threads.ErrNotFound.
+// bridges.ErrTooMany, bridges.ErrAhead, threads.ErrNotFound, and bridges.ErrNoSecret
+// or bridges.ErrConfigured if the bridge cannot be opened.
 func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscription) (bridges.SubscriptionResult, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -31,7 +32,7 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 		if b == nil {
 			return u, bridges.SubscriptionResult{}, bridges.ErrBridgeNotFound
 		}
-		if err := s.cfg.CheckTarget(b.row.Load().Kind, c.Target); err != nil {
+		if err := b.checkTarget(c.Target); err != nil {
 			return u, bridges.SubscriptionResult{}, err
 		}
 		if c.SubscriptionID == "" {

@@ -153,6 +153,8 @@ type arrived struct {
 
 func (g *target) Edits() bool { return g.edits }
 
+func (g *target) CheckTarget(bridges.Target) error { return nil }
+
 func (g *target) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 	g.mu.Lock()
 	g.sends++
@@ -277,8 +279,7 @@ func (w *world) openAs(logID string) {
 		Open: func(*bridges.Bridge, bridges.Secrets, *bridges.Secrets) (bridges.Channel, error) {
 			return w.target, nil
 		},
-		CheckTarget: func(bridges.Kind, bridges.Target) error { return nil },
-		Configured:  w.configured, Drain: time.Second, Random: func() float64 { return 0.5 },
+		Configured: w.configured, Drain: time.Second, Random: func() float64 { return 0.5 },
 	}
 	if w.change != nil {
 		w.change(&cfg)

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
@@ -65,16 +66,32 @@ func New(c Config, with Shared) (bridges.Channel, error) {
 	}
 	switch c.Kind {
 	case bridges.KindWebhook:
-		return newWebhook(c, with.Client), nil
+		return channel{newWebhook(c, with.Client), c}, nil
 	case bridges.KindNtfy:
-		return newNtfy(c, with.Client), nil
+		return channel{newNtfy(c, with.Client), c}, nil
 	case bridges.KindSlack:
-		return newSlack(c, with.Client), nil
+		return channel{newSlack(c, with.Client), c}, nil
 	case bridges.KindGitHub:
-		return newGitHub(c, with.Client), nil
+		return channel{newGitHub(c, with.Client), c}, nil
 	}
-	return newCommand(c, with.Records), nil
+	return channel{newCommand(c, with.Records), c}, nil
 }
+
+// kind is what each kind does by itself.
+type kind interface {
+	Send(ctx context.Context, o *bridges.Outgoing) bridges.Result
+	Edits() bool
+}
+
+// channel is a kind with the bridge that it was made of.
+type channel struct {
+	kind
+	config Config
+}
+
+// CheckTarget implements bridges.Channel: which targets fit depends on the bridge,
+// such as on whether it has a topic of its own.
+func (c channel) CheckTarget(t bridges.Target) error { return c.config.CheckTarget(t) }
 
 // The public services.
 const (
