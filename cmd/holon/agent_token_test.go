@@ -206,6 +206,9 @@ var (
 		"inbox/subscribe":   `{"thread_id":"own","source":"events","thread_ids":["{thread}"]}`,
 		"inbox/unsubscribe": `{"thread_id":"{thread}","subscription_id":"{subscription}"}`,
 		"timer/create":      `{"thread_id":"{thread}","every_seconds":60,"text":"x"}`, "timer/list": `{"thread_id":"{thread}"}`, "timer/delete": `{"thread_id":"{thread}","timer_id":"{timer}"}`,
+		"cursor/advance": `{"consumer_id":"c","stream_name":"events","subject_id":"{thread}","last_sequence":0}`, "cursor/error": `{"consumer_id":"c","stream_name":"events","subject_id":"{thread}","error":"x"}`,
+		"cursor/reset": `{"consumer_id":"c","stream_name":"events","subject_id":"{thread}","last_sequence":0,"reason":"x"}`, "cursor/delete": `{"consumer_id":"c","stream_name":"events","subject_id":"{thread}","reason":"x"}`,
+		"cursor/read": `{"consumer_id":"c","stream_name":"events","subject_id":"{thread}"}`, "cursor/list": `{"subject_id":"{thread}"}`,
 		"stream/subscribe": `{"thread_ids":["{thread}"]}`,
 	}
 	narrowed = map[string]bool{"initialize": true, "rpc.discover": true, "event/list": true, "stream/unsubscribe": true}
