@@ -47,6 +47,7 @@ type server struct {
 	listen  []string // besides an address of 127.0.0.1
 	agents  map[string]config.Agent
 	sources map[string]config.WebhookSource
+	bridges map[string]config.Bridge
 }
 
 // startServer serves in this process until the test ends.
@@ -90,7 +91,7 @@ func (s *server) start() {
 	settings.Data, settings.Listen = s.data, append([]string{"127.0.0.1:0"}, s.listen...)
 	settings.DrainTimeout = 100 * time.Millisecond
 	maps.Copy(settings.Agents, s.agents)
-	settings.Sources = s.sources
+	settings.Sources, settings.Bridges = s.sources, s.bridges
 	stop, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- daemon.Run(context.Background(), daemon.Options{
