@@ -26,7 +26,7 @@ import (
 
 // deliveries are the parts of delivery to bridges, from the start to the stop.
 type deliveries struct {
-	*dispatch.Service
+	service    *dispatch.Service // nil before openDeliveries
 	client     *kinds.Client
 	shared     kinds.Shared
 	secrets    *secrets.Store
@@ -80,7 +80,7 @@ func (d *daemon) openDeliveries(ctx context.Context, followers *follow.Dispatche
 			return d.store.View().Snapshot(ctx, lane, func(s persist.Snapshot) error { return f(s) })
 		}
 	}
-	d.deliveries.Service, err = dispatch.Open(ctx, dispatch.Config{
+	d.deliveries.service, err = dispatch.Open(ctx, dispatch.Config{
 		Store: d.store, Read: read(persist.ForEngine), ReadList: read(persist.ForScans), Events: d.store.View(), Followers: followers,
 		LogID: position.LogID, Head: d.store.Tail().Head, Secrets: d.deliveries.secrets, Open: d.deliveries.open,
 		Configured: d.deliveries.configured, Drain: d.cfg.DrainTimeout, Log: d.log.Named("deliveries"),
@@ -136,7 +136,7 @@ func (d *daemon) deliver(ctx context.Context, followers *follow.Dispatcher) erro
 		following <- followers.Run(followCtx)
 		stop()
 	}()
-	err := d.deliveries.Run(ctx)
+	err := d.deliveries.service.Run(ctx)
 	stopFollowing()
 	if failed := <-following; err == nil {
 		err = failed
