@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"events":        {"notify", "ledger", "items", "threads", "turns", "inbox", "cursors", "bridges"},
 	"agents":        {"limits", "backoff", "strict", "lines", "notify", "items", "turns", "host"},
 	"persist":       {"limits", "notify", "ledger", "items", "threads", "turns", "inbox", "cursors", "events"},
-	"api":           {"limits", "strict", "notify", "ledger", "items", "threads", "turns", "inbox", "cursors", "events"},
+	"api":           {"limits", "strict", "notify", "ledger", "items", "threads", "turns", "inbox", "cursors", "bridges", "events"},
 	"tools":         {"notify", "items", "threads", "turns", "inbox", "api"},
 	"rpc":           {"limits", "lines", "notify", "threads", "turns", "inbox", "api", "tools"},
 	"rpc/client":    {"backoff", "lines", "notify", "host"},

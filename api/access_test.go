@@ -235,6 +235,16 @@ var whatAgentsMay = []struct {
 	{"cursor/delete", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s","reason":"x"}`, nobody},
 	{"cursor/read", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s"}`, nobody}, {"cursor/list", `{"subject_id":"%[1]s"}`, nobody},
 
+	{"bridge/create", `{"kind":"webhook","url":"https://example.com"}`, nobody}, {"bridge/list", `{}`, nobody}, {"bridge/read", `{"bridge_id":"b"}`, nobody},
+	{"bridge/update", `{"bridge_id":"b","on_pause":"drop"}`, nobody}, {"bridge/pause", `{"bridge_id":"b"}`, nobody}, {"bridge/resume", `{"bridge_id":"b"}`, nobody},
+	{"bridge/test", `{"bridge_id":"b"}`, nobody}, {"bridge/rotate_secret", `{"bridge_id":"b"}`, nobody}, {"bridge/delete", `{"bridge_id":"b"}`, nobody},
+	{"subscription/create", `{"bridge_id":"b","thread_id":"%[1]s"}`, nobody}, {"subscription/update", `{"subscription_id":"s","on":["final"]}`, nobody},
+	{"subscription/list", `{"thread_id":"%[1]s"}`, nobody}, {"subscription/read", `{"subscription_id":"s"}`, nobody},
+	{"subscription/delete", `{"subscription_id":"s"}`, nobody}, {"subscription/pause", `{"subscription_id":"s"}`, nobody},
+	{"subscription/resume", `{"subscription_id":"s"}`, nobody}, {"subscription/reset", `{"subscription_id":"s","to_seq":0,"reason":"x"}`, nobody},
+	{"subscription/skip", `{"subscription_id":"s","reason":"x"}`, nobody}, {"delivery/list", `{}`, nobody}, {"delivery/read", `{"delivery_id":"d"}`, nobody},
+	{"delivery/redeliver", `{"delivery_id":"d"}`, nobody},
+
 	{"event/list", `{"after_seq":0,"thread_id":"%[1]s"}`, ownOrDown}, {"event/list", `{"after_seq":0}`, everyone}, // of its own tree only
 	{"stream/subscribe", `{"thread_ids":["own","%[1]s"]}`, ownOrDown}, {"stream/subscribe", `{}`, everyone},
 	{"stream/subscribe", `{"thread_ids":["%[1]s"],"consumer":"c"}`, nobody}, {"stream/subscribe", `{"after_seq":0,"consumer":"c"}`, nobody},

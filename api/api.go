@@ -20,15 +20,18 @@ type Services struct {
 	Head   func() int64 // the newest seq that has been published
 	LogID  string
 
-	Children Children      // nil: the methods of child turns are unavailable
-	Workers  Workers       // nil: the methods of workers are unavailable
-	Inboxes  Inboxes       // nil: the methods of inboxes and timers are unavailable
-	Sources  Sources       // nil: no source is configured
-	Cursors  Cursors       // nil: the methods of cursors are unavailable, and streams know no consumer
-	Pruner   Pruner        // nil: holon/prune is unavailable
-	Logs     *logring.Ring // nil: holon/logStream has no lines
-	Log      *zap.Logger   // nil: nothing is logged
-	Streams  func() int    // how many streams are open; nil: 0
+	Children Children // nil: the methods of child turns are unavailable
+	Workers  Workers  // nil: the methods of workers are unavailable
+	Inboxes  Inboxes  // nil: the methods of inboxes and timers are unavailable
+	Sources  Sources  // nil: no source is configured
+	Cursors  Cursors  // nil: the methods of cursors are unavailable, and streams know no consumer
+	Pruner   Pruner   // nil: holon/prune is unavailable
+	// Deliveries is delivery to bridges; nil: the methods of bridges, subscriptions and
+	// deliveries are unavailable.
+	Deliveries Deliveries
+	Logs       *logring.Ring // nil: holon/logStream has no lines
+	Log        *zap.Logger   // nil: nothing is logged
+	Streams    func() int    // how many streams are open; nil: 0
 
 	// InboxReader reads inboxes. It is needed if there are Inboxes.
 	InboxReader inbox.Reader

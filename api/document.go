@@ -134,13 +134,13 @@ func ownMembers(s *jsonschema.Schema) (names []string) {
 }
 
 // goName is the name that a slash method has in Go and in TypeScript:
-// turn/interrupt is TurnInterrupt.
+// turn/interrupt is TurnInterrupt, bridge/rotate_secret is BridgeRotateSecret.
 func goName(method string) string {
 	if method == "rpc.discover" {
 		return "RPCDiscover" // named by another specification
 	}
 	var b strings.Builder
-	for _, word := range strings.Split(method, "/") {
+	for _, word := range strings.FieldsFunc(method, func(r rune) bool { return r == '/' || r == '_' }) {
 		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
 	return b.String()

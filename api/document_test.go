@@ -40,7 +40,7 @@ func TestGeneratedFilesAreUnchanged(t *testing.T) {
 var foreign = map[string]bool{"initialize": true, "rpc.discover": true}
 
 func TestEveryNameIsSlashStyleAndNamesItsGoTypes(t *testing.T) {
-	slash := regexp.MustCompile(`^[a-z]+(/[a-z][A-Za-z]*)+$`)
+	slash := regexp.MustCompile(`^[a-z]+(/[a-z][A-Za-z]*(_[a-z]+)*)+$`)
 	handlers := reflect.TypeFor[*Handlers]()
 	for _, m := range (&Handlers{}).methods() {
 		if !slash.MatchString(m.Name) && !foreign[m.Name] {

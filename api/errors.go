@@ -31,6 +31,8 @@ const (
 	KindTimerNotFound        Kind = "timer_not_found"
 	KindSubscriptionNotFound Kind = "subscription_not_found"
 	KindCursorNotFound       Kind = "cursor_not_found"
+	KindBridgeNotFound       Kind = "bridge_not_found"
+	KindDeliveryNotFound     Kind = "delivery_not_found"
 	KindIdempotencyConflict  Kind = "idempotency_conflict"
 	KindConflict             Kind = "conflict"
 	KindThreadClosed         Kind = "thread_closed"
@@ -80,7 +82,9 @@ var Kinds = []KindInfo{
 	{KindEntryNotFound, -32002, false, "There is no such entry in this inbox, or, with the field digest_id, no such digest."},
 	{KindEntryExpired, -32002, false, "The entry has been removed, inbox_retention_days after it was acknowledged or its thread was closed."},
 	{KindTimerNotFound, -32002, false, "There is no such timer in this inbox."},
-	{KindSubscriptionNotFound, -32002, false, "There is no such subscription in this inbox."},
+	{KindSubscriptionNotFound, -32002, false, "There is no such subscription, or none of this id in the inbox."},
+	{KindBridgeNotFound, -32002, false, "There is no such bridge."},
+	{KindDeliveryNotFound, -32002, false, "There is no such delivery, or it is no longer kept."},
 	{KindCursorNotFound, -32002, false, "There is no such cursor of a consumer."},
 	{KindIdempotencyConflict, -32003, false, "The idempotency key was used for another method or other params."},
 	{KindConflict, -32003, false, "The current state does not allow the request: a thread with this id has another agent, cwd or parent, a timer or subscription with this id has other members, an item_id has been used, a turn cannot be retried or reviewed, a bridge is in use, a subscription has moved, or a cursor does not advance. Where the cause is not obvious, reason names it."},

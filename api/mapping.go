@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
@@ -60,6 +61,17 @@ var sentinels = []struct {
 	{Err: cursors.ErrNotFound, kind: KindCursorNotFound},
 	{Err: cursors.ErrTooMany, kind: KindOverloaded},
 	{Err: cursors.ErrServers, kind: KindForbidden, field: "consumer_id", reason: "server_consumer"},
+	{Err: bridges.ErrBridgeNotFound, kind: KindBridgeNotFound},
+	{Err: bridges.ErrSubscriptionNotFound, kind: KindSubscriptionNotFound},
+	{Err: bridges.ErrDeliveryNotFound, kind: KindDeliveryNotFound},
+	{Err: bridges.ErrInUse, kind: KindConflict, field: "bridge_id", reason: "in_use"},
+	{Err: bridges.ErrMoved, kind: KindConflict, field: "subscription_id", reason: "moved"},
+	{Err: bridges.ErrConfigured, kind: KindConflict, field: "bridge_id", reason: "configured"},
+	{Err: bridges.ErrNoSecret, kind: KindConflict, field: "bridge_id", reason: "secret_missing"},
+	{Err: bridges.ErrNotHeld, kind: KindConflict, field: "subscription_id", reason: "not_held"},
+	{Err: bridges.ErrNothingToSend, kind: KindConflict, field: "delivery_id", reason: "nothing_to_send"},
+	{Err: bridges.ErrTooMany, kind: KindOverloaded},
+	{Err: bridges.ErrTesting, kind: KindOverloaded},
 	{Err: turns.ErrNotEnded, kind: KindConflict, field: "turn_id", reason: "not_ended"},
 	{Err: turns.ErrCompleted, kind: KindConflict, field: "turn_id", reason: "completed"},
 	{Err: turns.ErrNoAttempts, kind: KindConflict, field: "turn_id", reason: "no_attempts"},

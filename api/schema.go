@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
@@ -61,6 +62,16 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[inbox.EntryKind]():       openEnum(inbox.KindItem, inbox.KindSnapshot),
 	reflect.TypeFor[inbox.By]():              openEnum(inbox.ByClient, inbox.ByTurn, inbox.ByAwait),
 	reflect.TypeFor[inbox.Stall]():           openEnum(inbox.StallSilent, inbox.StallRate, inbox.StallChain),
+	reflect.TypeFor[bridges.Kind]():          openEnum(bridges.Kinds...),
+	reflect.TypeFor[bridges.OnPause]():       openEnum(bridges.PauseWaits, bridges.PauseDrops),
+	reflect.TypeFor[bridges.State]():         openEnum(bridges.Active, bridges.Paused, bridges.Held, bridges.Disabled, bridges.Deleted),
+	reflect.TypeFor[bridges.On]():            openEnum(bridges.Ons...),
+	reflect.TypeFor[bridges.Order]():         openEnum(bridges.OrderTurn, bridges.OrderStrict),
+	reflect.TypeFor[bridges.DeliveryState](): openEnum(bridges.DeliveryStates...),
+	reflect.TypeFor[bridges.EventType]():     openEnum(bridges.EventTypes...),
+	reflect.TypeFor[bridges.Outcome]():       openEnum(bridges.Delivered, bridges.Failed, bridges.Refused, bridges.Wait, bridges.Gone),
+	reflect.TypeFor[bridges.By]():            openEnum(bridges.ByClient, bridges.ByServer),
+	reflect.TypeFor[bridges.From]():          {Types: []string{"string", "integer"}},
 	reflect.TypeFor[SteerMode]():             openEnum(SteerAuto, SteerInterrupt),
 	reflect.TypeFor[Order]():                 openEnum(OrderAsc, OrderDesc),
 	reflect.TypeFor[Collapse]():              openEnum(collapses...),

@@ -22,6 +22,10 @@ const (
 	TypeTest       EventType = "test"       // bridge/test
 )
 
+// EventTypes lists the types of what subscriptions choose, in the order of the
+// documentation.
+var EventTypes = []EventType{TypeFinal, TypeQuestion, TypeAnswer, TypeProgress, TypeSuperseded, TypeInbox, TypeEvent}
+
 // Envelope is what every channel is given, and the body of a webhook. It has no
 // prompt and no output of tools; the agent's last message is in Data.Text only if
 // the subscription asks for it.

@@ -45,6 +45,9 @@ var (
 	// ids are remembered.
 	InboxRetention = Range[time.Duration]{30 * 24 * time.Hour, time.Second, 10 * 366 * 24 * time.Hour}
 	Dedupe         = Range[time.Duration]{30 * 24 * time.Hour, time.Second, 10 * 366 * 24 * time.Hour}
+	// How long events are kept for a subscription that takes none: a fortnight of
+	// holidays.
+	LaneLag = Range[time.Duration]{14 * 24 * time.Hour, time.Second, 10 * 366 * 24 * time.Hour}
 
 	Drain        = Range[time.Duration]{6 * time.Second, 100 * time.Millisecond, time.Hour}
 	Interrupt    = Range[time.Duration]{10 * time.Second, 100 * time.Millisecond, time.Hour}

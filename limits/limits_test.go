@@ -11,7 +11,7 @@ func TestDefaultsAreWithinTheirRange(t *testing.T) {
 			t.Errorf("%d: %+v", i, r)
 		}
 	}
-	for i, r := range []Range[time.Duration]{Drain, Interrupt, Heartbeat, WriteTimeout, InboxRetention, Dedupe} {
+	for i, r := range []Range[time.Duration]{Drain, Interrupt, Heartbeat, WriteTimeout, InboxRetention, Dedupe, LaneLag} {
 		if r.Default < r.Least || r.Default > r.Most || r.Or(0) != r.Default || r.Or(time.Second) != time.Second {
 			t.Errorf("%d: %+v", i, r)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -47,6 +48,8 @@ type server struct {
 	listen  []string // besides an address of 127.0.0.1
 	agents  map[string]config.Agent
 	sources map[string]config.WebhookSource
+	bridges map[string]config.Bridge
+	drain   time.Duration // 0 = 100 ms
 }
 
 // startServer serves in this process until the test ends.
@@ -88,9 +91,9 @@ func (s *server) start() {
 	s.t.Helper()
 	settings := config.Defaults()
 	settings.Data, settings.Listen = s.data, append([]string{"127.0.0.1:0"}, s.listen...)
-	settings.DrainTimeout = 100 * time.Millisecond
+	settings.DrainTimeout = cmp.Or(s.drain, 100*time.Millisecond)
 	maps.Copy(settings.Agents, s.agents)
-	settings.Sources = s.sources
+	settings.Sources, settings.Bridges = s.sources, s.bridges
 	stop, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- daemon.Run(context.Background(), daemon.Options{

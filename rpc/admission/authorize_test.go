@@ -71,7 +71,7 @@ func TestForwardedRequestsNeedTheToken(t *testing.T) {
 	attacks := []attack{{"direct", "GET /rpc HTTP/1.1\nHost: localhost\n\n", 200, ""}}
 	for _, line := range []string{
 		"Forwarded: for=192.0.2.1", "Forwarded:", "X-Forwarded-For: 192.0.2.1", "x-forwarded-for:", "X-Forwarded-Host: localhost",
-		"X-Forwarded-Proto: https", "X-Forwarded-Anything: x", "X-Forwarded: x", "X-Real-IP: 192.0.2.1", "Via: 1.1 proxy", "VIA: 1.1 proxy",
+		"X-Forwarded-Proto: https", "X-Forwarded-Anything: x", "X-Forwarded: x", "X-Real-IP: 192.0.2.1", "Via: 1.1 proxy", "VIA: 1.1 proxy", "Via: 1.1 holon",
 	} {
 		attacks = append(attacks,
 			attack{line, "GET /rpc HTTP/1.1\nHost: localhost\n" + line + "\n\n", 401, ReasonTokenMissing},

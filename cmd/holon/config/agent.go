@@ -22,8 +22,8 @@ const (
 	KindWorker = "worker"
 )
 
-// kinds are all kinds of agent, in the order of the documentation.
-var kinds = []string{KindEcho, KindExec, KindACP, KindWorker}
+// agentKinds are all kinds of agent, in the order of the documentation.
+var agentKinds = []string{KindEcho, KindExec, KindACP, KindWorker}
 
 // Agent is one configured agent.
 type Agent struct {
@@ -201,7 +201,7 @@ var agents = tables[Agent]{
 	sort: "agents", one: "an agent", keys: AgentKeys, fresh: newAgent, finished: Agent.finished,
 	at: func(c *Config) map[string]Agent { return c.Agents },
 	kind: func(a Agent) string {
-		if kind := a.kind(); slices.Contains(kinds, kind) {
+		if kind := a.kind(); slices.Contains(agentKinds, kind) {
 			return kind
 		}
 		return ""

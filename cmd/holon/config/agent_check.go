@@ -68,7 +68,7 @@ func (a Agent) Check() error {
 	case "":
 		return fmt.Errorf(`kind is missing; give kind = "acp" or kind = "exec" and a command, or kind = "worker" or "echo"`)
 	default:
-		return fmt.Errorf("kind %s is not one of %s", quote(a.Kind), strings.Join(kinds, ", "))
+		return fmt.Errorf("kind %s is not one of %s", quote(a.Kind), strings.Join(agentKinds, ", "))
 	}
 	if len(a.Command) == 0 || a.Command[0] == "" {
 		text := `command is missing; give command = ["program", "argument"]`

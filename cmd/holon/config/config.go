@@ -38,6 +38,8 @@ type Config struct {
 	InboxRetention        time.Duration
 	Dedupe                time.Duration
 
+	MaxLaneLag time.Duration // how long retention waits for what follows the log
+
 	Synchronous string
 	Retention   Retention
 	Pprof       string // path of a unix socket, "" means none
@@ -49,6 +51,8 @@ type Config struct {
 	// Sources are the configured sources of webhooks by name. Loaded hides them
 	// behind its own Sources: write loaded.Config.Sources.
 	Sources map[string]WebhookSource
+	// Bridges are the configured bridges by name.
+	Bridges map[string]Bridge
 }
 
 // Retention says which events the server prunes on its own; zero values keep

@@ -82,6 +82,7 @@ var Keys = []Setting{
 	number("max_inbox_subscriptions", "sources that are connected to one inbox", func(c *Config) *int { return &c.MaxInboxSubscriptions }),
 	days("inbox_retention_days", "how long acknowledged items of inboxes are kept", func(c *Config) *time.Duration { return &c.InboxRetention }),
 	days("dedupe_days", "how long ids of items are remembered, so that a repetition is not stored again", func(c *Config) *time.Duration { return &c.Dedupe }),
+	days("max_lane_lag_days", "how long events are kept for a subscription that has not taken them, beyond the retention", func(c *Config) *time.Duration { return &c.MaxLaneLag }),
 	text("synchronous", "full survives power loss; normal is faster and may lose the last changes then", func(c *Config) *string { return &c.Synchronous }),
 	days("retention.max_age_days", "prune events older than this; 0 keeps all", func(c *Config) *time.Duration { return &c.Retention.MaxAge }),
 	size64("retention.max_bytes", "prune the oldest events when the log is larger; 0 keeps all", func(c *Config) *int64 { return &c.Retention.MaxBytes }),
@@ -137,11 +138,13 @@ func Defaults() *Config {
 		MaxInboxSubscriptions: limits.InboxSubscriptions.Default,
 		InboxRetention:        limits.InboxRetention.Default,
 		Dedupe:                limits.Dedupe.Default,
+		MaxLaneLag:            limits.LaneLag.Default,
 
 		Synchronous:  "full",
 		DefaultAgent: KindEcho,
 		Agents:       map[string]Agent{},
 		Sources:      map[string]WebhookSource{},
+		Bridges:      map[string]Bridge{},
 	}
 }
 

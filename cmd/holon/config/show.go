@@ -14,7 +14,7 @@ type Row struct {
 }
 
 // Rows lists every setting and every table with its source. Values of agents'
-// environments and secrets of sources are left out.
+// environments and secrets of sources and bridges are left out.
 func (l *Loaded) Rows() []Row {
 	var rows []Row
 	for _, key := range Keys {

@@ -7,9 +7,9 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// tables are settings whose names the user chooses: [agents.NAME] and
-// [sources.NAME]. T is one of them. A new sort of table needs another value of this type in sorts, and a
-// map in Config.
+// tables are settings whose names the user chooses: [agents.NAME], [sources.NAME]
+// and [bridges.NAME]. T is one of them. A new sort of table needs another value of
+// this type in sorts, and a map in Config.
 type tables[T any] struct {
 	sort string // the part before the names
 	one  string // "an agent", for errors
@@ -35,7 +35,7 @@ type sortOfTables interface {
 }
 
 // sorts are all sorts of tables, in the order of the documentation.
-var sorts = []sortOfTables{agents, sources}
+var sorts = []sortOfTables{agents, sources, bridgeTables}
 
 func (s tables[T]) name() string { return s.sort }
 

@@ -54,6 +54,7 @@ func (l *Loaded) Validate() error {
 			return betweenDays(l.InboxRetention, limits.InboxRetention.Least, limits.InboxRetention.Most)
 		}},
 		{"dedupe_days", func() error { return betweenDays(l.Dedupe, limits.Dedupe.Least, limits.Dedupe.Most) }},
+		{"max_lane_lag_days", func() error { return betweenDays(l.MaxLaneLag, limits.LaneLag.Least, limits.LaneLag.Most) }},
 		{"synchronous", func() error { return oneOf(l.Synchronous, "full", "normal") }},
 		{"pprof", l.checkPprof},
 	}

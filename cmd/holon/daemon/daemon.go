@@ -55,21 +55,22 @@ func (e *UsageError) Unwrap() error { return e.Err }
 // daemon holds the parts of one run.
 type daemon struct {
 	Options
-	cfg       *config.Config
-	log       *zap.Logger
-	logs      *logring.Ring
-	store     *sqlite.Store
-	agents    *agents
-	inboxes   *inboxMetrics
-	hooks     *hooks.Handler
-	engine    *engine.Engine
-	wire      *rpc.Server
-	metrics   http.Handler
-	token     admission.Token
-	grants    *grants.Grants // tokens of agents
-	listeners []*listener
-	pprof     *listener // nil: none
-	startedAt time.Time
+	cfg        *config.Config
+	log        *zap.Logger
+	logs       *logring.Ring
+	store      *sqlite.Store
+	agents     *agents
+	inboxes    *inboxMetrics
+	hooks      *hooks.Handler
+	engine     *engine.Engine
+	deliveries *deliveries
+	wire       *rpc.Server
+	metrics    http.Handler
+	token      admission.Token
+	grants     *grants.Grants // tokens of agents
+	listeners  []*listener
+	pprof      *listener // nil: none
+	startedAt  time.Time
 }
 
 // Run serves until Stop is closed and the drain is over, or until ctx is done,
@@ -121,6 +122,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	if d.hooks, err = d.newHooks(); err != nil {
 		return &UsageError{err}
 	}
+	if d.deliveries, err = newDeliveries(d.cfg, records); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.deliveries.close()) }()
 
 	// The store outlives everything that writes to it.
 	storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
@@ -152,6 +157,9 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 	if err != nil {
 		return err
 	}
+	if err := d.openDeliveries(ctx, followers); err != nil {
+		return err
+	}
 	if err := d.newWire(ctx, observed); err != nil {
 		return err
 	}
@@ -159,6 +167,7 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 		return err
 	}
 	defer d.closeListeners()
+	d.setOwn()
 
 	if err := d.openPprof(); err != nil {
 		return err
@@ -176,7 +185,7 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 	group, runCtx := errgroup.WithContext(runCtx)
 	group.Go(func() error { return d.engine.Run(runCtx) })
 	group.Go(func() error { return d.retain(runCtx) })
-	group.Go(func() error { return followers.Run(runCtx) })
+	group.Go(func() error { return d.deliver(runCtx, followers) })
 	stdioEnded := d.serveListeners(runCtx, group)
 	d.servePprof(runCtx, group)
 
@@ -202,7 +211,8 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 // The drain takes at most 8 s if drain_seconds is 6: running turns are stopped,
 // then streams get the last events and stream/closing. After it agents get up
 // to 7 s to end their processes: 3 s from the end of their input to TERM, 3 s
-// from there to KILL.
+// from there to KILL. Meanwhile deliveries under way get drain_seconds: the ends
+// that the drain has made are among them.
 const (
 	drainGrace = 1500 * time.Millisecond
 	closeGrace = 500 * time.Millisecond

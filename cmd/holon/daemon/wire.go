@@ -30,7 +30,8 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 			Engine: d.engine, Reader: d.store.View(), LogID: position.LogID,
 			Inboxes: d.engine.Inboxes(), InboxReader: countedReader{d.store.View(), d.inboxes.expansions}, Sources: sources{d.cfg.Sources},
 			Workers: d.engine.Workers(), Children: d.engine.Children(), Pruner: pruner{d.store},
-			Cursors: cursors.New(cursors.Config{Log: d.store, Reader: d.store.View()}), Logs: d.logs, Log: d.log.Named("rpc"),
+			Cursors:    cursors.New(cursors.Config{Log: d.store, Reader: d.store.View(), Scanned: d.deliveries.service.Scanned}),
+			Deliveries: d.deliveries.service, Logs: d.logs, Log: d.log.Named("rpc"),
 			Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread, ChildAgents: childAgents(d.cfg), Limits: d.limits(),
 		},
 		Tail:    d.store.Tail(),
@@ -45,14 +46,15 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 }
 
 // followLog starts nothing: it makes the dispatcher of what follows the log inside
-// the server, which are the inboxes that receive events of other threads.
+// the server, which are the inboxes that receive events of other threads, and the
+// subscriptions of bridges.
 func (d *daemon) followLog(ctx context.Context) (*follow.Dispatcher, error) {
 	position, err := d.store.View().Position(ctx)
 	if err != nil {
 		return nil, err
 	}
 	followers, err := follow.Open(ctx, follow.Config{
-		Store: d.store, View: d.store.View(), Tail: d.store.Tail(), LogID: position.LogID,
+		Store: d.store, View: d.store.View(), Tail: d.store.Tail(), LogID: position.LogID, Bounds: follow.Bounds{MaxLagAge: d.cfg.MaxLaneLag},
 		Report: func(name string, err error) {
 			d.log.Warn("follow the log", zap.String("follower", name), zap.Error(err))
 		},

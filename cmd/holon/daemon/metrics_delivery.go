@@ -1,0 +1,70 @@
+package daemon
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/bridges/dispatch"
+)
+
+// deliveryMetrics reads the state of deliveries once per scrape. The number of
+// bridges is bounded, which bounds the label.
+type deliveryMetrics struct{ stats func() dispatch.Stats }
+
+var (
+	descDeliveryLag      = prometheus.NewDesc("holon_delivery_lag_events", "Events between the newest one and the subscription that is furthest behind.", nil, nil)
+	descDeliveryActive   = prometheus.NewDesc("holon_delivery_bridge_active", "1 unless the bridge is paused or disabled.", []string{"bridge"}, nil)
+	descDeliverySubs     = prometheus.NewDesc("holon_delivery_subscriptions", "Subscriptions of the bridge.", []string{"bridge"}, nil)
+	descDeliveryHeld     = prometheus.NewDesc("holon_delivery_subscriptions_held", "Subscriptions of the bridge that wait for a client, because too much was to be sent.", []string{"bridge"}, nil)
+	descDeliveryPending  = prometheus.NewDesc("holon_delivery_pending", "Deliveries that wait to be sent.", []string{"bridge"}, nil)
+	descDeliveryOldest   = prometheus.NewDesc("holon_delivery_oldest_pending_seconds", "Age of the oldest delivery that is not settled; 0 if there is none.", []string{"bridge"}, nil)
+	descDeliveryMismatch = prometheus.NewDesc("holon_delivery_mismatches", "Deliveries whose event does not agree with the rows of its turn.", []string{"bridge"}, nil)
+	descDeliveryInFlight = prometheus.NewDesc("holon_delivery_in_flight", "Attempts under way.", []string{"bridge"}, nil)
+	descDeliveryAttempt  = prometheus.NewDesc("holon_delivery_attempt_seconds", "Attempts and how long they took, by outcome.", []string{"bridge", "outcome"}, nil)
+	descDeliverySettled  = prometheus.NewDesc("holon_delivery_settled_total", "Deliveries that have ended, by state.", []string{"bridge", "state"}, nil)
+	descMismatchesFound  = prometheus.NewDesc("holon_delivery_mismatches_total", "Mismatches that were found.", []string{"bridge"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (m *deliveryMetrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		descDeliveryLag, descDeliveryActive, descDeliverySubs, descDeliveryHeld, descDeliveryPending, descDeliveryOldest, descDeliveryMismatch,
+		descDeliveryInFlight, descDeliveryAttempt, descDeliverySettled, descMismatchesFound,
+	} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *deliveryMetrics) Collect(ch chan<- prometheus.Metric) {
+	s := m.stats()
+	ch <- prometheus.MustNewConstMetric(descDeliveryLag, prometheus.GaugeValue, float64(s.Lag))
+	for _, b := range s.Bridges {
+		active := 0.0
+		if b.State == bridges.Active {
+			active = 1
+		}
+		for desc, v := range map[*prometheus.Desc]float64{
+			descDeliveryActive: active, descDeliverySubs: float64(b.Subscriptions), descDeliveryHeld: float64(b.Held),
+			descDeliveryPending: float64(b.Pending), descDeliveryOldest: b.OldestPending.Seconds(), descDeliveryMismatch: float64(b.Mismatches),
+			descDeliveryInFlight: float64(b.InFlight),
+		} {
+			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, b.BridgeID)
+		}
+	}
+	bounds := dispatch.Latencies()
+	for _, a := range s.Attempts {
+		buckets := make(map[float64]uint64, len(bounds))
+		for i, bound := range bounds {
+			buckets[bound] = a.Counts[i]
+		}
+		ch <- prometheus.MustNewConstHistogram(descDeliveryAttempt, a.Count, a.Sum, buckets, a.BridgeID, string(a.Outcome))
+	}
+	for _, c := range s.Became {
+		if c.State == bridges.StateMismatch {
+			ch <- prometheus.MustNewConstMetric(descMismatchesFound, prometheus.CounterValue, float64(c.Count), c.BridgeID)
+			continue
+		}
+		ch <- prometheus.MustNewConstMetric(descDeliverySettled, prometheus.CounterValue, float64(c.Count), c.BridgeID, string(c.State))
+	}
+}
