@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/cursors"
@@ -32,7 +31,7 @@ func limited(limit int) int {
 // bridges.ErrNothingToSend, bridges.ErrSubscriptionNotFound.
 func (s *Service) Redeliver(ctx context.Context, id string, key *ledger.Key) (bridges.RedeliverResult, error) {
 	subscription, seq, ok := bridges.ParseDeliveryID(id)
-	l := s.lane(subscription)
+	l := s.known.lane(subscription)
 	if !ok || l == nil {
 		return replayOr[bridges.RedeliverResult](s.cfg.Store, key, bridges.ErrDeliveryNotFound)
 	}
@@ -75,7 +74,7 @@ func (s *Service) Redeliver(ctx context.Context, id string, key *ledger.Key) (br
 // bridges.ErrBridgeNotFound.
 func (s *Service) Bridge(id string) (bridges.Bridge, int64, error) {
 	head := s.cfg.Head()
-	b := s.bridge(id)
+	b := s.known.bridge(id)
 	if b == nil {
 		return bridges.Bridge{}, head, bridges.ErrBridgeNotFound
 	}
@@ -85,13 +84,13 @@ func (s *Service) Bridge(id string) (bridges.Bridge, int64, error) {
 // Bridges returns one page. next is where the next page begins; "" = there is none.
 func (s *Service) Bridges(q bridges.BridgeQuery) (list []bridges.Bridge, next string, latest int64) {
 	latest = s.cfg.Head()
-	s.mu.RLock()
-	for id, b := range s.bridges {
+	s.known.mu.RLock()
+	for id, b := range s.known.bridges {
 		if q.Cursor == "" || id > q.Cursor != q.Descending && id != q.Cursor {
 			list = append(list, *b.row.Load())
 		}
 	}
-	s.mu.RUnlock()
+	s.known.mu.RUnlock()
 	slices.SortFunc(list, func(a, b bridges.Bridge) int {
 		if q.Descending {
 			a, b = b, a
@@ -107,7 +106,7 @@ func (s *Service) Bridges(q bridges.BridgeQuery) (list []bridges.Bridge, next st
 // Subscription returns one subscription. Errors: bridges.ErrSubscriptionNotFound.
 func (s *Service) Subscription(ctx context.Context, id string) (view bridges.SubscriptionView, latest int64, err error) {
 	latest = s.cfg.Head()
-	if l := s.lane(id); l != nil {
+	if l := s.known.lane(id); l != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		view = l.view()
@@ -146,7 +145,7 @@ func (l *lane) view() bridges.SubscriptionView {
 
 // view reads a subscription that has no lane.
 func (s *Service) view(ctx context.Context, sub *bridges.Subscription) (v bridges.SubscriptionView, err error) {
-	if l := s.lane(sub.SubscriptionID); l != nil {
+	if l := s.known.lane(sub.SubscriptionID); l != nil {
 		l.mu.Lock()
 		v = l.view()
 		l.mu.Unlock()
@@ -323,34 +322,10 @@ func (c deliveryCursor) covers(d *bridges.Delivery, oldest bool) bool {
 // the server; 0 if it is not known.
 func (s *Service) Scanned(n cursors.Name) int64 {
 	id, ok := strings.CutPrefix(n.ConsumerID, bridges.ConsumerPrefix)
-	if l := s.lane(id); ok && l != nil {
+	if l := s.known.lane(id); ok && l != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return l.follower.Status().Position
 	}
 	return 0
-}
-
-// retainEvery is how often rows are removed that are no longer kept.
-const retainEvery = 10 * time.Minute
-
-// retain removes what is no longer kept, and forgets old secrets, until ctx is done.
-func (s *Service) retain(ctx context.Context) {
-	for {
-		s.expire(ctx)
-		s.mu.RLock()
-		all := make([]*bridge, 0, len(s.bridges))
-		for _, b := range s.bridges {
-			all = append(all, b)
-		}
-		s.mu.RUnlock()
-		for _, b := range all {
-			s.forgetPrevious(b)
-		}
-		select {
-		case <-time.After(retainEvery):
-		case <-ctx.Done():
-			return
-		}
-	}
 }

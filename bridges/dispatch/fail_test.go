@@ -90,8 +90,8 @@ func TestARefusedDeliveryIsDeadAfterThreeAttempts(t *testing.T) {
 		end(m, "t1")
 		time.Sleep(time.Hour)
 		want(t, "rows", w.deliveries("s"), "final 5 dead (status 404)")
-		if n := w.target.count(); n != 3 || w.s.bridge("b").unhealthy != 0 {
-			t.Errorf("%d attempts, unhealthy %d", n, w.s.bridge("b").unhealthy)
+		if n := w.target.count(); n != 3 || w.s.known.bridge("b").unhealthy != 0 {
+			t.Errorf("%d attempts, unhealthy %d", n, w.s.known.bridge("b").unhealthy)
 		}
 	})
 }

@@ -117,12 +117,12 @@ func Latencies() []float64 { return latencies }
 func (s *Service) Stats() (out Stats) {
 	now, head := s.now(), s.cfg.Head()
 	byID := map[string]*BridgeStats{}
-	s.mu.RLock()
-	for id, b := range s.bridges {
+	s.known.mu.RLock()
+	for id, b := range s.known.bridges {
 		byID[id] = &BridgeStats{BridgeID: id, State: b.row.Load().State}
 	}
-	s.mu.RUnlock()
-	for _, l := range s.all() {
+	s.known.mu.RUnlock()
+	for _, l := range s.known.all() {
 		l.mu.Lock()
 		b := byID[l.sub.BridgeID]
 		if b == nil {

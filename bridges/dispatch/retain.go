@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -11,12 +12,41 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
+// retention removes rows that are no longer kept.
+type retention struct{ s *Service }
+
+// retainEvery is how often rows are removed that are no longer kept.
+const retainEvery = 10 * time.Minute
+
+// run removes what is no longer kept, and forgets old secrets, until ctx is done.
+func (r retention) run(ctx context.Context) {
+	s := r.s
+	for {
+		r.expire(ctx)
+		s.known.mu.RLock()
+		all := make([]*bridge, 0, len(s.known.bridges))
+		for _, b := range s.known.bridges {
+			all = append(all, b)
+		}
+		s.known.mu.RUnlock()
+		for _, b := range all {
+			b.forgetPrevious(s)
+		}
+		select {
+		case <-time.After(retainEvery):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // expireRows is how many rows are removed in one unit.
 const expireRows = 256
 
 // expire removes deliveries that are no longer kept. Of one that a retry may still
 // take back, what identifies it and its message stays.
-func (s *Service) expire(ctx context.Context) {
+func (r retention) expire(ctx context.Context) {
+	s := r.s
 	for ctx.Err() == nil {
 		var list []*bridges.Delivery
 		now := s.now()
@@ -26,7 +56,7 @@ func (s *Service) expire(ctx context.Context) {
 				if err != nil {
 					return err
 				}
-				if err := s.keepForTurn(tx, d); err != nil {
+				if err := r.keepForTurn(tx, d); err != nil {
 					return err
 				}
 				if list = append(list, d); len(list) == expireRows {
@@ -37,7 +67,7 @@ func (s *Service) expire(ctx context.Context) {
 		})
 		if err == nil {
 			for _, d := range list {
-				if err = s.expireOne(d); err != nil {
+				if err = r.expireOne(d); err != nil {
 					break
 				}
 			}
@@ -53,8 +83,8 @@ func (s *Service) expire(ctx context.Context) {
 
 // keepForTurn sets until when the row of a delivered one is kept: KeepMessages after
 // the end of its turn.
-func (s *Service) keepForTurn(tx ledger.Reader, d *bridges.Delivery) error {
-	now := s.now()
+func (r retention) keepForTurn(tx ledger.Reader, d *bridges.Delivery) error {
+	now := r.s.now()
 	d.ExpiresAt = notify.Time{}
 	if d.TurnID == "" || !d.Shown() {
 		return nil
@@ -76,8 +106,9 @@ func (s *Service) keepForTurn(tx ledger.Reader, d *bridges.Delivery) error {
 }
 
 // expireOne removes a row, or reduces it if ExpiresAt is set.
-func (s *Service) expireOne(d *bridges.Delivery) error {
-	if l := s.lane(d.SubscriptionID); l != nil { // which may be about to change the row
+func (r retention) expireOne(d *bridges.Delivery) error {
+	s := r.s
+	if l := s.known.lane(d.SubscriptionID); l != nil { // which may be about to change the row
 		l.mu.Lock()
 		defer l.mu.Unlock()
 	}

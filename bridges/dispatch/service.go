@@ -71,20 +71,11 @@ type Service struct {
 	// changing is held by commands that make or end bridges and subscriptions.
 	changing sync.Mutex
 
-	mu      sync.RWMutex
-	bridges map[string]*bridge
-	lanes   map[string]*lane // of subscriptions that are not deleted
+	known registry
+	vault vault
 
 	sending context.Context // of attempts; ends when they are cut
 	cut     context.CancelFunc
-}
-
-// bridge is a bridge that exists.
-type bridge struct {
-	outlet
-	mu      sync.Mutex // held while its row is changed
-	row     atomic.Pointer[bridges.Bridge]
-	channel atomic.Pointer[bridges.Channel] // nil: it cannot be opened
 }
 
 // Open reads what exists, compares it with the configuration, and adds the
@@ -102,7 +93,9 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.ReadList == nil {
 		cfg.ReadList = cfg.Read
 	}
-	s := &Service{cfg: cfg, tests: make(chan struct{}, bridges.MaxTests), bridges: map[string]*bridge{}, lanes: map[string]*lane{}}
+	s := &Service{cfg: cfg, tests: make(chan struct{}, bridges.MaxTests)}
+	s.known = registry{bridges: map[string]*bridge{}, lanes: map[string]*lane{}}
+	s.vault = vault{cfg.Secrets, cfg.Open, cfg.Now}
 	s.sending, s.cut = context.WithCancel(context.WithoutCancel(ctx))
 	s.places.now, s.places.start, s.places.stopped = cfg.Now, (*lane).run, true
 	s.meter.init()
@@ -111,7 +104,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		if err := tx.Scan(ledger.Range{Index: bridges.BridgeByID}, func(v ledger.Values) error {
 			b, err := bridges.ReadBridge(v)
 			if err == nil {
-				s.addBridge(b)
+				s.known.add(b)
 			}
 			return err
 		}); err != nil {
@@ -127,7 +120,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}); err != nil {
 		return nil, fmt.Errorf("read bridges and subscriptions: %w", err)
 	}
-	if err := s.openBridges(); err != nil {
+	if err := (opening{s}).bridges(); err != nil {
 		return nil, err
 	}
 	for _, sub := range subs {
@@ -138,20 +131,9 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	return s, nil
 }
 
-func (s *Service) addBridge(row *bridges.Bridge) *bridge {
-	b := &bridge{}
-	b.row.Store(row)
-	b.sends = row.State == bridges.Active
-	b.heldUntil = row.HeldUntil.Time
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bridges[row.BridgeID] = b
-	return b
-}
-
 // openLane reads what a subscription has open, and follows the log for it.
 func (s *Service) openLane(ctx context.Context, sub *bridges.Subscription) error {
-	b := s.bridge(sub.BridgeID)
+	b := s.known.bridge(sub.BridgeID)
 	if b == nil {
 		return fmt.Errorf("the subscription %s has no bridge %s", sub.SubscriptionID, sub.BridgeID)
 	}
@@ -163,9 +145,9 @@ func (s *Service) openLane(ctx context.Context, sub *bridges.Subscription) error
 	if err := l.follow(ctx); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lanes[sub.SubscriptionID] = l
+	s.known.mu.Lock()
+	defer s.known.mu.Unlock()
+	s.known.lanes[sub.SubscriptionID] = l
 	return nil
 }
 
@@ -188,27 +170,14 @@ func (l *lane) cursorName() cursors.Name {
 	return cursors.Name{ConsumerID: l.sub.ConsumerID(), StreamName: bridges.StreamEvents, SubjectID: l.sub.ThreadID}
 }
 
-func (s *Service) bridge(id string) *bridge {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.bridges[id]
-}
-
-func (s *Service) lane(id string) *lane {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.lanes[id]
-}
-
-// all returns the lanes, in no order.
-func (s *Service) all() []*lane {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	list := make([]*lane, 0, len(s.lanes))
-	for _, l := range s.lanes {
-		list = append(list, l)
+func (s *Service) append(u *ledger.Unit) error {
+	for i := range u.Drafts {
+		if err := u.Drafts[i].Encode(); err != nil {
+			return err
+		}
 	}
-	return list
+	_, err := s.cfg.Store.Append(u)
+	return err
 }
 
 func (s *Service) now() time.Time { return s.cfg.Now() }
@@ -218,18 +187,18 @@ func (s *Service) now() time.Time { return s.cfg.Now() }
 // still run. Run returns nil when all its goroutines have ended.
 func (s *Service) Run(ctx context.Context) error {
 	s.places.begin()
-	for _, l := range s.all() {
+	for _, l := range s.known.all() {
 		l.mu.Lock()
 		l.rejudge(ctx, "")
 		l.kick()
 		l.mu.Unlock()
 	}
-	s.retain(ctx) // until ctx is done
+	retention{s}.run(ctx) // until ctx is done
 	timer := time.AfterFunc(s.cfg.Drain, s.cut)
 	defer timer.Stop()
 	s.places.stop()
 	s.cut()
-	for _, l := range s.all() {
+	for _, l := range s.known.all() {
 		l.mu.Lock()
 		if l.timer != nil {
 			l.timer.Stop()

@@ -28,7 +28,7 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 	var after int64
 	r, replayed, err := ledger.Keyed(s.cfg.Store, c.Key, func() (*ledger.Unit, bridges.SubscriptionResult, error) {
 		u := &ledger.Unit{}
-		b := s.bridge(c.BridgeID)
+		b := s.known.bridge(c.BridgeID)
 		if b == nil {
 			return u, bridges.SubscriptionResult{}, bridges.ErrBridgeNotFound
 		}
@@ -52,9 +52,9 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 		if old != nil {
 			next, after = old.Clone(), old.ScannedSeq
 		} else {
-			s.mu.RLock()
-			many := len(s.lanes) >= bridges.MaxSubscriptions
-			s.mu.RUnlock()
+			s.known.mu.RLock()
+			many := len(s.known.lanes) >= bridges.MaxSubscriptions
+			s.known.mu.RUnlock()
 			if many {
 				return u, bridges.SubscriptionResult{}, bridges.ErrTooMany
 			}
@@ -90,7 +90,7 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 		s.cfg.Log.Error("a subscription delivers nothing before the next start of the server", zap.String("subscription_id", next.SubscriptionID), zap.Error(err))
 		return r, nil // it is durable
 	}
-	if l := s.lane(next.SubscriptionID); l != nil {
+	if l := s.known.lane(next.SubscriptionID); l != nil {
 		l.mu.Lock()
 		l.kick()
 		l.mu.Unlock()
@@ -166,7 +166,7 @@ func newestTurn(tx ledger.Reader, threadID string, head int64) (after int64, err
 func (s *Service) change(ctx context.Context, id string, key *ledger.Key, method string,
 	do func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (cursor *cursors.Cursor, unchanged bool, err error),
 	then func(l *lane)) (bridges.SubscriptionResult, error) {
-	l := s.lane(id)
+	l := s.known.lane(id)
 	if l == nil {
 		return replayOr[bridges.SubscriptionResult](s.cfg.Store, key, bridges.ErrSubscriptionNotFound)
 	}
@@ -404,7 +404,7 @@ func (s *Service) moveTo(ctx context.Context, id string, key *ledger.Key, method
 func (s *Service) SubscriptionDelete(ctx context.Context, c bridges.ChangeSubscription) (bridges.SubscriptionResult, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	l := s.lane(c.SubscriptionID)
+	l := s.known.lane(c.SubscriptionID)
 	if l == nil {
 		return replayOr[bridges.SubscriptionResult](s.cfg.Store, c.Key, bridges.ErrSubscriptionNotFound)
 	}
@@ -427,9 +427,9 @@ func (s *Service) deleteLane(ctx context.Context, l *lane, key *ledger.Key, reas
 	if err != nil || name == "" {
 		return r, err
 	}
-	s.mu.Lock()
-	delete(s.lanes, id)
-	s.mu.Unlock()
+	s.known.mu.Lock()
+	delete(s.known.lanes, id)
+	s.known.mu.Unlock()
 	s.cfg.Followers.Forget(name)
 	return r, nil
 }
