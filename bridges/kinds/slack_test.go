@@ -9,6 +9,7 @@ import (
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/bridges/kinds"
 	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
+	"github.com/seed82539d15/holon/notify"
 )
 
 // rig is a target whose messages can be changed, and a channel to it.
@@ -239,11 +240,19 @@ func TestSlackMessageThatMayNotBeChanged(t *testing.T) {
 func TestSlackThreadsAndLostAnswers(t *testing.T) {
 	s, r := newSlackRig(t)
 	r.target = bridges.Target{Channel: "C0OTHER1", ThreadTS: "1700000000.000001"}
+	old := kindstest.Final()
+	old.Timestamp = notify.Time{}
+	for range 20 { // others, from before
+		must(t, send(t, r.ch, outgoing(old, r.target)), bridges.Delivered)
+	}
+	s.Age(2 * time.Hour)
 	s.Fail(kindstest.LosesAnswer)
 	got := must(t, r.show("reply", true, false), bridges.Failed)
 	must(t, r.show("reply", true, got.Arrived), bridges.Delivered)
-	r.sees("reply")
-	if m := s.Messages()[0]; m.ThreadTS != "1700000000.000001" || m.Channel != "C0OTHER1" {
+	if all := s.Messages(); len(all) != 21 || !strings.Contains(all[20].Seen(), "reply") {
+		t.Errorf("%d messages", len(all))
+	}
+	if m := s.Messages()[20]; m.ThreadTS != "1700000000.000001" || m.Channel != "C0OTHER1" {
 		t.Errorf("%+v", m)
 	}
 	// Without the scope for the history the message is posted again.
