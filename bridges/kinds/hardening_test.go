@@ -220,15 +220,18 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			w.Header().Set("Location", inside.URL+"/latest/meta-data")
 			w.WriteHeader(code)
 		}))
-		for _, c := range []kinds.Config{
-			{Kind: bridges.KindWebhook, URL: l.URL, Secret: testSecret},
-			{Kind: bridges.KindNtfy, Server: l.URL, Topic: "topic"},
-			{Kind: bridges.KindSlack, APIURL: l.URL, Secret: testToken},
-			{Kind: bridges.KindGitHub, APIURL: l.URL, Secret: testToken},
+		for _, c := range []struct {
+			config kinds.Config
+			target bridges.Target
+		}{
+			{kinds.Config{Kind: bridges.KindWebhook, URL: l.URL, Secret: testSecret}, bridges.Target{}},
+			{kinds.Config{Kind: bridges.KindNtfy, Server: l.URL, Topic: "topic"}, bridges.Target{}},
+			{kinds.Config{Kind: bridges.KindSlack, APIURL: l.URL, Secret: testToken}, bridges.Target{Channel: "C1"}},
+			{kinds.Config{Kind: bridges.KindGitHub, APIURL: l.URL, Secret: testToken}, bridges.Target{Repository: "octo/parser", Number: 1}},
 		} {
-			got := send(t, open(t, c), outgoing(kindstest.Final(), bridges.Target{Channel: "C1", Repository: "octo/parser", Number: 1}))
+			got := send(t, open(t, c.config), outgoing(kindstest.Final(), c.target))
 			if got.Outcome != bridges.Failed || got.Status != code {
-				t.Errorf("%s, %d: %s", c.Kind, code, describe(got))
+				t.Errorf("%s, %d: %s", c.config.Kind, code, describe(got))
 			}
 		}
 	}

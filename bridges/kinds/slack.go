@@ -176,7 +176,7 @@ func (c *slackCall) call(method string, params any) (got slackAnswer, r bridges.
 	if r.Outcome != bridges.Delivered {
 		return got, r, ""
 	}
-	if !a.whole || json.Unmarshal(a.body, &got) != nil {
+	if json.Unmarshal(a.body, &got) != nil {
 		return slackAnswer{}, unread(r), ""
 	}
 	if got.OK {

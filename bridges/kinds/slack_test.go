@@ -100,7 +100,9 @@ func TestMessageThatAPersonHasRemovedIsPostedAgain(t *testing.T) {
 		r.sees("second")
 		remove()
 		must(t, r.show("third", true, false), bridges.Delivered)
-		r.sees("third")
+		if r.sees("third"); strings.Contains(r.id, " ") {
+			t.Errorf("what is not there is still to be removed: %q", r.id)
+		}
 	})
 }
 
@@ -163,7 +165,17 @@ func TestSlotsAfterAFailureInTheMiddle(t *testing.T) {
 	})
 }
 
-func TestRemoteIDsOfOthersDoNoHarm(t *testing.T) {
+func TestStoredIDsAndTargetsAreNoPaths(t *testing.T) {
+	g, hub := newGitHubRig(t)
+	for _, repository := range []string{"../user", "octo/..", "octo/../..", "octo%2f/x", "octo", ""} {
+		hub.target.Repository = repository
+		if got := must(t, hub.show("x", true, false), bridges.Refused); got.Error != "target" {
+			t.Errorf("%s: %s", repository, describe(got))
+		}
+	}
+	if n := g.Accepted(); n != 0 {
+		t.Errorf("%d connections", n)
+	}
 	rigs(t, func(t *testing.T, l *kindstest.Listener, r *rig, _ func()) {
 		for _, id := range []string{"../../user", "C1/../x", "5 ../../x 7/8", "9223372036854775808999", "\n", "C0GENERAL/1700000000.000001/../..", "-1"} {
 			r.id = id
