@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -240,17 +242,26 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
+// The environment is read once in a process, so the test runs in one of its own.
 func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
-	proxy := kindstest.Listen(t, http.NotFoundHandler())
-	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
-		t.Setenv(name, proxy.URL)
+	if os.Getenv("HTTP_PROXY") == "" {
+		proxy := kindstest.Listen(t, http.NotFoundHandler())
+		self := exec.Command(os.Args[0], "-test.run=^TestProxiesOfTheEnvironmentAreNotUsed$", "-test.count=1")
+		self.Env = os.Environ()
+		for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+			self.Env = append(self.Env, name+"="+proxy.URL)
+		}
+		if out, err := self.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		if n := proxy.Accepted(); n != 0 {
+			t.Errorf("the proxy got %d connections", n)
+		}
+		return
 	}
 	r := kindstest.NewReceiver(t, testSecret)
 	client := newClient(t, kinds.ClientConfig{Resolver: newNames(t, map[string][]string{"target.example": {"127.0.0.1"}}).Resolver})
 	must(t, send(t, hook(t, r, "target.example", true, client), outgoing(kindstest.Final(), bridges.Target{})), bridges.Delivered)
-	if n := proxy.Accepted(); n != 0 {
-		t.Errorf("the proxy got %d connections", n)
-	}
 }
 
 // every are all HTTP kinds with their targets.

@@ -152,6 +152,54 @@ func TestAttemptEndsAfterTwentySeconds(t *testing.T) {
 	}
 }
 
+// endless counts what is read of it.
+type endless struct{ read int }
+
+// Read implements io.Reader.
+func (e *endless) Read(b []byte) (int, error) {
+	e.read += len(b)
+	return len(b), nil
+}
+
+func TestOnlySixtyFourKilobytesOfAnAnswerAreRead(t *testing.T) {
+	client, body := NewClient(ClientConfig{}), &endless{}
+	client.send = func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Body: io.NopCloser(body)}, nil
+	}
+	got := client.do(t.Context(), false, request{method: http.MethodPost, url: mustURL("https://example.com")})
+	if body.read != maxAnswer || len(got.body) != maxAnswer || got.status != 200 {
+		t.Errorf("%d bytes were read, %d are kept", body.read, len(got.body))
+	}
+}
+
+// A page of comments may end anywhere; what is behind its end is read one by one.
+func TestPageThatIsCutOff(t *testing.T) {
+	for body, want := range map[string]comments{
+		``:                        {cut: true},
+		`[`:                       {cut: true},
+		`[]`:                      {},
+		`{"message":"x"}`:         {cut: true},
+		`[{"id":1}]`:              {whole: make([]gitHubComment, 1)},
+		`[{"id":1}`:               {whole: make([]gitHubComment, 1), cut: true},
+		`[{"id":1},`:              {whole: make([]gitHubComment, 1), cut: true},
+		`[{"id":1},{"id":2,"bo`:   {whole: make([]gitHubComment, 1), cut: true},
+		`[{"id":1},{"id":"two"}]`: {whole: make([]gitHubComment, 1), cut: true},
+	} {
+		client := NewClient(ClientConfig{})
+		client.send = func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(body))}, nil
+		}
+		g := newGitHub(Config{Kind: bridges.KindGitHub, Secret: "token-123"}, client)
+		a, end := g.begin(t.Context())
+		s := search{c: &gitHubCall{g: g, a: a, o: &bridges.Outgoing{Target: bridges.Target{Repository: "a/b", Number: 1}}}}
+		got, _, _ := s.page(findPage, 1)
+		end()
+		if len(got.whole) != len(want.whole) || got.cut != want.cut {
+			t.Errorf("%s: %+v", body, got)
+		}
+	}
+}
+
 // An answer that says all and then does not end has said all.
 func TestAnswerThatIsCompleteCounts(t *testing.T) {
 	for what, rest := range map[string]func(context.Context) io.Reader{

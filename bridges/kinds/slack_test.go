@@ -25,7 +25,7 @@ type rig struct {
 func newSlackRig(t *testing.T) (*kindstest.Slack, *rig) {
 	s := kindstest.NewSlack(t, testToken)
 	ch := open(t, kinds.Config{Kind: bridges.KindSlack, APIURL: s.APIURL(), Secret: testToken})
-	return s, &rig{t: t, ch: ch, shown: s.Shown, target: bridges.Target{Channel: slackChannel}}
+	return s, &rig{t: t, ch: ch, shown: s.Shown, target: bridges.Target{Channel: "C0GENERAL"}}
 }
 
 func newGitHubRig(t *testing.T) (*kindstest.GitHub, *rig) {
@@ -89,6 +89,9 @@ func TestOneMessageOfASlotIsVisible(t *testing.T) {
 		must(t, r.show("new", false, true), bridges.Delivered)
 		must(t, r.show("new", true, true), bridges.Delivered)
 		r.sees("new")
+		// What another delivery has posted is not taken for this one's.
+		must(t, r.show("newer", true, true), bridges.Delivered)
+		r.sees("newer")
 	})
 }
 
@@ -269,14 +272,13 @@ func TestSlackThreadsAndLostAnswers(t *testing.T) {
 	}
 	// Without the scope for the history the message is posted again.
 	s, r = newSlackRig(t)
-	s.History, r.target.Channel = false, "C0GENERAL"
+	s.History = false
 	s.Fail(kindstest.LosesAnswer)
 	must(t, r.show("news", true, false), bridges.Failed)
 	must(t, r.show("news", true, true), bridges.Delivered)
 	r.sees("news", "news")
 	// It is not posted while it cannot be looked for.
 	s, r = newSlackRig(t)
-	r.target.Channel = "C0GENERAL"
 	s.Fail(kindstest.LosesAnswer)
 	must(t, r.show("news", true, false), bridges.Failed)
 	s.FailNext("conversations.history", "ratelimited")
