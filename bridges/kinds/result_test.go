@@ -172,6 +172,18 @@ func TestOnlySixtyFourKilobytesOfAnAnswerAreRead(t *testing.T) {
 	}
 }
 
+func TestOnlyTheBeginningOfAProgramsOutputIsKept(t *testing.T) {
+	var h head
+	for range 100 {
+		if n, err := h.Write(make([]byte, 1000)); n != 1000 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if len(h.b) != maxAnswer {
+		t.Errorf("%d bytes are kept", len(h.b))
+	}
+}
+
 // A page of comments may end anywhere; what is behind its end is read one by one.
 func TestPageThatIsCutOff(t *testing.T) {
 	for body, want := range map[string]comments{
