@@ -122,7 +122,7 @@ func TestLiteralAddressesAreRefusedWhenTheBridgeIsMade(t *testing.T) {
 func TestOddFormsOfAddressesAreRefused(t *testing.T) {
 	for _, odd := range []string{
 		"2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.1", "127.0.1", "127.0.0.01", "127.0.0.1.", "127.0.0.1..", "017700000001", "0", "1.2.3.4.5",
-		"127.0.0.0x1", "256.256.256.256", "1.1.1.1.", "example.123", "[::1%25lo]", "[fe80::1%25eth0]", "[::ffff:7f00:1", "[127.0.0.1]", "①②⑦.0.0.1", "127。0。0。1",
+		"127.0.0.0x1", "256.256.256.256", "1.1.1.1.", "example.123", "[::1%25lo]", "[fe80::1%25eth0]", "[2606:4700::1111%25eth0]", "[::ffff:7f00:1", "[127.0.0.1]", "①②⑦.0.0.1", "127。0。0。1",
 		"１２７.0.0.1", "exämple.com", "example..com", ".example.com", "exa mple.com", "a@example.com", "user:pass@example.com", "evil.com%00.example.com", "%31%32%37.0.0.1",
 		"example.com:", "example.com:0", "example.com:99999", "example.com:8443", "example.com:443:443", "example.com\\@evil.com", "example.com#@evil.com",
 		"example.com\r\nX: y", "", strings.Repeat("a", 64) + ".com", strings.Repeat("a.", 1200) + "com",

@@ -48,6 +48,9 @@ func (*github) Edits() bool { return true }
 
 // Send shows the envelope as a comment.
 func (g *github) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
+	if (&Config{Kind: bridges.KindGitHub}).CheckTarget(o.Target) != nil { // it becomes a path
+		return bridges.Result{Outcome: bridges.Refused, Error: "target", RemoteIDs: remoteIDs(o.Slots)}
+	}
 	a, end := g.begin(ctx)
 	defer end()
 	return deliver(a, &gitHubCall{g: g, a: a, o: o, shown: comment(o.Envelope)}, o)

@@ -61,7 +61,7 @@ func (c *gitHubCall) whoAmI() (int64, bridges.Result) {
 	var user struct {
 		ID int64 `json:"id"`
 	}
-	if !got.whole || json.Unmarshal(got.body, &user) != nil || user.ID <= 0 {
+	if json.Unmarshal(got.body, &user) != nil || user.ID <= 0 {
 		return 0, unread(r)
 	}
 	c.g.account.Store(user.ID)
@@ -158,7 +158,10 @@ func (s *search) page(size, number int) (list comments, last int, r bridges.Resu
 		}
 		list.whole = append(list.whole, one)
 	}
-	list.cut = list.cut || !got.whole
+	if !list.cut {
+		end, err := dec.ReadToken()
+		list.cut = err != nil || end.Kind() != ']'
+	}
 	return list, lastPage(got.header), r
 }
 

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -15,15 +17,16 @@ import (
 	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
 )
 
-// names is a name server that answers each query for a name with the next of its
-// lists of addresses, and with the last one from then on.
+// names is a name server on loopback. What it answers may change.
 type names struct {
+	*net.Resolver
+	conn net.PacketConn
+
 	mu      sync.Mutex
-	answers map[string][][]string
-	conn    net.PacketConn
+	answers map[string][]string // addresses by name
 }
 
-func newNames(t *testing.T, answers map[string][][]string) *net.Resolver {
+func newNames(t *testing.T, answers map[string][]string) *names {
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -35,9 +38,17 @@ func newNames(t *testing.T, answers map[string][][]string) *net.Resolver {
 		conn.Close()
 		served.Wait()
 	})
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	n.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "udp", conn.LocalAddr().String())
 	}}
+	return n
+}
+
+// set changes the addresses of a name.
+func (n *names) set(name string, addresses ...string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.answers[name] = addresses
 }
 
 func (n *names) serve() {
@@ -63,7 +74,7 @@ func (n *names) answer(query []byte) []byte {
 	question := query[12 : end+5]
 	reply := append([]byte{query[0], query[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, question...)
 	count := uint16(0)
-	for _, text := range n.next(strings.Join(labels, "."), kind) {
+	for _, text := range n.of(strings.Join(labels, "."), kind) {
 		addr := netip.MustParseAddr(text)
 		raw := addr.AsSlice()
 		reply = append(reply, 0xc0, 12)
@@ -77,21 +88,14 @@ func (n *names) answer(query []byte) []byte {
 	return reply
 }
 
-// next are the addresses of a kind; a query for IPv4 goes on to the next list.
-func (n *names) next(name string, kind uint16) (list []string) {
+// of are the addresses of a name of a kind: 1 = IPv4, 28 = IPv6.
+func (n *names) of(name string, kind uint16) (list []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	lists := n.answers[strings.TrimSuffix(name, ".")]
-	if len(lists) == 0 {
-		return nil
-	}
-	for _, text := range lists[0] {
-		if addr := netip.MustParseAddr(text); addr.Is4() == (kind == 1) {
+	for _, text := range n.answers[name] {
+		if netip.MustParseAddr(text).Is4() == (kind == 1) {
 			list = append(list, text)
 		}
-	}
-	if kind == 1 && len(lists) > 1 {
-		n.answers[strings.TrimSuffix(name, ".")] = lists[1:]
 	}
 	return list
 }
@@ -121,15 +125,15 @@ func hook(t *testing.T, r *kindstest.Receiver, name string, allowPrivate bool, c
 
 func TestNamesOfPrivateAddressesAreNotConnectedTo(t *testing.T) {
 	r := kindstest.NewReceiver(t, testSecret)
-	answers := map[string][][]string{}
+	answers := map[string][]string{}
 	for name, addr := range map[string]string{
 		"four": "127.0.0.1", "six": "::1", "mapped": "::ffff:127.0.0.1", "nat64": "64:ff9b::7f00:1", "compatible": "::7f00:1", "ula": "fd00::1", "lan": "192.168.0.1",
 		"metadata": "169.254.169.254", "zero": "0.0.0.0", "unspecified": "::",
 	} {
-		answers[name+".example"] = [][]string{{addr}}
+		answers[name+".example"] = []string{addr}
 	}
-	answers["both.example"] = [][]string{{"10.0.0.1", "::1", "127.0.0.1"}}
-	client := newClient(t, kinds.ClientConfig{Resolver: newNames(t, answers)})
+	answers["both.example"] = []string{"10.0.0.1", "::1", "127.0.0.1"}
+	client := newClient(t, kinds.ClientConfig{Resolver: newNames(t, answers).Resolver})
 	for name := range answers {
 		got := send(t, hook(t, r, name, false, client), outgoing(kindstest.Final(), bridges.Target{}))
 		if got.Outcome != bridges.Failed || got.Error != "private_address" || got.Arrived || !got.Unhealthy {
@@ -154,15 +158,16 @@ func TestNamesOfPrivateAddressesAreNotConnectedTo(t *testing.T) {
 // address is checked when it is dialled.
 func TestNameThatChangesItsAddress(t *testing.T) {
 	r := kindstest.NewReceiver(t, testSecret)
-	client := newClient(t, kinds.ClientConfig{Resolver: newNames(t, map[string][][]string{
-		"turning.example": {{"127.0.0.1"}, {"169.254.169.254"}, {"64:ff9b::7f00:1"}, {"127.0.0.1"}},
-		"mixed.example":   {{"169.254.169.254", "127.0.0.1"}},
-	})})
+	dns := newNames(t, map[string][]string{"mixed.example": {"169.254.169.254", "127.0.0.1"}})
+	client := newClient(t, kinds.ClientConfig{Resolver: dns.Resolver})
 	ch := hook(t, r, "turning.example", true, client)
-	for i, want := range []string{"", "private_address", "private_address", ""} {
+	for _, c := range []struct{ addr, want string }{
+		{"127.0.0.1", ""}, {"169.254.169.254", "private_address"}, {"64:ff9b::7f00:1", "private_address"}, {"127.0.0.1", ""},
+	} {
+		dns.set("turning.example", c.addr)
 		client.Close() // else the first connection serves all
-		if got := send(t, ch, outgoing(kindstest.Final(), bridges.Target{})); got.Error != want {
-			t.Errorf("attempt %d: %s, want %q", i+1, describe(got), want)
+		if got := send(t, ch, outgoing(kindstest.Final(), bridges.Target{})); got.Error != c.want {
+			t.Errorf("%s: %s, want %q", c.addr, describe(got), c.want)
 		}
 	}
 	if got := send(t, hook(t, r, "mixed.example", true, client), outgoing(kindstest.Final(), bridges.Target{})); got.Outcome != bridges.Delivered {
@@ -173,7 +178,7 @@ func TestNameThatChangesItsAddress(t *testing.T) {
 // A connection that was made for a bridge with allow_private serves no other.
 func TestConnectionsOfBridgesWithAllowPrivateServeNoOthers(t *testing.T) {
 	l := kindstest.ListenTLS(t, kindstest.NewReceiver(t, testSecret).Handler())
-	client := newClient(t, kinds.ClientConfig{RootCAs: trust(l), Resolver: newNames(t, map[string][][]string{"example.com": {{"127.0.0.1"}}})})
+	client := newClient(t, kinds.ClientConfig{RootCAs: trust(l), Resolver: newNames(t, map[string][]string{"example.com": {"127.0.0.1"}}).Resolver})
 	open := func(allowPrivate bool) bridges.Channel {
 		ch, err := kinds.New(kinds.Config{
 			Kind: bridges.KindWebhook, URL: "https://example.com:" + portOf(l), Secret: testSecret, Configured: true, AllowPrivate: allowPrivate,
@@ -217,15 +222,18 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			w.Header().Set("Location", inside.URL+"/latest/meta-data")
 			w.WriteHeader(code)
 		}))
-		for _, c := range []kinds.Config{
-			{Kind: bridges.KindWebhook, URL: l.URL, Secret: testSecret},
-			{Kind: bridges.KindNtfy, Server: l.URL, Topic: "topic"},
-			{Kind: bridges.KindSlack, APIURL: l.URL, Secret: testToken},
-			{Kind: bridges.KindGitHub, APIURL: l.URL, Secret: testToken},
+		for _, c := range []struct {
+			config kinds.Config
+			target bridges.Target
+		}{
+			{kinds.Config{Kind: bridges.KindWebhook, URL: l.URL, Secret: testSecret}, bridges.Target{}},
+			{kinds.Config{Kind: bridges.KindNtfy, Server: l.URL, Topic: "topic"}, bridges.Target{}},
+			{kinds.Config{Kind: bridges.KindSlack, APIURL: l.URL, Secret: testToken}, bridges.Target{Channel: "C1"}},
+			{kinds.Config{Kind: bridges.KindGitHub, APIURL: l.URL, Secret: testToken}, bridges.Target{Repository: "octo/parser", Number: 1}},
 		} {
-			got := send(t, open(t, c), outgoing(kindstest.Final(), bridges.Target{Channel: "C1", Repository: "octo/parser", Number: 1}))
+			got := send(t, open(t, c.config), outgoing(kindstest.Final(), c.target))
 			if got.Outcome != bridges.Failed || got.Status != code {
-				t.Errorf("%s, %d: %s", c.Kind, code, describe(got))
+				t.Errorf("%s, %d: %s", c.config.Kind, code, describe(got))
 			}
 		}
 	}
@@ -234,17 +242,26 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
+// The environment is read once in a process, so the test runs in one of its own.
 func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
-	proxy := kindstest.Listen(t, http.NotFoundHandler())
-	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
-		t.Setenv(name, proxy.URL)
+	if os.Getenv("HTTP_PROXY") == "" {
+		proxy := kindstest.Listen(t, http.NotFoundHandler())
+		self := exec.Command(os.Args[0], "-test.run=^TestProxiesOfTheEnvironmentAreNotUsed$", "-test.count=1")
+		self.Env = os.Environ()
+		for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+			self.Env = append(self.Env, name+"="+proxy.URL)
+		}
+		if out, err := self.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		if n := proxy.Accepted(); n != 0 {
+			t.Errorf("the proxy got %d connections", n)
+		}
+		return
 	}
 	r := kindstest.NewReceiver(t, testSecret)
-	client := newClient(t, kinds.ClientConfig{Resolver: newNames(t, map[string][][]string{"target.example": {{"127.0.0.1"}}})})
+	client := newClient(t, kinds.ClientConfig{Resolver: newNames(t, map[string][]string{"target.example": {"127.0.0.1"}}).Resolver})
 	must(t, send(t, hook(t, r, "target.example", true, client), outgoing(kindstest.Final(), bridges.Target{})), bridges.Delivered)
-	if n := proxy.Accepted(); n != 0 {
-		t.Errorf("the proxy got %d connections", n)
-	}
 }
 
 // every are all HTTP kinds with their targets.

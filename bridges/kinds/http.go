@@ -102,8 +102,7 @@ type request struct {
 type answer struct {
 	status int // 0 = none
 	header http.Header
-	body   []byte // at most maxAnswer
-	whole  bool   // body has all of it
+	body   []byte // at most maxAnswer, and what came in time
 	// failure is why there is no answer, in a word that has no address; "" = there
 	// is one.
 	failure string
@@ -139,9 +138,7 @@ func (c *Client) do(ctx context.Context, allowPrivate bool, r request) answer {
 	}
 	defer resp.Body.Close()
 	a := answer{status: resp.StatusCode, header: resp.Header, sent: true}
-	a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	a.whole = err == nil && len(a.body) <= maxAnswer
-	a.body = a.body[:min(len(a.body), maxAnswer)]
+	a.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // the status has been said
 	return a
 }
 

@@ -68,10 +68,7 @@ func (n *ntfy) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 	if len(o.Slots) == 0 {
 		return n.publish(a, p)
 	}
-	ids := make([]string, len(o.Slots))
-	for i, slot := range o.Slots {
-		ids[i] = slot.RemoteID
-	}
+	ids := remoteIDs(o.Slots)
 	var r bridges.Result
 	for i, slot := range o.Slots {
 		p.SequenceID, p.Priority = slot.Key, m.urgency

@@ -31,6 +31,12 @@ type sender struct {
 	secrets      []string
 }
 
+// String says nothing of the bridge, so that no log shows a secret.
+func (*sender) String() string { return "channel of a bridge" }
+
+// GoString is String.
+func (s *sender) GoString() string { return s.String() }
+
 // attempt is one call of Send.
 type attempt struct {
 	*sender

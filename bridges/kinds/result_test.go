@@ -3,6 +3,7 @@ package kinds
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -10,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/seed82539d15/holon/bridges"
 )
@@ -119,6 +122,7 @@ func TestAttemptEndsAfterTwentySeconds(t *testing.T) {
 			{Kind: bridges.KindSlack, Secret: "token-123"},
 			{Kind: bridges.KindGitHub, Secret: "token-123"},
 		} {
+			targets := map[bridges.Kind]bridges.Target{bridges.KindSlack: {Channel: "C1"}, bridges.KindGitHub: {Repository: "a/b", Number: 1}}
 			synctest.Test(t, func(t *testing.T) {
 				client := NewClient(ClientConfig{})
 				client.send = func(r *http.Request) (*http.Response, error) {
@@ -134,7 +138,7 @@ func TestAttemptEndsAfterTwentySeconds(t *testing.T) {
 				began := time.Now()
 				slots := []bridges.Slot{{Key: "a", Post: true, RemoteID: "C1/1.1 C1/1.2"}, {Key: "b", RemoteID: "C1/1.3"}}
 				got := ch.Send(t.Context(), &bridges.Outgoing{
-					ID: "x", Envelope: &bridges.Envelope{EventType: bridges.TypeFinal}, Arrived: true, Slots: slots, Target: bridges.Target{Repository: "a/b", Number: 1},
+					ID: "x", Envelope: &bridges.Envelope{EventType: bridges.TypeFinal}, Arrived: true, Slots: slots, Target: targets[c.Kind],
 				})
 				if took := time.Since(began); took != attemptTime {
 					t.Errorf("%s, %s: it took %v: %+v", c.Kind, where, took, got)
@@ -148,12 +152,117 @@ func TestAttemptEndsAfterTwentySeconds(t *testing.T) {
 	}
 }
 
-func TestConfigsAreNotPrinted(t *testing.T) {
-	c := Config{Kind: bridges.KindSlack, Secret: "xoxb-secret", WebhookURL: "https://hooks.slack.com/secret", Previous: "secret"}
-	b, err := c.MarshalJSON()
-	for _, s := range []string{c.String(), c.GoString(), string(b)} {
-		if err != nil || strings.Contains(s, "secret") || !strings.Contains(s, "slack") {
-			t.Errorf("%s: %v", s, err)
+// endless counts what is read of it.
+type endless struct{ read int }
+
+// Read implements io.Reader.
+func (e *endless) Read(b []byte) (int, error) {
+	e.read += len(b)
+	return len(b), nil
+}
+
+func TestOnlySixtyFourKilobytesOfAnAnswerAreRead(t *testing.T) {
+	client, body := NewClient(ClientConfig{}), &endless{}
+	client.send = func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Body: io.NopCloser(body)}, nil
+	}
+	got := client.do(t.Context(), false, request{method: http.MethodPost, url: mustURL("https://example.com")})
+	if body.read != maxAnswer || len(got.body) != maxAnswer || got.status != 200 {
+		t.Errorf("%d bytes were read, %d are kept", body.read, len(got.body))
+	}
+}
+
+func TestOnlyTheBeginningOfAProgramsOutputIsKept(t *testing.T) {
+	var h head
+	for range 100 {
+		if n, err := h.Write(make([]byte, 1000)); n != 1000 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if len(h.b) != maxAnswer {
+		t.Errorf("%d bytes are kept", len(h.b))
+	}
+}
+
+// A page of comments may end anywhere; what is behind its end is read one by one.
+func TestPageThatIsCutOff(t *testing.T) {
+	for body, want := range map[string]comments{
+		``:                        {cut: true},
+		`[`:                       {cut: true},
+		`[]`:                      {},
+		`{"message":"x"}`:         {cut: true},
+		`[{"id":1}]`:              {whole: make([]gitHubComment, 1)},
+		`[{"id":1}`:               {whole: make([]gitHubComment, 1), cut: true},
+		`[{"id":1},`:              {whole: make([]gitHubComment, 1), cut: true},
+		`[{"id":1},{"id":2,"bo`:   {whole: make([]gitHubComment, 1), cut: true},
+		`[{"id":1},{"id":"two"}]`: {whole: make([]gitHubComment, 1), cut: true},
+	} {
+		client := NewClient(ClientConfig{})
+		client.send = func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(body))}, nil
+		}
+		g := newGitHub(Config{Kind: bridges.KindGitHub, Secret: "token-123"}, client)
+		a, end := g.begin(t.Context())
+		s := search{c: &gitHubCall{g: g, a: a, o: &bridges.Outgoing{Target: bridges.Target{Repository: "a/b", Number: 1}}}}
+		got, _, _ := s.page(findPage, 1)
+		end()
+		if len(got.whole) != len(want.whole) || got.cut != want.cut {
+			t.Errorf("%s: %+v", body, got)
+		}
+	}
+}
+
+// An answer that says all and then does not end has said all.
+func TestAnswerThatIsCompleteCounts(t *testing.T) {
+	for what, rest := range map[string]func(context.Context) io.Reader{
+		"a stall": func(ctx context.Context) io.Reader { return &stall{ctx} },
+		"spaces":  func(context.Context) io.Reader { return strings.NewReader(strings.Repeat(" ", 1<<20)) },
+	} {
+		for _, c := range []struct {
+			config Config
+			target bridges.Target
+			body   string
+			id     string
+		}{
+			{Config{Kind: bridges.KindSlack, Secret: "token-123"}, bridges.Target{Channel: "C1"}, `{"ok":true,"channel":"C1","ts":"1.1"}`, "C1/1.1"},
+			{Config{Kind: bridges.KindGitHub, Secret: "token-123"}, bridges.Target{Repository: "a/b", Number: 1}, `{"url":"x","id":7,"body":"…`, "7"},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				client := NewClient(ClientConfig{})
+				client.send = func(r *http.Request) (*http.Response, error) {
+					return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(io.MultiReader(strings.NewReader(c.body), rest(r.Context())))}, nil
+				}
+				ch, err := New(c.config, Shared{Client: client})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := ch.Send(t.Context(), &bridges.Outgoing{
+					ID: "x", Envelope: &bridges.Envelope{EventType: bridges.TypeFinal}, Slots: []bridges.Slot{{Key: "a", Post: true}}, Target: c.target,
+				})
+				if got.Outcome != bridges.Delivered || got.RemoteIDs[0] != c.id {
+					t.Errorf("%s, %s: %+v", c.config.Kind, what, got)
+				}
+			})
+		}
+	}
+}
+
+func TestBridgesAreNotPrinted(t *testing.T) {
+	const secret = "xoxb-secret-1"
+	whsec := NewWebhookSecret()
+	for _, c := range []Config{
+		{Kind: bridges.KindSlack, Secret: secret}, {Kind: bridges.KindSlack, WebhookURL: "https://hooks.slack.com/" + secret}, {Kind: bridges.KindGitHub, Secret: secret},
+		{Kind: bridges.KindNtfy, Topic: secret, Secret: secret}, {Kind: bridges.KindWebhook, URL: "https://example.com/?k=" + secret, Secret: whsec, Previous: whsec},
+	} {
+		ch, err := New(c, Shared{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.Marshal(c)
+		for _, s := range []string{fmt.Sprint(c, &c, ch), fmt.Sprintf("%v %+v %#v %s", c, c, c, c), fmt.Sprintf("%v %+v %#v %s", ch, ch, ch, ch), string(b)} {
+			if err != nil || strings.Contains(s, secret) || strings.Contains(s, whsec) {
+				t.Errorf("%s is printed as %s: %v", c.Kind, s, err)
+			}
 		}
 	}
 }

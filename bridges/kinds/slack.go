@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -175,7 +176,7 @@ func (c *slackCall) call(method string, params any) (got slackAnswer, r bridges.
 	if r.Outcome != bridges.Delivered {
 		return got, r, ""
 	}
-	if !a.whole || json.Unmarshal(a.body, &got) != nil {
+	if json.Unmarshal(a.body, &got) != nil {
 		return slackAnswer{}, unread(r), ""
 	}
 	if got.OK {
@@ -241,8 +242,11 @@ func (c *slackCall) post(slot bridges.Slot) (string, bridges.Result) {
 func (c *slackCall) find(mark string) (id string, r bridges.Result, found bool) {
 	channel := c.o.Target.Channel
 	method, params := "conversations.history", map[string]any{"channel": channel, "limit": 15, "include_all_metadata": true}
-	if c.o.Target.ThreadTS != "" {
+	if c.o.Target.ThreadTS != "" { // lists from the oldest reply, so it begins shortly before the event
 		method, params["ts"] = "conversations.replies", c.o.Target.ThreadTS
+		if at := c.o.Envelope.Timestamp; !at.IsZero() {
+			params["oldest"] = strconv.FormatInt(at.Add(-findSkew).Unix(), 10) + ".000000"
+		}
 	}
 	got, r, _ := c.call(method, params)
 	if r.Outcome != bridges.Delivered {

@@ -9,6 +9,7 @@ import (
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/bridges/kinds"
 	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
+	"github.com/seed82539d15/holon/notify"
 )
 
 // rig is a target whose messages can be changed, and a channel to it.
@@ -24,7 +25,7 @@ type rig struct {
 func newSlackRig(t *testing.T) (*kindstest.Slack, *rig) {
 	s := kindstest.NewSlack(t, testToken)
 	ch := open(t, kinds.Config{Kind: bridges.KindSlack, APIURL: s.APIURL(), Secret: testToken})
-	return s, &rig{t: t, ch: ch, shown: s.Shown, target: bridges.Target{Channel: slackChannel}}
+	return s, &rig{t: t, ch: ch, shown: s.Shown, target: bridges.Target{Channel: "C0GENERAL"}}
 }
 
 func newGitHubRig(t *testing.T) (*kindstest.GitHub, *rig) {
@@ -88,6 +89,9 @@ func TestOneMessageOfASlotIsVisible(t *testing.T) {
 		must(t, r.show("new", false, true), bridges.Delivered)
 		must(t, r.show("new", true, true), bridges.Delivered)
 		r.sees("new")
+		// What another delivery has posted is not taken for this one's.
+		must(t, r.show("newer", true, true), bridges.Delivered)
+		r.sees("newer")
 	})
 }
 
@@ -99,7 +103,9 @@ func TestMessageThatAPersonHasRemovedIsPostedAgain(t *testing.T) {
 		r.sees("second")
 		remove()
 		must(t, r.show("third", true, false), bridges.Delivered)
-		r.sees("third")
+		if r.sees("third"); strings.Contains(r.id, " ") {
+			t.Errorf("what is not there is still to be removed: %q", r.id)
+		}
 	})
 }
 
@@ -162,7 +168,17 @@ func TestSlotsAfterAFailureInTheMiddle(t *testing.T) {
 	})
 }
 
-func TestRemoteIDsOfOthersDoNoHarm(t *testing.T) {
+func TestStoredIDsAndTargetsAreNoPaths(t *testing.T) {
+	g, hub := newGitHubRig(t)
+	for _, repository := range []string{"../user", "octo/..", "octo/../..", "octo%2f/x", "octo", ""} {
+		hub.target.Repository = repository
+		if got := must(t, hub.show("x", true, false), bridges.Refused); got.Error != "target" {
+			t.Errorf("%s: %s", repository, describe(got))
+		}
+	}
+	if n := g.Accepted(); n != 0 {
+		t.Errorf("%d connections", n)
+	}
 	rigs(t, func(t *testing.T, l *kindstest.Listener, r *rig, _ func()) {
 		for _, id := range []string{"../../user", "C1/../x", "5 ../../x 7/8", "9223372036854775808999", "\n", "C0GENERAL/1700000000.000001/../..", "-1"} {
 			r.id = id
@@ -239,23 +255,30 @@ func TestSlackMessageThatMayNotBeChanged(t *testing.T) {
 func TestSlackThreadsAndLostAnswers(t *testing.T) {
 	s, r := newSlackRig(t)
 	r.target = bridges.Target{Channel: "C0OTHER1", ThreadTS: "1700000000.000001"}
+	old := kindstest.Final()
+	old.Timestamp = notify.Time{}
+	for range 20 { // others, from before
+		must(t, send(t, r.ch, outgoing(old, r.target)), bridges.Delivered)
+	}
+	s.Age(2 * time.Hour)
 	s.Fail(kindstest.LosesAnswer)
 	got := must(t, r.show("reply", true, false), bridges.Failed)
 	must(t, r.show("reply", true, got.Arrived), bridges.Delivered)
-	r.sees("reply")
-	if m := s.Messages()[0]; m.ThreadTS != "1700000000.000001" || m.Channel != "C0OTHER1" {
+	if all := s.Messages(); len(all) != 21 || !strings.Contains(all[20].Seen(), "reply") {
+		t.Errorf("%d messages", len(all))
+	}
+	if m := s.Messages()[20]; m.ThreadTS != "1700000000.000001" || m.Channel != "C0OTHER1" {
 		t.Errorf("%+v", m)
 	}
 	// Without the scope for the history the message is posted again.
 	s, r = newSlackRig(t)
-	s.History, r.target.Channel = false, "C0GENERAL"
+	s.History = false
 	s.Fail(kindstest.LosesAnswer)
 	must(t, r.show("news", true, false), bridges.Failed)
 	must(t, r.show("news", true, true), bridges.Delivered)
 	r.sees("news", "news")
 	// It is not posted while it cannot be looked for.
 	s, r = newSlackRig(t)
-	r.target.Channel = "C0GENERAL"
 	s.Fail(kindstest.LosesAnswer)
 	must(t, r.show("news", true, false), bridges.Failed)
 	s.FailNext("conversations.history", "ratelimited")

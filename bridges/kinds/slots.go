@@ -30,10 +30,7 @@ func deliver(a *attempt, e editor, o *bridges.Outgoing) bridges.Result {
 		return r
 	}
 	var last bridges.Result
-	ids := make([]string, len(o.Slots))
-	for i, slot := range o.Slots {
-		ids[i] = slot.RemoteID
-	}
+	ids := remoteIDs(o.Slots)
 	for i, slot := range o.Slots {
 		last, ids[i] = show1(e, slot)
 		if last.Outcome != bridges.Delivered {
@@ -42,6 +39,14 @@ func deliver(a *attempt, e editor, o *bridges.Outgoing) bridges.Result {
 	}
 	last.RemoteIDs, last.Arrived = ids, last.Outcome != bridges.Delivered && (last.Arrived || a.arrived)
 	return last
+}
+
+// remoteIDs are what slots show before an attempt.
+func remoteIDs(slots []bridges.Slot) (ids []string) {
+	for _, slot := range slots {
+		ids = append(ids, slot.RemoteID)
+	}
+	return ids
 }
 
 // show1 shows a delivery in one slot, and removes what the slot no longer shows.

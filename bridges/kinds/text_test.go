@@ -55,8 +55,8 @@ func TestTextsAreCutAtARuneAndSaySo(t *testing.T) {
 		if !strings.HasSuffix(body, m.next) {
 			t.Fatalf("what to do next is cut off: %q", body)
 		}
-		if cut := strings.Contains(body, "(shortened)"); cut != (len(lines(text))+len("\n\n")+len(m.next) > n) {
-			t.Fatalf("cut: %v, of %d to %d", cut, len(lines(text)), n)
+		if cut := strings.Contains(body, "(shortened)"); cut != (len(strings.TrimSpace(lines(text)))+len("\n\n")+len(m.next) > n) {
+			t.Fatalf("cut: %v, of %d to %d", cut, len(strings.TrimSpace(lines(text))), n)
 		}
 	})
 }

@@ -210,6 +210,10 @@ func TestGarbageIsNeverASecret(t *testing.T) {
 	if got, err := s.Read("phone", 1); err != nil || string(got) != "newer" {
 		t.Errorf("%q, %v", got, err)
 	}
+	must(t, os.WriteFile(path(good+tempSuffix), []byte("half"), 0o600))
+	if removed, err := s.Keep(func(string, int64) bool { return true }); err != nil || removed != 1 {
+		t.Errorf("Keep removed %d, %v: a half file of a generation that is kept is still a half file", removed, err)
+	}
 	if _, err := os.Stat(path("README")); err != nil {
 		t.Errorf("a person's file is gone: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,6 +26,9 @@ type SlackMessage struct {
 	Metadata jsontext.Value `json:"metadata,omitzero"`
 	Edits    int            `json:"-"`
 
+	// Of requests.
+	Oldest      string `json:"oldest,omitzero"`
+	Limit       int    `json:"limit,omitzero"`
 	Markdown    *bool  `json:"mrkdwn"`
 	Parse       string `json:"parse"`
 	LinkNames   bool   `json:"link_names"`
@@ -117,6 +121,15 @@ func (s *Slack) Delete(ts string) {
 	s.messages = slices.DeleteFunc(s.messages, func(m SlackMessage) bool { return m.TS == ts })
 }
 
+// Age makes all messages older.
+func (s *Slack) Age(by time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.messages {
+		s.messages[i].TS = fmt.Sprintf("%d.%06d", time.Now().Add(-by).Unix(), i)
+	}
+}
+
 // Handler serves the methods.
 func (s *Slack) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -202,12 +215,15 @@ func (s *Slack) call(method string, m SlackMessage) (result map[string]any, prob
 			return nil, "channel_not_found"
 		}
 		list := []SlackMessage{}
-		for _, o := range slices.Backward(s.messages) {
-			if o.Channel == channel && (method == "conversations.history") == (o.ThreadTS == "") {
+		for _, o := range s.messages {
+			if o.Channel == channel && (method == "conversations.history") == (o.ThreadTS == "") && o.TS > m.Oldest {
 				list = append(list, o)
 			}
 		}
-		return map[string]any{"messages": list, "has_more": false}, ""
+		if method == "conversations.history" {
+			slices.Reverse(list)
+		}
+		return map[string]any{"messages": list[:min(len(list), m.Limit)], "has_more": len(list) > m.Limit}, ""
 	}
 	return nil, "unknown_method"
 }
@@ -228,7 +244,7 @@ func (s *Slack) channel(name string) (id string, ok bool) {
 // add shows a message.
 func (s *Slack) add(m SlackMessage) SlackMessage {
 	s.last++
-	m.TS = fmt.Sprintf("1700000000.%06d", s.last)
+	m.TS = fmt.Sprintf("%d.%06d", time.Now().Unix(), s.last)
 	s.messages = append(s.messages, m)
 	return m
 }
