@@ -81,6 +81,18 @@ func Decide(tx ledger.Reader, b *Bridge, d *Delivery) (Verdict, error) {
 	return Verdict{Decision: Deliver}, nil
 }
 
+// DecideAnew is Decide for a delivery that was to be sent when it was decided: what
+// may have changed since. It reads little, because the transaction of each attempt
+// calls it.
+func DecideAnew(tx ledger.Reader, b *Bridge, d *Delivery) (Verdict, error) {
+	if d.EventType != TypeFinal {
+		return Decide(tx, b, d)
+	}
+	final := *d
+	final.EventType = TypeEvent // an accepted end is revoked by a marker only
+	return Decide(tx, b, &final)
+}
+
 // decideEnd compares what an end claims with the row of its turn. They can differ
 // in a damaged store only.
 func decideEnd(tx ledger.Reader, d *Delivery) (Verdict, error) {

@@ -27,6 +27,10 @@ const (
 	// MaxWait is the longest time for which a target can ask to be left alone.
 	MaxWait = 24 * time.Hour
 
+	// KeepDeleted is how long a deleted subscription and its cursor can be read, and
+	// be created again.
+	KeepDeleted = 90 * 24 * time.Hour
+
 	// The details of deliveries are kept this long after their end.
 	KeepDelivered = 7 * 24 * time.Hour
 	KeepDead      = 30 * 24 * time.Hour

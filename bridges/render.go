@@ -101,7 +101,7 @@ func (s *Subscription) end(c *Chosen, t *turns.Turn, d *Data) {
 	}
 	d.Reason = oneLine(Redact(d.Reason), MaxTitleBytes)
 	if s.IncludeText && d.State == turns.Completed {
-		d.Text = cutText(Redact(message), MaxTextBytes)
+		d.Text = cutText(Redact(cutText(message, 2*MaxTextBytes)), MaxTextBytes)
 	}
 }
 

@@ -1,6 +1,10 @@
 package cursors
 
-import "github.com/seed82539d15/holon/ledger"
+import (
+	"slices"
+
+	"github.com/seed82539d15/holon/ledger"
+)
 
 // tallies has one row once there was a cursor: how many there are, and the number of
 // the newest. So nobody counts rows, and no number is used again.
@@ -49,7 +53,7 @@ func (t *tally) Check(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) {
 		t.cursors, t.newest = v.Int(1), v.Int(2)
 	}
 	t.cursors += int64(len(t.made)) - t.removed
-	if len(t.made) > 0 && t.cursors > MaxCursors {
+	if t.cursors > MaxCursors && t.ofClients() {
 		return ErrTooMany, nil
 	}
 	for _, r := range t.made {
@@ -57,6 +61,12 @@ func (t *tally) Check(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) {
 		r.created = t.newest
 	}
 	return nil, nil
+}
+
+// ofClients reports whether the unit makes a cursor for a client. The server's own are
+// bounded with what they belong to: a receipt must not be refused.
+func (t *tally) ofClients() bool {
+	return slices.ContainsFunc(t.made, func(r *row) bool { return !r.Name().OfServer() })
 }
 
 // Table implements ledger.Row.

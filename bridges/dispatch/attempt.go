@@ -38,6 +38,7 @@ func (l *lane) run() {
 	l.mu.Unlock()
 	if a == nil {
 		l.s.places.done(l)
+		l.s.places.left()
 		return
 	}
 	l.send(a)
@@ -101,6 +102,7 @@ func (l *lane) beginWith(ctx context.Context, u *ledger.Unit, fresh []*bridges.D
 	a := &attempt{delivery: d, channel: *channel, began: now}
 	if v, err := l.prepare(ctx, a); err != nil || v.Decision != bridges.Deliver {
 		l.s.places.done(l)
+		l.s.places.left()
 		return nil
 	}
 	u.Fences = append(u.Fences, l.stillTrue(&before))
@@ -124,11 +126,8 @@ func (l *lane) decideAnew(tx ledger.Reader, d *bridges.Delivery) (bridges.Verdic
 	if d.Arrived || d.Forced {
 		return bridges.Verdict{Decision: bridges.Deliver}, nil
 	}
-	row, err := bridgeRow(tx, d.BridgeID)
-	if err != nil {
-		return bridges.Verdict{}, err
-	}
-	return bridges.Decide(tx, row, d)
+	// The bridge as it is in memory: a pause since the event does not concern it.
+	return bridges.DecideAnew(tx, l.bridge.row.Load(), d)
 }
 
 // settleNow ends a delivery that is not to be sent any more.
@@ -250,6 +249,7 @@ func (l *lane) send(a *attempt) {
 			o.heldUntil = l.s.now().Add(waitOf(r))
 		}
 	})
+	defer l.s.places.left()
 	l.s.places.done(l)
 	l.s.meter.attempt(l.sub.BridgeID, r.Outcome, l.s.now().Sub(began))
 	l.finish(a, r)
@@ -309,10 +309,10 @@ func (l *lane) record(a *attempt, r bridges.Result) error {
 	u, cursor := &ledger.Unit{Rows: []ledger.Row{&d}}, l.cursor
 	d.Finish(r, a.began, now, l.s.cfg.Random())
 	d.Generation = max(d.Generation, l.sub.Generation)
+	l.show(u, a, &d, r)
 	switch {
 	case d.State == bridges.StateDelivered && !d.Forced:
 		l.delivered = now
-		l.show(u, a, &d, r)
 		if d.Seq > cursor.LastSequence {
 			next, err := cursor.Advance(d.Seq, &cursors.Delivery{ID: d.DeliveryID, At: notify.TimeOf(now)}, notify.TimeOf(now))
 			if err == nil {
@@ -346,21 +346,26 @@ func (l *lane) record(a *attempt, r bridges.Result) error {
 	return nil
 }
 
-// show notes which messages the slots show now.
+// show notes which messages the slots show now, also after an attempt that failed in
+// between.
 func (l *lane) show(u *ledger.Unit, a *attempt, d *bridges.Delivery, r bridges.Result) {
 	for i := range a.out.Slots {
 		if i >= len(r.RemoteIDs) {
 			break
 		}
-		if d.EventType != bridges.TypeSuperseded {
-			d.RemoteID, d.ShownSeq = r.RemoteIDs[i], d.Seq
-			continue
+		shown, seq := d, d.Seq
+		if r.Outcome != bridges.Delivered && a.shown[i] != nil {
+			seq = a.shown[i].ShownSeq
 		}
-		if a.shown[i] != nil {
+		if d.EventType == bridges.TypeSuperseded {
+			if a.shown[i] == nil {
+				continue
+			}
 			old := *a.shown[i]
-			old.RemoteID, old.ShownSeq = r.RemoteIDs[i], d.Seq
-			u.Rows = append(u.Rows, &old)
+			shown = &old
+			u.Rows = append(u.Rows, shown)
 		}
+		shown.RemoteID, shown.ShownSeq = r.RemoteIDs[i], seq
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/turns"
@@ -247,6 +248,38 @@ func TestADeletedSubscriptionContinuesWhereItWas(t *testing.T) {
 		if r = w.create(bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b", Target: target}); r.Created == nil || *r.Created {
 			t.Errorf("created twice: %+v", r)
 		}
+	})
+}
+
+// TestADeletedSubscriptionIsForgottenInTheEnd, with all that belongs to it.
+func TestADeletedSubscriptionIsForgottenInTheEnd(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		w.subscribe("other", "b", "")
+		m := w.thread("a")
+		for i := range 300 {
+			ends(m, fmt.Sprint("t", i))
+		}
+		synctest.Wait()
+		w.do(w.s.SubscriptionDelete(background, bridges.ChangeSubscription{SubscriptionID: "s"}))
+		time.Sleep(89 * 24 * time.Hour)
+		if v := w.view("s"); v.State != bridges.Deleted || v.Cursor.LastSequence == 0 {
+			t.Errorf("%+v", v)
+		}
+		time.Sleep(2 * 24 * time.Hour)
+		if _, _, err := w.s.Subscription(background, "s"); !errors.Is(err, bridges.ErrSubscriptionNotFound) {
+			t.Errorf("%v", err)
+		}
+		_ = w.s.cfg.Read(background, func(tx ledger.Reader) error {
+			c, _ := cursors.Get(tx, cursors.Name{ConsumerID: "subscription:s", StreamName: "events"})
+			other, _ := cursors.Get(tx, cursors.Name{ConsumerID: "subscription:other", StreamName: "events"})
+			d, _ := bridges.DeliveryOf(tx, "s", 5)
+			if c.Exists || d != nil || !other.Exists {
+				t.Errorf("%+v, %+v, %+v", c, d, other)
+			}
+			return nil
+		})
 	})
 }
 

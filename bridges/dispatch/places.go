@@ -27,7 +27,7 @@ type places struct {
 	failing int       // places used by bridges that fail
 	ring    []*outlet // bridges with lanes that wait, in their turn
 	stopped bool
-	work    sync.WaitGroup // lanes that have a place
+	work    sync.WaitGroup // lanes that have, or had, a place and have not left
 }
 
 // outlet is a bridge as places sees it. Its members are guarded by places.mu.
@@ -77,8 +77,18 @@ func (p *places) done(l *lane) {
 	}
 	p.enter(l.out)
 	p.give()
-	p.work.Done()
 }
+
+// keep lets a lane use its place for another attempt, if nobody waits for one.
+func (p *places) keep(l *lane) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	o := l.out
+	return !p.stopped && !l.inLine && len(p.ring) == 0 && len(o.waiting) == 0 && o.sends && !o.fails() && !p.now().Before(o.heldUntil)
+}
+
+// left is called when a lane that had a place is done with all that followed.
+func (p *places) left() { p.work.Done() }
 
 // set changes members of a bridge, and gives the places that this frees.
 func (p *places) set(o *outlet, change func(*outlet)) {
@@ -97,7 +107,7 @@ func (p *places) begin() {
 	p.give()
 }
 
-// stop gives no further places, and waits until all have been given back.
+// stop gives no further places, and waits until all lanes have left.
 func (p *places) stop() {
 	p.mu.Lock()
 	p.stopped = true

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
@@ -23,6 +24,7 @@ func (r retention) run(ctx context.Context) {
 	s := r.s
 	for {
 		r.expire(ctx)
+		r.forget(ctx)
 		s.known.mu.RLock()
 		all := make([]*bridge, 0, len(s.known.bridges))
 		for _, b := range s.known.bridges {
@@ -103,6 +105,60 @@ func (r retention) keepForTurn(tx ledger.Reader, d *bridges.Delivery) error {
 		d.ExpiresAt = notify.TimeOf(t.CompletedAt.Add(bridges.KeepMessages))
 	}
 	return nil
+}
+
+// forget removes subscriptions that were deleted long ago, with their cursors and
+// deliveries.
+func (r retention) forget(ctx context.Context) {
+	s := r.s
+	s.changing.Lock() // one may be about to be created again
+	defer s.changing.Unlock()
+	var old []*bridges.Subscription
+	err := s.cfg.ReadList(ctx, func(tx ledger.Reader) error {
+		return tx.Scan(ledger.Range{Index: bridges.SubscriptionBySeq}, func(v ledger.Values) error {
+			sub, err := bridges.ReadSubscription(v)
+			if err == nil && sub.State == bridges.Deleted && !s.now().Before(sub.UpdatedAt.Add(bridges.KeepDeleted)) {
+				old = append(old, sub)
+			}
+			return err
+		})
+	})
+	for _, sub := range old {
+		if err == nil {
+			err = r.forgetOne(ctx, sub)
+		}
+	}
+	if err != nil {
+		s.cfg.Log.Error("remove deleted subscriptions", zap.Error(err))
+	}
+}
+
+func (r retention) forgetOne(ctx context.Context, sub *bridges.Subscription) error {
+	for {
+		u, n := &ledger.Unit{}, 0
+		if err := r.s.cfg.Read(ctx, func(tx ledger.Reader) error {
+			if err := tx.Scan(ledger.Range{Index: bridges.DeliveryByKey, Prefix: []any{sub.SubscriptionID}, First: 2}, func(v ledger.Values) error {
+				u.Rows = append(u.Rows, &ledger.Removal{Of: bridges.DeliveryTable, Key: []any{v.Text(0), v.Int(1)}})
+				if n++; n == expireRows {
+					return ledger.ErrEnough
+				}
+				return nil
+			}); err != nil || n == expireRows {
+				return err
+			}
+			u.Rows = append(u.Rows, &ledger.Removal{Of: bridges.SubscriptionTable, Key: []any{sub.SubscriptionID}})
+			c, err := cursors.Get(tx, cursorName(sub))
+			if err == nil && c.Exists {
+				cursors.Remove(u, c)
+			}
+			return err
+		}); err != nil {
+			return err
+		}
+		if err := r.s.append(u); err != nil || n < expireRows {
+			return err
+		}
+	}
 }
 
 // expireOne removes a row, or reduces it if ExpiresAt is set.

@@ -127,6 +127,7 @@ func (l *lane) takeSome(ctx context.Context, b *follow.Batch, events []follow.Ev
 		err = l.commit(u, cursor)
 		if err != nil && begun != nil {
 			l.s.places.done(l)
+			l.s.places.left()
 		}
 		if errors.Is(err, errChanged) {
 			continue
