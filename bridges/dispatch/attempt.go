@@ -23,6 +23,7 @@ type attempt struct {
 	out      *bridges.Outgoing
 	shown    []*bridges.Delivery // by slot: the delivery whose message it shows; nil = none
 	began    time.Time
+	fence    *stillTrue
 }
 
 // storageRetry is how long to wait before a commit is tried again.
@@ -48,33 +49,28 @@ func (l *lane) run() {
 // none. l.mu is held.
 func (l *lane) begin(ctx context.Context) *attempt {
 	for ctx.Err() == nil && l.ready() {
-		now := l.s.now()
-		d, wait := l.next(now)
+		u, now := &ledger.Unit{}, l.s.now()
+		d, wait := l.next(now, nil)
 		if d == nil {
 			if wait > 0 {
 				l.after(wait)
 			}
 			return nil
 		}
-		channel := l.bridge.channel.Load()
-		if channel == nil {
-			return nil // it was disabled
-		}
-		next := *d
-		a := &attempt{delivery: &next, channel: *channel, began: now}
-		v, err := l.prepare(ctx, a)
-		if err == nil && v.Decision == bridges.Deliver {
-			next.Begin(now)
-			u := &ledger.Unit{Rows: []ledger.Row{bridges.WithBody{Delivery: &next}}, Fences: []ledger.Fence{l.stillTrue(d)}}
-			err = l.commit(u, l.cursor)
-			if errors.Is(err, errChanged) {
-				continue
-			}
-			if err == nil {
-				l.replace(&next)
+		a, v, err := l.beginIn(ctx, u, d, now)
+		if err == nil && a != nil {
+			if err = l.commit(u, l.cursor); err == nil {
+				l.replace(a.delivery)
 				return a
 			}
-		} else if err == nil {
+			if errors.Is(err, errChanged) {
+				v, err = a.fence.verdict, nil
+			}
+		}
+		if err == nil {
+			if v.Decision == bridges.Deliver {
+				return nil // there is no channel: it was disabled
+			}
 			if err = l.settleNow(d, v); err == nil {
 				continue
 			}
@@ -86,10 +82,34 @@ func (l *lane) begin(ctx context.Context) *attempt {
 	return nil
 }
 
+// beginIn adds the beginning of an attempt to a unit. Without an attempt the verdict
+// says what becomes of the delivery instead; Deliver means that nothing can be sent
+// now. l.mu is held.
+func (l *lane) beginIn(ctx context.Context, u *ledger.Unit, d *bridges.Delivery, now time.Time) (*attempt, bridges.Verdict, error) {
+	channel := l.bridge.channel.Load()
+	if channel == nil {
+		return nil, bridges.Verdict{Decision: bridges.Deliver}, nil
+	}
+	next := *d
+	a := &attempt{delivery: &next, channel: *channel, began: now, fence: &stillTrue{l: l, d: d}}
+	rewritten, v, err := l.prepare(ctx, a)
+	if err != nil || v.Decision != bridges.Deliver {
+		return nil, v, err
+	}
+	next.Begin(now)
+	if rewritten {
+		u.Rows = append(u.Rows, bridges.WithBody{Delivery: &next})
+	} else {
+		u.Rows = append(u.Rows, &next)
+	}
+	u.Fences = append(u.Fences, a.fence)
+	return a, v, nil
+}
+
 // beginWith begins the first attempt of a new delivery in the unit that stores it,
 // if it can be sent at once. The lane then has a place, which the caller gives back
 // if the unit is refused. l.mu is held.
-func (l *lane) beginWith(ctx context.Context, u *ledger.Unit, fresh []*bridges.Delivery) *attempt {
+func (l *lane) beginWith(ctx context.Context, fresh []*bridges.Delivery) *attempt {
 	if len(l.open) > 0 || len(fresh) == 0 || l.caughtUp != 0 || !l.ready() {
 		return nil
 	}
@@ -99,27 +119,31 @@ func (l *lane) beginWith(ctx context.Context, u *ledger.Unit, fresh []*bridges.D
 		return nil
 	}
 	before, now := *d, l.s.now()
-	a := &attempt{delivery: d, channel: *channel, began: now}
-	if v, err := l.prepare(ctx, a); err != nil || v.Decision != bridges.Deliver {
+	a := &attempt{delivery: d, channel: *channel, began: now, fence: &stillTrue{l: l, d: &before}}
+	if _, v, err := l.prepare(ctx, a); err != nil || v.Decision != bridges.Deliver {
 		l.s.places.done(l)
 		l.s.places.left()
 		return nil
 	}
-	u.Fences = append(u.Fences, l.stillTrue(&before))
 	d.Begin(now)
 	return a
 }
 
 // stillTrue is the fence of an attempt: the decision is taken anew in the
 // transaction that begins it, unless an earlier attempt may have arrived.
-func (l *lane) stillTrue(d *bridges.Delivery) ledger.Fence {
-	return ledger.FenceFunc(func(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) {
-		v, err := l.decideAnew(tx, d)
-		if err == nil && v.Decision != bridges.Deliver {
-			refused = errChanged
-		}
-		return refused, err
-	})
+type stillTrue struct {
+	l       *lane
+	d       *bridges.Delivery // as it was before the attempt
+	verdict bridges.Verdict   // after a refusal
+}
+
+// Check implements ledger.Fence.
+func (f *stillTrue) Check(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) {
+	v, err := f.l.decideAnew(tx, f.d)
+	if err == nil && v.Decision != bridges.Deliver {
+		f.verdict, refused = v, errChanged
+	}
+	return refused, err
 }
 
 func (l *lane) decideAnew(tx ledger.Reader, d *bridges.Delivery) (bridges.Verdict, error) {
@@ -151,41 +175,39 @@ func (l *lane) settleNow(d *bridges.Delivery, v bridges.Verdict) error {
 	return nil
 }
 
-// prepare decides anew and makes what is sent, from one snapshot. What it decides
-// is decided again in the transaction of the attempt.
-func (l *lane) prepare(ctx context.Context, a *attempt) (v bridges.Verdict, err error) {
+// prepare makes what is sent. rewritten says that its body has changed: the log was
+// restored since, and it is another delivery to its receiver.
+func (l *lane) prepare(ctx context.Context, a *attempt) (rewritten bool, v bridges.Verdict, err error) {
 	d := a.delivery
-	err = l.s.cfg.Read(ctx, func(tx ledger.Reader) (err error) {
-		if v, err = l.decideAnew(tx, d); err != nil || v.Decision != bridges.Deliver {
-			return err
-		}
-		if d.Body == nil {
-			if d.Body, err = bodyOf(tx, d); err != nil {
-				return err
+	v.Decision = bridges.Deliver
+	a.out = &bridges.Outgoing{ID: bridges.OutgoingID(l.s.cfg.LogID, d.DeliveryID), Target: l.sub.Target, Arrived: d.Arrived}
+	if shows := a.channel.Edits() && !d.Forced; shows || d.Body == nil {
+		if err := l.s.cfg.Read(ctx, func(tx ledger.Reader) (err error) {
+			if d.Body == nil {
+				if d.Body, err = bodyOf(tx, d); err != nil {
+					return err
+				}
 			}
+			if shows {
+				v, err = l.slots(tx, a)
+			}
+			return err
+		}); err != nil || v.Decision != bridges.Deliver {
+			return false, v, err
 		}
-		a.out = &bridges.Outgoing{ID: bridges.OutgoingID(l.s.cfg.LogID, d.DeliveryID), Target: l.sub.Target, Arrived: d.Arrived}
-		if !a.channel.Edits() || d.Forced {
-			return nil
-		}
-		v, err = l.slots(tx, a)
-		return err
-	})
-	if err != nil || v.Decision != bridges.Deliver {
-		return v, err
 	}
 	var envelope bridges.Envelope
 	if err := json.Unmarshal(d.Body, &envelope); err != nil {
-		return bridges.Verdict{Decision: bridges.Suppress, Reason: bridges.ReasonRender}, nil
+		return false, bridges.Verdict{Decision: bridges.Suppress, Reason: bridges.ReasonRender}, nil
 	}
-	if envelope.LogID != l.s.cfg.LogID { // the log was restored: it is another delivery to its receiver
+	if rewritten = envelope.LogID != l.s.cfg.LogID; rewritten {
 		envelope.LogID = l.s.cfg.LogID
 		if d.Body, err = json.Marshal(&envelope); err != nil {
-			return v, err
+			return false, v, err
 		}
 	}
 	a.out.Envelope, a.out.Body = &envelope, d.Body
-	return v, nil
+	return rewritten, v, nil
 }
 
 // slots finds the messages that the delivery shows or changes. A message is never
@@ -234,25 +256,35 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 	return bridges.Verdict{Decision: bridges.Deliver}, nil
 }
 
-// send makes the attempt and notes what came of it.
+// send makes the attempt, notes what came of it, and goes on while the lane keeps its
+// place.
 func (l *lane) send(a *attempt) {
-	began := l.s.now()
-	r := l.try(a)
-	l.s.places.set(l.out, func(o *outlet) {
-		switch {
-		case r.Outcome == bridges.Delivered:
-			o.unhealthy = 0
-		case r.Unhealthy:
-			o.unhealthy++
-		}
-		if r.Outcome == bridges.Wait {
-			o.heldUntil = l.s.now().Add(waitOf(r))
-		}
-	})
 	defer l.s.places.left()
-	l.s.places.done(l)
-	l.s.meter.attempt(l.sub.BridgeID, r.Outcome, l.s.now().Sub(began))
-	l.finish(a, r)
+	for a != nil {
+		began := l.s.now()
+		r := l.try(a)
+		now := l.s.now()
+		l.s.places.set(l.out, func(o *outlet) {
+			switch {
+			case r.Outcome == bridges.Delivered:
+				o.unhealthy = 0
+			case r.Unhealthy:
+				o.unhealthy++
+			}
+			if r.Outcome == bridges.Wait {
+				o.heldUntil = now.Add(waitOf(r))
+			}
+		})
+		keep := r.Outcome == bridges.Delivered && l.s.places.keep(l)
+		if !keep {
+			l.s.places.done(l)
+		}
+		l.s.meter.attempt(a.delivery.BridgeID, r.Outcome, now.Sub(began))
+		a = l.finish(a, r, keep)
+		if keep && a == nil {
+			l.s.places.done(l)
+		}
+	}
 }
 
 // waitOf is how long a target that asks to wait is left alone.
@@ -277,18 +309,28 @@ func (l *lane) try(a *attempt) (r bridges.Result) {
 
 // finish commits what came of the attempt. What was received is not sent again
 // because it cannot be committed: it is committed later, and meanwhile the lane
-// sends nothing else.
-func (l *lane) finish(a *attempt, r bridges.Result) {
+// sends nothing else. With goOn it returns the next attempt, if one is due, which has
+// begun in the same commit.
+func (l *lane) finish(a *attempt, r bridges.Result, goOn bool) *attempt {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for waits := 0; ; waits++ {
-		err := l.record(a, r)
-		if err == nil {
-			break
-		}
-		if waits == 0 {
+	for waits := 0; ; {
+		next, err := l.record(a, r, goOn)
+		switch {
+		case err == nil && next != nil:
+			l.sending = next.delivery
+			return next
+		case err == nil:
+			l.sending = nil
+			l.kick()
+			return nil
+		case errors.Is(err, errChanged):
+			goOn = false // the receipt comes first
+			continue
+		case waits == 0:
 			l.s.cfg.Log.Error("commit what came of an attempt; it is tried again", zap.String("delivery_id", a.delivery.DeliveryID), zap.Error(err))
 		}
+		waits++
 		l.mu.Unlock()
 		select {
 		case <-time.After(storageRetry):
@@ -296,15 +338,13 @@ func (l *lane) finish(a *attempt, r bridges.Result) {
 		}
 		l.mu.Lock()
 		if l.s.sending.Err() != nil || errors.Is(err, ledger.ErrStorageFailed) {
-			return // the next start knows that it may have arrived
+			return nil // the next start knows that it may have arrived
 		}
 	}
-	l.sending = nil
-	l.kick()
 }
 
 // record commits the end of an attempt. l.mu is held.
-func (l *lane) record(a *attempt, r bridges.Result) error {
+func (l *lane) record(a *attempt, r bridges.Result, goOn bool) (begun *attempt, err error) {
 	d, now := *a.delivery, l.s.now()
 	u, cursor := &ledger.Unit{Rows: []ledger.Row{&d}}, l.cursor
 	d.Finish(r, a.began, now, l.s.cfg.Random())
@@ -327,13 +367,21 @@ func (l *lane) record(a *attempt, r bridges.Result) error {
 			cursor = l.passed(cursor, d.Seq)
 		}
 		cursor = cursor.Fail(r.Error, notify.TimeOf(now))
-	case r.Error != "":
+	case d.State != bridges.StateDelivered && r.Error != "":
 		cursor = cursor.Fail(r.Error, notify.TimeOf(now))
 	}
+	if goOn {
+		if begun, err = l.goOn(context.WithoutCancel(l.s.sending), u, &d, now); err != nil {
+			return nil, err
+		}
+	}
 	if err := l.commit(u, cursor); err != nil {
-		return err
+		return nil, err
 	}
 	l.replace(&d)
+	if begun != nil {
+		l.replace(begun.delivery)
+	}
 	l.s.meter.settled(&d)
 	if err := l.bridge.outcome(l.s, r, now); err != nil {
 		l.s.cfg.Log.Error("note the state of a bridge", zap.String("bridge_id", d.BridgeID), zap.Error(err))
@@ -343,7 +391,22 @@ func (l *lane) record(a *attempt, r bridges.Result) error {
 			l.s.cfg.Log.Error("disable a subscription", zap.String("subscription_id", d.SubscriptionID), zap.Error(err))
 		}
 	}
-	return nil
+	return begun, nil
+}
+
+// goOn adds the beginning of the lane's next attempt to the unit with the receipt of
+// the one before, if nothing is in its way: that saves a commit.
+func (l *lane) goOn(ctx context.Context, u *ledger.Unit, before *bridges.Delivery, now time.Time) (*attempt, error) {
+	if l.sub.State != bridges.Active || l.caughtUp != 0 || l.s.sending.Err() != nil {
+		return nil, nil
+	}
+	d, _ := l.next(now, before)
+	// A message of the same turn may depend on what the receipt says.
+	if d == nil || d.TurnID != "" && d.TurnID == before.TurnID {
+		return nil, nil
+	}
+	a, _, err := l.beginIn(ctx, u, d, now)
+	return a, err
 }
 
 // show notes which messages the slots show now, also after an attempt that failed in

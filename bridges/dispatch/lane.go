@@ -15,6 +15,9 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
+// maxBodies is how many bytes of what is to be sent are kept in memory, of all lanes.
+const maxBodies = 64 << 20
+
 // lane is a subscription that exists.
 type lane struct {
 	s      *Service
@@ -54,12 +57,13 @@ func (l *lane) follow(ctx context.Context) (err error) {
 }
 
 // next returns the delivery whose attempt is due; nil with the wait until one is, 0
-// if none will be. l.mu is held.
-func (l *lane) next(now time.Time) (d *bridges.Delivery, wait time.Duration) {
+// if none will be. It passes over settled, which is about to be settled; nil = none.
+// l.mu is held.
+func (l *lane) next(now time.Time, settled *bridges.Delivery) (d *bridges.Delivery, wait time.Duration) {
 	strict := l.sub.Order == bridges.OrderStrict
 	var blocked map[string]bool
 	for _, d := range l.open {
-		if d.TurnID != "" && blocked[d.TurnID] {
+		if d.TurnID != "" && blocked[d.TurnID] || settled != nil && d.Seq == settled.Seq {
 			continue
 		}
 		due := d.NextAttemptAt.Sub(now)
@@ -101,7 +105,7 @@ func (l *lane) kick() {
 	if !l.ready() {
 		return
 	}
-	d, wait := l.next(l.s.now())
+	d, wait := l.next(l.s.now(), nil)
 	switch {
 	case d != nil:
 		l.s.places.want(l)
@@ -145,14 +149,25 @@ func (l *lane) commit(u *ledger.Unit, cursor cursors.Cursor) error {
 // replace puts a delivery, as committed, in the place of what the lane knew of it.
 // l.mu is held.
 func (l *lane) replace(d *bridges.Delivery) {
+	if l.sub.State == bridges.Deleted {
+		return
+	}
 	i, found := slices.BinarySearchFunc(l.open, d.Seq, func(o *bridges.Delivery, seq int64) int { return int(o.Seq - seq) })
 	switch {
 	case found && d.State.Open():
+		l.s.bodies.Add(int64(len(d.Body) - len(l.open[i].Body)))
 		l.open[i] = d
 	case found:
+		l.s.bodies.Add(-int64(len(l.open[i].Body)))
 		l.open = slices.Delete(l.open, i, i+1)
 		l.s.open.Add(-1)
 	case d.State.Open():
+		if l.s.bodies.Add(int64(len(d.Body))) > maxBodies { // it is read again
+			l.s.bodies.Add(-int64(len(d.Body)))
+			without := *d
+			without.Body = nil
+			d = &without
+		}
 		l.open = slices.Insert(l.open, i, d)
 		l.s.open.Add(1)
 	}
@@ -193,4 +208,13 @@ func (l *lane) setState(state bridges.State, reason, method string) error {
 	l.follower.Hold()
 	l.s.cfg.Log.Warn("a subscription sends nothing", zap.String("subscription_id", next.SubscriptionID), zap.String("state", string(state)), zap.String("reason", reason))
 	return nil
+}
+
+// dropOpen forgets what the lane has open: it is deleted. l.mu is held.
+func (l *lane) dropOpen() {
+	for _, d := range l.open {
+		l.s.bodies.Add(-int64(len(d.Body)))
+	}
+	l.s.open.Add(-int64(len(l.open)))
+	l.open = nil
 }

@@ -66,6 +66,7 @@ type Service struct {
 	places places
 	meter  meter
 	open   atomic.Int64  // deliveries that are not settled, of all lanes
+	bodies atomic.Int64  // bytes of their bodies that are in memory
 	tests  chan struct{} // one for each bridge/test that runs
 
 	// changing is held by commands that make or end bridges and subscriptions.

@@ -423,7 +423,7 @@ func (s *Service) deleteLane(ctx context.Context, l *lane, key *ledger.Key, reas
 			e.Reason = reason
 			u.Rows = append(u.Rows, follow.RemoveRow(name))
 			return nil, false, nil
-		}, func(l *lane) { s.open.Add(-int64(len(l.open))) })
+		}, func(l *lane) { l.dropOpen() })
 	if err != nil || name == "" {
 		return r, err
 	}

@@ -121,7 +121,9 @@ func (l *lane) takeSome(ctx context.Context, b *follow.Batch, events []follow.Ev
 		// way.
 		var begun *attempt
 		if first && n == len(events) {
-			begun = l.beginWith(ctx, u, fresh)
+			if begun = l.beginWith(ctx, fresh); begun != nil {
+				u.Fences = append(u.Fences, begun.fence)
+			}
 		}
 		b.Move(u, through)
 		err = l.commit(u, cursor)
