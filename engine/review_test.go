@@ -359,6 +359,13 @@ func TestReviewIsBlockedWhenItsTimeIsOver(t *testing.T) {
 				h.t.Errorf("afterwards: %v", err)
 			}
 		}},
+		{"sooner than the clock would look by itself", setup{cfg: engine.Config{Reviews: map[string]turns.ReviewRule{"puppet": {Timeout: 3 * time.Second}}}}, func(h *harness) {
+			time.Sleep(time.Minute + 10*time.Second)
+			id := h.inReview("a", turns.ReviewAlways, turns.Completed)
+			if e := h.event(notify.TurnReviewed, ofTurn(id)); !e.Timestamp.Equal(h.turn(id).CompletedAt.Add(3 * time.Second)) {
+				h.t.Errorf("at %v", e.Timestamp)
+			}
+		}},
 		{"while the server was down", setup{}, func(h *harness) {
 			id := h.inReview("a", turns.ReviewAlways, turns.Completed)
 			h.down()
@@ -705,6 +712,29 @@ func TestReviewRaces(t *testing.T) {
 			time.Sleep(1100 * time.Millisecond) // it is being stopped as failed
 			h.change("a", threads.VerbClose)
 			h.event(notify.ThreadClosed, nil)
+		}},
+		{"the owner is closed between a rejection and its commit", setup{}, func(h *harness) {
+			c := h.family("b")
+			id := h.childInReview("b", true)
+			h.speak(c)
+			release := h.hold(has(notify.TurnReviewed))
+			v := h.verdict(id, turns.Rejected)
+			errs := make(chan error, 1)
+			go func() {
+				_, err := h.engine.Review(bg, v)
+				errs <- err
+			}()
+			synctest.Wait()
+			h.change("a", threads.VerbClose)
+			synctest.Wait()
+			release()
+			if err := <-errs; !errors.Is(err, threads.ErrClosed) && !errors.Is(err, turns.ErrReviewed) {
+				h.t.Errorf("%v", err)
+			}
+			h.event(notify.ThreadClosed, func(e event) bool { return e.ThreadID == "b" })
+			if tn := h.turn(id); tn.ContinuedBy != "" || tn.Review.State != turns.Blocked {
+				h.t.Errorf("%+v, review %+v", tn, tn.Review)
+			}
 		}},
 		{"the owner is closed between the end and the rejection", setup{}, func(h *harness) {
 			c := h.family("b")
