@@ -549,6 +549,7 @@ func TestAwaitWaitsForTheAcceptedEnd(t *testing.T) {
 			}
 			h.done(h.next(h.agent), "x")
 			h.review(id, turns.Approved)
+			h.took("a", 2)
 			h.speak(c)
 			h.wokenOnce("the result", "x")
 		}},
@@ -703,6 +704,25 @@ func TestReviewRaces(t *testing.T) {
 			}
 			if list := h.reviewed(); len(list) != 1 || list[0].Reason != turns.ReviewTimeout {
 				h.t.Errorf("%+v", list)
+			}
+		}},
+		{"a turn fails at the server while its thread closes", setup{}, func(h *harness) {
+			h.thread("a", "deaf")
+			id := h.startWith(turns.Start{ThreadID: "a", Review: turns.ReviewAlways}).TurnID
+			c := h.next(h.deaf)
+			h.change("a", threads.VerbClose) // the agent takes its time
+			var once atomic.Bool
+			h.faults.fail(func(u *ledger.Unit) error {
+				if has(notify.ItemCreated)(u) && once.CompareAndSwap(false, true) {
+					return errors.New("no reason")
+				}
+				return nil
+			})
+			go func() { _ = c.Emit(bg, items.Create{ItemID: items.NewID(), Content: items.NewAgentMessage("")}) }()
+			h.event(notify.ThreadClosed, nil)
+			tn := h.turn(id)
+			if tn.State != turns.Failed || tn.Review.State != turns.Blocked || tn.Review.Reason != turns.ReviewThreadClosed || tn.AcceptedSeq <= tn.Review.EndSeq {
+				h.t.Errorf("%+v, review %+v", tn, tn.Review)
 			}
 		}},
 		{"the thread is closed while its turn fails by itself", setup{}, func(h *harness) {
