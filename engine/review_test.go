@@ -560,9 +560,15 @@ func TestAwaitWaitsForTheAcceptedEnd(t *testing.T) {
 			if err != nil {
 				h.t.Fatal(err)
 			}
-			go func() { h.done(h.next(h.agent), "the result") }()
 			at := time.Now()
-			r, sent, err := wait(bg)
+			answered := make(chan func(bool), 1)
+			go func() {
+				var sent func(bool)
+				r, sent, err = wait(bg)
+				answered <- sent
+			}()
+			h.done(h.next(h.agent), "the result")
+			sent := <-answered
 			if err != nil || sent != nil || time.Since(at) != 5*time.Second || r.AttentionPolicy != turns.Notify || r.Detached == nil || r.Detached.Reason != turns.DetachInReview || r.Results[0].State != turns.InReview {
 				h.t.Errorf("%+v, %v after %v", r, err, time.Since(at))
 			}
