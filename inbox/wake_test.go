@@ -89,3 +89,32 @@ func TestInterruptHoldsUntilTheClientAsks(t *testing.T) {
 		}
 	}
 }
+
+// A rejection is no request of a client that lifts a bound: an agent may have given it.
+func TestContinuationLiftsNoBound(t *testing.T) {
+	for name, c := range map[string]struct {
+		queued turns.QueuedEvent
+		lifts  bool
+	}{
+		"a client's turn": {turns.QueuedEvent{}, true},
+		"a child turn":    {turns.QueuedEvent{Child: turns.Child{AttentionPolicy: turns.Notify}}, false},
+		"a continuation":  {turns.QueuedEvent{Continues: "turn_1", Continuations: 1}, false},
+	} {
+		w := newWorld()
+		w.ingest(t, single(1))
+		unit := func(decide func(*memUnit, *Book)) {
+			u, b := w.begin()
+			decide(u, b)
+			if _, err := w.commit(u, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		unit(func(u *memUnit, b *Book) {
+			u.turnEvent(b, notify.TurnInterrupted, "turn_1", 1, &turns.EndedEvent{State: turns.Interrupted, StartedAt: b.Now, By: turns.ByClient})
+		})
+		unit(func(u *memUnit, b *Book) { u.turnEvent(b, notify.TurnQueued, "turn_2", 0, &c.queued) })
+		if w.held == c.lifts {
+			t.Errorf("%s: held is %v", name, w.held)
+		}
+	}
+}

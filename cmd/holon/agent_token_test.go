@@ -191,6 +191,7 @@ var (
 		"thread/read": `{"thread_id":"{thread}"}`,
 		"turn/start":  `{"thread_id":"{thread}","parent":{"thread_id":"own"},"input":{input}}`,
 		"turn/steer":  `{"turn_id":"{turn}","input":{input}}`, "turn/interrupt": `{"turn_id":"{turn}"}`, "turn/retry": `{"turn_id":"{turn}"}`,
+		"turn/review": `{"turn_id":"{turn}","attempt":1,"verdict":"approved"}`,
 		"turn/detach": `{"turn_id":"{turn}"}`, "turn/await": `{"turn_ids":["{turn}"],"timeout_seconds":0}`,
 		"turn/read": `{"turn_id":"{turn}"}`, "turn/list": `{"thread_id":"{thread}"}`,
 		"item/list": `{"thread_id":"{thread}"}`, "item/read": `{"item_id":"{item}"}`, "item/respond": `{"item_id":"{item}","outcome":"cancelled"}`,

@@ -32,6 +32,8 @@ var (
 	schema8 string
 	//go:embed testdata/schema10.sql
 	schema10 string
+	//go:embed testdata/schema11.sql
+	schema11 string
 )
 
 // forked1 adds a thread that was forked, of which that version kept no row.
@@ -80,6 +82,43 @@ func checkUpgraded(t *testing.T, s *Store, frames []byte, events int64, threads 
 	}
 	if bad := worst(t, s.view); len(bad) > 0 {
 		t.Errorf("doctor: %v", bad)
+	}
+}
+
+// TestDatabaseOfSchema11IsUpgraded opens what a server without reviews left. What is
+// unsettled between child turns and their owners stays so, and no end waits for a review.
+func TestDatabaseOfSchema11IsUpgraded(t *testing.T) {
+	ctx := context.Background()
+	dir, frames, events := frozen(t, schema11)
+	at := time.Date(2026, 11, 23, 1, 30, 0, 0, time.UTC)
+	s := running(t, Options{Dir: dir, Now: func() time.Time { return at }})
+	checkUpgraded(t, s, frames, events, 3)
+	c, err := s.view.Children(ctx, "main")
+	if err != nil || c.Blocking != 1 || c.Notify != 0 || len(c.WaitsFor) != 1 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	list, err := s.view.ListTurns(ctx, turns.Query{ParentThreadID: "main"})
+	if err != nil || len(list.Rows) != 3 {
+		t.Fatalf("%+v, %v", list.Rows, err)
+	}
+	for i := range list.Rows {
+		if tn := &list.Rows[i]; tn.Review != nil || tn.ContinuedBy != "" || tn.State.Ended() != (tn.AcceptedSeq != 0) || tn.EndSeq() != tn.AcceptedSeq {
+			t.Errorf("%+v", tn)
+		}
+	}
+	if pending, err := s.view.ListTurns(ctx, turns.Query{Review: turns.ReviewPending}); err != nil || len(pending.Rows) != 0 {
+		t.Errorf("in review: %+v, %v", pending.Rows, err)
+	}
+	if err := s.view.ReadToDecide(ctx, func(r ledger.Reader) error {
+		for _, ix := range []ledger.Range{{Index: turns.Unsettled, Prefix: []any{"main"}}, {Index: turns.UnsettledBelow, Prefix: []any{"main"}}} {
+			n := 0
+			if err := r.Scan(ix, func(ledger.Values) error { n++; return nil }); err != nil || n != 1 {
+				t.Errorf("%s has %d child turns that are unsettled, %v", ix.Index.Name, n, err)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
 	}
 }
 
