@@ -112,8 +112,17 @@ type BridgeResult struct {
 	Secret string `json:"secret,omitzero"`
 }
 
-// SetSeq implements ledger.Result.
-func (r *BridgeResult) SetSeq(seq int64) { r.Seq = seq }
+// SetSeq implements ledger.Result. seq is that of the bridge's event, by which a
+// result that was stored knows the seqs of its unit.
+func (r *BridgeResult) SetSeq(seq int64) {
+	if r.Seq = seq; r.Bridge.UpdatedSeq < 0 {
+		r.Bridge.Settle(firstOf(r.Bridge.UpdatedSeq, seq))
+	}
+}
+
+// firstOf returns the seq of a unit's first draft, from a provisional seq and the
+// real one.
+func firstOf(provisional, seq int64) int64 { return seq - notify.Settle(provisional, 0) }
 
 // Settle makes the real seqs of the result: see ledger.Keyed.
 func (r *BridgeResult) Settle(first int64) { r.Bridge.Settle(first) }
@@ -260,8 +269,14 @@ type SubscriptionResult struct {
 	LatestSeq    int64            `json:"latest_seq"`
 }
 
-// SetSeq implements ledger.Result.
-func (r *SubscriptionResult) SetSeq(seq int64) { r.Seq, r.LatestSeq = seq, max(r.LatestSeq, seq) }
+// SetSeq implements ledger.Result. seq is that of the subscription's event, as for
+// BridgeResult.
+func (r *SubscriptionResult) SetSeq(seq int64) {
+	r.Seq, r.LatestSeq = seq, max(r.LatestSeq, seq)
+	if s := &r.Subscription.Subscription; s.UpdatedSeq < 0 {
+		s.Settle(firstOf(s.UpdatedSeq, seq))
+	}
+}
 
 // Settle makes the real seqs of the result: see ledger.Keyed.
 func (r *SubscriptionResult) Settle(first int64) { r.Subscription.Subscription.Settle(first) }

@@ -161,8 +161,8 @@ func newestTurn(tx ledger.Reader, threadID string, head int64) (after int64, err
 }
 
 // change commits a change of a subscription by a client. do makes the next state and
-// may add to the unit; its event is the first draft. It returns nil if nothing is to
-// be changed.
+// may add to the unit; the subscription's event is the last draft, so that its seq is
+// that of the result. It returns nil if nothing is to be changed.
 func (s *Service) change(ctx context.Context, id string, key *ledger.Key, method string,
 	do func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (cursor *cursors.Cursor, unchanged bool, err error),
 	then func(l *lane)) (bridges.SubscriptionResult, error) {
@@ -180,10 +180,8 @@ func (s *Service) change(ctx context.Context, id string, key *ledger.Key, method
 	r, replayed, err := ledger.Keyed(s.cfg.Store, key, func() (*ledger.Unit, bridges.SubscriptionResult, error) {
 		u, now := &ledger.Unit{}, s.now()
 		next = l.sub.Clone()
-		next.UpdatedSeq, next.UpdatedAt = notify.Provisional(0), notify.TimeOf(now)
 		e := next.Event(bridges.ByClient)
 		e.Reason = ""
-		draft(u, method, now, e)
 		changed, unchanged, err := do(l, next, u, e)
 		if err != nil {
 			return u, bridges.SubscriptionResult{}, err
@@ -194,6 +192,8 @@ func (s *Service) change(ctx context.Context, id string, key *ledger.Key, method
 			return &ledger.Unit{}, bridges.SubscriptionResult{Subscription: view, LatestSeq: s.cfg.Head()}, nil
 		}
 		e.State, e.Reason = next.State, cmp.Or(e.Reason, next.Reason)
+		next.UpdatedSeq, next.UpdatedAt = notify.Provisional(len(u.Drafts)), notify.TimeOf(now)
+		draft(u, method, now, e)
 		u.Rows = append(u.Rows, next)
 		if changed != nil {
 			cursor = *changed

@@ -169,6 +169,48 @@ func TestARepeatedKeyIsAnsweredAfterItsBridgeHasGone(t *testing.T) {
 	})
 }
 
+func TestARepeatedKeyIsAnsweredWithTheSameSeqs(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		ctx := context.Background()
+		key := func(name string) *ledger.Key { return &ledger.Key{Key: name, Method: name} }
+		zero := int64(0)
+		w.thread("a")
+		for _, c := range []struct {
+			name string
+			call func(k *ledger.Key) (created, updated, seq int64, err error)
+		}{
+			{"bridge/create", func(k *ledger.Key) (int64, int64, int64, error) {
+				r, err := w.s.BridgeCreate(ctx, bridges.CreateBridge{BridgeID: "b", Kind: bridges.KindWebhook, Settings: bridges.Settings{URL: "https://example.com"}, Key: k})
+				return r.Bridge.CreatedSeq, r.Bridge.UpdatedSeq, r.Seq, err
+			}},
+			{"subscription/create", func(k *ledger.Key) (int64, int64, int64, error) {
+				r, err := w.s.SubscriptionCreate(ctx, bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b", ThreadID: "a", Key: k})
+				return r.Subscription.CreatedSeq, r.Subscription.UpdatedSeq, r.Seq, err
+			}},
+			{"bridge/pause", func(k *ledger.Key) (int64, int64, int64, error) {
+				r, err := w.s.BridgePause(ctx, bridges.ChangeBridge{BridgeID: "b", Key: k})
+				return r.Bridge.CreatedSeq, r.Bridge.UpdatedSeq, r.Seq, err
+			}},
+			{"subscription/reset", func(k *ledger.Key) (int64, int64, int64, error) {
+				r, err := w.s.SubscriptionReset(ctx, bridges.ResetSubscription{SubscriptionID: "s", ToSeq: &zero, Reason: "again", Key: k})
+				return r.Subscription.CreatedSeq, r.Subscription.UpdatedSeq, r.Seq, err
+			}},
+			{"subscription/delete", func(k *ledger.Key) (int64, int64, int64, error) {
+				r, err := w.s.SubscriptionDelete(ctx, bridges.ChangeSubscription{SubscriptionID: "s", Key: k})
+				return r.Subscription.CreatedSeq, r.Subscription.UpdatedSeq, r.Seq, err
+			}},
+		} {
+			created, updated, seq, err := c.call(key(c.name))
+			if err != nil || updated != seq || created > seq || created < 1 {
+				t.Errorf("%s: created %d, updated %d, seq %d, %v", c.name, created, updated, seq, err)
+			}
+			if c2, u2, s2, err := c.call(key(c.name)); err != nil || c2 != created || u2 != updated || s2 != seq {
+				t.Errorf("%s again: created %d, updated %d, seq %d, %v; want %d, %d, %d", c.name, c2, u2, s2, err, created, updated, seq)
+			}
+		}
+	})
+}
+
 func TestTestsOfBridgesAreBounded(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		ctx := context.Background()

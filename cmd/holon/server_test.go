@@ -50,6 +50,8 @@ type server struct {
 	sources map[string]config.WebhookSource
 	bridges map[string]config.Bridge
 	drain   time.Duration // 0 = 100 ms
+
+	logLevel string // "" = info
 }
 
 // startServer serves in this process until the test ends.
@@ -91,6 +93,7 @@ func (s *server) start() {
 	s.t.Helper()
 	settings := config.Defaults()
 	settings.Data, settings.Listen = s.data, append([]string{"127.0.0.1:0"}, s.listen...)
+	settings.LogLevel = cmp.Or(s.logLevel, settings.LogLevel)
 	settings.DrainTimeout = cmp.Or(s.drain, 100*time.Millisecond)
 	maps.Copy(settings.Agents, s.agents)
 	settings.Sources, settings.Bridges = s.sources, s.bridges
