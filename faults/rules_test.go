@@ -148,6 +148,12 @@ func (r *rules) turn(word string, e *event) error {
 		}
 		return nil
 	}
+	if word == "reviewed" {
+		if !t.ended || len(e.Params.Lineage) == 0 {
+			return fmt.Errorf("a verdict about a turn that has not ended, or of no attempt")
+		}
+		return nil
+	}
 	if t.ended {
 		return fmt.Errorf("the turn has ended already")
 	}
