@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/limits"
@@ -115,6 +116,19 @@ type Limits struct {
 	MaxResultsTogether    int     `json:"max_results_bytes"`
 	MaxContinuations      int     `json:"max_continuations"`
 	MaxReviewNote         int     `json:"max_review_note_bytes"`
+	MaxBridges            int     `json:"max_bridges"`
+	MaxBridgeTests        int     `json:"max_bridge_tests"`
+	MaxDeliverySubs       int     `json:"max_subscriptions"`
+	MaxMethods            int     `json:"max_subscription_methods"`
+	MaxReason             int     `json:"max_reason_bytes"`
+	MaxBacklog            int     `json:"max_backlog"`
+	MaxBacklogDays        float64 `json:"max_backlog_days"`
+	MaxLaneLagDays        float64 `json:"max_lane_lag_days"`
+	MaxDeliveryText       int     `json:"max_delivery_text_bytes"`
+	MaxDeliveryEvent      int     `json:"max_delivery_event_bytes"`
+	MaxDeliveryTries      int     `json:"max_delivery_tries"`
+	DeliveredDays         float64 `json:"delivered_days"`
+	DeadDays              float64 `json:"dead_days"`
 }
 
 func (l Limits) withDefaults() Limits {
@@ -141,6 +155,7 @@ func (l Limits) withDefaults() Limits {
 	l.MaxSubscriptions = limits.InboxSubscriptions.Or(l.MaxSubscriptions)
 	l.InboxRetentionDays = cmp.Or(l.InboxRetentionDays, days(limits.InboxRetention.Default))
 	l.DedupeDays = cmp.Or(l.DedupeDays, days(limits.Dedupe.Default))
+	l.MaxLaneLagDays = cmp.Or(l.MaxLaneLagDays, days(limits.LaneLag.Default))
 	// These are part of the contract and cannot be configured.
 	l.MaxQueuedByInterrupt, l.MaxWaitingCommands, l.MaxOpenItems = limits.QueuedByInterrupt, limits.Commands, limits.OpenItems
 	l.IntakeBytes = limits.IntakeBytes
@@ -171,6 +186,10 @@ func (l Limits) withDefaults() Limits {
 	l.MaxResultText, l.MaxResultsTogether = turns.MaxResultText, turns.MaxResultsTogether
 	l.MaxCursors, l.MaxCursorName, l.MaxCursorText = cursors.MaxCursors, cursors.MaxName, cursors.MaxText
 	l.MaxContinuations, l.MaxReviewNote = turns.MaxContinuations, turns.MaxNoteBytes
+	l.MaxBridges, l.MaxBridgeTests, l.MaxDeliverySubs = bridges.MaxBridges, bridges.MaxTests, bridges.MaxSubscriptions
+	l.MaxMethods, l.MaxReason, l.MaxBacklog, l.MaxBacklogDays = bridges.MaxMethods, bridges.MaxNoteBytes, bridges.MaxBacklog, days(bridges.MaxBacklogAge)
+	l.MaxDeliveryText, l.MaxDeliveryEvent, l.MaxDeliveryTries = bridges.MaxTextBytes, bridges.MaxEventBytes, bridges.MaxTries
+	l.DeliveredDays, l.DeadDays = days(bridges.KeepDelivered), days(bridges.KeepDead)
 	return l
 }
 

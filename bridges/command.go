@@ -1,6 +1,7 @@
 package bridges
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -249,7 +250,12 @@ type SkipSubscription struct {
 }
 
 // Check checks the command.
-func (c *SkipSubscription) Check() error { return checkReason(c.Reason, true) }
+func (c *SkipSubscription) Check() error {
+	if c.Seq < 0 {
+		return turns.Invalid("seq", turns.ReasonRange, "a seq is not negative")
+	}
+	return checkReason(c.Reason, true)
+}
 
 func checkReason(reason string, required bool) error {
 	switch {
@@ -307,7 +313,7 @@ func (f *From) UnmarshalJSON(raw []byte) error {
 	case json.Unmarshal(raw, &seq) == nil && seq >= 0:
 		*f = From{Seq: &seq}
 	default:
-		return turns.Invalid("from", turns.ReasonInvalid, "must be now, beginning or a seq")
+		return errors.New("it must be now, beginning or a seq")
 	}
 	return nil
 }

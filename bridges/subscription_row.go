@@ -83,5 +83,11 @@ func ReadSubscription(v ledger.Values) (*Subscription, error) {
 			return nil, fmt.Errorf("%s of the subscription %s: %w", m.name, s.SubscriptionID, err)
 		}
 	}
+	if len(s.On) == 0 {
+		s.On = nil // as it was created
+	}
+	if len(s.Methods) == 0 {
+		s.Methods = nil
+	}
 	return s, nil
 }

@@ -52,17 +52,18 @@ var needs = map[string]need{"echo": needEcho, "worker": needWorker, "brief": nee
 // The sources of the rules; scripts write theirs out. docs/protocol.md has
 // numbered sections.
 const (
-	srcFrames  = "protocol.md §1 Transports and frames"
-	srcStreams = "protocol.md §2 Streams and cursors"
-	srcMethods = "protocol.md §3 Methods"
-	srcEvents  = "protocol.md §4 Notifications"
-	srcErrors  = "protocol.md §5 Errors"
-	srcAdmit   = "protocol.md §6 Who gets in"
-	srcInbox   = "protocol.md §8 Inboxes and timers"
-	srcChild   = "protocol.md §9 Child threads and child turns"
-	srcCursor  = "protocol.md §10 Cursors of consumers"
-	srcRewind  = "rewind.md § What a consumer must do"
-	srcSSE     = "HTML Living Standard §9.2 Server-sent events"
+	srcFrames   = "protocol.md §1 Transports and frames"
+	srcStreams  = "protocol.md §2 Streams and cursors"
+	srcMethods  = "protocol.md §3 Methods"
+	srcEvents   = "protocol.md §4 Notifications"
+	srcErrors   = "protocol.md §5 Errors"
+	srcAdmit    = "protocol.md §6 Who gets in"
+	srcInbox    = "protocol.md §8 Inboxes and timers"
+	srcChild    = "protocol.md §9 Child threads and child turns"
+	srcCursor   = "protocol.md §10 Cursors of consumers"
+	srcDelivery = "protocol.md §11 Delivery"
+	srcRewind   = "rewind.md § What a consumer must do"
+	srcSSE      = "HTML Living Standard §9.2 Server-sent events"
 )
 
 // areas is the order of the report: a check belongs to the area before the dot
@@ -71,7 +72,7 @@ var areas = []string{
 	"envelope", "id", "batch", "params", "frame", "http", "admission", "runtime", "log",
 	"thread", "agent", "turn", "busy", "interrupt", "steer", "attempt", "question", "item", "worker", "lease", "delta",
 	"child", "await", "wait", "review",
-	"inbox", "timer", "read", "idempotency", "stream", "cursor", "consumer", "filter", "collapse", "subscribe", "sse", "error", "name", "schema",
+	"inbox", "timer", "read", "idempotency", "stream", "cursor", "consumer", "delivery", "filter", "collapse", "subscribe", "sse", "error", "name", "schema",
 }
 
 // table returns every check by area; within an area the checks in Go come
@@ -101,6 +102,7 @@ func table() []check {
 		streamChecks(),
 		cursorChecks(),
 		consumerChecks(),
+		deliveryChecks(),
 		filterChecks(),
 		collapseChecks(),
 		subscribeChecks(),

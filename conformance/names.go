@@ -7,8 +7,9 @@ import (
 )
 
 // slashName is the form of the protocol's names: a noun, a slash, a word; a
-// method may have a second slash as in holon/logStream/stop.
-var slashName = regexp.MustCompile(`^[a-z]+(/[a-z][a-zA-Z]*)+$`)
+// method may have a second slash as in holon/logStream/stop, or two words as in
+// bridge/rotate_secret.
+var slashName = regexp.MustCompile(`^[a-z]+(/[a-z][a-zA-Z]*(_[a-z]+)*)+$`)
 
 // foreignNames come from other specifications.
 var foreignNames = []string{"initialize", "rpc.discover"}
@@ -26,6 +27,10 @@ var methods = []string{
 	"inbox/ingest", "inbox/send", "inbox/configure", "inbox/read", "inbox/expand", "inbox/ack", "inbox/flush", "inbox/wake",
 	"inbox/subscribe", "inbox/unsubscribe", "timer/create", "timer/list", "timer/delete",
 	"cursor/advance", "cursor/error", "cursor/reset", "cursor/delete", "cursor/read", "cursor/list",
+	"bridge/create", "bridge/list", "bridge/read", "bridge/update", "bridge/pause", "bridge/resume", "bridge/test", "bridge/rotate_secret", "bridge/delete",
+	"subscription/create", "subscription/update", "subscription/list", "subscription/read", "subscription/delete",
+	"subscription/pause", "subscription/resume", "subscription/reset", "subscription/skip",
+	"delivery/list", "delivery/read", "delivery/redeliver",
 	"stream/subscribe", "stream/unsubscribe",
 }
 
@@ -51,6 +56,11 @@ var notifications = map[string]trait{
 	"inbox/woken": logged, "inbox/stalled": logged, "inbox/configured": logged, "inbox/subscribed": logged, "inbox/unsubscribed": logged,
 	"inbox/expired": logged, "timer/created": logged, "timer/fired": logged, "timer/deleted": logged,
 	"cursor/reset": logged, "cursor/deleted": logged,
+	"bridge/created": logged, "bridge/updated": logged, "bridge/paused": logged, "bridge/resumed": logged, "bridge/rotated": logged,
+	"bridge/disabled": logged, "bridge/deleted": logged,
+	"subscription/created": logged, "subscription/updated": logged, "subscription/paused": logged, "subscription/resumed": logged,
+	"subscription/held": logged, "subscription/reset": logged, "subscription/skipped": logged, "subscription/disabled": logged,
+	"subscription/deleted": logged, "delivery/mismatch": logged, "delivery/dead": logged, "delivery/lost": logged,
 	"step/started": logged, "step/ended": logged, "stream/rewind": logged, "turn/late": logged,
 }
 

@@ -132,7 +132,7 @@ func TestNamesAreThoseOfTheDocument(t *testing.T) {
 		row  string
 		have []string
 	}{
-		"## 3. Methods":       {"(?m)^\\| `([a-zA-Z./]+)`", methods},
+		"## 3. Methods":       {"(?m)^\\| `([a-zA-Z._/]+)`", methods},
 		"## 4. Notifications": {"(?m)^\\| `([a-z]+/[a-zA-Z]+)`", slices.Collect(maps.Keys(notifications))},
 		"## 5. Errors":        {"(?m)^\\| -[0-9]+ \\| `([a-z_]+)`", slices.Collect(maps.Keys(kinds))},
 	} {

@@ -59,6 +59,8 @@ func Explain(err error) *Error {
 			return &Error{field, UnknownField, "there is no such member"}
 		case e.GoType != nil && e.JSONKind == jsontext.KindNumber && isInteger(e.GoType.Kind()):
 			return &Error{field, OutOfRange, "it must be an integer that fits 64 bits"}
+		case e.Err != nil && e.GoType != nil && reflect.PointerTo(e.GoType).Implements(reflect.TypeFor[json.Unmarshaler]()):
+			return malformed(field, e.Err) // the type itself says what is wrong
 		case e.GoType == nil || e.JSONKind == 0 || e.JSONKind == jsontext.KindString && e.GoType.Kind() == reflect.String:
 			return malformed(field, e.Err)
 		}

@@ -19,6 +19,17 @@ type shape struct {
 	Parts   []shape        `json:"parts"`
 	Pointer *int64         `json:"pointer"`
 	Any     jsontext.Value `json:"any"`
+	Own     own            `json:"own"`
+}
+
+// own decodes itself.
+type own struct{}
+
+func (*own) UnmarshalJSON(raw []byte) error {
+	if string(raw) == `"now"` {
+		return nil
+	}
+	return errors.New("it must be now")
 }
 
 func TestErrorSaysWhichMemberIsWrongAndWhy(t *testing.T) {
@@ -39,6 +50,8 @@ func TestErrorSaysWhichMemberIsWrongAndWhy(t *testing.T) {
 		`{"count":9223372036854775808}`:  `count out_of_range it must be an integer that fits 64 bits`,
 		`{"share":"1"}`:                  `share wrong_type it must be a number`,
 		`{"pointer":"1"}`:                `pointer wrong_type it must be an integer`,
+		`{"own":"then"}`:                 `own malformed it must be now`,
+		`{"own":5}`:                      `own malformed it must be now`,
 		`{"text":"a"`:                    ` malformed unexpected EOF`,
 		`{"text":"` + "\xff" + `"}`:      `text malformed invalid UTF-8`,
 		`{"` + "a\xff" + `":1,"text":5}`: ` malformed invalid UTF-8`,

@@ -206,7 +206,12 @@ func (s *Service) change(ctx context.Context, id string, key *ledger.Key, method
 		}
 		view := l.view()
 		view.Subscription = *next
+		scanned := view.Cursor.ScannedSeq
+		if moves := method == notify.SubscriptionReset || method == notify.SubscriptionSkipped; moves && next.Generation != l.sub.Generation {
+			scanned = e.ToSeq // it goes on there
+		}
 		view.Cursor = cursor
+		view.Cursor.ScannedSeq = scanned
 		return u, bridges.SubscriptionResult{Subscription: view, LatestSeq: s.cfg.Head()}, nil
 	}, s.cfg.Store.Append)
 	if err != nil || replayed || next == nil {

@@ -211,6 +211,35 @@ func TestARepeatedKeyIsAnsweredWithTheSameSeqs(t *testing.T) {
 	})
 }
 
+func TestResultsOfChangesSayHowFarTheServerHasLooked(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		ctx := context.Background()
+		w.bridge("b")
+		m := w.thread("a")
+		turn(m, "t1")
+		w.subscribe("s", "b", "a")
+		end(m, "t1")
+		looked := w.view("s").Cursor.ScannedSeq
+		paused, err := w.s.SubscriptionPause(ctx, bridges.ChangeSubscription{SubscriptionID: "s"})
+		if err != nil || looked == 0 || paused.Subscription.Cursor.ScannedSeq < looked {
+			t.Errorf("a pause says %d, a read before said %d (%v)", paused.Subscription.Cursor.ScannedSeq, looked, err)
+		}
+		skipped, err := w.s.SubscriptionSkip(ctx, bridges.SkipSubscription{SubscriptionID: "s", Reason: "x"})
+		if err != nil || skipped.Subscription.Cursor.ScannedSeq <= looked {
+			t.Errorf("a skip says %d (%v)", skipped.Subscription.Cursor.ScannedSeq, err)
+		}
+		one := int64(1)
+		reset, err := w.s.SubscriptionReset(ctx, bridges.ResetSubscription{SubscriptionID: "s", ToSeq: &one, Reason: "x"})
+		if err != nil || reset.Subscription.Cursor.ScannedSeq != 1 {
+			t.Errorf("a reset says %d (%v)", reset.Subscription.Cursor.ScannedSeq, err)
+		}
+		w.restart()
+		if v := w.view("s"); v.Methods != nil {
+			t.Errorf("after a restart the subscription has methods %v", v.Methods)
+		}
+	})
+}
+
 func TestTestsOfBridgesAreBounded(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		ctx := context.Background()

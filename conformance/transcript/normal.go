@@ -22,6 +22,7 @@ var (
 var hidden = map[string]string{
 	"seq": "<seq>", "thread_seq": "<seq>", "latest_seq": "<seq>", "after_seq": "<seq>", "next_after_seq": "<seq>",
 	"as_of_seq": "<seq>", "superseded_after_seq": "<seq>", "superseded_by_seq": "<seq>", "late_seq": "<seq>", "claimed_seq": "<seq>",
+	"from_seq": "<seq>", "scanned_seq": "<seq>",
 	"events_processed": "<seq>", "created_seq": "<seq>", "updated_seq": "<seq>", "latest_thread_seq": "<seq>", "elapsed_ms": "<ms>", "server": "<server>", "server_info": "<server>",
 	"access": "<access>", "version": "<version>", "correlation_id": "<id>", "retry_after_ms": "<ms>",
 }

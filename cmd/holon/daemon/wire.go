@@ -78,6 +78,7 @@ func (d *daemon) limits() api.Limits {
 		MaxPendingItems:  d.cfg.MaxPendingItems, MaxUnackedItems: d.cfg.MaxUnackedItems, MaxUnackedBytes: d.cfg.MaxUnackedBytes,
 		MaxTimers: d.cfg.MaxTimers, MaxSubscriptions: d.cfg.MaxInboxSubscriptions,
 		InboxRetentionDays: d.cfg.InboxRetention.Hours() / 24, DedupeDays: d.cfg.Dedupe.Hours() / 24,
+		MaxLaneLagDays: d.cfg.MaxLaneLag.Hours() / 24,
 	}
 }
 
