@@ -1,0 +1,39 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/bridges"
+)
+
+// again makes a subscription send again what came after a seq.
+func (w *world) again(id string, to int64) {
+	w.t.Helper()
+	if _, err := w.s.SubscriptionReset(context.Background(), bridges.ResetSubscription{SubscriptionID: id, ToSeq: &to, Reason: "again"}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestATakeBackNamesADeliveryOnce, also after a reset.
+func TestATakeBackNamesADeliveryOnce(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		turn(m, "t1")
+		first := end(m, "t1")
+		want(t, "the end", w.target.take(), "turn.completed 5")
+		marker := retry(m, "t1")
+		want(t, "taken back", w.target.take(), "turn.superseded 6")
+		w.again("s", first)
+		time.Sleep(time.Second)
+		d, _, err := w.s.Delivery(context.Background(), bridges.DeliveryID("s", marker))
+		if err != nil || fmt.Sprint(d.Supersedes) != fmt.Sprint([]string{bridges.DeliveryID("s", first)}) {
+			t.Errorf("after a reset: %v, %v", d.Supersedes, err)
+		}
+		want(t, "again", w.target.take(), "turn.superseded 6")
+	})
+}
