@@ -37,3 +37,27 @@ func TestATakeBackNamesADeliveryOnce(t *testing.T) {
 		want(t, "again", w.target.take(), "turn.superseded 6")
 	})
 }
+
+// TestAResetForgetsNothingThatTheReceiverShows: what an earlier generation has sent is
+// taken back, though it is not sent again.
+func TestAResetForgetsNothingThatTheReceiverShows(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		turn(m, "t1")
+		first := end(m, "t1")
+		want(t, "the end", w.target.take(), "turn.completed 5")
+		change := bridges.ChangeSubscription{SubscriptionID: "s"}
+		if _, err := w.s.SubscriptionPause(context.Background(), change); err != nil {
+			t.Fatal(err)
+		}
+		retry(m, "t1")
+		w.again("s", first-1)
+		if _, err := w.s.SubscriptionResume(context.Background(), change); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		want(t, "after the reset", w.target.take(), "turn.superseded 7")
+	})
+}
