@@ -219,11 +219,15 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 		if err != nil {
 			return bridges.Verdict{}, err
 		}
+		later, err := bridges.MayShowLater(tx, d.SubscriptionID, d.TurnID, name, d.Seq)
+		if err != nil {
+			return bridges.Verdict{}, err
+		}
+		if !post && (later || shown != nil && shown.ShownSeq > d.Seq) {
+			continue
+		}
 		s := bridges.Slot{Key: bridges.SlotKey(l.s.cfg.LogID, d.SubscriptionID, d.TurnID, name), Post: post}
 		if shown != nil {
-			if !post && shown.ShownSeq > d.Seq {
-				continue
-			}
 			s.RemoteID = shown.RemoteID
 		}
 		a.out.Slots = append(a.out.Slots, s)

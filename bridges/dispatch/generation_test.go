@@ -61,3 +61,28 @@ func TestAResetForgetsNothingThatTheReceiverShows(t *testing.T) {
 		want(t, "after the reset", w.target.take(), "turn.superseded 7")
 	})
 }
+
+// TestAResetChangesNoMessageToAnOlderEvent, not even if the newer one has no receipt.
+func TestAResetChangesNoMessageToAnOlderEvent(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.target.edits = true
+		w.bridge("b")
+		w.subscribe("s", "b", "", bridges.OnProgress)
+		m := w.thread("a")
+		turn(m, "t1")
+		want(t, "the start", w.target.take(), "turn.started 4")
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if o.Envelope.Seq == 6 { // it is shown, and the answer is lost
+				return bridges.Result{Outcome: bridges.Failed, Error: "timeout", Unhealthy: true, Arrived: true}
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		retry(m, "t1")
+		want(t, "the next attempt", w.target.take(), "turn.superseded 5, turn.started 6")
+		w.target.set(nil)
+		w.again("s", 0)
+		time.Sleep(time.Minute)
+		want(t, "again", w.target.take(), "turn.started 6")
+		want(t, "rows", w.deliveries("s"), "progress 4 superseded, superseded 5 suppressed (stale), progress 6 delivered")
+	})
+}
