@@ -311,12 +311,16 @@ func (l *lane) finish(a *attempt, r bridges.Result) {
 func (l *lane) record(a *attempt, r bridges.Result) error {
 	d, now := *a.delivery, l.s.now()
 	u, cursor := &ledger.Unit{Rows: []ledger.Row{&d}}, l.cursor
+	var changed []*bridges.Delivery
 	d.Finish(r, a.began, now, l.s.cfg.Random())
 	d.Generation = max(d.Generation, l.sub.Generation)
 	switch {
 	case d.State == bridges.StateDelivered && !d.Forced:
 		l.delivered = now
-		l.show(u, a, &d, r)
+		var err error
+		if changed, err = l.show(u, a, &d, r); err != nil {
+			return err
+		}
 		if d.Seq > cursor.LastSequence {
 			next, err := cursor.Advance(d.Seq, &cursors.Delivery{ID: d.DeliveryID, At: notify.TimeOf(now)}, notify.TimeOf(now))
 			if err == nil {
@@ -338,6 +342,9 @@ func (l *lane) record(a *attempt, r bridges.Result) error {
 		return err
 	}
 	l.replace(&d)
+	for _, old := range changed {
+		l.replace(old)
+	}
 	l.s.meter.settled(&d)
 	if err := l.bridge.outcome(l.s, r, now); err != nil {
 		l.s.cfg.Log.Error("note the state of a bridge", zap.String("bridge_id", d.BridgeID), zap.Error(err))
@@ -350,22 +357,36 @@ func (l *lane) record(a *attempt, r bridges.Result) error {
 	return nil
 }
 
-// show notes which messages the slots show now.
-func (l *lane) show(u *ledger.Unit, a *attempt, d *bridges.Delivery, r bridges.Result) {
-	for i := range a.out.Slots {
-		if i >= len(r.RemoteIDs) {
-			break
-		}
-		if d.EventType != bridges.TypeSuperseded {
+// show notes which messages the slots show now. It returns the rows that it changes
+// beside that of the attempt, as they are by now: a reset may have changed them since
+// the attempt began.
+func (l *lane) show(u *ledger.Unit, a *attempt, d *bridges.Delivery, r bridges.Result) (changed []*bridges.Delivery, err error) {
+	n := min(len(a.out.Slots), len(r.RemoteIDs))
+	if d.EventType != bridges.TypeSuperseded {
+		for i := range n {
 			d.RemoteID, d.ShownSeq = r.RemoteIDs[i], d.Seq
-			continue
 		}
-		if a.shown[i] != nil {
-			old := *a.shown[i]
-			old.RemoteID, old.ShownSeq = r.RemoteIDs[i], d.Seq
-			u.Rows = append(u.Rows, &old)
-		}
+		return nil, nil
 	}
+	err = l.s.cfg.Read(context.Background(), func(tx ledger.Reader) error {
+		for i := range n {
+			if a.shown[i] == nil {
+				continue
+			}
+			old, err := bridges.DeliveryOf(tx, d.SubscriptionID, a.shown[i].Seq)
+			if err != nil {
+				return err
+			}
+			if old == nil {
+				continue // it is no longer kept
+			}
+			old.RemoteID, old.ShownSeq = r.RemoteIDs[i], d.Seq
+			changed = append(changed, old)
+			u.Rows = append(u.Rows, old)
+		}
+		return nil
+	})
+	return changed, err
 }
 
 // rejudge looks again at mismatches of a turn, or of all turns. l.mu is held.

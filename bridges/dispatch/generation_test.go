@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // again makes a subscription send again what came after a seq.
@@ -84,5 +86,31 @@ func TestAResetChangesNoMessageToAnOlderEvent(t *testing.T) {
 		time.Sleep(time.Minute)
 		want(t, "again", w.target.take(), "turn.started 6")
 		want(t, "rows", w.deliveries("s"), "progress 4 superseded, superseded 5 suppressed (stale), progress 6 delivered")
+	})
+}
+
+// TestAResetDuringATakeBackStays: the take-back notes what a message shows in rows that
+// the reset has changed meanwhile.
+func TestAResetDuringATakeBackStays(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.target.edits = true
+		w.bridge("b")
+		w.subscribe("s", "b", "", bridges.OnProgress)
+		m := w.thread("a")
+		turn(m, "t1")
+		synctest.Wait()
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			time.Sleep(time.Second)
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		m.Rewind("t1", "", turns.CauseRequest)
+		m.Commit()
+		synctest.Wait()
+		w.again("s", 0)
+		synctest.Wait()
+		want(t, "after the reset", w.deliveries("s"), "progress 4 superseded, superseded 5 pending")
+		time.Sleep(time.Minute)
+		want(t, "after the take-back", w.deliveries("s"), "progress 4 superseded, superseded 5 delivered")
+		want(t, "visible", w.target.visible(), "turn.superseded 5")
 	})
 }
