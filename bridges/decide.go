@@ -257,3 +257,19 @@ func ShownInSlot(tx ledger.Reader, subscriptionID, turnID, slot string) (found *
 	})
 	return found, err
 }
+
+// MayShowLater reports whether a slot may show an event after the seq: one that was
+// delivered, or whose attempt may have arrived.
+func MayShowLater(tx ledger.Reader, subscriptionID, turnID, slot string, seq int64) (later bool, err error) {
+	err = tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, turnID, slot}, Newest: true, First: WithoutBody}, func(v ledger.Values) error {
+		d, err := ReadDelivery(v)
+		if err != nil {
+			return err
+		}
+		if later = d.Seq > seq && d.Shown() && !d.Forced; later || d.Seq <= seq {
+			return ledger.ErrEnough
+		}
+		return nil
+	})
+	return later, err
+}

@@ -136,8 +136,10 @@ func (s *Subscription) NewDelivery(c *Chosen, now time.Time) *Delivery {
 	return d
 }
 
-// Revive makes a settled delivery pending again, for another generation.
+// Revive makes a settled delivery pending again, for another generation. Its receiver
+// may still show what it was sent before.
 func (d *Delivery) Revive(generation int64) {
+	d.Arrived = d.Shown()
 	d.Generation, d.State, d.Reason, d.Attempts, d.Refusals, d.Forced = generation, StatePending, "", 0, 0, false
 	d.NextAttemptAt, d.SettledAt, d.ExpiresAt = notify.Time{}, notify.Time{}, notify.Time{}
 }

@@ -240,11 +240,15 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 		if err != nil {
 			return bridges.Verdict{}, err
 		}
+		later, err := bridges.MayShowLater(tx, d.SubscriptionID, d.TurnID, name, d.Seq)
+		if err != nil {
+			return bridges.Verdict{}, err
+		}
+		if !post && (later || shown != nil && shown.ShownSeq > d.Seq) {
+			continue
+		}
 		s := bridges.Slot{Key: bridges.SlotKey(l.s.cfg.LogID, d.SubscriptionID, d.TurnID, name), Post: post}
 		if shown != nil {
-			if !post && shown.ShownSeq > d.Seq {
-				continue
-			}
 			s.RemoteID = shown.RemoteID
 		}
 		a.out.Slots = append(a.out.Slots, s)
@@ -347,9 +351,12 @@ func (l *lane) finish(a *attempt, r bridges.Result, goOn bool) *attempt {
 func (l *lane) record(a *attempt, r bridges.Result, goOn bool) (begun *attempt, err error) {
 	d, now := *a.delivery, l.s.now()
 	u, cursor := &ledger.Unit{Rows: []ledger.Row{&d}}, l.cursor
+	var changed []*bridges.Delivery
 	d.Finish(r, a.began, now, l.s.cfg.Random())
 	d.Generation = max(d.Generation, l.sub.Generation)
-	l.show(u, a, &d, r)
+	if changed, err = l.show(u, a, &d, r); err != nil {
+		return nil, err
+	}
 	switch {
 	case d.State == bridges.StateDelivered && !d.Forced:
 		l.delivered = now
@@ -379,6 +386,9 @@ func (l *lane) record(a *attempt, r bridges.Result, goOn bool) (begun *attempt, 
 		return nil, err
 	}
 	l.replace(&d)
+	for _, old := range changed {
+		l.replace(old)
+	}
 	if begun != nil {
 		l.replace(begun.delivery)
 	}
@@ -410,26 +420,47 @@ func (l *lane) goOn(ctx context.Context, u *ledger.Unit, before *bridges.Deliver
 }
 
 // show notes which messages the slots show now, also after an attempt that failed in
-// between.
-func (l *lane) show(u *ledger.Unit, a *attempt, d *bridges.Delivery, r bridges.Result) {
-	for i := range a.out.Slots {
-		if i >= len(r.RemoteIDs) {
-			break
+// between. It returns the rows that it changes beside that of the attempt, as they are
+// by now: a reset may have changed them since the attempt began.
+func (l *lane) show(u *ledger.Unit, a *attempt, d *bridges.Delivery, r bridges.Result) (changed []*bridges.Delivery, err error) {
+	n := min(len(a.out.Slots), len(r.RemoteIDs))
+	seqOf := func(i int) int64 {
+		if r.Outcome == bridges.Delivered {
+			return d.Seq
 		}
-		shown, seq := d, d.Seq
-		if r.Outcome != bridges.Delivered && a.shown[i] != nil {
-			seq = a.shown[i].ShownSeq
+		if a.shown[i] != nil {
+			return a.shown[i].ShownSeq
 		}
-		if d.EventType == bridges.TypeSuperseded {
+		return 0
+	}
+	if d.EventType != bridges.TypeSuperseded {
+		for i := range n {
+			d.RemoteID, d.ShownSeq = r.RemoteIDs[i], seqOf(i)
+		}
+		return nil, nil
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	err = l.s.cfg.Read(context.Background(), func(tx ledger.Reader) error {
+		for i := range n {
 			if a.shown[i] == nil {
 				continue
 			}
-			old := *a.shown[i]
-			shown = &old
-			u.Rows = append(u.Rows, shown)
+			old, err := bridges.DeliveryOf(tx, d.SubscriptionID, a.shown[i].Seq)
+			if err != nil {
+				return err
+			}
+			if old == nil {
+				continue // it is no longer kept
+			}
+			old.RemoteID, old.ShownSeq = r.RemoteIDs[i], seqOf(i)
+			changed = append(changed, old)
+			u.Rows = append(u.Rows, old)
 		}
-		shown.RemoteID, shown.ShownSeq = r.RemoteIDs[i], seq
-	}
+		return nil
+	})
+	return changed, err
 }
 
 // rejudge looks again at mismatches of a turn, or of all turns. l.mu is held.

@@ -99,7 +99,7 @@ func (l *lane) kick() {
 	if l.caughtUp != 0 && l.follower.Status().Position >= l.caughtUp {
 		l.caughtUp = 0
 	}
-	if l.caughtUp != 0 && len(l.open) > 0 {
+	if l.caughtUp != 0 && len(l.open) > 0 && l.sub.State == bridges.Active { // else the follower is held
 		l.after(100 * time.Millisecond) // what the follower passes without a word
 	}
 	if !l.ready() {

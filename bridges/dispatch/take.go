@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -286,7 +287,9 @@ func (l *lane) decide(tx ledger.Reader, row *bridges.Bridge, t *taken, now time.
 			return err
 		}
 		for _, b := range back {
-			d.Supersedes = append(d.Supersedes, b.DeliveryID)
+			if !slices.Contains(d.Supersedes, b.DeliveryID) { // its row of an earlier generation names it
+				d.Supersedes = append(d.Supersedes, b.DeliveryID)
+			}
 		}
 		if len(back) == 0 && !t.chosen.Named {
 			return nil // nothing was delivered that it supersedes

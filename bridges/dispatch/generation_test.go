@@ -1,0 +1,116 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// again makes a subscription send again what came after a seq.
+func (w *world) again(id string, to int64) {
+	w.t.Helper()
+	if _, err := w.s.SubscriptionReset(context.Background(), bridges.ResetSubscription{SubscriptionID: id, ToSeq: &to, Reason: "again"}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestATakeBackNamesADeliveryOnce, also after a reset.
+func TestATakeBackNamesADeliveryOnce(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		turn(m, "t1")
+		first := end(m, "t1")
+		want(t, "the end", w.target.take(), "turn.completed 5")
+		marker := retry(m, "t1")
+		want(t, "taken back", w.target.take(), "turn.superseded 6")
+		w.again("s", first)
+		time.Sleep(time.Second)
+		d, _, err := w.s.Delivery(context.Background(), bridges.DeliveryID("s", marker))
+		if err != nil || fmt.Sprint(d.Supersedes) != fmt.Sprint([]string{bridges.DeliveryID("s", first)}) {
+			t.Errorf("after a reset: %v, %v", d.Supersedes, err)
+		}
+		want(t, "again", w.target.take(), "turn.superseded 6")
+	})
+}
+
+// TestAResetForgetsNothingThatTheReceiverShows: what an earlier generation has sent is
+// taken back, though it is not sent again.
+func TestAResetForgetsNothingThatTheReceiverShows(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		turn(m, "t1")
+		first := end(m, "t1")
+		want(t, "the end", w.target.take(), "turn.completed 5")
+		change := bridges.ChangeSubscription{SubscriptionID: "s"}
+		if _, err := w.s.SubscriptionPause(context.Background(), change); err != nil {
+			t.Fatal(err)
+		}
+		retry(m, "t1")
+		w.again("s", first-1)
+		if _, err := w.s.SubscriptionResume(context.Background(), change); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		want(t, "after the reset", w.target.take(), "turn.superseded 7")
+	})
+}
+
+// TestAResetChangesNoMessageToAnOlderEvent, not even if the newer one has no receipt.
+func TestAResetChangesNoMessageToAnOlderEvent(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.target.edits = true
+		w.bridge("b")
+		w.subscribe("s", "b", "", bridges.OnProgress)
+		m := w.thread("a")
+		turn(m, "t1")
+		want(t, "the start", w.target.take(), "turn.started 4")
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if o.Envelope.Seq == 6 { // it is shown, and the answer is lost
+				return bridges.Result{Outcome: bridges.Failed, Error: "timeout", Unhealthy: true, Arrived: true}
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		retry(m, "t1")
+		want(t, "the next attempt", w.target.take(), "turn.superseded 5, turn.started 6")
+		w.target.set(nil)
+		w.again("s", 0)
+		time.Sleep(time.Minute)
+		want(t, "again", w.target.take(), "turn.started 6")
+		want(t, "rows", w.deliveries("s"), "progress 4 superseded, superseded 5 suppressed (stale), progress 6 delivered")
+	})
+}
+
+// TestAResetDuringATakeBackStays: the take-back notes what a message shows in rows that
+// the reset has changed meanwhile.
+func TestAResetDuringATakeBackStays(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.target.edits = true
+		w.bridge("b")
+		w.subscribe("s", "b", "", bridges.OnProgress)
+		m := w.thread("a")
+		turn(m, "t1")
+		synctest.Wait()
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			time.Sleep(time.Second)
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		m.Rewind("t1", "", turns.CauseRequest)
+		m.Commit()
+		synctest.Wait()
+		w.again("s", 0)
+		synctest.Wait()
+		want(t, "after the reset", w.deliveries("s"), "progress 4 superseded, superseded 5 pending")
+		time.Sleep(time.Minute)
+		want(t, "after the take-back", w.deliveries("s"), "progress 4 superseded, superseded 5 delivered")
+		want(t, "visible", w.target.visible(), "turn.superseded 5")
+	})
+}
