@@ -56,6 +56,7 @@ durable log, which any number of clients follow live and resume by cursor.
 		newReviewCommand(g),
 		newInboxCommand(g),
 		newRemindCommand(g),
+		newBridgeCommand(g),
 		newRetryCommand(g),
 		newTreeCommand(g),
 		newAwaitCommand(g),
