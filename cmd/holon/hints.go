@@ -83,7 +83,9 @@ func (g *globals) hint(err error) string {
 	case "timer_not_found":
 		return "holon remind list THREAD lists the timers. A timer for one time is gone once it has fired."
 	case "subscription_not_found":
-		return "holon inbox subscriptions THREAD lists the subscriptions."
+		return "holon notify list lists what is sent to people; holon inbox subscriptions THREAD lists what arrives in an inbox."
+	case "bridge_not_found":
+		return "holon bridge list lists the bridges; holon bridge add makes one."
 	case "turn_not_found":
 		return "holon turns lists the turns."
 	case client.KindUnavailable:

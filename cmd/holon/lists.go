@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/rpc/client"
@@ -107,6 +108,45 @@ func (l listing) print(g *globals, cmd *cobra.Command, filter map[string]any, li
 		g.note("These are the newest %d; --limit 0 shows all.", limit)
 	}
 	return nil
+}
+
+// printList fetches and prints a listing. none is said to a person if it is empty. It
+// reports whether there are rows.
+func (c *caller) printList(l listing, filter map[string]any, limit int, none string) (found bool, err error) {
+	if limit < 0 {
+		return false, usagef("--limit %d: give 0 for all, or more", limit)
+	}
+	list, err := l.fetch(c.ctx, c.client, filter, limit)
+	if err != nil {
+		return false, err
+	}
+	if c.format != "text" {
+		rows := make([]jsontext.Value, 0, len(list.rows))
+		for _, raw := range list.rows {
+			rows = append(rows, jsontext.Value(raw))
+		}
+		return len(rows) > 0, c.printValue(map[string]any{l.member: rows, "latest_seq": list.latest}, l.member)
+	}
+	if len(list.rows) == 0 {
+		c.note("%s", none)
+		return false, nil
+	}
+	t := newTable(l.head...)
+	t.drop = l.drop
+	for _, raw := range list.rows {
+		cells, err := l.row(raw)
+		if err != nil {
+			return false, fmt.Errorf("read a row of %s: %w", l.method, err)
+		}
+		t.add(cells...)
+	}
+	if err := t.write(c.console, l.flex); err != nil {
+		return false, err
+	}
+	if list.more {
+		c.note("These are the newest %d; --limit 0 shows all.", limit)
+	}
+	return true, nil
 }
 
 // bindLimit adds --limit.

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/bridges/kinds/kindstest"
+	"github.com/seed82539d15/holon/cmd/holon/config"
+)
+
+func phone(url string) config.Bridge {
+	return config.Bridge{Kind: "ntfy", OnPause: "wait", AllowPrivate: true, Server: url, Topic: "the-topic-of-the-phone"}
+}
+
+func startNotifying(t *testing.T) (*server, *kindstest.Ntfy, *kindstest.Receiver) {
+	t.Helper()
+	ntfy, receiver := kindstest.NewNtfy(t), kindstest.NewReceiver(t, sendSecret)
+	all := hook(receiver.URL + "/x")
+	all["ntfy"] = phone(ntfy.URL)
+	return startDelivering(t, all), ntfy, receiver
+}
+
+func TestWhatAPersonIsToldOfABridge(t *testing.T) {
+	for reason, want := range map[string]string{
+		bridges.ReasonRestored: "holon bridge resume b", bridges.ReasonGone: "holon bridge test b", bridges.ReasonFailing: "holon bridge test b",
+		bridges.ReasonNotConfigured: "[bridges.b]", bridges.ReasonNoSecret: "holon bridge rotate b", "": "holon bridge resume b",
+	} {
+		b := bridges.Bridge{BridgeID: "b", State: bridges.Disabled, Reason: reason}
+		if reason == bridges.ReasonRestored || reason == "" {
+			b.State = bridges.Paused
+		}
+		if advice := bridgeAdvice(b); !strings.Contains(advice, want) {
+			t.Errorf("%q: %s", reason, advice)
+		}
+		if state := bridgeState(b); reason != "" && !strings.Contains(state, ": ") || strings.Contains(state, "_") {
+			t.Errorf("%q is %q", reason, state)
+		}
+	}
+	if advice := bridgeAdvice(bridges.Bridge{State: bridges.Active}); advice != "" {
+		t.Errorf("of one that sends: %s", advice)
+	}
+}
+
+func TestSecretsAreReadFromFilesAndStdin(t *testing.T) {
+	s := startServer(t)
+	file := filepath.Join(t.TempDir(), "token")
+	const token = "xoxb-0123456789-secret"
+	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := s.holon("bridge", "add", "slack", "--token-file", file)
+	contains(t, r.out, "slack: a bridge of kind slack\n")
+	contains(t, r.err, "holon bridge test slack --target '#CHANNEL'")
+	contains(t, s.want("bridge", "show", "slack"), "ends in cret\n")
+	if r := holon(t, s.data, token+"-of-github", "bridge", "add", "github", "gh", "--token-file=-"); r.code != exitOK {
+		t.Errorf("from stdin: %+v", r)
+	}
+	contains(t, s.want("bridge", "show", "gh"), "ends in thub\n")
+	r = holon(t, s.data, "https://hooks.slack.com/services/T/B/x\n", "bridge", "add", "slack", "in", "--webhook-url-file=-")
+	if r.code != exitOK || strings.Contains(r.err, "--target") {
+		t.Errorf("an incoming webhook has its channel: %+v", r)
+	}
+	r = s.holon("bridge", "add", "webhook", "--to=https://example.org/x")
+	secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`).FindString(r.out)
+	if r.code != exitOK || secret == "" {
+		t.Errorf("the secret of a webhook is shown once: %+v", r)
+	}
+	other := regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`).FindString(s.want("bridge", "rotate", "webhook"))
+	if other == "" || other == secret {
+		t.Errorf("rotated to %q", other)
+	}
+	contains(t, s.want("bridge", "show", "webhook"), "signed with the old one too for 24 h")
+	if r := s.holon("bridge", "add", "slack", "--token-file", file); r.code != exitFailed || !strings.Contains(r.err, "there is a bridge slack") {
+		t.Errorf("a name twice: %+v", r)
+	}
+	contains(t, s.want("bridge", "rm", "slack"), "slack: deleted\n")
+	if out := s.want("bridge", "list", "-o=json") + s.want("export") + s.log.String(); strings.Contains(out, token) || strings.Contains(out, other) {
+		t.Error("a secret is shown")
+	}
+}
+
+func TestATestThatFailsSaysWhatToDo(t *testing.T) {
+	s, _, receiver := startNotifying(t)
+	receiver.SetSecrets("whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+	if r := s.holon("bridge", "test", "hook"); r.code != exitFailed || !strings.Contains(r.err, "not delivered: status 401") || !strings.Contains(r.err, "compare its secret") {
+		t.Errorf("a wrong secret: %+v", r)
+	}
+	if r := s.holon("bridge", "test", "hook", "-o=json"); r.code != exitFailed || oneObject(t, r.out)["delivered"] != false {
+		t.Errorf("json: %+v", r)
+	}
+	if r := s.holon("bridge", "test", "nothing"); r.code != exitFailed || !strings.Contains(r.err, "holon bridge list") {
+		t.Errorf("no such bridge: %+v", r)
+	}
+	for _, args := range [][]string{{"rm", "hook"}, {"rotate", "hook"}} {
+		if r := s.holon(append([]string{"bridge"}, args...)...); r.code != exitFailed || !strings.Contains(r.err, "[bridges.hook] in the configuration") {
+			t.Errorf("%v of a configured bridge: %+v", args, r)
+		}
+	}
+}
+
+func TestTargetsAreReadInTheFormOfTheKind(t *testing.T) {
+	for _, tc := range []struct {
+		kind bridges.Kind
+		text string
+		want bridges.Target
+		bad  bool
+	}{
+		{kind: bridges.KindNtfy, text: "other", want: bridges.Target{Topic: "other"}},
+		{kind: bridges.KindSlack, text: "#builds", want: bridges.Target{Channel: "#builds"}},
+		{kind: bridges.KindSlack, text: "C012AB3CD/1405894322.002768", want: bridges.Target{Channel: "C012AB3CD", ThreadTS: "1405894322.002768"}},
+		{kind: bridges.KindGitHub, text: "octo/hello#12", want: bridges.Target{Repository: "octo/hello", Number: 12}},
+		{kind: bridges.KindGitHub, text: "https://github.com/octo/hello/pull/12", want: bridges.Target{Repository: "octo/hello", Number: 12}},
+		{kind: bridges.KindGitHub, text: "https://github.com/octo/hello/issues/12/", want: bridges.Target{Repository: "octo/hello", Number: 12}},
+		{kind: bridges.KindGitHub, text: "https://github.com/octo/hello", bad: true},
+		{kind: bridges.KindGitHub, text: "octo/hello", bad: true},
+		{kind: bridges.KindGitHub, text: "octo/hello#12x", bad: true},
+		{kind: bridges.KindWebhook, text: "x", bad: true},
+		{kind: bridges.KindWebhook},
+	} {
+		got, err := parseTarget(bridges.Bridge{Kind: tc.kind}, tc.text)
+		if got != tc.want && !tc.bad || (err != nil) != tc.bad {
+			t.Errorf("%s %q: %+v, %v", tc.kind, tc.text, got, err)
+		}
+		if again, err := parseTarget(bridges.Bridge{Kind: tc.kind}, targetText(got)); !tc.bad && (again != got || err != nil) {
+			t.Errorf("%s %q is written as %q", tc.kind, tc.text, targetText(got))
+		}
+	}
+}
+
+func TestWrongLinesAboutBridges(t *testing.T) {
+	nowhere := "--url=http://127.0.0.1:1"
+	for _, tc := range []struct {
+		args []string
+		err  string
+	}{
+		{[]string{"bridge", "add"}, "Try: holon bridge add"},
+		{[]string{"bridge", "add", "command"}, "for the configuration"},
+		{[]string{"bridge", "add", "pigeon"}, "no kind of bridge"},
+		{[]string{"bridge", "add", "webhook"}, "--to https"},
+		{[]string{"bridge", "add", "slack"}, "--token-file"},
+		{[]string{"bridge", "add", "slack", "--token-file=-"}, "nothing is in there"},
+		{[]string{"bridge", "add", "slack", "--token-file=-", "--topic-file=-"}, "stdin"},
+	} {
+		r := holon(t, freshDir(t), "", append(tc.args, nowhere)...)
+		if r.code != exitUsage || !strings.Contains(r.err, tc.err) {
+			t.Errorf("%v: exit %d: %s", tc.args, r.code, r.err)
+		}
+	}
+}
