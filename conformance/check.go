@@ -60,8 +60,8 @@ const (
 	srcAdmit    = "protocol.md §6 Who gets in"
 	srcInbox    = "protocol.md §8 Inboxes and timers"
 	srcChild    = "protocol.md §9 Child threads and child turns"
-	srcCursor   = "protocol.md §10 Cursors of consumers"
-	srcDelivery = "protocol.md §11 Delivery"
+	srcCursor   = "protocol.md §11 Cursors of consumers"
+	srcDelivery = "protocol.md §12 Delivery"
 	srcRewind   = "rewind.md § What a consumer must do"
 	srcSSE      = "HTML Living Standard §9.2 Server-sent events"
 )
