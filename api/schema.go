@@ -71,7 +71,7 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[bridges.EventType]():     openEnum(bridges.EventTypes...),
 	reflect.TypeFor[bridges.Outcome]():       openEnum(bridges.Delivered, bridges.Failed, bridges.Refused, bridges.Wait, bridges.Gone),
 	reflect.TypeFor[bridges.By]():            openEnum(bridges.ByClient, bridges.ByServer),
-	reflect.TypeFor[bridges.From]():          {Types: []string{"string", "integer"}},
+	reflect.TypeFor[bridges.From]():          {Types: []string{"null", "string", "integer"}},
 	reflect.TypeFor[SteerMode]():             openEnum(SteerAuto, SteerInterrupt),
 	reflect.TypeFor[Order]():                 openEnum(OrderAsc, OrderDesc),
 	reflect.TypeFor[Collapse]():              openEnum(collapses...),

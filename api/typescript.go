@@ -153,6 +153,9 @@ func tsType(s *jsonschema.Schema, indent string) string {
 		return "unknown"
 	}
 	kind := kinds[len(kinds)-1]
+	if kind == "integer" && slices.Contains(kinds, "string") {
+		return orNullType("string | number", s)
+	}
 	switch kind {
 	case "integer", "number":
 		return orNullType("number", s)

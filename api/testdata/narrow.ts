@@ -44,3 +44,8 @@ export function turnsOf(list: EventListResult): string[] {
 export const beat: Event["method"] = "stream/heartbeat";
 
 export const read: Methods["item/read"]["params"] = { item_id: "i" };
+
+export const choice: Methods["subscription/create"]["params"][] = [{ bridge_id: "b", from: 5 }, { bridge_id: "b", from: "beginning" }];
+
+// @ts-expect-error: a subscription needs a bridge
+export const none: Methods["subscription/create"]["params"] = { from: "now" };

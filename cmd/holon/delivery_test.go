@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net"
@@ -153,6 +154,49 @@ func late(t *testing.T) (target *kindstest.Listener, came <-chan struct{}, answe
 		}
 	}))
 	return l, arrived, func() { close(release) }
+}
+
+func TestATestOfABridgeDelaysNoOtherRequest(t *testing.T) {
+	target, came, answer := late(t)
+	s := startDelivering(t, hook(target.URL+"/x"))
+	record, err := client.ReadServerFile(s.data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, in := io.Pipe()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, record.URLs[0]+"/rpc/stream", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	defer in.Close()
+	answers := bufio.NewScanner(response.Body)
+	answers.Buffer(nil, 1<<20)
+	next := func(part string) {
+		t.Helper()
+		for answers.Scan() {
+			if strings.Contains(answers.Text(), `"id":`) {
+				if !strings.Contains(answers.Text(), part) {
+					t.Fatalf("%s; want %s", answers.Text(), part)
+				}
+				return
+			}
+		}
+		t.Fatal("the stream has ended")
+	}
+	for _, line := range []string{`{"jsonrpc":"2.0","id":1,"method":"bridge/test","params":{"bridge_id":"hook"}}`, `{"jsonrpc":"2.0","id":2,"method":"holon/status"}`} {
+		if _, err := io.WriteString(in, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-came
+	next(`"id":2`)
+	answer()
+	next(`"delivered":true,"status":204`)
 }
 
 func TestAStopGivesAttemptsTheTimeOfTheDrain(t *testing.T) {
