@@ -36,6 +36,9 @@ var (
 	ErrDamaged  = errors.New("the file of the secret is damaged")
 )
 
+// ErrExposed is an error of Check alone.
+var ErrExposed = errors.New("others may read the file of the secret")
+
 // Store is the directory of secrets. Its methods may be called from many
 // goroutines. One server holds a data directory, so one Store does.
 type Store struct {
@@ -71,6 +74,39 @@ func Open(dataDir string) (*Store, error) {
 		return nil, fmt.Errorf("open the directory of secrets: %w", err)
 	}
 	return &Store{root: root, step: func(string) {}}, nil
+}
+
+// View opens the directory for Read and Check, also while a server has it open. It
+// makes nothing and changes no rights. The caller calls Close. The error is
+// fs.ErrNotExist, wrapped, if no server has made the directory yet.
+func View(dataDir string) (*Store, error) {
+	root, err := os.OpenRoot(filepath.Join(dataDir, Dir))
+	if err != nil {
+		return nil, fmt.Errorf("open the directory of secrets: %w", err)
+	}
+	return &Store{root: root, step: func(string) {}}, nil
+}
+
+// Check is Read without the secret, and looks at who else may read it. The errors
+// are those of Read, and ErrExposed, wrapped.
+func (s *Store) Check(bridge string, generation int64) error {
+	if _, err := s.Read(bridge, generation); err != nil {
+		return err
+	}
+	name, err := fileName(bridge, generation)
+	if err != nil {
+		return err
+	}
+	for _, path := range []string{".", name} {
+		info, err := s.root.Stat(path)
+		if err != nil {
+			return fmt.Errorf("check a secret: %w", err)
+		}
+		if info.Mode().Perm()&0o077 != 0 {
+			return fmt.Errorf("check a secret: %w", ErrExposed)
+		}
+	}
+	return nil
 }
 
 // Close closes the directory.

@@ -264,3 +264,39 @@ func TestErrorsHaveNoSecret(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestAViewReadsAndChangesNothing(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := View(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("before the first start: %v", err)
+	}
+	s := open(t, dir)
+	must(t, s.Write("phone", 1, []byte("first")))
+	v, err := View(dir)
+	must(t, err)
+	defer v.Close()
+	if got, err := v.Read("phone", 1); err != nil || string(got) != "first" {
+		t.Errorf("read %q, %v", got, err)
+	}
+	must(t, v.Check("phone", 1))
+	if err := v.Check("phone", 2); !errors.Is(err, ErrNotFound) {
+		t.Errorf("another generation: %v", err)
+	}
+	file := filepath.Join(dir, Dir, names(t, dir)[0])
+	must(t, os.Chmod(file, 0o640))
+	if err := v.Check("phone", 1); !errors.Is(err, ErrExposed) {
+		t.Errorf("a file that others may read: %v", err)
+	}
+	must(t, os.Chmod(file, 0o600))
+	must(t, os.Chmod(filepath.Join(dir, Dir), 0o755))
+	if err := v.Check("phone", 1); !errors.Is(err, ErrExposed) {
+		t.Errorf("a directory that others may list: %v", err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, Dir)); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("the view has changed the rights: %v, %v", info.Mode(), err)
+	}
+	must(t, os.WriteFile(file, []byte("holon-secret-1 x\n"), 0o600))
+	if err := v.Check("phone", 1); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a damaged file: %v", err)
+	}
+}

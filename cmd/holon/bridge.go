@@ -83,10 +83,10 @@ can read the arguments of commands, and your shell keeps them.`,
 				return err
 			}
 			defer c.close()
-			if err := c.bridgeSecrets(kind, &files, params, nil); err != nil {
+			if err := bridgeSecrets(c, kind, &files, params, nil); err != nil {
 				return err
 			}
-			return c.addBridge(params)
+			return addBridge(c, params)
 		}),
 	}
 	flags := cmd.Flags()
@@ -100,7 +100,7 @@ can read the arguments of commands, and your shell keeps them.`,
 
 // bridgeSecrets adds the secrets to the params of a bridge of a kind: from files,
 // made here, or asked for. of is the bridge that gets new ones; nil: a new bridge.
-func (c *caller) bridgeSecrets(kind bridges.Kind, files *secretFiles, params map[string]any, of *bridges.Bridge) error {
+func bridgeSecrets(c *caller, kind bridges.Kind, files *secretFiles, params map[string]any, of *bridges.Bridge) error {
 	if err := files.read(c.console, params); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (c *caller) bridgeSecrets(kind bridges.Kind, files *secretFiles, params map
 	case kind == bridges.KindNtfy && (!given || of == nil && params["topic"] == nil):
 		params["topic"] = newTopic()
 	case (kind == bridges.KindSlack || kind == bridges.KindGitHub) && !given:
-		token, asked, err := c.askSecret(c.ctx, "Token of "+tokenNames[kind])
+		token, asked, err := askSecret(c.ctx, c.console, "Token of "+tokenNames[kind])
 		switch {
 		case err != nil:
 			return err
@@ -130,8 +130,8 @@ var tokenNames = map[bridges.Kind]string{
 func newTopic() string { return "holon-" + strings.ToLower(rand.Text()) }
 
 // addBridge makes a bridge and prints it, with what is shown only once.
-func (c *caller) addBridge(params map[string]any) error {
-	made, err := c.createBridge(params)
+func addBridge(c *caller, params map[string]any) error {
+	made, err := createBridge(c, params)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ type madeBridge struct {
 }
 
 // createBridge makes a bridge.
-func (c *caller) createBridge(params map[string]any) (made madeBridge, err error) {
+func createBridge(c *caller, params map[string]any) (made madeBridge, err error) {
 	_, made.BridgeResult, err = change[bridges.BridgeResult](c, "bridge/create", "", params)
 	if client.IsKind(err, "conflict") {
 		name, _ := params["bridge_id"].(string)

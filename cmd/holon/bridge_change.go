@@ -31,7 +31,7 @@ tests a bridge that is paused. The exit code is 1 if it was not delivered.
 			}
 			defer c.close()
 			params := map[string]any{"bridge_id": args[0]}
-			bridge, err := c.readBridge(args[0])
+			bridge, err := readBridge(c, args[0])
 			if err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ tests a bridge that is paused. The exit code is 1 if it was not delivered.
 }
 
 // readBridge reads a bridge.
-func (c *caller) readBridge(name string) (bridges.Bridge, error) {
+func readBridge(c *caller, name string) (bridges.Bridge, error) {
 	_, r, err := ask[api.BridgeReadResult](c, "bridge/read", map[string]any{"bridge_id": name})
 	return r.Bridge, err
 }
@@ -201,13 +201,13 @@ arguments of commands, and your shell keeps them.`,
 				return err
 			}
 			defer c.close()
-			bridge, err := c.readBridge(args[0])
+			bridge, err := readBridge(c, args[0])
 			if err != nil {
 				return err
 			}
 			params := map[string]any{"bridge_id": args[0]}
 			if !bridge.Configured { // else the server says where to change it
-				if err := c.bridgeSecrets(bridge.Kind, &files, params, &bridge); err != nil {
+				if err := bridgeSecrets(c, bridge.Kind, &files, params, &bridge); err != nil {
 					return err
 				}
 			}

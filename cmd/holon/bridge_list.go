@@ -47,7 +47,7 @@ func newBridgeListCommand(g *globals) *cobra.Command {
 				return err
 			}
 			defer c.close()
-			_, err = c.printList(bridgeListing, nil, 0, "There is no bridge. For your phone: holon notify --all --bridge ntfy --on final,questions")
+			_, err = printList(c, bridgeListing, nil, 0, "There is no bridge. For your phone: holon notify --all --bridge ntfy --on final,questions")
 			return err
 		}),
 	}
@@ -71,12 +71,12 @@ func newBridgeShowCommand(g *globals) *cobra.Command {
 			if c.format != "text" {
 				return c.printData(raw, "")
 			}
-			return c.showBridge(r.Bridge)
+			return showBridge(c, r.Bridge)
 		}),
 	}
 }
 
-func (c *caller) showBridge(b bridges.Bridge) error {
+func showBridge(c *caller, b bridges.Bridge) error {
 	secret, from := "", "a client"
 	if b.SecretHint != "" {
 		secret = "ends in " + b.SecretHint

@@ -68,7 +68,7 @@ func newDeliveriesCommand(g *globals) *cobra.Command {
 				return err
 			}
 			defer c.close()
-			found, err := c.printList(deliveryListing, map[string]any{"bridge_id": bridge, "subscription_id": subscription, "state": state}, limit, "There are no such deliveries.")
+			found, err := printList(c, deliveryListing, map[string]any{"bridge_id": bridge, "subscription_id": subscription, "state": state}, limit, "There are no such deliveries.")
 			if err == nil && found && c.format == "text" && dead {
 				c.note("Why: holon delivery DELIVERY. Send one again: holon redeliver DELIVERY")
 			}
@@ -102,12 +102,12 @@ func newDeliveryCommand(g *globals) *cobra.Command {
 			if c.format != "text" {
 				return c.printData(raw, "")
 			}
-			return c.showDelivery(r.Delivery)
+			return showDelivery(c, r.Delivery)
 		}),
 	}
 }
 
-func (c *caller) showDelivery(d bridges.Delivery) error {
+func showDelivery(c *caller, d bridges.Delivery) error {
 	state := string(d.State)
 	if next := deliveryNext(d); next != "" {
 		state += ": " + next

@@ -18,15 +18,17 @@ import (
 )
 
 func newDoctorCommand(g *globals) *cobra.Command {
-	var refold, skip bool
+	var refold, skip, offline bool
 	var patience time.Duration
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the log, the data directory and the agents",
+		Short: "Check the log, the data directory, the agents and the bridges",
 		Long: `Checks settings, integrity and density of the log, permissions and free space,
 also while the server runs. Each agent that is configured, or named with
 --agent, is started once, separately from the server's, and problems are
-reported: not installed, not logged in, Node.js too old. With --refold every
+reported: not installed, not logged in, Node.js too old. Each bridge is looked at:
+its secrets, what waits, was given up or is held, and whether its target can be
+reached; a connection is made and nothing is sent. With --refold every
 thread whose log is complete is rebuilt from its events and compared with the
 stored rows. The exit code is 1 if anything is wrong, 0 with warnings.
 
@@ -39,7 +41,7 @@ stored rows. The exit code is 1 if anything is wrong, 0 with warnings.
 			if err != nil {
 				return err
 			}
-			report, err := examine(g, cmd, refold)
+			report, err := examine(g, cmd, refold, offline)
 			if err != nil {
 				return err
 			}
@@ -62,6 +64,7 @@ stored rows. The exit code is 1 if anything is wrong, 0 with warnings.
 	}
 	cmd.Flags().BoolVar(&refold, "refold", false, "rebuild all rows from the log and compare")
 	cmd.Flags().BoolVar(&skip, "skip-agents", false, "start no agents")
+	cmd.Flags().BoolVar(&offline, "skip-bridges", false, "connect to no target of a bridge")
 	cmd.Flags().DurationVar(&patience, "agent-timeout", time.Minute, "how long each agent may take to start")
 	config.BindAgent(cmd.Flags())
 	return cmd
@@ -76,13 +79,19 @@ type doctorReport struct {
 }
 
 // examine checks the log and the data directory.
-func examine(g *globals, cmd *cobra.Command, refold bool) (r *doctorReport, err error) {
+func examine(g *globals, cmd *cobra.Command, refold, offline bool) (r *doctorReport, err error) {
 	view, err := g.openView(cmd)
 	if errors.Is(err, fs.ErrNotExist) && len(g.loaded.Agents) > 0 && !refold {
 		// Agents can be tried before there is a server.
-		return &doctorReport{OK: true, Data: g.loaded.Data, Findings: []sqlite.Finding{{
+		r = &doctorReport{OK: true, Data: g.loaded.Data, Findings: []sqlite.Finding{{
 			Name: "log", Level: sqlite.Warning, Text: "there is no log in " + g.loaded.Data + " yet; holon serve makes one",
-		}}}, nil
+		}}}
+		found, err := examineBridges(cmd.Context(), g, nil, offline)
+		for _, f := range found {
+			r.Findings = append(r.Findings, f)
+			r.OK = r.OK && f.Level != sqlite.Error
+		}
+		return r, err
 	}
 	if err != nil {
 		return nil, err
@@ -105,6 +114,11 @@ func examine(g *globals, cmd *cobra.Command, refold bool) (r *doctorReport, err 
 	} else {
 		r.Findings = append(r.Findings, sqlite.Finding{Name: "peers", Level: sqlite.OK, Text: "the owner of a loopback connection can be looked up"})
 	}
+	found, err := examineBridges(cmd.Context(), g, view, offline)
+	if err != nil {
+		return nil, err
+	}
+	r.Findings = append(r.Findings, found...)
 	if refold {
 		if r.Refold, err = persist.Refold(cmd.Context(), view); err != nil {
 			return nil, err

@@ -112,7 +112,7 @@ func (l listing) print(g *globals, cmd *cobra.Command, filter map[string]any, li
 
 // printList fetches and prints a listing. none is said to a person if it is empty. It
 // reports whether there are rows.
-func (c *caller) printList(l listing, filter map[string]any, limit int, none string) (found bool, err error) {
+func printList(c *caller, l listing, filter map[string]any, limit int, none string) (found bool, err error) {
 	if limit < 0 {
 		return false, usagef("--limit %d: give 0 for all, or more", limit)
 	}

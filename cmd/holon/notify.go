@@ -115,7 +115,7 @@ func (o *notifyOptions) run(c *caller, cmd *cobra.Command) (err error) {
 			return err
 		}
 	}
-	bridge, made, err := c.bridgeFor(o.bridge)
+	bridge, made, err := bridgeFor(c, o.bridge)
 	if err != nil {
 		return err
 	}
@@ -235,12 +235,12 @@ func differs(s bridges.Subscription, choice map[string]any) bool {
 
 // bridgeFor reads a bridge. The one of a phone is made if it does not exist: made has
 // then what is shown only once, and a person has been shown it, whatever comes next.
-func (c *caller) bridgeFor(name string) (b bridges.Bridge, made *madeBridge, err error) {
-	b, err = c.readBridge(name)
+func bridgeFor(c *caller, name string) (b bridges.Bridge, made *madeBridge, err error) {
+	b, err = readBridge(c, name)
 	if name != phoneBridge || !client.IsKind(err, "bridge_not_found") {
 		return b, nil, err
 	}
-	m, err := c.createBridge(map[string]any{"bridge_id": phoneBridge, "kind": bridges.KindNtfy, "topic": newTopic()})
+	m, err := createBridge(c, map[string]any{"bridge_id": phoneBridge, "kind": bridges.KindNtfy, "topic": newTopic()})
 	if err != nil {
 		return b, nil, err
 	}

@@ -48,7 +48,7 @@ were given up: holon deliveries --dead lists those.`,
 			if deleted {
 				filter["include_deleted"] = true
 			}
-			_, err = c.printList(notifyListing, filter, limit, "Nothing is sent. For your phone: holon notify --all --bridge ntfy --on final,questions")
+			_, err = printList(c, notifyListing, filter, limit, "Nothing is sent. For your phone: holon notify --all --bridge ntfy --on final,questions")
 			return err
 		}),
 	}
@@ -78,14 +78,14 @@ func newNotifyShowCommand(g *globals) *cobra.Command {
 			if c.format != "text" {
 				return c.printData(raw, "")
 			}
-			return c.showSubscription(r.Subscription, r.LatestSeq)
+			return showSubscription(c, r.Subscription, r.LatestSeq)
 		}),
 	}
 }
 
-func (c *caller) showSubscription(s bridges.SubscriptionView, latest int64) error {
+func showSubscription(c *caller, s bridges.SubscriptionView, latest int64) error {
 	name := timeline.OneLine(s.SubscriptionID)
-	bridge, err := c.readBridge(s.BridgeID)
+	bridge, err := readBridge(c, s.BridgeID)
 	if err != nil && !client.IsKind(err, "bridge_not_found") { // one of a deleted subscription may be gone
 		return err
 	}
@@ -116,7 +116,7 @@ func (c *caller) showSubscription(s bridges.SubscriptionView, latest int64) erro
 		return err
 	}
 	if s.Pending > 0 {
-		if err := c.showMismatches(s.SubscriptionID); err != nil {
+		if err := showMismatches(c, s.SubscriptionID); err != nil {
 			return err
 		}
 	}
@@ -135,7 +135,7 @@ func (c *caller) showSubscription(s bridges.SubscriptionView, latest int64) erro
 }
 
 // showMismatches prints the ends that disagree with the rows of their turns.
-func (c *caller) showMismatches(id string) error {
+func showMismatches(c *caller, id string) error {
 	found, err := deliveryListing.fetch(c.ctx, c.client, map[string]any{"subscription_id": id, "state": bridges.StateMismatch}, 0)
 	if err != nil || len(found.rows) == 0 {
 		return err

@@ -45,7 +45,7 @@ func (f *secretFiles) read(c *console, params map[string]any) error {
 		if s.path == "" {
 			continue
 		}
-		secret, err := c.secretIn(s.path)
+		secret, err := secretIn(c, s.path)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.flag, err)
 		}
@@ -61,7 +61,7 @@ func (f *secretFiles) read(c *console, params map[string]any) error {
 const maxSecretFile = 64 << 10
 
 // secretIn reads a secret from a file, or from stdin for "-".
-func (c *console) secretIn(path string) (string, error) {
+func secretIn(c *console, path string) (string, error) {
 	from := c.in
 	if path != "-" {
 		file, err := os.Open(path)
@@ -77,7 +77,7 @@ func (c *console) secretIn(path string) (string, error) {
 
 // askSecret asks for a secret at the terminal, which does not show it. ok is false if
 // stdin is no terminal.
-func (c *console) askSecret(ctx context.Context, what string) (secret string, ok bool, err error) {
+func askSecret(ctx context.Context, c *console, what string) (secret string, ok bool, err error) {
 	file, isFile := c.in.(*os.File)
 	if !isFile || !term.IsTerminal(int(file.Fd())) {
 		return "", false, nil
