@@ -386,7 +386,7 @@ func (l *lane) record(a *attempt, r bridges.Result, goOn bool) (begun *attempt, 
 	if err := l.bridge.outcome(l.s, r, now); err != nil {
 		l.s.cfg.Log.Error("note the state of a bridge", zap.String("bridge_id", d.BridgeID), zap.Error(err))
 	}
-	if r.Outcome == bridges.Gone && l.bridge.row.Load().Kind != bridges.KindWebhook {
+	if r.Outcome == bridges.Gone && l.bridge.row.Load().Kind != bridges.KindWebhook && l.sub.State != bridges.Deleted {
 		if err := l.setState(bridges.Disabled, bridges.ReasonGone, notify.SubscriptionDisabled); err != nil {
 			l.s.cfg.Log.Error("disable a subscription", zap.String("subscription_id", d.SubscriptionID), zap.Error(err))
 		}
