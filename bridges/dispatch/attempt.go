@@ -322,6 +322,10 @@ func (l *lane) finish(a *attempt, r bridges.Result, goOn bool) *attempt {
 			return next
 		case err == nil:
 			l.sending = nil
+			if l.last != nil {
+				l.s.known.left(l.sub.SubscriptionID, l.last)
+				l.last = nil
+			}
 			l.kick()
 			return nil
 		case errors.Is(err, errChanged):

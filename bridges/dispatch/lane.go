@@ -38,6 +38,7 @@ type lane struct {
 	delivered time.Time           // when something was delivered last; zero: not since the start
 	throttled bool                // the follower is held until there is room
 	timer     *time.Timer         // for the next attempt
+	last      chan struct{}       // of a deleted one whose attempt is under way: see registry.leave
 }
 
 // follow adds the lane's follower. l.mu is held, or nobody knows the lane.

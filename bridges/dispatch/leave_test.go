@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,5 +42,47 @@ func TestATargetThatIsGoneDoesNotReviveADeletedSubscription(t *testing.T) {
 			t.Fatalf("the subscription is %s", v.State)
 		}
 		w.restart()
+	})
+}
+
+// TestASubscriptionThatIsCreatedAgainWaitsForTheAttemptUnderWay: two lanes would
+// write one cursor, and refuse each other's receipts for ever.
+func TestASubscriptionThatIsCreatedAgainWaitsForTheAttemptUnderWay(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		ends(m, "t1") // 5
+		want(t, "first", w.target.take(), "turn.completed 5")
+		answer := w.target.hang()
+		ends(m, "t2") // 7
+		synctest.Wait()
+		w.do(w.s.SubscriptionDelete(background, bridges.ChangeSubscription{SubscriptionID: "s"}))
+		created := make(chan bridges.SubscriptionResult)
+		go func() { created <- w.create(bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b"}) }()
+		synctest.Wait()
+		answer(bridges.Result{Outcome: bridges.Delivered})
+		if r := <-created; !*r.Created || r.Subscription.Cursor.LastSequence != 7 {
+			t.Errorf("%+v", r)
+		}
+		ends(m, "t3")
+		time.Sleep(time.Minute)
+		want(t, "arrived", w.target.take(), "turn.completed 7, turn.completed 11")
+		want(t, "rows", w.deliveries("s"), "final 5 delivered, final 7 delivered, final 11 delivered")
+		if v := w.view("s"); v.Cursor.LastSequence != 11 || v.Pending != 0 {
+			t.Errorf("%+v", v)
+		}
+
+		// Who does not want to wait longer does not get it later.
+		answer = w.target.hang()
+		ends(m, "t4")
+		synctest.Wait()
+		w.do(w.s.SubscriptionDelete(background, bridges.ChangeSubscription{SubscriptionID: "s"}))
+		ctx, cancel := context.WithTimeout(background, time.Second)
+		defer cancel()
+		if _, err := w.s.SubscriptionCreate(ctx, bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b"}); err != context.DeadlineExceeded {
+			t.Errorf("created while the attempt is under way: %v", err)
+		}
+		answer(bridges.Result{Outcome: bridges.Delivered})
 	})
 }

@@ -22,7 +22,9 @@ import (
 // bridges.ErrTooMany, bridges.ErrAhead, threads.ErrNotFound, and bridges.ErrNoSecret
 // or bridges.ErrConfigured if the bridge cannot be opened.
 func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscription) (bridges.SubscriptionResult, error) {
-	s.changing.Lock()
+	if err := s.lockToCreate(ctx, c.SubscriptionID); err != nil {
+		return bridges.SubscriptionResult{}, err
+	}
 	defer s.changing.Unlock()
 	var next *bridges.Subscription
 	var after int64
@@ -96,6 +98,26 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 		l.mu.Unlock()
 	}
 	return r, nil
+}
+
+// lockToCreate locks s.changing when no attempt of a deleted subscription of this id is
+// under way: its receipt moves the cursor, and the new lane must begin with that.
+func (s *Service) lockToCreate(ctx context.Context, id string) error {
+	for {
+		s.changing.Lock()
+		last := s.known.lastAttempt(id)
+		if last == nil {
+			return nil
+		}
+		s.changing.Unlock()
+		select {
+		case <-last:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.sending.Done():
+			return s.sending.Err()
+		}
+	}
 }
 
 func cursorName(sub *bridges.Subscription) cursors.Name {
@@ -423,7 +445,12 @@ func (s *Service) deleteLane(ctx context.Context, l *lane, key *ledger.Key, reas
 			e.Reason = reason
 			u.Rows = append(u.Rows, follow.RemoveRow(name))
 			return nil, false, nil
-		}, func(l *lane) { l.dropOpen() })
+		}, func(l *lane) {
+			l.dropOpen()
+			if l.sending != nil {
+				l.last = s.known.leave(id)
+			}
+		})
 	if err != nil || name == "" {
 		return r, err
 	}
