@@ -42,18 +42,21 @@ type lane struct {
 }
 
 // follow adds the lane's follower. l.mu is held, or nobody knows the lane.
-func (l *lane) follow(ctx context.Context) (err error) {
+func (l *lane) follow(ctx context.Context) error {
 	sub, generation := l.sub, l.sub.Generation
 	interest := follow.Interest{All: sub.ThreadID == "", Methods: sub.Followed()}
 	if sub.ThreadID != "" {
 		interest.Threads = []string{sub.ThreadID}
 	}
-	l.follower, err = l.s.cfg.Followers.Add(ctx, follow.Follower{
+	follower, err := l.s.cfg.Followers.Add(ctx, follow.Follower{
 		Name: sub.FollowerName(), Interest: interest, Held: sub.State != bridges.Active,
 		Handle: func(ctx context.Context, b *follow.Batch) ([]follow.Task, error) {
 			return nil, l.take(ctx, generation, b)
 		},
 	})
+	if err == nil {
+		l.follower = follower
+	}
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/ledger"
 )
 
 // hang makes attempts wait until the returned function says how they end.
@@ -84,5 +85,38 @@ func TestASubscriptionThatIsCreatedAgainWaitsForTheAttemptUnderWay(t *testing.T)
 			t.Errorf("created while the attempt is under way: %v", err)
 		}
 		answer(bridges.Result{Outcome: bridges.Delivered})
+	})
+}
+
+// TestAClientThatLeavesDoesNotStopItsSubscription: the change is durable, so it is
+// carried out although nobody waits for the answer.
+func TestAClientThatLeavesDoesNotStopItsSubscription(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		m := w.thread("a")
+		leaving := func() context.Context {
+			ctx, cancel := context.WithCancel(background)
+			w.life.mu.Lock()
+			defer w.life.mu.Unlock()
+			w.life.onCommit = func(*ledger.Unit) { cancel() }
+			return ctx
+		}
+		stay := func() {
+			w.life.mu.Lock()
+			defer w.life.mu.Unlock()
+			w.life.onCommit = nil
+		}
+		w.do(w.s.SubscriptionCreate(leaving(), bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b"}))
+		stay()
+		ends(m, "t1") // 5
+		want(t, "after create", w.target.take(), "turn.completed 5")
+		w.do(w.s.SubscriptionUpdate(leaving(), bridges.UpdateSubscription{SubscriptionID: "s", On: &[]bridges.On{bridges.OnFinal, bridges.OnInbox}}))
+		stay()
+		ends(m, "t2") // 8
+		want(t, "after update", w.target.take(), "turn.completed 8")
+		w.do(w.s.SubscriptionReset(leaving(), bridges.ResetSubscription{SubscriptionID: "s", ToSeq: new(int64), Reason: "again"}))
+		stay()
+		time.Sleep(time.Second)
+		want(t, "after reset", w.target.take(), "turn.completed 5, turn.completed 8")
 	})
 }

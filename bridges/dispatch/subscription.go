@@ -88,7 +88,8 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 	if err != nil || replayed || next == nil {
 		return r, err
 	}
-	if err := s.openLane(ctx, next); err != nil {
+	// The change is durable: whether the client waits for the answer no longer matters.
+	if err := s.openLane(context.WithoutCancel(ctx), next); err != nil {
 		s.cfg.Log.Error("a subscription delivers nothing before the next start of the server", zap.String("subscription_id", next.SubscriptionID), zap.Error(err))
 		return r, nil // it is durable
 	}
@@ -290,7 +291,8 @@ func (s *Service) SubscriptionUpdate(ctx context.Context, c bridges.UpdateSubscr
 // refollow follows the log under the name of the new generation. l.mu is held.
 func (s *Service) refollow(ctx context.Context, l *lane, old *follow.Lane) {
 	if old != nil {
-		if err := l.follow(ctx); err != nil {
+		// As after SubscriptionCreate, it does not matter whether the client still waits.
+		if err := l.follow(context.WithoutCancel(ctx)); err != nil {
 			s.cfg.Log.Error("a subscription takes no events before the next start of the server", zap.String("subscription_id", l.sub.SubscriptionID), zap.Error(err))
 		}
 	}
@@ -320,7 +322,7 @@ func (s *Service) SubscriptionResume(ctx context.Context, c bridges.ChangeSubscr
 			return nil, unchanged, nil
 		}, func(l *lane) {
 			l.caughtUp = s.cfg.Head()
-			l.rejudge(ctx, "")
+			l.rejudge(context.WithoutCancel(ctx), "")
 			l.follower.Release()
 			l.kick()
 		})
