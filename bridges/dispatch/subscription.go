@@ -279,7 +279,7 @@ func (s *Service) SubscriptionUpdate(ctx context.Context, c bridges.UpdateSubscr
 			// A follower sees the same methods all its life.
 			next.Generation++
 			old, name = l.follower, l.sub.FollowerName()
-			u.Rows = append(u.Rows, follow.RemoveRow(name), follow.NewRow(next.FollowerName(), s.cfg.LogID, l.follower.Status().Position))
+			u.Rows = append(u.Rows, follow.RemoveRow(name), follow.NewRow(next.FollowerName(), s.cfg.LogID, l.position()))
 			return nil, false, nil
 		}, func(l *lane) { s.refollow(ctx, l, old) })
 	if err == nil && old != nil {
@@ -441,7 +441,7 @@ func (s *Service) deleteLane(ctx context.Context, l *lane, key *ledger.Key, reas
 	r, err := s.change(ctx, l.sub.SubscriptionID, key, notify.SubscriptionDeleted,
 		func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
 			name, id = l.sub.FollowerName(), l.sub.SubscriptionID
-			next.Delete(l.follower.Status().Position)
+			next.Delete(l.position())
 			next.Generation++
 			e.FromSeq = next.ScannedSeq
 			e.Reason = reason
