@@ -190,7 +190,7 @@ func TestAResetSendsAgainUnderTheSameIDs(t *testing.T) {
 		if err != nil || r.Subscription.Generation != 2 || r.Subscription.Cursor.LastSequence != 5 || r.Subscription.Cursor.LastDeliveryID != "" {
 			t.Errorf("%+v, %v", r, err)
 		}
-		want(t, "events", w.events(9), "subscription/reset, cursor/reset")
+		want(t, "events", w.events(9), "cursor/reset, subscription/reset")
 		time.Sleep(time.Second)
 		synctest.Wait()
 		w.target.mu.Lock()
