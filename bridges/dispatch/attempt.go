@@ -326,6 +326,10 @@ func (l *lane) finish(a *attempt, r bridges.Result, goOn bool) *attempt {
 			return next
 		case err == nil:
 			l.sending = nil
+			if l.last != nil {
+				l.s.known.left(l.sub.SubscriptionID, l.last)
+				l.last = nil
+			}
 			l.kick()
 			return nil
 		case errors.Is(err, errChanged):
@@ -396,7 +400,7 @@ func (l *lane) record(a *attempt, r bridges.Result, goOn bool) (begun *attempt, 
 	if err := l.bridge.outcome(l.s, r, now); err != nil {
 		l.s.cfg.Log.Error("note the state of a bridge", zap.String("bridge_id", d.BridgeID), zap.Error(err))
 	}
-	if r.Outcome == bridges.Gone && l.bridge.row.Load().Kind != bridges.KindWebhook {
+	if r.Outcome == bridges.Gone && l.bridge.row.Load().Kind != bridges.KindWebhook && l.sub.State != bridges.Deleted {
 		if err := l.setState(bridges.Disabled, bridges.ReasonGone, notify.SubscriptionDisabled); err != nil {
 			l.s.cfg.Log.Error("disable a subscription", zap.String("subscription_id", d.SubscriptionID), zap.Error(err))
 		}

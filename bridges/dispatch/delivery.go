@@ -134,7 +134,7 @@ func (s *Service) Subscription(ctx context.Context, id string) (view bridges.Sub
 // view is what reads return of the lane, without Dead. l.mu is held.
 func (l *lane) view() bridges.SubscriptionView {
 	v := bridges.SubscriptionView{Subscription: *l.sub, Cursor: l.cursor, Pending: len(l.open)}
-	v.Cursor.ScannedSeq = l.follower.Status().Position
+	v.Cursor.ScannedSeq = l.position()
 	for _, d := range l.open {
 		if at := d.NextAttemptAt; !at.IsZero() && (v.NextAttemptAt.IsZero() || at.Before(v.NextAttemptAt.Time)) {
 			v.NextAttemptAt = at
@@ -325,7 +325,7 @@ func (s *Service) Scanned(n cursors.Name) int64 {
 	if l := s.known.lane(id); ok && l != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return l.follower.Status().Position
+		return l.position()
 	}
 	return 0
 }

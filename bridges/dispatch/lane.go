@@ -31,6 +31,7 @@ type lane struct {
 	mu        sync.Mutex
 	sub       *bridges.Subscription // as committed; replaced, never changed
 	follower  *follow.Lane
+	moved     int64               // the follower's position as this lane has committed it: see position
 	cursor    cursors.Cursor      // as committed
 	open      []*bridges.Delivery // not settled, by seq
 	sending   *bridges.Delivery   // whose attempt is under way
@@ -38,23 +39,32 @@ type lane struct {
 	delivered time.Time           // when something was delivered last; zero: not since the start
 	throttled bool                // the follower is held until there is room
 	timer     *time.Timer         // for the next attempt
+	last      chan struct{}       // of a deleted one whose attempt is under way: see registry.leave
 }
 
 // follow adds the lane's follower. l.mu is held, or nobody knows the lane.
-func (l *lane) follow(ctx context.Context) (err error) {
+func (l *lane) follow(ctx context.Context) error {
 	sub, generation := l.sub, l.sub.Generation
 	interest := follow.Interest{All: sub.ThreadID == "", Methods: sub.Followed()}
 	if sub.ThreadID != "" {
 		interest.Threads = []string{sub.ThreadID}
 	}
-	l.follower, err = l.s.cfg.Followers.Add(ctx, follow.Follower{
+	follower, err := l.s.cfg.Followers.Add(ctx, follow.Follower{
 		Name: sub.FollowerName(), Interest: interest, Held: sub.State != bridges.Active,
 		Handle: func(ctx context.Context, b *follow.Batch) ([]follow.Task, error) {
 			return nil, l.take(ctx, generation, b)
 		},
 	})
+	if err == nil {
+		l.follower, l.moved = follower, 0
+	}
 	return err
 }
+
+// position is up to which seq everything was taken. The follower itself learns of it
+// when its batch is over, which may be after a change of the subscription. l.mu is
+// held.
+func (l *lane) position() int64 { return max(l.moved, l.follower.Status().Position) }
 
 // next returns the delivery whose attempt is due; nil with the wait until one is, 0
 // if none will be. It passes over settled, which is about to be settled; nil = none.
@@ -96,7 +106,7 @@ func (l *lane) kick() {
 		l.throttled = false
 		l.follower.Release()
 	}
-	if l.caughtUp != 0 && l.follower.Status().Position >= l.caughtUp {
+	if l.caughtUp != 0 && l.position() >= l.caughtUp {
 		l.caughtUp = 0
 	}
 	if l.caughtUp != 0 && len(l.open) > 0 && l.sub.State == bridges.Active { // else the follower is held

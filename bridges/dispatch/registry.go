@@ -12,6 +12,7 @@ type registry struct {
 	mu      sync.RWMutex
 	bridges map[string]*bridge
 	lanes   map[string]*lane
+	leaving map[string]chan struct{} // closed when the last attempt of a deleted one has ended
 }
 
 func (r *registry) add(row *bridges.Bridge) *bridge {
@@ -35,6 +36,30 @@ func (r *registry) lane(id string) *lane {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.lanes[id]
+}
+
+// leave says that an attempt of a deleted subscription is under way. It returns what is
+// given to left when that has ended.
+func (r *registry) leave(id string) chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.leaving[id] = make(chan struct{})
+	return r.leaving[id]
+}
+
+func (r *registry) left(id string, last chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.leaving, id)
+	close(last)
+}
+
+// lastAttempt is closed when no attempt of a deleted subscription is under way; nil:
+// none is.
+func (r *registry) lastAttempt(id string) <-chan struct{} {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.leaving[id]
 }
 
 // all returns the lanes, in no order.

@@ -22,7 +22,9 @@ import (
 // bridges.ErrTooMany, bridges.ErrAhead, threads.ErrNotFound, and bridges.ErrNoSecret
 // or bridges.ErrConfigured if the bridge cannot be opened.
 func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscription) (bridges.SubscriptionResult, error) {
-	s.changing.Lock()
+	if err := s.lockToCreate(ctx, c.SubscriptionID); err != nil {
+		return bridges.SubscriptionResult{}, err
+	}
 	defer s.changing.Unlock()
 	var next *bridges.Subscription
 	var after int64
@@ -86,7 +88,8 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 	if err != nil || replayed || next == nil {
 		return r, err
 	}
-	if err := s.openLane(ctx, next); err != nil {
+	// The change is durable: whether the client waits for the answer no longer matters.
+	if err := s.openLane(context.WithoutCancel(ctx), next); err != nil {
 		s.cfg.Log.Error("a subscription delivers nothing before the next start of the server", zap.String("subscription_id", next.SubscriptionID), zap.Error(err))
 		return r, nil // it is durable
 	}
@@ -96,6 +99,26 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 		l.mu.Unlock()
 	}
 	return r, nil
+}
+
+// lockToCreate locks s.changing when no attempt of a deleted subscription of this id is
+// under way: its receipt moves the cursor, and the new lane must begin with that.
+func (s *Service) lockToCreate(ctx context.Context, id string) error {
+	for {
+		s.changing.Lock()
+		last := s.known.lastAttempt(id)
+		if last == nil {
+			return nil
+		}
+		s.changing.Unlock()
+		select {
+		case <-last:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.sending.Done():
+			return s.sending.Err()
+		}
+	}
 }
 
 func cursorName(sub *bridges.Subscription) cursors.Name {
@@ -261,7 +284,7 @@ func (s *Service) SubscriptionUpdate(ctx context.Context, c bridges.UpdateSubscr
 			// A follower sees the same methods all its life.
 			next.Generation++
 			old, name = l.follower, l.sub.FollowerName()
-			u.Rows = append(u.Rows, follow.RemoveRow(name), follow.NewRow(next.FollowerName(), s.cfg.LogID, l.follower.Status().Position))
+			u.Rows = append(u.Rows, follow.RemoveRow(name), follow.NewRow(next.FollowerName(), s.cfg.LogID, l.position()))
 			return nil, false, nil
 		}, func(l *lane) { s.refollow(ctx, l, old) })
 	if err == nil && old != nil {
@@ -273,7 +296,8 @@ func (s *Service) SubscriptionUpdate(ctx context.Context, c bridges.UpdateSubscr
 // refollow follows the log under the name of the new generation. l.mu is held.
 func (s *Service) refollow(ctx context.Context, l *lane, old *follow.Lane) {
 	if old != nil {
-		if err := l.follow(ctx); err != nil {
+		// As after SubscriptionCreate, it does not matter whether the client still waits.
+		if err := l.follow(context.WithoutCancel(ctx)); err != nil {
 			s.cfg.Log.Error("a subscription takes no events before the next start of the server", zap.String("subscription_id", l.sub.SubscriptionID), zap.Error(err))
 		}
 	}
@@ -303,7 +327,7 @@ func (s *Service) SubscriptionResume(ctx context.Context, c bridges.ChangeSubscr
 			return nil, unchanged, nil
 		}, func(l *lane) {
 			l.caughtUp = s.cfg.Head()
-			l.rejudge(ctx, "")
+			l.rejudge(context.WithoutCancel(ctx), "")
 			l.follower.Release()
 			l.kick()
 		})
@@ -422,13 +446,18 @@ func (s *Service) deleteLane(ctx context.Context, l *lane, key *ledger.Key, reas
 	r, err := s.change(ctx, l.sub.SubscriptionID, key, notify.SubscriptionDeleted,
 		func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
 			name, id = l.sub.FollowerName(), l.sub.SubscriptionID
-			next.Delete(l.follower.Status().Position)
+			next.Delete(l.position())
 			next.Generation++
 			e.FromSeq = next.ScannedSeq
 			e.Reason = reason
 			u.Rows = append(u.Rows, follow.RemoveRow(name))
 			return nil, false, nil
-		}, func(l *lane) { l.dropOpen() })
+		}, func(l *lane) {
+			l.dropOpen()
+			if l.sending != nil {
+				l.last = s.known.leave(id)
+			}
+		})
 	if err != nil || name == "" {
 		return r, err
 	}

@@ -83,7 +83,11 @@ func (l *lane) lost(b *follow.Batch) error {
 		})
 	}
 	b.Move(u, b.Lost.To)
-	return l.commit(u, l.cursor)
+	if err := l.commit(u, l.cursor); err != nil {
+		return err
+	}
+	l.moved = b.Lost.To
+	return nil
 }
 
 // takeSome takes the first of the events, and returns how many.
@@ -138,6 +142,7 @@ func (l *lane) takeSome(ctx context.Context, b *follow.Batch, events []follow.Ev
 		if err != nil {
 			return 0, err
 		}
+		l.moved = through
 		for _, d := range fresh {
 			l.replace(d)
 			l.s.meter.taken(d)
