@@ -3,6 +3,7 @@ package bridges
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed82539d15/holon/notify"
@@ -85,7 +86,7 @@ type Secrets struct {
 // bridges apart.
 func (s Secrets) Hint() string {
 	for _, text := range []string{s.Secret, s.Token, s.WebhookURL, s.Topic} {
-		if len(text) >= 12 {
+		if text = strings.TrimRight(text, "="); len(text) >= 12 {
 			return text[len(text)-4:]
 		}
 	}

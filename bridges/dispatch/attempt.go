@@ -164,7 +164,7 @@ func (l *lane) settleNow(d *bridges.Delivery, v bridges.Verdict) error {
 		draft(u, notify.DeliveryMismatch, now, next.Event())
 	} else {
 		settle(&next, v, now)
-		cursor = l.passed(cursor, d.Seq)
+		cursor = passed(cursor, d.Seq, now)
 	}
 	u.Rows = append(u.Rows, &next)
 	if err := l.commit(u, cursor); err != nil {
@@ -375,7 +375,7 @@ func (l *lane) record(a *attempt, r bridges.Result, goOn bool) (begun *attempt, 
 	case d.State == bridges.StateDead:
 		l.draftDead(u, &d, now)
 		if !d.Forced {
-			cursor = l.passed(cursor, d.Seq)
+			cursor = passed(cursor, d.Seq, now)
 		}
 		cursor = cursor.Fail(r.Error, notify.TimeOf(now))
 	case d.State != bridges.StateDelivered && r.Error != "":

@@ -105,6 +105,9 @@ func (s *Service) BridgeUpdate(_ context.Context, c bridges.UpdateBridge) (bridg
 				*m.to = *m.from
 			}
 		}
+		if was := b.row.Load(); next.Generation != 0 && (next.Server != was.Server || next.APIURL != was.APIURL) {
+			return turns.Invalid("server", turns.ReasonInvalid, "the bridge's secrets would go to another server: create another bridge")
+		}
 		if c.OnPause != nil {
 			next.OnPause = *c.OnPause
 		}

@@ -184,11 +184,11 @@ func (l *lane) replace(d *bridges.Delivery) {
 }
 
 // passed returns the cursor after an event was settled without a delivery.
-func (l *lane) passed(c cursors.Cursor, seq int64) cursors.Cursor {
+func passed(c cursors.Cursor, seq int64, now time.Time) cursors.Cursor {
 	if seq <= c.LastSequence {
 		return c
 	}
-	next, err := c.Advance(seq, nil, notify.TimeOf(l.s.now()))
+	next, err := c.Advance(seq, nil, notify.TimeOf(now))
 	if err != nil {
 		return c
 	}

@@ -361,7 +361,7 @@ func (s *Service) SubscriptionSkip(ctx context.Context, c bridges.SkipSubscripti
 				if next.State == bridges.Held {
 					next.State, next.Reason = bridges.Active, ""
 				}
-				return l.passed(l.cursor, head)
+				return passed(l.cursor, head, s.now())
 			})
 	}
 	var skipped *bridges.Delivery
@@ -379,7 +379,7 @@ func (s *Service) SubscriptionSkip(ctx context.Context, c bridges.SkipSubscripti
 			}
 			u.Rows = append(u.Rows, skipped)
 			e.FromSeq, e.ToSeq, e.Reason = c.Seq, c.Seq, c.Reason
-			cursor := l.passed(l.cursor, c.Seq)
+			cursor := passed(l.cursor, c.Seq, s.now())
 			return &cursor, false, nil
 		}, func(l *lane) {
 			l.replace(skipped)

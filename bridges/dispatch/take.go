@@ -231,7 +231,7 @@ func (l *lane) deliveries(ctx context.Context, list []*taken, now time.Time) (u 
 	}
 	for _, d := range settled {
 		u.Rows = append(u.Rows, d)
-		cursor = l.passed(cursor, d.Seq)
+		cursor = passed(cursor, d.Seq, now)
 	}
 	fresh = settled
 	strict := l.sub.Order == bridges.OrderStrict
@@ -244,7 +244,7 @@ func (l *lane) deliveries(ctx context.Context, list []*taken, now time.Time) (u 
 		waits := strict && len(l.open) > 0 && d.State != bridges.StateDead // in its order
 		switch {
 		case d.State == bridges.StateDead:
-			cursor = l.passed(cursor, d.Seq)
+			cursor = passed(cursor, d.Seq, now)
 			l.draftDead(u, d, now)
 		case t.verdict.Decision == bridges.Mismatch:
 			d.Mismatched(t.verdict.Reason)
@@ -254,7 +254,7 @@ func (l *lane) deliveries(ctx context.Context, list []*taken, now time.Time) (u 
 		case t.verdict.Decision == bridges.Deliver || waits:
 		default:
 			settle(d, t.verdict, now)
-			cursor = l.passed(cursor, d.Seq)
+			cursor = passed(cursor, d.Seq, now)
 		}
 		u.Rows = append(u.Rows, bridges.WithBody{Delivery: d})
 		fresh = append(fresh, d)

@@ -412,12 +412,4 @@ func want(t testing.TB, what, got, want string) {
 	}
 }
 
-func (w *world) decode(body string) (e bridges.Envelope) {
-	w.t.Helper()
-	if err := json.Unmarshal([]byte(body), &e); err != nil {
-		w.t.Fatal(err)
-	}
-	return e
-}
-
 var permission = items.PermissionRequest{Type: items.KindPermissionRequest, Title: "run make", Options: []items.Option{{OptionID: "y", Name: "Yes", Kind: items.AllowOnce}}}
