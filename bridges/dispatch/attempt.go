@@ -34,6 +34,7 @@ func (l *lane) run() {
 	a := l.begin(l.s.sending)
 	if a != nil {
 		l.sending = a.delivery
+		l.work.Add(1)
 	}
 	l.mu.Unlock()
 	if a == nil {
@@ -239,8 +240,9 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 	return bridges.Verdict{Decision: bridges.Deliver}, nil
 }
 
-// send makes the attempt and notes what came of it.
+// send makes the attempt and notes what came of it. l.work has counted it.
 func (l *lane) send(a *attempt) {
+	defer l.work.Done()
 	began := l.s.now()
 	r := l.try(a)
 	l.s.places.set(l.out, func(o *outlet) {
@@ -255,7 +257,7 @@ func (l *lane) send(a *attempt) {
 		}
 	})
 	l.s.places.done(l)
-	l.s.meter.attempt(l.sub.BridgeID, r.Outcome, l.s.now().Sub(began))
+	l.s.meter.attempt(a.delivery.BridgeID, r.Outcome, l.s.now().Sub(began))
 	l.finish(a, r)
 }
 

@@ -23,6 +23,8 @@ type lane struct {
 
 	inLine, failing bool // guarded by places.mu: it waits for a place; its place counts as that of a failing bridge
 
+	work sync.WaitGroup // the attempt under way, until what came of it is committed
+
 	// mu is held during each step, its commit included: the lane changes its rows
 	// one step after the other.
 	mu        sync.Mutex

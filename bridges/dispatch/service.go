@@ -226,6 +226,7 @@ func (s *Service) Run(ctx context.Context) error {
 	s.places.stop()
 	s.cut()
 	for _, l := range s.all() {
+		l.work.Wait()
 		l.mu.Lock()
 		if l.timer != nil {
 			l.timer.Stop()

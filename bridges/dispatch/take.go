@@ -141,6 +141,7 @@ func (l *lane) takeSome(ctx context.Context, b *follow.Batch, events []follow.Ev
 		}
 		if begun != nil {
 			l.sending = begun.delivery
+			l.work.Add(1)
 			go l.send(begun)
 		}
 		return n, nil
