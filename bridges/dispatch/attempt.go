@@ -278,7 +278,7 @@ func (l *lane) try(a *attempt) (r bridges.Result) {
 			r = bridges.Result{Outcome: bridges.Failed, Error: "internal", Arrived: true}
 		}
 	}()
-	return a.channel.Send(l.s.sending, a.out)
+	return a.channel.Send(l.attempt, a.out)
 }
 
 // finish commits what came of the attempt. What was received is not sent again
@@ -298,10 +298,10 @@ func (l *lane) finish(a *attempt, r bridges.Result) {
 		l.mu.Unlock()
 		select {
 		case <-time.After(storageRetry):
-		case <-l.s.sending.Done():
+		case <-l.attempt.Done():
 		}
 		l.mu.Lock()
-		if l.s.sending.Err() != nil || errors.Is(err, ledger.ErrStorageFailed) {
+		if l.attempt.Err() != nil || errors.Is(err, ledger.ErrStorageFailed) {
 			return // the next start knows that it may have arrived
 		}
 	}

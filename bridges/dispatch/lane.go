@@ -23,7 +23,9 @@ type lane struct {
 
 	inLine, failing bool // guarded by places.mu: it waits for a place; its place counts as that of a failing bridge
 
-	work sync.WaitGroup // the attempt under way, until what came of it is committed
+	work    sync.WaitGroup  // the attempt under way, until what came of it is committed
+	attempt context.Context // of attempts; ends when they are cut, with the lane or the server
+	cut     context.CancelFunc
 
 	// mu is held during each step, its commit included: the lane changes its rows
 	// one step after the other.

@@ -152,6 +152,7 @@ func (s *Service) openLane(ctx context.Context, sub *bridges.Subscription) error
 		return fmt.Errorf("the subscription %s has no bridge %s", sub.SubscriptionID, sub.BridgeID)
 	}
 	l := &lane{s: s, bridge: b, out: &b.outlet, sub: sub, caughtUp: s.cfg.Head()}
+	l.attempt, l.cut = context.WithCancel(s.sending)
 	if err := s.cfg.Read(ctx, l.load); err != nil {
 		return fmt.Errorf("read the deliveries of %s: %w", sub.SubscriptionID, err)
 	}

@@ -422,10 +422,15 @@ func (s *Service) deleteLane(ctx context.Context, l *lane, key *ledger.Key, reas
 			e.Reason = reason
 			u.Rows = append(u.Rows, follow.RemoveRow(name))
 			return nil, false, nil
-		}, func(l *lane) { s.open.Add(-int64(len(l.open))) })
+		}, nil)
 	if err != nil || name == "" {
 		return r, err
 	}
+	l.cut() // if it is created again, it is sent by one lane only
+	l.work.Wait()
+	l.mu.Lock()
+	s.open.Add(-int64(len(l.open)))
+	l.mu.Unlock()
 	s.mu.Lock()
 	delete(s.lanes, id)
 	s.mu.Unlock()
