@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,4 +114,60 @@ func TestAResetDuringATakeBackStays(t *testing.T) {
 		want(t, "after the take-back", w.deliveries("s"), "progress 4 superseded, superseded 5 delivered")
 		want(t, "visible", w.target.visible(), "turn.superseded 5")
 	})
+}
+
+// TestADeletionEndsTheAttempt: a subscription that is created again at once sends one
+// delivery at a time.
+func TestADeletionEndsTheAttempt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		slow := &slowTarget{target: w.target}
+		w.change = func(cfg *Config) {
+			cfg.Open = func(*bridges.Bridge, bridges.Secrets, *bridges.Secrets) (bridges.Channel, error) { return slow, nil }
+		}
+		w.restart()
+		m := w.thread("a")
+		turn(m, "t1")
+		end(m, "t1")
+		synctest.Wait()
+		if _, err := w.s.SubscriptionDelete(context.Background(), bridges.ChangeSubscription{SubscriptionID: "s"}); err != nil {
+			t.Fatal(err)
+		}
+		want(t, "rows", w.deliveries("s"), "final 5 pending")
+		w.subscribe("s", "b", "")
+		time.Sleep(time.Minute)
+		want(t, "rows", w.deliveries("s"), "final 5 delivered")
+		if slow.most != 1 {
+			t.Errorf("%d attempts at once", slow.most)
+		}
+		if n := w.s.open.Load(); n != 0 {
+			t.Errorf("%d deliveries are counted as open", n)
+		}
+	})
+}
+
+// slowTarget takes ten seconds for an attempt, unless it is cut.
+type slowTarget struct {
+	*target
+	mu         sync.Mutex
+	busy, most int
+}
+
+func (s *slowTarget) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
+	s.add(1)
+	defer s.add(-1)
+	select {
+	case <-time.After(10 * time.Second):
+		return s.target.Send(ctx, o)
+	case <-ctx.Done():
+		return bridges.Result{Outcome: bridges.Failed, Error: "canceled", Arrived: true}
+	}
+}
+
+func (s *slowTarget) add(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy += n
+	s.most = max(s.most, s.busy)
 }

@@ -2,12 +2,44 @@ package dispatch
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
 )
+
+// TestAStopWaitsForReceipts: what was received is committed before Run returns, and
+// nothing is written after it.
+func TestAStopWaitsForReceipts(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var answered atomic.Bool
+		w.change = func(cfg *Config) {
+			cfg.Now = func() time.Time { // called after the place was given back
+				if answered.CompareAndSwap(true, false) {
+					time.Sleep(10 * time.Second)
+				}
+				return time.Now()
+			}
+		}
+		w.restart()
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			answered.Store(true)
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		m := w.thread("a")
+		turn(m, "t1")
+		end(m, "t1")
+		synctest.Wait()
+		w.stop()
+		rows := w.deliveries("s")
+		time.Sleep(time.Minute) // what would still be written
+		want(t, "rows", rows, "final 5 delivered")
+	})
+}
 
 // TestAPausedSubscriptionDoesNothing, whatever waits in it, also after a restart.
 func TestAPausedSubscriptionDoesNothing(t *testing.T) {

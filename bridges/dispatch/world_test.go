@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"go.uber.org/goleak"
 
 	"github.com/seed82539d15/holon/bridges"
