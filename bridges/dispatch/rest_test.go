@@ -1,0 +1,69 @@
+package dispatch
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed82539d15/holon/bridges"
+)
+
+// TestWithoutRoomALaneRests: it looks again now and then, not all the time.
+func TestWithoutRoomALaneRests(t *testing.T) {
+	var looks atomic.Int64
+	inWorld(t, func(t *testing.T, w *world) {
+		w.stop()
+		w.change = func(c *Config) {
+			c.Now = func() time.Time {
+				if looks.Add(1) == 20_000 { // so that the test ends
+					w.s.open.Store(0)
+				}
+				return time.Now()
+			}
+		}
+		w.open()
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		synctest.Wait()
+		w.s.open.Store(bridges.MaxOpen)
+		before := looks.Load()
+		m := w.thread("a")
+		ends(m, "t1")
+		time.Sleep(time.Minute)
+		if n := looks.Load() - before; n > 1000 {
+			t.Errorf("looked at the clock %d times in a minute", n)
+		}
+		w.s.open.Store(0)
+		time.Sleep(time.Minute)
+		want(t, "with room", w.target.take(), "turn.completed 5")
+	})
+}
+
+// TestAPausedLaneRests: what its follower has not passed does not matter before it
+// goes on.
+func TestAPausedLaneRests(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		w.target.set(failing)
+		m := w.thread("a")
+		ends(m, "t1") // 5
+		synctest.Wait()
+		w.do(w.s.SubscriptionPause(background, bridges.ChangeSubscription{SubscriptionID: "s"}))
+		ends(m, "t2") // 8
+		w.restart()
+		synctest.Wait()
+		l := w.s.known.lane("s")
+		l.mu.Lock()
+		rests := l.timer == nil
+		l.mu.Unlock()
+		if !rests {
+			t.Error("a paused lane has set its timer")
+		}
+		w.target.set(nil)
+		w.do(w.s.SubscriptionResume(background, bridges.ChangeSubscription{SubscriptionID: "s"}))
+		time.Sleep(time.Minute)
+		want(t, "after", w.target.take(), "turn.completed 5, turn.completed 5, turn.completed 8")
+	})
+}
