@@ -1,12 +1,15 @@
 package dispatch
 
 import (
+	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/ledger"
 )
 
 // TestWithoutRoomALaneRests: it looks again now and then, not all the time.
@@ -65,5 +68,46 @@ func TestAPausedLaneRests(t *testing.T) {
 		w.do(w.s.SubscriptionResume(background, bridges.ChangeSubscription{SubscriptionID: "s"}))
 		time.Sleep(time.Minute)
 		want(t, "after", w.target.take(), "turn.completed 5, turn.completed 5, turn.completed 8")
+	})
+}
+
+// TestAReceiptDoesNotWaitForTheNextAttempt: what is in the way of that one is its own
+// business.
+func TestAReceiptDoesNotWaitForTheNextAttempt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var broken atomic.Bool
+		w.stop()
+		w.change = func(c *Config) {
+			read := c.Read
+			c.Read = func(ctx context.Context, f func(ledger.Reader) error) error {
+				if broken.Load() {
+					return errors.New("it cannot be read")
+				}
+				return read(ctx, f)
+			}
+		}
+		w.open()
+		w.target.edits = true
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		w.target.set(func(_ *bridges.Outgoing, n int) bridges.Result {
+			if n == 1 {
+				return bridges.Result{Outcome: bridges.Failed, Error: "status 500"}
+			}
+			broken.Store(n == 2)
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		ends(m, "t1", "t2") // 5, 7
+		time.Sleep(time.Minute)
+		l := w.s.known.lane("s")
+		l.mu.Lock()
+		if l.cursor.LastSequence != 5 {
+			t.Errorf("the receipt was not committed: %+v", l.cursor)
+		}
+		l.mu.Unlock()
+		broken.Store(false)
+		time.Sleep(time.Minute)
+		want(t, "rows", w.deliveries("s"), "final 5 delivered, final 7 delivered")
 	})
 }
