@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -228,12 +229,15 @@ func (d *Delivery) Finish(r Result, began, now time.Time, random float64) {
 // longer wait for it.
 func (d *Delivery) Aside() bool { return d.State == StateMismatch || d.Attempts >= asideAfter }
 
-// Shown reports whether the target may show the delivery.
-func (d *Delivery) Shown() bool { return d.State == StateDelivered || d.Arrived }
+// Shown reports whether the target may show the delivery: it has arrived, or may have,
+// now or before a reset or a redelivery.
+func (d *Delivery) Shown() bool {
+	return d.State == StateDelivered || d.Arrived || slices.ContainsFunc(d.Tries, func(t Try) bool { return t.Outcome == Delivered })
+}
 
 // Reduce removes what only reads of a delivery need. What a retry needs to take the
 // delivery back stays.
-func (d *Delivery) Reduce() { d.Body, d.Tries, d.Reason = nil, nil, reduced }
+func (d *Delivery) Reduce() { d.Arrived, d.Body, d.Tries, d.Reason = d.Shown(), nil, nil, reduced }
 
 // Reduced reports whether only that is left: reads no longer return the delivery.
 func (d *Delivery) Reduced() bool { return d.Reason == reduced }

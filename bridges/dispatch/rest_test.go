@@ -111,3 +111,25 @@ func TestAReceiptDoesNotWaitForTheNextAttempt(t *testing.T) {
 		want(t, "rows", w.deliveries("s"), "final 5 delivered, final 7 delivered")
 	})
 }
+
+// TestWhatWasDeliveredBeforeAResetIsTakenBack: the target shows it, whatever has
+// become of it since.
+func TestWhatWasDeliveredBeforeAResetIsTakenBack(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		ends(m, "t1") // 5
+		want(t, "first", w.target.take(), "turn.completed 5")
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			return bridges.Result{Outcome: bridges.Failed, Error: "connection_refused", Unhealthy: true}
+		})
+		w.do(w.s.SubscriptionReset(background, bridges.ResetSubscription{SubscriptionID: "s", ToSeq: new(int64), Reason: "again"}))
+		synctest.Wait()
+		retry(m, "t1") // 8
+		synctest.Wait()
+		w.target.set(nil)
+		time.Sleep(time.Hour)
+		want(t, "arrived", w.target.take(), "turn.superseded 8")
+	})
+}
