@@ -266,7 +266,7 @@ func (l *lane) send(a *attempt) {
 		now := l.s.now()
 		l.s.places.set(l.out, func(o *outlet) {
 			switch {
-			case r.Outcome == bridges.Delivered:
+			case r.Outcome == bridges.Delivered, r.Outcome == bridges.Refused && r.Status != 0: // the target is there
 				o.unhealthy = 0
 			case r.Unhealthy:
 				o.unhealthy++

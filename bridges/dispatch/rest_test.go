@@ -133,3 +133,48 @@ func TestWhatWasDeliveredBeforeAResetIsTakenBack(t *testing.T) {
 		want(t, "arrived", w.target.take(), "turn.superseded 8")
 	})
 }
+
+// TestABridgeThatFailsInItsOwnWayIsDisabledToo: a program that always says that it
+// failed is no better than a server that is not there.
+func TestABridgeThatFailsInItsOwnWayIsDisabledToo(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			return bridges.Result{Outcome: bridges.Failed, Status: 1, Error: "exit 1"}
+		})
+		m := w.thread("a")
+		for _, id := range []string{"t1", "t2", "t3", "t4", "t5"} {
+			ends(m, id)
+			time.Sleep(24 * time.Hour)
+		}
+		synctest.Wait()
+		if b, _, _ := w.s.Bridge("b"); b.State != bridges.Disabled || b.Reason != bridges.ReasonFailing {
+			t.Errorf("%+v", b)
+		}
+	})
+}
+
+// TestARefusalSaysThatTheTargetIsThere: it ends a row of failures.
+func TestARefusalSaysThatTheTargetIsThere(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		w.target.set(func(_ *bridges.Outgoing, n int) bridges.Result {
+			if n <= 2 || n == 4 {
+				return bridges.Result{Outcome: bridges.Failed, Status: 500, Error: "status 500", Unhealthy: true}
+			}
+			return bridges.Result{Outcome: bridges.Refused, Status: 404, Error: "status 404"}
+		})
+		m := w.thread("a")
+		ends(m, "t1")
+		time.Sleep(2 * time.Minute) // 4 attempts
+		synctest.Wait()
+		p := &w.s.places
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if o := w.s.known.lane("s").out; w.target.sends != 4 || o.fails() {
+			t.Errorf("%d attempts, %d failures in a row", w.target.sends, o.unhealthy)
+		}
+	})
+}
