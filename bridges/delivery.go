@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -136,10 +137,9 @@ func (s *Subscription) NewDelivery(c *Chosen, now time.Time) *Delivery {
 	return d
 }
 
-// Revive makes a settled delivery pending again, for another generation. Its receiver
-// may still show what it was sent before.
+// Revive makes a settled delivery pending again, for another generation. Its tries
+// stay: the receiver may show what it was sent before (see Shown).
 func (d *Delivery) Revive(generation int64) {
-	d.Arrived = d.Shown()
 	d.Generation, d.State, d.Reason, d.Attempts, d.Refusals, d.Forced = generation, StatePending, "", 0, 0, false
 	d.NextAttemptAt, d.SettledAt, d.ExpiresAt = notify.Time{}, notify.Time{}, notify.Time{}
 }
@@ -184,8 +184,12 @@ func (d *Delivery) Begin(now time.Time) {
 	d.before, d.Arrived = d.Arrived, true
 	d.NextAttemptAt = notify.Time{}
 	d.Tries = append(d.Tries, Try{Attempt: d.Attempts, At: notify.TimeOf(now)})
-	if n := len(d.Tries); n > MaxTries {
-		d.Tries = d.Tries[n-MaxTries:]
+	if len(d.Tries) > MaxTries { // the oldest goes, but not the one that has arrived
+		first := 0
+		if d.Tries[0].Outcome == Delivered {
+			first = 1
+		}
+		d.Tries = slices.Delete(slices.Clone(d.Tries), first, first+1)
 	}
 }
 
@@ -230,12 +234,15 @@ func (d *Delivery) Finish(r Result, began, now time.Time, random float64) {
 // longer wait for it.
 func (d *Delivery) Aside() bool { return d.State == StateMismatch || d.Attempts >= asideAfter }
 
-// Shown reports whether the target may show the delivery.
-func (d *Delivery) Shown() bool { return d.State == StateDelivered || d.Arrived }
+// Shown reports whether the target may show the delivery: it has arrived, or may have,
+// now or before a reset or a redelivery.
+func (d *Delivery) Shown() bool {
+	return d.State == StateDelivered || d.Arrived || slices.ContainsFunc(d.Tries, func(t Try) bool { return t.Outcome == Delivered })
+}
 
 // Reduce removes what only reads of a delivery need. What a retry needs to take the
 // delivery back stays.
-func (d *Delivery) Reduce() { d.Body, d.Tries, d.Reason = nil, nil, reduced }
+func (d *Delivery) Reduce() { d.Arrived, d.Body, d.Tries, d.Reason = d.Shown(), nil, nil, reduced }
 
 // Reduced reports whether only that is left: reads no longer return the delivery.
 func (d *Delivery) Reduced() bool { return d.Reason == reduced }

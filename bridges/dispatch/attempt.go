@@ -270,7 +270,7 @@ func (l *lane) send(a *attempt) {
 		now := l.s.now()
 		l.s.places.set(l.out, func(o *outlet) {
 			switch {
-			case r.Outcome == bridges.Delivered:
+			case r.Outcome == bridges.Delivered, r.Outcome == bridges.Refused && r.Status != 0: // the target is there
 				o.unhealthy = 0
 			case r.Unhealthy:
 				o.unhealthy++
@@ -382,8 +382,8 @@ func (l *lane) record(a *attempt, r bridges.Result, goOn bool) (begun *attempt, 
 		cursor = cursor.Fail(r.Error, notify.TimeOf(now))
 	}
 	if goOn {
-		if begun, err = l.goOn(context.WithoutCancel(l.s.sending), u, &d, now); err != nil {
-			return nil, err
+		if begun, err = l.goOn(context.WithoutCancel(l.s.sending), u, &d, now); err != nil { // the receipt does not wait for it
+			l.s.cfg.Log.Error("begin the next attempt", zap.String("subscription_id", d.SubscriptionID), zap.Error(err))
 		}
 	}
 	if err := l.commit(u, cursor); err != nil {

@@ -94,7 +94,7 @@ func (b *bridge) outcome(s *Service, r bridges.Result, now time.Time) error {
 				next.FailedDays, next.HeldUntil = nil, notify.Time{}
 			})
 		}
-	case r.Unhealthy:
+	case r.Unhealthy || r.Outcome == bridges.Failed && s.sending.Err() == nil: // not of those that a stop has cut
 		changed, disable := row.Clone().Failed(now)
 		if !changed {
 			return nil

@@ -124,6 +124,14 @@ func (s *Service) BridgeUpdate(_ context.Context, c bridges.UpdateBridge) (bridg
 // BridgeRotate gives a bridge new secrets; those that are not given stay. For a day
 // webhooks are signed with both. Errors: as BridgeUpdate.
 func (s *Service) BridgeRotate(_ context.Context, c bridges.RotateSecret) (bridges.BridgeResult, error) {
+	r, err := s.rotate(c)
+	if err == nil {
+		s.kickBridge(c.BridgeID) // it may have had no channel before
+	}
+	return r, err
+}
+
+func (s *Service) rotate(c bridges.RotateSecret) (bridges.BridgeResult, error) {
 	b, err := s.changeable(c.BridgeID)
 	if err != nil {
 		return replayOr[bridges.BridgeResult](s.cfg.Store, c.Key, err)
@@ -231,6 +239,14 @@ func (b *bridge) checkTarget(t bridges.Target) error {
 	return bridges.ErrNoSecret
 }
 
+// unopened says why a bridge has no channel.
+func (b *bridge) unopened() string {
+	if b.row.Load().Configured {
+		return bridges.ReasonNotConfigured
+	}
+	return bridges.ReasonNoSecret
+}
+
 // kickBridge looks again at all lanes of a bridge.
 func (s *Service) kickBridge(id string) {
 	for _, l := range s.known.all() {
@@ -305,7 +321,7 @@ func (s *Service) BridgeTest(ctx context.Context, id string, target bridges.Targ
 	}
 	channel := b.channel.Load()
 	if channel == nil {
-		return bridges.TestResult{Error: b.row.Load().Reason}, nil
+		return bridges.TestResult{Error: b.unopened()}, nil
 	}
 	if err := (*channel).CheckTarget(target); err != nil {
 		return bridges.TestResult{}, err

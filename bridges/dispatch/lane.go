@@ -102,25 +102,32 @@ func (l *lane) ready() bool {
 // kick asks for a place if an attempt is due, and otherwise sets the timer. l.mu
 // is held.
 func (l *lane) kick() {
-	if l.throttled && len(l.open) < bridges.MaxBacklog/2 {
-		l.throttled = false
-		l.follower.Release()
+	active := l.sub.State == bridges.Active
+	var look time.Duration // when it looks again although nothing is due; 0 = not
+	if l.throttled && active && len(l.open) < bridges.MaxBacklog/2 {
+		if l.s.open.Load() < bridges.MaxOpen {
+			l.throttled = false
+			l.follower.Release()
+		} else {
+			look = time.Second // the room is that of other lanes
+		}
 	}
 	if l.caughtUp != 0 && l.position() >= l.caughtUp {
 		l.caughtUp = 0
 	}
-	if l.caughtUp != 0 && len(l.open) > 0 && l.sub.State == bridges.Active { // else the follower is held
-		l.after(100 * time.Millisecond) // what the follower passes without a word
+	if l.caughtUp != 0 && active && len(l.open) > 0 {
+		look = 100 * time.Millisecond // what the follower passes without a word
 	}
-	if !l.ready() {
-		return
+	if l.ready() {
+		d, wait := l.next(l.s.now(), nil)
+		if d != nil {
+			l.s.places.want(l)
+		} else if wait > 0 && (look == 0 || wait < look) {
+			look = wait
+		}
 	}
-	d, wait := l.next(l.s.now(), nil)
-	switch {
-	case d != nil:
-		l.s.places.want(l)
-	case wait > 0:
-		l.after(wait)
+	if look > 0 {
+		l.after(look)
 	}
 }
 

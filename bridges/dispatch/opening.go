@@ -55,8 +55,9 @@ func (o opening) bridge(b *bridge, row *bridges.Bridge, configured bool) error {
 			return err
 		}
 	}
+	active := b.row.Load().State == bridges.Active // one that is paused stays so: nothing is sent without bridge/resume
 	if row.Configured {
-		if configured || row.State == bridges.Disabled {
+		if configured || !active {
 			return nil
 		}
 		return b.disable(s, bridges.ReasonNotConfigured)
@@ -64,7 +65,7 @@ func (o opening) bridge(b *bridge, row *bridges.Bridge, configured bool) error {
 	channel, err := s.vault.channel(b.row.Load())
 	if err != nil {
 		s.cfg.Log.Error("open a bridge", zap.String("bridge_id", row.BridgeID), zap.Error(err))
-		if row.State == bridges.Disabled {
+		if !active {
 			return nil
 		}
 		return b.disable(s, bridges.ReasonNoSecret)

@@ -193,7 +193,6 @@ func (l *lane) room(list []*taken) error {
 	l.throttled = true
 	l.caughtUp = 0 // it must send to go on
 	l.follower.Hold()
-	l.after(time.Second)
 	l.kickLater()
 	return errHeld
 }

@@ -66,15 +66,15 @@ func New(c Config, with Shared) (bridges.Channel, error) {
 	}
 	switch c.Kind {
 	case bridges.KindWebhook:
-		return channel{newWebhook(c, with.Client), c}, nil
+		return &channel{newWebhook(c, with.Client), c}, nil
 	case bridges.KindNtfy:
-		return channel{newNtfy(c, with.Client), c}, nil
+		return &channel{newNtfy(c, with.Client), c}, nil
 	case bridges.KindSlack:
-		return channel{newSlack(c, with.Client), c}, nil
+		return &channel{newSlack(c, with.Client), c}, nil
 	case bridges.KindGitHub:
-		return channel{newGitHub(c, with.Client), c}, nil
+		return &channel{newGitHub(c, with.Client), c}, nil
 	}
-	return channel{newCommand(c, with.Records), c}, nil
+	return &channel{newCommand(c, with.Records), c}, nil
 }
 
 // kind is what each kind does by itself.
@@ -89,9 +89,15 @@ type channel struct {
 	config Config
 }
 
+// String names the kind, so that no log shows a secret.
+func (c *channel) String() string { return c.config.String() }
+
+// GoString is String.
+func (c *channel) GoString() string { return c.String() }
+
 // CheckTarget implements bridges.Channel: which targets fit depends on the bridge,
 // such as on whether it has a topic of its own.
-func (c channel) CheckTarget(t bridges.Target) error { return c.config.CheckTarget(t) }
+func (c *channel) CheckTarget(t bridges.Target) error { return c.config.CheckTarget(t) }
 
 // The public services.
 const (

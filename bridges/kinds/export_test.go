@@ -17,5 +17,5 @@ func StubWebhook(c Config) (ch bridges.Channel, seen func() http.Header) {
 		last = r.Header
 		return &http.Response{StatusCode: http.StatusNoContent, Body: io.NopCloser(strings.NewReader(""))}, nil
 	}
-	return channel{newWebhook(c, client), c}, func() http.Header { return last }
+	return &channel{newWebhook(c, client), c}, func() http.Header { return last }
 }
