@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -461,31 +462,33 @@ func TestCommandsAreDoneOnceForAKey(t *testing.T) {
 // TestRotation: for a day both secrets count.
 func TestRotation(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		var current, previous string
+		type opened struct{ current, previous string }
+		var last atomic.Pointer[opened]
 		w.change = func(c *Config) {
 			c.Open = func(_ *bridges.Bridge, s bridges.Secrets, p *bridges.Secrets) (bridges.Channel, error) {
-				current, previous = s.Secret, ""
+				with := &opened{current: s.Secret}
 				if p != nil {
-					previous = p.Secret
+					with.previous = p.Secret
 				}
+				last.Store(with)
 				return w.target, nil
 			}
 		}
 		w.restart()
 		first, _ := w.s.BridgeCreate(background, bridges.CreateBridge{BridgeID: "b", Kind: bridges.KindWebhook})
 		second, err := w.s.BridgeRotate(background, bridges.RotateSecret{BridgeID: "b"})
-		if err != nil || current != second.Secret || previous != first.Secret || second.Secret == first.Secret {
-			t.Fatalf("%v: %q %q", err, current, previous)
+		if got := *last.Load(); err != nil || got != (opened{second.Secret, first.Secret}) || second.Secret == first.Secret {
+			t.Fatalf("%v: %+v", err, got)
 		}
 		time.Sleep(23 * time.Hour)
 		w.restart()
-		if current != second.Secret || previous != first.Secret {
+		if got := *last.Load(); got != (opened{second.Secret, first.Secret}) {
 			t.Error("after 23 hours and a restart the old secret does not count")
 		}
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		if current != second.Secret || previous != "" || len(w.secrets.kept) != 1 {
-			t.Errorf("after a day: %q, %d kept", previous, len(w.secrets.kept))
+		if got := *last.Load(); got != (opened{current: second.Secret}) || len(w.secrets.kept) != 1 {
+			t.Errorf("after a day: %+v, %d kept", got, len(w.secrets.kept))
 		}
 	})
 }

@@ -143,7 +143,10 @@ func (s *Service) openLane(ctx context.Context, sub *bridges.Subscription) error
 		return fmt.Errorf("read the deliveries of %s: %w", sub.SubscriptionID, err)
 	}
 	s.open.Add(int64(len(l.open)))
-	if err := l.follow(ctx); err != nil {
+	l.mu.Lock() // the follower may bring events before Add returns
+	err := l.follow(ctx)
+	l.mu.Unlock()
+	if err != nil {
 		return err
 	}
 	s.known.mu.Lock()
