@@ -15,24 +15,28 @@ import (
 	"github.com/seed82539d15/holon/bench/baseline/fsync"
 	"github.com/seed82539d15/holon/bench/baseline/idle"
 	"github.com/seed82539d15/holon/bench/baseline/jsonrpc"
+	"github.com/seed82539d15/holon/bench/baseline/post"
 	"github.com/seed82539d15/holon/bench/baseline/replay"
 	"github.com/seed82539d15/holon/bench/baseline/sqlite"
 	"github.com/seed82539d15/holon/bench/ingest"
 	"github.com/seed82539d15/holon/bench/process"
+	"github.com/seed82539d15/holon/bench/receiver"
 )
 
 // ChildCommand is the subcommand of cmd that calls Child.
 const ChildCommand = "bench-child"
 
-// children are the baselines, and the floods of inboxes.
+// children are the baselines, the floods of inboxes, and the receiver of webhooks.
 var children = map[string]func(ctx context.Context, args []string, in io.Reader, out io.Writer) error{
-	"fanout":  fanout.Run,
-	"flood":   ingest.Run,
-	"fsync":   fsync.Run,
-	"idle":    idle.Run,
-	"jsonrpc": jsonrpc.Run,
-	"replay":  replay.Run,
-	"sqlite":  sqlite.Run,
+	"fanout":   fanout.Run,
+	"flood":    ingest.Run,
+	"fsync":    fsync.Run,
+	"idle":     idle.Run,
+	"jsonrpc":  jsonrpc.Run,
+	"post":     post.Run,
+	"receiver": receiver.Run,
+	"replay":   replay.Run,
+	"sqlite":   sqlite.Run,
 }
 
 // Child runs the program args[0] with the other arguments.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,8 +19,10 @@ import (
 	"github.com/seed82539d15/holon/bench/baseline/fsync"
 	"github.com/seed82539d15/holon/bench/baseline/idle"
 	"github.com/seed82539d15/holon/bench/baseline/jsonrpc"
+	"github.com/seed82539d15/holon/bench/baseline/post"
 	"github.com/seed82539d15/holon/bench/baseline/replay"
 	"github.com/seed82539d15/holon/bench/baseline/sqlite"
+	"github.com/seed82539d15/holon/bench/receiver"
 	"github.com/seed82539d15/holon/bench/wire"
 	store "github.com/seed82539d15/holon/persist/sqlite"
 )
@@ -201,5 +204,55 @@ func TestFsyncLeavesNoFile(t *testing.T) {
 	}
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
 		t.Errorf("the file is still there: %v", err)
+	}
+}
+
+// Each of the posts must look like the webhook, and the receiver must take them for
+// different ones.
+func TestPostRepeatsAWebhookUnderOtherIDs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "webhook")
+	webhook := receiver.Request{Header: http.Header{receiver.HeaderID: {"abcdefgh:notif:s:7"}, "User-Agent": {"holon"}, "Via": {"1.1 holon"}}, Body: []byte(`{"seq":7}`)}
+	encoded, err := json.Marshal(webhook)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, encoded, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	url := "http://" + start(t, receiver.Run)
+	defer http.DefaultClient.CloseIdleConnections()
+	read := func(target string, result any) {
+		t.Helper()
+		resp, err := http.Get(url + target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if err := json.NewDecoder(resp.Body).Decode(result); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out strings.Builder
+	if err := post.Run(t.Context(), []string{"--url", url + "/hook", "--request", file, "--count", "50", "--in-flight", "4"}, nil, &out); err != nil {
+		t.Fatal(err)
+	}
+	var result post.Result
+	if err := json.Unmarshal([]byte(out.String()), &result); err != nil || result.Requests != 50 || result.Seconds <= 0 {
+		t.Errorf("%s: %v", out.String(), err)
+	}
+	var counts receiver.Counts
+	read("/until?n=0", &counts)
+	if counts.Requests != 50 || counts.Distinct != 50 || counts.Connections > 4 {
+		t.Errorf("%+v", counts)
+	}
+	var first receiver.Request
+	read("/first", &first)
+	id := first.Header.Get(receiver.HeaderID)
+	if string(first.Body) != `{"seq":7}` || first.Header.Get("User-Agent") != "holon" || first.Header.Get("Via") != "1.1 holon" ||
+		len(id) != len("abcdefgh:notif:s:7") || !strings.HasSuffix(id, ":notif:s:7") {
+		t.Errorf("%s %v", first.Body, first.Header)
+	}
+	if err := post.Run(t.Context(), []string{"--url", url + "/nowhere", "--request", file}, nil, io.Discard); err == nil {
+		t.Error("an answer that is no success is taken for one")
 	}
 }
