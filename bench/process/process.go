@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -151,6 +152,30 @@ func (p *Process) RSS() (int64, error) {
 		}
 	}
 	return 0, errors.New("/proc/PID/status has no VmRSS")
+}
+
+// CPU is the processor time that the child has used, in the system's ticks of 10 ms.
+func (p *Process) CPU() (time.Duration, error) { return processorTime(p.PID) }
+
+// processorTime reads utime and stime of proc_pid_stat(5). Their unit is fixed on Linux:
+// a hundredth of a second.
+func processorTime(pid int) (time.Duration, error) {
+	stat, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(pid), "stat"))
+	if err != nil {
+		return 0, fmt.Errorf("processor time is read from /proc: %w", err)
+	}
+	// The second field is a name in parentheses, which may have spaces.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 13 {
+		return 0, errors.New("/proc/PID/stat is too short")
+	}
+	var ticks [2]int64
+	for i := range ticks {
+		if ticks[i], err = strconv.ParseInt(fields[11+i], 10, 64); err != nil {
+			return 0, fmt.Errorf("/proc/PID/stat: %w", err)
+		}
+	}
+	return time.Duration(ticks[0]+ticks[1]) * 10 * time.Millisecond, nil
 }
 
 // Environ is this process's environment without the variables that configure a
