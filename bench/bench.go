@@ -65,6 +65,13 @@ type sizes struct {
 	floodCommands int // beside the flood, and as many alone
 	floodSources  int // of webhooks, in the flood that keeps the processors busy
 	owners        int // with ten child turns each
+
+	deliveries        int // of each of 64 subscriptions
+	idleSubscriptions int
+	idleBlocks        int // loads of each side in a pair
+	idleItems         int // on each of 64 threads, in a block
+	hangBlocks        int // of each side in a pair
+	hangTurns         int // in a block
 }
 
 var (
@@ -73,12 +80,14 @@ var (
 		paced: 500, rounds: 20_000, idleStreams: [2]int{1000, 5000}, grown: 1_000_000, small: 10_000, growthItems: 500, collapsed: 100_000,
 		besideEvents: 20_000, besideStreams: 512, besideCommands: 300,
 		largeDigests: 5000, largeItems: 2000, inboxCalls: 200, waitingBoxes: 10_000, waitFor: 30 * time.Second, floodCommands: 300, floodSources: 64, owners: 1000,
+		deliveries: 300, idleSubscriptions: 10_000, idleBlocks: 12, idleItems: 200, hangBlocks: 8, hangTurns: 75,
 	}
 	quickSizes = sizes{
 		appendItems: 500, streamItems: 250, tailEvents: 10_000, flushEvents: 300, replayEvents: 50_000,
 		paced: 150, rounds: 5000, idleStreams: [2]int{500, 1500}, grown: 200_000, small: 10_000, growthItems: 250, collapsed: 50_000,
 		besideEvents: 20_000, besideStreams: 512, besideCommands: 100,
 		largeDigests: 5000, largeItems: 2000, inboxCalls: 100, waitingBoxes: 2000, waitFor: 10 * time.Second, floodCommands: 150, floodSources: 64, owners: 200,
+		deliveries: 100, idleSubscriptions: 10_000, idleBlocks: 8, idleItems: 200, hangBlocks: 4, hangTurns: 50,
 	}
 )
 
@@ -103,6 +112,7 @@ var measures = []measure{
 	{"beside", "turn/start and turn/interrupt beside 512 streams that replay, against alone", measureBeside},
 	{"inbox", "inboxes: ingest, a large one, many that wait, a flood beside commands", measureInbox},
 	{"children", "background work: its end to the owner's wake, against a commit; many owners", measureChildren},
+	{"delivery", "deliveries to a receiver, idle subscriptions, a target that hangs, against plain posts and without", measureDelivery},
 	{"growth", "a large log, against a small one", measureGrowth},
 }
 

@@ -22,6 +22,7 @@ var tinySizes = sizes{
 	paced: 10, rounds: 200, idleStreams: [2]int{10, 20}, grown: 2000, small: 200, growthItems: 3, collapsed: 1000,
 	besideEvents: 2000, besideStreams: 20, besideCommands: 10,
 	largeDigests: 10, largeItems: 40, inboxCalls: 5, waitingBoxes: 20, waitFor: 200 * time.Millisecond, floodCommands: 5, floodSources: 2, owners: 5,
+	deliveries: 3, idleSubscriptions: 20, idleBlocks: 2, idleItems: 3, hangBlocks: 2, hangTurns: 5,
 }
 
 func TestEveryRowIsMeasuredAndNothingIsLeftBehind(t *testing.T) {
@@ -42,12 +43,13 @@ func TestEveryRowIsMeasuredAndNothingIsLeftBehind(t *testing.T) {
 		"memory-10", "memory-20", "attempts", "collapse", "beside-start", "beside-interrupt",
 		"inbox-grouped", "inbox-ungrouped", "inbox-read", "inbox-ack", "inbox-ack-digest", "inbox-ingest", "inbox-ingest-grouped",
 		"inbox-goroutines", "inbox-cpu", "inbox-flush", "inbox-flush-restart", "inbox-webhooks-p50", "inbox-webhooks-p99", "inbox-webhooks-busy",
-		"inbox-sources-p50", "inbox-sources-p99", "inbox-sources-busy", "inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy", "children-wake", "children-taken", "children-told", "growth-ready", "growth-append", "growth-replay",
+		"inbox-sources-p50", "inbox-sources-p99", "inbox-sources-busy", "inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy", "children-wake", "children-taken", "children-told",
+		"delivery-rate", "delivery-idle", "delivery-idle-cpu", "delivery-latency", "delivery-hang-start", "delivery-hang-latency", "growth-ready", "growth-append", "growth-replay",
 		"growth-read", "growth-backup", "growth-backup-writes",
 	}
 	shown := []string{"latency-request", "inbox-ungrouped", "inbox-flush", "inbox-flush-restart",
 		"inbox-webhooks-p50", "inbox-webhooks-busy", "inbox-sources-p50", "inbox-sources-p99", "inbox-sources-busy",
-		"inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy", "children-taken", "children-told"}
+		"inbox-flood-p50", "inbox-flood-p99", "inbox-flood-busy", "children-taken", "children-told", "delivery-idle-cpu"}
 	var got []string
 	for _, row := range report.Rows {
 		got = append(got, row.Name)
