@@ -32,7 +32,9 @@ func measureDeliveryIdle(ctx context.Context, r *run) ([]Row, error) {
 	}
 	var rates, cpu []Pair
 	for i := range r.pairs {
+		// Of both, to be compared: a profile costs something too.
 		profiled := r.profile(ctx, ours, fmt.Sprintf("delivery-idle-%d", i))
+		bareProfiled := r.profile(ctx, bare, fmt.Sprintf("delivery-idle-bare-%d", i))
 		var total [2]appended
 		for block := range r.sizes.idleBlocks {
 			for k := range sides {
@@ -42,7 +44,7 @@ func measureDeliveryIdle(ctx context.Context, r *run) ([]Row, error) {
 				}
 			}
 		}
-		if err := profiled(); err != nil {
+		if err := errors.Join(profiled(), bareProfiled()); err != nil {
 			return nil, err
 		}
 		rates = append(rates, Pair{total[0].rate(), total[1].rate()})

@@ -57,7 +57,7 @@ func TestReceiverTellsRepeatedWebhooksFromNewOnes(t *testing.T) {
 		}
 		bodies = append(bodies, string(r.Body))
 	}))
-	for _, id := range []string{"one", "two", "one"} {
+	for _, id := range []string{"one", "two", "two"} {
 		call(t, "POST", url+"/hook", id, "the body of "+id, nil)
 	}
 	var c Counts
@@ -65,7 +65,7 @@ func TestReceiverTellsRepeatedWebhooksFromNewOnes(t *testing.T) {
 	if c.Requests != 3 || c.Distinct != 2 || c.Connections != 1 || c.LastNew.Before(before) {
 		t.Errorf("%+v", c)
 	}
-	if len(bodies) != 3 || bodies[2] != "the body of one" {
+	if len(bodies) != 3 || bodies[2] != "the body of two" {
 		t.Errorf("%q", bodies)
 	}
 	var first Request
