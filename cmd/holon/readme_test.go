@@ -2,9 +2,13 @@ package main
 
 import (
 	"os"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed82539d15/holon/bridges"
 )
 
 var shellWord = regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"]+`)
@@ -85,4 +89,44 @@ func TestBackgroundCommandsOfTheDocumentWork(t *testing.T) {
 		all.WriteString(s.want(args...))
 	}
 	contains(t, all.String(), "all tests", "? lint", "May I fix 31 warnings?", `"lint": completed in`)
+}
+
+// The phone of the README, and that of its document: a ntfy server on loopback.
+func TestPhoneCommandsOfTheReadmeWork(t *testing.T) {
+	for file, title := range map[string]string{"../../README.md": "Hear about it on your phone", "../../docs/delivery.md": "A phone in one minute"} {
+		page, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, ntfy, _ := startNotifying(t)
+		var all strings.Builder
+		for _, args := range commandsOf(t, string(page), title) {
+			all.WriteString(s.want(args...))
+		}
+		contains(t, all.String(), "ntfy-all: sends final, questions of all threads through ntfy\n", "Delivered after ", "SUBSCRIPTION")
+		eventually(t, "the test and the end arrive", func() bool { return len(ntfy.Published()) == 2 })
+	}
+}
+
+// The table of docs/delivery.md has every member of an envelope, and no other type.
+func TestTheEnvelopeIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/delivery.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## What is sent\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, of := range []reflect.Type{reflect.TypeFor[bridges.Envelope](), reflect.TypeFor[bridges.Data]()} {
+		for i := range of.NumField() {
+			name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+			if !strings.Contains(section, "`"+name+"`") {
+				t.Errorf("docs/delivery.md does not say what %s is", name)
+			}
+		}
+	}
+	for _, typ := range append(slices.Clone(bridges.EventTypes), bridges.TypeTest) {
+		if !strings.Contains(section, "\n| `"+string(typ)+"` | ") {
+			t.Errorf("docs/delivery.md has no row for %s", typ)
+		}
+	}
 }
