@@ -1,6 +1,8 @@
 package dispatch
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,5 +39,29 @@ func TestADeliveryThatOthersHavePassedIsTheLastOne(t *testing.T) {
 		if c := w.view("s").Cursor; c.LastSequence != 9 || c.LastDeliveryID != bridges.DeliveryID("s", 9) {
 			t.Errorf("%+v", c)
 		}
+	})
+}
+
+// TestTheBoundOfSubscriptionsHoldsForThoseThatAreCreatedAgain.
+func TestTheBoundOfSubscriptionsHoldsForThoseThatAreCreatedAgain(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		w.do(w.s.SubscriptionDelete(background, bridges.ChangeSubscription{SubscriptionID: "s"}))
+		known := &w.s.known
+		known.mu.Lock()
+		lanes := known.lanes
+		known.lanes = map[string]*lane{}
+		for i := range bridges.MaxSubscriptions {
+			known.lanes[fmt.Sprint("other", i)] = nil
+		}
+		known.mu.Unlock()
+		if _, err := w.s.SubscriptionCreate(background, bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b"}); !errors.Is(err, bridges.ErrTooMany) {
+			t.Errorf("%v", err)
+		}
+		known.mu.Lock()
+		known.lanes = lanes
+		known.mu.Unlock()
+		w.subscribe("s", "b", "")
 	})
 }
