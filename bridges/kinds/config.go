@@ -89,6 +89,15 @@ type channel struct {
 	config Config
 }
 
+// String says nothing of the bridge but its kind, so that no log shows a secret.
+func (c channel) String() string { return c.config.String() }
+
+// GoString is String.
+func (c channel) GoString() string { return c.String() }
+
+// MarshalJSON is String, for loggers.
+func (c channel) MarshalJSON() ([]byte, error) { return c.config.MarshalJSON() }
+
 // CheckTarget implements bridges.Channel: which targets fit depends on the bridge,
 // such as on whether it has a topic of its own.
 func (c channel) CheckTarget(t bridges.Target) error { return c.config.CheckTarget(t) }
