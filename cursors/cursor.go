@@ -99,6 +99,14 @@ func (c Cursor) Advance(to int64, d *Delivery, now notify.Time) (Cursor, error) 
 	return c.at(now), nil
 }
 
+// Late returns the cursor after a real delivery of what it has passed already: the
+// sequence stays, and the delivery is the last one.
+func (c Cursor) Late(d Delivery, now notify.Time) Cursor {
+	c.LastDeliveryID, c.LastDeliveredAt, c.LastError = d.ID, d.At, ""
+	c.deliveredSeq = 0 // it has not confirmed LastSequence
+	return c.at(now)
+}
+
 // confirmedBy is the delivery id that LastSequence was confirmed with, "" without.
 func (c Cursor) confirmedBy() string {
 	if c.deliveredSeq == c.LastSequence {

@@ -364,13 +364,11 @@ func (l *lane) record(a *attempt, r bridges.Result, goOn bool) (begun *attempt, 
 	switch {
 	case d.State == bridges.StateDelivered && !d.Forced:
 		l.delivered = now
-		if d.Seq > cursor.LastSequence {
-			next, err := cursor.Advance(d.Seq, &cursors.Delivery{ID: d.DeliveryID, At: notify.TimeOf(now)}, notify.TimeOf(now))
-			if err == nil {
-				cursor = next
-			}
-		} else if cursor.LastError != "" {
-			cursor.LastError = ""
+		receipt := cursors.Delivery{ID: d.DeliveryID, At: notify.TimeOf(now)}
+		if d.Seq <= cursor.LastSequence {
+			cursor = cursor.Late(receipt, receipt.At)
+		} else if next, err := cursor.Advance(d.Seq, &receipt, receipt.At); err == nil {
+			cursor = next
 		}
 	case d.State == bridges.StateDead:
 		l.draftDead(u, &d, now)

@@ -157,7 +157,7 @@ func (s *Service) openLane(ctx context.Context, sub *bridges.Subscription) error
 
 // load reads the lane's cursor and its open deliveries.
 func (l *lane) load(tx ledger.Reader) (err error) {
-	if l.cursor, err = cursors.Get(tx, l.cursorName()); err != nil {
+	if l.cursor, err = cursors.Get(tx, cursorName(l.sub)); err != nil {
 		return err
 	}
 	l.open = nil
@@ -168,10 +168,6 @@ func (l *lane) load(tx ledger.Reader) (err error) {
 		}
 		return err
 	})
-}
-
-func (l *lane) cursorName() cursors.Name {
-	return cursors.Name{ConsumerID: l.sub.ConsumerID(), StreamName: bridges.StreamEvents, SubjectID: l.sub.ThreadID}
 }
 
 func (s *Service) append(u *ledger.Unit) error {

@@ -50,16 +50,16 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 			view, err := s.view(ctx, old)
 			return u, bridges.SubscriptionResult{Subscription: view, Created: new(bool)}, err
 		}
+		s.known.mu.RLock()
+		many := len(s.known.lanes) >= bridges.MaxSubscriptions
+		s.known.mu.RUnlock()
+		if many { // a deleted one does not count
+			return u, bridges.SubscriptionResult{}, bridges.ErrTooMany
+		}
 		now := s.now()
 		if old != nil {
 			next, after = old.Clone(), old.ScannedSeq
 		} else {
-			s.known.mu.RLock()
-			many := len(s.known.lanes) >= bridges.MaxSubscriptions
-			s.known.mu.RUnlock()
-			if many {
-				return u, bridges.SubscriptionResult{}, bridges.ErrTooMany
-			}
 			next, after = &bridges.Subscription{SubscriptionID: c.SubscriptionID, BridgeID: c.BridgeID, ThreadID: c.ThreadID, Generation: 1, FromSeq: first}, first
 		}
 		next.Target, next.TargetDigest, next.State, next.Reason = c.Target, "", bridges.Active, ""
