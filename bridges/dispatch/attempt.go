@@ -21,7 +21,7 @@ type attempt struct {
 	delivery *bridges.Delivery // as committed
 	channel  bridges.Channel
 	out      *bridges.Outgoing
-	shown    []*bridges.Delivery // by slot: the delivery whose message it shows; nil = none
+	shown    []*bridges.Delivery // by slot: the delivery whose message it shows, or of a take-back which it takes back; nil = none
 	began    time.Time
 }
 
@@ -195,18 +195,20 @@ func (l *lane) prepare(ctx context.Context, a *attempt) (v bridges.Verdict, err 
 func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 	d := a.delivery
 	var names []string
+	back := map[string]*bridges.Delivery{} // by slot
 	switch {
 	case d.EventType == bridges.TypeSuperseded:
-		seen := map[string]bool{}
 		for _, id := range d.Supersedes {
 			_, seq, _ := bridges.ParseDeliveryID(id)
 			old, err := bridges.DeliveryOf(tx, d.SubscriptionID, seq)
 			if err != nil {
 				return bridges.Verdict{}, err
 			}
-			if old != nil && old.Slot != "" && !seen[old.Slot] {
-				seen[old.Slot] = true
-				names = append(names, old.Slot)
+			if old != nil && old.Slot != "" {
+				if back[old.Slot] == nil {
+					names = append(names, old.Slot)
+				}
+				back[old.Slot] = old
 			}
 		}
 	case d.Slot != "":
@@ -230,6 +232,8 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 		s := bridges.Slot{Key: bridges.SlotKey(l.s.cfg.LogID, d.SubscriptionID, d.TurnID, name), Post: post}
 		if shown != nil {
 			s.RemoteID = shown.RemoteID
+		} else {
+			shown = back[name] // its message is not known; it has that of the take-back from now on
 		}
 		a.out.Slots = append(a.out.Slots, s)
 		a.shown = append(a.shown, shown)
