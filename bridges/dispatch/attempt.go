@@ -23,6 +23,8 @@ type attempt struct {
 	out      *bridges.Outgoing
 	shown    []*bridges.Delivery // by slot: the delivery whose message it shows, or of a take-back which it takes back; nil = none
 	began    time.Time
+
+	generation int64 // of the subscription when it began
 }
 
 // storageRetry is how long to wait before a commit is tried again.
@@ -61,7 +63,7 @@ func (l *lane) begin(ctx context.Context) *attempt {
 			return nil // it was disabled
 		}
 		next := *d
-		a := &attempt{delivery: &next, channel: *channel, began: now}
+		a := &attempt{delivery: &next, channel: *channel, began: now, generation: l.sub.Generation}
 		v, err := l.prepare(ctx, a)
 		if err == nil && v.Decision == bridges.Deliver {
 			next.Begin(now)
@@ -99,7 +101,7 @@ func (l *lane) beginWith(ctx context.Context, u *ledger.Unit, fresh []*bridges.D
 		return nil
 	}
 	before, now := *d, l.s.now()
-	a := &attempt{delivery: d, channel: *channel, began: now}
+	a := &attempt{delivery: d, channel: *channel, began: now, generation: l.sub.Generation}
 	if v, err := l.prepare(ctx, a); err != nil || v.Decision != bridges.Deliver {
 		l.s.places.done(l)
 		return nil
@@ -319,7 +321,9 @@ func (l *lane) record(a *attempt, r bridges.Result) error {
 	u, cursor := &ledger.Unit{Rows: []ledger.Row{&d}}, l.cursor
 	var changed []*bridges.Delivery
 	d.Finish(r, a.began, now, l.s.cfg.Random())
-	d.Generation = max(d.Generation, l.sub.Generation)
+	if a.generation < l.sub.Generation { // what is above a cursor that was reset is decided again: this was it
+		d.Generation, d.Forced = l.sub.Generation, d.Forced && d.Seq <= cursor.LastSequence
+	}
 	switch {
 	case d.State == bridges.StateDelivered && !d.Forced:
 		l.delivered = now

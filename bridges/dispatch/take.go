@@ -271,7 +271,7 @@ func (l *lane) decide(tx ledger.Reader, row *bridges.Bridge, t *taken, now time.
 			if !old.State.Open() {
 				old.Revive(d.Generation)
 			}
-			old.Generation, old.End = d.Generation, d.End
+			old.Generation, old.End, old.Forced = d.Generation, d.End, false
 			d = old
 		}
 	}
