@@ -421,8 +421,8 @@ func (l *lane) judge(ctx context.Context, d *bridges.Delivery) error {
 	if len(page.Events) == 0 || page.Events[0].Seq != d.Seq {
 		return nil // the log no longer has it: skip and reset are left
 	}
-	c, err := l.sub.Choose(bridges.Event{Seq: d.Seq, ThreadID: d.ThreadID, Method: d.Method, Params: page.Events[0].Params})
-	if err != nil || c == nil {
+	c, err := bridges.ChosenAs(bridges.Event{Seq: d.Seq, ThreadID: d.ThreadID, Method: d.Method, Params: page.Events[0].Params}, d.EventType)
+	if err != nil {
 		return err
 	}
 	now := l.s.now()
