@@ -37,6 +37,50 @@ func turnRow(m *persisttest.Maker, id string, change func(*turns.Turn)) {
 
 const mismatched = "mismatch (the event and the turn end at different times)"
 
+// TestOrderBehindAMismatch: events of its turn wait for it and come after it, those of
+// other turns pass, and the cursor passes with them; with the order strict all wait.
+func TestOrderBehindAMismatch(t *testing.T) {
+	for _, order := range []bridges.Order{bridges.OrderTurn, bridges.OrderStrict} {
+		t.Run(string(order), func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.bridge("b")
+				w.create(bridges.CreateSubscription{
+					SubscriptionID: "s", BridgeID: "b", On: []bridges.On{bridges.OnFinal}, Methods: []string{notify.ItemCreated}, Order: order,
+				})
+				m, other := w.thread("a"), w.thread("b")
+				turn(m, "t1")
+				wrong := endWrongly(m, "t1") // 6, then delivery/mismatch
+				synctest.Wait()
+				m.Create("t1", "i1", items.StatusCompleted, items.NewNotice("info", "one"))
+				late := m.Commit().Last // 8
+				turn(other, "t2")
+				passes := end(other, "t2") // 10
+				time.Sleep(time.Hour)
+				if order == bridges.OrderTurn {
+					want(t, "meanwhile", w.target.take(), "turn.completed 10")
+					want(t, "rows", w.deliveries("s"), "final 6 "+mismatched+", event 8 pending, final 10 delivered")
+				} else {
+					want(t, "meanwhile", w.target.take(), "")
+					want(t, "rows", w.deliveries("s"), "final 6 "+mismatched+", event 8 pending, final 10 pending")
+				}
+				if c := w.view("s").Cursor; order == bridges.OrderTurn && c.LastSequence != passes || order == bridges.OrderStrict && c.LastSequence != 0 || late != wrong+2 {
+					t.Errorf("the cursor: %+v", c)
+				}
+				repair(m, "t1") // 11, which the subscription chooses
+				time.Sleep(time.Second)
+				if order == bridges.OrderTurn {
+					want(t, "after the repair", w.target.take(), "turn.completed 6, item.created 8, item.created 11")
+				} else {
+					want(t, "after the repair", w.target.take(), "turn.completed 6, item.created 8, turn.completed 10, item.created 11")
+				}
+				if v := w.view("s"); v.Cursor.LastSequence != 11 || v.Cursor.LastError != "" || v.Pending != 0 {
+					t.Errorf("after the repair: %+v", v)
+				}
+			})
+		})
+	}
+}
+
 // TestAMismatchStaysWhatItWas, whatever the subscription chooses by now.
 func TestAMismatchStaysWhatItWas(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

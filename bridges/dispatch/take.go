@@ -144,6 +144,11 @@ func (l *lane) takeSome(ctx context.Context, b *follow.Batch, events []follow.Ev
 			l.work.Add(1)
 			go l.send(begun)
 		}
+		for _, t := range list {
+			if id := t.chosen.Header.TurnID; id != "" {
+				l.rejudge(ctx, id)
+			}
+		}
 		return n, nil
 	}
 }
