@@ -90,6 +90,19 @@ func (s *Subscription) Choose(e Event) (*Chosen, error) {
 	return c, nil
 }
 
+// ChosenAs makes of an event again what it was chosen as before, whatever a subscription
+// chooses by now.
+func ChosenAs(e Event, as EventType) (*Chosen, error) {
+	c := &Chosen{Event: e, Type: as, Marker: e.Method == notify.StreamRewind}
+	if err := json.Unmarshal(e.Params, &c.Header); err != nil {
+		return nil, fmt.Errorf("header of event %d: %w", e.Seq, err)
+	}
+	if err := c.decodeBody(); err != nil {
+		return nil, fmt.Errorf("event %d: %w", e.Seq, err)
+	}
+	return c, nil
+}
+
 // groupOf returns the group of the subscription in which the event may be; "" for
 // none. Most items are no questions, and are seen to be none without decoding.
 func (s *Subscription) groupOf(e Event) On {

@@ -18,12 +18,13 @@ import (
 
 // attempt is one attempt whose number is committed.
 type attempt struct {
-	delivery *bridges.Delivery // as committed
-	channel  bridges.Channel
-	out      *bridges.Outgoing
-	shown    []*bridges.Delivery // by slot: the delivery whose message it shows; nil = none
-	began    time.Time
-	fence    *stillTrue
+	delivery   *bridges.Delivery // as committed
+	channel    bridges.Channel
+	out        *bridges.Outgoing
+	shown      []*bridges.Delivery // by slot: the delivery whose message it shows, or of a take-back which it takes back; nil = none
+	began      time.Time
+	fence      *stillTrue
+	generation int64 // of the subscription when it began
 }
 
 // storageRetry is how long to wait before a commit is tried again.
@@ -91,7 +92,7 @@ func (l *lane) beginIn(ctx context.Context, u *ledger.Unit, d *bridges.Delivery,
 		return nil, bridges.Verdict{Decision: bridges.Deliver}, nil
 	}
 	next := *d
-	a := &attempt{delivery: &next, channel: *channel, began: now, fence: &stillTrue{l: l, d: d}}
+	a := &attempt{delivery: &next, channel: *channel, began: now, fence: &stillTrue{l: l, d: d}, generation: l.sub.Generation}
 	rewritten, v, err := l.prepare(ctx, a)
 	if err != nil || v.Decision != bridges.Deliver {
 		return nil, v, err
@@ -119,7 +120,7 @@ func (l *lane) beginWith(ctx context.Context, fresh []*bridges.Delivery) *attemp
 		return nil
 	}
 	before, now := *d, l.s.now()
-	a := &attempt{delivery: d, channel: *channel, began: now, fence: &stillTrue{l: l, d: &before}}
+	a := &attempt{delivery: d, channel: *channel, began: now, fence: &stillTrue{l: l, d: &before}, generation: l.sub.Generation}
 	if _, v, err := l.prepare(ctx, a); err != nil || v.Decision != bridges.Deliver {
 		l.s.places.done(l)
 		l.s.places.left()
@@ -215,18 +216,20 @@ func (l *lane) prepare(ctx context.Context, a *attempt) (rewritten bool, v bridg
 func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 	d := a.delivery
 	var names []string
+	back := map[string]*bridges.Delivery{} // by slot
 	switch {
 	case d.EventType == bridges.TypeSuperseded:
-		seen := map[string]bool{}
 		for _, id := range d.Supersedes {
 			_, seq, _ := bridges.ParseDeliveryID(id)
 			old, err := bridges.DeliveryOf(tx, d.SubscriptionID, seq)
 			if err != nil {
 				return bridges.Verdict{}, err
 			}
-			if old != nil && old.Slot != "" && !seen[old.Slot] {
-				seen[old.Slot] = true
-				names = append(names, old.Slot)
+			if old != nil && old.Slot != "" {
+				if back[old.Slot] == nil {
+					names = append(names, old.Slot)
+				}
+				back[old.Slot] = old
 			}
 		}
 	case d.Slot != "":
@@ -250,6 +253,8 @@ func (l *lane) slots(tx ledger.Reader, a *attempt) (bridges.Verdict, error) {
 		s := bridges.Slot{Key: bridges.SlotKey(l.s.cfg.LogID, d.SubscriptionID, d.TurnID, name), Post: post}
 		if shown != nil {
 			s.RemoteID = shown.RemoteID
+		} else {
+			shown = back[name] // its message is not known; it has that of the take-back from now on
 		}
 		a.out.Slots = append(a.out.Slots, s)
 		a.shown = append(a.shown, shown)
@@ -357,7 +362,9 @@ func (l *lane) record(a *attempt, r bridges.Result, goOn bool) (begun *attempt, 
 	u, cursor := &ledger.Unit{Rows: []ledger.Row{&d}}, l.cursor
 	var changed []*bridges.Delivery
 	d.Finish(r, a.began, now, l.s.cfg.Random())
-	d.Generation = max(d.Generation, l.sub.Generation)
+	if a.generation < l.sub.Generation { // what is above a cursor that was reset is decided again: this was it
+		d.Generation, d.Forced = l.sub.Generation, d.Forced && d.Seq <= cursor.LastSequence
+	}
 	if changed, err = l.show(u, a, &d, r); err != nil {
 		return nil, err
 	}
@@ -487,8 +494,8 @@ func (l *lane) judge(ctx context.Context, d *bridges.Delivery) error {
 	if len(page.Events) == 0 || page.Events[0].Seq != d.Seq {
 		return nil // the log no longer has it: skip and reset are left
 	}
-	c, err := l.sub.Choose(bridges.Event{Seq: d.Seq, ThreadID: d.ThreadID, Method: d.Method, Params: page.Events[0].Params})
-	if err != nil || c == nil {
+	c, err := bridges.ChosenAs(bridges.Event{Seq: d.Seq, ThreadID: d.ThreadID, Method: d.Method, Params: page.Events[0].Params}, d.EventType)
+	if err != nil {
 		return err
 	}
 	now := l.s.now()

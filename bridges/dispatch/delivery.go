@@ -56,7 +56,7 @@ func (s *Service) Redeliver(ctx context.Context, id string, key *ledger.Key) (br
 		}
 		next = d
 		if !next.State.Open() {
-			next.Revive(l.sub.Generation)
+			next.Revive(next.Generation) // if a reset has come before it, it is still to be decided again
 			next.Forced = true
 		}
 		next.NextAttemptAt = notify.Time{}

@@ -171,3 +171,55 @@ func (s *slowTarget) add(n int) {
 	s.busy += n
 	s.most = max(s.most, s.busy)
 }
+
+// TestAResetCountsWhatIsRedelivered: what a client has asked for again belongs to the new
+// generation after a reset, whether it waits, is under way, or was asked for after the
+// reset, and its receipt moves the cursor.
+func TestAResetCountsWhatIsRedelivered(t *testing.T) {
+	for _, when := range []string{"waits", "under way", "after"} {
+		t.Run(when, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.bridge("b")
+				w.subscribe("s", "b", "")
+				m := w.thread("a")
+				turn(m, "t1")
+				seq := end(m, "t1")
+				want(t, "first", w.target.take(), "turn.completed 5")
+				w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+					if when == "under way" {
+						time.Sleep(time.Second)
+						return bridges.Result{Outcome: bridges.Delivered}
+					}
+					return bridges.Result{Outcome: bridges.Failed, Error: "connection_refused"}
+				})
+				redeliver := func() {
+					if _, err := w.s.Redeliver(context.Background(), bridges.DeliveryID("s", seq), nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if when == "after" {
+					change := bridges.ChangeSubscription{SubscriptionID: "s"}
+					_, err := w.s.SubscriptionPause(context.Background(), change)
+					w.again("s", 0)
+					redeliver()
+					if _, err2 := w.s.SubscriptionResume(context.Background(), change); err != nil || err2 != nil {
+						t.Fatal(err, err2)
+					}
+				} else {
+					redeliver()
+					time.Sleep(time.Millisecond)
+					w.again("s", 0)
+				}
+				time.Sleep(100 * time.Millisecond)
+				if when != "under way" {
+					w.target.set(nil)
+				}
+				time.Sleep(time.Minute)
+				want(t, "rows", w.deliveries("s"), "final 5 delivered")
+				if v := w.view("s"); v.Cursor.LastSequence != seq || v.Cursor.LastDeliveryID != bridges.DeliveryID("s", seq) {
+					t.Errorf("the cursor: %+v", v.Cursor)
+				}
+			})
+		})
+	}
+}

@@ -120,3 +120,32 @@ func TestWhatMayHaveArrivedIsSentAndThenTakenBack(t *testing.T) {
 		want(t, "arrived", w.target.take(), "turn.completed 5, turn.completed 5, turn.superseded 6")
 	})
 }
+
+// TestATakeBackOfAnUnknownMessageIsTheMessage: what may have arrived and has no receipt
+// is taken back by a message of its own, which later news of the slot change.
+func TestATakeBackOfAnUnknownMessageIsTheMessage(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.target.edits = true
+		w.bridge("b")
+		w.subscribe("s", "b", "", bridges.OnProgress)
+		m := w.thread("a")
+		w.target.set(func(_ *bridges.Outgoing, n int) bridges.Result {
+			if n == 1 {
+				return bridges.Result{Outcome: bridges.Failed, Error: "timeout", Arrived: true}
+			}
+			return bridges.Result{Outcome: bridges.Refused, Error: "status 404"}
+		})
+		turn(m, "t1")
+		time.Sleep(time.Hour)
+		want(t, "rows", w.deliveries("s"), "progress 4 dead (status 404)")
+		w.target.set(nil)
+		m.Rewind("t1", "", turns.CauseRequest)
+		m.Commit()
+		synctest.Wait()
+		want(t, "after the marker", w.target.visible(), "turn.superseded 6")
+		m.Attempt("t1")
+		m.Commit()
+		synctest.Wait()
+		want(t, "after the next attempt", w.target.visible(), "turn.started 7")
+	})
+}

@@ -151,6 +151,11 @@ func (l *lane) takeSome(ctx context.Context, b *follow.Batch, events []follow.Ev
 			l.sending = begun.delivery
 			go l.send(begun)
 		}
+		for _, t := range list {
+			if id := t.chosen.Header.TurnID; id != "" {
+				l.rejudge(ctx, id)
+			}
+		}
 		return n, nil
 	}
 }
@@ -277,7 +282,7 @@ func (l *lane) decide(tx ledger.Reader, row *bridges.Bridge, t *taken, now time.
 			if old.State != bridges.StatePending {
 				old.Revive(d.Generation)
 			}
-			old.Generation, old.End = d.Generation, d.End
+			old.Generation, old.End, old.Forced = d.Generation, d.End, false
 			d = old
 		}
 	}

@@ -1,0 +1,116 @@
+package dispatch
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/persist/persisttest"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// endWrongly ends a turn and leaves a row of it that does not agree.
+func endWrongly(m *persisttest.Maker, id string) int64 {
+	m.EndTurn(id)
+	turnRow(m, id, func(t *turns.Turn) { t.CompletedAt = notify.TimeOf(t.CompletedAt.Add(time.Second)) })
+	return m.Commit().Last
+}
+
+// repair makes the row of a turn that endWrongly has ended right, with an event of the
+// turn.
+func repair(m *persisttest.Maker, id string) {
+	m.Create(id, "repair_"+id, items.StatusCompleted, items.NewNotice("info", "repaired"))
+	turnRow(m, id, func(t *turns.Turn) { t.CompletedAt = notify.TimeOf(t.CompletedAt.Add(-time.Second)) })
+	m.Commit()
+}
+
+// turnRow changes the row of a turn in the maker's unit.
+func turnRow(m *persisttest.Maker, id string, change func(*turns.Turn)) {
+	row := *m.Row(turns.Table, id).(*turns.Turn)
+	change(&row)
+	m.Put(&row)
+}
+
+const mismatched = "mismatch (the event and the turn end at different times)"
+
+// TestOrderBehindAMismatch: events of its turn wait for it and come after it, those of
+// other turns pass, and the cursor passes with them; with the order strict all wait.
+func TestOrderBehindAMismatch(t *testing.T) {
+	for _, order := range []bridges.Order{bridges.OrderTurn, bridges.OrderStrict} {
+		t.Run(string(order), func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.bridge("b")
+				w.create(bridges.CreateSubscription{
+					SubscriptionID: "s", BridgeID: "b", On: []bridges.On{bridges.OnFinal}, Methods: []string{notify.ItemCreated}, Order: order,
+				})
+				m, other := w.thread("a"), w.thread("b")
+				turn(m, "t1")
+				wrong := endWrongly(m, "t1") // 6, then delivery/mismatch
+				synctest.Wait()
+				m.Create("t1", "i1", items.StatusCompleted, items.NewNotice("info", "one"))
+				late := m.Commit().Last // 8
+				turn(other, "t2")
+				passes := end(other, "t2") // 10
+				time.Sleep(time.Hour)
+				if order == bridges.OrderTurn {
+					want(t, "meanwhile", w.target.take(), "turn.completed 10")
+					want(t, "rows", w.deliveries("s"), "final 6 "+mismatched+", event 8 pending, final 10 delivered")
+				} else {
+					want(t, "meanwhile", w.target.take(), "")
+					want(t, "rows", w.deliveries("s"), "final 6 "+mismatched+", event 8 pending, final 10 pending")
+				}
+				if c := w.view("s").Cursor; order == bridges.OrderTurn && c.LastSequence != passes || order == bridges.OrderStrict && c.LastSequence != 0 || late != wrong+2 {
+					t.Errorf("the cursor: %+v", c)
+				}
+				repair(m, "t1") // 11, which the subscription chooses
+				time.Sleep(time.Second)
+				if order == bridges.OrderTurn {
+					want(t, "after the repair", w.target.take(), "turn.completed 6, item.created 8, item.created 11")
+				} else {
+					want(t, "after the repair", w.target.take(), "turn.completed 6, item.created 8, turn.completed 10, item.created 11")
+				}
+				if v := w.view("s"); v.Cursor.LastSequence != 11 || v.Cursor.LastError != "" || v.Pending != 0 {
+					t.Errorf("after the repair: %+v", v)
+				}
+			})
+		})
+	}
+}
+
+// TestAMismatchStaysWhatItWas, whatever the subscription chooses by now.
+func TestAMismatchStaysWhatItWas(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		turn(m, "t1")
+		seq := endWrongly(m, "t1")
+		synctest.Wait()
+		on, methods := []bridges.On{bridges.OnQuestions}, []string{notify.TurnCompleted}
+		if _, err := w.s.SubscriptionUpdate(context.Background(), bridges.UpdateSubscription{SubscriptionID: "s", On: &on, Methods: &methods}); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			w.restart()
+			time.Sleep(time.Minute)
+		}
+		want(t, "rows", w.deliveries("s"), "final 5 "+mismatched)
+		page, err := w.store.View().Page(context.Background(), notify.Query{After: seq, MaxEvents: 100, MaxBytes: 1 << 20})
+		if err != nil || len(page.Events) != 2 {
+			t.Errorf("events: %+v, %v; want delivery/mismatch and subscription/updated", page.Events, err)
+		}
+		repair(m, "t1")
+		w.restart()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		w.target.mu.Lock()
+		defer w.target.mu.Unlock()
+		if len(w.target.got) != 1 || !w.target.got[0].envelope.Final {
+			t.Errorf("arrived: %+v", w.target.got)
+		}
+	})
+}
