@@ -53,9 +53,15 @@ func (r *run) serveBridges(ctx context.Context, dir string, urls map[string]stri
 	return r.serveQuietly(ctx, dir, "--config", file)
 }
 
+// delivering is a server whose deliveries are measured.
+type delivering struct{ server *server }
+
+func (s *server) delivering() delivering { return delivering{s} }
+
 // subscribe makes a subscription of a thread, which is made if need be, to the
 // accepted ends of its turns from now on.
-func (s *server) subscribe(ctx context.Context, id, bridge, thread string) error {
+func (d delivering) subscribe(ctx context.Context, id, bridge, thread string) error {
+	s := d.server
 	if err := s.client.Call(ctx, "thread/start", map[string]any{"thread_id": thread}, nil); err != nil {
 		return err
 	}
@@ -67,7 +73,8 @@ func subscriptionOf(id, bridge, thread string) map[string]any {
 }
 
 // setBridges calls bridge/pause or bridge/resume for each bridge.
-func (s *server) setBridges(ctx context.Context, method string, names ...string) error {
+func (d delivering) setBridges(ctx context.Context, method string, names ...string) error {
+	s := d.server
 	for _, name := range names {
 		if err := s.client.Call(ctx, method, map[string]any{"bridge_id": name}, nil); err != nil {
 			return err
@@ -82,7 +89,8 @@ const endsBatch = 32
 
 // makeEnds runs n short turns on each thread, and returns when all have ended and the
 // subscriptions have stored their deliveries, pending of them.
-func (s *server) makeEnds(ctx context.Context, threads []string, n, pending int) error {
+func (d delivering) makeEnds(ctx context.Context, threads []string, n, pending int) error {
+	s := d.server
 	for done := 0; done < n; done += endsBatch {
 		var lines [][]byte
 		for range min(endsBatch, n-done) {
@@ -98,11 +106,12 @@ func (s *server) makeEnds(ctx context.Context, threads []string, n, pending int)
 			return err
 		}
 	}
-	return s.pendingIs(ctx, pending)
+	return d.pendingIs(ctx, pending)
 }
 
 // pendingIs waits until so many deliveries wait to be sent.
-func (s *server) pendingIs(ctx context.Context, n int) error {
+func (d delivering) pendingIs(ctx context.Context, n int) error {
+	s := d.server
 	ctx, cancel := context.WithTimeout(ctx, deliveryLimit)
 	defer cancel()
 	if err := s.counted(ctx, "holon_delivery_pending", float64(n)); err != nil {
@@ -113,8 +122,9 @@ func (s *server) pendingIs(ctx context.Context, n int) error {
 
 // settled waits until nothing is to be sent and no attempt is under way, and returns
 // an error unless so many deliveries have ended since the server's start.
-func (s *server) settled(ctx context.Context, n int) error {
-	if err := s.pendingIs(ctx, 0); err != nil {
+func (d delivering) settled(ctx context.Context, n int) error {
+	s := d.server
+	if err := d.pendingIs(ctx, 0); err != nil {
 		return err
 	}
 	ended, err := s.metric(ctx, "holon_delivery_settled_total")
@@ -128,7 +138,8 @@ func (s *server) settled(ctx context.Context, n int) error {
 // took in all.
 type transactions struct{ count, seconds float64 }
 
-func (s *server) transactions(ctx context.Context) (t transactions, err error) {
+func (d delivering) transactions(ctx context.Context) (t transactions, err error) {
+	s := d.server
 	if t.count, err = s.metric(ctx, "holon_commit_seconds_count"); err == nil {
 		t.seconds, err = s.metric(ctx, "holon_commit_seconds_sum")
 	}

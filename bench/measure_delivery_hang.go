@@ -35,10 +35,10 @@ func measureDeliveryHang(ctx context.Context, r *run) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.subscribeEnds(ctx, "bridge"); err != nil {
+	if err := s.delivering().subscribeEnds(ctx, "bridge"); err != nil {
 		return nil, err
 	}
-	if err := s.backlogOfHung(ctx, r.pairs*r.sizes.hangBlocks); err != nil {
+	if err := s.delivering().backlogOfHung(ctx, r.pairs*r.sizes.hangBlocks); err != nil {
 		return nil, err
 	}
 	pairs := make([][]Pair, 2)
@@ -48,9 +48,9 @@ func measureDeliveryHang(ctx context.Context, r *run) ([]Row, error) {
 		for block := range r.sizes.hangBlocks {
 			for k := range 2 {
 				side := (block + k) % 2 // each is the first of two as often
-				run := s.besideHung
+				run := s.delivering().besideHung
 				if side == 1 {
-					run = s.besidePaused
+					run = s.delivering().besidePaused
 				}
 				a, b, err := run(ctx, t, h, r.sizes.hangTurns)
 				if err != nil {
@@ -81,27 +81,28 @@ func measureDeliveryHang(ctx context.Context, r *run) ([]Row, error) {
 
 // backlogOfHung pauses the bridge that hangs, and makes work for it that lasts so many
 // blocks: each takes what its places hold.
-func (s *server) backlogOfHung(ctx context.Context, blocks int) error {
+func (d delivering) backlogOfHung(ctx context.Context, blocks int) error {
 	var threads []string
 	for i := range hungThreads {
 		threads = append(threads, fmt.Sprintf("hung_%d", i))
-		if err := s.subscribe(ctx, threads[i], hungBridge, threads[i]); err != nil {
+		if err := d.subscribe(ctx, threads[i], hungBridge, threads[i]); err != nil {
 			return err
 		}
 	}
-	if err := s.setBridges(ctx, "bridge/pause", hungBridge); err != nil {
+	if err := d.setBridges(ctx, "bridge/pause", hungBridge); err != nil {
 		return err
 	}
 	each := blocks*hungPlaces/hungThreads + 3 // there is always more than what hangs
-	return s.makeEnds(ctx, threads, each, each*hungThreads)
+	return d.makeEnds(ctx, threads, each, each*hungThreads)
 }
 
 // besideHung is deliverEnds while the bridge hangs. Afterwards it is paused again.
-func (s *server) besideHung(ctx context.Context, t *target, h *hanging, n int) (starts, deliveries []float64, err error) {
+func (d delivering) besideHung(ctx context.Context, t *target, h *hanging, n int) (starts, deliveries []float64, err error) {
+	s := d.server
 	limited, cancel := context.WithTimeout(ctx, deliveryLimit)
 	defer cancel()
 	full := h.hold()
-	if err := s.setBridges(ctx, "bridge/resume", hungBridge); err != nil {
+	if err := d.setBridges(ctx, "bridge/resume", hungBridge); err != nil {
 		return nil, nil, err
 	}
 	select {
@@ -109,14 +110,14 @@ func (s *server) besideHung(ctx context.Context, t *target, h *hanging, n int) (
 	case <-limited.Done():
 		return nil, nil, fmt.Errorf("wait until %d attempts hang: %w", hungPlaces, limited.Err())
 	}
-	if starts, deliveries, err = s.deliverEnds(ctx, t, n); err != nil {
+	if starts, deliveries, err = d.deliverEnds(ctx, t, n); err != nil {
 		return nil, nil, err
 	}
 	// An attempt that ends makes room for another one.
 	if come, held := h.counts(); come != hungPlaces || held != hungPlaces {
 		return nil, nil, fmt.Errorf("%d attempts came and %d hang, not %d: the block took longer than an attempt may take", come, held, hungPlaces)
 	}
-	if err := s.setBridges(ctx, "bridge/pause", hungBridge); err != nil {
+	if err := d.setBridges(ctx, "bridge/pause", hungBridge); err != nil {
 		return nil, nil, err
 	}
 	h.release()
@@ -124,8 +125,8 @@ func (s *server) besideHung(ctx context.Context, t *target, h *hanging, n int) (
 }
 
 // besidePaused is deliverEnds while the bridge is paused.
-func (s *server) besidePaused(ctx context.Context, t *target, _ *hanging, n int) (starts, deliveries []float64, err error) {
-	return s.deliverEnds(ctx, t, n)
+func (d delivering) besidePaused(ctx context.Context, t *target, _ *hanging, n int) (starts, deliveries []float64, err error) {
+	return d.deliverEnds(ctx, t, n)
 }
 
 // hanging is a target that answers only once it is released. Attempts that it lets go

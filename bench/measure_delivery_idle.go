@@ -17,7 +17,7 @@ func measureDeliveryIdle(ctx context.Context, r *run) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := ours.manySubscriptions(ctx, r.sizes.idleSubscriptions); err != nil {
+	if err := ours.delivering().manySubscriptions(ctx, r.sizes.idleSubscriptions); err != nil {
 		return nil, err
 	}
 	bare, err := r.serveIdleBridge(ctx)
@@ -55,7 +55,7 @@ func measureDeliveryIdle(ctx context.Context, r *run) ([]Row, error) {
 	if err == nil && subscriptions != float64(r.sizes.idleSubscriptions) {
 		err = fmt.Errorf("there are %v subscriptions, not %d", subscriptions, r.sizes.idleSubscriptions)
 	}
-	if err := errors.Join(err, ours.nothingSettled(ctx), ours.stop(), bare.stop()); err != nil {
+	if err := errors.Join(err, ours.delivering().nothingSettled(ctx), ours.stop(), bare.stop()); err != nil {
 		return nil, err
 	}
 	with := fmt.Sprintf("%d idle subscriptions", r.sizes.idleSubscriptions)
@@ -83,7 +83,8 @@ func (r *run) serveIdleBridge(ctx context.Context) (*server, error) {
 	return s, s.startThreads(ctx)
 }
 
-func (s *server) manySubscriptions(ctx context.Context, n int) error {
+func (d delivering) manySubscriptions(ctx context.Context, n int) error {
+	s := d.server
 	lines := make([][]byte, 0, n)
 	for i := range n {
 		line, err := ingest.Line(i, "subscription/create", subscriptionOf(fmt.Sprintf("idle_%d", i), "idle", idleThread))
@@ -97,7 +98,8 @@ func (s *server) manySubscriptions(ctx context.Context, n int) error {
 }
 
 // nothingSettled returns an error if the server has anything to send.
-func (s *server) nothingSettled(ctx context.Context) error {
+func (d delivering) nothingSettled(ctx context.Context) error {
+	s := d.server
 	var page struct {
 		Deliveries []struct{} `json:"deliveries"`
 	}

@@ -29,7 +29,7 @@ func measureDeliveryLatency(ctx context.Context, r *run) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.subscribeEnds(ctx, "bridge"); err != nil {
+	if err := s.delivering().subscribeEnds(ctx, "bridge"); err != nil {
 		return nil, err
 	}
 	if err := s.client.Call(ctx, "thread/start", map[string]any{"thread_id": latencyThread}, nil); err != nil {
@@ -40,13 +40,13 @@ func measureDeliveryLatency(ctx context.Context, r *run) ([]Row, error) {
 	pairs, err := r.interleave(ctx,
 		func(ctx context.Context, i int) ([]float64, error) {
 			profiled := r.profile(ctx, s, fmt.Sprintf("delivery-latency-%d", i))
-			_, times, err := s.deliverEnds(ctx, t, r.sizes.paced)
+			_, times, err := s.delivering().deliverEnds(ctx, t, r.sizes.paced)
 			delivered += len(times)
 			if err := errors.Join(err, profiled()); err != nil {
 				return nil, err
 			}
 			tails = append(tails, percentile(times, 0.99))
-			return []float64{median(times)}, s.settled(ctx, delivered)
+			return []float64{median(times)}, s.delivering().settled(ctx, delivered)
 		},
 		func(ctx context.Context, _ int) ([]float64, error) {
 			commits, err := r.requested(ctx, s)
@@ -135,9 +135,9 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 func endThread(i int) string { return fmt.Sprintf("ends_%d", i%endThreads) }
 
 // subscribeEnds makes the threads of deliverEnds, with a subscription each.
-func (s *server) subscribeEnds(ctx context.Context, bridge string) error {
+func (d delivering) subscribeEnds(ctx context.Context, bridge string) error {
 	for i := range endThreads {
-		if err := s.subscribe(ctx, fmt.Sprintf("ends_%d", i), bridge, endThread(i)); err != nil {
+		if err := d.subscribe(ctx, fmt.Sprintf("ends_%d", i), bridge, endThread(i)); err != nil {
 			return err
 		}
 	}
@@ -147,7 +147,8 @@ func (s *server) subscribeEnds(ctx context.Context, bridge string) error {
 // deliverEnds starts n short turns, at most at the pace and each after the delivery of
 // the one before. It returns for each the milliseconds until its start was answered,
 // and those from the arrival of its end on a stream to that of its delivery.
-func (s *server) deliverEnds(ctx context.Context, t *target, n int) (starts, deliveries []float64, err error) {
+func (d delivering) deliverEnds(ctx context.Context, t *target, n int) (starts, deliveries []float64, err error) {
+	s := d.server
 	ctx, cancel := context.WithTimeout(ctx, deliveryLimit)
 	defer cancel()
 	st, err := s.status(ctx)
