@@ -184,7 +184,7 @@ func TestListsForPeople(t *testing.T) {
 	got = regexp.MustCompile(` +AGE`).ReplaceAllString(got, "  AGE")
 	got = ages.ReplaceAllString(number.ReplaceAllString(clock.ReplaceAllString(got, "TIME"), ":N"), "  0s ")
 	want := `BRIDGE  KIND     SECRET  FROM           STATE
-hook    webhook  …ZQ==   configuration  active
+hook    webhook  …HINT   configuration  active
 ntfy    ntfy     …hone   configuration  active
 
 SUBSCRIPTION  STATE   SENDS             OF   THROUGH  WAIT  DEAD
@@ -195,6 +195,7 @@ DELIVERY  AGE  NEWS   TRIES  STATE      NEXT
 notif:hook-all:N  0s   final  0      pending    waits for its turn
 notif:ntfy-all:N  0s   final  1      delivered
 `
+	want = strings.Replace(want, "HINT", bridges.Secrets{Secret: sendSecret}.Hint(), 1)
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
