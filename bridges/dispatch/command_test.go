@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -460,9 +461,17 @@ func TestCommandsAreDoneOnceForAKey(t *testing.T) {
 // TestRotation: for a day both secrets count.
 func TestRotation(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
+		var mu sync.Mutex
 		var current, previous string
+		opened := func() (string, string) {
+			mu.Lock()
+			defer mu.Unlock()
+			return current, previous
+		}
 		w.change = func(c *Config) {
 			c.Open = func(_ *bridges.Bridge, s bridges.Secrets, p *bridges.Secrets) (bridges.Channel, error) {
+				mu.Lock()
+				defer mu.Unlock()
 				current, previous = s.Secret, ""
 				if p != nil {
 					previous = p.Secret
@@ -473,18 +482,18 @@ func TestRotation(t *testing.T) {
 		w.restart()
 		first, _ := w.s.BridgeCreate(background, bridges.CreateBridge{BridgeID: "b", Kind: bridges.KindWebhook})
 		second, err := w.s.BridgeRotate(background, bridges.RotateSecret{BridgeID: "b"})
-		if err != nil || current != second.Secret || previous != first.Secret || second.Secret == first.Secret {
-			t.Fatalf("%v: %q %q", err, current, previous)
+		if now, before := opened(); err != nil || now != second.Secret || before != first.Secret || second.Secret == first.Secret {
+			t.Fatalf("%v: %q %q", err, now, before)
 		}
 		time.Sleep(23 * time.Hour)
 		w.restart()
-		if current != second.Secret || previous != first.Secret {
+		if now, before := opened(); now != second.Secret || before != first.Secret {
 			t.Error("after 23 hours and a restart the old secret does not count")
 		}
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		if current != second.Secret || previous != "" || len(w.secrets.kept) != 1 {
-			t.Errorf("after a day: %q, %d kept", previous, len(w.secrets.kept))
+		if now, before := opened(); now != second.Secret || before != "" || len(w.secrets.kept) != 1 {
+			t.Errorf("after a day: %q, %d kept", before, len(w.secrets.kept))
 		}
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"go.uber.org/goleak"
 
 	"github.com/seed82539d15/holon/bridges"
@@ -410,14 +409,6 @@ func want(t testing.TB, what, got, want string) {
 	if got != want {
 		t.Errorf("%s:\n got %s\nwant %s", what, got, want)
 	}
-}
-
-func (w *world) decode(body string) (e bridges.Envelope) {
-	w.t.Helper()
-	if err := json.Unmarshal([]byte(body), &e); err != nil {
-		w.t.Fatal(err)
-	}
-	return e
 }
 
 var permission = items.PermissionRequest{Type: items.KindPermissionRequest, Title: "run make", Options: []items.Option{{OptionID: "y", Name: "Yes", Kind: items.AllowOnce}}}
