@@ -213,9 +213,10 @@ func (d *Delivery) Finish(r Result, began, now time.Time, random float64) {
 	case Wait:
 		d.Attempts--
 		return // the bridge waits
-	case Gone:
+	case Gone: // the bridge or the subscription is disabled, if that can be committed
 		d.Attempts--
-		return // the bridge or the subscription is disabled
+		d.NextAttemptAt = notify.TimeOf(now.Add(retries[0]))
+		return
 	case Refused:
 		if d.Refusals++; d.Refusals >= maxRefusals {
 			d.settle(StateDead, r.Error, now)

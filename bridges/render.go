@@ -73,7 +73,8 @@ func (s *Subscription) Envelope(c *Chosen, m Material) *Envelope {
 		}
 		d.Reason = b.Reason
 	case TypeEvent:
-		if s.IncludeText {
+		// Items and what arrives in inboxes have prompts and the output of tools.
+		if s.IncludeText && !strings.HasPrefix(c.Method, "item/") && c.Method != notify.InboxReceived && c.Method != notify.TurnLate {
 			d.Event = bounded(jsontext.Value(c.Params))
 		}
 	}

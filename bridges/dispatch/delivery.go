@@ -49,7 +49,7 @@ func (s *Service) Redeliver(ctx context.Context, id string, key *ledger.Key) (br
 		switch {
 		case d == nil || d.Reduced():
 			return nil, bridges.RedeliverResult{}, bridges.ErrDeliveryNotFound
-		case d.State == bridges.StateMismatch || d.Body == nil:
+		case d.Body == nil || d.State != bridges.StatePending && d.State != bridges.StateDelivered && d.State != bridges.StateDead:
 			return nil, bridges.RedeliverResult{}, bridges.ErrNothingToSend
 		case l.sending != nil && l.sending.Seq == seq:
 			return &ledger.Unit{}, bridges.RedeliverResult{Delivery: *d}, nil // it is being sent

@@ -198,7 +198,7 @@ func TestGoneEndsIt(t *testing.T) {
 			if _, err := w.s.SubscriptionResume(context.Background(), bridges.ChangeSubscription{SubscriptionID: "s"}); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Second)
+			time.Sleep(2 * time.Second)
 			want(t, "after resume", w.target.take(), fmt.Sprintf("turn.completed %d", head))
 		})
 	}
