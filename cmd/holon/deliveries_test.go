@@ -22,7 +22,7 @@ func TestDeliveriesAreListedShownAndSentAgain(t *testing.T) {
 		return id != ""
 	})
 	shown := s.want("delivery", id)
-	contains(t, shown, "delivery     "+id+"\n", "news         final (turn/completed, event ", "thread       a\n", "state        delivered\n", "refused after ", ": status 400\n", "delivered after ")
+	contains(t, shown, "delivery     "+id+"\n", "news         final (turn/completed, event ", "thread       a\n", "state        delivered\n", "refused after ", ": status 400\n    answer: it does not work\n", "delivered after ")
 	contains(t, s.want("redeliver", id), id+": will be sent\n")
 	eventually(t, "it is sent again under its id", func() bool { return len(receiver.Requests()) == 3 && len(receiver.IDs()) == 1 })
 	for _, args := range [][]string{{"delivery", "notif:x:1"}, {"redeliver", "notif:x:1"}} {
