@@ -37,35 +37,33 @@ func measureDelivery(ctx context.Context, r *run) (rows []Row, err error) {
 	return rows, nil
 }
 
+// sender is a server with bridges.
+type sender struct{ server *server }
+
 // serveBridges starts a server with a bridge of kind webhook for each URL.
-func (r *run) serveBridges(ctx context.Context, dir string, urls map[string]string) (*server, error) {
+func (r *run) serveBridges(ctx context.Context, dir string, urls map[string]string) (sender, error) {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(urls)) {
 		fmt.Fprintf(&b, "[bridges.%s]\nkind = \"webhook\"\nallow_private = true\nurl = %q\nsecret = %q\n", name, urls[name], deliverySecret)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
+		return sender{}, err
 	}
 	file := filepath.Join(dir, "bridges.toml")
 	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-		return nil, err
+		return sender{}, err
 	}
-	return r.serveQuietly(ctx, dir, "--config", file)
+	s, err := r.serveQuietly(ctx, dir, "--config", file)
+	return sender{s}, err
 }
-
-// delivering is a server whose deliveries are measured.
-type delivering struct{ server *server }
-
-func (s *server) delivering() delivering { return delivering{s} }
 
 // subscribe makes a subscription of a thread, which is made if need be, to the
 // accepted ends of its turns from now on.
-func (d delivering) subscribe(ctx context.Context, id, bridge, thread string) error {
-	s := d.server
-	if err := s.client.Call(ctx, "thread/start", map[string]any{"thread_id": thread}, nil); err != nil {
+func (s sender) subscribe(ctx context.Context, id, bridge, thread string) error {
+	if err := s.server.client.Call(ctx, "thread/start", map[string]any{"thread_id": thread}, nil); err != nil {
 		return err
 	}
-	return s.client.Call(ctx, "subscription/create", subscriptionOf(id, bridge, thread), nil)
+	return s.server.client.Call(ctx, "subscription/create", subscriptionOf(id, bridge, thread), nil)
 }
 
 func subscriptionOf(id, bridge, thread string) map[string]any {
@@ -73,10 +71,9 @@ func subscriptionOf(id, bridge, thread string) map[string]any {
 }
 
 // setBridges calls bridge/pause or bridge/resume for each bridge.
-func (d delivering) setBridges(ctx context.Context, method string, names ...string) error {
-	s := d.server
+func (s sender) setBridges(ctx context.Context, method string, names ...string) error {
 	for _, name := range names {
-		if err := s.client.Call(ctx, method, map[string]any{"bridge_id": name}, nil); err != nil {
+		if err := s.server.client.Call(ctx, method, map[string]any{"bridge_id": name}, nil); err != nil {
 			return err
 		}
 	}
@@ -89,8 +86,7 @@ const endsBatch = 32
 
 // makeEnds runs n short turns on each thread, and returns when all have ended and the
 // subscriptions have stored their deliveries, pending of them.
-func (d delivering) makeEnds(ctx context.Context, threads []string, n, pending int) error {
-	s := d.server
+func (s sender) makeEnds(ctx context.Context, threads []string, n, pending int) error {
 	for done := 0; done < n; done += endsBatch {
 		var lines [][]byte
 		for range min(endsBatch, n-done) {
@@ -102,19 +98,18 @@ func (d delivering) makeEnds(ctx context.Context, threads []string, n, pending i
 				lines = append(lines, line)
 			}
 		}
-		if _, err := s.ran(ctx, lines); err != nil {
+		if _, err := s.server.ran(ctx, lines); err != nil {
 			return err
 		}
 	}
-	return d.pendingIs(ctx, pending)
+	return s.pendingIs(ctx, pending)
 }
 
 // pendingIs waits until so many deliveries wait to be sent.
-func (d delivering) pendingIs(ctx context.Context, n int) error {
-	s := d.server
+func (s sender) pendingIs(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, deliveryLimit)
 	defer cancel()
-	if err := s.counted(ctx, "holon_delivery_pending", float64(n)); err != nil {
+	if err := s.server.counted(ctx, "holon_delivery_pending", float64(n)); err != nil {
 		return fmt.Errorf("wait until %d deliveries are pending: %w", n, err)
 	}
 	return nil
@@ -122,12 +117,11 @@ func (d delivering) pendingIs(ctx context.Context, n int) error {
 
 // settled waits until nothing is to be sent and no attempt is under way, and returns
 // an error unless so many deliveries have ended since the server's start.
-func (d delivering) settled(ctx context.Context, n int) error {
-	s := d.server
-	if err := d.pendingIs(ctx, 0); err != nil {
+func (s sender) settled(ctx context.Context, n int) error {
+	if err := s.pendingIs(ctx, 0); err != nil {
 		return err
 	}
-	ended, err := s.metric(ctx, "holon_delivery_settled_total")
+	ended, err := s.server.metric(ctx, "holon_delivery_settled_total")
 	if err == nil && ended != float64(n) {
 		err = fmt.Errorf("%v deliveries have ended, not %d", ended, n)
 	}
@@ -138,10 +132,9 @@ func (d delivering) settled(ctx context.Context, n int) error {
 // took in all.
 type transactions struct{ count, seconds float64 }
 
-func (d delivering) transactions(ctx context.Context) (t transactions, err error) {
-	s := d.server
-	if t.count, err = s.metric(ctx, "holon_commit_seconds_count"); err == nil {
-		t.seconds, err = s.metric(ctx, "holon_commit_seconds_sum")
+func (s sender) transactions(ctx context.Context) (t transactions, err error) {
+	if t.count, err = s.server.metric(ctx, "holon_commit_seconds_count"); err == nil {
+		t.seconds, err = s.server.metric(ctx, "holon_commit_seconds_sum")
 	}
 	return t, err
 }

@@ -35,22 +35,22 @@ func measureDeliveryHang(ctx context.Context, r *run) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.delivering().subscribeEnds(ctx, "bridge"); err != nil {
+	if err := s.subscribeEnds(ctx, "bridge"); err != nil {
 		return nil, err
 	}
-	if err := s.delivering().backlogOfHung(ctx, r.pairs*r.sizes.hangBlocks); err != nil {
+	if err := s.backlogOfHung(ctx, r.pairs*r.sizes.hangBlocks); err != nil {
 		return nil, err
 	}
 	pairs := make([][]Pair, 2)
 	for i := range r.pairs {
 		var starts, deliveries [2][]float64
-		profiled := r.profile(ctx, s, fmt.Sprintf("delivery-hang-%d", i))
+		profiled := r.profile(ctx, s.server, fmt.Sprintf("delivery-hang-%d", i))
 		for block := range r.sizes.hangBlocks {
 			for k := range 2 {
 				side := (block + k) % 2 // each is the first of two as often
-				run := s.delivering().besideHung
+				run := s.besideHung
 				if side == 1 {
-					run = s.delivering().besidePaused
+					run = s.besidePaused
 				}
 				a, b, err := run(ctx, t, h, r.sizes.hangTurns)
 				if err != nil {
@@ -68,7 +68,7 @@ func measureDeliveryHang(ctx context.Context, r *run) ([]Row, error) {
 		r.say("pair %d of %d, p99 beside the bridge that hangs and while it is paused: turn/start %.2f, %.2f ms; end to delivery %.2f, %.2f ms; medians %.2f, %.2f; %.2f, %.2f", i+1, r.pairs,
 			pairs[0][i].Ours, pairs[0][i].Baseline, pairs[1][i].Ours, pairs[1][i].Baseline, median(starts[0]), median(starts[1]), median(deliveries[0]), median(deliveries[1]))
 	}
-	if err := s.stop(); err != nil {
+	if err := s.server.stop(); err != nil {
 		return nil, err
 	}
 	const beside = " beside a bridge that hangs in all its places, p99"
@@ -81,28 +81,27 @@ func measureDeliveryHang(ctx context.Context, r *run) ([]Row, error) {
 
 // backlogOfHung pauses the bridge that hangs, and makes work for it that lasts so many
 // blocks: each takes what its places hold.
-func (d delivering) backlogOfHung(ctx context.Context, blocks int) error {
+func (s sender) backlogOfHung(ctx context.Context, blocks int) error {
 	var threads []string
 	for i := range hungThreads {
 		threads = append(threads, fmt.Sprintf("hung_%d", i))
-		if err := d.subscribe(ctx, threads[i], hungBridge, threads[i]); err != nil {
+		if err := s.subscribe(ctx, threads[i], hungBridge, threads[i]); err != nil {
 			return err
 		}
 	}
-	if err := d.setBridges(ctx, "bridge/pause", hungBridge); err != nil {
+	if err := s.setBridges(ctx, "bridge/pause", hungBridge); err != nil {
 		return err
 	}
 	each := blocks*hungPlaces/hungThreads + 3 // there is always more than what hangs
-	return d.makeEnds(ctx, threads, each, each*hungThreads)
+	return s.makeEnds(ctx, threads, each, each*hungThreads)
 }
 
 // besideHung is deliverEnds while the bridge hangs. Afterwards it is paused again.
-func (d delivering) besideHung(ctx context.Context, t *target, h *hanging, n int) (starts, deliveries []float64, err error) {
-	s := d.server
+func (s sender) besideHung(ctx context.Context, t *target, h *hanging, n int) (starts, deliveries []float64, err error) {
 	limited, cancel := context.WithTimeout(ctx, deliveryLimit)
 	defer cancel()
 	full := h.hold()
-	if err := d.setBridges(ctx, "bridge/resume", hungBridge); err != nil {
+	if err := s.setBridges(ctx, "bridge/resume", hungBridge); err != nil {
 		return nil, nil, err
 	}
 	select {
@@ -110,23 +109,23 @@ func (d delivering) besideHung(ctx context.Context, t *target, h *hanging, n int
 	case <-limited.Done():
 		return nil, nil, fmt.Errorf("wait until %d attempts hang: %w", hungPlaces, limited.Err())
 	}
-	if starts, deliveries, err = d.deliverEnds(ctx, t, n); err != nil {
+	if starts, deliveries, err = s.deliverEnds(ctx, t, n); err != nil {
 		return nil, nil, err
 	}
 	// An attempt that ends makes room for another one.
 	if come, held := h.counts(); come != hungPlaces || held != hungPlaces {
 		return nil, nil, fmt.Errorf("%d attempts came and %d hang, not %d: the block took longer than an attempt may take", come, held, hungPlaces)
 	}
-	if err := d.setBridges(ctx, "bridge/pause", hungBridge); err != nil {
+	if err := s.setBridges(ctx, "bridge/pause", hungBridge); err != nil {
 		return nil, nil, err
 	}
 	h.release()
-	return starts, deliveries, s.counted(limited, "holon_delivery_in_flight", 0)
+	return starts, deliveries, s.server.counted(limited, "holon_delivery_in_flight", 0)
 }
 
 // besidePaused is deliverEnds while the bridge is paused.
-func (d delivering) besidePaused(ctx context.Context, t *target, _ *hanging, n int) (starts, deliveries []float64, err error) {
-	return d.deliverEnds(ctx, t, n)
+func (s sender) besidePaused(ctx context.Context, t *target, _ *hanging, n int) (starts, deliveries []float64, err error) {
+	return s.deliverEnds(ctx, t, n)
 }
 
 // hanging is a target that answers only once it is released. Attempts that it lets go

@@ -17,14 +17,14 @@ func measureDeliveryIdle(ctx context.Context, r *run) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := ours.delivering().manySubscriptions(ctx, r.sizes.idleSubscriptions); err != nil {
+	if err := ours.manySubscriptions(ctx, r.sizes.idleSubscriptions); err != nil {
 		return nil, err
 	}
 	bare, err := r.serveIdleBridge(ctx)
 	if err != nil {
 		return nil, err
 	}
-	sides := []*server{ours, bare}
+	sides := []*server{ours.server, bare.server}
 	for _, s := range sides { // the first turns of a thread take longer
 		if _, err := s.load(ctx, r.sizes.idleItems); err != nil {
 			return nil, err
@@ -33,8 +33,8 @@ func measureDeliveryIdle(ctx context.Context, r *run) ([]Row, error) {
 	var rates, cpu []Pair
 	for i := range r.pairs {
 		// Of both, to be compared: a profile costs something too.
-		profiled := r.profile(ctx, ours, fmt.Sprintf("delivery-idle-%d", i))
-		bareProfiled := r.profile(ctx, bare, fmt.Sprintf("delivery-idle-bare-%d", i))
+		profiled := r.profile(ctx, ours.server, fmt.Sprintf("delivery-idle-%d", i))
+		bareProfiled := r.profile(ctx, bare.server, fmt.Sprintf("delivery-idle-bare-%d", i))
 		var total [2]appended
 		for block := range r.sizes.idleBlocks {
 			for k := range sides {
@@ -51,11 +51,11 @@ func measureDeliveryIdle(ctx context.Context, r *run) ([]Row, error) {
 		cpu = append(cpu, Pair{total[0].cpuOfEach(), total[1].cpuOfEach()})
 		r.say("pair %d of %d: %s and %s events/s = %.3f; %s and %s µs of processor for each", i+1, r.pairs, figure(rates[i].Ours), figure(rates[i].Baseline), rates[i].ratio(), figure(cpu[i].Ours), figure(cpu[i].Baseline))
 	}
-	subscriptions, err := ours.metric(ctx, "holon_delivery_subscriptions")
+	subscriptions, err := ours.server.metric(ctx, "holon_delivery_subscriptions")
 	if err == nil && subscriptions != float64(r.sizes.idleSubscriptions) {
 		err = fmt.Errorf("there are %v subscriptions, not %d", subscriptions, r.sizes.idleSubscriptions)
 	}
-	if err := errors.Join(err, ours.delivering().nothingSettled(ctx), ours.stop(), bare.stop()); err != nil {
+	if err := errors.Join(err, ours.nothingSettled(ctx), ours.server.stop(), bare.server.stop()); err != nil {
 		return nil, err
 	}
 	with := fmt.Sprintf("%d idle subscriptions", r.sizes.idleSubscriptions)
@@ -71,20 +71,19 @@ const idleThread = "idle"
 
 // serveIdleBridge starts a server with a bridge that has nothing to send, and the
 // threads of a load.
-func (r *run) serveIdleBridge(ctx context.Context) (*server, error) {
+func (r *run) serveIdleBridge(ctx context.Context) (sender, error) {
 	// Nothing listens there, and nothing is sent there.
 	s, err := r.serveBridges(ctx, r.newDir("delivery-idle"), map[string]string{"idle": "http://127.0.0.1:9/hook"})
 	if err != nil {
-		return nil, err
+		return s, err
 	}
-	if err := s.client.Call(ctx, "thread/start", map[string]any{"thread_id": idleThread}, nil); err != nil {
-		return nil, err
+	if err := s.server.client.Call(ctx, "thread/start", map[string]any{"thread_id": idleThread}, nil); err != nil {
+		return s, err
 	}
-	return s, s.startThreads(ctx)
+	return s, s.server.startThreads(ctx)
 }
 
-func (d delivering) manySubscriptions(ctx context.Context, n int) error {
-	s := d.server
+func (s sender) manySubscriptions(ctx context.Context, n int) error {
 	lines := make([][]byte, 0, n)
 	for i := range n {
 		line, err := ingest.Line(i, "subscription/create", subscriptionOf(fmt.Sprintf("idle_%d", i), "idle", idleThread))
@@ -93,17 +92,16 @@ func (d delivering) manySubscriptions(ctx context.Context, n int) error {
 		}
 		lines = append(lines, line)
 	}
-	_, err := s.sendAll(ctx, lines)
+	_, err := s.server.sendAll(ctx, lines)
 	return err
 }
 
 // nothingSettled returns an error if the server has anything to send.
-func (d delivering) nothingSettled(ctx context.Context) error {
-	s := d.server
+func (s sender) nothingSettled(ctx context.Context) error {
 	var page struct {
 		Deliveries []struct{} `json:"deliveries"`
 	}
-	err := s.client.Call(ctx, "delivery/list", nil, &page)
+	err := s.server.client.Call(ctx, "delivery/list", nil, &page)
 	if err == nil && len(page.Deliveries) > 0 {
 		err = errors.New("an idle subscription has deliveries")
 	}

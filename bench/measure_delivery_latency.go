@@ -11,6 +11,10 @@ import (
 	"github.com/seed82539d15/holon/bench/receiver"
 )
 
+// endWarmUp is how many turns of deliverEnds do not count: what happened before them
+// differs, the idle time and whatever a measure has changed.
+const endWarmUp = 10
+
 // endThreads is how many threads end turns in turn, each with a subscription: an end
 // does not have to wait for the receipt of the one before.
 const endThreads = 16
@@ -29,27 +33,27 @@ func measureDeliveryLatency(ctx context.Context, r *run) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.delivering().subscribeEnds(ctx, "bridge"); err != nil {
+	if err := s.subscribeEnds(ctx, "bridge"); err != nil {
 		return nil, err
 	}
-	if err := s.client.Call(ctx, "thread/start", map[string]any{"thread_id": latencyThread}, nil); err != nil {
+	if err := s.server.client.Call(ctx, "thread/start", map[string]any{"thread_id": latencyThread}, nil); err != nil {
 		return nil, err
 	}
 	delivered := 0
 	var committed, posted, tails []float64
 	pairs, err := r.interleave(ctx,
 		func(ctx context.Context, i int) ([]float64, error) {
-			profiled := r.profile(ctx, s, fmt.Sprintf("delivery-latency-%d", i))
-			_, times, err := s.delivering().deliverEnds(ctx, t, r.sizes.paced)
-			delivered += len(times)
+			profiled := r.profile(ctx, s.server, fmt.Sprintf("delivery-latency-%d", i))
+			_, times, err := s.deliverEnds(ctx, t, r.sizes.paced)
+			delivered += len(times) + endWarmUp
 			if err := errors.Join(err, profiled()); err != nil {
 				return nil, err
 			}
 			tails = append(tails, percentile(times, 0.99))
-			return []float64{median(times)}, s.delivering().settled(ctx, delivered)
+			return []float64{median(times)}, s.settled(ctx, delivered)
 		},
 		func(ctx context.Context, _ int) ([]float64, error) {
-			commits, err := r.requested(ctx, s)
+			commits, err := r.requested(ctx, s.server)
 			if err != nil {
 				return nil, err
 			}
@@ -64,7 +68,7 @@ func measureDeliveryLatency(ctx context.Context, r *run) ([]Row, error) {
 		newRow("delivery-latency", "accepted end to the arrival of its delivery, p50", "ms", pairs[0]).atMost(3).
 			note("baseline: p50 of a commit of the same server (%s ms) + p50 of a post to the same receiver (%s ms)", figure(median(committed)), figure(median(posted))).
 			note("ours p99: %s ms", figure(median(tails))),
-	}, s.stop()
+	}, s.server.stop()
 }
 
 // target is a receiver in this process. One goroutine owns it.
@@ -135,27 +139,27 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 func endThread(i int) string { return fmt.Sprintf("ends_%d", i%endThreads) }
 
 // subscribeEnds makes the threads of deliverEnds, with a subscription each.
-func (d delivering) subscribeEnds(ctx context.Context, bridge string) error {
+func (s sender) subscribeEnds(ctx context.Context, bridge string) error {
 	for i := range endThreads {
-		if err := d.subscribe(ctx, fmt.Sprintf("ends_%d", i), bridge, endThread(i)); err != nil {
+		if err := s.subscribe(ctx, fmt.Sprintf("ends_%d", i), bridge, endThread(i)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// deliverEnds starts n short turns, at most at the pace and each after the delivery of
-// the one before. It returns for each the milliseconds until its start was answered,
+// deliverEnds starts n short turns after some that do not count, at most at the pace and
+// each after the delivery of the one before. It returns for each the milliseconds until its start was answered,
 // and those from the arrival of its end on a stream to that of its delivery.
-func (d delivering) deliverEnds(ctx context.Context, t *target, n int) (starts, deliveries []float64, err error) {
-	s := d.server
+func (s sender) deliverEnds(ctx context.Context, t *target, n int) (starts, deliveries []float64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, deliveryLimit)
 	defer cancel()
-	st, err := s.status(ctx)
+	n += endWarmUp
+	st, err := s.server.status(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	w, err := watched(ctx, s.address, fmt.Sprintf("/rpc/stream?after_seq=%d&method=turn/completed", st.LatestSeq), 1, 1, n)
+	w, err := watched(ctx, s.server.address, fmt.Sprintf("/rpc/stream?after_seq=%d&method=turn/completed", st.LatestSeq), 1, 1, n)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -172,7 +176,7 @@ func (d delivering) deliverEnds(ctx context.Context, t *target, n int) (starts, 
 			TurnID string `json:"turn_id"`
 		}
 		began := time.Now()
-		if err := s.client.Call(ctx, "turn/start", plainTurn(endThread(i)), &turn); err != nil {
+		if err := s.server.client.Call(ctx, "turn/start", plainTurn(endThread(i)), &turn); err != nil {
 			return nil, nil, err
 		}
 		starts = append(starts, milliseconds(time.Since(began)))
@@ -191,7 +195,7 @@ func (d delivering) deliverEnds(ctx context.Context, t *target, n int) (starts, 
 	for i, at := range came { // one turn after the other has ended
 		deliveries = append(deliveries, milliseconds(at.Sub(w.arrived[0][i])))
 	}
-	return starts, deliveries, nil
+	return starts[endWarmUp:], deliveries[endWarmUp:], nil
 }
 
 // turnOf reads which turn a webhook is about.

@@ -94,24 +94,24 @@ func (r *run) delivered(ctx context.Context, to remote, round int) (d deliveredA
 	var threads []string
 	for i := range loadThreads {
 		threads = append(threads, fmt.Sprintf("bench_%d", i))
-		if err := s.delivering().subscribe(ctx, fmt.Sprintf("sub_%d", i), names[i%rateBridges], threads[i]); err != nil {
+		if err := s.subscribe(ctx, fmt.Sprintf("sub_%d", i), names[i%rateBridges], threads[i]); err != nil {
 			return d, err
 		}
 	}
-	if err := s.delivering().setBridges(ctx, "bridge/pause", names...); err != nil {
+	if err := s.setBridges(ctx, "bridge/pause", names...); err != nil {
 		return d, err
 	}
 	n := loadThreads * r.sizes.deliveries
-	if err := s.delivering().makeEnds(ctx, threads, r.sizes.deliveries, n); err != nil {
+	if err := s.makeEnds(ctx, threads, r.sizes.deliveries, n); err != nil {
 		return d, err
 	}
-	before, err := s.delivering().transactions(ctx)
+	before, err := s.transactions(ctx)
 	if err != nil {
 		return d, err
 	}
-	profiled := r.profile(ctx, s, fmt.Sprintf("delivery-rate-%d", round))
+	profiled := r.profile(ctx, s.server, fmt.Sprintf("delivery-rate-%d", round))
 	began := time.Now()
-	if err := s.delivering().setBridges(ctx, "bridge/resume", names...); err != nil {
+	if err := s.setBridges(ctx, "bridge/resume", names...); err != nil {
 		return d, err
 	}
 	counts, err := to.until(ctx, n)
@@ -119,10 +119,10 @@ func (r *run) delivered(ctx context.Context, to remote, round int) (d deliveredA
 		return d, err
 	}
 	d.took = counts.LastNew.Sub(began)
-	if err := errors.Join(s.delivering().settled(ctx, n), profiled()); err != nil {
+	if err := errors.Join(s.settled(ctx, n), profiled()); err != nil {
 		return d, err
 	}
-	after, err := s.delivering().transactions(ctx)
+	after, err := s.transactions(ctx)
 	if err != nil {
 		return d, err
 	}
@@ -132,5 +132,5 @@ func (r *run) delivered(ctx context.Context, to remote, round int) (d deliveredA
 	}
 	d.commits = transactions{after.count - before.count, after.seconds - before.seconds}
 	d.connections = counts.Connections
-	return d, errors.Join(once(counts, n), s.stop())
+	return d, errors.Join(once(counts, n), s.server.stop())
 }
