@@ -3,7 +3,6 @@ package bridges
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed82539d15/holon/notify"
@@ -86,7 +85,7 @@ type Secrets struct {
 // bridges apart.
 func (s Secrets) Hint() string {
 	for _, text := range []string{s.Secret, s.Token, s.WebhookURL, s.Topic} {
-		if text = strings.TrimRight(text, "="); len(text) >= 12 {
+		if len(text) >= 12 {
 			return text[len(text)-4:]
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -431,7 +430,7 @@ func TestCommandsAreDoneOnceForAKey(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		key := func(k, method string) *ledger.Key { return &ledger.Key{Key: k, Method: method} }
 		r, err := w.s.BridgeCreate(background, bridges.CreateBridge{Kind: bridges.KindWebhook, Key: key("1", "bridge/create")})
-		if err != nil || r.Secret == "" || !strings.HasSuffix(strings.TrimRight(r.Secret, "="), r.Bridge.SecretHint) {
+		if err != nil || r.Secret == "" || r.Bridge.SecretHint != r.Secret[len(r.Secret)-4:] {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		again, err := w.s.BridgeCreate(background, bridges.CreateBridge{Kind: bridges.KindWebhook, Key: key("1", "bridge/create")})
