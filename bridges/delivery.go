@@ -56,7 +56,8 @@ type Delivery struct {
 	// Slot is the place of the message at the target: SlotProgress, SlotEnd, or the
 	// item_id of a question. "" = the message has none. RemoteID is the message that
 	// the target shows for it, and ShownSeq the event that the message shows, which
-	// may be a later one: see Finish.
+	// may be a later one: see Finish. Where messages cannot be changed, ShownSeq only
+	// says that the delivery had a receipt, perhaps in an earlier generation.
 	Slot     string `json:"-"`
 	RemoteID string `json:"-"`
 	ShownSeq int64  `json:"-"`
@@ -136,10 +137,9 @@ func (s *Subscription) NewDelivery(c *Chosen, now time.Time) *Delivery {
 	return d
 }
 
-// Revive makes a settled delivery pending again, for another generation. Its receiver
-// may still show what it was sent before.
+// Revive makes a settled delivery pending again, for another generation. It is decided
+// anew, though its receiver may still show what it was sent before.
 func (d *Delivery) Revive(generation int64) {
-	d.Arrived = d.Shown()
 	d.Generation, d.State, d.Reason, d.Attempts, d.Refusals, d.Forced = generation, StatePending, "", 0, 0, false
 	d.NextAttemptAt, d.SettledAt, d.ExpiresAt = notify.Time{}, notify.Time{}, notify.Time{}
 }
@@ -205,6 +205,7 @@ func (d *Delivery) Finish(r Result, began, now time.Time, random float64) {
 	switch r.Outcome {
 	case Delivered:
 		d.settle(StateDelivered, "", now)
+		d.ShownSeq = max(d.ShownSeq, d.Seq)
 		return
 	case Wait:
 		d.Attempts--
@@ -231,7 +232,9 @@ func (d *Delivery) Finish(r Result, began, now time.Time, random float64) {
 func (d *Delivery) Aside() bool { return d.State == StateMismatch || d.Attempts >= asideAfter }
 
 // Shown reports whether the target may show the delivery.
-func (d *Delivery) Shown() bool { return d.State == StateDelivered || d.Arrived }
+func (d *Delivery) Shown() bool {
+	return d.State == StateDelivered || d.Arrived || d.ShownSeq != 0
+}
 
 // Reduce removes what only reads of a delivery need. What a retry needs to take the
 // delivery back stays.
