@@ -57,7 +57,8 @@ type Delivery struct {
 	// Slot is the place of the message at the target: SlotProgress, SlotEnd, or the
 	// item_id of a question. "" = the message has none. RemoteID is the message that
 	// the target shows for it, and ShownSeq the event that the message shows, which
-	// may be a later one: see Finish.
+	// may be a later one: see Finish. Where messages cannot be changed, ShownSeq only
+	// says that the delivery had a receipt, perhaps in an earlier generation.
 	Slot     string `json:"-"`
 	RemoteID string `json:"-"`
 	ShownSeq int64  `json:"-"`
@@ -209,6 +210,7 @@ func (d *Delivery) Finish(r Result, began, now time.Time, random float64) {
 	switch r.Outcome {
 	case Delivered:
 		d.settle(StateDelivered, "", now)
+		d.ShownSeq = max(d.ShownSeq, d.Seq)
 		return
 	case Wait:
 		d.Attempts--

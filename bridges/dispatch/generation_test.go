@@ -223,3 +223,27 @@ func TestAResetCountsWhatIsRedelivered(t *testing.T) {
 		})
 	}
 }
+
+// TestAResetDecidesAnew: what was delivered before is not sent again if it no longer
+// holds, also if it has to wait for its turn.
+func TestAResetDecidesAnew(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.create(bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b", On: []bridges.On{bridges.OnProgress, bridges.OnQuestions}, Order: bridges.OrderStrict})
+		m := w.thread("a")
+		turn(m, "t1")
+		ask(m, "t1", "i1")
+		want(t, "at first", w.target.take(), "turn.started 4, item.created 5")
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			return bridges.Result{Outcome: bridges.Failed, Error: "connection_refused"}
+		})
+		w.again("s", 0)
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		want(t, "after the reset", w.deliveries("s"), "progress 4 pending, question 5 pending")
+		answer(m, "t1", "i1")
+		w.target.set(nil)
+		time.Sleep(time.Minute)
+		want(t, "rows", w.deliveries("s"), "progress 4 delivered, question 5 suppressed (answered), answer 8 delivered")
+	})
+}

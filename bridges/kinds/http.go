@@ -65,8 +65,8 @@ func NewClient(config ClientConfig) *Client {
 			DialContext:            dialer.DialContext,
 			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: config.RootCAs},
 			MaxConnsPerHost:        maxConnections,
-			MaxIdleConns:           32,
-			MaxIdleConnsPerHost:    4,
+			MaxIdleConns:           256,
+			MaxIdleConnsPerHost:    64,
 			IdleConnTimeout:        idleTime,
 			MaxResponseHeaderBytes: maxAnswer,
 			DisableCompression:     true, // a small answer stays small
