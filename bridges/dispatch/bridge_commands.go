@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -64,7 +65,7 @@ func (s *Service) BridgeCreate(ctx context.Context, c bridges.CreateBridge) (bri
 		return u, bridges.BridgeResult{Bridge: *row}, u.Drafts[0].Encode()
 	}, s.cfg.Store.Append)
 	if err != nil || replayed {
-		if row != nil {
+		if row != nil && !errors.Is(err, ledger.ErrStorageFailed) { // of which nobody knows whether it was committed
 			_ = s.cfg.Secrets.Remove(row.BridgeID, row.Generation) // else the next start does
 		}
 		return r, err

@@ -2,12 +2,14 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 )
 
@@ -271,5 +273,31 @@ func TestAFullDiskKeepsAReceipt(t *testing.T) {
 		time.Sleep(time.Minute)
 		want(t, "arrived", w.target.take(), "turn.completed 5")
 		want(t, "rows", w.deliveries("s"), "final 5 delivered")
+	})
+}
+
+// failingStore commits, and says that nobody knows whether it did.
+type failingStore struct{ ledger.Log }
+
+func (s failingStore) Append(u *ledger.Unit) (ledger.Receipt, error) {
+	if _, err := s.Log.Append(u); err != nil {
+		return ledger.Receipt{}, err
+	}
+	return ledger.Receipt{}, ledger.ErrStorageFailed
+}
+
+// TestAFailedDiskKeepsTheSecretsOfANewBridge, because it may be in the log.
+func TestAFailedDiskKeepsTheSecretsOfANewBridge(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.change = func(cfg *Config) { cfg.Store = failingStore{cfg.Store} }
+		w.restart()
+		if _, err := w.s.BridgeCreate(context.Background(), bridges.CreateBridge{BridgeID: "b", Kind: bridges.KindWebhook}); !errors.Is(err, ledger.ErrStorageFailed) {
+			t.Fatal(err)
+		}
+		w.change = nil
+		w.restart()
+		if b, _, err := w.s.Bridge("b"); err != nil || b.State != bridges.Active {
+			t.Errorf("%+v, %v", b, err)
+		}
 	})
 }
