@@ -18,8 +18,9 @@ func newBridgeCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bridge",
 		Short: "Manage channels to where people are: phone, Slack, GitHub, webhooks",
-		Long: `A bridge is a channel with its credentials. What is sent through it is decided by
-subscriptions: see holon notify, which also makes the first bridge of a phone.
+		Long: `A bridge is a channel with its credentials. What is sent through it is decided
+by subscriptions: see holon notify, which also makes the first bridge of a
+phone.
 
   holon bridge add slack --token-file token.txt
   holon bridge add webhook builds --to https://ci.example.org/holon
@@ -50,17 +51,18 @@ func newBridgeAddCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add KIND [NAME]",
 		Short: "Make a bridge",
-		Long: `Makes a bridge of KIND: webhook, ntfy, slack or github. NAME is KIND if you give none.
+		Long: `Makes a bridge of KIND: webhook, ntfy, slack or github. NAME is KIND if you give
+none.
 
-  holon bridge add ntfy                      a phone: makes a topic and shows it once
+  holon bridge add ntfy                      a phone: makes a topic, shown once
   holon bridge add slack --token-file FILE   a bot's token, xoxb-…
   holon bridge add slack --webhook-url-file FILE
   holon bridge add github                    asks for the token
   holon bridge add webhook builds --to https://ci.example.org/holon
 
 A token or secret is read from a file, from stdin (-), or at the terminal, which
-does not show it. There is no flag for the text itself: every user of this machine
-can read the arguments of commands, and your shell keeps them.`,
+does not show it. There is no flag for the text itself: every user of this
+machine can read the arguments of commands, and your shell keeps them.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			kind, name := bridges.Kind(args[0]), args[len(args)-1]

@@ -184,10 +184,10 @@ func newBridgeRotateCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate BRIDGE",
 		Short: "Give a bridge a new secret",
-		Long: `Gives a bridge a new secret or token. Without a file the server makes a new secret
-for a webhook, this command makes a new topic for ntfy, and asks for the token of
-others. For 24 hours webhooks are signed with the old secret too, so that the
-receiver can change it in between.
+		Long: `Gives a bridge a new secret or token. Without a file the server makes a new
+secret for a webhook, this command makes a new topic for ntfy, and asks for the
+token of others. For 24 hours webhooks are signed with the old secret too, so
+that the receiver can change it in between.
 
   holon bridge rotate builds
   holon bridge rotate slack --token-file FILE

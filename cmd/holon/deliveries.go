@@ -47,7 +47,8 @@ func newDeliveriesCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deliveries",
 		Short: "List what was sent, what waits, and what was given up",
-		Long: `Lists deliveries, the newest last. Details are kept for 7 days, of dead ones for 30.
+		Long: `Lists deliveries, the newest last. Details are kept for 7 days, of dead ones for
+30.
 
   holon deliveries                   the newest
   holon deliveries --dead            those that were given up
@@ -164,9 +165,9 @@ func newRedeliverCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "redeliver DELIVERY",
 		Short: "Send a delivery again, or at once if it waits",
-		Long: `Sends what was sent again, under the same id, or at once if it waits for its next
-attempt. It moves no position and changes no message: a receiver that knows the id
-ignores it.`,
+		Long: `Sends what was sent again, under the same id, or at once if it waits for its
+next attempt. It moves no position and changes no message: a receiver that knows
+the id ignores it.`,
 		Args: cobra.ExactArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			c, err := g.caller(cmd)

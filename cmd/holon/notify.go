@@ -24,8 +24,9 @@ func newNotifyCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notify THREAD | --all",
 		Short: "Send news to where people are: phone, Slack, GitHub, webhooks",
-		Long: `Sends the news of one thread, or of all, through a bridge. The first line makes the
-bridge of a phone if there is none named ntfy, and says how to subscribe to it:
+		Long: `Sends the news of one thread, or of all, through a bridge. The first line makes
+the bridge of a phone if there is none named ntfy, and says how to subscribe to
+it:
 
   holon notify --all --bridge ntfy --on final,questions
   holon notify main --bridge slack --target '#builds' --text
@@ -34,13 +35,13 @@ bridge of a phone if there is none named ntfy, and says how to subscribe to it:
 
 --on chooses: final (how turns end), questions (what waits for a person, and its
 answer), progress (starts of turns, and steps), inbox (entries of inboxes).
---target is a channel of Slack (#builds, C012AB3CD, or C012AB3CD/TS for a thread in
-it), an issue or pull request of GitHub (also as its address), or another topic of
-ntfy than that of the bridge. Webhooks have none.
+--target is a channel of Slack (#builds, C012AB3CD, or C012AB3CD/TS for a thread
+in it), an issue or pull request of GitHub (also as its address), or another
+topic of ntfy than that of the bridge. Webhooks have none.
 
 Repeating a line makes no second subscription. With other --on, --method, --text
-or --order it changes the first one. THREAD starts with its active or newest turn,
---all starts now; --from says otherwise.
+or --order it changes the first one. THREAD starts with its active or newest
+turn, --all starts now; --from says otherwise.
 
   holon notify list                  what is sent where
   holon notify show ntfy-all         how far it has come, and what to do

@@ -14,8 +14,8 @@ func newNotifyRmCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm SUBSCRIPTION",
 		Short: "Send nothing any more",
-		Long: `Deletes a subscription and its target. Its position is kept: holon notify --id with
-the same name, bridge, thread and target continues there.`,
+		Long: `Deletes a subscription and its target. Its position is kept: holon notify --id
+with the same name, bridge, thread and target continues there.`,
 		Args: cobra.ExactArgs(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			return changeSubscription(g, cmd, "subscription/delete", args[0], map[string]any{}, func(bridges.SubscriptionView) string { return "deleted" })
@@ -58,8 +58,8 @@ func newNotifyResetCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reset SUBSCRIPTION --to SEQ --reason TEXT",
 		Short: "Go on after a seq: what was sent since is sent again",
-		Long: `Makes a subscription go on after SEQ. What it has sent since is sent again, under
-the same ids, so that a receiver knows it. The reason stays in the log.
+		Long: `Makes a subscription go on after SEQ. What it has sent since is sent again,
+under the same ids, so that a receiver knows it. The reason stays in the log.
 
   holon notify reset hook --to 4711 --reason "the receiver lost a day"`,
 		Args: cobra.ExactArgs(1),
@@ -85,9 +85,10 @@ func newNotifySkipCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "skip SUBSCRIPTION --reason TEXT",
 		Short: "Give up what is held, or one mismatch",
-		Long: `Gives up everything that waits, of a subscription that is held, paused or disabled;
-it then goes on with what comes from now on. With --seq it gives up one mismatch.
-The reason stays in the log.
+		Long: `Gives up everything that waits, of a subscription that is held, paused or
+disabled. One that was held then sends what comes from now on; others do when
+they are resumed. With --seq it gives up one mismatch. The reason stays in the
+log.
 
   holon notify skip ntfy-all --reason "old news"`,
 		Args: cobra.ExactArgs(1),

@@ -35,8 +35,8 @@ func newNotifyListCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List what is sent where",
-		Long: `Lists the subscriptions. WAIT is how many messages are not sent yet, DEAD how many
-were given up: holon deliveries --dead lists those.`,
+		Long: `Lists the subscriptions. WAIT is how many messages are not sent yet, DEAD how
+many were given up: holon deliveries --dead lists those.`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
 			c, err := g.caller(cmd)
