@@ -280,6 +280,9 @@ func supersededEnd(r ledger.Reader, ownerID string) (gone bool, err error) {
 // agent was told.
 func (k *childKeeper) withdrawEnds() error {
 	d := k.a.decide()
+	if d.mustBeOpen() != nil {
+		return nil // it was closed since the family looked: its inbox tells nobody any more
+	}
 	if err := d.inbox.inSnapshot(func(b *inbox.Book) error {
 		ends, err := inbox.FreshEnds(b)
 		if err != nil {
