@@ -171,7 +171,9 @@ func TestGoneEndsIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.subscribe("s", "b", "")
-			w.target.set(func(*bridges.Outgoing, int) bridges.Result { return bridges.Result{Outcome: bridges.Gone, Status: 410, Error: "status 410"} })
+			w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+				return bridges.Result{Outcome: bridges.Gone, Status: 410, Error: "status 410"}
+			})
 			m := w.thread("a")
 			turn(m, "t1")
 			head := end(m, "t1")
@@ -235,7 +237,9 @@ func TestNoDeliveryCausesItself(t *testing.T) {
 		w.bridge("b")
 		w.create(bridges.CreateSubscription{SubscriptionID: "dead", BridgeID: "b", Methods: []string{notify.DeliveryDead}})
 		w.subscribe("s", "b", "")
-		w.target.set(func(*bridges.Outgoing, int) bridges.Result { return bridges.Result{Outcome: bridges.Refused, Error: "status 404"} })
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			return bridges.Result{Outcome: bridges.Refused, Error: "status 404"}
+		})
 		m := w.thread("a")
 		turn(m, "t1")
 		head := end(m, "t1")

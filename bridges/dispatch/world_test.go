@@ -275,7 +275,9 @@ func (w *world) openAs(logID string) {
 		Read: func(ctx context.Context, f func(ledger.Reader) error) error {
 			return w.store.View().Snapshot(ctx, persist.ForEngine, func(s persist.Snapshot) error { return f(s) })
 		},
-		Open: func(*bridges.Bridge, bridges.Secrets, *bridges.Secrets) (bridges.Channel, error) { return w.target, nil },
+		Open: func(*bridges.Bridge, bridges.Secrets, *bridges.Secrets) (bridges.Channel, error) {
+			return w.target, nil
+		},
 		CheckTarget: func(bridges.Kind, bridges.Target) error { return nil },
 		Configured:  w.configured, Drain: time.Second, Random: func() float64 { return 0.5 },
 	}
