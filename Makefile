@@ -10,6 +10,7 @@ SOAK ?= 10m
 CASES ?= 1000000
 STARTS ?= 10000
 TREES ?= 2000
+DELIVERIES ?= 500
 AGENTS ?=
 # The newest of both on npm. The encoder is of version 4.4 of the specification.
 TOON_SPEC := 3.3.2
@@ -92,6 +93,10 @@ many-starts: ## Start STARTS=10000 child turns from one agent and its children (
 .PHONY: trees
 trees: ## Run TREES=2000 random trees of turns, with crashes, against the properties of background work (long)
 	TREES=$(TREES) $(GO) test -count=1 -v -timeout 3h -run 'TestRandomTrees$$' ./engine
+
+.PHONY: deliveries
+deliveries: ## Run DELIVERIES=500 random histories of deliveries, and kill one at every commit and answer (long)
+	DELIVERIES=$(DELIVERIES) $(GO) test -count=1 -v -timeout 3h -run 'TestRandomDeliveries$$|TestKillAtEveryCommitAndAnswer$$' ./bridges/dispatch
 
 .PHONY: soak
 soak: ## Slow readers, reconnects and load for SOAK=10m

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -26,6 +27,8 @@ type places struct {
 	used    int
 	failing int       // places used by bridges that fail
 	ring    []*outlet // bridges with lanes that wait, in their turn
+	probes  []*outlet // those among them that fail, which wait for one of their places
+	probe   bool      // it is the turn of probes
 	stopped bool
 	work    sync.WaitGroup // lanes that have, or had, a place and have not left
 }
@@ -37,9 +40,18 @@ type outlet struct {
 	unhealthy int       // failures of the target in a row
 	used      int
 	waiting   []*lane
-	inRing    bool
+	in        queue
 	timer     *time.Timer // for heldUntil
 }
+
+// queue is where a bridge waits for its turn.
+type queue int8
+
+const (
+	inNone queue = iota
+	inRing
+	inProbes
+)
 
 // want puts the lane in line for a place, if it is not yet.
 func (p *places) want(l *lane) {
@@ -140,44 +152,76 @@ func (p *places) take(o *outlet) (failing bool) {
 	return failing
 }
 
-// enter puts the bridge in the ring, if it has lanes that wait. p.mu is held.
+// enter puts the bridge in the ring, or among the probes, if it has lanes that wait.
+// p.mu is held.
 func (p *places) enter(o *outlet) {
-	if !o.inRing && len(o.waiting) > 0 {
-		o.inRing = true
-		p.ring = append(p.ring, o)
+	switch {
+	case len(o.waiting) == 0:
+	case !o.fails():
+		if o.in == inProbes { // it works again
+			p.probes = slices.DeleteFunc(p.probes, func(x *outlet) bool { return x == o })
+			o.in = inNone
+		}
+		if o.in == inNone {
+			o.in = inRing
+			p.ring = append(p.ring, o)
+		}
+	case o.in == inNone:
+		o.in = inProbes
+		p.probes = append(p.probes, o)
 	}
 }
 
-// give gives the free places to lanes that wait. A bridge that may not use one
-// leaves the ring and enters it again when that changes. p.mu is held.
+// next takes the bridge whose turn it is; nil = none. Bridges that work and those that
+// fail take turns. p.mu is held.
+func (p *places) next() (o *outlet) {
+	from := &p.ring
+	probes := len(p.probes) > 0 && p.failing < maxFailingPlaces
+	if probes && (p.probe || len(p.ring) == 0) {
+		from = &p.probes
+	}
+	if len(*from) == 0 {
+		return nil
+	}
+	p.probe = !p.probe
+	o = (*from)[0]
+	*from = (*from)[1:]
+	o.in = inNone
+	return o
+}
+
+// give gives the free places to lanes that wait. A bridge that may not use one leaves
+// the ring and enters it again when that changes. p.mu is held.
 func (p *places) give() {
-	for tries := len(p.ring); tries > 0 && p.used < maxPlaces && !p.stopped; tries-- {
-		o := p.ring[0]
-		p.ring = p.ring[1:]
-		o.inRing = false
+	for p.used < maxPlaces && !p.stopped {
+		o := p.next()
+		if o == nil {
+			return
+		}
+		if len(o.waiting) == 0 {
+			continue
+		}
 		if !p.free(o) {
-			p.wakeWhenReleased(o)
+			if o.fails() && o.used == 0 && p.failing >= maxFailingPlaces { // it has failed since it entered the ring
+				p.enter(o)
+			} else {
+				p.wakeWhenReleased(o)
+			}
 			continue
 		}
 		l := o.waiting[0]
 		o.waiting = o.waiting[1:]
 		l.inLine = false
 		l.failing = p.take(o)
-		if len(o.waiting) > 0 {
-			p.enter(o)
-			tries = len(p.ring) + 1
-		}
+		p.enter(o)
 		go p.start(l)
 	}
 }
 
-// wakeWhenReleased lets a bridge enter the ring again when the target's wait is
-// over, or a place of a failing bridge may be free. p.mu is held.
+// wakeWhenReleased lets a bridge enter the ring again when the target's wait is over.
+// p.mu is held.
 func (p *places) wakeWhenReleased(o *outlet) {
 	wait := o.heldUntil.Sub(p.now())
-	if wait <= 0 && o.fails() && o.used == 0 {
-		wait = time.Second // failing bridges share places
-	}
 	if wait <= 0 || !o.sends {
 		return
 	}
