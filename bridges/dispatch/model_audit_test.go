@@ -212,7 +212,9 @@ func (a *audit) changes(u *ledger.Unit, fresh []*naiveEvent) {
 			panic(err)
 		}
 		id, _, _ := strings.Cut(strings.TrimPrefix(v.Text(0), bridges.FollowerPrefix), "/")
-		moved := len(fresh) > 0 && (fresh[0].method == notify.SubscriptionReset || fresh[0].method == notify.SubscriptionSkipped)
+		moved := slices.ContainsFunc(fresh, func(e *naiveEvent) bool {
+			return e.method == notify.SubscriptionReset || e.method == notify.SubscriptionSkipped
+		})
 		a.choices[id] = append(a.choices[id], choice{after: v.Int(2), moved: moved, sub: a.subs[id]})
 	}
 }
