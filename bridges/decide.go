@@ -1,6 +1,7 @@
 package bridges
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/seed82539d15/holon/items"
@@ -20,6 +21,8 @@ const (
 	Suppress  Decision = "suppress"
 	Supersede Decision = "superseded"
 	Mismatch  Decision = "mismatch"
+	// GiveUp is of a stored delivery of which nothing can be sent any more.
+	GiveUp Decision = "dead"
 )
 
 // The reasons of suppressed deliveries.
@@ -33,6 +36,9 @@ const (
 	ReasonReset    = "reset"    // subscription/reset
 	ReasonRender   = "render"   // nothing could be made of the event
 )
+
+// errUnreadable is a row of a try that is stored and cannot be read.
+var errUnreadable = errors.New("the row of the attempt cannot be read")
 
 // Verdict is a decision and why.
 type Verdict struct {
@@ -50,6 +56,8 @@ func Decide(tx ledger.Reader, b *Bridge, d *Delivery) (Verdict, error) {
 	if d.Tried {
 		try, err := tryOf(tx, d.TurnID, d.Step, d.Epoch)
 		switch {
+		case errors.Is(err, errUnreadable):
+			return Verdict{Mismatch, err.Error()}, nil
 		case err != nil:
 			return Verdict{}, err
 		case try == nil:
@@ -156,7 +164,8 @@ func TakenBack(tx ledger.Reader, subscriptionID string, marker notify.Header) (l
 		key := [2]any{d.Step, d.Epoch}
 		try, ok := hidden[key]
 		if !ok {
-			if try, err = tryOf(tx, d.TurnID, d.Step, d.Epoch); err != nil {
+			// A try that cannot be read is not known to be superseded.
+			if try, err = tryOf(tx, d.TurnID, d.Step, d.Epoch); err != nil && !errors.Is(err, errUnreadable) {
 				return nil, err
 			}
 			hidden[key] = try
@@ -169,13 +178,17 @@ func TakenBack(tx ledger.Reader, subscriptionID string, marker notify.Header) (l
 }
 
 // tryOf reads the row of the try that an event belongs to: its own step is
-// enough, because a marker changes the rows of all steps below the one it names.
+// enough, because a marker changes the rows of all steps below the one it names. The
+// error is errUnreadable, or one of reading.
 func tryOf(tx ledger.Reader, turnID, step string, epoch int) (found *turns.Step, err error) {
 	v, err := tx.Get(turns.StepsByEpoch, turnID, step, int64(epoch))
 	if err != nil || v == nil {
 		return nil, err
 	}
-	return turns.ReadStep(v)
+	if found, err = turns.ReadStep(v); err != nil {
+		return nil, errUnreadable
+	}
+	return found, nil
 }
 
 func itemOf(tx ledger.Reader, itemID string) (found *items.Item, err error) {

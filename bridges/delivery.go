@@ -77,6 +77,7 @@ type Delivery struct {
 	Forced   bool `json:"-"` // delivery/redeliver: it moves no cursor and edits nothing
 
 	ExpiresAt notify.Time `json:"-"` // when the row is removed, or reduced; zero = not yet
+	Damaged   bool        `json:"-"` // Tries, Supersedes and End could not be read: it is not sent
 	stored    bool
 	before    bool // Arrived before the attempt that has begun
 }

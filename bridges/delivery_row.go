@@ -1,8 +1,6 @@
 package bridges
 
 import (
-	"fmt"
-
 	"github.com/go-json-experiment/json"
 
 	"github.com/seed82539d15/holon/ledger"
@@ -94,7 +92,8 @@ func (d *Delivery) Values(int64) (ledger.Values, error) {
 const WithoutBody = 27
 
 // ReadDelivery makes a delivery of its columns; without Body if there are only
-// WithoutBody of them.
+// WithoutBody of them. One whose details cannot be read is Damaged: it must not keep
+// others from being read.
 func ReadDelivery(v ledger.Values) (*Delivery, error) {
 	d := &Delivery{
 		SubscriptionID: v.Text(0), Seq: v.Int(1), BridgeID: v.Text(2), Generation: v.Int(3), EventType: EventType(v.Text(4)), Method: v.Text(5),
@@ -110,7 +109,7 @@ func ReadDelivery(v ledger.Values) (*Delivery, error) {
 	}
 	var more details
 	if err := json.Unmarshal(v.Blob(26), &more); err != nil {
-		return nil, fmt.Errorf("details of %s: %w", d.DeliveryID, err)
+		more, d.Damaged = details{}, true
 	}
 	d.Tries, d.Supersedes, d.End = more.Tries, more.Supersedes, more.End
 	return d, nil

@@ -159,11 +159,20 @@ func (l *lane) decideAnew(tx ledger.Reader, d *bridges.Delivery) (bridges.Verdic
 func (l *lane) settleNow(d *bridges.Delivery, v bridges.Verdict) error {
 	next, now := *d, l.s.now()
 	u, cursor := &ledger.Unit{}, l.cursor
-	if v.Decision == bridges.Mismatch {
+	switch v.Decision {
+	case bridges.Mismatch:
 		next.Mismatched(v.Reason)
 		cursor = cursor.Fail(fmt.Sprintf("mismatch at %d: %s", d.Seq, v.Reason), notify.TimeOf(now))
 		draft(u, notify.DeliveryMismatch, now, next.Event())
-	} else {
+	case bridges.GiveUp:
+		l.s.cfg.Log.Error("a stored delivery cannot be read", zap.String("delivery_id", d.DeliveryID))
+		next.Kill(v.Reason, now)
+		l.draftDead(u, &next, now)
+		if !d.Forced {
+			cursor = passed(cursor, d.Seq, now)
+		}
+		cursor = cursor.Fail(v.Reason, notify.TimeOf(now))
+	default:
 		settle(&next, v, now)
 		cursor = passed(cursor, d.Seq, now)
 	}
@@ -180,6 +189,10 @@ func (l *lane) settleNow(d *bridges.Delivery, v bridges.Verdict) error {
 // restored since, and it is another delivery to its receiver.
 func (l *lane) prepare(ctx context.Context, a *attempt) (rewritten bool, v bridges.Verdict, err error) {
 	d := a.delivery
+	giveUp := bridges.Verdict{Decision: bridges.GiveUp, Reason: bridges.ReasonRender}
+	if d.Damaged {
+		return false, giveUp, nil
+	}
 	v.Decision = bridges.Deliver
 	a.out = &bridges.Outgoing{ID: bridges.OutgoingID(l.s.cfg.LogID, d.DeliveryID), Target: l.sub.Target, Arrived: d.Arrived}
 	if shows := a.channel.Edits() && !d.Forced; shows || d.Body == nil {
@@ -199,12 +212,12 @@ func (l *lane) prepare(ctx context.Context, a *attempt) (rewritten bool, v bridg
 	}
 	var envelope bridges.Envelope
 	if err := json.Unmarshal(d.Body, &envelope); err != nil {
-		return false, bridges.Verdict{Decision: bridges.Suppress, Reason: bridges.ReasonRender}, nil
+		return false, giveUp, nil
 	}
 	if rewritten = envelope.LogID != l.s.cfg.LogID; rewritten {
 		envelope.LogID = l.s.cfg.LogID
 		if d.Body, err = json.Marshal(&envelope); err != nil {
-			return false, v, err
+			return false, giveUp, nil
 		}
 	}
 	a.out.Envelope, a.out.Body = &envelope, d.Body
@@ -523,6 +536,7 @@ func (l *lane) judge(ctx context.Context, d *bridges.Delivery) error {
 	}
 	next := *d
 	next.State, next.Reason, next.Body = bridges.StatePending, "", nil
+	next.End, next.Damaged = t.delivery.End, false
 	t.delivery, t.existing = &next, false
 	l.fill(t, now)
 	cursor := l.cursor

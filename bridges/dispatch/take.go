@@ -282,7 +282,7 @@ func (l *lane) decide(tx ledger.Reader, row *bridges.Bridge, t *taken, now time.
 			if old.State != bridges.StatePending {
 				old.Revive(d.Generation)
 			}
-			old.Generation, old.End, old.Forced = d.Generation, d.End, false
+			old.Generation, old.End, old.Forced, old.Damaged = d.Generation, d.End, false, false
 			d = old
 		}
 	}
