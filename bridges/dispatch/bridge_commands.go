@@ -65,14 +65,26 @@ func (s *Service) BridgeCreate(ctx context.Context, c bridges.CreateBridge) (bri
 		return u, bridges.BridgeResult{Bridge: *row}, u.Drafts[0].Encode()
 	}, s.cfg.Store.Append)
 	if err != nil || replayed {
-		if row != nil && !errors.Is(err, ledger.ErrStorageFailed) { // of which nobody knows whether it was committed
-			_ = s.cfg.Secrets.Remove(row.BridgeID, row.Generation) // else the next start does
+		if row != nil {
+			s.dropUnnamed(row, err)
 		}
 		return r, err
 	}
 	s.known.add(row).channel.Store(&channel)
 	r.Secret = made
 	return r, nil
+}
+
+// dropUnnamed removes the secrets that were written for a commit that was refused with
+// err. Where nobody knows whether it was committed, they stay: the next start removes
+// them if no row names them.
+func (s *Service) dropUnnamed(row *bridges.Bridge, err error) {
+	if errors.Is(err, ledger.ErrStorageFailed) {
+		return
+	}
+	if err := s.cfg.Secrets.Remove(row.BridgeID, row.Generation); err != nil {
+		s.cfg.Log.Error("remove a secret that nothing names", zap.String("bridge_id", row.BridgeID), zap.Error(err))
+	}
 }
 
 // changeable finds a bridge that clients may change.
@@ -88,7 +100,8 @@ func (s *Service) changeable(id string) (*bridge, error) {
 }
 
 // BridgeUpdate changes members of a bridge that are not secret. Errors:
-// bridges.ErrBridgeNotFound, bridges.ErrConfigured, *turns.InvalidError.
+// bridges.ErrBridgeNotFound, bridges.ErrConfigured, *turns.InvalidError,
+// bridges.ErrNoSecret.
 func (s *Service) BridgeUpdate(_ context.Context, c bridges.UpdateBridge) (bridges.BridgeResult, error) {
 	b, err := s.changeable(c.BridgeID)
 	if err != nil {
@@ -141,6 +154,7 @@ func (s *Service) rotate(c bridges.RotateSecret) (bridges.BridgeResult, error) {
 	defer b.mu.Unlock()
 	made, old := "", b.row.Load()
 	var channel bridges.Channel
+	var wrote *bridges.Bridge
 	r, err := b.changeKeyed(s, c.Key, notify.BridgeRotated, bridges.ByClient, func(next *bridges.Bridge, seq int64, at notify.Time) (err error) {
 		before, err := s.vault.read(next, next.Generation)
 		previous := &before
@@ -164,8 +178,12 @@ func (s *Service) rotate(c bridges.RotateSecret) (bridges.BridgeResult, error) {
 		if channel, err = s.cfg.Open(next, secret, previous); err != nil {
 			return err
 		}
+		wrote = next
 		return s.vault.write(next.BridgeID, next.Generation, secret)
 	})
+	if wrote != nil && b.row.Load() != wrote {
+		s.dropUnnamed(wrote, err)
+	}
 	if err != nil || channel == nil {
 		return r, err
 	}
@@ -196,7 +214,8 @@ func (s *Service) BridgePause(_ context.Context, c bridges.ChangeBridge) (bridge
 }
 
 // BridgeResume lets a bridge send again that was paused or disabled. Errors:
-// bridges.ErrBridgeNotFound, *turns.InvalidError if its secrets are missing.
+// bridges.ErrBridgeNotFound, bridges.ErrConfigured, bridges.ErrNoSecret,
+// *turns.InvalidError.
 func (s *Service) BridgeResume(_ context.Context, c bridges.ChangeBridge) (bridges.BridgeResult, error) {
 	b := s.known.bridge(c.BridgeID)
 	if b == nil {
@@ -210,7 +229,7 @@ func (s *Service) BridgeResume(_ context.Context, c bridges.ChangeBridge) (bridg
 			}
 			channel, err := s.vault.channel(next)
 			if err != nil {
-				return bridges.ErrNoSecret
+				return err
 			}
 			b.channel.Store(&channel)
 		}

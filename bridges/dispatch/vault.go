@@ -3,6 +3,7 @@ package dispatch
 import (
 	"crypto/rand"
 	"encoding/base64"
+	"fmt"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -20,11 +21,12 @@ type vault struct {
 	now     func() time.Time
 }
 
-// channel makes the channel of a bridge that a client has created.
+// channel makes the channel of a bridge that a client has created. Errors:
+// bridges.ErrNoSecret, those of open.
 func (v *vault) channel(row *bridges.Bridge) (bridges.Channel, error) {
 	current, err := v.read(row, row.Generation)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", bridges.ErrNoSecret, err)
 	}
 	var previous *bridges.Secrets
 	if row.Previous != 0 && v.now().Before(row.RotatedAt.Add(signBoth)) {
