@@ -144,7 +144,7 @@ func TestEveryKindTellsWhatHappensOnce(t *testing.T) {
 	// A new message of ntfy with the id of an earlier one replaces it, and rings.
 	replaced := slices.Clone(shown[:6])
 	replaced[5] = strings.Replace(replaced[5], "new 4", "change 3", 1)
-	alike(t, "ntfy", x.ntfyActs(t), replaced)
+	alike(t, "ntfy", x.ntfyActs(t, "builds"), replaced)
 
 	envelopes := []string{
 		"question item.created of attempt 1 supersedes []: May I run make?",
@@ -228,11 +228,11 @@ func (x *targets) githubActs(t *testing.T) (acts []string) {
 }
 
 // ntfyActs are those of a ntfy server, with numbers in the place of sequence ids.
-func (x *targets) ntfyActs(t *testing.T) (acts []string) {
+func (x *targets) ntfyActs(t *testing.T, topic string) (acts []string) {
 	t.Helper()
 	var ids []string
 	for _, m := range x.ntfy.Published() {
-		if m.SequenceID == "" || m.Topic != "builds" {
+		if m.SequenceID == "" || m.Topic != topic {
 			t.Errorf("published: %+v", m)
 		}
 		verb, at := "change", slices.Index(ids, m.SequenceID)
