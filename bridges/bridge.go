@@ -143,8 +143,10 @@ func (b *Bridge) Pause(seq int64, at notify.Time, reason string) {
 func (b *Bridge) Resume(seq int64, at notify.Time) {
 	b.State, b.Reason, b.UpdatedSeq, b.UpdatedAt = Active, "", seq, at
 	b.FailedDays = nil
-	if n := len(b.Drops); n > 0 && b.Drops[n-1].To == 0 {
-		b.Drops[n-1].To = seq
+	for i := range b.Drops { // two are open if a restore has paused it once more
+		if b.Drops[i].To == 0 {
+			b.Drops[i].To = seq
+		}
 	}
 }
 

@@ -379,6 +379,29 @@ func TestAfterARestoreEverythingIsPaused(t *testing.T) {
 	})
 }
 
+// A bridge that was paused before the backup is paused once more by the restore. What
+// comes after its resumption must not count as of the first pause.
+func TestOneResumptionEndsThePauseBeforeARestoreToo(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		if _, err := w.s.BridgeCreate(background, bridges.CreateBridge{BridgeID: "b", Kind: bridges.KindWebhook, OnPause: bridges.PauseDrops}); err != nil {
+			t.Fatal(err)
+		}
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		w.bridgePause("b", "night")
+		ends(m, "t1")
+		synctest.Wait()
+		w.stop()
+		w.openAs("log_restored")
+		ends(m, "t2")
+		synctest.Wait()
+		w.bridgeResume("b")
+		last := ends(m, "t3")
+		time.Sleep(time.Second)
+		want(t, "after", w.target.take(), fmt.Sprintf("turn.completed %d", last))
+	})
+}
+
 // TestWhatLeftTheLogIsLost: retention waits for a subscription, up to its bound; then
 // the log says what was lost.
 func TestWhatLeftTheLogIsLost(t *testing.T) {

@@ -20,7 +20,8 @@ const maxNtfy = 3500
 //
 // A slot's key is the sequence id of its notifications: from ntfy 2.16 on a later
 // one replaces the earlier one, also after an attempt of which nobody knows whether
-// it arrived. Older servers ignore it, and then both are seen.
+// it arrived. Older servers ignore it, and then both are seen. After a restore slots
+// have other keys; a notification from before it is replaced by the id that it has.
 type ntfy struct {
 	sender
 	root  *url.URL
@@ -71,14 +72,14 @@ func (n *ntfy) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 	ids := remoteIDs(o.Slots)
 	var r bridges.Result
 	for i, slot := range o.Slots {
-		p.SequenceID, p.Priority = slot.Key, m.urgency
+		p.SequenceID, p.Priority = cmp.Or(slot.RemoteID, slot.Key), m.urgency
 		if !slot.Post {
 			p.Priority = quiet // a change is no reason to ring
 		}
 		if r = n.publish(a, p); r.Outcome != bridges.Delivered {
 			break
 		}
-		ids[i] = slot.Key
+		ids[i] = p.SequenceID
 	}
 	r.RemoteIDs, r.Arrived = ids, r.Outcome != bridges.Delivered && (r.Arrived || a.arrived)
 	return r

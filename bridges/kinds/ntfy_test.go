@@ -57,6 +57,19 @@ func TestSeveralSlotsAreEachReplaced(t *testing.T) {
 	}
 }
 
+// The keys of slots are others after a restore.
+func TestNotificationFromBeforeARestoreIsReplaced(t *testing.T) {
+	n, ch := ntfy(t)
+	r := must(t, send(t, ch, outgoing(envelope(bridges.TypeFinal, "Failed"), bridges.Target{}, bridges.Slot{Key: "before", Post: true})), bridges.Delivered)
+	for _, post := range []bool{false, true} {
+		slot := bridges.Slot{Key: "after", RemoteID: r.RemoteIDs[0], Post: post}
+		r = must(t, send(t, ch, outgoing(envelope(bridges.TypeFinal, "Later"), bridges.Target{}, slot)), bridges.Delivered)
+		if all := n.Notifications(); len(all) != 1 || all[0].Title != "Completed: Later" {
+			t.Errorf("post %v: %+v", post, all)
+		}
+	}
+}
+
 func TestOnlyNewsRings(t *testing.T) {
 	n, ch := ntfy(t)
 	failed := envelope(bridges.TypeFinal, "Failed")

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -178,13 +179,16 @@ func (m *message) add(label, value string) {
 	}
 }
 
-// toType is what to do in a terminal; "" if there is no id, or one that is no id.
+// toType is what to do in a terminal; "" if there is no id, or one that is no id, or
+// that a shell would take for something else.
 func toType(what, verb, id string) string {
-	if id == "" || len(id) > 80 || strings.Trim(strings.ToLower(id), "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+	if len(id) > 80 || !typedID.MatchString(id) {
 		return ""
 	}
 	return fmt.Sprintf("%s: holon %s %s", what, verb, id)
 }
+
+var typedID = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
 
 // plain lays a message out for targets without markup, in at most n bytes: title
 // and body. escape is used for what is not ours.

@@ -63,7 +63,8 @@ func TestTextsAreCutAtARuneAndSaySo(t *testing.T) {
 
 func TestCommandsAreShownForIDsOnly(t *testing.T) {
 	for id, want := range map[string]string{
-		"turn_0197": "To try again: holon retry turn_0197", "": "", "x; rm -rf ~": "", "a b": "", "$(x)": "", "-x": "", strings.Repeat("x", 81): "",
+		"turn_0197": "To try again: holon retry turn_0197", "": "", "x; rm -rf ~": "", "a b": "", "$(x)": "", "-x": "", "x\n": "", strings.Repeat("x", 81): "",
+		"turn_01a2066d-81d8-7b14-a5a4-8eb03e8b5e15": "To try again: holon retry turn_01a2066d-81d8-7b14-a5a4-8eb03e8b5e15", // as they are made
 	} {
 		if got := toType("To try again", "retry", id); got != want {
 			t.Errorf("%q: %q, want %q", id, got, want)
