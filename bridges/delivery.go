@@ -195,6 +195,13 @@ func (d *Delivery) Begin(now time.Time) {
 	}
 }
 
+// Unbegin takes back the beginning of an attempt that was not made.
+func (d *Delivery) Unbegin() {
+	d.Attempts--
+	d.Arrived = d.before
+	d.Tries = d.Tries[:len(d.Tries)-1]
+}
+
 // Finish notes the end of the attempt that began last: the delivery is settled,
 // or waits for the next attempt. random is between 0 and 1. What the slots show is
 // for the caller to note.

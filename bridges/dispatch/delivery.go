@@ -37,6 +37,9 @@ func (s *Service) Redeliver(ctx context.Context, id string, key *ledger.Key) (br
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.recall(); err != nil {
+		return bridges.RedeliverResult{}, err
+	}
 	var next *bridges.Delivery
 	r, replayed, err := ledger.Keyed(s.cfg.Store, key, func() (*ledger.Unit, bridges.RedeliverResult, error) {
 		var d *bridges.Delivery
@@ -51,7 +54,7 @@ func (s *Service) Redeliver(ctx context.Context, id string, key *ledger.Key) (br
 			return nil, bridges.RedeliverResult{}, bridges.ErrDeliveryNotFound
 		case d.Body == nil || d.State != bridges.StatePending && d.State != bridges.StateDelivered && d.State != bridges.StateDead:
 			return nil, bridges.RedeliverResult{}, bridges.ErrNothingToSend
-		case l.sending != nil && l.sending.Seq == seq:
+		case l.round.of(seq) != nil:
 			return &ledger.Unit{}, bridges.RedeliverResult{Delivery: *d}, nil // it is being sent
 		}
 		next = d

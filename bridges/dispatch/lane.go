@@ -34,7 +34,8 @@ type lane struct {
 	moved     int64               // the follower's position as this lane has committed it: see position
 	cursor    cursors.Cursor      // as committed
 	open      []*bridges.Delivery // not settled, by seq
-	sending   *bridges.Delivery   // whose attempt is under way
+	round     *round              // whose attempts are under way; nil = none
+	pace      int                 // how many attempts the next round has at most
 	caughtUp  int64               // nothing is sent before the follower has passed it
 	delivered time.Time           // when something was delivered last; zero: not since the start
 	throttled bool                // the follower is held until there is room
@@ -66,37 +67,50 @@ func (l *lane) follow(ctx context.Context) error {
 // held.
 func (l *lane) position() int64 { return max(l.moved, l.follower.Status().Position) }
 
-// next returns the delivery whose attempt is due; nil with the wait until one is, 0
-// if none will be. It passes over settled, which is about to be settled; nil = none.
-// l.mu is held.
-func (l *lane) next(now time.Time, settled *bridges.Delivery) (d *bridges.Delivery, wait time.Duration) {
+// due returns up to n deliveries whose attempts are due and may be made one after the
+// other if each is delivered; none with the wait until one is due, 0 if none will be.
+// It passes over those of the round. l.mu is held.
+func (l *lane) due(now time.Time, n int) (list []*bridges.Delivery, wait time.Duration) {
 	strict := l.sub.Order == bridges.OrderStrict
 	var blocked map[string]bool
+	var sent []string // turns
 	for _, d := range l.open {
-		if d.TurnID != "" && blocked[d.TurnID] || settled != nil && d.Seq == settled.Seq {
+		if d.TurnID != "" && blocked[d.TurnID] {
 			continue
 		}
-		due := d.NextAttemptAt.Sub(now)
-		if d.State == bridges.StatePending && due <= 0 {
-			return d, 0
+		// A message of the same turn may depend on what the receipt says.
+		if d.TurnID != "" && slices.Contains(sent, d.TurnID) {
+			return list, wait
 		}
-		if d.State == bridges.StatePending && (wait == 0 || due < wait) {
-			wait = due
+		if l.round.of(d.Seq) != nil {
+			sent = append(sent, d.TurnID)
+			continue
+		}
+		in := d.NextAttemptAt.Sub(now)
+		if d.State == bridges.StatePending && in <= 0 {
+			if list = append(list, d); len(list) >= n {
+				return list, 0
+			}
+			sent = append(sent, d.TurnID)
+			continue
+		}
+		if d.State == bridges.StatePending && (wait == 0 || in < wait) {
+			wait = in
 		}
 		if strict || !d.Aside() {
-			return nil, wait
+			return list, wait
 		}
 		if blocked == nil {
 			blocked = map[string]bool{}
 		}
 		blocked[d.TurnID] = true
 	}
-	return nil, wait
+	return list, wait
 }
 
 // ready reports whether the lane may send. l.mu is held.
 func (l *lane) ready() bool {
-	return l.sub.State == bridges.Active && l.sending == nil && l.caughtUp == 0
+	return l.sub.State == bridges.Active && l.round == nil && l.caughtUp == 0
 }
 
 // kick asks for a place if an attempt is due, and otherwise sets the timer. l.mu
@@ -119,8 +133,8 @@ func (l *lane) kick() {
 		look = 100 * time.Millisecond // what the follower passes without a word
 	}
 	if l.ready() {
-		d, wait := l.next(l.s.now(), nil)
-		if d != nil {
+		due, wait := l.due(l.s.now(), 1)
+		if len(due) > 0 {
 			l.s.places.want(l)
 		} else if wait > 0 && (look == 0 || wait < look) {
 			look = wait
@@ -222,6 +236,9 @@ func (l *lane) setState(state bridges.State, reason, method string) error {
 		return err
 	}
 	l.sub = next
+	if l.round != nil {
+		l.round.close()
+	}
 	l.follower.Hold()
 	l.s.cfg.Log.Warn("a subscription sends nothing", zap.String("subscription_id", next.SubscriptionID), zap.String("state", string(state)), zap.String("reason", reason))
 	return nil

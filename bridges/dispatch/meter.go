@@ -142,7 +142,7 @@ func (s *Service) Stats() (out Stats) {
 			}
 			b.OldestPending = max(b.OldestPending, now.Sub(d.CreatedAt.Time))
 		}
-		if l.sending != nil {
+		if l.round != nil {
 			b.InFlight++
 		}
 		l.mu.Unlock()

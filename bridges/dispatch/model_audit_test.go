@@ -42,13 +42,14 @@ type modelKey struct {
 // auditRow is a delivery as committed, and what has happened to it.
 type auditRow struct {
 	bridges.Delivery
-	begunTimes int           // attempts whose number was committed
-	sent       int           // attempts that the target has seen
-	receipts   map[int64]int // by generation, without those of delivery/redeliver
-	forced     bool          // it was asked for again
-	died       int           // how often it was given up
-	removed    bool          // the row is no longer kept
-	was        *auditRow     // before its last change; nil = there was none
+	begunTimes int             // attempts whose number was committed
+	sent       int             // attempts that the target has seen
+	answer     bridges.Outcome // of the last of them
+	receipts   map[int64]int   // by generation, without those of delivery/redeliver
+	forced     bool            // it was asked for again
+	died       int             // how often it was given up
+	removed    bool            // the row is no longer kept
+	was        *auditRow       // before its last change; nil = there was none
 }
 
 // choice is what a subscription chooses of the events after a seq.
@@ -139,9 +140,11 @@ func (a *audit) committed(u *ledger.Unit) {
 			changed = append(changed, a.delivery(d))
 		}
 	}
+	together := map[*auditRow]bool{} // attempts that are made one after the other
 	for _, row := range changed {
 		if row.begins() {
-			a.begun(row)
+			a.begun(row, together)
+			together[row] = true
 		}
 	}
 	a.cursorMoves(u, fresh, changed)
@@ -227,11 +230,15 @@ func (a *audit) delivery(d *bridges.Delivery) *auditRow {
 	if was := a.rows[key]; was != nil {
 		was.was = nil
 		row.was, row.forced = was, row.forced || was.forced
-		row.begunTimes, row.sent, row.receipts, row.died = was.begunTimes, was.sent, was.receipts, was.died
+		row.begunTimes, row.sent, row.answer, row.receipts, row.died = was.begunTimes, was.sent, was.answer, was.receipts, was.died
 	}
 	a.rows[key] = row
 	if d.State == bridges.StateMismatch && (row.was == nil || row.was.State != d.State) {
 		a.counts[string(d.State)]++
+	}
+	if row.recalled() {
+		row.begunTimes--
+		a.counts["recalled"]++
 	}
 	if !row.settles() {
 		return row
@@ -262,15 +269,17 @@ func (r *auditRow) begins() bool {
 	if r.State != bridges.StatePending || len(r.Tries) == 0 || r.Tries[len(r.Tries)-1].Outcome != "" {
 		return false
 	}
-	if r.was == nil || len(r.was.Tries) != len(r.Tries) {
-		return true
-	}
-	last, before := r.Tries[len(r.Tries)-1], r.was.Tries[len(r.Tries)-1]
-	return last.At != before.At || last.Attempt != before.Attempt || before.Outcome != ""
+	return r.was == nil || r.Attempts > r.was.Attempts
 }
 
-// begun looks at the beginning of an attempt.
-func (a *audit) begun(row *auditRow) {
+// recalled reports whether the last change says that an attempt was not made.
+func (r *auditRow) recalled() bool {
+	return r.was != nil && r.State == bridges.StatePending && r.was.State == r.State && r.Generation == r.was.Generation && len(r.Tries) < len(r.was.Tries)
+}
+
+// begun looks at the beginning of an attempt. Those that begin together are made one
+// after the other, each only if the one before it was delivered: see sent.
+func (a *audit) begun(row *auditRow, together map[*auditRow]bool) {
 	row.begunTimes++
 	id := row.DeliveryID
 	if sub := a.subs[row.SubscriptionID]; sub == nil || sub.State != bridges.Active {
@@ -279,13 +288,13 @@ func (a *audit) begun(row *auditRow) {
 	if !row.Forced && (row.was == nil || row.was.removed || !row.was.Arrived) {
 		a.fresh(row)
 	}
-	if first := a.mayCome(row); first != nil {
+	if first := a.mayCome(row, together); first != nil {
 		a.fail("P2: an attempt of %s begins while %s is %s after %d attempts", id, first.DeliveryID, first.State, first.Attempts)
 	}
 }
 
 // mayCome returns the delivery that has to come before this one; nil = it may come now.
-func (a *audit) mayCome(row *auditRow) *auditRow {
+func (a *audit) mayCome(row *auditRow, together map[*auditRow]bool) *auditRow {
 	var open []*auditRow
 	for key, other := range a.rows {
 		if key.sub == row.SubscriptionID && key.seq < row.Seq && other.State.Open() && !other.removed {
@@ -296,6 +305,7 @@ func (a *audit) mayCome(row *auditRow) *auditRow {
 	waits := map[string]bool{} // turns of which something stands aside
 	for _, other := range open {
 		switch {
+		case together[other] && (other.TurnID == "" || other.TurnID != row.TurnID):
 		case a.subs[row.SubscriptionID].Order == bridges.OrderStrict:
 			return other
 		case other.TurnID != "" && (other.TurnID == row.TurnID || waits[other.TurnID]):
@@ -423,6 +433,26 @@ func (a *audit) cursorMoves(u *ledger.Unit, fresh []*naiveEvent, changed []*audi
 	}
 }
 
+// arrived are the deliveries of a subscription whose receipts are not committed yet.
+func (a *audit) arrived(subscription string) map[*auditRow]bool {
+	list := map[*auditRow]bool{}
+	for key, row := range a.rows {
+		if key.sub == subscription && row.answer == bridges.Delivered {
+			list[row] = true
+		}
+	}
+	return list
+}
+
+// answered notes what the target has said.
+func (a *audit) answered(o *bridges.Outgoing, outcome bridges.Outcome) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if row := a.rows[modelKey{o.Envelope.Data.SubscriptionID, o.Envelope.Seq}]; row != nil {
+		row.answer = outcome
+	}
+}
+
 // sent looks at an attempt that the target sees. ended says that it is over.
 func (a *audit) sent(to channel, o *bridges.Outgoing) (ended func()) {
 	a.mu.Lock()
@@ -449,7 +479,11 @@ func (a *audit) sent(to channel, o *bridges.Outgoing) (ended func()) {
 	case row.BridgeID != to.bridge:
 		a.fail("P1: %s was sent through %s", id, to.bridge)
 	}
+	if first := a.mayCome(row, a.arrived(subscription)); first != nil {
+		a.fail("P2: %s was sent while %s is %s after %d attempts", id, first.DeliveryID, first.State, first.Attempts)
+	}
 	row.sent++
+	row.answer = ""
 	if !strings.HasSuffix(o.ID, ":"+id) {
 		a.fail("P3: %s was sent as %s", id, o.ID)
 	}

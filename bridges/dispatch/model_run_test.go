@@ -278,7 +278,7 @@ func (r *modelRun) command(m modelMove, do func() error) {
 		err := do()
 		for _, e := range []error{
 			nil, errDead, ledger.ErrStorageFull, ledger.ErrStorageFailed, bridges.ErrSubscriptionNotFound, bridges.ErrNotHeld, bridges.ErrDeliveryNotFound,
-			bridges.ErrNothingToSend, bridges.ErrAhead,
+			bridges.ErrNothingToSend, bridges.ErrAhead, context.DeadlineExceeded,
 		} {
 			if errors.Is(err, e) {
 				return
@@ -300,7 +300,10 @@ func (r *modelRun) create(s modelSub) error {
 	if s.Beginning {
 		c.From = &bridges.From{Beginning: true}
 	}
-	_, err := r.w.s.SubscriptionCreate(context.Background(), c)
+	// It waits for an attempt of the deleted one, whose receipt may find no space.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_, err := r.w.s.SubscriptionCreate(ctx, c)
 	return err
 }
 

@@ -148,6 +148,7 @@ func (r *receiver) send(ctx context.Context, to channel, o *bridges.Outgoing) br
 	if how.name == "panic" {
 		panic("a kind is broken")
 	}
+	r.a.answered(o, how.result.Outcome)
 	return how.result
 }
 

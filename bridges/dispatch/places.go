@@ -91,12 +91,23 @@ func (p *places) done(l *lane) {
 	p.give()
 }
 
-// keep lets a lane use its place for another attempt, if nobody waits for one.
+// keep lets a lane use its place for another round, if nobody waits for one.
 func (p *places) keep(l *lane) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	o := l.out
-	return !p.stopped && !l.inLine && len(p.ring) == 0 && len(o.waiting) == 0 && o.sends && !o.fails() && !p.now().Before(o.heldUntil)
+	return p.may(l.out) && !l.inLine && len(p.ring) == 0 && len(l.out.waiting) == 0
+}
+
+// goesOn reports whether a lane may make another attempt of its round.
+func (p *places) goesOn(l *lane) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.may(l.out)
+}
+
+// may reports whether a bridge that delivers may go on. p.mu is held.
+func (p *places) may(o *outlet) bool {
+	return !p.stopped && o.sends && !o.fails() && !p.now().Before(o.heldUntil)
 }
 
 // left is called when a lane that had a place is done with all that followed.

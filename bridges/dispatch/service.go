@@ -138,7 +138,7 @@ func (s *Service) openLane(ctx context.Context, sub *bridges.Subscription) error
 	if b == nil {
 		return fmt.Errorf("the subscription %s has no bridge %s", sub.SubscriptionID, sub.BridgeID)
 	}
-	l := &lane{s: s, bridge: b, out: &b.outlet, sub: sub, caughtUp: s.cfg.Head()}
+	l := &lane{s: s, bridge: b, out: &b.outlet, sub: sub, pace: 1, caughtUp: s.cfg.Head()}
 	if err := s.cfg.Read(ctx, l.load); err != nil {
 		return fmt.Errorf("read the deliveries of %s: %w", sub.SubscriptionID, err)
 	}

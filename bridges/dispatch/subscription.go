@@ -198,6 +198,9 @@ func (s *Service) change(ctx context.Context, id string, key *ledger.Key, method
 	if l.sub.State == bridges.Deleted {
 		return bridges.SubscriptionResult{}, bridges.ErrSubscriptionNotFound
 	}
+	if err := l.recall(); err != nil {
+		return bridges.SubscriptionResult{}, err
+	}
 	var next *bridges.Subscription
 	cursor := l.cursor
 	r, replayed, err := ledger.Keyed(s.cfg.Store, key, func() (*ledger.Unit, bridges.SubscriptionResult, error) {
@@ -406,7 +409,7 @@ func (s *Service) moveTo(ctx context.Context, id string, key *ledger.Key, method
 			next.Generation++
 			cursor := cursorOf(l, next, u, e)
 			for _, d := range l.open {
-				if d.Seq <= to && d != l.sending {
+				if d.Seq <= to && l.round.of(d.Seq) == nil {
 					gone := *d
 					gone.Suppress(why, s.now())
 					given = append(given, &gone)
@@ -454,7 +457,7 @@ func (s *Service) deleteLane(ctx context.Context, l *lane, key *ledger.Key, reas
 			return nil, false, nil
 		}, func(l *lane) {
 			l.dropOpen()
-			if l.sending != nil {
+			if l.round != nil {
 				l.last = s.known.leave(id)
 			}
 		})

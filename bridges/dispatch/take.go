@@ -113,6 +113,11 @@ func (l *lane) takeSome(ctx context.Context, b *follow.Batch, events []follow.Ev
 	if err := l.room(list); err != nil {
 		return 0, err
 	}
+	if l.round.names(list) { // they may be decided again
+		if err := l.recall(); err != nil {
+			return 0, err
+		}
+	}
 	now := l.s.now()
 	for first := true; ; first = false {
 		u, fresh, cursor, err := l.deliveries(ctx, list, now)
@@ -124,10 +129,10 @@ func (l *lane) takeSome(ctx context.Context, b *follow.Batch, events []follow.Ev
 		}
 		// The attempt of the first begins in the same commit, if nothing is in its
 		// way.
-		var begun *attempt
+		var begun *round
 		if first && n == len(events) {
 			if begun = l.beginWith(ctx, fresh); begun != nil {
-				u.Fences = append(u.Fences, begun.fence)
+				u.Fences = append(u.Fences, begun.attempts[0].fence)
 			}
 		}
 		b.Move(u, through)
@@ -148,7 +153,7 @@ func (l *lane) takeSome(ctx context.Context, b *follow.Batch, events []follow.Ev
 			l.s.meter.taken(d)
 		}
 		if begun != nil {
-			l.sending = begun.delivery
+			l.round = begun
 			go l.send(begun)
 		}
 		for _, t := range list {
@@ -332,7 +337,7 @@ func (l *lane) decideAgain(tx ledger.Reader, row *bridges.Bridge, of map[string]
 		return nil, nil // in their order
 	}
 	for _, d := range l.open {
-		if !of[d.TurnID] || d.TurnID == "" || d.Arrived || d.Forced || d == l.sending || d.EventType == bridges.TypeSuperseded {
+		if !of[d.TurnID] || d.TurnID == "" || d.Arrived || d.Forced || l.round.of(d.Seq) != nil || d.EventType == bridges.TypeSuperseded {
 			continue
 		}
 		v, err := bridges.Decide(tx, row, d)

@@ -1,0 +1,77 @@
+package dispatch
+
+import (
+	"context"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// rejudge looks again at mismatches of a turn, or of all turns. l.mu is held.
+func (l *lane) rejudge(ctx context.Context, turnID string) {
+	for _, d := range append([]*bridges.Delivery(nil), l.open...) {
+		if d.State != bridges.StateMismatch || turnID != "" && d.TurnID != turnID {
+			continue
+		}
+		if err := l.judge(ctx, d); err != nil {
+			l.s.cfg.Log.Error("look at a mismatch again", zap.String("delivery_id", d.DeliveryID), zap.Error(err))
+		}
+	}
+}
+
+// judge decides about a mismatch anew. If the rows agree now, what is sent is made
+// anew too, from the event and these rows.
+func (l *lane) judge(ctx context.Context, d *bridges.Delivery) error {
+	page, err := l.s.cfg.Events.Page(ctx, notify.Query{After: d.Seq - 1, MaxEvents: 1})
+	if err != nil {
+		return err
+	}
+	if len(page.Events) == 0 || page.Events[0].Seq != d.Seq {
+		return nil // the log no longer has it: skip and reset are left
+	}
+	c, err := bridges.ChosenAs(bridges.Event{Seq: d.Seq, ThreadID: d.ThreadID, Method: d.Method, Params: page.Events[0].Params}, d.EventType)
+	if err != nil {
+		return err
+	}
+	now := l.s.now()
+	t := &taken{chosen: c}
+	if err := l.s.cfg.Read(ctx, func(tx ledger.Reader) error {
+		row, err := bridgeRow(tx, d.BridgeID)
+		if err != nil {
+			return err
+		}
+		was := l.sub
+		first := *was
+		first.Generation = 1 // its row is known
+		l.sub = &first
+		err = l.decide(tx, row, t, now)
+		l.sub = was
+		return err
+	}); err != nil {
+		return err
+	}
+	switch {
+	case t.verdict.Decision == bridges.Mismatch:
+		return nil
+	case t.verdict.Decision != bridges.Deliver:
+		return l.settleNow(d, t.verdict)
+	}
+	next := *d
+	next.State, next.Reason, next.Body = bridges.StatePending, "", nil
+	next.End, next.Damaged = t.delivery.End, false
+	t.delivery, t.existing = &next, false
+	l.fill(t, now)
+	cursor := l.cursor
+	if strings.HasPrefix(cursor.LastError, "mismatch") {
+		cursor.LastError = ""
+	}
+	if err := l.commit(&ledger.Unit{Rows: []ledger.Row{bridges.WithBody{Delivery: &next}}}, cursor); err != nil {
+		return err
+	}
+	l.replace(&next)
+	return nil
+}

@@ -1,0 +1,422 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/cursors"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// Bounds of a round.
+const (
+	maxRound = 16
+	// roundTime is how long after its beginning a round makes further attempts: what
+	// was decided then is still true.
+	roundTime = 50 * time.Millisecond
+)
+
+// storageRetry is how long to wait before a commit is tried again.
+const storageRetry = time.Second
+
+// round are attempts of a lane that begin in one commit and are made one after the
+// other, while each is delivered at once. Their receipts are one commit too, with the
+// beginning of the next round. A target that is not quick gets rounds of one.
+type round struct {
+	attempts []*attempt // in their order; lane.mu guards them once the round is closed
+
+	mu     sync.Mutex
+	made   int  // how many have been made, or are being made
+	closed bool // no further one is made
+}
+
+// next returns the attempt that is to be made now; nil = the round is over.
+func (r *round) next(now time.Time) *attempt {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || r.made == len(r.attempts) || r.made > 0 && now.Sub(r.attempts[0].begun) > roundTime {
+		r.closed = true
+		return nil
+	}
+	r.made++
+	return r.attempts[r.made-1]
+}
+
+// close makes no further attempts, and returns those that were not made.
+func (r *round) close() []*attempt {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	return r.attempts[r.made:]
+}
+
+// names reports whether the round has an attempt that was not made, of a turn that
+// these events are of.
+func (r *round) names(list []*taken) bool {
+	if r == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.attempts[r.made:], func(a *attempt) bool {
+		return slices.ContainsFunc(list, func(t *taken) bool { return t.chosen.Header.TurnID == a.delivery.TurnID })
+	})
+}
+
+// of returns the attempt of the event with this seq. lane.mu is held.
+func (r *round) of(seq int64) *attempt {
+	if r != nil {
+		for _, a := range r.attempts {
+			if a.delivery.Seq == seq {
+				return a
+			}
+		}
+	}
+	return nil
+}
+
+// run begins the attempts that are due. The lane has a place.
+func (l *lane) run() {
+	l.mu.Lock()
+	r := l.begin(l.s.sending)
+	l.mu.Unlock()
+	if r == nil {
+		l.s.places.done(l)
+		l.s.places.left()
+		return
+	}
+	l.send(r)
+}
+
+// begin commits the numbers of the attempts that are due. It returns nil if there are
+// none. l.mu is held.
+func (l *lane) begin(ctx context.Context) *round {
+	for ctx.Err() == nil && l.ready() {
+		u, now := &ledger.Unit{}, l.s.now()
+		due, wait := l.due(now, l.pace)
+		if len(due) == 0 {
+			if wait > 0 {
+				l.after(wait)
+			}
+			return nil
+		}
+		d := due[0]
+		r, v, err := l.beginIn(ctx, u, due, now)
+		if err == nil && r != nil {
+			if err = l.commit(u, l.cursor); err == nil {
+				l.start(r)
+				return r
+			}
+			if errors.Is(err, errChanged) {
+				for _, a := range r.attempts {
+					if a.fence.verdict.Decision != "" {
+						d, v, err = a.fence.d, a.fence.verdict, nil
+					}
+				}
+			}
+		}
+		if err == nil {
+			if v.Decision == bridges.Deliver {
+				return nil // there is no channel: it was disabled
+			}
+			if err = l.settleNow(d, v); err == nil {
+				continue
+			}
+		}
+		l.s.cfg.Log.Error("begin an attempt", zap.String("delivery_id", d.DeliveryID), zap.Error(err))
+		l.after(storageRetry)
+		return nil
+	}
+	return nil
+}
+
+// start notes that a round has begun. l.mu is held.
+func (l *lane) start(r *round) {
+	l.round = r
+	for _, a := range r.attempts {
+		l.replace(a.delivery)
+	}
+}
+
+// beginIn adds the beginning of attempts to a unit: of the first ones of the list of
+// which something can be sent. Without a round the verdict says what becomes of the
+// first one instead; Deliver means that nothing can be sent now. l.mu is held.
+func (l *lane) beginIn(ctx context.Context, u *ledger.Unit, list []*bridges.Delivery, now time.Time) (*round, bridges.Verdict, error) {
+	channel := l.bridge.channel.Load()
+	if channel == nil {
+		return nil, bridges.Verdict{Decision: bridges.Deliver}, nil
+	}
+	r := &round{}
+	for _, d := range list {
+		next := *d
+		a := &attempt{delivery: &next, channel: *channel, begun: now, fence: &stillTrue{l: l, d: d}, generation: l.sub.Generation}
+		rewritten, v, err := l.prepare(ctx, a)
+		switch {
+		case err == nil && v.Decision == bridges.Deliver:
+		case len(r.attempts) > 0: // it is the first one of another round
+			return r, bridges.Verdict{}, nil
+		default:
+			return nil, v, err
+		}
+		next.Begin(now)
+		if rewritten {
+			u.Rows = append(u.Rows, bridges.WithBody{Delivery: &next})
+		} else {
+			u.Rows = append(u.Rows, &next)
+		}
+		u.Fences = append(u.Fences, a.fence)
+		r.attempts = append(r.attempts, a)
+	}
+	return r, bridges.Verdict{}, nil
+}
+
+// beginWith begins the first attempt of a new delivery in the unit that stores it,
+// if it can be sent at once. The lane then has a place, which the caller gives back
+// if the unit is refused. l.mu is held.
+func (l *lane) beginWith(ctx context.Context, fresh []*bridges.Delivery) *round {
+	if len(l.open) > 0 || len(fresh) == 0 || l.caughtUp != 0 || !l.ready() {
+		return nil
+	}
+	d := fresh[0]
+	channel := l.bridge.channel.Load()
+	if d.State != bridges.StatePending || d.EventType == bridges.TypeSuperseded || channel == nil || !l.s.places.tryTake(l) {
+		return nil
+	}
+	before, now := *d, l.s.now()
+	a := &attempt{delivery: d, channel: *channel, begun: now, fence: &stillTrue{l: l, d: &before}, generation: l.sub.Generation}
+	if _, v, err := l.prepare(ctx, a); err != nil || v.Decision != bridges.Deliver {
+		l.s.places.done(l)
+		l.s.places.left()
+		return nil
+	}
+	d.Begin(now)
+	return &round{attempts: []*attempt{a}}
+}
+
+// recall commits that the attempts of the round that were not made have not begun.
+// Then their deliveries may be changed. l.mu is held.
+func (l *lane) recall() error {
+	if l.round == nil {
+		return nil
+	}
+	rest := l.round.close()
+	if len(rest) == 0 {
+		return nil
+	}
+	u := &ledger.Unit{}
+	list := unbegun(u, rest)
+	if err := l.commit(u, l.cursor); err != nil {
+		return err // finish tries it again
+	}
+	for _, d := range list {
+		l.replace(d)
+	}
+	l.round.attempts = l.round.attempts[:len(l.round.attempts)-len(rest)]
+	return nil
+}
+
+// unbegun adds to a unit that attempts have not begun.
+func unbegun(u *ledger.Unit, rest []*attempt) (list []*bridges.Delivery) {
+	for _, a := range rest {
+		d := *a.delivery
+		d.Unbegin()
+		u.Rows = append(u.Rows, &d)
+		list = append(list, &d)
+	}
+	return list
+}
+
+// send makes the attempts of a round, notes what came of them, and goes on while the
+// lane keeps its place.
+func (l *lane) send(r *round) {
+	defer l.s.places.left()
+	for r != nil {
+		keep := false
+		for a := r.next(l.s.now()); a != nil; a = r.next(l.s.now()) {
+			a.began = l.s.now()
+			a.result = l.try(a)
+			a.ended = l.s.now()
+			l.s.places.set(l.out, func(o *outlet) {
+				switch {
+				case a.result.Outcome == bridges.Delivered, a.result.Outcome == bridges.Refused && a.result.Status != 0: // the target is there
+					o.unhealthy = 0
+				case a.result.Unhealthy:
+					o.unhealthy++
+				}
+				if a.result.Outcome == bridges.Wait {
+					o.heldUntil = a.ended.Add(waitOf(a.result))
+				}
+			})
+			l.s.meter.attempt(a.delivery.BridgeID, a.result.Outcome, a.ended.Sub(a.began))
+			if keep = a.result.Outcome == bridges.Delivered && l.s.places.goesOn(l); !keep {
+				r.close()
+			}
+		}
+		keep = keep && l.s.places.keep(l)
+		if !keep {
+			l.s.places.done(l)
+		}
+		r = l.finish(r, keep)
+		if keep && r == nil {
+			l.s.places.done(l)
+		}
+	}
+}
+
+// finish commits what came of a round. What was received is not sent again because it
+// cannot be committed: it is committed later, and meanwhile the lane sends nothing
+// else. With goOn it returns the next round, if something is due, which has begun in
+// the same commit.
+func (l *lane) finish(r *round, goOn bool) *round {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for waits := 0; ; {
+		next, err := l.record(r, goOn)
+		switch {
+		case err == nil && next != nil:
+			return next
+		case err == nil:
+			if l.last != nil {
+				l.s.known.left(l.sub.SubscriptionID, l.last)
+				l.last = nil
+			}
+			l.kick()
+			return nil
+		case errors.Is(err, errChanged):
+			goOn = false // the receipts come first
+			continue
+		case waits == 0:
+			l.s.cfg.Log.Error("commit what came of an attempt; it is tried again", zap.String("subscription_id", l.sub.SubscriptionID), zap.Error(err))
+		}
+		waits++
+		l.mu.Unlock()
+		select {
+		case <-time.After(storageRetry):
+		case <-l.s.sending.Done():
+		}
+		l.mu.Lock()
+		if l.s.sending.Err() != nil || errors.Is(err, ledger.ErrStorageFailed) {
+			return nil // the next start knows what may have arrived
+		}
+	}
+}
+
+// record commits the end of a round, and with goOn the beginning of the next one, which
+// it returns. l.mu is held.
+func (l *lane) record(r *round, goOn bool) (next *round, err error) {
+	now, rest := l.s.now(), r.close()
+	made := r.attempts[:len(r.attempts)-len(rest)]
+	u, cursor := &ledger.Unit{}, l.cursor
+	var settled, changed []*bridges.Delivery
+	for _, a := range made {
+		d := *a.delivery
+		u.Rows = append(u.Rows, &d)
+		d.Finish(a.result, a.began, a.ended, l.s.cfg.Random())
+		if a.generation < l.sub.Generation { // what is above a cursor that was reset is decided again: this was it
+			d.Generation, d.Forced = l.sub.Generation, d.Forced && d.Seq <= cursor.LastSequence
+		}
+		others, err := l.show(u, a, &d)
+		if err != nil {
+			return nil, err
+		}
+		settled, changed = append(settled, &d), append(changed, others...)
+		cursor = movedBy(cursor, &d, a)
+		if d.State == bridges.StateDead {
+			l.draftDead(u, &d, now)
+		}
+	}
+	changed = append(changed, unbegun(u, rest)...)
+	if goOn && len(rest) == 0 {
+		if next, err = l.goOn(context.WithoutCancel(l.s.sending), u, now); err != nil { // the receipts do not wait for it
+			l.s.cfg.Log.Error("begin the next attempt", zap.String("subscription_id", l.sub.SubscriptionID), zap.Error(err))
+		}
+	}
+	if len(u.Rows) > 0 { // else everything was recalled
+		if err := l.commit(u, cursor); err != nil {
+			return nil, err
+		}
+	}
+	l.round, l.pace = nil, r.pace(l.pace)
+	for _, d := range settled {
+		l.replace(d)
+		l.s.meter.settled(d)
+	}
+	for _, d := range changed {
+		l.replace(d)
+	}
+	if next != nil {
+		l.start(next)
+	}
+	for _, a := range made {
+		l.learn(a)
+	}
+	return next, nil
+}
+
+// pace is how many attempts the next round has at most, after one of this pace.
+func (r *round) pace(before int) int {
+	if r.made == 0 || r.made < len(r.attempts) {
+		return 1
+	}
+	if last := r.attempts[r.made-1]; last.result.Outcome != bridges.Delivered || last.ended.Sub(last.begun) > roundTime/2 {
+		return 1
+	}
+	return min(2*before, maxRound)
+}
+
+// movedBy returns the cursor after an attempt.
+func movedBy(cursor cursors.Cursor, d *bridges.Delivery, a *attempt) cursors.Cursor {
+	at := notify.TimeOf(a.ended)
+	switch {
+	case d.State == bridges.StateDelivered && !d.Forced:
+		receipt := cursors.Delivery{ID: d.DeliveryID, At: at}
+		if d.Seq <= cursor.LastSequence {
+			return cursor.Late(receipt, at)
+		}
+		if next, err := cursor.Advance(d.Seq, &receipt, at); err == nil {
+			return next
+		}
+	case d.State == bridges.StateDead && !d.Forced:
+		return passed(cursor, d.Seq, a.ended).Fail(a.result.Error, at)
+	case d.State != bridges.StateDelivered && a.result.Error != "":
+		return cursor.Fail(a.result.Error, at)
+	}
+	return cursor
+}
+
+// learn notes what an attempt says of the bridge and of the target. l.mu is held.
+func (l *lane) learn(a *attempt) {
+	d := a.delivery
+	if a.result.Outcome == bridges.Delivered && !d.Forced {
+		l.delivered = a.ended
+	}
+	if err := l.bridge.outcome(l.s, a.result, a.ended); err != nil {
+		l.s.cfg.Log.Error("note the state of a bridge", zap.String("bridge_id", d.BridgeID), zap.Error(err))
+	}
+	if a.result.Outcome == bridges.Gone && l.bridge.row.Load().Kind != bridges.KindWebhook && l.sub.State != bridges.Deleted {
+		if err := l.setState(bridges.Disabled, bridges.ReasonGone, notify.SubscriptionDisabled); err != nil {
+			l.s.cfg.Log.Error("disable a subscription", zap.String("subscription_id", d.SubscriptionID), zap.Error(err))
+		}
+	}
+}
+
+// goOn adds the beginning of the lane's next attempts to the unit with the receipts of
+// the ones before, if nothing is in their way: that saves a commit.
+func (l *lane) goOn(ctx context.Context, u *ledger.Unit, now time.Time) (*round, error) {
+	if l.sub.State != bridges.Active || l.caughtUp != 0 || l.s.sending.Err() != nil {
+		return nil, nil
+	}
+	due, _ := l.due(now, l.round.pace(l.pace))
+	if len(due) == 0 {
+		return nil, nil
+	}
+	r, _, err := l.beginIn(ctx, u, due, now)
+	return r, err
+}
