@@ -183,7 +183,7 @@ func (l *lane) room(list []*taken) error {
 	if last.Seq > l.sub.AcceptedThrough {
 		old := false
 		for _, t := range list {
-			old = old || !t.chosen.Marker && t.failed == nil && now.Sub(t.chosen.Header.Timestamp.Time) > bridges.MaxBacklogAge
+			old = old || t.chosen.Seq > l.sub.AcceptedThrough && !t.chosen.Marker && t.failed == nil && now.Sub(t.chosen.Header.Timestamp.Time) > bridges.MaxBacklogAge
 		}
 		if delivers := now.Sub(l.delivered) < time.Minute; old || len(l.open)+len(list) > bridges.MaxBacklog && !delivers {
 			if err := l.setState(bridges.Held, bridges.ReasonBacklog, notify.SubscriptionHeld); err != nil {
