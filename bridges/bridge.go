@@ -3,6 +3,7 @@ package bridges
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed82539d15/holon/notify"
@@ -41,7 +42,7 @@ const (
 	PauseDrops OnPause = "drop" // they are suppressed
 )
 
-// Bridge is a channel and what reads return of it: never a secret.
+// Bridge is a channel and what reads return of it, as Shown: never a secret.
 type Bridge struct {
 	BridgeID   string      `json:"bridge_id"`
 	Kind       Kind        `json:"kind"`
@@ -71,6 +72,24 @@ type Settings struct {
 	URL    string `json:"url,omitzero"`     // webhook
 	Server string `json:"server,omitzero"`  // ntfy; "" = https://ntfy.sh
 	APIURL string `json:"api_url,omitzero"` // github; "" = https://api.github.com
+}
+
+// HiddenQuery is what reads show for the query of a URL: it may have a token.
+const HiddenQuery = "…"
+
+// ShownURL returns a URL as reads show it.
+func ShownURL(text string) string {
+	if before, _, found := strings.Cut(text, "?"); found {
+		return before + "?" + HiddenQuery
+	}
+	return text
+}
+
+// Shown returns the bridge as reads and answers show it.
+func (b *Bridge) Shown() Bridge {
+	shown := *b.Clone()
+	shown.URL = ShownURL(b.URL)
+	return shown
 }
 
 // Secrets are the members of a bridge that are never shown.

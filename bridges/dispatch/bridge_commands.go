@@ -62,7 +62,7 @@ func (s *Service) BridgeCreate(ctx context.Context, c bridges.CreateBridge) (bri
 		}
 		u.Rows = append(u.Rows, row)
 		draft(u, notify.BridgeCreated, now, row.Event(bridges.ByClient))
-		return u, bridges.BridgeResult{Bridge: *row}, u.Drafts[0].Encode()
+		return u, bridges.BridgeResult{Bridge: row.Shown()}, u.Drafts[0].Encode()
 	}, s.cfg.Store.Append)
 	if err != nil || replayed {
 		if row != nil {
@@ -307,7 +307,7 @@ func (s *Service) BridgeDelete(ctx context.Context, c bridges.DeleteBridge) (bri
 	r, replayed, err := ledger.Keyed(s.cfg.Store, c.Key, func() (*ledger.Unit, bridges.BridgeResult, error) {
 		u := &ledger.Unit{Rows: []ledger.Row{&ledger.Removal{Of: bridges.BridgeTable, Key: []any{row.BridgeID}}}}
 		draft(u, notify.BridgeDeleted, s.now(), row.Event(bridges.ByClient))
-		return u, bridges.BridgeResult{Bridge: *row}, u.Drafts[0].Encode()
+		return u, bridges.BridgeResult{Bridge: row.Shown()}, u.Drafts[0].Encode()
 	}, s.cfg.Store.Append)
 	if err != nil || replayed {
 		return r, err
