@@ -150,11 +150,22 @@ func (b *Bridge) Clone() *Bridge {
 // provisional.
 func (b *Bridge) Pause(seq int64, at notify.Time, reason string) {
 	b.State, b.Reason, b.UpdatedSeq, b.UpdatedAt = Paused, reason, seq, at
-	if b.OnPause == PauseDrops {
-		b.Drops = append(b.Drops, DropGap{From: seq})
-		if n := len(b.Drops); n > maxGaps {
-			b.Drops = b.Drops[n-maxGaps:]
+	b.SetOnPause(b.OnPause, seq)
+}
+
+// SetOnPause changes the bridge as bridge/updated of this seq does. During a pause the
+// value counts for what comes from then on.
+func (b *Bridge) SetOnPause(p OnPause, seq int64) {
+	b.OnPause = p
+	n := len(b.Drops)
+	switch open := n > 0 && b.Drops[n-1].To == 0; {
+	case b.State != Paused:
+	case p == PauseDrops && !open:
+		if b.Drops = append(b.Drops, DropGap{From: seq}); n >= maxGaps {
+			b.Drops = b.Drops[n+1-maxGaps:]
 		}
+	case p != PauseDrops && open:
+		b.Drops[n-1].To = seq
 	}
 }
 

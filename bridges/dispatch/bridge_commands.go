@@ -123,7 +123,7 @@ func (s *Service) BridgeUpdate(_ context.Context, c bridges.UpdateBridge) (bridg
 			return turns.Invalid("server", turns.ReasonInvalid, "the bridge's secrets would go to another server: create another bridge")
 		}
 		if c.OnPause != nil {
-			next.OnPause = *c.OnPause
+			next.SetOnPause(*c.OnPause, seq)
 		}
 		next.UpdatedSeq, next.UpdatedAt = seq, at
 		channel, err = s.vault.channel(next)
