@@ -130,6 +130,10 @@ func (l *lane) takeSome(ctx context.Context, b *follow.Batch, events []follow.Ev
 				u.Fences = append(u.Fences, begun.fence)
 			}
 		}
+		if !l.ofTurns && slices.ContainsFunc(list, func(t *taken) bool { return t.chosen.Header.TurnID != "" }) {
+			l.ofTurns = true
+			l.follower.WantMarkers()
+		}
 		b.Move(u, through)
 		err = l.commit(u, cursor)
 		if err != nil && begun != nil {
