@@ -17,7 +17,7 @@ func TestMarkersComeOnceTheyAreWanted(t *testing.T) {
 			var lane *Lane
 			got, batches, ask := &seen{}, 0, false
 			committed := make(chan struct{}) // the maker is free
-			m := w.thread("a", 0) // 1
+			m := w.thread("a", 0)            // 1
 			other := w.add(Follower{Name: "other", Interest: methods("holon/*"), Handle: (&seen{}).handle})
 			interest := Interest{All: all, Methods: []string{notify.ItemCreated}, MarkersLater: true}
 			if !all {
