@@ -3,6 +3,7 @@ package bridges
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed82539d15/holon/notify"
@@ -41,7 +42,7 @@ const (
 	PauseDrops OnPause = "drop" // they are suppressed
 )
 
-// Bridge is a channel and what reads return of it: never a secret.
+// Bridge is a channel and what reads return of it, as Shown: never a secret.
 type Bridge struct {
 	BridgeID   string      `json:"bridge_id"`
 	Kind       Kind        `json:"kind"`
@@ -71,6 +72,24 @@ type Settings struct {
 	URL    string `json:"url,omitzero"`     // webhook
 	Server string `json:"server,omitzero"`  // ntfy; "" = https://ntfy.sh
 	APIURL string `json:"api_url,omitzero"` // github; "" = https://api.github.com
+}
+
+// HiddenQuery is what reads show for the query of a URL: it may have a token.
+const HiddenQuery = "…"
+
+// ShownURL returns a URL as reads show it.
+func ShownURL(text string) string {
+	if before, _, found := strings.Cut(text, "?"); found {
+		return before + "?" + HiddenQuery
+	}
+	return text
+}
+
+// Shown returns the bridge as reads and answers show it.
+func (b *Bridge) Shown() Bridge {
+	shown := *b.Clone()
+	shown.URL = ShownURL(b.URL)
+	return shown
 }
 
 // Secrets are the members of a bridge that are never shown.
@@ -131,11 +150,22 @@ func (b *Bridge) Clone() *Bridge {
 // provisional.
 func (b *Bridge) Pause(seq int64, at notify.Time, reason string) {
 	b.State, b.Reason, b.UpdatedSeq, b.UpdatedAt = Paused, reason, seq, at
-	if b.OnPause == PauseDrops {
-		b.Drops = append(b.Drops, DropGap{From: seq})
-		if n := len(b.Drops); n > maxGaps {
-			b.Drops = b.Drops[n-maxGaps:]
+	b.SetOnPause(b.OnPause, seq)
+}
+
+// SetOnPause changes the bridge as bridge/updated of this seq does. During a pause the
+// value counts for what comes from then on.
+func (b *Bridge) SetOnPause(p OnPause, seq int64) {
+	b.OnPause = p
+	n := len(b.Drops)
+	switch open := n > 0 && b.Drops[n-1].To == 0; {
+	case b.State != Paused:
+	case p == PauseDrops && !open:
+		if b.Drops = append(b.Drops, DropGap{From: seq}); n >= maxGaps {
+			b.Drops = b.Drops[n+1-maxGaps:]
 		}
+	case p != PauseDrops && open:
+		b.Drops[n-1].To = seq
 	}
 }
 

@@ -47,7 +47,15 @@ type RecordError struct {
 }
 
 // Check trims and checks the command.
-func (c *RecordError) Check() error { return c.checkOwn() }
+func (c *RecordError) Check() error {
+	if err := c.checkOwn(); err != nil {
+		return err
+	}
+	if strings.TrimSpace(c.Error) == "" { // it would clear the error, which only a success does
+		return turns.Invalid("error", turns.ReasonRequired, "say what failed")
+	}
+	return nil
+}
 
 // Reset sets a cursor to a sequence: the only way down.
 type Reset struct {

@@ -151,6 +151,8 @@ func TestNamesAreTrimmedAndBounded(t *testing.T) {
 		{"long stream", (&RecordError{Name: Name{"a", long, ""}, Error: "x"}).Check, "stream_name"},
 		{"long subject", (&RecordError{Name: Name{"a", "b", long}, Error: "x"}).Check, "subject_id"},
 		{"long in bytes", (&RecordError{Name: Name{strings.Repeat("ü", MaxName/2+1), "b", ""}, Error: "x"}).Check, "consumer_id"},
+		{"no error", (&RecordError{Name: Name{"a", "b", ""}}).Check, "error"},
+		{"an empty error", (&RecordError{Name: Name{"a", "b", ""}, Error: " \t\n"}).Check, "error"},
 		{"long delivery id", (&Advance{Name: Name{"a", "b", ""}, LastSequence: &seq, DeliveryID: long}).Check, "delivery_id"},
 		{"negative advance", (&Advance{Name: Name{"a", "b", ""}, LastSequence: &low}).Check, "last_sequence"},
 		{"negative reset", (&Reset{Name: Name{"a", "b", ""}, LastSequence: &low, Reason: "x"}).Check, "last_sequence"},

@@ -164,7 +164,7 @@ func (d *Dispatcher) Add(ctx context.Context, f Follower) (*Lane, error) {
 	d.lanes[f.Name] = l
 	l.attach(f)
 	if !known {
-		d.setFloor()
+		d.lowerFloor(l)
 	}
 	return l, nil
 }

@@ -36,6 +36,10 @@ type Interest struct {
 	// (stream/rewind) pass any choice of methods, as in streams: they say which
 	// events that the follower has seen are superseded.
 	Methods []string
+	// MarkersLater says that, with Methods, no marker is wanted before
+	// Lane.WantMarkers: the follower has done nothing yet that one could supersede.
+	// Some may come all the same.
+	MarkersLater bool
 	// Collapse leaves out turn/late and what is superseded when it is read.
 	Collapse bool
 }

@@ -15,12 +15,16 @@ type index map[string]*topic
 // ("item/"), or for all methods ("").
 type topic map[string]map[*Lane]struct{}
 
-// keys returns the keys in a topic of these methods.
-func keys(methods []string) []string {
+// keys returns the keys in a topic of what the lane wants.
+func keys(l *Lane) []string {
+	methods := l.methods.Methods
 	if len(methods) == 0 {
 		return []string{""}
 	}
-	list := []string{notify.StreamRewind}
+	var list []string
+	if !l.f.MarkersLater {
+		list = append(list, notify.StreamRewind)
+	}
 	for _, m := range methods {
 		list = append(list, strings.TrimSuffix(m, "*"))
 	}
@@ -33,7 +37,7 @@ func (x index) add(thread string, l *Lane) {
 		t = &topic{}
 		x[thread] = t
 	}
-	for _, k := range keys(l.methods.Methods) {
+	for _, k := range keys(l) {
 		if (*t)[k] == nil {
 			(*t)[k] = map[*Lane]struct{}{}
 		}
@@ -46,7 +50,7 @@ func (x index) remove(thread string, l *Lane) {
 	if t == nil {
 		return
 	}
-	for _, k := range keys(l.methods.Methods) {
+	for _, k := range keys(l) {
 		if delete((*t)[k], l); len((*t)[k]) == 0 {
 			delete(*t, k)
 		}

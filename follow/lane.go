@@ -116,6 +116,27 @@ func (l *Lane) Unwatch(threadIDs ...string) {
 	}
 }
 
+// WantMarkers ends MarkersLater. Handle calls it before it commits what a marker may
+// supersede: no marker after the batch is missed then.
+func (l *Lane) WantMarkers() {
+	l.d.mu.Lock()
+	defer l.d.mu.Unlock()
+	if !l.f.MarkersLater || l.ended {
+		return
+	}
+	l.f.MarkersLater = false
+	if l.f.All {
+		l.d.index.add("", l)
+	}
+	for id := range l.threads {
+		l.d.index.add(id, l)
+	}
+	if l.pos < l.d.at { // as in attach: the dispatcher may have passed some
+		l.d.wanted(l, l.pos+1)
+		l.d.wanted(l, l.d.at)
+	}
+}
+
 // Hold keeps the lane where it is until Release: no further batch is handled, and
 // retention waits within its bounds. Handle may call it, and then return an error:
 // what it has not moved past is handled after Release, and the error is not counted.

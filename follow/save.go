@@ -165,6 +165,17 @@ func (d *Dispatcher) setFloor() (behind bool) {
 	return behind
 }
 
+// lowerFloor is setFloor after a lane was added, which can only lower it: 20,000
+// followers are added without looking at all of them each time. d.mu is held.
+func (d *Dispatcher) lowerFloor(l *Lane) {
+	switch {
+	case len(d.lanes) == 1:
+		d.setFloor()
+	case l.stored.behind:
+		d.floor.Store(min(d.floor.Load(), max(l.stored.handled()+1, d.limit)))
+	}
+}
+
 // Status is the state of a follower.
 type Status struct {
 	Name string

@@ -43,13 +43,13 @@ func (b *bridge) changeKeyed(s *Service, key *ledger.Key, method string, by brid
 		}
 		if next.State == was.State && next.Reason == was.Reason && (method == notify.BridgePaused || method == notify.BridgeResumed) && next.LogID == was.LogID {
 			next = nil
-			return u, bridges.BridgeResult{Bridge: was}, nil // it is already
+			return u, bridges.BridgeResult{Bridge: was.Shown()}, nil // it is already
 		}
 		u.Rows = append(u.Rows, next)
 		if method != "" {
 			draft(u, method, now, next.Event(by))
 		}
-		return u, bridges.BridgeResult{Bridge: *next}, nil
+		return u, bridges.BridgeResult{Bridge: next.Shown()}, nil
 	}, func(u *ledger.Unit) (ledger.Receipt, error) {
 		for i := range u.Drafts {
 			if err := u.Drafts[i].Encode(); err != nil {

@@ -62,7 +62,7 @@ func (s *Service) BridgeCreate(ctx context.Context, c bridges.CreateBridge) (bri
 		}
 		u.Rows = append(u.Rows, row)
 		draft(u, notify.BridgeCreated, now, row.Event(bridges.ByClient))
-		return u, bridges.BridgeResult{Bridge: *row}, u.Drafts[0].Encode()
+		return u, bridges.BridgeResult{Bridge: row.Shown()}, u.Drafts[0].Encode()
 	}, s.cfg.Store.Append)
 	if err != nil || replayed {
 		if row != nil {
@@ -123,7 +123,7 @@ func (s *Service) BridgeUpdate(_ context.Context, c bridges.UpdateBridge) (bridg
 			return turns.Invalid("server", turns.ReasonInvalid, "the bridge's secrets would go to another server: create another bridge")
 		}
 		if c.OnPause != nil {
-			next.OnPause = *c.OnPause
+			next.SetOnPause(*c.OnPause, seq)
 		}
 		next.UpdatedSeq, next.UpdatedAt = seq, at
 		channel, err = s.vault.channel(next)
@@ -307,7 +307,7 @@ func (s *Service) BridgeDelete(ctx context.Context, c bridges.DeleteBridge) (bri
 	r, replayed, err := ledger.Keyed(s.cfg.Store, c.Key, func() (*ledger.Unit, bridges.BridgeResult, error) {
 		u := &ledger.Unit{Rows: []ledger.Row{&ledger.Removal{Of: bridges.BridgeTable, Key: []any{row.BridgeID}}}}
 		draft(u, notify.BridgeDeleted, s.now(), row.Event(bridges.ByClient))
-		return u, bridges.BridgeResult{Bridge: *row}, u.Drafts[0].Encode()
+		return u, bridges.BridgeResult{Bridge: row.Shown()}, u.Drafts[0].Encode()
 	}, s.cfg.Store.Append)
 	if err != nil || replayed {
 		return r, err

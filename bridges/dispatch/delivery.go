@@ -81,7 +81,7 @@ func (s *Service) Bridge(id string) (bridges.Bridge, int64, error) {
 	if b == nil {
 		return bridges.Bridge{}, head, bridges.ErrBridgeNotFound
 	}
-	return *b.row.Load(), head, nil
+	return b.row.Load().Shown(), head, nil
 }
 
 // Bridges returns one page. next is where the next page begins; "" = there is none.
@@ -90,7 +90,7 @@ func (s *Service) Bridges(q bridges.BridgeQuery) (list []bridges.Bridge, next st
 	s.known.mu.RLock()
 	for id, b := range s.known.bridges {
 		if q.Cursor == "" || id > q.Cursor != q.Descending && id != q.Cursor {
-			list = append(list, *b.row.Load())
+			list = append(list, b.row.Load().Shown())
 		}
 	}
 	s.known.mu.RUnlock()

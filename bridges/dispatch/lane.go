@@ -39,6 +39,7 @@ type lane struct {
 	caughtUp  int64               // nothing is sent before the follower has passed it
 	delivered time.Time           // when something was delivered last; zero: not since the start
 	throttled bool                // the follower is held until there is room
+	ofTurns   bool                // there may be deliveries of turns, which markers may concern
 	timer     *time.Timer         // for the next attempt
 	last      chan struct{}       // of a deleted one whose attempt is under way: see registry.leave
 }
@@ -46,7 +47,7 @@ type lane struct {
 // follow adds the lane's follower. l.mu is held, or nobody knows the lane.
 func (l *lane) follow(ctx context.Context) error {
 	sub, generation := l.sub, l.sub.Generation
-	interest := follow.Interest{All: sub.ThreadID == "", Methods: sub.Followed()}
+	interest := follow.Interest{All: sub.ThreadID == "", Methods: sub.Followed(), MarkersLater: !l.ofTurns}
 	if sub.ThreadID != "" {
 		interest.Threads = []string{sub.ThreadID}
 	}

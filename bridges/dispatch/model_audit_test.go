@@ -27,6 +27,7 @@ type audit struct {
 	bridges  map[string]*bridges.Bridge
 	choices  map[string][]choice // by subscription: what it chooses from which seq on
 	gaps     map[string][]bridges.DropGap
+	pauses   map[string]bool   // bridges that are paused
 	sending  map[string]int    // by subscription: attempts under way
 	bodies   map[string]string // by delivery: what was sent
 	failures []string
@@ -63,7 +64,7 @@ func newAudit(store *sqlite.Store, r *receiver) *audit {
 	a := &audit{
 		store: store, r: r, log: newNaiveLog(), rows: map[modelKey]*auditRow{}, cursors: map[string]cursors.Cursor{},
 		subs: map[string]*bridges.Subscription{}, bridges: map[string]*bridges.Bridge{}, choices: map[string][]choice{},
-		gaps: map[string][]bridges.DropGap{}, sending: map[string]int{}, bodies: map[string]string{}, counts: map[string]int{},
+		gaps: map[string][]bridges.DropGap{}, pauses: map[string]bool{}, sending: map[string]int{}, bodies: map[string]string{}, counts: map[string]int{},
 	}
 	r.a = a
 	return a
@@ -195,15 +196,20 @@ func (a *audit) changes(u *ledger.Unit, fresh []*naiveEvent) {
 		gaps := a.gaps[e.body.BridgeID]
 		switch e.method {
 		case notify.BridgePaused:
-			if a.bridges[e.body.BridgeID].OnPause == bridges.PauseDrops {
-				a.gaps[e.body.BridgeID] = append(gaps, bridges.DropGap{From: e.seq})
-			}
+			a.pauses[e.body.BridgeID] = true
 		case notify.BridgeResumed:
-			for i := range gaps {
-				if gaps[i].To == 0 {
-					gaps[i].To = e.seq
-				}
-			}
+			a.pauses[e.body.BridgeID] = false
+		}
+		row := a.bridges[e.body.BridgeID]
+		if row == nil {
+			continue
+		}
+		drops := a.pauses[e.body.BridgeID] && row.OnPause == bridges.PauseDrops
+		last := len(gaps) - 1
+		if open := last >= 0 && gaps[last].To == 0; drops && !open {
+			a.gaps[e.body.BridgeID] = append(gaps, bridges.DropGap{From: e.seq})
+		} else if !drops && open {
+			gaps[last].To = e.seq
 		}
 	}
 	for _, row := range u.Rows {

@@ -101,7 +101,8 @@ func (o opening) configure(id string, c Configured) error {
 		return nil
 	}
 	return b.change(s, notify.BridgeUpdated, bridges.ByServer, func(next *bridges.Bridge, seq int64, at notify.Time) {
-		next.Kind, next.Settings, next.OnPause, next.SecretHint = c.Bridge.Kind, c.Bridge.Settings, c.Bridge.OnPause, c.Bridge.SecretHint
+		next.Kind, next.Settings, next.SecretHint = c.Bridge.Kind, c.Bridge.Settings, c.Bridge.SecretHint
+		next.SetOnPause(c.Bridge.OnPause, seq)
 		next.UpdatedSeq, next.UpdatedAt = seq, at
 		if next.Reason == bridges.ReasonNotConfigured {
 			next.State, next.Reason = bridges.Active, ""

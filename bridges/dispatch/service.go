@@ -161,6 +161,13 @@ func (l *lane) load(tx ledger.Reader) (err error) {
 		return err
 	}
 	l.open = nil
+	// Of the rows by turn, the last one has a turn if any has.
+	if err := tx.Scan(ledger.Range{Index: bridges.DeliveriesOfTurn, Prefix: []any{l.sub.SubscriptionID}, Newest: true, First: 8}, func(v ledger.Values) error {
+		l.ofTurns = v.Text(7) != ""
+		return ledger.ErrEnough
+	}); err != nil {
+		return err
+	}
 	return tx.Scan(ledger.Range{Index: bridges.OpenDeliveries, Prefix: []any{l.sub.SubscriptionID}, First: bridges.WithoutBody}, func(v ledger.Values) error {
 		d, err := bridges.ReadDelivery(v)
 		if err == nil {

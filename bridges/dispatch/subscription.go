@@ -61,6 +61,9 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 			next, after = old.Clone(), old.ScannedSeq
 		} else {
 			next, after = &bridges.Subscription{SubscriptionID: c.SubscriptionID, BridgeID: c.BridgeID, ThreadID: c.ThreadID, Generation: 1, FromSeq: first}, first
+			if c.From == nil { // it is asked for, however old it is
+				next.AcceptedThrough = s.cfg.Head()
+			}
 		}
 		next.Target, next.TargetDigest, next.State, next.Reason = c.Target, "", bridges.Active, ""
 		next.On, next.Methods, next.IncludeText, next.Order = c.On, c.Methods, c.IncludeText, c.Order

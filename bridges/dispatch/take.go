@@ -135,6 +135,10 @@ func (l *lane) takeSome(ctx context.Context, b *follow.Batch, events []follow.Ev
 				u.Fences = append(u.Fences, begun.attempts[0].fence)
 			}
 		}
+		if !l.ofTurns && slices.ContainsFunc(list, func(t *taken) bool { return t.chosen.Header.TurnID != "" }) {
+			l.ofTurns = true
+			l.follower.WantMarkers()
+		}
 		b.Move(u, through)
 		err = l.commit(u, cursor)
 		if err != nil && begun != nil {
@@ -188,7 +192,7 @@ func (l *lane) room(list []*taken) error {
 	if last.Seq > l.sub.AcceptedThrough {
 		old := false
 		for _, t := range list {
-			old = old || !t.chosen.Marker && t.failed == nil && now.Sub(t.chosen.Header.Timestamp.Time) > bridges.MaxBacklogAge
+			old = old || t.chosen.Seq > l.sub.AcceptedThrough && !t.chosen.Marker && t.failed == nil && now.Sub(t.chosen.Header.Timestamp.Time) > bridges.MaxBacklogAge
 		}
 		if delivers := now.Sub(l.delivered) < time.Minute; old || len(l.open)+len(list) > bridges.MaxBacklog && !delivers {
 			if err := l.setState(bridges.Held, bridges.ReasonBacklog, notify.SubscriptionHeld); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"code.dny.dev/ssrf"
 
+	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -143,6 +144,8 @@ func (c *Config) checkURL(field, text string) (*url.URL, error) {
 		return nil, bad("it must have no user and no password")
 	case u.Fragment != "" || strings.HasSuffix(text, "#"):
 		return nil, bad("it must have no fragment")
+	case u.RawQuery == bridges.HiddenQuery:
+		return nil, bad("reads do not show its query: give the whole URL")
 	case u.Hostname() == "" || u.Opaque != "" || strings.HasSuffix(u.Host, ":"):
 		return nil, bad("it has no host")
 	}

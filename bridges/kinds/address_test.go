@@ -131,7 +131,7 @@ func TestOddFormsOfAddressesAreRefused(t *testing.T) {
 			refused(t, fmt.Sprintf("%.40q", odd), c, field)
 		}
 	}
-	for _, scheme := range []string{"ftp://example.com", "file:///etc/passwd", "//example.com", "example.com", "javascript:alert(1)", "https:example.com", "unix:///run/x", "http://example.com", " https://example.com"} {
+	for _, scheme := range []string{"ftp://example.com", "file:///etc/passwd", "//example.com", "example.com", "javascript:alert(1)", "https:example.com", "unix:///run/x", "http://example.com", " https://example.com", "https://example.com/a?…"} {
 		refused(t, scheme, Config{Kind: bridges.KindWebhook, URL: scheme, Secret: NewWebhookSecret()}, "url")
 	}
 	c := Config{Kind: bridges.KindWebhook, URL: "http://example.com:8080/x", Secret: NewWebhookSecret(), Configured: true, AllowPrivate: true}

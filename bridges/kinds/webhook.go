@@ -32,13 +32,12 @@ func newWebhook(c Config, client *Client) *webhook {
 	w.key, _ = webhookKey(c.Secret) // Check has decoded both
 	w.previous, _ = webhookKey(c.Previous)
 	known := []string{c.Secret, c.Previous, strings.TrimPrefix(c.Secret, secretPrefix), strings.TrimPrefix(c.Previous, secretPrefix), c.URL}
-	for _, values := range w.url.Query() {
+	for name, values := range w.url.Query() { // receivers have tokens there
 		for _, v := range values {
-			if len(v) >= 8 { // receivers have tokens there
-				known = append(known, v)
-			}
+			known = append(known, v, name+"="+v)
 		}
 	}
+	known = append(known, w.url.RawQuery)
 	w.sender = sender{client: client, allowPrivate: c.AllowPrivate, secrets: forms(known...)}
 	return w
 }

@@ -66,7 +66,7 @@ var BridgeKeys = slices.Concat(
 		text("on_pause", "wait or drop: what becomes of events that come while the bridge is paused", func(b *Bridge) *string { return &b.OnPause }),
 		boolean("allow_private", "whether it may connect to this machine and to private networks, and without TLS", func(b *Bridge) *bool { return &b.AllowPrivate }).
 			of(bridgeWebhook, bridgeNtfy, bridgeSlack, bridgeGitHub),
-		text("url", "where webhooks are sent to", func(b *Bridge) *string { return &b.URL }).of(bridgeWebhook),
+		address("url", "where webhooks are sent to", func(b *Bridge) *string { return &b.URL }).of(bridgeWebhook),
 	},
 	secretAt("secret", "the secret of Standard Webhooks that the receiver has as well, whsec_…", func(b *Bridge) *SecretAt { return &b.Secret }, bridgeWebhook),
 	[]Key[Bridge]{
@@ -81,6 +81,11 @@ var BridgeKeys = slices.Concat(
 		seconds("timeout_seconds", "how long the program may run", func(b *Bridge) *time.Duration { return &b.Timeout }).of(bridgeCommand),
 	},
 )
+
+// address is a URL whose query is never shown.
+func address(name, help string, at func(*Bridge) *string) Key[Bridge] {
+	return entry(name, Text, help, at, asSecret, func(v string) any { return bridges.ShownURL(v) })
+}
 
 // secretAt are the three keys of a secret.
 func secretAt(name, help string, at func(*Bridge) *SecretAt, kinds ...string) []Key[Bridge] {

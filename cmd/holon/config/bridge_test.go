@@ -22,7 +22,7 @@ const (
 [bridges.hook]
 kind = "webhook"
 allow_private = true
-url = "http://127.0.0.1:8080/hook"
+url = "http://127.0.0.1:8080/hook?token=hunter2"
 secret_env = "HOOK_SECRET"
 on_pause = "drop"
 
@@ -78,7 +78,7 @@ bridges.chat.webhook_url (hidden) 14
 bridges.hook.kind webhook 2
 bridges.hook.on_pause drop 2
 bridges.hook.allow_private true 2
-bridges.hook.url http://127.0.0.1:8080/hook 2
+bridges.hook.url http://127.0.0.1:8080/hook?… 2
 bridges.hook.secret_env HOOK_SECRET 2
 bridges.own.kind command 23
 bridges.own.on_pause wait 23
@@ -111,8 +111,8 @@ func TestBridgesAreOpenedWithTheirSecrets(t *testing.T) {
 		config kinds.Config
 	}{
 		"hook": {
-			bridges.Bridge{Kind: bridges.KindWebhook, OnPause: bridges.PauseDrops, Settings: bridges.Settings{URL: "http://127.0.0.1:8080/hook"}, SecretHint: "ZQ=="},
-			kinds.Config{Kind: bridges.KindWebhook, AllowPrivate: true, URL: "http://127.0.0.1:8080/hook", Secret: bridgeSecret},
+			bridges.Bridge{Kind: bridges.KindWebhook, OnPause: bridges.PauseDrops, Settings: bridges.Settings{URL: "http://127.0.0.1:8080/hook?token=hunter2"}, SecretHint: "ZQ=="},
+			kinds.Config{Kind: bridges.KindWebhook, AllowPrivate: true, URL: "http://127.0.0.1:8080/hook?token=hunter2", Secret: bridgeSecret},
 		},
 		"phone": {
 			bridges.Bridge{Kind: bridges.KindNtfy, OnPause: bridges.PauseWaits, SecretHint: "oken"},
