@@ -129,7 +129,7 @@ func TestEveryKindTellsWhatHappensOnce(t *testing.T) {
 	s.stop(t)
 	p.doctor(t)
 
-	read, again := "To read it: holon turns ", "To try again: holon retry "
+	read, again := "To read it: holon items --turn ", "To try again: holon retry "
 	shown := []string{
 		"new 1: Waits for your answer: echo in a|Question: May I run make?|Answer 1: Allow|Answer 2: Reject|To answer: holon respond " + item,
 		"change 1: Answered: echo in a|Question: May I run make?|Answer: Allow|By: client",
