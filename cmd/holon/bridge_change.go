@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -84,7 +85,8 @@ func attemptHint(failed string, b bridges.Bridge) string {
 	if b.Configured {
 		newSecret = fmt.Sprintf("Look at the token of [bridges.%s] in the configuration.", name)
 	}
-	switch failed {
+	word, _ := strings.CutPrefix(failed, "slack: ")
+	switch word {
 	case "private_address":
 		return "The name leads to a private network. Only a bridge in the configuration of the server may connect there, with allow_private = true."
 	case "own_address":
@@ -105,6 +107,10 @@ func attemptHint(failed string, b bridges.Bridge) string {
 		return "Nothing is there. Look at the address: holon bridge show " + name
 	case bridges.ReasonNoSecret, bridges.ReasonNotConfigured:
 		return bridgeAdvice(b)
+	case "status 410":
+		return "The target says that it is gone. Look at the address: holon bridge show " + name
+	case "status 429":
+		return "The target asks for time. Try again later."
 	case "unknown_host", "connection_refused", "unreachable", "timeout", "certificate", "tls":
 		return "The server cannot reach it. holon doctor looks at each bridge."
 	}

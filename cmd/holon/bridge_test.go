@@ -151,3 +151,32 @@ func TestWrongLinesAboutBridges(t *testing.T) {
 		}
 	}
 }
+
+// A test that fails says what to do, in the words of each target.
+func TestWhatToDoAboutATestThatFails(t *testing.T) {
+	slack, github, receiver := kindstest.NewSlack(t, "xoxb-12345678"), kindstest.NewGitHub(t, "ghp_12345678"), kindstest.NewReceiver(t, sendSecret)
+	private := config.Bridge{OnPause: "wait", AllowPrivate: true}
+	chat, hub, hooked := private, private, hook(receiver.URL + "/x")["hook"]
+	chat.Kind, chat.APIURL, chat.Token.Value = "slack", slack.APIURL(), slack.Token
+	hub.Kind, hub.APIURL, hub.Token.Value = "github", github.APIURL(), github.Token
+	s := startDelivering(t, map[string]config.Bridge{"chat": chat, "hub": hub, "hook": hooked})
+	fails := func(what, hint string, args ...string) {
+		t.Helper()
+		r := s.holon(append([]string{"bridge", "test"}, args...)...)
+		if r.code != exitFailed || !strings.Contains(r.err, what) || !strings.Contains(r.err, hint) {
+			t.Errorf("%v: exit %d, want %q and %q:\n%s", args, r.code, what, hint, r.err)
+		}
+	}
+	fails("target.channel", "--target '#CHANNEL'", "chat")
+	fails("target.repository", "--target OWNER/REPOSITORY#NUMBER", "hub")
+	fails("channel_not_found", "Invite the bot", "chat", "--target=C0NOTHERE")
+	slack.FailNext("chat.postMessage", "missing_scope")
+	fails("missing_scope", "chat:write", "chat", "--target=#general")
+	slack.FailNext("chat.postMessage", "invalid_auth")
+	fails("invalid_auth", "[bridges.chat]", "chat", "--target=#general")
+	fails("status 404", "owner, repository and number", "hub", "--target=octo/none#1")
+	receiver.Fail(kindstest.IsGone)
+	fails("status 410", "holon bridge show hook", "hook")
+	receiver.Fail(kindstest.LimitsBySeconds)
+	fails("status 429", "Try again later", "hook")
+}
