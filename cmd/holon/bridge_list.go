@@ -153,7 +153,11 @@ func bridgeAdvice(b bridges.Bridge) string {
 	case b.State == bridges.Active:
 		return ""
 	case b.Reason == bridges.ReasonRestored:
-		return "The original server may still send. If it does not: holon bridge resume " + name
+		secrets := ""
+		if !b.Configured { // those of the configuration are there
+			secrets = fmt.Sprintf("holon bridge rotate %s, then ", name)
+		}
+		return fmt.Sprintf("The original server may still send. If it does not: %sholon bridge resume %s", secrets, name)
 	case b.Reason == bridges.ReasonNotConfigured:
 		return fmt.Sprintf("Put [bridges.%s] back into the configuration and restart the server.", name)
 	case b.Reason == bridges.ReasonNoSecret:

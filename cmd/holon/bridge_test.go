@@ -26,7 +26,7 @@ func startNotifying(t *testing.T) (*server, *kindstest.Ntfy, *kindstest.Receiver
 
 func TestWhatAPersonIsToldOfABridge(t *testing.T) {
 	for reason, want := range map[string]string{
-		bridges.ReasonRestored: "holon bridge resume b", bridges.ReasonGone: "holon bridge test b", bridges.ReasonFailing: "holon bridge test b",
+		bridges.ReasonRestored: "holon bridge rotate b, then holon bridge resume b", bridges.ReasonGone: "holon bridge test b", bridges.ReasonFailing: "holon bridge test b",
 		bridges.ReasonNotConfigured: "[bridges.b]", bridges.ReasonNoSecret: "holon bridge rotate b", "": "holon bridge resume b",
 	} {
 		b := bridges.Bridge{BridgeID: "b", State: bridges.Disabled, Reason: reason}
@@ -39,6 +39,10 @@ func TestWhatAPersonIsToldOfABridge(t *testing.T) {
 		if state := bridgeState(b); reason != "" && !strings.Contains(state, ": ") || strings.Contains(state, "_") {
 			t.Errorf("%q is %q", reason, state)
 		}
+	}
+	configured := bridges.Bridge{BridgeID: "b", State: bridges.Paused, Reason: bridges.ReasonRestored, Configured: true}
+	if advice := bridgeAdvice(configured); strings.Contains(advice, "rotate") || !strings.Contains(advice, "holon bridge resume b") {
+		t.Errorf("the configuration has its secrets: %s", advice)
 	}
 	if advice := bridgeAdvice(bridges.Bridge{State: bridges.Active}); advice != "" {
 		t.Errorf("of one that sends: %s", advice)
@@ -179,4 +183,9 @@ func TestWhatToDoAboutATestThatFails(t *testing.T) {
 	fails("status 410", "holon bridge show hook", "hook")
 	receiver.Fail(kindstest.LimitsBySeconds)
 	fails("status 429", "Try again later", "hook")
+}
+
+func TestATopicOfAnotherServerIsShownWithIt(t *testing.T) {
+	s := startServer(t)
+	contains(t, s.want("bridge", "add", "ntfy", "mine", "--server=https://ntfy.example.org"), "on this server (Use another server):\n       https://ntfy.example.org\n")
 }
