@@ -27,7 +27,7 @@ func startNotifying(t *testing.T) (*server, *kindstest.Ntfy, *kindstest.Receiver
 func TestWhatAPersonIsToldOfABridge(t *testing.T) {
 	for reason, want := range map[string]string{
 		bridges.ReasonRestored: "holon bridge rotate b, then holon bridge resume b", bridges.ReasonGone: "holon bridge test b", bridges.ReasonFailing: "holon bridge test b",
-		bridges.ReasonNotConfigured: "[bridges.b]", bridges.ReasonNoSecret: "holon bridge rotate b", "": "holon bridge resume b",
+		bridges.ReasonNotConfigured: "holon bridge rm b --cascade", bridges.ReasonNoSecret: "holon bridge rotate b", "": "holon bridge resume b",
 	} {
 		b := bridges.Bridge{BridgeID: "b", State: bridges.Disabled, Reason: reason}
 		if reason == bridges.ReasonRestored || reason == "" {
