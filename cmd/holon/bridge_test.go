@@ -183,6 +183,10 @@ func TestWhatToDoAboutATestThatFails(t *testing.T) {
 	slack.Break("C0GENERAL", "is_archived")
 	fails("is_archived", "name another", "chat", "--target=#general")
 	fails("status 404", "owner, repository and number", "hub", "--target=octo/none#1")
+	s.stop() // each line of a longer hint is indented
+	s.bridges = map[string]config.Bridge{"chat": chat, "hook": hooked}
+	s.start()
+	fails("not_configured", "  Put [bridges.hub] back into the configuration and restart the server.\n  If it is", "hub", "--target=octo/parser#1")
 	receiver.Fail(kindstest.IsGone)
 	fails("status 410", "holon bridge show hook", "hook")
 	receiver.Fail(kindstest.LimitsBySeconds)
