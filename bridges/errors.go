@@ -13,8 +13,9 @@ var (
 	// ErrMoved refuses a subscription that exists with another bridge, target or
 	// thread: it never moves.
 	ErrMoved = errors.New("a subscription with this id has another bridge, target or thread")
-	// ErrConfigured refuses the change of a bridge that is in the configuration.
-	ErrConfigured = errors.New("the bridge is in the configuration: change it there")
+	// ErrConfigured refuses the change of a bridge that is, or was, in the
+	// configuration.
+	ErrConfigured = errors.New("the bridge is of the configuration: change it there")
 	ErrNoSecret   = errors.New("the secrets of the bridge are missing: rotate them")
 	// ErrNotHeld refuses a skip of nothing.
 	ErrNotHeld = errors.New("nothing of the subscription is held")

@@ -111,6 +111,31 @@ func TestEndsThatAreSupersededWhileTheyAreTold(t *testing.T) {
 			h.done(h.next(h.agent), "now it is right")
 			h.wokenOnce("now it is right")
 		}},
+		{"R31 an owner that is closed while its family looks keeps the end in its inbox", setup{}, func(h *harness) {
+			child := failed(h)
+			h.took("a", 1)
+			release := h.holdEach(both(inThread("b"), has(notify.StreamRewind)), both(inThread("a"), has(notify.ThreadClosed)))
+			retrying(h, child)
+			closed := make(chan struct{})
+			go func() {
+				defer close(closed)
+				h.change("a", threads.VerbClose)
+			}()
+			synctest.Wait() // the owner waits for its commit
+			release[0]()
+			synctest.Wait() // the family has seen an open owner, and asks it to withdraw the end
+			release[1]()
+			<-closed
+			over := false
+			h.none("after thread/closed of the owner", func(e event) bool {
+				was := over
+				over = over || e.ThreadID == "a" && e.Method == notify.ThreadClosed
+				return was && e.ThreadID == "a"
+			})
+			if !over {
+				h.t.Error("the owner was not closed")
+			}
+		}},
 		{"R31 an end that was told before the retry stays told, and the new one is told too", setup{}, func(h *harness) {
 			child := failed(h)
 			h.took("a", 1)

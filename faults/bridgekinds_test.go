@@ -21,6 +21,7 @@ type targets struct {
 	hook   *kindstest.Receiver
 	ntfy   *kindstest.Ntfy
 	slack  *kindstest.Slack
+	plain  *kindstest.Slack // with an incoming webhook
 	github *kindstest.GitHub
 	file   string // the program adds each envelope to it
 }
@@ -34,7 +35,7 @@ const (
 func newTargets(t *testing.T) *targets {
 	all := &targets{
 		hook: kindstest.NewReceiver(t, sendSecret), ntfy: kindstest.NewNtfy(t), slack: kindstest.NewSlack(t, slackToken),
-		github: kindstest.NewGitHub(t, githubToken), file: filepath.Join(t.TempDir(), "envelopes"),
+		plain: kindstest.NewSlack(t, ""), github: kindstest.NewGitHub(t, githubToken), file: filepath.Join(t.TempDir(), "envelopes"),
 	}
 	all.ntfy.Token = ntfyToken
 	return all
@@ -59,6 +60,10 @@ kind = "slack"
 api_url = %q
 token = %q
 allow_private = true
+[bridges.plain]
+kind = "slack"
+webhook_url = "%s%s"
+allow_private = true
 [bridges.github]
 kind = "github"
 api_url = %q
@@ -67,12 +72,12 @@ allow_private = true
 [bridges.command]
 kind = "command"
 command = ["sh", "-c", "cat >> '%s'"]
-`, x.hook.URL, sendSecret, x.ntfy.URL, ntfyToken, x.slack.APIURL(), slackToken, x.github.APIURL(), githubToken, x.file)
+`, x.hook.URL, sendSecret, x.ntfy.URL, ntfyToken, x.slack.APIURL(), slackToken, x.plain.URL, kindstest.SlackWebhook, x.github.APIURL(), githubToken, x.file)
 }
 
-// bridgeKinds are the bridges of targets, by their kinds, with the target of each.
+// bridgeKinds are the bridges of targets, most by their kinds, with the target of each.
 var bridgeKinds = map[string]object{
-	"webhook": {}, "ntfy": {}, "command": {}, "slack": {"channel": "C0GENERAL"}, "github": {"repository": "octo/parser", "number": 1},
+	"webhook": {}, "ntfy": {}, "command": {}, "plain": {}, "slack": {"channel": "C0GENERAL"}, "github": {"repository": "octo/parser", "number": 1},
 }
 
 // subscribe sends ends and questions of all threads through the bridge of each kind.
@@ -129,7 +134,7 @@ func TestEveryKindTellsWhatHappensOnce(t *testing.T) {
 	s.stop(t)
 	p.doctor(t)
 
-	read, again := "To read it: holon turns ", "To try again: holon retry "
+	read, again := "To read it: holon items --turn ", "To try again: holon retry "
 	shown := []string{
 		"new 1: Waits for your answer: echo in a|Question: May I run make?|Answer 1: Allow|Answer 2: Reject|To answer: holon respond " + item,
 		"change 1: Answered: echo in a|Question: May I run make?|Answer: Allow|By: client",
@@ -141,6 +146,16 @@ func TestEveryKindTellsWhatHappensOnce(t *testing.T) {
 	}
 	alike(t, "slack", x.slackActs(t), shown)
 	alike(t, "github", x.githubActs(t), shown)
+	// An incoming webhook changes nothing: each is a message of its own.
+	var texts, posted []string
+	for _, act := range shown[:6] {
+		_, text, _ := strings.Cut(act, ": ")
+		texts = append(texts, text)
+	}
+	for _, text := range x.plain.Shown() {
+		posted = append(posted, oneLine(text))
+	}
+	alike(t, "slack with an incoming webhook", posted, texts)
 	// A new message of ntfy with the id of an earlier one replaces it, and rings.
 	replaced := slices.Clone(shown[:6])
 	replaced[5] = strings.Replace(replaced[5], "new 4", "change 3", 1)

@@ -49,3 +49,28 @@ export const choice: Methods["subscription/create"]["params"][] = [{ bridge_id: 
 
 // @ts-expect-error: a subscription needs a bridge
 export const none: Methods["subscription/create"]["params"] = { from: "now" };
+
+// What became of deliveries, as a client that watches the log sees it.
+export function troubleOf(e: Event): string | undefined {
+  switch (e.method) {
+    case "delivery/lost":
+      return `${e.params.subscription_id} lost ${e.params.to_seq - e.params.from_seq + 1}`;
+    case "bridge/paused":
+      // @ts-expect-error: the state of a bridge is in its event, its address is not
+      e.params.url;
+      return e.params.reason;
+    case "turn/reviewed":
+      return e.params.continued_by;
+    default:
+      return undefined;
+  }
+}
+
+export const made: Methods["bridge/create"]["params"] = { kind: "webhook", url: "https://ci.example.org/holon" };
+export const verdict: Methods["turn/review"]["params"] = { turn_id: "t", attempt: 1, verdict: "approved" };
+export function waiting(read: Methods["subscription/read"]["result"]): number {
+  return read.subscription.pending + read.subscription.dead + (read.subscription.cursor.exists ? 0 : 1);
+}
+
+// @ts-expect-error: a delivery is found by its id
+export const again: Methods["delivery/redeliver"]["params"] = { seq: 5 };

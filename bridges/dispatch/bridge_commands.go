@@ -278,17 +278,21 @@ func (s *Service) kickBridge(id string) {
 	}
 }
 
-// BridgeDelete deletes a bridge. Errors: bridges.ErrBridgeNotFound,
-// bridges.ErrConfigured, bridges.ErrInUse if it has subscriptions.
+// BridgeDelete deletes a bridge, also one that the configuration no longer has.
+// Errors: bridges.ErrBridgeNotFound, bridges.ErrConfigured, bridges.ErrInUse if it has
+// subscriptions.
 func (s *Service) BridgeDelete(ctx context.Context, c bridges.DeleteBridge) (bridges.BridgeResult, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	if r, ok, err := ledger.Replay[bridges.BridgeResult](s.cfg.Store, c.Key); ok || err != nil {
 		return r, err
 	}
-	b, err := s.changeable(c.BridgeID)
-	if err != nil {
-		return bridges.BridgeResult{}, err
+	b := s.known.bridge(c.BridgeID)
+	switch {
+	case b == nil:
+		return bridges.BridgeResult{}, bridges.ErrBridgeNotFound
+	case b.row.Load().Configured && b.channel.Load() != nil:
+		return bridges.BridgeResult{}, bridges.ErrConfigured
 	}
 	for _, l := range s.known.all() {
 		if l.bridge != b {

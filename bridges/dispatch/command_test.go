@@ -543,6 +543,31 @@ func TestBridgesOfTheConfiguration(t *testing.T) {
 	})
 }
 
+// A bridge that has left the configuration can be deleted, and comes back with it as a
+// new one.
+func TestABridgeThatLeftTheConfigurationCanBeDeleted(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.configured = []Configured{{Bridge: bridges.Bridge{BridgeID: "c", Kind: bridges.KindCommand, OnPause: bridges.PauseWaits}, Channel: w.target}}
+		keep := w.configured
+		w.restart()
+		w.subscribe("s", "c", "")
+		w.configured = nil
+		w.restart()
+		if _, err := w.s.BridgeDelete(background, bridges.DeleteBridge{BridgeID: "c"}); !errors.Is(err, bridges.ErrInUse) {
+			t.Errorf("with a subscription: %v", err)
+		}
+		if _, err := w.s.BridgeDelete(background, bridges.DeleteBridge{BridgeID: "c", Cascade: true}); err != nil {
+			t.Errorf("deleted: %v", err)
+		}
+		w.configured = keep
+		w.restart()
+		if b, _, _ := w.s.Bridge("c"); b.State != bridges.Active {
+			t.Errorf("%+v", b)
+		}
+		want(t, "events", w.events(0), "bridge/created, subscription/created, bridge/disabled, subscription/deleted, bridge/deleted, bridge/created")
+	})
+}
+
 // TestRowsAreKeptForAsLongAsARetryNeedsThem.
 func TestRowsAreKeptForAsLongAsARetryNeedsThem(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

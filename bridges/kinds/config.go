@@ -318,6 +318,9 @@ func (c *Config) CheckTarget(t bridges.Target) error {
 			return bad("thread_ts", turns.ReasonInvalid, "it is the ts of a message, such as 1405894322.002768")
 		}
 	case bridges.KindGitHub:
+		if t.Repository == "" {
+			return bad("repository", turns.ReasonRequired, "give owner/name")
+		}
 		owner, name, _ := strings.Cut(t.Repository, "/")
 		if !repositoryForm.MatchString(t.Repository) || owner == "" || name == "." || name == ".." {
 			return bad("repository", turns.ReasonInvalid, "give owner/name")

@@ -95,8 +95,11 @@ func (m *message) final(d *bridges.Data) {
 	if d.Review != nil {
 		m.add("Review", d.Review.Verdict)
 		m.add("Note", d.Review.Note)
-		if d.Review.Verdict == "blocked" {
+		switch turns.ReviewState(d.Review.Verdict) {
+		case turns.Blocked:
 			m.what, m.sign, m.urgency = "Blocked by its review", "no_entry", pressing
+		case turns.Rejected: // and nothing continues it
+			m.what, m.sign, m.urgency = "Rejected by its review", "no_entry", pressing
 		}
 	}
 	if d.Error != nil {
@@ -104,7 +107,7 @@ func (m *message) final(d *bridges.Data) {
 	}
 	m.add("Reason", d.Reason)
 	if m.next == "" {
-		m.next = toType("To read it", "turns", d.TurnID)
+		m.next = toType("To read it", "items --turn", d.TurnID)
 	}
 }
 

@@ -20,7 +20,9 @@ func TestWhatPeopleAreShown(t *testing.T) {
 	all := append([]*bridges.Envelope{kindstest.Final()}, kindstest.Envelopes()...)
 	hostile := kindstest.Final()
 	hostile.Data.Title, hostile.Data.Text, hostile.Data.State = "see https://evil.example @all <!here>", "```\n@octocat <b>bold</b>\n```", turns.Interrupted
-	for _, e := range append(all, hostile) {
+	rejected := kindstest.Final()
+	rejected.Data.Review = &bridges.Review{Verdict: "rejected", Note: "still not this way"}
+	for _, e := range append(all, hostile, rejected) {
 		m := describe(e)
 		title, body := m.plain(maxNtfy, unlinked)
 		b.WriteString("== " + string(e.EventType) + "\n-- ntfy\n" + title + "\n\n" + body + "\n-- slack\n" + slackText(e).Blocks[0].Text.Text + "\n-- github\n" + comment(e) + "\n\n")

@@ -200,14 +200,14 @@ this once; holon bridge rotate %s makes another.
 	case m.Topic != "":
 		server := ""
 		if m.Bridge.Server != "" {
-			server = "\n     Other server:  " + timeline.OneLine(m.Bridge.Server)
+			server = "\n     on this server (Use another server):\n       " + timeline.OneLine(m.Bridge.Server)
 		}
 		return c.printText(fmt.Sprintf(`
 To read on a phone what is sent through %s:
 
   1  Install the app "ntfy": Google Play, F-Droid or App Store.
-  2  In the app, subscribe to this topic:%s
-       %s
+  2  In the app, subscribe to this topic:
+       %s%s
      Or read it in a browser:
        %s
   3  Send a test:
@@ -216,7 +216,7 @@ To read on a phone what is sent through %s:
 Who knows the topic can read what is sent: keep it to yourself. It is shown this
 once; holon bridge rotate %s makes another.
 
-`, name, server, timeline.OneLine(m.Topic), timeline.OneLine(m.Link), name, name), nil)
+`, name, timeline.OneLine(m.Topic), server, timeline.OneLine(m.Link), name, name), nil)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -84,12 +85,13 @@ func attemptHint(failed string, b bridges.Bridge) string {
 	if b.Configured {
 		newSecret = fmt.Sprintf("Look at the token of [bridges.%s] in the configuration.", name)
 	}
-	switch failed {
+	word, _ := strings.CutPrefix(failed, "slack: ")
+	switch word {
 	case "private_address":
 		return "The name leads to a private network. Only a bridge in the configuration of the server may connect there, with allow_private = true."
 	case "own_address":
 		return "That is the server itself. Give the address of the receiver."
-	case "status 401", "status 403", "invalid_auth", "not_authed", "token_revoked", "account_inactive":
+	case "status 401", "status 403", "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive":
 		if b.Kind == bridges.KindWebhook {
 			return "The receiver refuses the signature or the request: compare its secret, or make another with: holon bridge rotate " + name
 		}
@@ -98,6 +100,8 @@ func attemptHint(failed string, b bridges.Bridge) string {
 		return "The token needs the scope chat:write, and chat:write.public for channels that the bot is not in."
 	case "channel_not_found", "not_in_channel":
 		return "Invite the bot into the channel (/invite @NAME), or give the channel's id."
+	case "is_archived":
+		return "The channel is archived: name another one."
 	case "status 404":
 		if b.Kind == bridges.KindGitHub {
 			return "Look at owner, repository and number. A token that may not see the repository gets 404 too."
@@ -105,6 +109,10 @@ func attemptHint(failed string, b bridges.Bridge) string {
 		return "Nothing is there. Look at the address: holon bridge show " + name
 	case bridges.ReasonNoSecret, bridges.ReasonNotConfigured:
 		return bridgeAdvice(b)
+	case "status 410":
+		return "The target says that it is gone. Look at the address: holon bridge show " + name
+	case "status 429":
+		return "The target asks for time. Try again later."
 	case "unknown_host", "connection_refused", "unreachable", "timeout", "certificate", "tls":
 		return "The server cannot reach it. holon doctor looks at each bridge."
 	}

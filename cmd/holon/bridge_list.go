@@ -153,9 +153,13 @@ func bridgeAdvice(b bridges.Bridge) string {
 	case b.State == bridges.Active:
 		return ""
 	case b.Reason == bridges.ReasonRestored:
-		return "The original server may still send. If it does not: holon bridge resume " + name
+		secrets := ""
+		if !b.Configured { // those of the configuration are there
+			secrets = fmt.Sprintf("holon bridge rotate %s, then ", name)
+		}
+		return fmt.Sprintf("The original server may still send. If it does not: %sholon bridge resume %s", secrets, name)
 	case b.Reason == bridges.ReasonNotConfigured:
-		return fmt.Sprintf("Put [bridges.%s] back into the configuration and restart the server.", name)
+		return fmt.Sprintf("Put [bridges.%s] back into the configuration and restart the server.\nIf it is not needed any more: holon bridge rm %s --cascade", name, name)
 	case b.Reason == bridges.ReasonNoSecret:
 		return "Backups have no secrets. Give it new ones: holon bridge rotate " + name
 	case b.State == bridges.Disabled:

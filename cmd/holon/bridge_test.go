@@ -26,8 +26,8 @@ func startNotifying(t *testing.T) (*server, *kindstest.Ntfy, *kindstest.Receiver
 
 func TestWhatAPersonIsToldOfABridge(t *testing.T) {
 	for reason, want := range map[string]string{
-		bridges.ReasonRestored: "holon bridge resume b", bridges.ReasonGone: "holon bridge test b", bridges.ReasonFailing: "holon bridge test b",
-		bridges.ReasonNotConfigured: "[bridges.b]", bridges.ReasonNoSecret: "holon bridge rotate b", "": "holon bridge resume b",
+		bridges.ReasonRestored: "holon bridge rotate b, then holon bridge resume b", bridges.ReasonGone: "holon bridge test b", bridges.ReasonFailing: "holon bridge test b",
+		bridges.ReasonNotConfigured: "holon bridge rm b --cascade", bridges.ReasonNoSecret: "holon bridge rotate b", "": "holon bridge resume b",
 	} {
 		b := bridges.Bridge{BridgeID: "b", State: bridges.Disabled, Reason: reason}
 		if reason == bridges.ReasonRestored || reason == "" {
@@ -39,6 +39,10 @@ func TestWhatAPersonIsToldOfABridge(t *testing.T) {
 		if state := bridgeState(b); reason != "" && !strings.Contains(state, ": ") || strings.Contains(state, "_") {
 			t.Errorf("%q is %q", reason, state)
 		}
+	}
+	configured := bridges.Bridge{BridgeID: "b", State: bridges.Paused, Reason: bridges.ReasonRestored, Configured: true}
+	if advice := bridgeAdvice(configured); strings.Contains(advice, "rotate") || !strings.Contains(advice, "holon bridge resume b") {
+		t.Errorf("the configuration has its secrets: %s", advice)
 	}
 	if advice := bridgeAdvice(bridges.Bridge{State: bridges.Active}); advice != "" {
 		t.Errorf("of one that sends: %s", advice)
@@ -150,4 +154,46 @@ func TestWrongLinesAboutBridges(t *testing.T) {
 			t.Errorf("%v: exit %d: %s", tc.args, r.code, r.err)
 		}
 	}
+}
+
+// A test that fails says what to do, in the words of each target.
+func TestWhatToDoAboutATestThatFails(t *testing.T) {
+	slack, github, receiver := kindstest.NewSlack(t, "xoxb-12345678"), kindstest.NewGitHub(t, "ghp_12345678"), kindstest.NewReceiver(t, sendSecret)
+	private := config.Bridge{OnPause: "wait", AllowPrivate: true}
+	chat, hub, hooked := private, private, hook(receiver.URL + "/x")["hook"]
+	chat.Kind, chat.APIURL, chat.Token.Value = "slack", slack.APIURL(), slack.Token
+	hub.Kind, hub.APIURL, hub.Token.Value = "github", github.APIURL(), github.Token
+	s := startDelivering(t, map[string]config.Bridge{"chat": chat, "hub": hub, "hook": hooked})
+	fails := func(what, hint string, args ...string) {
+		t.Helper()
+		r := s.holon(append([]string{"bridge", "test"}, args...)...)
+		if r.code != exitFailed || !strings.Contains(r.err, what) || !strings.Contains(r.err, hint) {
+			t.Errorf("%v: exit %d, want %q and %q:\n%s", args, r.code, what, hint, r.err)
+		}
+	}
+	fails("target.channel", "--target '#CHANNEL'", "chat")
+	fails("target.repository", "--target OWNER/REPOSITORY#NUMBER", "hub")
+	fails("channel_not_found", "Invite the bot", "chat", "--target=C0NOTHERE")
+	slack.FailNext("chat.postMessage", "missing_scope")
+	fails("missing_scope", "chat:write", "chat", "--target=#general")
+	slack.FailNext("chat.postMessage", "invalid_auth")
+	fails("invalid_auth", "[bridges.chat]", "chat", "--target=#general")
+	slack.FailNext("chat.postMessage", "token_expired")
+	fails("token_expired", "[bridges.chat]", "chat", "--target=#general")
+	slack.Break("C0GENERAL", "is_archived")
+	fails("is_archived", "name another", "chat", "--target=#general")
+	fails("status 404", "owner, repository and number", "hub", "--target=octo/none#1")
+	s.stop() // each line of a longer hint is indented
+	s.bridges = map[string]config.Bridge{"chat": chat, "hook": hooked}
+	s.start()
+	fails("not_configured", "  Put [bridges.hub] back into the configuration and restart the server.\n  If it is", "hub", "--target=octo/parser#1")
+	receiver.Fail(kindstest.IsGone)
+	fails("status 410", "holon bridge show hook", "hook")
+	receiver.Fail(kindstest.LimitsBySeconds)
+	fails("status 429", "Try again later", "hook")
+}
+
+func TestATopicOfAnotherServerIsShownWithIt(t *testing.T) {
+	s := startServer(t)
+	contains(t, s.want("bridge", "add", "ntfy", "mine", "--server=https://ntfy.example.org"), "on this server (Use another server):\n       https://ntfy.example.org\n")
 }

@@ -142,7 +142,7 @@ func (g *globals) format(allowed ...string) (string, error) {
 func (g *globals) complain(err error) {
 	fmt.Fprintf(g.err, "holon: %s\n", timeline.Clean(err.Error()))
 	if hint := g.hint(err); hint != "" {
-		fmt.Fprintf(g.err, "  %s\n", hint)
+		fmt.Fprintf(g.err, "  %s\n", strings.ReplaceAll(hint, "\n", "\n  "))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/events"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -113,6 +114,9 @@ func (o *notifyOptions) run(c *caller, cmd *cobra.Command) (err error) {
 	}
 	if o.thread != "" { // before a bridge is made for it
 		if err := c.client.Call(c.ctx, "thread/read", map[string]any{"thread_id": o.thread}, nil); err != nil {
+			if o.thread == ownInbox || slices.Contains(o.on, string(bridges.OnInbox)) {
+				return ofInbox(err, o.thread)
+			}
 			return err
 		}
 	}
@@ -315,6 +319,11 @@ func (o *notifyOptions) say(c *caller, r bridges.SubscriptionResult, b bridges.B
 	}
 	if err := c.printText(timeline.OneLine(text)+"\n", nil); err != nil {
 		return err
+	}
+	for _, m := range o.methods {
+		if events.Of(m) == nil { // a newer server may have it
+			c.note("This version knows no event %s: if it was mistyped, nothing is sent for it.", timeline.OneLine(m))
+		}
 	}
 	if s.State != bridges.Active {
 		c.note("It is %s.\n%s", timeline.OneLine(subscriptionState(s)), subscriptionAdvice(s))

@@ -108,8 +108,12 @@ func showSubscription(c *caller, s bridges.SubscriptionView, latest int64) error
 	if s.State == bridges.Active && bridge.BridgeID != "" && bridge.State != bridges.Active {
 		state += ", but its bridge is " + bridgeState(bridge)
 	}
+	order := ""
+	if s.Order == bridges.OrderStrict {
+		order = "strict: what fails delays all"
+	}
 	if err := c.printFields(10, [][2]string{
-		{"name", s.SubscriptionID}, {"sends", sends(s.Subscription)}, {"of", newsOf(s.Subscription)}, {"through", through(s.Subscription)},
+		{"name", s.SubscriptionID}, {"sends", sends(s.Subscription)}, {"of", newsOf(s.Subscription)}, {"through", through(s.Subscription)}, {"order", order},
 		{"state", state}, {"position", fmt.Sprintf("settled up to %d, looked at %d of %d", s.Cursor.LastSequence, s.Cursor.ScannedSeq, latest)},
 		{"delivered", last}, {"waits", waits}, {"dead", dead}, {"error", s.Cursor.LastError},
 	}); err != nil {

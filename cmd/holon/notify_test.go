@@ -82,6 +82,17 @@ func TestTheFirstUseMakesABridgeAndShowsItsTopicOnce(t *testing.T) {
 	}
 }
 
+func TestWhatIsMistakenForNewsIsSaid(t *testing.T) {
+	s, _, _ := startNotifying(t)
+	r := s.holon("notify", "--all", "--bridge=hook", "--method=thread/closed,thread/clsed")
+	if r.code != exitOK || !strings.Contains(r.err, "no event thread/clsed:") || strings.Contains(r.err, "no event thread/closed") {
+		t.Errorf("a name that no event has: %+v", r)
+	}
+	if r := s.holon("notify", "me", "--bridge=ntfy", "--on=inbox"); r.code != exitFailed || !strings.Contains(r.err, `holon call thread/start '{"thread_id":"me","agent":"mailbox"}'`) {
+		t.Errorf("an inbox that nobody has started: %+v", r)
+	}
+}
+
 func TestASubscriptionIsMadeOnceAndChanged(t *testing.T) {
 	s, _, receiver := startNotifying(t)
 	s.want("call", "thread/start", `{"thread_id":"main"}`)
@@ -91,6 +102,7 @@ func TestASubscriptionIsMadeOnceAndChanged(t *testing.T) {
 	contains(t, s.want(append(line, "--on=questions", "--method=thread/closed", "--text")...), "hook-main: sends questions, thread/closed with text of main through hook (changed)\n")
 	contains(t, s.want(append(line, "--on=questions", "--method=thread/closed")...), "(it existed)")
 	contains(t, s.want(append(line, "--order=strict", "--text=false")...), "hook-main: sends questions, thread/closed of main through hook (changed)\n")
+	contains(t, s.want("notify", "show", "hook-main"), "order      strict: what fails delays all\n")
 	s.want("call", "thread/close", `{"thread_id":"main"}`)
 	eventually(t, "what was chosen by name arrives", func() bool { return strings.Contains(strings.Join(receiver.Shown(), ""), `"method":"thread/closed"`) })
 	s.want("notify", "rm", "hook-main")

@@ -16,7 +16,8 @@ func newRestoreCommand(g *globals) *cobra.Command {
 		Long: `Checks a backup and makes a data directory of it; the directory must be empty or
 absent. The log gets a new log_id, because the two logs continue differently:
 clients with a cursor of the old log get log_changed and start over, and leases
-of the old log are forbidden.
+of the old log are forbidden. Bridges are paused until holon bridge resume, because
+the original may still send; those that clients have made need their secrets again.
 
   holon restore ~/holon-2026-11-21.db --data ~/restored
   holon serve --data ~/restored`,
