@@ -33,7 +33,7 @@ type round struct {
 	attempts []*attempt // in their order; lane.mu guards them once the round is closed
 
 	mu     sync.Mutex
-	made   int  // how many have been made, or are being made
+	made   int  // how many have been made, or are being made; the first one always is
 	closed bool // no further one is made
 }
 
@@ -41,7 +41,7 @@ type round struct {
 func (r *round) next(now time.Time) *attempt {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed || r.made == len(r.attempts) || r.made > 0 && now.Sub(r.attempts[0].begun) > roundTime {
+	if r.made > 0 && (r.closed || r.made == len(r.attempts) || now.Sub(r.attempts[0].begun) > roundTime) {
 		r.closed = true
 		return nil
 	}
@@ -54,7 +54,7 @@ func (r *round) close() []*attempt {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
-	return r.attempts[r.made:]
+	return r.attempts[max(r.made, 1):]
 }
 
 // names reports whether the round has an attempt that was not made, of a turn that
@@ -65,7 +65,7 @@ func (r *round) names(list []*taken) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.attempts[r.made:], func(a *attempt) bool {
+	return slices.ContainsFunc(r.attempts[max(r.made, 1):], func(a *attempt) bool {
 		return slices.ContainsFunc(list, func(t *taken) bool { return t.chosen.Header.TurnID == a.delivery.TurnID })
 	})
 }
@@ -338,10 +338,8 @@ func (l *lane) record(r *round, goOn bool) (next *round, err error) {
 			l.s.cfg.Log.Error("begin the next attempt", zap.String("subscription_id", l.sub.SubscriptionID), zap.Error(err))
 		}
 	}
-	if len(u.Rows) > 0 { // else everything was recalled
-		if err := l.commit(u, cursor); err != nil {
-			return nil, err
-		}
+	if err := l.commit(u, cursor); err != nil {
+		return nil, err
 	}
 	l.round, l.pace = nil, r.pace(l.pace)
 	for _, d := range settled {
@@ -362,10 +360,7 @@ func (l *lane) record(r *round, goOn bool) (next *round, err error) {
 
 // pace is how many attempts the next round has at most, after one of this pace.
 func (r *round) pace(before int) int {
-	if r.made == 0 || r.made < len(r.attempts) {
-		return 1
-	}
-	if last := r.attempts[r.made-1]; last.result.Outcome != bridges.Delivered || last.ended.Sub(last.begun) > roundTime/2 {
+	if last := r.attempts[r.made-1]; r.made < len(r.attempts) || last.result.Outcome != bridges.Delivered || last.ended.Sub(last.begun) > roundTime/2 {
 		return 1
 	}
 	return min(2*before, maxRound)
