@@ -163,7 +163,7 @@ func (r *modelRun) arm(cfg *Config) {
 }
 
 func (r *modelRun) close() {
-	r.commands.Wait()
+	r.wait()
 	r.w.close()
 }
 
@@ -183,7 +183,7 @@ func (r *modelRun) dead() bool {
 // revive starts the program again if it has died.
 func (r *modelRun) revive() {
 	if r.dead() {
-		r.commands.Wait()
+		r.wait()
 		r.counts["died"]++
 		r.w.crash()
 	}
@@ -191,7 +191,7 @@ func (r *modelRun) revive() {
 
 // heal ends all that is wrong, and waits until nothing is left to do.
 func (r *modelRun) heal() {
-	r.commands.Wait()
+	r.wait()
 	r.full(false)
 	r.r.mu.Lock()
 	r.r.healed, r.r.killAt = true, 0
@@ -271,13 +271,35 @@ func (r *modelRun) full(on bool) {
 	r.w.life.full = on
 }
 
+// wait waits for the commands under way. A creation may wait for an attempt whose receipt
+// waits for the disk, or for a program that has ended.
+func (r *modelRun) wait() {
+	done := make(chan struct{})
+	go func() {
+		r.commands.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		r.full(false)
+		r.w.life.mu.Lock()
+		dead := r.w.life.dead
+		r.w.life.mu.Unlock()
+		if dead {
+			r.w.s.cut()
+		}
+		<-done
+	}
+}
+
 // command does what a client asks for. Clients may ask for what cannot be done.
 func (r *modelRun) command(m modelMove, do func() error) {
-	r.commands.Wait()
+	r.wait()
 	run := func() {
 		err := do()
 		for _, e := range []error{
-			nil, errDead, ledger.ErrStorageFull, ledger.ErrStorageFailed, bridges.ErrSubscriptionNotFound, bridges.ErrNotHeld, bridges.ErrDeliveryNotFound,
+			nil, errDead, context.Canceled, ledger.ErrStorageFull, ledger.ErrStorageFailed, bridges.ErrSubscriptionNotFound, bridges.ErrNotHeld, bridges.ErrDeliveryNotFound,
 			bridges.ErrNothingToSend, bridges.ErrAhead,
 		} {
 			if errors.Is(err, e) {
@@ -372,7 +394,7 @@ func (r *modelRun) move(m modelMove) {
 			return err
 		})
 	case "restart":
-		r.commands.Wait()
+		r.wait()
 		r.w.restart()
 	case "crash":
 		r.kill()
