@@ -223,14 +223,18 @@ func TestASlowBridgeDelaysItselfOnly(t *testing.T) {
 		}
 		wantCount(t, "attempts so far", slow.began, 8)
 		time.Sleep(hangs)
-		wantCount(t, "attempts after eight failures", slow.now(), 2) // two began after the first failures
+		// Eight attempts end at once. One or two more begin before the third failure counts.
+		more := slow.now()
+		if more != 1 && more != 2 {
+			t.Errorf("%d attempts after eight failures", more)
+		}
 		time.Sleep(hangs)
 		for range 5 {
 			wantCount(t, "attempts of the probe", slow.now(), 1)
 			time.Sleep(hangs)
 		}
 		wantCount(t, "attempts of the probe", slow.now(), 1)
-		wantCount(t, "attempts in all", slow.began, 8+2+6)
+		wantCount(t, "attempts in all", slow.began, 8+more+6)
 		turn(m, "last")
 		seq := end(m, "last")
 		want(t, "arrived", w.target.take(), fmt.Sprint("turn.completed ", seq))
