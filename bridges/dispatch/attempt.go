@@ -30,26 +30,22 @@ type attempt struct {
 // stillTrue is the fence of an attempt: the decision is taken anew in the
 // transaction that begins it, unless an earlier attempt may have arrived.
 type stillTrue struct {
-	l       *lane
+	bridge  *bridge
 	d       *bridges.Delivery // as it was before the attempt
 	verdict bridges.Verdict   // after a refusal
 }
 
 // Check implements ledger.Fence.
 func (f *stillTrue) Check(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) {
-	v, err := f.l.decideAnew(tx, f.d)
+	if f.d.Arrived || f.d.Forced {
+		return nil, nil
+	}
+	// The bridge as it is in memory: a pause since the event does not concern it.
+	v, err := bridges.DecideAnew(tx, f.bridge.row.Load(), f.d)
 	if err == nil && v.Decision != bridges.Deliver {
 		f.verdict, refused = v, errChanged
 	}
 	return refused, err
-}
-
-func (l *lane) decideAnew(tx ledger.Reader, d *bridges.Delivery) (bridges.Verdict, error) {
-	if d.Arrived || d.Forced {
-		return bridges.Verdict{Decision: bridges.Deliver}, nil
-	}
-	// The bridge as it is in memory: a pause since the event does not concern it.
-	return bridges.DecideAnew(tx, l.bridge.row.Load(), d)
 }
 
 // settleNow ends a delivery that is not to be sent any more.
@@ -184,21 +180,40 @@ func waitOf(r bridges.Result) time.Duration {
 	return min(r.RetryAfter, bridges.MaxWait)
 }
 
-// try calls the channel. A panic in it costs this attempt only.
-func (l *lane) try(a *attempt) (r bridges.Result) {
+// make makes the attempt, and notes what it says of the target.
+func (a *attempt) make(s *Service, to *outlet) {
+	a.began = s.now()
+	a.result = a.send(s)
+	a.ended = s.now()
+	s.places.set(to, func(o *outlet) {
+		switch {
+		case a.result.Outcome == bridges.Delivered, a.result.Outcome == bridges.Refused && a.result.Status != 0: // the target is there
+			o.unhealthy = 0
+		case a.result.Unhealthy:
+			o.unhealthy++
+		}
+		if a.result.Outcome == bridges.Wait {
+			o.heldUntil = a.ended.Add(waitOf(a.result))
+		}
+	})
+	s.meter.attempt(a.delivery.BridgeID, a.result.Outcome, a.ended.Sub(a.began))
+}
+
+// send calls the channel. A panic in it costs this attempt only.
+func (a *attempt) send(s *Service) (r bridges.Result) {
 	defer func() {
 		if v := recover(); v != nil {
-			l.s.cfg.Log.Error("a bridge panicked", zap.String("delivery_id", a.delivery.DeliveryID), zap.Any("panic", v), zap.Stack("stack"))
+			s.cfg.Log.Error("a bridge panicked", zap.String("delivery_id", a.delivery.DeliveryID), zap.Any("panic", v), zap.Stack("stack"))
 			r = bridges.Result{Outcome: bridges.Failed, Error: "internal", Arrived: true}
 		}
 	}()
-	return a.channel.Send(l.s.sending, a.out)
+	return a.channel.Send(s.sending, a.out)
 }
 
 // show notes which messages the slots show now, also after an attempt that failed in
 // between. It returns the rows that it changes beside that of the attempt, as they are
 // by now: a reset may have changed them since the attempt began.
-func (l *lane) show(u *ledger.Unit, a *attempt, d *bridges.Delivery) (changed []*bridges.Delivery, err error) {
+func (a *attempt) show(s *Service, u *ledger.Unit, d *bridges.Delivery) (changed []*bridges.Delivery, err error) {
 	r := a.result
 	n := min(len(a.out.Slots), len(r.RemoteIDs))
 	seqOf := func(i int) int64 {
@@ -219,7 +234,7 @@ func (l *lane) show(u *ledger.Unit, a *attempt, d *bridges.Delivery) (changed []
 	if n == 0 {
 		return nil, nil
 	}
-	err = l.s.cfg.Read(context.Background(), func(tx ledger.Reader) error {
+	err = s.cfg.Read(context.Background(), func(tx ledger.Reader) error {
 		for i := range n {
 			if a.shown[i] == nil {
 				continue

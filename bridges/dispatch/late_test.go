@@ -48,6 +48,7 @@ func TestTheBoundOfSubscriptionsHoldsForThoseThatAreCreatedAgain(t *testing.T) {
 		w.bridge("b")
 		w.subscribe("s", "b", "")
 		w.do(w.s.SubscriptionDelete(background, bridges.ChangeSubscription{SubscriptionID: "s"}))
+		synctest.Wait() // Run has looked at its lanes
 		known := &w.s.known
 		known.mu.Lock()
 		lanes := known.lanes

@@ -145,7 +145,9 @@ func (a *audit) committed(u *ledger.Unit) {
 	for _, row := range changed {
 		if row.begins() {
 			a.begun(row, together)
-			together[row] = true
+			if together[row] = true; len(together) > 1 {
+				a.counts["together"]++
+			}
 		}
 	}
 	a.cursorMoves(u, fresh, changed)

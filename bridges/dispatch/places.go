@@ -105,10 +105,20 @@ func (p *places) goesOn(l *lane) bool {
 	return p.may(l.out)
 }
 
-// may reports whether a bridge that delivers may go on. p.mu is held.
-func (p *places) may(o *outlet) bool {
-	return !p.stopped && o.sends && !o.fails() && !p.now().Before(o.heldUntil)
+// open reports whether the bridge of a lane that has a place still sends.
+func (p *places) open(l *lane) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sends(l.out)
 }
+
+// sends reports whether anything is sent through a bridge now. p.mu is held.
+func (p *places) sends(o *outlet) bool {
+	return !p.stopped && o.sends && !p.now().Before(o.heldUntil)
+}
+
+// may reports whether a bridge that delivers may go on. p.mu is held.
+func (p *places) may(o *outlet) bool { return p.sends(o) && !o.fails() }
 
 // left is called when a lane that had a place is done with all that followed.
 func (p *places) left() { p.work.Done() }
@@ -143,9 +153,7 @@ func (o *outlet) fails() bool { return o.unhealthy >= failingAfter }
 // free reports whether the bridge may use a further place. p.mu is held.
 func (p *places) free(o *outlet) bool {
 	switch {
-	case p.stopped || !o.sends || p.used >= maxPlaces:
-		return false
-	case p.now().Before(o.heldUntil):
+	case !p.sends(o) || p.used >= maxPlaces:
 		return false
 	case o.fails():
 		return o.used == 0 && p.failing < maxFailingPlaces

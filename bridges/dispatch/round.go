@@ -99,6 +99,10 @@ func (l *lane) run() {
 // none. l.mu is held.
 func (l *lane) begin(ctx context.Context) *round {
 	for ctx.Err() == nil && l.ready() {
+		if !l.s.places.open(l) { // the bridge was paused since it had the place
+			l.s.places.want(l)
+			return nil
+		}
 		u, now := &ledger.Unit{}, l.s.now()
 		due, wait := l.due(now, l.pace)
 		if len(due) == 0 {
@@ -156,7 +160,7 @@ func (l *lane) beginIn(ctx context.Context, u *ledger.Unit, list []*bridges.Deli
 	r := &round{}
 	for _, d := range list {
 		next := *d
-		a := &attempt{delivery: &next, channel: *channel, begun: now, fence: &stillTrue{l: l, d: d}, generation: l.sub.Generation}
+		a := &attempt{delivery: &next, channel: *channel, begun: now, fence: &stillTrue{bridge: l.bridge, d: d}, generation: l.sub.Generation}
 		rewritten, v, err := l.prepare(ctx, a)
 		switch {
 		case err == nil && v.Decision == bridges.Deliver:
@@ -190,7 +194,7 @@ func (l *lane) beginWith(ctx context.Context, fresh []*bridges.Delivery) *round 
 		return nil
 	}
 	before, now := *d, l.s.now()
-	a := &attempt{delivery: d, channel: *channel, begun: now, fence: &stillTrue{l: l, d: &before}, generation: l.sub.Generation}
+	a := &attempt{delivery: d, channel: *channel, begun: now, fence: &stillTrue{bridge: l.bridge, d: &before}, generation: l.sub.Generation}
 	if _, v, err := l.prepare(ctx, a); err != nil || v.Decision != bridges.Deliver {
 		l.s.places.done(l)
 		l.s.places.left()
@@ -240,21 +244,7 @@ func (l *lane) send(r *round) {
 	for r != nil {
 		keep := false
 		for a := r.next(l.s.now()); a != nil; a = r.next(l.s.now()) {
-			a.began = l.s.now()
-			a.result = l.try(a)
-			a.ended = l.s.now()
-			l.s.places.set(l.out, func(o *outlet) {
-				switch {
-				case a.result.Outcome == bridges.Delivered, a.result.Outcome == bridges.Refused && a.result.Status != 0: // the target is there
-					o.unhealthy = 0
-				case a.result.Unhealthy:
-					o.unhealthy++
-				}
-				if a.result.Outcome == bridges.Wait {
-					o.heldUntil = a.ended.Add(waitOf(a.result))
-				}
-			})
-			l.s.meter.attempt(a.delivery.BridgeID, a.result.Outcome, a.ended.Sub(a.began))
+			a.make(l.s, l.out)
 			if keep = a.result.Outcome == bridges.Delivered && l.s.places.goesOn(l); !keep {
 				r.close()
 			}
@@ -322,7 +312,7 @@ func (l *lane) record(r *round, goOn bool) (next *round, err error) {
 		if a.generation < l.sub.Generation { // what is above a cursor that was reset is decided again: this was it
 			d.Generation, d.Forced = l.sub.Generation, d.Forced && d.Seq <= cursor.LastSequence
 		}
-		others, err := l.show(u, a, &d)
+		others, err := a.show(l.s, u, &d)
 		if err != nil {
 			return nil, err
 		}
@@ -360,8 +350,14 @@ func (l *lane) record(r *round, goOn bool) (next *round, err error) {
 
 // pace is how many attempts the next round has at most, after one of this pace.
 func (r *round) pace(before int) int {
-	if last := r.attempts[r.made-1]; r.made < len(r.attempts) || last.result.Outcome != bridges.Delivered || last.ended.Sub(last.begun) > roundTime/2 {
+	last := r.attempts[r.made-1]
+	switch {
+	case last.result.Outcome != bridges.Delivered:
 		return 1
+	case r.made < len(r.attempts):
+		return max(r.made/2, 1)
+	case last.ended.Sub(last.begun) > roundTime/2:
+		return before
 	}
 	return min(2*before, maxRound)
 }

@@ -1,0 +1,248 @@
+package dispatch
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/persist/persisttest"
+)
+
+// backlog makes a subscription whose rounds have reached their full size, with ends of
+// n turns that wait. It returns the seqs of these.
+func backlog(t *testing.T, w *world, n int) (m *persisttest.Maker, waiting []int64) {
+	w.bridge("b")
+	w.subscribe("s", "b", "")
+	m = w.thread("a")
+	for i := range 5 {
+		ends(m, fmt.Sprint("before", i))
+		synctest.Wait()
+	}
+	if _, err := w.s.BridgePause(background, bridges.ChangeBridge{BridgeID: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		id := fmt.Sprint("t", i)
+		turn(m, id)
+		waiting = append(waiting, end(m, id))
+	}
+	w.target.take()
+	return m, waiting
+}
+
+// resume lets the bridge send.
+func resume(t *testing.T, w *world) {
+	t.Helper()
+	if _, err := w.s.BridgeResume(background, bridges.ChangeBridge{BridgeID: "b"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantAttempts checks how many attempts deliveries have had, and whether they are settled.
+func wantAttempts(t *testing.T, w *world, what string, seqs []int64, attempts int, state bridges.DeliveryState) {
+	t.Helper()
+	for i, seq := range seqs {
+		d, _, err := w.s.Delivery(background, bridges.DeliveryID("s", seq))
+		if err != nil || d.Attempts != attempts || len(d.Tries) != attempts || d.State != state {
+			t.Errorf("%s: the %d. (%d) is %s after %d attempts, with %d tries, want %s after %d: %v", what, i+1, seq, d.State, d.Attempts, len(d.Tries), state, attempts, err)
+		}
+	}
+}
+
+// TestAQuickTargetGetsRounds: two commits for 20 deliveries of different turns, and one
+// to begin. Those of one turn wait for each other's receipts.
+func TestAQuickTargetGetsRounds(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var commits atomic.Int64
+		w.change = func(cfg *Config) {
+			cfg.Store = counting{cfg.Store, &commits}
+		}
+		w.restart()
+		_, waiting := backlog(t, w, 20)
+		before := commits.Load()
+		resume(t, w)
+		synctest.Wait()
+		if n := commits.Load() - before; n != 3 {
+			t.Errorf("%d commits for %d deliveries, want 3", n, len(waiting))
+		}
+		wantAttempts(t, w, "all", waiting, 1, bridges.StateDelivered)
+		if c := w.view("s").Cursor; c.LastDeliveryID != bridges.DeliveryID("s", waiting[19]) {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+// counting counts the units with rows of deliveries.
+type counting struct {
+	ledger.Log
+	n *atomic.Int64
+}
+
+// Append implements ledger.Log.
+func (c counting) Append(u *ledger.Unit) (ledger.Receipt, error) {
+	for _, row := range u.Rows {
+		if row.Table().Name == bridges.DeliveryTable.Name {
+			c.n.Add(1)
+			break
+		}
+	}
+	return c.Log.Append(u)
+}
+
+// TestARoundEndsAtAFailure: what comes after it has not begun.
+func TestARoundEndsAtAFailure(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 10)
+		fails := true
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if fails && o.Envelope.Seq == waiting[3] {
+				return bridges.Result{Outcome: bridges.Failed, Error: "connection_reset", Arrived: true}
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		synctest.Wait()
+		wantAttempts(t, w, "before it", waiting[:3], 1, bridges.StateDelivered)
+		wantAttempts(t, w, "the failure", waiting[3:4], 1, bridges.StatePending)
+		wantAttempts(t, w, "after it", waiting[4:], 0, bridges.StatePending)
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result { return bridges.Result{Outcome: bridges.Delivered} })
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		wantAttempts(t, w, "again", waiting[3:4], 2, bridges.StateDelivered)
+		wantAttempts(t, w, "then", waiting[4:], 1, bridges.StateDelivered)
+	})
+}
+
+// TestARoundOfASlowTargetIsShort: what was decided long ago may no longer be true.
+func TestARoundOfASlowTargetIsShort(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 10)
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			time.Sleep(roundTime * 2 / 3)
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		synctest.Wait()
+		time.Sleep(roundTime * 8 / 6) // 33 ms, 67 ms
+		synctest.Wait()
+		wantAttempts(t, w, "in time", waiting[:2], 1, bridges.StateDelivered)
+		wantAttempts(t, w, "under way", waiting[2:3], 1, bridges.StatePending)
+		wantAttempts(t, w, "too late", waiting[3:], 0, bridges.StatePending)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		wantAttempts(t, w, "then", waiting, 1, bridges.StateDelivered)
+	})
+}
+
+// TestAChangeEndsARound: a command about the subscription finds only the attempt that is
+// under way, and the others have not begun.
+func TestAChangeEndsARound(t *testing.T) {
+	for what, change := range map[string]func(w *world, waiting []int64) error{
+		"pause": func(w *world, _ []int64) error {
+			_, err := w.s.SubscriptionPause(background, bridges.ChangeSubscription{SubscriptionID: "s"})
+			return err
+		},
+		"reset": func(w *world, waiting []int64) error {
+			_, err := w.s.SubscriptionReset(background, bridges.ResetSubscription{SubscriptionID: "s", ToSeq: &waiting[9], Reason: "test"})
+			return err
+		},
+		"pause of the bridge": func(w *world, _ []int64) error {
+			_, err := w.s.BridgePause(background, bridges.ChangeBridge{BridgeID: "b"})
+			return err
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				_, waiting := backlog(t, w, 10)
+				under, goOn := make(chan struct{}), make(chan struct{})
+				w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+					if o.Envelope.Seq == waiting[2] {
+						close(under)
+						<-goOn
+					}
+					return bridges.Result{Outcome: bridges.Delivered}
+				})
+				resume(t, w)
+				<-under
+				if err := change(w, waiting); err != nil {
+					t.Fatal(err)
+				}
+				close(goOn)
+				synctest.Wait()
+				wantAttempts(t, w, "made", waiting[:3], 1, bridges.StateDelivered)
+				state := bridges.StatePending
+				if what == "reset" {
+					state = bridges.StateSuppressed
+				}
+				wantAttempts(t, w, "not made", waiting[3:], 0, state)
+			})
+		})
+	}
+}
+
+// TestWhatARoundHasNotSentIsDecidedAgain: a retry that comes meanwhile takes it back
+// before it is sent.
+func TestWhatARoundHasNotSentIsDecidedAgain(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m, waiting := backlog(t, w, 10)
+		under, goOn := make(chan struct{}), make(chan struct{})
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if o.Envelope.Seq == waiting[2] {
+				close(under)
+				<-goOn
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		<-under
+		retry(m, "t7")
+		synctest.Wait()
+		close(goOn)
+		synctest.Wait()
+		wantAttempts(t, w, "taken back", waiting[7:8], 0, bridges.StateSuperseded)
+		wantAttempts(t, w, "others", append(waiting[3:7:7], waiting[8:]...), 1, bridges.StateDelivered)
+	})
+}
+
+// TestACrashInARound: each of its deliveries may have arrived, and comes under the same id.
+func TestACrashInARound(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 10)
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if o.Envelope.Seq == waiting[2] {
+				w.life.mu.Lock()
+				w.life.dead = true
+				w.life.mu.Unlock()
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		time.Sleep(time.Minute)
+		w.target.set(nil)
+		before := map[string]string{}
+		w.target.mu.Lock()
+		for _, a := range w.target.got {
+			before[a.id] = a.body
+		}
+		w.target.mu.Unlock()
+		w.crash()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantAttempts(t, w, "all", waiting, 2, bridges.StateDelivered)
+		w.target.mu.Lock()
+		defer w.target.mu.Unlock()
+		for _, a := range w.target.got {
+			if body, ok := before[a.id]; ok && body != a.body {
+				t.Errorf("%s was sent with other bytes", a.id)
+			}
+			delete(before, a.id)
+		}
+		if len(before) > 0 {
+			t.Errorf("not sent again: %v", before)
+		}
+	})
+}
