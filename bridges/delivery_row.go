@@ -12,10 +12,10 @@ var DeliveryTable = ledger.NewTable(ledger.Table{
 	Name: "deliveries",
 	Columns: []string{"subscription_id", "seq", "bridge_id", "generation", "event_type", "method", "thread_id", "turn_id", "state", "reason",
 		"attempts", "next_attempt_at", "created_at", "settled_at", "expires_at", "slot", "tried", "step", "epoch", "item_id", "attempt",
-		"arrived", "refusals", "forced", "remote_id", "shown_seq", "details", "body"},
+		"arrived", "refusals", "forced", "remote_id", "shown_seq", "began_at", "details", "body"},
 	Key: []string{"subscription_id", "seq"},
 	Mutable: []string{"generation", "state", "reason", "attempts", "next_attempt_at", "settled_at", "expires_at", "arrived", "refusals", "forced",
-		"remote_id", "shown_seq", "details"},
+		"remote_id", "shown_seq", "began_at", "details"},
 	Unique: ledger.ErrStale,
 })
 
@@ -31,6 +31,60 @@ type WithBody struct{ *Delivery }
 
 // Table implements ledger.Row.
 func (d WithBody) Table() *ledger.Table { return bodyTable }
+
+// attemptTable is DeliveryTable for what the beginning of an attempt changes.
+var attemptTable = ledger.NewTable(ledger.Table{
+	Name: DeliveryTable.Name, Columns: DeliveryTable.Columns, Key: DeliveryTable.Key,
+	Mutable: []string{"attempts", "next_attempt_at", "arrived", "began_at"},
+	Unique:  ledger.ErrStale,
+})
+
+// begun is a stored delivery of which an attempt has begun. Nothing else of it is
+// written, because half of all writes are these.
+type begun struct{ *Delivery }
+
+// Table implements ledger.Row.
+func (d begun) Table() *ledger.Table { return attemptTable }
+
+// Values implements ledger.Row.
+func (d begun) Values(int64) (ledger.Values, error) {
+	v := make(ledger.Values, len(attemptTable.Columns))
+	v[0], v[1], v[10], v[11], v[21] = d.SubscriptionID, d.Seq, int64(d.Attempts), d.NextAttemptAt.Milli(), ledger.Flag(d.Arrived)
+	began, _ := d.underWay()
+	v[26] = began.Milli()
+	return v, nil
+}
+
+// BegunRow is the row that stores that an attempt has just begun. The delivery is stored.
+func (d *Delivery) BegunRow() ledger.Row {
+	if _, before := d.underWay(); len(before) > 0 && before[len(before)-1].Outcome == "" { // of before a crash
+		return d
+	}
+	return begun{d}
+}
+
+// DeliveryOfRow returns the delivery that a row of a unit stores; nil if it is another
+// row.
+func DeliveryOfRow(row ledger.Row) *Delivery {
+	switch row := row.(type) {
+	case *Delivery:
+		return row
+	case WithBody:
+		return row.Delivery
+	case begun:
+		return row.Delivery
+	}
+	return nil
+}
+
+// underWay is when the attempt began whose end is not known, zero if there is none, and
+// the tries before it.
+func (d *Delivery) underWay() (began notify.Time, before []Try) {
+	if n := len(d.Tries); n > 0 && d.Tries[n-1].Outcome == "" {
+		return d.Tries[n-1].At, d.Tries[:n-1]
+	}
+	return notify.Time{}, d.Tries
+}
 
 // The orders in which deliveries are found.
 var (
@@ -73,7 +127,8 @@ type details struct {
 
 // Values implements ledger.Row.
 func (d *Delivery) Values(int64) (ledger.Values, error) {
-	more, err := json.Marshal(details{d.Tries, d.Supersedes, d.End})
+	began, tries := d.underWay()
+	more, err := json.Marshal(details{tries, d.Supersedes, d.End})
 	if err != nil {
 		return nil, err
 	}
@@ -84,12 +139,12 @@ func (d *Delivery) Values(int64) (ledger.Values, error) {
 	return ledger.Values{
 		d.SubscriptionID, d.Seq, d.BridgeID, d.Generation, string(d.EventType), d.Method, d.ThreadID, d.TurnID, string(d.State), d.Reason,
 		int64(d.Attempts), d.NextAttemptAt.Milli(), d.CreatedAt.Milli(), d.SettledAt.Milli(), expires, d.Slot, ledger.Flag(d.Tried),
-		d.Step, int64(d.Epoch), d.ItemID, int64(d.Attempt), ledger.Flag(d.Arrived), int64(d.Refusals), ledger.Flag(d.Forced), d.RemoteID, d.ShownSeq, more, d.Body,
+		d.Step, int64(d.Epoch), d.ItemID, int64(d.Attempt), ledger.Flag(d.Arrived), int64(d.Refusals), ledger.Flag(d.Forced), d.RemoteID, d.ShownSeq, began.Milli(), more, d.Body,
 	}, nil
 }
 
 // WithoutBody is how many columns of a delivery there are before Body.
-const WithoutBody = 27
+const WithoutBody = 28
 
 // ReadDelivery makes a delivery of its columns; without Body if there are only
 // WithoutBody of them. One whose details cannot be read is Damaged: it must not keep
@@ -108,9 +163,12 @@ func ReadDelivery(v ledger.Values) (*Delivery, error) {
 		d.Body = v.Blob(WithoutBody)
 	}
 	var more details
-	if err := json.Unmarshal(v.Blob(26), &more); err != nil {
+	if err := json.Unmarshal(v.Blob(27), &more); err != nil {
 		more, d.Damaged = details{}, true
 	}
 	d.Tries, d.Supersedes, d.End = more.Tries, more.Supersedes, more.End
+	if at := v.Int(26); at != 0 {
+		d.Tries = append(d.Tries, Try{Attempt: d.Attempts, At: notify.TimeFromMilli(at)})
+	}
 	return d, nil
 }

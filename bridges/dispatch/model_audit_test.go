@@ -137,7 +137,7 @@ func (a *audit) committed(u *ledger.Unit) {
 	a.changes(u, fresh)
 	var changed []*auditRow
 	for _, row := range u.Rows {
-		if d := deliveryOf(row); d != nil {
+		if d := bridges.DeliveryOfRow(row); d != nil {
 			changed = append(changed, a.delivery(d))
 		}
 	}
@@ -165,16 +165,6 @@ func concerns(u *ledger.Unit) bool {
 		}
 	}
 	return false
-}
-
-func deliveryOf(row ledger.Row) *bridges.Delivery {
-	switch row := row.(type) {
-	case *bridges.Delivery:
-		return row
-	case bridges.WithBody:
-		return row.Delivery
-	}
-	return nil
 }
 
 // changes follows bridges and subscriptions.

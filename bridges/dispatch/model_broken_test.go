@@ -29,7 +29,7 @@ func (s changing) Append(u *ledger.Unit) (ledger.Receipt, error) {
 	r, err := s.Log.Append(u)
 	if err == nil {
 		for _, row := range rows {
-			if d := deliveryOf(row); d != nil { // also those that were replaced
+			if d := bridges.DeliveryOfRow(row); d != nil { // also those that were replaced
 				d.Settle(r.First)
 			}
 		}
@@ -46,7 +46,7 @@ func storing(change func(*ledger.Unit) error) *modelBuild {
 func writing(is func(*bridges.Delivery) bool, change func(*bridges.Delivery)) *modelBuild {
 	return storing(func(u *ledger.Unit) error {
 		for i, row := range u.Rows {
-			d := deliveryOf(row)
+			d := bridges.DeliveryOfRow(row)
 			if d == nil || !is(d) {
 				continue
 			}
@@ -147,7 +147,7 @@ func TestRandomDeliveriesCatchBrokenBuilds(t *testing.T) {
 		"a dead delivery blocks the others": {func() *modelBuild {
 			return storing(func(u *ledger.Unit) error {
 				for _, row := range u.Rows {
-					if d := deliveryOf(row); d != nil && d.State == bridges.StateDead {
+					if d := bridges.DeliveryOfRow(row); d != nil && d.State == bridges.StateDead {
 						return ledger.ErrStorageFailed
 					}
 				}

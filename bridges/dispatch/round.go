@@ -173,7 +173,7 @@ func (l *lane) beginIn(ctx context.Context, u *ledger.Unit, list []*bridges.Deli
 		if rewritten {
 			u.Rows = append(u.Rows, bridges.WithBody{Delivery: &next})
 		} else {
-			u.Rows = append(u.Rows, &next)
+			u.Rows = append(u.Rows, next.BegunRow())
 		}
 		u.Fences = append(u.Fences, a.fence)
 		r.attempts = append(r.attempts, a)

@@ -34,6 +34,13 @@ func backlog(t *testing.T, w *world, n int) (m *persisttest.Maker, waiting []int
 	return m, waiting
 }
 
+// kill ends the program: nothing more is written.
+func (w *world) kill() {
+	w.life.mu.Lock()
+	defer w.life.mu.Unlock()
+	w.life.dead = true
+}
+
 // resume lets the bridge send.
 func resume(t *testing.T, w *world) {
 	t.Helper()
@@ -214,9 +221,7 @@ func TestACrashInARound(t *testing.T) {
 		_, waiting := backlog(t, w, 10)
 		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
 			if o.Envelope.Seq == waiting[2] {
-				w.life.mu.Lock()
-				w.life.dead = true
-				w.life.mu.Unlock()
+				w.kill()
 			}
 			return bridges.Result{Outcome: bridges.Delivered}
 		})
@@ -243,6 +248,53 @@ func TestACrashInARound(t *testing.T) {
 		}
 		if len(before) > 0 {
 			t.Errorf("not sent again: %v", before)
+		}
+	})
+}
+
+// TestTheTriesOfADeliveryAreThoseThatWereStored, whatever has happened: what is in memory
+// and what a start reads are the same.
+func TestTheTriesOfADeliveryAreThoseThatWereStored(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 2)
+		tries := func(of int64) string {
+			d, _, err := w.s.Delivery(background, bridges.DeliveryID("s", of))
+			if err != nil {
+				t.Fatal(err)
+			}
+			list := fmt.Sprint(d.Attempts, d.State)
+			for _, try := range d.Tries {
+				list += fmt.Sprint(" ", try.Attempt, try.Outcome)
+			}
+			return list
+		}
+		die := func(*bridges.Outgoing, int) bridges.Result {
+			w.kill()
+			return bridges.Result{Outcome: bridges.Delivered}
+		}
+		w.target.set(die)
+		resume(t, w)
+		time.Sleep(time.Minute)
+		w.target.set(func(_ *bridges.Outgoing, n int) bridges.Result {
+			w.target.set(die)
+			return bridges.Result{Outcome: bridges.Failed, Status: 500, Error: "status 500"}
+		})
+		for _, want := range []string{"1pending 1", "3pending 1 2failed 3", "4pending 1 2failed 3 4"} {
+			if got := tries(waiting[0]); got != want {
+				t.Errorf("before a start: %s, want %s", got, want)
+			}
+			w.crash()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+		}
+		w.target.set(nil)
+		w.crash()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		for i, want := range []string{"6delivered 1 2failed 3 4 5 6delivered", "2delivered 1 2delivered"} {
+			if got := tries(waiting[i]); got != want {
+				t.Errorf("at the end: %s, want %s", got, want)
+			}
 		}
 	})
 }

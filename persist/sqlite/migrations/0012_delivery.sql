@@ -98,6 +98,7 @@ CREATE TABLE deliveries (
     forced          INTEGER NOT NULL,
     remote_id       TEXT    NOT NULL,
     shown_seq       INTEGER NOT NULL,
+    began_at        INTEGER NOT NULL, -- the attempt whose end is not known, 0 = none
     details         BLOB    NOT NULL, -- JSON
     body            BLOB, -- NULL: there was nothing to send, or it is no longer kept
     PRIMARY KEY (subscription_id, seq)
