@@ -148,7 +148,7 @@ func decideTakeBack(tx ledger.Reader, d *Delivery) (Verdict, error) {
 // supersede.
 func TakenBack(tx ledger.Reader, subscriptionID string, marker notify.Header) (list []*Delivery, err error) {
 	hidden := map[[2]any]*turns.Step{}
-	err = tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, marker.TurnID}, First: WithoutBody}, func(v ledger.Values) error {
+	err = tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, marker.TurnID}}, func(v ledger.Values) error {
 		d, err := ReadDelivery(v)
 		if err != nil || !d.Tried || d.Seq > marker.Seq || !d.Shown() || d.EventType == TypeSuperseded {
 			return err
@@ -212,7 +212,7 @@ func DeliveryOf(tx ledger.Reader, subscriptionID string, seq int64) (*Delivery, 
 // before the seq; nil if there is none.
 func NewestOfSlot(tx ledger.Reader, subscriptionID, turnID, slot string, before int64) (found *Delivery, err error) {
 	err = tx.Scan(ledger.Range{
-		Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, turnID, slot}, Newest: true, After: before, First: WithoutBody,
+		Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, turnID, slot}, Newest: true, After: before,
 	}, func(v ledger.Values) (err error) {
 		if found, err = ReadDelivery(v); err != nil {
 			return err
@@ -260,7 +260,7 @@ func shortID(id string) string {
 
 // ShownInSlot reads the delivery whose message a slot shows; nil if there is none.
 func ShownInSlot(tx ledger.Reader, subscriptionID, turnID, slot string) (found *Delivery, err error) {
-	err = tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, turnID, slot}, Newest: true, First: WithoutBody}, func(v ledger.Values) error {
+	err = tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, turnID, slot}, Newest: true}, func(v ledger.Values) error {
 		d, err := ReadDelivery(v)
 		if err != nil || d.RemoteID == "" {
 			return err
@@ -274,7 +274,7 @@ func ShownInSlot(tx ledger.Reader, subscriptionID, turnID, slot string) (found *
 // MayShowLater reports whether a slot may show an event after the seq: one that was
 // delivered, or whose attempt may have arrived.
 func MayShowLater(tx ledger.Reader, subscriptionID, turnID, slot string, seq int64) (later bool, err error) {
-	err = tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, turnID, slot}, Newest: true, First: WithoutBody}, func(v ledger.Values) error {
+	err = tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, turnID, slot}, Newest: true}, func(v ledger.Values) error {
 		d, err := ReadDelivery(v)
 		if err != nil {
 			return err

@@ -12,25 +12,67 @@ var DeliveryTable = ledger.NewTable(ledger.Table{
 	Name: "deliveries",
 	Columns: []string{"subscription_id", "seq", "bridge_id", "generation", "event_type", "method", "thread_id", "turn_id", "state", "reason",
 		"attempts", "next_attempt_at", "created_at", "settled_at", "expires_at", "slot", "tried", "step", "epoch", "item_id", "attempt",
-		"arrived", "refusals", "forced", "remote_id", "shown_seq", "began_at", "details", "body"},
+		"arrived", "refusals", "forced", "remote_id", "shown_seq", "began_at", "details"},
 	Key: []string{"subscription_id", "seq"},
 	Mutable: []string{"generation", "state", "reason", "attempts", "next_attempt_at", "settled_at", "expires_at", "arrived", "refusals", "forced",
 		"remote_id", "shown_seq", "began_at", "details"},
 	Unique: ledger.ErrStale,
 })
 
-// bodyTable is DeliveryTable for what changes a body, which an attempt does not.
+// bodyTable is where the bodies of deliveries are stored.
 var bodyTable = ledger.NewTable(ledger.Table{
-	Name: DeliveryTable.Name, Columns: DeliveryTable.Columns, Key: DeliveryTable.Key, Mutable: append([]string{"body"}, DeliveryTable.Mutable...),
-	Unique: ledger.ErrStale,
+	Name: "delivery_bodies", Columns: []string{"subscription_id", "seq", "body"}, Key: []string{"subscription_id", "seq"}, Unique: ledger.ErrStale,
 })
 
-// WithBody is a delivery that is written with its body, which other updates leave
-// as it is.
-type WithBody struct{ *Delivery }
+var bodyByKey = &ledger.Index{Table: bodyTable, Columns: []string{"subscription_id", "seq"}}
+
+// body is the body of a delivery as a unit writes it.
+type body struct{ *Delivery }
 
 // Table implements ledger.Row.
-func (d WithBody) Table() *ledger.Table { return bodyTable }
+func (b body) Table() *ledger.Table { return bodyTable }
+
+// New implements ledger.Row.
+func (b body) New() bool { return true }
+
+// Bytes implements ledger.Row.
+func (b body) Bytes() int { return len(b.Body) + 64 }
+
+// Settle implements ledger.Row.
+func (b body) Settle(int64) {}
+
+// Values implements ledger.Row.
+func (b body) Values(int64) (ledger.Values, error) {
+	return ledger.Values{b.SubscriptionID, b.Seq, b.Body}, nil
+}
+
+// WithBody are the rows that store a delivery and its body. Other changes leave the body
+// as it is.
+func (d *Delivery) WithBody() []ledger.Row {
+	rows := []ledger.Row{d}
+	if d.stored {
+		rows = append(rows, &ledger.Removal{Of: bodyTable, Key: []any{d.SubscriptionID, d.Seq}})
+	}
+	if d.Body != nil {
+		rows = append(rows, body{d})
+	}
+	return rows
+}
+
+// RemoveDelivery are the rows that remove a delivery.
+func RemoveDelivery(subscriptionID string, seq int64) []ledger.Row {
+	key := []any{subscriptionID, seq}
+	return []ledger.Row{&ledger.Removal{Of: DeliveryTable, Key: key}, &ledger.Removal{Of: bodyTable, Key: key}}
+}
+
+// BodyOf reads what a delivery sends; nil if it is not kept.
+func BodyOf(tx ledger.Reader, d *Delivery) ([]byte, error) {
+	v, err := tx.Get(bodyByKey, d.SubscriptionID, d.Seq)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	return v.Blob(2), nil
+}
 
 // attemptTable is DeliveryTable for what the beginning of an attempt changes.
 var attemptTable = ledger.NewTable(ledger.Table{
@@ -69,8 +111,6 @@ func DeliveryOfRow(row ledger.Row) *Delivery {
 	switch row := row.(type) {
 	case *Delivery:
 		return row
-	case WithBody:
-		return row.Delivery
 	case begun:
 		return row.Delivery
 	}
@@ -113,7 +153,7 @@ func (d *Delivery) ID() any { return d.DeliveryID }
 func (d *Delivery) New() bool { return !d.stored }
 
 // Bytes implements ledger.Row.
-func (d *Delivery) Bytes() int { return len(d.Body) + 128*len(d.Tries) + 256 }
+func (d *Delivery) Bytes() int { return 128*len(d.Tries) + 256 }
 
 // Settle implements ledger.Row.
 func (d *Delivery) Settle(int64) { d.stored = true }
@@ -139,15 +179,11 @@ func (d *Delivery) Values(int64) (ledger.Values, error) {
 	return ledger.Values{
 		d.SubscriptionID, d.Seq, d.BridgeID, d.Generation, string(d.EventType), d.Method, d.ThreadID, d.TurnID, string(d.State), d.Reason,
 		int64(d.Attempts), d.NextAttemptAt.Milli(), d.CreatedAt.Milli(), d.SettledAt.Milli(), expires, d.Slot, ledger.Flag(d.Tried),
-		d.Step, int64(d.Epoch), d.ItemID, int64(d.Attempt), ledger.Flag(d.Arrived), int64(d.Refusals), ledger.Flag(d.Forced), d.RemoteID, d.ShownSeq, began.Milli(), more, d.Body,
+		d.Step, int64(d.Epoch), d.ItemID, int64(d.Attempt), ledger.Flag(d.Arrived), int64(d.Refusals), ledger.Flag(d.Forced), d.RemoteID, d.ShownSeq, began.Milli(), more,
 	}, nil
 }
 
-// WithoutBody is how many columns of a delivery there are before Body.
-const WithoutBody = 28
-
-// ReadDelivery makes a delivery of its columns; without Body if there are only
-// WithoutBody of them. One whose details cannot be read is Damaged: it must not keep
+// ReadDelivery makes a delivery, without Body, of its columns. One whose details cannot be read is Damaged: it must not keep
 // others from being read.
 func ReadDelivery(v ledger.Values) (*Delivery, error) {
 	d := &Delivery{
@@ -159,9 +195,6 @@ func ReadDelivery(v ledger.Values) (*Delivery, error) {
 		stored: true,
 	}
 	d.DeliveryID = DeliveryID(d.SubscriptionID, d.Seq)
-	if len(v) > WithoutBody {
-		d.Body = v.Blob(WithoutBody)
-	}
 	var more details
 	if err := json.Unmarshal(v.Blob(27), &more); err != nil {
 		more, d.Damaged = details{}, true

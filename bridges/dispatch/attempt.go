@@ -91,7 +91,7 @@ func (l *lane) prepare(ctx context.Context, a *attempt) (rewritten bool, v bridg
 	if shows := a.channel.Edits() && !d.Forced; shows || d.Body == nil {
 		if err := l.s.cfg.Read(ctx, func(tx ledger.Reader) (err error) {
 			if d.Body == nil {
-				if d.Body, err = bodyOf(tx, d); err != nil {
+				if d.Body, err = bridges.BodyOf(tx, d); err != nil {
 					return err
 				}
 			}

@@ -13,28 +13,32 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// unreadable is a row of a delivery in which one column is no JSON.
-type unreadable struct {
-	bridges.WithBody
-	column string
-}
+// unreadable is a row of a delivery whose details are no JSON.
+type unreadable struct{ *bridges.Delivery }
 
+// Values implements ledger.Row.
 func (u unreadable) Values(first int64) (ledger.Values, error) {
-	v, err := u.WithBody.Values(first)
+	v, err := u.Delivery.Values(first)
 	if err == nil {
-		v[bridges.DeliveryTable.Column(u.column)] = []byte("{")
+		v[bridges.DeliveryTable.Column("details")] = []byte("{")
 	}
 	return v, err
 }
 
-// damageRow damages a stored delivery.
-func (w *world) damageRow(id string, seq int64, column string) {
+// damageRow damages a stored delivery: its body, or its details.
+func (w *world) damageRow(id string, seq int64, what string) {
 	w.t.Helper()
 	err := w.s.cfg.Read(background, func(tx ledger.Reader) error {
 		d, err := bridges.DeliveryOf(tx, id, seq)
-		if err == nil {
-			_, err = w.store.Append(&ledger.Unit{Rows: []ledger.Row{unreadable{bridges.WithBody{Delivery: d}, column}}})
+		if err != nil {
+			return err
 		}
+		rows := []ledger.Row{unreadable{d}}
+		if what == "body" {
+			d.Body = []byte("{")
+			rows = d.WithBody()
+		}
+		_, err = w.store.Append(&ledger.Unit{Rows: rows})
 		return err
 	})
 	if err != nil {

@@ -44,7 +44,10 @@ func (s *Service) Redeliver(ctx context.Context, id string, key *ledger.Key) (br
 	r, replayed, err := ledger.Keyed(s.cfg.Store, key, func() (*ledger.Unit, bridges.RedeliverResult, error) {
 		var d *bridges.Delivery
 		if err := s.cfg.Read(ctx, func(tx ledger.Reader) (err error) {
-			d, err = bridges.DeliveryOf(tx, subscription, seq)
+			if d, err = bridges.DeliveryOf(tx, subscription, seq); err != nil || d == nil {
+				return err
+			}
+			d.Body, err = bridges.BodyOf(tx, d)
 			return err
 		}); err != nil {
 			return nil, bridges.RedeliverResult{}, err
@@ -286,7 +289,7 @@ func (s *Service) Deliveries(ctx context.Context, q bridges.DeliveryQuery) (list
 // deliveryRange is where a page of deliveries looks. Rows of the seq of the cursor
 // come again; at says which of them were on the page before.
 func deliveryRange(q bridges.DeliveryQuery) (r ledger.Range, at deliveryCursor, err error) {
-	r = ledger.Range{Index: bridges.DeliveryBySeq, Newest: !q.Oldest, First: bridges.WithoutBody}
+	r = ledger.Range{Index: bridges.DeliveryBySeq, Newest: !q.Oldest}
 	if q.SubscriptionID != "" {
 		r.Index, r.Prefix = bridges.DeliveryByKey, []any{q.SubscriptionID}
 		switch q.State {

@@ -247,3 +247,28 @@ func TestAResetDecidesAnew(t *testing.T) {
 		want(t, "rows", w.deliveries("s"), "progress 4 delivered, question 5 suppressed (answered), answer 8 delivered")
 	})
 }
+
+// TestAResetSendsWhatIsNoLongerKept: its body is made again, and stored.
+func TestAResetSendsWhatIsNoLongerKept(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "", bridges.OnProgress)
+		m := w.thread("a")
+		turn(m, "t1") // its turn stays open, so its row stays
+		want(t, "the start", w.target.take(), "turn.started 4")
+		time.Sleep(bridges.KeepDelivered + time.Hour)
+		w.target.set(failing)
+		w.again("s", 0)
+		synctest.Wait()
+		if _, err := w.s.SubscriptionResume(background, bridges.ChangeSubscription{SubscriptionID: "s"}); err != nil { // of held: it is old
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.target.take()
+		w.target.set(nil)
+		w.restart() // which reads the body
+		time.Sleep(time.Hour)
+		time.Sleep(time.Hour)
+		want(t, "again", w.target.take(), "turn.started 4")
+	})
+}

@@ -69,7 +69,7 @@ func (l *lane) judge(ctx context.Context, d *bridges.Delivery) error {
 	if strings.HasPrefix(cursor.LastError, "mismatch") {
 		cursor.LastError = ""
 	}
-	if err := l.commit(&ledger.Unit{Rows: []ledger.Row{bridges.WithBody{Delivery: &next}}}, cursor); err != nil {
+	if err := l.commit(&ledger.Unit{Rows: next.WithBody()}, cursor); err != nil {
 		return err
 	}
 	l.replace(&next)

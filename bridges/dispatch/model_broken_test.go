@@ -52,11 +52,7 @@ func writing(is func(*bridges.Delivery) bool, change func(*bridges.Delivery)) *m
 			}
 			next := *d
 			change(&next)
-			if _, withBody := row.(bridges.WithBody); withBody {
-				u.Rows[i] = bridges.WithBody{Delivery: &next}
-			} else {
-				u.Rows[i] = &next
-			}
+			u.Rows[i] = &next
 		}
 		return nil
 	})

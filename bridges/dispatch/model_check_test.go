@@ -42,7 +42,7 @@ func (a *audit) stored(r *modelRun) {
 				a.fail("cursor: that of %s is stored as %+v, committed as %+v", id, c, want)
 			}
 		}
-		return tx.Scan(ledger.Range{Index: bridges.DeliveryByKey, First: bridges.WithoutBody}, func(v ledger.Values) error {
+		return tx.Scan(ledger.Range{Index: bridges.DeliveryByKey}, func(v ledger.Values) error {
 			d, err := bridges.ReadDelivery(v)
 			if err != nil {
 				return err

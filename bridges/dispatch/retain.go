@@ -53,7 +53,7 @@ func (r retention) expire(ctx context.Context) {
 		var list []*bridges.Delivery
 		now := s.now()
 		err := s.cfg.Read(ctx, func(tx ledger.Reader) error {
-			return tx.Scan(ledger.Range{Index: bridges.ExpiringDeliveries, Until: now.UnixMilli(), First: bridges.WithoutBody}, func(v ledger.Values) error {
+			return tx.Scan(ledger.Range{Index: bridges.ExpiringDeliveries, Until: now.UnixMilli()}, func(v ledger.Values) error {
 				d, err := bridges.ReadDelivery(v)
 				if err != nil {
 					return err
@@ -138,7 +138,7 @@ func (r retention) forgetOne(ctx context.Context, sub *bridges.Subscription) err
 		u, n := &ledger.Unit{}, 0
 		if err := r.s.cfg.Read(ctx, func(tx ledger.Reader) error {
 			if err := tx.Scan(ledger.Range{Index: bridges.DeliveryByKey, Prefix: []any{sub.SubscriptionID}, First: 2}, func(v ledger.Values) error {
-				u.Rows = append(u.Rows, &ledger.Removal{Of: bridges.DeliveryTable, Key: []any{v.Text(0), v.Int(1)}})
+				u.Rows = append(u.Rows, bridges.RemoveDelivery(v.Text(0), v.Int(1))...)
 				if n++; n == expireRows {
 					return ledger.ErrEnough
 				}
@@ -170,10 +170,10 @@ func (r retention) expireOne(d *bridges.Delivery) error {
 	}
 	u := &ledger.Unit{}
 	if d.ExpiresAt.IsZero() {
-		u.Rows = append(u.Rows, &ledger.Removal{Of: bridges.DeliveryTable, Key: []any{d.SubscriptionID, d.Seq}})
+		u.Rows = append(u.Rows, bridges.RemoveDelivery(d.SubscriptionID, d.Seq)...)
 	} else {
 		d.Reduce()
-		u.Rows = append(u.Rows, bridges.WithBody{Delivery: d})
+		u.Rows = append(u.Rows, d.WithBody()...)
 	}
 	u.Fences = append(u.Fences, ledger.FenceFunc(func(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) {
 		now, err := bridges.DeliveryOf(tx, d.SubscriptionID, d.Seq)

@@ -171,7 +171,7 @@ func (l *lane) beginIn(ctx context.Context, u *ledger.Unit, list []*bridges.Deli
 		}
 		next.Begin(now)
 		if rewritten {
-			u.Rows = append(u.Rows, bridges.WithBody{Delivery: &next})
+			u.Rows = append(u.Rows, next.WithBody()...)
 		} else {
 			u.Rows = append(u.Rows, next.BegunRow())
 		}

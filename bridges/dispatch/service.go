@@ -168,7 +168,7 @@ func (l *lane) load(tx ledger.Reader) (err error) {
 	}); err != nil {
 		return err
 	}
-	return tx.Scan(ledger.Range{Index: bridges.OpenDeliveries, Prefix: []any{l.sub.SubscriptionID}, First: bridges.WithoutBody}, func(v ledger.Values) error {
+	return tx.Scan(ledger.Range{Index: bridges.OpenDeliveries, Prefix: []any{l.sub.SubscriptionID}}, func(v ledger.Values) error {
 		d, err := bridges.ReadDelivery(v)
 		if err == nil {
 			l.open = append(l.open, d)

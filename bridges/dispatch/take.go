@@ -253,6 +253,7 @@ func (l *lane) deliveries(ctx context.Context, list []*taken, now time.Time) (u 
 		if d == nil {
 			continue
 		}
+		stored := t.existing && d.Body != nil
 		l.fill(t, now)
 		waits := strict && len(l.open) > 0 && d.State != bridges.StateDead // in its order
 		switch {
@@ -269,7 +270,11 @@ func (l *lane) deliveries(ctx context.Context, list []*taken, now time.Time) (u 
 			settle(d, t.verdict, now)
 			cursor = passed(cursor, d.Seq, now)
 		}
-		u.Rows = append(u.Rows, bridges.WithBody{Delivery: d})
+		if stored { // the same bytes
+			u.Rows = append(u.Rows, d)
+		} else {
+			u.Rows = append(u.Rows, d.WithBody()...)
+		}
 		fresh = append(fresh, d)
 	}
 	return u, fresh, cursor, nil
@@ -287,6 +292,9 @@ func (l *lane) decide(tx ledger.Reader, row *bridges.Bridge, t *taken, now time.
 		case old != nil && old.Generation == d.Generation:
 			return nil // it was decided
 		case old != nil:
+			if old.Body, err = bridges.BodyOf(tx, old); err != nil {
+				return err
+			}
 			t.existing = old.State != bridges.StateMismatch // whose body may be wrong
 			if old.State != bridges.StatePending {
 				old.Revive(d.Generation)
@@ -405,12 +413,4 @@ func bridgeRow(tx ledger.Reader, id string) (*bridges.Bridge, error) {
 		return nil, fmt.Errorf("%s: %w", id, bridges.ErrBridgeNotFound)
 	}
 	return bridges.ReadBridge(v)
-}
-
-func bodyOf(tx ledger.Reader, d *bridges.Delivery) ([]byte, error) {
-	v, err := tx.Get(bridges.DeliveryByKey, d.SubscriptionID, d.Seq)
-	if err != nil || v == nil {
-		return nil, err
-	}
-	return v.Blob(bridges.WithoutBody), nil
 }

@@ -135,7 +135,7 @@ func (c *bridgeChecks) read(tx ledger.Reader) error {
 		return nil
 	}
 	for _, index := range []*ledger.Index{bridges.OpenDeliveries, bridges.DeadDeliveries} {
-		if err := tx.Scan(ledger.Range{Index: index, First: bridges.WithoutBody}, count); err != nil {
+		if err := tx.Scan(ledger.Range{Index: index}, count); err != nil {
 			return err
 		}
 	}

@@ -100,7 +100,6 @@ CREATE TABLE deliveries (
     shown_seq       INTEGER NOT NULL,
     began_at        INTEGER NOT NULL, -- the attempt whose end is not known, 0 = none
     details         BLOB    NOT NULL, -- JSON
-    body            BLOB, -- NULL: there was nothing to send, or it is no longer kept
     PRIMARY KEY (subscription_id, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX deliveries_seq ON deliveries (seq, subscription_id);
@@ -108,6 +107,16 @@ CREATE INDEX deliveries_turn ON deliveries (subscription_id, turn_id, slot, seq)
 CREATE INDEX deliveries_open ON deliveries (subscription_id, seq) WHERE state IN ('pending', 'mismatch');
 CREATE INDEX deliveries_dead ON deliveries (subscription_id, seq) WHERE state = 'dead';
 CREATE INDEX deliveries_expire ON deliveries (expires_at) WHERE expires_at IS NOT NULL;
+
+-- What is sent: the same bytes in all attempts. No row: there was nothing to send, or it
+-- is no longer kept. They are apart because the rows above change often.
+CREATE TABLE delivery_bodies (
+    subscription_id TEXT    NOT NULL,
+    seq             INTEGER NOT NULL,
+    body            BLOB    NOT NULL,
+    PRIMARY KEY (subscription_id, seq)
+) STRICT, WITHOUT ROWID;
+
 -- Reviews of turns: which ends wait for a verdict, and what became of them.
 
 ALTER TABLE turns ADD COLUMN review_policy  TEXT    NOT NULL DEFAULT ''; -- '' = no end of it is reviewed
