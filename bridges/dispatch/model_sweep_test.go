@@ -66,7 +66,6 @@ func richProgram() *modelProgram {
 // answer of a target, and the run ends as it must. An ordinary test run tries some of
 // them, DELIVERIES all.
 func TestKillAtEveryCommitAndAnswer(t *testing.T) {
-	needsDeliveries(t)
 	step := 11
 	if os.Getenv("DELIVERIES") != "" {
 		step = 1
