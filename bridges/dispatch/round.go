@@ -98,13 +98,13 @@ func (l *lane) run() {
 // begin commits the numbers of the attempts that are due. It returns nil if there are
 // none. l.mu is held.
 func (l *lane) begin(ctx context.Context) *round {
-	for ctx.Err() == nil && l.ready() {
+	for n := l.pace; ctx.Err() == nil && l.ready(); {
 		if !l.s.places.open(l) { // the bridge was paused since it had the place
 			l.s.places.want(l)
 			return nil
 		}
 		u, now := &ledger.Unit{}, l.s.now()
-		due, wait := l.due(now, l.pace)
+		due, wait := l.due(now, n)
 		if len(due) == 0 {
 			if wait > 0 {
 				l.after(wait)
@@ -119,10 +119,12 @@ func (l *lane) begin(ctx context.Context) *round {
 				return r
 			}
 			if errors.Is(err, errChanged) {
-				for _, a := range r.attempts {
-					if a.fence.verdict.Decision != "" {
-						d, v, err = a.fence.d, a.fence.verdict, nil
-					}
+				i := slices.IndexFunc(r.attempts, func(a *attempt) bool { return a.fence.verdict.Decision != "" })
+				if i > 0 { // those before it come first
+					n = i
+					continue
+				} else if i == 0 {
+					v, err = r.attempts[0].fence.verdict, nil
 				}
 			}
 		}
@@ -131,6 +133,7 @@ func (l *lane) begin(ctx context.Context) *round {
 				return nil // there is no channel: it was disabled
 			}
 			if err = l.settleNow(d, v); err == nil {
+				n = l.pace
 				continue
 			}
 		}

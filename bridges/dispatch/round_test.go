@@ -298,3 +298,31 @@ func TestTheTriesOfADeliveryAreThoseThatWereStored(t *testing.T) {
 		}
 	})
 }
+
+// TestAStrictSubscriptionSettlesInItsOrder: what is no longer to be sent waits for what
+// comes before it, also if both would begin together.
+func TestAStrictSubscriptionSettlesInItsOrder(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m, waiting := backlog(t, w, 6)
+		strict := bridges.OrderStrict
+		if _, err := w.s.SubscriptionUpdate(background, bridges.UpdateSubscription{SubscriptionID: "s", Order: &strict}); err != nil {
+			t.Fatal(err)
+		}
+		before := w.view("s").Cursor.LastSequence
+		retry(m, "t3")
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			return bridges.Result{Outcome: bridges.Failed, Status: 500, Error: "status 500"}
+		})
+		resume(t, w)
+		synctest.Wait()
+		wantAttempts(t, w, "the first", waiting[:1], 1, bridges.StatePending)
+		wantAttempts(t, w, "the others", waiting[1:], 0, bridges.StatePending)
+		if c := w.view("s").Cursor; c.LastSequence != before {
+			t.Errorf("the cursor is at %d, want %d: the first is %d", c.LastSequence, before, waiting[0])
+		}
+		w.target.set(nil)
+		time.Sleep(time.Minute)
+		wantAttempts(t, w, "at the end", waiting[3:4], 0, bridges.StateSuperseded)
+		wantAttempts(t, w, "at the end", append(waiting[1:3:3], waiting[4:]...), 1, bridges.StateDelivered)
+	})
+}
