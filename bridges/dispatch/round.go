@@ -104,11 +104,9 @@ func (l *lane) begin(ctx context.Context) *round {
 			return nil
 		}
 		u, now := &ledger.Unit{}, l.s.now()
-		due, wait := l.due(now, n)
+		due, _ := l.due(now, n)
 		if len(due) == 0 {
-			if wait > 0 {
-				l.after(wait)
-			}
+			l.kick() // what was settled may have made room
 			return nil
 		}
 		d := due[0]

@@ -326,3 +326,38 @@ func TestAStrictSubscriptionSettlesInItsOrder(t *testing.T) {
 		wantAttempts(t, w, "at the end", append(waiting[1:3:3], waiting[4:]...), 1, bridges.StateDelivered)
 	})
 }
+
+// TestWhatIsSettledUnsentMakesRoom: a lane that waits for room goes on when that comes
+// without an attempt.
+func TestWhatIsSettledUnsentMakesRoom(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "", bridges.OnQuestions)
+		m := w.thread("a")
+		turn(m, "t")
+		ask(m, "t", "first")
+		synctest.Wait()
+		if _, err := w.s.BridgePause(background, bridges.ChangeBridge{BridgeID: "b"}); err != nil {
+			t.Fatal(err)
+		}
+		const n = bridges.MaxBacklog + 100
+		for i := range n {
+			ask(m, "t", fmt.Sprint("i", i))
+		}
+		synctest.Wait()
+		v := w.view("s")
+		if v.State != bridges.Active || v.Pending > bridges.MaxBacklog {
+			t.Fatalf("%s, %d wait", v.State, v.Pending)
+		}
+		for i := range n {
+			answer(m, "t", fmt.Sprint("i", i))
+		}
+		resume(t, w)
+		time.Sleep(time.Minute)
+		w.target.take()
+		ask(m, "t", "last")
+		if got := w.target.take(); got == "" {
+			t.Errorf("the lane takes nothing any more: %+v", w.view("s"))
+		}
+	})
+}
