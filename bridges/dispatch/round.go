@@ -402,7 +402,7 @@ func (l *lane) learn(a *attempt) {
 // goOn adds the beginning of the lane's next attempts to the unit with the receipts of
 // the ones before, if nothing is in their way: that saves a commit.
 func (l *lane) goOn(ctx context.Context, u *ledger.Unit, now time.Time) (*round, error) {
-	if l.sub.State != bridges.Active || l.caughtUp != 0 || l.s.sending.Err() != nil {
+	if l.sub.State != bridges.Active || l.caughtUp != 0 || l.s.sending.Err() != nil || !l.s.places.goesOn(l) { // the receipts may have come late
 		return nil, nil
 	}
 	due, _ := l.due(now, l.round.pace(l.pace))

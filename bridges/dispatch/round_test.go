@@ -361,3 +361,43 @@ func TestWhatIsSettledUnsentMakesRoom(t *testing.T) {
 		}
 	})
 }
+
+// TestNoRoundFollowsAPause: receipts that could not be committed come late, and the bridge
+// was paused meanwhile.
+func TestNoRoundFollowsAPause(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 40)
+		fill := func(full bool) {
+			w.life.mu.Lock()
+			defer w.life.mu.Unlock()
+			w.life.full = full
+		}
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			fill(true)
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		synctest.Wait()
+		time.Sleep(storageRetry / 2)
+		fill(false)
+		if _, err := w.s.BridgePause(background, bridges.ChangeBridge{BridgeID: "b"}); err != nil {
+			t.Fatal(err)
+		}
+		w.target.set(nil)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		n := 0
+		for _, seq := range waiting {
+			d, _, err := w.s.Delivery(background, bridges.DeliveryID("s", seq))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Attempts > 0 {
+				n++
+			}
+		}
+		if n != maxRound {
+			t.Errorf("%d attempts, want %d", n, maxRound)
+		}
+	})
+}
