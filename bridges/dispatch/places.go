@@ -95,7 +95,15 @@ func (p *places) done(l *lane) {
 func (p *places) keep(l *lane) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.may(l.out) && !l.inLine && len(p.ring) == 0 && len(l.out.waiting) == 0
+	if !p.may(l.out) || l.inLine || len(p.ring) > 0 || len(l.out.waiting) > 0 {
+		return false
+	}
+	if l.failing { // its bridge works again
+		l.failing = false
+		p.failing--
+		p.give()
+	}
+	return len(p.probes) == 0 || p.used < maxPlaces || p.failing == maxFailingPlaces
 }
 
 // goesOn reports whether a lane may make another attempt of its round.
