@@ -401,3 +401,32 @@ func TestNoRoundFollowsAPause(t *testing.T) {
 		}
 	})
 }
+
+// TestBodiesOfWhatFailsAreNotKept in memory beyond the bound.
+func TestBodiesOfWhatFailsAreNotKept(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 4)
+		w.restart() // nothing is in memory
+		w.s.bodies.Add(maxBodies)
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			return bridges.Result{Outcome: bridges.Failed, Status: 500, Error: "status 500"}
+		})
+		resume(t, w)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if n := w.s.bodies.Load(); n != maxBodies {
+			t.Errorf("%d bytes too many", n-maxBodies)
+		}
+		w.target.set(nil)
+		time.Sleep(12 * time.Hour)
+		synctest.Wait()
+		for _, seq := range waiting {
+			if d, _, err := w.s.Delivery(background, bridges.DeliveryID("s", seq)); err != nil || d.State != bridges.StateDelivered {
+				t.Errorf("%+v: %v", d, err)
+			}
+		}
+		if n := w.s.bodies.Load(); n != maxBodies {
+			t.Errorf("%d bytes too many at the end", n-maxBodies)
+		}
+	})
+}
