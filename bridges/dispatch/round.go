@@ -30,7 +30,7 @@ const storageRetry = time.Second
 // other, while each is delivered at once. Their receipts are one commit too, with the
 // beginning of the next round. A target that is not quick gets rounds of one.
 type round struct {
-	attempts []*attempt // in their order; lane.mu guards them once the round is closed
+	attempts []*attempt // in their order; changed with lane.mu and mu held
 
 	mu     sync.Mutex
 	made   int  // how many have been made, or are being made; the first one always is
@@ -55,6 +55,13 @@ func (r *round) close() []*attempt {
 	defer r.mu.Unlock()
 	r.closed = true
 	return r.attempts[max(r.made, 1):]
+}
+
+// drop removes the last n attempts, which were not made. lane.mu is held.
+func (r *round) drop(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.attempts = r.attempts[:len(r.attempts)-n]
 }
 
 // names reports whether the round has an attempt that was not made, of a turn that
@@ -223,7 +230,7 @@ func (l *lane) recall() error {
 	for _, d := range list {
 		l.replace(d)
 	}
-	l.round.attempts = l.round.attempts[:len(l.round.attempts)-len(rest)]
+	l.round.drop(len(rest))
 	return nil
 }
 

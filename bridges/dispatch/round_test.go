@@ -430,3 +430,33 @@ func TestBodiesOfWhatFailsAreNotKept(t *testing.T) {
 		}
 	})
 }
+
+// TestARecallComesBeforeTheFirstAttempt: a round may be recalled before it has made any.
+// The race detector looks at it.
+func TestARecallComesBeforeTheFirstAttempt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 10)
+		l := w.s.known.lane("s")
+		l.mu.Lock()
+		w.s.places.set(l.out, func(o *outlet) { o.sends = true })
+		w.s.places.mu.Lock()
+		w.s.places.take(l.out)
+		w.s.places.mu.Unlock()
+		r := l.begin(background)
+		go func() {
+			for closed := false; !closed; {
+				r.mu.Lock()
+				closed = r.closed
+				r.mu.Unlock()
+			}
+			l.send(r)
+		}()
+		err := l.recall()
+		l.mu.Unlock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		wantAttempts(t, w, "all", waiting, 1, bridges.StateDelivered)
+	})
+}
