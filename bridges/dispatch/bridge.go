@@ -96,9 +96,12 @@ func (b *bridge) outcome(s *Service, r bridges.Result, now time.Time) error {
 	case r.Outcome == bridges.Wait:
 		return b.change(s, "", "", func(next *bridges.Bridge, _ int64, _ notify.Time) { next.HeldUntil = notify.TimeOf(now.Add(waitOf(r))) })
 	case r.Outcome == bridges.Delivered:
-		if len(row.FailedDays) > 0 || !row.HeldUntil.IsZero() {
+		if len(row.FailedDays) > 0 || !row.HeldUntil.IsZero() && !now.Before(row.HeldUntil.Time) {
 			return b.change(s, "", "", func(next *bridges.Bridge, _ int64, _ notify.Time) {
-				next.FailedDays, next.HeldUntil = nil, notify.Time{}
+				next.FailedDays = nil
+				if !now.Before(next.HeldUntil.Time) { // else it was under way when the target asked to wait
+					next.HeldUntil = notify.Time{}
+				}
 			})
 		}
 	case r.Unhealthy || r.Outcome == bridges.Failed && s.sending.Err() == nil: // not of those that a stop has cut
