@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -156,4 +157,27 @@ func TestADeletedBridgeChangesNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRedeliverOfADeletedSubscription: it was deleted while the command waited for its
+// lane.
+func TestRedeliverOfADeletedSubscription(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		turn(m, "t")
+		id := bridges.DeliveryID("s", end(m, "t"))
+		synctest.Wait()
+		l := w.s.known.lane("s")
+		if _, err := w.s.SubscriptionDelete(background, bridges.ChangeSubscription{SubscriptionID: "s"}); err != nil {
+			t.Fatal(err)
+		}
+		w.s.known.lanes["s"] = l // as the command has found it
+		if r, err := w.s.Redeliver(background, id, nil); !errors.Is(err, bridges.ErrDeliveryNotFound) {
+			t.Errorf("%+v: %v", r.Delivery, err)
+		}
+		delete(w.s.known.lanes, "s")
+		want(t, "rows", w.deliveries("s"), "final 5 delivered")
+	})
 }
