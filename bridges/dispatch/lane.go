@@ -24,7 +24,8 @@ type lane struct {
 	bridge *bridge
 	out    *outlet // of the bridge
 
-	inLine, failing bool // guarded by places.mu: it waits for a place; its place counts as that of a failing bridge
+	inLine  bool // it waits for a place; guarded by places.mu, as is failing
+	failing int  // how many of its places count as those of failing bridges: it may get one before it has given back another
 
 	// mu is held during each step, its commit included: the lane changes its rows
 	// one step after the other.

@@ -309,3 +309,27 @@ func TestARecoveredBridgeLeavesThePlacesOfThoseThatFail(t *testing.T) {
 		wantCount(t, "the ninth when one has recovered", h.count(outlets[8]), 1)
 	})
 }
+
+// TestALaneThatHasTwoPlacesGivesBothBack: it may get another one before it has given the
+// first back, and its bridge may work by then.
+func TestALaneThatHasTwoPlacesGivesBothBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall()
+		for i := range maxFailingPlaces {
+			o := &outlet{sends: true, unhealthy: failingAfter}
+			name := fmt.Sprint(i, "/")
+			h.lanes(name, o, 1)
+			l := h.in[name+"0"]
+			h.p.set(o, func(o *outlet) { o.unhealthy = 0 })
+			h.p.want(l)
+			synctest.Wait()
+			for range 2 {
+				h.p.done(l)
+				h.p.left()
+			}
+		}
+		bad := &outlet{sends: true, unhealthy: failingAfter}
+		h.lanes("bad", bad, 1)
+		wantCount(t, "a probe", h.count(bad), 1)
+	})
+}

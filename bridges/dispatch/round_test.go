@@ -440,7 +440,7 @@ func TestARecallComesBeforeTheFirstAttempt(t *testing.T) {
 		l.mu.Lock()
 		w.s.places.set(l.out, func(o *outlet) { o.sends = true })
 		w.s.places.mu.Lock()
-		w.s.places.take(l.out)
+		w.s.places.take(l)
 		w.s.places.mu.Unlock()
 		r := l.begin(background)
 		go func() {
