@@ -30,6 +30,7 @@ const storageRetry = time.Second
 // other, while each is delivered at once. Their receipts are one commit too, with the
 // beginning of the next round. A target that is not quick gets rounds of one.
 type round struct {
+	channel  *bridges.Channel
 	attempts []*attempt // in their order; changed with lane.mu and mu held
 
 	mu     sync.Mutex
@@ -165,7 +166,7 @@ func (l *lane) beginIn(ctx context.Context, u *ledger.Unit, list []*bridges.Deli
 	if channel == nil {
 		return nil, bridges.Verdict{Decision: bridges.Deliver}, nil
 	}
-	r := &round{}
+	r := &round{channel: channel}
 	for _, d := range list {
 		next := *d
 		a := &attempt{delivery: &next, channel: *channel, begun: now, fence: &stillTrue{bridge: l.bridge, d: d}, generation: l.sub.Generation}
@@ -209,7 +210,7 @@ func (l *lane) beginWith(ctx context.Context, fresh []*bridges.Delivery) *round 
 		return nil
 	}
 	d.Begin(now)
-	return &round{attempts: []*attempt{a}}
+	return &round{channel: channel, attempts: []*attempt{a}}
 }
 
 // recall commits that the attempts of the round that were not made have not begun.
@@ -253,7 +254,7 @@ func (l *lane) send(r *round) {
 		keep := false
 		for a := r.next(l.s.now()); a != nil; a = r.next(l.s.now()) {
 			a.make(l.s, l.out)
-			if keep = a.result.Outcome == bridges.Delivered && l.s.places.goesOn(l); !keep {
+			if keep = a.result.Outcome == bridges.Delivered && l.s.places.goesOn(l) && l.bridge.channel.Load() == r.channel; !keep {
 				r.close()
 			}
 		}

@@ -460,3 +460,68 @@ func TestARecallComesBeforeTheFirstAttempt(t *testing.T) {
 		wantAttempts(t, w, "all", waiting, 1, bridges.StateDelivered)
 	})
 }
+
+// TestAfterAFailureOneBegins: a target that fails is asked with one delivery.
+func TestAfterAFailureOneBegins(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 10)
+		under, goOn := make(chan struct{}), make(chan struct{})
+		tries := 0
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if tries++; tries == 1 {
+				return bridges.Result{Outcome: bridges.Failed, Status: 500, Error: "status 500"}
+			} else if tries == 2 {
+				close(under)
+				<-goOn
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		<-under
+		wantAttempts(t, w, "the one that has failed", waiting[:1], 2, bridges.StatePending)
+		wantAttempts(t, w, "the others", waiting[1:], 0, bridges.StatePending)
+		close(goOn)
+		synctest.Wait()
+		wantAttempts(t, w, "then", waiting[1:], 1, bridges.StateDelivered)
+	})
+}
+
+// TestARoundUsesOneChannel: what was not made when the bridge was changed goes through
+// the new one.
+func TestARoundUsesOneChannel(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		other := &target{shown: map[string]string{}}
+		w.change = func(cfg *Config) {
+			cfg.Open = func(b *bridges.Bridge, _ bridges.Secrets, _ *bridges.Secrets) (bridges.Channel, error) {
+				if b.URL == "https://other.example.com" {
+					return other, nil
+				}
+				return w.target, nil
+			}
+		}
+		w.restart()
+		_, waiting := backlog(t, w, 10)
+		under, goOn := make(chan struct{}), make(chan struct{})
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if o.Envelope.Seq == waiting[2] {
+				close(under)
+				<-goOn
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		<-under
+		url := "https://other.example.com"
+		if _, err := w.s.BridgeUpdate(background, bridges.UpdateBridge{BridgeID: "b", URL: &url}); err != nil {
+			t.Fatal(err)
+		}
+		close(goOn)
+		synctest.Wait()
+		wantAttempts(t, w, "all", waiting, 1, bridges.StateDelivered)
+		other.mu.Lock()
+		defer other.mu.Unlock()
+		if n := len(other.got); n != 7 {
+			t.Errorf("%d went through the new channel, want 7", n)
+		}
+	})
+}
