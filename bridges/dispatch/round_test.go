@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
@@ -522,6 +523,143 @@ func TestARoundUsesOneChannel(t *testing.T) {
 		defer other.mu.Unlock()
 		if n := len(other.got); n != 7 {
 			t.Errorf("%d went through the new channel, want 7", n)
+		}
+	})
+}
+
+// TestEachAttemptOfARoundSaysSomethingOfTheBridge: a success before a failure ends the
+// days of failures.
+func TestEachAttemptOfARoundSaysSomethingOfTheBridge(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 10)
+		b := w.s.known.bridge("b")
+		if err := b.change(w.s, "", "", func(next *bridges.Bridge, _ int64, _ notify.Time) { next.Failed(time.Now()) }); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(24 * time.Hour)
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if o.Envelope.Seq == waiting[2] {
+				return bridges.Result{Outcome: bridges.Failed, Status: 500, Error: "status 500", Unhealthy: true}
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		synctest.Wait()
+		wantAttempts(t, w, "made", waiting[:2], 1, bridges.StateDelivered)
+		if days := b.row.Load().FailedDays; len(days) != 1 {
+			t.Errorf("failed on %v, want this day only", days)
+		}
+	})
+}
+
+// TestASubscriptionThatIsHeldMeanwhileEndsARound: what has begun is not made.
+func TestASubscriptionThatIsHeldMeanwhileEndsARound(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m, waiting := backlog(t, w, 10)
+		under, goOn := make(chan struct{}), make(chan struct{})
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if o.Envelope.Seq == waiting[2] {
+				close(under)
+				<-goOn
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		<-under
+		turn(m, "old")
+		m.At(time.Now().Add(-bridges.MaxBacklogAge - time.Hour))
+		m.EndTurn("old")
+		m.Commit()
+		synctest.Wait()
+		if v := w.view("s"); v.State != bridges.Held {
+			t.Fatal(v.State)
+		}
+		close(goOn)
+		synctest.Wait()
+		wantAttempts(t, w, "made", waiting[:3], 1, bridges.StateDelivered)
+		wantAttempts(t, w, "not made", waiting[3:], 0, bridges.StatePending)
+	})
+}
+
+// TestABridgeThatWaitsEndsARound: an attempt that is put off costs nothing, and those
+// after it have not begun.
+func TestABridgeThatWaitsEndsARound(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 10)
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if o.Envelope.Seq == waiting[2] {
+				w.target.set(nil)
+				return bridges.Result{Outcome: bridges.Wait, Status: 429, Error: "status 429", RetryAfter: time.Minute}
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		time.Sleep(time.Minute - time.Second)
+		synctest.Wait()
+		wantAttempts(t, w, "made", waiting[:2], 1, bridges.StateDelivered)
+		for i, seq := range waiting[2:] {
+			if d, _, err := w.s.Delivery(background, bridges.DeliveryID("s", seq)); err != nil || d.Attempts != 0 || d.Arrived || len(d.Tries) > 0 && i > 0 {
+				t.Errorf("%d: %+v: %v", seq, d, err)
+			}
+		}
+		time.Sleep(2 * time.Second)
+		wantAttempts(t, w, "then", waiting[3:], 1, bridges.StateDelivered)
+	})
+}
+
+// TestATargetThatIsGoneEndsARound: those after it have not begun, and are sent when the
+// bridge is resumed.
+func TestATargetThatIsGoneEndsARound(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 10)
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if o.Envelope.Seq == waiting[2] {
+				return bridges.Result{Outcome: bridges.Gone, Status: 410, Error: "status 410"}
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		wantAttempts(t, w, "made", waiting[:2], 1, bridges.StateDelivered)
+		for _, seq := range waiting[2:] {
+			if d, _, err := w.s.Delivery(background, bridges.DeliveryID("s", seq)); err != nil || d.Attempts != 0 || d.State != bridges.StatePending {
+				t.Errorf("%d: %+v: %v", seq, d, err)
+			}
+		}
+		w.target.set(nil)
+		resume(t, w)
+		synctest.Wait()
+		wantAttempts(t, w, "then", waiting[3:], 1, bridges.StateDelivered)
+	})
+}
+
+// TestAStopEndsARound: the attempt under way gets its time, and the others have not begun.
+func TestAStopEndsARound(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 10)
+		under, goOn := make(chan struct{}), make(chan struct{})
+		sent := map[int64]int{}
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if sent[o.Envelope.Seq]++; o.Envelope.Seq == waiting[2] {
+				close(under)
+				<-goOn
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		<-under
+		go func() {
+			time.Sleep(100 * time.Millisecond)
+			close(goOn)
+		}()
+		w.restart()
+		synctest.Wait()
+		wantAttempts(t, w, "all", waiting, 1, bridges.StateDelivered)
+		for _, seq := range waiting {
+			if sent[seq] != 1 {
+				t.Errorf("%d was sent %d times", seq, sent[seq])
+			}
 		}
 	})
 }
