@@ -311,6 +311,7 @@ func TestAHoldOutlivesWhatIsDeliveredMeanwhile(t *testing.T) {
 		w.subscribe("s2", "b", "")
 		m := w.thread("a")
 		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			time.Sleep(time.Second) // both are under way
 			if o.Envelope.Data.SubscriptionID == "s1" {
 				return bridges.Result{Outcome: bridges.Wait, Status: 429, Error: "status 429", RetryAfter: time.Hour}
 			}
