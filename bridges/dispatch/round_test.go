@@ -663,3 +663,25 @@ func TestAStopEndsARound(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatARoundHasNotMadeComesNext, before what comes after it.
+func TestWhatARoundHasNotMadeComesNext(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 3*maxRound)
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			time.Sleep(roundTime / 5)
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantAttempts(t, w, "all", waiting, 1, bridges.StateDelivered)
+		w.target.mu.Lock()
+		defer w.target.mu.Unlock()
+		for i, a := range w.target.got {
+			if a.envelope.Seq != waiting[i] {
+				t.Fatalf("the %d. is %d, want %d", i+1, a.envelope.Seq, waiting[i])
+			}
+		}
+	})
+}
