@@ -462,28 +462,31 @@ func TestARecallComesBeforeTheFirstAttempt(t *testing.T) {
 	})
 }
 
-// TestAfterAFailureOneBegins: a target that fails is asked with one delivery.
+// TestAfterAFailureOneBegins: a target that fails is asked with one delivery, also if it
+// was the last of a round.
 func TestAfterAFailureOneBegins(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		_, waiting := backlog(t, w, 10)
+		_, waiting := backlog(t, w, 20)
 		under, goOn := make(chan struct{}), make(chan struct{})
 		tries := 0
 		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if o.Envelope.Seq != waiting[maxRound-1] {
+				return bridges.Result{Outcome: bridges.Delivered}
+			}
 			if tries++; tries == 1 {
 				return bridges.Result{Outcome: bridges.Failed, Status: 500, Error: "status 500"}
-			} else if tries == 2 {
-				close(under)
-				<-goOn
 			}
+			close(under)
+			<-goOn
 			return bridges.Result{Outcome: bridges.Delivered}
 		})
 		resume(t, w)
 		<-under
-		wantAttempts(t, w, "the one that has failed", waiting[:1], 2, bridges.StatePending)
-		wantAttempts(t, w, "the others", waiting[1:], 0, bridges.StatePending)
+		wantAttempts(t, w, "the one that has failed", waiting[maxRound-1:maxRound], 2, bridges.StatePending)
+		wantAttempts(t, w, "the others", waiting[maxRound:], 0, bridges.StatePending)
 		close(goOn)
 		synctest.Wait()
-		wantAttempts(t, w, "then", waiting[1:], 1, bridges.StateDelivered)
+		wantAttempts(t, w, "then", waiting[maxRound:], 1, bridges.StateDelivered)
 	})
 }
 
