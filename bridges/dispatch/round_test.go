@@ -657,6 +657,7 @@ func TestAStopEndsARound(t *testing.T) {
 			close(goOn)
 		}()
 		w.restart()
+		time.Sleep(time.Second) // until the lane has caught up
 		synctest.Wait()
 		wantAttempts(t, w, "all", waiting, 1, bridges.StateDelivered)
 		for _, seq := range waiting {
