@@ -16,6 +16,7 @@ import (
 type bridge struct {
 	outlet
 	mu      sync.Mutex // held while its row is changed
+	deleted bool       // its row is no longer there, or is that of another bridge; guarded by mu
 	row     atomic.Pointer[bridges.Bridge]
 	channel atomic.Pointer[bridges.Channel] // nil: it cannot be opened
 }
@@ -24,6 +25,9 @@ type bridge struct {
 func (b *bridge) change(s *Service, method string, by bridges.By, change func(next *bridges.Bridge, seq int64, at notify.Time)) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.deleted { // an attempt has outlived it
+		return nil
+	}
 	_, err := b.changeKeyed(s, nil, method, by, func(next *bridges.Bridge, seq int64, at notify.Time) error {
 		change(next, seq, at)
 		return nil
@@ -33,6 +37,9 @@ func (b *bridge) change(s *Service, method string, by bridges.By, change func(ne
 
 // changeKeyed is change for a command of a client. b.mu is held.
 func (b *bridge) changeKeyed(s *Service, key *ledger.Key, method string, by bridges.By, change func(next *bridges.Bridge, seq int64, at notify.Time) error) (bridges.BridgeResult, error) {
+	if b.deleted {
+		return replayOr[bridges.BridgeResult](s.cfg.Store, key, bridges.ErrBridgeNotFound)
+	}
 	var next *bridges.Bridge
 	r, replayed, err := ledger.Keyed(s.cfg.Store, key, func() (*ledger.Unit, bridges.BridgeResult, error) {
 		u, now := &ledger.Unit{}, s.now()
@@ -89,9 +96,12 @@ func (b *bridge) outcome(s *Service, r bridges.Result, now time.Time) error {
 	case r.Outcome == bridges.Wait:
 		return b.change(s, "", "", func(next *bridges.Bridge, _ int64, _ notify.Time) { next.HeldUntil = notify.TimeOf(now.Add(waitOf(r))) })
 	case r.Outcome == bridges.Delivered:
-		if len(row.FailedDays) > 0 || !row.HeldUntil.IsZero() {
+		if len(row.FailedDays) > 0 || !row.HeldUntil.IsZero() && !now.Before(row.HeldUntil.Time) {
 			return b.change(s, "", "", func(next *bridges.Bridge, _ int64, _ notify.Time) {
-				next.FailedDays, next.HeldUntil = nil, notify.Time{}
+				next.FailedDays = nil
+				if !now.Before(next.HeldUntil.Time) { // else it was under way when the target asked to wait
+					next.HeldUntil = notify.Time{}
+				}
 			})
 		}
 	case r.Unhealthy || r.Outcome == bridges.Failed && s.sending.Err() == nil: // not of those that a stop has cut
@@ -114,7 +124,7 @@ func (b *bridge) forgetPrevious(s *Service) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	row := b.row.Load()
-	if row.Previous == 0 || s.now().Before(row.RotatedAt.Add(signBoth)) {
+	if b.deleted || row.Previous == 0 || s.now().Before(row.RotatedAt.Add(signBoth)) {
 		return
 	}
 	if _, err := b.changeKeyed(s, nil, "", "", func(next *bridges.Bridge, _ int64, _ notify.Time) error { next.Previous = 0; return nil }); err != nil {

@@ -316,6 +316,7 @@ func (s *Service) BridgeDelete(ctx context.Context, c bridges.DeleteBridge) (bri
 	if err != nil || replayed {
 		return r, err
 	}
+	b.deleted = true
 	s.known.mu.Lock()
 	delete(s.known.bridges, row.BridgeID)
 	s.known.mu.Unlock()

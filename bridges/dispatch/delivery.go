@@ -28,7 +28,7 @@ func limited(limit int) int {
 
 // Redeliver sends a delivery again, or at once if it waits. It moves no cursor and
 // changes no message. Errors: bridges.ErrDeliveryNotFound,
-// bridges.ErrNothingToSend, bridges.ErrSubscriptionNotFound.
+// bridges.ErrNothingToSend.
 func (s *Service) Redeliver(ctx context.Context, id string, key *ledger.Key) (bridges.RedeliverResult, error) {
 	subscription, seq, ok := bridges.ParseDeliveryID(id)
 	l := s.known.lane(subscription)
@@ -37,6 +37,9 @@ func (s *Service) Redeliver(ctx context.Context, id string, key *ledger.Key) (br
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.sub.State == bridges.Deleted {
+		return replayOr[bridges.RedeliverResult](s.cfg.Store, key, bridges.ErrDeliveryNotFound)
+	}
 	if err := l.recall(); err != nil {
 		return bridges.RedeliverResult{}, err
 	}

@@ -301,3 +301,35 @@ func TestAFailedDiskKeepsTheSecretsOfANewBridge(t *testing.T) {
 		}
 	})
 }
+
+// TestAHoldOutlivesWhatIsDeliveredMeanwhile: what was under way when the target asked to
+// wait says nothing of that, also after a restart.
+func TestAHoldOutlivesWhatIsDeliveredMeanwhile(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s1", "b", "")
+		w.subscribe("s2", "b", "")
+		m := w.thread("a")
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			time.Sleep(time.Second) // both are under way
+			if o.Envelope.Data.SubscriptionID == "s1" {
+				return bridges.Result{Outcome: bridges.Wait, Status: 429, Error: "status 429", RetryAfter: time.Hour}
+			}
+			time.Sleep(time.Second)
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		turn(m, "t")
+		end(m, "t")
+		time.Sleep(time.Minute)
+		w.target.take()
+		w.target.set(nil)
+		w.restart()
+		time.Sleep(30 * time.Minute)
+		want(t, "while it is held", w.target.take(), "")
+		time.Sleep(30 * time.Minute)
+		want(t, "then", w.target.take(), "turn.completed 6")
+		if b, _, err := w.s.Bridge("b"); err != nil || !b.HeldUntil.IsZero() {
+			t.Errorf("%v: %v", b.HeldUntil, err)
+		}
+	})
+}

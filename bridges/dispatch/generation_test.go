@@ -272,3 +272,30 @@ func TestAResetSendsWhatIsNoLongerKept(t *testing.T) {
 		want(t, "again", w.target.take(), "turn.started 4")
 	})
 }
+
+// TestWhatIsSettledAgainIsKept: what is to be removed was found before it was delivered
+// again.
+func TestWhatIsSettledAgainIsKept(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 1)
+		resume(t, w)
+		synctest.Wait()
+		id := bridges.DeliveryID("s", waiting[0])
+		old, _, err := w.s.Delivery(background, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old.ExpiresAt = old.NextAttemptAt // zero: it is to be removed
+		time.Sleep(bridges.KeepDelivered - time.Hour)
+		if _, err := w.s.Redeliver(background, id, nil); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := (retention{w.s}).expireOne(&old); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := w.s.Delivery(background, id); err != nil {
+			t.Errorf("it was delivered again an instant ago: %v", err)
+		}
+	})
+}

@@ -24,7 +24,8 @@ type lane struct {
 	bridge *bridge
 	out    *outlet // of the bridge
 
-	inLine, failing bool // guarded by places.mu: it waits for a place; its place counts as that of a failing bridge
+	inLine  bool // it waits for a place; guarded by places.mu, as is failing
+	failing int  // how many of its places count as those of failing bridges: it may get one before it has given back another
 
 	// mu is held during each step, its commit included: the lane changes its rows
 	// one step after the other.
@@ -187,22 +188,28 @@ func (l *lane) replace(d *bridges.Delivery) {
 	i, found := slices.BinarySearchFunc(l.open, d.Seq, func(o *bridges.Delivery, seq int64) int { return int(o.Seq - seq) })
 	switch {
 	case found && d.State.Open():
-		l.s.bodies.Add(int64(len(d.Body) - len(l.open[i].Body)))
-		l.open[i] = d
+		l.open[i] = l.within(d, len(l.open[i].Body))
 	case found:
 		l.s.bodies.Add(-int64(len(l.open[i].Body)))
 		l.open = slices.Delete(l.open, i, i+1)
 		l.s.open.Add(-1)
 	case d.State.Open():
-		if l.s.bodies.Add(int64(len(d.Body))) > maxBodies { // it is read again
-			l.s.bodies.Add(-int64(len(d.Body)))
-			without := *d
-			without.Body = nil
-			d = &without
-		}
-		l.open = slices.Insert(l.open, i, d)
+		l.open = slices.Insert(l.open, i, l.within(d, 0))
 		l.s.open.Add(1)
 	}
+}
+
+// within returns a delivery as the lane keeps it, in the place of one with a body of so
+// many bytes: without its body, which is read again, if those of all lanes are too large.
+func (l *lane) within(d *bridges.Delivery, before int) *bridges.Delivery {
+	more := int64(len(d.Body) - before)
+	if l.s.bodies.Add(more) <= maxBodies || more <= 0 {
+		return d
+	}
+	l.s.bodies.Add(-int64(len(d.Body)))
+	without := *d
+	without.Body = nil
+	return &without
 }
 
 // passed returns the cursor after an event was settled without a delivery.

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,5 +119,65 @@ func TestAClientThatLeavesDoesNotStopItsSubscription(t *testing.T) {
 		stay()
 		time.Sleep(time.Second)
 		want(t, "after reset", w.target.take(), "turn.completed 5, turn.completed 8")
+	})
+}
+
+// TestADeletedBridgeChangesNothing: the last attempt of a bridge says nothing of the one
+// that was created under its name.
+func TestADeletedBridgeChangesNothing(t *testing.T) {
+	for _, r := range []bridges.Result{{Outcome: bridges.Gone, Status: 410, Error: "gone"}, {Outcome: bridges.Failed, Unhealthy: true, Error: "timeout"}, {Outcome: bridges.Wait, Status: 429, Error: "status 429"}} {
+		t.Run(string(r.Outcome), func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.bridge("b")
+				w.subscribe("s", "b", "")
+				m := w.thread("a")
+				goOn := make(chan struct{})
+				w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+					<-goOn
+					return r
+				})
+				turn(m, "t")
+				end(m, "t")
+				synctest.Wait()
+				if _, err := w.s.BridgeDelete(background, bridges.DeleteBridge{BridgeID: "b", Cascade: true}); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := w.s.BridgeCreate(background, bridges.CreateBridge{BridgeID: "b", Kind: bridges.KindWebhook, Settings: bridges.Settings{URL: "https://other.example.com"}}); err != nil {
+					t.Fatal(err)
+				}
+				made, _, _ := w.s.Bridge("b")
+				close(goOn)
+				synctest.Wait()
+				w.target.set(nil)
+				w.restart()
+				now, _, err := w.s.Bridge("b")
+				if err != nil || now.URL != made.URL || now.State != bridges.Active || len(now.FailedDays) > 0 || now.Generation != made.Generation || !now.HeldUntil.IsZero() {
+					t.Errorf("%+v, want %+v: %v", now, made, err)
+				}
+			})
+		})
+	}
+}
+
+// TestRedeliverOfADeletedSubscription: it was deleted while the command waited for its
+// lane.
+func TestRedeliverOfADeletedSubscription(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		m := w.thread("a")
+		turn(m, "t")
+		id := bridges.DeliveryID("s", end(m, "t"))
+		synctest.Wait()
+		l := w.s.known.lane("s")
+		if _, err := w.s.SubscriptionDelete(background, bridges.ChangeSubscription{SubscriptionID: "s"}); err != nil {
+			t.Fatal(err)
+		}
+		w.s.known.lanes["s"] = l // as the command has found it
+		if r, err := w.s.Redeliver(background, id, nil); !errors.Is(err, bridges.ErrDeliveryNotFound) {
+			t.Errorf("%+v: %v", r.Delivery, err)
+		}
+		delete(w.s.known.lanes, "s")
+		want(t, "rows", w.deliveries("s"), "final 5 delivered")
 	})
 }

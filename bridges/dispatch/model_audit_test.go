@@ -279,6 +279,7 @@ func (r *auditRow) recalled() bool {
 // after the other, each only if the one before it was delivered: see sent.
 func (a *audit) begun(row *auditRow, together map[*auditRow]bool) {
 	row.begunTimes++
+	row.answer = "" // an earlier one says nothing of this attempt
 	id := row.DeliveryID
 	if sub := a.subs[row.SubscriptionID]; sub == nil || sub.State != bridges.Active {
 		a.fail("P1: an attempt of %s begins, its subscription is %+v", id, sub)

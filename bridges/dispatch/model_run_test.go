@@ -138,6 +138,9 @@ func (r *modelRun) arm(cfg *Config) {
 	defer r.a.mu.Unlock()
 	r.a.life++
 	r.a.sending = map[string]int{}
+	for _, row := range r.a.rows {
+		row.begunTimes = row.sent // what has begun before is made no more
+	}
 	r.w.life.onCommit = func(u *ledger.Unit) {
 		r.commits++
 		r.a.committed(u)

@@ -74,7 +74,7 @@ func (p *places) tryTake(l *lane) bool {
 	if p.stopped || l.inLine || len(o.waiting) > 0 || len(p.ring) > 0 || !p.free(o) {
 		return false
 	}
-	l.failing = p.take(o)
+	p.take(l)
 	return true
 }
 
@@ -84,9 +84,7 @@ func (p *places) done(l *lane) {
 	defer p.mu.Unlock()
 	p.used--
 	l.out.used--
-	if l.failing {
-		p.failing--
-	}
+	p.recovered(l)
 	p.enter(l.out)
 	p.give()
 }
@@ -95,7 +93,13 @@ func (p *places) done(l *lane) {
 func (p *places) keep(l *lane) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.may(l.out) && !l.inLine && len(p.ring) == 0 && len(l.out.waiting) == 0
+	if !p.may(l.out) || l.inLine || len(p.ring) > 0 || len(l.out.waiting) > 0 {
+		return false
+	}
+	if p.recovered(l) { // its bridge works again
+		p.give()
+	}
+	return len(p.probes) == 0 || p.used < maxPlaces || p.failing == maxFailingPlaces
 }
 
 // goesOn reports whether a lane may make another attempt of its round.
@@ -161,14 +165,25 @@ func (p *places) free(o *outlet) bool {
 	return o.used < maxBridgePlaces
 }
 
-func (p *places) take(o *outlet) (failing bool) {
+func (p *places) take(l *lane) {
 	p.used++
-	o.used++
-	if failing = o.fails(); failing {
+	l.out.used++
+	if l.out.fails() {
+		l.failing++
 		p.failing++
 	}
 	p.work.Add(1)
-	return failing
+}
+
+// recovered counts a place of the lane no longer as that of a failing bridge, if one
+// counts so. p.mu is held.
+func (p *places) recovered(l *lane) bool {
+	if l.failing == 0 {
+		return false
+	}
+	l.failing--
+	p.failing--
+	return true
 }
 
 // enter puts the bridge in the ring, or among the probes, if it has lanes that wait.
@@ -231,7 +246,7 @@ func (p *places) give() {
 		l := o.waiting[0]
 		o.waiting = o.waiting[1:]
 		l.inLine = false
-		l.failing = p.take(o)
+		p.take(l)
 		p.enter(o)
 		go p.start(l)
 	}

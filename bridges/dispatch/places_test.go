@@ -272,3 +272,64 @@ func (h *hanging) now() int {
 	defer h.mu.Unlock()
 	return h.busy
 }
+
+// TestLanesThatGoOnLeaveAPlaceForAProbe: those that keep their places do not keep bridges
+// that fail from trying again.
+func TestLanesThatGoOnLeaveAPlaceForAProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall()
+		for i := range 8 {
+			h.lanes(fmt.Sprint(i, "/"), &outlet{sends: true}, 8)
+		}
+		if !h.p.keep(h.in["0/0"]) {
+			t.Error("a lane cannot keep its place although nobody waits")
+		}
+		h.lanes("bad", &outlet{sends: true, unhealthy: failingAfter}, 1)
+		if h.p.keep(h.in["0/0"]) {
+			t.Error("a lane keeps its place although a probe waits for one")
+		}
+	})
+}
+
+// TestARecoveredBridgeLeavesThePlacesOfThoseThatFail, also if its lane keeps its place.
+func TestARecoveredBridgeLeavesThePlacesOfThoseThatFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall()
+		var outlets []*outlet
+		for i := range 9 {
+			o := &outlet{sends: true, unhealthy: failingAfter}
+			outlets = append(outlets, o)
+			h.lanes(fmt.Sprint(i, "/"), o, 1)
+		}
+		wantCount(t, "the ninth", h.count(outlets[8]), 0)
+		h.p.set(outlets[0], func(o *outlet) { o.unhealthy = 0 })
+		if !h.p.keep(h.in["0/0"]) {
+			t.Error("a lane cannot keep its place although nobody waits for that")
+		}
+		wantCount(t, "the ninth when one has recovered", h.count(outlets[8]), 1)
+	})
+}
+
+// TestALaneThatHasTwoPlacesGivesBothBack: it may get another one before it has given the
+// first back, and its bridge may work by then.
+func TestALaneThatHasTwoPlacesGivesBothBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall()
+		for i := range maxFailingPlaces {
+			o := &outlet{sends: true, unhealthy: failingAfter}
+			name := fmt.Sprint(i, "/")
+			h.lanes(name, o, 1)
+			l := h.in[name+"0"]
+			h.p.set(o, func(o *outlet) { o.unhealthy = 0 })
+			h.p.want(l)
+			synctest.Wait()
+			for range 2 {
+				h.p.done(l)
+				h.p.left()
+			}
+		}
+		bad := &outlet{sends: true, unhealthy: failingAfter}
+		h.lanes("bad", bad, 1)
+		wantCount(t, "a probe", h.count(bad), 1)
+	})
+}

@@ -177,8 +177,8 @@ func (r retention) expireOne(d *bridges.Delivery) error {
 	}
 	u.Fences = append(u.Fences, ledger.FenceFunc(func(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) {
 		now, err := bridges.DeliveryOf(tx, d.SubscriptionID, d.Seq)
-		if err == nil && (now == nil || now.State.Open() || now.ExpiresAt.IsZero()) {
-			refused = errChanged // it is sent again
+		if err == nil && (now == nil || now.State.Open() || now.ExpiresAt.IsZero() || now.ExpiresAt.After(s.now())) {
+			refused = errChanged // it is sent again, or was
 		}
 		return refused, err
 	}))

@@ -30,7 +30,8 @@ const storageRetry = time.Second
 // other, while each is delivered at once. Their receipts are one commit too, with the
 // beginning of the next round. A target that is not quick gets rounds of one.
 type round struct {
-	attempts []*attempt // in their order; lane.mu guards them once the round is closed
+	channel  *bridges.Channel
+	attempts []*attempt // in their order; changed with lane.mu and mu held
 
 	mu     sync.Mutex
 	made   int  // how many have been made, or are being made; the first one always is
@@ -55,6 +56,13 @@ func (r *round) close() []*attempt {
 	defer r.mu.Unlock()
 	r.closed = true
 	return r.attempts[max(r.made, 1):]
+}
+
+// drop removes the last n attempts, which were not made. lane.mu is held.
+func (r *round) drop(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.attempts = r.attempts[:len(r.attempts)-n]
 }
 
 // names reports whether the round has an attempt that was not made, of a turn that
@@ -98,17 +106,15 @@ func (l *lane) run() {
 // begin commits the numbers of the attempts that are due. It returns nil if there are
 // none. l.mu is held.
 func (l *lane) begin(ctx context.Context) *round {
-	for ctx.Err() == nil && l.ready() {
+	for n := l.pace; ctx.Err() == nil && l.ready(); {
 		if !l.s.places.open(l) { // the bridge was paused since it had the place
 			l.s.places.want(l)
 			return nil
 		}
 		u, now := &ledger.Unit{}, l.s.now()
-		due, wait := l.due(now, l.pace)
+		due, _ := l.due(now, n)
 		if len(due) == 0 {
-			if wait > 0 {
-				l.after(wait)
-			}
+			l.kick() // what was settled may have made room
 			return nil
 		}
 		d := due[0]
@@ -119,10 +125,12 @@ func (l *lane) begin(ctx context.Context) *round {
 				return r
 			}
 			if errors.Is(err, errChanged) {
-				for _, a := range r.attempts {
-					if a.fence.verdict.Decision != "" {
-						d, v, err = a.fence.d, a.fence.verdict, nil
-					}
+				i := slices.IndexFunc(r.attempts, func(a *attempt) bool { return a.fence.verdict.Decision != "" })
+				if i > 0 { // those before it come first
+					n = i
+					continue
+				} else if i == 0 {
+					v, err = r.attempts[0].fence.verdict, nil
 				}
 			}
 		}
@@ -131,6 +139,7 @@ func (l *lane) begin(ctx context.Context) *round {
 				return nil // there is no channel: it was disabled
 			}
 			if err = l.settleNow(d, v); err == nil {
+				n = l.pace
 				continue
 			}
 		}
@@ -157,7 +166,7 @@ func (l *lane) beginIn(ctx context.Context, u *ledger.Unit, list []*bridges.Deli
 	if channel == nil {
 		return nil, bridges.Verdict{Decision: bridges.Deliver}, nil
 	}
-	r := &round{}
+	r := &round{channel: channel}
 	for _, d := range list {
 		next := *d
 		a := &attempt{delivery: &next, channel: *channel, begun: now, fence: &stillTrue{bridge: l.bridge, d: d}, generation: l.sub.Generation}
@@ -201,7 +210,7 @@ func (l *lane) beginWith(ctx context.Context, fresh []*bridges.Delivery) *round 
 		return nil
 	}
 	d.Begin(now)
-	return &round{attempts: []*attempt{a}}
+	return &round{channel: channel, attempts: []*attempt{a}}
 }
 
 // recall commits that the attempts of the round that were not made have not begun.
@@ -222,7 +231,7 @@ func (l *lane) recall() error {
 	for _, d := range list {
 		l.replace(d)
 	}
-	l.round.attempts = l.round.attempts[:len(l.round.attempts)-len(rest)]
+	l.round.drop(len(rest))
 	return nil
 }
 
@@ -245,7 +254,7 @@ func (l *lane) send(r *round) {
 		keep := false
 		for a := r.next(l.s.now()); a != nil; a = r.next(l.s.now()) {
 			a.make(l.s, l.out)
-			if keep = a.result.Outcome == bridges.Delivered && l.s.places.goesOn(l); !keep {
+			if keep = a.result.Outcome == bridges.Delivered && l.s.places.goesOn(l) && l.bridge.channel.Load() == r.channel; !keep {
 				r.close()
 			}
 		}
@@ -401,7 +410,7 @@ func (l *lane) learn(a *attempt) {
 // goOn adds the beginning of the lane's next attempts to the unit with the receipts of
 // the ones before, if nothing is in their way: that saves a commit.
 func (l *lane) goOn(ctx context.Context, u *ledger.Unit, now time.Time) (*round, error) {
-	if l.sub.State != bridges.Active || l.caughtUp != 0 || l.s.sending.Err() != nil {
+	if l.sub.State != bridges.Active || l.caughtUp != 0 || l.s.sending.Err() != nil || !l.s.places.goesOn(l) { // the receipts may have come late
 		return nil, nil
 	}
 	due, _ := l.due(now, l.round.pace(l.pace))

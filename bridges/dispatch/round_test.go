@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed82539d15/holon/bridges"
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/persisttest"
 )
 
@@ -294,6 +295,397 @@ func TestTheTriesOfADeliveryAreThoseThatWereStored(t *testing.T) {
 		for i, want := range []string{"6delivered 1 2failed 3 4 5 6delivered", "2delivered 1 2delivered"} {
 			if got := tries(waiting[i]); got != want {
 				t.Errorf("at the end: %s, want %s", got, want)
+			}
+		}
+	})
+}
+
+// TestAStrictSubscriptionSettlesInItsOrder: what is no longer to be sent waits for what
+// comes before it, also if both would begin together.
+func TestAStrictSubscriptionSettlesInItsOrder(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m, waiting := backlog(t, w, 6)
+		strict := bridges.OrderStrict
+		if _, err := w.s.SubscriptionUpdate(background, bridges.UpdateSubscription{SubscriptionID: "s", Order: &strict}); err != nil {
+			t.Fatal(err)
+		}
+		before := w.view("s").Cursor.LastSequence
+		retry(m, "t3")
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			return bridges.Result{Outcome: bridges.Failed, Status: 500, Error: "status 500"}
+		})
+		resume(t, w)
+		synctest.Wait()
+		wantAttempts(t, w, "the first", waiting[:1], 1, bridges.StatePending)
+		wantAttempts(t, w, "the others", waiting[1:], 0, bridges.StatePending)
+		if c := w.view("s").Cursor; c.LastSequence != before {
+			t.Errorf("the cursor is at %d, want %d: the first is %d", c.LastSequence, before, waiting[0])
+		}
+		w.target.set(nil)
+		time.Sleep(time.Minute)
+		wantAttempts(t, w, "at the end", waiting[3:4], 0, bridges.StateSuperseded)
+		wantAttempts(t, w, "at the end", append(waiting[1:3:3], waiting[4:]...), 1, bridges.StateDelivered)
+	})
+}
+
+// TestWhatIsSettledUnsentMakesRoom: a lane that waits for room goes on when that comes
+// without an attempt.
+func TestWhatIsSettledUnsentMakesRoom(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "", bridges.OnQuestions)
+		m := w.thread("a")
+		turn(m, "t")
+		ask(m, "t", "first")
+		synctest.Wait()
+		if _, err := w.s.BridgePause(background, bridges.ChangeBridge{BridgeID: "b"}); err != nil {
+			t.Fatal(err)
+		}
+		const n = bridges.MaxBacklog + 100
+		for i := range n {
+			ask(m, "t", fmt.Sprint("i", i))
+		}
+		synctest.Wait()
+		v := w.view("s")
+		if v.State != bridges.Active || v.Pending > bridges.MaxBacklog {
+			t.Fatalf("%s, %d wait", v.State, v.Pending)
+		}
+		for i := range n {
+			answer(m, "t", fmt.Sprint("i", i))
+		}
+		resume(t, w)
+		time.Sleep(time.Minute)
+		w.target.take()
+		ask(m, "t", "last")
+		if got := w.target.take(); got == "" {
+			t.Errorf("the lane takes nothing any more: %+v", w.view("s"))
+		}
+	})
+}
+
+// TestNoRoundFollowsAPause: receipts that could not be committed come late, and the bridge
+// was paused meanwhile.
+func TestNoRoundFollowsAPause(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 40)
+		fill := func(full bool) {
+			w.life.mu.Lock()
+			defer w.life.mu.Unlock()
+			w.life.full = full
+		}
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			fill(true)
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		synctest.Wait()
+		time.Sleep(storageRetry / 2)
+		fill(false)
+		if _, err := w.s.BridgePause(background, bridges.ChangeBridge{BridgeID: "b"}); err != nil {
+			t.Fatal(err)
+		}
+		w.target.set(nil)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		n := 0
+		for _, seq := range waiting {
+			d, _, err := w.s.Delivery(background, bridges.DeliveryID("s", seq))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Attempts > 0 {
+				n++
+			}
+		}
+		if n != maxRound {
+			t.Errorf("%d attempts, want %d", n, maxRound)
+		}
+	})
+}
+
+// TestBodiesOfWhatFailsAreNotKept in memory beyond the bound.
+func TestBodiesOfWhatFailsAreNotKept(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 4)
+		w.restart() // nothing is in memory
+		w.s.bodies.Add(maxBodies)
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			return bridges.Result{Outcome: bridges.Failed, Status: 500, Error: "status 500"}
+		})
+		resume(t, w)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if n := w.s.bodies.Load(); n != maxBodies {
+			t.Errorf("%d bytes too many", n-maxBodies)
+		}
+		w.target.set(nil)
+		time.Sleep(12 * time.Hour)
+		synctest.Wait()
+		for _, seq := range waiting {
+			if d, _, err := w.s.Delivery(background, bridges.DeliveryID("s", seq)); err != nil || d.State != bridges.StateDelivered {
+				t.Errorf("%+v: %v", d, err)
+			}
+		}
+		if n := w.s.bodies.Load(); n != maxBodies {
+			t.Errorf("%d bytes too many at the end", n-maxBodies)
+		}
+	})
+}
+
+// TestARecallComesBeforeTheFirstAttempt: a round may be recalled before it has made any.
+// The race detector looks at it.
+func TestARecallComesBeforeTheFirstAttempt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 10)
+		l := w.s.known.lane("s")
+		l.mu.Lock()
+		w.s.places.set(l.out, func(o *outlet) { o.sends = true })
+		w.s.places.mu.Lock()
+		w.s.places.take(l)
+		w.s.places.mu.Unlock()
+		r := l.begin(background)
+		go func() {
+			for closed := false; !closed; {
+				r.mu.Lock()
+				closed = r.closed
+				r.mu.Unlock()
+			}
+			l.send(r)
+		}()
+		err := l.recall()
+		l.mu.Unlock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		wantAttempts(t, w, "all", waiting, 1, bridges.StateDelivered)
+	})
+}
+
+// TestAfterAFailureOneBegins: a target that fails is asked with one delivery, also if it
+// was the last of a round.
+func TestAfterAFailureOneBegins(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 20)
+		under, goOn := make(chan struct{}), make(chan struct{})
+		tries := 0
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if o.Envelope.Seq != waiting[maxRound-1] {
+				return bridges.Result{Outcome: bridges.Delivered}
+			}
+			if tries++; tries == 1 {
+				return bridges.Result{Outcome: bridges.Failed, Status: 500, Error: "status 500"}
+			}
+			close(under)
+			<-goOn
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		<-under
+		wantAttempts(t, w, "the one that has failed", waiting[maxRound-1:maxRound], 2, bridges.StatePending)
+		wantAttempts(t, w, "the others", waiting[maxRound:], 0, bridges.StatePending)
+		close(goOn)
+		synctest.Wait()
+		wantAttempts(t, w, "then", waiting[maxRound:], 1, bridges.StateDelivered)
+	})
+}
+
+// TestARoundUsesOneChannel: what was not made when the bridge was changed goes through
+// the new one.
+func TestARoundUsesOneChannel(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		other := &target{shown: map[string]string{}}
+		w.change = func(cfg *Config) {
+			cfg.Open = func(b *bridges.Bridge, _ bridges.Secrets, _ *bridges.Secrets) (bridges.Channel, error) {
+				if b.URL == "https://other.example.com" {
+					return other, nil
+				}
+				return w.target, nil
+			}
+		}
+		w.restart()
+		_, waiting := backlog(t, w, 10)
+		under, goOn := make(chan struct{}), make(chan struct{})
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if o.Envelope.Seq == waiting[2] {
+				close(under)
+				<-goOn
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		<-under
+		url := "https://other.example.com"
+		if _, err := w.s.BridgeUpdate(background, bridges.UpdateBridge{BridgeID: "b", URL: &url}); err != nil {
+			t.Fatal(err)
+		}
+		close(goOn)
+		synctest.Wait()
+		wantAttempts(t, w, "all", waiting, 1, bridges.StateDelivered)
+		other.mu.Lock()
+		defer other.mu.Unlock()
+		if n := len(other.got); n != 7 {
+			t.Errorf("%d went through the new channel, want 7", n)
+		}
+	})
+}
+
+// TestEachAttemptOfARoundSaysSomethingOfTheBridge: a success before a failure ends the
+// days of failures.
+func TestEachAttemptOfARoundSaysSomethingOfTheBridge(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 10)
+		b := w.s.known.bridge("b")
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if o.Envelope.Seq == waiting[0] { // it has failed yesterday
+				if err := b.change(w.s, "", "", func(next *bridges.Bridge, _ int64, _ notify.Time) { next.Failed(time.Now().Add(-24 * time.Hour)) }); err != nil {
+					t.Error(err)
+				}
+			}
+			if o.Envelope.Seq == waiting[2] {
+				return bridges.Result{Outcome: bridges.Failed, Status: 500, Error: "status 500", Unhealthy: true}
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		synctest.Wait()
+		wantAttempts(t, w, "made", waiting[:2], 1, bridges.StateDelivered)
+		if days := b.row.Load().FailedDays; len(days) != 1 {
+			t.Errorf("failed on %v, want this day only", days)
+		}
+	})
+}
+
+// TestASubscriptionThatIsHeldMeanwhileEndsARound: what has begun is not made.
+func TestASubscriptionThatIsHeldMeanwhileEndsARound(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m, waiting := backlog(t, w, 10)
+		under, goOn := make(chan struct{}), make(chan struct{})
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if o.Envelope.Seq == waiting[2] {
+				close(under)
+				<-goOn
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		<-under
+		turn(m, "old")
+		m.At(time.Now().Add(-bridges.MaxBacklogAge - time.Hour))
+		m.EndTurn("old")
+		m.Commit()
+		synctest.Wait()
+		if v := w.view("s"); v.State != bridges.Held {
+			t.Fatal(v.State)
+		}
+		close(goOn)
+		synctest.Wait()
+		wantAttempts(t, w, "made", waiting[:3], 1, bridges.StateDelivered)
+		wantAttempts(t, w, "not made", waiting[3:], 0, bridges.StatePending)
+	})
+}
+
+// TestABridgeThatWaitsEndsARound: an attempt that is put off costs nothing, and those
+// after it have not begun.
+func TestABridgeThatWaitsEndsARound(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 10)
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if o.Envelope.Seq == waiting[2] {
+				w.target.set(nil)
+				return bridges.Result{Outcome: bridges.Wait, Status: 429, Error: "status 429", RetryAfter: time.Minute}
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		time.Sleep(time.Minute - time.Second)
+		synctest.Wait()
+		wantAttempts(t, w, "made", waiting[:2], 1, bridges.StateDelivered)
+		for i, seq := range waiting[2:] {
+			if d, _, err := w.s.Delivery(background, bridges.DeliveryID("s", seq)); err != nil || d.Attempts != 0 || d.Arrived || len(d.Tries) > 0 && i > 0 {
+				t.Errorf("%d: %+v: %v", seq, d, err)
+			}
+		}
+		time.Sleep(2 * time.Second)
+		wantAttempts(t, w, "then", waiting[3:], 1, bridges.StateDelivered)
+	})
+}
+
+// TestATargetThatIsGoneEndsARound: those after it have not begun, and are sent when the
+// bridge is resumed.
+func TestATargetThatIsGoneEndsARound(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 10)
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if o.Envelope.Seq == waiting[2] {
+				return bridges.Result{Outcome: bridges.Gone, Status: 410, Error: "status 410"}
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		wantAttempts(t, w, "made", waiting[:2], 1, bridges.StateDelivered)
+		for _, seq := range waiting[2:] {
+			if d, _, err := w.s.Delivery(background, bridges.DeliveryID("s", seq)); err != nil || d.Attempts != 0 || d.State != bridges.StatePending {
+				t.Errorf("%d: %+v: %v", seq, d, err)
+			}
+		}
+		w.target.set(nil)
+		resume(t, w)
+		synctest.Wait()
+		wantAttempts(t, w, "then", waiting[3:], 1, bridges.StateDelivered)
+	})
+}
+
+// TestAStopEndsARound: the attempt under way gets its time, and the others have not begun.
+func TestAStopEndsARound(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 10)
+		under, goOn := make(chan struct{}), make(chan struct{})
+		sent := map[int64]int{}
+		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+			if sent[o.Envelope.Seq]++; o.Envelope.Seq == waiting[2] {
+				close(under)
+				<-goOn
+			}
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		<-under
+		go func() {
+			time.Sleep(100 * time.Millisecond)
+			close(goOn)
+		}()
+		w.restart()
+		time.Sleep(time.Second) // until the lane has caught up
+		synctest.Wait()
+		wantAttempts(t, w, "all", waiting, 1, bridges.StateDelivered)
+		for _, seq := range waiting {
+			if sent[seq] != 1 {
+				t.Errorf("%d was sent %d times", seq, sent[seq])
+			}
+		}
+	})
+}
+
+// TestWhatARoundHasNotMadeComesNext, before what comes after it.
+func TestWhatARoundHasNotMadeComesNext(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		_, waiting := backlog(t, w, 3*maxRound)
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			time.Sleep(roundTime / 5)
+			return bridges.Result{Outcome: bridges.Delivered}
+		})
+		resume(t, w)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantAttempts(t, w, "all", waiting, 1, bridges.StateDelivered)
+		w.target.mu.Lock()
+		defer w.target.mu.Unlock()
+		for i, a := range w.target.got {
+			if a.envelope.Seq != waiting[i] {
+				t.Fatalf("the %d. is %d, want %d", i+1, a.envelope.Seq, waiting[i])
 			}
 		}
 	})
