@@ -38,7 +38,10 @@ type checker struct {
 	texts     map[string]*textSoFar
 	latest    int64
 	continues string // the turn that must be queued next
-	expect    *event // a turn's first event: an item/created of its input must follow
+	// lent are the active turns that have waited: another may have been given their
+	// slot meanwhile, and they go on without.
+	lent   map[string]bool
+	expect *event // a turn's first event: an item/created of its input must follow
 }
 
 // textSoFar is the text of an item in a client that adds up deltas.
@@ -52,7 +55,7 @@ func newChecker(t testing.TB, maxActive int) *checker {
 		t: t, maxActive: maxActive,
 		threads: map[string]*threads.Thread{}, turns: map[string]*turns.Turn{}, items: map[string]*items.Item{},
 		tries: map[try]*turns.Step{}, paths: map[path]*path1{}, marks: map[string]*fold.Markers{},
-		threadSeq: map[string]int64{}, order: map[string][]string{}, texts: map[string]*textSoFar{},
+		threadSeq: map[string]int64{}, order: map[string][]string{}, texts: map[string]*textSoFar{}, lent: map[string]bool{},
 	}
 	c.inboxes = newInboxFold(c)
 	return c
@@ -188,12 +191,14 @@ func (c *checker) turn(e event, body any) {
 		}
 	case *turns.StartedEvent:
 		c.started(e, prev, b)
+		delete(c.lent, e.TurnID)
 	case *turns.ProgressEvent:
 		if prev == nil || prev.State != turns.Active {
 			c.errorf(e, "is no event of an active turn")
 		} else if prev.Progress == b.State && b.Message == "" && slices.Equal(prev.WaitsFor, b.WaitsFor) {
 			c.errorf(e, "says nothing new")
 		}
+		c.lent[e.TurnID] = c.lent[e.TurnID] || b.State == turns.Waiting
 	case *turns.EndedEvent:
 		c.ended(e, prev, b)
 		if prev != nil {
@@ -218,7 +223,7 @@ func (c *checker) started(e event, prev *turns.Turn, b *turns.StartedEvent) {
 	active := 0
 	for _, t := range c.turns {
 		if t.State == turns.Active && t.TurnID != e.TurnID {
-			if t.Progress != turns.Waiting {
+			if t.Progress != turns.Waiting && !c.lent[t.TurnID] {
 				active++
 			}
 			if t.ThreadID == e.ThreadID {
