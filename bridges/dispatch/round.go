@@ -74,7 +74,8 @@ func (r *round) names(list []*taken) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(r.attempts[max(r.made, 1):], func(a *attempt) bool {
-		return slices.ContainsFunc(list, func(t *taken) bool { return t.chosen.Header.TurnID == a.delivery.TurnID })
+		id := a.delivery.TurnID
+		return id != "" && slices.ContainsFunc(list, func(t *taken) bool { return t.chosen.Header.TurnID == id })
 	})
 }
 

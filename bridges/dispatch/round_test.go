@@ -690,3 +690,16 @@ func TestWhatARoundHasNotMadeComesNext(t *testing.T) {
 		}
 	})
 }
+
+// TestARoundIsNamedByItsTurns: events of no turn have nothing to do with each other.
+func TestARoundIsNamedByItsTurns(t *testing.T) {
+	event := func(turnID string) *taken {
+		return &taken{chosen: &bridges.Chosen{Header: notify.Header{TurnID: turnID}}}
+	}
+	r := &round{attempts: []*attempt{{delivery: &bridges.Delivery{}}, {delivery: &bridges.Delivery{}}, {delivery: &bridges.Delivery{TurnID: "t"}}}}
+	for turnID, want := range map[string]bool{"": false, "t": true, "other": false} {
+		if got := r.names([]*taken{event("x"), event(turnID)}); got != want {
+			t.Errorf("%q: %t", turnID, got)
+		}
+	}
+}
