@@ -46,6 +46,7 @@ type auditRow struct {
 	begunTimes int             // attempts whose number was committed
 	sent       int             // attempts that the target has seen
 	answer     bridges.Outcome // of the last of them
+	mates      []modelKey      // deliveries that began with the last attempt, and are sent before it
 	receipts   map[int64]int   // by generation, without those of delivery/redeliver
 	forced     bool            // it was asked for again
 	died       int             // how often it was given up
@@ -228,7 +229,7 @@ func (a *audit) delivery(d *bridges.Delivery) *auditRow {
 	if was := a.rows[key]; was != nil {
 		was.was = nil
 		row.was, row.forced = was, row.forced || was.forced
-		row.begunTimes, row.sent, row.answer, row.receipts, row.died = was.begunTimes, was.sent, was.answer, was.receipts, was.died
+		row.begunTimes, row.sent, row.answer, row.mates, row.receipts, row.died = was.begunTimes, was.sent, was.answer, was.mates, was.receipts, was.died
 	}
 	a.rows[key] = row
 	if d.State == bridges.StateMismatch && (row.was == nil || row.was.State != d.State) {
@@ -280,6 +281,12 @@ func (r *auditRow) recalled() bool {
 func (a *audit) begun(row *auditRow, together map[*auditRow]bool) {
 	row.begunTimes++
 	row.answer = "" // an earlier one says nothing of this attempt
+	row.mates = nil
+	for other := range together {
+		if other.SubscriptionID == row.SubscriptionID && other.Seq < row.Seq {
+			row.mates = append(row.mates, modelKey{other.SubscriptionID, other.Seq})
+		}
+	}
 	id := row.DeliveryID
 	if sub := a.subs[row.SubscriptionID]; sub == nil || sub.State != bridges.Active {
 		a.fail("P1: an attempt of %s begins, its subscription is %+v", id, sub)
@@ -432,17 +439,6 @@ func (a *audit) cursorMoves(u *ledger.Unit, fresh []*naiveEvent, changed []*audi
 	}
 }
 
-// arrived are the deliveries of a subscription whose receipts are not committed yet.
-func (a *audit) arrived(subscription string) map[*auditRow]bool {
-	list := map[*auditRow]bool{}
-	for key, row := range a.rows {
-		if key.sub == subscription && row.answer == bridges.Delivered {
-			list[row] = true
-		}
-	}
-	return list
-}
-
 // answered notes what the target has said.
 func (a *audit) answered(o *bridges.Outgoing, outcome bridges.Outcome) {
 	a.mu.Lock()
@@ -478,8 +474,10 @@ func (a *audit) sent(to channel, o *bridges.Outgoing) (ended func()) {
 	case row.BridgeID != to.bridge:
 		a.fail("P1: %s was sent through %s", id, to.bridge)
 	}
-	if first := a.mayCome(row, a.arrived(subscription)); first != nil {
-		a.fail("P2: %s was sent while %s is %s after %d attempts", id, first.DeliveryID, first.State, first.Attempts)
+	for _, mate := range row.mates {
+		if first := a.rows[mate]; first.State.Open() && first.Generation == row.Generation && first.answer != bridges.Delivered {
+			a.fail("P2: %s was sent before %s, which began with it, was delivered", id, first.DeliveryID)
+		}
 	}
 	row.sent++
 	row.answer = ""

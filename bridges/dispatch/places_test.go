@@ -221,7 +221,7 @@ func TestASlowBridgeDelaysItselfOnly(t *testing.T) {
 			want(t, "arrived", w.target.take(), fmt.Sprint("turn.completed ", seq)) // no time has passed
 			wantCount(t, "attempts of the slow bridge", slow.now(), 8)
 		}
-		wantCount(t, "attempts so far", slow.began, 8)
+		wantCount(t, "attempts so far", slow.all(), 8)
 		time.Sleep(hangs)
 		// Eight attempts end at once. One or two more begin before the third failure counts.
 		more := slow.now()
@@ -234,7 +234,7 @@ func TestASlowBridgeDelaysItselfOnly(t *testing.T) {
 			time.Sleep(hangs)
 		}
 		wantCount(t, "attempts of the probe", slow.now(), 1)
-		wantCount(t, "attempts in all", slow.began, 8+more+6)
+		wantCount(t, "attempts in all", slow.all(), 8+more+6)
 		turn(m, "last")
 		seq := end(m, "last")
 		want(t, "arrived", w.target.take(), fmt.Sprint("turn.completed ", seq))
@@ -264,6 +264,13 @@ func (h *hanging) Send(ctx context.Context, _ *bridges.Outgoing) bridges.Result 
 	defer h.mu.Unlock()
 	h.busy--
 	return bridges.Result{Outcome: bridges.Failed, Error: "timeout", Unhealthy: true, Arrived: true}
+}
+
+// all is how many attempts have begun.
+func (h *hanging) all() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.began
 }
 
 func (h *hanging) now() int {
