@@ -35,6 +35,20 @@ func backlog(t *testing.T, w *world, n int) (m *persisttest.Maker, waiting []int
 	return m, waiting
 }
 
+// holdAt lets the attempt of an event wait. under is closed when it is under way; it is
+// delivered once goOn is closed.
+func (w *world) holdAt(seq int64) (under, goOn chan struct{}) {
+	under, goOn = make(chan struct{}), make(chan struct{})
+	w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
+		if o.Envelope.Seq == seq {
+			close(under)
+			<-goOn
+		}
+		return bridges.Result{Outcome: bridges.Delivered}
+	})
+	return under, goOn
+}
+
 // kill ends the program: nothing more is written.
 func (w *world) kill() {
 	w.life.mu.Lock()
@@ -166,14 +180,7 @@ func TestAChangeEndsARound(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				_, waiting := backlog(t, w, 10)
-				under, goOn := make(chan struct{}), make(chan struct{})
-				w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
-					if o.Envelope.Seq == waiting[2] {
-						close(under)
-						<-goOn
-					}
-					return bridges.Result{Outcome: bridges.Delivered}
-				})
+				under, goOn := w.holdAt(waiting[2])
 				resume(t, w)
 				<-under
 				if err := change(w, waiting); err != nil {
@@ -197,14 +204,7 @@ func TestAChangeEndsARound(t *testing.T) {
 func TestWhatARoundHasNotSentIsDecidedAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		m, waiting := backlog(t, w, 10)
-		under, goOn := make(chan struct{}), make(chan struct{})
-		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
-			if o.Envelope.Seq == waiting[2] {
-				close(under)
-				<-goOn
-			}
-			return bridges.Result{Outcome: bridges.Delivered}
-		})
+		under, goOn := w.holdAt(waiting[2])
 		resume(t, w)
 		<-under
 		retry(m, "t7")
@@ -505,14 +505,7 @@ func TestARoundUsesOneChannel(t *testing.T) {
 		}
 		w.restart()
 		_, waiting := backlog(t, w, 10)
-		under, goOn := make(chan struct{}), make(chan struct{})
-		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
-			if o.Envelope.Seq == waiting[2] {
-				close(under)
-				<-goOn
-			}
-			return bridges.Result{Outcome: bridges.Delivered}
-		})
+		under, goOn := w.holdAt(waiting[2])
 		resume(t, w)
 		<-under
 		url := "https://other.example.com"
@@ -560,14 +553,7 @@ func TestEachAttemptOfARoundSaysSomethingOfTheBridge(t *testing.T) {
 func TestASubscriptionThatIsHeldMeanwhileEndsARound(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		m, waiting := backlog(t, w, 10)
-		under, goOn := make(chan struct{}), make(chan struct{})
-		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
-			if o.Envelope.Seq == waiting[2] {
-				close(under)
-				<-goOn
-			}
-			return bridges.Result{Outcome: bridges.Delivered}
-		})
+		under, goOn := w.holdAt(waiting[2])
 		resume(t, w)
 		<-under
 		turn(m, "old")
