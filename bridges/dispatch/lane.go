@@ -21,6 +21,7 @@ const maxBodies = 64 << 20
 // lane is a subscription that exists.
 type lane struct {
 	s      *Service
+	id     string // of the subscription
 	bridge *bridge
 	out    *outlet // of the bridge
 

@@ -44,13 +44,7 @@ func (l *lane) judge(ctx context.Context, d *bridges.Delivery) error {
 		if err != nil {
 			return err
 		}
-		was := l.sub
-		first := *was
-		first.Generation = 1 // its row is known
-		l.sub = &first
-		err = l.decide(tx, row, t, now)
-		l.sub = was
-		return err
+		return t.decide(tx, row, l.sub.NewDelivery(c, now), l.s.cfg.LogID)
 	}); err != nil {
 		return err
 	}

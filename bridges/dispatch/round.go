@@ -284,7 +284,7 @@ func (l *lane) finish(r *round, goOn bool) *round {
 			return next
 		case err == nil:
 			if l.last != nil {
-				l.s.known.left(l.sub.SubscriptionID, l.last)
+				l.s.known.left(l.id, l.last)
 				l.last = nil
 			}
 			l.kick()
@@ -293,7 +293,7 @@ func (l *lane) finish(r *round, goOn bool) *round {
 			goOn = false // the receipts come first
 			continue
 		case waits == 0:
-			l.s.cfg.Log.Error("commit what came of an attempt; it is tried again", zap.String("subscription_id", l.sub.SubscriptionID), zap.Error(err))
+			l.s.cfg.Log.Error("commit what came of an attempt; it is tried again", zap.String("subscription_id", l.id), zap.Error(err))
 		}
 		waits++
 		l.mu.Unlock()
@@ -335,7 +335,7 @@ func (l *lane) record(r *round, goOn bool) (next *round, err error) {
 	changed = append(changed, unbegun(u, rest)...)
 	if goOn && len(rest) == 0 {
 		if next, err = l.goOn(context.WithoutCancel(l.s.sending), u, now); err != nil { // the receipts do not wait for it
-			l.s.cfg.Log.Error("begin the next attempt", zap.String("subscription_id", l.sub.SubscriptionID), zap.Error(err))
+			l.s.cfg.Log.Error("begin the next attempt", zap.String("subscription_id", l.id), zap.Error(err))
 		}
 	}
 	if err := l.commit(u, cursor); err != nil {

@@ -138,7 +138,7 @@ func (s *Service) openLane(ctx context.Context, sub *bridges.Subscription) error
 	if b == nil {
 		return fmt.Errorf("the subscription %s has no bridge %s", sub.SubscriptionID, sub.BridgeID)
 	}
-	l := &lane{s: s, bridge: b, out: &b.outlet, sub: sub, pace: 1, caughtUp: s.cfg.Head()}
+	l := &lane{s: s, id: sub.SubscriptionID, bridge: b, out: &b.outlet, sub: sub, pace: 1, caughtUp: s.cfg.Head()}
 	if err := s.cfg.Read(ctx, l.load); err != nil {
 		return fmt.Errorf("read the deliveries of %s: %w", sub.SubscriptionID, err)
 	}
@@ -162,13 +162,13 @@ func (l *lane) load(tx ledger.Reader) (err error) {
 	}
 	l.open = nil
 	// Of the rows by turn, the last one has a turn if any has.
-	if err := tx.Scan(ledger.Range{Index: bridges.DeliveriesOfTurn, Prefix: []any{l.sub.SubscriptionID}, Newest: true, First: 8}, func(v ledger.Values) error {
+	if err := tx.Scan(ledger.Range{Index: bridges.DeliveriesOfTurn, Prefix: []any{l.id}, Newest: true, First: 8}, func(v ledger.Values) error {
 		l.ofTurns = v.Text(7) != ""
 		return ledger.ErrEnough
 	}); err != nil {
 		return err
 	}
-	return tx.Scan(ledger.Range{Index: bridges.OpenDeliveries, Prefix: []any{l.sub.SubscriptionID}}, func(v ledger.Values) error {
+	return tx.Scan(ledger.Range{Index: bridges.OpenDeliveries, Prefix: []any{l.id}}, func(v ledger.Values) error {
 		d, err := bridges.ReadDelivery(v)
 		if err == nil {
 			l.open = append(l.open, d)

@@ -304,7 +304,7 @@ func (s *Service) refollow(ctx context.Context, l *lane, old *follow.Lane) {
 	if old != nil {
 		// As after SubscriptionCreate, it does not matter whether the client still waits.
 		if err := l.follow(context.WithoutCancel(ctx)); err != nil {
-			s.cfg.Log.Error("a subscription takes no events before the next start of the server", zap.String("subscription_id", l.sub.SubscriptionID), zap.Error(err))
+			s.cfg.Log.Error("a subscription takes no events before the next start of the server", zap.String("subscription_id", l.id), zap.Error(err))
 		}
 	}
 	l.kick()
@@ -448,10 +448,10 @@ func (s *Service) SubscriptionDelete(ctx context.Context, c bridges.ChangeSubscr
 
 // deleteLane deletes a subscription. s.changing is held.
 func (s *Service) deleteLane(ctx context.Context, l *lane, key *ledger.Key, reason string) (bridges.SubscriptionResult, error) {
-	name, id := "", ""
-	r, err := s.change(ctx, l.sub.SubscriptionID, key, notify.SubscriptionDeleted,
+	name := ""
+	r, err := s.change(ctx, l.id, key, notify.SubscriptionDeleted,
 		func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
-			name, id = l.sub.FollowerName(), l.sub.SubscriptionID
+			name = l.sub.FollowerName()
 			next.Delete(l.position())
 			next.Generation++
 			e.FromSeq = next.ScannedSeq
@@ -461,14 +461,14 @@ func (s *Service) deleteLane(ctx context.Context, l *lane, key *ledger.Key, reas
 		}, func(l *lane) {
 			l.dropOpen()
 			if l.round != nil {
-				l.last = s.known.leave(id)
+				l.last = s.known.leave(l.id)
 			}
 		})
 	if err != nil || name == "" {
 		return r, err
 	}
 	s.known.mu.Lock()
-	delete(s.known.lanes, id)
+	delete(s.known.lanes, l.id)
 	s.known.mu.Unlock()
 	s.cfg.Followers.Forget(name)
 	return r, nil

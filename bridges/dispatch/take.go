@@ -79,7 +79,7 @@ func (l *lane) lost(b *follow.Batch) error {
 	u := &ledger.Unit{}
 	if l.sub.SaysWhatFails() {
 		draft(u, notify.DeliveryLost, l.s.now(), &bridges.LostEvent{
-			SubscriptionID: l.sub.SubscriptionID, BridgeID: l.sub.BridgeID, SubjectThreadID: l.sub.ThreadID, FromSeq: b.Lost.From, ToSeq: b.Lost.To,
+			SubscriptionID: l.id, BridgeID: l.sub.BridgeID, SubjectThreadID: l.sub.ThreadID, FromSeq: b.Lost.From, ToSeq: b.Lost.To,
 		})
 	}
 	b.Move(u, b.Lost.To)
@@ -282,7 +282,7 @@ func (l *lane) deliveries(ctx context.Context, list []*taken, now time.Time) (u 
 
 // decide decides about one event.
 func (l *lane) decide(tx ledger.Reader, row *bridges.Bridge, t *taken, now time.Time) (err error) {
-	t.delivery, t.existing, t.material = nil, false, bridges.Material{LogID: l.s.cfg.LogID}
+	t.delivery, t.existing = nil, false
 	d := l.sub.NewDelivery(t.chosen, now)
 	if l.sub.Generation > 1 {
 		old, err := bridges.DeliveryOf(tx, d.SubscriptionID, d.Seq)
@@ -303,6 +303,12 @@ func (l *lane) decide(tx ledger.Reader, row *bridges.Bridge, t *taken, now time.
 			d = old
 		}
 	}
+	return t.decide(tx, row, d, l.s.cfg.LogID)
+}
+
+// decide decides about one event, whose delivery is d if it is to be one.
+func (t *taken) decide(tx ledger.Reader, row *bridges.Bridge, d *bridges.Delivery, logID string) (err error) {
+	t.material = bridges.Material{LogID: logID}
 	if t.failed != nil {
 		t.delivery = d
 		return nil
