@@ -92,13 +92,15 @@ func Decide(tx ledger.Reader, b *Bridge, d *Delivery) (Verdict, error) {
 // DecideAnew is Decide for a delivery that was to be sent when it was decided: what
 // may have changed since. It reads little, because the transaction of each attempt
 // calls it.
-func DecideAnew(tx ledger.Reader, b *Bridge, d *Delivery) (Verdict, error) {
-	if d.EventType != TypeFinal {
-		return Decide(tx, b, d)
+func DecideAnew(tx ledger.Tx, b *Bridge, d *Delivery) (Verdict, error) {
+	again := *d
+	if d.EventType == TypeFinal {
+		again.EventType = TypeEvent // an accepted end is revoked by a marker only
 	}
-	final := *d
-	final.EventType = TypeEvent // an accepted end is revoked by a marker only
-	return Decide(tx, b, &final)
+	if tx.LastRewind() <= d.DecidedAt {
+		again.Tried = false // nor has one superseded its try
+	}
+	return Decide(tx, b, &again)
 }
 
 // decideEnd compares what an end claims with the row of its turn. They can differ

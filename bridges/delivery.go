@@ -78,6 +78,9 @@ type Delivery struct {
 
 	ExpiresAt notify.Time `json:"-"` // when the row is removed, or reduced; zero = not yet
 	Damaged   bool        `json:"-"` // Tries, Supersedes and End could not be read: it is not sent
+	// DecidedAt is a seq that the log had when it was decided to send it. It is not
+	// stored: 0 = not decided since the server started.
+	DecidedAt int64 `json:"-"`
 	stored    bool
 	before    bool // Arrived before the attempt that has begun
 }

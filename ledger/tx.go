@@ -49,16 +49,14 @@ var ErrEnough = errors.New("enough rows")
 // units of the same transaction wrote.
 type Tx interface {
 	Reader
-	// Put writes a row. first is the seq of the unit's first draft, base its
-	// Unit.Base. Errors are those of Table.Unique, ErrStale, or the store's.
-	Put(r Row, first, base int64) error
-	// Delete removes the row that the table's key finds, if there is one.
-	Delete(t *Table, key ...any) error
+	// LastRewind is the seq of the newest marker, or a later one: no try was
+	// superseded after it. A fence of what was decided at a later seq need not read
+	// the row of a try again.
+	LastRewind() int64
 }
 
 // Fence is a condition that must hold in the log for a unit to be committed. It
-// is checked in the transaction, where units come one after the other. Check
-// writes nothing. refused goes to the caller of Append, who decides again; the
+// is checked in the transaction, where units come one after the other. refused goes to the caller of Append, who decides again; the
 // unit leaves no trace. fault is an error of the store and undoes the whole
 // transaction.
 type Fence interface {

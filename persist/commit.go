@@ -25,7 +25,12 @@ type Database interface {
 
 // Tx is a transaction of a Database.
 type Tx interface {
-	ledger.Tx
+	ledger.Reader
+	// Put writes a row. first is the seq of the unit's first draft, base its
+	// Unit.Base. Errors are those of Table.Unique, ErrStale, or the store's.
+	Put(r ledger.Row, first, base int64) error
+	// Delete removes the row that the table's key finds, if there is one.
+	Delete(t *ledger.Table, key ...any) error
 	// Append adds an event to the log. Its seq is the next one.
 	Append(e *notify.Event) error
 }
@@ -51,6 +56,7 @@ type Writer struct {
 	db        Database
 	now       func() time.Time
 	newestKey int64
+	rewound   int64      // see ledger.Tx.LastRewind
 	unended   turnCounts // turns that are queued or active, as committed
 	at        Head       // as committed
 	head      atomic.Pointer[Head]
@@ -58,7 +64,7 @@ type Writer struct {
 
 // NewWriter makes a writer of a log with this head and these unfinished turns.
 func NewWriter(db Database, now func() time.Time, head Head, unfinished []*turns.Turn, newestKey int64) *Writer {
-	w := &Writer{db: db, now: now, at: head, unended: turnCounts{}, KeepKeys: keyCount, newestKey: newestKey}
+	w := &Writer{db: db, now: now, at: head, rewound: head.Latest, unended: turnCounts{}, KeepKeys: keyCount, newestKey: newestKey}
 	for _, t := range unfinished {
 		w.unended.count(&w.at, t)
 	}
@@ -123,7 +129,8 @@ func (w *Writer) Commit(units []*ledger.Unit) (Committed, error) {
 	return b.out, nil
 }
 
-// batch is the state of a log in the middle of a transaction.
+// batch is the state of a log in the middle of a transaction. To fences it is a
+// ledger.Tx.
 type batch struct {
 	w         *Writer
 	tx        Tx
@@ -132,6 +139,15 @@ type batch struct {
 	bytes     int
 	out       Committed
 }
+
+// Get implements ledger.Reader.
+func (b *batch) Get(ix *ledger.Index, key ...any) (ledger.Values, error) { return b.tx.Get(ix, key...) }
+
+// Scan implements ledger.Reader.
+func (b *batch) Scan(r ledger.Range, f func(ledger.Values) error) error { return b.tx.Scan(r, f) }
+
+// LastRewind implements ledger.Tx.
+func (b *batch) LastRewind() int64 { return b.w.rewound }
 
 // unit executes one unit. A refusal goes into out and leaves no trace; a
 // returned error rolls back the whole transaction.
@@ -151,7 +167,7 @@ func (b *batch) unit(u *ledger.Unit, out *Outcome) error {
 	}
 	for _, list := range [...][]ledger.Fence{u.Fences, fences} {
 		for _, f := range list {
-			refused, fault := f.Check(b.tx, u)
+			refused, fault := f.Check(b, u)
 			if out.Err = refused; refused != nil || fault != nil {
 				return fault
 			}
@@ -213,6 +229,7 @@ func (b *batch) events(u *ledger.Unit) error {
 		e := u.Drafts[i].Event(b.next, u.Base+int64(i)+1)
 		if e.Method == notify.StreamRewind {
 			e.Hides = turns.Hides(u, i)
+			b.w.rewound = b.next
 		}
 		if err := b.tx.Append(&e); err != nil {
 			return err

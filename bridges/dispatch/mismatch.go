@@ -37,7 +37,7 @@ func (l *lane) judge(ctx context.Context, d *bridges.Delivery) error {
 	if err != nil {
 		return err
 	}
-	now := l.s.now()
+	now, at := l.s.now(), l.s.cfg.Head() // before the snapshot
 	t := &taken{chosen: c}
 	if err := l.s.cfg.Read(ctx, func(tx ledger.Reader) error {
 		row, err := bridgeRow(tx, d.BridgeID)
@@ -56,7 +56,7 @@ func (l *lane) judge(ctx context.Context, d *bridges.Delivery) error {
 	}
 	next := *d
 	next.State, next.Reason, next.Body = bridges.StatePending, "", nil
-	next.End, next.Damaged = t.delivery.End, false
+	next.End, next.Damaged, next.DecidedAt = t.delivery.End, false, at
 	t.delivery, t.existing = &next, false
 	l.fill(t, now)
 	cursor := l.cursor

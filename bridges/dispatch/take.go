@@ -225,6 +225,7 @@ func (l *lane) deliveries(ctx context.Context, list []*taken, now time.Time) (u 
 	u, cursor = &ledger.Unit{}, l.cursor
 	again := map[string]bool{} // turns whose open deliveries are decided again
 	var settled []*bridges.Delivery
+	at := l.s.cfg.Head() // before the snapshot, which has at least this
 	err = l.s.cfg.Read(ctx, func(tx ledger.Reader) error {
 		row, err := bridgeRow(tx, l.sub.BridgeID)
 		if err != nil {
@@ -253,6 +254,7 @@ func (l *lane) deliveries(ctx context.Context, list []*taken, now time.Time) (u 
 		if d == nil {
 			continue
 		}
+		d.DecidedAt = at
 		stored := t.existing && d.Body != nil
 		l.fill(t, now)
 		waits := strict && len(l.open) > 0 && d.State != bridges.StateDead // in its order

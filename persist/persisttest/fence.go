@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
@@ -75,6 +76,59 @@ func pauseFence(t *testing.T, h Harness) {
 	}
 	if r, err := h.Store.Runtime(ctx); err != nil || r.Paused || r.PausedAt.IsZero() {
 		t.Errorf("runtime is %+v, %v", r, err)
+	}
+}
+
+// rewindFence asks fences for the newest marker while others rewind: what a fence is
+// told is what stands in the log before its unit.
+func rewindFence(t *testing.T, h Harness) {
+	opened := h.Tail.Head()
+	var mu sync.Mutex
+	told := map[int64]int64{} // by the first seq of the unit
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			turn := fmt.Sprintf("turn_%d", i)
+			m := NewMaker(t, h.Store, fmt.Sprintf("thread_%d", i)).Start()
+			m.Attempt(turn)
+			m.Commit()
+			for n := range 20 {
+				if n%4 == i {
+					m.Rewind(turn, "", turns.CauseLease)
+					m.Attempt(turn)
+					m.Commit()
+				}
+				m.Create(turn, items.NewID(), items.StatusCompleted, userMessage("x"))
+				u, last := m.Unit(), int64(-1)
+				u.Fences = []ledger.Fence{ledger.FenceFunc(func(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) {
+					last = tx.LastRewind()
+					return nil, nil
+				})}
+				r, err := h.Store.Append(u)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				m.Took(u, r)
+				mu.Lock()
+				told[r.First] = last
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	marker, markers := opened, 0
+	for _, e := range all(t, h.Store) {
+		if last, ok := told[e.Seq]; ok && last != marker {
+			t.Fatalf("the fence of %d was told %d, the newest marker is %d", e.Seq, last, marker)
+		}
+		if e.Method == notify.StreamRewind {
+			marker = e.Seq
+			markers++
+		}
+	}
+	if markers != 20 {
+		t.Errorf("%d markers", markers)
 	}
 }
 

@@ -57,6 +57,7 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"LargeUnitIsCommittedAlone", largeUnit},
 		{"KeyIsUsedOnceAlsoBetweenConcurrentRequests", keyRace},
 		{"NoTurnStartsInAPause", pauseFence},
+		{"FencesKnowTheNewestMarker", rewindFence},
 		{"SupersededTriesAreNotWritten", triesFence},
 		{"UnitsWithWrongTriesLeaveNoTrace", wrongTries},
 		{"SparseFilterMovesOnWithinABound", sparseFilter},

@@ -204,7 +204,7 @@ func (t *tx) Ends() (first, latest int64, err error) {
 	return first, latest, err
 }
 
-// Put implements ledger.Tx.
+// Put implements persist.Tx.
 func (t *tx) Put(r ledger.Row, first, base int64) error {
 	table := r.Table()
 	values, err := r.Values(first)
@@ -236,7 +236,7 @@ func (t *tx) Put(r ledger.Row, first, base int64) error {
 	return fmt.Errorf("%s has no row %v", table.Name, r.ID())
 }
 
-// Delete implements ledger.Tx.
+// Delete implements persist.Tx.
 func (t *tx) Delete(table *ledger.Table, key ...any) error {
 	_, err := t.c.exec(t.c.sql.table(table).delete, bound(key)...)
 	return err

@@ -14,7 +14,7 @@ import (
 type record map[string]any
 
 // tables keeps records, and for each index that was used their order. It belongs
-// to one goroutine at a time. It implements ledger.Tx.
+// to one goroutine at a time. It implements persist.Tx.
 type tables struct {
 	records map[string]map[*record]bool // by the name of the table
 	orders  map[*ledger.Index][]*record // made at the first use
@@ -170,7 +170,7 @@ func (t *tables) key(table *ledger.Table) *ledger.Index {
 	return t.keys[table]
 }
 
-// Put implements ledger.Tx.
+// Put implements persist.Tx.
 func (t *tables) Put(row ledger.Row, first, base int64) error {
 	table := row.Table()
 	values, err := row.Values(first)
@@ -219,7 +219,7 @@ func (t *tables) insert(table *ledger.Table, r record) error {
 	return nil
 }
 
-// Delete implements ledger.Tx.
+// Delete implements persist.Tx.
 func (t *tables) Delete(table *ledger.Table, key ...any) error {
 	if r := t.find(t.key(table), key); r != nil {
 		t.replace(table.Name, r, nil)
