@@ -3,6 +3,9 @@ package bridges
 import (
 	"context"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Kind is how a bridge delivers.
@@ -49,15 +52,24 @@ type Target struct {
 type Outgoing struct {
 	// ID identifies the delivery at the receiver: the last 8 characters of the
 	// log's id, ":" and Envelope.DeliveryID. It is the same in all attempts.
-	ID       string
-	Body     []byte // Envelope as JSON: the same bytes in all attempts
-	Envelope *Envelope
-	Target   Target
-	Arrived  bool // an earlier attempt may have arrived
+	ID      string
+	Body    []byte // an Envelope as JSON: the same bytes in all attempts
+	Target  Target
+	Arrived bool // an earlier attempt may have arrived
 	// Slots are the messages that this delivery shows or changes, for channels
 	// that edit: one for news, one or more for what is superseded, none for
 	// others.
 	Slots []Slot
+}
+
+// Envelope decodes Body, which many channels send as it is. Of a body that is no
+// envelope it is the zero value; the dispatcher sends none.
+func (o *Outgoing) Envelope() *Envelope {
+	e := &Envelope{}
+	if err := json.Unmarshal(o.Body, e, jsontext.AllowInvalidUTF8(true)); err != nil {
+		return &Envelope{}
+	}
+	return e
 }
 
 // Slot is the place of one visible message at the target.

@@ -78,6 +78,8 @@ type Delivery struct {
 
 	ExpiresAt notify.Time `json:"-"` // when the row is removed, or reduced; zero = not yet
 	Damaged   bool        `json:"-"` // Tries, Supersedes and End could not be read: it is not sent
+	// Checked says that Body is an envelope of this log. It is not stored.
+	Checked bool `json:"-"`
 	// DecidedAt is a seq that the log had when it was decided to send it. It is not
 	// stored: 0 = not decided since the server started.
 	DecidedAt int64 `json:"-"`

@@ -103,17 +103,20 @@ func (l *lane) prepare(ctx context.Context, a *attempt) (rewritten bool, v bridg
 			return false, v, err
 		}
 	}
-	var envelope bridges.Envelope
-	if err := json.Unmarshal(d.Body, &envelope); err != nil {
-		return false, giveUp, nil
-	}
-	if rewritten = envelope.LogID != l.s.cfg.LogID; rewritten {
-		envelope.LogID = l.s.cfg.LogID
-		if d.Body, err = json.Marshal(&envelope); err != nil {
+	if !d.Checked { // it is of an earlier start
+		var envelope bridges.Envelope
+		if err := json.Unmarshal(d.Body, &envelope); err != nil {
 			return false, giveUp, nil
 		}
+		if rewritten = envelope.LogID != l.s.cfg.LogID; rewritten {
+			envelope.LogID = l.s.cfg.LogID
+			if d.Body, err = json.Marshal(&envelope); err != nil {
+				return false, giveUp, nil
+			}
+		}
+		d.Checked = true
 	}
-	a.out.Envelope, a.out.Body = &envelope, d.Body
+	a.out.Body = d.Body
 	return rewritten, v, nil
 }
 

@@ -360,7 +360,7 @@ func (s *Service) BridgeTest(ctx context.Context, id string, target bridges.Targ
 	if err != nil {
 		return bridges.TestResult{}, err
 	}
-	r := (*channel).Send(ctx, &bridges.Outgoing{ID: bridges.OutgoingID(s.cfg.LogID, e.DeliveryID), Body: body, Envelope: e, Target: target})
+	r := (*channel).Send(ctx, &bridges.Outgoing{ID: bridges.OutgoingID(s.cfg.LogID, e.DeliveryID), Body: body, Target: target})
 	return bridges.TestResult{
 		Delivered: r.Outcome == bridges.Delivered, Status: r.Status, Error: r.Error, LatencyMs: s.now().Sub(now).Milliseconds(),
 	}, nil

@@ -106,7 +106,7 @@ func TestADeliveryThatFailsStandsAside(t *testing.T) {
 			w.bridge("b")
 			w.create(bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b", On: []bridges.On{bridges.OnProgress, bridges.OnFinal}, Order: order})
 			w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
-				if o.Envelope.Data.TurnID == "t1" && !o.Envelope.Final {
+				if o.Envelope().Data.TurnID == "t1" && !o.Envelope().Final {
 					return bridges.Result{Outcome: bridges.Failed, Error: "status 500"}
 				}
 				return bridges.Result{Outcome: bridges.Delivered}
@@ -312,7 +312,7 @@ func TestAHoldOutlivesWhatIsDeliveredMeanwhile(t *testing.T) {
 		m := w.thread("a")
 		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
 			time.Sleep(time.Second) // both are under way
-			if o.Envelope.Data.SubscriptionID == "s1" {
+			if o.Envelope().Data.SubscriptionID == "s1" {
 				return bridges.Result{Outcome: bridges.Wait, Status: 429, Error: "status 429", RetryAfter: time.Hour}
 			}
 			time.Sleep(time.Second)

@@ -75,7 +75,7 @@ func TestAResetChangesNoMessageToAnOlderEvent(t *testing.T) {
 		turn(m, "t1")
 		want(t, "the start", w.target.take(), "turn.started 4")
 		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
-			if o.Envelope.Seq == 6 { // it is shown, and the answer is lost
+			if o.Envelope().Seq == 6 { // it is shown, and the answer is lost
 				return bridges.Result{Outcome: bridges.Failed, Error: "timeout", Unhealthy: true, Arrived: true}
 			}
 			return bridges.Result{Outcome: bridges.Delivered}

@@ -209,7 +209,7 @@ func (l *lane) within(d *bridges.Delivery, before int) *bridges.Delivery {
 	}
 	l.s.bodies.Add(-int64(len(d.Body)))
 	without := *d
-	without.Body = nil
+	without.Body, without.Checked = nil, false
 	return &without
 }
 

@@ -17,7 +17,7 @@ func TestADeliveryThatOthersHavePassedIsTheLastOne(t *testing.T) {
 		w.bridge("b")
 		w.subscribe("s", "b", "")
 		w.target.set(func(o *bridges.Outgoing, n int) bridges.Result {
-			if o.Envelope.Seq == 5 && n < 8 {
+			if o.Envelope().Seq == 5 && n < 8 {
 				return bridges.Result{Outcome: bridges.Failed, Status: 500, Error: "status 500"}
 			}
 			return bridges.Result{Outcome: bridges.Delivered}

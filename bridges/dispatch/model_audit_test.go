@@ -443,7 +443,7 @@ func (a *audit) cursorMoves(u *ledger.Unit, fresh []*naiveEvent, changed []*audi
 func (a *audit) answered(o *bridges.Outgoing, outcome bridges.Outcome) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if row := a.rows[modelKey{o.Envelope.Data.SubscriptionID, o.Envelope.Seq}]; row != nil {
+	if row := a.rows[modelKey{o.Envelope().Data.SubscriptionID, o.Envelope().Seq}]; row != nil {
 		row.answer = outcome
 	}
 }
@@ -452,8 +452,8 @@ func (a *audit) answered(o *bridges.Outgoing, outcome bridges.Outcome) {
 func (a *audit) sent(to channel, o *bridges.Outgoing) (ended func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	id, subscription := o.Envelope.DeliveryID, o.Envelope.Data.SubscriptionID
-	key := modelKey{subscription, o.Envelope.Seq}
+	id, subscription := o.Envelope().DeliveryID, o.Envelope().Data.SubscriptionID
+	key := modelKey{subscription, o.Envelope().Seq}
 	row, life := a.rows[key], a.life
 	ended = func() {
 		a.mu.Lock()
@@ -489,7 +489,7 @@ func (a *audit) sent(to channel, o *bridges.Outgoing) (ended func()) {
 	}
 	a.bodies[id] = o.ID + string(o.Body)
 	e := a.log.at(key.seq)
-	if o.Envelope.Final && !e.accepted() {
+	if o.Envelope().Final && !e.accepted() {
 		a.fail("P4: %s was sent as final, and is no accepted end", id)
 	}
 	named := slices.ContainsFunc(a.choices[subscription], func(c choice) bool { return slices.Contains(c.sub.Methods, e.method) })

@@ -121,7 +121,7 @@ func (r *receiver) conductOf(id string, n int) conduct {
 func (r *receiver) send(ctx context.Context, to channel, o *bridges.Outgoing) bridges.Result {
 	ended := r.a.sent(to, o)
 	defer ended()
-	id := o.Envelope.DeliveryID
+	id := o.Envelope().DeliveryID
 	r.mu.Lock()
 	r.sends++
 	r.tries[id]++
@@ -165,13 +165,13 @@ func (r *receiver) die() {
 func (r *receiver) receive(to channel, o *bridges.Outgoing, result *bridges.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.got = append(r.got, gotten{o.Envelope.DeliveryID, *o.Envelope})
-	r.times[o.Envelope.DeliveryID]++
+	r.got = append(r.got, gotten{o.Envelope().DeliveryID, *o.Envelope()})
+	r.times[o.Envelope().DeliveryID]++
 	if !to.edits {
 		return
 	}
 	if len(o.Slots) == 0 {
-		r.posts = append(r.posts, &post{id: fmt.Sprint("m", len(r.posts)), mark: o.ID, seq: o.Envelope.Seq})
+		r.posts = append(r.posts, &post{id: fmt.Sprint("m", len(r.posts)), mark: o.ID, seq: o.Envelope().Seq})
 		return
 	}
 	for _, s := range o.Slots {
@@ -182,10 +182,10 @@ func (r *receiver) receive(to channel, o *bridges.Outgoing, result *bridges.Resu
 // show shows a delivery in a slot. A post that may have been made before is looked for
 // by its mark.
 func (r *receiver) show(s *bridges.Slot, o *bridges.Outgoing) string {
-	seq := o.Envelope.Seq
+	seq := o.Envelope().Seq
 	if shown := r.visible(func(p *post) bool { return p.id == s.RemoteID && s.RemoteID != "" }); shown != nil && !s.Post {
 		if shown.seq > seq {
-			r.a.fail("P7: the message of %s showed %d and was changed to the older %d", o.Envelope.DeliveryID, shown.seq, seq)
+			r.a.fail("P7: the message of %s showed %d and was changed to the older %d", o.Envelope().DeliveryID, shown.seq, seq)
 		}
 		shown.seq = seq
 		return shown.id

@@ -40,7 +40,7 @@ func backlog(t *testing.T, w *world, n int) (m *persisttest.Maker, waiting []int
 func (w *world) holdAt(seq int64) (under, goOn chan struct{}) {
 	under, goOn = make(chan struct{}), make(chan struct{})
 	w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
-		if o.Envelope.Seq == seq {
+		if o.Envelope().Seq == seq {
 			close(under)
 			<-goOn
 		}
@@ -121,7 +121,7 @@ func TestARoundEndsAtAFailure(t *testing.T) {
 		_, waiting := backlog(t, w, 10)
 		fails := true
 		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
-			if fails && o.Envelope.Seq == waiting[3] {
+			if fails && o.Envelope().Seq == waiting[3] {
 				return bridges.Result{Outcome: bridges.Failed, Error: "connection_reset", Arrived: true}
 			}
 			return bridges.Result{Outcome: bridges.Delivered}
@@ -221,7 +221,7 @@ func TestACrashInARound(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		_, waiting := backlog(t, w, 10)
 		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
-			if o.Envelope.Seq == waiting[2] {
+			if o.Envelope().Seq == waiting[2] {
 				w.kill()
 			}
 			return bridges.Result{Outcome: bridges.Delivered}
@@ -470,7 +470,7 @@ func TestAfterAFailureOneBegins(t *testing.T) {
 		under, goOn := make(chan struct{}), make(chan struct{})
 		tries := 0
 		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
-			if o.Envelope.Seq != waiting[maxRound-1] {
+			if o.Envelope().Seq != waiting[maxRound-1] {
 				return bridges.Result{Outcome: bridges.Delivered}
 			}
 			if tries++; tries == 1 {
@@ -530,12 +530,12 @@ func TestEachAttemptOfARoundSaysSomethingOfTheBridge(t *testing.T) {
 		_, waiting := backlog(t, w, 10)
 		b := w.s.known.bridge("b")
 		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
-			if o.Envelope.Seq == waiting[0] { // it has failed yesterday
+			if o.Envelope().Seq == waiting[0] { // it has failed yesterday
 				if err := b.change(w.s, "", "", func(next *bridges.Bridge, _ int64, _ notify.Time) { next.Failed(time.Now().Add(-24 * time.Hour)) }); err != nil {
 					t.Error(err)
 				}
 			}
-			if o.Envelope.Seq == waiting[2] {
+			if o.Envelope().Seq == waiting[2] {
 				return bridges.Result{Outcome: bridges.Failed, Status: 500, Error: "status 500", Unhealthy: true}
 			}
 			return bridges.Result{Outcome: bridges.Delivered}
@@ -577,7 +577,7 @@ func TestABridgeThatWaitsEndsARound(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		_, waiting := backlog(t, w, 10)
 		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
-			if o.Envelope.Seq == waiting[2] {
+			if o.Envelope().Seq == waiting[2] {
 				w.target.set(nil)
 				return bridges.Result{Outcome: bridges.Wait, Status: 429, Error: "status 429", RetryAfter: time.Minute}
 			}
@@ -603,7 +603,7 @@ func TestATargetThatIsGoneEndsARound(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		_, waiting := backlog(t, w, 10)
 		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
-			if o.Envelope.Seq == waiting[2] {
+			if o.Envelope().Seq == waiting[2] {
 				return bridges.Result{Outcome: bridges.Gone, Status: 410, Error: "status 410"}
 			}
 			return bridges.Result{Outcome: bridges.Delivered}
@@ -631,7 +631,7 @@ func TestAStopEndsARound(t *testing.T) {
 		under, goOn := make(chan struct{}), make(chan struct{})
 		sent := map[int64]int{}
 		w.target.set(func(o *bridges.Outgoing, _ int) bridges.Result {
-			if sent[o.Envelope.Seq]++; o.Envelope.Seq == waiting[2] {
+			if sent[o.Envelope().Seq]++; o.Envelope().Seq == waiting[2] {
 				close(under)
 				<-goOn
 			}

@@ -388,6 +388,7 @@ func (l *lane) fill(t *taken, now time.Time) {
 			}
 		}()
 		d.Body, err = json.Marshal(l.sub.Envelope(t.chosen, t.material))
+		d.Checked = err == nil
 	}
 	if err != nil {
 		l.s.cfg.Log.Error("an event cannot be delivered", zap.String("delivery_id", d.DeliveryID), zap.Error(err))

@@ -166,11 +166,11 @@ func (g *target) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if r.Outcome == bridges.Delivered || r.Arrived {
-		g.got = append(g.got, arrived{o.ID, o.Envelope.DeliveryID, string(o.Body), *o.Envelope, time.Now()})
+		g.got = append(g.got, arrived{o.ID, o.Envelope().DeliveryID, string(o.Body), *o.Envelope(), time.Now()})
 	}
 	if r.Outcome == bridges.Delivered && g.edits {
 		for i := range o.Slots {
-			r.RemoteIDs = append(r.RemoteIDs, g.show(&o.Slots[i], o.Envelope))
+			r.RemoteIDs = append(r.RemoteIDs, g.show(&o.Slots[i], o.Envelope()))
 		}
 	}
 	return r

@@ -53,7 +53,7 @@ func (g *github) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 	}
 	a, end := g.begin(ctx)
 	defer end()
-	return deliver(a, &gitHubCall{g: g, a: a, o: o, shown: comment(o.Envelope)}, o)
+	return deliver(a, &gitHubCall{g: g, a: a, o: o, shown: comment(o.Envelope())}, o)
 }
 
 // gitHubCall is one attempt.

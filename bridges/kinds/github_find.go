@@ -43,7 +43,7 @@ func (c *gitHubCall) find(mark string) (id string, r bridges.Result, found bool)
 		return "", r, r.Outcome == bridges.Wait || r.Outcome == bridges.Failed && r.Error != unreadable
 	}
 	s := search{c: c, me: me, mark: mark}
-	if at := c.o.Envelope.Timestamp; !at.IsZero() {
+	if at := c.o.Envelope().Timestamp; !at.IsZero() {
 		s.since = at.Add(-findSkew).UTC().Format(time.RFC3339)
 	}
 	return s.run()

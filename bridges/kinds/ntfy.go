@@ -60,7 +60,7 @@ func (n *ntfy) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 	own.secrets = append(forms(topic), n.secrets...)
 	a, end := own.begin(ctx)
 	defer end()
-	m := describe(o.Envelope)
+	m := describe(o.Envelope())
 	p := publication{Topic: topic, Priority: m.urgency, Tags: []string{m.sign}}
 	p.Title, p.Message = m.plain(maxNtfy, unlinked)
 	if p.Message == "" {

@@ -75,7 +75,7 @@ func (s *slack) Edits() bool { return s.webhook == nil }
 func (s *slack) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result {
 	a, end := s.begin(ctx)
 	defer end()
-	call := &slackCall{s: s, a: a, o: o, shown: slackText(o.Envelope)}
+	call := &slackCall{s: s, a: a, o: o, shown: slackText(o.Envelope())}
 	if s.webhook != nil {
 		return call.toWebhook()
 	}
@@ -244,7 +244,7 @@ func (c *slackCall) find(mark string) (id string, r bridges.Result, found bool) 
 	method, params := "conversations.history", map[string]any{"channel": channel, "limit": 15, "include_all_metadata": true}
 	if c.o.Target.ThreadTS != "" { // lists from the oldest reply, so it begins shortly before the event
 		method, params["ts"] = "conversations.replies", c.o.Target.ThreadTS
-		if at := c.o.Envelope.Timestamp; !at.IsZero() {
+		if at := c.o.Envelope().Timestamp; !at.IsZero() {
 			params["oldest"] = strconv.FormatInt(at.Add(-findSkew).Unix(), 10) + ".000000"
 		}
 	}

@@ -193,7 +193,7 @@ func (s *Subject) Outgoing(e *bridges.Envelope, arrived bool) *bridges.Outgoing 
 		panic(err)
 	}
 	return &bridges.Outgoing{
-		ID: "0a1b2c3d:" + e.DeliveryID, Body: body, Envelope: e, Target: s.Target, Arrived: arrived, Slots: append([]bridges.Slot(nil), s.Slots...),
+		ID: "0a1b2c3d:" + e.DeliveryID, Body: body, Target: s.Target, Arrived: arrived, Slots: append([]bridges.Slot(nil), s.Slots...),
 	}
 }
 
