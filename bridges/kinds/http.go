@@ -94,7 +94,7 @@ func (c *Client) Close() {
 type request struct {
 	method string
 	url    *url.URL
-	header http.Header
+	header http.Header // it belongs to the request
 	body   []byte
 }
 
@@ -118,9 +118,7 @@ func (c *Client) do(ctx context.Context, allowPrivate bool, r request) answer {
 	if err != nil {
 		return answer{failure: "request"}
 	}
-	for name, values := range r.header {
-		req.Header[name] = values
-	}
+	req.Header = r.header
 	req.Header.Set("User-Agent", "holon")
 	req.Header.Set("Via", via)
 	send := c.public.RoundTrip
@@ -138,7 +136,9 @@ func (c *Client) do(ctx context.Context, allowPrivate bool, r request) answer {
 	}
 	defer resp.Body.Close()
 	a := answer{status: resp.StatusCode, header: resp.Header, sent: true}
-	a.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // the status has been said
+	if resp.Body != http.NoBody {
+		a.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // the status has been said
+	}
 	return a
 }
 

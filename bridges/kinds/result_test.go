@@ -166,7 +166,7 @@ func TestOnlySixtyFourKilobytesOfAnAnswerAreRead(t *testing.T) {
 	client.send = func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Body: io.NopCloser(body)}, nil
 	}
-	got := client.do(t.Context(), false, request{method: http.MethodPost, url: mustURL("https://example.com")})
+	got := client.do(t.Context(), false, request{method: http.MethodPost, url: mustURL("https://example.com"), header: http.Header{}})
 	if body.read != maxAnswer || len(got.body) != maxAnswer || got.status != 200 {
 		t.Errorf("%d bytes were read, %d are kept", body.read, len(got.body))
 	}
