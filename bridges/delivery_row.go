@@ -168,7 +168,7 @@ type details struct {
 // Values implements ledger.Row.
 func (d *Delivery) Values(int64) (ledger.Values, error) {
 	began, tries := d.underWay()
-	more, err := json.Marshal(details{tries, d.Supersedes, d.End})
+	more, err := json.Marshal(&details{tries, d.Supersedes, d.End})
 	if err != nil {
 		return nil, err
 	}
