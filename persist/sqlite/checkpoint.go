@@ -9,13 +9,15 @@ import (
 )
 
 // When the write-ahead log is written back. A commit of one small event touches
-// about ten pages, so 200 commits leave the file at 8 MiB. 4 MiB of events, with
+// about ten pages, so 400 commits leave the file at 16 MiB. 4 MiB of events, with
 // their rows and indexes, leave it at about 20 MiB. This is often enough that
-// the file soon stops growing: an fsync of overwritten blocks is faster. Above
+// the file soon stops growing: an fsync of overwritten blocks is faster. It is also
+// seldom enough: what comes next waits some milliseconds, and a turn has four commits
+// or more, so that less than one turn in a hundred begins or ends later by it. Above
 // walMax the checkpoint waits for readers, so that the file is used again from
 // its beginning.
 const (
-	walCommits = 200
+	walCommits = 400
 	walBytes   = 4 << 20
 	walMax     = 64 << 20
 )
