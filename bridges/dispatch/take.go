@@ -254,7 +254,9 @@ func (l *lane) deliveries(ctx context.Context, list []*taken, now time.Time) (u 
 		if d == nil {
 			continue
 		}
-		d.DecidedAt = at
+		if t.verdict.Decision == bridges.Deliver {
+			d.DecidedAt = at
+		}
 		stored := t.existing && d.Body != nil
 		l.fill(t, now)
 		waits := strict && len(l.open) > 0 && d.State != bridges.StateDead // in its order
