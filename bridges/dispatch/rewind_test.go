@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -147,5 +148,36 @@ func TestATakeBackOfAnUnknownMessageIsTheMessage(t *testing.T) {
 		m.Commit()
 		synctest.Wait()
 		want(t, "after the next attempt", w.target.visible(), "turn.started 7")
+	})
+}
+
+// TestASupersededEndIsNotSentInItsOrder: where all wait, an end that was superseded
+// before it was taken waits too, and is not sent when its turn comes.
+func TestASupersededEndIsNotSentInItsOrder(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.create(bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b", Order: bridges.OrderStrict})
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			return bridges.Result{Outcome: bridges.Failed, Error: "connection_refused", Unhealthy: true}
+		})
+		m := w.thread("a")
+		turn(m, "t1")
+		end(m, "t1")
+		synctest.Wait()
+		change := bridges.ChangeSubscription{SubscriptionID: "s"}
+		if _, err := w.s.SubscriptionPause(context.Background(), change); err != nil {
+			t.Fatal(err)
+		}
+		turn(m, "t2")
+		end(m, "t2")
+		retry(m, "t2")
+		if _, err := w.s.SubscriptionResume(context.Background(), change); err != nil {
+			t.Fatal(err)
+		}
+		want(t, "rows", w.deliveries("s"), "final 5 pending, final 8 pending")
+		w.target.set(nil)
+		time.Sleep(time.Hour)
+		want(t, "arrived", w.target.take(), "turn.completed 5")
+		want(t, "rows", w.deliveries("s"), "final 5 delivered, final 8 superseded")
 	})
 }
