@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -180,4 +181,24 @@ func TestASupersededEndIsNotSentInItsOrder(t *testing.T) {
 		want(t, "arrived", w.target.take(), "turn.completed 5")
 		want(t, "rows", w.deliveries("s"), "final 5 delivered, final 8 superseded")
 	})
+}
+
+// markerless is a transaction of a log without markers.
+type markerless struct{ ledger.Tx }
+
+func (markerless) LastRewind() int64 { return 0 }
+
+// TestAFenceForgetsWhatWasRolledBack: a unit is checked again if its first transaction
+// was rolled back, and what the fence said then is no longer true.
+func TestAFenceForgetsWhatWasRolledBack(t *testing.T) {
+	b := &bridge{}
+	f := &stillTrue{bridge: b, d: &bridges.Delivery{Seq: 5, EventType: bridges.TypeProgress}}
+	b.row.Store(&bridges.Bridge{Drops: []bridges.DropGap{{From: 1}}})
+	if refused, err := f.Check(markerless{}, nil); refused == nil || err != nil || f.verdict.Decision != bridges.Suppress {
+		t.Fatalf("at first: %v, %v, %+v", refused, err, f.verdict)
+	}
+	b.row.Store(&bridges.Bridge{})
+	if refused, err := f.Check(markerless{}, nil); refused != nil || err != nil || f.verdict.Decision != "" {
+		t.Errorf("again: %v, %v, %+v", refused, err, f.verdict)
+	}
 }
