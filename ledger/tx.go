@@ -56,9 +56,10 @@ type Tx interface {
 }
 
 // Fence is a condition that must hold in the log for a unit to be committed. It
-// is checked in the transaction, where units come one after the other. refused goes to the caller of Append, who decides again; the
-// unit leaves no trace. fault is an error of the store and undoes the whole
-// transaction.
+// is checked in the transaction, where units come one after the other; again, if
+// that was rolled back because of another unit. refused goes to the caller of
+// Append, who decides again; the unit leaves no trace. fault is an error of the
+// store and undoes the whole transaction.
 type Fence interface {
 	Check(tx Tx, u *Unit) (refused, fault error)
 }

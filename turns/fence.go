@@ -74,6 +74,10 @@ func (f *triesFence) Check() (refused, fault error) {
 		}
 	}
 	for _, s := range f.rows {
+		// See ledger.Tx.LastRewind: nothing else supersedes a try.
+		if at := draftOf(s.HiddenBy); at >= 0 && (at >= len(f.u.Drafts) || f.u.Drafts[at].Method != notify.StreamRewind) {
+			return errMarker, nil
+		}
 		if s.New() {
 			if refused, fault = f.begin(s); refused != nil || fault != nil {
 				return refused, fault

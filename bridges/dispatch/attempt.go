@@ -37,6 +37,7 @@ type stillTrue struct {
 
 // Check implements ledger.Fence.
 func (f *stillTrue) Check(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) {
+	f.verdict = bridges.Verdict{} // that of a transaction that was rolled back says nothing
 	if f.d.Arrived || f.d.Forced {
 		return nil, nil
 	}

@@ -1,11 +1,13 @@
 package dispatch
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -148,4 +150,55 @@ func TestATakeBackOfAnUnknownMessageIsTheMessage(t *testing.T) {
 		synctest.Wait()
 		want(t, "after the next attempt", w.target.visible(), "turn.started 7")
 	})
+}
+
+// TestASupersededEndIsNotSentInItsOrder: where all wait, an end that was superseded
+// before it was taken waits too, and is not sent when its turn comes.
+func TestASupersededEndIsNotSentInItsOrder(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.create(bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b", Order: bridges.OrderStrict})
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			return bridges.Result{Outcome: bridges.Failed, Error: "connection_refused", Unhealthy: true}
+		})
+		m := w.thread("a")
+		turn(m, "t1")
+		end(m, "t1")
+		synctest.Wait()
+		change := bridges.ChangeSubscription{SubscriptionID: "s"}
+		if _, err := w.s.SubscriptionPause(context.Background(), change); err != nil {
+			t.Fatal(err)
+		}
+		turn(m, "t2")
+		end(m, "t2")
+		retry(m, "t2")
+		if _, err := w.s.SubscriptionResume(context.Background(), change); err != nil {
+			t.Fatal(err)
+		}
+		want(t, "rows", w.deliveries("s"), "final 5 pending, final 8 pending")
+		w.target.set(nil)
+		time.Sleep(time.Hour)
+		want(t, "arrived", w.target.take(), "turn.completed 5")
+		want(t, "rows", w.deliveries("s"), "final 5 delivered, final 8 superseded")
+	})
+}
+
+// markerless is a transaction of a log without markers.
+type markerless struct{ ledger.Tx }
+
+func (markerless) LastRewind() int64 { return 0 }
+
+// TestAFenceForgetsWhatWasRolledBack: a unit is checked again if its first transaction
+// was rolled back, and what the fence said then is no longer true.
+func TestAFenceForgetsWhatWasRolledBack(t *testing.T) {
+	b := &bridge{}
+	f := &stillTrue{bridge: b, d: &bridges.Delivery{Seq: 5, EventType: bridges.TypeProgress}}
+	b.row.Store(&bridges.Bridge{Drops: []bridges.DropGap{{From: 1}}})
+	if refused, err := f.Check(markerless{}, nil); refused == nil || err != nil || f.verdict.Decision != bridges.Suppress {
+		t.Fatalf("at first: %v, %v, %+v", refused, err, f.verdict)
+	}
+	b.row.Store(&bridges.Bridge{})
+	if refused, err := f.Check(markerless{}, nil); refused != nil || err != nil || f.verdict.Decision != "" {
+		t.Errorf("again: %v, %v, %+v", refused, err, f.verdict)
+	}
 }

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -326,33 +325,6 @@ func TestAStrictSubscriptionSettlesInItsOrder(t *testing.T) {
 		time.Sleep(time.Minute)
 		wantAttempts(t, w, "at the end", waiting[3:4], 0, bridges.StateSuperseded)
 		wantAttempts(t, w, "at the end", append(waiting[1:3:3], waiting[4:]...), 1, bridges.StateDelivered)
-	})
-}
-
-// TestWhatWaitsInItsOrderIsDecidedAgain: what a strict subscription takes after it was
-// superseded waits for what is before it, and is settled then.
-func TestWhatWaitsInItsOrderIsDecidedAgain(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.bridge("b")
-		w.create(bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b", Order: bridges.OrderStrict})
-		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
-			return bridges.Result{Outcome: bridges.Failed, Status: 500, Error: "status 500"}
-		})
-		m := w.thread("a")
-		turn(m, "t1")
-		end(m, "t1")
-		synctest.Wait()
-		w.do(w.s.SubscriptionPause(background, bridges.ChangeSubscription{SubscriptionID: "s"}))
-		turn(m, "t2")
-		superseded := fmt.Sprintf("final %d superseded", end(m, "t2"))
-		retry(m, "t2")
-		w.do(w.s.SubscriptionResume(background, bridges.ChangeSubscription{SubscriptionID: "s"}))
-		synctest.Wait()
-		w.target.set(nil)
-		time.Sleep(time.Hour)
-		if rows := w.deliveries("s"); !strings.Contains(rows, superseded) {
-			t.Errorf("there is no %q in %s", superseded, rows)
-		}
 	})
 }
 

@@ -254,9 +254,6 @@ func (l *lane) deliveries(ctx context.Context, list []*taken, now time.Time) (u 
 		if d == nil {
 			continue
 		}
-		if t.verdict.Decision == bridges.Deliver {
-			d.DecidedAt = at
-		}
 		stored := t.existing && d.Body != nil
 		l.fill(t, now)
 		waits := strict && len(l.open) > 0 && d.State != bridges.StateDead // in its order
@@ -269,7 +266,9 @@ func (l *lane) deliveries(ctx context.Context, list []*taken, now time.Time) (u 
 			cursor = cursor.Fail("mismatch at "+fmt.Sprint(d.Seq)+": "+t.verdict.Reason, notify.TimeOf(now))
 			draft(u, notify.DeliveryMismatch, now, d.Event())
 			l.s.cfg.Log.Error("an event and the rows of its turn disagree", zap.String("delivery_id", d.DeliveryID), zap.String("reason", t.verdict.Reason))
-		case t.verdict.Decision == bridges.Deliver || waits:
+		case t.verdict.Decision == bridges.Deliver:
+			d.DecidedAt = at
+		case waits: // when its turn comes, all of it is decided again
 		default:
 			settle(d, t.verdict, now)
 			cursor = passed(cursor, d.Seq, now)

@@ -128,6 +128,14 @@ func wrongTries(t *testing.T, h Harness) {
 			u.Rows = append(u.Rows, &row)
 			return u
 		},
+		"a row that says superseded, and no marker": func(c *Maker) *ledger.Unit {
+			c.Create("turn_a", "item_b", items.StatusCompleted, items.NewAgentMessage("b"))
+			u := c.Unit()
+			row := *m.Steps[Try{"turn_a", "setup", 1}]
+			row.HiddenBy, row.HiddenAfter = notify.Provisional(0), 1
+			u.Rows = append(u.Rows, &row)
+			return u
+		},
 		"a marker with a bound inside of a try": func(c *Maker) *ledger.Unit {
 			h := notify.Header{Seq: notify.Provisional(0), ThreadID: "thread_a", TurnID: "turn_a"}
 			b := &turns.RewindEvent{Type: "rewind", NewEpoch: 2, SupersededAfterSeq: 2}
