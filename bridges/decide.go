@@ -274,17 +274,40 @@ func ShownInSlot(tx ledger.Reader, subscriptionID, turnID, slot string) (found *
 }
 
 // MayShowLater reports whether a slot may show an event after the seq: one that was
-// delivered, or whose attempt may have arrived.
+// delivered, or whose attempt may have arrived. A take-back has no slot of its own: it
+// changes those of what it supersedes.
 func MayShowLater(tx ledger.Reader, subscriptionID, turnID, slot string, seq int64) (later bool, err error) {
-	err = tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, turnID, slot}, Newest: true}, func(v ledger.Values) error {
-		d, err := ReadDelivery(v)
-		if err != nil {
-			return err
-		}
-		if later = d.Seq > seq && d.Shown() && !d.Forced; later || d.Seq <= seq {
-			return ledger.ErrEnough
-		}
-		return nil
-	})
+	scan := func(of string, shows func(*Delivery) (bool, error)) error {
+		return tx.Scan(ledger.Range{Index: DeliveriesOfTurn, Prefix: []any{subscriptionID, turnID, of}, Newest: true}, func(v ledger.Values) error {
+			d, err := ReadDelivery(v)
+			if err != nil {
+				return err
+			}
+			if d.Seq > seq && d.Shown() && !d.Forced {
+				if later, err = shows(d); err != nil {
+					return err
+				}
+			}
+			if later || d.Seq <= seq {
+				return ledger.ErrEnough
+			}
+			return nil
+		})
+	}
+	if err = scan(slot, func(*Delivery) (bool, error) { return true, nil }); err != nil || later {
+		return later, err
+	}
+	err = scan("", func(d *Delivery) (bool, error) { return d.changes(tx, slot) })
 	return later, err
+}
+
+// changes reports whether a take-back changes the message of a slot.
+func (d *Delivery) changes(tx ledger.Reader, slot string) (bool, error) {
+	for _, id := range d.Supersedes {
+		_, seq, _ := ParseDeliveryID(id)
+		if old, err := DeliveryOf(tx, d.SubscriptionID, seq); err != nil || old != nil && old.Slot == slot {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }

@@ -90,6 +90,38 @@ func TestAResetChangesNoMessageToAnOlderEvent(t *testing.T) {
 	})
 }
 
+// TestAResetTakesNoTakeBackBack: an event that a take-back without a receipt may have
+// replaced is not shown again, although it may have arrived itself.
+func TestAResetTakesNoTakeBackBack(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.target.edits = true
+		w.bridge("b")
+		w.create(bridges.CreateSubscription{SubscriptionID: "s", BridgeID: "b", On: []bridges.On{bridges.OnProgress}, Order: bridges.OrderStrict})
+		lost := func(*bridges.Outgoing, int) bridges.Result {
+			time.Sleep(time.Second)
+			return bridges.Result{Outcome: bridges.Failed, Error: "timeout", Unhealthy: true, Arrived: true}
+		}
+		w.target.set(lost)
+		m := w.thread("a")
+		turn(m, "t1")
+		time.Sleep(2 * time.Second)
+		w.target.set(nil)
+		time.Sleep(time.Minute)
+		w.target.take()
+		want(t, "the start", w.target.visible(), "turn.started 4")
+		w.target.set(lost)
+		m.Rewind("t1", "", turns.CauseRequest)
+		m.Commit()
+		synctest.Wait()
+		w.again("s", 0) // while it is under way
+		synctest.Wait()
+		w.target.set(nil)
+		time.Sleep(time.Minute)
+		want(t, "after the reset", w.target.take(), "turn.superseded 5, turn.superseded 5")
+		want(t, "rows", w.deliveries("s"), "progress 4 suppressed (stale), superseded 5 delivered")
+	})
+}
+
 // TestAResetDuringATakeBackStays: the take-back notes what a message shows in rows that
 // the reset has changed meanwhile.
 func TestAResetDuringATakeBackStays(t *testing.T) {
