@@ -75,8 +75,12 @@ func TestResultOfAPromptOutlivesTheWaitForChildren(t *testing.T) {
 func TestWaitsForFollowsWhatIsWaitedFor(t *testing.T) {
 	bubble(t, setup{}, func(h *harness) {
 		c := h.family("b", "c", "d")
-		one, two, three := h.child("a", "b", false), h.child("a", "c", false), h.child("a", "d", false)
-		first, second, third := h.next(h.agent), h.next(h.agent), h.next(h.agent)
+		one := h.child("a", "b", false)
+		first := h.next(h.agent)
+		two := h.child("a", "c", false)
+		second := h.next(h.agent)
+		three := h.child("a", "d", false)
+		third := h.next(h.agent)
 		h.speakOn(c)
 		h.waitsFor(c.TurnID, one.TurnID, two.TurnID, three.TurnID)
 		h.detach(one.TurnID)
