@@ -17,6 +17,11 @@ func TestRetriesAreSpread(t *testing.T) {
 			if got, ok := RetryAfter(n+1, random); !ok || got.Round(time.Millisecond) != want.Round(time.Millisecond) {
 				t.Errorf("after %d failures with %v: %v, %v, want %v", n+1, random, got, ok, want)
 			}
+			d, now := &Delivery{Attempts: n + 1}, time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+			d.Finish(Result{Outcome: Failed}, now, now, random)
+			if in := d.NextAttemptAt.Sub(now); in != want.Round(time.Millisecond) {
+				t.Errorf("attempt %d failed, with %v the next one comes after %v, want %v", n+1, random, in, want)
+			}
 		}
 	}
 	if wait, ok := RetryAfter(11, 0.5); ok {
