@@ -595,3 +595,21 @@ func TestRowsAreKeptForAsLongAsARetryNeedsThem(t *testing.T) {
 		}
 	})
 }
+
+// TestADeadDeliveryIsKeptForAMonth: what people have to look at is there longer than
+// what has arrived.
+func TestADeadDeliveryIsKeptForAMonth(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.bridge("b")
+		w.subscribe("s", "b", "")
+		w.target.set(func(*bridges.Outgoing, int) bridges.Result {
+			return bridges.Result{Outcome: bridges.Refused, Error: "status 404"}
+		})
+		m := w.thread("a")
+		ends(m, "t1")
+		time.Sleep(29 * 24 * time.Hour)
+		want(t, "after 29 days", w.deliveries("s"), "final 5 dead (status 404)")
+		time.Sleep(2 * 24 * time.Hour)
+		want(t, "after 31 days", w.deliveries("s"), "")
+	})
+}

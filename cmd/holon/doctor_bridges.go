@@ -48,6 +48,7 @@ type bridgeCheck struct {
 	to         *kinds.Config   // nil: not known, so it is not connected to
 	subs       int
 	held       []string
+	gone       []string // disabled
 	dead       int
 	mismatches int
 	waiting    int
@@ -108,8 +109,11 @@ func (c *bridgeChecks) read(tx ledger.Reader) error {
 		}
 		b := c.of(s.BridgeID)
 		b.subs++
-		if s.State == bridges.Held {
+		switch s.State {
+		case bridges.Held:
 			b.held = append(b.held, s.SubscriptionID)
+		case bridges.Disabled: // gone is the only reason
+			b.gone = append(b.gone, s.SubscriptionID)
 		}
 		return nil
 	}); err != nil {
@@ -238,6 +242,9 @@ func (c *bridgeChecks) states() {
 		}
 		if n := len(b.held); n > 0 {
 			b.problem(sqlite.Warning, "%s held, too much waits: holon notify show %s", counted(n, "subscription is", "subscriptions are"), b.held[0])
+		}
+		if n := len(b.gone); n > 0 {
+			b.problem(sqlite.Warning, "%s disabled, the target says that it is gone: holon notify show %s", counted(n, "subscription is", "subscriptions are"), b.gone[0])
 		}
 		if b.dead > 0 {
 			b.problem(sqlite.Warning, "%s given up: holon deliveries --dead --bridge %s", counted(b.dead, "message was", "messages were"), name)

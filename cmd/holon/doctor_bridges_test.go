@@ -145,6 +145,7 @@ func TestDoctorSaysWhatWaitsAndWhatWasGivenUp(t *testing.T) {
 		`UPDATE deliveries SET state = 'mismatch' WHERE subscription_id = 's1'`,
 		`UPDATE deliveries SET created_at = created_at - 7200000 WHERE subscription_id = 's2'`,
 		`UPDATE subscriptions SET state = 'held', reason = 'backlog' WHERE subscription_id = 's3'`,
+		`UPDATE subscriptions SET state = 'disabled', reason = 'gone' WHERE subscription_id = 's4'`,
 		`UPDATE bridges SET state = 'paused', reason = 'restored'`,
 	} {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
@@ -162,6 +163,7 @@ func TestDoctorSaysWhatWaitsAndWhatWasGivenUp(t *testing.T) {
 		"warning  bridge hook    paused: the log was restored from a backup. The original server may still send. If it does not: holon bridge resume hook\n",
 		"error    bridge hook    1 end disagrees with the rows of their turns",
 		"warning  bridge hook    1 subscription is held, too much waits: holon notify show s3\n",
+		"warning  bridge hook    1 subscription is disabled, the target says that it is gone: holon notify show s4\n",
 		"warning  bridge hook    1 message was given up: holon deliveries --dead --bridge hook\n",
 		"warning  bridge hook    3 messages wait, the oldest for 2h: holon deliveries --state pending --bridge hook\n",
 	)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,6 +25,7 @@ type listing struct {
 	flex   int      // the column that is shortened on narrow terminals
 	drop   []string // the columns that are left out there, in this order
 	row    func(raw json.RawMessage) ([]string, error)
+	none   string // what is said where there are no rows; "" = that there are none
 }
 
 // rowsFound are the rows of a listing. more is true if older rows were left
@@ -89,7 +91,7 @@ func (l listing) print(g *globals, cmd *cobra.Command, filter map[string]any, li
 		return g.printRows(format, l.member, found.rows, found.latest)
 	}
 	if len(found.rows) == 0 {
-		g.note("There are no %s here.", l.member)
+		g.note("%s", cmp.Or(l.none, "There are no "+l.member+" here."))
 		return nil
 	}
 	t := newTable(l.head...)

@@ -155,6 +155,8 @@ func (o *notifyOptions) run(c *caller, cmd *cobra.Command) (err error) {
 	case reasonOf(err) == "moved":
 		name := timeline.OneLine(id)
 		return &hintedError{err, fmt.Sprintf("holon notify show %s shows it. A subscription never moves: give this one another --id, or remove that one and give its bridge, thread and target.", name)}
+	case client.IsKind(err, client.KindCursorAhead):
+		return &hintedError{err, "Nothing is there yet. For what comes from now on: --from now"}
 	case err != nil:
 		return ofTarget(ofBridge(err, o.bridge), bridge)
 	}

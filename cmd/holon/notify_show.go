@@ -96,7 +96,7 @@ func showSubscription(c *caller, s bridges.SubscriptionView, latest int64) error
 	waits := ""
 	if s.Pending > 0 {
 		waits = counted(s.Pending, "message", "messages")
-		if !s.NextAttemptAt.IsZero() {
+		if !s.NextAttemptAt.IsZero() && s.State == bridges.Active && bridge.State == bridges.Active {
 			waits += ", next attempt " + whenAt(s.NextAttemptAt)
 		}
 	}

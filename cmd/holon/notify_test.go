@@ -182,6 +182,24 @@ var (
 	ages   = regexp.MustCompile(`  [0-9]+s `)
 )
 
+// What is paused or disabled has no next attempt, although its deliveries have a time.
+func TestNoAttemptIsAnnouncedWhereNothingIsSent(t *testing.T) {
+	s, _, receiver := startNotifying(t)
+	s.want("notify", "--all", "--bridge=hook")
+	receiver.Fail(kindstest.Breaks)
+	s.want("run", "--thread=a", "/say one")
+	eventually(t, "an attempt has failed", func() bool {
+		return strings.Contains(s.want("notify", "show", "hook-all"), "waits      1 message, next attempt ")
+	})
+	for _, pause := range [][]string{{"bridge", "pause", "hook"}, {"notify", "pause", "hook-all"}} {
+		s.want(pause...)
+		if out := s.want("notify", "show", "hook-all"); !strings.Contains(out, "paused") || !strings.Contains(out, "waits      1 message\n") {
+			t.Errorf("after holon %s:\n%s", strings.Join(pause, " "), out)
+		}
+		s.want(pause[0], "resume", pause[2])
+	}
+}
+
 // What a person sees of a server with something in each state.
 
 func TestListsForPeople(t *testing.T) {
@@ -227,6 +245,14 @@ func TestABridgeInUseIsDeletedWithWhatIsSentThroughIt(t *testing.T) {
 	contains(t, s.want("notify", "list", "--deleted"), "webhook-all", "deleted")
 	r := s.holon("notify", "show", "webhook-all")
 	contains(t, r.err, "--id webhook-all")
+}
+
+func TestASubscriptionAboveTheLogSaysHowToBeginNow(t *testing.T) {
+	s, _, _ := startNotifying(t)
+	r := s.holon("notify", "--all", "--bridge=hook", "--from=99999")
+	if r.code != exitFailed || !strings.Contains(r.err, "cursor_ahead") || !strings.Contains(r.err, "--from now") || strings.Contains(r.err, "--after") {
+		t.Errorf("%+v", r)
+	}
 }
 
 func TestWrongLinesAboutDelivery(t *testing.T) {

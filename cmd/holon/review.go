@@ -183,7 +183,7 @@ func showReview(c *caller, turnID string) error {
 var reviewListing = listing{
 	method: "turn/list", member: "turns", flex: 5,
 	head: []string{"TURN", "THREAD", "STATE", "ATTEMPT", "DUE", "SAYS"},
-	drop: []string{"THREAD", "ATTEMPT", "DUE"},
+	drop: []string{"THREAD", "ATTEMPT", "DUE"}, none: "No turn waits for a verdict.",
 	row: func(raw json.RawMessage) ([]string, error) {
 		var t struct {
 			turnRow

@@ -7,8 +7,8 @@ import (
 
 func TestATurnIsReviewed(t *testing.T) {
 	s := startServer(t)
-	if out := s.want("review"); out != "" {
-		t.Errorf("nothing waits:\n%s", out)
+	if r := s.holon("review"); r.code != exitOK || r.out != "" || r.err != "No turn waits for a verdict.\n" {
+		t.Errorf("nothing waits: exit %d: %s%s", r.code, r.out, r.err)
 	}
 	out := s.want("run", "--thread=r", "--review=on_success", "/say the first try")
 	if !strings.Contains(out, "waits for a review: holon review turn_") {
