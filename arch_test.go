@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"cursors":       {"notify", "ledger", "threads", "turns"},
 	"engine":        {"limits", "notify", "ledger", "follow", "items", "threads", "turns", "inbox"},
 	"hooks":         {"limits", "strict", "notify", "ledger", "threads", "turns", "inbox"},
-	"bridges":       {"backoff", "notify", "ledger", "follow", "items", "threads", "turns", "cursors"},
+	"bridges":       {"backoff", "notify", "ledger", "follow", "items", "threads", "turns", "inbox", "cursors"},
 	"bridges/kinds": {"notify", "turns", "bridges", "agents/process"},
 	"events":        {"notify", "ledger", "items", "threads", "turns", "inbox", "cursors", "bridges"},
 	"agents":        {"limits", "backoff", "strict", "lines", "notify", "items", "turns", "host"},

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/turns"
@@ -63,7 +64,7 @@ func (s *Subscription) Envelope(c *Chosen, m Material) *Envelope {
 			d.Progress.State = "started"
 		}
 	case TypeInbox:
-		d.Entry = bounded(b.Entry)
+		d.Entry = bounded(s.entry(b.Entry))
 	case TypeSuperseded:
 		e.Type = "turn.superseded"
 		if c.Header.Step == "" {
@@ -79,6 +80,23 @@ func (s *Subscription) Envelope(c *Chosen, m Material) *Envelope {
 		}
 	}
 	return e
+}
+
+// entry is an entry of an inbox as it is sent. The summary of an end has what the agent
+// said; without IncludeText it says only what has happened.
+func (s *Subscription) entry(v items.Raw) jsontext.Value {
+	if s.IncludeText {
+		return jsontext.Value(v)
+	}
+	var e inbox.Entry
+	if err := json.Unmarshal(v, &e); err != nil {
+		return nil
+	}
+	if e.Source == inbox.SourceEvents || e.Source == inbox.SourceTurns {
+		e.Summary, _, _ = strings.Cut(e.Summary, ": ")
+	}
+	out, _ := json.Marshal(&e) // it came from JSON
+	return out
 }
 
 // end fills in the end of a turn. That of a reviewed one is in the row of the turn.

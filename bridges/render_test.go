@@ -51,3 +51,31 @@ func TestTextIsCutAfterItsSecretsAreRemoved(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEntryHasTheWordsOfAnAgentOnlyWithText: other entries are as they are in the inbox.
+func TestAnEntryHasTheWordsOfAnAgentOnlyWithText(t *testing.T) {
+	for _, c := range []struct{ source, summary, without string }{
+		{"events", "a turn of b completed: SENTINEL: more", "a turn of b completed"},
+		{"events", "a turn of b was interrupted", "a turn of b was interrupted"},
+		{"turns", "completed: look: SENTINEL", "completed"},
+		{"github", "3 comments on holon: two by ann", "3 comments on holon: two by ann"},
+	} {
+		for _, text := range []bool{false, true} {
+			s := &Subscription{SubscriptionID: "s", IncludeText: text, On: []On{OnInbox}}
+			e, err := s.Choose(Event{Seq: 9, ThreadID: "a", Method: notify.InboxPosted, Params: []byte(
+				`{"seq":9,"thread_id":"a","timestamp":"2026-11-21T10:00:00.000Z","reason":"item","entry":{"entry_id":"entry_9","kind":"item","source":"` + c.source +
+					`","summary":"` + c.summary + `","count":1,"last_raw_id":"raw_8","first_at":"2026-11-21T10:00:00.000Z","last_at":"2026-11-21T10:00:00.000Z","posted_at":"2026-11-21T10:00:00.000Z"}}`)})
+			if err != nil || e == nil || e.Type != TypeInbox {
+				t.Fatalf("%+v, %v", e, err)
+			}
+			want := c.without
+			if text {
+				want = c.summary
+			}
+			sent := string(s.Envelope(e, Material{LogID: "log_12345678"}).Data.Entry)
+			if !strings.Contains(sent, `"summary":"`+want+`"`) || !strings.Contains(sent, `"last_raw_id":"raw_8"`) {
+				t.Errorf("%s, text %v: %s", c.summary, text, sent)
+			}
+		}
+	}
+}
