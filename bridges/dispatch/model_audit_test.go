@@ -45,6 +45,7 @@ type auditRow struct {
 	bridges.Delivery
 	begunTimes int             // attempts whose number was committed
 	sent       int             // attempts that the target has seen
+	perhaps    bool            // the program died after the beginning of an attempt: later ones cannot know that it was not made
 	answer     bridges.Outcome // of the last of them
 	mates      []modelKey      // deliveries that began with the last attempt, and are sent before it
 	receipts   map[int64]int   // by generation, without those of delivery/redeliver
@@ -229,7 +230,7 @@ func (a *audit) delivery(d *bridges.Delivery) *auditRow {
 	if was := a.rows[key]; was != nil {
 		was.was = nil
 		row.was, row.forced = was, row.forced || was.forced
-		row.begunTimes, row.sent, row.answer, row.mates, row.receipts, row.died = was.begunTimes, was.sent, was.answer, was.mates, was.receipts, was.died
+		row.begunTimes, row.sent, row.perhaps, row.answer, row.mates, row.receipts, row.died = was.begunTimes, was.sent, was.perhaps, was.answer, was.mates, was.receipts, was.died
 	}
 	a.rows[key] = row
 	if d.State == bridges.StateMismatch && (row.was == nil || row.was.State != d.State) {

@@ -139,6 +139,7 @@ func (r *modelRun) arm(cfg *Config) {
 	r.a.life++
 	r.a.sending = map[string]int{}
 	for _, row := range r.a.rows {
+		row.perhaps = row.perhaps || row.begunTimes > row.sent
 		row.begunTimes = row.sent // what has begun before is made no more
 	}
 	r.w.life.onCommit = func(u *ledger.Unit) {
