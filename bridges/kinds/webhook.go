@@ -6,10 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"hash"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed82539d15/holon/bridges"
@@ -23,14 +25,35 @@ const secretPrefix = "whsec_"
 type webhook struct {
 	sender
 	url           *url.URL
-	key, previous []byte
+	key, previous *signer // previous is nil if there is none
 	previousUntil time.Time
+}
+
+// signer makes signatures with one key. It keeps hashes that have taken the key in,
+// which costs as much as a small body.
+type signer struct{ hashes sync.Pool }
+
+func newSigner(secret string) *signer {
+	key, _ := webhookKey(secret) // Check has decoded it
+	if len(key) == 0 {
+		return nil
+	}
+	return &signer{sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
+}
+
+// sign is the signature of a message: its id, when it is sent, and its body.
+func (s *signer) sign(id string, stamp int64, body []byte) string {
+	mac := s.hashes.Get().(hash.Hash)
+	defer s.hashes.Put(mac)
+	mac.Reset()
+	mac.Write([]byte(id + "." + strconv.FormatInt(stamp, 10) + "."))
+	mac.Write(body)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
 func newWebhook(c Config, client *Client) *webhook {
 	w := &webhook{url: mustURL(c.URL), previousUntil: c.PreviousUntil}
-	w.key, _ = webhookKey(c.Secret) // Check has decoded both
-	w.previous, _ = webhookKey(c.Previous)
+	w.key, w.previous = newSigner(c.Secret), newSigner(c.Previous)
 	known := []string{c.Secret, c.Previous, strings.TrimPrefix(c.Secret, secretPrefix), strings.TrimPrefix(c.Previous, secretPrefix), c.URL}
 	for name, values := range w.url.Query() { // receivers have tokens there
 		for _, v := range values {
@@ -71,16 +94,11 @@ func (w *webhook) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result 
 // sign makes the signatures of an attempt: two in the time after a rotation, so
 // that the receiver may change its secret at any moment of it.
 func (w *webhook) sign(id string, stamp int64, body []byte) string {
-	one := func(key []byte) string {
-		mac := hmac.New(sha256.New, key)
-		mac.Write([]byte(id + "." + strconv.FormatInt(stamp, 10) + "."))
-		mac.Write(body)
-		return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	signature := w.key.sign(id, stamp, body)
+	if w.previous == nil || stamp >= w.previousUntil.Unix() {
+		return signature
 	}
-	if len(w.previous) == 0 || stamp >= w.previousUntil.Unix() {
-		return one(w.key)
-	}
-	return one(w.key) + " " + one(w.previous)
+	return signature + " " + w.previous.sign(id, stamp, body)
 }
 
 // headerValue makes a value of a header of any text: what is not visible ASCII is
