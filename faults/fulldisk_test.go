@@ -44,7 +44,9 @@ func (s *server) inside(t testing.TB, args ...string) {
 func TestFullDiskHoldsTurnsBackAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	p := newTestbed(t)
-	s := p.smallDisk(t, "6m", "--heartbeat-seconds", "1")
+	// Large enough that the write-ahead log was written back before: until then a
+	// change that fits into what is left of it is taken although a larger one is not.
+	s := p.smallDisk(t, "12m", "--heartbeat-seconds", "1")
 	views := []*view{newView(0), newView(0)}
 	for _, v := range views {
 		go func() { _ = v.follow(s) }() // ends with the server
@@ -54,7 +56,7 @@ func TestFullDiskHoldsTurnsBackAndLosesNothing(t *testing.T) {
 
 	// A turn that streams more than fits, paced, so that it meets the end of
 	// the disk in its middle.
-	const deltas, size = 2500, 4000
+	const deltas, size = 5000, 4000
 	running := s.must(t, "turn/start", turn("a", fmt.Sprintf("/deltas %d %d 1", deltas, size)))
 	acked := fillUp(t, s)
 	// What is left between two blocks, and in the write-ahead log, would still
