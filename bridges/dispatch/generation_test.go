@@ -90,9 +90,9 @@ func TestAResetChangesNoMessageToAnOlderEvent(t *testing.T) {
 	})
 }
 
-// TestAResetTakesNoTakeBackBack: an event that a take-back without a receipt may have
+// TestAResetDoesNotUndoATakeBack: an event that a take-back without a receipt may have
 // replaced is not shown again, although it may have arrived itself.
-func TestAResetTakesNoTakeBackBack(t *testing.T) {
+func TestAResetDoesNotUndoATakeBack(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.target.edits = true
 		w.bridge("b")

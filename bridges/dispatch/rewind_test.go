@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -166,15 +165,11 @@ func TestASupersededEndIsNotSentInItsOrder(t *testing.T) {
 		end(m, "t1")
 		synctest.Wait()
 		change := bridges.ChangeSubscription{SubscriptionID: "s"}
-		if _, err := w.s.SubscriptionPause(context.Background(), change); err != nil {
-			t.Fatal(err)
-		}
+		w.do(w.s.SubscriptionPause(background, change))
 		turn(m, "t2")
 		end(m, "t2")
 		retry(m, "t2")
-		if _, err := w.s.SubscriptionResume(context.Background(), change); err != nil {
-			t.Fatal(err)
-		}
+		w.do(w.s.SubscriptionResume(background, change))
 		want(t, "rows", w.deliveries("s"), "final 5 pending, final 8 pending")
 		w.target.set(nil)
 		time.Sleep(time.Hour)

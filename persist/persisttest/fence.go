@@ -79,8 +79,8 @@ func pauseFence(t *testing.T, h Harness) {
 	}
 }
 
-// rewindFence asks fences for the newest marker while others rewind: what a fence is
-// told is what stands in the log before its unit.
+// rewindFence asks fences for the newest marker while others rewind: it must be the
+// newest one in the log before the unit of the fence.
 func rewindFence(t *testing.T, h Harness) {
 	opened := h.Tail.Head()
 	var mu sync.Mutex
