@@ -61,13 +61,23 @@ func (m *Method) checkAgent(ctx context.Context, s *shape, p reflect.Value) erro
 	return nil
 }
 
-// ofAgent makes the key of an agent one of its thread: keys that models choose are
-// short, and those of two threads must not meet.
-func (k *Keyed) ofAgent(threadID string) {
-	if k.key != nil {
-		sum := sha256.Sum256([]byte(threadID + "\x00" + k.key.Key))
-		k.key.Key = "agent_" + hex.EncodeToString(sum[:])
+// ofRequester makes the key of an agent one of its thread, and that of a named token
+// one of the token: keys that models choose are short, and those of two threads must
+// not meet; and no token gets an answer that was another's.
+func (k *Keyed) ofRequester(ctx context.Context) {
+	if k.key == nil {
+		return
 	}
+	prefix, name := "agent_", ""
+	if agent, ok := AgentOf(ctx); ok {
+		name = agent.ThreadID
+	} else if c, ok := CredentialOf(ctx); ok {
+		prefix, name = "token_", c.Name
+	} else {
+		return
+	}
+	sum := sha256.Sum256([]byte(name + "\x00" + k.key.Key))
+	k.key.Key = prefix + hex.EncodeToString(sum[:])
 }
 
 // The error of a request that the token of an agent does not allow. field is ""

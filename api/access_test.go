@@ -245,6 +245,8 @@ var whatAgentsMay = []struct {
 	{"subscription/skip", `{"subscription_id":"s","reason":"x"}`, nobody}, {"delivery/list", `{}`, nobody}, {"delivery/read", `{"delivery_id":"d"}`, nobody},
 	{"delivery/redeliver", `{"delivery_id":"d"}`, nobody},
 
+	{"token/create", `{"name":"n","role":"read"}`, nobody}, {"token/list", `{}`, nobody}, {"token/revoke", `{"name":"n"}`, nobody},
+
 	{"event/list", `{"after_seq":0,"thread_id":"%[1]s"}`, ownOrDown}, {"event/list", `{"after_seq":0}`, everyone}, // of its own tree only
 	{"stream/subscribe", `{"thread_ids":["own","%[1]s"]}`, ownOrDown}, {"stream/subscribe", `{}`, everyone},
 	{"stream/subscribe", `{"thread_ids":["%[1]s"],"consumer":"c"}`, nobody}, {"stream/subscribe", `{"after_seq":0,"consumer":"c"}`, nobody},
@@ -292,7 +294,7 @@ func TestAWiderRequestIsNotTouched(t *testing.T) {
 			t.Errorf("%s: %v", c.method, rep.Err)
 		}
 	}
-	if e.interrupted[0].By != "" || e.sent[0].Sender != "me" || f.reads != 0 {
+	if e.interrupted[0].By != turns.ByClient || e.sent[0].Sender != "me" || f.reads != 0 {
 		t.Errorf("by %q, sender %q, %d reads of threads", e.interrupted[0].By, e.sent[0].Sender, f.reads)
 	}
 }

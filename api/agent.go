@@ -101,12 +101,13 @@ func (t subtree) Has(ctx context.Context, threadID string) (bool, error) {
 	return r != unrelated, err
 }
 
-// narrow forces the filter of an agent's stream or page. Threads that it names must
-// be its own or below. It changes nothing in a request of others.
+// narrow forces the filter of a stream or page of an agent, or of a named token that
+// is limited. Threads that it names must be its own or below. It changes nothing in a
+// request of others.
 func (a *API) narrow(ctx context.Context, f *notify.Filter, field string) error {
 	agent, ok := AgentOf(ctx)
 	if !ok {
-		return nil
+		return a.narrowToken(ctx, f, field)
 	}
 	if agent.ended() {
 		return errAgentEnded()

@@ -25,6 +25,7 @@ type Services struct {
 	Inboxes  Inboxes  // nil: the methods of inboxes and timers are unavailable
 	Sources  Sources  // nil: no source is configured
 	Cursors  Cursors  // nil: the methods of cursors are unavailable, and streams know no consumer
+	Tokens   Tokens   // nil: the methods of named tokens are unavailable
 	Pruner   Pruner   // nil: holon/prune is unavailable
 	// Deliveries is delivery to bridges; nil: the methods of bridges, subscriptions and
 	// deliveries are unavailable.

@@ -75,11 +75,14 @@ func (a *API) Position(ctx context.Context) (Position, error) {
 
 // ResolveStart checks where a stream is to begin. It fills AsOf, and After for
 // a live stream and for that of a consumer. It returns where the log begins and
-// ends. The stream of an agent gets its forced filter here, however it was asked
-// for; cursors are not for agents.
+// ends. The stream of an agent, or of a token that is limited to threads, gets its forced
+// filter here, however it was asked for; cursors are not for agents.
 func (a *API) ResolveStart(ctx context.Context, at *StreamStart) (Position, error) {
 	if _, ok := AgentOf(ctx); ok && at.Consumer != "" {
 		return Position{}, notAllowed("consumer", "cursors are not for agents")
+	}
+	if c, _ := CredentialOf(ctx); c.limited() && at.Consumer != "" && len(at.Filter.ThreadIDs) != 1 {
+		return Position{}, forbidden("consumer", "threads", "the token %s is limited to threads: ask for one of them", c.Name)
 	}
 	if at.Consumer != "" && !at.Given {
 		c, err := a.cursorOf(ctx, at.Consumer, at.Filter.ThreadIDs)

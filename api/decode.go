@@ -30,6 +30,7 @@ type shape struct {
 	required []requiredField
 	keyed    bool           // takes an idempotency key
 	key      []int          // where the Key of an embedded command is; nil = none
+	by       []int          // where the By of an embedded command is; nil = none
 	ids      [idCount][]int // by idThread and so on, where they are; nil = nowhere
 	threads  []int          // where ThreadIDs is; nil = nowhere
 }
@@ -62,6 +63,9 @@ func shapeOf(t reflect.Type) *shape {
 		switch {
 		case name == "-" && f.Type == reflect.TypeFor[*ledger.Key]():
 			s.key = f.Index
+			continue
+		case name == "-" && f.Name == "By" && f.Type.Kind() == reflect.String:
+			s.by = f.Index
 			continue
 		case name == "" || name == "-":
 			continue

@@ -33,6 +33,7 @@ const (
 	KindCursorNotFound       Kind = "cursor_not_found"
 	KindBridgeNotFound       Kind = "bridge_not_found"
 	KindDeliveryNotFound     Kind = "delivery_not_found"
+	KindTokenNotFound        Kind = "token_not_found"
 	KindIdempotencyConflict  Kind = "idempotency_conflict"
 	KindConflict             Kind = "conflict"
 	KindThreadClosed         Kind = "thread_closed"
@@ -85,6 +86,7 @@ var Kinds = []KindInfo{
 	{KindSubscriptionNotFound, -32002, false, "There is no such subscription, or none of this id in the inbox."},
 	{KindBridgeNotFound, -32002, false, "There is no such bridge."},
 	{KindDeliveryNotFound, -32002, false, "There is no such delivery, or it is no longer kept."},
+	{KindTokenNotFound, -32002, false, "There is no named token of this name."},
 	{KindCursorNotFound, -32002, false, "There is no such cursor of a consumer."},
 	{KindIdempotencyConflict, -32003, false, "The idempotency key was used for another method or other params."},
 	{KindConflict, -32003, false, "The current state does not allow the request: a thread with this id has another agent, cwd or parent, a timer or subscription with this id has other members, an item_id has been used, a turn cannot be retried or reviewed, a bridge is in use, a subscription has moved, or a cursor does not advance. Where the cause is not obvious, reason names it."},

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -40,6 +41,15 @@ type InitializeResult struct {
 	Capabilities    Capabilities `json:"capabilities"`
 	Limits          Limits       `json:"limits"`
 	Agent           *AgentInfo   `json:"agent,omitzero"` // present if the request carried the token of an agent
+	Token           *TokenInfo   `json:"token,omitzero"` // present if it carried a named token
+}
+
+// TokenInfo says what a named token may do: see tokens.Token.
+type TokenInfo struct {
+	Name      string      `json:"name"`
+	Role      tokens.Role `json:"role"`
+	ThreadIDs []string    `json:"limited_to,omitzero"`
+	ExpiresAt notify.Time `json:"expires_at,omitzero"`
 }
 
 // AgentInfo says to what a token is limited: a thread and what is below it. TurnID
@@ -77,8 +87,12 @@ func (h *Handlers) Initialize(ctx context.Context, p InitializeParams) (Initiali
 	if a, ok := AgentOf(ctx); ok {
 		agent = &AgentInfo{a.ThreadID, a.TurnID, a.Attempt}
 	}
+	var token *TokenInfo
+	if c, ok := CredentialOf(ctx); ok {
+		token = &TokenInfo{c.Name, c.Role, c.ThreadIDs, c.ExpiresAt}
+	}
 	return InitializeResult{
-		Agent: agent, ProtocolVersion: ProtocolVersion, ServerInfo: h.api.Info(),
+		Agent: agent, Token: token, ProtocolVersion: ProtocolVersion, ServerInfo: h.api.Info(),
 		LogID: at.LogID, LatestSeq: at.Latest,
 		Capabilities: Capabilities{
 			Streams: true, Replay: true, Steering: true, Questions: true, Idempotency: true,

@@ -87,6 +87,6 @@ type ItemRespondResult = turns.RespondResult
 func (h *Handlers) ItemRespond(ctx context.Context, p ItemRespondParams) (ItemRespondResult, error) {
 	return h.api.Engine.Respond(ctx, turns.Respond{
 		ItemID: p.ItemID, OptionID: p.OptionID, OptionKind: p.Kind, Outcome: p.Outcome,
-		Answer: nilIfNull(p.Answer), By: "client", Key: p.key,
+		Answer: nilIfNull(p.Answer), By: clientOf(ctx), Once: onceOnly(ctx), Key: p.key,
 	})
 }

@@ -18,8 +18,5 @@ type TurnReviewResult = turns.ReviewTurnResult
 
 // TurnReview answers turn/review.
 func (h *Handlers) TurnReview(ctx context.Context, p TurnReviewParams) (TurnReviewResult, error) {
-	if _, ok := AgentOf(ctx); ok {
-		p.By = turns.ByOwner
-	}
 	return h.api.Engine.Review(ctx, p.ReviewTurn)
 }

@@ -176,9 +176,6 @@ type TurnInterruptResult = turns.InterruptResult
 // TurnInterrupt answers turn/interrupt. It returns once the interrupt is
 // durable. The channel delivers the end of a turn that has not ended by then.
 func (h *Handlers) TurnInterrupt(ctx context.Context, p TurnInterruptParams) (TurnInterruptResult, <-chan TurnInterruptResult, error) {
-	if _, ok := AgentOf(ctx); ok {
-		p.By = turns.ByOwner // an agent is no person: it holds no thread
-	}
 	return h.api.Engine.Interrupt(ctx, p.Interrupt)
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"unicode/utf8"
@@ -30,7 +31,7 @@ func (k *Keyed) takeKey(method string, raw jsontext.Value) (key *ledger.Key, err
 
 type keyed interface {
 	takeKey(method string, raw jsontext.Value) (*ledger.Key, error)
-	ofAgent(threadID string)
+	ofRequester(ctx context.Context)
 }
 
 // canonicalOptions compare integers digit by digit, since two different ones

@@ -15,6 +15,7 @@ import (
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -61,6 +62,10 @@ var sentinels = []struct {
 	{Err: cursors.ErrNotFound, kind: KindCursorNotFound},
 	{Err: cursors.ErrTooMany, kind: KindOverloaded},
 	{Err: cursors.ErrServers, kind: KindForbidden, field: "consumer_id", reason: "server_consumer"},
+	{Err: turns.ErrNotAlways, kind: KindForbidden, field: "option_id", reason: "role"},
+	{Err: tokens.ErrNotFound, kind: KindTokenNotFound},
+	{Err: tokens.ErrTaken, kind: KindConflict, field: "name", reason: "taken"},
+	{Err: tokens.ErrTooMany, kind: KindOverloaded},
 	{Err: bridges.ErrBridgeNotFound, kind: KindBridgeNotFound},
 	{Err: bridges.ErrSubscriptionNotFound, kind: KindSubscriptionNotFound},
 	{Err: bridges.ErrDeliveryNotFound, kind: KindDeliveryNotFound},

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/zap"
 
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -44,6 +45,12 @@ type Method struct {
 	// its params.
 	ForAgents bool
 	rules     []rule
+	// Role is the least role of a named token that may call it, and Limit what it does
+	// for one that is limited to threads.
+	Role      tokens.Role
+	Limit     Limit
+	roleRule  func(*holder, reflect.Value) error
+	limitRule func(*holder, reflect.Value) error
 
 	quick  bool // answers from memory, needs no deadline
 	polls  bool // waits for a result that only its answer delivers
@@ -231,7 +238,8 @@ func defineApart[P, R any](name, summary string, within func(context.Context) (c
 	return m
 }
 
-// prepare decodes the params, applies the rules for agents and asks the guard.
+// prepare decodes the params, applies the rules for agents and named tokens, and says in
+// the command who asks.
 func prepare[P any](ctx context.Context, m *Method, s *shape, raw jsontext.Value) (p P, refused *Reply) {
 	p, err := decodeParams[P](m.Name, raw, s)
 	if err != nil {
@@ -241,12 +249,15 @@ func prepare[P any](ctx context.Context, m *Method, s *shape, raw jsontext.Value
 		r := s.refused(ctx, m.Name, err, reflect.ValueOf(p))
 		return p, &r
 	}
-	if agent, ok := AgentOf(ctx); ok && s.keyed {
-		any(&p).(keyed).ofAgent(agent.ThreadID)
-	}
-	if err := m.guarded(ctx, s, reflect.ValueOf(p)); err != nil {
+	if err := m.checkCredential(ctx, s, reflect.ValueOf(&p).Elem()); err != nil {
 		r := s.refused(ctx, m.Name, err, reflect.ValueOf(p))
 		return p, &r
+	}
+	if s.keyed {
+		any(&p).(keyed).ofRequester(ctx)
+	}
+	if s.by != nil {
+		reflect.ValueOf(&p).Elem().FieldByIndex(s.by).SetString(string(clientOf(ctx)))
 	}
 	return p, nil
 }
@@ -318,6 +329,12 @@ func describe[P, R any](name, summary string, options []option) (Method, *shape,
 	m := Method{Name: name, Summary: summary, Params: reflect.TypeFor[P](), Result: reflect.TypeFor[R]()}
 	for _, o := range options {
 		o(&m)
+	}
+	if m.Limit == "" {
+		m.Limit = LimitNamed
+		if m.Scope == ScopeServer {
+			m.Limit = LimitRefused
+		}
 	}
 	s := shapeOf(m.Params)
 	m.Change = s.keyed
@@ -421,9 +438,7 @@ type loggerKey struct{}
 type apiKey struct{}
 
 func (a *API) logging(ctx context.Context) context.Context {
-	if _, ok := AgentOf(ctx); ok {
-		ctx = context.WithValue(ctx, apiKey{}, a) // for the rules
-	}
+	ctx = context.WithValue(ctx, apiKey{}, a) // for the rules
 	return context.WithValue(ctx, loggerKey{}, a.Log)
 }
 

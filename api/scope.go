@@ -1,16 +1,13 @@
 package api
 
-import (
-	"context"
-	"reflect"
-)
+import "reflect"
 
 // Scope says which threads a method is about. Every method declares one.
 type Scope string
 
 // The scopes. A request of ScopeLog that names threads is about those. turn/claim
 // is of ScopeLog and names none: the agent's oldest waiting turn may be of any
-// thread, and the guard decides before there is one.
+// thread.
 const (
 	ScopeServer Scope = "server" // no thread: the server itself
 	ScopeLog    Scope = "log"    // all threads
@@ -33,26 +30,6 @@ type Named struct {
 	ThreadIDs []string
 	TurnID    string
 	ItemID    string
-}
-
-// Guard decides whether a request may be executed, once its params have been
-// read. An error refuses it.
-type Guard func(ctx context.Context, m *Method, n Named) error
-
-type guardKey struct{}
-
-// WithGuard returns the context of requests that g may refuse. Without a guard
-// every request is executed.
-func WithGuard(ctx context.Context, g Guard) context.Context {
-	return context.WithValue(ctx, guardKey{}, g)
-}
-
-func (m *Method) guarded(ctx context.Context, s *shape, p reflect.Value) error {
-	g, ok := ctx.Value(guardKey{}).(Guard)
-	if !ok {
-		return nil
-	}
-	return g(ctx, m, s.named(p))
 }
 
 // named are the ids in params of this shape.

@@ -92,6 +92,7 @@ type RotateSecret struct {
 type ChangeBridge struct {
 	BridgeID string      `json:"bridge_id"`
 	Reason   string      `json:"reason,omitzero"`
+	By       By          `json:"-"` // "" = ByClient
 	Key      *ledger.Key `json:"-"`
 }
 
@@ -102,6 +103,7 @@ func (c *ChangeBridge) Check() error { return checkReason(c.Reason, false) }
 type DeleteBridge struct {
 	BridgeID string      `json:"bridge_id"`
 	Cascade  bool        `json:"cascade,omitzero"`
+	By       By          `json:"-"` // "" = ByClient
 	Key      *ledger.Key `json:"-"`
 }
 
@@ -147,6 +149,7 @@ type CreateSubscription struct {
 	From           *From       `json:"from,omitzero"`
 	IncludeText    bool        `json:"include_text,omitzero"`
 	Order          Order       `json:"order,omitzero"` // "" = turn
+	By             By          `json:"-"`              // "" = ByClient
 	Key            *ledger.Key `json:"-"`
 }
 
@@ -196,6 +199,7 @@ type UpdateSubscription struct {
 	Methods        *[]string   `json:"methods,omitzero"`
 	IncludeText    *bool       `json:"include_text,omitzero"`
 	Order          *Order      `json:"order,omitzero"`
+	By             By          `json:"-"` // "" = ByClient
 	Key            *ledger.Key `json:"-"`
 }
 
@@ -219,6 +223,7 @@ func (c *UpdateSubscription) Check() error {
 type ChangeSubscription struct {
 	SubscriptionID string      `json:"subscription_id"`
 	Reason         string      `json:"reason,omitzero"`
+	By             By          `json:"-"` // "" = ByClient
 	Key            *ledger.Key `json:"-"`
 }
 
@@ -230,6 +235,7 @@ type ResetSubscription struct {
 	SubscriptionID string      `json:"subscription_id"`
 	ToSeq          *int64      `json:"to_seq"`
 	Reason         string      `json:"reason"`
+	By             By          `json:"-"` // "" = ByClient
 	Key            *ledger.Key `json:"-"`
 }
 
@@ -246,6 +252,7 @@ type SkipSubscription struct {
 	SubscriptionID string      `json:"subscription_id"`
 	Seq            int64       `json:"seq,omitzero"` // 0 = everything
 	Reason         string      `json:"reason"`
+	By             By          `json:"-"` // "" = ByClient
 	Key            *ledger.Key `json:"-"`
 }
 

@@ -30,7 +30,8 @@ var Events = []ledger.EventType{
 	ledger.Event[LostEvent](notify.DeliveryLost, ledger.OfLog, nil, "Events left the log before a subscription had seen them. It may have chosen some of them."),
 }
 
-// By says who has caused an event.
+// By says who has caused an event: one of these values, or a named token ("token:"
+// and its name).
 type By string
 
 // The values of By.

@@ -62,6 +62,7 @@ type Reset struct {
 	Name
 	LastSequence *int64      `json:"last_sequence"`
 	Reason       string      `json:"reason"`
+	By           By          `json:"-"` // "" = ByClient
 	Key          *ledger.Key `json:"-"`
 }
 
@@ -80,6 +81,7 @@ func (c *Reset) Check() error {
 type Delete struct {
 	Name
 	Reason string      `json:"reason"`
+	By     By          `json:"-"` // "" = ByClient
 	Key    *ledger.Key `json:"-"`
 }
 

@@ -13,7 +13,8 @@ var Events = []ledger.EventType{
 	ledger.Event[DeletedEvent](notify.CursorDeleted, ledger.OfLog, nil, "A cursor was deleted."),
 }
 
-// By says who has changed a cursor.
+// By says who has changed a cursor: one of these values, or a named token ("token:"
+// and its name).
 type By string
 
 // The values of By.

@@ -1,6 +1,7 @@
 package cursors
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -75,7 +76,7 @@ func (s *Service) Reset(ctx context.Context, c Reset) (Result, error) {
 		}
 		after := before.Reset(*c.LastSequence, now)
 		Write(u, before, after)
-		return after, encoded(u, ResetDraft(0, before, after, c.Reason, ByClient, now))
+		return after, encoded(u, ResetDraft(0, before, after, c.Reason, cmp.Or(c.By, ByClient), now))
 	})
 }
 
@@ -86,7 +87,7 @@ func (s *Service) Delete(ctx context.Context, c Delete) (Result, error) {
 			return before, ErrNotFound
 		}
 		Remove(u, before)
-		return Zero(c.Name), encoded(u, deletedDraft(before, c.Reason, ByClient, now))
+		return Zero(c.Name), encoded(u, deletedDraft(before, c.Reason, cmp.Or(c.By, ByClient), now))
 	})
 }
 

@@ -141,7 +141,7 @@ func withOutcome(c items.Content, out items.Outcome, answer items.Raw, by string
 		c.Outcome, c.ResolvedBy = &out, by
 		return c
 	case items.Question:
-		c.Outcome, c.Answer = &out, answer
+		c.Outcome, c.Answer, c.ResolvedBy = &out, answer, by
 		return c
 	}
 	return c

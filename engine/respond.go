@@ -1,14 +1,16 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"strings"
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/turns"
 )
 
 // Respond answers a question; the first answer wins. Errors: *InvalidError,
-// items.ErrNotFound, items.ErrAlreadyResolved, ledger.ErrKeyConflict,
+// items.ErrNotFound, items.ErrAlreadyResolved, turns.ErrNotAlways, ledger.ErrKeyConflict,
 // ledger.ErrStorageFull, ledger.ErrStorageFailed.
 func (e *Engine) Respond(ctx context.Context, c turns.Respond) (turns.RespondResult, error) {
 	threadID, err := e.rows.ItemThread(ctx, c.ItemID)
@@ -45,11 +47,10 @@ func (d *decision) respond(c turns.Respond) (turns.RespondResult, error) {
 	if err != nil {
 		return turns.RespondResult{}, err
 	}
-	by := c.By
-	if by == "" {
-		by = "client"
+	if c.Once && strings.HasSuffix(ans.Outcome.Kind, "_always") {
+		return turns.RespondResult{}, turns.ErrNotAlways
 	}
-	d.items.resolve(o, ans, by)
+	d.items.resolve(o, ans, string(cmp.Or(c.By, turns.ByClient)))
 	if d.active().pendingQuestions() == 0 {
 		d.turn.resumeAfterAnswer()
 	}

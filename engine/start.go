@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -160,7 +161,7 @@ func (d *decision) enqueue(q request, why string) (turns.StartResult, error) {
 	event := &turns.QueuedEvent{
 		Type: "queued", State: turns.Queued, Position: position, Rank: rank, QueuedAt: d.change.now, Reason: why,
 		Metadata: q.Metadata, Parent: q.Parent, Child: q.child, TimeoutSeconds: q.TimeoutSeconds, Retry: q.Retry, Chain: q.chain,
-		Review: asked(q.Review),
+		Review: asked(q.Review), RequestedBy: requestedBy(q.By),
 	}
 	if q.rejected != nil {
 		event.Continues, event.Continuations = q.rejected.TurnID, q.rejected.Continuations+1
@@ -168,11 +169,20 @@ func (d *decision) enqueue(q request, why string) (turns.StartResult, error) {
 	d.change.turn(nil, q.turnID, notify.TurnQueued, scope{attempt: 1}, event)
 	d.next().setInput(q.turnID, inputItems(d.items.addInput(q.turnID, 1, q.msgs, items.StatusCompleted), q.msgs))
 	if act := d.active(); q.OnBusy == turns.BusyInterrupt && act != nil && act.stop == nil {
-		d.turn.stop(stop{by: turns.ByClient, state: turns.Interrupted, reason: "a newer turn takes its place"}, d.stopWithin())
+		d.turn.stop(stop{by: cmp.Or(q.By, turns.ByClient), state: turns.Interrupted, reason: "a newer turn takes its place"}, d.stopWithin())
 	}
 	r := q.result(d)
 	r.State, r.QueuedAt, r.Position = turns.Queued, d.change.now, position
 	return r, nil
+}
+
+// requestedBy is what the events of a turn say of who asked for it: only a named token
+// is named.
+func requestedBy(by turns.By) string {
+	if by == turns.ByClient || !by.Client() {
+		return ""
+	}
+	return string(by)
 }
 
 // lastRank is the rank of a turn at the end of the queue.

@@ -21,10 +21,10 @@ func (w *turnWriter) addStarted(prev *turns.Turn, turnID string, origin turns.Or
 	e := &turns.StartedEvent{
 		Type: "started", State: turns.Active, StartedAt: w.d.change.now, Origin: origin,
 		Metadata: q.Metadata, Parent: q.Parent, Child: q.child, TimeoutSeconds: q.TimeoutSeconds, Retry: q.Retry, Chain: q.chain,
-		Review: asked(q.Review),
+		Review: asked(q.Review), RequestedBy: requestedBy(q.By),
 	}
 	if prev != nil {
-		e.Parent, e.Child = prev.Parent, prev.Child()
+		e.Parent, e.Child, e.RequestedBy = prev.Parent, prev.Child(), prev.RequestedBy
 	}
 	if prev != nil && prev.Attempt > 1 {
 		e.Origin, e.FirstStartedAt = turns.OriginRetry, prev.FirstStartedAt

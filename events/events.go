@@ -15,11 +15,12 @@ import (
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
 
 // All lists every event, in the order of the documentation. It never changes.
-var All = slices.Concat(threads.Events, turns.Events, items.Events, inbox.Events, cursors.Events, bridges.Events, turns.StepEvents, turns.RuntimeEvents)
+var All = slices.Concat(threads.Events, turns.Events, items.Events, inbox.Events, cursors.Events, bridges.Events, tokens.Events, turns.StepEvents, turns.RuntimeEvents)
 
 var byMethod = func() map[string]*ledger.EventType {
 	m := make(map[string]*ledger.EventType, len(All))

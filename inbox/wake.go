@@ -103,7 +103,7 @@ func FoldTurn(s ledger.State, h *notify.Header, body any) {
 		}
 	case *turns.EndedEvent:
 		// One that has not started was in the queue: it was not the active turn.
-		if b.State == turns.Interrupted && b.By == turns.ByClient && !b.StartedAt.IsZero() {
+		if b.State == turns.Interrupted && b.By.Client() && !b.StartedAt.IsZero() {
 			hold(s, h, true)
 		}
 		box, ok := s.Row(Table, h.ThreadID).(*Inbox)

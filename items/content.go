@@ -252,6 +252,8 @@ type Question struct {
 	URL     string   `json:"url,omitzero"`
 	Outcome *Outcome `json:"outcome,omitzero"`
 	Answer  Raw      `json:"answer,omitzero"`
+
+	ResolvedBy string `json:"resolved_by,omitzero"`
 }
 
 // Cost is an amount of money.

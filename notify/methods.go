@@ -74,6 +74,9 @@ const (
 	DeliveryDead     = "delivery/dead"
 	DeliveryLost     = "delivery/lost"
 
+	TokenCreated = "token/created"
+	TokenRevoked = "token/revoked"
+
 	HolonPaused  = "holon/paused"
 	HolonResumed = "holon/resumed"
 

@@ -50,12 +50,12 @@ func (s *Server) Handler() http.Handler {
 			s.fail(w, r, http.StatusNotFound, api.Errorf(api.KindInvalidRequest, "there is nothing at this path; /rpc, /rpc/stream, /events and /mcp are served"))
 			return
 		}
-		if _, is := api.AgentOf(r.Context()); is {
-			if !forAgents[r.URL.Path] {
-				s.fail(w, r, http.StatusForbidden, api.Errorf(api.KindForbidden, "the token of an agent does not open this path"))
-				return
-			}
-			ctx, cancel := whileAgentLives(r.Context())
+		if api.Limited(r.Context()) && !forLimited[r.URL.Path] {
+			s.fail(w, r, http.StatusForbidden, api.Errorf(api.KindForbidden, "the token is limited to threads, and does not open this path"))
+			return
+		}
+		if alive := api.AliveOf(r.Context()); alive != nil {
+			ctx, cancel := whileTokenLives(r.Context(), alive)
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
@@ -63,18 +63,18 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-// forAgents are the paths that the token of an agent opens.
-var forAgents = map[string]bool{"/rpc": true, "/rpc/stream": true, "/events": true, "/mcp": true, "/healthz": true, "/readyz": true}
+// forLimited are the paths that a token opens that is limited to threads, that of an
+// agent or a named one.
+var forLimited = map[string]bool{"/rpc": true, "/rpc/stream": true, "/events": true, "/mcp": true, "/healthz": true, "/readyz": true}
 
-// whileAgentLives returns a context that also ends when the token of the agent
-// whose request this is gets revoked: what waits, and streams, end then.
-func whileAgentLives(ctx context.Context) (context.Context, context.CancelFunc) {
+// whileTokenLives returns a context that also ends when the token of the request does:
+// what waits, and streams, end then. alive may be nil.
+func whileTokenLives(ctx, alive context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	agent, _ := api.AgentOf(ctx)
-	if agent.Alive == nil {
+	if alive == nil {
 		return ctx, cancel
 	}
-	stop := context.AfterFunc(agent.Alive, cancel)
+	stop := context.AfterFunc(alive, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 

@@ -142,7 +142,7 @@ func (s *Server) serveTwoWay(w http.ResponseWriter, r *http.Request, at *api.Str
 	}
 	// The request's context ends when the client has ended its half of the
 	// connection. The stream lives on until everything is answered.
-	ctx, cancel := whileAgentLives(context.WithoutCancel(r.Context()))
+	ctx, cancel := whileTokenLives(context.WithoutCancel(r.Context()), api.AliveOf(r.Context()))
 	defer cancel()
 	why = session.serve(ctx, r.Context(), func() {
 		// A read of the body that waits for the client returns now. The

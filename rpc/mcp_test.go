@@ -44,7 +44,7 @@ func newGated(t *testing.T, change ...func(*Config)) *gated {
 		rig:    &rig{t: t, memory: m, engine: e, server: s, client: &http.Client{Transport: &http.Transport{}}},
 		grants: grants.New(func(context.Context) ([]byte, error) { return []byte("secret"), nil }),
 	}
-	policy := admission.Policy{Mode: admission.RequireToken, Kind: admission.LoopbackTCP, Agents: g.grants.Admit}
+	policy := admission.Policy{Mode: admission.RequireToken, Kind: admission.LoopbackTCP, Tokens: g.grants.Admit}
 	if policy.Token, err = admission.ParseToken(ownerToken); err != nil {
 		t.Fatal(err)
 	}

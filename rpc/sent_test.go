@@ -1,8 +1,6 @@
 package rpc
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -10,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/notify"
 )
 
@@ -123,46 +120,6 @@ func TestAnAnswerThatIsNeverWrittenTellsSo(t *testing.T) {
 			}
 		case <-deadline:
 			t.Fatalf("of %d answers all were told as sent", sent)
-		}
-	}
-}
-
-func TestGuardDecidesByWhatParamsName(t *testing.T) {
-	r := newRig(t)
-	refused := errors.New("not this one")
-	var seen []string
-	ctx := api.WithGuard(context.Background(), func(_ context.Context, m *api.Method, n api.Named) error {
-		seen = append(seen, fmt.Sprint(m.Name, " ", m.Scope, " ", n.ThreadIDs, n.TurnID, n.ItemID))
-		if m.Scope == api.ScopeServer {
-			return nil
-		}
-		return api.Errorf(api.KindForbidden, "%v", refused)
-	})
-	for _, c := range []struct{ method, params, named string }{
-		{"holon/status", `{}`, "server []"},
-		{"thread/read", `{"thread_id":"a"}`, "thread [a]"},
-		{"turn/read", `{"turn_id":"b"}`, "turn []b"},
-		{"turn/renew", `{"lease":{"turn_id":"l","attempt":1,"token":"x"}}`, "turn []l"},
-		{"item/read", `{"item_id":"c"}`, "item []c"},
-		{"event/list", `{"after_seq":0,"thread_id":"d"}`, "log [d]"},
-		{"turn/list", `{}`, "log []"},
-		{"turn/claim", `{"agent":"builds"}`, "log []"}, // a turn of any thread
-		{"turn/start", `{"thread_id":"a","input":[],"parent":{"thread_id":"p","turn_id":"q"}}`, "thread [a p]"},
-		{"turn/start", `{"thread_id":"a","input":[]}`, "thread [a]"},
-		{"turn/start", `{"thread_id":"a","input":[],"parent":null}`, "thread [a]"},
-		{"thread/start", `{"parent":{"thread_id":"p","turn_id":"q"}}`, "thread [p]"},
-		{"thread/start", `{}`, "thread []"},
-		{"turn/await", `{"owner_thread_id":"o","turn_ids":["q"]}`, "log [o]"},
-		{"turn/list", `{"parent_thread_id":"p"}`, "log [p]"},
-		{"thread/fork", `{"thread_id":"a","new_thread_id":"b"}`, "thread [a b]"},
-	} {
-		seen = nil
-		reply, _ := r.server.API().Call(ctx, c.method, []byte(c.params), api.Call{})
-		if len(seen) != 1 || seen[0] != c.method+" "+c.named {
-			t.Errorf("%s: the guard was asked %q, want %s", c.method, seen, c.named)
-		}
-		if c.method != "holon/status" && (reply.Err == nil || reply.Err.Data.Kind != api.KindForbidden) {
-			t.Errorf("%s was executed: %+v", c.method, reply)
 		}
 	}
 }

@@ -92,6 +92,7 @@ type Start struct {
 	WaitSeconds    float64         `json:"wait_seconds,omitzero"` // 0 = answer as soon as it is durable
 	Retry          *RetryPolicy    `json:"retry,omitzero"`        // nil = the agent's
 	Review         ReviewPolicy    `json:"review,omitzero"`       // "" = the agent's
+	By             By              `json:"-"`                     // who asks; "" = ByClient
 	Key            *ledger.Key     `json:"-"`
 }
 
@@ -219,7 +220,8 @@ type Respond struct {
 	OptionKind string
 	Outcome    string // "" or "cancelled"
 	Answer     jsontext.Value
-	By         string // who answers, shown as resolved_by
+	By         By   // who answers, shown as resolved_by; "" = ByClient
+	Once       bool // options of a kind that ends with _always are refused
 	Key        *ledger.Key
 }
 

@@ -134,6 +134,7 @@ var (
 	ErrReviewed       = errors.New("this attempt of the turn has been reviewed")
 	ErrNotInReview    = errors.New("the turn does not wait for a review")
 	ErrContinued      = errors.New("the turn was rejected, and another one continues it")
+	ErrNotAlways      = errors.New("the token may answer this question only, not later ones too: choose an option for once")
 	// ErrOwnerMoved says that the thread or the turn for which a child turn works
 	// has ended or was tried again since the decision. It comes from Append.
 	ErrOwnerMoved = errors.New("the owner of the child turn has moved on")

@@ -1,6 +1,8 @@
 package turns
 
 import (
+	"strings"
+
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
@@ -97,6 +99,7 @@ type Turn struct {
 	Continues          string          `json:"continues,omitzero"`      // the rejected turn that it continues
 	Continuations      int             `json:"continuations,omitzero"`  // how many turns were rejected before it, one after the other
 	ContinuedBy        string          `json:"continued_by,omitzero"`   // the turn that continues it, whose accepted end counts for it
+	RequestedBy        string          `json:"requested_by,omitzero"`   // the named token that asked for it; "" = another client
 	TimeoutSeconds     float64         `json:"timeout_seconds,omitzero"`
 	Retry              *RetryPolicy    `json:"retry,omitzero"`
 	RetryAt            notify.Time     `json:"retry_at,omitzero"`
@@ -134,6 +137,8 @@ type QueuedEvent struct {
 	// Of a turn that continues a rejected one.
 	Continues     string `json:"continues,omitzero"`
 	Continuations int    `json:"continuations,omitzero"`
+	// RequestedBy is the named token that asked for the turn; "" = another client.
+	RequestedBy string `json:"requested_by,omitzero"`
 }
 
 // Child is what turn/queued and turn/started of a child turn say of it, beside its
@@ -169,6 +174,7 @@ type StartedEvent struct {
 	FirstStartedAt notify.Time  `json:"first_started_at,omitzero"`
 	Chain          int          `json:"chain,omitzero"`
 	Review         *ReviewAsked `json:"review,omitzero"`
+	RequestedBy    string       `json:"requested_by,omitzero"` // as in QueuedEvent
 }
 
 // ProgressEvent is the body of turn/progress. ElapsedMs counts from the turn's
@@ -228,7 +234,8 @@ type EndedEvent struct {
 	Title  string          `json:"title,omitzero"`
 }
 
-// By says who interrupted a turn.
+// By says who interrupted a turn: one of these values, or a named token ("token:"
+// and its name).
 type By string
 
 // The values of By.
@@ -237,6 +244,12 @@ const (
 	ByOwner  By = "owner"  // the agent or the end of the turn that a child turn works for
 	ByServer By = "server" // a stop, a closed thread, the agent itself
 )
+
+// Client reports whether a client did it, with a named token or without.
+func (b By) Client() bool { return b == ByClient || strings.HasPrefix(string(b), ByTokenPrefix) }
+
+// ByTokenPrefix begins what events say of a client that has a named token.
+const ByTokenPrefix = "token:"
 
 // Apply returns the row that the event leaves, or nil if it changes none.
 // prev is nil before the turn's first event, and is not changed.
@@ -250,7 +263,7 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 		next.State, next.Rank, next.QueuedAt, next.Reason = Queued, b.Rank, b.QueuedAt, b.Reason
 		if prev == nil {
 			next.Metadata, next.Parent, next.TimeoutSeconds, next.Retry = b.Metadata, b.Parent, b.TimeoutSeconds, b.Retry
-			next.Chain = b.Chain
+			next.Chain, next.RequestedBy = b.Chain, b.RequestedBy
 			next.Review, next.Continues, next.Continuations = b.Review.asked(), b.Continues, b.Continuations
 			next.asChild(b.Child)
 		}
@@ -261,7 +274,7 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 		next.Chain, next.Wake = max(next.Chain, b.Chain), next.Wake || b.Origin == OriginWake
 		if prev == nil {
 			next.Metadata, next.Parent, next.TimeoutSeconds, next.Retry = b.Metadata, b.Parent, b.TimeoutSeconds, b.Retry
-			next.Review = b.Review.asked()
+			next.Review, next.RequestedBy = b.Review.asked(), b.RequestedBy
 			next.asChild(b.Child)
 		} else if b.Origin == OriginRetry {
 			next.ProgressMessage = "" // it described the wait

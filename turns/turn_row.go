@@ -21,7 +21,7 @@ var Table = ledger.NewTable(ledger.Table{
 		"message_truncated", "chain", "wake", "interrupted_by",
 		"parent_attempt", "attention_policy", "title", "root_thread_id", "accepted_seq", "prompts", "prompt_seq", "waits_for",
 		"review_policy", "review_state", "review_note", "review_by", "review_reason", "review_due_at", "reviewed_at", "review_end_seq",
-		"continues", "continuations", "continued_by"},
+		"continues", "continuations", "continued_by", "requested_by"},
 	Key: []string{"created_seq"},
 	Mutable: []string{"state", "attempt", "rank", "progress", "progress_message", "origin", "message", "reason",
 		"stop_reason", "error", "usage", "undelivered", "queued_at", "started_at", "completed_at", "updated_seq",
@@ -104,6 +104,7 @@ func (t *Turn) Values(first int64) (ledger.Values, error) {
 		notify.Settle(t.PromptSeq, first), waitsFor,
 		string(review.Policy), string(review.State), review.Note, string(review.By), review.Reason, review.DueAt.Milli(),
 		review.ReviewedAt.Milli(), notify.Settle(review.EndSeq, first), t.Continues, int64(t.Continuations), t.ContinuedBy,
+		t.RequestedBy,
 	}, nil
 }
 
@@ -121,6 +122,7 @@ func Read(v ledger.Values) (*Turn, error) {
 		Wake: v.Int(31) != 0, InterruptedBy: By(v.Text(32)),
 		AttentionPolicy: AttentionPolicy(v.Text(34)), Title: v.Text(35), RootThreadID: v.Text(36), AcceptedSeq: v.Int(37),
 		Prompts: int(v.Int(38)), PromptSeq: v.Int(39), Continues: v.Text(49), Continuations: int(v.Int(50)), ContinuedBy: v.Text(51),
+		RequestedBy: v.Text(52),
 	}
 	if policy := ReviewPolicy(v.Text(41)); policy != "" {
 		t.Review = &Review{

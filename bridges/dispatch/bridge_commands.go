@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -205,7 +206,7 @@ func (s *Service) BridgePause(_ context.Context, c bridges.ChangeBridge) (bridge
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.changeKeyed(s, c.Key, notify.BridgePaused, bridges.ByClient, func(next *bridges.Bridge, seq int64, at notify.Time) error {
+	return b.changeKeyed(s, c.Key, notify.BridgePaused, cmp.Or(c.By, bridges.ByClient), func(next *bridges.Bridge, seq int64, at notify.Time) error {
 		if next.State != bridges.Paused {
 			next.Pause(seq, at, c.Reason)
 		}
@@ -222,7 +223,7 @@ func (s *Service) BridgeResume(_ context.Context, c bridges.ChangeBridge) (bridg
 		return replayOr[bridges.BridgeResult](s.cfg.Store, c.Key, bridges.ErrBridgeNotFound)
 	}
 	b.mu.Lock()
-	r, err := b.changeKeyed(s, c.Key, notify.BridgeResumed, bridges.ByClient, func(next *bridges.Bridge, seq int64, at notify.Time) error {
+	r, err := b.changeKeyed(s, c.Key, notify.BridgeResumed, cmp.Or(c.By, bridges.ByClient), func(next *bridges.Bridge, seq int64, at notify.Time) error {
 		if b.channel.Load() == nil {
 			if next.Configured {
 				return bridges.ErrConfigured
@@ -301,7 +302,7 @@ func (s *Service) BridgeDelete(ctx context.Context, c bridges.DeleteBridge) (bri
 		if !c.Cascade {
 			return bridges.BridgeResult{}, bridges.ErrInUse
 		}
-		if _, err := s.deleteLane(ctx, l, nil, "its bridge was deleted"); err != nil {
+		if _, err := s.deleteLane(ctx, l, nil, c.By, "its bridge was deleted"); err != nil {
 			return bridges.BridgeResult{}, err
 		}
 	}
@@ -310,7 +311,7 @@ func (s *Service) BridgeDelete(ctx context.Context, c bridges.DeleteBridge) (bri
 	row := b.row.Load()
 	r, replayed, err := ledger.Keyed(s.cfg.Store, c.Key, func() (*ledger.Unit, bridges.BridgeResult, error) {
 		u := &ledger.Unit{Rows: []ledger.Row{&ledger.Removal{Of: bridges.BridgeTable, Key: []any{row.BridgeID}}}}
-		draft(u, notify.BridgeDeleted, s.now(), row.Event(bridges.ByClient))
+		draft(u, notify.BridgeDeleted, s.now(), row.Event(cmp.Or(c.By, bridges.ByClient)))
 		return u, bridges.BridgeResult{Bridge: row.Shown()}, u.Drafts[0].Encode()
 	}, s.cfg.Store.Append)
 	if err != nil || replayed {

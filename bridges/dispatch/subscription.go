@@ -76,7 +76,7 @@ func (s *Service) SubscriptionCreate(ctx context.Context, c bridges.CreateSubscr
 		at := notify.TimeOf(now)
 		next.CreatedAt, next.UpdatedAt, next.CreatedSeq, next.UpdatedSeq = at, at, notify.Provisional(0), notify.Provisional(0)
 		u.Rows = append(u.Rows, next, follow.NewRow(next.FollowerName(), s.cfg.LogID, after))
-		draft(u, notify.SubscriptionCreated, now, next.Event(bridges.ByClient))
+		draft(u, notify.SubscriptionCreated, now, next.Event(cmp.Or(c.By, bridges.ByClient)))
 		created := true
 		view := bridges.SubscriptionView{Subscription: *next, Cursor: cursors.Zero(cursorName(next))}
 		if old != nil {
@@ -189,7 +189,7 @@ func newestTurn(tx ledger.Reader, threadID string, head int64) (after int64, err
 // change commits a change of a subscription by a client. do makes the next state and
 // may add to the unit; the subscription's event is the last draft, so that its seq is
 // that of the result. It returns nil if nothing is to be changed.
-func (s *Service) change(ctx context.Context, id string, key *ledger.Key, method string,
+func (s *Service) change(ctx context.Context, id string, key *ledger.Key, by bridges.By, method string,
 	do func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (cursor *cursors.Cursor, unchanged bool, err error),
 	then func(l *lane)) (bridges.SubscriptionResult, error) {
 	l := s.known.lane(id)
@@ -209,7 +209,7 @@ func (s *Service) change(ctx context.Context, id string, key *ledger.Key, method
 	r, replayed, err := ledger.Keyed(s.cfg.Store, key, func() (*ledger.Unit, bridges.SubscriptionResult, error) {
 		u, now := &ledger.Unit{}, s.now()
 		next = l.sub.Clone()
-		e := next.Event(bridges.ByClient)
+		e := next.Event(cmp.Or(by, bridges.ByClient))
 		e.Reason = ""
 		changed, unchanged, err := do(l, next, u, e)
 		if err != nil {
@@ -267,7 +267,7 @@ func replayOr[R any, P ledger.Result[R]](log ledger.Log, key *ledger.Key, otherw
 func (s *Service) SubscriptionUpdate(ctx context.Context, c bridges.UpdateSubscription) (bridges.SubscriptionResult, error) {
 	var old *follow.Lane
 	var name string
-	r, err := s.change(ctx, c.SubscriptionID, c.Key, notify.SubscriptionUpdated,
+	r, err := s.change(ctx, c.SubscriptionID, c.Key, c.By, notify.SubscriptionUpdated,
 		func(l *lane, next *bridges.Subscription, u *ledger.Unit, _ *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
 			if c.On != nil {
 				next.On = *c.On
@@ -312,7 +312,7 @@ func (s *Service) refollow(ctx context.Context, l *lane, old *follow.Lane) {
 
 // SubscriptionPause stops a subscription. Errors: bridges.ErrSubscriptionNotFound.
 func (s *Service) SubscriptionPause(ctx context.Context, c bridges.ChangeSubscription) (bridges.SubscriptionResult, error) {
-	return s.change(ctx, c.SubscriptionID, c.Key, notify.SubscriptionPaused,
+	return s.change(ctx, c.SubscriptionID, c.Key, c.By, notify.SubscriptionPaused,
 		func(l *lane, next *bridges.Subscription, _ *ledger.Unit, _ *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
 			unchanged := next.State == bridges.Paused
 			next.State, next.Reason = bridges.Paused, c.Reason
@@ -323,7 +323,7 @@ func (s *Service) SubscriptionPause(ctx context.Context, c bridges.ChangeSubscri
 // SubscriptionResume lets a subscription send that was paused, held or disabled. What
 // was held is sent. Errors: bridges.ErrSubscriptionNotFound.
 func (s *Service) SubscriptionResume(ctx context.Context, c bridges.ChangeSubscription) (bridges.SubscriptionResult, error) {
-	return s.change(ctx, c.SubscriptionID, c.Key, notify.SubscriptionResumed,
+	return s.change(ctx, c.SubscriptionID, c.Key, c.By, notify.SubscriptionResumed,
 		func(l *lane, next *bridges.Subscription, _ *ledger.Unit, _ *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
 			unchanged := next.State == bridges.Active
 			if next.State == bridges.Held {
@@ -346,11 +346,11 @@ func (s *Service) SubscriptionReset(ctx context.Context, c bridges.ResetSubscrip
 	if *c.ToSeq > s.cfg.Head() {
 		return bridges.SubscriptionResult{}, bridges.ErrAhead
 	}
-	return s.moveTo(ctx, c.SubscriptionID, c.Key, notify.SubscriptionReset, *c.ToSeq, c.Reason,
+	return s.moveTo(ctx, c.SubscriptionID, c.Key, c.By, notify.SubscriptionReset, *c.ToSeq, c.Reason,
 		func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) cursors.Cursor {
 			now := notify.TimeOf(s.now())
 			cursor := l.cursor.Reset(*c.ToSeq, now)
-			u.Drafts = append(u.Drafts, cursors.ResetDraft(len(u.Drafts), l.cursor, cursor, c.Reason, cursors.ByClient, now))
+			u.Drafts = append(u.Drafts, cursors.ResetDraft(len(u.Drafts), l.cursor, cursor, c.Reason, cmp.Or(cursors.By(c.By), cursors.ByClient), now))
 			e.ToSeq, e.Generation, e.Reason = *c.ToSeq, next.Generation, c.Reason
 			return cursor
 		})
@@ -361,7 +361,7 @@ func (s *Service) SubscriptionReset(ctx context.Context, c bridges.ResetSubscrip
 func (s *Service) SubscriptionSkip(ctx context.Context, c bridges.SkipSubscription) (bridges.SubscriptionResult, error) {
 	if c.Seq == 0 {
 		head := s.cfg.Head()
-		return s.moveTo(ctx, c.SubscriptionID, c.Key, notify.SubscriptionSkipped, head, c.Reason,
+		return s.moveTo(ctx, c.SubscriptionID, c.Key, c.By, notify.SubscriptionSkipped, head, c.Reason,
 			func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) cursors.Cursor {
 				e.FromSeq, e.ToSeq, e.Reason = l.cursor.LastSequence, head, c.Reason
 				if next.State == bridges.Held {
@@ -371,7 +371,7 @@ func (s *Service) SubscriptionSkip(ctx context.Context, c bridges.SkipSubscripti
 			})
 	}
 	var skipped *bridges.Delivery
-	return s.change(ctx, c.SubscriptionID, c.Key, notify.SubscriptionSkipped,
+	return s.change(ctx, c.SubscriptionID, c.Key, c.By, notify.SubscriptionSkipped,
 		func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
 			for _, d := range l.open {
 				if d.Seq == c.Seq && d.State == bridges.StateMismatch {
@@ -395,7 +395,7 @@ func (s *Service) SubscriptionSkip(ctx context.Context, c bridges.SkipSubscripti
 
 // moveTo makes a subscription go on after a seq. Deliveries up to it that are not
 // settled are given up; later ones are decided again.
-func (s *Service) moveTo(ctx context.Context, id string, key *ledger.Key, method string, to int64, reason string,
+func (s *Service) moveTo(ctx context.Context, id string, key *ledger.Key, by bridges.By, method string, to int64, reason string,
 	cursorOf func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) cursors.Cursor) (bridges.SubscriptionResult, error) {
 	var name string
 	var given []*bridges.Delivery
@@ -403,7 +403,7 @@ func (s *Service) moveTo(ctx context.Context, id string, key *ledger.Key, method
 	if method == notify.SubscriptionSkipped {
 		why = bridges.ReasonSkipped + ": " + reason
 	}
-	r, err := s.change(ctx, id, key, method,
+	r, err := s.change(ctx, id, key, by, method,
 		func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
 			if method == notify.SubscriptionSkipped && next.State != bridges.Held && next.State != bridges.Paused && next.State != bridges.Disabled {
 				return nil, false, bridges.ErrNotHeld
@@ -443,13 +443,13 @@ func (s *Service) SubscriptionDelete(ctx context.Context, c bridges.ChangeSubscr
 	if l == nil {
 		return replayOr[bridges.SubscriptionResult](s.cfg.Store, c.Key, bridges.ErrSubscriptionNotFound)
 	}
-	return s.deleteLane(ctx, l, c.Key, c.Reason)
+	return s.deleteLane(ctx, l, c.Key, c.By, c.Reason)
 }
 
 // deleteLane deletes a subscription. s.changing is held.
-func (s *Service) deleteLane(ctx context.Context, l *lane, key *ledger.Key, reason string) (bridges.SubscriptionResult, error) {
+func (s *Service) deleteLane(ctx context.Context, l *lane, key *ledger.Key, by bridges.By, reason string) (bridges.SubscriptionResult, error) {
 	name := ""
-	r, err := s.change(ctx, l.id, key, notify.SubscriptionDeleted,
+	r, err := s.change(ctx, l.id, key, by, notify.SubscriptionDeleted,
 		func(l *lane, next *bridges.Subscription, u *ledger.Unit, e *bridges.SubscriptionEvent) (*cursors.Cursor, bool, error) {
 			name = l.sub.FollowerName()
 			next.Delete(l.position())

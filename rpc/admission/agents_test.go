@@ -30,7 +30,7 @@ func TestTheTokenOfAnAgentAlwaysNarrows(t *testing.T) {
 	}
 	const own = "Bearer " + testTokenText
 	for _, mode := range []Mode{Auto, RequireToken, None} {
-		gate, err := New(Policy{Mode: mode, Kind: LoopbackTCP, Token: token, Agents: liveAgent})
+		gate, err := New(Policy{Mode: mode, Kind: LoopbackTCP, Token: token, Tokens: liveAgent})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestTheServersOwnTokenComesFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gate, err := New(Policy{Mode: RequireToken, Kind: LoopbackTCP, Token: token, Agents: liveAgent})
+	gate, err := New(Policy{Mode: RequireToken, Kind: LoopbackTCP, Token: token, Tokens: liveAgent})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ type Gate struct {
 	token    Token
 	origins  map[origin]bool
 	hosts    []hostRule
-	agents   func(context.Context, string) (_ context.Context, mine, ok bool)
+	tokens   func(context.Context, string) (_ context.Context, mine, ok bool)
 	observer func(Refusal)
 }
 
@@ -42,7 +42,7 @@ func New(p Policy) (*Gate, error) {
 		secure:  p.TLS && p.Kind != Unix || p.BehindProxy,
 		peers:   p.Mode == Auto && p.Kind != OtherTCP && !p.BehindProxy,
 		token:   p.Token,
-		agents:  p.Agents,
+		tokens:  p.Tokens,
 		origins: origins,
 		hosts:   hosts,
 	}, nil

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// authorize checks the requester. It returns the request, which is that of an agent
-// if it carries the token of one, or the refusal. It checks a credential even where
+// authorize checks the requester. It returns the request, which is that of a token
+// beside the server's own if it carries one, or the refusal. It checks a credential even where
 // none is needed, so that a client with a stale token or the token of another
-// server learns it at once. --auth none checks the tokens of agents only.
+// server learns it at once. --auth none checks such tokens only.
 func (g *Gate) authorize(r *http.Request) (*http.Request, *Refusal) {
 	values, presented := r.Header["Authorization"]
-	if presented && g.agents != nil {
-		if of, mine, refusal := g.checkAgent(r, values); mine {
+	if presented && g.tokens != nil {
+		if of, mine, refusal := g.checkOther(r, values); mine {
 			return of, refusal
 		}
 	}
@@ -30,9 +30,9 @@ func (g *Gate) authorize(r *http.Request) (*http.Request, *Refusal) {
 	return r, unauthorized(ReasonTokenMissing, "this request needs the token: send Authorization: Bearer with what is in the file token of the server's data directory (curl -H @DATA/curl-header)")
 }
 
-// checkAgent looks for the token of an agent. mine says that there is one, or what
-// looks like one, anywhere in the headers: they are then judged by it alone.
-func (g *Gate) checkAgent(r *http.Request, values []string) (of *http.Request, mine bool, _ *Refusal) {
+// checkOther looks for a token beside the server's own. mine says that there is one, or
+// what looks like one, anywhere in the headers: they are then judged by it alone.
+func (g *Gate) checkOther(r *http.Request, values []string) (of *http.Request, mine bool, _ *Refusal) {
 	for _, v := range values {
 		if g.checkToken([]string{v}) == nil && len(values) == 1 {
 			return r, false, nil // the server's own token may look like anything
@@ -41,13 +41,13 @@ func (g *Gate) checkAgent(r *http.Request, values []string) (of *http.Request, m
 		if scheme, rest, ok := strings.Cut(v, " "); ok && strings.EqualFold(scheme, "Bearer") {
 			credential = strings.Trim(rest, " ")
 		}
-		ctx, looks, ok := g.agents(r.Context(), credential)
+		ctx, looks, ok := g.tokens(r.Context(), credential)
 		switch {
 		case !looks:
 		case ok && len(values) == 1 && credential != v:
 			return r.WithContext(ctx), true, nil
 		default:
-			return r, true, unauthorized(ReasonTokenWrong, "the token of an agent in the Authorization header is not valid, or not valid any more")
+			return r, true, unauthorized(ReasonTokenWrong, "the token in the Authorization header is not valid, or not valid any more")
 		}
 	}
 	return r, false, nil

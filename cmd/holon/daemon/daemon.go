@@ -26,6 +26,7 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/rpc/grants"
 	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -73,7 +74,8 @@ type daemon struct {
 	wire       *rpc.Server
 	metrics    http.Handler
 	token      admission.Token
-	grants     *grants.Grants // tokens of agents
+	grants     *grants.Grants  // tokens of agents
+	tokens     *tokens.Service // named ones
 	listeners  []*listener
 	pprof      *listener // nil: none
 	startedAt  time.Time
@@ -169,6 +171,9 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 	if err := d.openDeliveries(ctx, followers); err != nil {
 		return err
 	}
+	if d.tokens, err = openTokens(ctx, d.store); err != nil {
+		return err
+	}
 	if err := d.newWire(ctx, observed); err != nil {
 		return err
 	}
@@ -194,6 +199,7 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 	group, runCtx := errgroup.WithContext(runCtx)
 	group.Go(func() error { return d.engine.Run(runCtx) })
 	group.Go(func() error { return d.retain(runCtx) })
+	group.Go(func() error { return d.tokens.Run(runCtx) })
 	group.Go(func() error { return d.deliver(runCtx, followers) })
 	stdioEnded := d.serveListeners(runCtx, group)
 	d.servePprof(runCtx, group)

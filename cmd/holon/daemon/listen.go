@@ -53,7 +53,7 @@ func (d *daemon) checkListeners() error {
 func (d *daemon) policy(at string, kind admission.Kind) admission.Policy {
 	return admission.Policy{
 		Mode: admission.Mode(d.cfg.Auth), Token: d.token, Listen: at, Kind: kind,
-		Agents: d.grants.Admit, AllowOrigins: d.cfg.AllowOrigin, AllowHosts: d.cfg.AllowHost,
+		Tokens: d.admit, AllowOrigins: d.cfg.AllowOrigin, AllowHosts: d.cfg.AllowHost,
 		TLS: d.cfg.TLSCert != "" && kind != admission.Unix, BehindProxy: d.cfg.BehindProxy,
 	}
 }

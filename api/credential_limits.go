@@ -1,0 +1,119 @@
+package api
+
+import (
+	"github.com/seed82539d15/holon/cursors"
+	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/tokens"
+)
+
+// The rules of single methods for named tokens.
+
+// awaitedForOwner: what turn/await answers counts as told to the owner's agent. That
+// is a change.
+func awaitedForOwner(h *holder, p *TurnAwaitParams) error {
+	if p.OwnerThreadID != "" && !h.Role.Covers(tokens.RoleOperate) {
+		return forbidden("owner_thread_id", "role", "the token %s has the role %s, and this member needs %s", h.Name, h.Role, tokens.RoleOperate)
+	}
+	return nil
+}
+
+// awaitedOwn lets a limited token wait for turns of its threads.
+func awaitedOwn(h *holder, p *TurnAwaitParams) error {
+	if p.OwnerThreadID == "" && len(p.TurnIDs) == 0 {
+		return forbidden("turn_ids", "threads", "the token %s is limited to threads: name turns of them", h.Name)
+	}
+	if p.OwnerThreadID != "" {
+		if err := h.ownsThread("owner_thread_id", p.OwnerThreadID); err != nil {
+			return err
+		}
+	}
+	for i, id := range p.TurnIDs {
+		if err := h.ownsTurn(indexed("turn_ids", i), id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// childOfOwn lets a limited token start child threads of its threads, in their
+// directories.
+func childOfOwn(h *holder, p *ThreadStartParams) error {
+	if p.Parent == nil || p.Parent.ThreadID == "" {
+		return forbidden("parent", "threads", "the token %s is limited to threads: it starts child threads of them", h.Name)
+	}
+	if err := h.ownsThread("parent.thread_id", p.Parent.ThreadID); err != nil {
+		return err
+	}
+	if p.ThreadID != nil && *p.ThreadID != "" {
+		s, err := h.api.Reader.ReadThread(h.ctx, *p.ThreadID, 0)
+		if err != nil {
+			return err
+		}
+		if s.Thread != nil {
+			if err := h.ownsThread("thread_id", *p.ThreadID); err != nil {
+				return err
+			}
+		}
+	}
+	if p.Cwd == "" {
+		return nil
+	}
+	s, err := h.api.Reader.ReadThread(h.ctx, p.Parent.ThreadID, 0)
+	if err != nil {
+		return err
+	}
+	if s.Thread == nil || !inDirectory(s.Thread.Cwd, p.Cwd) {
+		return forbidden("cwd", "threads", "a child thread works in the directory of its parent or below")
+	}
+	return nil
+}
+
+// subscribedToOwn keeps the events of other threads from the inbox of a limited token.
+func subscribedToOwn(h *holder, p *InboxSubscribeParams) error {
+	if p.Source != inbox.SourceEvents || len(p.ThreadIDs) == 0 {
+		return forbidden("thread_ids", "threads", "the token %s is limited to threads: subscribe to %s of some of them", h.Name, inbox.SourceEvents)
+	}
+	return nil
+}
+
+// seenPrefix begins the consumer whose cursors say what a person has looked at: the
+// name of the credential follows.
+const seenPrefix = "seen:"
+
+// seenBy is the consumer of what the requester has looked at.
+func seenBy(name string) string { return seenPrefix + name }
+
+// othersCursor: every token may say what its holder has looked at, and nothing else.
+func othersCursor(h *holder, p *CursorAdvanceParams) error {
+	if p.ConsumerID == seenBy(h.Name) || h.Role.Covers(tokens.RoleOperate) {
+		return nil
+	}
+	return forbidden("consumer_id", "role", "the token %s has the role %s: it advances the cursors of %s only", h.Name, h.Role, seenBy(h.Name))
+}
+
+// A limited token has access to the cursors whose subject is one of its threads.
+
+func advancedOwn(h *holder, p *CursorAdvanceParams) error { return h.ownsSubject(p.Name) }
+func failedOwn(h *holder, p *CursorErrorParams) error     { return h.ownsSubject(p.Name) }
+func resetOwn(h *holder, p *CursorResetParams) error      { return h.ownsSubject(p.Name) }
+func deletedOwn(h *holder, p *CursorDeleteParams) error   { return h.ownsSubject(p.Name) }
+func readOwn(h *holder, p *CursorReadParams) error        { return h.ownsSubject(p.Name) }
+
+func (h *holder) ownsSubject(n cursors.Name) error { return h.ownsThread("subject_id", n.SubjectID) }
+
+func listedOwn(h *holder, p *CursorListParams) error {
+	if p.SubjectID == nil {
+		return forbidden("subject_id", "threads", "the token %s is limited to threads: name one of them", h.Name)
+	}
+	return h.ownsThread("subject_id", *p.SubjectID)
+}
+
+// ownsTurn requires that a turn is of one of the token's threads.
+func (h *holder) ownsTurn(field, turnID string) error {
+	v := &viewer{ctx: h.ctx, api: h.api}
+	threadID, err := v.threadOf("turn_id", turnID)
+	if err != nil {
+		return err
+	}
+	return h.ownsThread(field, threadID)
+}

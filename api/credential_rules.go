@@ -1,0 +1,163 @@
+package api
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/seed82539d15/holon/tokens"
+)
+
+// The roles that methods need. Every method declares one.
+func reading(m *Method)    { m.Role = tokens.RoleRead }
+func responding(m *Method) { m.Role = tokens.RoleRespond }
+func working(m *Method)    { m.Role = tokens.RoleWork }
+func operating(m *Method)  { m.Role = tokens.RoleOperate }
+func owning(m *Method)     { m.Role = tokens.RoleOwner }
+
+// holder is the named token whose request is checked.
+type holder struct {
+	ctx context.Context
+	api *API
+	Credential
+}
+
+// unless is a rule about a request that needs more than the role of its method.
+func unless[P any](check func(h *holder, p *P) error) option {
+	return func(m *Method) { m.roleRule = holderRule(m.Params, check) }
+}
+
+// Limit says what a method does for a token that is limited to threads.
+type Limit string
+
+// The limits. Without a declaration it is LimitRefused for methods about the server,
+// and LimitNamed for all others.
+const (
+	// LimitNamed: every thread that the request names, itself or by a turn or an item,
+	// must be one of the token's, and it must name one.
+	LimitNamed Limit = "named"
+	// LimitAny: the answer tells nothing of a thread.
+	LimitAny Limit = "any"
+	// LimitNarrowed: the answer has only the token's threads.
+	LimitNarrowed Limit = "narrowed"
+	// LimitRule: a rule of the method decides.
+	LimitRule Limit = "rule"
+	// LimitRefused: the method is for tokens that are not limited.
+	LimitRefused Limit = "refused"
+)
+
+func whenLimited(l Limit) option { return func(m *Method) { m.Limit = l } }
+
+// limitedBy is a rule for tokens that are limited, beside what the Limit demands.
+func limitedBy[P any](check func(h *holder, p *P) error) option {
+	return func(m *Method) { m.limitRule = holderRule(m.Params, check) }
+}
+
+func holderRule[P any](params reflect.Type, check func(h *holder, p *P) error) func(*holder, reflect.Value) error {
+	if params != reflect.TypeFor[P]() {
+		panic("a rule for " + reflect.TypeFor[P]().String() + " is declared for " + params.String())
+	}
+	return func(h *holder, p reflect.Value) error { return check(h, p.Addr().Interface().(*P)) }
+}
+
+// checkCredential refuses what a named token may not ask.
+func (m *Method) checkCredential(ctx context.Context, s *shape, p reflect.Value) error {
+	c, ok := CredentialOf(ctx)
+	if !ok {
+		return nil
+	}
+	a, _ := ctx.Value(apiKey{}).(*API)
+	switch {
+	case a == nil:
+		return forbidden("", "role", "the request came past the table of methods")
+	case c.ended():
+		return errTokenEnded()
+	case !c.Role.Covers(m.Role):
+		return forbidden("", "role", "the token %s has the role %s, and %s needs %s", c.Name, c.Role, m.Name, m.Role)
+	}
+	h := &holder{ctx, a, c}
+	if m.roleRule != nil {
+		if err := m.roleRule(h, p); err != nil {
+			return err
+		}
+	}
+	if !c.limited() {
+		return nil
+	}
+	switch m.Limit {
+	case LimitNamed:
+		if err := h.names(m, s, p); err != nil {
+			return err
+		}
+		fallthrough
+	case LimitAny, LimitNarrowed:
+		if err := h.ownsAll(s.named(p)); err != nil {
+			return err
+		}
+	case LimitRefused:
+		return forbidden("", "threads", "the token %s is limited to threads, and %s is not about one", c.Name, m.Name)
+	}
+	if m.limitRule != nil {
+		return m.limitRule(h, p)
+	}
+	return nil
+}
+
+// names requires that the request names what the method is about.
+func (h *holder) names(m *Method, s *shape, p reflect.Value) error {
+	n := s.named(p)
+	named, field := len(n.ThreadIDs) > 0 || n.TurnID != "" || n.ItemID != "", "thread_id"
+	if m.Scope == ScopeThread {
+		named = s.id(p, idThread) != "" // a parent alone names no thread that is the token's
+	}
+	if !named {
+		return forbidden(field, "threads", "the token %s is limited to threads: name one of them", h.Name)
+	}
+	return nil
+}
+
+// ownsAll requires that every thread that is named is one of the token's.
+func (h *holder) ownsAll(n Named) error {
+	for _, id := range n.ThreadIDs {
+		if err := h.ownsThread("thread_id", id); err != nil {
+			return err
+		}
+	}
+	for field, id := range map[string]string{"turn_id": n.TurnID, "item_id": n.ItemID} {
+		if id == "" {
+			continue
+		}
+		v := &viewer{ctx: h.ctx, api: h.api}
+		threadID, err := v.threadOf(field, id)
+		if err != nil {
+			return err
+		}
+		if err := h.ownsThread(field, threadID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *holder) ownsThread(field, threadID string) error {
+	own, err := h.api.covers(h.ctx, h.ThreadIDs, threadID)
+	if err == nil && !own {
+		return forbidden(field, "threads", "it is not of the threads that the token %s is limited to", h.Name)
+	}
+	return err
+}
+
+// forbidden is the error of a request that a named token does not allow.
+func forbidden(field, reason, format string, args ...any) *Error {
+	e := Errorf(KindForbidden, format, args...)
+	e.Data.Field, e.Data.Reason = field, reason
+	if field != "" {
+		e.Message = field + ": " + e.Message
+	}
+	return e
+}
+
+func errTokenEnded() *Error {
+	e := Errorf(KindUnauthorized, "the token was revoked, or has expired")
+	e.Data.Reason = "token_ended"
+	return e
+}

@@ -1,0 +1,13 @@
+// Package tokens gives clients credentials with a name: what each may do (its
+// Role), for which threads, and until when. It owns their rows, their rules, the
+// commands that change them, and the two events that say so.
+//
+// It promises that the text of a token exists only in the answer that makes it: a
+// row has its hash. A name is used once and never again, so that it means one
+// credential in the whole log. A token ends when it is revoked, when it expires, and
+// when the log is restored from a backup, which may not know what was revoked since.
+//
+// It knows no method and no transport: package api says which role a method needs,
+// and rpc/admission takes the token from a request. Its callers are those, and
+// cmd/holon/daemon.
+package tokens
