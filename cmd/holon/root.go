@@ -79,6 +79,7 @@ durable log, which any number of clients follow live and resume by cursor.
 		newBackupCommand(g),
 		newRestoreCommand(g),
 		newExportCommand(g),
+		newTokenCommand(g),
 		newPruneCommand(g),
 		newConfigCommand(g),
 		newVersionCommand(g),

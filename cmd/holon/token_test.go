@@ -1,0 +1,270 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/tokens"
+)
+
+// newToken makes a named token with the command, and returns its text.
+func (s *server) newToken(args ...string) string {
+	s.t.Helper()
+	return strings.TrimSpace(s.want(append([]string{"token", "create"}, args...)...))
+}
+
+// as sends one request with a token, and returns status and answer.
+func (s *server) as(token, method, params string) (int, string) {
+	s.t.Helper()
+	record, err := client.ReadServerFile(s.data)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, record.URLs[0]+"/rpc", strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// streamAs opens a stream with a token, and returns its lines; the channel is closed
+// when the server ends it.
+func (s *server) streamAs(token, query string) <-chan string {
+	s.t.Helper()
+	record, err := client.ReadServerFile(s.data)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, record.URLs[0]+"/rpc/stream"+query, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	lines := make(chan string, 10_000)
+	s.t.Cleanup(func() { response.Body.Close() })
+	go func() {
+		defer close(lines)
+		for scan := bufio.NewScanner(response.Body); scan.Scan(); {
+			lines <- scan.Text()
+		}
+	}()
+	return lines
+}
+
+// until reads lines up to one that has the text, and returns them; it fails if the
+// stream ends first.
+func until(t *testing.T, lines <-chan string, text string) (all string) {
+	t.Helper()
+	for line := range lines {
+		if all += line + "\n"; strings.Contains(line, text) {
+			return all
+		}
+	}
+	t.Fatalf("the stream ended without %s:\n%s", text, all)
+	return ""
+}
+
+func TestARevokedTokenOpensNothingAndItsStreamsEnd(t *testing.T) {
+	s := startServer(t)
+	phone, desk := s.newToken("phone", "--role", "read"), s.newToken("desk", "--role", "read", "--expires", "30d")
+	lines, stays := s.streamAs(phone, "?after_seq=0"), s.streamAs(desk, "?after_seq=0")
+	until(t, lines, `"name":"desk"`)
+	if status, answer := s.as(phone, "holon/status", `{}`); status != http.StatusOK || !strings.Contains(answer, `"result"`) {
+		t.Fatalf("%d %s", status, answer)
+	}
+	contains(t, s.want("token", "revoke", "phone"), "phone is revoked")
+	for range lines { // until the server ends it
+	}
+	until(t, stays, "token/revoked")
+	for _, ask := range []func() (int, string){
+		func() (int, string) { return s.as(phone, "holon/status", `{}`) },
+		func() (int, string) { return s.fetch("/metrics", "Authorization", "Bearer "+phone) },
+		func() (int, string) { return s.fetch("/rpc/stream", "Authorization", "Bearer "+phone) },
+	} {
+		if status, answer := ask(); status != http.StatusUnauthorized {
+			t.Errorf("with a revoked token: %d %s", status, answer)
+		}
+	}
+	s.stop()
+	s.start()
+	if status, _ := s.as(phone, "holon/status", `{}`); status != http.StatusUnauthorized {
+		t.Errorf("a restart has brought it back: %d", status)
+	}
+	if status, _ := s.as(desk, "holon/status", `{}`); status != http.StatusOK {
+		t.Errorf("a restart has ended the other one: %d", status)
+	}
+	out := s.want("token", "list")
+	contains(t, out, "phone")
+	contains(t, out, "revoked")
+	r := s.holon("token", "create", "phone", "--role", "read")
+	if r.code != exitFailed || !strings.Contains(r.err, "phone-2") {
+		t.Errorf("the name again: %d %s", r.code, r.err)
+	}
+}
+
+func TestEventsSayWhichTokenDidIt(t *testing.T) {
+	s := startServer(t)
+	ci, phone := s.newToken("ci", "--role", "work"), s.newToken("phone", "--role", "respond")
+	s.as(ci, "thread/start", `{"thread_id":"a"}`)
+	if _, answer := s.as(phone, "turn/start", fmt.Sprintf(`{"thread_id":"a","input":%s}`, promptJSON("hello"))); !strings.Contains(answer, `"reason":"role"`) {
+		t.Fatalf("a token to answer with starts a turn: %s", answer)
+	}
+	_, answer := s.as(ci, "turn/start", fmt.Sprintf(`{"thread_id":"a","input":%s}`, promptJSON("/ask Run it?")))
+	s.as(ci, "turn/start", fmt.Sprintf(`{"thread_id":"a","input":%s}`, promptJSON("queued")))
+	var item string
+	eventually(t, "the agent asks", func() bool {
+		var r struct {
+			Result struct {
+				Items []struct {
+					ItemID string `json:"item_id"`
+				} `json:"items"`
+			} `json:"result"`
+		}
+		_, text := s.as(phone, "item/list", `{"status":"pending"}`)
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Result.Items) == 1 {
+			item = r.Result.Items[0].ItemID
+		}
+		return item != ""
+	})
+	if _, text := s.as(phone, "item/respond", fmt.Sprintf(`{"item_id":%q,"kind":"allow_always"}`, item)); !strings.Contains(text, `"reason":"role"`) {
+		t.Fatalf("it answered for always: %s", text)
+	}
+	if _, text := s.as(phone, "item/respond", fmt.Sprintf(`{"item_id":%q,"kind":"allow_once"}`, item)); !strings.Contains(text, `"result"`) {
+		t.Fatal(text)
+	}
+	s.want("run", "--thread", "a", "mine") // the queue is done
+	text := s.want("watch", "--after", "0", "-o", "jsonl", "--until-idle")
+	for _, want := range []string{`"resolved_by":"token:phone"`, `"origin":"client","requested_by":"token:ci"`, `"origin":"queue","requested_by":"token:ci"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no event has %s", want)
+		}
+	}
+	if strings.Count(text, "requested_by") != 3 { // of mine there is none
+		t.Errorf("requested_by %d times in\n%s", strings.Count(text, "requested_by"), text)
+	}
+	_ = answer
+}
+
+func TestALimitedTokenSeesItsThreadsOnly(t *testing.T) {
+	s := startServer(t)
+	s.did("thread/start", `{"thread_id":"mine"}`)
+	s.did("thread/start", `{"thread_id":"below","parent":{"thread_id":"mine"}}`)
+	s.did("thread/start", `{"thread_id":"other"}`)
+	token := s.newToken("colleague", "--role", "work", "--thread", "mine")
+	lines := s.streamAs(token, "?after_seq=0")
+	for _, thread := range []string{"other", "below", "mine"} {
+		s.did("turn/start", fmt.Sprintf(`{"thread_id":%q,"input":%s}`, thread, promptJSON("in "+thread)))
+	}
+	all := until(t, lines, "in mine")
+	if strings.Contains(all, "other") || !strings.Contains(all, "in below") || strings.Contains(all, "token/created") {
+		t.Errorf("its stream has\n%s", all)
+	}
+	for _, method := range []string{"thread/list", "turn/list", "item/list", "event/list"} {
+		params := `{}`
+		if method == "event/list" {
+			params = `{"after_seq":0}`
+		}
+		_, text := s.as(token, method, params)
+		if !strings.Contains(text, `"below"`) || strings.Contains(text, "other") {
+			t.Errorf("%s: %s", method, text)
+		}
+	}
+	for _, path := range []string{"/metrics", "/mcp"} {
+		if status, text := s.fetch(path, "Authorization", "Bearer "+token); status != http.StatusForbidden && status != http.StatusMethodNotAllowed {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+	if status, _ := s.fetch("/metrics", "Authorization", "Bearer "+s.newToken("all", "--role", "read")); status != http.StatusOK {
+		t.Errorf("/metrics with a token for all threads: %d", status)
+	}
+	_, text := s.as(token, "initialize", `{}`)
+	contains(t, text, `"token":{"name":"colleague","role":"work","limited_to":["mine"]}`)
+}
+
+// No piece of a token is in what the server writes, says or keeps.
+func TestTokensAreNowhere(t *testing.T) {
+	s := startServer(t)
+	s.logLevel = "debug"
+	seen := seen{}
+	texts := []string{s.newToken("phone", "--role", "read"), s.newToken("ci", "--role", "operate", "--expires", "1h")}
+	for _, text := range texts {
+		_, answer := s.as(text, "holon/status", `{}`)
+		seen.add("an answer", answer)
+		_, answer = s.as(text+"x", "holon/status", `{}`)
+		seen.add("a refusal", answer)
+		_, answer = s.as(text, "token/list", `{}`)
+		seen.add("a refusal", answer)
+	}
+	s.want("token", "revoke", "ci")
+	seen.add("the list", s.want("token", "list", "-o", "json"))
+	seen.add("the log of events", s.want("watch", "--after", "0", "-o", "jsonl", "--until-idle"))
+	_, page := s.fetch("/metrics")
+	seen.add("metrics", page)
+	s.stop()
+	seen.add("the server's log", s.log.String())
+	if err := filepath.WalkDir(s.data, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		seen.add(filepath.Base(path), string(b))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range texts {
+		if where := seen.found(strings.TrimPrefix(text, tokens.Prefix)); len(where) > 0 {
+			t.Errorf("a token is in %s", where)
+		}
+	}
+}
+
+func TestWrongCommandsAboutTokensSayWhatToDo(t *testing.T) {
+	s := startServer(t)
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"create", "phone"}, exitUsage, "--role read, respond, work or operate"},
+		{[]string{"create", "phone", "--role", "owner"}, exitFailed, "is none of [read respond work operate]"},
+		{[]string{"create", "owner", "--role", "read"}, exitFailed, "is the name of the server's own user"},
+		{[]string{"create", "a b", "--role", "read"}, exitFailed, "a name has 1 to 64"},
+		{[]string{"create", "phone", "--role", "read", "--expires", "soon"}, exitUsage, "90m, 12h, 30d or 4w"},
+		{[]string{"create", "phone", "--role", "read", "--thread", "none"}, exitFailed, "no such thread"},
+		{[]string{"revoke", "none"}, exitFailed, "holon token list"},
+	} {
+		r := s.holon(append([]string{"token"}, c.args...)...)
+		if r.code != c.code || !strings.Contains(r.err, c.want) || r.out != "" {
+			t.Errorf("%q: exit %d, %q, %q; want %d and %q", c.args, r.code, r.out, r.err, c.code, c.want)
+		}
+	}
+	contains(t, s.holon("token", "list").err, "There is no named token")
+}
