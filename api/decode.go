@@ -31,7 +31,7 @@ type shape struct {
 	keyed    bool           // takes an idempotency key
 	key      []int          // where the Key of an embedded command is; nil = none
 	ids      [idCount][]int // by idThread and so on, where they are; nil = nowhere
-	threads  []int          // where ThreadIDs is; nil = nowhere
+	threads  [][]int        // where lists of threads are; nil = nowhere
 }
 
 // The indexes of shape.ids.
@@ -72,8 +72,8 @@ func shapeOf(t reflect.Type) *shape {
 		switch name {
 		case "thread_id":
 			s.ids[idThread] = f.Index
-		case "thread_ids":
-			s.threads = f.Index
+		case "thread_ids", "within_thread_ids":
+			s.threads = append(s.threads, f.Index)
 		case "turn_id":
 			s.ids[idTurn] = f.Index
 		case "lease":
