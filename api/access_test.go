@@ -24,8 +24,10 @@ import (
 //	stranger, and "legacy", whose parent own is only a note
 type family struct {
 	Reader
-	reads int
-	fail  error
+	reads  int
+	listed threads.Query // of the last ListThreads
+	paged  notify.Page
+	fail   error
 }
 
 var familyTree = map[string]string{
@@ -64,8 +66,16 @@ func (f *family) ReadItem(_ context.Context, id string) (*items.Item, int64, err
 
 func (f *family) Position(context.Context) (Position, error) { return Position{First: 1}, nil }
 
+func (f *family) ListThreads(_ context.Context, q threads.Query) (turns.List[threads.Thread], error) {
+	f.listed = q
+	return turns.List[threads.Thread]{}, nil
+}
+
 func (f *family) Page(context.Context, notify.Query) (notify.Page, error) {
-	return notify.Page{First: 1}, nil
+	if f.paged.First == 0 {
+		return notify.Page{First: 1}, nil
+	}
+	return f.paged, nil
 }
 
 // familyEngine records what passes the rules.
@@ -366,7 +376,7 @@ func TestATokenEndsWithItsProcess(t *testing.T) {
 			t.Errorf("%s after the end: %v, want unauthorized", c.method, refused)
 		}
 	}
-	if err := a.narrow(WithAgent(context.Background(), agent), &notify.Filter{}, "thread_ids"); err == nil {
+	if err := a.narrow(WithAgent(context.Background(), agent), &notify.Filter{}, nil, "thread_ids"); err == nil {
 		t.Error("a stream begins after the end")
 	}
 }

@@ -2,9 +2,9 @@ package api
 
 import (
 	"context"
+	"strings"
 
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/threads"
 )
 
 // Agent is who a request comes from that carries the token of an agent: of one
@@ -55,75 +55,45 @@ func (a *API) relate(ctx context.Context, own, threadID string) (relation, error
 	if threadID == own {
 		return ownThread, nil
 	}
-	for id, level := threadID, 0; level < threads.MaxLevel; level++ {
-		parent, err := a.parentOf(ctx, id)
-		switch {
-		case err != nil || parent == "":
-			return unrelated, err
-		case parent == own:
-			return belowOwn, nil
-		}
-		id = parent
+	below, err := a.below(own).Has(ctx, threadID)
+	if err != nil || !below {
+		return unrelated, err
 	}
-	return unrelated, nil
+	return belowOwn, nil
 }
 
-// parentOf returns the thread whose child thread this is; "" for none, and for a
-// thread that does not exist. A parent that was kept before there were child
-// threads is none. The parent of a thread never changes, so what is found is kept.
-func (a *API) parentOf(ctx context.Context, threadID string) (string, error) {
-	if parent, ok := a.parents.get(threadID); ok {
-		return parent, nil
-	}
-	s, err := a.Reader.ReadThread(ctx, threadID, 0)
-	if err != nil || s.Thread == nil {
-		return "", err
-	}
-	parent := ""
-	if s.Thread.Level > 0 && s.Thread.Parent != nil {
-		parent = s.Thread.Parent.ThreadID
-	}
-	a.parents.put(threadID, parent)
-	return parent, nil
-}
-
-// subtree are the agent's own thread and those below it: the forced filter of what
-// it reads of the log. Whether a thread belongs to it never changes, so it grows by
-// itself: a new child thread simply belongs to it.
-type subtree struct {
-	api *API
-	own string
-}
-
-// Has implements notify.Members.
-func (t subtree) Has(ctx context.Context, threadID string) (bool, error) {
-	r, err := t.api.relate(ctx, t.own, threadID)
-	return r != unrelated, err
-}
-
-// narrow forces the filter of a stream or page of an agent, or of a named token that
-// is limited. Threads that it names must be its own or below. It changes nothing in a
-// request of others.
-func (a *API) narrow(ctx context.Context, f *notify.Filter, field string) error {
+// narrow sets which threads a stream or page carries events of: those that within
+// names and those below them; of an agent, and of a named token that is limited, only
+// its own and those below. Threads that it names must be among those; field is the
+// member of f.ThreadIDs.
+func (a *API) narrow(ctx context.Context, f *notify.Filter, within []string, field string) error {
+	f.Within = a.members(ctx, within)
 	agent, ok := AgentOf(ctx)
 	if !ok {
-		return a.narrowToken(ctx, f, field)
+		return a.namesOwn(ctx, f.ThreadIDs, field)
 	}
 	if agent.ended() {
 		return errAgentEnded()
 	}
-	for i, id := range f.ThreadIDs {
+	if err := a.allRelated(ctx, agent, f.ThreadIDs, field); err != nil {
+		return err
+	}
+	return a.allRelated(ctx, agent, within, "within_thread_ids")
+}
+
+// allRelated refuses threads that are neither the agent's own nor below it.
+func (a *API) allRelated(ctx context.Context, agent Agent, ids []string, field string) error {
+	for i, id := range ids {
 		r, err := a.relate(ctx, agent.ThreadID, id)
 		if err != nil {
 			return err
 		}
 		if r == unrelated {
-			if field == "thread_ids" {
-				return notAllowed(indexed(field, i), "an agent reads only its own thread and those below it")
+			if strings.HasSuffix(field, "s") {
+				field = indexed(field, i)
 			}
 			return notAllowed(field, "an agent reads only its own thread and those below it")
 		}
 	}
-	f.Within = subtree{a, agent.ThreadID}
 	return nil
 }

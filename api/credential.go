@@ -86,38 +86,8 @@ func onceOnly(ctx context.Context) bool {
 	return ok && !c.Role.Covers(tokens.RoleWork)
 }
 
-// covers reports whether the thread is one of roots or below one of them.
-func (a *API) covers(ctx context.Context, roots []string, threadID string) (bool, error) {
-	for _, root := range roots {
-		if r, err := a.relate(ctx, root, threadID); err != nil || r != unrelated {
-			return err == nil, err
-		}
-	}
-	return false, nil
-}
-
-// forest are threads and those below them: see subtree.
-type forest struct {
-	api   *API
-	roots []string
-}
-
-// Has implements notify.Members.
-func (f forest) Has(ctx context.Context, threadID string) (bool, error) {
-	return f.api.covers(ctx, f.roots, threadID)
-}
-
-// threadsOf are the threads that the request's named token is limited to; nil if it is
-// not limited.
-func (a *API) threadsOf(ctx context.Context) notify.Members {
-	if c, ok := CredentialOf(ctx); ok && c.limited() {
-		return forest{a, c.ThreadIDs}
-	}
-	return nil
-}
-
-// narrowToken is narrow for named tokens.
-func (a *API) narrowToken(ctx context.Context, f *notify.Filter, field string) error {
+// namesOwn checks the threads that the request of a named token names, if it is limited.
+func (a *API) namesOwn(ctx context.Context, ids []string, field string) error {
 	c, ok := CredentialOf(ctx)
 	if !ok {
 		return nil
@@ -129,7 +99,7 @@ func (a *API) narrowToken(ctx context.Context, f *notify.Filter, field string) e
 		return nil
 	}
 	h := &holder{ctx, a, c}
-	for i, id := range f.ThreadIDs {
+	for i, id := range ids {
 		name := field
 		if field == "thread_ids" {
 			name = indexed(field, i)
@@ -138,6 +108,5 @@ func (a *API) narrowToken(ctx context.Context, f *notify.Filter, field string) e
 			return err
 		}
 	}
-	f.Within = forest{a, c.ThreadIDs}
 	return nil
 }

@@ -139,7 +139,7 @@ func (h *holder) ownsAll(n Named) error {
 }
 
 func (h *holder) ownsThread(field, threadID string) error {
-	own, err := h.api.covers(h.ctx, h.ThreadIDs, threadID)
+	own, err := h.api.below(h.ThreadIDs...).Has(h.ctx, threadID)
 	if err == nil && !own {
 		return forbidden(field, "threads", "it is not of the threads that the token %s is limited to", h.Name)
 	}

@@ -19,6 +19,7 @@ type StreamStart struct {
 	Given    bool   // false: after the cursor of Consumer
 	Consumer string // as ConsumerOf returns it; "" = none: without After live, from now on
 	Filter   notify.Filter
+	Within   []string // threads: their events and those of threads below them; empty = all
 	Collapse bool
 	AsOf     int64 // with collapse: what is superseded as of this seq is not sent
 }
@@ -75,8 +76,9 @@ func (a *API) Position(ctx context.Context) (Position, error) {
 
 // ResolveStart checks where a stream is to begin. It fills AsOf, and After for
 // a live stream and for that of a consumer. It returns where the log begins and
-// ends. The stream of an agent, or of a token that is limited to threads, gets its forced
-// filter here, however it was asked for; cursors are not for agents.
+// ends. It makes Filter.Within of Within; the stream of an agent, or of a named token
+// that is limited, gets its forced filter there, however it was asked for; cursors are
+// not for agents.
 func (a *API) ResolveStart(ctx context.Context, at *StreamStart) (Position, error) {
 	if _, ok := AgentOf(ctx); ok && at.Consumer != "" {
 		return Position{}, notAllowed("consumer", "cursors are not for agents")
@@ -91,7 +93,7 @@ func (a *API) ResolveStart(ctx context.Context, at *StreamStart) (Position, erro
 		}
 		at.After, at.Given = c.LastSequence, true
 	}
-	if err := a.narrow(ctx, &at.Filter, "thread_ids"); err != nil {
+	if err := a.narrow(ctx, &at.Filter, at.Within, "thread_ids"); err != nil {
 		return Position{}, err
 	}
 	head := a.Head()

@@ -32,7 +32,7 @@ type shape struct {
 	key      []int          // where the Key of an embedded command is; nil = none
 	by       []int          // where the By of an embedded command is; nil = none
 	ids      [idCount][]int // by idThread and so on, where they are; nil = nowhere
-	threads  []int          // where ThreadIDs is; nil = nowhere
+	threads  [][]int        // where lists of threads are; nil = nowhere
 }
 
 // The indexes of shape.ids.
@@ -76,8 +76,8 @@ func shapeOf(t reflect.Type) *shape {
 		switch name {
 		case "thread_id":
 			s.ids[idThread] = f.Index
-		case "thread_ids":
-			s.threads = f.Index
+		case "thread_ids", "within_thread_ids":
+			s.threads = append(s.threads, f.Index)
 		case "turn_id":
 			s.ids[idTurn] = f.Index
 		case "lease":

@@ -28,6 +28,7 @@ type EventListParams struct {
 	AfterSeq *int64   `json:"after_seq"`
 	Limit    *int     `json:"limit,omitzero"`
 	ThreadID string   `json:"thread_id,omitzero"`
+	Within   []string `json:"within_thread_ids,omitzero"`
 	Methods  []string `json:"methods,omitzero"`
 	Collapse Collapse `json:"collapse,omitzero"`
 	Extra
@@ -73,7 +74,10 @@ func (h *Handlers) EventList(ctx context.Context, p EventListParams) (EventListR
 	if p.ThreadID != "" {
 		filter.ThreadIDs = []string{p.ThreadID}
 	}
-	if err := h.api.narrow(ctx, &filter, "thread_id"); err != nil {
+	if err := CheckWithin(p.Within); err != nil {
+		return EventListResult{}, err
+	}
+	if err := h.api.narrow(ctx, &filter, p.Within, "thread_id"); err != nil {
 		return EventListResult{}, err
 	}
 	page, err := h.api.Reader.Page(ctx, notify.Query{After: *p.AfterSeq, Filter: filter, MaxEvents: limit, MaxBytes: maxPageBytes, Collapse: collapse})
@@ -103,20 +107,31 @@ func (h *Handlers) EventList(ctx context.Context, p EventListParams) (EventListR
 
 // FilterOf checks the filter of a subscription.
 func FilterOf(threadIDs, methods []string) (notify.Filter, error) {
-	for i, id := range threadIDs {
-		if id == "" || len(id) > 128 {
-			return notify.Filter{}, Invalid(indexed("thread_ids", i), "malformed", "this is no thread id")
-		}
+	if err := checkThreadIDs("thread_ids", threadIDs); err != nil {
+		return notify.Filter{}, err
 	}
 	for i, m := range methods {
 		if !notify.ValidMethod(m) {
 			return notify.Filter{}, Invalid(indexed("methods", i), "malformed", "%.64q is neither a notification nor a kind such as item/*", m)
 		}
 	}
-	for name, n := range map[string]int{"thread_ids": len(threadIDs), "methods": len(methods)} {
-		if n > maxFilterEntries {
-			return notify.Filter{}, Invalid(name, "too_many", "at most %d", maxFilterEntries)
-		}
+	if len(methods) > maxFilterEntries {
+		return notify.Filter{}, Invalid("methods", "too_many", "at most %d", maxFilterEntries)
 	}
 	return notify.Filter{ThreadIDs: threadIDs, Methods: methods}, nil
+}
+
+// CheckWithin checks within_thread_ids. A thread need not exist yet, as in thread_ids.
+func CheckWithin(ids []string) error { return checkThreadIDs("within_thread_ids", ids) }
+
+func checkThreadIDs(field string, ids []string) error {
+	for i, id := range ids {
+		if id == "" || len(id) > 128 {
+			return Invalid(indexed(field, i), "malformed", "this is no thread id")
+		}
+	}
+	if len(ids) > maxFilterEntries {
+		return Invalid(field, "too_many", "at most %d", maxFilterEntries)
+	}
+	return nil
 }

@@ -41,6 +41,7 @@ func (h *Handlers) ItemList(ctx context.Context, p ItemListParams) (ItemListResu
 		return ItemListResult{}, err
 	}
 	l, err := h.api.Reader.ListItems(ctx, items.Query{
+		Within:   h.api.members(ctx, nil),
 		ThreadID: p.ThreadID, TurnID: p.TurnID, Status: p.Status, Type: p.Type, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc,
 		IncludeSuperseded: p.IncludeSuperseded,
 	})

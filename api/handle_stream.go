@@ -12,6 +12,7 @@ type StreamSubscribeParams struct {
 	Consumer  *string  `json:"consumer,omitzero"`
 	LogID     string   `json:"log_id,omitzero"`
 	ThreadIDs []string `json:"thread_ids,omitzero"`
+	Within    []string `json:"within_thread_ids,omitzero"`
 	Methods   []string `json:"methods,omitzero"`
 	Collapse  Collapse `json:"collapse,omitzero"`
 	Extra
@@ -37,7 +38,10 @@ func (h *Handlers) StreamSubscribe(ctx context.Context, p StreamSubscribeParams)
 	if err != nil {
 		return StreamSubscribeResult{}, err
 	}
-	start := StreamStart{LogID: p.LogID, Filter: filter, Collapse: collapse}
+	if err := CheckWithin(p.Within); err != nil {
+		return StreamSubscribeResult{}, err
+	}
+	start := StreamStart{LogID: p.LogID, Filter: filter, Within: p.Within, Collapse: collapse}
 	if p.AfterSeq != nil {
 		if *p.AfterSeq < 0 {
 			return StreamSubscribeResult{}, InvalidCursor("after_seq", "a seq is not negative")

@@ -139,10 +139,12 @@ func (h *Handlers) ThreadClose(ctx context.Context, p ThreadCloseParams) (Thread
 	return h.api.Engine.CloseThread(ctx, p.CloseThread)
 }
 
-// ThreadListParams are the params of thread/list.
+// ThreadListParams are the params of thread/list. Within selects threads and those
+// below them.
 type ThreadListParams struct {
-	State threads.State `json:"state,omitzero"`
-	Agent string        `json:"agent,omitzero"`
+	State  threads.State `json:"state,omitzero"`
+	Agent  string        `json:"agent,omitzero"`
+	Within []string      `json:"within_thread_ids,omitzero"`
 	Page
 	Extra
 }
@@ -163,7 +165,12 @@ func (h *Handlers) ThreadList(ctx context.Context, p ThreadListParams) (ThreadLi
 	if err := oneOf("state", p.State, threads.States); err != nil {
 		return ThreadListResult{}, err
 	}
-	l, err := h.api.Reader.ListThreads(ctx, threads.Query{State: p.State, Agent: p.Agent, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc})
+	if err := CheckWithin(p.Within); err != nil {
+		return ThreadListResult{}, err
+	}
+	l, err := h.api.Reader.ListThreads(ctx, threads.Query{
+		State: p.State, Agent: p.Agent, Within: h.api.members(ctx, p.Within), Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc,
+	})
 	if err != nil {
 		return ThreadListResult{}, err
 	}

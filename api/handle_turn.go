@@ -256,6 +256,6 @@ func (h *Handlers) TurnList(ctx context.Context, p TurnListParams) (TurnListResu
 	if p.ThreadID != "" && p.ParentThreadID != "" {
 		return TurnListResult{}, Invalid("parent_thread_id", "invalid", "give either thread_id or parent_thread_id")
 	}
-	l, err := h.api.Reader.ListTurns(ctx, turns.Query{ThreadID: p.ThreadID, ParentThreadID: p.ParentThreadID, State: p.State, Review: p.Review, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc})
+	l, err := h.api.Reader.ListTurns(ctx, turns.Query{Within: h.api.members(ctx, nil), ThreadID: p.ThreadID, ParentThreadID: p.ParentThreadID, State: p.State, Review: p.Review, Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc})
 	return TurnListResult{Turns: l.Rows, NextCursor: l.Next, LatestSeq: l.Latest}, err
 }

@@ -40,8 +40,8 @@ func (s *shape) named(p reflect.Value) (n Named) {
 			n.ThreadIDs = append(n.ThreadIDs, id)
 		}
 	}
-	if s.threads != nil {
-		list, _ := p.FieldByIndex(s.threads).Interface().([]string)
+	for _, at := range s.threads {
+		list, _ := p.FieldByIndex(at).Interface().([]string)
 		n.ThreadIDs = append(n.ThreadIDs, list...)
 	}
 	return n

@@ -49,6 +49,30 @@ func filterChecks() []check {
 			})
 			p.filtered(from, url.Values{"thread_id": {a, b}}, obj{"thread_ids": []any{a, b}}, both)
 		}},
+		{id: "filter.within", sentence: "within_thread_id chooses the events of threads and of all child threads below them, and narrows together with thread_id.", source: srcStreams, needs: needEcho, run: func(p *probe) {
+			d := p.duplex("")
+			from := int64(d.opened().num("latest_seq"))
+			owner := p.echoThread(d)
+			p.burst(d)
+			child := p.child(d, owner)
+			below := p.child(d, child)
+			for _, id := range []string{below, child} {
+				d.completed(p.turn(d, id, "/say hello").str("turn_id"))
+			}
+			within := func(ids ...string) []*message {
+				return d.events(func(m *message) bool { return slices.Contains(ids, m.args().str("thread_id")) })
+			}
+			p.filtered(from, url.Values{"within_thread_id": {owner}}, obj{"within_thread_ids": []any{owner}}, within(owner, child, below))
+			p.filtered(from, url.Values{"within_thread_id": {child, "nobody"}}, obj{"within_thread_ids": []any{child, "nobody"}}, within(child, below))
+			p.filtered(from, url.Values{"within_thread_id": {child}, "thread_id": {owner, below}}, obj{"within_thread_ids": []any{child}, "thread_ids": []any{owner, below}}, within(below))
+			var listed []object
+			for after, more := from, true; more; {
+				r := p.call(d, "event/list", obj{"after_seq": after, "within_thread_ids": []any{child}})
+				listed = append(listed, r.objs("events")...)
+				after, more = int64(r.num("next_after_seq")), r.isTrue("has_more")
+			}
+			p.must(len(listed) == len(within(child, below)), "event/list has %d events, want %d", len(listed), len(within(child, below)))
+		}},
 		{id: "filter.method", sentence: "method chooses events by exact name, and may be given several times.", source: srcStreams, needs: needEcho, run: func(p *probe) {
 			d := p.duplex("")
 			from := int64(d.opened().num("latest_seq"))

@@ -116,8 +116,10 @@ func Apply(prev *Item, h notify.Header, body any) *Item {
 // Query selects items for item/list. Empty fields select everything. Items
 // come in the order of their creation, and Cursor is the created_seq after which
 // the page begins, as text. Newest reverses the order: the page then begins
-// before Cursor. IncludeSuperseded adds superseded items.
+// before Cursor. IncludeSuperseded adds superseded items. Within leaves only items
+// of its threads; nil leaves all.
 type Query struct {
+	Within            notify.Members
 	ThreadID          string
 	TurnID            string
 	Status            Status

@@ -15,6 +15,28 @@ type Members interface {
 	Has(ctx context.Context, threadID string) (bool, error)
 }
 
+// Both are the threads that are members of a and of b; nil stands for every thread.
+func Both(a, b Members) Members {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return both{a, b}
+}
+
+type both struct{ a, b Members }
+
+// Has implements Members.
+func (m both) Has(ctx context.Context, threadID string) (bool, error) {
+	ok, err := m.a.Has(ctx, threadID)
+	if err != nil || !ok {
+		return false, err
+	}
+	return m.b.Has(ctx, threadID)
+}
+
 // KeepWithin leaves only the events of these threads in the page, which must have
 // Events and no Frames; nil keeps all.
 func (p *Page) KeepWithin(ctx context.Context, m Members) error {

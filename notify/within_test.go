@@ -115,3 +115,23 @@ func (l pageLog) Page(_ context.Context, q Query) (Page, error) {
 	}
 	return p, nil
 }
+
+func TestBothAreThoseOfEach(t *testing.T) {
+	ctx, a, b := context.Background(), fewMembers{"x", "y", "bad"}, fewMembers{"y", "z"}
+	for _, c := range []struct {
+		in   Members
+		want []string
+	}{{Both(a, b), []string{"y"}}, {Both(nil, b), []string{"y", "z"}}, {Both(a, nil), []string{"x", "y"}}} {
+		for _, id := range []string{"", "w", "x", "y", "z"} {
+			if ok, err := c.in.Has(ctx, id); err != nil || ok != slices.Contains(c.want, id) {
+				t.Errorf("%v: %q: %v %v", c.in, id, ok, err)
+			}
+		}
+		if _, err := c.in.Has(ctx, "bad"); err == nil {
+			t.Errorf("%v: what cannot be told is answered", c.in)
+		}
+	}
+	if Both(nil, nil) != nil {
+		t.Error("all threads are not nil")
+	}
+}

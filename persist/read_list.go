@@ -29,7 +29,8 @@ const (
 type listing struct {
 	rows          ledger.Range
 	limit         int
-	after, before int64 // the seqs that are left, both exclusive
+	after, before int64         // the seqs that are left, both exclusive
+	threads       *threadFilter // nil: rows of all threads
 }
 
 func newListing(ix *ledger.Index, cursor string, limit int, newest bool) (*listing, error) {
@@ -152,7 +153,7 @@ func listOf[T any, P sized[T]](s Snapshot, l *listing, read func(ledger.Values) 
 		if more {
 			w = l.window(end)
 		}
-		if err := s.Scan(w.between(), take); err != nil {
+		if err := w.scan(s, take, func() bool { return out.Next != "" }); err != nil {
 			return out, err
 		}
 		if out.Next != "" || !more {
@@ -176,6 +177,7 @@ func (r *Reads) ListThreads(ctx context.Context, q threads.Query) (out turns.Lis
 		l.find(threads.ByState, string(q.State))
 	}
 	l.equal("agent", q.Agent)
+	l.within(ctx, q.Within, threadNames)
 	return in(ctx, r, ForScans, func(s Snapshot) (turns.List[threads.Thread], error) { return listOf(s, l, threads.Read) })
 }
 
@@ -202,6 +204,7 @@ func (r *Reads) ListTurns(ctx context.Context, q turns.Query) (out turns.List[tu
 	case q.State != "":
 		l.find(turns.ByState, string(q.State))
 	}
+	l.within(ctx, q.Within, turnNames)
 	return in(ctx, r, ForScans, func(s Snapshot) (turns.List[turns.Turn], error) { return listOf(s, l, turns.Read) })
 }
 
@@ -228,10 +231,10 @@ func newStepListing(q turns.StepQuery) (*listing, error) {
 
 // ListItems implements turns.Reader.
 func (r *Reads) ListItems(ctx context.Context, q items.Query) (turns.List[items.Item], error) {
-	return in(ctx, r, ForScans, func(s Snapshot) (turns.List[items.Item], error) { return listItems(s, q) })
+	return in(ctx, r, ForScans, func(s Snapshot) (turns.List[items.Item], error) { return listItems(ctx, s, q) })
 }
 
-func listItems(s Snapshot, q items.Query) (out turns.List[items.Item], err error) {
+func listItems(ctx context.Context, s Snapshot, q items.Query) (out turns.List[items.Item], err error) {
 	var turn *turns.Turn
 	if q.TurnID != "" {
 		if turn, err = one(s, turns.Read, turns.ByID, q.TurnID); err != nil {
@@ -246,6 +249,7 @@ func listItems(s Snapshot, q items.Query) (out turns.List[items.Item], err error
 		_, out.Latest, err = s.Ends()
 		return out, err
 	}
+	l.within(ctx, q.Within, itemNames)
 	whole := newCompletion(s)
 	return listOf(s, l, func(v ledger.Values) (*items.Item, error) {
 		it := items.Read(v)

@@ -219,7 +219,7 @@ func (r *Reads) ReadTurn(ctx context.Context, q turns.TurnQuery) (out turns.Turn
 		if out.Steps = steps.Rows; err != nil || q.Items <= 0 {
 			return err
 		}
-		list, err := listItems(s, items.Query{TurnID: q.TurnID, Limit: q.Items, IncludeSuperseded: q.IncludeSuperseded})
+		list, err := listItems(ctx, s, items.Query{TurnID: q.TurnID, Limit: q.Items, IncludeSuperseded: q.IncludeSuperseded})
 		out.Items, out.Next = list.Rows, list.Next
 		return err
 	})

@@ -13,18 +13,21 @@ import (
 // parseStart reads the query and headers of a stream: where to start and what
 // to send.
 func parseStart(r *http.Request) (*api.StreamStart, *api.Error) {
-	if bad := onlyParameters(r.URL.RawQuery, "after_seq", "consumer", "thread_id", "method", "collapse"); bad != nil {
+	if bad := onlyParameters(r.URL.RawQuery, "after_seq", "consumer", "thread_id", "within_thread_id", "method", "collapse"); bad != nil {
 		return nil, bad
 	}
 	q := r.URL.Query()
 	filter, err := api.FilterOf(q["thread_id"], q["method"])
+	if err == nil {
+		err = api.CheckWithin(q["within_thread_id"])
+	}
 	if err != nil {
 		bad := err.(*api.Error)
 		// The query parameters have other names than the params of subscribe.
 		bad.Data.Field = strings.NewReplacer("thread_ids", "thread_id", "methods", "method").Replace(bad.Data.Field)
 		return nil, bad
 	}
-	at := &api.StreamStart{Filter: filter}
+	at := &api.StreamStart{Filter: filter, Within: q["within_thread_id"]}
 	switch c := q["collapse"]; {
 	case len(c) > 1 || len(c) == 1 && c[0] == "":
 		return nil, api.Invalid("collapse", "malformed", "it is %s, once", api.CollapseSuperseded)

@@ -247,10 +247,12 @@ func ValidID(id string) bool {
 
 // Query selects threads for thread/list. Threads come in the order in which
 // they were started, and Cursor is the created_seq after which the page begins,
-// as text. Newest reverses the order: the page then begins before Cursor.
+// as text. Newest reverses the order: the page then begins before Cursor. Within
+// leaves only its threads; nil leaves all.
 type Query struct {
 	State  State
 	Agent  string
+	Within notify.Members
 	Cursor string
 	Limit  int
 	Newest bool

@@ -374,8 +374,10 @@ func NewID() string { return "turn_" + uuid.Must(uuid.NewV7()).String() }
 
 // Query selects turns for turn/list. Turns come in the order of their creation,
 // and Cursor is the created_seq after which the page begins, as text. Newest
-// reverses the order: the page then begins before Cursor.
+// reverses the order: the page then begins before Cursor. Within leaves only turns
+// of its threads; nil leaves all.
 type Query struct {
+	Within         notify.Members
 	ThreadID       string
 	ParentThreadID string // only child turns of this owner; not with ThreadID
 	State          State

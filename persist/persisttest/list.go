@@ -3,6 +3,7 @@ package persisttest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -19,6 +21,34 @@ type paging struct {
 	cursor string
 	limit  int
 	newest bool
+}
+
+// Few are members by their names; it fails for "bad".
+type Few []string
+
+// Has implements notify.Members.
+func (f Few) Has(_ context.Context, threadID string) (bool, error) {
+	if slices.Contains(f, "bad") {
+		return false, errors.New("it cannot be told")
+	}
+	return slices.Contains(f, threadID), nil
+}
+
+// someThreads draws a set of threads, mostly of the newest; nil, too.
+func (m *model) someThreads(r *rapid.T) notify.Members {
+	if rapid.Bool().Draw(r, "of all threads") {
+		return nil
+	}
+	few := Few{"thread_none"}
+	for range pick(r, 4, "threads") {
+		few = append(few, m.known(r).ID)
+	}
+	return few
+}
+
+// has reports whether the set has the thread of the actor.
+func has(within notify.Members, k *actor) bool {
+	return within == nil || slices.Contains(within.(Few), k.ID)
 }
 
 // list reads one page of a list.
@@ -33,25 +63,25 @@ func (m *model) list(r *rapid.T) {
 	turnID := rapid.SampledFrom(append(slices.Sorted(maps.Keys(k.Turns)), "turn_none")).Draw(r, "turn")
 	switch pick(r, 4, "list") {
 	case 0:
-		q := threads.Query{Cursor: p.cursor, Limit: p.limit, Newest: p.newest}
+		q := threads.Query{Within: m.someThreads(r), Cursor: p.cursor, Limit: p.limit, Newest: p.newest}
 		q.State = rapid.SampledFrom([]threads.State{"", threads.Running, threads.Closing, threads.Closed}).Draw(r, "state")
 		q.Agent = rapid.SampledFrom([]string{"", "echo", "none"}).Draw(r, "agent")
 		var want []*threads.Thread
 		for _, k := range m.actors {
-			if row := k.Thread; is(q.State, row.State) && is(q.Agent, row.Agent) {
+			if row := k.Thread; has(q.Within, k) && is(q.State, row.State) && is(q.Agent, row.Agent) {
 				want = append(want, row)
 			}
 		}
 		got, err := store.ListThreads(ctx, q)
 		listed(m, said(q), got, err, want, func(row *threads.Thread) int64 { return row.CreatedSeq }, p)
 	case 1:
-		q := turns.Query{ThreadID: threadID, Cursor: p.cursor, Limit: p.limit, Newest: p.newest}
+		q := turns.Query{Within: m.someThreads(r), ThreadID: threadID, Cursor: p.cursor, Limit: p.limit, Newest: p.newest}
 		q.State = rapid.SampledFrom(append([]turns.State{""}, turns.States...)).Draw(r, "state")
 		q.Review = rapid.SampledFrom([]turns.ReviewState{"", "", turns.ReviewPending}).Draw(r, "review")
 		var want []*turns.Turn
 		for _, k := range m.actors {
 			want = append(want, only(rowsOf(k.Turns, turnSeq), func(row *turns.Turn) bool {
-				return is(q.ThreadID, k.ID) && is(q.State, row.State) && (q.Review == "" || row.InReview())
+				return has(q.Within, k) && is(q.ThreadID, k.ID) && is(q.State, row.State) && (q.Review == "" || row.InReview())
 			})...)
 		}
 		slices.SortFunc(want, func(a, b *turns.Turn) int { return cmp.Compare(a.CreatedSeq, b.CreatedSeq) })
@@ -63,7 +93,10 @@ func (m *model) list(r *rapid.T) {
 		got, err := store.ListSteps(ctx, q)
 		listed(m, said(q), got, err, want, stepSeq, p)
 	default:
-		q := items.Query{ThreadID: threadID, Cursor: p.cursor, Limit: p.limit, Newest: p.newest, IncludeSuperseded: rapid.Bool().Draw(r, "superseded")}
+		q := items.Query{
+			Within: m.someThreads(r), ThreadID: threadID, Cursor: p.cursor, Limit: p.limit, Newest: p.newest,
+			IncludeSuperseded: rapid.Bool().Draw(r, "superseded"),
+		}
 		if rapid.Bool().Draw(r, "of a turn") {
 			q.TurnID = turnID
 		}
@@ -71,7 +104,7 @@ func (m *model) list(r *rapid.T) {
 		q.Type = rapid.SampledFrom([]items.Kind{"", "", "", "", items.KindAgentMessage, items.KindNotice, items.KindToolCall}).Draw(r, "type")
 		var want []*items.Item
 		for _, k := range m.actors {
-			if is(q.ThreadID, k.ID) {
+			if has(q.Within, k) && is(q.ThreadID, k.ID) {
 				want = append(want, only(m.itemsOf(k), func(it *items.Item) bool {
 					return is(q.TurnID, it.TurnID) && is(q.Status, it.Status) && is(q.Type, it.Type) && (q.IncludeSuperseded || !it.Superseded)
 				})...)

@@ -171,6 +171,8 @@ func TestPageLooksAtABoundedNumberOfRows(t *testing.T) {
 		"that there are none of":  {items.Query{Type: items.KindPlan, Status: items.StatusDeclined}, 5, 0},
 		"newest first":            {items.Query{Type: items.KindPlan, Newest: true}, 5, 2},
 		"of a thread":             {items.Query{ThreadID: "thread_0", Type: items.KindPlan}, 3, 1},
+		"of a set of threads":     {items.Query{Within: persisttest.Few{"thread_0", "thread_9"}, Type: items.KindPlan}, 5, 1},
+		"of a set without any":    {items.Query{Within: persisttest.Few{"thread_9"}}, 5, 0},
 		"that wait":               {items.Query{Status: items.StatusPending}, 1, 0},
 		"of a thread without any": {items.Query{ThreadID: "thread_9", Type: items.KindPlan}, 1, 0},
 	} {

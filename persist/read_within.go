@@ -1,0 +1,55 @@
+package persist
+
+import (
+	"context"
+
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+)
+
+// threadFilter leaves only rows of some threads in a listing.
+type threadFilter struct {
+	has   func(threadID string) (bool, error)
+	names int // how many columns are read to know the thread of a row, which is the last of them
+}
+
+// within keeps only rows of m's threads; nil keeps all. names is how many columns of a
+// row there are up to its thread. m may read, on connections of another lane than
+// that of lists, and nothing there waits for a list.
+func (l *listing) within(ctx context.Context, m notify.Members, names int) {
+	if m != nil {
+		l.threads = &threadFilter{func(id string) (bool, error) { return m.Has(ctx, id) }, names}
+	}
+}
+
+// scan calls take with the rows of the listing until full says that it was enough.
+// With a filter of threads it reads only the names of rows first, and the whole row
+// of those that pass: a row that is left out costs the same however large it is.
+func (l *listing) scan(s Snapshot, take func(ledger.Values) error, full func() bool) error {
+	if l.threads == nil {
+		return s.Scan(l.between(), take)
+	}
+	names := l.between()
+	names.First = l.threads.names
+	return s.Scan(names, func(v ledger.Values) error {
+		seq := v.Int(0)
+		ok, err := l.threads.has(v.Text(names.First - 1))
+		if err != nil || !ok {
+			return err
+		}
+		if err := s.Scan(l.row(seq), take); err != nil {
+			return err
+		}
+		if full() {
+			return ledger.ErrEnough
+		}
+		return nil
+	})
+}
+
+// row is the range of the row with this seq.
+func (l *listing) row(seq int64) ledger.Range {
+	at := *l
+	at.after, at.before = seq-1, seq+1
+	return at.between()
+}
