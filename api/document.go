@@ -37,6 +37,8 @@ type openMethod struct {
 	Bound          bool               `json:"x-connection-bound,omitempty"`
 	Change         bool               `json:"x-change,omitempty"`
 	ForAgents      bool               `json:"x-agents,omitempty"`
+	Role           string             `json:"x-role"`
+	Limit          string             `json:"x-limited-tokens"`
 }
 
 type openParam struct {
@@ -101,7 +103,7 @@ func describeAll() (*openRPC, error) {
 		}
 		om := openMethod{
 			Name: m.Name, Summary: m.Summary, ParamStructure: "by-name", Params: []openParam{},
-			Result: openResult{"result", result}, ParamsSchema: params, Bound: m.Bound, Change: m.Change, ForAgents: m.ForAgents,
+			Result: openResult{"result", result}, ParamsSchema: params, Bound: m.Bound, Change: m.Change, ForAgents: m.ForAgents, Role: string(m.Role), Limit: string(m.Limit),
 		}
 		required := map[string]bool{}
 		for _, name := range params.Required {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/tokens"
 )
 
 //go:embed protocol.md.tmpl
@@ -48,6 +49,60 @@ type protocolPage struct {
 	Contents      []protocolRow
 	Errors        []KindInfo
 	Statuses      string
+	Roles         []roleRow
+	Limited       []limitedRow
+	MaxTokens     int
+}
+
+// roleRow has the methods that need a role.
+type roleRow struct{ Name, Methods string }
+
+// limitedRow has the methods that treat tokens that are limited alike.
+type limitedRow struct{ Methods, Meaning string }
+
+// The meanings of limits; LimitNamed is that of all other methods.
+var limitMeanings = []struct {
+	limit   Limit
+	meaning string
+}{
+	{LimitAny, "as for others"},
+	{LimitNarrowed, "has only the token's threads; others must not be named"},
+	{LimitRule, "`thread/start` starts child threads of the token's threads, in their directories; `turn/await` waits for their turns; `cursor/*` is for cursors whose subject is one of them"},
+	{LimitRefused, "refused"},
+}
+
+// credentials fills the tables of named tokens.
+func (p *protocolPage) credentials(methods []Method) {
+	for _, role := range append(slices.Clone(tokens.Roles), tokens.RoleOwner) {
+		p.Roles = append(p.Roles, roleRow{string(role), namesOf(methods, func(m *Method) bool { return m.Role == role })})
+	}
+	for _, l := range limitMeanings {
+		p.Limited = append(p.Limited, limitedRow{namesOf(methods, func(m *Method) bool { return m.Limit == l.limit }), l.meaning})
+	}
+	p.MaxTokens = tokens.MaxTokens
+}
+
+// namesOf lists the methods that belong, with those of one kind in one word if all do.
+func namesOf(methods []Method, belongs func(*Method) bool) string {
+	all := map[string]bool{}
+	kind := func(m *Method) string { k, _, _ := strings.Cut(m.Name, "/"); return k }
+	for i := range methods {
+		k := kind(&methods[i])
+		before, seen := all[k]
+		all[k] = (before || !seen) && belongs(&methods[i])
+	}
+	var names []string
+	for i := range methods {
+		m := &methods[i]
+		name := m.Name
+		if k := kind(m); all[k] && k != name {
+			name = k + "/*"
+		}
+		if belongs(m) && !slices.Contains(names, "`"+name+"`") {
+			names = append(names, "`"+name+"`")
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 type limitRow struct {
@@ -72,6 +127,7 @@ func pageOf(d *openRPC, content *jsonschema.Schema) protocolPage {
 		p.Methods = append(p.Methods, protocolRow{Name: m.Name, Summary: m.Summary, Bound: m.Bound,
 			Params: members(m.ParamsSchema, "_meta", "extended_context"), Result: members(m.Result.Schema)})
 	}
+	p.credentials((&Handlers{}).methods())
 	for _, n := range d.Notifications {
 		p.Notifications = append(p.Notifications, protocolRow{Name: n.Name, Summary: n.Summary,
 			Params: members(n.Params, eventMembers(n.Name)...)})

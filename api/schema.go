@@ -14,6 +14,7 @@ import (
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -70,6 +71,9 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[bridges.DeliveryState](): openEnum(bridges.DeliveryStates...),
 	reflect.TypeFor[bridges.EventType]():     openEnum(bridges.EventTypes...),
 	reflect.TypeFor[bridges.Outcome]():       openEnum(bridges.Delivered, bridges.Failed, bridges.Refused, bridges.Wait, bridges.Gone),
+	reflect.TypeFor[tokens.Role]():           openEnum(tokens.Roles...),
+	reflect.TypeFor[tokens.State]():          openEnum(tokens.Live, tokens.Revoked, tokens.Expired, tokens.Restored),
+	reflect.TypeFor[tokens.By]():             openEnum(tokens.ByOwner),
 	reflect.TypeFor[bridges.By]():            openEnum(bridges.ByClient, bridges.ByServer),
 	reflect.TypeFor[bridges.From]():          {Types: []string{"null", "string", "integer"}},
 	reflect.TypeFor[SteerMode]():             openEnum(SteerAuto, SteerInterrupt),

@@ -31,6 +31,7 @@ var methods = []string{
 	"subscription/create", "subscription/update", "subscription/list", "subscription/read", "subscription/delete",
 	"subscription/pause", "subscription/resume", "subscription/reset", "subscription/skip",
 	"delivery/list", "delivery/read", "delivery/redeliver",
+	"token/create", "token/list", "token/revoke",
 	"stream/subscribe", "stream/unsubscribe",
 }
 
@@ -61,6 +62,7 @@ var notifications = map[string]trait{
 	"subscription/created": logged, "subscription/updated": logged, "subscription/paused": logged, "subscription/resumed": logged,
 	"subscription/held": logged, "subscription/reset": logged, "subscription/skipped": logged, "subscription/disabled": logged,
 	"subscription/deleted": logged, "delivery/mismatch": logged, "delivery/dead": logged, "delivery/lost": logged,
+	"token/created": logged, "token/revoked": logged,
 	"step/started": logged, "step/ended": logged, "stream/rewind": logged, "turn/late": logged,
 }
 

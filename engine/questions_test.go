@@ -94,6 +94,35 @@ func TestAnswersThatDoNotFitAreRefusedAndChangeNothing(t *testing.T) {
 	}
 }
 
+// A client that may answer one question must not answer later ones with it.
+func TestAnAnswerForOnceIsNotForAlways(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		p := h.prompt()
+		request := permission()
+		request.Options = append(request.Options,
+			items.Option{OptionID: "ever", Name: "Always", Kind: items.AllowAlways}, items.Option{OptionID: "never", Name: "Never", Kind: items.RejectAlways})
+		q := h.ask(p, request, turns.AskOptions{})
+		before := len(h.seen)
+		for _, c := range []turns.Respond{{OptionID: "ever"}, {OptionID: "never"}, {OptionKind: items.AllowAlways}, {OptionKind: items.RejectAlways}} {
+			c.ItemID, c.Once, c.By = q.id, true, "token:phone"
+			if _, err := h.engine.Respond(bg, c); !errors.Is(err, turns.ErrNotAlways) {
+				t.Errorf("%+v: %v", c, err)
+			}
+		}
+		if h.pump(); len(h.seen) != before || h.item(q.id).Status != items.StatusPending {
+			t.Error("something has changed")
+		}
+		if _, err := h.engine.Respond(bg, turns.Respond{ItemID: q.id, OptionKind: items.AllowOnce, Once: true, By: "token:phone"}); err != nil {
+			t.Fatal(err)
+		}
+		if a := h.got(q); a.Outcome.OptionID != "yes" {
+			t.Errorf("the agent got %+v", a)
+		}
+		p.end(turns.Completed)
+		h.ended(p.TurnID)
+	})
+}
+
 func TestQuestionsExpireAsConfigured(t *testing.T) {
 	for name, c := range map[string]struct {
 		onExpiry string

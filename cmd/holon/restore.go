@@ -18,6 +18,7 @@ absent. The log gets a new log_id, because the two logs continue differently:
 clients with a cursor of the old log get log_changed and start over, and leases
 of the old log are forbidden. Bridges are paused until holon bridge resume, because
 the original may still send; those that clients have made need their secrets again.
+Named tokens are not valid any more: one may have been revoked since the backup.
 
   holon restore ~/holon-2026-11-21.db --data ~/restored
   holon serve --data ~/restored`,
