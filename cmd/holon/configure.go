@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/form"
 )
 
 // threadConfig has the settings of a thread's agent and their possible values.
@@ -172,7 +174,7 @@ func (c threadConfig) print(con *console) error {
 		if value := string(c.Options[id]); len(choices) == 0 && (value == "true" || value == "false") {
 			choices = []string{"true", "false"}
 		}
-		t.add(id, plainValue(string(c.Options[id])), strings.Join(choices, ", "))
+		t.add(id, form.Plain(string(c.Options[id])), strings.Join(choices, ", "))
 	}
 	if len(t.rows) == 1 {
 		con.note("Nothing is known that could be set: the thread's agent has no settings, or no session yet.")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed82539d15/holon/cmd/holon/form"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/rpc/client"
 )
@@ -30,7 +31,7 @@ type question struct {
 	id      string
 	of      string // the child turn whose agent asks; "" = the turn itself
 	content timeline.Content
-	form    *form // nil: one answer for the whole question
+	form    *form.Form // nil: one answer for the whole question
 	shown   bool
 }
 
@@ -42,7 +43,7 @@ func newQuestion(id string, content timeline.Content) question {
 func (q question) withForm() question {
 	content := q.content
 	if content.Type == "question" && content.URL == "" {
-		q.form = newForm(content.Schema)
+		q.form = form.New(content.Schema)
 	}
 	return q
 }
@@ -173,7 +174,7 @@ func (r *turnRun) show() error {
 func promptText(q question) string {
 	options := q.content.Options
 	if q.form != nil {
-		return q.form.prompt()
+		return q.form.Prompt()
 	}
 	var b strings.Builder
 	yes, no := optionOf(options, "allow"), optionOf(options, "reject")
@@ -313,10 +314,10 @@ func readAnswer(q question, line string) (params map[string]any, why string) {
 	line = strings.TrimSpace(line)
 	content := q.content
 	if q.form != nil {
-		if why := q.form.take(line); why != "" || !q.form.done() {
+		if why := q.form.Take(line); why != "" || !q.form.Done() {
 			return nil, why
 		}
-		return map[string]any{"answer": q.form.answer()}, ""
+		return map[string]any{"answer": q.form.Answer()}, ""
 	}
 	const none = "That is none of the answers."
 	if len(content.Options) == 0 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed82539d15/holon/cmd/holon/form"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 )
 
@@ -28,7 +29,7 @@ func TestAFormIsAnsweredFieldByField(t *testing.T) {
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
-			q := question{content: timeline.Content{Type: "question"}, form: newForm(json.RawMessage(tc.schema))}
+			q := question{content: timeline.Content{Type: "question"}, form: form.New(json.RawMessage(tc.schema))}
 			if q.form == nil {
 				t.Fatal("no form")
 			}
@@ -54,7 +55,7 @@ func TestWhatNoFormCanAskIsAnsweredAsAWhole(t *testing.T) {
 		``, `{`, `{}`, `true`, `{"type":"array","items":{"type":"string"}}`, `{"type":"object"}`, `{"type":"object","properties":[]}`,
 		`{"type":"object","properties":{"a":{"type":"object"}}}`, `{"type":"string","oneOf":[{"pattern":"x"}]}`, `{"type":["string","null"]}`,
 	} {
-		if f := newForm(json.RawMessage(schema)); f != nil {
+		if f := form.New(json.RawMessage(schema)); f != nil {
 			t.Errorf("%s: %+v", schema, f)
 		}
 	}
@@ -89,7 +90,7 @@ func FuzzForm(f *testing.F) {
 	f.Add(`{"type":"boolean"}`, "y", "n")
 	f.Add(`{"oneOf":[{"const":{"a":1},"title":"\u001b[31m"}]}`, "1", "2")
 	f.Fuzz(func(t *testing.T, schema, first, second string) {
-		q := question{form: newForm(json.RawMessage(schema))}
+		q := question{form: form.New(json.RawMessage(schema))}
 		if q.form == nil {
 			return
 		}

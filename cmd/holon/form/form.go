@@ -1,4 +1,7 @@
-package main
+// Package form turns the JSON Schema of a question into fields that a person
+// answers one after the other, and their answers into the JSON of item/respond. It
+// reads and writes nothing itself: the terminal and the dashboard show the fields.
+package form
 
 import (
 	"cmp"
@@ -13,27 +16,31 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 )
 
-// form is a question whose schema can be answered field by field at a
-// terminal: one simple value, or an object of simple values.
-type form struct {
-	fields []field
+// Form is a question whose schema can be answered field by field: one simple value,
+// or an object of simple values. One goroutine uses it.
+type Form struct {
+	fields []Field
 	object bool     // the answer is an object of the fields, else the value of the only one
 	given  []string // the answers so far, as JSON; "" = left out
 }
 
-// field is one value of a form.
-type field struct {
-	name        string
-	title       string
-	description string
-	kind        string // string, boolean, integer or number
-	required    bool
-	choices     []choice
-	standard    string // the default as JSON, "" = none
+// Field is one value of a form.
+type Field struct {
+	Title       string
+	Description string
+	Choices     []Choice
+
+	name     string
+	kind     string // string, boolean, integer or number
+	required bool
+	standard string // the default as JSON, "" = none
 }
 
-// choice is a possible value of a field.
-type choice struct{ value, title string } // the value as JSON
+// Choice is a possible value of a field.
+type Choice struct {
+	Title string
+	value string // as JSON
+}
 
 // fieldSchema is the part of JSON Schema that a form understands.
 type fieldSchema struct {
@@ -51,8 +58,8 @@ type fieldSchema struct {
 	Required   []string        `json:"required"`
 }
 
-// newForm reads a schema; nil if a form cannot represent it.
-func newForm(schema json.RawMessage) *form {
+// New reads a schema; nil if a form cannot represent it.
+func New(schema json.RawMessage) *Form {
 	var s fieldSchema
 	if len(schema) == 0 || json.Unmarshal(schema, &s) != nil {
 		return nil
@@ -62,7 +69,7 @@ func newForm(schema json.RawMessage) *form {
 		if !ok {
 			return nil
 		}
-		return &form{fields: []field{f}}
+		return &Form{fields: []Field{f}}
 	}
 	names, ok := memberNames(s.Properties)
 	if !ok || len(names) == 0 {
@@ -72,7 +79,7 @@ func newForm(schema json.RawMessage) *form {
 	if json.Unmarshal(s.Properties, &properties) != nil {
 		return nil
 	}
-	out := &form{object: true}
+	out := &Form{object: true}
 	for _, name := range names {
 		f, ok := newField(name, properties[name], slices.Contains(s.Required, name))
 		if !ok {
@@ -83,24 +90,24 @@ func newForm(schema json.RawMessage) *form {
 	return out
 }
 
-func newField(name string, s fieldSchema, required bool) (field, bool) {
-	f := field{name: name, title: cmp.Or(s.Title, name), description: s.Description, kind: s.Type, required: required}
+func newField(name string, s fieldSchema, required bool) (Field, bool) {
+	f := Field{name: name, Title: cmp.Or(s.Title, name), Description: s.Description, kind: s.Type, required: required}
 	for i, value := range s.Enum {
-		c := choice{value: string(value)}
+		c := Choice{value: string(value)}
 		if i < len(s.EnumNames) {
-			c.title = s.EnumNames[i]
+			c.Title = s.EnumNames[i]
 		}
-		f.choices = append(f.choices, c)
+		f.Choices = append(f.Choices, c)
 	}
 	for _, one := range s.OneOf {
 		if len(one.Const) == 0 {
 			return f, false
 		}
-		f.choices = append(f.choices, choice{value: string(one.Const), title: one.Title})
+		f.Choices = append(f.Choices, Choice{value: string(one.Const), Title: one.Title})
 	}
-	for i, c := range f.choices {
-		if c.title == "" {
-			f.choices[i].title = plainValue(c.value)
+	for i, c := range f.Choices {
+		if c.Title == "" {
+			f.Choices[i].Title = Plain(c.value)
 		}
 	}
 	if len(s.Default) > 0 && string(s.Default) != "null" {
@@ -110,7 +117,7 @@ func newField(name string, s fieldSchema, required bool) (field, bool) {
 	case "string", "boolean", "integer", "number":
 		return f, true
 	}
-	return f, len(f.choices) > 0
+	return f, len(f.Choices) > 0
 }
 
 // memberNames are the names of an object's members in their order. The person
@@ -133,8 +140,8 @@ func memberNames(object jsontext.Value) (names []string, ok bool) {
 	return names, true
 }
 
-// plainValue is JSON without the quotes of a string.
-func plainValue(value string) string {
+// Plain is JSON without the quotes of a string.
+func Plain(value string) string {
 	var text string
 	if json.Unmarshal([]byte(value), &text) == nil {
 		return text
@@ -142,44 +149,55 @@ func plainValue(value string) string {
 	return value
 }
 
-// prompt is the prompt for the next field.
-func (f *form) prompt() string {
-	next := f.fields[len(f.given)]
+// Next is the field that Take answers next. There is one unless the form is Done.
+func (f *Form) Next() Field { return f.fields[len(f.given)] }
+
+// Progress says how many of the fields have an answer.
+func (f *Form) Progress() (given, of int) { return len(f.given), len(f.fields) }
+
+// Prompt is the prompt for the next field at a terminal.
+func (f *Form) Prompt() string {
+	next := f.Next()
 	var b strings.Builder
-	if next.title != "" {
-		b.WriteString("  " + timeline.OneLine(next.title))
-		if next.description != "" {
-			b.WriteString(": " + timeline.OneLine(next.description))
+	if next.Title != "" {
+		b.WriteString("  " + timeline.OneLine(next.Title))
+		if next.Description != "" {
+			b.WriteString(": " + timeline.OneLine(next.Description))
 		}
 		b.WriteString("\n")
 	}
-	for i, c := range next.choices {
-		fmt.Fprintf(&b, "  %d) %s\n", i+1, timeline.OneLine(c.title))
+	for i, c := range next.Choices {
+		fmt.Fprintf(&b, "  %d) %s\n", i+1, timeline.OneLine(c.Title))
 	}
-	how := "text"
-	switch {
-	case len(next.choices) > 0:
-		how = fmt.Sprintf("1-%d", len(next.choices))
-	case next.kind == "boolean":
-		how = "y or n"
-	case next.kind == "integer":
-		how = "a whole number"
-	case next.kind == "number":
-		how = "a number"
-	}
-	switch {
-	case next.standard != "":
-		how += ", Enter for " + timeline.OneLine(plainValue(next.standard))
-	case !next.required:
-		how += ", Enter to leave it out"
-	}
-	fmt.Fprintf(&b, "  answer (%s): ", how)
+	fmt.Fprintf(&b, "  answer (%s): ", next.How())
 	return b.String()
 }
 
-// take reads the typed line for the next field; why says what is wrong with it,
+// How says what an answer of the field looks like, such as "1-3" or "y or n".
+func (f Field) How() string {
+	how := "text"
+	switch {
+	case len(f.Choices) > 0:
+		how = fmt.Sprintf("1-%d", len(f.Choices))
+	case f.kind == "boolean":
+		how = "y or n"
+	case f.kind == "integer":
+		how = "a whole number"
+	case f.kind == "number":
+		how = "a number"
+	}
+	switch {
+	case f.standard != "":
+		how += ", Enter for " + timeline.OneLine(Plain(f.standard))
+	case !f.required:
+		how += ", Enter to leave it out"
+	}
+	return how
+}
+
+// Take reads the typed line for the next field; why says what is wrong with it,
 // "" = nothing.
-func (f *form) take(line string) (why string) {
+func (f *Form) Take(line string) (why string) {
 	value, why := f.fields[len(f.given)].read(strings.TrimSpace(line))
 	if why == "" {
 		f.given = append(f.given, value)
@@ -187,11 +205,11 @@ func (f *form) take(line string) (why string) {
 	return why
 }
 
-// done tells whether every field has an answer.
-func (f *form) done() bool { return len(f.given) == len(f.fields) }
+// Done tells whether every field has an answer.
+func (f *Form) Done() bool { return len(f.given) == len(f.fields) }
 
-// answer is the whole answer in the form of item/respond.
-func (f *form) answer() json.RawMessage {
+// Answer is the whole answer in the form of item/respond.
+func (f *Form) Answer() json.RawMessage {
 	if !f.object {
 		return json.RawMessage(f.given[0])
 	}
@@ -205,23 +223,23 @@ func (f *form) answer() json.RawMessage {
 	return json.RawMessage("{" + strings.Join(members, ",") + "}")
 }
 
-func (f field) read(line string) (value, why string) {
+func (f Field) read(line string) (value, why string) {
 	if line == "" {
 		switch {
 		case f.standard != "":
 			return f.standard, ""
 		case !f.required:
 			return "", ""
-		case f.kind != "string" || len(f.choices) > 0:
+		case f.kind != "string" || len(f.Choices) > 0:
 			return "", "This one is needed."
 		}
 	}
-	if len(f.choices) > 0 {
-		if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(f.choices) {
-			return f.choices[n-1].value, ""
+	if len(f.Choices) > 0 {
+		if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(f.Choices) {
+			return f.Choices[n-1].value, ""
 		}
-		for _, c := range f.choices {
-			if strings.EqualFold(c.title, line) || plainValue(c.value) == line {
+		for _, c := range f.Choices {
+			if strings.EqualFold(c.Title, line) || Plain(c.value) == line {
 				return c.value, ""
 			}
 		}
