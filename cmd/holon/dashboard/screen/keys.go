@@ -1,0 +1,39 @@
+package screen
+
+import "strings"
+
+// Key is a key and what it does, for help lines.
+type Key struct{ Name, Does string }
+
+// HelpLine names as many keys as fit in width columns, in their order. The last
+// key is always named, since it leads to the others (? keys).
+func HelpLine(styles Styles, keys []Key, width int) string {
+	if len(keys) == 0 {
+		return ""
+	}
+	last := keys[len(keys)-1]
+	room := width - Width(last.Name+" "+last.Does)
+	var b strings.Builder
+	for _, key := range keys[:len(keys)-1] {
+		text := key.Name + " " + key.Does
+		if room -= Width(text) + 2; room < 0 {
+			break
+		}
+		b.WriteString(styles.Key.Paint(key.Name) + " " + key.Does + "  ")
+	}
+	b.WriteString(styles.Key.Paint(last.Name) + " " + last.Does)
+	return Fit(b.String(), width)
+}
+
+// HelpPage names all keys, a line each.
+func HelpPage(styles Styles, keys []Key) []string {
+	widest := 0
+	for _, key := range keys {
+		widest = max(widest, Width(key.Name))
+	}
+	lines := make([]string, 0, len(keys))
+	for _, key := range keys {
+		lines = append(lines, styles.Key.Paint(Pad(key.Name, widest))+"  "+key.Does)
+	}
+	return lines
+}
