@@ -156,7 +156,7 @@ func (r *Renderer) childItem(event client.Event, p params) {
 		return
 	}
 	if p.Status != "pending" {
-		r.block("", labelAnswer, r.childName(event)+": "+c.answer(p.Status))
+		r.block("", labelAnswer, r.childName(event)+": "+c.Resolution(p.Status))
 		return
 	}
 	text := r.childName(event) + " asks: " + QuestionText(c)

@@ -105,6 +105,7 @@ type Content struct {
 	Severity    string          `json:"severity"`
 	NativeKind  string          `json:"native_kind"`
 	URL         string          `json:"url"`
+	Input       json.RawMessage `json:"input"`
 	Origin      string          `json:"origin"`
 	ResolvedBy  string          `json:"resolved_by"`
 	Answer      json.RawMessage `json:"answer"`
@@ -112,6 +113,7 @@ type Content struct {
 	Options     []Option        `json:"options"`
 	Outcome     *Outcome        `json:"outcome"`
 	Subject     struct {
+		ItemID  string `json:"item_id"`
 		Command string `json:"command"`
 		Cwd     string `json:"cwd"`
 	} `json:"subject"`
@@ -159,8 +161,8 @@ func ReadContent(raw json.RawMessage) Content {
 	return Content{Type: only.Type}
 }
 
-// stream is the text to which deltas are appended.
-func (c Content) stream() string {
+// Stream is the text to which deltas are appended.
+func (c Content) Stream() string {
 	switch c.Type {
 	case "agent_message":
 		return c.MessageText()
@@ -198,8 +200,8 @@ func (c Content) MessageText() string {
 	return strings.Join(texts, "\n")
 }
 
-// headline names a tool call or command on one line.
-func (c Content) headline() string {
+// Headline names a tool call or command on one line.
+func (c Content) Headline() string {
 	switch {
 	case c.Type == "command_execution" && c.Command != "":
 		return OneLine(c.Command)
@@ -211,8 +213,8 @@ func (c Content) headline() string {
 	return OneLine(c.Kind)
 }
 
-// ending says how a tool call or command ended, "" if it simply completed.
-func (c Content) ending(status string) string {
+// Ending says how a tool call or command ended, "" if it simply completed.
+func (c Content) Ending(status string) string {
 	var parts []string
 	if c.ExitCode != nil && *c.ExitCode != 0 {
 		parts = append(parts, "exit "+strconv.Itoa(*c.ExitCode))
@@ -229,8 +231,8 @@ func (c Content) ending(status string) string {
 	return strings.Join(parts, ", ")
 }
 
-// answer says how a question was answered.
-func (c Content) answer(status string) string {
+// Resolution says how a question was answered.
+func (c Content) Resolution(status string) string {
 	text := status
 	switch {
 	case c.Outcome != nil && c.Outcome.OptionID != "":
@@ -330,14 +332,14 @@ func (c Content) Summary(status string) string {
 	case "reasoning":
 		return OneLine(c.Text)
 	case "tool_call", "command_execution":
-		text := c.headline()
-		if ending := c.ending(""); ending != "" {
+		text := c.Headline()
+		if ending := c.Ending(""); ending != "" {
 			text += " (" + ending + ")"
 		}
 		return text
 	case "permission_request":
 		if c.Outcome != nil {
-			return OneLine(c.Title) + ": " + c.answer(status)
+			return OneLine(c.Title) + ": " + c.Resolution(status)
 		}
 		return OneLine(c.Title)
 	case "question", "notice", "error":

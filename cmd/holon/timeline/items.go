@@ -92,7 +92,7 @@ func (r *Renderer) show(event client.Event, it *item, p params, ended bool) {
 	case "tool_call", "command_execution":
 		if !it.begun {
 			it.begun = true
-			r.block(event.ThreadID, it.label, c.headline())
+			r.block(event.ThreadID, it.label, c.Headline())
 			it.label = labelOutput
 		}
 		r.catchUp(event, it, p)
@@ -104,7 +104,7 @@ func (r *Renderer) show(event client.Event, it *item, p params, ended bool) {
 	case "plan":
 		var lines []string
 		for _, entry := range c.Entries {
-			lines = append(lines, planMark(entry.Status)+OneLine(entry.Content))
+			lines = append(lines, PlanMark(entry.Status)+OneLine(entry.Content))
 		}
 		r.block(event.ThreadID, it.label, strings.Join(lines, "\n"))
 	case "permission_request", "question":
@@ -133,8 +133,8 @@ func (r *Renderer) show(event client.Event, it *item, p params, ended bool) {
 	}
 }
 
-// planMark shows how far a step of a plan is.
-func planMark(status string) string {
+// PlanMark shows how far a step of a plan is.
+func PlanMark(status string) string {
 	switch status {
 	case "completed":
 		return "[x] "
@@ -185,7 +185,7 @@ func (r *Renderer) ending(event client.Event, it *item, p params) {
 			r.block(event.ThreadID, labelOther, OneLine(p.Status))
 		}
 	case "tool_call", "command_execution":
-		if text := c.ending(p.Status); text != "" {
+		if text := c.Ending(p.Status); text != "" {
 			l := labelStop
 			if p.Status == "failed" || c.ExitCode != nil && *c.ExitCode != 0 {
 				l = labelError
@@ -198,7 +198,7 @@ func (r *Renderer) ending(event client.Event, it *item, p params) {
 			r.block(event.ThreadID, labelOther, strings.TrimSpace("change "+OneLine(p.Status)+because(c.Error)))
 		}
 	case "permission_request", "question":
-		r.block(event.ThreadID, labelAnswer, c.answer(p.Status))
+		r.block(event.ThreadID, labelAnswer, c.Resolution(p.Status))
 	case "user_message":
 		if p.Status == "interrupted" {
 			r.block(event.ThreadID, labelWarning, "this message did not reach the agent")
@@ -209,7 +209,7 @@ func (r *Renderer) ending(event client.Event, it *item, p params) {
 // catchUp writes the part of a streamed text that was in no delta. A truncated
 // text has lost its middle, so positions in it have no meaning.
 func (r *Renderer) catchUp(event client.Event, it *item, p params) {
-	whole := it.content.stream()
+	whole := it.content.Stream()
 	if p.Truncated && it.shown > 0 {
 		return
 	}

@@ -1,0 +1,180 @@
+package conversation
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/cmd/holon/form"
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+)
+
+// deadFor is how long the keys of a question do nothing after it has appeared or
+// changed: what was typed just then was not meant for it.
+const deadFor = 500 * time.Millisecond
+
+// keptQuestions is how many open questions are held.
+const keptQuestions = 100
+
+// question is an open question of the agent.
+type question struct {
+	id      string
+	turn    string
+	content timeline.Content
+	subject *item      // what it is about; nil: it is not known
+	form    *form.Form // nil: one answer for the whole question
+	choice  int        // the option that Enter gives
+	sent    bool       // an answer is on its way
+	why     string     // what was wrong with the last answer
+}
+
+// asks are the open questions, the oldest first. The first one is shown.
+type asks struct {
+	open  []*question
+	since time.Time // when the first one appeared or changed
+}
+
+// front is the question that is shown, nil if none is open.
+func (a *asks) front() *question {
+	if len(a.open) == 0 {
+		return nil
+	}
+	return a.open[0]
+}
+
+// dead tells whether keys do nothing yet.
+func (a *asks) dead(now time.Time) bool { return now.Sub(a.since) < deadFor }
+
+// touched notes that the shown question is another one, or another text.
+func (a *asks) touched(now time.Time) { a.since = now }
+
+// put adds an open question or changes it.
+func (a *asks) put(now time.Time, it *item) {
+	i := slices.IndexFunc(a.open, func(q *question) bool { return q.id == it.id })
+	if i >= 0 {
+		q := a.open[i]
+		before, _ := json.Marshal(q.content)
+		after, _ := json.Marshal(it.content)
+		if string(before) == string(after) {
+			return
+		}
+		a.open[i] = newQuestion(it)
+		a.open[i].subject = q.subject
+	} else {
+		if len(a.open) >= keptQuestions {
+			return // they are asked for again when these are answered
+		}
+		a.open = append(a.open, newQuestion(it))
+		i = len(a.open) - 1
+	}
+	if i == 0 {
+		a.touched(now)
+	}
+}
+
+func newQuestion(it *item) *question {
+	q := &question{id: it.id, turn: it.turn, content: it.content}
+	if q.content.Type == "question" && q.content.URL == "" {
+		q.form = form.New(q.content.Schema)
+	}
+	if i := q.optionOf("allow"); i >= 0 {
+		q.choice = i
+	}
+	return q
+}
+
+// gone removes a question that is answered or withdrawn.
+func (a *asks) gone(now time.Time, id string) {
+	i := slices.IndexFunc(a.open, func(q *question) bool { return q.id == id })
+	if i < 0 {
+		return
+	}
+	a.open = slices.Delete(a.open, i, i+1)
+	if i == 0 {
+		a.touched(now)
+	}
+}
+
+// find is an open question, nil if it is not open.
+func (a *asks) find(id string) *question {
+	for _, q := range a.open {
+		if q.id == id {
+			return q
+		}
+	}
+	return nil
+}
+
+// optionOf is the index of the option that a verb (allow, reject) means: once is
+// preferred to always; -1 = none.
+func (q *question) optionOf(verb string) int {
+	for _, prefix := range []string{verb + "_once", verb} {
+		for i, option := range q.content.Options {
+			if strings.HasPrefix(option.Kind, prefix) {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// typed tells whether the answer is typed, as opposed to chosen.
+func (q *question) typed() bool { return len(q.content.Options) == 0 }
+
+// choose answers with an option.
+func (q *question) choose(i int) (screen.Respond, bool) {
+	if i < 0 || i >= len(q.content.Options) {
+		return screen.Respond{}, false
+	}
+	return screen.Respond{Item: q.id, Option: q.content.Options[i].ID}, true
+}
+
+// take answers with a typed line; ready is false if another field follows or why says
+// what is wrong.
+func (q *question) take(line string) (answer screen.Respond, ready bool) {
+	q.why = ""
+	line = strings.TrimSpace(line)
+	answer.Item = q.id
+	if q.form != nil {
+		if q.form.Done() { // the answer was refused: from the beginning
+			q.form = form.New(q.content.Schema)
+		}
+		if q.why = q.form.Take(line); q.why != "" || !q.form.Done() {
+			return answer, false
+		}
+		answer.Answer = q.form.Answer()
+		return answer, true
+	}
+	lower := strings.ToLower(line)
+	switch {
+	case q.content.URL != "" && (lower == "n" || lower == "no"):
+		answer.Cancel = true
+	case line == "" && q.content.URL == "":
+		q.why = "An answer is needed."
+		return answer, false
+	case line == "":
+		answer.Answer = json.RawMessage(`"done"`)
+	case json.Valid([]byte(line)):
+		answer.Answer = json.RawMessage(line)
+	default:
+		answer.Answer, _ = json.Marshal(line) // a text always encodes
+	}
+	return answer, true
+}
+
+// widens says in words what an option allows or forbids beyond this one time, "" for
+// nothing.
+func widens(kind string) string {
+	switch kind {
+	case "allow_always":
+		return "and from now on the agent does this without asking; the agent decides what counts as the same, and for how long"
+	case "reject_always":
+		return "and from now on the agent does not ask for this again; the agent decides what counts as the same, and for how long"
+	}
+	if strings.HasSuffix(kind, "_always") {
+		return "this holds from now on, not only this time"
+	}
+	return ""
+}

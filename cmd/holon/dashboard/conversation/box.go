@@ -1,0 +1,243 @@
+package conversation
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+// questionBox draws the shown question in at most room rows: what it is about, above the
+// options. x and y say where the cursor is, x is -1 if nothing is typed there.
+func (m *Model) questionBox(p *painter, room int) (rows []string, x, y int) {
+	q := m.asks.front()
+	v := &m.view
+	if q == nil || room < 3 {
+		return nil, -1, 0
+	}
+	if m.asks.dead(p.now) {
+		m.redrawIn(p.now, deadFor-p.now.Sub(m.asks.since))
+	}
+	if v.subjectOf != q.id {
+		v.subjectOf, v.subjectTop = q.id, 0
+	}
+	most := room
+	switch {
+	case m.focus != onQuestion && room > 12:
+		most = room / 2
+	case room > 12:
+		most = room - 3
+	}
+	head := m.questionRule(p)
+	answers, x, y := m.answers(p, q)
+	if len(answers) > most-2 { // the chosen one and those around it
+		first := 0
+		if len(q.content.Options) > 0 {
+			first = min(len(answers)-(most-2), max(0, len(answers)*q.choice/len(q.content.Options)-1))
+		}
+		answers, y = answers[first:first+most-2], y-first
+	}
+	about := m.about(p, q)
+	window := most - 1 - len(answers)
+	v.subjectRows = len(about)
+	if len(about) > window {
+		shown := max(0, window-1)
+		v.subjectTop = min(v.subjectTop, len(about)-shown)
+		hidden := len(about) - shown
+		about = append(about[v.subjectTop:v.subjectTop+shown:v.subjectTop+shown], p.styles.Dim.Paint(m.moreOf(hidden)))
+	} else {
+		v.subjectTop = 0
+	}
+	rows = append([]string{head}, about...)
+	y += len(rows)
+	return append(rows, answers...), x, y
+}
+
+func (m *Model) moreOf(hidden int) string {
+	if m.focus == onQuestion {
+		return fmt.Sprintf("  … %d more lines: PgDn, PgUp", hidden)
+	}
+	return fmt.Sprintf("  … %d more lines: Esc, a, then PgDn", hidden)
+}
+
+// scrollSubject scrolls what the question is about; false if all of it is visible.
+func (m *Model) scrollSubject(name string) bool {
+	v := &m.view
+	if v.subjectOf == "" || m.asks.front() == nil {
+		return false
+	}
+	step := 5
+	if name == "pgup" {
+		step = -5
+	}
+	before := v.subjectTop
+	v.subjectTop = max(0, min(v.subjectTop+step, v.subjectRows-1))
+	return v.subjectTop != before || step > 0
+}
+
+func (m *Model) questionRule(p *painter) string {
+	text := "─ The agent asks "
+	if n := len(m.asks.open); n > 1 {
+		text = fmt.Sprintf("─ The agent asks (1 of %d) ", n)
+	}
+	how := ""
+	switch m.focus {
+	case onTimeline:
+		how = " a answers ─"
+	case onInput:
+		how = " Esc, then a answers ─"
+	}
+	if screen.Width(text)+screen.Width(how) > p.width {
+		how = ""
+	}
+	return p.styles.Waiting.Paint(text + strings.Repeat("─", max(0, p.width-screen.Width(text)-screen.Width(how))) + how)
+}
+
+// about is what the question is about: its text, directory, command and diff.
+func (m *Model) about(p *painter, q *question) []string {
+	c, s := q.content, p.styles
+	r := &rows{p: p}
+	title := c.Title
+	if c.Type == "question" {
+		title = c.Message
+	}
+	r.wrapped(s.Waiting, "?", s.Strong, orNothing(screen.Clean(title)))
+	said := map[string]bool{screen.OneLine(title): true}
+	if d := screen.Clean(c.Description); d != "" && !said[screen.OneLine(d)] {
+		r.list = append(r.list, indent(screen.Wrap(d, min(p.text(), widestProse)))...)
+	}
+	if c.URL != "" {
+		r.list = append(r.list, indent(screen.Wrap("open "+screen.OneLine(c.URL), p.text()))...)
+	}
+	command, cwd := c.Subject.Command, c.Subject.Cwd
+	if q.subject != nil {
+		if command == "" {
+			command = q.subject.content.Command
+		}
+		if cwd == "" {
+			cwd = q.subject.content.Cwd
+		}
+	}
+	if cwd == "" {
+		cwd = m.thread.Cwd
+	}
+	if cwd != "" && c.Type == "permission_request" {
+		r.list = append(r.list, indent(screen.Wrap("in "+screen.OneLine(cwd), p.text()))...)
+	}
+	if command != "" {
+		for i, line := range screen.Wrap(screen.Clean(command), p.text()-2) {
+			sign := "  "
+			if i == 0 {
+				sign = s.Working.Paint("$") + " "
+			}
+			r.list = append(r.list, "  "+sign+s.Strong.Paint(line))
+		}
+	}
+	m.subjectOf(p, r, q)
+	return r.list
+}
+
+// subjectOf draws the item that the question is about.
+func (m *Model) subjectOf(p *painter, r *rows, q *question) {
+	it := q.subject
+	switch {
+	case it == nil && q.content.Subject.ItemID != "":
+		r.add(p.styles.Dim, "(reading what it is about …)")
+	case it == nil:
+	case len(it.diffs) > 0:
+		inner := &rows{p: &painter{styles: p.styles, width: p.width - 2, now: p.now}}
+		inner.p.diffs(inner, it.diffs, mostLines)
+		r.list = append(r.list, indent(inner.list)...)
+	default:
+		if input := inputOf(it.content); input != "" && it.content.Command == "" {
+			r.list = append(r.list, indent(screen.Wrap("with "+input, p.text()))...)
+		}
+	}
+}
+
+func indent(lines []string) (out []string) {
+	for _, line := range lines {
+		out = append(out, "  "+line)
+	}
+	return out
+}
+
+// answers draws the options, or the line for a typed answer.
+func (m *Model) answers(p *painter, q *question) (out []string, x, y int) {
+	s := p.styles
+	if q.sent {
+		return []string{s.Dim.Paint("  sending the answer …")}, -1, 0
+	}
+	if q.typed() {
+		return m.typedAnswer(p, q)
+	}
+	yes, no := q.optionOf("allow"), q.optionOf("reject")
+	dead := m.asks.dead(p.now)
+	for i, option := range q.content.Options {
+		key := ""
+		switch i {
+		case yes:
+			key = "  [y]"
+		case no:
+			key = "  [n]"
+		}
+		sign := "  "
+		if m.focus == onQuestion && i == q.choice {
+			sign = "▸ "
+		}
+		line := screen.Fit(fmt.Sprintf("%s%d %s", sign, i+1, screen.OneLine(option.Name)), p.width-len(key)) + key
+		switch {
+		case dead:
+			line = s.Dim.Paint(line)
+		case sign != "  ":
+			line = s.Strong.Paint(line)
+		}
+		out = append(out, line)
+		if more := widens(option.Kind); more != "" {
+			for _, row := range screen.Wrap(more, max(10, p.width-4)) {
+				out = append(out, "    "+s.Dim.Paint(screen.Fit(row, p.width-4)))
+			}
+		}
+	}
+	return out, -1, 0
+}
+
+// typedAnswer draws the field that is asked and the line in which it is typed.
+func (m *Model) typedAnswer(p *painter, q *question) (out []string, x, y int) {
+	s := p.styles
+	how := "text or JSON"
+	if q.content.URL != "" {
+		how = "Enter when done, n declines"
+	}
+	if q.form != nil && !q.form.Done() {
+		f := q.form.Next()
+		given, of := q.form.Progress()
+		title := screen.OneLine(f.Title)
+		if f.Description != "" {
+			title += ": " + screen.OneLine(f.Description)
+		}
+		if of > 1 {
+			title = strings.TrimSpace(fmt.Sprintf("(%d of %d) %s", given+1, of, title))
+		}
+		if title != "" {
+			out = append(out, indent(screen.Wrap(title, p.text()))...)
+		}
+		for i, c := range f.Choices {
+			out = append(out, screen.Fit(fmt.Sprintf("    %d %s", i+1, screen.OneLine(c.Title)), p.width))
+		}
+		how = f.How()
+	}
+	if q.why != "" {
+		out = append(out, "  "+s.Failed.Paint(screen.Fit(q.why, p.text())))
+	}
+	rows, x, _ := m.answer.rows(max(4, p.width-4), 1)
+	line := "  " + s.Strong.Paint("»") + " " + rows[0]
+	if m.answer.text == "" {
+		line = "  » " + s.Dim.Paint(screen.Fit(screen.OneLine(how), p.width-4))
+	}
+	out = append(out, line)
+	if m.focus != onQuestion {
+		return out, -1, 0
+	}
+	return out, x + 4, len(out) - 1
+}

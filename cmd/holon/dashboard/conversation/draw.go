@@ -1,0 +1,519 @@
+package conversation
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+)
+
+// How much is shown of what is folded, and of what is unfolded.
+const (
+	foldedDiff  = 8   // lines of a diff
+	tailOfOpen  = 3   // lines of the output of a tool at work
+	mostLines   = 500 // of an unfolded output
+	widestProse = 110 // columns: longer lines are hard to read
+)
+
+// painter draws entries. All its rows have at most width columns; each entry begins with
+// a sign of one column and a blank, and its other rows are indented by two.
+type painter struct {
+	styles screen.Styles
+	width  int
+	now    time.Time
+}
+
+// rows collects the rows of one entry.
+type rows struct {
+	p    *painter
+	list []string
+}
+
+// text is the width of a row behind the sign.
+func (p *painter) text() int { return max(p.width-2, 4) }
+
+// head adds the first row: a sign, a text, and what is said at its end.
+func (r *rows) head(style screen.Style, sign, text, tail string) {
+	room := r.p.text()
+	if tail == "" {
+		r.list = append(r.list, style.Paint(sign)+" "+screen.Fit(text, room))
+		return
+	}
+	tail = " " + tail
+	text = screen.Fit(text, max(room-screen.Width(tail), room/2))
+	r.list = append(r.list, screen.Fit(style.Paint(sign)+" "+text+r.p.styles.Dim.Paint(tail), r.p.width))
+}
+
+// add adds rows below the first one.
+func (r *rows) add(style screen.Style, lines ...string) {
+	for _, line := range lines {
+		r.list = append(r.list, "  "+style.Paint(screen.Fit(line, r.p.text())))
+	}
+}
+
+// wrapped adds a cleaned text, with the sign in front of its first row.
+func (r *rows) wrapped(signStyle screen.Style, sign string, style screen.Style, text string) {
+	for i, line := range screen.Wrap(strings.TrimRight(text, "\n "), min(r.p.text(), widestProse)) {
+		if i == 0 {
+			r.list = append(r.list, signStyle.Paint(sign)+" "+style.Paint(line))
+			continue
+		}
+		r.list = append(r.list, "  "+style.Paint(line))
+	}
+}
+
+// entry draws an entry. rendered is its Markdown, nil if it has none; newest tells of a
+// plan whether it is the newest of its turn.
+func (p *painter) entry(e *entry, rendered []string, newest bool) []string {
+	r := &rows{p: p}
+	switch {
+	case e.item != nil:
+		p.item(r, e, rendered, newest)
+	case e.end != nil:
+		p.ending(r, e.end.row)
+	case e.rewind != nil:
+		p.rewind(r, e)
+	case e.child != nil:
+		p.child(r, e.child.row)
+	default:
+		r.wrapped(p.styles.Dim, "·", p.styles.Dim, screen.Clean(e.note))
+	}
+	return r.list
+}
+
+func (p *painter) item(r *rows, e *entry, rendered []string, newest bool) {
+	it, s := e.item, p.styles
+	switch it.content.Type {
+	case "user_message":
+		r.list = append(r.list, "")
+		r.wrapped(s.Strong, "❯", s.Strong, orNothing(screen.Clean(string(it.body.text))))
+		if origin := originOf(it.content.Origin); origin != "" {
+			r.add(s.Dim, origin)
+		}
+		switch it.status {
+		case "in_progress":
+			r.add(s.Dim, "the agent does not have it yet")
+		case "interrupted":
+			r.add(s.Failed, "! this message did not reach the agent")
+		}
+		p.rest(r, it)
+	case "agent_message":
+		p.message(r, it, rendered)
+	case "reasoning":
+		p.reasoning(r, e)
+	case "tool_call", "command_execution":
+		p.tool(r, e)
+	case "plan":
+		p.plan(r, it, newest)
+	case "file_change":
+		p.files(r, e)
+	case "permission_request", "question":
+		p.asked(r, it)
+	case "error":
+		r.wrapped(s.Failed, "✗", screen.Style{}, screen.Clean(it.content.Message))
+	case "notice":
+		p.notice(r, it)
+	default:
+		what := it.content.NativeKind
+		if what == "" {
+			what = it.content.Type
+		}
+		r.head(s.Dim, "·", s.Dim.Paint(screen.OneLine(what)), "")
+	}
+	if it.status == "deleted" {
+		r.list = nil
+		r.head(s.Dim, "·", s.Dim.Paint("an item was withdrawn"), "")
+	}
+}
+
+// originOf says who wrote a message, if it was not a person here.
+func originOf(origin string) string {
+	switch origin {
+	case "wake":
+		return "(from the inbox)"
+	case "review":
+		return "(from the review of the turn before)"
+	case "steer":
+		return "(steered)"
+	}
+	return ""
+}
+
+func orNothing(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return "(nothing)"
+	}
+	return text
+}
+
+// rest says how much of a text is not shown.
+func (p *painter) rest(r *rows, it *item) {
+	if it.body.after > 0 {
+		r.add(p.styles.Dim, fmt.Sprintf("… %s more; all of it: holon call item/read '{\"item_id\":\"%s\"}'", size(it.body.after), screen.OneLine(it.id)))
+	}
+	if it.truncated {
+		r.add(p.styles.Dim, "(the server has kept it without its middle: it was too long)")
+	}
+}
+
+// size is a number of bytes for a person.
+func size(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%d kB", n/1000)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
+func (p *painter) message(r *rows, it *item, rendered []string) {
+	s := p.styles
+	if len(rendered) > 0 {
+		for i, line := range rendered {
+			sign := "  "
+			if i == 0 {
+				sign = s.Done.Paint("◆") + " "
+			}
+			r.list = append(r.list, sign+line)
+		}
+	} else {
+		text := screen.Clean(string(it.body.text))
+		if it.body.before > 0 {
+			text = "… " + text
+		}
+		if it.open() && strings.TrimSpace(text) == "" {
+			text = "…"
+		}
+		r.wrapped(s.Done, "◆", screen.Style{}, text)
+	}
+	p.rest(r, it)
+	if it.status == "failed" || it.status == "interrupted" {
+		r.add(s.Failed, "! the message ends here: "+it.status)
+	}
+}
+
+func (p *painter) reasoning(r *rows, e *entry) {
+	text := strings.TrimSpace(screen.Clean(string(e.item.body.text)))
+	if e.unfolded {
+		r.wrapped(p.styles.Dim, "∴", p.styles.Dim, text)
+		p.rest(r, e.item)
+		return
+	}
+	lines := strings.Split(text, "\n")
+	show := lines[0]
+	if e.item.open() {
+		show = lines[len(lines)-1]
+	}
+	tail := ""
+	if n := len(screen.Wrap(text, min(p.text(), widestProse))); n > 1 {
+		tail = fmt.Sprintf("▸ %d lines", n)
+	}
+	r.head(p.styles.Dim, "∴", p.styles.Dim.Paint(screen.OneLine(show)), tail)
+}
+
+func (p *painter) tool(r *rows, e *entry) {
+	it, s := e.item, p.styles
+	sign, style := "⚙", s.Working
+	if it.content.Type == "command_execution" {
+		sign = "$"
+	}
+	text := strings.Trim(screen.Clean(string(it.body.text)), "\n")
+	var lines []string
+	if text != "" {
+		lines = strings.Split(text, "\n")
+	}
+	var tail []string
+	if ending := it.content.Ending(it.status); ending != "" && !it.open() {
+		style = s.Failed
+		tail = append(tail, "✗ "+screen.OneLine(ending))
+	} else if it.open() {
+		tail = append(tail, "at work")
+	}
+	switch {
+	case e.unfolded:
+		tail = append(tail, "▾")
+	case len(lines) > 0:
+		tail = append(tail, "▸ "+screen.Plural(len(lines), "line"))
+	case e.foldable():
+		tail = append(tail, "▸")
+	}
+	r.head(style, sign, screen.OneLine(it.content.Headline()), strings.Join(tail, " "))
+	switch {
+	case e.unfolded:
+		p.unfolded(r, it, lines)
+	case it.open() && len(lines) > 0:
+		for _, line := range lines[max(0, len(lines)-tailOfOpen):] {
+			r.add(s.Dim, "│ "+line)
+		}
+	}
+}
+
+// unfolded is what a tool got and gave.
+func (p *painter) unfolded(r *rows, it *item, lines []string) {
+	s := p.styles
+	if it.content.Cwd != "" {
+		r.add(s.Dim, "in "+screen.OneLine(it.content.Cwd))
+	}
+	if input := inputOf(it.content); input != "" {
+		for _, line := range screen.Wrap("input "+input, p.text()-2) {
+			r.add(s.Dim, "│ "+line)
+		}
+	}
+	if it.body.before > 0 {
+		r.add(s.Dim, "│ … "+size(it.body.before)+" before this")
+	}
+	for i, line := range lines {
+		if i == mostLines {
+			r.add(s.Dim, fmt.Sprintf("│ … %d more lines", len(lines)-mostLines))
+			break
+		}
+		for _, row := range screen.Wrap(line, p.text()-2) {
+			r.add(screen.Style{}, "│ "+row)
+		}
+	}
+	p.rest(r, it)
+}
+
+// inputOf is what a tool was called with, if its headline does not say it.
+func inputOf(c timeline.Content) string {
+	text := screen.OneLine(string(c.Input))
+	if text == "{}" || text == "null" || c.Type == "command_execution" {
+		return ""
+	}
+	return screen.Fit(text, 2000)
+}
+
+func (p *painter) plan(r *rows, it *item, newest bool) {
+	done := 0
+	for _, entry := range it.content.Entries {
+		if entry.Status == "completed" {
+			done++
+		}
+	}
+	title := fmt.Sprintf("plan, %d of %d done", done, len(it.content.Entries))
+	if !newest {
+		r.head(p.styles.Dim, "☰", p.styles.Dim.Paint(title+" (an earlier one)"), "")
+		return
+	}
+	r.head(p.styles.Working, "☰", title, "")
+	for i, entry := range it.content.Entries {
+		if i == 100 {
+			r.add(p.styles.Dim, fmt.Sprintf("… %d more", len(it.content.Entries)-i))
+			break
+		}
+		style := screen.Style{}
+		switch entry.Status {
+		case "completed":
+			style = p.styles.Dim
+		case "in_progress":
+			style = p.styles.Strong
+		}
+		mark := timeline.PlanMark(entry.Status)
+		for j, line := range screen.Wrap(screen.OneLine(entry.Content), p.text()-4) {
+			if j > 0 {
+				mark = "    "
+			}
+			r.add(style, mark+line)
+		}
+	}
+}
+
+func (p *painter) files(r *rows, e *entry) {
+	it := e.item
+	most := foldedDiff
+	if e.unfolded {
+		most = mostLines
+	}
+	p.diffs(r, it.diffs, most)
+	if len(it.diffs) == 0 {
+		r.head(p.styles.Working, "±", "a change of files", "")
+	}
+	if it.status == "failed" || it.status == "interrupted" {
+		r.add(p.styles.Failed, "! the change has "+map[bool]string{true: "failed", false: "not been made"}[it.status == "failed"]+": "+screen.OneLine(it.content.Error))
+	}
+}
+
+// diffs draws changed files, each with its counts and at most some lines.
+func (p *painter) diffs(r *rows, diffs []diff, most int) {
+	s := p.styles
+	for _, d := range diffs {
+		title := screen.OneLine(d.title)
+		counts := ""
+		if !d.unknown {
+			counts = fmt.Sprintf(" (+%d −%d)", d.added, d.removed)
+		}
+		room := p.text() - screen.Width(counts)
+		line := s.Working.Paint("±") + " " + screen.Fit(title, max(room, 4))
+		if counts != "" {
+			line += " (" + s.Added.Paint(fmt.Sprintf("+%d", d.added)) + " " + s.Removed.Paint(fmt.Sprintf("−%d", d.removed)) + ")"
+		}
+		r.list = append(r.list, screen.Fit(line, p.width))
+		for i, change := range d.lines {
+			if i == most {
+				r.add(s.Dim, fmt.Sprintf("… %d more lines", len(d.lines)-most+d.more))
+				break
+			}
+			p.diffLine(r, change)
+		}
+		if len(d.lines) <= most && d.more > 0 {
+			r.add(s.Dim, fmt.Sprintf("… %d more lines", d.more))
+		}
+	}
+}
+
+func (p *painter) diffLine(r *rows, line diffLine) {
+	text := strings.ReplaceAll(screen.Clean(line.text), "\n", " ")
+	switch line.sign {
+	case '+':
+		r.add(p.styles.Added, "+ "+text)
+	case '-':
+		r.add(p.styles.Removed, "- "+text)
+	case '~':
+		r.add(p.styles.Dim, "⋯")
+	default:
+		r.add(p.styles.Dim, "  "+text)
+	}
+}
+
+func (p *painter) asked(r *rows, it *item) {
+	s := p.styles
+	title := it.content.Title
+	if it.content.Type == "question" {
+		title = it.content.Message
+	}
+	if it.status == "pending" {
+		r.head(s.Waiting, "?", screen.OneLine(title), "waits for an answer, below")
+		return
+	}
+	r.head(s.Dim, "?", screen.OneLine(title), "")
+	answer := it.content.Resolution(it.status)
+	if by := screen.OneLine(it.content.ResolvedBy); by != "" && by != "client" {
+		answer += " (by " + by + ")"
+	}
+	r.add(screen.Style{}, "→ "+answer)
+}
+
+func (p *painter) notice(r *rows, it *item) {
+	s, sign, style := p.styles, "i", p.styles.Dim
+	text := s.Dim
+	switch it.content.Severity {
+	case "warning":
+		sign, style, text = "!", s.Waiting, screen.Style{}
+	case "error":
+		sign, style, text = "✗", s.Failed, screen.Style{}
+	}
+	r.wrapped(style, sign, text, screen.Clean(it.content.Message))
+}
+
+func (p *painter) ending(r *rows, t turnRow) {
+	s := p.styles
+	var facts []string
+	if took := t.took(); took > 0 {
+		facts = append(facts, "in "+timeline.Elapsed(took))
+	}
+	if t.Usage != nil && t.Usage.TotalTokens > 0 {
+		facts = append(facts, screen.Tokens(t.Usage.TotalTokens)+" tokens")
+		if c := t.Usage.Cost; c != nil {
+			if money := screen.Money(c.Amount, c.Currency); money != "" {
+				facts = append(facts, money)
+			}
+		}
+	}
+	more := ""
+	if len(facts) > 0 {
+		more = " " + strings.Join(facts, " · ")
+	}
+	reason := screen.OneLine(t.Reason)
+	switch t.State {
+	case "completed":
+		r.head(s.Done, "✓", s.Dim.Paint("completed"+more), "")
+		if t.StopReason != "" && t.StopReason != "end_turn" && t.StopReason != "completed" {
+			r.add(s.Dim, "it stopped because of "+strings.ReplaceAll(screen.OneLine(t.StopReason), "_", " "))
+		}
+	case "interrupted":
+		if reason != "" {
+			more += ": " + reason
+		}
+		r.wrapped(s.Waiting, "■", screen.Style{}, "interrupted"+more)
+	default:
+		text := "failed" + more
+		if t.Error != nil {
+			text += ": " + screen.Clean(t.Error.Message)
+			if kind := screen.OneLine(t.Error.Kind); kind != "" {
+				text += " (" + kind + ")"
+			}
+		}
+		r.wrapped(s.Failed, "✗", screen.Style{}, text)
+		r.add(s.Dim, "r tries it again")
+	}
+	if n := len(t.Undelivered); n > 0 {
+		r.add(s.Failed, "! "+screen.Plural(n, "message")+" did not reach the agent before the end")
+	}
+	if t.Review != nil && t.Review.State == "pending" {
+		r.add(s.Waiting, "? it waits for a review: holon review "+screen.OneLine(t.TurnID))
+	}
+}
+
+func (p *painter) rewind(r *rows, e *entry) {
+	w := e.rewind
+	text := fmt.Sprintf("attempt %d", w.tried)
+	if w.step != "" {
+		text = fmt.Sprintf("step %s, try %d,", screen.OneLine(w.step), w.tried)
+	}
+	text += " was given up"
+	if why := strings.ReplaceAll(screen.OneLine(w.reason), "_", " "); why != "" {
+		text += " (" + why + ")"
+	}
+	tail := ""
+	if w.items > 0 {
+		tail = "▸ " + screen.Plural(w.items, "item") + " superseded"
+	}
+	r.head(p.styles.Waiting, "↺", p.styles.Dim.Paint(text), tail)
+	if !e.unfolded {
+		return
+	}
+	for _, line := range w.lines {
+		r.add(p.styles.Dim, "~ "+screen.OneLine(line))
+	}
+	if more := w.items - len(w.lines); more > 0 {
+		r.add(p.styles.Dim, fmt.Sprintf("~ … %d more", more))
+	}
+}
+
+func (p *painter) child(r *rows, t turnRow) {
+	name := screen.OneLine(t.Title)
+	if name == "" {
+		name = screen.OneLine(t.ThreadID)
+	}
+	s := p.styles
+	style, state := s.Working, "working"
+	var took time.Duration
+	switch {
+	case t.ended():
+		took = t.took()
+	case !t.StartedAt.IsZero():
+		took = p.now.Sub(t.StartedAt)
+	}
+	switch {
+	case t.State == "queued":
+		style, state = s.Dim, "waits to start"
+	case t.State == "active" && t.Progress == "waiting" && len(t.WaitsFor) == 0:
+		style, state = s.Waiting, "asks you"
+	case t.State == "completed":
+		style, state = s.Done, "completed"
+	case t.State == "failed":
+		style, state = s.Failed, "failed"
+	case t.State == "interrupted":
+		style, state = s.Waiting, "interrupted"
+	}
+	if took > 0 {
+		state += " · " + screen.Span(took)
+	}
+	if t.AttentionPolicy == "notify_on_terminal" && !t.ended() {
+		state += " · in the background"
+	}
+	r.head(style, "├", "child "+name, state+" ▸")
+}

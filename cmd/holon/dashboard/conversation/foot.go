@@ -1,0 +1,138 @@
+package conversation
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+// foot is what is below the timeline: what the text will do, the input line, and a line
+// with a sentence or the keys.
+type foot struct {
+	rows []string
+	x, y int // of the cursor
+}
+
+func (m *Model) foot(p *painter) foot {
+	f := foot{rows: []string{m.rule(p)}}
+	most := max(1, min(8, m.view.height/4))
+	rows, x, y := m.input.rows(p.width-2, most)
+	sign := p.styles.Dim.Paint(">") + " "
+	if m.focus == onInput {
+		sign = p.styles.Strong.Paint(">") + " "
+	}
+	f.x, f.y = x+2, y+1
+	if m.input.text == "" {
+		rows = []string{p.styles.Dim.Paint(screen.Fit(m.placeholder(), p.width-2))}
+	}
+	for i, row := range rows {
+		if i > 0 {
+			sign = "  "
+		}
+		f.rows = append(f.rows, sign+row)
+	}
+	f.rows = append(f.rows, screen.Fit(m.bottom(p), p.width))
+	return f
+}
+
+func (m *Model) placeholder() string {
+	switch {
+	case m.outbox != "":
+		return "sending …"
+	case m.thread.State == "closed":
+		return "the thread is closed"
+	case m.focus == onInput:
+		return "write to the agent"
+	}
+	return "Tab writes to the agent"
+}
+
+// rule is the line above the input line: what the text will do, what the turn does, and
+// what is new below the window.
+func (m *Model) rule(p *painter) string {
+	s := p.styles
+	does := "starts a turn"
+	aim := m.aim()
+	if aim.turn != "" {
+		does = "steers the turn"
+	} else if m.turns.queued() > 0 {
+		does = "is queued as a turn"
+	}
+	left := "─ Enter " + does + " "
+	if t := m.turns.active(); t != nil && t.ProgressMessage != "" {
+		left += "─ " + screen.Fit(screen.OneLine(t.ProgressMessage), p.width/2) + " "
+	}
+	right := ""
+	switch {
+	case m.view.below > 0:
+		right = fmt.Sprintf(" %d new below ─", m.view.below)
+	case !m.view.follow:
+		right = " scrolled up ─"
+	}
+	line := screen.Fit(left, max(4, p.width-screen.Width(right)))
+	line += strings.Repeat("─", max(0, p.width-screen.Width(line)-screen.Width(right)))
+	if m.view.below > 0 {
+		return s.Dim.Paint(line) + s.Notice.Paint(right)
+	}
+	return s.Dim.Paint(line + right)
+}
+
+// bottom is the last line: what the person must decide, else what is wrong, else what has
+// happened, else the keys.
+func (m *Model) bottom(p *painter) string {
+	s := p.styles
+	switch {
+	case m.ask() != "":
+		return s.Waiting.Paint(m.ask())
+	case m.sure.key == "i":
+		return s.Waiting.Paint("Interrupt the turn? i interrupts it; Esc does not.")
+	case !m.sure.closeAt.IsZero():
+		left := m.sure.closeAt.Sub(p.now)
+		m.redrawIn(p.now, left%1_000_000_000+1)
+		return s.Waiting.Paint(fmt.Sprintf("The thread is closed in %s; u keeps it open.", screen.Span(left+999_999_999)))
+	case m.status != "":
+		return s.Notice.Paint(screen.OneLine(m.status))
+	case m.lost != "":
+		return s.Failed.Paint(screen.OneLine(m.lost))
+	case m.loader.failed != "" && len(m.history.entries) > 0:
+		return s.Failed.Paint(screen.OneLine(m.loader.failed))
+	}
+	return screen.HelpLine(s, m.help(), p.width)
+}
+
+// help are the keys that matter now.
+func (m *Model) help() []screen.Key {
+	switch m.focus {
+	case onInput:
+		does := "start a turn"
+		if m.aim().turn != "" {
+			does = "steer"
+		}
+		return []screen.Key{{Name: "Enter", Does: does}, {Name: "Alt-Enter", Does: "new line"}, {Name: "PgUp", Does: "scroll"}, {Name: "Esc", Does: "keys"}}
+	case onQuestion:
+		if m.typing() {
+			return []screen.Key{{Name: "Enter", Does: "answer"}, {Name: "PgDn", Does: "more"}, {Name: "Esc", Does: "later"}}
+		}
+		return []screen.Key{{Name: "1-9", Does: "choose"}, {Name: "y", Does: "allow"}, {Name: "n", Does: "reject"}, {Name: "Enter", Does: "take ▸"}, {Name: "PgDn", Does: "more"}, {Name: "Esc", Does: "later"}}
+	}
+	list := []screen.Key{}
+	if m.asks.front() != nil {
+		list = append(list, screen.Key{Name: "a", Does: "answer"})
+	}
+	if e := m.history.byKey[m.view.selected]; e != nil && e.child != nil {
+		list = append(list, screen.Key{Name: "Enter", Does: "open the child"})
+	} else if e != nil {
+		list = append(list, screen.Key{Name: "Enter", Does: "unfold"})
+	}
+	list = append(list, screen.Key{Name: "Tab", Does: "write"})
+	for _, key := range keys {
+		switch {
+		case key.Name == "Tab", key.Name == "a":
+		case key.Name == "i" && m.turns.active() == nil:
+		default:
+			list = append(list, key)
+		}
+	}
+	return list
+}

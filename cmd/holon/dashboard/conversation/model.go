@@ -1,0 +1,230 @@
+package conversation
+
+import (
+	"encoding/json"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// Options say what a Model shows and how.
+type Options struct {
+	Thread string
+	Styles screen.Styles
+	Colour bool // of Markdown
+	// Drafts keeps what is written and not sent; nil: only the model does.
+	Drafts *Drafts
+	// Alone: the page is a program of its own, so there is nothing to go back to.
+	Alone bool
+}
+
+// Counts are what a Model has done: tests bound it.
+type Counts struct{ Renders, Rows, Requests int }
+
+// Model is the page of one thread (screen.Page). One goroutine uses it.
+type Model struct {
+	options Options
+	thread  threadRow
+	loader  loader
+	history *history
+	turns   *turns
+	asks    asks
+	marks   *renderings
+	composer
+	view
+	focus  focus
+	sure   confirm
+	status string    // a sentence at the bottom, until the next key
+	lost   string    // what is wrong with the connection
+	cursor int64     // seq of the newest event that was taken
+	seen   int64     // … as the server was told
+	fresh  time.Time // of the children: when they were asked for
+	counts Counts
+}
+
+// focus is what keys act on.
+type focus int
+
+const (
+	onTimeline focus = iota
+	onInput
+	onQuestion
+	onHelp
+)
+
+// threadRow is a thread as thread/read gives it.
+type threadRow struct {
+	ThreadID string `json:"thread_id"`
+	Title    string `json:"title"`
+	Agent    string `json:"agent"`
+	Cwd      string `json:"cwd"`
+	State    string `json:"state"`
+	Parent   *struct {
+		ThreadID string `json:"thread_id"`
+	} `json:"parent"`
+}
+
+// New returns the page of a thread. The first Update asks for what it shows; Begin is a
+// message that has no other effect.
+func New(options Options) *Model {
+	m := &Model{options: options, history: newHistory(), turns: newTurns(), marks: newRenderings(options.Colour)}
+	m.thread.ThreadID = options.Thread
+	m.view.follow = true
+	m.focus = onInput
+	if options.Drafts != nil {
+		m.composer.input.set(options.Drafts.Of(options.Thread))
+	}
+	return m
+}
+
+// Begin is the first message: the page asks for what it shows.
+type Begin struct{}
+
+// Counts are what the model has done so far.
+func (m *Model) Counts() Counts { return m.counts }
+
+// Title is what the page shows, in a few words.
+func (m *Model) Title() string {
+	if title := screen.OneLine(m.thread.Title); title != "" {
+		return title
+	}
+	return screen.OneLine(m.thread.ThreadID)
+}
+
+// Update implements screen.Page.
+func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
+	var out []screen.Action
+	switch msg := msg.(type) {
+	case Begin:
+	case tea.KeyPressMsg:
+		out = m.key(now, msg)
+		m.view.changed()
+	case tea.PasteMsg:
+		m.paste(msg.Content)
+		m.view.changed()
+	case client.Event:
+		out = m.event(now, msg)
+		m.view.grown()
+	case []client.Event:
+		for _, e := range msg {
+			out = append(out, m.event(now, e)...)
+		}
+		m.view.grown()
+	case screen.Done:
+		out = m.done(now, msg)
+		m.view.changed()
+	case screen.Connection:
+		m.connection(msg.State)
+		m.view.changed()
+	case rendered:
+		m.marks.keep(msg.key, msg.rows)
+		m.view.grown()
+	case screen.Tick:
+		m.view.changed()
+	}
+	m.keepAnswer()
+	out = append(out, m.due(now)...)
+	out = append(out, m.marks.wanted()...)
+	for _, a := range out {
+		if isRequest(a) {
+			m.counts.Requests++
+		}
+	}
+	if m.options.Drafts != nil {
+		m.options.Drafts.Keep(m.options.Thread, m.composer.draft())
+	}
+	return out
+}
+
+// isRequest tells whether an action goes to the server.
+// isRequest tells whether an action goes to the server.
+func isRequest(a screen.Action) bool {
+	switch a.(type) {
+	case screen.Respond, screen.Start, screen.Steer, screen.Interrupt, screen.Retry, screen.Close, screen.Seen, screen.Call:
+		return true
+	}
+	return false
+}
+
+// connection says in words what is wrong with the connection.
+func (m *Model) connection(s client.State) {
+	switch s.Kind {
+	case client.Lost:
+		m.lost = "offline: the connection is lost, trying again"
+	default:
+		m.lost = ""
+	}
+}
+
+// done takes the answer to a request.
+func (m *Model) done(now time.Time, d screen.Done) []screen.Action {
+	switch a := d.Action.(type) {
+	case screen.Call:
+		return m.loaded(now, a, d)
+	case screen.Follow:
+		if d.Err != nil { // the cursor is no longer valid, or the log is another one
+			return m.reload()
+		}
+	case screen.Start, screen.Steer:
+		m.sent(d)
+	case screen.Respond:
+		if q := m.asks.find(a.Item); q != nil && d.Err != nil {
+			q.sent = false
+			m.asks.touched(now)
+			m.status = "the answer was not taken: " + words(d.Err)
+			if client.IsKind(d.Err, "already_resolved") {
+				m.status = "somebody else has answered already"
+				m.asks.gone(now, a.Item)
+			}
+		} else if q != nil {
+			m.asks.gone(now, a.Item)
+		}
+		if m.asks.front() == nil && m.focus == onQuestion {
+			m.focus = onTimeline
+		}
+	case screen.Interrupt, screen.Retry, screen.Close:
+		m.status = ""
+		if d.Err != nil {
+			m.status = "that did not work: " + words(d.Err)
+		}
+	}
+	return nil
+}
+
+// words is an error for a person.
+func words(err error) string { return screen.OneLine(err.Error()) }
+
+// due does what is due by time alone.
+func (m *Model) due(now time.Time) (out []screen.Action) {
+	out = append(out, m.loader.due(m, now)...)
+	if m.wantsOlder() {
+		out = append(out, m.askOlder()...)
+	}
+	if !m.sure.closeAt.IsZero() && !now.Before(m.sure.closeAt) {
+		m.sure.closeAt = time.Time{}
+		out = append(out, screen.Close{Thread: m.options.Thread})
+	}
+	if m.cursor > m.seen && m.view.follow && m.loader.ready {
+		m.seen = m.cursor
+		out = append(out, screen.Seen{Thread: m.options.Thread, Seq: m.cursor})
+	}
+	return out
+}
+
+// decode reads the result of a request; a foreign form leaves what it cannot read zero.
+func decode(raw json.RawMessage, into any) { _ = json.Unmarshal(raw, into) }
+
+// keepAnswer forgets what was typed into a question that is no longer shown.
+func (m *Model) keepAnswer() {
+	id := ""
+	if q := m.asks.front(); q != nil {
+		id = q.id
+	}
+	if id != m.answering {
+		m.answering = id
+		m.answer.set("")
+	}
+}

@@ -1,0 +1,126 @@
+package conversation
+
+import (
+	"slices"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+// toEnd follows the end again.
+func (v *view) toEnd() { v.follow, v.below, v.top, v.offset = true, 0, "", 0 }
+
+// scroll moves the window by some rows, upwards if they are negative.
+func (m *Model) scroll(by int) []screen.Action {
+	v := &m.view
+	if v.width == 0 || len(m.history.entries) == 0 {
+		return nil
+	}
+	if v.follow && by > 0 {
+		return nil
+	}
+	i := max(0, m.history.index(v.top))
+	offset := v.offset + by
+	for offset < 0 && i > 0 {
+		i--
+		offset += len(m.rowsOf(m.history.entries[i]))
+	}
+	var out []screen.Action
+	if offset < 0 {
+		offset, out = 0, m.askOlder()
+	}
+	for {
+		n := len(m.rowsOf(m.history.entries[i]))
+		if offset < n || i == len(m.history.entries)-1 {
+			break
+		}
+		offset -= n
+		i++
+	}
+	v.follow, v.top, v.offset = false, m.history.entries[i].key, offset
+	if by > 0 && m.atEnd(i, offset) {
+		return m.toNewest()
+	}
+	return out
+}
+
+// atEnd tells whether a window that begins there shows the end.
+func (m *Model) atEnd(i, offset int) bool {
+	n := -offset
+	for _, e := range m.history.entries[i:] {
+		if n += len(m.rowsOf(e)); n > m.view.area {
+			return false
+		}
+	}
+	return true
+}
+
+// toNewest follows the end; what was dropped there is read again.
+func (m *Model) toNewest() []screen.Action {
+	m.view.toEnd()
+	if m.history.detached {
+		return m.reload()
+	}
+	m.history.trim(true)
+	return nil
+}
+
+// toBegin goes to the oldest block that is held, and asks for those before it.
+func (m *Model) toBegin() []screen.Action {
+	if len(m.history.entries) == 0 {
+		return nil
+	}
+	m.view.follow, m.view.top, m.view.offset = false, m.history.entries[0].key, 0
+	return m.askOlder()
+}
+
+// selectNext selects the next block that can be unfolded or opened, or the one before.
+func (m *Model) selectNext(down bool) []screen.Action {
+	v := &m.view
+	var list []*entry
+	for _, e := range m.history.entries {
+		if e.selectable() {
+			list = append(list, e)
+		}
+	}
+	if len(list) == 0 {
+		m.status = "there is nothing to select"
+		return nil
+	}
+	at := slices.IndexFunc(list, func(e *entry) bool { return e.key == v.selected })
+	switch {
+	case at < 0:
+		// None is selected: begin with what is on the screen.
+		on := func(e *entry) bool { return slices.Contains(v.visible, e.key) }
+		if at = slices.IndexFunc(list, on); at < 0 {
+			at = len(list) - 1
+		}
+		for !down && at+1 < len(list) && on(list[at+1]) {
+			at++
+		}
+	case down:
+		at = min(at+1, len(list)-1)
+	case at == 0:
+		v.selected = list[0].key
+		return m.askOlder()
+	default:
+		at--
+	}
+	v.selected = list[at].key
+	if !slices.Contains(v.visible, v.selected) {
+		v.follow, v.top, v.offset = false, v.selected, 0
+		if i := m.history.index(v.selected); m.atEnd(i, 0) {
+			v.toEnd()
+		}
+	}
+	return nil
+}
+
+// lastFoldable is the newest block on the screen that can be unfolded or opened.
+func (m *Model) lastFoldable() *entry {
+	for _, key := range slices.Backward(m.view.visible) {
+		if e := m.history.byKey[key]; e != nil && e.selectable() {
+			return e
+		}
+	}
+	return nil
+}

@@ -1,0 +1,289 @@
+package conversation
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+)
+
+// drawEvery bounds how often events make a new picture.
+const drawEvery = time.Second / 30
+
+// The smallest window in which the page is of use.
+const (
+	leastWidth  = 20
+	leastHeight = 6
+)
+
+// view is what was drawn last, and which part of the timeline it shows.
+type view struct {
+	follow   bool   // the window shows the end, also when more comes
+	top      string // the first visible block …
+	offset   int    // … and how many of its rows are above the window
+	below    int    // new blocks below the window
+	selected string // the block that Enter acts on; "" = none
+	visible  []string
+
+	width, height int
+	area          int  // rows of the timeline
+	short         bool // the timeline does not fill the window
+	subjectTop    int  // rows of the question's subject above its window
+	subjectRows   int
+	subjectOf     string
+	lines         []string
+	cursor        struct {
+		x, y int
+		show bool
+	}
+	drawnAt time.Time
+	next    time.Time // when the picture changes by time alone; zero: never
+	dirty   bool      // a key or an answer has changed something: draw at once
+	stale   bool      // events have: draw when it is time
+}
+
+func (v *view) changed() { v.dirty = true }
+func (v *view) grown()   { v.stale = true }
+
+// Lines implements screen.Page.
+func (m *Model) Lines(now time.Time, width, height int) []string {
+	v := &m.view
+	same := v.width == width && v.height == height && v.lines != nil
+	timely := !v.next.IsZero() && !now.Before(v.next)
+	if same && !v.dirty && !timely && (!v.stale || now.Sub(v.drawnAt) < drawEvery) {
+		return v.lines
+	}
+	v.width, v.height, v.dirty, v.stale, v.drawnAt, v.next = width, height, false, false, now, time.Time{}
+	v.lines = m.draw(now)
+	m.counts.Renders++
+	return v.lines
+}
+
+// Changes implements screen.Page.
+func (m *Model) Changes(now time.Time) time.Time {
+	v := &m.view
+	at := v.next
+	sooner := func(t time.Time) {
+		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	if v.stale {
+		sooner(v.drawnAt.Add(drawEvery))
+	}
+	if len(m.marks.missed) > 0 || !m.loader.begun || m.wantsOlder() {
+		sooner(now)
+	}
+	sooner(m.loader.again)
+	sooner(m.sure.closeAt)
+	if m.loader.ready && !m.loader.childrenAsked && m.childrenWork() {
+		sooner(m.fresh.Add(childrenEvery))
+	}
+	return at
+}
+
+// wantsOlder tells whether the window has room for older items.
+func (m *Model) wantsOlder() bool {
+	return m.view.short && m.history.older != "" && m.loader.ready && !m.loader.olderAsked
+}
+
+// Cursor implements screen.Page.
+func (m *Model) Cursor(width, height int) (x, y int, show bool) {
+	c := m.view.cursor
+	return c.x, c.y, c.show && width == m.view.width && height == m.view.height
+}
+
+// draw draws the page.
+func (m *Model) draw(now time.Time) []string {
+	v := &m.view
+	v.cursor.show = false
+	width, height := v.width, v.height
+	if width < leastWidth || height < leastHeight {
+		return screen.Fill(screen.Wrap("too small: at least 20 × 6", max(width, 1)), width, height)
+	}
+	p := &painter{styles: m.options.Styles, width: width, now: now}
+	if m.focus == onHelp {
+		lines := append([]string{m.options.Styles.Title.Paint("Keys outside the input line"), ""}, screen.HelpPage(m.options.Styles, keys)...)
+		lines = append(lines, "", "In it: Enter sends, Alt-Enter or Ctrl-J is a new line, Esc leaves it.", "Any key goes back.")
+		return screen.Fill(lines, width, height)
+	}
+	header := m.header(p)
+	foot := m.foot(p)
+	room := height - 1 - len(foot.rows)
+	box, boxX, boxY := m.questionBox(p, room)
+	v.area = max(0, room-len(box))
+	lines := append([]string{header}, screen.Fill(m.timeline(p), width, v.area)...)
+	if boxX >= 0 {
+		v.cursor.x, v.cursor.y, v.cursor.show = boxX, len(lines)+boxY, true
+	}
+	lines = append(lines, box...)
+	if m.focus == onInput {
+		v.cursor.x, v.cursor.y, v.cursor.show = foot.x, len(lines)+foot.y, true
+	}
+	lines = append(lines, foot.rows...)
+	return screen.Fill(lines, width, height)
+}
+
+// header says which thread this is and what it does.
+func (m *Model) header(p *painter) string {
+	s := p.styles
+	parts := []string{s.Title.Paint(m.Title())}
+	if agent := screen.OneLine(m.thread.Agent); agent != "" {
+		parts = append(parts, s.Dim.Paint(agent))
+	}
+	if cwd := screen.OneLine(m.thread.Cwd); cwd != "" && p.width >= 60 {
+		parts = append(parts, s.Dim.Paint(screen.FitLeft(cwd, p.width/3)))
+	}
+	return screen.Sides(strings.Join(parts, s.Dim.Paint(" · ")), m.state(p), p.width)
+}
+
+// state is what the thread does, in a few words. A running time makes the picture change.
+func (m *Model) state(p *painter) string {
+	s := p.styles
+	t := m.turns.active()
+	switch n := len(m.asks.open); {
+	case !m.loader.ready:
+		return s.Dim.Paint("reading …")
+	case n > 0:
+		return s.Waiting.Paint("? waits for you")
+	case m.thread.State == "closed":
+		return s.Dim.Paint("closed")
+	case t == nil && m.turns.queued() > 0:
+		return s.Dim.Paint(screen.Plural(m.turns.queued(), "turn") + " queued")
+	case t == nil:
+		return s.Dim.Paint("idle")
+	}
+	state := "▶ working"
+	switch {
+	case len(t.WaitsFor) > 0:
+		state = "◔ waits for " + timeline.CountChildren(len(t.WaitsFor))
+	case t.RetryAt.After(p.now):
+		m.redrawIn(p.now, screen.SpanChanges(0))
+		return s.Waiting.Paint("◔ again in " + screen.Span(t.RetryAt.Sub(p.now)+time.Second-1))
+	case t.Progress == "interrupting":
+		state = "■ interrupting"
+	case t.Progress == "starting":
+		state = "▶ starting"
+	}
+	if t.StartedAt.IsZero() {
+		return s.Working.Paint(state)
+	}
+	took := p.now.Sub(t.StartedAt)
+	m.redrawIn(p.now, screen.SpanChanges(took))
+	return s.Working.Paint(state + " " + screen.Span(took))
+}
+
+// redrawIn notes that the picture changes by time.
+func (m *Model) redrawIn(now time.Time, d time.Duration) {
+	if at := now.Add(d); m.view.next.IsZero() || at.Before(m.view.next) {
+		m.view.next = at
+	}
+}
+
+// timeline draws the visible part of the timeline.
+func (m *Model) timeline(p *painter) []string {
+	v := &m.view
+	v.visible, v.short = v.visible[:0], false
+	entries := m.history.entries
+	if v.area == 0 {
+		return nil
+	}
+	if len(entries) == 0 {
+		return m.empty(p)
+	}
+	i := m.history.index(v.top)
+	if !v.follow && i < 0 { // its block is gone
+		i, v.offset = 0, 0
+	}
+	if !v.follow {
+		if lines, full := m.down(i, v.offset, v.area); full {
+			v.top = entries[i].key
+			return lines
+		}
+		if m.history.detached { // the next key downwards reads what is missing
+			lines, _ := m.down(i, v.offset, v.area)
+			return lines
+		}
+		v.toEnd()
+	}
+	n := 0
+	for i = len(entries) - 1; ; i-- {
+		if n += len(m.rowsOf(entries[i])); n >= v.area || i == 0 {
+			break
+		}
+	}
+	v.short = n < v.area
+	v.top, v.offset = entries[i].key, max(0, n-v.area)
+	lines, _ := m.down(i, v.offset, v.area)
+	return lines
+}
+
+// down draws a number of rows from a block on; full tells whether there are as many.
+func (m *Model) down(i, offset, most int) (lines []string, full bool) {
+	v := &m.view
+	v.visible = v.visible[:0]
+	for _, e := range m.history.entries[i:] {
+		rows := m.rowsOf(e)
+		if e.key == v.selected {
+			rows = slices.Clone(rows)
+			rows[0] = m.options.Styles.Selected.Row(screen.Pad(rows[0], v.width))
+		}
+		rows = rows[min(offset, len(rows)):]
+		offset = 0
+		if len(rows) > 0 {
+			v.visible = append(v.visible, e.key)
+		}
+		if lines = append(lines, rows...); len(lines) >= most {
+			return lines[:most], true
+		}
+	}
+	return lines, false
+}
+
+// rowsOf are the rows of a block, drawn anew only if it has changed.
+func (m *Model) rowsOf(e *entry) []string {
+	as := look{version: e.version, width: m.view.width, unfolded: e.unfolded, newest: true}
+	var markdown []string
+	p := &painter{styles: m.options.Styles, width: m.view.width, now: m.view.drawnAt}
+	if it := e.item; it != nil {
+		switch it.content.Type {
+		case "plan":
+			as.newest = m.history.newestPlan(e)
+		case "agent_message":
+			if markdown = m.markdownOf(p, e); markdown != nil {
+				as.rendered = 1
+			}
+		}
+	}
+	if e.drawn != nil && e.drawnAs == as && e.child == nil {
+		return e.drawn
+	}
+	e.drawn, e.drawnAs = p.entry(e, markdown, as.newest), as
+	if e.child != nil && !e.child.row.ended() && !e.child.row.StartedAt.IsZero() {
+		m.redrawIn(p.now, screen.SpanChanges(p.now.Sub(e.child.row.StartedAt)))
+	}
+	m.counts.Rows += len(e.drawn)
+	return e.drawn
+}
+
+// markdownOf are the rendered rows of a completed message, nil if there are none yet.
+func (m *Model) markdownOf(p *painter, e *entry) []string {
+	it := e.item
+	if it.status != "completed" || len(it.body.text) > markdownText || it.body.after > 0 || len(it.body.text) == 0 {
+		return nil
+	}
+	return m.marks.want(renderKey{it.id, e.version, min(p.text(), widestProse)}, string(it.body.text))
+}
+
+// empty is what is shown before there is anything to show.
+func (m *Model) empty(p *painter) []string {
+	switch {
+	case m.loader.failed != "":
+		return screen.Wrap(screen.Clean(m.loader.failed), p.width)
+	case !m.loader.ready:
+		return []string{p.styles.Dim.Paint("reading the thread …")}
+	}
+	return screen.Wrap("Nothing has happened in this thread. Write what the agent should do.", p.width)
+}
