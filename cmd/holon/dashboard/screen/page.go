@@ -13,12 +13,14 @@ type Page interface {
 	// Update takes a message and returns what it asks of the program.
 	Update(now time.Time, msg tea.Msg) []Action
 	// Lines are exactly height lines of exactly width columns. The result
-	// changes only by Update, by the size, and at Changes.
+	// changes only by Update, by the size, and at Changes. The last line is for
+	// help: the program puts its own notices over it, so nothing that a person
+	// needs may be there alone.
 	Lines(now time.Time, width, height int) []string
 	// Changes is when Lines change by time alone, zero if they do not.
 	Changes(now time.Time) time.Time
 	// Cursor is where the terminal's cursor is in Lines of that size, for
-	// what a person types; show is false if nothing is typed. While it is shown
-	// letters are text: the program handles no key but Ctrl-C.
+	// what a person types; show is false if nothing is typed. The program
+	// handles no key but Ctrl-C by itself: a page knows which letters are text.
 	Cursor(width, height int) (x, y int, show bool)
 }

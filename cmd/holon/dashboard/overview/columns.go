@@ -1,0 +1,167 @@
+package overview
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+// column is one column of the list. A width of 0 leaves it out.
+type column struct {
+	name  string
+	width int
+	right bool // numbers
+	cell  func(m *Model, t *Thread, now time.Time) string
+}
+
+// The columns in the order in which they are shown.
+const (
+	colTitle = iota
+	colAgent
+	colWhere
+	colNow
+	colFor
+	colChildren
+	colTokens
+	colCost
+	columnCount
+)
+
+// table are the columns. Their cells have no colours.
+var table = [columnCount]column{
+	colTitle:    {name: "THREAD", cell: func(_ *Model, t *Thread, _ time.Time) string { return t.title() }},
+	colAgent:    {name: "AGENT", cell: func(_ *Model, t *Thread, _ time.Time) string { return t.Agent }},
+	colWhere:    {name: "WHERE", cell: where},
+	colNow:      {name: "NOW", cell: now},
+	colFor:      {name: "FOR", right: true, cell: howLong},
+	colChildren: {name: "CHILDREN", cell: func(_ *Model, t *Thread, _ time.Time) string { return children(t) }},
+	colTokens:   {name: "TOKENS", right: true, cell: func(_ *Model, t *Thread, _ time.Time) string { return tokens(t) }},
+	colCost:     {name: "COST", right: true, cell: func(_ *Model, t *Thread, _ time.Time) string { return cost(t) }},
+}
+
+// widths chooses the columns for a width. What is left out is in the details of
+// the selected thread.
+func widths(width int) [columnCount]int {
+	var w [columnCount]int
+	w[colFor] = 6
+	switch {
+	case width >= 150:
+		w[colAgent], w[colWhere], w[colChildren], w[colTokens], w[colCost] = 10, 34, 18, 6, 9
+	case width >= 110:
+		w[colAgent], w[colWhere], w[colTokens], w[colCost] = 8, 24, 6, 8
+	case width >= 70:
+		w[colWhere], w[colCost] = 14, 7
+	}
+	left := width - 2 // the sign
+	for _, n := range w {
+		if n > 0 {
+			left -= n + gap
+		}
+	}
+	if width < 60 {
+		w[colTitle] = left
+		return w
+	}
+	w[colTitle] = min(max(left/2, 16), 44)
+	w[colNow] = left - w[colTitle] - gap
+	return w
+}
+
+const gap = 2 // blanks between columns
+
+// cells joins cells to a line.
+func cells(widths [columnCount]int, cell func(int) string) string {
+	var b strings.Builder
+	for i, n := range widths {
+		if n == 0 {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("  ")
+		}
+		if table[i].right {
+			b.WriteString(screen.PadLeft(cell(i), n))
+		} else {
+			b.WriteString(screen.Pad(cell(i), n))
+		}
+	}
+	return b.String()
+}
+
+// where is the directory with its branch and changed lines. Two threads that
+// write in one directory have a mark before it.
+func where(m *Model, t *Thread, _ time.Time) string {
+	if t.Cwd == "" {
+		return ""
+	}
+	name := filepath.Base(t.directory())
+	if m.list.crowded(t) {
+		name = "!! " + name
+	}
+	if git := t.Summary.Git; git != nil {
+		if git.Branch != "" {
+			name += " " + git.Branch
+		}
+		name += changed(git)
+	}
+	return name
+}
+
+func changed(git *GitStatus) string {
+	if git.Added == 0 && git.Removed == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" +%d −%d", git.Added, git.Removed)
+}
+
+func now(m *Model, t *Thread, now time.Time) string {
+	if at, ok := m.closing[t.ID]; ok {
+		return fmt.Sprintf("closes in %s: u keeps it", screen.Span(at.Sub(now)+time.Second-1))
+	}
+	return t.now()
+}
+
+func howLong(_ *Model, t *Thread, now time.Time) string {
+	if t.since().IsZero() {
+		return ""
+	}
+	return screen.Span(now.Sub(t.since()))
+}
+
+func children(t *Thread) string {
+	c := t.Summary.Children
+	if c.Total == 0 {
+		return ""
+	}
+	var parts []string
+	if c.Waiting > 0 {
+		parts = append(parts, fmt.Sprintf("%d wait", c.Waiting))
+	}
+	if c.Working > 0 {
+		parts = append(parts, fmt.Sprintf("%d work", c.Working))
+	}
+	if c.Failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed", c.Failed))
+	}
+	if len(parts) == 0 {
+		return fmt.Sprintf("%d done", c.Total)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func tokens(t *Thread) string {
+	if t.Summary.Spent == nil || t.Summary.Spent.TotalTokens == 0 {
+		return ""
+	}
+	return screen.Tokens(t.Summary.Spent.TotalTokens)
+}
+
+func cost(t *Thread) string {
+	if t.Summary.Spent == nil || t.Summary.Spent.Cost == nil {
+		return ""
+	}
+	return screen.Money(t.Summary.Spent.Cost.Amount, t.Summary.Spent.Cost.Currency)
+}

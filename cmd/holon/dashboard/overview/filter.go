@@ -1,0 +1,72 @@
+package overview
+
+import (
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+// filterLine is where the person types what to filter by.
+type filterLine struct {
+	input textinput.Model
+	open  bool
+}
+
+func newFilterLine() filterLine { return filterLine{input: newInput(100)} }
+
+// newInput is a line to type in, which draws no cursor and no colour of its own.
+func newInput(limit int) textinput.Model {
+	in := textinput.New()
+	in.Prompt, in.CharLimit = "", limit
+	in.SetVirtualCursor(false)
+	in.SetStyles(textinput.Styles{})
+	in.Focus()
+	return in
+}
+
+func (f *filterLine) begin(text string) {
+	f.open = true
+	f.input.SetValue(text)
+	f.input.CursorEnd()
+}
+
+const filterPrompt = "Filter: "
+
+func (f *filterLine) line(width int) string {
+	f.input.SetWidth(max(width-len(filterPrompt)-1, 1))
+	return screen.Pad(filterPrompt+screen.Clean(f.input.View()), width)
+}
+
+func (f *filterLine) cursor() int {
+	if c := f.input.Cursor(); c != nil {
+		return len(filterPrompt) + c.X
+	}
+	return len(filterPrompt)
+}
+
+// filterKey takes a key while the filter is typed. The list follows each key.
+func (m *Model) filterKey(key tea.KeyPressMsg) {
+	switch key.String() {
+	case "enter":
+		m.filter.open = false
+	case "esc":
+		m.filter.open = false
+		m.setFilter("")
+	case "up":
+		m.list.move(-1)
+	case "down":
+		m.list.move(1)
+	default:
+		m.filter.input, _ = m.filter.input.Update(key)
+		m.setFilter(m.filter.input.Value())
+	}
+}
+
+func (m *Model) setFilter(text string) {
+	if m.list.filter == text {
+		return
+	}
+	m.list.filter = text
+	m.arrangeNow()
+}

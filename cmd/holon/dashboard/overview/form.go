@@ -1,0 +1,203 @@
+package overview
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"charm.land/bubbles/v2/textarea"
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+// callAgents names the request for the agents of the server.
+const callAgents = "agents"
+
+// The fields of a form.
+const (
+	fieldPrompt = iota
+	fieldAgent
+	fieldDirectory
+	fieldCount
+)
+
+// form asks for what a new thread needs. The prompt comes first, since the rest
+// has good defaults.
+type form struct {
+	agents []string // "" first: the server's default
+	agent  int
+	cwd    textinput.Model
+	prompt textarea.Model
+	field  int
+	sent   bool
+}
+
+// openForm opens the form as it was left, or an empty one.
+func (m *Model) openForm() []screen.Action {
+	if m.form = m.draft; m.form == nil {
+		m.form = newForm(m.cwd)
+	}
+	m.draft = nil
+	return []screen.Action{screen.Call{Name: callAgents, Method: "agent/list"}}
+}
+
+func newForm(cwd string) *form {
+	f := &form{agents: []string{""}, cwd: newInput(4096), prompt: textarea.New()}
+	f.cwd.SetValue(cwd)
+	f.prompt.Prompt, f.prompt.ShowLineNumbers, f.prompt.EndOfBufferCharacter = "", false, ' '
+	f.prompt.CharLimit = 100_000
+	f.prompt.SetVirtualCursor(false)
+	f.prompt.SetStyles(textarea.Styles{})
+	f.prompt.KeyMap.InsertNewline.SetKeys("alt+enter", "ctrl+j", "shift+enter")
+	f.focus(fieldPrompt)
+	return f
+}
+
+// setAgents takes the answer to agent/list. The chosen agent stays chosen.
+func (f *form) setAgents(raw json.RawMessage) {
+	var result struct {
+		Agents []struct {
+			Name string `json:"name"`
+		} `json:"agents"`
+	}
+	if json.Unmarshal(raw, &result) != nil {
+		return
+	}
+	chosen := f.agents[f.agent]
+	f.agents = []string{""}
+	for _, a := range result.Agents {
+		f.agents = append(f.agents, a.Name)
+	}
+	f.agent = max(slices.Index(f.agents, chosen), 0)
+}
+
+func (f *form) focus(field int) {
+	f.field = (field + fieldCount) % fieldCount
+	f.cwd.Blur()
+	f.prompt.Blur()
+	switch f.field {
+	case fieldDirectory:
+		f.cwd.Focus()
+	case fieldPrompt:
+		f.prompt.Focus()
+	}
+}
+
+// update passes a message to the field.
+func (f *form) update(msg tea.Msg) {
+	switch f.field {
+	case fieldDirectory:
+		f.cwd, _ = f.cwd.Update(msg)
+	case fieldPrompt:
+		f.prompt, _ = f.prompt.Update(msg)
+	}
+}
+
+// formKey takes a key while the form is open.
+func (m *Model) formKey(key tea.KeyPressMsg) []screen.Action {
+	f := m.form
+	switch key.String() {
+	case "esc":
+		m.form, m.draft = nil, f
+		return nil
+	case "tab":
+		f.focus(f.field + 1)
+		return nil
+	case "shift+tab":
+		f.focus(f.field - 1)
+		return nil
+	case "enter":
+		return f.send()
+	}
+	if f.field != fieldAgent {
+		f.update(key)
+		return nil
+	}
+	switch key.String() {
+	case "left", "up", "h", "k":
+		f.agent = (f.agent + len(f.agents) - 1) % len(f.agents)
+	case "right", "down", "l", "j", "space":
+		f.agent = (f.agent + 1) % len(f.agents)
+	}
+	return nil
+}
+
+// send starts the thread. The form stays until the server has answered.
+func (f *form) send() []screen.Action {
+	text := strings.TrimSpace(f.prompt.Value())
+	switch {
+	case f.sent:
+		return nil
+	case text == "":
+		f.focus(fieldPrompt)
+		return say("Type what the agent should do.")
+	}
+	f.sent = true
+	return []screen.Action{screen.StartThread{Agent: f.agents[f.agent], Cwd: strings.TrimSpace(f.cwd.Value()), Text: text}}
+}
+
+// labels of the fields have the same width.
+const (
+	labelPrompt    = "Prompt     "
+	labelAgent     = "Agent      "
+	labelDirectory = "Directory  "
+	labelWidth     = len(labelPrompt)
+)
+
+// lines draws the form in at most height lines.
+func (f *form) lines(styles screen.Styles, width, height int) []string {
+	rows := max(min(6, height-4), 1)
+	f.prompt.SetWidth(max(width-labelWidth, 4))
+	f.prompt.SetHeight(rows)
+	f.cwd.SetWidth(max(width-labelWidth-1, 1))
+	head := "New thread "
+	if f.sent {
+		head = "Starting … "
+	}
+	lines := []string{styles.Title.Paint(head) + styles.Dim.Paint(strings.Repeat("─", max(width-screen.Width(head), 0)))}
+	for i, row := range strings.Split(screen.Clean(f.prompt.View()), "\n") {
+		if i == rows {
+			break
+		}
+		lines = append(lines, f.label(styles, fieldPrompt, i)+screen.Pad(row, width-labelWidth))
+	}
+	agent := "the server's default"
+	if name := f.agents[f.agent]; name != "" {
+		agent = screen.OneLine(name)
+	}
+	if f.field == fieldAgent {
+		agent = "‹ " + agent + " ›"
+	}
+	return append(lines,
+		f.label(styles, fieldAgent, 0)+screen.Pad(agent, width-labelWidth),
+		f.label(styles, fieldDirectory, 0)+screen.Pad(screen.Clean(f.cwd.View()), width-labelWidth))
+}
+
+// label marks the field that the keys go to.
+func (f *form) label(styles screen.Styles, field, row int) string {
+	text := [fieldCount]string{labelPrompt, labelAgent, labelDirectory}[field]
+	switch {
+	case row > 0:
+		return screen.Pad("", labelWidth)
+	case field == f.field:
+		return styles.Selected.Paint(strings.TrimRight(text, " ")) + screen.Pad("", labelWidth-len(strings.TrimRight(text, " ")))
+	}
+	return styles.Dim.Paint(text)
+}
+
+// cursor is where the person types, from the top of the panel.
+func (f *form) cursor(width int) (x, y int, show bool) {
+	switch f.field {
+	case fieldPrompt:
+		if c := f.prompt.Cursor(); c != nil {
+			return min(labelWidth+c.X, width-1), 1 + c.Y, true
+		}
+	case fieldDirectory:
+		if c := f.cwd.Cursor(); c != nil {
+			return min(labelWidth+c.X, width-1), 2 + f.prompt.Height(), true
+		}
+	}
+	return 0, 0, false
+}

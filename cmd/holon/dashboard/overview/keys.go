@@ -1,0 +1,229 @@
+package overview
+
+import (
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+// Keys of the list, in the order of the help line: as many as fit are named
+// there.
+var listKeys = []screen.Key{
+	{Name: "Enter", Does: "open"},
+	{Name: "n", Does: "new"},
+	{Name: "a", Does: "answer"},
+	{Name: "w", Does: "next that waits"},
+	{Name: "i", Does: "interrupt"},
+	{Name: "r", Does: "retry"},
+	{Name: "x", Does: "close"},
+	{Name: "/", Does: "filter"},
+	{Name: "q", Does: "quit"},
+	{Name: "?", Does: "keys"},
+}
+
+// allKeys is the page of help.
+var allKeys = []screen.Key{
+	{Name: "↑ ↓  j k", Does: "select a thread"},
+	{Name: "PgUp PgDn  g G", Does: "a page, the first, the last"},
+	{Name: "Enter", Does: "open the selected thread"},
+	{Name: "w", Does: "select the next thread that waits for you"},
+	{Name: "a", Does: "answer its question"},
+	{Name: "n", Does: "start a new thread"},
+	{Name: "i", Does: "interrupt the turn of the thread, after a confirmation"},
+	{Name: "r", Does: "retry a turn that failed or was interrupted"},
+	{Name: "x", Does: "close the thread; u within 5 s keeps it"},
+	{Name: "/", Does: "filter by title, agent, directory, branch, status or id"},
+	{Name: "c", Does: "show or fold closed threads"},
+	{Name: "y", Does: "copy the id of the thread"},
+	{Name: "v", Does: "mark what happened while you were away as seen"},
+	{Name: "Esc", Does: "leave a question, a form, the filter or this page"},
+	{Name: "q  Ctrl-C", Does: "quit; agents continue"},
+	{Name: "", Does: ""},
+	{Name: "?", Does: "asks you something"},
+	{Name: ">", Does: "works"},
+	{Name: "✓", Does: "done"},
+	{Name: "!", Does: "failed"},
+	{Name: "-", Does: "closed"},
+	{Name: "!!", Does: "another thread writes in the same directory"},
+}
+
+// key takes a key. What is open gets it first.
+func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
+	switch {
+	case m.help:
+		m.help = false
+		return nil
+	case m.form != nil:
+		return m.formKey(key)
+	case m.sure != nil:
+		return m.sureKey(key)
+	case m.asked != nil:
+		return m.askedKey(now, key)
+	case m.filter.open:
+		m.filterKey(key)
+		return nil
+	}
+	if m.moveKey(key) {
+		return nil
+	}
+	return m.command(now, key)
+}
+
+// moveKey takes keys that move the selection.
+func (m *Model) moveKey(key tea.KeyPressMsg) bool {
+	page := max(m.screen.rows-1, 1)
+	steps := map[string]int{
+		"up": -1, "k": -1, "down": 1, "j": 1, "pgup": -page, "pgdown": page,
+		"g": -len(m.list.rows), "home": -len(m.list.rows), "G": len(m.list.rows), "end": len(m.list.rows),
+	}
+	n, ok := steps[key.String()]
+	if ok {
+		m.list.move(n)
+	}
+	return ok
+}
+
+// command takes the letters of the list.
+func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
+	switch key.String() {
+	case "q":
+		return []screen.Action{screen.Quit{}}
+	case "?":
+		m.help = true
+	case "n":
+		return m.openForm()
+	case "/":
+		m.filter.begin(m.list.filter)
+	case "esc":
+		m.setFilter("")
+	case "c":
+		m.list.unfolded = !m.list.unfolded
+		m.arrangeNow()
+	case "v":
+		return m.seen()
+	case "w":
+		return []screen.Action{screen.Next{}}
+	}
+	t := m.list.current()
+	if t == nil {
+		return nil
+	}
+	switch key.String() {
+	case "enter":
+		return m.opened(t)
+	case "y":
+		return []screen.Action{screen.Copy{Text: t.ID}, screen.Say{Text: "Copied " + screen.OneLine(t.ID)}}
+	case "a":
+		return m.ask(t)
+	case "i":
+		return m.interrupt(t)
+	case "r":
+		return m.retry(t)
+	case "x":
+		return m.close(now, t)
+	case "u":
+		if _, ok := m.closing[t.ID]; ok {
+			delete(m.closing, t.ID)
+			return say("Kept: " + t.title())
+		}
+	}
+	return nil
+}
+
+func say(text string) []screen.Action { return []screen.Action{screen.Say{Text: text}} }
+
+// sure is a question of our own: whether to do what stops work.
+type sure struct {
+	question string
+	action   screen.Action
+}
+
+// interrupt asks whether to interrupt the turn of a thread.
+func (m *Model) interrupt(t *Thread) []screen.Action {
+	if t.group() > working || t.Summary.TurnID == "" {
+		return say("Nothing to interrupt: " + t.title() + " does not work.")
+	}
+	m.sure = &sure{
+		question: "Interrupt “" + t.title() + "” (turn " + shortID(t.Summary.TurnID) + ")?",
+		action:   screen.Interrupt{Turn: t.Summary.TurnID},
+	}
+	return nil
+}
+
+// sureKey takes the answer. Only y confirms.
+func (m *Model) sureKey(key tea.KeyPressMsg) []screen.Action {
+	sure := m.sure
+	m.sure = nil
+	if key.String() == "y" {
+		return []screen.Action{sure.action}
+	}
+	return say("Not interrupted.")
+}
+
+func (m *Model) retry(t *Thread) []screen.Action {
+	if t.group() != done || t.Summary.TurnID == "" {
+		return say("Nothing to retry: r is for a turn that failed or was interrupted.")
+	}
+	return []screen.Action{screen.Retry{Turn: t.Summary.TurnID}}
+}
+
+// close closes a thread soon, unless the person changes their mind.
+func (m *Model) close(now time.Time, t *Thread) []screen.Action {
+	if t.group() == closed {
+		return say("It is closed already.")
+	}
+	if _, ok := m.closing[t.ID]; ok {
+		return nil
+	}
+	m.closing[t.ID] = now.Add(undoTime)
+	if t.group() == done {
+		return say("Closing “" + t.title() + "”. u keeps it.")
+	}
+	return say("Closing “" + t.title() + "” also interrupts its turn. u keeps it.")
+}
+
+// paste puts a pasted text where the person types. It never sends anything.
+func (m *Model) paste(msg tea.PasteMsg) {
+	switch {
+	case m.form != nil:
+		m.form.update(msg)
+	case m.asked != nil && m.asked.typing():
+		m.asked.input, _ = m.asked.input.Update(msg)
+	case m.filter.open:
+		m.filter.input, _ = m.filter.input.Update(msg)
+		m.setFilter(m.filter.input.Value())
+	}
+}
+
+// arrangeNow puts the rows in order for a key that asks for it.
+func (m *Model) arrangeNow() {
+	m.list.arrange()
+	m.stale = false
+}
+
+// keysOf are the keys that the help line names.
+func (m *Model) keysOf() []screen.Key {
+	switch {
+	case m.help:
+		return []screen.Key{{Name: "any key", Does: "back"}}
+	case m.form != nil:
+		return []screen.Key{{Name: "Enter", Does: "start"}, {Name: "Alt-Enter", Does: "new line"}, {Name: "Tab", Does: "next field"}, {Name: "Esc", Does: "leave"}}
+	case m.sure != nil:
+		return []screen.Key{{Name: "y", Does: "interrupt"}, {Name: "any other key", Does: "do not"}}
+	case m.asked != nil && m.asked.typing():
+		return []screen.Key{{Name: "Enter", Does: "send"}, {Name: "Esc", Does: "leave it open"}}
+	case m.asked != nil:
+		return []screen.Key{{Name: "1–9", Does: "choose"}, {Name: "Esc", Does: "leave it open"}}
+	case m.filter.open:
+		return []screen.Key{{Name: "Enter", Does: "keep"}, {Name: "Esc", Does: "all threads"}}
+	}
+	if t := m.list.current(); t != nil {
+		if _, ok := m.closing[t.ID]; ok {
+			return slices.Concat([]screen.Key{{Name: "u", Does: "keep it"}}, listKeys)
+		}
+	}
+	return listKeys
+}

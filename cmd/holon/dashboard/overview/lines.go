@@ -1,0 +1,235 @@
+package overview
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+// The smallest screen that can be used.
+const (
+	MinWidth  = 30
+	MinHeight = 8
+)
+
+// Lines implements screen.Page.
+func (m *Model) Lines(now time.Time, width, height int) []string {
+	m.screen.width, m.screen.height = width, height
+	if width < MinWidth || height < MinHeight {
+		return TooSmall(width, height)
+	}
+	help := screen.Pad(screen.HelpLine(m.styles, m.keysOf(), width), width)
+	if m.help {
+		lines := append([]string{m.styles.Title.Paint("Keys")}, screen.HelpPage(m.styles, allKeys)...)
+		return append(screen.Fill(lines, width, height-1), help)
+	}
+	lines := []string{m.topLine(now, width)}
+	panel := m.panel(now, width, height)
+	m.screen.top = height - 1 - len(panel)
+	if room := m.screen.top - 1; room >= 10 {
+		if away := m.awayLines(now, width, room/3); len(away) > 0 {
+			lines = append(append(lines, away...), "")
+		}
+	} else if room >= 5 {
+		lines = append(lines, m.awayLines(now, width, 1)...)
+	}
+	lines = append(lines, m.listLines(now, width, m.screen.top-len(lines))...)
+	lines = append(lines, panel...)
+	return append(screen.Fill(lines, width, height-1), help)
+}
+
+// TooSmall says that a terminal is too small.
+func TooSmall(width, height int) []string {
+	lines := screen.Wrap(fmt.Sprintf("This window is too small: the dashboard needs %d × %d.", MinWidth, MinHeight), width)
+	return screen.Fill(lines, width, height)
+}
+
+// topLine is the state of everything in a line. What does not fit is left out
+// from the end.
+func (m *Model) topLine(now time.Time, width int) string {
+	if !m.loaded {
+		return screen.Pad("Reading the threads …", width)
+	}
+	n := m.list.totals()
+	type part struct {
+		text  string
+		style screen.Style
+	}
+	parts := []part{{"nothing needs you", screen.Style{}}}
+	if n.waiting == 1 {
+		parts[0] = part{"1 needs you", m.styles.Waiting}
+	} else if n.waiting > 1 {
+		parts[0] = part{fmt.Sprintf("%d need you", n.waiting), m.styles.Waiting}
+	}
+	parts = append(parts, part{fmt.Sprintf("%d working", n.working), m.styles.Working})
+	if n.failed > 0 {
+		parts = append(parts, part{fmt.Sprintf("%d failed", n.failed), m.styles.Failed})
+	}
+	if spent := m.spentToday(now); spent != "" {
+		parts = append(parts, part{spent + " today", screen.Style{}})
+	}
+	if !n.oldest.IsZero() {
+		parts = append(parts, part{"oldest wait " + screen.Span(now.Sub(n.oldest)), screen.Style{}})
+	}
+	line, used := "", 0
+	for i, p := range parts {
+		sep := ""
+		if i > 0 {
+			sep = " · "
+		}
+		if used += screen.Width(sep + p.text); used > width {
+			break
+		}
+		line += sep + p.style.Paint(p.text)
+	}
+	return screen.Pad(line, width)
+}
+
+// spentToday is what was spent on the day of now; "" if nothing was.
+func (m *Model) spentToday(now time.Time) string {
+	if m.today.Day != now.Format(time.DateOnly) {
+		return ""
+	}
+	text := ""
+	for _, spent := range m.today.Spent {
+		amount := screen.Money(spent.Amount, spent.Currency)
+		if text != "" && amount != "" {
+			text += " + "
+		}
+		text += amount
+	}
+	return text
+}
+
+// entry is one line of the list: a heading or a thread.
+type entry struct {
+	heading string
+	thread  *Thread
+}
+
+// entries are all lines of the list.
+func (m *Model) entries() []entry {
+	var entries []entry
+	last := groups
+	for i, t := range m.list.rows {
+		if g := m.list.in[i]; g != last {
+			entries = append(entries, entry{heading: fmt.Sprintf("%s (%d)", groupNames[g], m.list.counts[g])})
+			last = g
+		}
+		entries = append(entries, entry{thread: t})
+	}
+	if n := m.list.counts[closed]; n > 0 && !m.list.unfolded && m.list.filter == "" {
+		entries = append(entries, entry{heading: fmt.Sprintf("%s (%d): c shows them", groupNames[closed], n)})
+	}
+	return entries
+}
+
+// visible are the threads whose rows were drawn last.
+func (m *Model) visible() []*Thread {
+	var threads []*Thread
+	entries := m.entries()
+	for i := m.offset; i < min(m.offset+m.screen.rows, len(entries)); i++ {
+		if t := entries[i].thread; t != nil {
+			threads = append(threads, t)
+		}
+	}
+	return threads
+}
+
+// listLines are the visible lines of the list, in exactly height lines.
+func (m *Model) listLines(now time.Time, width, height int) []string {
+	entries := m.entries()
+	m.screen.rows = max(height, 0)
+	if len(m.list.rows) == 0 {
+		entries = append(m.nothing(), entries...)
+	}
+	m.scroll(entries, height)
+	columns := widths(width)
+	lines := make([]string, 0, max(height, 0))
+	for i := m.offset; i < min(m.offset+height, len(entries)); i++ {
+		if entries[i].thread == nil {
+			lines = append(lines, m.heading(entries[i].heading, columns, len(lines) == 0))
+			continue
+		}
+		m.Drawn++
+		lines = append(lines, m.row(entries[i].thread, columns, now))
+	}
+	return screen.Fill(lines, width, height)
+}
+
+// nothing says what to do where there are no threads.
+func (m *Model) nothing() []entry {
+	switch {
+	case !m.loaded:
+		return nil
+	case m.list.filter != "":
+		return []entry{{heading: "No thread matches “" + screen.OneLine(m.list.filter) + "”. Esc shows all."}}
+	}
+	return []entry{{heading: "No open threads. n starts one."}}
+}
+
+// scroll brings the selected row into sight, with its heading if it is the first
+// of its group.
+func (m *Model) scroll(entries []entry, height int) {
+	at := 0
+	for i, e := range entries {
+		if e.thread != nil && e.thread.ID == m.list.selected {
+			at = i
+		}
+	}
+	if at > 0 && entries[at-1].thread == nil && at-1 < m.offset {
+		m.offset = at - 1
+	}
+	m.offset = min(m.offset, at)
+	if at >= m.offset+height {
+		m.offset = at - height + 1
+	}
+	m.offset = max(min(m.offset, len(entries)-height), 0)
+}
+
+// heading names a group. The first one also names the columns.
+func (m *Model) heading(text string, columns [columnCount]int, first bool) string {
+	line := screen.Fit(text, columns[colTitle])
+	if !first || columns[colNow] == 0 {
+		return m.styles.Title.Paint(text)
+	}
+	names := "  " + cells(columns, func(i int) string {
+		if i == colTitle {
+			return ""
+		}
+		return table[i].name
+	})
+	names = names[min(screen.Width(line), len(names)):]
+	return m.styles.Title.Paint(line) + m.styles.Dim.Paint(names)
+}
+
+// row is the line of a thread.
+func (m *Model) row(t *Thread, columns [columnCount]int, now time.Time) string {
+	line := cells(columns, func(i int) string { return table[i].cell(m, t, now) })
+	if t.ID == m.list.selected {
+		return m.styles.Selected.Paint(t.sign() + " " + line)
+	}
+	style := screen.Style{}
+	switch {
+	case t.group() == closed:
+		style = m.styles.Dim
+	case t.Summary.SeenSeq > 0 && t.Summary.SeenSeq < t.LatestSeq && t.group() == done:
+		style = m.styles.Strong
+	}
+	return m.signOf(t).Paint(t.sign()) + " " + style.Paint(line)
+}
+
+func (m *Model) signOf(t *Thread) screen.Style {
+	switch t.Summary.Status {
+	case statusWaiting:
+		return m.styles.Waiting
+	case statusWorking:
+		return m.styles.Working
+	case statusFailed:
+		return m.styles.Failed
+	case statusClosed:
+		return m.styles.Dim
+	}
+	return m.styles.Done
+}

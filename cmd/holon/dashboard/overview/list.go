@@ -1,0 +1,199 @@
+package overview
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// list holds the threads and the order in which they are shown.
+type list struct {
+	threads map[string]*Thread
+	rows    []*Thread      // in the order of groups, of those that are shown
+	in      []group        // the group of each row when they were put in order
+	counts  [groups]int    // of rows, and of closed ones also if they are folded
+	shared  map[string]int // threads that write in a directory, if more than one does
+
+	selected string
+	place    int // of the selected row when it was last found
+	filter   string
+	unfolded bool // closed threads are shown
+}
+
+// put adds or replaces threads. whole says that these are all.
+func (l *list) put(threads []Thread, whole bool) {
+	if whole || l.threads == nil {
+		l.threads = make(map[string]*Thread, len(threads))
+	}
+	for i := range threads {
+		t := threads[i]
+		t.clean()
+		// An answer that was slow must not replace a newer one.
+		if old := l.threads[t.ID]; old != nil && old.LatestSeq > t.LatestSeq {
+			continue
+		}
+		l.threads[t.ID] = &t
+	}
+	for i, row := range l.rows {
+		if t := l.threads[row.ID]; t != nil {
+			l.rows[i] = t
+		}
+	}
+	l.shared = make(map[string]int)
+	for _, t := range l.threads {
+		if t.writes() {
+			l.shared[t.directory()]++
+		}
+	}
+}
+
+// arrange puts the rows in order.
+func (l *list) arrange() {
+	l.rows = l.rows[:0]
+	l.counts = [groups]int{}
+	for _, t := range l.threads {
+		g := t.group()
+		if !l.matches(t) {
+			continue
+		}
+		l.counts[g]++
+		if g != closed || l.unfolded || l.filter != "" {
+			l.rows = append(l.rows, t)
+		}
+	}
+	slices.SortFunc(l.rows, inOrder)
+	l.in = l.in[:0]
+	for _, t := range l.rows {
+		l.in = append(l.in, t.group())
+	}
+	l.find()
+}
+
+// inOrder is the order of rows: what waits and what works the oldest first, what
+// is done the newest first.
+func inOrder(a, b *Thread) int {
+	if c := cmp.Compare(a.group(), b.group()); c != 0 {
+		return c
+	}
+	c := a.since().Compare(b.since())
+	if a.group() >= done {
+		c = -c
+	}
+	return cmp.Or(c, strings.Compare(a.ID, b.ID))
+}
+
+// matches tells whether a thread is listed. Child threads are numbers in the row
+// of their parent unless they need the person.
+func (l *list) matches(t *Thread) bool {
+	if l.filter == "" {
+		return t.Level == 0 || t.group() == needsYou
+	}
+	text := strings.ToLower(t.title() + "\n" + t.Agent + "\n" + t.Cwd + "\n" + t.ID + "\n" + t.Summary.Status)
+	if t.Summary.Git != nil {
+		text += "\n" + strings.ToLower(t.Summary.Git.Branch)
+	}
+	for word := range strings.FieldsSeq(strings.ToLower(l.filter)) {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// find finds the selected row again. If it is gone, the one in its place is
+// selected.
+func (l *list) find() {
+	if i := l.index(l.selected); i >= 0 {
+		l.place = i
+		return
+	}
+	l.place = max(min(l.place, len(l.rows)-1), 0)
+	l.selected = ""
+	if len(l.rows) > 0 {
+		l.selected = l.rows[l.place].ID
+	}
+}
+
+func (l *list) index(id string) int {
+	return slices.IndexFunc(l.rows, func(t *Thread) bool { return t.ID == id })
+}
+
+// move selects the row that is n rows further.
+func (l *list) move(n int) {
+	l.find()
+	if len(l.rows) == 0 {
+		return
+	}
+	l.place = max(min(l.place+n, len(l.rows)-1), 0)
+	l.selected = l.rows[l.place].ID
+}
+
+// current is the selected thread, nil if there is none.
+func (l *list) current() *Thread { return l.threads[l.selected] }
+
+// nextWaiting is the thread that needs the person after the given one, in the
+// order of the list and around its end; "" if there is none.
+func (l *list) nextWaiting(after string) string {
+	var waiting []*Thread
+	for _, t := range l.threads {
+		if t.group() == needsYou {
+			waiting = append(waiting, t)
+		}
+	}
+	if len(waiting) == 0 {
+		return ""
+	}
+	slices.SortFunc(waiting, inOrder)
+	i := slices.IndexFunc(waiting, func(t *Thread) bool { return t.ID == after })
+	return waiting[(i+1)%len(waiting)].ID
+}
+
+// beside names another thread that writes in the directory of one, "" if none
+// does.
+func (l *list) beside(t *Thread) string {
+	if !l.crowded(t) {
+		return ""
+	}
+	var other *Thread
+	for _, o := range l.threads {
+		if o.ID != t.ID && o.writes() && o.directory() == t.directory() && (other == nil || o.ID < other.ID) {
+			other = o
+		}
+	}
+	if other == nil {
+		return ""
+	}
+	return other.title()
+}
+
+// crowded tells whether another thread writes in the same directory.
+func (l *list) crowded(t *Thread) bool { return t.writes() && l.shared[t.directory()] > 1 }
+
+// totals are the numbers of the top line, over all threads whatever the filter.
+type totals struct {
+	waiting, working, failed int
+	oldest                   time.Time // since when the oldest question waits
+}
+
+func (l *list) totals() totals {
+	var n totals
+	for _, t := range l.threads {
+		switch t.Summary.Status {
+		case statusWaiting:
+			n.waiting++
+			if since := t.since(); n.oldest.IsZero() || since.Before(n.oldest) {
+				n.oldest = since
+			}
+		case statusWorking:
+			if t.Level == 0 {
+				n.working++
+			}
+		case statusFailed:
+			if t.Level == 0 {
+				n.failed++
+			}
+		}
+	}
+	return n
+}

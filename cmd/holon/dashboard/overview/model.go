@@ -1,0 +1,230 @@
+package overview
+
+import (
+	"encoding/json"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+// Bounds of time.
+const (
+	settle   = 2 * time.Second        // the order of rows stays so long after a key
+	deadTime = 500 * time.Millisecond // the keys of a question are dead so long after it appears or changes
+	undoTime = 5 * time.Second        // a close is sent so long after its key
+)
+
+// Messages of the program to the overview, beside those of package screen.
+type (
+	// Listed are threads that were read. Whole says that these are all there are
+	// to show.
+	Listed struct {
+		Threads []Thread
+		Whole   bool
+	}
+	// Today is what turns have cost that ended on a day.
+	Today struct {
+		Day   string // as time.DateOnly, in the person's zone
+		Spent []Money
+	}
+)
+
+// Model is the overview. It implements screen.Page.
+type Model struct {
+	styles screen.Styles
+	cwd    string // of new threads, unless the person gives another
+	list   list
+	loaded bool
+	offset int       // the first visible line of the list
+	frozen time.Time // the order of rows stays until then
+	stale  bool      // the order does not fit the threads
+
+	closing map[string]time.Time // threads that are closed then
+	today   Today
+	away    []string // threads that the person has not looked at since they changed
+
+	filter filterLine
+	form   *form  // of a new thread; nil: not open
+	draft  *form  // a form that was left
+	asked  *asked // the question in the panel
+	sure   *sure  // what waits for a confirmation
+	help   bool
+
+	screen struct{ width, height, top, rows int } // of the last Lines
+
+	// Drawn counts the rows that were drawn, for tests.
+	Drawn int
+}
+
+// New returns an empty overview. cwd is the directory that new threads get
+// unless the person gives another.
+func New(styles screen.Styles, cwd string) *Model {
+	return &Model{styles: styles, cwd: cwd, closing: make(map[string]time.Time), filter: newFilterLine()}
+}
+
+// NeedYou is how many threads wait for the person.
+func (m *Model) NeedYou() int { return m.list.totals().waiting }
+
+// Selected is the id of the selected thread, "" if there is none.
+func (m *Model) Selected() string { return m.list.selected }
+
+// Thread is a thread of the list.
+func (m *Model) Thread(id string) (Thread, bool) {
+	if t := m.list.threads[id]; t != nil {
+		return *t, true
+	}
+	return Thread{}, false
+}
+
+// NextWaiting is the next thread that waits for the person after the given one,
+// "" if none does.
+func (m *Model) NextWaiting(after string) string { return m.list.nextWaiting(after) }
+
+// Select selects a thread, whose row comes into sight.
+func (m *Model) Select(id string) {
+	m.list.selected = id
+	m.list.find()
+}
+
+// Pending are the closes that were not sent yet. When the dashboard ends they
+// are sent, since nobody can undo them any more.
+func (m *Model) Pending() []screen.Action {
+	var actions []screen.Action
+	for id := range m.closing {
+		actions = append(actions, screen.Close{Thread: id})
+	}
+	clear(m.closing)
+	return actions
+}
+
+// Update implements screen.Page.
+func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
+	actions := m.due(now)
+	switch msg := msg.(type) {
+	case Listed:
+		actions = append(actions, m.listed(now, msg)...)
+	case Today:
+		m.today = msg
+	case tea.KeyPressMsg:
+		m.frozen = now.Add(settle)
+		actions = append(actions, m.key(now, msg)...)
+	case tea.PasteMsg:
+		m.paste(msg)
+	case screen.Done:
+		actions = append(actions, m.done(now, msg)...)
+	}
+	m.settle(now)
+	return actions
+}
+
+// listed takes threads that were read.
+func (m *Model) listed(now time.Time, msg Listed) []screen.Action {
+	first := !m.loaded
+	m.list.put(msg.Threads, msg.Whole)
+	m.stale, m.loaded = true, true
+	if first {
+		m.frozen = time.Time{}
+		m.away = m.list.unseen()
+	}
+	return m.checkAsked(now)
+}
+
+// due sends the closes whose time for undoing is over.
+func (m *Model) due(now time.Time) []screen.Action {
+	var actions []screen.Action
+	for id, at := range m.closing {
+		if !now.Before(at) {
+			delete(m.closing, id)
+			actions = append(actions, screen.Close{Thread: id})
+		}
+	}
+	return actions
+}
+
+// settle puts the rows in order, unless the person has just pressed a key.
+func (m *Model) settle(now time.Time) {
+	if m.stale && !now.Before(m.frozen) {
+		m.list.arrange()
+		m.stale = false
+	}
+}
+
+// done takes the end of a request.
+func (m *Model) done(now time.Time, msg screen.Done) []screen.Action {
+	switch action := msg.Action.(type) {
+	case screen.Call:
+		switch action.Name {
+		case callAgents:
+			if m.form != nil && msg.Err == nil {
+				m.form.setAgents(msg.Result)
+			}
+		case callQuestion:
+			return m.gotQuestion(now, msg)
+		}
+	case screen.StartThread:
+		if m.form == nil || !m.form.sent {
+			break
+		}
+		if m.form.sent = false; msg.Err != nil {
+			break // the text stays
+		}
+		var started struct {
+			ThreadID string `json:"thread_id"`
+		}
+		if json.Unmarshal(msg.Result, &started) == nil {
+			m.list.selected = started.ThreadID
+		}
+		m.form, m.draft, m.frozen = nil, nil, time.Time{}
+	case screen.Respond:
+		if m.asked != nil && m.asked.item == action.Item {
+			if m.asked.sent = false; msg.Err == nil {
+				m.asked = nil
+			}
+		}
+	}
+	return nil
+}
+
+// Changes implements screen.Page.
+func (m *Model) Changes(now time.Time) time.Time {
+	var next time.Time
+	at := func(t time.Time) {
+		if t.After(now) && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	if m.stale {
+		at(m.frozen)
+	}
+	for _, t := range m.closing {
+		at(now.Add((t.Sub(now)-1)%time.Second + 1)) // the countdown
+	}
+	if m.asked != nil {
+		at(m.asked.alive)
+	}
+	span := func(since time.Time) {
+		if !since.IsZero() {
+			at(now.Add(screen.SpanChanges(now.Sub(since))))
+		}
+	}
+	for _, t := range m.visible() {
+		span(t.since())
+	}
+	span(m.list.totals().oldest)
+	return next
+}
+
+// Cursor implements screen.Page.
+func (m *Model) Cursor(width, height int) (x, y int, show bool) {
+	switch {
+	case m.form != nil:
+		x, y, show = m.form.cursor(width)
+	case m.asked != nil:
+		x, y, show = m.asked.cursor(m, width)
+	case m.filter.open:
+		x, show = m.filter.cursor(), true
+	}
+	return x, y + m.screen.top, show
+}

@@ -1,0 +1,403 @@
+package overview
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func ago(d time.Duration) time.Time { return noon.Add(-d) }
+
+// five are the threads of a developer with five agents.
+func five() []Thread {
+	return []Thread{
+		{ID: "thread_0000aaaaaaaa", Agent: "claude", Cwd: "/home/me/src/holon", LatestSeq: 50, Summary: Summary{
+			Title: "Fix the flaky test of the stream", Status: statusWaiting, Since: ago(6 * time.Minute), TurnID: "turn_0000a1a1a1a1",
+			Waiting: []Waiting{{ItemID: "item_a", Title: "Run go test -race ./rpc/...", Since: ago(6 * time.Minute)}}, WaitingCount: 1, SeenSeq: 40,
+			Spent: &Spent{InputTokens: 41_000, OutputTokens: 5_000, TotalTokens: 46_000, Cost: &Money{1.1, "USD"}}, Git: &GitStatus{"fix-flake", 12, 3},
+		}},
+		{ID: "thread_0000bbbbbbbb", Agent: "codex", Cwd: "/home/me/src/holon", LatestSeq: 60, Summary: Summary{
+			Title: "Write the migration", Status: statusWorking, Since: ago(40 * time.Second), TurnID: "turn_0000b1b1b1b1",
+			Doing: &Doing{Title: "Edit", Target: "persist/sqlite/migrations/0013_spent.sql"}, Children: Children{Working: 2, Failed: 1, Total: 4},
+			Spent: &Spent{TotalTokens: 1_340_000, Cost: &Money{3, "USD"}}, Git: &GitStatus{"main", 0, 0}, SeenSeq: 60,
+		}},
+		{ID: "thread_0000cccccccc", Agent: "opencode", Cwd: "/home/me/src/site", LatestSeq: 70, Summary: Summary{
+			Title: "漢字 title 👩\u200d👩\u200d👧 with joined emoji", Status: statusFailed, Since: ago(3 * time.Hour), TurnID: "turn_0000c1c1c1c1",
+			Error: &Failure{Kind: "agent_failed", Message: "the model\x1b[31m said: overloaded\x1b]52;c;aGk=\a"}, SeenSeq: 10,
+		}},
+		{ID: "thread_0000dddddddd", Agent: "echo", Cwd: "/home/me/src/docs", LatestSeq: 80, Summary: Summary{
+			Title: "Spell-check the documents", Status: "idle", Since: ago(20 * time.Minute), TurnID: "turn_0000d1d1d1d1", Text: "Found 4 words and fixed them.", SeenSeq: 80,
+		}},
+		{ID: "thread_0000eeeeeeee", Agent: "echo", LatestSeq: 90, Summary: Summary{
+			Title: "An old idea", Status: statusClosed, Since: ago(50 * time.Hour),
+		}},
+	}
+}
+
+func loaded(threads ...Thread) *Model {
+	m := New(screen.Styles{}, "/home/me/src/holon")
+	m.Update(noon, Listed{Threads: threads, Whole: true})
+	m.Update(noon, Today{Day: noon.Format(time.DateOnly), Spent: []Money{{4.1, "USD"}}})
+	return m
+}
+
+func press(m *Model, at time.Time, keys ...string) []screen.Action {
+	var actions []screen.Action
+	for _, name := range keys {
+		key := tea.Key{Text: name}
+		switch name {
+		case "enter":
+			key = tea.Key{Code: tea.KeyEnter}
+		case "esc":
+			key = tea.Key{Code: tea.KeyEscape}
+		case "down":
+			key = tea.Key{Code: tea.KeyDown}
+		case "tab":
+			key = tea.Key{Code: tea.KeyTab}
+		case "right":
+			key = tea.Key{Code: tea.KeyRight}
+		default:
+			key.Code = []rune(name)[0]
+		}
+		actions = append(actions, m.Update(at, tea.KeyPressMsg(key))...)
+	}
+	return actions
+}
+
+func text(m *Model, at time.Time, width, height int) string {
+	lines := m.Lines(at, width, height)
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s is\n%s\nwant\n%s", name, got, want)
+	}
+}
+
+func TestFiveThreadsOnThreeScreens(t *testing.T) {
+	for _, size := range [][2]int{{40, 10}, {80, 24}, {200, 60}} {
+		m := loaded(five()...)
+		golden(t, fmt.Sprintf("five-%dx%d", size[0], size[1]), text(m, noon, size[0], size[1]))
+	}
+}
+
+func TestWhatIsOpenHasRoomOnThreeScreens(t *testing.T) {
+	for _, size := range [][2]int{{40, 10}, {80, 24}} {
+		m := loaded(five()...)
+		asks(m, noon)
+		golden(t, fmt.Sprintf("question-%dx%d", size[0], size[1]), text(m, noon.Add(deadTime), size[0], size[1]))
+
+		m = loaded(five()...)
+		press(m, noon, "n", "h", "i", "tab")
+		golden(t, fmt.Sprintf("form-%dx%d", size[0], size[1]), text(m, noon, size[0], size[1]))
+
+		m = loaded(five()...)
+		press(m, noon, "i")
+		golden(t, fmt.Sprintf("interrupt-%dx%d", size[0], size[1]), text(m, noon, size[0], size[1]))
+	}
+	m := loaded(five()...)
+	press(m, noon, "?")
+	golden(t, "keys-80x24", text(m, noon, 80, 24))
+	golden(t, "too-small", text(m, noon, 20, 5))
+}
+
+// asks opens the question of the first thread.
+func asks(m *Model, at time.Time) []screen.Action {
+	actions := press(m, at, "a")
+	m.Update(at, screen.Done{Action: actions[0], Result: json.RawMessage(`{"item":{"item_id":"item_a","status":"pending","content":{
+		"type":"permission_request","title":"Run a command\u001b[31m","description":"It needs the race detector.",
+		"subject":{"type":"command","command":"go test -race ./rpc/...","cwd":"/home/me/src/holon"},
+		"options":[{"option_id":"yes","name":"Allow","kind":"allow_once"},{"option_id":"ever","name":"Always allow go test","kind":"allow_always"},{"option_id":"no","name":"Reject","kind":"reject_once"}]}}}`)})
+	return actions
+}
+
+func TestAnswerOfAQuestion(t *testing.T) {
+	m := loaded(five()...)
+	if got := asks(m, noon); !reflect.DeepEqual(got, []screen.Action{screen.Call{Name: callQuestion, Method: "item/read", Params: map[string]any{"item_id": "item_a"}}}) {
+		t.Fatalf("a asks the program for %v", got)
+	}
+	if got := press(m, noon.Add(deadTime-1), "1"); got != nil {
+		t.Errorf("a key before the end of the dead time gives %v", got)
+	}
+	want := []screen.Action{screen.Respond{Item: "item_a", Option: "ever"}}
+	if got := press(m, noon.Add(deadTime), "9", "2", "1"); !reflect.DeepEqual(got, want) {
+		t.Errorf("the answer is %v, want %v once", got, want)
+	}
+	m.Update(noon, screen.Done{Action: want[0], Err: errors.New("no")})
+	if m.asked == nil || m.asked.sent {
+		t.Error("after an error the question cannot be answered again")
+	}
+	m.Update(noon, screen.Done{Action: want[0]})
+	if m.asked != nil {
+		t.Error("the question stays after its answer")
+	}
+}
+
+func TestTextIsAnAnswerToo(t *testing.T) {
+	m := loaded(five()...)
+	actions := press(m, noon, "a")
+	m.Update(noon, screen.Done{Action: actions[0], Result: json.RawMessage(`{"item":{"item_id":"item_a","status":"pending","content":{"type":"question","message":"Which branch?"}}}`)})
+	later := noon.Add(deadTime)
+	m.Update(later, tea.PasteMsg{Content: "q\nmain"})
+	if got := press(m, later, "x", "enter"); !reflect.DeepEqual(got, []screen.Action{screen.Respond{Item: "item_a", Answer: json.RawMessage(`"q mainx"`)}}) {
+		t.Errorf("the answer is %v", got)
+	}
+}
+
+func TestAQuestionAnsweredElsewhereLeaves(t *testing.T) {
+	m := loaded(five()...)
+	asks(m, noon)
+	other := five()[0]
+	other.Summary.Status, other.Summary.Waiting, other.Summary.WaitingCount, other.LatestSeq = statusWorking, nil, 0, 51
+	if got := m.Update(noon.Add(time.Minute), Listed{Threads: []Thread{other}}); len(got) != 1 || m.asked != nil {
+		t.Errorf("the panel is %v, and the person is told %v", m.asked, got)
+	}
+}
+
+func TestNothingMovesForTwoSecondsAfterAKey(t *testing.T) {
+	m := loaded(five()...)
+	press(m, noon, "down")
+	if m.Selected() != "thread_0000bbbbbbbb" {
+		t.Fatalf("selected is %s", m.Selected())
+	}
+	before := text(m, noon, 100, 24)
+	ended := five()[1]
+	ended.Summary.Status, ended.Summary.Since, ended.LatestSeq = "idle", noon, 61
+	ended.Summary.Doing, ended.Summary.Text = nil, "Written."
+	m.Update(noon.Add(time.Second), Listed{Threads: []Thread{ended}})
+	during := text(m, noon.Add(time.Second), 100, 24)
+	if a, b := strings.Split(before, "\n"), strings.Split(during, "\n"); len(a) != len(b) {
+		t.Fatal("the number of lines differs")
+	} else {
+		for i := range a[:12] {
+			if title := "Write the migration"; strings.Contains(a[i], title) != strings.Contains(b[i], title) {
+				t.Errorf("the row moved within two seconds:\n%s\nto\n%s", before, during)
+			}
+		}
+	}
+	if !strings.Contains(during, "✓ Write the migration") {
+		t.Errorf("the change is not shown in place:\n%s", during)
+	}
+	if at := m.Changes(noon.Add(time.Second)); at.After(noon.Add(settle)) {
+		t.Errorf("it settles at %s only", at)
+	}
+	m.Update(noon.Add(settle), screen.Tick{})
+	if after := text(m, noon.Add(settle), 100, 24); !strings.Contains(after, "Done (3)") || m.Selected() != ended.ID {
+		t.Errorf("after two seconds %s is selected:\n%s", m.Selected(), after)
+	}
+}
+
+func TestClosingCanBeUndone(t *testing.T) {
+	m := loaded(five()...)
+	press(m, noon, "x")
+	if got := press(m, noon.Add(4*time.Second), "u", "x"); len(got) != 2 {
+		t.Fatalf("u and x say %v", got)
+	}
+	again := noon.Add(4 * time.Second)
+	if got := m.Update(again.Add(undoTime-1), screen.Tick{}); got != nil {
+		t.Errorf("a close is sent within the time for undoing: %v", got)
+	}
+	if at := m.Changes(again.Add(undoTime - 1)); !at.Equal(again.Add(undoTime)) {
+		t.Errorf("it is drawn again at %s, want %s", at, again.Add(undoTime))
+	}
+	want := []screen.Action{screen.Close{Thread: "thread_0000aaaaaaaa"}}
+	if got := m.Update(again.Add(undoTime), screen.Tick{}); !reflect.DeepEqual(got, want) {
+		t.Errorf("after 5 s the actions are %v, want %v", got, want)
+	}
+	press(m, again, "x")
+	if got := m.Pending(); !reflect.DeepEqual(got, want) {
+		t.Errorf("at the end the actions are %v, want %v", got, want)
+	}
+}
+
+func TestInterruptNamesWhatItStops(t *testing.T) {
+	m := loaded(five()...)
+	press(m, noon, "down", "i")
+	if got := text(m, noon, 100, 24); !strings.Contains(got, "Interrupt “Write the migration” (turn b1b1b1b1)?") {
+		t.Errorf("the question does not name the turn:\n%s", got)
+	}
+	for _, key := range []string{"enter", "esc", "i"} {
+		if got := press(m, noon, key, "i"); len(got) != 1 {
+			t.Errorf("%s confirms: %v", key, got)
+		}
+	}
+	if got := press(m, noon, "y"); !reflect.DeepEqual(got, []screen.Action{screen.Interrupt{Turn: "turn_0000b1b1b1b1"}}) {
+		t.Errorf("y gives %v", got)
+	}
+}
+
+func TestFormStartsAThreadAndKeepsTheTextOnError(t *testing.T) {
+	m := loaded(five()...)
+	actions := press(m, noon, "n", "q", "?")
+	m.Update(noon, screen.Done{Action: actions[0], Result: json.RawMessage(`{"agents":[{"name":"echo"},{"name":"codex"}]}`)})
+	m.Update(noon, tea.PasteMsg{Content: "line one\nline two\n"})
+	press(m, noon, "tab", "right", "right")
+	want := screen.StartThread{Agent: "codex", Cwd: "/home/me/src/holon", Text: "q?line one\nline two"}
+	if got := press(m, noon, "enter", "enter"); !reflect.DeepEqual(got, []screen.Action{want}) {
+		t.Fatalf("Enter gives %#v, want %#v once", got, want)
+	}
+	m.Update(noon, screen.Done{Action: want, Err: errors.New("no")})
+	press(m, noon, "esc", "n")
+	if got := press(m, noon, "enter"); !reflect.DeepEqual(got, []screen.Action{want}) {
+		t.Errorf("after an error and a way back Enter gives %v", got)
+	}
+	m.Update(noon, screen.Done{Action: want, Result: json.RawMessage(`{"thread_id":"thread_0000dddddddd"}`)})
+	if m.form != nil || m.Selected() != "thread_0000dddddddd" {
+		t.Errorf("the form is %v, selected is %s", m.form, m.Selected())
+	}
+}
+
+func TestFilterAndSelectionFollowTheThread(t *testing.T) {
+	m := loaded(five()...)
+	press(m, noon, "down", "down") // the failed one is second of what is done
+	selected := m.Selected()
+	press(m, noon, "/", "d", "o", "c", "s")
+	if got := text(m, noon, 100, 24); strings.Contains(got, "Write the migration") || !strings.Contains(got, "Spell-check") {
+		t.Errorf("the filter shows\n%s", got)
+	}
+	press(m, noon, "enter", "esc")
+	if got := text(m, noon, 100, 24); !strings.Contains(got, "Write the migration") || m.Selected() != selected {
+		t.Errorf("without a filter %s is selected, want %s:\n%s", m.Selected(), selected, got)
+	}
+	press(m, noon, "/", "n", "o", "t", "h", "e", "r", "e")
+	if got := text(m, noon, 100, 24); !strings.Contains(got, "No thread matches") {
+		t.Errorf("an empty list says\n%s", got)
+	}
+	press(m, noon, "esc", "c")
+	if got := text(m, noon, 100, 24); !strings.Contains(got, "An old idea") {
+		t.Errorf("c does not show closed threads:\n%s", got)
+	}
+}
+
+func TestNextWaitingGoesAround(t *testing.T) {
+	threads := five()
+	threads[1].Summary.Status, threads[1].Level = statusWaiting, 1 // a child
+	m := loaded(threads...)
+	if a, b, c := m.NextWaiting(""), m.NextWaiting(threads[0].ID), m.NextWaiting(threads[1].ID); a != threads[0].ID || b != threads[1].ID || c != a {
+		t.Errorf("the next ones are %s, %s and %s", a, b, c)
+	}
+	if m.NeedYou() != 2 {
+		t.Errorf("%d threads need the person", m.NeedYou())
+	}
+}
+
+func TestWhileYouWereAway(t *testing.T) {
+	m := loaded(five()...)
+	got := m.seen()
+	want := []screen.Action{screen.Seen{Thread: "thread_0000aaaaaaaa", Seq: 50}, screen.Seen{Thread: "thread_0000cccccccc", Seq: 70}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("seen is %v, want %v", got, want)
+	}
+	if strings.Contains(text(m, noon, 100, 24), "While you were away") {
+		t.Error("it stays after it was seen")
+	}
+	news := five()
+	for i := range news {
+		news[i].Summary.SeenSeq = 0
+	}
+	if m := loaded(news...); len(m.away) > 0 {
+		t.Errorf("a newcomer was away from %v", m.away)
+	}
+}
+
+// A thousand threads cost a screen no more rows than fit.
+func TestOnlyVisibleRowsAreDrawn(t *testing.T) {
+	var threads []Thread
+	for i := range 1000 {
+		threads = append(threads, Thread{ID: fmt.Sprintf("thread_%04d", i), LatestSeq: 1, Summary: Summary{Title: "one", Status: "idle", Since: ago(time.Duration(i) * time.Minute)}})
+	}
+	m := loaded(threads...)
+	m.Lines(noon, 80, 24)
+	press(m, noon, "G")
+	m.Lines(noon, 80, 24)
+	if m.Drawn > 2*24 {
+		t.Errorf("two screens of 24 lines drew %d rows", m.Drawn)
+	}
+	if got := text(m, noon, 100, 24); !strings.Contains(got, "16 h") {
+		t.Errorf("G does not show the last row:\n%s", got)
+	}
+	// Rows of hours change once an hour, so nothing ticks faster.
+	if at := m.Changes(noon); at.Sub(noon) < time.Minute {
+		t.Errorf("it is drawn again after %s", at.Sub(noon))
+	}
+}
+
+func FuzzNothingActsOnTheTerminal(f *testing.F) {
+	f.Add("a\x1b[31m", "\x1b]52;c;x\a", 40, 10, "n")
+	f.Add("👩‍👩‍👧", "漢字\t\r\n\u202e", 80, 24, "a")
+	f.Fuzz(func(t *testing.T, a, b string, width, height int, keys string) {
+		width, height = width&0xff, height&0x3f
+		threads := five()
+		for i := range threads {
+			s := &threads[i].Summary
+			s.Title, s.Text, threads[i].Cwd, threads[i].Agent = a, b, b, a
+			if s.Error != nil {
+				s.Error.Message = b
+			}
+			if s.Doing != nil {
+				s.Doing.Title, s.Doing.Target = a, b
+			}
+		}
+		m := loaded(threads...)
+		if len(keys) > 20 {
+			keys = keys[:20]
+		}
+		for _, r := range keys {
+			for _, action := range m.Update(noon, tea.KeyPressMsg(tea.Key{Text: string(r), Code: r})) {
+				if call, ok := action.(screen.Call); ok && call.Name == callQuestion {
+					content, err := json.Marshal(map[string]any{"item": map[string]any{"item_id": "item_a", "status": "pending", "content": map[string]any{
+						"title": a, "description": b, "message": b, "subject": map[string]any{"command": a, "cwd": b}, "options": []map[string]any{{"option_id": a, "name": b, "kind": "allow_always"}}}}})
+					if err != nil {
+						t.Skip()
+					}
+					m.Update(noon, screen.Done{Action: call, Result: content})
+				}
+			}
+		}
+		m.Update(noon, tea.PasteMsg{Content: a + b})
+		lines := m.Lines(noon, width, height)
+		if len(lines) != height {
+			t.Fatalf("%d lines, want %d", len(lines), height)
+		}
+		for _, line := range lines {
+			if screen.Width(line) != width {
+				t.Errorf("%q has %d columns, want %d", line, screen.Width(line), width)
+			}
+			for _, r := range line {
+				if r < 0x20 || r >= 0x7f && r < 0xa0 {
+					t.Errorf("%q has the control character %U", line, r)
+				}
+			}
+		}
+	})
+}

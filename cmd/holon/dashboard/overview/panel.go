@@ -1,0 +1,107 @@
+package overview
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+// panel is what is below the list: what the person is asked or types, else the
+// details of the selected thread. It takes at most half of the height, except
+// where the person types.
+func (m *Model) panel(now time.Time, width, height int) []string {
+	switch {
+	case m.form != nil:
+		return m.form.lines(m.styles, width, height-3)
+	case m.sure != nil:
+		return m.boxed(screen.Wrap(m.sure.question+" y interrupts it.", width), width)
+	case m.asked != nil:
+		return m.boxed(m.asked.lines(m, now, width, max(height-3, 3)), width)
+	case m.filter.open:
+		return []string{m.filter.line(width)}
+	}
+	t := m.list.current()
+	if t == nil || m.list.index(t.ID) < 0 {
+		return nil
+	}
+	details := m.details(t, now, width)
+	switch {
+	case height < 12:
+		details = details[:1]
+	case height < 20:
+		details = details[:min(len(details), 2)]
+	default:
+		details = details[:min(len(details), 5)]
+	}
+	if height < 16 {
+		return details
+	}
+	return m.boxed(details, width)
+}
+
+// boxed puts a rule above lines.
+func (m *Model) boxed(lines []string, width int) []string {
+	return append([]string{m.styles.Dim.Paint(strings.Repeat("─", width))}, lines...)
+}
+
+// details say of a thread what its row has no room for, the most important
+// first.
+func (m *Model) details(t *Thread, now time.Time, width int) []string {
+	s := &t.Summary
+	at := t.Cwd
+	if s.Git != nil {
+		at = strings.TrimSpace(at + " on " + s.Git.Branch + changed(s.Git))
+	}
+	numbers := []string{t.Agent}
+	if n := children(t); n != "" {
+		numbers = append(numbers, "children: "+n)
+	}
+	if s.Queued > 0 {
+		numbers = append(numbers, fmt.Sprintf("%d queued", s.Queued))
+	}
+	if s.Spent != nil && s.Spent.TotalTokens > 0 {
+		numbers = append(numbers, fmt.Sprintf("%s tokens (%s in, %s out)", screen.Tokens(s.Spent.TotalTokens), screen.Tokens(s.Spent.InputTokens), screen.Tokens(s.Spent.OutputTokens)))
+	}
+	if c := cost(t); c != "" {
+		numbers = append(numbers, c)
+	}
+	numbers = append(numbers, shortID(t.ID))
+	lines := []string{
+		m.styles.Strong.Paint(screen.Fit(t.status(now)+": "+cmpText(t.now(), t.title()), width)),
+	}
+	place := screen.Fit(strings.Join(numbers, " · "), width)
+	if other := m.list.beside(t); other != "" {
+		lines = append(lines, m.styles.Waiting.Paint(screen.Fit("!! “"+other+"” writes here too: "+at, width)))
+	} else if at != "" {
+		lines = append(lines, screen.FitLeft(at, width))
+	}
+	return append(lines, place)
+}
+
+func cmpText(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// status says in words what the sign of a thread means.
+func (t *Thread) status(now time.Time) string {
+	word := map[string]string{
+		statusWaiting: "Waits for you", statusWorking: "Works", statusFailed: "Failed", statusClosed: "Closed",
+	}[t.Summary.Status]
+	if word == "" {
+		word = "Done"
+	}
+	since := t.since()
+	if since.IsZero() {
+		return word
+	}
+	span := screen.Span(now.Sub(since))
+	if t.group() <= working {
+		return word + " for " + span
+	}
+	return word + " " + span + " ago"
+}

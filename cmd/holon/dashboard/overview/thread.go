@@ -1,0 +1,217 @@
+package overview
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+// Thread is a row of thread/list with the view summary.
+type Thread struct {
+	ID        string `json:"thread_id"`
+	Agent     string `json:"agent"`
+	Cwd       string `json:"cwd"`
+	Level     int    `json:"level"` // of a child thread, from 1
+	LatestSeq int64  `json:"latest_seq"`
+	Parent    struct {
+		ID string `json:"thread_id"`
+	} `json:"parent"`
+	Summary Summary `json:"summary"`
+}
+
+// Summary is what a person sees of a thread at a glance.
+type Summary struct {
+	Title        string     `json:"title"`
+	Status       string     `json:"status"`
+	Since        time.Time  `json:"since"`
+	TurnID       string     `json:"turn_id"`
+	Queued       int        `json:"queued"`
+	Waiting      []Waiting  `json:"waiting"`
+	WaitingCount int        `json:"waiting_count"`
+	Reviews      int        `json:"reviews"`
+	Doing        *Doing     `json:"doing"`
+	Text         string     `json:"text"`
+	Children     Children   `json:"children"`
+	Spent        *Spent     `json:"spent"`
+	Error        *Failure   `json:"error"`
+	SeenSeq      int64      `json:"seen_seq"`
+	Git          *GitStatus `json:"git"`
+}
+
+// The statuses of a thread.
+const (
+	statusWaiting = "waiting"
+	statusWorking = "working"
+	statusFailed  = "failed"
+	statusClosed  = "closed"
+)
+
+// Waiting is a question that nobody has answered.
+type Waiting struct {
+	ItemID string    `json:"item_id"`
+	Title  string    `json:"title"`
+	Since  time.Time `json:"since"`
+}
+
+// Doing is the tool call that an agent is at.
+type Doing struct {
+	Title  string `json:"title"`
+	Target string `json:"target"`
+}
+
+// Children counts child turns.
+type Children struct {
+	Working int `json:"working"`
+	Waiting int `json:"waiting"`
+	Failed  int `json:"failed"`
+	Total   int `json:"total"`
+}
+
+// Spent is what a thread has used.
+type Spent struct {
+	InputTokens  int64  `json:"input_tokens"`
+	OutputTokens int64  `json:"output_tokens"`
+	TotalTokens  int64  `json:"total_tokens"`
+	Cost         *Money `json:"cost"`
+}
+
+// Money is an amount.
+type Money struct {
+	Amount   float64 `json:"amount"`
+	Currency string  `json:"currency"`
+}
+
+// Failure says why a turn failed.
+type Failure struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+}
+
+// GitStatus is the branch and the changed lines of a directory.
+type GitStatus struct {
+	Branch  string `json:"branch"`
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"`
+}
+
+// clean makes every text of a server or an agent one harmless line.
+func (t *Thread) clean() {
+	s := &t.Summary
+	texts := []*string{&t.Agent, &t.Cwd, &s.Title, &s.Text}
+	for i := range s.Waiting {
+		texts = append(texts, &s.Waiting[i].Title)
+	}
+	if s.Doing != nil {
+		texts = append(texts, &s.Doing.Title, &s.Doing.Target)
+	}
+	if s.Error != nil {
+		texts = append(texts, &s.Error.Kind, &s.Error.Message)
+	}
+	if s.Git != nil {
+		texts = append(texts, &s.Git.Branch)
+	}
+	if s.Spent != nil && s.Spent.Cost != nil {
+		texts = append(texts, &s.Spent.Cost.Currency)
+	}
+	for _, text := range texts {
+		*text = screen.OneLine(*text)
+	}
+}
+
+// group is a part of the list.
+type group int
+
+const (
+	needsYou group = iota
+	working
+	done
+	closed
+	groups // how many there are
+)
+
+var groupNames = [groups]string{"Needs you", "Working", "Done", "Closed"}
+
+func (t *Thread) group() group {
+	switch t.Summary.Status {
+	case statusWaiting:
+		return needsYou
+	case statusWorking:
+		return working
+	case statusClosed:
+		return closed
+	}
+	return done
+}
+
+// since is when the thread got its status; of one that waits, when its oldest
+// question was asked.
+func (t *Thread) since() time.Time {
+	if len(t.Summary.Waiting) > 0 {
+		return t.Summary.Waiting[0].Since
+	}
+	return t.Summary.Since
+}
+
+// title is never empty.
+func (t *Thread) title() string {
+	if t.Summary.Title != "" {
+		return t.Summary.Title
+	}
+	return "untitled " + shortID(t.ID)
+}
+
+// shortID is the end of an id, as tables show it.
+func shortID(id string) string {
+	id = screen.OneLine(id)
+	if len(id) > 8 {
+		return id[len(id)-8:]
+	}
+	return id
+}
+
+// writes tells whether an agent may be changing files of the directory.
+func (t *Thread) writes() bool {
+	return t.Cwd != "" && (t.Summary.Status == statusWorking || t.Summary.Status == statusWaiting)
+}
+
+// directory is the name that two threads of one directory share.
+func (t *Thread) directory() string { return filepath.Clean(t.Cwd) }
+
+// now says in one line what the thread does, asks or has said.
+func (t *Thread) now() string {
+	s := &t.Summary
+	switch {
+	case s.Status == statusWaiting && len(s.Waiting) > 0:
+		if n := s.WaitingCount - 1; n > 0 {
+			return s.Waiting[0].Title + " (and " + screen.Plural(n, "other") + ")"
+		}
+		return s.Waiting[0].Title
+	case s.Status == statusWaiting:
+		return "its end waits for a review: holon review"
+	case s.Status == statusFailed && s.Error != nil:
+		return s.Error.Message
+	case s.Status == statusWorking && s.Doing != nil && s.Doing.Target != "" && s.Doing.Target != s.Doing.Title:
+		return s.Doing.Title + ": " + s.Doing.Target
+	case s.Status == statusWorking && s.Doing != nil:
+		return s.Doing.Title
+	case s.Status == statusWorking && s.Text == "":
+		return "has begun"
+	}
+	return s.Text
+}
+
+// sign is the status as one character, so that no colour is needed.
+func (t *Thread) sign() string {
+	switch t.Summary.Status {
+	case statusWaiting:
+		return "?"
+	case statusWorking:
+		return ">"
+	case statusFailed:
+		return "!"
+	case statusClosed:
+		return "-"
+	}
+	return "✓"
+}

@@ -1,0 +1,93 @@
+package overview
+
+import (
+	"slices"
+	"time"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+// unseen are the threads that changed after the person last looked at them, and
+// do not work any more: the newest first. Nothing is unseen for somebody who has
+// never looked at a thread: that is a newcomer, or a dashboard that is new.
+func (l *list) unseen() []string {
+	var threads []*Thread
+	looked := false
+	for _, t := range l.threads {
+		looked = looked || t.Summary.SeenSeq > 0
+		if t.Level == 0 && t.Summary.SeenSeq < t.LatestSeq && t.group() != working && t.group() != closed {
+			threads = append(threads, t)
+		}
+	}
+	if !looked {
+		return nil
+	}
+	slices.SortFunc(threads, func(a, b *Thread) int { return b.Summary.Since.Compare(a.Summary.Since) })
+	ids := make([]string, len(threads))
+	for i, t := range threads {
+		ids[i] = t.ID
+	}
+	return ids
+}
+
+// awayLines says what happened while the person was away, in at most height
+// lines.
+func (m *Model) awayLines(now time.Time, width, height int) []string {
+	if len(m.away) == 0 || height < 1 {
+		return nil
+	}
+	head := "While you were away"
+	if height < 3 {
+		return []string{m.styles.Title.Paint(screen.Pad(head+": "+screen.Plural(len(m.away), "thread")+" (v: seen)", width))}
+	}
+	lines := []string{m.styles.Title.Paint(screen.Pad(head+" (v: mark as seen)", width))}
+	for i, id := range m.away {
+		if len(lines) == height-1 && i < len(m.away)-1 {
+			return append(lines, m.styles.Dim.Paint(screen.Pad("  and "+screen.Plural(len(m.away)-i, "other"), width)))
+		}
+		t := m.list.threads[id]
+		if t == nil {
+			continue
+		}
+		lines = append(lines, screen.Pad("  "+m.signOf(t).Paint(t.sign())+" "+happened(t, now), width))
+	}
+	return lines
+}
+
+// happened says what has become of a thread.
+func happened(t *Thread, now time.Time) string {
+	what := "finished"
+	switch t.Summary.Status {
+	case statusWaiting:
+		what = "asks"
+	case statusFailed:
+		what = "failed"
+	}
+	text := t.title() + ": " + what
+	if since := t.since(); !since.IsZero() {
+		text += " " + screen.Span(now.Sub(since)) + " ago"
+	}
+	if said := t.now(); said != "" {
+		text += ", " + said
+	}
+	return text
+}
+
+// seen marks what happened while the person was away as seen.
+func (m *Model) seen() []screen.Action {
+	var actions []screen.Action
+	for _, id := range m.away {
+		if t := m.list.threads[id]; t != nil {
+			t.Summary.SeenSeq = t.LatestSeq
+			actions = append(actions, screen.Seen{Thread: id, Seq: t.LatestSeq})
+		}
+	}
+	m.away = nil
+	return actions
+}
+
+// opened says that the person looks at a thread.
+func (m *Model) opened(t *Thread) []screen.Action {
+	m.away = slices.DeleteFunc(m.away, func(id string) bool { return id == t.ID })
+	return []screen.Action{screen.Open{Thread: t.ID}}
+}
