@@ -3,6 +3,7 @@ package conversation
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
@@ -15,14 +16,18 @@ type foot struct {
 }
 
 func (m *Model) foot(p *painter) foot {
-	f := foot{rows: []string{m.rule(p)}}
+	f := foot{rows: m.deciding(p)}
+	if len(f.rows) == 0 {
+		f.rows = []string{m.rule(p)}
+	}
+	above := len(f.rows)
 	most := max(1, min(8, m.view.height/4))
 	rows, x, y := m.input.rows(p.width-2, most)
 	sign := p.styles.Dim.Paint(">") + " "
 	if m.focus == onInput {
 		sign = p.styles.Strong.Paint(">") + " "
 	}
-	f.x, f.y = x+2, y+1
+	f.x, f.y = x+2, y+above
 	if m.input.text == "" {
 		rows = []string{p.styles.Dim.Paint(screen.Fit(m.placeholder(), p.width-2))}
 	}
@@ -78,19 +83,31 @@ func (m *Model) rule(p *painter) string {
 	return s.Dim.Paint(line + right)
 }
 
-// bottom is the last line: what the person must decide, else what is wrong, else what has
-// happened, else the keys.
+// deciding is what the person must decide, in place of the line above the input line;
+// empty if there is nothing.
+func (m *Model) deciding(p *painter) (rows []string) {
+	text := m.ask()
+	switch {
+	case text != "":
+	case m.sure.key == "i":
+		text = "Interrupt the turn? i interrupts it, Esc does not."
+	case !m.sure.closeAt.IsZero():
+		left := m.sure.closeAt.Sub(p.now)
+		m.redrawIn(p.now, left%time.Second+1)
+		text = fmt.Sprintf("The thread is closed in %s. u keeps it open.", screen.Span(left+time.Second-1))
+	default:
+		return nil
+	}
+	for _, line := range screen.Wrap("! "+text, p.width) {
+		rows = append(rows, p.styles.Waiting.Paint(line))
+	}
+	return rows
+}
+
+// bottom is the last line: what has happened, else what is wrong, else the keys.
 func (m *Model) bottom(p *painter) string {
 	s := p.styles
 	switch {
-	case m.ask() != "":
-		return s.Waiting.Paint(m.ask())
-	case m.sure.key == "i":
-		return s.Waiting.Paint("Interrupt the turn? i interrupts it; Esc does not.")
-	case !m.sure.closeAt.IsZero():
-		left := m.sure.closeAt.Sub(p.now)
-		m.redrawIn(p.now, left%1_000_000_000+1)
-		return s.Waiting.Paint(fmt.Sprintf("The thread is closed in %s; u keeps it open.", screen.Span(left+999_999_999)))
 	case m.status != "":
 		return s.Notice.Paint(screen.OneLine(m.status))
 	case m.lost != "":
