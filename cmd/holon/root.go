@@ -51,6 +51,7 @@ durable log, which any number of clients follow live and resume by cursor.
 	}
 	add(groupWork,
 		newRunCommand(g),
+		newChatCommand(g),
 		newWatchCommand(g),
 		newRespondCommand(g),
 		newReviewCommand(g),

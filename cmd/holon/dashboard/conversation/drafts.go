@@ -1,6 +1,9 @@
 package conversation
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // keptDrafts is of how many threads drafts are kept.
 const keptDrafts = 100
@@ -31,5 +34,12 @@ func (d *Drafts) Keep(thread, text string) {
 	if d.order = append(d.order, thread); len(d.order) > keptDrafts {
 		delete(d.texts, d.order[0])
 		d.order = d.order[1:]
+	}
+}
+
+// Sent removes the draft of a thread if it is this text, which the server has taken.
+func (d *Drafts) Sent(thread, text string) {
+	if strings.TrimSpace(d.texts[thread]) == text {
+		d.Keep(thread, "")
 	}
 }

@@ -222,7 +222,9 @@ func (m *Model) begin(now time.Time) []screen.Action {
 	}
 	l.items, l.turns, l.children, l.waiting = nil, nil, nil, nil
 	l.ready, l.failed = true, ""
-	m.view.toEnd()
+	if m.history.byKey[m.view.top] == nil {
+		m.view.toEnd()
+	}
 	return append([]screen.Action{screen.Follow{Thread: m.options.Thread, After: l.after}}, m.subjects()...)
 }
 

@@ -40,7 +40,8 @@ type Model struct {
 	status string    // a sentence at the bottom, until the next key
 	lost   string    // what is wrong with the connection
 	cursor int64     // seq of the newest event that was taken
-	seen   int64     // … as the server was told
+	seen   int64     // … as the server was told …
+	toldAt time.Time // … then
 	fresh  time.Time // of the children: when they were asked for
 	counts Counts
 }
@@ -83,6 +84,10 @@ func New(options Options) *Model {
 // Begin is the first message: the page asks for what it shows.
 type Begin struct{}
 
+// Again says that the page is shown again after another one was: it reads the thread
+// again, because it has not been followed meanwhile.
+type Again struct{}
+
 // Counts are what the model has done so far.
 func (m *Model) Counts() Counts { return m.counts }
 
@@ -94,11 +99,17 @@ func (m *Model) Title() string {
 	return screen.OneLine(m.thread.ThreadID)
 }
 
+// Runs tells whether a turn of the thread is at work.
+func (m *Model) Runs() bool { return m.turns.active() != nil }
+
 // Update implements screen.Page.
 func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 	var out []screen.Action
 	switch msg := msg.(type) {
 	case Begin:
+	case Again:
+		out = m.reload()
+		m.view.changed()
 	case tea.KeyPressMsg:
 		out = m.key(now, msg)
 		m.view.changed()
@@ -207,12 +218,18 @@ func (m *Model) due(now time.Time) (out []screen.Action) {
 		m.sure.closeAt = time.Time{}
 		out = append(out, screen.Close{Thread: m.options.Thread})
 	}
-	if m.cursor > m.seen && m.view.follow && m.loader.ready {
-		m.seen = m.cursor
+	if m.mustTell() && !now.Before(m.toldAt.Add(seenEvery)) {
+		m.seen, m.toldAt = m.cursor, now
 		out = append(out, screen.Seen{Thread: m.options.Thread, Seq: m.cursor})
 	}
 	return out
 }
+
+// seenEvery is how often the server is told at most how far a person has looked.
+const seenEvery = 3 * time.Second
+
+// mustTell tells whether there is more to see than the server knows to be seen.
+func (m *Model) mustTell() bool { return m.cursor > m.seen && m.view.follow && m.loader.ready }
 
 // decode reads the result of a request; a foreign form leaves what it cannot read zero.
 func decode(raw json.RawMessage, into any) { _ = json.Unmarshal(raw, into) }

@@ -78,6 +78,9 @@ func (m *Model) Changes(now time.Time) time.Time {
 	}
 	sooner(m.loader.again)
 	sooner(m.sure.closeAt)
+	if m.mustTell() {
+		sooner(m.toldAt.Add(seenEvery))
+	}
 	if m.loader.ready && !m.loader.childrenAsked && m.childrenWork() {
 		sooner(m.fresh.Add(childrenEvery))
 	}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/chat"
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+func newChatCommand(g *globals) *cobra.Command {
+	var plain bool
+	var agent, dir, title string
+	cmd := &cobra.Command{
+		Use:   "chat [THREAD]",
+		Short: "Talk with an agent: a thread on the whole terminal, or line by line",
+		Long: `Shows a thread with a line to write in. A text starts a turn, or steers the one that
+runs; the line says which. Questions of the agent are answered there too. Without
+THREAD a new thread begins; "latest" is the one that began last.
+
+The keys are at the bottom of the screen: Enter sends, Esc leaves the line, and then
+? lists all keys. Leaving stops nothing: turns continue at the server.
+
+--plain writes and reads lines only, without moving the cursor: for screen readers, and
+for terminals that can do no more. It is chosen by itself if HOLON_PLAIN=1 or TERM=dumb
+is set, or if there is no terminal. Then each line of the input is a text for the agent,
+or the answer to its question; Ctrl-C interrupts the turn, Ctrl-D leaves.
+
+  holon chat
+  holon chat --agent claude --cwd ~/project
+  holon chat latest
+  holon chat --plain thread_…`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := g.format("text"); err != nil {
+				return err
+			}
+			dir, err := cwd(dir)
+			if err != nil {
+				return err
+			}
+			if len(args) > 0 && cmp.Or(agent, dir, title) != "" {
+				return usagef("--agent, --cwd and --title are for a new thread; leave out THREAD or the flags")
+			}
+			c, err := g.client(cmd)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			t, err := chatThread(cmd.Context(), c, args, map[string]any{"agent": agent, "cwd": dir, "title": title})
+			if err != nil {
+				return err
+			}
+			if t.made {
+				defer closeUnwritten(c, t.ThreadID)
+			}
+			if plain || g.plainOnly() {
+				return chatPlain(cmd.Context(), &g.console, c, t)
+			}
+			result, err := chat.Run(cmd.Context(), chat.Options{
+				Client: c, Thread: t.ThreadID, In: g.in, Out: g.out, Environ: g.environ, Colour: g.env("NO_COLOR") == "",
+			})
+			if result.Runs {
+				g.note("The turn continues at the server: holon chat %s", timeline.OneLine(result.Thread))
+			}
+			return err
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&plain, "plain", false, "lines only: for screen readers")
+	flags.StringVar(&agent, "agent", "", "the agent of a new thread")
+	flags.StringVar(&dir, "cwd", "", "the working directory of a new thread's agent")
+	flags.StringVar(&title, "title", "", "the title of a new thread")
+	return cmd
+}
+
+// plainOnly tells whether the terminal can show lines only, or a person wants that.
+func (c *console) plainOnly() bool {
+	on := c.env("HOLON_PLAIN")
+	return on != "" && on != "0" || !c.isTerminal(c.in) || !c.isTerminal(c.out)
+}
+
+// chatThread is the thread of a chat.
+type talk struct {
+	ThreadID string `json:"thread_id"`
+	Title    string `json:"title"`
+	Agent    string `json:"agent"`
+	State    string `json:"state"`
+	made     bool
+}
+
+// chatThread finds the thread that was named, or starts one.
+func chatThread(ctx context.Context, c *client.Client, args []string, settings map[string]any) (t talk, err error) {
+	switch {
+	case len(args) == 0:
+		params := map[string]any{}
+		for name, value := range settings {
+			if value != "" {
+				params[name] = value
+			}
+		}
+		if params["idempotency_key"], err = keyOr(""); err != nil {
+			return t, err
+		}
+		t.made = true
+		return t, callRetrying(ctx, c, "thread/start", params, &t)
+	case args[0] == "latest":
+		var list struct {
+			Threads []talk `json:"threads"`
+		}
+		if err := c.Call(ctx, "thread/list", map[string]any{"order": "desc", "limit": 1}, &list); err != nil {
+			return t, err
+		}
+		if len(list.Threads) == 0 {
+			return t, usagef("there is no thread yet; begin one: holon chat")
+		}
+		return list.Threads[0], nil
+	}
+	var read struct {
+		Thread talk `json:"thread"`
+	}
+	if err := c.Call(ctx, "thread/read", map[string]any{"thread_id": args[0]}, &read); err != nil {
+		return t, err
+	}
+	return read.Thread, nil
+}
+
+// closeUnwritten closes a new thread in which nothing was written.
+func closeUnwritten(c *client.Client, threadID string) {
+	ctx, cancel := context.WithTimeout(context.Background(), answerPatience)
+	defer cancel()
+	var list struct {
+		Turns []json.RawMessage `json:"turns"`
+	}
+	if err := c.Call(ctx, "turn/list", map[string]any{"thread_id": threadID, "limit": 1}, &list); err != nil || len(list.Turns) > 0 {
+		return
+	}
+	_ = c.Call(ctx, "thread/close", map[string]any{"thread_id": threadID, "reason": "nothing was written in it"}, nil) // it stays, empty
+}
+
+// name is what a person knows the thread by.
+func (t talk) name() string {
+	name := timeline.OneLine(t.ThreadID)
+	if title := timeline.OneLine(t.Title); title != "" {
+		name = fmt.Sprintf("%s (%s)", title, name)
+	}
+	return name
+}

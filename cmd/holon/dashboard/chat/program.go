@@ -1,0 +1,316 @@
+// Package chat shows conversations on the whole terminal: holon chat. It is the program
+// around the pages of package conversation: it starts bubbletea, sends requests, follows
+// the thread that is shown, and goes to children and back.
+package chat
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/conversation"
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/requests"
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// Options say what is shown and where.
+type Options struct {
+	Client  *client.Client
+	Thread  string
+	In      io.Reader
+	Out     io.Writer
+	Environ []string
+	Colour  bool
+}
+
+// Result is what was left when the program ended.
+type Result struct {
+	Thread string
+	Runs   bool // a turn of the thread goes on
+}
+
+// Run shows the conversation until the person quits.
+func Run(ctx context.Context, o Options) (Result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	p := &program{
+		ctx: ctx, options: o, drafts: &conversation.Drafts{},
+		requests: requests.Requests{Server: o.Client, Consumer: requests.Consumer(ctx, o.Client)},
+	}
+	defer func() {
+		cancel()
+		p.work.Wait()
+	}()
+	p.push(o.Thread)
+	p.tea = tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environ))
+	_, err := p.tea.Run()
+	_, _ = io.WriteString(o.Out, restoreScroll)
+	top := p.top()
+	return Result{Thread: top.thread, Runs: top.page.Runs()}, err
+}
+
+// The wheel scrolls by arrow keys (alternate scroll): the terminal's own setting is saved
+// and restored.
+const (
+	wheelAsKeys   = "\x1b[?1007s\x1b[?1007h"
+	restoreScroll = "\x1b[?1007r"
+)
+
+// program is the model of bubbletea. Its goroutine alone uses it, apart from ctx,
+// requests and work.
+type program struct {
+	ctx      context.Context
+	options  Options
+	requests requests.Requests
+	drafts   *conversation.Drafts
+	tea      *tea.Program
+	work     sync.WaitGroup // goroutines that follow a thread
+
+	pages         []shown
+	following     context.CancelFunc
+	round         int // of following: what comes from earlier ones is dropped
+	width, height int
+	tickAt        time.Time // when the next tick comes, zero if none is under way
+	notice        string    // over the last line, until the next key
+}
+
+// shown is one page of the stack.
+type shown struct {
+	thread string
+	page   *conversation.Model
+}
+
+// Messages of the program to itself.
+type (
+	batch struct {
+		round int
+		msg   tea.Msg
+	}
+	forPage struct {
+		thread string
+		msg    tea.Msg
+	}
+	tick    struct{ at time.Time }
+	waiting struct {
+		thread string
+		err    error
+	}
+)
+
+func (p *program) top() shown { return p.pages[len(p.pages)-1] }
+
+func (p *program) push(thread string) {
+	p.pages = append(p.pages, shown{thread, conversation.New(conversation.Options{
+		Thread: thread, Styles: screen.NewStyles(p.options.Colour), Colour: p.options.Colour,
+		Drafts: p.drafts, Alone: len(p.pages) == 0,
+	})})
+}
+
+// Init implements tea.Model.
+func (p *program) Init() tea.Cmd {
+	return tea.Batch(tea.Raw(wheelAsKeys), func() tea.Msg { return forPage{p.options.Thread, conversation.Begin{}} })
+}
+
+// Update implements tea.Model.
+func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	now := time.Now()
+	var cmds []tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		p.width, p.height = msg.Width, msg.Height
+	case tea.KeyPressMsg:
+		p.notice = ""
+		if msg.String() == "ctrl+c" {
+			return p, tea.Quit
+		}
+		cmds = p.send(now, p.top(), msg)
+	case tea.PasteMsg:
+		cmds = p.send(now, p.top(), msg)
+	case batch:
+		if msg.round == p.round {
+			cmds = p.send(now, p.top(), msg.msg)
+		}
+	case forPage:
+		cmds = p.forPage(now, msg)
+	case waiting:
+		cmds = p.goTo(now, msg)
+	case tick:
+		if msg.at.Equal(p.tickAt) {
+			p.tickAt = time.Time{}
+			cmds = p.send(now, p.top(), screen.Tick{})
+		}
+	default:
+		return p, nil
+	}
+	return p, tea.Batch(append(cmds, p.schedule(now))...)
+}
+
+// forPage gives the answer to a request to the page that asked, if it is still there.
+func (p *program) forPage(now time.Time, msg forPage) []tea.Cmd {
+	for _, s := range p.pages {
+		if s.thread == msg.thread {
+			return p.send(now, s, msg.msg)
+		}
+	}
+	if done, ok := msg.msg.(screen.Done); ok && done.Err == nil {
+		switch a := done.Action.(type) { // its page is gone: what was sent is no draft
+		case screen.Start:
+			p.drafts.Sent(msg.thread, a.Text)
+		case screen.Steer:
+			p.drafts.Sent(msg.thread, a.Text)
+		}
+	}
+	return nil
+}
+
+// send gives a page a message and carries out what it asks for.
+func (p *program) send(now time.Time, to shown, msg tea.Msg) (cmds []tea.Cmd) {
+	for _, action := range to.page.Update(now, msg) {
+		if cmd := p.carryOut(now, to, action); cmd != nil {
+			cmds = append(cmds, cmd)
+		}
+	}
+	return cmds
+}
+
+// carryOut carries out an action of a page.
+func (p *program) carryOut(now time.Time, from shown, action screen.Action) tea.Cmd {
+	switch a := action.(type) {
+	case screen.Follow:
+		p.follow(a)
+		return nil
+	case screen.Work:
+		return func() tea.Msg { return forPage{from.thread, a.Do()} }
+	case screen.Open:
+		return tea.Batch(p.open(now, a.Thread)...)
+	case screen.Back:
+		if len(p.pages) > 1 {
+			p.pages = p.pages[:len(p.pages)-1]
+			return tea.Batch(p.send(now, p.top(), conversation.Again{})...)
+		}
+		return nil
+	case screen.Quit:
+		return tea.Quit
+	case screen.Copy:
+		return tea.SetClipboard(a.Text)
+	case screen.Say:
+		p.notice = a.Text
+		return nil
+	case screen.Next:
+		return p.nextWaiting(from.thread)
+	}
+	return func() tea.Msg {
+		done, ok := p.requests.Do(p.ctx, action)
+		if !ok {
+			return nil
+		}
+		return forPage{from.thread, done}
+	}
+}
+
+// open shows a thread: one that is open already, or a new page.
+func (p *program) open(now time.Time, thread string) []tea.Cmd {
+	if i := slices.IndexFunc(p.pages, func(s shown) bool { return s.thread == thread }); i >= 0 {
+		p.pages = p.pages[:i+1]
+		return p.send(now, p.top(), conversation.Again{})
+	}
+	p.push(thread)
+	return p.send(now, p.top(), conversation.Begin{})
+}
+
+// nextWaiting finds the question that has waited longest in another thread.
+func (p *program) nextWaiting(here string) tea.Cmd {
+	return func() tea.Msg {
+		done, _ := p.requests.Do(p.ctx, screen.Call{Method: "item/list", Params: map[string]any{"status": "pending", "limit": 100}})
+		if done.Err != nil {
+			return waiting{err: done.Err}
+		}
+		var list struct {
+			Items []struct {
+				ThreadID string `json:"thread_id"`
+			} `json:"items"`
+		}
+		if err := json.Unmarshal(done.Result, &list); err != nil {
+			return waiting{err: err}
+		}
+		for _, it := range list.Items {
+			if it.ThreadID != here {
+				return waiting{thread: it.ThreadID}
+			}
+		}
+		return waiting{}
+	}
+}
+
+func (p *program) goTo(now time.Time, to waiting) []tea.Cmd {
+	switch {
+	case to.err != nil:
+		p.notice = "what waits cannot be read: " + to.err.Error()
+	case to.thread == "":
+		p.notice = "nothing waits in another thread"
+	default:
+		return p.open(now, to.thread)
+	}
+	return nil
+}
+
+// follow follows a thread in place of the one before.
+func (p *program) follow(a screen.Follow) {
+	if p.following != nil {
+		p.following()
+	}
+	ctx, stop := context.WithCancel(p.ctx)
+	p.following = stop
+	p.round++
+	round := p.round
+	send := func(msg tea.Msg) { p.tea.Send(batch{round, msg}) }
+	p.work.Go(func() {
+		err := requests.Follow(ctx, p.options.Client, a.Thread, a.After,
+			func(events []client.Event) { send(events) },
+			func(s client.State) { send(screen.Connection{State: s}) })
+		if ctx.Err() == nil {
+			send(screen.Done{Action: a, Err: err})
+		}
+	})
+}
+
+// schedule makes the tick that the page wants next.
+func (p *program) schedule(now time.Time) tea.Cmd {
+	if p.width == 0 {
+		return nil
+	}
+	page := p.top().page
+	page.Lines(now, p.width, p.height)
+	at := page.Changes(now)
+	if at.IsZero() || !p.tickAt.IsZero() && !at.Before(p.tickAt) {
+		return nil
+	}
+	p.tickAt = at
+	return tea.Tick(max(at.Sub(now), time.Millisecond), func(time.Time) tea.Msg { return tick{at} })
+}
+
+// View implements tea.Model.
+func (p *program) View() tea.View {
+	if p.width == 0 {
+		return tea.NewView("")
+	}
+	page := p.top().page
+	lines := page.Lines(time.Now(), p.width, p.height)
+	if p.notice != "" {
+		lines = slices.Clone(lines)
+		lines[len(lines)-1] = screen.Pad(screen.OneLine(p.notice), p.width)
+	}
+	v := tea.NewView(strings.Join(lines, "\n"))
+	v.AltScreen = true
+	v.WindowTitle = "holon: " + page.Title()
+	if x, y, show := page.Cursor(p.width, p.height); show {
+		v.Cursor = tea.NewCursor(x, y)
+	}
+	return v
+}

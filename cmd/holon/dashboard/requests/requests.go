@@ -1,0 +1,141 @@
+// Package requests carries out the actions of the dashboard's pages that are requests to
+// the server. It knows no page and no terminal; whoever calls it chooses the goroutine.
+//
+// A change carries an idempotency key, so that it happens once although it is sent again
+// when the connection breaks.
+package requests
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// patience is how long a request may take with all its attempts.
+const patience = 30 * time.Second
+
+// Caller calls a method of the server; *client.Client is one.
+type Caller interface {
+	Call(ctx context.Context, method string, params, result any) error
+}
+
+// Requests carries out actions for one person. It may be used from any number of
+// goroutines.
+type Requests struct {
+	Server Caller
+	// Consumer is the name under which the server keeps what this person has seen, such
+	// as seen:owner; "": it is not told.
+	Consumer string
+}
+
+// Do carries out an action that is a request; ok is false if it is none. It blocks until
+// the server has answered.
+func (r Requests) Do(ctx context.Context, action screen.Action) (done screen.Done, ok bool) {
+	done.Action = action
+	method, params := r.request(action)
+	if method == "" {
+		return done, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if p, changes := params.(map[string]any); changes && method != "cursor/advance" {
+		if _, read := action.(screen.Call); !read {
+			id, err := uuid.NewV7()
+			if err != nil {
+				done.Err = fmt.Errorf("make a key: %w", err)
+				return done, true
+			}
+			p["idempotency_key"] = id.String()
+		}
+	}
+	done.Err = r.call(ctx, method, params, &done.Result)
+	return done, true
+}
+
+// request is the method and the params of an action, "" if it is no request.
+func (r Requests) request(action screen.Action) (method string, params any) {
+	switch a := action.(type) {
+	case screen.Call:
+		return a.Method, a.Params
+	case screen.Respond:
+		p := map[string]any{"item_id": a.Item}
+		switch {
+		case a.Cancel:
+			p["outcome"] = "cancelled"
+		case a.Option != "":
+			p["option_id"] = a.Option
+		default:
+			p["answer"] = a.Answer
+		}
+		return "item/respond", p
+	case screen.Start:
+		return "turn/start", map[string]any{"thread_id": a.Thread, "input": input(a.Text)}
+	case screen.Steer:
+		return "turn/steer", map[string]any{"turn_id": a.Turn, "input": input(a.Text)}
+	case screen.Interrupt:
+		return "turn/interrupt", map[string]any{"turn_id": a.Turn}
+	case screen.Retry:
+		return "turn/retry", map[string]any{"turn_id": a.Turn}
+	case screen.Close:
+		return "thread/close", map[string]any{"thread_id": a.Thread}
+	case screen.Seen:
+		if r.Consumer == "" {
+			return "", nil
+		}
+		return "cursor/advance", map[string]any{"consumer_id": r.Consumer, "stream_name": "events", "subject_id": a.Thread, "last_sequence": a.Seq}
+	}
+	return "", nil
+}
+
+// input is a text in the form of turn/start.
+func input(text string) []any {
+	return []any{map[string]any{
+		"type": "message", "role": "user",
+		"content": []any{map[string]any{"type": "input_text", "text": text}},
+	}}
+}
+
+// call calls a method, and again if the connection broke after it had been made: only
+// then is it unknown whether the change happened.
+func (r Requests) call(ctx context.Context, method string, params any, result *json.RawMessage) error {
+	for attempt := 1; ; attempt++ {
+		err := r.Server.Call(ctx, method, params, result)
+		var refused *client.Error
+		var peer *client.PeerError
+		absent := errors.As(err, &peer) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, os.ErrNotExist)
+		if err == nil || errors.As(err, &refused) || attempt == 1 && absent || attempt == 5 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Duration(attempt) * 200 * time.Millisecond):
+		}
+	}
+}
+
+// Consumer is the name under which the server keeps what the owner of this connection
+// has seen, "" if the server does not say who that is.
+func Consumer(ctx context.Context, server Caller) string {
+	var hello struct {
+		Token *struct {
+			Name string `json:"name"`
+		} `json:"token"`
+	}
+	if server.Call(ctx, "initialize", nil, &hello) != nil {
+		return ""
+	}
+	if hello.Token != nil && hello.Token.Name != "" {
+		return "seen:" + hello.Token.Name
+	}
+	return "seen:owner"
+}
