@@ -164,6 +164,14 @@ func (q *question) take(line string) (answer screen.Respond, ready bool) {
 	return answer, true
 }
 
+// widensShort is widens for a window with little room.
+func widensShort(kind string) string {
+	if strings.HasSuffix(kind, "_always") {
+		return "from now on, without asking"
+	}
+	return ""
+}
+
 // widens says in words what an option allows or forbids beyond this one time, "" for
 // nothing.
 func widens(kind string) string {

@@ -28,27 +28,35 @@ func (m *Model) questionBox(p *painter, room int) (rows []string, x, y int) {
 	case room > 12:
 		most = room - 3
 	}
-	head := m.questionRule(p)
-	answers, x, y := m.answers(p, q)
+	answers, x, y := m.answers(p, q, widens)
+	if len(answers) > most-3 {
+		answers, x, y = m.answers(p, q, widensShort)
+	}
 	if len(answers) > most-2 { // the chosen one and those around it
-		first := 0
-		if len(q.content.Options) > 0 {
-			first = min(len(answers)-(most-2), max(0, len(answers)*q.choice/len(q.content.Options)-1))
+		first := max(0, len(answers)-(most-2))
+		if n := len(q.content.Options); n > 0 {
+			first = min(first, max(0, len(answers)*q.choice/n-1))
 		}
 		answers, y = answers[first:first+most-2], y-first
 	}
 	about := m.about(p, q)
 	window := most - 1 - len(answers)
 	v.subjectRows = len(about)
-	if len(about) > window {
-		shown := max(0, window-1)
-		v.subjectTop = min(v.subjectTop, len(about)-shown)
-		hidden := len(about) - shown
+	hidden := len(about) - window
+	switch {
+	case hidden <= 0:
+		v.subjectTop, hidden = 0, 0
+	case window >= 3:
+		hidden++
+		v.subjectTop = min(v.subjectTop, hidden)
+		shown := window - 1
 		about = append(about[v.subjectTop:v.subjectTop+shown:v.subjectTop+shown], p.styles.Dim.Paint(m.moreOf(hidden)))
-	} else {
-		v.subjectTop = 0
+		hidden = 0
+	default:
+		v.subjectTop = min(v.subjectTop, hidden)
+		about = about[v.subjectTop : v.subjectTop+window]
 	}
-	rows = append([]string{head}, about...)
+	rows = append([]string{m.questionRule(p, hidden)}, about...)
 	y += len(rows)
 	return append(rows, answers...), x, y
 }
@@ -57,7 +65,7 @@ func (m *Model) moreOf(hidden int) string {
 	if m.focus == onQuestion {
 		return fmt.Sprintf("  … %d more lines: PgDn, PgUp", hidden)
 	}
-	return fmt.Sprintf("  … %d more lines: Esc, a, then PgDn", hidden)
+	return fmt.Sprintf("  … %d more lines: a, then PgDn", hidden)
 }
 
 // scrollSubject scrolls what the question is about; false if all of it is visible.
@@ -75,7 +83,9 @@ func (m *Model) scrollSubject(name string) bool {
 	return v.subjectTop != before || step > 0
 }
 
-func (m *Model) questionRule(p *painter) string {
+// questionRule is the line above a question: how many there are, how one answers, and
+// how many lines are hidden that no other row tells of.
+func (m *Model) questionRule(p *painter, hidden int) string {
 	text := "─ The agent asks "
 	if n := len(m.asks.open); n > 1 {
 		text = fmt.Sprintf("─ The agent asks (1 of %d) ", n)
@@ -85,7 +95,10 @@ func (m *Model) questionRule(p *painter) string {
 	case onTimeline:
 		how = " a answers ─"
 	case onInput:
-		how = " Esc, then a answers ─"
+		how = " Esc a answers ─"
+	}
+	if hidden > 0 && m.focus == onQuestion {
+		how = fmt.Sprintf(" PgDn: %d more ─", hidden)
 	}
 	if screen.Width(text)+screen.Width(how) > p.width {
 		how = ""
@@ -145,7 +158,7 @@ func (m *Model) subjectOf(p *painter, r *rows, q *question) {
 		r.add(p.styles.Dim, "(reading what it is about …)")
 	case it == nil:
 	case len(it.diffs) > 0:
-		inner := &rows{p: &painter{styles: p.styles, width: p.width - 2, now: p.now}}
+		inner := &rows{p: &painter{styles: p.styles, width: p.width - 2, now: p.now, cwd: p.cwd}}
 		inner.p.diffs(inner, it.diffs, mostLines)
 		r.list = append(r.list, indent(inner.list)...)
 	default:
@@ -163,7 +176,7 @@ func indent(lines []string) (out []string) {
 }
 
 // answers draws the options, or the line for a typed answer.
-func (m *Model) answers(p *painter, q *question) (out []string, x, y int) {
+func (m *Model) answers(p *painter, q *question, widens func(kind string) string) (out []string, x, y int) {
 	s := p.styles
 	if q.sent {
 		return []string{s.Dim.Paint("  sending the answer …")}, -1, 0

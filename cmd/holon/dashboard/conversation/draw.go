@@ -23,6 +23,15 @@ type painter struct {
 	styles screen.Styles
 	width  int
 	now    time.Time
+	cwd    string // of the thread: paths in it are shown without it
+}
+
+// path shows a path in the thread's directory without that.
+func (p *painter) path(text string) string {
+	if p.cwd == "" || p.cwd == "/" {
+		return text
+	}
+	return strings.ReplaceAll(text, " "+strings.TrimSuffix(p.cwd, "/")+"/", " ")
 }
 
 // rows collects the rows of one entry.
@@ -340,7 +349,7 @@ func (p *painter) files(r *rows, e *entry) {
 func (p *painter) diffs(r *rows, diffs []diff, most int) {
 	s := p.styles
 	for _, d := range diffs {
-		title := screen.OneLine(d.title)
+		title := p.path(screen.OneLine(d.title))
 		counts := ""
 		if !d.unknown {
 			counts = fmt.Sprintf(" (+%d −%d)", d.added, d.removed)
@@ -385,7 +394,7 @@ func (p *painter) asked(r *rows, it *item) {
 		title = it.content.Message
 	}
 	if it.status == "pending" {
-		r.head(s.Waiting, "?", screen.OneLine(title), "waits for an answer, below")
+		r.head(s.Waiting, "?", screen.OneLine(title), "· waits for your answer below")
 		return
 	}
 	r.head(s.Dim, "?", screen.OneLine(title), "")

@@ -131,7 +131,8 @@ func (m *Model) help() []screen.Key {
 		if m.typing() {
 			return []screen.Key{{Name: "Enter", Does: "answer"}, {Name: "PgDn", Does: "more"}, {Name: "Esc", Does: "later"}}
 		}
-		return []screen.Key{{Name: "1-9", Does: "choose"}, {Name: "y", Does: "allow"}, {Name: "n", Does: "reject"}, {Name: "Enter", Does: "take ▸"}, {Name: "PgDn", Does: "more"}, {Name: "Esc", Does: "later"}}
+		n := len(m.asks.front().content.Options)
+		return []screen.Key{{Name: fmt.Sprintf("1-%d", min(n, 9)), Does: "choose"}, {Name: "y", Does: "allow"}, {Name: "n", Does: "reject"}, {Name: "Enter", Does: "take ▸"}, {Name: "PgDn", Does: "more"}, {Name: "Esc", Does: "later"}}
 	}
 	list := []screen.Key{}
 	if m.asks.front() != nil {

@@ -96,7 +96,15 @@ func (m *Model) Title() string {
 	if title := screen.OneLine(m.thread.Title); title != "" {
 		return title
 	}
-	return screen.OneLine(m.thread.ThreadID)
+	if m.history.older == "" {
+		for _, e := range m.history.entries {
+			if e.item != nil && e.item.content.Type == "user_message" {
+				return screen.Fit(e.item.summary(), 40)
+			}
+		}
+	}
+	id := screen.OneLine(m.thread.ThreadID)
+	return "thread …" + id[max(0, len(id)-8):]
 }
 
 // Runs tells whether a turn of the thread is at work.

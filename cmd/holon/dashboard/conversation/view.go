@@ -106,7 +106,7 @@ func (m *Model) draw(now time.Time) []string {
 	if width < leastWidth || height < leastHeight {
 		return screen.Fill(screen.Wrap("too small: at least 20 × 6", max(width, 1)), width, height)
 	}
-	p := &painter{styles: m.options.Styles, width: width, now: now}
+	p := &painter{styles: m.options.Styles, width: width, now: now, cwd: screen.OneLine(m.thread.Cwd)}
 	if m.focus == onHelp {
 		lines := append([]string{m.options.Styles.Title.Paint("Keys outside the input line"), ""}, screen.HelpPage(m.options.Styles, keys)...)
 		lines = append(lines, "", "In it: Enter sends, Alt-Enter or Ctrl-J is a new line, Esc leaves it.", "Any key goes back.")
@@ -249,7 +249,7 @@ func (m *Model) down(i, offset, most int) (lines []string, full bool) {
 func (m *Model) rowsOf(e *entry) []string {
 	as := look{version: e.version, width: m.view.width, unfolded: e.unfolded, newest: true}
 	var markdown []string
-	p := &painter{styles: m.options.Styles, width: m.view.width, now: m.view.drawnAt}
+	p := &painter{styles: m.options.Styles, width: m.view.width, now: m.view.drawnAt, cwd: screen.OneLine(m.thread.Cwd)}
 	if it := e.item; it != nil {
 		switch it.content.Type {
 		case "plan":
