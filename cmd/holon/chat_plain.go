@@ -1,9 +1,414 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
 
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/turns"
 )
 
-func chatPlain(ctx context.Context, con *console, c *client.Client, t talk) error { return nil }
+// plainChat is a chat in lines: each line of the input is a text for the agent, or the
+// answer to its question, and everything that happens is a line of the output. One
+// goroutine, the command's, uses it.
+type plainChat struct {
+	con    *console
+	ctx    context.Context
+	client *client.Client
+	thread talk
+	view   *timeline.Renderer
+	input  *lineInput
+
+	active  string          // the turn that runs; "" = none does
+	waits   map[string]bool // turns that were started here and have not ended
+	ended   map[string]bool // turns that ended while a call was under way
+	pending int             // calls that have no answer yet
+	calls   chan func()     // what is to be done with their answers
+	open    []plainQuestion // of the agent
+	due     <-chan time.Time
+	unsent  string // a text that did not reach its turn: the person is asked about it
+	stopped bool   // Ctrl-C has interrupted the turn
+}
+
+type plainQuestion struct {
+	question
+	turn  string
+	asked time.Time // zero: not yet
+}
+
+// questionDead is how long a line is not taken as the answer to a new question: it was
+// begun before the question came.
+const questionDead = 500 * time.Millisecond
+
+// chatPlain talks in lines until the input ends.
+func chatPlain(ctx context.Context, con *console, c *client.Client, t talk) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	after, active, err := beginOf(ctx, c, t.ThreadID)
+	if err != nil {
+		return err
+	}
+	p := &plainChat{
+		con: con, ctx: ctx, client: c, thread: t, view: timeline.New(con.out, timeline.Options{}), input: newLineInput(con),
+		active: active, waits: map[string]bool{}, ended: map[string]bool{}, calls: make(chan func(), 16),
+	}
+	defer p.input.end()
+	if err := p.say("%s. Each line goes to the agent. Ctrl-C interrupts the turn, Ctrl-D leaves.", t.name()); err != nil {
+		return err
+	}
+	f := startFeed(ctx, c, client.Options{AfterSeq: &after, ThreadIDs: []string{t.ThreadID}, RetryFirst: true})
+	defer f.end()
+	err = p.run(f, signals)
+	if closeErr := p.view.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// beginOf is the seq after which the last turn of the thread began, so that a chat
+// begins with what was said last, and the turn that runs, "" for none.
+func beginOf(ctx context.Context, c *client.Client, threadID string) (after int64, active string, err error) {
+	var list struct {
+		Turns []struct {
+			TurnID     string      `json:"turn_id"`
+			State      turns.State `json:"state"`
+			CreatedSeq int64       `json:"created_seq"`
+		} `json:"turns"`
+		LatestSeq int64 `json:"latest_seq"`
+	}
+	if err := c.Call(ctx, "turn/list", map[string]any{"thread_id": threadID, "order": "desc", "limit": 10}, &list); err != nil {
+		return 0, "", err
+	}
+	after = list.LatestSeq
+	for i, t := range list.Turns {
+		if i == 0 || t.State == turns.Active || t.State == turns.Queued {
+			after = t.CreatedSeq - 1
+		}
+		if t.State == turns.Active {
+			active = t.TurnID
+		}
+	}
+	var status struct {
+		FirstSeq int64 `json:"first_seq"`
+	}
+	// Not everybody may ask for the status; then nothing was removed, as far as is known.
+	if c.Call(ctx, "holon/status", nil, &status) == nil && after < status.FirstSeq-1 {
+		after = list.LatestSeq
+	}
+	return after, active, nil
+}
+
+// run goes on until the input has ended, and what was started here with it.
+func (p *plainChat) run(f *feed, signals <-chan os.Signal) error {
+	for {
+		if p.input.closed && (p.input.terminal || p.idle()) {
+			return p.leave()
+		}
+		if p.input.closed && p.asking() {
+			return p.unanswered()
+		}
+		p.input.want(p.idle() || p.asking())
+		var err error
+		select {
+		case item, open := <-f.items:
+			switch {
+			case !open:
+				return f.err
+			case item.state != nil:
+				err = p.view.State(*item.state)
+			default:
+				err = p.take(item.event)
+			}
+		case line, open := <-p.input.lines:
+			if !open {
+				p.input.closed, p.input.lines = true, nil
+				continue
+			}
+			p.input.wanted = false
+			err = p.line(line)
+		case <-p.due:
+			p.due = nil
+			err = p.ask()
+		case then := <-p.calls:
+			p.pending--
+			then()
+		case sig := <-signals:
+			if sig != syscall.SIGINT || p.stopped || p.active == "" {
+				return errors.Join(p.leave(), &exitError{code: exitFailed})
+			}
+			p.interrupt()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// idle tells whether nothing that was started here goes on.
+func (p *plainChat) idle() bool {
+	return p.pending == 0 && len(p.waits) == 0 && p.active == "" && len(p.open) == 0 && p.due == nil
+}
+
+// asking tells whether a line would be an answer.
+func (p *plainChat) asking() bool {
+	return p.unsent != "" || len(p.open) > 0 && !p.open[0].asked.IsZero()
+}
+
+func (p *plainChat) say(format string, args ...any) error {
+	text := timeline.Clean(fmt.Sprintf(format, args...))
+	for line := range strings.SplitSeq(text, "\n") {
+		if _, err := fmt.Fprintln(p.con.out, strings.TrimRight("chat: "+line, " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *plainChat) leave() error {
+	if p.active == "" {
+		return nil
+	}
+	return p.say("the turn continues at the server: holon chat %s", p.thread.ThreadID)
+}
+
+// unanswered leaves although something is asked: the input has ended.
+func (p *plainChat) unanswered() error {
+	if p.unsent != "" {
+		return errors.Join(p.say("not sent: %s", p.unsent), &exitError{code: exitFailed})
+	}
+	return errors.Join(p.say("the agent waits for an answer: holon respond %s", p.open[0].id), &exitError{code: exitFailed})
+}
+
+// take shows an event.
+func (p *plainChat) take(e client.Event) error {
+	if strings.HasPrefix(e.Method, "inbox/") {
+		return nil // what the agent is told comes as a message
+	}
+	if err := p.view.Event(e); err != nil {
+		return err
+	}
+	switch e.Method {
+	case notify.TurnStarted:
+		p.active, p.stopped = e.TurnID, false
+	case notify.TurnCompleted, notify.TurnInterrupted, notify.TurnFailed:
+		p.over(e.TurnID)
+	case notify.StreamRewind:
+		p.open = slices.DeleteFunc(p.open, func(q plainQuestion) bool { return q.turn == e.TurnID })
+	case notify.ItemCreated, notify.ItemUpdated, notify.ItemDeleted:
+		return p.item(e)
+	}
+	return nil
+}
+
+// over takes the end of a turn: its questions end with it.
+func (p *plainChat) over(turn string) {
+	if p.active == turn {
+		p.active = ""
+	}
+	delete(p.waits, turn)
+	if p.pending > 0 {
+		p.ended[turn] = true
+	}
+	p.open = slices.DeleteFunc(p.open, func(q plainQuestion) bool { return q.turn == turn })
+}
+
+// item finds questions and their ends.
+func (p *plainChat) item(e client.Event) error {
+	var item struct {
+		Status  string          `json:"status"`
+		Content json.RawMessage `json:"content"`
+	}
+	if err := json.Unmarshal(e.Params, &item); err != nil {
+		return fmt.Errorf("read %s: %w", e.Method, err)
+	}
+	at := slices.IndexFunc(p.open, func(q plainQuestion) bool { return q.id == e.ItemID })
+	if item.Status != "pending" {
+		if at >= 0 {
+			p.open = slices.Delete(p.open, at, at+1)
+			p.askSoon()
+		}
+		return nil
+	}
+	q := plainQuestion{question: newQuestion(e.ItemID, timeline.ReadContent(item.Content)), turn: e.TurnID}
+	if at >= 0 {
+		p.open[at] = q
+	} else {
+		p.open = append(p.open, q)
+	}
+	p.askSoon()
+	return nil
+}
+
+// askSoon asks unless an answer comes at once.
+func (p *plainChat) askSoon() {
+	if len(p.open) > 0 && p.open[0].asked.IsZero() && p.due == nil {
+		p.due = time.After(answeredAtOnce)
+	}
+}
+
+// interrupt interrupts the turn that runs.
+func (p *plainChat) interrupt() {
+	p.stopped = true
+	p.call("turn/interrupt", map[string]any{"turn_id": p.active, "reason": "Ctrl-C at holon chat"}, func(_ json.RawMessage, err error) {
+		if err != nil && !client.IsKind(err, "turn_not_active") {
+			_ = p.say("the turn could not be interrupted: %v", err)
+		}
+	})
+}
+
+// line takes a line of the input.
+func (p *plainChat) line(line string) error {
+	text := strings.TrimSpace(line)
+	switch {
+	case p.unsent != "":
+		return p.again(text)
+	case len(p.open) > 0 && !p.open[0].asked.IsZero():
+		return p.answer(line)
+	case text == "":
+		return nil
+	case p.active != "":
+		p.steer(text)
+		return p.say("this steers the turn")
+	}
+	p.start(text)
+	return p.say("this starts a turn")
+}
+
+func (p *plainChat) start(text string) {
+	p.call("turn/start", map[string]any{"thread_id": p.thread.ThreadID, "input": userInput(text)}, func(raw json.RawMessage, err error) {
+		var turn struct {
+			TurnID string `json:"turn_id"`
+		}
+		if err != nil {
+			_ = p.say("not sent: %s\n%v", text, err)
+			return
+		}
+		if json.Unmarshal(raw, &turn) == nil && !p.ended[turn.TurnID] {
+			p.waits[turn.TurnID] = true
+		}
+		if p.pending == 0 {
+			clear(p.ended)
+		}
+	})
+}
+
+func (p *plainChat) steer(text string) {
+	p.call("turn/steer", map[string]any{"turn_id": p.active, "input": userInput(text)}, func(_ json.RawMessage, err error) {
+		switch {
+		case err == nil:
+		case client.IsKind(err, "turn_not_active"):
+			p.unsent = strings.TrimPrefix(p.unsent+"\n"+text, "\n")
+			_ = p.say("The turn has ended before your text reached it: %s\nStart a new turn with it? y or n", text)
+		default:
+			_ = p.say("not sent: %s\n%v", text, err)
+		}
+	})
+}
+
+// again takes the answer about a text that did not reach its turn.
+func (p *plainChat) again(answer string) error {
+	text := p.unsent
+	switch strings.ToLower(answer) {
+	case "y", "yes":
+		p.unsent = ""
+		p.start(text)
+		return p.say("this starts a turn")
+	case "n", "no":
+		p.unsent = ""
+		return p.say("not sent: %s", text)
+	}
+	return p.say("Start a new turn with this text? y or n\n%s", text)
+}
+
+// call calls a method in a goroutine of its own; then runs on the command's.
+func (p *plainChat) call(method string, params map[string]any, then func(json.RawMessage, error)) {
+	p.pending++
+	key, keyErr := keyOr("")
+	params["idempotency_key"] = key
+	go func() {
+		ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
+		defer cancel()
+		var raw json.RawMessage
+		err := keyErr
+		if err == nil {
+			err = callRetrying(ctx, p.client, method, params, &raw)
+		}
+		select {
+		case p.calls <- func() { then(raw, err) }:
+		case <-p.ctx.Done():
+		}
+	}()
+}
+
+// lineInput reads lines. Those of a terminal are taken as they come; of a pipe the next
+// one is read when it is wanted, so that a line is for what came of the one before.
+type lineInput struct {
+	terminal bool
+	lines    chan string
+	next     chan struct{}
+	over     chan struct{}
+	wanted   bool
+	closed   bool
+}
+
+// maxLine is the longest line that is read.
+const maxLine = 1 << 20
+
+func newLineInput(con *console) *lineInput {
+	in := &lineInput{terminal: con.isInputTerminal(), lines: make(chan string), next: make(chan struct{}), over: make(chan struct{})}
+	lines := in.lines
+	go func() {
+		defer close(lines)
+		scanner := bufio.NewScanner(con.in)
+		scanner.Buffer(nil, maxLine)
+		for {
+			if !in.terminal {
+				select {
+				case <-in.next:
+				case <-in.over:
+					return
+				}
+			}
+			if !scanner.Scan() {
+				return
+			}
+			select {
+			case lines <- scanner.Text():
+			case <-in.over:
+				return
+			}
+		}
+	}()
+	return in
+}
+
+// want lets the next line of a pipe be read.
+func (in *lineInput) want(now bool) {
+	if in.terminal || in.closed || in.wanted || !now {
+		return
+	}
+	in.wanted = true
+	go func() {
+		select {
+		case in.next <- struct{}{}:
+		case <-in.over:
+		}
+	}()
+}
+
+// end stops the reading of lines. It is called once.
+func (in *lineInput) end() { close(in.over) }

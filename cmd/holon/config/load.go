@@ -24,7 +24,7 @@ const (
 
 // notSettings are the HOLON_* variables that are no settings: where a client
 // finds the server, and what the process of an agent is told.
-var notSettings = []string{"HOLON_URL", "HOLON_TOKEN", "HOLON_MCP_URL", "HOLON_THREAD_ID", "HOLON_TURN_ID", "HOLON_ATTEMPT", "HOLON_ORIGIN", process.EnvGroup, fileEnv, agentEnv}
+var notSettings = []string{"HOLON_URL", "HOLON_PLAIN", "HOLON_TOKEN", "HOLON_MCP_URL", "HOLON_THREAD_ID", "HOLON_TURN_ID", "HOLON_ATTEMPT", "HOLON_ORIGIN", process.EnvGroup, fileEnv, agentEnv}
 
 // Loaded is a configuration with the source of each value.
 type Loaded struct {

@@ -271,9 +271,9 @@ func (c Content) changes() string {
 	return strings.Join(lines, "\n")
 }
 
-// diffs lists changed files with the lines that differ: what a person needs
+// Diffs lists changed files with the lines that differ: what a person needs
 // to see before allowing a change.
-func (c Content) diffs() string {
+func (c Content) Diffs() string {
 	var blocks []string
 	for i, change := range c.Changes {
 		one := c

@@ -118,7 +118,7 @@ func (r *Renderer) show(event client.Event, it *item, p params, ended bool) {
 		}
 	case "file_change":
 		// Also before its end: a permission request may be about it.
-		if text := c.diffs(); text != "" && text != it.changed {
+		if text := c.Diffs(); text != "" && text != it.changed {
 			it.changed = text
 			r.block(event.ThreadID, it.label, text)
 		}

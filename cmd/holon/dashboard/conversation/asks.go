@@ -164,7 +164,7 @@ func (q *question) take(line string) (answer screen.Respond, ready bool) {
 	return answer, true
 }
 
-// widensShort is widens for a window with little room.
+// widensShort is Widens for a window with little room.
 func widensShort(kind string) string {
 	if strings.HasSuffix(kind, "_always") {
 		return "from now on, without asking"
@@ -172,9 +172,9 @@ func widensShort(kind string) string {
 	return ""
 }
 
-// widens says in words what an option allows or forbids beyond this one time, "" for
+// Widens says in words what an option allows or forbids beyond this one time, "" for
 // nothing.
-func widens(kind string) string {
+func Widens(kind string) string {
 	switch kind {
 	case "allow_always":
 		return "and from now on the agent does this without asking; the agent decides what counts as the same, and for how long"

@@ -28,7 +28,7 @@ func (m *Model) questionBox(p *painter, room int) (rows []string, x, y int) {
 	case room > 12:
 		most = room - 3
 	}
-	answers, x, y := m.answers(p, q, widens)
+	answers, x, y := m.answers(p, q, Widens)
 	if len(answers) > most-3 {
 		answers, x, y = m.answers(p, q, widensShort)
 	}

@@ -140,6 +140,8 @@ func (m *Model) help() []screen.Key {
 	}
 	if e := m.history.byKey[m.view.selected]; e != nil && e.child != nil {
 		list = append(list, screen.Key{Name: "Enter", Does: "open the child"})
+	} else if e != nil && e.unfolded {
+		list = append(list, screen.Key{Name: "Enter", Does: "fold"})
 	} else if e != nil {
 		list = append(list, screen.Key{Name: "Enter", Does: "unfold"})
 	}
