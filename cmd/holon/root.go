@@ -27,7 +27,12 @@ durable log, which any number of clients follow live and resume by cursor.
 		PersistentPreRun: func(*cobra.Command, []string) {
 			g.started = true
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !g.interactive() {
+				return cmd.Help()
+			}
+			return runDashboard(g, false)(cmd, args)
+		},
 	}
 	root.SetIn(g.in)
 	root.SetOut(g.out)
@@ -50,6 +55,7 @@ durable log, which any number of clients follow live and resume by cursor.
 		}
 	}
 	add(groupWork,
+		newTopCommand(g),
 		newRunCommand(g),
 		newChatCommand(g),
 		newWatchCommand(g),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/cmd/holon/daemon"
+	"github.com/seed82539d15/holon/cmd/holon/servers"
 )
 
 func newServeCommand(g *globals) *cobra.Command {
@@ -44,6 +45,7 @@ drains (running turns get drain_seconds), a second one exits at once.
 			defer done()
 			err = daemon.Run(cmd.Context(), daemon.Options{
 				Config: loaded.Config, Version: version, Stdin: g.in, Stdout: g.out, Stderr: g.err, Stop: stop,
+				Servers:  servers.At(g.env("XDG_RUNTIME_DIR")),
 				OnAgents: func(f func()) { kill.Store(&f) },
 			})
 			var usage *daemon.UsageError

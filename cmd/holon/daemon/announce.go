@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"go.uber.org/zap"
 
+	"github.com/seed82539d15/holon/cmd/holon/servers"
 	"github.com/seed82539d15/holon/host"
 	"github.com/seed82539d15/holon/rpc/client"
 )
@@ -27,7 +29,12 @@ func (d *daemon) announce() error {
 	if err != nil {
 		return err
 	}
-	record, err := json.Marshal(client.ServerRecord{Process: host.Self(), URLs: urls, LogID: position.LogID})
+	self := client.ServerRecord{Process: host.Self(), URLs: urls, LogID: position.LogID}
+	// Whoever looks for servers elsewhere misses this one then: it works without.
+	if err := d.Servers.Add(servers.Entry{ServerRecord: self, Data: d.cfg.Data}); err != nil {
+		d.log.Warn("enter this server into the registry", zap.Error(err))
+	}
+	record, err := json.Marshal(self)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/api/logring"
 	"github.com/seed82539d15/holon/cmd/holon/config"
+	"github.com/seed82539d15/holon/cmd/holon/servers"
 	"github.com/seed82539d15/holon/engine"
 	"github.com/seed82539d15/holon/hooks"
 	"github.com/seed82539d15/holon/inbox"
@@ -43,6 +44,9 @@ type Options struct {
 	Stdout  io.Writer
 	Stderr  io.Writer       // for the log and for lines for people
 	Stop    <-chan struct{} // closed to stop in order: SIGTERM
+
+	// Servers is the registry that names the server while it runs; "" = none.
+	Servers servers.Registry
 
 	// OnAgents, if not nil, receives a function that kills the processes of all
 	// agents, for a stop that does not wait for the drain. That function may be
@@ -274,8 +278,12 @@ func (d *daemon) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(d.Stderr, format+"\n", args...) // a closed stderr does not stop the server
 }
 
-// withdraw removes server.json, if it is still this server's.
+// withdraw removes server.json and the entry of the registry, if they are still this
+// server's.
 func (d *daemon) withdraw() {
+	if err := d.Servers.Remove(d.cfg.Data); err != nil {
+		d.log.Warn("remove the entry of this server", zap.Error(err))
+	}
 	if r, err := client.ReadServerFile(d.cfg.Data); err != nil || r.PID != os.Getpid() {
 		return
 	}

@@ -99,6 +99,24 @@ func (m *Model) Pending() []screen.Action {
 	return actions
 }
 
+// Due is when a close has to be sent, zero if none is pending.
+func (m *Model) Due() time.Time {
+	var next time.Time
+	for _, at := range m.closing {
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	return next
+}
+
+// Looked says that the person has looked at a thread up to a seq.
+func (m *Model) Looked(id string, seq int64) {
+	if t := m.list.threads[id]; t != nil {
+		t.Summary.SeenSeq = max(t.Summary.SeenSeq, seq)
+	}
+}
+
 // Update implements screen.Page.
 func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 	actions := m.due(now)

@@ -1,0 +1,261 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// carryOut does what a page asks for: the rest of the program at once, requests
+// in goroutines of their own.
+func (p *program) carryOut(now time.Time, from screen.Page, actions []screen.Action) tea.Cmd {
+	var commands []tea.Cmd
+	for _, action := range actions {
+		switch action := action.(type) {
+		case screen.Quit:
+			commands = append(commands, tea.Quit)
+		case screen.Say:
+			p.say(now, action.Text)
+		case screen.Copy:
+			commands = append(commands, tea.SetClipboard(action.Text))
+		case screen.Open:
+			commands = append(commands, p.open(now, action.Thread))
+		case screen.Back:
+			p.back()
+		case screen.Next:
+			commands = append(commands, p.next(now))
+		case screen.Follow:
+			p.follow(from, action)
+		case screen.Work:
+			commands = append(commands, func() tea.Msg { return toPage{from, action.Do()} })
+		default:
+			commands = append(commands, p.request(from, action))
+		}
+	}
+	return tea.Batch(commands...)
+}
+
+// open shows a thread.
+func (p *program) open(now time.Time, id string) tea.Cmd {
+	thread, ok := p.overview.Thread(id)
+	if !ok {
+		return nil
+	}
+	p.back()
+	page, actions := newPage(p.styles, thread)
+	p.page = page
+	return p.carryOut(now, page, actions)
+}
+
+// back shows the overview.
+func (p *program) back() {
+	p.follows()
+	p.follows = func() {}
+	p.page, p.dirty = p.overview, true
+}
+
+// next goes to the next thread that waits: in the overview its row is selected,
+// on the page of a thread it is opened.
+func (p *program) next(now time.Time) tea.Cmd {
+	id := p.overview.NextWaiting(p.overview.Selected())
+	if id == "" {
+		p.say(now, "Nothing waits for you.")
+		return nil
+	}
+	p.overview.Select(id)
+	p.dirty = true
+	if p.page == p.overview {
+		return nil
+	}
+	return p.open(now, id)
+}
+
+// connected takes the connection that was chosen at the start.
+func (p *program) connected(now time.Time, msg connected) []screen.Action {
+	if msg.err != nil {
+		return p.update(now, p.page, startFailed{p.explain(msg.err)})
+	}
+	p.client = msg.client
+	p.work.Go(func() {
+		<-p.ctx.Done()
+		msg.client.Close()
+	})
+	p.page, p.dirty = p.overview, true
+	p.feed()
+	return nil
+}
+
+// follow sends the events of a thread to a page until it is left.
+func (p *program) follow(page screen.Page, action screen.Follow) {
+	p.follows()
+	ctx, cancel := context.WithCancel(p.ctx)
+	p.follows = cancel
+	c := p.client
+	p.work.Go(func() {
+		defer cancel()
+		followThread(ctx, c, action, func(msg tea.Msg) { p.send(toPage{page, msg}) })
+	})
+}
+
+// request sends the request of an action.
+func (p *program) request(page screen.Page, action screen.Action) tea.Cmd {
+	c, consumer := p.client, p.consumer
+	return func() tea.Msg {
+		result, err := p.perform(p.ctx, c, consumer, action)
+		return toPage{page, screen.Done{Action: action, Result: result, Err: err}}
+	}
+}
+
+// perform sends the request of an action and waits for the answer. It runs in a
+// goroutine of its own.
+func (p *program) perform(ctx context.Context, c *client.Client, consumer string, action screen.Action) (result json.RawMessage, err error) {
+	call := func(method string, params any) error {
+		p.requests.Add(1)
+		return c.Call(ctx, method, params, &result)
+	}
+	switch a := action.(type) {
+	case screen.Call:
+		err = call(a.Method, a.Params)
+	case screen.Respond:
+		params := map[string]any{"item_id": a.Item}
+		switch {
+		case a.Cancel:
+			params["outcome"] = "cancelled"
+		case a.Answer != nil:
+			params["answer"] = a.Answer
+		default:
+			params["option_id"] = a.Option
+		}
+		err = call("item/respond", params)
+	case screen.Start:
+		err = call("turn/start", map[string]any{"thread_id": a.Thread, "input": input(a.Text)})
+	case screen.StartThread:
+		return p.startThread(a, call, &result)
+	case screen.Steer:
+		err = call("turn/steer", map[string]any{"turn_id": a.Turn, "input": input(a.Text)})
+	case screen.Interrupt:
+		err = call("turn/interrupt", map[string]any{"turn_id": a.Turn})
+	case screen.Retry:
+		err = call("turn/retry", map[string]any{"turn_id": a.Turn})
+	case screen.Close:
+		err = call("thread/close", map[string]any{"thread_id": a.Thread})
+	case screen.Seen:
+		err = call("cursor/advance", map[string]any{
+			"consumer_id": consumer, "stream_name": "events", "subject_id": a.Thread,
+			"last_sequence": a.Seq, "delivered_at": time.Now().UTC(),
+		})
+	}
+	return result, err
+}
+
+// startThread starts a thread and its first turn. A thread whose turn does not
+// start is closed again.
+func (p *program) startThread(a screen.StartThread, call func(string, any) error, result *json.RawMessage) (json.RawMessage, error) {
+	params := map[string]any{}
+	if a.Agent != "" {
+		params["agent"] = a.Agent
+	}
+	if a.Cwd != "" {
+		params["cwd"] = absolute(a.Cwd, p.o.Cwd)
+	}
+	if err := call("thread/start", params); err != nil {
+		return nil, err
+	}
+	started := *result
+	var thread struct {
+		ID string `json:"thread_id"`
+	}
+	if err := json.Unmarshal(started, &thread); err != nil {
+		return nil, err
+	}
+	if err := call("turn/start", map[string]any{"thread_id": thread.ID, "input": input(a.Text)}); err != nil {
+		_ = call("thread/close", map[string]any{"thread_id": thread.ID}) // what failed first is reported
+		return nil, err
+	}
+	return started, nil
+}
+
+// absolute is a directory as a person types it, for the server.
+func absolute(path, cwd string) string {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	if !filepath.IsAbs(path) {
+		return filepath.Join(cwd, path)
+	}
+	return path
+}
+
+// input is a text as the input of a turn.
+func input(text string) any {
+	return []any{map[string]any{
+		"type": "message", "role": "user",
+		"content": []any{map[string]any{"type": "input_text", "text": text}},
+	}}
+}
+
+// report says how a request ended.
+func (p *program) report(now time.Time, done screen.Done) {
+	if done.Err != nil {
+		// That somebody else has looked further is no failure.
+		if _, ok := done.Action.(screen.Seen); !ok && p.ctx.Err() == nil {
+			p.say(now, p.explain(done.Err))
+		}
+		return
+	}
+	switch a := done.Action.(type) {
+	case screen.Seen:
+		p.overview.Looked(a.Thread, a.Seq)
+	case screen.Interrupt:
+		p.say(now, "Interrupted.")
+	case screen.Retry:
+		p.say(now, "It is tried again.")
+	case screen.Close:
+		p.say(now, "Closed.")
+	case screen.Respond:
+		p.say(now, "Answered.")
+	case screen.StartThread:
+		p.say(now, "Started.")
+	}
+}
+
+// explain says an error in words, and what to do about it.
+func (p *program) explain(err error) string {
+	text := err.Error()
+	if client.IsKind(err, "already_resolved") {
+		text = "Somebody else has answered already."
+	}
+	if p.o.Explain != nil {
+		if hint := p.o.Explain(err); hint != "" {
+			text += " " + hint
+		}
+	}
+	return text
+}
+
+// pendingTime bounds how long the end of the dashboard waits for requests.
+const pendingTime = 2 * time.Second
+
+// sendPending sends what the person has asked for and could have undone until
+// the dashboard ended.
+func (p *program) sendPending() {
+	actions := p.overview.Pending()
+	if len(actions) == 0 || p.client == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), pendingTime)
+	defer cancel()
+	for _, action := range actions {
+		_, _ = p.perform(ctx, p.client, p.consumer, action) // nobody is there to read an error
+	}
+}

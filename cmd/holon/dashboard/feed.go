@@ -1,0 +1,331 @@
+package dashboard
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/overview"
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// Bounds of what is read.
+const (
+	pageRows     = 500                    // of a list at the start
+	newestClosed = 100                    // closed threads that are listed
+	readTogether = 100                    // changed threads in one request
+	readEvery    = 250 * time.Millisecond // between two requests for changed threads
+	againAfter   = 2 * time.Second        // until a failed start of the feed is tried again
+)
+
+// summaryEvents are the events that change the summary of a thread. What agents
+// print comes as deltas, and is not among them.
+var summaryEvents = []string{"thread/*", "turn/*", "item/created", "item/updated", "item/deleted"}
+
+// ownConsumer names the cursors that say what the server's own user has seen.
+const ownConsumer = "seen:owner"
+
+// feed tells the overview what happens on the server. Its goroutines end with the
+// context of run.
+type feed struct {
+	client   *client.Client
+	send     func(tea.Msg)
+	now      func() time.Time
+	requests *atomic.Int64
+
+	mu      sync.Mutex // guards the rest
+	changed map[string]struct{}
+	parents map[string]string // of child threads
+	wake    chan struct{}     // has an entry after changed has got one
+	today   spending
+}
+
+// run reads everything and then what changes, until ctx ends. After a failure it
+// begins anew.
+func (f *feed) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := f.follow(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		f.send(screen.Connection{State: client.State{Kind: client.Lost, Reason: err}})
+		select {
+		case <-time.After(againAfter):
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (f *feed) call(ctx context.Context, method string, params, result any) error {
+	f.requests.Add(1)
+	return f.client.Call(ctx, method, params, result)
+}
+
+// follow reads everything once and follows the log from there.
+func (f *feed) follow(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var readers sync.WaitGroup
+	defer readers.Wait()
+	defer cancel()
+	f.mu.Lock()
+	f.changed, f.parents = make(map[string]struct{}), make(map[string]string)
+	f.wake = make(chan struct{}, 1)
+	f.today = newSpending(f.now())
+	f.mu.Unlock()
+
+	if err := f.whoAmI(ctx); err != nil {
+		return err
+	}
+	latest, err := f.listAll(ctx)
+	if err != nil {
+		return err
+	}
+	f.send(screen.Connection{State: client.State{Kind: client.Connected}})
+	readers.Go(func() { f.readSpent(ctx) })
+	readers.Go(func() { f.readChanged(ctx) })
+	subscription := f.client.Subscribe(client.Options{
+		AfterSeq: &latest, Methods: summaryEvents, RetryFirst: true,
+		OnState: func(s client.State) { f.send(screen.Connection{State: s}) },
+	})
+	return subscription.Run(ctx, func(e client.Event) error {
+		f.event(e)
+		return nil
+	})
+}
+
+// whoAmI finds out whose cursors say what was seen.
+func (f *feed) whoAmI(ctx context.Context) error {
+	var result struct {
+		Token struct {
+			Name string `json:"name"`
+		} `json:"token"`
+	}
+	if err := f.call(ctx, "initialize", map[string]any{}, &result); err != nil {
+		return err
+	}
+	if result.Token.Name != "" {
+		f.send(consumer("seen:" + result.Token.Name))
+	}
+	return nil
+}
+
+// threadPage is an answer to thread/list.
+type threadPage struct {
+	Threads []thread `json:"threads"`
+	Next    string   `json:"next_cursor"`
+	Latest  int64    `json:"latest_seq"`
+}
+
+// thread is a thread with what only the feed needs of it.
+type thread struct {
+	overview.Thread
+	Session string `json:"agent_session_id"`
+}
+
+// listAll reads all threads that are not closed and the newest closed ones, and
+// returns the seq after which the log continues.
+func (f *feed) listAll(ctx context.Context) (int64, error) {
+	var all []thread
+	latest := int64(-1)
+	for _, state := range []string{"running", "paused", "closing", "closed"} {
+		params := map[string]any{"view": "summary", "state": state, "order": "desc", "limit": pageRows}
+		if state == "closed" {
+			params["limit"] = newestClosed
+		}
+		for read := 0; ; {
+			var page threadPage
+			if err := f.call(ctx, "thread/list", params, &page); err != nil {
+				return 0, err
+			}
+			if latest < 0 {
+				latest = page.Latest
+			}
+			all = append(all, page.Threads...)
+			read += len(page.Threads)
+			if page.Next == "" || state == "closed" && read >= newestClosed {
+				break
+			}
+			params["cursor"] = page.Next
+		}
+	}
+	f.deliver(all, true)
+	return max(latest, 0), nil
+}
+
+// deliver gives threads to the overview.
+func (f *feed) deliver(threads []thread, whole bool) {
+	rows := make([]overview.Thread, len(threads))
+	f.mu.Lock()
+	for i, t := range threads {
+		rows[i] = t.Thread
+		f.today.sessions[t.ID] = t.Session != ""
+		if t.Level > 0 && f.parents[t.ID] == "" {
+			f.parents[t.ID] = t.Parent.ID
+			if !whole { // its events came before it was known whose child it is
+				f.note(t.Parent.ID)
+			}
+		}
+	}
+	f.mu.Unlock()
+	f.send(overview.Listed{Threads: rows, Whole: whole})
+}
+
+// event notes what an event changes.
+func (f *feed) event(e client.Event) {
+	f.mu.Lock()
+	spent, more := f.today.event(e, f.now())
+	if e.ThreadID != "" {
+		f.note(e.ThreadID)
+	}
+	f.mu.Unlock()
+	if more {
+		f.send(spent)
+	}
+}
+
+// note has a thread read again, and those above it, whose numbers of children may
+// have changed.
+func (f *feed) note(id string) {
+	for range len(f.parents) + 1 {
+		if id == "" {
+			break
+		}
+		f.changed[id] = struct{}{}
+		id = f.parents[id]
+	}
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// readChanged reads changed threads: one request at a time, and not more than one
+// every readEvery.
+func (f *feed) readChanged(ctx context.Context) {
+	pace := time.NewTicker(readEvery)
+	defer pace.Stop()
+	for {
+		select {
+		case <-f.wake:
+		case <-ctx.Done():
+			return
+		}
+		if ids := f.take(); len(ids) > 0 {
+			f.readThreads(ctx, ids)
+		}
+		select {
+		case <-pace.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// take takes some of the changed threads. More are taken when it is called again.
+func (f *feed) take() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var ids []string
+	for id := range maps.Keys(f.changed) {
+		if len(ids) == readTogether {
+			f.wakeUp()
+			break
+		}
+		delete(f.changed, id)
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+func (f *feed) wakeUp() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// readThreads reads threads, all pages of the answer. What could not be read is
+// noted again.
+func (f *feed) readThreads(ctx context.Context, ids []string) {
+	params := map[string]any{"view": "summary", "thread_ids": ids, "limit": readTogether}
+	for {
+		var page threadPage
+		if err := f.call(ctx, "thread/list", params, &page); err != nil {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			for _, id := range ids {
+				f.changed[id] = struct{}{}
+			}
+			if ctx.Err() == nil {
+				f.wakeUp()
+			}
+			return
+		}
+		f.deliver(page.Threads, false)
+		if page.Next == "" {
+			return
+		}
+		params["cursor"] = page.Next
+	}
+}
+
+// batchTime is how long events of a thread are gathered: a screen shows no more.
+const batchTime = 33 * time.Millisecond
+
+// batchMost bounds how many events wait for the screen. The stream waits then: the
+// server keeps the rest.
+const batchMost = 1000
+
+// followThread sends the events of one thread in batches.
+func followThread(ctx context.Context, c *client.Client, action screen.Follow, send func(tea.Msg)) {
+	events := make(chan client.Event, batchMost)
+	var sender sync.WaitGroup
+	sender.Go(func() { sendBatches(ctx, events, send) })
+	after := action.After
+	err := c.Subscribe(client.Options{
+		AfterSeq: &after, ThreadIDs: []string{action.Thread}, RetryFirst: true,
+		OnState: func(s client.State) { send(screen.Connection{State: s}) },
+	}).Run(ctx, func(e client.Event) error {
+		select {
+		case events <- e:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	})
+	close(events)
+	sender.Wait()
+	if ctx.Err() == nil {
+		send(screen.Done{Action: action, Err: err})
+	}
+}
+
+// sendBatches sends what comes within batchTime together, until events is closed.
+func sendBatches(ctx context.Context, events <-chan client.Event, send func(tea.Msg)) {
+	pace := time.NewTicker(batchTime)
+	defer pace.Stop()
+	for first := range events {
+		all := batch{first}
+		for more := true; more && len(all) < batchMost; {
+			select {
+			case e, open := <-events:
+				if more = open; open {
+					all = append(all, e)
+				}
+			default:
+				more = false
+			}
+		}
+		send(all)
+		select {
+		case <-pace.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/overview"
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// noticeTime is how long a notice stays, unless a key is pressed.
+const noticeTime = 6 * time.Second
+
+// program is the tea.Model. The goroutine of bubbletea alone uses it, beside what
+// is said otherwise.
+type program struct {
+	ctx  context.Context
+	o    Options
+	send func(tea.Msg)  // to the update loop, from any goroutine
+	work sync.WaitGroup // goroutines that end with ctx
+	now  func() time.Time
+
+	client   *client.Client
+	consumer string // whose cursors say what the person has seen
+	styles   screen.Styles
+	overview *overview.Model
+	page     screen.Page // what is shown
+	follows  context.CancelFunc
+
+	width, height int
+	notice        string
+	noticeEnds    time.Time
+	offline       string // "" while there is a connection
+	needed        int    // how many threads needed the person last
+
+	dirty   bool
+	view    tea.View
+	renders int
+	ticks   int // the number of the last timer; older ones are void
+	tickAt  time.Time
+
+	requests atomic.Int64
+}
+
+func newProgram(ctx context.Context, o Options) *program {
+	s := styles(o.Environ)
+	p := &program{
+		ctx: ctx, o: o, now: time.Now, client: o.Client, consumer: ownConsumer, styles: s,
+		overview: overview.New(s, o.Cwd), dirty: true, follows: func() {},
+	}
+	p.page = p.overview
+	if p.client == nil {
+		p.page = newStart(s, o.Data, o.Elsewhere, func(data string) connected {
+			c, err := o.Connect(ctx, data)
+			return connected{c, err}
+		})
+	}
+	return p
+}
+
+// Messages of the program to itself.
+type (
+	// toPage is for one page. It is dropped if that page was left.
+	toPage struct {
+		page screen.Page
+		msg  tea.Msg
+	}
+	batch     []client.Event // for the page that follows a thread
+	tick      struct{ number int }
+	connected struct {
+		client *client.Client
+		err    error
+	}
+	consumer string
+)
+
+// Init implements tea.Model.
+func (p *program) Init() tea.Cmd {
+	if p.client != nil {
+		p.feed()
+	}
+	return tea.Raw(alternateScrollOn)
+}
+
+// feed starts the goroutines that tell what happens on the server.
+func (p *program) feed() {
+	f := &feed{client: p.client, send: p.send, now: p.now, requests: &p.requests}
+	p.work.Go(func() { f.run(p.ctx) })
+}
+
+// Update implements tea.Model.
+func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	now := p.now()
+	var actions []screen.Action
+	from := p.page
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		p.width, p.height, p.dirty = msg.Width, msg.Height, true
+	case tea.KeyPressMsg:
+		p.notice = ""
+		if msg.String() == "ctrl+c" {
+			return p, tea.Quit
+		}
+		actions = p.update(now, p.page, msg)
+	case tea.PasteMsg:
+		actions = p.update(now, p.page, msg)
+	case overview.Listed, overview.Today:
+		from = p.overview
+		actions = p.update(now, p.overview, msg)
+	case screen.Connection:
+		p.connection(msg.State, now)
+		actions = p.update(now, p.page, msg)
+	case toPage:
+		from = msg.page
+		actions = p.received(now, msg)
+	case consumer:
+		p.consumer = string(msg)
+	case tick:
+		if msg.number == p.ticks {
+			p.tickAt = time.Time{}
+			actions = append(p.update(now, p.overview, screen.Tick{}), p.ticked(now)...)
+		}
+	}
+	if p.notice != "" && !now.Before(p.noticeEnds) {
+		p.notice, p.dirty = "", true
+	}
+	commands := []tea.Cmd{p.carryOut(now, from, actions), p.ring()}
+	return p, tea.Batch(append(commands, p.wait(now))...)
+}
+
+// update passes a message to a page.
+func (p *program) update(now time.Time, page screen.Page, msg tea.Msg) []screen.Action {
+	p.dirty = true
+	return page.Update(now, msg)
+}
+
+func (p *program) ticked(now time.Time) []screen.Action {
+	if p.page == p.overview {
+		return nil
+	}
+	return p.update(now, p.page, screen.Tick{})
+}
+
+// received passes on what was meant for one page.
+func (p *program) received(now time.Time, msg toPage) []screen.Action {
+	switch msg := msg.msg.(type) {
+	case screen.Done:
+		p.report(now, msg)
+	case connected:
+		return p.connected(now, msg)
+	}
+	if msg.page != p.page && msg.page != p.overview {
+		return nil
+	}
+	events, ok := msg.msg.(batch)
+	if !ok {
+		return p.update(now, msg.page, msg.msg)
+	}
+	var actions []screen.Action
+	for _, event := range events {
+		actions = append(actions, p.update(now, msg.page, event)...)
+	}
+	return actions
+}
+
+// say shows a notice.
+func (p *program) say(now time.Time, text string) {
+	p.notice, p.noticeEnds, p.dirty = screen.OneLine(text), now.Add(noticeTime), true
+}
+
+// connection notes that the connection was lost or is back.
+func (p *program) connection(state client.State, now time.Time) {
+	switch {
+	case state.Kind != client.Lost:
+		p.offline = ""
+	case p.offline == "":
+		p.offline = "Offline since " + now.Format("15:04:05") + ", trying again"
+		if state.Reason != nil {
+			p.offline += ": " + screen.OneLine(state.Reason.Error())
+		}
+	}
+}
+
+// ring rings the bell if another thread has begun to wait for the person.
+func (p *program) ring() tea.Cmd {
+	need := p.overview.NeedYou()
+	more := need > p.needed
+	if need != p.needed {
+		p.needed, p.dirty = need, true
+	}
+	if more && p.o.Bell {
+		return tea.Raw("\a")
+	}
+	return nil
+}
+
+// wait starts a timer for when the screen changes by time alone, unless one that
+// ends sooner runs.
+func (p *program) wait(now time.Time) tea.Cmd {
+	next := p.page.Changes(now)
+	sooner := func(t time.Time) {
+		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	sooner(p.overview.Due())
+	if p.notice != "" {
+		sooner(p.noticeEnds)
+	}
+	if next.IsZero() || !p.tickAt.IsZero() && !next.Before(p.tickAt) {
+		return nil
+	}
+	p.ticks++
+	p.tickAt = next
+	number := p.ticks
+	return tea.Tick(next.Sub(now), func(time.Time) tea.Msg { return tick{number} })
+}
+
+// View implements tea.Model. Nothing is drawn if nothing has changed.
+func (p *program) View() tea.View {
+	if !p.dirty || p.width == 0 || p.height == 0 {
+		return p.view
+	}
+	p.dirty = false
+	p.renders++
+	lines := p.page.Lines(p.now(), p.width, p.height)
+	switch {
+	case p.notice != "":
+		lines[p.height-1] = p.styles.Notice.Paint(screen.Pad(p.notice, p.width))
+	case p.offline != "":
+		lines[p.height-1] = p.styles.Failed.Paint(screen.Pad(p.offline, p.width))
+	}
+	p.view = tea.NewView(strings.Join(lines, "\n"))
+	p.view.AltScreen = true
+	p.view.WindowTitle = "holon"
+	if p.needed > 0 {
+		p.view.WindowTitle = fmt.Sprintf("holon (%d)", p.needed)
+	}
+	if x, y, show := p.page.Cursor(p.width, p.height); show && x < p.width && y < p.height-1 {
+		p.view.Cursor = tea.NewCursor(x, y)
+	}
+	return p.view
+}
+
+func (p *program) counts() Counts {
+	return Counts{Renders: p.renders, Rows: p.overview.Drawn, Requests: int(p.requests.Load())}
+}
