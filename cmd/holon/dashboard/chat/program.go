@@ -124,6 +124,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		p.width, p.height = msg.Width, msg.Height
+		cmds = p.send(now, p.top(), msg)
 	case tea.KeyPressMsg:
 		p.notice = ""
 		if msg.String() == "ctrl+c" {
@@ -285,9 +286,7 @@ func (p *program) schedule(now time.Time) tea.Cmd {
 	if p.width == 0 {
 		return nil
 	}
-	page := p.top().page
-	page.Lines(now, p.width, p.height)
-	at := page.Changes(now)
+	at := p.top().page.Changes(now)
 	if at.IsZero() || !p.tickAt.IsZero() && !at.Before(p.tickAt) {
 		return nil
 	}
@@ -303,7 +302,6 @@ func (p *program) View() tea.View {
 	page := p.top().page
 	lines := page.Lines(time.Now(), p.width, p.height)
 	if p.notice != "" {
-		lines = slices.Clone(lines)
 		lines[len(lines)-1] = screen.Pad(screen.OneLine(p.notice), p.width)
 	}
 	v := tea.NewView(strings.Join(lines, "\n"))

@@ -118,6 +118,9 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 	case Again:
 		out = m.reload()
 		m.view.changed()
+	case tea.WindowSizeMsg:
+		m.view.width, m.view.height = msg.Width, msg.Height
+		m.view.changed()
 	case tea.KeyPressMsg:
 		out = m.key(now, msg)
 		m.view.changed()
@@ -145,6 +148,9 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 		m.view.changed()
 	}
 	m.keepAnswer()
+	if m.view.width > 0 {
+		m.Lines(now, m.view.width, m.view.height) // it notes what is missing for the picture
+	}
 	out = append(out, m.due(now)...)
 	out = append(out, m.marks.wanted()...)
 	for _, a := range out {

@@ -47,18 +47,18 @@ type view struct {
 func (v *view) changed() { v.dirty = true }
 func (v *view) grown()   { v.stale = true }
 
-// Lines implements screen.Page.
+// Lines implements screen.Page. The caller may change the lines.
 func (m *Model) Lines(now time.Time, width, height int) []string {
 	v := &m.view
 	same := v.width == width && v.height == height && v.lines != nil
 	timely := !v.next.IsZero() && !now.Before(v.next)
 	if same && !v.dirty && !timely && (!v.stale || now.Sub(v.drawnAt) < drawEvery) {
-		return v.lines
+		return slices.Clone(v.lines)
 	}
 	v.width, v.height, v.dirty, v.stale, v.drawnAt, v.next = width, height, false, false, now, time.Time{}
 	v.lines = m.draw(now)
 	m.counts.Renders++
-	return v.lines
+	return slices.Clone(v.lines)
 }
 
 // Changes implements screen.Page.
