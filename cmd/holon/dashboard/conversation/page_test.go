@@ -41,7 +41,11 @@ func newPage(t testing.TB, w, h int) *page {
 }
 
 // open lets the page read the thread.
-func (p *page) open() *page { p.send(Begin{}); return p }
+func (p *page) open() *page {
+	p.send(tea.WindowSizeMsg{Width: p.w, Height: p.h})
+	p.send(Begin{})
+	return p
+}
 
 // send gives the page a message and answers what it asks of the server.
 func (p *page) send(msg tea.Msg) {

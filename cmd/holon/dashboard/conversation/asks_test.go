@@ -1,0 +1,155 @@
+package conversation
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+func TestAQuestionDoesNotTakeTheFocusOfOneWhoTypes(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	p.started("t1")
+	p.keys("please ")
+	p.item("q1", "t1", "pending", permission("Remove everything", nil))
+	p.keys("1y")
+	p.later(time.Second)
+	p.keys("yes", "<esc>", "y1")
+	for _, a := range p.did() {
+		if _, ok := a.(screen.Respond); ok {
+			t.Fatalf("it was answered: %#v", a)
+		}
+	}
+	p.shows("> please 1yyes", "? Remove everything")
+}
+
+func TestKeysOfANewQuestionAreDead(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	p.started("t1")
+	p.item("q1", "t1", "pending", permission("Read a file", nil))
+	p.later(time.Second)
+	p.keys("<esc>", "a")
+	// It changes while the finger is on its way.
+	p.item("q1", "t1", "pending", permission("Remove a file", nil))
+	p.keys("y", "1", "<enter>")
+	p.now = p.now.Add(deadFor - 1)
+	p.keys("y")
+	p.wants()
+	p.now = p.now.Add(1)
+	p.keys("y")
+	p.wants(screen.Respond{Item: "q1", Option: "once"})
+	// The next one takes its place.
+	p.item("q2", "t1", "pending", permission("Another", nil))
+	p.send(screen.Done{Action: screen.Respond{Item: "q1", Option: "once"}})
+	p.keys("y", "n", "3")
+	p.wants()
+	p.later(deadFor)
+	p.keys("3")
+	p.wants(screen.Respond{Item: "q2", Option: "no"})
+}
+
+func TestAQuestionThatWasAnsweredElsewhereIsGone(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	p.started("t1")
+	p.item("q1", "t1", "pending", permission("Read a file", nil))
+	p.later(time.Second)
+	p.keys("<esc>", "a")
+	p.item("q1", "t1", "completed", permission("Read a file", object{"outcome": object{"type": "selected", "option_id": "no"}, "resolved_by": "token:phone"}))
+	p.keys("y")
+	p.hides("The agent asks")
+	p.shows("→ Reject (by token:phone)")
+	for _, a := range p.did() {
+		if _, ok := a.(screen.Respond); ok {
+			t.Errorf("%#v", a)
+		}
+	}
+}
+
+func TestAnAnswerThatIsTooLateSaysSo(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	p.item("q1", "t1", "pending", permission("Read a file", nil))
+	p.later(time.Second)
+	p.keys("<esc>", "a", "y")
+	p.send(screen.Done{Action: screen.Respond{Item: "q1", Option: "once"}, Err: &client.Error{Kind: "already_resolved"}})
+	p.shows("somebody else has answered already")
+	p.hides("The agent asks")
+}
+
+func TestAQuestionShowsWhatItIsAboutAboveItsOptions(t *testing.T) {
+	p := newPage(t, 80, 40)
+	p.stored("c1", "in_progress", object{"type": "command_execution", "command": "rm -r build", "cwd": "/home/ada/other"})
+	p.seq += 100
+	for range itemsPage + 1 { // so that the command is not on the page that is read
+		p.stored("m"+time.Duration(p.seq).String(), "completed", said("x"))
+	}
+	p.open()
+	p.item("q1", "t1", "pending", permission("Run a command", object{"subject": object{"item_id": "c1"}}))
+	p.later(time.Second)
+	p.shows("in /home/ada/other", "$ rm -r build", "2 Always allow", "from now on the agent does this without asking")
+}
+
+func TestAQuestionThatCameBeforeThePageIsShown(t *testing.T) {
+	p := newPage(t, 80, 24)
+	p.stored("q1", "pending", permission("Read a file", nil))
+	p.open()
+	p.shows("? waits for you", "1 Allow  [y]")
+	p.ended("t0", "interrupted")
+	p.hides("The agent asks")
+}
+
+func TestAFormIsFilledInFieldByField(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	p.item("q1", "t1", "pending", object{"type": "question", "message": "Which release?", "schema": object{
+		"type": "object", "required": []string{"name", "count"},
+		"properties": object{"count": object{"type": "integer", "title": "How many"}, "name": object{"type": "string", "enum": []string{"red", "green"}}},
+	}})
+	p.later(time.Second)
+	p.keys("<esc>", "a")
+	p.shows("? Which release?", "(1 of 2) How many", "a whole number")
+	p.keys("many", "<enter>")
+	p.shows("That is no whole number.", "» many")
+	p.keys("<backspace>", "<backspace>", "<backspace>", "<backspace>", "7", "<enter>")
+	p.shows("(2 of 2) name", "1 red", "2 green")
+	p.send(paste("2\n"))
+	p.wants()
+	p.keys("<enter>")
+	p.wants(screen.Respond{Item: "q1", Answer: json.RawMessage(`{"count":7,"name":"green"}`)})
+	// The server refuses it: the person begins again.
+	p.send(screen.Done{Action: screen.Respond{Item: "q1"}, Err: &client.Error{Kind: "invalid_params", Message: "too many"}})
+	p.shows("the answer was not taken")
+	p.later(deadFor)
+	p.keys("8", "<enter>")
+	p.shows("(2 of 2) name")
+}
+
+func TestAQuestionWithoutAFormTakesTextOrJSON(t *testing.T) {
+	for text, want := range map[string]string{"blue": `"blue"`, `{"a":1}`: `{"a":1}`} {
+		p := newPage(t, 80, 24).open()
+		p.item("q1", "t1", "pending", object{"type": "question", "message": "Which colour?"})
+		p.later(time.Second)
+		p.keys("<esc>", "a", "<enter>")
+		p.wants()
+		p.keys(text, "<enter>")
+		p.wants(screen.Respond{Item: "q1", Answer: json.RawMessage(want)})
+	}
+}
+
+func TestAllOfALongChangeCanBeReadBeforeTheAnswer(t *testing.T) {
+	p := newPage(t, 60, 20).open()
+	var before, after string
+	for i := range 60 {
+		before += "old line\n"
+		after += "new line " + string(rune('A'+i%26)) + "\n"
+	}
+	p.item("f1", "t1", "in_progress", object{"type": "file_change", "changes": []object{{"path": "a.go", "operation": "modify", "old_text": before, "new_text": after + "the last one\n"}}})
+	p.item("q1", "t1", "pending", permission("Edit a.go", object{"subject": object{"item_id": "f1"}}))
+	p.later(time.Second)
+	p.keys("<esc>", "a")
+	p.shows("(+61 −60)", "more lines: PgDn", "3 Reject  [n]")
+	for range 40 {
+		p.keys("<pgdown>")
+	}
+	p.shows("+ the last one", "3 Reject  [n]")
+}

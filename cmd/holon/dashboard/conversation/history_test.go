@@ -1,0 +1,219 @@
+package conversation
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+func TestASupersededAttemptIsALine(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	p.item("i1", "t1", "completed", user("hello"))
+	p.m.history.item("i1").item.lineage = nil // what the person wrote belongs to no attempt
+	p.started("t1")
+	p.item("i2", "t1", "completed", said("the first try"))
+	p.item("i3", "t1", "pending", permission("May I", nil))
+	p.shows("the first try", "The agent asks")
+	p.event("stream/rewind", object{"turn_id": "t1", "step": "", "new_epoch": 2, "superseded_after_seq": 1, "reason": "agent_crashed"})
+	p.hides("the first try", "The agent asks")
+	p.shows("❯ hello", "↺ attempt 1 was given up (agent crashed)", "▸ 2 items superseded")
+	// What the old attempt still says is not shown.
+	p.delta("i2", "t1", 13, " goes on")
+	p.item("i4", "t1", "completed", said("too late"))
+	p.hides("goes on", "too late")
+	p.keys("<esc>", "<space>")
+	p.shows("~ agent_message: the first try")
+}
+
+func TestSupersededItemsOfAListAreALine(t *testing.T) {
+	p := newPage(t, 80, 24)
+	p.stored("i1", "completed", said("the first try"))
+	p.items[0]["superseded_by_seq"] = 5
+	p.items[0]["superseded"] = true
+	p.items[0]["attempt"] = 1
+	p.seq = 5
+	p.stored("i2", "completed", said("the second try"))
+	p.open()
+	p.shows("↺ attempt 1 was given up", "▸ 1 item superseded", "the second try")
+	p.hides("the first try")
+}
+
+func TestAnItemThatIsSupersededInPartIsReadAgain(t *testing.T) {
+	p := newPage(t, 80, 24)
+	p.stored("i1", "in_progress", said("kept"))
+	p.open()
+	p.item("i1", "t0", "completed", said("kept, and lost"))
+	p.shows("kept, and lost")
+	p.items[0]["updated_seq"] = 10
+	p.event("stream/rewind", object{"turn_id": "t0", "step": "", "new_epoch": 2, "superseded_after_seq": 1})
+	p.shows("◆ kept")
+	p.hides("and lost")
+}
+
+func TestPlansChangeInPlace(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	plan := func(status string) object {
+		return object{"type": "plan", "entries": []object{{"content": "look", "status": status}}}
+	}
+	p.item("p1", "t1", "in_progress", plan("in_progress"))
+	p.shows("plan, 0 of 1 done", "[>] look")
+	p.item("p1", "t1", "in_progress", plan("completed"))
+	p.shows("plan, 1 of 1 done", "[x] look")
+	if n := strings.Count(p.text(), "plan,"); n != 1 {
+		t.Errorf("%d plans are shown", n)
+	}
+	p.item("p2", "t1", "in_progress", plan("pending"))
+	p.shows("plan, 1 of 1 done (an earlier one)", "plan, 0 of 1 done", "[ ] look")
+	p.hides("[x] look")
+}
+
+func TestChildrenAreEntered(t *testing.T) {
+	p := newPage(t, 80, 24)
+	p.kids = []object{{"turn_id": "t9", "thread_id": "thread_9", "title": "the docs", "state": "active", "started_at": start, "created_seq": 3}}
+	p.open()
+	p.shows("├ child the docs working")
+	p.keys("<esc>", "k", "<enter>")
+	p.wants(screen.Open{Thread: "thread_9"})
+	// It is looked at again while it works, and no longer.
+	p.kids[0]["state"], p.kids[0]["completed_at"] = "completed", start.Add(3*time.Second)
+	p.later(2 * childrenEvery)
+	p.shows("├ child the docs completed · 3 s")
+	n := p.m.Counts().Requests
+	p.later(time.Hour)
+	if got := p.m.Counts().Requests; got != n {
+		t.Errorf("%d requests in an idle hour", got-n)
+	}
+}
+
+func TestOlderItemsComeWhenOneScrollsUp(t *testing.T) {
+	p := newPage(t, 80, 24)
+	for i := range 300 {
+		p.stored(fmt.Sprintf("i%d", i), "completed", said(fmt.Sprintf("message %d.", i)))
+	}
+	p.open()
+	p.shows("message 299.")
+	if n := len(p.m.history.entries); n != itemsPage {
+		t.Fatalf("%d blocks are held at the beginning", n)
+	}
+	for range 400 {
+		p.keys("<pgup>")
+	}
+	p.shows("message 0.", "scrolled up")
+	p.keys("<esc>", "G")
+	p.shows("message 299.")
+	p.hides("scrolled up")
+}
+
+func TestNewBlocksAreCountedBelow(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	for i := range 40 {
+		p.item(fmt.Sprintf("i%d", i), "t1", "completed", said(fmt.Sprintf("message %d.", i)))
+	}
+	p.keys("<pgup>")
+	top := strings.Split(p.text(), "\n")[1]
+	for i := range 12 {
+		p.item(fmt.Sprintf("n%d", i), "t1", "completed", said(fmt.Sprintf("new %d.", i)))
+	}
+	p.shows("12 new below")
+	if now := strings.Split(p.text(), "\n")[1]; now != top {
+		t.Errorf("the window has moved from %q to %q", top, now)
+	}
+	p.keys("<pgdown>", "<pgdown>", "<pgdown>")
+	p.shows("new 11.")
+	p.hides("new below")
+}
+
+func TestWhatIsHeldIsBounded(t *testing.T) {
+	p := newPage(t, 80, 24)
+	for i := range 5 * maxHeld {
+		p.stored(fmt.Sprintf("s%d", i), "completed", said(fmt.Sprintf("old %d.", i)))
+	}
+	p.open()
+	for i := range 2 * maxHeld {
+		p.item(fmt.Sprintf("i%d", i), "t1", "completed", said(strings.Repeat("x", 200<<10)))
+		if n := len(p.m.history.entries); n > maxHeld {
+			t.Fatalf("%d blocks are held", n)
+		}
+		if n := p.m.history.bytes; n > maxBytes {
+			t.Fatalf("%d bytes are held", n)
+		}
+	}
+	if len(p.m.history.entries) != len(p.m.history.byKey) {
+		t.Errorf("%d blocks, %d keys", len(p.m.history.entries), len(p.m.history.byKey))
+	}
+	// Scrolled up the newest go, and come back.
+	for i := range 2 * maxHeld {
+		p.item(fmt.Sprintf("j%d", i), "t1", "completed", said("short"))
+	}
+	p.items = nil
+	for i := range 5 * maxHeld {
+		p.stored(fmt.Sprintf("r%d", i), "completed", said(fmt.Sprintf("stored %d.", i)))
+	}
+	p.send(Again{})
+	for range 2000 {
+		p.keys("<pgup>")
+		if n := len(p.m.history.entries); n > 3*maxHeld+1 {
+			t.Fatalf("%d blocks are held", n)
+		}
+	}
+	p.shows("stored 0.")
+	if !p.m.history.detached {
+		t.Fatal("nothing was dropped")
+	}
+	p.item("new", "t1", "completed", said("the newest"))
+	p.items = append(p.items, object{"item_id": "new", "turn_id": "t1", "status": "completed", "content": said("the newest"), "created_seq": p.seq, "updated_seq": p.seq})
+	p.shows("1 new below")
+	p.keys("<esc>", "G")
+	p.shows("the newest", fmt.Sprintf("stored %d.", 5*maxHeld-1))
+}
+
+func TestTheTextOfAnOpenItemIsBounded(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	p.item("i1", "t1", "in_progress", object{"type": "command_execution", "command": "yes", "output": ""})
+	piece := strings.Repeat("0123456789\n", 1000)
+	for i := range 200 {
+		p.delta("i1", "t1", i*len(piece), piece)
+		if n := len(p.m.history.item("i1").item.body.text); n > 2*keepText {
+			t.Fatalf("%d bytes are held", n)
+		}
+	}
+	if n := p.m.history.item("i1").item.body.size(); n != int64(200*len(piece)) {
+		t.Errorf("the text has %d bytes", n)
+	}
+	p.shows("│ 0123456789")
+}
+
+func TestAThreadThatCannotBeReadIsTriedAgain(t *testing.T) {
+	p := newPage(t, 80, 24)
+	p.refuse["item/list"] = fmt.Errorf("it is locked")
+	p.open()
+	p.shows("the thread cannot be read: it is locked")
+	delete(p.refuse, "item/list")
+	p.later(2 * tryAgain)
+	p.shows("Nothing has happened in this thread")
+}
+
+func TestWithoutAListOfChildrenThePageWorks(t *testing.T) {
+	p := newPage(t, 80, 24)
+	p.stored("i1", "completed", said("hello"))
+	p.open()
+	p.shows("hello")
+}
+
+func TestACloseCanBeUndone(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	p.keys("<esc>", "x")
+	p.shows("The thread is closed in 5 s. u keeps it open.")
+	p.later(4 * time.Second)
+	p.keys("u")
+	p.later(time.Minute)
+	p.wants()
+	p.keys("x")
+	p.later(undoFor)
+	p.wants(screen.Close{Thread: thread})
+	p.keys("x", "<esc>")
+	p.wants(screen.Close{Thread: thread}, screen.Back{})
+}
