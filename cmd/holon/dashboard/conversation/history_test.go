@@ -133,7 +133,7 @@ func TestWhatIsHeldIsBounded(t *testing.T) {
 	}
 	p.open()
 	for i := range 2 * maxHeld {
-		p.item(fmt.Sprintf("i%d", i), "t1", "completed", said(strings.Repeat("x", 200<<10)))
+		p.item(fmt.Sprintf("i%d", i), "t1", "completed", said(strings.Repeat("x", 70<<10)))
 		if n := len(p.m.history.entries); n > maxHeld {
 			t.Fatalf("%d blocks are held", n)
 		}
