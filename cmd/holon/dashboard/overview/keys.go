@@ -54,7 +54,7 @@ var allKeys = []screen.Key{
 func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	switch {
 	case m.help:
-		m.help = false
+		m.helpKey(key)
 		return nil
 	case m.form != nil:
 		return m.formKey(key)
@@ -70,6 +70,22 @@ func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		return nil
 	}
 	return m.command(now, key)
+}
+
+// helpKey takes a key on the page of help: it scrolls or leaves.
+func (m *Model) helpKey(key tea.KeyPressMsg) {
+	switch key.String() {
+	case "down", "j":
+		m.passed++
+	case "up", "k":
+		m.passed--
+	case "pgdown", "space":
+		m.passed += m.screen.height - 2
+	case "pgup":
+		m.passed -= m.screen.height - 2
+	default:
+		m.help, m.passed = false, 0
+	}
 }
 
 // moveKey takes keys that move the selection.
@@ -208,7 +224,7 @@ func (m *Model) arrangeNow() {
 func (m *Model) keysOf() []screen.Key {
 	switch {
 	case m.help:
-		return []screen.Key{{Name: "any key", Does: "back"}}
+		return []screen.Key{{Name: "↑ ↓", Does: "scroll"}, {Name: "any other key", Does: "back"}}
 	case m.form != nil:
 		return []screen.Key{{Name: "Enter", Does: "start"}, {Name: "Alt-Enter", Does: "new line"}, {Name: "Tab", Does: "next field"}, {Name: "Esc", Does: "leave"}}
 	case m.sure != nil:
