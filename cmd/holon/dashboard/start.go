@@ -21,6 +21,8 @@ type start struct {
 	problem   string
 }
 
+const gap = 2 // blanks between columns
+
 // startFailed says why no server could be started or reached.
 type startFailed struct{ text string }
 
@@ -76,7 +78,9 @@ func (s *start) Lines(_ time.Time, width, height int) []string {
 			lines = append(lines, "")
 			lines = append(lines, s.styles.Title.Paint("Servers of yours that run elsewhere:"))
 		}
-		lines = append(lines, screen.FitLeft(screen.OneLine(server.Data), max(width/2, 20))+"  "+screen.OneLine(server.URL))
+		url := screen.OneLine(server.URL)
+		room := width - len("> ") - screen.Width(url) - gap
+		lines = append(lines, screen.FitLeft(screen.OneLine(server.Data), max(room, 16))+"  "+url)
 	}
 	at := first
 	if s.chosen > 0 {

@@ -42,9 +42,9 @@ var table = [columnCount]column{
 	colCost:     {name: "COST", right: true, cell: func(_ *Model, t *Thread, _ time.Time) string { return cost(t) }},
 }
 
-// widths chooses the columns for a width. What is left out is in the details of
-// the selected thread.
-func widths(width int) [columnCount]int {
+// widths chooses the columns for a width: those that fit and are in use. What is
+// left out is in the details of the selected thread.
+func widths(width int, used used) [columnCount]int {
 	var w [columnCount]int
 	w[colFor] = 6
 	switch {
@@ -54,6 +54,15 @@ func widths(width int) [columnCount]int {
 		w[colAgent], w[colWhere], w[colTokens], w[colCost] = 8, 24, 6, 8
 	case width >= 70:
 		w[colWhere], w[colCost] = 14, 7
+	}
+	if !used.children {
+		w[colChildren] = 0
+	}
+	if !used.tokens {
+		w[colTokens] = 0
+	}
+	if !used.cost {
+		w[colCost] = 0
 	}
 	left := width - 2 // the sign
 	for _, n := range w {
@@ -71,6 +80,15 @@ func widths(width int) [columnCount]int {
 }
 
 const gap = 2 // blanks between columns
+
+// used says which columns have something in them.
+type used struct{ children, tokens, cost bool }
+
+func (u *used) note(t *Thread) {
+	u.children = u.children || t.Summary.Children.Total > 0
+	u.tokens = u.tokens || tokens(t) != ""
+	u.cost = u.cost || cost(t) != ""
+}
 
 // cells joins cells to a line.
 func cells(widths [columnCount]int, cell func(int) string) string {

@@ -52,9 +52,14 @@ var allKeys = []screen.Key{
 
 // key takes a key. What is open gets it first.
 func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
+	// A terminal sends Esc and a letter soon after it as Alt and the letter.
+	if key.Mod == tea.ModAlt && m.form == nil {
+		actions := m.key(now, tea.KeyPressMsg{Code: tea.KeyEscape})
+		return append(actions, m.key(now, tea.KeyPressMsg{Code: key.Code, Text: string(key.Code)})...)
+	}
 	switch {
 	case m.help:
-		m.help = false
+		m.helpKey(key)
 		return nil
 	case m.form != nil:
 		return m.formKey(key)
@@ -70,6 +75,22 @@ func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		return nil
 	}
 	return m.command(now, key)
+}
+
+// helpKey takes a key on the page of help: it scrolls or leaves.
+func (m *Model) helpKey(key tea.KeyPressMsg) {
+	switch key.String() {
+	case "down", "j":
+		m.passed++
+	case "up", "k":
+		m.passed--
+	case "pgdown", "space":
+		m.passed += m.screen.height - 2
+	case "pgup":
+		m.passed -= m.screen.height - 2
+	default:
+		m.help, m.passed = false, 0
+	}
 }
 
 // moveKey takes keys that move the selection.
@@ -208,7 +229,7 @@ func (m *Model) arrangeNow() {
 func (m *Model) keysOf() []screen.Key {
 	switch {
 	case m.help:
-		return []screen.Key{{Name: "any key", Does: "back"}}
+		return []screen.Key{{Name: "↑ ↓", Does: "scroll"}, {Name: "any other key", Does: "back"}}
 	case m.form != nil:
 		return []screen.Key{{Name: "Enter", Does: "start"}, {Name: "Alt-Enter", Does: "new line"}, {Name: "Tab", Does: "next field"}, {Name: "Esc", Does: "leave"}}
 	case m.sure != nil:

@@ -21,7 +21,9 @@ func (m *Model) Lines(now time.Time, width, height int) []string {
 	}
 	help := screen.Pad(screen.HelpLine(m.styles, m.keysOf(), width), width)
 	if m.help {
-		lines := append([]string{m.styles.Title.Paint("Keys")}, screen.HelpPage(m.styles, allKeys)...)
+		lines := screen.HelpPage(m.styles, allKeys)
+		m.passed = max(min(m.passed, len(lines)-(height-2)), 0)
+		lines = append([]string{m.styles.Title.Paint("Keys")}, lines[m.passed:]...)
 		return append(screen.Fill(lines, width, height-1), help)
 	}
 	lines := []string{m.topLine(now, width)}
@@ -145,7 +147,7 @@ func (m *Model) listLines(now time.Time, width, height int) []string {
 		entries = append(m.nothing(), entries...)
 	}
 	m.scroll(entries, height)
-	columns := widths(width)
+	columns := widths(width, m.list.used)
 	lines := make([]string, 0, max(height, 0))
 	for i := m.offset; i < min(m.offset+height, len(entries)); i++ {
 		if entries[i].thread == nil {

@@ -10,13 +10,15 @@ import (
 // list holds the threads and the order in which they are shown.
 type list struct {
 	threads map[string]*Thread
-	rows    []*Thread      // in the order of groups, of those that are shown
-	in      []group        // the group of each row when they were put in order
-	counts  [groups]int    // of rows, and of closed ones also if they are folded
+	rows    []*Thread   // in the order of groups, of those that are shown
+	in      []group     // the group of each row when they were put in order
+	counts  [groups]int // of rows, and of closed ones also if they are folded
+	used    used
 	shared  map[string]int // threads that write in a directory, if more than one does
 
 	selected string
-	place    int // of the selected row when it was last found
+	wanted   string // selected as soon as it is listed: the thread that the person has started
+	place    int    // of the selected row when it was last found
 	filter   string
 	unfolded bool // closed threads are shown
 }
@@ -51,7 +53,7 @@ func (l *list) put(threads []Thread, whole bool) {
 // arrange puts the rows in order.
 func (l *list) arrange() {
 	l.rows = l.rows[:0]
-	l.counts = [groups]int{}
+	l.counts, l.used = [groups]int{}, used{}
 	for _, t := range l.threads {
 		g := t.group()
 		if !l.matches(t) {
@@ -60,6 +62,7 @@ func (l *list) arrange() {
 		l.counts[g]++
 		if g != closed || l.unfolded || l.filter != "" {
 			l.rows = append(l.rows, t)
+			l.used.note(t)
 		}
 	}
 	slices.SortFunc(l.rows, inOrder)
@@ -104,6 +107,9 @@ func (l *list) matches(t *Thread) bool {
 // find finds the selected row again. If it is gone, the one in its place is
 // selected.
 func (l *list) find() {
+	if l.wanted != "" && l.index(l.wanted) >= 0 {
+		l.selected, l.wanted = l.wanted, ""
+	}
 	if i := l.index(l.selected); i >= 0 {
 		l.place = i
 		return
@@ -126,7 +132,7 @@ func (l *list) move(n int) {
 		return
 	}
 	l.place = max(min(l.place+n, len(l.rows)-1), 0)
-	l.selected = l.rows[l.place].ID
+	l.selected, l.wanted = l.rows[l.place].ID, ""
 }
 
 // current is the selected thread, nil if there is none.

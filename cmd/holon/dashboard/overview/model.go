@@ -51,6 +51,7 @@ type Model struct {
 	asked  *asked // the question in the panel
 	sure   *sure  // what waits for a confirmation
 	help   bool
+	passed int // lines of the help that were scrolled past
 
 	screen struct{ width, height, top, rows int } // of the last Lines
 
@@ -192,9 +193,9 @@ func (m *Model) done(now time.Time, msg screen.Done) []screen.Action {
 			ThreadID string `json:"thread_id"`
 		}
 		if json.Unmarshal(msg.Result, &started) == nil {
-			m.list.selected = started.ThreadID
+			m.list.wanted = started.ThreadID
 		}
-		m.form, m.draft, m.frozen = nil, nil, time.Time{}
+		m.form, m.draft, m.frozen, m.stale = nil, nil, time.Time{}, true
 	case screen.Respond:
 		if m.asked != nil && m.asked.item == action.Item {
 			if m.asked.sent = false; msg.Err == nil {

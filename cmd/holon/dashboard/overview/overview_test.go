@@ -401,3 +401,49 @@ func FuzzNothingActsOnTheTerminal(f *testing.F) {
 		}
 	})
 }
+
+func TestTheStartedThreadIsSelectedOnceItIsListed(t *testing.T) {
+	m := loaded(five()...)
+	press(m, noon, "n", "x", "enter")
+	m.Update(noon, screen.Done{Action: screen.StartThread{}, Result: json.RawMessage(`{"thread_id":"thread_new"}`)})
+	fresh := Thread{ID: "thread_new", LatestSeq: 99, Summary: Summary{Title: "x", Status: statusWorking, Since: noon}}
+	m.Update(noon.Add(time.Second), Listed{Threads: []Thread{fresh}})
+	if m.Selected() != "thread_new" {
+		t.Errorf("selected is %s", m.Selected())
+	}
+	m.Update(noon.Add(time.Second), Listed{Threads: []Thread{{ID: "other", LatestSeq: 100, Summary: Summary{Status: statusWaiting}}}})
+	if m.Selected() != "thread_new" {
+		t.Errorf("the selection moves to %s", m.Selected())
+	}
+}
+
+func TestHelpScrollsOnASmallScreen(t *testing.T) {
+	m := loaded(five()...)
+	press(m, noon, "?")
+	m.Lines(noon, 40, 10)
+	for range 3 {
+		press(m, noon, " ", "j")
+		m.Lines(noon, 40, 10)
+	}
+	if got := text(m, noon, 40, 10); !strings.Contains(got, "another thread writes") {
+		t.Errorf("the end of the help is\n%s", got)
+	}
+	press(m, noon, "q")
+	if got := text(m, noon, 40, 10); !strings.Contains(got, "Needs you") {
+		t.Errorf("after q the screen is\n%s", got)
+	}
+}
+
+// Terminals send Esc and a letter soon after it like Alt and the letter.
+func TestAltIsEscapeAndTheLetter(t *testing.T) {
+	m := loaded(five()...)
+	press(m, noon, "i")
+	if got := m.Update(noon, tea.KeyPressMsg{Code: 'y', Mod: tea.ModAlt}); len(got) == 0 || !reflect.DeepEqual(got[0], screen.Say{Text: "Not interrupted."}) {
+		t.Errorf("Esc and y give %v", got)
+	}
+	press(m, noon, "/", "m", "i", "g")
+	m.Update(noon, tea.KeyPressMsg{Code: 'n', Mod: tea.ModAlt})
+	if m.form == nil || m.list.filter != "" {
+		t.Errorf("after Esc and n the form is %v and the filter %q", m.form, m.list.filter)
+	}
+}

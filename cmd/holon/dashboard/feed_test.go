@@ -1,0 +1,221 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/overview"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// fakeServer answers the requests of a feed, and streams the lines that a test
+// gives it.
+type fakeServer struct {
+	t      *testing.T
+	stream chan string
+
+	mu      sync.Mutex
+	threads map[string]map[string]any
+	latest  int
+	asked   [][]string // thread_ids of each request for changed threads
+}
+
+func newFakeServer(t *testing.T, threads int) *fakeServer {
+	s := &fakeServer{t: t, stream: make(chan string, 10_000), threads: make(map[string]map[string]any)}
+	for i := range threads {
+		s.put(fmt.Sprintf("thread_%03d", i), "idle", "")
+	}
+	return s
+}
+
+// put changes a thread.
+func (s *fakeServer) put(id, status, parent string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.latest++
+	t := map[string]any{"thread_id": id, "latest_seq": s.latest, "state": "running", "summary": map[string]any{"title": id, "status": status}}
+	if parent != "" {
+		t["level"], t["parent"] = 1, map[string]any{"thread_id": parent}
+	}
+	s.threads[id] = t
+}
+
+// event streams an event of a thread.
+func (s *fakeServer) event(id, method string) {
+	s.mu.Lock()
+	s.latest++
+	seq := s.latest
+	s.mu.Unlock()
+	s.stream <- fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":{"seq":%d,"thread_seq":1,"thread_id":%q,"timestamp":"2026-03-01T12:00:00Z"}}`, method, seq, id)
+}
+
+func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet {
+		s.serveStream(w, r)
+		return
+	}
+	var request struct {
+		Method string `json:"method"`
+		Params struct {
+			State string   `json:"state"`
+			IDs   []string `json:"thread_ids"`
+		} `json:"params"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+		s.t.Error(err)
+	}
+	var result any = map[string]any{}
+	if request.Method == "thread/list" {
+		result = s.list(request.Params.State, request.Params.IDs)
+	}
+	if err := json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": 1, "result": result}); err != nil {
+		s.t.Error(err)
+	}
+}
+
+func (s *fakeServer) list(state string, ids []string) any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ids != nil {
+		s.asked = append(s.asked, ids)
+	}
+	rows := []any{}
+	for id, t := range s.threads {
+		if t["state"] == state || slices.Contains(ids, id) {
+			rows = append(rows, t)
+		}
+	}
+	return map[string]any{"threads": rows, "latest_seq": s.latest}
+}
+
+func (s *fakeServer) serveStream(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	fmt.Fprintf(w, "{\"jsonrpc\":\"2.0\",\"method\":\"stream/opened\",\"params\":{\"log_id\":\"log\",\"after_seq\":%s,\"heartbeat_seconds\":15}}\n", strings.TrimPrefix(r.URL.Query().Get("after_seq"), "log:"))
+	for {
+		w.(http.Flusher).Flush()
+		select {
+		case line := <-s.stream:
+			fmt.Fprintln(w, line)
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// startFeed runs a feed until the test ends, and returns what it sends.
+func startFeed(t *testing.T, s *fakeServer) <-chan tea.Msg {
+	t.Helper()
+	server := httptest.NewServer(s)
+	c := client.New(client.At(server.URL, client.SourceGiven, "", false))
+	p, _ := testProgram(t, Options{Client: c})
+	got := make(chan tea.Msg, 10_000)
+	p.send = func(msg tea.Msg) { got <- msg }
+	p.feed()
+	t.Cleanup(func() {
+		p.work.Wait() // its context has ended
+		c.Close()
+		server.Close()
+	})
+	return got
+}
+
+// await waits for a message that a test wants.
+func await(t *testing.T, got <-chan tea.Msg, what string, is func(tea.Msg) bool) {
+	t.Helper()
+	limit := time.After(30 * time.Second)
+	for {
+		select {
+		case msg := <-got:
+			if is(msg) {
+				return
+			}
+		case <-limit:
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// lists tells whether a message lists a thread with a status.
+func lists(msg tea.Msg, id, status string) bool {
+	listed, ok := msg.(overview.Listed)
+	return ok && slices.ContainsFunc(listed.Threads, func(t overview.Thread) bool { return t.ID == id && t.Summary.Status == status })
+}
+
+// However many events come, changed threads are read by at most four requests a
+// second.
+func TestAFloodOfEventsCostsFewRequests(t *testing.T) {
+	s := newFakeServer(t, 300)
+	got := startFeed(t, s)
+	await(t, got, "all threads are listed", func(msg tea.Msg) bool {
+		listed, ok := msg.(overview.Listed)
+		return ok && listed.Whole && len(listed.Threads) == 300
+	})
+	began := time.Now()
+	for range 20 {
+		for i := range 300 {
+			s.event(fmt.Sprintf("thread_%03d", i), "item/updated")
+		}
+	}
+	s.put("thread_007", "waiting", "")
+	s.event("thread_007", "item/created")
+	await(t, got, "the last change is shown", func(msg tea.Msg) bool { return lists(msg, "thread_007", "waiting") })
+	took := time.Since(began)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if most := int(took/readEvery) + 2; len(s.asked) > most {
+		t.Errorf("6,001 events cost %d requests in %s, want at most %d", len(s.asked), took, most)
+	}
+	for _, ids := range s.asked {
+		if len(ids) > readTogether {
+			t.Errorf("a request asks for %d threads", len(ids))
+		}
+	}
+}
+
+// The row of a parent counts its children, so it is read again when one changes.
+func TestAChildThatChangesHasItsParentReadAgain(t *testing.T) {
+	s := newFakeServer(t, 2)
+	got := startFeed(t, s)
+	await(t, got, "all threads are listed", func(msg tea.Msg) bool { return lists(msg, "thread_000", "idle") })
+	s.put("thread_000", "working", "")
+	s.put("child", "working", "thread_000")
+	s.event("child", "thread/started")
+	await(t, got, "the parent of a new child", func(msg tea.Msg) bool { return lists(msg, "thread_000", "working") })
+	s.put("thread_000", "failed", "")
+	s.put("child", "failed", "thread_000")
+	s.event("child", "turn/failed")
+	await(t, got, "the parent of a known child", func(msg tea.Msg) bool {
+		return lists(msg, "thread_000", "failed") && lists(msg, "child", "failed")
+	})
+}
+
+func TestEventsOfAThreadComeInOrderAndTogether(t *testing.T) {
+	events := make(chan client.Event, batchMost)
+	for seq := range batchMost {
+		events <- client.Event{Seq: int64(seq)}
+	}
+	close(events)
+	var got batch
+	sent := 0
+	sendBatches(t.Context(), events, func(msg tea.Msg) {
+		sent++
+		got = append(got, msg.(batch)...)
+	})
+	if len(got) != batchMost || sent > 2 {
+		t.Errorf("%d events came in %d messages", len(got), sent)
+	}
+	for i, e := range got {
+		if e.Seq != int64(i) {
+			t.Fatalf("event %d came as number %d", e.Seq, i)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/overview"
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// testProgram is a program of 80 × 24 without a server, and its clock.
+func testProgram(t *testing.T, o Options) (*program, *time.Time) {
+	t.Helper()
+	at := noon
+	o.Environ = []string{"NO_COLOR=1"}
+	p := newProgram(t.Context(), o)
+	p.now = func() time.Time { return at }
+	p.page = p.overview
+	p.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	return p, &at
+}
+
+func waiting(n int) overview.Listed {
+	msg := overview.Listed{Whole: true}
+	for i := range n {
+		msg.Threads = append(msg.Threads, overview.Thread{ID: fmt.Sprintf("thread_%d", i), LatestSeq: 1, Summary: overview.Summary{
+			Title: fmt.Sprintf("Thread %d", i), Status: "waiting", Since: noon.Add(time.Duration(i) * time.Second),
+		}})
+	}
+	return msg
+}
+
+func lastLine(p *program) string {
+	lines := strings.Split(p.View().Content, "\n")
+	return strings.TrimRight(screen.OneLine(lines[len(lines)-1]), " ")
+}
+
+func TestTheTitleSaysHowManyNeedYou(t *testing.T) {
+	p, _ := testProgram(t, Options{Bell: true})
+	if got := p.View().WindowTitle; got != "holon" {
+		t.Errorf("the title is %q", got)
+	}
+	p.overview.Update(noon, waiting(2))
+	bell := p.ring()
+	if bell == nil || !reflect.DeepEqual(bell(), tea.RawMsg{Msg: "\a"}) {
+		t.Error("the bell does not ring")
+	}
+	if got := p.View().WindowTitle; got != "holon (2)" {
+		t.Errorf("with two that wait the title is %q", got)
+	}
+	p.overview.Update(noon, waiting(1))
+	if p.ring() != nil {
+		t.Error("the bell rings although fewer wait")
+	}
+}
+
+func TestAnUnchangedScreenIsNotDrawnAgain(t *testing.T) {
+	p, _ := testProgram(t, Options{})
+	p.Update(waiting(3))
+	first := p.View()
+	before := p.counts()
+	for range 100 {
+		p.Update(tea.ColorProfileMsg{})
+		p.Update(tick{number: -1})
+		if !reflect.DeepEqual(p.View(), first) {
+			t.Fatal("the screen differs")
+		}
+	}
+	if after := p.counts(); after != before {
+		t.Errorf("100 messages that change nothing cost %+v, before %+v", after, before)
+	}
+}
+
+func TestTheScreenFollowsTimeOnlyAsFarAsItShowsIt(t *testing.T) {
+	p, at := testProgram(t, Options{})
+	p.Update(waiting(1))
+	if p.tickAt.Sub(noon) != time.Second {
+		t.Errorf("with a wait of seconds it is drawn after %s", p.tickAt.Sub(noon))
+	}
+	*at = noon.Add(5*time.Minute + 20*time.Second)
+	p.Update(tick{number: p.ticks})
+	if !strings.Contains(p.View().Content, "5 min") || p.tickAt.Sub(*at) != 40*time.Second {
+		t.Errorf("with a wait of minutes it is drawn after %s:\n%s", p.tickAt.Sub(*at), p.View().Content)
+	}
+}
+
+func TestNoticesGiveWayToTheNextKeyAndToTime(t *testing.T) {
+	p, at := testProgram(t, Options{Explain: func(error) string { return "Do this." }})
+	p.Update(waiting(1))
+	failed := toPage{p.overview, screen.Done{Action: screen.Retry{Turn: "t"}, Err: errors.New("no\x1b[31m")}}
+	p.Update(failed)
+	if got := lastLine(p); got != "no Do this." {
+		t.Errorf("the notice is %q", got)
+	}
+	p.Update(tea.KeyPressMsg{Code: 'j', Text: "j"})
+	if got := lastLine(p); !strings.HasPrefix(got, "Enter open") {
+		t.Errorf("after a key the last line is %q", got)
+	}
+	p.Update(failed)
+	*at = noon.Add(noticeTime)
+	p.Update(tick{number: p.ticks})
+	if got := lastLine(p); !strings.HasPrefix(got, "Enter open") {
+		t.Errorf("later the last line is %q", got)
+	}
+}
+
+func TestALostConnectionIsShownUntilItIsBack(t *testing.T) {
+	p, at := testProgram(t, Options{})
+	p.Update(waiting(1))
+	for range 2 {
+		p.Update(screen.Connection{State: client.State{Kind: client.Lost, Reason: errors.New("gone\a")}})
+		*at = at.Add(time.Minute)
+	}
+	if got := lastLine(p); got != "Offline since 12:00:00, trying again: gone␇" {
+		t.Errorf("the last line is %q", got)
+	}
+	if !strings.Contains(p.View().Content, "Thread 0") {
+		t.Error("the threads are gone")
+	}
+	p.Update(screen.Connection{State: client.State{Kind: client.Resumed}})
+	if got := lastLine(p); !strings.HasPrefix(got, "Enter open") {
+		t.Errorf("after it is back the last line is %q", got)
+	}
+}
+
+func TestWGoesToTheNextThatWaitsEverywhere(t *testing.T) {
+	p, _ := testProgram(t, Options{})
+	p.Update(waiting(3))
+	w := tea.KeyPressMsg{Code: 'w', Text: "w"}
+	p.Update(w)
+	if got := p.overview.Selected(); got != "thread_1" {
+		t.Errorf("selected is %s", got)
+	}
+	p.Update(tea.KeyPressMsg{Code: tea.KeyEnter})
+	if !strings.Contains(p.View().Content, "Thread 1") || p.page == p.overview {
+		t.Fatalf("Enter shows\n%s", p.View().Content)
+	}
+	p.Update(w)
+	if !strings.Contains(p.View().Content, "Thread 2") || p.page == p.overview {
+		t.Errorf("w on a thread shows\n%s", p.View().Content)
+	}
+	p.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
+	if p.page != p.overview || p.overview.Selected() != "thread_2" {
+		t.Errorf("back in the overview %s is selected", p.overview.Selected())
+	}
+}
+
+func TestWhatComesForAPageThatWasLeftIsDropped(t *testing.T) {
+	p, _ := testProgram(t, Options{})
+	p.Update(waiting(1))
+	left := &recorder{}
+	p.Update(toPage{left, batch{{Seq: 1}, {Seq: 2}}})
+	if len(left.got) > 0 {
+		t.Errorf("a page that was left gets %v", left.got)
+	}
+	p.page = left
+	p.Update(toPage{left, batch{{Seq: 1}, {Seq: 2}}})
+	if want := []tea.Msg{client.Event{Seq: 1}, client.Event{Seq: 2}}; !reflect.DeepEqual(left.got, want) {
+		t.Errorf("the page gets %v, want %v", left.got, want)
+	}
+}
+
+// recorder is a page that keeps what it gets.
+type recorder struct{ got []tea.Msg }
+
+func (r *recorder) Update(_ time.Time, msg tea.Msg) []screen.Action {
+	r.got = append(r.got, msg)
+	return nil
+}
+func (r *recorder) Lines(_ time.Time, width, height int) []string {
+	return screen.Fill(nil, width, height)
+}
+func (r *recorder) Changes(time.Time) time.Time           { return time.Time{} }
+func (r *recorder) Cursor(int, int) (x, y int, show bool) { return 0, 0, false }
+
+func TestTheScreenWithoutAServer(t *testing.T) {
+	var chosen []string
+	s := newStart(screen.Styles{}, "/data/mine", []Server{{"/data/other", "http://127.0.0.1:1"}}, func(data string) connected {
+		chosen = append(chosen, data)
+		return connected{}
+	})
+	text := strings.Join(s.Lines(noon, 60, 15), "\n")
+	for _, part := range []string{"/data/mine", "> Start a server there", "/data/other  http://127.0.0.1:1", "q leave"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is missing in\n%s", part, text)
+		}
+	}
+	down, enter := tea.KeyPressMsg{Code: tea.KeyDown}, tea.KeyPressMsg{Code: tea.KeyEnter}
+	for _, keys := range [][]tea.Msg{{enter, enter}, {startFailed{"no port"}, down, enter}} {
+		for _, key := range keys {
+			for _, action := range s.Update(noon, key) {
+				action.(screen.Work).Do()
+			}
+		}
+	}
+	if want := []string{"/data/mine", "/data/other"}; !reflect.DeepEqual(chosen, want) {
+		t.Errorf("connected is to %v, want %v", chosen, want)
+	}
+	s.Update(noon, startFailed{"no port"})
+	if text := strings.Join(s.Lines(noon, 40, 15), "\n"); !strings.Contains(text, "no port") {
+		t.Errorf("the reason of a failure is missing in\n%s", text)
+	}
+	if got := s.Update(noon, tea.KeyPressMsg{Code: 'q', Text: "q"}); !reflect.DeepEqual(got, []screen.Action{screen.Quit{}}) {
+		t.Errorf("q gives %v", got)
+	}
+}
+
+func TestTodayAddsUpAttemptsAndWhatSessionsAdd(t *testing.T) {
+	s := newSpending(noon)
+	s.read = true
+	s.sessions["session"] = true
+	end := func(method, thread, turn string, attempt int, cost float64, at time.Time) {
+		params, err := json.Marshal(map[string]any{"thread_id": thread, "turn_id": turn, "attempt": attempt, "completed_at": at, "usage": map[string]any{"cost": map[string]any{"amount": cost, "currency": "USD"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.event(client.Event{Method: method, Params: params}, noon)
+	}
+	end("turn/completed", "plain", "a", 1, 1, noon)
+	end("turn/completed", "plain", "a", 1, 1, noon) // once more
+	end("stream/rewind", "plain", "a", 1, 1, noon)  // the same attempt
+	end("turn/completed", "plain", "a", 2, 2, noon) // another attempt
+	end("turn/completed", "plain", "b", 1, 9, noon.Add(-24*time.Hour))
+	end("turn/failed", "session", "c", 1, 10, noon.Add(-24*time.Hour)) // the session of yesterday
+	end("turn/completed", "session", "d", 1, 10.5, noon)
+	end("turn/completed", "session", "e", 1, 0.25, noon) // a new session
+	if got := s.today(); got.Day != "2026-03-01" || len(got.Spent) != 1 || got.Spent[0] != (overview.Money{Amount: 3.75, Currency: "USD"}) {
+		t.Errorf("today is %+v", got)
+	}
+	tomorrow := noon.Add(24 * time.Hour)
+	params := `{"thread_id":"plain","turn_id":"f","attempt":1,"completed_at":"2026-03-02T11:00:00Z","usage":{"cost":{"amount":1,"currency":"EUR"}}}`
+	got, more := s.event(client.Event{Method: "turn/completed", Params: []byte(params)}, tomorrow)
+	if !more || got.Day != "2026-03-02" || len(got.Spent) != 1 || got.Spent[0].Amount != 1 {
+		t.Errorf("the next day is %+v", got)
+	}
+}
