@@ -146,7 +146,7 @@ func TestFiveAgents(t *testing.T) {
 	spelled := w.thread("Spell-check", "src/docs", "Four words fixed.")
 	term := terminaltest.Start(t, 100, 30, w.env("data"), w.holon)
 
-	seen := term.AwaitText("1 needs you · 2 working · 1 failed", "Needs you (1)", "Working (2)", "Done (2)", "the model is overloaded", "Four words fixed.")
+	seen := term.AwaitText("1 needs you · 2 working · 1 failed", "Needs you (1)", "Working (2)", "Done (2)", " overloaded", "Four words fixed.")
 	if !term.Alternate() || term.Title() != "holon (1)" {
 		t.Errorf("alternate screen: %v, title: %q", term.Alternate(), term.Title())
 	}
@@ -236,7 +236,7 @@ func TestColumnsAreStraightOnEveryScreen(t *testing.T) {
 		}
 	}
 	term.Resize(20, 5)
-	term.AwaitText("too small")
+	term.AwaitText("This window is too")
 }
 
 // width is how many columns tmux draws a text in.
@@ -258,7 +258,7 @@ func TestWithoutAServerOneIsStarted(t *testing.T) {
 	w := newWorld(t)
 	w.serve("other")
 	term := terminaltest.Start(t, 80, 24, w.env("data"), w.holon)
-	term.AwaitText("No server runs on this data directory", w.data("data"), w.data("other"), "http://127.0.0.1:")
+	term.AwaitText("No server runs on this data directory", w.data("data"), "/other  http://127.0.0.1:")
 	term.Keys("q")
 	if code := term.AwaitEnd(); code != 0 {
 		t.Errorf("the exit code is %d", code)
@@ -311,6 +311,8 @@ func TestTheServerGoesAndComesBack(t *testing.T) {
 	term.AwaitText("Offline since", "Done (1)")
 	w.serve("data")
 	term.Await("the connection is back", func(screen string) bool { return !strings.Contains(screen, "Offline") })
+	w.client = client.New(client.Discover(w.data("data"))) // it listens elsewhere now
+	t.Cleanup(w.client.Close)
 	w.thread("Two", "src/docs", "done")
 	term.AwaitText("Done (2)", "Two")
 }

@@ -104,9 +104,10 @@ func (m *Model) spentToday(now time.Time) string {
 	return text
 }
 
-// entry is one line of the list: a heading or a thread.
+// entry is one line of the list: a heading of a group, a sentence or a thread.
 type entry struct {
 	heading string
+	says    string
 	thread  *Thread
 }
 
@@ -122,7 +123,7 @@ func (m *Model) entries() []entry {
 		entries = append(entries, entry{thread: t})
 	}
 	if n := m.list.counts[closed]; n > 0 && !m.list.unfolded && m.list.filter == "" {
-		entries = append(entries, entry{heading: fmt.Sprintf("%s (%d): c shows them", groupNames[closed], n)})
+		entries = append(entries, entry{says: fmt.Sprintf("%s (%d): c shows them", groupNames[closed], n)})
 	}
 	return entries
 }
@@ -150,12 +151,15 @@ func (m *Model) listLines(now time.Time, width, height int) []string {
 	columns := widths(width, m.list.used)
 	lines := make([]string, 0, max(height, 0))
 	for i := m.offset; i < min(m.offset+height, len(entries)); i++ {
-		if entries[i].thread == nil {
-			lines = append(lines, m.heading(entries[i].heading, columns, len(lines) == 0))
-			continue
+		switch e := entries[i]; {
+		case e.says != "":
+			lines = append(lines, m.styles.Title.Paint(screen.Fit(e.says, width)))
+		case e.thread == nil:
+			lines = append(lines, m.heading(e.heading, columns, len(lines) == 0))
+		default:
+			m.Drawn++
+			lines = append(lines, m.row(e.thread, columns, now))
 		}
-		m.Drawn++
-		lines = append(lines, m.row(entries[i].thread, columns, now))
 	}
 	return screen.Fill(lines, width, height)
 }
@@ -166,9 +170,9 @@ func (m *Model) nothing() []entry {
 	case !m.loaded:
 		return nil
 	case m.list.filter != "":
-		return []entry{{heading: "No thread matches “" + screen.OneLine(m.list.filter) + "”. Esc shows all."}}
+		return []entry{{says: "No thread matches “" + screen.OneLine(m.list.filter) + "”. Esc shows all."}}
 	}
-	return []entry{{heading: "No open threads. n starts one."}}
+	return []entry{{says: "No open threads. n starts one."}}
 }
 
 // scroll brings the selected row into sight, with its heading if it is the first
