@@ -29,7 +29,7 @@ func (p *program) carryOut(now time.Time, from screen.Page, actions []screen.Act
 		case screen.Open:
 			commands = append(commands, p.open(now, action.Thread))
 		case screen.Back:
-			p.back()
+			commands = append(commands, p.back(now))
 		case screen.Next:
 			commands = append(commands, p.next(now))
 		case screen.Follow:
@@ -41,25 +41,6 @@ func (p *program) carryOut(now time.Time, from screen.Page, actions []screen.Act
 		}
 	}
 	return tea.Batch(commands...)
-}
-
-// open shows a thread.
-func (p *program) open(now time.Time, id string) tea.Cmd {
-	thread, ok := p.overview.Thread(id)
-	if !ok {
-		return nil
-	}
-	p.back()
-	page, actions := newPage(p.styles, thread)
-	p.page = page
-	return p.carryOut(now, page, actions)
-}
-
-// back shows the overview.
-func (p *program) back() {
-	p.follows()
-	p.follows = func() {}
-	p.page, p.dirty = p.overview, true
 }
 
 // next goes to the next thread that waits: in the overview its row is selected,
@@ -213,6 +194,7 @@ func (p *program) report(now time.Time, done screen.Done) {
 		}
 		return
 	}
+	p.taken(done.Action)
 	switch a := done.Action.(type) {
 	case screen.Seen:
 		p.overview.Looked(a.Thread, a.Seq)

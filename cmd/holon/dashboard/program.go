@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/conversation"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/overview"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 	"github.com/seed82539d15/holon/rpc/client"
@@ -32,6 +33,8 @@ type program struct {
 	styles   screen.Styles
 	overview *overview.Model
 	page     screen.Page // what is shown
+	trail    []string    // the threads through which one has come to it, that lead back
+	drafts   conversation.Drafts
 	follows  context.CancelFunc
 
 	width, height int
@@ -102,7 +105,8 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	from := p.page
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		p.width, p.height, p.dirty = msg.Width, msg.Height, true
+		p.width, p.height = msg.Width, msg.Height
+		actions = p.update(now, p.page, msg)
 	case tea.KeyPressMsg:
 		p.notice = ""
 		if msg.String() == "ctrl+c" {

@@ -108,7 +108,7 @@ func (p *program) top() shown { return p.pages[len(p.pages)-1] }
 func (p *program) push(thread string) {
 	p.pages = append(p.pages, shown{thread, conversation.New(conversation.Options{
 		Thread: thread, Styles: screen.NewStyles(p.options.Colour), Colour: p.options.Colour,
-		Drafts: p.drafts, Alone: len(p.pages) == 0,
+		Drafts: p.drafts, Write: true, Alone: len(p.pages) == 0,
 	})})
 }
 
@@ -162,9 +162,9 @@ func (p *program) forPage(now time.Time, msg forPage) []tea.Cmd {
 	if done, ok := msg.msg.(screen.Done); ok && done.Err == nil {
 		switch a := done.Action.(type) { // its page is gone: what was sent is no draft
 		case screen.Start:
-			p.drafts.Sent(msg.thread, a.Text)
+			p.drafts.Sent(a.Text)
 		case screen.Steer:
-			p.drafts.Sent(msg.thread, a.Text)
+			p.drafts.Sent(a.Text)
 		}
 	}
 	return nil

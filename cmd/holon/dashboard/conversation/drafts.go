@@ -37,9 +37,12 @@ func (d *Drafts) Keep(thread, text string) {
 	}
 }
 
-// Sent removes the draft of a thread if it is this text, which the server has taken.
-func (d *Drafts) Sent(thread, text string) {
-	if strings.TrimSpace(d.texts[thread]) == text {
-		d.Keep(thread, "")
+// Sent removes the draft that is this text, because the server has taken it.
+func (d *Drafts) Sent(text string) {
+	for thread, draft := range d.texts {
+		if strings.TrimSpace(draft) == text {
+			d.Keep(thread, "")
+			return
+		}
 	}
 }

@@ -42,7 +42,7 @@ func TestHostileTextsDoNothing(t *testing.T) {
 
 func everywhere(t *testing.T, text string, w, h int, colour bool) {
 	p := newPage(t, w, h)
-	p.m = New(Options{Thread: thread, Styles: screen.NewStyles(colour), Colour: colour})
+	p.m = New(Options{Thread: thread, Write: true, Styles: screen.NewStyles(colour), Colour: colour})
 	p.kids = []object{{"turn_id": text, "thread_id": text, "title": text, "state": "active", "created_seq": 1}}
 	p.open()
 	p.event("thread/updated", object{"title": text})
@@ -126,7 +126,7 @@ func (e errorOf) Error() string { return string(e) }
 
 func TestWithoutColourThereAreNoColours(t *testing.T) {
 	p := newPage(t, 80, 40)
-	p.m = New(Options{Thread: thread, Styles: screen.NewStyles(false)})
+	p.m = New(Options{Thread: thread, Write: true, Styles: screen.NewStyles(false)})
 	p.work()
 	p.later(time.Second)
 	text := p.text()
@@ -139,7 +139,7 @@ func TestWithoutColourThereAreNoColours(t *testing.T) {
 		t.Error("there are no weights either: the test sees nothing")
 	}
 	coloured := newPage(t, 80, 40)
-	coloured.m = New(Options{Thread: thread, Styles: screen.NewStyles(true), Colour: true})
+	coloured.m = New(Options{Thread: thread, Write: true, Styles: screen.NewStyles(true), Colour: true})
 	coloured.work()
 	coloured.shows("\x1b[32m+3\x1b[m", "\x1b[31m−1\x1b[m")
 }

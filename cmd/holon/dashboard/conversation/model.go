@@ -17,6 +17,8 @@ type Options struct {
 	Colour bool // of Markdown
 	// Drafts keeps what is written and not sent; nil: only the model does.
 	Drafts *Drafts
+	// Write: the page begins in the input line, else outside of it.
+	Write bool
 	// Alone: the page is a program of its own, so there is nothing to go back to.
 	Alone bool
 }
@@ -74,7 +76,9 @@ func New(options Options) *Model {
 	m := &Model{options: options, history: newHistory(), turns: newTurns(), marks: newRenderings(options.Colour)}
 	m.thread.ThreadID = options.Thread
 	m.view.follow = true
-	m.focus = onInput
+	if options.Write {
+		m.focus = onInput
+	}
 	if options.Drafts != nil {
 		m.composer.input.set(options.Drafts.Of(options.Thread))
 	}
@@ -106,6 +110,9 @@ func (m *Model) Title() string {
 	id := screen.OneLine(m.thread.ThreadID)
 	return "thread …" + id[max(0, len(id)-8):]
 }
+
+// Thread is the id of the thread that is shown.
+func (m *Model) Thread() string { return m.options.Thread }
 
 // Runs tells whether a turn of the thread is at work.
 func (m *Model) Runs() bool { return m.turns.active() != nil }

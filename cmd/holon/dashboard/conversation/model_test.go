@@ -118,15 +118,15 @@ func TestALineCanHaveLines(t *testing.T) {
 func TestDraftsStayPerThread(t *testing.T) {
 	d := &Drafts{}
 	p := newPage(t, 80, 24)
-	p.m = New(Options{Thread: thread, Drafts: d})
+	p.m = New(Options{Thread: thread, Write: true, Drafts: d})
 	p.open()
 	p.keys("not sent yet")
 	again := newPage(t, 80, 24)
-	again.m = New(Options{Thread: thread, Drafts: d})
+	again.m = New(Options{Thread: thread, Write: true, Drafts: d})
 	again.open()
 	again.shows("> not sent yet")
 	other := newPage(t, 80, 24)
-	other.m = New(Options{Thread: "thread_2", Drafts: d})
+	other.m = New(Options{Thread: "thread_2", Write: true, Drafts: d})
 	other.open()
 	other.hides("not sent yet")
 	again.keys("<enter>")

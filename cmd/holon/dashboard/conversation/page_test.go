@@ -36,7 +36,7 @@ const thread = "thread_1"
 
 func newPage(t testing.TB, w, h int) *page {
 	p := &page{t: t, now: start, w: w, h: h, refuse: map[string]error{}}
-	p.m = New(Options{Thread: thread})
+	p.m = New(Options{Thread: thread, Write: true})
 	return p
 }
 

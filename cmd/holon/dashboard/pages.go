@@ -1,0 +1,61 @@
+package dashboard
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/conversation"
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+// maxTrail bounds how many threads one can go back through, each opened from the one
+// before: children are at most a few levels deep.
+const maxTrail = 32
+
+// open shows the conversation of a thread. One that is opened from another leads back to
+// that.
+func (p *program) open(now time.Time, id string) tea.Cmd {
+	trail := p.trail
+	if from, ok := p.page.(*conversation.Model); ok && from.Thread() != id {
+		trail = append(trail, from.Thread())
+	}
+	return p.show(now, id, trail[max(0, len(trail)-maxTrail):])
+}
+
+func (p *program) show(now time.Time, id string, trail []string) tea.Cmd {
+	p.overviewShown()
+	page := conversation.New(conversation.Options{
+		Thread: id, Styles: p.styles, Colour: colourOf(p.o.Environ), Drafts: &p.drafts,
+	})
+	p.page, p.trail = page, trail
+	actions := p.update(now, page, tea.WindowSizeMsg{Width: p.width, Height: p.height})
+	return p.carryOut(now, page, append(actions, p.update(now, page, conversation.Begin{})...))
+}
+
+// back leaves a conversation: to the one from which it was opened, else to the overview.
+func (p *program) back(now time.Time) tea.Cmd {
+	if n := len(p.trail); n > 0 {
+		return p.show(now, p.trail[n-1], p.trail[:n-1])
+	}
+	p.overviewShown()
+	return nil
+}
+
+// overviewShown shows the overview, and follows no thread.
+func (p *program) overviewShown() {
+	p.follows()
+	p.follows = func() {}
+	p.page, p.trail, p.dirty = p.overview, nil, true
+}
+
+// taken notes that the server has a text: it is no draft any more, also if its page was
+// left meanwhile.
+func (p *program) taken(action screen.Action) {
+	switch a := action.(type) {
+	case screen.Start:
+		p.drafts.Sent(a.Text)
+	case screen.Steer:
+		p.drafts.Sent(a.Text)
+	}
+}
