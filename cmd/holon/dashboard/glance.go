@@ -42,9 +42,7 @@ func (g *glance) Lines(_ time.Time, width, height int) []string {
 	}
 	t := g.thread
 	lines := []string{g.styles.Title.Paint(screen.Fit(t.Summary.Title, width)), screen.Fit(t.Agent+"  "+t.Cwd, width), ""}
-	for _, line := range screen.Wrap(t.Summary.Text, width) {
-		lines = append(lines, line)
-	}
+	lines = append(lines, screen.Wrap(t.Summary.Text, width)...)
 	help := screen.HelpLine(g.styles, []screen.Key{{Name: "w", Does: "next that waits"}, {Name: "y", Does: "copy id"}, {Name: "Esc", Does: "back"}}, width)
 	return append(screen.Fill(lines, width, height-1), screen.Pad(help, width))
 }
