@@ -89,7 +89,7 @@ func (p *program) Init() tea.Cmd {
 	if p.client != nil {
 		p.feed()
 	}
-	return tea.Raw(alternateScrollOn)
+	return tea.Raw(setTerminal)
 }
 
 // feed starts the goroutines that tell what happens on the server.

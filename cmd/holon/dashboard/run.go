@@ -64,8 +64,7 @@ func Run(ctx context.Context, o Options) (Counts, error) {
 		tea.WithEnvironment(o.Environ), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler())
 	p.send = t.Send
 	_, err := t.Run()
-	// Alternate scroll is the terminal's own default: it is given back.
-	fmt.Fprint(o.Out, alternateScrollOff)
+	fmt.Fprint(o.Out, restoreTerminal)
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -74,10 +73,12 @@ func Run(ctx context.Context, o Options) (Counts, error) {
 }
 
 // The wheel of a mouse sends arrow keys on the alternate screen (DECSET 1007), so
-// that it scrolls without a capture of the mouse.
+// that it scrolls without a capture of the mouse. The terminal's own setting and its
+// title are saved and restored (XTSAVE, XTWINOPS); what a terminal does not know it
+// ignores.
 const (
-	alternateScrollOn  = "\x1b[?1007h"
-	alternateScrollOff = "\x1b[?1007l"
+	setTerminal     = "\x1b[22;2t\x1b[?1007s\x1b[?1007h"
+	restoreTerminal = "\x1b[?1007r\x1b[23;2t"
 )
 
 // colourOf tells whether colours are wanted (no-color.org).

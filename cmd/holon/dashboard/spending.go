@@ -18,6 +18,7 @@ type spending struct {
 	day      string // in the person's zone
 	midnight time.Time
 	read     bool               // the turns of before are in it
+	lost     bool               // they cannot be read: no sum is shown
 	pending  []end              // ends that came before
 	sums     []overview.Money   // by currency, in the order in which they appeared
 	counted  map[string]bool    // attempts of today, so that none counts twice
@@ -87,7 +88,9 @@ func (s *spending) event(e client.Event, now time.Time) (today overview.Today, m
 	}
 	ended := params.end()
 	if !s.read {
-		s.pending = append(s.pending, ended)
+		if s.lost = s.lost || len(s.pending) == maxPending; !s.lost {
+			s.pending = append(s.pending, ended)
+		}
 		return today, false
 	}
 	s.add(ended)
@@ -129,6 +132,9 @@ func (s *spending) today() overview.Today {
 // day of a machine, whose sum then begins later.
 const spentPages = 40
 
+// maxPending bounds the ends that wait until those of before are read.
+const maxPending = 10_000
+
 // readSpent reads what the turns of today have cost, and of the sessions that go
 // on what they had cost before.
 func (f *feed) readSpent(ctx context.Context) {
@@ -140,7 +146,10 @@ func (f *feed) readSpent(ctx context.Context) {
 	for pages, over := 0, false; pages < spentPages; pages++ {
 		rows, next, err := f.turnPage(ctx, params)
 		if err != nil {
-			return // without the sum the overview shows none
+			f.mu.Lock()
+			f.today.lost, f.today.pending = true, nil
+			f.mu.Unlock()
+			return
 		}
 		older := true
 		for _, row := range rows {
@@ -163,10 +172,12 @@ func (f *feed) readSpent(ctx context.Context) {
 			f.today.add(e)
 		}
 	}
-	f.today.read, f.today.pending = true, nil
-	today := f.today.today()
+	f.today.read, f.today.pending = !f.today.lost, nil
+	today, read := f.today.today(), f.today.read
 	f.mu.Unlock()
-	f.send(today)
+	if read {
+		f.send(today)
+	}
 }
 
 func (f *feed) turnPage(ctx context.Context, params map[string]any) (rows []turnEnd, next string, err error) {

@@ -3,6 +3,7 @@ package overview
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ const callQuestion = "question"
 // it.
 type asked struct {
 	item, thread string
+	seq          int64 // of the thread when the question was read
 	content      question
 	loaded       bool
 	sent         bool
@@ -58,7 +60,7 @@ func (m *Model) ask(t *Thread) []screen.Action {
 	case len(t.Summary.Waiting) == 0:
 		return say("The end of its turn waits for a review: holon review " + screen.OneLine(t.Summary.TurnID))
 	}
-	m.asked = &asked{item: t.Summary.Waiting[0].ItemID, thread: t.ID, input: newInput(10_000)}
+	m.asked = &asked{item: t.Summary.Waiting[0].ItemID, thread: t.ID, seq: t.LatestSeq, input: newInput(10_000)}
 	return []screen.Action{m.asked.read()}
 }
 
@@ -88,12 +90,15 @@ func (m *Model) gotQuestion(now time.Time, msg screen.Done) []screen.Action {
 		}
 		return nil
 	}
-	m.asked.content, m.asked.loaded = result.Item.Content, true
-	m.asked.alive = now.Add(deadTime)
+	if !m.asked.loaded || !reflect.DeepEqual(m.asked.content, result.Item.Content) {
+		m.asked.content, m.asked.loaded = result.Item.Content, true
+		m.asked.alive = now.Add(deadTime)
+	}
 	return nil
 }
 
-// checkAsked closes the panel if its question was answered elsewhere.
+// checkAsked closes the panel if its question was answered elsewhere. If something
+// else has happened in the thread, the question is read again: it may have changed.
 func (m *Model) checkAsked(now time.Time) []screen.Action {
 	if m.asked == nil || m.asked.sent {
 		return nil
@@ -101,7 +106,11 @@ func (m *Model) checkAsked(now time.Time) []screen.Action {
 	t := m.list.threads[m.asked.thread]
 	if t == nil || t.Summary.WaitingCount > len(t.Summary.Waiting) ||
 		slices.ContainsFunc(t.Summary.Waiting, func(w Waiting) bool { return w.ItemID == m.asked.item }) {
-		return nil
+		if t == nil || t.LatestSeq == m.asked.seq {
+			return nil
+		}
+		m.asked.seq = t.LatestSeq
+		return []screen.Action{m.asked.read()}
 	}
 	m.asked = nil
 	m.frozen = now.Add(settle)

@@ -9,10 +9,9 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
 
-// column is one column of the list. A width of 0 leaves it out.
+// column is one column of the list.
 type column struct {
 	name  string
-	width int
 	right bool // numbers
 	cell  func(m *Model, t *Thread, now time.Time) string
 }

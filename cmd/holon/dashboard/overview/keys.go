@@ -58,51 +58,65 @@ func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		return append(actions, m.key(now, tea.KeyPressMsg{Code: key.Code, Text: string(key.Code)})...)
 	}
 	switch {
-	case m.help:
-		m.helpKey(key)
+	case m.help.open:
+		m.help.key(key, m.screen.height-2)
 		return nil
 	case m.form != nil:
 		return m.formKey(key)
 	case m.sure != nil:
-		return m.sureKey(key)
+		sure := m.sure
+		m.sure = nil
+		return sure.key(key)
 	case m.asked != nil:
 		return m.askedKey(now, key)
 	case m.filter.open:
 		m.filterKey(key)
 		return nil
 	}
-	if m.moveKey(key) {
+	if m.list.moveKey(key, max(m.screen.rows-1, 1)) {
 		return nil
 	}
 	return m.command(now, key)
 }
 
-// helpKey takes a key on the page of help: it scrolls or leaves.
-func (m *Model) helpKey(key tea.KeyPressMsg) {
+// help is the page with all keys.
+type help struct {
+	open   bool
+	passed int // lines that were scrolled past
+}
+
+// key takes a key: it scrolls or leaves.
+func (h *help) key(key tea.KeyPressMsg, page int) {
 	switch key.String() {
 	case "down", "j":
-		m.passed++
+		h.passed++
 	case "up", "k":
-		m.passed--
+		h.passed--
 	case "pgdown", "space":
-		m.passed += m.screen.height - 2
+		h.passed += page
 	case "pgup":
-		m.passed -= m.screen.height - 2
+		h.passed -= page
 	default:
-		m.help, m.passed = false, 0
+		*h = help{}
 	}
 }
 
+// lines are the visible keys.
+func (h *help) lines(styles screen.Styles, height int) []string {
+	lines := screen.HelpPage(styles, allKeys)
+	h.passed = max(min(h.passed, len(lines)-(height-1)), 0)
+	return append([]string{styles.Title.Paint("Keys")}, lines[h.passed:]...)
+}
+
 // moveKey takes keys that move the selection.
-func (m *Model) moveKey(key tea.KeyPressMsg) bool {
-	page := max(m.screen.rows-1, 1)
+func (l *list) moveKey(key tea.KeyPressMsg, page int) bool {
 	steps := map[string]int{
 		"up": -1, "k": -1, "down": 1, "j": 1, "pgup": -page, "pgdown": page,
-		"g": -len(m.list.rows), "home": -len(m.list.rows), "G": len(m.list.rows), "end": len(m.list.rows),
+		"g": -len(l.rows), "home": -len(l.rows), "G": len(l.rows), "end": len(l.rows),
 	}
 	n, ok := steps[key.String()]
 	if ok {
-		m.list.move(n)
+		l.move(n)
 	}
 	return ok
 }
@@ -113,7 +127,7 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	case "q":
 		return []screen.Action{screen.Quit{}}
 	case "?":
-		m.help = true
+		m.help.open = true
 	case "n":
 		return m.openForm()
 	case "/":
@@ -140,9 +154,11 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	case "a":
 		return m.ask(t)
 	case "i":
-		return m.interrupt(t)
+		var actions []screen.Action
+		m.sure, actions = interrupt(t)
+		return actions
 	case "r":
-		return m.retry(t)
+		return retry(t)
 	case "x":
 		return m.close(now, t)
 	case "u":
@@ -163,28 +179,25 @@ type sure struct {
 }
 
 // interrupt asks whether to interrupt the turn of a thread.
-func (m *Model) interrupt(t *Thread) []screen.Action {
+func interrupt(t *Thread) (*sure, []screen.Action) {
 	if t.group() > working || t.Summary.TurnID == "" {
-		return say("Nothing to interrupt: " + t.title() + " does not work.")
+		return nil, say("Nothing to interrupt: " + t.title() + " does not work.")
 	}
-	m.sure = &sure{
+	return &sure{
 		question: "Interrupt “" + t.title() + "” (turn " + shortID(t.Summary.TurnID) + ")?",
 		action:   screen.Interrupt{Turn: t.Summary.TurnID},
-	}
-	return nil
+	}, nil
 }
 
-// sureKey takes the answer. Only y confirms.
-func (m *Model) sureKey(key tea.KeyPressMsg) []screen.Action {
-	sure := m.sure
-	m.sure = nil
+// key takes the answer. Only y confirms.
+func (s *sure) key(key tea.KeyPressMsg) []screen.Action {
 	if key.String() == "y" {
-		return []screen.Action{sure.action}
+		return []screen.Action{s.action}
 	}
 	return say("Not interrupted.")
 }
 
-func (m *Model) retry(t *Thread) []screen.Action {
+func retry(t *Thread) []screen.Action {
 	if t.group() != done || t.Summary.TurnID == "" {
 		return say("Nothing to retry: r is for a turn that failed or was interrupted.")
 	}
@@ -228,7 +241,7 @@ func (m *Model) arrangeNow() {
 // keysOf are the keys that the help line names.
 func (m *Model) keysOf() []screen.Key {
 	switch {
-	case m.help:
+	case m.help.open:
 		return []screen.Key{{Name: "↑ ↓", Does: "scroll"}, {Name: "any other key", Does: "back"}}
 	case m.form != nil:
 		return []screen.Key{{Name: "Enter", Does: "start"}, {Name: "Alt-Enter", Does: "new line"}, {Name: "Tab", Does: "next field"}, {Name: "Esc", Does: "leave"}}

@@ -20,11 +20,8 @@ func (m *Model) Lines(now time.Time, width, height int) []string {
 		return TooSmall(width, height)
 	}
 	help := screen.Pad(screen.HelpLine(m.styles, m.keysOf(), width), width)
-	if m.help {
-		lines := screen.HelpPage(m.styles, allKeys)
-		m.passed = max(min(m.passed, len(lines)-(height-2)), 0)
-		lines = append([]string{m.styles.Title.Paint("Keys")}, lines[m.passed:]...)
-		return append(screen.Fill(lines, width, height-1), help)
+	if m.help.open {
+		return append(screen.Fill(m.help.lines(m.styles, height-1), width, height-1), help)
 	}
 	lines := []string{m.topLine(now, width)}
 	panel := m.panel(now, width, height)
@@ -68,7 +65,7 @@ func (m *Model) topLine(now time.Time, width int) string {
 	if n.failed > 0 {
 		parts = append(parts, part{fmt.Sprintf("%d failed", n.failed), m.styles.Failed})
 	}
-	if spent := m.spentToday(now); spent != "" {
+	if spent := m.today.on(now); spent != "" {
 		parts = append(parts, part{spent + " today", screen.Style{}})
 	}
 	if !n.oldest.IsZero() {
@@ -88,13 +85,13 @@ func (m *Model) topLine(now time.Time, width int) string {
 	return screen.Pad(line, width)
 }
 
-// spentToday is what was spent on the day of now; "" if nothing was.
-func (m *Model) spentToday(now time.Time) string {
-	if m.today.Day != now.Format(time.DateOnly) {
+// on is what was spent on the day of now; "" if nothing was.
+func (d Today) on(now time.Time) string {
+	if d.Day != now.Format(time.DateOnly) {
 		return ""
 	}
 	text := ""
-	for _, spent := range m.today.Spent {
+	for _, spent := range d.Spent {
 		amount := screen.Money(spent.Amount, spent.Currency)
 		if text != "" && amount != "" {
 			text += " + "
@@ -112,17 +109,17 @@ type entry struct {
 }
 
 // entries are all lines of the list.
-func (m *Model) entries() []entry {
+func (l *list) entries() []entry {
 	var entries []entry
 	last := groups
-	for i, t := range m.list.rows {
-		if g := m.list.in[i]; g != last {
-			entries = append(entries, entry{heading: fmt.Sprintf("%s (%d)", groupNames[g], m.list.counts[g])})
+	for i, t := range l.rows {
+		if g := l.in[i]; g != last {
+			entries = append(entries, entry{heading: fmt.Sprintf("%s (%d)", groupNames[g], l.counts[g])})
 			last = g
 		}
 		entries = append(entries, entry{thread: t})
 	}
-	if n := m.list.counts[closed]; n > 0 && !m.list.unfolded && m.list.filter == "" {
+	if n := l.counts[closed]; n > 0 && !l.unfolded && l.filter == "" {
 		entries = append(entries, entry{says: fmt.Sprintf("%s (%d): c shows them", groupNames[closed], n)})
 	}
 	return entries
@@ -131,7 +128,7 @@ func (m *Model) entries() []entry {
 // visible are the threads whose rows were drawn last.
 func (m *Model) visible() []*Thread {
 	var threads []*Thread
-	entries := m.entries()
+	entries := m.list.entries()
 	for i := m.offset; i < min(m.offset+m.screen.rows, len(entries)); i++ {
 		if t := entries[i].thread; t != nil {
 			threads = append(threads, t)
@@ -142,10 +139,10 @@ func (m *Model) visible() []*Thread {
 
 // listLines are the visible lines of the list, in exactly height lines.
 func (m *Model) listLines(now time.Time, width, height int) []string {
-	entries := m.entries()
+	entries := m.list.entries()
 	m.screen.rows = max(height, 0)
 	if len(m.list.rows) == 0 {
-		entries = append(m.nothing(), entries...)
+		entries = append(m.list.nothing(), entries...)
 	}
 	m.scroll(entries, height)
 	columns := widths(width, m.list.used)
@@ -155,7 +152,7 @@ func (m *Model) listLines(now time.Time, width, height int) []string {
 		case e.says != "":
 			lines = append(lines, m.styles.Title.Paint(screen.Fit(e.says, width)))
 		case e.thread == nil:
-			lines = append(lines, m.heading(e.heading, columns, len(lines) == 0))
+			lines = append(lines, heading(m.styles, e.heading, columns, len(lines) == 0))
 		default:
 			m.Drawn++
 			lines = append(lines, m.row(e.thread, columns, now))
@@ -165,12 +162,12 @@ func (m *Model) listLines(now time.Time, width, height int) []string {
 }
 
 // nothing says what to do where there are no threads.
-func (m *Model) nothing() []entry {
+func (l *list) nothing() []entry {
 	switch {
-	case !m.loaded:
+	case l.threads == nil:
 		return nil
-	case m.list.filter != "":
-		return []entry{{says: "No thread matches “" + screen.OneLine(m.list.filter) + "”. Esc shows all."}}
+	case l.filter != "":
+		return []entry{{says: "No thread matches “" + screen.OneLine(l.filter) + "”. Esc shows all."}}
 	}
 	return []entry{{says: "No open threads. n starts one."}}
 }
@@ -195,10 +192,10 @@ func (m *Model) scroll(entries []entry, height int) {
 }
 
 // heading names a group. The first one also names the columns.
-func (m *Model) heading(text string, columns [columnCount]int, first bool) string {
+func heading(styles screen.Styles, text string, columns [columnCount]int, first bool) string {
 	line := screen.Fit(text, columns[colTitle])
 	if !first || columns[colNow] == 0 {
-		return m.styles.Title.Paint(text)
+		return styles.Title.Paint(text)
 	}
 	names := "  " + cells(columns, func(i int) string {
 		if i == colTitle {
@@ -207,7 +204,7 @@ func (m *Model) heading(text string, columns [columnCount]int, first bool) strin
 		return table[i].name
 	})
 	names = names[min(screen.Width(line), len(names)):]
-	return m.styles.Title.Paint(line) + m.styles.Dim.Paint(names)
+	return styles.Title.Paint(line) + styles.Dim.Paint(names)
 }
 
 // row is the line of a thread.
@@ -223,19 +220,19 @@ func (m *Model) row(t *Thread, columns [columnCount]int, now time.Time) string {
 	case t.Summary.SeenSeq > 0 && t.Summary.SeenSeq < t.LatestSeq && t.group() == done:
 		style = m.styles.Strong
 	}
-	return m.signOf(t).Paint(t.sign()) + " " + style.Paint(line)
+	return t.signStyle(m.styles).Paint(t.sign()) + " " + style.Paint(line)
 }
 
-func (m *Model) signOf(t *Thread) screen.Style {
+func (t *Thread) signStyle(styles screen.Styles) screen.Style {
 	switch t.Summary.Status {
 	case statusWaiting:
-		return m.styles.Waiting
+		return styles.Waiting
 	case statusWorking:
-		return m.styles.Working
+		return styles.Working
 	case statusFailed:
-		return m.styles.Failed
+		return styles.Failed
 	case statusClosed:
-		return m.styles.Dim
+		return styles.Dim
 	}
-	return m.styles.Done
+	return styles.Done
 }

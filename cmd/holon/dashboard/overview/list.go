@@ -37,6 +37,7 @@ func (l *list) put(threads []Thread, whole bool) {
 		}
 		l.threads[t.ID] = &t
 	}
+	l.forget()
 	for i, row := range l.rows {
 		if t := l.threads[row.ID]; t != nil {
 			l.rows[i] = t
@@ -47,6 +48,27 @@ func (l *list) put(threads []Thread, whole bool) {
 		if t.writes() {
 			l.shared[t.directory()]++
 		}
+	}
+}
+
+// maxClosed bounds the closed threads that are kept: threads that are not closed
+// are what there is, but closed ones become ever more.
+const maxClosed = 200
+
+// forget forgets the oldest half of the closed threads when there are too many.
+func (l *list) forget() {
+	var over []*Thread
+	for _, t := range l.threads {
+		if t.group() == closed {
+			over = append(over, t)
+		}
+	}
+	if len(over) <= maxClosed {
+		return
+	}
+	slices.SortFunc(over, inOrder)
+	for _, t := range over[maxClosed/2:] {
+		delete(l.threads, t.ID)
 	}
 }
 

@@ -41,7 +41,7 @@ type Model struct {
 	frozen time.Time // the order of rows stays until then
 	stale  bool      // the order does not fit the threads
 
-	closing map[string]time.Time // threads that are closed then
+	closing closing
 	today   Today
 	away    []string // threads that the person has not looked at since they changed
 
@@ -50,8 +50,7 @@ type Model struct {
 	draft  *form  // a form that was left
 	asked  *asked // the question in the panel
 	sure   *sure  // what waits for a confirmation
-	help   bool
-	passed int // lines of the help that were scrolled past
+	help   help
 
 	screen struct{ width, height, top, rows int } // of the last Lines
 
@@ -62,7 +61,7 @@ type Model struct {
 // New returns an empty overview. cwd is the directory that new threads get
 // unless the person gives another.
 func New(styles screen.Styles, cwd string) *Model {
-	return &Model{styles: styles, cwd: cwd, closing: make(map[string]time.Time), filter: newFilterLine()}
+	return &Model{styles: styles, cwd: cwd, closing: make(closing), filter: newFilterLine()}
 }
 
 // NeedYou is how many threads wait for the person.
@@ -91,25 +90,10 @@ func (m *Model) Select(id string) {
 
 // Pending are the closes that were not sent yet. When the dashboard ends they
 // are sent, since nobody can undo them any more.
-func (m *Model) Pending() []screen.Action {
-	var actions []screen.Action
-	for id := range m.closing {
-		actions = append(actions, screen.Close{Thread: id})
-	}
-	clear(m.closing)
-	return actions
-}
+func (m *Model) Pending() []screen.Action { return m.closing.due(time.Time{}) }
 
 // Due is when a close has to be sent, zero if none is pending.
-func (m *Model) Due() time.Time {
-	var next time.Time
-	for _, at := range m.closing {
-		if next.IsZero() || at.Before(next) {
-			next = at
-		}
-	}
-	return next
-}
+func (m *Model) Due() time.Time { return m.closing.next() }
 
 // Looked says that the person has looked at a thread up to a seq.
 func (m *Model) Looked(id string, seq int64) {
@@ -120,7 +104,7 @@ func (m *Model) Looked(id string, seq int64) {
 
 // Update implements screen.Page.
 func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
-	actions := m.due(now)
+	actions := m.closing.due(now)
 	switch msg := msg.(type) {
 	case Listed:
 		actions = append(actions, m.listed(now, msg)...)
@@ -148,18 +132,6 @@ func (m *Model) listed(now time.Time, msg Listed) []screen.Action {
 		m.away = m.list.unseen()
 	}
 	return m.checkAsked(now)
-}
-
-// due sends the closes whose time for undoing is over.
-func (m *Model) due(now time.Time) []screen.Action {
-	var actions []screen.Action
-	for id, at := range m.closing {
-		if !now.Before(at) {
-			delete(m.closing, id)
-			actions = append(actions, screen.Close{Thread: id})
-		}
-	}
-	return actions
 }
 
 // settle puts the rows in order, unless the person has just pressed a key.

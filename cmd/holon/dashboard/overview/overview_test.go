@@ -447,3 +447,50 @@ func TestAltIsEscapeAndTheLetter(t *testing.T) {
 		t.Errorf("after Esc and n the form is %v and the filter %q", m.form, m.list.filter)
 	}
 }
+
+func TestAQuestionThatChangesIsDeadForAMomentAgain(t *testing.T) {
+	m := loaded(five()...)
+	asks(m, noon)
+	later := noon.Add(time.Minute)
+	changed := five()[0]
+	changed.LatestSeq++
+	actions := m.Update(later, Listed{Threads: []Thread{changed}})
+	if len(actions) != 1 {
+		t.Fatalf("a change of the thread asks for %v", actions)
+	}
+	m.Update(later, screen.Done{Action: actions[0], Result: json.RawMessage(`{"item":{"item_id":"item_a","status":"pending","content":{"title":"Delete everything","options":[{"option_id":"yes","name":"Allow","kind":"allow_once"}]}}}`)})
+	if got := press(m, later.Add(deadTime-1), "1"); got != nil {
+		t.Errorf("a key for the question of before answers the new one: %v", got)
+	}
+	if got := press(m, later.Add(deadTime), "1"); len(got) != 1 {
+		t.Errorf("later the answer is %v", got)
+	}
+}
+
+func TestClosedThreadsAreBounded(t *testing.T) {
+	m := loaded(five()...)
+	for i := range 3 * maxClosed {
+		m.Update(noon, Listed{Threads: []Thread{{ID: fmt.Sprintf("closed_%04d", i), LatestSeq: 1, Summary: Summary{Status: statusClosed, Since: noon.Add(time.Duration(i) * time.Second)}}}})
+	}
+	if n := len(m.list.threads); n > maxClosed+5 {
+		t.Errorf("%d threads are kept", n)
+	}
+	for _, id := range []string{"thread_0000aaaaaaaa", fmt.Sprintf("closed_%04d", 3*maxClosed-1)} {
+		if m.list.threads[id] == nil {
+			t.Errorf("%s is forgotten", id)
+		}
+	}
+}
+
+func BenchmarkKeyWithAThousandThreads(b *testing.B) {
+	var threads []Thread
+	for i := range 1000 {
+		threads = append(threads, Thread{ID: fmt.Sprintf("thread_%04d", i), LatestSeq: 1, Summary: Summary{Title: "one", Status: []string{"idle", "working", "waiting"}[i%3], Since: ago(time.Duration(i) * time.Minute)}})
+	}
+	m := loaded(threads...)
+	for b.Loop() {
+		press(m, noon, "j")
+		m.Lines(noon, 200, 60)
+		m.Changes(noon)
+	}
+}

@@ -16,9 +16,9 @@ func (m *Model) panel(now time.Time, width, height int) []string {
 	case m.form != nil:
 		return m.form.lines(m.styles, width, height-3)
 	case m.sure != nil:
-		return m.boxed(screen.Wrap(m.sure.question+" y interrupts it.", width), width)
+		return boxed(m.styles, screen.Wrap(m.sure.question+" y interrupts it.", width), width)
 	case m.asked != nil:
-		return m.boxed(m.asked.lines(m, now, width, max(height-3, 3)), width)
+		return boxed(m.styles, m.asked.lines(m, now, width, max(height-3, 3)), width)
 	case m.filter.open:
 		return []string{m.filter.line(width)}
 	}
@@ -26,7 +26,7 @@ func (m *Model) panel(now time.Time, width, height int) []string {
 	if t == nil || m.list.index(t.ID) < 0 {
 		return nil
 	}
-	details := m.details(t, now, width)
+	details := m.list.details(m.styles, t, now, width)
 	switch {
 	case height < 12:
 		details = details[:1]
@@ -38,17 +38,17 @@ func (m *Model) panel(now time.Time, width, height int) []string {
 	if height < 16 {
 		return details
 	}
-	return m.boxed(details, width)
+	return boxed(m.styles, details, width)
 }
 
 // boxed puts a rule above lines.
-func (m *Model) boxed(lines []string, width int) []string {
-	return append([]string{m.styles.Dim.Paint(strings.Repeat("─", width))}, lines...)
+func boxed(styles screen.Styles, lines []string, width int) []string {
+	return append([]string{styles.Dim.Paint(strings.Repeat("─", width))}, lines...)
 }
 
 // details say of a thread what its row has no room for, the most important
 // first.
-func (m *Model) details(t *Thread, now time.Time, width int) []string {
+func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int) []string {
 	s := &t.Summary
 	at := t.Cwd
 	if s.Git != nil {
@@ -69,11 +69,11 @@ func (m *Model) details(t *Thread, now time.Time, width int) []string {
 	}
 	numbers = append(numbers, shortID(t.ID))
 	lines := []string{
-		m.styles.Strong.Paint(screen.Fit(t.status(now)+": "+cmpText(t.now(), t.title()), width)),
+		styles.Strong.Paint(screen.Fit(t.status(now)+": "+cmpText(t.now(), t.title()), width)),
 	}
 	place := screen.Fit(strings.Join(numbers, " · "), width)
-	if other := m.list.beside(t); other != "" {
-		lines = append(lines, m.styles.Waiting.Paint(screen.Fit("!! “"+other+"” writes here too: "+at, width)))
+	if other := l.beside(t); other != "" {
+		lines = append(lines, styles.Waiting.Paint(screen.Fit("!! “"+other+"” writes here too: "+at, width)))
 	} else if at != "" {
 		lines = append(lines, screen.FitLeft(at, width))
 	}

@@ -49,7 +49,7 @@ func (m *Model) awayLines(now time.Time, width, height int) []string {
 		if t == nil {
 			continue
 		}
-		lines = append(lines, screen.Pad("  "+m.signOf(t).Paint(t.sign())+" "+happened(t, now), width))
+		lines = append(lines, screen.Pad("  "+t.signStyle(m.styles).Paint(t.sign())+" "+happened(t, now), width))
 	}
 	return lines
 }
