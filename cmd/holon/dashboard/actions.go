@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/requests"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 	"github.com/seed82539d15/holon/rpc/client"
 )
@@ -98,43 +100,25 @@ func (p *program) request(page screen.Page, action screen.Action) tea.Cmd {
 // perform sends the request of an action and waits for the answer. It runs in a
 // goroutine of its own.
 func (p *program) perform(ctx context.Context, c *client.Client, consumer string, action screen.Action) (result json.RawMessage, err error) {
-	call := func(method string, params any) error {
-		p.requests.Add(1)
-		return c.Call(ctx, method, params, &result)
+	server := counted{c, &p.requests}
+	if start, ok := action.(screen.StartThread); ok {
+		call := func(method string, params any) error { return server.Call(ctx, method, params, &result) }
+		return p.startThread(start, call, &result)
 	}
-	switch a := action.(type) {
-	case screen.Call:
-		err = call(a.Method, a.Params)
-	case screen.Respond:
-		params := map[string]any{"item_id": a.Item}
-		switch {
-		case a.Cancel:
-			params["outcome"] = "cancelled"
-		case a.Answer != nil:
-			params["answer"] = a.Answer
-		default:
-			params["option_id"] = a.Option
-		}
-		err = call("item/respond", params)
-	case screen.Start:
-		err = call("turn/start", map[string]any{"thread_id": a.Thread, "input": input(a.Text)})
-	case screen.StartThread:
-		return p.startThread(a, call, &result)
-	case screen.Steer:
-		err = call("turn/steer", map[string]any{"turn_id": a.Turn, "input": input(a.Text)})
-	case screen.Interrupt:
-		err = call("turn/interrupt", map[string]any{"turn_id": a.Turn})
-	case screen.Retry:
-		err = call("turn/retry", map[string]any{"turn_id": a.Turn})
-	case screen.Close:
-		err = call("thread/close", map[string]any{"thread_id": a.Thread})
-	case screen.Seen:
-		err = call("cursor/advance", map[string]any{
-			"consumer_id": consumer, "stream_name": "events", "subject_id": a.Thread,
-			"last_sequence": a.Seq, "delivered_at": time.Now().UTC(),
-		})
-	}
-	return result, err
+	done, _ := requests.Requests{Server: server, Consumer: consumer}.Do(ctx, action)
+	return done.Result, done.Err
+}
+
+// counted is a client whose calls are counted.
+type counted struct {
+	client *client.Client
+	calls  *atomic.Int64
+}
+
+// Call implements requests.Caller.
+func (c counted) Call(ctx context.Context, method string, params, result any) error {
+	c.calls.Add(1)
+	return c.client.Call(ctx, method, params, result)
 }
 
 // startThread starts a thread and its first turn. A thread whose turn does not
@@ -157,7 +141,7 @@ func (p *program) startThread(a screen.StartThread, call func(string, any) error
 	if err := json.Unmarshal(started, &thread); err != nil {
 		return nil, err
 	}
-	if err := call("turn/start", map[string]any{"thread_id": thread.ID, "input": input(a.Text)}); err != nil {
+	if err := call("turn/start", map[string]any{"thread_id": thread.ID, "input": requests.Input(a.Text)}); err != nil {
 		_ = call("thread/close", map[string]any{"thread_id": thread.ID}) // what failed first is reported
 		return nil, err
 	}
@@ -175,14 +159,6 @@ func absolute(path, cwd string) string {
 		return filepath.Join(cwd, path)
 	}
 	return path
-}
-
-// input is a text as the input of a turn.
-func input(text string) any {
-	return []any{map[string]any{
-		"type": "message", "role": "user",
-		"content": []any{map[string]any{"type": "input_text", "text": text}},
-	}}
 }
 
 // report says how a request ended.

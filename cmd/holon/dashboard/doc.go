@@ -3,11 +3,13 @@
 //
 // It owns the terminal while it runs (bubbletea), the way between the pages, the
 // keys that are the same everywhere, the notices, the title and the bell. Pages
-// are pure models (screen.Page): package overview lists the threads. The program
-// carries out what they ask for (screen.Action) off the update loop, and gives
-// them what comes back.
+// are pure models (screen.Page): package overview lists the threads, package
+// conversation shows one. The program carries out what they ask for
+// (screen.Action) off the update loop, by package requests, and gives them what
+// comes back.
 //
 // It is a client like any other: it knows the server by rpc/client alone. One
 // stream tells which threads have changed, and their summaries are read then,
-// with at most one request in flight and four a second. Nothing polls.
+// with at most one request in flight and four a second. Nothing polls, but a
+// conversation looks every three seconds after children that work for its thread.
 package dashboard

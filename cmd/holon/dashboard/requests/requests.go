@@ -78,9 +78,9 @@ func (r Requests) request(action screen.Action) (method string, params any) {
 		}
 		return "item/respond", p
 	case screen.Start:
-		return "turn/start", map[string]any{"thread_id": a.Thread, "input": input(a.Text)}
+		return "turn/start", map[string]any{"thread_id": a.Thread, "input": Input(a.Text)}
 	case screen.Steer:
-		return "turn/steer", map[string]any{"turn_id": a.Turn, "input": input(a.Text)}
+		return "turn/steer", map[string]any{"turn_id": a.Turn, "input": Input(a.Text)}
 	case screen.Interrupt:
 		return "turn/interrupt", map[string]any{"turn_id": a.Turn}
 	case screen.Retry:
@@ -91,13 +91,13 @@ func (r Requests) request(action screen.Action) (method string, params any) {
 		if r.Consumer == "" {
 			return "", nil
 		}
-		return "cursor/advance", map[string]any{"consumer_id": r.Consumer, "stream_name": "events", "subject_id": a.Thread, "last_sequence": a.Seq}
+		return "cursor/advance", map[string]any{"consumer_id": r.Consumer, "stream_name": "events", "subject_id": a.Thread, "last_sequence": a.Seq, "delivered_at": time.Now().UTC()}
 	}
 	return "", nil
 }
 
-// input is a text in the form of turn/start.
-func input(text string) []any {
+// Input is a text in the form of turn/start.
+func Input(text string) []any {
 	return []any{map[string]any{
 		"type": "message", "role": "user",
 		"content": []any{map[string]any{"type": "input_text", "text": text}},
