@@ -43,7 +43,7 @@ drains (running turns get drain_seconds), a second one exits at once.
 			stop, done := stopSignals(&kill)
 			defer done()
 			err = daemon.Run(cmd.Context(), daemon.Options{
-				Config: loaded.Config, Version: version, Stdin: g.in, Stdout: g.out, Stderr: g.err, Stop: stop,
+				Config: loaded.Config, Version: version, Commit: builtFrom(), Stdin: g.in, Stdout: g.out, Stderr: g.err, Stop: stop,
 				OnAgents: func(f func()) { kill.Store(&f) },
 			})
 			var usage *daemon.UsageError

@@ -38,6 +38,7 @@ const gcPercent = 200
 type Options struct {
 	Config  *config.Config
 	Version string
+	Commit  string // from which the program was built; "" = not known
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer       // for the log and for lines for people
@@ -67,6 +68,7 @@ type daemon struct {
 	store      *sqlite.Store
 	agents     *agents
 	inboxes    *inboxMetrics
+	turns      *turnMetrics
 	hooks      *hooks.Handler
 	engine     *engine.Engine
 	deliveries *deliveries
@@ -121,6 +123,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if d.agents, err = newAgents(d.cfg, d.Version, records, d.grants, d.log.Named("agents")); err != nil {
 		return &UsageError{err}
 	}
+	d.turns = newTurnMetrics(d.agents.list)
 	if o.OnAgents != nil {
 		o.OnAgents(d.agents.kill)
 	}
@@ -259,6 +262,7 @@ func (d *daemon) engineConfig() engine.Config {
 		InboxRetention: d.cfg.InboxRetention,
 		DedupeFor:      d.cfg.Dedupe,
 		ObserveInbox:   d.inboxes.observe,
+		ObserveTurns:   d.turns.observe,
 		Reviews:        reviewRules(d.cfg),
 	}
 }

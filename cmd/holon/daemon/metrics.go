@@ -77,9 +77,10 @@ func (d *daemon) metricsHandler(m *storeMetrics) http.Handler {
 		gauge("holon_turns_capacity", "Turns that may run at once.", func() float64 { return float64(d.engine.Load().Capacity) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "holon_agent_late_output_total", Help: "What agents said that could not be stored, because their turn or thread had ended."},
 			func() float64 { return float64(d.engine.Load().LateOutput) }),
-		&reviewCounts{d: d}, &storeSizes{d: d}, &agentMetrics{d: d}, &inboxSizes{d: d}, &hookMetrics{d: d}, &deliveryMetrics{d.deliveries.service.Stats},
+		d.buildInfo(), &oldestWaits{d: d}, &reviewCounts{d: d}, &storeSizes{d: d}, &agentMetrics{d: d}, &inboxSizes{d: d}, &hookMetrics{d: d}, &deliveryMetrics{d.deliveries.service.Stats},
 	)
 	reg.MustRegister(d.inboxes.collectors()...)
+	reg.MustRegister(d.turns.collectors()...)
 	if d.wire != nil {
 		reg.MustRegister(d.wire.Collector())
 	}
