@@ -23,7 +23,7 @@ func (r *Reads) OldestWaits(ctx context.Context) (w Waits, err error) {
 	err = r.db.Snapshot(ctx, ForScans, func(s Snapshot) error {
 		pending := []ledger.Only{{Column: "status", Values: []any{string(items.StatusPending)}}}
 		const until = 10 // created_at
-		err := s.Scan(ledger.Range{Index: items.Open, Only: pending, First: until}, func(v ledger.Values) error {
+		err := s.Scan(ledger.Range{Index: items.Open, After: int64(0), Only: pending, First: until}, func(v ledger.Values) error {
 			w.Question = notify.TimeFromMilli(v.Int(until - 1)).Time
 			return ledger.ErrEnough
 		})
@@ -31,7 +31,7 @@ func (r *Reads) OldestWaits(ctx context.Context) (w Waits, err error) {
 			return err
 		}
 		looked := 0
-		return s.Scan(ledger.Range{Index: turns.PendingReviews}, func(v ledger.Values) error {
+		return s.Scan(ledger.Range{Index: turns.PendingReviews, After: int64(0)}, func(v ledger.Values) error {
 			t, err := turns.Read(v)
 			if err != nil {
 				return err

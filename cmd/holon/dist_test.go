@@ -84,6 +84,7 @@ func TestArchiveOfAReleaseIsWholeAndReproducible(t *testing.T) {
 	files := map[string]string{
 		"LICENSE": "Apache License", "README.md": "# Holon", "CHANGELOG.md": "# Changelog", "docs/operations.md": "# Operations",
 		"THIRD-PARTY-LICENSES": "==== github.com/mattn/go-sqlite3 v",
+		"deploy/grafana.json":  "holon_build_info", "deploy/alerts.yml": "HolonDown",
 		"deploy/holon.service": "ExecStart=", "deploy/holon-backup.service": "holon backup", "deploy/holon-backup.timer": "OnCalendar=",
 		"completions/holon.bash": "__start_holon", "completions/_holon": "#compdef holon", "completions/holon.fish": "complete -c holon",
 	}
