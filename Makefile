@@ -31,7 +31,7 @@ build: ## Build bin/holon
 	$(GO) build $(BUILDFLAGS) -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/holon
 
 .PHONY: serve
-serve: build ## Build, then serve with SQLite in ./data and the echo agent
+serve: build ## Build, then serve with SQLite in ./data and the echo agent; it says how to use others
 	./$(BIN) serve --listen $(LISTEN) --data $(DATA)
 
 .PHONY: dist

@@ -44,6 +44,11 @@ type Options struct {
 	Stderr  io.Writer       // for the log and for lines for people
 	Stop    <-chan struct{} // closed to stop in order: SIGTERM
 
+	// Welcome says that a person reads Stderr on a terminal, and is told what to do next.
+	// It is the command line with which the program was started, without the program;
+	// nil = nobody reads it.
+	Welcome []string
+
 	// OnAgents, if not nil, receives a function that kills the processes of all
 	// agents, for a stop that does not wait for the drain. That function may be
 	// called at any time.
