@@ -29,6 +29,7 @@ type change struct {
 	stepIndex map[int64]int // by the seq of the try
 	delta     pendingDelta
 	inbox     *inboxChange // what the unit does to the inbox
+	stats     turns.Stats  // what it does to turns, for metrics
 	err       error        // the first encoding error: a bug; the unit is not committed then
 
 	committedTries *tries // of the active turn, as committed; nil without one
@@ -152,6 +153,7 @@ func (c *change) foldTurn(prev *turns.Turn, h notify.Header, body any) *turns.Tu
 	if next == nil {
 		return prev
 	}
+	c.stats.Turn(prev, next, body)
 	turnID := h.TurnID
 	if c.turnIndex == nil {
 		c.turnIndex = map[string]int{}
@@ -205,6 +207,7 @@ func (c *change) item(prev *items.Item, turnID, method, itemID string, at scope,
 	if next == nil {
 		return prev
 	}
+	c.stats.Item(prev, next, c.now)
 	if prev == nil && itemID > c.next.newestItemID && items.Made(itemID) {
 		c.next.newestItemID = itemID
 	}

@@ -31,7 +31,8 @@ type globals struct {
 	console
 	url     string
 	output  string
-	started bool // a subcommand's own code has begun
+	args    []string // the command line, without the program
+	started bool     // a subcommand's own code has begun
 	loaded  *config.Loaded
 }
 

@@ -111,6 +111,7 @@ const (
 func execute(ctx context.Context, g *globals, args []string) int {
 	root := newRootCommand(g)
 	root.SetArgs(args)
+	g.args = args
 	command, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK

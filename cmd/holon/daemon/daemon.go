@@ -39,10 +39,16 @@ const gcPercent = 200
 type Options struct {
 	Config  *config.Config
 	Version string
+	Commit  string // from which the program was built; "" = not known
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer       // for the log and for lines for people
 	Stop    <-chan struct{} // closed to stop in order: SIGTERM
+
+	// Welcome says that a person reads Stderr on a terminal, and is told what to do next.
+	// It is the command line with which the program was started, without the program;
+	// nil = nobody reads it.
+	Welcome []string
 
 	// OnAgents, if not nil, receives a function that kills the processes of all
 	// agents, for a stop that does not wait for the drain. That function may be
@@ -68,6 +74,7 @@ type daemon struct {
 	store      *sqlite.Store
 	agents     *agents
 	inboxes    *inboxMetrics
+	turns      *turnMetrics
 	hooks      *hooks.Handler
 	engine     *engine.Engine
 	deliveries *deliveries
@@ -123,6 +130,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if d.agents, err = newAgents(d.cfg, d.Version, records, d.grants, d.log.Named("agents")); err != nil {
 		return &UsageError{err}
 	}
+	d.turns = newTurnMetrics(d.agents.list)
 	if o.OnAgents != nil {
 		o.OnAgents(d.agents.kill)
 	}
@@ -265,6 +273,7 @@ func (d *daemon) engineConfig() engine.Config {
 		InboxRetention: d.cfg.InboxRetention,
 		DedupeFor:      d.cfg.Dedupe,
 		ObserveInbox:   d.inboxes.observe,
+		ObserveTurns:   d.turns.observe,
 		Reviews:        reviewRules(d.cfg),
 	}
 }
