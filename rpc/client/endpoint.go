@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,6 +34,9 @@ type Endpoint struct {
 	LogID string
 	// Source says in words where the URL came from.
 	Source string
+	// CA has certificates in the form of PEM: authorities that are trusted for https
+	// beside those of the system. May be empty.
+	CA []byte
 
 	owner uint32 // the user who owns the file of Token; 0, root, if it came from no file
 }
@@ -47,7 +48,8 @@ type Resolver func() (Endpoint, error)
 // At returns a Resolver for a given URL. The token of dataDir is sent if the
 // host is this machine, or if sendToken says that the token is meant for this
 // server. The token allows running commands, so a URL alone is no reason to
-// send it to another host. dataDir may be empty.
+// send it to another host, and by plain http it never is (ClearTextError).
+// dataDir may be empty.
 func At(rawURL, source, dataDir string, sendToken bool) Resolver {
 	return func() (Endpoint, error) {
 		if err := checkURL(rawURL); err != nil {
@@ -174,41 +176,6 @@ func (r ServerRecord) best() (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// checkURL checks a URL; the error says what to give instead.
-func checkURL(raw string) error {
-	if path, ok := strings.CutPrefix(raw, "unix:"); ok {
-		if path == "" {
-			return errors.New("unix: needs the path of a socket, as in unix:/run/holon.sock")
-		}
-		return nil
-	}
-	u, err := url.Parse(raw)
-	if err != nil {
-		return fmt.Errorf("server URL: %w", err)
-	}
-	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return fmt.Errorf("server URL %q: give http://HOST:PORT, https://HOST:PORT or unix:PATH", raw)
-	}
-	return nil
-}
-
-// isLocal tells whether a URL stays on this machine.
-func isLocal(raw string) bool {
-	if strings.HasPrefix(raw, "unix:") {
-		return true
-	}
-	u, err := url.Parse(raw)
-	if err != nil {
-		return false
-	}
-	host := u.Hostname()
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }
 
 // readToken reads the token of a data directory, or none if there is none or
