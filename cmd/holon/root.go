@@ -21,9 +21,12 @@ durable log, which any number of clients follow live and resume by cursor.
   holon serve              start the server (SQLite, echo agent)
   holon run "hello"        start a turn and watch it
   holon watch              follow everything that happens`,
-		Args:          cobra.NoArgs,
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		Args: cobra.NoArgs,
+		// So that --token-file before a command is that of the server, also where
+		// the command has its own (holon bridge add).
+		TraverseChildren: true,
+		SilenceErrors:    true,
+		SilenceUsage:     true,
 		PersistentPreRun: func(*cobra.Command, []string) {
 			g.started = true
 		},
@@ -35,6 +38,8 @@ durable log, which any number of clients follow live and resume by cursor.
 	root.CompletionOptions.HiddenDefaultCmd = false
 	flags := root.PersistentFlags()
 	flags.StringVar(&g.url, "url", "", "the server: http://HOST:PORT, https://HOST:PORT or unix:PATH (default: HOLON_URL, then DATA/server.json; http://127.0.0.1:8080 if DATA is not given)")
+	flags.StringVar(&g.tokenFile, "token-file", "", "a file that has the token for the server, of mode 0600 (default: HOLON_TOKEN, then what holon login has kept, then DATA/token)")
+	flags.StringVar(&g.caFile, "ca", "", "a file of certificates (PEM) that are trusted for https beside those of the system")
 	flags.StringVarP(&g.output, "output", "o", "", "how to print: text, json, jsonl or toon, as the subcommand allows")
 	config.BindCommon(flags)
 
@@ -81,6 +86,9 @@ durable log, which any number of clients follow live and resume by cursor.
 		newExportCommand(g),
 		newPruneCommand(g),
 		newConfigCommand(g),
+		newLoginCommand(g),
+		newLogoutCommand(g),
+		newProfilesCommand(g),
 		newVersionCommand(g),
 	)
 	add(groupProgram,

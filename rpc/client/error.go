@@ -105,6 +105,17 @@ func (e *SchemeError) Other() string {
 	return "https://" + rest
 }
 
+// IsWrongServer tells whether err says that what is at the URL must not get a request,
+// or cannot read it: a *PeerError, a *ClearTextError, a *CertificateError or a
+// *SchemeError. Nothing has happened then, and another attempt changes nothing.
+func IsWrongServer(err error) bool {
+	var peer *PeerError
+	var clear *ClearTextError
+	var certificate *CertificateError
+	var scheme *SchemeError
+	return errors.As(err, &peer) || errors.As(err, &clear) || errors.As(err, &certificate) || errors.As(err, &scheme)
+}
+
 // notSent turns the error of an HTTP client into one of this package.
 func notSent(endpoint Endpoint, err error) error {
 	var wrapped *url.Error

@@ -56,10 +56,17 @@ func (e Endpoint) check() error {
 	if err := CheckToken(e.Token); err != nil {
 		return err
 	}
-	if e.guarded() && !isLocal(e.URL) {
-		return &ClearTextError{URL: e.URL}
+	return MayGetToken(e.URL)
+}
+
+// MayGetToken returns nil if a token may be sent to a URL at all: over https, to this
+// machine, where the user who listens is looked up, and to unix sockets. Else it is a
+// *ClearTextError.
+func MayGetToken(url string) error {
+	if isTLS(url) || isLocal(url) {
+		return nil
 	}
-	return nil
+	return &ClearTextError{URL: url}
 }
 
 // CheckToken checks that a text can be a token: characters that are allowed in an

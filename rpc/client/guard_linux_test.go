@@ -110,7 +110,7 @@ func TestAnotherUsersUnixSocketGetsNoToken(t *testing.T) {
 	if said, err := spy.Line(); err != nil || said != path {
 		t.Fatal(said, err)
 	}
-	c := New(At("unix:"+path, SourceGiven, dataWithToken(t), false))
+	c := New(At("unix:"+path, SourceGiven, dataWithToken(t), true))
 	defer c.Close()
 	var peer *PeerError
 	if err := c.Ready(t.Context()); !errors.As(err, &peer) || peer.UID != hosttest.OtherUID {
@@ -127,7 +127,7 @@ func TestServersThatMayReadTheTokenGetIt(t *testing.T) {
 	t.Run("this user", func(t *testing.T) {
 		var got string
 		url := startHTTP(t, func(w http.ResponseWriter, r *http.Request) { got = r.Header.Get("Authorization") })
-		c := New(At(url, SourceGiven, dataWithToken(t), false))
+		c := New(At(url, SourceGiven, dataWithToken(t), true))
 		defer c.Close()
 		if err := c.Ready(t.Context()); err != nil || got != "Bearer "+secret {
 			t.Errorf("%q, %v", got, err)
@@ -139,7 +139,7 @@ func TestServersThatMayReadTheTokenGetIt(t *testing.T) {
 		if err := os.Chown(filepath.Join(data, "token"), hosttest.OtherUID, hosttest.OtherUID); err != nil {
 			t.Fatal(err)
 		}
-		c := New(At("http://"+address, SourceGiven, data, false))
+		c := New(At("http://"+address, SourceGiven, data, true))
 		defer c.Close()
 		if err := c.Ready(t.Context()); err != nil {
 			t.Error(err)
@@ -191,7 +191,7 @@ func TestTheTokenWaitsUntilTheServerHasTakenTheConnection(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	c := New(At(url, SourceGiven, data, false))
+	c := New(At(url, SourceGiven, data, true))
 	defer c.Close()
 	if err := c.Ready(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("nobody has taken the connection: %v", err)
