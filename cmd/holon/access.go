@@ -63,10 +63,10 @@ func (g *globals) access() (*access, error) {
 			a.from = fromVariable
 		}
 	}
-	if a.ca, err = g.readCA(); err != nil {
+	if a.ca, err = readCA(g.caFile); err != nil {
 		return nil, err
 	}
-	if dir, err := g.configDir(); err == nil {
+	if dir, err := configDir(&g.console); err == nil {
 		a.store = profiles.In(dir)
 	}
 	return a, nil
@@ -167,12 +167,12 @@ func checkedToken(from, text string) (string, error) {
 	return token, nil
 }
 
-// readCA reads the certificates of --ca; nil if it is not given.
-func (g *globals) readCA() ([]byte, error) {
-	if g.caFile == "" {
+// readCA reads the certificates of the file of --ca; nil if there is no path.
+func readCA(path string) ([]byte, error) {
+	if path == "" {
 		return nil, nil
 	}
-	file, err := os.Open(g.caFile)
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("--ca: %w", err)
 	}
@@ -182,17 +182,17 @@ func (g *globals) readCA() ([]byte, error) {
 		return nil, fmt.Errorf("--ca: %w", err)
 	}
 	if len(text) > profiles.MaxCA {
-		return nil, usagef("--ca %s: more than %d kB are no certificates of an authority", g.caFile, profiles.MaxCA>>10)
+		return nil, usagef("--ca %s: more than %d kB are no certificates of an authority", path, profiles.MaxCA>>10)
 	}
 	if _, err := client.Certificates(text); err != nil {
-		return nil, usagef("--ca %s: %w", g.caFile, err)
+		return nil, usagef("--ca %s: %w", path, err)
 	}
 	return text, nil
 }
 
 // configDir is the user's directory for the configuration of holon.
-func (g *globals) configDir() (string, error) {
-	if dir := g.env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+func configDir(c *console) (string, error) {
+	if dir := c.env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "holon"), nil
 	}
 	dir, err := os.UserConfigDir()
@@ -202,14 +202,14 @@ func (g *globals) configDir() (string, error) {
 	return filepath.Join(dir, "holon"), nil
 }
 
-// redact leaves the token out of a text, which may come from a server that repeats
-// what it got.
-func (g *globals) redact(text string) string {
-	if g.server == nil {
+// redact leaves the token of a server out of a text, which may come from a server that
+// repeats what it got. The server may be nil.
+func redact(server *client.Client, text string) string {
+	if server == nil {
 		return text
 	}
 	const least = 12 // a shorter one may be a part of a word
-	if endpoint, err := g.server.Endpoint(); err == nil && len(endpoint.Token) >= least {
+	if endpoint, err := server.Endpoint(); err == nil && len(endpoint.Token) >= least {
 		text = strings.ReplaceAll(text, endpoint.Token, "[redacted]")
 	}
 	return text

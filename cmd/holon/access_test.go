@@ -109,6 +109,7 @@ func TestTheTokenOfTheServerIsNotThatOfABridge(t *testing.T) {
 	ofBridge := secretFile(t, "github_pat_0123456789")
 	p.must("", "--token-file", secretFile(t, s.token), "--ca", s.ca, "--url", s.url, "bridge", "add", "github", "--token-file", ofBridge)
 	contains(t, s.want("bridge", "show", "github"), "ends in 6789\n")
+	p.fails(exitUsage, "", []string{"--token-file", secretFile(t, s.token), "--ca", s.ca, "--url", s.url, "bridge", "add", "github", "second"}, "which token?")
 	p.fails(exitFailed, "", []string{"--ca", s.ca, "--url", s.url, "bridge", "list"}, "unauthorized")
 	p.must("", "bridge", "list", "--token-file", secretFile(t, s.token), "--ca", s.ca, "--url", s.url)
 	p.fails(exitUsage, "", []string{"status", "--url", s.url, "--token-file", "-"}, "only holon login reads a token from stdin")

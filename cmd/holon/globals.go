@@ -135,7 +135,7 @@ func (g *globals) format(allowed ...string) (string, error) {
 
 // complain prints an error and what to do about it.
 func (g *globals) complain(err error) {
-	fmt.Fprintf(g.err, "holon: %s\n", timeline.Clean(g.redact(err.Error())))
+	fmt.Fprintf(g.err, "holon: %s\n", timeline.Clean(redact(g.server, err.Error())))
 	if hint := g.hint(err); hint != "" {
 		fmt.Fprintf(g.err, "  %s\n", strings.ReplaceAll(hint, "\n", "\n  "))
 	}

@@ -33,7 +33,7 @@ func (g *globals) hintOfConnection(err error) string {
 	case errors.As(err, &clear):
 		return "Use https, or a tunnel that begins on this machine: ssh -N -L 8081:127.0.0.1:8080 HOST, and --url http://127.0.0.1:8081"
 	case errors.As(err, &certificate):
-		return g.hintOfCertificate(certificate)
+		return hintOfCertificate(certificate, g.caFile)
 	case errors.As(err, &scheme):
 		if client.MayGetToken(scheme.Other()) != nil {
 			return "A token does not go over plain http to another machine: let the server, or a proxy in front of it, speak https there."
@@ -45,12 +45,12 @@ func (g *globals) hintOfConnection(err error) string {
 	return ""
 }
 
-// hintOfCertificate says what to do about a certificate.
-func (g *globals) hintOfCertificate(e *client.CertificateError) string {
+// hintOfCertificate says what to do about a certificate; ca is the file of --ca, or "".
+func hintOfCertificate(e *client.CertificateError, ca string) string {
 	switch e.Reason {
 	case client.CertificateUntrusted:
-		if g.caFile != "" {
-			return "The certificates in --ca " + g.caFile + " are not those of its authority."
+		if ca != "" {
+			return "The certificates in --ca " + ca + " are not those of its authority."
 		}
 		return "If it is your server, copy the certificate of its authority, or its own if it has signed itself,\nfrom there by a way that you trust, and name it: --ca FILE (holon login " + e.URL + " --ca FILE keeps it)."
 	case client.CertificateName:
@@ -72,7 +72,7 @@ func (g *globals) hintOfToken() string {
 	case fromTokenFile:
 		return "The token in " + g.tokenFile + " (--token-file) is not valid there."
 	case fromVariable:
-		return "HOLON_TOKEN is not valid there: the token of an agent ends with the process or attempt that it was given to."
+		return "HOLON_TOKEN is not valid there. If it is the token of an agent: it ends with the process or attempt that it was given to."
 	case fromProfile:
 		return "The token in the profile of " + endpoint.URL + " is not valid there any more: " + login
 	case client.FromData:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,18 +46,21 @@ another machine.`,
 			if err != nil {
 				return err
 			}
-			p, err := g.login(cmd.Context(), args[0])
+			p, err := (&login{g}).run(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return g.printLogin(p, format)
+			return printLogin(&g.console, p, format)
 		}),
 	}
 }
 
-// login checks a token at a server and keeps it. Nothing is kept if it fails.
-func (g *globals) login(ctx context.Context, raw string) (p profiles.Profile, err error) {
-	if g.url != "" {
+// login is one run of holon login.
+type login struct{ g *globals }
+
+// run checks a token at a server and keeps it. Nothing is kept if it fails.
+func (l *login) run(ctx context.Context, raw string) (p profiles.Profile, err error) {
+	if l.g.url != "" {
 		return p, usagef("give the URL once: holon login URL")
 	}
 	if p.URL, err = client.NormalURL(raw); err != nil {
@@ -65,24 +69,24 @@ func (g *globals) login(ctx context.Context, raw string) (p profiles.Profile, er
 	if err := client.MayGetToken(p.URL); err != nil {
 		return p, err
 	}
-	dir, err := g.configDir()
+	dir, err := configDir(&l.g.console)
 	if err != nil {
 		return p, err
 	}
 	store := profiles.In(dir)
-	if p.CA, err = g.keptCA(store, p.URL); err != nil {
+	if p.CA, err = l.keptCA(store, p.URL); err != nil {
 		return p, err
 	}
 	endpoint := client.Endpoint{URL: p.URL, CA: []byte(p.CA), Source: sourceLogin}
 	// A person is asked for nothing that the server could not get.
-	if err := g.findServer(ctx, endpoint); err != nil {
+	if err := l.findServer(ctx, endpoint); err != nil {
 		return p, err
 	}
-	if p.Token, err = g.askToken(ctx, p.URL); err != nil {
+	if p.Token, err = l.askToken(ctx, p.URL); err != nil {
 		return p, err
 	}
 	endpoint.Token = p.Token
-	if err := g.tryToken(ctx, endpoint); err != nil {
+	if err := l.tryToken(ctx, endpoint); err != nil {
 		return p, err
 	}
 	p.SavedAt = time.Now().UTC().Truncate(time.Second)
@@ -91,8 +95,8 @@ func (g *globals) login(ctx context.Context, raw string) (p profiles.Profile, er
 
 // keptCA returns the certificates of --ca, or else those that an earlier login has
 // kept. Other blocks of the file, such as a key, are left out.
-func (g *globals) keptCA(store *profiles.Store, url string) (string, error) {
-	text, err := g.readCA()
+func (l *login) keptCA(store *profiles.Store, url string) (string, error) {
+	text, err := readCA(l.g.caFile)
 	if err != nil {
 		return "", err
 	}
@@ -112,18 +116,18 @@ func (g *globals) keptCA(store *profiles.Store, url string) (string, error) {
 }
 
 // ask calls what one request needs of the server of a login.
-func (g *globals) ask(ctx context.Context, endpoint client.Endpoint, request func(context.Context, *client.Client) error) error {
+func (l *login) ask(ctx context.Context, endpoint client.Endpoint, request func(context.Context, *client.Client) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, loginPatience, fmt.Errorf("%s has not answered within %s", endpoint.URL, loginPatience))
 	defer cancel()
 	c := client.New(func() (client.Endpoint, error) { return endpoint, nil })
 	defer c.Close()
-	g.server = c
+	l.g.server = c
 	return request(ctx, c)
 }
 
 // findServer returns nil if a server of Holon is at the endpoint, ready or not.
-func (g *globals) findServer(ctx context.Context, endpoint client.Endpoint) error {
-	err := g.ask(ctx, endpoint, func(ctx context.Context, c *client.Client) error { return c.Ready(ctx) })
+func (l *login) findServer(ctx context.Context, endpoint client.Endpoint) error {
+	err := l.ask(ctx, endpoint, func(ctx context.Context, c *client.Client) error { return c.Ready(ctx) })
 	var answered *client.Error
 	if !errors.As(err, &answered) {
 		return err
@@ -138,12 +142,12 @@ func (g *globals) findServer(ctx context.Context, endpoint client.Endpoint) erro
 
 // askToken reads the token from --token-file, from stdin, or at the terminal, which
 // does not show it.
-func (g *globals) askToken(ctx context.Context, url string) (string, error) {
-	if g.tokenFile != "" && g.tokenFile != "-" {
-		return tokenIn(g.tokenFile)
+func (l *login) askToken(ctx context.Context, url string) (string, error) {
+	if l.g.tokenFile != "" && l.g.tokenFile != "-" {
+		return tokenIn(l.g.tokenFile)
 	}
-	if g.tokenFile == "" {
-		token, asked, err := askSecret(ctx, &g.console, "Token of "+url)
+	if l.g.tokenFile == "" {
+		token, asked, err := askSecret(ctx, &l.g.console, "Token of "+url)
 		switch {
 		case err != nil:
 			return "", err
@@ -151,17 +155,20 @@ func (g *globals) askToken(ctx context.Context, url string) (string, error) {
 			return checkedToken("the terminal", token)
 		}
 	}
-	text, err := io.ReadAll(io.LimitReader(g.in, maxTokenFile+1))
+	text, err := io.ReadAll(io.LimitReader(l.g.in, maxTokenFile+1))
 	if err != nil {
 		return "", fmt.Errorf("read the token from stdin: %w", err)
+	}
+	if strings.TrimSpace(string(text)) == "" {
+		return "", usagef("which token? Give --token-file FILE, or the token on stdin or at a terminal")
 	}
 	return checkedToken("stdin", string(text))
 }
 
 // tryToken asks the server whose token it is.
-func (g *globals) tryToken(ctx context.Context, endpoint client.Endpoint) error {
+func (l *login) tryToken(ctx context.Context, endpoint client.Endpoint) error {
 	var who api.InitializeResult
-	err := g.ask(ctx, endpoint, func(ctx context.Context, c *client.Client) error { return initialize(ctx, c, &who) })
+	err := l.ask(ctx, endpoint, func(ctx context.Context, c *client.Client) error { return initialize(ctx, c, &who) })
 	switch {
 	case client.IsKind(err, client.KindUnauthorized):
 		return &hintedError{fmt.Errorf("%s does not accept this token, so nothing was saved", endpoint.URL),
@@ -176,13 +183,13 @@ func (g *globals) tryToken(ctx context.Context, endpoint client.Endpoint) error 
 }
 
 // printLogin says what was kept.
-func (g *globals) printLogin(p profiles.Profile, format string) error {
+func printLogin(con *console, p profiles.Profile, format string) error {
 	row, err := newProfileRow(p)
 	if err != nil {
 		return err
 	}
 	if format != "text" {
-		return g.printJSON(row, format == "json")
+		return con.printJSON(row, format == "json")
 	}
 	text := "logged in to " + p.URL
 	if row.TokenEnd != "" {
@@ -191,9 +198,9 @@ func (g *globals) printLogin(p profiles.Profile, format string) error {
 	if len(row.CA) > 0 {
 		text += ", trusting " + row.authorities()
 	}
-	if _, err := fmt.Fprintln(g.out, timeline.OneLine(text)); err != nil {
+	if _, err := fmt.Fprintln(con.out, timeline.OneLine(text)); err != nil {
 		return err
 	}
-	g.note("Use it with: holon --url %s status", p.URL)
+	con.note("Use it with: holon --url %s status", p.URL)
 	return nil
 }

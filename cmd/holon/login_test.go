@@ -279,7 +279,7 @@ func TestALoginThatCannotBeIsRefusedBeforeAnythingIsAsked(t *testing.T) {
 		{exitFailed, token, []string{strings.Replace(secure.URL, "https", "http", 1)}, []string{"answers in https: its address is " + secure.URL, "Use that address"}},
 		{exitFailed, token, []string{strings.Replace(plain.URL, "http", "https", 1)}, []string{"answers in plain http: its address is " + plain.URL, "Use that address"}},
 		{exitFailed, token, []string{moved.URL}, []string{"is not the address of a server of Holon: it answers HTTP 301"}},
-		{exitUsage, "", []string{plain.URL}, []string{"stdin: nothing is in there"}},
+		{exitUsage, "", []string{plain.URL}, []string{"which token? Give --token-file FILE"}},
 		{exitUsage, "two words", []string{plain.URL}, []string{"the character at position 4"}},
 		{exitUsage, "Authorization: Bearer " + token, []string{plain.URL}, []string{"the character at position 14"}},
 		{exitFailed, "", []string{plain.URL, "--token-file", "/nowhere"}, []string{"--token-file: open /nowhere"}},

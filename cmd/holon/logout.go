@@ -30,7 +30,7 @@ the server.
 			if err != nil {
 				return &usageError{err: err}
 			}
-			dir, err := g.configDir()
+			dir, err := configDir(&g.console)
 			if err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ authorities that are trusted there beside those of the system.`,
 			if err != nil {
 				return err
 			}
-			dir, err := g.configDir()
+			dir, err := configDir(&g.console)
 			if err != nil {
 				return err
 			}
@@ -69,7 +69,7 @@ authorities that are trusted there beside those of the system.`,
 			if err != nil {
 				return err
 			}
-			return g.printProfiles(all, unusable, format)
+			return printProfiles(&g.console, all, unusable, format)
 		},
 	}
 }
@@ -113,7 +113,7 @@ func (r profileRow) authorities() string {
 	return strings.Join(names, "; ")
 }
 
-func (g *globals) printProfiles(all []profiles.Profile, unusable []error, format string) error {
+func printProfiles(con *console, all []profiles.Profile, unusable []error, format string) error {
 	rows := []profileRow{}
 	for _, p := range all {
 		row, err := newProfileRow(p)
@@ -124,21 +124,21 @@ func (g *globals) printProfiles(all []profiles.Profile, unusable []error, format
 		rows = append(rows, row)
 	}
 	for _, err := range unusable {
-		fmt.Fprintln(g.err, "holon: warning:", timeline.Clean(err.Error()))
+		fmt.Fprintln(con.err, "holon: warning:", timeline.Clean(err.Error()))
 	}
 	switch format {
 	case "json":
-		return g.printJSON(map[string]any{"profiles": rows}, true)
+		return con.printJSON(map[string]any{"profiles": rows}, true)
 	case "jsonl":
 		for _, row := range rows {
-			if err := g.printJSON(row, false); err != nil {
+			if err := con.printJSON(row, false); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	if len(rows) == 0 {
-		g.note("There are none. holon login URL keeps the token for a server.")
+		con.note("There are none. holon login URL keeps the token for a server.")
 		return nil
 	}
 	t := newTable("URL", "TOKEN", "SAVED", "TRUSTED BESIDE THE SYSTEM")
@@ -150,5 +150,5 @@ func (g *globals) printProfiles(all []profiles.Profile, unusable []error, format
 		day, _, _ := strings.Cut(row.SavedAt, "T")
 		t.add(row.URL, end, day, row.authorities())
 	}
-	return t.write(&g.console, 3)
+	return t.write(con, 3)
 }

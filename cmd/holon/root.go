@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,12 +23,9 @@ durable log, which any number of clients follow live and resume by cursor.
   holon serve              start the server (SQLite, echo agent)
   holon run "hello"        start a turn and watch it
   holon watch              follow everything that happens`,
-		Args: cobra.NoArgs,
-		// So that --token-file before a command is that of the server, also where
-		// the command has its own (holon bridge add).
-		TraverseChildren: true,
-		SilenceErrors:    true,
-		SilenceUsage:     true,
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
 		PersistentPreRun: func(*cobra.Command, []string) {
 			g.started = true
 		},
@@ -118,6 +117,10 @@ const (
 func execute(ctx context.Context, g *globals, args []string) int {
 	root := newRootCommand(g)
 	root.SetArgs(args)
+	// A --token-file before the command is that of the server, also if the command has
+	// its own (holon bridge add): otherwise the token would go to a bridge. Without it
+	// flags of a command may stand before the command, too.
+	root.TraverseChildren = slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--token-file") })
 	command, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
