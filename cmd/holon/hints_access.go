@@ -33,7 +33,7 @@ func (g *globals) hintOfConnection(err error) string {
 	case errors.As(err, &clear):
 		return "Use https, or a tunnel that begins on this machine: ssh -N -L 8081:127.0.0.1:8080 HOST, and --url http://127.0.0.1:8081"
 	case errors.As(err, &certificate):
-		return hintOfCertificate(certificate, g.caFile)
+		return hintOfCertificate(certificate, g.caFile, len(g.endpoint().CA) > 0)
 	case errors.As(err, &scheme):
 		if client.MayGetToken(scheme.Other()) != nil {
 			return "A token does not go over plain http to another machine: let the server, or a proxy in front of it, speak https there."
@@ -45,12 +45,16 @@ func (g *globals) hintOfConnection(err error) string {
 	return ""
 }
 
-// hintOfCertificate says what to do about a certificate; ca is the file of --ca, or "".
-func hintOfCertificate(e *client.CertificateError, ca string) string {
+// hintOfCertificate says what to do about a certificate; ca is the file of --ca, or "",
+// and kept tells whether a login has kept certificates of the server.
+func hintOfCertificate(e *client.CertificateError, ca string, kept bool) string {
 	switch e.Reason {
 	case client.CertificateUntrusted:
-		if ca != "" {
+		switch {
+		case ca != "":
 			return "The certificates in --ca " + ca + " are not those of its authority."
+		case kept:
+			return "Those that holon login has kept do not fit: the server has another certificate now, or somebody else answers.\nAsk whoever runs it. If it is new: holon login " + e.URL + " --ca FILE"
 		}
 		return "If it is your server, copy the certificate of its authority, or its own if it has signed itself,\nfrom there by a way that you trust, and name it: --ca FILE (holon login " + e.URL + " --ca FILE keeps it)."
 	case client.CertificateName:
@@ -61,12 +65,17 @@ func hintOfCertificate(e *client.CertificateError, ca string) string {
 	return "Give the server another certificate (holon serve --tls-cert), or name the authority of this one: --ca FILE."
 }
 
+// endpoint is what the last request went to, if it was found.
+func (g *globals) endpoint() (e client.Endpoint) {
+	if g.server != nil {
+		e, _ = g.server.Endpoint() // without one, nothing was sent
+	}
+	return e
+}
+
 // hintOfToken is the hint for a server that wants a token, or another one.
 func (g *globals) hintOfToken() string {
-	var endpoint client.Endpoint
-	if g.server != nil {
-		endpoint, _ = g.server.Endpoint() // without one, nothing was sent
-	}
+	endpoint := g.endpoint()
 	login := "holon login " + cmp.Or(endpoint.URL, "URL")
 	switch endpoint.TokenFrom {
 	case fromTokenFile:

@@ -197,6 +197,17 @@ func TestALoginOpensItsServerUntilTheLogout(t *testing.T) {
 	contains(t, p.must("", "login", s.url, "--token-file", secretFile(t, s.token), "-o", "jsonl").out, `"subject":"CN=Our authority"`, `"token_end":"6789"`)
 	p.must("", status...)
 
+	// Another certificate: somebody else may answer.
+	s.stop()
+	next, pem := certtest.SelfSigned(t, "127.0.0.1")
+	s.cert, s.key = certtest.Files(t, next)
+	s.start()
+	p.fails(exitFailed, "", status, "it has signed itself", "Those that holon login has kept do not fit", "holon login "+s.url+" --ca FILE")
+	p.fails(exitFailed, s.token, []string{"login", s.url}, "Those that holon login has kept do not fit")
+	s.ca = secretFile(t, string(pem))
+	contains(t, p.must(s.token, "login", s.url, "--ca", s.ca).out, "trusting CN=a server until 20")
+	p.must("", status...)
+
 	contains(t, p.must("", "logout", s.url+"/").out, "logged out of "+s.url)
 	p.fails(exitFailed, "", []string{"logout", s.url}, "there is no profile of", "holon profiles")
 	p.fails(exitFailed, "", append(status, "--ca", s.ca), "unauthorized", "holon login "+s.url)

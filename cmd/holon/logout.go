@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -98,7 +99,8 @@ func newProfileRow(p profiles.Profile) (profileRow, error) {
 		return row, fmt.Errorf("the profile of %s: %w", p.URL, err)
 	}
 	for _, c := range all {
-		row.CA = append(row.CA, caName{c.Subject.String(), c.NotAfter.UTC().Format(time.RFC3339)})
+		subject := cmp.Or(c.Subject.String(), strings.Join(c.DNSNames, ", "), "a certificate without a name")
+		row.CA = append(row.CA, caName{subject, c.NotAfter.UTC().Format(time.RFC3339)})
 	}
 	return row, nil
 }

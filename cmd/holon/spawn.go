@@ -34,10 +34,15 @@ func ensureServer(g *globals, cmd *cobra.Command, start bool) (*client.Client, e
 	if err != nil {
 		return nil, err
 	}
-	c, err := g.connectTo(client.Discover(loaded.Data))
+	a, err := g.access()
 	if err != nil {
 		return nil, err
 	}
+	if a.from == fromVariable { // that of another server: this one may not even exist yet
+		a.token, a.from = "", ""
+	}
+	c := client.New(a.of(client.Discover(loaded.Data)))
+	g.server = c
 	_, err = c.Endpoint()
 	if err == nil {
 		err = awaitReady(cmd.Context(), c, nil)
