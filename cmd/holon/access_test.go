@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,6 +102,19 @@ func TestNoTokenGoesToAnotherMachineInClear(t *testing.T) {
 		for _, command := range [][]string{{"status"}, {"run", "hello"}, {"watch"}, {"connect"}, {"call", "--follow", "holon/status"}, {"conformance"}, {"await", "turn_1"}, {"prune", "--before=1"}} {
 			newPerson(t).with(c.environ...).fails(exitFailed, "", append(command, c.args...), far+" is plain http to another machine, so the token was not sent", "ssh -N -L")
 		}
+	}
+}
+
+func TestARedirectTakesNoTokenAlong(t *testing.T) {
+	target := watchRequests(t, nil, anyAnswer)
+	moved := httptest.NewServer(http.RedirectHandler(target.URL, http.StatusTemporaryRedirect))
+	defer moved.Close()
+	file := secretFile(t, "of-the-file-0123456789")
+	for _, command := range [][]string{{"status"}, {"run", "hello"}, {"watch"}, {"connect"}} {
+		newPerson(t).fails(exitFailed, "", append(command, "--url", moved.URL, "--token-file", file), "HTTP 307", "Redirects are not followed")
+	}
+	if got := target.got(); len(got) != 0 {
+		t.Errorf("the other address got %q", got)
 	}
 }
 

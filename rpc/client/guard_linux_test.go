@@ -16,8 +16,6 @@ import (
 	"github.com/seed82539d15/holon/host/hosttest"
 )
 
-const secret = "s3cret-0123456789-0123456789-0123456789"
-
 // dataWithToken is a data directory of this user.
 func dataWithToken(t *testing.T) string {
 	t.Helper()
