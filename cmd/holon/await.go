@@ -142,11 +142,10 @@ func lostWhileWaiting(err error) bool {
 // unanswered reports whether the same request can be answered later.
 func unanswered(err error) bool {
 	var refused *client.Error
-	var peer *client.PeerError
 	if errors.As(err, &refused) {
 		return refused.Kind == client.KindUnavailable
 	}
-	return err != nil && !errors.As(err, &peer)
+	return err != nil && !client.IsWrongServer(err)
 }
 
 // what says what is waited for.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
@@ -33,33 +32,21 @@ func (g *globals) hint(err error) string {
 	if errors.As(err, &hinted) {
 		return hinted.hint
 	}
-	var unreachable *client.UnreachableError
-	if errors.As(err, &unreachable) {
-		if strings.HasPrefix(unreachable.Source, "--url") || strings.HasPrefix(unreachable.Source, "HOLON_URL") {
-			return "Check the address, or start a server there with: holon serve --listen …"
-		}
-		return "Start one with: holon serve"
-	}
-	var none *client.NoServerError
-	if errors.As(err, &none) {
-		return g.startHint(none.DataDir)
-	}
-	var peer *client.PeerError
-	if errors.As(err, &peer) {
-		return "Use a server of this user. If it is one, reach it by a unix socket (holon serve --listen unix:PATH) or by https."
+	if hint := g.hintOfConnection(err); hint != "" {
+		return hint
 	}
 	var refused *client.Error
 	if !errors.As(err, &refused) {
 		return hintOfSystem(err)
 	}
+	if refused.HTTPStatus >= 300 && refused.HTTPStatus < 400 {
+		return "Redirects are not followed: give the address to which this one leads."
+	}
 	switch refused.Kind {
 	case "conflict":
 		return hintOfConflict(refused.Reason)
 	case client.KindUnauthorized:
-		if g.token() != "" {
-			return "HOLON_TOKEN is not valid here: the token of an agent ends with the process or attempt that it was given to."
-		}
-		return "The token is in the server's data directory; name it with --data DIR."
+		return g.hintOfToken()
 	case client.KindForbidden:
 		return hintOfForbidden(refused.Reason)
 	case client.KindCursorExpired:

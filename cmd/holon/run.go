@@ -290,8 +290,7 @@ func callRetrying(ctx context.Context, c *client.Client, method string, params, 
 	for attempt := 1; ; attempt++ {
 		err := c.Call(ctx, method, params, result)
 		var refused *client.Error
-		var peer *client.PeerError
-		absent := errors.As(err, &peer) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, os.ErrNotExist)
+		absent := client.IsWrongServer(err) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, os.ErrNotExist)
 		if err == nil || errors.As(err, &refused) || attempt == 1 && absent || attempt == 5 {
 			return err
 		}

@@ -94,6 +94,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	// The access that this process may have to another server is not for what it starts.
+	if err := process.Disown(); err != nil {
+		return err
+	}
 	d := &daemon{Options: o, cfg: o.Config, startedAt: time.Now(), inboxes: newInboxMetrics()}
 	d.grants = grants.New(func(ctx context.Context) ([]byte, error) { return d.store.View().LeaseSecret(ctx) })
 	if err := d.checkListeners(); err != nil {
