@@ -79,6 +79,7 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[SteerMode]():             openEnum(SteerAuto, SteerInterrupt),
 	reflect.TypeFor[Order]():                 openEnum(OrderAsc, OrderDesc),
 	reflect.TypeFor[Collapse]():              openEnum(collapses...),
+	reflect.TypeFor[StreamContent]():         openEnum(streamContents...),
 	reflect.TypeFor[items.Kind]():            openEnum(items.Kinds...),
 	reflect.TypeFor[items.Status]():          openEnum(items.Statuses...),
 	reflect.TypeFor[Kind]():                  {Type: "string"},

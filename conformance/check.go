@@ -72,7 +72,7 @@ var areas = []string{
 	"envelope", "id", "batch", "params", "frame", "http", "admission", "runtime", "log",
 	"thread", "agent", "turn", "busy", "interrupt", "steer", "attempt", "question", "item", "worker", "lease", "delta",
 	"child", "await", "wait", "review",
-	"inbox", "timer", "read", "idempotency", "stream", "cursor", "consumer", "delivery", "filter", "collapse", "subscribe", "sse", "error", "name", "schema",
+	"inbox", "timer", "read", "idempotency", "stream", "cursor", "consumer", "delivery", "filter", "collapse", "content", "subscribe", "sse", "error", "name", "schema",
 }
 
 // table returns every check by area; within an area the checks in Go come
@@ -105,6 +105,7 @@ func table() []check {
 		deliveryChecks(),
 		filterChecks(),
 		collapseChecks(),
+		contentChecks(),
 		subscribeChecks(),
 		sseChecks(),
 		errorChecks(),

@@ -132,6 +132,22 @@ func TestSuiteFindsFaultsOfStreams(t *testing.T) {
 			q.Del("method")
 			r.URL.RawQuery = q.Encode()
 		}}, "filter.*", []string{"filter.both", "filter.kind", "filter.method"}},
+		"threads below are not read": {meddler{request: func(r *http.Request) {
+			q := r.URL.Query()
+			q.Del("within_thread_id")
+			r.URL.RawQuery = q.Encode()
+		}}, "filter.*", []string{"filter.within"}},
+		"summaries are whole": {meddler{request: func(r *http.Request) {
+			q := r.URL.Query()
+			q.Del("content")
+			r.URL.RawQuery = q.Encode()
+		}}, "content.*", []string{"content.live", "content.streams", "content.unknown"}},
+		"summaries have deltas": {meddler{line: func(r *http.Request, _ int, line []byte) []byte {
+			if r.URL.Query().Has("content") && has(line, `"turn/completed"`) {
+				return append(bytes.Replace(line, []byte("turn/completed"), []byte("item/delta"), 1), line...)
+			}
+			return line
+		}}, "content.*", []string{"content.live", "content.streams"}},
 		"SSE without ids": {meddler{line: func(_ *http.Request, _ int, line []byte) []byte {
 			if bytes.HasPrefix(line, []byte("id:")) {
 				return nil

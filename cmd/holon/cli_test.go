@@ -48,6 +48,7 @@ func TestExitCodesAndHintsWithoutAServer(t *testing.T) {
 		{[]string{"watch", nowhere, "--after", "x"}, exitUsage, "LOG_ID:41"},
 		{[]string{"watch", nowhere, "--after=-1"}, exitUsage, "give a seq"},
 		{[]string{"watch", nowhere, "--limit=-1"}, exitUsage, "--limit"},
+		{[]string{"watch", nowhere, "--content=all"}, exitUsage, "give summary"},
 		{[]string{"call", nowhere, "x", "{"}, exitUsage, "PARAMS is not JSON"},
 		{[]string{"call"}, exitUsage, "Try: holon call"},
 		{[]string{"threads", nowhere, "--limit=-1"}, exitUsage, "--limit"},

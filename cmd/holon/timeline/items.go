@@ -118,7 +118,11 @@ func (r *Renderer) show(event client.Event, it *item, p params, ended bool) {
 		}
 	case "file_change":
 		// Also before its end: a permission request may be about it.
-		if text := c.diffs(); text != "" && text != it.changed {
+		text := c.diffs()
+		if text == "" && ended && it.changed == "" {
+			text = OneLine(c.Title) // a summary has no more
+		}
+		if text != "" && text != it.changed {
 			it.changed = text
 			r.block(event.ThreadID, it.label, text)
 		}

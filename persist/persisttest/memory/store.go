@@ -129,7 +129,7 @@ func (s *Store) Page(_ context.Context, q notify.Query) (p notify.Page, err erro
 	p.More = len(log) > scanEvents
 	bytes := 0
 	for _, e := range log[:min(len(log), scanEvents)] {
-		if q.Filter.Match(e.ThreadID, e.Method) && !(q.Collapse && t.hides(&e)) {
+		if q.Filter.Match(e.ThreadID, e.Method) && !(q.Collapse && t.hides(&e)) && !(q.Summary && e.Method == notify.ItemDelta) {
 			if n := len(p.Events); n > 0 && (n >= q.MaxEvents || bytes+len(e.Params) > q.MaxBytes) {
 				p.More = true
 				break
