@@ -69,6 +69,7 @@ type Thread struct {
 	UpdatedSeq      int64          `json:"updated_seq"`
 	LatestSeq       int64          `json:"latest_seq"`
 	LatestThreadSeq int64          `json:"latest_thread_seq"`
+	Spent           *Spent         `json:"-"` // nil: no agent has reported usage; see Spend
 }
 
 // Changed is the body of thread/started, thread/resumed, thread/paused and
