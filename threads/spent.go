@@ -9,14 +9,14 @@ import (
 )
 
 // Spent is what the attempts of all turns of a thread have used, superseded ones
-// too: it never falls. Money is counted in millionths, so that sums are exact
-// whatever their order. It is in one currency, the first that was reported;
-// amounts in others are left out.
+// too: it never falls. Money is counted in millionths, so that sums are exact.
+// It is in one currency, the first that was reported; amounts in others are left out.
 type Spent struct {
 	InputTokens  int64  `json:"input_tokens"`
 	OutputTokens int64  `json:"output_tokens"`
 	TotalTokens  int64  `json:"total_tokens"`
 	Millionths   int64  `json:"millionths,omitzero"`
+	Session      int64  `json:"session,omitzero"`  // millionths that the agent's session had cost, as last reported
 	Currency     string `json:"currency,omitzero"` // "" = no cost was reported
 }
 
@@ -26,6 +26,10 @@ const maxMillionths = 1e15
 
 // Spend returns the row of a thread in which an attempt that used this has ended. A
 // nil usage changes nothing. The row's UpdatedSeq stays: it is of what clients see.
+//
+// Agents with sessions of their own (ACP) report what the session has cost so far, also
+// after a restart: what came to it since the last report counts. If it is less than then,
+// a new session has begun.
 func (t *Thread) Spend(u *items.Usage) *Thread {
 	if u == nil {
 		return t
@@ -39,7 +43,13 @@ func (t *Thread) Spend(u *items.Usage) *Thread {
 	s.TotalTokens = sum(s.TotalTokens, u.TotalTokens)
 	if c := u.Cost; c != nil && c.Currency != "" && (s.Currency == "" || s.Currency == c.Currency) {
 		s.Currency = c.Currency
-		s.Millionths = sum(s.Millionths, int64(min(maxMillionths, max(0, math.Floor(c.Amount*1e6+0.5)))))
+		cost := int64(min(maxMillionths, max(0, math.Floor(c.Amount*1e6+0.5))))
+		if before := s.Session; t.AgentSessionID != "" {
+			if s.Session = cost; cost >= before {
+				cost -= before
+			}
+		}
+		s.Millionths = sum(s.Millionths, cost)
 	}
 	next.Spent = &s
 	return &next

@@ -106,6 +106,17 @@ func TestDatabaseOfSchema12IsUpgraded(t *testing.T) {
 	}
 }
 
+// TestUpgradeAddsUpWhatSessionsCost opens the same as if the agent had reported the cost
+// of its session so far: 0.1, 0.1, 0.2, 0.3, then, each in a new session, 0.1, 0.2, 0.1.
+func TestUpgradeAddsUpWhatSessionsCost(t *testing.T) {
+	dir, _, _ := frozen(t, schema12+"UPDATE threads SET agent_session_id = 's' WHERE thread_id = 'spends';")
+	s := running(t, Options{Dir: dir})
+	want := &threads.Spent{InputTokens: 11_000, OutputTokens: 70, TotalTokens: 11_070, Millionths: 600_000, Session: 100_000, Currency: "USD"}
+	if got, err := s.view.ReadThread(context.Background(), "spends", 0); err != nil || !reflect.DeepEqual(got.Thread.Spent, want) {
+		t.Errorf("spent %+v, %v, want %+v", got.Thread.Spent, err, want)
+	}
+}
+
 // TestDatabaseOfSchema11IsUpgraded opens what a server without reviews left. What is
 // unsettled between child turns and their owners stays so, and no end waits for a review.
 func TestDatabaseOfSchema11IsUpgraded(t *testing.T) {
