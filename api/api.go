@@ -58,6 +58,7 @@ type API struct {
 	byName    map[string]*Method
 	status    statusCache
 	parents   parents
+	summaries summaryCache
 	open      context.Context // ends with Close; requests that wait end with it
 	shut      context.CancelFunc
 }

@@ -176,7 +176,12 @@ func (r *Reads) ListThreads(ctx context.Context, q threads.Query) (out turns.Lis
 		l.find(threads.ByState, string(q.State))
 	}
 	l.equal("agent", q.Agent)
-	return in(ctx, r, ForScans, func(s Snapshot) (turns.List[threads.Thread], error) { return listOf(s, l, threads.Read) })
+	return in(ctx, r, ForScans, func(s Snapshot) (turns.List[threads.Thread], error) {
+		if q.IDs != nil {
+			return namedThreads(s, l, q, threads.ByID, threads.Read)
+		}
+		return listOf(s, l, threads.Read)
+	})
 }
 
 // ListTurns implements turns.Reader.

@@ -248,8 +248,10 @@ func ValidID(id string) bool {
 
 // Query selects threads for thread/list. Threads come in the order in which
 // they were started, and Cursor is the created_seq after which the page begins,
-// as text. Newest reverses the order: the page then begins before Cursor.
+// as text. Newest reverses the order: the page then begins before Cursor. IDs selects
+// among these threads only; unknown ones are left out.
 type Query struct {
+	IDs    []string // nil = all
 	State  State
 	Agent  string
 	Cursor string
