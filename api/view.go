@@ -11,8 +11,8 @@ import (
 // thread/read, and by thread/list with the view summary.
 type ThreadView struct {
 	threads.Thread
-	Inbox   InboxCounts    `json:"inbox"`
 	Summary *ThreadSummary `json:"summary,omitzero"`
+	Inbox   InboxCounts    `json:"inbox"`
 }
 
 // InboxCounts are what waits in an inbox: entries that are neither acknowledged
