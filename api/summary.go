@@ -1,11 +1,15 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
+	"github.com/seed82539d15/holon/worktree"
 )
 
 // ListView says what a list shows of each row.
@@ -14,9 +18,11 @@ type ListView string
 // ViewSummary shows a summary of each thread instead of its config and metadata.
 const ViewSummary ListView = "summary"
 
-// ThreadSummary is what a person sees of a thread at a glance.
+// ThreadSummary is what a person sees of a thread at a glance. Git is of its directory,
+// nil if that is in no repository, or nothing is known yet.
 type ThreadSummary struct {
 	turns.Summary
+	Git *worktree.State `json:"git,omitzero"`
 }
 
 // consumerOf returns the consumer whose cursors say what the caller has seen: a person
@@ -44,11 +50,30 @@ func (h *Handlers) summaryOf(ctx context.Context, threadID string) (*ThreadSumma
 	if err != nil || len(l.Rows) == 0 {
 		return nil, err
 	}
-	return h.showSummary(&l.Rows[0]), nil
+	return &ThreadSummary{Summary: l.Rows[0].Summary, Git: h.gitOf(l.Rows)[l.Rows[0].Thread.Cwd]}, nil
 }
 
-func (h *Handlers) showSummary(s *turns.Summarized) *ThreadSummary {
-	return &ThreadSummary{Summary: s.Summary}
+// maxGitDirectories bounds the directories of one page that git is asked about.
+const maxGitDirectories = 50
+
+// gitOf returns what is known of the directories of threads that are not closed: of those
+// where something has happened last.
+func (h *Handlers) gitOf(rows []turns.Summarized) map[string]*worktree.State {
+	if h.api.Worktrees == nil {
+		return nil
+	}
+	latest := map[string]int64{}
+	for i := range rows {
+		if t := &rows[i].Thread; t.Cwd != "" && t.State != threads.Closed {
+			latest[t.Cwd] = max(latest[t.Cwd], t.LatestSeq)
+		}
+	}
+	dirs := slices.SortedFunc(maps.Keys(latest), func(a, b string) int { return cmp.Compare(latest[b], latest[a]) })
+	known := map[string]*worktree.State{}
+	for _, dir := range dirs[:min(len(dirs), maxGitDirectories)] {
+		known[dir] = h.api.Worktrees.Get(dir)
+	}
+	return known
 }
 
 // listSummaries answers thread/list with the view summary.
@@ -62,8 +87,12 @@ func (h *Handlers) listSummaries(ctx context.Context, q threads.Query) (ThreadLi
 		rows[i] = l.Rows[i].Thread
 	}
 	views, err := h.viewsOf(ctx, rows)
+	git := h.gitOf(l.Rows)
 	for i := range views {
-		views[i].Summary = h.showSummary(&l.Rows[i])
+		views[i].Summary = &ThreadSummary{Summary: l.Rows[i].Summary}
+		if rows[i].State != threads.Closed {
+			views[i].Summary.Git = git[rows[i].Cwd]
+		}
 	}
 	return ThreadListResult{Threads: views, NextCursor: l.Next, LatestSeq: l.Latest}, err
 }

@@ -31,7 +31,7 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 			Inboxes: d.engine.Inboxes(), InboxReader: countedReader{d.store.View(), d.inboxes.expansions}, Sources: sources{d.cfg.Sources},
 			Workers: d.engine.Workers(), Children: d.engine.Children(), Pruner: pruner{d.store},
 			Cursors:    cursors.New(cursors.Config{Log: d.store, Reader: d.store.View(), Scanned: d.deliveries.service.Scanned}),
-			Deliveries: d.deliveries.service, Logs: d.logs, Log: d.log.Named("rpc"),
+			Deliveries: d.deliveries.service, Worktrees: d.worktrees, Logs: d.logs, Log: d.log.Named("rpc"),
 			Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread, ChildAgents: childAgents(d.cfg), Limits: d.limits(),
 		},
 		Tail:    d.store.Tail(),
