@@ -10,7 +10,6 @@ import (
 	"github.com/seed82539d15/holon/api/logring"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/worktree"
 )
 
 // Services is what methods change and read. Engine, Reader, Head and LogID are
@@ -30,10 +29,10 @@ type Services struct {
 	// Deliveries is delivery to bridges; nil: the methods of bridges, subscriptions and
 	// deliveries are unavailable.
 	Deliveries Deliveries
-	Worktrees  *worktree.Cache // nil: summaries say nothing of git
-	Logs       *logring.Ring   // nil: holon/logStream has no lines
-	Log        *zap.Logger     // nil: nothing is logged
-	Streams    func() int      // how many streams are open; nil: 0
+	Worktrees  Worktrees     // nil: summaries say nothing of git
+	Logs       *logring.Ring // nil: holon/logStream has no lines
+	Log        *zap.Logger   // nil: nothing is logged
+	Streams    func() int    // how many streams are open; nil: 0
 
 	// InboxReader reads inboxes. It is needed if there are Inboxes.
 	InboxReader inbox.Reader

@@ -18,6 +18,14 @@ type ListView string
 // ViewSummary shows a summary of each thread instead of its config and metadata.
 const ViewSummary ListView = "summary"
 
+// Worktrees says what is known of the git repositories of directories; *worktree.Cache
+// implements it. Get never waits.
+type Worktrees interface {
+	Get(dir string) *worktree.State
+}
+
+var _ Worktrees = (*worktree.Cache)(nil)
+
 // ThreadSummary is what a person sees of a thread at a glance. Git is of its directory,
 // nil if that is in no repository, or nothing is known yet.
 type ThreadSummary struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
+	"github.com/seed82539d15/holon/worktree"
 )
 
 // glances answers summaries, and keeps what was asked for.
@@ -130,5 +132,39 @@ func TestSummariesAreKeptWithinABound(t *testing.T) {
 	}
 	if _, at := c.get(fmt.Sprint("thread_", 3*maxSummaries-1)); at != 1 {
 		t.Error("the newest is not kept")
+	}
+}
+
+// trees knows every directory, and keeps what was asked.
+type trees struct{ asked []string }
+
+func (w *trees) Get(dir string) *worktree.State {
+	w.asked = append(w.asked, dir)
+	return &worktree.State{Branch: dir}
+}
+
+func TestGitIsAskedAboutTheDirectoriesOfOpenThreads(t *testing.T) {
+	w := &trees{}
+	h := &Handlers{api: &API{Services: Services{Worktrees: w}}}
+	rows := []turns.Summarized{
+		{Thread: threads.Thread{Cwd: "/old", LatestSeq: 3, State: threads.Running}},
+		{Thread: threads.Thread{Cwd: "/new", LatestSeq: 1, State: threads.Paused}},
+		{Thread: threads.Thread{Cwd: "/new", LatestSeq: 9, State: threads.Running}},
+		{Thread: threads.Thread{Cwd: "/closed", LatestSeq: 8, State: threads.Closed}},
+		{Thread: threads.Thread{LatestSeq: 7, State: threads.Running}},
+	}
+	if got := h.gitOf(rows); len(got) != 2 || got["/new"].Branch != "/new" || !slices.Equal(w.asked, []string{"/new", "/old"}) {
+		t.Errorf("asked about %q: %v", w.asked, got)
+	}
+	for i := range 200 {
+		rows = append(rows, turns.Summarized{Thread: threads.Thread{Cwd: fmt.Sprint("/", i), LatestSeq: int64(10 + i)}})
+	}
+	w.asked = nil
+	if got := h.gitOf(rows); len(got) != maxGitDirectories || len(w.asked) != maxGitDirectories || w.asked[0] != "/199" {
+		t.Errorf("asked about %d: %q", len(w.asked), w.asked)
+	}
+	h.api.Worktrees = nil
+	if got := h.gitOf(rows); len(got) != 0 {
+		t.Errorf("%v", got)
 	}
 }
