@@ -30,6 +30,7 @@ type Services struct {
 	// Deliveries is delivery to bridges; nil: the methods of bridges, subscriptions and
 	// deliveries are unavailable.
 	Deliveries Deliveries
+	Worktrees  Worktrees     // nil: summaries say nothing of git
 	Logs       *logring.Ring // nil: holon/logStream has no lines
 	Log        *zap.Logger   // nil: nothing is logged
 	Streams    func() int    // how many streams are open; nil: 0
@@ -59,6 +60,7 @@ type API struct {
 	byName    map[string]*Method
 	status    statusCache
 	parents   parents
+	summaries summaryCache
 	open      context.Context // ends with Close; requests that wait end with it
 	shut      context.CancelFunc
 }

@@ -59,6 +59,14 @@ func Limited(ctx context.Context) bool {
 	return c.limited()
 }
 
+// nameOf is the name of the request's credential.
+func nameOf(ctx context.Context) string {
+	if c, ok := CredentialOf(ctx); ok {
+		return c.Name
+	}
+	return tokens.OwnerName
+}
+
 // clientOf says in events who made a request: a client, one with a named token, or an
 // agent, which is no person: what it interrupts does not hold a thread.
 func clientOf(ctx context.Context) turns.By {

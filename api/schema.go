@@ -78,6 +78,8 @@ var typeSchemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[bridges.From]():          {Types: []string{"null", "string", "integer"}},
 	reflect.TypeFor[SteerMode]():             openEnum(SteerAuto, SteerInterrupt),
 	reflect.TypeFor[Order]():                 openEnum(OrderAsc, OrderDesc),
+	reflect.TypeFor[ListView]():              openEnum(ViewSummary),
+	reflect.TypeFor[turns.SummaryStatus]():   openEnum(turns.SummaryStatuses...),
 	reflect.TypeFor[Collapse]():              openEnum(collapses...),
 	reflect.TypeFor[StreamContent]():         openEnum(streamContents...),
 	reflect.TypeFor[items.Kind]():            openEnum(items.Kinds...),

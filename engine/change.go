@@ -149,6 +149,10 @@ func (c *change) turn(prev *turns.Turn, turnID, method string, at scope, body an
 // foldTurn folds an event that was added into the row of its turn.
 func (c *change) foldTurn(prev *turns.Turn, h notify.Header, body any) *turns.Turn {
 	next := turns.Apply(prev, h, body)
+	if u := turns.Used(prev, body); u != nil && c.next.thread != nil {
+		row := c.next.thread.Spend(u)
+		c.rows.thread, c.next.thread = row, row
+	}
 	inbox.FoldTurn(c.inbox, &h, body)
 	if next == nil {
 		return prev

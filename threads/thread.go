@@ -69,6 +69,7 @@ type Thread struct {
 	UpdatedSeq      int64          `json:"updated_seq"`
 	LatestSeq       int64          `json:"latest_seq"`
 	LatestThreadSeq int64          `json:"latest_thread_seq"`
+	Spent           *Spent         `json:"-"` // nil: no agent has reported usage; see Spend
 }
 
 // Changed is the body of thread/started, thread/resumed, thread/paused and
@@ -247,9 +248,11 @@ func ValidID(id string) bool {
 
 // Query selects threads for thread/list. Threads come in the order in which
 // they were started, and Cursor is the created_seq after which the page begins,
-// as text. Newest reverses the order: the page then begins before Cursor. Within
-// leaves only its threads; nil leaves all.
+// as text. Newest reverses the order: the page then begins before Cursor. IDs selects
+// among these threads only; unknown ones are left out. Within leaves only its threads;
+// nil leaves all.
 type Query struct {
+	IDs    []string // nil = all
 	State  State
 	Agent  string
 	Within notify.Members

@@ -192,6 +192,22 @@ func TestALimitedTokenSeesItsThreadsOnly(t *testing.T) {
 			t.Errorf("%s: %s", method, text)
 		}
 	}
+	_, text := s.as(token, "thread/list", `{"view":"summary"}`)
+	if !strings.Contains(text, `"below"`) || strings.Contains(text, "other") {
+		t.Errorf("summaries: %s", text)
+	}
+	if _, text := s.as(token, "thread/list", `{"view":"summary","thread_ids":["mine","other"]}`); !strings.Contains(text, `"reason":"threads"`) {
+		t.Errorf("summaries by name: %s", text)
+	}
+	if _, text := s.as(token, "cursor/advance", `{"consumer_id":"seen:colleague","stream_name":"events","subject_id":"mine","last_sequence":3}`); !strings.Contains(text, `"result"`) {
+		t.Error(text)
+	}
+	if _, text := s.as(token, "thread/list", `{"view":"summary","thread_ids":["mine"]}`); !strings.Contains(text, `"seen_seq":3`) {
+		t.Errorf("what it has seen: %s", text)
+	}
+	if text := s.did("thread/list", `{"view":"summary","thread_ids":["mine"]}`); !strings.Contains(text, `"seen_seq":0`) {
+		t.Errorf("what the owner has seen: %s", text)
+	}
 	for _, path := range []string{"/metrics", "/mcp"} {
 		if status, text := s.fetch(path, "Authorization", "Bearer "+token); status != http.StatusForbidden && status != http.StatusMethodNotAllowed {
 			t.Errorf("%s: %d %s", path, status, text)
@@ -200,7 +216,7 @@ func TestALimitedTokenSeesItsThreadsOnly(t *testing.T) {
 	if status, _ := s.fetch("/metrics", "Authorization", "Bearer "+s.newToken("all", "--role", "read")); status != http.StatusOK {
 		t.Errorf("/metrics with a token for all threads: %d", status)
 	}
-	_, text := s.as(token, "initialize", `{}`)
+	_, text = s.as(token, "initialize", `{}`)
 	contains(t, text, `"token":{"name":"colleague","role":"work","limited_to":["mine"]}`)
 }
 

@@ -75,6 +75,8 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"CursorsTellTheLoserOfARaceWhatIsStored", cursorOfMany},
 		{"CursorIsMadeOnceForAKey", cursorKeys},
 		{"CursorD10EveryStoreBehavesAsTheModel", cursorHistories},
+		{"SummariesFollowFromRows", summaries},
+		{"SummariesSeeOtherThreads", summariesOfOthers},
 		{"StoreBehavesAsItsModel", property},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })

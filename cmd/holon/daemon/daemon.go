@@ -28,6 +28,7 @@ import (
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
+	"github.com/seed82539d15/holon/worktree"
 )
 
 // gcPercent is GOGC of a daemon, unless the environment has one. A server with much to
@@ -78,6 +79,7 @@ type daemon struct {
 	hooks      *hooks.Handler
 	engine     *engine.Engine
 	deliveries *deliveries
+	worktrees  *worktree.Cache
 	wire       *rpc.Server
 	metrics    http.Handler
 	token      admission.Token
@@ -99,6 +101,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	d := &daemon{Options: o, cfg: o.Config, startedAt: time.Now(), inboxes: newInboxMetrics()}
+	d.worktrees = worktree.New(filepath.Join(d.cfg.Data, "git"))
 	d.grants = grants.New(func(ctx context.Context) ([]byte, error) { return d.store.View().LeaseSecret(ctx) })
 	if err := d.checkListeners(); err != nil {
 		return &UsageError{err}
@@ -212,6 +215,7 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 	group.Go(func() error { return d.engine.Run(runCtx) })
 	group.Go(func() error { return d.retain(runCtx) })
 	group.Go(func() error { return d.tokens.Run(runCtx) })
+	group.Go(func() error { return d.readWorktrees(runCtx) })
 	group.Go(func() error { return d.deliver(runCtx, followers) })
 	stdioEnded := d.serveListeners(runCtx, group)
 	d.servePprof(runCtx, group)
@@ -233,6 +237,14 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 		err = nil
 	}
 	return err
+}
+
+// readWorktrees reads what is shown of directories. A server without it is complete.
+func (d *daemon) readWorktrees(ctx context.Context) error {
+	if err := d.worktrees.Run(ctx); err != nil {
+		d.log.Warn("git: branches and changed lines are not shown", zap.Error(err))
+	}
+	return nil
 }
 
 // The drain takes at most 8 s if drain_seconds is 6: running turns are stopped,
