@@ -200,7 +200,7 @@ func TestTreeShowsWhatEachChildDoes(t *testing.T) {
    │    holon respond ITEM
    └─ ✗ work of broken  failed after TIME: it broke  broken
 `
-	if got := laidOut(s.want("tree")); got != laidOut(want) {
+	if got := laidOut(s.want("tree", "--long")); got != laidOut(want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if got := s.want("tree", "alone"); !strings.HasPrefix(got, "✓ alone  completed in ") || strings.Count(got, "\n") != 1 {

@@ -24,6 +24,9 @@ back; holon await waits for it without changing that.`,
 				return err
 			}
 			defer c.close()
+			if args[0], err = c.changer().turn(args[0]); err != nil {
+				return err
+			}
 			raw, r, err := change[turns.DetachResult](c, "turn/detach", key, map[string]any{"turn_id": args[0]})
 			if err != nil {
 				return err

@@ -29,6 +29,13 @@ can do that ("holon agents" shows which can). From then on both are independent.
 			if key, err = keyOr(key); err != nil {
 				return err
 			}
+			find := g.changer(cmd, c)
+			if args[0], err = find.thread(args[0]); err != nil {
+				return err
+			}
+			if after, err = find.turn(after); err != nil {
+				return err
+			}
 			params := map[string]any{"thread_id": args[0], "idempotency_key": key}
 			if as != "" {
 				params["new_thread_id"] = as

@@ -72,6 +72,9 @@ func newRespondCommand(g *globals) *cobra.Command {
 				return err
 			}
 			defer c.Close()
+			if params["item_id"], err = g.changer(cmd, c).question(args[0]); err != nil {
+				return err
+			}
 			return respond(cmd.Context(), &g.console, c, params, format)
 		}),
 	}
@@ -99,6 +102,9 @@ func respondAtTerminal(g *globals, cmd *cobra.Command, id string) error {
 		return err
 	}
 	defer c.Close()
+	if id, err = g.changer(cmd, c).question(id); err != nil {
+		return err
+	}
 	var result struct {
 		Item itemRow `json:"item"`
 	}

@@ -28,6 +28,9 @@ Holon are not undone.`,
 			if key, err = keyOr(key); err != nil {
 				return err
 			}
+			if args[0], err = g.changer(cmd, c).turn(args[0]); err != nil {
+				return err
+			}
 			params := map[string]any{"turn_id": args[0], "idempotency_key": key}
 			if reason != "" {
 				params["reason"] = reason

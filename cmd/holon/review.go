@@ -59,10 +59,16 @@ first verdict wins; holon retry tries the turn again instead.
 				return err
 			}
 			defer c.close()
-			if verdict == "" {
-				return showReview(c, args[0])
+			find := c.finder()
+			find.tell = verdict != ""
+			turnID, err := find.turn(args[0])
+			if err != nil {
+				return err
 			}
-			return o.give(c, args[0], verdict)
+			if verdict == "" {
+				return showReview(c, turnID)
+			}
+			return o.give(c, turnID, verdict)
 		}),
 	}
 	flags := cmd.Flags()

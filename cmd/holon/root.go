@@ -36,6 +36,7 @@ durable log, which any number of clients follow live and resume by cursor.
 	flags := root.PersistentFlags()
 	flags.StringVar(&g.url, "url", "", "the server: http://HOST:PORT, https://HOST:PORT or unix:PATH (default: HOLON_URL, then DATA/server.json; http://127.0.0.1:8080 if DATA is not given)")
 	flags.StringVarP(&g.output, "output", "o", "", "how to print: text, json, jsonl or toon, as the subcommand allows")
+	flags.BoolVar(&g.long, "long", false, "tables show whole ids, not their last 8 characters")
 	config.BindCommon(flags)
 
 	root.AddGroup(

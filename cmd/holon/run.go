@@ -102,6 +102,13 @@ goes into the owner's inbox.
 				return err
 			}
 			defer c.Close()
+			find := g.changer(cmd, c)
+			if options.thread, err = find.threadToRun(options.thread); err != nil {
+				return err
+			}
+			if options.parent, err = find.thread(options.parent); err != nil {
+				return err
+			}
 			if options.background {
 				return options.leave(cmd, g, c, prompt, format)
 			}

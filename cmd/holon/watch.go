@@ -70,6 +70,9 @@ Use a name with the same --thread and --method each time.
 				return err
 			}
 			defer c.Close()
+			if options.ThreadIDs, err = g.finder(cmd, c).threads(options.ThreadIDs); err != nil {
+				return err
+			}
 			if mode == timeline.Hide {
 				// The server need not send it if it can leave it out.
 				options.Collapse = format != "text" || collapses(cmd.Context(), c)
