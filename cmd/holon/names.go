@@ -172,7 +172,7 @@ func (f finder) threadToRun(name string) (string, error) {
 // command's own request says what is wrong with it.
 func (f finder) find(name string, kinds ...*nameKind) (named, error) {
 	itself := named{kind: kinds[0], id: name}
-	if name == "" || f.exact {
+	if name == "" || f.exact && len(kinds) == 1 {
 		return itself, nil
 	}
 	var absent error
@@ -191,6 +191,9 @@ func (f finder) find(name string, kinds ...*nameKind) (named, error) {
 		case absent == nil:
 			absent = err
 		}
+	}
+	if f.exact {
+		return itself, absent
 	}
 	found, all, looked, err := f.candidates(name, kinds)
 	switch {
@@ -336,7 +339,7 @@ func candidatesError(what string, found, all []named) error {
 	}
 	text := strings.TrimRight(t.layout(0, 1), "\n")
 	if left > 0 {
-		text += fmt.Sprintf("\n… and %d older", left)
+		text += "\n… and older ones"
 	}
 	return &exitError{code: exitUsage, err: &hintedError{fmt.Errorf("%s:\n%s", what, indented(text)), "Name one by its ending, such as " + example + ", or by its whole id."}}
 }
