@@ -64,7 +64,7 @@ func TestABackgroundRunSaysHowToFollowIt(t *testing.T) {
 	s := startServer(t)
 	s.want("run", "--thread=main", "hello")
 	r := s.holon("run", "--background", "--parent=main", "--title=the tests", "/say all is well")
-	if got := anonymous(r.out); r.code != exitOK || got != "TURN: active, in thread THREAD\n" {
+	if got := anonymous(r.out); r.code != exitOK || got != "TURN: active, in thread THREAD \"the tests\"\n" {
 		t.Errorf("exit %d: %q", r.code, got)
 	}
 	turn := turnIDs.FindString(r.out)

@@ -52,6 +52,7 @@ durable log, which any number of clients follow live and resume by cursor.
 	}
 	add(groupWork,
 		newRunCommand(g),
+		newAttachCommand(g),
 		newWatchCommand(g),
 		newRespondCommand(g),
 		newReviewCommand(g),
