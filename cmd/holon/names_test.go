@@ -224,3 +224,10 @@ func TestOnlySoManyThreadsAreLookedAt(t *testing.T) {
 		t.Errorf("an id: %q, %v", id, err)
 	}
 }
+
+// caller is what a command for people works with.
+func (s *server) caller() *caller {
+	s.t.Helper()
+	con := &console{in: strings.NewReader(""), out: &buffer{}, err: &buffer{}}
+	return &caller{console: con, ctx: s.t.Context(), client: client.New(client.Discover(s.data)), format: "text"}
+}

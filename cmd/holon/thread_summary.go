@@ -87,7 +87,7 @@ func summarize(ctx context.Context, c *client.Client, t *threads.Thread, active 
 	case active != nil:
 		s.turn, s.Status, s.Since = active, "working", firstStart(active)
 		s.Doing, err = doing(ctx, c, active)
-		if active.Progress == turns.Waiting {
+		if active.WaitsForPerson() {
 			s.Status = "waiting"
 		}
 	case t.State == threads.Closed || t.State == threads.Closing:
@@ -95,7 +95,9 @@ func summarize(ctx context.Context, c *client.Client, t *threads.Thread, active 
 	default:
 		err = s.ended(ctx, c, t)
 	}
-	s.Last = later(s.Last, s.Since, t.StartedAt.Time)
+	if s.Last.IsZero() { // its event is pruned
+		s.Last = later(s.Since, t.StartedAt.Time)
+	}
 	return s, err
 }
 
@@ -135,7 +137,7 @@ func (s *threadSummary) ended(ctx context.Context, c *client.Client, t *threads.
 func doing(ctx context.Context, c *client.Client, t *turns.Turn) (string, error) {
 	_, text := turnState(t, time.Now())
 	status := "in_progress"
-	if t.Progress == turns.Waiting {
+	if t.WaitsForPerson() {
 		status = "pending"
 	}
 	var page struct {
