@@ -17,6 +17,7 @@ import (
 
 func newAttachCommand(g *globals) *cobra.Command {
 	var after string
+	var full bool
 	cmd := &cobra.Command{
 		Use:   "attach THREAD",
 		Short: "Follow a thread, and answer its questions",
@@ -47,16 +48,17 @@ the thread is closed. Ctrl-C leaves the thread, and what runs in it goes on.
 			if c.format == "toon" {
 				return usagef("-o toon: this command prints text, jsonl")
 			}
-			return c.attach(args[0], from)
+			return c.attach(args[0], from, full)
 		},
 	}
 	cmd.Flags().StringVar(&after, "after", "", "start after this seq (0: from the beginning)")
+	cmd.Flags().BoolVar(&full, "full", false, "show all lines of long outputs, not the first 20")
 	return cmd
 }
 
 // attach follows a thread until the person leaves or it is closed. It handles signals
 // itself: they only end the command.
-func (c *caller) attach(name string, from *int64) error {
+func (c *caller) attach(name string, from *int64, full bool) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
@@ -76,7 +78,7 @@ func (c *caller) attach(name string, from *int64) error {
 	if c.format == "text" && c.isTerminal(c.out) {
 		c.note("Attached to %s; Ctrl-C leaves it.", s)
 	}
-	run.view = newRunViewer(c.console, c.format, false, timeline.Options{Idle: "no turn is active · Ctrl-C leaves", Hint: "Ctrl-C leaves"})
+	run.view = newRunViewer(c.console, c.format, false, folding(timeline.Options{Idle: "no turn is active · Ctrl-C leaves", Hint: "Ctrl-C leaves"}, run.threadID, full))
 	run.questions = questionsAt(c.console, false)
 	defer run.questions.end()
 	err = run.follow()

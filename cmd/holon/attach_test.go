@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -113,5 +114,31 @@ func TestQuestionsOfThePastWaitUntilTheLogIsRead(t *testing.T) {
 	r.result.Seq = 10
 	if err := r.askAll(); err != nil || !strings.Contains(out.String(), "holon respond item_1") {
 		t.Errorf("not asked: %q, %v", out.String(), err)
+	}
+}
+
+func TestLongOutputsAreFoldedInRunAndAttach(t *testing.T) {
+	s := startServerWith(t, badAgent(t, "good"))
+	folded := s.want("run", "--agent=good", "--thread=one", "execute seq 40")
+	if strings.Count(folded, "output: ") != 22 || !strings.Contains(folded, "output: 17\noutput: … folded here; all of it: holon attach one --full\noutput: … 23 lines are folded\n") {
+		t.Errorf("run:\n%s", folded)
+	}
+	whole := s.want("run", "--agent=good", "--thread=two", "--full", "execute seq 40")
+	if strings.Count(whole, "output: ") != 43 || strings.Contains(whole, "folded") {
+		t.Errorf("run --full:\n%s", whole)
+	}
+	s.want("close", "one")
+	contains(t, s.want("attach", "one"), "output: … 23 lines are folded\n")
+	if out := s.want("attach", "one", "--full"); !strings.Contains(out, "output: 40\n") || strings.Contains(out, "folded") {
+		t.Errorf("attach --full:\n%s", out)
+	}
+	n := 0
+	for _, event := range s.events() {
+		if event.ThreadID == "one" {
+			n++
+		}
+	}
+	if out := s.want("watch", "--thread=one", "--after=0", fmt.Sprintf("--limit=%d", n)); !strings.Contains(out, "output: 40\n") || strings.Contains(out, "folded") {
+		t.Errorf("watch folds:\n%s", out)
 	}
 }

@@ -40,6 +40,7 @@ type runOptions struct {
 
 	parent     string // the thread that owns the turn; "" = none
 	background bool   // nothing waits for the end of the turn
+	full       bool   // outputs are not folded
 	detach     bool   // the command does not wait for it
 }
 
@@ -134,6 +135,7 @@ goes into the owner's inbox.
 	flags.StringVar(&options.review, "review", "", "which end waits for a review: none, on_success, on_failure or always (default: as the agent is configured)")
 	flags.StringVar(&options.parent, "parent", "", "the thread for which the turn works; it runs in a child thread of that one")
 	flags.BoolVar(&options.background, "background", false, "with --parent: start the turn and leave; its end goes into the inbox of that thread")
+	flags.BoolVar(&options.full, "full", false, "show all lines of long outputs, not the first 20")
 	flags.BoolVarP(&options.detach, "detach", "d", false, "start the turn and leave it: holon attach shows it")
 	flags.BoolVarP(&options.quiet, "quiet", "q", false, "print only the agent's text, at the end; with --detach or --background, only the turn's id")
 	return cmd
@@ -350,7 +352,7 @@ func (o runOptions) run(ctx context.Context, con *console, c *client.Client, pro
 		return &exitError{code: exitFailed, err: errors.New("stopped before the turn had started")}
 	}
 	run.con, run.signals = con, signals
-	run.view = newRunViewer(con, format, o.quiet, timeline.Options{Idle: "waiting for the turn", Hint: "Ctrl-C interrupts"})
+	run.view = newRunViewer(con, format, o.quiet, folding(timeline.Options{Idle: "waiting for the turn", Hint: "Ctrl-C interrupts"}, run.threadID, o.full))
 	run.questions = questionsAt(con, piped)
 	defer run.questions.end()
 	err := run.follow()

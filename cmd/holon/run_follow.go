@@ -55,6 +55,18 @@ type saying struct {
 	lineage []fold.Ref
 }
 
+// foldAfter is how many lines of the output of a tool are shown: the next message of the
+// agent stays near the one before.
+const foldAfter = 20
+
+// folding adds to the options of a timeline how outputs are folded, unless full is set.
+func folding(options timeline.Options, threadID string, full bool) timeline.Options {
+	if !full {
+		options.Fold, options.Unfold = foldAfter, "holon attach "+timeline.OneLine(threadID)+" --full"
+	}
+	return options
+}
+
 // newRunViewer makes the viewer of a run: for json and --quiet it shows only
 // the result.
 func newRunViewer(con *console, format string, quiet bool, options timeline.Options) viewer {

@@ -35,6 +35,10 @@ type Options struct {
 	HowToAnswer bool
 	// Idle is the status while nothing runs; "" shows none.
 	Idle string
+	// Fold is after how many lines the output of a tool is folded; 0 = never. Unfold is
+	// the command that shows all of it.
+	Fold   int
+	Unfold string
 	// Hint is added to the status while a turn runs.
 	Hint string
 }
@@ -79,6 +83,7 @@ type item struct {
 	changed string // the changes of files already shown
 	begun   bool
 	asked   bool
+	fold    folded
 }
 
 // New returns a Renderer that writes to w.
