@@ -45,10 +45,12 @@ the thread is closed. Ctrl-C leaves the thread, and what runs in it goes on.
 				return err
 			}
 			defer c.close()
+			k := &control{caller: c}
+			defer k.end()
 			if c.format == "toon" {
 				return usagef("-o toon: this command prints text, jsonl")
 			}
-			return c.attach(args[0], from, full)
+			return k.attach(args[0], from, full)
 		},
 	}
 	cmd.Flags().StringVar(&after, "after", "", "start after this seq (0: from the beginning)")
@@ -58,11 +60,12 @@ the thread is closed. Ctrl-C leaves the thread, and what runs in it goes on.
 
 // attach follows a thread until the person leaves or it is closed. It handles signals
 // itself: they only end the command.
-func (c *caller) attach(name string, from *int64, full bool) error {
+func (k *control) attach(name string, from *int64, full bool) error {
+	c := k.caller
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	s, after, err := c.attachAt(name, from)
+	s, after, err := k.attachAt(name, from)
 	if err != nil {
 		return err
 	}
@@ -86,25 +89,26 @@ func (c *caller) attach(name string, from *int64, full bool) error {
 		err = errors.Join(closeErr, err)
 	}
 	if errors.Is(err, errLeft) {
-		c.sayWhatGoesOn(s, run)
+		k.sayWhatGoesOn(s, run)
 		return nil
 	}
 	return err
 }
 
 // attachAt finds the thread, and where to begin. A signal ends it.
-func (c *caller) attachAt(name string, from *int64) (s subject, after int64, err error) {
-	own := *c
-	var stop context.CancelFunc
-	own.ctx, stop = signal.NotifyContext(c.ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+func (k *control) attachAt(name string, from *int64) (s subject, after int64, err error) {
+	ctx, stop := signal.NotifyContext(k.caller.ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	c := *k.caller
+	c.ctx = ctx
+	own := &control{caller: &c}
 	if s, err = own.subjectThread(name); err == nil && from != nil {
 		return s, *from, nil
 	}
 	if err == nil {
 		after, err = own.newestTurn(&s.thread)
 	}
-	if own.ctx.Err() != nil {
+	if ctx.Err() != nil {
 		err = &exitError{code: exitFailed, err: errors.New("stopped by a signal")}
 	}
 	return s, after, err
@@ -112,7 +116,8 @@ func (c *caller) attachAt(name string, from *int64) (s subject, after int64, err
 
 // newestTurn is the position before the active turn of a thread, else before its newest
 // one, as far as the log goes back.
-func (c *caller) newestTurn(t *threads.Thread) (after int64, err error) {
+func (k *control) newestTurn(t *threads.Thread) (after int64, err error) {
+	c := k.caller
 	var status serverStatus
 	if err := c.client.Call(c.ctx, "holon/status", nil, &status); err != nil {
 		return 0, err
@@ -132,7 +137,8 @@ func (c *caller) newestTurn(t *threads.Thread) (after int64, err error) {
 }
 
 // sayWhatGoesOn says what runs in a thread that a person has left.
-func (c *caller) sayWhatGoesOn(s subject, run *turnRun) {
+func (k *control) sayWhatGoesOn(s subject, run *turnRun) {
+	c := k.caller
 	name := timeline.OneLine(s.thread.ThreadID)
 	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
 	defer cancel()
@@ -144,7 +150,7 @@ func (c *caller) sayWhatGoesOn(s subject, run *turnRun) {
 		c.note("left %s; no turn of it is active", s)
 	default:
 		s.turn = active[0]
-		c.note("left %s; its turn goes on at the server: %s", subject{thread: s.thread}, c.does(s))
+		c.note("left %s; its turn goes on at the server: %s", subject{thread: s.thread}, k.does(s))
 		c.note("  stop it with: holon interrupt %s", timeline.OneLine(s.turn.TurnID))
 	}
 	c.note("  see it with:  holon attach %s --after %d", name, max(run.after, run.result.Seq))

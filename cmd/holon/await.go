@@ -59,7 +59,7 @@ has completed, 1 otherwise.
 			defer c.close()
 			find := c.finder()
 			if options.owner != "" {
-				find = c.changer() // its agent counts as told
+				find = c.finder().telling() // its agent counts as told
 			}
 			if options.owner, err = find.thread(options.owner); err != nil {
 				return err

@@ -29,21 +29,23 @@ the thread does and asks first.
 				return err
 			}
 			defer c.close()
+			k := &control{caller: c}
+			defer k.end()
 			var s subject
 			if len(args) == 0 {
-				s, err = c.onlyThread("close")
+				s, err = k.onlyThread("close")
 			} else {
-				s, err = c.subjectThread(args[0])
+				s, err = k.subjectThread(args[0])
 			}
 			if err != nil {
 				return err
 			}
 			if s.thread.State != threads.Closed { // else the server says so
-				what, err := c.stopsWith(s)
+				what, err := k.stopsWith(s)
 				if err != nil {
 					return err
 				}
-				if err := c.confirm(flags.yes, "Close "+s.String()+"?\n"+what); err != nil {
+				if err := k.confirm(flags.yes, "Close "+s.String()+"?\n"+what); err != nil {
 					return err
 				}
 			}
@@ -68,14 +70,15 @@ the thread does and asks first.
 }
 
 // stopsWith says in lines what ends when a thread is closed.
-func (c *caller) stopsWith(s subject) (text string, err error) {
+func (k *control) stopsWith(s subject) (text string, err error) {
+	c := k.caller
 	filter := map[string]any{"thread_id": s.thread.ThreadID}
 	active, err := activeTurns(c.ctx, c.client, filter, 1)
 	if err != nil {
 		return "", err
 	}
 	for _, t := range active {
-		text += "  " + c.does(subject{s.thread, t}) + "\n"
+		text += "  " + k.does(subject{s.thread, t}) + "\n"
 	}
 	queued, err := turnListing.fetch(c.ctx, c.client, map[string]any{"thread_id": s.thread.ThreadID, "state": "queued"}, 1000)
 	if err != nil {
@@ -84,7 +87,7 @@ func (c *caller) stopsWith(s subject) (text string, err error) {
 	if n := len(queued.rows); n > 0 {
 		text += "  " + counted(n, "turn is", "turns are") + " queued\n"
 	}
-	read, _, err := c.readThread(s.thread.ThreadID)
+	read, _, err := k.readThread(s.thread.ThreadID)
 	if err != nil {
 		return "", err
 	}

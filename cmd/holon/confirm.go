@@ -17,20 +17,35 @@ type person struct {
 	*questions
 }
 
+// control is what commands work with that stop, hold back or follow a thread: a caller,
+// and the person who can be asked. Call end when done.
+type control struct {
+	caller *caller
+	asks   *person // nil: nobody was asked yet
+}
+
+// end ends the reading from the terminal.
+func (k *control) end() {
+	if k.asks != nil {
+		k.asks.end()
+	}
+}
+
 // person returns who can be asked at the terminal; nil if there is none, or if the
 // command works for a program. It is always the same one: two would take each other's
 // lines.
-func (c *caller) person() *person {
-	if c.asks != nil || c.format != "text" {
-		return c.asks
+func (k *control) person() *person {
+	c := k.caller
+	if k.asks != nil || c.format != "text" {
+		return k.asks
 	}
 	q := questionsAt(c.console, false)
 	if q.from == nil || q.screen == nil {
 		q.end()
 		return nil
 	}
-	c.asks = &person{q}
-	return c.asks
+	k.asks = &person{q}
+	return k.asks
 }
 
 // line asks and returns what was typed; ended says that the input is over.
@@ -47,13 +62,14 @@ func (p *person) line(ctx context.Context, question string) (text string, ended 
 		return strings.TrimSpace(line), !open, nil
 	case <-ctx.Done():
 		fmt.Fprintln(p.screen)
-		return "", true, context.Cause(ctx)
+		return "", true, errNothingDone
 	}
 }
 
-// agrees asks for yes or no; everything that is not yes is no.
+// agrees asks for yes or no below a question of whole lines; everything that is not yes is
+// no.
 func (p *person) agrees(ctx context.Context, question string) (bool, error) {
-	text, _, err := p.line(ctx, question+" [y/N] ")
+	text, _, err := p.line(ctx, question+"[y/N] ")
 	text = strings.ToLower(text)
 	return text == "y" || text == "yes", err
 }
@@ -74,11 +90,12 @@ func (p *person) number(ctx context.Context, question string, most int) (int, er
 
 // confirm asks a person whether to do what the question says. Where nobody can be asked,
 // or with yes, it is done.
-func (c *caller) confirm(yes bool, question string) error {
+func (k *control) confirm(yes bool, question string) error {
+	c := k.caller
 	if yes {
 		return nil
 	}
-	p := c.person()
+	p := k.person()
 	if p == nil {
 		return nil
 	}

@@ -24,7 +24,7 @@ back; holon await waits for it without changing that.`,
 				return err
 			}
 			defer c.close()
-			if args[0], err = c.changer().turn(args[0]); err != nil {
+			if args[0], err = c.finder().telling().turn(args[0]); err != nil {
 				return err
 			}
 			raw, r, err := change[turns.DetachResult](c, "turn/detach", key, map[string]any{"turn_id": args[0]})

@@ -53,13 +53,13 @@ stays. Repeating it changes nothing.
 				return err
 			}
 			defer c.close()
-			if thread, err = c.inboxNamed(c.changer(), thread); err != nil {
+			if thread, err = c.finder().telling().inbox(thread); err != nil {
 				return err
 			}
-			if args, err = each(args, func(name string) (string, error) { return c.entryNamed(thread, name, all) }); err != nil {
+			if args, err = each(args, func(name string) (string, error) { return entryNamed(c, thread, name, all) }); err != nil {
 				return err
 			}
-			if through, err = c.entryNamed(thread, through, false); err != nil {
+			if through, err = entryNamed(c, thread, through, false); err != nil {
 				return err
 			}
 			params := map[string]any{}
@@ -164,7 +164,7 @@ it from stdin.
 				return err
 			}
 			defer c.close()
-			if args[0], err = c.inboxNamed(c.changer(), args[0]); err != nil {
+			if args[0], err = c.finder().telling().inbox(args[0]); err != nil {
 				return err
 			}
 			params := map[string]any{"thread_id": args[0], "text": text}

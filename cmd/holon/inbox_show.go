@@ -41,10 +41,10 @@ reads like YAML. On a terminal long ones are cut; -o json prints them whole.
 				return err
 			}
 			defer c.close()
-			if thread, err = c.inboxNamed(c.finder(), thread); err != nil {
+			if thread, err = c.finder().inbox(thread); err != nil {
 				return err
 			}
-			if args[0], err = c.entryNamed(thread, args[0], false); err != nil {
+			if args[0], err = entryNamed(c, thread, args[0], false); err != nil {
 				return err
 			}
 			seq, err := entrySeq(args[0])
@@ -92,7 +92,7 @@ func entrySeq(id string) (int64, error) {
 // entryNamed is the id of the entry that a person names: "latest" is the newest one
 // that is not acknowledged, in the inbox of thread, or in ownInbox if that is "". With
 // as, the name is taken as it is.
-func (c *caller) entryNamed(thread, name string, as bool) (string, error) {
+func entryNamed(c *caller, thread, name string, as bool) (string, error) {
 	if name != latest || as || c.format != "text" {
 		return name, nil
 	}

@@ -44,10 +44,10 @@ the server names, or "events": what happens in other threads.
 				return err
 			}
 			defer c.close()
-			if args[0], err = c.inboxNamed(c.changer(), args[0]); err != nil {
+			if args[0], err = c.finder().telling().inbox(args[0]); err != nil {
 				return err
 			}
-			if threads, err = c.changer().threads(threads); err != nil {
+			if threads, err = c.finder().telling().threads(threads); err != nil {
 				return err
 			}
 			params["thread_id"] = args[0]
@@ -92,7 +92,7 @@ func newInboxUnsubscribeCommand(g *globals) *cobra.Command {
 				return err
 			}
 			defer c.close()
-			if args[0], err = c.inboxNamed(c.changer(), args[0]); err != nil {
+			if args[0], err = c.finder().telling().inbox(args[0]); err != nil {
 				return err
 			}
 			raw, result, err := change[inbox.UnsubscribeResult](c, "inbox/unsubscribe", "", map[string]any{"thread_id": args[0], "subscription_id": args[1]})

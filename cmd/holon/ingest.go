@@ -55,7 +55,7 @@ lines before are stored.
 			}
 			defer c.close()
 			in.caller = c
-			if in.thread, err = c.inboxNamed(c.changer(), args[0]); err != nil {
+			if in.thread, err = c.finder().telling().inbox(args[0]); err != nil {
 				return err
 			}
 			return in.run()

@@ -56,17 +56,19 @@ says what the turn does and asks first.
 				return err
 			}
 			defer c.close()
+			k := &control{caller: c}
+			defer k.end()
 			var s subject
 			if len(args) == 0 {
-				s, err = c.onlyTurn("interrupt")
+				s, err = k.onlyTurn("interrupt")
 			} else {
-				s, err = c.subjectTurn(args[0])
+				s, err = k.subjectTurn(args[0])
 			}
 			if err != nil {
 				return err
 			}
 			if !s.turn.State.Ended() { // else the server says that there is nothing to interrupt
-				if err := c.confirm(flags.yes, "Interrupt "+s.String()+"?\n  "+c.does(s)+"\n"); err != nil {
+				if err := k.confirm(flags.yes, "Interrupt "+s.String()+"?\n  "+k.does(s)+"\n"); err != nil {
 					return err
 				}
 			}
@@ -91,7 +93,8 @@ says what the turn does and asks first.
 }
 
 // does says in a line what the subject does now.
-func (c *caller) does(s subject) string {
+func (k *control) does(s subject) string {
+	c := k.caller
 	if s.turn == nil {
 		return ""
 	}

@@ -110,6 +110,7 @@ func (l listing) print(g *globals, cmd *cobra.Command, filter map[string]any, li
 func (l listing) write(con *console, rows []json.RawMessage) error {
 	t := newTable(l.head...)
 	t.drop = l.drop
+	shown := tableID(con)
 	for _, raw := range rows {
 		cells, err := l.row(raw)
 		if err != nil {
@@ -117,7 +118,7 @@ func (l listing) write(con *console, rows []json.RawMessage) error {
 		}
 		for i, head := range l.head {
 			if slices.Contains(idHeads, head) {
-				cells[i] = con.id(cells[i])
+				cells[i] = shown(cells[i])
 			}
 		}
 		t.add(cells...)
@@ -128,12 +129,12 @@ func (l listing) write(con *console, rows []json.RawMessage) error {
 // idHeads are the heads of the columns that have ids of threads, turns and items.
 var idHeads = []string{"THREAD", "TURN", "ITEM", "OF"}
 
-// id is an id for a table: its ending, or the whole with --long.
-func (c *console) id(id string) string {
-	if c.long {
-		return id
+// tableID is how ids are shown in tables: their endings, or the whole with --long.
+func tableID(con *console) func(id string) string {
+	if con.long {
+		return func(id string) string { return id }
 	}
-	return short(id)
+	return short
 }
 
 // printList fetches and prints a listing. none is said to a person if it is empty. It

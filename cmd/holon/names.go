@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -81,19 +82,23 @@ func (g *globals) finder(cmd *cobra.Command, c *client.Client) finder {
 
 // changer is a finder for a command that changes what it finds.
 func (g *globals) changer(cmd *cobra.Command, c *client.Client) finder {
-	f := g.finder(cmd, c)
-	f.tell = true
-	return f
+	return g.finder(cmd, c).telling()
 }
 
 func (c *caller) finder() finder {
 	return finder{console: c.console, ctx: c.ctx, client: c.client, exact: c.format != "text"}
 }
 
-func (c *caller) changer() finder {
-	f := c.finder()
+// telling is a finder for a command that changes what it finds.
+func (f finder) telling() finder {
 	f.tell = true
 	return f
+}
+
+// inbox is the id of the thread that a person names, for a command about its inbox.
+func (f finder) inbox(name string) (string, error) {
+	id, err := f.thread(name)
+	return id, ofInbox(err, name)
 }
 
 // thread is the id of the thread that a person names; "" stays "".
@@ -105,6 +110,12 @@ func (f finder) thread(name string) (string, error) {
 // turn is the id of the turn that a person names; "" stays "".
 func (f finder) turn(name string) (string, error) {
 	found, err := f.find(name, &turnNames)
+	if client.IsKind(err, turnNames.notFound) {
+		f.tell = false
+		if thread, threadErr := f.find(name, &threadNames); threadErr == nil && thread.id != "" {
+			err = &hintedError{err, fmt.Sprintf("It is the thread %s. Its turns: holon turns --thread %s", thread.full(), timeline.OneLine(thread.id))}
+		}
+	}
 	return found.id, err
 }
 
@@ -192,8 +203,11 @@ func (f finder) find(name string, kinds ...*nameKind) (named, error) {
 			absent = err
 		}
 	}
+	if len(kinds) > 1 {
+		absent = &hintedError{errors.New("no such thread or turn"), "holon threads lists the threads, holon turns the turns."}
+	}
 	if f.exact {
-		return itself, absent
+		return itself, fmt.Errorf("%q: %w", timeline.OneLine(name), absent)
 	}
 	found, all, looked, err := f.candidates(name, kinds)
 	switch {

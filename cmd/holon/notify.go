@@ -114,7 +114,7 @@ func (o *notifyOptions) run(c *caller, cmd *cobra.Command) (err error) {
 	}
 	if o.thread != "" { // before a bridge is made for it
 		name := o.thread
-		if o.thread, err = c.changer().thread(name); err == nil {
+		if o.thread, err = c.finder().telling().thread(name); err == nil {
 			err = c.client.Call(c.ctx, "thread/read", map[string]any{"thread_id": o.thread}, nil)
 		}
 		if err != nil {

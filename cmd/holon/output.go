@@ -26,7 +26,6 @@ type caller struct {
 	ctx    context.Context
 	client *client.Client
 	format string
-	asks   *person // nil: nobody was asked yet
 }
 
 // caller reads -o and finds the server.
@@ -42,12 +41,7 @@ func (g *globals) caller(cmd *cobra.Command) (*caller, error) {
 	return &caller{console: &g.console, ctx: cmd.Context(), client: c, format: format}, nil
 }
 
-func (c *caller) close() {
-	c.client.Close()
-	if c.asks != nil {
-		c.asks.end()
-	}
-}
+func (c *caller) close() { c.client.Close() }
 
 // ask calls a method that changes nothing. It returns the result as received,
 // and decoded.

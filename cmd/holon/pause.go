@@ -35,14 +35,16 @@ nothing is lost, and it does not ask.
 				return err
 			}
 			defer c.close()
+			k := &control{caller: c}
+			defer k.end()
 			if len(args) > 0 {
-				return c.changeThread("thread/pause", args[0], &flags, "holon resume")
+				return k.changeThread("thread/pause", args[0], &flags, "holon resume")
 			}
 			params := flags.params("", "")
 			if timeout > 0 {
 				params["timeout_seconds"] = timeout.Seconds()
 			}
-			return c.changeServer("holon/pause", &flags, params)
+			return k.changeServer("holon/pause", &flags, params)
 		}),
 	}
 	flags.bind(cmd, false)
@@ -66,10 +68,12 @@ func newResumeCommand(g *globals) *cobra.Command {
 				return err
 			}
 			defer c.close()
+			k := &control{caller: c}
+			defer k.end()
 			if len(args) > 0 {
-				return c.changeThread("thread/resume", args[0], &flags, "")
+				return k.changeThread("thread/resume", args[0], &flags, "")
 			}
-			return c.changeServer("holon/resume", &flags, flags.params("", ""))
+			return k.changeServer("holon/resume", &flags, flags.params("", ""))
 		}),
 	}
 	flags.bind(cmd, false)
@@ -77,8 +81,9 @@ func newResumeCommand(g *globals) *cobra.Command {
 }
 
 // changeThread pauses or resumes a thread. undo is the command that ends it, "" for none.
-func (c *caller) changeThread(method, name string, flags *changeFlags, undo string) error {
-	s, err := c.subjectThread(name)
+func (k *control) changeThread(method, name string, flags *changeFlags, undo string) error {
+	c := k.caller
+	s, err := k.subjectThread(name)
 	if err != nil {
 		return err
 	}
@@ -97,14 +102,15 @@ func (c *caller) changeThread(method, name string, flags *changeFlags, undo stri
 		return err
 	}
 	if len(active) > 0 {
-		c.note("Its active turn goes on: %s", c.does(subject{s.thread, active[0]}))
+		c.note("Its active turn goes on: %s", k.does(subject{s.thread, active[0]}))
 	}
 	c.note("End the pause with: %s %s", undo, timeline.OneLine(s.thread.ThreadID))
 	return nil
 }
 
 // changeServer pauses or resumes the server, and says what that means.
-func (c *caller) changeServer(method string, flags *changeFlags, params map[string]any) error {
+func (k *control) changeServer(method string, flags *changeFlags, params map[string]any) error {
+	c := k.caller
 	raw, r, err := change[turns.PauseResult](c, method, flags.key, params)
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ inbox. WHEN is one argument, in the timezone of this machine:
 				return err
 			}
 			defer c.close()
-			if args[0], err = c.inboxNamed(c.changer(), args[0]); err != nil {
+			if args[0], err = c.finder().telling().inbox(args[0]); err != nil {
 				return err
 			}
 			params["thread_id"] = args[0]
@@ -138,7 +138,7 @@ func newRemindRmCommand(g *globals) *cobra.Command {
 				return err
 			}
 			defer c.close()
-			if args[0], err = c.inboxNamed(c.changer(), args[0]); err != nil {
+			if args[0], err = c.finder().telling().inbox(args[0]); err != nil {
 				return err
 			}
 			raw, result, err := change[inbox.DeleteTimerResult](c, "timer/delete", "", map[string]any{"thread_id": args[0], "timer_id": args[1]})

@@ -36,7 +36,9 @@ it; the turn goes on.
 				return err
 			}
 			defer c.close()
-			s, err := c.subjectTurn(args[0])
+			k := &control{caller: c}
+			defer k.end()
+			s, err := k.subjectTurn(args[0])
 			if err != nil {
 				return err
 			}

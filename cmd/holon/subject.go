@@ -36,17 +36,19 @@ func (s subject) String() string {
 }
 
 // subjectThread is the thread that a person names.
-func (c *caller) subjectThread(name string) (s subject, err error) {
+func (k *control) subjectThread(name string) (s subject, err error) {
+	c := k.caller
 	id, err := c.finder().thread(name)
 	if err != nil {
 		return s, err
 	}
-	_, s.thread, err = c.readThread(id)
+	_, s.thread, err = k.readThread(id)
 	return s, err
 }
 
 // readThread reads a thread.
-func (c *caller) readThread(id string) (r api.ThreadReadResult, t threads.Thread, err error) {
+func (k *control) readThread(id string) (r api.ThreadReadResult, t threads.Thread, err error) {
+	c := k.caller
 	if _, r, err = ask[api.ThreadReadResult](c, "thread/read", map[string]any{"thread_id": id}); err == nil {
 		t = r.Thread.Thread
 	}
@@ -54,7 +56,8 @@ func (c *caller) readThread(id string) (r api.ThreadReadResult, t threads.Thread
 }
 
 // subjectTurn is the turn that a person names; of a thread it is the active one.
-func (c *caller) subjectTurn(name string) (s subject, err error) {
+func (k *control) subjectTurn(name string) (s subject, err error) {
+	c := k.caller
 	found, err := c.finder().find(name, &turnNames, &threadNames)
 	if err != nil {
 		return s, err
@@ -64,9 +67,9 @@ func (c *caller) subjectTurn(name string) (s subject, err error) {
 		if err != nil {
 			return s, err
 		}
-		return c.subjectOf(r.Turn)
+		return k.subjectOf(r.Turn)
 	}
-	if _, s.thread, err = c.readThread(found.id); err != nil {
+	if _, s.thread, err = k.readThread(found.id); err != nil {
 		return s, err
 	}
 	active, err := activeTurns(c.ctx, c.client, map[string]any{"thread_id": found.id}, 1)
@@ -82,15 +85,16 @@ func (c *caller) subjectTurn(name string) (s subject, err error) {
 }
 
 // subjectOf reads the thread of a turn.
-func (c *caller) subjectOf(t *turns.Turn) (s subject, err error) {
+func (k *control) subjectOf(t *turns.Turn) (s subject, err error) {
 	s.turn = t
-	_, s.thread, err = c.readThread(t.ThreadID)
+	_, s.thread, err = k.readThread(t.ThreadID)
 	return s, err
 }
 
 // onlyTurn is the active turn that is meant where none is named: the only one, or the one
 // that a person chooses.
-func (c *caller) onlyTurn(verb string) (s subject, err error) {
+func (k *control) onlyTurn(verb string) (s subject, err error) {
+	c := k.caller
 	if c.format != "text" {
 		return s, usagef("which TURN? With -o %s, name it by its whole id", c.format)
 	}
@@ -100,7 +104,7 @@ func (c *caller) onlyTurn(verb string) (s subject, err error) {
 	}
 	var list []subject
 	for _, t := range active {
-		one, err := c.subjectOf(t)
+		one, err := k.subjectOf(t)
 		if err != nil {
 			return s, err
 		}
@@ -109,11 +113,12 @@ func (c *caller) onlyTurn(verb string) (s subject, err error) {
 	if len(list) == 0 {
 		return s, &hintedError{fmt.Errorf("no turn is active: there is nothing to %s", verb), "holon threads shows what each thread does; a queued turn is named by its id, which holon turns shows."}
 	}
-	return c.choose(verb, list)
+	return k.choose(verb, list)
 }
 
 // onlyThread is the open thread that is meant where none is named.
-func (c *caller) onlyThread(verb string) (s subject, err error) {
+func (k *control) onlyThread(verb string) (s subject, err error) {
+	c := k.caller
 	if c.format != "text" {
 		return s, usagef("which THREAD? With -o %s, name it by its whole id", c.format)
 	}
@@ -134,11 +139,12 @@ func (c *caller) onlyThread(verb string) (s subject, err error) {
 	if len(open) == 0 {
 		return s, &hintedError{fmt.Errorf("no thread is open: there is nothing to %s", verb), "holon threads lists the threads."}
 	}
-	return c.choose(verb, open)
+	return k.choose(verb, open)
 }
 
 // choose is the only subject, or the one that a person chooses on a terminal.
-func (c *caller) choose(verb string, list []subject) (s subject, err error) {
+func (k *control) choose(verb string, list []subject) (s subject, err error) {
+	c := k.caller
 	if len(list) == 1 {
 		return list[0], nil
 	}
@@ -160,13 +166,13 @@ func (c *caller) choose(verb string, list []subject) (s subject, err error) {
 		many = fmt.Sprintf("more than %d", shownCandidates)
 	}
 	which := fmt.Sprintf("which one? There are %s %s to %s", many, candidates[0].kind.nouns, verb)
-	p := c.person()
+	p := k.person()
 	if p == nil || len(list) > shownCandidates {
 		return s, candidatesError(which, candidates, candidates)
 	}
 	t := newTable("", strings.ToUpper(candidates[0].kind.noun), "TITLE", "STATE")
 	for i, n := range candidates {
-		t.add(fmt.Sprint(i+1), c.id(n.id), candidateTitle(n), n.state)
+		t.add(fmt.Sprint(i+1), tableID(c.console)(n.id), candidateTitle(n), n.state)
 	}
 	fmt.Fprint(p.screen, t.layout(c.columns()-1, 2))
 	n, err := p.number(c.ctx, fmt.Sprintf("%s which? 1-%d, Enter for none: ", strings.ToUpper(verb[:1])+verb[1:], len(list)), len(list))

@@ -88,7 +88,7 @@ func printThreads(g *globals, cmd *cobra.Command, filter map[string]any, limit i
 	t := newTable("THREAD", "STATUS", "LAST ACTIVITY", "AGENT", "TITLE", "DOING")
 	t.drop = []string{"AGENT", "DOING"}
 	for i := range list {
-		t.add(g.id(list[i].ThreadID), said[i].Status, ago(said[i].Last), list[i].Agent, list[i].Title, timeline.Fit(said[i].Doing, shownDoing))
+		t.add(tableID(&g.console)(list[i].ThreadID), said[i].Status, ago(said[i].Last), list[i].Agent, list[i].Title, timeline.Fit(said[i].Doing, shownDoing))
 	}
 	if err := t.write(&g.console, 4); err != nil {
 		return err

@@ -54,7 +54,7 @@ func TestLastActivityIsThatOfTheNewestEvent(t *testing.T) {
 	s.want("run", "--thread=one", "hello")
 	c := s.caller()
 	defer c.close()
-	read, thread, err := c.readThread("one")
+	read, thread, err := (&control{caller: c}).readThread("one")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ type treeRow struct {
 func (f *forest) picture(con *console) picture {
 	live := con.isTerminal(con.out)
 	d := treeDrawing{
-		id: con.id, signs: con.signs(live), left: branchesUTF8, now: time.Now(),
+		id: tableID(con), signs: con.signs(live), left: branchesUTF8, now: time.Now(),
 	}
 	if d.signs.ASCII {
 		d.left = branchesASCII

@@ -158,7 +158,7 @@ type viewer interface {
 
 func watch(ctx context.Context, con *console, c *client.Client, options client.Options, format string, superseded timeline.Superseded, limit int, k *keeper) error {
 	view := newViewer(con, format, timeline.Options{
-		Threads: len(options.ThreadIDs) != 1, Short: con.id, Title: titleOf(ctx, c),
+		Threads: len(options.ThreadIDs) != 1, Short: tableID(con), Title: titleOf(ctx, c),
 		Superseded: superseded, HowToAnswer: true, Idle: "waiting for events",
 	})
 	f := startFeed(ctx, c, options)

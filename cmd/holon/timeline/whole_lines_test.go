@@ -38,7 +38,10 @@ func TestThreadsKeepTheirLinesWhole(t *testing.T) {
 	options := Options{
 		Threads: true, Now: clock, Width: func() int { return 60 },
 		Short: func(id string) string { return id[len(id)-8:] },
-		Title: func(id string) string { asked++; return map[string]string{"thread_bbbbbbbb22222222": "other \x1b]0;x\a" + strings.Repeat("w", 50)}[id] },
+		Title: func(id string) string {
+			asked++
+			return map[string]string{"thread_bbbbbbbb22222222": "other \x1b]0;x\a" + strings.Repeat("w", 50)}[id]
+		},
 	}
 	const title = "22222222 other wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww…"
 	for _, tc := range []struct {
