@@ -97,7 +97,10 @@ func entryNamed(c *caller, thread, name string, as bool) (string, error) {
 		return name, nil
 	}
 	if thread == "" {
-		thread = ownInbox
+		var err error
+		if thread, err = c.needInboxThread(nil); err != nil {
+			return "", err
+		}
 	}
 	found, err := inboxList{limit: 1}.fetch(c, thread)
 	switch {

@@ -204,7 +204,11 @@ func (f finder) find(name string, kinds ...*nameKind) (named, error) {
 		}
 	}
 	if len(kinds) > 1 {
-		absent = &hintedError{errors.New("no such thread or turn"), "holon threads lists the threads, holon turns the turns."}
+		hint := "holon threads lists the threads, holon turns the turns."
+		if f.exact {
+			hint = "With -o a name is a whole id: holon threads --long and holon turns --long show them."
+		}
+		absent = &hintedError{errors.New("no such thread or turn"), hint}
 	}
 	if f.exact {
 		return itself, fmt.Errorf("%q: %w", timeline.OneLine(name), absent)
@@ -389,4 +393,24 @@ func short(id string) string {
 		}
 	}
 	return id
+}
+
+// newNamesTopic is a page of the help.
+func newNamesTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "names",
+		Short: "How to name a THREAD, a TURN or an ITEM",
+		Long: `Where a command takes a THREAD, a TURN or an ITEM (an open question), give what is
+easiest to type. The first rule that fits decides:
+
+  thread_01a2…    the whole id
+  latest          the newest one
+  "fix the tests" its title, if no other has the same
+  8c1d04fe        the beginning or ending of its id, at least 4 characters, if no other
+                  has the same; tables show the last 8 (--long: all)
+
+A name that can mean several things lists them, changes nothing, and ends with exit
+code 2. With -o json, and in holon call, a name is a whole id. An ENTRY of an inbox
+is its id, such as ent_42, or latest.`,
+	}
 }

@@ -135,6 +135,9 @@ func TestProgramsNameByWholeIDsOnly(t *testing.T) {
 	if r := s.holon("turns", "latest", "-o", "json"); r.code != exitFailed || !strings.Contains(r.err, "With -o json a name is a whole id") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
+	if r := s.holon("interrupt", "latest", "-o", "json"); r.code != exitFailed || !strings.Contains(r.err, "With -o a name is a whole id") {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
 	if r := s.holon("run", "--thread=latest", "-o", "json", "x"); r.code != exitUsage {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}

@@ -100,6 +100,7 @@ durable log, which any number of clients follow live and resume by cursor.
 		newBenchCommand(g),
 		newBenchChildCommand(g),
 	)
+	root.AddCommand(newNamesTopic())
 	g.completeNames(root)
 	root.SetHelpCommandGroupID(groupServer)
 	root.SetCompletionCommandGroupID(groupProgram)
