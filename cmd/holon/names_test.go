@@ -236,3 +236,31 @@ func (s *server) caller() *caller {
 	con := &console{in: strings.NewReader(""), out: &buffer{}, err: &buffer{}}
 	return &caller{console: con, ctx: s.t.Context(), client: client.New(client.Discover(s.data)), format: "text"}
 }
+
+// An agent names the threads of its scope by their ids. What it may not list it cannot
+// name, and no thread is called latest for it.
+func TestAgentsNameThreadsByTheirIDs(t *testing.T) {
+	s := startServerForWorkers(t)
+	c := s.claim("own")
+	agent := func(args ...string) result {
+		t.Helper()
+		var out, errs buffer
+		g := &globals{console: console{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{
+			"HOLON_URL=" + c.Access.URL, "HOLON_TOKEN=" + c.Access.Token, "HOLON_DATA=" + t.TempDir(), "XDG_CONFIG_HOME=" + t.TempDir(),
+		}}}
+		code := execute(t.Context(), g, args)
+		return result{code, out.String(), errs.String()}
+	}
+	if r := agent("run", "-q", "-d", "--parent=own", "--thread=kid", "hello"); r.code != exitOK || anonymous(r.out) != "TURN\n" {
+		t.Errorf("a child: %+v", r)
+	}
+	if r := agent("turns", "--thread=kid"); r.code != exitOK || !strings.Contains(r.out, "kid") {
+		t.Errorf("its turns: %+v", r)
+	}
+	if r := agent("run", "-q", "-d", "--parent=own", "--thread=latest", "hello"); r.code != exitFailed || !strings.Contains(r.err, "forbidden") {
+		t.Errorf("latest: %+v", r)
+	}
+	if threads := s.want("threads", "--long"); strings.Contains(threads, latest) {
+		t.Errorf("threads:\n%s", threads)
+	}
+}
