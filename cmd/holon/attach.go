@@ -28,7 +28,7 @@ the thread is closed. Ctrl-C leaves the thread, and what runs in it goes on.
   holon attach latest
   holon attach "fix the tests"
   holon attach 8c1d04fe --after 0     from the beginning`,
-		Args: cobra.ExactArgs(1),
+		Args: oneName(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, logID, err := parseCursor(after)
 			if err != nil {

@@ -22,7 +22,7 @@ the thread does and asks first.
 
   holon close "fix the tests"
   holon close 8c1d04fe --yes --reason "done"`,
-		Args: cobra.MaximumNArgs(1),
+		Args: oneName(0),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			c, err := g.caller(cmd)
 			if err != nil {

@@ -17,7 +17,7 @@ func newDetachCommand(g *globals) *cobra.Command {
 		Long: `From now on nothing waits for the end of the child turn: the turn that has started
 it can complete before. The end goes into the inbox of the owner. There is no way
 back; holon await waits for it without changing that.`,
-		Args: cobra.ExactArgs(1),
+		Args: oneName(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			c, err := g.caller(cmd)
 			if err != nil {

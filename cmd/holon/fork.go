@@ -19,7 +19,7 @@ can do that ("holon agents" shows which can). From then on both are independent.
 
   holon fork thread_…
   holon run --thread "$(holon fork thread_… -o json | jq -r .thread_id)" "and now otherwise"`,
-		Args: cobra.ExactArgs(1),
+		Args: oneName(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			format, c, err := g.dial(cmd)
 			if err != nil {

@@ -49,7 +49,7 @@ says what the turn does and asks first.
   holon interrupt
   holon interrupt "fix the tests"
   holon interrupt 8c1d04fe --yes --reason "wrong branch"`,
-		Args: cobra.MaximumNArgs(1),
+		Args: oneName(0),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			c, err := g.caller(cmd)
 			if err != nil {

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
 
 // newNamesTopic is a page of the help.
 func newNamesTopic() *cobra.Command {
@@ -19,5 +23,20 @@ easiest to type. The first rule that fits decides:
 A name that can mean several things lists them, changes nothing, and ends with exit
 code 2. With -o json, and in holon call, a name is a whole id. An ENTRY of an inbox
 is its id, such as ent_42, or latest.`,
+	}
+}
+
+// oneName accepts one name, or none where least is 0. More are most often the words of a
+// title.
+func oneName(least int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) > 1:
+			return usagef("%d names are given, and %s takes one; a title goes in quotes: %s %q", len(args), cmd.Name(), cmd.CommandPath(), strings.Join(args, " "))
+		case len(args) < least:
+			_, takes, _ := strings.Cut(cmd.Use, " ")
+			return usagef("which %s? holon help names says how to name one", takes)
+		}
+		return nil
 	}
 }

@@ -264,3 +264,14 @@ func TestAgentsNameThreadsByTheirIDs(t *testing.T) {
 		t.Errorf("threads:\n%s", threads)
 	}
 }
+
+func TestATitleWithoutQuotesIsExplained(t *testing.T) {
+	r := holon(t, freshDir(t), "", "interrupt", "fix", "the", "tests")
+	if r.code != exitUsage || !strings.Contains(r.err, `a title goes in quotes: holon interrupt "fix the tests"`) {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+	r = holon(t, freshDir(t), "", "attach")
+	if r.code != exitUsage || !strings.Contains(r.err, "which THREAD? holon help names") {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+}

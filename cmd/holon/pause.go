@@ -22,7 +22,7 @@ nothing is lost, and it does not ask.
 
   holon pause --timeout 1h --reason "deploying"
   holon pause "fix the tests"`,
-		Args: cobra.MaximumNArgs(1),
+		Args: oneName(0),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			switch {
 			case timeout < 0:
@@ -61,7 +61,7 @@ func newResumeCommand(g *globals) *cobra.Command {
 
   holon resume
   holon resume "fix the tests"`,
-		Args: cobra.MaximumNArgs(1),
+		Args: oneName(0),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			c, err := g.caller(cmd)
 			if err != nil {

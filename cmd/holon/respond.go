@@ -27,7 +27,7 @@ func newRespondCommand(g *globals) *cobra.Command {
   holon respond item_… --reject          the option that rejects it once
   holon respond item_… --option ID       an option by its id
   holon respond item_… --answer '{"name":"x"}'`,
-		Args: cobra.MaximumNArgs(1),
+		Args: oneName(0),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			chosen := 0
 			for _, name := range []string{"allow", "reject", "option", "answer", "cancel"} {

@@ -18,7 +18,7 @@ func newRetryCommand(g *globals) *cobra.Command {
 input, or queues it if its thread is busy. Nothing is deleted: the log, and
 holon turns TURN, still show the earlier attempts. Their effects outside of
 Holon are not undone.`,
-		Args: cobra.ExactArgs(1),
+		Args: oneName(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			format, c, err := g.dial(cmd)
 			if err != nil {

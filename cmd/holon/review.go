@@ -42,7 +42,7 @@ first verdict wins; holon retry tries the turn again instead.
   holon review turn_…                       what its agent said last
   holon review turn_… --approve
   holon review turn_… --reject "the tests of package b still fail"`,
-		Args: cobra.MaximumNArgs(1),
+		Args: oneName(0),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			verdict, err := o.verdict(cmd)
 			if err != nil {

@@ -22,7 +22,7 @@ With --watch the tree is drawn anew as it changes, until Ctrl-C.
   holon tree
   holon tree thread_… --watch
   holon tree -o json`,
-		Args: cobra.MaximumNArgs(1),
+		Args: oneName(0),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			c, err := g.caller(cmd)
 			if err != nil {
