@@ -68,7 +68,7 @@ func TestABackgroundRunSaysHowToFollowIt(t *testing.T) {
 		t.Errorf("exit %d: %q", r.code, got)
 	}
 	turn := turnIDs.FindString(r.out)
-	contains(t, r.err, "holon await "+turn, "holon watch --thread thread_", "holon inbox policy main --wake idle")
+	contains(t, r.err, "holon await "+turn, "holon attach thread_", "holon inbox policy main --wake idle")
 	if got := anonymous(s.want("await", turn)); got != "TURN \"the tests\": completed in TIME\n  all is well\n" {
 		t.Errorf("%q", got)
 	}

@@ -60,7 +60,7 @@ Holon are not undone.`,
 			if _, err := fmt.Fprintf(g.out, "%s: attempt %d, %s\n", timeline.OneLine(retried.TurnID), retried.Attempt, state); err != nil {
 				return err
 			}
-			g.note("Watch it with: holon watch --thread %s --after %d", timeline.OneLine(retried.ThreadID), max(0, retried.Seq-1))
+			g.note("See it with: holon attach %s --after %d", timeline.OneLine(retried.ThreadID), max(0, retried.Seq-1))
 			return nil
 		}),
 	}

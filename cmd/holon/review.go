@@ -138,7 +138,7 @@ func (o *reviewOptions) give(c *caller, turnID string, verdict turns.ReviewState
 	}
 	switch {
 	case r.ContinuedBy != "":
-		c.note("Watch it with: holon watch --thread %s --after %d", timeline.OneLine(r.ThreadID), max(0, r.Seq-1))
+		c.note("See it with: holon attach %s --after %d", timeline.OneLine(r.ThreadID), max(0, r.Seq-1))
 	case verdict == turns.Rejected && !o.final:
 		c.note("It has been continued %d times, so that nothing follows any more. Start another turn with: holon run --thread %s \"…\"", turns.MaxContinuations, timeline.OneLine(r.ThreadID))
 	}

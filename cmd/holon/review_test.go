@@ -22,7 +22,7 @@ func TestATurnIsReviewed(t *testing.T) {
 		t.Errorf("review TURN: %s%s", r.out, r.err)
 	}
 	r := s.holon("review", id, "--reject", "/say the second try", "--idempotency-key=k")
-	if r.code != exitOK || !strings.Contains(r.out, "rejected, continued by turn_") || !strings.Contains(r.err, "holon watch --thread r") {
+	if r.code != exitOK || !strings.Contains(r.out, "rejected, continued by turn_") || !strings.Contains(r.err, "holon attach r --after") {
 		t.Fatalf("reject: exit %d: %s%s", r.code, r.out, r.err)
 	}
 	next := strings.Fields(r.out)[4]

@@ -43,7 +43,7 @@ func (o runOptions) leave(cmd *cobra.Command, g *globals, c *client.Client, prom
 			return nil
 		}
 		owner := timeline.OneLine(o.parent)
-		g.note("Watch it with:    holon watch --thread %s --after %d", thread, s.after)
+		g.note("See it with:      holon attach %s --after %d", thread, s.after)
 		g.note("Wait for it with: holon await %s", timeline.OneLine(s.TurnID))
 		if s.Wake == inbox.WakeNone {
 			g.note("Its end goes into the inbox of %s and starts no turn there; this changes that: holon inbox policy %s --wake idle", owner, owner)

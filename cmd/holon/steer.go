@@ -60,7 +60,7 @@ it; the turn goes on.
 			if err := c.printText(s.String()+": "+how+"\n", nil); err != nil {
 				return err
 			}
-			c.note("Watch it with: holon attach %s", timeline.OneLine(s.thread.ThreadID))
+			c.note("See it with: holon attach %s", timeline.OneLine(s.thread.ThreadID))
 			return nil
 		}),
 	}
