@@ -57,6 +57,16 @@ has completed, 1 otherwise.
 				return err
 			}
 			defer c.close()
+			find := c.finder()
+			if options.owner != "" {
+				find = c.finder().telling() // its agent counts as told
+			}
+			if options.owner, err = find.thread(options.owner); err != nil {
+				return err
+			}
+			if options.turnIDs, err = find.turns(args); err != nil {
+				return err
+			}
 			raw, answer, err := options.wait(c)
 			if err != nil {
 				return err

@@ -205,7 +205,7 @@ func TestRunGoesOnInAThread(t *testing.T) {
 	if out := s.want("threads"); !strings.Contains(out, "mine") || !strings.Contains(out, "Work") {
 		t.Errorf("threads:\n%s", out)
 	}
-	if out := s.want("turns", "--thread=mine", "-n", "1"); strings.Count(out, "turn_") != 1 {
+	if out := s.want("turns", "--long", "--thread=mine", "-n", "1"); strings.Count(out, "turn_") != 1 {
 		t.Errorf("turns:\n%s", out)
 	}
 	if out := s.want("items", "--thread=mine", "--type=agent_message"); !strings.Contains(out, "two") || strings.Contains(out, "user_message") {

@@ -62,7 +62,7 @@ func (g *globals) hint(err error) string {
 	case "agent_unavailable":
 		return doctorHint
 	case "thread_not_found":
-		return "holon threads lists the threads."
+		return "holon threads lists the threads." + g.wholeIDs()
 	case "thread_closed":
 		return "A closed thread can be read only. Start another with: holon run \"…\""
 	case "entry_not_found":
@@ -74,7 +74,13 @@ func (g *globals) hint(err error) string {
 	case "bridge_not_found":
 		return "holon bridge list lists the bridges; holon bridge add makes one."
 	case "turn_not_found":
-		return "holon turns lists the turns."
+		return "holon turns lists the turns." + g.wholeIDs()
+	case "item_not_found":
+		return "holon respond lists the open questions, holon items all items." + g.wholeIDs()
+	case "turn_not_active":
+		return "It has ended. holon turns lists the turns; another one starts with: holon run --thread THREAD \"…\""
+	case "thread_paused":
+		return "holon resume THREAD ends its pause."
 	case client.KindUnavailable:
 		return "The server is starting or stopping; try again in a moment."
 	case "storage_full":
@@ -83,6 +89,14 @@ func (g *globals) hint(err error) string {
 		return "Check the disk first, then restart the server: until then it writes nothing."
 	}
 	return ""
+}
+
+// wholeIDs says how things are named for programs.
+func (g *globals) wholeIDs() string {
+	if g.output == "" || g.output == "text" {
+		return ""
+	}
+	return " With -o " + g.output + " a name is a whole id."
 }
 
 // hintOfConflict is the hint for a state that does not allow a request.

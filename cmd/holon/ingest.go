@@ -54,7 +54,10 @@ lines before are stored.
 				return err
 			}
 			defer c.close()
-			in.caller, in.thread = c, args[0]
+			in.caller = c
+			if in.thread, err = c.finder().telling().inbox(args[0]); err != nil {
+				return err
+			}
 			return in.run()
 		}),
 	}

@@ -40,6 +40,7 @@ durable log, which any number of clients follow live and resume by cursor.
 	flags.StringVar(&g.tokenFile, "token-file", "", "a file that has the token for the server, of mode 0600 (default: HOLON_TOKEN, then what holon login has kept, then DATA/token)")
 	flags.StringVar(&g.caFile, "ca", "", "a file of certificates (PEM) that are trusted for https beside those of the system")
 	flags.StringVarP(&g.output, "output", "o", "", "how to print: text, json, jsonl or toon, as the subcommand allows")
+	flags.BoolVar(&g.long, "long", false, "tables show whole ids, not their last 8 characters")
 	config.BindCommon(flags)
 
 	root.AddGroup(
@@ -55,6 +56,7 @@ durable log, which any number of clients follow live and resume by cursor.
 	}
 	add(groupWork,
 		newRunCommand(g),
+		newAttachCommand(g),
 		newWatchCommand(g),
 		newRespondCommand(g),
 		newReviewCommand(g),
@@ -65,6 +67,11 @@ durable log, which any number of clients follow live and resume by cursor.
 		newDeliveriesCommand(g),
 		newDeliveryCommand(g),
 		newRedeliverCommand(g),
+		newInterruptCommand(g),
+		newSteerCommand(g),
+		newCloseCommand(g),
+		newPauseCommand(g),
+		newResumeCommand(g),
 		newRetryCommand(g),
 		newTreeCommand(g),
 		newAwaitCommand(g),
@@ -101,6 +108,8 @@ durable log, which any number of clients follow live and resume by cursor.
 		newBenchCommand(g),
 		newBenchChildCommand(g),
 	)
+	root.AddCommand(newNamesTopic())
+	g.completeNames(root)
 	root.SetHelpCommandGroupID(groupServer)
 	root.SetCompletionCommandGroupID(groupProgram)
 	return root

@@ -77,6 +77,9 @@ Use a name with the same --thread, --within and --method each time.
 				return err
 			}
 			defer c.Close()
+			if options.ThreadIDs, err = g.finder(cmd, c).threads(options.ThreadIDs); err != nil {
+				return err
+			}
 			if mode == timeline.Hide {
 				// The server need not send it if it can leave it out.
 				options.Collapse = format != "text" || collapses(cmd.Context(), c)
@@ -167,7 +170,8 @@ type viewer interface {
 
 func watch(ctx context.Context, con *console, c *client.Client, options client.Options, format string, superseded timeline.Superseded, limit int, k *keeper) error {
 	view := newViewer(con, format, timeline.Options{
-		Threads: len(options.ThreadIDs) != 1, Superseded: superseded, HowToAnswer: true, Idle: "waiting for events",
+		Threads: len(options.ThreadIDs) != 1, Short: tableID(con), Title: titleOf(ctx, c),
+		Superseded: superseded, HowToAnswer: true, Idle: "waiting for events",
 	})
 	f := startFeed(ctx, c, options)
 	defer f.end()
@@ -194,6 +198,26 @@ func watch(ctx context.Context, con *console, c *client.Client, options client.O
 		con.note("stopped after seq %d; continue with: holon watch --after %d", seen, seen)
 	}
 	return err
+}
+
+// titlePatience bounds the question for a title: the events wait for it.
+const titlePatience = time.Second
+
+// titleOf asks the server for titles of threads, "" for one that it does not tell.
+func titleOf(ctx context.Context, c *client.Client) func(id string) string {
+	return func(id string) string {
+		ctx, cancel := context.WithTimeout(ctx, titlePatience)
+		defer cancel()
+		var read struct {
+			Thread struct {
+				Title string `json:"title"`
+			} `json:"thread"`
+		}
+		if c.Call(ctx, "thread/read", map[string]any{"thread_id": id}, &read) != nil {
+			return ""
+		}
+		return read.Thread.Title
+	}
 }
 
 // endKeeper confirms what a watch has printed, and says if that could not be done.

@@ -44,6 +44,7 @@ func (r *Renderer) itemEvent(event client.Event, p params) {
 	r.show(event, it, p, ended)
 	if ended {
 		r.drain(id, it, event.ThreadID)
+		r.folds(id, event.ThreadID, it)
 		r.sink.finish(id)
 		delete(r.items, id)
 		r.ending(event, it, p)
@@ -240,7 +241,7 @@ func (r *Renderer) delta(event client.Event, it *item, p params) {
 func (r *Renderer) write(event client.Event, it *item, text string) {
 	it.begun = true
 	if clean := it.clean.Append(nil, text); len(clean) > 0 {
-		r.sink.write(event.ItemID, event.ThreadID, it.label, string(clean), r.from)
+		r.put(event.ItemID, event.ThreadID, it, string(clean), r.from)
 	}
 }
 
@@ -248,6 +249,6 @@ func (r *Renderer) write(event client.Event, it *item, text string) {
 // text.
 func (r *Renderer) drain(id string, it *item, thread string) {
 	if rest := it.clean.Finish(nil); len(rest) > 0 {
-		r.sink.write(id, thread, it.label, string(rest), it.from)
+		r.put(id, thread, it, string(rest), it.from)
 	}
 }
