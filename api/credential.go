@@ -78,12 +78,9 @@ func onceOnly(ctx context.Context) bool {
 	return ok && !c.Role.Covers(tokens.RoleWork)
 }
 
-// namesOwn checks the threads that the request of a named token names, if it is limited.
-func (a *API) namesOwn(ctx context.Context, ids []string, field string) error {
-	c, ok := CredentialOf(ctx)
-	if !ok {
-		return nil
-	}
+// mayStream checks the threads that the stream or page of a named token names, if it is
+// limited. field is the member of ids.
+func (a *API) mayStream(ctx context.Context, c Credential, ids []string, field string, within []string) error {
 	if c.ended() {
 		return errTokenEnded()
 	}
@@ -97,6 +94,11 @@ func (a *API) namesOwn(ctx context.Context, ids []string, field string) error {
 			name = indexed(field, i)
 		}
 		if err := h.ownsThread(name, id); err != nil {
+			return err
+		}
+	}
+	for i, id := range within {
+		if err := h.ownsThread(indexed("within_thread_ids", i), id); err != nil {
 			return err
 		}
 	}

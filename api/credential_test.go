@@ -166,6 +166,27 @@ func TestATokenMayDoWhatItsRoleAndThreadsAllowAndNothingElse(t *testing.T) {
 	}
 }
 
+// The error names the member that is wrong, as it is called in the request.
+func TestARefusalNamesTheMember(t *testing.T) {
+	a, _, _ := newFamily(t)
+	limited := Credential{Name: "phone", Role: operate, ThreadIDs: []string{"own"}}
+	for field, c := range map[string]struct{ method, params string }{
+		"thread_id":            {"thread/read", `{"thread_id":"stranger"}`},
+		"turn_id":              {"turn/read", `{"turn_id":"turn_stranger"}`},
+		"item_id":              {"item/read", `{"item_id":"item_stranger"}`},
+		"parent.thread_id":     {"turn/start", `{"thread_id":"own","parent":{"thread_id":"stranger"},` + asked + `}`},
+		"parent_thread_id":     {"turn/list", `{"parent_thread_id":"stranger"}`},
+		"owner_thread_id":      {"turn/await", `{"owner_thread_id":"stranger"}`},
+		"thread_ids[1]":        {"inbox/subscribe", `{"thread_id":"own","source":"events","thread_ids":["own","stranger"]}`},
+		"within_thread_ids[0]": {"thread/list", `{"within_thread_ids":["stranger"]}`},
+	} {
+		refused := useToken(t, a, limited, c.method, c.params)
+		if refused == nil || refused.Data.Field != field || !strings.HasPrefix(refused.Message, field+": ") {
+			t.Errorf("%s %s: %v", c.method, c.params, refused)
+		}
+	}
+}
+
 func TestTheServerSetsWhichTokenAsked(t *testing.T) {
 	a, _, e := newFamily(t)
 	phone := Credential{Name: "phone", Role: work}

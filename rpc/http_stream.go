@@ -59,7 +59,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, contentType strin
 	}
 	now, err := s.api.ResolveStart(r.Context(), at)
 	if err != nil {
-		bad := s.api.Error(r.URL.Path, err)
+		bad := ofQuery(s.api.Error(r.URL.Path, err))
 		s.fail(w, r, statusOf(bad), bad)
 		return nil, api.Position{}, false
 	}

@@ -197,6 +197,15 @@ func TestALimitedTokenSeesItsThreadsOnly(t *testing.T) {
 			t.Errorf("%s: %d %s", path, status, text)
 		}
 	}
+	for _, query := range []string{"thread_id=mine&thread_id=other", "within_thread_id=mine&within_thread_id=other"} {
+		for _, path := range []string{"/rpc/stream?", "/events?"} {
+			field := query[:strings.Index(query, "=")] + "[1]"
+			status, text := s.fetch(path+query, "Authorization", "Bearer "+token)
+			if status != http.StatusForbidden || !strings.Contains(text, `"message":"`+field+`: it is not of the threads`) || !strings.Contains(text, `"field":"`+field+`"`) {
+				t.Errorf("%s%s: %d %s", path, query, status, text)
+			}
+		}
+	}
 	if status, _ := s.fetch("/metrics", "Authorization", "Bearer "+s.newToken("all", "--role", "read")); status != http.StatusOK {
 		t.Errorf("/metrics with a token for all threads: %d", status)
 	}
