@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/tokens"
@@ -22,8 +23,14 @@ type Credential struct {
 	Alive context.Context
 }
 
-func (c *Credential) ended() bool   { return c.Alive != nil && c.Alive.Err() != nil }
 func (c *Credential) limited() bool { return len(c.ThreadIDs) > 0 }
+
+// ended reports whether the token has ended. It looks at the clock too: Alive ends a
+// moment late, and seconds late if the machine slept meanwhile.
+func (c *Credential) ended() bool {
+	expired := !c.ExpiresAt.IsZero() && c.ExpiresAt.Milli() <= time.Now().UnixMilli()
+	return expired || c.Alive != nil && c.Alive.Err() != nil
+}
 
 type credentialKey struct{}
 
@@ -47,6 +54,18 @@ func AliveOf(ctx context.Context) context.Context {
 	}
 	c, _ := CredentialOf(ctx)
 	return c.Alive
+}
+
+// endOf is the error of a request whose token has ended; nil if it has not, or if there
+// is none that can.
+func endOf(ctx context.Context) *Error {
+	if agent, ok := AgentOf(ctx); ok && agent.ended() {
+		return errAgentEnded()
+	}
+	if c, ok := CredentialOf(ctx); ok && c.ended() {
+		return errTokenEnded()
+	}
+	return nil
 }
 
 // Limited reports whether the token of the request is limited to threads, that of an
