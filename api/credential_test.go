@@ -105,6 +105,7 @@ var whatTokensMay = []struct {
 	{"cursor/advance", `{"consumer_id":"seen:owner","stream_name":"events","subject_id":"%[1]s","last_sequence":0}`, operate, ownOrDown},
 	{"cursor/advance", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s","last_sequence":0}`, operate, ownOrDown},
 	{"cursor/advance", `{"consumer_id":"seen:phone","stream_name":"events","last_sequence":0}`, read, nobody},
+	{"cursor/advance", `{"consumer_id":"seen:phone","stream_name":"mine","subject_id":"%[1]s","last_sequence":0}`, operate, ownOrDown},
 	{"cursor/error", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s","error":"x"}`, operate, ownOrDown},
 	{"cursor/reset", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s","last_sequence":0,"reason":"x"}`, operate, ownOrDown},
 	{"cursor/delete", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s","reason":"x"}`, operate, ownOrDown},
@@ -201,6 +202,20 @@ func TestTheServerSetsWhichTokenAsked(t *testing.T) {
 	const by = turns.By("token:phone")
 	if e.interrupted[0].By != by || e.reviewed[0].By != by || e.started[0].By != by {
 		t.Errorf("by %q, %q, %q", e.interrupted[0].By, e.reviewed[0].By, e.started[0].By)
+	}
+}
+
+// What a token may write with the role read is bounded by the number of threads: the
+// cursors of all consumers share one bound.
+func TestWhatIsLookedAtExists(t *testing.T) {
+	a, _, _ := newFamily(t)
+	ctx := WithCredential(context.Background(), Credential{Name: "phone", Role: read})
+	const advance = `{"consumer_id":"seen:phone","stream_name":"events","subject_id":%q,"last_sequence":0}`
+	for subject, kind := range map[string]Kind{"stranger": KindUnavailable, "": KindUnavailable, "missing": KindThreadNotFound, "x": KindThreadNotFound} {
+		rep, _ := a.Call(ctx, "cursor/advance", jsontext.Value(fmt.Sprintf(advance, subject)), Call{})
+		if rep.Err == nil || rep.Err.Data.Kind != kind { // there are no cursors here
+			t.Errorf("of the thread %q: %v, want %s", subject, rep.Err, kind)
+		}
 	}
 }
 
