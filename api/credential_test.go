@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -198,6 +199,17 @@ func TestTheServerSetsWhichTokenAsked(t *testing.T) {
 		if refused := useToken(t, a, phone, c.method, c.params); refused != nil {
 			t.Fatal(c.method, refused)
 		}
+	}
+	const ack = `{"thread_id":"own","entry_ids":["ent_1"]}`
+	if refused := useToken(t, a, phone, "inbox/ack", ack); refused != nil {
+		t.Fatal(refused)
+	}
+	if refused := ask(t, a, Agent{ThreadID: "own"}, "inbox/ack", ack); refused != nil {
+		t.Fatal(refused)
+	}
+	a.Call(context.Background(), "inbox/ack", jsontext.Value(ack), Call{})
+	if !slices.Equal(e.acked, []inbox.By{"token:phone", inbox.ByClient, inbox.ByClient}) {
+		t.Errorf("acknowledged by %q", e.acked)
 	}
 	const by = turns.By("token:phone")
 	if e.interrupted[0].By != by || e.reviewed[0].By != by || e.started[0].By != by {

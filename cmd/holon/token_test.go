@@ -157,8 +157,12 @@ func TestEventsSayWhichTokenDidIt(t *testing.T) {
 		t.Fatal(text)
 	}
 	s.want("run", "--thread", "a", "mine") // the queue is done
+	s.did("inbox/send", `{"thread_id":"a","text":"for you"}`)
+	if _, text := s.as(phone, "inbox/ack", fmt.Sprintf(`{"thread_id":"a","all":true,"as_of_seq":%d}`, len(s.events()))); !strings.Contains(text, `"acked_entries":1`) {
+		t.Fatal(text)
+	}
 	text := s.post("event/list", `{"after_seq":0,"limit":1000}`)
-	for _, want := range []string{`"resolved_by":"token:phone"`, `"origin":"client","requested_by":"token:ci"`, `"origin":"queue","requested_by":"token:ci"`} {
+	for _, want := range []string{`"raw_count":1,"by":"token:phone"`, `"resolved_by":"token:phone"`, `"origin":"client","requested_by":"token:ci"`, `"origin":"queue","requested_by":"token:ci"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no event has %s", want)
 		}
