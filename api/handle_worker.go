@@ -74,6 +74,9 @@ func (h *Handlers) TurnClaim(ctx context.Context, p TurnClaimParams) (TurnClaimR
 	if r.Turn == nil {
 		r.Seq = h.api.Head() // nothing was changed
 	}
+	if alive := AliveOf(ctx); alive != nil && r.Access != nil && h.api.BindAccess != nil {
+		h.api.BindAccess(r.Access.Token, alive)
+	}
 	return r, err
 }
 

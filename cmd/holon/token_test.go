@@ -172,6 +172,28 @@ func TestEventsSayWhichTokenDidIt(t *testing.T) {
 	}
 }
 
+// A worker whose token is revoked has nothing left, also not what its claim gave to it.
+func TestTheAccessOfAClaimEndsWithTheTokenThatClaimed(t *testing.T) {
+	s := startServerForWorkers(t)
+	worker := s.newToken("worker", "--role", "operate")
+	s.did("thread/start", `{"thread_id":"a","agent":"builds"}`)
+	s.did("turn/start", fmt.Sprintf(`{"thread_id":"a","input":%s}`, promptJSON("go")))
+	_, text := s.as(worker, "turn/claim", `{"agent":"builds","wait_seconds":30}`)
+	var c struct{ Result claimed }
+	if err := json.Unmarshal([]byte(text), &c); err != nil || c.Result.Access.Token == "" {
+		t.Fatal(err, text)
+	}
+	read := func() int {
+		status, _ := s.as(c.Result.Access.Token, "thread/read", `{"thread_id":"a"}`)
+		return status
+	}
+	if status := read(); status != http.StatusOK {
+		t.Fatalf("its access: %d", status)
+	}
+	s.want("token", "revoke", "worker")
+	eventually(t, "its access ends", func() bool { return read() == http.StatusUnauthorized })
+}
+
 func TestALimitedTokenSeesItsThreadsOnly(t *testing.T) {
 	s := startServer(t)
 	s.did("thread/start", `{"thread_id":"mine"}`)
