@@ -117,6 +117,10 @@ func (e *familyEngine) Await(_ context.Context, _ turns.Await, caller string) (t
 	return turns.AwaitResult{}, nil, nil
 }
 
+func (e *familyEngine) Agents() []turns.AgentInfo {
+	return []turns.AgentInfo{{Name: "a", State: turns.AgentFailed, LastError: "said by stranger"}}
+}
+
 func (e *familyEngine) Ack(_ context.Context, c inbox.Ack) (inbox.AckResult, error) {
 	e.acked = append(e.acked, c.By)
 	return inbox.AckResult{}, nil

@@ -168,6 +168,20 @@ func TestATokenMayDoWhatItsRoleAndThreadsAllowAndNothingElse(t *testing.T) {
 	}
 }
 
+// What an agent's process said last may be of any thread.
+func TestALimitedTokenDoesNotSeeWhyAnAgentFailed(t *testing.T) {
+	a, _, _ := newFamily(t)
+	for _, c := range []struct {
+		token Credential
+		shown bool
+	}{{Credential{Name: "desk", Role: read}, true}, {Credential{Name: "phone", Role: operate, ThreadIDs: []string{"own"}}, false}} {
+		rep, _ := a.Call(WithCredential(context.Background(), c.token), "agent/list", nil, Call{})
+		if rep.Err != nil || !strings.Contains(string(rep.Result), `"state":"failed"`) || strings.Contains(string(rep.Result), "said by stranger") != c.shown {
+			t.Errorf("%s: %v %s", c.token.Name, rep.Err, rep.Result)
+		}
+	}
+}
+
 // The error names the member that is wrong, as it is called in the request.
 func TestARefusalNamesTheMember(t *testing.T) {
 	a, _, _ := newFamily(t)

@@ -65,7 +65,7 @@ var limitMeanings = []struct {
 	limit   Limit
 	meaning string
 }{
-	{LimitAny, "as for others"},
+	{LimitAny, "as for others; `agent/list` has no `last_error`"},
 	{LimitNarrowed, "has only the token's threads; others must not be named"},
 	{LimitRule, "`thread/start` starts child threads of the token's threads, in their directories; `turn/await` waits for their turns; `cursor/*` is for cursors whose subject is one of them"},
 	{LimitRefused, "refused"},
