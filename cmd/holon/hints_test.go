@@ -72,6 +72,10 @@ func TestARefusedTokenIsSaidWithWhatItAllows(t *testing.T) {
 		{with(), "unauthorized", "token_missing", "--data DIR"},
 		{with("HOLON_TOKEN=x"), "unauthorized", "token_wrong", "ends with the process"},
 		{with("HOLON_TOKEN=x"), "unauthorized", "agent_ended", "ends with the process"},
+		{with("HOLON_TOKEN=x"), "unauthorized", "token_wrong", "when it is revoked or expires"},
+		{with("HOLON_TOKEN=x"), "unauthorized", "token_ended", "when it is revoked or expires"},
+		{with("HOLON_TOKEN=x"), "forbidden", "role", "holon token create NAME --role"},
+		{with("HOLON_TOKEN=x"), "forbidden", "threads", "holon threads"},
 		{elsewhere, "unauthorized", "token_missing", "--data DIR"}, // it was not sent there
 	} {
 		got := c.g.hint(&client.Error{Kind: c.kind, Reason: c.reason})
