@@ -122,6 +122,11 @@ func listedOwn(h *holder, p *CursorListParams) error {
 	return h.ownsThread("subject_id", *p.SubjectID)
 }
 
+// createdInOwn looks at the lease alone: the id of a new item names nothing yet.
+func createdInOwn(h *holder, p *ItemCreateParams) error {
+	return h.ownsTurn("lease.turn_id", p.Lease.TurnID)
+}
+
 // ownsTurn requires that a turn is of one of the token's threads.
 func (h *holder) ownsTurn(field, turnID string) error {
 	v := &viewer{ctx: h.ctx, api: h.api}

@@ -85,6 +85,7 @@ var whatTokensMay = []struct {
 	{"turn/fail", leased + `,"error":{"kind":"x","message":"y"}}`, operate, ownOrDown},
 	{"step/start", leased + `,"step":"s"}`, operate, ownOrDown}, {"step/end", leased + `,"step":"s"}`, operate, ownOrDown},
 	{"item/create", leased + `,"content":{"type":"reasoning","text":""}}`, operate, ownOrDown},
+	{"item/create", leased + `,"item_id":"item_new","content":{"type":"reasoning","text":""}}`, operate, ownOrDown}, // which names nothing yet
 	{"item/append", leased + `,"item_id":"item_%[1]s","text":"x"}`, operate, ownOrDown},
 	{"item/update", leased + `,"item_id":"item_%[1]s"}`, operate, ownOrDown}, {"item/delete", leased + `,"item_id":"item_%[1]s"}`, operate, ownOrDown},
 	{"item/batch", leased + `,"ops":[{"op":"delete","item_id":"item_%[1]s"}]}`, operate, ownOrDown},
