@@ -70,5 +70,5 @@ func (h *Handlers) ThreadFork(ctx context.Context, p ThreadForkParams) (ThreadFo
 			return ThreadForkResult{}, Invalid("new_thread_id", "out_of_range", "an id has 1 to 64 characters")
 		}
 	}
-	return h.api.Engine.ThreadFork(ctx, turns.Fork{ThreadID: p.ThreadID, AfterTurnID: p.AfterTurnID, NewThreadID: id, Key: p.key})
+	return h.api.Engine.ThreadFork(ctx, turns.Fork{ThreadID: p.ThreadID, AfterTurnID: p.AfterTurnID, NewThreadID: id, By: clientOf(ctx), Key: p.key})
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -167,8 +169,61 @@ func TestEventsSayWhichTokenDidIt(t *testing.T) {
 			t.Errorf("no event has %s", want)
 		}
 	}
-	if strings.Count(text, "requested_by") != 3 { // of mine there is none
+	if strings.Count(text, "requested_by") != 4 { // of the thread too, and of mine there is none
 		t.Errorf("requested_by %d times in\n%s", strings.Count(text, "requested_by"), text)
+	}
+}
+
+// Whoever starts, pauses or closes something with a token is in the log; the owner and
+// the server themselves are not named.
+func TestEventsOfThreadsAndPausesSayWhichTokenDidIt(t *testing.T) {
+	s := startServer(t)
+	op := s.newToken("op", "--role", "operate")
+	for _, c := range []struct{ method, params string }{
+		{"thread/start", `{"thread_id":%q}`}, {"thread/pause", `{"thread_id":%q}`}, {"thread/resume", `{"thread_id":%q}`},
+		{"holon/pause", ``}, {"holon/resume", ``}, {"thread/close", `{"thread_id":%q}`},
+	} {
+		params := func(thread string) string {
+			if c.params == "" {
+				return `{}`
+			}
+			return fmt.Sprintf(c.params, thread)
+		}
+		if _, text := s.as(op, c.method, params("its")); !strings.Contains(text, `"result"`) {
+			t.Fatal(text)
+		}
+		if c.method == "holon/pause" { // which changes nothing the second time
+			s.did("holon/resume", `{}`)
+			s.did("holon/pause", `{}`)
+			continue
+		}
+		s.did(c.method, params("mine"))
+	}
+	s.as(op, "thread/start", `{"thread_id":"busy"}`)
+	s.as(op, "turn/start", fmt.Sprintf(`{"thread_id":"busy","input":%s}`, promptJSON("/sleep 60000")))
+	s.as(op, "thread/close", `{"thread_id":"busy"}`)
+	got := map[string]string{}
+	for _, e := range s.events() {
+		var p struct {
+			State       string `json:"state"`
+			RequestedBy string `json:"requested_by"`
+		}
+		if err := json.Unmarshal(e.Params, &p); err != nil {
+			t.Fatal(err)
+		}
+		got[strings.Join([]string{e.Method, e.ThreadID, p.RequestedBy, map[bool]string{true: p.State}[e.Method == "thread/updated"]}, " ")] = ""
+	}
+	for _, want := range []string{
+		"thread/started its token:op ", "thread/paused its token:op ", "thread/resumed its token:op ", "thread/closed its token:op ",
+		"thread/started mine  ", "thread/paused mine  ", "thread/resumed mine  ", "thread/closed mine  ",
+		"holon/paused  token:op ", "holon/paused   ", "holon/resumed  token:op ", "holon/resumed   ", "thread/updated busy token:op closing",
+	} {
+		if _, ok := got[want]; !ok {
+			t.Errorf("no event is %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("there are %q", slices.Sorted(maps.Keys(got)))
 	}
 }
 
