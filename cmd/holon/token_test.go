@@ -313,6 +313,17 @@ func TestTokensAreNowhere(t *testing.T) {
 	seen.add("the log of events", s.post("event/list", `{"after_seq":0,"limit":1000}`))
 	_, page := s.fetch("/metrics")
 	seen.add("metrics", page)
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	s.want("backup", backup)
+	kept, err := os.ReadFile(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen.add("a backup", string(kept))
+	for _, args := range [][]string{{"export"}, {"config"}, {"doctor", "--skip-agents"}, {"schema", "openrpc"}} {
+		r := s.holon(args...)
+		seen.add("holon "+args[0], r.out+r.err)
+	}
 	s.stop()
 	seen.add("the server's log", s.log.String())
 	if err := filepath.WalkDir(s.data, func(path string, entry fs.DirEntry, err error) error {
