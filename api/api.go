@@ -27,6 +27,9 @@ type Services struct {
 	Cursors  Cursors  // nil: the methods of cursors are unavailable, and streams know no consumer
 	Tokens   Tokens   // nil: the methods of named tokens are unavailable
 	Pruner   Pruner   // nil: holon/prune is unavailable
+	// BindAccess makes the token that a worker gets with its claim end with the worker's
+	// own one; nil: it does not.
+	BindAccess func(token string, alive context.Context)
 	// Deliveries is delivery to bridges; nil: the methods of bridges, subscriptions and
 	// deliveries are unavailable.
 	Deliveries Deliveries

@@ -42,7 +42,7 @@ func (h *Handlers) ThreadStart(ctx context.Context, p ThreadStartParams) (Thread
 	}
 	return h.api.Engine.StartThread(ctx, turns.StartThread{
 		ThreadID: id, Agent: p.Agent, Title: p.Title, Cwd: p.Cwd,
-		Metadata: nilIfNull(p.Metadata), Parent: p.Parent, Key: p.key,
+		Metadata: nilIfNull(p.Metadata), Parent: p.Parent, By: clientOf(ctx), Key: p.key,
 	})
 }
 
@@ -120,7 +120,7 @@ func (h *Handlers) ThreadResume(ctx context.Context, p ThreadResumeParams) (Thre
 }
 
 func (h *Handlers) changeThread(ctx context.Context, p threadChange, verb threads.Verb) (turns.ChangeThreadResult, error) {
-	return h.api.Engine.ChangeThread(ctx, turns.ChangeThread{ThreadID: p.ThreadID, Verb: verb, Reason: p.Reason, Key: p.key})
+	return h.api.Engine.ChangeThread(ctx, turns.ChangeThread{ThreadID: p.ThreadID, Verb: verb, Reason: p.Reason, By: clientOf(ctx), Key: p.key})
 }
 
 // ThreadCloseParams are the params of thread/close.

@@ -181,6 +181,11 @@ func TestSuiteFindsFaultsOfStreams(t *testing.T) {
 		"names are composed": {meddler{line: func(_ *http.Request, _ int, line []byte) []byte {
 			return bytes.Replace(line, []byte(`"turn/progress"`), []byte(`"turn.progress"`), 1)
 		}}, "turn.progress,interrupt.active,name.seen", []string{"name.seen", "turn.progress"}},
+		"named tokens are not looked at": {meddler{request: func(r *http.Request) {
+			if strings.Contains(r.Header.Get("Authorization"), "holon_token_") {
+				r.Header.Del("Authorization")
+			}
+		}}, "token.*", []string{"token.expires", "token.limited", "token.revoke", "token.role"}},
 		"an undeclared field": {meddler{line: func(_ *http.Request, _ int, line []byte) []byte {
 			return bytes.Replace(line, []byte(`"status":"completed"`), []byte(`"status":5`), 1)
 		}}, "schema.notifications", []string{"schema.notifications"}},

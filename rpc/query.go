@@ -22,10 +22,7 @@ func parseStart(r *http.Request) (*api.StreamStart, *api.Error) {
 		err = api.CheckWithin(q["within_thread_id"])
 	}
 	if err != nil {
-		bad := err.(*api.Error)
-		// The query parameters have other names than the params of subscribe.
-		bad.Data.Field = strings.NewReplacer("thread_ids", "thread_id", "methods", "method").Replace(bad.Data.Field)
-		return nil, bad
+		return nil, ofQuery(err.(*api.Error))
 	}
 	at := &api.StreamStart{Filter: filter, Within: q["within_thread_id"]}
 	var bad *api.Error
@@ -78,6 +75,16 @@ func optionOf[T interface {
 		return false, err.(*api.Error)
 	}
 	return asked, nil
+}
+
+// ofQuery names the query parameter that an error is about: they have other names than
+// the params of stream/subscribe.
+func ofQuery(e *api.Error) *api.Error {
+	field := strings.NewReplacer("thread_ids", "thread_id", "methods", "method").Replace(e.Data.Field)
+	if field != e.Data.Field {
+		e.Message, e.Data.Field = field+strings.TrimPrefix(e.Message, e.Data.Field), field
+	}
+	return e
 }
 
 // onlyParameters refuses a query with parameters other than these.

@@ -91,6 +91,8 @@ type Changed struct {
 	Level        int         `json:"level,omitzero"`
 	RootThreadID string      `json:"root_thread_id,omitzero"`
 	ForkedFrom   *ForkedFrom `json:"forked_from,omitzero"`
+
+	RequestedBy string `json:"requested_by,omitzero"` // the named token ("token:" and its name) that asked; "" = none
 }
 
 // Updated is the body of thread/updated: what changed, and nothing else.
@@ -103,6 +105,8 @@ type Updated struct {
 	Metadata       jsontext.Value `json:"metadata,omitzero"`
 	State          State          `json:"state,omitzero"`
 	Reason         string         `json:"reason,omitzero"`
+
+	RequestedBy string `json:"requested_by,omitzero"` // as in Changed
 }
 
 // Apply returns the row that the event leaves, or nil if it changes none.

@@ -81,7 +81,7 @@ func (g *globals) hintOfToken() string {
 	case fromTokenFile:
 		return "The token in " + g.tokenFile + " (--token-file) is not valid there."
 	case fromVariable:
-		return "HOLON_TOKEN is not valid there. If it is the token of an agent: it ends with the process or attempt that it was given to."
+		return "HOLON_TOKEN is not valid there. The token of an agent ends with the process or attempt that it was given to, a named one when it is revoked or expires."
 	case fromProfile:
 		return "The token in the profile of " + endpoint.URL + " is not valid there any more: " + login
 	case client.FromData:

@@ -86,6 +86,9 @@ func TestARefusedTokenIsSaidWithWhatItAllows(t *testing.T) {
 		{from(fromProfile), "unauthorized", "token_wrong", "the profile of https://a is not valid there any more: holon login https://a"},
 		{from(client.FromData), "unauthorized", "token_wrong", "The token of the data directory is not that of this server"},
 		{elsewhere, "unauthorized", "token_missing", "HOLON_TOKEN was not sent: it is for http://a."},
+		{from(fromVariable), "unauthorized", "token_ended", "when it is revoked or expires"},
+		{with("HOLON_TOKEN=x"), "forbidden", "role", "holon token create NAME --role"},
+		{with("HOLON_TOKEN=x"), "forbidden", "threads", "holon threads"},
 	} {
 		got := c.g.hint(&client.Error{Kind: c.kind, Reason: c.reason})
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
