@@ -3,7 +3,10 @@ SHELL := /bin/bash
 GO ?= go
 BIN := bin/holon
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+BUILDFLAGS ?= -trimpath
+DIST ?= dist
 LISTEN ?= 127.0.0.1:8080
 DATA ?= data
 SOAK ?= 10m
@@ -25,11 +28,15 @@ help: ## Print this help
 
 .PHONY: build
 build: ## Build bin/holon
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/holon
+	$(GO) build $(BUILDFLAGS) -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/holon
 
 .PHONY: serve
-serve: build ## Build, then serve with SQLite in ./data and the echo agent
+serve: build ## Build, then serve with SQLite in ./data and the echo agent; it says how to use others
 	./$(BIN) serve --listen $(LISTEN) --data $(DATA)
+
+.PHONY: dist
+dist: build ## Make dist/holon-VERSION-OS-ARCH.tar.gz for this platform, and SHA256SUMS
+	GO='$(GO)' ./deploy/dist $(BIN) $(DIST) $(VERSION)
 
 .PHONY: test
 test: ## Run all tests, the short crash, power-cut and full-disk runs among them
@@ -120,4 +127,4 @@ test-toon: ## Compare TOON with the specification's fixtures and the reference e
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf bin coverage.out
+	rm -rf bin dist coverage.out

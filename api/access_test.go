@@ -80,6 +80,7 @@ func (f *family) Page(context.Context, notify.Query) (notify.Page, error) {
 
 // familyEngine records what passes the rules.
 type familyEngine struct {
+	acked []inbox.By
 	Engine
 	Inboxes
 	inbox.Reader
@@ -114,6 +115,15 @@ func (e *familyEngine) StartAndWait(_ context.Context, c turns.Start, caller str
 func (e *familyEngine) Await(_ context.Context, _ turns.Await, caller string) (turns.AwaitResult, func(bool), error) {
 	e.callers = append(e.callers, caller)
 	return turns.AwaitResult{}, nil, nil
+}
+
+func (e *familyEngine) Agents() []turns.AgentInfo {
+	return []turns.AgentInfo{{Name: "a", State: turns.AgentFailed, LastError: "said by stranger"}}
+}
+
+func (e *familyEngine) Ack(_ context.Context, c inbox.Ack) (inbox.AckResult, error) {
+	e.acked = append(e.acked, c.By)
+	return inbox.AckResult{}, nil
 }
 
 func (e *familyEngine) Send(_ context.Context, c inbox.Send) (inbox.SendResult, error) {

@@ -70,7 +70,10 @@ func (a *API) narrow(ctx context.Context, f *notify.Filter, within []string, fie
 	f.Within = a.members(ctx, within)
 	agent, ok := AgentOf(ctx)
 	if !ok {
-		return a.namesOwn(ctx, f.ThreadIDs, field)
+		if c, ok := CredentialOf(ctx); ok {
+			return a.mayStream(ctx, c, f.ThreadIDs, field, within)
+		}
+		return nil
 	}
 	if agent.ended() {
 		return errAgentEnded()

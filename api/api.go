@@ -27,9 +27,13 @@ type Services struct {
 	Cursors  Cursors  // nil: the methods of cursors are unavailable, and streams know no consumer
 	Tokens   Tokens   // nil: the methods of named tokens are unavailable
 	Pruner   Pruner   // nil: holon/prune is unavailable
+	// BindAccess makes the token that a worker gets with its claim end with the worker's
+	// own one; nil: it does not.
+	BindAccess func(token string, alive context.Context)
 	// Deliveries is delivery to bridges; nil: the methods of bridges, subscriptions and
 	// deliveries are unavailable.
 	Deliveries Deliveries
+	Worktrees  Worktrees     // nil: summaries say nothing of git
 	Logs       *logring.Ring // nil: holon/logStream has no lines
 	Log        *zap.Logger   // nil: nothing is logged
 	Streams    func() int    // how many streams are open; nil: 0
@@ -59,6 +63,7 @@ type API struct {
 	byName    map[string]*Method
 	status    statusCache
 	parents   parents
+	summaries summaryCache
 	open      context.Context // ends with Close; requests that wait end with it
 	shut      context.CancelFunc
 }

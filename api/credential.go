@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/tokens"
@@ -22,8 +23,14 @@ type Credential struct {
 	Alive context.Context
 }
 
-func (c *Credential) ended() bool   { return c.Alive != nil && c.Alive.Err() != nil }
 func (c *Credential) limited() bool { return len(c.ThreadIDs) > 0 }
+
+// ended reports whether the token has ended. It looks at the clock too: Alive ends a
+// moment late, and seconds late if the machine slept meanwhile.
+func (c *Credential) ended() bool {
+	expired := !c.ExpiresAt.IsZero() && c.ExpiresAt.Milli() <= time.Now().UnixMilli()
+	return expired || c.Alive != nil && c.Alive.Err() != nil
+}
 
 type credentialKey struct{}
 
@@ -49,6 +56,18 @@ func AliveOf(ctx context.Context) context.Context {
 	return c.Alive
 }
 
+// endOf is the error of a request whose token has ended; nil if it has not, or if there
+// is none that can.
+func endOf(ctx context.Context) *Error {
+	if agent, ok := AgentOf(ctx); ok && agent.ended() {
+		return errAgentEnded()
+	}
+	if c, ok := CredentialOf(ctx); ok && c.ended() {
+		return errTokenEnded()
+	}
+	return nil
+}
+
 // Limited reports whether the token of the request is limited to threads, that of an
 // agent or a named one.
 func Limited(ctx context.Context) bool {
@@ -57,6 +76,14 @@ func Limited(ctx context.Context) bool {
 	}
 	c, _ := CredentialOf(ctx)
 	return c.limited()
+}
+
+// nameOf is the name of the request's credential.
+func nameOf(ctx context.Context) string {
+	if c, ok := CredentialOf(ctx); ok {
+		return c.Name
+	}
+	return tokens.OwnerName
 }
 
 // clientOf says in events who made a request: a client, one with a named token, or an
@@ -78,12 +105,9 @@ func onceOnly(ctx context.Context) bool {
 	return ok && !c.Role.Covers(tokens.RoleWork)
 }
 
-// namesOwn checks the threads that the request of a named token names, if it is limited.
-func (a *API) namesOwn(ctx context.Context, ids []string, field string) error {
-	c, ok := CredentialOf(ctx)
-	if !ok {
-		return nil
-	}
+// mayStream checks the threads that the stream or page of a named token names, if it is
+// limited. field is the member of ids.
+func (a *API) mayStream(ctx context.Context, c Credential, ids []string, field string, within []string) error {
 	if c.ended() {
 		return errTokenEnded()
 	}
@@ -97,6 +121,11 @@ func (a *API) namesOwn(ctx context.Context, ids []string, field string) error {
 			name = indexed(field, i)
 		}
 		if err := h.ownsThread(name, id); err != nil {
+			return err
+		}
+	}
+	for i, id := range within {
+		if err := h.ownsThread(indexed("within_thread_ids", i), id); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/tokens"
 )
 
@@ -83,12 +84,25 @@ const seenPrefix = "seen:"
 // seenBy is the consumer of what the requester has looked at.
 func seenBy(name string) string { return seenPrefix + name }
 
-// othersCursor: every token may say what its holder has looked at, and nothing else.
+// othersCursor: every token may say what its holder has looked at, and nothing else:
+// one cursor for each thread, and one for the whole log. All consumers share the bound
+// on cursors, so what the role read may write is bounded by what there is.
 func othersCursor(h *holder, p *CursorAdvanceParams) error {
-	if p.ConsumerID == seenBy(h.Name) || h.Role.Covers(tokens.RoleOperate) {
+	switch {
+	case h.Role.Covers(tokens.RoleOperate):
+		return nil
+	case p.ConsumerID != seenBy(h.Name):
+		return forbidden("consumer_id", "role", "the token %s has the role %s: it advances the cursors of %s only", h.Name, h.Role, seenBy(h.Name))
+	case p.StreamName != cursors.StreamEvents:
+		return forbidden("stream_name", "role", "the token %s has the role %s: it advances cursors of the stream %s only", h.Name, h.Role, cursors.StreamEvents)
+	case p.SubjectID == "" || h.limited(): // whose threads are checked by themselves
 		return nil
 	}
-	return forbidden("consumer_id", "role", "the token %s has the role %s: it advances the cursors of %s only", h.Name, h.Role, seenBy(h.Name))
+	s, err := h.api.Reader.ReadThread(h.ctx, p.SubjectID, 0)
+	if err == nil && s.Thread == nil {
+		err = threads.ErrNotFound
+	}
+	return err
 }
 
 // A limited token has access to the cursors whose subject is one of its threads.
@@ -106,6 +120,11 @@ func listedOwn(h *holder, p *CursorListParams) error {
 		return forbidden("subject_id", "threads", "the token %s is limited to threads: name one of them", h.Name)
 	}
 	return h.ownsThread("subject_id", *p.SubjectID)
+}
+
+// createdInOwn looks at the lease alone: the id of a new item names nothing yet.
+func createdInOwn(h *holder, p *ItemCreateParams) error {
+	return h.ownsTurn("lease.turn_id", p.Lease.TurnID)
 }
 
 // ownsTurn requires that a turn is of one of the token's threads.

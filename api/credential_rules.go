@@ -117,8 +117,8 @@ func (h *holder) names(m *Method, s *shape, p reflect.Value) error {
 
 // ownsAll requires that every thread that is named is one of the token's.
 func (h *holder) ownsAll(n Named) error {
-	for _, id := range n.ThreadIDs {
-		if err := h.ownsThread("thread_id", id); err != nil {
+	for i, id := range n.ThreadIDs {
+		if err := h.ownsThread(n.members[i], id); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -84,6 +85,7 @@ var whatTokensMay = []struct {
 	{"turn/fail", leased + `,"error":{"kind":"x","message":"y"}}`, operate, ownOrDown},
 	{"step/start", leased + `,"step":"s"}`, operate, ownOrDown}, {"step/end", leased + `,"step":"s"}`, operate, ownOrDown},
 	{"item/create", leased + `,"content":{"type":"reasoning","text":""}}`, operate, ownOrDown},
+	{"item/create", leased + `,"item_id":"item_new","content":{"type":"reasoning","text":""}}`, operate, ownOrDown}, // which names nothing yet
 	{"item/append", leased + `,"item_id":"item_%[1]s","text":"x"}`, operate, ownOrDown},
 	{"item/update", leased + `,"item_id":"item_%[1]s"}`, operate, ownOrDown}, {"item/delete", leased + `,"item_id":"item_%[1]s"}`, operate, ownOrDown},
 	{"item/batch", leased + `,"ops":[{"op":"delete","item_id":"item_%[1]s"}]}`, operate, ownOrDown},
@@ -105,6 +107,7 @@ var whatTokensMay = []struct {
 	{"cursor/advance", `{"consumer_id":"seen:owner","stream_name":"events","subject_id":"%[1]s","last_sequence":0}`, operate, ownOrDown},
 	{"cursor/advance", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s","last_sequence":0}`, operate, ownOrDown},
 	{"cursor/advance", `{"consumer_id":"seen:phone","stream_name":"events","last_sequence":0}`, read, nobody},
+	{"cursor/advance", `{"consumer_id":"seen:phone","stream_name":"mine","subject_id":"%[1]s","last_sequence":0}`, operate, ownOrDown},
 	{"cursor/error", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s","error":"x"}`, operate, ownOrDown},
 	{"cursor/reset", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s","last_sequence":0,"reason":"x"}`, operate, ownOrDown},
 	{"cursor/delete", `{"consumer_id":"c","stream_name":"events","subject_id":"%[1]s","reason":"x"}`, operate, ownOrDown},
@@ -166,6 +169,41 @@ func TestATokenMayDoWhatItsRoleAndThreadsAllowAndNothingElse(t *testing.T) {
 	}
 }
 
+// What an agent's process said last may be of any thread.
+func TestALimitedTokenDoesNotSeeWhyAnAgentFailed(t *testing.T) {
+	a, _, _ := newFamily(t)
+	for _, c := range []struct {
+		token Credential
+		shown bool
+	}{{Credential{Name: "desk", Role: read}, true}, {Credential{Name: "phone", Role: operate, ThreadIDs: []string{"own"}}, false}} {
+		rep, _ := a.Call(WithCredential(context.Background(), c.token), "agent/list", nil, Call{})
+		if rep.Err != nil || !strings.Contains(string(rep.Result), `"state":"failed"`) || strings.Contains(string(rep.Result), "said by stranger") != c.shown {
+			t.Errorf("%s: %v %s", c.token.Name, rep.Err, rep.Result)
+		}
+	}
+}
+
+// The error names the member that is wrong, as it is called in the request.
+func TestARefusalNamesTheMember(t *testing.T) {
+	a, _, _ := newFamily(t)
+	limited := Credential{Name: "phone", Role: operate, ThreadIDs: []string{"own"}}
+	for field, c := range map[string]struct{ method, params string }{
+		"thread_id":            {"thread/read", `{"thread_id":"stranger"}`},
+		"turn_id":              {"turn/read", `{"turn_id":"turn_stranger"}`},
+		"item_id":              {"item/read", `{"item_id":"item_stranger"}`},
+		"parent.thread_id":     {"turn/start", `{"thread_id":"own","parent":{"thread_id":"stranger"},` + asked + `}`},
+		"parent_thread_id":     {"turn/list", `{"parent_thread_id":"stranger"}`},
+		"owner_thread_id":      {"turn/await", `{"owner_thread_id":"stranger"}`},
+		"thread_ids[1]":        {"inbox/subscribe", `{"thread_id":"own","source":"events","thread_ids":["own","stranger"]}`},
+		"within_thread_ids[0]": {"thread/list", `{"within_thread_ids":["stranger"]}`},
+	} {
+		refused := useToken(t, a, limited, c.method, c.params)
+		if refused == nil || refused.Data.Field != field || !strings.HasPrefix(refused.Message, field+": ") {
+			t.Errorf("%s %s: %v", c.method, c.params, refused)
+		}
+	}
+}
+
 func TestTheServerSetsWhichTokenAsked(t *testing.T) {
 	a, _, e := newFamily(t)
 	phone := Credential{Name: "phone", Role: work}
@@ -177,9 +215,34 @@ func TestTheServerSetsWhichTokenAsked(t *testing.T) {
 			t.Fatal(c.method, refused)
 		}
 	}
+	const ack = `{"thread_id":"own","entry_ids":["ent_1"]}`
+	if refused := useToken(t, a, phone, "inbox/ack", ack); refused != nil {
+		t.Fatal(refused)
+	}
+	if refused := ask(t, a, Agent{ThreadID: "own"}, "inbox/ack", ack); refused != nil {
+		t.Fatal(refused)
+	}
+	a.Call(context.Background(), "inbox/ack", jsontext.Value(ack), Call{})
+	if !slices.Equal(e.acked, []inbox.By{"token:phone", inbox.ByClient, inbox.ByClient}) {
+		t.Errorf("acknowledged by %q", e.acked)
+	}
 	const by = turns.By("token:phone")
 	if e.interrupted[0].By != by || e.reviewed[0].By != by || e.started[0].By != by {
 		t.Errorf("by %q, %q, %q", e.interrupted[0].By, e.reviewed[0].By, e.started[0].By)
+	}
+}
+
+// What a token may write with the role read is bounded by the number of threads: the
+// cursors of all consumers share one bound.
+func TestWhatIsLookedAtExists(t *testing.T) {
+	a, _, _ := newFamily(t)
+	ctx := WithCredential(context.Background(), Credential{Name: "phone", Role: read})
+	const advance = `{"consumer_id":"seen:phone","stream_name":"events","subject_id":%q,"last_sequence":0}`
+	for subject, kind := range map[string]Kind{"stranger": KindUnavailable, "": KindUnavailable, "missing": KindThreadNotFound, "x": KindThreadNotFound} {
+		rep, _ := a.Call(ctx, "cursor/advance", jsontext.Value(fmt.Sprintf(advance, subject)), Call{})
+		if rep.Err == nil || rep.Err.Data.Kind != kind { // there are no cursors here
+			t.Errorf("of the thread %q: %v, want %s", subject, rep.Err, kind)
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ type StreamStart struct {
 	Filter   notify.Filter
 	Within   []string // threads: their events and those of threads below them; empty = all
 	Collapse bool
+	Summary  bool  // events come as notify.AppendSummary leaves them, without item/delta
 	AsOf     int64 // with collapse: what is superseded as of this seq is not sent
 }
 

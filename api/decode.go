@@ -27,12 +27,12 @@ type Extra struct {
 
 // shape describes a params type.
 type shape struct {
-	required []requiredField
+	required []memberAt
 	keyed    bool           // takes an idempotency key
 	key      []int          // where the Key of an embedded command is; nil = none
 	by       []int          // where the By of an embedded command is; nil = none
 	ids      [idCount][]int // by idThread and so on, where they are; nil = nowhere
-	threads  [][]int        // where lists of threads are; nil = nowhere
+	threads  []memberAt     // lists of threads
 }
 
 // The indexes of shape.ids.
@@ -47,7 +47,8 @@ const (
 	idCount
 )
 
-type requiredField struct {
+// memberAt is where a member is.
+type memberAt struct {
 	index []int
 	name  string
 }
@@ -71,13 +72,13 @@ func shapeOf(t reflect.Type) *shape {
 			continue
 		}
 		if options == "" {
-			s.required = append(s.required, requiredField{f.Index, name})
+			s.required = append(s.required, memberAt{f.Index, name})
 		}
 		switch name {
 		case "thread_id":
 			s.ids[idThread] = f.Index
 		case "thread_ids", "within_thread_ids":
-			s.threads = append(s.threads, f.Index)
+			s.threads = append(s.threads, memberAt{f.Index, name})
 		case "turn_id":
 			s.ids[idTurn] = f.Index
 		case "lease":

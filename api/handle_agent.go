@@ -17,13 +17,20 @@ type AgentListResult struct {
 }
 
 // AgentList answers agent/list. The state of agents is not in the log; the seq
-// says which events had happened by then.
+// says which events had happened by then. A token that is limited to threads does not
+// see why an agent failed: its process may have said that about any thread.
 func (h *Handlers) AgentList(ctx context.Context, _ AgentListParams) (AgentListResult, error) {
 	at, err := h.api.Position(ctx)
 	if err != nil {
 		return AgentListResult{}, err
 	}
-	return AgentListResult{Agents: append([]turns.AgentInfo{}, h.api.Engine.Agents()...), LatestSeq: at.Latest}, nil
+	agents := append([]turns.AgentInfo{}, h.api.Engine.Agents()...)
+	for i := range agents {
+		if Limited(ctx) {
+			agents[i].LastError = ""
+		}
+	}
+	return AgentListResult{Agents: agents, LatestSeq: at.Latest}, nil
 }
 
 // ThreadConfigureParams are the params of thread/configure.
@@ -63,5 +70,5 @@ func (h *Handlers) ThreadFork(ctx context.Context, p ThreadForkParams) (ThreadFo
 			return ThreadForkResult{}, Invalid("new_thread_id", "out_of_range", "an id has 1 to 64 characters")
 		}
 	}
-	return h.api.Engine.ThreadFork(ctx, turns.Fork{ThreadID: p.ThreadID, AfterTurnID: p.AfterTurnID, NewThreadID: id, Key: p.key})
+	return h.api.Engine.ThreadFork(ctx, turns.Fork{ThreadID: p.ThreadID, AfterTurnID: p.AfterTurnID, NewThreadID: id, By: clientOf(ctx), Key: p.key})
 }

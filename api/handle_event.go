@@ -23,14 +23,30 @@ func (c Collapse) Asked() (bool, error) {
 	return c != "", oneOf("collapse", c, collapses)
 }
 
+// StreamContent says how much of events a reader gets; "" is all.
+type StreamContent string
+
+// StreamSummary leaves out item/delta, and most of the contents of other events: see
+// notify.AppendSummary.
+const StreamSummary StreamContent = "summary"
+
+// streamContents are the values of StreamContent, as capabilities list them.
+var streamContents = []StreamContent{StreamSummary}
+
+// Asked reports whether summaries are asked for.
+func (c StreamContent) Asked() (bool, error) {
+	return c != "", oneOf("content", c, streamContents)
+}
+
 // EventListParams are the params of event/list.
 type EventListParams struct {
-	AfterSeq *int64   `json:"after_seq"`
-	Limit    *int     `json:"limit,omitzero"`
-	ThreadID string   `json:"thread_id,omitzero"`
-	Within   []string `json:"within_thread_ids,omitzero"`
-	Methods  []string `json:"methods,omitzero"`
-	Collapse Collapse `json:"collapse,omitzero"`
+	AfterSeq *int64        `json:"after_seq"`
+	Limit    *int          `json:"limit,omitzero"`
+	ThreadID string        `json:"thread_id,omitzero"`
+	Within   []string      `json:"within_thread_ids,omitzero"`
+	Methods  []string      `json:"methods,omitzero"`
+	Collapse Collapse      `json:"collapse,omitzero"`
+	Content  StreamContent `json:"content,omitzero"`
 	Extra
 }
 
@@ -64,6 +80,10 @@ func (h *Handlers) EventList(ctx context.Context, p EventListParams) (EventListR
 	if err != nil {
 		return EventListResult{}, err
 	}
+	summary, err := p.Content.Asked()
+	if err != nil {
+		return EventListResult{}, err
+	}
 	if *p.AfterSeq < 0 {
 		return EventListResult{}, InvalidCursor("after_seq", "a seq is not negative")
 	}
@@ -80,12 +100,17 @@ func (h *Handlers) EventList(ctx context.Context, p EventListParams) (EventListR
 	if err := h.api.narrow(ctx, &filter, p.Within, "thread_id"); err != nil {
 		return EventListResult{}, err
 	}
-	page, err := h.api.Reader.Page(ctx, notify.Query{After: *p.AfterSeq, Filter: filter, MaxEvents: limit, MaxBytes: maxPageBytes, Collapse: collapse})
+	page, err := h.api.Reader.Page(ctx, notify.Query{
+		After: *p.AfterSeq, Filter: filter, MaxEvents: limit, MaxBytes: maxPageBytes, Collapse: collapse, Summary: summary,
+	})
 	if err != nil {
 		return EventListResult{}, err
 	}
 	if err := page.KeepWithin(ctx, filter.Within); err != nil {
 		return EventListResult{}, err
+	}
+	if summary {
+		page.Summarize()
 	}
 	at := Position{LogID: h.api.LogID, First: page.First, Latest: page.Latest}
 	if err := checkPosition(*p.AfterSeq, at); err != nil {

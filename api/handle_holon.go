@@ -61,17 +61,18 @@ type AgentInfo struct {
 }
 
 // Capabilities say what a server of this version can do. Collapse are the
-// values that the member collapse of a subscription may have.
+// values that the member collapse of a subscription may have, Content those of content.
 type Capabilities struct {
-	Streams     bool       `json:"streams"`
-	Replay      bool       `json:"replay"`
-	Steering    bool       `json:"steering"`
-	Questions   bool       `json:"questions"`
-	Idempotency bool       `json:"idempotency"`
-	LogStream   bool       `json:"log_stream"`
-	Prune       bool       `json:"prune"`
-	Workers     bool       `json:"workers"`
-	Collapse    []Collapse `json:"collapse"`
+	Streams     bool            `json:"streams"`
+	Replay      bool            `json:"replay"`
+	Steering    bool            `json:"steering"`
+	Questions   bool            `json:"questions"`
+	Idempotency bool            `json:"idempotency"`
+	LogStream   bool            `json:"log_stream"`
+	Prune       bool            `json:"prune"`
+	Workers     bool            `json:"workers"`
+	Collapse    []Collapse      `json:"collapse"`
+	Content     []StreamContent `json:"content"`
 }
 
 // Initialize answers initialize.
@@ -96,7 +97,7 @@ func (h *Handlers) Initialize(ctx context.Context, p InitializeParams) (Initiali
 		LogID: at.LogID, LatestSeq: at.Latest,
 		Capabilities: Capabilities{
 			Streams: true, Replay: true, Steering: true, Questions: true, Idempotency: true,
-			LogStream: h.api.hasLogs, Prune: h.api.Pruner != nil, Workers: h.api.Workers != nil, Collapse: collapses,
+			LogStream: h.api.hasLogs, Prune: h.api.Pruner != nil, Workers: h.api.Workers != nil, Collapse: collapses, Content: streamContents,
 		},
 		Limits: h.api.Limits,
 	}, nil

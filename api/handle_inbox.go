@@ -209,8 +209,11 @@ type InboxAckParams struct {
 // InboxAckResult answers inbox/ack.
 type InboxAckResult = inbox.AckResult
 
-// InboxAck answers inbox/ack.
+// InboxAck answers inbox/ack. An agent acknowledges as a client.
 func (h *Handlers) InboxAck(ctx context.Context, p InboxAckParams) (InboxAckResult, error) {
+	if _, ok := AgentOf(ctx); ok {
+		p.By = inbox.ByClient
+	}
 	return change(h, ctx, p.Ack, func() error { return h.checkAck(ctx, &p.Ack) }, Inboxes.Ack)
 }
 

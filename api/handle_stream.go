@@ -8,13 +8,14 @@ import (
 // subscription starts after the cursor of the consumer; without both it is live,
 // from now on.
 type StreamSubscribeParams struct {
-	AfterSeq  *int64   `json:"after_seq,omitzero"`
-	Consumer  *string  `json:"consumer,omitzero"`
-	LogID     string   `json:"log_id,omitzero"`
-	ThreadIDs []string `json:"thread_ids,omitzero"`
-	Within    []string `json:"within_thread_ids,omitzero"`
-	Methods   []string `json:"methods,omitzero"`
-	Collapse  Collapse `json:"collapse,omitzero"`
+	AfterSeq  *int64        `json:"after_seq,omitzero"`
+	Consumer  *string       `json:"consumer,omitzero"`
+	LogID     string        `json:"log_id,omitzero"`
+	ThreadIDs []string      `json:"thread_ids,omitzero"`
+	Within    []string      `json:"within_thread_ids,omitzero"`
+	Methods   []string      `json:"methods,omitzero"`
+	Collapse  Collapse      `json:"collapse,omitzero"`
+	Content   StreamContent `json:"content,omitzero"`
 	Extra
 }
 
@@ -34,6 +35,10 @@ func (h *Handlers) StreamSubscribe(ctx context.Context, p StreamSubscribeParams)
 	if err != nil {
 		return StreamSubscribeResult{}, err
 	}
+	summary, err := p.Content.Asked()
+	if err != nil {
+		return StreamSubscribeResult{}, err
+	}
 	filter, err := FilterOf(p.ThreadIDs, p.Methods)
 	if err != nil {
 		return StreamSubscribeResult{}, err
@@ -41,7 +46,7 @@ func (h *Handlers) StreamSubscribe(ctx context.Context, p StreamSubscribeParams)
 	if err := CheckWithin(p.Within); err != nil {
 		return StreamSubscribeResult{}, err
 	}
-	start := StreamStart{LogID: p.LogID, Filter: filter, Within: p.Within, Collapse: collapse}
+	start := StreamStart{LogID: p.LogID, Filter: filter, Within: p.Within, Collapse: collapse, Summary: summary}
 	if p.AfterSeq != nil {
 		if *p.AfterSeq < 0 {
 			return StreamSubscribeResult{}, InvalidCursor("after_seq", "a seq is not negative")

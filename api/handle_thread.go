@@ -42,7 +42,7 @@ func (h *Handlers) ThreadStart(ctx context.Context, p ThreadStartParams) (Thread
 	}
 	return h.api.Engine.StartThread(ctx, turns.StartThread{
 		ThreadID: id, Agent: p.Agent, Title: p.Title, Cwd: p.Cwd,
-		Metadata: nilIfNull(p.Metadata), Parent: p.Parent, Key: p.key,
+		Metadata: nilIfNull(p.Metadata), Parent: p.Parent, By: clientOf(ctx), Key: p.key,
 	})
 }
 
@@ -120,7 +120,7 @@ func (h *Handlers) ThreadResume(ctx context.Context, p ThreadResumeParams) (Thre
 }
 
 func (h *Handlers) changeThread(ctx context.Context, p threadChange, verb threads.Verb) (turns.ChangeThreadResult, error) {
-	return h.api.Engine.ChangeThread(ctx, turns.ChangeThread{ThreadID: p.ThreadID, Verb: verb, Reason: p.Reason, Key: p.key})
+	return h.api.Engine.ChangeThread(ctx, turns.ChangeThread{ThreadID: p.ThreadID, Verb: verb, Reason: p.Reason, By: clientOf(ctx), Key: p.key})
 }
 
 // ThreadCloseParams are the params of thread/close.
@@ -142,9 +142,11 @@ func (h *Handlers) ThreadClose(ctx context.Context, p ThreadCloseParams) (Thread
 // ThreadListParams are the params of thread/list. Within selects threads and those
 // below them.
 type ThreadListParams struct {
-	State  threads.State `json:"state,omitzero"`
-	Agent  string        `json:"agent,omitzero"`
-	Within []string      `json:"within_thread_ids,omitzero"`
+	State     threads.State `json:"state,omitzero"`
+	Agent     string        `json:"agent,omitzero"`
+	ThreadIDs []string      `json:"thread_ids,omitzero"`
+	Within    []string      `json:"within_thread_ids,omitzero"`
+	View      ListView      `json:"view,omitzero"`
 	Page
 	Extra
 }
@@ -155,6 +157,9 @@ type ThreadListResult struct {
 	NextCursor string       `json:"next_cursor,omitzero"`
 	LatestSeq  int64        `json:"latest_seq"`
 }
+
+// maxListedThreads bounds thread_ids of thread/list: what people have open.
+const maxListedThreads = 100
 
 // ThreadList answers thread/list.
 func (h *Handlers) ThreadList(ctx context.Context, p ThreadListParams) (ThreadListResult, error) {
@@ -168,9 +173,19 @@ func (h *Handlers) ThreadList(ctx context.Context, p ThreadListParams) (ThreadLi
 	if err := CheckWithin(p.Within); err != nil {
 		return ThreadListResult{}, err
 	}
-	l, err := h.api.Reader.ListThreads(ctx, threads.Query{
-		State: p.State, Agent: p.Agent, Within: h.api.members(ctx, p.Within), Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc,
-	})
+	if err := oneOf("view", p.View, []ListView{ViewSummary}); err != nil {
+		return ThreadListResult{}, err
+	}
+	if len(p.ThreadIDs) > maxListedThreads {
+		return ThreadListResult{}, Invalid("thread_ids", turns.ReasonTooLarge, "at most %d threads", maxListedThreads)
+	}
+	q := threads.Query{
+		IDs: p.ThreadIDs, State: p.State, Agent: p.Agent, Within: h.api.members(ctx, p.Within), Cursor: p.Cursor, Limit: limit, Newest: p.Order == OrderDesc,
+	}
+	if p.View == ViewSummary {
+		return h.listSummaries(ctx, q)
+	}
+	l, err := h.api.Reader.ListThreads(ctx, q)
 	if err != nil {
 		return ThreadListResult{}, err
 	}
@@ -231,12 +246,15 @@ func (h *Handlers) ThreadRead(ctx context.Context, p ThreadReadParams) (ThreadRe
 		r.Turns = append([]turns.Turn{}, s.Turns...)
 	}
 	if p.IncludeInbox {
-		err := h.showInbox(ctx, s.Thread, &r)
-		return r, err
-	}
-	views, err := h.viewsOf(ctx, []threads.Thread{*s.Thread})
-	if err == nil {
+		err = h.showInbox(ctx, s.Thread, &r)
+	} else if views, e := h.viewsOf(ctx, []threads.Thread{*s.Thread}); e == nil {
 		r.Thread = &views[0]
+	} else {
+		err = e
 	}
+	if err != nil {
+		return ThreadReadResult{}, err
+	}
+	r.Thread.Summary, err = h.summaryOf(ctx, p.ThreadID)
 	return r, err
 }

@@ -64,12 +64,18 @@ func (h *Handlers) TurnClaim(ctx context.Context, p TurnClaimParams) (TurnClaimR
 		Agent: p.Agent, Worker: p.Worker, Wait: time.Duration(p.WaitSeconds * float64(time.Second)), Key: p.key,
 	})
 	if errors.Is(err, context.Canceled) {
-		if err = nil; h.api.open.Err() != nil {
+		switch {
+		case h.api.open.Err() != nil:
 			err = turns.ErrDraining
+		case endOf(ctx) == nil:
+			err = nil
 		}
 	}
 	if r.Turn == nil {
 		r.Seq = h.api.Head() // nothing was changed
+	}
+	if alive := AliveOf(ctx); alive != nil && r.Access != nil && h.api.BindAccess != nil {
+		h.api.BindAccess(r.Access.Token, alive)
 	}
 	return r, err
 }

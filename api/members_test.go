@@ -104,8 +104,21 @@ func TestThreadsWithinAreThoseOfTheToken(t *testing.T) {
 		if refused := useToken(t, a, limited, method, rest+`"within_thread_ids":["child","own"]}`); refused != nil {
 			t.Errorf("%s: %v", method, refused)
 		}
-		if refused := useToken(t, a, limited, method, rest+`"within_thread_ids":["child","sibling"]}`); refused == nil {
-			t.Errorf("%s of a thread that is not the token's", method)
+		refused := useToken(t, a, limited, method, rest+`"within_thread_ids":["child","sibling"]}`)
+		if refused == nil || refused.Data.Field != "within_thread_ids[1]" {
+			t.Errorf("%s of a thread that is not the token's: %v", method, refused)
+		}
+	}
+	// A stream that is asked for by a URL comes past the table.
+	ctx := WithCredential(context.Background(), limited)
+	for within, field := range map[string]string{"own": "", "child": "", "parent": "within_thread_ids[0]", "missing": "within_thread_ids[0]"} {
+		_, err := a.ResolveStart(ctx, &StreamStart{Given: true, Within: []string{within}})
+		got := ""
+		if err != nil {
+			got = a.Error("stream", err).Data.Field
+		}
+		if got != field {
+			t.Errorf("a stream within %s: %v", within, err)
 		}
 	}
 }

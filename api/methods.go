@@ -41,7 +41,7 @@ func (h *Handlers) methods() []Method {
 		define("turn/renew", "Renews a lease for another period, and returns the interrupt and the steers that were requested meanwhile.", h.TurnRenew, ofTurn, operating),
 		define("step/start", "Begins a try of a step of a leased turn. It supersedes an earlier try of the step.", h.StepStart, ofTurn, operating),
 		define("step/end", "Ends a try of a step of a leased turn, and of the steps below it.", h.StepEnd, ofTurn, operating),
-		define("item/create", "Creates an item of a leased turn.", h.ItemCreate, ofTurn, operating),
+		define("item/create", "Creates an item of a leased turn.", h.ItemCreate, ofTurn, operating, whenLimited(LimitRule), limitedBy(createdInOwn)),
 		define("item/append", "Adds text to an open item of a leased turn.", h.ItemAppend, ofTurn, operating),
 		define("item/update", "Changes or ends an open item of a leased turn.", h.ItemUpdate, ofTurn, operating),
 		define("item/delete", "Withdraws an item of a leased turn.", h.ItemDelete, ofTurn, operating),

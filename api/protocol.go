@@ -65,9 +65,9 @@ var limitMeanings = []struct {
 	limit   Limit
 	meaning string
 }{
-	{LimitAny, "as for others"},
+	{LimitAny, "as for others; `agent/list` has no `last_error`"},
 	{LimitNarrowed, "has only the token's threads; others must not be named"},
-	{LimitRule, "`thread/start` starts child threads of the token's threads, in their directories; `turn/await` waits for their turns; `cursor/*` is for cursors whose subject is one of them"},
+	{LimitRule, "`thread/start` starts child threads of the token's threads, in their directories; `turn/await` waits for their turns; `item/create` is for leases of their turns; `cursor/*` is for cursors whose subject is one of them"},
 	{LimitRefused, "refused"},
 }
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime/debug"
@@ -133,10 +134,18 @@ func defineWaiting[P, R any](name, summary string, wait time.Duration, handle fu
 
 // defineAsking is define for a method that asks an agent before it changes
 // anything. How long that takes is unknown, so it runs outside of the read
-// loop: later requests on the connection do not wait for it.
+// loop: later requests on the connection do not wait for it. It does not end when its
+// client disconnects, but when the token of the request does: nothing that the token
+// has asked for may change something long after that.
 func defineAsking[P, R any](name, summary string, handle func(context.Context, P) (R, error), options ...option) Method {
 	return defineApart(name, summary, func(ctx context.Context) (context.Context, context.CancelFunc) {
-		return context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+		alive := AliveOf(ctx)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+		if alive == nil {
+			return ctx, cancel
+		}
+		stop := context.AfterFunc(alive, cancel)
+		return ctx, func() { stop(); cancel() }
 	}, handle, options)
 }
 
@@ -305,6 +314,9 @@ func callSent(ctx context.Context, f func(ok bool), ok bool) {
 // belong to a write that was kept as turn/late: its event goes first, as with
 // any change.
 func (s *shape) refused(ctx context.Context, name string, err error, p reflect.Value) Reply {
+	if ended := endOf(ctx); ended != nil && errors.Is(err, context.Canceled) {
+		err = ended // that is why it was given up
+	}
 	e := s.withIDs(mapError(loggerOf(ctx), name, err), p)
 	return Reply{Err: e, Seq: e.Data.LateSeq}
 }

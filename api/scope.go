@@ -30,6 +30,13 @@ type Named struct {
 	ThreadIDs []string
 	TurnID    string
 	ItemID    string
+
+	members []string // what the params call each of ThreadIDs
+}
+
+// threadMembers are the members that shape.ids finds, if they name a thread.
+var threadMembers = map[int]string{
+	idThread: "thread_id", idNewThread: "new_thread_id", idParent: "parent.thread_id", idOwner: "owner_thread_id", idParentThread: "parent_thread_id",
 }
 
 // named are the ids in params of this shape.
@@ -37,12 +44,14 @@ func (s *shape) named(p reflect.Value) (n Named) {
 	n.TurnID, n.ItemID = s.id(p, idTurn), s.id(p, idItem)
 	for _, which := range []int{idThread, idNewThread, idParent, idOwner, idParentThread} {
 		if id := s.id(p, which); id != "" {
-			n.ThreadIDs = append(n.ThreadIDs, id)
+			n.ThreadIDs, n.members = append(n.ThreadIDs, id), append(n.members, threadMembers[which])
 		}
 	}
 	for _, at := range s.threads {
-		list, _ := p.FieldByIndex(at).Interface().([]string)
-		n.ThreadIDs = append(n.ThreadIDs, list...)
+		list, _ := p.FieldByIndex(at.index).Interface().([]string)
+		for i, id := range list {
+			n.ThreadIDs, n.members = append(n.ThreadIDs, id), append(n.members, indexed(at.name, i))
+		}
 	}
 	return n
 }

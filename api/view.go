@@ -7,10 +7,12 @@ import (
 	"github.com/seed82539d15/holon/threads"
 )
 
-// ThreadView is a thread as thread/read and thread/list return it.
+// ThreadView is a thread as thread/read and thread/list return it. Summary is set by
+// thread/read, and by thread/list with the view summary.
 type ThreadView struct {
 	threads.Thread
-	Inbox InboxCounts `json:"inbox"`
+	Summary *ThreadSummary `json:"summary,omitzero"`
+	Inbox   InboxCounts    `json:"inbox"`
 }
 
 // InboxCounts are what waits in an inbox: entries that are neither acknowledged

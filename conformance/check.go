@@ -62,6 +62,7 @@ const (
 	srcChild    = "protocol.md §9 Child threads and child turns"
 	srcCursor   = "protocol.md §11 Cursors of consumers"
 	srcDelivery = "protocol.md §12 Delivery"
+	srcToken    = "protocol.md §13 Named tokens"
 	srcRewind   = "rewind.md § What a consumer must do"
 	srcSSE      = "HTML Living Standard §9.2 Server-sent events"
 )
@@ -72,7 +73,7 @@ var areas = []string{
 	"envelope", "id", "batch", "params", "frame", "http", "admission", "runtime", "log",
 	"thread", "agent", "turn", "busy", "interrupt", "steer", "attempt", "question", "item", "worker", "lease", "delta",
 	"child", "await", "wait", "review",
-	"inbox", "timer", "read", "idempotency", "stream", "cursor", "consumer", "delivery", "filter", "collapse", "subscribe", "sse", "error", "name", "schema",
+	"inbox", "timer", "read", "idempotency", "stream", "cursor", "consumer", "delivery", "token", "filter", "collapse", "content", "subscribe", "sse", "error", "name", "schema",
 }
 
 // table returns every check by area; within an area the checks in Go come
@@ -103,8 +104,10 @@ func table() []check {
 		cursorChecks(),
 		consumerChecks(),
 		deliveryChecks(),
+		tokenChecks(),
 		filterChecks(),
 		collapseChecks(),
+		contentChecks(),
 		subscribeChecks(),
 		sseChecks(),
 		errorChecks(),

@@ -132,6 +132,22 @@ func TestSuiteFindsFaultsOfStreams(t *testing.T) {
 			q.Del("method")
 			r.URL.RawQuery = q.Encode()
 		}}, "filter.*", []string{"filter.both", "filter.kind", "filter.method"}},
+		"threads below are not read": {meddler{request: func(r *http.Request) {
+			q := r.URL.Query()
+			q.Del("within_thread_id")
+			r.URL.RawQuery = q.Encode()
+		}}, "filter.*", []string{"filter.within"}},
+		"summaries are whole": {meddler{request: func(r *http.Request) {
+			q := r.URL.Query()
+			q.Del("content")
+			r.URL.RawQuery = q.Encode()
+		}}, "content.*", []string{"content.live", "content.streams", "content.unknown"}},
+		"summaries have deltas": {meddler{line: func(r *http.Request, _ int, line []byte) []byte {
+			if r.URL.Query().Has("content") && has(line, `"turn/completed"`) {
+				return append(bytes.Replace(line, []byte("turn/completed"), []byte("item/delta"), 1), line...)
+			}
+			return line
+		}}, "content.*", []string{"content.live", "content.streams"}},
 		"SSE without ids": {meddler{line: func(_ *http.Request, _ int, line []byte) []byte {
 			if bytes.HasPrefix(line, []byte("id:")) {
 				return nil
@@ -165,6 +181,11 @@ func TestSuiteFindsFaultsOfStreams(t *testing.T) {
 		"names are composed": {meddler{line: func(_ *http.Request, _ int, line []byte) []byte {
 			return bytes.Replace(line, []byte(`"turn/progress"`), []byte(`"turn.progress"`), 1)
 		}}, "turn.progress,interrupt.active,name.seen", []string{"name.seen", "turn.progress"}},
+		"named tokens are not looked at": {meddler{request: func(r *http.Request) {
+			if strings.Contains(r.Header.Get("Authorization"), "holon_token_") {
+				r.Header.Del("Authorization")
+			}
+		}}, "token.*", []string{"token.expires", "token.limited", "token.revoke", "token.role"}},
 		"an undeclared field": {meddler{line: func(_ *http.Request, _ int, line []byte) []byte {
 			return bytes.Replace(line, []byte(`"status":"completed"`), []byte(`"status":5`), 1)
 		}}, "schema.notifications", []string{"schema.notifications"}},

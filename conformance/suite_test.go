@@ -89,6 +89,13 @@ func TestServerThatKeepsTheRulesPasses(t *testing.T) {
 	}
 }
 
+func TestAServerWithoutNamedTokensSkipsTheirChecks(t *testing.T) {
+	r := runAgainst(t, newFake(""), "token.*")
+	if n := len(tokenChecks()); r.Failed() || len(r.IDs(Skip)) != n {
+		t.Errorf("skipped %v of %d, failing %v", r.IDs(Skip), n, r.failing())
+	}
+}
+
 // TestSuiteFindsEachFault runs the suite against servers with one fault each.
 // The list is exact: a check that misses a fault and a check that fails without
 // a reason are both faults of the suite.

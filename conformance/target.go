@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -23,6 +24,9 @@ type Target struct {
 	// Dial makes the connections of the suite's own client; nil means a
 	// net.Dialer. It can refuse a listener that must not get the token.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// TLS is how the suite's own client checks the certificate of an https server;
+	// nil means by the authorities of the system.
+	TLS *tls.Config
 }
 
 // endpoint is a prepared target: a base that net/http accepts, and a client.
@@ -44,7 +48,8 @@ func (t Target) open() (*endpoint, error) {
 		dial = (&net.Dialer{Timeout: 5 * time.Second}).DialContext
 	}
 	transport := &http.Transport{
-		DialContext: dial,
+		DialContext:     dial,
+		TLSClientConfig: t.TLS,
 		// The bytes are the evidence: no transparent decompression.
 		DisableCompression:  true,
 		MaxIdleConnsPerHost: 4,

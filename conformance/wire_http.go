@@ -30,12 +30,19 @@ type ask struct {
 	shown []byte
 }
 
-// String names the request in messages and evidence.
+// String names the request in messages and evidence, without tokens.
 func (a ask) String() string {
 	if len(a.header) == 0 {
 		return a.verb + " " + a.path
 	}
-	return a.verb + " " + a.path + " [" + strings.Join(a.header, "; ") + "]"
+	shown := make([]string, len(a.header))
+	for i, line := range a.header {
+		before, _, found := strings.Cut(line, "Bearer ")
+		if shown[i] = line; found {
+			shown[i] = before + "Bearer …"
+		}
+	}
+	return a.verb + " " + a.path + " [" + strings.Join(shown, "; ") + "]"
 }
 
 // prepare makes the request with the token and the headers.

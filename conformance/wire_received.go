@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,6 +16,8 @@ import (
 type received struct {
 	p    *probe
 	name string
+	// summaries says that events come cut, and fit no schema: those are of whole ones.
+	summaries atomic.Bool
 
 	mu    sync.Mutex
 	kept  []*message
@@ -22,7 +26,9 @@ type received struct {
 }
 
 func newReceived(p *probe, name string) *received {
-	return &received{p: p, name: name, wake: make(chan struct{})}
+	in := &received{p: p, name: name, wake: make(chan struct{})}
+	in.summaries.Store(strings.Contains(name, "content=summary"))
+	return in
 }
 
 // push adds a message; line numbers are positions.

@@ -120,7 +120,9 @@ func (in *received) take(line []byte, pending func(id string) sent) {
 		}
 		in.p.seen.response(req, m)
 	default:
-		in.p.seen.notification(m)
+		if !in.summaries.Load() {
+			in.p.seen.notification(m)
+		}
 	}
 	in.push(m)
 }

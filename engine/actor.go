@@ -37,6 +37,7 @@ type actor struct {
 	inbox   inboxKeeper
 	child   childKeeper
 	review  reviewKeeper
+	stats   statsKeeper
 
 	panics           int
 	refused          int  // unexplained errors of commits in a row
@@ -49,7 +50,7 @@ func newActor(e *Engine, id string) *actor {
 		e: e, id: id, in: newIntake(e.rules.cfg.MaxCommands, e.rules.cfg.IntakeBytes),
 		state: &state{}, slot: slot{gate: e.gate, threadID: id},
 	}
-	a.inbox.a, a.child.a, a.review.a = a, a, a
+	a.inbox.a, a.child.a, a.review.a, a.stats.a = a, a, a, a
 	return a
 }
 

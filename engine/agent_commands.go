@@ -114,12 +114,12 @@ func (e *Engine) ThreadFork(ctx context.Context, c turns.Fork) (turns.ForkResult
 		return turns.ForkResult{}, errors.Join(err, turns.ErrBusy)
 	}
 	return call(ctx, e, newID, func(a *actor) (turns.ForkResult, error) {
-		r, _, err := keyed(a, c.Key, func(d *decision) (turns.ForkResult, error) { return d.startFork(source, from, forked) })
+		r, _, err := keyed(a, c.Key, func(d *decision) (turns.ForkResult, error) { return d.startFork(c.By, source, from, forked) })
 		return r, err
 	})
 }
 
-func (d *decision) startFork(source threads.Thread, from threads.ForkedFrom, forked turns.AgentThread) (turns.ForkResult, error) {
+func (d *decision) startFork(by turns.By, source threads.Thread, from threads.ForkedFrom, forked turns.AgentThread) (turns.ForkResult, error) {
 	if d.next().thread != nil {
 		return turns.ForkResult{}, threads.ErrConflict
 	}
@@ -128,7 +128,7 @@ func (d *decision) startFork(source threads.Thread, from threads.ForkedFrom, for
 	}
 	d.change.thread(notify.ThreadStarted, &threads.Changed{
 		Type: "started", State: threads.Running, StartedAt: d.change.now, SessionID: d.change.threadID, Agent: source.Agent,
-		Title: source.Title, Cwd: source.Cwd, ForkedFrom: &from,
+		Title: source.Title, Cwd: source.Cwd, ForkedFrom: &from, RequestedBy: requestedBy(by),
 	})
 	if err := d.setAgentThread(forked); err != nil {
 		return turns.ForkResult{}, err

@@ -29,6 +29,7 @@ type change struct {
 	stepIndex map[int64]int // by the seq of the try
 	delta     pendingDelta
 	inbox     *inboxChange // what the unit does to the inbox
+	stats     turns.Stats  // what it does to turns, for metrics
 	err       error        // the first encoding error: a bug; the unit is not committed then
 
 	committedTries *tries // of the active turn, as committed; nil without one
@@ -148,10 +149,15 @@ func (c *change) turn(prev *turns.Turn, turnID, method string, at scope, body an
 // foldTurn folds an event that was added into the row of its turn.
 func (c *change) foldTurn(prev *turns.Turn, h notify.Header, body any) *turns.Turn {
 	next := turns.Apply(prev, h, body)
+	if u := turns.Used(prev, body); u != nil && c.next.thread != nil {
+		row := c.next.thread.Spend(u)
+		c.rows.thread, c.next.thread = row, row
+	}
 	inbox.FoldTurn(c.inbox, &h, body)
 	if next == nil {
 		return prev
 	}
+	c.stats.Turn(prev, next, body)
 	turnID := h.TurnID
 	if c.turnIndex == nil {
 		c.turnIndex = map[string]int{}
@@ -205,6 +211,7 @@ func (c *change) item(prev *items.Item, turnID, method, itemID string, at scope,
 	if next == nil {
 		return prev
 	}
+	c.stats.Item(prev, next, c.now)
 	if prev == nil && itemID > c.next.newestItemID && items.Made(itemID) {
 		c.next.newestItemID = itemID
 	}

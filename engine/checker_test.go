@@ -40,8 +40,9 @@ type checker struct {
 	continues string // the turn that must be queued next
 	// lent are the active turns that have waited: another may have been given their
 	// slot meanwhile, and they go on without.
-	lent   map[string]bool
-	expect *event // a turn's first event: an item/created of its input must follow
+	lent    map[string]bool
+	counted map[string]bool // attempts whose usage is in what their thread has spent
+	expect  *event          // a turn's first event: an item/created of its input must follow
 }
 
 // textSoFar is the text of an item in a client that adds up deltas.
@@ -55,7 +56,7 @@ func newChecker(t testing.TB, maxActive int) *checker {
 		t: t, maxActive: maxActive,
 		threads: map[string]*threads.Thread{}, turns: map[string]*turns.Turn{}, items: map[string]*items.Item{},
 		tries: map[try]*turns.Step{}, paths: map[path]*path1{}, marks: map[string]*fold.Markers{},
-		threadSeq: map[string]int64{}, order: map[string][]string{}, texts: map[string]*textSoFar{}, lent: map[string]bool{},
+		threadSeq: map[string]int64{}, order: map[string][]string{}, texts: map[string]*textSoFar{}, lent: map[string]bool{}, counted: map[string]bool{},
 	}
 	c.inboxes = newInboxFold(c)
 	return c
@@ -114,6 +115,7 @@ func (c *checker) event(e event) {
 		e.TurnID = "" // it is in the body: these events belong to no turn
 	}
 	c.lineage(&e, body)
+	c.spends(e, body)
 	switch b := body.(type) {
 	case *turns.StepEvent:
 		c.step(e, b)

@@ -147,6 +147,7 @@ func (a *actor) append(d *decision) (ledger.Receipt, error) {
 func (a *actor) enact(d *decision) {
 	queued, owns := len(a.state.queue), a.work != nil && a.work.hasChildren
 	a.state = d.next()
+	a.stats.committed(d)
 	if a.recovering {
 		return
 	}

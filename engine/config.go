@@ -36,6 +36,10 @@ type Config struct {
 	// ObserveInbox is called after each commit that changes an inbox. It must not
 	// block. nil = nothing is called.
 	ObserveInbox func(*inbox.Stats)
+	// ObserveTurns is called after each commit that ends a turn, an attempt of one or the
+	// wait of a question, also while Recover runs. It must not block, nor keep the Stats.
+	// nil = nothing is called.
+	ObserveTurns func(*turns.Stats)
 }
 
 // Bounds of the work of one actor.

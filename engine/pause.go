@@ -20,7 +20,7 @@ func (e *Engine) Pause(ctx context.Context, c turns.Pause) (turns.PauseResult, e
 	if err := turns.CheckSeconds("timeout_seconds", c.TimeoutSeconds); err != nil {
 		return turns.PauseResult{}, err
 	}
-	body := &turns.RuntimeEvent{Type: "paused", Reason: c.Reason}
+	body := &turns.RuntimeEvent{Type: "paused", Reason: c.Reason, RequestedBy: requestedBy(c.By)}
 	if c.TimeoutSeconds > 0 {
 		body.Until = notify.TimeOf(time.Now().Add(time.Duration(c.TimeoutSeconds * float64(time.Second))))
 	}
@@ -29,7 +29,7 @@ func (e *Engine) Pause(ctx context.Context, c turns.Pause) (turns.PauseResult, e
 
 // Resume ends a pause. Errors: as Pause.
 func (e *Engine) Resume(ctx context.Context, c turns.Resume) (turns.PauseResult, error) {
-	return e.pause.change(notify.HolonResumed, &turns.RuntimeEvent{Type: "resumed", Reason: c.Reason}, c.Key)
+	return e.pause.change(notify.HolonResumed, &turns.RuntimeEvent{Type: "resumed", Reason: c.Reason, RequestedBy: requestedBy(c.By)}, c.Key)
 }
 
 // State is running, paused or draining.

@@ -104,7 +104,7 @@ func (a *actor) recoverThread() (recovered, error) {
 			left = turnWaits
 		}
 	case d.next().thread != nil && d.next().thread.State == threads.Closing:
-		d.addThreadClosed(d.next().thread.Reason)
+		d.addThreadClosed(d.next().thread.Reason, "")
 	default:
 		return turnEnded, nil
 	}

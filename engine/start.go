@@ -176,8 +176,8 @@ func (d *decision) enqueue(q request, why string) (turns.StartResult, error) {
 	return r, nil
 }
 
-// requestedBy is what the events of a turn say of who asked for it: only a named token
-// is named.
+// requestedBy is what events say of who asked for what they are about: only a named
+// token is named.
 func requestedBy(by turns.By) string {
 	if by == turns.ByClient || !by.Client() {
 		return ""

@@ -103,7 +103,7 @@ func (d *decision) startThread(c turns.StartThread, owner *threads.Thread) (turn
 		}
 		body := &threads.Changed{
 			Type: "started", State: threads.Running, StartedAt: d.change.now, SessionID: d.change.threadID, Agent: agent,
-			Title: c.Title, Cwd: c.Cwd, Metadata: c.Metadata, Parent: c.Parent,
+			Title: c.Title, Cwd: c.Cwd, Metadata: c.Metadata, Parent: c.Parent, RequestedBy: requestedBy(c.By),
 		}
 		if owner != nil {
 			body.Level, body.RootThreadID = owner.Level+1, owner.Root()
@@ -151,7 +151,7 @@ func (e *Engine) CloseThread(ctx context.Context, c turns.CloseThread) (result t
 	}
 	out, err := call(ctx, e, c.ThreadID, func(a *actor) (both, error) {
 		r, replayed, err := keyed(a, c.Key, func(d *decision) (turns.ChangeThreadResult, error) {
-			return d.changeThread(turns.ChangeThread{ThreadID: c.ThreadID, Verb: threads.VerbClose, Reason: c.Reason})
+			return d.changeThread(turns.ChangeThread{ThreadID: c.ThreadID, Verb: threads.VerbClose, Reason: c.Reason, By: c.By})
 		})
 		switch {
 		case err != nil || r.State != threads.Closing:
@@ -177,11 +177,11 @@ func (d *decision) changeThread(c turns.ChangeThread) (turns.ChangeThreadResult,
 	if next != is.State {
 		switch next {
 		case threads.Paused:
-			d.change.thread(notify.ThreadPaused, d.threadChanged("paused", next, c.Reason))
+			d.change.thread(notify.ThreadPaused, d.threadChanged("paused", next, c.Reason, c.By))
 		case threads.Running:
-			d.change.thread(notify.ThreadResumed, d.threadChanged("resumed", next, c.Reason))
+			d.change.thread(notify.ThreadResumed, d.threadChanged("resumed", next, c.Reason, c.By))
 		default:
-			d.closeThread(next, c.Reason)
+			d.closeThread(next, c.Reason, c.By)
 		}
 	}
 	return turns.ChangeThreadResult{ThreadID: d.change.threadID, State: next}, nil
@@ -189,12 +189,12 @@ func (d *decision) changeThread(c turns.ChangeThread) (turns.ChangeThreadResult,
 
 // closeThread ends the queue, asks the active turn to stop, and closes the
 // thread if there is none.
-func (d *decision) closeThread(next threads.State, reason string) {
+func (d *decision) closeThread(next threads.State, reason string, by turns.By) {
 	if reason == "" {
 		reason = "thread closed"
 	}
 	if next == threads.Closing {
-		d.change.thread(notify.ThreadUpdated, &threads.Updated{Type: "updated", State: threads.Closing, Reason: reason})
+		d.change.thread(notify.ThreadUpdated, &threads.Updated{Type: "updated", State: threads.Closing, Reason: reason, RequestedBy: requestedBy(by)})
 	}
 	for _, q := range d.next().queue {
 		d.turn.endQueued(q.turn, turns.ByServer, reason)
@@ -203,19 +203,22 @@ func (d *decision) closeThread(next threads.State, reason string) {
 		d.turn.stop(stop{state: turns.Interrupted, reason: reason}, d.stopWithin())
 	}
 	if next == threads.Closed {
-		d.addThreadClosed(reason)
+		d.addThreadClosed(reason, by)
 	}
 }
 
-func (d *decision) threadChanged(kind string, state threads.State, reason string) *threads.Changed {
+func (d *decision) threadChanged(kind string, state threads.State, reason string, by turns.By) *threads.Changed {
 	t := d.next().thread
 	return &threads.Changed{
 		Type: kind, State: state, StartedAt: t.StartedAt, SessionID: t.ThreadID, Agent: t.Agent, Title: t.Title, Reason: reason,
+		RequestedBy: requestedBy(by),
 	}
 }
 
-func (d *decision) addThreadClosed(reason string) {
+// addThreadClosed closes the thread. by is "" at the end of a close that had to wait:
+// the event that began it says who asked.
+func (d *decision) addThreadClosed(reason string, by turns.By) {
 	d.review.threadCloses()
 	d.inbox.threadCloses()
-	d.change.thread(notify.ThreadClosed, d.threadChanged("closed", threads.Closed, reason))
+	d.change.thread(notify.ThreadClosed, d.threadChanged("closed", threads.Closed, reason, by))
 }

@@ -53,7 +53,7 @@ func (w *turnWriter) end(end ending) {
 	w.d.inbox.turnEnds(end.state)
 	w.addEnd(w.d.active().turn, w.d.turnScope(), ended)
 	if next, _ := threads.Next(w.d.next().thread.State, threads.VerbEnd, false); next != w.d.next().thread.State {
-		w.d.addThreadClosed(w.d.next().thread.Reason)
+		w.d.addThreadClosed(w.d.next().thread.Reason, "")
 	}
 }
 

@@ -83,6 +83,9 @@ func TestFullDiskHoldsTurnsBackAndLosesNothing(t *testing.T) {
 	if code, err := s.readyz(); code != http.StatusServiceUnavailable {
 		t.Errorf("readyz is %d (%v) on a full disk", code, err)
 	}
+	if s.metric(t, "holon_storage_ok") != 0 {
+		t.Error("holon_storage_ok is not 0 on a full disk")
+	}
 	var state struct{ Turn struct{ State string } }
 	s.must(t, "turn/read", object{"turn_id": running.TurnID}).decode(t, &state)
 	if state.Turn.State != "active" {
@@ -106,6 +109,9 @@ func TestFullDiskHoldsTurnsBackAndLosesNothing(t *testing.T) {
 	s.inside(t, "mount", "-o", "remount,size=512m", p.data)
 	if err := s.ready(10 * time.Second); err != nil {
 		t.Errorf("with space again: %v", err)
+	}
+	if s.metric(t, "holon_storage_ok") != 1 {
+		t.Error("holon_storage_ok is not 1 with space again")
 	}
 	if _, err := views[0].waitLine(60*time.Second, int64(len(log))-1, `"turn/completed"`, running.TurnID); err != nil {
 		t.Errorf("the held turn does not continue: %v\n%s", err, s.stderr.tail())

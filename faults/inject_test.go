@@ -93,6 +93,9 @@ func (s *server) refused(t *testing.T, kind string) {
 	if code, err := s.readyz(); code != http.StatusServiceUnavailable {
 		t.Errorf("readyz is %d (%v) while nothing can be changed", code, err)
 	}
+	if s.metric(t, "holon_storage_ok") != 0 {
+		t.Error("holon_storage_ok is not 0 while nothing can be changed")
+	}
 }
 
 // reads checks that reads, replays and live streams continue, and that no

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
@@ -42,7 +43,7 @@ func (b *Book) Ack(c Ack) (AckResult, error) {
 	if err != nil {
 		return AckResult{}, err
 	}
-	return b.ackEntries(entries, ByClient, "")
+	return b.ackEntries(entries, cmp.Or(c.By, ByClient), "")
 }
 
 // AckTold acknowledges the entries that a turn was told, when it completes.

@@ -68,6 +68,7 @@ type Ack struct {
 	ThroughEntryID notify.ID   `json:"through_entry_id,omitzero"`
 	All            bool        `json:"all,omitzero"`
 	AsOfSeq        *int64      `json:"as_of_seq,omitzero"`
+	By             By          `json:"-"` // "" = ByClient
 	Key            *ledger.Key `json:"-"`
 }
 

@@ -94,7 +94,8 @@ type Acked struct {
 	TurnID   string      `json:"turn_id,omitzero"`
 }
 
-// By says who acknowledged.
+// By says who acknowledged: one of these values, or a named token ("token:" and its
+// name).
 type By string
 
 // The values of By.

@@ -40,6 +40,9 @@ type Query struct {
 	// Collapse leaves out what is superseded as of Page.AsOf, and turn/late. It
 	// never leaves out markers.
 	Collapse bool
+	// Summary lets the log leave out what a summary has not: item/delta. The events
+	// come whole; see Page.Summarize.
+	Summary bool
 }
 
 // Page is a part of the log. Its Events have Seq, Method, Time and Params; their
@@ -86,6 +89,7 @@ type Cursor struct {
 	filter   Filter
 	matches  matcher // made of filter
 	collapse bool
+	summary  bool
 	after    int64
 
 	budget *Budget // nil: pages have their full size
@@ -110,6 +114,10 @@ func NewCursor(tail *Tail, log Log, filter Filter, after int64) *Cursor {
 // of that seq, also by markers that follow later in the stream. Markers
 // (stream/rewind) are never left out.
 func (c *Cursor) Collapse() { c.collapse = true }
+
+// Summarize makes the cursor return summaries: without item/delta, and of the other
+// events what AppendSummary leaves. It must be called before the first Next.
+func (c *Cursor) Summarize() { c.summary = true }
 
 // Share makes the cursor take its pages from a budget. It must be called before
 // the first Next.
@@ -211,7 +219,7 @@ func (c *Cursor) Next(ctx context.Context, upTo int64) (Chunk, error) {
 	c.release()
 	b, held := c.tail.find(c.after)
 	switch {
-	case b != nil && c.filter.All() && !c.collapse:
+	case b != nil && c.filter.All() && !c.collapse && !c.summary:
 		return c.fromBatch(b, upTo), nil
 	case b != nil:
 		return c.copyMatching(ctx, b, upTo)
@@ -240,7 +248,8 @@ func (c *Cursor) Next(ctx context.Context, upTo int64) (Chunk, error) {
 func (c *Cursor) read(ctx context.Context) (Page, error) {
 	q := Query{
 		After: c.after, Filter: c.filter, MaxEvents: pageEvents, MaxBytes: pageBytes,
-		Frames: len(c.filter.Methods) == 0 && c.filter.Within == nil, Collapse: c.collapse,
+		Frames:   len(c.filter.Methods) == 0 && c.filter.Within == nil && !c.summary,
+		Collapse: c.collapse, Summary: c.summary,
 	}
 	if c.budget != nil {
 		c.held = c.budget.take()
@@ -252,6 +261,9 @@ func (c *Cursor) read(ctx context.Context) (Page, error) {
 	}
 	if err == nil {
 		err = p.KeepWithin(ctx, c.filter.Within)
+	}
+	if err == nil && c.summary {
+		p.Summarize()
 	}
 	if c.budget != nil {
 		held := int64(0)
@@ -321,7 +333,7 @@ func (c *Cursor) fromBatch(b *batch, upTo int64) Chunk {
 }
 
 // copyMatching copies the frames of one batch that pass the filter and, with
-// collapse, are not superseded. If it cannot be told whether one passes, it ends
+// collapse, are not superseded; of a summary, their summaries. If it cannot be told whether one passes, it ends
 // before that frame; the error comes once nothing is left to return.
 func (c *Cursor) copyMatching(ctx context.Context, b *batch, upTo int64) (Chunk, error) {
 	c.reset()
@@ -331,7 +343,7 @@ func (c *Cursor) copyMatching(ctx context.Context, b *batch, upTo int64) (Chunk,
 			break
 		}
 		m := &b.meta[i]
-		passes := c.matches.match(m.threadID, m.method) && !(c.collapse && m.superseded(seq))
+		passes := c.matches.match(m.threadID, m.method) && !(c.collapse && m.superseded(seq)) && !(c.summary && !inSummary(m.method))
 		if passes && c.filter.Within != nil {
 			var err error
 			if passes, err = c.filter.Within.Has(ctx, m.threadID); err != nil {
@@ -342,16 +354,32 @@ func (c *Cursor) copyMatching(ctx context.Context, b *batch, upTo int64) (Chunk,
 			}
 		}
 		if passes {
-			frame := b.data[b.offset(i):b.ends[i]]
-			if len(c.buf) > 0 && len(c.buf)+len(frame) > ChunkBytes {
+			if !c.copyFrame(m.method, b.data[b.offset(i):b.ends[i]]) {
 				break
 			}
-			c.buf = append(c.buf, frame...)
 			c.add(seq)
 		}
 		c.after = seq
 	}
 	return c.chunk(), nil
+}
+
+// copyFrame copies a frame, or its summary, into the buffer. It reports false if the
+// chunk is full.
+func (c *Cursor) copyFrame(method string, frame []byte) bool {
+	before := len(c.buf)
+	if c.summary {
+		c.buf = appendFrameSummary(c.buf, method, frame)
+	} else if before == 0 || before+len(frame) <= ChunkBytes {
+		c.buf = append(c.buf, frame...)
+	} else {
+		return false
+	}
+	if before > 0 && len(c.buf) > ChunkBytes {
+		c.buf = c.buf[:before]
+		return false
+	}
+	return true
 }
 
 // fromPage splices stored params into frames, without decoding them.

@@ -71,13 +71,16 @@ type Outcome struct {
 type Observer struct {
 	// Committed is called after every transaction that was committed.
 	Committed func(units, events, bytes int, took time.Duration)
-	// Refused is called for every unit that was not committed. kind is
-	// storage_full, storage_failed, runtime_paused or internal.
+	// Refused is called for every unit that was not committed. kind is one of
+	// RefusedKinds.
 	Refused func(kind string)
 	// Panicked is called after every panic that was caught, with the threads of
 	// the units in work; none if no units were.
 	Panicked func(threadIDs []string, err *PanicError)
 }
+
+// RefusedKinds are the kinds of units that were not committed.
+var RefusedKinds = []string{"storage_full", "storage_failed", "runtime_paused", "internal"}
 
 // Appender is the group commit: units of all actors wait in one bounded queue,
 // and one goroutine commits the waiting units in one transaction. There is no

@@ -178,7 +178,15 @@ func (r *Reads) ListThreads(ctx context.Context, q threads.Query) (out turns.Lis
 	}
 	l.equal("agent", q.Agent)
 	l.within(ctx, q.Within, threadNames)
-	return in(ctx, r, ForScans, func(s Snapshot) (turns.List[threads.Thread], error) { return listOf(s, l, threads.Read) })
+	if q.IDs, err = only(ctx, q.IDs, q.Within); err != nil {
+		return out, err
+	}
+	return in(ctx, r, ForScans, func(s Snapshot) (turns.List[threads.Thread], error) {
+		if q.IDs != nil {
+			return namedThreads(s, l, q, threads.ByID, threads.Read)
+		}
+		return listOf(s, l, threads.Read)
+	})
 }
 
 // ListTurns implements turns.Reader.

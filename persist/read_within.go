@@ -47,6 +47,25 @@ func (l *listing) scan(s Snapshot, take func(ledger.Values) error, full func() b
 	})
 }
 
+// only returns those ids that are m's threads. It must be called outside of a snapshot,
+// because m may read.
+func only(ctx context.Context, ids []string, m notify.Members) ([]string, error) {
+	if ids == nil || m == nil {
+		return ids, nil
+	}
+	kept := []string{}
+	for _, id := range ids {
+		ok, err := m.Has(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			kept = append(kept, id)
+		}
+	}
+	return kept, nil
+}
+
 // row is the range of the row with this seq.
 func (l *listing) row(seq int64) ledger.Range {
 	at := *l

@@ -186,6 +186,18 @@ func (m *memory) ListThreads(ctx context.Context, q threads.Query) (turns.List[t
 	return l, nil
 }
 
+// Summaries has no more than threads.
+func (m *memory) Summaries(ctx context.Context, q turns.SummaryQuery) (turns.List[turns.Summarized], error) {
+	l, err := m.ListThreads(ctx, q.Query)
+	out := turns.List[turns.Summarized]{Latest: l.Latest}
+	for i := range l.Rows {
+		if q.IDs == nil || slices.Contains(q.IDs, l.Rows[i].ThreadID) {
+			out.Rows = append(out.Rows, turns.Summarized{Thread: l.Rows[i], Summary: turns.Summary{Status: turns.SummaryIdle}})
+		}
+	}
+	return out, err
+}
+
 func (m *memory) ReadTurn(_ context.Context, q turns.TurnQuery) (turns.TurnSnapshot, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -59,7 +59,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, contentType strin
 	}
 	now, err := s.api.ResolveStart(r.Context(), at)
 	if err != nil {
-		bad := s.api.Error(r.URL.Path, err)
+		bad := ofQuery(s.api.Error(r.URL.Path, err))
 		s.fail(w, r, statusOf(bad), bad)
 		return nil, api.Position{}, false
 	}
@@ -118,6 +118,7 @@ func (s *Server) serveOneWay(w http.ResponseWriter, r *http.Request, o *outlet, 
 	}
 	why := whyLeft
 	defer func() { s.leave(o, why) }()
+	defer cutWith(o, api.AliveOf(r.Context()))()
 	if o.open(r.Context(), at, now) == nil {
 		why = o.run(r.Context())
 	}
@@ -137,6 +138,7 @@ func (s *Server) serveTwoWay(w http.ResponseWriter, r *http.Request, at *api.Str
 	}
 	why := whyLeft
 	defer func() { s.leave(o, why) }()
+	defer cutWith(o, api.AliveOf(r.Context()))()
 	if o.open(r.Context(), at, now) != nil {
 		return
 	}

@@ -44,6 +44,7 @@ type outlet struct {
 	subscribed atomic.Bool
 	holds      atomic.Int64 // bytes of the page that the cursor holds
 	sent       atomic.Int64 // pieces written
+	cut        atomic.Bool  // its token has ended: see cutWith
 	seen       int64        // sent at the last look; only pressure uses it
 
 	mu       sync.Mutex
@@ -276,6 +277,9 @@ func (o *outlet) renew() {
 	o.deadline = now
 	// Not every writer supports deadlines (a recorder in a test does not).
 	_ = o.control.SetWriteDeadline(now.Add(o.server.limits.WriteTimeout() + deadlineSlack))
+	if o.cut.Load() {
+		_ = o.control.SetWriteDeadline(now.Add(cutGrace))
+	}
 }
 
 // flush passes the written bytes to the connection.

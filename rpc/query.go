@@ -13,7 +13,7 @@ import (
 // parseStart reads the query and headers of a stream: where to start and what
 // to send.
 func parseStart(r *http.Request) (*api.StreamStart, *api.Error) {
-	if bad := onlyParameters(r.URL.RawQuery, "after_seq", "consumer", "thread_id", "within_thread_id", "method", "collapse"); bad != nil {
+	if bad := onlyParameters(r.URL.RawQuery, "after_seq", "consumer", "thread_id", "within_thread_id", "method", "collapse", "content"); bad != nil {
 		return nil, bad
 	}
 	q := r.URL.Query()
@@ -22,19 +22,15 @@ func parseStart(r *http.Request) (*api.StreamStart, *api.Error) {
 		err = api.CheckWithin(q["within_thread_id"])
 	}
 	if err != nil {
-		bad := err.(*api.Error)
-		// The query parameters have other names than the params of subscribe.
-		bad.Data.Field = strings.NewReplacer("thread_ids", "thread_id", "methods", "method").Replace(bad.Data.Field)
-		return nil, bad
+		return nil, ofQuery(err.(*api.Error))
 	}
 	at := &api.StreamStart{Filter: filter, Within: q["within_thread_id"]}
-	switch c := q["collapse"]; {
-	case len(c) > 1 || len(c) == 1 && c[0] == "":
-		return nil, api.Invalid("collapse", "malformed", "it is %s, once", api.CollapseSuperseded)
-	case len(c) == 1:
-		if at.Collapse, err = api.Collapse(c[0]).Asked(); err != nil {
-			return nil, err.(*api.Error)
-		}
+	var bad *api.Error
+	if at.Collapse, bad = optionOf(q["collapse"], "collapse", api.CollapseSuperseded); bad != nil {
+		return nil, bad
+	}
+	if at.Summary, bad = optionOf(q["content"], "content", api.StreamSummary); bad != nil {
+		return nil, bad
 	}
 	switch c := q["consumer"]; {
 	case len(c) > 1:
@@ -61,6 +57,34 @@ func parseStart(r *http.Request) (*api.StreamStart, *api.Error) {
 	}
 	at.Given = true
 	return at, nil
+}
+
+// optionOf reads a parameter that is absent or has its only value, once.
+func optionOf[T interface {
+	~string
+	Asked() (bool, error)
+}](values []string, name string, only T) (asked bool, bad *api.Error) {
+	switch {
+	case len(values) == 0:
+		return false, nil
+	case len(values) > 1 || values[0] == "":
+		return false, api.Invalid(name, "malformed", "it is %s, once", string(only))
+	}
+	asked, err := T(values[0]).Asked()
+	if err != nil {
+		return false, err.(*api.Error)
+	}
+	return asked, nil
+}
+
+// ofQuery names the query parameter that an error is about: they have other names than
+// the params of stream/subscribe.
+func ofQuery(e *api.Error) *api.Error {
+	field := strings.NewReplacer("thread_ids", "thread_id", "methods", "method").Replace(e.Data.Field)
+	if field != e.Data.Field {
+		e.Message, e.Data.Field = field+strings.TrimPrefix(e.Message, e.Data.Field), field
+	}
+	return e
 }
 
 // onlyParameters refuses a query with parameters other than these.

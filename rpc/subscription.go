@@ -73,5 +73,8 @@ func (s *Server) cursor(at *api.StreamStart) *notify.Cursor {
 	if at.Collapse {
 		c.Collapse()
 	}
+	if at.Summary {
+		c.Summarize()
+	}
 	return c
 }

@@ -1,9 +1,8 @@
 package rpc
 
 import (
+	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -95,13 +94,17 @@ func TestABadFilterOfThreadsBelowIsRefused(t *testing.T) {
 		{"within_thread_ids=t", "within_thread_ids", "unknown_field"},
 	} {
 		for _, path := range []string{"/rpc/stream?", "/events?"} {
-			resp, err := http.Get(r.url + path + c.query)
+			resp, err := r.client.Get(r.url + path + c.query)
 			if err != nil {
 				t.Fatal(err)
 			}
-			body, _ := io.ReadAll(resp.Body)
+			var m message
+			err = json.NewDecoder(resp.Body).Decode(&m)
 			resp.Body.Close()
-			m := parse(t, string(body))
+			if err != nil || m.Error == nil {
+				t.Errorf("%s%.60s: %d, %v", path, c.query, resp.StatusCode, err)
+				continue
+			}
 			if got := fmt.Sprint(resp.StatusCode, m.Error.Data.Kind, m.Error.Data.Field, m.Error.Data.Reason); got != fmt.Sprint(400, api.KindInvalidParams, c.field, c.reason) {
 				t.Errorf("%s%.60s: %s", path, c.query, got)
 			}

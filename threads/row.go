@@ -15,10 +15,10 @@ var Table = ledger.NewTable(ledger.Table{
 	Name: "threads",
 	Columns: []string{"created_seq", "thread_id", "state", "agent", "title", "cwd", "metadata", "config", "agent_session_id",
 		"parent_thread_id", "parent_turn_id", "reason", "started_at", "closed_at", "updated_seq", "latest_seq",
-		"latest_thread_seq", "forked_from", "held", "level", "root_thread_id"},
+		"latest_thread_seq", "forked_from", "held", "level", "root_thread_id", "spent"},
 	Key: []string{"thread_id"},
 	Mutable: []string{"state", "agent", "title", "cwd", "metadata", "config", "agent_session_id", "parent_thread_id",
-		"parent_turn_id", "reason", "started_at", "closed_at", "updated_seq", "latest_seq", "latest_thread_seq", "held"},
+		"parent_turn_id", "reason", "started_at", "closed_at", "updated_seq", "latest_seq", "latest_thread_seq", "held", "spent"},
 	CAS:    "latest_thread_seq",
 	Unique: ledger.ErrStale,
 })
@@ -61,12 +61,24 @@ func (t *Thread) Values(first int64) (ledger.Values, error) {
 			return nil, err
 		}
 	}
+	spent, err := t.spentColumn()
+	if err != nil {
+		return nil, err
+	}
 	return ledger.Values{
 		notify.Settle(t.CreatedSeq, first), t.ThreadID, string(t.State), t.Agent, t.Title, t.Cwd, []byte(t.Metadata),
 		[]byte(t.Config), t.AgentSessionID, parentThread, parentTurn, t.Reason, t.StartedAt.Milli(), t.ClosedAt.Milli(),
 		notify.Settle(t.UpdatedSeq, first), notify.Settle(t.LatestSeq, first), t.LatestThreadSeq, forked, ledger.Flag(t.Held),
-		int64(t.Level), t.RootThreadID,
+		int64(t.Level), t.RootThreadID, spent,
 	}, nil
+}
+
+// spentColumn is Spent as it is stored; nil = no agent has reported usage.
+func (t *Thread) spentColumn() (any, error) {
+	if t.Spent == nil {
+		return nil, nil
+	}
+	return json.Marshal(t.Spent)
 }
 
 // Read makes a thread of its columns.
@@ -82,6 +94,11 @@ func Read(v ledger.Values) (*Thread, error) {
 	if forked := v.Blob(17); forked != nil {
 		if err := json.Unmarshal(forked, &t.ForkedFrom); err != nil {
 			return nil, fmt.Errorf("origin of thread %s: %w", t.ThreadID, err)
+		}
+	}
+	if spent := v.Blob(21); spent != nil {
+		if err := json.Unmarshal(spent, &t.Spent); err != nil {
+			return nil, fmt.Errorf("what thread %s has spent: %w", t.ThreadID, err)
 		}
 	}
 	return t, nil
@@ -119,7 +136,11 @@ func Advance(u *ledger.Unit, before, after *Thread) {
 	latest := notify.Provisional(int(n) - 1)
 	if after != nil {
 		after.LatestSeq, after.LatestThreadSeq = latest, u.Base+n
-		u.Rows = append(u.Rows, after)
+		if onlySpends(before, after) {
+			u.Rows = append(u.Rows, &Spending{after})
+		} else {
+			u.Rows = append(u.Rows, after)
+		}
 		return
 	}
 	u.Rows = append(u.Rows, &head{id: u.Drafts[0].Header.ThreadID, latest: latest, latestThread: u.Base + n})

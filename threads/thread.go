@@ -69,6 +69,7 @@ type Thread struct {
 	UpdatedSeq      int64          `json:"updated_seq"`
 	LatestSeq       int64          `json:"latest_seq"`
 	LatestThreadSeq int64          `json:"latest_thread_seq"`
+	Spent           *Spent         `json:"-"` // nil: no agent has reported usage; see Spend
 }
 
 // Changed is the body of thread/started, thread/resumed, thread/paused and
@@ -90,6 +91,8 @@ type Changed struct {
 	Level        int         `json:"level,omitzero"`
 	RootThreadID string      `json:"root_thread_id,omitzero"`
 	ForkedFrom   *ForkedFrom `json:"forked_from,omitzero"`
+
+	RequestedBy string `json:"requested_by,omitzero"` // the named token ("token:" and its name) that asked; "" = none
 }
 
 // Updated is the body of thread/updated: what changed, and nothing else.
@@ -102,6 +105,8 @@ type Updated struct {
 	Metadata       jsontext.Value `json:"metadata,omitzero"`
 	State          State          `json:"state,omitzero"`
 	Reason         string         `json:"reason,omitzero"`
+
+	RequestedBy string `json:"requested_by,omitzero"` // as in Changed
 }
 
 // Apply returns the row that the event leaves, or nil if it changes none.
@@ -247,9 +252,11 @@ func ValidID(id string) bool {
 
 // Query selects threads for thread/list. Threads come in the order in which
 // they were started, and Cursor is the created_seq after which the page begins,
-// as text. Newest reverses the order: the page then begins before Cursor. Within
-// leaves only its threads; nil leaves all.
+// as text. Newest reverses the order: the page then begins before Cursor. IDs selects
+// among these threads only; unknown ones are left out. Within leaves only its threads;
+// nil leaves all.
 type Query struct {
+	IDs    []string // nil = all
 	State  State
 	Agent  string
 	Within notify.Members

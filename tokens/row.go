@@ -69,6 +69,9 @@ func read(v ledger.Values) (*row, error) {
 	if err := json.Unmarshal(v.Blob(3), &r.ThreadIDs); err != nil {
 		return nil, fmt.Errorf("threads of token %s: %w", r.Name, err)
 	}
+	if len(r.ThreadIDs) == 0 {
+		r.ThreadIDs = nil // not limited, as it was made
+	}
 	if n := copy(r.hash[:], v.Blob(4)); n != len(r.hash) {
 		return nil, fmt.Errorf("token %s: its hash has %d bytes", r.Name, n)
 	}

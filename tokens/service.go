@@ -123,8 +123,8 @@ func (s *Service) Create(ctx context.Context, c Create) (Result, error) {
 			Token: Token{Name: c.Name, Role: c.Role, ThreadIDs: c.ThreadIDs, State: Live, CreatedAt: now},
 			logID: s.cfg.LogID, createdSeq: notify.Provisional(0),
 		}
-		if c.ExpiresInSeconds > 0 {
-			made.ExpiresAt = notify.TimeOf(s.cfg.Now().Add(time.Duration(c.ExpiresInSeconds * float64(time.Second))))
+		if c.ExpiresInSeconds != nil {
+			made.ExpiresAt = notify.TimeOf(s.cfg.Now().Add(time.Duration(*c.ExpiresInSeconds * float64(time.Second))))
 		}
 		var err error
 		if text, made.hash, err = newText(); err != nil {

@@ -54,6 +54,8 @@ func create(t *testing.T, s *tokens.Service, c tokens.Create) tokens.Result {
 	return r
 }
 
+func seconds(n float64) *float64 { return &n }
+
 // find reports whether a text is that of a live token, and its context.
 func find(s *tokens.Service, text string) (context.Context, bool) {
 	_, alive, _, ok := s.Find(text)
@@ -122,6 +124,9 @@ func TestATokenIsLiveUntilItIsRevoked(t *testing.T) {
 	if err != nil || len(l.Rows) != 2 || l.Rows[0].State != tokens.Revoked || l.Rows[1].State != tokens.Restored {
 		t.Errorf("listed %+v, %v", l, err)
 	}
+	if l.Rows[1].ThreadIDs != nil {
+		t.Error("after a restart, a token for all threads is shown as limited to none")
+	}
 	end()
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(files) == 0 {
@@ -144,8 +149,8 @@ func TestATokenExpiresByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, end := open(t, t.TempDir(), "log_a")
 		defer end()
-		short := create(t, s, tokens.Create{Name: "short", Role: tokens.RoleRead, ExpiresInSeconds: 60})
-		long := create(t, s, tokens.Create{Name: "long", Role: tokens.RoleRead, ExpiresInSeconds: 3600})
+		short := create(t, s, tokens.Create{Name: "short", Role: tokens.RoleRead, ExpiresInSeconds: seconds(60)})
+		long := create(t, s, tokens.Create{Name: "long", Role: tokens.RoleRead, ExpiresInSeconds: seconds(3600)})
 		never := create(t, s, tokens.Create{Name: "never", Role: tokens.RoleRead})
 		alive, ok := find(s, short.Secret)
 		if !ok {
@@ -226,8 +231,8 @@ func TestWhatIsWrongWithACommandIsSaid(t *testing.T) {
 			with(func(c *tokens.Create) { c.Name = strings.Repeat("x", 65) }), with(func(c *tokens.Create) { c.Name = "ä" }), with(func(c *tokens.Create) { c.Name = tokens.OwnerName }),
 		},
 		"role":               {with(func(c *tokens.Create) { c.Role = "" }), with(func(c *tokens.Create) { c.Role = tokens.RoleOwner }), with(func(c *tokens.Create) { c.Role = "Read" })},
-		"limited_to":         {with(func(c *tokens.Create) { c.ThreadIDs = make([]string, tokens.MaxThreads+1) }), with(func(c *tokens.Create) { c.ThreadIDs = []string{"a b"} })},
-		"expires_in_seconds": {with(func(c *tokens.Create) { c.ExpiresInSeconds = -1 }), with(func(c *tokens.Create) { c.ExpiresInSeconds = 0.5 }), with(func(c *tokens.Create) { c.ExpiresInSeconds = 1e12 })},
+		"limited_to":         {with(func(c *tokens.Create) { c.ThreadIDs = make([]string, tokens.MaxThreads+1) }), with(func(c *tokens.Create) { c.ThreadIDs = []string{"a b"} }), with(func(c *tokens.Create) { c.ThreadIDs = []string{} })},
+		"expires_in_seconds": {with(func(c *tokens.Create) { c.ExpiresInSeconds = seconds(-1) }), with(func(c *tokens.Create) { c.ExpiresInSeconds = seconds(0) }), with(func(c *tokens.Create) { c.ExpiresInSeconds = seconds(0.5) }), with(func(c *tokens.Create) { c.ExpiresInSeconds = seconds(1e12) })},
 	} {
 		for _, c := range list {
 			var bad *turns.InvalidError

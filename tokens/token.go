@@ -55,12 +55,14 @@ type Token struct {
 	LastUsedAt notify.Time `json:"last_used_at,omitzero"`
 }
 
-// Create asks for a new token. ExpiresInSeconds 0 means that it never expires.
+// Create asks for a new token. An empty list of threads and an expiry of 0 are mistakes,
+// absent ones are not: a program that has found no thread, or no time left, must not
+// get a token for all threads, or one for ever.
 type Create struct {
 	Name             string      `json:"name"`
 	Role             Role        `json:"role"`
-	ThreadIDs        []string    `json:"limited_to,omitzero"`
-	ExpiresInSeconds float64     `json:"expires_in_seconds,omitzero"`
+	ThreadIDs        []string    `json:"limited_to,omitzero"`         // nil = it is not limited
+	ExpiresInSeconds *float64    `json:"expires_in_seconds,omitzero"` // nil = it never expires
 	Key              *ledger.Key `json:"-"`
 }
 
@@ -97,9 +99,11 @@ func (c *Create) Check() error {
 		return turns.Invalid("name", turns.ReasonInvalid, "%s is the name of the server's own user", OwnerName)
 	case !RoleOperate.Covers(c.Role):
 		return turns.Invalid("role", turns.ReasonUnknown, "%.64q is none of %v", string(c.Role), Roles)
+	case c.ThreadIDs != nil && len(c.ThreadIDs) == 0:
+		return turns.Invalid("limited_to", turns.ReasonRequired, "name at least one thread; without this member the token is for all threads")
 	case len(c.ThreadIDs) > MaxThreads:
 		return turns.Invalid("limited_to", turns.ReasonTooLarge, "a token is limited to at most %d threads", MaxThreads)
-	case c.ExpiresInSeconds != 0 && !(c.ExpiresInSeconds >= 1 && c.ExpiresInSeconds <= MaxLife.Seconds()):
+	case c.ExpiresInSeconds != nil && !(*c.ExpiresInSeconds >= 1 && *c.ExpiresInSeconds <= MaxLife.Seconds()):
 		return turns.Invalid("expires_in_seconds", turns.ReasonRange, "a token lives for 1 to %.0f seconds; without this member it does not expire", MaxLife.Seconds())
 	}
 	for _, id := range c.ThreadIDs {

@@ -220,3 +220,28 @@ func same[T any](t testing.TB, what string, got, want *T) {
 		t.Errorf("%s row is\n\t%+v\nwant\n\t%+v", what, *got, want)
 	}
 }
+
+// Each attempt is counted once, whether it ends, is superseded before its end, or after
+// it.
+func TestUsedCountsEachAttemptOnce(t *testing.T) {
+	u := &items.Usage{TotalTokens: 7}
+	marker := &turns.RewindEvent{NewEpoch: 2, Usage: u}
+	for name, c := range map[string]struct {
+		state turns.State
+		body  any
+		want  *items.Usage
+	}{
+		"the end of an attempt":                     {turns.Active, &turns.EndedEvent{State: turns.Failed, Usage: u}, u},
+		"an end without usage":                      {turns.Active, &turns.EndedEvent{State: turns.Failed}, nil},
+		"a marker of an attempt that runs":          {turns.Active, marker, u},
+		"a marker of one that failed":               {turns.Failed, marker, nil},
+		"a marker of one that was interrupted":      {turns.Interrupted, marker, nil},
+		"a marker of one that completed, in review": {turns.Completed, marker, nil},
+		"a marker of a step":                        {turns.Active, &turns.RewindEvent{Step: "a", NewEpoch: 2, Usage: u}, nil},
+		"usage so far, while it waits":              {turns.Active, &turns.ProgressEvent{Result: &turns.PromptResult{Usage: u}}, nil},
+	} {
+		if got := turns.Used(&turns.Turn{State: c.state}, c.body); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}

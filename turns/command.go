@@ -30,6 +30,7 @@ type StartThread struct {
 	Cwd      string
 	Metadata jsontext.Value
 	Parent   *threads.Parent
+	By       By // who asks; "" = ByClient
 	Key      *ledger.Key
 }
 
@@ -50,6 +51,7 @@ type ChangeThread struct {
 	ThreadID string
 	Verb     threads.Verb
 	Reason   string
+	By       By // who asks; "" = the server
 	Key      *ledger.Key
 }
 
@@ -57,6 +59,7 @@ type ChangeThread struct {
 type CloseThread struct {
 	ThreadID string      `json:"thread_id"`
 	Reason   string      `json:"reason,omitzero"`
+	By       By          `json:"-"` // who asks; "" = ByClient
 	Key      *ledger.Key `json:"-"`
 }
 
@@ -237,12 +240,14 @@ type RespondResult struct {
 type Pause struct {
 	TimeoutSeconds float64     `json:"timeout_seconds,omitzero"`
 	Reason         string      `json:"reason,omitzero"`
+	By             By          `json:"-"` // who asks; "" = ByClient
 	Key            *ledger.Key `json:"-"`
 }
 
 // Resume resumes the runtime.
 type Resume struct {
 	Reason string      `json:"reason,omitzero"`
+	By     By          `json:"-"` // who asks; "" = ByClient
 	Key    *ledger.Key `json:"-"`
 }
 
@@ -276,6 +281,7 @@ type Fork struct {
 	ThreadID    string
 	AfterTurnID string // "" = the newest turn that has ended
 	NewThreadID string // "" = a new id
+	By          By     // who asks; "" = ByClient
 	Key         *ledger.Key
 }
 

@@ -3,6 +3,7 @@ package turns
 import (
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
 )
 
 // Events are the events of turns.
@@ -33,6 +34,11 @@ var RuntimeEvents = []ledger.EventType{
 
 func foldTurn(s ledger.State, h *notify.Header, body any) {
 	prev, _ := s.Row(Table, h.TurnID).(*Turn)
+	if u := Used(prev, body); u != nil {
+		if t, ok := s.Row(threads.Table, h.ThreadID).(*threads.Thread); ok {
+			s.Put(t.Spend(u))
+		}
+	}
 	if next := Apply(prev, *h, body); next != nil {
 		s.Put(next)
 	}

@@ -26,6 +26,8 @@ type RuntimeEvent struct {
 	Type   string      `json:"type"`
 	Reason string      `json:"reason,omitzero"`
 	Until  notify.Time `json:"until,omitzero"`
+
+	RequestedBy string `json:"requested_by,omitzero"` // the named token ("token:" and its name) that asked; "" = none
 }
 
 // ApplyRuntime returns the runtime that the event leaves, or nil if body is not

@@ -326,6 +326,21 @@ func Apply(prev *Turn, h notify.Header, body any) *Turn {
 	return &next
 }
 
+// Used returns what an attempt has used that ends with the event; nil for all other
+// events. Each attempt is counted once: by its end, or by the marker that supersedes it
+// before it has ended. prev is the turn before the event.
+func Used(prev *Turn, body any) *items.Usage {
+	switch b := body.(type) {
+	case *EndedEvent:
+		return b.Usage
+	case *RewindEvent:
+		if b.Step == "" && prev != nil && !prev.State.Ended() {
+			return b.Usage
+		}
+	}
+	return nil
+}
+
 // Child returns what makes the turn a child turn, beside its parent; the zero Child
 // if it is none.
 func (t *Turn) Child() Child {

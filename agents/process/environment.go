@@ -1,7 +1,9 @@
 package process
 
 import (
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -26,6 +28,30 @@ var own = map[string]bool{
 
 // Own reports whether the server sets this variable for each process itself.
 func Own(variable string) bool { return own[variable] }
+
+// WithoutOwn leaves the variables that are Own out of an environment, for a server that
+// is started. EnvGroup stays: by it a process of an agent is found that has started the
+// server.
+func WithoutOwn(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		variable, _, _ := strings.Cut(kv, "=")
+		return Own(variable) && variable != EnvGroup
+	})
+}
+
+// Disown removes from this process what WithoutOwn leaves out, so that nothing that it
+// starts can inherit it, in whatever way it is started.
+func Disown() error {
+	for variable := range own {
+		if variable == EnvGroup {
+			continue
+		}
+		if err := os.Unsetenv(variable); err != nil {
+			return fmt.Errorf("remove %s from the environment: %w", variable, err)
+		}
+	}
+	return nil
+}
 
 // Environment is the environment of an agent's process in dir: the server's
 // variables except those that are Own, PWD, and the variables in set.

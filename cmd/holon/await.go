@@ -57,6 +57,16 @@ has completed, 1 otherwise.
 				return err
 			}
 			defer c.close()
+			find := c.finder()
+			if options.owner != "" {
+				find = c.finder().telling() // its agent counts as told
+			}
+			if options.owner, err = find.thread(options.owner); err != nil {
+				return err
+			}
+			if options.turnIDs, err = find.turns(args); err != nil {
+				return err
+			}
 			raw, answer, err := options.wait(c)
 			if err != nil {
 				return err
@@ -142,11 +152,10 @@ func lostWhileWaiting(err error) bool {
 // unanswered reports whether the same request can be answered later.
 func unanswered(err error) bool {
 	var refused *client.Error
-	var peer *client.PeerError
 	if errors.As(err, &refused) {
 		return refused.Kind == client.KindUnavailable
 	}
-	return err != nil && !errors.As(err, &peer)
+	return err != nil && !client.IsWrongServer(err)
 }
 
 // what says what is waited for.

@@ -64,11 +64,11 @@ func TestABackgroundRunSaysHowToFollowIt(t *testing.T) {
 	s := startServer(t)
 	s.want("run", "--thread=main", "hello")
 	r := s.holon("run", "--background", "--parent=main", "--title=the tests", "/say all is well")
-	if got := anonymous(r.out); r.code != exitOK || got != "TURN: active, in thread THREAD\n" {
+	if got := anonymous(r.out); r.code != exitOK || got != "TURN: active, in thread THREAD \"the tests\"\n" {
 		t.Errorf("exit %d: %q", r.code, got)
 	}
 	turn := turnIDs.FindString(r.out)
-	contains(t, r.err, "holon await "+turn, "holon watch --thread thread_", "holon inbox policy main --wake idle")
+	contains(t, r.err, "holon await "+turn, "holon attach thread_", "holon inbox policy main --wake idle")
 	if got := anonymous(s.want("await", turn)); got != "TURN \"the tests\": completed in TIME\n  all is well\n" {
 		t.Errorf("%q", got)
 	}
@@ -200,7 +200,7 @@ func TestTreeShowsWhatEachChildDoes(t *testing.T) {
    │    holon respond ITEM
    └─ ✗ work of broken  failed after TIME: it broke  broken
 `
-	if got := laidOut(s.want("tree")); got != laidOut(want) {
+	if got := laidOut(s.want("tree", "--long")); got != laidOut(want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if got := s.want("tree", "alone"); !strings.HasPrefix(got, "✓ alone  completed in ") || strings.Count(got, "\n") != 1 {

@@ -48,6 +48,7 @@ func TestExitCodesAndHintsWithoutAServer(t *testing.T) {
 		{[]string{"watch", nowhere, "--after", "x"}, exitUsage, "LOG_ID:41"},
 		{[]string{"watch", nowhere, "--after=-1"}, exitUsage, "give a seq"},
 		{[]string{"watch", nowhere, "--limit=-1"}, exitUsage, "--limit"},
+		{[]string{"watch", nowhere, "--content=all"}, exitUsage, "give summary"},
 		{[]string{"call", nowhere, "x", "{"}, exitUsage, "PARAMS is not JSON"},
 		{[]string{"call"}, exitUsage, "Try: holon call"},
 		{[]string{"threads", nowhere, "--limit=-1"}, exitUsage, "--limit"},
@@ -204,7 +205,7 @@ func TestRunGoesOnInAThread(t *testing.T) {
 	if out := s.want("threads"); !strings.Contains(out, "mine") || !strings.Contains(out, "Work") {
 		t.Errorf("threads:\n%s", out)
 	}
-	if out := s.want("turns", "--thread=mine", "-n", "1"); strings.Count(out, "turn_") != 1 {
+	if out := s.want("turns", "--long", "--thread=mine", "-n", "1"); strings.Count(out, "turn_") != 1 {
 		t.Errorf("turns:\n%s", out)
 	}
 	if out := s.want("items", "--thread=mine", "--type=agent_message"); !strings.Contains(out, "two") || strings.Contains(out, "user_message") {

@@ -56,6 +56,11 @@ session of its agent. A change opens one if necessary.
 				return err
 			}
 			defer c.Close()
+			find := g.finder(cmd, c)
+			find.tell = len(set) > 0
+			if args[0], err = find.thread(args[0]); err != nil {
+				return err
+			}
 			var read struct {
 				Thread struct {
 					Config json.RawMessage `json:"config"`

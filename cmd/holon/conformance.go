@@ -56,7 +56,12 @@ report says what. The checks of workers need two agents without other workers:
 			if g.isTerminal(g.err) {
 				options.Done = func(r conformance.Result) { fmt.Fprintf(g.err, "\r\x1b[K%-5s %s", r.Outcome, r.ID) }
 			}
-			report, err := conformance.Run(cmd.Context(), conformance.Target{URL: endpoint.URL, Token: endpoint.Token, Dial: c.DialContext}, options)
+			certificates, err := endpoint.TLSConfig()
+			if err != nil {
+				return err
+			}
+			target := conformance.Target{URL: endpoint.URL, Token: endpoint.Token, Dial: c.DialContext, TLS: certificates}
+			report, err := conformance.Run(cmd.Context(), target, options)
 			if options.Done != nil {
 				fmt.Fprint(g.err, "\r\x1b[K")
 			}

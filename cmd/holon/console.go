@@ -20,6 +20,7 @@ type console struct {
 	out     io.Writer
 	err     io.Writer
 	environ []string
+	long    bool // tables show whole ids
 }
 
 // env is the last value of a variable, "" if it is not set.

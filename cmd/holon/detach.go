@@ -17,13 +17,16 @@ func newDetachCommand(g *globals) *cobra.Command {
 		Long: `From now on nothing waits for the end of the child turn: the turn that has started
 it can complete before. The end goes into the inbox of the owner. There is no way
 back; holon await waits for it without changing that.`,
-		Args: cobra.ExactArgs(1),
+		Args: oneName(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			c, err := g.caller(cmd)
 			if err != nil {
 				return err
 			}
 			defer c.close()
+			if args[0], err = c.finder().telling().turn(args[0]); err != nil {
+				return err
+			}
 			raw, r, err := change[turns.DetachResult](c, "turn/detach", key, map[string]any{"turn_id": args[0]})
 			if err != nil {
 				return err

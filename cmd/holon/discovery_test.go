@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,7 +70,7 @@ func deadServer(t *testing.T, url string) (data string) {
 func TestConnectStartsAServerWhereAKilledOneHasLeftItsFile(t *testing.T) {
 	data := deadServer(t, "http://127.0.0.1:1") // nothing listens there: the wait for it would take a minute
 	c := &process{cmd: exec.Command(build(t, t.TempDir(), "."), "connect"), exited: make(chan struct{})}
-	c.cmd.Env = append(os.Environ(), "HOLON_DATA="+data, "HOLON_LISTEN=127.0.0.1:0", "HOLON_URL=", "XDG_CONFIG_HOME="+t.TempDir())
+	c.cmd.Env = append(os.Environ(), "HOLON_DATA="+data, "HOLON_LISTEN=127.0.0.1:0", "HOLON_URL=", "HOLON_TOKEN=of-another-server", "XDG_CONFIG_HOME="+t.TempDir())
 	c.cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"holon/status"}`)
 	c.cmd.Stdout, c.cmd.Stderr = &c.output, &c.output
 	if err := c.cmd.Start(); err != nil {
@@ -91,6 +92,11 @@ func TestConnectStartsAServerWhereAKilledOneHasLeftItsFile(t *testing.T) {
 		_ = c.cmd.Process.Kill()
 		<-c.exited
 		t.Error("it waits for the server that is gone")
+	}
+	if record, err := client.ReadServerFile(data); err != nil {
+		t.Error(err)
+	} else if environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", record.PID)); err == nil && (!strings.Contains(string(environ), "HOLON_LISTEN=") || strings.Contains(string(environ), "of-another-server")) { // Linux
+		t.Errorf("the server was started with %q", environ)
 	}
 	if said := c.output.String(); !strings.Contains(said, "starting a server for "+data) || !strings.Contains(said, `"id":1,"result"`) {
 		t.Errorf("it says:\n%s", said)

@@ -20,7 +20,8 @@ type childFeed struct {
 	client *client.Client
 	owns   func(parentThread, parentTurn string) bool // whether that owner is one of the first level
 
-	apart []string // threads whose events are shown anyway
+	apart   []string // threads whose events are shown anyway
+	summary bool     // own brings summaries
 
 	found *feed             // the first events of all turns
 	own   *feed             // of the threads of child turns; nil if there are none
@@ -129,7 +130,7 @@ func (f *childFeed) follow() {
 	}
 	after := slices.Min(slices.Collect(maps.Values(f.seen)))
 	f.own = startFeed(f.ctx, f.client, client.Options{
-		AfterSeq: &after, ThreadIDs: slices.Sorted(maps.Keys(f.seen)), Methods: childEvents, RetryFirst: true,
+		AfterSeq: &after, ThreadIDs: slices.Sorted(maps.Keys(f.seen)), Methods: childEvents, Summary: f.summary, RetryFirst: true,
 	})
 }
 

@@ -19,7 +19,7 @@ can do that ("holon agents" shows which can). From then on both are independent.
 
   holon fork thread_…
   holon run --thread "$(holon fork thread_… -o json | jq -r .thread_id)" "and now otherwise"`,
-		Args: cobra.ExactArgs(1),
+		Args: oneName(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			format, c, err := g.dial(cmd)
 			if err != nil {
@@ -27,6 +27,13 @@ can do that ("holon agents" shows which can). From then on both are independent.
 			}
 			defer c.Close()
 			if key, err = keyOr(key); err != nil {
+				return err
+			}
+			find := g.changer(cmd, c)
+			if args[0], err = find.thread(args[0]); err != nil {
+				return err
+			}
+			if after, err = find.turn(after); err != nil {
 				return err
 			}
 			params := map[string]any{"thread_id": args[0], "idempotency_key": key}

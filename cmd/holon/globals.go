@@ -29,10 +29,14 @@ const (
 // the command. One goroutine, the command's, uses it.
 type globals struct {
 	console
-	url     string
-	output  string
-	started bool // a subcommand's own code has begun
-	loaded  *config.Loaded
+	url       string
+	tokenFile string
+	caFile    string
+	output    string
+	args      []string // the command line, without the program
+	started   bool     // a subcommand's own code has begun
+	loaded    *config.Loaded
+	server    *client.Client // the one that connectTo has made last, for hints
 }
 
 // usageError is a wrong command line that only the subcommand can detect.
@@ -83,39 +87,31 @@ func (g *globals) client(cmd *cobra.Command) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	named := loaded.Sources["data"].Origin != config.FromDefault
+	data := loaded.Sources["data"].Origin
 	resolve := client.DiscoverOrDefault(loaded.Data)
-	if named {
+	if data != config.FromDefault {
 		resolve = client.Discover(loaded.Data)
 	}
-	// A token leaves this machine only for a server whose data directory the
-	// user has named.
-	if g.url != "" {
-		resolve = client.At(g.url, "--url", loaded.Data, named)
-	} else if url := g.env("HOLON_URL"); url != "" {
-		resolve = client.At(url, "HOLON_URL", loaded.Data, named)
+	url, source := g.url, "--url"
+	if url == "" {
+		url, source = g.env("HOLON_URL"), "HOLON_URL"
 	}
-	if token := g.token(); token != "" {
-		resolve = client.WithToken(resolve, token)
-	}
-	c := client.New(resolve)
-	if _, err := c.Endpoint(); err != nil {
-		if g.url != "" || g.env("HOLON_URL") != "" {
+	if url != "" {
+		if _, err := client.NormalURL(url); err != nil {
 			return nil, &usageError{err: err}
 		}
+		// The token of a data directory leaves this machine only if the same
+		// command line names both.
+		resolve = client.At(url, source, loaded.Data, data == config.FromFlag && g.url != "")
+	}
+	c, err := g.connectTo(resolve)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.Endpoint(); err != nil {
 		return nil, err
 	}
 	return c, nil
-}
-
-// token is what the environment gives for requests, "" for none. The server gives an
-// agent a token for its own thread: it is sent where the server said, and nowhere
-// else.
-func (g *globals) token() string {
-	if g.url != "" && g.url != g.env("HOLON_URL") {
-		return ""
-	}
-	return g.env("HOLON_TOKEN")
 }
 
 // dial calls format, for a command that prints text or JSON, and then client.
@@ -140,7 +136,7 @@ func (g *globals) format(allowed ...string) (string, error) {
 
 // complain prints an error and what to do about it.
 func (g *globals) complain(err error) {
-	fmt.Fprintf(g.err, "holon: %s\n", timeline.Clean(err.Error()))
+	fmt.Fprintf(g.err, "holon: %s\n", timeline.Clean(redact(g.server, err.Error())))
 	if hint := g.hint(err); hint != "" {
 		fmt.Fprintf(g.err, "  %s\n", strings.ReplaceAll(hint, "\n", "\n  "))
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/seed82539d15/holon/cmd/holon/config"
@@ -33,33 +32,21 @@ func (g *globals) hint(err error) string {
 	if errors.As(err, &hinted) {
 		return hinted.hint
 	}
-	var unreachable *client.UnreachableError
-	if errors.As(err, &unreachable) {
-		if strings.HasPrefix(unreachable.Source, "--url") || strings.HasPrefix(unreachable.Source, "HOLON_URL") {
-			return "Check the address, or start a server there with: holon serve --listen …"
-		}
-		return "Start one with: holon serve"
-	}
-	var none *client.NoServerError
-	if errors.As(err, &none) {
-		return g.startHint(none.DataDir)
-	}
-	var peer *client.PeerError
-	if errors.As(err, &peer) {
-		return "Use a server of this user. If it is one, reach it by a unix socket (holon serve --listen unix:PATH) or by https."
+	if hint := g.hintOfConnection(err); hint != "" {
+		return hint
 	}
 	var refused *client.Error
 	if !errors.As(err, &refused) {
 		return hintOfSystem(err)
 	}
+	if refused.HTTPStatus >= 300 && refused.HTTPStatus < 400 {
+		return "Redirects are not followed: give the address to which this one leads."
+	}
 	switch refused.Kind {
 	case "conflict":
 		return hintOfConflict(refused.Reason)
 	case client.KindUnauthorized:
-		if g.token() != "" {
-			return "HOLON_TOKEN is not valid here: the token of an agent ends with the process or attempt that it was given to."
-		}
-		return "The token is in the server's data directory; name it with --data DIR."
+		return g.hintOfToken()
 	case client.KindForbidden:
 		return hintOfForbidden(refused.Reason)
 	case client.KindCursorExpired:
@@ -75,7 +62,7 @@ func (g *globals) hint(err error) string {
 	case "agent_unavailable":
 		return doctorHint
 	case "thread_not_found":
-		return "holon threads lists the threads."
+		return "holon threads lists the threads." + g.wholeIDs()
 	case "thread_closed":
 		return "A closed thread can be read only. Start another with: holon run \"…\""
 	case "entry_not_found":
@@ -87,7 +74,13 @@ func (g *globals) hint(err error) string {
 	case "bridge_not_found":
 		return "holon bridge list lists the bridges; holon bridge add makes one."
 	case "turn_not_found":
-		return "holon turns lists the turns."
+		return "holon turns lists the turns." + g.wholeIDs()
+	case "item_not_found":
+		return "holon respond lists the open questions, holon items all items." + g.wholeIDs()
+	case "turn_not_active":
+		return "It has ended. holon turns lists the turns; another one starts with: holon run --thread THREAD \"…\""
+	case "thread_paused":
+		return "holon resume THREAD ends its pause."
 	case client.KindUnavailable:
 		return "The server is starting or stopping; try again in a moment."
 	case "storage_full":
@@ -96,6 +89,14 @@ func (g *globals) hint(err error) string {
 		return "Check the disk first, then restart the server: until then it writes nothing."
 	}
 	return ""
+}
+
+// wholeIDs says how things are named for programs.
+func (g *globals) wholeIDs() string {
+	if g.output == "" || g.output == "text" {
+		return ""
+	}
+	return " With -o " + g.output + " a name is a whole id."
 }
 
 // hintOfConflict is the hint for a state that does not allow a request.
@@ -117,6 +118,10 @@ func hintOfForbidden(reason string) string {
 	switch reason {
 	case "agent_token":
 		return `HOLON_TOKEN is the token of an agent. It is for the agent's own thread and the threads below it: --thread "$HOLON_THREAD_ID", --parent "$HOLON_THREAD_ID".`
+	case "role":
+		return "The owner of the server can give you one that may: holon token create NAME --role read, respond, work or operate."
+	case "threads":
+		return "holon threads lists those that it is for. To start work below one: --parent THREAD."
 	case string(admission.ReasonHost), string(admission.ReasonOrigin), string(admission.ReasonSecFetchSite):
 		return "The server refuses this Host or Origin; see --allow-host and --allow-origin of holon serve."
 	}

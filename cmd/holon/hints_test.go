@@ -57,6 +57,15 @@ func TestStorageErrorsSayWhatToDo(t *testing.T) {
 
 func TestARefusedTokenIsSaidWithWhatItAllows(t *testing.T) {
 	with := func(environ ...string) *globals { return &globals{console: console{environ: environ}} }
+	// from is a command whose token came from somewhere.
+	from := func(source string, environ ...string) *globals {
+		g := with(environ...)
+		g.tokenFile = "FILE"
+		g.server = client.New(func() (client.Endpoint, error) {
+			return client.Endpoint{URL: "https://a", TokenFrom: source}, nil
+		})
+		return g
+	}
 	elsewhere := with("HOLON_URL=http://a", "HOLON_TOKEN=x")
 	elsewhere.url = "http://b"
 	for _, c := range []struct {
@@ -70,9 +79,16 @@ func TestARefusedTokenIsSaidWithWhatItAllows(t *testing.T) {
 		{with(), "forbidden", "", ""}, // a lease
 		{with("HOLON_TOKEN=x"), "forbidden", "agent_token", "the agent's own thread and the threads below it"},
 		{with(), "unauthorized", "token_missing", "--data DIR"},
-		{with("HOLON_TOKEN=x"), "unauthorized", "token_wrong", "ends with the process"},
-		{with("HOLON_TOKEN=x"), "unauthorized", "agent_ended", "ends with the process"},
-		{elsewhere, "unauthorized", "token_missing", "--data DIR"}, // it was not sent there
+		{from(""), "unauthorized", "token_missing", "holon login https://a"},
+		{from(fromVariable), "unauthorized", "token_wrong", "HOLON_TOKEN is not valid there"},
+		{from(fromVariable), "unauthorized", "agent_ended", "ends with the process"},
+		{from(fromTokenFile), "unauthorized", "token_wrong", "The token in FILE (--token-file)"},
+		{from(fromProfile), "unauthorized", "token_wrong", "the profile of https://a is not valid there any more: holon login https://a"},
+		{from(client.FromData), "unauthorized", "token_wrong", "The token of the data directory is not that of this server"},
+		{elsewhere, "unauthorized", "token_missing", "HOLON_TOKEN was not sent: it is for http://a."},
+		{from(fromVariable), "unauthorized", "token_ended", "when it is revoked or expires"},
+		{with("HOLON_TOKEN=x"), "forbidden", "role", "holon token create NAME --role"},
+		{with("HOLON_TOKEN=x"), "forbidden", "threads", "holon threads"},
 	} {
 		got := c.g.hint(&client.Error{Kind: c.kind, Reason: c.reason})
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {

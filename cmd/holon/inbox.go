@@ -85,7 +85,7 @@ a thread of the agent mailbox:
 // named, else ownInbox, else "" because that does not exist.
 func (c *caller) inboxThread(args []string) (string, error) {
 	if len(args) > 0 {
-		return args[0], nil
+		return c.finder().inbox(args[0])
 	}
 	err := c.client.Call(c.ctx, "thread/read", map[string]any{"thread_id": ownInbox}, nil)
 	if client.IsKind(err, "thread_not_found") {
@@ -94,9 +94,12 @@ func (c *caller) inboxThread(args []string) (string, error) {
 	return ownInbox, err
 }
 
-// needInboxThread is inboxThread for a command that needs one.
-func (c *caller) needInboxThread(args []string) (string, error) {
-	thread, err := c.inboxThread(args)
+// needInboxThread is inboxThread for a command that needs one, and changes it.
+func (c *caller) needInboxThread(args []string) (thread string, err error) {
+	if len(args) > 0 {
+		return c.finder().telling().inbox(args[0])
+	}
+	thread, err = c.inboxThread(args)
 	if err == nil && thread == "" {
 		err = usagef("which THREAD? Only a thread %q would be meant without one, and there is none", ownInbox)
 	}
@@ -265,7 +268,7 @@ func (c *caller) printInboxes(own bool) error {
 			continue
 		}
 		result.Threads = append(result.Threads, jsontext.Value(raw))
-		t.add(thread.ThreadID, fmt.Sprint(thread.Inbox.Unacked), fmt.Sprint(thread.Inbox.Pending), thread.Agent, thread.Title)
+		t.add(tableID(c.console)(thread.ThreadID), fmt.Sprint(thread.Inbox.Unacked), fmt.Sprint(thread.Inbox.Pending), thread.Agent, thread.Title)
 	}
 	if c.format != "text" {
 		return c.printValue(result, "threads")

@@ -41,7 +41,7 @@ stays. Repeating it changes nothing.
 				return nil
 			}
 			for _, id := range append(args, through) {
-				if _, err := entrySeq(id); id != "" && err != nil {
+				if _, err := entrySeq(id); id != "" && id != latest && err != nil {
 					return err
 				}
 			}
@@ -53,6 +53,15 @@ stays. Repeating it changes nothing.
 				return err
 			}
 			defer c.close()
+			if thread, err = c.finder().telling().inbox(thread); err != nil {
+				return err
+			}
+			if args, err = each(args, func(name string) (string, error) { return entryNamed(c, thread, name, all) }); err != nil {
+				return err
+			}
+			if through, err = entryNamed(c, thread, through, false); err != nil {
+				return err
+			}
 			params := map[string]any{}
 			var shown []jsontext.Value // with --all: what is acknowledged
 			switch {
@@ -155,6 +164,9 @@ it from stdin.
 				return err
 			}
 			defer c.close()
+			if args[0], err = c.finder().telling().inbox(args[0]); err != nil {
+				return err
+			}
 			params := map[string]any{"thread_id": args[0], "text": text}
 			if sender != "" {
 				params["sender"] = sender

@@ -33,8 +33,7 @@ reads like YAML. On a terminal long ones are cut; -o json prints them whole.
 			if limit < 0 {
 				return usagef("--limit %d: give 0 for all, or more", limit)
 			}
-			seq, err := entrySeq(args[0])
-			if err != nil {
+			if _, err := entrySeq(args[0]); args[0] != latest && err != nil {
 				return err
 			}
 			c, err := g.caller(cmd)
@@ -42,6 +41,16 @@ reads like YAML. On a terminal long ones are cut; -o json prints them whole.
 				return err
 			}
 			defer c.close()
+			if thread, err = c.finder().inbox(thread); err != nil {
+				return err
+			}
+			if args[0], err = entryNamed(c, thread, args[0], false); err != nil {
+				return err
+			}
+			seq, err := entrySeq(args[0])
+			if err != nil {
+				return err
+			}
 			if thread == "" {
 				if thread, err = c.threadOfEntry(args[0]); err != nil {
 					return err
@@ -78,6 +87,33 @@ func entrySeq(id string) (int64, error) {
 		return 0, usagef("%q is no id of an entry, such as ent_42; holon inbox lists them", id)
 	}
 	return seq, nil
+}
+
+// entryNamed is the id of the entry that a person names: "latest" is the newest one
+// that is not acknowledged, in the inbox of thread, or in ownInbox if that is "". With
+// as, the name is taken as it is.
+func entryNamed(c *caller, thread, name string, as bool) (string, error) {
+	if name != latest || as || c.format != "text" {
+		return name, nil
+	}
+	if thread == "" {
+		var err error
+		if thread, err = c.needInboxThread(nil); err != nil {
+			return "", err
+		}
+	}
+	found, err := inboxList{limit: 1}.fetch(c, thread)
+	switch {
+	case err != nil:
+		return "", err
+	case len(found.Entries) == 0:
+		return "", &hintedError{fmt.Errorf("nothing waits in the inbox of %s", timeline.OneLine(thread)), "Name another inbox with --thread THREAD; holon inbox --threads lists those in which something waits."}
+	}
+	var e inbox.Entry
+	if err := jsonv2.Unmarshal(found.Entries[0], &e); err != nil {
+		return "", fmt.Errorf("read an entry: %w", err)
+	}
+	return string(e.EntryID), nil
 }
 
 // threadOfEntry finds the thread in whose inbox an entry is by the event that

@@ -29,15 +29,12 @@ the server names, or "events": what happens in other threads.
   holon inbox subscribe me ci --filter 'payload.branch == "main"'`,
 		Args: cobra.ExactArgs(2),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
-			params := map[string]any{"thread_id": args[0], "source": args[1]}
+			params := map[string]any{"source": args[1]}
 			if filter != "" {
 				params["filter"] = filter
 			}
 			if id != "" {
 				params["subscription_id"] = id
-			}
-			if len(threads) > 0 {
-				params["thread_ids"] = threads
 			}
 			if len(methods) > 0 {
 				params["methods"] = methods
@@ -47,6 +44,16 @@ the server names, or "events": what happens in other threads.
 				return err
 			}
 			defer c.close()
+			if args[0], err = c.finder().telling().inbox(args[0]); err != nil {
+				return err
+			}
+			if threads, err = c.finder().telling().threads(threads); err != nil {
+				return err
+			}
+			params["thread_id"] = args[0]
+			if len(threads) > 0 {
+				params["thread_ids"] = threads
+			}
 			raw, result, err := change[inbox.SubscribeResult](c, "inbox/subscribe", "", params)
 			if err != nil {
 				return ofInbox(err, args[0])
@@ -85,6 +92,9 @@ func newInboxUnsubscribeCommand(g *globals) *cobra.Command {
 				return err
 			}
 			defer c.close()
+			if args[0], err = c.finder().telling().inbox(args[0]); err != nil {
+				return err
+			}
 			raw, result, err := change[inbox.UnsubscribeResult](c, "inbox/unsubscribe", "", map[string]any{"thread_id": args[0], "subscription_id": args[1]})
 			if err != nil {
 				return ofInbox(err, args[0])

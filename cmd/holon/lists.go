@@ -83,6 +83,9 @@ func (l listing) print(g *globals, cmd *cobra.Command, filter map[string]any, li
 		return err
 	}
 	defer c.Close()
+	if err := g.finder(cmd, c).filter(filter); err != nil {
+		return err
+	}
 	found, err := l.fetch(cmd.Context(), c, filter, limit)
 	if err != nil {
 		return err
@@ -94,16 +97,7 @@ func (l listing) print(g *globals, cmd *cobra.Command, filter map[string]any, li
 		g.note("%s", cmp.Or(l.none, "There are no "+l.member+" here."))
 		return nil
 	}
-	t := newTable(l.head...)
-	t.drop = l.drop
-	for _, raw := range found.rows {
-		cells, err := l.row(raw)
-		if err != nil {
-			return fmt.Errorf("read a row of %s: %w", l.method, err)
-		}
-		t.add(cells...)
-	}
-	if err := t.write(&g.console, l.flex); err != nil {
+	if err := l.write(&g.console, found.rows); err != nil {
 		return err
 	}
 	if found.more {
@@ -112,11 +106,45 @@ func (l listing) print(g *globals, cmd *cobra.Command, filter map[string]any, li
 	return nil
 }
 
+// write prints rows as a table.
+func (l listing) write(con *console, rows []json.RawMessage) error {
+	t := newTable(l.head...)
+	t.drop = l.drop
+	shown := tableID(con)
+	for _, raw := range rows {
+		cells, err := l.row(raw)
+		if err != nil {
+			return fmt.Errorf("read a row of %s: %w", l.method, err)
+		}
+		for i, head := range l.head {
+			if slices.Contains(idHeads, head) {
+				cells[i] = shown(cells[i])
+			}
+		}
+		t.add(cells...)
+	}
+	return t.write(con, l.flex)
+}
+
+// idHeads are the heads of the columns that have ids of threads, turns and items.
+var idHeads = []string{"THREAD", "TURN", "ITEM", "OF"}
+
+// tableID is how ids are shown in tables: their endings, or the whole with --long.
+func tableID(con *console) func(id string) string {
+	if con.long {
+		return func(id string) string { return id }
+	}
+	return short
+}
+
 // printList fetches and prints a listing. none is said to a person if it is empty. It
 // reports whether there are rows.
 func printList(c *caller, l listing, filter map[string]any, limit int, none string) (found bool, err error) {
 	if limit < 0 {
 		return false, usagef("--limit %d: give 0 for all, or more", limit)
+	}
+	if err := c.finder().filter(filter); err != nil {
+		return false, err
 	}
 	list, err := l.fetch(c.ctx, c.client, filter, limit)
 	if err != nil {
@@ -133,16 +161,7 @@ func printList(c *caller, l listing, filter map[string]any, limit int, none stri
 		c.note("%s", none)
 		return false, nil
 	}
-	t := newTable(l.head...)
-	t.drop = l.drop
-	for _, raw := range list.rows {
-		cells, err := l.row(raw)
-		if err != nil {
-			return false, fmt.Errorf("read a row of %s: %w", l.method, err)
-		}
-		t.add(cells...)
-	}
-	if err := t.write(c.console, l.flex); err != nil {
+	if err := l.write(c.console, list.rows); err != nil {
 		return false, err
 	}
 	if list.more {

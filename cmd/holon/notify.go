@@ -113,7 +113,11 @@ func (o *notifyOptions) run(c *caller, cmd *cobra.Command) (err error) {
 		return err
 	}
 	if o.thread != "" { // before a bridge is made for it
-		if err := c.client.Call(c.ctx, "thread/read", map[string]any{"thread_id": o.thread}, nil); err != nil {
+		name := o.thread
+		if o.thread, err = c.finder().telling().thread(name); err == nil {
+			err = c.client.Call(c.ctx, "thread/read", map[string]any{"thread_id": o.thread}, nil)
+		}
+		if err != nil {
 			if o.thread == ownInbox || slices.Contains(o.on, string(bridges.OnInbox)) {
 				return ofInbox(err, o.thread)
 			}

@@ -99,7 +99,7 @@ func receive(t *testing.T, program []string) {
 	}
 
 	// A retry takes it back. What replaces it comes as news of its own.
-	turn := strings.Fields(s.want("turns"))
+	turn := strings.Fields(s.want("turns", "--long"))
 	var id string
 	for _, word := range turn {
 		if strings.HasPrefix(word, "turn_") {

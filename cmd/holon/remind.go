@@ -40,7 +40,7 @@ inbox. WHEN is one argument, in the timezone of this machine:
 			if err != nil {
 				return &usageError{err: err}
 			}
-			params := map[string]any{"thread_id": args[0], "text": strings.Join(args[2:], " ")}
+			params := map[string]any{"text": strings.Join(args[2:], " ")}
 			switch {
 			case !spec.At.IsZero():
 				params["at"] = notify.TimeOf(spec.At)
@@ -60,6 +60,10 @@ inbox. WHEN is one argument, in the timezone of this machine:
 				return err
 			}
 			defer c.close()
+			if args[0], err = c.finder().telling().inbox(args[0]); err != nil {
+				return err
+			}
+			params["thread_id"] = args[0]
 			raw, result, err := change[inbox.TimerResult](c, "timer/create", key, params)
 			if err != nil {
 				return ofInbox(err, args[0])
@@ -134,6 +138,9 @@ func newRemindRmCommand(g *globals) *cobra.Command {
 				return err
 			}
 			defer c.close()
+			if args[0], err = c.finder().telling().inbox(args[0]); err != nil {
+				return err
+			}
 			raw, result, err := change[inbox.DeleteTimerResult](c, "timer/delete", "", map[string]any{"thread_id": args[0], "timer_id": args[1]})
 			if err != nil {
 				return ofInbox(err, args[0])

@@ -27,7 +27,7 @@ func newRespondCommand(g *globals) *cobra.Command {
   holon respond item_… --reject          the option that rejects it once
   holon respond item_… --option ID       an option by its id
   holon respond item_… --answer '{"name":"x"}'`,
-		Args: cobra.MaximumNArgs(1),
+		Args: oneName(0),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			chosen := 0
 			for _, name := range []string{"allow", "reject", "option", "answer", "cancel"} {
@@ -72,6 +72,9 @@ func newRespondCommand(g *globals) *cobra.Command {
 				return err
 			}
 			defer c.Close()
+			if params["item_id"], err = g.changer(cmd, c).question(args[0]); err != nil {
+				return err
+			}
 			return respond(cmd.Context(), &g.console, c, params, format)
 		}),
 	}
@@ -99,6 +102,9 @@ func respondAtTerminal(g *globals, cmd *cobra.Command, id string) error {
 		return err
 	}
 	defer c.Close()
+	if id, err = g.changer(cmd, c).question(id); err != nil {
+		return err
+	}
 	var result struct {
 		Item itemRow `json:"item"`
 	}

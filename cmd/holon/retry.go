@@ -18,7 +18,7 @@ func newRetryCommand(g *globals) *cobra.Command {
 input, or queues it if its thread is busy. Nothing is deleted: the log, and
 holon turns TURN, still show the earlier attempts. Their effects outside of
 Holon are not undone.`,
-		Args: cobra.ExactArgs(1),
+		Args: oneName(1),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			format, c, err := g.dial(cmd)
 			if err != nil {
@@ -26,6 +26,9 @@ Holon are not undone.`,
 			}
 			defer c.Close()
 			if key, err = keyOr(key); err != nil {
+				return err
+			}
+			if args[0], err = g.changer(cmd, c).turn(args[0]); err != nil {
 				return err
 			}
 			params := map[string]any{"turn_id": args[0], "idempotency_key": key}
@@ -57,7 +60,7 @@ Holon are not undone.`,
 			if _, err := fmt.Fprintf(g.out, "%s: attempt %d, %s\n", timeline.OneLine(retried.TurnID), retried.Attempt, state); err != nil {
 				return err
 			}
-			g.note("Watch it with: holon watch --thread %s --after %d", timeline.OneLine(retried.ThreadID), max(0, retried.Seq-1))
+			g.note("See it with: holon attach %s --after %d", timeline.OneLine(retried.ThreadID), max(0, retried.Seq-1))
 			return nil
 		}),
 	}

@@ -78,7 +78,7 @@ func TestATurnIsRetriedByHand(t *testing.T) {
 	s := startServer(t)
 	id := triedTwice(s)
 	first := s.holon("retry", id, "--reason=once more", "--idempotency-key=k")
-	if first.code != exitOK || !strings.HasPrefix(first.out, id+": attempt 3, ") || !strings.Contains(first.err, "holon watch --thread tried --after") {
+	if first.code != exitOK || !strings.HasPrefix(first.out, id+": attempt 3, ") || !strings.Contains(first.err, "holon attach tried --after") {
 		t.Fatalf("%+v", first)
 	}
 	if again := s.want("retry", id, "--reason=once more", "--idempotency-key=k"); !strings.HasPrefix(again, id+": attempt 3, ") {

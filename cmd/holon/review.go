@@ -42,7 +42,7 @@ first verdict wins; holon retry tries the turn again instead.
   holon review turn_…                       what its agent said last
   holon review turn_… --approve
   holon review turn_… --reject "the tests of package b still fail"`,
-		Args: cobra.MaximumNArgs(1),
+		Args: oneName(0),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			verdict, err := o.verdict(cmd)
 			if err != nil {
@@ -59,10 +59,16 @@ first verdict wins; holon retry tries the turn again instead.
 				return err
 			}
 			defer c.close()
-			if verdict == "" {
-				return showReview(c, args[0])
+			find := c.finder()
+			find.tell = verdict != ""
+			turnID, err := find.turn(args[0])
+			if err != nil {
+				return err
 			}
-			return o.give(c, args[0], verdict)
+			if verdict == "" {
+				return showReview(c, turnID)
+			}
+			return o.give(c, turnID, verdict)
 		}),
 	}
 	flags := cmd.Flags()
@@ -132,7 +138,7 @@ func (o *reviewOptions) give(c *caller, turnID string, verdict turns.ReviewState
 	}
 	switch {
 	case r.ContinuedBy != "":
-		c.note("Watch it with: holon watch --thread %s --after %d", timeline.OneLine(r.ThreadID), max(0, r.Seq-1))
+		c.note("See it with: holon attach %s --after %d", timeline.OneLine(r.ThreadID), max(0, r.Seq-1))
 	case verdict == turns.Rejected && !o.final:
 		c.note("It has been continued %d times, so that nothing follows any more. Start another turn with: holon run --thread %s \"…\"", turns.MaxContinuations, timeline.OneLine(r.ThreadID))
 	}

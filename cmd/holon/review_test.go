@@ -14,7 +14,7 @@ func TestATurnIsReviewed(t *testing.T) {
 	if !strings.Contains(out, "waits for a review: holon review turn_") {
 		t.Errorf("run:\n%s", out)
 	}
-	id := strings.Fields(s.want("review"))[6]
+	id := strings.Fields(s.want("review", "--long"))[6]
 	if out := s.want("review"); !strings.Contains(out, "the first try") || !strings.HasPrefix(id, "turn_") {
 		t.Fatalf("review:\n%s", out)
 	}
@@ -22,14 +22,14 @@ func TestATurnIsReviewed(t *testing.T) {
 		t.Errorf("review TURN: %s%s", r.out, r.err)
 	}
 	r := s.holon("review", id, "--reject", "/say the second try", "--idempotency-key=k")
-	if r.code != exitOK || !strings.Contains(r.out, "rejected, continued by turn_") || !strings.Contains(r.err, "holon watch --thread r") {
+	if r.code != exitOK || !strings.Contains(r.out, "rejected, continued by turn_") || !strings.Contains(r.err, "holon attach r --after") {
 		t.Fatalf("reject: exit %d: %s%s", r.code, r.out, r.err)
 	}
 	next := strings.Fields(r.out)[4]
 	if again := s.holon("review", id, "--reject", "/say the second try", "--idempotency-key=k"); again.out != r.out {
 		t.Errorf("again with the key: %s%s", again.out, again.err)
 	}
-	eventually(t, "the second try is in review", func() bool { return strings.Contains(s.want("turns", "--in-review"), next) })
+	eventually(t, "the second try is in review", func() bool { return strings.Contains(s.want("turns", "--in-review", "--long"), next) })
 	if r := s.holon("await", "--timeout=0", id); !strings.Contains(r.out, "continued by "+next+": waits for a review: holon review "+next) || r.code != exitFailed {
 		t.Errorf("await: exit %d: %s%s", r.code, r.out, r.err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +42,10 @@ durable log, which any number of clients follow live and resume by cursor.
 	root.CompletionOptions.HiddenDefaultCmd = false
 	flags := root.PersistentFlags()
 	flags.StringVar(&g.url, "url", "", "the server: http://HOST:PORT, https://HOST:PORT or unix:PATH (default: HOLON_URL, then DATA/server.json; http://127.0.0.1:8080 if DATA is not given)")
+	flags.StringVar(&g.tokenFile, "token-file", "", "a file that has the token for the server, of mode 0600 (default: HOLON_TOKEN, then what holon login has kept, then DATA/token)")
+	flags.StringVar(&g.caFile, "ca", "", "a file of certificates (PEM) that are trusted for https beside those of the system")
 	flags.StringVarP(&g.output, "output", "o", "", "how to print: text, json, jsonl or toon, as the subcommand allows")
+	flags.BoolVar(&g.long, "long", false, "tables show whole ids, not their last 8 characters")
 	config.BindCommon(flags)
 
 	root.AddGroup(
@@ -58,6 +63,7 @@ durable log, which any number of clients follow live and resume by cursor.
 		newTopCommand(g),
 		newRunCommand(g),
 		newChatCommand(g),
+		newAttachCommand(g),
 		newWatchCommand(g),
 		newRespondCommand(g),
 		newReviewCommand(g),
@@ -68,6 +74,11 @@ durable log, which any number of clients follow live and resume by cursor.
 		newDeliveriesCommand(g),
 		newDeliveryCommand(g),
 		newRedeliverCommand(g),
+		newInterruptCommand(g),
+		newSteerCommand(g),
+		newCloseCommand(g),
+		newPauseCommand(g),
+		newResumeCommand(g),
 		newRetryCommand(g),
 		newTreeCommand(g),
 		newAwaitCommand(g),
@@ -89,6 +100,9 @@ durable log, which any number of clients follow live and resume by cursor.
 		newTokenCommand(g),
 		newPruneCommand(g),
 		newConfigCommand(g),
+		newLoginCommand(g),
+		newLogoutCommand(g),
+		newProfilesCommand(g),
 		newVersionCommand(g),
 	)
 	add(groupProgram,
@@ -101,6 +115,8 @@ durable log, which any number of clients follow live and resume by cursor.
 		newBenchCommand(g),
 		newBenchChildCommand(g),
 	)
+	root.AddCommand(newNamesTopic())
+	g.completeNames(root)
 	root.SetHelpCommandGroupID(groupServer)
 	root.SetCompletionCommandGroupID(groupProgram)
 	return root
@@ -118,6 +134,11 @@ const (
 func execute(ctx context.Context, g *globals, args []string) int {
 	root := newRootCommand(g)
 	root.SetArgs(args)
+	g.args = args
+	// A --token-file before the command is that of the server, also if the command has
+	// its own (holon bridge add): otherwise the token would go to a bridge. Without it
+	// flags of a command may stand before the command, too.
+	root.TraverseChildren = slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--token-file") })
 	command, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK

@@ -40,6 +40,8 @@ type runOptions struct {
 
 	parent     string // the thread that owns the turn; "" = none
 	background bool   // nothing waits for the end of the turn
+	full       bool   // outputs are not folded
+	detach     bool   // the command does not wait for it
 }
 
 func newRunCommand(g *globals) *cobra.Command {
@@ -50,7 +52,8 @@ func newRunCommand(g *globals) *cobra.Command {
 		Long: `Starts a thread (or takes --thread) and a turn in it, and shows what happens
 until the turn has ended. Questions of the agent are asked on the terminal.
 Ctrl-C interrupts the turn; a second one exits without waiting for its end. The exit
-code is 0 if the turn completed, 1 otherwise.
+code is 0 if the turn completed, 1 otherwise. With --detach it only starts the turn,
+and prints its name and that of its thread: holon attach shows it later.
 
 PROMPT is text; "-", or no PROMPT with input piped in, reads it from stdin. The
 turn continues at the server if this command is cut off. A broken connection is
@@ -62,7 +65,8 @@ waits for it: this command prints the turn's id and ends, and the end of the tur
 goes into the owner's inbox.
 
   holon run "hello"
-  holon run --thread thread_… "and now the tests"
+  holon run --thread latest "and now the tests"
+  holon run --detach --title "fix the tests" "the tests of package b fail"
   git diff | holon run --agent review -
   holon run -o json "hello" | jq -r .text
   holon run --background --parent thread_… --title "the tests" "run all tests"`,
@@ -74,6 +78,9 @@ goes into the owner's inbox.
 			}
 			if options.background && options.parent == "" {
 				return usagef("--background: name the thread that is told of the end with --parent THREAD")
+			}
+			if options.background && options.detach {
+				return usagef("--background leaves the turn by itself; leave out --detach")
 			}
 			if err := turns.CheckTitle("--title", options.title); options.parent != "" && err != nil {
 				return &usageError{err: err} // before a thread is made for it
@@ -102,7 +109,14 @@ goes into the owner's inbox.
 				return err
 			}
 			defer c.Close()
-			if options.background {
+			find := g.changer(cmd, c)
+			if options.thread, err = find.threadToRun(options.thread); err != nil {
+				return err
+			}
+			if options.parent, err = find.thread(options.parent); err != nil {
+				return err
+			}
+			if options.background || options.detach {
 				return options.leave(cmd, g, c, prompt, format)
 			}
 			return options.run(cmd.Context(), &g.console, c, prompt, format, piped)
@@ -121,7 +135,9 @@ goes into the owner's inbox.
 	flags.StringVar(&options.review, "review", "", "which end waits for a review: none, on_success, on_failure or always (default: as the agent is configured)")
 	flags.StringVar(&options.parent, "parent", "", "the thread for which the turn works; it runs in a child thread of that one")
 	flags.BoolVar(&options.background, "background", false, "with --parent: start the turn and leave; its end goes into the inbox of that thread")
-	flags.BoolVarP(&options.quiet, "quiet", "q", false, "print only the agent's text, at the end; with --background, only the turn's id")
+	flags.BoolVar(&options.full, "full", false, "show all lines of long outputs, not the first 20")
+	flags.BoolVarP(&options.detach, "detach", "d", false, "start the turn and leave it: holon attach shows it")
+	flags.BoolVarP(&options.quiet, "quiet", "q", false, "print only the agent's text, at the end; with --detach or --background, only the turn's id")
 	return cmd
 }
 
@@ -290,8 +306,7 @@ func callRetrying(ctx context.Context, c *client.Client, method string, params, 
 	for attempt := 1; ; attempt++ {
 		err := c.Call(ctx, method, params, result)
 		var refused *client.Error
-		var peer *client.PeerError
-		absent := errors.As(err, &peer) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, os.ErrNotExist)
+		absent := client.IsWrongServer(err) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, os.ErrNotExist)
 		if err == nil || errors.As(err, &refused) || attempt == 1 && absent || attempt == 5 {
 			return err
 		}
@@ -336,7 +351,7 @@ func (o runOptions) run(ctx context.Context, con *console, c *client.Client, pro
 		return &exitError{code: exitFailed, err: errors.New("stopped before the turn had started")}
 	}
 	run.con, run.signals = con, signals
-	run.view = newRunViewer(con, format, o.quiet)
+	run.view = newRunViewer(con, format, o.quiet, folding(timeline.Options{Idle: "waiting for the turn", Hint: "Ctrl-C interrupts"}, run.threadID, o.full))
 	run.questions = questionsAt(con, piped)
 	defer run.questions.end()
 	err := run.follow()

@@ -108,6 +108,10 @@ func (r *turnRun) askSoon(q question) {
 }
 
 func (r *turnRun) askAll() error {
+	if r.result.Seq < r.caughtUp { // what is read now is the past: it may have been answered
+		r.due = time.After(answeredAtOnce)
+		return nil
+	}
 	asked := r.asked
 	r.asked, r.due = nil, nil
 	for _, q := range asked {

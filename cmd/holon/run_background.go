@@ -10,7 +10,8 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// leave starts a turn for which nothing waits, and says how to follow it.
+// leave starts a turn for which nothing waits, here or at the server, and says how to
+// follow it.
 func (o runOptions) leave(cmd *cobra.Command, g *globals, c *client.Client, prompt, format string) error {
 	return interruptible(func(cmd *cobra.Command, _ []string) error {
 		s, err := o.start(cmd.Context(), c, prompt)
@@ -28,11 +29,21 @@ func (o runOptions) leave(cmd *cobra.Command, g *globals, c *client.Client, prom
 		if s.Position > 0 {
 			state += fmt.Sprintf(" at position %d", s.Position)
 		}
-		if _, err := fmt.Fprintf(g.out, "%s: %s, in thread %s\n", timeline.OneLine(s.TurnID), state, timeline.OneLine(s.ThreadID)); err != nil {
+		title := ""
+		if t := timeline.OneLine(o.title); t != "" {
+			title = fmt.Sprintf(" %q", t)
+		}
+		if _, err := fmt.Fprintf(g.out, "%s: %s, in thread %s%s\n", timeline.OneLine(s.TurnID), state, timeline.OneLine(s.ThreadID), title); err != nil {
 			return err
 		}
+		thread := timeline.OneLine(s.ThreadID)
+		if o.detach {
+			g.note("See it with:  holon attach %s", thread)
+			g.note("Stop it with: holon interrupt %s", timeline.OneLine(s.TurnID))
+			return nil
+		}
 		owner := timeline.OneLine(o.parent)
-		g.note("Watch it with:    holon watch --thread %s --after %d", timeline.OneLine(s.ThreadID), s.after)
+		g.note("See it with:      holon attach %s --after %d", thread, s.after)
 		g.note("Wait for it with: holon await %s", timeline.OneLine(s.TurnID))
 		if s.Wake == inbox.WakeNone {
 			g.note("Its end goes into the inbox of %s and starts no turn there; this changes that: holon inbox policy %s --wake idle", owner, owner)

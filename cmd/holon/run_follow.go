@@ -18,15 +18,16 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// turnRun is one turn that the command follows. One goroutine, the command's,
-// uses it and waits for channels.
+// turnRun is one turn that the command follows, or all turns of a thread. One goroutine,
+// the command's, uses it and waits for channels.
 type turnRun struct {
 	con       *console
 	ctx       context.Context
 	client    *client.Client
 	threadID  string
-	turnID    string
+	turnID    string // "" = the command is attached to the thread: it follows all turns
 	after     int64
+	caughtUp  int64 // the newest seq when it began: questions are asked from then on
 	signals   <-chan os.Signal
 	view      viewer
 	questions *questions
@@ -54,16 +55,28 @@ type saying struct {
 	lineage []fold.Ref
 }
 
+// foldAfter is how many lines of the output of a tool are shown: the next message of the
+// agent stays near the one before.
+const foldAfter = 20
+
+// folding adds to the options of a timeline how outputs are folded, unless full is set.
+func folding(options timeline.Options, threadID string, full bool) timeline.Options {
+	if !full {
+		options.Fold, options.Unfold = foldAfter, "holon attach "+timeline.OneLine(threadID)+" --full"
+	}
+	return options
+}
+
 // newRunViewer makes the viewer of a run: for json and --quiet it shows only
 // the result.
-func newRunViewer(con *console, format string, quiet bool) viewer {
+func newRunViewer(con *console, format string, quiet bool, options timeline.Options) viewer {
 	switch {
 	case format == "jsonl":
 		return lineViewer{silentViewer{con}}
 	case format == "json" || quiet:
 		return silentViewer{con}
 	}
-	return con.newTimeline(timeline.Options{Idle: "waiting for the turn", Hint: "Ctrl-C interrupts"})
+	return con.newTimeline(options)
 }
 
 // follow shows the turn until it has ended or the person leaves.
@@ -72,7 +85,9 @@ func (r *turnRun) follow() error {
 	r.calls = make(chan func() string, 16)
 	f := startFeed(r.ctx, r.client, client.Options{AfterSeq: &r.after, ThreadIDs: []string{r.threadID}, RetryFirst: true})
 	defer f.end()
-	r.children = startChildFeed(r.ctx, r.client, &r.after, func(_, turnID string) bool { return turnID == r.turnID })
+	r.children = startChildFeed(r.ctx, r.client, &r.after, func(threadID, turnID string) bool {
+		return turnID == r.turnID || r.turnID == "" && threadID == r.threadID
+	})
 	defer r.children.end()
 	ticks := r.con.ticks()
 	for !r.ended {
@@ -103,6 +118,9 @@ func (r *turnRun) follow() error {
 				err = r.say(text)
 			}
 		case sig := <-r.signals:
+			if r.turnID == "" {
+				return errLeft
+			}
 			if sig != syscall.SIGINT || r.interrupted {
 				return &exitError{code: exitFailed, err: errors.New(r.left())}
 			}
@@ -115,27 +133,33 @@ func (r *turnRun) follow() error {
 	return nil
 }
 
-// left says what happens to the turn without this command, and how to watch it.
+// errLeft ends follow when a person leaves a thread.
+var errLeft = errors.New("left")
+
+// left says what happens to the turn without this command, and how to go on with it.
 func (r *turnRun) left() string {
-	fate := "the turn continues at the server; watch it with"
+	if r.turnID == "" {
+		return "what runs there goes on at the server"
+	}
+	again := fmt.Sprintf("holon attach %s --after %d", timeline.OneLine(r.threadID), max(r.after, r.result.Seq))
 	switch {
 	case r.interrupting:
-		fate = "the turn is being interrupted at the server; its end shows"
+		return "the turn is being interrupted at the server; its end shows: " + again
 	case r.interrupted && !r.refused:
-		fate = "the server was asked to interrupt the turn and has not answered yet; its outcome shows"
+		return "the server was asked to interrupt the turn and has not answered yet; its outcome shows: " + again
 	}
-	return fmt.Sprintf("%s: holon watch --thread %s --after %d", fate, r.threadID, max(r.after, r.result.Seq))
+	return fmt.Sprintf("the turn continues at the server\n  see it with:  %s\n  stop it with: holon interrupt %s", again, timeline.OneLine(r.turnID))
 }
 
 // take shows an event of this turn or of its thread, and remembers what the
 // result needs.
 func (r *turnRun) take(event client.Event) error {
-	if event.TurnID != "" && event.TurnID != r.turnID {
+	if event.TurnID != "" && event.TurnID != r.turnID && r.turnID != "" {
 		return nil // another turn of the thread: this one may be queued behind it
 	}
 	r.result.Seq = max(r.result.Seq, event.Seq)
 	if isEnd(event) {
-		if err := r.settle(); err != nil {
+		if err := r.settle(event.TurnID); err != nil {
 			return err
 		}
 	}
@@ -158,8 +182,12 @@ func (r *turnRun) take(event client.Event) error {
 		return err
 	}
 	switch event.Method {
+	case notify.ThreadClosed:
+		r.ended = r.ended || r.turnID == ""
 	case notify.TurnCompleted, notify.TurnInterrupted, notify.TurnFailed:
-		return r.end(event)
+		if r.turnID != "" {
+			return r.end(event)
+		}
 	case "item/created", "item/updated":
 		return r.item(event)
 	case "turn/progress":
@@ -194,11 +222,11 @@ const lateChildren = 5 * time.Second
 // settle shows what comes of child turns before the end of the turn: their events come on
 // streams of their own, maybe a moment later. If they do not come soon, the connection is
 // lost, and the turn's end matters more.
-func (r *turnRun) settle() error {
+func (r *turnRun) settle(turnID string) error {
 	if _, drawn := r.view.(*timeline.Renderer); !drawn {
 		return nil
 	}
-	ends := r.children.ends(r.threadID, r.turnID, r.after)
+	ends := r.children.ends(r.threadID, turnID, r.after)
 	late := time.After(lateChildren)
 	for !r.children.reached(ends) {
 		var err error
@@ -345,7 +373,7 @@ func (r *turnRun) item(event client.Event) error {
 	content := timeline.ReadContent(p.Content)
 	switch content.Type {
 	case "agent_message":
-		if p.Status != "in_progress" {
+		if p.Status != "in_progress" && r.turnID != "" {
 			if text := content.MessageText(); text != "" {
 				r.said = append(r.said, saying{item: event.ItemID, text: text, seq: event.Seq, lineage: p.Lineage})
 			}

@@ -30,6 +30,32 @@ func TestATokenIsAskedForAndNotShown(t *testing.T) {
 	}
 }
 
+func TestALoginAsksForTheTokenAndDoesNotShowIt(t *testing.T) {
+	s := startRemote(t)
+	config := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", config) // the terminal's command has no variable of its own
+	p := s.openTerminal("login", s.url, "--ca", s.ca)
+	p.await("Token of " + s.url + " (not shown): ")
+	p.silent()
+	p.enter(s.token)
+	p.await("logged in to")
+	if code := p.exit(); code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+	if seen := p.seen.String(); strings.Contains(seen, s.token) {
+		t.Errorf("the terminal shows the token:\n%s", seen)
+	}
+	(&user{t: t, environ: []string{"XDG_CONFIG_HOME=" + config}}).must("", "status", "--url", s.url)
+	p = s.openTerminal("login", s.url)
+	p.await("not shown")
+	p.silent()
+	p.enter("")
+	if code := p.exit(); code != exitUsage {
+		t.Errorf("nothing was entered: exit %d", code)
+	}
+	p.await("the terminal: nothing is in there")
+}
+
 // silent waits until the terminal does not show what is typed.
 func (p *terminal) silent() {
 	p.t.Helper()

@@ -43,11 +43,15 @@ drains (running turns get drain_seconds), a second one exits at once.
 			var kill atomic.Pointer[func()]
 			stop, done := stopSignals(&kill)
 			defer done()
-			err = daemon.Run(cmd.Context(), daemon.Options{
-				Config: loaded.Config, Version: version, Stdin: g.in, Stdout: g.out, Stderr: g.err, Stop: stop,
+			options := daemon.Options{
+				Config: loaded.Config, Version: version, Commit: builtFrom(), Stdin: g.in, Stdout: g.out, Stderr: g.err, Stop: stop,
 				Servers:  servers.At(g.env("XDG_RUNTIME_DIR")),
 				OnAgents: func(f func()) { kill.Store(&f) },
-			})
+			}
+			if g.isTerminal(g.err) {
+				options.Welcome = g.args
+			}
+			err = daemon.Run(cmd.Context(), options)
 			var usage *daemon.UsageError
 			if errors.As(err, &usage) {
 				return &exitError{code: exitUsage, err: usage.Err}

@@ -45,13 +45,17 @@ type server struct {
 	log  buffer
 	stop func()
 
-	listen  []string // besides an address of 127.0.0.1
+	only    []string // instead of a free address of 127.0.0.1
+	listen  []string // besides
 	agents  map[string]config.Agent
 	sources map[string]config.WebhookSource
 	bridges map[string]config.Bridge
 	drain   time.Duration // 0 = 100 ms
 
 	logLevel string // "" = info
+
+	auth      string // "" = auto
+	cert, key string // files; "" = no TLS
 }
 
 // startServer serves in this process until the test ends.
@@ -92,11 +96,16 @@ func agentsOf(t *testing.T, definitions ...string) map[string]config.Agent {
 func (s *server) start() {
 	s.t.Helper()
 	settings := config.Defaults()
-	settings.Data, settings.Listen = s.data, append([]string{"127.0.0.1:0"}, s.listen...)
+	settings.Data, settings.Listen = s.data, append(append([]string{}, s.only...), s.listen...)
+	if len(s.only) == 0 {
+		settings.Listen = append([]string{"127.0.0.1:0"}, s.listen...)
+	}
 	settings.LogLevel = cmp.Or(s.logLevel, settings.LogLevel)
 	settings.DrainTimeout = cmp.Or(s.drain, 100*time.Millisecond)
 	maps.Copy(settings.Agents, s.agents)
 	settings.Sources, settings.Bridges = s.sources, s.bridges
+	settings.Auth = cmp.Or(s.auth, settings.Auth)
+	settings.TLSCert, settings.TLSKey = s.cert, s.key
 	stop, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- daemon.Run(context.Background(), daemon.Options{

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	processes "github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/cmd/holon/config"
 	"github.com/seed82539d15/holon/rpc/client"
 )
@@ -33,7 +34,15 @@ func ensureServer(g *globals, cmd *cobra.Command, start bool) (*client.Client, e
 	if err != nil {
 		return nil, err
 	}
-	c := client.New(client.Discover(loaded.Data))
+	a, err := g.access()
+	if err != nil {
+		return nil, err
+	}
+	if a.from == fromVariable { // that of another server: this one may not even exist yet
+		a.token, a.from = "", ""
+	}
+	c := client.New(a.of(client.Discover(loaded.Data)))
+	g.server = c
 	_, err = c.Endpoint()
 	if err == nil {
 		err = awaitReady(cmd.Context(), c, nil)
@@ -93,7 +102,7 @@ func spawn(loaded *config.Loaded, environ []string) (exited <-chan error, err er
 	defer log.Close()
 	server := exec.Command(program, args...)
 	server.Dir = "/"
-	server.Env = environ
+	server.Env = processes.WithoutOwn(environ) // a token of its user is not for the server
 	server.Stdout, server.Stderr = log, log
 	server.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := server.Start(); err != nil {
@@ -129,8 +138,7 @@ func awaitReady(ctx context.Context, c *client.Client, exited <-chan error) erro
 			return nil
 		}
 		var refused *client.Error
-		var peer *client.PeerError
-		if errors.As(err, &refused) && refused.HTTPStatus < 500 || errors.As(err, &peer) {
+		if errors.As(err, &refused) && refused.HTTPStatus < 500 || client.IsWrongServer(err) {
 			return err
 		}
 		select {

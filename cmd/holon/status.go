@@ -93,7 +93,7 @@ func (s serverStatus) print(con *console, url string) error {
 	}
 	state := timeline.OneLine(s.State)
 	if s.PausedAt != nil && s.State == "paused" {
-		state += " since " + timeline.OneLine(*s.PausedAt) + " (resume with: holon call holon/resume)"
+		state += " since " + timeline.OneLine(*s.PausedAt) + " (resume with: holon resume)"
 	}
 	lines := [][2]string{
 		{"server", fmt.Sprintf("%s, version %s, up %s", url, timeline.OneLine(s.Version), timeline.Elapsed(time.Since(s.StartedAt)))},

@@ -161,6 +161,9 @@ func showTurn(g *globals, cmd *cobra.Command, id string) error {
 		return err
 	}
 	defer c.Close()
+	if id, err = g.finder(cmd, c).turn(id); err != nil {
+		return err
+	}
 	raw, read, err := readTurn(cmd.Context(), c, id, true)
 	if err != nil {
 		return err
@@ -220,7 +223,7 @@ func printActive(ctx context.Context, con *console, c *client.Client) error {
 		if t.ProgressMessage != "" {
 			doing += ": " + t.ProgressMessage
 		}
-		rows.add(t.ID, t.ThreadID, t.attempts(), cmp.Or(read.current(), "-"), doing, took(cmp.Or(t.FirstStartedAt, t.StartedAt), t.CompletedAt))
+		rows.add(tableID(con)(t.ID), tableID(con)(t.ThreadID), t.attempts(), cmp.Or(read.current(), "-"), doing, took(cmp.Or(t.FirstStartedAt, t.StartedAt), t.CompletedAt))
 	}
 	if _, err := fmt.Fprintln(con.out); err != nil {
 		return err

@@ -188,16 +188,16 @@ func TestCtrlCInterruptsTheTurnAndTheSecondLeaves(t *testing.T) {
 	if code := p.exit(); code != exitFailed {
 		t.Errorf("exit %d", code)
 	}
-	p.await("the turn is being interrupted at the server; its end shows: holon watch --thread left --after")
+	p.await("the turn is being interrupted at the server; its end shows: holon attach left --after")
 }
 
 func TestWhatBecomesOfATurnThatIsLeft(t *testing.T) {
 	for want, r := range map[string]turnRun{
-		"the turn continues at the server; watch it with: ":                    {},
-		"the server was asked to interrupt the turn and has not answered yet":  {interrupted: true},
-		"the turn continues at the server; watch it with: holon watch":         {interrupted: true, refused: true},
-		"the turn is being interrupted at the server; its end shows: ":         {interrupted: true, interrupting: true},
-		"the turn is being interrupted at the server; its end shows: holon wa": {interrupting: true},
+		"the turn continues at the server\n  see it with:  holon attach t":     {threadID: "t", turnID: "turn_1"},
+		"the server was asked to interrupt the turn and has not answered yet":  {turnID: "turn_1", interrupted: true},
+		"the turn continues at the server\n  see it":                           {turnID: "turn_1", interrupted: true, refused: true},
+		"the turn is being interrupted at the server; its end shows: ":         {turnID: "turn_1", interrupted: true, interrupting: true},
+		"the turn is being interrupted at the server; its end shows: holon at": {turnID: "turn_1", interrupting: true},
 	} {
 		if got := r.left(); !strings.HasPrefix(got, want) {
 			t.Errorf("%q, want %q", got, want)

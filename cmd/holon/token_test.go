@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -157,15 +159,94 @@ func TestEventsSayWhichTokenDidIt(t *testing.T) {
 		t.Fatal(text)
 	}
 	s.want("run", "--thread", "a", "mine") // the queue is done
+	s.did("inbox/send", `{"thread_id":"a","text":"for you"}`)
+	if _, text := s.as(phone, "inbox/ack", fmt.Sprintf(`{"thread_id":"a","all":true,"as_of_seq":%d}`, len(s.events()))); !strings.Contains(text, `"acked_entries":1`) {
+		t.Fatal(text)
+	}
 	text := s.post("event/list", `{"after_seq":0,"limit":1000}`)
-	for _, want := range []string{`"resolved_by":"token:phone"`, `"origin":"client","requested_by":"token:ci"`, `"origin":"queue","requested_by":"token:ci"`} {
+	for _, want := range []string{`"raw_count":1,"by":"token:phone"`, `"resolved_by":"token:phone"`, `"origin":"client","requested_by":"token:ci"`, `"origin":"queue","requested_by":"token:ci"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no event has %s", want)
 		}
 	}
-	if strings.Count(text, "requested_by") != 3 { // of mine there is none
+	if strings.Count(text, "requested_by") != 4 { // of the thread too, and of mine there is none
 		t.Errorf("requested_by %d times in\n%s", strings.Count(text, "requested_by"), text)
 	}
+}
+
+// Whoever starts, pauses or closes something with a token is in the log; the owner and
+// the server themselves are not named.
+func TestEventsOfThreadsAndPausesSayWhichTokenDidIt(t *testing.T) {
+	s := startServer(t)
+	op := s.newToken("op", "--role", "operate")
+	for _, c := range []struct{ method, params string }{
+		{"thread/start", `{"thread_id":%q}`}, {"thread/pause", `{"thread_id":%q}`}, {"thread/resume", `{"thread_id":%q}`},
+		{"holon/pause", ``}, {"holon/resume", ``}, {"thread/close", `{"thread_id":%q}`},
+	} {
+		params := func(thread string) string {
+			if c.params == "" {
+				return `{}`
+			}
+			return fmt.Sprintf(c.params, thread)
+		}
+		if _, text := s.as(op, c.method, params("its")); !strings.Contains(text, `"result"`) {
+			t.Fatal(text)
+		}
+		if c.method == "holon/pause" { // which changes nothing the second time
+			s.did("holon/resume", `{}`)
+			s.did("holon/pause", `{}`)
+			continue
+		}
+		s.did(c.method, params("mine"))
+	}
+	s.as(op, "thread/start", `{"thread_id":"busy"}`)
+	s.as(op, "turn/start", fmt.Sprintf(`{"thread_id":"busy","input":%s}`, promptJSON("/sleep 60000")))
+	s.as(op, "thread/close", `{"thread_id":"busy"}`)
+	got := map[string]string{}
+	for _, e := range s.events() {
+		var p struct {
+			State       string `json:"state"`
+			RequestedBy string `json:"requested_by"`
+		}
+		if err := json.Unmarshal(e.Params, &p); err != nil {
+			t.Fatal(err)
+		}
+		got[strings.Join([]string{e.Method, e.ThreadID, p.RequestedBy, map[bool]string{true: p.State}[e.Method == "thread/updated"]}, " ")] = ""
+	}
+	for _, want := range []string{
+		"thread/started its token:op ", "thread/paused its token:op ", "thread/resumed its token:op ", "thread/closed its token:op ",
+		"thread/started mine  ", "thread/paused mine  ", "thread/resumed mine  ", "thread/closed mine  ",
+		"holon/paused  token:op ", "holon/paused   ", "holon/resumed  token:op ", "holon/resumed   ", "thread/updated busy token:op closing",
+	} {
+		if _, ok := got[want]; !ok {
+			t.Errorf("no event is %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("there are %q", slices.Sorted(maps.Keys(got)))
+	}
+}
+
+// A worker whose token is revoked has nothing left, also not what its claim gave to it.
+func TestTheAccessOfAClaimEndsWithTheTokenThatClaimed(t *testing.T) {
+	s := startServerForWorkers(t)
+	worker := s.newToken("worker", "--role", "operate")
+	s.did("thread/start", `{"thread_id":"a","agent":"builds"}`)
+	s.did("turn/start", fmt.Sprintf(`{"thread_id":"a","input":%s}`, promptJSON("go")))
+	_, text := s.as(worker, "turn/claim", `{"agent":"builds","wait_seconds":30}`)
+	var c struct{ Result claimed }
+	if err := json.Unmarshal([]byte(text), &c); err != nil || c.Result.Access.Token == "" {
+		t.Fatal(err, text)
+	}
+	read := func() int {
+		status, _ := s.as(c.Result.Access.Token, "thread/read", `{"thread_id":"a"}`)
+		return status
+	}
+	if status := read(); status != http.StatusOK {
+		t.Fatalf("its access: %d", status)
+	}
+	s.want("token", "revoke", "worker")
+	eventually(t, "its access ends", func() bool { return read() == http.StatusUnauthorized })
 }
 
 func TestALimitedTokenSeesItsThreadsOnly(t *testing.T) {
@@ -192,15 +273,40 @@ func TestALimitedTokenSeesItsThreadsOnly(t *testing.T) {
 			t.Errorf("%s: %s", method, text)
 		}
 	}
+	_, text := s.as(token, "thread/list", `{"view":"summary"}`)
+	if !strings.Contains(text, `"below"`) || strings.Contains(text, "other") {
+		t.Errorf("summaries: %s", text)
+	}
+	if _, text := s.as(token, "thread/list", `{"view":"summary","thread_ids":["mine","other"]}`); !strings.Contains(text, `"reason":"threads"`) {
+		t.Errorf("summaries by name: %s", text)
+	}
+	if _, text := s.as(token, "cursor/advance", `{"consumer_id":"seen:colleague","stream_name":"events","subject_id":"mine","last_sequence":3}`); !strings.Contains(text, `"result"`) {
+		t.Error(text)
+	}
+	if _, text := s.as(token, "thread/list", `{"view":"summary","thread_ids":["mine"]}`); !strings.Contains(text, `"seen_seq":3`) {
+		t.Errorf("what it has seen: %s", text)
+	}
+	if text := s.did("thread/list", `{"view":"summary","thread_ids":["mine"]}`); !strings.Contains(text, `"seen_seq":0`) {
+		t.Errorf("what the owner has seen: %s", text)
+	}
 	for _, path := range []string{"/metrics", "/mcp"} {
 		if status, text := s.fetch(path, "Authorization", "Bearer "+token); status != http.StatusForbidden && status != http.StatusMethodNotAllowed {
 			t.Errorf("%s: %d %s", path, status, text)
 		}
 	}
+	for _, query := range []string{"thread_id=mine&thread_id=other", "within_thread_id=mine&within_thread_id=other"} {
+		for _, path := range []string{"/rpc/stream?", "/events?"} {
+			field := query[:strings.Index(query, "=")] + "[1]"
+			status, text := s.fetch(path+query, "Authorization", "Bearer "+token)
+			if status != http.StatusForbidden || !strings.Contains(text, `"message":"`+field+`: it is not of the threads`) || !strings.Contains(text, `"field":"`+field+`"`) {
+				t.Errorf("%s%s: %d %s", path, query, status, text)
+			}
+		}
+	}
 	if status, _ := s.fetch("/metrics", "Authorization", "Bearer "+s.newToken("all", "--role", "read")); status != http.StatusOK {
 		t.Errorf("/metrics with a token for all threads: %d", status)
 	}
-	_, text := s.as(token, "initialize", `{}`)
+	_, text = s.as(token, "initialize", `{}`)
 	contains(t, text, `"token":{"name":"colleague","role":"work","limited_to":["mine"]}`)
 }
 
@@ -223,6 +329,17 @@ func TestTokensAreNowhere(t *testing.T) {
 	seen.add("the log of events", s.post("event/list", `{"after_seq":0,"limit":1000}`))
 	_, page := s.fetch("/metrics")
 	seen.add("metrics", page)
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	s.want("backup", backup)
+	kept, err := os.ReadFile(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen.add("a backup", string(kept))
+	for _, args := range [][]string{{"export"}, {"config"}, {"doctor", "--skip-agents"}, {"schema", "openrpc"}} {
+		r := s.holon(args...)
+		seen.add("holon "+args[0], r.out+r.err)
+	}
 	s.stop()
 	seen.add("the server's log", s.log.String())
 	if err := filepath.WalkDir(s.data, func(path string, entry fs.DirEntry, err error) error {

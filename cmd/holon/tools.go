@@ -26,7 +26,7 @@ An agent that can use MCP servers over HTTP needs no command: the server has the
 same tools at POST /mcp.`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
-			if g.env("HOLON_TOKEN") == "" {
+			if g.env("HOLON_TOKEN") == "" && g.tokenFile == "" {
 				return usagef("HOLON_TOKEN is not set: the tools are for a process that the server has started for a thread")
 			}
 			c, err := g.client(cmd)
@@ -39,7 +39,7 @@ same tools at POST /mcp.`,
 				return err
 			}
 			if who.Agent == nil {
-				return errors.New("HOLON_TOKEN is not the token of an agent")
+				return errors.New("this is not the token of an agent")
 			}
 			ctx := api.WithAgent(cmd.Context(), api.Agent{ThreadID: who.Agent.ThreadID, TurnID: who.Agent.TurnID, Attempt: who.Agent.Attempt})
 			return tools.New(tools.Config{Caller: remote{c}, Version: version}).ServeStdio(ctx, g.in, g.out)

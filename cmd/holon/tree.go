@@ -22,7 +22,7 @@ With --watch the tree is drawn anew as it changes, until Ctrl-C.
   holon tree
   holon tree thread_… --watch
   holon tree -o json`,
-		Args: cobra.MaximumNArgs(1),
+		Args: oneName(0),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			c, err := g.caller(cmd)
 			if err != nil {
@@ -30,11 +30,13 @@ With --watch the tree is drawn anew as it changes, until Ctrl-C.
 			}
 			defer c.close()
 			root := ""
-			if len(args) > 0 {
-				root = args[0]
-			}
 			if watch && (c.format != "text" || !c.isTerminal(c.out)) {
 				return usagef("--watch draws on a terminal; programs follow the events: holon watch -o jsonl")
+			}
+			if len(args) > 0 {
+				if root, err = c.finder().thread(args[0]); err != nil {
+					return err
+				}
 			}
 			f, err := c.readForest(root)
 			switch {

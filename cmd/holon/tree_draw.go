@@ -42,7 +42,7 @@ type treeRow struct {
 func (f *forest) picture(con *console) picture {
 	live := con.isTerminal(con.out)
 	d := treeDrawing{
-		signs: con.signs(live), left: branchesUTF8, now: time.Now(),
+		id: tableID(con), signs: con.signs(live), left: branchesUTF8, now: time.Now(),
 	}
 	if d.signs.ASCII {
 		d.left = branchesASCII
@@ -63,18 +63,19 @@ type treeDrawing struct {
 	columns int // 0 = no bound
 	now     time.Time
 	rows    []treeRow
+	id      func(string) string // how ids are shown
 }
 
 // add adds a thread and what is below it. branch leads to its line, below to those
 // of its children.
 func (d *treeDrawing) add(t *treeThread, branch, below string) {
-	row := treeRow{branch: branch, name: t.ID}
+	row := treeRow{branch: branch, name: d.id(t.ID)}
 	title := t.Title
 	if t.Turn != nil && t.Turn.Title != "" {
 		title = t.Turn.Title
 	}
 	if title = timeline.OneLine(title); title != "" {
-		row.name, row.id = title, t.ID
+		row.name, row.id = title, d.id(t.ID)
 	}
 	row.sign, row.state = treeState(t, d.now)
 	d.rows = append(d.rows, row)
@@ -99,7 +100,7 @@ func (d *treeDrawing) add(t *treeThread, branch, below string) {
 // howToAnswer is the command that answers a question, or the one that lists all if it
 // does not fit.
 func (d *treeDrawing) howToAnswer(q treeQuestion, branch string) string {
-	text := "  holon respond " + timeline.OneLine(q.ItemID)
+	text := "  holon respond " + timeline.OneLine(d.id(q.ItemID))
 	if d.columns > 0 && timeline.Width(branch)+timeline.Width(text) > d.columns {
 		text = "  holon respond"
 	}

@@ -46,7 +46,12 @@ func (c *caller) readForest(root string) (*forest, error) {
 
 // readRows reads all rows of a list.
 func readRows[R any](c *caller, l listing, filter map[string]any, add func(*R)) (latest int64, err error) {
-	found, err := l.fetch(c.ctx, c.client, filter, 0)
+	return readNewest(c, l, filter, 0, add)
+}
+
+// readNewest reads the newest rows of a list; limit 0 reads all.
+func readNewest[R any](c *caller, l listing, filter map[string]any, limit int, add func(*R)) (latest int64, err error) {
+	found, err := l.fetch(c.ctx, c.client, filter, limit)
 	if err != nil {
 		return 0, err
 	}

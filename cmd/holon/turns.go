@@ -17,7 +17,7 @@ func newTurnsCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "turns [TURN]",
 		Short: "List turns, the newest last, or show one with its attempts and steps",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  oneName(0),
 		RunE: interruptible(func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				if state != "" || thread != "" || review || cmd.Flags().Changed("limit") {

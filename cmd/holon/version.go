@@ -8,43 +8,68 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/persist/sqlite"
 )
 
-// version is set by the linker: -X main.version=….
-var version = "dev"
+// version and commit are set by the linker: -X main.version=….
+var (
+	version = "dev"
+	commit  = ""
+)
 
-// versionInfo is what `holon version -o json` prints.
+// versionInfo is what `holon version --json` prints.
 type versionInfo struct {
 	Version  string `json:"version"`
-	Protocol string `json:"protocol_version"`
-	Revision string `json:"revision,omitempty"`
+	Commit   string `json:"commit,omitempty"`
 	Go       string `json:"go"`
+	Protocol string `json:"protocol_version"`
+	Schema   int    `json:"schema_version"` // of the database
 	Platform string `json:"platform"`
 }
 
 func newVersionCommand(g *globals) *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if asJSON && g.output == "" {
+				g.output = "json"
+			}
 			format, err := g.format("text", "json", "jsonl")
 			if err != nil {
 				return err
 			}
-			info := versionInfo{Version: version, Protocol: api.ProtocolVersion, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-			if build, ok := debug.ReadBuildInfo(); ok {
-				for _, setting := range build.Settings {
-					if setting.Key == "vcs.revision" {
-						info.Revision = setting.Value
-					}
-				}
+			if asJSON && format == "text" {
+				return usagef("--json and -o text contradict each other")
+			}
+			info := versionInfo{
+				Version: version, Commit: builtFrom(), Go: runtime.Version(), Protocol: api.ProtocolVersion, Schema: sqlite.SchemaVersion(),
+				Platform: runtime.GOOS + "/" + runtime.GOARCH,
 			}
 			if format != "text" {
 				return g.printJSON(info, format == "json")
 			}
-			_, err = fmt.Fprintf(g.out, "holon %s (protocol %s, %s, %s)\n", info.Version, info.Protocol, info.Go, info.Platform)
+			_, err = fmt.Fprintf(g.out, "holon %s (protocol %s, schema %d, %s, %s)\n", info.Version, info.Protocol, info.Schema, info.Go, info.Platform)
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as -o json")
+	return cmd
+}
+
+// builtFrom is the commit from which the program was built, "" if neither the linker
+// nor the Go command has said it.
+func builtFrom() string {
+	build, ok := debug.ReadBuildInfo()
+	if commit != "" || !ok {
+		return commit
+	}
+	for _, setting := range build.Settings {
+		if setting.Key == "vcs.revision" {
+			return setting.Value
+		}
+	}
+	return ""
 }

@@ -20,7 +20,7 @@ import (
 
 func newWatchCommand(g *globals) *cobra.Command {
 	var options client.Options
-	var after, superseded, consumer string
+	var after, superseded, consumer, content string
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "watch",
@@ -32,6 +32,9 @@ A retry supersedes earlier output. On a terminal its lines are removed
 (--superseded=hide) or struck out (mark), unless they have scrolled away; in
 plain lines a marker says what is superseded. show changes nothing.
 
+--within follows a thread and all that are below it, also those that start later.
+--content summary leaves out what agents print: of each item its type and title.
+
 -o jsonl prints every notification exactly as received, one per line, superseded
 ones too unless --superseded=hide asks the server to leave them out.
 -o json prints one object with all of them, finished when the watch ends.
@@ -39,12 +42,13 @@ ones too unless --superseded=hide asks the server to leave them out.
 --consumer keeps the position in a cursor of this name on the server: the watch
 starts after it (0: a new one), and advances it past what it has printed, at
 least once a second. After a crash it prints again what it had not confirmed.
-Use a name with the same --thread and --method each time.
+Use a name with the same --thread, --within and --method each time.
 
   holon watch                                 everything from now on
   holon watch --after 0                       everything from the beginning, then live
   holon watch --consumer laptop               everything since the last time
   holon watch --thread thread_… --method 'item/*'
+  holon watch --within thread_… --content summary
   holon watch --after 0 --limit 100 -o jsonl`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
@@ -61,6 +65,9 @@ Use a name with the same --thread and --method each time.
 			if cmd.Flags().Changed("consumer") && strings.TrimSpace(consumer) == "" {
 				return usagef("--consumer: give a name, such as laptop")
 			}
+			if options.Summary = content == contentSummary; content != "" && !options.Summary {
+				return usagef("--content %s: give %s, or leave it out for all", content, contentSummary)
+			}
 			mode, err := supersededMode(superseded, format)
 			if err != nil {
 				return err
@@ -70,6 +77,9 @@ Use a name with the same --thread and --method each time.
 				return err
 			}
 			defer c.Close()
+			if options.ThreadIDs, err = g.finder(cmd, c).threads(options.ThreadIDs); err != nil {
+				return err
+			}
 			if mode == timeline.Hide {
 				// The server need not send it if it can leave it out.
 				options.Collapse = format != "text" || collapses(cmd.Context(), c)
@@ -90,6 +100,8 @@ Use a name with the same --thread and --method each time.
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&options.ThreadIDs, "thread", nil, "only this thread; repeatable")
+	flags.StringArrayVar(&options.WithinThreadIDs, "within", nil, "only this thread and those below it; repeatable")
+	flags.StringVar(&content, "content", "", "summary: without what agents print")
 	flags.StringArrayVar(&options.Methods, "method", nil, "only this method, or a kind such as item/*; repeatable")
 	flags.StringVar(&after, "after", "", "start after this seq (0: from the beginning); LOG_ID:SEQ also checks that it is the same log")
 	flags.StringVar(&consumer, "consumer", "", "start after the cursor of this name, and advance it")
@@ -97,6 +109,9 @@ Use a name with the same --thread and --method each time.
 	flags.IntVar(&limit, "limit", 0, "end after this many events; 0: no limit")
 	return cmd
 }
+
+// contentSummary is the only value of --content.
+const contentSummary = "summary"
 
 // supersededMode reads --superseded. By default programs get the log unchanged.
 func supersededMode(flag, format string) (timeline.Superseded, error) {
@@ -155,14 +170,15 @@ type viewer interface {
 
 func watch(ctx context.Context, con *console, c *client.Client, options client.Options, format string, superseded timeline.Superseded, limit int, k *keeper) error {
 	view := newViewer(con, format, timeline.Options{
-		Threads: len(options.ThreadIDs) != 1, Superseded: superseded, HowToAnswer: true, Idle: "waiting for events",
+		Threads: len(options.ThreadIDs) != 1, Short: tableID(con), Title: titleOf(ctx, c),
+		Superseded: superseded, HowToAnswer: true, Idle: "waiting for events",
 	})
 	f := startFeed(ctx, c, options)
 	defer f.end()
 	var children *childFeed
-	if format == "text" && len(options.ThreadIDs) > 0 {
+	if format == "text" && len(options.ThreadIDs) > 0 && len(options.WithinThreadIDs) == 0 {
 		children = startChildFeed(ctx, c, options.AfterSeq, func(threadID, _ string) bool { return slices.Contains(options.ThreadIDs, threadID) })
-		children.apart = options.ThreadIDs
+		children.apart, children.summary = options.ThreadIDs, options.Summary
 		defer children.end()
 	}
 	f.keeper = k
@@ -182,6 +198,26 @@ func watch(ctx context.Context, con *console, c *client.Client, options client.O
 		con.note("stopped after seq %d; continue with: holon watch --after %d", seen, seen)
 	}
 	return err
+}
+
+// titlePatience bounds the question for a title: the events wait for it.
+const titlePatience = time.Second
+
+// titleOf asks the server for titles of threads, "" for one that it does not tell.
+func titleOf(ctx context.Context, c *client.Client) func(id string) string {
+	return func(id string) string {
+		ctx, cancel := context.WithTimeout(ctx, titlePatience)
+		defer cancel()
+		var read struct {
+			Thread struct {
+				Title string `json:"title"`
+			} `json:"thread"`
+		}
+		if c.Call(ctx, "thread/read", map[string]any{"thread_id": id}, &read) != nil {
+			return ""
+		}
+		return read.Thread.Title
+	}
 }
 
 // endKeeper confirms what a watch has printed, and says if that could not be done.

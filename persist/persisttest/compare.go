@@ -68,12 +68,12 @@ func (m *model) supersededBy(turnID string, lineage []notify.Ref, seq int64) int
 }
 
 // between returns the events after a seq, up to another, that pass the filter.
-// With collapse these are the live ones.
-func (m *model) between(after, upTo int64, f notify.Filter, collapse bool) []notify.Event {
+// With collapse these are the live ones, in a summary those that are no delta.
+func (m *model) between(after, upTo int64, f notify.Filter, collapse, summary bool) []notify.Event {
 	list := []notify.Event{}
 	for i := after; i < upTo; i++ {
 		e, p := &m.events[i], &m.parsed[i]
-		out := collapse && (e.Method == notify.TurnLate || m.supersededBy(p.TurnID, p.Lineage, e.Seq) != 0)
+		out := collapse && (e.Method == notify.TurnLate || m.supersededBy(p.TurnID, p.Lineage, e.Seq) != 0) || summary && e.Method == notify.ItemDelta
 		if !out && f.Match(e.ThreadID, e.Method) {
 			list = append(list, *e)
 		}
@@ -104,6 +104,7 @@ func (m *model) page(r *rapid.T) {
 		MaxBytes:  rapid.SampledFrom([]int{1, 700, 3000, 10_000, 1 << 20}).Draw(r, "max bytes"),
 		Frames:    rapid.Bool().Draw(r, "frames"),
 		Collapse:  rapid.Bool().Draw(r, "collapse"),
+		Summary:   rapid.Bool().Draw(r, "summary"),
 	}
 	p, err := m.h.Store.Page(context.Background(), q)
 	if err != nil {
@@ -116,7 +117,7 @@ func (m *model) page(r *rapid.T) {
 	if p.First != m.first || p.Latest != m.head() || p.AsOf != asOf || p.More != (p.Scanned < p.Latest) || p.Scanned < q.After || p.More && p.Scanned == q.After {
 		m.t.Fatalf("page of %d to %d as of %d, scanned %d, more %v of %+v", p.First, p.Latest, p.AsOf, p.Scanned, p.More, q)
 	}
-	want := m.between(q.After, p.Scanned, q.Filter, q.Collapse)
+	want := m.between(q.After, p.Scanned, q.Filter, q.Collapse, q.Summary)
 	size := paramBytes(want)
 	if len(want) > q.MaxEvents || len(want) > 1 && size > q.MaxBytes {
 		m.t.Fatalf("page of %d events, %d bytes of %+v", len(want), size, q)
@@ -128,8 +129,8 @@ func (m *model) page(r *rapid.T) {
 		return
 	}
 	sameEvents(m.t, fmt.Sprintf("page of %+v", q), p.Events, want)
-	if p.More && len(want) < q.MaxEvents && !q.Collapse && len(q.Filter.Methods) == 0 {
-		next := m.between(p.Scanned, m.head(), q.Filter, false)
+	if p.More && len(want) < q.MaxEvents && !q.Collapse && !q.Summary && len(q.Filter.Methods) == 0 {
+		next := m.between(p.Scanned, m.head(), q.Filter, false, false)
 		if len(next) == 0 || size+len(next[0].Params) <= q.MaxBytes {
 			m.t.Fatalf("the page of %+v ended after %d events, %d bytes", q, len(want), size)
 		}
@@ -139,7 +140,7 @@ func (m *model) page(r *rapid.T) {
 // stream reads a stream to its end, from the tail or from the log alone. The
 // tail knows from the events what is superseded, the log from rows.
 func (m *model) stream(r *rapid.T) {
-	after, filter, collapse := m.at(r), m.filter(r), rapid.Bool().Draw(r, "collapse")
+	after, filter, collapse, summary := m.at(r), m.filter(r), rapid.Bool().Draw(r, "collapse"), rapid.Bool().Draw(r, "summary")
 	tail := m.h.Tail
 	if rapid.Bool().Draw(r, "from the log") {
 		tail = notify.NewTail(0, m.head())
@@ -149,6 +150,9 @@ func (m *model) stream(r *rapid.T) {
 	if collapse {
 		c.Collapse()
 	}
+	if summary {
+		c.Summarize()
+	}
 	var got []byte
 	for c.After() < m.head() {
 		chunk, err := c.Next(context.Background(), 0)
@@ -157,7 +161,12 @@ func (m *model) stream(r *rapid.T) {
 		}
 		got = append(got, chunk.Data...)
 	}
-	if want := frames(m.between(after, m.head(), filter, collapse)); string(got) != string(want) {
-		m.t.Fatalf("the stream after %d of %+v, collapse %v, is\n%s, want\n%s", after, filter, collapse, got, want)
+	events := m.between(after, m.head(), filter, collapse, summary)
+	if summary {
+		p := notify.Page{Events: events}
+		p.Summarize()
+	}
+	if want := frames(events); string(got) != string(want) {
+		m.t.Fatalf("the stream after %d of %+v, collapse %v, summary %v, is\n%s, want\n%s", after, filter, collapse, summary, got, want)
 	}
 }

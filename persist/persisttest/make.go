@@ -185,6 +185,8 @@ func (m *Maker) Took(u *ledger.Unit, r ledger.Receipt) {
 		switch row := row.(type) {
 		case *threads.Thread:
 			m.Thread = row
+		case *threads.Spending:
+			m.Thread = row.Thread
 		case *turns.Turn:
 			m.Turns[row.TurnID] = row
 		case *items.Item:

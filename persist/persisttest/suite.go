@@ -34,6 +34,7 @@ type Store interface {
 	SubscriptionsOf(ctx context.Context, source string) ([]inbox.Subscription, error)
 	Payloads(ctx context.Context, seqs []int64) (map[int64]*inbox.Received, error)
 	InboxTotals(context.Context) (pending, unacked int64, err error)
+	OldestWaits(context.Context) (persist.Waits, error)
 }
 
 // Harness is a running, empty store. SetNow moves the clock that it dates
@@ -65,6 +66,7 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"ListPageEndsAtOneMiB", listBytes},
 		{"ReadsAreSnapshots", snapshots},
 		{"RetentionKeepsWhatItPromises", retention},
+		{"WhatWaitsForAPersonIsFound", waits},
 		{"InboxesAreReadAsTheyWereWritten", inboxes},
 		{"RestOfARemovedInboxIsNotRead", removedInbox},
 		{"InboxesAreFoldsOfTheirLog", inboxHistories},
@@ -73,6 +75,8 @@ func Exercise(t *testing.T, open func(t testing.TB) Harness) {
 		{"CursorsTellTheLoserOfARaceWhatIsStored", cursorOfMany},
 		{"CursorIsMadeOnceForAKey", cursorKeys},
 		{"CursorD10EveryStoreBehavesAsTheModel", cursorHistories},
+		{"SummariesFollowFromRows", summaries},
+		{"SummariesSeeOtherThreads", summariesOfOthers},
 		{"StoreBehavesAsItsModel", property},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })

@@ -190,7 +190,7 @@ func (m *Maker) Rewind(turnID, step string, reason turns.Cause) {
 	}
 	m.Add(notify.StreamRewind, turnID, "", &turns.RewindEvent{
 		Type: "rewind", Step: step, NewEpoch: 1 + m.highest(turnID, step), SupersededAfterSeq: first - 1, Reason: reason, Rank: first,
-		UsedMs: 1234,
+		UsedMs: 1234, Usage: &items.Usage{TotalTokens: 5},
 	})
 	if in := m.in[turnID]; m.Standing(turnID, in) == nil {
 		m.in[turnID] = ""

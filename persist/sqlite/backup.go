@@ -125,7 +125,7 @@ func checkBackup(file string) error {
 	if err != nil {
 		return err
 	}
-	if known := schemaVersion(); version > known {
+	if known := SchemaVersion(); version > known {
 		return &NewerError{Database: version, Program: known}
 	}
 	id := ""

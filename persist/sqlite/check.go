@@ -39,7 +39,7 @@ func (s *View) Check(ctx context.Context) (list []Finding, err error) {
 	}
 	if err := s.read(ctx, func(c *conn) error {
 		for _, setting := range []struct{ name, want string }{
-			{"journal_mode", "wal"}, {"user_version", fmt.Sprint(schemaVersion())},
+			{"journal_mode", "wal"}, {"user_version", fmt.Sprint(SchemaVersion())},
 		} {
 			got, err := c.pragma(setting.name)
 			if err != nil {

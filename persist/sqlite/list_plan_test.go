@@ -9,6 +9,7 @@ import (
 	"github.com/seed82539d15/holon/cursors"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/persist/persisttest"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
@@ -86,6 +87,8 @@ func TestEveryListFindsItsIndex(t *testing.T) {
 				}
 				_, err := s.view.ListThreads(ctx, threads.Query{State: state, Agent: agent, Newest: newest})
 				check(fmt.Sprintf("threads of state %q and agent %q", state, agent), "threads", want, err)
+				_, err = s.view.Summaries(ctx, turns.SummaryQuery{Query: threads.Query{State: state, Agent: agent, Newest: newest}})
+				check(fmt.Sprintf("summaries of threads of state %q and agent %q", state, agent), "threads", want, err)
 			}
 		}
 		for _, thread := range []string{"", "thread_a"} {
@@ -139,6 +142,41 @@ func TestEveryListFindsItsIndex(t *testing.T) {
 		for _, superseded := range both {
 			_, err := s.view.ListSteps(ctx, turns.StepQuery{TurnID: "turn_a", IncludeSuperseded: superseded, Newest: newest})
 			check("steps", "steps", "steps_turn (turn_id=? AND rowid>? AND rowid<?)", err)
+		}
+	}
+}
+
+// TestSummariesSeek checks that no statement of a summary scans or sorts, and that large
+// columns of the threads are not read.
+func TestSummariesSeek(t *testing.T) {
+	s := running(t, Options{Dir: t.TempDir()})
+	m := persisttest.NewMaker(t, s, "thread_a")
+	m.Add(notify.ThreadStarted, "", "", &threads.Changed{Type: "started", State: threads.Running, Agent: "echo"})
+	m.Attempt("turn_ended")
+	m.EndTurn("turn_ended")
+	m.Attempt("turn_active")
+	m.Create("turn_active", "item_ask", items.StatusPending, items.PermissionRequest{Type: items.KindPermissionRequest, Title: "May I?"})
+	m.Create("turn_active", "item_run", items.StatusInProgress, items.ToolCall{Type: items.KindToolCall, Title: "Run"})
+	m.Create("turn_active", "item_say", items.StatusInProgress, items.NewAgentMessage(""))
+	m.Delta("turn_active", "item_say", "hello", 0)
+	m.Commit()
+	prepared(t, s)
+	l, err := s.view.Summaries(context.Background(), turns.SummaryQuery{Consumer: "seen:owner"})
+	if err != nil || len(l.Rows) != 1 || l.Rows[0].Summary.Text != "hello" || l.Rows[0].Summary.Doing == nil || len(l.Rows[0].Summary.Waiting) != 1 {
+		t.Fatalf("%+v, %v", l.Rows, err)
+	}
+	statements, _ := prepared(t, s)
+	if len(statements) < 12 {
+		t.Fatalf("only %d statements", len(statements))
+	}
+	for _, sql := range statements {
+		if strings.Contains(sql, " FROM threads ") && (strings.Contains(sql, "metadata") || strings.Contains(sql, "config")) {
+			t.Errorf("it reads large columns: %s", sql)
+		}
+		for _, step := range planOf(t, s, sql) {
+			if !strings.HasPrefix(step, "SEARCH ") {
+				t.Errorf("%s\n%s", step, sql)
+			}
 		}
 	}
 }

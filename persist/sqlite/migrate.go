@@ -84,8 +84,8 @@ func userVersion(c *conn) (int, error) {
 	return version, nil
 }
 
-// schemaVersion returns the newest schema version that this program knows.
-func schemaVersion() int {
+// SchemaVersion returns the newest schema version that this program knows.
+func SchemaVersion() int {
 	steps, _ := fs.Glob(migrations, "migrations/*.sql") // the pattern is a constant
 	return len(steps)
 }

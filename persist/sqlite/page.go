@@ -43,7 +43,7 @@ func pageOf(c *conn, q notify.Query) (notify.Page, error) {
 	if q.After >= p.Latest {
 		return p, nil
 	}
-	if q.Frames && len(q.Filter.ThreadIDs) != 1 && len(q.Filter.Methods) == 0 {
+	if q.Frames && !q.Summary && len(q.Filter.ThreadIDs) != 1 && len(q.Filter.Methods) == 0 {
 		if ok, err := framesOf(c, q, &p); ok || err != nil {
 			return p, err
 		}
@@ -53,7 +53,7 @@ func pageOf(c *conn, q notify.Query) (notify.Page, error) {
 		return p, err
 	}
 	from, args := pageSQL(q, upTo, seqs)
-	if q.Filter.All() && !q.Collapse {
+	if q.Filter.All() && !q.Collapse && !q.Summary {
 		p.Events = make([]notify.Event, 0, min(int64(max(1, q.MaxEvents)), upTo-q.After, prealloc))
 	}
 	bytes := 0
@@ -83,6 +83,9 @@ func pageOf(c *conn, q notify.Query) (notify.Page, error) {
 // try and are never left out.
 const live = ` AND method <> 'turn/late' AND (span IS NULL
 	OR NOT EXISTS (SELECT 1 FROM steps s WHERE s.seq = events.span AND events.seq > s.hidden_after))`
+
+// noDeltas leaves out what is most of a log and in no summary.
+const noDeltas = " AND method <> '" + notify.ItemDelta + "'"
 
 // SQLite makes a page of frames, which is read as one value. Reading row by row
 // through the driver would take twice as long. Params have no line feeds.
@@ -163,7 +166,7 @@ const reachOfThread = "SELECT seq FROM events WHERE thread_id = ? AND seq > ? OR
 // would sort all events that they still have.
 func window(c *conn, q notify.Query, latest int64) (upTo int64, seqs []int64, err error) {
 	threads := q.Filter.ThreadIDs
-	sparse := len(q.Filter.Methods) > 0 || q.Collapse // events that are looked at may be left out of the page
+	sparse := len(q.Filter.Methods) > 0 || q.Collapse || q.Summary // events that are looked at may be left out of the page
 	switch {
 	case len(threads) == 0 && !sparse:
 		return latest, nil, nil
@@ -265,6 +268,9 @@ func pageSQL(q notify.Query, upTo int64, seqs []int64) (string, []driver.Value) 
 	}
 	if q.Collapse {
 		b.WriteString(live)
+	}
+	if q.Summary {
+		b.WriteString(noDeltas)
 	}
 	b.WriteString(" ORDER BY seq LIMIT ?")
 	return b.String(), append(args, int64(max(1, q.MaxEvents))+1)

@@ -40,6 +40,8 @@ func TestQueriesFindTheirIndexes(t *testing.T) {
 		"page of methods":            {page(notify.Query{Filter: notify.Filter{Methods: []string{"item/*"}}}, nil), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
 		"page of a thread":           {page(notify.Query{Filter: notify.Filter{ThreadIDs: []string{"a"}}}, nil), "events_thread (thread_id=? AND rowid>? AND rowid<?)"},
 		"page of threads":            {page(notify.Query{Filter: notify.Filter{ThreadIDs: []string{"a", "b"}}}, []int64{1}), "USING INTEGER PRIMARY KEY (rowid=?)"},
+		"page of summaries":          {page(notify.Query{Summary: true}, nil), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
+		"summaries of a thread":      {page(notify.Query{Summary: true, Filter: notify.Filter{ThreadIDs: []string{"a"}}}, nil), "events_thread (thread_id=? AND rowid>? AND rowid<?)"},
 		"window of a thread":         {explain(reachOfThread, "a", int64(1), int64(2)), "COVERING INDEX events_thread (thread_id=? AND rowid>?)"},
 		"frames of threads":          {explain(pageFrames+ofThreads+pageOrder, int64(1), int64(9), "[]"), "SEARCH events USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
 		"size of threads":            {explain(pageSize+ofThreads, int64(1), int64(9), "[]"), "SEARCH events USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},

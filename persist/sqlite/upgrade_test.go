@@ -34,6 +34,8 @@ var (
 	schema10 string
 	//go:embed testdata/schema11.sql
 	schema11 string
+	//go:embed testdata/schema12.sql
+	schema12 string
 )
 
 // forked1 adds a thread that was forked, of which that version kept no row.
@@ -82,6 +84,36 @@ func checkUpgraded(t *testing.T, s *Store, frames []byte, events int64, threads 
 	}
 	if bad := worst(t, s.view); len(bad) > 0 {
 		t.Errorf("doctor: %v", bad)
+	}
+}
+
+// TestDatabaseOfSchema12IsUpgraded opens what a server left that did not add up what
+// threads have spent. Superseded attempts count: four of the ten, one of them after its
+// end. The turn that is active has not ended.
+func TestDatabaseOfSchema12IsUpgraded(t *testing.T) {
+	dir, frames, events := frozen(t, schema12)
+	at := time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
+	s := running(t, Options{Dir: dir, Now: func() time.Time { return at }})
+	checkUpgraded(t, s, frames, events, 3)
+	for thread, want := range map[string]*threads.Spent{
+		"spends": {InputTokens: 11_000, OutputTokens: 70, TotalTokens: 11_070, Millionths: 1_100_000, Currency: "USD"},
+		"mixed":  {InputTokens: 2000, OutputTokens: 20, TotalTokens: 2020, Millionths: 100_000, Currency: "EUR"},
+		"none":   nil,
+	} {
+		if got, err := s.view.ReadThread(context.Background(), thread, 0); err != nil || !reflect.DeepEqual(got.Thread.Spent, want) {
+			t.Errorf("%s has spent %+v, %v, want %+v", thread, got.Thread.Spent, err, want)
+		}
+	}
+}
+
+// TestUpgradeAddsUpWhatSessionsCost opens the same as if the agent had reported the cost
+// of its session so far: 0.1, 0.1, 0.2, 0.3, then, each in a new session, 0.1, 0.2, 0.1.
+func TestUpgradeAddsUpWhatSessionsCost(t *testing.T) {
+	dir, _, _ := frozen(t, schema12+"UPDATE threads SET agent_session_id = 's' WHERE thread_id = 'spends';")
+	s := running(t, Options{Dir: dir})
+	want := &threads.Spent{InputTokens: 11_000, OutputTokens: 70, TotalTokens: 11_070, Millionths: 600_000, Session: 100_000, Currency: "USD"}
+	if got, err := s.view.ReadThread(context.Background(), "spends", 0); err != nil || !reflect.DeepEqual(got.Thread.Spent, want) {
+		t.Errorf("spent %+v, %v, want %+v", got.Thread.Spent, err, want)
 	}
 }
 

@@ -71,7 +71,7 @@ func checkVersion(c *conn) error {
 	if err != nil {
 		return err
 	}
-	switch known := schemaVersion(); {
+	switch known := SchemaVersion(); {
 	case version > known:
 		return &NewerError{Database: version, Program: known}
 	case version < known:

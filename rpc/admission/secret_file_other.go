@@ -4,9 +4,9 @@ package admission
 
 import "os"
 
-// readSecretFile reads a file that holds a secret, at most limit bytes. Owner
+// ReadSecretFile reads a file that holds a secret, at most limit bytes. Owner
 // and permissions work differently on this system and are not checked.
-func readSecretFile(path string, limit int) ([]byte, error) {
+func ReadSecretFile(path string, limit int) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -120,7 +120,7 @@ func LoadOrCreateToken(dir string) (Token, error) {
 // or that another user owns, is refused; the error says what to do.
 func LoadToken(dir string) (Token, error) {
 	path := filepath.Join(dir, TokenFile)
-	b, err := readSecretFile(path, maxTokenChars+2)
+	b, err := ReadSecretFile(path, maxTokenChars+2)
 	if err != nil {
 		return Token{}, err
 	}
@@ -161,7 +161,7 @@ func createToken(dir string) error {
 // writeCurlHeader keeps the line for curl -H @file in step with the token.
 func writeCurlHeader(dir string, t Token) error {
 	path, line := filepath.Join(dir, CurlHeaderFile), "Authorization: "+t.Authorization()+"\n"
-	if b, err := readSecretFile(path, len(line)+1); err == nil && string(b) == line {
+	if b, err := ReadSecretFile(path, len(line)+1); err == nil && string(b) == line {
 		return nil
 	}
 	temp, err := writeTemp(dir, line)
@@ -191,7 +191,7 @@ func writeTemp(dir, text string) (string, error) {
 	return f.Name(), nil
 }
 
-// readAtMost reads the file for every readSecretFile, at most limit bytes.
+// readAtMost reads the file for every ReadSecretFile, at most limit bytes.
 func readAtMost(f *os.File, path string, limit int) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
 	if err != nil {

@@ -88,7 +88,7 @@ func TestChosenTokenIsTakenAndTheCurlHeaderFollows(t *testing.T) {
 	if err != nil || !tok.Matches(chosen) {
 		t.Fatal(err)
 	}
-	b, err := readSecretFile(filepath.Join(dir, CurlHeaderFile), 1000)
+	b, err := ReadSecretFile(filepath.Join(dir, CurlHeaderFile), 1000)
 	if err != nil || string(b) != "Authorization: Bearer "+chosen+"\n" {
 		t.Errorf("curl-header %q: %v", b, err)
 	}

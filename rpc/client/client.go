@@ -3,8 +3,8 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -29,20 +29,23 @@ type Client struct {
 	// apart from the others.
 	guarded, plain *http.Client
 
-	mu       sync.Mutex // guards endpoint
+	mu       sync.Mutex // guards what follows, and plain
 	endpoint *Endpoint
+	ca       []byte // what plain trusts beside the system's authorities
 }
 
 // New returns a client of the server that resolve names. It does not connect.
 func New(resolve Resolver) *Client {
-	c := &Client{resolve: resolve, plain: httpClient(dial)}
-	c.guarded = httpClient(c.dialGuarded)
+	c := &Client{resolve: resolve, plain: httpClient(dial, nil)}
+	c.guarded = httpClient(c.dialGuarded, nil)
 	return c
 }
 
-func httpClient(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
+// httpClient makes a client; certificates may be nil.
+func httpClient(dial func(ctx context.Context, network, address string) (net.Conn, error), certificates *tls.Config) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
+			TLSClientConfig:     certificates,
 			Proxy:               proxyFor,
 			DialContext:         dial,
 			TLSHandshakeTimeout: 10 * time.Second,
@@ -60,8 +63,28 @@ func httpClient(dial func(ctx context.Context, network, address string) (net.Con
 // Close closes idle connections. Running calls, sessions and subscriptions
 // continue until their contexts end.
 func (c *Client) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.guarded.CloseIdleConnections()
 	c.plain.CloseIdleConnections()
+}
+
+// clientFor returns the HTTP client for requests to an endpoint.
+func (c *Client) clientFor(endpoint Endpoint) (*http.Client, error) {
+	if endpoint.guarded() {
+		return c.guarded, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !bytes.Equal(c.ca, endpoint.CA) {
+		certificates, err := endpoint.TLSConfig()
+		if err != nil {
+			return nil, err
+		}
+		c.plain.CloseIdleConnections()
+		c.plain, c.ca = httpClient(dial, certificates), endpoint.CA
+	}
+	return c.plain, nil
 }
 
 // Endpoint returns where the client connects to, resolving it if that has not
@@ -70,7 +93,7 @@ func (c *Client) Endpoint() (Endpoint, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.endpoint == nil {
-		endpoint, err := c.resolve()
+		endpoint, err := c.resolveChecked()
 		if err != nil {
 			return Endpoint{}, err
 		}
@@ -79,11 +102,20 @@ func (c *Client) Endpoint() (Endpoint, error) {
 	return *c.endpoint, nil
 }
 
+// resolveChecked resolves the endpoint, and refuses one that must not get its token.
+func (c *Client) resolveChecked() (Endpoint, error) {
+	endpoint, err := c.resolve()
+	if err == nil {
+		err = endpoint.check()
+	}
+	return endpoint, err
+}
+
 // refresh resolves the endpoint again after a connection was lost. If only the
 // default address is left, it keeps the known endpoint: another server may
 // listen at the default, and this one may come back soon.
 func (c *Client) refresh() {
-	endpoint, err := c.resolve()
+	endpoint, err := c.resolveChecked()
 	if err != nil {
 		return
 	}
@@ -98,8 +130,10 @@ func (c *Client) refresh() {
 // Call sends one request over POST /rpc and decodes its result into result (a
 // pointer, or nil to ignore it; a *json.RawMessage keeps the bytes). params may
 // be nil, a json.RawMessage or anything that encodes to an object. The error is
-// an *Error if the server refused, an *UnreachableError if no server answered,
-// a *PeerError if the token would have gone to another user.
+// an *Error if the server refused, an *UnreachableError if no server answered, a
+// *CertificateError if it is not known to be the right one, a *SchemeError if it
+// speaks https instead of http or the reverse, a *PeerError or a *ClearTextError if
+// the token would have gone to others.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
 	request := struct {
 		JSONRPC string `json:"jsonrpc"`
@@ -203,24 +237,20 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	if endpoint.Token != "" {
 		request.Header.Set("Authorization", "Bearer "+endpoint.Token)
 	}
-	transport := c.plain
-	if endpoint.guarded() {
-		transport = c.guarded
+	transport, err := c.clientFor(endpoint)
+	if err != nil {
+		return nil, err
 	}
 	response, err := transport.Do(request)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
 		}
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err
-		}
-		var peer *PeerError
-		if errors.As(err, &peer) {
-			return nil, peer
-		}
-		return nil, &UnreachableError{URL: endpoint.URL, Source: endpoint.Source, Err: err}
+		return nil, notSent(endpoint, err)
+	}
+	if wantsTLS(endpoint, response) {
+		response.Body.Close()
+		return nil, &SchemeError{URL: endpoint.URL}
 	}
 	return response, nil
 }

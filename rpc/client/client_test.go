@@ -65,15 +65,21 @@ func TestTokenGoesOnlyWhereItBelongs(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(data, "token"), []byte("s3cret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	writeRecord(t, data, os.Getpid(), "http://127.0.0.1:9999")
+	writeRecord(t, data, os.Getpid(), "http://127.0.0.1:9999", "unix:/x", "https://127.0.0.1:9998")
 	cases := []struct {
 		name    string
 		resolve Resolver
 		want    string
 	}{
 		{"discovered", Discover(data), "s3cret"},
-		{"loopback URL", At("http://127.0.0.1:9", SourceGiven, data, false), "s3cret"},
-		{"unix URL", At("unix:/x", SourceGiven, data, false), "s3cret"},
+		{"its URL", At("http://127.0.0.1:9999/", SourceGiven, data, false), "s3cret"},
+		{"its socket", At("unix:/x", SourceGiven, data, false), "s3cret"},
+		{"its https", At("https://127.0.0.1:9998", SourceGiven, data, false), "s3cret"},
+		{"another port, which may be a tunnel", At("http://127.0.0.1:9", SourceGiven, data, false), ""},
+		{"another scheme", At("http://127.0.0.1:9998", SourceGiven, data, false), ""},
+		{"another name", At("http://localhost:9999", SourceGiven, data, false), ""},
+		{"another socket", At("unix:/y", SourceGiven, data, false), ""},
+		{"another port, token meant for it", At("http://127.0.0.1:9", SourceGiven, data, true), "s3cret"},
 		{"another host", At("http://example.test:9", SourceGiven, data, false), ""},
 		{"another host, token meant for it", At("https://example.test", SourceGiven, data, true), "s3cret"},
 		{"default address", DiscoverOrDefault(t.TempDir()), ""},

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
-	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -25,6 +24,9 @@ const (
 	SourceGiven   = "given"
 )
 
+// FromData is Endpoint.TokenFrom of the token of a data directory.
+const FromData = "the data directory"
+
 // Endpoint is the address of a server and the token for it.
 type Endpoint struct {
 	// URL is http://…, https://… or unix:PATH.
@@ -32,10 +34,15 @@ type Endpoint struct {
 	// Token is the bearer token; if empty none is sent. It is never part of an
 	// error.
 	Token string
+	// TokenFrom says in words where the token came from, "" if there is none.
+	TokenFrom string
 	// LogID is the log id that the server recorded, empty if unknown.
 	LogID string
 	// Source says in words where the URL came from.
 	Source string
+	// CA has certificates in the form of PEM: authorities that are trusted for https
+	// beside those of the system. May be empty.
+	CA []byte
 
 	owner uint32 // the user who owns the file of Token; 0, root, if it came from no file
 }
@@ -44,23 +51,34 @@ type Endpoint struct {
 // every reconnect, because a server that restarts may listen elsewhere.
 type Resolver func() (Endpoint, error)
 
-// At returns a Resolver for a given URL. The token of dataDir is sent if the
-// host is this machine, or if sendToken says that the token is meant for this
-// server. The token allows running commands, so a URL alone is no reason to
-// send it to another host. dataDir may be empty.
+// At returns a Resolver for a given URL. The token of dataDir is sent if its
+// server.json names this URL on this machine, or if sendToken says that the token is
+// meant for this server. The token allows running commands, so a URL alone is no
+// reason to send it: a port of this machine may lead to another one. By plain http it
+// never goes there (ClearTextError). dataDir may be empty.
 func At(rawURL, source, dataDir string, sendToken bool) Resolver {
 	return func() (Endpoint, error) {
 		if err := checkURL(rawURL); err != nil {
 			return Endpoint{}, err
 		}
 		endpoint := Endpoint{URL: rawURL, Source: source}
-		if dataDir != "" && (sendToken || isLocal(rawURL)) {
+		if dataDir != "" && (sendToken || isLocal(rawURL) && servedAt(dataDir, rawURL)) {
 			if err := endpoint.readToken(dataDir); err != nil {
 				return Endpoint{}, err
 			}
 		}
 		return endpoint, nil
 	}
+}
+
+// servedAt tells whether the server of a data directory is, or was, at a URL.
+func servedAt(dataDir, rawURL string) bool {
+	record, err := ReadServerFile(dataDir)
+	at, wrong := NormalURL(rawURL)
+	return err == nil && wrong == nil && slices.ContainsFunc(record.URLs, func(url string) bool {
+		url, err := NormalURL(url)
+		return err == nil && url == at
+	})
 }
 
 // WithToken returns a Resolver of the same server with another token: one that was
@@ -71,7 +89,7 @@ func WithToken(resolve Resolver, token string) Resolver {
 		if err != nil {
 			return Endpoint{}, err
 		}
-		endpoint.Token, endpoint.owner = token, 0
+		endpoint.Token, endpoint.TokenFrom, endpoint.owner = token, SourceGiven, 0
 		return endpoint, nil
 	}
 }
@@ -176,41 +194,6 @@ func (r ServerRecord) best() (string, bool) {
 	return "", false
 }
 
-// checkURL checks a URL; the error says what to give instead.
-func checkURL(raw string) error {
-	if path, ok := strings.CutPrefix(raw, "unix:"); ok {
-		if path == "" {
-			return errors.New("unix: needs the path of a socket, as in unix:/run/holon.sock")
-		}
-		return nil
-	}
-	u, err := url.Parse(raw)
-	if err != nil {
-		return fmt.Errorf("server URL: %w", err)
-	}
-	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return fmt.Errorf("server URL %q: give http://HOST:PORT, https://HOST:PORT or unix:PATH", raw)
-	}
-	return nil
-}
-
-// isLocal tells whether a URL stays on this machine.
-func isLocal(raw string) bool {
-	if strings.HasPrefix(raw, "unix:") {
-		return true
-	}
-	u, err := url.Parse(raw)
-	if err != nil {
-		return false
-	}
-	host := u.Hostname()
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
-}
-
 // readToken reads the token of a data directory, or none if there is none or
 // another user owns it: the server then says whether it needs one.
 func (e *Endpoint) readToken(dataDir string) error {
@@ -230,7 +213,7 @@ func (e *Endpoint) readToken(dataDir string) error {
 	if err != nil {
 		return fmt.Errorf("read token: %w", err)
 	}
-	e.Token = strings.TrimSpace(string(data))
+	e.Token, e.TokenFrom = strings.TrimSpace(string(data)), FromData
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		e.owner = stat.Uid
 	}

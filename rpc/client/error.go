@@ -1,10 +1,14 @@
 package client
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -79,6 +83,81 @@ func (e *UnreachableError) Error() string {
 
 // Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// SchemeError says that the server at URL speaks http where URL says https, or the
+// reverse.
+type SchemeError struct{ URL string }
+
+// Error names both addresses.
+func (e *SchemeError) Error() string {
+	if isTLS(e.URL) {
+		return fmt.Sprintf("%s answers in plain http: its address is %s", e.URL, e.Other())
+	}
+	return fmt.Sprintf("%s answers in https: its address is %s", e.URL, e.Other())
+}
+
+// Other is the URL with the other scheme.
+func (e *SchemeError) Other() string {
+	_, rest, _ := strings.Cut(e.URL, "://")
+	if isTLS(e.URL) {
+		return "http://" + rest
+	}
+	return "https://" + rest
+}
+
+// IsWrongServer tells whether err says that what is at the URL must not get a request,
+// or cannot read it: a *PeerError, a *ClearTextError, a *CertificateError or a
+// *SchemeError. Nothing has happened then, and another attempt changes nothing.
+func IsWrongServer(err error) bool {
+	var peer *PeerError
+	var clear *ClearTextError
+	var certificate *CertificateError
+	var scheme *SchemeError
+	return errors.As(err, &peer) || errors.As(err, &clear) || errors.As(err, &certificate) || errors.As(err, &scheme)
+}
+
+// notSent turns the error of an HTTP client into one of this package.
+func notSent(endpoint Endpoint, err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	var peer *PeerError
+	var clear *ClearTextError
+	certificate := ofCertificate(endpoint, err)
+	switch {
+	case errors.As(err, &peer):
+		return peer
+	case errors.As(err, &clear):
+		return clear
+	case certificate != nil:
+		return certificate
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return &SchemeError{URL: endpoint.URL}
+	}
+	return &UnreachableError{URL: endpoint.URL, Source: endpoint.Source, Err: err}
+}
+
+// wantsTLS tells whether an answer to plain http says that the server speaks https:
+// servers of Go, nginx and Apache do. The body stays readable.
+func wantsTLS(endpoint Endpoint, response *http.Response) bool {
+	endless := response.ContentLength < 0 && response.ProtoAtLeast(1, 1)
+	if response.StatusCode != http.StatusBadRequest || isTLS(endpoint.URL) || endless {
+		return false
+	}
+	const most = 1 << 10
+	head, _ := io.ReadAll(io.LimitReader(response.Body, most)) // what cannot be read is not found
+	response.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head), response.Body), response.Body}
+	for _, said := range []string{"HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port", "speaking plain HTTP to an SSL-enabled server port"} {
+		if bytes.Contains(head, []byte(said)) {
+			return true
+		}
+	}
+	return false
+}
 
 // errorBody is the error member of a JSON-RPC response.
 type errorBody struct {

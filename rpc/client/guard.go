@@ -35,10 +35,61 @@ func (e *PeerError) Error() string {
 // Unwrap returns why the user is not known, nil if it is.
 func (e *PeerError) Unwrap() error { return e.Err }
 
+// ClearTextError says that the token was not sent to URL, because others could read
+// plain http on its way to another machine. Nothing else was sent either. Address is
+// the other machine, if a name of this one turned out to be one; else it is empty.
+type ClearTextError struct{ URL, Address string }
+
+// Error names the URL.
+func (e *ClearTextError) Error() string {
+	if e.Address != "" {
+		return fmt.Sprintf("%s leads to another machine (%s), so the token was not sent: it would go there in plain http", e.URL, e.Address)
+	}
+	return fmt.Sprintf("%s is plain http to another machine, so the token was not sent", e.URL)
+}
+
+// check tells whether the token may go to the URL at all.
+func (e Endpoint) check() error {
+	if e.Token == "" {
+		return nil
+	}
+	if err := CheckToken(e.Token); err != nil {
+		return err
+	}
+	return MayGetToken(e.URL)
+}
+
+// MayGetToken returns nil if a token may be sent to a URL at all: over https, to this
+// machine, where the user who listens is looked up, and to unix sockets. Else it is a
+// *ClearTextError.
+func MayGetToken(url string) error {
+	if isTLS(url) || isLocal(url) {
+		return nil
+	}
+	return &ClearTextError{URL: url}
+}
+
+// CheckToken checks that a text can be a token: characters that are allowed in an
+// Authorization header (RFC 6750, b64token), at most 4,096. The error does not quote
+// it.
+func CheckToken(text string) error {
+	if text == "" || len(text) > maxTokenBytes {
+		return fmt.Errorf("a token has 1 to %d characters, this one has %d", maxTokenBytes, len(text))
+	}
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-._~+/=", c) >= 0:
+		default:
+			return fmt.Errorf("a token is made of letters, digits and -._~+/=, and the character at position %d of this one is not", i+1)
+		}
+	}
+	return nil
+}
+
 // guarded tells whether the listening user must be looked up before a request
 // is sent: the request carries a token, and no certificate identifies the
 // server.
-func (e Endpoint) guarded() bool { return e.Token != "" && !strings.HasPrefix(e.URL, "https:") }
+func (e Endpoint) guarded() bool { return e.Token != "" && !isTLS(e.URL) }
 
 // maySee tells whether a user may see the token: that is a user who could read
 // its file anyway.
@@ -79,12 +130,12 @@ func (c *Client) dialGuarded(ctx context.Context, network, address string) (net.
 	return conn, nil
 }
 
-// checkPeer returns nil if the token may be sent on a connection. It cannot
-// check connections to other machines, nor on systems that do not report peers.
+// checkPeer returns nil if the token may be sent on a connection in clear. It cannot
+// check connections on systems that do not report peers.
 func (e Endpoint) checkPeer(ctx context.Context, conn net.Conn) error {
 	remote := conn.RemoteAddr()
 	if tcp, ok := remote.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		return nil
+		return &ClearTextError{URL: e.URL, Address: remote.String()}
 	}
 	uid, err := acceptedBy(ctx, conn)
 	switch {

@@ -16,8 +16,6 @@ import (
 	"github.com/seed82539d15/holon/host/hosttest"
 )
 
-const secret = "s3cret-0123456789-0123456789-0123456789"
-
 // dataWithToken is a data directory of this user.
 func dataWithToken(t *testing.T) string {
 	t.Helper()
@@ -110,7 +108,7 @@ func TestAnotherUsersUnixSocketGetsNoToken(t *testing.T) {
 	if said, err := spy.Line(); err != nil || said != path {
 		t.Fatal(said, err)
 	}
-	c := New(At("unix:"+path, SourceGiven, dataWithToken(t), false))
+	c := New(At("unix:"+path, SourceGiven, dataWithToken(t), true))
 	defer c.Close()
 	var peer *PeerError
 	if err := c.Ready(t.Context()); !errors.As(err, &peer) || peer.UID != hosttest.OtherUID {
@@ -127,7 +125,7 @@ func TestServersThatMayReadTheTokenGetIt(t *testing.T) {
 	t.Run("this user", func(t *testing.T) {
 		var got string
 		url := startHTTP(t, func(w http.ResponseWriter, r *http.Request) { got = r.Header.Get("Authorization") })
-		c := New(At(url, SourceGiven, dataWithToken(t), false))
+		c := New(At(url, SourceGiven, dataWithToken(t), true))
 		defer c.Close()
 		if err := c.Ready(t.Context()); err != nil || got != "Bearer "+secret {
 			t.Errorf("%q, %v", got, err)
@@ -139,7 +137,7 @@ func TestServersThatMayReadTheTokenGetIt(t *testing.T) {
 		if err := os.Chown(filepath.Join(data, "token"), hosttest.OtherUID, hosttest.OtherUID); err != nil {
 			t.Fatal(err)
 		}
-		c := New(At("http://"+address, SourceGiven, data, false))
+		c := New(At("http://"+address, SourceGiven, data, true))
 		defer c.Close()
 		if err := c.Ready(t.Context()); err != nil {
 			t.Error(err)
@@ -191,7 +189,7 @@ func TestTheTokenWaitsUntilTheServerHasTakenTheConnection(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	c := New(At(url, SourceGiven, data, false))
+	c := New(At(url, SourceGiven, data, true))
 	defer c.Close()
 	if err := c.Ready(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("nobody has taken the connection: %v", err)

@@ -16,3 +16,6 @@ func TestMain(m *testing.M) {
 	// A connection that net/http cuts early lingers 500 ms, longer than goleak waits.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 }
+
+// secret is the token of the tests.
+const secret = "s3cret-0123456789-0123456789-0123456789"

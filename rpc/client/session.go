@@ -75,6 +75,7 @@ func (c *Client) Dial(ctx context.Context, options SessionOptions) (*Session, er
 	if err != nil {
 		stop()
 		cancel()
+		writer.Close() // a request that was refused may still be read from
 		return nil, err
 	}
 	stream := &bodyStream{

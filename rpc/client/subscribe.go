@@ -40,12 +40,19 @@ type Options struct {
 	// such as item/*. Empty means everything.
 	ThreadIDs []string
 	Methods   []string
+	// WithinThreadIDs narrows to threads and all that are below them, also those that
+	// start later. Together with ThreadIDs both must hold.
+	WithinThreadIDs []string
 	// Collapse asks the server to leave out what is superseded as of
 	// State.AsOfSeq, and turn/late. Markers (stream/rewind) are still sent, and
 	// later ones may supersede events that were sent: Follow applies them. A
 	// server that cannot collapse refuses (capabilities.collapse of
 	// initialize).
 	Collapse bool
+	// Summary asks the server for no deltas, and for contents cut to type and title and
+	// messages to their beginning: items that Follow folds have no text. A server that
+	// sends none refuses (capabilities.content of initialize).
+	Summary bool
 	// OnState is called with every change of the connection, on the goroutine
 	// of Run.
 	OnState func(State)
@@ -217,9 +224,12 @@ func (s *Subscription) connect(ctx context.Context, handle func(Event) error) er
 
 // query is where to start and what to send.
 func (s *Subscription) query() url.Values {
-	query := url.Values{"thread_id": s.options.ThreadIDs, "method": s.options.Methods}
+	query := url.Values{"thread_id": s.options.ThreadIDs, "within_thread_id": s.options.WithinThreadIDs, "method": s.options.Methods}
 	if s.options.Collapse {
 		query.Set("collapse", "superseded")
+	}
+	if s.options.Summary {
+		query.Set("content", "summary")
 	}
 	if s.known {
 		cursor := strconv.FormatInt(s.cursor, 10)
@@ -330,7 +340,8 @@ func (s *Subscription) deliver(event Event, handle func(Event) error) error {
 
 // unfiltered tells whether the stream brings every event of the log.
 func (s *Subscription) unfiltered() bool {
-	return len(s.options.ThreadIDs) == 0 && len(s.options.Methods) == 0 && !s.options.Collapse
+	o := &s.options
+	return len(o.ThreadIDs) == 0 && len(o.WithinThreadIDs) == 0 && len(o.Methods) == 0 && !o.Collapse && !o.Summary
 }
 
 // advance moves the cursor forward, never back.

@@ -165,11 +165,26 @@ func TestGapIsAskedForAgainThenReported(t *testing.T) {
 }
 
 func TestFilteredStreamMaySkipSeqs(t *testing.T) {
-	log := &fakeLog{logID: "log", events: 9, heartbeat: 15, spoil: func(_ int, s *fakeStream) { s.skip = 5 }}
-	from := int64(0)
-	seqs, err := collect(t, log.start(t), Options{AfterSeq: &from, ThreadIDs: []string{"thread_a"}}, 9)
-	if !errors.Is(err, errDone) || len(seqs) != 8 {
-		t.Errorf("%v after %v", err, seqs)
+	for query, options := range map[string]Options{
+		"thread_id=thread_a":                             {ThreadIDs: []string{"thread_a"}},
+		"method=turn%2F%2A":                              {Methods: []string{"turn/*"}},
+		"within_thread_id=thread_a&within_thread_id=b":   {WithinThreadIDs: []string{"thread_a", "b"}},
+		"collapse=superseded":                            {Collapse: true},
+		"content=summary":                                {Summary: true},
+		"content=summary&thread_id=a&within_thread_id=b": {Summary: true, ThreadIDs: []string{"a"}, WithinThreadIDs: []string{"b"}},
+	} {
+		asked := ""
+		log := &fakeLog{logID: "log", events: 9, heartbeat: 15, spoil: func(_ int, s *fakeStream) {
+			q := s.r.URL.Query()
+			q.Del("after_seq")
+			s.skip, asked = 5, q.Encode()
+		}}
+		from := int64(0)
+		options.AfterSeq = &from
+		seqs, err := collect(t, log.start(t), options, 9)
+		if !errors.Is(err, errDone) || len(seqs) != 8 || asked != query {
+			t.Errorf("%s: %v after %v, asked %s", query, err, seqs, asked)
+		}
 	}
 }
 

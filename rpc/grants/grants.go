@@ -35,8 +35,9 @@ type Grants struct {
 }
 
 type grant struct {
-	agent api.Agent
-	end   context.CancelFunc
+	agent  api.Agent
+	end    context.CancelFunc
+	unbind func() bool // nil = it is not bound: see Bind
 }
 
 // New makes a set without tokens. secret reads a secret of the log that never
@@ -79,7 +80,7 @@ func (g *Grants) Grant(ctx context.Context, a api.Agent) (token string, err erro
 	}
 	alive, end := context.WithCancel(context.Background())
 	a.Alive = alive
-	g.live[hash] = &grant{a, end}
+	g.live[hash] = &grant{agent: a, end: end}
 	return token, nil
 }
 
@@ -107,9 +108,29 @@ func (g *Grants) Revoke(token string) {
 	gr := g.live[hash]
 	delete(g.live, hash)
 	g.mu.Unlock()
-	if gr != nil {
-		gr.end()
+	if gr == nil {
+		return
 	}
+	if gr.unbind != nil {
+		gr.unbind()
+	}
+	gr.end()
+}
+
+// Bind revokes a token when alive ends, at the latest: a worker whose own credential is
+// revoked must not go on with the one that it was given. A token that is not live is
+// ignored.
+func (g *Grants) Bind(token string, alive context.Context) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	gr := g.live[sha256.Sum256([]byte(token))]
+	if gr == nil {
+		return
+	}
+	if gr.unbind != nil {
+		gr.unbind()
+	}
+	gr.unbind = context.AfterFunc(alive, func() { g.Revoke(token) })
 }
 
 // Len is how many tokens are live.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/seed82539d15/holon/api"
 )
@@ -54,6 +55,39 @@ func TestATokenEndsWhenItIsRevoked(t *testing.T) {
 }
 
 // A worker lives longer than the server.
+func TestABoundTokenEndsWithWhatItIsBoundTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := of("secret")
+		attempt := api.Agent{ThreadID: "t", TurnID: "u", Attempt: 1}
+		live := func() bool { _, _, ok := g.Admit(t.Context(), grantTo(t, of("secret"), attempt)); return ok }
+		alive, end := context.WithCancel(t.Context())
+		g.Bind("none", alive) // ignored
+
+		token := grantTo(t, g, attempt)
+		g.Bind(token, alive)
+		if !live() {
+			t.Fatal("it ended too soon")
+		}
+		g.Revoke(token) // and is made again: what it was bound to does not concern this one
+		grantTo(t, g, attempt)
+		end()
+		if synctest.Wait(); !live() {
+			t.Error("a token that is not bound has ended")
+		}
+		alive, end = context.WithCancel(t.Context())
+		g.Bind(token, alive)
+		end()
+		if synctest.Wait(); live() || g.Len() != 0 {
+			t.Error("it is live after the end")
+		}
+		grantTo(t, g, attempt)
+		g.Bind(token, alive)
+		if synctest.Wait(); live() {
+			t.Error("what it is bound to has ended before, and it is live")
+		}
+	})
+}
+
 func TestTheTokenOfAnAttemptIsTheSameAfterARestart(t *testing.T) {
 	a := api.Agent{ThreadID: "a", TurnID: "turn_1", Attempt: 1}
 	first := grantTo(t, of("secret"), a)

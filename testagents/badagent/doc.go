@@ -63,7 +63,8 @@
 //	stream N         N chunks of one message: "1 ", "2 ", …
 //	plan             a plan of two entries, then the same with the first completed
 //	tool TITLE       a read: tool_call, in_progress, completed with content
-//	execute COMMAND  an execute: with output in three updates, and exit_code 0
+//	execute COMMAND  an execute: with output in three updates, and exit_code 0;
+//	                 "seq N" has N further lines
 //	edit PATH        an edit with a diff, completed
 //	fail-tool TITLE  a tool call that ends failed
 //	ask TITLE        tool_call, session/request_permission with four options

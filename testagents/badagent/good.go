@@ -215,9 +215,16 @@ func (p *prompt) execute(command string) {
 		"sessionUpdate": "tool_call", "toolCallId": id, "title": "`" + command + "`", "kind": "execute", "status": "pending",
 		"rawInput": object{"command": command, "cwd": p.s.Cwd},
 	})
+	output := "one\ntwo\nthree\n"
+	if n := 0; strings.HasPrefix(command, "seq ") {
+		fmt.Sscanf(command, "seq %d", &n)
+		for i := range n {
+			output += fmt.Sprintf("%d\n", i+1)
+		}
+	}
 	p.progress(id, "in_progress", object{"content": content("one\n")})
 	p.progress(id, "in_progress", object{"content": content("one\ntwo\n")})
-	p.progress(id, "completed", object{"content": content("one\ntwo\nthree\n"), "rawOutput": object{"exit_code": 0, "output": "one\ntwo\nthree\n"}})
+	p.progress(id, "completed", object{"content": content(output), "rawOutput": object{"exit_code": 0, "output": output}})
 }
 
 func (p *prompt) edit(path string) {

@@ -44,6 +44,10 @@ func (d *daemon) announce() error {
 	for _, u := range urls {
 		d.say("holon %s is serving on %s (data in %s, log %s, %d events)", d.Version, u, d.cfg.Data, position.LogID, position.Latest)
 	}
+	if d.Welcome != nil {
+		d.welcome()
+		return nil
+	}
 	for _, u := range urls {
 		if strings.HasPrefix(u, "http://") {
 			header := ""

@@ -29,6 +29,7 @@ import (
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
+	"github.com/seed82539d15/holon/worktree"
 )
 
 // gcPercent is GOGC of a daemon, unless the environment has one. A server with much to
@@ -40,6 +41,7 @@ const gcPercent = 200
 type Options struct {
 	Config  *config.Config
 	Version string
+	Commit  string // from which the program was built; "" = not known
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer       // for the log and for lines for people
@@ -47,6 +49,10 @@ type Options struct {
 
 	// Servers is the registry that names the server while it runs; "" = none.
 	Servers servers.Registry
+	// Welcome says that a person reads Stderr on a terminal, and is told what to do next.
+	// It is the command line with which the program was started, without the program;
+	// nil = nobody reads it.
+	Welcome []string
 
 	// OnAgents, if not nil, receives a function that kills the processes of all
 	// agents, for a stop that does not wait for the drain. That function may be
@@ -72,9 +78,11 @@ type daemon struct {
 	store      *sqlite.Store
 	agents     *agents
 	inboxes    *inboxMetrics
+	turns      *turnMetrics
 	hooks      *hooks.Handler
 	engine     *engine.Engine
 	deliveries *deliveries
+	worktrees  *worktree.Cache
 	wire       *rpc.Server
 	metrics    http.Handler
 	token      admission.Token
@@ -91,7 +99,12 @@ func Run(ctx context.Context, o Options) (err error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	// The access that this process may have to another server is not for what it starts.
+	if err := process.Disown(); err != nil {
+		return err
+	}
 	d := &daemon{Options: o, cfg: o.Config, startedAt: time.Now(), inboxes: newInboxMetrics()}
+	d.worktrees = worktree.New(filepath.Join(d.cfg.Data, "git"))
 	d.grants = grants.New(func(ctx context.Context) ([]byte, error) { return d.store.View().LeaseSecret(ctx) })
 	if err := d.checkListeners(); err != nil {
 		return &UsageError{err}
@@ -127,6 +140,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if d.agents, err = newAgents(d.cfg, d.Version, records, d.grants, d.log.Named("agents")); err != nil {
 		return &UsageError{err}
 	}
+	d.turns = newTurnMetrics(d.agents.list)
 	if o.OnAgents != nil {
 		o.OnAgents(d.agents.kill)
 	}
@@ -204,6 +218,7 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 	group.Go(func() error { return d.engine.Run(runCtx) })
 	group.Go(func() error { return d.retain(runCtx) })
 	group.Go(func() error { return d.tokens.Run(runCtx) })
+	group.Go(func() error { return d.readWorktrees(runCtx) })
 	group.Go(func() error { return d.deliver(runCtx, followers) })
 	stdioEnded := d.serveListeners(runCtx, group)
 	d.servePprof(runCtx, group)
@@ -225,6 +240,14 @@ func (d *daemon) serve(ctx context.Context, observed *storeMetrics) error {
 		err = nil
 	}
 	return err
+}
+
+// readWorktrees reads what is shown of directories. A server without it is complete.
+func (d *daemon) readWorktrees(ctx context.Context) error {
+	if err := d.worktrees.Run(ctx); err != nil {
+		d.log.Warn("git: branches and changed lines are not shown", zap.Error(err))
+	}
+	return nil
 }
 
 // The drain takes at most 8 s if drain_seconds is 6: running turns are stopped,
@@ -269,6 +292,7 @@ func (d *daemon) engineConfig() engine.Config {
 		InboxRetention: d.cfg.InboxRetention,
 		DedupeFor:      d.cfg.Dedupe,
 		ObserveInbox:   d.inboxes.observe,
+		ObserveTurns:   d.turns.observe,
 		Reviews:        reviewRules(d.cfg),
 	}
 }

@@ -27,7 +27,7 @@ type storeMetrics struct {
 }
 
 func newStoreMetrics(log *zap.Logger) *storeMetrics {
-	return &storeMetrics{
+	m := &storeMetrics{
 		log:    log,
 		events: prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_appended_events_total", Help: "Events appended to the log."}),
 		bytes:  prometheus.NewCounter(prometheus.CounterOpts{Name: "holon_appended_bytes_total", Help: "Bytes of params appended to the log."}),
@@ -38,6 +38,10 @@ func newStoreMetrics(log *zap.Logger) *storeMetrics {
 			Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holon_append_refused_total", Help: "Changes that were not committed, by kind."}, []string{"kind"}),
 	}
+	for _, kind := range persist.RefusedKinds {
+		m.refused.WithLabelValues(kind) // so that a rate sees the first one
+	}
+	return m
 }
 
 func (m *storeMetrics) observer() persist.Observer {
@@ -65,6 +69,12 @@ func (d *daemon) metricsHandler(m *storeMetrics) http.Handler {
 	reg.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.events, m.bytes, m.units, m.seconds, m.batch, m.refused,
+		gauge("holon_storage_ok", "1 if changes are committed, 0 while the disk is full, or after it has failed.", func() float64 {
+			if d.store.Healthy() != nil {
+				return 0
+			}
+			return 1
+		}),
 		gauge("holon_append_queue_units", "Changes that wait for a transaction.", func() float64 { return float64(d.store.QueueDepth()) }),
 		gauge("holon_tail_bytes", "Bytes of the newest events in memory.", func() float64 { return float64(d.store.Tail().Bytes()) }),
 		gauge("holon_latest_seq", "The newest seq of the log.", func() float64 { return float64(d.store.Tail().Head()) }),
@@ -77,9 +87,10 @@ func (d *daemon) metricsHandler(m *storeMetrics) http.Handler {
 		gauge("holon_turns_capacity", "Turns that may run at once.", func() float64 { return float64(d.engine.Load().Capacity) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "holon_agent_late_output_total", Help: "What agents said that could not be stored, because their turn or thread had ended."},
 			func() float64 { return float64(d.engine.Load().LateOutput) }),
-		&reviewCounts{d: d}, &storeSizes{d: d}, &agentMetrics{d: d}, &inboxSizes{d: d}, &hookMetrics{d: d}, &deliveryMetrics{d.deliveries.service.Stats},
+		d.buildInfo(), &oldestWaits{d: d}, &reviewCounts{d: d}, &storeSizes{d: d}, &agentMetrics{d: d}, &inboxSizes{d: d}, &hookMetrics{d: d}, &deliveryMetrics{d.deliveries.service.Stats},
 	)
 	reg.MustRegister(d.inboxes.collectors()...)
+	reg.MustRegister(d.turns.collectors()...)
 	if d.wire != nil {
 		reg.MustRegister(d.wire.Collector())
 	}

@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/seed82539d15/holon/bridges"
@@ -60,11 +62,29 @@ func (m *deliveryMetrics) Collect(ch chan<- prometheus.Metric) {
 		}
 		ch <- prometheus.MustNewConstHistogram(descDeliveryAttempt, a.Count, a.Sum, buckets, a.BridgeID, string(a.Outcome))
 	}
-	for _, c := range s.Became {
+	for _, c := range withZeros(s) {
 		if c.State == bridges.StateMismatch {
 			ch <- prometheus.MustNewConstMetric(descMismatchesFound, prometheus.CounterValue, float64(c.Count), c.BridgeID)
 			continue
 		}
 		ch <- prometheus.MustNewConstMetric(descDeliverySettled, prometheus.CounterValue, float64(c.Count), c.BridgeID, string(c.State))
 	}
+}
+
+// withZeros is how many deliveries came into each state, with those of the bridges that
+// have had none, so that a rate sees the first one.
+func withZeros(s dispatch.Stats) []dispatch.DeliveryCounts {
+	list := slices.Clone(s.Became)
+	has := map[dispatch.DeliveryCounts]bool{} // with the count 0
+	for _, c := range list {
+		has[dispatch.DeliveryCounts{BridgeID: c.BridgeID, State: c.State}] = true
+	}
+	for _, b := range s.Bridges {
+		for _, state := range bridges.DeliveryStates {
+			if c := (dispatch.DeliveryCounts{BridgeID: b.BridgeID, State: state}); state != bridges.StatePending && !has[c] {
+				list = append(list, c)
+			}
+		}
+	}
+	return list
 }

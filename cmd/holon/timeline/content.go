@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -117,10 +118,7 @@ type Content struct {
 		Command string `json:"command"`
 		Cwd     string `json:"cwd"`
 	} `json:"subject"`
-	Entries []struct {
-		Content string `json:"content"`
-		Status  string `json:"status"`
-	} `json:"entries"`
+	Entries []PlanEntry `json:"entries"`
 	Changes []struct {
 		Path      string  `json:"path"`
 		OldPath   string  `json:"old_path"`
@@ -129,6 +127,12 @@ type Content struct {
 		NewText   *string `json:"new_text"`
 	} `json:"changes"`
 	usage
+}
+
+// PlanEntry is one step of a plan.
+type PlanEntry struct {
+	Content string `json:"content"`
+	Status  string `json:"status"`
 }
 
 // Option is one answer that a permission request offers.
@@ -150,6 +154,7 @@ type Outcome struct {
 func ReadContent(raw json.RawMessage) Content {
 	var content Content
 	if len(raw) == 0 || json.Unmarshal(raw, &content) == nil {
+		content.fromTitle()
 		return content
 	}
 	var only struct {
@@ -159,6 +164,18 @@ func ReadContent(raw json.RawMessage) Content {
 		return Content{}
 	}
 	return Content{Type: only.Type}
+}
+
+// fromTitle shows the title of a summary where its kind has another text.
+func (c *Content) fromTitle() {
+	switch c.Type {
+	case "question", "notice", "error":
+		c.Message = cmp.Or(c.Message, c.Title)
+	case "plan":
+		if len(c.Entries) == 0 && c.Title != "" {
+			c.Entries = append(c.Entries, PlanEntry{Content: c.Title, Status: "in_progress"})
+		}
+	}
 }
 
 // Stream is the text to which deltas are appended.

@@ -44,6 +44,7 @@ func (r *Renderer) itemEvent(event client.Event, p params) {
 	r.show(event, it, p, ended)
 	if ended {
 		r.drain(id, it, event.ThreadID)
+		r.folds(id, event.ThreadID, it)
 		r.sink.finish(id)
 		delete(r.items, id)
 		r.ending(event, it, p)
@@ -118,7 +119,11 @@ func (r *Renderer) show(event client.Event, it *item, p params, ended bool) {
 		}
 	case "file_change":
 		// Also before its end: a permission request may be about it.
-		if text := c.Diffs(); text != "" && text != it.changed {
+		text := c.Diffs()
+		if text == "" && ended && it.changed == "" {
+			text = OneLine(c.Title) // a summary has no more
+		}
+		if text != "" && text != it.changed {
 			it.changed = text
 			r.block(event.ThreadID, it.label, text)
 		}
@@ -236,7 +241,7 @@ func (r *Renderer) delta(event client.Event, it *item, p params) {
 func (r *Renderer) write(event client.Event, it *item, text string) {
 	it.begun = true
 	if clean := it.clean.Append(nil, text); len(clean) > 0 {
-		r.sink.write(event.ItemID, event.ThreadID, it.label, string(clean), r.from)
+		r.put(event.ItemID, event.ThreadID, it, string(clean), r.from)
 	}
 }
 
@@ -244,6 +249,6 @@ func (r *Renderer) write(event client.Event, it *item, text string) {
 // text.
 func (r *Renderer) drain(id string, it *item, thread string) {
 	if rest := it.clean.Finish(nil); len(rest) > 0 {
-		r.sink.write(id, thread, it.label, string(rest), it.from)
+		r.put(id, thread, it, string(rest), it.from)
 	}
 }

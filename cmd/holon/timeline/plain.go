@@ -12,6 +12,7 @@ import (
 type plain struct {
 	w       io.Writer
 	threads bool // name the thread in every line
+	name    func(thread string) string
 	out     []byte
 	open    map[string]*plainBlock
 
@@ -24,8 +25,8 @@ type plainBlock struct {
 	line   strings.Builder
 }
 
-func newPlain(w io.Writer, threads bool) *plain {
-	return &plain{w: w, threads: threads, open: map[string]*plainBlock{}}
+func newPlain(w io.Writer, threads bool, name func(thread string) string) *plain {
+	return &plain{w: w, threads: threads, name: name, open: map[string]*plainBlock{}}
 }
 
 func (p *plain) write(key, thread string, l label, text string, from *source) {
@@ -34,7 +35,7 @@ func (p *plain) write(key, thread string, l label, text string, from *source) {
 	if block == nil {
 		block = &plainBlock{prefix: l.word + ": "}
 		if p.threads && thread != "" {
-			block.prefix = "[" + OneLine(thread) + "] " + block.prefix
+			block.prefix = "[" + p.name(thread) + "] " + block.prefix
 		}
 		p.open[key] = block
 	}

@@ -111,7 +111,7 @@ func (r *Renderer) rewindEvent(event client.Event, p params) {
 		above = r.sink.strike(r.stale, r.options.Superseded == Mark)
 	}
 	text := rewindText(p, above)
-	if _, live := r.sink.(*terminal); !live {
+	if r.live == nil {
 		text = OneLine(event.TurnID) + ": " + text // its lines may be far away
 	}
 	r.block(event.ThreadID, labelRewind, text)

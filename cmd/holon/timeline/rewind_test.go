@@ -268,10 +268,13 @@ func TestNothingSupersededIsInTheWindow(t *testing.T) {
 				}
 			}
 			window, everything := s.window(), s.String()
+			for _, held := range r.sink.(*wholeLines).held { // what comes once its line is whole
+				everything += held.text
+			}
 			live, superseded := view.Turn(event.TurnID).Events()
 			for _, entry := range superseded {
 				word := fmt.Sprintf("word%d#", entry.Seq)
-				if n := strings.Count(everything, word); n > 1 {
+				if n := strings.Count(everything, word); n > 1 || n > strings.Count(s.String(), word) {
 					t.Fatalf("round %d, window %d×%d: %s is there %d times after event %d:\n%s", round, width, height, word, n, i+1, everything)
 				}
 				for line := range strings.Lines(window) {
@@ -352,11 +355,11 @@ func TestRowsKeepABound(t *testing.T) {
 	for range 3 * keptRows {
 		r.block("thread_a", labelOther, "x")
 	}
-	if n := len(r.sink.(*terminal).rows.list); n > 2*keptRows {
+	if n := len(r.live.rows.list); n > 2*keptRows {
 		t.Errorf("%d rows are kept", n)
 	}
 	var out bytes.Buffer
-	p := newPlain(&out, false)
+	p := newPlain(&out, false, nil)
 	for i := range 3 * keptRows {
 		p.write(fmt.Sprint(i), "", labelOther, "x", &source{seq: int64(i)})
 	}

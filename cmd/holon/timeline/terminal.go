@@ -27,8 +27,9 @@ type terminal struct {
 	line   string          // the status wanted
 	thread string          // the thread of the last block
 	many   bool            // threads are named when they change
-	height func() int      // rows of the window
-	rows   rows            // what has been written
+	name   func(thread string) string
+	height func() int // rows of the window
+	rows   rows       // what has been written
 
 	from      *source // of the text that is written
 	style     style
@@ -44,7 +45,7 @@ func (t *terminal) write(key, thread string, l label, text string, from *source)
 		t.endLine()
 		if t.many && thread != "" && thread != t.thread {
 			t.thread, t.from = thread, nil
-			t.text(styleDim, "── "+Fit(OneLine(thread), t.columns()-3))
+			t.text(styleDim, "── "+Fit(t.name(thread), t.columns()-3))
 			t.rows.open.header = true
 			t.newLine()
 		}

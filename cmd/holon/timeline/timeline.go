@@ -29,12 +29,22 @@ type Options struct {
 	Superseded Superseded
 	// Now is the clock of the status line; nil means time.Now.
 	Now func() time.Time
-	// Threads names the thread of each block: for more than one thread.
+	// Threads names the thread of each block: for more than one thread. Terminals then get
+	// whole lines below headings.
 	Threads bool
+	// Short is how ids of threads are shown in names; nil means whole.
+	Short func(id string) string
+	// Title asks for the title of a thread of which no event has told it; nil means that
+	// there is none.
+	Title func(id string) string
 	// HowToAnswer says at each question which command answers it.
 	HowToAnswer bool
 	// Idle is the status while nothing runs; "" shows none.
 	Idle string
+	// Fold is after how many lines the output of a tool is folded; 0 = never. Unfold is
+	// the command that shows all of it.
+	Fold   int
+	Unfold string
 	// Hint is added to the status while a turn runs.
 	Hint string
 }
@@ -43,9 +53,11 @@ type Options struct {
 // State as they come, Tick a few times a second on a terminal, Close at the end.
 type Renderer struct {
 	sink    sink
+	live    *terminal // of the sink; nil: it writes plain lines
 	options Options
 	turns   map[string]*turn
 	config  map[string]map[string]string // settings of threads' agents that have been shown
+	titles  map[string]string            // of threads
 	order   []string                     // of turns, oldest first
 	items   map[string]*item
 	markers markers
@@ -79,6 +91,7 @@ type item struct {
 	changed string // the changes of files already shown
 	begun   bool
 	asked   bool
+	fold    folded
 }
 
 // New returns a Renderer that writes to w.
@@ -92,14 +105,17 @@ func New(w io.Writer, options Options) *Renderer {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	r := &Renderer{options: options, turns: map[string]*turn{}, items: map[string]*item{}, config: map[string]map[string]string{}}
+	r := &Renderer{options: options, turns: map[string]*turn{}, items: map[string]*item{}, config: map[string]map[string]string{}, titles: map[string]string{}}
 	if options.Terminal {
-		r.sink = &terminal{
+		r.live = &terminal{
 			w: w, color: options.Color, utf8: !options.ASCII, width: options.Width, height: options.Height,
-			many: options.Threads, begun: map[string]bool{},
+			many: options.Threads, name: r.threadName, begun: map[string]bool{},
+		}
+		if r.sink = r.live; options.Threads {
+			r.sink = newWholeLines(r.live)
 		}
 	} else {
-		r.sink = newPlain(w, options.Threads)
+		r.sink = newPlain(w, options.Threads, r.threadName)
 	}
 	return r
 }
@@ -201,9 +217,9 @@ func (r *Renderer) Close() error {
 	r.sink.settle()
 	r.sink.finish("")
 	r.sink.status("")
-	if t, ok := r.sink.(*terminal); ok {
-		t.erase()
-		t.endLine()
+	if r.live != nil {
+		r.live.erase()
+		r.live.endLine()
 	}
 	return r.sink.flush()
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed82539d15/holon/notify"
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
@@ -97,6 +98,40 @@ func TestGoldenTimelines(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Summaries show what people and agents do, and nothing of what they say.
+func TestGoldenSummaries(t *testing.T) {
+	for _, name := range []string{"watch", "agent"} {
+		var all []client.Event
+		for _, e := range events(t, name) {
+			if e.Method != notify.ItemDelta {
+				e.Params = notify.AppendSummary(nil, e.Method, e.Params)
+				all = append(all, e)
+			}
+		}
+		var out bytes.Buffer
+		play(t, New(&out, Options{Threads: name == "watch", HowToAnswer: true, Now: clock}), all, 0)
+		golden(t, name+".summary.plain", out.String())
+	}
+}
+
+// The title of a summary stands where the whole content has another text.
+func TestASummaryIsReadByItsTitle(t *testing.T) {
+	for content, want := range map[string]string{
+		`{"type":"question","title":"Which one?"}`:                                 "Which one?",
+		`{"type":"question","message":"Which one?","title":"no"}`:                  "Which one?",
+		`{"type":"notice","title":"low on disk"}`:                                  "low on disk",
+		`{"type":"plan","title":"second"}`:                                         "0 of 1 steps done",
+		`{"type":"plan","entries":[{"content":"first","status":"completed"}]}`:     "1 of 1 steps done",
+		`{"type":"command_execution","title":"make test"}`:                         "make test",
+		`{"type":"agent_message","title":"no"}`:                                    "",
+		`{"type":"permission_request","title":"May I?","options":[],"subject":{}}`: "May I?",
+	} {
+		if got := ReadContent([]byte(content)).Summary("pending"); got != want {
+			t.Errorf("%s is %q, want %q", content, got, want)
+		}
+	}
 }
 
 func TestStatusLineNeverDisturbsTheText(t *testing.T) {

@@ -14,6 +14,7 @@ func (r *Renderer) threadEvent(event client.Event, p params) {
 	text := OneLine(event.ThreadID)
 	switch event.Method {
 	case "thread/started":
+		r.titled(event.ThreadID, p.Title)
 		text += " started"
 		if p.Agent != "" {
 			text += " with agent " + OneLine(p.Agent)
@@ -41,6 +42,7 @@ func (r *Renderer) threadUpdated(event client.Event, p params) {
 		r.block(event.ThreadID, labelThread, text+" "+OneLine(p.State)+because(p.Reason))
 	}
 	if p.Title != "" {
+		r.titled(event.ThreadID, p.Title)
 		r.block(event.ThreadID, labelThread, text+" is now called "+OneLine(p.Title))
 	}
 	settings := map[string]string{"mode": p.Config.Mode, "model": p.Config.Model}
@@ -90,7 +92,7 @@ func (r *Renderer) turnEvent(event client.Event, p params) {
 		t := r.begin(event, p.State)
 		t.note, t.waits = OneLine(p.Message), len(p.WaitsFor)
 		t.retryAt, _ = time.Parse(time.RFC3339, p.RetryAt) // zero if it has none
-		if _, live := r.sink.(*terminal); !live {
+		if r.live == nil {
 			switch {
 			case !t.retryAt.IsZero(): // the note repeats the marker before it
 				r.block(event.ThreadID, labelTurn, fmt.Sprintf("waiting for attempt %d until %s", p.Attempt, OneLine(p.RetryAt)))

@@ -68,10 +68,10 @@ func (t tx) Ends() (first, latest int64, err error) {
 	return t.s.first, t.s.first + int64(len(t.s.log)) - 1, nil
 }
 
-// eventTable has the columns of events that the text of open items and the
-// payloads of raw items need.
+// eventTable has the columns of events that the text of open items, the payloads of
+// raw items and the times of summaries need.
 var eventTable = ledger.NewTable(ledger.Table{
-	Name: items.Deltas.Table.Name, Columns: []string{"seq", "item_id", "method", "params"}, Key: []string{"seq"},
+	Name: items.Deltas.Table.Name, Columns: []string{"seq", "item_id", "method", "time", "params"}, Key: []string{"seq"},
 })
 
 // Append implements persist.Tx.
@@ -79,10 +79,11 @@ func (t tx) Append(e *notify.Event) error {
 	n := len(t.s.log)
 	t.s.log = append(t.s.log, *e)
 	t.undo = append(t.undo, func() { t.s.log = t.s.log[:n] })
-	if e.Method != notify.ItemDelta && e.Method != notify.InboxReceived {
-		return nil
+	r := record{"seq": e.Seq, "item_id": e.ItemID, "method": e.Method, "time": e.Time.Milli()}
+	if e.Method == notify.ItemDelta || e.Method == notify.InboxReceived {
+		r["params"] = e.Params
 	}
-	return t.insert(eventTable, record{"seq": e.Seq, "item_id": e.ItemID, "method": e.Method, "params": e.Params})
+	return t.insert(eventTable, r)
 }
 
 // Transaction implements persist.Database.
@@ -129,7 +130,7 @@ func (s *Store) Page(_ context.Context, q notify.Query) (p notify.Page, err erro
 	p.More = len(log) > scanEvents
 	bytes := 0
 	for _, e := range log[:min(len(log), scanEvents)] {
-		if q.Filter.Match(e.ThreadID, e.Method) && !(q.Collapse && t.hides(&e)) {
+		if q.Filter.Match(e.ThreadID, e.Method) && !(q.Collapse && t.hides(&e)) && !(q.Summary && e.Method == notify.ItemDelta) {
 			if n := len(p.Events); n > 0 && (n >= q.MaxEvents || bytes+len(e.Params) > q.MaxBytes) {
 				p.More = true
 				break

@@ -1,0 +1,160 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+	"github.com/seed82539d15/holon/worktree"
+)
+
+// ListView says what a list shows of each row.
+type ListView string
+
+// ViewSummary shows a summary of each thread instead of its config and metadata.
+const ViewSummary ListView = "summary"
+
+// Worktrees says what is known of the git repositories of directories; *worktree.Cache
+// implements it. Get never waits.
+type Worktrees interface {
+	Get(dir string) *worktree.State
+}
+
+var _ Worktrees = (*worktree.Cache)(nil)
+
+// ThreadSummary is what a person sees of a thread at a glance. Git is of its directory,
+// nil if that is in no repository, or nothing is known yet.
+type ThreadSummary struct {
+	turns.Summary
+	Git *worktree.State `json:"git,omitzero"`
+}
+
+// consumerOf returns the consumer whose cursors say what the caller has seen. Cursors
+// are not for agents.
+func consumerOf(ctx context.Context) string {
+	if _, ok := AgentOf(ctx); ok {
+		return ""
+	}
+	return seenBy(nameOf(ctx))
+}
+
+// summarize reads threads with their summaries.
+func (h *Handlers) summarize(ctx context.Context, q threads.Query) (turns.List[turns.Summarized], error) {
+	c := &h.api.summaries
+	l, err := h.api.Reader.Summaries(ctx, turns.SummaryQuery{Query: q, Known: c.get, Consumer: consumerOf(ctx)})
+	for i := range l.Rows {
+		c.put(&l.Rows[i])
+	}
+	return l, err
+}
+
+// summaryOf reads the summary of one thread; nil if there is none.
+func (h *Handlers) summaryOf(ctx context.Context, threadID string) (*ThreadSummary, error) {
+	l, err := h.summarize(ctx, threads.Query{IDs: []string{threadID}})
+	if err != nil || len(l.Rows) == 0 {
+		return nil, err
+	}
+	return &ThreadSummary{Summary: l.Rows[0].Summary, Git: h.gitOf(l.Rows)[l.Rows[0].Thread.Cwd]}, nil
+}
+
+// maxGitDirectories bounds the directories of one page that git is asked about.
+const maxGitDirectories = 50
+
+// gitOf returns what is known of the directories of threads that are not closed: of those
+// where something has happened last.
+func (h *Handlers) gitOf(rows []turns.Summarized) map[string]*worktree.State {
+	if h.api.Worktrees == nil {
+		return nil
+	}
+	latest := map[string]int64{}
+	for i := range rows {
+		if t := &rows[i].Thread; t.Cwd != "" && t.State != threads.Closed {
+			latest[t.Cwd] = max(latest[t.Cwd], t.LatestSeq)
+		}
+	}
+	dirs := slices.SortedFunc(maps.Keys(latest), func(a, b string) int { return cmp.Compare(latest[b], latest[a]) })
+	known := map[string]*worktree.State{}
+	for _, dir := range dirs[:min(len(dirs), maxGitDirectories)] {
+		known[dir] = h.api.Worktrees.Get(dir)
+	}
+	return known
+}
+
+// listSummaries answers thread/list with the view summary.
+func (h *Handlers) listSummaries(ctx context.Context, q threads.Query) (ThreadListResult, error) {
+	l, err := h.summarize(ctx, q)
+	if err != nil {
+		return ThreadListResult{}, err
+	}
+	rows := make([]threads.Thread, len(l.Rows))
+	for i := range l.Rows {
+		rows[i] = l.Rows[i].Thread
+	}
+	views, err := h.viewsOf(ctx, rows)
+	git := h.gitOf(l.Rows)
+	for i := range views {
+		views[i].Summary = &ThreadSummary{Summary: l.Rows[i].Summary}
+		if rows[i].State != threads.Closed {
+			views[i].Summary.Git = git[rows[i].Cwd]
+		}
+	}
+	return ThreadListResult{Threads: views, NextCursor: l.Next, LatestSeq: l.Latest}, err
+}
+
+// maxSummaries bounds how many summaries are kept: a few megabytes. Larger than a page,
+// so that a list which is asked for again finds what it has read.
+const maxSummaries = 4096
+
+// summaryCache keeps what follows from the rows of a thread alone, as of its latest_seq:
+// these rows change with events of the thread only. The zero value is ready; it may be
+// used from many goroutines.
+type summaryCache struct {
+	mu sync.Mutex
+	of map[string]keptSummary
+}
+
+type keptSummary struct {
+	summary turns.Summary
+	at      int64 // the thread's latest_seq
+}
+
+// get is turns.SummaryQuery.Known.
+func (c *summaryCache) get(threadID string) (*turns.Summary, int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, ok := c.of[threadID]
+	if !ok {
+		return nil, 0
+	}
+	return &k.summary, k.at
+}
+
+// put keeps a summary, unless a newer one is there. When there are too many, it forgets
+// any half: they are read again when they are needed.
+func (c *summaryCache) put(s *turns.Summarized) {
+	k := keptSummary{summary: s.Summary, at: s.Thread.LatestSeq}
+	k.summary.Children, k.summary.SeenSeq = turns.ChildCounts{}, 0 // of other rows
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil {
+		c.of = make(map[string]keptSummary)
+	}
+	old, ok := c.of[s.Thread.ThreadID]
+	if ok && old.at >= k.at {
+		return
+	}
+	if !ok && len(c.of) >= maxSummaries {
+		n := maxSummaries / 2
+		for id := range c.of {
+			if n--; n < 0 {
+				break
+			}
+			delete(c.of, id)
+		}
+	}
+	c.of[s.Thread.ThreadID] = k
+}

@@ -1,0 +1,170 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+	"github.com/seed82539d15/holon/worktree"
+)
+
+// glances answers summaries, and keeps what was asked for.
+type glances struct {
+	*family
+	asked  []turns.SummaryQuery
+	latest int64
+	fresh  int // how many it has made
+}
+
+func (g *glances) Summaries(_ context.Context, q turns.SummaryQuery) (l turns.List[turns.Summarized], err error) {
+	g.asked = append(g.asked, q)
+	s := turns.Summarized{Thread: threads.Thread{ThreadID: "own", LatestSeq: g.latest}}
+	if known, at := q.Known("own"); known != nil && at == g.latest {
+		s.Summary = *known
+	} else {
+		g.fresh++
+		s.Summary = turns.Summary{Status: turns.SummaryIdle, Text: fmt.Sprint("text ", g.fresh)}
+	}
+	s.Summary.Children.Total = len(g.asked)
+	if q.Consumer != "" {
+		s.Summary.SeenSeq = 4
+	}
+	l.Rows, l.Next, l.Latest = append(l.Rows, s), "7", 9
+	return l, nil
+}
+
+func (g *glances) Children(context.Context, string) (turns.Children, error) {
+	return turns.Children{}, nil
+}
+
+func newGlances(t *testing.T) (*API, *glances) {
+	t.Helper()
+	a, f, _ := newFamily(t)
+	g := &glances{family: f, latest: 1}
+	a.Reader, a.InboxReader = g, nil
+	return a, g
+}
+
+func TestThreadsAreListedWithTheirSummaries(t *testing.T) {
+	a, g := newGlances(t)
+	list := func(params string) *ThreadListResult {
+		t.Helper()
+		rep, _ := a.Call(context.Background(), "thread/list", jsontext.Value(params), Call{})
+		var r ThreadListResult
+		if rep.Err == nil {
+			_ = json.Unmarshal(rep.Result, &r) // an empty result fails below
+		}
+		if rep.Err != nil || len(r.Threads) != 1 || r.NextCursor != "7" || r.LatestSeq != 9 {
+			t.Fatalf("%s, %v", rep.Result, rep.Err)
+		}
+		return &r
+	}
+	first := list(`{"view":"summary","thread_ids":["own","x"],"state":"running","agent":"echo","cursor":"3","limit":5,"order":"desc"}`)
+	want := threads.Query{IDs: []string{"own", "x"}, State: threads.Running, Agent: "echo", Cursor: "3", Limit: 5, Newest: true}
+	if q := g.asked[0]; !reflect.DeepEqual(q.Query, want) || q.Consumer != "seen:owner" {
+		t.Errorf("asked for %+v", q)
+	}
+	if s := first.Threads[0].Summary; s.Text != "text 1" || s.SeenSeq != 4 || s.Children.Total != 1 {
+		t.Errorf("%+v", s)
+	}
+	if s := list(`{"view":"summary"}`).Threads[0].Summary; s.Text != "text 1" || s.Children.Total != 2 {
+		t.Errorf("the thread is as it was: %+v", s)
+	}
+	g.latest = 2
+	if s := list(`{"view":"summary"}`).Threads[0].Summary; s.Text != "text 2" || g.fresh != 2 {
+		t.Errorf("the thread has changed: %+v", s)
+	}
+}
+
+func TestBadListsOfThreadsAreRefused(t *testing.T) {
+	a, g := newGlances(t)
+	for params, field := range map[string]string{
+		`{"view":"full"}`:    "view",
+		`{"view":"Summary"}`: "view",
+		`{"view":1}`:         "view",
+		`{"thread_ids":["` + strings.Repeat(`a","`, maxListedThreads) + `b"]}`: "thread_ids",
+		`{"thread_ids":"a"}`: "thread_ids",
+	} {
+		rep, _ := a.Call(context.Background(), "thread/list", jsontext.Value(params), Call{})
+		if rep.Err == nil || rep.Err.Data.Kind != KindInvalidParams || rep.Err.Data.Field != field {
+			t.Errorf("%.60s: %v", params, rep.Err)
+		}
+	}
+	if len(g.asked) != 0 {
+		t.Errorf("%d lists were read", len(g.asked))
+	}
+}
+
+func TestAgentsSeeNoCursorOfAPerson(t *testing.T) {
+	a, g := newGlances(t)
+	ctx := WithConn(WithAgent(context.Background(), Agent{ThreadID: "own"}), &noConn{})
+	rep, _ := a.Call(ctx, "thread/read", jsontext.Value(`{"thread_id":"own"}`), Call{OnConnection: true})
+	if rep.Err != nil || !strings.Contains(string(rep.Result), `"seen_seq":0`) || g.asked[0].Consumer != "" {
+		t.Errorf("%s, %v", rep.Result, rep.Err)
+	}
+}
+
+func TestSummariesAreKeptWithinABound(t *testing.T) {
+	c := &summaryCache{}
+	put := func(id string, at int64) {
+		s := turns.Summarized{Thread: threads.Thread{ThreadID: id, LatestSeq: at}}
+		s.Summary = turns.Summary{Text: fmt.Sprint(at), SeenSeq: 3, Children: turns.ChildCounts{Total: 2}}
+		c.put(&s)
+	}
+	put("a", 5)
+	put("a", 4) // of a slower read
+	if s, at := c.get("a"); at != 5 || !reflect.DeepEqual(*s, turns.Summary{Text: "5"}) {
+		t.Errorf("%+v at %d", s, at)
+	}
+	for i := range 3 * maxSummaries {
+		put(fmt.Sprint("thread_", i), 1)
+		if n := len(c.of); n > maxSummaries {
+			t.Fatalf("%d are kept", n)
+		}
+	}
+	if _, at := c.get(fmt.Sprint("thread_", 3*maxSummaries-1)); at != 1 {
+		t.Error("the newest is not kept")
+	}
+}
+
+// trees knows every directory, and keeps what was asked.
+type trees struct{ asked []string }
+
+func (w *trees) Get(dir string) *worktree.State {
+	w.asked = append(w.asked, dir)
+	return &worktree.State{Branch: dir}
+}
+
+func TestGitIsAskedAboutTheDirectoriesOfOpenThreads(t *testing.T) {
+	w := &trees{}
+	h := &Handlers{api: &API{Services: Services{Worktrees: w}}}
+	rows := []turns.Summarized{
+		{Thread: threads.Thread{Cwd: "/old", LatestSeq: 3, State: threads.Running}},
+		{Thread: threads.Thread{Cwd: "/new", LatestSeq: 1, State: threads.Paused}},
+		{Thread: threads.Thread{Cwd: "/new", LatestSeq: 9, State: threads.Running}},
+		{Thread: threads.Thread{Cwd: "/closed", LatestSeq: 8, State: threads.Closed}},
+		{Thread: threads.Thread{LatestSeq: 7, State: threads.Running}},
+	}
+	if got := h.gitOf(rows); len(got) != 2 || got["/new"].Branch != "/new" || !slices.Equal(w.asked, []string{"/new", "/old"}) {
+		t.Errorf("asked about %q: %v", w.asked, got)
+	}
+	for i := range 200 {
+		rows = append(rows, turns.Summarized{Thread: threads.Thread{Cwd: fmt.Sprint("/", i), LatestSeq: int64(10 + i)}})
+	}
+	w.asked = nil
+	if got := h.gitOf(rows); len(got) != maxGitDirectories || len(w.asked) != maxGitDirectories || w.asked[0] != "/199" {
+		t.Errorf("asked about %d: %q", len(w.asked), w.asked)
+	}
+	h.api.Worktrees = nil
+	if got := h.gitOf(rows); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+func newAttachCommand(g *globals) *cobra.Command {
+	var after string
+	var full bool
+	cmd := &cobra.Command{
+		Use:   "attach THREAD",
+		Short: "Follow a thread, and answer its questions",
+		Long: `Shows a thread as holon run does, from its active turn on, else from its newest one,
+and then what follows. Questions of its agent are asked on the terminal. It ends when
+the thread is closed. Ctrl-C leaves the thread, and what runs in it goes on.
+
+  holon attach latest
+  holon attach "fix the tests"
+  holon attach 8c1d04fe --after 0     from the beginning`,
+		Args: oneName(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			from, logID, err := parseCursor(after)
+			if err != nil {
+				return err
+			}
+			if logID != "" {
+				return usagef("--after %s: give a seq alone, such as 41", after)
+			}
+			if g.output == "json" {
+				return usagef("-o json: an attached thread has no end; this command prints text, jsonl")
+			}
+			c, err := g.caller(cmd)
+			if err != nil {
+				return err
+			}
+			defer c.close()
+			k := &control{caller: c}
+			defer k.end()
+			if c.format == "toon" {
+				return usagef("-o toon: this command prints text, jsonl")
+			}
+			return k.attach(args[0], from, full)
+		},
+	}
+	cmd.Flags().StringVar(&after, "after", "", "start after this seq (0: from the beginning)")
+	cmd.Flags().BoolVar(&full, "full", false, "show all lines of long outputs, not the first 20")
+	return cmd
+}
+
+// attach follows a thread until the person leaves or it is closed. It handles signals
+// itself: they only end the command.
+func (k *control) attach(name string, from *int64, full bool) error {
+	c := k.caller
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	s, after, err := k.attachAt(name, from)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	run := &turnRun{
+		con: c.console, ctx: ctx, client: c.client, threadID: s.thread.ThreadID, after: after, caughtUp: s.thread.LatestSeq, signals: signals,
+	}
+	if run.after >= s.thread.LatestSeq && s.thread.State == threads.Closed {
+		c.note("%s is closed: nothing follows.", s)
+		return nil
+	}
+	if c.format == "text" && c.isTerminal(c.out) {
+		c.note("Attached to %s; Ctrl-C leaves it.", s)
+	}
+	run.view = newRunViewer(c.console, c.format, false, folding(timeline.Options{Idle: "no turn is active · Ctrl-C leaves", Hint: "Ctrl-C leaves"}, run.threadID, full))
+	run.questions = questionsAt(c.console, false)
+	defer run.questions.end()
+	err = run.follow()
+	if closeErr := run.view.Close(); err == nil || errors.Is(err, errLeft) {
+		err = errors.Join(closeErr, err)
+	}
+	if errors.Is(err, errLeft) {
+		k.sayWhatGoesOn(s, run)
+		return nil
+	}
+	return err
+}
+
+// attachAt finds the thread, and where to begin. A signal ends it.
+func (k *control) attachAt(name string, from *int64) (s subject, after int64, err error) {
+	ctx, stop := signal.NotifyContext(k.caller.ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	c := *k.caller
+	c.ctx = ctx
+	own := &control{caller: &c}
+	if s, err = own.subjectThread(name); err == nil && from != nil {
+		return s, *from, nil
+	}
+	if err == nil {
+		after, err = own.newestTurn(&s.thread)
+	}
+	if ctx.Err() != nil {
+		err = &exitError{code: exitFailed, err: errors.New("stopped by a signal")}
+	}
+	return s, after, err
+}
+
+// newestTurn is the position before the active turn of a thread, else before its newest
+// one, as far as the log goes back.
+func (k *control) newestTurn(t *threads.Thread) (after int64, err error) {
+	c := k.caller
+	var status serverStatus
+	if err := c.client.Call(c.ctx, "holon/status", nil, &status); err != nil {
+		return 0, err
+	}
+	list, err := activeTurns(c.ctx, c.client, map[string]any{"thread_id": t.ThreadID}, 1)
+	if err == nil && len(list) == 0 {
+		_, err = readNewest(c, turnListing, map[string]any{"thread_id": t.ThreadID}, 1, func(t *turns.Turn) { list = append(list, t) })
+	}
+	if err != nil {
+		return 0, err
+	}
+	after = t.CreatedSeq - 1
+	if len(list) > 0 {
+		after = list[0].CreatedSeq - 1
+	}
+	return max(0, after, status.FirstSeq-1), nil
+}
+
+// sayWhatGoesOn says what runs in a thread that a person has left.
+func (k *control) sayWhatGoesOn(s subject, run *turnRun) {
+	c := k.caller
+	name := timeline.OneLine(s.thread.ThreadID)
+	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
+	defer cancel()
+	active, err := activeTurns(ctx, c.client, map[string]any{"thread_id": s.thread.ThreadID}, 1)
+	switch {
+	case err != nil:
+		c.note("left %s; %s", s, run.left())
+	case len(active) == 0:
+		c.note("left %s; no turn of it is active", s)
+	default:
+		s.turn = active[0]
+		c.note("left %s; its turn goes on at the server: %s", subject{thread: s.thread}, k.does(s))
+		c.note("  stop it with: holon interrupt %s", timeline.OneLine(s.turn.TurnID))
+	}
+	c.note("  see it with:  holon attach %s --after %d", name, max(run.after, run.result.Seq))
+}

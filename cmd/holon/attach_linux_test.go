@@ -1,0 +1,49 @@
+package main
+
+import (
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestAttachAnswersQuestionsAndLeavesTheTurnAlone(t *testing.T) {
+	held := make(chan os.Signal, 8)
+	signal.Notify(held, syscall.SIGINT)
+	defer signal.Stop(held)
+	interrupt := func() {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := startServer(t)
+	turn := turnIDs.FindString(s.want("run", "-d", "--thread=one", "--title=work", "/ask Delete it?\n/sleep 600000"))
+	p := s.openTerminal("attach", "work")
+	p.await(`Attached to one "work"; Ctrl-C leaves it.`)
+	p.await("answer 1-2, y or n: ")
+	p.enter("y")
+	p.await("Allow")
+	p.awaitAfter("Allow", "running")
+	interrupt()
+	if code := p.exit(); code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+	p.await(`left one "work"; its turn goes on at the server: running, `)
+	p.await("holon interrupt " + turn)
+	p.await("holon attach one --after ")
+	if s.stateOf(turn) != "active" {
+		t.Error("the turn was stopped")
+	}
+	s.want("interrupt", "one")
+	p = s.openTerminal("attach", "one")
+	p.await("no turn is active")
+	if strings.Contains(p.seen.String(), "answer 1-2") {
+		t.Errorf("an answered question is asked: %q", p.end())
+	}
+	interrupt()
+	if code := p.exit(); code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+	p.await(`left one "work"; no turn of it is active`)
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestWhatStopsSomethingAsksOnATerminal(t *testing.T) {
+	s := startServer(t)
+	thread, turn := s.startSleeper("one", "work")
+	for _, answer := range []string{"", "n", "maybe"} {
+		p := s.openTerminal("interrupt", "work")
+		p.await("Interrupt " + turn)
+		p.await("running, ")
+		p.await("[y/N] ")
+		p.enter(answer)
+		if code := p.exit(); code != exitFailed {
+			t.Errorf("%q: exit %d", answer, code)
+		}
+		p.await("nothing was changed")
+	}
+	p := s.openTerminal("close", "work")
+	p.await("Close one \"work\"?")
+	p.await("running, ")
+	p.enter("n")
+	p.exit()
+	if s.stateOf(turn) != "active" || s.stateOf(thread) != "running" {
+		t.Fatal("it was stopped without a yes")
+	}
+	p = s.openTerminal("interrupt", "work")
+	p.await("[y/N] ")
+	p.enter("y")
+	p.await("interrupted")
+	if code := p.exit(); code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+	p = s.openTerminal("close", "work", "--yes")
+	p.await(`one "work": closed`)
+	if code := p.exit(); code != exitOK || strings.Contains(p.seen.String(), "[y/N]") {
+		t.Errorf("--yes: exit %d, %q", code, p.end())
+	}
+}
+
+func TestOneOfSeveralIsChosenOnATerminal(t *testing.T) {
+	s := startServer(t)
+	_, first := s.startSleeper("one", "work")
+	_, second := s.startSleeper("two", "other")
+	p := s.openTerminal("interrupt")
+	p.await("which? 1-2, Enter for none: ")
+	p.enter("3")
+	p.await("That is no number from 1 to 2.")
+	p.enter("2")
+	p.await("Interrupt " + second)
+	p.enter("y")
+	if code := p.exit(); code != exitOK {
+		t.Errorf("exit %d, %q", code, p.end())
+	}
+	if s.stateOf(first) != "active" || s.stateOf(second) != "interrupted" {
+		t.Errorf("first %s, second %s", s.stateOf(first), s.stateOf(second))
+	}
+}
+
+func TestCtrlCAtAQuestionChangesNothing(t *testing.T) {
+	held := make(chan os.Signal, 8)
+	signal.Notify(held, syscall.SIGINT)
+	defer signal.Stop(held)
+	s := startServer(t)
+	_, turn := s.startSleeper("one", "work")
+	p := s.openTerminal("interrupt", "work")
+	p.await("[y/N] ")
+	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.exit(); code != exitFailed {
+		t.Errorf("exit %d", code)
+	}
+	if s.stateOf(turn) != "active" {
+		t.Error("it was stopped")
+	}
+}

@@ -1,0 +1,301 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/threads"
+)
+
+// latest is the name of the newest thread, turn or question.
+const latest = "latest"
+
+// How much of an id is typed, shown, and looked at.
+const (
+	leastTyped = 4    // characters of a beginning or an ending
+	shownEnd   = 8    // characters of ids in tables: of a UUID, all of them are random
+	maxNamed   = 3000 // rows of a list: three pages, well below a second
+)
+
+// nameKind is what a name can stand for.
+type nameKind struct {
+	noun, nouns string
+	prefix      string // of the ids that the server makes
+	list        listing
+	filter      map[string]any
+	read, param string // the method that reads one, and its param
+	notFound    string // its error if there is none
+}
+
+var (
+	threadNames = nameKind{
+		noun: "thread", nouns: "threads", prefix: "thread_", list: threadListing,
+		read: "thread/read", param: "thread_id", notFound: "thread_not_found",
+	}
+	turnNames = nameKind{
+		noun: "turn", nouns: "turns", prefix: "turn_", list: turnListing,
+		read: "turn/read", param: "turn_id", notFound: "turn_not_found",
+	}
+	// Only open questions are named: of all items there are too many to look at.
+	questionNames = nameKind{
+		noun: "open question", nouns: "open questions", prefix: "item_", list: itemListing, filter: map[string]any{"status": "pending"},
+		read: "item/read", param: "item_id", notFound: "item_not_found",
+	}
+)
+
+// named is a thread, turn or question that a name can stand for.
+type named struct {
+	kind   *nameKind
+	id     string
+	title  string
+	state  string
+	thread string // of a turn
+}
+
+// finder finds what people name: by the whole id, "latest", a title, or the beginning or
+// ending of an id. It asks the server for the newest rows, a bounded number. One
+// goroutine uses it.
+type finder struct {
+	*console
+	ctx    context.Context
+	client *client.Client
+	most   int  // rows of a kind that are looked at; 0 = maxNamed
+	exact  bool // names are whole ids: the command works for a program
+	tell   bool // say on stderr what a name stands for, because the command changes it
+}
+
+// finder is for a command that reads. It must have checked -o.
+func (g *globals) finder(cmd *cobra.Command, c *client.Client) finder {
+	return finder{console: &g.console, ctx: cmd.Context(), client: c, exact: g.output != "" && g.output != "text"}
+}
+
+// changer is a finder for a command that changes what it finds.
+func (g *globals) changer(cmd *cobra.Command, c *client.Client) finder {
+	return g.finder(cmd, c).telling()
+}
+
+func (c *caller) finder() finder {
+	return finder{console: c.console, ctx: c.ctx, client: c.client, exact: c.format != "text"}
+}
+
+// telling is a finder for a command that changes what it finds.
+func (f finder) telling() finder {
+	f.tell = true
+	return f
+}
+
+// inbox is the id of the thread that a person names, for a command about its inbox.
+func (f finder) inbox(name string) (string, error) {
+	id, err := f.thread(name)
+	return id, ofInbox(err, name)
+}
+
+// thread is the id of the thread that a person names; "" stays "".
+func (f finder) thread(name string) (string, error) {
+	found, err := f.find(name, &threadNames)
+	return found.id, err
+}
+
+// turn is the id of the turn that a person names; "" stays "".
+func (f finder) turn(name string) (string, error) {
+	found, err := f.find(name, &turnNames)
+	if client.IsKind(err, turnNames.notFound) {
+		f.tell = false
+		if thread, threadErr := f.find(name, &threadNames); threadErr == nil && thread.id != "" {
+			err = &hintedError{err, fmt.Sprintf("It is the thread %s. Its turns: holon turns --thread %s", thread.full(), timeline.OneLine(thread.id))}
+		}
+	}
+	return found.id, err
+}
+
+// turns are the ids of turns, for a request that says itself which are unknown.
+func (f finder) turns(names []string) ([]string, error) {
+	return each(names, func(name string) (string, error) { return orName(f.turn, name, turnNames) })
+}
+
+// threads are the ids of threads, of which some may not exist yet.
+func (f finder) threads(names []string) ([]string, error) {
+	return each(names, func(name string) (string, error) { return orName(f.thread, name, threadNames) })
+}
+
+// orName finds an id, or takes the name as one that is not known yet. "latest" never is
+// one: it would stand for another thread from then on.
+func orName(find func(string) (string, error), name string, kind nameKind) (string, error) {
+	id, err := find(name)
+	if client.IsKind(err, kind.notFound) && name != latest && threads.ValidID(name) {
+		return name, nil
+	}
+	return id, err
+}
+
+func each(names []string, find func(string) (string, error)) (ids []string, err error) {
+	for _, name := range names {
+		id, err := find(name)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// question is the id of the open question that a person names.
+func (f finder) question(name string) (string, error) {
+	found, err := f.find(name, &questionNames)
+	return found.id, err
+}
+
+// filter finds the thread and the turn that the filter of a list names.
+func (f finder) filter(params map[string]any) error {
+	for param, find := range map[string]func(string) (string, error){"thread_id": f.thread, "turn_id": f.turn} {
+		if name, ok := params[param].(string); ok {
+			id, err := find(name)
+			if err != nil {
+				return err
+			}
+			params[param] = id
+		}
+	}
+	return nil
+}
+
+// threadToRun is the id of the thread for a new turn. One that does not exist is made.
+func (f finder) threadToRun(name string) (string, error) {
+	if f.exact && name == latest {
+		return "", usagef("--thread latest: with -o json, name the thread by its whole id")
+	}
+	return orName(f.thread, name, threadNames)
+}
+
+// find finds what a name stands for, among these kinds; "latest" is the newest of the
+// first one. What the server does not let this client look up is taken as an id: the
+// command's own request says what is wrong with it.
+func (f finder) find(name string, kinds ...*nameKind) (named, error) {
+	itself := named{kind: kinds[0], id: name}
+	if name == "" || f.exact && len(kinds) == 1 {
+		return itself, nil
+	}
+	var absent error
+	for _, kind := range kinds {
+		if wholeID(kind.prefix, name) {
+			return named{kind: kind, id: name}, nil
+		}
+	}
+	for _, kind := range kinds {
+		err := f.client.Call(f.ctx, kind.read, map[string]any{kind.param: name}, nil)
+		switch {
+		case err == nil:
+			return named{kind: kind, id: name}, nil
+		case !client.IsKind(err, kind.notFound) && name == latest: // it must not become an id
+			return itself, err
+		case !client.IsKind(err, kind.notFound):
+			return itself, nil
+		case absent == nil:
+			absent = err
+		}
+	}
+	if len(kinds) > 1 {
+		hint := "holon threads lists the threads, holon turns the turns."
+		if f.exact {
+			hint = "With -o a name is a whole id: holon threads --long and holon turns --long show them."
+		}
+		absent = &hintedError{errors.New("no such thread or turn"), hint}
+	}
+	if f.exact {
+		return itself, fmt.Errorf("%q: %w", timeline.OneLine(name), absent)
+	}
+	found, all, looked, err := f.candidates(name, kinds)
+	switch {
+	case err != nil && name == latest:
+		return itself, err
+	case err != nil:
+		return itself, nil
+	case len(found) == 1:
+		if f.tell {
+			f.note("%s is %s", timeline.OneLine(name), found[0].full())
+		}
+		return found[0], nil
+	case len(found) > 1:
+		return itself, ambiguous(name, found, all)
+	case looked != "":
+		return itself, fmt.Errorf("%q among %s: %w", timeline.OneLine(name), looked, absent)
+	}
+	return itself, fmt.Errorf("%q: %w", timeline.OneLine(name), absent)
+}
+
+// wholeID reports whether a name has the form of the ids that the server makes. Such a
+// name is never a title: a title must not stand for a thread that is gone.
+func wholeID(prefix, name string) bool {
+	rest, ok := strings.CutPrefix(name, prefix)
+	return ok && len(rest) == 36 && uuid.Validate(rest) == nil
+}
+
+// candidates are what the name can stand for, by the first rule that fits any of all
+// rows. looked says how far it has looked if there are older rows, else it is "".
+func (f finder) candidates(name string, kinds []*nameKind) (found, all []named, looked string, err error) {
+	if name == latest {
+		rows, _, err := f.rows(kinds[0], 1)
+		return rows, rows, "", err
+	}
+	for _, kind := range kinds {
+		rows, more, err := f.rows(kind, cmp.Or(f.most, maxNamed))
+		if err != nil {
+			return nil, nil, "", err
+		}
+		if all = append(all, rows...); more {
+			looked = fmt.Sprintf("the newest %d %s", len(rows), kind.nouns)
+		}
+	}
+	if found = titled(all, name); len(found) == 0 {
+		found = partly(all, name)
+	}
+	if looked != "" && len(found) > 0 {
+		f.note("Only %s were looked at.", looked)
+	}
+	return found, all, looked, nil
+}
+
+// rows reads the newest rows of a kind, the newest last.
+func (f finder) rows(kind *nameKind, limit int) (rows []named, more bool, err error) {
+	found, err := kind.list.fetch(f.ctx, f.client, maps.Clone(kind.filter), limit)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, raw := range found.rows {
+		var row struct {
+			ThreadID string `json:"thread_id"`
+			TurnID   string `json:"turn_id"`
+			ItemID   string `json:"item_id"`
+			Title    string `json:"title"`
+			State    string `json:"state"`
+			Status   string `json:"status"`
+
+			Content json.RawMessage `json:"content"`
+		}
+		if err := json.Unmarshal(raw, &row); err != nil {
+			return nil, false, fmt.Errorf("read a row of %s: %w", kind.list.method, err)
+		}
+		n := named{kind: kind, title: row.Title, state: row.State}
+		switch kind {
+		case &threadNames:
+			n.id = row.ThreadID
+		case &turnNames:
+			n.id, n.thread = row.TurnID, row.ThreadID
+		default:
+			n.id, n.state = row.ItemID, row.Status
+			n.title = timeline.ReadContent(row.Content).Summary(row.Status)
+		}
+		rows = append(rows, n)
+	}
+	return rows, found.more, nil
+}

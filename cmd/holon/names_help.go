@@ -1,0 +1,42 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// newNamesTopic is a page of the help.
+func newNamesTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "names",
+		Short: "How to name a THREAD, a TURN or an ITEM",
+		Long: `Where a command takes a THREAD, a TURN or an ITEM (an open question), give what is
+easiest to type. The first rule that fits decides:
+
+  thread_01a2…    the whole id
+  latest          the newest one
+  "fix the tests" its title, if no other has the same
+  8c1d04fe        the beginning or ending of its id, at least 4 characters, if no other
+                  has the same; tables show the last 8 (--long: all)
+
+A name that can mean several things lists them, changes nothing, and ends with exit
+code 2. With -o json, and in holon call, a name is a whole id. An ENTRY of an inbox
+is its id, such as ent_42, or latest.`,
+	}
+}
+
+// oneName accepts one name, or none where least is 0. More are most often the words of a
+// title.
+func oneName(least int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) > 1:
+			return usagef("%d names are given, and %s takes one; a title goes in quotes: %s %q", len(args), cmd.Name(), cmd.CommandPath(), strings.Join(args, " "))
+		case len(args) < least:
+			_, takes, _ := strings.Cut(cmd.Use, " ")
+			return usagef("which %s? holon help names says how to name one", takes)
+		}
+		return nil
+	}
+}

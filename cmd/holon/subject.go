@@ -1,0 +1,186 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/seed82539d15/holon/api"
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// subject is a thread, or a turn in it, that a command is about to change.
+type subject struct {
+	thread threads.Thread
+	turn   *turns.Turn // nil: the thread itself
+}
+
+// String is the whole name: ids and title.
+func (s subject) String() string {
+	text := timeline.OneLine(s.thread.ThreadID)
+	title := s.thread.Title
+	if s.turn != nil {
+		text = timeline.OneLine(s.turn.TurnID) + " of " + text
+		if s.turn.Title != "" {
+			title = s.turn.Title
+		}
+	}
+	if title = timeline.OneLine(title); title != "" {
+		text += fmt.Sprintf(" %q", title)
+	}
+	return text
+}
+
+// subjectThread is the thread that a person names.
+func (k *control) subjectThread(name string) (s subject, err error) {
+	c := k.caller
+	id, err := c.finder().thread(name)
+	if err != nil {
+		return s, err
+	}
+	_, s.thread, err = k.readThread(id)
+	return s, err
+}
+
+// readThread reads a thread.
+func (k *control) readThread(id string) (r api.ThreadReadResult, t threads.Thread, err error) {
+	c := k.caller
+	if _, r, err = ask[api.ThreadReadResult](c, "thread/read", map[string]any{"thread_id": id}); err == nil {
+		t = r.Thread.Thread
+	}
+	return r, t, err
+}
+
+// subjectTurn is the turn that a person names; of a thread it is the active one.
+func (k *control) subjectTurn(name string) (s subject, err error) {
+	c := k.caller
+	found, err := c.finder().find(name, &turnNames, &threadNames)
+	if err != nil {
+		return s, err
+	}
+	if found.kind == &turnNames {
+		_, r, err := ask[api.TurnReadResult](c, "turn/read", map[string]any{"turn_id": found.id})
+		if err != nil {
+			return s, err
+		}
+		return k.subjectOf(r.Turn)
+	}
+	if _, s.thread, err = k.readThread(found.id); err != nil {
+		return s, err
+	}
+	active, err := activeTurns(c.ctx, c.client, map[string]any{"thread_id": found.id}, 1)
+	if err == nil && len(active) == 0 {
+		id := timeline.OneLine(found.id)
+		err = &hintedError{fmt.Errorf("no turn of %s is active", s), fmt.Sprintf("holon turns --thread %s lists its turns; a queued one is named by its own id.", id)}
+	}
+	if err != nil {
+		return s, err
+	}
+	s.turn = active[0]
+	return s, nil
+}
+
+// subjectOf reads the thread of a turn.
+func (k *control) subjectOf(t *turns.Turn) (s subject, err error) {
+	s.turn = t
+	_, s.thread, err = k.readThread(t.ThreadID)
+	return s, err
+}
+
+// onlyTurn is the active turn that is meant where none is named: the only one, or the one
+// that a person chooses.
+func (k *control) onlyTurn(verb string) (s subject, err error) {
+	c := k.caller
+	if c.format != "text" {
+		return s, usagef("which TURN? With -o %s, name it by its whole id", c.format)
+	}
+	active, err := activeTurns(c.ctx, c.client, nil, shownCandidates+1)
+	if err != nil {
+		return s, err
+	}
+	var list []subject
+	for _, t := range active {
+		one, err := k.subjectOf(t)
+		if err != nil {
+			return s, err
+		}
+		list = append(list, one)
+	}
+	if len(list) == 0 {
+		return s, &hintedError{fmt.Errorf("no turn is active: there is nothing to %s", verb), "holon threads shows what each thread does; a queued turn is named by its id, which holon turns shows."}
+	}
+	return k.choose(verb, list)
+}
+
+// onlyThread is the open thread that is meant where none is named.
+func (k *control) onlyThread(verb string) (s subject, err error) {
+	c := k.caller
+	if c.format != "text" {
+		return s, usagef("which THREAD? With -o %s, name it by its whole id", c.format)
+	}
+	var open []subject
+	for _, state := range []threads.State{threads.Paused, threads.Running} {
+		found, err := threadListing.fetch(c.ctx, c.client, map[string]any{"state": string(state)}, shownCandidates+1)
+		if err != nil {
+			return s, err
+		}
+		for _, raw := range found.rows {
+			var t threads.Thread
+			if err := jsonv2.Unmarshal(raw, &t); err != nil {
+				return s, fmt.Errorf("read a thread: %w", err)
+			}
+			open = append(open, subject{thread: t})
+		}
+	}
+	if len(open) == 0 {
+		return s, &hintedError{fmt.Errorf("no thread is open: there is nothing to %s", verb), "holon threads lists the threads."}
+	}
+	return k.choose(verb, open)
+}
+
+// choose is the only subject, or the one that a person chooses on a terminal.
+func (k *control) choose(verb string, list []subject) (s subject, err error) {
+	c := k.caller
+	if len(list) == 1 {
+		return list[0], nil
+	}
+	var candidates []named
+	for _, s := range list {
+		if s.turn == nil {
+			candidates = append(candidates, named{kind: &threadNames, id: s.thread.ThreadID, title: s.thread.Title, state: string(s.thread.State)})
+			continue
+		}
+		title := s.thread.Title
+		if s.turn.Title != "" {
+			title = s.turn.Title
+		}
+		_, state := turnState(s.turn, time.Now())
+		candidates = append(candidates, named{kind: &turnNames, id: s.turn.TurnID, title: title, state: state, thread: s.thread.ThreadID})
+	}
+	many := fmt.Sprint(len(list))
+	if len(list) > shownCandidates {
+		many = fmt.Sprintf("more than %d", shownCandidates)
+	}
+	which := fmt.Sprintf("which one? There are %s %s to %s", many, candidates[0].kind.nouns, verb)
+	p := k.person()
+	if p == nil || len(list) > shownCandidates {
+		return s, candidatesError(which, candidates, candidates)
+	}
+	t := newTable("", strings.ToUpper(candidates[0].kind.noun), "TITLE", "STATE")
+	for i, n := range candidates {
+		t.add(fmt.Sprint(i+1), tableID(c.console)(n.id), candidateTitle(n), n.state)
+	}
+	fmt.Fprint(p.screen, t.layout(c.columns()-1, 2))
+	n, err := p.number(c.ctx, fmt.Sprintf("%s which? 1-%d, Enter for none: ", strings.ToUpper(verb[:1])+verb[1:], len(list)), len(list))
+	if err != nil {
+		return s, err
+	}
+	if n == 0 {
+		return s, errNothingDone
+	}
+	return list[n-1], nil
+}

@@ -1,0 +1,32 @@
+package timeline
+
+// maxTitles bounds the titles that are remembered: more threads than a person watches.
+const maxTitles = 10_000
+
+// titleWidth is the width of a title in a heading.
+const titleWidth = 40
+
+// threadName is the name of a thread in headings: its short id and its title.
+func (r *Renderer) threadName(id string) string {
+	name := OneLine(id)
+	if r.options.Short != nil {
+		name = OneLine(r.options.Short(id))
+	}
+	title, known := r.titles[id]
+	if !known && r.options.Title != nil {
+		title = r.options.Title(id)
+		r.titled(id, title)
+	}
+	if title = OneLine(title); title != "" && title != name {
+		name += " " + Fit(title, titleWidth)
+	}
+	return name
+}
+
+// titled remembers the title of a thread.
+func (r *Renderer) titled(id, title string) {
+	if len(r.titles) >= maxTitles {
+		clear(r.titles)
+	}
+	r.titles[id] = title
+}

@@ -1,0 +1,324 @@
+package persist
+
+import (
+	"github.com/go-json-experiment/json"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/ledger"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// ownSummary is the part of a summary that follows from the rows of the thread itself:
+// its turns, items, tries. Each of its units moves the thread's latest_seq.
+type ownSummary struct {
+	s     Snapshot
+	tries *completion
+	t     *threads.Thread
+	out   turns.Summary
+
+	active *turns.Brief
+	last   *turns.Brief // the turn that ended last
+	queued notify.Time  // since when the oldest queued turn waits
+	review notify.Time  // since when the oldest end waits for a review
+}
+
+// summary makes it. title is the thread's title as it was known before, "" = it was not:
+// it is found once.
+func (o *ownSummary) summary(title string) (turns.Summary, error) {
+	if o.t.Title != "" {
+		title = turns.OneLine(o.t.Title, turns.MaxSummaryTitle)
+	}
+	o.out = turns.Summary{Title: title, Spent: turns.SpentOf(o.t.Spent)}
+	for _, read := range []func() error{o.readTurns, o.readReviews, o.readOpenItems, o.readText, o.readTitle, o.readError, o.readTimes} {
+		if err := read(); err != nil {
+			return o.out, err
+		}
+	}
+	o.setStatus()
+	return o.out, nil
+}
+
+// readTurns finds the active turn, the queue, and the turn that ended last. Turns may
+// overtake each other, so that is not always the newest one.
+func (o *ownSummary) readTurns() error {
+	if err := o.s.Scan(ledger.Range{Index: turns.BriefUnfinished, Prefix: []any{o.t.ThreadID}}, func(v ledger.Values) error {
+		b := turns.ReadBrief(v)
+		if b.State == turns.Active {
+			o.active = &b
+			return nil
+		}
+		if o.out.Queued++; o.queued.IsZero() || b.QueuedAt.Before(o.queued.Time) {
+			o.queued = b.QueuedAt
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	looked := 0
+	if err := o.s.Scan(ledger.Range{Index: turns.BriefOfThread, Prefix: []any{o.t.ThreadID}, Newest: true}, func(v ledger.Values) error {
+		b := turns.ReadBrief(v)
+		if b.State.Ended() && !b.StartedAt.IsZero() && (o.last == nil || endedAfter(&b, o.last)) {
+			o.last = &b
+		}
+		if looked++; looked == turns.MaxSummaryTurns {
+			return ledger.ErrEnough
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	switch {
+	case o.active != nil:
+		o.out.TurnID = o.active.TurnID
+	case o.last != nil:
+		o.out.TurnID = o.last.TurnID
+	}
+	return nil
+}
+
+// endedAfter compares when turns ended. A verdict about one changes updated_seq later.
+func endedAfter(a, b *turns.Brief) bool {
+	if a.CompletedAt.Equal(b.CompletedAt.Time) {
+		return a.UpdatedSeq > b.UpdatedSeq
+	}
+	return a.CompletedAt.After(b.CompletedAt.Time)
+}
+
+func (o *ownSummary) readReviews() error {
+	return o.s.Scan(ledger.Range{Index: turns.BriefInReview, Prefix: []any{o.t.ThreadID}}, func(v ledger.Values) error {
+		if b := turns.ReadBrief(v); o.out.Reviews == 0 || b.CompletedAt.Before(o.review.Time) {
+			o.review = b.CompletedAt
+		}
+		if o.out.Reviews++; o.out.Reviews == turns.MaxSummaryTurns {
+			return ledger.ErrEnough
+		}
+		return nil
+	})
+}
+
+// readOpenItems finds what the active turn asks and does. Items of superseded tries are
+// not open.
+func (o *ownSummary) readOpenItems() error {
+	if o.active == nil {
+		return nil
+	}
+	var asks []items.Brief
+	doing := ""
+	if err := o.s.Scan(ledger.Range{Index: items.BriefOpenOfTurn, Prefix: []any{o.active.TurnID}}, func(v ledger.Values) error {
+		switch b := items.ReadBrief(v); {
+		case b.Type.IsQuestion():
+			if o.out.WaitingCount++; len(asks) < turns.MaxWaitingItems {
+				asks = append(asks, b)
+			}
+		case b.Type == items.KindToolCall || b.Type == items.KindCommandExecution || b.Type == items.KindFileChange:
+			doing = b.ItemID
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, b := range asks {
+		c, err := o.content(b.ItemID)
+		if err != nil {
+			return err
+		}
+		o.out.Waiting = append(o.out.Waiting, turns.WaitingItem{
+			ItemID: b.ItemID, TurnID: b.TurnID, Type: b.Type, Title: turns.OneLine(questionOf(c), turns.MaxSummaryText), Since: b.CreatedAt,
+		})
+	}
+	if doing == "" {
+		return nil
+	}
+	c, err := o.content(doing)
+	o.out.Doing = turns.DoingOf(doing, c)
+	return err
+}
+
+// content reads and decodes the content of an item.
+func (o *ownSummary) content(itemID string) (items.Content, error) {
+	it, err := one(o.s, itemOf, items.ByID, itemID)
+	if err != nil || it == nil {
+		return nil, err
+	}
+	return items.Decode(it.Content)
+}
+
+func questionOf(c items.Content) string {
+	switch c := c.(type) {
+	case items.PermissionRequest:
+		return c.Title
+	case items.Question:
+		return c.Message
+	}
+	return ""
+}
+
+// setText sets the beginning of a message, which may still grow, unless it has no text.
+func (o *ownSummary) setText(itemID string) error {
+	it, err := one(o.s, itemOf, items.ByID, itemID)
+	if err != nil || it == nil {
+		return err
+	}
+	c, err := items.Decode(it.Content)
+	if err != nil {
+		return err
+	}
+	text, _ := items.TextOf(c)
+	line := turns.OneLine(text, turns.MaxSummaryText)
+	looked := 0
+	if it.Status.Open() && !isCut(line) {
+		if err := o.s.Scan(ledger.Range{Index: items.Deltas, Prefix: []any{itemID}, After: it.UpdatedSeq}, func(v ledger.Values) error {
+			var d items.Delta
+			if err := json.Unmarshal(v.Blob(0), &d); err != nil {
+				return err
+			}
+			text += d.Delta.Text
+			looked++
+			if line = turns.OneLine(text, turns.MaxSummaryText); isCut(line) || len(text) > maxBlank || looked == maxDeltas {
+				return ledger.ErrEnough
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	o.out.Text = line
+	return nil
+}
+
+// What is read of a growing message at most. It is more than a line needs, unless the
+// message is mostly blank.
+const (
+	maxBlank  = 8 << 10 // bytes
+	maxDeltas = 1000
+)
+
+// isCut reports whether more text would not change the line.
+func isCut(line string) bool { return len([]rune(line)) == turns.MaxSummaryText }
+
+// readText finds the agent's last live text: among the newest items, else what the last
+// turn ended with.
+func (o *ownSummary) readText() error {
+	looked := 0
+	if err := o.s.Scan(ledger.Range{Index: items.BriefOfThread, Prefix: []any{o.t.ThreadID}, Newest: true}, func(v ledger.Values) error {
+		b := items.ReadBrief(v)
+		if b.Type == items.KindAgentMessage && b.Status != items.StatusDeleted {
+			it := items.Item{CreatedSeq: b.CreatedSeq, Span: b.Span}
+			if err := o.tries.lineage(&it); err != nil {
+				return err
+			}
+			if !it.Superseded {
+				if err := o.setText(b.ItemID); err != nil {
+					return err
+				}
+			}
+		}
+		if looked++; o.out.Text != "" || looked == turns.MaxSummaryItems {
+			return ledger.ErrEnough
+		}
+		return nil
+	}); err != nil || o.out.Text != "" || o.last == nil {
+		return err
+	}
+	t, err := one(o.s, turns.Read, turns.ByID, o.last.TurnID)
+	if err == nil && t != nil && t.State == turns.Completed {
+		o.out.Text = turns.OneLine(t.Message, turns.MaxSummaryText)
+	}
+	return err
+}
+
+// readTitle finds the first prompt of a thread without a title.
+func (o *ownSummary) readTitle() error {
+	if o.out.Title != "" {
+		return nil
+	}
+	first := ""
+	if err := o.s.Scan(ledger.Range{Index: turns.BriefOfThread, Prefix: []any{o.t.ThreadID}, First: 2}, func(v ledger.Values) error {
+		first = v.Text(1)
+		return ledger.ErrEnough
+	}); err != nil || first == "" {
+		return err
+	}
+	return o.s.Scan(ledger.Range{Index: items.Input, Prefix: []any{first}}, func(v ledger.Values) error {
+		c, err := items.Decode(items.Read(v).Content)
+		if err != nil {
+			return err
+		}
+		if m, ok := c.(items.UserMessage); ok {
+			o.out.Title = turns.OneLine(m.Text(), turns.MaxSummaryTitle)
+		}
+		return ledger.ErrEnough
+	})
+}
+
+func (o *ownSummary) readError() error {
+	if o.last == nil || o.last.State != turns.Failed {
+		return nil
+	}
+	t, err := one(o.s, turns.Read, turns.ByID, o.last.TurnID)
+	if err == nil && t != nil && t.Error != nil {
+		o.out.Error = &turns.Failure{Kind: t.Error.Kind, Message: turns.OneLine(t.Error.Message, turns.MaxSummaryText)}
+	}
+	return err
+}
+
+// eventTimes finds the times of events.
+var eventTimes = &ledger.Index{
+	Table: ledger.NewTable(ledger.Table{Name: items.Deltas.Table.Name, Columns: []string{"seq", "time"}}), Columns: []string{"seq"},
+}
+
+// readTimes finds when the newest event was. If that is no longer kept, it is the latest
+// time that the rows have.
+func (o *ownSummary) readTimes() error {
+	v, err := o.s.Get(eventTimes, o.t.LatestSeq)
+	switch {
+	case err != nil:
+		return err
+	case v != nil:
+		o.out.UpdatedAt = notify.TimeFromMilli(v.Int(1))
+		return nil
+	}
+	o.out.UpdatedAt = latest(o.t.StartedAt, o.t.ClosedAt, o.queued)
+	if o.active != nil {
+		o.out.UpdatedAt = latest(o.out.UpdatedAt, o.active.StartedAt)
+	}
+	if o.last != nil {
+		o.out.UpdatedAt = latest(o.out.UpdatedAt, o.last.CompletedAt)
+	}
+	return nil
+}
+
+func latest(times ...notify.Time) (last notify.Time) {
+	for _, t := range times {
+		if t.After(last.Time) {
+			last = t
+		}
+	}
+	return last
+}
+
+func (o *ownSummary) setStatus() {
+	s := &o.out
+	switch {
+	case o.t.State == threads.Closed:
+		s.Status, s.Since = turns.SummaryClosed, o.t.ClosedAt
+	case o.t.State == threads.Closing: // no row has the time; nothing but the end of the turn can follow
+		s.Status, s.Since = turns.SummaryClosed, s.UpdatedAt
+	case len(s.Waiting) > 0:
+		s.Status, s.Since = turns.SummaryWaiting, s.Waiting[0].Since
+	case s.Reviews > 0:
+		s.Status, s.Since = turns.SummaryWaiting, o.review
+	case o.active != nil:
+		s.Status, s.Since = turns.SummaryWorking, o.active.StartedAt
+	case s.Queued > 0:
+		s.Status, s.Since = turns.SummaryWorking, o.queued
+	case o.last != nil && o.last.State == turns.Failed:
+		s.Status, s.Since = turns.SummaryFailed, o.last.CompletedAt
+	case o.last != nil:
+		s.Status, s.Since = turns.SummaryIdle, o.last.CompletedAt
+	default:
+		s.Status, s.Since = turns.SummaryIdle, o.t.StartedAt
+	}
+}
