@@ -26,7 +26,7 @@ It has everything that was acknowledged before. The server may keep running.
 			if err != nil {
 				return err
 			}
-			view, err := g.openView(cmd)
+			view, err := openView(g, cmd)
 			if err != nil {
 				return err
 			}
@@ -49,7 +49,7 @@ It has everything that was acknowledged before. The server may keep running.
 
 // openView opens the log of the data directory for reading, beside a server
 // that may be running.
-func (g *globals) openView(cmd *cobra.Command) (*sqlite.View, error) {
+func openView(g *globals, cmd *cobra.Command) (*sqlite.View, error) {
 	loaded, err := g.settings(cmd)
 	if err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ type doctorReport struct {
 
 // examine checks the log and the data directory.
 func examine(g *globals, cmd *cobra.Command, refold, offline bool) (r *doctorReport, err error) {
-	view, err := g.openView(cmd)
+	view, err := openView(g, cmd)
 	if errors.Is(err, fs.ErrNotExist) && len(g.loaded.Agents) > 0 && !refold {
 		// Agents can be tried before there is a server.
 		r = &doctorReport{OK: true, Data: g.loaded.Data, Findings: []sqlite.Finding{{

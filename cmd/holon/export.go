@@ -32,7 +32,7 @@ sends, up to where the log ends when the command starts.
 			if after < 0 {
 				return usagef("--after %d: a seq is 0 or more", after)
 			}
-			view, err := g.openView(cmd)
+			view, err := openView(g, cmd)
 			if err != nil {
 				return err
 			}

@@ -79,7 +79,7 @@ func pruneThere(g *globals, cmd *cobra.Command, before int64) (result prunedResu
 
 // pruneHere prunes a log that no server has open.
 func pruneHere(g *globals, cmd *cobra.Command, normal bool, before int64) (result prunedResult, err error) {
-	view, err := g.openView(cmd) // sqlite.Open would make a log if there is none
+	view, err := openView(g, cmd) // sqlite.Open would make a log if there is none
 	if err != nil {
 		return result, err
 	}

@@ -15,8 +15,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// dashboard is what the tests read of deploy/grafana.json.
-type dashboard struct {
+// grafanaBoard is what the tests read of deploy/grafana.json.
+type grafanaBoard struct {
 	UID    string `json:"uid"`
 	Panels []struct {
 		ID      int    `json:"id"`
@@ -57,7 +57,7 @@ func expressions(t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d dashboard
+	var d grafanaBoard
 	if err := json.Unmarshal(data, &d); err != nil {
 		t.Fatal(err)
 	}
