@@ -9,28 +9,28 @@ import (
 
 // questionBox draws the shown question in at most room rows: what it is about, above the
 // options. x and y say where the cursor is, x is -1 if nothing is typed there.
-func (m *Model) questionBox(p *painter, room int) (rows []string, x, y int) {
-	q := m.asks.front()
-	v := &m.view
+func (d drawing) questionBox(p *painter, room int) (rows []string, x, y int) {
+	q := d.m.asks.front()
+	v := &d.m.view
 	if q == nil || room < 3 {
 		return nil, -1, 0
 	}
-	if m.asks.dead(p.now) {
-		m.redrawIn(p.now, deadFor-p.now.Sub(m.asks.since))
+	if d.m.asks.dead(p.now) {
+		d.redrawIn(p.now, deadFor-p.now.Sub(d.m.asks.since))
 	}
 	if v.subjectOf != q.id {
 		v.subjectOf, v.subjectTop = q.id, 0
 	}
 	most := room
 	switch {
-	case m.focus != onQuestion && room > 12:
+	case d.m.focus != onQuestion && room > 12:
 		most = room / 2
 	case room > 12:
 		most = room - 3
 	}
-	answers, x, y := m.answers(p, q, Widens)
+	answers, x, y := d.answers(p, q, Widens)
 	if len(answers) > most-3 {
-		answers, x, y = m.answers(p, q, widensShort)
+		answers, x, y = d.answers(p, q, widensShort)
 	}
 	if len(answers) > most-2 { // the chosen one and those around it
 		first := max(0, len(answers)-(most-2))
@@ -39,7 +39,7 @@ func (m *Model) questionBox(p *painter, room int) (rows []string, x, y int) {
 		}
 		answers, y = answers[first:first+most-2], y-first
 	}
-	about := m.about(p, q)
+	about := d.about(p, q)
 	window := most - 1 - len(answers)
 	v.subjectRows = len(about)
 	hidden := len(about) - window
@@ -50,28 +50,28 @@ func (m *Model) questionBox(p *painter, room int) (rows []string, x, y int) {
 		hidden++
 		v.subjectTop = min(v.subjectTop, hidden)
 		shown := window - 1
-		about = append(about[v.subjectTop:v.subjectTop+shown:v.subjectTop+shown], p.styles.Dim.Paint(m.moreOf(hidden)))
+		about = append(about[v.subjectTop:v.subjectTop+shown:v.subjectTop+shown], p.styles.Dim.Paint(d.moreOf(hidden)))
 		hidden = 0
 	default:
 		v.subjectTop = min(v.subjectTop, hidden)
 		about = about[v.subjectTop : v.subjectTop+window]
 	}
-	rows = append([]string{m.questionRule(p, hidden)}, about...)
+	rows = append([]string{d.questionRule(p, hidden)}, about...)
 	y += len(rows)
 	return append(rows, answers...), x, y
 }
 
-func (m *Model) moreOf(hidden int) string {
-	if m.focus == onQuestion {
+func (d drawing) moreOf(hidden int) string {
+	if d.m.focus == onQuestion {
 		return fmt.Sprintf("  … %d more lines: PgDn, PgUp", hidden)
 	}
 	return fmt.Sprintf("  … %d more lines: a, then PgDn", hidden)
 }
 
 // scrollSubject scrolls what the question is about; false if all of it is visible.
-func (m *Model) scrollSubject(name string) bool {
-	v := &m.view
-	if v.subjectOf == "" || m.asks.front() == nil {
+func (d drawing) scrollSubject(name string) bool {
+	v := &d.m.view
+	if v.subjectOf == "" || d.m.asks.front() == nil {
 		return false
 	}
 	step := 5
@@ -85,19 +85,19 @@ func (m *Model) scrollSubject(name string) bool {
 
 // questionRule is the line above a question: how many there are, how one answers, and
 // how many lines are hidden that no other row tells of.
-func (m *Model) questionRule(p *painter, hidden int) string {
+func (d drawing) questionRule(p *painter, hidden int) string {
 	text := "─ The agent asks "
-	if n := len(m.asks.open); n > 1 {
+	if n := len(d.m.asks.open); n > 1 {
 		text = fmt.Sprintf("─ The agent asks (1 of %d) ", n)
 	}
 	how := ""
-	switch m.focus {
+	switch d.m.focus {
 	case onTimeline:
 		how = " a answers ─"
 	case onInput:
 		how = " Esc a answers ─"
 	}
-	if hidden > 0 && m.focus == onQuestion {
+	if hidden > 0 && d.m.focus == onQuestion {
 		how = fmt.Sprintf(" PgDn: %d more ─", hidden)
 	}
 	if screen.Width(text)+screen.Width(how) > p.width {
@@ -107,7 +107,7 @@ func (m *Model) questionRule(p *painter, hidden int) string {
 }
 
 // about is what the question is about: its text, directory, command and diff.
-func (m *Model) about(p *painter, q *question) []string {
+func (d drawing) about(p *painter, q *question) []string {
 	c, s := q.content, p.styles
 	r := &rows{p: p}
 	title := c.Title
@@ -132,7 +132,7 @@ func (m *Model) about(p *painter, q *question) []string {
 		}
 	}
 	if cwd == "" {
-		cwd = m.thread.Cwd
+		cwd = d.m.thread.Cwd
 	}
 	if cwd != "" && c.Type == "permission_request" {
 		r.list = append(r.list, indent(screen.Wrap("in "+screen.OneLine(cwd), p.text()))...)
@@ -146,12 +146,12 @@ func (m *Model) about(p *painter, q *question) []string {
 			r.list = append(r.list, "  "+sign+s.Strong.Paint(line))
 		}
 	}
-	m.subjectOf(p, r, q)
+	d.subjectOf(p, r, q)
 	return r.list
 }
 
 // subjectOf draws the item that the question is about.
-func (m *Model) subjectOf(p *painter, r *rows, q *question) {
+func (d drawing) subjectOf(p *painter, r *rows, q *question) {
 	it := q.subject
 	switch {
 	case it == nil && q.content.Subject.ItemID != "":
@@ -176,16 +176,16 @@ func indent(lines []string) (out []string) {
 }
 
 // answers draws the options, or the line for a typed answer.
-func (m *Model) answers(p *painter, q *question, widens func(kind string) string) (out []string, x, y int) {
+func (d drawing) answers(p *painter, q *question, widens func(kind string) string) (out []string, x, y int) {
 	s := p.styles
 	if q.sent {
 		return []string{s.Dim.Paint("  sending the answer …")}, -1, 0
 	}
 	if q.typed() {
-		return m.typedAnswer(p, q)
+		return d.typedAnswer(p, q)
 	}
 	yes, no := q.optionOf("allow"), q.optionOf("reject")
-	dead := m.asks.dead(p.now)
+	dead := d.m.asks.dead(p.now)
 	for i, option := range q.content.Options {
 		key := ""
 		switch i {
@@ -195,7 +195,7 @@ func (m *Model) answers(p *painter, q *question, widens func(kind string) string
 			key = "  [n]"
 		}
 		sign := "  "
-		if m.focus == onQuestion && i == q.choice {
+		if d.m.focus == onQuestion && i == q.choice {
 			sign = "▸ "
 		}
 		line := screen.Fit(fmt.Sprintf("%s%d %s", sign, i+1, screen.OneLine(option.Name)), p.width-len(key)) + key
@@ -216,7 +216,7 @@ func (m *Model) answers(p *painter, q *question, widens func(kind string) string
 }
 
 // typedAnswer draws the field that is asked and the line in which it is typed.
-func (m *Model) typedAnswer(p *painter, q *question) (out []string, x, y int) {
+func (d drawing) typedAnswer(p *painter, q *question) (out []string, x, y int) {
 	s := p.styles
 	how := "text or JSON"
 	if q.content.URL != "" {
@@ -243,13 +243,13 @@ func (m *Model) typedAnswer(p *painter, q *question) (out []string, x, y int) {
 	if q.why != "" {
 		out = append(out, "  "+s.Failed.Paint(screen.Fit(q.why, p.text())))
 	}
-	rows, x, _ := m.answer.rows(max(4, p.width-4), 1)
+	rows, x, _ := d.m.answer.rows(max(4, p.width-4), 1)
 	line := "  " + s.Strong.Paint("»") + " " + rows[0]
-	if m.answer.text == "" {
+	if d.m.answer.text == "" {
 		line = "  » " + s.Dim.Paint(screen.Fit(screen.OneLine(how), p.width-4))
 	}
 	out = append(out, line)
-	if m.focus != onQuestion {
+	if d.m.focus != onQuestion {
 		return out, -1, 0
 	}
 	return out, x + 4, len(out) - 1

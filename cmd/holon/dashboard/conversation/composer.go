@@ -66,34 +66,34 @@ func (m *Model) ask() string {
 }
 
 // submit sends the text, or asks first.
-func (m *Model) submit() []screen.Action {
-	text := strings.TrimSpace(m.input.text)
+func (h hands) submit() []screen.Action {
+	text := strings.TrimSpace(h.m.input.text)
 	switch {
 	case text == "":
 		return nil
-	case m.outbox != "":
-		m.status = "the text before is still on its way"
+	case h.m.outbox != "":
+		h.m.status = "the text before is still on its way"
 		return nil
-	case !m.loader.ready:
-		m.status = "the thread is still being read"
+	case !h.m.loader.ready:
+		h.m.status = "the thread is still being read"
 		return nil
-	case m.thread.State == "closed":
-		m.status = "the thread is closed: the text stays here"
-		return nil
-	}
-	now := m.aim()
-	if m.meant.set && m.meant != now && !m.asked {
-		m.asked = true
+	case h.m.thread.State == "closed":
+		h.m.status = "the thread is closed: the text stays here"
 		return nil
 	}
-	m.outbox = m.input.text
-	m.input.set("")
-	m.meant, m.asked = aim{}, false
-	m.view.toEnd()
+	now := h.m.aim()
+	if h.m.meant.set && h.m.meant != now && !h.m.asked {
+		h.m.asked = true
+		return nil
+	}
+	h.m.outbox = h.m.input.text
+	h.m.input.set("")
+	h.m.meant, h.m.asked = aim{}, false
+	h.m.view.toEnd()
 	if now.turn != "" {
 		return []screen.Action{screen.Steer{Turn: now.turn, Text: text}}
 	}
-	return []screen.Action{screen.Start{Thread: m.options.Thread, Text: text}}
+	return []screen.Action{screen.Start{Thread: h.m.options.Thread, Text: text}}
 }
 
 // sent takes the answer to a submit. A text that was not taken is put back.
@@ -116,18 +116,18 @@ func (m *Model) sent(d screen.Done) {
 }
 
 // paste puts a pasted text where a person types. It never submits.
-func (m *Model) paste(text string) {
+func (h hands) paste(text string) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	if m.focus == onQuestion && m.typing() {
-		m.answer.insert(strings.ReplaceAll(text, "\n", " "))
+	if h.m.focus == onQuestion && h.m.typing() {
+		h.m.answer.insert(strings.ReplaceAll(text, "\n", " "))
 		return
 	}
-	m.focus = onInput
-	if !m.input.insert(text) {
-		m.status = fmt.Sprintf("%s is too long to paste here (at most %s): holon run --thread %s - < FILE",
-			size(int64(len(text))), size(maxTyped), m.options.Thread)
+	h.m.focus = onInput
+	if !h.m.input.insert(text) {
+		h.m.status = fmt.Sprintf("%s is too long to paste here (at most %s): holon run --thread %s - < FILE",
+			size(int64(len(text))), size(maxTyped), h.m.options.Thread)
 	}
-	m.begun()
+	h.m.begun()
 }
 
 // typing tells whether the shown question takes a typed answer.

@@ -10,5 +10,8 @@
 //   - No text of a server or an agent reaches a line unsanitized.
 //   - No typed text is lost, and no paste, question or end of a turn submits one.
 //
+// A Model has three parts that work on it: intake takes what comes from the server,
+// hands do what the person does, drawing makes the picture.
+//
 // The dashboard and `holon chat` show it.
 package conversation

@@ -12,58 +12,58 @@ import (
 )
 
 // event takes an event of the thread.
-func (m *Model) event(now time.Time, e client.Event) []screen.Action {
-	if e.ThreadID != m.options.Thread || e.Seq <= m.cursor || !m.loader.ready {
+func (in intake) event(now time.Time, e client.Event) []screen.Action {
+	if e.ThreadID != in.m.options.Thread || e.Seq <= in.m.cursor || !in.m.loader.ready {
 		return nil
 	}
-	m.cursor = e.Seq
+	in.m.cursor = e.Seq
 	f, err := e.Fold()
 	if err != nil {
 		return nil // of a foreign form
 	}
 	if marker, ok := fold.MarkerOf(&f); ok {
-		return m.rewound(now, marker)
+		return in.rewound(now, marker)
 	}
-	if e.Method == notify.TurnLate || m.history.stale(f.TurnID, f.Lineage, f.Seq) {
+	if e.Method == notify.TurnLate || in.m.history.stale(f.TurnID, f.Lineage, f.Seq) {
 		return nil
 	}
 	switch kind, _, _ := strings.Cut(e.Method, "/"); kind {
 	case "item":
-		return m.itemEvent(now, &f, e.Params)
+		return in.itemEvent(now, &f, e.Params)
 	case "turn":
-		return m.turnEvent(now, &f, e)
+		return in.turnEvent(now, &f, e)
 	case "thread":
-		m.threadEvent(e)
+		in.threadEvent(e)
 	case "inbox":
-		return m.askChildrenOnce()
+		return in.askChildrenOnce()
 	}
 	return nil
 }
 
-func (m *Model) askChildrenOnce() []screen.Action {
-	if m.loader.childrenAsked {
+func (in intake) askChildrenOnce() []screen.Action {
+	if in.m.loader.childrenAsked {
 		return nil
 	}
-	return m.askChildren()
+	return in.askChildren()
 }
 
 // itemEvent takes an event of an item. An item that is not held is of the part that was
 // dropped or not read; only if it asks something does it matter.
-func (m *Model) itemEvent(now time.Time, f *fold.Event, params json.RawMessage) []screen.Action {
-	e := m.history.item(f.ItemID)
+func (in intake) itemEvent(now time.Time, f *fold.Event, params json.RawMessage) []screen.Action {
+	e := in.m.history.item(f.ItemID)
 	switch f.Method {
 	case notify.ItemDelta:
 		if e != nil && e.item.updated < f.Seq {
 			e.item.body.grow(f.Body.Offset, f.Body.Text)
-			m.history.changed(e)
-			m.history.trim(m.view.follow)
+			in.m.history.changed(e)
+			in.m.history.trim(in.m.view.follow)
 		}
 		return nil
 	case notify.ItemDeleted:
-		m.asks.gone(now, f.ItemID)
+		in.m.asks.gone(now, f.ItemID)
 		if e != nil {
 			e.item.status, e.item.updated = "deleted", f.Seq
-			m.history.changed(e)
+			in.m.history.changed(e)
 		}
 		return nil
 	}
@@ -78,65 +78,65 @@ func (m *Model) itemEvent(now time.Time, f *fold.Event, params json.RawMessage) 
 	case e != nil:
 		row.CreatedSeq = e.item.created
 		e.item = row.item()
-		m.history.changed(e)
-	case f.Method == notify.ItemCreated && !m.history.detached:
-		m.history.add(row)
-		m.appended(row.ItemID)
+		in.m.history.changed(e)
+	case f.Method == notify.ItemCreated && !in.m.history.detached:
+		in.m.history.add(row)
+		in.appended(row.ItemID)
 	case f.Method == notify.ItemCreated:
-		m.view.below++
+		in.m.view.below++
 	}
 	it := row.item()
 	if it.asks() {
 		if it.status == "pending" {
-			m.asks.put(now, it)
+			in.m.asks.put(now, it)
 		} else {
-			m.asks.gone(now, it.id)
+			in.m.asks.gone(now, it.id)
 		}
 	}
-	for i, q := range m.asks.open {
+	for i, q := range in.m.asks.open {
 		if q.content.Subject.ItemID == it.id && e != nil {
 			q.subject = e.item
 			if i == 0 {
-				m.asks.touched(now)
+				in.m.asks.touched(now)
 			}
 		}
 	}
 	if it.content.Type == "tool_call" && !it.open() {
-		out = append(out, m.askChildrenOnce()...) // it may have started one
+		out = append(out, in.askChildrenOnce()...) // it may have started one
 	}
 	if it.content.Type == "plan" {
-		m.redrawPlans(it.turn)
+		in.redrawPlans(it.turn)
 	}
-	m.leaveQuestion()
-	m.history.trim(m.view.follow)
-	return append(out, m.subjects()...)
+	in.leaveQuestion()
+	in.m.history.trim(in.m.view.follow)
+	return append(out, in.subjects()...)
 }
 
 // appended counts what comes below the window.
-func (m *Model) appended(key string) {
-	if m.history.byKey[key] != nil && !m.view.follow {
-		m.view.below++
+func (in intake) appended(key string) {
+	if in.m.history.byKey[key] != nil && !in.m.view.follow {
+		in.m.view.below++
 	}
 }
 
 // redrawPlans draws the plans of a turn again: only the newest is shown whole.
-func (m *Model) redrawPlans(turn string) {
-	for _, e := range m.history.entries {
+func (in intake) redrawPlans(turn string) {
+	for _, e := range in.m.history.entries {
 		if e.turn == turn && e.item != nil && e.item.content.Type == "plan" {
-			m.history.changed(e)
+			in.m.history.changed(e)
 		}
 	}
 }
 
 // leaveQuestion moves the focus away from a question that is gone.
-func (m *Model) leaveQuestion() {
-	if m.focus == onQuestion && m.asks.front() == nil {
-		m.focus = onTimeline
+func (in intake) leaveQuestion() {
+	if in.m.focus == onQuestion && in.m.asks.front() == nil {
+		in.m.focus = onTimeline
 	}
 }
 
-func (m *Model) turnEvent(now time.Time, f *fold.Event, e client.Event) []screen.Action {
-	row := m.turns.get(f.TurnID)
+func (in intake) turnEvent(now time.Time, f *fold.Event, e client.Event) []screen.Action {
+	row := in.m.turns.get(f.TurnID)
 	if row.CreatedSeq == 0 {
 		row.CreatedSeq = f.Seq
 	}
@@ -147,7 +147,7 @@ func (m *Model) turnEvent(now time.Time, f *fold.Event, e client.Event) []screen
 		row.State, row.Progress, row.ProgressMessage = "active", f.Body.State, f.Body.Message
 		row.WaitsFor, row.RetryAt, row.Attempt = p.WaitsFor, p.RetryAt, max(row.Attempt, p.Attempt)
 		if len(p.WaitsFor) != len(before) {
-			return m.askChildrenOnce()
+			return in.askChildrenOnce()
 		}
 		return nil
 	}
@@ -172,54 +172,54 @@ func (m *Model) turnEvent(now time.Time, f *fold.Event, e client.Event) []screen
 		row.CompletedAt = e.Time
 	}
 	key := "end:" + f.TurnID
-	if known := m.history.byKey[key]; known != nil {
-		m.history.drop(known)
+	if known := in.m.history.byKey[key]; known != nil {
+		in.m.history.drop(known)
 	}
-	if !m.history.detached {
-		m.history.put(&entry{key: key, seq: f.Seq, turn: f.TurnID, end: &ending{row: *row, lineage: f.Lineage}})
+	if !in.m.history.detached {
+		in.m.history.put(&entry{key: key, seq: f.Seq, turn: f.TurnID, end: &ending{row: *row, lineage: f.Lineage}})
 	}
-	for _, q := range append([]*question(nil), m.asks.open...) {
+	for _, q := range append([]*question(nil), in.m.asks.open...) {
 		if q.turn == f.TurnID { // its questions end with it
-			m.asks.gone(now, q.id)
+			in.m.asks.gone(now, q.id)
 		}
 	}
-	m.leaveQuestion()
-	m.history.trim(m.view.follow)
-	return m.askChildrenOnce()
+	in.leaveQuestion()
+	in.m.history.trim(in.m.view.follow)
+	return in.askChildrenOnce()
 }
 
 // rewound takes a marker.
-func (m *Model) rewound(now time.Time, marker fold.Marker) (out []screen.Action) {
-	for _, id := range m.history.mark(marker) {
-		out = append(out, m.read(id)...)
+func (in intake) rewound(now time.Time, marker fold.Marker) (out []screen.Action) {
+	for _, id := range in.m.history.mark(marker) {
+		out = append(out, in.read(id)...)
 	}
-	for _, q := range append([]*question(nil), m.asks.open...) {
-		if q.turn == marker.TurnID && m.history.item(q.id) == nil {
-			m.asks.gone(now, q.id)
+	for _, q := range append([]*question(nil), in.m.asks.open...) {
+		if q.turn == marker.TurnID && in.m.history.item(q.id) == nil {
+			in.m.asks.gone(now, q.id)
 		}
 	}
-	if row := m.turns.rows[marker.TurnID]; row != nil && marker.Step == "" {
+	if row := in.m.turns.rows[marker.TurnID]; row != nil && marker.Step == "" {
 		row.Attempt = max(row.Attempt, marker.NewEpoch)
 		row.State, row.Error, row.CompletedAt = "active", nil, time.Time{}
 	}
-	m.leaveQuestion()
+	in.leaveQuestion()
 	return out
 }
 
-func (m *Model) threadEvent(e client.Event) {
+func (in intake) threadEvent(e client.Event) {
 	var p threadRow
 	decode(e.Params, &p)
 	if p.Title != "" {
-		m.thread.Title = p.Title
+		in.m.thread.Title = p.Title
 	}
 	switch {
 	case e.Method == "thread/closed":
-		m.thread.State = "closed"
+		in.m.thread.State = "closed"
 	case e.Method == "thread/resumed":
-		m.thread.State = "running"
+		in.m.thread.State = "running"
 	case e.Method == "thread/paused":
-		m.thread.State = "paused"
+		in.m.thread.State = "paused"
 	case p.State != "":
-		m.thread.State = p.State
+		in.m.thread.State = p.State
 	}
 }

@@ -15,21 +15,21 @@ type foot struct {
 	x, y int // of the cursor
 }
 
-func (m *Model) foot(p *painter) foot {
-	f := foot{rows: m.deciding(p)}
+func (d drawing) foot(p *painter) foot {
+	f := foot{rows: d.deciding(p)}
 	if len(f.rows) == 0 {
-		f.rows = []string{m.rule(p)}
+		f.rows = []string{d.rule(p)}
 	}
 	above := len(f.rows)
-	most := max(1, min(8, m.view.height/4))
-	rows, x, y := m.input.rows(p.width-2, most)
+	most := max(1, min(8, d.m.view.height/4))
+	rows, x, y := d.m.input.rows(p.width-2, most)
 	sign := p.styles.Dim.Paint(">") + " "
-	if m.focus == onInput {
+	if d.m.focus == onInput {
 		sign = p.styles.Strong.Paint(">") + " "
 	}
 	f.x, f.y = x+2, y+above
-	if m.input.text == "" {
-		rows = []string{p.styles.Dim.Paint(screen.Fit(m.placeholder(), p.width-2))}
+	if d.m.input.text == "" {
+		rows = []string{p.styles.Dim.Paint(screen.Fit(d.placeholder(), p.width-2))}
 	}
 	for i, row := range rows {
 		if i > 0 {
@@ -37,17 +37,17 @@ func (m *Model) foot(p *painter) foot {
 		}
 		f.rows = append(f.rows, sign+row)
 	}
-	f.rows = append(f.rows, screen.Fit(m.bottom(p), p.width))
+	f.rows = append(f.rows, screen.Fit(d.bottom(p), p.width))
 	return f
 }
 
-func (m *Model) placeholder() string {
+func (d drawing) placeholder() string {
 	switch {
-	case m.outbox != "":
+	case d.m.outbox != "":
 		return "sending …"
-	case m.thread.State == "closed":
+	case d.m.thread.State == "closed":
 		return "the thread is closed"
-	case m.focus == onInput:
+	case d.m.focus == onInput:
 		return "write to the agent"
 	}
 	return "Tab writes to the agent"
@@ -55,29 +55,29 @@ func (m *Model) placeholder() string {
 
 // rule is the line above the input line: what the text will do, what the turn does, and
 // what is new below the window.
-func (m *Model) rule(p *painter) string {
+func (d drawing) rule(p *painter) string {
 	s := p.styles
 	does := "starts a turn"
-	aim := m.aim()
+	aim := d.m.aim()
 	if aim.turn != "" {
 		does = "steers the turn"
-	} else if m.turns.queued() > 0 {
+	} else if d.m.turns.queued() > 0 {
 		does = "is queued as a turn"
 	}
 	left := "─ Enter " + does + " "
-	if t := m.turns.active(); t != nil && t.ProgressMessage != "" {
+	if t := d.m.turns.active(); t != nil && t.ProgressMessage != "" {
 		left += "─ " + screen.Fit(screen.OneLine(t.ProgressMessage), p.width/2) + " "
 	}
 	right := ""
 	switch {
-	case m.view.below > 0:
-		right = fmt.Sprintf(" %d new below ─", m.view.below)
-	case !m.view.follow:
+	case d.m.view.below > 0:
+		right = fmt.Sprintf(" %d new below ─", d.m.view.below)
+	case !d.m.view.follow:
 		right = " scrolled up ─"
 	}
 	line := screen.Fit(left, max(4, p.width-screen.Width(right)))
 	line += strings.Repeat("─", max(0, p.width-screen.Width(line)-screen.Width(right)))
-	if m.view.below > 0 {
+	if d.m.view.below > 0 {
 		return s.Dim.Paint(line) + s.Notice.Paint(right)
 	}
 	return s.Dim.Paint(line + right)
@@ -85,15 +85,15 @@ func (m *Model) rule(p *painter) string {
 
 // deciding is what the person must decide, in place of the line above the input line;
 // empty if there is nothing.
-func (m *Model) deciding(p *painter) (rows []string) {
-	text := m.ask()
+func (d drawing) deciding(p *painter) (rows []string) {
+	text := d.m.ask()
 	switch {
 	case text != "":
-	case m.sure.key == "i":
+	case d.m.sure.key == "i":
 		text = "Interrupt the turn? i interrupts it, Esc does not."
-	case !m.sure.closeAt.IsZero():
-		left := m.sure.closeAt.Sub(p.now)
-		m.redrawIn(p.now, left%time.Second+1)
+	case !d.m.sure.closeAt.IsZero():
+		left := d.m.sure.closeAt.Sub(p.now)
+		d.redrawIn(p.now, left%time.Second+1)
 		text = fmt.Sprintf("The thread is closed in %s. u keeps it open.", screen.Span(left+time.Second-1))
 	default:
 		return nil
@@ -105,40 +105,40 @@ func (m *Model) deciding(p *painter) (rows []string) {
 }
 
 // bottom is the last line: what has happened, else what is wrong, else the keys.
-func (m *Model) bottom(p *painter) string {
+func (d drawing) bottom(p *painter) string {
 	s := p.styles
 	switch {
-	case m.status != "":
-		return s.Notice.Paint(screen.OneLine(m.status))
-	case m.lost != "":
-		return s.Failed.Paint(screen.OneLine(m.lost))
-	case m.loader.failed != "" && len(m.history.entries) > 0:
-		return s.Failed.Paint(screen.OneLine(m.loader.failed))
+	case d.m.status != "":
+		return s.Notice.Paint(screen.OneLine(d.m.status))
+	case d.m.lost != "":
+		return s.Failed.Paint(screen.OneLine(d.m.lost))
+	case d.m.loader.failed != "" && len(d.m.history.entries) > 0:
+		return s.Failed.Paint(screen.OneLine(d.m.loader.failed))
 	}
-	return screen.HelpLine(s, m.help(), p.width)
+	return screen.HelpLine(s, d.help(), p.width)
 }
 
 // help are the keys that matter now.
-func (m *Model) help() []screen.Key {
-	switch m.focus {
+func (d drawing) help() []screen.Key {
+	switch d.m.focus {
 	case onInput:
 		does := "start a turn"
-		if m.aim().turn != "" {
+		if d.m.aim().turn != "" {
 			does = "steer"
 		}
 		return []screen.Key{{Name: "Enter", Does: does}, {Name: "Alt-Enter", Does: "new line"}, {Name: "PgUp", Does: "scroll"}, {Name: "Esc", Does: "keys"}}
 	case onQuestion:
-		if m.typing() {
+		if d.m.typing() {
 			return []screen.Key{{Name: "Enter", Does: "answer"}, {Name: "PgDn", Does: "more"}, {Name: "Esc", Does: "later"}}
 		}
-		n := len(m.asks.front().content.Options)
+		n := len(d.m.asks.front().content.Options)
 		return []screen.Key{{Name: fmt.Sprintf("1-%d", min(n, 9)), Does: "choose"}, {Name: "y", Does: "allow"}, {Name: "n", Does: "reject"}, {Name: "Enter", Does: "take ▸"}, {Name: "PgDn", Does: "more"}, {Name: "Esc", Does: "later"}}
 	}
 	list := []screen.Key{}
-	if m.asks.front() != nil {
+	if d.m.asks.front() != nil {
 		list = append(list, screen.Key{Name: "a", Does: "answer"})
 	}
-	if e := m.history.byKey[m.view.selected]; e != nil && e.child != nil {
+	if e := d.m.history.byKey[d.m.view.selected]; e != nil && e.child != nil {
 		list = append(list, screen.Key{Name: "Enter", Does: "open the child"})
 	} else if e != nil && e.unfolded {
 		list = append(list, screen.Key{Name: "Enter", Does: "fold"})
@@ -149,7 +149,7 @@ func (m *Model) help() []screen.Key {
 	for _, key := range keys {
 		switch {
 		case key.Name == "Tab", key.Name == "a":
-		case key.Name == "i" && m.turns.active() == nil:
+		case key.Name == "i" && d.m.turns.active() == nil:
 		default:
 			list = append(list, key)
 		}

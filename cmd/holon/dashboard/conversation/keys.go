@@ -36,83 +36,86 @@ var keys = []screen.Key{
 	{Name: "?", Does: "all keys"},
 }
 
+// hands do what a person does: with keys, and by pasting.
+type hands struct{ m *Model }
+
 // key takes a key.
-func (m *Model) key(now time.Time, msg tea.KeyPressMsg) []screen.Action {
+func (h hands) key(now time.Time, msg tea.KeyPressMsg) []screen.Action {
 	name := msg.String()
-	m.status = ""
-	if m.focus == onHelp {
-		m.focus = onTimeline
+	h.m.status = ""
+	if h.m.focus == onHelp {
+		h.m.focus = onTimeline
 		return nil
 	}
 	switch name {
 	case "pgup", "pgdown":
-		return m.page(name)
+		return h.page(name)
 	}
-	switch m.focus {
+	switch h.m.focus {
 	case onInput:
-		return m.inputKey(name, msg.Text)
+		return h.inputKey(name, msg.Text)
 	case onQuestion:
-		return m.questionKey(now, name, msg.Text)
+		return h.questionKey(now, name, msg.Text)
 	}
-	return m.command(now, name)
+	return h.command(now, name)
 }
 
-func (m *Model) page(name string) []screen.Action {
-	if m.focus == onQuestion && m.scrollSubject(name) {
+func (h hands) page(name string) []screen.Action {
+	if h.m.focus == onQuestion && (drawing{h.m}).scrollSubject(name) {
 		return nil
 	}
-	step := max(1, m.view.area-2)
+	step := max(1, h.m.view.area-2)
 	if name == "pgup" {
-		return m.scroll(-step)
+		return h.scroll(-step)
 	}
-	return m.scroll(step)
+	return h.scroll(step)
 }
 
 // inputKey is a key in the input line.
-func (m *Model) inputKey(name, text string) []screen.Action {
+func (h hands) inputKey(name, text string) []screen.Action {
 	switch name {
 	case "enter":
-		return m.submit()
+		return h.submit()
 	case "alt+enter", "ctrl+j", "shift+enter":
-		m.input.insert("\n")
+		h.m.input.insert("\n")
 	case "esc":
-		m.asked = false
-		m.focus = onTimeline
+		h.m.asked = false
+		h.m.focus = onTimeline
 	case "tab":
-		m.focus = onTimeline
+		h.m.focus = onTimeline
 	case "up":
-		if !m.input.key(name) {
-			return m.scroll(-1)
+		if !h.m.input.key(name) {
+			return h.scroll(-1)
 		}
 	case "down":
-		if !m.input.key(name) {
-			return m.scroll(1)
+		if !h.m.input.key(name) {
+			return h.scroll(1)
 		}
 	default:
-		if m.input.key(name) {
+		if h.m.input.key(name) {
 			break
 		}
-		if text != "" && !m.input.insert(text) {
-			m.status = "the text is as long as it can be here: " + size(maxTyped)
+		if text != "" && !h.m.input.insert(text) {
+			h.m.status = "the text is as long as it can be here: " + size(maxTyped)
 		}
 	}
-	m.begun()
+	h.m.begun()
 	return nil
 }
 
 // questionKey is a key for the shown question. It does nothing while the question is
 // new.
-func (m *Model) questionKey(now time.Time, name, text string) []screen.Action {
-	q := m.asks.front()
+func (h hands) questionKey(now time.Time, name, text string) []screen.Action {
+	q := h.m.asks.front()
 	if name == "esc" || q == nil {
-		m.focus = onTimeline
+		h.m.focus = onTimeline
 		return nil
 	}
-	if m.asks.dead(now) || q.sent {
+	if h.m.asks.dead(now) || q.sent {
 		return nil
 	}
 	if q.typed() {
-		return m.answerKey(q, name, text)
+		return h.answerKey(q, name, text)
 	}
 	choice := -1
 	switch name {
@@ -139,16 +142,16 @@ func (m *Model) questionKey(now time.Time, name, text string) []screen.Action {
 }
 
 // answerKey is a key of a typed answer.
-func (m *Model) answerKey(q *question, name, text string) []screen.Action {
+func (h hands) answerKey(q *question, name, text string) []screen.Action {
 	if name != "enter" {
-		if !m.answer.key(name) && text != "" {
-			m.answer.insert(text)
+		if !h.m.answer.key(name) && text != "" {
+			h.m.answer.insert(text)
 		}
 		return nil
 	}
-	answer, ready := q.take(m.answer.text)
+	answer, ready := q.take(h.m.answer.text)
 	if q.why == "" {
-		m.answer.set("")
+		h.m.answer.set("")
 	}
 	if !ready {
 		return nil
@@ -158,45 +161,45 @@ func (m *Model) answerKey(q *question, name, text string) []screen.Action {
 }
 
 // command is a key outside of what is typed.
-func (m *Model) command(now time.Time, name string) []screen.Action {
-	if done, out := m.confirmed(name); done {
+func (h hands) command(now time.Time, name string) []screen.Action {
+	if done, out := h.confirmed(name); done {
 		return out
 	}
 	switch name {
 	case "tab":
-		m.focus = onInput
+		h.m.focus = onInput
 	case "enter", "space":
-		return m.enter(name)
+		return h.enter(name)
 	case "esc":
-		if m.view.selected != "" {
-			m.view.selected = ""
+		if h.m.view.selected != "" {
+			h.m.view.selected = ""
 			return nil
 		}
-		return m.leave()
+		return h.leave()
 	case "q":
-		return append(m.closeNow(), screen.Quit{})
+		return append(h.closeNow(), screen.Quit{})
 	case "?":
-		m.focus = onHelp
+		h.m.focus = onHelp
 	case "up":
-		return m.scroll(-1)
+		return h.scroll(-1)
 	case "down":
-		return m.scroll(1)
+		return h.scroll(1)
 	case "g", "home":
-		return m.toBegin()
+		return h.toBegin()
 	case "G", "end":
-		return m.toNewest()
+		return h.toNewest()
 	case "j", "k":
-		return m.selectNext(name == "j")
+		return h.selectNext(name == "j")
 	case "a":
-		m.answerNow()
+		h.answerNow()
 	case "i":
-		m.interrupt()
+		h.interrupt()
 	case "r":
-		return m.retry()
+		return h.retry()
 	case "x":
-		m.close(now)
+		h.close(now)
 	case "y":
-		return m.copy()
+		return h.copy()
 	case "w":
 		return []screen.Action{screen.Next{}}
 	}
@@ -204,71 +207,71 @@ func (m *Model) command(now time.Time, name string) []screen.Action {
 }
 
 // confirmed takes the key after one that asked whether one is sure.
-func (m *Model) confirmed(name string) (done bool, out []screen.Action) {
-	sure := m.sure
+func (h hands) confirmed(name string) (done bool, out []screen.Action) {
+	sure := h.m.sure
 	switch {
 	case !sure.closeAt.IsZero() && name == "u":
-		m.sure = confirm{}
-		m.status = "the thread stays open"
+		h.m.sure = confirm{}
+		h.m.status = "the thread stays open"
 		return true, nil
 	case sure.key == "":
 		return false, nil
 	}
-	m.sure.key, m.sure.turn = "", ""
+	h.m.sure.key, h.m.sure.turn = "", ""
 	if name == sure.key {
-		m.status = "interrupting …"
+		h.m.status = "interrupting …"
 		return true, []screen.Action{screen.Interrupt{Turn: sure.turn}}
 	}
 	return name == "esc", nil
 }
 
-func (m *Model) interrupt() {
-	t := m.turns.active()
+func (h hands) interrupt() {
+	t := h.m.turns.active()
 	if t == nil {
-		m.status = "nothing runs here"
+		h.m.status = "nothing runs here"
 		return
 	}
-	m.sure.key, m.sure.turn = "i", t.TurnID
+	h.m.sure.key, h.m.sure.turn = "i", t.TurnID
 }
 
-func (m *Model) retry() []screen.Action {
-	t := m.turns.last()
-	if t == nil || !t.ended() || t.State == "completed" || m.turns.active() != nil {
-		m.status = "there is no failed or interrupted turn to retry"
+func (h hands) retry() []screen.Action {
+	t := h.m.turns.last()
+	if t == nil || !t.ended() || t.State == "completed" || h.m.turns.active() != nil {
+		h.m.status = "there is no failed or interrupted turn to retry"
 		return nil
 	}
-	m.status = "retrying …"
+	h.m.status = "retrying …"
 	return []screen.Action{screen.Retry{Turn: t.TurnID}}
 }
 
-func (m *Model) close(now time.Time) {
-	if m.thread.State == "closed" {
-		m.status = "the thread is closed already"
+func (h hands) close(now time.Time) {
+	if h.m.thread.State == "closed" {
+		h.m.status = "the thread is closed already"
 		return
 	}
-	m.sure.closeAt = now.Add(undoFor)
+	h.m.sure.closeAt = now.Add(undoFor)
 }
 
 // closeNow carries out a close that waits for its time: the page is left.
-func (m *Model) closeNow() []screen.Action {
-	if m.sure.closeAt.IsZero() {
+func (h hands) closeNow() []screen.Action {
+	if h.m.sure.closeAt.IsZero() {
 		return nil
 	}
-	m.sure = confirm{}
-	return []screen.Action{screen.Close{Thread: m.options.Thread}}
+	h.m.sure = confirm{}
+	return []screen.Action{screen.Close{Thread: h.m.options.Thread}}
 }
 
-func (m *Model) leave() []screen.Action {
-	if m.options.Alone {
-		m.status = "q quits; Tab or Enter writes"
+func (h hands) leave() []screen.Action {
+	if h.m.options.Alone {
+		h.m.status = "q quits; Tab or Enter writes"
 		return nil
 	}
-	return append(m.closeNow(), screen.Back{})
+	return append(h.closeNow(), screen.Back{})
 }
 
-func (m *Model) copy() []screen.Action {
-	text := m.options.Thread
-	if e := m.history.byKey[m.view.selected]; e != nil {
+func (h hands) copy() []screen.Action {
+	text := h.m.options.Thread
+	if e := h.m.history.byKey[h.m.view.selected]; e != nil {
 		switch {
 		case e.item != nil:
 			text = e.item.id
@@ -278,38 +281,38 @@ func (m *Model) copy() []screen.Action {
 			text = e.turn
 		}
 	}
-	m.status = "copied " + screen.OneLine(text)
+	h.m.status = "copied " + screen.OneLine(text)
 	return []screen.Action{screen.Copy{Text: text}}
 }
 
-func (m *Model) answerNow() {
-	if m.asks.front() == nil {
-		m.status = "nothing waits for an answer here"
+func (h hands) answerNow() {
+	if h.m.asks.front() == nil {
+		h.m.status = "nothing waits for an answer here"
 		return
 	}
-	m.focus = onQuestion
+	h.m.focus = onQuestion
 }
 
 // enter unfolds or opens the selected block. Without one Enter goes to the input line,
 // and Space unfolds the newest block on the screen.
-func (m *Model) enter(name string) []screen.Action {
-	e := m.history.byKey[m.view.selected]
+func (h hands) enter(name string) []screen.Action {
+	e := h.m.history.byKey[h.m.view.selected]
 	if e == nil && name == "enter" {
-		m.focus = onInput
+		h.m.focus = onInput
 		return nil
 	}
 	if e == nil {
-		if e = m.lastFoldable(); e == nil {
+		if e = h.lastFoldable(); e == nil {
 			return nil
 		}
-		m.view.selected = e.key
+		h.m.view.selected = e.key
 	}
 	if e.child != nil {
-		return append(m.closeNow(), screen.Open{Thread: e.child.row.ThreadID})
+		return append(h.closeNow(), screen.Open{Thread: e.child.row.ThreadID})
 	}
 	if e.foldable() {
 		e.unfolded = !e.unfolded
-		m.history.changed(e)
+		h.m.history.changed(e)
 	}
 	return nil
 }

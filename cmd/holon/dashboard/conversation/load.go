@@ -40,32 +40,36 @@ type loader struct {
 	reading       map[string]bool // items that are read again
 }
 
+// intake takes what comes from the server: answers to requests, and events.
+type intake struct{ m *Model }
+
 // call is a request of this round.
 func (l *loader) call(name, method string, params map[string]any) screen.Action {
 	return screen.Call{Name: fmt.Sprintf("%d/%s", l.round, name), Method: method, Params: params}
 }
 
 // reload reads the thread again from the beginning.
-func (m *Model) reload() []screen.Action {
-	m.loader = loader{round: m.loader.round + 1, begun: true}
-	return []screen.Action{m.loader.call("thread", "thread/read", map[string]any{"thread_id": m.options.Thread})}
+func (in intake) reload() []screen.Action {
+	in.m.loader = loader{round: in.m.loader.round + 1, begun: true}
+	return []screen.Action{in.m.loader.call("thread", "thread/read", map[string]any{"thread_id": in.m.options.Thread})}
 }
 
 // due starts the first round, tries a failed one again, and looks after children.
-func (l *loader) due(m *Model, now time.Time) []screen.Action {
+func (in intake) due(now time.Time) []screen.Action {
+	l := &in.m.loader
 	switch {
 	case !l.begun:
-		return m.reload()
+		return in.reload()
 	case !l.again.IsZero() && !now.Before(l.again):
-		return m.reload()
-	case l.ready && !l.childrenAsked && m.childrenWork() && now.Sub(m.fresh) >= childrenEvery:
-		return m.askChildren()
+		return in.reload()
+	case l.ready && !l.childrenAsked && in.childrenWork() && now.Sub(in.m.fresh) >= childrenEvery:
+		return in.askChildren()
 	}
 	return nil
 }
 
-func (m *Model) childrenWork() bool {
-	for _, e := range m.history.entries {
+func (in intake) childrenWork() bool {
+	for _, e := range in.m.history.entries {
 		if e.child != nil && !e.child.row.ended() {
 			return true
 		}
@@ -73,42 +77,42 @@ func (m *Model) childrenWork() bool {
 	return false
 }
 
-func (m *Model) askChildren() []screen.Action {
-	m.loader.childrenAsked = true
-	return []screen.Action{m.loader.call("refresh", "turn/list", m.childrenParams())}
+func (in intake) askChildren() []screen.Action {
+	in.m.loader.childrenAsked = true
+	return []screen.Action{in.m.loader.call("refresh", "turn/list", in.childrenParams())}
 }
 
-func (m *Model) childrenParams() map[string]any {
-	return map[string]any{"parent_thread_id": m.options.Thread, "order": "desc", "limit": childrenPage}
+func (in intake) childrenParams() map[string]any {
+	return map[string]any{"parent_thread_id": in.m.options.Thread, "order": "desc", "limit": childrenPage}
 }
 
-func (m *Model) itemsParams() map[string]any {
-	return map[string]any{"thread_id": m.options.Thread, "order": "desc", "limit": itemsPage, "include_superseded": true}
+func (in intake) itemsParams() map[string]any {
+	return map[string]any{"thread_id": in.m.options.Thread, "order": "desc", "limit": itemsPage, "include_superseded": true}
 }
 
 // loaded takes the answer to a request of the loader.
-func (m *Model) loaded(now time.Time, call screen.Call, d screen.Done) []screen.Action {
-	l := &m.loader
+func (in intake) loaded(now time.Time, call screen.Call, d screen.Done) []screen.Action {
+	l := &in.m.loader
 	round, name, _ := strings.Cut(call.Name, "/")
 	if round != fmt.Sprint(l.round) {
 		return nil
 	}
 	if d.Err != nil {
-		return m.notLoaded(now, name, d.Err)
+		return in.notLoaded(now, name, d.Err)
 	}
 	switch name {
 	case "thread":
-		return m.threadRead(d.Result)
+		return in.threadRead(d.Result)
 	case "older":
 		l.olderAsked = false
-		m.olderItems(d.Result)
+		in.olderItems(d.Result)
 		return nil
 	case "older turns":
-		m.olderTurns(d.Result)
+		in.olderTurns(d.Result)
 		return nil
 	case "refresh":
-		l.childrenAsked, m.fresh = false, now
-		m.putChildren(d.Result)
+		l.childrenAsked, in.m.fresh = false, now
+		in.putChildren(d.Result)
 		return nil
 	case "items":
 		l.items = d.Result
@@ -124,18 +128,18 @@ func (m *Model) loaded(now time.Time, call screen.Call, d screen.Done) []screen.
 		}
 		decode(d.Result, &r)
 		delete(l.reading, r.Item.ItemID)
-		m.reread(now, r.Item)
+		in.reread(now, r.Item)
 		return nil
 	}
 	if l.missing--; l.missing == 0 {
-		return m.begin(now)
+		return in.begin(now)
 	}
 	return nil
 }
 
 // notLoaded takes a failed request. Without children, or older items, the page works.
-func (m *Model) notLoaded(now time.Time, name string, err error) []screen.Action {
-	l := &m.loader
+func (in intake) notLoaded(now time.Time, name string, err error) []screen.Action {
+	l := &in.m.loader
 	switch name {
 	case "thread", "items", "turns", "waiting":
 		l.failed = "the thread cannot be read: " + words(err)
@@ -145,32 +149,32 @@ func (m *Model) notLoaded(now time.Time, name string, err error) []screen.Action
 		}
 	case "children":
 		if l.missing--; l.missing == 0 {
-			return m.begin(now)
+			return in.begin(now)
 		}
 	case "older":
 		l.olderAsked = false
-		m.status = "older items cannot be read: " + words(err)
+		in.m.status = "older items cannot be read: " + words(err)
 	case "refresh":
-		l.childrenAsked, m.fresh = false, now
+		l.childrenAsked, in.m.fresh = false, now
 	}
 	return nil
 }
 
-func (m *Model) threadRead(result json.RawMessage) []screen.Action {
+func (in intake) threadRead(result json.RawMessage) []screen.Action {
 	var r struct {
 		Thread    threadRow `json:"thread"`
 		LatestSeq int64     `json:"latest_seq"`
 	}
 	decode(result, &r)
-	m.thread = r.Thread
-	l := &m.loader
+	in.m.thread = r.Thread
+	l := &in.m.loader
 	l.after, l.missing = r.LatestSeq, 4
-	waiting := map[string]any{"thread_id": m.options.Thread, "status": "pending", "limit": keptQuestions}
-	newest := map[string]any{"thread_id": m.options.Thread, "order": "desc", "limit": turnsPage}
+	waiting := map[string]any{"thread_id": in.m.options.Thread, "status": "pending", "limit": keptQuestions}
+	newest := map[string]any{"thread_id": in.m.options.Thread, "order": "desc", "limit": turnsPage}
 	return []screen.Action{
-		l.call("items", "item/list", m.itemsParams()),
+		l.call("items", "item/list", in.itemsParams()),
 		l.call("turns", "turn/list", newest),
-		l.call("children", "turn/list", m.childrenParams()),
+		l.call("children", "turn/list", in.childrenParams()),
 		l.call("waiting", "item/list", waiting),
 	}
 }
@@ -188,115 +192,115 @@ type (
 )
 
 // begin shows what has been read, and follows the thread from there.
-func (m *Model) begin(now time.Time) []screen.Action {
-	l := &m.loader
+func (in intake) begin(now time.Time) []screen.Action {
+	l := &in.m.loader
 	unfolded := map[string]bool{}
-	for _, e := range m.history.entries {
+	for _, e := range in.m.history.entries {
 		unfolded[e.key] = e.unfolded
 	}
-	m.history, m.turns = newHistory(), newTurns()
-	m.cursor = l.after
+	in.m.history, in.m.turns = newHistory(), newTurns()
+	in.m.cursor = l.after
 	var newest turnsResult
 	decode(l.turns, &newest)
 	for i := len(newest.Turns) - 1; i >= 0; i-- {
-		m.turns.put(newest.Turns[i], false)
+		in.m.turns.put(newest.Turns[i], false)
 	}
-	m.turns.older = newest.NextCursor
-	m.takeItems(l.items)
+	in.m.turns.older = newest.NextCursor
+	in.takeItems(l.items)
 	var waiting itemsResult
 	decode(l.waiting, &waiting)
-	open := m.asks.open
-	m.asks.open = nil
+	open := in.m.asks.open
+	in.m.asks.open = nil
 	for _, row := range waiting.Items {
-		m.asks.put(now, row.item())
+		in.m.asks.put(now, row.item())
 	}
-	if len(open) > 0 && len(m.asks.open) > 0 && open[0].id == m.asks.open[0].id {
-		m.asks.open[0] = open[0] // what was typed into it stays
+	if len(open) > 0 && len(in.m.asks.open) > 0 && open[0].id == in.m.asks.open[0].id {
+		in.m.asks.open[0] = open[0] // what was typed into it stays
 	}
-	m.putChildren(l.children)
-	m.fresh = now
+	in.putChildren(l.children)
+	in.m.fresh = now
 	for key := range unfolded {
-		if e := m.history.byKey[key]; e != nil {
+		if e := in.m.history.byKey[key]; e != nil {
 			e.unfolded = unfolded[key]
 		}
 	}
 	l.items, l.turns, l.children, l.waiting = nil, nil, nil, nil
 	l.ready, l.failed = true, ""
-	if m.history.byKey[m.view.top] == nil {
-		m.view.toEnd()
+	if in.m.history.byKey[in.m.view.top] == nil {
+		in.m.view.toEnd()
 	}
-	return append([]screen.Action{screen.Follow{Thread: m.options.Thread, After: l.after}}, m.subjects()...)
+	return append([]screen.Action{screen.Follow{Thread: in.m.options.Thread, After: l.after}}, in.subjects()...)
 }
 
 // takeItems adds a page of items, and the ends of turns that are among them.
-func (m *Model) takeItems(result json.RawMessage) {
+func (in intake) takeItems(result json.RawMessage) {
 	var page itemsResult
 	decode(result, &page)
-	m.history.older = page.NextCursor
+	in.m.history.older = page.NextCursor
 	for _, row := range page.Items {
-		m.history.add(row)
+		in.m.history.add(row)
 	}
-	m.putEnds()
+	in.putEnds()
 }
 
 // putEnds adds the ends of turns that belong to the part that is held.
-func (m *Model) putEnds() {
-	for _, id := range m.turns.order {
-		if t := m.turns.rows[id]; t.ended() && t.UpdatedSeq >= m.history.oldestSeq() && !m.history.detached {
-			m.history.put(&entry{key: "end:" + id, seq: t.UpdatedSeq, turn: id, end: &ending{row: *t}})
+func (in intake) putEnds() {
+	for _, id := range in.m.turns.order {
+		if t := in.m.turns.rows[id]; t.ended() && t.UpdatedSeq >= in.m.history.oldestSeq() && !in.m.history.detached {
+			in.m.history.put(&entry{key: "end:" + id, seq: t.UpdatedSeq, turn: id, end: &ending{row: *t}})
 		}
 	}
 }
 
 // askOlder asks for the page before the oldest item.
-func (m *Model) askOlder() []screen.Action {
-	l := &m.loader
-	if m.history.older == "" || l.olderAsked || !l.ready {
+func (in intake) askOlder() []screen.Action {
+	l := &in.m.loader
+	if in.m.history.older == "" || l.olderAsked || !l.ready {
 		return nil
 	}
 	l.olderAsked = true
-	params := m.itemsParams()
-	params["cursor"] = m.history.older
+	params := in.itemsParams()
+	params["cursor"] = in.m.history.older
 	out := []screen.Action{l.call("older", "item/list", params)}
-	if m.turns.older != "" && len(m.turns.order) < keptTurns {
-		out = append(out, l.call("older turns", "turn/list", map[string]any{"thread_id": m.options.Thread, "order": "desc", "limit": turnsPage, "cursor": m.turns.older}))
-		m.turns.older = ""
+	if in.m.turns.older != "" && len(in.m.turns.order) < keptTurns {
+		out = append(out, l.call("older turns", "turn/list", map[string]any{"thread_id": in.m.options.Thread, "order": "desc", "limit": turnsPage, "cursor": in.m.turns.older}))
+		in.m.turns.older = ""
 	}
 	return out
 }
 
-func (m *Model) olderItems(result json.RawMessage) {
-	m.takeItems(result)
-	m.history.trim(m.view.follow)
+func (in intake) olderItems(result json.RawMessage) {
+	in.takeItems(result)
+	in.m.history.trim(in.m.view.follow)
 }
 
-func (m *Model) olderTurns(result json.RawMessage) {
+func (in intake) olderTurns(result json.RawMessage) {
 	var page turnsResult
 	decode(result, &page)
 	for _, row := range page.Turns {
-		m.turns.put(row, true)
+		in.m.turns.put(row, true)
 	}
-	m.turns.older = page.NextCursor
-	m.putEnds()
+	in.m.turns.older = page.NextCursor
+	in.putEnds()
 }
 
-func (m *Model) putChildren(result json.RawMessage) {
+func (in intake) putChildren(result json.RawMessage) {
 	var page turnsResult
 	decode(result, &page)
 	for _, row := range page.Turns {
 		key := "child:" + row.TurnID
-		if e := m.history.byKey[key]; e != nil {
+		if e := in.m.history.byKey[key]; e != nil {
 			e.child.row = *row
-			m.history.changed(e)
-		} else if row.CreatedSeq >= m.history.oldestSeq() && !m.history.detached {
-			m.history.put(&entry{key: key, seq: row.CreatedSeq, child: &childTurn{row: *row}})
+			in.m.history.changed(e)
+		} else if row.CreatedSeq >= in.m.history.oldestSeq() && !in.m.history.detached {
+			in.m.history.put(&entry{key: key, seq: row.CreatedSeq, child: &childTurn{row: *row}})
 		}
 	}
 }
 
 // read asks for an item.
-func (m *Model) read(id string) []screen.Action {
-	l := &m.loader
+func (in intake) read(id string) []screen.Action {
+	l := &in.m.loader
 	if l.reading == nil {
 		l.reading = map[string]bool{}
 	}
@@ -308,34 +312,34 @@ func (m *Model) read(id string) []screen.Action {
 }
 
 // reread takes an item that was read: for the timeline, and as the subject of questions.
-func (m *Model) reread(now time.Time, row itemRow) {
+func (in intake) reread(now time.Time, row itemRow) {
 	it := row.item()
-	if e := m.history.item(row.ItemID); e != nil && it.updated >= e.item.updated {
+	if e := in.m.history.item(row.ItemID); e != nil && it.updated >= e.item.updated {
 		e.item = it
-		m.history.changed(e)
+		in.m.history.changed(e)
 	}
-	for i, q := range m.asks.open {
+	for i, q := range in.m.asks.open {
 		if q.content.Subject.ItemID == row.ItemID {
 			q.subject = it
 			if i == 0 {
-				m.asks.touched(now)
+				in.m.asks.touched(now)
 			}
 		}
 	}
 }
 
 // subjects finds what the open questions are about.
-func (m *Model) subjects() (out []screen.Action) {
-	for _, q := range m.asks.open {
+func (in intake) subjects() (out []screen.Action) {
+	for _, q := range in.m.asks.open {
 		id := q.content.Subject.ItemID
 		if id == "" || q.subject != nil {
 			continue
 		}
-		if e := m.history.item(id); e != nil {
+		if e := in.m.history.item(id); e != nil {
 			q.subject = e.item
 			continue
 		}
-		out = append(out, m.read(id)...)
+		out = append(out, in.read(id)...)
 	}
 	return out
 }

@@ -123,23 +123,23 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 	switch msg := msg.(type) {
 	case Begin:
 	case Again:
-		out = m.reload()
+		out = intake{m}.reload()
 		m.view.changed()
 	case tea.WindowSizeMsg:
 		m.view.width, m.view.height = msg.Width, msg.Height
 		m.view.changed()
 	case tea.KeyPressMsg:
-		out = m.key(now, msg)
+		out = hands{m}.key(now, msg)
 		m.view.changed()
 	case tea.PasteMsg:
-		m.paste(msg.Content)
+		hands{m}.paste(msg.Content)
 		m.view.changed()
 	case client.Event:
-		out = m.event(now, msg)
+		out = intake{m}.event(now, msg)
 		m.view.grown()
 	case []client.Event:
 		for _, e := range msg {
-			out = append(out, m.event(now, e)...)
+			out = append(out, intake{m}.event(now, e)...)
 		}
 		m.view.grown()
 	case screen.Done:
@@ -195,10 +195,10 @@ func (m *Model) connection(s client.State) {
 func (m *Model) done(now time.Time, d screen.Done) []screen.Action {
 	switch a := d.Action.(type) {
 	case screen.Call:
-		return m.loaded(now, a, d)
+		return intake{m}.loaded(now, a, d)
 	case screen.Follow:
 		if d.Err != nil { // the cursor is no longer valid, or the log is another one
-			return m.reload()
+			return intake{m}.reload()
 		}
 	case screen.Start, screen.Steer:
 		m.sent(d)
@@ -231,9 +231,9 @@ func words(err error) string { return screen.OneLine(err.Error()) }
 
 // due does what is due by time alone.
 func (m *Model) due(now time.Time) (out []screen.Action) {
-	out = append(out, m.loader.due(m, now)...)
+	out = append(out, intake{m}.due(now)...)
 	if m.wantsOlder() {
-		out = append(out, m.askOlder()...)
+		out = append(out, intake{m}.askOlder()...)
 	}
 	if !m.sure.closeAt.IsZero() && !now.Before(m.sure.closeAt) {
 		m.sure.closeAt = time.Time{}

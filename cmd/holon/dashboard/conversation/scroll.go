@@ -10,35 +10,35 @@ import (
 func (v *view) toEnd() { v.follow, v.below, v.top, v.offset = true, 0, "", 0 }
 
 // scroll moves the window by some rows, upwards if they are negative.
-func (m *Model) scroll(by int) []screen.Action {
-	v := &m.view
-	if v.width == 0 || len(m.history.entries) == 0 {
+func (h hands) scroll(by int) []screen.Action {
+	v := &h.m.view
+	if v.width == 0 || len(h.m.history.entries) == 0 {
 		return nil
 	}
 	if v.follow && by > 0 {
 		return nil
 	}
-	i := max(0, m.history.index(v.top))
+	i := max(0, h.m.history.index(v.top))
 	offset := v.offset + by
 	for offset < 0 && i > 0 {
 		i--
-		offset += len(m.rowsOf(m.history.entries[i]))
+		offset += len(drawing{h.m}.rowsOf(h.m.history.entries[i]))
 	}
 	var out []screen.Action
 	if offset < 0 {
-		offset, out = 0, m.askOlder()
+		offset, out = 0, intake{h.m}.askOlder()
 	}
 	for {
-		n := len(m.rowsOf(m.history.entries[i]))
-		if offset < n || i == len(m.history.entries)-1 {
+		n := len(drawing{h.m}.rowsOf(h.m.history.entries[i]))
+		if offset < n || i == len(h.m.history.entries)-1 {
 			break
 		}
 		offset -= n
 		i++
 	}
-	v.follow, v.top, v.offset = false, m.history.entries[i].key, offset
-	if by > 0 && m.atEnd(i, offset) {
-		return m.toNewest()
+	v.follow, v.top, v.offset = false, h.m.history.entries[i].key, offset
+	if by > 0 && h.m.atEnd(i, offset) {
+		return h.toNewest()
 	}
 	return out
 }
@@ -47,7 +47,7 @@ func (m *Model) scroll(by int) []screen.Action {
 func (m *Model) atEnd(i, offset int) bool {
 	n := -offset
 	for _, e := range m.history.entries[i:] {
-		if n += len(m.rowsOf(e)); n > m.view.area {
+		if n += len(drawing{m}.rowsOf(e)); n > m.view.area {
 			return false
 		}
 	}
@@ -55,35 +55,35 @@ func (m *Model) atEnd(i, offset int) bool {
 }
 
 // toNewest follows the end; what was dropped there is read again.
-func (m *Model) toNewest() []screen.Action {
-	m.view.toEnd()
-	if m.history.detached {
-		return m.reload()
+func (h hands) toNewest() []screen.Action {
+	h.m.view.toEnd()
+	if h.m.history.detached {
+		return intake{h.m}.reload()
 	}
-	m.history.trim(true)
+	h.m.history.trim(true)
 	return nil
 }
 
 // toBegin goes to the oldest block that is held, and asks for those before it.
-func (m *Model) toBegin() []screen.Action {
-	if len(m.history.entries) == 0 {
+func (h hands) toBegin() []screen.Action {
+	if len(h.m.history.entries) == 0 {
 		return nil
 	}
-	m.view.follow, m.view.top, m.view.offset = false, m.history.entries[0].key, 0
-	return m.askOlder()
+	h.m.view.follow, h.m.view.top, h.m.view.offset = false, h.m.history.entries[0].key, 0
+	return intake{h.m}.askOlder()
 }
 
 // selectNext selects the next block that can be unfolded or opened, or the one before.
-func (m *Model) selectNext(down bool) []screen.Action {
-	v := &m.view
+func (h hands) selectNext(down bool) []screen.Action {
+	v := &h.m.view
 	var list []*entry
-	for _, e := range m.history.entries {
+	for _, e := range h.m.history.entries {
 		if e.selectable() {
 			list = append(list, e)
 		}
 	}
 	if len(list) == 0 {
-		m.status = "there is nothing to select"
+		h.m.status = "there is nothing to select"
 		return nil
 	}
 	at := slices.IndexFunc(list, func(e *entry) bool { return e.key == v.selected })
@@ -101,14 +101,14 @@ func (m *Model) selectNext(down bool) []screen.Action {
 		at = min(at+1, len(list)-1)
 	case at == 0:
 		v.selected = list[0].key
-		return m.askOlder()
+		return intake{h.m}.askOlder()
 	default:
 		at--
 	}
 	v.selected = list[at].key
 	if !slices.Contains(v.visible, v.selected) {
 		v.follow, v.top, v.offset = false, v.selected, 0
-		if i := m.history.index(v.selected); m.atEnd(i, 0) {
+		if i := h.m.history.index(v.selected); h.m.atEnd(i, 0) {
 			v.toEnd()
 		}
 	}
@@ -116,9 +116,9 @@ func (m *Model) selectNext(down bool) []screen.Action {
 }
 
 // lastFoldable is the newest block on the screen that can be unfolded or opened.
-func (m *Model) lastFoldable() *entry {
-	for _, key := range slices.Backward(m.view.visible) {
-		if e := m.history.byKey[key]; e != nil && e.selectable() {
+func (h hands) lastFoldable() *entry {
+	for _, key := range slices.Backward(h.m.view.visible) {
+		if e := h.m.history.byKey[key]; e != nil && e.selectable() {
 			return e
 		}
 	}

@@ -56,7 +56,7 @@ func (m *Model) Lines(now time.Time, width, height int) []string {
 		return slices.Clone(v.lines)
 	}
 	v.width, v.height, v.dirty, v.stale, v.drawnAt, v.next = width, height, false, false, now, time.Time{}
-	v.lines = m.draw(now)
+	v.lines = drawing{m}.draw(now)
 	m.counts.Renders++
 	return slices.Clone(v.lines)
 }
@@ -81,7 +81,7 @@ func (m *Model) Changes(now time.Time) time.Time {
 	if m.mustTell() {
 		sooner(m.toldAt.Add(seenEvery))
 	}
-	if m.loader.ready && !m.loader.childrenAsked && m.childrenWork() {
+	if m.loader.ready && !m.loader.childrenAsked && (intake{m}).childrenWork() {
 		sooner(m.fresh.Add(childrenEvery))
 	}
 	return at
@@ -98,31 +98,34 @@ func (m *Model) Cursor(width, height int) (x, y int, show bool) {
 	return c.x, c.y, c.show && width == m.view.width && height == m.view.height
 }
 
-// draw draws the page.
-func (m *Model) draw(now time.Time) []string {
-	v := &m.view
+// drawing draws the page.
+type drawing struct{ m *Model }
+
+// draw draws all of it.
+func (d drawing) draw(now time.Time) []string {
+	v := &d.m.view
 	v.cursor.show = false
 	width, height := v.width, v.height
 	if width < leastWidth || height < leastHeight {
 		return screen.Fill(screen.Wrap("too small: at least 20 × 6", max(width, 1)), width, height)
 	}
-	p := &painter{styles: m.options.Styles, width: width, now: now, cwd: screen.OneLine(m.thread.Cwd)}
-	if m.focus == onHelp {
-		lines := append([]string{m.options.Styles.Title.Paint("Keys outside the input line"), ""}, screen.HelpPage(m.options.Styles, keys)...)
+	p := &painter{styles: d.m.options.Styles, width: width, now: now, cwd: screen.OneLine(d.m.thread.Cwd)}
+	if d.m.focus == onHelp {
+		lines := append([]string{d.m.options.Styles.Title.Paint("Keys outside the input line"), ""}, screen.HelpPage(d.m.options.Styles, keys)...)
 		lines = append(lines, "", "In it: Enter sends, Alt-Enter or Ctrl-J is a new line, Esc leaves it.", "Any key goes back.")
 		return screen.Fill(lines, width, height)
 	}
-	header := m.header(p)
-	foot := m.foot(p)
+	header := d.header(p)
+	foot := d.foot(p)
 	room := height - 1 - len(foot.rows)
-	box, boxX, boxY := m.questionBox(p, room)
+	box, boxX, boxY := d.questionBox(p, room)
 	v.area = max(0, room-len(box))
-	lines := append([]string{header}, screen.Fill(m.timeline(p), width, v.area)...)
+	lines := append([]string{header}, screen.Fill(d.timeline(p), width, v.area)...)
 	if boxX >= 0 {
 		v.cursor.x, v.cursor.y, v.cursor.show = boxX, len(lines)+boxY, true
 	}
 	lines = append(lines, box...)
-	if m.focus == onInput {
+	if d.m.focus == onInput {
 		v.cursor.x, v.cursor.y, v.cursor.show = foot.x, len(lines)+foot.y, true
 	}
 	lines = append(lines, foot.rows...)
@@ -130,31 +133,31 @@ func (m *Model) draw(now time.Time) []string {
 }
 
 // header says which thread this is and what it does.
-func (m *Model) header(p *painter) string {
+func (d drawing) header(p *painter) string {
 	s := p.styles
-	parts := []string{s.Title.Paint(m.Title())}
-	if agent := screen.OneLine(m.thread.Agent); agent != "" {
+	parts := []string{s.Title.Paint(d.m.Title())}
+	if agent := screen.OneLine(d.m.thread.Agent); agent != "" {
 		parts = append(parts, s.Dim.Paint(agent))
 	}
-	if cwd := screen.OneLine(m.thread.Cwd); cwd != "" && p.width >= 60 {
+	if cwd := screen.OneLine(d.m.thread.Cwd); cwd != "" && p.width >= 60 {
 		parts = append(parts, s.Dim.Paint(screen.FitLeft(cwd, p.width/3)))
 	}
-	return screen.Sides(strings.Join(parts, s.Dim.Paint(" · ")), m.state(p), p.width)
+	return screen.Sides(strings.Join(parts, s.Dim.Paint(" · ")), d.state(p), p.width)
 }
 
 // state is what the thread does, in a few words. A running time makes the picture change.
-func (m *Model) state(p *painter) string {
+func (d drawing) state(p *painter) string {
 	s := p.styles
-	t := m.turns.active()
-	switch n := len(m.asks.open); {
-	case !m.loader.ready:
+	t := d.m.turns.active()
+	switch n := len(d.m.asks.open); {
+	case !d.m.loader.ready:
 		return s.Dim.Paint("reading …")
 	case n > 0:
 		return s.Waiting.Paint("? waits for you")
-	case m.thread.State == "closed":
+	case d.m.thread.State == "closed":
 		return s.Dim.Paint("closed")
-	case t == nil && m.turns.queued() > 0:
-		return s.Dim.Paint(screen.Plural(m.turns.queued(), "turn") + " queued")
+	case t == nil && d.m.turns.queued() > 0:
+		return s.Dim.Paint(screen.Plural(d.m.turns.queued(), "turn") + " queued")
 	case t == nil:
 		return s.Dim.Paint("idle")
 	}
@@ -163,7 +166,7 @@ func (m *Model) state(p *painter) string {
 	case len(t.WaitsFor) > 0:
 		state = "◔ waits for " + timeline.CountChildren(len(t.WaitsFor))
 	case t.RetryAt.After(p.now):
-		m.redrawIn(p.now, screen.SpanChanges(0))
+		d.redrawIn(p.now, screen.SpanChanges(0))
 		return s.Waiting.Paint("◔ again in " + screen.Span(t.RetryAt.Sub(p.now)+time.Second-1))
 	case t.Progress == "interrupting":
 		state = "■ interrupting"
@@ -174,64 +177,64 @@ func (m *Model) state(p *painter) string {
 		return s.Working.Paint(state)
 	}
 	took := p.now.Sub(t.StartedAt)
-	m.redrawIn(p.now, screen.SpanChanges(took))
+	d.redrawIn(p.now, screen.SpanChanges(took))
 	return s.Working.Paint(state + " " + screen.Span(took))
 }
 
 // redrawIn notes that the picture changes by time.
-func (m *Model) redrawIn(now time.Time, d time.Duration) {
-	if at := now.Add(d); m.view.next.IsZero() || at.Before(m.view.next) {
-		m.view.next = at
+func (d drawing) redrawIn(now time.Time, in time.Duration) {
+	if at := now.Add(in); d.m.view.next.IsZero() || at.Before(d.m.view.next) {
+		d.m.view.next = at
 	}
 }
 
 // timeline draws the visible part of the timeline.
-func (m *Model) timeline(p *painter) []string {
-	v := &m.view
+func (d drawing) timeline(p *painter) []string {
+	v := &d.m.view
 	v.visible, v.short = v.visible[:0], false
-	entries := m.history.entries
+	entries := d.m.history.entries
 	if v.area == 0 {
 		return nil
 	}
 	if len(entries) == 0 {
-		return m.empty(p)
+		return d.empty(p)
 	}
-	i := m.history.index(v.top)
+	i := d.m.history.index(v.top)
 	if !v.follow && i < 0 { // its block is gone
 		i, v.offset = 0, 0
 	}
 	if !v.follow {
-		if lines, full := m.down(i, v.offset, v.area); full {
+		if lines, full := d.down(i, v.offset, v.area); full {
 			v.top = entries[i].key
 			return lines
 		}
-		if m.history.detached { // the next key downwards reads what is missing
-			lines, _ := m.down(i, v.offset, v.area)
+		if d.m.history.detached { // the next key downwards reads what is missing
+			lines, _ := d.down(i, v.offset, v.area)
 			return lines
 		}
 		v.toEnd()
 	}
 	n := 0
 	for i = len(entries) - 1; ; i-- {
-		if n += len(m.rowsOf(entries[i])); n >= v.area || i == 0 {
+		if n += len(d.rowsOf(entries[i])); n >= v.area || i == 0 {
 			break
 		}
 	}
 	v.short = n < v.area
 	v.top, v.offset = entries[i].key, max(0, n-v.area)
-	lines, _ := m.down(i, v.offset, v.area)
+	lines, _ := d.down(i, v.offset, v.area)
 	return lines
 }
 
 // down draws a number of rows from a block on; full tells whether there are as many.
-func (m *Model) down(i, offset, most int) (lines []string, full bool) {
-	v := &m.view
+func (d drawing) down(i, offset, most int) (lines []string, full bool) {
+	v := &d.m.view
 	v.visible = v.visible[:0]
-	for _, e := range m.history.entries[i:] {
-		rows := m.rowsOf(e)
+	for _, e := range d.m.history.entries[i:] {
+		rows := d.rowsOf(e)
 		if e.key == v.selected {
 			rows = slices.Clone(rows)
-			rows[0] = m.options.Styles.Selected.Row(screen.Pad(rows[0], v.width))
+			rows[0] = d.m.options.Styles.Selected.Row(screen.Pad(rows[0], v.width))
 		}
 		rows = rows[min(offset, len(rows)):]
 		offset = 0
@@ -246,16 +249,16 @@ func (m *Model) down(i, offset, most int) (lines []string, full bool) {
 }
 
 // rowsOf are the rows of a block, drawn anew only if it has changed.
-func (m *Model) rowsOf(e *entry) []string {
-	as := look{version: e.version, width: m.view.width, unfolded: e.unfolded, newest: true}
+func (d drawing) rowsOf(e *entry) []string {
+	as := look{version: e.version, width: d.m.view.width, unfolded: e.unfolded, newest: true}
 	var markdown []string
-	p := &painter{styles: m.options.Styles, width: m.view.width, now: m.view.drawnAt, cwd: screen.OneLine(m.thread.Cwd)}
+	p := &painter{styles: d.m.options.Styles, width: d.m.view.width, now: d.m.view.drawnAt, cwd: screen.OneLine(d.m.thread.Cwd)}
 	if it := e.item; it != nil {
 		switch it.content.Type {
 		case "plan":
-			as.newest = m.history.newestPlan(e)
+			as.newest = d.m.history.newestPlan(e)
 		case "agent_message":
-			if markdown = m.markdownOf(p, e); markdown != nil {
+			if markdown = d.markdownOf(p, e); markdown != nil {
 				as.rendered = 1
 			}
 		}
@@ -265,27 +268,27 @@ func (m *Model) rowsOf(e *entry) []string {
 	}
 	e.drawn, e.drawnAs = p.entry(e, markdown, as.newest), as
 	if e.child != nil && !e.child.row.ended() && !e.child.row.StartedAt.IsZero() {
-		m.redrawIn(p.now, screen.SpanChanges(p.now.Sub(e.child.row.StartedAt)))
+		d.redrawIn(p.now, screen.SpanChanges(p.now.Sub(e.child.row.StartedAt)))
 	}
-	m.counts.Rows += len(e.drawn)
+	d.m.counts.Rows += len(e.drawn)
 	return e.drawn
 }
 
 // markdownOf are the rendered rows of a completed message, nil if there are none yet.
-func (m *Model) markdownOf(p *painter, e *entry) []string {
+func (d drawing) markdownOf(p *painter, e *entry) []string {
 	it := e.item
 	if it.status != "completed" || len(it.body.text) > markdownText || it.body.after > 0 || len(it.body.text) == 0 {
 		return nil
 	}
-	return m.marks.want(renderKey{it.id, e.version, min(p.text(), widestProse)}, string(it.body.text))
+	return d.m.marks.want(renderKey{it.id, e.version, min(p.text(), widestProse)}, string(it.body.text))
 }
 
 // empty is what is shown before there is anything to show.
-func (m *Model) empty(p *painter) []string {
+func (d drawing) empty(p *painter) []string {
 	switch {
-	case m.loader.failed != "":
-		return screen.Wrap(screen.Clean(m.loader.failed), p.width)
-	case !m.loader.ready:
+	case d.m.loader.failed != "":
+		return screen.Wrap(screen.Clean(d.m.loader.failed), p.width)
+	case !d.m.loader.ready:
 		return []string{p.styles.Dim.Paint("reading the thread …")}
 	}
 	return screen.Wrap("Nothing has happened in this thread. Write what the agent should do.", p.width)
