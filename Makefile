@@ -77,6 +77,10 @@ conformance: build ## Run the conformance suite against a server of this build
 bench: build ## Measure against the baselines (about ten minutes)
 	./$(BIN) bench
 
+.PHONY: bench-people
+bench-people: build ## Measure what a person feels of the dashboard (about two minutes)
+	$(GO) run ./bench/people --holon $(BIN)
+
 .PHONY: fuzz-short
 fuzz-short: ## Fuzz every parser with 20,000 inputs (FUZZTIME=1m: for a minute each)
 	./.ci/fuzz
