@@ -77,6 +77,11 @@ conformance: build ## Run the conformance suite against a server of this build
 bench: build ## Measure against the baselines (about ten minutes)
 	./$(BIN) bench
 
+.PHONY: pictures
+pictures: ## Draw the pictures of the documents from real terminals (about four minutes)
+	mkdir -p docs/pictures
+	PICTURES=$(CURDIR)/docs/pictures REQUIRE_FAULTS=1 $(GO) test -count=1 -v -timeout 15m -run TestPictures ./cmd/holon/dashboard
+
 .PHONY: bench-people
 bench-people: build ## Measure what a person feels of the dashboard (about two minutes)
 	$(GO) run ./bench/people --holon $(BIN)

@@ -71,9 +71,9 @@ func (w *world) env(data string) []string {
 }
 
 // serve starts a server until the test ends.
-func (w *world) serve(data string) {
+func (w *world) serve(data string, flags ...string) {
 	w.t.Helper()
-	server := exec.Command(w.holon, "serve", "--listen", "127.0.0.1:0")
+	server := exec.Command(w.holon, append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)...)
 	server.Env = append(os.Environ(), w.env(data)...)
 	if err := server.Start(); err != nil {
 		w.t.Fatal(err)

@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/mattn/go-runewidth"
 )
 
-// Frame is a screen and how long it is shown in a movie.
+// Frame is a screen and how long it is shown in a movie. Caption says above it what
+// happens outside of the terminal; "" = nothing.
 type Frame struct {
 	Capture string
+	Caption string
 	For     time.Duration
 }
 
@@ -21,6 +25,7 @@ const (
 	background            = "#16181a"
 	foreground            = "#c9ccc8"
 	dimmed                = "#7d8285"
+	captioned             = "#e0635c"
 )
 
 // Picture draws one screen as SVG. alt says in words what is on it.
@@ -34,7 +39,7 @@ func Picture(columns, rows int, alt, capture string) []byte {
 func Movie(columns, rows int, alt string, frames []Frame) []byte {
 	width, height := float64(columns)*cellWidth+2*margin, float64(rows)*cellHeight+2*margin+bar
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" role="img" aria-label="%s">`+"\n", width, height, width, escape(alt))
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" role="img" aria-label="%s" xml:space="preserve">`+"\n", width, height, width, escape(alt))
 	fmt.Fprintf(&b, "<title>%s</title>\n", escape(alt))
 	fmt.Fprintf(&b, `<style>text{font:%dpx ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:%s;white-space:pre}`, fontSize, foreground)
 	b.WriteString(animation(frames))
@@ -46,6 +51,9 @@ func Movie(columns, rows int, alt string, frames []Frame) []byte {
 	for i, f := range frames {
 		if len(frames) > 1 {
 			fmt.Fprintf(&b, `<g class="f" id="f%d">`+"\n", i)
+		}
+		if f.Caption != "" {
+			fmt.Fprintf(&b, `<text x="%.0f" y="24" text-anchor="middle" style="fill:%s">%s</text>`+"\n", width/2, captioned, escape(f.Caption))
 		}
 		drawScreen(&b, rows, f.Capture)
 		if len(frames) > 1 {
@@ -133,9 +141,35 @@ func drawRun(b *strings.Builder, r run, top float64) {
 	case s.strike:
 		attributes += ` text-decoration="line-through"`
 	}
-	// textLength keeps columns straight whatever font the reader has.
-	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" textLength="%.1f" lengthAdjust="spacingAndGlyphs"%s>%s</text>`+"\n",
-		left, top+cellHeight-4, width, attributes, escape(r.text))
+	// Words that are two columns or more apart are placed by themselves, because not
+	// every viewer keeps spaces. textLength keeps columns straight whatever font the
+	// reader has.
+	for _, word := range wordsOf(r) {
+		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" textLength="%.1f" lengthAdjust="spacingAndGlyphs"%s>%s</text>`+"\n",
+			margin+float64(word.at)*cellWidth, top+cellHeight-4, float64(word.width)*cellWidth, attributes, escape(word.text))
+	}
+}
+
+// wordsOf splits a run where two or more spaces follow each other, without spaces at
+// the ends.
+func wordsOf(r run) (words []run) {
+	at, rest := r.at, r.text
+	for {
+		trimmed := strings.TrimLeft(rest, " ")
+		at += len(rest) - len(trimmed)
+		if trimmed == "" {
+			return words
+		}
+		word := trimmed
+		if i := strings.Index(trimmed, "  "); i >= 0 {
+			word = trimmed[:i]
+		}
+		rest = trimmed[len(word):]
+		word = strings.TrimRight(word, " ")
+		width := runewidth.StringWidth(word)
+		words = append(words, run{at: at, width: width, text: word})
+		at += runewidth.StringWidth(trimmed[:len(trimmed)-len(rest)])
+	}
 }
 
 func escape(text string) string {
