@@ -74,14 +74,14 @@ func (r *rows) wrapped(signStyle screen.Style, sign string, style screen.Style, 
 }
 
 // entry draws an entry. rendered is its Markdown, nil if it has none; newest tells of a
-// plan whether it is the newest of its turn.
+// plan whether it is the newest of its turn, and of an end whether it is of the last turn.
 func (p *painter) entry(e *entry, rendered []string, newest bool) []string {
 	r := &rows{p: p}
 	switch {
 	case e.item != nil:
 		p.item(r, e, rendered, newest)
 	case e.end != nil:
-		p.ending(r, e.end.row)
+		p.ending(r, e.end.row, newest)
 	case e.rewind != nil:
 		p.rewind(r, e)
 	case e.child != nil:
@@ -417,7 +417,7 @@ func (p *painter) notice(r *rows, it *item) {
 	r.wrapped(style, sign, text, screen.Clean(it.content.Message))
 }
 
-func (p *painter) ending(r *rows, t turnRow) {
+func (p *painter) ending(r *rows, t turnRow, newest bool) {
 	s := p.styles
 	var facts []string
 	if took := t.took(); took > 0 {
@@ -456,7 +456,9 @@ func (p *painter) ending(r *rows, t turnRow) {
 			}
 		}
 		r.wrapped(s.Failed, "✗", screen.Style{}, text)
-		r.add(s.Dim, "r tries it again")
+		if newest {
+			r.add(s.Dim, "r tries it again")
+		}
 	}
 	if n := len(t.Undelivered); n > 0 {
 		r.add(s.Failed, "! "+screen.Plural(n, "message")+" did not reach the agent before the end")
