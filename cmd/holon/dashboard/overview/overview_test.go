@@ -498,3 +498,11 @@ func BenchmarkKeyWithAThousandThreads(b *testing.B) {
 		m.Changes(noon)
 	}
 }
+
+func TestEnterOnAQuestionOpensItsThread(t *testing.T) {
+	m := loaded(five()...)
+	asks(m, noon)
+	if got := press(m, noon.Add(deadTime), "enter"); !reflect.DeepEqual(got, []screen.Action{screen.Open{Thread: "thread_0000aaaaaaaa"}}) || m.asked != nil {
+		t.Errorf("Enter gives %v, and the panel is %v", got, m.asked)
+	}
+}
