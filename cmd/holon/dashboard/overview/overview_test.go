@@ -506,3 +506,22 @@ func TestEnterOnAQuestionOpensItsThread(t *testing.T) {
 		t.Errorf("Enter gives %v, and the panel is %v", got, m.asked)
 	}
 }
+
+// However many rows show seconds, the screen is drawn once a second for them.
+func TestRowsThatShowSecondsChangeTogether(t *testing.T) {
+	var threads []Thread
+	for i := range 20 {
+		threads = append(threads, Thread{ID: fmt.Sprintf("thread_%02d", i), Summary: Summary{Status: "idle", Since: ago(time.Duration(i) * 37 * time.Millisecond)}})
+	}
+	m := loaded(threads...)
+	now, draws := noon, 0
+	for now.Before(noon.Add(10 * time.Second)) {
+		m.Update(now, screen.Tick{})
+		m.Lines(now, 80, 40)
+		now = m.Changes(now)
+		draws++
+	}
+	if draws > 10 {
+		t.Errorf("it is drawn %d times in 10 s", draws)
+	}
+}
