@@ -153,7 +153,7 @@ func TestFiveAgents(t *testing.T) {
 	spelled := w.thread("Spell-check", "src/docs", "Four words fixed.")
 	term := terminaltest.Start(t, 100, 30, w.env("data"), w.holon)
 
-	seen := term.AwaitText("1 needs you · 2 working · 1 failed", "Needs you (1)", "Working (2)", "Done (2)", " overloaded", "Four words fixed.")
+	seen := term.AwaitText("1 needs you · 2 working · 1 failed", "Needs you (1)", "Working (2)", "Done (2)", " overload", "Four words fixed.")
 	if !term.Alternate() || term.Title() != "holon (1)" {
 		t.Errorf("alternate screen: %v, title: %q", term.Alternate(), term.Title())
 	}
