@@ -59,7 +59,7 @@ or the answer to its question; Ctrl-C interrupts the turn, Ctrl-D leaves.
 			if t.made {
 				defer closeUnwritten(c, t.ThreadID)
 			}
-			if plain || g.plainOnly() {
+			if plain || plainOnly(&g.console) {
 				return chatPlain(cmd.Context(), &g.console, c, t)
 			}
 			result, err := chat.Run(cmd.Context(), chat.Options{
@@ -80,7 +80,7 @@ or the answer to its question; Ctrl-C interrupts the turn, Ctrl-D leaves.
 }
 
 // plainOnly tells whether the terminal can show lines only, or a person wants that.
-func (c *console) plainOnly() bool {
+func plainOnly(c *console) bool {
 	on := c.env("HOLON_PLAIN")
 	return on != "" && on != "0" || !c.isTerminal(c.in) || !c.isTerminal(c.out)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // isInputTerminal tells whether a person types the input, whatever the terminal can do.
-func (c *console) isInputTerminal() bool {
+func isInputTerminal(c *console) bool {
 	file, ok := c.in.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }

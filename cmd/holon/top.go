@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed82539d15/holon/cmd/holon/dashboard"
+	fullscreen "github.com/seed82539d15/holon/cmd/holon/dashboard"
 	"github.com/seed82539d15/holon/cmd/holon/servers"
 	"github.com/seed82539d15/holon/rpc/client"
 )
@@ -57,7 +57,7 @@ func runDashboard(g *globals, bell bool) func(*cobra.Command, []string) error {
 		if err != nil {
 			return fmt.Errorf("find the working directory: %w", err)
 		}
-		o := dashboard.Options{
+		o := fullscreen.Options{
 			Data: loaded.Data, Cwd: directory, Explain: g.hint, Bell: bell,
 			In: g.in, Out: g.out, Environ: g.environ,
 		}
@@ -68,7 +68,7 @@ func runDashboard(g *globals, bell bool) func(*cobra.Command, []string) error {
 			o.Connect = func(ctx context.Context, data string) (*client.Client, error) {
 				return connectTo(ctx, g, cmd, data)
 			}
-			_, err := dashboard.Run(cmd.Context(), o)
+			_, err := fullscreen.Run(cmd.Context(), o)
 			return err
 		}
 		c, err := g.client(cmd)
@@ -80,7 +80,7 @@ func runDashboard(g *globals, bell bool) func(*cobra.Command, []string) error {
 			return err
 		}
 		o.Client = c
-		_, err = dashboard.Run(cmd.Context(), o)
+		_, err = fullscreen.Run(cmd.Context(), o)
 		return err
 	})
 }
@@ -102,13 +102,13 @@ func reach(ctx context.Context, c *client.Client) error {
 }
 
 // elsewhere are the servers of this user on other data directories.
-func elsewhere(registry servers.Registry, data string) []dashboard.Server {
-	var found []dashboard.Server
+func elsewhere(registry servers.Registry, data string) []fullscreen.Server {
+	var found []fullscreen.Server
 	for _, e := range registry.List() {
 		if e.Data == data || len(e.URLs) == 0 {
 			continue
 		}
-		found = append(found, dashboard.Server{Data: e.Data, URL: e.URLs[0]})
+		found = append(found, fullscreen.Server{Data: e.Data, URL: e.URLs[0]})
 	}
 	return found
 }

@@ -12,9 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/terminaltest"
 	"github.com/seed82539d15/holon/rpc/client"
 )
+
+// built is where binary has put what it built, "" if no test needed it.
+var built string
 
 // binary builds the command once.
 var binary = sync.OnceValues(func() (string, error) {
@@ -22,6 +27,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	built = dir
 	path := filepath.Join(dir, "holon")
 	out, err := exec.Command("go", "build", "-o", path, "github.com/seed82539d15/holon/cmd/holon").CombinedOutput()
 	if err != nil {
@@ -31,11 +37,12 @@ var binary = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := binary(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
-	}
-	os.Exit(code)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if built != "" {
+			os.RemoveAll(built)
+		}
+		os.Exit(code)
+	}))
 }
 
 // world is a user with a data directory and directories to work in.
@@ -146,7 +153,7 @@ func TestFiveAgents(t *testing.T) {
 	spelled := w.thread("Spell-check", "src/docs", "Four words fixed.")
 	term := terminaltest.Start(t, 100, 30, w.env("data"), w.holon)
 
-	seen := term.AwaitText("1 needs you · 2 working · 1 failed", "Needs you (1)", "Working (2)", "Done (2)", " overloaded", "Four words fixed.")
+	seen := term.AwaitText("1 needs you · 2 working · 1 failed", "Needs you (1)", "Working (2)", "Done (2)", " overload", "Four words fixed.")
 	if !term.Alternate() || term.Title() != "holon (1)" {
 		t.Errorf("alternate screen: %v, title: %q", term.Alternate(), term.Title())
 	}

@@ -147,6 +147,9 @@ func TestWhatIsHeldIsBounded(t *testing.T) {
 	// Scrolled up the newest go, and come back.
 	for i := range 2 * maxHeld {
 		p.item(fmt.Sprintf("j%d", i), "t1", "completed", said("short"))
+		if n := len(p.m.history.entries); n > maxHeld {
+			t.Fatalf("%d short blocks are held", n)
+		}
 	}
 	p.items = nil
 	for i := range 5 * maxHeld {

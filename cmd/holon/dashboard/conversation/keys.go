@@ -61,7 +61,7 @@ func (h hands) key(now time.Time, msg tea.KeyPressMsg) []screen.Action {
 }
 
 func (h hands) page(name string) []screen.Action {
-	if h.m.focus == onQuestion && (drawing{h.m}).scrollSubject(name) {
+	if h.m.focus == onQuestion && drawing(h).scrollSubject(name) {
 		return nil
 	}
 	step := max(1, h.m.view.area-2)

@@ -144,3 +144,20 @@ func TestDraftsStayPerThread(t *testing.T) {
 		t.Errorf("%d drafts are kept", len(d.texts))
 	}
 }
+
+func TestOnlyTheLastTurnOffersARetry(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	for _, turn := range []string{"t1", "t2"} {
+		p.started(turn)
+		p.event("turn/failed", object{"turn_id": turn, "error": object{"kind": "agent_failed", "message": "no luck"}})
+	}
+	if n := strings.Count(p.text(), "r tries it again"); n != 1 {
+		t.Errorf("%d ends offer it:\n%s", n, p.text())
+	}
+	p.keys("<esc>", "r")
+	p.wants(screen.Retry{Turn: "t2"})
+	p.started("t3")
+	p.hides("r tries it again")
+	p.keys("r")
+	p.wants()
+}

@@ -22,14 +22,14 @@ func (h hands) scroll(by int) []screen.Action {
 	offset := v.offset + by
 	for offset < 0 && i > 0 {
 		i--
-		offset += len(drawing{h.m}.rowsOf(h.m.history.entries[i]))
+		offset += len(drawing(h).rowsOf(h.m.history.entries[i]))
 	}
 	var out []screen.Action
 	if offset < 0 {
-		offset, out = 0, intake{h.m}.askOlder()
+		offset, out = 0, intake(h).askOlder()
 	}
 	for {
-		n := len(drawing{h.m}.rowsOf(h.m.history.entries[i]))
+		n := len(drawing(h).rowsOf(h.m.history.entries[i]))
 		if offset < n || i == len(h.m.history.entries)-1 {
 			break
 		}
@@ -58,7 +58,7 @@ func (m *Model) atEnd(i, offset int) bool {
 func (h hands) toNewest() []screen.Action {
 	h.m.view.toEnd()
 	if h.m.history.detached {
-		return intake{h.m}.reload()
+		return intake(h).reload()
 	}
 	h.m.history.trim(true)
 	return nil
@@ -70,7 +70,7 @@ func (h hands) toBegin() []screen.Action {
 		return nil
 	}
 	h.m.view.follow, h.m.view.top, h.m.view.offset = false, h.m.history.entries[0].key, 0
-	return intake{h.m}.askOlder()
+	return intake(h).askOlder()
 }
 
 // selectNext selects the next block that can be unfolded or opened, or the one before.
@@ -101,7 +101,7 @@ func (h hands) selectNext(down bool) []screen.Action {
 		at = min(at+1, len(list)-1)
 	case at == 0:
 		v.selected = list[0].key
-		return intake{h.m}.askOlder()
+		return intake(h).askOlder()
 	default:
 		at--
 	}

@@ -111,9 +111,7 @@ func (d drawing) draw(now time.Time) []string {
 	}
 	p := &painter{styles: d.m.options.Styles, width: width, now: now, cwd: screen.OneLine(d.m.thread.Cwd)}
 	if d.m.focus == onHelp {
-		lines := append([]string{d.m.options.Styles.Title.Paint("Keys outside the input line"), ""}, screen.HelpPage(d.m.options.Styles, keys)...)
-		lines = append(lines, "", "In it: Enter sends, Alt-Enter or Ctrl-J is a new line, Esc leaves it.", "Any key goes back.")
-		return screen.Fill(lines, width, height)
+		return screen.Fill(d.helpPage(), width, height)
 	}
 	header := d.header(p)
 	foot := d.foot(p)
@@ -130,6 +128,21 @@ func (d drawing) draw(now time.Time) []string {
 	}
 	lines = append(lines, foot.rows...)
 	return screen.Fill(lines, width, height)
+}
+
+// helpPage names all keys: a line each, or in a small window one after the other.
+func (d drawing) helpPage() []string {
+	s := d.m.options.Styles
+	lines := append([]string{s.Title.Paint("Keys outside the input line"), ""}, screen.HelpPage(s, keys)...)
+	lines = append(lines, "", "In it: Enter sends, Alt-Enter or Ctrl-J is a new line, Esc leaves it.", "Any key goes back.")
+	if len(lines) <= d.m.view.height {
+		return lines
+	}
+	var names []string
+	for _, key := range keys {
+		names = append(names, key.Name+" "+key.Does)
+	}
+	return screen.Wrap(strings.Join(names, " · ")+"\nIn the input line: Enter send · Alt-Enter new line · Esc leave", d.m.view.width)
 }
 
 // header says which thread this is and what it does.
@@ -253,6 +266,10 @@ func (d drawing) rowsOf(e *entry) []string {
 	as := look{version: e.version, width: d.m.view.width, unfolded: e.unfolded, newest: true}
 	var markdown []string
 	p := &painter{styles: d.m.options.Styles, width: d.m.view.width, now: d.m.view.drawnAt, cwd: screen.OneLine(d.m.thread.Cwd)}
+	if e.end != nil {
+		last := d.m.turns.last()
+		as.newest = last != nil && last.TurnID == e.turn
+	}
 	if it := e.item; it != nil {
 		switch it.content.Type {
 		case "plan":

@@ -37,6 +37,7 @@ type question struct {
 	Message     string `json:"message"`
 	URL         string `json:"url"`
 	Subject     struct {
+		ItemID  string `json:"item_id"` // the tool call that it is about
 		Command string `json:"command"`
 		Cwd     string `json:"cwd"`
 	} `json:"subject"`
@@ -139,6 +140,10 @@ func (m *Model) askedKey(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		a.sent = true
 		return []screen.Action{screen.Respond{Item: a.item, Answer: answerOf(text)}}
 	}
+	if t := m.list.threads[a.thread]; t != nil && key.String() == "enter" {
+		m.asked = nil
+		return m.opened(t)
+	}
 	n := strings.Index("123456789", key.String())
 	if n < 0 || n >= len(a.content.Options) {
 		return nil
@@ -180,6 +185,9 @@ func (a *asked) lines(m *Model, now time.Time, width, height int) []string {
 	add("command: ", c.Subject.Command)
 	add("in: ", c.Subject.Cwd)
 	add("open: ", c.URL)
+	if c.Subject.ItemID != "" && c.Subject.Command == "" {
+		add("", "Enter shows in the thread what it is about.")
+	}
 	add("", c.Description)
 	answers := a.answers(m, now, width, height-2)
 	if room := max(height-len(answers), 1); len(text) > room {

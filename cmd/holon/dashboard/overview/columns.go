@@ -62,6 +62,9 @@ func widths(width int, used used) [columnCount]int {
 	}
 	if !used.cost {
 		w[colCost] = 0
+		if width < 110 && w[colWhere] > 0 {
+			w[colWhere] += 4
+		}
 	}
 	left := width - 2 // the sign
 	for _, n := range w {

@@ -250,7 +250,7 @@ func (m *Model) keysOf() []screen.Key {
 	case m.asked != nil && m.asked.typing():
 		return []screen.Key{{Name: "Enter", Does: "send"}, {Name: "Esc", Does: "leave it open"}}
 	case m.asked != nil:
-		return []screen.Key{{Name: "1–9", Does: "choose"}, {Name: "Esc", Does: "leave it open"}}
+		return []screen.Key{{Name: "1–9", Does: "choose"}, {Name: "Enter", Does: "the thread"}, {Name: "Esc", Does: "leave"}}
 	case m.filter.open:
 		return []screen.Key{{Name: "Enter", Does: "keep"}, {Name: "Esc", Does: "all threads"}}
 	}

@@ -195,9 +195,11 @@ func (m *Model) Changes(now time.Time) time.Time {
 	if m.asked != nil {
 		at(m.asked.alive)
 	}
+	// Rows change together, at whole seconds: else each row that shows seconds
+	// would have the screen drawn at a moment of its own.
 	span := func(since time.Time) {
 		if !since.IsZero() {
-			at(now.Add(screen.SpanChanges(now.Sub(since))))
+			at(now.Add(screen.SpanChanges(now.Sub(since)) + time.Second - 1).Truncate(time.Second))
 		}
 	}
 	for _, t := range m.visible() {

@@ -192,7 +192,7 @@ func TestNothingMovesForTwoSecondsAfterAKey(t *testing.T) {
 	}
 	before := text(m, noon, 100, 24)
 	ended := five()[1]
-	ended.Summary.Status, ended.Summary.Since, ended.LatestSeq = "idle", noon, 61
+	ended.Summary.Status, ended.Summary.Since, ended.LatestSeq = "idle", ago(time.Hour), 61
 	ended.Summary.Doing, ended.Summary.Text = nil, "Written."
 	m.Update(noon.Add(time.Second), Listed{Threads: []Thread{ended}})
 	during := text(m, noon.Add(time.Second), 100, 24)
@@ -306,6 +306,10 @@ func TestNextWaitingGoesAround(t *testing.T) {
 	if a, b, c := m.NextWaiting(""), m.NextWaiting(threads[0].ID), m.NextWaiting(threads[1].ID); a != threads[0].ID || b != threads[1].ID || c != a {
 		t.Errorf("the next ones are %s, %s and %s", a, b, c)
 	}
+	threads[3].Level = 1
+	if got := text(loaded(threads...), noon, 100, 24); strings.Contains(got, "Spell-check") || !strings.Contains(got, "? Write the migration") {
+		t.Errorf("child threads that need nobody are listed, or one that does is not:\n%s", got)
+	}
 	if m.NeedYou() != 2 {
 		t.Errorf("%d threads need the person", m.NeedYou())
 	}
@@ -334,7 +338,7 @@ func TestWhileYouWereAway(t *testing.T) {
 func TestOnlyVisibleRowsAreDrawn(t *testing.T) {
 	var threads []Thread
 	for i := range 1000 {
-		threads = append(threads, Thread{ID: fmt.Sprintf("thread_%04d", i), LatestSeq: 1, Summary: Summary{Title: "one", Status: "idle", Since: ago(time.Duration(i) * time.Minute)}})
+		threads = append(threads, Thread{ID: fmt.Sprintf("thread_%04d", i), LatestSeq: 1, Summary: Summary{Title: fmt.Sprintf("number %d", i), Status: "idle", Since: ago(time.Duration(i) * time.Minute)}})
 	}
 	m := loaded(threads...)
 	m.Lines(noon, 80, 24)
@@ -343,7 +347,7 @@ func TestOnlyVisibleRowsAreDrawn(t *testing.T) {
 	if m.Drawn > 2*24 {
 		t.Errorf("two screens of 24 lines drew %d rows", m.Drawn)
 	}
-	if got := text(m, noon, 100, 24); !strings.Contains(got, "16 h") {
+	if got := text(m, noon, 100, 24); !strings.Contains(got, "✓ number 999") {
 		t.Errorf("G does not show the last row:\n%s", got)
 	}
 	// Rows of hours change once an hour, so nothing ticks faster.
@@ -492,5 +496,32 @@ func BenchmarkKeyWithAThousandThreads(b *testing.B) {
 		press(m, noon, "j")
 		m.Lines(noon, 200, 60)
 		m.Changes(noon)
+	}
+}
+
+func TestEnterOnAQuestionOpensItsThread(t *testing.T) {
+	m := loaded(five()...)
+	asks(m, noon)
+	if got := press(m, noon.Add(deadTime), "enter"); !reflect.DeepEqual(got, []screen.Action{screen.Open{Thread: "thread_0000aaaaaaaa"}}) || m.asked != nil {
+		t.Errorf("Enter gives %v, and the panel is %v", got, m.asked)
+	}
+}
+
+// However many rows show seconds, the screen is drawn once a second for them.
+func TestRowsThatShowSecondsChangeTogether(t *testing.T) {
+	var threads []Thread
+	for i := range 20 {
+		threads = append(threads, Thread{ID: fmt.Sprintf("thread_%02d", i), Summary: Summary{Status: "idle", Since: ago(time.Duration(i) * 37 * time.Millisecond)}})
+	}
+	m := loaded(threads...)
+	now, draws := noon, 0
+	for now.Before(noon.Add(10 * time.Second)) {
+		m.Update(now, screen.Tick{})
+		m.Lines(now, 80, 40)
+		now = m.Changes(now)
+		draws++
+	}
+	if draws > 10 {
+		t.Errorf("it is drawn %d times in 10 s", draws)
 	}
 }

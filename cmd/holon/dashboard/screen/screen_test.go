@@ -94,6 +94,7 @@ func TestWrapBreaksAtBlanks(t *testing.T) {
 		"a\n\nb":         "a||b",
 		"漢字漢字漢字":         "漢字漢字|漢字",
 		"12345678 9":     "12345678|9",
+		"ab cdefghi":     "ab|cdefghi",
 		"":               "",
 	} {
 		if got := strings.Join(Wrap(in, 8), "|"); got != want {
@@ -156,7 +157,7 @@ func TestWords(t *testing.T) {
 
 func TestHelpLineAlwaysLeadsToAllKeys(t *testing.T) {
 	keys := []Key{{"n", "new"}, {"a", "answer"}, {"?", "keys"}}
-	for width, want := range map[int]string{80: "n new  a answer  ? keys", 15: "n new  ? keys", 6: "? keys", 3: "? …"} {
+	for width, want := range map[int]string{80: "n new  a answer  ? keys", 15: "n new  ? keys", 12: "? keys", 6: "? keys", 3: "? …"} {
 		if got := HelpLine(Styles{}, keys, width); got != want {
 			t.Errorf("in %d columns the keys are %q, want %q", width, got, want)
 		}
