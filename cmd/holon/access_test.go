@@ -41,7 +41,7 @@ func TestTheTokenComesFromTheFirstPlaceThatHasOne(t *testing.T) {
 	near := map[string]string{"another port": "http://127.0.0.1:1", "another name": strings.Replace(url, "127.0.0.1", "localhost", 1), "https": strings.Replace(url, "http", "https", 1), "a path": url + "/x", "no URL": "nonsense"}
 	data := dataOf(t, ofData, url)
 	alone := dataOf(t, ofData, near["another port"])
-	login := newPerson(t)
+	login := newUser(t)
 	login.must(ofProfile, "login", url)
 	logged := login.environ[1]
 	const noLogin = "XDG_CONFIG_HOME=/nowhere"
@@ -79,7 +79,7 @@ func TestTheTokenComesFromTheFirstPlaceThatHasOne(t *testing.T) {
 		{[]string{noLogin, "HOLON_TOKEN=" + ofAgent, at, "HOLON_DATA=" + alone}, []string{"--url", url}, ofAgent},
 		{[]string{noLogin, "HOLON_TOKEN=" + ofAgent, at, "HOLON_DATA=" + alone}, nil, ofAgent},
 	} {
-		p := &person{t: t, environ: c.environ}
+		p := &user{t: t, environ: c.environ}
 		r := p.must("", append([]string{"call", "holon/status"}, c.args...)...)
 		if got := w.got(); len(got) != 1 || got[0] != c.want {
 			t.Errorf("%v %v: %q came, want %q; %+v", c.environ, c.args, got, c.want, r)
@@ -100,7 +100,7 @@ func TestNoTokenGoesToAnotherMachineInClear(t *testing.T) {
 		{nil, []string{"--url", far, "--data", data}},
 	} {
 		for _, command := range [][]string{{"status"}, {"run", "hello"}, {"watch"}, {"connect"}, {"call", "--follow", "holon/status"}, {"conformance"}, {"await", "turn_1"}, {"prune", "--before=1"}} {
-			newPerson(t).with(c.environ...).fails(exitFailed, "", append(command, c.args...), far+" is plain http to another machine, so the token was not sent", "ssh -N -L")
+			newUser(t).with(c.environ...).fails(exitFailed, "", append(command, c.args...), far+" is plain http to another machine, so the token was not sent", "ssh -N -L")
 		}
 	}
 }
@@ -111,7 +111,7 @@ func TestARedirectTakesNoTokenAlong(t *testing.T) {
 	defer moved.Close()
 	file := secretFile(t, "of-the-file-0123456789")
 	for _, command := range [][]string{{"status"}, {"run", "hello"}, {"watch"}, {"connect"}} {
-		newPerson(t).fails(exitFailed, "", append(command, "--url", moved.URL, "--token-file", file), "HTTP 307", "Redirects are not followed")
+		newUser(t).fails(exitFailed, "", append(command, "--url", moved.URL, "--token-file", file), "HTTP 307", "Redirects are not followed")
 	}
 	if got := target.got(); len(got) != 0 {
 		t.Errorf("the other address got %q", got)
@@ -120,7 +120,7 @@ func TestARedirectTakesNoTokenAlong(t *testing.T) {
 
 // Both meanings of --token-file: before the command it is that of the server.
 func TestTheTokenOfTheServerIsNotThatOfABridge(t *testing.T) {
-	s, p := startRemote(t), newPerson(t)
+	s, p := startRemote(t), newUser(t)
 	ofBridge := secretFile(t, "github_pat_0123456789")
 	p.must("", "--token-file", secretFile(t, s.token), "--ca", s.ca, "--url", s.url, "bridge", "add", "github", "--token-file", ofBridge)
 	contains(t, s.want("bridge", "show", "github"), "ends in 6789\n")
@@ -136,7 +136,7 @@ func TestNothingThatIsPrintedHasAToken(t *testing.T) {
 	echo := watchRequests(t, nil, `{"jsonrpc":"2.0","id":1,"error":{"code":-32006,"message":"wrong: AUTHORIZATION","data":{"kind":"unauthorized","field":"AUTHORIZATION"}}}`)
 	page := watchRequests(t, nil, `AUTHORIZATION is not welcome`)
 	fine := watchRequests(t, nil, anyAnswer)
-	p := newPerson(t)
+	p := newUser(t)
 	p.must(tokens[2], "login", fine.URL)
 	for _, url := range []string{echo.URL, page.URL, fine.URL, "http://127.0.0.1:1"} {
 		data := dataOf(t, tokens[3], url)
@@ -183,7 +183,7 @@ func TestWithoutAConfigurationDirectoryThereAreNoProfiles(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	w := watchRequests(t, nil, anyAnswer)
-	p := &person{t: t, environ: []string{"HOLON_DATA=" + freshDir(t)}}
+	p := &user{t: t, environ: []string{"HOLON_DATA=" + freshDir(t)}}
 	p.must("", "call", "holon/status", "--url", w.URL)
 	p.fails(exitFailed, "", []string{"login", w.URL}, "find the configuration directory")
 	p.fails(exitFailed, "", []string{"profiles"}, "find the configuration directory")

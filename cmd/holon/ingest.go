@@ -54,7 +54,7 @@ lines before are stored.
 				return err
 			}
 			defer c.close()
-			in.caller = c
+			in.c = c
 			if in.thread, err = c.finder().telling().inbox(args[0]); err != nil {
 				return err
 			}
@@ -83,7 +83,7 @@ var overloadWaits = backoff.Backoff{First: 100 * time.Millisecond, Max: 5 * time
 
 // ingester stores the items of stdin in an inbox. One goroutine uses it.
 type ingester struct {
-	*caller
+	c              *caller
 	thread, source string
 	patience       time.Duration // 0 = no bound
 
@@ -98,27 +98,27 @@ type numbered struct {
 
 // run stores all items and says how many there were, also after an error.
 func (in *ingester) run() error {
-	ctx, stop := context.WithCancel(in.ctx)
+	ctx, stop := context.WithCancel(in.c.ctx)
 	defer stop()
 	items := make(chan numbered)
 	var readErr error // set when items is closed
 	go func() {
 		defer close(items)
-		readErr = readItems(ctx, in.in, in.source, items)
+		readErr = readItems(ctx, in.c.in, in.source, items)
 	}()
 	err := in.store(items)
 	if err == nil {
 		err = readErr
 	}
-	in.note("stored %d, %s", in.stored, counted(in.duplicates, "duplicate", "duplicates"))
-	if in.format == "json" || in.format == "toon" {
+	in.c.note("stored %d, %s", in.stored, counted(in.duplicates, "duplicate", "duplicates"))
+	if in.c.format == "json" || in.c.format == "toon" {
 		total := struct {
 			ThreadID   string `json:"thread_id"`
 			Source     string `json:"source"`
 			Stored     int    `json:"stored"`
 			Duplicates int    `json:"duplicates"`
 		}{in.thread, in.source, in.stored, in.duplicates}
-		if printErr := in.printValue(total, ""); err == nil {
+		if printErr := in.c.printValue(total, ""); err == nil {
 			err = printErr
 		}
 	}
@@ -135,7 +135,7 @@ func (in *ingester) store(items <-chan numbered) error {
 		if len(batch) == 0 {
 			return nil
 		}
-		err := in.send(in.ctx, batch)
+		err := in.send(in.c.ctx, batch)
 		batch, bytes = batch[:0], 0
 		return err
 	}
@@ -157,15 +157,15 @@ func (in *ingester) store(items <-chan numbered) error {
 			if err := flush(); err != nil {
 				return err
 			}
-		case <-in.ctx.Done():
-			ctx, stop := context.WithTimeout(context.WithoutCancel(in.ctx), lastBatch)
+		case <-in.c.ctx.Done():
+			ctx, stop := context.WithTimeout(context.WithoutCancel(in.c.ctx), lastBatch)
 			defer stop()
 			if len(batch) > 0 {
 				if err := in.send(ctx, batch); err != nil {
 					return err
 				}
 			}
-			return context.Cause(in.ctx)
+			return context.Cause(in.c.ctx)
 		}
 	}
 }
@@ -187,7 +187,7 @@ func (in *ingester) send(ctx context.Context, batch []numbered) error {
 	began := time.Now()
 	for attempt := 1; ; attempt++ {
 		var raw jsontext.Value
-		err := callRetrying(ctx, in.client, "inbox/ingest", jsontext.Value(params), &raw)
+		err := callRetrying(ctx, in.c.client, "inbox/ingest", jsontext.Value(params), &raw)
 		if err == nil {
 			return in.took(batch, raw)
 		}
@@ -199,7 +199,7 @@ func (in *ingester) send(ctx context.Context, batch []numbered) error {
 			return &hintedError{fmt.Errorf("line %d: %w", batch[0].line, err), fmt.Sprintf("Acknowledge what has been read: holon inbox ack --all %s. Then send the rest again.", timeline.OneLine(in.thread))}
 		}
 		if attempt == 1 {
-			in.note("holon: the inbox of %s is full; waiting …", timeline.OneLine(in.thread))
+			in.c.note("holon: the inbox of %s is full; waiting …", timeline.OneLine(in.thread))
 		}
 		select {
 		case <-time.After(max(refused.RetryAfter, overloadWaits.Wait(attempt))):
@@ -224,10 +224,10 @@ func (in *ingester) took(batch []numbered, raw jsontext.Value) error {
 		} else {
 			in.stored++
 		}
-		if in.format != "jsonl" {
+		if in.c.format != "jsonl" {
 			continue
 		}
-		if err := in.printValue(struct {
+		if err := in.c.printValue(struct {
 			Line     int    `json:"line"`
 			NativeID string `json:"native_id"`
 			inbox.Ingested

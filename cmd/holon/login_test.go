@@ -19,25 +19,25 @@ import (
 	"github.com/seed82539d15/holon/rpc/client/certtest"
 )
 
-// person is somebody with a configuration directory of their own, and without a server.
-type person struct {
+// user is somebody with a configuration directory of their own, and without a server.
+type user struct {
 	t       *testing.T
 	environ []string
 	said    bytes.Buffer // all that the commands have printed
 }
 
-func newPerson(t *testing.T) *person {
+func newUser(t *testing.T) *user {
 	t.Helper()
-	return &person{t: t, environ: []string{"HOLON_DATA=" + freshDir(t), "XDG_CONFIG_HOME=" + t.TempDir()}}
+	return &user{t: t, environ: []string{"HOLON_DATA=" + freshDir(t), "XDG_CONFIG_HOME=" + t.TempDir()}}
 }
 
-// with is the same person with further variables.
-func (p *person) with(environ ...string) *person {
-	return &person{t: p.t, environ: append(p.environ[:len(p.environ):len(p.environ)], environ...)}
+// with is the same user with further variables.
+func (p *user) with(environ ...string) *user {
+	return &user{t: p.t, environ: append(p.environ[:len(p.environ):len(p.environ)], environ...)}
 }
 
 // types runs a command line with a text on stdin.
-func (p *person) types(stdin string, args ...string) result {
+func (p *user) types(stdin string, args ...string) result {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 60*time.Second)
 	defer cancel()
@@ -48,10 +48,10 @@ func (p *person) types(stdin string, args ...string) result {
 	return r
 }
 
-func (p *person) holon(args ...string) result { p.t.Helper(); return p.types("", args...) }
+func (p *user) holon(args ...string) result { p.t.Helper(); return p.types("", args...) }
 
 // must runs a command line that must succeed.
-func (p *person) must(stdin string, args ...string) result {
+func (p *user) must(stdin string, args ...string) result {
 	p.t.Helper()
 	r := p.types(stdin, args...)
 	if r.code != exitOK {
@@ -61,7 +61,7 @@ func (p *person) must(stdin string, args ...string) result {
 }
 
 // fails runs a command line that must end with a code and say some texts.
-func (p *person) fails(code int, stdin string, args []string, texts ...string) {
+func (p *user) fails(code int, stdin string, args []string, texts ...string) {
 	p.t.Helper()
 	r := p.types(stdin, args...)
 	if r.code != code {
@@ -159,7 +159,7 @@ func (w *watcher) got() []string {
 func (w *watcher) port() string { return w.URL[strings.LastIndex(w.URL, ":")+1:] }
 
 func TestALoginOpensItsServerUntilTheLogout(t *testing.T) {
-	s, p := startRemote(t), newPerson(t)
+	s, p := startRemote(t), newUser(t)
 	status := []string{"status", "--url", s.url}
 	p.fails(exitFailed, "", status, "is not trusted", "CN=Our authority", "--ca FILE")
 	p.fails(exitFailed, "", append(status, "--ca", s.ca), "unauthorized", "holon login "+s.url, "--data DIR")
@@ -224,7 +224,7 @@ func TestAProfileIsForNoOtherURL(t *testing.T) {
 	w, other := watchRequests(t, &certificate, anyAnswer), watchRequests(t, &certificate, anyAnswer)
 	plain := watchRequests(t, nil, anyAnswer)
 	ca := secretFile(t, string(authority.PEM))
-	p := newPerson(t)
+	p := newUser(t)
 	home := "https://localhost:" + w.port()
 	p.must(token, "login", home, "--ca", ca)
 	p.must(token, "login", home+"/team", "--ca", ca)
@@ -269,7 +269,7 @@ func TestALoginThatCannotBeIsRefusedBeforeAnythingIsAsked(t *testing.T) {
 	if err := os.Chmod(open, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p := newPerson(t)
+	p := newUser(t)
 	for _, c := range []struct {
 		code  int
 		stdin string
@@ -317,7 +317,7 @@ func TestALoginThatCannotBeIsRefusedBeforeAnythingIsAsked(t *testing.T) {
 
 func TestADamagedProfileIsNamedAndReplaced(t *testing.T) {
 	const token = "s3cret-0123456789-0123456789-0123456789"
-	w, p := watchRequests(t, nil, anyAnswer), newPerson(t)
+	w, p := watchRequests(t, nil, anyAnswer), newUser(t)
 	p.must(token, "login", w.URL, "--token-file", "-")
 	config := strings.TrimPrefix(p.environ[1], "XDG_CONFIG_HOME=")
 	files, err := filepath.Glob(filepath.Join(config, "holon", "profiles", "*"))
