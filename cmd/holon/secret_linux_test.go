@@ -45,7 +45,7 @@ func TestALoginAsksForTheTokenAndDoesNotShowIt(t *testing.T) {
 	if seen := p.seen.String(); strings.Contains(seen, s.token) {
 		t.Errorf("the terminal shows the token:\n%s", seen)
 	}
-	(&person{t: t, environ: []string{"XDG_CONFIG_HOME=" + config}}).must("", "status", "--url", s.url)
+	(&user{t: t, environ: []string{"XDG_CONFIG_HOME=" + config}}).must("", "status", "--url", s.url)
 	p = s.openTerminal("login", s.url)
 	p.await("not shown")
 	p.silent()
