@@ -79,7 +79,32 @@ func candidateTitle(n named) string {
 	if n.title == "" && n.thread != "" {
 		return "(in thread " + short(n.thread) + ")"
 	}
-	return n.title
+	return cmp.Or(n.title, n.began)
+}
+
+// withBegins adds how threads without a title began, to the newest that are shown. If it
+// cannot be read, they are told apart by their ids.
+func (f finder) withBegins(found []named) {
+	var without []string
+	for _, n := range found[max(0, len(found)-shownCandidates):] {
+		if n.kind == &threadNames && n.title == "" {
+			without = append(without, n.id)
+		}
+	}
+	if len(without) == 0 {
+		return
+	}
+	list, err := threadListing.fetch(f.ctx, f.client, withSummary(map[string]any{"thread_ids": without}), len(without))
+	if err != nil {
+		return
+	}
+	for _, raw := range list.rows {
+		if t, err := readSummary(raw); err == nil {
+			if i := slices.IndexFunc(found, func(n named) bool { return n.id == t.ThreadID }); i >= 0 {
+				found[i].began = t.Summary.Title
+			}
+		}
+	}
 }
 
 func indented(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
