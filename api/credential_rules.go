@@ -72,7 +72,7 @@ func (m *Method) checkCredential(ctx context.Context, s *shape, p reflect.Value)
 	case c.ended():
 		return errTokenEnded()
 	case !c.Role.Covers(m.Role):
-		return forbidden("", "role", "the token %s has the role %s, and %s needs %s", c.Name, c.Role, m.Name, m.Role)
+		return lacks(m.Role, "", "the token %s has the role %s, and %s needs %s", c.Name, c.Role, m.Name, m.Role)
 	}
 	h := &holder{ctx, a, c}
 	if m.roleRule != nil {
@@ -153,6 +153,13 @@ func forbidden(field, reason, format string, args ...any) *Error {
 	if field != "" {
 		e.Message = field + ": " + e.Message
 	}
+	return e
+}
+
+// lacks is the error of a request that needs another role.
+func lacks(needed tokens.Role, field, format string, args ...any) *Error {
+	e := forbidden(field, "role", format, args...)
+	e.Data.Role = needed
 	return e
 }
 

@@ -3,10 +3,13 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/seed82539d15/holon/cmd/holon/profiles"
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/tokens"
 )
 
 // hintOfConnection is the hint for a request that could not be sent, "" for other
@@ -71,6 +74,28 @@ func (g *globals) endpoint() (e client.Endpoint) {
 		e, _ = g.server.Endpoint() // without one, nothing was sent
 	}
 	return e
+}
+
+// tokenName says where the token of the last request came from.
+func (g *globals) tokenName() string {
+	switch from := g.endpoint().TokenFrom; from {
+	case fromTokenFile, fromVariable:
+		return from
+	case fromProfile:
+		return "the token in the profile"
+	}
+	return "the token"
+}
+
+// hintOfRole is the hint for a request that the role of a named token does not allow.
+// needed is the least role that is enough, "" if the server does not say it.
+func (g *globals) hintOfRole(needed tokens.Role) string {
+	who := g.tokenName()
+	if needed == tokens.RoleOwner {
+		return "Only the owner does that: run it as the server's user, on its machine, without " + who + "."
+	}
+	return fmt.Sprintf("That takes more than %s. Whoever runs the server makes another token: holon token create NAME --role %s",
+		who, cmp.Or(timeline.OneLine(string(needed)), "ROLE"))
 }
 
 // hintOfToken is the hint for a server that wants a token, or another one.

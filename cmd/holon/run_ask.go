@@ -303,6 +303,8 @@ func (r *turnRun) answer(line string, open bool) error {
 			return ""
 		case client.IsKind(err, "already_resolved"):
 			return "somebody else has answered already"
+		case client.IsKind(err, client.KindForbidden):
+			return fmt.Sprintf("you may not answer it: %v", err)
 		}
 		return fmt.Sprintf("the answer did not arrive (%v); try: holon respond %s", err, first.id)
 	})
