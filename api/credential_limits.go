@@ -12,7 +12,7 @@ import (
 // is a change.
 func awaitedForOwner(h *holder, p *TurnAwaitParams) error {
 	if p.OwnerThreadID != "" && !h.Role.Covers(tokens.RoleOperate) {
-		return lacks(tokens.RoleOperate, "owner_thread_id", "the token %s has the role %s, and this member needs %s", h.Name, h.Role, tokens.RoleOperate)
+		return forbidden("owner_thread_id", "role", "the token %s has the role %s, and this member needs %s", h.Name, h.Role, tokens.RoleOperate)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func othersCursor(h *holder, p *CursorAdvanceParams) error {
 	if p.ConsumerID == seenBy(h.Name) || h.Role.Covers(tokens.RoleOperate) {
 		return nil
 	}
-	return lacks(tokens.RoleOperate, "consumer_id", "the token %s has the role %s: it advances the cursors of %s only", h.Name, h.Role, seenBy(h.Name))
+	return forbidden("consumer_id", "role", "the token %s has the role %s: it advances the cursors of %s only", h.Name, h.Role, seenBy(h.Name))
 }
 
 // A limited token has access to the cursors whose subject is one of its threads.

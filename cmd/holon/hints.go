@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +13,6 @@ import (
 	"github.com/seed82539d15/holon/persist/sqlite"
 	"github.com/seed82539d15/holon/rpc/admission"
 	"github.com/seed82539d15/holon/rpc/client"
-	"github.com/seed82539d15/holon/tokens"
 )
 
 // doctorHint is for an agent that could not be started.
@@ -49,7 +49,7 @@ func (g *globals) hint(err error) string {
 	case client.KindUnauthorized:
 		return g.hintOfToken()
 	case client.KindForbidden:
-		return g.hintOfForbidden(refused)
+		return cmp.Or(g.hintOfNamedToken(refused), hintOfForbidden(refused.Reason))
 	case client.KindCursorExpired:
 		return fmt.Sprintf("The log begins at %d now: continue with --after %d, or read the thread with: holon call thread/read '{\"thread_id\":\"…\"}'", refused.FirstSeq, max(refused.FirstSeq-1, 0))
 	case client.KindCursorAhead:
@@ -115,12 +115,8 @@ func hintOfConflict(reason string) string {
 
 // hintOfForbidden is the hint for a request that is not allowed. A lease that is not
 // valid has no reason, and none is needed.
-func (g *globals) hintOfForbidden(e *client.Error) string {
-	switch e.Reason {
-	case "role":
-		return g.hintOfRole(tokens.Role(e.Role))
-	case "threads":
-		return "holon threads lists the threads that " + g.tokenName() + " is for, and holon run --parent THREAD starts work below one.\nOthers take another token, from whoever runs the server: holon token create NAME --role ROLE --thread THREAD"
+func hintOfForbidden(reason string) string {
+	switch reason {
 	case "agent_token":
 		return `HOLON_TOKEN is the token of an agent. It is for the agent's own thread and the threads below it: --thread "$HOLON_THREAD_ID", --parent "$HOLON_THREAD_ID".`
 	case string(admission.ReasonHost), string(admission.ReasonOrigin), string(admission.ReasonSecFetchSite):

@@ -87,15 +87,21 @@ func (g *globals) tokenName() string {
 	return "the token"
 }
 
-// hintOfRole is the hint for a request that the role of a named token does not allow.
-// needed is the least role that is enough, "" if the server does not say it.
-func (g *globals) hintOfRole(needed tokens.Role) string {
+// hintOfNamedToken is the hint for a request that a named token does not allow, "" for
+// other errors.
+func (g *globals) hintOfNamedToken(e *client.Error) string {
 	who := g.tokenName()
-	if needed == tokens.RoleOwner {
+	switch {
+	case e.Reason == "role" && e.Role == string(tokens.RoleOwner):
 		return "Only the owner does that: run it as the server's user, on its machine, without " + who + "."
+	case e.Reason == "role":
+		role := cmp.Or(timeline.OneLine(e.Role), "ROLE") // a server may not say it
+		return fmt.Sprintf("That takes more than %s. Whoever runs the server makes another token: holon token create NAME --role %s", who, role)
+	case e.Reason == "threads":
+		return "holon threads lists the threads that " + who + " is for; holon run --parent THREAD starts work below one.\n" +
+			"For others, whoever runs the server makes another token: holon token create NAME --role ROLE --thread THREAD"
 	}
-	return fmt.Sprintf("That takes more than %s. Whoever runs the server makes another token: holon token create NAME --role %s",
-		who, cmp.Or(timeline.OneLine(string(needed)), "ROLE"))
+	return ""
 }
 
 // hintOfToken is the hint for a server that wants a token, or another one.

@@ -229,7 +229,7 @@ func (f finder) find(name string, kinds ...*nameKind) (named, error) {
 		}
 		return found[0], nil
 	case len(found) > 1:
-		f.withBegins(found)
+		f.withSummaries(found)
 		return itself, ambiguous(name, found, all)
 	case looked != "":
 		return itself, fmt.Errorf("%q among %s: %w", timeline.OneLine(name), looked, absent)

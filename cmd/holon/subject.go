@@ -183,7 +183,7 @@ func (k *control) choose(verb string, list []subject) (s subject, err error) {
 	var candidates []named
 	for _, s := range list {
 		if s.turn == nil {
-			candidates = append(candidates, named{kind: &threadNames, id: s.thread.ThreadID, title: s.thread.Title, began: s.summary.Title, state: string(s.thread.State)})
+			candidates = append(candidates, named{kind: &threadNames, id: s.thread.ThreadID, title: s.thread.Title, began: s.summary.Title, state: summaryStatus(s.thread.State, s.summary)})
 			continue
 		}
 		title := s.thread.Title
@@ -191,7 +191,7 @@ func (k *control) choose(verb string, list []subject) (s subject, err error) {
 			title = s.turn.Title
 		}
 		_, state := turnState(s.turn, time.Now())
-		candidates = append(candidates, named{kind: &turnNames, id: s.turn.TurnID, title: title, state: state, thread: s.thread.ThreadID})
+		candidates = append(candidates, named{kind: &turnNames, id: s.turn.TurnID, title: title, began: s.summary.Title, state: state, thread: s.thread.ThreadID})
 	}
 	many := fmt.Sprint(len(list))
 	if len(list) > shownCandidates {

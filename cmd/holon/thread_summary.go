@@ -24,7 +24,7 @@ var summaryListing = listing{
 	row: func(raw json.RawMessage) ([]string, error) {
 		t, err := readSummary(raw)
 		s := t.Summary
-		return []string{t.ThreadID, summaryStatus(&t), s.Title, doing(s), t.Agent, branch(s.Git), ago(s.UpdatedAt.Time)}, err
+		return []string{t.ThreadID, summaryStatus(t.State, t.Summary), s.Title, doing(&t), t.Agent, branch(s.Git), ago(s.UpdatedAt.Time)}, err
 	},
 }
 
@@ -45,34 +45,36 @@ func readSummary(raw json.RawMessage) (t api.ThreadView, err error) {
 	return t, err
 }
 
-// summaryStatus says what a thread is and for how long: "waiting 6m". That it is paused is
-// no status of a summary, because its turns go on.
-func summaryStatus(t *api.ThreadView) string {
-	s := t.Summary
+// summaryStatus says what a thread is and for how long: "waiting 6m".
+func summaryStatus(state threads.State, s *api.ThreadSummary) string {
 	text := string(s.Status)
-	if t.State == threads.Closing {
-		text = string(t.State)
+	if state == threads.Closing {
+		text = string(state)
 	}
 	if !s.Since.IsZero() {
 		text += " " + age(s.Since.Time)
-	}
-	if t.State == threads.Paused {
-		text += ", paused"
 	}
 	return text
 }
 
 // doing says in a line what matters of a thread now: the question that waits for a
-// person, the tool that its agent is at, or why its last turn has failed.
-func doing(s *api.ThreadSummary) string {
-	text := atHand(s)
-	if s.Queued > 0 && s.Status != turns.SummaryClosed {
-		text = strings.TrimPrefix(text+"; ", "; ") + counted(s.Queued, "turn is", "turns are") + " queued"
+// person, the tool that its agent is at, or why its last turn has failed; and what does
+// not start.
+func doing(t *api.ThreadView) string {
+	var parts []string
+	if hand := atHand(t.Summary); hand != "" {
+		parts = append(parts, hand)
 	}
-	return text
+	if t.State == threads.Paused { // no status: the active turn goes on
+		parts = append(parts, "paused")
+	}
+	if n := t.Summary.Queued; n > 0 && t.Summary.Status != turns.SummaryClosed {
+		parts = append(parts, fmt.Sprintf("%d queued", n))
+	}
+	return strings.Join(parts, "; ")
 }
 
-// atHand is doing without what is queued.
+// atHand is what an agent is at, or has come to.
 func atHand(s *api.ThreadSummary) string {
 	switch {
 	case len(s.Waiting) > 0:

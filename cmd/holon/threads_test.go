@@ -30,8 +30,8 @@ new idle TIME 日本語 work echo TIME ago
 done idle TIME /say done echo TIME ago
 broken failed TIME /fail it broke it broke echo TIME ago
 asks waiting TIME /ask Delete it? Delete it? echo TIME ago
-works working TIME /sleep 600000 1 turn is queued echo TIME ago
-held idle TIME, paused /say held echo TIME ago
+works working TIME /sleep 600000 1 queued echo TIME ago
+held idle TIME /say held paused echo TIME ago
 over closed TIME /say over echo TIME ago`)
 	got := regexp.MustCompile(` +`).ReplaceAllString(anonymous(s.want("threads")), " ")
 	if strings.TrimSpace(got) != want {
@@ -82,8 +82,8 @@ func TestWhatAThreadIsDoingIsSaidInALine(t *testing.T) {
 	for _, c := range []struct{ row, want string }{
 		{`{"state":"running","summary":{"status":"waiting","waiting":[` + ask + `],"waiting_count":1,"doing":{"title":"x"}}}`, "waiting||Delete it?||"},
 		{`{"state":"running","summary":{"status":"waiting","waiting":[` + ask + `,` + ask + `],"waiting_count":12}}`, "waiting||Delete it? (and 11 questions)||"},
-		{`{"state":"paused","summary":{"status":"waiting","reviews":2,"queued":3}}`, "waiting, paused||2 ends wait for a review; 3 turns are queued||"},
-		{`{"state":"running","summary":{"status":"working","title":"a","queued":1}}`, "working|a|1 turn is queued||"},
+		{`{"state":"paused","summary":{"status":"waiting","reviews":2,"queued":3}}`, "waiting||2 ends wait for a review; paused; 3 queued||"},
+		{`{"state":"running","summary":{"status":"working","title":"a","queued":1}}`, "working|a|1 queued||"},
 		{`{"state":"running","summary":{"status":"working","doing":{"title":"Run the tests","target":"go test ./..."}}}`, "working||Run the tests: go test ./...||"},
 		{`{"state":"running","summary":{"status":"working","doing":{"title":"Read a.go","target":"a.go"}}}`, "working||Read a.go||"},
 		{`{"state":"running","summary":{"status":"working","doing":{"title":"make","target":"make all"}}}`, "working||make all||"},
