@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -10,9 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -70,6 +73,10 @@ func (k *control) attach(name string, from *int64, full bool) error {
 	if err != nil {
 		return err
 	}
+	refused, err := c.mayNotAnswer()
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
 	run := &turnRun{
@@ -84,6 +91,7 @@ func (k *control) attach(name string, from *int64, full bool) error {
 	}
 	run.view = newRunViewer(c.console, c.format, false, folding(timeline.Options{Idle: "no turn is active · Ctrl-C leaves", Hint: "Ctrl-C leaves"}, run.threadID, full))
 	run.questions = questionsAt(c.console, false)
+	run.questions.refused = refused
 	defer run.questions.end()
 	err = run.follow()
 	if closeErr := run.view.Close(); err == nil || errors.Is(err, errLeft) {
@@ -94,6 +102,16 @@ func (k *control) attach(name string, from *int64, full bool) error {
 		return nil
 	}
 	return err
+}
+
+// mayNotAnswer says why the holder of a named token is not asked what agents ask; "" = they
+// are.
+func (c *caller) mayNotAnswer() (why string, err error) {
+	var who api.InitializeResult
+	if err := initialize(c.ctx, c.client, &who); err != nil || who.Token == nil || who.Token.Role.Covers(tokens.RoleRespond) {
+		return "", err
+	}
+	return fmt.Sprintf("the token %s has the role %s; an answer takes %s", timeline.OneLine(who.Token.Name), timeline.OneLine(string(who.Token.Role)), tokens.RoleRespond), nil
 }
 
 // attachAt finds the thread, and where to begin. A signal ends it.

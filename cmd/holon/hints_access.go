@@ -93,6 +93,9 @@ func (g *globals) hintOfNamedToken(e *client.Error) string {
 	who := g.tokenName()
 	switch {
 	case e.Reason == "role" && e.Role == string(tokens.RoleOwner):
+		if g.endpoint().TokenFrom == fromProfile {
+			who += " (holon logout " + g.endpoint().URL + ")"
+		}
 		return "Only the owner does that: run it as the server's user, on its machine, without " + who + "."
 	case e.Reason == "role":
 		role := cmp.Or(timeline.OneLine(e.Role), "ROLE") // a server may not say it

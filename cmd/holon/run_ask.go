@@ -24,6 +24,7 @@ type questions struct {
 	over    chan struct{} // closed by end: no more lines are read
 	reading bool
 	open    []question
+	refused string // why the person may not answer; "" = they may
 }
 
 type question struct {
@@ -132,6 +133,9 @@ func (q question) asker() string {
 // ask asks the person a question, or says how to answer it elsewhere.
 func (r *turnRun) ask(asked question) error {
 	q := r.questions
+	if q.refused != "" {
+		return r.say(asked.asker() + " waits for an answer: " + q.refused)
+	}
 	if q.from == nil {
 		how := "--allow or --reject"
 		if len(asked.content.Options) == 0 {

@@ -109,6 +109,7 @@ func TestALoginSaysWhoseTokenItIs(t *testing.T) {
 	contains(t, p.must(token+"\n", "login", url).out, "logged in to "+url+" as phone (respond), with the token that ends in "+token[len(token)-4:])
 	p.must("", "threads", "--url", url)
 	p.fails(exitFailed, "", []string{"run", "--url", url, "hello"}, "the token phone has the role respond", "That takes more than the token in the profile. Whoever", "--role work")
+	p.fails(exitFailed, "", []string{"token", "list", "--url", url}, "without the token in the profile (holon logout "+url+").")
 	s.want("token", "revoke", "phone")
 	p.fails(exitFailed, "", []string{"threads", "--url", url}, "the profile of "+url+" is not valid there any more: holon login "+url)
 	contains(t, p.must("", "logout", url).out, url)
