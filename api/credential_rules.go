@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"reflect"
 
 	"github.com/seed82539d15/holon/tokens"
@@ -72,12 +73,12 @@ func (m *Method) checkCredential(ctx context.Context, s *shape, p reflect.Value)
 	case c.ended():
 		return errTokenEnded()
 	case !c.Role.Covers(m.Role):
-		return forbidden("", "role", "the token %s has the role %s, and %s needs %s", c.Name, c.Role, m.Name, m.Role)
+		return needing(m.Role, forbidden("", "role", "the token %s has the role %s, and %s needs %s", c.Name, c.Role, m.Name, m.Role))
 	}
 	h := &holder{ctx, a, c}
 	if m.roleRule != nil {
 		if err := m.roleRule(h, p); err != nil {
-			return err
+			return needing(tokens.RoleOperate, err) // which passes all of these rules
 		}
 	}
 	if !c.limited() {
@@ -154,6 +155,16 @@ func forbidden(field, reason, format string, args ...any) *Error {
 		e.Message = field + ": " + e.Message
 	}
 	return e
+}
+
+// needing adds the role that is enough to the error of a request that another one does
+// not allow.
+func needing(role tokens.Role, err error) error {
+	var e *Error
+	if errors.As(err, &e) && e.Data.Reason == "role" {
+		e.Data.Role = role
+	}
+	return err
 }
 
 func errTokenEnded() *Error {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seed82539d15/holon/cursors"
+	"github.com/seed82539d15/holon/tokens"
 )
 
 // Kind is what a client switches on: data.kind of an error.
@@ -129,7 +130,8 @@ type Error struct {
 // every error about a cursor. Attempt, Step and Epoch (of the live try) come
 // with attempt_superseded, Attempt also with a verdict about another attempt. TurnIDs
 // are the oldest unended child turns, with a bound on
-// these. Cursor is what is stored, with the reason not_monotonic.
+// these. Cursor is what is stored, with the reason not_monotonic. Role is the one that
+// is needed, with the reason role.
 type ErrorData struct {
 	Kind          Kind   `json:"kind"`
 	Retryable     bool   `json:"retryable"`
@@ -153,6 +155,8 @@ type ErrorData struct {
 	TurnIDs []string `json:"turn_ids,omitzero"`
 
 	Cursor *cursors.Cursor `json:"cursor,omitzero"`
+
+	Role tokens.Role `json:"role,omitzero"`
 }
 
 // Error implements error.

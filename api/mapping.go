@@ -29,7 +29,8 @@ var sentinels = []struct {
 	Err           error
 	kind          Kind
 	field, reason string
-	message       string // "" = the error's own
+	message       string      // "" = the error's own
+	role          tokens.Role // that is needed, with the reason role
 }{
 	{Err: threads.ErrNotFound, kind: KindThreadNotFound},
 	{Err: threads.ErrClosed, kind: KindThreadClosed},
@@ -62,7 +63,7 @@ var sentinels = []struct {
 	{Err: cursors.ErrNotFound, kind: KindCursorNotFound},
 	{Err: cursors.ErrTooMany, kind: KindOverloaded},
 	{Err: cursors.ErrServers, kind: KindForbidden, field: "consumer_id", reason: "server_consumer"},
-	{Err: turns.ErrNotAlways, kind: KindForbidden, field: "option_id", reason: "role"},
+	{Err: turns.ErrNotAlways, kind: KindForbidden, field: "option_id", reason: "role", role: tokens.RoleWork},
 	{Err: tokens.ErrNotFound, kind: KindTokenNotFound},
 	{Err: tokens.ErrTaken, kind: KindConflict, field: "name", reason: "taken"},
 	{Err: tokens.ErrTooMany, kind: KindOverloaded},
@@ -127,7 +128,7 @@ func mapError(log *zap.Logger, method string, err error) *Error {
 	for _, s := range sentinels {
 		if errors.Is(err, s.Err) {
 			e := Errorf(s.kind, "%s", cmp.Or(s.message, s.Err.Error()))
-			e.Data.Field, e.Data.Reason = s.field, s.reason
+			e.Data.Field, e.Data.Reason, e.Data.Role = s.field, s.reason, s.role
 			if s.kind == KindOverloaded {
 				e.Data.RetryAfterMs = RetryAfterMs
 			}

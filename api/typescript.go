@@ -93,7 +93,8 @@ func writeMaps(b *strings.Builder, d *openRPC) {
 		"  method?: string;\n  field?: string;\n  reason?: string;\n  retry_after_ms?: number;\n  correlation_id?: string;\n" +
 		"  thread_id?: string;\n  turn_id?: string;\n  item_id?: string;\n  first_seq?: number;\n  latest_seq?: number;\n  log_id?: string;\n" +
 		"  attempt?: number;\n  step?: string;\n  epoch?: number;\n  late_seq?: number;\n  turn_ids?: string[];\n" +
-		"  /** What is stored, with the reason not_monotonic. */\n  cursor?: Methods[\"cursor/read\"][\"result\"][\"cursor\"];\n}\n")
+		"  /** What is stored, with the reason not_monotonic. */\n  cursor?: Methods[\"cursor/read\"][\"result\"][\"cursor\"];\n" +
+		"  /** The least role that is enough, with the reason role. */\n  role?: string;\n}\n")
 }
 
 // tsObject is the body of an interface.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -10,8 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/tokens"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -69,6 +73,10 @@ func (k *control) attach(name string, from *int64, full bool) error {
 	if err != nil {
 		return err
 	}
+	refused, err := c.mayNotAnswer()
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
 	run := &turnRun{
@@ -83,6 +91,7 @@ func (k *control) attach(name string, from *int64, full bool) error {
 	}
 	run.view = newRunViewer(c.console, c.format, false, folding(timeline.Options{Idle: "no turn is active · Ctrl-C leaves", Hint: "Ctrl-C leaves"}, run.threadID, full))
 	run.questions = questionsAt(c.console, false)
+	run.questions.refused = refused
 	defer run.questions.end()
 	err = run.follow()
 	if closeErr := run.view.Close(); err == nil || errors.Is(err, errLeft) {
@@ -93,6 +102,16 @@ func (k *control) attach(name string, from *int64, full bool) error {
 		return nil
 	}
 	return err
+}
+
+// mayNotAnswer says why the holder of a named token is not asked what agents ask; "" = they
+// are.
+func (c *caller) mayNotAnswer() (why string, err error) {
+	var who api.InitializeResult
+	if err := initialize(c.ctx, c.client, &who); err != nil || who.Token == nil || who.Token.Role.Covers(tokens.RoleRespond) {
+		return "", err
+	}
+	return fmt.Sprintf("the token %s has the role %s; an answer takes %s", timeline.OneLine(who.Token.Name), timeline.OneLine(string(who.Token.Role)), tokens.RoleRespond), nil
 }
 
 // attachAt finds the thread, and where to begin. A signal ends it.
@@ -118,11 +137,7 @@ func (k *control) attachAt(name string, from *int64) (s subject, after int64, er
 // one, as far as the log goes back.
 func (k *control) newestTurn(t *threads.Thread) (after int64, err error) {
 	c := k.caller
-	var status serverStatus
-	if err := c.client.Call(c.ctx, "holon/status", nil, &status); err != nil {
-		return 0, err
-	}
-	list, err := activeTurns(c.ctx, c.client, map[string]any{"thread_id": t.ThreadID}, 1)
+	list, err := activeTurns(c, map[string]any{"thread_id": t.ThreadID}, 1)
 	if err == nil && len(list) == 0 {
 		_, err = readNewest(c, turnListing, map[string]any{"thread_id": t.ThreadID}, 1, func(t *turns.Turn) { list = append(list, t) })
 	}
@@ -133,25 +148,39 @@ func (k *control) newestTurn(t *threads.Thread) (after int64, err error) {
 	if len(list) > 0 {
 		after = list[0].CreatedSeq - 1
 	}
-	return max(0, after, status.FirstSeq-1), nil
+	return c.kept(t.ThreadID, max(0, after))
+}
+
+// kept is this position in the log, or where the log begins by now.
+func (c *caller) kept(threadID string, after int64) (int64, error) {
+	err := c.client.Call(c.ctx, "event/list", map[string]any{"thread_id": threadID, "after_seq": after, "limit": 1}, nil)
+	var pruned *client.Error
+	if client.IsKind(err, client.KindCursorExpired) && errors.As(err, &pruned) {
+		return max(after, pruned.FirstSeq-1), nil
+	}
+	return after, err
 }
 
 // sayWhatGoesOn says what runs in a thread that a person has left.
 func (k *control) sayWhatGoesOn(s subject, run *turnRun) {
-	c := k.caller
+	c := *k.caller
 	name := timeline.OneLine(s.thread.ThreadID)
-	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
+	var cancel context.CancelFunc
+	c.ctx, cancel = context.WithTimeout(c.ctx, 2*time.Second)
 	defer cancel()
-	active, err := activeTurns(ctx, c.client, map[string]any{"thread_id": s.thread.ThreadID}, 1)
+	now := s
+	active, err := activeTurns(&c, map[string]any{"thread_id": s.thread.ThreadID}, 1)
+	if err == nil && len(active) > 0 {
+		now, err = (&control{caller: &c}).subjectOf(active[0])
+	}
 	switch {
 	case err != nil:
 		c.note("left %s; %s", s, run.left())
 	case len(active) == 0:
 		c.note("left %s; no turn of it is active", s)
 	default:
-		s.turn = active[0]
-		c.note("left %s; its turn goes on at the server: %s", subject{thread: s.thread}, k.does(s))
-		c.note("  stop it with: holon interrupt %s", timeline.OneLine(s.turn.TurnID))
+		c.note("left %s; its turn goes on at the server: %s", s, now.does())
+		c.note("  stop it with: holon interrupt %s", timeline.OneLine(now.turn.TurnID))
 	}
 	c.note("  see it with:  holon attach %s --after %d", name, max(run.after, run.result.Seq))
 }

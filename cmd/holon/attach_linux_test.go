@@ -47,3 +47,18 @@ func TestAttachAnswersQuestionsAndLeavesTheTurnAlone(t *testing.T) {
 	}
 	p.await(`left one "work"; no turn of it is active`)
 }
+
+func TestWhoMayNotAnswerIsNotAsked(t *testing.T) {
+	s := startServer(t)
+	s.want("run", "-d", "--thread=one", "/ask Delete it?\n/ask Really?")
+	token := secretFile(t, s.newToken("reader", "--role=read"))
+	p := s.openTerminal("attach", "one", "--token-file", token)
+	p.await("waits for an answer: the token reader has")
+	question := itemIDs.FindString(s.want("respond", "--long"))
+	s.want("respond", question, "--allow")
+	p.awaitAfter("allow_once", "waits for an answer: the token reader has")
+	s.want("close", "one")
+	if code := p.exit(); code != exitOK || strings.Contains(p.seen.String(), "answer 1-2") {
+		t.Errorf("exit %d, %q", code, p.end())
+	}
+}

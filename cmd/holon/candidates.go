@@ -76,10 +76,35 @@ func candidatesError(what string, found, all []named) error {
 
 // candidateTitle is what tells candidates apart beside their ids.
 func candidateTitle(n named) string {
-	if n.title == "" && n.thread != "" {
-		return "(in thread " + short(n.thread) + ")"
+	if title := cmp.Or(n.title, n.began); title != "" || n.thread == "" {
+		return title
 	}
-	return n.title
+	return "(in thread " + short(n.thread) + ")"
+}
+
+// withSummaries adds to the threads among the candidates that are shown how they began,
+// and what they are doing. If it cannot be read, ids and titles tell them apart.
+func (f finder) withSummaries(found []named) {
+	var ids []string
+	for _, n := range found[max(0, len(found)-shownCandidates):] {
+		if n.kind == &threadNames {
+			ids = append(ids, n.id)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	list, err := threadListing.fetch(f.ctx, f.client, withSummary(map[string]any{"thread_ids": ids}), len(ids))
+	if err != nil {
+		return
+	}
+	for _, raw := range list.rows {
+		if t, err := readSummary(raw); err == nil {
+			if i := slices.IndexFunc(found, func(n named) bool { return n.id == t.ThreadID }); i >= 0 {
+				found[i].began, found[i].state = t.Summary.Title, summaryStatus(t.State, t.Summary)
+			}
+		}
+	}
 }
 
 func indented(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

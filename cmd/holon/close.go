@@ -71,31 +71,25 @@ the thread does and asks first.
 
 // stopsWith says in lines what ends when a thread is closed.
 func (k *control) stopsWith(s subject) (text string, err error) {
-	c := k.caller
-	filter := map[string]any{"thread_id": s.thread.ThreadID}
-	active, err := activeTurns(c.ctx, c.client, filter, 1)
+	s, children, err := k.readThread(s.thread.ThreadID)
 	if err != nil {
 		return "", err
 	}
-	for _, t := range active {
-		text += "  " + k.does(subject{s.thread, t}) + "\n"
-	}
-	queued, err := turnListing.fetch(c.ctx, c.client, map[string]any{"thread_id": s.thread.ThreadID, "state": "queued"}, 1000)
+	active, err := activeTurns(k.caller, map[string]any{"thread_id": s.thread.ThreadID}, 1)
 	if err != nil {
 		return "", err
 	}
-	if n := len(queued.rows); n > 0 {
+	for _, s.turn = range active {
+		text += "  " + s.does() + "\n"
+	}
+	if n := s.summary.Queued; n > 0 {
 		text += "  " + counted(n, "turn is", "turns are") + " queued\n"
 	}
-	read, _, err := k.readThread(s.thread.ThreadID)
-	if err != nil {
-		return "", err
-	}
-	if n := read.Children.Blocking + read.Children.Notify; n > 0 {
+	if n := children.Blocking + children.Notify; n > 0 {
 		text += fmt.Sprintf("  %s for it\n", counted(n, "child turn works", "child turns work"))
 	}
 	if text == "" {
 		text = "  nothing runs in it\n"
 	}
-	return text, nil
+	return subject{thread: s.thread, summary: s.summary}.began() + text, nil
 }

@@ -74,11 +74,11 @@ func (p *person) agrees(ctx context.Context, question string) (bool, error) {
 	return text == "y" || text == "yes", err
 }
 
-// number asks for a number from 1 to most; 0 = none.
+// number asks for a number from 1 to most; 0 = none, which no says too.
 func (p *person) number(ctx context.Context, question string, most int) (int, error) {
 	for {
 		text, ended, err := p.line(ctx, question)
-		if err != nil || ended || text == "" {
+		if err != nil || ended || text == "" || isNo(text) {
 			return 0, err
 		}
 		if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= most {

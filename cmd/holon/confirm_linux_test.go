@@ -81,3 +81,31 @@ func TestCtrlCAtAQuestionChangesNothing(t *testing.T) {
 		t.Error("it was stopped")
 	}
 }
+
+// A thread without a title is told from others by how it began, which is no name of it.
+func TestAThreadWithoutATitleIsKnownByItsFirstPrompt(t *testing.T) {
+	s := startServer(t)
+	s.want("run", "-d", "--thread=one", "/ask Delete 日本語?")
+	s.want("run", "-q", "--thread=two", "say hello")
+	eventually(t, "it asks", func() bool { return itemIDs.MatchString(s.want("respond", "--long")) })
+	p := s.openTerminal("close")
+	p.await("two     say hello            idle ")
+	p.await("one     /ask Delete 日本語?  waiting ")
+	p.enter("no")
+	p.await("nothing was changed")
+	if code := p.exit(); code != exitFailed {
+		t.Errorf("no: exit %d", code)
+	}
+	for _, verb := range []string{"close", "interrupt"} {
+		p := s.openTerminal(verb, "one")
+		p.await("  it began with: /ask Delete 日本語?\r\n")
+		p.await("  asks, ")
+		p.await(": Delete 日本語?\r\n")
+		p.enter("n")
+		p.exit()
+	}
+	if r := s.holon("close", "say hello", "-y"); r.code != exitFailed || !strings.Contains(r.err, `"say hello": no such thread`) {
+		t.Errorf("as a name: %+v", r)
+	}
+	contains(t, s.holon("close").err, "two     say hello            idle ", "one     /ask Delete 日本語?  waiting ")
+}

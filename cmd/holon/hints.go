@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -48,7 +49,7 @@ func (g *globals) hint(err error) string {
 	case client.KindUnauthorized:
 		return g.hintOfToken()
 	case client.KindForbidden:
-		return hintOfForbidden(refused.Reason)
+		return cmp.Or(g.hintOfNamedToken(refused), hintOfForbidden(refused.Reason))
 	case client.KindCursorExpired:
 		return fmt.Sprintf("The log begins at %d now: continue with --after %d, or read the thread with: holon call thread/read '{\"thread_id\":\"…\"}'", refused.FirstSeq, max(refused.FirstSeq-1, 0))
 	case client.KindCursorAhead:

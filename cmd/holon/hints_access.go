@@ -3,10 +3,13 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/seed82539d15/holon/cmd/holon/profiles"
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/tokens"
 )
 
 // hintOfConnection is the hint for a request that could not be sent, "" for other
@@ -71,6 +74,37 @@ func (g *globals) endpoint() (e client.Endpoint) {
 		e, _ = g.server.Endpoint() // without one, nothing was sent
 	}
 	return e
+}
+
+// tokenName says where the token of the last request came from.
+func (g *globals) tokenName() string {
+	switch from := g.endpoint().TokenFrom; from {
+	case fromTokenFile, fromVariable:
+		return from
+	case fromProfile:
+		return "the token in the profile"
+	}
+	return "the token"
+}
+
+// hintOfNamedToken is the hint for a request that a named token does not allow, "" for
+// other errors.
+func (g *globals) hintOfNamedToken(e *client.Error) string {
+	who := g.tokenName()
+	switch {
+	case e.Reason == "role" && e.Role == string(tokens.RoleOwner):
+		if g.endpoint().TokenFrom == fromProfile {
+			who += " (holon logout " + g.endpoint().URL + ")"
+		}
+		return "Only the owner does that: run it as the server's user, on its machine, without " + who + "."
+	case e.Reason == "role":
+		role := cmp.Or(timeline.OneLine(e.Role), "ROLE") // a server may not say it
+		return fmt.Sprintf("That takes more than %s. Whoever runs the server makes another token: holon token create NAME --role %s", who, role)
+	case e.Reason == "threads":
+		return "holon threads lists the threads that " + who + " is for; holon run --parent THREAD starts work below one.\n" +
+			"For others, whoever runs the server makes another token: holon token create NAME --role ROLE --thread THREAD"
+	}
+	return ""
 }
 
 // hintOfToken is the hint for a server that wants a token, or another one.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +67,7 @@ says what the turn does and asks first.
 				return err
 			}
 			if !s.turn.State.Ended() { // else the server says that there is nothing to interrupt
-				if err := k.confirm(flags.yes, "Interrupt "+s.String()+"?\n  "+k.does(s)+"\n"); err != nil {
+				if err := k.confirm(flags.yes, "Interrupt "+s.String()+"?\n"+s.began()+"  "+s.does()+"\n"); err != nil {
 					return err
 				}
 			}
@@ -90,21 +89,4 @@ says what the turn does and asks first.
 	}
 	flags.bind(cmd, true)
 	return cmd
-}
-
-// does says in a line what the subject does now.
-func (k *control) does(s subject) string {
-	c := k.caller
-	if s.turn == nil {
-		return ""
-	}
-	if s.turn.State != turns.Active {
-		_, text := turnState(s.turn, time.Now())
-		return text
-	}
-	text, err := doing(c.ctx, c.client, s.turn)
-	if err != nil && text == "" {
-		return "what it does could not be read"
-	}
-	return text
 }

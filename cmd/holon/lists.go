@@ -19,13 +19,14 @@ const maxRows = 100_000
 
 // listing is a command that prints rows of the server.
 type listing struct {
-	method string // thread/list
-	member string // threads
-	head   []string
-	flex   int      // the column that is shortened on narrow terminals
-	drop   []string // the columns that are left out there, in this order
-	row    func(raw json.RawMessage) ([]string, error)
-	none   string // what is said where there are no rows; "" = that there are none
+	method  string // thread/list
+	member  string // threads
+	head    []string
+	flex    int      // the column that is shortened on narrow terminals
+	flexToo int      // another one, if it is wider; 0 = none
+	drop    []string // the columns that are left out there, in this order
+	row     func(raw json.RawMessage) ([]string, error)
+	none    string // what is said where there are no rows; "" = that there are none
 }
 
 // rowsFound are the rows of a listing. more is true if older rows were left
@@ -123,7 +124,7 @@ func (l listing) write(con *console, rows []json.RawMessage) error {
 		}
 		t.add(cells...)
 	}
-	return t.write(con, l.flex)
+	return t.write(con, l.flex, cmp.Or(l.flexToo, l.flex))
 }
 
 // idHeads are the heads of the columns that have ids of threads, turns and items.

@@ -46,17 +46,21 @@ another machine.`,
 			if err != nil {
 				return err
 			}
-			p, err := (&login{g}).run(cmd.Context(), args[0])
+			l := &login{g: g}
+			p, err := l.run(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return printLogin(&g.console, p, format)
+			return l.print(p, format)
 		}),
 	}
 }
 
 // login is one run of holon login.
-type login struct{ g *globals }
+type login struct {
+	g   *globals
+	who *api.TokenInfo // nil: the server's own token
+}
 
 // run checks a token at a server and keeps it. Nothing is kept if it fails.
 func (l *login) run(ctx context.Context, raw string) (p profiles.Profile, err error) {
@@ -172,18 +176,20 @@ func (l *login) tryToken(ctx context.Context, endpoint client.Endpoint) error {
 	switch {
 	case client.IsKind(err, client.KindUnauthorized):
 		return &hintedError{fmt.Errorf("%s does not accept this token, so nothing was saved", endpoint.URL),
-			"The token of a server is in the file token of its data directory."}
+			"The token of a server is in the file token of its data directory; holon token create makes others there."}
 	case err != nil:
 		return fmt.Errorf("nothing was saved: %w", err)
 	case who.Agent != nil:
 		return &hintedError{errors.New("this is the token of an agent, so nothing was saved"),
 			"It ends with the process or attempt that it was given to. Use a token of the server."}
 	}
+	l.who = who.Token
 	return nil
 }
 
-// printLogin says what was kept.
-func printLogin(con *console, p profiles.Profile, format string) error {
+// print says what was kept.
+func (l *login) print(p profiles.Profile, format string) error {
+	con := &l.g.console
 	row, err := newProfileRow(p)
 	if err != nil {
 		return err
@@ -192,6 +198,9 @@ func printLogin(con *console, p profiles.Profile, format string) error {
 		return con.printJSON(row, format == "json")
 	}
 	text := "logged in to " + p.URL
+	if l.who != nil {
+		text += fmt.Sprintf(" as %s (%s)", l.who.Name, l.who.Role)
+	}
 	if row.TokenEnd != "" {
 		text += ", with the token that ends in " + row.TokenEnd
 	}

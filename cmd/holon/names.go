@@ -58,6 +58,7 @@ type named struct {
 	kind   *nameKind
 	id     string
 	title  string
+	began  string // of a thread without a title: its first prompt; no name
 	state  string
 	thread string // of a turn
 }
@@ -132,7 +133,7 @@ func (f finder) threads(names []string) ([]string, error) {
 // one: it would stand for another thread from then on.
 func orName(find func(string) (string, error), name string, kind nameKind) (string, error) {
 	id, err := find(name)
-	if client.IsKind(err, kind.notFound) && name != latest && threads.ValidID(name) {
+	if (client.IsKind(err, kind.notFound) || outside(err)) && name != latest && threads.ValidID(name) {
 		return name, nil
 	}
 	return id, err
@@ -196,11 +197,13 @@ func (f finder) find(name string, kinds ...*nameKind) (named, error) {
 		switch {
 		case err == nil:
 			return named{kind: kind, id: name}, nil
-		case !client.IsKind(err, kind.notFound) && name == latest: // it must not become an id
+		case client.IsKind(err, kind.notFound), outside(err):
+		case name == latest: // it must not become an id
 			return itself, err
-		case !client.IsKind(err, kind.notFound):
+		default:
 			return itself, nil
-		case absent == nil:
+		}
+		if absent == nil {
 			absent = err
 		}
 	}
@@ -226,11 +229,19 @@ func (f finder) find(name string, kinds ...*nameKind) (named, error) {
 		}
 		return found[0], nil
 	case len(found) > 1:
+		f.withSummaries(found)
 		return itself, ambiguous(name, found, all)
 	case looked != "":
 		return itself, fmt.Errorf("%q among %s: %w", timeline.OneLine(name), looked, absent)
 	}
 	return itself, fmt.Errorf("%q: %w", timeline.OneLine(name), absent)
+}
+
+// outside reports whether an id is not of the threads that a token is limited to. A title
+// and an ending are no such ids either: the lists have only the token's threads.
+func outside(err error) bool {
+	var refused *client.Error
+	return errors.As(err, &refused) && refused.Kind == client.KindForbidden && refused.Reason == "threads"
 }
 
 // wholeID reports whether a name has the form of the ids that the server makes. Such a

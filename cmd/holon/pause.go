@@ -97,12 +97,13 @@ func (k *control) changeThread(method, name string, flags *changeFlags, undo str
 	if err := c.printText(fmt.Sprintf("%s: %s\n", s, timeline.OneLine(string(r.State))), nil); err != nil || undo == "" {
 		return err
 	}
-	active, err := activeTurns(c.ctx, c.client, map[string]any{"thread_id": s.thread.ThreadID}, 1)
+	active, err := activeTurns(c, map[string]any{"thread_id": s.thread.ThreadID}, 1)
 	if err != nil {
 		return err
 	}
 	if len(active) > 0 {
-		c.note("Its active turn goes on: %s", k.does(subject{s.thread, active[0]}))
+		s.turn = active[0]
+		c.note("Its active turn goes on: %s", s.does())
 	}
 	c.note("End the pause with: %s %s", undo, timeline.OneLine(s.thread.ThreadID))
 	return nil

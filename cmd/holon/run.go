@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/rpc/client"
@@ -200,7 +201,14 @@ func (o runOptions) start(ctx context.Context, c *client.Client, prompt string) 
 		Created  bool   `json:"created"`
 		Seq      int64  `json:"seq"`
 	}
-	if err := callRetrying(ctx, c, "thread/start", thread, &started); err != nil {
+	err = callRetrying(ctx, c, "thread/start", thread, &started)
+	if outside(err) && o.thread != "" && o.parent+o.agent+o.cwd == "" {
+		// A token that is limited to threads starts no other ones, and goes on in its own.
+		var read api.ThreadReadResult
+		err = c.Call(ctx, "thread/read", map[string]any{"thread_id": o.thread}, &read)
+		started.ThreadID, started.Seq = o.thread, read.LatestSeq
+	}
+	if err != nil {
 		return s, err
 	}
 	turn := map[string]any{

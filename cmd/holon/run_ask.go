@@ -25,6 +25,7 @@ type questions struct {
 	over    chan struct{} // closed by end: no more lines are read
 	reading bool
 	open    []question
+	refused string // why the person may not answer; "" = they may
 }
 
 type question struct {
@@ -133,6 +134,9 @@ func (q question) asker() string {
 // ask asks the person a question, or says how to answer it elsewhere.
 func (r *turnRun) ask(asked question) error {
 	q := r.questions
+	if q.refused != "" {
+		return r.say(asked.asker() + " waits for an answer: " + q.refused)
+	}
 	if q.from == nil {
 		how := "--allow or --reject"
 		if len(asked.content.Options) == 0 {
@@ -304,6 +308,8 @@ func (r *turnRun) answer(line string, open bool) error {
 			return ""
 		case client.IsKind(err, "already_resolved"):
 			return "somebody else has answered already"
+		case client.IsKind(err, client.KindForbidden):
+			return fmt.Sprintf("you may not answer it: %v", err)
 		}
 		return fmt.Sprintf("the answer did not arrive (%v); try: holon respond %s", err, first.id)
 	})

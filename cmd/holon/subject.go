@@ -1,11 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
-
-	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
@@ -17,6 +16,8 @@ import (
 type subject struct {
 	thread threads.Thread
 	turn   *turns.Turn // nil: the thread itself
+
+	summary *api.ThreadSummary // of the thread
 }
 
 // String is the whole name: ids and title.
@@ -42,17 +43,17 @@ func (k *control) subjectThread(name string) (s subject, err error) {
 	if err != nil {
 		return s, err
 	}
-	_, s.thread, err = k.readThread(id)
+	s, _, err = k.readThread(id)
 	return s, err
 }
 
-// readThread reads a thread.
-func (k *control) readThread(id string) (r api.ThreadReadResult, t threads.Thread, err error) {
-	c := k.caller
-	if _, r, err = ask[api.ThreadReadResult](c, "thread/read", map[string]any{"thread_id": id}); err == nil {
-		t = r.Thread.Thread
+// readThread reads a thread, and what works for it.
+func (k *control) readThread(id string) (s subject, children turns.Children, err error) {
+	_, r, err := ask[api.ThreadReadResult](k.caller, "thread/read", map[string]any{"thread_id": id})
+	if err != nil {
+		return s, children, err
 	}
-	return r, t, err
+	return subject{thread: r.Thread.Thread, summary: cmp.Or(r.Thread.Summary, &api.ThreadSummary{})}, r.Children, nil
 }
 
 // subjectTurn is the turn that a person names; of a thread it is the active one.
@@ -69,10 +70,10 @@ func (k *control) subjectTurn(name string) (s subject, err error) {
 		}
 		return k.subjectOf(r.Turn)
 	}
-	if _, s.thread, err = k.readThread(found.id); err != nil {
+	if s, _, err = k.readThread(found.id); err != nil {
 		return s, err
 	}
-	active, err := activeTurns(c.ctx, c.client, map[string]any{"thread_id": found.id}, 1)
+	active, err := activeTurns(c, map[string]any{"thread_id": found.id}, 1)
 	if err == nil && len(active) == 0 {
 		id := timeline.OneLine(found.id)
 		err = &hintedError{fmt.Errorf("no turn of %s is active", s), fmt.Sprintf("holon turns --thread %s lists its turns; a queued one is named by its own id.", id)}
@@ -86,9 +87,45 @@ func (k *control) subjectTurn(name string) (s subject, err error) {
 
 // subjectOf reads the thread of a turn.
 func (k *control) subjectOf(t *turns.Turn) (s subject, err error) {
+	s, _, err = k.readThread(t.ThreadID)
 	s.turn = t
-	_, s.thread, err = k.readThread(t.ThreadID)
 	return s, err
+}
+
+// activeTurns are the newest active turns, the newest last. The filter is that of turn/list.
+func activeTurns(c *caller, filter map[string]any, limit int) (list []*turns.Turn, err error) {
+	params := map[string]any{"state": turns.Active}
+	for name, value := range filter {
+		params[name] = value
+	}
+	_, err = readNewest(c, turnListing, params, limit, func(t *turns.Turn) { list = append(list, t) })
+	return list, err
+}
+
+// began is a line that tells a thread without a title from others: how its first prompt
+// begins. It is no name.
+func (s subject) began() string {
+	if s.thread.Title != "" || s.turn != nil && s.turn.Title != "" || s.summary.Title == "" {
+		return ""
+	}
+	return "  it began with: " + timeline.OneLine(s.summary.Title) + "\n"
+}
+
+// does says in a line what a turn does now: the words of its state, and the question,
+// tool or progress of its thread.
+func (s subject) does() string {
+	_, text := turnState(s.turn, time.Now())
+	if s.turn.State != turns.Active {
+		return text
+	}
+	hand := atHand(s.summary)
+	if s.summary.TurnID != s.turn.TurnID || hand == "" {
+		hand = timeline.OneLine(s.turn.ProgressMessage)
+	}
+	if hand != "" {
+		text += ": " + timeline.Fit(hand, 60)
+	}
+	return text
 }
 
 // onlyTurn is the active turn that is meant where none is named: the only one, or the one
@@ -98,7 +135,7 @@ func (k *control) onlyTurn(verb string) (s subject, err error) {
 	if c.format != "text" {
 		return s, usagef("which TURN? With -o %s, name it by its whole id", c.format)
 	}
-	active, err := activeTurns(c.ctx, c.client, nil, shownCandidates+1)
+	active, err := activeTurns(c, nil, shownCandidates+1)
 	if err != nil {
 		return s, err
 	}
@@ -124,16 +161,11 @@ func (k *control) onlyThread(verb string) (s subject, err error) {
 	}
 	var open []subject
 	for _, state := range []threads.State{threads.Paused, threads.Running} {
-		found, err := threadListing.fetch(c.ctx, c.client, map[string]any{"state": string(state)}, shownCandidates+1)
-		if err != nil {
+		filter := withSummary(map[string]any{"state": string(state)})
+		if _, err := readNewest(c, threadListing, filter, shownCandidates+1, func(t *api.ThreadView) {
+			open = append(open, subject{thread: t.Thread, summary: cmp.Or(t.Summary, &api.ThreadSummary{})})
+		}); err != nil {
 			return s, err
-		}
-		for _, raw := range found.rows {
-			var t threads.Thread
-			if err := jsonv2.Unmarshal(raw, &t); err != nil {
-				return s, fmt.Errorf("read a thread: %w", err)
-			}
-			open = append(open, subject{thread: t})
 		}
 	}
 	if len(open) == 0 {
@@ -151,7 +183,7 @@ func (k *control) choose(verb string, list []subject) (s subject, err error) {
 	var candidates []named
 	for _, s := range list {
 		if s.turn == nil {
-			candidates = append(candidates, named{kind: &threadNames, id: s.thread.ThreadID, title: s.thread.Title, state: string(s.thread.State)})
+			candidates = append(candidates, named{kind: &threadNames, id: s.thread.ThreadID, title: s.thread.Title, began: s.summary.Title, state: summaryStatus(s.thread.State, s.summary)})
 			continue
 		}
 		title := s.thread.Title
@@ -159,7 +191,7 @@ func (k *control) choose(verb string, list []subject) (s subject, err error) {
 			title = s.turn.Title
 		}
 		_, state := turnState(s.turn, time.Now())
-		candidates = append(candidates, named{kind: &turnNames, id: s.turn.TurnID, title: title, state: state, thread: s.thread.ThreadID})
+		candidates = append(candidates, named{kind: &turnNames, id: s.turn.TurnID, title: title, began: s.summary.Title, state: state, thread: s.thread.ThreadID})
 	}
 	many := fmt.Sprint(len(list))
 	if len(list) > shownCandidates {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"strings"
@@ -29,18 +30,18 @@ func (t *table) add(cells ...string) {
 // leastFlexible is the least width of the column that is shortened.
 const leastFlexible = 12
 
-// write prints the table; flexible is the column that is shortened.
-func (t *table) write(con *console, flexible int) error {
+// write prints the table; flexible are the columns that are shortened.
+func (t *table) write(con *console, flexible ...int) error {
 	columns := 0 // no bound
 	if con.isTerminal(con.out) {
 		columns = con.columns() - 1
 	}
-	_, err := io.WriteString(con.out, t.layout(columns, flexible))
+	_, err := io.WriteString(con.out, t.layout(columns, flexible...))
 	return err
 }
 
 // layout writes the table within a number of columns, 0 for no bound.
-func (t *table) layout(columns, flexible int) string {
+func (t *table) layout(columns int, flexible ...int) string {
 	widths := make([]int, len(t.rows[0]))
 	for _, row := range t.rows {
 		for i, cell := range row {
@@ -48,15 +49,22 @@ func (t *table) layout(columns, flexible int) string {
 		}
 	}
 	if columns > 0 {
-		least := min(widths[flexible], leastFlexible)
 		for _, head := range t.drop {
-			if total(widths)-widths[flexible]+least <= columns {
+			least := slices.Clone(widths)
+			for _, i := range flexible {
+				least[i] = min(least[i], leastFlexible)
+			}
+			if total(least) <= columns {
 				break
 			}
 			widths[slices.Index(t.rows[0], head)] = 0
 		}
-		if over := total(widths) - columns; over > 0 {
-			widths[flexible] = max(least, widths[flexible]-over)
+		for over := total(widths) - columns; over > 0; over-- {
+			widest := slices.MaxFunc(flexible, func(a, b int) int { return cmp.Compare(widths[a], widths[b]) })
+			if widths[widest] <= leastFlexible {
+				break
+			}
+			widths[widest]--
 		}
 	}
 	var b strings.Builder

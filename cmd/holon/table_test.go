@@ -40,3 +40,16 @@ func TestTablesFitTheWidth(t *testing.T) {
 		t.Errorf("without a bound something is lost:\n%s", whole)
 	}
 }
+
+func TestTwoColumnsShareThePlace(t *testing.T) {
+	tb := newTable("ID", "TITLE", "DOING")
+	tb.drop = []string{"DOING"}
+	tb.add("id_0123456789", strings.Repeat("a", 40), strings.Repeat("b", 80))
+	for _, tc := range []struct{ columns, title, doing int }{{0, 40, 80}, {100, 40, 43}, {61, 22, 22}, {41, 12, 12}, {40, 25, 0}} {
+		row := strings.Split(tb.layout(tc.columns, 1, 2), "\n")[1]
+		cells := append(strings.Fields(row), "")
+		if title, doing := timeline.Width(cells[1]), timeline.Width(cells[2]); title != tc.title || doing != tc.doing {
+			t.Errorf("%d columns: %d and %d, want %d and %d", tc.columns, title, doing, tc.title, tc.doing)
+		}
+	}
+}

@@ -1,197 +1,130 @@
 package main
 
 import (
-	"cmp"
-	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
-	"github.com/seed82539d15/holon/notify"
-	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
+	"github.com/seed82539d15/holon/worktree"
 )
 
-// threadSummary is what a thread does, or how its last turn ended, for a person.
-type threadSummary struct {
-	Status string    // working, waiting, queued, idle, interrupted, failed, paused or closed
-	Since  time.Time // of the status; zero = unknown
-	Doing  string    // of an active turn: its words, and the tool or question; of a failed one: why
-	Last   time.Time // last activity: the time of the newest event
-
-	turn *turns.Turn // the active turn; nil = none
+// summaryListing lists threads with their summaries. Its filter must have viewSummary.
+var summaryListing = listing{
+	method: "thread/list", member: "threads", flex: 2, flexToo: 3,
+	head: []string{"THREAD", "STATUS", "TITLE", "DOING", "AGENT", "BRANCH", "LAST ACTIVITY"},
+	drop: []string{"AGENT", "LAST ACTIVITY", "BRANCH", "DOING"},
+	none: `There are no threads here. Start one with: holon run "hello"`,
+	row: func(raw json.RawMessage) ([]string, error) {
+		t, err := readSummary(raw)
+		s := t.Summary
+		return []string{t.ThreadID, summaryStatus(t.State, t.Summary), s.Title, doing(&t), t.Agent, branch(s.Git), ago(s.UpdatedAt.Time)}, err
+	},
 }
 
-// Bounds of summaries.
-const (
-	maxSummaries  = 1000 // threads: their turns are read one by one
-	summaryReads  = 8    // requests in flight
-	summaryActive = 1000 // active turns that are looked at
-)
-
-// summaries says what threads do, in their order: of the newest maxSummaries. It reads
-// rows of turns and items, because threads have no summary of their own: this is the one
-// place to change when they have.
-func summaries(ctx context.Context, c *client.Client, list []threads.Thread) ([]threadSummary, error) {
-	all := make([]threadSummary, len(list))
-	active, err := activeTurns(ctx, c, nil, summaryActive)
-	if err != nil {
-		return nil, err
-	}
-	of := map[string]*turns.Turn{}
-	for _, t := range active {
-		of[t.ThreadID] = t
-	}
-	var group errgroup.Group
-	group.SetLimit(summaryReads)
-	for i := max(0, len(list)-maxSummaries); i < len(list); i++ {
-		group.Go(func() (err error) {
-			all[i], err = summarize(ctx, c, &list[i], of[list[i].ThreadID])
-			return err
-		})
-	}
-	return all, group.Wait()
+// withSummary is the filter of thread/list for rows with summaries.
+func withSummary(filter map[string]any) map[string]any {
+	filter["view"] = api.ViewSummary
+	return filter
 }
 
-// activeTurns are the newest active turns, the newest last. The filter is that of turn/list.
-func activeTurns(ctx context.Context, c *client.Client, filter map[string]any, limit int) (list []*turns.Turn, err error) {
-	params := map[string]any{"state": turns.Active}
-	for name, value := range filter {
-		params[name] = value
+// readSummary reads a row of thread/list. Its Summary is never nil.
+func readSummary(raw json.RawMessage) (t api.ThreadView, err error) {
+	if err = jsonv2.Unmarshal(raw, &t); err != nil {
+		err = fmt.Errorf("read a row of thread/list: %w", err)
 	}
-	found, err := turnListing.fetch(ctx, c, params, limit)
-	if err != nil {
-		return nil, err
+	if t.Summary == nil {
+		t.Summary = &api.ThreadSummary{}
 	}
-	for _, raw := range found.rows {
-		t := new(turns.Turn)
-		if err := jsonv2.Unmarshal(raw, t); err != nil {
-			return nil, fmt.Errorf("read a row of turn/list: %w", err)
-		}
-		list = append(list, t)
-	}
-	return list, nil
+	return t, err
 }
 
-// summarize is the summary of one thread. active is its active turn, nil if there is
-// none.
-func summarize(ctx context.Context, c *client.Client, t *threads.Thread, active *turns.Turn) (s threadSummary, err error) {
-	if s.Last, err = timeOf(ctx, c, t.LatestSeq); err != nil {
-		return s, err
+// summaryStatus says what a thread is and for how long: "waiting 6m".
+func summaryStatus(state threads.State, s *api.ThreadSummary) string {
+	text := string(s.Status)
+	if state == threads.Closing {
+		text = string(state)
 	}
+	if !s.Since.IsZero() {
+		text += " " + age(s.Since.Time)
+	}
+	return text
+}
+
+// doing says in a line what matters of a thread now: the question that waits for a
+// person, the tool that its agent is at, or why its last turn has failed; and what does
+// not start.
+func doing(t *api.ThreadView) string {
+	var parts []string
+	if hand := atHand(t.Summary); hand != "" {
+		parts = append(parts, hand)
+	}
+	if t.State == threads.Paused { // no status: the active turn goes on
+		parts = append(parts, "paused")
+	}
+	if n := t.Summary.Queued; n > 0 && t.Summary.Status != turns.SummaryClosed {
+		parts = append(parts, fmt.Sprintf("%d queued", n))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// atHand is what an agent is at, or has come to.
+func atHand(s *api.ThreadSummary) string {
 	switch {
-	case active != nil:
-		s.turn, s.Status, s.Since = active, "working", firstStart(active)
-		s.Doing, err = doing(ctx, c, active)
-		if active.WaitsForPerson() {
-			s.Status = "waiting"
+	case len(s.Waiting) > 0:
+		text := timeline.OneLine(s.Waiting[0].Title)
+		if more := s.WaitingCount - 1; more > 0 {
+			text += fmt.Sprintf(" (and %s)", counted(more, "question", "questions"))
 		}
-	case t.State == threads.Closed || t.State == threads.Closing:
-		s.Status, s.Since = string(t.State), t.ClosedAt.Time
-	default:
-		err = s.ended(ctx, c, t)
+		return text
+	case s.Reviews > 0:
+		return counted(s.Reviews, "end waits", "ends wait") + " for a review"
+	case s.Status == turns.SummaryFailed && s.Error != nil:
+		return timeline.OneLine(s.Error.Message)
+	case s.Doing != nil:
+		return toolLine(s.Doing)
 	}
-	if s.Last.IsZero() { // its event is pruned
-		s.Last = later(s.Since, t.StartedAt.Time)
-	}
-	return s, err
+	return ""
 }
 
-// ended fills in what the newest turn of a thread without an active one says.
-func (s *threadSummary) ended(ctx context.Context, c *client.Client, t *threads.Thread) error {
-	var page struct {
-		Turns []turns.Turn `json:"turns"`
+// toolLine is a tool and what it touches, once if one says the other.
+func toolLine(d *turns.Doing) string {
+	title, target := timeline.OneLine(d.Title), timeline.OneLine(d.Target)
+	switch {
+	case title == "" || strings.Contains(target, title):
+		return target
+	case target == "" || strings.Contains(title, target):
+		return title
 	}
-	err := c.Call(ctx, "turn/list", map[string]any{"thread_id": t.ThreadID, "order": "desc", "limit": 1}, &page)
-	if err != nil && !client.IsKind(err, "thread_not_found") {
-		return err
-	}
-	s.Status = "idle"
-	if len(page.Turns) > 0 {
-		switch last := &page.Turns[0]; last.State {
-		case turns.Queued:
-			s.Status, s.Since = "queued", last.QueuedAt.Time
-		case turns.Failed:
-			s.Status, s.Since, s.Doing = "failed", last.CompletedAt.Time, last.Reason
-			if last.Error != nil {
-				s.Doing = last.Error.Message
-			}
-		case turns.Interrupted:
-			s.Status, s.Since = "interrupted", last.CompletedAt.Time
-		default:
-			s.Since = last.CompletedAt.Time
-		}
-	}
-	if t.State == threads.Paused {
-		s.Status = "paused"
-	}
-	return nil
+	return title + ": " + target
 }
 
-// doing says in a line what an active turn does: the words of its state, and the tool,
-// command or question that is open.
-func doing(ctx context.Context, c *client.Client, t *turns.Turn) (string, error) {
-	_, text := turnState(t, time.Now())
-	status := "in_progress"
-	if t.WaitsForPerson() {
-		status = "pending"
+// branch is a branch with the lines that differ from its last commit, "" if nothing is
+// known.
+func branch(git *worktree.State) string {
+	if git == nil {
+		return ""
 	}
-	var page struct {
-		Items []itemRow `json:"items"`
+	text := timeline.OneLine(git.Branch)
+	if git.Added > 0 {
+		text += fmt.Sprintf(" +%d", git.Added)
 	}
-	// The newest few: beside a message there may be tools.
-	err := c.Call(ctx, "item/list", map[string]any{"turn_id": t.TurnID, "status": status, "order": "desc", "limit": 5}, &page)
-	if err != nil {
-		return text, err
+	if git.Removed > 0 {
+		text += fmt.Sprintf(" -%d", git.Removed)
 	}
-	for _, row := range page.Items {
-		content := timeline.ReadContent(row.Content)
-		switch content.Type {
-		case "user_message", "agent_message", "reasoning", "usage", "plan":
-		default:
-			return text + ": " + timeline.Fit(content.Summary(row.Status), 60), nil
-		}
-	}
-	if t.ProgressMessage != "" {
-		text += ": " + timeline.OneLine(t.ProgressMessage)
-	}
-	return text, nil
+	return text
 }
 
-// timeOf is the time of an event, zero if it is pruned.
-func timeOf(ctx context.Context, c *client.Client, seq int64) (time.Time, error) {
-	var page struct {
-		Events []struct {
-			Seq    int64 `json:"seq"`
-			Params struct {
-				Timestamp notify.Time `json:"timestamp"`
-			} `json:"params"`
-		} `json:"events"`
+// ago says how long ago something was, "" for an unknown time.
+func ago(at time.Time) string {
+	if at.IsZero() {
+		return ""
 	}
-	err := c.Call(ctx, "event/list", map[string]any{"after_seq": max(0, seq-1), "limit": 1}, &page)
-	if client.IsKind(err, client.KindCursorExpired) || err == nil && (len(page.Events) == 0 || page.Events[0].Seq != seq) {
-		return time.Time{}, nil
-	}
-	if err != nil {
-		return time.Time{}, err
-	}
-	return page.Events[0].Params.Timestamp.Time, nil
-}
-
-func firstStart(t *turns.Turn) time.Time {
-	return cmp.Or(t.FirstStartedAt, t.StartedAt).Time
-}
-
-// later is the latest of times.
-func later(times ...time.Time) (last time.Time) {
-	for _, t := range times {
-		if t.After(last) {
-			last = t
-		}
-	}
-	return last
+	return age(at) + " ago"
 }

@@ -38,6 +38,8 @@ type Error struct {
 	// it.
 	Field  string
 	Reason string
+	// Role is the least role that is enough, with the reason role.
+	Role string
 	// RetryAfter is zero when the server did not say when to try again.
 	RetryAfter time.Duration
 	// FirstSeq, LatestSeq and LogID come with the kinds about cursors.
@@ -175,13 +177,14 @@ func (b *errorBody) typed(status int) *Error {
 		Retryable    bool   `json:"retryable"`
 		Field        string `json:"field"`
 		Reason       string `json:"reason"`
+		Role         string `json:"role"`
 		RetryAfterMS int64  `json:"retry_after_ms"`
 		FirstSeq     int64  `json:"first_seq"`
 		LatestSeq    int64  `json:"latest_seq"`
 		LogID        string `json:"log_id"`
 	}
 	if len(b.Data) > 0 && json.Unmarshal(b.Data, &data) == nil {
-		e.Kind, e.Retryable, e.Field, e.Reason = data.Kind, data.Retryable, data.Field, data.Reason
+		e.Kind, e.Retryable, e.Field, e.Reason, e.Role = data.Kind, data.Retryable, data.Field, data.Reason, data.Role
 		e.RetryAfter = time.Duration(data.RetryAfterMS) * time.Millisecond
 		e.FirstSeq, e.LatestSeq, e.LogID = data.FirstSeq, data.LatestSeq, data.LogID
 	}
