@@ -244,3 +244,19 @@ func TestTodayAddsUpAttemptsAndWhatSessionsAdd(t *testing.T) {
 		t.Errorf("the next day is %+v", got)
 	}
 }
+
+func TestAChildLeadsBackToTheThreadAboveIt(t *testing.T) {
+	p, _ := testProgram(t, Options{})
+	p.Update(waiting(3))
+	p.carryOut(p.now(), p.page, []screen.Action{screen.Open{Thread: "thread_1"}})
+	p.carryOut(p.now(), p.page, []screen.Action{screen.Open{Thread: "thread_2"}})
+	for _, want := range []string{"Thread 2", "Thread 1"} {
+		if got := p.View().Content; !strings.Contains(got, want) || p.page == p.overview {
+			t.Fatalf("%s is not shown:\n%s", want, got)
+		}
+		p.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
+	}
+	if p.page != p.overview {
+		t.Error("Esc does not lead to the overview")
+	}
+}
