@@ -75,6 +75,7 @@ func (p *program) next(now time.Time) tea.Cmd {
 	if p.page == p.overview {
 		return nil
 	}
+	p.page = p.overview // it leads back there, not to the thread of before
 	return p.open(now, id)
 }
 
