@@ -58,7 +58,7 @@ func (p *program) next(now time.Time) tea.Cmd {
 	if p.page == p.overview {
 		return nil
 	}
-	return p.open(now, id)
+	return p.show(now, id, nil) // a jump leads back to the overview
 }
 
 // connected takes the connection that was chosen at the start.

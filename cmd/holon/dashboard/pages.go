@@ -23,10 +23,12 @@ func (p *program) open(now time.Time, id string) tea.Cmd {
 	return p.show(now, id, trail[max(0, len(trail)-maxTrail):])
 }
 
+// show shows the conversation of a thread. trail are the threads that lead back.
 func (p *program) show(now time.Time, id string, trail []string) tea.Cmd {
 	p.overviewShown()
+	known, _ := p.overview.Thread(id) // a child may not be in the list
 	page := conversation.New(conversation.Options{
-		Thread: id, Styles: p.styles, Colour: colourOf(p.o.Environ), Drafts: &p.drafts,
+		Thread: id, Title: known.Summary.Title, Styles: p.styles, Colour: colourOf(p.o.Environ), Drafts: &p.drafts,
 	})
 	p.page, p.trail = page, trail
 	actions := p.update(now, page, tea.WindowSizeMsg{Width: p.width, Height: p.height})

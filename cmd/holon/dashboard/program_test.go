@@ -34,7 +34,7 @@ func waiting(n int) overview.Listed {
 	msg := overview.Listed{Whole: true}
 	for i := range n {
 		msg.Threads = append(msg.Threads, overview.Thread{ID: fmt.Sprintf("thread_%d", i), LatestSeq: 1, Summary: overview.Summary{
-			Title: fmt.Sprintf("Thread %d", i), Status: "waiting", Since: noon.Add(time.Duration(i) * time.Second),
+			Title: fmt.Sprintf("thread_%d", i), Status: "waiting", Since: noon.Add(time.Duration(i) * time.Second),
 		}})
 	}
 	return msg
@@ -124,7 +124,7 @@ func TestALostConnectionIsShownUntilItIsBack(t *testing.T) {
 	if got := lastLine(p); got != "Offline since 12:00:00, trying again: gone␇" {
 		t.Errorf("the last line is %q", got)
 	}
-	if !strings.Contains(p.View().Content, "Thread 0") {
+	if !strings.Contains(p.View().Content, "thread_0") {
 		t.Error("the threads are gone")
 	}
 	p.Update(screen.Connection{State: client.State{Kind: client.Resumed}})
@@ -142,11 +142,11 @@ func TestWGoesToTheNextThatWaitsEverywhere(t *testing.T) {
 		t.Errorf("selected is %s", got)
 	}
 	p.Update(tea.KeyPressMsg{Code: tea.KeyEnter})
-	if !strings.Contains(p.View().Content, "Thread 1") || p.page == p.overview {
+	if !strings.Contains(p.View().Content, "thread_1") || p.page == p.overview {
 		t.Fatalf("Enter shows\n%s", p.View().Content)
 	}
 	p.Update(w)
-	if !strings.Contains(p.View().Content, "Thread 2") || p.page == p.overview {
+	if !strings.Contains(p.View().Content, "thread_2") || p.page == p.overview {
 		t.Errorf("w on a thread shows\n%s", p.View().Content)
 	}
 	p.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
@@ -242,5 +242,21 @@ func TestTodayAddsUpAttemptsAndWhatSessionsAdd(t *testing.T) {
 	got, more := s.event(client.Event{Method: "turn/completed", Params: []byte(params)}, tomorrow)
 	if !more || got.Day != "2026-03-02" || len(got.Spent) != 1 || got.Spent[0].Amount != 1 {
 		t.Errorf("the next day is %+v", got)
+	}
+}
+
+func TestAChildLeadsBackToTheThreadAboveIt(t *testing.T) {
+	p, _ := testProgram(t, Options{})
+	p.Update(waiting(3))
+	p.carryOut(p.now(), p.page, []screen.Action{screen.Open{Thread: "thread_1"}})
+	p.carryOut(p.now(), p.page, []screen.Action{screen.Open{Thread: "thread_2"}})
+	for _, want := range []string{"Thread 2", "Thread 1"} {
+		if got := p.View().Content; !strings.Contains(got, want) || p.page == p.overview {
+			t.Fatalf("%s is not shown:\n%s", want, got)
+		}
+		p.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
+	}
+	if p.page != p.overview {
+		t.Error("Esc does not lead to the overview")
 	}
 }

@@ -13,6 +13,8 @@ import (
 // Options say what a Model shows and how.
 type Options struct {
 	Thread string
+	// Title is shown until the thread has been read; it may be empty.
+	Title  string
 	Styles screen.Styles
 	Colour bool // of Markdown
 	// Drafts keeps what is written and not sent; nil: only the model does.
@@ -74,7 +76,7 @@ type threadRow struct {
 // message that has no other effect.
 func New(options Options) *Model {
 	m := &Model{options: options, history: newHistory(), turns: newTurns(), marks: newRenderings(options.Colour)}
-	m.thread.ThreadID = options.Thread
+	m.thread.ThreadID, m.thread.Title = options.Thread, options.Title
 	m.view.follow = true
 	if options.Write {
 		m.focus = onInput
