@@ -250,7 +250,7 @@ func TestAChildLeadsBackToTheThreadAboveIt(t *testing.T) {
 	p.Update(waiting(3))
 	p.carryOut(p.now(), p.page, []screen.Action{screen.Open{Thread: "thread_1"}})
 	p.carryOut(p.now(), p.page, []screen.Action{screen.Open{Thread: "thread_2"}})
-	for _, want := range []string{"Thread 2", "Thread 1"} {
+	for _, want := range []string{"thread_2", "thread_1"} {
 		if got := p.View().Content; !strings.Contains(got, want) || p.page == p.overview {
 			t.Fatalf("%s is not shown:\n%s", want, got)
 		}
