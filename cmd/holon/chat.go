@@ -21,7 +21,8 @@ func newChatCommand(g *globals) *cobra.Command {
 		Short: "Talk with an agent: a thread on the whole terminal, or line by line",
 		Long: `Shows a thread with a line to write in. A text starts a turn, or steers the one that
 runs; the line says which. Questions of the agent are answered there too. Without
-THREAD a new thread begins; "latest" is the one that began last.
+THREAD a new thread begins. holon attach follows a thread in lines, and leaves the
+terminal as it is.
 
 The keys are at the bottom of the screen: Enter sends, Esc leaves the line, and then
 ? lists all keys. Leaving stops nothing: turns continue at the server.
@@ -34,7 +35,8 @@ or the answer to its question; Ctrl-C interrupts the turn, Ctrl-D leaves.
   holon chat
   holon chat --agent claude --cwd ~/project
   holon chat latest
-  holon chat --plain thread_…`,
+  holon chat "fix the tests"
+  holon chat --plain latest`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := g.format("text"); err != nil {
@@ -52,7 +54,7 @@ or the answer to its question; Ctrl-C interrupts the turn, Ctrl-D leaves.
 				return err
 			}
 			defer c.Close()
-			t, err := chatThread(cmd.Context(), c, args, map[string]any{"agent": agent, "cwd": dir, "title": title})
+			t, err := chatThread(g.finder(cmd, c), args, map[string]any{"agent": agent, "cwd": dir, "title": title})
 			if err != nil {
 				return err
 			}
@@ -95,9 +97,8 @@ type talk struct {
 }
 
 // chatThread finds the thread that was named, or starts one.
-func chatThread(ctx context.Context, c *client.Client, args []string, settings map[string]any) (t talk, err error) {
-	switch {
-	case len(args) == 0:
+func chatThread(f finder, args []string, settings map[string]any) (t talk, err error) {
+	if len(args) == 0 {
 		params := map[string]any{}
 		for name, value := range settings {
 			if value != "" {
@@ -108,23 +109,16 @@ func chatThread(ctx context.Context, c *client.Client, args []string, settings m
 			return t, err
 		}
 		t.made = true
-		return t, callRetrying(ctx, c, "thread/start", params, &t)
-	case args[0] == "latest":
-		var list struct {
-			Threads []talk `json:"threads"`
-		}
-		if err := c.Call(ctx, "thread/list", map[string]any{"order": "desc", "limit": 1}, &list); err != nil {
-			return t, err
-		}
-		if len(list.Threads) == 0 {
-			return t, usagef("there is no thread yet; begin one: holon chat")
-		}
-		return list.Threads[0], nil
+		return t, callRetrying(f.ctx, f.client, "thread/start", params, &t)
+	}
+	id, err := f.thread(args[0])
+	if err != nil {
+		return t, err
 	}
 	var read struct {
 		Thread talk `json:"thread"`
 	}
-	if err := c.Call(ctx, "thread/read", map[string]any{"thread_id": args[0]}, &read); err != nil {
+	if err := f.client.Call(f.ctx, "thread/read", map[string]any{"thread_id": id}, &read); err != nil {
 		return t, err
 	}
 	return read.Thread, nil

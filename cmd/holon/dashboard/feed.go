@@ -23,8 +23,8 @@ const (
 	againAfter   = 2 * time.Second        // until a failed start of the feed is tried again
 )
 
-// summaryEvents are the events that change the summary of a thread. What agents
-// print comes as deltas, and is not among them.
+// summaryEvents are the events that change the summary of a thread. They come without
+// what agents print.
 var summaryEvents = []string{"thread/*", "turn/*", "item/created", "item/updated", "item/deleted"}
 
 // ownConsumer names the cursors that say what the server's own user has seen.
@@ -89,7 +89,7 @@ func (f *feed) follow(ctx context.Context) error {
 	readers.Go(func() { f.readSpent(ctx) })
 	readers.Go(func() { f.readChanged(ctx) })
 	subscription := f.client.Subscribe(client.Options{
-		AfterSeq: &latest, Methods: summaryEvents, RetryFirst: true,
+		AfterSeq: &latest, Methods: summaryEvents, Summary: true, RetryFirst: true,
 		OnState: func(s client.State) { f.send(screen.Connection{State: s}) },
 	})
 	return subscription.Run(ctx, func(e client.Event) error {
