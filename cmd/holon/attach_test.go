@@ -142,3 +142,18 @@ func TestLongOutputsAreFoldedInRunAndAttach(t *testing.T) {
 		t.Errorf("watch folds:\n%s", out)
 	}
 }
+
+// Of a turn whose beginning is pruned it shows what is kept, to a token for the thread too.
+func TestAttachBeginsWhereTheLogBegins(t *testing.T) {
+	s := startServer(t)
+	s.want("run", "--thread=one", "--title=work", "/say hello")
+	s.want("close", "one")
+	who := s.holding("colleague", "--role=read", "--thread=one")
+	s.want("prune", "--before=5")
+	for _, text := range []string{s.want("attach", "one"), who.must("", "attach", "work").out} {
+		contains(t, text, "hello", "turn: completed", "thread: one closed")
+		if strings.Contains(text, "started") {
+			t.Errorf("what is pruned is shown:\n%s", text)
+		}
+	}
+}

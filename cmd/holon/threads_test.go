@@ -45,7 +45,7 @@ over closed TIME /say over echo TIME ago`)
 	}
 }
 
-// One page has 1,000 threads, and nothing is asked for each of them.
+// 1,000 threads are two pages at most, and nothing is asked for each of them.
 func TestThreadsAreListedWithFewRequests(t *testing.T) {
 	s := startServer(t)
 	const many = 1000
