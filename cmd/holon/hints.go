@@ -119,10 +119,6 @@ func hintOfForbidden(reason string) string {
 	switch reason {
 	case "agent_token":
 		return `HOLON_TOKEN is the token of an agent. It is for the agent's own thread and the threads below it: --thread "$HOLON_THREAD_ID", --parent "$HOLON_THREAD_ID".`
-	case "role":
-		return "The owner of the server can give you one that may: holon token create NAME --role read, respond, work or operate."
-	case "threads":
-		return "holon threads lists those that it is for. To start work below one: --parent THREAD."
 	case string(admission.ReasonHost), string(admission.ReasonOrigin), string(admission.ReasonSecFetchSite):
 		return "The server refuses this Host or Origin; see --allow-host and --allow-origin of holon serve."
 	}

@@ -1,8 +1,10 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +23,13 @@ const (
 	readTogether = 100                    // changed threads in one request
 	readEvery    = 250 * time.Millisecond // between two requests for changed threads
 	againAfter   = 2 * time.Second        // until a failed start of the feed is tried again
+
+	// Branches and changed lines come without events, and the server looks at a
+	// directory only once it was asked: so the threads where something happened last
+	// are read again, soon after the start and then from time to time.
+	directoriesAfter = 2 * time.Second
+	directoriesEvery = 30 * time.Second
+	directoriesMost  = 50
 )
 
 // summaryEvents are the events that change the summary of a thread. They come without
@@ -41,6 +50,7 @@ type feed struct {
 	mu      sync.Mutex // guards the rest
 	changed map[string]struct{}
 	parents map[string]string // of child threads
+	working map[string]int64  // threads with a directory that are not closed, by their newest seq
 	wake    chan struct{}     // has an entry after changed has got one
 	today   spending
 }
@@ -73,7 +83,7 @@ func (f *feed) follow(ctx context.Context) error {
 	defer readers.Wait()
 	defer cancel()
 	f.mu.Lock()
-	f.changed, f.parents = make(map[string]struct{}), make(map[string]string)
+	f.changed, f.parents, f.working = make(map[string]struct{}), make(map[string]string), make(map[string]int64)
 	f.wake = make(chan struct{}, 1)
 	f.today = newSpending(f.now())
 	f.mu.Unlock()
@@ -88,6 +98,7 @@ func (f *feed) follow(ctx context.Context) error {
 	f.send(screen.Connection{State: client.State{Kind: client.Connected}})
 	readers.Go(func() { f.readSpent(ctx) })
 	readers.Go(func() { f.readChanged(ctx) })
+	readers.Go(func() { f.readDirectories(ctx) })
 	subscription := f.client.Subscribe(client.Options{
 		AfterSeq: &latest, Methods: summaryEvents, Summary: true, RetryFirst: true,
 		OnState: func(s client.State) { f.send(screen.Connection{State: s}) },
@@ -164,6 +175,9 @@ func (f *feed) deliver(threads []thread, whole bool) {
 	for i, t := range threads {
 		rows[i] = t.Thread
 		f.today.sessions[t.ID] = t.Session != ""
+		if delete(f.working, t.ID); t.Cwd != "" && !t.Closed() {
+			f.working[t.ID] = t.LatestSeq
+		}
 		if t.Level > 0 && f.parents[t.ID] == "" {
 			f.parents[t.ID] = t.Parent.ID
 			if !whole { // its events came before it was known whose child it is
@@ -201,6 +215,34 @@ func (f *feed) note(id string) {
 	select {
 	case f.wake <- struct{}{}:
 	default:
+	}
+}
+
+// readDirectories has threads read again for what is known of their directories.
+func (f *feed) readDirectories(ctx context.Context) {
+	timer := time.NewTimer(directoriesAfter)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		f.noteDirectories()
+		timer.Reset(directoriesEvery)
+	}
+}
+
+// noteDirectories has the threads read again whose directories may have changed.
+func (f *feed) noteDirectories() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	newest := slices.SortedFunc(maps.Keys(f.working), func(a, b string) int { return cmp.Compare(f.working[b], f.working[a]) })
+	for _, id := range newest[:min(len(newest), directoriesMost)] {
+		f.changed[id] = struct{}{}
+	}
+	if len(newest) > 0 {
+		f.wakeUp()
 	}
 }
 

@@ -181,6 +181,38 @@ func TestAFloodOfEventsCostsFewRequests(t *testing.T) {
 	}
 }
 
+// Branches and changed lines come without events: threads that work in a directory are
+// read again, those where something happened last, and a bounded number.
+func TestDirectoriesAreReadAgain(t *testing.T) {
+	f := &feed{
+		send: func(tea.Msg) {}, today: newSpending(time.Now()), wake: make(chan struct{}, 1),
+		changed: map[string]struct{}{}, parents: map[string]string{}, working: map[string]int64{},
+	}
+	var all []thread
+	for i := range directoriesMost + 3 {
+		one := thread{Thread: overview.Thread{ID: fmt.Sprint("t", i), Cwd: "/src", LatestSeq: int64(i + 1)}}
+		all = append(all, one)
+	}
+	all[directoriesMost+2].Cwd = ""
+	all[directoriesMost+1].Summary.Status = "closed"
+	f.deliver(all, true)
+	f.noteDirectories()
+	ids := f.take()
+	if len(ids) != directoriesMost || slices.Contains(ids, "t0") || !slices.Contains(ids, "t1") || slices.Contains(ids, fmt.Sprint("t", directoriesMost+1)) {
+		t.Errorf("%d threads are read again: %q", len(ids), ids)
+	}
+	select {
+	case <-f.wake:
+	default:
+		t.Error("the reader sleeps on")
+	}
+	all[1].Summary.Status = "closed"
+	f.deliver(all[1:2], false)
+	if f.noteDirectories(); slices.Contains(f.take(), "t1") {
+		t.Error("a closed thread is read again")
+	}
+}
+
 // The row of a parent counts its children, so it is read again when one changes.
 func TestAChildThatChangesHasItsParentReadAgain(t *testing.T) {
 	s := newFakeServer(t, 2)

@@ -20,6 +20,9 @@ type Thread struct {
 	Summary Summary `json:"summary"`
 }
 
+// Closed reports whether the thread takes no more turns.
+func (t *Thread) Closed() bool { return t.Summary.Status == statusClosed }
+
 // Summary is what a person sees of a thread at a glance.
 type Summary struct {
 	Title        string     `json:"title"`
