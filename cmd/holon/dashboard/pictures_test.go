@@ -15,7 +15,7 @@ import (
 )
 
 // The size of the terminals in the pictures.
-const pictureWidth, pictureHeight = 104, 24
+const pictureWidth, pictureHeight = 116, 22
 
 // TestPictures draws the pictures of the documents from real screens, if PICTURES names
 // the directory for them.
