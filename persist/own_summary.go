@@ -71,7 +71,7 @@ func (o *ownSummary) readTurns() error {
 	}
 	switch {
 	case o.active != nil:
-		o.out.TurnID = o.active.TurnID
+		o.out.TurnID, o.out.Progress = o.active.TurnID, turns.OneLine(o.active.Message, turns.MaxSummaryText)
 	case o.last != nil:
 		o.out.TurnID = o.last.TurnID
 	}

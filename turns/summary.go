@@ -22,7 +22,8 @@ type Summary struct {
 	WaitingCount int           `json:"waiting_count"`    // of all open questions
 	Reviews      int           `json:"reviews,omitzero"` // turns whose end waits for a review
 	Doing        *Doing        `json:"doing,omitzero"`
-	Text         string        `json:"text"` // the last live text of the agent
+	Progress     string        `json:"progress,omitzero"` // what the active turn says that it does
+	Text         string        `json:"text"`              // the last live text of the agent
 	Children     ChildCounts   `json:"children"`
 	Spent        *Spent        `json:"spent,omitzero"`
 	Error        *Failure      `json:"error,omitzero"` // of the newest turn that ended, if that failed
@@ -121,7 +122,7 @@ type Summarized struct {
 // Bytes is about how large it is in JSON beside rowBytes of package persist.
 func (s *Summarized) Bytes() int {
 	t, u := &s.Thread, &s.Summary
-	n := 512 + len(t.Title) + len(t.Cwd) + len(t.Reason) + len(u.Title) + len(u.Text)
+	n := 512 + len(t.Title) + len(t.Cwd) + len(t.Reason) + len(u.Title) + len(u.Text) + len(u.Progress)
 	for i := range u.Waiting {
 		n += 192 + len(u.Waiting[i].Title)
 	}

@@ -90,7 +90,7 @@ func atHand(s *api.ThreadSummary) string {
 	case s.Doing != nil:
 		return toolLine(s.Doing)
 	}
-	return ""
+	return timeline.OneLine(s.Progress)
 }
 
 // toolLine is a tool and what it touches, once if one says the other.

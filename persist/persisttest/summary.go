@@ -58,8 +58,10 @@ func summaries(t *testing.T, h Harness) {
 	})
 	m.Create("turn_a", "item_say", items.StatusInProgress, items.NewAgentMessage("I "))
 	m.Delta("turn_a", "item_say", " look", 2)
+	m.Add(notify.TurnProgress, "turn_a", "", &turns.ProgressEvent{Type: "progress", State: turns.Running, Message: "running\ntests " + long(200)})
 	started := m.turn("turn_a").StartedAt
 	step("a turn at work", func(notify.Time) {
+		want.Progress = "running tests " + long(185) + "…"
 		want.TurnID, want.Since = "turn_a", started
 		want.Doing = &turns.Doing{ItemID: "item_run", Type: items.KindCommandExecution, Kind: "execute", Title: "Run", Target: "go test ./..." + long(186) + "…"}
 		want.Text = "I look"
@@ -89,6 +91,7 @@ func summaries(t *testing.T, h Harness) {
 	m.Wait("turn_a")
 	first := started
 	step("an attempt that is superseded", func(notify.Time) {
+		want.Progress = ""
 		want.Status, want.Since, want.Waiting, want.WaitingCount, want.Doing, want.Text = turns.SummaryWorking, first, nil, 0, nil, ""
 		want.Spent = &turns.Spent{TotalTokens: 5}
 	})

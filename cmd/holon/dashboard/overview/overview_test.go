@@ -364,7 +364,7 @@ func FuzzNothingActsOnTheTerminal(f *testing.F) {
 		threads := five()
 		for i := range threads {
 			s := &threads[i].Summary
-			s.Title, s.Text, threads[i].Cwd, threads[i].Agent = a, b, b, a
+			s.Title, s.Text, s.Progress, threads[i].Cwd, threads[i].Agent = a, b, a, b, a
 			if s.Error != nil {
 				s.Error.Message = b
 			}

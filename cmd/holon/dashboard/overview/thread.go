@@ -34,6 +34,7 @@ type Summary struct {
 	WaitingCount int        `json:"waiting_count"`
 	Reviews      int        `json:"reviews"`
 	Doing        *Doing     `json:"doing"`
+	Progress     string     `json:"progress"`
 	Text         string     `json:"text"`
 	Children     Children   `json:"children"`
 	Spent        *Spent     `json:"spent"`
@@ -101,7 +102,7 @@ type GitStatus struct {
 // clean makes every text of a server or an agent one harmless line.
 func (t *Thread) clean() {
 	s := &t.Summary
-	texts := []*string{&t.Agent, &t.Cwd, &s.Title, &s.Text}
+	texts := []*string{&t.Agent, &t.Cwd, &s.Title, &s.Text, &s.Progress}
 	for i := range s.Waiting {
 		texts = append(texts, &s.Waiting[i].Title)
 	}
@@ -198,6 +199,8 @@ func (t *Thread) now() string {
 		return s.Doing.Title + ": " + s.Doing.Target
 	case s.Status == statusWorking && s.Doing != nil:
 		return s.Doing.Title
+	case s.Status == statusWorking && s.Progress != "":
+		return s.Progress
 	case s.Status == statusWorking && s.Text == "":
 		return "has begun"
 	}
