@@ -142,7 +142,7 @@ func hintOfSystem(err error) string {
 	case errors.As(err, &locked):
 		return "A data directory has one server: stop that one, or name another directory with --data DIR."
 	case errors.Is(err, syscall.EADDRINUSE):
-		return "Another program listens there: stop it, or choose another address with --listen."
+		return "Another program listens there: stop it, or choose another address with --listen; --listen 127.0.0.1:0 takes a free port."
 	case errors.Is(err, ledger.ErrStorageFull), errors.Is(err, syscall.ENOSPC):
 		return "Make space on that disk, or name a place on another one."
 	case errors.As(err, &file) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)):

@@ -25,7 +25,7 @@ func TestWhatServeCannotHaveIsSaidWithAWayOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	if r := holon(t, freshDir(t), "", "serve", "--listen="+taken.Addr().String()); r.code != exitFailed || !strings.Contains(r.err, "choose another address with --listen") {
+	if r := holon(t, freshDir(t), "", "serve", "--listen="+taken.Addr().String()); r.code != exitFailed || !strings.Contains(r.err, "--listen 127.0.0.1:0 takes a free port.") {
 		t.Errorf("an address that is taken: %+v", r)
 	}
 }

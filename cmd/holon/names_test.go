@@ -185,6 +185,7 @@ func TestEveryCommandTakesNames(t *testing.T) {
 
 func TestAQuestionIsNamedByItsEnding(t *testing.T) {
 	s := startServer(t)
+	contains(t, s.holon("respond").err, "No question is open.")
 	s.want("run", "--thread=main", "hello")
 	s.want("run", "-q", "--background", "--parent=main", "/ask Delete it?")
 	item := ""

@@ -195,6 +195,7 @@ var waitingListing = listing{
 	method: "item/list", member: "items", flex: 3,
 	head: []string{"ITEM", "THREAD", "ASKED", "QUESTION", "OPTIONS"},
 	drop: []string{"THREAD", "ASKED", "OPTIONS"},
+	none: "No question is open.",
 	row: func(raw json.RawMessage) ([]string, error) {
 		var row itemRow
 		err := json.Unmarshal(raw, &row)
