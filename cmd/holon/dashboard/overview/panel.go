@@ -55,6 +55,9 @@ func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int
 		at = strings.TrimSpace(at + " on " + s.Git.Branch + changed(s.Git))
 	}
 	numbers := []string{t.Agent}
+	if parent := l.threads[t.Parent.ID]; parent != nil {
+		numbers = append(numbers, "child of “"+parent.title()+"”")
+	}
 	if n := children(t); n != "" {
 		numbers = append(numbers, "children: "+n)
 	}
