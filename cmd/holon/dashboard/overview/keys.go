@@ -45,7 +45,7 @@ var allKeys = []screen.Key{
 	{Name: "?", Does: "asks you something"},
 	{Name: ">", Does: "works"},
 	{Name: "✓", Does: "done"},
-	{Name: "!", Does: "failed"},
+	{Name: "!  ■", Does: "failed, interrupted"},
 	{Name: "-", Does: "closed"},
 	{Name: "!!", Does: "another thread writes in the same directory"},
 }

@@ -331,6 +331,28 @@ func TestAChildThatAsksNamesItsParent(t *testing.T) {
 	}
 }
 
+func TestAnInterruptedThreadIsNotDone(t *testing.T) {
+	threads := five()
+	for i := range threads {
+		threads[i].Summary.Interrupted = true // only that of a thread that rests counts
+	}
+	threads[0].Summary.SeenSeq, threads[3].Summary.SeenSeq = 50, 79
+	m := loaded(threads...)
+	m.Select(threads[3].ID)
+	got := text(m, noon, 120, 24)
+	for _, want := range []string{
+		"  ■ Spell-check the documents: was interrupted 20 min ago",
+		"\n■ Spell-check the documents", "interrupted; last: Found 4 words", "Interrupted 20 min ago:",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing:\n%s", want, got)
+		}
+	}
+	if n := strings.Count(got, "■"); n != 2 {
+		t.Errorf("%d threads are marked as interrupted, want one, twice:\n%s", n, got)
+	}
+}
+
 func TestNextWaitingGoesAround(t *testing.T) {
 	threads := five()
 	threads[1].Summary.Status, threads[1].Level = statusWaiting, 1 // a child

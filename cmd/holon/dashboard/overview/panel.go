@@ -95,7 +95,10 @@ func (t *Thread) status(now time.Time) string {
 	word := map[string]string{
 		statusWaiting: "Waits for you", statusWorking: "Works", statusFailed: "Failed", statusClosed: "Closed",
 	}[t.Summary.Status]
-	if word == "" {
+	switch {
+	case word == "" && t.interrupted():
+		word = "Interrupted"
+	case word == "":
 		word = "Done"
 	}
 	since := t.since()
