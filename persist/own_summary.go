@@ -253,8 +253,12 @@ func (o *ownSummary) readTitle() error {
 	})
 }
 
+// readError finds how the turn that ended last did not complete.
 func (o *ownSummary) readError() error {
-	if o.last == nil || o.last.State != turns.Failed {
+	if o.last == nil {
+		return nil
+	}
+	if o.out.Interrupted = o.last.State == turns.Interrupted; o.last.State != turns.Failed {
 		return nil
 	}
 	t, err := one(o.s, turns.Read, turns.ByID, o.last.TurnID)

@@ -26,9 +26,10 @@ type Summary struct {
 	Text         string        `json:"text"`              // the last live text of the agent
 	Children     ChildCounts   `json:"children"`
 	Spent        *Spent        `json:"spent,omitzero"`
-	Error        *Failure      `json:"error,omitzero"` // of the newest turn that ended, if that failed
-	UpdatedAt    notify.Time   `json:"updated_at"`     // of the newest event of the thread
-	SeenSeq      int64         `json:"seen_seq"`       // how far the caller has looked; 0 = never
+	Error        *Failure      `json:"error,omitzero"`       // of the newest turn that ended, if that failed
+	Interrupted  bool          `json:"interrupted,omitzero"` // the newest turn that ended was interrupted
+	UpdatedAt    notify.Time   `json:"updated_at"`           // of the newest event of the thread
+	SeenSeq      int64         `json:"seen_seq"`             // how far the caller has looked; 0 = never
 }
 
 // SummaryStatus is what a thread is doing, for people.

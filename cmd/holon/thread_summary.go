@@ -89,6 +89,8 @@ func atHand(s *api.ThreadSummary) string {
 		return timeline.OneLine(s.Error.Message)
 	case s.Doing != nil:
 		return toolLine(s.Doing)
+	case s.Status == turns.SummaryIdle && s.Interrupted:
+		return "interrupted"
 	}
 	return timeline.OneLine(s.Progress)
 }

@@ -129,6 +129,12 @@ func summaries(t *testing.T, h Harness) {
 	step("an older turn that failed again", func(now notify.Time) {
 		want.TurnID, want.Status, want.Since, want.Error = "turn_a", turns.SummaryFailed, now, nil
 	})
+	m.Attempt("turn_d")
+	m.Commit()
+	m.Add(notify.TurnInterrupted, "turn_d", "", &turns.EndedEvent{Type: "interrupted", State: turns.Interrupted, CompletedAt: notify.TimeOf(m.clock.Add(2e6))})
+	step("a turn that was interrupted", func(notify.Time) {
+		want.TurnID, want.Status, want.Since, want.Interrupted = "turn_d", turns.SummaryIdle, m.turn("turn_d").CompletedAt, true
+	})
 	m.Add(notify.ThreadUpdated, "", "", &threads.Updated{Type: "updated", Title: "New\ttitle"})
 	step("another title", func(notify.Time) { want.Title = "New title" })
 	m.Add(notify.ThreadClosed, "", "", &threads.Changed{Type: "closed", State: threads.Closed})

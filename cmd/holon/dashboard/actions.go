@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -134,7 +135,7 @@ func (p *program) startThread(a screen.StartThread, call func(string, any) error
 	if err := call("thread/start", params); err != nil {
 		return nil, err
 	}
-	started := *result
+	started := slices.Clone(*result) // the next answer takes the place of this one
 	var thread struct {
 		ID string `json:"thread_id"`
 	}

@@ -260,3 +260,17 @@ func TestAChildLeadsBackToTheThreadAboveIt(t *testing.T) {
 		t.Error("Esc does not lead to the overview")
 	}
 }
+
+func TestTheStartedThreadIsTheAnswer(t *testing.T) {
+	p, _ := testProgram(t, Options{})
+	var result json.RawMessage
+	answers := map[string]string{
+		"thread/start": `{"thread_id":"thread_a","title":"long enough for the next answer"}`,
+		"turn/start":   `{"turn_id":"turn_a"}`,
+	}
+	call := func(method string, _ any) error { return json.Unmarshal([]byte(answers[method]), &result) }
+	started, err := p.startThread(screen.StartThread{Text: "hello"}, call, &result)
+	if err != nil || string(started) != answers["thread/start"] {
+		t.Errorf("the answer is %s, %v, want that of thread/start", started, err)
+	}
+}

@@ -133,7 +133,7 @@ func (d drawing) draw(now time.Time) []string {
 // helpPage names all keys: a line each, or in a small window one after the other.
 func (d drawing) helpPage() []string {
 	s := d.m.options.Styles
-	lines := append([]string{s.Title.Paint("Keys outside the input line"), ""}, screen.HelpPage(s, keys)...)
+	lines := append([]string{s.Title.Paint("Keys outside the input line"), ""}, screen.HelpPage(s, keys, d.m.view.width)...)
 	lines = append(lines, "", "In it: Enter sends, Alt-Enter or Ctrl-J is a new line, Esc leaves it.", "Any key goes back.")
 	if len(lines) <= d.m.view.height {
 		return lines

@@ -47,6 +47,8 @@ func widths(width int, used used) [columnCount]int {
 	var w [columnCount]int
 	w[colFor] = 6
 	switch {
+	case width >= 180:
+		w[colAgent], w[colWhere], w[colChildren], w[colTokens], w[colCost] = 10, 34, 24, 6, 9
 	case width >= 150:
 		w[colAgent], w[colWhere], w[colChildren], w[colTokens], w[colCost] = 10, 34, 18, 6, 9
 	case width >= 110:

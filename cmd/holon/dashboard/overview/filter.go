@@ -11,6 +11,7 @@ import (
 type filterLine struct {
 	input textinput.Model
 	open  bool
+	from  string // the thread that was selected, to which the selection returns
 }
 
 func newFilterLine() filterLine { return filterLine{input: newInput(100)} }
@@ -25,8 +26,8 @@ func newInput(limit int) textinput.Model {
 	return in
 }
 
-func (f *filterLine) begin(text string) {
-	f.open = true
+func (f *filterLine) begin(text, selected string) {
+	f.open, f.from = true, selected
 	f.input.SetValue(text)
 	f.input.CursorEnd()
 }
@@ -49,14 +50,16 @@ func (f *filterLine) cursor() int {
 func (m *Model) filterKey(key tea.KeyPressMsg) {
 	switch key.String() {
 	case "enter":
-		m.filter.open = false
+		m.filter.open, m.filter.from = false, ""
 	case "esc":
-		m.filter.open = false
 		m.setFilter("")
+		m.filter.open, m.filter.from = false, ""
 	case "up":
 		m.list.move(-1)
+		m.filter.from = m.list.selected
 	case "down":
 		m.list.move(1)
+		m.filter.from = m.list.selected
 	default:
 		m.filter.input, _ = m.filter.input.Update(key)
 		m.setFilter(m.filter.input.Value())
@@ -69,4 +72,7 @@ func (m *Model) setFilter(text string) {
 	}
 	m.list.filter = text
 	m.arrangeNow()
+	if m.list.index(m.filter.from) >= 0 {
+		m.Select(m.filter.from)
+	}
 }

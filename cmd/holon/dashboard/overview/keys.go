@@ -45,7 +45,7 @@ var allKeys = []screen.Key{
 	{Name: "?", Does: "asks you something"},
 	{Name: ">", Does: "works"},
 	{Name: "✓", Does: "done"},
-	{Name: "!", Does: "failed"},
+	{Name: "!  ■", Does: "failed, interrupted"},
 	{Name: "-", Does: "closed"},
 	{Name: "!!", Does: "another thread writes in the same directory"},
 }
@@ -102,8 +102,8 @@ func (h *help) key(key tea.KeyPressMsg, page int) {
 }
 
 // lines are the visible keys.
-func (h *help) lines(styles screen.Styles, height int) []string {
-	lines := screen.HelpPage(styles, allKeys)
+func (h *help) lines(styles screen.Styles, width, height int) []string {
+	lines := screen.HelpPage(styles, allKeys, width)
 	h.passed = max(min(h.passed, len(lines)-(height-1)), 0)
 	return append([]string{styles.Title.Paint("Keys")}, lines[h.passed:]...)
 }
@@ -131,7 +131,7 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	case "n":
 		return m.openForm()
 	case "/":
-		m.filter.begin(m.list.filter)
+		m.filter.begin(m.list.filter, m.list.selected)
 	case "esc":
 		m.setFilter("")
 	case "c":

@@ -21,7 +21,7 @@ func (m *Model) Lines(now time.Time, width, height int) []string {
 	}
 	help := screen.Pad(screen.HelpLine(m.styles, m.keysOf(), width), width)
 	if m.help.open {
-		return append(screen.Fill(m.help.lines(m.styles, height-1), width, height-1), help)
+		return append(screen.Fill(m.help.lines(m.styles, width, height-1), width, height-1), help)
 	}
 	lines := []string{m.topLine(now, width)}
 	panel := m.panel(now, width, height)

@@ -299,6 +299,60 @@ func TestFilterAndSelectionFollowTheThread(t *testing.T) {
 	}
 }
 
+func TestTheSelectionReturnsWhenTheFilterGoes(t *testing.T) {
+	m := loaded(five()...)
+	press(m, noon, "down")
+	selected := m.Selected()
+	press(m, noon, "/", "z", "z")
+	if m.Selected() != "" {
+		t.Fatalf("%q is selected although nothing matches", m.Selected())
+	}
+	press(m, noon, "esc")
+	if m.Selected() != selected {
+		t.Errorf("%q is selected, want %q", m.Selected(), selected)
+	}
+	press(m, noon, "/", "o", "down")
+	if selected = m.Selected(); selected == "" {
+		t.Fatal("nothing is selected")
+	}
+	if press(m, noon, "esc"); m.Selected() != selected {
+		t.Errorf("%q is selected, want the one that was chosen while filtering, %q", m.Selected(), selected)
+	}
+}
+
+func TestAChildThatAsksNamesItsParent(t *testing.T) {
+	threads := five()
+	child := Thread{ID: "thread_0000ffffffff", Agent: "echo", Level: 1, Summary: Summary{Title: "Look it up", Status: statusWaiting}}
+	child.Parent.ID = threads[1].ID
+	m := loaded(append(threads, child)...)
+	m.Select(child.ID)
+	if got := text(m, noon, 80, 24); !strings.Contains(got, "child of “Write the migration”") {
+		t.Errorf("the details do not name the parent:\n%s", got)
+	}
+}
+
+func TestAnInterruptedThreadIsNotDone(t *testing.T) {
+	threads := five()
+	for i := range threads {
+		threads[i].Summary.Interrupted = true // only that of a thread that rests counts
+	}
+	threads[0].Summary.SeenSeq, threads[3].Summary.SeenSeq = 50, 79
+	m := loaded(threads...)
+	m.Select(threads[3].ID)
+	got := text(m, noon, 120, 24)
+	for _, want := range []string{
+		"  ■ Spell-check the documents: was interrupted 20 min ago",
+		"\n■ Spell-check the documents", "interrupted; last: Found 4 words", "Interrupted 20 min ago:",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing:\n%s", want, got)
+		}
+	}
+	if n := strings.Count(got, "■"); n != 2 {
+		t.Errorf("%d threads are marked as interrupted, want one, twice:\n%s", n, got)
+	}
+}
+
 func TestNextWaitingGoesAround(t *testing.T) {
 	threads := five()
 	threads[1].Summary.Status, threads[1].Level = statusWaiting, 1 // a child

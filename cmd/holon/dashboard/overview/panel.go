@@ -55,6 +55,9 @@ func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int
 		at = strings.TrimSpace(at + " on " + s.Git.Branch + changed(s.Git))
 	}
 	numbers := []string{t.Agent}
+	if parent := l.threads[t.Parent.ID]; parent != nil {
+		numbers = append(numbers, "child of “"+parent.title()+"”")
+	}
 	if n := children(t); n != "" {
 		numbers = append(numbers, "children: "+n)
 	}
@@ -92,7 +95,10 @@ func (t *Thread) status(now time.Time) string {
 	word := map[string]string{
 		statusWaiting: "Waits for you", statusWorking: "Works", statusFailed: "Failed", statusClosed: "Closed",
 	}[t.Summary.Status]
-	if word == "" {
+	switch {
+	case word == "" && t.interrupted():
+		word = "Interrupted"
+	case word == "":
 		word = "Done"
 	}
 	since := t.since()

@@ -39,6 +39,7 @@ type Summary struct {
 	Children     Children   `json:"children"`
 	Spent        *Spent     `json:"spent"`
 	Error        *Failure   `json:"error"`
+	Interrupted  bool       `json:"interrupted"`
 	SeenSeq      int64      `json:"seen_seq"`
 	Git          *GitStatus `json:"git"`
 }
@@ -157,6 +158,11 @@ func (t *Thread) since() time.Time {
 	return t.Summary.Since
 }
 
+// interrupted tells whether the thread rests because its turn was interrupted.
+func (t *Thread) interrupted() bool {
+	return t.group() == done && t.Summary.Status != statusFailed && t.Summary.Interrupted
+}
+
 // title is never empty.
 func (t *Thread) title() string {
 	if t.Summary.Title != "" {
@@ -203,6 +209,10 @@ func (t *Thread) now() string {
 		return s.Progress
 	case s.Status == statusWorking && s.Text == "":
 		return "has begun"
+	case t.interrupted() && s.Text == "":
+		return "interrupted"
+	case t.interrupted():
+		return "interrupted; last: " + s.Text
 	}
 	return s.Text
 }
@@ -218,6 +228,9 @@ func (t *Thread) sign() string {
 		return "!"
 	case statusClosed:
 		return "-"
+	}
+	if t.interrupted() {
+		return "■"
 	}
 	return "✓"
 }

@@ -63,6 +63,9 @@ func happened(t *Thread, now time.Time) string {
 	case statusFailed:
 		what = "failed"
 	}
+	if t.interrupted() {
+		what = "was interrupted"
+	}
 	text := t.title() + ": " + what
 	if since := t.since(); !since.IsZero() {
 		text += " " + screen.Span(now.Sub(since)) + " ago"

@@ -25,15 +25,19 @@ func HelpLine(styles Styles, keys []Key, width int) string {
 	return Fit(b.String(), width)
 }
 
-// HelpPage names all keys, a line each.
-func HelpPage(styles Styles, keys []Key) []string {
+// HelpPage names all keys. What does not fit on a line continues on the next one.
+func HelpPage(styles Styles, keys []Key, width int) []string {
 	widest := 0
 	for _, key := range keys {
 		widest = max(widest, Width(key.Name))
 	}
 	lines := make([]string, 0, len(keys))
 	for _, key := range keys {
-		lines = append(lines, styles.Key.Paint(Pad(key.Name, widest))+"  "+key.Does)
+		name := styles.Key.Paint(Pad(key.Name, widest))
+		for _, does := range Wrap(key.Does, max(width-widest-2, 1)) {
+			lines = append(lines, name+"  "+does)
+			name = blanks(widest)
+		}
 	}
 	return lines
 }

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -161,6 +162,14 @@ func TestHelpLineAlwaysLeadsToAllKeys(t *testing.T) {
 		if got := HelpLine(Styles{}, keys, width); got != want {
 			t.Errorf("in %d columns the keys are %q, want %q", width, got, want)
 		}
+	}
+}
+
+func TestHelpPageCutsNothing(t *testing.T) {
+	page := HelpPage(Styles{}, []Key{{Name: "a b", Does: "say all of it"}, {Name: "c", Does: "short"}}, 13)
+	want := []string{"a b  say all", "     of it", "c    short"}
+	if !reflect.DeepEqual(page, want) {
+		t.Errorf("the page is %q, want %q", page, want)
 	}
 }
 
