@@ -261,6 +261,28 @@ func width(s string) int {
 	return n
 }
 
+// endServer ends the server of a data directory, if one runs there, and waits for it.
+func endServer(t *testing.T, data string) {
+	record, err := client.ReadServerFile(data)
+	if err != nil {
+		return // none was started
+	}
+	server, err := os.FindProcess(record.PID)
+	if err != nil || !record.Alive() {
+		return
+	}
+	_ = server.Signal(os.Interrupt) // it may be ending
+	limit := time.After(20 * time.Second)
+	for tick := time.Tick(20 * time.Millisecond); record.Alive(); {
+		select {
+		case <-tick:
+		case <-limit:
+			t.Errorf("the server %d does not end", record.PID)
+			return
+		}
+	}
+}
+
 func TestWithoutAServerOneIsStarted(t *testing.T) {
 	w := newWorld(t)
 	w.serve("other")
@@ -276,17 +298,13 @@ func TestWithoutAServerOneIsStarted(t *testing.T) {
 
 	term = terminaltest.Start(t, 80, 24, w.env("data"), w.holon, "top")
 	term.AwaitText("> Start a server there")
+	t.Cleanup(func() { endServer(t, w.data("data")) }) // also if the test ends early
 	term.Keys("Enter")
 	term.AwaitText("nothing needs you", "n starts one")
 	record, err := client.ReadServerFile(w.data("data"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if server, err := os.FindProcess(record.PID); err == nil {
-			_ = server.Signal(os.Interrupt)
-		}
-	})
 	entries, err := filepath.Glob(w.data("run/holon/*.json"))
 	if err != nil || len(entries) != 2 {
 		t.Errorf("the registry has %v, %v", entries, err)
