@@ -55,6 +55,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	terminaltest.Need(t)
 	path, err := binary()
 	if err != nil {
 		t.Fatal(err)

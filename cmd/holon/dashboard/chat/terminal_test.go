@@ -15,12 +15,16 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
+// built is where binary has put what it built, "" if no test needed it.
+var built string
+
 // binary builds the command once.
 var binary = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "holon-chat")
 	if err != nil {
 		return "", err
 	}
+	built = dir
 	path := filepath.Join(dir, "holon")
 	out, err := exec.Command("go", "build", "-o", path, "github.com/seed82539d15/holon/cmd/holon").CombinedOutput()
 	if err != nil {
@@ -31,8 +35,8 @@ var binary = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := binary(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
+	if built != "" {
+		os.RemoveAll(built)
 	}
 	os.Exit(code)
 }
@@ -47,6 +51,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	terminaltest.Need(t)
 	path, err := binary()
 	if err != nil {
 		t.Fatal(err)

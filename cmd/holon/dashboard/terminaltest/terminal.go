@@ -32,6 +32,7 @@ type Terminal struct {
 // has ended.
 func Start(t *testing.T, width, height int, env []string, command ...string) *Terminal {
 	t.Helper()
+	Need(t)
 	if _, err := exec.LookPath("tmux"); err != nil {
 		hosttest.Need(t, "tmux is missing")
 	}
@@ -54,6 +55,15 @@ func Start(t *testing.T, width, height int, env []string, command ...string) *Te
 	line = append(append(line, env...), command...)
 	term.tmux(line...)
 	return term
+}
+
+// Need skips a test of the whole program in short runs, before it builds anything: with
+// the race detector, say, which does not see into the program.
+func Need(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("NOT TESTED in short runs: the program on a real terminal")
+	}
 }
 
 func (term *Terminal) tmux(args ...string) string {
