@@ -24,7 +24,7 @@ const (
 	mostKeyMs    = 50
 	mostIdle     = 1
 	mostFrames   = 30
-	floodThreads = 5
+	floodThreads = 7 // each says somewhat less than 1,000 deltas a second
 	floodFor     = 10 * time.Second
 )
 
@@ -157,7 +157,7 @@ func cost(ctx context.Context, t *terminal, long time.Duration) (load, error) {
 	return load{100 * (after - before).Seconds() / took, float64(framesAfter-frames) / took}, err
 }
 
-// flood lets five agents say a thousand words a second each, first with the overview
+// flood lets agents say a thousand words a second each, first with the overview
 // on the screen, then with one of them.
 func flood(ctx context.Context, _ options, c *client.Client, t *terminal) (figures []figure, err error) {
 	for i := range floodThreads {
