@@ -26,7 +26,7 @@ func (claimsUntilEnd) Claim(ctx context.Context, _ turns.Claim) (turns.ClaimResu
 	return turns.ClaimResult{}, ctx.Err()
 }
 
-// What waits when a token ends is told so, at once, and not that it may try again.
+// A request that waits when its token ends is refused at once, without an offer to try again.
 func TestWhatWaitsEndsWithItsToken(t *testing.T) {
 	var a *API // made in each bubble
 	claim := func(ctx context.Context, p TurnClaimParams) (TurnClaimResult, error) {

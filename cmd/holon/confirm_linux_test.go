@@ -82,7 +82,7 @@ func TestCtrlCAtAQuestionChangesNothing(t *testing.T) {
 	}
 }
 
-// A thread without a title is told from others by how it began, which is no name of it.
+// What a thread without a title began with tells it apart from others. It is no name of it.
 func TestAThreadWithoutATitleIsKnownByItsFirstPrompt(t *testing.T) {
 	s := startServer(t)
 	s.want("run", "-d", "--thread=one", "/ask Delete 日本語?")

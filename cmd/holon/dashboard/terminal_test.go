@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,29 +17,9 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// built is where binary has put what it built, "" if no test needed it.
-var built string
-
-// binary builds the command once.
-var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "holon-dashboard")
-	if err != nil {
-		return "", err
-	}
-	built = dir
-	path := filepath.Join(dir, "holon")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/seed82539d15/holon/cmd/holon").CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return path, err
-})
-
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if built != "" {
-			os.RemoveAll(built)
-		}
+		terminaltest.Remove()
 		os.Exit(code)
 	}))
 }
@@ -55,11 +34,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	terminaltest.Need(t)
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := terminaltest.Binary(t)
 	w := &world{t: t, holon: path, dir: t.TempDir()}
 	for _, name := range []string{"run", "src/holon", "src/docs", "src/site"} {
 		if err := os.MkdirAll(filepath.Join(w.dir, name), 0o700); err != nil {

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,29 +14,9 @@ import (
 	"github.com/seed82539d15/holon/rpc/client"
 )
 
-// built is where binary has put what it built, "" if no test needed it.
-var built string
-
-// binary builds the command once.
-var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "holon-chat")
-	if err != nil {
-		return "", err
-	}
-	built = dir
-	path := filepath.Join(dir, "holon")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/seed82539d15/holon/cmd/holon").CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return path, err
-})
-
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if built != "" {
-		os.RemoveAll(built)
-	}
+	terminaltest.Remove()
 	os.Exit(code)
 }
 
@@ -51,11 +30,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	terminaltest.Need(t)
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := terminaltest.Binary(t)
 	dir := t.TempDir()
 	w := &world{t: t, holon: path, env: []string{"HOLON_DATA=" + filepath.Join(dir, "data"), "XDG_CONFIG_HOME=" + dir, "XDG_RUNTIME_DIR=" + dir}}
 	server := exec.Command(path, "serve", "--listen", "127.0.0.1:0")

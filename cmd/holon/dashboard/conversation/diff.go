@@ -15,7 +15,7 @@ const (
 
 // diff is what a change of one file does.
 type diff struct {
-	title          string // such as "modify main.go", sanitized by whoever shows it
+	title          string // such as "modify main.go", sanitized where it is shown
 	added, removed int
 	lines          []diffLine
 	more           int  // lines that are not held

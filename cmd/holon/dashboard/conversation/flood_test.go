@@ -38,7 +38,7 @@ func TestAFloodOfDeltasIsDrawnThirtyTimesASecond(t *testing.T) {
 	if n := p.m.history.item("i1").item.body.size(); n != 5*deltas {
 		t.Errorf("the text has %d bytes", n)
 	}
-	// Nothing changes any more: no picture, whoever asks.
+	// Nothing changes any more: no further picture.
 	p.now = p.now.Add(time.Second / 2)
 	p.text()
 	same := p.m.Counts().Renders

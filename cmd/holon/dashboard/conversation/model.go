@@ -248,7 +248,7 @@ func (m *Model) due(now time.Time) (out []screen.Action) {
 	return out
 }
 
-// seenEvery is how often the server is told at most how far a person has looked.
+// seenEvery is the least time between two reports of how far a person has looked.
 const seenEvery = 3 * time.Second
 
 // mustTell tells whether there is more to see than the server knows to be seen.

@@ -436,7 +436,7 @@ func FuzzNothingActsOnTheTerminal(f *testing.F) {
 					content, err := json.Marshal(map[string]any{"item": map[string]any{"item_id": "item_a", "status": "pending", "content": map[string]any{
 						"title": a, "description": b, "message": b, "subject": map[string]any{"command": a, "cwd": b}, "options": []map[string]any{{"option_id": a, "name": b, "kind": "allow_always"}}}}})
 					if err != nil {
-						t.Skip()
+						t.Fatal(err)
 					}
 					m.Update(noon, screen.Done{Action: call, Result: content})
 				}

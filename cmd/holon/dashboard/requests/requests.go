@@ -1,5 +1,5 @@
 // Package requests carries out the actions of the dashboard's pages that are requests to
-// the server. It knows no page and no terminal; whoever calls it chooses the goroutine.
+// the server. It knows no page and no terminal; its caller chooses the goroutine.
 //
 // A change carries an idempotency key, so that it happens once although it is sent again
 // when the connection breaks.
