@@ -1,0 +1,142 @@
+package overview
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+// quick is a thread with little in it.
+func quick(name, status string, since time.Duration) Thread {
+	return Thread{ID: "thread_" + name, LatestSeq: 1, Summary: Summary{Title: name, Status: status, Since: ago(since)}}
+}
+
+// titles are the titles of the rows, in their order on the screen.
+func titles(m *Model) (list []string) {
+	for _, t := range m.list.rows {
+		list = append(list, t.title())
+	}
+	return list
+}
+
+// What waits longest and what began first come first, what ended last comes first.
+func TestEachGroupHasItsOrder(t *testing.T) {
+	asks := func(name string, since, asked time.Duration) Thread {
+		th := quick(name, statusWaiting, since)
+		th.Summary.Waiting, th.Summary.WaitingCount = []Waiting{{ItemID: "item_" + name, Title: "?", Since: ago(asked)}}, 1
+		return th
+	}
+	m := loaded(
+		quick("works since 1", statusWorking, time.Minute), quick("works since 3", statusWorking, 3*time.Minute), quick("works since 2", statusWorking, 2*time.Minute),
+		quick("ended before 3", "idle", 3*time.Minute), quick("ended before 1", "idle", time.Minute), quick("failed before 2", statusFailed, 2*time.Minute),
+		asks("asks since 2", 50*time.Minute, 2*time.Minute), asks("asks since 3", time.Minute, 3*time.Minute), quick("in review since 1", statusWaiting, time.Minute),
+	)
+	want := []string{
+		"asks since 3", "asks since 2", "in review since 1", "works since 3", "works since 2", "works since 1",
+		"ended before 1", "failed before 2", "ended before 3",
+	}
+	if got := titles(m); !reflect.DeepEqual(got, want) {
+		t.Errorf("the order is %q, want %q", got, want)
+	}
+	if got := text(m, noon, 120, 30); !strings.HasPrefix(got, "3 need you · 3 working · 1 failed · $4.10 today · oldest wait 3 min\n") {
+		t.Errorf("the top line is\n%s", got)
+	}
+}
+
+// A child is counted if it waits: otherwise it is a number in the row of its parent.
+func TestTheTopLineCountsChildrenThatWait(t *testing.T) {
+	threads := []Thread{quick("a", statusWaiting, time.Minute), quick("b", statusWorking, time.Minute), quick("c", statusFailed, time.Minute)}
+	for _, th := range threads {
+		th.ID, th.Level = th.ID+"_child", 1
+		threads = append(threads, th)
+	}
+	if got := text(loaded(threads...), noon, 120, 30); !strings.HasPrefix(got, "2 need you · 1 working · 1 failed · ") {
+		t.Errorf("the top line is\n%s", got)
+	}
+}
+
+// Only threads that may be writing now are marked, however their directory is written.
+func TestThreadsThatRestShareTheirDirectory(t *testing.T) {
+	in := func(name, status, cwd string) Thread {
+		th := quick(name, status, time.Minute)
+		th.Cwd = cwd
+		return th
+	}
+	marked := func(threads ...Thread) (names []string) {
+		m := loaded(threads...)
+		for _, th := range m.list.rows {
+			if strings.HasPrefix(where(m, th, noon), "!! ") {
+				names = append(names, th.title())
+			}
+		}
+		return names
+	}
+	for _, status := range []string{"idle", statusFailed, statusClosed} {
+		if got := marked(in("works", statusWorking, "/src"), in("rests", status, "/src")); got != nil {
+			t.Errorf("beside a thread that is %s these are marked: %q", status, got)
+		}
+	}
+	if got := marked(in("works", statusWorking, "/src"), in("below", statusWorking, "/src/x"), in("nowhere", statusWorking, ""), in("nowhere too", statusWorking, "")); got != nil {
+		t.Errorf("threads of other directories are marked: %q", got)
+	}
+	if got := marked(in("a", statusWorking, "/src"), in("b", statusWaiting, "/src/")); len(got) != 2 {
+		t.Errorf("marked are %q", got)
+	}
+}
+
+// The times that people are told: two seconds of rest, half a second of dead keys, five
+// seconds to undo.
+func TestTimesOfTheOverview(t *testing.T) {
+	m := loaded(five()...)
+	press(m, noon, "down")
+	ended := five()[1]
+	ended.Summary.Status, ended.Summary.Since, ended.LatestSeq = "idle", ago(time.Hour), 61
+	m.Update(noon, Listed{Threads: []Thread{ended}})
+	before := titles(m)
+	for _, c := range []struct {
+		at    time.Duration
+		moved bool
+	}{{1999 * time.Millisecond, false}, {2 * time.Second, true}} {
+		if m.Update(noon.Add(c.at), screen.Tick{}); reflect.DeepEqual(titles(m), before) == c.moved {
+			t.Errorf("%s after a key the rows have moved: %v", c.at, !c.moved)
+		}
+	}
+
+	m = loaded(five()...)
+	asks(m, noon)
+	if got := press(m, noon.Add(499*time.Millisecond), "1"); got != nil {
+		t.Errorf("after 499 ms a key gives %v", got)
+	}
+	if got := press(m, noon.Add(500*time.Millisecond), "1"); len(got) != 1 {
+		t.Errorf("after 500 ms a key gives %v", got)
+	}
+
+	m = loaded(five()...)
+	press(m, noon, "x")
+	if got := m.Update(noon.Add(4999*time.Millisecond), screen.Tick{}); got != nil {
+		t.Errorf("after 4.999 s the actions are %v", got)
+	}
+	if got := m.Update(noon.Add(5*time.Second), screen.Tick{}); len(got) != 1 {
+		t.Errorf("after 5 s the actions are %v", got)
+	}
+}
+
+// A paste is a text wherever one is typed, and nothing elsewhere.
+func TestAPasteIsNoCommand(t *testing.T) {
+	for _, keys := range [][]string{nil, {"n"}, {"n", "tab"}, {"/"}, {"i"}, {"?"}} {
+		m := loaded(five()...)
+		press(m, noon, "down")
+		press(m, noon, keys...)
+		if got := m.Update(noon, tea.PasteMsg{Content: "y\nqx\r\n1\n"}); got != nil {
+			t.Errorf("after %q a paste gives %v", keys, got)
+		}
+		if len(m.closing) > 0 {
+			t.Errorf("after %q a paste closes a thread", keys)
+		}
+	}
+}
