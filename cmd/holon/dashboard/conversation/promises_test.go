@@ -1,0 +1,55 @@
+package conversation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+// The numbers that people are told: keys are dead for half a second.
+func TestKeysAreDeadForHalfASecond(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	p.started("t1")
+	p.keys("<esc>")
+	p.did()
+	p.item("q1", "t1", "pending", permission("Read a file", nil))
+	p.keys("a")
+	p.now = p.now.Add(499 * time.Millisecond)
+	p.keys("y")
+	p.wants()
+	p.now = p.now.Add(time.Millisecond)
+	p.keys("y")
+	p.wants(screen.Respond{Item: "q1", Option: "once"})
+}
+
+// Markdown is for completed messages of up to 32 kB.
+func TestMarkdownEndsAt32kB(t *testing.T) {
+	const bold = "**bold** "
+	fits := bold + strings.Repeat("x\n", (32<<10-len(bold))/2)
+	for text, rendered := range map[string]bool{fits: true, fits + "yy": false} {
+		p := newPage(t, 80, 24).open()
+		p.item("i1", "t1", "completed", said(text))
+		p.keys("<esc>", "g")
+		if got := strings.Contains(p.text(), "◆ \x1b[1mbold\x1b[m"); got != rendered {
+			t.Errorf("%d bytes are rendered: %v, want %v", len(text), got, rendered)
+		}
+	}
+}
+
+// A message that still grows is shown as it is: rendering it at each delta would cost
+// more than it helps.
+func TestAnOpenMessageIsPlain(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	p.started("t1")
+	p.item("i1", "t1", "in_progress", said(""))
+	p.delta("i1", "t1", 0, "**bold** words")
+	p.later(time.Second)
+	p.shows("◆ **bold** words")
+	if n := len(p.m.marks.rows); n != 0 {
+		t.Errorf("%d messages were rendered", n)
+	}
+	p.item("i1", "t1", "completed", said("**bold** words"))
+	p.shows("◆ \x1b[1mbold\x1b[m words")
+}
