@@ -53,3 +53,13 @@ func TestAnOpenMessageIsPlain(t *testing.T) {
 	p.item("i1", "t1", "completed", said("**bold** words"))
 	p.shows("◆ \x1b[1mbold\x1b[m words")
 }
+
+// Lines that come and lines that go have colours of their own, and signs for those who
+// see none.
+func TestLinesOfADiffAreColoured(t *testing.T) {
+	p := newPage(t, 80, 24)
+	p.m = New(Options{Thread: thread, Write: true, Styles: screen.NewStyles(true), Colour: true})
+	p.open()
+	p.item("f1", "t1", "completed", object{"type": "file_change", "changes": []object{{"path": "a.go", "operation": "modify", "old_text": "old\n", "new_text": "new\nmore\n"}}})
+	p.shows("\x1b[32m+2\x1b[m", "\x1b[31m−1\x1b[m", "\x1b[31m- old\x1b[m", "\x1b[32m+ new\x1b[m", "\x1b[32m+ more\x1b[m")
+}
