@@ -85,7 +85,7 @@ func (p *program) follow(page screen.Page, action screen.Follow) {
 	c := p.client
 	p.work.Go(func() {
 		defer cancel()
-		followThread(ctx, c, action, func(msg tea.Msg) { p.send(toPage{page, msg}) })
+		requests.Follow(ctx, c, action, func(msg tea.Msg) { p.send(toPage{page, msg}) })
 	})
 }
 

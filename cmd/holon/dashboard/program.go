@@ -75,7 +75,6 @@ type (
 		page screen.Page
 		msg  tea.Msg
 	}
-	batch     []client.Event // for the page that follows a thread
 	tick      struct{ number int }
 	connected struct {
 		client *client.Client
@@ -111,6 +110,9 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		p.notice = ""
 		if msg.String() == "ctrl+c" {
 			return p, tea.Quit
+		}
+		if p.offline != "" && p.client != nil {
+			p.client.RetryNow() // the person does not want to wait
 		}
 		actions = p.update(now, p.page, msg)
 	case tea.PasteMsg:
@@ -163,15 +165,7 @@ func (p *program) received(now time.Time, msg toPage) []screen.Action {
 	if msg.page != p.page && msg.page != p.overview {
 		return nil
 	}
-	events, ok := msg.msg.(batch)
-	if !ok {
-		return p.update(now, msg.page, msg.msg)
-	}
-	var actions []screen.Action
-	for _, event := range events {
-		actions = append(actions, p.update(now, msg.page, event)...)
-	}
-	return actions
+	return p.update(now, msg.page, msg.msg)
 }
 
 // say shows a notice.

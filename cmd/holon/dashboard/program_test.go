@@ -159,13 +159,13 @@ func TestWhatComesForAPageThatWasLeftIsDropped(t *testing.T) {
 	p, _ := testProgram(t, Options{})
 	p.Update(waiting(1))
 	left := &recorder{}
-	p.Update(toPage{left, batch{{Seq: 1}, {Seq: 2}}})
+	p.Update(toPage{left, []client.Event{{Seq: 1}, {Seq: 2}}})
 	if len(left.got) > 0 {
 		t.Errorf("a page that was left gets %v", left.got)
 	}
 	p.page = left
-	p.Update(toPage{left, batch{{Seq: 1}, {Seq: 2}}})
-	if want := []tea.Msg{client.Event{Seq: 1}, client.Event{Seq: 2}}; !reflect.DeepEqual(left.got, want) {
+	p.Update(toPage{left, []client.Event{{Seq: 1}, {Seq: 2}}})
+	if want := []tea.Msg{[]client.Event{{Seq: 1}, {Seq: 2}}}; !reflect.DeepEqual(left.got, want) {
 		t.Errorf("the page gets %v, want %v", left.got, want)
 	}
 }
