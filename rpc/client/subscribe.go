@@ -29,6 +29,10 @@ const (
 	steadyAfter = 5 * time.Second
 )
 
+// ErrEnded is the reason of a lost connection that the server, or something on the way,
+// has ended without a word.
+var ErrEnded = errors.New("the connection ended")
+
 // Options say what a subscription receives and from where.
 type Options struct {
 	// AfterSeq is the cursor: events after it are replayed, then live ones
@@ -215,7 +219,7 @@ func (s *Subscription) connect(ctx context.Context, handle func(Event) error) er
 				return silent
 			}
 			if errors.Is(err, io.EOF) {
-				return errors.New("the connection ended")
+				return ErrEnded
 			}
 			return fmt.Errorf("read the stream: %w", err)
 		}

@@ -190,10 +190,7 @@ func (p *program) report(now time.Time, done screen.Done) {
 
 // explain says an error in words, and what to do about it.
 func (p *program) explain(err error) string {
-	text := err.Error()
-	if client.IsKind(err, "already_resolved") {
-		text = "Somebody else has answered already."
-	}
+	text := screen.Words(err)
 	if p.o.Explain != nil {
 		if hint := p.o.Explain(err); hint != "" {
 			text += " " + hint

@@ -40,8 +40,9 @@ type program struct {
 	width, height int
 	notice        string
 	noticeEnds    time.Time
-	offline       string // "" while there is a connection
-	needed        int    // how many threads needed the person last
+	offline       time.Time // since when there is no connection …
+	why           error     // … and why
+	needed        int       // how many threads needed the person last
 
 	dirty   bool
 	view    tea.View
@@ -111,7 +112,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if msg.String() == "ctrl+c" {
 			return p, tea.Quit
 		}
-		if p.offline != "" && p.client != nil {
+		if !p.offline.IsZero() && p.client != nil {
 			p.client.RetryNow() // the person does not want to wait
 		}
 		actions = p.update(now, p.page, msg)
@@ -177,12 +178,9 @@ func (p *program) say(now time.Time, text string) {
 func (p *program) connection(state client.State, now time.Time) {
 	switch {
 	case state.Kind != client.Lost:
-		p.offline = ""
-	case p.offline == "":
-		p.offline = "Offline since " + now.Format("15:04:05") + ", trying again"
-		if state.Reason != nil {
-			p.offline += ": " + screen.OneLine(state.Reason.Error())
-		}
+		p.offline, p.why = time.Time{}, nil
+	case p.offline.IsZero():
+		p.offline, p.why = now, state.Reason
 	}
 }
 
@@ -232,8 +230,8 @@ func (p *program) View() tea.View {
 	switch {
 	case p.notice != "":
 		lines[p.height-1] = p.styles.Notice.Paint(screen.Pad(p.notice, p.width))
-	case p.offline != "":
-		lines[p.height-1] = p.styles.Failed.Paint(screen.Pad(p.offline, p.width))
+	case !p.offline.IsZero():
+		lines[p.height-1] = p.styles.Failed.Paint(screen.Pad(screen.Offline(p.offline, p.why, p.width), p.width))
 	}
 	p.view = tea.NewView(strings.Join(lines, "\n"))
 	p.view.AltScreen = true

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -99,7 +100,7 @@ func TestNoticesGiveWayToTheNextKeyAndToTime(t *testing.T) {
 	p.Update(waiting(1))
 	failed := toPage{p.overview, screen.Done{Action: screen.Retry{Turn: "t"}, Err: errors.New("no\x1b[31m")}}
 	p.Update(failed)
-	if got := lastLine(p); got != "no Do this." {
+	if got := lastLine(p); got != "No. Do this." {
 		t.Errorf("the notice is %q", got)
 	}
 	p.Update(tea.KeyPressMsg{Code: 'j', Text: "j"})
@@ -118,10 +119,10 @@ func TestALostConnectionIsShownUntilItIsBack(t *testing.T) {
 	p, at := testProgram(t, Options{})
 	p.Update(waiting(1))
 	for range 2 {
-		p.Update(screen.Connection{State: client.State{Kind: client.Lost, Reason: errors.New("gone\a")}})
+		p.Update(screen.Connection{State: client.State{Kind: client.Lost, Reason: fmt.Errorf("read the stream: %w", io.ErrUnexpectedEOF)}})
 		*at = at.Add(time.Minute)
 	}
-	if got := lastLine(p); got != "Offline since 12:00:00, trying again: gone␇" {
+	if got := lastLine(p); got != "The server is gone since 12:00:00; trying again. A key tries at once." {
 		t.Errorf("the last line is %q", got)
 	}
 	if !strings.Contains(p.View().Content, "thread_0") {

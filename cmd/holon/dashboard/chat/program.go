@@ -259,9 +259,9 @@ func (p *program) nextWaiting(here string) tea.Cmd {
 func (p *program) goTo(now time.Time, to waiting) []tea.Cmd {
 	switch {
 	case to.err != nil:
-		p.notice = "what waits cannot be read: " + to.err.Error()
+		p.notice = "What waits cannot be read. " + screen.Words(to.err)
 	case to.thread == "":
-		p.notice = "nothing waits in another thread"
+		p.notice = "Nothing waits in another thread."
 	default:
 		return p.open(now, to.thread)
 	}

@@ -110,8 +110,8 @@ func (d drawing) bottom(p *painter) string {
 	switch {
 	case d.m.status != "":
 		return s.Notice.Paint(screen.OneLine(d.m.status))
-	case d.m.lost != "":
-		return s.Failed.Paint(screen.OneLine(d.m.lost))
+	case d.m.offline:
+		return s.Failed.Paint(screen.Offline(time.Time{}, d.m.why, p.width))
 	case d.m.loader.failed != "" && len(d.m.history.entries) > 0:
 		return s.Failed.Paint(screen.OneLine(d.m.loader.failed))
 	}

@@ -193,7 +193,7 @@ func TestAThreadThatCannotBeReadIsTriedAgain(t *testing.T) {
 	p := newPage(t, 80, 24)
 	p.refuse["item/list"] = fmt.Errorf("it is locked")
 	p.open()
-	p.shows("the thread cannot be read: it is locked")
+	p.shows("The thread cannot be read. It is locked.")
 	delete(p.refuse, "item/list")
 	p.later(2 * tryAgain)
 	p.shows("Nothing has happened in this thread")

@@ -96,7 +96,7 @@ func (h hands) inputKey(name, text string) []screen.Action {
 			break
 		}
 		if text != "" && !h.m.input.insert(text) {
-			h.m.status = "the text is as long as it can be here: " + size(maxTyped)
+			h.m.status = "The text is as long as it can be here: " + size(maxTyped)
 		}
 	}
 	h.m.begun()
@@ -212,14 +212,14 @@ func (h hands) confirmed(name string) (done bool, out []screen.Action) {
 	switch {
 	case !sure.closeAt.IsZero() && name == "u":
 		h.m.sure = confirm{}
-		h.m.status = "the thread stays open"
+		h.m.status = "The thread stays open."
 		return true, nil
 	case sure.key == "":
 		return false, nil
 	}
 	h.m.sure.key, h.m.sure.turn = "", ""
 	if name == sure.key {
-		h.m.status = "interrupting …"
+		h.m.status = "Interrupting …"
 		return true, []screen.Action{screen.Interrupt{Turn: sure.turn}}
 	}
 	return name == "esc", nil
@@ -228,7 +228,7 @@ func (h hands) confirmed(name string) (done bool, out []screen.Action) {
 func (h hands) interrupt() {
 	t := h.m.turns.active()
 	if t == nil {
-		h.m.status = "nothing runs here"
+		h.m.status = "Nothing runs here."
 		return
 	}
 	h.m.sure.key, h.m.sure.turn = "i", t.TurnID
@@ -237,16 +237,16 @@ func (h hands) interrupt() {
 func (h hands) retry() []screen.Action {
 	t := h.m.turns.last()
 	if t == nil || !t.ended() || t.State == "completed" || h.m.turns.active() != nil {
-		h.m.status = "there is no failed or interrupted turn to retry"
+		h.m.status = "There is no failed or interrupted turn to retry."
 		return nil
 	}
-	h.m.status = "retrying …"
+	h.m.status = "Retrying …"
 	return []screen.Action{screen.Retry{Turn: t.TurnID}}
 }
 
 func (h hands) close(now time.Time) {
 	if h.m.thread.State == "closed" {
-		h.m.status = "the thread is closed already"
+		h.m.status = "The thread is closed already."
 		return
 	}
 	h.m.sure.closeAt = now.Add(undoFor)
@@ -263,7 +263,7 @@ func (h hands) closeNow() []screen.Action {
 
 func (h hands) leave() []screen.Action {
 	if h.m.options.Alone {
-		h.m.status = "q quits; Tab or Enter writes"
+		h.m.status = "q quits; Tab or Enter writes."
 		return nil
 	}
 	return append(h.closeNow(), screen.Back{})
@@ -281,13 +281,13 @@ func (h hands) copy() []screen.Action {
 			text = e.turn
 		}
 	}
-	h.m.status = "copied " + screen.OneLine(text)
+	h.m.status = "Copied " + screen.OneLine(text)
 	return []screen.Action{screen.Copy{Text: text}}
 }
 
 func (h hands) answerNow() {
 	if h.m.asks.front() == nil {
-		h.m.status = "nothing waits for an answer here"
+		h.m.status = "Nothing waits for an answer here."
 		return
 	}
 	h.m.focus = onQuestion

@@ -3,6 +3,7 @@ package conversation
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,6 +115,8 @@ func (in intake) loaded(now time.Time, call screen.Call, d screen.Done) []screen
 		l.childrenAsked, in.m.fresh = false, now
 		in.putChildren(d.Result)
 		return nil
+	case "waiting again":
+		return append(in.judge(now, d.Result), in.subjects()...)
 	case "items":
 		l.items = d.Result
 	case "turns":
@@ -142,7 +145,7 @@ func (in intake) notLoaded(now time.Time, name string, err error) []screen.Actio
 	l := &in.m.loader
 	switch name {
 	case "thread", "items", "turns", "waiting":
-		l.failed = "the thread cannot be read: " + words(err)
+		l.failed = "The thread cannot be read. " + screen.Words(err)
 		l.again = now.Add(tryAgain)
 		if client.IsKind(err, "not_found") || client.IsKind(err, "thread_not_found") {
 			l.again = time.Time{}
@@ -153,7 +156,7 @@ func (in intake) notLoaded(now time.Time, name string, err error) []screen.Actio
 		}
 	case "older":
 		l.olderAsked = false
-		in.m.status = "older items cannot be read: " + words(err)
+		in.m.status = "Older items cannot be read. " + screen.Words(err)
 	case "refresh":
 		l.childrenAsked, in.m.fresh = false, now
 	}
@@ -169,14 +172,18 @@ func (in intake) threadRead(result json.RawMessage) []screen.Action {
 	in.m.thread = r.Thread
 	l := &in.m.loader
 	l.after, l.missing = r.LatestSeq, 4
-	waiting := map[string]any{"thread_id": in.m.options.Thread, "status": "pending", "limit": keptQuestions}
 	newest := map[string]any{"thread_id": in.m.options.Thread, "order": "desc", "limit": turnsPage}
-	return []screen.Action{
+	return append(in.askWaiting("waiting"),
 		l.call("items", "item/list", in.itemsParams()),
 		l.call("turns", "turn/list", newest),
 		l.call("children", "turn/list", in.childrenParams()),
-		l.call("waiting", "item/list", waiting),
-	}
+	)
+}
+
+// askWaiting asks for the questions that are open.
+func (in intake) askWaiting(name string) []screen.Action {
+	params := map[string]any{"thread_id": in.m.options.Thread, "status": "pending", "limit": keptQuestions}
+	return []screen.Action{in.m.loader.call(name, "item/list", params)}
 }
 
 // itemsResult and turnsResult are pages of lists.
@@ -207,16 +214,7 @@ func (in intake) begin(now time.Time) []screen.Action {
 	}
 	in.m.turns.older = newest.NextCursor
 	in.takeItems(l.items)
-	var waiting itemsResult
-	decode(l.waiting, &waiting)
-	open := in.m.asks.open
-	in.m.asks.open = nil
-	for _, row := range waiting.Items {
-		in.m.asks.put(now, row.item())
-	}
-	if len(open) > 0 && len(in.m.asks.open) > 0 && open[0].id == in.m.asks.open[0].id {
-		in.m.asks.open[0] = open[0] // what was typed into it stays
-	}
+	out := in.judge(now, l.waiting)
 	in.putChildren(l.children)
 	in.m.fresh = now
 	for key := range unfolded {
@@ -229,7 +227,32 @@ func (in intake) begin(now time.Time) []screen.Action {
 	if in.m.history.byKey[in.m.view.top] == nil {
 		in.m.view.toEnd()
 	}
-	return append([]screen.Action{screen.Follow{Thread: in.m.options.Thread, After: l.after}}, in.subjects()...)
+	out = append(out, screen.Follow{Thread: in.m.options.Thread, After: l.after})
+	return append(out, in.subjects()...)
+}
+
+// judge takes the questions that are open. Others are gone, and read again to see how they
+// ended; of those that are known what was typed into them stays.
+func (in intake) judge(now time.Time, result json.RawMessage) (out []screen.Action) {
+	var waiting itemsResult
+	decode(result, &waiting)
+	open := map[string]bool{}
+	for _, row := range waiting.Items {
+		open[row.ItemID] = true
+	}
+	for _, q := range slices.Clone(in.m.asks.open) {
+		if !open[q.id] {
+			in.m.asks.gone(now, q.id)
+			if in.m.history.item(q.id) != nil {
+				out = append(out, in.read(q.id)...)
+			}
+		}
+	}
+	for _, row := range waiting.Items {
+		in.m.asks.put(now, row.item())
+	}
+	in.leaveQuestion()
+	return out
 }
 
 // takeItems adds a page of items, and the ends of turns that are among them.

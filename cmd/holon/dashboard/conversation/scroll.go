@@ -83,7 +83,7 @@ func (h hands) selectNext(down bool) []screen.Action {
 		}
 	}
 	if len(list) == 0 {
-		h.m.status = "there is nothing to select"
+		h.m.status = "There is nothing to select."
 		return nil
 	}
 	at := slices.IndexFunc(list, func(e *entry) bool { return e.key == v.selected })

@@ -163,6 +163,8 @@ func (d drawing) state(p *painter) string {
 	s := p.styles
 	t := d.m.turns.active()
 	switch n := len(d.m.asks.open); {
+	case d.m.offline:
+		return s.Failed.Paint("offline")
 	case !d.m.loader.ready:
 		return s.Dim.Paint("reading …")
 	case n > 0:
