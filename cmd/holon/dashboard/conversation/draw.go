@@ -366,6 +366,10 @@ func (p *painter) child(r *rows, t turnRow) {
 		style, state = s.Dim, "waits to start"
 	case t.State == "active" && t.Progress == "waiting" && len(t.WaitsFor) == 0:
 		style, state = s.Waiting, "asks you"
+	case t.State == "idle":
+		style, state = s.Dim, "has not begun"
+	case t.State == "closed":
+		style, state = s.Dim, "closed"
 	case t.State == "completed":
 		style, state = s.Done, "completed"
 	case t.State == "failed":

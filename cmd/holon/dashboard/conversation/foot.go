@@ -127,6 +127,8 @@ func (d drawing) help() []screen.Key {
 			does = "steer"
 		}
 		return []screen.Key{{Name: "Enter", Does: does}, {Name: "Alt-Enter", Does: "new line"}, {Name: "PgUp", Does: "scroll"}, {Name: "Esc", Does: "keys"}}
+	case onChildren:
+		return []screen.Key{{Name: "Enter", Does: "open"}, {Name: "↑ ↓", Does: "choose"}, {Name: "Esc", Does: "back"}}
 	case onQuestion:
 		if d.m.typing() {
 			return []screen.Key{{Name: "Enter", Does: "answer"}, {Name: "PgDn", Does: "more"}, {Name: "Esc", Does: "later"}}
@@ -149,7 +151,7 @@ func (d drawing) help() []screen.Key {
 	for _, key := range keys {
 		switch {
 		case key.Name == "Tab", key.Name == "a":
-		case key.Name == "i" && d.m.turns.active() == nil:
+		case key.Name == "i" && d.m.turns.active() == nil, key.Name == "c" && len(d.m.children.threads) == 0:
 		default:
 			list = append(list, key)
 		}

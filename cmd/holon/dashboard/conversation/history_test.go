@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/rpc/client"
 )
 
 func TestASupersededAttemptIsALine(t *testing.T) {
@@ -77,15 +78,80 @@ func TestChildrenAreEntered(t *testing.T) {
 	p.shows("├ child the docs working")
 	p.keys("<esc>", "k", "<enter>")
 	p.wants(screen.Open{Thread: "thread_9"})
-	// It is looked at again while it works, and no longer.
+	// It is looked at again when something happens there, and not too often.
 	p.kids[0]["state"], p.kids[0]["completed_at"] = "completed", start.Add(3*time.Second)
-	p.later(2 * childrenEvery)
-	p.shows("├ child the docs completed · 3 s")
+	for range 5 {
+		p.send(screen.Below{})
+	}
 	n := p.m.Counts().Requests
+	p.later(10 * childrenEvery)
+	if got := p.m.Counts().Requests - n; got != 2 {
+		t.Errorf("%d requests after five events below, want one for turns and one for threads", got)
+	}
+	p.shows("├ child the docs completed · 3 s")
+	n = p.m.Counts().Requests
 	p.later(time.Hour)
 	if got := p.m.Counts().Requests; got != n {
 		t.Errorf("%d requests in an idle hour", got-n)
 	}
+}
+
+// child is a thread below, as thread/list gives it.
+func child(id, parent string, level int, status string, seq int) object {
+	return object{
+		"thread_id": id, "parent": object{"thread_id": parent}, "level": level, "created_seq": seq,
+		"summary": object{"title": "the " + id, "status": status, "since": start},
+	}
+}
+
+// A thread below is shown also if it began without a child turn, before what is held of
+// the timeline, or below another one; and it can be entered.
+func TestAllThreadsBelowCanBeEntered(t *testing.T) {
+	p := newPage(t, 80, 24)
+	p.kids = []object{{"turn_id": "t9", "thread_id": "docs", "title": "read the docs", "state": "completed", "created_seq": 2}}
+	p.below = []object{
+		child("words", "docs", 2, "waiting", 290), child("tests", thread, 1, "working", 250), child("docs", thread, 1, "idle", 1),
+		{"thread_id": thread, "level": 0, "created_seq": 0},
+	}
+	for i := range 300 {
+		p.stored(fmt.Sprintf("i%d", i), "completed", said(fmt.Sprintf("message %d.", i)))
+	}
+	p.open()
+	p.shows("├ 3 threads below, 1 waiting for you, 1 at work: c lists them")
+	p.keys("<esc>", "k", "<enter>")
+	p.wants(screen.Open{Thread: "tests"})
+	p.keys("c")
+	p.shows("Threads below mend the build", "▸ ├ child the docs", "  ├ child the words", "asks you", "├ child the tests")
+	p.keys("j", "<enter>")
+	p.wants(screen.Open{Thread: "words"})
+	p.keys("c", "<down>", "<down>", "<down>", "<enter>")
+	p.wants(screen.Open{Thread: "tests"})
+	// One that is older than what is held comes with the items around it.
+	p.hides("read the docs")
+	for range 400 {
+		p.keys("<pgup>")
+	}
+	p.shows("message 0.", "├ child read the docs")
+	p.hides("child the docs") // its turn is there
+}
+
+// A thread that begins while the page is open is shown, whoever has started it.
+func TestAThreadBelowThatBeginsIsShown(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	p.keys("<esc>", "c")
+	p.shows("No thread is below this one.")
+	p.seq = 40
+	p.below = []object{child("tests", thread, 1, "idle", 40)}
+	p.send(screen.Below{})
+	p.later(childrenEvery)
+	p.shows("├ child the tests", "has not begun", "├ 1 thread below: c lists them")
+	p.keys("c", "<esc>")
+	p.shows("├ child the tests")
+	p.below = append(p.below, child("more", thread, 1, "idle", 41)) // while the page was not connected
+	p.send(screen.Connection{State: client.State{Kind: client.Lost}})
+	p.send(screen.Connection{State: client.State{Kind: client.Resumed}})
+	p.later(childrenEvery)
+	p.shows("├ child the more")
 }
 
 func TestOlderItemsComeWhenOneScrollsUp(t *testing.T) {

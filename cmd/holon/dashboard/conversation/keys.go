@@ -26,6 +26,7 @@ var keys = []screen.Key{
 	{Name: "Space", Does: "unfold"},
 	{Name: "↑ ↓", Does: "scroll"},
 	{Name: "g G", Does: "begin, end"},
+	{Name: "c", Does: "threads below"},
 	{Name: "i", Does: "interrupt"},
 	{Name: "r", Does: "retry"},
 	{Name: "x", Does: "close"},
@@ -46,6 +47,9 @@ func (h hands) key(now time.Time, msg tea.KeyPressMsg) []screen.Action {
 	if h.m.focus == onHelp {
 		h.m.focus = onTimeline
 		return nil
+	}
+	if h.m.focus == onChildren {
+		return h.childrenKey(name)
 	}
 	switch name {
 	case "pgup", "pgdown":
@@ -192,6 +196,8 @@ func (h hands) command(now time.Time, name string) []screen.Action {
 		return h.selectNext(name == "j")
 	case "a":
 		h.answerNow()
+	case "c":
+		h.listChildren()
 	case "i":
 		h.interrupt()
 	case "r":

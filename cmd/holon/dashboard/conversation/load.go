@@ -13,13 +13,10 @@ import (
 
 // Sizes of pages, and times.
 const (
-	itemsPage    = 60
-	turnsPage    = 100
-	childrenPage = 40
+	itemsPage = 60
+	turnsPage = 100
 	// tryAgain is when a thread that could not be read is read again.
 	tryAgain = 3 * time.Second
-	// childrenEvery is how often children that work are looked at.
-	childrenEvery = 3 * time.Second
 )
 
 // loader reads a thread from the server: first the thread, which says after which seq to
@@ -34,11 +31,10 @@ type loader struct {
 	failed  string
 	again   time.Time // when to try again
 
-	items, waiting, turns, children json.RawMessage
+	items, waiting, turns json.RawMessage
 
-	olderAsked    bool
-	childrenAsked bool
-	reading       map[string]bool // items that are read again
+	olderAsked bool
+	reading    map[string]bool // items that are read again
 }
 
 // intake takes what comes from the server: answers to requests, and events.
@@ -52,10 +48,11 @@ func (l *loader) call(name, method string, params map[string]any) screen.Action 
 // reload reads the thread again from the beginning.
 func (in intake) reload() []screen.Action {
 	in.m.loader = loader{round: in.m.loader.round + 1, begun: true}
+	in.m.children.asked = 0 // answers of earlier rounds are ignored
 	return []screen.Action{in.m.loader.call("thread", "thread/read", map[string]any{"thread_id": in.m.options.Thread})}
 }
 
-// due starts the first round, tries a failed one again, and looks after children.
+// due starts the first round, tries a failed one again, and looks at children.
 func (in intake) due(now time.Time) []screen.Action {
 	l := &in.m.loader
 	switch {
@@ -63,28 +60,8 @@ func (in intake) due(now time.Time) []screen.Action {
 		return in.reload()
 	case !l.again.IsZero() && !now.Before(l.again):
 		return in.reload()
-	case l.ready && !l.childrenAsked && in.childrenWork() && now.Sub(in.m.fresh) >= childrenEvery:
-		return in.askChildren()
 	}
-	return nil
-}
-
-func (in intake) childrenWork() bool {
-	for _, e := range in.m.history.entries {
-		if e.child != nil && !e.child.row.ended() {
-			return true
-		}
-	}
-	return false
-}
-
-func (in intake) askChildren() []screen.Action {
-	in.m.loader.childrenAsked = true
-	return []screen.Action{in.m.loader.call("refresh", "turn/list", in.childrenParams())}
-}
-
-func (in intake) childrenParams() map[string]any {
-	return map[string]any{"parent_thread_id": in.m.options.Thread, "order": "desc", "limit": childrenPage}
+	return in.lookAtChildren(now)
 }
 
 func (in intake) itemsParams() map[string]any {
@@ -103,7 +80,7 @@ func (in intake) loaded(now time.Time, call screen.Call, d screen.Done) []screen
 	}
 	switch name {
 	case "thread":
-		return in.threadRead(d.Result)
+		return in.threadRead(now, d.Result)
 	case "older":
 		l.olderAsked = false
 		in.olderItems(d.Result)
@@ -111,9 +88,9 @@ func (in intake) loaded(now time.Time, call screen.Call, d screen.Done) []screen
 	case "older turns":
 		in.olderTurns(d.Result)
 		return nil
-	case "refresh":
-		l.childrenAsked, in.m.fresh = false, now
-		in.putChildren(d.Result)
+	case "children", "below":
+		in.m.children.asked--
+		in.gotChildren(name, d.Result)
 		return nil
 	case "waiting again":
 		return append(in.judge(now, d.Result), in.subjects()...)
@@ -121,8 +98,6 @@ func (in intake) loaded(now time.Time, call screen.Call, d screen.Done) []screen
 		l.items = d.Result
 	case "turns":
 		l.turns = d.Result
-	case "children":
-		l.children = d.Result
 	case "waiting":
 		l.waiting = d.Result
 	default: // one item
@@ -150,20 +125,16 @@ func (in intake) notLoaded(now time.Time, name string, err error) []screen.Actio
 		if client.IsKind(err, "not_found") || client.IsKind(err, "thread_not_found") {
 			l.again = time.Time{}
 		}
-	case "children":
-		if l.missing--; l.missing == 0 {
-			return in.begin(now)
-		}
 	case "older":
 		l.olderAsked = false
 		in.m.status = "Older items cannot be read. " + screen.Words(err)
-	case "refresh":
-		l.childrenAsked, in.m.fresh = false, now
+	case "children", "below":
+		in.m.children.asked--
 	}
 	return nil
 }
 
-func (in intake) threadRead(result json.RawMessage) []screen.Action {
+func (in intake) threadRead(now time.Time, result json.RawMessage) []screen.Action {
 	var r struct {
 		Thread    threadRow `json:"thread"`
 		LatestSeq int64     `json:"latest_seq"`
@@ -171,13 +142,13 @@ func (in intake) threadRead(result json.RawMessage) []screen.Action {
 	decode(result, &r)
 	in.m.thread = r.Thread
 	l := &in.m.loader
-	l.after, l.missing = r.LatestSeq, 4
+	l.after, l.missing = r.LatestSeq, 3
 	newest := map[string]any{"thread_id": in.m.options.Thread, "order": "desc", "limit": turnsPage}
-	return append(in.askWaiting("waiting"),
+	out := append(in.askWaiting("waiting"),
 		l.call("items", "item/list", in.itemsParams()),
 		l.call("turns", "turn/list", newest),
-		l.call("children", "turn/list", in.childrenParams()),
 	)
+	return append(out, in.askChildren(now)...)
 }
 
 // askWaiting asks for the questions that are open.
@@ -215,14 +186,13 @@ func (in intake) begin(now time.Time) []screen.Action {
 	in.m.turns.older = newest.NextCursor
 	in.takeItems(l.items)
 	out := in.judge(now, l.waiting)
-	in.putChildren(l.children)
-	in.m.fresh = now
+	in.placeChildren()
 	for key := range unfolded {
 		if e := in.m.history.byKey[key]; e != nil {
 			e.unfolded = unfolded[key]
 		}
 	}
-	l.items, l.turns, l.children, l.waiting = nil, nil, nil, nil
+	l.items, l.turns, l.waiting = nil, nil, nil
 	l.ready, l.failed = true, ""
 	if in.m.history.byKey[in.m.view.top] == nil {
 		in.m.view.toEnd()
@@ -294,6 +264,7 @@ func (in intake) askOlder() []screen.Action {
 
 func (in intake) olderItems(result json.RawMessage) {
 	in.takeItems(result)
+	in.placeChildren()
 	in.m.history.trim(in.m.view.follow)
 }
 
@@ -305,20 +276,6 @@ func (in intake) olderTurns(result json.RawMessage) {
 	}
 	in.m.turns.older = page.NextCursor
 	in.putEnds()
-}
-
-func (in intake) putChildren(result json.RawMessage) {
-	var page turnsResult
-	decode(result, &page)
-	for _, row := range page.Turns {
-		key := "child:" + row.TurnID
-		if e := in.m.history.byKey[key]; e != nil {
-			e.child.row = *row
-			in.m.history.changed(e)
-		} else if row.CreatedSeq >= in.m.history.oldestSeq() && !in.m.history.detached {
-			in.m.history.put(&entry{key: key, seq: row.CreatedSeq, child: &childTurn{row: *row}})
-		}
-	}
 }
 
 // read asks for an item.

@@ -30,13 +30,14 @@ type Counts struct{ Renders, Rows, Requests int }
 
 // Model is the page of one thread (screen.Page). One goroutine uses it.
 type Model struct {
-	options Options
-	thread  threadRow
-	loader  loader
-	history *history
-	turns   *turns
-	asks    asks
-	marks   *renderings
+	options  Options
+	thread   threadRow
+	loader   loader
+	history  *history
+	turns    *turns
+	asks     asks
+	marks    *renderings
+	children children
 	composer
 	view
 	focus   focus
@@ -47,7 +48,6 @@ type Model struct {
 	cursor  int64     // seq of the newest event that was taken
 	seen    int64     // … as the server was told …
 	toldAt  time.Time // … then
-	fresh   time.Time // of the children: when they were asked for
 	counts  Counts
 }
 
@@ -58,6 +58,7 @@ const (
 	onTimeline focus = iota
 	onInput
 	onQuestion
+	onChildren
 	onHelp
 )
 
@@ -140,6 +141,8 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 	case client.Event:
 		out = intake{m}.event(now, msg)
 		m.view.grown()
+	case screen.Below:
+		m.children.due = true
 	case []client.Event:
 		for _, e := range msg {
 			out = append(out, intake{m}.event(now, e)...)
@@ -190,6 +193,7 @@ func (m *Model) connection(s client.State) []screen.Action {
 	if m.offline, m.why = s.Kind == client.Lost, s.Reason; m.offline || !was {
 		return nil
 	}
+	m.children.due = true
 	return intake{m}.askWaiting("waiting again")
 }
 

@@ -23,7 +23,8 @@ type page struct {
 	seq     int64
 	items   []object // the newest last
 	turns   []object
-	kids    []object
+	kids    []object        // child turns …
+	below   []object        // … and threads below
 	actions []screen.Action // those that the page does not answer by itself
 	refuse  map[string]error
 	working bool // Work is left undone
@@ -83,6 +84,8 @@ func (p *page) answer(call screen.Call) screen.Done {
 			rows = p.kids
 		}
 		result = object{"turns": reversed(rows)}
+	case "thread/list":
+		result = object{"threads": p.below}
 	case "item/read":
 		for _, it := range p.items {
 			if it["item_id"] == params["item_id"] {

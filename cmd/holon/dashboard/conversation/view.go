@@ -81,8 +81,8 @@ func (m *Model) Changes(now time.Time) time.Time {
 	if m.mustTell() {
 		sooner(m.toldAt.Add(seenEvery))
 	}
-	if m.loader.ready && !m.loader.childrenAsked && (intake{m}).childrenWork() {
-		sooner(m.fresh.Add(childrenEvery))
+	if m.loader.ready && m.children.due && m.children.asked == 0 {
+		sooner(m.children.askedAt.Add(childrenEvery))
 	}
 	return at
 }
@@ -113,12 +113,19 @@ func (d drawing) draw(now time.Time) []string {
 	if d.m.focus == onHelp {
 		return screen.Fill(d.helpPage(), width, height)
 	}
+	if d.m.focus == onChildren {
+		return screen.Fill(d.childrenPage(p), width, height)
+	}
 	header := d.header(p)
 	foot := d.foot(p)
 	room := height - 1 - len(foot.rows)
 	box, boxX, boxY := d.questionBox(p, room)
-	v.area = max(0, room-len(box))
-	lines := append([]string{header}, screen.Fill(d.timeline(p), width, v.area)...)
+	lines := []string{header}
+	if below := d.childrenLine(p); below != "" && room-len(box) > 3 {
+		lines = append(lines, below)
+	}
+	v.area = max(0, room+1-len(lines)-len(box))
+	lines = append(lines, screen.Fill(d.timeline(p), width, v.area)...)
 	if boxX >= 0 {
 		v.cursor.x, v.cursor.y, v.cursor.show = boxX, len(lines)+boxY, true
 	}

@@ -22,12 +22,23 @@ import (
 // says whether it stays open.
 type streams struct {
 	serve func(n int, w http.ResponseWriter) (stays bool)
+	below string // a thread below that begins
 
 	mu      sync.Mutex
 	cursors []string // what each connection has asked for
 }
 
 func (s *streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Has("within_thread_id") { // the threads below
+		open(w, 3, 2)
+		if s.below != "" {
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","method":"thread/started","params":{"seq":9,"thread_id":"t","timestamp":"2026-11-21T10:00:00.000Z"}}`+"\n")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","method":"thread/started","params":{"seq":10,"thread_id":%q,"timestamp":"2026-11-21T10:00:00.000Z"}}`+"\n", s.below)
+			w.(http.Flusher).Flush()
+		}
+		<-r.Context().Done()
+		return
+	}
 	s.mu.Lock()
 	s.cursors = append(s.cursors, r.URL.Query().Get("thread_id")+" after "+r.URL.Query().Get("after_seq"))
 	n := len(s.cursors)
@@ -69,6 +80,8 @@ func follow(t *testing.T, s *streams, until string) (said []string, ended error)
 			}
 		case screen.Connection:
 			said = append(said, string(msg.State.Kind))
+		case screen.Below:
+			said = append(said, "below")
 		case screen.Done:
 			if msg.Action != action {
 				t.Errorf("the end of %#v", msg.Action)
@@ -128,6 +141,14 @@ func TestFollowEndsWhenTheLogHasAGap(t *testing.T) {
 	}
 }
 
+func TestFollowTellsOfThreadsBelow(t *testing.T) {
+	s := &streams{below: "child", serve: func(int, http.ResponseWriter) bool { return false }}
+	said, ended := follow(t, s, "below")
+	if n := strings.Count(strings.Join(said, " "), "below"); n != 1 || ended != nil {
+		t.Errorf("%v, %v", said, ended)
+	}
+}
+
 func TestEventsComeTogetherAndInTheirPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pieces := make(chan tea.Msg, 2*mostTogether)
@@ -154,10 +175,12 @@ func TestEventsComeTogetherAndInTheirPlace(t *testing.T) {
 		time.Sleep(gather)
 		put(2000, 2001)
 		pieces <- screen.Connection{}
+		pieces <- screen.Below{}
 		put(2002, 2002)
+		pieces <- screen.Below{}
 		close(pieces) // what has come is not lost
 		<-done
-		if want := "1-1000 1001-1006 2000-2001 screen.Connection 2002-2002"; strings.Join(got, " ") != want {
+		if want := "1-1000 1001-1006 2000-2001 screen.Connection 2002-2002 screen.Below"; strings.Join(got, " ") != want {
 			t.Errorf("%s, want %s", strings.Join(got, " "), want)
 		}
 	})
