@@ -143,7 +143,7 @@ func TestFiveAgents(t *testing.T) {
 	}
 
 	term.Keys("a")
-	term.AwaitText("Fix the test asks: May I run the tests?", "1 Allow", "2 Reject")
+	term.AwaitText("Fix the test asks", "? May I run the tests?", "1 Allow  [y]", "2 Reject  [n]")
 	term.Await("the answer arrives", func(screen string) bool {
 		if !strings.Contains(screen, "1 Allow") {
 			return true

@@ -129,14 +129,8 @@ func (h hands) questionKey(now time.Time, name, text string) []screen.Action {
 		q.choice = min(len(q.content.Options)-1, q.choice+1)
 	case "enter":
 		choice = q.choice
-	case "y":
-		choice = q.optionOf("allow")
-	case "n":
-		choice = q.optionOf("reject")
 	default:
-		if len(text) == 1 && text[0] >= '1' && text[0] <= '9' {
-			choice = int(text[0] - '1')
-		}
+		choice = q.pick(name, text)
 	}
 	if answer, ok := q.choose(choice); ok {
 		q.sent = true

@@ -224,8 +224,8 @@ func (m *Model) paste(msg tea.PasteMsg) {
 	switch {
 	case m.form != nil:
 		m.form.update(msg)
-	case m.asked != nil && m.asked.typing():
-		m.asked.input, _ = m.asked.input.Update(msg)
+	case m.asked != nil && m.asked.ask != nil:
+		m.asked.ask.Paste(msg.Content)
 	case m.filter.open:
 		m.filter.input, _ = m.filter.input.Update(msg)
 		m.setFilter(m.filter.input.Value())
@@ -250,7 +250,7 @@ func (m *Model) keysOf() []screen.Key {
 	case m.asked != nil && m.asked.typing():
 		return []screen.Key{{Name: "Enter", Does: "send"}, {Name: "Esc", Does: "leave it open"}}
 	case m.asked != nil:
-		return []screen.Key{{Name: "1–9", Does: "choose"}, {Name: "Enter", Does: "the thread"}, {Name: "Esc", Does: "leave"}}
+		return []screen.Key{{Name: "1–9", Does: "choose"}, {Name: "y", Does: "allow"}, {Name: "n", Does: "reject"}, {Name: "Enter", Does: "the thread"}, {Name: "Esc", Does: "leave"}}
 	case m.filter.open:
 		return []screen.Key{{Name: "Enter", Does: "keep"}, {Name: "Esc", Does: "all threads"}}
 	}

@@ -18,7 +18,7 @@ func (m *Model) panel(now time.Time, width, height int) []string {
 	case m.sure != nil:
 		return boxed(m.styles, screen.Wrap(m.sure.question+" y interrupts it.", width), width)
 	case m.asked != nil:
-		return boxed(m.styles, m.asked.lines(m, now, width, max(height-3, 3)), width)
+		return m.asked.lines(m, now, width, max(height-2, 4))
 	case m.filter.open:
 		return []string{m.filter.line(width)}
 	}
