@@ -163,7 +163,7 @@ func (in intake) placeChild(key string, row *turnRow) {
 	if e := in.m.history.byKey[key]; e != nil {
 		e.child.row = *row
 		in.m.history.changed(e)
-	} else if row.CreatedSeq >= in.m.history.oldestSeq() && !in.m.history.detached {
+	} else if in.m.history.covers(row.CreatedSeq) {
 		in.m.history.put(&entry{key: key, seq: row.CreatedSeq, child: &childTurn{row: *row}})
 	}
 }

@@ -71,11 +71,12 @@ func (in intake) itemEvent(now time.Time, f *fold.Event, params json.RawMessage)
 		row.CreatedSeq = e.item.created
 		e.item = row.item()
 		in.m.history.changed(e)
-	case f.Method == notify.ItemCreated && !in.m.history.detached:
+	case f.Method == notify.ItemCreated && in.m.history.newer == "":
 		in.m.history.add(row)
 		in.appended(row.ItemID)
 	case f.Method == notify.ItemCreated:
 		in.m.view.below++
+		in.m.loader.missed = true
 	}
 	it := row.item()
 	if it.asks() {
@@ -164,7 +165,7 @@ func (in intake) turnEvent(now time.Time, f *fold.Event, e client.Event) []scree
 	if known := in.m.history.byKey[key]; known != nil {
 		in.m.history.drop(known)
 	}
-	if !in.m.history.detached {
+	if in.m.history.newer == "" {
 		in.m.history.put(&entry{key: key, seq: f.Seq, turn: f.TurnID, end: &ending{row: *row, lineage: f.Lineage}})
 	}
 	for _, q := range append([]*question(nil), in.m.asks.open...) {

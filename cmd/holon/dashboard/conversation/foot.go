@@ -108,6 +108,8 @@ func (d drawing) deciding(p *painter) (rows []string) {
 func (d drawing) bottom(p *painter) string {
 	s := p.styles
 	switch {
+	case d.m.loader.jumps:
+		return s.Notice.Paint(screen.Widest(p.width, "Reading the beginning of the thread …", "Reading …"))
 	case d.m.status != "":
 		return s.Notice.Paint(screen.OneLine(d.m.status))
 	case d.m.offline:

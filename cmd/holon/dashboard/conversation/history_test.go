@@ -173,6 +173,97 @@ func TestOlderItemsComeWhenOneScrollsUp(t *testing.T) {
 	p.hides("scrolled up")
 }
 
+// One key reaches the first block of a thread of any length, and from there one comes to
+// its end: every block once, in order, and never too many held.
+func TestTheBeginningOfALongThreadIsOneKeyAway(t *testing.T) {
+	p := newPage(t, 80, 24)
+	p.turns = []object{{"turn_id": "t0", "thread_id": thread, "state": "completed", "created_seq": 1, "updated_seq": 3}}
+	const last = 5000
+	for i := range last {
+		p.stored(fmt.Sprintf("i%d", i), "completed", said(fmt.Sprintf("message %d.", i)))
+	}
+	p.open()
+	p.keys("<esc>")
+	n := p.m.Counts().Requests
+	p.slow = true
+	p.keys("g")
+	p.shows("message 4999.", "Reading the beginning of the thread")
+	p.answerAll()
+	p.shows("message 0.", "✓ completed", "scrolled up")
+	p.hides("Reading")
+	if got := p.m.Counts().Requests - n; got != 2 {
+		t.Errorf("%d requests for the beginning, want one for items and one for turns", got)
+	}
+	next := 0
+	for page := 0; !p.m.view.follow; page++ {
+		for _, e := range p.m.history.entries {
+			if e.item == nil || e.item.id != fmt.Sprintf("i%d", next) {
+				continue
+			}
+			next++
+		}
+		if page == 100 { // it comes while the end is not held
+			p.stored("i5000", "completed", said("message 5000."))
+			p.event("item/created", object{"item_id": "i5000", "turn_id": "t1", "status": "completed", "content": said("message 5000."), "lineage": lineage(1)})
+		}
+		if held := len(p.m.history.entries); held > 3*maxHeld+itemsPage || page > 2*last {
+			t.Fatalf("%d blocks are held after %d pages", held, page)
+		}
+		p.keys("<pgdown>")
+	}
+	p.shows("message 4999.", "message 5000.")
+	if next < last {
+		t.Errorf("the blocks from %d on were left out", next)
+	}
+	p.item("i5001", "t1", "completed", said("message 5001."))
+	p.shows("message 5001.")
+}
+
+// Whoever goes elsewhere while the beginning is read stays there.
+func TestGoingToTheBeginningCanBeTakenBack(t *testing.T) {
+	p := newPage(t, 80, 24)
+	for i := range 300 {
+		p.stored(fmt.Sprintf("i%d", i), "completed", said(fmt.Sprintf("message %d.", i)))
+	}
+	p.open()
+	p.slow = true
+	p.keys("<esc>", "g", "G")
+	p.answerAll()
+	p.shows("message 299.")
+	p.refuse["item/list"] = fmt.Errorf("it is locked")
+	p.keys("g")
+	p.shows("message 299.", "The beginning cannot be read. It is locked.")
+}
+
+// An item that comes while the last page is read is not left out.
+func TestAnItemThatComesWhileTheEndIsReadIsThere(t *testing.T) {
+	p := newPage(t, 80, 24)
+	for i := range 100 {
+		p.stored(fmt.Sprintf("i%d", i), "completed", said(fmt.Sprintf("message %d.", i)))
+	}
+	p.open()
+	p.keys("<esc>", "g")
+	for range 20 {
+		p.keys("<pgdown>")
+		if len(p.kept) > 0 {
+			break
+		}
+		p.slow = true
+	}
+	answers := []screen.Done{}
+	for _, call := range p.kept {
+		answers = append(answers, p.answer(call))
+	}
+	p.stored("late", "completed", said("the late one"))
+	p.event("item/created", object{"item_id": "late", "turn_id": "t1", "status": "completed", "content": said("the late one"), "lineage": lineage(1)})
+	p.slow, p.kept = false, nil
+	for _, done := range answers {
+		p.send(done)
+	}
+	p.keys("<pgdown>", "<pgdown>", "<pgdown>", "<pgdown>", "<pgdown>", "<pgdown>")
+	p.shows("message 99.", "the late one")
+}
+
 func TestNewBlocksAreCountedBelow(t *testing.T) {
 	p := newPage(t, 80, 24).open()
 	for i := range 40 {
@@ -229,7 +320,7 @@ func TestWhatIsHeldIsBounded(t *testing.T) {
 		}
 	}
 	p.shows("stored 0.")
-	if !p.m.history.detached {
+	if p.m.history.newer == "" {
 		t.Fatal("nothing was dropped")
 	}
 	p.item("new", "t1", "completed", said("the newest"))

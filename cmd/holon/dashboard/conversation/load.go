@@ -34,6 +34,10 @@ type loader struct {
 	items, waiting, turns json.RawMessage
 
 	olderAsked bool
+	olderFrom  string // the cursor that was asked with
+	jumps      bool   // the beginning of the thread is read
+	newerAsked bool
+	missed     bool            // an item has come since, which the page may not have
 	reading    map[string]bool // items that are read again
 }
 
@@ -82,8 +86,18 @@ func (in intake) loaded(now time.Time, call screen.Call, d screen.Done) []screen
 	case "thread":
 		return in.threadRead(now, d.Result)
 	case "older":
-		l.olderAsked = false
-		in.olderItems(d.Result)
+		if l.olderAsked = false; l.olderFrom == in.m.history.older { // else it is another part now
+			in.olderItems(d.Result)
+		}
+		return nil
+	case "first":
+		in.firstItems(d.Result)
+		return nil
+	case "newer":
+		l.newerAsked = false
+		return in.newerItems(d.Result)
+	case "early turns":
+		in.earlyTurns(d.Result)
 		return nil
 	case "older turns":
 		in.olderTurns(d.Result)
@@ -128,6 +142,12 @@ func (in intake) notLoaded(now time.Time, name string, err error) []screen.Actio
 	case "older":
 		l.olderAsked = false
 		in.m.status = "Older items cannot be read. " + screen.Words(err)
+	case "first":
+		l.jumps = false
+		in.m.status = "The beginning cannot be read. " + screen.Words(err)
+	case "newer":
+		l.newerAsked = false
+		in.m.status = "What follows cannot be read. " + screen.Words(err)
 	case "children", "below":
 		in.m.children.asked--
 	}
@@ -239,19 +259,26 @@ func (in intake) takeItems(result json.RawMessage) {
 // putEnds adds the ends of turns that belong to the part that is held.
 func (in intake) putEnds() {
 	for _, id := range in.m.turns.order {
-		if t := in.m.turns.rows[id]; t.ended() && t.UpdatedSeq >= in.m.history.oldestSeq() && !in.m.history.detached {
-			in.m.history.put(&entry{key: "end:" + id, seq: t.UpdatedSeq, turn: id, end: &ending{row: *t}})
-		}
+		in.putEnd(in.m.turns.rows[id])
+	}
+	for _, t := range in.m.turns.early {
+		in.putEnd(t)
+	}
+}
+
+func (in intake) putEnd(t *turnRow) {
+	if t.ended() && in.m.history.covers(t.UpdatedSeq) {
+		in.m.history.put(&entry{key: "end:" + t.TurnID, seq: t.UpdatedSeq, turn: t.TurnID, end: &ending{row: *t}})
 	}
 }
 
 // askOlder asks for the page before the oldest item.
 func (in intake) askOlder() []screen.Action {
 	l := &in.m.loader
-	if in.m.history.older == "" || l.olderAsked || !l.ready {
+	if in.m.history.older == "" || l.olderAsked || l.jumps || !l.ready {
 		return nil
 	}
-	l.olderAsked = true
+	l.olderAsked, l.olderFrom = true, in.m.history.older
 	params := in.itemsParams()
 	params["cursor"] = in.m.history.older
 	out := []screen.Action{l.call("older", "item/list", params)}

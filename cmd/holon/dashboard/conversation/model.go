@@ -238,6 +238,9 @@ func (m *Model) due(now time.Time) (out []screen.Action) {
 	if m.wantsOlder() {
 		out = append(out, intake{m}.askOlder()...)
 	}
+	if m.wantsNewer() {
+		out = append(out, intake{m}.askNewer()...)
+	}
 	if !m.sure.closeAt.IsZero() && !now.Before(m.sure.closeAt) {
 		m.sure.closeAt = time.Time{}
 		out = append(out, screen.Close{Thread: m.options.Thread})

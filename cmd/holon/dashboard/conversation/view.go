@@ -29,7 +29,8 @@ type view struct {
 
 	width, height int
 	area          int  // rows of the timeline
-	short         bool // the timeline does not fill the window
+	short         bool // the timeline does not fill the window …
+	shortBelow    bool // … below, since what follows is not held
 	subjectTop    int  // rows of the question's subject above its window
 	subjectRows   int
 	subjectOf     string
@@ -73,7 +74,7 @@ func (m *Model) Changes(now time.Time) time.Time {
 	if v.stale {
 		sooner(v.drawnAt.Add(drawEvery))
 	}
-	if len(m.marks.missed) > 0 || !m.loader.begun || m.wantsOlder() {
+	if len(m.marks.missed) > 0 || !m.loader.begun || m.wantsOlder() || m.wantsNewer() {
 		sooner(now)
 	}
 	sooner(m.loader.again)
@@ -90,6 +91,11 @@ func (m *Model) Changes(now time.Time) time.Time {
 // wantsOlder tells whether the window has room for older items.
 func (m *Model) wantsOlder() bool {
 	return m.view.short && m.history.older != "" && m.loader.ready && !m.loader.olderAsked
+}
+
+// wantsNewer tells whether the window has room for items that follow what is held.
+func (m *Model) wantsNewer() bool {
+	return m.view.shortBelow && m.history.newer != "" && m.loader.ready && !m.loader.newerAsked && m.status == ""
 }
 
 // Cursor implements screen.Page.
@@ -213,7 +219,7 @@ func (d drawing) redrawIn(now time.Time, in time.Duration) {
 // timeline draws the visible part of the timeline.
 func (d drawing) timeline(p *painter) []string {
 	v := &d.m.view
-	v.visible, v.short = v.visible[:0], false
+	v.visible, v.short, v.shortBelow = v.visible[:0], false, false
 	entries := d.m.history.entries
 	if v.area == 0 {
 		return nil
@@ -230,7 +236,8 @@ func (d drawing) timeline(p *painter) []string {
 			v.top = entries[i].key
 			return lines
 		}
-		if d.m.history.detached { // the next key downwards reads what is missing
+		if d.m.history.newer != "" {
+			v.shortBelow = true
 			lines, _ := d.down(i, v.offset, v.area)
 			return lines
 		}
