@@ -253,7 +253,7 @@ func (h hands) childrenKey(name string) []screen.Action {
 	case "q":
 		return append(h.closeNow(), screen.Quit{})
 	case "?":
-		h.m.focus = onHelp
+		h.m.help.Open = true
 	case "up", "k":
 		step = -1
 	case "down", "j":

@@ -89,12 +89,12 @@ func (d drawing) deciding(p *painter) (rows []string) {
 	text := d.m.ask()
 	switch {
 	case text != "":
-	case d.m.sure.key == "i":
-		text = "Interrupt the turn? i interrupts it, Esc does not."
-	case !d.m.sure.closeAt.IsZero():
-		left := d.m.sure.closeAt.Sub(p.now)
+	case d.m.sure != nil:
+		text = d.m.sure.Question
+	case !d.m.closeAt.IsZero():
+		left := d.m.closeAt.Sub(p.now)
 		d.redrawIn(p.now, left%time.Second+1)
-		text = fmt.Sprintf("The thread is closed in %s. u keeps it open.", screen.Span(left+time.Second-1))
+		text = fmt.Sprintf("“%s” is closed in %s. u keeps it open.", d.m.Title(), screen.Span(left+time.Second-1))
 	default:
 		return nil
 	}
@@ -122,6 +122,9 @@ func (d drawing) bottom(p *painter) string {
 
 // help are the keys that matter now.
 func (d drawing) help() []screen.Key {
+	if d.m.sure != nil {
+		return screen.SureKeys
+	}
 	switch d.m.focus {
 	case onInput:
 		does := "start a turn"
@@ -150,7 +153,7 @@ func (d drawing) help() []screen.Key {
 		list = append(list, screen.Key{Name: "Enter", Does: "unfold"})
 	}
 	list = append(list, screen.Key{Name: "Tab", Does: "write"})
-	for _, key := range keys {
+	for _, key := range lineKeys {
 		switch {
 		case key.Name == "Tab", key.Name == "a":
 		case key.Name == "i" && d.m.turns.active() == nil, key.Name == "c" && len(d.m.children.threads) == 0:

@@ -366,7 +366,7 @@ func TestWithoutAListOfChildrenThePageWorks(t *testing.T) {
 func TestACloseCanBeUndone(t *testing.T) {
 	p := newPage(t, 80, 24).open()
 	p.keys("<esc>", "x")
-	p.shows("The thread is closed in 5 s. u keeps it open.")
+	p.shows("“mend the build” is closed in 5 s. u keeps it open.")
 	p.later(4 * time.Second)
 	p.keys("u")
 	p.later(time.Minute)

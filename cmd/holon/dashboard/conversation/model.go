@@ -41,7 +41,9 @@ type Model struct {
 	composer
 	view
 	focus   focus
-	sure    confirm
+	sure    *screen.Sure // what waits for a confirmation
+	closeAt time.Time    // when the thread is closed, unless that is taken back
+	help    screen.Help
 	status  string    // a sentence at the bottom, until the next key
 	offline bool      // the connection is lost …
 	why     error     // … because of this
@@ -59,7 +61,6 @@ const (
 	onInput
 	onQuestion
 	onChildren
-	onHelp
 )
 
 // threadRow is a thread as thread/read gives it.
@@ -241,8 +242,8 @@ func (m *Model) due(now time.Time) (out []screen.Action) {
 	if m.wantsNewer() {
 		out = append(out, intake{m}.askNewer()...)
 	}
-	if !m.sure.closeAt.IsZero() && !now.Before(m.sure.closeAt) {
-		m.sure.closeAt = time.Time{}
+	if !m.closeAt.IsZero() && !now.Before(m.closeAt) {
+		m.closeAt = time.Time{}
 		out = append(out, screen.Close{Thread: m.options.Thread})
 	}
 	if m.mustTell() && !now.Before(m.toldAt.Add(seenEvery)) {

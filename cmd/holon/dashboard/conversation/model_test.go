@@ -73,10 +73,13 @@ func TestLettersAreCommandsOnlyOutsideTheInputLine(t *testing.T) {
 	p.shows("> ixqra")
 	p.keys("<esc>", "i")
 	p.wants()
-	p.shows("Interrupt the turn?")
-	p.keys("<esc>")
-	p.wants()
-	p.keys("i", "i")
+	p.shows("Interrupt “mend the build” (turn t1)? y interrupts it.", "any other key do not")
+	for _, key := range []string{"<esc>", "i", "<enter>", "x"} {
+		p.keys(key)
+		p.wants(screen.Say{Text: "Not interrupted."})
+		p.keys("i")
+	}
+	p.keys("y")
 	p.wants(screen.Interrupt{Turn: "t1"})
 	p.keys("<tab>", "q")
 	p.wants()

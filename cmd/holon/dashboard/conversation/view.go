@@ -78,7 +78,7 @@ func (m *Model) Changes(now time.Time) time.Time {
 		sooner(now)
 	}
 	sooner(m.loader.again)
-	sooner(m.sure.closeAt)
+	sooner(m.closeAt)
 	if m.mustTell() {
 		sooner(m.toldAt.Add(seenEvery))
 	}
@@ -116,8 +116,9 @@ func (d drawing) draw(now time.Time) []string {
 		return screen.Fill(screen.Wrap("too small: at least 20 × 6", max(width, 1)), width, height)
 	}
 	p := &painter{styles: d.m.options.Styles, width: width, now: now, cwd: screen.OneLine(d.m.thread.Cwd)}
-	if d.m.focus == onHelp {
-		return screen.Fill(d.helpPage(), width, height)
+	if d.m.help.Open {
+		lines := screen.Fill(d.m.help.Lines(p.styles, allKeys, width, height-1), width, height-1)
+		return append(lines, screen.Pad(screen.HelpLine(p.styles, screen.HelpKeys, width), width))
 	}
 	if d.m.focus == onChildren {
 		return screen.Fill(d.childrenPage(p), width, height)
@@ -141,21 +142,6 @@ func (d drawing) draw(now time.Time) []string {
 	}
 	lines = append(lines, foot.rows...)
 	return screen.Fill(lines, width, height)
-}
-
-// helpPage names all keys: a line each, or in a small window one after the other.
-func (d drawing) helpPage() []string {
-	s := d.m.options.Styles
-	lines := append([]string{s.Title.Paint("Keys outside the input line"), ""}, screen.HelpPage(s, keys, d.m.view.width)...)
-	lines = append(lines, "", "In it: Enter sends, Alt-Enter or Ctrl-J is a new line, Esc leaves it.", "Any key goes back.")
-	if len(lines) <= d.m.view.height {
-		return lines
-	}
-	var names []string
-	for _, key := range keys {
-		names = append(names, key.Name+" "+key.Does)
-	}
-	return screen.Wrap(strings.Join(names, " · ")+"\nIn the input line: Enter send · Alt-Enter new line · Esc leave", d.m.view.width)
 }
 
 // header says which thread this is and what it does.

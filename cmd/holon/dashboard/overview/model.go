@@ -45,11 +45,11 @@ type Model struct {
 	away    []string // threads that the person has not looked at since they changed
 
 	filter filterLine
-	form   *form  // of a new thread; nil: not open
-	draft  *form  // a form that was left
-	asked  *asked // the question in the panel
-	sure   *sure  // what waits for a confirmation
-	help   help
+	form   *form        // of a new thread; nil: not open
+	draft  *form        // a form that was left
+	asked  *asked       // the question in the panel
+	sure   *screen.Sure // what waits for a confirmation
+	help   screen.Help
 
 	screen struct{ width, height, top, rows int } // of the last Lines
 

@@ -482,7 +482,7 @@ func TestHelpScrollsOnASmallScreen(t *testing.T) {
 	m := loaded(five()...)
 	press(m, noon, "?")
 	m.Lines(noon, 40, 10)
-	for range 3 {
+	for range 6 {
 		press(m, noon, " ", "j")
 		m.Lines(noon, 40, 10)
 	}

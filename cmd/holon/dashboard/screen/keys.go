@@ -25,15 +25,25 @@ func HelpLine(styles Styles, keys []Key, width int) string {
 	return Fit(b.String(), width)
 }
 
-// HelpPage names all keys. What does not fit on a line continues on the next one.
+// HelpPage names all keys. A key without a name is a heading. What does not fit on a line
+// continues on the next one.
 func HelpPage(styles Styles, keys []Key, width int) []string {
 	widest := 0
 	for _, key := range keys {
 		widest = max(widest, Width(key.Name))
 	}
+	widest = min(widest, width*2/5)
 	lines := make([]string, 0, len(keys))
 	for _, key := range keys {
+		if key.Name == "" {
+			lines = append(lines, styles.Title.Paint(Fit(key.Does, width)))
+			continue
+		}
 		name := styles.Key.Paint(Pad(key.Name, widest))
+		if Width(key.Name) > widest {
+			lines = append(lines, styles.Key.Paint(Fit(key.Name, width)))
+			name = blanks(widest)
+		}
 		for _, does := range Wrap(key.Does, max(width-widest-2, 1)) {
 			lines = append(lines, name+"  "+does)
 			name = blanks(widest)
