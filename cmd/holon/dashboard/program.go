@@ -229,7 +229,7 @@ func (p *program) View() tea.View {
 	lines := p.page.Lines(p.now(), p.width, p.height)
 	switch {
 	case p.notice != "":
-		lines[p.height-1] = p.styles.Notice.Paint(screen.Pad(p.notice, p.width))
+		screen.PutNotice(lines, p.styles.Notice, p.notice, p.width)
 	case !p.offline.IsZero():
 		lines[p.height-1] = p.styles.Failed.Paint(screen.Pad(screen.Offline(p.offline, p.why, p.width), p.width))
 	}

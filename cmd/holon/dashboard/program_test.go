@@ -275,3 +275,23 @@ func TestTheStartedThreadIsTheAnswer(t *testing.T) {
 		t.Errorf("the answer is %s, %v, want that of thread/start", started, err)
 	}
 }
+
+// In a window of 40 columns the line says all that matters: which key leads to the next
+// thread that waits, what has happened, and that there is no connection.
+func TestASmallWindowSaysWhatToDo(t *testing.T) {
+	p, _ := testProgram(t, Options{})
+	p.Update(tea.WindowSizeMsg{Width: 40, Height: 10})
+	p.Update(waiting(2))
+	if got := lastLine(p); got != "Enter open a answer w next ? keys" {
+		t.Errorf("the last line is %q", got)
+	}
+	p.say(noon, "Nothing to interrupt: thread_0 does not work at all, and it is long.")
+	if got := p.View().Content; !strings.Contains(got, "Nothing to interrupt: thread_0 does not") || !strings.Contains(got, "work at all, and it is long.") {
+		t.Errorf("the notice is cut:\n%s", got)
+	}
+	p.notice = ""
+	p.Update(screen.Connection{State: client.State{Kind: client.Lost, Reason: io.EOF}})
+	if got := lastLine(p); got != "The server is gone; trying again" {
+		t.Errorf("the last line is %q", got)
+	}
+}

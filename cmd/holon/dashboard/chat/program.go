@@ -303,7 +303,7 @@ func (p *program) View() tea.View {
 	page := p.top().page
 	lines := page.Lines(time.Now(), p.width, p.height)
 	if p.notice != "" {
-		lines[len(lines)-1] = screen.Pad(screen.OneLine(p.notice), p.width)
+		screen.PutNotice(lines, screen.NewStyles(p.options.Colour).Notice, p.notice, p.width)
 	}
 	v := tea.NewView(strings.Join(lines, "\n"))
 	v.AltScreen = true

@@ -39,18 +39,20 @@ func (d drawing) questionBox(p *painter, room int) (rows []string, x, y int) {
 	}
 	about := p.about(q, d.m.thread.Cwd)
 	window := most - 1 - len(answers)
-	v.subjectRows = len(about)
+	v.subjectMost = 0
 	hidden := len(about) - window
 	switch {
 	case hidden <= 0:
 		v.subjectTop, hidden = 0, 0
 	case window >= 3:
 		hidden++
+		v.subjectMost = hidden
 		v.subjectTop = min(v.subjectTop, hidden)
 		shown := window - 1
 		about = append(about[v.subjectTop:v.subjectTop+shown:v.subjectTop+shown], p.styles.Dim.Paint(d.moreOf(hidden)))
 		hidden = 0
 	default:
+		v.subjectMost = hidden
 		v.subjectTop = min(v.subjectTop, hidden)
 		about = about[v.subjectTop : v.subjectTop+window]
 	}
@@ -66,7 +68,7 @@ func (d drawing) moreOf(hidden int) string {
 	return fmt.Sprintf("  … %d more lines: a, then PgDn", hidden)
 }
 
-// scrollSubject scrolls what the question is about; false if all of it is visible.
+// scrollSubject scrolls what the question is about; false if there is no more of it.
 func (d drawing) scrollSubject(name string) bool {
 	v := &d.m.view
 	if v.subjectOf == "" || d.m.asks.front() == nil {
@@ -77,8 +79,8 @@ func (d drawing) scrollSubject(name string) bool {
 		step = -5
 	}
 	before := v.subjectTop
-	v.subjectTop = max(0, min(v.subjectTop+step, v.subjectRows-1))
-	return v.subjectTop != before || step > 0
+	v.subjectTop = max(0, min(v.subjectTop+step, v.subjectMost))
+	return v.subjectTop != before
 }
 
 // questionRule is the line above a question: how many there are, how one answers, and

@@ -203,7 +203,7 @@ func (d drawing) childrenPage(p *painter) []string {
 	lines := []string{p.styles.Title.Paint(screen.Fit("Threads below "+d.m.Title(), p.width))}
 	if len(c.threads) == 0 {
 		lines = append(lines, screen.Wrap("There are none any more. Esc goes back.", p.width)...)
-		return append(screen.Fill(lines, p.width, d.m.view.height-1), d.bottom(p))
+		return append(screen.Fill(lines, p.width, d.m.view.height-1), d.keys(p))
 	}
 	at := c.at()
 	room := max(1, d.m.view.height-2)
@@ -221,7 +221,11 @@ func (d drawing) childrenPage(p *painter) []string {
 		}
 		lines = append(lines, screen.Fit(line, p.width))
 	}
-	return append(screen.Fill(lines, p.width, d.m.view.height-1), screen.Fit(d.bottom(p), p.width))
+	last := d.says(p)
+	if len(last) == 0 {
+		last = []string{d.keys(p)}
+	}
+	return append(screen.Fill(lines, p.width, d.m.view.height-len(last)), last...)
 }
 
 // depth is how far below this thread another one is, from 0, as far as there is room.

@@ -8,6 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/keytest"
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/rpc/client"
 )
 
 // busy is a page in the middle of a thread that has something for every key.
@@ -75,4 +77,45 @@ func TestEveryKeyThatWorksIsInTheHelp(t *testing.T) {
 			keytest.Check(t, listed, len(situations), typed, func(i int, key tea.KeyPressMsg) bool { return situations[i]().does(key) })
 		})
 	}
+}
+
+// The help line names keys that scroll only where something does.
+func TestScrollingIsNamedWhereSomethingScrolls(t *testing.T) {
+	p := newPage(t, 120, 24).open()
+	p.started("t1")
+	p.hides("PgUp", "scroll")
+	p.keys("<esc>")
+	p.hides("↑ ↓", "g G", "Space")
+	p.item("q1", "t1", "pending", permission("Edit", nil))
+	p.later(deadFor)
+	p.keys("a")
+	p.hides("PgDn")
+	p.item("q1", "t1", "pending", permission("Edit", object{"description": strings.Repeat("very long\n", 50)}))
+	p.shows("PgDn more")
+	p.item("q1", "t1", "pending", object{"type": "question", "message": "Which?"})
+	p.hides("PgDn")
+	for i := range 30 {
+		p.item(fmt.Sprint("i", i), "t1", "completed", object{"type": "tool_call", "title": "Read", "output": "a\nb\n"})
+	}
+	p.keys("<esc>")
+	p.shows("↑ ↓ scroll")
+	p.keys("<tab>")
+	p.shows("PgUp scroll")
+}
+
+// What says what has happened, and what to do, is readable in the smallest window.
+func TestASmallWindowSaysAllOfASentence(t *testing.T) {
+	p := newPage(t, 40, 10).open()
+	p.keys("<esc>", "u")
+	p.shows("Nothing to undo: u keeps a thread open", "for 5 s after x.")
+	p.keys("w")
+	p.shows("w next", "? all keys")
+	p.send(screen.Connection{State: client.State{Kind: client.Lost}})
+	p.shows("The server is gone; trying again")
+	p.send(screen.Connection{State: client.State{Kind: client.Resumed}})
+	p.started("t1")
+	p.keys("i")
+	p.shows("Interrupt “mend the build” (turn t1)?", "y interrupts it.", "any other key do not")
+	p.keys("n", "x")
+	p.shows("is closed in 5 s. u", "keeps it open.")
 }

@@ -32,7 +32,8 @@ type view struct {
 	short         bool // the timeline does not fill the window …
 	shortBelow    bool // … below, since what follows is not held
 	subjectTop    int  // rows of the question's subject above its window
-	subjectRows   int
+	subjectMost   int  // how many there can be; 0: all of it is visible
+	scrolls       bool // the timeline is longer than the window
 	subjectOf     string
 	lines         []string
 	cursor        struct {
@@ -126,6 +127,9 @@ func (d drawing) draw(now time.Time) []string {
 	header := d.header(p)
 	foot := d.foot(p)
 	room := height - 1 - len(foot.rows)
+	if !foot.says {
+		room--
+	}
 	box, boxX, boxY := d.questionBox(p, room)
 	lines := []string{header}
 	if below := d.childrenLine(p); below != "" && room-len(box) > 3 {
@@ -141,6 +145,9 @@ func (d drawing) draw(now time.Time) []string {
 		v.cursor.x, v.cursor.y, v.cursor.show = foot.x, len(lines)+foot.y, true
 	}
 	lines = append(lines, foot.rows...)
+	if !foot.says {
+		lines = append(lines, d.keys(p))
+	}
 	return screen.Fill(lines, width, height)
 }
 
@@ -205,7 +212,7 @@ func (d drawing) redrawIn(now time.Time, in time.Duration) {
 // timeline draws the visible part of the timeline.
 func (d drawing) timeline(p *painter) []string {
 	v := &d.m.view
-	v.visible, v.short, v.shortBelow = v.visible[:0], false, false
+	v.visible, v.short, v.shortBelow, v.scrolls = v.visible[:0], false, false, false
 	entries := d.m.history.entries
 	if v.area == 0 {
 		return nil
@@ -218,6 +225,7 @@ func (d drawing) timeline(p *painter) []string {
 		i, v.offset = 0, 0
 	}
 	if !v.follow {
+		v.scrolls = true
 		if lines, full := d.down(i, v.offset, v.area); full {
 			v.top = entries[i].key
 			return lines
@@ -236,6 +244,7 @@ func (d drawing) timeline(p *painter) []string {
 		}
 	}
 	v.short = n < v.area
+	v.scrolls = i > 0 || n > v.area || d.m.history.older != ""
 	v.top, v.offset = entries[i].key, max(0, n-v.area)
 	lines, _ := d.down(i, v.offset, v.area)
 	return lines

@@ -13,9 +13,9 @@ import (
 // there.
 var listKeys = []screen.Key{
 	{Name: "Enter", Does: "open"},
-	{Name: "n", Does: "new"},
 	{Name: "a", Does: "answer"},
-	{Name: "w", Does: "next that waits"},
+	{Name: "w", Does: "next that waits", Short: "next"},
+	{Name: "n", Does: "new"},
 	{Name: "i", Does: "interrupt"},
 	{Name: "r", Does: "retry"},
 	{Name: "x", Does: "close"},
@@ -224,5 +224,8 @@ func (m *Model) keysOf() []screen.Key {
 			return slices.Concat([]screen.Key{{Name: "u", Does: "keep it"}}, listKeys)
 		}
 	}
-	return listKeys
+	if m.NeedYou() > 0 {
+		return listKeys
+	}
+	return slices.DeleteFunc(slices.Clone(listKeys), func(k screen.Key) bool { return k.Name == "a" || k.Name == "w" })
 }

@@ -2,8 +2,20 @@ package screen
 
 import "strings"
 
-// Key is a key and what it does, for help lines.
-type Key struct{ Name, Does string }
+// Key is a key and what it does, for help lines. Short is what it does in a narrow
+// window, if that needs other words.
+type Key struct{ Name, Does, Short string }
+
+// narrow is the width below which help lines use short words.
+const narrow = 60
+
+// in is the key as a help line of a width names it.
+func (k Key) in(width int) Key {
+	if width < narrow && k.Short != "" {
+		k.Does = k.Short
+	}
+	return k
+}
 
 // HelpLine names as many keys as fit in width columns, in their order. The last
 // key is always named, since it leads to the others (? keys).
@@ -11,10 +23,11 @@ func HelpLine(styles Styles, keys []Key, width int) string {
 	if len(keys) == 0 {
 		return ""
 	}
-	last := keys[len(keys)-1]
+	last := keys[len(keys)-1].in(width)
 	room := width - Width(last.Name+" "+last.Does)
 	var b strings.Builder
 	for _, key := range keys[:len(keys)-1] {
+		key = key.in(width)
 		text := key.Name + " " + key.Does
 		if room -= Width(text) + 2; room < 0 {
 			break
