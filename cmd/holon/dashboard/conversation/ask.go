@@ -113,15 +113,11 @@ func (a *Ask) Lines(now time.Time, styles screen.Styles, cwd string, width, heig
 		answers, y = answers[over:], y-over // the line in which one types
 	}
 	lines = p.about(a.q, cwd)
-	if room := max(height-len(answers), 1); len(lines) > room {
-		hidden := len(lines) - room + 1
-		if room == 1 {
-			hidden, lines = len(lines)-1, lines[:1]
-		} else {
-			lines = lines[:room-1]
-			more := fmt.Sprintf("  … %s, Enter opens the thread", screen.Plural(hidden, "more line"))
-			lines = append(lines, styles.Dim.Paint(screen.Widest(width, more, "  … Enter opens the thread", "  …")))
-		}
+	if room := max(height-len(answers), 1); len(lines) > room && room > 1 {
+		more := fmt.Sprintf("  … %s, Enter opens the thread", screen.Plural(len(lines)-room+1, "more line"))
+		lines = append(lines[:room-1], styles.Dim.Paint(screen.Widest(width, more, "  … Enter opens the thread")))
+	} else if len(lines) > room {
+		lines = lines[:room]
 	}
 	y += len(lines)
 	return append(lines, answers...), x, y
