@@ -173,11 +173,11 @@ func ask(ctx context.Context, p *turns.Prompt, c command) error {
 	if err != nil {
 		return err
 	}
-	said := fmt.Sprintf("%q was answered: %s", c.text, answer.Outcome.Type)
+	said := fmt.Sprintf("%q was not answered (%s)", c.text, answer.Outcome.Type)
 	if answer.Outcome.OptionID != "" {
-		said += ", " + answer.Outcome.OptionID
+		said = fmt.Sprintf("%q was answered: %s, %s (%s)", c.text, answer.Outcome.Type, answer.Outcome.OptionID, answer.Status)
 	}
-	return say(ctx, p, command{step: c.step, text: fmt.Sprintf("%s (%s)", said, answer.Status)})
+	return say(ctx, p, command{step: c.step, text: said})
 }
 
 func fail(_ context.Context, _ *turns.Prompt, c command) error {

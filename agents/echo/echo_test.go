@@ -203,7 +203,7 @@ func TestAskSaysWhatWasAnswered(t *testing.T) {
 	}{
 		{turns.Answer{Status: items.StatusCompleted, Outcome: items.Outcome{Type: items.OutcomeSelected, OptionID: "allow_once", Kind: items.AllowOnce}}, `"Run it?" was answered: selected, allow_once (completed)`},
 		{turns.Answer{Status: items.StatusDeclined, Outcome: items.Outcome{Type: items.OutcomeSelected, OptionID: "reject_once", Kind: items.RejectOnce}}, `"Run it?" was answered: selected, reject_once (declined)`},
-		{turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, `"Run it?" was answered: cancelled (cancelled)`},
+		{turns.Answer{Status: items.StatusCancelled, Outcome: items.Outcome{Type: items.OutcomeCancelled}}, `"Run it?" was not answered (cancelled)`},
 	} {
 		sink := agenttest.NewSink(t)
 		var asked items.PermissionRequest

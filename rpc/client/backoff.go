@@ -14,24 +14,64 @@ type Backoff struct {
 	// First is the wait before the second attempt; zero means 100 ms. The first
 	// attempt after a loss comes at once.
 	First time.Duration
-	// Max is the longest wait; zero means 5 s, short enough for a person who
-	// waits.
+	// Max is the longest wait; zero means longestFar, or longestNear for a server
+	// on this machine.
 	Max time.Duration
 }
+
+// The longest waits. A person waits for a server on this machine that comes back,
+// and an attempt there costs next to nothing. A server elsewhere may have thousands
+// of clients, which would all come at once.
+const (
+	longestNear = time.Second
+	longestFar  = 5 * time.Second
+)
 
 // wait returns the wait before attempt (counted from 1): nothing, then First
 // doubled up to Max. Each is varied by up to half, so that many clients of a
 // server that restarts do not reconnect at the same moment.
-func (b Backoff) wait(attempt int) time.Duration {
+func (b Backoff) wait(attempt int, near bool) time.Duration {
 	if attempt <= 1 {
 		return 0
 	}
-	first, limit := cmp.Or(max(b.First, 0), 100*time.Millisecond), cmp.Or(max(b.Max, 0), 5*time.Second)
+	longest := longestFar
+	if near {
+		longest = longestNear
+	}
+	first, limit := cmp.Or(max(b.First, 0), 100*time.Millisecond), cmp.Or(max(b.Max, 0), longest)
 	return backoff.Backoff{First: first, Max: limit, Spread: 0.5}.Wait(attempt - 1)
 }
 
-// pause waits, or returns the context's cause if the context ends first.
-func pause(ctx context.Context, wait time.Duration) error {
+// RetryWait returns how long to wait before an attempt (counted from 1) to reach the
+// server again: as long as a subscription waits. What fails without one uses it.
+func (c *Client) RetryWait(attempt int) time.Duration { return Backoff{}.wait(attempt, c.near()) }
+
+// near tells whether the server is on this machine.
+func (c *Client) near() bool {
+	endpoint, err := c.Endpoint()
+	return err == nil && isLocal(endpoint.URL)
+}
+
+// RetryNow has the subscriptions that wait for their next attempt make it at once:
+// the server has answered somebody else, or a person has asked. A wait that the
+// server itself wants is kept.
+func (c *Client) RetryNow() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.retried)
+	c.retried = make(chan struct{})
+}
+
+// retryNow is closed by the next RetryNow.
+func (c *Client) retryNow() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.retried
+}
+
+// pause waits, less long if enough is closed, or returns the context's cause if the
+// context ends first. enough may be nil.
+func pause(ctx context.Context, wait time.Duration, enough <-chan struct{}) error {
 	if wait <= 0 {
 		return context.Cause(ctx)
 	}
@@ -39,6 +79,7 @@ func pause(ctx context.Context, wait time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-time.After(wait):
-		return nil
+	case <-enough:
 	}
+	return nil
 }

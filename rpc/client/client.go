@@ -31,12 +31,13 @@ type Client struct {
 
 	mu       sync.Mutex // guards what follows, and plain
 	endpoint *Endpoint
-	ca       []byte // what plain trusts beside the system's authorities
+	retried  chan struct{} // closed and replaced by RetryNow
+	ca       []byte        // what plain trusts beside the system's authorities
 }
 
 // New returns a client of the server that resolve names. It does not connect.
 func New(resolve Resolver) *Client {
-	c := &Client{resolve: resolve, plain: httpClient(dial, nil)}
+	c := &Client{resolve: resolve, plain: httpClient(dial, nil), retried: make(chan struct{})}
 	c.guarded = httpClient(c.dialGuarded, nil)
 	return c
 }

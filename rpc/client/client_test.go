@@ -257,12 +257,12 @@ func TestSessionRefusedByAForeignServer(t *testing.T) {
 
 func TestBackoffGrowsToItsBound(t *testing.T) {
 	b := Backoff{First: 100 * time.Millisecond, Max: time.Second}
-	if b.wait(1) != 0 {
+	if b.wait(1, false) != 0 {
 		t.Error("the first attempt waits")
 	}
 	for attempt, limit := range map[int]time.Duration{2: 100 * time.Millisecond, 3: 200 * time.Millisecond, 6: time.Second, 1000: time.Second} {
 		for range 50 {
-			if got := b.wait(attempt); got < limit/2 || got > limit*3/2 {
+			if got := b.wait(attempt, true); got < limit/2 || got > limit*3/2 {
 				t.Fatalf("attempt %d waits %v, want %v to %v", attempt, got, limit/2, limit*3/2)
 			}
 		}
@@ -294,5 +294,21 @@ func writeServerRecord(t *testing.T, data string, r ServerRecord) {
 	}
 	if err := os.WriteFile(ServerFile(data), record, 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A server on this machine is tried every second, one elsewhere less often: it may have
+// thousands of clients.
+func TestAServerNearbyIsTriedOften(t *testing.T) {
+	for url, longest := range map[string]time.Duration{
+		"http://127.0.0.1:1": time.Second, "unix:/run/holon.sock": time.Second, "https://holon.example.org": 5 * time.Second,
+	} {
+		c := New(At(url, SourceGiven, "", false))
+		for range 100 {
+			if got := c.RetryWait(100); got < longest/2 || got > longest*3/2 {
+				t.Fatalf("%s is tried again after %v, want %v to %v", url, got, longest/2, longest*3/2)
+			}
+		}
+		c.Close()
 	}
 }

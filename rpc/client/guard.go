@@ -168,7 +168,7 @@ func acceptedBy(ctx context.Context, conn net.Conn) (uint32, error) {
 		if !errors.Is(err, host.ErrNoOwner) {
 			return uid, err
 		}
-		if pause(ctx, looks.Wait(look)) != nil {
+		if pause(ctx, looks.Wait(look), nil) != nil {
 			return 0, fmt.Errorf("nobody has taken the connection: %w", err)
 		}
 	}

@@ -29,6 +29,10 @@ const (
 	steadyAfter = 5 * time.Second
 )
 
+// ErrEnded is the reason of a lost connection that the server, or something on the way,
+// has ended without a word.
+var ErrEnded = errors.New("the connection ended")
+
 // Options say what a subscription receives and from where.
 type Options struct {
 	// AfterSeq is the cursor: events after it are replayed, then live ones
@@ -119,9 +123,12 @@ func (s *Subscription) Run(ctx context.Context, handle func(Event) error) error 
 			s.attempt = 0
 		}
 		s.attempt++
-		wait := max(s.options.Backoff.wait(s.attempt), retryAfter(err))
+		wait, enough := s.options.Backoff.wait(s.attempt, s.client.near()), s.client.retryNow()
+		if least := retryAfter(err); least > 0 {
+			wait, enough = max(wait, least), nil
+		}
 		s.tell(State{Kind: Lost, AfterSeq: s.cursor, Reason: err, Attempt: s.attempt, RetryIn: wait})
-		if err := pause(ctx, wait); err != nil {
+		if err := pause(ctx, wait, enough); err != nil {
 			return err
 		}
 		s.client.refresh()
@@ -212,7 +219,7 @@ func (s *Subscription) connect(ctx context.Context, handle func(Event) error) er
 				return silent
 			}
 			if errors.Is(err, io.EOF) {
-				return errors.New("the connection ended")
+				return ErrEnded
 			}
 			return fmt.Errorf("read the stream: %w", err)
 		}
@@ -296,6 +303,9 @@ func (s *Subscription) control(method string, params controlParams, watch *watch
 		state := State{Kind: Connected, AfterSeq: s.cursor, FirstSeq: params.FirstSeq, LatestSeq: params.LatestSeq, AsOfSeq: params.AsOfSeq, LogID: params.LogID}
 		if s.opened {
 			state.Kind, state.Attempt = Resumed, s.attempt
+		}
+		if s.attempt > 0 { // others of this client wait for the same server
+			s.client.RetryNow()
 		}
 		s.opened = true
 		s.tell(state)

@@ -130,7 +130,7 @@ func TestSlowHandlerIsNotADeadConnection(t *testing.T) {
 	defer cancel()
 	err := log.start(t).Subscribe(Options{AfterSeq: &from}).Run(ctx, func(event Event) error {
 		calls++
-		if err := pause(ctx, 120*time.Millisecond); err != nil {
+		if err := pause(ctx, 120*time.Millisecond, nil); err != nil {
 			return err
 		}
 		if event.Seq == 3 {
@@ -271,5 +271,58 @@ func TestIteratorEndsWithTheReason(t *testing.T) {
 	}
 	for range log.start(t).Subscribe(Options{AfterSeq: &zero}).All(t.Context()) {
 		break
+	}
+}
+
+// A subscription that waits an hour connects at once when another one of its client has
+// reached the server again, but never before the server wants that.
+func TestAWaitEndsWhenTheServerIsBack(t *testing.T) {
+	log := &fakeLog{logID: "log", events: 3, heartbeat: 15, spoil: func(n int, s *fakeStream) {
+		switch {
+		case n <= 4: // each of two is cut twice, so that it waits
+			s.cutAt = 1
+		case n == 6:
+			s.closing = `{"code":"draining","reconnect":true,"retry_after_ms":3600000,"seq":3}`
+		}
+	}}
+	c := log.start(t)
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	from := int64(0)
+	states := make(chan State, 100)
+	ended := make(chan error, 2)
+	follow := func(wait time.Duration) {
+		ended <- c.Subscribe(Options{AfterSeq: &from, Backoff: Backoff{First: wait, Max: wait}, RetryFirst: true, OnState: func(s State) { states <- s }}).
+			Run(ctx, func(Event) error { return nil })
+	}
+	await := func(what string, is func(State) bool) {
+		t.Helper()
+		for {
+			select {
+			case s := <-states:
+				if is(s) {
+					return
+				}
+			case <-ctx.Done():
+				t.Fatal("never: ", what)
+			}
+		}
+	}
+	waits := func(s State) bool { return s.Kind == Lost && s.RetryIn > 20*time.Minute }
+	connected := func(s State) bool { return s.Kind == Connected }
+	go follow(time.Hour)
+	await("the first one waits", waits)
+	go follow(time.Millisecond)
+	await("one is back", connected)
+	await("both are back", connected)
+	await("the server sends one away for an hour", waits)
+	c.RetryNow()
+	cancel()
+	<-ended
+	<-ended
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	if log.streams != 6 {
+		t.Errorf("%d streams were opened, want 6", log.streams)
 	}
 }

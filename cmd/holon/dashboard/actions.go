@@ -85,7 +85,7 @@ func (p *program) follow(page screen.Page, action screen.Follow) {
 	c := p.client
 	p.work.Go(func() {
 		defer cancel()
-		followThread(ctx, c, action, func(msg tea.Msg) { p.send(toPage{page, msg}) })
+		requests.Follow(ctx, c, action, func(msg tea.Msg) { p.send(toPage{page, msg}) })
 	})
 }
 
@@ -190,10 +190,7 @@ func (p *program) report(now time.Time, done screen.Done) {
 
 // explain says an error in words, and what to do about it.
 func (p *program) explain(err error) string {
-	text := err.Error()
-	if client.IsKind(err, "already_resolved") {
-		text = "Somebody else has answered already."
-	}
+	text := screen.Words(err)
 	if p.o.Explain != nil {
 		if hint := p.o.Explain(err); hint != "" {
 			text += " " + hint

@@ -10,6 +10,6 @@
 //
 // It is a client like any other: it knows the server by rpc/client alone. One
 // stream tells which threads have changed, and their summaries are read then,
-// with at most one request in flight and four a second. Nothing polls, but a
-// conversation looks every three seconds after children that work for its thread.
+// with at most one request in flight and four a second. Nothing polls: a conversation
+// reads its children again when a stream says that something has happened below.
 package dashboard

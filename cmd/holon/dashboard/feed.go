@@ -22,7 +22,7 @@ const (
 	newestClosed = 100                    // closed threads that are listed
 	readTogether = 100                    // changed threads in one request
 	readEvery    = 250 * time.Millisecond // between two requests for changed threads
-	againAfter   = 2 * time.Second        // until a failed start of the feed is tried again
+	steadyAfter  = 5 * time.Second        // a feed that lasted so long is tried again as a new one
 
 	// Branches and changed lines come without events, and the server looks at a
 	// directory only once it was asked: so the threads where something happened last
@@ -58,14 +58,18 @@ type feed struct {
 // run reads everything and then what changes, until ctx ends. After a failure it
 // begins anew.
 func (f *feed) run(ctx context.Context) {
-	for ctx.Err() == nil {
+	for failures := 1; ctx.Err() == nil; failures++ {
+		began := time.Now()
 		err := f.follow(ctx)
 		if ctx.Err() != nil {
 			return
 		}
+		if time.Since(began) >= steadyAfter {
+			failures = 1
+		}
 		f.send(screen.Connection{State: client.State{Kind: client.Lost, Reason: err}})
 		select {
-		case <-time.After(againAfter):
+		case <-time.After(f.client.RetryWait(failures + 1)):
 		case <-ctx.Done():
 		}
 	}
@@ -313,61 +317,5 @@ func (f *feed) readThreads(ctx context.Context, ids []string) {
 			return
 		}
 		params["cursor"] = page.Next
-	}
-}
-
-// batchTime is how long events of a thread are gathered: a screen shows no more.
-const batchTime = 33 * time.Millisecond
-
-// batchMost bounds how many events wait for the screen. The stream waits then: the
-// server keeps the rest.
-const batchMost = 1000
-
-// followThread sends the events of one thread in batches.
-func followThread(ctx context.Context, c *client.Client, action screen.Follow, send func(tea.Msg)) {
-	events := make(chan client.Event, batchMost)
-	var sender sync.WaitGroup
-	sender.Go(func() { sendBatches(ctx, events, send) })
-	after := action.After
-	err := c.Subscribe(client.Options{
-		AfterSeq: &after, ThreadIDs: []string{action.Thread}, RetryFirst: true,
-		OnState: func(s client.State) { send(screen.Connection{State: s}) },
-	}).Run(ctx, func(e client.Event) error {
-		select {
-		case events <- e:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	})
-	close(events)
-	sender.Wait()
-	if ctx.Err() == nil {
-		send(screen.Done{Action: action, Err: err})
-	}
-}
-
-// sendBatches sends what comes within batchTime together, until events is closed.
-func sendBatches(ctx context.Context, events <-chan client.Event, send func(tea.Msg)) {
-	pace := time.NewTicker(batchTime)
-	defer pace.Stop()
-	for first := range events {
-		all := batch{first}
-		for more := true; more && len(all) < batchMost; {
-			select {
-			case e, open := <-events:
-				if more = open; open {
-					all = append(all, e)
-				}
-			default:
-				more = false
-			}
-		}
-		send(all)
-		select {
-		case <-pace.C:
-		case <-ctx.Done():
-			return
-		}
 	}
 }

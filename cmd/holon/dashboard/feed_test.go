@@ -229,25 +229,3 @@ func TestAChildThatChangesHasItsParentReadAgain(t *testing.T) {
 		return lists(msg, "thread_000", "failed") && lists(msg, "child", "failed")
 	})
 }
-
-func TestEventsOfAThreadComeInOrderAndTogether(t *testing.T) {
-	events := make(chan client.Event, batchMost)
-	for seq := range batchMost {
-		events <- client.Event{Seq: int64(seq)}
-	}
-	close(events)
-	var got batch
-	sent := 0
-	sendBatches(t.Context(), events, func(msg tea.Msg) {
-		sent++
-		got = append(got, msg.(batch)...)
-	})
-	if len(got) != batchMost || sent > 2 {
-		t.Errorf("%d events came in %d messages", len(got), sent)
-	}
-	for i, e := range got {
-		if e.Seq != int64(i) {
-			t.Fatalf("event %d came as number %d", e.Seq, i)
-		}
-	}
-}

@@ -40,8 +40,9 @@ type program struct {
 	width, height int
 	notice        string
 	noticeEnds    time.Time
-	offline       string // "" while there is a connection
-	needed        int    // how many threads needed the person last
+	offline       time.Time // since when there is no connection …
+	why           error     // … and why
+	needed        int       // how many threads needed the person last
 
 	dirty   bool
 	view    tea.View
@@ -75,7 +76,6 @@ type (
 		page screen.Page
 		msg  tea.Msg
 	}
-	batch     []client.Event // for the page that follows a thread
 	tick      struct{ number int }
 	connected struct {
 		client *client.Client
@@ -111,6 +111,9 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		p.notice = ""
 		if msg.String() == "ctrl+c" {
 			return p, tea.Quit
+		}
+		if !p.offline.IsZero() && p.client != nil {
+			p.client.RetryNow() // the person does not want to wait
 		}
 		actions = p.update(now, p.page, msg)
 	case tea.PasteMsg:
@@ -163,15 +166,7 @@ func (p *program) received(now time.Time, msg toPage) []screen.Action {
 	if msg.page != p.page && msg.page != p.overview {
 		return nil
 	}
-	events, ok := msg.msg.(batch)
-	if !ok {
-		return p.update(now, msg.page, msg.msg)
-	}
-	var actions []screen.Action
-	for _, event := range events {
-		actions = append(actions, p.update(now, msg.page, event)...)
-	}
-	return actions
+	return p.update(now, msg.page, msg.msg)
 }
 
 // say shows a notice.
@@ -183,12 +178,9 @@ func (p *program) say(now time.Time, text string) {
 func (p *program) connection(state client.State, now time.Time) {
 	switch {
 	case state.Kind != client.Lost:
-		p.offline = ""
-	case p.offline == "":
-		p.offline = "Offline since " + now.Format("15:04:05") + ", trying again"
-		if state.Reason != nil {
-			p.offline += ": " + screen.OneLine(state.Reason.Error())
-		}
+		p.offline, p.why = time.Time{}, nil
+	case p.offline.IsZero():
+		p.offline, p.why = now, state.Reason
 	}
 }
 
@@ -237,9 +229,9 @@ func (p *program) View() tea.View {
 	lines := p.page.Lines(p.now(), p.width, p.height)
 	switch {
 	case p.notice != "":
-		lines[p.height-1] = p.styles.Notice.Paint(screen.Pad(p.notice, p.width))
-	case p.offline != "":
-		lines[p.height-1] = p.styles.Failed.Paint(screen.Pad(p.offline, p.width))
+		screen.PutNotice(lines, p.styles.Notice, p.notice, p.width)
+	case !p.offline.IsZero():
+		lines[p.height-1] = p.styles.Failed.Paint(screen.Pad(screen.Offline(p.offline, p.why, p.width), p.width))
 	}
 	p.view = tea.NewView(strings.Join(lines, "\n"))
 	p.view.AltScreen = true

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -99,7 +100,7 @@ func TestNoticesGiveWayToTheNextKeyAndToTime(t *testing.T) {
 	p.Update(waiting(1))
 	failed := toPage{p.overview, screen.Done{Action: screen.Retry{Turn: "t"}, Err: errors.New("no\x1b[31m")}}
 	p.Update(failed)
-	if got := lastLine(p); got != "no Do this." {
+	if got := lastLine(p); got != "No. Do this." {
 		t.Errorf("the notice is %q", got)
 	}
 	p.Update(tea.KeyPressMsg{Code: 'j', Text: "j"})
@@ -118,10 +119,10 @@ func TestALostConnectionIsShownUntilItIsBack(t *testing.T) {
 	p, at := testProgram(t, Options{})
 	p.Update(waiting(1))
 	for range 2 {
-		p.Update(screen.Connection{State: client.State{Kind: client.Lost, Reason: errors.New("gone\a")}})
+		p.Update(screen.Connection{State: client.State{Kind: client.Lost, Reason: fmt.Errorf("read the stream: %w", io.ErrUnexpectedEOF)}})
 		*at = at.Add(time.Minute)
 	}
-	if got := lastLine(p); got != "Offline since 12:00:00, trying again: gone␇" {
+	if got := lastLine(p); got != "The server is gone since 12:00:00; trying again. A key tries at once." {
 		t.Errorf("the last line is %q", got)
 	}
 	if !strings.Contains(p.View().Content, "thread_0") {
@@ -159,13 +160,13 @@ func TestWhatComesForAPageThatWasLeftIsDropped(t *testing.T) {
 	p, _ := testProgram(t, Options{})
 	p.Update(waiting(1))
 	left := &recorder{}
-	p.Update(toPage{left, batch{{Seq: 1}, {Seq: 2}}})
+	p.Update(toPage{left, []client.Event{{Seq: 1}, {Seq: 2}}})
 	if len(left.got) > 0 {
 		t.Errorf("a page that was left gets %v", left.got)
 	}
 	p.page = left
-	p.Update(toPage{left, batch{{Seq: 1}, {Seq: 2}}})
-	if want := []tea.Msg{client.Event{Seq: 1}, client.Event{Seq: 2}}; !reflect.DeepEqual(left.got, want) {
+	p.Update(toPage{left, []client.Event{{Seq: 1}, {Seq: 2}}})
+	if want := []tea.Msg{[]client.Event{{Seq: 1}, {Seq: 2}}}; !reflect.DeepEqual(left.got, want) {
 		t.Errorf("the page gets %v, want %v", left.got, want)
 	}
 }
@@ -272,5 +273,25 @@ func TestTheStartedThreadIsTheAnswer(t *testing.T) {
 	started, err := p.startThread(screen.StartThread{Text: "hello"}, call, &result)
 	if err != nil || string(started) != answers["thread/start"] {
 		t.Errorf("the answer is %s, %v, want that of thread/start", started, err)
+	}
+}
+
+// In a window of 40 columns the line says all that matters: which key leads to the next
+// thread that waits, what has happened, and that there is no connection.
+func TestASmallWindowSaysWhatToDo(t *testing.T) {
+	p, _ := testProgram(t, Options{})
+	p.Update(tea.WindowSizeMsg{Width: 40, Height: 10})
+	p.Update(waiting(2))
+	if got := lastLine(p); got != "Enter open a answer w next ? keys" {
+		t.Errorf("the last line is %q", got)
+	}
+	p.say(noon, "Nothing to interrupt: thread_0 does not work at all, and it is long.")
+	if got := p.View().Content; !strings.Contains(got, "Nothing to interrupt: thread_0 does not") || !strings.Contains(got, "work at all, and it is long.") {
+		t.Errorf("the notice is cut:\n%s", got)
+	}
+	p.notice = ""
+	p.Update(screen.Connection{State: client.State{Kind: client.Lost, Reason: io.EOF}})
+	if got := lastLine(p); got != "The server is gone; trying again" {
+		t.Errorf("the last line is %q", got)
 	}
 }

@@ -143,7 +143,7 @@ func TestFiveAgents(t *testing.T) {
 	}
 
 	term.Keys("a")
-	term.AwaitText("Fix the test asks: May I run the tests?", "1 Allow", "2 Reject")
+	term.AwaitText("Fix the test asks", "? May I run the tests?", "1 Allow  [y]", "2 Reject  [n]")
 	term.Await("the answer arrives", func(screen string) bool {
 		if !strings.Contains(screen, "1 Allow") {
 			return true
@@ -303,19 +303,29 @@ func TestTheServerGoesAndComesBack(t *testing.T) {
 	}
 	w.ready("data")
 	w.thread("One", "src/docs", "done")
+	w.thread("Two", "src/docs", "/ask May I?")
 	term := terminaltest.Start(t, 80, 24, w.env("data"), w.holon)
-	term.AwaitText("Done (1)")
+	page := terminaltest.Start(t, 80, 24, w.env("data"), w.holon)
+	page.AwaitText("Needs you (1)")
+	page.Keys("Enter")
+	page.AwaitText("The agent asks", "1 Allow  [y]")
+	term.AwaitText("Done (1)", "Needs you (1)")
 	if err := server.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = server.Wait() // it was killed
-	term.AwaitText("Offline since", "Done (1)")
+	term.AwaitText("The server is gone since", "Done (1)")
+	page.AwaitText("offline", "The server is gone since", "1 Allow  [y]")
 	w.serve("data")
-	term.Await("the connection is back", func(screen string) bool { return !strings.Contains(screen, "Offline") })
+	back := func(screen string) bool { return !strings.Contains(screen, "gone") && !strings.Contains(screen, "offline") }
+	term.Await("the connection is back", back)
+	page.Await("the connection is back", back)
+	page.AwaitText("■ interrupted", "not answered", "idle") // its question has ended with its turn
+	page.Await("the question is gone", func(screen string) bool { return !strings.Contains(screen, "1 Allow") })
 	w.client = client.New(client.Discover(w.data("data"))) // it listens elsewhere now
 	t.Cleanup(w.client.Close)
-	w.thread("Two", "src/docs", "done")
-	term.AwaitText("Done (2)", "Two")
+	w.thread("Three", "src/docs", "done")
+	term.AwaitText("Done (3)", "Three")
 }
 
 func TestHelpWhereNobodyIsThere(t *testing.T) {

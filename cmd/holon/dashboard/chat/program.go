@@ -74,7 +74,8 @@ type program struct {
 
 	pages         []shown
 	following     context.CancelFunc
-	round         int // of following: what comes from earlier ones is dropped
+	round         int  // of following: what comes from earlier ones is dropped
+	lost          bool // the connection
 	width, height int
 	tickAt        time.Time // when the next tick comes, zero if none is under way
 	notice        string    // over the last line, until the next key
@@ -130,11 +131,17 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if msg.String() == "ctrl+c" {
 			return p, tea.Quit
 		}
+		if p.lost {
+			p.options.Client.RetryNow() // the person does not want to wait
+		}
 		cmds = p.send(now, p.top(), msg)
 	case tea.PasteMsg:
 		cmds = p.send(now, p.top(), msg)
 	case batch:
 		if msg.round == p.round {
+			if c, ok := msg.msg.(screen.Connection); ok {
+				p.lost = c.State.Kind == client.Lost
+			}
 			cmds = p.send(now, p.top(), msg.msg)
 		}
 	case forPage:
@@ -252,9 +259,9 @@ func (p *program) nextWaiting(here string) tea.Cmd {
 func (p *program) goTo(now time.Time, to waiting) []tea.Cmd {
 	switch {
 	case to.err != nil:
-		p.notice = "what waits cannot be read: " + to.err.Error()
+		p.notice = "What waits cannot be read. " + screen.Words(to.err)
 	case to.thread == "":
-		p.notice = "nothing waits in another thread"
+		p.notice = "Nothing waits in another thread."
 	default:
 		return p.open(now, to.thread)
 	}
@@ -270,14 +277,8 @@ func (p *program) follow(a screen.Follow) {
 	p.following = stop
 	p.round++
 	round := p.round
-	send := func(msg tea.Msg) { p.tea.Send(batch{round, msg}) }
 	p.work.Go(func() {
-		err := requests.Follow(ctx, p.options.Client, a.Thread, a.After,
-			func(events []client.Event) { send(events) },
-			func(s client.State) { send(screen.Connection{State: s}) })
-		if ctx.Err() == nil {
-			send(screen.Done{Action: a, Err: err})
-		}
+		requests.Follow(ctx, p.options.Client, a, func(msg tea.Msg) { p.tea.Send(batch{round, msg}) })
 	})
 }
 
@@ -302,7 +303,7 @@ func (p *program) View() tea.View {
 	page := p.top().page
 	lines := page.Lines(time.Now(), p.width, p.height)
 	if p.notice != "" {
-		lines[len(lines)-1] = screen.Pad(screen.OneLine(p.notice), p.width)
+		screen.PutNotice(lines, screen.NewStyles(p.options.Colour).Notice, p.notice, p.width)
 	}
 	v := tea.NewView(strings.Join(lines, "\n"))
 	v.AltScreen = true

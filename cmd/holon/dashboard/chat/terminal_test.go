@@ -114,8 +114,8 @@ func TestAConversationOnATerminal(t *testing.T) {
 
 	escape(term)
 	term.Keys("i")
-	term.AwaitText("Interrupt the turn?")
-	term.Keys("i")
+	term.AwaitText("Interrupt “try it”", "y interrupts it")
+	term.Keys("y")
 	term.AwaitText("■ interrupted", "idle")
 	term.Keys("q")
 	if code := term.AwaitEnd(); code != 0 {

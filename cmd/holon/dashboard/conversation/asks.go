@@ -23,7 +23,8 @@ type question struct {
 	id      string
 	turn    string
 	content timeline.Content
-	subject *item      // what it is about; nil: it is not known
+	subject *item      // what it is about; nil: it is not known …
+	unread  bool       // … and cannot be read
 	form    *form.Form // nil: one answer for the whole question
 	choice  int        // the option that Enter gives
 	sent    bool       // an answer is on its way
@@ -122,6 +123,19 @@ func (q *question) optionOf(verb string) int {
 
 // typed tells whether the answer is typed, as opposed to chosen.
 func (q *question) typed() bool { return len(q.content.Options) == 0 }
+
+// pick is the option that a key of an open question chooses, -1 if it chooses none.
+func (q *question) pick(name, text string) int {
+	switch {
+	case name == "y":
+		return q.optionOf("allow")
+	case name == "n":
+		return q.optionOf("reject")
+	case len(text) == 1 && text[0] >= '1' && text[0] <= '9':
+		return int(text[0] - '1')
+	}
+	return -1
+}
 
 // choose answers with an option.
 func (q *question) choose(i int) (screen.Respond, bool) {

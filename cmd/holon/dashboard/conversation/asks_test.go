@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"encoding/json"
+	"io"
 	"testing"
 	"time"
 
@@ -73,7 +74,7 @@ func TestAnAnswerThatIsTooLateSaysSo(t *testing.T) {
 	p.later(time.Second)
 	p.keys("<esc>", "a", "y")
 	p.send(screen.Done{Action: screen.Respond{Item: "q1", Option: "once"}, Err: &client.Error{Kind: "already_resolved"}})
-	p.shows("somebody else has answered already")
+	p.shows("Somebody else has answered already")
 	p.hides("The agent asks")
 }
 
@@ -118,7 +119,7 @@ func TestAFormIsFilledInFieldByField(t *testing.T) {
 	p.wants(screen.Respond{Item: "q1", Answer: json.RawMessage(`{"count":7,"name":"green"}`)})
 	// The server refuses it: the person begins again.
 	p.send(screen.Done{Action: screen.Respond{Item: "q1"}, Err: &client.Error{Kind: "invalid_params", Message: "too many"}})
-	p.shows("the answer was not taken")
+	p.shows("The answer was not taken. Too many.")
 	p.later(deadFor)
 	p.keys("8", "<enter>")
 	p.shows("(2 of 2) name")
@@ -152,4 +153,30 @@ func TestAllOfALongChangeCanBeReadBeforeTheAnswer(t *testing.T) {
 		p.keys("<pgdown>")
 	}
 	p.shows("+ the last one", "3 Reject  [n]")
+}
+
+// A question that was asked before the server ended may be over when it is back: the open
+// ones are read again. What was typed into one that is still open stays.
+func TestQuestionsAreJudgedAnewAfterReconnecting(t *testing.T) {
+	p := newPage(t, 80, 24)
+	p.stored("q1", "pending", permission("Read a file", nil))
+	p.stored("q2", "pending", object{"type": "question", "message": "Which colour?"})
+	p.open()
+	p.keys("<esc>", "a")
+	p.send(screen.Connection{State: client.State{Kind: client.Lost, Reason: io.ErrUnexpectedEOF}})
+	p.shows("? Read a file", "offline", "The server is gone; trying again")
+	p.items[0]["status"] = "cancelled"
+	p.send(screen.Connection{State: client.State{Kind: client.Resumed}})
+	p.shows("? Which colour?", "? waits for you")
+	p.hides("Read a file · waits", "gone")
+	p.later(deadFor)
+	p.keys("bl")
+	p.send(screen.Connection{State: client.State{Kind: client.Lost}})
+	p.send(screen.Connection{State: client.State{Kind: client.Resumed}})
+	p.keys("ue", "<enter>")
+	p.wants(screen.Respond{Item: "q2", Answer: json.RawMessage(`"blue"`)})
+	p.items[1]["status"] = "completed"
+	p.send(screen.Connection{State: client.State{Kind: client.Lost}})
+	p.send(screen.Connection{State: client.State{Kind: client.Resumed}})
+	p.hides("The agent asks")
 }

@@ -72,13 +72,13 @@ func (h hands) submit() []screen.Action {
 	case text == "":
 		return nil
 	case h.m.outbox != "":
-		h.m.status = "the text before is still on its way"
+		h.m.status = "The text before is still on its way."
 		return nil
 	case !h.m.loader.ready:
-		h.m.status = "the thread is still being read"
+		h.m.status = "The thread is still being read."
 		return nil
 	case h.m.thread.State == "closed":
-		h.m.status = "the thread is closed: the text stays here"
+		h.m.status = "The thread is closed: the text stays here."
 		return nil
 	}
 	now := h.m.aim()
@@ -112,7 +112,7 @@ func (m *Model) sent(d screen.Done) {
 		m.meant, m.asked = aim{set: true, turn: steer.Turn}, true
 		return
 	}
-	m.status = "not sent, the text stays: " + words(d.Err)
+	m.status = "Not sent, the text stays. " + screen.Words(d.Err)
 }
 
 // paste puts a pasted text where a person types. It never submits.

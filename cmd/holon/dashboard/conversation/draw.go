@@ -234,11 +234,27 @@ func (p *painter) asked(r *rows, it *item) {
 		return
 	}
 	r.head(s.Dim, "?", screen.OneLine(title), "")
-	answer := it.content.Resolution(it.status)
+	answer := answered(it)
 	if by := screen.OneLine(it.content.ResolvedBy); by != "" && by != "client" {
 		answer += " (by " + by + ")"
 	}
 	r.add(screen.Style{}, "→ "+answer)
+}
+
+// answered says what has become of a question.
+func answered(it *item) string {
+	switch answer := it.content.Resolution(it.status); answer {
+	case "cancelled":
+		return "not answered, it is no longer asked"
+	case "interrupted", "failed":
+		return "not answered, its turn ended before"
+	case "declined":
+		return "declined, no answer was given"
+	case "completed", "answered":
+		return "answered"
+	default:
+		return answer
+	}
 }
 
 func (p *painter) notice(r *rows, it *item) {
@@ -286,10 +302,11 @@ func (p *painter) ending(r *rows, t turnRow, newest bool) {
 	default:
 		text := "failed" + more
 		if t.Error != nil {
-			text += ": " + screen.Clean(t.Error.Message)
-			if kind := screen.OneLine(t.Error.Kind); kind != "" {
-				text += " (" + kind + ")"
+			why := screen.Clean(t.Error.Message)
+			if strings.TrimSpace(why) == "" {
+				why = strings.ReplaceAll(screen.OneLine(t.Error.Kind), "_", " ")
 			}
+			text += ": " + why
 		}
 		r.wrapped(s.Failed, "✗", screen.Style{}, text)
 		if newest {
@@ -349,6 +366,10 @@ func (p *painter) child(r *rows, t turnRow) {
 		style, state = s.Dim, "waits to start"
 	case t.State == "active" && t.Progress == "waiting" && len(t.WaitsFor) == 0:
 		style, state = s.Waiting, "asks you"
+	case t.State == "idle":
+		style, state = s.Dim, "has not begun"
+	case t.State == "closed":
+		style, state = s.Dim, "closed"
 	case t.State == "completed":
 		style, state = s.Done, "completed"
 	case t.State == "failed":

@@ -35,16 +35,9 @@ func (in intake) event(now time.Time, e client.Event) []screen.Action {
 	case "thread":
 		in.threadEvent(e)
 	case "inbox":
-		return in.askChildrenOnce()
+		in.m.children.due = true
 	}
 	return nil
-}
-
-func (in intake) askChildrenOnce() []screen.Action {
-	if in.m.loader.childrenAsked {
-		return nil
-	}
-	return in.askChildren()
 }
 
 // itemEvent takes an event of an item. An item that is not held is of the part that was
@@ -71,7 +64,6 @@ func (in intake) itemEvent(now time.Time, f *fold.Event, params json.RawMessage)
 		ItemID: f.ItemID, TurnID: f.TurnID, Status: f.Body.Status, Lineage: f.Lineage, Content: json.RawMessage(f.Body.Content),
 		Truncated: f.Body.Truncated, CreatedSeq: f.Seq, UpdatedSeq: f.Seq,
 	}
-	var out []screen.Action
 	switch {
 	case e != nil && e.item.updated >= f.Seq:
 		return nil
@@ -79,11 +71,12 @@ func (in intake) itemEvent(now time.Time, f *fold.Event, params json.RawMessage)
 		row.CreatedSeq = e.item.created
 		e.item = row.item()
 		in.m.history.changed(e)
-	case f.Method == notify.ItemCreated && !in.m.history.detached:
+	case f.Method == notify.ItemCreated && in.m.history.newer == "":
 		in.m.history.add(row)
 		in.appended(row.ItemID)
 	case f.Method == notify.ItemCreated:
 		in.m.view.below++
+		in.m.loader.missed = true
 	}
 	it := row.item()
 	if it.asks() {
@@ -101,15 +94,12 @@ func (in intake) itemEvent(now time.Time, f *fold.Event, params json.RawMessage)
 			}
 		}
 	}
-	if it.content.Type == "tool_call" && !it.open() {
-		out = append(out, in.askChildrenOnce()...) // it may have started one
-	}
 	if it.content.Type == "plan" {
 		in.redrawPlans(it.turn)
 	}
 	in.leaveQuestion()
 	in.m.history.trim(in.m.view.follow)
-	return append(out, in.subjects()...)
+	return in.subjects()
 }
 
 // appended counts what comes below the window.
@@ -147,7 +137,7 @@ func (in intake) turnEvent(now time.Time, f *fold.Event, e client.Event) []scree
 		row.State, row.Progress, row.ProgressMessage = "active", f.Body.State, f.Body.Message
 		row.WaitsFor, row.RetryAt, row.Attempt = p.WaitsFor, p.RetryAt, max(row.Attempt, p.Attempt)
 		if len(p.WaitsFor) != len(before) {
-			return in.askChildrenOnce()
+			in.m.children.due = true
 		}
 		return nil
 	}
@@ -175,7 +165,7 @@ func (in intake) turnEvent(now time.Time, f *fold.Event, e client.Event) []scree
 	if known := in.m.history.byKey[key]; known != nil {
 		in.m.history.drop(known)
 	}
-	if !in.m.history.detached {
+	if in.m.history.newer == "" {
 		in.m.history.put(&entry{key: key, seq: f.Seq, turn: f.TurnID, end: &ending{row: *row, lineage: f.Lineage}})
 	}
 	for _, q := range append([]*question(nil), in.m.asks.open...) {
@@ -185,7 +175,8 @@ func (in intake) turnEvent(now time.Time, f *fold.Event, e client.Event) []scree
 	}
 	in.leaveQuestion()
 	in.m.history.trim(in.m.view.follow)
-	return in.askChildrenOnce()
+	in.m.children.due = true
+	return nil
 }
 
 // rewound takes a marker.

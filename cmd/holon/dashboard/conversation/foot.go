@@ -2,17 +2,19 @@ package conversation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
 
-// foot is what is below the timeline: what the text will do, the input line, and a line
-// with a sentence or the keys.
+// foot is what is below the timeline: what the text will do, the input line, and a
+// sentence, or a line with the keys: draw adds that, once it is known what scrolls.
 type foot struct {
 	rows []string
-	x, y int // of the cursor
+	says bool // the last rows are a sentence, so that there are no keys
+	x, y int  // of the cursor
 }
 
 func (d drawing) foot(p *painter) foot {
@@ -37,7 +39,9 @@ func (d drawing) foot(p *painter) foot {
 		}
 		f.rows = append(f.rows, sign+row)
 	}
-	f.rows = append(f.rows, screen.Fit(d.bottom(p), p.width))
+	says := d.says(p)
+	f.says = len(says) > 0
+	f.rows = append(f.rows, says...)
 	return f
 }
 
@@ -89,12 +93,12 @@ func (d drawing) deciding(p *painter) (rows []string) {
 	text := d.m.ask()
 	switch {
 	case text != "":
-	case d.m.sure.key == "i":
-		text = "Interrupt the turn? i interrupts it, Esc does not."
-	case !d.m.sure.closeAt.IsZero():
-		left := d.m.sure.closeAt.Sub(p.now)
+	case d.m.sure != nil:
+		text = d.m.sure.Question
+	case !d.m.closeAt.IsZero():
+		left := d.m.closeAt.Sub(p.now)
 		d.redrawIn(p.now, left%time.Second+1)
-		text = fmt.Sprintf("The thread is closed in %s. u keeps it open.", screen.Span(left+time.Second-1))
+		text = fmt.Sprintf("“%s” is closed in %s. u keeps it open.", d.m.Title(), screen.Span(left+time.Second-1))
 	default:
 		return nil
 	}
@@ -104,35 +108,48 @@ func (d drawing) deciding(p *painter) (rows []string) {
 	return rows
 }
 
-// bottom is the last line: what has happened, else what is wrong, else the keys.
-func (d drawing) bottom(p *painter) string {
-	s := p.styles
+// says is what has happened, else what is wrong, in as many rows as it needs; none if there
+// is nothing to say.
+func (d drawing) says(p *painter) []string {
+	style, text := p.styles.Notice, ""
 	switch {
+	case d.m.loader.jumps:
+		text = "Reading the beginning of the thread …"
 	case d.m.status != "":
-		return s.Notice.Paint(screen.OneLine(d.m.status))
-	case d.m.lost != "":
-		return s.Failed.Paint(screen.OneLine(d.m.lost))
+		text = d.m.status
+	case d.m.offline:
+		style, text = p.styles.Failed, screen.Offline(time.Time{}, d.m.why, p.width)
 	case d.m.loader.failed != "" && len(d.m.history.entries) > 0:
-		return s.Failed.Paint(screen.OneLine(d.m.loader.failed))
+		style, text = p.styles.Failed, d.m.loader.failed
+	default:
+		return nil
 	}
-	return screen.HelpLine(s, d.help(), p.width)
+	return screen.NoticeLines(style, text, p.width, d.m.view.height)
 }
+
+// keys is a line with the keys that matter now.
+func (d drawing) keys(p *painter) string { return screen.HelpLine(p.styles, d.help(), p.width) }
 
 // help are the keys that matter now.
 func (d drawing) help() []screen.Key {
+	if d.m.sure != nil {
+		return screen.SureKeys
+	}
 	switch d.m.focus {
 	case onInput:
 		does := "start a turn"
 		if d.m.aim().turn != "" {
 			does = "steer"
 		}
-		return []screen.Key{{Name: "Enter", Does: does}, {Name: "Alt-Enter", Does: "new line"}, {Name: "PgUp", Does: "scroll"}, {Name: "Esc", Does: "keys"}}
-	case onQuestion:
-		if d.m.typing() {
-			return []screen.Key{{Name: "Enter", Does: "answer"}, {Name: "PgDn", Does: "more"}, {Name: "Esc", Does: "later"}}
+		list := []screen.Key{{Name: "Enter", Does: does}, {Name: "Alt-Enter", Does: "new line"}}
+		if d.m.view.scrolls {
+			list = append(list, screen.Key{Name: "PgUp", Does: "scroll"})
 		}
-		n := len(d.m.asks.front().content.Options)
-		return []screen.Key{{Name: fmt.Sprintf("1-%d", min(n, 9)), Does: "choose"}, {Name: "y", Does: "allow"}, {Name: "n", Does: "reject"}, {Name: "Enter", Does: "take ▸"}, {Name: "PgDn", Does: "more"}, {Name: "Esc", Does: "later"}}
+		return append(list, screen.Key{Name: "Esc", Does: "keys"})
+	case onChildren:
+		return []screen.Key{{Name: "Enter", Does: "open"}, {Name: "↑ ↓", Does: "choose"}, {Name: "Esc", Does: "back"}}
+	case onQuestion:
+		return d.answerKeys(d.m.asks.front())
 	}
 	list := []screen.Key{}
 	if d.m.asks.front() != nil {
@@ -146,13 +163,35 @@ func (d drawing) help() []screen.Key {
 		list = append(list, screen.Key{Name: "Enter", Does: "unfold"})
 	}
 	list = append(list, screen.Key{Name: "Tab", Does: "write"})
-	for _, key := range keys {
+	for _, key := range lineKeys {
 		switch {
 		case key.Name == "Tab", key.Name == "a":
-		case key.Name == "i" && d.m.turns.active() == nil:
+		case (key.Name == "↑ ↓" || key.Name == "g G") && !d.m.view.scrolls:
+		case (key.Name == "j k" || key.Name == "Space") && !slices.ContainsFunc(d.m.history.entries, (*entry).selectable):
+		case key.Name == "i" && d.m.turns.active() == nil, key.Name == "c" && len(d.m.children.threads) == 0:
 		default:
 			list = append(list, key)
 		}
 	}
 	return list
+}
+
+// answerKeys are the keys for a question: those that do something.
+func (d drawing) answerKeys(q *question) (list []screen.Key) {
+	if q.typed() {
+		list = append(list, screen.Key{Name: "Enter", Does: "answer"})
+	} else {
+		list = append(list, screen.Key{Name: fmt.Sprintf("1-%d", min(len(q.content.Options), 9)), Does: "choose"})
+		if q.optionOf("allow") >= 0 {
+			list = append(list, screen.Key{Name: "y", Does: "allow"})
+		}
+		if q.optionOf("reject") >= 0 {
+			list = append(list, screen.Key{Name: "n", Does: "reject"})
+		}
+		list = append(list, screen.Key{Name: "Enter", Does: "take ▸"})
+	}
+	if d.m.view.subjectMost > 0 {
+		list = append(list, screen.Key{Name: "PgDn", Does: "more"})
+	}
+	return append(list, screen.Key{Name: "Esc", Does: "later"})
 }

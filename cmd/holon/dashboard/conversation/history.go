@@ -22,13 +22,14 @@ const (
 // history is the part of a thread's timeline that is held: entries without gaps, in the
 // order of their seq.
 type history struct {
-	entries  []*entry
-	byKey    map[string]*entry
-	bytes    int
-	older    string // the cursor of the page before the oldest entry; "" = there is none
-	detached bool   // newer entries were dropped: they must be loaded again
-	marked   []string
-	markers  map[string]*fold.Markers
+	entries []*entry
+	byKey   map[string]*entry
+	bytes   int
+	older   string // the cursor of the page before the oldest entry; "" = there is none
+	newer   string // the cursor of the page behind the newest entry; "" = the end is held
+	through int64  // without the end: the seq up to which everything is held
+	marked  []string
+	markers map[string]*fold.Markers
 }
 
 func newHistory() *history {
@@ -84,10 +85,29 @@ func (h *history) trim(follows bool) {
 		}
 		return
 	}
-	for len(h.entries) > 1 && (len(h.entries) > 3*maxHeld || h.bytes > 2*maxBytes) {
+	for len(h.entries) > 1 && h.tooMuch() {
 		h.drop(h.entries[len(h.entries)-1])
-		h.detached = true
+		h.heldThrough(h.entries[len(h.entries)-1].seq)
 	}
+}
+
+// trimOldest keeps the bounds of a page that is scrolled up, and reads towards the end.
+func (h *history) trimOldest() {
+	for len(h.entries) > 1 && h.tooMuch() {
+		h.dropOldest()
+	}
+}
+
+// tooMuch tells whether more is held than a page that is scrolled up may hold.
+func (h *history) tooMuch() bool { return len(h.entries) > 3*maxHeld || h.bytes > 2*maxBytes }
+
+// heldThrough notes that entries behind a seq are not held. The cursor of a list of items
+// is the seq of the item behind which it goes on.
+func (h *history) heldThrough(seq int64) { h.newer, h.through = fmt.Sprint(seq), seq }
+
+// covers tells whether what happened at a seq belongs to the part that is held.
+func (h *history) covers(seq int64) bool {
+	return seq >= h.oldestSeq() && (h.newer == "" || seq <= h.through)
 }
 
 // dropOldest drops the oldest item and what is in front of the next one.
@@ -144,7 +164,7 @@ func (h *history) mark(m fold.Marker) (again []string) {
 			h.drop(e)
 		}
 	}
-	if !h.detached {
+	if h.covers(m.Seq) {
 		h.put(&entry{key: rewindKey(m.Seq), seq: m.Seq, turn: m.TurnID, rewind: line})
 	}
 	return again

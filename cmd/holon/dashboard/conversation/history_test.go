@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/rpc/client"
 )
 
 func TestASupersededAttemptIsALine(t *testing.T) {
@@ -77,15 +78,80 @@ func TestChildrenAreEntered(t *testing.T) {
 	p.shows("├ child the docs working")
 	p.keys("<esc>", "k", "<enter>")
 	p.wants(screen.Open{Thread: "thread_9"})
-	// It is looked at again while it works, and no longer.
+	// It is looked at again when something happens there, and not too often.
 	p.kids[0]["state"], p.kids[0]["completed_at"] = "completed", start.Add(3*time.Second)
-	p.later(2 * childrenEvery)
-	p.shows("├ child the docs completed · 3 s")
+	for range 5 {
+		p.send(screen.Below{})
+	}
 	n := p.m.Counts().Requests
+	p.later(10 * childrenEvery)
+	if got := p.m.Counts().Requests - n; got != 2 {
+		t.Errorf("%d requests after five events below, want one for turns and one for threads", got)
+	}
+	p.shows("├ child the docs completed · 3 s")
+	n = p.m.Counts().Requests
 	p.later(time.Hour)
 	if got := p.m.Counts().Requests; got != n {
 		t.Errorf("%d requests in an idle hour", got-n)
 	}
+}
+
+// child is a thread below, as thread/list gives it.
+func child(id, parent string, level int, status string, seq int) object {
+	return object{
+		"thread_id": id, "parent": object{"thread_id": parent}, "level": level, "created_seq": seq,
+		"summary": object{"title": "the " + id, "status": status, "since": start},
+	}
+}
+
+// A thread below is shown also if it began without a child turn, before what is held of
+// the timeline, or below another one; and it can be entered.
+func TestAllThreadsBelowCanBeEntered(t *testing.T) {
+	p := newPage(t, 80, 24)
+	p.kids = []object{{"turn_id": "t9", "thread_id": "docs", "title": "read the docs", "state": "completed", "created_seq": 2}}
+	p.below = []object{
+		child("words", "docs", 2, "waiting", 290), child("tests", thread, 1, "working", 250), child("docs", thread, 1, "idle", 1),
+		{"thread_id": thread, "level": 0, "created_seq": 0},
+	}
+	for i := range 300 {
+		p.stored(fmt.Sprintf("i%d", i), "completed", said(fmt.Sprintf("message %d.", i)))
+	}
+	p.open()
+	p.shows("├ 3 threads below, 1 waiting for you, 1 at work: c lists them")
+	p.keys("<esc>", "k", "<enter>")
+	p.wants(screen.Open{Thread: "tests"})
+	p.keys("c")
+	p.shows("Threads below mend the build", "▸ ├ child the docs", "  ├ child the words", "asks you", "├ child the tests")
+	p.keys("j", "<enter>")
+	p.wants(screen.Open{Thread: "words"})
+	p.keys("c", "<down>", "<down>", "<down>", "<enter>")
+	p.wants(screen.Open{Thread: "tests"})
+	// One that is older than what is held comes with the items around it.
+	p.hides("read the docs")
+	for range 400 {
+		p.keys("<pgup>")
+	}
+	p.shows("message 0.", "├ child read the docs")
+	p.hides("child the docs") // its turn is there
+}
+
+// A thread that begins while the page is open is shown, whoever has started it.
+func TestAThreadBelowThatBeginsIsShown(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	p.keys("<esc>", "c")
+	p.shows("No thread is below this one.")
+	p.seq = 40
+	p.below = []object{child("tests", thread, 1, "idle", 40)}
+	p.send(screen.Below{})
+	p.later(childrenEvery)
+	p.shows("├ child the tests", "has not begun", "├ 1 thread below: c lists them")
+	p.keys("c", "<esc>")
+	p.shows("├ child the tests")
+	p.below = append(p.below, child("more", thread, 1, "idle", 41)) // while the page was not connected
+	p.send(screen.Connection{State: client.State{Kind: client.Lost}})
+	p.send(screen.Connection{State: client.State{Kind: client.Resumed}})
+	p.later(childrenEvery)
+	p.shows("├ child the more")
 }
 
 func TestOlderItemsComeWhenOneScrollsUp(t *testing.T) {
@@ -105,6 +171,97 @@ func TestOlderItemsComeWhenOneScrollsUp(t *testing.T) {
 	p.keys("<esc>", "G")
 	p.shows("message 299.")
 	p.hides("scrolled up")
+}
+
+// One key reaches the first block of a thread of any length, and from there one comes to
+// its end: every block once, in order, and never too many held.
+func TestTheBeginningOfALongThreadIsOneKeyAway(t *testing.T) {
+	p := newPage(t, 80, 24)
+	p.turns = []object{{"turn_id": "t0", "thread_id": thread, "state": "completed", "created_seq": 1, "updated_seq": 3}}
+	const last = 5000
+	for i := range last {
+		p.stored(fmt.Sprintf("i%d", i), "completed", said(fmt.Sprintf("message %d.", i)))
+	}
+	p.open()
+	p.keys("<esc>")
+	n := p.m.Counts().Requests
+	p.slow = true
+	p.keys("g")
+	p.shows("message 4999.", "Reading the beginning of the thread")
+	p.answerAll()
+	p.shows("message 0.", "✓ completed", "scrolled up")
+	p.hides("Reading")
+	if got := p.m.Counts().Requests - n; got != 2 {
+		t.Errorf("%d requests for the beginning, want one for items and one for turns", got)
+	}
+	next := 0
+	for page := 0; !p.m.view.follow; page++ {
+		for _, e := range p.m.history.entries {
+			if e.item == nil || e.item.id != fmt.Sprintf("i%d", next) {
+				continue
+			}
+			next++
+		}
+		if page == 100 { // it comes while the end is not held
+			p.stored("i5000", "completed", said("message 5000."))
+			p.event("item/created", object{"item_id": "i5000", "turn_id": "t1", "status": "completed", "content": said("message 5000."), "lineage": lineage(1)})
+		}
+		if held := len(p.m.history.entries); held > 3*maxHeld+itemsPage || page > 2*last {
+			t.Fatalf("%d blocks are held after %d pages", held, page)
+		}
+		p.keys("<pgdown>")
+	}
+	p.shows("message 4999.", "message 5000.")
+	if next < last {
+		t.Errorf("the blocks from %d on were left out", next)
+	}
+	p.item("i5001", "t1", "completed", said("message 5001."))
+	p.shows("message 5001.")
+}
+
+// Whoever goes elsewhere while the beginning is read stays there.
+func TestGoingToTheBeginningCanBeTakenBack(t *testing.T) {
+	p := newPage(t, 80, 24)
+	for i := range 300 {
+		p.stored(fmt.Sprintf("i%d", i), "completed", said(fmt.Sprintf("message %d.", i)))
+	}
+	p.open()
+	p.slow = true
+	p.keys("<esc>", "g", "G")
+	p.answerAll()
+	p.shows("message 299.")
+	p.refuse["item/list"] = fmt.Errorf("it is locked")
+	p.keys("g")
+	p.shows("message 299.", "The beginning cannot be read. It is locked.")
+}
+
+// An item that comes while the last page is read is not left out.
+func TestAnItemThatComesWhileTheEndIsReadIsThere(t *testing.T) {
+	p := newPage(t, 80, 24)
+	for i := range 100 {
+		p.stored(fmt.Sprintf("i%d", i), "completed", said(fmt.Sprintf("message %d.", i)))
+	}
+	p.open()
+	p.keys("<esc>", "g")
+	for range 20 {
+		p.keys("<pgdown>")
+		if len(p.kept) > 0 {
+			break
+		}
+		p.slow = true
+	}
+	answers := []screen.Done{}
+	for _, call := range p.kept {
+		answers = append(answers, p.answer(call))
+	}
+	p.stored("late", "completed", said("the late one"))
+	p.event("item/created", object{"item_id": "late", "turn_id": "t1", "status": "completed", "content": said("the late one"), "lineage": lineage(1)})
+	p.slow, p.kept = false, nil
+	for _, done := range answers {
+		p.send(done)
+	}
+	p.keys("<pgdown>", "<pgdown>", "<pgdown>", "<pgdown>", "<pgdown>", "<pgdown>")
+	p.shows("message 99.", "the late one")
 }
 
 func TestNewBlocksAreCountedBelow(t *testing.T) {
@@ -163,7 +320,7 @@ func TestWhatIsHeldIsBounded(t *testing.T) {
 		}
 	}
 	p.shows("stored 0.")
-	if !p.m.history.detached {
+	if p.m.history.newer == "" {
 		t.Fatal("nothing was dropped")
 	}
 	p.item("new", "t1", "completed", said("the newest"))
@@ -193,7 +350,7 @@ func TestAThreadThatCannotBeReadIsTriedAgain(t *testing.T) {
 	p := newPage(t, 80, 24)
 	p.refuse["item/list"] = fmt.Errorf("it is locked")
 	p.open()
-	p.shows("the thread cannot be read: it is locked")
+	p.shows("The thread cannot be read. It is locked.")
 	delete(p.refuse, "item/list")
 	p.later(2 * tryAgain)
 	p.shows("Nothing has happened in this thread")
@@ -209,7 +366,7 @@ func TestWithoutAListOfChildrenThePageWorks(t *testing.T) {
 func TestACloseCanBeUndone(t *testing.T) {
 	p := newPage(t, 80, 24).open()
 	p.keys("<esc>", "x")
-	p.shows("The thread is closed in 5 s. u keeps it open.")
+	p.shows("“mend the build” is closed in 5 s. u keeps it open.")
 	p.later(4 * time.Second)
 	p.keys("u")
 	p.later(time.Minute)

@@ -8,32 +8,74 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
 
-// confirm is something that stops work and waits for a second press, or for its time.
-type confirm struct {
-	key     string // the key that carries it out
-	turn    string
-	closeAt time.Time // when the thread is closed
-}
-
 // undoFor is how long a close can be undone.
 const undoFor = 5 * time.Second
 
-// keys are the keys outside the input line.
-var keys = []screen.Key{
+// lineKeys are the keys that the help line names, outside of the input line.
+var lineKeys = []screen.Key{
 	{Name: "Tab", Does: "write"},
 	{Name: "a", Does: "answer"},
+	{Name: "w", Does: "next that waits", Short: "next"},
 	{Name: "j k", Does: "select"},
 	{Name: "Space", Does: "unfold"},
 	{Name: "↑ ↓", Does: "scroll"},
 	{Name: "g G", Does: "begin, end"},
+	{Name: "c", Does: "threads below", Short: "below"},
 	{Name: "i", Does: "interrupt"},
 	{Name: "r", Does: "retry"},
 	{Name: "x", Does: "close"},
 	{Name: "y", Does: "copy id"},
-	{Name: "w", Does: "next that waits"},
 	{Name: "Esc", Does: "back"},
 	{Name: "q", Does: "quit"},
 	{Name: "?", Does: "all keys"},
+}
+
+// allKeys is the page of help. The keys of a part are below its heading, which has no
+// name.
+var allKeys = []screen.Key{
+	{Name: "Tab", Does: "write to the agent"},
+	{Name: "a", Does: "answer the question"},
+	{Name: "w", Does: "open the next thread that waits for you"},
+	{Name: "↑ ↓  PgUp PgDn", Does: "scroll"},
+	{Name: "g G  Home End", Does: "the beginning, the end"},
+	{Name: "j k", Does: "select a block that can be opened"},
+	{Name: "Enter", Does: "open the selected block; write if none is"},
+	{Name: "Space", Does: "unfold or fold it, else the last one"},
+	{Name: "c", Does: "list the threads below"},
+	{Name: "i", Does: "interrupt the turn, after a confirmation"},
+	{Name: "r", Does: "retry a turn that failed or was interrupted"},
+	{Name: "x", Does: "close the thread …"},
+	{Name: "u", Does: "… and keep it open, within 5 s"},
+	{Name: "y", Does: "copy the id of the selected block or the thread"},
+	{Name: "Esc", Does: "select nothing; back"},
+	{Name: "q  Ctrl-C", Does: "quit; agents continue"},
+	{Name: "?", Does: "these keys"},
+	{Does: ""},
+	{Does: "While you write"},
+	{Name: "Enter", Does: "send"},
+	{Name: "Alt-Enter  Ctrl-J", Does: "a new line"},
+	{Name: "← →  ↑ ↓  Home End", Does: "move; ↑ ↓ scroll from the first and last line"},
+	{Name: "Alt-← Alt-→", Does: "move by a word, also Ctrl-← Ctrl-→ Alt-B Alt-F"},
+	{Name: "Backspace Delete", Does: "delete a character, also Ctrl-H"},
+	{Name: "Ctrl-W", Does: "delete the word before, also Alt-Backspace"},
+	{Name: "Ctrl-U Ctrl-K", Does: "delete to the start or the end of the line"},
+	{Name: "Ctrl-E", Does: "the end of the line"},
+	{Name: "PgUp PgDn", Does: "scroll"},
+	{Name: "Tab  Esc", Does: "leave the line; the text stays"},
+	{Does: ""},
+	{Does: "While you answer"},
+	{Name: "1-9", Does: "choose an option"},
+	{Name: "y n", Does: "allow, reject"},
+	{Name: "↑ ↓  Tab  Enter", Does: "choose an option, take it"},
+	{Name: "PgUp PgDn", Does: "scroll what it is about"},
+	{Name: "Esc", Does: "answer later"},
+	{Does: ""},
+	{Does: "In the list of threads below"},
+	{Name: "↑ ↓  j k  PgUp PgDn", Does: "choose"},
+	{Name: "g G  Home End", Does: "the first, the last"},
+	{Name: "Enter", Does: "open"},
+	{Name: "Esc  c", Does: "back"},
+	{Name: "q  ?", Does: "quit, these keys"},
 }
 
 // hands do what a person does: with keys, and by pasting.
@@ -43,9 +85,17 @@ type hands struct{ m *Model }
 func (h hands) key(now time.Time, msg tea.KeyPressMsg) []screen.Action {
 	name := msg.String()
 	h.m.status = ""
-	if h.m.focus == onHelp {
-		h.m.focus = onTimeline
+	switch {
+	case h.m.help.Open:
+		h.m.help.Key(name, h.m.view.height-2)
 		return nil
+	case h.m.sure != nil:
+		sure := h.m.sure
+		h.m.sure = nil
+		return sure.Key(name)
+	}
+	if h.m.focus == onChildren {
+		return h.childrenKey(name)
 	}
 	switch name {
 	case "pgup", "pgdown":
@@ -96,7 +146,7 @@ func (h hands) inputKey(name, text string) []screen.Action {
 			break
 		}
 		if text != "" && !h.m.input.insert(text) {
-			h.m.status = "the text is as long as it can be here: " + size(maxTyped)
+			h.m.status = "The text is as long as it can be here: " + size(maxTyped)
 		}
 	}
 	h.m.begun()
@@ -125,14 +175,8 @@ func (h hands) questionKey(now time.Time, name, text string) []screen.Action {
 		q.choice = min(len(q.content.Options)-1, q.choice+1)
 	case "enter":
 		choice = q.choice
-	case "y":
-		choice = q.optionOf("allow")
-	case "n":
-		choice = q.optionOf("reject")
 	default:
-		if len(text) == 1 && text[0] >= '1' && text[0] <= '9' {
-			choice = int(text[0] - '1')
-		}
+		choice = q.pick(name, text)
 	}
 	if answer, ok := q.choose(choice); ok {
 		q.sent = true
@@ -162,9 +206,6 @@ func (h hands) answerKey(q *question, name, text string) []screen.Action {
 
 // command is a key outside of what is typed.
 func (h hands) command(now time.Time, name string) []screen.Action {
-	if done, out := h.confirmed(name); done {
-		return out
-	}
 	switch name {
 	case "tab":
 		h.m.focus = onInput
@@ -179,7 +220,7 @@ func (h hands) command(now time.Time, name string) []screen.Action {
 	case "q":
 		return append(h.closeNow(), screen.Quit{})
 	case "?":
-		h.m.focus = onHelp
+		h.m.help.Open = true
 	case "up":
 		return h.scroll(-1)
 	case "down":
@@ -192,8 +233,12 @@ func (h hands) command(now time.Time, name string) []screen.Action {
 		return h.selectNext(name == "j")
 	case "a":
 		h.answerNow()
+	case "c":
+		h.listChildren()
 	case "i":
 		h.interrupt()
+	case "u":
+		h.keepOpen()
 	case "r":
 		return h.retry()
 	case "x":
@@ -206,64 +251,55 @@ func (h hands) command(now time.Time, name string) []screen.Action {
 	return nil
 }
 
-// confirmed takes the key after one that asked whether one is sure.
-func (h hands) confirmed(name string) (done bool, out []screen.Action) {
-	sure := h.m.sure
-	switch {
-	case !sure.closeAt.IsZero() && name == "u":
-		h.m.sure = confirm{}
-		h.m.status = "the thread stays open"
-		return true, nil
-	case sure.key == "":
-		return false, nil
+// keepOpen takes a close back.
+func (h hands) keepOpen() {
+	if h.m.closeAt.IsZero() {
+		h.m.status = "Nothing to undo: u keeps a thread open for 5 s after x."
+		return
 	}
-	h.m.sure.key, h.m.sure.turn = "", ""
-	if name == sure.key {
-		h.m.status = "interrupting …"
-		return true, []screen.Action{screen.Interrupt{Turn: sure.turn}}
-	}
-	return name == "esc", nil
+	h.m.closeAt = time.Time{}
+	h.m.status = "The thread stays open."
 }
 
 func (h hands) interrupt() {
 	t := h.m.turns.active()
 	if t == nil {
-		h.m.status = "nothing runs here"
+		h.m.status = "Nothing runs here."
 		return
 	}
-	h.m.sure.key, h.m.sure.turn = "i", t.TurnID
+	h.m.sure = screen.SureInterrupt(h.m.Title(), t.TurnID)
 }
 
 func (h hands) retry() []screen.Action {
 	t := h.m.turns.last()
 	if t == nil || !t.ended() || t.State == "completed" || h.m.turns.active() != nil {
-		h.m.status = "there is no failed or interrupted turn to retry"
+		h.m.status = "There is no failed or interrupted turn to retry."
 		return nil
 	}
-	h.m.status = "retrying …"
+	h.m.status = "Retrying …"
 	return []screen.Action{screen.Retry{Turn: t.TurnID}}
 }
 
 func (h hands) close(now time.Time) {
 	if h.m.thread.State == "closed" {
-		h.m.status = "the thread is closed already"
+		h.m.status = "The thread is closed already."
 		return
 	}
-	h.m.sure.closeAt = now.Add(undoFor)
+	h.m.closeAt = now.Add(undoFor)
 }
 
 // closeNow carries out a close that waits for its time: the page is left.
 func (h hands) closeNow() []screen.Action {
-	if h.m.sure.closeAt.IsZero() {
+	if h.m.closeAt.IsZero() {
 		return nil
 	}
-	h.m.sure = confirm{}
+	h.m.closeAt = time.Time{}
 	return []screen.Action{screen.Close{Thread: h.m.options.Thread}}
 }
 
 func (h hands) leave() []screen.Action {
 	if h.m.options.Alone {
-		h.m.status = "q quits; Tab or Enter writes"
+		h.m.status = "q quits; Tab or Enter writes."
 		return nil
 	}
 	return append(h.closeNow(), screen.Back{})
@@ -281,13 +317,13 @@ func (h hands) copy() []screen.Action {
 			text = e.turn
 		}
 	}
-	h.m.status = "copied " + screen.OneLine(text)
+	h.m.status = "Copied " + screen.OneLine(text)
 	return []screen.Action{screen.Copy{Text: text}}
 }
 
 func (h hands) answerNow() {
 	if h.m.asks.front() == nil {
-		h.m.status = "nothing waits for an answer here"
+		h.m.status = "Nothing waits for an answer here."
 		return
 	}
 	h.m.focus = onQuestion

@@ -3,6 +3,7 @@ package conversation
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,13 +13,10 @@ import (
 
 // Sizes of pages, and times.
 const (
-	itemsPage    = 60
-	turnsPage    = 100
-	childrenPage = 40
+	itemsPage = 60
+	turnsPage = 100
 	// tryAgain is when a thread that could not be read is read again.
 	tryAgain = 3 * time.Second
-	// childrenEvery is how often children that work are looked at.
-	childrenEvery = 3 * time.Second
 )
 
 // loader reads a thread from the server: first the thread, which says after which seq to
@@ -33,11 +31,14 @@ type loader struct {
 	failed  string
 	again   time.Time // when to try again
 
-	items, waiting, turns, children json.RawMessage
+	items, waiting, turns json.RawMessage
 
-	olderAsked    bool
-	childrenAsked bool
-	reading       map[string]bool // items that are read again
+	olderAsked bool
+	olderFrom  string // the cursor that was asked with
+	jumps      bool   // the beginning of the thread is read
+	newerAsked bool
+	missed     bool            // an item has come since, which the page may not have
+	reading    map[string]bool // items that are read again
 }
 
 // intake takes what comes from the server: answers to requests, and events.
@@ -51,10 +52,11 @@ func (l *loader) call(name, method string, params map[string]any) screen.Action 
 // reload reads the thread again from the beginning.
 func (in intake) reload() []screen.Action {
 	in.m.loader = loader{round: in.m.loader.round + 1, begun: true}
+	in.m.children.asked = 0 // answers of earlier rounds are ignored
 	return []screen.Action{in.m.loader.call("thread", "thread/read", map[string]any{"thread_id": in.m.options.Thread})}
 }
 
-// due starts the first round, tries a failed one again, and looks after children.
+// due starts the first round, tries a failed one again, and looks at children.
 func (in intake) due(now time.Time) []screen.Action {
 	l := &in.m.loader
 	switch {
@@ -62,28 +64,8 @@ func (in intake) due(now time.Time) []screen.Action {
 		return in.reload()
 	case !l.again.IsZero() && !now.Before(l.again):
 		return in.reload()
-	case l.ready && !l.childrenAsked && in.childrenWork() && now.Sub(in.m.fresh) >= childrenEvery:
-		return in.askChildren()
 	}
-	return nil
-}
-
-func (in intake) childrenWork() bool {
-	for _, e := range in.m.history.entries {
-		if e.child != nil && !e.child.row.ended() {
-			return true
-		}
-	}
-	return false
-}
-
-func (in intake) askChildren() []screen.Action {
-	in.m.loader.childrenAsked = true
-	return []screen.Action{in.m.loader.call("refresh", "turn/list", in.childrenParams())}
-}
-
-func (in intake) childrenParams() map[string]any {
-	return map[string]any{"parent_thread_id": in.m.options.Thread, "order": "desc", "limit": childrenPage}
+	return in.lookAtChildren(now)
 }
 
 func (in intake) itemsParams() map[string]any {
@@ -102,24 +84,34 @@ func (in intake) loaded(now time.Time, call screen.Call, d screen.Done) []screen
 	}
 	switch name {
 	case "thread":
-		return in.threadRead(d.Result)
+		return in.threadRead(now, d.Result)
 	case "older":
-		l.olderAsked = false
-		in.olderItems(d.Result)
+		if l.olderAsked = false; l.olderFrom == in.m.history.older { // else it is another part now
+			in.olderItems(d.Result)
+		}
+		return nil
+	case "first":
+		in.firstItems(d.Result)
+		return nil
+	case "newer":
+		l.newerAsked = false
+		return in.newerItems(d.Result)
+	case "early turns":
+		in.earlyTurns(d.Result)
 		return nil
 	case "older turns":
 		in.olderTurns(d.Result)
 		return nil
-	case "refresh":
-		l.childrenAsked, in.m.fresh = false, now
-		in.putChildren(d.Result)
+	case "children", "below":
+		in.m.children.asked--
+		in.gotChildren(name, d.Result)
 		return nil
+	case "waiting again":
+		return append(in.judge(now, d.Result), in.subjects()...)
 	case "items":
 		l.items = d.Result
 	case "turns":
 		l.turns = d.Result
-	case "children":
-		l.children = d.Result
 	case "waiting":
 		l.waiting = d.Result
 	default: // one item
@@ -142,25 +134,27 @@ func (in intake) notLoaded(now time.Time, name string, err error) []screen.Actio
 	l := &in.m.loader
 	switch name {
 	case "thread", "items", "turns", "waiting":
-		l.failed = "the thread cannot be read: " + words(err)
+		l.failed = "The thread cannot be read. " + screen.Words(err)
 		l.again = now.Add(tryAgain)
 		if client.IsKind(err, "not_found") || client.IsKind(err, "thread_not_found") {
 			l.again = time.Time{}
 		}
-	case "children":
-		if l.missing--; l.missing == 0 {
-			return in.begin(now)
-		}
 	case "older":
 		l.olderAsked = false
-		in.m.status = "older items cannot be read: " + words(err)
-	case "refresh":
-		l.childrenAsked, in.m.fresh = false, now
+		in.m.status = "Older items cannot be read. " + screen.Words(err)
+	case "first":
+		l.jumps = false
+		in.m.status = "The beginning cannot be read. " + screen.Words(err)
+	case "newer":
+		l.newerAsked = false
+		in.m.status = "What follows cannot be read. " + screen.Words(err)
+	case "children", "below":
+		in.m.children.asked--
 	}
 	return nil
 }
 
-func (in intake) threadRead(result json.RawMessage) []screen.Action {
+func (in intake) threadRead(now time.Time, result json.RawMessage) []screen.Action {
 	var r struct {
 		Thread    threadRow `json:"thread"`
 		LatestSeq int64     `json:"latest_seq"`
@@ -168,15 +162,19 @@ func (in intake) threadRead(result json.RawMessage) []screen.Action {
 	decode(result, &r)
 	in.m.thread = r.Thread
 	l := &in.m.loader
-	l.after, l.missing = r.LatestSeq, 4
-	waiting := map[string]any{"thread_id": in.m.options.Thread, "status": "pending", "limit": keptQuestions}
+	l.after, l.missing = r.LatestSeq, 3
 	newest := map[string]any{"thread_id": in.m.options.Thread, "order": "desc", "limit": turnsPage}
-	return []screen.Action{
+	out := append(in.askWaiting("waiting"),
 		l.call("items", "item/list", in.itemsParams()),
 		l.call("turns", "turn/list", newest),
-		l.call("children", "turn/list", in.childrenParams()),
-		l.call("waiting", "item/list", waiting),
-	}
+	)
+	return append(out, in.askChildren(now)...)
+}
+
+// askWaiting asks for the questions that are open.
+func (in intake) askWaiting(name string) []screen.Action {
+	params := map[string]any{"thread_id": in.m.options.Thread, "status": "pending", "limit": keptQuestions}
+	return []screen.Action{in.m.loader.call(name, "item/list", params)}
 }
 
 // itemsResult and turnsResult are pages of lists.
@@ -207,29 +205,44 @@ func (in intake) begin(now time.Time) []screen.Action {
 	}
 	in.m.turns.older = newest.NextCursor
 	in.takeItems(l.items)
-	var waiting itemsResult
-	decode(l.waiting, &waiting)
-	open := in.m.asks.open
-	in.m.asks.open = nil
-	for _, row := range waiting.Items {
-		in.m.asks.put(now, row.item())
-	}
-	if len(open) > 0 && len(in.m.asks.open) > 0 && open[0].id == in.m.asks.open[0].id {
-		in.m.asks.open[0] = open[0] // what was typed into it stays
-	}
-	in.putChildren(l.children)
-	in.m.fresh = now
+	out := in.judge(now, l.waiting)
+	in.placeChildren()
 	for key := range unfolded {
 		if e := in.m.history.byKey[key]; e != nil {
 			e.unfolded = unfolded[key]
 		}
 	}
-	l.items, l.turns, l.children, l.waiting = nil, nil, nil, nil
+	l.items, l.turns, l.waiting = nil, nil, nil
 	l.ready, l.failed = true, ""
 	if in.m.history.byKey[in.m.view.top] == nil {
 		in.m.view.toEnd()
 	}
-	return append([]screen.Action{screen.Follow{Thread: in.m.options.Thread, After: l.after}}, in.subjects()...)
+	out = append(out, screen.Follow{Thread: in.m.options.Thread, After: l.after})
+	return append(out, in.subjects()...)
+}
+
+// judge takes the questions that are open. Others are gone, and read again to see how they
+// ended; of those that are known what was typed into them stays.
+func (in intake) judge(now time.Time, result json.RawMessage) (out []screen.Action) {
+	var waiting itemsResult
+	decode(result, &waiting)
+	open := map[string]bool{}
+	for _, row := range waiting.Items {
+		open[row.ItemID] = true
+	}
+	for _, q := range slices.Clone(in.m.asks.open) {
+		if !open[q.id] {
+			in.m.asks.gone(now, q.id)
+			if in.m.history.item(q.id) != nil {
+				out = append(out, in.read(q.id)...)
+			}
+		}
+	}
+	for _, row := range waiting.Items {
+		in.m.asks.put(now, row.item())
+	}
+	in.leaveQuestion()
+	return out
 }
 
 // takeItems adds a page of items, and the ends of turns that are among them.
@@ -246,19 +259,26 @@ func (in intake) takeItems(result json.RawMessage) {
 // putEnds adds the ends of turns that belong to the part that is held.
 func (in intake) putEnds() {
 	for _, id := range in.m.turns.order {
-		if t := in.m.turns.rows[id]; t.ended() && t.UpdatedSeq >= in.m.history.oldestSeq() && !in.m.history.detached {
-			in.m.history.put(&entry{key: "end:" + id, seq: t.UpdatedSeq, turn: id, end: &ending{row: *t}})
-		}
+		in.putEnd(in.m.turns.rows[id])
+	}
+	for _, t := range in.m.turns.early {
+		in.putEnd(t)
+	}
+}
+
+func (in intake) putEnd(t *turnRow) {
+	if t.ended() && in.m.history.covers(t.UpdatedSeq) {
+		in.m.history.put(&entry{key: "end:" + t.TurnID, seq: t.UpdatedSeq, turn: t.TurnID, end: &ending{row: *t}})
 	}
 }
 
 // askOlder asks for the page before the oldest item.
 func (in intake) askOlder() []screen.Action {
 	l := &in.m.loader
-	if in.m.history.older == "" || l.olderAsked || !l.ready {
+	if in.m.history.older == "" || l.olderAsked || l.jumps || !l.ready {
 		return nil
 	}
-	l.olderAsked = true
+	l.olderAsked, l.olderFrom = true, in.m.history.older
 	params := in.itemsParams()
 	params["cursor"] = in.m.history.older
 	out := []screen.Action{l.call("older", "item/list", params)}
@@ -271,6 +291,7 @@ func (in intake) askOlder() []screen.Action {
 
 func (in intake) olderItems(result json.RawMessage) {
 	in.takeItems(result)
+	in.placeChildren()
 	in.m.history.trim(in.m.view.follow)
 }
 
@@ -282,20 +303,6 @@ func (in intake) olderTurns(result json.RawMessage) {
 	}
 	in.m.turns.older = page.NextCursor
 	in.putEnds()
-}
-
-func (in intake) putChildren(result json.RawMessage) {
-	var page turnsResult
-	decode(result, &page)
-	for _, row := range page.Turns {
-		key := "child:" + row.TurnID
-		if e := in.m.history.byKey[key]; e != nil {
-			e.child.row = *row
-			in.m.history.changed(e)
-		} else if row.CreatedSeq >= in.m.history.oldestSeq() && !in.m.history.detached {
-			in.m.history.put(&entry{key: key, seq: row.CreatedSeq, child: &childTurn{row: *row}})
-		}
-	}
 }
 
 // read asks for an item.

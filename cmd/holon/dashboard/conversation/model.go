@@ -30,24 +30,27 @@ type Counts struct{ Renders, Rows, Requests int }
 
 // Model is the page of one thread (screen.Page). One goroutine uses it.
 type Model struct {
-	options Options
-	thread  threadRow
-	loader  loader
-	history *history
-	turns   *turns
-	asks    asks
-	marks   *renderings
+	options  Options
+	thread   threadRow
+	loader   loader
+	history  *history
+	turns    *turns
+	asks     asks
+	marks    *renderings
+	children children
 	composer
 	view
-	focus  focus
-	sure   confirm
-	status string    // a sentence at the bottom, until the next key
-	lost   string    // what is wrong with the connection
-	cursor int64     // seq of the newest event that was taken
-	seen   int64     // … as the server was told …
-	toldAt time.Time // … then
-	fresh  time.Time // of the children: when they were asked for
-	counts Counts
+	focus   focus
+	sure    *screen.Sure // what waits for a confirmation
+	closeAt time.Time    // when the thread is closed, unless that is taken back
+	help    screen.Help
+	status  string    // a sentence at the bottom, until the next key
+	offline bool      // the connection is lost …
+	why     error     // … because of this
+	cursor  int64     // seq of the newest event that was taken
+	seen    int64     // … as the server was told …
+	toldAt  time.Time // … then
+	counts  Counts
 }
 
 // focus is what keys act on.
@@ -57,7 +60,7 @@ const (
 	onTimeline focus = iota
 	onInput
 	onQuestion
-	onHelp
+	onChildren
 )
 
 // threadRow is a thread as thread/read gives it.
@@ -139,6 +142,8 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 	case client.Event:
 		out = intake{m}.event(now, msg)
 		m.view.grown()
+	case screen.Below:
+		m.children.due = true
 	case []client.Event:
 		for _, e := range msg {
 			out = append(out, intake{m}.event(now, e)...)
@@ -148,7 +153,7 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 		out = m.done(now, msg)
 		m.view.changed()
 	case screen.Connection:
-		m.connection(msg.State)
+		out = m.connection(msg.State)
 		m.view.changed()
 	case rendered:
 		m.marks.keep(msg.key, msg.rows)
@@ -174,7 +179,6 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 }
 
 // isRequest tells whether an action goes to the server.
-// isRequest tells whether an action goes to the server.
 func isRequest(a screen.Action) bool {
 	switch a.(type) {
 	case screen.Respond, screen.Start, screen.Steer, screen.Interrupt, screen.Retry, screen.Close, screen.Seen, screen.Call:
@@ -183,14 +187,15 @@ func isRequest(a screen.Action) bool {
 	return false
 }
 
-// connection says in words what is wrong with the connection.
-func (m *Model) connection(s client.State) {
-	switch s.Kind {
-	case client.Lost:
-		m.lost = "offline: the connection is lost, trying again"
-	default:
-		m.lost = ""
+// connection notes that the connection is lost or back. What was asked before may be over
+// when it is back, so the open questions are read again.
+func (m *Model) connection(s client.State) []screen.Action {
+	was := m.offline
+	if m.offline, m.why = s.Kind == client.Lost, s.Reason; m.offline || !was {
+		return nil
 	}
+	m.children.due = true
+	return intake{m}.askWaiting("waiting again")
 }
 
 // done takes the answer to a request.
@@ -208,9 +213,9 @@ func (m *Model) done(now time.Time, d screen.Done) []screen.Action {
 		if q := m.asks.find(a.Item); q != nil && d.Err != nil {
 			q.sent = false
 			m.asks.touched(now)
-			m.status = "the answer was not taken: " + words(d.Err)
+			m.status = "The answer was not taken. " + screen.Words(d.Err)
 			if client.IsKind(d.Err, "already_resolved") {
-				m.status = "somebody else has answered already"
+				m.status = "Somebody else has answered already."
 				m.asks.gone(now, a.Item)
 			}
 		} else if q != nil {
@@ -222,14 +227,11 @@ func (m *Model) done(now time.Time, d screen.Done) []screen.Action {
 	case screen.Interrupt, screen.Retry, screen.Close:
 		m.status = ""
 		if d.Err != nil {
-			m.status = "that did not work: " + words(d.Err)
+			m.status = "That did not work. " + screen.Words(d.Err)
 		}
 	}
 	return nil
 }
-
-// words is an error for a person.
-func words(err error) string { return screen.OneLine(err.Error()) }
 
 // due does what is due by time alone.
 func (m *Model) due(now time.Time) (out []screen.Action) {
@@ -237,8 +239,11 @@ func (m *Model) due(now time.Time) (out []screen.Action) {
 	if m.wantsOlder() {
 		out = append(out, intake{m}.askOlder()...)
 	}
-	if !m.sure.closeAt.IsZero() && !now.Before(m.sure.closeAt) {
-		m.sure.closeAt = time.Time{}
+	if m.wantsNewer() {
+		out = append(out, intake{m}.askNewer()...)
+	}
+	if !m.closeAt.IsZero() && !now.Before(m.closeAt) {
+		m.closeAt = time.Time{}
 		out = append(out, screen.Close{Thread: m.options.Thread})
 	}
 	if m.mustTell() && !now.Before(m.toldAt.Add(seenEvery)) {

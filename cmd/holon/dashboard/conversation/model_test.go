@@ -62,7 +62,7 @@ func TestATextThatCannotBeSentStays(t *testing.T) {
 	p.keys("hello", "<enter>")
 	p.did()
 	p.send(screen.Done{Action: screen.Start{Thread: thread, Text: "hello"}, Err: errors.New("connection refused\x1b[31m")})
-	p.shows("> hello", "not sent, the text stays: connection refused")
+	p.shows("> hello", "Not sent, the text stays. Connection refused.")
 }
 
 func TestLettersAreCommandsOnlyOutsideTheInputLine(t *testing.T) {
@@ -73,10 +73,13 @@ func TestLettersAreCommandsOnlyOutsideTheInputLine(t *testing.T) {
 	p.shows("> ixqra")
 	p.keys("<esc>", "i")
 	p.wants()
-	p.shows("Interrupt the turn?")
-	p.keys("<esc>")
-	p.wants()
-	p.keys("i", "i")
+	p.shows("Interrupt “mend the build” (turn t1)? y interrupts it.", "any other key do not")
+	for _, key := range []string{"<esc>", "i", "<enter>", "x"} {
+		p.keys(key)
+		p.wants(screen.Say{Text: "Not interrupted."})
+		p.keys("i")
+	}
+	p.keys("y")
 	p.wants(screen.Interrupt{Turn: "t1"})
 	p.keys("<tab>", "q")
 	p.wants()
@@ -160,4 +163,15 @@ func TestOnlyTheLastTurnOffersARetry(t *testing.T) {
 	p.hides("r tries it again")
 	p.keys("r")
 	p.wants()
+}
+
+// No code of the protocol is shown where a person wants to know what has happened.
+func TestEndsAreSaidInWords(t *testing.T) {
+	p := newPage(t, 80, 24).open()
+	p.started("t1")
+	p.item("q1", "t1", "pending", permission("Read a file", nil))
+	p.item("q1", "t1", "cancelled", permission("Read a file", object{"outcome": object{"type": "cancelled"}}))
+	p.event("turn/failed", object{"turn_id": "t1", "attempt": 1, "error": object{"kind": "agent_failed", "message": "the model is overloaded"}, "lineage": lineage(1)})
+	p.shows("→ not answered, it is no longer asked", "failed: the model is overloaded")
+	p.hides("cancelled", "agent_failed")
 }

@@ -23,10 +23,13 @@ type page struct {
 	seq     int64
 	items   []object // the newest last
 	turns   []object
-	kids    []object
+	kids    []object        // child turns …
+	below   []object        // … and threads below
 	actions []screen.Action // those that the page does not answer by itself
 	refuse  map[string]error
 	working bool // Work is left undone
+	slow    bool // the server does not answer: its calls are kept
+	kept    []screen.Call
 }
 
 // start is when all tests begin.
@@ -53,6 +56,10 @@ func (p *page) send(msg tea.Msg) {
 	for _, a := range p.m.Update(p.now, msg) {
 		switch a := a.(type) {
 		case screen.Call:
+			if p.slow {
+				p.kept = append(p.kept, a)
+				continue
+			}
 			p.send(p.answer(a))
 		case screen.Work:
 			if !p.working {
@@ -62,6 +69,17 @@ func (p *page) send(msg tea.Msg) {
 		default:
 			p.actions = append(p.actions, a)
 		}
+	}
+}
+
+// answerAll lets the server answer what it has kept.
+func (p *page) answerAll() {
+	p.t.Helper()
+	p.slow = false
+	for len(p.kept) > 0 {
+		call := p.kept[0]
+		p.kept = p.kept[1:]
+		p.send(p.answer(call))
 	}
 }
 
@@ -83,6 +101,8 @@ func (p *page) answer(call screen.Call) screen.Done {
 			rows = p.kids
 		}
 		result = object{"turns": reversed(rows)}
+	case "thread/list":
+		result = object{"threads": p.below}
 	case "item/read":
 		for _, it := range p.items {
 			if it["item_id"] == params["item_id"] {
@@ -109,6 +129,9 @@ func (p *page) list(params map[string]any) any {
 			}
 		}
 		return object{"items": pending}
+	}
+	if params["order"] == "asc" {
+		rows = p.items
 	}
 	if cursor, ok := params["cursor"].(string); ok {
 		for len(rows) > 0 && fmt.Sprint(rows[0]["created_seq"]) != cursor {

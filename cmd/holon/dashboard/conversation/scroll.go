@@ -12,6 +12,7 @@ func (v *view) toEnd() { v.follow, v.below, v.top, v.offset = true, 0, "", 0 }
 // scroll moves the window by some rows, upwards if they are negative.
 func (h hands) scroll(by int) []screen.Action {
 	v := &h.m.view
+	h.m.loader.jumps = false
 	if v.width == 0 || len(h.m.history.entries) == 0 {
 		return nil
 	}
@@ -37,10 +38,14 @@ func (h hands) scroll(by int) []screen.Action {
 		i++
 	}
 	v.follow, v.top, v.offset = false, h.m.history.entries[i].key, offset
-	if by > 0 && h.m.atEnd(i, offset) {
+	if by <= 0 || !h.m.atEnd(i, offset) {
+		return out
+	}
+	if h.m.history.newer == "" {
 		return h.toNewest()
 	}
-	return out
+	v.top, v.offset = h.m.lastWindow()
+	return intake(h).askNewer()
 }
 
 // atEnd tells whether a window that begins there shows the end.
@@ -57,20 +62,44 @@ func (m *Model) atEnd(i, offset int) bool {
 // toNewest follows the end; what was dropped there is read again.
 func (h hands) toNewest() []screen.Action {
 	h.m.view.toEnd()
-	if h.m.history.detached {
+	h.m.loader.jumps = false
+	if h.m.history.newer != "" {
 		return intake(h).reload()
 	}
 	h.m.history.trim(true)
 	return nil
 }
 
-// toBegin goes to the oldest block that is held, and asks for those before it.
+// toBegin goes to the first block of the thread. If it is not held, the thread is read
+// from its beginning.
 func (h hands) toBegin() []screen.Action {
-	if len(h.m.history.entries) == 0 {
+	switch {
+	case len(h.m.history.entries) == 0:
 		return nil
+	case h.m.history.older != "":
+		return intake(h).askFirst()
 	}
-	h.m.view.follow, h.m.view.top, h.m.view.offset = false, h.m.history.entries[0].key, 0
-	return intake(h).askOlder()
+	h.m.view.toBegin(h.m.history)
+	return nil
+}
+
+// toBegin shows the oldest block that is held.
+func (v *view) toBegin(h *history) {
+	if v.follow, v.top, v.offset = false, "", 0; len(h.entries) > 0 {
+		v.top = h.entries[0].key
+	}
+}
+
+// lastWindow is where a window begins that ends with the newest block that is held.
+func (m *Model) lastWindow() (top string, offset int) {
+	n := 0
+	for i := len(m.history.entries) - 1; i >= 0; i-- {
+		e := m.history.entries[i]
+		if n += len(drawing{m}.rowsOf(e)); n >= m.view.area || i == 0 {
+			return e.key, max(0, n-m.view.area)
+		}
+	}
+	return "", 0
 }
 
 // selectNext selects the next block that can be unfolded or opened, or the one before.
@@ -83,7 +112,7 @@ func (h hands) selectNext(down bool) []screen.Action {
 		}
 	}
 	if len(list) == 0 {
-		h.m.status = "there is nothing to select"
+		h.m.status = "There is nothing to select."
 		return nil
 	}
 	at := slices.IndexFunc(list, func(e *entry) bool { return e.key == v.selected })

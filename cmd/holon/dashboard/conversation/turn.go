@@ -64,6 +64,9 @@ type turns struct {
 	rows  map[string]*turnRow
 	order []string // by their beginning
 	older string   // the cursor of the page before them; "" = there is none
+
+	early []*turnRow // of the beginning of the thread, as far as it was read from there …
+	next  string     // … and the cursor of those behind them
 }
 
 func newTurns() *turns { return &turns{rows: map[string]*turnRow{}} }

@@ -29,9 +29,11 @@ type view struct {
 
 	width, height int
 	area          int  // rows of the timeline
-	short         bool // the timeline does not fill the window
+	short         bool // the timeline does not fill the window …
+	shortBelow    bool // … below, since what follows is not held
 	subjectTop    int  // rows of the question's subject above its window
-	subjectRows   int
+	subjectMost   int  // how many there can be; 0: all of it is visible
+	scrolls       bool // the timeline is longer than the window
 	subjectOf     string
 	lines         []string
 	cursor        struct {
@@ -73,16 +75,16 @@ func (m *Model) Changes(now time.Time) time.Time {
 	if v.stale {
 		sooner(v.drawnAt.Add(drawEvery))
 	}
-	if len(m.marks.missed) > 0 || !m.loader.begun || m.wantsOlder() {
+	if len(m.marks.missed) > 0 || !m.loader.begun || m.wantsOlder() || m.wantsNewer() {
 		sooner(now)
 	}
 	sooner(m.loader.again)
-	sooner(m.sure.closeAt)
+	sooner(m.closeAt)
 	if m.mustTell() {
 		sooner(m.toldAt.Add(seenEvery))
 	}
-	if m.loader.ready && !m.loader.childrenAsked && (intake{m}).childrenWork() {
-		sooner(m.fresh.Add(childrenEvery))
+	if m.loader.ready && m.children.due && m.children.asked == 0 {
+		sooner(m.children.askedAt.Add(childrenEvery))
 	}
 	return at
 }
@@ -90,6 +92,11 @@ func (m *Model) Changes(now time.Time) time.Time {
 // wantsOlder tells whether the window has room for older items.
 func (m *Model) wantsOlder() bool {
 	return m.view.short && m.history.older != "" && m.loader.ready && !m.loader.olderAsked
+}
+
+// wantsNewer tells whether the window has room for items that follow what is held.
+func (m *Model) wantsNewer() bool {
+	return m.view.shortBelow && m.history.newer != "" && m.loader.ready && !m.loader.newerAsked && m.status == ""
 }
 
 // Cursor implements screen.Page.
@@ -110,15 +117,26 @@ func (d drawing) draw(now time.Time) []string {
 		return screen.Fill(screen.Wrap("too small: at least 20 × 6", max(width, 1)), width, height)
 	}
 	p := &painter{styles: d.m.options.Styles, width: width, now: now, cwd: screen.OneLine(d.m.thread.Cwd)}
-	if d.m.focus == onHelp {
-		return screen.Fill(d.helpPage(), width, height)
+	if d.m.help.Open {
+		lines := screen.Fill(d.m.help.Lines(p.styles, allKeys, width, height-1), width, height-1)
+		return append(lines, screen.Pad(screen.HelpLine(p.styles, screen.HelpKeys, width), width))
+	}
+	if d.m.focus == onChildren {
+		return screen.Fill(d.childrenPage(p), width, height)
 	}
 	header := d.header(p)
 	foot := d.foot(p)
 	room := height - 1 - len(foot.rows)
+	if !foot.says {
+		room--
+	}
 	box, boxX, boxY := d.questionBox(p, room)
-	v.area = max(0, room-len(box))
-	lines := append([]string{header}, screen.Fill(d.timeline(p), width, v.area)...)
+	lines := []string{header}
+	if below := d.childrenLine(p); below != "" && room-len(box) > 3 {
+		lines = append(lines, below)
+	}
+	v.area = max(0, room+1-len(lines)-len(box))
+	lines = append(lines, screen.Fill(d.timeline(p), width, v.area)...)
 	if boxX >= 0 {
 		v.cursor.x, v.cursor.y, v.cursor.show = boxX, len(lines)+boxY, true
 	}
@@ -127,22 +145,10 @@ func (d drawing) draw(now time.Time) []string {
 		v.cursor.x, v.cursor.y, v.cursor.show = foot.x, len(lines)+foot.y, true
 	}
 	lines = append(lines, foot.rows...)
+	if !foot.says {
+		lines = append(lines, d.keys(p))
+	}
 	return screen.Fill(lines, width, height)
-}
-
-// helpPage names all keys: a line each, or in a small window one after the other.
-func (d drawing) helpPage() []string {
-	s := d.m.options.Styles
-	lines := append([]string{s.Title.Paint("Keys outside the input line"), ""}, screen.HelpPage(s, keys, d.m.view.width)...)
-	lines = append(lines, "", "In it: Enter sends, Alt-Enter or Ctrl-J is a new line, Esc leaves it.", "Any key goes back.")
-	if len(lines) <= d.m.view.height {
-		return lines
-	}
-	var names []string
-	for _, key := range keys {
-		names = append(names, key.Name+" "+key.Does)
-	}
-	return screen.Wrap(strings.Join(names, " · ")+"\nIn the input line: Enter send · Alt-Enter new line · Esc leave", d.m.view.width)
 }
 
 // header says which thread this is and what it does.
@@ -163,6 +169,8 @@ func (d drawing) state(p *painter) string {
 	s := p.styles
 	t := d.m.turns.active()
 	switch n := len(d.m.asks.open); {
+	case d.m.offline:
+		return s.Failed.Paint("offline")
 	case !d.m.loader.ready:
 		return s.Dim.Paint("reading …")
 	case n > 0:
@@ -204,7 +212,7 @@ func (d drawing) redrawIn(now time.Time, in time.Duration) {
 // timeline draws the visible part of the timeline.
 func (d drawing) timeline(p *painter) []string {
 	v := &d.m.view
-	v.visible, v.short = v.visible[:0], false
+	v.visible, v.short, v.shortBelow, v.scrolls = v.visible[:0], false, false, false
 	entries := d.m.history.entries
 	if v.area == 0 {
 		return nil
@@ -217,11 +225,13 @@ func (d drawing) timeline(p *painter) []string {
 		i, v.offset = 0, 0
 	}
 	if !v.follow {
+		v.scrolls = true
 		if lines, full := d.down(i, v.offset, v.area); full {
 			v.top = entries[i].key
 			return lines
 		}
-		if d.m.history.detached { // the next key downwards reads what is missing
+		if d.m.history.newer != "" {
+			v.shortBelow = true
 			lines, _ := d.down(i, v.offset, v.area)
 			return lines
 		}
@@ -234,6 +244,7 @@ func (d drawing) timeline(p *painter) []string {
 		}
 	}
 	v.short = n < v.area
+	v.scrolls = i > 0 || n > v.area || d.m.history.older != ""
 	v.top, v.offset = entries[i].key, max(0, n-v.area)
 	lines, _ := d.down(i, v.offset, v.area)
 	return lines

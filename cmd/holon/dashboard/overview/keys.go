@@ -13,9 +13,9 @@ import (
 // there.
 var listKeys = []screen.Key{
 	{Name: "Enter", Does: "open"},
-	{Name: "n", Does: "new"},
 	{Name: "a", Does: "answer"},
-	{Name: "w", Does: "next that waits"},
+	{Name: "w", Does: "next that waits", Short: "next"},
+	{Name: "n", Does: "new"},
 	{Name: "i", Does: "interrupt"},
 	{Name: "r", Does: "retry"},
 	{Name: "x", Does: "close"},
@@ -27,21 +27,31 @@ var listKeys = []screen.Key{
 // allKeys is the page of help.
 var allKeys = []screen.Key{
 	{Name: "↑ ↓  j k", Does: "select a thread"},
-	{Name: "PgUp PgDn  g G", Does: "a page, the first, the last"},
+	{Name: "PgUp PgDn", Does: "a page"},
+	{Name: "g G  Home End", Does: "the first, the last"},
 	{Name: "Enter", Does: "open the selected thread"},
 	{Name: "w", Does: "select the next thread that waits for you"},
 	{Name: "a", Does: "answer its question"},
 	{Name: "n", Does: "start a new thread"},
 	{Name: "i", Does: "interrupt the turn of the thread, after a confirmation"},
 	{Name: "r", Does: "retry a turn that failed or was interrupted"},
-	{Name: "x", Does: "close the thread; u within 5 s keeps it"},
+	{Name: "x", Does: "close the thread …"},
+	{Name: "u", Does: "… and keep it open, within 5 s"},
 	{Name: "/", Does: "filter by title, agent, directory, branch, status or id"},
 	{Name: "c", Does: "show or fold closed threads"},
 	{Name: "y", Does: "copy the id of the thread"},
 	{Name: "v", Does: "mark what happened while you were away as seen"},
 	{Name: "Esc", Does: "leave a question, a form, the filter or this page"},
 	{Name: "q  Ctrl-C", Does: "quit; agents continue"},
-	{Name: "", Does: ""},
+	{Name: "?", Does: "these keys"},
+	{Does: ""},
+	{Does: "While you answer"},
+	{Name: "1-9", Does: "choose an option"},
+	{Name: "y n", Does: "allow, reject"},
+	{Name: "Enter", Does: "open the thread"},
+	{Name: "Esc", Does: "answer later"},
+	{Does: ""},
+	{Does: "What the signs mean"},
 	{Name: "?", Does: "asks you something"},
 	{Name: ">", Does: "works"},
 	{Name: "✓", Does: "done"},
@@ -58,15 +68,15 @@ func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		return append(actions, m.key(now, tea.KeyPressMsg{Code: key.Code, Text: string(key.Code)})...)
 	}
 	switch {
-	case m.help.open:
-		m.help.key(key, m.screen.height-2)
+	case m.help.Open:
+		m.help.Key(key.String(), m.screen.height-2)
 		return nil
 	case m.form != nil:
 		return m.formKey(key)
 	case m.sure != nil:
 		sure := m.sure
 		m.sure = nil
-		return sure.key(key)
+		return sure.Key(key.String())
 	case m.asked != nil:
 		return m.askedKey(now, key)
 	case m.filter.open:
@@ -77,35 +87,6 @@ func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		return nil
 	}
 	return m.command(now, key)
-}
-
-// help is the page with all keys.
-type help struct {
-	open   bool
-	passed int // lines that were scrolled past
-}
-
-// key takes a key: it scrolls or leaves.
-func (h *help) key(key tea.KeyPressMsg, page int) {
-	switch key.String() {
-	case "down", "j":
-		h.passed++
-	case "up", "k":
-		h.passed--
-	case "pgdown", "space":
-		h.passed += page
-	case "pgup":
-		h.passed -= page
-	default:
-		*h = help{}
-	}
-}
-
-// lines are the visible keys.
-func (h *help) lines(styles screen.Styles, width, height int) []string {
-	lines := screen.HelpPage(styles, allKeys, width)
-	h.passed = max(min(h.passed, len(lines)-(height-1)), 0)
-	return append([]string{styles.Title.Paint("Keys")}, lines[h.passed:]...)
 }
 
 // moveKey takes keys that move the selection.
@@ -127,7 +108,7 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	case "q":
 		return []screen.Action{screen.Quit{}}
 	case "?":
-		m.help.open = true
+		m.help.Open = true
 	case "n":
 		return m.openForm()
 	case "/":
@@ -166,35 +147,19 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 			delete(m.closing, t.ID)
 			return say("Kept: " + t.title())
 		}
+		return say("Nothing to undo: u keeps a thread open for 5 s after x.")
 	}
 	return nil
 }
 
 func say(text string) []screen.Action { return []screen.Action{screen.Say{Text: text}} }
 
-// sure is a question of our own: whether to do what stops work.
-type sure struct {
-	question string
-	action   screen.Action
-}
-
 // interrupt asks whether to interrupt the turn of a thread.
-func interrupt(t *Thread) (*sure, []screen.Action) {
+func interrupt(t *Thread) (*screen.Sure, []screen.Action) {
 	if t.group() > working || t.Summary.TurnID == "" {
 		return nil, say("Nothing to interrupt: " + t.title() + " does not work.")
 	}
-	return &sure{
-		question: "Interrupt “" + t.title() + "” (turn " + shortID(t.Summary.TurnID) + ")?",
-		action:   screen.Interrupt{Turn: t.Summary.TurnID},
-	}, nil
-}
-
-// key takes the answer. Only y confirms.
-func (s *sure) key(key tea.KeyPressMsg) []screen.Action {
-	if key.String() == "y" {
-		return []screen.Action{s.action}
-	}
-	return say("Not interrupted.")
+	return screen.SureInterrupt(t.title(), t.Summary.TurnID), nil
 }
 
 func retry(t *Thread) []screen.Action {
@@ -224,8 +189,8 @@ func (m *Model) paste(msg tea.PasteMsg) {
 	switch {
 	case m.form != nil:
 		m.form.update(msg)
-	case m.asked != nil && m.asked.typing():
-		m.asked.input, _ = m.asked.input.Update(msg)
+	case m.asked != nil && m.asked.ask != nil:
+		m.asked.ask.Paste(msg.Content)
 	case m.filter.open:
 		m.filter.input, _ = m.filter.input.Update(msg)
 		m.setFilter(m.filter.input.Value())
@@ -241,16 +206,16 @@ func (m *Model) arrangeNow() {
 // keysOf are the keys that the help line names.
 func (m *Model) keysOf() []screen.Key {
 	switch {
-	case m.help.open:
-		return []screen.Key{{Name: "↑ ↓", Does: "scroll"}, {Name: "any other key", Does: "back"}}
+	case m.help.Open:
+		return screen.HelpKeys
 	case m.form != nil:
 		return []screen.Key{{Name: "Enter", Does: "start"}, {Name: "Alt-Enter", Does: "new line"}, {Name: "Tab", Does: "next field"}, {Name: "Esc", Does: "leave"}}
 	case m.sure != nil:
-		return []screen.Key{{Name: "y", Does: "interrupt"}, {Name: "any other key", Does: "do not"}}
+		return screen.SureKeys
 	case m.asked != nil && m.asked.typing():
 		return []screen.Key{{Name: "Enter", Does: "send"}, {Name: "Esc", Does: "leave it open"}}
 	case m.asked != nil:
-		return []screen.Key{{Name: "1–9", Does: "choose"}, {Name: "Enter", Does: "the thread"}, {Name: "Esc", Does: "leave"}}
+		return []screen.Key{{Name: "1–9", Does: "choose"}, {Name: "y", Does: "allow"}, {Name: "n", Does: "reject"}, {Name: "Enter", Does: "the thread"}, {Name: "Esc", Does: "leave"}}
 	case m.filter.open:
 		return []screen.Key{{Name: "Enter", Does: "keep"}, {Name: "Esc", Does: "all threads"}}
 	}
@@ -259,5 +224,8 @@ func (m *Model) keysOf() []screen.Key {
 			return slices.Concat([]screen.Key{{Name: "u", Does: "keep it"}}, listKeys)
 		}
 	}
-	return listKeys
+	if m.NeedYou() > 0 {
+		return listKeys
+	}
+	return slices.DeleteFunc(slices.Clone(listKeys), func(k screen.Key) bool { return k.Name == "a" || k.Name == "w" })
 }

@@ -20,8 +20,8 @@ func (m *Model) Lines(now time.Time, width, height int) []string {
 		return TooSmall(width, height)
 	}
 	help := screen.Pad(screen.HelpLine(m.styles, m.keysOf(), width), width)
-	if m.help.open {
-		return append(screen.Fill(m.help.lines(m.styles, width, height-1), width, height-1), help)
+	if m.help.Open {
+		return append(screen.Fill(m.help.Lines(m.styles, allKeys, width, height-1), width, height-1), help)
 	}
 	lines := []string{m.topLine(now, width)}
 	panel := m.panel(now, width, height)
@@ -167,7 +167,7 @@ func (l *list) nothing() []entry {
 	case l.threads == nil:
 		return nil
 	case l.filter != "":
-		return []entry{{says: "No thread matches “" + screen.OneLine(l.filter) + "”. Esc shows all."}}
+		return []entry{{says: "Esc shows all: no thread matches “" + screen.OneLine(l.filter) + "”."}}
 	}
 	return []entry{{says: "No open threads. n starts one."}}
 }

@@ -11,9 +11,8 @@ import (
 
 // Bounds of time.
 const (
-	settle   = 2 * time.Second        // the order of rows stays so long after a key
-	deadTime = 500 * time.Millisecond // the keys of a question are dead so long after it appears or changes
-	undoTime = 5 * time.Second        // a close is sent so long after its key
+	settle   = 2 * time.Second // the order of rows stays so long after a key
+	undoTime = 5 * time.Second // a close is sent so long after its key
 )
 
 // Messages of the program to the overview, beside those of package screen.
@@ -46,11 +45,11 @@ type Model struct {
 	away    []string // threads that the person has not looked at since they changed
 
 	filter filterLine
-	form   *form  // of a new thread; nil: not open
-	draft  *form  // a form that was left
-	asked  *asked // the question in the panel
-	sure   *sure  // what waits for a confirmation
-	help   help
+	form   *form        // of a new thread; nil: not open
+	draft  *form        // a form that was left
+	asked  *asked       // the question in the panel
+	sure   *screen.Sure // what waits for a confirmation
+	help   screen.Help
 
 	screen struct{ width, height, top, rows int } // of the last Lines
 
@@ -153,6 +152,8 @@ func (m *Model) done(now time.Time, msg screen.Done) []screen.Action {
 			}
 		case callQuestion:
 			return m.gotQuestion(now, msg)
+		case callSubject:
+			m.gotSubject(now, action, msg)
 		}
 	case screen.StartThread:
 		if m.form == nil || !m.form.sent {
@@ -170,7 +171,7 @@ func (m *Model) done(now time.Time, msg screen.Done) []screen.Action {
 		m.form, m.draft, m.frozen, m.stale = nil, nil, time.Time{}, true
 	case screen.Respond:
 		if m.asked != nil && m.asked.item == action.Item {
-			if m.asked.sent = false; msg.Err == nil {
+			if m.asked.send(false); msg.Err == nil {
 				m.asked = nil
 			}
 		}
@@ -192,8 +193,8 @@ func (m *Model) Changes(now time.Time) time.Time {
 	for _, t := range m.closing {
 		at(now.Add((t.Sub(now)-1)%time.Second + 1)) // the countdown
 	}
-	if m.asked != nil {
-		at(m.asked.alive)
+	if m.asked != nil && m.asked.ask != nil {
+		at(m.asked.ask.Alive())
 	}
 	// Rows change together, at whole seconds: else each row that shows seconds
 	// would have the screen drawn at a moment of its own.
@@ -215,7 +216,7 @@ func (m *Model) Cursor(width, height int) (x, y int, show bool) {
 	case m.form != nil:
 		x, y, show = m.form.cursor(width)
 	case m.asked != nil:
-		x, y, show = m.asked.cursor(m, width)
+		x, y, show = m.asked.x, m.asked.y+1, m.asked.x >= 0
 	case m.filter.open:
 		x, show = m.filter.cursor(), true
 	}

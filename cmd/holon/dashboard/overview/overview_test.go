@@ -19,6 +19,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
+// deadTime is how long the keys of a question are dead after it appears or changes.
+const deadTime = 500 * time.Millisecond
+
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func ago(d time.Duration) time.Time { return noon.Add(-d) }
@@ -290,7 +293,7 @@ func TestFilterAndSelectionFollowTheThread(t *testing.T) {
 		t.Errorf("without a filter %s is selected, want %s:\n%s", m.Selected(), selected, got)
 	}
 	press(m, noon, "/", "n", "o", "t", "h", "e", "r", "e")
-	if got := text(m, noon, 100, 24); !strings.Contains(got, "No thread matches") {
+	if got := text(m, noon, 100, 24); !strings.Contains(got, "Esc shows all: no thread matches") {
 		t.Errorf("an empty list says\n%s", got)
 	}
 	press(m, noon, "esc", "c")
@@ -479,7 +482,7 @@ func TestHelpScrollsOnASmallScreen(t *testing.T) {
 	m := loaded(five()...)
 	press(m, noon, "?")
 	m.Lines(noon, 40, 10)
-	for range 3 {
+	for range 6 {
 		press(m, noon, " ", "j")
 		m.Lines(noon, 40, 10)
 	}
@@ -577,5 +580,68 @@ func TestRowsThatShowSecondsChangeTogether(t *testing.T) {
 	}
 	if draws > 10 {
 		t.Errorf("it is drawn %d times in 10 s", draws)
+	}
+}
+
+// The panel shows the change that a question is about, as much as there is room for, and
+// its keys are dead until that is there.
+func TestThePanelShowsTheDiff(t *testing.T) {
+	m := loaded(five()...)
+	actions := press(m, noon, "a")
+	question := json.RawMessage(`{"item":{"item_id":"item_a","status":"pending","content":{"type":"permission_request","title":"Edit a.go","subject":{"item_id":"file_1"},
+		"options":[{"option_id":"yes","name":"Allow","kind":"allow_once"},{"option_id":"ever","name":"Always","kind":"allow_always"},{"option_id":"no","name":"Reject","kind":"reject_once"}]}}}`)
+	change := func(lines string) json.RawMessage {
+		return json.RawMessage(`{"item":{"item_id":"file_1","status":"in_progress","content":{"type":"file_change","changes":[{"operation":"modify","path":"/home/me/src/holon/a.go","old_text":"package a\n","new_text":"package a\n` + lines + `"}]}}}`)
+	}
+	actions = m.Update(noon, screen.Done{Action: actions[0], Result: question})
+	if len(actions) != 1 || actions[0].(screen.Call).Params.(map[string]any)["item_id"] != "file_1" {
+		t.Fatalf("the question asks for %v", actions)
+	}
+	later := noon.Add(time.Minute)
+	if got := press(m, later, "1", "y"); got != nil {
+		t.Errorf("a key before the change is shown gives %v", got)
+	}
+	m.Update(later, screen.Done{Action: actions[0], Result: change(strings.Repeat(`one more\n`, 40))})
+	if got := press(m, later.Add(deadTime-1), "1"); got != nil {
+		t.Errorf("a key right after the change has come gives %v", got)
+	}
+	shown := text(m, later.Add(deadTime), 80, 24)
+	for _, part := range []string{"in /home/me/src/holon", "± modify a.go (+40 −0)", "+ one more", "more lines, Enter opens the thread", "1 Allow  [y]", "from now on", "3 Reject  [n]"} {
+		if !strings.Contains(shown, part) {
+			t.Errorf("%q is missing:\n%s", part, shown)
+		}
+	}
+	for _, size := range [][2]int{{40, 10}, {30, 8}, {200, 60}} {
+		shown := text(m, later.Add(deadTime), size[0], size[1])
+		if !strings.Contains(shown, "Edit a.go") || !strings.Contains(shown, "1 Allow") || !strings.Contains(shown, "3 Reject") {
+			t.Errorf("in %v:\n%s", size, shown)
+		}
+	}
+	// It changes while the finger is on its way.
+	changed := five()[0]
+	changed.LatestSeq++
+	actions = m.Update(later, Listed{Threads: []Thread{changed}})
+	actions = m.Update(later, screen.Done{Action: actions[0], Result: question})
+	later = later.Add(time.Minute)
+	m.Update(later, screen.Done{Action: actions[0], Result: change(`another\n`)})
+	if got := press(m, later.Add(deadTime-1), "y"); got != nil {
+		t.Errorf("a key right after the change became another one gives %v", got)
+	}
+	if got := press(m, later.Add(deadTime), "y"); !reflect.DeepEqual(got, []screen.Action{screen.Respond{Item: "item_a", Option: "yes"}}) {
+		t.Errorf("y gives %v", got)
+	}
+}
+
+// A question whose subject cannot be read can be answered, and says so.
+func TestAQuestionWithoutItsSubjectCanBeAnswered(t *testing.T) {
+	m := loaded(five()...)
+	actions := press(m, noon, "a")
+	actions = m.Update(noon, screen.Done{Action: actions[0], Result: json.RawMessage(`{"item":{"item_id":"item_a","status":"pending","content":{"type":"permission_request","title":"Edit","subject":{"item_id":"gone"},"options":[{"option_id":"yes","name":"Allow","kind":"allow_once"}]}}}`)})
+	m.Update(noon, screen.Done{Action: actions[0], Err: errors.New("gone")})
+	if shown := text(m, noon.Add(deadTime), 80, 24); !strings.Contains(shown, "cannot be read") {
+		t.Errorf("it shows\n%s", shown)
+	}
+	if got := press(m, noon.Add(deadTime), "1"); len(got) != 1 {
+		t.Errorf("1 gives %v", got)
 	}
 }

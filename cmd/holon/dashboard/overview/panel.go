@@ -16,9 +16,9 @@ func (m *Model) panel(now time.Time, width, height int) []string {
 	case m.form != nil:
 		return m.form.lines(m.styles, width, height-3)
 	case m.sure != nil:
-		return boxed(m.styles, screen.Wrap(m.sure.question+" y interrupts it.", width), width)
+		return boxed(m.styles, screen.Wrap(m.sure.Question, width), width)
 	case m.asked != nil:
-		return boxed(m.styles, m.asked.lines(m, now, width, max(height-3, 3)), width)
+		return m.asked.lines(m, now, width, max(height-2, 4))
 	case m.filter.open:
 		return []string{m.filter.line(width)}
 	}
@@ -70,7 +70,7 @@ func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int
 	if c := cost(t); c != "" {
 		numbers = append(numbers, c)
 	}
-	numbers = append(numbers, shortID(t.ID))
+	numbers = append(numbers, screen.ShortID(t.ID))
 	lines := []string{
 		styles.Strong.Paint(screen.Fit(t.status(now)+": "+cmpText(t.now(), t.title()), width)),
 	}

@@ -168,16 +168,7 @@ func (t *Thread) title() string {
 	if t.Summary.Title != "" {
 		return t.Summary.Title
 	}
-	return "untitled " + shortID(t.ID)
-}
-
-// shortID is the end of an id, as tables show it.
-func shortID(id string) string {
-	id = screen.OneLine(id)
-	if len(id) > 8 {
-		return id[len(id)-8:]
-	}
-	return id
+	return "untitled " + screen.ShortID(t.ID)
 }
 
 // writes tells whether an agent may be changing files of the directory.

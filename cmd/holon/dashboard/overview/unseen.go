@@ -38,7 +38,8 @@ func (m *Model) awayLines(now time.Time, width, height int) []string {
 	}
 	head := "While you were away"
 	if height < 3 {
-		return []string{m.styles.Title.Paint(screen.Pad(head+": "+screen.Plural(len(m.away), "thread")+" (v: seen)", width))}
+		n := screen.Plural(len(m.away), "thread") + " (v: seen)"
+		return []string{m.styles.Title.Paint(screen.Pad(screen.Widest(width, head+": "+n, "Away: "+n), width))}
 	}
 	lines := []string{m.styles.Title.Paint(screen.Pad(head+" (v: mark as seen)", width))}
 	for i, id := range m.away {

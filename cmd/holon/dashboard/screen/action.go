@@ -55,8 +55,9 @@ type (
 	Copy struct{ Text string }
 	// Next jumps to the next thread that waits for the person.
 	Next struct{}
-	// Follow has the events of a thread after a seq sent to the page, each as a
-	// client.Event, until the page is left.
+	// Follow has the events of a thread after a seq sent to the page, as
+	// []client.Event, and a Below for each of the threads below it, until the page is
+	// left.
 	Follow struct {
 		Thread string
 		After  int64
@@ -99,6 +100,9 @@ type (
 	}
 	// Connection says that the connection to the server was lost or is back.
 	Connection struct{ State client.State }
+	// Below says that a thread below the one that is followed has begun, or its turn
+	// has changed.
+	Below struct{}
 	// Tick says that time has passed: a page that shows durations is drawn
 	// again.
 	Tick struct{}

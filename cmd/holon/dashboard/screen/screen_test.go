@@ -157,7 +157,7 @@ func TestWords(t *testing.T) {
 }
 
 func TestHelpLineAlwaysLeadsToAllKeys(t *testing.T) {
-	keys := []Key{{"n", "new"}, {"a", "answer"}, {"?", "keys"}}
+	keys := []Key{{Name: "n", Does: "new"}, {Name: "a", Does: "answer"}, {Name: "?", Does: "keys"}}
 	for width, want := range map[int]string{80: "n new  a answer  ? keys", 15: "n new  ? keys", 12: "? keys", 6: "? keys", 3: "? …"} {
 		if got := HelpLine(Styles{}, keys, width); got != want {
 			t.Errorf("in %d columns the keys are %q, want %q", width, got, want)
@@ -215,5 +215,38 @@ func harmless(t *testing.T, what, s string) {
 		if r < 0x20 && r != '\n' || r >= 0x7f && r < 0xa0 {
 			t.Errorf("%s gives %q, which has the control character %U", what, s, r)
 		}
+	}
+}
+
+func TestNoticesTakeTheLinesThatTheyNeed(t *testing.T) {
+	text := "Nothing to undo: u keeps a thread open for 5 s after x."
+	for _, tc := range []struct {
+		width, height int
+		want          string
+	}{
+		{80, 24, text}, {40, 10, "Nothing to undo: u keeps a thread open|for 5 s after x."}, {40, 5, "Nothing to undo: u keeps a thread open …"},
+	} {
+		lines := NoticeLines(Style{}, text, tc.width, tc.height)
+		for i, line := range lines {
+			if Width(line) != tc.width {
+				t.Errorf("%q has %d columns, want %d", line, Width(line), tc.width)
+			}
+			lines[i] = strings.TrimRight(line, " ")
+		}
+		if got := strings.Join(lines, "|"); got != tc.want {
+			t.Errorf("%q, want %q", got, tc.want)
+		}
+	}
+	window := []string{"a", "b", "c", "d", "e", "f"}
+	PutNotice(window, Style{}, "one two", 4)
+	if got := strings.Join(window, "|"); got != "a|b|c|d|one |two " {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestNarrowHelpLinesUseShortWords(t *testing.T) {
+	keys := []Key{{Name: "w", Does: "next that waits", Short: "next"}, {Name: "?", Does: "keys"}}
+	if wide, narrow := HelpLine(Styles{}, keys, 80), HelpLine(Styles{}, keys, 40); wide != "w next that waits  ? keys" || narrow != "w next  ? keys" {
+		t.Errorf("%q, %q", wide, narrow)
 	}
 }

@@ -1,0 +1,124 @@
+package conversation
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+// Ask is an open question on another page than that of its thread. It looks and is
+// answered as there, but what it is about is not scrolled: Enter opens the thread.
+type Ask struct {
+	q       *question
+	open    bool
+	raw     json.RawMessage // its content as it was read
+	subject json.RawMessage // what it is about, as it was read
+	line    editor
+	alive   time.Time // its keys are dead until then
+}
+
+// ReadAsk returns the question of an answer to item/read.
+func ReadAsk(now time.Time, result json.RawMessage) *Ask {
+	var r struct {
+		Item itemRow `json:"item"`
+	}
+	decode(result, &r)
+	return &Ask{q: newQuestion(r.Item.item()), open: r.Item.Status == "pending", raw: r.Item.Content, alive: now.Add(deadFor)}
+}
+
+// Item is the id of the question.
+func (a *Ask) Item() string { return a.q.id }
+
+// Open tells whether nobody has answered.
+func (a *Ask) Open() bool { return a.open }
+
+// Same tells whether another reading of the question says the same.
+func (a *Ask) Same(other *Ask) bool { return a.q.id == other.q.id && bytes.Equal(a.raw, other.raw) }
+
+// Subject is the id of the item that the question is about, "" if it has none.
+func (a *Ask) Subject() string { return a.q.content.Subject.ItemID }
+
+// TakeSubject takes the answer to item/read of Subject. If it says something new, the
+// keys of the question are dead again.
+func (a *Ask) TakeSubject(now time.Time, result json.RawMessage, err error) {
+	var r struct {
+		Item itemRow `json:"item"`
+	}
+	switch decode(result, &r); {
+	case err != nil:
+		a.q.unread = a.q.subject == nil
+	case r.Item.ItemID != a.Subject():
+	case !bytes.Equal(a.subject, r.Item.Content):
+		a.q.subject, a.q.unread, a.subject = r.Item.item(), false, r.Item.Content
+		a.alive = now.Add(deadFor)
+	}
+}
+
+// Alive is when the keys of the question begin to do something.
+func (a *Ask) Alive() time.Time { return a.alive }
+
+// dead tells whether keys do nothing: the question is new, or what it is about is not on
+// the screen yet.
+func (a *Ask) dead(now time.Time) bool {
+	return now.Before(a.alive) || a.q.sent || a.Subject() != "" && a.q.subject == nil && !a.q.unread
+}
+
+// Typed tells whether the answer is typed.
+func (a *Ask) Typed() bool { return a.q.typed() }
+
+// Sent notes that an answer is on its way, or that it was not taken.
+func (a *Ask) Sent(sent bool) { a.q.sent = sent }
+
+// Key takes a key. ok tells whether it completes an answer.
+func (a *Ask) Key(now time.Time, key tea.KeyPressMsg) (answer screen.Respond, ok bool) {
+	switch {
+	case a.dead(now):
+		return answer, false
+	case !a.Typed():
+		return a.q.choose(a.q.pick(key.String(), key.Text))
+	case key.String() != "enter":
+		if !a.line.key(key.String()) && key.Text != "" {
+			a.line.insert(key.Text)
+		}
+		return answer, false
+	}
+	answer, ok = a.q.take(a.line.text)
+	if a.q.why == "" {
+		a.line.set("")
+	}
+	return answer, ok
+}
+
+// Paste puts a pasted text into the line. It never answers.
+func (a *Ask) Paste(text string) {
+	if a.Typed() && !a.q.sent {
+		a.line.insert(strings.Join(strings.Fields(text), " "))
+	}
+}
+
+// Lines are the question in at most height lines: what it is about, above the answers,
+// which are never cut away for it. cwd is the directory of its thread. x and y say where
+// the cursor is, x is -1 if nothing is typed.
+func (a *Ask) Lines(now time.Time, styles screen.Styles, cwd string, width, height int) (lines []string, x, y int) {
+	p := &painter{styles: styles, width: width, now: now, cwd: screen.OneLine(cwd)}
+	how := answering{focused: true, dead: a.dead(now), line: &a.line}
+	answers, x, y := p.answersIn(a.q, how, height-1)
+	if over := len(answers) - (height - 1); over > 0 && a.Typed() {
+		answers, y = answers[over:], y-over // the line in which one types
+	}
+	lines = p.about(a.q, cwd)
+	if room := max(height-len(answers), 1); len(lines) > room && room > 1 {
+		more := fmt.Sprintf("  … %s, Enter opens the thread", screen.Plural(len(lines)-room+1, "more line"))
+		lines = append(lines[:room-1], styles.Dim.Paint(screen.Widest(width, more, "  … Enter opens the thread")))
+	} else if len(lines) > room {
+		lines = lines[:room]
+	}
+	y += len(lines)
+	return append(lines, answers...), x, y
+}

@@ -1,0 +1,121 @@
+package conversation
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/keytest"
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+	"github.com/seed82539d15/holon/rpc/client"
+)
+
+// busy is a page in the middle of a thread that has something for every key.
+func busy(t *testing.T, question object) *page {
+	p := newPage(t, 80, 24)
+	p.below = []object{child("a", thread, 1, "idle", 1), child("b", thread, 1, "idle", 2), child("c", thread, 1, "idle", 3)}
+	for i := range 100 {
+		p.stored(fmt.Sprintf("i%d", i), "completed", object{"type": "tool_call", "title": fmt.Sprint("Read ", i), "output": "a\nb\n"})
+	}
+	p.open()
+	p.started("t1")
+	if question != nil {
+		p.item("q1", "t1", "pending", question)
+	}
+	p.later(deadFor)
+	p.keys("<esc>", "<pgup>")
+	return p
+}
+
+// does tells whether a key changes the page or has it ask for something.
+func (p *page) does(key tea.KeyPressMsg) bool {
+	before := strings.Join(p.check(), "\n") + p.m.input.text
+	cursor := p.m.input.cursor
+	p.did()
+	p.send(key)
+	return len(p.did()) > 0 || before != strings.Join(p.check(), "\n")+p.m.input.text || cursor != p.m.input.cursor
+}
+
+func nothingTyped(string) bool { return false }
+
+func TestEveryKeyThatWorksIsInTheHelp(t *testing.T) {
+	long := permission("Edit", object{"description": strings.Repeat("very long\n", 50)})
+	for i := range 6 {
+		long["options"] = append(long["options"].([]object), object{"option_id": fmt.Sprint("more", i), "name": "More", "kind": "allow_once"})
+	}
+	for heading, situations := range map[string][]func() *page{
+		"": {
+			func() *page { return busy(t, long) },
+			func() *page { p := busy(t, nil); p.keys("k"); return p },
+			func() *page { p := busy(t, nil); p.keys("x"); return p },
+		},
+		"While you write": {func() *page {
+			p := busy(t, nil)
+			p.keys("<tab>", "one two three", "<alt-enter>", "four five six", "<alt-enter>", "seven eight nine", "<up>", "<left>", "<left>", "<left>", "<left>")
+			return p
+		}},
+		"While you answer": {
+			func() *page { p := busy(t, long); p.keys("a"); return p },
+			func() *page { p := busy(t, long); p.keys("a", "<down>", "<pgdown>"); return p },
+		},
+		"In the list of threads below": {
+			func() *page { p := busy(t, nil); p.keys("c"); return p },
+			func() *page { p := busy(t, nil); p.keys("c", "j"); return p },
+		},
+	} {
+		t.Run(heading, func(t *testing.T) {
+			typed := nothingTyped
+			if heading == "While you write" {
+				typed = func(name string) bool { return len(name) == 1 || name == "Space" }
+			}
+			listed := keytest.Listed(allKeys, heading)
+			if heading == "While you write" { // named beside their likes
+				listed = append(listed, "Ctrl-←", "Ctrl-→", "Alt-B", "Alt-F", "Ctrl-H", "Alt-Backspace")
+			}
+			keytest.Check(t, listed, len(situations), typed, func(i int, key tea.KeyPressMsg) bool { return situations[i]().does(key) })
+		})
+	}
+}
+
+// The help line names keys that scroll only where something does.
+func TestScrollingIsNamedWhereSomethingScrolls(t *testing.T) {
+	p := newPage(t, 120, 24).open()
+	p.started("t1")
+	p.hides("PgUp", "scroll")
+	p.keys("<esc>")
+	p.hides("↑ ↓", "g G", "Space")
+	p.item("q1", "t1", "pending", permission("Edit", nil))
+	p.later(deadFor)
+	p.keys("a")
+	p.hides("PgDn")
+	p.item("q1", "t1", "pending", permission("Edit", object{"description": strings.Repeat("very long\n", 50)}))
+	p.shows("PgDn more")
+	p.item("q1", "t1", "pending", object{"type": "question", "message": "Which?"})
+	p.hides("PgDn")
+	for i := range 30 {
+		p.item(fmt.Sprint("i", i), "t1", "completed", object{"type": "tool_call", "title": "Read", "output": "a\nb\n"})
+	}
+	p.keys("<esc>")
+	p.shows("↑ ↓ scroll")
+	p.keys("<tab>")
+	p.shows("PgUp scroll")
+}
+
+// What says what has happened, and what to do, is readable in the smallest window.
+func TestASmallWindowSaysAllOfASentence(t *testing.T) {
+	p := newPage(t, 40, 10).open()
+	p.keys("<esc>", "u")
+	p.shows("Nothing to undo: u keeps a thread open", "for 5 s after x.")
+	p.keys("w")
+	p.shows("w next", "? all keys")
+	p.send(screen.Connection{State: client.State{Kind: client.Lost}})
+	p.shows("The server is gone; trying again")
+	p.send(screen.Connection{State: client.State{Kind: client.Resumed}})
+	p.started("t1")
+	p.keys("i")
+	p.shows("Interrupt “mend the build” (turn t1)?", "y interrupts it.", "any other key do not")
+	p.keys("n", "x")
+	p.shows("is closed in 5 s. u", "keeps it open.")
+}

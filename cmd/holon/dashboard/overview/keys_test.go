@@ -1,0 +1,62 @@
+package overview
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/keytest"
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+func TestEveryKeyThatWorksIsInTheHelp(t *testing.T) {
+	later := noon.Add(time.Minute)
+	busy := func(keys ...string) *Model {
+		threads := five()
+		for i := range 40 {
+			threads = append(threads, Thread{ID: fmt.Sprint("thread_", i), LatestSeq: 9, Summary: Summary{Title: fmt.Sprint("Number ", i), Status: "failed", TurnID: "turn_x", Since: ago(time.Hour)}})
+		}
+		m := loaded(threads...)
+		m.Lines(later, 80, 24)
+		press(m, later, keys...)
+		return m
+	}
+	asked := func() *Model {
+		m := busy()
+		var options []string
+		for i := range 9 {
+			kind := "allow_once"
+			if i == 8 {
+				kind = "reject_once"
+			}
+			options = append(options, fmt.Sprintf(`{"option_id":"o%d","name":"Option","kind":%q}`, i, kind))
+		}
+		actions := press(m, noon, "a")
+		m.Update(noon, screen.Done{Action: actions[0], Result: json.RawMessage(`{"item":{"item_id":"item_a","status":"pending","content":{"type":"permission_request","title":"Edit","options":[` + strings.Join(options, ",") + `]}}}`)})
+		return m
+	}
+	for heading, situations := range map[string][]func() *Model{
+		"": {
+			func() *Model { return busy() },
+			func() *Model { return busy("down", "down", "down", "down") },
+			func() *Model { return busy("/", "7", "enter") },
+			func() *Model { return loaded(five()...) },
+		},
+		"While you answer": {asked},
+	} {
+		t.Run(heading, func(t *testing.T) {
+			keytest.Check(t, keytest.Listed(allKeys, heading), len(situations), func(string) bool { return false }, func(i int, key tea.KeyPressMsg) bool {
+				if key.Mod == tea.ModAlt {
+					return false // it is Esc and the key
+				}
+				m := situations[i]()
+				before := text(m, later, 80, 24)
+				return len(m.Update(later, key)) > 0 || text(m, later, 80, 24) != before
+			})
+		})
+	}
+}
