@@ -17,6 +17,7 @@ import (
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -168,7 +169,7 @@ func (x *Inboxes) itemOf(ctx context.Context, s *inbox.Subscription, e *follow.E
 			}
 		}
 	}
-	it.Summary = inbox.Line(b.summary(e), inbox.MaxSummary)
+	it.Summary = sanitize.Line(b.summary(e), inbox.MaxSummary)
 	it.Cut(e.Params)
 	return it, nil
 }
@@ -318,7 +319,7 @@ func (x *Inboxes) Note(threadID, subscriptionID string, filtered, failed int, er
 	a.Filtered += int64(filtered)
 	a.Failed += int64(failed)
 	if err != nil {
-		a.LastError, a.LastErrorAt = inbox.Line(strings.ReplaceAll(err.Error(), "\n", "; "), inbox.MaxSummary), nowTime()
+		a.LastError, a.LastErrorAt = sanitize.Line(strings.ReplaceAll(err.Error(), "\n", "; "), inbox.MaxSummary), nowTime()
 	}
 }
 

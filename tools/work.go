@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/seed82539d15/holon/api"
-	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -76,7 +76,7 @@ func (s *Server) workStart(ctx context.Context, r *request, in workStartIn) (ans
 	if in.ThreadID != "" && (in.Agent != "" || in.Cwd != "") {
 		return answer{}, api.Invalid("thread_id", turns.ReasonInvalid, "a thread keeps its agent and its directory: leave agent and cwd out")
 	}
-	in.Title = inbox.Line(in.Title, turns.MaxTitle) // words of a model: no reason to refuse the work
+	in.Title = sanitize.Line(in.Title, turns.MaxTitle) // words of a model: no reason to refuse the work
 	key, refused := r.key(ctx, in.Key)
 	if refused != nil {
 		return answer{}, refused
