@@ -263,7 +263,7 @@ func (w *childWriter) tell(entries []*inbox.Entry, live turns.EndsLive) ([]items
 	act := w.d.active()
 	msg, told := inbox.WakeMessage(entries, raws)
 	msgs := []items.UserMessage{msg}
-	w.d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusCompleted)
+	w.d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusCompleted, "")
 	if len(live) > 0 {
 		w.d.fence(live)
 	}
@@ -351,7 +351,7 @@ func (w *childWriter) tellEarlierChildren() ([]items.UserMessage, error) {
 		}
 	}
 	msgs := []items.UserMessage{inbox.ChildrenMessage(results, more)}
-	w.d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusCompleted)
+	w.d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusCompleted, "")
 	return msgs, nil
 }
 

@@ -374,7 +374,7 @@ func (k *childKeeper) meetFate(turnID string) error {
 		case parent.WaitsForChildren():
 			why = turns.DetachQueued
 		}
-		d.turn.addDetached(t, why)
+		d.turn.addDetached(t, why, "")
 	case turns.FateInterrupt:
 		if act := d.active(); d.next().isActive(turnID) && act.stop != nil {
 			return nil // it stops already

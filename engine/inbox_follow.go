@@ -211,7 +211,7 @@ func sentence(what, words string) string {
 // Subscribe connects a source to an inbox. Errors: inbox.ErrConflict,
 // inbox.ErrTooManySubscriptions.
 func (x *Inboxes) Subscribe(ctx context.Context, c inbox.Subscribe) (inbox.SubscribeResult, error) {
-	return inboxCommand(ctx, x, c.ThreadID, c.Key, func(b *inbox.Book) (r inbox.SubscribeResult, err error) {
+	return inboxCommand(ctx, x, c.ThreadID, c.Key, c.By, func(b *inbox.Book) (r inbox.SubscribeResult, err error) {
 		r.Subscription, r.Created, err = b.Subscribe(c)
 		return r, err
 	})
@@ -219,7 +219,7 @@ func (x *Inboxes) Subscribe(ctx context.Context, c inbox.Subscribe) (inbox.Subsc
 
 // Unsubscribe disconnects a source. Errors: inbox.ErrSubscriptionNotFound.
 func (x *Inboxes) Unsubscribe(ctx context.Context, c inbox.Unsubscribe) (inbox.UnsubscribeResult, error) {
-	return inboxCommand(ctx, x, c.ThreadID, c.Key, func(b *inbox.Book) (inbox.UnsubscribeResult, error) {
+	return inboxCommand(ctx, x, c.ThreadID, c.Key, c.By, func(b *inbox.Book) (inbox.UnsubscribeResult, error) {
 		return inbox.UnsubscribeResult{SubscriptionID: c.SubscriptionID}, b.Unsubscribe(c.SubscriptionID)
 	})
 }

@@ -103,7 +103,7 @@ func (d *decision) wake() (started bool, err error) {
 		d.turn.addStarted(nil, turnID, turns.OriginWake, request{
 			Start: turns.Start{Retry: &wakeRetry, Review: d.review.policyOf("")}, chain: chain,
 		})
-		d.items.addInput(turnID, 1, msgs, items.StatusCompleted)
+		d.items.addInput(turnID, 1, msgs, items.StatusCompleted, "")
 		b.Tell(told, turnID)
 		live := turns.EndsLive{}
 		for _, e := range told {
