@@ -33,8 +33,8 @@ func (r *rules) readInput(t *turns.Turn) ([]*openItem, error) {
 	return list, nil
 }
 
-// listsChildren reports whether a user message tells what became of the child turns of
-// earlier attempts.
+// listsChildren reports whether a user message lists the child turns of earlier
+// attempts with their states.
 func listsChildren(c items.Content) bool {
 	m, ok := c.(items.UserMessage)
 	return ok && m.Origin == items.OriginWake && len(m.Entries) == 0

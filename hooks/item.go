@@ -13,7 +13,7 @@ import (
 	"github.com/seed82539d15/holon/sanitize"
 )
 
-// made is what became of one webhook.
+// made is what the mapping has made of one webhook.
 type made struct {
 	item   inbox.Item
 	input  *input

@@ -17,7 +17,7 @@ type Ingest struct {
 	Key      *ledger.Key `json:"-"`
 }
 
-// Ingested is what became of one item. A duplicate has the id of the raw item
+// Ingested is the result of storing one item. A duplicate has the id of the raw item
 // that was stored first. EntryID is set if the item was posted at once.
 type Ingested struct {
 	RawID     notify.ID `json:"raw_id,omitzero"`

@@ -28,7 +28,7 @@ func (e *Entry) TellsText() bool {
 // events of the items whose text is told; what is missing there is told by its
 // summary.
 //
-// The text is for a model. What came from outside stands between two fences that
+// The text is for a model. What came from outside is between two fences that
 // do not occur in it, so that it cannot end the quotation by itself.
 func WakeMessage(entries []*Entry, raws map[int64]*Received) (items.UserMessage, []*Entry) {
 	return wakeMessage("inbox-"+strings.ReplaceAll(uuid.NewString(), "-", "")[:12], entries, raws)

@@ -107,7 +107,7 @@ func TestEachCharacterIsLookedAtOnce(t *testing.T) {
 		s := strings.Repeat(unit, 10000)
 		var z Stream
 		var out []byte
-		for len(s) > 0 { // byte by byte, the dearest way
+		for len(s) > 0 { // byte by byte, which costs most
 			out = z.Append(out, s[:1])
 			s = s[1:]
 			if len(z.partial) > 3 {

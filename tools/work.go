@@ -100,7 +100,7 @@ func (s *Server) workStart(ctx context.Context, r *request, in workStartIn) (ans
 
 // closeUnused closes a child thread whose first turn was refused: nobody will find it
 // again, unless the model has chosen a key, which it can use once more. A turn that
-// has started goes on, whatever became of the waiting for it.
+// has started continues, also if waiting for it has failed.
 func (s *Server) closeUnused(ctx context.Context, threadID string) {
 	one := 1
 	l, _, refused := call[api.TurnListResult](ctx, s.Caller, "turn/list", api.TurnListParams{ThreadID: threadID, Page: api.Page{Limit: &one}})
