@@ -160,7 +160,7 @@ func (h *Handlers) TurnSteer(ctx context.Context, p TurnSteerParams) (TurnSteerR
 	if err := oneOf("mode", p.Mode, []SteerMode{SteerAuto, SteerInterrupt}); err != nil {
 		return TurnSteerResult{}, err
 	}
-	return h.api.Engine.Steer(ctx, turns.Steer{TurnID: p.TurnID, Input: p.Input, Interrupt: p.Mode == SteerInterrupt, Key: p.key})
+	return h.api.Engine.Steer(ctx, turns.Steer{TurnID: p.TurnID, Input: p.Input, Interrupt: p.Mode == SteerInterrupt, By: clientOf(ctx), Key: p.key})
 }
 
 // TurnInterruptParams are the params of turn/interrupt.

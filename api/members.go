@@ -9,8 +9,9 @@ import (
 
 // members are the threads of ids and those below them, as far as the request may read
 // them: an agent reads its own thread and those below it, a named token that is limited
-// its threads and those below them. nil is every thread: nobody has narrowed them. Whether a thread is a member never changes, so the set grows by
-// itself, also by threads of ids that do not exist yet.
+// its threads and those below them. nil is every thread. Whether a thread is a
+// member never changes, so the set is asked, not listed: threads of ids that do not
+// exist yet can be in it.
 func (a *API) members(ctx context.Context, ids []string) notify.Members {
 	var asked, own notify.Members
 	if len(ids) > 0 {

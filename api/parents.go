@@ -9,14 +9,16 @@ const maxParents = 4096
 // parents remembers the parents of threads, which never change. The zero value is
 // ready; it may be used from many goroutines.
 type parents struct {
-	mu sync.Mutex
-	of map[string]string // "" = it is no child thread
+	mu     sync.Mutex
+	of     map[string]string // "" = it is no child thread
+	counts CacheCounts
 }
 
 func (p *parents) get(threadID string) (parent string, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	parent, ok = p.of[threadID]
+	p.counts.count(ok)
 	return parent, ok
 }
 

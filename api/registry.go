@@ -39,7 +39,7 @@ type Method struct {
 	Summary string
 	Params  reflect.Type
 	Result  reflect.Type
-	Bound   bool // lives on a connection, so POST /rpc does not carry it
+	Bound   bool // belongs to a connection, so POST /rpc does not take it
 	Change  bool // changes something: durable before it is answered
 	Scope   Scope
 	// ForAgents says that the token of an agent may call it; rules are those of
@@ -201,7 +201,7 @@ func defineThen[P, R any](name, summary string, handle func(context.Context, P) 
 
 type notificationKey struct{}
 
-// isNotification reports whether the request is answered to nobody.
+// isNotification reports whether the request gets no answer.
 func isNotification(ctx context.Context) bool {
 	is, _ := ctx.Value(notificationKey{}).(bool)
 	return is
@@ -210,7 +210,7 @@ func isNotification(ctx context.Context) bool {
 type batchKey struct{}
 
 // inBatch reports whether the request is a member of a batch. What waits for something
-// that may take minutes only looks there: nobody gets the other answers meanwhile.
+// that may take minutes only looks there: meanwhile no other answer would be sent.
 func inBatch(ctx context.Context) bool {
 	is, _ := ctx.Value(batchKey{}).(bool)
 	return is

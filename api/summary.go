@@ -113,8 +113,9 @@ const maxSummaries = 4096
 // these rows change with events of the thread only. The zero value is ready; it may be
 // used from many goroutines.
 type summaryCache struct {
-	mu sync.Mutex
-	of map[string]keptSummary
+	mu     sync.Mutex
+	of     map[string]keptSummary
+	counts CacheCounts // of put: only then it is known whether what get returned was new enough
 }
 
 type keptSummary struct {
@@ -144,7 +145,8 @@ func (c *summaryCache) put(s *turns.Summarized) {
 		c.of = make(map[string]keptSummary)
 	}
 	old, ok := c.of[s.Thread.ThreadID]
-	if ok && old.at >= k.at {
+	known := ok && old.at >= k.at
+	if c.counts.count(known); known {
 		return
 	}
 	if !ok && len(c.of) >= maxSummaries {

@@ -33,7 +33,7 @@ const (
 	ReasonNoSecret      = "secret_missing"
 )
 
-// OnPause says what becomes of events that come while a bridge is paused.
+// OnPause says whether events that come while a bridge is paused are sent later.
 type OnPause string
 
 // The values of OnPause.

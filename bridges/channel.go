@@ -88,7 +88,7 @@ type Slot struct {
 	Post bool
 }
 
-// Outcome is what came of an attempt.
+// Outcome is the kind of result of an attempt.
 type Outcome string
 
 // The outcomes of attempts.
@@ -100,7 +100,7 @@ const (
 	Gone      Outcome = "gone"    // 410: nothing is to be sent there any more
 )
 
-// Result is what came of an attempt.
+// Result is the result of an attempt.
 type Result struct {
 	Outcome Outcome
 	Status  int // of HTTP, or the exit code of a program; 0 = none

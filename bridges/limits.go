@@ -8,7 +8,7 @@ const (
 	MaxSubscriptions = 20_000
 	// MaxBacklog is how many chosen events of a subscription may wait, and
 	// MaxBacklogAge how old they may be. What exceeds one is held until a client
-	// says whether to send it: nobody wants a thousand old messages at once.
+	// says whether to send it: a thousand old messages at once are of no use.
 	MaxBacklog    = 1000
 	MaxBacklogAge = 7 * 24 * time.Hour
 	// MaxOpen is how many deliveries of all subscriptions may wait. Beyond it

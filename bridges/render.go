@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -14,6 +13,7 @@ import (
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -43,7 +43,7 @@ func (s *Subscription) Envelope(c *Chosen, m Material) *Envelope {
 		Type: strings.ReplaceAll(c.Method, "/", "."), Timestamp: c.Header.Timestamp, Supersedes: m.Supersedes,
 		Data: Data{
 			SubscriptionID: s.SubscriptionID, ThreadID: c.ThreadID, TurnID: c.Header.TurnID, Attempt: c.Header.Attempt,
-			Title: oneLine(Redact(m.Title), MaxTitleBytes), Method: c.Method,
+			Title: oneLine(m.Title, MaxTitleBytes), Method: c.Method,
 		},
 	}
 	if e.Supersedes == nil {
@@ -105,7 +105,7 @@ func (s *Subscription) end(c *Chosen, t *turns.Turn, d *Data) {
 	d.State, d.Error, d.Reason, d.Usage = b.State, b.Error, b.Reason, jsontext.Value(b.Usage)
 	message := b.Message
 	if c.Method == notify.TurnReviewed {
-		d.Review, d.Reason = &Review{Verdict: b.Verdict, Note: oneLine(Redact(b.Note), MaxTextBytes)}, ""
+		d.Review, d.Reason = &Review{Verdict: b.Verdict, Note: oneLine(b.Note, MaxTextBytes)}, ""
 		if t != nil {
 			d.State, d.Error, d.Reason, message = t.State, t.Error, t.Reason, t.Message
 			if t.Usage != nil {
@@ -118,7 +118,7 @@ func (s *Subscription) end(c *Chosen, t *turns.Turn, d *Data) {
 		failure.Message = cutText(Redact(failure.Message), MaxTitleBytes*5)
 		d.Error = &failure
 	}
-	d.Reason = oneLine(Redact(d.Reason), MaxTitleBytes)
+	d.Reason = oneLine(d.Reason, MaxTitleBytes)
 	if s.IncludeText && d.State == turns.Completed {
 		d.Text = cutText(Redact(cutText(message, 2*MaxTextBytes)), MaxTextBytes)
 	}
@@ -139,7 +139,7 @@ func questionOf(b *Body) *Question {
 	case items.Question:
 		q.Title = c.Message
 	}
-	q.Title = oneLine(Redact(q.Title), MaxTitleBytes*5)
+	q.Title = oneLine(q.Title, MaxTitleBytes*5)
 	return q
 }
 
@@ -172,18 +172,11 @@ func bounded(v jsontext.Value) jsontext.Value {
 	return RedactJSON(v)
 }
 
-// oneLine makes text one line without control characters, cut at a character.
+// oneLine makes text one line without control characters and secrets, cut at a
+// character. Secrets are looked for after escape sequences are gone, which may part
+// one, and before the cut.
 func oneLine(s string, maxBytes int) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\r' || r == '\t' || r == '\u2028' || r == '\u2029':
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != '\u200d':
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "�"))
-	return cutText(strings.TrimSpace(s), maxBytes)
+	return cutText(Redact(sanitize.Line(s, len(s)+1)), maxBytes)
 }
 
 // cutText cuts text at a character and says so.

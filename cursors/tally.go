@@ -7,7 +7,7 @@ import (
 )
 
 // tallies has one row once there was a cursor: how many there are, and the number of
-// the newest. So nobody counts rows, and no number is used again.
+// the newest. So no request counts rows, and no number is used again.
 var (
 	tallies = ledger.NewTable(ledger.Table{
 		Name: "cursor_counts", Columns: []string{"id", "cursors", "newest"}, Key: []string{"id"}, Mutable: []string{"cursors", "newest"},

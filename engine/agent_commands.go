@@ -56,7 +56,7 @@ func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.
 			if err := d.mustBeOpen(); err != nil {
 				return turns.ConfigureResult{}, err
 			}
-			if err := d.setAgentThread(is); err != nil {
+			if err := d.setAgentThread(is, c.By); err != nil {
 				return turns.ConfigureResult{}, err
 			}
 			return turns.ConfigureResult{ThreadID: a.id, Config: d.next().thread.Config}, nil
@@ -130,7 +130,7 @@ func (d *decision) startFork(by turns.By, source threads.Thread, from threads.Fo
 		Type: "started", State: threads.Running, StartedAt: d.change.now, SessionID: d.change.threadID, Agent: source.Agent,
 		Title: source.Title, Cwd: source.Cwd, ForkedFrom: &from, RequestedBy: requestedBy(by),
 	})
-	if err := d.setAgentThread(forked); err != nil {
+	if err := d.setAgentThread(forked, by); err != nil {
 		return turns.ForkResult{}, err
 	}
 	return turns.ForkResult{

@@ -245,8 +245,9 @@ func TestForkStartsWithAnEmptyInbox(t *testing.T) {
 		h.subscribe("a", inbox.Subscribe{SubscriptionID: "c", Source: inbox.SourceEvents, ThreadIDs: []string{"c"}})
 		h.subscribe("a", inbox.Subscribe{SubscriptionID: "hook", Source: "ci"})
 		h.timer("a", inbox.CreateTimer{TimerID: "t", EverySeconds: 60})
-		h.start("a")
+		first := h.start("a")
 		h.next(h.agent).end(turns.Completed)
+		h.ended(first.TurnID)
 		h.send("a", "hello")
 		h.ingest("a", grouped("1", "pr:1"))
 		if _, err := h.engine.ThreadFork(bg, turns.Fork{ThreadID: "a", NewThreadID: "b"}); err != nil {

@@ -28,7 +28,7 @@ type reservation struct{ owner, turnID string }
 
 // await is one request that waits.
 type await struct {
-	owner string // "" = nobody is told
+	owner string // "" = the request has none
 	ids   []string
 	all   bool             // it waits for all ends
 	bell  chan struct{}    // capacity 1

@@ -232,8 +232,8 @@ func (c *change) item(prev *items.Item, turnID, method, itemID string, at scope,
 	return next
 }
 
-// speaks reports whether an item of this kind is a word of the agent. A notice may
-// be the server's.
+// speaks reports whether the agent writes items of this kind. The server may write
+// notices.
 func speaks(k items.Kind) bool { return k != items.KindUserMessage && k != items.KindNotice }
 
 // itemRowIndex is the index of the item's row in the unit; false if the

@@ -159,7 +159,7 @@ func (x *Children) detach(ctx context.Context, c turns.DetachTurn, why turns.Det
 	}
 	r, err = call(ctx, x.e, threadID, func(a *actor) (turns.DetachResult, error) {
 		r, replayed, err := keyed(a, c.Key, func(d *decision) (turns.DetachResult, error) {
-			r, err := d.child.detach(c.TurnID, why)
+			r, err := d.child.detach(c, why)
 			did = !d.change.empty()
 			return r, err
 		})
@@ -169,8 +169,8 @@ func (x *Children) detach(ctx context.Context, c turns.DetachTurn, why turns.Det
 	return r, did && err == nil, err
 }
 
-func (w *childWriter) detach(turnID string, why turns.Detach) (turns.DetachResult, error) {
-	t, err := w.d.rules.turnRow(w.d.next(), turnID)
+func (w *childWriter) detach(c turns.DetachTurn, why turns.Detach) (turns.DetachResult, error) {
+	t, err := w.d.rules.turnRow(w.d.next(), c.TurnID)
 	switch {
 	case err != nil:
 		return turns.DetachResult{}, err
@@ -180,15 +180,16 @@ func (w *childWriter) detach(turnID string, why turns.Detach) (turns.DetachResul
 		return turns.DetachResult{}, turns.Invalid("turn_id", turns.ReasonNotChild, "is no child turn: nothing waits for it")
 	}
 	if !t.State.Ended() && t.AttentionPolicy == turns.Blocking {
-		t = w.d.turn.addDetached(t, why)
+		t = w.d.turn.addDetached(t, why, c.By)
 	}
-	return turns.DetachResult{TurnID: turnID, AttentionPolicy: t.AttentionPolicy, State: t.State}, nil
+	return turns.DetachResult{TurnID: c.TurnID, AttentionPolicy: t.AttentionPolicy, State: t.State}, nil
 }
 
-// addDetached adds turn/detached. It belongs to no attempt: no marker supersedes it.
-func (w *turnWriter) addDetached(t *turns.Turn, why turns.Detach) *turns.Turn {
+// addDetached adds turn/detached, which by asks for; "" = the server. It belongs to no
+// attempt: no marker supersedes it.
+func (w *turnWriter) addDetached(t *turns.Turn, why turns.Detach, by turns.By) *turns.Turn {
 	return w.d.change.turn(t, t.TurnID, notify.TurnDetached, scope{}, &turns.DetachedEvent{
-		Type: "detached", AttentionPolicy: turns.Notify, Reason: why,
+		Type: "detached", AttentionPolicy: turns.Notify, Reason: why, RequestedBy: requestedBy(by),
 	})
 }
 
@@ -202,7 +203,7 @@ func (w *childWriter) mayRetryChild(t *turns.Turn) (*turns.Turn, error) {
 	f := &turns.MayWork{Parent: *t.Parent, Policy: t.AttentionPolicy, Root: t.RootThreadID}
 	refused, err := w.refused(f)
 	if errors.Is(refused, turns.ErrNotActive) {
-		t, f.Policy = w.d.turn.addDetached(t, turns.DetachOwnerEnded), turns.Notify
+		t, f.Policy = w.d.turn.addDetached(t, turns.DetachOwnerEnded, ""), turns.Notify
 		refused, err = w.refused(f)
 	}
 	if err != nil || refused != nil {

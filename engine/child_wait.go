@@ -161,7 +161,7 @@ func (w *turnWriter) waitFor(ids []string, out turns.Outcome) {
 
 // look looks again whether a turn that waits for child turns can go on, and whether
 // new entries of the inbox wake the thread. Everything that changes what these depend
-// on calls it: it finds out by itself what is to be done.
+// on calls it, and need not say what has changed.
 func (k *childKeeper) look() {
 	if k.a.stopped || k.a.dead != nil || k.a.defers(look) {
 		return
@@ -252,8 +252,8 @@ func (w *childWriter) tellInTurn(entries []*inbox.Entry, live turns.EndsLive) er
 	return err
 }
 
-// tell adds the user message that tells entries to the active turn, and says so in
-// the inbox. live are the ends among the entries: the unit is refused if one of them
+// tell adds a user message with entries to the active turn, and marks them in the
+// inbox as told. live are the ends among the entries: the unit is refused if one of them
 // is superseded.
 func (w *childWriter) tell(entries []*inbox.Entry, live turns.EndsLive) ([]items.UserMessage, error) {
 	raws, err := w.d.rules.payloads(entries)
@@ -263,7 +263,7 @@ func (w *childWriter) tell(entries []*inbox.Entry, live turns.EndsLive) ([]items
 	act := w.d.active()
 	msg, told := inbox.WakeMessage(entries, raws)
 	msgs := []items.UserMessage{msg}
-	w.d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusCompleted)
+	w.d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusCompleted, "")
 	if len(live) > 0 {
 		w.d.fence(live)
 	}
@@ -328,8 +328,8 @@ func (w *childWriter) tellNewEnds() ([]items.UserMessage, error) {
 // maxEarlier is how many child turns of earlier attempts an agent is told about.
 const maxEarlier = 200
 
-// tellEarlierChildren tells the agent of the active turn, whose attempt begins, what
-// became of the child turns of earlier attempts.
+// tellEarlierChildren tells the agent of the active turn, whose attempt begins, in
+// which state the child turns of earlier attempts are.
 func (w *childWriter) tellEarlierChildren() ([]items.UserMessage, error) {
 	act := w.d.active()
 	if act.turn.Attempt < 2 {
@@ -351,7 +351,7 @@ func (w *childWriter) tellEarlierChildren() ([]items.UserMessage, error) {
 		}
 	}
 	msgs := []items.UserMessage{inbox.ChildrenMessage(results, more)}
-	w.d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusCompleted)
+	w.d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusCompleted, "")
 	return msgs, nil
 }
 

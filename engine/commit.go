@@ -36,7 +36,7 @@ func (a *actor) commit(d *decision) (ledger.Receipt, error) {
 // state has changed, so the unit must become durable: while the disk is full it is
 // kept and committed again, and nothing else is decided in the thread.
 func (a *actor) commitOutput(d *decision) {
-	a.countWaiting() // before the event is seen that says so
+	a.countWaiting() // before the event of it can be read
 	if d.change.empty() {
 		a.enact(d)
 		return

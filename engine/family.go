@@ -17,8 +17,8 @@ import (
 
 // family applies the rules between threads and their child threads. They are rules
 // about committed rows, and not steps: each commit of a change that may concern an
-// owner says so, every start says it of all owners that have something unsettled, and
-// what fails is tried again. What is to be done follows from the rows alone:
+// owner reports it, each start reports all owners that have something unsettled, and
+// what fails is tried again. The rows alone decide what is to be done:
 //
 //   - the end of a child turn goes into the inbox of its owner;
 //   - a child turn whose parent turn is over is interrupted or detached (turns.FateOf);
@@ -281,7 +281,7 @@ func supersededEnd(r ledger.Reader, ownerID string) (gone bool, err error) {
 func (k *childKeeper) withdrawEnds() error {
 	d := k.a.decide()
 	if d.mustBeOpen() != nil {
-		return nil // it was closed since the family looked: its inbox tells nobody any more
+		return nil // it was closed since the family looked: no agent reads its inbox any more
 	}
 	if err := d.inbox.inSnapshot(func(b *inbox.Book) error {
 		ends, err := inbox.FreshEnds(b)
@@ -374,7 +374,7 @@ func (k *childKeeper) meetFate(turnID string) error {
 		case parent.WaitsForChildren():
 			why = turns.DetachQueued
 		}
-		d.turn.addDetached(t, why)
+		d.turn.addDetached(t, why, "")
 	case turns.FateInterrupt:
 		if act := d.active(); d.next().isActive(turnID) && act.stop != nil {
 			return nil // it stops already

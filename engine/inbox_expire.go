@@ -90,8 +90,8 @@ func (k *inboxKeeper) expireInbox(before time.Time) error {
 // removeAtOnce is how many rows one unit removes.
 const removeAtOnce = 1000
 
-// forget removes the rows of expired items whose identity need not be remembered
-// any more. They are in no event: what is remembered is no part of the view.
+// forget removes the rows of expired items that need not be found as duplicates any
+// more. No event says so: these rows are no part of the view.
 func (k *inboxKeeper) forget() error {
 	since := time.Now().Add(-k.a.e.rules.cfg.DedupeFor)
 	expired := ledger.Range{Index: inbox.RawOfThread, Prefix: []any{k.a.id}, Until: k.a.state.inbox.Expired + 1}
@@ -102,7 +102,7 @@ func (k *inboxKeeper) forget() error {
 }
 
 // removeInbox removes the inbox of a closed thread: first the inbox itself with the
-// event that says so, then its rows in pieces. Without the inbox nothing reads them,
+// event of its removal, then its rows in pieces. Without the inbox nothing reads them,
 // and it does not matter where a crash interrupts this. The event belongs to the
 // whole log, because thread/closed is the last one of the thread.
 func (k *inboxKeeper) removeInbox() error {

@@ -17,6 +17,7 @@ import (
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -168,7 +169,7 @@ func (x *Inboxes) itemOf(ctx context.Context, s *inbox.Subscription, e *follow.E
 			}
 		}
 	}
-	it.Summary = inbox.Line(b.summary(e), inbox.MaxSummary)
+	it.Summary = sanitize.Line(b.summary(e), inbox.MaxSummary)
 	it.Cut(e.Params)
 	return it, nil
 }
@@ -210,7 +211,7 @@ func sentence(what, words string) string {
 // Subscribe connects a source to an inbox. Errors: inbox.ErrConflict,
 // inbox.ErrTooManySubscriptions.
 func (x *Inboxes) Subscribe(ctx context.Context, c inbox.Subscribe) (inbox.SubscribeResult, error) {
-	return inboxCommand(ctx, x, c.ThreadID, c.Key, func(b *inbox.Book) (r inbox.SubscribeResult, err error) {
+	return inboxCommand(ctx, x, c.ThreadID, c.Key, c.By, func(b *inbox.Book) (r inbox.SubscribeResult, err error) {
 		r.Subscription, r.Created, err = b.Subscribe(c)
 		return r, err
 	})
@@ -218,7 +219,7 @@ func (x *Inboxes) Subscribe(ctx context.Context, c inbox.Subscribe) (inbox.Subsc
 
 // Unsubscribe disconnects a source. Errors: inbox.ErrSubscriptionNotFound.
 func (x *Inboxes) Unsubscribe(ctx context.Context, c inbox.Unsubscribe) (inbox.UnsubscribeResult, error) {
-	return inboxCommand(ctx, x, c.ThreadID, c.Key, func(b *inbox.Book) (inbox.UnsubscribeResult, error) {
+	return inboxCommand(ctx, x, c.ThreadID, c.Key, c.By, func(b *inbox.Book) (inbox.UnsubscribeResult, error) {
 		return inbox.UnsubscribeResult{SubscriptionID: c.SubscriptionID}, b.Unsubscribe(c.SubscriptionID)
 	})
 }
@@ -318,7 +319,7 @@ func (x *Inboxes) Note(threadID, subscriptionID string, filtered, failed int, er
 	a.Filtered += int64(filtered)
 	a.Failed += int64(failed)
 	if err != nil {
-		a.LastError, a.LastErrorAt = inbox.Line(strings.ReplaceAll(err.Error(), "\n", "; "), inbox.MaxSummary), nowTime()
+		a.LastError, a.LastErrorAt = sanitize.Line(strings.ReplaceAll(err.Error(), "\n", "; "), inbox.MaxSummary), nowTime()
 	}
 }
 

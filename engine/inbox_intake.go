@@ -27,6 +27,7 @@ const (
 type arrival struct {
 	items []inbox.Item
 	key   *ledger.Key
+	by    string // the named token that has sent them; "" = none
 	// lags says that items which do not fit are counted instead of refused.
 	lags bool
 	// ends says that the items are these ends of child turns: they do not count in any
@@ -160,7 +161,7 @@ func (k *inboxKeeper) store(list []*arrival, outcomes []arrived) error {
 			for i, in := range list {
 				var results []inbox.Ingested
 				var err error
-				if in.lags {
+				if b.RequestedBy = in.by; in.lags {
 					results, err = b.IngestOrLag(in.items)
 				} else {
 					results, err = b.Ingest(in.items)

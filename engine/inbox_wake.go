@@ -11,7 +11,7 @@ import (
 	"github.com/seed82539d15/holon/turns"
 )
 
-// wakeRetry is the retry policy of wakes: nobody waits who could start them again.
+// wakeRetry is the retry policy of wakes: no client waits for a wake and could retry it.
 var wakeRetry = turns.RetryPolicy{OnCrash: turns.CrashRetry, MaxAttempts: 5}
 
 // judgeWake judges whether the thread's new entries wake it. The time at which a
@@ -28,8 +28,8 @@ func (k *inboxKeeper) judgeWake() inbox.WakeVerdict {
 }
 
 // startWake starts a turn for everything that is new in the inbox, if it may. It
-// is never queued: without a slot the thread stands in line, and all is judged
-// again when its turn comes.
+// is never queued: without a slot the thread waits for one, and everything is judged
+// again when it gets one.
 func (k *inboxKeeper) startWake() {
 	v := k.judgeWake()
 	if v.Stall != "" {
@@ -103,7 +103,7 @@ func (d *decision) wake() (started bool, err error) {
 		d.turn.addStarted(nil, turnID, turns.OriginWake, request{
 			Start: turns.Start{Retry: &wakeRetry, Review: d.review.policyOf("")}, chain: chain,
 		})
-		d.items.addInput(turnID, 1, msgs, items.StatusCompleted)
+		d.items.addInput(turnID, 1, msgs, items.StatusCompleted, "")
 		b.Tell(told, turnID)
 		live := turns.EndsLive{}
 		for _, e := range told {

@@ -26,19 +26,20 @@ type Inboxes struct {
 // Inboxes returns the Inboxes of the engine; New has made it.
 func (e *Engine) Inboxes() *Inboxes { return e.inboxes }
 
-// inboxCommand runs one command about the inbox of an open thread, in its actor.
-func inboxCommand[R any, P ledger.Result[R]](ctx context.Context, x *Inboxes, threadID string, key *ledger.Key, f func(b *inbox.Book) (R, error)) (R, error) {
-	return inboxDecision[R, P](ctx, x, threadID, key, func(_ *decision, b *inbox.Book) (R, error) { return f(b) })
+// inboxCommand runs one command of by about the inbox of an open thread, in its actor.
+func inboxCommand[R any, P ledger.Result[R]](ctx context.Context, x *Inboxes, threadID string, key *ledger.Key, by turns.By, f func(b *inbox.Book) (R, error)) (R, error) {
+	return inboxDecision[R, P](ctx, x, threadID, key, by, func(_ *decision, b *inbox.Book) (R, error) { return f(b) })
 }
 
 // inboxDecision is inboxCommand for a command that needs more than the inbox.
-func inboxDecision[R any, P ledger.Result[R]](ctx context.Context, x *Inboxes, threadID string, key *ledger.Key, f func(d *decision, b *inbox.Book) (R, error)) (R, error) {
+func inboxDecision[R any, P ledger.Result[R]](ctx context.Context, x *Inboxes, threadID string, key *ledger.Key, by turns.By, f func(d *decision, b *inbox.Book) (R, error)) (R, error) {
 	return call(ctx, x.e, threadID, func(a *actor) (R, error) {
 		r, _, err := keyed[R, P](a, key, func(d *decision) (r R, err error) {
 			if err := d.mustBeOpen(); err != nil {
 				return r, err
 			}
 			err = d.inbox.inSnapshot(func(b *inbox.Book) error {
+				b.RequestedBy = requestedBy(by)
 				r, err = f(d, b)
 				return errors.Join(err, b.Err())
 			})
@@ -62,6 +63,7 @@ func (x *Inboxes) Configure(ctx context.Context, c inbox.Configure) (inbox.Confi
 				return r, turns.Invalid("policy.wake", turns.ReasonInvalid, "a mailbox runs no turns: nothing wakes it")
 			}
 			err = d.inbox.inSnapshot(func(b *inbox.Book) error {
+				b.RequestedBy = requestedBy(c.By)
 				p, err := b.Configure(c, d.agent().inboxSettings(inbox.Policy{}).Wake)
 				r = inbox.ConfigureResult{ThreadID: c.ThreadID, Policy: p}
 				return err
@@ -81,7 +83,7 @@ func (x *Inboxes) Policy(agent string, set inbox.Policy) inbox.Policy {
 // Ack acknowledges exactly what entries show. Errors: inbox.ErrEntryNotFound,
 // inbox.ErrEntryExpired.
 func (x *Inboxes) Ack(ctx context.Context, c inbox.Ack) (inbox.AckResult, error) {
-	return inboxCommand(ctx, x, c.ThreadID, c.Key, func(b *inbox.Book) (inbox.AckResult, error) {
+	return inboxCommand(ctx, x, c.ThreadID, c.Key, turns.By(c.By), func(b *inbox.Book) (inbox.AckResult, error) {
 		r, err := b.Ack(c)
 		if err == nil {
 			err = b.SettleLags()
@@ -92,7 +94,7 @@ func (x *Inboxes) Ack(ctx context.Context, c inbox.Ack) (inbox.AckResult, error)
 
 // Flush flushes one digest, or all. Errors: inbox.ErrDigestNotFound.
 func (x *Inboxes) Flush(ctx context.Context, c inbox.FlushNow) (inbox.EntriesResult, error) {
-	return inboxCommand(ctx, x, c.ThreadID, c.Key, func(b *inbox.Book) (inbox.EntriesResult, error) {
+	return inboxCommand(ctx, x, c.ThreadID, c.Key, c.By, func(b *inbox.Book) (inbox.EntriesResult, error) {
 		ids, err := b.Flush(c.DigestID)
 		return inbox.EntriesResult{EntryIDs: ids}, err
 	})
@@ -101,7 +103,7 @@ func (x *Inboxes) Flush(ctx context.Context, c inbox.FlushNow) (inbox.EntriesRes
 // Wake makes told entries that are not acknowledged new again, except those of the
 // active turn, and ends what keeps the thread from being woken.
 func (x *Inboxes) Wake(ctx context.Context, c inbox.WakeNow) (inbox.EntriesResult, error) {
-	return inboxDecision(ctx, x, c.ThreadID, c.Key, func(d *decision, b *inbox.Book) (inbox.EntriesResult, error) {
+	return inboxDecision(ctx, x, c.ThreadID, c.Key, c.By, func(d *decision, b *inbox.Book) (inbox.EntriesResult, error) {
 		active := ""
 		if act := d.active(); act != nil {
 			active = act.turn.TurnID
@@ -114,7 +116,7 @@ func (x *Inboxes) Wake(ctx context.Context, c inbox.WakeNow) (inbox.EntriesResul
 // CreateTimer creates a timer. Errors: inbox.ErrConflict,
 // inbox.ErrTooManyTimers.
 func (x *Inboxes) CreateTimer(ctx context.Context, c inbox.CreateTimer) (inbox.TimerResult, error) {
-	return inboxCommand(ctx, x, c.ThreadID, c.Key, func(b *inbox.Book) (inbox.TimerResult, error) {
+	return inboxCommand(ctx, x, c.ThreadID, c.Key, c.By, func(b *inbox.Book) (inbox.TimerResult, error) {
 		t, created, err := b.CreateTimer(c)
 		return inbox.TimerResult{Timer: t, Created: created}, err
 	})
@@ -122,14 +124,14 @@ func (x *Inboxes) CreateTimer(ctx context.Context, c inbox.CreateTimer) (inbox.T
 
 // DeleteTimer deletes a timer. Errors: inbox.ErrTimerNotFound.
 func (x *Inboxes) DeleteTimer(ctx context.Context, c inbox.DeleteTimer) (inbox.DeleteTimerResult, error) {
-	return inboxCommand(ctx, x, c.ThreadID, c.Key, func(b *inbox.Book) (inbox.DeleteTimerResult, error) {
+	return inboxCommand(ctx, x, c.ThreadID, c.Key, c.By, func(b *inbox.Book) (inbox.DeleteTimerResult, error) {
 		return inbox.DeleteTimerResult{TimerID: c.TimerID}, b.DeleteTimer(c.TimerID)
 	})
 }
 
 // Ingest stores items: see inbox.Book. Errors: inbox.ErrFull.
 func (x *Inboxes) Ingest(ctx context.Context, c inbox.Ingest) (inbox.IngestResult, error) {
-	out, err := x.arrive(ctx, c.ThreadID, &arrival{items: c.Items, key: c.Key})
+	out, err := x.arrive(ctx, c.ThreadID, &arrival{items: c.Items, key: c.Key, by: requestedBy(c.By)})
 	return out, err
 }
 
@@ -140,7 +142,7 @@ func (x *Inboxes) Send(ctx context.Context, c inbox.Send) (inbox.SendResult, err
 	if it.Chain, err = x.chainOf(ctx, c.Sender); err != nil {
 		return inbox.SendResult{}, err
 	}
-	out, err := x.arrive(ctx, c.ThreadID, &arrival{items: []inbox.Item{it}, key: c.Key})
+	out, err := x.arrive(ctx, c.ThreadID, &arrival{items: []inbox.Item{it}, key: c.Key, by: requestedBy(c.By)})
 	if err != nil {
 		return inbox.SendResult{}, err
 	}

@@ -33,15 +33,16 @@ func (r *rules) readInput(t *turns.Turn) ([]*openItem, error) {
 	return list, nil
 }
 
-// listsChildren reports whether a user message tells what became of the child turns of
-// earlier attempts.
+// listsChildren reports whether a user message lists the child turns of earlier
+// attempts with their states.
 func listsChildren(c items.Content) bool {
 	m, ok := c.(items.UserMessage)
 	return ok && m.Origin == items.OriginWake && len(m.Entries) == 0
 }
 
-// addInput adds user messages to a turn. They are never superseded.
-func (w *itemWriter) addInput(turnID string, attempt int, msgs []items.UserMessage, status items.Status) []*items.Item {
+// addInput adds user messages to a turn. They are never superseded. steeredBy has
+// steered them, "" = they are no steers: who has asked for the turn is in its events.
+func (w *itemWriter) addInput(turnID string, attempt int, msgs []items.UserMessage, status items.Status, steeredBy turns.By) []*items.Item {
 	rows := make([]*items.Item, 0, len(msgs))
 	for _, m := range msgs {
 		raw, err := items.Encode(m)
@@ -50,7 +51,7 @@ func (w *itemWriter) addInput(turnID string, attempt int, msgs []items.UserMessa
 		}
 		id := items.NewID()
 		rows = append(rows, w.d.change.item(nil, turnID, notify.ItemCreated, id, scope{attempt: attempt}, &items.Created{
-			ItemID: id, Type: "created", Status: status, Content: raw, Kind: items.KindUserMessage,
+			ItemID: id, Type: "created", Status: status, Content: raw, Kind: items.KindUserMessage, RequestedBy: requestedBy(steeredBy),
 		}))
 	}
 	return rows

@@ -114,7 +114,7 @@ func (d *decision) applyOp(op items.Op) {
 	case items.Progress:
 		err = d.turn.reportProgress(op)
 	case items.SetThread:
-		err = d.setThread(op)
+		err = d.setThread(op, "")
 	case items.StepStart:
 		_, err = d.steps.start(op.Step, op.Reason)
 	case items.StepEnd:

@@ -43,7 +43,7 @@ func (d *decision) outsideOp(op items.Op) error {
 	}
 	switch op := op.(type) {
 	case items.SetThread:
-		return d.setThread(op)
+		return d.setThread(op, "")
 	case items.Create:
 		return d.items.createOutside(op)
 	}

@@ -20,7 +20,7 @@ type pendingQuestion struct {
 }
 
 // ask adds a question. The turn waits, unless the question is answered already: then
-// it is created with its answer, so that nobody takes it for one that waits.
+// it is created with its answer, so that no client shows it as one that waits.
 func (w *itemWriter) ask(q *pendingQuestion) {
 	act, cfg := w.d.active(), w.d.rules.cfg
 	ans, answered := chosen(q.content, q.options.OptionID)

@@ -74,7 +74,7 @@ func (d *decision) retry(c turns.Retry) (turns.RetryResult, error) {
 		return turns.RetryResult{}, err
 	}
 	position := len(d.next().queue) + 1
-	d.change.rewind("", t, turns.RewindEvent{Reason: turns.CauseRequest, Message: cutText(c.Reason), Rank: d.next().lastRank(), Usage: t.Usage})
+	d.change.rewind("", t, turns.RewindEvent{Reason: turns.CauseRequest, Message: cutText(c.Reason), Rank: d.next().lastRank(), Usage: t.Usage, RequestedBy: requestedBy(c.By)})
 	for _, o := range input {
 		if status, err := items.Next(o.row.Status, o.row.Type, items.VerbReopen, ""); err == nil {
 			o.row = d.items.addUpdated(o, status)

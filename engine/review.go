@@ -103,7 +103,7 @@ func (w *reviewWriter) give(c turns.ReviewTurn) (turns.ReviewTurnResult, error) 
 	}
 	row := w.add(t, span, verdict)
 	if verdict.ContinuedBy != "" {
-		if err := w.addContinuation(row, c.Note); err != nil {
+		if err := w.addContinuation(row, c.Note, c.By); err != nil {
 			return turns.ReviewTurnResult{}, err
 		}
 	}
@@ -145,7 +145,7 @@ func (w *reviewWriter) spanOf(t *turns.Turn) (span *notify.Span, err error) {
 
 // addContinuation queues the turn that continues a rejected one, as the first of its
 // thread. It has what was asked for with the rejected one, and the note as its input.
-func (w *reviewWriter) addContinuation(rejected *turns.Turn, note string) error {
+func (w *reviewWriter) addContinuation(rejected *turns.Turn, note string, by turns.By) error {
 	d := w.d
 	if err := d.mayStart(); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (w *reviewWriter) addContinuation(rejected *turns.Turn, note string) error 
 	q := request{
 		Start: turns.Start{
 			ThreadID: rejected.ThreadID, Metadata: rejected.Metadata, TimeoutSeconds: rejected.TimeoutSeconds,
-			Parent: rejected.Parent, Retry: rejected.Retry, Review: rejected.ReviewPolicy(),
+			Parent: rejected.Parent, Retry: rejected.Retry, Review: rejected.ReviewPolicy(), By: by,
 		},
 		turnID: rejected.ContinuedBy, msgs: msgs, child: rejected.Child(), chain: rejected.Chain, rejected: rejected,
 	}

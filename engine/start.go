@@ -88,7 +88,7 @@ func (d *decision) start(q request, reserve func() (ok bool, why string)) (turns
 		return turns.StartResult{}, &turns.UnsupportedError{Agent: g.Info().Name, What: "runs no turns: use inbox/send"}
 	}
 	if act := d.active(); act != nil && q.OnBusy == turns.BusySteer && act.stop == nil {
-		return d.startBySteer(q.msgs)
+		return d.startBySteer(q.msgs, q.By)
 	}
 	why, err := d.next().queueReason(q.OnBusy)
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *state) queueReason(onBusy turns.OnBusy) (string, error) {
 func (d *decision) startNow(q request) (turns.StartResult, error) {
 	d.change.selectTries(newTries(q.turnID))
 	d.turn.addStarted(nil, q.turnID, turns.OriginClient, q)
-	d.items.addInput(q.turnID, 1, q.msgs, items.StatusCompleted)
+	d.items.addInput(q.turnID, 1, q.msgs, items.StatusCompleted, "")
 	told, err := d.child.tellNewEnds()
 	d.turn.addPrompt(append(slices.Clip(q.msgs), told...))
 	r := q.result(d)
@@ -167,7 +167,7 @@ func (d *decision) enqueue(q request, why string) (turns.StartResult, error) {
 		event.Continues, event.Continuations = q.rejected.TurnID, q.rejected.Continuations+1
 	}
 	d.change.turn(nil, q.turnID, notify.TurnQueued, scope{attempt: 1}, event)
-	d.next().setInput(q.turnID, inputItems(d.items.addInput(q.turnID, 1, q.msgs, items.StatusCompleted), q.msgs))
+	d.next().setInput(q.turnID, inputItems(d.items.addInput(q.turnID, 1, q.msgs, items.StatusCompleted, ""), q.msgs))
 	if act := d.active(); q.OnBusy == turns.BusyInterrupt && act != nil && act.stop == nil {
 		d.turn.stop(stop{by: cmp.Or(q.By, turns.ByClient), state: turns.Interrupted, reason: "a newer turn takes its place"}, d.stopWithin())
 	}
@@ -193,8 +193,8 @@ func (s *state) lastRank() int64 {
 	return 1
 }
 
-func (d *decision) startBySteer(msgs []items.UserMessage) (turns.StartResult, error) {
-	r, err := d.steer(msgs, false)
+func (d *decision) startBySteer(msgs []items.UserMessage, by turns.By) (turns.StartResult, error) {
+	r, err := d.steer(msgs, false, by)
 	if err != nil {
 		return turns.StartResult{}, err
 	}

@@ -24,7 +24,7 @@ func (e *Engine) Steer(ctx context.Context, c turns.Steer) (turns.SteerResult, e
 			if !d.next().isActive(c.TurnID) || d.active().stop != nil {
 				return turns.SteerResult{}, turns.ErrNotActive
 			}
-			return d.steer(msgs, c.Interrupt)
+			return d.steer(msgs, c.Interrupt, c.By)
 		})
 		return r, err
 	})
@@ -32,8 +32,8 @@ func (e *Engine) Steer(ctx context.Context, c turns.Steer) (turns.SteerResult, e
 
 // steer adds user messages. The agent gets them at once if it accepts text while
 // it works, else as its next prompt of the same turn. cut ends the current prompt
-// for that.
-func (d *decision) steer(msgs []items.UserMessage, cut bool) (turns.SteerResult, error) {
+// for that. by asks for it.
+func (d *decision) steer(msgs []items.UserMessage, cut bool, by turns.By) (turns.SteerResult, error) {
 	act := d.active()
 	if len(act.steers)+len(msgs) > d.rules.cfg.MaxQueue {
 		return turns.SteerResult{}, turns.ErrQueueFull
@@ -47,7 +47,7 @@ func (d *decision) steer(msgs []items.UserMessage, cut bool) (turns.SteerResult,
 	exec := act.work.exec
 	cut = cut && exec != nil && !exec.outlivesServer() // otherwise there is no prompt to cut
 	inject := !cut && exec != nil && !act.cut && exec.acceptsText()
-	rows := d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusInProgress)
+	rows := d.items.addInput(act.turn.TurnID, act.turn.Attempt, msgs, items.StatusInProgress, by)
 	r := turns.SteerResult{
 		TurnID: act.turn.TurnID, State: turns.Active, AcceptedItems: len(msgs), AcceptedAt: d.change.now, Delivery: turns.DeliveryQueued,
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // setThread adds thread/updated with what op changes. If it changes nothing, it
-// adds nothing.
-func (d *decision) setThread(op items.SetThread) error {
+// adds nothing. by asks for it; "" = the agent itself.
+func (d *decision) setThread(op items.SetThread, by turns.By) error {
 	switch {
 	case len(op.Config) > turns.MaxConfigBytes:
 		return fmt.Errorf("settings of %d bytes, at most %d are kept: %w", len(op.Config), turns.MaxConfigBytes, items.ErrRefused)
@@ -23,7 +23,7 @@ func (d *decision) setThread(op items.SetThread) error {
 	case len(op.AgentSessionID) > turns.MaxTextBytes:
 		return fmt.Errorf("a session id of %d bytes: %w", len(op.AgentSessionID), items.ErrRefused)
 	}
-	is, up := d.next().thread, threads.Updated{Type: "updated"}
+	is, up := d.next().thread, threads.Updated{Type: "updated", RequestedBy: requestedBy(by)}
 	changed := false
 	if title := cutText(op.Title); title != "" && title != is.Title {
 		up.Title, changed = title, true
@@ -40,9 +40,9 @@ func (d *decision) setThread(op items.SetThread) error {
 	return nil
 }
 
-// setAgentThread stores the settings and the session that an agent returned.
-func (d *decision) setAgentThread(t turns.AgentThread) error {
-	err := d.setThread(items.SetThread{Config: t.Config, AgentSessionID: t.SessionID})
+// setAgentThread stores the settings and the session that an agent returned to a request of by.
+func (d *decision) setAgentThread(t turns.AgentThread, by turns.By) error {
+	err := d.setThread(items.SetThread{Config: t.Config, AgentSessionID: t.SessionID}, by)
 	if err != nil {
 		return &turns.AgentError{Kind: "agent_failed", Message: err.Error()}
 	}

@@ -56,7 +56,7 @@ func (a *actor) attemptDue() time.Time {
 	return due
 }
 
-// sleepTime is how long the actor may sleep.
+// sleepTime is how long the actor may wait for its intake.
 func (a *actor) sleepTime() time.Duration {
 	const asleep = time.Hour
 	if next := a.nextDue(); !next.IsZero() {

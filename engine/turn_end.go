@@ -90,7 +90,7 @@ func (w *turnWriter) endQueued(row *turns.Turn, by turns.By, reason string) {
 func (w *turnWriter) addEnd(row *turns.Turn, at scope, e *turns.EndedEvent) {
 	method := notify.TurnCompleted
 	if e.Review = w.d.review.ofEnd(row, e.State); e.Review != nil && row.AttentionPolicy == turns.Blocking {
-		row = w.addDetached(row, turns.DetachInReview)
+		row = w.addDetached(row, turns.DetachInReview, "")
 	}
 	e.Type = "completed"
 	if row.IsChild() {

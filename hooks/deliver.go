@@ -33,7 +33,7 @@ type Deliverer interface {
 // 10 seconds.
 const deliverFor = 9 * time.Second
 
-// totals is what became of a webhook.
+// totals counts what the items of a webhook led to.
 type totals struct {
 	Stored     int `json:"stored"`
 	Duplicates int `json:"duplicates"`

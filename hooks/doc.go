@@ -1,5 +1,5 @@
-// Package hooks is the door for webhooks: it receives them over HTTP, verifies
-// who sent them, and makes items of inboxes of them.
+// Package hooks receives webhooks over HTTP, verifies who sent them, and makes items
+// of inboxes of them.
 //
 //   - A Source is one configured sender. Compile checks it, once.
 //   - A Handler serves POST /hooks/NAME. It verifies a body before it parses

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/sanitize"
 )
 
 // The event families of GitHub's events.
@@ -63,7 +64,7 @@ type event struct {
 func (c *Compiled) github(m *made, name, target string) (drop bool) {
 	p := object(m.input.payload)
 	e := &event{
-		payload: p, action: p.text("action"), who: inbox.Line(p.object("sender").text("login"), 100),
+		payload: p, action: p.text("action"), who: sanitize.Line(p.object("sender").text("login"), 100),
 		prefix: c.repository.prefix(p.object("repository"), target), item: &m.item,
 	}
 	e.item.Sender = e.who
@@ -116,7 +117,7 @@ func (e *event) say(does, text string) bool {
 	if text = strings.TrimSpace(text); text != "" {
 		s += ": " + text
 	}
-	e.item.Summary = inbox.Line(s, inbox.MaxSummary)
+	e.item.Summary = sanitize.Line(s, inbox.MaxSummary)
 	return true
 }
 
@@ -126,7 +127,7 @@ const maxTitle = 120
 
 // named is a name with a title: pr:135 "Fix the parser".
 func named(ref, title string) string {
-	if title = inbox.Line(title, maxTitle); title == "" {
+	if title = sanitize.Line(title, maxTitle); title == "" {
 		return ref
 	}
 	return ref + ` "` + title + `"`
@@ -187,7 +188,7 @@ func (e *event) reviewComment() bool {
 		return false
 	}
 	e.group(ref, familyReviewComments)
-	if path := inbox.Line(comment.text("path"), maxTitle); path != "" {
+	if path := sanitize.Line(comment.text("path"), maxTitle); path != "" {
 		name = path + " in " + name
 	}
 	return e.onComment(comment, name)
@@ -293,7 +294,7 @@ func (e *event) issue() bool {
 // changed is the summary of what changes a pull request or an issue in any other
 // way: such items are not grouped.
 func (e *event) changed(name string) bool {
-	action := inbox.Line(strings.ReplaceAll(e.action, "_", " "), maxTitle)
+	action := sanitize.Line(strings.ReplaceAll(e.action, "_", " "), maxTitle)
 	if action == "" {
 		action = "changed"
 	}

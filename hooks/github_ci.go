@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/sanitize"
 )
 
 // outcome is how a run ended, in words.
@@ -42,13 +43,13 @@ func (e *event) ci(what string, run object, ref string, ended bool) bool {
 		words = "changed"
 	}
 	s := what + " " + words
-	if branch := inbox.Line(branchOf(run), maxTitle); branch != "" {
+	if branch := sanitize.Line(branchOf(run), maxTitle); branch != "" {
 		s += " on " + branch
 	}
 	if n := run.id("run_number"); n > 0 {
 		s += fmt.Sprintf(" (run %d)", n)
 	}
-	e.item.Summary = inbox.Line(s, inbox.MaxSummary)
+	e.item.Summary = sanitize.Line(s, inbox.MaxSummary)
 	return true
 }
 
@@ -81,7 +82,7 @@ func (e *event) workflowJob() bool {
 		return false
 	}
 	what := named("job", job.text("name"))
-	if workflow := inbox.Line(job.text("workflow_name"), maxTitle); workflow != "" {
+	if workflow := sanitize.Line(job.text("workflow_name"), maxTitle); workflow != "" {
 		what += ` of "` + workflow + `"`
 	}
 	return e.ci(what, job, runRef(run), false)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seed82539d15/holon/inbox"
+	"github.com/seed82539d15/holon/sanitize"
 )
 
 func (e *event) push() bool {
@@ -16,14 +17,14 @@ func (e *event) push() bool {
 	if strings.HasPrefix(ref, "refs/tags/") {
 		branch = "tag " + branch
 	}
-	branch = inbox.Line(branch, maxTitle)
+	branch = sanitize.Line(branch, maxTitle)
 	if repo := e.payload.object("repository").text("full_name"); repo != "" {
-		branch += " in " + inbox.Line(repo, maxTitle)
+		branch += " in " + sanitize.Line(repo, maxTitle)
 	}
 	head := e.payload.object("head_commit")
 	e.item.OccurredAt = head.time("timestamp")
 	if e.who == "" {
-		e.who = inbox.Line(e.payload.object("pusher").text("name"), 100)
+		e.who = sanitize.Line(e.payload.object("pusher").text("name"), 100)
 		e.item.Sender = e.who
 	}
 	switch deleted, _ := e.payload["deleted"].(bool); {
@@ -61,5 +62,5 @@ func (e *event) other(name string) {
 	if place != "" {
 		s += " in " + place
 	}
-	e.item.Summary = inbox.Line(s, inbox.MaxSummary)
+	e.item.Summary = sanitize.Line(s, inbox.MaxSummary)
 }

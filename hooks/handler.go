@@ -183,9 +183,8 @@ func (d *door) count(t totals, bad *answer) {
 	d.stats.Failed += int64(t.failed)
 }
 
-// take receives, verifies and stores one webhook. What costs something comes
-// after what is cheap, and nothing of the body is looked at before it is
-// verified.
+// take receives, verifies and stores one webhook. Cheap checks come before
+// expensive ones, and the body is not parsed before it is verified.
 func (h *Handler) take(d *door, w http.ResponseWriter, r *http.Request) (t totals, bad *answer) {
 	if bad = d.admit(r); bad != nil {
 		return t, bad

@@ -10,9 +10,10 @@ import (
 
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/sanitize"
 )
 
-// made is what became of one webhook.
+// made is what the mapping has made of one webhook.
 type made struct {
 	item   inbox.Item
 	input  *input
@@ -50,7 +51,7 @@ func (c *Compiled) webhook(m *made, p proof) {
 	if id := m.text(c.nativeID); id != "" {
 		it.NativeID = id
 	}
-	it.Summary = inbox.Line(m.line(c.summary), inbox.MaxSummary)
+	it.Summary = sanitize.Line(m.line(c.summary), inbox.MaxSummary)
 	group := inbox.Grouping{ResourceRef: m.text(c.resourceRef), EventFamily: m.text(c.eventFamily)}
 	if m.yes(c.immediate, false) {
 		group.Flush = inbox.FlushImmediate
@@ -64,7 +65,7 @@ func (c *Compiled) webhook(m *made, p proof) {
 
 // validID reports whether s can be an identity of an item.
 func validID(s string) bool {
-	return s != "" && len(s) <= inbox.MaxIDBytes && utf8.ValidString(s) && inbox.Line(s, inbox.MaxIDBytes) == s
+	return s != "" && len(s) <= inbox.MaxIDBytes && utf8.ValidString(s) && sanitize.Line(s, inbox.MaxIDBytes) == s
 }
 
 // text is the result of an expression for an identity; "" if there is no

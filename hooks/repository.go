@@ -15,7 +15,7 @@ type Store interface {
 	Read(ctx context.Context, f func(ledger.Reader) error) error
 }
 
-// repository remembers which repository of a source came first, for good: its
+// repository keeps which repository of a source came first, over restarts too: its
 // groups must not become those of another one after a restart.
 //
 // A group is found by its source and its resource_ref, which is pr:135 in every

@@ -39,7 +39,7 @@ const (
 type Source struct {
 	Name   string
 	Kind   string
-	Secret string // the secret itself; whoever calls has read its file or variable
+	Secret string // the secret itself, which the caller has read from a file or a variable
 
 	Verify       string
 	HMACHeader   string

@@ -34,6 +34,10 @@ type Book struct {
 	Settings Settings
 	Bounds   Bounds
 
+	// RequestedBy is what the events say of who asks for what is decided now: a named
+	// token ("token:" and its name), or "".
+	RequestedBy string
+
 	rows  *view
 	stats Stats
 }
@@ -62,6 +66,9 @@ func (b *Book) Changed() bool { return b.rows.boxNew || len(b.rows.changed) > 0 
 
 // add adds an event and folds it.
 func (b *Book) add(method string, body any) notify.Header {
+	if r, ok := body.(requested); ok {
+		r.isRequestedBy(b.RequestedBy)
+	}
 	h := b.rows.unit.AddEvent(method, body)
 	Fold(b.rows, &h, body)
 	return h

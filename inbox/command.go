@@ -3,6 +3,7 @@ package inbox
 import (
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/turns"
 )
 
 // Commands are the requests of clients, as in package turns. Results have the
@@ -12,10 +13,11 @@ import (
 type Ingest struct {
 	ThreadID string      `json:"thread_id"`
 	Items    []Item      `json:"items"`
+	By       turns.By    `json:"-"` // who asks; "" = turns.ByClient
 	Key      *ledger.Key `json:"-"`
 }
 
-// Ingested is what became of one item. A duplicate has the id of the raw item
+// Ingested is the result of storing one item. A duplicate has the id of the raw item
 // that was stored first. EntryID is set if the item was posted at once.
 type Ingested struct {
 	RawID     notify.ID `json:"raw_id,omitzero"`
@@ -35,6 +37,7 @@ type Send struct {
 	ThreadID string      `json:"thread_id"`
 	Text     string      `json:"text"`
 	Sender   string      `json:"sender,omitzero"` // a name, one line
+	By       turns.By    `json:"-"`               // who asks; "" = turns.ByClient
 	Key      *ledger.Key `json:"-"`
 }
 
@@ -50,6 +53,7 @@ type Configure struct {
 	ThreadID string      `json:"thread_id"`
 	Policy   Policy      `json:"policy,omitzero"`
 	Reset    []string    `json:"reset,omitzero"`
+	By       turns.By    `json:"-"` // who asks; "" = turns.ByClient
 	Key      *ledger.Key `json:"-"`
 }
 
@@ -84,6 +88,7 @@ type AckResult struct {
 type FlushNow struct {
 	ThreadID string      `json:"thread_id"`
 	DigestID notify.ID   `json:"digest_id,omitzero"` // "" = all
+	By       turns.By    `json:"-"`                  // who asks; "" = turns.ByClient
 	Key      *ledger.Key `json:"-"`
 }
 
@@ -97,6 +102,7 @@ type EntriesResult struct {
 // keeps the thread from being woken.
 type WakeNow struct {
 	ThreadID string      `json:"thread_id"`
+	By       turns.By    `json:"-"` // who asks; "" = turns.ByClient
 	Key      *ledger.Key `json:"-"`
 }
 
@@ -108,6 +114,7 @@ type Subscribe struct {
 	Filter         string      `json:"filter,omitzero"`     // an expression; configured sources only
 	ThreadIDs      []string    `json:"thread_ids,omitzero"` // events only; none = all
 	Methods        []string    `json:"methods,omitzero"`    // events only; none = the ends of turns
+	By             turns.By    `json:"-"`                   // who asks; "" = turns.ByClient
 	Key            *ledger.Key `json:"-"`
 }
 
@@ -136,6 +143,7 @@ type SubscribeResult struct {
 type Unsubscribe struct {
 	ThreadID       string      `json:"thread_id"`
 	SubscriptionID string      `json:"subscription_id"`
+	By             turns.By    `json:"-"` // who asks; "" = turns.ByClient
 	Key            *ledger.Key `json:"-"`
 }
 
@@ -154,6 +162,7 @@ type CreateTimer struct {
 	Cron         string      `json:"cron,omitzero"`
 	Timezone     string      `json:"timezone,omitzero"` // an IANA name for Cron; "" = UTC
 	Text         string      `json:"text"`
+	By           turns.By    `json:"-"` // who asks; "" = turns.ByClient
 	Key          *ledger.Key `json:"-"`
 }
 
@@ -185,6 +194,7 @@ type TimerResult struct {
 type DeleteTimer struct {
 	ThreadID string      `json:"thread_id"`
 	TimerID  string      `json:"timer_id"`
+	By       turns.By    `json:"-"` // who asks; "" = turns.ByClient
 	Key      *ledger.Key `json:"-"`
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -69,7 +70,7 @@ func endSummary(r *turns.Result) string {
 	if words = strings.TrimSpace(words); words != "" {
 		s += ": " + words
 	}
-	return Line(s, MaxSummary)
+	return sanitize.Line(s, MaxSummary)
 }
 
 // resultOf is the result that the item of an end has; nil if the event is missing.

@@ -33,6 +33,17 @@ type withIDs struct{}
 // HasIDs implements notify.WithIDs.
 func (withIDs) HasIDs() {}
 
+// Requested is a part of the bodies of events that a request can cause.
+type Requested struct {
+	RequestedBy string `json:"requested_by,omitzero"` // the named token ("token:" and its name) that asked; "" = none
+}
+
+// isRequestedBy implements requested.
+func (r *Requested) isRequestedBy(name string) { r.RequestedBy = name }
+
+// requested is a body with a Requested.
+type requested interface{ isRequestedBy(name string) }
+
 // Received is the body of inbox/received. DigestID is set if the item goes into a
 // digest; ResourceRef and EventFamily then say which, and FlushAt when it is
 // posted at the latest. An item that opens a digest closes the one before with
@@ -53,6 +64,7 @@ type Received struct {
 	EventFamily string         `json:"event_family,omitzero"`
 	FlushAt     notify.Time    `json:"flush_at,omitzero"`
 	Chain       int            `json:"chain,omitzero"`
+	Requested
 }
 
 // Posted is the body of inbox/posted. NewRawIDs are the items that are in an
@@ -64,6 +76,7 @@ type Posted struct {
 	Reason            Reason      `json:"reason"`
 	NewRawIDs         []notify.ID `json:"new_raw_ids"`
 	ClosesDigest      bool        `json:"closes_digest,omitzero"` // the digest takes no items any more
+	Requested
 }
 
 // Reason says why an entry was posted.
@@ -132,6 +145,7 @@ type Untold struct {
 type Woken struct {
 	withIDs
 	EntryIDs []notify.ID `json:"entry_ids"`
+	Requested
 }
 
 // Stalled is the body of inbox/stalled. Until is set if time lifts it too.
@@ -155,16 +169,19 @@ const (
 type Configured struct {
 	Policy Policy `json:"policy"`
 	Set    Policy `json:"set,omitzero"`
+	Requested
 }
 
 // Subscribed is the body of inbox/subscribed.
 type Subscribed struct {
 	Subscription Subscription `json:"subscription"`
+	Requested
 }
 
 // Unsubscribed is the body of inbox/unsubscribed.
 type Unsubscribed struct {
 	SubscriptionID string `json:"subscription_id"`
+	Requested
 }
 
 // Expired is the body of inbox/expired: what was removed, up to a raw item, had been
@@ -180,6 +197,7 @@ type Expired struct {
 // TimerCreated is the body of timer/created.
 type TimerCreated struct {
 	Timer Timer `json:"timer"`
+	Requested
 }
 
 // TimerFired is the body of timer/fired. PlannedAt is the planned time; Missed
@@ -194,4 +212,5 @@ type TimerFired struct {
 // TimerDeleted is the body of timer/deleted.
 type TimerDeleted struct {
 	TimerID string `json:"timer_id"`
+	Requested
 }

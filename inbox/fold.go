@@ -468,7 +468,7 @@ func (f *folding) fired(b *TimerFired) {
 }
 
 // silentPause is how long a thread is not woken after so many wakes in a row
-// that ended without a word of the agent.
+// that ended without output of the agent.
 func silentPause(silent int) time.Duration {
 	if silent <= 0 {
 		return 0

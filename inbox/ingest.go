@@ -8,7 +8,7 @@ import (
 	"github.com/seed82539d15/holon/notify"
 )
 
-// Ingest stores items and returns what became of each. Items that are stored
+// Ingest stores items and returns the result of each. Items that are stored
 // already change nothing. Without ErrFull all of them are stored.
 func (b *Book) Ingest(items []Item) ([]Ingested, error) {
 	senders, err := b.room(items)

@@ -2,9 +2,7 @@ package inbox
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -161,20 +159,6 @@ func ValidSource(name string) bool {
 // isLine reports whether s is valid UTF-8 without control characters.
 func isLine(s string) bool {
 	return utf8.ValidString(s) && strings.IndexFunc(s, turns.BreaksLine) < 0
-}
-
-// escapes are the sequences that colour text on a terminal, and move its cursor.
-var escapes = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]")
-
-// Line makes one line of at most max characters of any text: what a line may not
-// have becomes a space, runs of spaces become one, and what is too long is cut.
-func Line(s string, max int) string {
-	s = escapes.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "")
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || turns.BreaksLine(r) }), " ")
-	if utf8.RuneCountInString(s) <= max {
-		return s
-	}
-	return string([]rune(s)[:max-1]) + "…"
 }
 
 // Minimal is a payload as its event has it: without white space, and with strings

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -27,7 +28,7 @@ func (e *Entry) TellsText() bool {
 // events of the items whose text is told; what is missing there is told by its
 // summary.
 //
-// The text is for a model. What came from outside stands between two fences that
+// The text is for a model. What came from outside is between two fences that
 // do not occur in it, so that it cannot end the quotation by itself.
 func WakeMessage(entries []*Entry, raws map[int64]*Received) (items.UserMessage, []*Entry) {
 	return wakeMessage("inbox-"+strings.ReplaceAll(uuid.NewString(), "-", "")[:12], entries, raws)
@@ -39,7 +40,7 @@ func wakeMessage(fence string, entries []*Entry, raws map[int64]*Received) (item
 	cuts := make([]notWhole, len(entries)+1)       // of the entries before this one
 	for i, e := range entries {
 		cuts[i+1] = cuts[i]
-		lines[i] = fmt.Sprintf("- %s (%s, %s): %s\n", e.EntryID, e.Source, count(e.Count), Line(e.Summary, MaxSummary))
+		lines[i] = fmt.Sprintf("- %s (%s, %s): %s\n", e.EntryID, e.Source, count(e.Count), sanitize.Line(e.Summary, MaxSummary))
 		raw := raws[e.LastRaw]
 		if raw == nil || !e.TellsText() {
 			continue
@@ -139,16 +140,16 @@ func count(n int) string { return fmt.Sprintf("%d %s", n, plural("items", n)) }
 func endLine(e *Entry, r *turns.Result) string {
 	s := fmt.Sprintf("- %s: the turn %s", e.EntryID, r.TurnID)
 	if r.Title != "" {
-		s += fmt.Sprintf(" %q", Line(r.Title, MaxSummary))
+		s += fmt.Sprintf(" %q", sanitize.Line(r.Title, MaxSummary))
 	}
 	s += fmt.Sprintf(" in thread %s %s", r.ThreadID, endWords[r.State])
 	if r.Error != nil {
-		s += ": " + Line(r.Error.Kind+": "+r.Error.Message, MaxSummary)
+		s += ": " + sanitize.Line(r.Error.Kind+": "+r.Error.Message, MaxSummary)
 	}
 	if words := verdictWords(r); words != "" {
 		s += "; " + words
 		if r.Review.Note != "" {
-			s += ": " + Line(r.Review.Note, MaxSummary)
+			s += ": " + sanitize.Line(r.Review.Note, MaxSummary)
 		}
 	}
 	return s + "\n"
@@ -170,7 +171,7 @@ func verdictWords(r *turns.Result) string {
 
 // resultText is the result of a turn under a heading; "" if it has said nothing.
 func resultText(heading string, r *turns.Result) string {
-	text := strings.TrimRight(Plain(r.Text), "\n")
+	text := strings.TrimRight(sanitize.Plain(r.Text), "\n")
 	if text == "" {
 		return ""
 	}
@@ -227,17 +228,6 @@ func pieces(n int) string {
 	return fmt.Sprintf("%d pieces", n)
 }
 
-// Plain is text for a model or a terminal: valid UTF-8 without control characters
-// except line feeds and tabs, and without those that change its direction or lines.
-func Plain(s string) string {
-	return strings.Map(func(c rune) rune {
-		if c != '\n' && c != '\t' && turns.BreaksLine(c) {
-			return -1
-		}
-		return c
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-}
-
 // textOf is the text of a message or of a timer, without control characters except
 // line feeds and tabs, and cut to maxToldText.
 func textOf(r *Received) (text string, cut bool) {
@@ -247,7 +237,7 @@ func textOf(r *Received) (text string, cut bool) {
 	if json.Unmarshal(r.Payload, &p) != nil {
 		return "", false
 	}
-	s := Plain(p.Text)
+	s := sanitize.Plain(p.Text)
 	if len(s) <= maxToldText {
 		return strings.TrimRight(s, "\n"), false
 	}

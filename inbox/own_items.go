@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed82539d15/holon/inbox/schedule"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -27,7 +28,7 @@ func MessageItem(id, text, sender string) Item {
 	if err != nil {
 		payload = nil // strings that were checked always encode
 	}
-	return Item{Source: SourceMessage, NativeID: id, Summary: Line(text, MaxSummary), Payload: payload, Sender: sender}
+	return Item{Source: SourceMessage, NativeID: id, Summary: sanitize.Line(text, MaxSummary), Payload: payload, Sender: sender}
 }
 
 // Check checks what needs no inbox. The error is a *turns.InvalidError.
@@ -78,7 +79,7 @@ func timerItem(t *Timer, planned notify.Time, missed int64) Item {
 	}
 	return Item{
 		Source: SourceTimer, NativeID: t.TimerID + ":" + planned.UTC().Format(time.RFC3339), OccurredAt: planned,
-		Summary: Line(summary, MaxSummary), Payload: payload,
+		Summary: sanitize.Line(summary, MaxSummary), Payload: payload,
 	}
 }
 

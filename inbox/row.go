@@ -26,7 +26,7 @@ type Inbox struct {
 	AckedAt        int64 // of the oldest acknowledged item that is kept
 	Expired        int64 // no entry or raw item with a greater seq was removed
 
-	Silent     int     // wakes in a row that ended without a word of the agent
+	Silent     int     // wakes in a row that ended without output of the agent
 	WakeAt     int64   // no wake before
 	Stalled    Stall   // "" = not
 	Wakes      []int64 // when the newest wakes started, at most MaxWakesAnHour

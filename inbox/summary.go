@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/sanitize"
 )
 
 // summaryOfItem is the summary of an entry of one item.
@@ -16,9 +18,9 @@ func summaryOfItem(r *Received) string {
 	}
 	id := r.NativeID
 	if len(id) > 40 { // such as the hash of a body: people need not read all of it
-		id = Line(id, 13)
+		id = sanitize.Line(id, 13)
 	}
-	return Line(r.Source+" "+id, MaxSummary)
+	return sanitize.Line(r.Source+" "+id, MaxSummary)
 }
 
 // summaryOfDigest says what a snapshot shows, such as "3 review comments on
@@ -38,7 +40,7 @@ func summaryOfDigest(d *Digest, count int, last int64) string {
 	default:
 		s += fmt.Sprintf(" by %d people", n)
 	}
-	return Line(s, MaxSummary)
+	return sanitize.Line(s, MaxSummary)
 }
 
 // family is an event family in words.
@@ -97,5 +99,5 @@ func senderOf(payload jsontext.Value) string {
 			}
 		}
 	}
-	return Line(name, maxSender)
+	return sanitize.Line(name, maxSender)
 }

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/seed82539d15/holon/sanitize"
 )
 
 func TestSummaryOfDigest(t *testing.T) {
@@ -70,7 +72,7 @@ func TestSummaryOfItem(t *testing.T) {
 	}
 }
 
-func TestLine(t *testing.T) {
+func TestLinesThatAreMadeAreLines(t *testing.T) {
 	for _, c := range []struct {
 		in   string
 		max  int
@@ -88,12 +90,12 @@ func TestLine(t *testing.T) {
 		{"éééééé", 5, "éééé…"},
 		{"abc", 1, "…"},
 	} {
-		got := Line(c.in, c.max)
+		got := sanitize.Line(c.in, c.max)
 		if got != c.want {
-			t.Errorf("Line(%q, %d) = %q, want %q", c.in, c.max, got, c.want)
+			t.Errorf("sanitize.Line(%q, %d) = %q, want %q", c.in, c.max, got, c.want)
 		}
 		if !isLine(got) {
-			t.Errorf("Line(%q) is no line: %q", c.in, got)
+			t.Errorf("sanitize.Line(%q) is no line: %q", c.in, got)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // The bounds of wakes.
 const (
-	maxSilent = 5  // wakes in a row without a word of the agent
+	maxSilent = 5  // wakes in a row without output of the agent
 	MaxChain  = 16 // wakes that were caused by wakes: the chain of a turn is below it
 )
 

@@ -66,7 +66,7 @@ const (
 	OriginClient = "client"
 	OriginSteer  = "steer"
 	OriginWake   = "wake"
-	OriginReview = "review" // the note of whoever rejected the turn before
+	OriginReview = "review" // the note of the review that rejected the turn before
 )
 
 // Text returns all text parts of the message, joined by line feeds.

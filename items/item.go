@@ -46,7 +46,10 @@ type Created struct {
 	Content    Raw    `json:"content"`
 	Truncated  bool   `json:"truncated,omitzero"`
 	TotalBytes int64  `json:"total_bytes,omitzero"`
-	Kind       Kind   `json:"-"` // of Content; if "", Apply reads it from Content
+
+	RequestedBy string `json:"requested_by,omitzero"` // of steered text: the named token ("token:" and its name) that sent it; "" = none
+
+	Kind Kind `json:"-"` // of Content; if "", Apply reads it from Content
 }
 
 // Updated is the body of item/updated; it has the whole content.

@@ -35,7 +35,7 @@ var (
 
 	// Of one inbox. 10,000 entries are more than an agent or a person reads; with
 	// 64 MiB an actor decides about them within seconds. The most are for an inbox
-	// that collects a million items while nobody reads it.
+	// that collects a million items that no client reads.
 	PendingItems       = Range[int]{10_000, 1, 2_000_000}
 	UnackedItems       = Range[int]{10_000, 1, 2_000_000}
 	UnackedBytes       = Range[int64]{64 << 20, 256 << 10, 64 << 30}

@@ -6,6 +6,7 @@ import (
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -28,7 +29,7 @@ type ownSummary struct {
 // it is found once.
 func (o *ownSummary) summary(title string) (turns.Summary, error) {
 	if o.t.Title != "" {
-		title = turns.OneLine(o.t.Title, turns.MaxSummaryTitle)
+		title = sanitize.Line(o.t.Title, turns.MaxSummaryTitle)
 	}
 	o.out = turns.Summary{Title: title, Spent: turns.SpentOf(o.t.Spent)}
 	for _, read := range []func() error{o.readTurns, o.readReviews, o.readOpenItems, o.readText, o.readTitle, o.readError, o.readTimes} {
@@ -71,7 +72,7 @@ func (o *ownSummary) readTurns() error {
 	}
 	switch {
 	case o.active != nil:
-		o.out.TurnID, o.out.Progress = o.active.TurnID, turns.OneLine(o.active.Message, turns.MaxSummaryText)
+		o.out.TurnID, o.out.Progress = o.active.TurnID, sanitize.Line(o.active.Message, turns.MaxSummaryText)
 	case o.last != nil:
 		o.out.TurnID = o.last.TurnID
 	}
@@ -125,7 +126,7 @@ func (o *ownSummary) readOpenItems() error {
 			return err
 		}
 		o.out.Waiting = append(o.out.Waiting, turns.WaitingItem{
-			ItemID: b.ItemID, TurnID: b.TurnID, Type: b.Type, Title: turns.OneLine(questionOf(c), turns.MaxSummaryText), Since: b.CreatedAt,
+			ItemID: b.ItemID, TurnID: b.TurnID, Type: b.Type, Title: sanitize.Line(questionOf(c), turns.MaxSummaryText), Since: b.CreatedAt,
 		})
 	}
 	if doing == "" {
@@ -166,7 +167,7 @@ func (o *ownSummary) setText(itemID string) error {
 		return err
 	}
 	text, _ := items.TextOf(c)
-	line := turns.OneLine(text, turns.MaxSummaryText)
+	line := sanitize.Line(text, turns.MaxSummaryText)
 	looked := 0
 	if it.Status.Open() && !isCut(line) {
 		if err := o.s.Scan(ledger.Range{Index: items.Deltas, Prefix: []any{itemID}, After: it.UpdatedSeq}, func(v ledger.Values) error {
@@ -176,7 +177,7 @@ func (o *ownSummary) setText(itemID string) error {
 			}
 			text += d.Delta.Text
 			looked++
-			if line = turns.OneLine(text, turns.MaxSummaryText); isCut(line) || len(text) > maxBlank || looked == maxDeltas {
+			if line = sanitize.Line(text, turns.MaxSummaryText); isCut(line) || len(text) > maxBlank || looked == maxDeltas {
 				return ledger.ErrEnough
 			}
 			return nil
@@ -224,7 +225,7 @@ func (o *ownSummary) readText() error {
 	}
 	t, err := one(o.s, turns.Read, turns.ByID, o.last.TurnID)
 	if err == nil && t != nil && t.State == turns.Completed {
-		o.out.Text = turns.OneLine(t.Message, turns.MaxSummaryText)
+		o.out.Text = sanitize.Line(t.Message, turns.MaxSummaryText)
 	}
 	return err
 }
@@ -247,7 +248,7 @@ func (o *ownSummary) readTitle() error {
 			return err
 		}
 		if m, ok := c.(items.UserMessage); ok {
-			o.out.Title = turns.OneLine(m.Text(), turns.MaxSummaryTitle)
+			o.out.Title = sanitize.Line(m.Text(), turns.MaxSummaryTitle)
 		}
 		return ledger.ErrEnough
 	})
@@ -263,7 +264,7 @@ func (o *ownSummary) readError() error {
 	}
 	t, err := one(o.s, turns.Read, turns.ByID, o.last.TurnID)
 	if err == nil && t != nil && t.Error != nil {
-		o.out.Error = &turns.Failure{Kind: t.Error.Kind, Message: turns.OneLine(t.Error.Message, turns.MaxSummaryText)}
+		o.out.Error = &turns.Failure{Kind: t.Error.Kind, Message: sanitize.Line(t.Error.Message, turns.MaxSummaryText)}
 	}
 	return err
 }

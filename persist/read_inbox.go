@@ -166,7 +166,7 @@ func (x *expansion) read() error {
 		return err
 	}
 	if x.after == 0 && next == 0 && len(list) != x.entry.Count {
-		return inbox.ErrEntryExpired // the row of an item that expired has been forgotten
+		return inbox.ErrEntryExpired // the row of an item that expired has been removed
 	}
 	x.out.Items = make([]inbox.RawItem, 0, len(list))
 	for i, raw := range list {

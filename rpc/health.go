@@ -7,13 +7,13 @@ import (
 	"go.uber.org/zap"
 )
 
-// serveHealth answers that the process is alive.
+// serveHealth answers that the process runs.
 func (s *Server) serveHealth(w http.ResponseWriter, _ *http.Request) {
 	plain(w, http.StatusOK, "ok\n")
 }
 
 // serveReady answers whether the server accepts changes. It needs no token, so
-// it gives the reason in a word and leaves the rest to the log.
+// it answers with the kind of the reason only; the log has the rest.
 func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
 	if s.isClosing() || s.cfg.Engine.State() == "draining" {
 		plain(w, http.StatusServiceUnavailable, "draining\n")

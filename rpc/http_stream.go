@@ -143,7 +143,7 @@ func (s *Server) serveTwoWay(w http.ResponseWriter, r *http.Request, at *api.Str
 		return
 	}
 	// The request's context ends when the client has ended its half of the
-	// connection. The stream lives on until everything is answered.
+	// connection. The stream continues until everything is answered.
 	ctx, cancel := whileTokenLives(context.WithoutCancel(r.Context()), api.AliveOf(r.Context()))
 	defer cancel()
 	why = session.serve(ctx, r.Context(), func() {

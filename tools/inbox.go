@@ -11,6 +11,7 @@ import (
 	"github.com/seed82539d15/holon/api"
 	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -76,7 +77,7 @@ func (s *Server) inboxRead(ctx context.Context, r *request, in inboxReadIn) (ans
 	var lines strings.Builder
 	for i := range page.Entries {
 		e := &page.Entries[i]
-		fmt.Fprintf(&lines, "- %s (%s, %d): %s\n", e.EntryID, e.Source, e.Count, inbox.Line(e.Summary, inbox.MaxSummary))
+		fmt.Fprintf(&lines, "- %s (%s, %d): %s\n", e.EntryID, e.Source, e.Count, sanitize.Line(e.Summary, inbox.MaxSummary))
 	}
 	text := ""
 	if page.NextAfterEntryID != "" {
@@ -103,7 +104,7 @@ func (s *Server) readEntry(ctx context.Context, r *request, in inboxReadIn) (ans
 			cut, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(string(it.Payload[:maxPayload]), "")) // valid by now
 			it.Payload = cut
 		}
-		fmt.Fprintf(&body, "- %s (%s, %s): %s\n", it.RawID, it.Source, it.OccurredAt.UTC().Format("2006-01-02 15:04:05Z"), inbox.Line(it.Summary, inbox.MaxSummary))
+		fmt.Fprintf(&body, "- %s (%s, %s): %s\n", it.RawID, it.Source, it.OccurredAt.UTC().Format("2006-01-02 15:04:05Z"), sanitize.Line(it.Summary, inbox.MaxSummary))
 		if text := payloadText(it.Payload); text != "" {
 			body.WriteString(text + "\n")
 		}

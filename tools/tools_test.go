@@ -100,7 +100,7 @@ func TestToolsCallMethods(t *testing.T) {
 			{"work_start", map[string]any{"prompt": "More", "thread_id": "child", "background": true, "wait_seconds": 5}, "Started turn turn_1 in thread child", []string{
 				`own turn/start {"thread_id":"child","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"More"}]}],"parent":{"thread_id":"own"},"background":true,"wait_seconds":5}`,
 			}},
-			{"work_await", nil, "All [1mgreen", []string{`own turn/await {"owner_thread_id":"own","timeout_seconds":45}`}},
+			{"work_await", nil, "All green", []string{`own turn/await {"owner_thread_id":"own","timeout_seconds":45}`}},
 			{"work_await", map[string]any{"turn_ids": []string{"turn_1"}, "timeout_seconds": 0, "wait_for": "all"}, "turn_1 \"Tests\" in thread child completed (3s)", []string{
 				`own turn/await {"owner_thread_id":"own","turn_ids":["turn_1"],"timeout_seconds":0,"wait_for":"all"}`,
 			}},

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/seed82539d15/holon/api"
-	"github.com/seed82539d15/holon/inbox"
 	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -76,7 +76,7 @@ func (s *Server) workStart(ctx context.Context, r *request, in workStartIn) (ans
 	if in.ThreadID != "" && (in.Agent != "" || in.Cwd != "") {
 		return answer{}, api.Invalid("thread_id", turns.ReasonInvalid, "a thread keeps its agent and its directory: leave agent and cwd out")
 	}
-	in.Title = inbox.Line(in.Title, turns.MaxTitle) // words of a model: no reason to refuse the work
+	in.Title = sanitize.Line(in.Title, turns.MaxTitle) // words of a model: no reason to refuse the work
 	key, refused := r.key(ctx, in.Key)
 	if refused != nil {
 		return answer{}, refused
@@ -100,7 +100,7 @@ func (s *Server) workStart(ctx context.Context, r *request, in workStartIn) (ans
 
 // closeUnused closes a child thread whose first turn was refused: nobody will find it
 // again, unless the model has chosen a key, which it can use once more. A turn that
-// has started goes on, whatever became of the waiting for it.
+// has started continues, also if waiting for it has failed.
 func (s *Server) closeUnused(ctx context.Context, threadID string) {
 	one := 1
 	l, _, refused := call[api.TurnListResult](ctx, s.Caller, "turn/list", api.TurnListParams{ThreadID: threadID, Page: api.Page{Limit: &one}})

@@ -41,6 +41,7 @@ type DetachedEvent struct {
 	Type            string          `json:"type"`
 	AttentionPolicy AttentionPolicy `json:"attention_policy"`
 	Reason          Detach          `json:"reason"`
+	RequestedBy     string          `json:"requested_by,omitzero"` // the named token that asked for it; "" = none
 }
 
 // The bounds of child turns.

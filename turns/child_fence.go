@@ -194,7 +194,7 @@ func (f *ParentOpen) Check(tx ledger.Tx, _ *ledger.Unit) (refused, fault error) 
 	return nil, err
 }
 
-// Fate is what becomes of a child turn that has not ended, by the state of the turn
+// Fate is what happens to a child turn that has not ended, by the state of the turn
 // that it works for.
 type Fate string
 

@@ -132,6 +132,7 @@ type Detached struct {
 // DetachTurn turns a blocking child turn into one that nothing waits for.
 type DetachTurn struct {
 	TurnID string      `json:"turn_id"`
+	By     By          `json:"-"` // who asks; "" = ByClient
 	Key    *ledger.Key `json:"-"`
 }
 
@@ -183,6 +184,7 @@ type Steer struct {
 	TurnID    string
 	Input     []InputMessage
 	Interrupt bool
+	By        By // who asks; "" = ByClient
 	Key       *ledger.Key
 }
 
@@ -265,6 +267,7 @@ type PauseResult struct {
 type Configure struct {
 	ThreadID string                    `json:"thread_id"`
 	Config   map[string]jsontext.Value `json:"config"`
+	By       By                        `json:"-"` // who asks; "" = ByClient
 	Key      *ledger.Key               `json:"-"`
 }
 

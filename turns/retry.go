@@ -57,6 +57,7 @@ const (
 type Retry struct {
 	TurnID string      `json:"turn_id"`
 	Reason string      `json:"reason,omitzero"` // for people; the marker's reason is CauseRequest
+	By     By          `json:"-"`               // who asks; "" = ByClient
 	Key    *ledger.Key `json:"-"`
 }
 

@@ -29,6 +29,7 @@ type RewindEvent struct {
 	Rank               int64        `json:"rank,omitzero"`
 	UsedMs             int64        `json:"used_ms,omitzero"`
 	Usage              *items.Usage `json:"usage,omitzero"`
+	RequestedBy        string       `json:"requested_by,omitzero"` // the named token that asked for the retry; "" = none
 }
 
 // LateEvent is the body of turn/late: what a try wrote after it had been given

@@ -2,11 +2,10 @@ package turns
 
 import (
 	"strconv"
-	"strings"
-	"unicode"
 
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 )
 
@@ -149,33 +148,6 @@ func (c *ChildCounts) Count(b Brief) {
 	}
 }
 
-// OneLine returns the beginning of a text as one line of at most max characters, without
-// control characters. It ends with … if the text was cut.
-func OneLine(text string, max int) string {
-	var b strings.Builder
-	n, space := 0, false
-	for _, r := range text {
-		if unicode.IsSpace(r) || BreaksLine(r) {
-			space = n > 0
-			continue
-		}
-		width := 1
-		if space {
-			width = 2
-		}
-		if n+width > max {
-			line := []rune(b.String())
-			return string(append(line[:min(len(line), max-1)], '…'))
-		}
-		if space {
-			b.WriteByte(' ')
-		}
-		b.WriteRune(r)
-		n, space = n+width, false
-	}
-	return b.String()
-}
-
 // DoingOf describes a tool call; nil for other content.
 func DoingOf(itemID string, c items.Content) *Doing {
 	d := &Doing{ItemID: itemID}
@@ -201,7 +173,7 @@ func DoingOf(itemID string, c items.Content) *Doing {
 	default:
 		return nil
 	}
-	d.Kind, d.Title, d.Target = OneLine(d.Kind, MaxSummaryText), OneLine(d.Title, MaxSummaryText), OneLine(d.Target, MaxSummaryText)
+	d.Kind, d.Title, d.Target = sanitize.Line(d.Kind, MaxSummaryText), sanitize.Line(d.Title, MaxSummaryText), sanitize.Line(d.Target, MaxSummaryText)
 	return d
 }
 

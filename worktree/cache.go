@@ -32,9 +32,10 @@ type Cache struct {
 	maxTime time.Duration
 	readDir func(ctx context.Context, dir string) (*State, error) // read, but for tests
 
-	mu   sync.Mutex
-	dirs map[string]*entry
-	due  chan string // directories to refresh; each is in it once, so that it never is full
+	mu     sync.Mutex
+	dirs   map[string]*entry
+	counts Counts
+	due    chan string // directories to refresh; each is in it once, so that it never is full
 }
 
 // entry is what is known of a directory. Its fields belong to the Cache's mu.
@@ -43,6 +44,25 @@ type entry struct {
 	asked time.Time
 	next  time.Time // when it may be read again
 	busy  bool      // it is in due, or is being read
+}
+
+// Counts say how well a Cache does. Hits and Misses are since it was made.
+type Counts struct {
+	Hits    int // what is known was new enough
+	Misses  int // the directory had to be read first, or again
+	Entries int // directories that are known
+}
+
+// Counts are what the Cache has done; a nil one has done nothing.
+func (c *Cache) Counts() Counts {
+	if c == nil {
+		return Counts{}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.counts
+	n.Entries = len(c.dirs)
+	return n
 }
 
 // New makes a cache, which keeps an empty git directory at own. It starts nothing.
@@ -68,12 +88,18 @@ func (c *Cache) Get(dir string) *State {
 	e := c.dirs[dir]
 	if e == nil {
 		if !c.room() {
+			c.counts.Misses++
 			return nil
 		}
 		e = &entry{}
 		c.dirs[dir] = e
 	}
 	e.asked = now
+	if now.Before(e.next) {
+		c.counts.Hits++
+	} else {
+		c.counts.Misses++
+	}
 	if !e.busy && !now.Before(e.next) {
 		e.busy = true
 		c.due <- dir

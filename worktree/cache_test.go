@@ -147,3 +147,32 @@ func TestMachineWithoutGitKnowsNothing(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+func TestCountsSayHowWellItDoes(t *testing.T) {
+	play(t, func(p *played) {
+		same := func(when string, want Counts) {
+			t.Helper()
+			if got := p.Counts(); got != want {
+				t.Errorf("%s: %+v, want %+v", when, got, want)
+			}
+		}
+		same("at the start", Counts{})
+		p.Get("relative")
+		p.Get("/a")
+		p.Get("/a") // it is being read
+		same("before it is read", Counts{Misses: 2, Entries: 1})
+		synctest.Wait()
+		p.Get("/a")
+		p.Get("/b")
+		synctest.Wait()
+		p.Get("/b")
+		same("while it is new", Counts{Hits: 2, Misses: 3, Entries: 2})
+		time.Sleep(interval)
+		p.Get("/a")
+		same("when it is old", Counts{Hits: 2, Misses: 4, Entries: 2})
+		var none *Cache
+		if got := none.Counts(); got != (Counts{}) {
+			t.Errorf("no cache: %+v", got)
+		}
+	})
+}

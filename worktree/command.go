@@ -55,7 +55,7 @@ func (c *Cache) read(ctx context.Context, dir string) (*State, error) {
 }
 
 // diff compares the work tree with a commit. git gets the repository's objects and index,
-// and nothing else of it. It writes nothing, fetches nothing and asks nobody.
+// and nothing else of it. It writes nothing, fetches nothing and asks no questions.
 func (c *Cache) diff(ctx context.Context, r *repository, commit string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.maxTime)
 	defer cancel()

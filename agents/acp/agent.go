@@ -10,7 +10,7 @@ import (
 )
 
 // Agent is an ACP agent. Its methods may be called from many goroutines. The
-// engine calls Serve for the agent's life; processes that were started without
+// engine calls Serve once, until the server stops; processes that were started without
 // Serve run until Close.
 type Agent struct {
 	name string

@@ -14,7 +14,7 @@ func newWaiter() *waiter { return &waiter{woken: make(chan struct{}, 1)} }
 
 // chooseApart is choose with ProcessPerThread: the thread's own process, or a new
 // one. A process is never given to another thread than its first. What waits for
-// room stands in line; no more than turns, and calls that open sessions, can.
+// room is queued; turns and calls that open sessions bound how much there can be.
 func (p *pool) chooseApart(threadID string, w *waiter) (pr *proc, wait time.Duration) {
 	if pr = p.ofThread(threadID); pr != nil {
 		pr.thread = threadID

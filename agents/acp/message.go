@@ -122,7 +122,7 @@ func parse(line []byte) (message, error) {
 	return m, nil
 }
 
-// mend turns lenient JSON into strict JSON; nil if it is not JSON.
+// mend changes lenient JSON into strict JSON; nil if it is not JSON.
 func mend(line []byte) []byte {
 	if out, err := jsontext.AppendFormat(nil, line, jsontext.AllowInvalidUTF8(true)); err == nil {
 		return out

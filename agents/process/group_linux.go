@@ -13,7 +13,7 @@ func groupAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// awaitExit waits until the process is dead and leaves it unreaped, so that
+// awaitExit waits until the process has ended and leaves it unreaped, so that
 // its group can still be signalled by its number.
 func awaitExit(cmd *exec.Cmd) {
 	for {

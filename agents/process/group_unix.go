@@ -14,7 +14,7 @@ func groupAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: tru
 
 // awaitExit waits for the process and reaps it, since there is no portable way
 // to wait without reaping. The number of its group is not reused while a member
-// lives.
+// runs.
 func awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
 
 func reap(*exec.Cmd) {}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// kin is a process with its parent, group, session and start time.
+// kin is how a process is related to others: parent, group, session, start time.
 type kin struct {
 	parent, group, session int
 	start                  uint64 // clock ticks since the boot

@@ -133,7 +133,7 @@ func (l *lane) kick() {
 		l.caughtUp = 0
 	}
 	if l.caughtUp != 0 && active && len(l.open) > 0 {
-		look = 100 * time.Millisecond // what the follower passes without a word
+		look = 100 * time.Millisecond // the follower does not report what it passes: look at its position again
 	}
 	if l.ready() {
 		due, wait := l.due(l.s.now(), 1)

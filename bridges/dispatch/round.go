@@ -160,7 +160,7 @@ func (l *lane) start(r *round) {
 }
 
 // beginIn adds the beginning of attempts to a unit: of the first ones of the list of
-// which something can be sent. Without a round the verdict says what becomes of the
+// which something can be sent. Without a round the verdict says what to do with the
 // first one instead; Deliver means that nothing can be sent now. l.mu is held.
 func (l *lane) beginIn(ctx context.Context, u *ledger.Unit, list []*bridges.Delivery, now time.Time) (*round, bridges.Verdict, error) {
 	channel := l.bridge.channel.Load()
@@ -247,8 +247,8 @@ func unbegun(u *ledger.Unit, rest []*attempt) (list []*bridges.Delivery) {
 	return list
 }
 
-// send makes the attempts of a round, notes what came of them, and goes on while the
-// lane keeps its place.
+// send makes the attempts of a round and notes their results, as long as the lane
+// keeps its place.
 func (l *lane) send(r *round) {
 	defer l.s.places.left()
 	for r != nil {
@@ -270,7 +270,7 @@ func (l *lane) send(r *round) {
 	}
 }
 
-// finish commits what came of a round. What was received is not sent again because it
+// finish commits the results of a round. What was received is not sent again because it
 // cannot be committed: it is committed later, and meanwhile the lane sends nothing
 // else. With goOn it returns the next round, if something is due, which has begun in
 // the same commit.

@@ -45,7 +45,7 @@ type Config struct {
 	// rotation; nil = none count any more. Its error is a *turns.InvalidError.
 	Open       func(b *bridges.Bridge, current bridges.Secrets, previous *bridges.Secrets) (bridges.Channel, error)
 	Configured []Configured  // the bridges of the configuration
-	Drain      time.Duration // how long attempts may go on at a stop
+	Drain      time.Duration // how long attempts may continue at a stop
 
 	Log    *zap.Logger      // nil: nothing is logged
 	Now    func() time.Time // nil: time.Now

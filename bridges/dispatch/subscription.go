@@ -168,8 +168,8 @@ func (s *Service) place(ctx context.Context, c *bridges.CreateSubscription) (old
 }
 
 // newestTurn returns the seq before the first event of the thread's active or newest
-// turn, so that who subscribes to a task that is running hears of its end, also if
-// that came a moment before.
+// turn, so that a subscription to a task that is running gets its end, also if that
+// came a moment before.
 func newestTurn(tx ledger.Reader, threadID string, head int64) (after int64, err error) {
 	after = head
 	err = tx.Scan(ledger.Range{Index: turns.OfThread, Prefix: []any{threadID}, Newest: true}, func(v ledger.Values) error {

@@ -30,7 +30,7 @@ var (
 	privateV6 = prefixes("::1/128", "fc00::/7")
 )
 
-// metadata are the addresses at which clouds give credentials to whoever asks, as
+// metadata are the addresses at which clouds give credentials to every caller, as
 // far as they are in a private network instead of a link-local one.
 var metadata = prefixes("100.100.100.200/32", "fd00:ec2::254/128", "fd20:ce::254/128")
 

@@ -71,7 +71,7 @@ func (c *command) Send(ctx context.Context, o *bridges.Outgoing) bridges.Result 
 	return r.result(ended, state)
 }
 
-// start starts the program; failure says in a word why it could not.
+// start starts the program; failure is a short reason why it could not.
 func (c *command) start() (group *process.Group, forget func(), failure string) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -139,7 +139,7 @@ func (r *running) await(ctx context.Context, read <-chan struct{}) (ended error)
 	return ended
 }
 
-// result is what came of the attempt.
+// result is the result of the attempt.
 func (r *running) result(ended error, state *os.ProcessState) bridges.Result {
 	text := r.out.String()
 	if !state.Success() && r.errs.String() != "" {

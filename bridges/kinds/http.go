@@ -98,12 +98,12 @@ type request struct {
 	body   []byte
 }
 
-// answer is what came of a request.
+// answer is the result of a request.
 type answer struct {
 	status int // 0 = none
 	header http.Header
 	body   []byte // at most maxAnswer, and what came in time
-	// failure is why there is no answer, in a word that has no address; "" = there
+	// failure is a short reason why there is no answer, without addresses; "" = there
 	// is one.
 	failure string
 	// sent says that bytes of the request may have reached the target.
@@ -142,8 +142,7 @@ func (c *Client) do(ctx context.Context, allowPrivate bool, r request) answer {
 	return a
 }
 
-// failureOf is what went wrong, in a word: never the text of the error, which has
-// addresses.
+// failureOf is a short reason for an error: never its text, which has addresses.
 func failureOf(ctx context.Context, err error) string {
 	var (
 		dns    *net.DNSError

@@ -19,8 +19,8 @@ const maxNtfy = 3500
 // ntfy publishes notifications (https://docs.ntfy.sh/publish/#publish-as-json).
 //
 // A slot's key is the sequence id of its notifications: from ntfy 2.16 on a later
-// one replaces the earlier one, also after an attempt of which nobody knows whether
-// it arrived. Older servers ignore it, and then both are seen. After a restore slots
+// one replaces the earlier one, also after an attempt that may or may not have
+// arrived. Older servers ignore it, and then both are seen. After a restore slots
 // have other keys; a notification from before it is replaced by the id that it has.
 type ntfy struct {
 	sender

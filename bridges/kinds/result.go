@@ -93,7 +93,7 @@ func (s *sender) judge(a answer) bridges.Result {
 	default:
 		r.Outcome, r.Unhealthy = bridges.Failed, a.status >= 500
 		// 303 means that it was accepted, and that the answer is elsewhere. After
-		// 5xx nobody knows.
+		// 5xx it may have been accepted or not.
 		r.Arrived = r.Unhealthy || a.status == http.StatusSeeOther
 	}
 	return r

@@ -200,8 +200,8 @@ func (c *slackCall) call(method string, params any) (got slackAnswer, r bridges.
 // markType is the type of the metadata by which a message is found again.
 const markType = "holon_delivery"
 
-// mark identifies the delivery in metadata. Only who has the token can compute it,
-// so that no other app can pretend that something was posted.
+// mark identifies the delivery in metadata. It cannot be computed without
+// the token, so no other app can make the server believe that something was posted.
 func (c *slackCall) mark(slot bridges.Slot) string {
 	mac := hmac.New(sha256.New, []byte(c.s.token))
 	mac.Write([]byte(slot.Key + "\x00" + c.o.ID))

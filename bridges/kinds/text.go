@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/seed82539d15/holon/bridges"
+	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -250,9 +251,9 @@ func lines(s string) string {
 	return strings.Trim(strings.Join(all, "\n"), "\n")
 }
 
-// visible removes what cannot be seen and changes how the rest is shown: controls,
-// directions of writing, characters without width, and bytes that are no text. What
-// separates words becomes a space.
+// visible removes what cannot be seen and changes how the rest is shown: escape
+// sequences, controls, directions of writing, characters without width, and bytes that
+// are no text. What separates words becomes a space.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -264,7 +265,7 @@ func visible(s string) string {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
+	}, sanitize.Plain(s))
 }
 
 // unlinked breaks what programs take for addresses, by a character without width:

@@ -201,7 +201,7 @@ func (o awaitOptions) print(c *caller, answer turns.AwaitResult) error {
 		r := &answer.Results[i]
 		b.WriteString(timeline.OneLine(r.TurnID))
 		if r.Title != "" {
-			fmt.Fprintf(&b, " %q", timeline.OneLine(r.Title))
+			b.WriteString(" " + inQuotes(r.Title))
 		}
 		b.WriteString(": " + o.outcome(r) + "\n")
 		if !r.Accepted() {

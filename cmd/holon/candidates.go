@@ -34,8 +34,8 @@ func partly(all []named, name string) []named {
 // full is the whole id with the title.
 func (n named) full() string {
 	text := timeline.OneLine(n.id)
-	if title := timeline.OneLine(n.title); title != "" {
-		text += fmt.Sprintf(" %q", title)
+	if timeline.OneLine(n.title) != "" {
+		text += " " + inQuotes(n.title)
 	}
 	return text
 }
@@ -51,7 +51,7 @@ func ambiguous(name string, found, all []named) error {
 	if slices.ContainsFunc(found, func(n named) bool { return n.kind != found[0].kind }) {
 		of = "threads and turns"
 	}
-	return candidatesError(fmt.Sprintf("%q can be %d %s", timeline.OneLine(name), len(found), of), found, all)
+	return candidatesError(fmt.Sprintf("%s can be %d %s", inQuotes(name), len(found), of), found, all)
 }
 
 // candidatesError is wrong usage, with a line for each candidate.

@@ -3,7 +3,7 @@ package main
 import "bufio"
 
 // lineInput reads lines. Those of a terminal are taken as they come; of a pipe the next
-// one is read when it is wanted, so that a line is for what came of the one before.
+// one is read when it is wanted, so that a line answers the result of the one before.
 type lineInput struct {
 	terminal bool
 	lines    chan string

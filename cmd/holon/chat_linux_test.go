@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/sanitize"
 )
 
 // linesOnly fails if a text moves the cursor or does anything else on a terminal.
 func linesOnly(t *testing.T, text string) {
 	t.Helper()
 	for _, r := range text {
-		if timeline.Acts(r) {
+		if sanitize.Acts(r) {
 			t.Fatalf("%q acts on the terminal in %q", r, text)
 		}
 	}

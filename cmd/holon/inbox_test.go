@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/sanitize"
 )
 
 // startMailbox starts a server with the mailbox "me".
@@ -300,7 +301,7 @@ func TestHostileEntriesAreHarmless(t *testing.T) {
 	s.want("remind", "me", "in 1h", "harmless", "--id=t")
 	for _, args := range [][]string{{"inbox"}, {"inbox", "show", "ent_3"}, {"inbox", "show", "ent_5"}, {"inbox", "watch", "--after=0", "--limit=2"}} {
 		out := s.want(args...)
-		if i := strings.IndexFunc(out, timeline.Acts); i >= 0 {
+		if i := strings.IndexFunc(out, sanitize.Acts); i >= 0 {
 			t.Errorf("%v: a character that acts on a terminal at %d: %q", args, i, out)
 		}
 		contains(t, out, "ent_")
@@ -311,7 +312,7 @@ func TestHostileEntriesAreHarmless(t *testing.T) {
 			t.Errorf("%s: exit %d", format, code)
 		}
 		p.await("raw_4")
-		if i := strings.IndexFunc(strings.ReplaceAll(p.seen.String(), "\r\n", "\n"), timeline.Acts); i >= 0 {
+		if i := strings.IndexFunc(strings.ReplaceAll(p.seen.String(), "\r\n", "\n"), sanitize.Acts); i >= 0 {
 			t.Errorf("%s: acts on the terminal at %d: %q", format, i, p.end())
 		}
 	}

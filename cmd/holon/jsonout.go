@@ -6,7 +6,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/sanitize"
 )
 
 // jsonEscaper writes JSON to a terminal. One goroutine uses it.
@@ -28,7 +28,7 @@ func (e *jsonEscaper) Write(p []byte) (int, error) {
 			out = append(out, `\ufffd`...)
 		case r == '\r':
 			out = append(out, ' ') // white space: the rest of the line stays visible
-		case timeline.Acts(r):
+		case sanitize.Acts(r):
 			out = appendEscape(out, r)
 		default:
 			out = utf8.AppendRune(out, r)

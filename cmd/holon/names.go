@@ -215,7 +215,7 @@ func (f finder) find(name string, kinds ...*nameKind) (named, error) {
 		absent = &hintedError{errors.New("no such thread or turn"), hint}
 	}
 	if f.exact {
-		return itself, fmt.Errorf("%q: %w", timeline.OneLine(name), absent)
+		return itself, fmt.Errorf("%s: %w", inQuotes(name), absent)
 	}
 	found, all, looked, err := f.candidates(name, kinds)
 	switch {
@@ -232,9 +232,9 @@ func (f finder) find(name string, kinds ...*nameKind) (named, error) {
 		f.withSummaries(found)
 		return itself, ambiguous(name, found, all)
 	case looked != "":
-		return itself, fmt.Errorf("%q among %s: %w", timeline.OneLine(name), looked, absent)
+		return itself, fmt.Errorf("%s among %s: %w", inQuotes(name), looked, absent)
 	}
-	return itself, fmt.Errorf("%q: %w", timeline.OneLine(name), absent)
+	return itself, fmt.Errorf("%s: %w", inQuotes(name), absent)
 }
 
 // outside reports whether an id is not of the threads that a token is limited to. A title

@@ -32,7 +32,7 @@ func oneName(least int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) > 1:
-			return usagef("%d names are given, and %s takes one; a title goes in quotes: %s %q", len(args), cmd.Name(), cmd.CommandPath(), strings.Join(args, " "))
+			return usagef("%d names are given, and %s takes one; a title goes in quotes: %s %s", len(args), cmd.Name(), cmd.CommandPath(), inQuotes(strings.Join(args, " ")))
 		case len(args) < least:
 			_, takes, _ := strings.Cut(cmd.Use, " ")
 			return usagef("which %s? holon help names says how to name one", takes)

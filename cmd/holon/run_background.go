@@ -30,8 +30,8 @@ func (o runOptions) leave(cmd *cobra.Command, g *globals, c *client.Client, prom
 			state += fmt.Sprintf(" at position %d", s.Position)
 		}
 		title := ""
-		if t := timeline.OneLine(o.title); t != "" {
-			title = fmt.Sprintf(" %q", t)
+		if timeline.OneLine(o.title) != "" {
+			title = " " + inQuotes(o.title)
 		}
 		if _, err := fmt.Fprintf(g.out, "%s: %s, in thread %s%s\n", timeline.OneLine(s.TurnID), state, timeline.OneLine(s.ThreadID), title); err != nil {
 			return err

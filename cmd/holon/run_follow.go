@@ -219,7 +219,7 @@ func isEnd(event client.Event) bool {
 // lateChildren is how long the end of the turn waits for events of its child turns.
 const lateChildren = 5 * time.Second
 
-// settle shows what comes of child turns before the end of the turn: their events come on
+// settle shows events of child turns before the end of the turn: their events come on
 // streams of their own, maybe a moment later. If they do not come soon, the connection is
 // lost, and the turn's end matters more.
 func (r *turnRun) settle(turnID string) error {

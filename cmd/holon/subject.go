@@ -30,8 +30,8 @@ func (s subject) String() string {
 			title = s.turn.Title
 		}
 	}
-	if title = timeline.OneLine(title); title != "" {
-		text += fmt.Sprintf(" %q", title)
+	if timeline.OneLine(title) != "" {
+		text += " " + inQuotes(title)
 	}
 	return text
 }

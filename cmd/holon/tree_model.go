@@ -199,7 +199,7 @@ func (t *treeThread) turn(id string) *turns.Turn {
 	return t.open[id]
 }
 
-// settle chooses what is shown of each thread, and hangs child threads below their
+// settle chooses what is shown of each thread, and puts child threads below their
 // owners. It returns the roots, the oldest first.
 func (f *forest) settle() (roots []*treeThread) {
 	all := make([]*treeThread, 0, len(f.threads))

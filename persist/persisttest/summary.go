@@ -12,6 +12,7 @@ import (
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/ledger"
 	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/sanitize"
 	"github.com/seed82539d15/holon/threads"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -277,7 +278,7 @@ func (m *model) glance(s *turns.Summarized) {
 			waiting++
 		}
 		if it.Type == items.KindAgentMessage && !it.Superseded && it.Status != items.StatusDeleted {
-			if line := turns.OneLine(textOf(m.t, it), turns.MaxSummaryText); line != "" {
+			if line := sanitize.Line(textOf(m.t, it), turns.MaxSummaryText); line != "" {
 				text = line
 			}
 		}

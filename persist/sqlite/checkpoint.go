@@ -26,7 +26,7 @@ const (
 type wal struct {
 	commits int
 	bytes   int
-	floor   int64 // size of the file when a reader was last in the way
+	floor   int64 // size of the file when a reader last prevented a checkpoint
 }
 
 func (s *wal) add(bytes int) {

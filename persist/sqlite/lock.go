@@ -40,7 +40,7 @@ func lockDir(dir string) (*dirLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Nothing tells when a lock is released, and nobody waits at a start that could cancel it.
+	// No event comes when a lock is released, and a start has no caller that could cancel it.
 	for until := time.Now().Add(lockPatience); ; time.Sleep(10 * time.Millisecond) {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EWOULDBLOCK) || time.Now().After(until) {

@@ -48,7 +48,7 @@ func New(secret func(context.Context) ([]byte, error)) *Grants {
 
 // Grant makes a token live and returns it. With a TurnID it is the token of that
 // attempt: always the same one, also after a restart of the server, so that a
-// worker that lives longer can go on. Without, it is that of one start of a
+// worker that outlasts the server can continue. Without, it is that of one start of a
 // process, and every call returns another one. Alive of a is not looked at. The
 // caller must Revoke it when the process or the attempt has ended. The error is
 // ErrTooMany or that of reading the secret.

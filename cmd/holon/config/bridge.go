@@ -23,7 +23,7 @@ type Bridge struct {
 
 	URL    string // webhook
 	Server string // ntfy
-	Topic  string // ntfy: whoever knows it can read
+	Topic  string // ntfy: everyone who knows it can read
 	APIURL string // github, slack
 
 	Secret     SecretAt // webhook

@@ -43,7 +43,7 @@ func (g granter) grant(ctx context.Context, a api.Agent) (turns.Access, func(), 
 func (granter) Command() (argv []string, env map[string]string) {
 	path, err := os.Executable()
 	if err != nil {
-		return nil, nil // then only agents that speak HTTP have the tools
+		return nil, nil // then only agents that use HTTP have the tools
 	}
 	return []string{path, "tools"}, nil
 }

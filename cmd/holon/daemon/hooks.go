@@ -18,7 +18,7 @@ import (
 	"github.com/seed82539d15/holon/persist/sqlite"
 )
 
-// newHooks makes the door of webhooks. It reads the secrets of the sources. The
+// newHooks makes the handler of webhooks. It reads the secrets of the sources. The
 // variables that have one are then removed from the environment of the server:
 // agents inherit that, and with the secret an agent could forge webhooks.
 func (d *daemon) newHooks() (*hooks.Handler, error) {

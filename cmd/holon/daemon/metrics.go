@@ -92,7 +92,7 @@ func (d *daemon) metricsHandler(m *storeMetrics) http.Handler {
 	reg.MustRegister(d.inboxes.collectors()...)
 	reg.MustRegister(d.turns.collectors()...)
 	if d.wire != nil {
-		reg.MustRegister(d.wire.Collector())
+		reg.MustRegister(d.wire.Collector(), &cacheMetrics{d: d})
 	}
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{Registry: reg})
 }

@@ -148,8 +148,10 @@ func (p *program) update(now time.Time, page screen.Page, msg tea.Msg) []screen.
 	return page.Update(now, msg)
 }
 
+// ticked tells the page that it changes by time, unless a message that came before the
+// timer has had it drawn: else a flood of events would be drawn twice a frame.
 func (p *program) ticked(now time.Time) []screen.Action {
-	if p.page == p.overview {
+	if next := p.page.Changes(now); p.page == p.overview || next.IsZero() || next.After(now) {
 		return nil
 	}
 	return p.update(now, p.page, screen.Tick{})

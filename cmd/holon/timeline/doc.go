@@ -3,7 +3,7 @@
 //
 // It owns the look of events, the status line with its spinner, wrapping to the
 // width, removing superseded lines (docs/rewind.md), and sanitizing the text of
-// agents (Sanitizer): an agent's text cannot move the cursor, change colours or
+// agents (package sanitize): an agent's text cannot move the cursor, change colours or
 // hide text. A Renderer is a pure state machine: it starts no goroutine, reads
 // only the given clock and writes only to the given writer, so its output can
 // be compared byte for byte. It calls no server.

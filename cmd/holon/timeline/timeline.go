@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/sanitize"
 )
 
 // Options configure a Renderer.
@@ -86,7 +87,7 @@ type item struct {
 	since   int64   // the seq of that event
 	label   label
 	content Content
-	clean   Sanitizer
+	clean   sanitize.Stream
 	shown   int64  // bytes of the streamed text already shown
 	changed string // the changes of files already shown
 	begun   bool

@@ -1,10 +1,6 @@
 package timeline
 
-import (
-	"strings"
-
-	"github.com/mattn/go-runewidth"
-)
+import "github.com/mattn/go-runewidth"
 
 // widths is the library's rule without the influence of the environment, so
 // that widths are the same everywhere. Ambiguous characters take one column.
@@ -45,9 +41,4 @@ func Fit(s string, columns int) string {
 		}
 	}
 	return s
-}
-
-// OneLine sanitizes a text and puts it on one line.
-func OneLine(s string) string {
-	return strings.Join(strings.Fields(Clean(s)), " ")
 }

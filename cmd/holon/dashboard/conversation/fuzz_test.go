@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
-	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/sanitize"
 )
 
 // hostile are texts that want to act on the terminal.
@@ -96,7 +96,7 @@ func everywhere(t *testing.T, text string, w, h int, colour bool) {
 	p.send(screen.Done{Action: screen.Retry{}, Err: errorOf(text)})
 	for _, line := range strings.Split(p.text(), "\n") {
 		for _, r := range clear(line) {
-			if timeline.Acts(r) {
+			if sanitize.Acts(r) {
 				t.Fatalf("%q acts on the terminal in %q", r, line)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/sanitize"
 )
 
 // tabStop is how far apart the tab stops of a text are.
@@ -18,7 +19,7 @@ func Clean(s string) string {
 	if plain(s) {
 		return s
 	}
-	return expand(straight(timeline.Clean(s)))
+	return expand(straight(sanitize.Text(s)))
 }
 
 // OneLine is Clean on one line: white space of any length becomes one blank.
@@ -40,8 +41,8 @@ func Colours(s string) string {
 		n := sgr(s[at:])
 		if n > 0 {
 			b.WriteString(s[at : at+n])
-		} else if n = sequence(s[at:]); n == 0 {
-			n = 1
+		} else {
+			n = max(1, sanitize.Sequence(s[at:]))
 		}
 		s = s[at+n:]
 	}
@@ -63,17 +64,6 @@ func sgr(s string) int {
 			return i + 1
 		case (c < '0' || c > '9') && c != ';' && c != ':':
 			return 0
-		}
-	}
-	return 0
-}
-
-// sequence is the length of the escape sequence that s begins with, by the rules
-// of timeline.Clean: what that removes from the start of s.
-func sequence(s string) int {
-	for n := 2; n <= len(s) && n <= 256; n++ {
-		if timeline.Clean(s[:n]+"x") == "x" {
-			return n
 		}
 	}
 	return 0

@@ -53,9 +53,9 @@ func TestColoursKeepsColoursOnly(t *testing.T) {
 		"a\x1b[2Jb":                      "ab",
 		"a\x1b]8;;http://x\x1b\\b":       "ab",
 		"a\x1b]52;c;aGk=\x07b\x1b[1mc":   "ab\x1b[1mc",
-		"\x1b[31":                        "[31",
+		"\x1b[31":                        "",
 		"\x1b[?25lx":                     "x",
-		"line\n\x1b[3mtwo\x1b[0m\u009b2": "line\n\x1b[3mtwo\x1b[0m\ufffd2",
+		"line\n\x1b[3mtwo\x1b[0m\u009b2": "line\n\x1b[3mtwo\x1b[0m",
 	} {
 		if got := Colours(in); got != want {
 			t.Errorf("Colours(%q) = %q, want %q", in, got, want)

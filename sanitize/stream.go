@@ -1,9 +1,6 @@
-package timeline
+package sanitize
 
-import (
-	"unicode"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // Bounds of escape sequences: a longer one is no sequence, and the text after
 // it is shown, so that an agent cannot hide the rest of its output.
@@ -12,7 +9,7 @@ const (
 	maxString  = 4096 // ESC ] … and its relatives
 )
 
-// States of a Sanitizer.
+// States of a Stream.
 const (
 	ground = iota
 	escape
@@ -22,27 +19,30 @@ const (
 	textEscape
 )
 
-// Sanitizer makes a stream of text harmless on a terminal. Its output is valid
-// UTF-8 whose only control characters are line feed and tab. It drops complete
-// escape sequences and replaces single control characters by their pictures
-// (␇). Invalid UTF-8, C1 controls and characters that reorder text become
-// U+FFFD. A carriage return ends a line. The result does not depend on how the
-// stream is cut into pieces. The zero value is ready.
-type Sanitizer struct {
+// What a single control character becomes.
+const (
+	shown   = iota // its picture, or U+FFFD
+	blank          // a blank
+	leftOut        // nothing
+)
+
+// Stream sanitizes a text that comes in pieces. Its output is valid UTF-8 whose
+// only control characters are line feed and tab. It drops escape sequences, also
+// those that begin with a C1 control (U+009B and the like) and those without an
+// end. Single control characters become their pictures (␇), other C1 controls,
+// characters that reorder text and invalid UTF-8 become U+FFFD. A carriage return
+// ends a line. The result does not depend on how the text is cut into pieces. One
+// goroutine uses it. The zero value is ready.
+type Stream struct {
+	acting  int // what a single control character becomes
 	state   int
 	length  int
 	cr      bool
 	partial []byte // the start of a rune that the last piece cut off
 }
 
-// Clean sanitizes a whole text.
-func Clean(s string) string {
-	var z Sanitizer
-	return string(z.Finish(z.Append(nil, s)))
-}
-
 // Append appends the sanitized form of the next piece to dst.
-func (z *Sanitizer) Append(dst []byte, piece string) []byte {
+func (z *Stream) Append(dst []byte, piece string) []byte {
 	if len(z.partial) > 0 {
 		piece = string(z.partial) + piece
 		z.partial = z.partial[:0]
@@ -59,21 +59,22 @@ func (z *Sanitizer) Append(dst []byte, piece string) []byte {
 	return dst
 }
 
-// Finish appends the text that was held back at the end of the stream.
-func (z *Sanitizer) Finish(dst []byte) []byte {
+// Finish appends the text that was held back at the end of the stream, which then is
+// ready for another text.
+func (z *Stream) Finish(dst []byte) []byte {
 	for range z.partial {
 		dst = z.rune(dst, utf8.RuneError)
 	}
 	if z.cr {
 		dst = append(dst, '\n')
 	}
-	*z = Sanitizer{}
+	*z = Stream{acting: z.acting}
 	return dst
 }
 
 // rune takes one rune. A rune that ends a sequence without being part of it is
 // treated as text.
-func (z *Sanitizer) rune(dst []byte, r rune) []byte {
+func (z *Stream) rune(dst []byte, r rune) []byte {
 	if z.inSequence(r) {
 		return dst
 	}
@@ -88,27 +89,55 @@ func (z *Sanitizer) rune(dst []byte, r rune) []byte {
 	case r == '\r':
 		z.cr = true
 		return dst
-	case r == 0x1b:
-		z.state = escape
+	case z.begins(r):
 		return dst
 	case r == '\n' || r == '\t':
 		return append(dst, byte(r))
 	case r == 0x2028 || r == 0x2029: // line and paragraph separator
 		return append(dst, '\n')
 	case r < 0x20:
-		return utf8.AppendRune(dst, 0x2400+r)
+		return z.acts(dst, 0x2400+r)
 	case r == 0x7f:
-		return utf8.AppendRune(dst, 0x2421)
+		return z.acts(dst, 0x2421)
 	case r >= 0x80 && r < 0xa0, reorders(r):
-		return utf8.AppendRune(dst, utf8.RuneError)
+		return z.acts(dst, utf8.RuneError)
 	case invisible(r):
 		return dst
 	}
 	return utf8.AppendRune(dst, r)
 }
 
+// acts appends what is left of a character that acts; picture shows it.
+func (z *Stream) acts(dst []byte, picture rune) []byte {
+	switch z.acting {
+	case blank:
+		return append(dst, ' ')
+	case leftOut:
+		return dst
+	}
+	return utf8.AppendRune(dst, picture)
+}
+
+// begins tells whether r begins an escape sequence: ESC, or the C1 control that
+// stands for ESC and a second character (ECMA-48, 5.3). Bytes that are no UTF-8 begin
+// none: a terminal that reads UTF-8 does not take them for C1 controls.
+func (z *Stream) begins(r rune) bool {
+	switch r {
+	case 0x1b:
+		z.state = escape
+	case 0x9b:
+		z.state = control
+	case 0x90, 0x98, 0x9d, 0x9e, 0x9f: // DCS, SOS, OSC, PM, APC
+		z.state = text
+	default:
+		return false
+	}
+	z.length = 0
+	return true
+}
+
 // inSequence tells whether r belongs to an escape sequence, and follows it.
-func (z *Sanitizer) inSequence(r rune) bool {
+func (z *Stream) inSequence(r rune) bool {
 	z.length++
 	switch z.state {
 	case ground:
@@ -138,7 +167,7 @@ func (z *Sanitizer) inSequence(r rune) bool {
 		return !parameter && r >= 0x30 && r < 0x7f
 	case text:
 		switch {
-		case r == 0x07 || r == 0x9c:
+		case r == 0x07 || r == 0x9c || r == 0x18 || r == 0x1a: // BEL, ST; CAN and SUB end it too
 			z.state = ground
 		case r == 0x1b:
 			z.state = textEscape
@@ -155,33 +184,4 @@ func (z *Sanitizer) inSequence(r rune) bool {
 		z.state = escape
 		return z.inSequence(r)
 	}
-}
-
-// Acts tells whether a character has an effect on a terminal, or on the text
-// around it, instead of being shown. Line feed and tab, which only move the
-// cursor forward, and joiners do not count.
-func Acts(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t':
-		return false
-	case r < 0x20, r >= 0x7f && r < 0xa0, r == 0x2028, r == 0x2029:
-		return true
-	}
-	return reorders(r) || invisible(r)
-}
-
-// reorders tells whether r changes the direction of the text around it.
-func reorders(r rune) bool {
-	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
-		r == 0x200e || r == 0x200f || r == 0x061c
-}
-
-// invisible tells whether r is a format character that shows nothing. Joiners
-// stay, since scripts and emoji need them. Signs of Arabic script stay too:
-// they are drawn although they belong to the class.
-func invisible(r rune) bool {
-	if r < 0xad || r == 0x200c || r == 0x200d || r >= 0x600 && r <= 0x8e2 {
-		return false
-	}
-	return unicode.Is(unicode.Cf, r)
 }

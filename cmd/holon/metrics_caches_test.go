@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// cacheSamples fetches the samples of caches.
+func (s *server) cacheSamples() (list []string) {
+	s.t.Helper()
+	_, page := s.fetch("/metrics")
+	for line := range strings.Lines(page) {
+		if strings.HasPrefix(line, "holon_cache_") {
+			list = append(list, strings.TrimSpace(line))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func TestMetricsOfCachesAreThereFromTheStartAndCountWhatHappened(t *testing.T) {
+	s := startServer(t)
+	same := func(when string, counts map[string][3]int) { // hits, misses, entries
+		t.Helper()
+		var want []string
+		for name, c := range counts {
+			for i, metric := range []string{"hits_total", "misses_total", "entries"} {
+				want = append(want, fmt.Sprintf("holon_cache_%s{cache=%q} %d", metric, name, c[i]))
+			}
+		}
+		slices.Sort(want)
+		if have := s.cacheSamples(); !slices.Equal(have, want) {
+			t.Errorf("%s the metrics are\n%s\nwant\n%s", when, strings.Join(have, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	same("at the start", map[string][3]int{"summaries": {}, "parents": {}, "git": {}})
+
+	s.did("thread/start", `{"thread_id":"a"}`)
+	s.did("thread/start", `{"thread_id":"b","parent":{"thread_id":"a"}}`)
+	list := func() { s.did("thread/list", `{"view":"summary"}`) }
+	list()
+	same("after a list", map[string][3]int{"summaries": {0, 2, 2}, "parents": {}, "git": {}})
+	list()
+	same("after the same list", map[string][3]int{"summaries": {2, 2, 2}, "parents": {}, "git": {}})
+	s.did("thread/pause", `{"thread_id":"a"}`)
+	list()
+	same("after a change", map[string][3]int{"summaries": {3, 3, 2}, "parents": {}, "git": {}})
+
+	limited := s.newToken("some", "--role", "read", "--thread", "a")
+	for range 3 {
+		if _, text := s.as(limited, "inbox/read", `{"thread_id":"b"}`); !strings.Contains(text, `"result"`) {
+			t.Fatal(text)
+		}
+	}
+	same("after requests with a limited token", map[string][3]int{"summaries": {3, 3, 2}, "parents": {2, 1, 1}, "git": {}})
+}

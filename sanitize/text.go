@@ -1,0 +1,121 @@
+package sanitize
+
+import (
+	"unicode"
+)
+
+// Text sanitizes a whole text. A control character becomes its picture (␇), so
+// that nothing is hidden; line feeds and tabs stay.
+func Text(s string) string {
+	var z Stream
+	return string(z.Finish(z.Append(nil, s)))
+}
+
+// Plain sanitizes a whole text and leaves control characters out; line feeds and
+// tabs stay.
+func Plain(s string) string {
+	z := Stream{acting: leftOut}
+	return string(z.Finish(z.Append(nil, s)))
+}
+
+// linePiece is how much of a text Line sanitizes at a time, because it mostly
+// needs the beginning only.
+const linePiece = 1 << 10
+
+// Line returns the beginning of a text as one line of at most max characters. What
+// separates words, and each control character, becomes one blank. It ends with …
+// if the text was cut. max is at least 1.
+func Line(s string, max int) string {
+	l := line{max: max}
+	z := Stream{acting: blank}
+	var piece []byte
+	for s != "" {
+		n := min(len(s), linePiece)
+		if piece = z.Append(piece[:0], s[:n]); !l.add(piece) {
+			return l.cut()
+		}
+		s = s[n:]
+	}
+	if !l.add(z.Finish(piece[:0])) {
+		return l.cut()
+	}
+	return string(l.text)
+}
+
+// line is a line of at most max characters in the making.
+type line struct {
+	text  []rune
+	max   int
+	space bool // a blank comes before the next character
+}
+
+// add adds a piece of sanitized text, as far as it fits, and reports whether all did.
+func (l *line) add(piece []byte) bool {
+	for _, r := range string(piece) {
+		if unicode.IsSpace(r) {
+			l.space = len(l.text) > 0
+			continue
+		}
+		if l.space {
+			l.text = append(l.text, ' ')
+		}
+		if l.text, l.space = append(l.text, r), false; len(l.text) > l.max {
+			return false
+		}
+	}
+	return true
+}
+
+// cut is the line if not all did fit.
+func (l *line) cut() string { return string(append(l.text[:l.max-1], '…')) }
+
+// Sequence is the length in bytes of the escape sequence that s begins with, 0 if it
+// begins with none. One without an end reaches to the end of s, or to where it
+// becomes too long for a sequence.
+func Sequence(s string) int {
+	var z Stream
+	for i, r := range s {
+		if i == 0 {
+			if z.rune(nil, r); z.state == ground {
+				return 0
+			}
+			continue
+		}
+		if !z.inSequence(r) {
+			return i
+		}
+		if z.state == ground {
+			return i + len(string(r))
+		}
+	}
+	return len(s)
+}
+
+// Acts tells whether a character has an effect on a terminal, or on the text
+// around it, instead of being shown. Line feed and tab, which only move the
+// cursor forward, and joiners do not count.
+func Acts(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r < 0x20, r >= 0x7f && r < 0xa0, r == 0x2028, r == 0x2029:
+		return true
+	}
+	return reorders(r) || invisible(r)
+}
+
+// reorders tells whether r changes the direction of the text around it.
+func reorders(r rune) bool {
+	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
+		r == 0x200e || r == 0x200f || r == 0x061c
+}
+
+// invisible tells whether r is a format character that shows nothing. Joiners
+// stay, since scripts and emoji need them. Signs of Arabic script stay too:
+// they are drawn although they belong to the class.
+func invisible(r rune) bool {
+	if r < 0xad || r == 0x200c || r == 0x200d || r >= 0x600 && r <= 0x8e2 {
+		return false
+	}
+	return unicode.Is(unicode.Cf, r)
+}
