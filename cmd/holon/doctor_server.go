@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,11 +56,11 @@ func examineServer(g *globals, cmd *cobra.Command) (s *serverCheck, err error) {
 		return nil, context.Cause(cmd.Context())
 	}
 	s.logID = who.LogID
-	s.elsewhere = g.given() != "" && g.loaded.Sources["data"].Origin != config.FromFlag && !servedFrom(g.loaded.Data, g.given(), who.LogID)
+	s.elsewhere = givenURL(g) != "" && g.loaded.Sources["data"].Origin != config.FromFlag && !servedFrom(g.loaded.Data, givenURL(g), who.LogID)
 	switch {
 	case err == nil:
 		s.finding.Text = s.describe(g, who)
-	case g.given() == "" && none(err):
+	case givenURL(g) == "" && none(err):
 		s.finding.Text = "none runs on " + g.loaded.Data
 	default:
 		s.finding.Level = sqlite.Error
@@ -74,13 +75,8 @@ func examineServer(g *globals, cmd *cobra.Command) (s *serverCheck, err error) {
 	return s, nil
 }
 
-// given is the URL that the command line or the environment gives, "" for none.
-func (g *globals) given() string {
-	if g.url != "" {
-		return g.url
-	}
-	return g.env("HOLON_URL")
-}
+// givenURL is what the command line or the environment gives, "" for none.
+func givenURL(g *globals) string { return cmp.Or(g.url, g.env("HOLON_URL")) }
 
 // none tells whether an error only says that no server runs where none has to.
 func none(err error) bool {
