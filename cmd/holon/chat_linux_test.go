@@ -172,6 +172,7 @@ func TestCtrlCInAnIdleChatLeavesTheSecondTimeOnly(t *testing.T) {
 	if code := p.exit(); code != exitOK {
 		t.Errorf("exit %d", code)
 	}
+	p.await(warning + "\r\n\r\n") // the shell's prompt gets a line of its own
 }
 
 // What was started here and waits for its turn is interrupted, too.

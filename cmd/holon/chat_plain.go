@@ -150,7 +150,7 @@ func (p *plainChat) run(f *feed, signals <-chan os.Signal) error {
 			then()
 			if p.held && p.pending == 0 {
 				p.held = false
-				if leaves, code := p.signal(syscall.SIGINT); leaves {
+				if leaves, code := p.interrupted(); leaves {
 					return errors.Join(p.leave(), code)
 				}
 			}
@@ -273,9 +273,17 @@ func (p *plainChat) askSoon() {
 // second time: the first one is how a person drops a line.
 func (p *plainChat) signal(sig os.Signal) (leaves bool, err error) {
 	failed := &exitError{code: exitFailed}
+	if sig == syscall.SIGINT && p.input.terminal {
+		fmt.Fprintln(p.con.out) // ends the line in which the terminal has written ^C
+	}
 	if sig != syscall.SIGINT || p.stopped || p.held {
 		return true, failed
 	}
+	return p.interrupted()
+}
+
+// interrupted takes the first Ctrl-C.
+func (p *plainChat) interrupted() (leaves bool, err error) {
 	if turns := p.underWay(); len(turns) > 0 {
 		p.stopped = true
 		for _, turn := range turns {
@@ -288,12 +296,11 @@ func (p *plainChat) signal(sig os.Signal) (leaves bool, err error) {
 		p.held = true
 		return false, nil
 	case !p.input.terminal:
-		return true, failed
+		return true, &exitError{code: exitFailed}
 	case p.warned:
 		return true, nil
 	}
 	p.warned = true
-	fmt.Fprintln(p.con.out) // ends the line in which the terminal has written ^C
 	_ = p.say("nothing runs. Ctrl-D leaves, and so does Ctrl-C again.")
 	return false, nil
 }
