@@ -30,7 +30,8 @@ The keys are at the bottom of the screen: Enter sends, Esc leaves the line, and 
 --plain writes and reads lines only, without moving the cursor: for screen readers, and
 for terminals that can do no more. It is chosen by itself if HOLON_PLAIN=1 or TERM=dumb
 is set, or if there is no terminal. Then each line of the input is a text for the agent,
-or the answer to its question; Ctrl-C interrupts the turn, Ctrl-D leaves.
+or the answer to its question; Ctrl-C interrupts the turn, Ctrl-D leaves, and so does
+Ctrl-C twice where no turn runs.
 
   holon chat
   holon chat --agent claude --cwd ~/project

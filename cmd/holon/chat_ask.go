@@ -4,22 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"time"
-
-	"golang.org/x/term"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/conversation"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 	"github.com/seed82539d15/holon/rpc/client"
 )
-
-// isInputTerminal tells whether a person types the input, whatever the terminal can do.
-func isInputTerminal(c *console) bool {
-	file, ok := c.in.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
-}
 
 // ask asks the first open question: what it is about, then its answers, each in lines of
 // its own.

@@ -17,7 +17,7 @@ type lineInput struct {
 const maxLine = 1 << 20
 
 func newLineInput(con *console) *lineInput {
-	in := &lineInput{terminal: isInputTerminal(con), lines: make(chan string), next: make(chan struct{}), over: make(chan struct{})}
+	in := &lineInput{terminal: isTerminalFile(con.in), lines: make(chan string), next: make(chan struct{}), over: make(chan struct{})}
 	lines := in.lines
 	go func() {
 		defer close(lines)

@@ -148,3 +148,53 @@ func TestAChatInLinesSteersAndInterrupts(t *testing.T) {
 		t.Errorf("exit %d", code)
 	}
 }
+
+// The banner says that Ctrl-D leaves: one Ctrl-C while nothing runs does not.
+func TestCtrlCInAnIdleChatLeavesTheSecondTimeOnly(t *testing.T) {
+	held := make(chan os.Signal, 8)
+	signal.Notify(held, syscall.SIGINT)
+	defer signal.Stop(held)
+	interrupt := func() {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := startServer(t)
+	p := s.openTerminal("chat", "--plain")
+	p.await("Ctrl-C interrupts the turn, Ctrl-D leaves.")
+	const warning = "chat: nothing runs. Ctrl-D leaves, and so does Ctrl-C again."
+	interrupt()
+	p.await(warning)
+	p.enter("still here")
+	p.await("turn: completed in")
+	interrupt()
+	p.awaitAfter("turn: completed in", warning)
+	interrupt()
+	if code := p.exit(); code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+	p.await(warning + "\r\n\r\n") // the shell's prompt gets a line of its own
+}
+
+// What was started here and waits for its turn is interrupted, too.
+func TestCtrlCInAChatInterruptsAQueuedTurn(t *testing.T) {
+	held := make(chan os.Signal, 8)
+	signal.Notify(held, syscall.SIGINT)
+	defer signal.Stop(held)
+	s := startServer(t)
+	s.want("call", "holon/pause")
+	p := s.openTerminal("chat", "--plain")
+	p.await("Each line goes to the agent")
+	p.enter("later")
+	p.await("queued at position 1")
+	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	p.await("turn: interrupted")
+	if _, err := p.master.Write([]byte{4}); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.exit(); code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+}

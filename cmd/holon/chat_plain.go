@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -38,6 +39,8 @@ type plainChat struct {
 	due     <-chan time.Time
 	unsent  string // a text that did not reach its turn: the person is asked about it
 	stopped bool   // Ctrl-C has interrupted the turn
+	held    bool   // Ctrl-C came while a call was under way
+	warned  bool   // Ctrl-C came while nothing ran, and nothing else since then
 }
 
 type plainQuestion struct {
@@ -145,11 +148,16 @@ func (p *plainChat) run(f *feed, signals <-chan os.Signal) error {
 		case then := <-p.calls:
 			p.pending--
 			then()
-		case sig := <-signals:
-			if sig != syscall.SIGINT || p.stopped || p.active == "" {
-				return errors.Join(p.leave(), &exitError{code: exitFailed})
+			if p.held && p.pending == 0 {
+				p.held = false
+				if leaves, code := p.interrupted(); leaves {
+					return errors.Join(p.leave(), code)
+				}
 			}
-			p.interrupt()
+		case sig := <-signals:
+			if leaves, code := p.signal(sig); leaves {
+				return errors.Join(p.leave(), code)
+			}
 		}
 		if err != nil {
 			return err
@@ -178,7 +186,7 @@ func (p *plainChat) say(format string, args ...any) error {
 }
 
 func (p *plainChat) leave() error {
-	if p.active == "" {
+	if len(p.underWay()) == 0 {
 		return nil
 	}
 	return p.say("the turn continues at the server: holon chat %s", p.thread.ThreadID)
@@ -202,7 +210,7 @@ func (p *plainChat) take(e client.Event) error {
 	}
 	switch e.Method {
 	case notify.TurnStarted:
-		p.active, p.stopped = e.TurnID, false
+		p.active, p.stopped, p.warned = e.TurnID, false, false
 	case notify.TurnCompleted, notify.TurnInterrupted, notify.TurnFailed:
 		p.over(e.TurnID)
 	case notify.StreamRewind:
@@ -218,6 +226,7 @@ func (p *plainChat) over(turn string) {
 	if p.active == turn {
 		p.active = ""
 	}
+	p.stopped = false
 	delete(p.waits, turn)
 	if p.pending > 0 {
 		p.ended[turn] = true
@@ -259,10 +268,55 @@ func (p *plainChat) askSoon() {
 	}
 }
 
-// interrupt interrupts the turn that runs.
-func (p *plainChat) interrupt() {
-	p.stopped = true
-	p.call("turn/interrupt", map[string]any{"turn_id": p.active, "reason": "Ctrl-C at holon chat"}, func(_ json.RawMessage, err error) {
+// signal takes a signal, and tells whether the chat ends. Ctrl-C interrupts what runs; a
+// second one does not wait for its end. Where nothing runs, it leaves no earlier than the
+// second time: the first one is how a person drops a line.
+func (p *plainChat) signal(sig os.Signal) (leaves bool, err error) {
+	failed := &exitError{code: exitFailed}
+	if sig == syscall.SIGINT && p.input.terminal {
+		fmt.Fprintln(p.con.out) // ends the line in which the terminal has written ^C
+	}
+	if sig != syscall.SIGINT || p.stopped || p.held {
+		return true, failed
+	}
+	return p.interrupted()
+}
+
+// interrupted takes the first Ctrl-C.
+func (p *plainChat) interrupted() (leaves bool, err error) {
+	if turns := p.underWay(); len(turns) > 0 {
+		p.stopped = true
+		for _, turn := range turns {
+			p.interrupt(turn)
+		}
+		return false, nil
+	}
+	switch {
+	case p.pending > 0: // whether a turn was started is not known yet
+		p.held = true
+		return false, nil
+	case !p.input.terminal:
+		return true, &exitError{code: exitFailed}
+	case p.warned:
+		return true, nil
+	}
+	p.warned = true
+	_ = p.say("nothing runs. Ctrl-D leaves, and so does Ctrl-C again.")
+	return false, nil
+}
+
+// underWay are the turns that Ctrl-C is about: the one that runs, else those that were
+// started here and wait for their turn.
+func (p *plainChat) underWay() []string {
+	if p.active != "" {
+		return []string{p.active}
+	}
+	return slices.Sorted(maps.Keys(p.waits))
+}
+
+// interrupt interrupts a turn.
+func (p *plainChat) interrupt(turn string) {
+	p.call("turn/interrupt", map[string]any{"turn_id": turn, "reason": "Ctrl-C at holon chat"}, func(_ json.RawMessage, err error) {
 		if err != nil && !client.IsKind(err, "turn_not_active") {
 			_ = p.say("the turn could not be interrupted: %v", err)
 		}
@@ -271,6 +325,7 @@ func (p *plainChat) interrupt() {
 
 // line takes a line of the input.
 func (p *plainChat) line(line string) error {
+	p.warned = false
 	text := strings.TrimSpace(line)
 	switch {
 	case p.unsent != "":

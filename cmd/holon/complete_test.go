@@ -22,7 +22,7 @@ func TestTheShellCompletesNames(t *testing.T) {
 		{"turns --thread 1", ours},
 		{"run --parent m", "me\t(running)\n"},
 		{"inbox policy 1", ours},
-		{"retry ", short(turn) + "\t(in thread 11111111) (active)\n"},
+		{"retry ", "me\t(running)\n" + ours + short(turn) + "\t(in thread 11111111) (active)\n"},
 		{"await x ", short(turn) + "\t(in thread 11111111) (active)\n"},
 		{"respond ", ""},
 	} {

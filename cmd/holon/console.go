@@ -36,8 +36,14 @@ func (c *console) env(name string) string {
 
 // isTerminal tells whether a stream is a terminal that understands escapes.
 func (c *console) isTerminal(stream any) bool {
+	return isTerminalFile(stream) && c.env("TERM") != "dumb"
+}
+
+// isTerminalFile tells whether a person is at the other end of a stream, whatever the
+// terminal can do.
+func isTerminalFile(stream any) bool {
 	file, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd())) && c.env("TERM") != "dumb"
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // columns is the width of the terminal on stdout, 80 if unknown.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -22,9 +23,12 @@ func newDoctorCommand(g *globals) *cobra.Command {
 	var patience time.Duration
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the log, the data directory, the agents and the bridges",
-		Long: `Checks settings, integrity and density of the log, permissions and free space,
-also while the server runs. Each agent that is configured, or named with
+		Short: "Check the server, the log, the data directory, the agents and the bridges",
+		Long: `Asks the server that the other commands would use, with the same token and
+certificates, and says which it is. If it is another one than that of the data
+directory (--url, HOLON_URL), only its answers are looked at. Else: settings,
+integrity and density of the log, permissions and free space, also while the
+server runs. Each agent that is configured, or named with
 --agent, is started once, separately from the server's, and problems are
 reported: not installed, not logged in, Node.js too old. Each bridge is looked at:
 its secrets, what waits, was given up or is held, and whether its target can be
@@ -34,6 +38,7 @@ stored rows. The exit code is 1 if anything is wrong, 0 with warnings.
 
   holon doctor
   holon doctor --agent opencode
+  holon doctor --url https://holon.example.com
   holon doctor --skip-agents --refold -o json`,
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(cmd *cobra.Command, _ []string) error {
@@ -41,15 +46,23 @@ stored rows. The exit code is 1 if anything is wrong, 0 with warnings.
 			if err != nil {
 				return err
 			}
-			report, err := examine(g, cmd, refold, offline)
+			server, err := examineServer(g, cmd)
+			if err != nil {
+				return err
+			}
+			defer server.close()
+			report, err := examine(g, cmd, server, refold, offline)
 			if err != nil {
 				return err
 			}
 			if !skip {
+				if server.elsewhere && !cmd.Flags().Changed("agent") {
+					g.loaded.Agents = nil // they are of a server here
+				}
 				if format == "text" && startsAgents(g.loaded) {
 					g.note("starting each agent once …")
 				}
-				report.examineAgents(cmd.Context(), g.loaded, patience)
+				report.examineAgents(cmd.Context(), g.loaded, server.client, patience)
 			}
 			if format == "text" {
 				err = report.print(&g.console)
@@ -73,13 +86,24 @@ stored rows. The exit code is 1 if anything is wrong, 0 with warnings.
 // doctorReport is what doctor prints. OK is false if anything is wrong.
 type doctorReport struct {
 	OK       bool              `json:"ok"`
-	Data     string            `json:"data"`
+	Server   string            `json:"server,omitempty"` // the URL of the one that was asked
+	Data     string            `json:"data,omitempty"`   // the directory that was looked at
 	Findings []sqlite.Finding  `json:"findings"`
 	Refold   *persist.Refolded `json:"refold,omitempty"`
 }
 
-// examine checks the log and the data directory.
-func examine(g *globals, cmd *cobra.Command, refold, offline bool) (r *doctorReport, err error) {
+// examine checks the server, the log and the data directory.
+func examine(g *globals, cmd *cobra.Command, server *serverCheck, refold, offline bool) (r *doctorReport, err error) {
+	if server.elsewhere {
+		return server.notHere(g, refold)
+	}
+	defer func() {
+		if err == nil {
+			r.Server = server.url
+			r.Findings = slices.Insert(r.Findings, 0, server.finding)
+			r.OK = r.OK && server.finding.Level != sqlite.Error
+		}
+	}()
 	view, err := openView(g, cmd)
 	if errors.Is(err, fs.ErrNotExist) && len(g.loaded.Agents) > 0 && !refold {
 		// Agents can be tried before there is a server.
@@ -100,6 +124,16 @@ func examine(g *globals, cmd *cobra.Command, refold, offline bool) (r *doctorRep
 	r = &doctorReport{OK: true, Data: view.Dir()}
 	if r.Findings, err = view.Check(cmd.Context()); err != nil {
 		return nil, err
+	}
+	if server.logID != "" {
+		here, err := view.Position(cmd.Context())
+		if err != nil {
+			return nil, err
+		}
+		if here.LogID != server.logID {
+			r.Findings = append(r.Findings, sqlite.Finding{Name: "server", Level: sqlite.Warning, Text: fmt.Sprintf(
+				"%s has %s, the server has another one: what is said here of files is not about that server", view.Dir(), here.LogID)})
+		}
 	}
 	r.Findings = append(r.Findings, writable(view.Dir()))
 	if g.loaded.Synchronous == "normal" {

@@ -35,8 +35,8 @@ func startsAgents(loaded *config.Loaded) bool {
 }
 
 // examineAgents tries every configured agent and adds the findings, in the
-// order of their names.
-func (r *doctorReport) examineAgents(ctx context.Context, loaded *config.Loaded, patience time.Duration) {
+// order of their names. c is the server that was asked, or nil.
+func (r *doctorReport) examineAgents(ctx context.Context, loaded *config.Loaded, c *client.Client, patience time.Duration) {
 	names := slices.Sorted(maps.Keys(loaded.Agents))
 	findings := make([]sqlite.Finding, len(names))
 	slots := make(chan struct{}, probes)
@@ -49,21 +49,16 @@ func (r *doctorReport) examineAgents(ctx context.Context, loaded *config.Loaded,
 		})
 	}
 	wg.Wait()
-	for _, f := range append(findings, servedAgents(ctx, loaded)...) {
+	for _, f := range append(findings, servedAgents(ctx, loaded, c)...) {
 		r.Findings = append(r.Findings, f)
 		r.OK = r.OK && f.Level != sqlite.Error
 	}
 }
 
-// servedTimeout is how long a running server may take to list its agents.
-const servedTimeout = 5 * time.Second
-
 // servedAgents asks the running server about agents that only it knows, because
-// they were named at its start. It returns nothing if there is no server.
-func servedAgents(ctx context.Context, loaded *config.Loaded) (findings []sqlite.Finding) {
-	c := client.New(client.Discover(loaded.Data))
-	defer c.Close()
-	if _, err := c.Endpoint(); err != nil {
+// they were named at its start. c may be nil: there is no server.
+func servedAgents(ctx context.Context, loaded *config.Loaded, c *client.Client) (findings []sqlite.Finding) {
+	if c == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, servedTimeout)

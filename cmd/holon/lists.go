@@ -109,13 +109,25 @@ func (l listing) print(g *globals, cmd *cobra.Command, filter map[string]any, li
 
 // write prints rows as a table.
 func (l listing) write(con *console, rows []json.RawMessage) error {
+	t, err := l.table(con, rows)
+	if err != nil {
+		return err
+	}
+	return t.write(con, l.flexible()...)
+}
+
+// flexible are the columns that are shortened.
+func (l listing) flexible() []int { return []int{l.flex, cmp.Or(l.flexToo, l.flex)} }
+
+// table is the table of rows.
+func (l listing) table(con *console, rows []json.RawMessage) (*table, error) {
 	t := newTable(l.head...)
 	t.drop = l.drop
 	shown := tableID(con)
 	for _, raw := range rows {
 		cells, err := l.row(raw)
 		if err != nil {
-			return fmt.Errorf("read a row of %s: %w", l.method, err)
+			return nil, fmt.Errorf("read a row of %s: %w", l.method, err)
 		}
 		for i, head := range l.head {
 			if slices.Contains(idHeads, head) {
@@ -124,7 +136,7 @@ func (l listing) write(con *console, rows []json.RawMessage) error {
 		}
 		t.add(cells...)
 	}
-	return t.write(con, l.flex, cmp.Or(l.flexToo, l.flex))
+	return t, nil
 }
 
 // idHeads are the heads of the columns that have ids of threads, turns and items.

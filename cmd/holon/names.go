@@ -129,6 +129,19 @@ func (f finder) threads(names []string) ([]string, error) {
 	return each(names, func(name string) (string, error) { return orName(f.thread, name, threadNames) })
 }
 
+// followed are the ids of threads whose events a person follows. Some may not exist yet;
+// that is said, because a wrong name would show nothing for ever.
+func (f finder) followed(names []string) ([]string, error) {
+	return each(names, func(name string) (string, error) {
+		id, err := f.thread(name)
+		if client.IsKind(err, threadNames.notFound) && name != latest && threads.ValidID(name) {
+			f.note("There is no thread %s yet. What comes of one with this id is shown; holon threads lists the threads.", timeline.OneLine(name))
+			return name, nil
+		}
+		return orName(func(string) (string, error) { return id, err }, name, threadNames)
+	})
+}
+
 // orName finds an id, or takes the name as one that is not known yet. "latest" never is
 // one: it would stand for another thread from then on.
 func orName(find func(string) (string, error), name string, kind nameKind) (string, error) {

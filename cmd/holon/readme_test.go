@@ -129,6 +129,26 @@ func TestPhoneCommandsOfTheReadmeWork(t *testing.T) {
 	}
 }
 
+// The first commands begin where a reader is: without the source. Its address is that of
+// the module.
+func TestTheReadmeBeginsWithTheSource(t *testing.T) {
+	page, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := regexp.MustCompile(`(?m)^module (\S+)$`).FindStringSubmatch(string(mod))[1]
+	_, section, _ := strings.Cut(string(page), "\n## Run your agent in it\n")
+	_, block, _ := strings.Cut(section, "```sh\n")
+	first, _, _ := strings.Cut(block, "\n")
+	if want := "git clone https://" + path + " && cd " + path[strings.LastIndexByte(path, '/')+1:]; first != want {
+		t.Errorf("it begins with %q, want %q", first, want)
+	}
+}
+
 // The table of docs/delivery.md has every member of an envelope, and no other type.
 func TestTheEnvelopeIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/delivery.md")

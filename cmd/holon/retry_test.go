@@ -78,10 +78,10 @@ func TestATurnIsRetriedByHand(t *testing.T) {
 	s := startServer(t)
 	id := triedTwice(s)
 	first := s.holon("retry", id, "--reason=once more", "--idempotency-key=k")
-	if first.code != exitOK || !strings.HasPrefix(first.out, id+": attempt 3, ") || !strings.Contains(first.err, "holon attach tried --after") {
+	if first.code != exitOK || first.out != id+" of tried: attempt 3, active\n" || !strings.Contains(first.err, "holon attach tried --after") {
 		t.Fatalf("%+v", first)
 	}
-	if again := s.want("retry", id, "--reason=once more", "--idempotency-key=k"); !strings.HasPrefix(again, id+": attempt 3, ") {
+	if again := s.want("retry", id, "--reason=once more", "--idempotency-key=k"); !strings.HasPrefix(again, id+" of tried: attempt 3, ") {
 		t.Errorf("the same key: %s, first %s", again, first.out)
 	}
 	eventually(t, "the third attempt ends", func() bool {
@@ -92,7 +92,7 @@ func TestATurnIsRetriedByHand(t *testing.T) {
 		t.Errorf("turns TURN:\n%s", out)
 	}
 	done := oneObject(t, s.want("run", "-o", "json", "hello"))["turn_id"].(string)
-	for _, tc := range []struct{ turn, err string }{{done, "conflict"}, {"turn_none", "turn_not_found"}} {
+	for _, tc := range []struct{ turn, err string }{{done, "conflict"}, {"turn_none", "no such thread or turn"}} {
 		if r := s.holon("retry", tc.turn); r.code != exitFailed || !strings.Contains(r.err, tc.err) {
 			t.Errorf("retry %s: %+v", tc.turn, r)
 		}
@@ -100,6 +100,28 @@ func TestATurnIsRetriedByHand(t *testing.T) {
 	if r := s.holon("turns", id, "--state=failed"); r.code != exitUsage {
 		t.Errorf("a turn and a filter: %+v", r)
 	}
+}
+
+func TestARetryOfAThreadIsOfItsLastTurn(t *testing.T) {
+	s := startServer(t)
+	s.holon("run", "--thread=two", "--title=Fix it", "/say first\n/crash")
+	s.holon("run", "--thread=two", "/say second\n/crash")
+	last := oneObject(t, s.want("turns", "--thread=two", "--limit=1", "-o", "jsonl"))["turn_id"].(string)
+	r := s.holon("retry", "Fix it")
+	if r.code != exitOK || !strings.HasPrefix(r.out, last+` of two "Fix it": attempt 2, `) {
+		t.Errorf("%+v, want %s", r, last)
+	}
+	contains(t, r.err, `The last turn of two "Fix it": failed after `, "holon attach two --after")
+	eventually(t, "the second attempt ends", func() bool { return strings.Contains(s.want("turns", last), "state    failed") })
+	if got := oneObject(t, s.want("retry", "two", "-o", "json")); got["turn_id"] != last || got["attempt"] != 3.0 {
+		t.Errorf("by the thread's whole id: %v", got)
+	}
+	s.want("call", "thread/start", `{"thread_id":"fresh"}`)
+	r = s.holon("retry", "fresh")
+	if r.code != exitFailed || r.out != "" {
+		t.Errorf("a thread without turns: %+v", r)
+	}
+	contains(t, r.err, "fresh has no turn yet", "holon run --thread fresh")
 }
 
 func TestStatusShowsWhatActiveTurnsAreAt(t *testing.T) {

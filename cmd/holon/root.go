@@ -117,6 +117,7 @@ durable log, which any number of clients follow live and resume by cursor.
 	)
 	root.AddCommand(newNamesTopic())
 	g.completeNames(root)
+	explainArguments(root)
 	root.SetHelpCommandGroupID(groupServer)
 	root.SetCompletionCommandGroupID(groupProgram)
 	return root

@@ -48,8 +48,9 @@ drains (running turns get drain_seconds), a second one exits at once.
 				Servers:  servers.At(g.env("XDG_RUNTIME_DIR")),
 				OnAgents: func(f func()) { kill.Store(&f) },
 			}
-			if g.isTerminal(g.err) {
+			if isTerminalFile(g.err) {
 				options.Welcome = g.args
+				options.AskedForLog = loaded.Sources["log_level"].Origin != config.FromDefault
 			}
 			err = daemon.Run(cmd.Context(), options)
 			var usage *daemon.UsageError

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/rpc/client"
 )
 
 // serverStatus has the shown members of the result of holon/status.
@@ -56,6 +57,9 @@ func newStatusCommand(g *globals) *cobra.Command {
 			var status serverStatus
 			if err := json.Unmarshal(raw, &status); err != nil {
 				return fmt.Errorf("read the status: %w", err)
+			}
+			if status.State == "running" && client.IsKind(c.Ready(cmd.Context()), client.KindUnavailable) {
+				status.State += ", but it cannot store anything: holon doctor, or the server's log, says why"
 			}
 			endpoint, err := c.Endpoint()
 			if err != nil {

@@ -58,6 +58,36 @@ func (k *control) readThread(id string) (s subject, children turns.Children, err
 
 // subjectTurn is the turn that a person names; of a thread it is the active one.
 func (k *control) subjectTurn(name string) (s subject, err error) {
+	return k.turnOr(name, func(s subject) (*turns.Turn, error) {
+		active, err := activeTurns(k.caller, map[string]any{"thread_id": s.thread.ThreadID}, 1)
+		if err == nil && len(active) == 0 {
+			id := timeline.OneLine(s.thread.ThreadID)
+			err = &hintedError{fmt.Errorf("no turn of %s is active", s), fmt.Sprintf("holon turns --thread %s lists its turns; a queued one is named by its own id.", id)}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return active[0], nil
+	})
+}
+
+// lastTurn is the turn that a person names; of a thread it is the newest one, and the
+// person is told which that is.
+func (k *control) lastTurn(name string) (s subject, err error) {
+	return k.turnOr(name, func(s subject) (last *turns.Turn, err error) {
+		if _, err := readNewest(k.caller, turnListing, map[string]any{"thread_id": s.thread.ThreadID}, 1, func(t *turns.Turn) { last = t }); err != nil {
+			return nil, err
+		}
+		if last == nil {
+			return nil, &hintedError{fmt.Errorf("%s has no turn yet", s), "Start one with: holon run --thread " + timeline.OneLine(s.thread.ThreadID) + ` "…"`}
+		}
+		k.caller.note("The last turn of %s: %s", s, subject{thread: s.thread, turn: last, summary: s.summary}.does())
+		return last, nil
+	})
+}
+
+// turnOr is the turn that a person names, or one of the thread that is named instead.
+func (k *control) turnOr(name string, of func(subject) (*turns.Turn, error)) (s subject, err error) {
 	c := k.caller
 	found, err := c.finder().find(name, &turnNames, &threadNames)
 	if err != nil {
@@ -73,16 +103,8 @@ func (k *control) subjectTurn(name string) (s subject, err error) {
 	if s, _, err = k.readThread(found.id); err != nil {
 		return s, err
 	}
-	active, err := activeTurns(c, map[string]any{"thread_id": found.id}, 1)
-	if err == nil && len(active) == 0 {
-		id := timeline.OneLine(found.id)
-		err = &hintedError{fmt.Errorf("no turn of %s is active", s), fmt.Sprintf("holon turns --thread %s lists its turns; a queued one is named by its own id.", id)}
-	}
-	if err != nil {
-		return s, err
-	}
-	s.turn = active[0]
-	return s, nil
+	s.turn, err = of(s)
+	return s, err
 }
 
 // subjectOf reads the thread of a turn.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
 )
 
@@ -42,8 +43,11 @@ func (t *table) write(con *console, flexible ...int) error {
 
 // layout writes the table within a number of columns, 0 for no bound.
 func (t *table) layout(columns int, flexible ...int) string {
-	widths := make([]int, len(t.rows[0]))
-	for _, row := range t.rows {
+	widths, rows := make([]int, len(t.rows[0])), t.rows
+	if columns > 0 {
+		rows = t.straight()
+	}
+	for _, row := range rows {
 		for i, cell := range row {
 			widths[i] = max(widths[i], timeline.Width(cell))
 		}
@@ -68,7 +72,7 @@ func (t *table) layout(columns int, flexible ...int) string {
 		}
 	}
 	var b strings.Builder
-	for _, row := range t.rows {
+	for _, row := range rows {
 		var line strings.Builder
 		for i, cell := range row {
 			if widths[i] > 0 {
@@ -79,6 +83,18 @@ func (t *table) layout(columns int, flexible ...int) string {
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 	return b.String()
+}
+
+// straight are the rows for a terminal: terminals draw joined emoji in different widths,
+// and the columns behind them would not stay straight.
+func (t *table) straight() [][]string {
+	rows := make([][]string, len(t.rows))
+	for i, row := range t.rows {
+		for _, cell := range row {
+			rows[i] = append(rows[i], screen.OneLine(cell))
+		}
+	}
+	return rows
 }
 
 // total is the width of a row: its columns and two spaces between them.

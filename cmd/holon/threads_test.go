@@ -1,11 +1,19 @@
 package main
 
 import (
+	"encoding/json"
+	"flag"
 	"fmt"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
 )
 
 func TestThreadsShowStatusAndLastActivity(t *testing.T) {
@@ -19,11 +27,15 @@ func TestThreadsShowStatusAndLastActivity(t *testing.T) {
 	s.want("run", "-d", "--thread=asks", "/ask Delete it?")
 	s.want("run", "-d", "--thread=works", "/sleep 600000")
 	s.want("run", "-d", "--thread=works", "and then")
+	s.want("run", "-d", "--thread=stopped", "/sleep 600000")
+	s.want("interrupt", "stopped")
 	s.want("run", "-q", "--thread=held", "/say held")
 	s.want("pause", "held")
 	s.want("run", "-q", "--thread=over", "/say over")
 	s.want("close", "over")
-	eventually(t, "it asks", func() bool { return strings.Contains(s.want("threads"), "asks    waiting") })
+	eventually(t, "it asks", func() bool {
+		return strings.Contains(s.want("threads"), "waiting") && strings.Contains(s.want("threads"), "interrupted")
+	})
 	want := strings.TrimSpace(`
 THREAD STATUS TITLE DOING AGENT BRANCH LAST ACTIVITY
 new idle TIME 日本語 work echo TIME ago
@@ -31,6 +43,7 @@ done idle TIME /say done echo TIME ago
 broken failed TIME /fail it broke it broke echo TIME ago
 asks waiting TIME /ask Delete it? Delete it? echo TIME ago
 works working TIME /sleep 600000 1 queued echo TIME ago
+stopped idle TIME /sleep 600000 interrupted echo TIME ago
 held idle TIME /say held paused echo TIME ago
 over closed TIME /say over echo TIME ago`)
 	got := regexp.MustCompile(` +`).ReplaceAllString(anonymous(s.want("threads")), " ")
@@ -88,6 +101,10 @@ func TestWhatAThreadIsDoingIsSaidInALine(t *testing.T) {
 		{`{"state":"running","summary":{"status":"working","doing":{"title":"Read a.go","target":"a.go"}}}`, "working||Read a.go||"},
 		{`{"state":"running","summary":{"status":"working","doing":{"title":"make","target":"make all"}}}`, "working||make all||"},
 		{`{"state":"running","summary":{"status":"failed","error":{"kind":"agent_failed","message":"it broke"}}}`, "failed||it broke||"},
+		{`{"state":"running","summary":{"status":"idle","interrupted":true,"progress":"thinking"}}`, "idle||interrupted||"},
+		{`{"state":"paused","summary":{"status":"idle","interrupted":true,"queued":2}}`, "idle||interrupted; paused; 2 queued||"},
+		{`{"state":"running","summary":{"status":"working","interrupted":true,"progress":"thinking"}}`, "working||thinking||"},
+		{`{"state":"closed","summary":{"status":"closed","interrupted":true}}`, "closed||||"},
 		{`{"state":"running","summary":{"status":"idle","git":{"branch":"main","added":12,"removed":3}}}`, "idle|||main +12 -3|"},
 		{`{"state":"running","summary":{"status":"idle","git":{"branch":"main","added":0,"removed":0}}}`, "idle|||main|"},
 		{`{"state":"closing","summary":{"status":"closed","queued":1,"doing":{"title":"make"}}}`, "closing||make||"},
@@ -101,5 +118,54 @@ func TestWhatAThreadIsDoingIsSaidInALine(t *testing.T) {
 		if got := strings.Join([]string{cells[1], cells[2], cells[3], cells[5], cells[6]}, "|"); got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.row, got, c.want)
 		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// Columns stay straight, whatever characters are in them and however a terminal draws
+// those that are joined.
+func TestThreadsFitEveryTerminal(t *testing.T) {
+	var rows []json.RawMessage
+	row := func(id, state, agent, updated, summary string) {
+		rows = append(rows, json.RawMessage(fmt.Sprintf(`{"thread_id":"thread_00000000-0000-7000-8000-0000%s","state":%q,"agent":%q,"summary":{"updated_at":"1999-12-31T%sZ","since":"1999-12-31T%[4]sZ",%s}}`, id, state, agent, updated, summary)))
+	}
+	row("8c1d04fe", "running", "claude", "23:54:00", `"status":"waiting","title":"漢字のテストを直す","waiting":[{"title":"Delete 👩\u200d👩\u200d👧 build/漢字 and all that is in it?"}],"waiting_count":2,"git":{"branch":"fix/漢字","added":120,"removed":7}`)
+	row("11111111", "running", "codex", "23:59:20", `"status":"working","title":"Deploy 👩\u200d👩\u200d👧 site ❤️","doing":{"title":"Run","target":"go test ./... 🇩🇪 👍🏽"},"git":{"branch":"main"}`)
+	row("22222222", "running", "echo", "20:00:00", `"status":"idle","title":"e\u0301clair \u1112\u1161\u11ab ｱＡ","interrupted":true`)
+	row("33333333", "paused", "mine", "12:00:00", `"status":"failed","title":"short","error":{"kind":"agent_failed","message":"\u001b[2Jit\nbroke"},"queued":3`)
+	row("44444444", "closed", "echo", "00:00:00", `"status":"closed","title":""`)
+	for _, columns := range []int{40, 80, 200} {
+		synctest.Test(t, func(t *testing.T) { // it is midnight
+			table, err := summaryListing.table(&console{}, rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := table.layout(columns-1, summaryListing.flexible()...)
+			golden(t, fmt.Sprintf("testdata/threads-%d.golden", columns), got)
+			for line := range strings.Lines(got) {
+				line = strings.TrimSuffix(line, "\n")
+				if drawn, counted := ansi.StringWidth(line), timeline.Width(line); drawn != counted || counted >= columns {
+					t.Errorf("%d columns: a terminal draws %d or %d: %q", columns, drawn, counted, line)
+				}
+			}
+		})
+	}
+}
+
+// golden compares a text with a file.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s has\n%s\nbut it is\n%s", path, want, got)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,8 +50,8 @@ func newTokenCreateCommand(g *globals) *cobra.Command {
 			if role == "" {
 				return usagef("say what it may do: --role read, respond, work or operate (holon token --help explains them)")
 			}
-			if len(limitedTo) > 0 {
-				params["limited_to"] = limitedTo
+			if !slices.Contains(tokens.Roles, tokens.Role(role)) {
+				return usagef("--role %q: give read, respond, work or operate (holon token --help explains them)", timeline.OneLine(role))
 			}
 			if expires != "" {
 				life, err := parseLife(expires)
@@ -64,6 +65,11 @@ func newTokenCreateCommand(g *globals) *cobra.Command {
 				return err
 			}
 			defer c.close()
+			if len(limitedTo) > 0 {
+				if params["limited_to"], err = each(limitedTo, c.finder().telling().thread); err != nil {
+					return err
+				}
+			}
 			raw, r, err := change[tokens.Result](c, "token/create", "", params)
 			if err != nil {
 				return ofToken(err, args[0])

@@ -367,7 +367,7 @@ func TestWrongCommandsAboutTokensSayWhatToDo(t *testing.T) {
 		want string
 	}{
 		{[]string{"create", "phone"}, exitUsage, "--role read, respond, work or operate"},
-		{[]string{"create", "phone", "--role", "owner"}, exitFailed, "is none of [read respond work operate]"},
+		{[]string{"create", "phone", "--role", "owner"}, exitUsage, `--role "owner": give read, respond, work or operate`},
 		{[]string{"create", "owner", "--role", "read"}, exitFailed, "is the name of the server's own user"},
 		{[]string{"create", "a b", "--role", "read"}, exitFailed, "a name has 1 to 64"},
 		{[]string{"create", "phone", "--role", "read", "--expires", "soon"}, exitUsage, "90m, 12h, 30d or 4w"},
@@ -380,4 +380,11 @@ func TestWrongCommandsAboutTokensSayWhatToDo(t *testing.T) {
 		}
 	}
 	contains(t, s.holon("token", "list").err, "There is no named token")
+	s.want("run", "--thread=mine", "--title=Fix it", "/say one")
+	r := s.holon("token", "create", "fixer", "--role", "read", "--thread", "Fix it")
+	contains(t, r.err, `Fix it is mine "Fix it"`)
+	contains(t, s.want("token", "list"), "fixer  read  live")
+	if list := oneObject(t, s.want("token", "list", "-o", "json"))["tokens"].([]any); fmt.Sprint(list[0].(map[string]any)["limited_to"]) != "[mine]" {
+		t.Errorf("%v", list)
+	}
 }

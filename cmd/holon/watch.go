@@ -77,7 +77,11 @@ Use a name with the same --thread, --within and --method each time.
 				return err
 			}
 			defer c.Close()
-			if options.ThreadIDs, err = g.finder(cmd, c).threads(options.ThreadIDs); err != nil {
+			find := g.finder(cmd, c)
+			if options.ThreadIDs, err = find.followed(options.ThreadIDs); err != nil {
+				return err
+			}
+			if options.WithinThreadIDs, err = find.followed(options.WithinThreadIDs); err != nil {
 				return err
 			}
 			if mode == timeline.Hide {

@@ -60,3 +60,22 @@ func TestWatchFollowsThreadsBelowAndSummaries(t *testing.T) {
 		t.Errorf("no thread: exit %d, %s", r.code, r.err)
 	}
 }
+
+// Whoever follows a thread by a wrong name would wait for ever.
+func TestWatchSaysThatAThreadIsNotThere(t *testing.T) {
+	s := startServer(t)
+	s.want("run", "--thread=mine", "--title=Fix it", "/say one")
+	for _, flag := range []string{"--thread", "--within"} {
+		if r := s.holon("watch", flag, "Fix it", "--after=0", "--limit=1"); r.code != exitOK || r.err != "" || !strings.Contains(r.out, "mine") && flag == "--within" {
+			t.Errorf("%s by its title: %+v", flag, r)
+		}
+		s.want("call", "thread/start", `{"thread_id":"later`+flag+`"}`)
+		r := s.holon("watch", flag, "nobody", flag, "later"+flag, "--after=0", "--limit=1")
+		if r.code != exitOK || !strings.HasPrefix(r.err, "There is no thread nobody yet.") || strings.Contains(r.err, "thread later") {
+			t.Errorf("%s: %+v", flag, r)
+		}
+		if r := s.holon("watch", flag, "nobody", flag, "later"+flag, "--after=0", "--limit=1", "-o", "jsonl"); r.code != exitOK || r.err != "" {
+			t.Errorf("%s for a program: %+v", flag, r)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -40,16 +41,18 @@ func TestServeOnATerminalSaysWhatToDoNext(t *testing.T) {
 	for _, line := range []string{
 		"  " + program + " --data " + data,
 		"  " + program + " run --data " + data + ` --agent echo "hello"     # costs nothing`,
-		"Coding agents on this machine:",
+		"Agents of this server:",
+		"  mine      " + program + " run --data " + data + ` --agent mine "what does this project do?"`,
+		"  opencode  " + program + " run --data " + data + ` "what does this project do?"`,
+		"More coding agents on this machine:",
 		"  codex     npm install -g @agentclientprotocol/codex-acp@2.6.0; then " + again + "codex",
 		"  gemini    restart the server with it: " + again + "gemini",
-		"  opencode  " + program + " run --data " + data + ` "what does this project do?"`,
 	} {
 		if !strings.Contains(seen, "\n"+line+"\n") {
 			t.Errorf("no line %q", line)
 		}
 	}
-	for _, not := range []string{"claude", "try:", "No coding agent"} {
+	for _, not := range []string{"claude", "try:", "No coding agent", "{"} {
 		if strings.Contains(seen, not) {
 			t.Errorf("it says %q", not)
 		}
@@ -62,8 +65,31 @@ func TestServeOnATerminalSaysWhatToDoNext(t *testing.T) {
 func TestServeOnATerminalSaysThatNoAgentIsThere(t *testing.T) {
 	seen, _ := serveOnTerminal(t, nil)
 	contains(t, seen, " is serving on http://127.0.0.1:", "No coding agent is on the PATH.", "doctor --data ", " --agent opencode, or docs/agents.md")
-	if strings.Contains(seen, "on this machine") {
+	if strings.Contains(seen, "on this machine") || strings.Contains(seen, "of this server") {
 		t.Error(seen)
+	}
+}
+
+func TestServeOnATerminalSaysHowToUseWhatIsConfigured(t *testing.T) {
+	seen, data := serveOnTerminal(t, nil, "--agent", "git=exec:git log -5")
+	contains(t, seen, "Agents of this server:\n  git  ", ` run --data `+data+` "hello"`+"\n")
+	for _, not := range []string{"No coding agent", "on this machine"} {
+		if strings.Contains(seen, not) {
+			t.Errorf("it says %q:\n%s", not, seen)
+		}
+	}
+}
+
+// A person reads words only; whoever asks for the log gets it in words, too.
+func TestServeOnATerminalSpeaksInWords(t *testing.T) {
+	seen, _ := serveOnTerminal(t, []string{"codex"})
+	contains(t, seen, "\nCoding agents on this machine:\n  codex ", "\nStopping; running turns get 6s to end. Ctrl-C again stops at once.\n")
+	if strings.Contains(seen, "{") || strings.Contains(seen, "recovered") {
+		t.Errorf("that is no word:\n%s", seen)
+	}
+	asked, _ := serveOnTerminal(t, nil, "--log-level", "info")
+	if !regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d recovered \(took \S+\)$`).MatchString(asked) || strings.Contains(asked, "{") {
+		t.Errorf("the log that was asked for:\n%s", asked)
 	}
 }
 

@@ -30,6 +30,10 @@ type Finding struct {
 // busy server's log.
 const freeWarning = 1 << 30
 
+// fullBelow is the free space below which doctor calls a disk full: a commit needs a few
+// hundred kB for the write-ahead log and its index.
+const fullBelow = 1 << 20
+
 // Check checks a store: its settings, its schema, the soundness of its file, the
 // density of its log, its attempts, its inboxes, its cursors, permissions and free space. It may run
 // while a server has the store open. An error says that Check itself failed.
@@ -143,10 +147,17 @@ func (s *View) checkFiles(add addFinding) {
 		add("free space", Warning, "not known: %v", err)
 		return
 	}
-	free := int64(fs.Bavail) * int64(fs.Bsize)
-	level := OK
-	if free < freeWarning {
-		level = Warning
+	level, text := space(int64(fs.Bavail) * int64(fs.Bsize))
+	add("free space", level, "%s", text)
+}
+
+// space judges the free space of the disk.
+func space(free int64) (Level, string) {
+	switch {
+	case free < fullBelow:
+		return Error, "none: nothing can be stored until there is space on this disk"
+	case free < freeWarning:
+		return Warning, fmt.Sprintf("%d MiB: make space before the disk is full", free>>20)
 	}
-	add("free space", level, "%d MiB", free>>20)
+	return OK, fmt.Sprintf("%d MiB", free>>20)
 }

@@ -53,6 +53,9 @@ type Options struct {
 	// It is the command line with which the program was started, without the program;
 	// nil = nobody reads it.
 	Welcome []string
+	// AskedForLog says that this person has set the level of the log. Else the terminal
+	// gets only what needs attention, warnings and errors.
+	AskedForLog bool
 
 	// OnAgents, if not nil, receives a function that kills the processes of all
 	// agents, for a stop that does not wait for the drain. That function may be
@@ -110,7 +113,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return &UsageError{err}
 	}
 	d.logs = logring.New(logring.DefaultLines)
-	if d.log, err = newLogger(d.cfg.LogLevel, o.Stderr, d.logs); err != nil {
+	if d.log, err = d.newLogger(d.logs); err != nil {
 		return &UsageError{err}
 	}
 	defer func() { _ = d.log.Sync() }() // if stderr is closed, the error cannot be reported
@@ -262,6 +265,9 @@ const (
 
 func (d *daemon) drain(ctx context.Context) {
 	d.log.Info("stopping: new turns are refused, running ones may end", zap.Duration("within", d.cfg.DrainTimeout))
+	if d.Welcome != nil {
+		d.say("\nStopping; running turns get %s to end. Ctrl-C again stops at once.", d.cfg.DrainTimeout)
+	}
 	if err := d.engine.Drain(ctx); err != nil {
 		d.log.Warn("some turns did not end in time; the next start ends them", zap.Error(err))
 	}

@@ -45,6 +45,7 @@ func newStoreMetrics(log *zap.Logger) *storeMetrics {
 }
 
 func (m *storeMetrics) observer() persist.Observer {
+	disk := diskLog{log: m.log}
 	return persist.Observer{
 		Committed: func(units, events, bytes int, took time.Duration) {
 			m.units.Add(float64(units))
@@ -52,11 +53,44 @@ func (m *storeMetrics) observer() persist.Observer {
 			m.bytes.Add(float64(bytes))
 			m.batch.Observe(float64(events))
 			m.seconds.Observe(took.Seconds())
+			disk.stores()
 		},
-		Refused: func(kind string) { m.refused.WithLabelValues(kind).Inc() },
+		Refused: func(kind string) {
+			m.refused.WithLabelValues(kind).Inc()
+			disk.refuses(kind)
+		},
 		Panicked: func(threadIDs []string, err *persist.PanicError) {
 			m.log.Error("the store panicked", zap.Strings("thread_ids", threadIDs), zap.Any("panic", err.Value), zap.ByteString("stack", err.Stack))
 		},
+	}
+}
+
+// diskLog says once when the disk takes nothing any more, and when it does again. The
+// goroutine of the appender uses it.
+type diskLog struct {
+	log  *zap.Logger
+	kind string // why it takes nothing; "" = it does
+}
+
+func (d *diskLog) refuses(kind string) {
+	if d.kind == kind {
+		return
+	}
+	switch kind {
+	case "storage_full":
+		d.log.Error("the disk is full: nothing is stored, and no turn goes on, until there is space; then the server continues by itself")
+	case "storage_failed":
+		d.log.Error("the disk has failed: nothing is stored any more; check it, then restart the server")
+	default:
+		return
+	}
+	d.kind = kind
+}
+
+func (d *diskLog) stores() {
+	if d.kind != "" {
+		d.log.Warn("the disk takes what happens again: the server continues")
+		d.kind = ""
 	}
 }
 

@@ -21,31 +21,63 @@ func (d *daemon) welcome() {
 	d.say("\nIn another terminal:")
 	d.say("  %s%s", holon, data)
 	d.say("  %s run%s --agent %s \"hello\"     # costs nothing", holon, data, config.KindEcho)
-	found := config.FindAgents()
-	if len(found) == 0 {
-		d.say("\nNo coding agent is on the PATH. How to install one: %s doctor%s --agent opencode, or docs/agents.md", holon, data)
-	} else {
-		d.say("\nCoding agents on this machine:")
-	}
-	for _, f := range found {
-		d.say("  %-9s %s", f.Name, d.howToUse(holon, data, f))
-	}
+	d.sayAgents(holon, data)
 	d.say("\nCtrl-C stops the server; everything that was said is kept.")
 }
 
-// howToUse is what to do to run a turn of an agent.
-func (d *daemon) howToUse(holon, data string, f config.Found) string {
-	for _, name := range slices.Sorted(maps.Keys(d.cfg.Agents)) {
-		a := d.cfg.Agents[name]
-		if a.Kind != config.KindACP || !f.Ready || len(a.Command) == 0 || filepath.Base(a.Command[0]) != f.Command[0] {
-			continue
-		}
-		which := " --agent " + name
-		if name == d.cfg.DefaultAgent {
-			which = ""
-		}
-		return fmt.Sprintf("%s run%s%s \"what does this project do?\"", holon, data, which)
+// sayAgents says how to use the agents of the server, and the coding agents of this
+// machine that it could have.
+func (d *daemon) sayAgents(holon, data string) {
+	names := slices.Sorted(maps.Keys(d.cfg.Agents))
+	names = slices.DeleteFunc(names, func(name string) bool { return name == config.KindEcho }) // was said already
+	if len(names) > 0 {
+		d.say("\nAgents of this server:")
 	}
+	for _, name := range names {
+		d.say("  %-9s %s", name, d.howToUse(holon, data, name))
+	}
+	found := slices.DeleteFunc(config.FindAgents(), func(f config.Found) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return runs(d.cfg.Agents[name], f) })
+	})
+	switch {
+	case len(found) > 0 && len(names) > 0:
+		d.say("\nMore coding agents on this machine:")
+	case len(found) > 0:
+		d.say("\nCoding agents on this machine:")
+	case len(names) == 0:
+		d.say("\nNo coding agent is on the PATH. How to install one: %s doctor%s --agent opencode, or docs/agents.md", holon, data)
+	}
+	for _, f := range found {
+		d.say("  %-9s %s", f.Name, d.howToAdd(holon, f))
+	}
+}
+
+// runs tells whether an agent is one that was found on the PATH, under any name.
+func runs(a config.Agent, f config.Found) bool {
+	return a.Kind == config.KindACP && f.Ready && len(a.Command) > 0 && filepath.Base(a.Command[0]) == f.Command[0]
+}
+
+// howToUse is what to do to run a turn of an agent of the server.
+func (d *daemon) howToUse(holon, data, name string) string {
+	a := d.cfg.Agents[name]
+	if err := a.Missing(); err != nil {
+		return err.Error() + "; then restart the server"
+	}
+	which, prompt, note := " --agent "+name, "hello", ""
+	if name == d.cfg.DefaultAgent {
+		which = ""
+	}
+	switch a.Kind {
+	case config.KindACP:
+		prompt = "what does this project do?"
+	case config.KindWorker:
+		note = "     # waits for a worker"
+	}
+	return fmt.Sprintf("%s run%s%s \"%s\"%s", holon, data, which, prompt, note)
+}
+
+// howToAdd is what to do to give the server an agent that was found.
+func (d *daemon) howToAdd(holon string, f config.Found) string {
 	again := append(slices.Clone(d.Welcome), "--agent", f.Name)
 	for i := range again {
 		again[i] = shellWord(again[i])

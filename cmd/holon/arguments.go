@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed82539d15/holon/cmd/holon/timeline"
+)
+
+// explainArguments makes a command, and those below it, say in words which arguments
+// they take. What a command says itself stays.
+func explainArguments(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		explainArguments(sub)
+	}
+	check := cmd.Args
+	if check == nil {
+		return
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		err := check(cmd, args)
+		var usage *usageError
+		if err == nil || errors.As(err, &usage) {
+			return err
+		}
+		return wrongArguments(cmd, args)
+	}
+}
+
+// wrongArguments says what a command takes, which is in its line of usage.
+func wrongArguments(cmd *cobra.Command, args []string) error {
+	name := cmd.CommandPath()
+	_, takes, _ := strings.Cut(cmd.Use, " ")
+	switch {
+	case len(args) == 0:
+		return usagef("give %s: %s %s", takes, name, takes)
+	case takes == "" && cmd.HasAvailableSubCommands():
+		return noCommand(cmd, args[0])
+	case takes == "":
+		return usagef("%s takes no %q", name, timeline.OneLine(args[0]))
+	case len(args) == 1:
+		return usagef("%q is not all: %s %s", timeline.OneLine(args[0]), name, takes)
+	}
+	return usagef("%d words are given; what belongs together goes in quotes: %s %s", len(args), name, takes)
+}
+
+// noCommand says that there is no such command, and which may be meant.
+func noCommand(cmd *cobra.Command, word string) error {
+	cmd.SuggestionsMinimumDistance = 2
+	hint := ""
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		hint = "; did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return usagef("there is no command %q%s", timeline.OneLine(strings.TrimPrefix(cmd.CommandPath()+" "+word, "holon ")), hint)
+}

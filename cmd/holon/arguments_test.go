@@ -1,0 +1,22 @@
+package main
+
+import "testing"
+
+func TestWrongArgumentsSayWhatACommandTakes(t *testing.T) {
+	p := newUser(t)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"login"}, "holon: give URL: holon login URL\nTry: holon login --help\n"},
+		{[]string{"steer"}, "give THREAD|TURN TEXT…: holon steer THREAD|TURN TEXT…"},
+		{[]string{"steer", "x"}, `"x" is not all: holon steer THREAD|TURN TEXT…`},
+		{[]string{"token", "create", "my", "phone"}, "2 words are given; what belongs together goes in quotes: holon token create NAME"},
+		{[]string{"status", "ext\x1b[2Jra"}, `holon status takes no "extra"`},
+		{[]string{"thread"}, `there is no command "thread"; did you mean threads?`},
+		{[]string{"token", "revok"}, `there is no command "token revok"; did you mean revoke?`},
+		{[]string{"bogus"}, "holon: there is no command \"bogus\"\nTry: holon --help\n"},
+	} {
+		p.fails(exitUsage, "", c.args, c.want)
+	}
+}

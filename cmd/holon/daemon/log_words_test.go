@@ -1,0 +1,31 @@
+package daemon
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+func TestTheLogOnATerminalIsALineOfWords(t *testing.T) {
+	var seen strings.Builder
+	log := zap.New(&wordsCore{LevelEnabler: zapcore.InfoLevel, to: zapcore.AddSync(&seen)}, zap.WithClock(noon{}))
+	log.Debug("nobody asked for it")
+	log.Named("agents").With(zap.String("agent", "mine")).Warn("it has ended", zap.Duration("after", time.Second), zap.Error(errors.New("a\nb\x1b[2J")))
+	log.Error("cut", zap.String("stack", strings.Repeat("x", 1000)))
+	want := "12:00:00 warning: agents: it has ended (agent mine, after 1s, error a b)\n" +
+		"12:00:00 error: cut (stack " + strings.Repeat("x", maxLogValue-1) + "…)\n"
+	if seen.String() != want {
+		t.Errorf("got  %q\nwant %q", seen.String(), want)
+	}
+}
+
+// noon is a clock at which it is always noon.
+type noon struct{}
+
+func (noon) Now() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local) }
+
+func (noon) NewTicker(d time.Duration) *time.Ticker { return time.NewTicker(d) }
