@@ -128,6 +128,7 @@ func (d *desk) oneAsks() {
 		term.Await("a title that says so", func(string) bool { return term.Title() == "holon" })
 		term.AwaitText("✓ "+leave, "ago: All tests pass.")
 	}
+	d.colours()
 }
 
 // keysAreDead answers a question as soon as it is shown: that must do nothing. It tries
