@@ -178,6 +178,8 @@ func (k *control) sayWhatGoesOn(s subject, run *turnRun) {
 		c.note("left %s; %s", s, run.left())
 	case len(active) == 0:
 		c.note("left %s; no turn of it is active", s)
+	case now.turn.Progress == turns.Interrupting:
+		c.note("left %s; its turn is being interrupted at the server: %s", s, now.does())
 	default:
 		c.note("left %s; its turn goes on at the server: %s", s, now.does())
 		c.note("  stop it with: holon interrupt %s", timeline.OneLine(now.turn.TurnID))

@@ -48,6 +48,28 @@ func TestAttachAnswersQuestionsAndLeavesTheTurnAlone(t *testing.T) {
 	p.await(`left one "work"; no turn of it is active`)
 }
 
+// What is being stopped already is not said to go on.
+func TestAttachSaysThatATurnIsBeingInterrupted(t *testing.T) {
+	held := make(chan os.Signal, 8)
+	signal.Notify(held, syscall.SIGINT)
+	defer signal.Stop(held)
+	s := startServer(t)
+	s.want("run", "-d", "--thread=one", "/stubborn 600000")
+	s.want("interrupt", "one")
+	p := s.openTerminal("attach", "one")
+	p.await("interrupting")
+	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.exit(); code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+	p.await("left one; its turn is being interrupted at the server: interrupting, ")
+	if strings.Contains(p.seen.String(), "stop it with") {
+		t.Errorf("it is being stopped: %q", p.end())
+	}
+}
+
 func TestWhoMayNotAnswerIsNotAsked(t *testing.T) {
 	s := startServer(t)
 	s.want("run", "-d", "--thread=one", "/ask Delete it?\n/ask Really?")

@@ -66,7 +66,7 @@ func examineServer(g *globals, cmd *cobra.Command) (s *serverCheck, err error) {
 		s.finding.Level = sqlite.Error
 		s.finding.Text = redact(g.server, err.Error())
 		if hint := g.hint(err); hint != "" {
-			s.finding.Text += ". " + strings.ReplaceAll(hint, "\n", " ")
+			s.finding.Text += ". " + sentences(hint)
 		}
 	}
 	if err != nil {
@@ -115,6 +115,22 @@ func (s *serverCheck) describe(g *globals, who api.InitializeResult) string {
 		text += "; the token is from " + e.TokenFrom
 	}
 	return timeline.OneLine(text)
+}
+
+// sentences are the lines of a hint in one.
+func sentences(hint string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(hint, "\n") {
+		switch {
+		case b.Len() == 0:
+		case strings.ContainsRune(".,:", rune(b.String()[b.Len()-1])):
+			b.WriteString(" ")
+		default:
+			b.WriteString(". ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 func (s *serverCheck) close() {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -246,6 +247,8 @@ func (f finder) find(name string, kinds ...*nameKind) (named, error) {
 		return itself, ambiguous(name, found, all)
 	case looked != "":
 		return itself, fmt.Errorf("%s among %s: %w", inQuotes(name), looked, absent)
+	case len(name) < leastTyped && slices.ContainsFunc(all, func(n named) bool { return strings.HasSuffix(n.id, name) }):
+		absent = &hintedError{absent, fmt.Sprintf("A beginning or ending of an id takes at least %d characters.", leastTyped)}
 	}
 	return itself, fmt.Errorf("%s: %w", inQuotes(name), absent)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed82539d15/holon/cmd/holon/timeline"
+	"github.com/seed82539d15/holon/rpc/client"
 	"github.com/seed82539d15/holon/turns"
 )
 
@@ -34,7 +35,7 @@ effects outside of Holon are not undone.
 			}
 			raw, r, err := change[turns.RetryResult](c, "turn/retry", flags.key, flags.params("turn_id", s.turn.TurnID))
 			if err != nil {
-				return fmt.Errorf("%s: %w", s, err)
+				return ofRetry(fmt.Errorf("%s: %w", s, err), s)
 			}
 			if c.format != "text" {
 				return c.printData(raw, "")
@@ -52,4 +53,19 @@ effects outside of Holon are not undone.
 	}
 	flags.bind(cmd, false)
 	return cmd
+}
+
+// ofRetry adds to the error of a retry what to do instead, if the turn's state is why.
+func ofRetry(err error, s subject) error {
+	if !client.IsKind(err, "conflict") {
+		return err
+	}
+	thread, turn := timeline.OneLine(s.thread.ThreadID), timeline.OneLine(s.turn.TurnID)
+	switch s.turn.State {
+	case turns.Completed:
+		return &hintedError{err, `It has done its work. Another turn starts with: holon run --thread ` + thread + ` "…"`}
+	case turns.Active, turns.Queued:
+		return &hintedError{err, "It has not ended. See it with: holon attach " + thread + "; stop it with: holon interrupt " + turn}
+	}
+	return err
 }
