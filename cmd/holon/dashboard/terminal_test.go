@@ -326,7 +326,9 @@ func TestTheServerGoesAndComesBack(t *testing.T) {
 	term.AwaitText("The server is gone since", "Done (1)")
 	page.AwaitText("offline", "The server is gone since", "1 Allow  [y]")
 	w.serve("data")
-	back := func(screen string) bool { return !strings.Contains(screen, "gone") && !strings.Contains(screen, "offline") }
+	back := func(screen string) bool {
+		return !strings.Contains(screen, "gone") && !strings.Contains(screen, "offline")
+	}
 	term.Await("the connection is back", back)
 	page.Await("the connection is back", back)
 	page.AwaitText("■ interrupted", "not answered", "idle") // its question has ended with its turn

@@ -114,8 +114,8 @@ func (a *Ask) Lines(now time.Time, styles screen.Styles, cwd string, width, heig
 	}
 	lines = p.about(a.q, cwd)
 	if room := max(height-len(answers), 1); len(lines) > room && room > 1 {
-		more := fmt.Sprintf("  … %s, Enter opens the thread", screen.Plural(len(lines)-room+1, "more line"))
-		lines = append(lines[:room-1], styles.Dim.Paint(screen.Widest(width, more, "  … Enter opens the thread")))
+		more := fmt.Sprintf("… %s, Enter opens the thread", screen.Plural(len(lines)-room+1, "more line"))
+		lines = append(lines[:room-1], styles.Dim.Paint(screen.Widest(width, "  "+more, more, "… Enter opens the thread")))
 	} else if len(lines) > room {
 		lines = lines[:room]
 	}

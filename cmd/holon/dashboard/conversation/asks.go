@@ -22,6 +22,7 @@ const keptQuestions = 100
 type question struct {
 	id      string
 	turn    string
+	seq     int64 // of the newest event that is in it
 	content timeline.Content
 	subject *item      // what it is about; nil: it is not known …
 	unread  bool       // … and cannot be read
@@ -76,7 +77,7 @@ func (a *asks) put(now time.Time, it *item) {
 }
 
 func newQuestion(it *item) *question {
-	q := &question{id: it.id, turn: it.turn, content: it.content}
+	q := &question{id: it.id, turn: it.turn, seq: it.updated, content: it.content}
 	if q.content.Type == "question" && q.content.URL == "" {
 		q.form = form.New(q.content.Schema)
 	}

@@ -125,6 +125,32 @@ func TestAFormIsFilledInFieldByField(t *testing.T) {
 	p.shows("(2 of 2) name")
 }
 
+// What events tell while the open questions are read is newer than the answer.
+func TestAnOldListOfQuestionsIsNotBelievedMore(t *testing.T) {
+	p := newPage(t, 80, 24)
+	p.stored("q1", "pending", permission("Read a file", nil))
+	p.open()
+	p.send(screen.Connection{State: client.State{Kind: client.Lost}})
+	p.slow = true
+	p.send(screen.Connection{State: client.State{Kind: client.Resumed}})
+	var answers []screen.Done
+	for _, call := range p.kept {
+		answers = append(answers, p.answer(call))
+	}
+	p.item("q1", "t0", "completed", permission("Read a file", object{"outcome": object{"type": "selected", "option_id": "no"}}))
+	p.item("q2", "t0", "pending", permission("Remove a file", nil))
+	p.slow, p.kept = false, nil
+	for _, done := range answers {
+		p.send(done)
+	}
+	p.shows("? Remove a file", "→ Reject")
+	p.hides("1 of 2")
+	p.keys("<esc>", "a")
+	p.later(deadFor)
+	p.keys("y")
+	p.wants(screen.Respond{Item: "q2", Option: "once"})
+}
+
 func TestAQuestionWithoutAFormTakesTextOrJSON(t *testing.T) {
 	for text, want := range map[string]string{"blue": `"blue"`, `{"a":1}`: `{"a":1}`} {
 		p := newPage(t, 80, 24).open()

@@ -182,6 +182,7 @@ type (
 	itemsResult struct {
 		Items      []itemRow `json:"items"`
 		NextCursor string    `json:"next_cursor"`
+		LatestSeq  int64     `json:"latest_seq"`
 	}
 	turnsResult struct {
 		Turns      []*turnRow `json:"turns"`
@@ -222,7 +223,8 @@ func (in intake) begin(now time.Time) []screen.Action {
 }
 
 // judge takes the questions that are open. Others are gone, and read again to see how they
-// ended; of those that are known what was typed into them stays.
+// ended; of those that are known what was typed into them stays. What events have told
+// since the list was made is newer than the list.
 func (in intake) judge(now time.Time, result json.RawMessage) (out []screen.Action) {
 	var waiting itemsResult
 	decode(result, &waiting)
@@ -231,7 +233,7 @@ func (in intake) judge(now time.Time, result json.RawMessage) (out []screen.Acti
 		open[row.ItemID] = true
 	}
 	for _, q := range slices.Clone(in.m.asks.open) {
-		if !open[q.id] {
+		if !open[q.id] && q.seq <= waiting.LatestSeq {
 			in.m.asks.gone(now, q.id)
 			if in.m.history.item(q.id) != nil {
 				out = append(out, in.read(q.id)...)
@@ -239,7 +241,9 @@ func (in intake) judge(now time.Time, result json.RawMessage) (out []screen.Acti
 		}
 	}
 	for _, row := range waiting.Items {
-		in.m.asks.put(now, row.item())
+		if e := in.m.history.item(row.ItemID); e == nil || e.item.updated <= waiting.LatestSeq || e.item.status == "pending" {
+			in.m.asks.put(now, row.item())
+		}
 	}
 	in.leaveQuestion()
 	return out

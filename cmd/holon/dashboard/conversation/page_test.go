@@ -128,7 +128,7 @@ func (p *page) list(params map[string]any) any {
 				pending = append(pending, it)
 			}
 		}
-		return object{"items": pending}
+		return object{"items": pending, "latest_seq": p.seq}
 	}
 	if params["order"] == "asc" {
 		rows = p.items

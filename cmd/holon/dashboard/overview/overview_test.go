@@ -625,10 +625,13 @@ func TestThePanelShowsTheDiff(t *testing.T) {
 		t.Errorf("a key right after the change has come gives %v", got)
 	}
 	shown := text(m, later.Add(deadTime), 80, 24)
-	for _, part := range []string{"in /home/me/src/holon", "± modify a.go (+40 −0)", "+ one more", "more lines, Enter opens the thread", "1 Allow  [y]", "from now on", "3 Reject  [n]"} {
+	for _, part := range []string{"in /home/me/src/holon", "± modify a.go (+40 −0)", "+ one more", "more lines, Enter opens the thread", "Needs you (1)", "1 Allow  [y]", "from now on", "3 Reject  [n]"} {
 		if !strings.Contains(shown, part) {
 			t.Errorf("%q is missing:\n%s", part, shown)
 		}
+	}
+	if shown := text(m, later.Add(deadTime), 40, 10); !strings.Contains(shown, "more lines, Enter opens the thread") {
+		t.Errorf("in a small window:\n%s", shown)
 	}
 	for _, size := range [][2]int{{40, 10}, {30, 8}, {200, 60}} {
 		shown := text(m, later.Add(deadTime), size[0], size[1])

@@ -10,7 +10,7 @@ import (
 
 // panel is what is below the list: what the person is asked or types, else the
 // details of the selected thread. It takes at most half of the height, except
-// where the person types.
+// where the person types, or has to see what is asked.
 func (m *Model) panel(now time.Time, width, height int) []string {
 	switch {
 	case m.form != nil:
@@ -18,7 +18,11 @@ func (m *Model) panel(now time.Time, width, height int) []string {
 	case m.sure != nil:
 		return boxed(m.styles, screen.Wrap(m.sure.Question, width), width)
 	case m.asked != nil:
-		return m.asked.lines(m, now, width, max(height-2, 4))
+		room := height - 2
+		if height >= 20 { // some of the list stays
+			room -= height / 5
+		}
+		return m.asked.lines(m, now, width, max(room, 4))
 	case m.filter.open:
 		return []string{m.filter.line(width)}
 	}
