@@ -79,3 +79,23 @@ func TestAnEntryHasTheWordsOfAnAgentOnlyWithText(t *testing.T) {
 		}
 	}
 }
+
+// TestTitlesHaveNoEscapeSequences: nor do these hide a secret by parting it.
+func TestTitlesHaveNoEscapeSequences(t *testing.T) {
+	for title, want := range map[string]string{
+		"\x1b[31mred\x1b[0m \x1b]8;;http://x\x1b\\link\x1b]8;;\a\n\u202etwo": "red link two",
+		"\u009b1m👩\u200d🔬 \x00 lab":                                          "👩\u200d🔬 lab",
+		"ghp_SENTINEL01\x1b[1m23456789abcdefghijklmnopqr":                    "[redacted]",
+		strings.Repeat("\x1b[31m", 1000) + "end":                             "end",
+	} {
+		s := &Subscription{SubscriptionID: "s", On: []On{OnFinal}}
+		c, err := s.Choose(Event{Seq: 1, ThreadID: "a", Method: notify.TurnCompleted, Params: []byte(
+			`{"seq":1,"thread_id":"a","turn_id":"t","timestamp":"2026-11-21T10:00:00.000Z","state":"completed"}`)})
+		if err != nil || c == nil {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		if got := s.Envelope(c, Material{LogID: "log_12345678", Title: title}).Data.Title; got != want {
+			t.Errorf("%q is sent as %q, want %q", title, got, want)
+		}
+	}
+}

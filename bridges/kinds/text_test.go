@@ -73,3 +73,13 @@ func TestCommandsAreShownForIDsOnly(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatPeopleAreShownHasNoEscapeSequences(t *testing.T) {
+	const text = "\x1b[31mred\x1b[0m\r\n\x1b]0;title\x1b\\two\u009b0m\x00 👩\u200d🔬"
+	if got, want := lines(text), "red\ntwo 👩\u200d🔬"; got != want {
+		t.Errorf("lines: %q, want %q", got, want)
+	}
+	if got, want := oneLine(text, 100), "red two 👩\u200d🔬"; got != want {
+		t.Errorf("one line: %q, want %q", got, want)
+	}
+}

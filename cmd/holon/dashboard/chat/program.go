@@ -151,12 +151,21 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tick:
 		if msg.at.Equal(p.tickAt) {
 			p.tickAt = time.Time{}
-			cmds = p.send(now, p.top(), screen.Tick{})
+			cmds = p.ticked(now)
 		}
 	default:
 		return p, nil
 	}
 	return p, tea.Batch(append(cmds, p.schedule(now))...)
+}
+
+// ticked tells the page that it changes by time, unless a message that came before the
+// timer has had it drawn: else a flood of events would be drawn twice a frame.
+func (p *program) ticked(now time.Time) []tea.Cmd {
+	if next := p.top().page.Changes(now); next.IsZero() || next.After(now) {
+		return nil
+	}
+	return p.send(now, p.top(), screen.Tick{})
 }
 
 // forPage gives the answer to a request to the page that asked, if it is still there.
