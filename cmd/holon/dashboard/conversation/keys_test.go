@@ -16,7 +16,7 @@ import (
 func busy(t *testing.T, question object) *page {
 	p := newPage(t, 80, 24)
 	p.below = []object{child("a", thread, 1, "idle", 1), child("b", thread, 1, "idle", 2), child("c", thread, 1, "idle", 3)}
-	for i := range 100 {
+	for i := range 60 {
 		p.stored(fmt.Sprintf("i%d", i), "completed", object{"type": "tool_call", "title": fmt.Sprint("Read ", i), "output": "a\nb\n"})
 	}
 	p.open()
