@@ -82,8 +82,15 @@ func (m *Model) Thread(id string) (Thread, bool) {
 // "" if none does.
 func (m *Model) NextWaiting(after string) string { return m.list.nextWaiting(after) }
 
-// Select selects a thread, whose row comes into sight.
+// Select selects a thread, whose row comes into sight: also if the filter hides it, or if
+// it is a row only since it asks, and the rows stay as they are after a key.
 func (m *Model) Select(id string) {
+	if t := m.list.threads[id]; t != nil && m.list.index(id) < 0 {
+		if !m.list.matches(t) {
+			m.list.filter = ""
+		}
+		m.arrangeNow()
+	}
 	m.list.selected = id
 	m.list.find()
 }

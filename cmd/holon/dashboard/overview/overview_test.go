@@ -369,6 +369,25 @@ func TestNextWaitingGoesAround(t *testing.T) {
 	}
 }
 
+// The key for the next thread that waits leads to its row at once, whatever is filtered, and
+// although the rows stay as they are after a key.
+func TestTheNextThatWaitsComesIntoSight(t *testing.T) {
+	child := Thread{ID: "thread_child", Level: 1, LatestSeq: 1, Summary: Summary{Title: "look around", Status: statusWorking, Since: noon}}
+	m := loaded(append(five(), child)...)
+	press(m, noon, "/")
+	press(m, noon, "D", "o", "c", "enter")
+	child.LatestSeq, child.Summary.Status = 2, statusWaiting
+	m.Update(noon.Add(time.Second), Listed{Threads: []Thread{child}})
+	m.Select(child.ID)
+	if shown := text(m, noon.Add(time.Second), 80, 24); m.Selected() != child.ID || !strings.Contains(shown, "? look around") {
+		t.Errorf("selected is %q:\n%s", m.Selected(), shown)
+	}
+	m.Select("thread_unknown")
+	if m.Selected() == "thread_unknown" {
+		t.Error("a thread is selected that is not there")
+	}
+}
+
 func TestWhileYouWereAway(t *testing.T) {
 	m := loaded(five()...)
 	got := m.seen()
