@@ -123,6 +123,7 @@ soak: ## Slow readers, reconnects and load for SOAK=10m
 test-agents: ## Try real agents: AGENTS="opencode codex claude gemini" (installs what is missing, up to 460 MB each)
 	@test -n "$(AGENTS)" || { echo 'which ones? make test-agents AGENTS="opencode codex claude gemini"' >&2; exit 2; }
 	$(GO) run ./testagents/realagents/install $(AGENTS)
+	HOLON_TEST_AGENTS="$(AGENTS)" $(GO) test -count=1 -timeout 10m -v -run TestFiveAgentsOnThreeTerminals ./cmd/holon/dashboard
 	HOLON_TEST_AGENTS="$(AGENTS)" $(GO) test -count=1 -timeout 60m -v -run TestRealAgents ./testagents/realagents
 
 .PHONY: test-toon

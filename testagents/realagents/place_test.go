@@ -123,27 +123,10 @@ func (p *place) furnish(t *testing.T) {
 		t.Fatal(err)
 	}
 	launch.Env[markName] = p.mark
-	if err := os.WriteFile(filepath.Join(p.root, "holon.toml"), []byte(launch.config(p.agent.Name)), 0o600); err != nil {
+	config := launch.Config(p.agent.Name) + fmt.Sprintf("\n[sources.github]\nkind = \"github\"\nsecret = %q\n", webhookSecret)
+	if err := os.WriteFile(filepath.Join(p.root, "holon.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// config returns what a user would write to use the agent.
-func (l Launch) config(name string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "default_agent = %q\n\n[agents.%s]\nkind = \"acp\"\ncancel_seconds = 5\nhandover = true\nchild_agents = [%q, \"echo\"]\ncommand = [", name, name, name)
-	for i, word := range l.Command {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(strconv.Quote(word))
-	}
-	fmt.Fprintf(&b, "]\n\n[agents.%s.env]\n", name)
-	for key, value := range l.Env {
-		fmt.Fprintf(&b, "%s = %q\n", key, value)
-	}
-	fmt.Fprintf(&b, "\n[sources.github]\nkind = \"github\"\nsecret = %q\n", webhookSecret)
-	return b.String()
 }
 
 // start starts the server and follows its log from the beginning.

@@ -4,10 +4,28 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strconv"
+	"strings"
 )
 
 // The settings of each agent point it to the mock model and keep it from using
 // the network otherwise. Paths of files are relative to the home directory.
+
+// Config returns the configuration of a server whose default agent this is. The agent
+// may let agents of its own kind work, and echo.
+func (l Launch) Config(name string) string {
+	words := make([]string, len(l.Command))
+	for i, word := range l.Command {
+		words[i] = strconv.Quote(word)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "default_agent = %q\n\n[agents.%s]\nkind = \"acp\"\ncancel_seconds = 5\nhandover = true\nchild_agents = [%q, \"echo\"]\ncommand = [%s]\n\n[agents.%s.env]\n",
+		name, name, name, strings.Join(words, ", "), name)
+	for key, value := range l.Env {
+		fmt.Fprintf(&b, "%s = %q\n", key, value)
+	}
+	return b.String()
+}
 
 // anyKey is the API key for agents that want one; the mock model checks none.
 const anyKey = "mock"

@@ -15,11 +15,13 @@ import (
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/terminaltest"
 	"github.com/seed82539d15/holon/rpc/client"
+	"github.com/seed82539d15/holon/testagents/acptest"
 )
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		terminaltest.Remove()
+		acptest.Clean()
 		os.Exit(code)
 	}))
 }
@@ -56,7 +58,13 @@ func (w *world) env(data string) []string {
 // serve starts a server until the test ends.
 func (w *world) serve(data string, flags ...string) {
 	w.t.Helper()
-	server := exec.Command(w.holon, append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)...)
+	w.serveOn("127.0.0.1:0", data, flags...)
+}
+
+// serveOn starts a server on an address until the test ends, or kills it.
+func (w *world) serveOn(listen, data string, flags ...string) *exec.Cmd {
+	w.t.Helper()
+	server := exec.Command(w.holon, append([]string{"serve", "--listen", listen}, flags...)...)
 	server.Env = append(os.Environ(), w.env(data)...)
 	if err := server.Start(); err != nil {
 		w.t.Fatal(err)
@@ -67,6 +75,7 @@ func (w *world) serve(data string, flags ...string) {
 		_ = server.Wait()
 	})
 	w.ready(data)
+	return server
 }
 
 // ready waits until the server of a data directory answers.

@@ -16,7 +16,7 @@ import (
 
 // patience bounds each wait for a screen. It is long, because the machine may be
 // busy: a test that passes never waits for its end.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // poll is the time between two looks at the screen.
 const poll = 20 * time.Millisecond
