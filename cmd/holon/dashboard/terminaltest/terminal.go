@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -138,6 +139,12 @@ func (term *Terminal) Clipboard() string {
 	return term.tmux("show-buffer")
 }
 
+// Clipboards lists what any program has put on the clipboard, "" for nothing.
+func (term *Terminal) Clipboards() string {
+	term.t.Helper()
+	return term.tmux("list-buffers")
+}
+
 // Await waits until the screen is as a test wants it, and returns it.
 func (term *Terminal) Await(what string, is func(screen string) bool) string {
 	term.t.Helper()
@@ -184,4 +191,30 @@ func (term *Terminal) AwaitEnd() int {
 		return true
 	})
 	return code
+}
+
+// Record keeps all that the program writes from now on. The result reads it, after all that
+// is on the screen.
+func (term *Terminal) Record() (written func() string) {
+	term.t.Helper()
+	path := filepath.Join(filepath.Dir(term.socket), "written")
+	term.tmux("pipe-pane", "-O", "cat > "+path)
+	return func() string {
+		term.t.Helper()
+		var text []byte
+		term.Await("what is written is recorded", func(string) bool {
+			before := len(text)
+			text, _ = os.ReadFile(path) // it may not be there yet
+			return len(text) > 0 && len(text) == before
+		})
+		return string(text)
+	}
+}
+
+// Modes are the first and the last line that scroll, and whether the terminal reports the
+// mouse, inserts, counts from where it scrolls, and wraps.
+func (term *Terminal) Modes() []string {
+	term.t.Helper()
+	return strings.Fields(term.tmux("display-message", "-p",
+		"#{scroll_region_upper} #{scroll_region_lower} #{mouse_any_flag} #{insert_flag} #{origin_flag} #{wrap_flag}"))
 }
