@@ -207,14 +207,14 @@ func (d *desk) find(term *terminaltest.Terminal, sign, title string) string {
 	return found
 }
 
-// open opens the page of a thread.
+// open opens the page of a thread, and waits until the thread has been read.
 func (d *desk) open(term *terminaltest.Terminal, sign, title string) {
 	d.t.Helper()
 	begins := []rune(d.find(term, sign, title))
 	begins = begins[:min(7, len(begins))] // the page has less room for it
 	term.Keys("Enter")
 	term.Await(fmt.Sprintf("the page of %s, which begins with %q", title, string(begins)), func(screen string) bool {
-		return strings.HasPrefix(screen, string(begins)) && strings.Contains(screen, "─ Enter ")
+		return strings.HasPrefix(screen, string(begins)) && strings.Contains(screen, "─ Enter ") && !strings.Contains(firstLine(screen), "reading")
 	})
 }
 

@@ -78,6 +78,7 @@ func (d *desk) startChild() {
 	child := d.call("thread/start", map[string]any{"title": childTitle, "agent": "echo", "parent": parent})
 	d.threads[childTitle] = child["thread_id"].(string)
 	d.turn(childTitle, childPrompt, map[string]any{"title": childTitle, "parent": parent})
+	d.large.AwaitText("├ child " + childTitle) // although the parent does nothing
 	d.does(children, "say I wait for it")
 }
 
