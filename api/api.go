@@ -37,6 +37,9 @@ type Services struct {
 	Logs       *logring.Ring // nil: holon/logStream has no lines
 	Log        *zap.Logger   // nil: nothing is logged
 	Streams    func() int    // how many streams are open; nil: 0
+	// Directory is where an agent works for a thread with this cwd; "" = nowhere that
+	// is known. It must not block. nil: in the cwd.
+	Directory func(agent, cwd string) string
 
 	// InboxReader reads inboxes. It is needed if there are Inboxes.
 	InboxReader inbox.Reader
@@ -88,6 +91,9 @@ func New(s Services) (*API, error) {
 	}
 	if a.Streams == nil {
 		a.Streams = func() int { return 0 }
+	}
+	if a.Directory == nil {
+		a.Directory = func(_, cwd string) string { return cwd }
 	}
 	a.Limits, a.startedAt = a.Limits.withDefaults(), notify.TimeOf(a.StartedAt)
 	a.open, a.shut = context.WithCancel(context.Background())

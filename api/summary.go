@@ -26,10 +26,12 @@ type Worktrees interface {
 
 var _ Worktrees = (*worktree.Cache)(nil)
 
-// ThreadSummary is what a person sees of a thread at a glance. Git is of its directory,
-// nil if that is in no repository, or nothing is known yet.
+// ThreadSummary is what a person sees of a thread at a glance. Cwd is where its agent
+// works: the thread's own cwd, if it has one. Git is of that directory, nil if it is in no
+// repository, or nothing is known yet.
 type ThreadSummary struct {
 	turns.Summary
+	Cwd string          `json:"cwd,omitzero"`
 	Git *worktree.State `json:"git,omitzero"`
 }
 
@@ -58,22 +60,43 @@ func (h *Handlers) summaryOf(ctx context.Context, threadID string) (*ThreadSumma
 	if err != nil || len(l.Rows) == 0 {
 		return nil, err
 	}
-	return &ThreadSummary{Summary: l.Rows[0].Summary, Git: h.gitOf(l.Rows)[l.Rows[0].Thread.Cwd]}, nil
+	dirs := h.directoriesOf(l.Rows)
+	return &ThreadSummary{Summary: l.Rows[0].Summary, Cwd: dirs[0], Git: h.gitOf(l.Rows, dirs)[dirs[0]]}, nil
 }
 
 // maxGitDirectories bounds the directories of one page that git is asked about.
 const maxGitDirectories = 50
 
+// directoriesOf returns where the agents of threads work. What holds for the threads of
+// an agent without a cwd is looked up once.
+func (h *Handlers) directoriesOf(rows []turns.Summarized) []string {
+	dirs, without := make([]string, len(rows)), map[string]string{}
+	for i := range rows {
+		t := &rows[i].Thread
+		if t.Cwd != "" {
+			dirs[i] = h.api.Directory(t.Agent, t.Cwd)
+			continue
+		}
+		dir, known := without[t.Agent]
+		if !known {
+			dir = h.api.Directory(t.Agent, "")
+			without[t.Agent] = dir
+		}
+		dirs[i] = dir
+	}
+	return dirs
+}
+
 // gitOf returns what is known of the directories of threads that are not closed: of those
 // where something has happened last.
-func (h *Handlers) gitOf(rows []turns.Summarized) map[string]*worktree.State {
+func (h *Handlers) gitOf(rows []turns.Summarized, directories []string) map[string]*worktree.State {
 	if h.api.Worktrees == nil {
 		return nil
 	}
 	latest := map[string]int64{}
 	for i := range rows {
-		if t := &rows[i].Thread; t.Cwd != "" && t.State != threads.Closed {
-			latest[t.Cwd] = max(latest[t.Cwd], t.LatestSeq)
+		if t, dir := &rows[i].Thread, directories[i]; dir != "" && t.State != threads.Closed {
+			latest[dir] = max(latest[dir], t.LatestSeq)
 		}
 	}
 	dirs := slices.SortedFunc(maps.Keys(latest), func(a, b string) int { return cmp.Compare(latest[b], latest[a]) })
@@ -95,11 +118,12 @@ func (h *Handlers) listSummaries(ctx context.Context, q threads.Query) (ThreadLi
 		rows[i] = l.Rows[i].Thread
 	}
 	views, err := h.viewsOf(ctx, rows)
-	git := h.gitOf(l.Rows)
+	dirs := h.directoriesOf(l.Rows)
+	git := h.gitOf(l.Rows, dirs)
 	for i := range views {
-		views[i].Summary = &ThreadSummary{Summary: l.Rows[i].Summary}
+		views[i].Summary = &ThreadSummary{Summary: l.Rows[i].Summary, Cwd: dirs[i]}
 		if rows[i].State != threads.Closed {
-			views[i].Summary.Git = git[rows[i].Cwd]
+			views[i].Summary.Git = git[dirs[i]]
 		}
 	}
 	return ThreadListResult{Threads: views, NextCursor: l.Next, LatestSeq: l.Latest}, err

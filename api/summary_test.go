@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -22,11 +23,12 @@ type glances struct {
 	asked  []turns.SummaryQuery
 	latest int64
 	fresh  int // how many it has made
+	agent  string
 }
 
 func (g *glances) Summaries(_ context.Context, q turns.SummaryQuery) (l turns.List[turns.Summarized], err error) {
 	g.asked = append(g.asked, q)
-	s := turns.Summarized{Thread: threads.Thread{ThreadID: "own", LatestSeq: g.latest}}
+	s := turns.Summarized{Thread: threads.Thread{ThreadID: "own", Agent: g.agent, LatestSeq: g.latest}}
 	if known, at := q.Known("own"); known != nil && at == g.latest {
 		s.Summary = *known
 	} else {
@@ -145,7 +147,7 @@ func (w *trees) Get(dir string) *worktree.State {
 
 func TestGitIsAskedAboutTheDirectoriesOfOpenThreads(t *testing.T) {
 	w := &trees{}
-	h := &Handlers{api: &API{Services: Services{Worktrees: w}}}
+	h := &Handlers{api: &API{Services: Services{Worktrees: w, Directory: func(_, cwd string) string { return cwd }}}}
 	rows := []turns.Summarized{
 		{Thread: threads.Thread{Cwd: "/old", LatestSeq: 3, State: threads.Running}},
 		{Thread: threads.Thread{Cwd: "/new", LatestSeq: 1, State: threads.Paused}},
@@ -153,18 +155,54 @@ func TestGitIsAskedAboutTheDirectoriesOfOpenThreads(t *testing.T) {
 		{Thread: threads.Thread{Cwd: "/closed", LatestSeq: 8, State: threads.Closed}},
 		{Thread: threads.Thread{LatestSeq: 7, State: threads.Running}},
 	}
-	if got := h.gitOf(rows); len(got) != 2 || got["/new"].Branch != "/new" || !slices.Equal(w.asked, []string{"/new", "/old"}) {
+	git := func() map[string]*worktree.State { return h.gitOf(rows, h.directoriesOf(rows)) }
+	if got := git(); len(got) != 2 || got["/new"].Branch != "/new" || !slices.Equal(w.asked, []string{"/new", "/old"}) {
 		t.Errorf("asked about %q: %v", w.asked, got)
 	}
 	for i := range 200 {
 		rows = append(rows, turns.Summarized{Thread: threads.Thread{Cwd: fmt.Sprint("/", i), LatestSeq: int64(10 + i)}})
 	}
 	w.asked = nil
-	if got := h.gitOf(rows); len(got) != maxGitDirectories || len(w.asked) != maxGitDirectories || w.asked[0] != "/199" {
+	if got := git(); len(got) != maxGitDirectories || len(w.asked) != maxGitDirectories || w.asked[0] != "/199" {
 		t.Errorf("asked about %d: %q", len(w.asked), w.asked)
 	}
 	h.api.Worktrees = nil
-	if got := h.gitOf(rows); len(got) != 0 {
+	if got := git(); len(got) != 0 {
 		t.Errorf("%v", got)
+	}
+}
+
+// Where threads without a cwd work is looked up once for an agent, and their directories
+// count in the bound as all others.
+func TestThreadsWithoutACwdShowWhereTheirAgentWorks(t *testing.T) {
+	a, g := newGlances(t)
+	w, looked := &trees{}, 0
+	a.Worktrees = w
+	a.Directory = func(agent, cwd string) string {
+		looked++
+		if agent == "nowhere" {
+			return cwd
+		}
+		return cmp.Or(cwd, "/of/"+agent)
+	}
+	h := &Handlers{api: a}
+	var rows []turns.Summarized
+	for i := range 1000 {
+		rows = append(rows, turns.Summarized{Thread: threads.Thread{Agent: []string{"a", "b", "nowhere"}[i%3], LatestSeq: int64(i)}})
+	}
+	rows = append(rows, turns.Summarized{Thread: threads.Thread{Agent: "nowhere", Cwd: "/own"}})
+	dirs := h.directoriesOf(rows)
+	if got := []string{dirs[0], dirs[1], dirs[2], dirs[999], dirs[1000]}; !slices.Equal(got, []string{"/of/a", "/of/b", "", "/of/a", "/own"}) || looked != 4 {
+		t.Errorf("directories %q after %d look-ups", got, looked)
+	}
+	if h.gitOf(rows, dirs); !slices.Equal(w.asked, []string{"/of/a", "/of/b", "/own"}) {
+		t.Errorf("git is asked about %q", w.asked)
+	}
+	g.agent = "a"
+	for method, params := range map[string]string{"thread/list": `{"view":"summary"}`, "thread/read": `{"thread_id":"own"}`} {
+		rep, _ := a.Call(context.Background(), method, jsontext.Value(params), Call{})
+		if rep.Err != nil || !strings.Contains(string(rep.Result), `"cwd":"/of/a","git":{"branch":"/of/a"`) {
+			t.Errorf("%s: %s, %v", method, rep.Result, rep.Err)
+		}
 	}
 }

@@ -17,6 +17,7 @@ type agent struct {
 	configurer  turns.Configurer // nil: its threads have no settings
 	forker      turns.Forker     // nil: its conversations cannot be forked
 	service     turns.Service    // nil: it does nothing outside of its turns
+	local       turns.Local      // nil: it works in no directory that the server knows
 	access      turns.Granter    // nil: its workers get no access to the server
 }
 
@@ -28,6 +29,7 @@ func newAgent(is turns.Agent) *agent {
 	g.configurer, _ = is.(turns.Configurer)
 	g.forker, _ = is.(turns.Forker)
 	g.service, _ = is.(turns.Service)
+	g.local, _ = is.(turns.Local)
 	if equipped, ok := is.(turns.Equipped); ok {
 		g.access = equipped.Access()
 	}

@@ -93,6 +93,18 @@ func (e *Engine) Agents() []turns.AgentInfo {
 	return out
 }
 
+// Directory is where the agent of this name works for a thread with this cwd: the cwd,
+// if it has one. It is "" where the server knows none: of agents that write no files, of
+// workers, and of agents that are no longer configured.
+func (e *Engine) Directory(agent, cwd string) string {
+	if local := e.rules.agents.of(agent).local; local != nil {
+		if dir, err := local.Directory(cwd); err == nil {
+			return dir
+		}
+	}
+	return cwd
+}
+
 // agentInfo is the agent's own info with what the engine knows. An agent that
 // gives no state is ready.
 func (e *Engine) agentInfo(name string) turns.AgentInfo {

@@ -77,6 +77,16 @@ type Stopper interface {
 	StopWithin() time.Duration
 }
 
+// Local is an Agent that works in a directory of this machine. One that is not writes
+// nowhere, or the server does not know where.
+type Local interface {
+	Agent
+	// Directory is where it works for a thread with this cwd, which may be "". It is
+	// where the next turn would start: what has a session stays where that was opened.
+	// It must not block. The error says why there is none.
+	Directory(cwd string) (string, error)
+}
+
 // Service is an Agent that also works between turns, such as one with processes
 // that outlive a turn. The engine's Run calls Serve once, in a separate
 // goroutine, before it starts any queued turn. A prompt may come before Serve

@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed82539d15/holon/agents/process"
 	"github.com/seed82539d15/holon/items"
 	"github.com/seed82539d15/holon/turns"
 )
@@ -292,9 +292,18 @@ func (a *Agent) closeSession(s *session) {
 	}
 }
 
+// Directory implements turns.Local.
+func (a *Agent) Directory(cwd string) (string, error) {
+	dir, err := process.Directory(cwd, a.cfg.Cwd)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Clean(dir), nil
+}
+
 // cwd is the absolute working directory of a session.
 func (a *Agent) cwd(dir string) (string, error) {
-	abs, err := filepath.Abs(cmp.Or(dir, a.cfg.Cwd)) // "" is the server's own
+	abs, err := a.Directory(dir)
 	if err != nil {
 		return "", &Problem{Kind: ProblemCwd, Message: "the server's working directory is gone", Hint: "Give the thread a cwd"}
 	}

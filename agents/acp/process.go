@@ -174,11 +174,9 @@ func (pr *proc) live() {
 // the next one finds the process.
 func (pr *proc) begin() (forget func(), err error) {
 	cfg := &pr.a.cfg
-	dir := cfg.Cwd
-	if dir == "" {
-		if dir, err = os.Getwd(); err != nil {
-			return nil, &Problem{Kind: ProblemCwd, Message: "the server's working directory is gone", Hint: "Give the agent a cwd"}
-		}
+	dir, err := process.Directory("", cfg.Cwd)
+	if err != nil {
+		return nil, &Problem{Kind: ProblemCwd, Message: "the server's working directory is gone", Hint: "Give the agent a cwd"}
 	}
 	cmd, err := process.Command(cfg.Command, dir)
 	if err != nil {

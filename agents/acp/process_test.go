@@ -183,6 +183,26 @@ func TestRelativeCwdIsRefused(t *testing.T) {
 	}
 }
 
+// What summaries say of the directory is what the agent's session gets.
+func TestSessionsOpenWhereTheAgentSaysThatItWorks(t *testing.T) {
+	agents, threads := t.TempDir(), t.TempDir()
+	servers, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct{ agents, threads, want string }{
+		{"", "", servers}, {agents, "", agents}, {agents, threads, threads}, {"", threads + "/../" + filepath.Base(threads), threads},
+	} {
+		r := bad(t, "", func(cfg *Config) { cfg.Cwd = c.agents })
+		sink := agenttest.NewSink(t)
+		out := r.thread(fmt.Sprint("t", i)).with(t.Context(), sink, turns.Prompt{Cwd: c.threads}, "cwd")
+		says, err := r.Directory(c.threads)
+		if out.State != turns.Completed || err != nil || said2(sink) != c.want || says != c.want {
+			t.Errorf("%+v: a session in %q (%+v), it says %q, %v", c, said2(sink), out.Failure, says, err)
+		}
+	}
+}
+
 func TestFailedStartsAreSpacedOut(t *testing.T) {
 	r := bad(t, "exit=1:no")
 	for i := range 3 {

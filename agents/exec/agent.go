@@ -81,6 +81,9 @@ func New(name string, cfg Config) (*Agent, error) {
 // Info describes the agent.
 func (a *Agent) Info() turns.AgentInfo { return turns.AgentInfo{Name: a.name, Kind: Kind} }
 
+// Directory implements turns.Local.
+func (a *Agent) Directory(cwd string) (string, error) { return process.Directory(cwd, a.cfg.Cwd) }
+
 // Close kills the process groups of all prompts that still run and waits until
 // they are reaped. Later prompts fail. The server calls it last, after the
 // turns have had time to end. It may be called twice.

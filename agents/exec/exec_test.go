@@ -164,6 +164,13 @@ func TestWorkingDirectoryIsTheThreadsElseTheAgents(t *testing.T) {
 	if sink, _ := prompt(t, a, turns.Prompt{ThreadID: "t", Cwd: threads}, ""); said(sink) != threads+"\n"+threads+"\n" {
 		t.Errorf("ran in %q, want %s", said(sink), threads)
 	}
+	a = shell(t, "pwd", func(c *Config) { c.Cwd = "" })
+	for _, cwd := range []string{"", threads} { // what summaries say of the directory
+		sink, _ := prompt(t, a, turns.Prompt{ThreadID: "t", Cwd: cwd}, "")
+		if dir, err := a.Directory(cwd); err != nil || said(sink) != dir+"\n" {
+			t.Errorf("with the cwd %q it ran in %q, and says %q, %v", cwd, said(sink), dir, err)
+		}
+	}
 }
 
 func realDir(t *testing.T) string {

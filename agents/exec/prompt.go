@@ -1,9 +1,7 @@
 package exec
 
 import (
-	"cmp"
 	"fmt"
-	"os"
 	osexec "os/exec"
 	"strconv"
 	"strings"
@@ -57,13 +55,9 @@ func (c *Config) keepsStdin() bool { return c.Input == InputJSON && c.Output == 
 // command is the process of a prompt, not started. The error says, for a
 // person, why it cannot be started.
 func (c *Config) command(p *turns.Prompt, given access) (*osexec.Cmd, error) {
-	dir := cmp.Or(p.Cwd, c.Cwd)
-	if dir == "" {
-		wd, err := os.Getwd()
-		if err != nil {
-			return nil, fmt.Errorf("the server's working directory is gone; give the thread a cwd: %w", err)
-		}
-		dir = wd
+	dir, err := process.Directory(p.Cwd, c.Cwd)
+	if err != nil {
+		return nil, err
 	}
 	cmd, err := process.Command(c.Command, dir)
 	if err != nil {

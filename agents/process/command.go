@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -53,6 +54,20 @@ func Command(command []string, dir string) (*exec.Cmd, error) {
 	}
 	cmd.Dir = dir
 	return cmd, nil
+}
+
+// Directory is where an agent works for a thread: in the thread's cwd, else in the
+// agent's own, else in the server's. Those that are given are absolute, "" is none. An
+// error is for a person: the server's directory is gone.
+func Directory(threads, agents string) (string, error) {
+	if dir := cmp.Or(threads, agents); dir != "" {
+		return dir, nil
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("the server's working directory is gone; give the thread a cwd: %w", err)
+	}
+	return dir, nil
 }
 
 func checkDir(dir string) error {

@@ -7,6 +7,7 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -60,10 +61,16 @@ func TestArchiveOfAReleaseIsWholeAndReproducible(t *testing.T) {
 	if sums[0] != sums[1] {
 		t.Errorf("two builds differ:\n%s%s", sums[0], sums[1])
 	}
-	for line := range strings.Lines(command(t, first, "tar", "--numeric-owner", "-tvzf", name+".tar.gz")) {
-		if !strings.Contains(line, " 0/0 ") || !strings.HasPrefix(line, "drwxr-xr-x") && !strings.HasPrefix(line, "-rw-r--r--") && !strings.HasSuffix(line, name+"/holon\n") {
+	listed := command(t, first, "tar", "--numeric-owner", "-tvzf", name+".tar.gz")
+	executable := regexp.MustCompile(`^-rwxr-xr-x .* ` + regexp.QuoteMeta(name) + `/(holon|docs/examples/.*\.(py|sh|js))\n$`)
+	for line := range strings.Lines(listed) {
+		if !strings.Contains(line, " 0/0 ") || !strings.HasPrefix(line, "drwxr-xr-x") && !strings.HasPrefix(line, "-rw-r--r--") && !executable.MatchString(line) {
 			t.Errorf("owner or mode: %s", line)
 		}
+	}
+
+	if script := "-rwxr-xr-x 0/0 "; !regexp.MustCompile(script + `.*/docs/examples/agent\.sh\n`).MatchString(listed) {
+		t.Errorf("the examples cannot be executed:\n%s", listed)
 	}
 
 	empty := t.TempDir()
@@ -93,5 +100,8 @@ func TestArchiveOfAReleaseIsWholeAndReproducible(t *testing.T) {
 		if err != nil || !strings.Contains(string(data), files[file]) {
 			t.Errorf("%s: %v; it must have %q", file, err, files[file])
 		}
+	}
+	if packed, all := checkLinks(t, tree), documentsOf(t, "../.."); !slices.Equal(packed, all) {
+		t.Errorf("the documents are %q, want those of the repository: %q", packed, all)
 	}
 }

@@ -39,11 +39,15 @@ func TestAgentsHaveThePolicyThatIsConfigured(t *testing.T) {
 		if w, ok := agent.(turns.Remote); ok != (kind == config.KindWorker) || ok && w.Leases() != (turns.LeasePolicy{Lease: time.Second, ClaimTimeout: -1}) {
 			t.Errorf("%s: %v %v", kind, ok, agent)
 		}
+		if works := kind == config.KindACP || kind == config.KindExec; is[turns.Local](agent) != works {
+			t.Errorf("%s works in a directory of this machine: %v", kind, !works)
+		}
 		// The policy does not hide the agent's other interfaces.
 		if kind == config.KindACP {
 			for what, ok := range map[string]bool{
 				"turns.Service": is[turns.Service](agent), "turns.Configurer": is[turns.Configurer](agent),
 				"turns.Forker": is[turns.Forker](agent), "turns.Stopper": is[turns.Stopper](agent),
+				"turns.Local": is[turns.Local](agent),
 			} {
 				if !ok {
 					t.Errorf("the acp agent is no %s", what)

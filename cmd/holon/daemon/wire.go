@@ -33,6 +33,7 @@ func (d *daemon) newWire(ctx context.Context, observed *storeMetrics) error {
 			Cursors:    cursors.New(cursors.Config{Log: d.store, Reader: d.store.View(), Scanned: d.deliveries.service.Scanned}),
 			Tokens:     d.tokens,
 			BindAccess: d.grants.Bind,
+			Directory:  d.engine.Directory,
 			Deliveries: d.deliveries.service, Worktrees: d.worktrees, Logs: d.logs, Log: d.log.Named("rpc"),
 			Version: d.Version, StartedAt: d.startedAt, DefaultThread: d.cfg.DefaultThread, ChildAgents: childAgents(d.cfg), Limits: d.limits(),
 		},

@@ -179,7 +179,7 @@ func (f *feed) deliver(threads []thread, whole bool) {
 	for i, t := range threads {
 		rows[i] = t.Thread
 		f.today.sessions[t.ID] = t.Session != ""
-		if delete(f.working, t.ID); t.Cwd != "" && !t.Closed() {
+		if delete(f.working, t.ID); t.Summary.Cwd != "" && !t.Closed() {
 			f.working[t.ID] = t.LatestSeq
 		}
 		if t.Level > 0 && f.parents[t.ID] == "" {

@@ -190,10 +190,10 @@ func TestDirectoriesAreReadAgain(t *testing.T) {
 	}
 	var all []thread
 	for i := range directoriesMost + 3 {
-		one := thread{Thread: overview.Thread{ID: fmt.Sprint("t", i), Cwd: "/src", LatestSeq: int64(i + 1)}}
+		one := thread{Thread: overview.Thread{ID: fmt.Sprint("t", i), LatestSeq: int64(i + 1), Summary: overview.Summary{Cwd: "/src"}}}
 		all = append(all, one)
 	}
-	all[directoriesMost+2].Cwd = ""
+	all[directoriesMost+2].Summary.Cwd = ""
 	all[directoriesMost+1].Summary.Status = "closed"
 	f.deliver(all, true)
 	f.noteDirectories()

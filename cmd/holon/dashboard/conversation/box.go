@@ -37,7 +37,7 @@ func (d drawing) questionBox(p *painter, room int) (rows []string, x, y int) {
 		}
 		answers, y = answers[first:first+most-2], y-first
 	}
-	about := p.about(q, d.m.thread.Cwd)
+	about := p.about(q, d.m.thread.Summary.Cwd)
 	window := most - 1 - len(answers)
 	v.subjectMost = 0
 	hidden := len(about) - window

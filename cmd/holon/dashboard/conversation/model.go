@@ -68,9 +68,11 @@ type threadRow struct {
 	ThreadID string `json:"thread_id"`
 	Title    string `json:"title"`
 	Agent    string `json:"agent"`
-	Cwd      string `json:"cwd"`
 	State    string `json:"state"`
-	Parent   *struct {
+	Summary  struct {
+		Cwd string `json:"cwd"` // where the agent works
+	} `json:"summary"`
+	Parent *struct {
 		ThreadID string `json:"thread_id"`
 	} `json:"parent"`
 }

@@ -92,7 +92,7 @@ func (p *page) answer(call screen.Call) screen.Done {
 	var result any
 	switch call.Method {
 	case "thread/read":
-		result = object{"thread": object{"thread_id": thread, "title": "mend the build", "agent": "echo", "cwd": "/home/ada/project", "state": "running"}, "latest_seq": p.seq}
+		result = object{"thread": object{"thread_id": thread, "title": "mend the build", "agent": "echo", "state": "running", "summary": object{"cwd": "/home/ada/project"}}, "latest_seq": p.seq}
 	case "item/list":
 		result = p.list(params)
 	case "turn/list":

@@ -116,7 +116,7 @@ func (d drawing) draw(now time.Time) []string {
 	if width < leastWidth || height < leastHeight {
 		return screen.Fill(screen.Wrap("too small: at least 20 × 6", max(width, 1)), width, height)
 	}
-	p := &painter{styles: d.m.options.Styles, width: width, now: now, cwd: screen.OneLine(d.m.thread.Cwd)}
+	p := &painter{styles: d.m.options.Styles, width: width, now: now, cwd: screen.OneLine(d.m.thread.Summary.Cwd)}
 	if d.m.help.Open {
 		lines := screen.Fill(d.m.help.Lines(p.styles, allKeys, width, height-1), width, height-1)
 		return append(lines, screen.Pad(screen.HelpLine(p.styles, screen.HelpKeys, width), width))
@@ -158,7 +158,7 @@ func (d drawing) header(p *painter) string {
 	if agent := screen.OneLine(d.m.thread.Agent); agent != "" {
 		parts = append(parts, s.Dim.Paint(agent))
 	}
-	if cwd := screen.OneLine(d.m.thread.Cwd); cwd != "" && p.width >= 60 {
+	if cwd := screen.OneLine(d.m.thread.Summary.Cwd); cwd != "" && p.width >= 60 {
 		parts = append(parts, s.Dim.Paint(screen.FitLeft(cwd, p.width/3)))
 	}
 	return screen.Sides(strings.Join(parts, s.Dim.Paint(" · ")), d.state(p), p.width)
@@ -276,7 +276,7 @@ func (d drawing) down(i, offset, most int) (lines []string, full bool) {
 func (d drawing) rowsOf(e *entry) []string {
 	as := look{version: e.version, width: d.m.view.width, unfolded: e.unfolded, newest: true}
 	var markdown []string
-	p := &painter{styles: d.m.options.Styles, width: d.m.view.width, now: d.m.view.drawnAt, cwd: screen.OneLine(d.m.thread.Cwd)}
+	p := &painter{styles: d.m.options.Styles, width: d.m.view.width, now: d.m.view.drawnAt, cwd: screen.OneLine(d.m.thread.Summary.Cwd)}
 	if e.end != nil {
 		last := d.m.turns.last()
 		as.newest = last != nil && last.TurnID == e.turn

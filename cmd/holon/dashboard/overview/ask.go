@@ -132,7 +132,7 @@ func (a *asked) send(sent bool) {
 func (a *asked) lines(m *Model, now time.Time, width, height int) []string {
 	title, cwd := "", ""
 	if t := m.list.threads[a.thread]; t != nil {
-		title, cwd = t.title(), t.Cwd
+		title, cwd = t.title(), t.Summary.Cwd
 	}
 	rule := "─ " + screen.Fit(title, max(width-len("─ asks ─"), 4)) + " asks "
 	rule = m.styles.Waiting.Paint(screen.Fit(rule, width) + strings.Repeat("─", max(width-screen.Width(rule), 0)))

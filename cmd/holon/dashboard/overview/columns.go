@@ -116,7 +116,7 @@ func cells(widths [columnCount]int, cell func(int) string) string {
 // where is the directory with its branch and changed lines. Two threads that
 // write in one directory have a mark before it.
 func where(m *Model, t *Thread, _ time.Time) string {
-	if t.Cwd == "" {
+	if t.Summary.Cwd == "" {
 		return ""
 	}
 	name := filepath.Base(t.directory())

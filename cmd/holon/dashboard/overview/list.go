@@ -114,7 +114,7 @@ func (l *list) matches(t *Thread) bool {
 	if l.filter == "" {
 		return t.Level == 0 || t.group() == needsYou
 	}
-	text := strings.ToLower(t.title() + "\n" + t.Agent + "\n" + t.Cwd + "\n" + t.ID + "\n" + t.Summary.Status)
+	text := strings.ToLower(t.title() + "\n" + t.Agent + "\n" + t.Summary.Cwd + "\n" + t.ID + "\n" + t.Summary.Status)
 	if t.Summary.Git != nil {
 		text += "\n" + strings.ToLower(t.Summary.Git.Branch)
 	}

@@ -29,22 +29,22 @@ func ago(d time.Duration) time.Time { return noon.Add(-d) }
 // five are the threads of a developer with five agents.
 func five() []Thread {
 	return []Thread{
-		{ID: "thread_0000aaaaaaaa", Agent: "claude", Cwd: "/home/me/src/holon", LatestSeq: 50, Summary: Summary{
-			Title: "Fix the flaky test of the stream", Status: statusWaiting, Since: ago(6 * time.Minute), TurnID: "turn_0000a1a1a1a1",
+		{ID: "thread_0000aaaaaaaa", Agent: "claude", LatestSeq: 50, Summary: Summary{
+			Cwd: "/home/me/src/holon", Title: "Fix the flaky test of the stream", Status: statusWaiting, Since: ago(6 * time.Minute), TurnID: "turn_0000a1a1a1a1",
 			Waiting: []Waiting{{ItemID: "item_a", Title: "Run go test -race ./rpc/...", Since: ago(6 * time.Minute)}}, WaitingCount: 1, SeenSeq: 40,
 			Spent: &Spent{InputTokens: 41_000, OutputTokens: 5_000, TotalTokens: 46_000, Cost: &Money{1.1, "USD"}}, Git: &GitStatus{"fix-flake", 12, 3},
 		}},
-		{ID: "thread_0000bbbbbbbb", Agent: "codex", Cwd: "/home/me/src/holon", LatestSeq: 60, Summary: Summary{
-			Title: "Write the migration", Status: statusWorking, Since: ago(40 * time.Second), TurnID: "turn_0000b1b1b1b1",
+		{ID: "thread_0000bbbbbbbb", Agent: "codex", LatestSeq: 60, Summary: Summary{
+			Cwd: "/home/me/src/holon", Title: "Write the migration", Status: statusWorking, Since: ago(40 * time.Second), TurnID: "turn_0000b1b1b1b1",
 			Doing: &Doing{Title: "Edit", Target: "persist/sqlite/migrations/0013_spent.sql"}, Children: Children{Working: 2, Failed: 1, Total: 4},
 			Spent: &Spent{TotalTokens: 1_340_000, Cost: &Money{3, "USD"}}, Git: &GitStatus{"main", 0, 0}, SeenSeq: 60,
 		}},
-		{ID: "thread_0000cccccccc", Agent: "opencode", Cwd: "/home/me/src/site", LatestSeq: 70, Summary: Summary{
-			Title: "漢字 title 👩\u200d👩\u200d👧 with joined emoji", Status: statusFailed, Since: ago(3 * time.Hour), TurnID: "turn_0000c1c1c1c1",
+		{ID: "thread_0000cccccccc", Agent: "opencode", LatestSeq: 70, Summary: Summary{
+			Cwd: "/home/me/src/site", Title: "漢字 title 👩\u200d👩\u200d👧 with joined emoji", Status: statusFailed, Since: ago(3 * time.Hour), TurnID: "turn_0000c1c1c1c1",
 			Error: &Failure{Kind: "agent_failed", Message: "the model\x1b[31m said: overloaded\x1b]52;c;aGk=\a"}, SeenSeq: 10,
 		}},
-		{ID: "thread_0000dddddddd", Agent: "echo", Cwd: "/home/me/src/docs", LatestSeq: 80, Summary: Summary{
-			Title: "Spell-check the documents", Status: "idle", Since: ago(20 * time.Minute), TurnID: "turn_0000d1d1d1d1", Text: "Found 4 words and fixed them.", SeenSeq: 80,
+		{ID: "thread_0000dddddddd", Agent: "echo", LatestSeq: 80, Summary: Summary{
+			Cwd: "/home/me/src/docs", Title: "Spell-check the documents", Status: "idle", Since: ago(20 * time.Minute), TurnID: "turn_0000d1d1d1d1", Text: "Found 4 words and fixed them.", SeenSeq: 80,
 		}},
 		{ID: "thread_0000eeeeeeee", Agent: "echo", LatestSeq: 90, Summary: Summary{
 			Title: "An old idea", Status: statusClosed, Since: ago(50 * time.Hour),
@@ -440,7 +440,7 @@ func FuzzNothingActsOnTheTerminal(f *testing.F) {
 		threads := five()
 		for i := range threads {
 			s := &threads[i].Summary
-			s.Title, s.Text, s.Progress, threads[i].Cwd, threads[i].Agent = a, b, a, b, a
+			s.Title, s.Text, s.Progress, s.Cwd, threads[i].Agent = a, b, a, b, a
 			if s.Error != nil {
 				s.Error.Message = b
 			}

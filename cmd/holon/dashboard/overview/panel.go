@@ -54,7 +54,7 @@ func boxed(styles screen.Styles, lines []string, width int) []string {
 // first.
 func (l *list) details(styles screen.Styles, t *Thread, now time.Time, width int) []string {
 	s := &t.Summary
-	at := t.Cwd
+	at := s.Cwd
 	if s.Git != nil {
 		at = strings.TrimSpace(at + " on " + s.Git.Branch + changed(s.Git))
 	}

@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -64,7 +65,7 @@ func TestTheTopLineCountsChildrenThatWait(t *testing.T) {
 func TestThreadsThatRestShareTheirDirectory(t *testing.T) {
 	in := func(name, status, cwd string) Thread {
 		th := quick(name, status, time.Minute)
-		th.Cwd = cwd
+		th.Summary.Cwd = cwd
 		return th
 	}
 	marked := func(threads ...Thread) (names []string) {
@@ -86,6 +87,26 @@ func TestThreadsThatRestShareTheirDirectory(t *testing.T) {
 	}
 	if got := marked(in("a", statusWorking, "/src"), in("b", statusWaiting, "/src/")); len(got) != 2 {
 		t.Errorf("marked are %q", got)
+	}
+}
+
+// Where a thread without a cwd of its own works is in its summary.
+func TestThreadsWithoutACwdShareTheServersDirectory(t *testing.T) {
+	var rows []Thread
+	if err := json.Unmarshal([]byte(`[
+		{"thread_id":"a","agent":"claude","summary":{"status":"working","title":"a","cwd":"/home/me/src","git":{"branch":"main","added":3,"removed":1}}},
+		{"thread_id":"b","agent":"claude","cwd":"/home/me/src","summary":{"status":"waiting","title":"b","cwd":"/home/me/src"}},
+		{"thread_id":"c","agent":"echo","summary":{"status":"working","title":"c"}},
+		{"thread_id":"d","agent":"echo","summary":{"status":"working","title":"d"}}]`), &rows); err != nil {
+		t.Fatal(err)
+	}
+	m := loaded(rows...)
+	var got []string
+	for _, id := range []string{"a", "b", "c", "d"} {
+		got = append(got, where(m, m.list.threads[id], noon))
+	}
+	if want := []string{"!! src main +3 −1", "!! src", "", ""}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 type Thread struct {
 	ID        string `json:"thread_id"`
 	Agent     string `json:"agent"`
-	Cwd       string `json:"cwd"`
 	Level     int    `json:"level"` // of a child thread, from 1
 	LatestSeq int64  `json:"latest_seq"`
 	Parent    struct {
@@ -41,6 +40,7 @@ type Summary struct {
 	Error        *Failure   `json:"error"`
 	Interrupted  bool       `json:"interrupted"`
 	SeenSeq      int64      `json:"seen_seq"`
+	Cwd          string     `json:"cwd"` // where the agent works; "" = nowhere that is known
 	Git          *GitStatus `json:"git"`
 }
 
@@ -103,7 +103,7 @@ type GitStatus struct {
 // clean makes every text of a server or an agent one harmless line.
 func (t *Thread) clean() {
 	s := &t.Summary
-	texts := []*string{&t.Agent, &t.Cwd, &s.Title, &s.Text, &s.Progress}
+	texts := []*string{&t.Agent, &s.Cwd, &s.Title, &s.Text, &s.Progress}
 	for i := range s.Waiting {
 		texts = append(texts, &s.Waiting[i].Title)
 	}
@@ -173,11 +173,11 @@ func (t *Thread) title() string {
 
 // writes tells whether an agent may be changing files of the directory.
 func (t *Thread) writes() bool {
-	return t.Cwd != "" && (t.Summary.Status == statusWorking || t.Summary.Status == statusWaiting)
+	return t.Summary.Cwd != "" && (t.Summary.Status == statusWorking || t.Summary.Status == statusWaiting)
 }
 
 // directory is the name that two threads of one directory share.
-func (t *Thread) directory() string { return filepath.Clean(t.Cwd) }
+func (t *Thread) directory() string { return filepath.Clean(t.Summary.Cwd) }
 
 // now says in one line what the thread does, asks or has said.
 func (t *Thread) now() string {
