@@ -56,7 +56,7 @@ func (e *Engine) ThreadConfigure(ctx context.Context, c turns.Configure) (turns.
 			if err := d.mustBeOpen(); err != nil {
 				return turns.ConfigureResult{}, err
 			}
-			if err := d.setAgentThread(is, c.By); err != nil {
+			if err := d.setAgentThread(is, "", c.By); err != nil {
 				return turns.ConfigureResult{}, err
 			}
 			return turns.ConfigureResult{ThreadID: a.id, Config: d.next().thread.Config}, nil
@@ -126,11 +126,16 @@ func (d *decision) startFork(by turns.By, source threads.Thread, from threads.Fo
 	if d.rules.draining() {
 		return turns.ForkResult{}, turns.ErrDraining
 	}
-	d.change.thread(notify.ThreadStarted, &threads.Changed{
+	body := &threads.Changed{
 		Type: "started", State: threads.Running, StartedAt: d.change.now, SessionID: d.change.threadID, Agent: source.Agent,
-		Title: source.Title, Cwd: source.Cwd, ForkedFrom: &from, RequestedBy: requestedBy(by),
-	})
-	if err := d.setAgentThread(forked, by); err != nil {
+		Cwd: source.Cwd, ForkedFrom: &from, RequestedBy: requestedBy(by),
+	}
+	title := source.Title // of the agent, unless it was given: only then it is in thread/started
+	if source.TitleGiven {
+		body.Title, title = title, ""
+	}
+	d.change.thread(notify.ThreadStarted, body)
+	if err := d.setAgentThread(forked, title, by); err != nil {
 		return turns.ForkResult{}, err
 	}
 	return turns.ForkResult{

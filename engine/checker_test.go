@@ -33,6 +33,7 @@ type checker struct {
 	inboxes *inboxes
 	now     event // the one that is being folded
 
+	titles    map[string]bool // threads with a title that a client gave
 	threadSeq map[string]int64
 	order     map[string][]string // item ids of a turn, in the order of their creation
 	texts     map[string]*textSoFar
@@ -56,7 +57,7 @@ func newChecker(t testing.TB, maxActive int) *checker {
 		t: t, maxActive: maxActive,
 		threads: map[string]*threads.Thread{}, turns: map[string]*turns.Turn{}, items: map[string]*items.Item{},
 		tries: map[try]*turns.Step{}, paths: map[path]*path1{}, marks: map[string]*fold.Markers{},
-		threadSeq: map[string]int64{}, order: map[string][]string{}, texts: map[string]*textSoFar{}, lent: map[string]bool{}, counted: map[string]bool{},
+		titles: map[string]bool{}, threadSeq: map[string]int64{}, order: map[string][]string{}, texts: map[string]*textSoFar{}, lent: map[string]bool{}, counted: map[string]bool{},
 	}
 	c.inboxes = newInboxFold(c)
 	return c
@@ -124,6 +125,12 @@ func (c *checker) event(e event) {
 	case *turns.LateEvent:
 		c.late(e, b)
 	case *threads.Changed, *threads.Updated:
+		if u, ok := b.(*threads.Updated); ok && u.Title != "" && c.titles[e.ThreadID] {
+			c.errorf(e, "replaces a title that a client gave")
+		}
+		if s, ok := b.(*threads.Changed); ok && e.Method == notify.ThreadStarted {
+			c.titles[e.ThreadID] = s.Title != ""
+		}
 		c.threads[e.ThreadID] = threads.Apply(c.threads[e.ThreadID], e.header(), body)
 	case *turns.RuntimeEvent:
 		if (b.Type == "paused") == c.runtime.Paused {
@@ -372,7 +379,7 @@ func (c *checker) rows(view *sqlite.View) {
 	c.inboxes.compare(c.t, view)
 	// doctor --refold must have the same result.
 	out, err := persist.Refold(bg, view)
-	if err != nil || out.Threads != len(c.threads) || len(out.Differences) > 0 {
+	if err != nil || out.Threads+out.Pruned != len(c.threads) || len(out.Differences) > 0 {
 		c.t.Errorf("refold: %+v, %v", out, err)
 	}
 }

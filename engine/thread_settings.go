@@ -13,7 +13,8 @@ import (
 )
 
 // setThread adds thread/updated with what op changes. If it changes nothing, it
-// adds nothing. by asks for it; "" = the agent itself.
+// adds nothing. A title that a client gave stays: people find the thread by it. by
+// asks for it; "" = the agent itself.
 func (d *decision) setThread(op items.SetThread, by turns.By) error {
 	switch {
 	case len(op.Config) > turns.MaxConfigBytes:
@@ -25,7 +26,7 @@ func (d *decision) setThread(op items.SetThread, by turns.By) error {
 	}
 	is, up := d.next().thread, threads.Updated{Type: "updated", RequestedBy: requestedBy(by)}
 	changed := false
-	if title := cutText(op.Title); title != "" && title != is.Title {
+	if title := cutText(op.Title); title != "" && title != is.Title && !is.TitleGiven {
 		up.Title, changed = title, true
 	}
 	if id := strings.ToValidUTF8(op.AgentSessionID, "\uFFFD"); id != is.AgentSessionID && id != "" {
@@ -40,9 +41,10 @@ func (d *decision) setThread(op items.SetThread, by turns.By) error {
 	return nil
 }
 
-// setAgentThread stores the settings and the session that an agent returned to a request of by.
-func (d *decision) setAgentThread(t turns.AgentThread, by turns.By) error {
-	err := d.setThread(items.SetThread{Config: t.Config, AgentSessionID: t.SessionID}, by)
+// setAgentThread stores the settings and the session that an agent returned to a request
+// of by, and a title that an agent gave; "" = none.
+func (d *decision) setAgentThread(t turns.AgentThread, title string, by turns.By) error {
+	err := d.setThread(items.SetThread{Config: t.Config, AgentSessionID: t.SessionID, Title: title}, by)
 	if err != nil {
 		return &turns.AgentError{Kind: "agent_failed", Message: err.Error()}
 	}

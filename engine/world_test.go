@@ -544,7 +544,11 @@ func (w *world) play(phases [][][]move, crashAfter []time.Duration) {
 	h := w.h
 	for i, clients := range phases {
 		for j := range 4 {
-			if _, err := h.engine.StartThread(bg, turns.StartThread{ThreadID: fmt.Sprint("t", j)}); err != nil {
+			title := ""
+			if j%2 == 0 {
+				title = "given"
+			}
+			if _, err := h.engine.StartThread(bg, turns.StartThread{ThreadID: fmt.Sprint("t", j), Title: title}); err != nil {
 				w.ok("thread", err)
 			}
 		}

@@ -70,12 +70,13 @@ type Thread struct {
 	LatestSeq       int64          `json:"latest_seq"`
 	LatestThreadSeq int64          `json:"latest_thread_seq"`
 	Spent           *Spent         `json:"-"` // nil: no agent has reported usage; see Spend
+	TitleGiven      bool           `json:"-"` // Title is of thread/started, and no agent replaces it
 }
 
 // Changed is the body of thread/started, thread/resumed, thread/paused and
 // thread/closed. Cwd, Metadata, Parent, Level, RootThreadID and ForkedFrom are on
 // thread/started only. A Parent without a Level is from before there were child
-// threads.
+// threads. A Title of thread/started was given by a client.
 type Changed struct {
 	Type      string         `json:"type"`
 	State     State          `json:"state"`
@@ -96,7 +97,7 @@ type Changed struct {
 }
 
 // Updated is the body of thread/updated: what changed, and nothing else.
-// State is closing or "".
+// State is closing or "". Title is one of the agent.
 type Updated struct {
 	Type           string         `json:"type"`
 	Title          string         `json:"title,omitzero"`
@@ -119,7 +120,7 @@ func Apply(prev *Thread, h notify.Header, body any) *Thread {
 			next = *prev
 		} else {
 			next = Thread{
-				ThreadID: h.ThreadID, SessionID: h.ThreadID, Agent: b.Agent, Title: b.Title,
+				ThreadID: h.ThreadID, SessionID: h.ThreadID, Agent: b.Agent, Title: b.Title, TitleGiven: b.Title != "",
 				Cwd: b.Cwd, Metadata: b.Metadata, Parent: b.Parent, Level: b.Level, RootThreadID: b.RootThreadID, ForkedFrom: b.ForkedFrom,
 				StartedAt: b.StartedAt, CreatedSeq: h.Seq,
 			}
@@ -134,7 +135,7 @@ func Apply(prev *Thread, h notify.Header, body any) *Thread {
 		}
 		next = *prev
 		if b.Title != "" {
-			next.Title = b.Title
+			next.Title, next.TitleGiven = b.Title, false
 		}
 		if b.Config != nil {
 			next.Config = b.Config

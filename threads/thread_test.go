@@ -62,6 +62,22 @@ func TestNextMatrix(t *testing.T) {
 	}
 }
 
+func TestATitleIsGivenUntilTheAgentHasSetOne(t *testing.T) {
+	for title, want := range map[string]bool{"": false, "fix b": true} {
+		row := Apply(nil, notify.Header{ThreadID: "a", Seq: 1}, &Changed{Type: "started", State: Running, Title: title})
+		row = Apply(row, notify.Header{ThreadID: "a", Seq: 2}, &Updated{Type: "updated", AgentSessionID: "s"})
+		row = Apply(row, notify.Header{ThreadID: "a", Seq: 3}, &Changed{Type: "paused", State: Paused, Title: "fix b"})
+		if row.Title != title || row.TitleGiven != want {
+			t.Errorf("started with %q: %+v", title, row)
+		}
+		// As servers did once: the log says that this is the title.
+		row = Apply(row, notify.Header{ThreadID: "a", Seq: 4}, &Updated{Type: "updated", Title: "told"})
+		if row.Title != "told" || row.TitleGiven {
+			t.Errorf("started with %q, and told another: %+v", title, row)
+		}
+	}
+}
+
 func TestApplyLeavesPrevAlone(t *testing.T) {
 	h := notify.Header{Seq: 1, ThreadID: "thread_a", Timestamp: notify.TimeFromMilli(5)}
 	first := Apply(nil, h, &Changed{Type: "started", State: Running, Agent: "echo", StartedAt: h.Timestamp})

@@ -3,6 +3,7 @@ package acp_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -404,6 +405,35 @@ func TestEngineKeepsWhatComesAfterTheTurn(t *testing.T) {
 		t.Errorf("%+v", late)
 	}
 	s.until("the title", func(e event) bool { return e.Method == notify.ThreadUpdated && e.Params.Title == "A title" })
+}
+
+// TestEngineKeepsTheTitleThatAClientGave has the agent tell titles to two threads, also
+// after a restart.
+func TestEngineKeepsTheTitleThatAClientGave(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()+"/s"
+	s := serve(t, dir, "no-resume state="+state)
+	if _, err := s.engine.StartThread(t.Context(), turns.StartThread{ThreadID: "given", Agent: "agent", Title: "fix b"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, thread := range []string{"given", "other"} {
+		s.end(s.start(thread, "title One"))
+		s.end(s.start(thread, "title Two"))
+	}
+	s.stop()
+	s = serve(t, dir, "no-resume state="+state)
+	s.end(s.start("given", "title Three"))
+	s.end(s.start("other", "title Three"))
+	told := map[string][]string{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.log {
+		if e.Method == notify.ThreadUpdated && e.Params.Title != "" {
+			told[e.Params.ThreadID] = append(told[e.Params.ThreadID], e.Params.Title)
+		}
+	}
+	if len(told) != 1 || !slices.Equal(told["other"], []string{"One", "Two", "Three"}) {
+		t.Errorf("titles of the agent: %q", told)
+	}
 }
 
 func TestEngineGoesOnInTheSessionAfterARestart(t *testing.T) {

@@ -52,7 +52,7 @@ func (m *model) unit(r *rapid.T) {
 	if len(m.actors) == 0 || pick(r, 10, "new thread") == 0 {
 		k := m.start(m.id("thread"))
 		if pick(r, 6, "closes") == 0 {
-			k.Add(notify.ThreadUpdated, "", "", &threads.Updated{Type: "updated", State: threads.Closing})
+			k.Add(notify.ThreadUpdated, "", "", &threads.Updated{Type: "updated", Title: "told", State: threads.Closing})
 			m.commit(k, k.Unit())
 		}
 	}

@@ -36,6 +36,8 @@ var (
 	schema11 string
 	//go:embed testdata/schema12.sql
 	schema12 string
+	//go:embed testdata/schema14.sql
+	schema14 string
 )
 
 // forked1 adds a thread that was forked, of which that version kept no row.
@@ -84,6 +86,48 @@ func checkUpgraded(t *testing.T, s *Store, frames []byte, events int64, threads 
 	}
 	if bad := worst(t, s.view); len(bad) > 0 {
 		t.Errorf("doctor: %v", bad)
+	}
+}
+
+// TestDatabaseOfSchema14IsUpgraded opens what a server left whose agents replaced every
+// title. A title that was replaced is lost; one that is left is kept from then on. Of a
+// fork, that log does not say whose title it took.
+func TestDatabaseOfSchema14IsUpgraded(t *testing.T) {
+	dir, frames, events := frozen(t, schema14)
+	s := running(t, Options{Dir: dir})
+	checkUpgraded(t, s, frames, events, 7)
+	titles(t, s, map[string]titled{
+		"given": {"fix b", true}, "replaced": {"Told", false}, "again": {"one", false}, "agent": {"second", false}, "none": {"", false},
+		"fork": {"second", true}, "fork2": {"fix b", true},
+	})
+}
+
+// TestUpgradeKeepsTitlesOfAPrunedLog opens the same when nothing is left of how threads
+// began, nor of the one title that the agent set in the thread "replaced".
+func TestUpgradeKeepsTitlesOfAPrunedLog(t *testing.T) {
+	dir, _, _ := frozen(t, schema14+"DELETE FROM events WHERE seq <= 27; UPDATE meta SET first_seq = 28;")
+	s := running(t, Options{Dir: dir})
+	titles(t, s, map[string]titled{
+		"given": {"fix b", true}, "replaced": {"Told", true}, "again": {"one", false}, "agent": {"second", false}, "none": {"", false},
+	})
+	if out, err := persist.Refold(context.Background(), s.view); err != nil || len(out.Differences) > 0 || out.Pruned != 5 || out.Threads != 2 {
+		t.Errorf("refold %+v, %v", out, err)
+	}
+}
+
+type titled struct {
+	title string
+	given bool
+}
+
+// titles compares the titles of threads, and whether a client gave them.
+func titles(t *testing.T, s *Store, want map[string]titled) {
+	t.Helper()
+	for thread, want := range want {
+		got, err := s.view.ReadThread(context.Background(), thread, 0)
+		if err != nil || got.Thread == nil || got.Thread.Title != want.title || got.Thread.TitleGiven != want.given {
+			t.Errorf("%s is %+v, %v, want %+v", thread, got.Thread, err, want)
+		}
 	}
 }
 

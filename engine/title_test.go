@@ -1,0 +1,110 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/seed82539d15/holon/items"
+	"github.com/seed82539d15/holon/notify"
+	"github.com/seed82539d15/holon/threads"
+	"github.com/seed82539d15/holon/turns"
+)
+
+// titled checks the title of a thread as it is stored.
+func (h *harness) titled(thread, want string) {
+	h.t.Helper()
+	h.updates() // everything is at rest
+	got, err := h.view.ReadThread(bg, thread, 0)
+	if err != nil || got.Thread == nil || got.Thread.Title != want {
+		h.t.Errorf("%s: %+v, %v, want the title %q", thread, got.Thread, err, want)
+	}
+}
+
+// says has the agent of a thread set these titles: in a turn, and the last after it.
+func (h *harness) says(thread string, titles ...string) {
+	h.t.Helper()
+	h.start(thread)
+	c := h.next(h.agent)
+	for _, title := range titles {
+		h.emit(c, items.SetThread{Title: title})
+	}
+	c.end(turns.Completed)
+	h.ended(c.TurnID)
+	if err := h.engine.Host().Emit(bg, thread, []items.Op{items.SetThread{Title: titles[len(titles)-1] + " after it"}}); err != nil {
+		h.t.Errorf("a title after the turn: %v", err)
+	}
+}
+
+// fork forks a thread into another.
+func (h *harness) fork(thread, into string) {
+	h.t.Helper()
+	if _, err := h.engine.ThreadFork(bg, turns.Fork{ThreadID: thread, NewThreadID: into}); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func TestATitleThatAClientGaveStays(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		if _, err := h.engine.StartThread(bg, turns.StartThread{ThreadID: "a", Title: "fix b"}); err != nil {
+			t.Fatal(err)
+		}
+		h.says("a", "one", "two")
+		h.titled("a", "fix b")
+		if u := h.updates(); len(u) != 0 || len(h.notices()) != 0 {
+			t.Errorf("titles that are not taken: updates %+v, notices %q", u, h.notices())
+		}
+		h.restart()
+		if _, err := h.store.Prune(bg, 1<<40); err != nil {
+			t.Fatal(err)
+		}
+		h.says("a", "three")
+		h.titled("a", "fix b")
+		h.fork("a", "b")
+		h.says("b", "four")
+		h.titled("b", "fix b")
+		h.restart()
+		h.says("b", "five")
+		h.titled("b", "fix b")
+		h.fork("b", "c")
+		h.says("c", "six")
+		h.titled("c", "fix b")
+	})
+}
+
+// TestWhatElseAnAgentSaysWithATitleIsTaken refuses the title alone.
+func TestWhatElseAnAgentSaysWithATitleIsTaken(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		if _, err := h.engine.StartThread(bg, turns.StartThread{ThreadID: "a", Title: "fix b"}); err != nil {
+			t.Fatal(err)
+		}
+		h.start("a")
+		c := h.next(h.agent)
+		h.emit(c, items.SetThread{Title: "one", AgentSessionID: "s", Config: items.Raw(`{"mode":"x"}`)})
+		u := h.updates()
+		if len(u) != 1 || u[0].Title != "" || u[0].AgentSessionID != "s" || string(u[0].Config) != `{"mode":"x"}` {
+			t.Errorf("updates: %+v", u)
+		}
+		c.end(turns.Completed)
+		h.ended(c.TurnID)
+	})
+}
+
+func TestAThreadWithoutAGivenTitleFollowsItsAgent(t *testing.T) {
+	bubble(t, setup{}, func(h *harness) {
+		h.thread("a", "")
+		h.says("a", "one", "two", "one")
+		h.titled("a", "one after it")
+		h.restart()
+		h.says("a", "three")
+		h.titled("a", "three after it")
+		h.fork("a", "b")
+		h.titled("b", "three after it")
+		e := h.event(notify.ThreadStarted, func(e event) bool { return e.ThreadID == "b" })
+		if started := e.body(t).(*threads.Changed); started.Title != "" {
+			t.Errorf("thread/started of the fork says that %q was given", started.Title)
+		}
+		h.restart()
+		h.says("b", "four")
+		h.titled("b", "four after it")
+		h.titled("a", "three after it")
+	})
+}
