@@ -91,13 +91,20 @@ func (d drawing) questionRule(p *painter, hidden int) string {
 		text = fmt.Sprintf("─ The agent asks (1 of %d) ", n)
 	}
 	how := ""
+	if d.m.asks.left != nil {
+		text = "─ The question is gone "
+	}
 	switch d.m.focus {
 	case onTimeline:
 		how = " a answers ─"
 	case onInput:
 		how = " Esc a answers ─"
 	}
-	if hidden > 0 && d.m.focus == onQuestion {
+	switch {
+	case d.m.focus != onQuestion:
+	case d.m.asks.left != nil:
+		how = " Esc leaves ─"
+	case hidden > 0:
 		how = fmt.Sprintf(" PgDn: %d more ─", hidden)
 	}
 	if screen.Width(text)+screen.Width(how) > p.width {

@@ -159,7 +159,18 @@ func (h hands) questionKey(now time.Time, name, text string) []screen.Action {
 	q := h.m.asks.front()
 	if name == "esc" || q == nil {
 		h.m.focus = onTimeline
+		if h.m.asks.left != nil {
+			h.m.asks.left = nil
+			h.m.asks.touched(now)
+		}
 		return nil
+	}
+	if q.over != "" {
+		if name == "enter" {
+			h.m.status = "Nothing was sent. " + q.over + " Esc leaves."
+			return nil
+		}
+		return h.answerKey(q, name, text)
 	}
 	if h.m.asks.dead(now) || q.sent {
 		return nil
@@ -193,7 +204,8 @@ func (h hands) answerKey(q *question, name, text string) []screen.Action {
 		}
 		return nil
 	}
-	answer, ready := q.take(h.m.answer.text)
+	q.line = h.m.answer.text
+	answer, ready := q.take(q.line)
 	if q.why == "" {
 		h.m.answer.set("")
 	}

@@ -214,9 +214,13 @@ func (m *Model) done(now time.Time, d screen.Done) []screen.Action {
 			q.sent = false
 			m.asks.touched(now)
 			m.status = "The answer was not taken. " + screen.Words(d.Err)
-			if client.IsKind(d.Err, "already_resolved") {
+			late := client.IsKind(d.Err, "already_resolved")
+			if q == m.asks.front() && (late || q.form == nil) { // else it begins with the first field
+				m.answer.set(q.line)
+			}
+			if late {
 				m.status = "Somebody else has answered already."
-				m.asks.gone(now, a.Item)
+				m.over(now, a.Item, overAnswered)
 			}
 		} else if q != nil {
 			m.asks.gone(now, a.Item)

@@ -212,6 +212,8 @@ func (m *Model) keysOf() []screen.Key {
 		return []screen.Key{{Name: "Enter", Does: "start"}, {Name: "Alt-Enter", Does: "new line"}, {Name: "Tab", Does: "next field"}, {Name: "Esc", Does: "leave"}}
 	case m.sure != nil:
 		return screen.SureKeys
+	case m.asked != nil && m.asked.over() != "":
+		return []screen.Key{{Name: "Esc", Does: "leave"}}
 	case m.asked != nil && m.asked.typing():
 		return []screen.Key{{Name: "Enter", Does: "send"}, {Name: "Esc", Does: "leave it open"}}
 	case m.asked != nil:
