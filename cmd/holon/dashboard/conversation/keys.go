@@ -284,8 +284,8 @@ func (h hands) interrupt() {
 
 func (h hands) retry() []screen.Action {
 	t := h.m.turns.last()
-	if t == nil || !t.ended() || t.State == "completed" || h.m.turns.active() != nil {
-		h.m.status = "There is no failed or interrupted turn to retry."
+	if t == nil || !screen.Retryable(t.State) || h.m.turns.active() != nil {
+		h.m.status = screen.NothingToRetry
 		return nil
 	}
 	h.m.status = "Retrying …"

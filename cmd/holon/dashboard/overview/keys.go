@@ -163,8 +163,8 @@ func interrupt(t *Thread) (*screen.Sure, []screen.Action) {
 }
 
 func retry(t *Thread) []screen.Action {
-	if t.group() != done || t.Summary.TurnID == "" {
-		return say("Nothing to retry: r is for a turn that failed or was interrupted.")
+	if !screen.Retryable(t.ending()) || t.Summary.TurnID == "" {
+		return say(screen.NothingToRetry)
 	}
 	return []screen.Action{screen.Retry{Turn: t.Summary.TurnID}}
 }
