@@ -230,7 +230,7 @@ func (h hands) command(now time.Time, name string) []screen.Action {
 		}
 		return h.leave()
 	case "q":
-		return append(h.closeNow(), screen.Quit{})
+		return []screen.Action{screen.Quit{}}
 	case "?":
 		h.m.help.Open = true
 	case "up":
@@ -300,21 +300,12 @@ func (h hands) close(now time.Time) {
 	h.m.closeAt = now.Add(undoFor)
 }
 
-// closeNow carries out a close that waits for its time: the page is left.
-func (h hands) closeNow() []screen.Action {
-	if h.m.closeAt.IsZero() {
-		return nil
-	}
-	h.m.closeAt = time.Time{}
-	return []screen.Action{screen.Close{Thread: h.m.options.Thread}}
-}
-
 func (h hands) leave() []screen.Action {
 	if h.m.options.Alone {
 		h.m.status = "q quits; Tab or Enter writes."
 		return nil
 	}
-	return append(h.closeNow(), screen.Back{})
+	return []screen.Action{screen.Back{}}
 }
 
 func (h hands) copy() []screen.Action {
@@ -356,7 +347,7 @@ func (h hands) enter(name string) []screen.Action {
 		h.m.view.selected = e.key
 	}
 	if e.child != nil {
-		return append(h.closeNow(), screen.Open{Thread: e.child.row.ThreadID})
+		return []screen.Action{screen.Open{Thread: e.child.row.ThreadID}}
 	}
 	if e.foldable() {
 		e.unfolded = !e.unfolded

@@ -122,6 +122,16 @@ func (m *Model) Thread() string { return m.options.Thread }
 // Runs tells whether a turn of the thread is at work.
 func (m *Model) Runs() bool { return m.turns.active() != nil }
 
+// Pending is a close that was not sent yet. When the page is left, in whatever way, it is
+// sent, since nobody can undo it any more.
+func (m *Model) Pending() []screen.Action {
+	if m.closeAt.IsZero() {
+		return nil
+	}
+	m.closeAt = time.Time{}
+	return []screen.Action{screen.Close{Thread: m.options.Thread}}
+}
+
 // Update implements screen.Page.
 func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 	var out []screen.Action
@@ -246,9 +256,8 @@ func (m *Model) due(now time.Time) (out []screen.Action) {
 	if m.wantsNewer() {
 		out = append(out, intake{m}.askNewer()...)
 	}
-	if !m.closeAt.IsZero() && !now.Before(m.closeAt) {
-		m.closeAt = time.Time{}
-		out = append(out, screen.Close{Thread: m.options.Thread})
+	if !now.Before(m.closeAt) {
+		out = append(out, m.Pending()...)
 	}
 	if m.mustTell() && !now.Before(m.toldAt.Add(seenEvery)) {
 		m.seen, m.toldAt = m.cursor, now
