@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"charm.land/bubbles/v2/textarea"
 	"charm.land/bubbles/v2/textinput"
@@ -32,6 +33,7 @@ type form struct {
 	prompt textarea.Model
 	field  int
 	sent   bool
+	frozen time.Time // until when rows stay after the key that sent it
 }
 
 // openForm opens the form as it was left, or an empty one.
@@ -109,6 +111,9 @@ func (m *Model) formKey(key tea.KeyPressMsg) []screen.Action {
 		f.focus(f.field - 1)
 		return nil
 	case "enter":
+		if !f.sent {
+			f.frozen = m.frozen
+		}
 		return f.send()
 	}
 	if f.field != fieldAgent {

@@ -120,6 +120,7 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 		m.frozen = now.Add(settle)
 		actions = append(actions, m.key(now, msg)...)
 	case tea.PasteMsg:
+		m.frozen = now.Add(settle)
 		m.paste(msg)
 	case screen.Done:
 		actions = append(actions, m.done(now, msg)...)
@@ -175,7 +176,10 @@ func (m *Model) done(now time.Time, msg screen.Done) []screen.Action {
 		if json.Unmarshal(msg.Result, &started) == nil {
 			m.list.wanted = started.ThreadID
 		}
-		m.form, m.draft, m.frozen, m.stale = nil, nil, time.Time{}, true
+		if m.frozen.Equal(m.form.frozen) {
+			m.frozen = time.Time{} // the row is shown at once, unless a key came since
+		}
+		m.form, m.draft, m.stale = nil, nil, true
 	case screen.Respond:
 		if m.asked != nil && m.asked.item == action.Item {
 			if m.asked.send(false); msg.Err == nil {
