@@ -117,11 +117,12 @@ func (a *Ask) Key(now time.Time, key tea.KeyPressMsg) (answer screen.Respond, ok
 	return answer, ok
 }
 
-// Paste puts a pasted text into the line. It never answers.
-func (a *Ask) Paste(text string) {
-	if a.Typed() && !a.q.sent {
-		a.line.insert(strings.Join(strings.Fields(text), " "))
+// Paste puts a pasted text into the line, unless it is too long. It never answers.
+func (a *Ask) Paste(text string) (fits bool) {
+	if !a.Typed() || a.q.sent {
+		return true
 	}
+	return a.line.insert(strings.Join(strings.Fields(text), " "))
 }
 
 // Lines are the question in at most height lines: what it is about, above the answers,

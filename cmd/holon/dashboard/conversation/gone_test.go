@@ -93,3 +93,13 @@ func TestASmallWindowSaysThatTheQuestionIsGone(t *testing.T) {
 	p.item("q1", "t1", "completed", object{"type": "question", "message": "Which way?", "answer": "left", "resolved_by": "token:phone"})
 	p.shows("The question is gone", "Esc leaves ─", "answered by token:phone", "word")
 }
+
+// An answer is pasted whole or not at all, and then the person is told.
+func TestALongAnswerIsNotCut(t *testing.T) {
+	p := typing(t, 80, 24)
+	p.send(paste(strings.Repeat("x", MaxTyped)))
+	p.shows("262 kB is too long to paste here (at most 262 kB).", "» fi")
+	if p.m.answer.text != "fi" {
+		t.Errorf("%d bytes are in the line", len(p.m.answer.text))
+	}
+}

@@ -146,7 +146,7 @@ func (h hands) inputKey(name, text string) []screen.Action {
 			break
 		}
 		if text != "" && !h.m.input.insert(text) {
-			h.m.status = "The text is as long as it can be here: " + size(maxTyped)
+			h.m.status = "The text is as long as it can be here: " + size(MaxTyped)
 		}
 	}
 	h.m.begun()

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/conversation"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
 
@@ -184,17 +185,23 @@ func (m *Model) close(now time.Time, t *Thread) []screen.Action {
 	return say("Closing “" + t.title() + "” also interrupts its turn. u keeps it.")
 }
 
-// paste puts a pasted text where the person types. It never sends anything.
-func (m *Model) paste(msg tea.PasteMsg) {
+// paste puts a pasted text where the person types: all of it, or nothing if it is too
+// long. It never sends anything.
+func (m *Model) paste(msg tea.PasteMsg) []screen.Action {
 	switch {
 	case m.form != nil:
-		m.form.update(msg)
+		return m.form.paste(msg)
 	case m.asked != nil && m.asked.ask != nil:
-		m.asked.ask.Paste(msg.Content)
+		if !m.asked.ask.Paste(msg.Content) {
+			return say(conversation.TooLong(msg.Content) + ".")
+		}
+	case m.filter.open && !fits(m.filter.input, msg.Content):
+		return say("That is too long for a filter.")
 	case m.filter.open:
 		m.filter.input, _ = m.filter.input.Update(msg)
 		m.setFilter(m.filter.input.Value())
 	}
+	return nil
 }
 
 // arrangeNow puts the rows in order for a key that asks for it.

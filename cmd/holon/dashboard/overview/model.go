@@ -121,7 +121,7 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 		actions = append(actions, m.key(now, msg)...)
 	case tea.PasteMsg:
 		m.frozen = now.Add(settle)
-		m.paste(msg)
+		actions = append(actions, m.paste(msg)...)
 	case screen.Done:
 		actions = append(actions, m.done(now, msg)...)
 	}
