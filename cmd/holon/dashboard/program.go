@@ -101,6 +101,13 @@ func (p *program) feed() {
 // Update implements tea.Model.
 func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	now := p.now()
+	if key, ok := msg.(tea.KeyPressMsg); ok {
+		if esc, letter, ok := screen.EscAndLetter(p.page, key, p.width, p.height); ok {
+			_, first := p.Update(esc) // the letter is for the page to which Esc leads
+			_, then := p.Update(letter)
+			return p, tea.Batch(first, then)
+		}
+	}
 	var actions []screen.Action
 	from := p.page
 	switch msg := msg.(type) {

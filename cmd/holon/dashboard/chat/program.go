@@ -146,6 +146,13 @@ func (p *program) Init() tea.Cmd {
 // Update implements tea.Model.
 func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	now := time.Now()
+	if key, ok := msg.(tea.KeyPressMsg); ok {
+		if esc, letter, ok := screen.EscAndLetter(p.top().page, key, p.width, p.height); ok {
+			_, first := p.Update(esc) // the letter is for the page to which Esc leads
+			_, then := p.Update(letter)
+			return p, tea.Batch(first, then)
+		}
+	}
 	var cmds []tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:

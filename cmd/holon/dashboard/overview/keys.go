@@ -63,11 +63,6 @@ var allKeys = []screen.Key{
 
 // key takes a key. What is open gets it first.
 func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
-	// A terminal sends Esc and a letter soon after it as Alt and the letter.
-	if key.Mod == tea.ModAlt && m.form == nil {
-		actions := m.key(now, tea.KeyPressMsg{Code: tea.KeyEscape})
-		return append(actions, m.key(now, tea.KeyPressMsg{Code: key.Code, Text: string(key.Code)})...)
-	}
 	switch {
 	case m.help.Open:
 		m.help.Key(key.String(), m.screen.height-2)
