@@ -42,7 +42,8 @@ type program struct {
 	noticeEnds    time.Time
 	offline       time.Time // since when there is no connection …
 	why           error     // … and why
-	needed        int       // how many threads needed the person last
+	needed        int       // how many threads needed the person last …
+	listed        bool      // … if they were known then
 
 	dirty   bool
 	view    tea.View
@@ -193,10 +194,12 @@ func (p *program) connection(state client.State, now time.Time) {
 	}
 }
 
-// ring rings the bell if another thread has begun to wait for the person.
+// ring rings the bell if another thread has begun to wait for the person: not for those
+// that wait already when the dashboard begins.
 func (p *program) ring() tea.Cmd {
 	need := p.overview.NeedYou()
-	more := need > p.needed
+	more := need > p.needed && p.listed
+	p.listed = p.overview.Loaded()
 	if need != p.needed {
 		p.needed, p.dirty = need, true
 	}

@@ -51,6 +51,11 @@ func TestTheTitleSaysHowManyNeedYou(t *testing.T) {
 	if got := p.View().WindowTitle; got != "holon" {
 		t.Errorf("the title is %q", got)
 	}
+	p.Update(tea.ColorProfileMsg{})
+	p.overview.Update(noon, waiting(1))
+	if p.ring() != nil {
+		t.Error("the bell rings for one that waited before")
+	}
 	p.overview.Update(noon, waiting(2))
 	bell := p.ring()
 	if bell == nil || !reflect.DeepEqual(bell(), tea.RawMsg{Msg: "\a"}) {

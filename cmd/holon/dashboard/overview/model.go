@@ -63,6 +63,9 @@ func New(styles screen.Styles, cwd string) *Model {
 	return &Model{styles: styles, cwd: cwd, closing: make(closing), filter: newFilterLine()}
 }
 
+// Loaded tells whether the threads have been read.
+func (m *Model) Loaded() bool { return m.loaded }
+
 // NeedYou is how many threads wait for the person.
 func (m *Model) NeedYou() int { return m.list.totals().waiting }
 
