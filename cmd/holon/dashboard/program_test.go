@@ -281,6 +281,24 @@ func TestTheStartedThreadIsTheAnswer(t *testing.T) {
 	}
 }
 
+// A refusal says what to do about it in a window of any size.
+func TestARefusalSaysWhatToDo(t *testing.T) {
+	const hint = "That takes more than HOLON_TOKEN. Whoever runs the server makes another token: holon token create NAME --role work"
+	p, _ := testProgram(t, Options{Explain: func(error) string { return hint }})
+	for _, size := range [][2]int{{40, 10}, {80, 24}, {120, 30}} {
+		p.Update(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+		p.Update(waiting(3))
+		p.Update(toPage{p.overview, screen.Done{Action: screen.Retry{Turn: "t"}, Err: errors.New("turn/retry takes the role work, and this token has the role read")}})
+		var words []string
+		for _, line := range strings.Split(p.View().Content, "\n") {
+			words = append(words, strings.Fields(screen.OneLine(line))...)
+		}
+		if got := strings.Join(words, " "); !strings.HasSuffix(got, "Turn/retry takes the role work, and this token has the role read. "+hint) {
+			t.Errorf("in %v the notice is cut:\n%s", size, p.View().Content)
+		}
+	}
+}
+
 // In a window of 40 columns the line says all that matters: which key leads to the next
 // thread that waits, what has happened, and that there is no connection.
 func TestASmallWindowSaysWhatToDo(t *testing.T) {
