@@ -142,7 +142,10 @@ func TestFollowEndsWhenTheLogHasAGap(t *testing.T) {
 }
 
 func TestFollowTellsOfThreadsBelow(t *testing.T) {
-	s := &streams{below: "child", serve: func(int, http.ResponseWriter) bool { return false }}
+	s := &streams{below: "child", serve: func(_ int, w http.ResponseWriter) bool {
+		open(w, 3, 2)
+		return true
+	}}
 	said, ended := follow(t, s, "below")
 	if n := strings.Count(strings.Join(said, " "), "below"); n != 1 || ended != nil {
 		t.Errorf("%v, %v", said, ended)
