@@ -125,6 +125,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		actions = p.update(now, p.page, msg)
 	case tea.PasteMsg:
+		p.notice = ""
 		actions = p.update(now, p.page, msg)
 	case overview.Listed, overview.Today:
 		from = p.overview

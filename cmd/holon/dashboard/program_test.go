@@ -113,6 +113,11 @@ func TestNoticesGiveWayToTheNextKeyAndToTime(t *testing.T) {
 		t.Errorf("after a key the last line is %q", got)
 	}
 	p.Update(failed)
+	p.Update(tea.PasteMsg{Content: "x"})
+	if got := lastLine(p); !strings.HasPrefix(got, "Enter open") {
+		t.Errorf("after a paste the last line is %q", got)
+	}
+	p.Update(failed)
 	*at = noon.Add(noticeTime)
 	p.Update(tick{number: p.ticks})
 	if got := lastLine(p); !strings.HasPrefix(got, "Enter open") {

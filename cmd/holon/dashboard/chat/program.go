@@ -168,6 +168,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		cmds = p.send(now, p.top(), msg)
 	case tea.PasteMsg:
+		p.notice = ""
 		cmds = p.send(now, p.top(), msg)
 	case batch:
 		if msg.round == p.round {

@@ -116,6 +116,7 @@ func (m *Model) sent(d screen.Done) {
 
 // paste puts a pasted text where a person types. It never submits.
 func (h hands) paste(text string) {
+	h.m.status = ""
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	if h.m.focus == onQuestion && h.m.typing() {
 		if !h.m.answer.insert(strings.ReplaceAll(text, "\n", " ")) {

@@ -102,4 +102,7 @@ func TestALongAnswerIsNotCut(t *testing.T) {
 	if p.m.answer.text != "fi" {
 		t.Errorf("%d bytes are in the line", len(p.m.answer.text))
 	}
+	p.send(paste("x"))
+	p.shows("» fix")
+	p.hides("too long")
 }
