@@ -93,3 +93,25 @@ func TestAnAnswerThatWasNotTakenStays(t *testing.T) {
 		t.Errorf("the answer is gone:\n%s", got)
 	}
 }
+
+// A form that is left while its thread starts is empty when that has started, and can be
+// sent again when it has not.
+func TestAFormThatIsLeftWhileItsThreadStarts(t *testing.T) {
+	for _, err := range []error{nil, errors.New("no")} {
+		m := loaded(five()...)
+		start := press(m, noon, "n", "h", "enter")[1]
+		press(m, noon, "esc")
+		m.Update(noon, screen.Done{Action: start, Result: json.RawMessage(`{"thread_id":"t"}`), Err: err})
+		press(m, noon, "n")
+		var want []screen.Action
+		if err != nil {
+			want = []screen.Action{start}
+		}
+		if got := press(m, noon, "enter"); err != nil && !reflect.DeepEqual(got, want) {
+			t.Errorf("with the error %v Enter gives %v, want %v", err, got, want)
+		}
+		if left := m.form.prompt.Value(); (left == "") != (err == nil) {
+			t.Errorf("with the error %v the prompt is %q", err, left)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -167,19 +168,20 @@ func (m *Model) done(now time.Time, msg screen.Done) []screen.Action {
 			m.gotSubject(now, action, msg)
 		}
 	case screen.StartThread:
-		if m.form == nil || !m.form.sent {
+		form := cmp.Or(m.form, m.draft) // it may have been left meanwhile
+		if form == nil || !form.sent {
 			break
 		}
-		if m.form.sent = false; msg.Err != nil {
+		if form.sent = false; msg.Err != nil {
 			break // the text stays
 		}
 		var started struct {
 			ThreadID string `json:"thread_id"`
 		}
-		if json.Unmarshal(msg.Result, &started) == nil {
+		if json.Unmarshal(msg.Result, &started) == nil && form == m.form {
 			m.list.wanted = started.ThreadID
 		}
-		if m.frozen.Equal(m.form.frozen) {
+		if m.frozen.Equal(form.frozen) {
 			m.frozen = time.Time{} // the row is shown at once, unless a key came since
 		}
 		m.form, m.draft, m.stale = nil, nil, true
