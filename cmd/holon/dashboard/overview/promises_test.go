@@ -148,7 +148,7 @@ func TestRowsStayWhenTheDetailsGrow(t *testing.T) {
 		}
 		before := row()
 		more := threads[39]
-		more.Cwd, more.LatestSeq, more.Summary.Text = "/home/me/src", 2, "All is well."
+		more.Summary.Git, more.LatestSeq, more.Summary.Text = &GitStatus{"main", 1, 2}, 2, "All is well."
 		m.Update(noon.Add(time.Second), Listed{Threads: []Thread{more}})
 		if after := row(); before == 0 || after != before {
 			t.Errorf("in %v the row goes from line %d to %d", size, before, after)
