@@ -148,7 +148,7 @@ func TestAConversationThatIsClosedAtItsEndIsClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 		term := terminaltest.Start(t, 120, 24, w.env, "sh", "-c", w.holon+" chat mine; echo exit $?; read x")
-		term.AwaitText("Enter starts a turn")
+		term.AwaitText("idle", "Enter starts a turn")
 		term.Type("/sleep 3600000")
 		term.Keys("Enter")
 		term.AwaitText("▶ working")
