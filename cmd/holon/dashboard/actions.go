@@ -205,7 +205,7 @@ const pendingTime = 2 * time.Second
 // sendPending sends what the person has asked for and could have undone until
 // the dashboard ended.
 func (p *program) sendPending() {
-	actions := p.overview.Pending()
+	actions := append(p.overview.Pending(), pending(p.page)...)
 	if len(actions) == 0 || p.client == nil {
 		return
 	}

@@ -25,14 +25,14 @@ func (p *program) open(now time.Time, id string) tea.Cmd {
 
 // show shows the conversation of a thread. trail are the threads that lead back.
 func (p *program) show(now time.Time, id string, trail []string) tea.Cmd {
-	p.overviewShown()
+	left := p.overviewShown(now)
 	known, _ := p.overview.Thread(id) // a child may not be in the list
 	page := conversation.New(conversation.Options{
 		Thread: id, Title: known.Summary.Title, Styles: p.styles, Colour: colourOf(p.o.Environ), Drafts: &p.drafts,
 	})
 	p.page, p.trail = page, trail
 	actions := p.update(now, page, tea.WindowSizeMsg{Width: p.width, Height: p.height})
-	return p.carryOut(now, page, append(actions, p.update(now, page, conversation.Begin{})...))
+	return tea.Batch(left, p.carryOut(now, page, append(actions, p.update(now, page, conversation.Begin{})...)))
 }
 
 // back leaves a conversation: to the one from which it was opened, else to the overview.
@@ -40,15 +40,25 @@ func (p *program) back(now time.Time) tea.Cmd {
 	if n := len(p.trail); n > 0 {
 		return p.show(now, p.trail[n-1], p.trail[:n-1])
 	}
-	p.overviewShown()
-	return nil
+	return p.overviewShown(now)
 }
 
-// overviewShown shows the overview, and follows no thread.
-func (p *program) overviewShown() {
+// overviewShown shows the overview, and follows no thread. What could be undone on the
+// page that is left is sent.
+func (p *program) overviewShown(now time.Time) tea.Cmd {
 	p.follows()
 	p.follows = func() {}
+	page := p.page
 	p.page, p.trail, p.dirty = p.overview, nil, true
+	return p.carryOut(now, page, pending(page))
+}
+
+// pending is what the person has asked for on a page and can undo as long as it is shown.
+func pending(page screen.Page) []screen.Action {
+	if page, ok := page.(*conversation.Model); ok {
+		return page.Pending()
+	}
+	return nil
 }
 
 // taken notes that the server has a text: it is no draft any more, also if its page was

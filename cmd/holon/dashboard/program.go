@@ -42,7 +42,8 @@ type program struct {
 	noticeEnds    time.Time
 	offline       time.Time // since when there is no connection …
 	why           error     // … and why
-	needed        int       // how many threads needed the person last
+	needed        int       // how many threads needed the person last …
+	listed        bool      // … if they were known then
 
 	dirty   bool
 	view    tea.View
@@ -101,6 +102,13 @@ func (p *program) feed() {
 // Update implements tea.Model.
 func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	now := p.now()
+	if key, ok := msg.(tea.KeyPressMsg); ok {
+		if esc, letter, ok := screen.EscAndLetter(p.page, key, p.width, p.height); ok {
+			_, first := p.Update(esc) // the letter is for the page to which Esc leads
+			_, then := p.Update(letter)
+			return p, tea.Batch(first, then)
+		}
+	}
 	var actions []screen.Action
 	from := p.page
 	switch msg := msg.(type) {
@@ -117,6 +125,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		actions = p.update(now, p.page, msg)
 	case tea.PasteMsg:
+		p.notice = ""
 		actions = p.update(now, p.page, msg)
 	case overview.Listed, overview.Today:
 		from = p.overview
@@ -186,10 +195,12 @@ func (p *program) connection(state client.State, now time.Time) {
 	}
 }
 
-// ring rings the bell if another thread has begun to wait for the person.
+// ring rings the bell if another thread has begun to wait for the person: not for those
+// that wait already when the dashboard begins.
 func (p *program) ring() tea.Cmd {
 	need := p.overview.NeedYou()
-	more := need > p.needed
+	more := need > p.needed && p.listed
+	p.listed = p.overview.Loaded()
 	if need != p.needed {
 		p.needed, p.dirty = need, true
 	}

@@ -51,6 +51,11 @@ func TestTheTitleSaysHowManyNeedYou(t *testing.T) {
 	if got := p.View().WindowTitle; got != "holon" {
 		t.Errorf("the title is %q", got)
 	}
+	p.Update(tea.ColorProfileMsg{})
+	p.overview.Update(noon, waiting(1))
+	if p.ring() != nil {
+		t.Error("the bell rings for one that waited before")
+	}
 	p.overview.Update(noon, waiting(2))
 	bell := p.ring()
 	if bell == nil || !reflect.DeepEqual(bell(), tea.RawMsg{Msg: "\a"}) {
@@ -106,6 +111,11 @@ func TestNoticesGiveWayToTheNextKeyAndToTime(t *testing.T) {
 	p.Update(tea.KeyPressMsg{Code: 'j', Text: "j"})
 	if got := lastLine(p); !strings.HasPrefix(got, "Enter open") {
 		t.Errorf("after a key the last line is %q", got)
+	}
+	p.Update(failed)
+	p.Update(tea.PasteMsg{Content: "x"})
+	if got := lastLine(p); !strings.HasPrefix(got, "Enter open") {
+		t.Errorf("after a paste the last line is %q", got)
 	}
 	p.Update(failed)
 	*at = noon.Add(noticeTime)
@@ -273,6 +283,24 @@ func TestTheStartedThreadIsTheAnswer(t *testing.T) {
 	started, err := p.startThread(screen.StartThread{Text: "hello"}, call, &result)
 	if err != nil || string(started) != answers["thread/start"] {
 		t.Errorf("the answer is %s, %v, want that of thread/start", started, err)
+	}
+}
+
+// A refusal says what to do about it in a window of any size.
+func TestARefusalSaysWhatToDo(t *testing.T) {
+	const hint = "That takes more than HOLON_TOKEN. Whoever runs the server makes another token: holon token create NAME --role work"
+	p, _ := testProgram(t, Options{Explain: func(error) string { return hint }})
+	for _, size := range [][2]int{{40, 10}, {80, 24}, {120, 30}} {
+		p.Update(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+		p.Update(waiting(3))
+		p.Update(toPage{p.overview, screen.Done{Action: screen.Retry{Turn: "t"}, Err: errors.New("turn/retry takes the role work, and this token has the role read")}})
+		var words []string
+		for _, line := range strings.Split(p.View().Content, "\n") {
+			words = append(words, strings.Fields(screen.OneLine(line))...)
+		}
+		if got := strings.Join(words, " "); !strings.HasSuffix(got, "Turn/retry takes the role work, and this token has the role read. "+hint) {
+			t.Errorf("in %v the notice is cut:\n%s", size, p.View().Content)
+		}
 	}
 }
 

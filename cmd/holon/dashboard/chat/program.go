@@ -51,8 +51,33 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	p.tea = tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environ))
 	_, err := p.tea.Run()
 	_, _ = io.WriteString(o.Out, restoreScroll)
+	top, closed := p.top(), p.closeLast()
+	return Result{Thread: top.thread, Runs: top.page.Runs() && !closed}, err
+}
+
+// closeTime bounds how long the end waits for a close.
+const closeTime = 2 * time.Second
+
+// closeLast closes the thread that is shown at the end, if the person has asked for that
+// and could have undone it until then. It reports whether the thread was closed.
+func (p *program) closeLast() bool {
+	closed := false
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), closeTime)
+	defer cancel()
+	for _, action := range p.top().page.Pending() {
+		done, _ := p.requests.Do(ctx, action)
+		closed = done.Err == nil
+	}
+	return closed
+}
+
+// leave sends what could be undone on the page that is left.
+func (p *program) leave(now time.Time) (cmds []tea.Cmd) {
 	top := p.top()
-	return Result{Thread: top.thread, Runs: top.page.Runs()}, err
+	for _, action := range top.page.Pending() {
+		cmds = append(cmds, p.carryOut(now, top, action))
+	}
+	return cmds
 }
 
 // The wheel scrolls by arrow keys (alternate scroll): the terminal's own setting is saved
@@ -121,6 +146,13 @@ func (p *program) Init() tea.Cmd {
 // Update implements tea.Model.
 func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	now := time.Now()
+	if key, ok := msg.(tea.KeyPressMsg); ok {
+		if esc, letter, ok := screen.EscAndLetter(p.top().page, key, p.width, p.height); ok {
+			_, first := p.Update(esc) // the letter is for the page to which Esc leads
+			_, then := p.Update(letter)
+			return p, tea.Batch(first, then)
+		}
+	}
 	var cmds []tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -136,6 +168,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		cmds = p.send(now, p.top(), msg)
 	case tea.PasteMsg:
+		p.notice = ""
 		cmds = p.send(now, p.top(), msg)
 	case batch:
 		if msg.round == p.round {
@@ -207,11 +240,12 @@ func (p *program) carryOut(now time.Time, from shown, action screen.Action) tea.
 	case screen.Open:
 		return tea.Batch(p.open(now, a.Thread)...)
 	case screen.Back:
-		if len(p.pages) > 1 {
-			p.pages = p.pages[:len(p.pages)-1]
-			return tea.Batch(p.send(now, p.top(), conversation.Again{})...)
+		if len(p.pages) == 1 {
+			return nil
 		}
-		return nil
+		left := p.leave(now)
+		p.pages = p.pages[:len(p.pages)-1]
+		return tea.Batch(append(left, p.send(now, p.top(), conversation.Again{})...)...)
 	case screen.Quit:
 		return tea.Quit
 	case screen.Copy:
@@ -233,12 +267,13 @@ func (p *program) carryOut(now time.Time, from shown, action screen.Action) tea.
 
 // open shows a thread: one that is open already, or a new page.
 func (p *program) open(now time.Time, thread string) []tea.Cmd {
+	left := p.leave(now)
 	if i := slices.IndexFunc(p.pages, func(s shown) bool { return s.thread == thread }); i >= 0 {
 		p.pages = p.pages[:i+1]
-		return p.send(now, p.top(), conversation.Again{})
+		return append(left, p.send(now, p.top(), conversation.Again{})...)
 	}
 	p.push(thread)
-	return p.send(now, p.top(), conversation.Begin{})
+	return append(left, p.send(now, p.top(), conversation.Begin{})...)
 }
 
 // nextWaiting finds the question that has waited longest in another thread.

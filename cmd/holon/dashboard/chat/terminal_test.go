@@ -140,6 +140,37 @@ func TestAConversationThatIsLeftGoesOn(t *testing.T) {
 	again.AwaitText("❯ /sleep 3600000", "▶ working", "Enter steers the turn")
 }
 
+// A thread that was closed a moment before the end is closed, and nothing goes on.
+func TestAConversationThatIsClosedAtItsEndIsClosed(t *testing.T) {
+	for _, end := range []string{"C-c", "q"} {
+		w := newWorld(t)
+		if err := w.Call(t.Context(), "thread/start", map[string]any{"thread_id": "mine", "title": "mine"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		term := terminaltest.Start(t, 120, 24, w.env, "sh", "-c", w.holon+" chat mine; echo exit $?; read x")
+		term.AwaitText("idle", "Enter starts a turn")
+		term.Type("/sleep 3600000")
+		term.Keys("Enter")
+		term.AwaitText("▶ working")
+		escape(term)
+		term.Keys("x")
+		term.AwaitText("“mine” is closed in")
+		term.Keys(end)
+		if screen := term.AwaitText("exit 0"); strings.Contains(screen, "continues") {
+			t.Errorf("after %s it says\n%s", end, screen)
+		}
+		var read struct {
+			Thread struct{ State string } `json:"thread"`
+		}
+		if err := w.Call(t.Context(), "thread/read", map[string]any{"thread_id": "mine"}, &read); err != nil {
+			t.Fatal(err)
+		}
+		if read.Thread.State != "closed" {
+			t.Errorf("after %s the thread is %s", end, read.Thread.State)
+		}
+	}
+}
+
 // A child is opened, and Esc leads back; what was written stays in each.
 func TestChildrenAreOpenedAndLeft(t *testing.T) {
 	w := newWorld(t)

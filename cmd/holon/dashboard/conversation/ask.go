@@ -17,6 +17,7 @@ import (
 type Ask struct {
 	q       *question
 	open    bool
+	end     string          // why nobody can answer any more, unless it is open
 	raw     json.RawMessage // its content as it was read
 	subject json.RawMessage // what it is about, as it was read
 	line    editor
@@ -29,7 +30,8 @@ func ReadAsk(now time.Time, result json.RawMessage) *Ask {
 		Item itemRow `json:"item"`
 	}
 	decode(result, &r)
-	return &Ask{q: newQuestion(r.Item.item()), open: r.Item.Status == "pending", raw: r.Item.Content, alive: now.Add(deadFor)}
+	it := r.Item.item()
+	return &Ask{q: newQuestion(it), open: r.Item.Status == "pending", end: overBy(it), raw: r.Item.Content, alive: now.Add(deadFor)}
 }
 
 // Item is the id of the question.
@@ -66,14 +68,30 @@ func (a *Ask) Alive() time.Time { return a.alive }
 // dead tells whether keys do nothing: the question is new, or what it is about is not on
 // the screen yet.
 func (a *Ask) dead(now time.Time) bool {
-	return now.Before(a.alive) || a.q.sent || a.Subject() != "" && a.q.subject == nil && !a.q.unread
+	return a.q.over == "" && (now.Before(a.alive) || a.q.sent || a.Subject() != "" && a.q.subject == nil && !a.q.unread)
+}
+
+// Over says why nobody can answer any more, "" as long as somebody can.
+func (a *Ask) Over() string { return a.q.over }
+
+// TakeOver takes another reading of the question, which is over, or nil if there is none.
+// What is typed stays, but is no answer any more.
+func (a *Ask) TakeOver(other *Ask) {
+	if a.q.over, a.q.why = overUnknown, ""; other != nil {
+		a.q.over = other.end
+	}
 }
 
 // Typed tells whether the answer is typed.
 func (a *Ask) Typed() bool { return a.q.typed() }
 
-// Sent notes that an answer is on its way, or that it was not taken.
-func (a *Ask) Sent(sent bool) { a.q.sent = sent }
+// Sent notes that an answer is on its way, or that it was not taken: then it is typed again.
+func (a *Ask) Sent(sent bool) {
+	if a.q.sent && !sent && a.q.form == nil {
+		a.line.set(a.q.line)
+	}
+	a.q.sent = sent
+}
 
 // Key takes a key. ok tells whether it completes an answer.
 func (a *Ask) Key(now time.Time, key tea.KeyPressMsg) (answer screen.Respond, ok bool) {
@@ -88,18 +106,23 @@ func (a *Ask) Key(now time.Time, key tea.KeyPressMsg) (answer screen.Respond, ok
 		}
 		return answer, false
 	}
-	answer, ok = a.q.take(a.line.text)
+	if a.q.over != "" {
+		return answer, false
+	}
+	a.q.line = a.line.text
+	answer, ok = a.q.take(a.q.line)
 	if a.q.why == "" {
 		a.line.set("")
 	}
 	return answer, ok
 }
 
-// Paste puts a pasted text into the line. It never answers.
-func (a *Ask) Paste(text string) {
-	if a.Typed() && !a.q.sent {
-		a.line.insert(strings.Join(strings.Fields(text), " "))
+// Paste puts a pasted text into the line, unless it is too long. It never answers.
+func (a *Ask) Paste(text string) (fits bool) {
+	if !a.Typed() || a.q.sent {
+		return true
 	}
+	return a.line.insert(strings.Join(strings.Fields(text), " "))
 }
 
 // Lines are the question in at most height lines: what it is about, above the answers,

@@ -30,16 +30,22 @@ type question struct {
 	choice  int        // the option that Enter gives
 	sent    bool       // an answer is on its way
 	why     string     // what was wrong with the last answer
+	over    string     // why nobody can answer any more, "": it is open
+	line    string     // the typed answer that is on its way
 }
 
 // asks are the open questions, the oldest first. The first one is shown.
 type asks struct {
 	open  []*question
+	left  *question // it is over, and shown until the person who types into it leaves it
 	since time.Time // when the first one appeared or changed
 }
 
 // front is the question that is shown, nil if none is open.
 func (a *asks) front() *question {
+	if a.left != nil {
+		return a.left
+	}
 	if len(a.open) == 0 {
 		return nil
 	}
@@ -97,6 +103,39 @@ func (a *asks) gone(now time.Time, id string) {
 	if i == 0 {
 		a.touched(now)
 	}
+}
+
+// over removes a question that nobody can answer any more. If a person types into it, it
+// stays with the reason until they leave it: else the rest of what they type would be
+// commands, or an answer to the next question.
+func (m *Model) over(now time.Time, id, why string) {
+	if q := m.asks.find(id); q != nil && q == m.asks.front() && m.focus == onQuestion && q.typed() && !q.sent {
+		q.over, q.why = why, ""
+		m.asks.left = q
+	}
+	m.asks.gone(now, id)
+}
+
+// Reasons why nobody can answer a question any more.
+const (
+	overAnswered  = "It was answered elsewhere."
+	overWithdrawn = "It was withdrawn."
+	overEnded     = "Its turn has ended."
+	overUnknown   = "It was answered or withdrawn meanwhile."
+)
+
+// overBy says why nobody can answer a question any more, and who has answered it.
+func overBy(it *item) string {
+	switch it.content.Resolution(it.status) {
+	case "cancelled", "deleted":
+		return overWithdrawn
+	case "interrupted", "failed":
+		return overEnded
+	}
+	if by := screen.OneLine(it.content.ResolvedBy); by != "" && by != "client" {
+		return "It was answered by " + by + "."
+	}
+	return overAnswered
 }
 
 // find is an open question, nil if it is not open.

@@ -39,7 +39,7 @@ func (d drawing) questionBox(p *painter, room int) (rows []string, x, y int) {
 	}
 	about := p.about(q, d.m.thread.Summary.Cwd)
 	window := most - 1 - len(answers)
-	v.subjectMost = 0
+	v.subjectMost, v.subjectPage = 0, window
 	hidden := len(about) - window
 	switch {
 	case hidden <= 0:
@@ -49,6 +49,7 @@ func (d drawing) questionBox(p *painter, room int) (rows []string, x, y int) {
 		v.subjectMost = hidden
 		v.subjectTop = min(v.subjectTop, hidden)
 		shown := window - 1
+		v.subjectPage = shown
 		about = append(about[v.subjectTop:v.subjectTop+shown:v.subjectTop+shown], p.styles.Dim.Paint(d.moreOf(hidden)))
 		hidden = 0
 	default:
@@ -68,15 +69,16 @@ func (d drawing) moreOf(hidden int) string {
 	return fmt.Sprintf("  … %d more lines: a, then PgDn", hidden)
 }
 
-// scrollSubject scrolls what the question is about; false if there is no more of it.
+// scrollSubject scrolls what the question is about by as much as is visible of it, so that
+// every line comes into sight; false if there is no more of it.
 func (d drawing) scrollSubject(name string) bool {
 	v := &d.m.view
 	if v.subjectOf == "" || d.m.asks.front() == nil {
 		return false
 	}
-	step := 5
+	step := max(1, v.subjectPage)
 	if name == "pgup" {
-		step = -5
+		step = -step
 	}
 	before := v.subjectTop
 	v.subjectTop = max(0, min(v.subjectTop+step, v.subjectMost))
@@ -91,13 +93,20 @@ func (d drawing) questionRule(p *painter, hidden int) string {
 		text = fmt.Sprintf("─ The agent asks (1 of %d) ", n)
 	}
 	how := ""
+	if d.m.asks.left != nil {
+		text = "─ The question is gone "
+	}
 	switch d.m.focus {
 	case onTimeline:
 		how = " a answers ─"
 	case onInput:
 		how = " Esc a answers ─"
 	}
-	if hidden > 0 && d.m.focus == onQuestion {
+	switch {
+	case d.m.focus != onQuestion:
+	case d.m.asks.left != nil:
+		how = " Esc leaves ─"
+	case hidden > 0:
 		how = fmt.Sprintf(" PgDn: %d more ─", hidden)
 	}
 	if screen.Width(text)+screen.Width(how) > p.width {

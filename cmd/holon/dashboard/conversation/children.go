@@ -252,10 +252,10 @@ func (h hands) childrenKey(name string) []screen.Action {
 	case "enter":
 		if len(c.threads) > 0 {
 			h.m.focus = onTimeline
-			return append(h.closeNow(), screen.Open{Thread: c.threads[c.at()].ThreadID})
+			return []screen.Action{screen.Open{Thread: c.threads[c.at()].ThreadID}}
 		}
 	case "q":
-		return append(h.closeNow(), screen.Quit{})
+		return []screen.Action{screen.Quit{}}
 	case "?":
 		h.m.help.Open = true
 	case "up", "k":

@@ -1,7 +1,6 @@
 package conversation
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
@@ -117,15 +116,17 @@ func (m *Model) sent(d screen.Done) {
 
 // paste puts a pasted text where a person types. It never submits.
 func (h hands) paste(text string) {
+	h.m.status = ""
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	if h.m.focus == onQuestion && h.m.typing() {
-		h.m.answer.insert(strings.ReplaceAll(text, "\n", " "))
+		if !h.m.answer.insert(strings.ReplaceAll(text, "\n", " ")) {
+			h.m.status = TooLong(text) + "."
+		}
 		return
 	}
 	h.m.focus = onInput
 	if !h.m.input.insert(text) {
-		h.m.status = fmt.Sprintf("%s is too long to paste here (at most %s): holon run --thread %s - < FILE",
-			size(int64(len(text))), size(maxTyped), h.m.options.Thread)
+		h.m.status = TooLong(text) + ": holon run --thread " + h.m.options.Thread + " - < FILE"
 	}
 	h.m.begun()
 }

@@ -151,7 +151,12 @@ func (p *painter) typedAnswer(q *question, by answering) (out []string, x, y int
 	if q.content.URL != "" {
 		how = "Enter when done, n declines"
 	}
-	if q.form != nil && !q.form.Done() {
+	if q.over != "" {
+		how = "Esc leaves"
+		for _, line := range screen.Wrap(q.over+" Nothing is sent; Esc leaves.", p.text()) {
+			out = append(out, "  "+s.Failed.Paint(line))
+		}
+	} else if q.form != nil && !q.form.Done() {
 		f := q.form.Next()
 		given, of := q.form.Progress()
 		title := screen.OneLine(f.Title)

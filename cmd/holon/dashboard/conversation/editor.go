@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -8,8 +9,14 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
 
-// maxTyped is the longest text that a person can write or paste here.
-const maxTyped = 256 << 10
+// MaxTyped is the longest text that a person can write or paste here, in bytes.
+const MaxTyped = 256 << 10
+
+// TooLong says that a text cannot be pasted. No part of it is taken, so that nothing is
+// cut unseen.
+func TooLong(text string) string {
+	return fmt.Sprintf("%s is too long to paste here (at most %s)", size(int64(len(text))), size(MaxTyped))
+}
 
 // editor is a text of some lines that a person writes. The cursor is never within a
 // joined emoji or between a letter and its accents.
@@ -21,7 +28,7 @@ type editor struct {
 // insert puts a text at the cursor; it reports false, and changes nothing, if the whole
 // would be too long.
 func (e *editor) insert(text string) bool {
-	if len(e.text)+len(text) > maxTyped {
+	if len(e.text)+len(text) > MaxTyped {
 		return false
 	}
 	text = strings.ToValidUTF8(text, "�")

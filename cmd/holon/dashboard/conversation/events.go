@@ -53,7 +53,7 @@ func (in intake) itemEvent(now time.Time, f *fold.Event, params json.RawMessage)
 		}
 		return nil
 	case notify.ItemDeleted:
-		in.m.asks.gone(now, f.ItemID)
+		in.m.over(now, f.ItemID, overWithdrawn)
 		if e != nil {
 			e.item.status, e.item.updated = "deleted", f.Seq
 			in.m.history.changed(e)
@@ -83,7 +83,7 @@ func (in intake) itemEvent(now time.Time, f *fold.Event, params json.RawMessage)
 		if it.status == "pending" {
 			in.m.asks.put(now, it)
 		} else {
-			in.m.asks.gone(now, it.id)
+			in.m.over(now, it.id, overBy(it))
 		}
 	}
 	for i, q := range in.m.asks.open {
@@ -170,7 +170,7 @@ func (in intake) turnEvent(now time.Time, f *fold.Event, e client.Event) []scree
 	}
 	for _, q := range append([]*question(nil), in.m.asks.open...) {
 		if q.turn == f.TurnID { // its questions end with it
-			in.m.asks.gone(now, q.id)
+			in.m.over(now, q.id, overEnded)
 		}
 	}
 	in.leaveQuestion()
@@ -186,7 +186,7 @@ func (in intake) rewound(now time.Time, marker fold.Marker) (out []screen.Action
 	}
 	for _, q := range append([]*question(nil), in.m.asks.open...) {
 		if q.turn == marker.TurnID && in.m.history.item(q.id) == nil {
-			in.m.asks.gone(now, q.id)
+			in.m.over(now, q.id, overWithdrawn)
 		}
 	}
 	if row := in.m.turns.rows[marker.TurnID]; row != nil && marker.Step == "" {

@@ -178,6 +178,9 @@ func (d drawing) help() []screen.Key {
 
 // answerKeys are the keys for a question: those that do something.
 func (d drawing) answerKeys(q *question) (list []screen.Key) {
+	if q.over != "" {
+		return []screen.Key{{Name: "Esc", Does: "leave"}}
+	}
 	if q.typed() {
 		list = append(list, screen.Key{Name: "Enter", Does: "answer"})
 	} else {

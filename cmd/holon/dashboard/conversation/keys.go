@@ -146,7 +146,7 @@ func (h hands) inputKey(name, text string) []screen.Action {
 			break
 		}
 		if text != "" && !h.m.input.insert(text) {
-			h.m.status = "The text is as long as it can be here: " + size(maxTyped)
+			h.m.status = "The text is as long as it can be here: " + size(MaxTyped)
 		}
 	}
 	h.m.begun()
@@ -159,7 +159,18 @@ func (h hands) questionKey(now time.Time, name, text string) []screen.Action {
 	q := h.m.asks.front()
 	if name == "esc" || q == nil {
 		h.m.focus = onTimeline
+		if h.m.asks.left != nil {
+			h.m.asks.left = nil
+			h.m.asks.touched(now)
+		}
 		return nil
+	}
+	if q.over != "" {
+		if name == "enter" {
+			h.m.status = "Nothing was sent. " + q.over + " Esc leaves."
+			return nil
+		}
+		return h.answerKey(q, name, text)
 	}
 	if h.m.asks.dead(now) || q.sent {
 		return nil
@@ -193,7 +204,8 @@ func (h hands) answerKey(q *question, name, text string) []screen.Action {
 		}
 		return nil
 	}
-	answer, ready := q.take(h.m.answer.text)
+	q.line = h.m.answer.text
+	answer, ready := q.take(q.line)
 	if q.why == "" {
 		h.m.answer.set("")
 	}
@@ -218,7 +230,7 @@ func (h hands) command(now time.Time, name string) []screen.Action {
 		}
 		return h.leave()
 	case "q":
-		return append(h.closeNow(), screen.Quit{})
+		return []screen.Action{screen.Quit{}}
 	case "?":
 		h.m.help.Open = true
 	case "up":
@@ -272,8 +284,8 @@ func (h hands) interrupt() {
 
 func (h hands) retry() []screen.Action {
 	t := h.m.turns.last()
-	if t == nil || !t.ended() || t.State == "completed" || h.m.turns.active() != nil {
-		h.m.status = "There is no failed or interrupted turn to retry."
+	if t == nil || !screen.Retryable(t.State) || h.m.turns.active() != nil {
+		h.m.status = screen.NothingToRetry
 		return nil
 	}
 	h.m.status = "Retrying …"
@@ -288,21 +300,12 @@ func (h hands) close(now time.Time) {
 	h.m.closeAt = now.Add(undoFor)
 }
 
-// closeNow carries out a close that waits for its time: the page is left.
-func (h hands) closeNow() []screen.Action {
-	if h.m.closeAt.IsZero() {
-		return nil
-	}
-	h.m.closeAt = time.Time{}
-	return []screen.Action{screen.Close{Thread: h.m.options.Thread}}
-}
-
 func (h hands) leave() []screen.Action {
 	if h.m.options.Alone {
 		h.m.status = "q quits; Tab or Enter writes."
 		return nil
 	}
-	return append(h.closeNow(), screen.Back{})
+	return []screen.Action{screen.Back{}}
 }
 
 func (h hands) copy() []screen.Action {
@@ -344,7 +347,7 @@ func (h hands) enter(name string) []screen.Action {
 		h.m.view.selected = e.key
 	}
 	if e.child != nil {
-		return append(h.closeNow(), screen.Open{Thread: e.child.row.ThreadID})
+		return []screen.Action{screen.Open{Thread: e.child.row.ThreadID}}
 	}
 	if e.foldable() {
 		e.unfolded = !e.unfolded

@@ -234,7 +234,7 @@ func (in intake) judge(now time.Time, result json.RawMessage) (out []screen.Acti
 	}
 	for _, q := range slices.Clone(in.m.asks.open) {
 		if !open[q.id] && q.seq <= waiting.LatestSeq {
-			in.m.asks.gone(now, q.id)
+			in.m.over(now, q.id, overUnknown)
 			if in.m.history.item(q.id) != nil {
 				out = append(out, in.read(q.id)...)
 			}

@@ -124,6 +124,16 @@ func (m *Model) Thread() string { return m.options.Thread }
 // Runs tells whether a turn of the thread is at work.
 func (m *Model) Runs() bool { return m.turns.active() != nil }
 
+// Pending is a close that was not sent yet. When the page is left, in whatever way, it is
+// sent, since nobody can undo it any more.
+func (m *Model) Pending() []screen.Action {
+	if m.closeAt.IsZero() {
+		return nil
+	}
+	m.closeAt = time.Time{}
+	return []screen.Action{screen.Close{Thread: m.options.Thread}}
+}
+
 // Update implements screen.Page.
 func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 	var out []screen.Action
@@ -216,9 +226,13 @@ func (m *Model) done(now time.Time, d screen.Done) []screen.Action {
 			q.sent = false
 			m.asks.touched(now)
 			m.status = "The answer was not taken. " + screen.Words(d.Err)
-			if client.IsKind(d.Err, "already_resolved") {
+			late := client.IsKind(d.Err, "already_resolved")
+			if q == m.asks.front() && (late || q.form == nil) { // else it begins with the first field
+				m.answer.set(q.line)
+			}
+			if late {
 				m.status = "Somebody else has answered already."
-				m.asks.gone(now, a.Item)
+				m.over(now, a.Item, overAnswered)
 			}
 		} else if q != nil {
 			m.asks.gone(now, a.Item)
@@ -244,9 +258,8 @@ func (m *Model) due(now time.Time) (out []screen.Action) {
 	if m.wantsNewer() {
 		out = append(out, intake{m}.askNewer()...)
 	}
-	if !m.closeAt.IsZero() && !now.Before(m.closeAt) {
-		m.closeAt = time.Time{}
-		out = append(out, screen.Close{Thread: m.options.Thread})
+	if !now.Before(m.closeAt) {
+		out = append(out, m.Pending()...)
 	}
 	if m.mustTell() && !now.Before(m.toldAt.Add(seenEvery)) {
 		m.seen, m.toldAt = m.cursor, now

@@ -102,7 +102,7 @@ func TestAPasteNeverSubmits(t *testing.T) {
 	p.keys("<enter>")
 	p.wants(screen.Start{Thread: thread, Text: "one\ntwo\nthree"})
 	p.send(screen.Done{Action: screen.Start{}})
-	p.send(paste(strings.Repeat("x", maxTyped+1)))
+	p.send(paste(strings.Repeat("x", MaxTyped+1)))
 	p.shows("too long to paste here")
 	if p.m.input.text != "" {
 		t.Errorf("%d bytes are in the line", len(p.m.input.text))

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -62,4 +63,33 @@ func TestLinesOfADiffAreColoured(t *testing.T) {
 	p.open()
 	p.item("f1", "t1", "completed", object{"type": "file_change", "changes": []object{{"path": "a.go", "operation": "modify", "old_text": "old\n", "new_text": "new\nmore\n"}}})
 	p.shows("\x1b[32m+2\x1b[m", "\x1b[31m−1\x1b[m", "\x1b[31m- old\x1b[m", "\x1b[32m+ new\x1b[m", "\x1b[32m+ more\x1b[m")
+}
+
+// Every line of what a question is about comes into sight by PgDn, in a window of any size.
+func TestEveryLineOfAQuestionCanBeRead(t *testing.T) {
+	description := ""
+	for i := range 30 {
+		description += fmt.Sprintf("point %02d\n", i)
+	}
+	for _, size := range [][2]int{{40, 10}, {60, 14}, {80, 24}, {120, 40}} {
+		p := newPage(t, size[0], size[1]).open()
+		p.started("t1")
+		p.item("q1", "t1", "pending", permission("Run a command that has quite a long title, so that it takes lines", object{
+			"description": description, "subject": object{"type": "command", "command": "go test ./...", "cwd": "/home/ada/elsewhere"},
+		}))
+		p.later(time.Second)
+		p.keys("<esc>", "a")
+		read := p.text()
+		for range 60 {
+			p.keys("<pgdown>")
+			read += p.text()
+		}
+		for _, part := range append(strings.Fields(strings.ReplaceAll(description, "point ", "point_")), "$ go test ./...", "in /home/ada/elsewhere") {
+			if part = strings.ReplaceAll(part, "_", " "); !strings.Contains(read, part) {
+				t.Errorf("in %v %q is never shown", size, part)
+			}
+		}
+		p.keys("<pgup>", "<pgdown>")
+		p.shows("point 29")
+	}
 }

@@ -33,6 +33,7 @@ type view struct {
 	shortBelow    bool // … below, since what follows is not held
 	subjectTop    int  // rows of the question's subject above its window
 	subjectMost   int  // how many there can be; 0: all of it is visible
+	subjectPage   int  // rows of it that are visible
 	scrolls       bool // the timeline is longer than the window
 	subjectOf     string
 	lines         []string

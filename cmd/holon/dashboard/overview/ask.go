@@ -31,6 +31,14 @@ type asked struct {
 // typing tells whether the answer is a text.
 func (a *asked) typing() bool { return a.ask != nil && a.ask.Typed() }
 
+// over says why nobody can answer any more, "" as long as somebody can.
+func (a *asked) over() string {
+	if a.ask == nil {
+		return ""
+	}
+	return a.ask.Over()
+}
+
 // ask opens the oldest question of a thread.
 func (m *Model) ask(t *Thread) []screen.Action {
 	switch {
@@ -53,13 +61,18 @@ func (m *Model) gotQuestion(now time.Time, msg screen.Done) []screen.Action {
 		return nil
 	}
 	if msg.Err != nil {
-		m.asked = nil
+		if m.asked.ask == nil {
+			m.asked = nil
+		}
 		return nil
 	}
 	ask := conversation.ReadAsk(now, msg.Result)
 	switch {
 	case ask.Item() != m.asked.item:
 		return nil // another question was opened meanwhile
+	case !ask.Open() && m.asked.typing():
+		m.asked.ask.TakeOver(ask)
+		return nil
 	case !ask.Open():
 		m.asked = nil
 		return say("It was answered already.")
@@ -80,8 +93,8 @@ func (m *Model) gotSubject(now time.Time, action screen.Call, msg screen.Done) {
 	}
 }
 
-// checkAsked closes the panel if its question was answered elsewhere. If something
-// else has happened in the thread, the question is read again: it may have changed.
+// checkAsked closes the panel if its question was answered elsewhere, unless the person
+// types into it: what they type must not become commands. If something else has happened in the thread, the question is read again: it may have changed.
 func (m *Model) checkAsked(now time.Time) []screen.Action {
 	if m.asked == nil || m.asked.sent {
 		return nil
@@ -94,6 +107,13 @@ func (m *Model) checkAsked(now time.Time) []screen.Action {
 		}
 		m.asked.seq = t.LatestSeq
 		return []screen.Action{m.asked.read(callQuestion, m.asked.item)}
+	}
+	if m.asked.typing() {
+		if m.asked.over() != "" {
+			return nil
+		}
+		m.asked.ask.TakeOver(nil)
+		return []screen.Action{m.asked.read(callQuestion, m.asked.item)} // who has answered
 	}
 	m.asked = nil
 	m.frozen = now.Add(settle)
@@ -113,6 +133,9 @@ func (m *Model) askedKey(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	if t := m.list.threads[a.thread]; t != nil && key.String() == "enter" && !a.typing() {
 		m.asked = nil
 		return m.opened(t)
+	}
+	if over := a.over(); over != "" && key.String() == "enter" {
+		return say("Nothing was sent. " + over + " Esc leaves.")
 	}
 	answer, ok := a.ask.Key(now, key)
 	if !ok {
@@ -134,7 +157,11 @@ func (a *asked) lines(m *Model, now time.Time, width, height int) []string {
 	if t := m.list.threads[a.thread]; t != nil {
 		title, cwd = t.title(), t.Summary.Cwd
 	}
-	rule := "─ " + screen.Fit(title, max(width-len("─ asks ─"), 4)) + " asks "
+	asks := " asks "
+	if a.over() != "" {
+		asks = " asks no more "
+	}
+	rule := "─ " + screen.Fit(title, max(width-len("──")-len(asks), 4)) + asks
 	rule = m.styles.Waiting.Paint(screen.Fit(rule, width) + strings.Repeat("─", max(width-screen.Width(rule), 0)))
 	if a.x = -1; a.ask == nil {
 		return []string{rule, "Reading the question …"}

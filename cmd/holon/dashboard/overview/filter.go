@@ -1,6 +1,8 @@
 package overview
 
 import (
+	"unicode/utf8"
+
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
@@ -24,6 +26,11 @@ func newInput(limit int) textinput.Model {
 	in.SetStyles(textinput.Styles{})
 	in.Focus()
 	return in
+}
+
+// fits tells whether a line has room for a text that is pasted.
+func fits(in textinput.Model, text string) bool {
+	return utf8.RuneCountInString(in.Value()+text) <= in.CharLimit
 }
 
 func (f *filterLine) begin(text, selected string) {

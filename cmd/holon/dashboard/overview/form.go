@@ -2,13 +2,16 @@ package overview
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"charm.land/bubbles/v2/textarea"
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/conversation"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
 
@@ -32,6 +35,7 @@ type form struct {
 	prompt textarea.Model
 	field  int
 	sent   bool
+	frozen time.Time // until when rows stay after the key that sent it
 }
 
 // openForm opens the form as it was left, or an empty one.
@@ -47,7 +51,7 @@ func newForm(cwd string) *form {
 	f := &form{agents: []string{""}, cwd: newInput(4096), prompt: textarea.New()}
 	f.cwd.SetValue(cwd)
 	f.prompt.Prompt, f.prompt.ShowLineNumbers, f.prompt.EndOfBufferCharacter = "", false, ' '
-	f.prompt.CharLimit = 100_000
+	f.prompt.CharLimit = 0 // paste and formKey see to it
 	f.prompt.SetVirtualCursor(false)
 	f.prompt.SetStyles(textarea.Styles{})
 	f.prompt.KeyMap.InsertNewline.SetKeys("alt+enter", "ctrl+j", "shift+enter")
@@ -95,6 +99,25 @@ func (f *form) update(msg tea.Msg) {
 	}
 }
 
+// maxLines is how many lines a prompt can have: the text area cuts what has more.
+const maxLines = 10_000
+
+// paste puts a text into the field, unless it is too long.
+func (f *form) paste(msg tea.PasteMsg) []screen.Action {
+	msg.Content = strings.ReplaceAll(strings.ReplaceAll(msg.Content, "\r\n", "\n"), "\r", "\n")
+	prompt := f.prompt.Value() + msg.Content
+	switch {
+	case f.field == fieldDirectory && !fits(f.cwd, msg.Content):
+		return say("That is too long for a directory.")
+	case f.field == fieldPrompt && len(prompt) > conversation.MaxTyped:
+		return say(conversation.TooLong(msg.Content) + ": holon run - < FILE")
+	case f.field == fieldPrompt && strings.Count(prompt, "\n") >= maxLines:
+		return say(fmt.Sprintf("That has too many lines to paste it here (at most %d): holon run - < FILE", maxLines))
+	}
+	f.update(msg)
+	return nil
+}
+
 // formKey takes a key while the form is open.
 func (m *Model) formKey(key tea.KeyPressMsg) []screen.Action {
 	f := m.form
@@ -109,7 +132,13 @@ func (m *Model) formKey(key tea.KeyPressMsg) []screen.Action {
 		f.focus(f.field - 1)
 		return nil
 	case "enter":
+		if !f.sent {
+			f.frozen = m.frozen
+		}
 		return f.send()
+	}
+	if f.field == fieldPrompt && key.Text != "" && f.prompt.Length() >= conversation.MaxTyped {
+		return say("The text is as long as it can be here.")
 	}
 	if f.field != fieldAgent {
 		f.update(key)

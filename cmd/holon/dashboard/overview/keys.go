@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/conversation"
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
 
@@ -62,11 +63,6 @@ var allKeys = []screen.Key{
 
 // key takes a key. What is open gets it first.
 func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
-	// A terminal sends Esc and a letter soon after it as Alt and the letter.
-	if key.Mod == tea.ModAlt && m.form == nil {
-		actions := m.key(now, tea.KeyPressMsg{Code: tea.KeyEscape})
-		return append(actions, m.key(now, tea.KeyPressMsg{Code: key.Code, Text: string(key.Code)})...)
-	}
 	switch {
 	case m.help.Open:
 		m.help.Key(key.String(), m.screen.height-2)
@@ -163,8 +159,8 @@ func interrupt(t *Thread) (*screen.Sure, []screen.Action) {
 }
 
 func retry(t *Thread) []screen.Action {
-	if t.group() != done || t.Summary.TurnID == "" {
-		return say("Nothing to retry: r is for a turn that failed or was interrupted.")
+	if !screen.Retryable(t.ending()) || t.Summary.TurnID == "" {
+		return say(screen.NothingToRetry)
 	}
 	return []screen.Action{screen.Retry{Turn: t.Summary.TurnID}}
 }
@@ -184,17 +180,23 @@ func (m *Model) close(now time.Time, t *Thread) []screen.Action {
 	return say("Closing “" + t.title() + "” also interrupts its turn. u keeps it.")
 }
 
-// paste puts a pasted text where the person types. It never sends anything.
-func (m *Model) paste(msg tea.PasteMsg) {
+// paste puts a pasted text where the person types: all of it, or nothing if it is too
+// long. It never sends anything.
+func (m *Model) paste(msg tea.PasteMsg) []screen.Action {
 	switch {
 	case m.form != nil:
-		m.form.update(msg)
+		return m.form.paste(msg)
 	case m.asked != nil && m.asked.ask != nil:
-		m.asked.ask.Paste(msg.Content)
+		if !m.asked.ask.Paste(msg.Content) {
+			return say(conversation.TooLong(msg.Content) + ".")
+		}
+	case m.filter.open && !fits(m.filter.input, msg.Content):
+		return say("That is too long for a filter.")
 	case m.filter.open:
 		m.filter.input, _ = m.filter.input.Update(msg)
 		m.setFilter(m.filter.input.Value())
 	}
+	return nil
 }
 
 // arrangeNow puts the rows in order for a key that asks for it.
@@ -212,6 +214,8 @@ func (m *Model) keysOf() []screen.Key {
 		return []screen.Key{{Name: "Enter", Does: "start"}, {Name: "Alt-Enter", Does: "new line"}, {Name: "Tab", Does: "next field"}, {Name: "Esc", Does: "leave"}}
 	case m.sure != nil:
 		return screen.SureKeys
+	case m.asked != nil && m.asked.over() != "":
+		return []screen.Key{{Name: "Esc", Does: "leave"}}
 	case m.asked != nil && m.asked.typing():
 		return []screen.Key{{Name: "Enter", Does: "send"}, {Name: "Esc", Does: "leave it open"}}
 	case m.asked != nil:

@@ -3,6 +3,7 @@ package overview
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -50,13 +51,30 @@ func TestEveryKeyThatWorksIsInTheHelp(t *testing.T) {
 	} {
 		t.Run(heading, func(t *testing.T) {
 			keytest.Check(t, keytest.Listed(allKeys, heading), len(situations), func(string) bool { return false }, func(i int, key tea.KeyPressMsg) bool {
-				if key.Mod == tea.ModAlt {
-					return false // it is Esc and the key
-				}
 				m := situations[i]()
 				before := text(m, later, 80, 24)
 				return len(m.Update(later, key)) > 0 || text(m, later, 80, 24) != before
 			})
 		})
+	}
+}
+
+// r runs again what failed or was interrupted, as on the page of a thread, and nothing else.
+func TestRetryIsForWhatFailedOrWasInterrupted(t *testing.T) {
+	for status, retried := range map[string]bool{
+		"idle": false, "interrupted": true, statusFailed: true, statusWorking: false, statusWaiting: false, statusClosed: false,
+	} {
+		th := quick("a", status, time.Minute)
+		if th.Summary.TurnID = "turn_a"; status == "interrupted" {
+			th.Summary.Status, th.Summary.Interrupted = "idle", true
+		}
+		m := loaded(th)
+		want := say(screen.NothingToRetry)
+		if retried {
+			want = []screen.Action{screen.Retry{Turn: "turn_a"}}
+		}
+		if got := press(m, noon, "c", "g", "r"); !reflect.DeepEqual(got, want) {
+			t.Errorf("r on a thread that is %s gives %v, want %v", status, got, want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -63,6 +64,9 @@ func New(styles screen.Styles, cwd string) *Model {
 	return &Model{styles: styles, cwd: cwd, closing: make(closing), filter: newFilterLine()}
 }
 
+// Loaded tells whether the threads have been read.
+func (m *Model) Loaded() bool { return m.loaded }
+
 // NeedYou is how many threads wait for the person.
 func (m *Model) NeedYou() int { return m.list.totals().waiting }
 
@@ -120,7 +124,8 @@ func (m *Model) Update(now time.Time, msg tea.Msg) []screen.Action {
 		m.frozen = now.Add(settle)
 		actions = append(actions, m.key(now, msg)...)
 	case tea.PasteMsg:
-		m.paste(msg)
+		m.frozen = now.Add(settle)
+		actions = append(actions, m.paste(msg)...)
 	case screen.Done:
 		actions = append(actions, m.done(now, msg)...)
 	}
@@ -163,19 +168,23 @@ func (m *Model) done(now time.Time, msg screen.Done) []screen.Action {
 			m.gotSubject(now, action, msg)
 		}
 	case screen.StartThread:
-		if m.form == nil || !m.form.sent {
+		form := cmp.Or(m.form, m.draft) // it may have been left meanwhile
+		if form == nil || !form.sent {
 			break
 		}
-		if m.form.sent = false; msg.Err != nil {
+		if form.sent = false; msg.Err != nil {
 			break // the text stays
 		}
 		var started struct {
 			ThreadID string `json:"thread_id"`
 		}
-		if json.Unmarshal(msg.Result, &started) == nil {
+		if json.Unmarshal(msg.Result, &started) == nil && form == m.form {
 			m.list.wanted = started.ThreadID
 		}
-		m.form, m.draft, m.frozen, m.stale = nil, nil, time.Time{}, true
+		if m.frozen.Equal(form.frozen) {
+			m.frozen = time.Time{} // the row is shown at once, unless a key came since
+		}
+		m.form, m.draft, m.stale = nil, nil, true
 	case screen.Respond:
 		if m.asked != nil && m.asked.item == action.Item {
 			if m.asked.send(false); msg.Err == nil {

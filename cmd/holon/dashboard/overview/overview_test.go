@@ -514,20 +514,6 @@ func TestHelpScrollsOnASmallScreen(t *testing.T) {
 	}
 }
 
-// Terminals send Esc and a letter soon after it like Alt and the letter.
-func TestAltIsEscapeAndTheLetter(t *testing.T) {
-	m := loaded(five()...)
-	press(m, noon, "i")
-	if got := m.Update(noon, tea.KeyPressMsg{Code: 'y', Mod: tea.ModAlt}); len(got) == 0 || !reflect.DeepEqual(got[0], screen.Say{Text: "Not interrupted."}) {
-		t.Errorf("Esc and y give %v", got)
-	}
-	press(m, noon, "/", "m", "i", "g")
-	m.Update(noon, tea.KeyPressMsg{Code: 'n', Mod: tea.ModAlt})
-	if m.form == nil || m.list.filter != "" {
-		t.Errorf("after Esc and n the form is %v and the filter %q", m.form, m.list.filter)
-	}
-}
-
 func TestAQuestionThatChangesIsDeadForAMomentAgain(t *testing.T) {
 	m := loaded(five()...)
 	asks(m, noon)

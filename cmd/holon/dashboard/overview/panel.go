@@ -26,19 +26,21 @@ func (m *Model) panel(now time.Time, width, height int) []string {
 	case m.filter.open:
 		return []string{m.filter.line(width)}
 	}
-	t := m.list.current()
-	if t == nil || m.list.index(t.ID) < 0 {
+	if len(m.list.rows) == 0 {
 		return nil
 	}
-	details := m.list.details(m.styles, t, now, width)
-	switch {
-	case height < 12:
-		details = details[:1]
-	case height < 20:
-		details = details[:min(len(details), 2)]
-	default:
-		details = details[:min(len(details), 5)]
+	var details []string
+	if t := m.list.current(); t != nil {
+		details = m.list.details(m.styles, t, now, width)
 	}
+	// The panel has as many lines whatever there is to say, so that the rows above it stay.
+	room := 2
+	if height < 12 {
+		room = 1
+	} else if height >= 20 {
+		room = 3
+	}
+	details = screen.Fill(details, width, room)
 	if height < 16 {
 		return details
 	}

@@ -2,6 +2,7 @@ package overview
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -144,6 +145,61 @@ func TestTimesOfTheOverview(t *testing.T) {
 	}
 	if got := m.Update(noon.Add(5*time.Second), screen.Tick{}); len(got) != 1 {
 		t.Errorf("after 5 s the actions are %v", got)
+	}
+}
+
+// Nothing moves for 2 s after a key: also not if there is more to say of the selected
+// thread.
+func TestRowsStayWhenTheDetailsGrow(t *testing.T) {
+	var threads []Thread
+	for i := range 40 {
+		threads = append(threads, quick(fmt.Sprintf("number %02d", i), "idle", time.Duration(i)*time.Minute))
+	}
+	for _, size := range [][2]int{{80, 24}, {80, 18}, {80, 14}, {40, 10}} {
+		m := loaded(threads...)
+		text(m, noon, size[0], size[1])
+		press(m, noon, "G")
+		row := func() (y int) {
+			for i, line := range m.Lines(noon.Add(time.Second), size[0], size[1]) {
+				if strings.HasPrefix(line, "✓ number 38") {
+					y = i
+				}
+			}
+			return y
+		}
+		before := row()
+		more := threads[39]
+		more.Summary.Git, more.LatestSeq, more.Summary.Text = &GitStatus{"main", 1, 2}, 2, "All is well."
+		m.Update(noon.Add(time.Second), Listed{Threads: []Thread{more}})
+		if after := row(); before == 0 || after != before {
+			t.Errorf("in %v the row goes from line %d to %d", size, before, after)
+		}
+	}
+}
+
+// What a person does while a thread starts, or pastes, keeps the rows in their place, too.
+func TestRowsStayAfterAPasteAndAfterAStart(t *testing.T) {
+	ended := five()[1]
+	ended.Summary.Status, ended.Summary.Since, ended.LatestSeq = "idle", ago(time.Hour), 61
+	moves := func(m *Model, at time.Time) bool {
+		before := titles(m)
+		m.Update(at, Listed{Threads: []Thread{ended}})
+		return !reflect.DeepEqual(titles(m), before)
+	}
+	m := loaded(five()...)
+	if m.Update(noon, tea.PasteMsg{Content: "x"}); moves(m, noon.Add(settle-1)) {
+		t.Error("rows move right after a paste")
+	}
+	for _, pressed := range []bool{true, false} {
+		m = loaded(five()...)
+		start := press(m, noon, "n", "h", "enter")[1]
+		if pressed {
+			press(m, noon.Add(time.Second), "i")
+		}
+		m.Update(noon.Add(time.Second), screen.Done{Action: start, Result: []byte(`{"thread_id":"thread_0000bbbbbbbb"}`)})
+		if moves(m, noon.Add(3*time.Second-1)) == pressed {
+			t.Errorf("with a key since then (%v) the rows move when a thread has started: %v", pressed, !pressed)
+		}
 	}
 }
 

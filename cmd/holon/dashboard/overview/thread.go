@@ -163,6 +163,19 @@ func (t *Thread) interrupted() bool {
 	return t.group() == done && t.Summary.Status != statusFailed && t.Summary.Interrupted
 }
 
+// ending is the state of the turn that ended last, "" while the thread does not rest.
+func (t *Thread) ending() string {
+	switch {
+	case t.group() != done:
+		return ""
+	case t.Summary.Status == statusFailed:
+		return "failed"
+	case t.interrupted():
+		return "interrupted"
+	}
+	return "completed"
+}
+
 // title is never empty.
 func (t *Thread) title() string {
 	if t.Summary.Title != "" {

@@ -1,12 +1,13 @@
 package screen
 
-// mostNotice is how many lines of a window a notice may take.
-const mostNotice = 3
+// mostNotice is how many lines of a window a notice may take: in 40 columns as many as a
+// refusal needs that says what to do about it.
+const mostNotice = 6
 
 // NoticeLines are a sentence in the lines of a window: as many as it needs where it is
-// narrow, but no more than a third of it.
+// narrow, but no more than half of it.
 func NoticeLines(style Style, text string, width, height int) []string {
-	most := max(1, min(mostNotice, height/3))
+	most := max(1, min(mostNotice, height/2))
 	lines := Wrap(OneLine(text), width)
 	if len(lines) > most {
 		lines = append(lines[:most-1:most-1], Fit(lines[most-1]+" …", width))

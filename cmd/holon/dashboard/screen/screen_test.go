@@ -224,7 +224,7 @@ func TestNoticesTakeTheLinesThatTheyNeed(t *testing.T) {
 		width, height int
 		want          string
 	}{
-		{80, 24, text}, {40, 10, "Nothing to undo: u keeps a thread open|for 5 s after x."}, {40, 5, "Nothing to undo: u keeps a thread open …"},
+		{80, 24, text}, {40, 10, "Nothing to undo: u keeps a thread open|for 5 s after x."}, {40, 3, "Nothing to undo: u keeps a thread open …"},
 	} {
 		lines := NoticeLines(Style{}, text, tc.width, tc.height)
 		for i, line := range lines {
