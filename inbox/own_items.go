@@ -117,8 +117,11 @@ func (v *view) lagThrough(subscriptionID string, seq int64) {
 // room now.
 func (b *Book) SettleLags() error { return settleLags(b, false) }
 
-// settleLags is SettleLags; beyond says that there is always room.
+// settleLags is SettleLags; beyond says that there is always room. Who has made room
+// has not asked for these items.
 func settleLags(b *Book, beyond bool) error {
+	defer func(by string) { b.RequestedBy = by }(b.RequestedBy)
+	b.RequestedBy = ""
 	for _, source := range slices.Sorted(maps.Keys(b.rows.inbox().Lagged)) {
 		n := b.rows.box.Lagged[source]
 		it := Item{

@@ -156,6 +156,35 @@ func TestEventsThatDoNotFitAreCountedOnce(t *testing.T) {
 	}
 }
 
+// Who makes room has not asked for the item that counts what did not fit before.
+func TestWhoMakesRoomHasNotSentWhatLagged(t *testing.T) {
+	w := newWorld()
+	w.bounds.MaxUnackedItems = 1
+	first := w.ingest(t, single(1))[0].EntryID
+	w.must(t, func(b *Book) { b.Lag(SourceEvents, 3) })
+	events := w.must(t, func(b *Book) {
+		b.RequestedBy = "token:ann"
+		_, _ = b.Ack(Ack{EntryIDs: []notify.ID{first}})
+		if err := b.SettleLags(); err != nil {
+			t.Fatal(err)
+		}
+		if b.RequestedBy != "token:ann" {
+			t.Error("what she asks for next has no name")
+		}
+	})
+	settled := 0
+	for _, e := range events {
+		if r, ok := e.body.(*Received); ok {
+			if settled++; r.RequestedBy != "" {
+				t.Errorf("%s is requested by %s", r.Summary, r.RequestedBy)
+			}
+		}
+	}
+	if settled != 1 {
+		t.Errorf("%d items were stored", settled)
+	}
+}
+
 // What was not acknowledged when later items were removed is removed later, and
 // not before its own time has come.
 func TestEachItemIsKeptForItsOwnTime(t *testing.T) {

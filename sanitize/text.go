@@ -1,7 +1,9 @@
 package sanitize
 
 import (
+	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Text sanitizes a whole text. A control character becomes its picture (␇), so
@@ -17,6 +19,28 @@ func Plain(s string) string {
 	z := Stream{acting: leftOut}
 	return string(z.Finish(z.Append(nil, s)))
 }
+
+// Literal keeps escape sequences from being taken for such, so that Text shows all
+// that is in them: ESC becomes its picture, a C1 control U+FFFD. It is for what a person
+// approves, such as a command: a shell executes also what a terminal would hide. All else
+// stays, so the result is not harmless before Text has made it so.
+func Literal(s string) string {
+	if strings.IndexFunc(s, beginsSequence) < 0 {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == 0x1b:
+			return 0x241b
+		case beginsSequence(r):
+			return utf8.RuneError
+		}
+		return r
+	}, s)
+}
+
+// beginsSequence tells whether an escape sequence may begin with r.
+func beginsSequence(r rune) bool { return r == 0x1b || r >= 0x80 && r < 0xa0 }
 
 // linePiece is how much of a text Line sanitizes at a time, because it mostly
 // needs the beginning only.

@@ -80,6 +80,8 @@ type Subscription struct {
 
 	// Owned by the goroutine of Run.
 	opened  bool  // whether any connection was ever opened
+	brief   bool  // the connection before this one was opened, and did not last
+	open    bool  // this one was opened
 	lostAt  int64 // the seq before the last gap seen, -1 if none
 	attempt int
 }
@@ -108,6 +110,7 @@ func (s *Subscription) Cursor() (seq int64, logID string, ok bool) {
 func (s *Subscription) Run(ctx context.Context, handle func(Event) error) error {
 	for {
 		started := time.Now()
+		s.brief, s.open = s.open, false
 		err := s.connect(ctx, handle)
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
@@ -120,7 +123,7 @@ func (s *Subscription) Run(ctx context.Context, handle func(Event) error) error 
 			return err
 		}
 		if time.Since(started) >= steadyAfter {
-			s.attempt = 0
+			s.attempt, s.open = 0, false
 		}
 		s.attempt++
 		wait, enough := s.options.Backoff.wait(s.attempt, s.client.near()), s.client.retryNow()
@@ -304,10 +307,12 @@ func (s *Subscription) control(method string, params controlParams, watch *watch
 		if s.opened {
 			state.Kind, state.Attempt = Resumed, s.attempt
 		}
-		if s.attempt > 0 { // others of this client wait for the same server
+		// Others of this client wait for the same server. If it ends all streams at
+		// once, they would shorten each other's waits for ever.
+		if s.attempt > 0 && !s.brief {
 			s.client.RetryNow()
 		}
-		s.opened = true
+		s.opened, s.open = true, true
 		s.tell(state)
 	case "stream/heartbeat":
 		// Without a filter every event comes, so a heartbeat ahead of the

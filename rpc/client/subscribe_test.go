@@ -326,3 +326,52 @@ func TestAWaitEndsWhenTheServerIsBack(t *testing.T) {
 		t.Errorf("%d streams were opened, want 6", log.streams)
 	}
 }
+
+// Where streams open and end at once, such as behind a broken proxy, the subscriptions of
+// a client do not shorten each other's waits: they would never wait at all.
+func TestStreamsThatEndAtOnceAreNotOpenedFaster(t *testing.T) {
+	log := &fakeLog{logID: "log", events: 3, heartbeat: 15, spoil: func(n int, s *fakeStream) {
+		if s.silent = n > 20; !s.silent {
+			s.closing = `{"code":"draining","reconnect":true,"seq":3}`
+		}
+	}}
+	c := log.start(t)
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	from := int64(0)
+	waits := make(chan struct{}, 100)
+	ended := make(chan error, 3)
+	follow := func() {
+		ended <- c.Subscribe(Options{AfterSeq: &from, Backoff: Backoff{First: time.Hour, Max: time.Hour}, OnState: func(s State) {
+			if s.Kind == Lost && s.RetryIn > 0 {
+				waits <- struct{}{}
+			}
+		}}).Run(ctx, func(Event) error { return nil })
+	}
+	await := func(n int) {
+		t.Helper()
+		for range n {
+			select {
+			case <-waits:
+			case <-ctx.Done():
+				t.Fatal("they do not wait")
+			}
+		}
+	}
+	go follow()
+	go follow()
+	await(2)
+	go follow() // opens while the others wait
+	await(1)
+	c.RetryNow() // a person may
+	await(3)
+	cancel()
+	for range 3 {
+		<-ended
+	}
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	if log.streams != 9 {
+		t.Errorf("%d streams were opened, want 9: two of each, and one more of each", log.streams)
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/seed82539d15/holon/sanitize"
 )
 
 // params has the shown params of all events.
@@ -155,6 +157,7 @@ func ReadContent(raw json.RawMessage) Content {
 	var content Content
 	if len(raw) == 0 || json.Unmarshal(raw, &content) == nil {
 		content.fromTitle()
+		content.hideNothing()
 		return content
 	}
 	var only struct {
@@ -164,6 +167,27 @@ func ReadContent(raw json.RawMessage) Content {
 		return Content{}
 	}
 	return Content{Type: only.Type}
+}
+
+// hideNothing makes escape sequences visible in what a person is asked to approve: what a
+// terminal would hide, a shell executes and a file has.
+func (c *Content) hideNothing() {
+	texts := []*string{&c.Command, &c.Cwd, &c.Subject.Command, &c.Subject.Cwd}
+	if c.Type == "permission_request" {
+		texts = append(texts, &c.Title, &c.Description)
+	}
+	for i := range c.Changes {
+		change := &c.Changes[i]
+		texts = append(texts, &change.Path, &change.OldPath)
+		for _, text := range []*string{change.OldText, change.NewText} {
+			if text != nil {
+				texts = append(texts, text)
+			}
+		}
+	}
+	for _, text := range texts {
+		*text = sanitize.Literal(*text)
+	}
 }
 
 // fromTitle shows the title of a summary where its kind has another text.

@@ -91,6 +91,16 @@ func TestAQuestionShowsWhatItIsAboutAboveItsOptions(t *testing.T) {
 	p.shows("in /home/ada/other", "$ rm -r build", "2 Always allow", "from now on the agent does this without asking")
 }
 
+// A shell executes what is between the beginning and the end of an escape sequence.
+func TestWhatIsApprovedHidesNothing(t *testing.T) {
+	const hidden = "echo x\x1b]0;rm -rf ~;\a done"
+	p := newPage(t, 80, 40).open()
+	p.started("t1")
+	p.item("c1", "t1", "in_progress", object{"type": "file_change", "changes": []object{{"path": "a.sh", "operation": "create", "new_text": "#!/bin/sh\n" + hidden}}})
+	p.item("q1", "t1", "pending", permission("May I run "+hidden, object{"subject": object{"command": hidden, "item_id": "c1"}}))
+	p.shows("? May I run echo x␛]0;rm -rf ~;␇ done", "$ echo x␛]0;rm -rf ~;␇ done", "+ echo x␛]0;rm -rf ~;␇ done")
+}
+
 func TestAQuestionThatCameBeforeThePageIsShown(t *testing.T) {
 	p := newPage(t, 80, 24)
 	p.stored("q1", "pending", permission("Read a file", nil))

@@ -257,6 +257,7 @@ func TestAnItemThatComesWhileTheEndIsReadIsThere(t *testing.T) {
 	}
 	p.stored("late", "completed", said("the late one"))
 	p.event("item/created", object{"item_id": "late", "turn_id": "t1", "status": "completed", "content": said("the late one"), "lineage": lineage(1)})
+	p.ended("t1", "completed") // its line is behind the item
 	p.slow, p.kept = false, nil
 	for _, done := range answers {
 		p.send(done)

@@ -76,8 +76,8 @@ func (in intake) firstItems(result json.RawMessage) {
 func (in intake) newerItems(result json.RawMessage) []screen.Action {
 	in.addNewer(result)
 	in.m.history.trimOldest()
-	if h := in.m.history; in.m.loader.missed && h.newer == "" && len(h.entries) > 0 {
-		h.heldThrough(h.entries[len(h.entries)-1].seq)
+	if h := in.m.history; in.m.loader.missed && h.newer == "" {
+		h.heldThrough(h.through) // entries of other kinds may be behind the item
 		return in.askNewer()
 	}
 	return nil

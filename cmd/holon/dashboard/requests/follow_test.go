@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -32,7 +34,6 @@ func (s *streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Has("within_thread_id") { // the threads below
 		open(w, 3, 2)
 		if s.below != "" {
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","method":"thread/started","params":{"seq":9,"thread_id":"t","timestamp":"2026-11-21T10:00:00.000Z"}}`+"\n")
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","method":"thread/started","params":{"seq":10,"thread_id":%q,"timestamp":"2026-11-21T10:00:00.000Z"}}`+"\n", s.below)
 			w.(http.Flusher).Flush()
 		}
@@ -146,9 +147,34 @@ func TestFollowTellsOfThreadsBelow(t *testing.T) {
 		open(w, 3, 2)
 		return true
 	}}
-	said, ended := follow(t, s, "below")
-	if n := strings.Count(strings.Join(said, " "), "below"); n != 1 || ended != nil {
+	if said, ended := follow(t, s, "below"); ended != nil {
 		t.Errorf("%v, %v", said, ended)
+	}
+}
+
+// A stream tells of threads below, without what agents print. What happens in the thread
+// itself comes on its own stream.
+func TestOnlyThreadsBelowAreToldOf(t *testing.T) {
+	for thread, want := range map[string]int{"t": 0, "child": 1} {
+		var asked url.Values
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked = r.URL.Query()
+			open(w, 3, 2)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","method":"turn/started","params":{"seq":9,"thread_id":%q,"timestamp":"2026-11-21T10:00:00.000Z"}}`+"\n", thread)
+			fmt.Fprintln(w, `{"jsonrpc":"2.0","method":"stream/closing","params":{"code":"unsubscribed","reconnect":false,"seq":9}}`)
+		}))
+		c := client.New(client.At(server.URL, client.SourceGiven, "", false))
+		told := 0
+		followBelow(t.Context(), c, screen.Follow{Thread: "t", After: 2}, func() error { told++; return nil })
+		c.Close()
+		server.Close()
+		if told != want {
+			t.Errorf("%d events are told after one of %s", told, thread)
+		}
+		want := url.Values{"within_thread_id": {"t"}, "method": belowEvents, "content": {"summary"}, "after_seq": {"2"}}
+		if !reflect.DeepEqual(asked, want) {
+			t.Errorf("it asks for %v, want %v", asked, want)
+		}
 	}
 }
 
