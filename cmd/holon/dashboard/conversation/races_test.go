@@ -90,3 +90,33 @@ func TestTurnsOfTheBeginningAreBounded(t *testing.T) {
 		t.Errorf("%d turns are held", n)
 	}
 }
+
+// A page of turns that could not be read is asked for again: without it the ends of turns
+// would be missing.
+func TestTurnsThatCouldNotBeReadAreAskedForAgain(t *testing.T) {
+	p := longThread(t)
+	p.keys("<esc>")
+	p.m.turns.older = "7"
+	p.slow = true
+	asks := func(cursor string) {
+		t.Helper()
+		p.kept = nil
+		for range 10 {
+			p.keys("<pgup>")
+		}
+		i := slices.IndexFunc(p.kept, func(c screen.Call) bool { return c.Method == "turn/list" })
+		if i < 0 || p.kept[i].Params.(map[string]any)["cursor"] != cursor {
+			t.Fatalf("no turns are asked for: %v", p.kept)
+		}
+	}
+	asks("7")
+	kept := p.kept
+	for _, call := range kept {
+		done := p.answer(call)
+		if call.Method == "turn/list" {
+			done.Err = fmt.Errorf("it is locked")
+		}
+		p.send(done)
+	}
+	asks("7")
+}
