@@ -115,12 +115,12 @@ func (s *Subscription) end(c *Chosen, t *turns.Turn, d *Data) {
 	}
 	if d.Error != nil {
 		failure := *d.Error
-		failure.Message = cutText(Redact(failure.Message), MaxTitleBytes*5)
+		failure.Message = cutText(Redact(sanitize.Plain(failure.Message)), MaxTitleBytes*5)
 		d.Error = &failure
 	}
 	d.Reason = oneLine(d.Reason, MaxTitleBytes)
 	if s.IncludeText && d.State == turns.Completed {
-		d.Text = cutText(Redact(cutText(message, 2*MaxTextBytes)), MaxTextBytes)
+		d.Text = cutText(Redact(cutText(sanitize.Plain(message), 2*MaxTextBytes)), MaxTextBytes)
 	}
 }
 

@@ -1,6 +1,7 @@
 package bridges
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -96,6 +97,33 @@ func TestTitlesHaveNoEscapeSequences(t *testing.T) {
 		}
 		if got := s.Envelope(c, Material{LogID: "log_12345678", Title: title}).Data.Title; got != want {
 			t.Errorf("%q is sent as %q, want %q", title, got, want)
+		}
+	}
+}
+
+// What the agent said, and why it failed, is shown without escape sequences in the end: so
+// a secret that one parts is whole again there.
+func TestTextHasNoSecretThatAnEscapeSequenceParts(t *testing.T) {
+	const parted = "the key is ghp_SENTINEL01\x1b[0m23456789\u200babcdefghijklmnopqr\nand more"
+	const want = "the key is [redacted]\nand more"
+	s := &Subscription{SubscriptionID: "s", On: []On{OnFinal}, IncludeText: true}
+	for method, members := range map[string]string{
+		notify.TurnCompleted: `"state":"completed","message":%q`,
+		notify.TurnFailed:    `"state":"failed","error":{"kind":"agent_error","message":%q}`,
+	} {
+		said, _ := json.Marshal(parted) // a string always encodes
+		c, err := s.Choose(Event{Seq: 1, ThreadID: "a", Method: method, Params: []byte(
+			`{"seq":1,"thread_id":"a","turn_id":"t","timestamp":"2026-11-21T10:00:00.000Z",` + strings.Replace(members, "%q", string(said), 1) + `}`)})
+		if err != nil || c == nil {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		d := s.Envelope(c, Material{LogID: "log_12345678"}).Data
+		got := d.Text
+		if d.Error != nil {
+			got = d.Error.Message
+		}
+		if got != want {
+			t.Errorf("%s is sent as %q, want %q", method, got, want)
 		}
 	}
 }

@@ -42,9 +42,12 @@ func (b Backoff) wait(attempt int, near bool) time.Duration {
 	return backoff.Backoff{First: first, Max: limit, Spread: 0.5}.Wait(attempt - 1)
 }
 
-// RetryWait returns how long to wait before an attempt (counted from 1) to reach the
-// server again: as long as a subscription waits. What fails without one uses it.
-func (c *Client) RetryWait(attempt int) time.Duration { return Backoff{}.wait(attempt, c.near()) }
+// AwaitRetry waits before an attempt (counted from 1) to reach the server again, as a
+// subscription does: as long, and no longer than until RetryNow. What fails without a
+// subscription uses it. The error is the cause of the context's end.
+func (c *Client) AwaitRetry(ctx context.Context, attempt int) error {
+	return pause(ctx, Backoff{}.wait(attempt, c.near()), c.retryNow())
+}
 
 // near tells whether the server is on this machine.
 func (c *Client) near() bool {

@@ -305,7 +305,7 @@ func TestAServerNearbyIsTriedOften(t *testing.T) {
 	} {
 		c := New(At(url, SourceGiven, "", false))
 		for range 100 {
-			if got := c.RetryWait(100); got < longest/2 || got > longest*3/2 {
+			if got := (Backoff{}).wait(100, c.near()); got < longest/2 || got > longest*3/2 {
 				t.Fatalf("%s is tried again after %v, want %v to %v", url, got, longest/2, longest*3/2)
 			}
 		}

@@ -68,10 +68,7 @@ func (f *feed) run(ctx context.Context) {
 			failures = 1
 		}
 		f.send(screen.Connection{State: client.State{Kind: client.Lost, Reason: err}})
-		select {
-		case <-time.After(f.client.RetryWait(failures + 1)):
-		case <-ctx.Done():
-		}
+		_ = f.client.AwaitRetry(ctx, failures+1) // the loop sees that ctx has ended
 	}
 }
 

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -322,4 +324,28 @@ func TestASmallWindowSaysWhatToDo(t *testing.T) {
 	if got := lastLine(p); got != "The server is gone; trying again" {
 		t.Errorf("the last line is %q", got)
 	}
+}
+
+// A key tries at once, also while the first lists cannot be read.
+func TestAKeyTriesAtOnceWhileTheServerIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := client.New(func() (client.Endpoint, error) { return client.Endpoint{}, io.EOF })
+		defer c.Close()
+		p, _ := testProgram(t, Options{Client: c})
+		ctx, cancel := context.WithCancel(t.Context())
+		p.ctx = ctx
+		tried := make(chan tea.Msg, 10)
+		p.send = func(msg tea.Msg) { tried <- msg }
+		p.feed()
+		for range 3 { // by keys alone: the clock of the bubble stands still
+			synctest.Wait()
+			if len(tried) != 1 {
+				t.Fatalf("%d attempts", len(tried))
+			}
+			p.Update(<-tried)
+			p.Update(tea.KeyPressMsg{Code: 'j', Text: "j"})
+		}
+		cancel()
+		p.work.Wait()
+	})
 }

@@ -64,14 +64,9 @@ func (c childRow) row() turnRow {
 	return row
 }
 
-// askChildren asks for the child turns and for the threads below, unless an answer is on
-// its way: then they are asked for again after it.
+// askChildren asks for the child turns and for the threads below. No answer is on its way.
 func (in intake) askChildren(now time.Time) []screen.Action {
 	c, l := &in.m.children, &in.m.loader
-	if c.asked > 0 {
-		c.due = true
-		return nil
-	}
 	c.asked, c.due, c.askedAt = 2, false, now
 	below := map[string]any{"within_thread_ids": []string{in.m.options.Thread}, "view": "summary", "order": "desc", "limit": childrenPage}
 	turns := map[string]any{"parent_thread_id": in.m.options.Thread, "order": "desc", "limit": childrenPage}

@@ -80,7 +80,7 @@ func (in intake) loaded(now time.Time, call screen.Call, d screen.Done) []screen
 		return nil
 	}
 	if d.Err != nil {
-		return in.notLoaded(now, name, d.Err)
+		return in.notLoaded(now, name, call.Params, d.Err)
 	}
 	switch name {
 	case "thread":
@@ -129,9 +129,12 @@ func (in intake) loaded(now time.Time, call screen.Call, d screen.Done) []screen
 	return nil
 }
 
-// notLoaded takes a failed request. Without children, or older items, the page works.
-func (in intake) notLoaded(now time.Time, name string, err error) []screen.Action {
+// notLoaded takes a failed request. Without children, or older items, the page works. A
+// page of turns is asked for again with the next page of items.
+func (in intake) notLoaded(now time.Time, name string, asked any, err error) []screen.Action {
 	l := &in.m.loader
+	params, _ := asked.(map[string]any)
+	cursor, _ := params["cursor"].(string)
 	switch name {
 	case "thread", "items", "turns", "waiting":
 		l.failed = "The thread cannot be read. " + screen.Words(err)
@@ -139,6 +142,10 @@ func (in intake) notLoaded(now time.Time, name string, err error) []screen.Actio
 		if client.IsKind(err, "not_found") || client.IsKind(err, "thread_not_found") {
 			l.again = time.Time{}
 		}
+	case "older turns":
+		in.m.turns.older = cursor
+	case "early turns":
+		in.m.turns.next = cursor
 	case "older":
 		l.olderAsked = false
 		in.m.status = "Older items cannot be read. " + screen.Words(err)
