@@ -279,7 +279,7 @@ func TestIteratorEndsWithTheReason(t *testing.T) {
 func TestAWaitEndsWhenTheServerIsBack(t *testing.T) {
 	log := &fakeLog{logID: "log", events: 3, heartbeat: 15, spoil: func(n int, s *fakeStream) {
 		switch {
-		case n <= 4: // each of two is cut twice, so that it waits
+		case n <= 4, n == 7, n == 8: // each is cut twice, so that it waits
 			s.cutAt = 1
 		case n == 6:
 			s.closing = `{"code":"draining","reconnect":true,"retry_after_ms":3600000,"seq":3}`
@@ -290,40 +290,44 @@ func TestAWaitEndsWhenTheServerIsBack(t *testing.T) {
 	defer cancel()
 	from := int64(0)
 	states := make(chan State, 100)
-	ended := make(chan error, 2)
+	ended := make(chan error, 3)
 	follow := func(wait time.Duration) {
 		ended <- c.Subscribe(Options{AfterSeq: &from, Backoff: Backoff{First: wait, Max: wait}, RetryFirst: true, OnState: func(s State) { states <- s }}).
 			Run(ctx, func(Event) error { return nil })
 	}
-	await := func(what string, is func(State) bool) {
+	// Which of two tells first what happened to it is open, so states are counted.
+	await := func(connected, waits int) {
 		t.Helper()
-		for {
+		for connected > 0 || waits > 0 {
 			select {
 			case s := <-states:
-				if is(s) {
-					return
+				switch {
+				case s.Kind == Connected:
+					connected--
+				case s.Kind == Lost && s.RetryIn > 20*time.Minute:
+					waits--
 				}
 			case <-ctx.Done():
-				t.Fatal("never: ", what)
+				t.Fatalf("%d more should connect, and %d wait", connected, waits)
 			}
 		}
 	}
-	waits := func(s State) bool { return s.Kind == Lost && s.RetryIn > 20*time.Minute }
-	connected := func(s State) bool { return s.Kind == Connected }
 	go follow(time.Hour)
-	await("the first one waits", waits)
+	await(0, 1)
 	go follow(time.Millisecond)
-	await("one is back", connected)
-	await("both are back", connected)
-	await("the server sends one away for an hour", waits)
+	await(2, 1) // one is back, so both are, and the server sends one away for an hour
+	go follow(time.Hour)
+	await(0, 1)
 	c.RetryNow()
+	await(1, 0)
 	cancel()
-	<-ended
-	<-ended
+	for range 3 {
+		<-ended
+	}
 	log.mu.Lock()
 	defer log.mu.Unlock()
-	if log.streams != 6 {
-		t.Errorf("%d streams were opened, want 6", log.streams)
+	if log.streams != 9 {
+		t.Errorf("%d streams were opened, want 9: the server wants one to wait", log.streams)
 	}
 }
 
