@@ -2,9 +2,10 @@ package api
 
 import "sync"
 
-// maxParents bounds how many parents are remembered: some hundred kilobytes. An
-// agent's tree has at most a few hundred threads at work.
-const maxParents = 4096
+// maxParents bounds how many parents are remembered: about ten megabytes. A list
+// within a thread asks for the parent of each thread of the server, so what does
+// not fit is read anew for each such list.
+const maxParents = 1 << 16
 
 // parents remembers the parents of threads, which never change. The zero value is
 // ready; it may be used from many goroutines.
