@@ -43,8 +43,8 @@ test: ## Run all tests, the short crash, power-cut and full-disk runs among them
 	$(GO) test -shuffle=on -timeout 10m ./...
 
 .PHONY: race
-race: ## Run the tests of what runs in the server with the race detector
-	$(GO) test -race -short -shuffle=on -timeout 15m $$($(GO) list ./... | grep -vE '/(faults|conformance|bench|timeline)')
+race: ## Run the tests of what has goroutines with the race detector
+	$(GO) test -race -short -shuffle=on -timeout 15m $$($(GO) list ./... | grep -vE '/(faults|conformance|bench|timeline|conversation|overview)')
 
 .PHONY: check
 check: fmt vet lint generated race fuzz-short ## What CI runs beside the tests (which run the conformance suite, too)

@@ -333,6 +333,8 @@ func TestSplitWords(t *testing.T) {
 	}
 }
 
+// FuzzFile writes any configuration to a file, and reads and checks it as a server does.
+// fuzz: 5000x
 func FuzzFile(f *testing.F) {
 	f.Add("listen = [\"stdio\"]\n[agents.a]\ncommand = \"ls -l\"\n[retention]\nmax_bytes = \"1GiB\"\n")
 	f.Add("max_queue = 1e3\n")

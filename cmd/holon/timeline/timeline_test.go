@@ -244,6 +244,8 @@ func TestElapsedReadsLikeSpeech(t *testing.T) {
 	}
 }
 
+// FuzzRendererStaysOnItsScreen draws any text at many widths.
+// fuzz: 5000x
 func FuzzRendererStaysOnItsScreen(f *testing.F) {
 	f.Add("text \x1b[31m with\rescapes and 日本語 words", 40, true)
 	f.Add(strings.Repeat("x", 200), 20, false)

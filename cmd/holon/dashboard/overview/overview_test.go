@@ -432,6 +432,9 @@ func TestOnlyVisibleRowsAreDrawn(t *testing.T) {
 	}
 }
 
+// FuzzNothingActsOnTheTerminal puts a text everywhere where a server can. Each input
+// draws many pictures.
+// fuzz: 5000x
 func FuzzNothingActsOnTheTerminal(f *testing.F) {
 	f.Add("a\x1b[31m", "\x1b]52;c;x\a", 40, 10, "n")
 	f.Add("👩‍👩‍👧", "漢字\t\r\n\u202e", 80, 24, "a")
