@@ -51,7 +51,7 @@ func TestTypedLettersStayTextWhenTheQuestionGoes(t *testing.T) {
 			p.shows("» fix it quickly yes 1 and more!")
 			p.keys("<esc>")
 			p.hides("» fix", "is gone")
-			p.keys("x")
+			p.keys("xy")
 			p.shows("is closed in 5 s")
 		})
 	}

@@ -44,7 +44,7 @@ var allKeys = []screen.Key{
 	{Name: "c", Does: "list the threads below"},
 	{Name: "i", Does: "interrupt the turn, after a confirmation"},
 	{Name: "r", Does: "retry a turn that failed or was interrupted"},
-	{Name: "x", Does: "close the thread …"},
+	{Name: "x", Does: "close the thread, after a confirmation if it has work …"},
 	{Name: "u", Does: "… and keep it open, within 5 s"},
 	{Name: "y", Does: "copy the id of the selected block or the thread"},
 	{Name: "Esc", Does: "select nothing; back"},
@@ -92,7 +92,7 @@ func (h hands) key(now time.Time, msg tea.KeyPressMsg) []screen.Action {
 	case h.m.sure != nil:
 		sure := h.m.sure
 		h.m.sure = nil
-		return sure.Key(name)
+		return sure.Key(now, name)
 	}
 	if h.m.focus == onChildren {
 		return h.childrenKey(name)
@@ -292,12 +292,24 @@ func (h hands) retry() []screen.Action {
 	return []screen.Action{screen.Retry{Turn: t.TurnID}}
 }
 
+// close closes the thread soon, unless the person changes their mind. If that interrupts
+// work, or may while the thread is still being read, it asks first.
 func (h hands) close(now time.Time) {
 	if h.m.thread.State == "closed" {
 		h.m.status = "The thread is closed already."
 		return
 	}
-	h.m.closeAt = now.Add(undoFor)
+	if !h.m.closeAt.IsZero() {
+		return
+	}
+	if h.m.loader.ready && h.m.turns.active() == nil && h.m.turns.queued() == 0 && len(h.m.asks.open) == 0 {
+		h.m.closeAt = now.Add(undoFor)
+		return
+	}
+	h.m.sure = screen.SureClose(h.m.Title(), func(now time.Time) []screen.Action {
+		h.m.closeAt = now.Add(undoFor)
+		return nil
+	})
 }
 
 func (h hands) leave() []screen.Action {

@@ -49,7 +49,7 @@ func TestEveryKeyThatWorksIsInTheHelp(t *testing.T) {
 		"": {
 			func() *page { return busy(t, long) },
 			func() *page { p := busy(t, nil); p.keys("k"); return p },
-			func() *page { p := busy(t, nil); p.keys("x"); return p },
+			func() *page { p := busy(t, nil); p.keys("xy"); return p },
 		},
 		"While you write": {func() *page {
 			p := busy(t, nil)
@@ -116,6 +116,6 @@ func TestASmallWindowSaysAllOfASentence(t *testing.T) {
 	p.started("t1")
 	p.keys("i")
 	p.shows("Interrupt “mend the build” (turn t1)?", "y interrupts it.", "any other key do not")
-	p.keys("n", "x")
+	p.keys("n", "x", "y")
 	p.shows("is closed in 5 s. u", "keeps it open.")
 }

@@ -60,7 +60,7 @@ func TestTypedLettersStayTextWhenTheQuestionGoes(t *testing.T) {
 		t.Errorf("Enter gives %v, want %v", got, want)
 	}
 	shows("» fix it quickly", "Esc leave")
-	press(m, later, "esc", "x")
+	press(m, later, "esc", "x", "y")
 	if m.asked != nil || len(m.closing) != 1 {
 		t.Errorf("after Esc the panel is %v, and x closes %v", m.asked, m.closing)
 	}

@@ -36,7 +36,7 @@ var allKeys = []screen.Key{
 	{Name: "n", Does: "start a new thread"},
 	{Name: "i", Does: "interrupt the turn of the thread, after a confirmation"},
 	{Name: "r", Does: "retry a turn that failed or was interrupted"},
-	{Name: "x", Does: "close the thread …"},
+	{Name: "x", Does: "close the thread, after a confirmation if it has work …"},
 	{Name: "u", Does: "… and keep it open, within 5 s"},
 	{Name: "/", Does: "filter by title, agent, directory, branch, status or id"},
 	{Name: "c", Does: "show or fold closed threads"},
@@ -72,7 +72,7 @@ func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	case m.sure != nil:
 		sure := m.sure
 		m.sure = nil
-		return sure.Key(key.String())
+		return sure.Key(now, key.String())
 	case m.asked != nil:
 		return m.askedKey(now, key)
 	case m.filter.open:
@@ -165,7 +165,8 @@ func retry(t *Thread) []screen.Action {
 	return []screen.Action{screen.Retry{Turn: t.Summary.TurnID}}
 }
 
-// close closes a thread soon, unless the person changes their mind.
+// close closes a thread soon, unless the person changes their mind. If that interrupts
+// work, it asks first.
 func (m *Model) close(now time.Time, t *Thread) []screen.Action {
 	if t.group() == closed {
 		return say("It is closed already.")
@@ -173,11 +174,15 @@ func (m *Model) close(now time.Time, t *Thread) []screen.Action {
 	if _, ok := m.closing[t.ID]; ok {
 		return nil
 	}
-	m.closing[t.ID] = now.Add(undoTime)
-	if t.group() == done {
+	closes := func(now time.Time) []screen.Action {
+		m.closing[t.ID] = now.Add(undoTime)
 		return say("Closing “" + t.title() + "”. u keeps it.")
 	}
-	return say("Closing “" + t.title() + "” also interrupts its turn. u keeps it.")
+	if t.group() <= working || t.Summary.Queued > 0 {
+		m.sure = screen.SureClose(t.title(), closes)
+		return nil
+	}
+	return closes(now)
 }
 
 // paste puts a pasted text where the person types: all of it, or nothing if it is too
@@ -213,7 +218,7 @@ func (m *Model) keysOf() []screen.Key {
 	case m.form != nil:
 		return []screen.Key{{Name: "Enter", Does: "start"}, {Name: "Alt-Enter", Does: "new line"}, {Name: "Tab", Does: "next field"}, {Name: "Esc", Does: "leave"}}
 	case m.sure != nil:
-		return screen.SureKeys
+		return m.sure.Keys
 	case m.asked != nil && m.asked.over() != "":
 		return []screen.Key{{Name: "Esc", Does: "leave"}}
 	case m.asked != nil && m.asked.typing():

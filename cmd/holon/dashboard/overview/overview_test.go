@@ -128,6 +128,11 @@ func TestWhatIsOpenHasRoomOnThreeScreens(t *testing.T) {
 		press(m, noon, "i")
 		golden(t, fmt.Sprintf("interrupt-%dx%d", size[0], size[1]), text(m, noon, size[0], size[1]))
 	}
+	for _, size := range [][2]int{{40, 10}, {80, 24}} {
+		m := loaded(five()...)
+		press(m, noon, "x")
+		golden(t, fmt.Sprintf("close-%dx%d", size[0], size[1]), text(m, noon, size[0], size[1]))
+	}
 	m := loaded(five()...)
 	press(m, noon, "?")
 	golden(t, "keys-80x24", text(m, noon, 80, 24))
@@ -222,7 +227,7 @@ func TestNothingMovesForTwoSecondsAfterAKey(t *testing.T) {
 
 func TestClosingCanBeUndone(t *testing.T) {
 	m := loaded(five()...)
-	press(m, noon, "x")
+	press(m, noon, "G", "x")
 	if got := press(m, noon.Add(4*time.Second), "u", "x"); len(got) != 2 {
 		t.Fatalf("u and x say %v", got)
 	}
@@ -233,7 +238,7 @@ func TestClosingCanBeUndone(t *testing.T) {
 	if at := m.Changes(again.Add(undoTime - 1)); !at.Equal(again.Add(undoTime)) {
 		t.Errorf("it is drawn again at %s, want %s", at, again.Add(undoTime))
 	}
-	want := []screen.Action{screen.Close{Thread: "thread_0000aaaaaaaa"}}
+	want := []screen.Action{screen.Close{Thread: "thread_0000cccccccc"}}
 	if got := m.Update(again.Add(undoTime), screen.Tick{}); !reflect.DeepEqual(got, want) {
 		t.Errorf("after 5 s the actions are %v, want %v", got, want)
 	}

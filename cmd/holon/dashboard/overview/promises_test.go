@@ -139,7 +139,7 @@ func TestTimesOfTheOverview(t *testing.T) {
 	}
 
 	m = loaded(five()...)
-	press(m, noon, "x")
+	press(m, noon, "x", "y")
 	if got := m.Update(noon.Add(4999*time.Millisecond), screen.Tick{}); got != nil {
 		t.Errorf("after 4.999 s the actions are %v", got)
 	}

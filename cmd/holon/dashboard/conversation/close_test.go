@@ -1,0 +1,43 @@
+package conversation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+// A close that interrupts work asks first: a letter of a sentence is no order.
+func TestAThreadWithWorkIsClosedAfterAConfirmation(t *testing.T) {
+	for name, begin := range map[string]func(p *page){
+		"a turn runs":    func(p *page) { p.started("t1") },
+		"a turn waits":   func(p *page) { p.event("turn/queued", object{"turn_id": "t1"}) },
+		"a question":     func(p *page) { p.item("q1", "t1", "pending", permission("Edit", nil)) },
+		"not read yet":   func(p *page) { p.m.loader.ready = false },
+		"a typed answer": func(p *page) { p.item("q1", "t1", "pending", object{"type": "question", "message": "Which?"}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPage(t, 80, 24).open()
+			begin(p)
+			p.keys("<esc>")
+			for _, key := range []string{"p", "x", "<enter>", "<esc>"} {
+				p.did()
+				p.keys("x")
+				p.shows("! Close “mend the build”? It interrupts its turn. y closes it, any other key", "keeps it.", "y close  any other key keep")
+				p.keys(key)
+				p.wants(screen.Say{Text: "“mend the build” stays open."})
+				p.hides("Close “", "is closed in")
+			}
+			p.keys("xy")
+			p.shows("“mend the build” is closed in 5 s. u keeps it open.")
+			p.later(time.Second)
+			p.keys("x") // it closes already
+			p.hides("Close “")
+			p.did()
+			p.later(undoFor)
+			if got := p.did(); len(got) == 0 || got[0] != (screen.Close{Thread: thread}) {
+				t.Errorf("after y the page asks for %v", got)
+			}
+		})
+	}
+}

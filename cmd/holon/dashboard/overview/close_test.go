@@ -1,0 +1,51 @@
+package overview
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
+)
+
+// A close that interrupts work asks first: a letter of a sentence is no order.
+func TestAThreadWithWorkIsClosedAfterAConfirmation(t *testing.T) {
+	queued := quick("q", "idle", 0)
+	queued.Summary.Queued = 1
+	for title, threads := range map[string][]Thread{
+		"Fix the flaky test of the stream": five()[:1], "Write the migration": five()[1:2], "q": {queued},
+	} {
+		m := loaded(threads...)
+		press(m, noon, "x")
+		if got := text(m, noon, 120, 24); !strings.Contains(got, "Close “"+title+"”? It interrupts its turn. y closes it, any other key keeps it.") || !strings.Contains(got, "y close  any other key keep") {
+			t.Errorf("x does not ask:\n%s", got)
+		}
+		for _, key := range []string{"p", "x", "enter", "esc"} {
+			want := say("“" + title + "” stays open.")
+			if got := press(m, noon, key); !reflect.DeepEqual(got, want) || len(m.closing) > 0 {
+				t.Errorf("%s gives %v and closes %v, want %v", key, got, m.closing, want)
+			}
+			press(m, noon, "x")
+		}
+		press(m, noon, "y")
+		want := []screen.Action{screen.Close{Thread: threads[0].ID}}
+		if got := m.Update(noon.Add(undoTime-1), screen.Tick{}); got != nil {
+			t.Errorf("it is closed at once: %v", got)
+		}
+		if got := m.Update(noon.Add(undoTime), tea.PasteMsg{}); !reflect.DeepEqual(got, want) {
+			t.Errorf("after y the actions are %v, want %v", got, want)
+		}
+	}
+}
+
+// A thread at rest is closed without a question, since that can be undone.
+func TestAThreadAtRestIsClosedAtOnce(t *testing.T) {
+	for _, status := range []string{"idle", statusFailed} {
+		m := loaded(quick("a", status, 0))
+		if press(m, noon, "x"); len(m.closing) != 1 || m.sure != nil {
+			t.Errorf("x on a thread that is %s closes %v, and asks %v", status, m.closing, m.sure)
+		}
+	}
+}
