@@ -41,3 +41,36 @@ func TestAThreadWithWorkIsClosedAfterAConfirmation(t *testing.T) {
 		})
 	}
 }
+
+// “u keeps it open” is true as long as it is shown: where u is a letter, nothing closes.
+func TestWhoWritesKeepsTheThreadOpen(t *testing.T) {
+	for name, enter := range map[string]func(p *page){
+		"Tab":               func(p *page) { p.keys("<tab>") },
+		"Enter":             func(p *page) { p.keys("<enter>") },
+		"a paste":           func(p *page) { p.send(paste("text")) },
+		"a":                 func(p *page) { p.keys("a") },
+		"u in the children": func(p *page) { p.keys("c", "u", "<esc>") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPage(t, 80, 24)
+			p.below = []object{child("a", thread, 1, "idle", 1)}
+			p.open()
+			p.item("q1", "t1", "pending", object{"type": "question", "message": "Which?"})
+			p.later(time.Second)
+			p.keys("<esc>", "xy")
+			p.shows("u keeps it open.")
+			enter(p)
+			if name != "u in the children" {
+				p.shows("“mend the build” stays open.")
+			}
+			p.hides("is closed in")
+			p.keys("u")
+			p.did()
+			p.later(2 * undoFor)
+			p.wants()
+			if got := p.m.Pending(); got != nil {
+				t.Errorf("when the page is left these are sent: %v", got)
+			}
+		})
+	}
+}

@@ -45,7 +45,7 @@ var allKeys = []screen.Key{
 	{Name: "i", Does: "interrupt the turn, after a confirmation"},
 	{Name: "r", Does: "retry a turn that failed or was interrupted"},
 	{Name: "x", Does: "close the thread, after a confirmation if it has work …"},
-	{Name: "u", Does: "… and keep it open, within 5 s"},
+	{Name: "u", Does: "… and keep it open, within 5 s; to write does so, too"},
 	{Name: "y", Does: "copy the id of the selected block or the thread"},
 	{Name: "Esc", Does: "select nothing; back"},
 	{Name: "q  Ctrl-C", Does: "quit; agents continue"},
@@ -220,7 +220,7 @@ func (h hands) answerKey(q *question, name, text string) []screen.Action {
 func (h hands) command(now time.Time, name string) []screen.Action {
 	switch name {
 	case "tab":
-		h.m.focus = onInput
+		h.write()
 	case "enter", "space":
 		return h.enter(name)
 	case "esc":
@@ -250,7 +250,9 @@ func (h hands) command(now time.Time, name string) []screen.Action {
 	case "i":
 		h.interrupt()
 	case "u":
-		h.keepOpen()
+		if !h.keepOpen() {
+			h.m.status = screen.NothingToUndo
+		}
 	case "r":
 		return h.retry()
 	case "x":
@@ -263,14 +265,21 @@ func (h hands) command(now time.Time, name string) []screen.Action {
 	return nil
 }
 
-// keepOpen takes a close back.
-func (h hands) keepOpen() {
+// keepOpen takes a close back, if one is pending.
+func (h hands) keepOpen() bool {
 	if h.m.closeAt.IsZero() {
-		h.m.status = "Nothing to undo: u keeps a thread open for 5 s after x."
-		return
+		return false
 	}
 	h.m.closeAt = time.Time{}
-	h.m.status = "The thread stays open."
+	h.m.status = screen.StaysOpen(h.m.Title())
+	return true
+}
+
+// write enters the input line. A close that is pending is taken back: u is a letter there,
+// and who writes to the agent does not want it closed.
+func (h hands) write() {
+	h.m.focus = onInput
+	h.keepOpen()
 }
 
 func (h hands) interrupt() {
@@ -342,6 +351,7 @@ func (h hands) answerNow() {
 		return
 	}
 	h.m.focus = onQuestion
+	h.keepOpen() // as in the input line
 }
 
 // enter unfolds or opens the selected block. Without one Enter goes to the input line,
@@ -349,7 +359,7 @@ func (h hands) answerNow() {
 func (h hands) enter(name string) []screen.Action {
 	e := h.m.history.byKey[h.m.view.selected]
 	if e == nil && name == "enter" {
-		h.m.focus = onInput
+		h.write()
 		return nil
 	}
 	if e == nil {

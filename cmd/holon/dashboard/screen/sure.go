@@ -34,6 +34,9 @@ func SureClose(title string, do func(now time.Time) []Action) *Sure {
 // StaysOpen says that a thread with a title is not closed.
 func StaysOpen(title string) string { return "“" + OneLine(title) + "” stays open." }
 
+// NothingToUndo is said of u where no thread is being closed.
+const NothingToUndo = "Nothing to undo: u keeps a thread open for 5 s after x."
+
 // Key takes the answer.
 func (s *Sure) Key(now time.Time, name string) []Action {
 	if name == "y" {
