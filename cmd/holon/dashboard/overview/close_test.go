@@ -49,3 +49,40 @@ func TestAThreadAtRestIsClosedAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// Each thread that is closing can be kept: the selected one first, else the newest.
+func TestEachOfTwoClosesCanBeUndone(t *testing.T) {
+	two := func() *Model {
+		m := loaded(quick("a", "idle", 0), quick("b", "idle", 0), quick("c", "idle", 0))
+		press(m, noon, "g", "x", "j", "x")
+		if len(m.closing) != 2 {
+			t.Fatalf("closing are %v", m.closing)
+		}
+		return m
+	}
+	first, second := say("“a” stays open."), say("“b” stays open.")
+	for keys, want := range map[string][]screen.Action{
+		"uu":   append(second, first...),
+		"kuu":  append(first, second...),
+		"juu":  append(second, first...),
+		"uuu":  append(append(second, first...), say(screen.NothingToUndo)...),
+		"ukxu": append(second, first...),
+	} {
+		m := two()
+		if got := press(m, noon, strings.Split(keys, "")...); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s gives %v, want %v", keys, got, want)
+		}
+		if got := m.Pending(); got != nil {
+			t.Errorf("after %s these are closed: %v", keys, got)
+		}
+	}
+	m := two()
+	press(m, noon, "j")
+	if got := text(m, noon, 120, 24); strings.Count(got, "closes in 5 s: u keeps it") != 2 || !strings.Contains(got, "u keep it") {
+		t.Errorf("two threads close, and u is not named:\n%s", got)
+	}
+	want := []screen.Action{screen.Close{Thread: "thread_a"}, screen.Close{Thread: "thread_b"}}
+	if got := m.Pending(); !reflect.DeepEqual(got, want) {
+		t.Errorf("at the end the actions are %v, want %v", got, want)
+	}
+}

@@ -118,6 +118,8 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		return m.seen()
 	case "w":
 		return []screen.Action{screen.Next{}}
+	case "u":
+		return keep(m)
 	}
 	t := m.list.current()
 	if t == nil {
@@ -138,12 +140,6 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		return retry(t)
 	case "x":
 		return m.close(now, t)
-	case "u":
-		if _, ok := m.closing[t.ID]; ok {
-			delete(m.closing, t.ID)
-			return say("Kept: " + t.title())
-		}
-		return say("Nothing to undo: u keeps a thread open for 5 s after x.")
 	}
 	return nil
 }
@@ -171,11 +167,11 @@ func (m *Model) close(now time.Time, t *Thread) []screen.Action {
 	if t.group() == closed {
 		return say("It is closed already.")
 	}
-	if _, ok := m.closing[t.ID]; ok {
+	if _, ok := m.closing.of(t.ID); ok {
 		return nil
 	}
 	closes := func(now time.Time) []screen.Action {
-		m.closing[t.ID] = now.Add(undoTime)
+		m.closing.add(t.ID, now.Add(undoTime))
 		return say("Closing “" + t.title() + "”. u keeps it.")
 	}
 	if t.group() <= working || t.Summary.Queued > 0 {
@@ -228,10 +224,8 @@ func (m *Model) keysOf() []screen.Key {
 	case m.filter.open:
 		return []screen.Key{{Name: "Enter", Does: "keep"}, {Name: "Esc", Does: "all threads"}}
 	}
-	if t := m.list.current(); t != nil {
-		if _, ok := m.closing[t.ID]; ok {
-			return slices.Concat([]screen.Key{{Name: "u", Does: "keep it"}}, listKeys)
-		}
+	if len(m.closing) > 0 {
+		return slices.Concat([]screen.Key{{Name: "u", Does: "keep it"}}, listKeys)
 	}
 	if m.NeedYou() > 0 {
 		return listKeys
