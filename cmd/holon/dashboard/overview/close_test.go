@@ -86,3 +86,21 @@ func TestEachOfTwoClosesCanBeUndone(t *testing.T) {
 		t.Errorf("at the end the actions are %v, want %v", got, want)
 	}
 }
+
+// Esc says no to what is about to happen: it keeps open, and clears the filter only then.
+func TestEscKeepsAllThreadsOpen(t *testing.T) {
+	for keys, want := range map[string]string{"x": "“b1” stays open.", "xjx": "2 threads stay open.", "xyjxkkjjj": "2 threads stay open."} {
+		m := loaded(quick("b1", "idle", 0), quick("b2", "idle", 0), quick("b3", "idle", 0), quick("other", "idle", 0))
+		press(m, noon, "/", "b", "enter", "g")
+		press(m, noon, strings.Split(keys, "")...)
+		if got := press(m, noon, "esc"); !reflect.DeepEqual(got, say(want)) {
+			t.Errorf("after %s Esc gives %v, want %q", keys, got, want)
+		}
+		if got := m.Pending(); got != nil || m.list.filter != "b" {
+			t.Errorf("after %s and Esc these are closed: %v, and the filter is %q", keys, got, m.list.filter)
+		}
+		if press(m, noon, "esc"); m.list.filter != "" {
+			t.Errorf("a second Esc leaves the filter %q", m.list.filter)
+		}
+	}
+}

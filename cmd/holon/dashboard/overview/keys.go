@@ -37,7 +37,7 @@ var allKeys = []screen.Key{
 	{Name: "i", Does: "interrupt the turn of the thread, after a confirmation"},
 	{Name: "r", Does: "retry a turn that failed or was interrupted"},
 	{Name: "x", Does: "close the thread, after a confirmation if it has work …"},
-	{Name: "u", Does: "… and keep it open, within 5 s"},
+	{Name: "u", Does: "… and keep it open, within 5 s; Esc keeps all"},
 	{Name: "/", Does: "filter by title, agent, directory, branch, status or id"},
 	{Name: "c", Does: "show or fold closed threads"},
 	{Name: "y", Does: "copy the id of the thread"},
@@ -110,6 +110,9 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	case "/":
 		m.filter.begin(m.list.filter, m.list.selected)
 	case "esc":
+		if len(m.closing) > 0 {
+			return keepAll(m)
+		}
 		m.setFilter("")
 	case "c":
 		m.list.unfolded = !m.list.unfolded
