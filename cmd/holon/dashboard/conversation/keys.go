@@ -107,7 +107,7 @@ func (h hands) key(now time.Time, msg tea.KeyPressMsg) []screen.Action {
 	case onQuestion:
 		return h.questionKey(now, name, msg.Text)
 	}
-	return h.command(now, name)
+	return h.command(now, name, msg.Text)
 }
 
 func (h hands) page(name string) []screen.Action {
@@ -216,8 +216,8 @@ func (h hands) answerKey(q *question, name, text string) []screen.Action {
 	return []screen.Action{answer}
 }
 
-// command is a key outside of what is typed.
-func (h hands) command(now time.Time, name string) []screen.Action {
+// command is a key outside of what is typed. text is what it would type.
+func (h hands) command(now time.Time, name, text string) []screen.Action {
 	switch name {
 	case "tab":
 		h.write()
@@ -261,8 +261,25 @@ func (h hands) command(now time.Time, name string) []screen.Action {
 		return h.copy()
 	case "w":
 		return []screen.Action{screen.Next{}}
+	default:
+		h.noCommand(text)
 	}
 	return nil
+}
+
+// writesHere says where a text is written: a letter that is no command was meant for it.
+const writesHere = "Tab writes to the agent."
+
+// noCommand says what to do instead of a key that does nothing here. The sentence stays
+// as long as such keys follow each other.
+func (h hands) noCommand(text string) {
+	switch {
+	case text == "":
+	case h.m.thread.State == "closed":
+		h.m.status = screen.KeysHere
+	default:
+		h.m.status = writesHere
+	}
 }
 
 // keepOpen takes a close back, if one is pending.

@@ -105,18 +105,22 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		return []screen.Action{screen.Quit{}}
 	case "?":
 		m.help.Open = true
+		return nil
 	case "n":
 		return m.openForm()
 	case "/":
 		m.filter.begin(m.list.filter, m.list.selected)
+		return nil
 	case "esc":
 		if len(m.closing) > 0 {
 			return keepAll(m)
 		}
 		m.setFilter("")
+		return nil
 	case "c":
 		m.list.unfolded = !m.list.unfolded
 		m.arrangeNow()
+		return nil
 	case "v":
 		return m.seen()
 	case "w":
@@ -124,10 +128,22 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	case "u":
 		return keep(m)
 	}
-	t := m.list.current()
-	if t == nil {
+	if t := m.list.current(); t != nil {
+		return threadCommand(m, now, t, key)
+	}
+	return noCommand(key)
+}
+
+// noCommand says where the keys are for a letter that does nothing.
+func noCommand(key tea.KeyPressMsg) []screen.Action {
+	if key.Text == "" {
 		return nil
 	}
+	return say(screen.KeysHere)
+}
+
+// threadCommand takes the letters that are for the selected thread.
+func threadCommand(m *Model, now time.Time, t *Thread, key tea.KeyPressMsg) []screen.Action {
 	switch key.String() {
 	case "enter":
 		return m.opened(t)
@@ -144,7 +160,7 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	case "x":
 		return m.close(now, t)
 	}
-	return nil
+	return noCommand(key)
 }
 
 func say(text string) []screen.Action { return []screen.Action{screen.Say{Text: text}} }

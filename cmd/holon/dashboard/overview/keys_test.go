@@ -53,7 +53,11 @@ func TestEveryKeyThatWorksIsInTheHelp(t *testing.T) {
 			keytest.Check(t, keytest.Listed(allKeys, heading), len(situations), func(string) bool { return false }, func(i int, key tea.KeyPressMsg) bool {
 				m := situations[i]()
 				before := text(m, later, 80, 24)
-				return len(m.Update(later, key)) > 0 || text(m, later, 80, 24) != before
+				actions := m.Update(later, key)
+				if reflect.DeepEqual(actions, say(screen.KeysHere)) {
+					return false
+				}
+				return len(actions) > 0 || text(m, later, 80, 24) != before
 			})
 		})
 	}
@@ -75,6 +79,23 @@ func TestRetryIsForWhatFailedOrWasInterrupted(t *testing.T) {
 		}
 		if got := press(m, noon, "c", "g", "r"); !reflect.DeepEqual(got, want) {
 			t.Errorf("r on a thread that is %s gives %v, want %v", status, got, want)
+		}
+	}
+}
+
+// A letter that is no command does not vanish in silence.
+func TestALetterThatIsNoCommandSaysWhereTheKeysAre(t *testing.T) {
+	m := loaded(five()...)
+	for _, key := range []string{"e", "E", "1", "ü", "."} {
+		for _, m := range []*Model{m, loaded()} {
+			if got := press(m, noon, key); !reflect.DeepEqual(got, say("? shows the keys.")) {
+				t.Errorf("%s gives %v", key, got)
+			}
+		}
+	}
+	for _, key := range []string{"j", "k", "c", "c", "?", "e", "/", "e", "esc", "esc", "tab", "right"} {
+		if got := press(m, noon, key); got != nil {
+			t.Errorf("%s gives %v", key, got)
 		}
 	}
 }
