@@ -127,6 +127,9 @@ func (m *Model) askedKey(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		m.asked = nil
 		return nil
 	}
+	if a.ask == nil && key.Text != "" {
+		return say(conversation.Reading)
+	}
 	if a.ask == nil || a.sent {
 		return nil
 	}
@@ -136,6 +139,9 @@ func (m *Model) askedKey(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	}
 	if over := a.over(); over != "" && key.String() == "enter" {
 		return say("Nothing was sent. " + over + " Esc leaves.")
+	}
+	if early := a.ask.Early(now); early != "" && key.Text != "" {
+		return say(early)
 	}
 	answer, ok := a.ask.Key(now, key)
 	if !ok {

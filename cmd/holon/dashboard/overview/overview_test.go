@@ -154,7 +154,7 @@ func TestAnswerOfAQuestion(t *testing.T) {
 	if got := asks(m, noon); !reflect.DeepEqual(got, []screen.Action{screen.Call{Name: callQuestion, Method: "item/read", Params: map[string]any{"item_id": "item_a"}}}) {
 		t.Fatalf("a asks the program for %v", got)
 	}
-	if got := press(m, noon.Add(deadTime-1), "1"); got != nil {
+	if got := press(m, noon.Add(deadTime-1), "1"); !reflect.DeepEqual(got, say("One moment: the question is new.")) {
 		t.Errorf("a key before the end of the dead time gives %v", got)
 	}
 	want := []screen.Action{screen.Respond{Item: "item_a", Option: "ever"}}
@@ -530,7 +530,7 @@ func TestAQuestionThatChangesIsDeadForAMomentAgain(t *testing.T) {
 		t.Fatalf("a change of the thread asks for %v", actions)
 	}
 	m.Update(later, screen.Done{Action: actions[0], Result: json.RawMessage(`{"item":{"item_id":"item_a","status":"pending","content":{"title":"Delete everything","options":[{"option_id":"yes","name":"Allow","kind":"allow_once"}]}}}`)})
-	if got := press(m, later.Add(deadTime-1), "1"); got != nil {
+	if got := press(m, later.Add(deadTime-1), "1"); answers(got) {
 		t.Errorf("a key for the question of before answers the new one: %v", got)
 	}
 	if got := press(m, later.Add(deadTime), "1"); len(got) != 1 {
@@ -608,11 +608,11 @@ func TestThePanelShowsTheDiff(t *testing.T) {
 		t.Fatalf("the question asks for %v", actions)
 	}
 	later := noon.Add(time.Minute)
-	if got := press(m, later, "1", "y"); got != nil {
+	if got := press(m, later, "1", "y"); answers(got) {
 		t.Errorf("a key before the change is shown gives %v", got)
 	}
 	m.Update(later, screen.Done{Action: actions[0], Result: change(strings.Repeat(`one more\n`, 40))})
-	if got := press(m, later.Add(deadTime-1), "1"); got != nil {
+	if got := press(m, later.Add(deadTime-1), "1"); answers(got) {
 		t.Errorf("a key right after the change has come gives %v", got)
 	}
 	shown := text(m, later.Add(deadTime), 80, 24)
@@ -637,7 +637,7 @@ func TestThePanelShowsTheDiff(t *testing.T) {
 	actions = m.Update(later, screen.Done{Action: actions[0], Result: question})
 	later = later.Add(time.Minute)
 	m.Update(later, screen.Done{Action: actions[0], Result: change(`another\n`)})
-	if got := press(m, later.Add(deadTime-1), "y"); got != nil {
+	if got := press(m, later.Add(deadTime-1), "y"); answers(got) {
 		t.Errorf("a key right after the change became another one gives %v", got)
 	}
 	if got := press(m, later.Add(deadTime), "y"); !reflect.DeepEqual(got, []screen.Action{screen.Respond{Item: "item_a", Option: "yes"}}) {

@@ -131,7 +131,7 @@ func TestTimesOfTheOverview(t *testing.T) {
 
 	m = loaded(five()...)
 	asks(m, noon)
-	if got := press(m, noon.Add(499*time.Millisecond), "1"); got != nil {
+	if got := press(m, noon.Add(499*time.Millisecond), "1"); !reflect.DeepEqual(got, say("One moment: the question is new.")) {
 		t.Errorf("after 499 ms a key gives %v", got)
 	}
 	if got := press(m, noon.Add(500*time.Millisecond), "1"); len(got) != 1 {
