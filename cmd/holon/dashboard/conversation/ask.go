@@ -40,6 +40,9 @@ func (a *Ask) Item() string { return a.q.id }
 // Open tells whether nobody has answered.
 func (a *Ask) Open() bool { return a.open }
 
+// End says why nobody can answer any more, if it is not open.
+func (a *Ask) End() string { return a.end }
+
 // Same tells whether another reading of the question says the same.
 func (a *Ask) Same(other *Ask) bool { return a.q.id == other.q.id && bytes.Equal(a.raw, other.raw) }
 

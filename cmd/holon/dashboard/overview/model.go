@@ -164,6 +164,8 @@ func (m *Model) done(now time.Time, msg screen.Done) []screen.Action {
 			}
 		case callQuestion:
 			return m.gotQuestion(now, msg)
+		case callEnd:
+			return ended(now, msg)
 		case callSubject:
 			m.gotSubject(now, action, msg)
 		}
