@@ -62,3 +62,21 @@ func TestAltIsNoCommandWhereOneTypes(t *testing.T) {
 		}
 	}
 }
+
+// Two Escs within a moment come as one key. From the input line they lead to the overview.
+func TestAltAndEscIsEscTwice(t *testing.T) {
+	p, _ := testProgram(t, Options{})
+	p.Update(waiting(3))
+	p.open(noon, "thread_2")
+	p.Update(tea.KeyPressMsg{Code: tea.KeyTab})
+	types(p, "one")
+	p.Update(tea.KeyPressMsg{Code: tea.KeyEscape, Mod: tea.ModAlt})
+	if p.page != p.overview {
+		t.Errorf("after Esc and Esc in the input line it shows\n%s", p.View().Content)
+	}
+	types(p, "/thread")
+	p.Update(tea.KeyPressMsg{Code: tea.KeyEscape, Mod: tea.ModAlt})
+	if _, _, typing := p.page.Cursor(80, 24); typing {
+		t.Errorf("after Esc and Esc in the filter it shows\n%s", p.View().Content)
+	}
+}

@@ -73,6 +73,7 @@ func TestLeavingAThreadClosesIt(t *testing.T) {
 			p.Update(waiting(3))
 			p.open(noon, "thread_1")
 			key(p, tea.Key{Code: 'x', Text: "x"})
+			key(p, tea.Key{Code: 'y', Text: "y"}) // the thread is not read yet
 			leave(p)
 			p.sendPending()
 			if got, want := server.taken(), []string{"thread_1"}; !reflect.DeepEqual(got, want) {

@@ -192,7 +192,7 @@ func TestFiveAgents(t *testing.T) {
 	term.Keys("x")
 	term.AwaitText("closes in")
 	term.Keys("u")
-	term.AwaitText("Kept: Spell-check")
+	term.AwaitText("“Spell-check” stays open.")
 	term.Keys("x")
 	term.Keys("q") // the close that was not undone is sent
 	if code := term.AwaitEnd(); code != 0 {

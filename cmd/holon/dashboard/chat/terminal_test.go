@@ -154,6 +154,8 @@ func TestAConversationThatIsClosedAtItsEndIsClosed(t *testing.T) {
 		term.AwaitText("▶ working")
 		escape(term)
 		term.Keys("x")
+		term.AwaitText("Close “mine”? It interrupts its turn.")
+		term.Keys("y")
 		term.AwaitText("“mine” is closed in")
 		term.Keys(end)
 		if screen := term.AwaitText("exit 0"); strings.Contains(screen, "continues") {

@@ -40,6 +40,9 @@ func (a *Ask) Item() string { return a.q.id }
 // Open tells whether nobody has answered.
 func (a *Ask) Open() bool { return a.open }
 
+// End says why nobody can answer any more, if it is not open.
+func (a *Ask) End() string { return a.end }
+
 // Same tells whether another reading of the question says the same.
 func (a *Ask) Same(other *Ask) bool { return a.q.id == other.q.id && bytes.Equal(a.raw, other.raw) }
 
@@ -68,7 +71,24 @@ func (a *Ask) Alive() time.Time { return a.alive }
 // dead tells whether keys do nothing: the question is new, or what it is about is not on
 // the screen yet.
 func (a *Ask) dead(now time.Time) bool {
-	return a.q.over == "" && (now.Before(a.alive) || a.q.sent || a.Subject() != "" && a.q.subject == nil && !a.q.unread)
+	return a.q.over == "" && (now.Before(a.alive) || a.q.sent || a.reading())
+}
+
+// reading tells whether what it is about is still being read.
+func (a *Ask) reading() bool { return a.Subject() != "" && a.q.subject == nil && !a.q.unread }
+
+// Reading is said of a key for a question that is not on the screen yet.
+const Reading = "One moment: reading the question."
+
+// Early says why keys do nothing yet, "" if they do something or the answer is on its way.
+func (a *Ask) Early(now time.Time) string {
+	switch {
+	case !a.dead(now) || a.q.sent:
+		return ""
+	case a.reading():
+		return Reading
+	}
+	return "One moment: the question is new."
 }
 
 // Over says why nobody can answer any more, "" as long as somebody can.

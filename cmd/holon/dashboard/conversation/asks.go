@@ -121,21 +121,38 @@ const (
 	overAnswered  = "It was answered elsewhere."
 	overWithdrawn = "It was withdrawn."
 	overEnded     = "Its turn has ended."
+	overExpired   = "Nobody answered in time."
 	overUnknown   = "It was answered or withdrawn meanwhile."
 )
 
-// overBy says why nobody can answer a question any more, and who has answered it.
+// overBy says why nobody can answer a question any more: what the answer is and who gave
+// it, as far as that is known, in at most 40 columns.
 func overBy(it *item) string {
-	switch it.content.Resolution(it.status) {
+	answer := it.content.Resolution(it.status)
+	switch answer {
 	case "cancelled", "deleted":
 		return overWithdrawn
 	case "interrupted", "failed":
 		return overEnded
 	}
-	if by := screen.OneLine(it.content.ResolvedBy); by != "" && by != "client" {
-		return "It was answered by " + by + "."
+	if it.content.Outcome != nil && it.content.Outcome.Type == "expired" {
+		return overExpired
 	}
-	return overAnswered
+	by := screen.OneLine(it.content.ResolvedBy)
+	if by == "client" {
+		by = ""
+	}
+	known := answer != "" && answer != "completed" && answer != "answered"
+	head := "Answered elsewhere: "
+	switch {
+	case !known && by == "":
+		return overAnswered
+	case !known:
+		return "It was answered by " + by + "."
+	case by != "":
+		head = "Answered by " + screen.Fit(by, 14) + ": "
+	}
+	return head + screen.Fit(answer, 39-screen.Width(head)) + "."
 }
 
 // find is an open question, nil if it is not open.

@@ -249,6 +249,8 @@ func (h hands) childrenKey(name string) []screen.Action {
 			h.m.focus = onTimeline
 			return []screen.Action{screen.Open{Thread: c.threads[c.at()].ThreadID}}
 		}
+	case "u":
+		h.keepOpen()
 	case "q":
 		return []screen.Action{screen.Quit{}}
 	case "?":

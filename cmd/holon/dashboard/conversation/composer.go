@@ -124,7 +124,7 @@ func (h hands) paste(text string) {
 		}
 		return
 	}
-	h.m.focus = onInput
+	h.write()
 	if !h.m.input.insert(text) {
 		h.m.status = TooLong(text) + ": holon run --thread " + h.m.options.Thread + " - < FILE"
 	}

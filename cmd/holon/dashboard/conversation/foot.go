@@ -133,7 +133,7 @@ func (d drawing) keys(p *painter) string { return screen.HelpLine(p.styles, d.he
 // help are the keys that matter now.
 func (d drawing) help() []screen.Key {
 	if d.m.sure != nil {
-		return screen.SureKeys
+		return d.m.sure.Keys
 	}
 	switch d.m.focus {
 	case onInput:

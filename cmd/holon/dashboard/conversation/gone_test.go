@@ -27,9 +27,9 @@ func typing(t *testing.T, w, h int) *page {
 func TestTypedLettersStayTextWhenTheQuestionGoes(t *testing.T) {
 	answered := object{"type": "question", "message": "Which way?", "answer": "left", "resolved_by": "token:phone"}
 	for why, goes := range map[string]func(p *page){
-		"It was answered by token:phone.": func(p *page) { p.item("q1", "t1", "completed", answered) },
-		"It was withdrawn.":               func(p *page) { p.item("q1", "t1", "cancelled", object{"type": "question", "message": "Which way?"}) },
-		"Its turn has ended.":             func(p *page) { p.ended("t1", "interrupted") },
+		"Answered by token:phone: \"left\".": func(p *page) { p.item("q1", "t1", "completed", answered) },
+		"It was withdrawn.":                  func(p *page) { p.item("q1", "t1", "cancelled", object{"type": "question", "message": "Which way?"}) },
+		"Its turn has ended.":                func(p *page) { p.ended("t1", "interrupted") },
 		"It was answered or withdrawn meanwhile.": func(p *page) {
 			p.send(screen.Connection{State: client.State{Kind: client.Lost}})
 			p.send(screen.Connection{State: client.State{Kind: client.Resumed}})
@@ -51,7 +51,7 @@ func TestTypedLettersStayTextWhenTheQuestionGoes(t *testing.T) {
 			p.shows("» fix it quickly yes 1 and more!")
 			p.keys("<esc>")
 			p.hides("» fix", "is gone")
-			p.keys("x")
+			p.keys("xy")
 			p.shows("is closed in 5 s")
 		})
 	}
@@ -61,7 +61,7 @@ func TestTypedLettersStayTextWhenTheQuestionGoes(t *testing.T) {
 func TestTheNextQuestionWaitsForEsc(t *testing.T) {
 	p := typing(t, 80, 24)
 	p.item("q1", "t1", "completed", object{"type": "question", "message": "Which way?", "answer": "left"})
-	p.shows("It was answered elsewhere.")
+	p.shows(`Answered elsewhere: "left".`)
 	p.later(time.Second)
 	p.keys("y", "<esc>")
 	p.shows("? Remove everything", "─ The agent asks ─")
@@ -91,7 +91,7 @@ func TestASmallWindowSaysThatTheQuestionIsGone(t *testing.T) {
 	p := typing(t, 40, 10)
 	p.keys(strings.Repeat("word ", 20))
 	p.item("q1", "t1", "completed", object{"type": "question", "message": "Which way?", "answer": "left", "resolved_by": "token:phone"})
-	p.shows("The question is gone", "Esc leaves ─", "answered by token:phone", "word")
+	p.shows("The question is gone", "Esc leaves ─", "Answered by token:phone: ", "word")
 }
 
 // An answer is pasted whole or not at all, and then the person is told.

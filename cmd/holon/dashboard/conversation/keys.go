@@ -44,8 +44,8 @@ var allKeys = []screen.Key{
 	{Name: "c", Does: "list the threads below"},
 	{Name: "i", Does: "interrupt the turn, after a confirmation"},
 	{Name: "r", Does: "retry a turn that failed or was interrupted"},
-	{Name: "x", Does: "close the thread …"},
-	{Name: "u", Does: "… and keep it open, within 5 s"},
+	{Name: "x", Does: "close the thread, after a confirmation if it has work …"},
+	{Name: "u", Does: "… and keep it open, within 5 s; to write does so, too"},
 	{Name: "y", Does: "copy the id of the selected block or the thread"},
 	{Name: "Esc", Does: "select nothing; back"},
 	{Name: "q  Ctrl-C", Does: "quit; agents continue"},
@@ -92,7 +92,7 @@ func (h hands) key(now time.Time, msg tea.KeyPressMsg) []screen.Action {
 	case h.m.sure != nil:
 		sure := h.m.sure
 		h.m.sure = nil
-		return sure.Key(name)
+		return sure.Key(now, name)
 	}
 	if h.m.focus == onChildren {
 		return h.childrenKey(name)
@@ -107,7 +107,7 @@ func (h hands) key(now time.Time, msg tea.KeyPressMsg) []screen.Action {
 	case onQuestion:
 		return h.questionKey(now, name, msg.Text)
 	}
-	return h.command(now, name)
+	return h.command(now, name, msg.Text)
 }
 
 func (h hands) page(name string) []screen.Action {
@@ -216,11 +216,11 @@ func (h hands) answerKey(q *question, name, text string) []screen.Action {
 	return []screen.Action{answer}
 }
 
-// command is a key outside of what is typed.
-func (h hands) command(now time.Time, name string) []screen.Action {
+// command is a key outside of what is typed. text is what it would type.
+func (h hands) command(now time.Time, name, text string) []screen.Action {
 	switch name {
 	case "tab":
-		h.m.focus = onInput
+		h.write()
 	case "enter", "space":
 		return h.enter(name)
 	case "esc":
@@ -250,7 +250,9 @@ func (h hands) command(now time.Time, name string) []screen.Action {
 	case "i":
 		h.interrupt()
 	case "u":
-		h.keepOpen()
+		if !h.keepOpen() {
+			h.m.status = screen.NothingToUndo
+		}
 	case "r":
 		return h.retry()
 	case "x":
@@ -259,18 +261,42 @@ func (h hands) command(now time.Time, name string) []screen.Action {
 		return h.copy()
 	case "w":
 		return []screen.Action{screen.Next{}}
+	default:
+		h.noCommand(text)
 	}
 	return nil
 }
 
-// keepOpen takes a close back.
-func (h hands) keepOpen() {
+// writesHere says where a text is written: a letter that is no command was meant for it.
+const writesHere = "Tab writes to the agent."
+
+// noCommand says what to do instead of a key that does nothing here. The sentence stays
+// as long as such keys follow each other.
+func (h hands) noCommand(text string) {
+	switch {
+	case text == "":
+	case h.m.thread.State == "closed":
+		h.m.status = screen.KeysHere
+	default:
+		h.m.status = writesHere
+	}
+}
+
+// keepOpen takes a close back, if one is pending.
+func (h hands) keepOpen() bool {
 	if h.m.closeAt.IsZero() {
-		h.m.status = "Nothing to undo: u keeps a thread open for 5 s after x."
-		return
+		return false
 	}
 	h.m.closeAt = time.Time{}
-	h.m.status = "The thread stays open."
+	h.m.status = screen.StaysOpen(h.m.Title())
+	return true
+}
+
+// write enters the input line. A close that is pending is taken back: u is a letter there,
+// and who writes to the agent does not want it closed.
+func (h hands) write() {
+	h.m.focus = onInput
+	h.keepOpen()
 }
 
 func (h hands) interrupt() {
@@ -292,12 +318,24 @@ func (h hands) retry() []screen.Action {
 	return []screen.Action{screen.Retry{Turn: t.TurnID}}
 }
 
+// close closes the thread soon, unless the person changes their mind. If that interrupts
+// work, or may while the thread is still being read, it asks first.
 func (h hands) close(now time.Time) {
 	if h.m.thread.State == "closed" {
 		h.m.status = "The thread is closed already."
 		return
 	}
-	h.m.closeAt = now.Add(undoFor)
+	if !h.m.closeAt.IsZero() {
+		return
+	}
+	if h.m.loader.ready && h.m.turns.active() == nil && h.m.turns.queued() == 0 && len(h.m.asks.open) == 0 {
+		h.m.closeAt = now.Add(undoFor)
+		return
+	}
+	h.m.sure = screen.SureClose(h.m.Title(), func(now time.Time) []screen.Action {
+		h.m.closeAt = now.Add(undoFor)
+		return nil
+	})
 }
 
 func (h hands) leave() []screen.Action {
@@ -330,6 +368,7 @@ func (h hands) answerNow() {
 		return
 	}
 	h.m.focus = onQuestion
+	h.keepOpen() // as in the input line
 }
 
 // enter unfolds or opens the selected block. Without one Enter goes to the input line,
@@ -337,7 +376,7 @@ func (h hands) answerNow() {
 func (h hands) enter(name string) []screen.Action {
 	e := h.m.history.byKey[h.m.view.selected]
 	if e == nil && name == "enter" {
-		h.m.focus = onInput
+		h.write()
 		return nil
 	}
 	if e == nil {

@@ -35,6 +35,9 @@ func (p *page) does(key tea.KeyPressMsg) bool {
 	cursor := p.m.input.cursor
 	p.did()
 	p.send(key)
+	if p.m.status == writesHere {
+		return false
+	}
 	return len(p.did()) > 0 || before != strings.Join(p.check(), "\n")+p.m.input.text || cursor != p.m.input.cursor
 }
 
@@ -49,7 +52,7 @@ func TestEveryKeyThatWorksIsInTheHelp(t *testing.T) {
 		"": {
 			func() *page { return busy(t, long) },
 			func() *page { p := busy(t, nil); p.keys("k"); return p },
-			func() *page { p := busy(t, nil); p.keys("x"); return p },
+			func() *page { p := busy(t, nil); p.keys("xy"); return p },
 		},
 		"While you write": {func() *page {
 			p := busy(t, nil)
@@ -116,6 +119,24 @@ func TestASmallWindowSaysAllOfASentence(t *testing.T) {
 	p.started("t1")
 	p.keys("i")
 	p.shows("Interrupt “mend the build” (turn t1)?", "y interrupts it.", "any other key do not")
-	p.keys("n", "x")
+	p.keys("n", "x", "y")
 	p.shows("is closed in 5 s. u", "keeps it open.")
+}
+
+// A letter that is no command was meant for the agent: it does not vanish in silence.
+func TestALetterThatIsNoCommandSaysWhereOneWrites(t *testing.T) {
+	p := newPage(t, 40, 10).open()
+	p.keys("<esc>")
+	for _, key := range []string{"e", "E", "1", "ü", ".", "eeee"} {
+		p.keys("<tab>", "<esc>")
+		p.hides("Tab writes to the agent.")
+		p.keys(key)
+		p.shows("Tab writes to the agent.")
+		p.wants()
+	}
+	p.keys("<pgup>")
+	p.hides("Tab writes to the agent.")
+	p.event("thread/closed", object{})
+	p.keys("e")
+	p.shows("? shows the keys.")
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/seed82539d15/holon/cmd/holon/dashboard/screen"
 )
 
-// callQuestion and callSubject name the requests that read a question, and what it is
-// about.
+// callQuestion, callSubject and callEnd name the requests that read a question, what it is
+// about, and how it was answered.
 const (
 	callQuestion = "question"
 	callSubject  = "subject"
+	callEnd      = "end of a question"
 )
 
 // asked is the question in the panel. It is there because the person asked for
@@ -75,7 +76,7 @@ func (m *Model) gotQuestion(now time.Time, msg screen.Done) []screen.Action {
 		return nil
 	case !ask.Open():
 		m.asked = nil
-		return say("It was answered already.")
+		return say(ask.End())
 	case m.asked.ask == nil || !m.asked.ask.Same(ask):
 		m.asked.ask = ask
 	}
@@ -94,7 +95,9 @@ func (m *Model) gotSubject(now time.Time, action screen.Call, msg screen.Done) {
 }
 
 // checkAsked closes the panel if its question was answered elsewhere, unless the person
-// types into it: what they type must not become commands. If something else has happened in the thread, the question is read again: it may have changed.
+// types into it: what they type must not become commands. Then the answer is read, to say
+// it. If something else has happened in the thread, the question is read again: it may have
+// changed.
 func (m *Model) checkAsked(now time.Time) []screen.Action {
 	if m.asked == nil || m.asked.sent {
 		return nil
@@ -115,9 +118,21 @@ func (m *Model) checkAsked(now time.Time) []screen.Action {
 		m.asked.ask.TakeOver(nil)
 		return []screen.Action{m.asked.read(callQuestion, m.asked.item)} // who has answered
 	}
+	end := m.asked.read(callEnd, m.asked.item)
 	m.asked = nil
 	m.frozen = now.Add(settle)
-	return say("It was answered elsewhere.")
+	return []screen.Action{end}
+}
+
+// ended says how a question was answered whose panel has closed.
+func ended(now time.Time, msg screen.Done) []screen.Action {
+	if msg.Err != nil {
+		return say("It was answered or withdrawn.")
+	}
+	if ask := conversation.ReadAsk(now, msg.Result); !ask.Open() {
+		return say(ask.End())
+	}
+	return nil
 }
 
 // askedKey takes a key for the question.
@@ -126,6 +141,9 @@ func (m *Model) askedKey(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	if key.String() == "esc" {
 		m.asked = nil
 		return nil
+	}
+	if a.ask == nil && key.Text != "" {
+		return say(conversation.Reading)
 	}
 	if a.ask == nil || a.sent {
 		return nil
@@ -136,6 +154,9 @@ func (m *Model) askedKey(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	}
 	if over := a.over(); over != "" && key.String() == "enter" {
 		return say("Nothing was sent. " + over + " Esc leaves.")
+	}
+	if early := a.ask.Early(now); early != "" && key.Text != "" {
+		return say(early)
 	}
 	answer, ok := a.ask.Key(now, key)
 	if !ok {

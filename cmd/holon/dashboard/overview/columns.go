@@ -140,7 +140,7 @@ func changed(git *GitStatus) string {
 }
 
 func now(m *Model, t *Thread, now time.Time) string {
-	if at, ok := m.closing[t.ID]; ok {
+	if at, ok := m.closing.of(t.ID); ok {
 		return fmt.Sprintf("closes in %s: u keeps it", screen.Span(at.Sub(now)+time.Second-1))
 	}
 	return t.now()

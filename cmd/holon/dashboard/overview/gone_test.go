@@ -49,18 +49,18 @@ func TestTypedLettersStayTextWhenTheQuestionGoes(t *testing.T) {
 	}
 	shows("It was answered or withdrawn meanwhile. Nothing is sent; Esc leaves.", "» fix it quick", "asks no more ─")
 	m.Update(later, screen.Done{Action: read[0], Result: question("completed", `,"answer":"main","resolved_by":"token:phone"`)})
-	shows("It was answered by token:phone. Nothing is sent; Esc leaves.", "» fix it quick")
+	shows(`Answered by token:phone: "main". Nothing is sent; Esc leaves.`, "» fix it quick")
 	other.LatestSeq++
 	if got := m.Update(later, Listed{Threads: []Thread{other}}); got != nil {
 		t.Errorf("the question is read again: %v", got)
 	}
 	m.Update(later, tea.PasteMsg{Content: "ly"})
-	want := []screen.Action{screen.Say{Text: "Nothing was sent. It was answered by token:phone. Esc leaves."}}
+	want := []screen.Action{screen.Say{Text: `Nothing was sent. Answered by token:phone: "main". Esc leaves.`}}
 	if got := press(m, later, "enter"); !reflect.DeepEqual(got, want) {
 		t.Errorf("Enter gives %v, want %v", got, want)
 	}
 	shows("» fix it quickly", "Esc leave")
-	press(m, later, "esc", "x")
+	press(m, later, "esc", "x", "y")
 	if m.asked != nil || len(m.closing) != 1 {
 		t.Errorf("after Esc the panel is %v, and x closes %v", m.asked, m.closing)
 	}
@@ -112,6 +112,33 @@ func TestAFormThatIsLeftWhileItsThreadStarts(t *testing.T) {
 		}
 		if left := m.form.prompt.Value(); (left == "") != (err == nil) {
 			t.Errorf("with the error %v the prompt is %q", err, left)
+		}
+	}
+}
+
+// Who was about to answer learns what the answer was, in 40 columns.
+func TestAnAnswerFromElsewhereIsSaid(t *testing.T) {
+	options := `"options":[{"option_id":"yes","name":"Allow","kind":"allow_once"},{"option_id":"no","name":"Reject","kind":"reject_once"},{"option_id":"ever","name":"Always allow each and every command","kind":"allow_always"}]`
+	for want, end := range map[string]string{
+		"Answered elsewhere: Reject.":              `"status":"completed","content":{"outcome":{"type":"selected","option_id":"no"},"resolved_by":"client",` + options,
+		"Answered elsewhere: Always allow each ….": `"status":"completed","content":{"outcome":{"type":"selected","option_id":"ever"},` + options,
+		"Answered by token:phone: Allow.":          `"status":"completed","content":{"outcome":{"type":"selected","option_id":"yes"},"resolved_by":"token:phone",` + options,
+		"Answered by token:a-very-…: Always all….": `"status":"completed","content":{"outcome":{"type":"selected","option_id":"ever"},"resolved_by":"token:a-very-long-name",` + options,
+		"It was answered elsewhere.":               `"status":"completed","content":{` + options,
+		"It was withdrawn.":                        `"status":"cancelled","content":{` + options,
+		"Nobody answered in time.":                 `"status":"completed","content":{"outcome":{"type":"expired","option_id":"no"},` + options,
+	} {
+		m := loaded(five()...)
+		asks(m, noon)
+		other := five()[0]
+		other.Summary.Status, other.Summary.Waiting, other.Summary.WaitingCount, other.LatestSeq = statusWorking, nil, 0, 51
+		read := m.Update(noon, Listed{Threads: []Thread{other}})
+		if len(read) != 1 || m.asked != nil {
+			t.Fatalf("the panel is %v, and the end is read by %v", m.asked, read)
+		}
+		got := m.Update(noon, screen.Done{Action: read[0], Result: json.RawMessage(`{"item":{"item_id":"item_a",` + end + `}}}`)})
+		if !reflect.DeepEqual(got, say(want)) || screen.Width(want) > 40 {
+			t.Errorf("the person is told %v, want %q", got, want)
 		}
 	}
 }

@@ -36,8 +36,8 @@ var allKeys = []screen.Key{
 	{Name: "n", Does: "start a new thread"},
 	{Name: "i", Does: "interrupt the turn of the thread, after a confirmation"},
 	{Name: "r", Does: "retry a turn that failed or was interrupted"},
-	{Name: "x", Does: "close the thread …"},
-	{Name: "u", Does: "… and keep it open, within 5 s"},
+	{Name: "x", Does: "close the thread, after a confirmation if it has work …"},
+	{Name: "u", Does: "… and keep it open, within 5 s; Esc keeps all"},
 	{Name: "/", Does: "filter by title, agent, directory, branch, status or id"},
 	{Name: "c", Does: "show or fold closed threads"},
 	{Name: "y", Does: "copy the id of the thread"},
@@ -72,7 +72,7 @@ func (m *Model) key(now time.Time, key tea.KeyPressMsg) []screen.Action {
 	case m.sure != nil:
 		sure := m.sure
 		m.sure = nil
-		return sure.Key(key.String())
+		return sure.Key(now, key.String())
 	case m.asked != nil:
 		return m.askedKey(now, key)
 	case m.filter.open:
@@ -105,24 +105,45 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		return []screen.Action{screen.Quit{}}
 	case "?":
 		m.help.Open = true
+		return nil
 	case "n":
 		return m.openForm()
 	case "/":
 		m.filter.begin(m.list.filter, m.list.selected)
+		return nil
 	case "esc":
+		if len(m.closing) > 0 {
+			return keepAll(m)
+		}
 		m.setFilter("")
+		return nil
 	case "c":
 		m.list.unfolded = !m.list.unfolded
 		m.arrangeNow()
+		return nil
 	case "v":
 		return m.seen()
 	case "w":
 		return []screen.Action{screen.Next{}}
+	case "u":
+		return keep(m)
 	}
-	t := m.list.current()
-	if t == nil {
+	if t := m.list.current(); t != nil {
+		return threadCommand(m, now, t, key)
+	}
+	return noCommand(key)
+}
+
+// noCommand says where the keys are for a letter that does nothing.
+func noCommand(key tea.KeyPressMsg) []screen.Action {
+	if key.Text == "" {
 		return nil
 	}
+	return say(screen.KeysHere)
+}
+
+// threadCommand takes the letters that are for the selected thread.
+func threadCommand(m *Model, now time.Time, t *Thread, key tea.KeyPressMsg) []screen.Action {
 	switch key.String() {
 	case "enter":
 		return m.opened(t)
@@ -138,14 +159,8 @@ func (m *Model) command(now time.Time, key tea.KeyPressMsg) []screen.Action {
 		return retry(t)
 	case "x":
 		return m.close(now, t)
-	case "u":
-		if _, ok := m.closing[t.ID]; ok {
-			delete(m.closing, t.ID)
-			return say("Kept: " + t.title())
-		}
-		return say("Nothing to undo: u keeps a thread open for 5 s after x.")
 	}
-	return nil
+	return noCommand(key)
 }
 
 func say(text string) []screen.Action { return []screen.Action{screen.Say{Text: text}} }
@@ -165,19 +180,24 @@ func retry(t *Thread) []screen.Action {
 	return []screen.Action{screen.Retry{Turn: t.Summary.TurnID}}
 }
 
-// close closes a thread soon, unless the person changes their mind.
+// close closes a thread soon, unless the person changes their mind. If that interrupts
+// work, it asks first.
 func (m *Model) close(now time.Time, t *Thread) []screen.Action {
 	if t.group() == closed {
 		return say("It is closed already.")
 	}
-	if _, ok := m.closing[t.ID]; ok {
+	if _, ok := m.closing.of(t.ID); ok {
 		return nil
 	}
-	m.closing[t.ID] = now.Add(undoTime)
-	if t.group() == done {
+	closes := func(now time.Time) []screen.Action {
+		m.closing.add(t.ID, now.Add(undoTime))
 		return say("Closing “" + t.title() + "”. u keeps it.")
 	}
-	return say("Closing “" + t.title() + "” also interrupts its turn. u keeps it.")
+	if t.group() <= working || t.Summary.Queued > 0 {
+		m.sure = screen.SureClose(t.title(), closes)
+		return nil
+	}
+	return closes(now)
 }
 
 // paste puts a pasted text where the person types: all of it, or nothing if it is too
@@ -213,7 +233,7 @@ func (m *Model) keysOf() []screen.Key {
 	case m.form != nil:
 		return []screen.Key{{Name: "Enter", Does: "start"}, {Name: "Alt-Enter", Does: "new line"}, {Name: "Tab", Does: "next field"}, {Name: "Esc", Does: "leave"}}
 	case m.sure != nil:
-		return screen.SureKeys
+		return m.sure.Keys
 	case m.asked != nil && m.asked.over() != "":
 		return []screen.Key{{Name: "Esc", Does: "leave"}}
 	case m.asked != nil && m.asked.typing():
@@ -223,10 +243,8 @@ func (m *Model) keysOf() []screen.Key {
 	case m.filter.open:
 		return []screen.Key{{Name: "Enter", Does: "keep"}, {Name: "Esc", Does: "all threads"}}
 	}
-	if t := m.list.current(); t != nil {
-		if _, ok := m.closing[t.ID]; ok {
-			return slices.Concat([]screen.Key{{Name: "u", Does: "keep it"}}, listKeys)
-		}
+	if len(m.closing) > 0 {
+		return slices.Concat([]screen.Key{{Name: "u", Does: "keep it"}}, listKeys)
 	}
 	if m.NeedYou() > 0 {
 		return listKeys

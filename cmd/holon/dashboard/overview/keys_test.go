@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +54,11 @@ func TestEveryKeyThatWorksIsInTheHelp(t *testing.T) {
 			keytest.Check(t, keytest.Listed(allKeys, heading), len(situations), func(string) bool { return false }, func(i int, key tea.KeyPressMsg) bool {
 				m := situations[i]()
 				before := text(m, later, 80, 24)
-				return len(m.Update(later, key)) > 0 || text(m, later, 80, 24) != before
+				actions := m.Update(later, key)
+				if reflect.DeepEqual(actions, say(screen.KeysHere)) {
+					return false
+				}
+				return len(actions) > 0 || text(m, later, 80, 24) != before
 			})
 		})
 	}
@@ -77,4 +82,54 @@ func TestRetryIsForWhatFailedOrWasInterrupted(t *testing.T) {
 			t.Errorf("r on a thread that is %s gives %v, want %v", status, got, want)
 		}
 	}
+}
+
+// A letter that is no command does not vanish in silence.
+func TestALetterThatIsNoCommandSaysWhereTheKeysAre(t *testing.T) {
+	m := loaded(five()...)
+	for _, key := range []string{"e", "E", "1", "ü", "."} {
+		for _, m := range []*Model{m, loaded()} {
+			if got := press(m, noon, key); !reflect.DeepEqual(got, say("? shows the keys.")) {
+				t.Errorf("%s gives %v", key, got)
+			}
+		}
+	}
+	for _, key := range []string{"j", "k", "c", "c", "?", "e", "/", "e", "esc", "esc", "tab", "right"} {
+		if got := press(m, noon, key); got != nil {
+			t.Errorf("%s gives %v", key, got)
+		}
+	}
+}
+
+// Keys are dead while the question, and what it is about, is read: the person is told.
+func TestAKeyBeforeTheQuestionIsReadIsNotLostInSilence(t *testing.T) {
+	m := loaded(five()...)
+	read := press(m, noon, "a")
+	early := func(at time.Time, want string) {
+		t.Helper()
+		for _, key := range []string{"n", "y", "1"} {
+			if got := press(m, at, key); !reflect.DeepEqual(got, say(want)) {
+				t.Errorf("%s gives %v, want %q", key, got, want)
+			}
+		}
+	}
+	early(noon, "One moment: reading the question.")
+	subject := m.Update(noon, screen.Done{Action: read[0], Result: json.RawMessage(`{"item":{"item_id":"item_a","status":"pending","content":{
+		"type":"permission_request","title":"Edit","subject":{"type":"item","item_id":"item_s"},"options":[{"option_id":"no","name":"Reject","kind":"reject_once"}]}}}`)})
+	if len(subject) != 1 {
+		t.Fatalf("what it is about is read by %v", subject)
+	}
+	later := noon.Add(time.Minute)
+	early(later, "One moment: reading the question.")
+	m.Update(later, screen.Done{Action: subject[0], Result: json.RawMessage(`{"item":{"item_id":"item_s","status":"in_progress","content":{"type":"file_change"}}}`)})
+	early(later.Add(deadTime-1), "One moment: the question is new.")
+	want := []screen.Action{screen.Respond{Item: "item_a", Option: "no"}}
+	if got := press(m, later.Add(deadTime), "n"); !reflect.DeepEqual(got, want) {
+		t.Errorf("n gives %v, want %v", got, want)
+	}
+}
+
+// answers tells whether an answer is among what the program is asked for.
+func answers(actions []screen.Action) bool {
+	return slices.ContainsFunc(actions, func(a screen.Action) bool { _, is := a.(screen.Respond); return is })
 }

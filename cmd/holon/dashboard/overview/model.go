@@ -61,7 +61,7 @@ type Model struct {
 // New returns an empty overview. cwd is the directory that new threads get
 // unless the person gives another.
 func New(styles screen.Styles, cwd string) *Model {
-	return &Model{styles: styles, cwd: cwd, closing: make(closing), filter: newFilterLine()}
+	return &Model{styles: styles, cwd: cwd, filter: newFilterLine()}
 }
 
 // Loaded tells whether the threads have been read.
@@ -164,6 +164,8 @@ func (m *Model) done(now time.Time, msg screen.Done) []screen.Action {
 			}
 		case callQuestion:
 			return m.gotQuestion(now, msg)
+		case callEnd:
+			return ended(now, msg)
 		case callSubject:
 			m.gotSubject(now, action, msg)
 		}
@@ -206,8 +208,8 @@ func (m *Model) Changes(now time.Time) time.Time {
 	if m.stale {
 		at(m.frozen)
 	}
-	for _, t := range m.closing {
-		at(now.Add((t.Sub(now)-1)%time.Second + 1)) // the countdown
+	for _, one := range m.closing {
+		at(now.Add((one.at.Sub(now)-1)%time.Second + 1)) // the countdown
 	}
 	if m.asked != nil && m.asked.ask != nil {
 		at(m.asked.ask.Alive())

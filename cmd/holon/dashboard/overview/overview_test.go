@@ -128,6 +128,11 @@ func TestWhatIsOpenHasRoomOnThreeScreens(t *testing.T) {
 		press(m, noon, "i")
 		golden(t, fmt.Sprintf("interrupt-%dx%d", size[0], size[1]), text(m, noon, size[0], size[1]))
 	}
+	for _, size := range [][2]int{{40, 10}, {80, 24}} {
+		m := loaded(five()...)
+		press(m, noon, "x")
+		golden(t, fmt.Sprintf("close-%dx%d", size[0], size[1]), text(m, noon, size[0], size[1]))
+	}
 	m := loaded(five()...)
 	press(m, noon, "?")
 	golden(t, "keys-80x24", text(m, noon, 80, 24))
@@ -149,7 +154,7 @@ func TestAnswerOfAQuestion(t *testing.T) {
 	if got := asks(m, noon); !reflect.DeepEqual(got, []screen.Action{screen.Call{Name: callQuestion, Method: "item/read", Params: map[string]any{"item_id": "item_a"}}}) {
 		t.Fatalf("a asks the program for %v", got)
 	}
-	if got := press(m, noon.Add(deadTime-1), "1"); got != nil {
+	if got := press(m, noon.Add(deadTime-1), "1"); !reflect.DeepEqual(got, say("One moment: the question is new.")) {
 		t.Errorf("a key before the end of the dead time gives %v", got)
 	}
 	want := []screen.Action{screen.Respond{Item: "item_a", Option: "ever"}}
@@ -222,7 +227,7 @@ func TestNothingMovesForTwoSecondsAfterAKey(t *testing.T) {
 
 func TestClosingCanBeUndone(t *testing.T) {
 	m := loaded(five()...)
-	press(m, noon, "x")
+	press(m, noon, "G", "x")
 	if got := press(m, noon.Add(4*time.Second), "u", "x"); len(got) != 2 {
 		t.Fatalf("u and x say %v", got)
 	}
@@ -233,7 +238,7 @@ func TestClosingCanBeUndone(t *testing.T) {
 	if at := m.Changes(again.Add(undoTime - 1)); !at.Equal(again.Add(undoTime)) {
 		t.Errorf("it is drawn again at %s, want %s", at, again.Add(undoTime))
 	}
-	want := []screen.Action{screen.Close{Thread: "thread_0000aaaaaaaa"}}
+	want := []screen.Action{screen.Close{Thread: "thread_0000cccccccc"}}
 	if got := m.Update(again.Add(undoTime), screen.Tick{}); !reflect.DeepEqual(got, want) {
 		t.Errorf("after 5 s the actions are %v, want %v", got, want)
 	}
@@ -528,7 +533,7 @@ func TestAQuestionThatChangesIsDeadForAMomentAgain(t *testing.T) {
 		t.Fatalf("a change of the thread asks for %v", actions)
 	}
 	m.Update(later, screen.Done{Action: actions[0], Result: json.RawMessage(`{"item":{"item_id":"item_a","status":"pending","content":{"title":"Delete everything","options":[{"option_id":"yes","name":"Allow","kind":"allow_once"}]}}}`)})
-	if got := press(m, later.Add(deadTime-1), "1"); got != nil {
+	if got := press(m, later.Add(deadTime-1), "1"); answers(got) {
 		t.Errorf("a key for the question of before answers the new one: %v", got)
 	}
 	if got := press(m, later.Add(deadTime), "1"); len(got) != 1 {
@@ -606,11 +611,11 @@ func TestThePanelShowsTheDiff(t *testing.T) {
 		t.Fatalf("the question asks for %v", actions)
 	}
 	later := noon.Add(time.Minute)
-	if got := press(m, later, "1", "y"); got != nil {
+	if got := press(m, later, "1", "y"); answers(got) {
 		t.Errorf("a key before the change is shown gives %v", got)
 	}
 	m.Update(later, screen.Done{Action: actions[0], Result: change(strings.Repeat(`one more\n`, 40))})
-	if got := press(m, later.Add(deadTime-1), "1"); got != nil {
+	if got := press(m, later.Add(deadTime-1), "1"); answers(got) {
 		t.Errorf("a key right after the change has come gives %v", got)
 	}
 	shown := text(m, later.Add(deadTime), 80, 24)
@@ -635,7 +640,7 @@ func TestThePanelShowsTheDiff(t *testing.T) {
 	actions = m.Update(later, screen.Done{Action: actions[0], Result: question})
 	later = later.Add(time.Minute)
 	m.Update(later, screen.Done{Action: actions[0], Result: change(`another\n`)})
-	if got := press(m, later.Add(deadTime-1), "y"); got != nil {
+	if got := press(m, later.Add(deadTime-1), "y"); answers(got) {
 		t.Errorf("a key right after the change became another one gives %v", got)
 	}
 	if got := press(m, later.Add(deadTime), "y"); !reflect.DeepEqual(got, []screen.Action{screen.Respond{Item: "item_a", Option: "yes"}}) {

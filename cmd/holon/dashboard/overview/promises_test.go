@@ -131,7 +131,7 @@ func TestTimesOfTheOverview(t *testing.T) {
 
 	m = loaded(five()...)
 	asks(m, noon)
-	if got := press(m, noon.Add(499*time.Millisecond), "1"); got != nil {
+	if got := press(m, noon.Add(499*time.Millisecond), "1"); !reflect.DeepEqual(got, say("One moment: the question is new.")) {
 		t.Errorf("after 499 ms a key gives %v", got)
 	}
 	if got := press(m, noon.Add(500*time.Millisecond), "1"); len(got) != 1 {
@@ -139,7 +139,7 @@ func TestTimesOfTheOverview(t *testing.T) {
 	}
 
 	m = loaded(five()...)
-	press(m, noon, "x")
+	press(m, noon, "x", "y")
 	if got := m.Update(noon.Add(4999*time.Millisecond), screen.Tick{}); got != nil {
 		t.Errorf("after 4.999 s the actions are %v", got)
 	}

@@ -10,8 +10,13 @@ import (
 // right after it, into these two keys. It does so only where letters are commands. Where a
 // person types, the key stays what it is: Alt-B moves by a word, others do nothing. Else
 // Alt-D, which deletes a word elsewhere, would leave the line, and the rest of what the
-// person types would be commands.
+// person types would be commands. Alt and Esc is Esc twice everywhere: it is nothing that
+// one types.
 func EscAndLetter(page Page, key tea.KeyPressMsg, width, height int) (esc, letter tea.KeyPressMsg, ok bool) {
+	if key.Mod == tea.ModAlt && key.Code == tea.KeyEscape {
+		esc = tea.KeyPressMsg{Code: tea.KeyEscape}
+		return esc, esc, true
+	}
 	if key.Mod&^tea.ModShift != tea.ModAlt || !unicode.IsPrint(key.Code) {
 		return esc, letter, false
 	}

@@ -7,6 +7,9 @@ type Help struct {
 	passed int // lines that were scrolled past
 }
 
+// KeysHere is said of a letter that is no command.
+const KeysHere = "? shows the keys."
+
 // HelpKeys are the keys that a help line names meanwhile.
 var HelpKeys = []Key{{Name: "↑ ↓", Does: "scroll"}, {Name: "any other key", Does: "back"}}
 

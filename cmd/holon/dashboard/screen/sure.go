@@ -1,29 +1,48 @@
 package screen
 
+import "time"
+
 // Sure is what stops work and waits for y. Any other key lets it be, and does nothing
 // else.
 type Sure struct {
 	Question string // names what is stopped
-	Action   Action
+	Keys     []Key  // that a help line names meanwhile
+	let      string // what is said of any other key
+	do       func(now time.Time) []Action
 }
-
-// SureKeys are the keys that a help line names meanwhile.
-var SureKeys = []Key{{Name: "y", Does: "interrupt"}, {Name: "any other key", Does: "do not"}}
 
 // SureInterrupt asks whether to interrupt a turn of a thread with a title.
 func SureInterrupt(title, turn string) *Sure {
 	return &Sure{
 		Question: "Interrupt “" + OneLine(title) + "” (turn " + ShortID(turn) + ")? y interrupts it.",
-		Action:   Interrupt{Turn: turn},
+		Keys:     []Key{{Name: "y", Does: "interrupt"}, {Name: "any other key", Does: "do not"}},
+		let:      "Not interrupted.",
+		do:       func(time.Time) []Action { return []Action{Interrupt{Turn: turn}} },
 	}
 }
 
-// Key takes the answer.
-func (s *Sure) Key(name string) []Action {
-	if name == "y" {
-		return []Action{s.Action}
+// SureClose asks whether to close a thread with a title that has work. do closes it.
+func SureClose(title string, do func(now time.Time) []Action) *Sure {
+	return &Sure{
+		Question: "Close “" + OneLine(title) + "”? It interrupts its turn. y closes it, any other key keeps it.",
+		Keys:     []Key{{Name: "y", Does: "close"}, {Name: "any other key", Does: "keep"}},
+		let:      StaysOpen(title),
+		do:       do,
 	}
-	return []Action{Say{Text: "Not interrupted."}}
+}
+
+// StaysOpen says that a thread with a title is not closed.
+func StaysOpen(title string) string { return "“" + OneLine(title) + "” stays open." }
+
+// NothingToUndo is said of u where no thread is being closed.
+const NothingToUndo = "Nothing to undo: u keeps a thread open for 5 s after x."
+
+// Key takes the answer.
+func (s *Sure) Key(now time.Time, name string) []Action {
+	if name == "y" {
+		return s.do(now)
+	}
+	return []Action{Say{Text: s.let}}
 }
 
 // ShortID is the end of an id, as tables show it.
