@@ -159,7 +159,7 @@ func interrupt(t *Thread) (*screen.Sure, []screen.Action) {
 }
 
 func retry(t *Thread) []screen.Action {
-	if !screen.Retryable(t.ending()) || t.Summary.TurnID == "" {
+	if !t.retryable() {
 		return say(screen.NothingToRetry)
 	}
 	return []screen.Action{screen.Retry{Turn: t.Summary.TurnID}}
@@ -225,11 +225,17 @@ func (m *Model) keysOf() []screen.Key {
 	}
 	if t := m.list.current(); t != nil {
 		if _, ok := m.closing[t.ID]; ok {
-			return slices.Concat([]screen.Key{{Name: "u", Does: "keep it"}}, listKeys)
+			return slices.Concat([]screen.Key{{Name: "u", Does: "keep it"}}, m.list.keys())
 		}
 	}
-	if m.NeedYou() > 0 {
-		return listKeys
-	}
-	return slices.DeleteFunc(slices.Clone(listKeys), func(k screen.Key) bool { return k.Name == "a" || k.Name == "w" })
+	return m.list.keys()
+}
+
+// keys are the keys of the list without those that can do nothing now.
+func (l *list) keys() []screen.Key {
+	t := l.current()
+	idle := l.totals().waiting == 0
+	return slices.DeleteFunc(slices.Clone(listKeys), func(k screen.Key) bool {
+		return idle && (k.Name == "a" || k.Name == "w") || k.Name == "r" && !t.retryable()
+	})
 }

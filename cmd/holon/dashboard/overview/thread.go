@@ -176,6 +176,11 @@ func (t *Thread) ending() string {
 	return "completed"
 }
 
+// retryable tells whether r runs the last turn of a thread again; not of nil.
+func (t *Thread) retryable() bool {
+	return t != nil && screen.Retryable(t.ending()) && t.Summary.TurnID != ""
+}
+
 // title is never empty.
 func (t *Thread) title() string {
 	if t.Summary.Title != "" {
