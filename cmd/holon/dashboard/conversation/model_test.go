@@ -158,8 +158,9 @@ func TestOnlyTheLastTurnOffersARetry(t *testing.T) {
 	if n := strings.Count(p.text(), "r tries it again"); n != 1 {
 		t.Errorf("%d ends offer it:\n%s", n, p.text())
 	}
+	p.keys("<esc>")
 	p.shows("r retry")
-	p.keys("<esc>", "r")
+	p.keys("r")
 	p.wants(screen.Retry{Turn: "t2"})
 	p.started("t3")
 	p.later(time.Second)
