@@ -64,6 +64,9 @@ func (m *Model) topLine(now time.Time, width int) string {
 	} else if n.waiting > 1 {
 		parts[0] = part{fmt.Sprintf("%d need you", n.waiting), m.styles.Waiting}
 	}
+	if !m.lost.IsZero() {
+		parts = append([]part{{"as of " + m.lost.Format("15:04"), m.styles.Failed}}, parts...)
+	}
 	parts = append(parts, part{fmt.Sprintf("%d working", n.working), m.styles.Working})
 	if n.failed > 0 {
 		parts = append(parts, part{fmt.Sprintf("%d failed", n.failed), m.styles.Failed})

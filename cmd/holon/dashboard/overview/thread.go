@@ -22,6 +22,9 @@ type Thread struct {
 // Closed reports whether the thread takes no more turns.
 func (t *Thread) Closed() bool { return t.Summary.Status == statusClosed }
 
+// Works reports whether a turn of the thread is active or queued, and waits for nobody.
+func (t *Thread) Works() bool { return t.Summary.Status == statusWorking }
+
 // Summary is what a person sees of a thread at a glance.
 type Summary struct {
 	Title        string     `json:"title"`
